@@ -1,0 +1,97 @@
+package state
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// AccountID names one account's holder: 128 bits that the caller derives from
+// the user id. Two users must never share one (a shared account is a breach), so
+// derive it with a keyed hash of the full 128 bits, not with less.
+type AccountID [16]byte
+
+// Compare orders ids as byte strings.
+func (id AccountID) Compare(o AccountID) int { return bytes.Compare(id[:], o[:]) }
+
+// Account is what one user has spent and may still have to pay, over all
+// metrics of a deployment together. The zero value is a new user's account. Not
+// safe for concurrent use.
+type Account struct {
+	Spent Mu2   // charged for releases, never lowered
+	Held  Mu2   // worst case of turns that are not settled yet
+	Keys  Delta // δ spent on private keys, at admission, never returned
+}
+
+// IsZero reports whether nothing was ever spent or is held.
+func (a Account) IsZero() bool { return a == Account{} }
+
+// Fits reports whether a turn with this worst case and this δ may be admitted:
+// Spent + Held + worst ≤ B² and Keys + d ≤ δ_keys. Sums that do not fit their
+// type are refused. It changes nothing.
+//
+// Counting the holds at their full worst case is what makes the filter valid
+// (its Σ d²·v includes draws that are decided but not yet settled): admission on
+// Spent alone overspends as soon as two turns are open.
+func (a *Account) Fits(b Budget, worst Mu2, d Delta) bool {
+	sum, ok := a.Spent.Add(a.Held)
+	if !ok {
+		return false
+	}
+	if sum, ok = sum.Add(worst); !ok || sum > b.Mu2 {
+		return false
+	}
+	keys, ok := a.Keys.Add(d)
+	return ok && keys.Cmp(b.Keys) <= 0
+}
+
+// Hold admits: it sets worst aside until Settle and spends d at once. If the
+// worst case does not fit it returns ErrOverBudget and changes nothing.
+func (a *Account) Hold(b Budget, worst Mu2, d Delta) error {
+	if !a.Fits(b, worst, d) {
+		return fmt.Errorf("holding a worst case: %w", ErrOverBudget)
+	}
+	a.Held += worst
+	a.Keys, _ = a.Keys.Add(d)
+	return nil
+}
+
+// Settle ends a hold of worst: it charges actual and returns the rest. The δ
+// spent at admission stays spent. It returns ErrSettle and changes nothing if
+// actual > worst or if less than worst is held.
+func (a *Account) Settle(worst, actual Mu2) error {
+	if actual > worst {
+		return fmt.Errorf("charging more than the worst case that was held: %w", ErrSettle)
+	}
+	if worst > a.Held {
+		return fmt.Errorf("returning more than is held: %w", ErrSettle)
+	}
+	spent, ok := a.Spent.Add(actual)
+	if !ok {
+		return fmt.Errorf("charging past the range of an account: %w", ErrSettle)
+	}
+	a.Held -= worst
+	a.Spent = spent
+	return nil
+}
+
+// AccountEntry is an account with its key: the user and the budget period (any
+// numbering of the caller's; 0 where the budget is for life).
+type AccountEntry struct {
+	ID      AccountID
+	Period  int64
+	Account Account
+}
+
+// compare orders entries by id, then by period.
+func (e *AccountEntry) compare(id AccountID, period int64) int {
+	if c := e.ID.Compare(id); c != 0 {
+		return c
+	}
+	switch {
+	case e.Period < period:
+		return -1
+	case e.Period > period:
+		return 1
+	}
+	return 0
+}

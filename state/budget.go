@@ -1,0 +1,183 @@
+package state
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"sort"
+)
+
+// Accountant names a way of turning (ε, δ) into B².
+type Accountant string
+
+// The accountants. RDP is the Rényi filter with one real order, the best, fixed
+// when the budget is made ("any order that is still within budget" is no valid
+// filter); for Gaussian releases it equals the optimal ZCDP.
+const (
+	GDP  Accountant = "gdp"
+	ZCDP Accountant = "zcdp"
+	RDP  Accountant = "rdp"
+)
+
+// UnknownAccountantError is returned for a name that is no Accountant.
+type UnknownAccountantError struct{ Name string }
+
+func (e *UnknownAccountantError) Error() string {
+	return fmt.Sprintf("accountant is %q, but must be one of gdp, zcdp, rdp", e.Name)
+}
+
+// ParseAccountant returns the Accountant of that name, or an
+// *UnknownAccountantError.
+func ParseAccountant(name string) (Accountant, error) {
+	switch a := Accountant(name); a {
+	case GDP, ZCDP, RDP:
+		return a, nil
+	}
+	return "", &UnknownAccountantError{Name: name}
+}
+
+const (
+	// MaxEpsilon is the largest ε of a budget or a conversion.
+	MaxEpsilon = 1e6
+	// MinDelta is the smallest δ of a budget or a conversion.
+	MinDelta = 1e-300
+)
+
+// Budget is what every account of a deployment is held against.
+type Budget struct {
+	Epsilon, Delta float64 // the promise: (ε, δ)
+	Accountant     Accountant
+	Mu2            Mu2   // B², what an account may spend and hold together
+	Keys           Delta // δ_keys, the part of Delta for private keys; 0 without them
+}
+
+// NewBudget returns the budget of an (ε, δ) promise, 0 < ε ≤ MaxEpsilon and
+// MinDelta ≤ δ < 1. deltaKeys is the part of δ set aside for private keys: 0 for
+// none, else 2^-80 ≤ deltaKeys < δ, kept in units of 2^-80 rounded down.
+//
+// B² is the greatest number of units whose δ at ε, rounded upward, is at most
+// δ − deltaKeys. That the sum of both parts is (ε, δ)-DP: if the keys that only
+// one user has pass with probability at most δ_k, and the rest has curve δ_a,
+// then the whole is (ε, δ_k + (1 − δ_k)·δ_a(ε))-DP.
+//
+// The error is a *RangeError or an *UnknownAccountantError.
+func NewBudget(epsilon, delta float64, a Accountant, deltaKeys float64) (Budget, error) {
+	if err := checkEpsilon(epsilon); err != nil {
+		return Budget{}, err
+	}
+	if err := checkDelta(delta); err != nil {
+		return Budget{}, err
+	}
+	if _, err := ParseAccountant(string(a)); err != nil {
+		return Budget{}, err
+	}
+	if !(deltaKeys >= 0 && deltaKeys < delta) {
+		return Budget{}, &RangeError{Parameter: "delta_keys", Value: deltaKeys, Range: fmt.Sprintf("at least 0 and below delta (%v)", delta)}
+	}
+	keys, err := DeltaFromFloat(deltaKeys)
+	if err != nil {
+		return Budget{}, fmt.Errorf("setting aside delta_keys: %w", err)
+	}
+	if deltaKeys > 0 && keys.IsZero() {
+		return Budget{}, &RangeError{Parameter: "delta_keys", Value: deltaKeys, Range: "0 or at least 2^-80 (8.3e-25)"}
+	}
+	target := scratch().Sub(newBig(delta), newBig(deltaKeys))
+	mu2 := largestMu2(epsilon, target, a)
+	if mu2 == 0 {
+		return Budget{}, &RangeError{Parameter: "epsilon", Value: epsilon, Range: fmt.Sprintf("large enough for one unit of budget (2^-40) at delta %v; raise epsilon or delta", delta)}
+	}
+	return Budget{Epsilon: epsilon, Delta: delta, Accountant: a, Mu2: mu2, Keys: keys}, nil
+}
+
+// largestMu2 returns the greatest m whose upward-rounded δ at epsilon is at most
+// target.
+func largestMu2(epsilon float64, target *big.Float, a Accountant) Mu2 {
+	exceeds := func(m Mu2) bool {
+		return deltaUpper(bigFromMu2(m), epsilon, a).Cmp(target) > 0
+	}
+	lo, hi := Mu2(0), MaxMu2 // lo never exceeds, and δ grows with m
+	if !exceeds(hi) {
+		return hi
+	}
+	for hi-lo > 1 {
+		if mid := lo + (hi-lo)/2; exceeds(mid) {
+			hi = mid
+		} else {
+			lo = mid
+		}
+	}
+	return lo
+}
+
+// DeltaOf returns the δ at ε of somebody who spent m, rounded up. It returns 1,
+// which promises nothing, for an ε that is negative or NaN and for an unknown
+// accountant.
+func DeltaOf(m Mu2, epsilon float64, a Accountant) float64 {
+	if !(epsilon >= 0) || !known(a) {
+		return 1
+	}
+	return roundUp(deltaUpper(bigFromMu2(m), epsilon, a))
+}
+
+// EpsilonOf returns the least ε ≥ 0 at which somebody who spent m has at most
+// that δ, rounded up. It returns +Inf, which promises nothing, for a δ outside
+// [MinDelta, 1) and for an unknown accountant.
+func EpsilonOf(m Mu2, delta float64, a Accountant) float64 {
+	if checkDelta(delta) != nil || !known(a) {
+		return math.Inf(1)
+	}
+	return epsilonUpper(bigFromMu2(m), delta, a)
+}
+
+// epsilonUpper returns the least float64 ε in [0, hugeEpsilon] whose
+// upward-rounded δ is at most delta, or +Inf. Non-negative floats are ordered as
+// their bit patterns, so that halving the pattern finds the exact one.
+func epsilonUpper(mu2 *big.Float, delta float64, a Accountant) float64 {
+	target := newBig(delta)
+	last := int(math.Float64bits(hugeEpsilon))
+	pattern := sort.Search(last, func(i int) bool {
+		return deltaUpper(mu2, math.Float64frombits(uint64(i)), a).Cmp(target) <= 0
+	})
+	if pattern == last {
+		return math.Inf(1)
+	}
+	return math.Float64frombits(uint64(pattern))
+}
+
+// ReleasesBeforeRefusal returns how many releases of standard deviation sigma an
+// account can pay to which its user contributed `contribution` each:
+// ⌊B²/⌈C²·u(σ)⌉⌋ in account units. The error is a *RangeError: sigma outside
+// [2^-23, 2^40], or no contribution.
+func ReleasesBeforeRefusal(b Budget, sigma float64, contribution uint64) (uint64, error) {
+	if contribution == 0 {
+		return 0, &RangeError{Parameter: "contribution", Value: 0, Range: "at least 1"}
+	}
+	u, err := PrecisionFromSigma(sigma)
+	if err != nil {
+		return 0, err
+	}
+	charge, ok := Charge(contribution, u)
+	if !ok {
+		return 0, nil
+	}
+	return uint64(b.Mu2 / charge), nil
+}
+
+func known(a Accountant) bool {
+	_, err := ParseAccountant(string(a))
+	return err == nil
+}
+
+func checkEpsilon(epsilon float64) error {
+	if !(epsilon > 0 && epsilon <= MaxEpsilon) {
+		return &RangeError{Parameter: "epsilon", Value: epsilon, Range: "above 0 and at most 1e6"}
+	}
+	return nil
+}
+
+func checkDelta(delta float64) error {
+	if !(delta >= MinDelta && delta < 1) {
+		return &RangeError{Parameter: "delta", Value: delta, Range: "at least 1e-300 and below 1"}
+	}
+	return nil
+}

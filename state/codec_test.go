@@ -1,0 +1,170 @@
+package state
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// specimens cover every form of the encoding.
+func specimens() []AccountEntry {
+	high := AccountID{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1}
+	return []AccountEntry{
+		{ID: AccountID{}, Period: 0, Account: Account{Spent: 1}},
+		{ID: AccountID{}, Period: 5, Account: Account{Spent: 1 << 40}},
+		{ID: AccountID{15: 1}, Period: -5, Account: Account{Keys: Delta{Lo: 1}}},
+		{ID: AccountID{7: 1}, Period: -5, Account: Account{Spent: MaxMu2, Keys: Delta{Hi: 1 << 63, Lo: 0}}},
+		{ID: AccountID{7: 2}, Period: 1<<63 - 1, Account: Account{Spent: 255}},
+		{ID: high, Period: -1 << 63, Account: Account{Spent: 256, Keys: Delta{Hi: 1}}},
+	}
+}
+
+func shardOf(t testing.TB, entries []AccountEntry) *Shard {
+	t.Helper()
+	s := NewShard()
+	for i := len(entries) - 1; i >= 0; i-- {
+		if err := s.Put(entries[i].ID, entries[i].Period, entries[i].Account); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+func TestEncodingIsFixed(t *testing.T) {
+	entries := specimens()[:3]
+	got, err := shardOf(t, entries).AppendBinary(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []byte("TGS\x01A\x01\x03" +
+		"\x10\x00\x00\x00\x00\x00\x00\x00\x00\x01" + // gap 0, Spent in 1 byte
+		"\xef\x40\x0a\x01\x00\x00\x00\x00\x00" + // same id, period +5, Spent in 6 bytes
+		"\x80\x41\x00\x00\x00\x00\x00\x00\x00\x01\x13\x01") // gap 0, period −10, Keys in 1 byte
+	if !bytes.Equal(got, want) {
+		t.Errorf("encoding is\n%x, want\n%x", got, want)
+	}
+}
+
+func TestDecodersRefuseEveryCut(t *testing.T) {
+	b, err := shardOf(t, specimens()).AppendBinary(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range b {
+		var d *DecodeError
+		if _, err := DecodeShard(b[:n]); !errors.As(err, &d) {
+			t.Errorf("cut at %d of %d: %v", n, len(b), err)
+		}
+	}
+	if _, err := DecodeShard(append(slices.Clone(b), 0)); err == nil {
+		t.Error("one byte too many was accepted")
+	}
+	entries, rest, err := DecodeAccounts(append(slices.Clone(b[4:]), "behind"...))
+	if err != nil || string(rest) != "behind" || !slices.Equal(entries, specimens()) {
+		t.Errorf("DecodeAccounts = %v, %q, %v", entries, rest, err)
+	}
+}
+
+func TestDecodersRefuseWhatTheEncoderNeverWrites(t *testing.T) {
+	one := "\x00\x00\x00\x00\x00\x00\x00\x01" // low half of an id
+	for _, tc := range []struct{ name, body, reason string }{
+		{"another kind", "B\x01\x00", "kind"},
+		{"another version", "A\x02\x00", "version 2"},
+		{"long count", "A\x01\x80\x00", "not minimal"},
+		{"hostile count", "A\x01\xff\xff\xff\xff\x7f", "do not fit"},
+		{"zero account", "A\x01\x01\x00" + one, "zero"},
+		{"leading zero in Spent", "A\x01\x01\x20" + one + "\x00\x01", "not minimal"},
+		{"leading zero in gap", "A\x01\x01\x11\x00" + one + "\x01", "not minimal"},
+		{"first id missing", "A\x01\x01\x9f\x40\x02\x01", "no id"},
+		{"unknown gap form", "A\x01\x01\x19" + one + "\x01", "form of its id"},
+		{"empty extension", "A\x01\x01\x90\x00" + one + "\x01", "second byte"},
+		{"reserved bit", "A\x01\x01\x90\x81" + one + "\x01\x01", "second byte"},
+		{"two lengths", "A\x01\x01\x90\x20" + one + "\x01\x01\x01\x01\x01\x01\x01\x01\x01", "two lengths"},
+		{"δ too long", "A\x01\x01\x90\x11" + one + strings.Repeat("\x01", 18), "128 bits"},
+		{"period that does not differ", "A\x01\x01\x90\x40" + one + "\x00\x01", "period"},
+		{"long period", "A\x01\x01\x90\x40" + one + "\x82\x00\x01", "period"},
+		{"ids out of order", "A\x01\x02\x10" + one + "\x01\x10" + one + "\x01", "not behind"},
+		{"id repeated", "A\x01\x02\x10" + one + "\x01\x1f\x01\x00\x00", "repeats"},
+		{"periods out of order", "A\x01\x02\x10" + one + "\x01\x9f\x40\x01\x01", "period is not behind"},
+		{"ids past the end", "A\x01\x02\x18\xff\xff\xff\xff\xff\xff\xff\xff" + one + "\x01\x11\x01" + one + "\x01", "out of range"},
+	} {
+		_, _, err := DecodeAccounts([]byte(tc.body))
+		var d *DecodeError
+		if !errors.As(err, &d) || !strings.Contains(d.Error(), tc.reason) {
+			t.Errorf("%s: %v, want a *DecodeError with %q", tc.name, err, tc.reason)
+		}
+	}
+	for _, b := range []string{"", "TGS", "TGX\x01A\x01\x00", "TGS\x02A\x01\x00"} {
+		if _, err := DecodeShard([]byte(b)); err == nil {
+			t.Errorf("shard %q was accepted", b)
+		}
+	}
+}
+
+func TestEncodeAccountsRefusesDisorderHoldsAndZeros(t *testing.T) {
+	good := AccountEntry{ID: AccountID{1}, Account: Account{Spent: 1}}
+	for name, entries := range map[string][]AccountEntry{
+		"descending": {good, {ID: AccountID{0}, Account: Account{Spent: 1}}},
+		"repeated":   {good, good},
+		"zero":       {{ID: AccountID{1}}},
+		"held":       {{ID: AccountID{1}, Account: Account{Spent: 1, Held: 1}}},
+	} {
+		b, err := EncodeAccounts([]byte("before"), entries)
+		if err == nil || string(b) != "before" {
+			t.Errorf("%s: %q, %v", name, b, err)
+		}
+		if (name == "held") != errors.Is(err, ErrHeld) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// FuzzDecodeShard: no input panics, and whatever is accepted is the one encoding
+// of what it decodes to.
+func FuzzDecodeShard(f *testing.F) {
+	for n := range len(specimens()) + 1 {
+		b, err := shardOf(f, specimens()[:n]).AppendBinary(nil)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	f.Add([]byte("TGS\x01A\x01\xff\xff\xff\xff\x7f"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		s, err := DecodeShard(b)
+		if err != nil {
+			return
+		}
+		again, err := s.AppendBinary(nil)
+		if err != nil || !bytes.Equal(again, b) {
+			t.Fatalf("decoded and encoded again: %x, %v, was %x", again, err, b)
+		}
+		for e := range s.All() {
+			if a, ok := s.Get(e.ID, e.Period); !ok || a != e.Account {
+				t.Fatal("an account cannot be found")
+			}
+		}
+	})
+}
+
+func FuzzDecodeAccounts(f *testing.F) {
+	for n := range len(specimens()) + 1 {
+		b, err := EncodeAccounts(nil, specimens()[:n])
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(append(b, byte(n)))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		entries, rest, err := DecodeAccounts(b)
+		if err != nil {
+			return
+		}
+		again, err := EncodeAccounts(nil, entries)
+		if err != nil || !bytes.Equal(append(again, rest...), b) {
+			t.Fatalf("decoded and encoded again: %x, %v, was %x", again, err, b)
+		}
+	})
+}

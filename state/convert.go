@@ -1,0 +1,149 @@
+package state
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"sort"
+)
+
+const (
+	// MinMu and MaxMu bound the μ of a conversion.
+	MinMu = 1e-15
+	MaxMu = 4096
+)
+
+// Conversion is one guarantee stated in every way: a mechanism that is μ-GDP (by
+// the accountant gdp) or ρ-zCDP with ρ = μ²/2 (by zcdp and rdp) is (ε, δ)-DP.
+// Whatever was computed is rounded so that the statement stays true: ε and δ up,
+// the μ and ρ that an (ε, δ) allows down.
+type Conversion struct {
+	Epsilon    float64
+	Delta      float64
+	Mu         float64
+	Rho        float64
+	Accountant Accountant
+}
+
+// ConvertEpsilonDelta returns the greatest μ (and ρ) that (ε, δ) allows, rounded
+// down. 0 < ε ≤ MaxEpsilon and MinDelta ≤ δ < 1; the error is a *RangeError, also
+// where μ would fall outside [MinMu, MaxMu], or an *UnknownAccountantError.
+func ConvertEpsilonDelta(epsilon, delta float64, a Accountant) (Conversion, error) {
+	if err := checkEpsilon(epsilon); err != nil {
+		return Conversion{}, err
+	}
+	if err := checkDelta(delta); err != nil {
+		return Conversion{}, err
+	}
+	if _, err := ParseAccountant(string(a)); err != nil {
+		return Conversion{}, err
+	}
+	target := newBig(delta)
+	exceeds := func(i int) bool {
+		mu2 := square(math.Float64frombits(uint64(i)))
+		return deltaUpper(mu2, epsilon, a).Cmp(target) > 0
+	}
+	first, last := int(math.Float64bits(MinMu)), int(math.Float64bits(MaxMu))
+	steps := sort.Search(last-first+1, func(i int) bool { return exceeds(first + i) })
+	if steps == 0 || steps == last-first+1 {
+		return Conversion{}, &RangeError{
+			Parameter: "epsilon", Value: epsilon,
+			Range: fmt.Sprintf("such that mu lies between 1e-15 and 4096 at delta %v", delta),
+		}
+	}
+	mu := math.Float64frombits(uint64(first + steps - 1))
+	return Conversion{Epsilon: epsilon, Delta: delta, Mu: mu, Rho: roundDown(halve(square(mu))), Accountant: a}, nil
+}
+
+// ConvertEpsilonMu returns the δ of μ at ε, rounded up. 0 < ε ≤ MaxEpsilon and
+// MinMu ≤ μ ≤ MaxMu; the error is a *RangeError or an *UnknownAccountantError.
+func ConvertEpsilonMu(epsilon, mu float64, a Accountant) (Conversion, error) {
+	if err := checkMu(mu); err != nil {
+		return Conversion{}, err
+	}
+	c := Conversion{Epsilon: epsilon, Mu: mu, Rho: roundUp(halve(square(mu))), Accountant: a}
+	return c.withDelta(square(mu))
+}
+
+// ConvertEpsilonRho is ConvertEpsilonMu for μ = √(2ρ). The μ of the result is
+// rounded up; MinMu²/2 ≤ ρ ≤ MaxMu²/2.
+func ConvertEpsilonRho(epsilon, rho float64, a Accountant) (Conversion, error) {
+	mu2, err := fromRho(rho)
+	if err != nil {
+		return Conversion{}, err
+	}
+	c := Conversion{Epsilon: epsilon, Mu: rootUp(mu2), Rho: rho, Accountant: a}
+	return c.withDelta(mu2)
+}
+
+// ConvertDeltaMu returns the ε of μ at δ, rounded up; it may be 0. MinDelta ≤ δ < 1
+// and MinMu ≤ μ ≤ MaxMu; the error is a *RangeError or an
+// *UnknownAccountantError.
+func ConvertDeltaMu(delta, mu float64, a Accountant) (Conversion, error) {
+	if err := checkMu(mu); err != nil {
+		return Conversion{}, err
+	}
+	c := Conversion{Delta: delta, Mu: mu, Rho: roundUp(halve(square(mu))), Accountant: a}
+	return c.withEpsilon(square(mu))
+}
+
+// ConvertDeltaRho is ConvertDeltaMu for μ = √(2ρ). The μ of the result is rounded
+// up; MinMu²/2 ≤ ρ ≤ MaxMu²/2.
+func ConvertDeltaRho(delta, rho float64, a Accountant) (Conversion, error) {
+	mu2, err := fromRho(rho)
+	if err != nil {
+		return Conversion{}, err
+	}
+	c := Conversion{Delta: delta, Mu: rootUp(mu2), Rho: rho, Accountant: a}
+	return c.withEpsilon(mu2)
+}
+
+func (c Conversion) withDelta(mu2 *big.Float) (Conversion, error) {
+	if err := checkEpsilon(c.Epsilon); err != nil {
+		return Conversion{}, err
+	}
+	if _, err := ParseAccountant(string(c.Accountant)); err != nil {
+		return Conversion{}, err
+	}
+	c.Delta = roundUp(deltaUpper(mu2, c.Epsilon, c.Accountant))
+	return c, nil
+}
+
+func (c Conversion) withEpsilon(mu2 *big.Float) (Conversion, error) {
+	if err := checkDelta(c.Delta); err != nil {
+		return Conversion{}, err
+	}
+	if _, err := ParseAccountant(string(c.Accountant)); err != nil {
+		return Conversion{}, err
+	}
+	c.Epsilon = epsilonUpper(mu2, c.Delta, c.Accountant)
+	return c, nil
+}
+
+func fromRho(rho float64) (*big.Float, error) {
+	if !(rho >= MinMu*MinMu/2 && rho <= MaxMu*MaxMu/2) {
+		return nil, &RangeError{Parameter: "rho", Value: rho, Range: "between 5e-31 and 8388608"}
+	}
+	return scratch().Mul(newBig(rho), newBig(2)), nil
+}
+
+func checkMu(mu float64) error {
+	if !(mu >= MinMu && mu <= MaxMu) {
+		return &RangeError{Parameter: "mu", Value: mu, Range: "between 1e-15 and 4096"}
+	}
+	return nil
+}
+
+func square(x float64) *big.Float { return scratch().Mul(newBig(x), newBig(x)) }
+
+func halve(x *big.Float) *big.Float { return scratch().Mul(x, newBig(0.5)) }
+
+// rootUp returns √x rounded up. The working root is within 2^-383 of the truth;
+// going one float64 further where it looks exact but its square is short.
+func rootUp(x *big.Float) float64 {
+	f := roundUp(scratch().Sqrt(x))
+	if square(f).Cmp(x) < 0 {
+		f = math.Nextafter(f, math.Inf(1))
+	}
+	return f
+}

@@ -1,0 +1,167 @@
+package state
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// accountDecoder reads an accounts block; b is what has not been read yet.
+type accountDecoder struct {
+	b         []byte
+	left      int // accounts still to come
+	total     int
+	high, low uint64
+	period    int64
+}
+
+func newAccountDecoder(b []byte) (*accountDecoder, error) {
+	if len(b) < 2 || b[0] != accountsKind {
+		return nil, &DecodeError{What: "accounts", Reason: "it does not begin with the kind A"}
+	}
+	if b[1] != accountsV1 {
+		return nil, &DecodeError{What: "accounts", Reason: fmt.Sprintf("version %d is not known here, only %d", b[1], accountsV1)}
+	}
+	d := &accountDecoder{b: b[2:]}
+	count, ok := d.uvarint()
+	if !ok {
+		return nil, &DecodeError{What: "accounts", Reason: "the number of accounts is cut or not minimal"}
+	}
+	if count > uint64(len(d.b)/minAccountBytes) {
+		return nil, &DecodeError{What: "accounts", Reason: fmt.Sprintf("%d accounts do not fit %d bytes", count, len(d.b))}
+	}
+	d.left, d.total = int(count), int(count)
+	return d, nil
+}
+
+func (d *accountDecoder) fail(reason string) error {
+	return &DecodeError{What: "accounts", Reason: fmt.Sprintf("account %d of %d: %s", d.total-d.left, d.total, reason)}
+}
+
+// next reads one account.
+func (d *accountDecoder) next() (AccountEntry, error) {
+	var e AccountEntry
+	if len(d.b) == 0 {
+		return e, d.fail("cut before its first byte")
+	}
+	lead, ext := d.b[0], byte(0)
+	d.b = d.b[1:]
+	if lead&leadExtended != 0 {
+		if len(d.b) == 0 {
+			return e, d.fail("cut before its second byte")
+		}
+		ext = d.b[0]
+		d.b = d.b[1:]
+		if ext == 0 || ext&extReserved != 0 {
+			return e, d.fail("its second byte is empty or uses a reserved bit")
+		}
+	}
+	if err := d.key(&e, lead&15, ext&extPeriod != 0); err != nil {
+		return e, err
+	}
+	if err := d.amounts(&e.Account, int(lead>>4&7), ext); err != nil {
+		return e, err
+	}
+	d.left--
+	return e, nil
+}
+
+// key reads id and period and checks that they lie behind the last account's.
+func (d *accountDecoder) key(e *AccountEntry, gapForm byte, periodDiffers bool) error {
+	first, sameID := d.left == d.total, gapForm == gapSameID
+	switch {
+	case sameID && first:
+		return d.fail("the first account has no id")
+	case !sameID && gapForm > maxHalf:
+		return d.fail("the form of its id is not known")
+	case !sameID:
+		gap, ok := d.minimal(int(gapForm))
+		if !ok || len(d.b) < maxHalf {
+			return d.fail("its id is cut or not minimal")
+		}
+		low := binary.BigEndian.Uint64(d.b)
+		d.b = d.b[maxHalf:]
+		if gap == 0 && !first && low <= d.low {
+			return d.fail("its id is not behind the last one")
+		}
+		if d.high+gap < d.high {
+			return d.fail("its id is out of range")
+		}
+		d.high, d.low = d.high+gap, low
+	}
+	if periodDiffers {
+		difference, ok := d.uvarint()
+		if !ok || difference == 0 {
+			return d.fail("its period is cut or not minimal")
+		}
+		period := d.period + unzigzag(difference)
+		if sameID && period <= d.period {
+			return d.fail("its period is not behind the last one")
+		}
+		d.period = period
+	} else if sameID {
+		return d.fail("it repeats the last id and period")
+	}
+	binary.BigEndian.PutUint64(e.ID[:8], d.high)
+	binary.BigEndian.PutUint64(e.ID[8:], d.low)
+	e.Period = d.period
+	return nil
+}
+
+func (d *accountDecoder) amounts(a *Account, spentLen int, ext byte) error {
+	if ext&extLongSpent != 0 {
+		if spentLen != 0 {
+			return d.fail("it states two lengths of what was spent")
+		}
+		spentLen = maxHalf
+	}
+	spent, ok := d.minimal(spentLen)
+	if !ok {
+		return d.fail("what was spent is cut or not minimal")
+	}
+	a.Spent = Mu2(spent)
+
+	keysLen := int(ext & extKeysMask)
+	switch {
+	case keysLen > 2*maxHalf:
+		return d.fail("its δ is longer than 128 bits")
+	case keysLen > maxHalf:
+		if a.Keys.Hi, ok = d.minimal(keysLen - maxHalf); ok && len(d.b) >= maxHalf {
+			a.Keys.Lo = binary.BigEndian.Uint64(d.b)
+			d.b = d.b[maxHalf:]
+		} else {
+			ok = false
+		}
+	default:
+		a.Keys.Lo, ok = d.minimal(keysLen)
+	}
+	if !ok {
+		return d.fail("its δ is cut or not minimal")
+	}
+	if a.IsZero() {
+		return d.fail("it is zero")
+	}
+	return nil
+}
+
+// minimal reads n ≤ 8 big-endian bytes without a leading zero.
+func (d *accountDecoder) minimal(n int) (uint64, bool) {
+	if len(d.b) < n || n > 0 && d.b[0] == 0 {
+		return 0, false
+	}
+	var v uint64
+	for _, c := range d.b[:n] {
+		v = v<<8 | uint64(c)
+	}
+	d.b = d.b[n:]
+	return v, true
+}
+
+// uvarint reads a uvarint in its shortest form.
+func (d *accountDecoder) uvarint() (uint64, bool) {
+	v, n := binary.Uvarint(d.b)
+	if n <= 0 || n > 1 && d.b[n-1] == 0 {
+		return 0, false
+	}
+	d.b = d.b[n:]
+	return v, true
+}

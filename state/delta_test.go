@@ -1,0 +1,181 @@
+package state
+
+import (
+	"math"
+	"math/big"
+	"sync"
+	"testing"
+)
+
+// The reference below shares nothing with delta.go and bigmath.go: 4,096 bits,
+// the textbook formula Φ(−ε/μ + μ/2) − e^ε·Φ(−ε/μ − μ/2) as it stands, every Φ by
+// its Taylor series whatever its argument, e^x by plain Taylor, π by Machin. The
+// width of the numbers absorbs all cancellation.
+const refBits = 4096
+
+func refInt(n int64) *big.Float { return new(big.Float).SetPrec(refBits).SetInt64(n) }
+
+func refNew() *big.Float { return new(big.Float).SetPrec(refBits) }
+
+func refExp(x *big.Float) *big.Float {
+	abs := refNew().Abs(x)
+	sum, term := refInt(1), refInt(1)
+	for n := int64(1); term.MantExp(nil) > sum.MantExp(nil)-refBits; n++ {
+		term.Mul(term, abs)
+		term.Quo(term, refInt(n))
+		sum.Add(sum, term)
+	}
+	if x.Sign() < 0 {
+		sum.Quo(refInt(1), sum)
+	}
+	return sum
+}
+
+var refRootTau = sync.OnceValue(func() *big.Float {
+	arctanOfInverse := func(q int64) *big.Float {
+		sum, power := refNew(), refNew().Quo(refInt(1), refInt(q))
+		for n := int64(0); power.MantExp(nil) > -refBits; n++ {
+			term := refNew().Quo(power, refInt(2*n+1))
+			if n%2 == 1 {
+				term.Neg(term)
+			}
+			sum.Add(sum, term)
+			power.Quo(power, refInt(q*q))
+		}
+		return sum
+	}
+	quarter := refNew().Mul(refInt(4), arctanOfInverse(5))
+	quarter.Sub(quarter, arctanOfInverse(239))
+	return quarter.Sqrt(quarter.Mul(quarter, refInt(8)))
+})
+
+func refPhi(x *big.Float) *big.Float {
+	square := refNew().Mul(x, x)
+	term := refNew().Quo(x, refRootTau())
+	sum := refNew().Set(term)
+	half := refNew().Quo(square, refInt(2))
+	for n := int64(1); term.Sign() != 0 && term.MantExp(nil) > -refBits; n++ {
+		// term_n = (−1)^n·x^(2n+1)/(2^n·n!·(2n+1)·√(2π))
+		term.Mul(term, half)
+		term.Quo(term, refInt(-n))
+		sum.Add(sum, refNew().Quo(term, refInt(2*n+1)))
+	}
+	return sum.Add(sum, refNew().SetFloat64(0.5))
+}
+
+func refGaussianDelta(m Mu2, epsilon float64) *big.Float {
+	mu := refNew().SetUint64(uint64(m))
+	mu.SetMantExp(mu, -40)
+	mu.Sqrt(mu)
+	eps := refNew().SetFloat64(epsilon)
+	half := refNew().Quo(mu, refInt(2))
+	ratio := refNew().Quo(eps, mu)
+	first := refPhi(refNew().Sub(half, ratio))
+	second := refPhi(refNew().Neg(refNew().Add(half, ratio)))
+	return first.Sub(first, second.Mul(second, refExp(eps)))
+}
+
+func TestRootTauDigitsAreRight(t *testing.T) {
+	root, ok := scratch().SetString(rootTau)
+	if !ok {
+		t.Fatal("√(2π) is not a number")
+	}
+	difference := refNew().Sub(refRootTau(), root)
+	if difference.Sign() != 0 && difference.MantExp(nil) > 4-workBits {
+		t.Errorf("√(2π) is off by %v", difference.Text('g', 5))
+	}
+}
+
+// Bounds are bounds, and tight ones, over the whole range of budgets.
+func TestGaussianDeltaAgreesWithTextbookFormula(t *testing.T) {
+	widest := refNew().SetMantExp(refInt(1), 2-marginBits)
+	for _, epsilon := range []float64{1e-6, 0.01, 1, 10, 200} {
+		for _, bits := range []int{1, 12, 24, 30, 36, 40, 44, 49} {
+			m := Mu2(1)<<bits + 12345
+			if a := epsilon/m.Mu() - m.Mu()/2; a > 38 || a < -40 {
+				continue // δ below 1e-300, or 1
+			}
+			want := refGaussianDelta(m, epsilon)
+			got := deltaUpper(bigFromMu2(m), epsilon, GDP)
+			excess := refNew().Sub(got, want)
+			excess.Quo(excess, want)
+			if excess.Sign() < 0 || excess.Cmp(widest) > 0 {
+				t.Errorf("δ of %d units at ε = %v: %v, want %v: relative excess %v",
+					m, epsilon, got.Text('g', 20), want.Text('g', 20), excess.Text('g', 5))
+			}
+		}
+	}
+}
+
+func TestMillsFractionIsBracketedByItsNextDepth(t *testing.T) {
+	for _, x := range []float64{millsSplit, 6, 10, 38, 1000, 1e8} {
+		bx := newBig(x)
+		depth := millsDepth(bx)
+		f, g := millsFraction(bx, depth), millsFraction(bx, depth+1)
+		gap := scratch().Sub(f, g)
+		gap.Quo(gap, f)
+		if gap.Sign() != 0 && gap.MantExp(nil) > -220 {
+			t.Errorf("R(%v) is known to 2^%d only", x, gap.MantExp(nil))
+		}
+	}
+	// Both ways of computing a tail meet at the split.
+	below := upperTail(newBig(math.Nextafter(millsSplit, 0)))
+	above := upperTail(newBig(millsSplit))
+	if ratio, _ := scratch().Quo(below, above).Float64(); math.Abs(ratio-1) > 1e-14 {
+		t.Errorf("the upper tail jumps by %v at the split", ratio-1)
+	}
+}
+
+// zcdpLog is the logarithm of the bound at order α, as privacy texts print it.
+func zcdpLog(rho, epsilon, alpha float64) float64 {
+	return (alpha-1)*(alpha*rho-epsilon) - math.Log(alpha-1) + alpha*math.Log1p(-1/alpha)
+}
+
+func TestZCDPDeltaIsTheInfimumOverOrders(t *testing.T) {
+	for _, tc := range []struct{ rho, epsilon float64 }{
+		{0.02, 1}, {0.02, 0.5}, {1e-6, 0.01}, {0.5, 4}, {3, 30}, {12, 190}, {0.2, 0.1}, {1e-9, 1e-4},
+	} {
+		got := deltaUpper(newBig(2*tc.rho), tc.epsilon, ZCDP)
+		f, _ := got.Float64()
+		best := math.Inf(1)
+		for s := -12.0; s < 30; s += 0.001 {
+			best = math.Min(best, zcdpLog(tc.rho, tc.epsilon, 1+math.Exp(s)))
+		}
+		// A grid of step h in ln(α−1) misses the minimum by at most h²/8·g''.
+		if log := math.Log(f); log > best+1e-9*math.Abs(best)+1e-9 || log < best-1e-6*math.Abs(best)-1e-3 {
+			t.Errorf("ρ = %v, ε = %v: ln δ = %v, best order on a grid %v", tc.rho, tc.epsilon, log, best)
+		}
+	}
+}
+
+// δ falls with ε and grows with μ²: what the searches rely on.
+func TestDeltaIsMonotone(t *testing.T) {
+	for _, a := range []Accountant{GDP, ZCDP} {
+		last := scratch()
+		for bits := range 64 {
+			d := deltaUpper(bigFromMu2(1<<bits), 1, a)
+			if d.Cmp(last) < 0 {
+				t.Errorf("%s: δ falls at μ² = 2^%d units", a, bits)
+			}
+			last = d
+		}
+		last = newBig(1)
+		for e := -20; e < 40; e++ {
+			d := deltaUpper(bigFromMu2(1<<36), math.Ldexp(1, e), a)
+			if d.Cmp(last) > 0 {
+				t.Errorf("%s: δ grows at ε = 2^%d", a, e)
+			}
+			last = d
+		}
+	}
+}
+
+func BenchmarkDeltaUpper(b *testing.B) {
+	for _, a := range []Accountant{GDP, ZCDP} {
+		b.Run(string(a), func(b *testing.B) {
+			for b.Loop() {
+				deltaUpper(bigFromMu2(61604497218), 1, a)
+			}
+		})
+	}
+}

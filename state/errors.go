@@ -1,0 +1,52 @@
+package state
+
+import (
+	"errors"
+	"fmt"
+)
+
+var (
+	// ErrOverBudget is returned by Account.Hold when the worst case no longer
+	// fits the budget. It is an ordinary outcome: the user is left out of the
+	// turn, and pays nothing.
+	ErrOverBudget = errors.New("worst case does not fit the budget")
+
+	// ErrSettle is returned by Account.Settle when more is returned than was
+	// held, or more is charged than was held for it. It means that the caller's
+	// records and the account disagree: stop, do not clip.
+	ErrSettle = errors.New("settlement does not match the hold")
+
+	// ErrLowered is returned by Shard.Put when an account would lose something
+	// it has spent.
+	ErrLowered = errors.New("an account never gets back what it has spent")
+
+	// ErrShardFull is returned when a Shard would hold more than 2^26 − 1 accounts:
+	// run with more shards.
+	ErrShardFull = errors.New("a shard holds at most 67108863 accounts; use more shards")
+
+	// ErrHeld is returned by the encoders for an account with an open hold: what
+	// is at rest is always settled.
+	ErrHeld = errors.New("an account with an open hold cannot be stored")
+)
+
+// RangeError says that a number is not one that the parameter can have.
+type RangeError struct {
+	Parameter string  // as a user would call it: "epsilon", "delta", "sigma"
+	Value     float64 // what was given; may be NaN or infinite
+	Range     string  // what is allowed
+}
+
+func (e *RangeError) Error() string {
+	return fmt.Sprintf("%s is %v, but must be %s", e.Parameter, e.Value, e.Range)
+}
+
+// DecodeError says why bytes are not the encoding of anything. Its text names
+// positions and lengths, never contents.
+type DecodeError struct {
+	What   string // "shard", "accounts", "precision"
+	Reason string
+}
+
+func (e *DecodeError) Error() string {
+	return fmt.Sprintf("decoding %s: %s", e.What, e.Reason)
+}

@@ -1,0 +1,272 @@
+package state
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"hash/maphash"
+	"iter"
+	"slices"
+)
+
+const (
+	chunkBits = 10
+	chunkSize = 1 << chunkBits
+	firstSlot = 16 // slots of the smallest index; a power of two
+
+	// A slot of the index holds an entry number in its low bits and some bits of
+	// the key's hash above, so that a probe rarely touches a wrong entry.
+	slotBits    = 26
+	slotMask    = 1<<slotBits - 1
+	maxAccounts = slotMask // a slot holds the number plus one, 0 is free
+)
+
+// Shard holds the accounts of one shard of users, keyed by (AccountID, period):
+// a growing table in chunks that are never copied, and an open-addressing index
+// over it. In memory a user without private keys costs 32 bytes of entry and 5 to
+// 11 bytes of index. Accounts are never deleted. Not for concurrent use, reading
+// included (Range sorts on demand).
+type Shard struct {
+	chunks []*[chunkSize]shardEntry
+	rests  []*[chunkSize]shardRest // beside chunks; nil while no entry has a hold or δ
+	count  int                     // entries, zero ones included
+	zero   int                     // entries whose account is zero: holds that were returned in full
+	index  []uint32                // open addressing, a power of two long
+	order  []uint32                // the first len(order) entries in key order, as of the last Range
+	seed   maphash.Seed
+}
+
+type shardEntry struct {
+	id     AccountID
+	period int64
+	spent  Mu2
+}
+
+type shardRest struct {
+	held Mu2
+	keys Delta
+}
+
+type accountKey struct {
+	id     AccountID
+	period int64
+}
+
+// NewShard returns an empty Shard.
+func NewShard() *Shard {
+	return &Shard{index: make([]uint32, firstSlot), seed: maphash.MakeSeed()}
+}
+
+// Len returns the number of accounts that are not zero.
+func (s *Shard) Len() int { return s.count - s.zero }
+
+// Get returns the account, and whether there is one that is not zero. A new
+// user's account is the zero Account.
+func (s *Shard) Get(id AccountID, period int64) (Account, bool) {
+	_, n := s.find(accountKey{id, period})
+	if n < 0 {
+		return Account{}, false
+	}
+	a := s.account(n)
+	return a, !a.IsZero()
+}
+
+// Put stores the account. A zero account that is not there stays away. It returns
+// ErrLowered, and changes nothing, if Spent or Keys would fall below what is
+// stored: nothing ever spent is forgotten. Amortised O(1), whatever the account's
+// history.
+func (s *Shard) Put(id AccountID, period int64, a Account) error {
+	k := accountKey{id, period}
+	slot, n := s.find(k)
+	if n >= 0 {
+		return s.replace(n, a)
+	}
+	if a.IsZero() {
+		return nil
+	}
+	if s.count == maxAccounts {
+		return fmt.Errorf("adding an account: %w", ErrShardFull)
+	}
+	n = s.appendEntry(id, period, a)
+	s.index[slot] = slotOf(s.hash(k), n)
+	if s.count > len(s.index)/4*3 {
+		s.reindex(2 * len(s.index))
+	}
+	return nil
+}
+
+func (s *Shard) replace(n int, a Account) error {
+	was := s.account(n)
+	if a.Spent < was.Spent || a.Keys.Cmp(was.Keys) < 0 {
+		return fmt.Errorf("storing an account: %w", ErrLowered)
+	}
+	if was.IsZero() {
+		s.zero--
+	}
+	if a.IsZero() {
+		s.zero++
+	}
+	s.set(n, a)
+	return nil
+}
+
+// All ranges over the accounts that are not zero, in key order: by id, then by
+// period. The Shard must not change meanwhile. The first call after accounts were
+// added sorts the new ones in, O(n + k·log k) for k new ones.
+func (s *Shard) All() iter.Seq[AccountEntry] {
+	return func(yield func(AccountEntry) bool) {
+		s.sort()
+		for _, n := range s.order {
+			a := s.account(int(n))
+			if a.IsZero() {
+				continue
+			}
+			e := s.entry(int(n))
+			if !yield(AccountEntry{ID: e.id, Period: e.period, Account: a}) {
+				return
+			}
+		}
+	}
+}
+
+// Range calls fn for every account that is not zero, in the order of All, until
+// it returns false.
+func (s *Shard) Range(fn func(AccountEntry) bool) {
+	for e := range s.All() {
+		if !fn(e) {
+			return
+		}
+	}
+}
+
+// find returns the index slot of the key and its entry number, or the slot where
+// it belongs and -1.
+func (s *Shard) find(k accountKey) (slot, n int) {
+	h := s.hash(k)
+	mask, tag := len(s.index)-1, slotOf(h, -1)
+	for slot = int(h) & mask; ; slot = (slot + 1) & mask {
+		v := s.index[slot]
+		if v == 0 {
+			return slot, -1
+		}
+		if v&^slotMask != tag {
+			continue
+		}
+		n = int(v&slotMask) - 1
+		if e := s.entry(n); e.id == k.id && e.period == k.period {
+			return slot, n
+		}
+	}
+}
+
+// slotOf returns the slot's value for entry n of a key with that hash. The tag is
+// taken from the top of the hash, the slot from its bottom.
+func slotOf(hash uint64, n int) uint32 {
+	return uint32(hash>>32)&^slotMask | uint32(n+1)
+}
+
+// hash is seeded per Shard: ids may be anything, and somebody else's pipeline may
+// let users choose theirs.
+func (s *Shard) hash(k accountKey) uint64 { return maphash.Comparable(s.seed, k) }
+
+func (s *Shard) entry(n int) *shardEntry {
+	return &s.chunks[n>>chunkBits][n&(chunkSize-1)]
+}
+
+func (s *Shard) account(n int) Account {
+	a := Account{Spent: s.entry(n).spent}
+	if rest := s.rests[n>>chunkBits]; rest != nil {
+		r := &rest[n&(chunkSize-1)]
+		a.Held, a.Keys = r.held, r.keys
+	}
+	return a
+}
+
+func (s *Shard) set(n int, a Account) {
+	s.entry(n).spent = a.Spent
+	rest := s.rests[n>>chunkBits]
+	if rest == nil {
+		if a.Held == 0 && a.Keys.IsZero() {
+			return
+		}
+		rest = new([chunkSize]shardRest)
+		s.rests[n>>chunkBits] = rest
+	}
+	rest[n&(chunkSize-1)] = shardRest{held: a.Held, keys: a.Keys}
+}
+
+func (s *Shard) appendEntry(id AccountID, period int64, a Account) int {
+	n := s.count
+	if n&(chunkSize-1) == 0 {
+		s.chunks = append(s.chunks, new([chunkSize]shardEntry))
+		s.rests = append(s.rests, nil)
+	}
+	e := s.entry(n)
+	e.id, e.period = id, period
+	s.count++
+	s.set(n, a)
+	return n
+}
+
+// reindex rebuilds the index with that many slots.
+func (s *Shard) reindex(slots int) {
+	s.index = make([]uint32, slots)
+	mask := slots - 1
+	for n := range s.count {
+		e := s.entry(n)
+		h := s.hash(accountKey{e.id, e.period})
+		slot := int(h) & mask
+		for s.index[slot] != 0 {
+			slot = (slot + 1) & mask
+		}
+		s.index[slot] = slotOf(h, n)
+	}
+}
+
+// sortKey carries the leading bytes of an id beside its entry number, so that
+// nearly all comparisons stay within the slice that is being sorted.
+type sortKey struct {
+	lead uint64
+	n    uint32
+}
+
+// sort brings order up to date: it sorts the entries added since and merges.
+func (s *Shard) sort() {
+	added := s.count - len(s.order)
+	if added == 0 {
+		return
+	}
+	keys := make([]sortKey, added)
+	for i := range keys {
+		n := uint32(len(s.order) + i)
+		keys[i] = sortKey{s.lead(n), n}
+	}
+	if !slices.IsSortedFunc(keys, s.compareKeys) {
+		slices.SortFunc(keys, s.compareKeys)
+	}
+	old := s.order
+	merged := make([]uint32, 0, s.count)
+	for _, k := range keys {
+		for len(old) > 0 && s.compareKeys(sortKey{s.lead(old[0]), old[0]}, k) < 0 {
+			merged = append(merged, old[0])
+			old = old[1:]
+		}
+		merged = append(merged, k.n)
+	}
+	s.order = append(merged, old...)
+}
+
+func (s *Shard) lead(n uint32) uint64 {
+	return binary.BigEndian.Uint64(s.entry(int(n)).id[:8])
+}
+
+func (s *Shard) compareKeys(a, b sortKey) int {
+	if c := cmp.Compare(a.lead, b.lead); c != 0 {
+		return c
+	}
+	ea, eb := s.entry(int(a.n)), s.entry(int(b.n))
+	if c := ea.id.Compare(eb.id); c != 0 {
+		return c
+	}
+	return cmp.Compare(ea.period, eb.period)
+}

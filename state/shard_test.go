@@ -1,0 +1,352 @@
+package state
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// smallKey draws from few ids and periods, so that they meet again, and from ids
+// that agree in one half, so that 64 bits would not tell them apart.
+func smallKey(t *rapid.T) (id AccountID, period int64) {
+	binary.BigEndian.PutUint64(id[:8], rapid.SampledFrom([]uint64{0, 1, 2, 1 << 40, 1 << 63, 1<<64 - 1}).Draw(t, "high"))
+	binary.BigEndian.PutUint64(id[8:], rapid.SampledFrom([]uint64{0, 1, 1 << 63, 1<<64 - 1}).Draw(t, "low"))
+	return id, rapid.SampledFrom([]int64{-1 << 63, -1, 0, 1, 7, 1<<63 - 1}).Draw(t, "period")
+}
+
+func smallAccount(t *rapid.T) Account {
+	small := func(name string) uint64 {
+		return rapid.Uint64().Draw(t, name) >> rapid.SampledFrom([]uint{0, 7, 8, 30, 56, 64}).Draw(t, name+" shift")
+	}
+	return Account{Spent: Mu2(small("spent")), Held: Mu2(small("held")), Keys: Delta{Hi: small("hi"), Lo: small("lo")}}
+}
+
+func sortedEntries(m map[accountKey]Account) []AccountEntry {
+	var entries []AccountEntry
+	for k, a := range m {
+		entries = append(entries, AccountEntry{ID: k.id, Period: k.period, Account: a})
+	}
+	slices.SortFunc(entries, func(a, b AccountEntry) int { return a.compare(b.ID, b.Period) })
+	return entries
+}
+
+// A Shard is a map whose values never fall, and whose encoding is that map.
+func TestShardIsAMapOfAccounts(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := NewShard()
+		model := map[accountKey]Account{}
+		settled := true
+		for range rapid.IntRange(0, 80).Draw(t, "steps") {
+			id, period := smallKey(t)
+			a := smallAccount(t)
+			k := accountKey{id, period}
+			was := model[k]
+			err := s.Put(id, period, a)
+			lowered := a.Spent < was.Spent || a.Keys.Cmp(was.Keys) < 0
+			if lowered != errors.Is(err, ErrLowered) || !lowered && err != nil {
+				t.Fatalf("Put %+v over %+v: %v", a, was, err)
+			}
+			if !lowered {
+				model[k] = a
+			}
+			if model[k].IsZero() {
+				delete(model, k)
+			}
+			if rapid.Bool().Draw(t, "sort now") {
+				s.Range(func(AccountEntry) bool { return false })
+			}
+		}
+		want := sortedEntries(model)
+		if got := slices.Collect(s.All()); !slices.Equal(got, want) || s.Len() != len(want) {
+			t.Fatalf("accounts %v, want %v", got, want)
+		}
+		for _, e := range want {
+			if a, ok := s.Get(e.ID, e.Period); !ok || a != e.Account {
+				t.Fatalf("Get = %+v, %v, want %+v", a, ok, e.Account)
+			}
+			settled = settled && e.Account.Held == 0
+		}
+		b, err := s.AppendBinary([]byte("before"))
+		if settled != (err == nil) || !settled && !errors.Is(err, ErrHeld) {
+			t.Fatalf("encoding with settled = %v: %v", settled, err)
+		}
+		if err != nil {
+			if string(b) != "before" {
+				t.Fatal("a failed encoding left something behind")
+			}
+			return
+		}
+		back, err := DecodeShard(b[len("before"):])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := slices.Collect(back.All()); !slices.Equal(got, want) {
+			t.Fatalf("decoded %v, want %v", got, want)
+		}
+		for _, e := range want {
+			if a, ok := back.Get(e.ID, e.Period); !ok || a != e.Account {
+				t.Fatalf("decoded Get = %+v, %v, want %+v", a, ok, e.Account)
+			}
+		}
+		block, err := EncodeAccounts(nil, want)
+		if err != nil || string(block) != string(b[len("before")+4:]) {
+			t.Fatalf("EncodeAccounts differs from the shard's: %v", err)
+		}
+	})
+}
+
+func TestRuleAccountsAreNeverDeletedOrLowered(t *testing.T) {
+	s := NewShard()
+	id := AccountID{1}
+	if err := s.Put(id, 0, Account{}); err != nil || s.Len() != 0 {
+		t.Fatalf("a zero account was stored: %v", err)
+	}
+	spent := Account{Spent: 10, Held: 5, Keys: Delta{Lo: 3}}
+	if err := s.Put(id, 0, spent); err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range []Account{{}, {Spent: 9, Keys: Delta{Lo: 3}}, {Spent: 10, Keys: Delta{Lo: 2}}} {
+		if err := s.Put(id, 0, a); !errors.Is(err, ErrLowered) {
+			t.Errorf("%+v over %+v: %v", a, spent, err)
+		}
+	}
+	if a, ok := s.Get(id, 0); !ok || a != spent {
+		t.Errorf("account is %+v, %v, want %+v", a, ok, spent)
+	}
+	// A hold that comes back in full leaves nothing to store, and no trace.
+	other := AccountID{2}
+	if err := s.Put(other, 0, Account{Held: 7}); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(s.Put(other, 0, Account{}), s.Put(id, 0, Account{Spent: 10, Keys: Delta{Lo: 3}})); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := s.Get(other, 0); ok || s.Len() != 1 {
+		t.Errorf("a returned hold is still an account; Len = %d", s.Len())
+	}
+	if b, err := s.AppendBinary(nil); err != nil || len(b) != 4+3+1+1+16+1+1 {
+		t.Errorf("encoding of one account: %d bytes, %v", len(b), err)
+	}
+}
+
+func TestRulePeriodsAreAccountsOfTheirOwn(t *testing.T) {
+	b := testBudget(t, 0)
+	s := NewShard()
+	const periods = 20_000 // enough for hashes to agree wherever an index compares them
+	for period := int64(-periods / 2); period < periods/2; period++ {
+		a, ok := s.Get(AccountID{1}, period)
+		if ok || !a.Fits(b, b.Mu2, Delta{}) {
+			t.Fatalf("period %d begins with %+v", period, a)
+		}
+		a.Spent = b.Mu2
+		if err := s.Put(AccountID{1}, period, a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s.Len() != periods {
+		t.Errorf("%d accounts for %d periods", s.Len(), periods)
+	}
+}
+
+func TestRuleAccountIDsAreToldApartByAll128Bits(t *testing.T) {
+	s := NewShard()
+	var ids []AccountID
+	for bit := range 128 {
+		var id AccountID
+		id[bit/8] = 1 << (bit % 8)
+		ids = append(ids, id)
+		if err := s.Put(id, 0, Account{Spent: Mu2(bit + 1)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b, err := s.AppendBinary(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, err = DecodeShard(b); err != nil {
+		t.Fatal(err)
+	}
+	for bit, id := range ids {
+		if a, ok := s.Get(id, 0); !ok || a.Spent != Mu2(bit+1) {
+			t.Errorf("bit %d: %+v, %v", bit, a, ok)
+		}
+	}
+}
+
+// manyAccounts fills a shard as a deployment would: hashed ids, amounts near
+// B²/2, δ for private keys where asked.
+func manyAccounts(tb testing.TB, n int, withKeys bool) *Shard {
+	tb.Helper()
+	rng := rand.New(rand.NewPCG(1, uint64(n)))
+	s := NewShard()
+	for range n {
+		var id AccountID
+		binary.BigEndian.PutUint64(id[:8], rng.Uint64())
+		binary.BigEndian.PutUint64(id[8:], rng.Uint64())
+		a := Account{Spent: Mu2(30_000_000_000 + rng.Uint64N(30_000_000_000))}
+		if withKeys {
+			a.Keys.Lo = 1<<56 + rng.Uint64N(1<<55)
+		}
+		if err := s.Put(id, 0, a); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	return s
+}
+
+func TestAccountsTakeAtMost40BytesAtRest(t *testing.T) {
+	for _, withKeys := range []bool{false, true} {
+		s := manyAccounts(t, 15_625, withKeys)
+		b, err := s.AppendBinary(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		limit := 23.0
+		if withKeys {
+			limit = 32
+		}
+		if each := float64(len(b)) / 15_625; each > limit {
+			t.Errorf("with δ for keys %v: %.1f bytes a user, want at most %v", withKeys, each, limit)
+		}
+	}
+}
+
+func TestShardMemoryIsCompact(t *testing.T) {
+	if testing.Short() {
+		t.Skip("fills 10^6 accounts")
+	}
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	s := manyAccounts(t, 1_000_000, false)
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	each := float64(after.HeapAlloc-before.HeapAlloc) / 1e6
+	if each > 48 {
+		t.Errorf("%.1f bytes a user in memory, want at most 48", each)
+	}
+	t.Logf("%.1f bytes a user in memory, %d accounts", each, s.Len())
+}
+
+func BenchmarkShardDecode1e6(b *testing.B) {
+	for _, withKeys := range []bool{false, true} {
+		b.Run(fmt.Sprintf("keys=%v", withKeys), func(b *testing.B) {
+			enc, err := manyAccounts(b, 1_000_000, withKeys).AppendBinary(nil)
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := DecodeShard(enc); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(len(enc))/1e6, "B/user")
+		})
+	}
+}
+
+// Encoding a shard whose order is known, as after a decode.
+func BenchmarkShardEncode1e6(b *testing.B) {
+	s := manyAccounts(b, 1_000_000, false)
+	buf, err := s.AppendBinary(nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if buf, err = s.AppendBinary(buf[:0]); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(len(buf))/1e6, "B/user")
+}
+
+// The first encoding after 10^6 new users: all of them are sorted in.
+func BenchmarkShardEncode1e6Unsorted(b *testing.B) {
+	s := manyAccounts(b, 1_000_000, false)
+	for b.Loop() {
+		s.order = nil
+		if _, err := s.AppendBinary(nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkShardGet1e6(b *testing.B) {
+	s := manyAccounts(b, 1_000_000, false)
+	entries := slices.Collect(s.All())
+	rng := rand.New(rand.NewPCG(3, 4))
+	rng.Shuffle(len(entries), func(i, j int) { entries[i], entries[j] = entries[j], entries[i] })
+	b.ReportAllocs()
+	i := 0
+	for b.Loop() {
+		if _, ok := s.Get(entries[i].ID, 0); !ok {
+			b.Fatal("lost account")
+		}
+		if i++; i == len(entries) {
+			i = 0
+		}
+	}
+}
+
+// One turn of one user: get, hold, put; get, settle, put. The figures must not
+// grow with the number of turns the account has behind it.
+func BenchmarkAccountUpdate(b *testing.B) {
+	budget := testBudget(b, 0)
+	for _, history := range []int{1, 1_000, 1_000_000} {
+		b.Run(fmt.Sprintf("history=%d", history), func(b *testing.B) {
+			s := manyAccounts(b, 15_625, false)
+			id := AccountID{1, 2, 3}
+			update := func(actual Mu2) {
+				a, _ := s.Get(id, 0)
+				if err := a.Hold(budget, 1000, Delta{}); err != nil {
+					b.Fatal(err)
+				}
+				if err := s.Put(id, 0, a); err != nil {
+					b.Fatal(err)
+				}
+				a, _ = s.Get(id, 0)
+				if err := a.Settle(1000, actual); err != nil {
+					b.Fatal(err)
+				}
+				if err := s.Put(id, 0, a); err != nil {
+					b.Fatal(err)
+				}
+			}
+			for range history {
+				update(1)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				update(0)
+			}
+		})
+	}
+}
+
+// The same accounts as a deployment holds them: in 16 shards.
+func BenchmarkDecode1e6In16Shards(b *testing.B) {
+	var shards [16][]byte
+	for i := range shards {
+		enc, err := manyAccounts(b, 62_500+i, false).AppendBinary(nil)
+		if err != nil {
+			b.Fatal(err)
+		}
+		shards[i] = enc
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		for _, enc := range shards {
+			if _, err := DecodeShard(enc); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}
