@@ -1,0 +1,80 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+
+	"github.com/twmb/franz-go/pkg/kfake"
+)
+
+// Options of a broker. The zero value is a broker in memory on a free port of 127.0.0.1.
+type Options struct {
+	Addr    string       // host:port to listen on; default "127.0.0.1:0"
+	DataDir string       // where the log is kept; empty: in memory only
+	Logger  *slog.Logger // nil: silent. Errors and warnings of the broker only
+}
+
+// Broker is a running broker. Safe for concurrent use.
+type Broker struct {
+	cluster *kfake.Cluster
+	addr    string
+	close   sync.Once
+}
+
+// Start starts a broker that keeps records of any age (log.retention.ms = -1). It fails when the address is
+// taken or DataDir cannot be used. The caller must Close it.
+func Start(o Options) (*Broker, error) { return start(o) }
+
+func start(o Options, extra ...kfake.Opt) (*Broker, error) {
+	addr := o.Addr
+	if addr == "" {
+		addr = "127.0.0.1:0"
+	}
+	if _, _, err := net.SplitHostPort(addr); err != nil {
+		return nil, fmt.Errorf("starting the embedded broker: address %q is not host:port: %w", addr, err)
+	}
+	opts := []kfake.Opt{
+		kfake.NumBrokers(1),
+		kfake.ListenFn(func(network, _ string) (net.Listener, error) { return net.Listen(network, addr) }),
+		// Retention goes by record timestamps: with the default of a week, events of the past would vanish.
+		kfake.BrokerConfigs(map[string]string{"log.retention.ms": "-1"}),
+	}
+	if o.DataDir != "" {
+		opts = append(opts, kfake.DataDir(o.DataDir))
+	}
+	if o.Logger != nil {
+		opts = append(opts, kfake.WithLogger(logger{o.Logger}))
+	}
+	cluster, err := kfake.NewCluster(append(opts, extra...)...)
+	if err != nil {
+		return nil, fmt.Errorf("starting the embedded broker on %s: %w", addr, err)
+	}
+	addrs := cluster.ListenAddrs()
+	if len(addrs) != 1 {
+		cluster.Close()
+		return nil, errors.New("starting the embedded broker: no listener")
+	}
+	return &Broker{cluster: cluster, addr: addrs[0]}, nil
+}
+
+// Addr is the host:port that clients connect to.
+func (b *Broker) Addr() string { return b.addr }
+
+// Close stops the broker and waits for its log to be written. Further calls do nothing.
+func (b *Broker) Close() { b.close.Do(b.cluster.Close) }
+
+// logger passes the broker's warnings and errors on, and nothing chattier.
+type logger struct{ to *slog.Logger }
+
+func (l logger) Logf(level kfake.LogLevel, format string, args ...any) {
+	switch level {
+	case kfake.LogLevelError:
+		l.to.Log(context.Background(), slog.LevelError, "embedded broker: "+fmt.Sprintf(format, args...))
+	case kfake.LogLevelWarn:
+		l.to.Log(context.Background(), slog.LevelWarn, "embedded broker: "+fmt.Sprintf(format, args...))
+	}
+}

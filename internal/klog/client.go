@@ -1,0 +1,225 @@
+package klog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/segmentio/kafka-go/protocol"
+)
+
+// Client knows a cluster: its brokers, its topics' leaders, and a few idle connections. Safe for concurrent use.
+type Client struct {
+	cfg Config
+
+	mu         sync.Mutex
+	closed     bool
+	brokers    map[int32]string
+	controller int32
+	topics     map[string]map[int32]leader
+	idle       map[string][]*conn
+	readers    []*Fetcher // idle fetchers of ReadRange
+	open       map[closer]struct{}
+}
+
+// closer is something that Client.Close must end.
+type closer interface{ Close() }
+
+// maxIdle bounds the connections kept per broker between calls.
+const maxIdle = 8
+
+func newClient(cfg Config) *Client {
+	return &Client{
+		cfg:        cfg,
+		controller: -1,
+		brokers:    map[int32]string{},
+		topics:     map[string]map[int32]leader{},
+		idle:       map[string][]*conn{},
+		open:       map[closer]struct{}{},
+	}
+}
+
+// Close closes every connection, fetcher and producer of the client. Calls in progress fail.
+func (c *Client) Close() {
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		return
+	}
+	c.closed = true
+	idle := c.idle
+	c.idle = map[string][]*conn{}
+	open := slices.Collect(maps.Keys(c.open))
+	c.readers = nil
+	c.mu.Unlock()
+	for _, conns := range idle {
+		for _, cn := range conns {
+			cn.close()
+		}
+	}
+	for _, o := range open {
+		o.Close()
+	}
+}
+
+// adopt registers o to be closed with the client.
+func (c *Client) adopt(o closer) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return ErrClosed
+	}
+	c.open[o] = struct{}{}
+	return nil
+}
+
+func (c *Client) disown(o closer) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.open, o)
+}
+
+// acquire returns an idle connection to addr or a new one. reused tells that the broker may have closed it meanwhile.
+func (c *Client) acquire(ctx context.Context, addr string) (cn *conn, reused bool, err error) {
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		return nil, false, ErrClosed
+	}
+	if n := len(c.idle[addr]); n > 0 {
+		cn = c.idle[addr][n-1]
+		c.idle[addr] = c.idle[addr][:n-1]
+		c.mu.Unlock()
+		return cn, true, nil
+	}
+	c.mu.Unlock()
+	cn, err = dialConn(ctx, &c.cfg, addr)
+	return cn, false, err
+}
+
+// release keeps a healthy connection for the next call.
+func (c *Client) release(cn *conn) {
+	if cn == nil {
+		return
+	}
+	if cn.broken {
+		cn.close()
+		return
+	}
+	c.mu.Lock()
+	if c.closed || len(c.idle[cn.addr]) >= maxIdle {
+		c.mu.Unlock()
+		cn.close()
+		return
+	}
+	c.idle[cn.addr] = append(c.idle[cn.addr], cn)
+	c.mu.Unlock()
+}
+
+// ask sends an idempotent request to addr and returns its response. A connection that had been idle may
+// have died: then the request is sent once more on a new one.
+func (c *Client) ask(ctx context.Context, addr string, req protocol.Message) (protocol.Message, error) {
+	for {
+		cn, reused, err := c.acquire(ctx, addr)
+		if err != nil {
+			return nil, err
+		}
+		res, err := cn.call(ctx, req, requestTimeout)
+		c.release(cn)
+		if err == nil || !reused || ctx.Err() != nil {
+			return res, err
+		}
+	}
+}
+
+// askAny sends an idempotent request to the first broker that answers.
+func (c *Client) askAny(ctx context.Context, req protocol.Message) (protocol.Message, error) {
+	var last error
+	for _, addr := range c.addresses() {
+		res, err := c.ask(ctx, addr, req)
+		if err == nil || ctx.Err() != nil || errors.Is(err, ErrClosed) {
+			return res, err
+		}
+		last = err
+	}
+	return nil, last
+}
+
+// addresses lists the brokers known from metadata, then the bootstrap list (which names the same brokers
+// otherwise, or a load balancer in front of them).
+func (c *Client) addresses() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	list := make([]string, 0, len(c.brokers)+len(c.cfg.Brokers))
+	for _, id := range slices.Sorted(maps.Keys(c.brokers)) {
+		list = append(list, c.brokers[id])
+	}
+	for _, addr := range c.cfg.Brokers {
+		if !slices.Contains(list, addr) {
+			list = append(list, addr)
+		}
+	}
+	return list
+}
+
+const (
+	firstPause = 5 * time.Millisecond
+	maxPause   = 250 * time.Millisecond
+)
+
+// pause is the time to wait before try n (0, 1, …): 5 ms doubling up to 250 ms.
+func pause(n int) time.Duration {
+	if n > 5 {
+		return maxPause
+	}
+	return min(firstPause<<n, maxPause)
+}
+
+// sleep waits for d or until ctx ends, and returns the error of ctx then.
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// persist runs try until it succeeds, fails for good, ctx ends or RetryFor is over.
+func (c *Client) persist(ctx context.Context, doing string, try func() error) error {
+	start := time.Now()
+	for n := 0; ; n++ {
+		err := try()
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return fmt.Errorf("%s: %w", doing, context.Cause(ctx))
+		}
+		if !retriableDial(err) {
+			return fmt.Errorf("%s: %w", doing, err)
+		}
+		if time.Since(start) > c.cfg.RetryFor {
+			return fmt.Errorf("%s: giving up after %s: %w", doing, c.cfg.RetryFor, err)
+		}
+		if err := sleep(ctx, pause(n)); err != nil {
+			return fmt.Errorf("%s: %w", doing, err)
+		}
+	}
+}
+
+// retriableDial is retriable for errors that may come from dialing: a broker that restarts hangs up in the
+// middle of anything, one that says no does so again.
+func retriableDial(err error) bool {
+	var st *stageError
+	if errors.As(err, &st) {
+		return st.transient()
+	}
+	return retriable(err)
+}

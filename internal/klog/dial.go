@@ -1,0 +1,277 @@
+package klog
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/segmentio/kafka-go"
+	"github.com/segmentio/kafka-go/sasl"
+	"github.com/segmentio/kafka-go/sasl/plain"
+)
+
+// Config says how to reach a cluster. The zero value of every field but Brokers is usable.
+type Config struct {
+	Brokers  []string       // host:port, tried in order
+	ClientID string         // default "tollgate"
+	TLS      *tls.Config    // nil: plaintext
+	SASL     sasl.Mechanism // nil: no authentication
+	Logger   *slog.Logger   // nil: silent
+
+	// MaxBatchBytes bounds a record batch that a Producer makes, in bytes. Default 1,000,000, which is below the default
+	// max.message.bytes of a broker (1,048,588).
+	MaxBatchBytes int
+	// RetryFor bounds how long a call waits for a cluster that does not answer or has no leader. Default 2 min.
+	RetryFor time.Duration
+}
+
+const (
+	defaultBatchBytes = 1_000_000
+	defaultRetryFor   = 2 * time.Minute
+)
+
+func (cfg Config) withDefaults() (Config, error) {
+	if len(cfg.Brokers) == 0 {
+		return cfg, errors.New("dialing Kafka: no broker address is set")
+	}
+	for _, addr := range cfg.Brokers {
+		if _, _, err := net.SplitHostPort(addr); err != nil {
+			return cfg, fmt.Errorf("dialing Kafka: broker address %q is not host:port: %w", addr, err)
+		}
+	}
+	if cfg.ClientID == "" {
+		cfg.ClientID = "tollgate"
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.MaxBatchBytes <= 0 {
+		cfg.MaxBatchBytes = defaultBatchBytes
+	}
+	if cfg.RetryFor <= 0 {
+		cfg.RetryFor = defaultRetryFor
+	}
+	return cfg, nil
+}
+
+// Dial connects to the first broker of cfg.Brokers that answers, and learns the cluster from it. A
+// failure is ErrUnreachable when no broker could be reached and ErrRefused when one was but TLS, SASL
+// or the protocol did not fit, or it never answered; the text says what to check. Dial does not wait for a broker to come up.
+func Dial(ctx context.Context, cfg Config) (*Client, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	c := newClient(cfg)
+	var failures []error
+	for _, addr := range cfg.Brokers {
+		err := c.probe(ctx, addr)
+		if err == nil {
+			return c, nil
+		}
+		if ctx.Err() != nil && !errors.As(err, new(*stageError)) {
+			return nil, fmt.Errorf("dialing Kafka: %w", ctx.Err())
+		}
+		failures = append(failures, err)
+	}
+	c.Close()
+	return nil, fmt.Errorf("dialing Kafka: %w", worst(failures))
+}
+
+// probe tries one bootstrap address: connection, versions, authentication, metadata. The last is asked because
+// a listener that wants SASL answers ApiVersions to anybody, and hangs up on the next request.
+func (c *Client) probe(ctx context.Context, addr string) error {
+	cn, err := dialConn(ctx, &c.cfg, addr)
+	if err != nil {
+		return err
+	}
+	if err := c.refreshOn(ctx, cn, nil); err != nil {
+		cn.close()
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return &stageError{stage: stageMetadata, addr: addr, tls: c.cfg.TLS != nil, mechanism: mechanismName(c.cfg.SASL), err: err}
+	}
+	c.release(cn)
+	return nil
+}
+
+// worst picks the failures to show: refusals tell more than absences.
+func worst(failures []error) error {
+	var refused []error
+	for _, err := range failures {
+		if errors.Is(err, ErrRefused) {
+			refused = append(refused, err)
+		}
+	}
+	if len(refused) > 0 {
+		return errors.Join(refused...)
+	}
+	return errors.Join(failures...)
+}
+
+type stage int
+
+const (
+	stageConnect stage = iota
+	stageTLS
+	stageVersions
+	stageSASL
+	stageMetadata
+)
+
+// stageError is a failed step of coming to terms with a broker. It unwraps to ErrUnreachable or
+// ErrRefused and to the cause.
+type stageError struct {
+	stage     stage
+	addr      string
+	tls       bool
+	mechanism string
+	user      string
+	offered   []string
+	err       error
+}
+
+func (e *stageError) Error() string {
+	return fmt.Sprintf("broker %s: %s (%v)", e.addr, e.hint(), e.err)
+}
+
+func (e *stageError) Unwrap() []error {
+	if e.stage == stageConnect {
+		return []error{ErrUnreachable, e.err}
+	}
+	return []error{ErrRefused, e.err}
+}
+
+// silent reports that no answer came in time.
+func (e *stageError) silent() bool {
+	var timeout net.Error
+	return errors.As(e.err, &timeout) && timeout.Timeout() || errors.Is(e.err, context.DeadlineExceeded) ||
+		errors.Is(e.err, context.Canceled)
+}
+
+// transient tells a broker that is stopping or starting (it hangs up in the middle) from one that says no.
+func (e *stageError) transient() bool {
+	return e.stage == stageConnect || e.silent() || hungUp(e.err)
+}
+
+func hungUp(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, net.ErrClosed)
+}
+
+func (e *stageError) hint() string {
+	switch e.stage {
+	case stageConnect:
+		return e.connectHint()
+	case stageTLS:
+		return e.tlsHint()
+	case stageSASL:
+		return e.saslHint()
+	}
+	switch {
+	case errors.Is(e.err, errExpectsTLS):
+		return "the listener expects TLS: is tls set in the configuration?"
+	case alert(e.err):
+		return "the broker refused the client certificate: is it set, and is it signed by a CA the broker knows?"
+	case errors.Is(e.err, ErrCorrupt):
+		return "the answer is not Kafka's protocol: is this the port of a Kafka listener?"
+	case hungUp(e.err) && e.mechanism == "" && !e.tls:
+		return "the broker closed the connection right after the request: is SASL or TLS missing in the configuration?"
+	case hungUp(e.err) && e.mechanism == "":
+		return "the broker closed the connection right after the request: is SASL missing in the configuration?"
+	case hungUp(e.err):
+		return "the broker closed the connection right after the request: is it starting or stopping?"
+	case e.silent():
+		return "the broker accepted the connection but did not answer: is it overloaded, or is this another service?"
+	}
+	return "the broker did not accept the request"
+}
+
+func (e *stageError) connectHint() string {
+	var dns *net.DNSError
+	switch {
+	case errors.As(e.err, &dns):
+		return "the host name does not resolve: is it written right, and known on this machine?"
+	case errors.Is(e.err, syscall.ECONNREFUSED):
+		return "nothing listens there: is the broker running, and is the port right?"
+	}
+	return "no connection: is the broker running, and is there a route to it?"
+}
+
+func (e *stageError) tlsHint() string {
+	var (
+		unknown  x509.UnknownAuthorityError
+		host     x509.HostnameError
+		invalid  x509.CertificateInvalidError
+		notTLS   tls.RecordHeaderError
+		verified *tls.CertificateVerificationError
+	)
+	switch {
+	case errors.As(e.err, &unknown):
+		return "the broker's certificate is signed by an unknown authority: is the CA file the right one?"
+	case errors.As(e.err, &host):
+		return "the broker's certificate is for another host name: is the address the one in the certificate?"
+	case errors.As(e.err, &invalid):
+		return "the broker's certificate is not valid: is it expired, or is a clock wrong?"
+	case errors.As(e.err, &verified):
+		return "the broker's certificate was not accepted: is the CA file the right one?"
+	case alert(e.err):
+		return "the broker refused the client certificate: is it set, and is it signed by a CA the broker knows?"
+	case errors.As(e.err, &notTLS), hungUp(e.err):
+		return "the TLS handshake failed: does this listener speak TLS?"
+	case e.silent():
+		return "no answer to the TLS handshake: does this listener speak TLS?"
+	}
+	return "the TLS handshake failed"
+}
+
+func (e *stageError) saslHint() string {
+	who := "mechanism " + e.mechanism
+	if e.user != "" {
+		who = fmt.Sprintf("user %q with %s", e.user, who)
+	}
+	switch {
+	case isCode(e.err, kafka.SASLAuthenticationFailed):
+		return "authentication of " + who + " failed: are user and password right?"
+	case isCode(e.err, kafka.UnsupportedSASLMechanism):
+		return fmt.Sprintf("the listener does not offer %s; it offers: %s", e.mechanism, quoteAll(e.offered))
+	case isCode(e.err, kafka.IllegalSASLState):
+		return "this listener takes no SASL: remove it from the configuration or use another port"
+	case e.silent():
+		return "no answer during authentication of " + who
+	}
+	return "authentication of " + who + " failed"
+}
+
+// alert reports a fatal alert of the peer about our certificate. crypto/tls has no exported type for
+// alerts received over TCP; its text is stable ("remote error: tls: …").
+func alert(err error) bool {
+	s := err.Error()
+	return strings.Contains(s, "remote error: tls:") && strings.Contains(s, "certificate")
+}
+
+func mechanismName(m sasl.Mechanism) string {
+	if m == nil {
+		return ""
+	}
+	return m.Name()
+}
+
+func plainUser(m sasl.Mechanism) string {
+	switch p := m.(type) {
+	case plain.Mechanism:
+		return p.Username
+	case *plain.Mechanism:
+		return p.Username
+	}
+	return ""
+}

@@ -1,0 +1,273 @@
+package klog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/segmentio/kafka-go/protocol/fetch"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// maxFetchBytes bounds one response over all its partitions.
+const maxFetchBytes = 64 << 20
+
+// Fetcher reads partitions by long polls over connections of its own. Not for concurrent use, except Close.
+type Fetcher struct {
+	c            *Client
+	decompressor kgo.Decompressor
+	links        map[int32]*link
+	answers      chan answer
+	failing      map[place]time.Time // since when a partition could not be read
+	quit         chan struct{}
+	once         sync.Once
+	running      sync.WaitGroup
+
+	mu    sync.Mutex // guards conns, and running against quit, for Close
+	conns map[*conn]struct{}
+}
+
+// link is the connection to one broker and the request that is outstanding there.
+type link struct {
+	conn    *conn
+	sent    []Want // nil: nothing outstanding
+	min     int32
+	asked   int64     // unix ms, before sending
+	turn    time.Time // start of the Poll that sent it
+	timeout time.Duration
+}
+
+type answer struct {
+	broker int32
+	link   *link
+	frame  []byte
+	err    error
+}
+
+// NewFetcher returns a Fetcher without any connection yet. Close it, or the Client, when done.
+func (c *Client) NewFetcher() *Fetcher {
+	f := &Fetcher{
+		c:            c,
+		decompressor: kgo.DefaultDecompressor(),
+		links:        map[int32]*link{},
+		answers:      make(chan answer),
+		failing:      map[place]time.Time{},
+		quit:         make(chan struct{}),
+		conns:        map[*conn]struct{}{},
+	}
+	if c.adopt(f) != nil {
+		close(f.quit)
+		f.once.Do(func() {})
+	}
+	return f
+}
+
+// Close closes the connections and waits for the goroutines behind outstanding requests. A Poll in progress fails.
+func (f *Fetcher) Close() {
+	f.once.Do(func() {
+		f.c.disown(f)
+		f.mu.Lock()
+		close(f.quit)
+		for cn := range f.conns {
+			_ = cn.net.Close()
+		}
+		f.mu.Unlock()
+	})
+	f.running.Wait()
+}
+
+// Poll waits until minBytes of committed records (or an error) have come in from one broker, or maxWait is
+// over, and returns what is known: one Got per partition whose broker answered. Every broker that leads a
+// wanted partition has one request with all its partitions, so data in any of them ends the wait at once.
+// A request that is left outstanding when another broker answers first, or ctx ends, is taken up by the next
+// Poll if that asks the same; so only Got.Asked, not the time of the call, dates an answer.
+//
+// Partitions whose leader is away are asked for again while maxWait lasts, then left out; after RetryFor without
+// success their Got.Err says so. The error of ctx is returned as soon as it ends.
+func (f *Fetcher) Poll(ctx context.Context, wants []Want, minBytes int32, maxWait time.Duration) ([]Got, error) {
+	if len(wants) == 0 {
+		return nil, errors.New("polling: no partition is wanted")
+	}
+	select {
+	case <-f.quit:
+		return nil, fmt.Errorf("polling: %w", ErrClosed)
+	default:
+	}
+	p := &poll{f: f, start: time.Now(), wants: wants, min: max(minBytes, 1), got: make(map[place]Got, len(wants))}
+	p.deadline = p.start.Add(maxWait)
+	return p.run(ctx)
+}
+
+// dispatch makes sure that exactly the wants are outstanding at a broker: an equal request is kept, another
+// is given up with its connection, since Kafka has no way to take it back.
+func (f *Fetcher) dispatch(ctx context.Context, broker int32, addr string, wants []Want, minBytes int32, start time.Time, wait time.Duration) error {
+	l := f.links[broker]
+	if l != nil && l.sent != nil {
+		if l.conn.addr == addr && l.min == minBytes && slices.Equal(l.sent, wants) {
+			return nil
+		}
+		f.drop(broker)
+		l = nil
+	}
+	if l != nil && (l.conn.broken || l.conn.addr != addr) {
+		f.drop(broker)
+		l = nil
+	}
+	if l == nil {
+		cn, err := f.connect(ctx, addr)
+		if err != nil {
+			return err
+		}
+		l = &link{conn: cn}
+		f.links[broker] = l
+	}
+	wait = max(wait, 0)
+	l.asked, l.turn, l.sent, l.min = time.Now().UnixMilli(), start, wants, minBytes
+	l.timeout = wait + requestTimeout
+	if err := l.conn.send(fetchRequest(wants, minBytes, wait, readCommitted), fetchVersion, l.timeout); err != nil {
+		f.drop(broker)
+		return err
+	}
+	return f.start(broker, l)
+}
+
+// start begins to wait for the response to the request just sent, unless the Fetcher is being closed.
+func (f *Fetcher) start(broker int32, l *link) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	select {
+	case <-f.quit:
+		return ErrClosed
+	default:
+	}
+	f.running.Add(1)
+	go f.await(broker, l)
+	return nil
+}
+
+// await reads one response and hands it to whoever polls.
+func (f *Fetcher) await(broker int32, l *link) {
+	defer f.running.Done()
+	frame, err := l.conn.receive(l.timeout)
+	select {
+	case f.answers <- answer{broker: broker, link: l, frame: frame, err: err}:
+	case <-f.quit:
+	}
+}
+
+func (f *Fetcher) connect(ctx context.Context, addr string) (*conn, error) {
+	cn, err := dialConn(ctx, &f.c.cfg, addr)
+	if err != nil {
+		return nil, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	select {
+	case <-f.quit:
+		cn.close()
+		return nil, ErrClosed
+	default:
+	}
+	f.conns[cn] = struct{}{}
+	return cn, nil
+}
+
+// drop closes the connection to a broker; a goroutine that still waits for it ends with an answer that is ignored.
+func (f *Fetcher) drop(broker int32) {
+	l := f.links[broker]
+	if l == nil {
+		return
+	}
+	delete(f.links, broker)
+	f.mu.Lock()
+	delete(f.conns, l.conn)
+	f.mu.Unlock()
+	_ = l.conn.net.Close()
+}
+
+// fetchRequest asks for all wants in one request, grouped by topic.
+func fetchRequest(wants []Want, minBytes int32, wait time.Duration, isolation int8) *fetch.Request {
+	req := &fetch.Request{
+		ReplicaID:      -1,
+		MaxWaitTime:    int32(min(wait.Milliseconds(), 1<<30)),
+		MinBytes:       minBytes,
+		MaxBytes:       maxFetchBytes,
+		IsolationLevel: isolation,
+		SessionEpoch:   -1, // no fetch session: every answer is complete in itself
+	}
+	for _, w := range wants {
+		i := slices.IndexFunc(req.Topics, func(t fetch.RequestTopic) bool { return t.Topic == w.Topic })
+		if i < 0 {
+			i = len(req.Topics)
+			req.Topics = append(req.Topics, fetch.RequestTopic{Topic: w.Topic})
+		}
+		limit := w.MaxBytes
+		if limit <= 0 {
+			limit = defaultMaxBytes
+		}
+		req.Topics[i].Partitions = append(req.Topics[i].Partitions, fetch.RequestPartition{
+			Partition: w.Partition, CurrentLeaderEpoch: -1, FetchOffset: w.Offset, LogStartOffset: -1, PartitionMaxBytes: limit,
+		})
+	}
+	return req
+}
+
+// ReadRange calls fn for every committed record with from ≤ offset < to, in log order, and returns when the log has been
+// looked at up to to. It waits for records that are not there yet, so to is at most Offsets.LastStable where that
+// is not wanted. ErrOffsetOutOfRange when from lies outside the log. An error of fn ends the reading and is returned as it is.
+func (c *Client) ReadRange(ctx context.Context, topic string, partition int32, from, to int64, fn func(Record) error) error {
+	if from >= to {
+		return nil
+	}
+	f := c.takeReader()
+	defer c.returnReader(f)
+	want := []Want{{Topic: topic, Partition: partition, Offset: from, MaxBytes: defaultMaxBytes}}
+	for want[0].Offset < to {
+		gots, err := f.Poll(ctx, want, 1, 500*time.Millisecond)
+		if err != nil {
+			return fmt.Errorf("reading topic %q partition %d: %w", topic, partition, err)
+		}
+		for _, got := range gots {
+			if got.Err != nil {
+				return got.Err
+			}
+			for _, r := range got.Records {
+				if r.Offset >= to {
+					return nil
+				}
+				if err := fn(r); err != nil {
+					return err
+				}
+			}
+			want[0].Offset = got.Next
+		}
+	}
+	return nil
+}
+
+func (c *Client) takeReader() *Fetcher {
+	c.mu.Lock()
+	if n := len(c.readers); n > 0 {
+		f := c.readers[n-1]
+		c.readers = c.readers[:n-1]
+		c.mu.Unlock()
+		return f
+	}
+	c.mu.Unlock()
+	return c.NewFetcher()
+}
+
+func (c *Client) returnReader(f *Fetcher) {
+	c.mu.Lock()
+	if !c.closed && len(c.readers) < maxIdle {
+		c.readers = append(c.readers, f)
+		f = nil
+	}
+	c.mu.Unlock()
+	if f != nil {
+		f.Close()
+	}
+}

@@ -1,0 +1,169 @@
+package klog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/segmentio/kafka-go"
+	"github.com/segmentio/kafka-go/protocol"
+	"github.com/segmentio/kafka-go/protocol/metadata"
+)
+
+// leader is the broker that serves a partition; broker −1 while none is elected.
+type leader struct {
+	broker int32
+	epoch  int32
+}
+
+// topicGrace is how long a topic may be missing from metadata before it counts as unknown: brokers learn of
+// a new topic one after the other.
+const topicGrace = 500 * time.Millisecond
+
+// Partitions returns the partition numbers of topic in ascending order. ErrUnknownTopic when there is no such topic.
+func (c *Client) Partitions(ctx context.Context, topic string) ([]int32, error) {
+	doing := fmt.Sprintf("asking for the partitions of topic %q", topic)
+	start := time.Now()
+	var list []int32
+	err := c.persist(ctx, doing, func() error {
+		err := c.refresh(ctx, topic)
+		if err != nil {
+			return err
+		}
+		c.mu.Lock()
+		list = slices.Sorted(maps.Keys(c.topics[topic]))
+		c.mu.Unlock()
+		switch {
+		case len(list) > 0:
+			return nil
+		case time.Since(start) > topicGrace:
+			return ErrUnknownTopic
+		}
+		return kafka.UnknownTopicOrPartition
+	})
+	return list, err
+}
+
+// refresh asks any broker for the state of the given topics and of the cluster. A topic that does not exist is
+// forgotten, without an error.
+func (c *Client) refresh(ctx context.Context, topics ...string) error {
+	res, err := c.askAny(ctx, metadataRequest(topics))
+	if err != nil {
+		return err
+	}
+	return c.learn(res, topics)
+}
+
+// refreshOn is refresh over a given connection.
+func (c *Client) refreshOn(ctx context.Context, cn *conn, topics []string) error {
+	res, err := cn.call(ctx, metadataRequest(topics), requestTimeout)
+	if err != nil {
+		return err
+	}
+	return c.learn(res, topics)
+}
+
+func metadataRequest(topics []string) *metadata.Request {
+	if topics == nil {
+		topics = []string{} // null would ask for every topic
+	}
+	return &metadata.Request{TopicNames: topics}
+}
+
+func (c *Client) learn(res protocol.Message, topics []string) error {
+	m, ok := res.(*metadata.Response)
+	if !ok {
+		return ErrCorrupt
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(m.Brokers) > 0 {
+		clear(c.brokers)
+		for _, b := range m.Brokers {
+			c.brokers[b.NodeID] = net.JoinHostPort(b.Host, strconv.Itoa(int(b.Port)))
+		}
+		c.controller = m.ControllerID
+	}
+	for _, name := range topics {
+		delete(c.topics, name)
+	}
+	var failed error
+	for _, t := range m.Topics {
+		if err := codeError(t.ErrorCode); err != nil {
+			if !isCode(err, kafka.UnknownTopicOrPartition) {
+				failed = errors.Join(failed, fmt.Errorf("topic %q: %w", t.Name, err))
+			}
+			continue
+		}
+		leaders := make(map[int32]leader, len(t.Partitions))
+		for _, p := range t.Partitions {
+			leaders[p.PartitionIndex] = leader{broker: p.LeaderID, epoch: p.LeaderEpoch}
+		}
+		c.topics[t.Name] = leaders
+	}
+	return failed
+}
+
+// leaderOf returns the broker that serves a partition, from memory or after asking.
+func (c *Client) leaderOf(ctx context.Context, topic string, partition int32) (id int32, addr string, err error) {
+	if id, addr, ok := c.cachedLeader(topic, partition); ok {
+		return id, addr, nil
+	}
+	if err := c.refresh(ctx, topic); err != nil {
+		return 0, "", err
+	}
+	if id, addr, ok := c.cachedLeader(topic, partition); ok {
+		return id, addr, nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, ok := c.topics[topic][partition]; !ok {
+		return 0, "", kafka.UnknownTopicOrPartition
+	}
+	return 0, "", kafka.LeaderNotAvailable
+}
+
+func (c *Client) cachedLeader(topic string, partition int32) (int32, string, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	l, ok := c.topics[topic][partition]
+	if !ok {
+		return 0, "", false
+	}
+	addr, ok := c.brokers[l.broker]
+	return l.broker, addr, ok
+}
+
+// forget drops what is remembered of a topic, so that the next use asks again.
+func (c *Client) forget(topic string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.topics, topic)
+}
+
+// askLeader sends an idempotent request to the leader of a partition and calls read with the response, again
+// and again with fresh metadata while the failure is retriable. An unknown partition fails after topicGrace.
+func (c *Client) askLeader(ctx context.Context, doing, topic string, partition int32, req protocol.Message, read func(protocol.Message) error) error {
+	start := time.Now()
+	return c.persist(ctx, doing, func() error {
+		_, addr, err := c.leaderOf(ctx, topic, partition)
+		if err == nil {
+			var res protocol.Message
+			if res, err = c.ask(ctx, addr, req); err == nil {
+				err = read(res)
+			}
+		}
+		if err != nil {
+			c.forget(topic)
+		}
+		if isCode(err, kafka.UnknownTopicOrPartition) && time.Since(start) > topicGrace {
+			return ErrUnknownTopic
+		}
+		return err
+	})
+}

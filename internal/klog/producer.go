@@ -1,0 +1,299 @@
+package klog
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/segmentio/kafka-go"
+	"github.com/segmentio/kafka-go/protocol"
+	"github.com/segmentio/kafka-go/protocol/rawproduce"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+const (
+	// produceVersion is the newest that kafka-go encodes; 4.x takes 3 and up.
+	produceVersion = 8
+	acksAll        = -1
+)
+
+// Producer appends records to one partition: acknowledged by every in-sync replica, each batch exactly once. For one
+// goroutine at a time, except Close.
+type Producer struct {
+	c         *Client
+	topic     string
+	partition int32
+	txn       string
+
+	id       int64
+	epoch    int16
+	sequence int32 // of the next record
+	next     int64 // no batch of ours that is not acknowledged can stand below this offset
+	failed   error // set once the fate of a batch is unknown, or the identity is lost
+	buf      []byte
+
+	mu     sync.Mutex // guards conn and closed, for Close
+	conn   *conn
+	closed bool
+}
+
+// NewProducer takes a producer identity for a partition. With a transactional id it raises that id's epoch, and from the first
+// append on the broker refuses whoever held the id before (on this partition; see the package comment). The batches
+// themselves belong to no transaction: readers see them at once. Without one ("") the producer is merely idempotent.
+func (c *Client) NewProducer(ctx context.Context, topic string, partition int32, transactionalID string) (*Producer, error) {
+	p := &Producer{c: c, topic: topic, partition: partition, txn: transactionalID}
+	doing := fmt.Sprintf("taking a producer id for topic %q partition %d", topic, partition)
+	err := c.persist(ctx, doing, func() error {
+		var err error
+		p.id, p.epoch, err = c.initProducer(ctx, transactionalID)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	p.next, err = c.listOffset(ctx, topic, partition, latestTime, readUncommitted)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.adopt(p); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// Identity returns the producer id and epoch that the broker knows this producer by.
+func (p *Producer) Identity() (id int64, epoch int16) { return p.id, p.epoch }
+
+// Close closes the connection. An Append in progress fails with an unknown outcome.
+func (p *Producer) Close() {
+	p.c.disown(p)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	if p.conn != nil {
+		_ = p.conn.net.Close()
+	}
+}
+
+// Append appends msgs in order and returns the offset of the first, once all are acknowledged. See AppendOffsets.
+func (p *Producer) Append(ctx context.Context, msgs []Message) (base int64, err error) {
+	offsets, err := p.AppendOffsets(ctx, msgs)
+	if len(offsets) == 0 {
+		return -1, err
+	}
+	return offsets[0], err
+}
+
+// AppendOffsets appends msgs in order and returns their offsets. Messages beyond Config.MaxBatchBytes go in several
+// batches, between which other producers' records may come to stand; with an error, the offsets returned are those of the
+// leading messages that were acknowledged.
+//
+// ErrTooLarge by MaxBatchBytes is found before anything is written. Other refusals leave the log as it was behind those. ErrFenced and ErrSequence are final: make a new Producer, or
+// leave the partition to whoever took it. After any other error (the end of ctx, RetryFor) the fate of one batch is
+// unknown and further appends return ErrUnknownOutcome.
+func (p *Producer) AppendOffsets(ctx context.Context, msgs []Message) ([]int64, error) {
+	if p.failed != nil {
+		return nil, p.wrap(p.failed)
+	}
+	limit := p.c.cfg.MaxBatchBytes
+	for i := range msgs {
+		if batchHeader+maxRecordSize(&msgs[i]) > limit {
+			return nil, p.wrap(fmt.Errorf("%w: message %d, limit %d bytes (MaxBatchBytes)", ErrTooLarge, i, limit))
+		}
+	}
+	offsets := make([]int64, 0, len(msgs))
+	for len(msgs) > 0 {
+		n := splitBatch(msgs, limit)
+		base, err := p.appendBatch(ctx, msgs[:n])
+		if err != nil {
+			return offsets, p.wrap(err)
+		}
+		for i := range n {
+			offsets = append(offsets, base+int64(i))
+		}
+		msgs = msgs[n:]
+	}
+	return offsets, nil
+}
+
+func (p *Producer) wrap(err error) error {
+	return fmt.Errorf("appending to topic %q partition %d: %w", p.topic, p.partition, err)
+}
+
+// refusal is an answer that says that the batch was not written.
+type refusal struct{ err error }
+
+func (e *refusal) Error() string { return e.err.Error() }
+func (e *refusal) Unwrap() error { return e.err }
+
+// appendBatch writes one batch, with the same bytes as often as it takes to know its fate.
+func (p *Producer) appendBatch(ctx context.Context, msgs []Message) (int64, error) {
+	// kafka-go writes a raw record set as it is: its length goes in front.
+	p.buf = append(p.buf[:0], 0, 0, 0, 0)
+	p.buf = appendBatch(p.buf, msgs, p.id, p.epoch, p.sequence, time.Now().UnixMilli())
+	binary.BigEndian.PutUint32(p.buf, uint32(len(p.buf)-4))
+	count := int32(len(msgs))
+	var base int64
+	sent := false // an earlier try may have been written
+	start := time.Now()
+	for n := 0; ; n++ {
+		err := ctx.Err()
+		if err == nil {
+			base, err = p.try(ctx, count, &sent)
+		}
+		if err == nil {
+			break
+		}
+		var no *refusal
+		switch {
+		case isCode(err, kafka.UnknownTopicOrPartition) && time.Since(start) > unknownGrace:
+			err = ErrUnknownTopic
+		case errors.As(err, &no) && !sent:
+			return -1, no.err
+		case errors.Is(err, ErrFenced), errors.Is(err, ErrSequence), errors.Is(err, ErrClosed):
+			p.failed = err
+			return -1, err
+		case ctx.Err() != nil:
+			err = context.Cause(ctx)
+		case time.Since(start) > p.c.cfg.RetryFor:
+			err = fmt.Errorf("giving up after %s: %w", p.c.cfg.RetryFor, err)
+		case retriableDial(err) && !errors.As(err, &no):
+			if err = sleep(ctx, pause(n)); err == nil {
+				continue
+			}
+		}
+		if sent {
+			p.failed = ErrUnknownOutcome
+		}
+		return -1, err
+	}
+	// Sequences count from 0 to 2³¹−1 and begin again.
+	p.sequence = int32((uint32(p.sequence) + uint32(count)) & 0x7fffffff)
+	p.next = base + int64(count)
+	return base, nil
+}
+
+// try sends the batch once and makes sense of the answer. sent is set as soon as bytes may have reached a broker and
+// cleared by an answer that proves that they changed nothing.
+func (p *Producer) try(ctx context.Context, count int32, sent *bool) (int64, error) {
+	cn, err := p.leader(ctx)
+	if err != nil {
+		p.c.forget(p.topic)
+		return -1, err
+	}
+	if *sent {
+		// A broker that was restarted may not know the producer any more: look before sending again.
+		if base, found, err := p.find(ctx, count); err != nil || found {
+			return base, err
+		}
+	}
+	before := *sent
+	*sent = true
+	base, code, err := p.send(ctx, cn)
+	if err != nil {
+		p.hangUp()
+		p.c.forget(p.topic)
+		return -1, err
+	}
+	switch kafka.Error(code) {
+	case 0:
+		return base, nil
+	case kafka.InvalidProducerEpoch, kafka.ProducerFenced:
+		return -1, fmt.Errorf("%w (error %d)", ErrFenced, code)
+	case kafka.OutOfOrderSequenceNumber, kafka.DuplicateSequenceNumber, kafka.UnknownProducerId:
+		base, found, err := p.find(ctx, count)
+		if err == nil && !found {
+			err = fmt.Errorf("%w (error %d)", ErrSequence, code)
+		}
+		return base, err
+	case kafka.RequestTimedOut, kafka.NotEnoughReplicasAfterAppend, kafka.KafkaStorageError, kafka.Unknown, kafka.NetworkException:
+		return -1, kafka.Error(code) // perhaps written
+	}
+	*sent = before
+	if retriableCode(kafka.Error(code)) {
+		p.hangUp() // the leader has moved, or is about to
+		p.c.forget(p.topic)
+		return -1, kafka.Error(code)
+	}
+	if kafka.Error(code) == kafka.MessageSizeTooLarge || kafka.Error(code) == kafka.RecordListTooLarge {
+		return -1, &refusal{fmt.Errorf("%w: the topic's max.message.bytes is below the batch of %d bytes", ErrTooLarge, len(p.buf))}
+	}
+	return -1, &refusal{codeError(code)}
+}
+
+// leader returns the connection to the partition's leader.
+func (p *Producer) leader(ctx context.Context) (*conn, error) {
+	_, addr, err := p.c.leaderOf(ctx, p.topic, p.partition)
+	if err != nil {
+		return nil, err
+	}
+	if p.conn != nil && (p.conn.broken || p.conn.addr != addr) {
+		p.hangUp()
+	}
+	if p.conn != nil {
+		return p.conn, nil
+	}
+	cn, err := dialConn(ctx, &p.c.cfg, addr)
+	if err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		cn.close()
+		return nil, ErrClosed
+	}
+	p.conn = cn
+	return cn, nil
+}
+
+func (p *Producer) hangUp() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.conn != nil {
+		p.conn.close()
+		p.conn = nil
+	}
+}
+
+// send writes the encoded batch and returns the base offset or the error code that came back.
+func (p *Producer) send(ctx context.Context, cn *conn) (base int64, code int16, err error) {
+	req := &rawproduce.Request{
+		Acks:    acksAll,
+		Timeout: int32(requestTimeout.Milliseconds()),
+		Topics: []rawproduce.RequestTopic{{
+			Topic: p.topic,
+			Partitions: []rawproduce.RequestPartition{{
+				Partition: p.partition,
+				RecordSet: protocol.RawRecordSet{Reader: bytes.NewReader(p.buf)},
+			}},
+		}},
+	}
+	frame, err := cn.exchange(ctx, req, produceVersion, requestTimeout+10*time.Second)
+	if err != nil {
+		return -1, 0, err
+	}
+	base, code, err = parseProduce(frame[frameHeader:])
+	if err != nil {
+		cn.broken = true
+	}
+	return base, code, err
+}
+
+// parseProduce reads the body of a response about one partition.
+func parseProduce(body []byte) (base int64, code int16, err error) {
+	res := kmsg.NewPtrProduceResponse()
+	res.Version = produceVersion
+	if err := res.ReadFrom(body); err != nil || len(res.Topics) != 1 || len(res.Topics[0].Partitions) != 1 {
+		return -1, 0, fmt.Errorf("decoding a produce response: %w", ErrCorrupt)
+	}
+	at := res.Topics[0].Partitions[0]
+	if at.ErrorCode == 0 && at.BaseOffset < 0 {
+		return -1, 0, fmt.Errorf("decoding a produce response: %w", ErrCorrupt)
+	}
+	return at.BaseOffset, at.ErrorCode, nil
+}

@@ -1,0 +1,56 @@
+package klog
+
+import (
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// Header is a Kafka record header: Key string, Value []byte.
+type Header = kgo.RecordHeader
+
+// Record is one committed record. Its bytes are shared with the other records of the same fetch and must not be
+// changed; they stay valid for ever. A nil Value is a tombstone.
+type Record struct {
+	Partition   int32
+	Offset      int64
+	Timestamp   int64 // unix ms: append time where the batch says so, else the producer's
+	LeaderEpoch int32 // of the leader that appended the batch
+	Key, Value  []byte
+	Headers     []Header
+}
+
+// Want asks for the records of one partition from Offset on. MaxBytes bounds one answer (the first batch is sent
+// whole in any case); 0 means 1 MiB.
+type Want struct {
+	Topic     string
+	Partition int32
+	Offset    int64
+	MaxBytes  int32
+}
+
+// Got is what one answer said about a wanted partition.
+type Got struct {
+	Topic      string
+	Partition  int32
+	Records    []Record // in log order, from Want.Offset on; may be empty
+	Next       int64    // the offset to ask for next: behind records, markers, holes and emptied batches
+	High       int64    // see Offsets, as of this answer
+	LastStable int64
+	LogStart   int64
+	AppendTime bool  // Records is not empty and every one of them carries the broker's append time
+	Asked      int64 // unix ms of the reader's clock just before this answer's request was sent
+	Err        error // ErrOffsetOutOfRange, ErrUnknownTopic, ErrCorrupt or a kafka.Error: the partition cannot be read on
+}
+
+// Message is a record to append. A nil Value is a tombstone. Timestamp is in unix ms; 0 means the time of appending.
+type Message struct {
+	Key, Value []byte
+	Headers    []Header
+	Timestamp  int64
+}
+
+const defaultMaxBytes = 1 << 20
+
+type place struct {
+	topic     string
+	partition int32
+}
