@@ -1,0 +1,139 @@
+package schemas
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// Control is a record of the control topic. A record counts only if its epoch is the last EPOCH before it; readers
+// apply that rule, the codec does not.
+type Control struct {
+	// Back is the offset at which a reader that starts from this record must begin reading.
+	Back int64
+	// BackEpoch is the offset of the last EPOCH before Back, or −1.
+	BackEpoch int64
+	Body      ControlBody
+}
+
+// ControlBody is *Header, *Epoch, *Close, *Settled, *Stop or *Recover.
+type ControlBody interface {
+	controlKind() Kind
+	check() string                // what makes the value impossible to encode, or ""
+	appendBody(dst []byte) []byte // the fields behind Back and BackEpoch
+	readBody(r *reader)
+}
+
+// Epoch begins an epoch; the epoch's number is the record's offset.
+type Epoch struct {
+	RunID   [16]byte
+	Settled uint64 // the largest turn up to which everything was settled when the epoch began
+}
+
+// Stop ends all runs until a Recover: log and ledger differ, or the log itself is at fault. Reason is for the trusted
+// side and holds no user, key or count.
+type Stop struct {
+	Epoch  int64
+	Turn   uint64
+	Reason string // at most 64 KiB
+}
+
+// Recover lifts a Stop.
+type Recover struct {
+	By string // at most 64 KiB
+}
+
+// EncodeControl encodes a control record. Errors: ErrInvalid.
+func EncodeControl(c Control) ([]byte, error) {
+	if c.Body == nil {
+		return nil, fmt.Errorf("encoding control record: %w: no body", ErrInvalid)
+	}
+	if what := c.Body.check(); what != "" {
+		return nil, invalid(c.Body.controlKind(), what)
+	}
+	dst := appendPreamble(nil, c.Body.controlKind())
+	dst = binary.AppendVarint(dst, c.Back)
+	dst = binary.AppendVarint(dst, c.BackEpoch)
+	return c.Body.appendBody(dst), nil
+}
+
+// DecodeControl is the inverse of EncodeControl. Errors: ErrMalformed, ErrVersion.
+func DecodeControl(b []byte) (Control, error) {
+	body, err := controlBodyOf(b)
+	if err != nil {
+		return Control{}, err
+	}
+	r := newReader(b, body.controlKind())
+	c := Control{Back: r.varint("back"), BackEpoch: r.varint("back epoch"), Body: body}
+	body.readBody(r)
+	if err := r.finish(); err != nil {
+		return Control{}, err
+	}
+	return c, nil
+}
+
+func controlBodyOf(b []byte) (ControlBody, error) {
+	if len(b) < preambleBytes {
+		return nil, malformed(0, "shorter than its preamble")
+	}
+	switch k := Kind(b[2]); k {
+	case KindHeader:
+		return new(Header), nil
+	case KindEpoch:
+		return new(Epoch), nil
+	case KindClose:
+		return new(Close), nil
+	case KindSettled:
+		return new(Settled), nil
+	case KindStop:
+		return new(Stop), nil
+	case KindRecover:
+		return new(Recover), nil
+	default:
+		return nil, malformed(k, "not a kind of the control topic")
+	}
+}
+
+func (*Epoch) controlKind() Kind { return KindEpoch }
+func (*Epoch) check() string     { return "" }
+
+func (e *Epoch) appendBody(dst []byte) []byte {
+	return binary.AppendUvarint(append(dst, e.RunID[:]...), e.Settled)
+}
+
+func (e *Epoch) readBody(r *reader) {
+	e.RunID = r.id("run id")
+	e.Settled = r.uvarint("settled")
+}
+
+func (*Stop) controlKind() Kind { return KindStop }
+
+func (s *Stop) check() string {
+	if len(s.Reason) > maxTextBytes {
+		return "reason too long"
+	}
+	return ""
+}
+
+func (s *Stop) appendBody(dst []byte) []byte {
+	dst = binary.AppendVarint(dst, s.Epoch)
+	dst = binary.AppendUvarint(dst, s.Turn)
+	return appendString(dst, s.Reason)
+}
+
+func (s *Stop) readBody(r *reader) {
+	s.Epoch = r.varint("epoch")
+	s.Turn = r.uvarint("turn")
+	s.Reason = r.text("reason")
+}
+
+func (*Recover) controlKind() Kind { return KindRecover }
+
+func (c *Recover) check() string {
+	if len(c.By) > maxTextBytes {
+		return "name too long"
+	}
+	return ""
+}
+
+func (c *Recover) appendBody(dst []byte) []byte { return appendString(dst, c.By) }
+func (c *Recover) readBody(r *reader)           { c.By = r.text("by") }

@@ -1,0 +1,155 @@
+package schemas
+
+import (
+	"encoding/binary"
+	"maps"
+	"slices"
+)
+
+// Close fixes the end of a turn: which records belong to it. Every later run obeys it.
+type Close struct {
+	Epoch         int64
+	Turn          uint64
+	Contributions uint64 // accepted records of the turn
+	Cuts          []Cut  // by partition, strictly ascending
+	Tallies       ReadTallies
+}
+
+// Cut is where a turn ends in one partition of the events topic.
+type Cut struct {
+	Partition   int32
+	Cut         int64 // the first offset that is read behind the turn
+	Restart     int64 // the lowest offset that contributes to a later turn, else Cut
+	AppendTime  int64 // the largest append time before Restart, Unix milliseconds
+	LeaderEpoch int32
+	Idle        bool // the partition's end was taken by the idle rule
+	// Ahead are the offsets from Restart to Cut whose producer's stamp was ahead of the reader's clock, ascending: the
+	// clock's verdict, kept so that reading them again gives the same.
+	Ahead []int64
+}
+
+// ReadTallies say what became of the records that READ saw. They are trusted-side numbers: never on standard output, in
+// logs or in metrics.
+type ReadTallies struct {
+	Read, BeforeStart, Late, Future, Overtaken, Accepted uint64
+	DeadLettered                                         map[string]uint64 // by class
+}
+
+// Add adds o to t.
+func (t *ReadTallies) Add(o ReadTallies) {
+	t.Read += o.Read
+	t.BeforeStart += o.BeforeStart
+	t.Late += o.Late
+	t.Future += o.Future
+	t.Overtaken += o.Overtaken
+	t.Accepted += o.Accepted
+	if len(o.DeadLettered) > 0 && t.DeadLettered == nil {
+		t.DeadLettered = make(map[string]uint64, len(o.DeadLettered))
+	}
+	for class, n := range o.DeadLettered {
+		t.DeadLettered[class] += n
+	}
+}
+
+// Balanced reports whether every record that was read is accounted for once.
+func (t ReadTallies) Balanced() bool {
+	sum := t.BeforeStart + t.Late + t.Future + t.Overtaken + t.Accepted
+	for _, n := range t.DeadLettered {
+		sum += n
+	}
+	return sum == t.Read
+}
+
+func (*Close) controlKind() Kind { return KindClose }
+
+func (c *Close) check() string {
+	for i, cut := range c.Cuts {
+		if cut.Partition < 0 || i > 0 && c.Cuts[i-1].Partition >= cut.Partition {
+			return "partitions out of order"
+		}
+	}
+	for class := range c.Tallies.DeadLettered {
+		if len(class) > maxTextBytes {
+			return "class too long"
+		}
+	}
+	return ""
+}
+
+func (c *Close) appendBody(dst []byte) []byte {
+	dst = binary.AppendVarint(dst, c.Epoch)
+	dst = binary.AppendUvarint(dst, c.Turn)
+	dst = binary.AppendUvarint(dst, c.Contributions)
+	dst = binary.AppendUvarint(dst, uint64(len(c.Cuts)))
+	for _, cut := range c.Cuts {
+		dst = binary.AppendVarint(dst, int64(cut.Partition))
+		dst = binary.AppendVarint(dst, cut.Cut)
+		dst = binary.AppendVarint(dst, cut.Restart)
+		dst = binary.AppendVarint(dst, cut.AppendTime)
+		dst = binary.AppendVarint(dst, int64(cut.LeaderEpoch))
+		dst = appendBool(dst, cut.Idle)
+		dst = binary.AppendUvarint(dst, uint64(len(cut.Ahead)))
+		last := cut.Restart
+		for _, o := range cut.Ahead {
+			dst = binary.AppendVarint(dst, o-last) // a flood of them costs a byte each
+			last = o
+		}
+	}
+	return appendReadTallies(dst, c.Tallies)
+}
+
+func (c *Close) readBody(r *reader) {
+	c.Epoch = r.varint("epoch")
+	c.Turn = r.uvarint("turn")
+	c.Contributions = r.uvarint("contributions")
+	n := r.count("cuts", 7)
+	c.Cuts = make([]Cut, n)
+	for i := range c.Cuts {
+		c.Cuts[i] = Cut{Partition: r.int32("partition"), Cut: r.varint("cut"), Restart: r.varint("restart"),
+			AppendTime: r.varint("append time"), LeaderEpoch: r.int32("leader epoch"), Idle: r.bool("idle")}
+		if ahead := r.count("offsets ahead", 1); ahead > 0 {
+			c.Cuts[i].Ahead = make([]int64, ahead)
+			last := c.Cuts[i].Restart
+			for j := range c.Cuts[i].Ahead {
+				last += r.varint("offset ahead")
+				c.Cuts[i].Ahead[j] = last
+			}
+		}
+	}
+	c.Tallies = r.readTallies()
+	if r.err == nil && c.check() != "" {
+		r.fail(c.check())
+	}
+}
+
+func appendReadTallies(dst []byte, t ReadTallies) []byte {
+	for _, n := range [...]uint64{t.Read, t.BeforeStart, t.Late, t.Future, t.Overtaken, t.Accepted} {
+		dst = binary.AppendUvarint(dst, n)
+	}
+	dst = binary.AppendUvarint(dst, uint64(len(t.DeadLettered)))
+	for _, class := range slices.Sorted(maps.Keys(t.DeadLettered)) {
+		dst = appendString(dst, class)
+		dst = binary.AppendUvarint(dst, t.DeadLettered[class])
+	}
+	return dst
+}
+
+func (r *reader) readTallies() (t ReadTallies) {
+	for _, n := range [...]*uint64{&t.Read, &t.BeforeStart, &t.Late, &t.Future, &t.Overtaken, &t.Accepted} {
+		*n = r.uvarint("tallies")
+	}
+	n := r.count("dead-letter classes", 2)
+	if n > 0 {
+		t.DeadLettered = make(map[string]uint64, n)
+	}
+	last := ""
+	for i := 0; i < n && r.err == nil; i++ {
+		class := r.text("dead-letter class")
+		if i > 0 && class <= last {
+			r.fail("dead-letter classes out of order")
+		}
+		t.DeadLettered[class] = r.uvarint("dead-letter tally")
+		last = class
+	}
+	return t
+}

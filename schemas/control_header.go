@@ -1,0 +1,122 @@
+package schemas
+
+import (
+	"encoding/binary"
+
+	"github.com/tollgate-dp/tollgate/state"
+)
+
+// Header is the first record of the control topic, and of every later generation: what a deployment has promised. A run
+// refuses to start unless its configuration agrees with it.
+type Header struct {
+	Incarnation [16]byte // random; enters every noise draw
+	Generation  uint32
+	NoiseKeys   []KeyFingerprint
+	UserHash    [32]byte // fingerprint of the user-hash key
+	Budget      state.Budget
+
+	Shards, ReleaseShards, LedgerSlots uint32
+
+	StartMillis int64 // events before it belong to no turn; Unix milliseconds
+	EventsTopic string
+	UserField   string
+	Metrics     []MetricSpec
+	Topics      Topics
+}
+
+// KeyFingerprint names a noise key and the first turn that it serves.
+type KeyFingerprint struct {
+	ID          string
+	FromTurn    uint64
+	Fingerprint [32]byte
+}
+
+// Topics are the names of the deployment's own topics.
+type Topics struct {
+	Counts, Control, Ledger, DeadLetter string
+}
+
+func (*Header) controlKind() Kind { return KindHeader }
+
+func (h *Header) check() string {
+	texts := []string{h.EventsTopic, h.UserField, h.Topics.Counts, h.Topics.Control, h.Topics.Ledger,
+		h.Topics.DeadLetter, string(h.Budget.Accountant)}
+	for _, k := range h.NoiseKeys {
+		texts = append(texts, k.ID)
+	}
+	for _, s := range texts {
+		if len(s) > maxTextBytes {
+			return "a name is too long"
+		}
+	}
+	if !finite(h.Budget.Epsilon) || !finite(h.Budget.Delta) {
+		return "the budget is not finite"
+	}
+	for i := range h.Metrics {
+		if what := h.Metrics[i].check(); what != "" {
+			return what
+		}
+	}
+	return ""
+}
+
+func (h *Header) appendBody(dst []byte) []byte {
+	dst = append(dst, h.Incarnation[:]...)
+	dst = binary.AppendUvarint(dst, uint64(h.Generation))
+	dst = binary.AppendUvarint(dst, uint64(len(h.NoiseKeys)))
+	for _, k := range h.NoiseKeys {
+		dst = appendString(dst, k.ID)
+		dst = binary.AppendUvarint(dst, k.FromTurn)
+		dst = append(dst, k.Fingerprint[:]...)
+	}
+	dst = append(dst, h.UserHash[:]...)
+	dst = appendFloat(dst, h.Budget.Epsilon)
+	dst = appendFloat(dst, h.Budget.Delta)
+	dst = appendString(dst, string(h.Budget.Accountant))
+	dst = binary.AppendUvarint(dst, uint64(h.Budget.Mu2))
+	dst = appendDelta(dst, h.Budget.Keys)
+	for _, n := range [...]uint32{h.Shards, h.ReleaseShards, h.LedgerSlots} {
+		dst = binary.AppendUvarint(dst, uint64(n))
+	}
+	dst = binary.AppendVarint(dst, h.StartMillis)
+	for _, s := range [...]string{h.EventsTopic, h.UserField, h.Topics.Counts, h.Topics.Control, h.Topics.Ledger,
+		h.Topics.DeadLetter} {
+		dst = appendString(dst, s)
+	}
+	dst = binary.AppendUvarint(dst, uint64(len(h.Metrics)))
+	for _, m := range h.Metrics {
+		dst = appendMetricSpec(dst, m)
+	}
+	return dst
+}
+
+func (h *Header) readBody(r *reader) {
+	h.Incarnation = r.id("incarnation")
+	h.Generation = r.uint32("generation")
+	n := r.count("noise keys", 34)
+	h.NoiseKeys = make([]KeyFingerprint, n)
+	for i := range h.NoiseKeys {
+		h.NoiseKeys[i] = KeyFingerprint{ID: r.text("noise key id"), FromTurn: r.uvarint("noise key turn"),
+			Fingerprint: r.digest("noise key fingerprint")}
+	}
+	h.UserHash = r.digest("user hash fingerprint")
+	h.Budget.Epsilon = r.float("epsilon")
+	h.Budget.Delta = r.float("delta")
+	h.Budget.Accountant = state.Accountant(r.text("accountant"))
+	h.Budget.Mu2 = state.Mu2(r.uvarint("budget"))
+	h.Budget.Keys = r.delta("key budget")
+	for _, v := range [...]*uint32{&h.Shards, &h.ReleaseShards, &h.LedgerSlots} {
+		*v = r.uint32("shards")
+	}
+	h.StartMillis = r.varint("start")
+	for _, s := range [...]*string{&h.EventsTopic, &h.UserField, &h.Topics.Counts, &h.Topics.Control,
+		&h.Topics.Ledger, &h.Topics.DeadLetter} {
+		*s = r.text("names")
+	}
+	// 48 bytes is less than the shortest metric: four floats, eight texts, numbers.
+	n = r.count("metrics", 48)
+	h.Metrics = make([]MetricSpec, 0, n)
+	for i := 0; i < n && r.err == nil; i++ {
+		h.Metrics = append(h.Metrics, r.metricSpec())
+	}
+}

@@ -1,0 +1,224 @@
+package schemas
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+
+	"github.com/tollgate-dp/tollgate/state"
+)
+
+// Settled says what a turn released: every key with the precision at which it stopped, and per metric the precision
+// that a key not listed has cost. It is what users are charged by.
+type Settled struct {
+	Epoch int64
+	Turn  uint64
+
+	// Part of Parts and Digest are set by SplitSettled and cleared by JoinSettled. FirstRungs, CountsEnd and Tallies
+	// stand in part 0.
+	Part, Parts uint32
+	Digest      [32]byte
+
+	FirstRungs []state.Precision // by metric index
+	CountsEnd  []int64           // by release shard: the offset of counts behind the turn
+	Tallies    []MetricTally     // what became of the turn's records, by metric
+	Keys       []SettledKey
+}
+
+// SettledKey is one released key.
+type SettledKey struct {
+	Metric                 uint32
+	WindowStart, WindowEnd int64 // Unix milliseconds
+	Key                    []byte
+	Precision              state.Precision
+}
+
+func (*Settled) controlKind() Kind { return KindSettled }
+
+func (s *Settled) check() string {
+	if s.Part >= s.Parts {
+		return "part number: split the record first"
+	}
+	for i := range s.Keys {
+		if len(s.Keys[i].Key) > MaxKeyBytes {
+			return "key too long"
+		}
+	}
+	return ""
+}
+
+func (s *Settled) appendBody(dst []byte) []byte {
+	dst = binary.AppendVarint(dst, s.Epoch)
+	dst = binary.AppendUvarint(dst, s.Turn)
+	dst = binary.AppendUvarint(dst, uint64(s.Part))
+	dst = binary.AppendUvarint(dst, uint64(s.Parts))
+	dst = append(dst, s.Digest[:]...)
+	dst = binary.AppendUvarint(dst, uint64(len(s.FirstRungs)))
+	for _, p := range s.FirstRungs {
+		dst = appendPrecision(dst, p)
+	}
+	dst = binary.AppendUvarint(dst, uint64(len(s.CountsEnd)))
+	for _, o := range s.CountsEnd {
+		dst = binary.AppendVarint(dst, o)
+	}
+	dst = appendMetricTallies(dst, s.Tallies)
+	return appendSettledKeys(dst, s.Keys)
+}
+
+func (s *Settled) readBody(r *reader) {
+	s.Epoch = r.varint("epoch")
+	s.Turn = r.uvarint("turn")
+	s.Part = r.uint32("part")
+	s.Parts = r.uint32("parts")
+	s.Digest = r.digest("digest")
+	n := r.count("first rungs", 1)
+	s.FirstRungs = make([]state.Precision, n)
+	for i := range s.FirstRungs {
+		s.FirstRungs[i] = r.precision("first rung")
+	}
+	n = r.count("ends of counts", 1)
+	s.CountsEnd = make([]int64, n)
+	for i := range s.CountsEnd {
+		s.CountsEnd[i] = r.varint("end of counts")
+	}
+	s.Tallies = r.metricTallies()
+	s.Keys = r.settledKeys()
+	if r.err == nil && s.Part >= s.Parts {
+		r.fail("part number")
+	}
+}
+
+// appendSettledKeys writes windows as differences to the key before: a turn has few windows and many keys, so that a
+// key costs three bytes beside its text and its precision.
+func appendSettledKeys(dst []byte, keys []SettledKey) []byte {
+	dst = binary.AppendUvarint(dst, uint64(len(keys)))
+	var start, length int64
+	for i := range keys {
+		dst = appendSettledKey(dst, &keys[i], &start, &length)
+	}
+	return dst
+}
+
+func appendSettledKey(dst []byte, k *SettledKey, start, length *int64) []byte {
+	dst = binary.AppendUvarint(dst, uint64(k.Metric))
+	dst = appendWindow(dst, k.WindowStart, k.WindowEnd, start, length)
+	dst = appendBytes(dst, k.Key)
+	return appendPrecision(dst, k.Precision)
+}
+
+// appendWindow writes a window relative to the one before it, whose start and length it updates. The differences may
+// wrap around; reading wraps them back.
+func appendWindow(dst []byte, from, to int64, start, length *int64) []byte {
+	dst = binary.AppendVarint(dst, from-*start)
+	dst = binary.AppendVarint(dst, to-from-*length)
+	*start, *length = from, to-from
+	return dst
+}
+
+func (r *reader) window(start, length *int64) (from, to int64) {
+	*start += r.varint("window start")
+	*length += r.varint("window length")
+	return *start, *start + *length
+}
+
+func (r *reader) settledKeys() []SettledKey {
+	n := r.count("settled keys", 5)
+	keys := make([]SettledKey, n)
+	var start, length int64
+	for i := range keys {
+		k := &keys[i]
+		k.Metric = r.uint32("metric")
+		k.WindowStart, k.WindowEnd = r.window(&start, &length)
+		k.Key = r.bytes("key", MaxKeyBytes)
+		k.Precision = r.precision("precision")
+	}
+	return keys
+}
+
+// settledDigest covers everything but the parts' own fields.
+func settledDigest(s Settled) [32]byte {
+	s.Part, s.Parts, s.Digest = 0, 0, [32]byte{}
+	return sha256.Sum256(s.appendBody(appendPreamble(nil, KindSettled)))
+}
+
+// settledOverhead is more than a part takes beside FirstRungs, CountsEnd and Keys: preamble, six numbers of at most ten
+// bytes, four counts, two part numbers, the digest.
+const settledOverhead = 4 + 4*10 + 2*5 + 4*10 + 32
+
+// SplitSettled splits a settled turn into records whose EncodeControl is at most maxBytes long, whatever their Back and
+// BackEpoch. They share memory with s. Errors: ErrTooLarge, ErrInvalid.
+func SplitSettled(s Settled, maxBytes int) ([]Settled, error) {
+	s.Part, s.Parts, s.Digest = 0, 1, [32]byte{}
+	if what := s.check(); what != "" {
+		return nil, invalid(KindSettled, what)
+	}
+	head := s
+	head.Keys = nil
+	digest := settledDigest(s)
+	fixed := settledOverhead + 17*len(s.FirstRungs) + 10*len(s.CountsEnd) + 45*len(s.Tallies)
+	used := fixed
+	var parts []Settled
+	var scratch []byte
+	first := 0
+	var start, length int64
+	for i := range s.Keys {
+		scratch = appendSettledKey(scratch[:0], &s.Keys[i], &start, &length)
+		if used+len(scratch) > maxBytes && (i > first || len(parts) == 0) {
+			head.Keys = s.Keys[first:i]
+			parts = append(parts, head)
+			head = Settled{Epoch: s.Epoch, Turn: s.Turn}
+			first, used, start, length = i, settledOverhead, 0, 0
+			scratch = appendSettledKey(scratch[:0], &s.Keys[i], &start, &length)
+		}
+		used += len(scratch)
+		if used > maxBytes {
+			return nil, fmt.Errorf("splitting settled turn at %d bytes: %w", maxBytes, ErrTooLarge)
+		}
+	}
+	head.Keys = s.Keys[first:]
+	parts = append(parts, head)
+	if fixed > maxBytes {
+		return nil, fmt.Errorf("splitting settled turn at %d bytes: %w", maxBytes, ErrTooLarge)
+	}
+	for i := range parts {
+		parts[i].Part, parts[i].Parts, parts[i].Digest = uint32(i), uint32(len(parts)), digest
+	}
+	return parts, nil
+}
+
+// JoinSettled puts the parts of one settled turn together, in whatever order; a part given twice counts once. Errors:
+// ErrIncomplete where a part is missing, ErrMalformed where the parts are not of one record or the digest differs.
+func JoinSettled(parts []Settled) (Settled, error) {
+	if len(parts) == 0 {
+		return Settled{}, fmt.Errorf("joining settled turn: %w: no parts", ErrIncomplete)
+	}
+	id := parts[0]
+	byPart := make(map[uint32]*Settled, len(parts))
+	keys := 0
+	for i := range parts {
+		p := &parts[i]
+		if p.Epoch != id.Epoch || p.Turn != id.Turn || p.Parts != id.Parts || p.Digest != id.Digest {
+			return Settled{}, malformed(KindSettled, "parts of different records")
+		}
+		if p.Part >= p.Parts {
+			return Settled{}, malformed(KindSettled, "part number")
+		}
+		if byPart[p.Part] == nil {
+			keys += len(p.Keys)
+		}
+		byPart[p.Part] = p
+	}
+	if len(byPart) != int(id.Parts) {
+		return Settled{}, fmt.Errorf("joining settled turn: %w: %d of %d parts", ErrIncomplete, len(byPart), id.Parts)
+	}
+	out := *byPart[0]
+	out.Part, out.Parts, out.Digest = 0, 0, [32]byte{}
+	out.Keys = make([]SettledKey, 0, keys)
+	for i := range id.Parts {
+		out.Keys = append(out.Keys, byPart[i].Keys...)
+	}
+	if settledDigest(out) != id.Digest {
+		return Settled{}, malformed(KindSettled, "digest")
+	}
+	return out, nil
+}

@@ -1,0 +1,177 @@
+package schemas
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strconv"
+)
+
+// The headers of a dead-lettered record, before those that the record had. The digests are SHA-256 in hexadecimal of
+// the whole key or value, there only when it was cut.
+const (
+	DeadLetterPrefix         = "tollgate-"
+	DeadLetterClass          = DeadLetterPrefix + "class"
+	DeadLetterTopic          = DeadLetterPrefix + "topic"
+	DeadLetterPartition      = DeadLetterPrefix + "partition"
+	DeadLetterOffset         = DeadLetterPrefix + "offset"
+	DeadLetterTimestamp      = DeadLetterPrefix + "timestamp" // of the record, Unix milliseconds
+	DeadLetterLength         = DeadLetterPrefix + "length"    // of the original value, bytes, or "null"; the last of ours
+	DeadLetterSHA256         = DeadLetterPrefix + "sha256"
+	DeadLetterKeyLength      = DeadLetterPrefix + "key-length"
+	DeadLetterKeySHA256      = DeadLetterPrefix + "key-sha256"
+	DeadLetterHeadersDropped = DeadLetterPrefix + "headers-dropped" // how many headers found no room
+)
+
+// DefaultDeadLetterBytes is a size of dead letters that brokers take by default.
+const DefaultDeadLetterBytes = 1000000
+
+// Place is where a record stands in Kafka.
+type Place struct {
+	Topic     string
+	Partition int32
+	Offset    int64
+	Timestamp int64 // Unix milliseconds
+}
+
+// RecordHeader is a Kafka header.
+type RecordHeader struct {
+	Key   string
+	Value []byte
+}
+
+// DeadLetterMessage is a message for the dead-letter topic.
+type DeadLetterMessage struct {
+	Key, Value []byte
+	Headers    []RecordHeader
+}
+
+// What framing a message and a header take at most beside their texts.
+const (
+	messageFraming = 128
+	headerFraming  = 10
+)
+
+// DeadLetter makes the message that keeps a record which is no event: original key, value and headers behind headers
+// that say where it stood and why it is here. Key, value, headers and framing together are at most maxBytes (0:
+// DefaultDeadLetterBytes; less than 4096 counts as 4096): a longer value is cut and its length and digest noted, and so
+// is a key beyond a quarter of the limit; original headers have room for another quarter and the rest of them are
+// counted. A topic name is at most 249 bytes in Kafka, a class one of EventClasses or as short. The message shares
+// memory with the arguments.
+func DeadLetter(place Place, class string, key, value []byte, headers []RecordHeader, maxBytes int) DeadLetterMessage {
+	if maxBytes <= 0 {
+		maxBytes = DefaultDeadLetterBytes
+	}
+	maxBytes = max(maxBytes, 4096)
+	length := "null"
+	if value != nil {
+		length = strconv.Itoa(len(value))
+	}
+	m := DeadLetterMessage{Key: key, Value: value}
+	m.add(DeadLetterClass, class)
+	m.add(DeadLetterTopic, place.Topic)
+	m.add(DeadLetterPartition, strconv.Itoa(int(place.Partition)))
+	m.add(DeadLetterOffset, strconv.FormatInt(place.Offset, 10))
+	m.add(DeadLetterTimestamp, strconv.FormatInt(place.Timestamp, 10))
+	if len(key) > maxBytes/4 {
+		m.Key = key[:maxBytes/4]
+		m.add(DeadLetterKeyLength, strconv.Itoa(len(key)))
+		m.add(DeadLetterKeySHA256, hexDigest(key))
+	}
+	kept, size := 0, 0
+	for ; kept < len(headers); kept++ {
+		next := headers[kept].size()
+		if size+next > maxBytes/4 {
+			break
+		}
+		size += next
+	}
+	if kept < len(headers) {
+		m.add(DeadLetterHeadersDropped, strconv.Itoa(len(headers)-kept))
+	}
+	last := RecordHeader{Key: DeadLetterLength, Value: []byte(length)}
+	cut := RecordHeader{Key: DeadLetterSHA256, Value: make([]byte, 2*sha256.Size)}
+	room := maxBytes - messageFraming - len(m.Key) - size - last.size() - cut.size()
+	for _, h := range m.Headers {
+		room -= h.size()
+	}
+	if len(value) > room {
+		m.Value = value[:max(room, 0)]
+		m.add(DeadLetterSHA256, hexDigest(value))
+	}
+	m.Headers = append(append(m.Headers, last), headers[:kept]...)
+	return m
+}
+
+func (h RecordHeader) size() int { return len(h.Key) + len(h.Value) + headerFraming }
+
+func (m *DeadLetterMessage) add(key, value string) {
+	m.Headers = append(m.Headers, RecordHeader{Key: key, Value: []byte(value)})
+}
+
+func hexDigest(b []byte) string {
+	d := sha256.Sum256(b)
+	return hex.EncodeToString(d[:])
+}
+
+// DeadLetterInfo is what the headers of a dead-lettered record say.
+type DeadLetterInfo struct {
+	Place          Place
+	Class          string
+	Length         int64  // of the original value; −1 for a null value
+	SHA256         string // "" unless the value was cut
+	HeadersDropped int
+	KeyLength      int64  // −1 unless the key was cut
+	KeySHA256      string // "" unless the key was cut
+	Original       []RecordHeader
+}
+
+// ReadDeadLetter reads the headers of a dead-lettered record: the ones that DeadLetter wrote end with DeadLetterLength
+// and stand before the record's own, so that a record cannot fake them. Errors: ErrMalformed.
+func ReadDeadLetter(headers []RecordHeader) (DeadLetterInfo, error) {
+	info := DeadLetterInfo{KeyLength: -1}
+	seen := make(map[string]string)
+	ours := 1 + slices.IndexFunc(headers, func(h RecordHeader) bool { return h.Key == DeadLetterLength })
+	for _, h := range headers[:ours] {
+		if _, twice := seen[h.Key]; twice || !isDeadLetterHeader(h.Key) {
+			return DeadLetterInfo{}, malformed(KindDeadLetter, "headers")
+		}
+		seen[h.Key] = string(h.Value)
+	}
+	info.Original = headers[ours:]
+	info.Class, info.Place.Topic = seen[DeadLetterClass], seen[DeadLetterTopic]
+	info.SHA256, info.KeySHA256 = seen[DeadLetterSHA256], seen[DeadLetterKeySHA256]
+	bad := info.Class == "" || info.Place.Topic == ""
+	number := func(name string, bits int, missing int64) int64 {
+		text, ok := seen[name]
+		if !ok {
+			bad = bad || missing == 0
+			return missing
+		}
+		n, err := strconv.ParseInt(text, 10, bits)
+		bad = bad || err != nil
+		return n
+	}
+	info.Place.Partition = int32(number(DeadLetterPartition, 32, 0))
+	info.Place.Offset = number(DeadLetterOffset, 64, 0)
+	info.Place.Timestamp = number(DeadLetterTimestamp, 64, 0)
+	info.Length = -1
+	if seen[DeadLetterLength] != "null" {
+		info.Length = number(DeadLetterLength, 64, 0)
+	}
+	info.KeyLength = number(DeadLetterKeyLength, 64, -1)
+	info.HeadersDropped = int(max(number(DeadLetterHeadersDropped, 32, -1), 0))
+	if bad {
+		return DeadLetterInfo{}, malformed(KindDeadLetter, "headers")
+	}
+	return info, nil
+}
+
+func isDeadLetterHeader(name string) bool {
+	switch name {
+	case DeadLetterClass, DeadLetterTopic, DeadLetterPartition, DeadLetterOffset, DeadLetterTimestamp,
+		DeadLetterLength, DeadLetterSHA256, DeadLetterKeyLength, DeadLetterKeySHA256, DeadLetterHeadersDropped:
+		return true
+	}
+	return false
+}

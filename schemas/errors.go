@@ -1,0 +1,43 @@
+package schemas
+
+import (
+	"errors"
+	"fmt"
+)
+
+var (
+	// ErrMalformed is found (errors.Is) in every error of a decoder about bytes that no encoder of this package wrote.
+	ErrMalformed = errors.New("malformed record")
+	// ErrVersion is found in an error about a record of a version that this binary does not know: it was written by a
+	// newer one.
+	ErrVersion = errors.New("unsupported format version")
+	// ErrIncomplete is found in an error about a record of several parts of which some are missing.
+	ErrIncomplete = errors.New("incomplete record")
+	// ErrTooLarge is found in an encoder's error about a limit too small for the record's indivisible part.
+	ErrTooLarge = errors.New("record too large")
+	// ErrInvalid is found in an encoder's error about a value that has no encoding, such as users out of order.
+	ErrInvalid = errors.New("invalid value")
+)
+
+// MalformedError says which format was being decoded and what was wrong. It holds no data of the record.
+type MalformedError struct {
+	Kind  Kind
+	What  string // the field or the rule that was broken
+	cause error  // ErrMalformed or ErrVersion
+}
+
+// Error names the format and the field.
+func (e *MalformedError) Error() string {
+	return fmt.Sprintf("decoding %s: %v: %s", e.Kind, e.cause, e.What)
+}
+
+// Unwrap makes errors.Is find ErrMalformed or ErrVersion.
+func (e *MalformedError) Unwrap() error { return e.cause }
+
+func malformed(k Kind, what string) error {
+	return &MalformedError{Kind: k, What: what, cause: ErrMalformed}
+}
+
+func invalid(k Kind, what string) error {
+	return fmt.Errorf("encoding %s: %w: %s", k, ErrInvalid, what)
+}

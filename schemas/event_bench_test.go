@@ -1,0 +1,61 @@
+package schemas
+
+import (
+	"encoding/json"
+	"testing"
+)
+
+var benchEvents = map[string]struct {
+	format EventFormat
+	value  string
+}{
+	"csv":            {rowFormat("csv", "ms"), "1700000000123,user-1234567,GET,/products/42,200\n"},
+	"csv-quoted":     {rowFormat("csv", "ms"), "1700000000123,\"user-1234567\",GET,\"/products/\"\"42\"\"\",200\n"},
+	"tsv":            {rowFormat("tsv", "s"), "1700000000.123\tuser-1234567\tGET\t/products/42\t200\n"},
+	"jsonl":          {jsonFormat("ms"), `{"t":1700000000123,"user":"user-1234567","method":"GET","page":"/products/42","status":200}`},
+	"jsonl-rfc3339":  {jsonFormat("rfc3339"), `{"t":"2023-11-14T22:13:20.123Z","user":"user-1234567","method":"GET","page":"/products/42","status":200}`},
+	"jsonl-nested":   {jsonFormat("ms"), `{"t":1700000000123,"ctx":{"ip":"10.0.0.1","agent":"Mozilla/5.0 (X11; Linux x86_64)","tags":["a","b",3.5]},"user":"user-1234567","page":"/products/42"}`},
+	"jsonl-bad-time": {jsonFormat("ms"), `{"t":"yesterday","user":"user-1234567","method":"GET","page":"/products/42","status":200}`},
+}
+
+func TestDecodingEventsDoesNotAllocate(t *testing.T) {
+	for name, b := range benchEvents {
+		d, value := newDecoder(t, b.format), []byte(b.value)
+		var ev Event
+		_ = d.Decode(value, &ev)
+		if n := testing.AllocsPerRun(100, func() { _ = d.Decode(value, &ev) }); n != 0 {
+			t.Errorf("%s: %v allocations a record", name, n)
+		}
+	}
+}
+
+func BenchmarkDecodeEvent(b *testing.B) {
+	for _, name := range []string{"csv", "csv-quoted", "tsv", "jsonl", "jsonl-rfc3339", "jsonl-nested", "jsonl-bad-time"} {
+		b.Run(name, func(b *testing.B) {
+			c := benchEvents[name]
+			d, value := newDecoder(b, c.format), []byte(c.value)
+			b.ReportAllocs()
+			b.SetBytes(int64(len(value)))
+			var ev Event
+			for b.Loop() {
+				_ = d.Decode(value, &ev)
+			}
+		})
+	}
+}
+
+// What encoding/json takes for the same record, for comparison.
+func BenchmarkEncodingJSON(b *testing.B) {
+	value := []byte(benchEvents["jsonl"].value)
+	b.ReportAllocs()
+	var v struct {
+		T    json.RawMessage `json:"t"`
+		User json.RawMessage `json:"user"`
+		Page json.RawMessage `json:"page"`
+	}
+	for b.Loop() {
+		if err := json.Unmarshal(value, &v); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,141 @@
+package schemas
+
+import (
+	"bytes"
+)
+
+// decodeRow finds the fields of one CSV or TSV row. A line break at the end is not part of the row.
+func (d *EventDecoder) decodeRow(value []byte) error {
+	line := trimLineBreak(value)
+	var fields int
+	var ok bool
+	d.raw = [fieldCount][]byte{}
+	if d.comma == '\t' {
+		fields, ok = d.splitPlain(line)
+	} else {
+		fields, ok = d.splitQuoted(line)
+	}
+	if !ok {
+		return d.fail(ClassUndecodable, "")
+	}
+	if fields == d.columns {
+		return nil
+	}
+	for i, at := range d.index {
+		if at >= fields {
+			return d.fail(ClassMissingField, fieldNames[i])
+		}
+	}
+	// A row with too many fields, or too few behind the last one that is looked for, is not the row it seems to be.
+	return d.fail(ClassUndecodable, "")
+}
+
+// trimLineBreak takes one "\n" or "\r\n" from the end; like encoding/csv also a bare "\r".
+func trimLineBreak(b []byte) []byte {
+	if n := len(b); n > 0 && b[n-1] == '\n' {
+		b = b[:n-1]
+	}
+	if n := len(b); n > 0 && b[n-1] == '\r' {
+		b = b[:n-1]
+	}
+	return b
+}
+
+// keep notes field number n if it is one of those looked for.
+func (d *EventDecoder) keep(n int, field []byte) {
+	for i, at := range d.index {
+		if at == n {
+			d.raw[i] = field
+		}
+	}
+}
+
+// splitPlain splits at tabs; quotes mean nothing. An empty line is no row.
+func (d *EventDecoder) splitPlain(line []byte) (fields int, ok bool) {
+	if len(line) == 0 || bytes.IndexByte(line, '\n') >= 0 || bytes.IndexByte(line, '\r') >= 0 {
+		return 0, false
+	}
+	for {
+		i := bytes.IndexByte(line, d.comma)
+		if i < 0 {
+			d.keep(fields, line)
+			return fields + 1, true
+		}
+		d.keep(fields, line[:i])
+		fields++
+		line = line[i+1:]
+	}
+}
+
+// splitQuoted splits a row as encoding/csv does with its default settings: a field that begins with a quote ends with
+// one, two quotes within it are one, line breaks within it are "\n"; elsewhere a quote is a fault. An empty line is no
+// row, nor is what has a second row behind it.
+func (d *EventDecoder) splitQuoted(line []byte) (fields int, ok bool) {
+	if len(line) == 0 {
+		return 0, false
+	}
+	d.row = d.row[:0]
+	for {
+		if len(line) == 0 || line[0] != '"' {
+			i := bytes.IndexByte(line, d.comma)
+			field := line
+			if i >= 0 {
+				field = line[:i]
+			}
+			if bytes.IndexByte(field, '"') >= 0 || bytes.IndexByte(field, '\n') >= 0 {
+				return 0, false
+			}
+			d.keep(fields, field)
+			fields++
+			if i < 0 {
+				return fields, true
+			}
+			line = line[i+1:]
+			continue
+		}
+		field, rest, ok := d.quoted(line[1:])
+		if !ok {
+			return 0, false
+		}
+		d.keep(fields, field)
+		fields++
+		if len(rest) == 0 {
+			return fields, true
+		}
+		if rest[0] != d.comma {
+			return 0, false
+		}
+		line = rest[1:]
+	}
+}
+
+// quoted reads a field behind its opening quote and returns what is behind the closing one.
+func (d *EventDecoder) quoted(line []byte) (field, rest []byte, ok bool) {
+	i := bytes.IndexByte(line, '"')
+	if i < 0 {
+		return nil, nil, false
+	}
+	if (i+1 == len(line) || line[i+1] != '"') && bytes.IndexByte(line[:i], '\r') < 0 {
+		return line[:i], line[i+1:], true
+	}
+	start := len(d.row)
+	for {
+		for _, c := range line[:i] {
+			// "\r\n" is one line break.
+			if n := len(d.row); c == '\n' && n > start && d.row[n-1] == '\r' {
+				d.row[n-1] = '\n'
+				continue
+			}
+			d.row = append(d.row, c)
+		}
+		if i+1 == len(line) || line[i+1] != '"' {
+			return d.row[start:], line[i+1:], true
+		}
+		d.row = append(d.row, '"')
+		line = line[i+2:]
+		i = bytes.IndexByte(line, '"')
+		if i < 0 {
+			return nil, nil, false
+		}
+	}
+}

@@ -1,0 +1,196 @@
+package schemas
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+func jsonFormat(unit string) EventFormat {
+	return EventFormat{Format: "jsonl", User: "user", Key: "page", Time: "t", TimeUnit: unit}
+}
+
+func rowFormat(format, unit string) EventFormat {
+	return EventFormat{Format: format, Columns: []string{"t", "user", "other", "page", "last"}, User: "user",
+		Key: "page", Time: "t", TimeUnit: unit}
+}
+
+func newDecoder(t testing.TB, f EventFormat) *EventDecoder {
+	t.Helper()
+	d, err := NewEventDecoder(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// classOf returns the class of an error of Decode, "" for none.
+func classOf(t testing.TB, err error) string {
+	t.Helper()
+	if err == nil {
+		return ""
+	}
+	var e *EventError
+	if !errors.As(err, &e) {
+		t.Fatalf("error %T is no *EventError", err)
+	}
+	return e.Class
+}
+
+func TestEveryBrokenRecordHasItsClass(t *testing.T) {
+	long := strings.Repeat("x", MaxUserBytes+1)
+	for _, c := range []struct{ name, format, unit, value, class string }{
+		{"good", "jsonl", "s", `{"user":"u","page":"p","t":1}`, ""},
+		{"good with line break and space", "jsonl", "s", " {\"user\":\"u\" ,\"page\":\"p\",\"t\":1.5, \"x\":[{},1]}\r\n", ""},
+		{"integers for ids", "jsonl", "s", `{"user":12345678901234567890,"page":-0,"t":"1"}`, ""},
+		{"boolean for key", "jsonl", "s", `{"user":"u","page":true,"t":1}`, ""},
+		{"empty key", "jsonl", "s", `{"user":"u","page":"","t":1}`, ""},
+		{"last of two counts", "jsonl", "s", `{"user":null,"page":"p","t":1,"user":"u"}`, ""},
+		{"tombstone", "jsonl", "s", ``, ClassUndecodable},
+		{"null", "jsonl", "s", `null`, ClassUndecodable},
+		{"array", "jsonl", "s", `[1]`, ClassUndecodable},
+		{"cut short", "jsonl", "s", `{"user":"u","page":"p","t":1`, ClassUndecodable},
+		{"two objects", "jsonl", "s", `{"user":"u","page":"p","t":1}{}`, ClassUndecodable},
+		{"invalid UTF-8", "jsonl", "s", "{\"user\":\"u\xff\",\"page\":\"p\",\"t\":1}", ClassUndecodable},
+		{"half a surrogate pair in the user", "jsonl", "s", `{"user":"\ud800","page":"p","t":1}`, ClassUndecodable},
+		{"half a surrogate pair in the key", "jsonl", "s", `{"user":"u","page":"\ud800","t":1}`, ClassBadKey},
+		{"half a surrogate pair in the time", "jsonl", "s", `{"user":"u","page":"p","t":"\udc00"}`, ClassBadTimestamp},
+		{"missing user", "jsonl", "s", `{"page":"p","t":1}`, ClassMissingField},
+		{"other case", "jsonl", "s", `{"User":"u","page":"p","t":1}`, ClassMissingField},
+		{"null user", "jsonl", "s", `{"user":null,"page":"p","t":1}`, ClassNullField},
+		{"null key", "jsonl", "s", `{"user":"u","page":null,"t":1}`, ClassNullField},
+		{"null time", "jsonl", "s", `{"user":"u","page":"p","t":null}`, ClassNullField},
+		{"boolean user", "jsonl", "s", `{"user":true,"page":"p","t":1}`, ClassWrongType},
+		{"fractional user", "jsonl", "s", `{"user":1.0,"page":"p","t":1}`, ClassWrongType},
+		{"object for key", "jsonl", "s", `{"user":"u","page":{},"t":1}`, ClassWrongType},
+		{"boolean time", "jsonl", "s", `{"user":"u","page":"p","t":false}`, ClassWrongType},
+		{"number for RFC 3339", "jsonl", "rfc3339", `{"user":"u","page":"p","t":1}`, ClassWrongType},
+		{"empty user", "jsonl", "s", `{"user":"","page":"p","t":1}`, ClassEmptyUser},
+		{"user too long", "jsonl", "s", `{"user":"` + long + `","page":"p","t":1}`, ClassUserTooLong},
+		{"key too long", "jsonl", "s", `{"user":"u","page":"` + long[:MaxKeyBytes+1] + `","t":1}`, ClassKeyTooLong},
+		{"word for time", "jsonl", "s", `{"user":"u","page":"p","t":"now"}`, ClassBadTimestamp},
+		{"year 10000", "jsonl", "s", `{"user":"u","page":"p","t":253402300800}`, ClassBadTimestamp},
+		{"milliseconds taken for seconds", "jsonl", "s", `{"user":"u","page":"p","t":1700000000000}`, ClassBadTimestamp},
+		{"huge exponent", "jsonl", "s", `{"user":"u","page":"p","t":1e999999999999999999999}`, ClassBadTimestamp},
+		{"oversized", "jsonl", "s", `{"user":"u","page":"p","t":1,"x":"` + strings.Repeat("y", 8192) + `"}`, ClassOversized},
+
+		{"good row", "csv", "s", "1,u,x,p,y\n", ""},
+		{"quotes", "csv", "s", "1,\"u\"\"\n\",,\"p,\",\"\"", ""},
+		{"CRLF", "csv", "s", "1,u,x,p,y\r\n", ""},
+		{"user of any bytes", "csv", "s", "1,u\xff,x,p,y", ""},
+		{"empty row", "csv", "s", "\n", ClassUndecodable},
+		{"tombstone row", "csv", "s", "", ClassUndecodable},
+		{"two rows", "csv", "s", "1,u,x,p,y\n1,u,x,p,y", ClassUndecodable},
+		{"bare quote", "csv", "s", "1,u\",x,p,y", ClassUndecodable},
+		{"open quote", "csv", "s", "1,\"u,x,p,y", ClassUndecodable},
+		{"text behind a quote", "csv", "s", "1,\"u\"x,x,p,y", ClassUndecodable},
+		{"too many fields", "csv", "s", "1,u,x,p,y,z", ClassUndecodable},
+		{"one field short behind the key", "csv", "s", "1,u,x,p", ClassUndecodable},
+		{"no key", "csv", "s", "1,u,x", ClassMissingField},
+		{"no user", "csv", "s", "1", ClassMissingField},
+		{"empty user in a row", "csv", "s", "1,,x,p,y", ClassEmptyUser},
+		{"empty time in a row", "csv", "s", ",u,x,p,y", ClassBadTimestamp},
+		{"key not UTF-8", "csv", "s", "1,u,x,\xff,y", ClassBadKey},
+		{"leading zero", "csv", "s", "01,u,x,p,y", ClassBadTimestamp},
+		{"good tabs", "tsv", "rfc3339", "2024-02-29T12:00:00.0009+01:00\tu\"\t\tp\ty\n", ""},
+		{"29 February of no leap year", "tsv", "rfc3339", "2023-02-29T12:00:00Z\tu\t\tp\ty", ClassBadTimestamp},
+		{"two tab rows", "tsv", "rfc3339", "2024-02-29T12:00:00Z\tu\t\tp\ty\nx", ClassUndecodable},
+	} {
+		t.Run(c.format+" "+c.name, func(t *testing.T) {
+			f := rowFormat(c.format, c.unit)
+			if c.format == "jsonl" {
+				f = jsonFormat(c.unit)
+			}
+			f.MaxRecordBytes = 8192
+			var ev Event
+			err := newDecoder(t, f).Decode([]byte(c.value), &ev)
+			if got := classOf(t, err); got != c.class {
+				t.Errorf("class %q, want %q", got, c.class)
+			}
+			if err != nil && len(c.value) > 0 && strings.Contains(err.Error(), long[:40]) {
+				t.Error("error text holds data of the record")
+			}
+		})
+	}
+}
+
+func TestIdentifiersAreRenderedCanonically(t *testing.T) {
+	d := newDecoder(t, jsonFormat("ms"))
+	for _, c := range []struct{ value, user, key string }{
+		{`{"user":"a","page":"b","t":1}`, "a", "b"},
+		{`{"user":-0,"page":0,"t":1}`, "0", "0"},
+		{`{"user":-17,"page":false,"t":1}`, "-17", "false"},
+		{`{"us\u0065r":"\u00e9\n\ud83d\ude00","page":"\/","t":1}`, "é\n😀", "/"},
+		{`{"user":"a","user":"b","page":1,"page":"c","t":"x","t":1}`, "b", "c"},
+		{`{"user":123456789012345678901234567890,"page":"k","t":1}`, "123456789012345678901234567890", "k"},
+	} {
+		var ev Event
+		if err := d.Decode([]byte(c.value), &ev); err != nil {
+			t.Fatalf("%s: %v", c.value, err)
+		}
+		if string(ev.User) != c.user || string(ev.Key) != c.key {
+			t.Errorf("%s: user %q key %q, want %q %q", c.value, ev.User, ev.Key, c.user, c.key)
+		}
+	}
+}
+
+func TestTimesAreFlooredToMilliseconds(t *testing.T) {
+	for _, c := range []struct {
+		unit, text string
+		ms         int64
+		ok         bool
+	}{
+		{"s", "1.0009", 1000, true}, {"s", "-1.0009", -1001, true}, {"s", "-0.0001", -1, true}, {"s", "1e-9", 0, true},
+		{"s", "-1e-99999999999", -1, true}, {"s", "0e99999999999", 0, true}, {"s", "1.7e9", 1700000000000, true},
+		{"s", "1700000000.123999", 1700000000123, true}, {"s", "-62135596800", minMillis, true},
+		{"s", "-62135596800.001", 0, false}, {"s", "253402300799.9999", maxMillis, true}, {"s", "253402300800", 0, false},
+		{"ms", "12.9", 12, true}, {"ms", "-12.1", -13, true}, {"us", "1999", 1, true}, {"us", "-1", -1, true},
+		{"us", "253402300799999999", maxMillis, true}, {"us", "253402300800000000", 0, false},
+		{"us", "1e18", 0, false}, {"us", "17e14", 1700000000000, true},
+		{"s", "", 0, false}, {"s", "-", 0, false}, {"s", "1.", 0, false}, {"s", ".5", 0, false}, {"s", "+1", 0, false},
+		{"s", " 1", 0, false}, {"s", "0x10", 0, false}, {"s", "1e", 0, false}, {"s", "NaN", 0, false},
+		{"rfc3339", "1970-01-01T00:00:00.0019Z", 1, true}, {"rfc3339", "1969-12-31T23:59:59.9981Z", -2, true},
+		{"rfc3339", "0001-01-01T00:00:00Z", minMillis, true}, {"rfc3339", "0001-01-01T00:00:00+00:01", 0, false},
+		{"rfc3339", "9999-12-31T23:59:59.9999Z", maxMillis, true}, {"rfc3339", "9999-12-31T23:59:59-00:01", 0, false},
+		{"rfc3339", "2024-01-01 00:00:00Z", 0, false}, {"rfc3339", "2024-01-01T00:00:00", 0, false},
+	} {
+		ms, ok := parseTime([]byte(c.text), c.unit)
+		if ok != c.ok || ok && ms != c.ms {
+			t.Errorf("%s %q: %d %v, want %d %v", c.unit, c.text, ms, ok, c.ms, c.ok)
+		}
+	}
+}
+
+func TestEventFormatsThatCannotBe(t *testing.T) {
+	good := rowFormat("csv", "s")
+	for name, change := range map[string]func(*EventFormat){
+		"no user":            func(f *EventFormat) { f.User = "" },
+		"no time":            func(f *EventFormat) { f.Time = "" },
+		"unknown column":     func(f *EventFormat) { f.Key = "nowhere" },
+		"column named twice": func(f *EventFormat) { f.Columns = append(f.Columns, "user") },
+		"unit":               func(f *EventFormat) { f.TimeUnit = "h" },
+		"format":             func(f *EventFormat) { f.Format = "xml" },
+		"limit":              func(f *EventFormat) { f.MaxRecordBytes = -1 },
+	} {
+		f := good
+		f.Columns = append([]string(nil), good.Columns...)
+		change(&f)
+		if _, err := NewEventDecoder(f); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+	if _, err := NewEventDecoder(good); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestWithoutAKeyFieldEveryEventHasTheEmptyKey(t *testing.T) {
+	for format, value := range map[string]string{"csv": "1,u,x,p,y", "jsonl": `{"user":"u","t":1,"":"p"}`} {
+		f := rowFormat(format, "s")
+		f.Key = ""
+		ev := Event{Key: []byte("old")}
+		if err := newDecoder(t, f).Decode([]byte(value), &ev); err != nil || len(ev.Key) != 0 {
+			t.Errorf("%s: key %q, %v", format, ev.Key, err)
+		}
+	}
+}

@@ -1,0 +1,126 @@
+package schemas
+
+import "time"
+
+// The first and the last millisecond of years 1 to 9999 UTC.
+const (
+	minMillis = -62135596800000
+	maxMillis = 253402300799999
+)
+
+// parseTime reads a time in the given unit and takes the floor of milliseconds since 1970. It is exact: no float is
+// involved. ok is false for what does not parse and for what is outside years 1 to 9999.
+func parseTime(b []byte, unit string) (ms int64, ok bool) {
+	switch unit {
+	case "s":
+		ms, ok = parseDecimal(b, 3)
+	case "ms":
+		ms, ok = parseDecimal(b, 0)
+	case "us":
+		ms, ok = parseDecimal(b, -3)
+	default:
+		var t time.Time
+		if t.UnmarshalText(b) != nil {
+			return 0, false
+		}
+		ms, ok = t.UnixMilli(), true
+	}
+	return ms, ok && ms >= minMillis && ms <= maxMillis
+}
+
+// maxExponent bounds what is read of an exponent: beyond it, a number of at most 1 MiB of digits is zero or too large
+// whatever the rest of the exponent says.
+const maxExponent = 1 << 40
+
+// parseDecimal returns floor(x·10^shift) for a number x in JSON's grammar; ok is false for another text or a result
+// of more than 18 digits.
+func parseDecimal(b []byte, shift int) (n int64, ok bool) {
+	whole, fraction, exponent, negative, ok := splitNumber(b)
+	if !ok {
+		return 0, false
+	}
+	// The digits are whole followed by fraction; point is how many of them stand before the decimal point.
+	point := len(whole) + exponent + shift
+	digits := 0 // significant digits taken
+	inexact := false
+	for i := range len(whole) + len(fraction) {
+		c := byte('0')
+		if i < len(whole) {
+			c = whole[i]
+		} else {
+			c = fraction[i-len(whole)]
+		}
+		if i >= point {
+			inexact = inexact || c != '0'
+			continue
+		}
+		if digits > 0 || c != '0' {
+			digits++
+		}
+		if digits > 18 {
+			return 0, false
+		}
+		n = n*10 + int64(c-'0')
+	}
+	if n != 0 {
+		for i := len(whole) + len(fraction); i < point; i++ {
+			if digits++; digits > 18 {
+				return 0, false
+			}
+			n *= 10
+		}
+	}
+	if negative {
+		n = -n
+		if inexact {
+			n--
+		}
+	}
+	return n, true
+}
+
+// splitNumber takes a number in JSON's grammar apart: -?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?
+func splitNumber(b []byte) (whole, fraction []byte, exponent int, negative, ok bool) {
+	if len(b) > 0 && b[0] == '-' {
+		negative, b = true, b[1:]
+	}
+	n := digitsAt(b)
+	if n == 0 || n > 1 && b[0] == '0' {
+		return nil, nil, 0, false, false
+	}
+	whole, b = b[:n], b[n:]
+	if len(b) > 0 && b[0] == '.' {
+		n = digitsAt(b[1:])
+		if n == 0 {
+			return nil, nil, 0, false, false
+		}
+		fraction, b = b[1:n+1], b[n+1:]
+	}
+	if len(b) > 0 && (b[0] == 'e' || b[0] == 'E') {
+		b = b[1:]
+		minus := false
+		if len(b) > 0 && (b[0] == '+' || b[0] == '-') {
+			minus, b = b[0] == '-', b[1:]
+		}
+		n = digitsAt(b)
+		if n == 0 {
+			return nil, nil, 0, false, false
+		}
+		for _, c := range b[:n] {
+			exponent = min(exponent*10+int(c-'0'), maxExponent)
+		}
+		if minus {
+			exponent = -exponent
+		}
+		b = b[n:]
+	}
+	return whole, fraction, exponent, negative, len(b) == 0
+}
+
+func digitsAt(b []byte) int {
+	n := 0
+	for n < len(b) && b[n] >= '0' && b[n] <= '9' {
+		n++
+	}
+	return n
+}

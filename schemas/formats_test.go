@@ -1,0 +1,248 @@
+package schemas
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+)
+
+// codec is one format seen from outside.
+type codec struct {
+	name   string
+	gen    func(*rapid.T) any
+	encode func(any) ([]byte, error)
+	decode func([]byte) (any, error)
+}
+
+func codecOf[T any](name string, gen func(*rapid.T) T, encode func(T) ([]byte, error), decode func([]byte) (T, error)) codec {
+	return codec{name: name, gen: func(t *rapid.T) any { return gen(t) },
+		encode: func(v any) ([]byte, error) { return encode(v.(T)) },
+		decode: func(b []byte) (any, error) { return decode(b) }}
+}
+
+func noError[T any](encode func(T) []byte) func(T) ([]byte, error) {
+	return func(v T) ([]byte, error) { return encode(v), nil }
+}
+
+func codecs() []codec {
+	return []codec{
+		codecOf("control", genControl, EncodeControl, DecodeControl),
+		codecOf("fence", genFence, noError(EncodeFence), DecodeFence),
+		codecOf("delta-body", func(t *rapid.T) Delta { d := genDelta(t); d.Epoch = 0; return d },
+			func(d Delta) ([]byte, error) {
+				if what := d.check(); what != "" {
+					return nil, errors.New(what)
+				}
+				return d.appendBody(nil), nil
+			}, decodeDeltaBody),
+		codecOf("snapshot", func(t *rapid.T) Snapshot { s := genSnapshot(t); s.Epoch = 0; return s },
+			func(s Snapshot) ([]byte, error) {
+				records, err := EncodeSnapshot(s, 0, 1<<30)
+				if err != nil {
+					return nil, err
+				}
+				p, err := DecodeLedgerPart(records[0].Key, records[0].Value)
+				return p.Chunk, err
+			}, decodeSnapshotBody),
+		codecOf("contributions", genContributions, EncodeContributions, DecodeContributions),
+		codecOf("open", genOpen, noError(EncodeOpen), DecodeOpen),
+		codecOf("envelope", genEnvelope, EncodeEnvelope, DecodeEnvelope),
+		codecOf("partial", genPartial, EncodePartial, DecodePartial),
+		codecOf("ack", genAck, EncodeAck, DecodeAck),
+		codecOf("release", genRelease, EncodeRelease, DecodeRelease),
+		codecOf("release-key", func(t *rapid.T) ReleaseKey {
+			r := genRelease(t)
+			return ReleaseKey{Metric: r.Metric, WindowStart: r.WindowStart, WindowEnd: r.WindowEnd, Key: r.Key}
+		}, func(k ReleaseKey) ([]byte, error) {
+			return EncodeReleaseKey(k.Metric, k.WindowStart, k.WindowEnd, []byte(k.Key)), nil
+		}, DecodeReleaseKey),
+	}
+}
+
+func same(a, b any) string { return cmp.Diff(a, b, cmpopts.EquateEmpty(), cmp.AllowUnexported()) }
+
+func TestEveryFormatGivesBackWhatWasEncoded(t *testing.T) {
+	for _, c := range codecs() {
+		t.Run(c.name, func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				v := c.gen(t)
+				b, err := c.encode(v)
+				if err != nil {
+					t.Fatal(err)
+				}
+				again, err := c.encode(v)
+				if err != nil || !bytes.Equal(b, again) {
+					t.Fatal("the same value has two encodings")
+				}
+				got, err := c.decode(b)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if d := same(v, got); d != "" {
+					t.Fatal(d)
+				}
+			})
+		})
+	}
+}
+
+// A prefix, an extension, another kind and another version of an encoding are refused, each with a typed error.
+func TestEveryFormatRefusesWhatIsNotExactlyAnEncoding(t *testing.T) {
+	for _, c := range codecs() {
+		t.Run(c.name, func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				b, err := c.encode(c.gen(t))
+				if err != nil {
+					t.Fatal(err)
+				}
+				refused := func(what string, bad []byte) {
+					_, err := c.decode(bad)
+					if !errors.Is(err, ErrMalformed) && !errors.Is(err, ErrVersion) {
+						t.Fatalf("%s: %v", what, err)
+					}
+				}
+				refused("cut short", b[:rapid.IntRange(0, len(b)-1).Draw(t, "cut")])
+				refused("left over", append(bytes.Clone(b), rapid.Byte().Draw(t, "extra")))
+				for i := range 4 {
+					other := bytes.Clone(b)
+					other[i] ^= byte(rapid.IntRange(1, 255).Draw(t, "flip"))
+					refused(fmt.Sprint("preamble byte ", i), other)
+				}
+			})
+		})
+	}
+}
+
+// What a decoder accepts is the one encoding of its value. (Avro allows longer forms of a number, hence not for it.)
+func checkCanonical(t *testing.T, c codec, b []byte) {
+	t.Helper()
+	v, err := c.decode(b)
+	if err != nil {
+		if !errors.Is(err, ErrMalformed) && !errors.Is(err, ErrVersion) {
+			t.Fatalf("untyped error: %v", err)
+		}
+		return
+	}
+	again, err := c.encode(v)
+	if err != nil {
+		t.Fatalf("decoded a value that cannot be encoded: %v", err)
+	}
+	if c.name != "release" && !bytes.Equal(again, b) {
+		t.Fatalf("%x and %x decode to one value", b, again)
+	}
+	back, err := c.decode(again)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := same(v, back); d != "" {
+		t.Fatal(d)
+	}
+}
+
+func fuzzCodec(f *testing.F, name string) {
+	for _, c := range codecs() {
+		if c.name != name {
+			continue
+		}
+		for i := range 20 {
+			b, err := c.encode(rapid.Custom(c.gen).Example(i))
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(b)
+		}
+		f.Fuzz(func(t *testing.T, b []byte) { checkCanonical(t, c, b) })
+	}
+}
+
+func FuzzDecodeControl(f *testing.F)       { fuzzCodec(f, "control") }
+func FuzzDecodeFence(f *testing.F)         { fuzzCodec(f, "fence") }
+func FuzzDecodeDeltaBody(f *testing.F)     { fuzzCodec(f, "delta-body") }
+func FuzzDecodeSnapshotBody(f *testing.F)  { fuzzCodec(f, "snapshot") }
+func FuzzDecodeContributions(f *testing.F) { fuzzCodec(f, "contributions") }
+func FuzzDecodeOpen(f *testing.F)          { fuzzCodec(f, "open") }
+func FuzzDecodeEnvelope(f *testing.F)      { fuzzCodec(f, "envelope") }
+func FuzzDecodePartial(f *testing.F)       { fuzzCodec(f, "partial") }
+func FuzzDecodeAck(f *testing.F)           { fuzzCodec(f, "ack") }
+func FuzzDecodeRelease(f *testing.F)       { fuzzCodec(f, "release") }
+func FuzzDecodeReleaseKey(f *testing.F)    { fuzzCodec(f, "release-key") }
+
+// Single bytes changed within a valid encoding reach deeper than random bytes do.
+func TestChangedBytesNeverPanicNorBreakTheRoundTrip(t *testing.T) {
+	for _, c := range codecs() {
+		t.Run(c.name, func(t *testing.T) {
+			rapid.Check(t, func(rt *rapid.T) {
+				b, err := c.encode(c.gen(rt))
+				if err != nil {
+					rt.Fatal(err)
+				}
+				for range 8 {
+					other := bytes.Clone(b)
+					other[rapid.IntRange(0, len(b)-1).Draw(rt, "at")] = rapid.Byte().Draw(rt, "byte")
+					checkCanonical(t, c, other)
+				}
+			})
+		})
+	}
+}
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// The bytes of version 1 never change: logs hold them for years. A failure here means that a format was changed without
+// a new version.
+func TestVersionOneIsWhatItWas(t *testing.T) {
+	var out bytes.Buffer
+	for _, c := range codecs() {
+		for i := range 3 {
+			b, err := c.encode(goldenValue(c, i))
+			if err != nil {
+				t.Fatal(err)
+			}
+			fmt.Fprintf(&out, "%s %d %s\n", c.name, i, hex.EncodeToString(b))
+		}
+	}
+	path := filepath.Join("testdata", "formats.golden")
+	if *update {
+		if err := os.MkdirAll("testdata", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, out.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Decoding the file itself, not only comparing, keeps old logs readable.
+	for _, line := range bytes.Split(bytes.TrimSpace(want), []byte("\n")) {
+		var name, text string
+		var i int
+		if _, err := fmt.Sscanf(string(line), "%s %d %s", &name, &i, &text); err != nil {
+			t.Fatal(err)
+		}
+		b, err := hex.DecodeString(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range codecs() {
+			if c.name == name {
+				if _, err := c.decode(b); err != nil {
+					t.Errorf("%s %d: %v", name, i, err)
+				}
+			}
+		}
+	}
+	if !bytes.Equal(out.Bytes(), want) {
+		t.Error("the encodings differ from testdata/formats.golden")
+	}
+}

@@ -1,0 +1,287 @@
+package schemas
+
+import (
+	"bytes"
+	"math"
+	"slices"
+
+	"pgregory.net/rapid"
+
+	"github.com/tollgate-dp/tollgate/state"
+)
+
+// Generators of valid values of every format.
+
+func genFixed[T ~[16]byte | ~[32]byte](t *rapid.T, name string, n int) (out T) {
+	b := rapid.SliceOfN(rapid.Byte(), n, n).Draw(t, name)
+	switch v := any(&out).(type) {
+	case *[16]byte:
+		copy(v[:], b)
+	case *[32]byte:
+		copy(v[:], b)
+	case *state.AccountID:
+		copy(v[:], b)
+	}
+	return out
+}
+
+func gen16(t *rapid.T) [16]byte { return genFixed[[16]byte](t, "id", 16) }
+func gen32(t *rapid.T) [32]byte { return genFixed[[32]byte](t, "digest", 32) }
+
+func genPrecision(t *rapid.T) state.Precision {
+	return state.Precision{Hi: rapid.Uint64().Draw(t, "hi") >> rapid.IntRange(0, 64).Draw(t, "shift"), Lo: rapid.Uint64().Draw(t, "lo")}
+}
+
+func genDelta128(t *rapid.T) state.Delta {
+	p := genPrecision(t)
+	return state.Delta{Hi: p.Hi, Lo: p.Lo}
+}
+
+func genFloat(t *rapid.T) float64 {
+	return rapid.Float64().Filter(finite).Draw(t, "float")
+}
+
+func genText(t *rapid.T) string { return rapid.StringN(0, 12, 40).Draw(t, "text") }
+
+func genKey(t *rapid.T) []byte { return rapid.SliceOfN(rapid.Byte(), 0, 20).Draw(t, "key") }
+
+func genKeys(t *rapid.T, sorted bool) [][]byte {
+	keys := rapid.SliceOfN(rapid.SliceOfN(rapid.Byte(), 0, 6), 0, 8).Draw(t, "keys")
+	if sorted {
+		slices.SortFunc(keys, bytes.Compare)
+		keys = slices.CompactFunc(keys, bytes.Equal)
+	}
+	return keys
+}
+
+func genList[T any](t *rapid.T, most int, gen func(*rapid.T) T) []T {
+	n := rapid.IntRange(0, most).Draw(t, "n")
+	out := make([]T, n)
+	for i := range out {
+		out[i] = gen(t)
+	}
+	return out
+}
+
+func genEntries(t *rapid.T, keys int, sorted bool) []KeyCount {
+	if keys == 0 {
+		return nil
+	}
+	out := genList(t, 4, func(t *rapid.T) KeyCount {
+		return KeyCount{Key: uint32(rapid.IntRange(0, keys-1).Draw(t, "index")), N: rapid.Uint32().Draw(t, "n")}
+	})
+	if sorted {
+		slices.SortFunc(out, func(a, b KeyCount) int { return int(a.Key) - int(b.Key) })
+		out = slices.CompactFunc(out, func(a, b KeyCount) bool { return a.Key == b.Key })
+	}
+	return out
+}
+
+// genID takes few ids, so that one has several periods.
+func genID(t *rapid.T) (id state.AccountID) {
+	id = state.AccountID(gen16(t))
+	if rapid.Bool().Draw(t, "few") {
+		id = state.AccountID{0: byte(rapid.IntRange(0, 3).Draw(t, "id"))}
+	}
+	return id
+}
+
+func genPeriod(t *rapid.T) int64 {
+	return rapid.OneOf(rapid.Just(int64(0)), rapid.Int64Range(-3, 3), rapid.Int64()).Draw(t, "period")
+}
+
+func genContribUsers(t *rapid.T, keys int, sorted bool) []ContribUser {
+	users := genList(t, 8, func(t *rapid.T) ContribUser {
+		return ContribUser{ID: genID(t), Period: genPeriod(t), Entries: genEntries(t, keys, sorted)}
+	})
+	if sorted {
+		slices.SortFunc(users, func(a, b ContribUser) int { return compareContribUsers(&a, &b) })
+		users = slices.CompactFunc(users, func(a, b ContribUser) bool { return compareContribUsers(&a, &b) == 0 })
+	}
+	return users
+}
+
+func genMetric(t *rapid.T) MetricSpec {
+	ms := func() int64 { return rapid.Int64().Draw(t, "ms") }
+	return MetricSpec{Name: genText(t), Kind: genText(t), Filter: genText(t), WindowSize: ms(), WindowSlide: ms(),
+		Lateness: ms(), Skew: ms(), Slack: ms(), MaxKeysPerUser: rapid.Uint32().Draw(t, "k"),
+		MaxEventsPerKey: rapid.Uint32().Draw(t, "c"), LadderKind: genText(t), LadderFactor: genFloat(t),
+		First: genPrecision(t), Top: genPrecision(t), Relative: genFloat(t), Absolute: genFloat(t),
+		Confidence: genFloat(t), KeyMode: genText(t), PublicKeys: genKeys(t, true), DeltaKey: genDelta128(t),
+		Period: genText(t)}
+}
+
+func genTallies(t *rapid.T) ReadTallies {
+	n := func() uint64 { return rapid.Uint64().Draw(t, "tally") }
+	out := ReadTallies{Read: n(), BeforeStart: n(), Late: n(), Future: n(), Overtaken: n(), Accepted: n()}
+	if classes := rapid.MapOfN(rapid.StringN(0, 5, 10), rapid.Uint64(), 0, 4).Draw(t, "classes"); len(classes) > 0 {
+		out.DeadLettered = classes
+	}
+	return out
+}
+
+func genHeader(t *rapid.T) *Header {
+	return &Header{Incarnation: gen16(t), Generation: rapid.Uint32().Draw(t, "generation"),
+		NoiseKeys: genList(t, 3, func(t *rapid.T) KeyFingerprint {
+			return KeyFingerprint{ID: genText(t), FromTurn: rapid.Uint64().Draw(t, "turn"), Fingerprint: gen32(t)}
+		}),
+		UserHash: gen32(t),
+		Budget: state.Budget{Epsilon: genFloat(t), Delta: genFloat(t), Accountant: state.Accountant(genText(t)),
+			Mu2: state.Mu2(rapid.Uint64().Draw(t, "mu2")), Keys: genDelta128(t)},
+		Shards: rapid.Uint32().Draw(t, "shards"), ReleaseShards: rapid.Uint32().Draw(t, "shards"),
+		LedgerSlots: rapid.Uint32().Draw(t, "slots"), StartMillis: rapid.Int64().Draw(t, "start"),
+		EventsTopic: genText(t), UserField: genText(t), Metrics: genList(t, 3, genMetric),
+		Topics: Topics{Counts: genText(t), Control: genText(t), Ledger: genText(t), DeadLetter: genText(t)}}
+}
+
+func genClose(t *rapid.T) *Close {
+	offset := func() int64 { return rapid.Int64().Draw(t, "offset") }
+	c := &Close{Epoch: offset(), Turn: rapid.Uint64().Draw(t, "turn"), Contributions: rapid.Uint64().Draw(t, "n"),
+		Cuts: genList(t, 5, func(t *rapid.T) Cut {
+			return Cut{Cut: offset(), Restart: offset(), AppendTime: offset(),
+				LeaderEpoch: rapid.Int32().Draw(t, "leader"), Idle: rapid.Bool().Draw(t, "idle"),
+				Ahead: genList(t, 3, func(*rapid.T) int64 { return offset() })}
+		}), Tallies: genTallies(t)}
+	for i := range c.Cuts {
+		c.Cuts[i].Partition = int32(3 * i)
+	}
+	return c
+}
+
+func genSettledKey(t *rapid.T) SettledKey {
+	return SettledKey{Metric: rapid.Uint32Range(0, 3).Draw(t, "metric"), WindowStart: rapid.Int64().Draw(t, "start"),
+		WindowEnd: rapid.Int64().Draw(t, "end"), Key: genKey(t), Precision: genPrecision(t)}
+}
+
+func genMetricTallies(t *rapid.T) []MetricTally {
+	return genList(t, 3, func(t *rapid.T) MetricTally {
+		return MetricTally{Metric: rapid.Uint32().Draw(t, "metric"), PairTally: PairTally{Filtered: 1, Clipped: 2,
+			OverBudget: rapid.Uint64().Draw(t, "over"), Counted: rapid.Uint64().Draw(t, "counted")}}
+	})
+}
+
+func genSettled(t *rapid.T) Settled {
+	return Settled{Epoch: rapid.Int64().Draw(t, "epoch"), Turn: rapid.Uint64().Draw(t, "turn"),
+		FirstRungs: genList(t, 3, genPrecision),
+		CountsEnd:  genList(t, 3, func(t *rapid.T) int64 { return rapid.Int64().Draw(t, "end") }),
+		Tallies:    genMetricTallies(t),
+		Keys:       genList(t, 12, genSettledKey)}
+}
+
+func genControl(t *rapid.T) Control {
+	c := Control{Back: rapid.Int64().Draw(t, "back"), BackEpoch: rapid.Int64().Draw(t, "back epoch")}
+	switch rapid.IntRange(0, 5).Draw(t, "kind") {
+	case 0:
+		c.Body = genHeader(t)
+	case 1:
+		c.Body = &Epoch{RunID: gen16(t), Settled: rapid.Uint64().Draw(t, "settled")}
+	case 2:
+		c.Body = genClose(t)
+	case 3:
+		s := genSettled(t)
+		s.Parts, s.Digest = 1, gen32(t)
+		c.Body = &s
+	case 4:
+		c.Body = &Stop{Epoch: rapid.Int64().Draw(t, "epoch"), Turn: rapid.Uint64().Draw(t, "turn"), Reason: genText(t)}
+	default:
+		c.Body = &Recover{By: genText(t)}
+	}
+	return c
+}
+
+func genPair(t *rapid.T) Pair {
+	return Pair{Metric: rapid.Uint32().Draw(t, "metric"), WindowStart: rapid.Int64().Draw(t, "start"),
+		WindowEnd: rapid.Int64().Draw(t, "end")}
+}
+
+func genDelta(t *rapid.T) Delta {
+	d := Delta{Turn: rapid.Uint64().Draw(t, "turn"), Epoch: rapid.Int64().Draw(t, "epoch"),
+		Records: rapid.Uint64().Draw(t, "records"), Pairs: genList(t, 11, genPair), Keys: genKeys(t, true)}
+	d.Tallies = make([]PairTally, len(d.Pairs))
+	for i := range d.Tallies {
+		d.Tallies[i] = PairTally{Filtered: rapid.Uint64().Draw(t, "f"), Clipped: 1, OverBudget: 2, Counted: rapid.Uint64().Draw(t, "c")}
+	}
+	for _, u := range genContribUsers(t, len(d.Keys), true) {
+		du := DeltaUser{ID: u.ID, Period: u.Period, Slice: u.Entries, Admitted: NewBits(len(d.Pairs))}
+		mode := rapid.IntRange(0, 2).Draw(t, "admitted")
+		for i := range d.Pairs {
+			if mode == 1 || mode == 2 && rapid.Bool().Draw(t, "bit") {
+				du.Admitted.Set(i)
+			}
+		}
+		d.Users = append(d.Users, du)
+	}
+	return d
+}
+
+func genSnapshot(t *rapid.T) Snapshot {
+	s := Snapshot{Turn: rapid.Uint64().Draw(t, "turn"), Epoch: rapid.Int64().Draw(t, "epoch")}
+	for _, u := range genContribUsers(t, 0, true) {
+		e := state.AccountEntry{ID: u.ID, Period: u.Period}
+		e.Account.Spent = state.Mu2(rapid.Uint64Range(1, math.MaxUint64).Draw(t, "spent"))
+		e.Account.Keys = genDelta128(t)
+		s.Accounts = append(s.Accounts, e)
+	}
+	turn := uint64(0)
+	s.Open = genList(t, 3, func(t *rapid.T) OpenSlice {
+		turn += rapid.Uint64Range(1, 1000).Draw(t, "step")
+		o := OpenSlice{Turn: turn, Keys: genKeys(t, true)}
+		o.Users = genContribUsers(t, len(o.Keys), true)
+		return o
+	})
+	return s
+}
+
+func genContributions(t *rapid.T) Contributions {
+	c := Contributions{Epoch: rapid.Int64().Draw(t, "epoch"), Turn: rapid.Uint64().Draw(t, "turn"),
+		Shard: rapid.Uint32().Draw(t, "shard"), Records: rapid.Uint64().Draw(t, "records"), Keys: genKeys(t, false)}
+	c.Users = genContribUsers(t, len(c.Keys), false)
+	return c
+}
+
+func genOpen(t *rapid.T) Open {
+	return Open{Epoch: rapid.Int64().Draw(t, "epoch"), Turn: rapid.Uint64().Draw(t, "turn"),
+		Contributions: rapid.Uint64().Draw(t, "n"), Shard: rapid.Uint32().Draw(t, "shard"),
+		Shards: rapid.Uint32().Draw(t, "shards"), SettledAt: rapid.Int64().Draw(t, "settled"),
+		FromLedger: rapid.Bool().Draw(t, "ledger")}
+}
+
+func genEnvelope(t *rapid.T) Envelope {
+	e := Envelope{Open: genOpen(t), Batches: genList(t, 3, genContributions)}
+	for i := range e.Batches {
+		b := &e.Batches[i]
+		b.Epoch, b.Turn, b.Shard = e.Open.Epoch, e.Open.Turn, e.Open.Shard
+	}
+	return e
+}
+
+func genPartial(t *rapid.T) Partial {
+	u32 := func() uint32 { return rapid.Uint32().Draw(t, "shard") }
+	return Partial{Epoch: rapid.Int64().Draw(t, "epoch"), Turn: rapid.Uint64().Draw(t, "turn"), Shard: u32(), Shards: u32(),
+		ReleaseShard: u32(), ReleaseShards: u32(), Records: rapid.Uint64().Draw(t, "records"),
+		Total: rapid.Uint64().Draw(t, "total"), Tallies: genMetricTallies(t),
+		Cells: genList(t, 8, func(t *rapid.T) Cell {
+			p := genPair(t)
+			return Cell{Metric: p.Metric, WindowStart: p.WindowStart, WindowEnd: p.WindowEnd, Key: genKey(t),
+				Count: rapid.Uint64().Draw(t, "count")}
+		})}
+}
+
+func genAck(t *rapid.T) Ack {
+	return Ack{Epoch: rapid.Int64().Draw(t, "epoch"), Turn: rapid.Uint64().Draw(t, "turn"),
+		ReleaseShard: rapid.Uint32().Draw(t, "shard"), ReleaseShards: rapid.Uint32().Draw(t, "shards"),
+		CountsEnd: rapid.Int64().Draw(t, "end"), Tallies: genMetricTallies(t), Keys: genList(t, 8, genSettledKey)}
+}
+
+func genFence(t *rapid.T) Fence {
+	return Fence{Epoch: rapid.Int64().Draw(t, "epoch"), ProducerID: rapid.Int64().Draw(t, "id"),
+		ProducerEpoch: rapid.Int16().Draw(t, "producer epoch")}
+}
+
+func genRelease(t *rapid.T) Release {
+	return Release{Turn: rapid.Uint64Range(0, math.MaxInt64).Draw(t, "turn"), Generation: rapid.Uint32().Draw(t, "generation"),
+		Metric: genText(t), MetricDigest: gen32(t), WindowStart: rapid.Int64().Draw(t, "start"),
+		WindowEnd: rapid.Int64().Draw(t, "end"), Key: genText(t), Value: rapid.Int64().Draw(t, "value"),
+		StdDev: genFloat(t), Low: genFloat(t), High: genFloat(t), Precision: genPrecision(t), Confidence: genFloat(t),
+		Met: rapid.Bool().Draw(t, "met"), Rungs: rapid.Uint32Range(1, math.MaxInt32).Draw(t, "rungs"), NoiseKeyID: genText(t)}
+}

@@ -1,0 +1,78 @@
+package schemas
+
+import "github.com/tollgate-dp/tollgate/state"
+
+// goldenValue is value i of the golden file: fixed in this file, so that no library's generator decides it.
+func goldenValue(c codec, i int) any {
+	n := uint64(i)
+	keys := [][]byte{[]byte(""), []byte("/"), []byte("/products/42")}
+	pairs := []Pair{{0, 1700000000000, 1700000060000}, {1, 1699999200000, 1700000060000}}
+	u := state.Precision{Hi: n, Lo: 0x0123456789abcdef}
+	tallies := []MetricTally{{0, PairTally{0, 1, 2, 300}}}
+	settled := []SettledKey{{0, 1700000000000, 1700000060000, keys[1], u}, {1, 1699999200000, 1700000060000, keys[2], u}}
+	users := []ContribUser{{state.AccountID{1, 2, 3}, 0, []KeyCount{{0, 1}, {2, 300}}}, {state.AccountID{1, 2, 3}, 7, nil},
+		{state.AccountID{9}, -1, []KeyCount{{1, 1}}}}
+	open := Open{Epoch: 17, Turn: 5 + n, Contributions: 1000, Shard: 3, Shards: 16, SettledAt: 40 - int64(n), FromLedger: i == 1}
+	batch := Contributions{Epoch: 17, Turn: 5 + n, Shard: 3, Records: 4, Keys: keys, Users: users}
+	switch c.name {
+	case "control":
+		return Control{Back: 12, BackEpoch: -1, Body: goldenBody(i, u, keys, settled)}
+	case "fence":
+		return Fence{Epoch: 17, ProducerID: 4000 + int64(n), ProducerEpoch: int16(n)}
+	case "delta-body":
+		d := Delta{Turn: 5 + n, Records: 4, Pairs: pairs, Tallies: []PairTally{{0, 1, 2, 3}, {4, 5, 6, 7}}, Keys: keys}
+		for j, cu := range users {
+			admitted := NewBits(2)
+			for k := range j {
+				admitted.Set(k)
+			}
+			d.Users = append(d.Users, DeltaUser{ID: cu.ID, Period: cu.Period, Slice: cu.Entries, Admitted: admitted})
+		}
+		return d
+	case "snapshot":
+		s := Snapshot{Turn: 4 + n, Open: []OpenSlice{{Turn: 3, Keys: keys, Users: users}}}
+		for _, cu := range users {
+			s.Accounts = append(s.Accounts, state.AccountEntry{ID: cu.ID, Period: cu.Period,
+				Account: state.Account{Spent: 1000 + state.Mu2(n), Keys: state.Delta{Lo: n}}})
+		}
+		return s
+	case "contributions":
+		return batch
+	case "open":
+		return open
+	case "envelope":
+		return Envelope{Open: open, Batches: []Contributions{batch, batch}[:i]}
+	case "partial":
+		return Partial{Epoch: 17, Turn: 5 + n, Shard: 3, Shards: 16, ReleaseShards: 1, Records: 4, Total: 1000,
+			Tallies: tallies, Cells: []Cell{{0, 1700000000000, 1700000060000, keys[1], 301}, {1, 1699999200000, 1700000060000, keys[2], n}}}
+	case "ack":
+		return Ack{Epoch: 17, Turn: 5 + n, ReleaseShards: 1, CountsEnd: 77, Tallies: tallies, Keys: settled}
+	case "release":
+		return Release{Turn: 5 + n, Generation: 1, Metric: "views", MetricDigest: [32]byte{1, 2}, WindowStart: 1700000000000,
+			WindowEnd: 1700000060000, Key: "/products/é", Value: -1234567, StdDev: 10.5, Low: -1300.25, High: -1100,
+			Precision: u, Confidence: 0.95, Met: i == 1, Rungs: 1 + uint32(n), NoiseKeyID: "k1"}
+	default:
+		return ReleaseKey{Metric: "views", WindowStart: -1, WindowEnd: 1700000060000 + int64(n), Key: "/products/é"}
+	}
+}
+
+func goldenBody(i int, u state.Precision, keys [][]byte, settled []SettledKey) ControlBody {
+	switch i {
+	case 0:
+		return &Header{Incarnation: [16]byte{1}, Generation: 1, NoiseKeys: []KeyFingerprint{{"k1", 0, [32]byte{2}}},
+			UserHash: [32]byte{3}, Budget: state.Budget{Epsilon: 1, Delta: 1e-6, Accountant: state.GDP, Mu2: 61604497218,
+				Keys: state.Delta{Lo: 99}}, Shards: 16, ReleaseShards: 1, LedgerSlots: 64, StartMillis: 1700000000000,
+			EventsTopic: "events", UserField: "user", Topics: Topics{"counts", "control", "ledger", "dead"},
+			Metrics: []MetricSpec{{Name: "views", Kind: "events", WindowSize: 60000, WindowSlide: 60000, Lateness: 1000,
+				Skew: 2000, Slack: 5000, MaxKeysPerUser: 4, MaxEventsPerKey: 10, LadderKind: "adaptive", LadderFactor: 1.05,
+				First: u, Top: state.Precision{Hi: 5}, Relative: 0.05, Absolute: 10, Confidence: 0.95, KeyMode: "public",
+				PublicKeys: keys}}}
+	case 1:
+		return &Close{Epoch: 17, Turn: 5, Contributions: 1000, Cuts: []Cut{{0, 500, 490, 1700000061000, 2, false, []int64{491, 495}},
+			{3, 0, 0, -1, -1, true, nil}}, Tallies: ReadTallies{Read: 1010, Accepted: 1000, Late: 7,
+			DeadLettered: map[string]uint64{ClassEmptyUser: 1, ClassBadTimestamp: 2}}}
+	default:
+		return &Settled{Epoch: 17, Turn: 5, Parts: 1, Digest: [32]byte{4}, FirstRungs: []state.Precision{u},
+			CountsEnd: []int64{77}, Tallies: []MetricTally{{0, PairTally{0, 1, 2, 300}}}, Keys: settled}
+	}
+}

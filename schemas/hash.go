@@ -1,0 +1,117 @@
+package schemas
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
+	"hash"
+
+	"github.com/tollgate-dp/tollgate/state"
+)
+
+// Domain bytes keep the uses of one key apart: an account id, a rank and a fingerprint are never the same function of
+// the same input. All inputs behind them are length-prefixed or of fixed length, hence injective.
+const (
+	domainAccount     = 1
+	domainClipRank    = 2
+	domainFingerprint = 3
+)
+
+// Hasher derives account ids and clipping ranks from the user-hash key by HMAC-SHA-256. It is not safe for concurrent
+// use: give every goroutine its Clone.
+type Hasher struct {
+	key     [32]byte
+	mac     hash.Hash
+	scratch []byte
+	sum     [sha256.Size]byte
+}
+
+// NewHasher makes a hasher for the deployment's user-hash key, which must be 256 random bits and never change.
+func NewHasher(key [32]byte) *Hasher {
+	return &Hasher{key: key, mac: hmac.New(sha256.New, key[:])}
+}
+
+// Clone returns an independent hasher with the same key.
+func (h *Hasher) Clone() *Hasher { return NewHasher(h.key) }
+
+// Account is the account id of a user: 128 bits, so that two among 10^8 users share one with probability 1.5e-23. The
+// user id must have passed ValidateUser.
+func (h *Hasher) Account(user []byte) state.AccountID {
+	h.scratch = append(h.scratch[:0], domainAccount)
+	h.scratch = append(h.scratch, user...)
+	return state.AccountID(h.finish())
+}
+
+// ClipRank orders the keys of one user for one metric: the keys with the least ranks are kept. It is a function of the
+// user's own data only, hence never of offsets or arrival order.
+func (h *Hasher) ClipRank(metric string, id state.AccountID, period int64, key []byte) [16]byte {
+	b := append(h.scratch[:0], domainClipRank)
+	b = appendString(b, metric)
+	b = append(b, id[:]...)
+	b = binary.BigEndian.AppendUint64(b, uint64(period))
+	h.scratch = append(b, key...)
+	return h.finish()
+}
+
+func (h *Hasher) finish() (out [16]byte) {
+	h.mac.Reset()
+	h.mac.Write(h.scratch)
+	copy(out[:], h.mac.Sum(h.sum[:0]))
+	return out
+}
+
+// KeyFingerprintOf identifies a secret key in public and trusted records without revealing it: two deployments that
+// show the same fingerprint for the same label hold the same key. label says what the key is for.
+func KeyFingerprintOf(label string, secret [32]byte) (out [32]byte) {
+	mac := hmac.New(sha256.New, secret[:])
+	mac.Write(appendString([]byte{domainFingerprint}, label))
+	mac.Sum(out[:0])
+	return out
+}
+
+// ShardOf places an account in one of shards shards (at least 1; less counts as 1). Account ids are uniform, so are
+// the shards.
+func ShardOf(id state.AccountID, shards int) int {
+	if shards <= 1 {
+		return 0
+	}
+	return int(binary.BigEndian.Uint64(id[8:]) % uint64(shards))
+}
+
+// ReleaseShardOf places a (metric, window, key) in one of shards release shards (at least 1; less counts as 1).
+// Window bounds are in Unix milliseconds.
+func ReleaseShardOf(metric string, windowStart, windowEnd int64, key []byte, shards int) int {
+	if shards <= 1 {
+		return 0
+	}
+	h := fnvOffset
+	for i := 0; i < len(metric); i++ {
+		h = (h ^ uint64(metric[i])) * fnvPrime
+	}
+	h = fnvWord(h, uint64(len(metric)))
+	h = fnvWord(h, uint64(windowStart))
+	h = fnvWord(h, uint64(windowEnd))
+	for _, c := range key {
+		h = (h ^ uint64(c)) * fnvPrime
+	}
+	// FNV's low bits mix poorly; the finaliser of MurmurHash3 spreads them before the remainder is taken.
+	h ^= h >> 33
+	h *= 0xff51afd7ed558ccd
+	h ^= h >> 33
+	h *= 0xc4ceb9fe1a85ec53
+	h ^= h >> 33
+	return int(h % uint64(shards))
+}
+
+const (
+	fnvOffset uint64 = 14695981039346656037
+	fnvPrime  uint64 = 1099511628211
+)
+
+func fnvWord(h, w uint64) uint64 {
+	for i := 0; i < 8; i++ {
+		h = (h ^ (w & 0xff)) * fnvPrime
+		w >>= 8
+	}
+	return h
+}

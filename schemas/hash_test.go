@@ -1,0 +1,217 @@
+package schemas
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/tollgate-dp/tollgate/state"
+)
+
+// The account id is HMAC-SHA-256 cut to 128 bits, and never changes: accounts are kept under it for ever.
+func TestAccountIDsAreWhatTheyWere(t *testing.T) {
+	h := NewHasher([32]byte{1, 2, 3})
+	id := h.Account([]byte("alice"))
+	mac := hmac.New(sha256.New, append([]byte{1, 2, 3}, make([]byte, 29)...))
+	mac.Write([]byte("\x01alice"))
+	if want := mac.Sum(nil)[:16]; !bytes.Equal(id[:], want) {
+		t.Errorf("%x, want %x", id, want)
+	}
+	if got, want := hex.EncodeToString(id[:]), "ef5a02e131fed57af8b681aba4c80d8f"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if h.Clone().Account([]byte("alice")) != id || NewHasher([32]byte{}).Account([]byte("alice")) == id {
+		t.Error("the id does not depend on the key and the user alone")
+	}
+}
+
+// Uses of the key never meet, and different arguments never give one input.
+func TestHashesAreSeparated(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		h := NewHasher(gen32(t))
+		type rank struct {
+			metric string
+			id     state.AccountID
+			period int64
+			key    string
+		}
+		draw := func() rank {
+			return rank{rapid.StringN(0, 3, 8).Draw(t, "metric"), genID(t), genPeriod(t), string(genKey(t))}
+		}
+		of := func(r rank) [16]byte { return h.ClipRank(r.metric, r.id, r.period, []byte(r.key)) }
+		a, b := draw(), draw()
+		if (of(a) == of(b)) != (a == b) {
+			t.Fatal("ranks of different keys are equal, or of equal keys differ")
+		}
+		if a.key != "" {
+			// The same bytes one after the other, with the border behind the metric moved by one.
+			rest := binary.BigEndian.AppendUint64(a.id[:], uint64(a.period))
+			rest = append(rest, a.key...)
+			moved := rank{metric: a.metric + string(rest[:1]), period: int64(binary.BigEndian.Uint64(rest[17:])), key: string(rest[25:])}
+			copy(moved.id[:], rest[1:])
+			if of(a) == of(moved) {
+				t.Fatal("the border behind the metric is lost")
+			}
+		}
+		if h.Account([]byte(a.key)) == state.AccountID(of(a)) {
+			t.Fatal("an account id is a rank")
+		}
+	})
+}
+
+func TestShardsAreUniformAndInRange(t *testing.T) {
+	h := NewHasher([32]byte{7})
+	const n, shards = 64000, 64
+	var users, keys [shards]float64
+	for i := range n {
+		key := []byte{byte(i), byte(i >> 8), byte(i >> 16)}
+		users[ShardOf(h.Account(key), shards)]++
+		keys[ReleaseShardOf("views", 0, 60000, key, shards)]++
+	}
+	// Chi-square with 63 degrees of freedom: 126 is exceeded with probability 4e-6 by a uniform hash; the inputs are
+	// fixed, so the test never flickers.
+	for name, counts := range map[string][shards]float64{"users": users, "keys": keys} {
+		chi := 0.0
+		for _, c := range counts {
+			chi += (c - n/shards) * (c - n/shards) / (n / shards)
+		}
+		if chi > 126 {
+			t.Errorf("%s: chi-square %.0f", name, chi)
+		}
+	}
+	for _, shards := range []int{-1, 0, 1} {
+		if ShardOf(state.AccountID{8: 0xff}, shards) != 0 || ReleaseShardOf("m", 1, 2, []byte("k"), shards) != 0 {
+			t.Error("one shard is not shard 0")
+		}
+	}
+	for _, other := range []int{ReleaseShardOf("b", 0, 1, nil, 1<<30), ReleaseShardOf("a", 1, 1, nil, 1<<30),
+		ReleaseShardOf("a", 0, 2, nil, 1<<30), ReleaseShardOf("a", 0, 1, []byte{0}, 1<<30)} {
+		if other == ReleaseShardOf("a", 0, 1, nil, 1<<30) {
+			t.Error("an argument does not enter the release shard")
+		}
+	}
+}
+
+func TestFingerprintsTellKeysAndLabelsApart(t *testing.T) {
+	a := KeyFingerprintOf("noise k1", [32]byte{1})
+	if a == KeyFingerprintOf("noise k2", [32]byte{1}) || a == KeyFingerprintOf("noise k1", [32]byte{2}) {
+		t.Error("fingerprints of different keys are equal")
+	}
+}
+
+func TestLimitsOfUsersAndKeys(t *testing.T) {
+	for _, c := range []struct {
+		user string
+		want error
+	}{{"u", nil}, {"", ErrEmptyUser}, {strings.Repeat("u", 1024), nil}, {strings.Repeat("u", 1025), ErrUserTooLong}, {"\xff", nil}} {
+		if err := ValidateUser([]byte(c.user)); !errors.Is(err, c.want) {
+			t.Errorf("user of %d bytes: %v", len(c.user), err)
+		}
+	}
+	for _, c := range []struct {
+		key  string
+		want error
+	}{{"", nil}, {strings.Repeat("k", 512), nil}, {strings.Repeat("k", 513), ErrKeyTooLong}, {"\xff", ErrKeyNotUTF8}} {
+		if err := ValidateKey([]byte(c.key)); !errors.Is(err, c.want) {
+			t.Errorf("key of %d bytes: %v", len(c.key), err)
+		}
+	}
+}
+
+// Every field of a metric enters its digest.
+func TestEveryFieldOfAMetricEntersItsDigest(t *testing.T) {
+	base := MetricSpec{Name: "m", PublicKeys: [][]byte{[]byte("ab"), []byte("c")}}
+	seen := map[[32]byte]string{base.Digest(): "nothing"}
+	for name, change := range map[string]func(*MetricSpec){
+		"name": func(m *MetricSpec) { m.Name = "n" }, "kind": func(m *MetricSpec) { m.Kind = "x" },
+		"filter": func(m *MetricSpec) { m.Filter = "x" }, "size": func(m *MetricSpec) { m.WindowSize = 1 },
+		"slide": func(m *MetricSpec) { m.WindowSlide = 1 }, "lateness": func(m *MetricSpec) { m.Lateness = 1 },
+		"skew": func(m *MetricSpec) { m.Skew = 1 }, "slack": func(m *MetricSpec) { m.Slack = 1 },
+		"K": func(m *MetricSpec) { m.MaxKeysPerUser = 1 }, "C": func(m *MetricSpec) { m.MaxEventsPerKey = 1 },
+		"ladder": func(m *MetricSpec) { m.LadderKind = "x" }, "factor": func(m *MetricSpec) { m.LadderFactor = 1 },
+		"first": func(m *MetricSpec) { m.First.Lo = 1 }, "top": func(m *MetricSpec) { m.Top.Lo = 1 },
+		"relative": func(m *MetricSpec) { m.Relative = 1 }, "absolute": func(m *MetricSpec) { m.Absolute = 1 },
+		"confidence": func(m *MetricSpec) { m.Confidence = 1 }, "key mode": func(m *MetricSpec) { m.KeyMode = "x" },
+		"keys":         func(m *MetricSpec) { m.PublicKeys = [][]byte{[]byte("a"), []byte("bc")} },
+		"fewer keys":   func(m *MetricSpec) { m.PublicKeys = m.PublicKeys[:1] },
+		"delta":        func(m *MetricSpec) { m.DeltaKey.Lo = 1 },
+		"period":       func(m *MetricSpec) { m.Period = "x" },
+		"kind, shared": func(m *MetricSpec) { m.Name, m.Kind = "", "m" },
+	} {
+		m := base
+		change(&m)
+		if other, taken := seen[m.Digest()]; taken {
+			t.Errorf("changing %s gives the digest of changing %s", name, other)
+		}
+		seen[m.Digest()] = name
+	}
+}
+
+func TestValuesWithoutAnEncodingAreRefused(t *testing.T) {
+	long := make([]byte, MaxKeyBytes+1)
+	text := strings.Repeat("x", maxTextBytes+1)
+	for name, body := range map[string]ControlBody{
+		"no body": nil, "stop": &Stop{Reason: text}, "recover": &Recover{By: text},
+		"name": &Header{UserField: text}, "epsilon": &Header{Budget: state.Budget{Epsilon: math.NaN()}},
+		"metric": &Header{Metrics: []MetricSpec{{Name: text}}}, "factor": &Header{Metrics: []MetricSpec{{LadderFactor: math.Inf(1)}}},
+		"keys":    &Header{Metrics: []MetricSpec{{PublicKeys: [][]byte{{2}, {1}}}}},
+		"cuts":    &Close{Cuts: []Cut{{Partition: 1}, {Partition: 1}}},
+		"class":   &Close{Tallies: ReadTallies{DeadLettered: map[string]uint64{text: 1}}},
+		"settled": &Settled{Parts: 1, Keys: []SettledKey{{Key: long}}},
+	} {
+		if _, err := EncodeControl(Control{Body: body}); !errors.Is(err, ErrInvalid) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := EncodePartial(Partial{Cells: []Cell{{Key: long}}}); !errors.Is(err, ErrInvalid) {
+		t.Error(err)
+	}
+	if _, err := EncodeAck(Ack{Keys: []SettledKey{{Key: long}}}); !errors.Is(err, ErrInvalid) {
+		t.Error(err)
+	}
+	if _, err := EncodeContributions(Contributions{Keys: [][]byte{long}}); !errors.Is(err, ErrInvalid) {
+		t.Error(err)
+	}
+	if _, err := EncodeContributions(Contributions{Users: []ContribUser{{Entries: []KeyCount{{}}}}}); !errors.Is(err, ErrInvalid) {
+		t.Error(err)
+	}
+}
+
+func TestTalliesAddUp(t *testing.T) {
+	var sum ReadTallies
+	sum.Add(ReadTallies{Read: 10, BeforeStart: 1, Late: 2, Future: 1, Overtaken: 1, Accepted: 3, DeadLettered: map[string]uint64{"a": 2}})
+	sum.Add(ReadTallies{Read: 3, Accepted: 1, DeadLettered: map[string]uint64{"a": 1, "b": 1}})
+	if !sum.Balanced() || sum.Read != 13 || sum.DeadLettered["a"] != 3 || sum.DeadLettered["b"] != 1 {
+		t.Error(sum)
+	}
+	sum.Late++
+	if sum.Balanced() {
+		t.Error("a record too many is balanced")
+	}
+}
+
+func BenchmarkAccount(b *testing.B) {
+	h := NewHasher([32]byte{1})
+	user := []byte("user-1234567")
+	b.ReportAllocs()
+	for b.Loop() {
+		h.Account(user)
+	}
+}
+
+func BenchmarkClipRank(b *testing.B) {
+	h := NewHasher([32]byte{1})
+	key := []byte("/products/42")
+	b.ReportAllocs()
+	for b.Loop() {
+		h.ClipRank("views", state.AccountID{1}, 0, key)
+	}
+}

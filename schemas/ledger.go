@@ -1,0 +1,220 @@
+package schemas
+
+import (
+	"github.com/tollgate-dp/tollgate/state"
+
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"strconv"
+)
+
+// LedgerRecord is a Kafka record of a ledger partition. A nil value is a tombstone.
+type LedgerRecord = state.LedgerRecord
+
+// LedgerKey is a ledger key taken apart. Kind is KindDeltaPart, KindSnapshotPart or KindFence.
+type LedgerKey struct {
+	Kind Kind
+	Slot uint64
+	Part uint32
+}
+
+const (
+	deltaPrefix    = "delta/"
+	snapshotPrefix = "snapshot/"
+	fenceKey       = "fence"
+)
+
+// Bytes is the key as it stands in Kafka.
+func (k LedgerKey) Bytes() []byte {
+	var b []byte
+	switch k.Kind {
+	case KindDeltaPart:
+		b = append(b, deltaPrefix...)
+	case KindSnapshotPart:
+		b = append(b, snapshotPrefix...)
+	default:
+		return []byte(fenceKey)
+	}
+	b = strconv.AppendUint(b, k.Slot, 10)
+	b = append(b, '/')
+	return strconv.AppendUint(b, uint64(k.Part), 10)
+}
+
+// DecodeLedgerKey is the inverse of LedgerKey.Bytes. Errors: ErrMalformed.
+func DecodeLedgerKey(key []byte) (LedgerKey, error) {
+	k := LedgerKey{}
+	var rest []byte
+	switch {
+	case string(key) == fenceKey:
+		return LedgerKey{Kind: KindFence}, nil
+	case bytes.HasPrefix(key, []byte(deltaPrefix)):
+		k.Kind, rest = KindDeltaPart, key[len(deltaPrefix):]
+	case bytes.HasPrefix(key, []byte(snapshotPrefix)):
+		k.Kind, rest = KindSnapshotPart, key[len(snapshotPrefix):]
+	default:
+		return LedgerKey{}, malformed(KindLedgerKey, "prefix")
+	}
+	slot, part, ok := bytes.Cut(rest, []byte{'/'})
+	if !ok || len(slot) > 20 || len(part) > 10 {
+		return LedgerKey{}, malformed(KindLedgerKey, "slot and part")
+	}
+	s, err := strconv.ParseUint(string(slot), 10, 64)
+	p, err2 := strconv.ParseUint(string(part), 10, 32)
+	k.Slot, k.Part = s, uint32(p)
+	if err != nil || err2 != nil || !bytes.Equal(k.Bytes(), key) {
+		return LedgerKey{}, malformed(KindLedgerKey, "slot and part")
+	}
+	if k.Kind == KindSnapshotPart && s > 1 {
+		return LedgerKey{}, malformed(KindLedgerKey, "snapshot slot")
+	}
+	return k, nil
+}
+
+// LedgerPart is a decoded ledger record. For a fence only Key and Fence are set; for a tombstone only Key and Tombstone.
+type LedgerPart struct {
+	Key       LedgerKey
+	Tombstone bool
+	Fence     Fence
+	Set       PartSet
+	Chunk     []byte // part Key.Part of the body
+}
+
+// PartSet identifies the record that a part belongs to: parts are joined only with parts of the same set.
+type PartSet struct {
+	Turn   uint64
+	Epoch  int64
+	Parts  uint32
+	Digest [32]byte // SHA-256 of the body, which holds everything but the epoch
+}
+
+// DecodeLedgerPart takes one ledger record apart. Errors: ErrMalformed, ErrVersion.
+func DecodeLedgerPart(key, value []byte) (LedgerPart, error) {
+	k, err := DecodeLedgerKey(key)
+	if err != nil {
+		return LedgerPart{}, err
+	}
+	p := LedgerPart{Key: k}
+	switch {
+	case value == nil:
+		p.Tombstone = true
+		return p, nil
+	case k.Kind == KindFence:
+		p.Fence, err = DecodeFence(value)
+		if err != nil {
+			return LedgerPart{}, err
+		}
+		return p, nil
+	}
+	r := newReader(value, k.Kind)
+	p.Set.Turn = r.uvarint("turn")
+	p.Set.Epoch = r.varint("epoch")
+	part := r.uint32("part")
+	p.Set.Parts = r.uint32("parts")
+	p.Set.Digest = r.digest("digest")
+	p.Chunk = r.take(len(r.rest), "chunk")
+	if r.err == nil && (part != k.Part || part >= p.Set.Parts) {
+		r.fail("part number")
+	}
+	if r.err == nil && len(p.Chunk) == 0 {
+		r.fail("empty part")
+	}
+	if r.err != nil {
+		return LedgerPart{}, r.err
+	}
+	return p, nil
+}
+
+// partOverhead is the most that a part's fields and its key take beside the chunk.
+const partOverhead = preambleBytes + 10 + 10 + 5 + 5 + 32 + len(snapshotPrefix) + 20 + 1 + 10
+
+// splitBody cuts a body into parts of which key and value together are at most maxBytes long.
+func splitBody(kind Kind, slot, turn uint64, epoch int64, body []byte, maxBytes int) ([]LedgerRecord, error) {
+	chunk := maxBytes - partOverhead
+	if chunk < 1 {
+		return nil, fmt.Errorf("splitting %s at %d bytes, the least is %d: %w", kind, maxBytes, partOverhead+1, ErrTooLarge)
+	}
+	n := (len(body) + chunk - 1) / chunk
+	digest := sha256.Sum256(body)
+	out := make([]LedgerRecord, 0, n)
+	for i := range n {
+		piece := body[i*chunk : min((i+1)*chunk, len(body))]
+		value := make([]byte, 0, partOverhead+len(piece))
+		value = appendPreamble(value, kind)
+		value = binary.AppendUvarint(value, turn)
+		value = binary.AppendVarint(value, epoch)
+		value = binary.AppendUvarint(value, uint64(i))
+		value = binary.AppendUvarint(value, uint64(n))
+		value = append(value, digest[:]...)
+		value = append(value, piece...)
+		out = append(out, LedgerRecord{Key: LedgerKey{Kind: kind, Slot: slot, Part: uint32(i)}.Bytes(), Value: value})
+	}
+	return out, nil
+}
+
+// joinBody is the inverse of splitBody for the parts of one set in ascending order, each exactly once.
+func joinBody(kind Kind, parts []LedgerPart) ([]byte, PartSet, error) {
+	if len(parts) == 0 {
+		return nil, PartSet{}, fmt.Errorf("joining %s: %w: no parts", kind, ErrIncomplete)
+	}
+	set := parts[0].Set
+	if len(parts) != int(set.Parts) {
+		return nil, PartSet{}, fmt.Errorf("joining %s: %w: %d of %d parts", kind, ErrIncomplete, len(parts), set.Parts)
+	}
+	size := 0
+	for i, p := range parts {
+		switch {
+		case p.Key.Kind != kind || p.Set != set:
+			return nil, PartSet{}, malformed(kind, "parts of different records")
+		case p.Key.Part != uint32(i):
+			return nil, PartSet{}, fmt.Errorf("joining %s: %w: part %d", kind, ErrIncomplete, i)
+		}
+		size += len(p.Chunk)
+	}
+	body := parts[0].Chunk
+	if len(parts) > 1 {
+		body = make([]byte, 0, size)
+		for _, p := range parts {
+			body = append(body, p.Chunk...)
+		}
+	}
+	if sha256.Sum256(body) != set.Digest {
+		return nil, PartSet{}, malformed(kind, "digest")
+	}
+	return body, set, nil
+}
+
+// Fence is what a new owner of a partition writes before it restores the shard: whatever stands before it was written
+// by earlier owners, and nothing of theirs comes behind it. Used on ledger and on counts.
+type Fence struct {
+	Epoch         int64
+	ProducerID    int64
+	ProducerEpoch int16
+}
+
+// FenceKey is the Kafka key of a fence.
+func FenceKey() []byte { return []byte(fenceKey) }
+
+// EncodeFence encodes a fence's value.
+func EncodeFence(f Fence) []byte {
+	dst := appendPreamble(nil, KindFence)
+	dst = binary.AppendVarint(dst, f.Epoch)
+	dst = binary.AppendVarint(dst, f.ProducerID)
+	return binary.AppendVarint(dst, int64(f.ProducerEpoch))
+}
+
+// DecodeFence is the inverse of EncodeFence. Errors: ErrMalformed, ErrVersion.
+func DecodeFence(b []byte) (Fence, error) {
+	r := newReader(b, KindFence)
+	f := Fence{Epoch: r.varint("epoch"), ProducerID: r.varint("producer id")}
+	e := r.varint("producer epoch")
+	f.ProducerEpoch = int16(e)
+	if int64(f.ProducerEpoch) != e {
+		r.fail("producer epoch")
+	}
+	if err := r.finish(); err != nil {
+		return Fence{}, err
+	}
+	return f, nil
+}

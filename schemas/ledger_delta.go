@@ -1,0 +1,300 @@
+package schemas
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+
+	"github.com/tollgate-dp/tollgate/state"
+)
+
+// Delta is what one shard did in one turn: what each user contributed to the turn's slice and to which of the windows
+// that end they were admitted. With the settled record of the turn it gives every charge without the events.
+type Delta struct {
+	Turn    uint64
+	Epoch   int64  // not part of the body: a turn redone in a later epoch has the same BodyDigest
+	Records uint64 // records of the turn in this shard
+
+	Pairs   []Pair      // the (metric, window) pairs that end in the turn, in admission order
+	Tallies []PairTally // one per pair
+	Keys    [][]byte    // dictionary, strictly ascending
+	Users   []DeltaUser // strictly ascending by (ID, Period)
+}
+
+// Pair is a metric's window.
+type Pair struct {
+	Metric                 uint32
+	WindowStart, WindowEnd int64 // Unix milliseconds
+}
+
+// PairTally says what became of the shard's accepted records of a pair (trusted side only).
+type PairTally struct {
+	Filtered, Clipped, OverBudget, Counted uint64
+}
+
+// DeltaUser is one (user, period) of a delta.
+type DeltaUser struct {
+	ID       state.AccountID
+	Period   int64
+	Slice    []KeyCount // strictly ascending by key
+	Admitted Bits       // over Delta.Pairs
+}
+
+// KeyCount is a number of events of a key, which is an index into a dictionary.
+type KeyCount struct {
+	Key uint32
+	N   uint32
+}
+
+// Bits is a set of small integers: bit i stands in byte i/8. A nil Bits is the empty set of capacity 0.
+type Bits []byte
+
+// NewBits returns the empty set with room for 0 to n−1.
+func NewBits(n int) Bits { return make(Bits, (n+7)/8) }
+
+// Get reports whether i is in the set; false beyond its capacity.
+func (b Bits) Get(i int) bool { return i>>3 < len(b) && b[i>>3]&(1<<(i&7)) != 0 }
+
+// Set puts i, which must be within the capacity, into the set.
+func (b Bits) Set(i int) { b[i>>3] |= 1 << (i & 7) }
+
+// How a user's admissions are written: most turns admit a user to everything, and then a user has no bit field.
+const (
+	admittedNone = 0
+	admittedAll  = 1
+	admittedSome = 2 // a bit field of (pairs+7)/8 bytes follows
+)
+
+// EncodeDelta encodes a delta into records whose key and value together are at most maxBytes long (Kafka's own framing
+// comes on top), for the slot Turn mod slots. Errors: ErrInvalid (order, sizes), ErrTooLarge (maxBytes below 108).
+func EncodeDelta(d Delta, slots uint64, maxBytes int) ([]LedgerRecord, error) {
+	if slots == 0 {
+		return nil, invalid(KindDeltaBody, "no slots")
+	}
+	if what := d.check(); what != "" {
+		return nil, invalid(KindDeltaBody, what)
+	}
+	return splitBody(KindDeltaPart, d.Turn%slots, d.Turn, d.Epoch, d.appendBody(nil), maxBytes)
+}
+
+// JoinDelta puts a delta together from its parts in ascending order. Errors: ErrIncomplete, ErrMalformed, ErrVersion.
+func JoinDelta(parts ...LedgerPart) (Delta, error) {
+	body, set, err := joinBody(KindDeltaPart, parts)
+	if err != nil {
+		return Delta{}, err
+	}
+	d, err := decodeDeltaBody(body)
+	if err != nil {
+		return Delta{}, fmt.Errorf("joining ledger delta of turn %d: %w", set.Turn, err)
+	}
+	if d.Turn != set.Turn {
+		return Delta{}, malformed(KindDeltaPart, "turn of part and body differ")
+	}
+	d.Epoch = set.Epoch
+	return d, nil
+}
+
+// BodyDigest is the SHA-256 of everything but Epoch: equal digests mean equal contributions and equal decisions.
+func (d Delta) BodyDigest() [32]byte { return sha256.Sum256(d.appendBody(nil)) }
+
+// check returns which rule of the encoding the delta breaks, or "".
+func (d *Delta) check() string {
+	if len(d.Tallies) != len(d.Pairs) {
+		return "tallies and pairs differ in number"
+	}
+	if !keysValid(d.Keys, true) {
+		return "keys too long or out of order"
+	}
+	for i := range d.Users {
+		u := &d.Users[i]
+		if i > 0 && compareUsers(&d.Users[i-1], u) >= 0 {
+			return "users out of order"
+		}
+		for j, kc := range u.Slice {
+			if int64(kc.Key) >= int64(len(d.Keys)) || j > 0 && u.Slice[j-1].Key >= kc.Key {
+				return "slice out of order or beyond the dictionary"
+			}
+		}
+		if len(u.Admitted) != (len(d.Pairs)+7)/8 || !u.Admitted.within(len(d.Pairs)) {
+			return "admissions and pairs differ in number"
+		}
+	}
+	return ""
+}
+
+// within reports whether no bit at n or beyond is set in the last byte of a set for n.
+func (b Bits) within(n int) bool { return n&7 == 0 || b[len(b)-1]>>(n&7) == 0 }
+
+func compareUsers(a, b *DeltaUser) int {
+	if c := bytes.Compare(a.ID[:], b.ID[:]); c != 0 {
+		return c
+	}
+	return cmp.Compare(a.Period, b.Period)
+}
+
+func (d *Delta) appendBody(dst []byte) []byte {
+	dst = appendPreamble(dst, KindDeltaBody)
+	dst = binary.AppendUvarint(dst, d.Turn)
+	dst = binary.AppendUvarint(dst, d.Records)
+	dst = binary.AppendUvarint(dst, uint64(len(d.Pairs)))
+	var start, length int64
+	for i, p := range d.Pairs {
+		dst = binary.AppendUvarint(dst, uint64(p.Metric))
+		dst = appendWindow(dst, p.WindowStart, p.WindowEnd, &start, &length)
+		t := d.Tallies[i]
+		for _, n := range [...]uint64{t.Filtered, t.Clipped, t.OverBudget, t.Counted} {
+			dst = binary.AppendUvarint(dst, n)
+		}
+	}
+	dst = appendKeys(dst, d.Keys)
+	dst = binary.AppendUvarint(dst, uint64(len(d.Users)))
+	entries := 0
+	for i := range d.Users {
+		entries += len(d.Users[i].Slice)
+	}
+	dst = binary.AppendUvarint(dst, uint64(entries))
+	all := allBits(len(d.Pairs))
+	var period int64
+	for i := range d.Users {
+		u := &d.Users[i]
+		mode := admittedMode(u.Admitted, all)
+		dst = append(dst, u.ID[:]...)
+		head := uint64(len(u.Slice))<<3 | uint64(mode)<<1
+		if u.Period != period {
+			head |= 1
+		}
+		dst = binary.AppendUvarint(dst, head)
+		if u.Period != period {
+			dst = binary.AppendVarint(dst, u.Period-period)
+			period = u.Period
+		}
+		if mode == admittedSome {
+			dst = append(dst, u.Admitted...)
+		}
+		dst = appendEntries(dst, u.Slice)
+	}
+	return dst
+}
+
+func allBits(n int) Bits {
+	b := NewBits(n)
+	for i := range n {
+		b.Set(i)
+	}
+	return b
+}
+
+func admittedMode(b, all Bits) int {
+	for _, c := range b {
+		if c != 0 {
+			if bytes.Equal(b, all) {
+				return admittedAll
+			}
+			return admittedSome
+		}
+	}
+	return admittedNone
+}
+
+func appendEntries(dst []byte, entries []KeyCount) []byte {
+	for _, kc := range entries {
+		dst = binary.AppendUvarint(dst, uint64(kc.Key))
+		dst = binary.AppendUvarint(dst, uint64(kc.N))
+	}
+	return dst
+}
+
+// entryArena hands out slices of one allocation, whose size the encoding states and the bytes left bound.
+type entryArena struct{ free []KeyCount }
+
+func (r *reader) arena(what string) entryArena {
+	return entryArena{free: make([]KeyCount, r.count(what, 2))}
+}
+
+// entries reads n entries with keys below limit.
+func (r *reader) entries(a *entryArena, n uint64, limit int, what string) []KeyCount {
+	if n > uint64(len(a.free)) {
+		r.fail(what)
+		return nil
+	}
+	out := a.free[:n:n]
+	a.free = a.free[n:]
+	for i := range out {
+		out[i] = KeyCount{Key: r.uint32(what), N: r.uint32(what)}
+		if int64(out[i].Key) >= int64(limit) {
+			r.fail(what)
+		}
+	}
+	return out
+}
+
+func decodeDeltaBody(b []byte) (Delta, error) {
+	r := newReader(b, KindDeltaBody)
+	d := Delta{Turn: r.uvarint("turn"), Records: r.uvarint("records")}
+	n := r.count("pairs", 7)
+	d.Pairs, d.Tallies = make([]Pair, n), make([]PairTally, n)
+	var start, length int64
+	for i := range d.Pairs {
+		p := &d.Pairs[i]
+		p.Metric = r.uint32("metric")
+		p.WindowStart, p.WindowEnd = r.window(&start, &length)
+		t := &d.Tallies[i]
+		for _, v := range [...]*uint64{&t.Filtered, &t.Clipped, &t.OverBudget, &t.Counted} {
+			*v = r.uvarint("tally")
+		}
+	}
+	d.Keys = r.keys("keys", true)
+	d.readUsers(r)
+	if err := r.finish(); err != nil {
+		return Delta{}, err
+	}
+	if what := d.check(); what != "" {
+		return Delta{}, malformed(KindDeltaBody, what)
+	}
+	return d, nil
+}
+
+func (d *Delta) readUsers(r *reader) {
+	n := r.count("users", 17)
+	arena := r.arena("entries")
+	d.Users = make([]DeltaUser, n)
+	all := allBits(len(d.Pairs))
+	none := NewBits(len(d.Pairs))
+	var period int64
+	for i := range d.Users {
+		if r.err != nil {
+			return
+		}
+		u := &d.Users[i]
+		u.ID = r.id("user")
+		head := r.uvarint("user head")
+		if head&1 != 0 {
+			step := r.varint("period")
+			if step == 0 {
+				r.fail("period")
+			}
+			period += step
+		}
+		u.Period = period
+		// The two common sets are shared by all users of the delta.
+		switch head >> 1 & 3 {
+		case admittedNone:
+			u.Admitted = none
+		case admittedAll:
+			u.Admitted = all
+		case admittedSome:
+			u.Admitted = Bits(r.take(len(all), "admissions"))
+		default:
+			r.fail("admissions")
+		}
+		if mode := int(head >> 1 & 3); r.err == nil && admittedMode(u.Admitted, all) != mode {
+			r.fail("admissions")
+		}
+		u.Slice = r.entries(&arena, head>>3, len(d.Keys), "slice")
+	}
+	if len(arena.free) != 0 {
+		r.fail("number of entries")
+	}
+}

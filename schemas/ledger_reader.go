@@ -1,0 +1,167 @@
+package schemas
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// LedgerReader collects a ledger partition's records in log order and says what stands there: the complete deltas, the
+// newest snapshot, the last fence. A part replaces an earlier part at its key, as compaction does, so that the result
+// does not depend on whether the topic has been compacted; a set of parts of which any is missing or replaced is not
+// there. It keeps copies of the parts in force and nothing else. Not for concurrent use; the zero value is ready.
+type LedgerReader struct {
+	deltas    map[uint64]map[uint32]LedgerPart // by slot and part
+	snapshots [2]map[uint32]LedgerPart
+	fence     Fence
+	hasFence  bool
+}
+
+// Add takes the next record of the partition; a nil value is a tombstone. The bytes are copied. Errors: ErrMalformed,
+// ErrVersion; the record is then ignored.
+func (l *LedgerReader) Add(key, value []byte) error {
+	p, err := DecodeLedgerPart(key, value)
+	if err != nil {
+		return fmt.Errorf("reading ledger: %w", err)
+	}
+	// A slice of a fetched batch would keep the whole batch alive.
+	p.Chunk = slices.Clone(p.Chunk)
+	switch p.Key.Kind {
+	case KindFence:
+		l.fence, l.hasFence = p.Fence, !p.Tombstone
+	case KindSnapshotPart:
+		if l.snapshots[p.Key.Slot] == nil {
+			l.snapshots[p.Key.Slot] = make(map[uint32]LedgerPart)
+		}
+		place(l.snapshots[p.Key.Slot], p)
+	default:
+		if l.deltas == nil {
+			l.deltas = make(map[uint64]map[uint32]LedgerPart)
+		}
+		if l.deltas[p.Key.Slot] == nil {
+			l.deltas[p.Key.Slot] = make(map[uint32]LedgerPart)
+		}
+		place(l.deltas[p.Key.Slot], p)
+	}
+	return nil
+}
+
+func place(slot map[uint32]LedgerPart, p LedgerPart) {
+	if p.Tombstone {
+		delete(slot, p.Key.Part)
+		return
+	}
+	slot[p.Key.Part] = p
+}
+
+// complete returns the parts of the set that a slot holds in full, in order. Part 0 names the set: it is written first,
+// so that the newest set either has it or has nothing.
+func complete(slot map[uint32]LedgerPart) ([]LedgerPart, bool) {
+	head, ok := slot[0]
+	if !ok || int64(head.Set.Parts) > int64(len(slot)) {
+		return nil, false
+	}
+	parts := make([]LedgerPart, head.Set.Parts)
+	for i := range parts {
+		p, ok := slot[uint32(i)]
+		if !ok || p.Set != head.Set {
+			return nil, false
+		}
+		parts[i] = p
+	}
+	return parts, true
+}
+
+// deltaSets maps each turn that is complete to its parts; of two slots with one turn (the number of slots has changed)
+// the later epoch's counts.
+func (l *LedgerReader) deltaSets() map[uint64][]LedgerPart {
+	sets := make(map[uint64][]LedgerPart, len(l.deltas))
+	for _, slot := range slices.Sorted(maps.Keys(l.deltas)) {
+		parts, ok := complete(l.deltas[slot])
+		if !ok {
+			continue
+		}
+		set := parts[0].Set
+		if other, taken := sets[set.Turn]; !taken || other[0].Set.Epoch < set.Epoch {
+			sets[set.Turn] = parts
+		}
+	}
+	return sets
+}
+
+// DeltaTurns lists the turns whose delta is complete, ascending, without decoding the deltas.
+func (l *LedgerReader) DeltaTurns() []uint64 {
+	return slices.Sorted(maps.Keys(l.deltaSets()))
+}
+
+// Delta returns the delta of one turn; false where none is complete. Errors: ErrMalformed, ErrVersion.
+func (l *LedgerReader) Delta(turn uint64) (Delta, bool, error) {
+	parts, ok := l.deltaSets()[turn]
+	if !ok {
+		return Delta{}, false, nil
+	}
+	d, err := JoinDelta(parts...)
+	return d, err == nil, err
+}
+
+// Deltas returns every complete delta by turn. Errors: ErrMalformed, ErrVersion.
+func (l *LedgerReader) Deltas() (map[uint64]Delta, error) {
+	return l.DeltasAfter(0)
+}
+
+// DeltasAfter returns the complete deltas of turns greater than turn: those that a snapshot as of turn does not hold.
+// Errors: ErrMalformed, ErrVersion.
+func (l *LedgerReader) DeltasAfter(turn uint64) (map[uint64]Delta, error) {
+	out := make(map[uint64]Delta)
+	for t, parts := range l.deltaSets() {
+		if t <= turn {
+			continue
+		}
+		d, err := JoinDelta(parts...)
+		if err != nil {
+			return nil, err
+		}
+		out[t] = d
+	}
+	return out, nil
+}
+
+// SnapshotInfo says what a snapshot slot holds.
+type SnapshotInfo struct {
+	Complete bool // the other fields are set only if it is
+	Turn     uint64
+	Epoch    int64
+}
+
+// Snapshots says what the two snapshot slots hold: the next snapshot goes to the one that does not hold the newest.
+func (l *LedgerReader) Snapshots() (out [2]SnapshotInfo) {
+	for i := range out {
+		if parts, ok := complete(l.snapshots[i]); ok {
+			out[i] = SnapshotInfo{Complete: true, Turn: parts[0].Set.Turn, Epoch: parts[0].Set.Epoch}
+		}
+	}
+	return out
+}
+
+// NewestSnapshot returns the complete snapshot with the largest turn up to maxTurn; false where there is none. Errors:
+// those of JoinSnapshot.
+func (l *LedgerReader) NewestSnapshot(maxTurn uint64) (Snapshot, bool, error) {
+	var best []LedgerPart
+	for i := range l.snapshots {
+		parts, ok := complete(l.snapshots[i])
+		if !ok || parts[0].Set.Turn > maxTurn {
+			continue
+		}
+		if best == nil || parts[0].Set.Turn > best[0].Set.Turn {
+			best = parts
+		}
+	}
+	if best == nil {
+		return Snapshot{}, false, nil
+	}
+	s, err := JoinSnapshot(best...)
+	return s, err == nil, err
+}
+
+// LastFence returns the last fence added; false where there is none.
+func (l *LedgerReader) LastFence() (Fence, bool) { return l.fence, l.hasFence }

@@ -1,0 +1,226 @@
+package schemas
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/tollgate-dp/tollgate/state"
+)
+
+// smallDelta is a delta of turn whose size grows with n.
+func smallDelta(turn uint64, epoch int64, n int) Delta {
+	d := Delta{Turn: turn, Epoch: epoch, Records: uint64(n)}
+	for i := range n {
+		d.Users = append(d.Users, DeltaUser{ID: state.AccountID{byte(i)}})
+	}
+	return d
+}
+
+func mustEncode(t interface{ Fatal(...any) }, d Delta, slots uint64) []LedgerRecord {
+	records, err := EncodeDelta(d, slots, 160)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return records
+}
+
+func addAll(t interface{ Fatal(...any) }, l *LedgerReader, records []LedgerRecord) {
+	for _, r := range records {
+		if err := l.Add(r.Key, r.Value); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestALaterTurnInASlotReplacesTheOlder(t *testing.T) {
+	var l LedgerReader
+	old, young := mustEncode(t, smallDelta(1, 5, 20), 4), mustEncode(t, smallDelta(5, 5, 3), 4)
+	if len(old) <= len(young) || len(young) < 2 {
+		t.Fatal("the older delta must have more parts, the younger more than one")
+	}
+	addAll(t, &l, old)
+	if got := l.DeltaTurns(); !slices.Equal(got, []uint64{1}) {
+		t.Fatal(got)
+	}
+	addAll(t, &l, young[:len(young)-1])
+	if got := l.DeltaTurns(); len(got) != 0 {
+		t.Fatal("neither is complete now, got", got)
+	}
+	addAll(t, &l, young[len(young)-1:])
+	d, ok, err := l.Delta(5)
+	if !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	if diff := same(d, smallDelta(5, 5, 3)); diff != "" {
+		t.Error(diff)
+	}
+	if _, ok, _ := l.Delta(1); ok {
+		t.Error("the replaced delta is still there")
+	}
+}
+
+func TestADeltaWrittenAgainByALaterEpochNeedsAllItsParts(t *testing.T) {
+	var l LedgerReader
+	first, second := mustEncode(t, smallDelta(1, 5, 20), 4), mustEncode(t, smallDelta(1, 9, 20), 4)
+	addAll(t, &l, first[:len(first)-1]) // killed before the last part
+	addAll(t, &l, second[:1])           // killed again
+	addAll(t, &l, second[len(second)-1:])
+	if got := l.DeltaTurns(); len(got) != 0 {
+		t.Fatal("parts of two epochs were joined")
+	}
+	addAll(t, &l, second)
+	if d, ok, err := l.Delta(1); !ok || err != nil || d.Epoch != 9 {
+		t.Fatal(d.Epoch, ok, err)
+	}
+}
+
+func TestTheNewestSnapshotUpToATurnCounts(t *testing.T) {
+	var l LedgerReader
+	if _, ok, err := l.NewestSnapshot(100); ok || err != nil {
+		t.Fatal("a snapshot in an empty ledger")
+	}
+	add := func(turn uint64, slot, keep int) {
+		s := Snapshot{Turn: turn, Epoch: 3, Accounts: []state.AccountEntry{
+			{ID: state.AccountID{1}, Account: state.Account{Spent: state.Mu2(turn)}},
+			{ID: state.AccountID{2}, Account: state.Account{Spent: 1 << 60, Keys: state.Delta{Hi: 1 << 60}}}}}
+		records, err := EncodeSnapshot(s, slot, partOverhead+20)
+		if err != nil || len(records) < 3 {
+			t.Fatal(len(records), err)
+		}
+		if keep > 0 {
+			records = records[:keep]
+		}
+		addAll(t, &l, records)
+	}
+	add(4, 0, 0)
+	add(8, 1, 0)
+	for limit, want := range map[uint64]uint64{3: 0, 4: 4, 7: 4, 8: 8, 100: 8} {
+		s, ok, err := l.NewestSnapshot(limit)
+		if err != nil || ok != (want > 0) || s.Turn != want {
+			t.Errorf("up to %d: %d %v %v", limit, s.Turn, ok, err)
+		}
+	}
+	add(12, 0, 2) // killed within
+	if got := l.Snapshots(); got != [2]SnapshotInfo{{}, {true, 8, 3}} {
+		t.Error(got)
+	}
+	if s, ok, err := l.NewestSnapshot(100); !ok || err != nil || s.Turn != 8 {
+		t.Error(s.Turn, ok, err)
+	}
+}
+
+func TestTombstonesTakeAwayAndTheLastFenceStands(t *testing.T) {
+	var l LedgerReader
+	records := mustEncode(t, smallDelta(1, 5, 20), 4)
+	addAll(t, &l, append(records, LedgerRecord{Key: records[1].Key}, LedgerRecord{Key: []byte("snapshot/0/3")},
+		LedgerRecord{Key: []byte("delta/3/0")}))
+	if got := l.DeltaTurns(); len(got) != 0 {
+		t.Error("a delta with a deleted part is there")
+	}
+	if _, ok := l.LastFence(); ok {
+		t.Error("a fence in a ledger without")
+	}
+	addAll(t, &l, []LedgerRecord{{Key: FenceKey(), Value: EncodeFence(Fence{5, 1, 1})}, {Key: FenceKey(), Value: EncodeFence(Fence{9, 1, 2})}})
+	if f, ok := l.LastFence(); !ok || f != (Fence{9, 1, 2}) {
+		t.Error(f, ok)
+	}
+	addAll(t, &l, []LedgerRecord{{Key: FenceKey()}})
+	if _, ok := l.LastFence(); ok {
+		t.Error("a deleted fence stands")
+	}
+}
+
+func TestAChangedByteInALedgerIsFound(t *testing.T) {
+	records := mustEncode(t, smallDelta(1, 5, 20), 4)
+	var l LedgerReader
+	records[1].Value[len(records[1].Value)-1] ^= 1
+	addAll(t, &l, records)
+	if _, _, err := l.Delta(1); err == nil {
+		t.Error("a changed delta was read")
+	}
+	if _, err := l.Deltas(); err == nil {
+		t.Error("a changed delta was read")
+	}
+}
+
+// modelDeltas says which turns are complete, from the last value at each key alone.
+func modelDeltas(t *rapid.T, log []LedgerRecord) map[uint64]int64 {
+	last := make(map[string][]byte)
+	for _, r := range log {
+		last[string(r.Key)] = r.Value
+	}
+	sets := make(map[string][]LedgerPart)
+	for k, v := range last {
+		p, err := DecodeLedgerPart([]byte(k), v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !p.Tombstone {
+			name := fmt.Sprint(p.Key.Kind, p.Key.Slot, p.Set)
+			sets[name] = append(sets[name], p)
+		}
+	}
+	out := make(map[uint64]int64)
+	for _, parts := range sets {
+		if s := parts[0].Set; len(parts) == int(s.Parts) {
+			out[s.Turn] = s.Epoch
+		}
+	}
+	return out
+}
+
+// Whatever was written, killed, written again and compacted: the reader finds the same complete deltas.
+func TestTheReaderDoesNotDependOnCompaction(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var log []LedgerRecord
+		for range rapid.IntRange(1, 12).Draw(t, "writes") {
+			turn, epoch := rapid.Uint64Range(1, 9).Draw(t, "turn"), rapid.Int64Range(1, 3).Draw(t, "epoch")
+			records := mustEncode(t, smallDelta(turn, epoch, int(turn%4)*6), 4)
+			log = append(log, records[:rapid.IntRange(0, len(records)).Draw(t, "written")]...)
+			if rapid.IntRange(0, 9).Draw(t, "tombstone") == 0 {
+				log = append(log, LedgerRecord{Key: records[0].Key})
+			}
+		}
+		var compacted []LedgerRecord
+		for i, r := range log {
+			later := slices.ContainsFunc(log[i+1:], func(o LedgerRecord) bool { return string(o.Key) == string(r.Key) })
+			if !later || rapid.Bool().Draw(t, "kept") {
+				compacted = append(compacted, r)
+			}
+		}
+		want := modelDeltas(t, log)
+		for _, records := range [][]LedgerRecord{log, compacted} {
+			var l LedgerReader
+			addAll(t, &l, records)
+			deltas, err := l.Deltas()
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := make(map[uint64]int64)
+			for turn, d := range deltas {
+				if d.Turn != turn {
+					t.Fatal("delta under another turn")
+				}
+				got[turn] = d.Epoch
+			}
+			if !maps.Equal(got, want) || !slices.Equal(l.DeltaTurns(), slices.Sorted(maps.Keys(want))) {
+				t.Fatalf("complete %v, want %v", got, want)
+			}
+			for after := range uint64(4) {
+				some, err := l.DeltasAfter(after)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for turn := range want {
+					if _, ok := some[turn]; ok != (turn > after) {
+						t.Fatalf("turn %d after %d: %v", turn, after, ok)
+					}
+				}
+			}
+		}
+	})
+}

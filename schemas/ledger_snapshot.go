@@ -1,0 +1,129 @@
+package schemas
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"fmt"
+
+	"github.com/tollgate-dp/tollgate/state"
+)
+
+// Snapshot is a shard's accounts and its slices of windows still open, charged up to and including Turn.
+type Snapshot struct {
+	Turn     uint64
+	Epoch    int64                // not part of the body, like a delta's
+	Accounts []state.AccountEntry // strictly ascending by (ID, Period), nothing held, none zero
+	Open     []OpenSlice          // strictly ascending by Turn
+}
+
+// OpenSlice is what the shard's users contributed to the slice of one turn, kept while a window that holds it is open.
+type OpenSlice struct {
+	Turn  uint64
+	Keys  [][]byte      // dictionary, strictly ascending
+	Users []ContribUser // strictly ascending by (ID, Period), entries strictly ascending by key
+}
+
+// EncodeSnapshot encodes a snapshot for slot 0 or 1 into records whose key and value together are at most maxBytes long
+// (Kafka's own framing comes on top). Errors: ErrInvalid, ErrTooLarge (maxBytes below 108), and those of
+// state.EncodeAccounts.
+func EncodeSnapshot(s Snapshot, slot, maxBytes int) ([]LedgerRecord, error) {
+	if slot != 0 && slot != 1 {
+		return nil, invalid(KindSnapshotBody, "slot is not 0 or 1")
+	}
+	if what := checkOpen(s.Open); what != "" {
+		return nil, invalid(KindSnapshotBody, what)
+	}
+	body := appendPreamble(make([]byte, 0, 32*len(s.Accounts)+64), KindSnapshotBody)
+	body = binary.AppendUvarint(body, s.Turn)
+	body, err := state.EncodeAccounts(body, s.Accounts)
+	if err != nil {
+		return nil, fmt.Errorf("encoding snapshot of turn %d: %w", s.Turn, err)
+	}
+	body = binary.AppendUvarint(body, uint64(len(s.Open)))
+	for _, o := range s.Open {
+		body = binary.AppendUvarint(body, o.Turn)
+		body = appendKeys(body, o.Keys)
+		body = appendUsers(body, o.Users)
+	}
+	return splitBody(KindSnapshotPart, uint64(slot), s.Turn, s.Epoch, body, maxBytes)
+}
+
+// JoinSnapshot puts a snapshot together from its parts in ascending order. Errors: ErrIncomplete, ErrMalformed,
+// ErrVersion, and those of state.DecodeAccounts.
+func JoinSnapshot(parts ...LedgerPart) (Snapshot, error) {
+	body, set, err := joinBody(KindSnapshotPart, parts)
+	if err != nil {
+		return Snapshot{}, err
+	}
+	s, err := decodeSnapshotBody(body)
+	if err != nil {
+		return Snapshot{}, fmt.Errorf("joining ledger snapshot of turn %d: %w", set.Turn, err)
+	}
+	if s.Turn != set.Turn {
+		return Snapshot{}, malformed(KindSnapshotPart, "turn of part and body differ")
+	}
+	s.Epoch = set.Epoch
+	return s, nil
+}
+
+func decodeSnapshotBody(b []byte) (Snapshot, error) {
+	r := newReader(b, KindSnapshotBody)
+	s := Snapshot{Turn: r.uvarint("turn")}
+	if r.err != nil {
+		return Snapshot{}, r.err
+	}
+	var err error
+	s.Accounts, r.rest, err = state.DecodeAccounts(r.rest)
+	if err != nil {
+		return Snapshot{}, fmt.Errorf("%w: %w", malformed(KindSnapshotBody, "accounts"), err)
+	}
+	n := r.count("open slices", 4)
+	s.Open = make([]OpenSlice, 0, n)
+	for i := 0; i < n && r.err == nil; i++ {
+		o := OpenSlice{Turn: r.uvarint("slice turn"), Keys: r.keys("slice keys", true)}
+		o.Users = r.users(len(o.Keys))
+		s.Open = append(s.Open, o)
+	}
+	if err := r.finish(); err != nil {
+		return Snapshot{}, err
+	}
+	if what := checkOpen(s.Open); what != "" {
+		return Snapshot{}, malformed(KindSnapshotBody, what)
+	}
+	return s, nil
+}
+
+func checkOpen(open []OpenSlice) string {
+	for i := range open {
+		o := &open[i]
+		if i > 0 && open[i-1].Turn >= o.Turn {
+			return "slices out of order"
+		}
+		if !keysValid(o.Keys, true) {
+			return "keys too long or out of order"
+		}
+		if what := checkUsers(o.Users, len(o.Keys)); what != "" {
+			return what
+		}
+		for j := range o.Users {
+			u := &o.Users[j]
+			if j > 0 && compareContribUsers(&o.Users[j-1], u) >= 0 {
+				return "users out of order"
+			}
+			for k := 1; k < len(u.Entries); k++ {
+				if u.Entries[k-1].Key >= u.Entries[k].Key {
+					return "entries out of order"
+				}
+			}
+		}
+	}
+	return ""
+}
+
+func compareContribUsers(a, b *ContribUser) int {
+	if c := bytes.Compare(a.ID[:], b.ID[:]); c != 0 {
+		return c
+	}
+	return cmp.Compare(a.Period, b.Period)
+}

@@ -1,0 +1,391 @@
+package schemas
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/tollgate-dp/tollgate/state"
+)
+
+func decodeParts(t interface{ Fatal(...any) }, records []LedgerRecord) []LedgerPart {
+	parts := make([]LedgerPart, len(records))
+	for i, r := range records {
+		p, err := DecodeLedgerPart(r.Key, r.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts[i] = p
+	}
+	return parts
+}
+
+func TestDeltasAndSnapshotsSplitBelowTheLimitAndJoin(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		limit := rapid.IntRange(partOverhead+1, 400).Draw(t, "limit")
+		d, s := genDelta(t), genSnapshot(t)
+		deltas, err := EncodeDelta(d, 7, limit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		snaps, err := EncodeSnapshot(s, 1, limit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range append(slices.Clone(deltas), snaps...) {
+			if len(r.Key)+len(r.Value) > limit {
+				t.Fatalf("record of %d bytes, limit %d", len(r.Key)+len(r.Value), limit)
+			}
+		}
+		parts := decodeParts(t, deltas)
+		got, err := JoinDelta(parts...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := same(d, got); diff != "" {
+			t.Fatal(diff)
+		}
+		if parts[0].Set.Digest != d.BodyDigest() || parts[0].Key.Slot != d.Turn%7 {
+			t.Fatal("digest or slot of the parts")
+		}
+		later := d
+		later.Epoch++
+		if later.BodyDigest() != d.BodyDigest() {
+			t.Fatal("the epoch changes the digest of the body")
+		}
+		snap, err := JoinSnapshot(decodeParts(t, snaps)...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := same(s, snap); diff != "" {
+			t.Fatal(diff)
+		}
+		if n := len(parts); n > 1 {
+			if _, err := JoinDelta(parts[:n-1]...); !errors.Is(err, ErrIncomplete) {
+				t.Fatal("a part less:", err)
+			}
+			parts[0], parts[1] = parts[1], parts[0]
+			if _, err := JoinDelta(parts...); err == nil {
+				t.Fatal("parts out of order joined")
+			}
+		}
+	})
+}
+
+func TestPartsWhoseHeadersContradictTheirBodyAreRefused(t *testing.T) {
+	d, s := smallDelta(1, 5, 1), Snapshot{Turn: 1}
+	deltas, err := EncodeDelta(d, 4, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	snaps, err := EncodeSnapshot(s, 0, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	delta, snap := decodeParts(t, deltas)[0], decodeParts(t, snaps)[0]
+	delta.Set.Turn, snap.Set.Turn = 2, 2
+	if _, err := JoinDelta(delta); !errors.Is(err, ErrMalformed) {
+		t.Error(err)
+	}
+	if _, err := JoinSnapshot(snap); !errors.Is(err, ErrMalformed) {
+		t.Error(err)
+	}
+	if _, err := JoinDelta(snap); !errors.Is(err, ErrMalformed) {
+		t.Error("a snapshot was joined as a delta:", err)
+	}
+	if _, err := JoinSnapshot(); !errors.Is(err, ErrIncomplete) {
+		t.Error(err)
+	}
+	for name, open := range map[string][]OpenSlice{"turns": {{Turn: 2}, {Turn: 2}}, "keys": {{Keys: [][]byte{{2}, {1}}}},
+		"users":   {{Users: []ContribUser{{Period: 1}, {Period: 1}}}},
+		"entries": {{Keys: [][]byte{{1}}, Users: []ContribUser{{Entries: []KeyCount{{0, 1}, {0, 1}}}}}},
+		"index":   {{Users: []ContribUser{{Entries: []KeyCount{{0, 1}}}}}}} {
+		if _, err := EncodeSnapshot(Snapshot{Open: open}, 0, 1000); !errors.Is(err, ErrInvalid) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := EncodeSnapshot(Snapshot{Accounts: make([]state.AccountEntry, 1)}, 0, 1000); err == nil {
+		t.Error("a zero account was encoded")
+	}
+}
+
+func TestBits(t *testing.T) {
+	b := NewBits(9)
+	b.Set(8)
+	if !b.Get(8) || b.Get(0) || b.Get(16) || len(b) != 2 || Bits(nil).Get(0) {
+		t.Error(b)
+	}
+}
+
+func TestLimitsTooSmallForAPartAreRefused(t *testing.T) {
+	if _, err := EncodeDelta(Delta{}, 8, partOverhead); !errors.Is(err, ErrTooLarge) {
+		t.Error(err)
+	}
+	if _, err := EncodeSnapshot(Snapshot{}, 0, 0); !errors.Is(err, ErrTooLarge) {
+		t.Error(err)
+	}
+}
+
+func TestDeltasOutOfOrderHaveNoEncoding(t *testing.T) {
+	id := state.AccountID{1}
+	for name, d := range map[string]Delta{
+		"users":      {Users: []DeltaUser{{ID: id, Period: 1}, {ID: id, Period: 1}}},
+		"keys":       {Keys: [][]byte{{2}, {1}}},
+		"slice":      {Keys: [][]byte{{1}, {2}}, Users: []DeltaUser{{Slice: []KeyCount{{1, 1}, {0, 1}}}}},
+		"dictionary": {Users: []DeltaUser{{Slice: []KeyCount{{0, 1}}}}},
+		"tallies":    {Tallies: make([]PairTally, 1)},
+		"admissions": {Users: []DeltaUser{{Admitted: Bits{0}}}},
+		"spare bit":  {Pairs: make([]Pair, 1), Tallies: make([]PairTally, 1), Users: []DeltaUser{{Admitted: Bits{2}}}},
+	} {
+		if _, err := EncodeDelta(d, 8, 1000); !errors.Is(err, ErrInvalid) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := EncodeDelta(Delta{}, 0, 1000); !errors.Is(err, ErrInvalid) {
+		t.Errorf("no slots: %v", err)
+	}
+	if _, err := EncodeSnapshot(Snapshot{}, 2, 1000); !errors.Is(err, ErrInvalid) {
+		t.Errorf("slot 2: %v", err)
+	}
+}
+
+func TestSettledTurnsSplitBelowTheLimitAndJoin(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := genSettled(t)
+		limit := rapid.IntRange(60, 2000).Draw(t, "limit")
+		parts, err := SplitSettled(s, limit)
+		if errors.Is(err, ErrTooLarge) && limit < 600 {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		var wire []Settled
+		for _, p := range parts {
+			b, err := EncodeControl(Control{Back: -1 << 63, BackEpoch: -1 << 63, Body: &p})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(b) > limit {
+				t.Fatalf("part of %d bytes, limit %d", len(b), limit)
+			}
+			c, err := DecodeControl(b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			wire = append(wire, *c.Body.(*Settled))
+		}
+		twice := rapid.Permutation(append(slices.Clone(wire), wire[len(wire)-1])).Draw(t, "order")
+		got, err := JoinSettled(twice)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := same(s, got); diff != "" {
+			t.Fatal(diff)
+		}
+		if len(wire) > 1 {
+			if _, err := JoinSettled(wire[1:]); !errors.Is(err, ErrIncomplete) {
+				t.Fatal("a part less:", err)
+			}
+		}
+		changed := slices.Clone(wire)
+		changed[0].CountsEnd = append(slices.Clone(changed[0].CountsEnd), 1)
+		if _, err := JoinSettled(changed); !errors.Is(err, ErrMalformed) {
+			t.Fatal("a changed part joined:", err)
+		}
+		other := slices.Clone(wire)
+		other[0].Epoch++
+		if len(wire) > 1 {
+			if _, err := JoinSettled(other); !errors.Is(err, ErrMalformed) {
+				t.Fatal("parts of two epochs joined:", err)
+			}
+		}
+	})
+	if _, err := JoinSettled(nil); !errors.Is(err, ErrIncomplete) {
+		t.Error(err)
+	}
+	if _, err := EncodeControl(Control{Body: &Settled{}}); !errors.Is(err, ErrInvalid) {
+		t.Error("a settled turn that was not split was encoded")
+	}
+}
+
+func TestLedgerKeysAreUnique(t *testing.T) {
+	for _, k := range []LedgerKey{{KindDeltaPart, 0, 0}, {KindDeltaPart, 1<<64 - 1, 1<<32 - 1}, {KindSnapshotPart, 1, 7},
+		{KindFence, 0, 0}} {
+		got, err := DecodeLedgerKey(k.Bytes())
+		if err != nil || got != k {
+			t.Errorf("%s: %v %v", k.Bytes(), got, err)
+		}
+	}
+	for _, bad := range []string{"", "fence/", "delta", "delta/", "delta/1", "delta/01/0", "delta/1/-1", "delta/1/+1",
+		"delta/1/4294967296", "delta/18446744073709551616/0", "snapshot/2/0", "delta/1/0/0", "Delta/1/0"} {
+		if _, err := DecodeLedgerKey([]byte(bad)); !errors.Is(err, ErrMalformed) {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}
+
+func FuzzDecodeLedgerPart(f *testing.F) {
+	d := Delta{Turn: 9, Epoch: 3, Keys: [][]byte{{1}}, Users: []DeltaUser{{Slice: []KeyCount{{0, 2}}}}}
+	records, err := EncodeDelta(d, 4, 120)
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, r := range records {
+		f.Add(r.Key, r.Value)
+	}
+	f.Add(FenceKey(), EncodeFence(Fence{1, 2, 3}))
+	f.Add([]byte("snapshot/1/0"), []byte{})
+	f.Fuzz(func(t *testing.T, key, value []byte) {
+		p, err := DecodeLedgerPart(key, value)
+		var l LedgerReader
+		if addErr := l.Add(key, value); (addErr == nil) != (err == nil) {
+			t.Fatal("the reader and the decoder disagree")
+		}
+		if err != nil {
+			if !errors.Is(err, ErrMalformed) && !errors.Is(err, ErrVersion) {
+				t.Fatal("untyped error:", err)
+			}
+			return
+		}
+		if !bytes.Equal(p.Key.Bytes(), key) {
+			t.Fatal("two forms of a key")
+		}
+		if _, err := l.Deltas(); err != nil && !errors.Is(err, ErrMalformed) && !errors.Is(err, ErrVersion) {
+			t.Fatal("untyped error:", err)
+		}
+		if _, _, err := l.NewestSnapshot(1 << 63); err != nil && !errors.Is(err, ErrMalformed) && !errors.Is(err, ErrVersion) {
+			t.Fatal("untyped error:", err)
+		}
+	})
+}
+
+// benchDelta is a turn of n active users with one key each out of 1,000 and two windows ending.
+func benchDelta(n int) Delta {
+	rng := rand.New(rand.NewPCG(1, 2))
+	d := Delta{Turn: 12345, Epoch: 678, Records: uint64(n), Pairs: make([]Pair, 2), Tallies: make([]PairTally, 2)}
+	for i := range d.Pairs {
+		d.Pairs[i] = Pair{uint32(i), 1700000000000, 1700000060000}
+	}
+	keys := min(1000, n)
+	for i := range keys {
+		d.Keys = append(d.Keys, fmt.Appendf(nil, "/products/%04d", i))
+	}
+	d.Users = make([]DeltaUser, n)
+	for i := range d.Users {
+		u := &d.Users[i]
+		binary.BigEndian.PutUint64(u.ID[:], rng.Uint64())
+		binary.BigEndian.PutUint64(u.ID[8:], rng.Uint64())
+		u.Slice = []KeyCount{{uint32(rng.IntN(keys)), 1 + uint32(rng.IntN(10))}}
+		u.Admitted = NewBits(2)
+		u.Admitted.Set(0)
+		if i%4 != 0 {
+			u.Admitted.Set(1)
+		}
+	}
+	slices.SortFunc(d.Users, func(a, b DeltaUser) int { return compareUsers(&a, &b) })
+	return d
+}
+
+func recordBytes(records []LedgerRecord) (n int) {
+	for _, r := range records {
+		n += len(r.Key) + len(r.Value)
+	}
+	return n
+}
+
+// The sizes that design.md asks for: 22 to 45 bytes per active user with one key.
+func TestALedgerDeltaIsSmall(t *testing.T) {
+	for _, n := range []int{100, 1000, 10000, 100000} {
+		d := benchDelta(n)
+		records, err := EncodeDelta(d, 64, 900000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		perUser := float64(recordBytes(records)) / float64(n)
+		t.Logf("%d users, %d keys: %.1f bytes a user, %d parts", n, len(d.Keys), perUser, len(records))
+		if perUser > 45 {
+			t.Errorf("%d users: %.1f bytes a user", n, perUser)
+		}
+	}
+}
+
+func benchSnapshot(n int) Snapshot {
+	s := Snapshot{Turn: 5}
+	for _, u := range benchDelta(n).Users {
+		s.Accounts = append(s.Accounts, state.AccountEntry{ID: u.ID, Account: state.Account{Spent: 61604497218}})
+	}
+	return s
+}
+
+func TestASnapshotIsSmall(t *testing.T) {
+	n := 50000
+	records, err := EncodeSnapshot(benchSnapshot(n), 0, 900000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	perUser := float64(recordBytes(records)) / float64(n)
+	t.Logf("%.1f bytes a user", perUser)
+	if perUser > 40 {
+		t.Errorf("%.1f bytes a user", perUser)
+	}
+}
+
+func BenchmarkEncodeDelta(b *testing.B) {
+	d := benchDelta(10000)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := EncodeDelta(d, 64, 900000); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/10000, "ns/user")
+}
+
+func BenchmarkReadDelta(b *testing.B) {
+	records, err := EncodeDelta(benchDelta(10000), 64, 900000)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		var l LedgerReader
+		for _, r := range records {
+			if err := l.Add(r.Key, r.Value); err != nil {
+				b.Fatal(err)
+			}
+		}
+		if _, err := l.Deltas(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/10000, "ns/user")
+}
+
+// BenchmarkReadMillionAccounts restores the snapshot of one shard of 10^6 accounts.
+func BenchmarkReadMillionAccounts(b *testing.B) {
+	records, err := EncodeSnapshot(benchSnapshot(1000000), 0, 900000)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		var l LedgerReader
+		for _, r := range records {
+			if err := l.Add(r.Key, r.Value); err != nil {
+				b.Fatal(err)
+			}
+		}
+		s, ok, err := l.NewestSnapshot(5)
+		if err != nil || !ok || len(s.Accounts) != 1000000 {
+			b.Fatal(ok, err)
+		}
+	}
+	b.ReportMetric(float64(recordBytes(records))/1e6, "B/user")
+}

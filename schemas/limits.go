@@ -1,0 +1,81 @@
+package schemas
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"unicode/utf8"
+)
+
+const (
+	// MaxUserBytes is the greatest length of a user id as it stands in an event, in bytes.
+	MaxUserBytes = 1024
+	// MaxKeyBytes is the greatest length of a key, in bytes.
+	MaxKeyBytes = 512
+)
+
+var (
+	// ErrEmptyUser is returned for a user id of no bytes: it would be one account shared by everybody without a name.
+	ErrEmptyUser = errors.New("empty user id")
+	// ErrUserTooLong is returned for a user id of more than MaxUserBytes.
+	ErrUserTooLong = fmt.Errorf("user id longer than %d bytes", MaxUserBytes)
+	// ErrKeyTooLong is returned for a key of more than MaxKeyBytes.
+	ErrKeyTooLong = fmt.Errorf("key longer than %d bytes", MaxKeyBytes)
+	// ErrKeyNotUTF8 is returned for a key that is not valid UTF-8: keys are published as text.
+	ErrKeyNotUTF8 = errors.New("key is not valid UTF-8")
+)
+
+// ValidateUser checks a user id: 1 to MaxUserBytes bytes, any bytes.
+func ValidateUser(user []byte) error {
+	switch {
+	case len(user) == 0:
+		return ErrEmptyUser
+	case len(user) > MaxUserBytes:
+		return ErrUserTooLong
+	}
+	return nil
+}
+
+// ValidateKey checks a key: at most MaxKeyBytes bytes of valid UTF-8; the empty key is a key.
+func ValidateKey(key []byte) error {
+	switch {
+	case len(key) > MaxKeyBytes:
+		return ErrKeyTooLong
+	case !utf8.Valid(key):
+		return ErrKeyNotUTF8
+	}
+	return nil
+}
+
+// appendKeys writes a dictionary of keys.
+func appendKeys(dst []byte, keys [][]byte) []byte {
+	dst = binary.AppendUvarint(dst, uint64(len(keys)))
+	for _, k := range keys {
+		dst = appendBytes(dst, k)
+	}
+	return dst
+}
+
+// keys reads a dictionary of keys; sorted demands strictly ascending byte order.
+func (r *reader) keys(what string, sorted bool) [][]byte {
+	n := r.count(what, 1)
+	keys := make([][]byte, 0, n)
+	for i := 0; i < n && r.err == nil; i++ {
+		k := r.bytes(what, MaxKeyBytes)
+		if sorted && i > 0 && r.err == nil && bytes.Compare(keys[i-1], k) >= 0 {
+			r.fail(what + " out of order")
+		}
+		keys = append(keys, k)
+	}
+	return keys
+}
+
+func keysValid(keys [][]byte, sorted bool) bool {
+	for i, k := range keys {
+		if len(k) > MaxKeyBytes || sorted && i > 0 && bytes.Compare(keys[i-1], k) >= 0 {
+			return false
+		}
+	}
+	return true
+}

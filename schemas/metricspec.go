@@ -1,0 +1,100 @@
+package schemas
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+
+	"github.com/tollgate-dp/tollgate/state"
+)
+
+// MetricSpec is everything about a metric that its released values mean: two metrics with one Digest are the same
+// question asked the same way. Its digest enters the noise, so that another definition never meets the same noise.
+type MetricSpec struct {
+	Name   string
+	Kind   string // "events"
+	Filter string // "" takes every event
+
+	// Window size and slide, lateness, skew and slack, all in milliseconds.
+	WindowSize, WindowSlide, Lateness, Skew, Slack int64
+
+	MaxKeysPerUser, MaxEventsPerKey uint32
+
+	LadderKind   string // "adaptive" or "geometric"
+	LadderFactor float64
+	First, Top   state.Precision
+
+	Relative, Absolute, Confidence float64 // the target
+
+	KeyMode    string   // "public" or "private"
+	PublicKeys [][]byte // strictly ascending in byte order
+	DeltaKey   state.Delta
+	Period     string // "" is one period for ever
+}
+
+// Digest is the SHA-256 of an injective encoding of every field.
+func (m MetricSpec) Digest() [32]byte {
+	return sha256.Sum256(appendMetricSpec(appendPreamble(nil, KindMetricSpec), m))
+}
+
+func appendMetricSpec(dst []byte, m MetricSpec) []byte {
+	dst = appendString(dst, m.Name)
+	dst = appendString(dst, m.Kind)
+	dst = appendString(dst, m.Filter)
+	for _, ms := range [...]int64{m.WindowSize, m.WindowSlide, m.Lateness, m.Skew, m.Slack} {
+		dst = binary.AppendVarint(dst, ms)
+	}
+	dst = binary.AppendUvarint(dst, uint64(m.MaxKeysPerUser))
+	dst = binary.AppendUvarint(dst, uint64(m.MaxEventsPerKey))
+	dst = appendString(dst, m.LadderKind)
+	dst = appendFloat(dst, m.LadderFactor)
+	dst = appendPrecision(dst, m.First)
+	dst = appendPrecision(dst, m.Top)
+	dst = appendFloat(dst, m.Relative)
+	dst = appendFloat(dst, m.Absolute)
+	dst = appendFloat(dst, m.Confidence)
+	dst = appendString(dst, m.KeyMode)
+	dst = appendKeys(dst, m.PublicKeys)
+	dst = appendDelta(dst, m.DeltaKey)
+	return appendString(dst, m.Period)
+}
+
+func (r *reader) metricSpec() (m MetricSpec) {
+	m.Name = r.text("metric name")
+	m.Kind = r.text("metric kind")
+	m.Filter = r.text("metric filter")
+	for _, ms := range [...]*int64{&m.WindowSize, &m.WindowSlide, &m.Lateness, &m.Skew, &m.Slack} {
+		*ms = r.varint("metric times")
+	}
+	m.MaxKeysPerUser = r.uint32("keys per user")
+	m.MaxEventsPerKey = r.uint32("events per key")
+	m.LadderKind = r.text("ladder kind")
+	m.LadderFactor = r.float("ladder factor")
+	m.First = r.precision("first precision")
+	m.Top = r.precision("top precision")
+	m.Relative = r.float("relative target")
+	m.Absolute = r.float("absolute target")
+	m.Confidence = r.float("confidence")
+	m.KeyMode = r.text("key mode")
+	m.PublicKeys = r.keys("public keys", true)
+	m.DeltaKey = r.delta("key delta")
+	m.Period = r.text("period")
+	return m
+}
+
+// check finds what appendMetricSpec writes but metricSpec refuses.
+func (m MetricSpec) check() string {
+	for _, s := range [...]string{m.Name, m.Kind, m.Filter, m.LadderKind, m.KeyMode, m.Period} {
+		if len(s) > maxTextBytes {
+			return "a text of the metric is too long"
+		}
+	}
+	for _, f := range [...]float64{m.LadderFactor, m.Relative, m.Absolute, m.Confidence} {
+		if !finite(f) {
+			return "a number of the metric is not finite"
+		}
+	}
+	if !keysValid(m.PublicKeys, true) {
+		return "public keys too long or out of order"
+	}
+	return ""
+}

@@ -1,0 +1,178 @@
+package schemas
+
+import (
+	_ "embed" // the schema
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/linkedin/goavro/v2"
+
+	"github.com/tollgate-dp/tollgate/state"
+)
+
+// Kinds of records on the counts topic, told by the Kafka header HeaderType.
+const (
+	HeaderType  = "tollgate-type"
+	TypeRelease = "release"
+	TypeFence   = "fence"
+)
+
+// Release is one released count.
+type Release struct {
+	Turn                   uint64 // at most 2^63−1
+	Generation             uint32
+	Metric                 string
+	MetricDigest           [32]byte
+	WindowStart, WindowEnd int64 // Unix milliseconds
+	Key                    string
+	Value                  int64 // unit 2^-10 counts
+	StdDev, Low, High      float64
+	Precision              state.Precision // 1/variance
+	Confidence             float64
+	Met                    bool
+	Rungs                  uint32 // 1 to 2^31−1
+	NoiseKeyID             string
+}
+
+//go:embed release.avsc
+var releaseSchema string
+
+// ReleaseSchema is the Avro schema of a release as it is published.
+func ReleaseSchema() string { return releaseSchema }
+
+// timestampType is how the schema says that a long is a time.
+const timestampType = `{"type": "long", "logicalType": "timestamp-millis"}`
+
+// releaseCodec compiles the schema once; a goavro codec has no state after that. goavro 2.15 reduces a logical type to
+// {"type":"long"} where the specification's canonical form says "long": its fingerprint would be found in no other
+// reader's schema store. The bytes are the same, so the codec is made without the annotation.
+var releaseCodec = sync.OnceValues(func() (*goavro.Codec, error) {
+	c, err := goavro.NewCodec(strings.ReplaceAll(releaseSchema, timestampType, `"long"`))
+	if err != nil {
+		return nil, fmt.Errorf("compiling release schema: %w", err)
+	}
+	return c, nil
+})
+
+func (r *Release) check() string {
+	for _, f := range [...]float64{r.StdDev, r.Low, r.High, r.Confidence} {
+		if !finite(f) {
+			return "a number is not finite"
+		}
+	}
+	switch {
+	case r.Turn > math.MaxInt64:
+		return "turn"
+	case r.Rungs < 1 || r.Rungs > math.MaxInt32:
+		return "rungs"
+	case len(r.Key) > MaxKeyBytes || !utf8.ValidString(r.Key):
+		return "key"
+	case len(r.Metric) > maxTextBytes || !utf8.ValidString(r.Metric):
+		return "metric"
+	case len(r.NoiseKeyID) > maxTextBytes || !utf8.ValidString(r.NoiseKeyID):
+		return "noise key id"
+	}
+	return ""
+}
+
+// EncodeRelease encodes a release in Avro's single-object encoding: two bytes of magic, the fingerprint of the schema,
+// the fields. Errors: ErrInvalid (numbers not finite, no rung, a text too long or not UTF-8).
+func EncodeRelease(r Release) ([]byte, error) {
+	if what := r.check(); what != "" {
+		return nil, invalid(KindRelease, what)
+	}
+	codec, err := releaseCodec()
+	if err != nil {
+		return nil, err
+	}
+	// goavro silently ignores a misspelled name here: a test holds the names against the schema.
+	b, err := codec.SingleFromNative(make([]byte, 0, 192), map[string]any{
+		"metric": r.Metric, "window_start": r.WindowStart, "window_end": r.WindowEnd, "key": r.Key,
+		"value": r.Value, "stddev": r.StdDev, "low": r.Low, "high": r.High, "confidence": r.Confidence,
+		"met": r.Met, "rungs": int32(r.Rungs), "precision": wideBytes(r.Precision.Hi, r.Precision.Lo),
+		"turn": int64(r.Turn), "generation": int64(r.Generation), "metric_digest": r.MetricDigest[:],
+		"noise_key_id": r.NoiseKeyID,
+	})
+	if err != nil {
+		// goavro's texts may quote values.
+		return nil, invalid(KindRelease, "refused by Avro")
+	}
+	return b, nil
+}
+
+func wideBytes(hi, lo uint64) []byte {
+	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(make([]byte, 0, 16), hi), lo)
+}
+
+// DecodeRelease is the inverse of EncodeRelease. goavro resolves no schemas: a fingerprint other than ours is
+// ErrVersion. Errors: ErrMalformed, ErrVersion.
+func DecodeRelease(b []byte) (Release, error) {
+	codec, err := releaseCodec()
+	if err != nil {
+		return Release{}, err
+	}
+	native, rest, err := codec.NativeFromSingle(b)
+	var wrong goavro.ErrWrongCodec
+	if errors.As(err, &wrong) {
+		return Release{}, &MalformedError{Kind: KindRelease, What: "schema fingerprint", cause: ErrVersion}
+	}
+	if err != nil {
+		return Release{}, malformed(KindRelease, "not the Avro encoding of its schema")
+	}
+	if len(rest) != 0 {
+		return Release{}, malformed(KindRelease, "bytes left over")
+	}
+	fields, ok := native.(map[string]any)
+	if !ok {
+		return Release{}, malformed(KindRelease, "not a record")
+	}
+	return releaseFromNative(fields)
+}
+
+func releaseFromNative(fields map[string]any) (Release, error) {
+	n := native{fields: fields}
+	r := Release{
+		Metric: fieldOf[string](&n, "metric"), Key: fieldOf[string](&n, "key"),
+		WindowStart: fieldOf[int64](&n, "window_start"), WindowEnd: fieldOf[int64](&n, "window_end"),
+		Value: fieldOf[int64](&n, "value"), StdDev: fieldOf[float64](&n, "stddev"),
+		Low: fieldOf[float64](&n, "low"), High: fieldOf[float64](&n, "high"),
+		Confidence: fieldOf[float64](&n, "confidence"), Met: fieldOf[bool](&n, "met"),
+		NoiseKeyID: fieldOf[string](&n, "noise_key_id"),
+	}
+	rungs, turn, generation := fieldOf[int32](&n, "rungs"), fieldOf[int64](&n, "turn"), fieldOf[int64](&n, "generation")
+	precision, digest := fieldOf[[]byte](&n, "precision"), fieldOf[[]byte](&n, "metric_digest")
+	switch {
+	case n.missing != "":
+		return Release{}, malformed(KindRelease, n.missing)
+	case rungs < 1 || turn < 0 || generation < 0 || generation > math.MaxUint32:
+		return Release{}, malformed(KindRelease, "a number out of range")
+	case len(precision) != 16 || len(digest) != 32:
+		return Release{}, malformed(KindRelease, "size of a fixed field")
+	}
+	r.Rungs, r.Turn, r.Generation = uint32(rungs), uint64(turn), uint32(generation)
+	r.Precision = state.Precision{Hi: binary.BigEndian.Uint64(precision), Lo: binary.BigEndian.Uint64(precision[8:])}
+	copy(r.MetricDigest[:], digest)
+	if what := r.check(); what != "" {
+		return Release{}, malformed(KindRelease, what)
+	}
+	return r, nil
+}
+
+// native is goavro's form of a record, with the first field that was missing or of another type.
+type native struct {
+	fields  map[string]any
+	missing string
+}
+
+func fieldOf[T any](n *native, name string) T {
+	v, ok := n.fields[name].(T)
+	if !ok && n.missing == "" {
+		n.missing = name
+	}
+	return v
+}

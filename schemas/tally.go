@@ -1,0 +1,37 @@
+package schemas
+
+import "encoding/binary"
+
+// MetricTally says what became of the records that the shards saw for one metric in a turn. Like every tally it is a
+// trusted-side number.
+type MetricTally struct {
+	Metric uint32
+	PairTally
+}
+
+func appendMetricTallies(dst []byte, tallies []MetricTally) []byte {
+	dst = binary.AppendUvarint(dst, uint64(len(tallies)))
+	for _, t := range tallies {
+		dst = binary.AppendUvarint(dst, uint64(t.Metric))
+		for _, n := range [...]uint64{t.Filtered, t.Clipped, t.OverBudget, t.Counted} {
+			dst = binary.AppendUvarint(dst, n)
+		}
+	}
+	return dst
+}
+
+func (r *reader) metricTallies() []MetricTally {
+	n := r.count("tallies", 5)
+	if n == 0 {
+		return nil
+	}
+	tallies := make([]MetricTally, n)
+	for i := range tallies {
+		t := &tallies[i]
+		t.Metric = r.uint32("tally's metric")
+		for _, to := range [...]*uint64{&t.Filtered, &t.Clipped, &t.OverBudget, &t.Counted} {
+			*to = r.uvarint("tally")
+		}
+	}
+	return tallies
+}

@@ -1,0 +1,249 @@
+package schemas
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// Open tells a shard that a turn may be spent: everything up to the turn before is settled.
+type Open struct {
+	Epoch         int64
+	Turn          uint64
+	Contributions uint64 // of the turn, over all shards
+	Shard, Shards uint32
+	SettledAt     int64 // control offset of the first part of the settled record of Turn−1; −1 where there is none
+	FromLedger    bool  // the turn is redone from its delta; no contributions follow
+}
+
+// Envelope is everything that SPEND gets for one (shard, turn).
+type Envelope struct {
+	Open    Open
+	Batches []Contributions // of the Open's epoch, turn and shard
+}
+
+// Partial is what one shard adds to the counts of one release shard in one turn.
+type Partial struct {
+	Epoch                                      int64
+	Turn                                       uint64
+	Shard, Shards, ReleaseShard, ReleaseShards uint32
+	Records                                    uint64        // records of the turn in this shard
+	Total                                      uint64        // records of the turn in all shards, from OPEN
+	Tallies                                    []MetricTally // in the blob for release shard 0 only
+	Cells                                      []Cell
+}
+
+// Cell is an admitted count.
+type Cell struct {
+	Metric                 uint32
+	WindowStart, WindowEnd int64 // Unix milliseconds
+	Key                    []byte
+	Count                  uint64
+}
+
+// Ack says that a release shard's values of a turn are on the counts topic.
+type Ack struct {
+	Epoch                       int64
+	Turn                        uint64
+	ReleaseShard, ReleaseShards uint32
+	CountsEnd                   int64 // offset of the counts partition behind the turn
+	Tallies                     []MetricTally
+	Keys                        []SettledKey
+}
+
+// appendTurn begins every transport encoding, so that PeekEpoch can read it.
+func appendTurn(dst []byte, k Kind, epoch int64, turn uint64) []byte {
+	dst = appendPreamble(dst, k)
+	dst = binary.AppendVarint(dst, epoch)
+	return binary.AppendUvarint(dst, turn)
+}
+
+// PeekEpoch reads what kind of transport element b is, and its epoch and turn, without decoding the rest. Errors:
+// ErrMalformed, ErrVersion.
+func PeekEpoch(b []byte) (kind Kind, epoch int64, turn uint64, err error) {
+	if len(b) < preambleBytes {
+		return 0, 0, 0, malformed(0, "shorter than its preamble")
+	}
+	kind = Kind(b[2])
+	switch kind {
+	case KindContributions, KindOpen, KindEnvelope, KindPartial, KindAck:
+	default:
+		return 0, 0, 0, malformed(kind, "not a kind of transport")
+	}
+	r := newReader(b, kind)
+	epoch, turn = r.varint("epoch"), r.uvarint("turn")
+	return kind, epoch, turn, r.err
+}
+
+// EncodeOpen encodes an Open.
+func EncodeOpen(o Open) []byte {
+	dst := appendTurn(nil, KindOpen, o.Epoch, o.Turn)
+	dst = binary.AppendUvarint(dst, o.Contributions)
+	dst = binary.AppendUvarint(dst, uint64(o.Shard))
+	dst = binary.AppendUvarint(dst, uint64(o.Shards))
+	dst = binary.AppendVarint(dst, o.SettledAt)
+	return appendBool(dst, o.FromLedger)
+}
+
+// DecodeOpen is the inverse of EncodeOpen. Errors: ErrMalformed, ErrVersion.
+func DecodeOpen(b []byte) (Open, error) {
+	r := newReader(b, KindOpen)
+	o := Open{Epoch: r.varint("epoch"), Turn: r.uvarint("turn"), Contributions: r.uvarint("contributions"),
+		Shard: r.uint32("shard"), Shards: r.uint32("shards"), SettledAt: r.varint("settled at"),
+		FromLedger: r.bool("from ledger")}
+	if err := r.finish(); err != nil {
+		return Open{}, err
+	}
+	return o, nil
+}
+
+// EncodeEnvelope encodes an envelope. Errors: ErrInvalid, also where a batch is of another epoch, turn or shard.
+func EncodeEnvelope(e Envelope) ([]byte, error) {
+	batches := make([][]byte, len(e.Batches))
+	for i, c := range e.Batches {
+		if c.Epoch != e.Open.Epoch || c.Turn != e.Open.Turn || c.Shard != e.Open.Shard {
+			return nil, invalid(KindEnvelope, "batch of another epoch, turn or shard")
+		}
+		b, err := EncodeContributions(c)
+		if err != nil {
+			return nil, fmt.Errorf("encoding envelope: %w", err)
+		}
+		batches[i] = b
+	}
+	return PackEnvelope(EncodeOpen(e.Open), batches)
+}
+
+// PackEnvelope makes an envelope of an encoded Open and encoded Contributions without decoding them: the bytes are those
+// of EncodeEnvelope. Errors: ErrMalformed, ErrVersion, ErrInvalid (a batch of another epoch or turn).
+func PackEnvelope(open []byte, batches [][]byte) ([]byte, error) {
+	kind, epoch, turn, err := PeekEpoch(open)
+	if err != nil {
+		return nil, fmt.Errorf("packing envelope: %w", err)
+	}
+	if kind != KindOpen {
+		return nil, invalid(KindEnvelope, "not an open")
+	}
+	size := len(open) + 64
+	for _, b := range batches {
+		size += len(b) + 5
+	}
+	dst := appendTurn(make([]byte, 0, size), KindEnvelope, epoch, turn)
+	dst = appendBytes(dst, open)
+	dst = binary.AppendUvarint(dst, uint64(len(batches)))
+	for _, b := range batches {
+		k, be, bt, err := PeekEpoch(b)
+		if err != nil {
+			return nil, fmt.Errorf("packing envelope: %w", err)
+		}
+		if k != KindContributions || be != epoch || bt != turn {
+			return nil, invalid(KindEnvelope, "batch of another kind, epoch or turn")
+		}
+		dst = appendBytes(dst, b)
+	}
+	return dst, nil
+}
+
+// DecodeEnvelope is the inverse of EncodeEnvelope. Errors: ErrMalformed, ErrVersion.
+func DecodeEnvelope(b []byte) (Envelope, error) {
+	r := newReader(b, KindEnvelope)
+	epoch, turn := r.varint("epoch"), r.uvarint("turn")
+	open := r.take(r.count("open", 1), "open")
+	n := r.count("batches", 10)
+	raw := make([][]byte, n)
+	for i := range raw {
+		raw[i] = r.take(r.count("batch", 1), "batch")
+	}
+	if err := r.finish(); err != nil {
+		return Envelope{}, err
+	}
+	o, err := DecodeOpen(open)
+	if err != nil {
+		return Envelope{}, fmt.Errorf("decoding envelope: %w", err)
+	}
+	if o.Epoch != epoch || o.Turn != turn {
+		return Envelope{}, malformed(KindEnvelope, "open of another epoch or turn")
+	}
+	e := Envelope{Open: o, Batches: make([]Contributions, n)}
+	for i := range raw {
+		c, err := DecodeContributions(raw[i])
+		if err != nil {
+			return Envelope{}, fmt.Errorf("decoding envelope: %w", err)
+		}
+		if c.Epoch != epoch || c.Turn != turn || c.Shard != o.Shard {
+			return Envelope{}, malformed(KindEnvelope, "batch of another epoch, turn or shard")
+		}
+		e.Batches[i] = c
+	}
+	return e, nil
+}
+
+// EncodePartial encodes a partial count. Errors: ErrInvalid (a key too long).
+func EncodePartial(p Partial) ([]byte, error) {
+	dst := appendTurn(nil, KindPartial, p.Epoch, p.Turn)
+	for _, n := range [...]uint32{p.Shard, p.Shards, p.ReleaseShard, p.ReleaseShards} {
+		dst = binary.AppendUvarint(dst, uint64(n))
+	}
+	dst = binary.AppendUvarint(dst, p.Records)
+	dst = binary.AppendUvarint(dst, p.Total)
+	dst = appendMetricTallies(dst, p.Tallies)
+	dst = binary.AppendUvarint(dst, uint64(len(p.Cells)))
+	var start, length int64
+	for i := range p.Cells {
+		c := &p.Cells[i]
+		if len(c.Key) > MaxKeyBytes {
+			return nil, invalid(KindPartial, "key too long")
+		}
+		dst = binary.AppendUvarint(dst, uint64(c.Metric))
+		dst = appendWindow(dst, c.WindowStart, c.WindowEnd, &start, &length)
+		dst = appendBytes(dst, c.Key)
+		dst = binary.AppendUvarint(dst, c.Count)
+	}
+	return dst, nil
+}
+
+// DecodePartial is the inverse of EncodePartial. Errors: ErrMalformed, ErrVersion.
+func DecodePartial(b []byte) (Partial, error) {
+	r := newReader(b, KindPartial)
+	p := Partial{Epoch: r.varint("epoch"), Turn: r.uvarint("turn"), Shard: r.uint32("shard"),
+		Shards: r.uint32("shards"), ReleaseShard: r.uint32("release shard"), ReleaseShards: r.uint32("release shards"),
+		Records: r.uvarint("records"), Total: r.uvarint("total"), Tallies: r.metricTallies()}
+	p.Cells = make([]Cell, r.count("cells", 5))
+	var start, length int64
+	for i := range p.Cells {
+		c := &p.Cells[i]
+		c.Metric = r.uint32("metric")
+		c.WindowStart, c.WindowEnd = r.window(&start, &length)
+		c.Key = r.bytes("key", MaxKeyBytes)
+		c.Count = r.uvarint("count")
+	}
+	if err := r.finish(); err != nil {
+		return Partial{}, err
+	}
+	return p, nil
+}
+
+// EncodeAck encodes an acknowledgement. Errors: ErrInvalid (a key too long).
+func EncodeAck(a Ack) ([]byte, error) {
+	for i := range a.Keys {
+		if len(a.Keys[i].Key) > MaxKeyBytes {
+			return nil, invalid(KindAck, "key too long")
+		}
+	}
+	dst := appendTurn(nil, KindAck, a.Epoch, a.Turn)
+	dst = binary.AppendUvarint(dst, uint64(a.ReleaseShard))
+	dst = binary.AppendUvarint(dst, uint64(a.ReleaseShards))
+	dst = binary.AppendVarint(dst, a.CountsEnd)
+	dst = appendMetricTallies(dst, a.Tallies)
+	return appendSettledKeys(dst, a.Keys), nil
+}
+
+// DecodeAck is the inverse of EncodeAck. Errors: ErrMalformed, ErrVersion.
+func DecodeAck(b []byte) (Ack, error) {
+	r := newReader(b, KindAck)
+	a := Ack{Epoch: r.varint("epoch"), Turn: r.uvarint("turn"), ReleaseShard: r.uint32("release shard"),
+		ReleaseShards: r.uint32("release shards"), CountsEnd: r.varint("end of counts"),
+		Tallies: r.metricTallies(), Keys: r.settledKeys()}
+	if err := r.finish(); err != nil {
+		return Ack{}, err
+	}
+	return a, nil
+}

@@ -1,0 +1,143 @@
+package schemas
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"runtime"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestPackedEnvelopesAreEncodedEnvelopes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		e := genEnvelope(t)
+		want, err := EncodeEnvelope(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var batches [][]byte
+		for _, c := range e.Batches {
+			b, err := EncodeContributions(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			batches = append(batches, b)
+		}
+		got, err := PackEnvelope(EncodeOpen(e.Open), batches)
+		if err != nil || !bytes.Equal(got, want) {
+			t.Fatal("packing and encoding differ", err)
+		}
+	})
+}
+
+func TestEnvelopesHoldOneEpochTurnAndShard(t *testing.T) {
+	open := Open{Epoch: 1, Turn: 2, Shard: 3}
+	for name, c := range map[string]Contributions{"epoch": {Epoch: 2, Turn: 2, Shard: 3}, "turn": {Epoch: 1, Turn: 3, Shard: 3},
+		"shard": {Epoch: 1, Turn: 2, Shard: 4}} {
+		if _, err := EncodeEnvelope(Envelope{Open: open, Batches: []Contributions{c}}); !errors.Is(err, ErrInvalid) {
+			t.Errorf("%s: %v", name, err)
+		}
+		b, err := EncodeContributions(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		packed, err := PackEnvelope(EncodeOpen(open), [][]byte{b})
+		if err == nil {
+			_, err = DecodeEnvelope(packed)
+		}
+		if !errors.Is(err, ErrInvalid) && !errors.Is(err, ErrMalformed) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := PackEnvelope(nil, nil); !errors.Is(err, ErrMalformed) {
+		t.Error(err)
+	}
+}
+
+func TestPeekingFindsKindEpochAndTurn(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		check := func(kind Kind, epoch int64, turn uint64, b []byte, err error) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			k, e, w, err := PeekEpoch(b)
+			if err != nil || k != kind || e != epoch || w != turn {
+				t.Fatal(k, e, w, err)
+			}
+		}
+		o, c, p, a, e := genOpen(t), genContributions(t), genPartial(t), genAck(t), genEnvelope(t)
+		check(KindOpen, o.Epoch, o.Turn, EncodeOpen(o), nil)
+		b, err := EncodeContributions(c)
+		check(KindContributions, c.Epoch, c.Turn, b, err)
+		b, err = EncodePartial(p)
+		check(KindPartial, p.Epoch, p.Turn, b, err)
+		b, err = EncodeAck(a)
+		check(KindAck, a.Epoch, a.Turn, b, err)
+		b, err = EncodeEnvelope(e)
+		check(KindEnvelope, e.Open.Epoch, e.Open.Turn, b, err)
+	})
+	if _, _, _, err := PeekEpoch(EncodeFence(Fence{})); !errors.Is(err, ErrMalformed) {
+		t.Error("a fence is no transport element:", err)
+	}
+}
+
+func FuzzPeekEpoch(f *testing.F) {
+	f.Add(EncodeOpen(Open{Epoch: 1, Turn: 300}))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if _, _, _, err := PeekEpoch(b); err != nil && !errors.Is(err, ErrMalformed) && !errors.Is(err, ErrVersion) {
+			t.Fatal("untyped error:", err)
+		}
+	})
+}
+
+// A count of 2^60 elements in a record of a few bytes costs nothing.
+func TestHostileLengthsAllocateNothing(t *testing.T) {
+	huge := binary.AppendUvarint(nil, 1<<60)
+	for _, c := range codecs() {
+		if c.name == "release" {
+			continue // goavro checks lengths itself; the fuzz test covers it
+		}
+		v := goldenValue(c, 1)
+		b, err := c.encode(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for at := preambleBytes; at < len(b); at++ {
+			bad := append(append(bytes.Clone(b[:at]), huge...), b[at:]...)
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			_, _ = c.decode(bad)
+			runtime.ReadMemStats(&after)
+			if n := after.TotalAlloc - before.TotalAlloc; n > 1<<17 {
+				t.Fatalf("%s: a length at byte %d allocates %d bytes", c.name, at, n)
+			}
+		}
+	}
+}
+
+func BenchmarkContributions(b *testing.B) {
+	d := benchDelta(1000)
+	c := Contributions{Epoch: 1, Turn: 2, Records: 1000, Keys: d.Keys}
+	for _, u := range d.Users {
+		c.Users = append(c.Users, ContribUser{ID: u.ID, Entries: u.Slice})
+	}
+	enc, err := EncodeContributions(c)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Run("encode", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			_, _ = EncodeContributions(c)
+		}
+		b.ReportMetric(float64(len(enc))/1000, "B/user")
+	})
+	b.Run("decode", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			_, _ = DecodeContributions(enc)
+		}
+	})
+}
