@@ -1,0 +1,153 @@
+package noisereduction
+
+import (
+	"math"
+	"math/big"
+	"sync"
+
+	"github.com/tollgate-dp/tollgate/state"
+)
+
+// Plan is a compiled ladder with its stop rule and threshold: integer
+// tables, fixed. Safe for concurrent use.
+type Plan struct {
+	spec      Spec
+	rungs     []rung
+	finest    uint    // greatest lattice exponent of any rung
+	barrier   int64   // stop where score ≥ barrier; MaxInt64 without a relative target
+	reach     []int64 // adaptive: reach[m] is the greatest score that jumps m+2 points or more
+	floorMet  bool    // the last rung meets the absolute target
+	threshold *threshold
+	z         *big.Int // two-sided quantile of the confidence, units of 2^-40
+	kappa     float64  // for MeetableFrom
+	scratch   sync.Pool
+}
+
+// Compile checks a Spec and prepares everything that can be computed
+// without data. Its errors wrap ErrSpec. It takes some milliseconds.
+func Compile(s Spec) (*Plan, error) {
+	if err := s.validate(); err != nil {
+		return nil, err
+	}
+	if s.Private != nil { // the caller keeps its own
+		private := *s.Private
+		s.Private = &private
+	}
+	p := &Plan{spec: s, barrier: math.MaxInt64, kappa: 1}
+	p.scratch.New = func() any { return new(climb) }
+	tail := new(big.Rat).SetFloat64(s.Target.Confidence)
+	tail.Sub(big.NewRat(1, 1), tail)
+	p.z = upperQuantile(tail.Quo(tail, big.NewRat(2, 1)))
+	z := new(big.Rat).SetFrac(p.z, new(big.Int).Lsh(big.NewInt(1), quantileBits))
+
+	f := factorsFor(s)
+	kappa := big.NewRat(f.kappa, 1000)
+	width := new(big.Rat).Mul(z, big.NewRat(f.widen, 1000))
+	switch {
+	case s.Target.Relative == 0:
+		kappa, width = big.NewRat(1, 1), z
+	case s.Target.Absolute != 0:
+		kappa = big.NewRat(f.floor, 1000)
+	}
+	p.kappa, _ = kappa.Float64()
+	p.setBarrier(z, kappa)
+	if err := p.setRungs(z, kappa, width); err != nil {
+		return nil, err
+	}
+	if s.Private != nil {
+		p.threshold = newThreshold(s.First, *s.Private)
+	}
+	return p, nil
+}
+
+// setBarrier fixes the relative stop rule: z·σ ≤ κ·r·est, that is est·√u ≥
+// a = z/(κ·r); and the jumps towards it: the next precision is the greatest
+// u′ ≤ 16·u with (est·√u + margin)·√(u′/u) ≤ a.
+func (p *Plan) setBarrier(z, kappa *big.Rat) {
+	if p.spec.Target.Relative == 0 {
+		if p.spec.Kind == Adaptive {
+			for range maxJump - 1 {
+				p.reach = append(p.reach, math.MaxInt64)
+			}
+		}
+		return
+	}
+	a := new(big.Rat).SetFloat64(p.spec.Target.Relative)
+	a.Quo(z, a.Mul(a, kappa))
+	p.barrier = ceil(shifted(a, scoreBits)).Int64()
+	if p.spec.Kind != Adaptive {
+		return
+	}
+	// A jump of m points multiplies a score by 2^(m/28).
+	roots := rootsOfTwo(2 * octave)
+	for m := 2; m <= maxJump; m++ {
+		up := 2*octave*((m+2*octave-1)/(2*octave)) - m // 2^(-m/28) = 2^(up/28)/2^k
+		v := new(big.Int).Mul(big.NewInt(p.barrier), big.NewInt(roots[up]))
+		v.Rsh(v, rootBits+uint((m+up)/(2*octave)))
+		p.reach = append(p.reach, v.Int64()-margin<<scoreBits)
+	}
+}
+
+// margin is what a jump allows for an estimate that is too low, in
+// standard deviations: the target it aims at is seldom overshot, and the
+// last step before the stop is a short one.
+const margin = 2
+
+func (p *Plan) setRungs(z, kappa, width *big.Rat) error {
+	last := p.spec.Top.Big()
+	if p.spec.Target.Absolute != 0 {
+		// z·σ ≤ κ·floor: u ≥ (z/(κ·floor))².
+		u := new(big.Rat).SetFloat64(p.spec.Target.Absolute)
+		u.Quo(z, u.Mul(u, kappa))
+		enough := ceil(shifted(u.Mul(u, u), precisionBits))
+		if enough.Cmp(last) <= 0 {
+			p.floorMet = true
+			last = enough
+		}
+	}
+	points := ladderPoints(p.spec, last)
+	top, err := state.PrecisionFromBig(points[len(points)-1])
+	if err != nil {
+		return specError("the last precision is beyond 2^48")
+	}
+	p.finest = latticeExponent(top)
+	for _, u := range points {
+		r, err := newRung(u, p.finest, width)
+		if err != nil {
+			return err
+		}
+		p.rungs = append(p.rungs, r)
+	}
+	return nil
+}
+
+// First is the precision of the first rung.
+func (p *Plan) First() state.Precision { return p.spec.First }
+
+// Top is the precision that no release exceeds.
+func (p *Plan) Top() state.Precision { return p.spec.Top }
+
+// Ladder returns the precisions that a release can stop at, increasing. A
+// fresh slice.
+func (p *Plan) Ladder() []state.Precision {
+	all := make([]state.Precision, len(p.rungs))
+	for i, r := range p.rungs {
+		all[i] = r.precision
+	}
+	return all
+}
+
+// MeetableFrom is the least count whose target can be met within Top, in
+// the middle of the noise: 0 where the absolute target is within reach,
+// +Inf where there is no target. For display.
+func (p *Plan) MeetableFrom() float64 {
+	switch {
+	case p.floorMet:
+		return 0
+	case p.spec.Target.Relative == 0:
+		return math.Inf(1)
+	}
+	z, _ := new(big.Float).SetInt(p.z).Float64()
+	z = math.Ldexp(z, -quantileBits)
+	return z * deviationOf(p.spec.Top.Big()) / (p.kappa * p.spec.Target.Relative)
+}

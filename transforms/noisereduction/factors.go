@@ -1,0 +1,71 @@
+package noisereduction
+
+//go:generate go run ./internal/fitstop stoptable.go
+
+const (
+	confidenceCount = 7
+	targetCount     = 12
+	ladderClasses   = 3
+)
+
+// factors are the fitted parts of a stop rule in thousandths.
+type factors struct {
+	kappa int64 // relative target alone
+	floor int64 // relative beside an absolute target, applied to both
+	widen int64 // half-width of the printed interval in units of z·σ
+}
+
+// The nodes of the table of fitted factors.
+func tableTargets() [targetCount]float64 {
+	return [...]float64{.01, .02, .03, .05, .07, .1, .15, .2, .25, .3, .4, .5}
+}
+
+func tableConfidences() [confidenceCount]float64 {
+	return [...]float64{.8, .9, .95, .98, .99, .995, .999}
+}
+
+// ladderClass is the column of the table for a ladder. Geometric factors
+// between two classes take the finer one, which is the stricter.
+func ladderClass(s Spec) int {
+	switch {
+	case s.Kind == Adaptive:
+		return 0
+	case s.Factor < 2:
+		return 1
+	default:
+		return 2
+	}
+}
+
+// factorsFor returns the factors for a target: those of its node, and
+// between nodes the strictest of the nodes around it.
+func factorsFor(s Spec) factors {
+	table := fitted()
+	targets, confidences := tableTargets(), tableConfidences()
+	t0, t1 := around(targets[:], s.Target.Relative)
+	c0, c1 := around(confidences[:], s.Target.Confidence)
+	class := ladderClass(s)
+	f := table[c0][t0][class]
+	for _, c := range []int{c0, c1} {
+		for _, t := range []int{t0, t1} {
+			g := table[c][t][class]
+			f.kappa = min(f.kappa, g.kappa)
+			f.floor = min(f.floor, g.floor)
+			f.widen = max(f.widen, g.widen)
+		}
+	}
+	return f
+}
+
+// around returns the indices of the nodes that enclose v, or the nearest.
+func around(nodes []float64, v float64) (int, int) {
+	for i, node := range nodes {
+		if v == node || v < node && i == 0 {
+			return i, i
+		}
+		if v < node {
+			return i - 1, i
+		}
+	}
+	return len(nodes) - 1, len(nodes) - 1
+}

@@ -1,0 +1,103 @@
+package noisereduction
+
+import (
+	"math/big"
+
+	"github.com/tollgate-dp/tollgate/state"
+)
+
+const (
+	// octave is the number of points per doubling of the precision on an
+	// adaptive ladder: neighbours are 2^(1/14) = 1.0508 apart.
+	octave = 14
+	// maxJump is the greatest step of an adaptive ladder in points: ×16.
+	maxJump = 4 * octave
+	// rootBits is the scale of rootsOfTwo.
+	rootBits = 62
+)
+
+// ladderPoints returns the precisions that a release may stop at, strictly
+// increasing, from first to last. All are integers fixed when the plan is
+// compiled: the last estimate only chooses among them.
+func ladderPoints(s Spec, last *big.Int) []*big.Int {
+	first := s.First.Big()
+	if first.Cmp(last) >= 0 {
+		return []*big.Int{first}
+	}
+	points := []*big.Int{first}
+	next := geometricPoints(s.Factor)
+	if s.Kind == Adaptive {
+		next = octavePoints(first)
+	}
+	one := big.NewInt(1)
+	for {
+		before := points[len(points)-1]
+		u := next(before)
+		if u.Cmp(before) <= 0 {
+			u = new(big.Int).Add(before, one)
+		}
+		if u.Cmp(last) >= 0 {
+			return append(points, last)
+		}
+		points = append(points, u)
+	}
+}
+
+// geometricPoints continues by ⌊u·factor⌋, exactly.
+func geometricPoints(factor float64) func(*big.Int) *big.Int {
+	step := new(big.Rat).SetFloat64(factor)
+	return func(before *big.Int) *big.Int {
+		u := new(big.Int).Mul(before, step.Num())
+		return u.Quo(u, step.Denom())
+	}
+}
+
+// octavePoints continues by ⌊first·2^(n/14)⌋.
+func octavePoints(first *big.Int) func(*big.Int) *big.Int {
+	roots := rootsOfTwo(octave)
+	n := 0
+	return func(*big.Int) *big.Int {
+		n++
+		u := new(big.Int).Mul(first, big.NewInt(roots[n%octave]))
+		u.Lsh(u, uint(n/octave))
+		return u.Rsh(u, rootBits)
+	}
+}
+
+// rung is everything about a ladder point that a release needs.
+type rung struct {
+	precision state.Precision
+	units     *big.Int // the same, in units of 2^-80
+	root      *big.Int // ⌈√units·2^(16+J)⌉, J the exponent of the finest lattice: see score
+	half      int64    // half-width of the printed interval, units of 2^-10
+	deviation float64  // 1/√precision, nearest float64
+}
+
+// Score is the estimate in standard deviations, est·√u, in units of 2^-24.
+const scoreBits = 24
+
+func newRung(units *big.Int, finest uint, width *big.Rat) (rung, error) {
+	u, err := state.PrecisionFromBig(units)
+	if err != nil {
+		return rung{}, specError("a precision is beyond 2^48")
+	}
+	// score·2^-24 = (sum·2^-(80+J))/√(units·2^-80) with sum the weighted sum of
+	// a release, so that score = sum/(√units·2^(16+J)).
+	scaled := new(big.Int).Lsh(units, 2*(precisionBits/2-scoreBits+finest))
+	r := rung{precision: u, units: units, root: rootCeil(new(big.Rat).SetInt(scaled))}
+	r.deviation = deviationOf(units)
+	// half = ⌈width·σ·2^10⌉ with σ = 2^40/√units, plus one for the rounding of
+	// the value and of its noise.
+	square := new(big.Rat).Mul(width, width)
+	square.Quo(shifted(square, precisionBits+2*valueBits), new(big.Rat).SetInt(units))
+	r.half = rootCeil(square).Int64() + 1
+	return r, nil
+}
+
+// deviationOf returns 2^40/√units, computed in 128 bits and rounded once.
+func deviationOf(units *big.Int) float64 {
+	x := new(big.Float).SetPrec(128).SetInt(units)
+	x.Quo(new(big.Float).SetPrec(128).SetMantExp(big.NewFloat(1), precisionBits), x)
+	sigma, _ := x.Sqrt(x).Float64()
+	return sigma
+}

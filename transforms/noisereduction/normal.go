@@ -1,0 +1,209 @@
+package noisereduction
+
+import (
+	"errors"
+	"math/big"
+	"math/bits"
+)
+
+// errFarTail is returned for a normal deviate beyond maxInteger standard
+// deviations, which has probability below e^-100000.
+var errFarTail = errors.New("drawing noise: a deviate beyond 512 standard deviations; the noise key's digits are not random")
+
+const maxInteger = 512
+
+// digits is where random 64-bit digits come from.
+type digits interface{ word() uint64 }
+
+// deviate is a uniform deviate in [0, 1) of which as many 64-bit digits are
+// known as anybody has asked for.
+type deviate []uint64
+
+func (r *deviate) digit(i int, src digits) uint64 {
+	for len(*r) <= i {
+		*r = append(*r, src.word())
+	}
+	return (*r)[i]
+}
+
+// less compares two uniform deviates exactly, drawing digits until they
+// differ.
+func less(a, b *deviate, src digits) bool {
+	for i := 0; ; i++ {
+		if da, db := a.digit(i, src), b.digit(i, src); da != db {
+			return da < db
+		}
+	}
+}
+
+// normal draws exact normal deviates: Algorithm N of Karney, "Sampling
+// exactly from the normal distribution" (ACM TOMS 42:3, 2016). Every
+// decision compares random digits, none evaluates a function in floating
+// point, so that the law of the result is the normal law itself and not
+// one near it. Not safe for concurrent use; it holds scratch only.
+type normal struct {
+	fraction, first, second, third deviate
+}
+
+// rounded returns the integer nearest to q·2^-t·Z, Z ~ N(0, 1), refining Z
+// digit by digit until the rounding is decided. Requires q > 0 and t < 64.
+func (n *normal) rounded(q uint64, t uint, src digits) (int64, error) {
+	k, err := n.magnitude(src)
+	if err != nil {
+		return 0, err
+	}
+	negative := src.word()>>63 == 1
+	m, decided := roundOne(q, t, uint64(k), n.fraction.digit(0, src))
+	if !decided {
+		if m, err = n.roundMore(q, t, k, src); err != nil {
+			return 0, err
+		}
+	}
+	if negative {
+		return -m, nil
+	}
+	return m, nil
+}
+
+// magnitude draws |Z| = k + fraction.
+func (n *normal) magnitude(src digits) (int, error) {
+	for {
+		k := 0
+		for n.halfExp(src) {
+			if k++; k == maxInteger {
+				return 0, errFarTail
+			}
+		}
+		if !n.keepInteger(k, src) {
+			continue
+		}
+		n.fraction = n.fraction[:0]
+		if n.keepFraction(k, src) {
+			return k, nil
+		}
+	}
+}
+
+// keepInteger is true with probability exp(−k(k−1)/2).
+func (n *normal) keepInteger(k int, src digits) bool {
+	for range k * (k - 1) {
+		if !n.halfExp(src) {
+			return false
+		}
+	}
+	return true
+}
+
+// keepFraction is true with probability exp(−x(2k+x)/2), x the fraction.
+func (n *normal) keepFraction(k int, src digits) bool {
+	for range k + 1 {
+		if !n.expStep(k, src) {
+			return false
+		}
+	}
+	return true
+}
+
+// halfExp is true with probability exp(−1/2): the longest run
+// 1/2 > U₁ > U₂ > … has length ≥ n with probability (1/2)^n/n!, so that its
+// parity is even with the probability wanted.
+func (n *normal) halfExp(src digits) bool {
+	last, next := &n.first, &n.second
+	*last = (*last)[:0]
+	if last.digit(0, src)>>63 == 1 {
+		return true
+	}
+	for even := false; ; even = !even {
+		*next = (*next)[:0]
+		if !less(next, last, src) {
+			return even
+		}
+		last, next = next, last
+	}
+}
+
+// expStep is true with probability exp(−x·(2k+x)/(2k+2)): as halfExp, with
+// the run starting below x and each step passing a test of probability
+// (2k+x)/(2k+2) besides.
+func (n *normal) expStep(k int, src digits) bool {
+	last, next, spare := &n.fraction, &n.first, &n.second
+	for even := true; ; even = !even {
+		*next = (*next)[:0]
+		if !less(next, last, src) {
+			return even
+		}
+		switch c := uniform(uint64(2*k+2), src); {
+		case c < uint64(2*k):
+		case c == uint64(2*k):
+			n.third = n.third[:0]
+			if !less(&n.third, &n.fraction, src) {
+				return even
+			}
+		default:
+			return even
+		}
+		last, next, spare = next, spare, next
+	}
+}
+
+// uniform draws an integer in [0, m) by rejection.
+func uniform(m uint64, src digits) uint64 {
+	for {
+		hi, lo := bits.Mul64(src.word(), m)
+		if lo >= -m%m {
+			return hi
+		}
+	}
+}
+
+// roundOne rounds q·2^-t·(k + x) where x lies in [digit, digit+1)·2^-64, and
+// says whether both ends round to the same integer.
+func roundOne(q uint64, t uint, k, digit uint64) (int64, bool) {
+	// low = q·(k·2^64 + digit) + 2^(t+63) in three words; the answer is its
+	// quotient by 2^(t+64).
+	w1, w0 := bits.Mul64(q, digit)
+	w2, kq := bits.Mul64(q, k)
+	w1, carry := bits.Add64(w1, kq, 0)
+	w2 += carry
+	var half1, half0 uint64
+	if t == 0 {
+		half0 = 1 << 63
+	} else {
+		half1 = 1 << (t - 1)
+	}
+	w0, carry = bits.Add64(w0, half0, 0)
+	w1, carry = bits.Add64(w1, half1, carry)
+	w2 += carry
+	// The top end is open: it reaches low + q − 1 at most.
+	_, carry = bits.Add64(w0, q-1, 0)
+	v1, carry := bits.Add64(w1, 0, carry)
+	v2 := w2 + carry
+	if t != 0 && w2>>t != 0 || t == 0 && w2 != 0 {
+		return 0, false // beyond 64 bits: left to roundMore
+	}
+	low, high := w1>>t|w2<<(64-t), v1>>t|v2<<(64-t)
+	return int64(low), low == high && low>>62 == 0
+}
+
+// roundMore is roundOne with as many digits as it takes.
+func (n *normal) roundMore(q uint64, t uint, k int, src digits) (int64, error) {
+	factor := new(big.Int).SetUint64(q)
+	value := big.NewInt(int64(k))
+	for i := 0; ; i++ {
+		value.Lsh(value, 64)
+		value.Add(value, new(big.Int).SetUint64(n.fraction.digit(i, src)))
+		shift := t + 64*uint(i+1)
+		low := new(big.Int).Mul(value, factor)
+		low.Add(low, new(big.Int).Lsh(big.NewInt(1), shift-1))
+		high := new(big.Int).Add(low, factor)
+		high.Sub(high, big.NewInt(1))
+		low.Rsh(low, shift)
+		if low.Cmp(high.Rsh(high, shift)) != 0 {
+			continue
+		}
+		if !low.IsInt64() {
+			return 0, errFarTail
+		}
+		return low.Int64(), nil
+	}
+}

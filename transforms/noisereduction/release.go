@@ -1,0 +1,146 @@
+package noisereduction
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+	"sort"
+
+	"github.com/tollgate-dp/tollgate/state"
+)
+
+// ErrPrecision is returned when a release would exceed the top of its
+// ladder, which nobody was admitted for. It means a fault in this package.
+var ErrPrecision = errors.New("precision beyond the top of the ladder")
+
+// Result is one release. All of it is public except that a private key
+// that has not Passed must not be named.
+type Result struct {
+	// Passed is false for a private key that stayed below the threshold;
+	// then only Precision (the first rung's, which is paid) and Rungs are
+	// set. Always true for public keys.
+	Passed bool
+	// Value is the exact precision-weighted mean of the rungs, rounded half
+	// to even to a multiple of 2^-10, in units of 2^-10. May be negative.
+	Value int64
+	// StdDev is the deviation of the noise in Value, 1/√Precision.
+	StdDev float64
+	// Low and High enclose the count with the target's confidence over all
+	// outcomes. Multiples of 2^-10.
+	Low, High float64
+	// Precision is the last rung's: what the release is charged for.
+	Precision state.Precision
+	// Rungs is the number of draws, at least 1.
+	Rungs int
+	// Met says whether the ladder stopped because the target was reached.
+	Met bool
+}
+
+// climb is the scratch of one release.
+type climb struct {
+	sampler Sampler
+	sum     big.Int // Σ (u_k − u_{k−1})·y_k in units of 2^-(80+finest)
+	y       big.Int
+	weight  big.Int
+	score   big.Int
+	rest    big.Int
+}
+
+// Release climbs the ladder for one count and returns what is published.
+// The result is a function of its arguments and the Plan alone. It fails if
+// count > MaxCount. Safe for concurrent use.
+func (p *Plan) Release(k NoiseKey, id Identity, count uint64) (Result, error) {
+	c := p.scratch.Get().(*climb)
+	defer p.scratch.Put(c)
+	c.sampler.begin(id)
+	c.sum.SetUint64(0)
+	var before state.Precision
+	at := 0
+	for rung := 1; ; rung++ {
+		r := &p.rungs[at]
+		if r.precision.Cmp(p.spec.Top) > 0 {
+			return Result{}, fmt.Errorf("releasing rung %d: %w", rung, ErrPrecision)
+		}
+		noise, exponent, err := c.sampler.noise(&k, rung, before, r.precision, count)
+		if err != nil {
+			return Result{}, err
+		}
+		c.y.Lsh(c.y.SetUint64(count), exponent)
+		c.y.Add(&c.y, c.rest.SetInt64(noise))
+		if rung == 1 && p.threshold != nil && c.y.Cmp(p.threshold.limit) <= 0 {
+			return Result{Precision: r.precision, Rungs: 1}, nil
+		}
+		c.add(before, r.precision, p.finest-exponent)
+		before = r.precision
+		score := c.scoreOf(r)
+		last := at == len(p.rungs)-1
+		if met := score >= p.barrier || last && p.floorMet; met || last {
+			return p.result(c, r, rung, met), nil
+		}
+		at = min(at+p.jump(score), len(p.rungs)-1)
+	}
+}
+
+// add adds (u − before)·y to the weighted sum; y is in units of a lattice
+// 2^shift times coarser than the finest.
+func (c *climb) add(before, u state.Precision, shift uint) {
+	increment, _ := u.Sub(before)
+	c.weight.SetUint64(increment.Hi)
+	c.weight.Lsh(&c.weight, 64)
+	c.weight.Or(&c.weight, c.rest.SetUint64(increment.Lo))
+	c.y.Lsh(&c.y, shift)
+	c.weight.Mul(&c.weight, &c.y)
+	c.sum.Add(&c.sum, &c.weight)
+}
+
+// scoreOf is est·√u in units of 2^-24, rounded toward zero and saturating.
+func (c *climb) scoreOf(r *rung) int64 {
+	c.score.QuoRem(&c.sum, r.root, &c.rest)
+	if !c.score.IsInt64() {
+		return int64(c.score.Sign()) * math.MaxInt64
+	}
+	return c.score.Int64()
+}
+
+// jump is the number of ladder points from a rung to the next.
+func (p *Plan) jump(score int64) int {
+	if p.spec.Kind != Adaptive {
+		return 1
+	}
+	if score <= 0 {
+		return maxJump
+	}
+	// reach decreases: the number of entries at or above the score is how
+	// many points beyond the first are within reach.
+	return 1 + sort.Search(len(p.reach), func(i int) bool { return p.reach[i] < score })
+}
+
+func (p *Plan) result(c *climb, r *rung, rungs int, met bool) Result {
+	// value·2^-10 = sum·2^-(80+finest)/(units·2^-80).
+	c.weight.Lsh(r.units, p.finest-valueBits)
+	value := roundQuotient(&c.sum, &c.weight)
+	return Result{
+		Passed:    true,
+		Value:     value,
+		StdDev:    r.deviation,
+		Low:       float64(value-r.half) / (1 << valueBits),
+		High:      float64(value+r.half) / (1 << valueBits),
+		Precision: r.precision,
+		Rungs:     rungs,
+		Met:       met,
+	}
+}
+
+// roundQuotient returns a/b rounded half to even, b > 0.
+func roundQuotient(a, b *big.Int) int64 {
+	quotient, rest := new(big.Int).DivMod(a, b, new(big.Int)) // 0 ≤ rest < b
+	value := quotient.Int64()
+	switch rest.Lsh(rest, 1).Cmp(b) {
+	case 1:
+		value++
+	case 0:
+		value += value & 1
+	}
+	return value
+}

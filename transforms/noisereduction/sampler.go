@@ -1,0 +1,128 @@
+package noisereduction
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"math/bits"
+
+	"github.com/tollgate-dp/tollgate/state"
+)
+
+const (
+	// MaxCount is the greatest exact count that can be released.
+	MaxCount = 1<<52 - 1
+
+	precisionBits = 80 // a state.Precision counts units of 2^-80
+	valueBits     = 10 // a released value counts units of 2^-10
+)
+
+// Sampler draws the noisy counts of single rungs. The zero value is ready
+// for use; it holds scratch space only. Not safe for concurrent use.
+type Sampler struct {
+	message, buffer []byte
+	prefix          int // length of the identity in message
+	random          stream
+	gauss           normal
+}
+
+// Draw returns round_L(count + σ·Z): the count with Gaussian noise of
+// precision u − uPrev, rounded to the lattice L of multiples of
+// 2^-exponent, as y·2^-exponent. The same arguments give the same y; a
+// change in any of them, the key's ID apart, gives independent noise.
+//
+// σ is a rational at least 1/√(u−uPrev) and at most (1+2^-30) times that, so
+// that the noise is never less than what is charged. L contains the
+// integers and depends on u − uPrev alone. As count ∈ L, rounding commutes
+// with adding it: the rounded noise does not depend on the count other
+// than through the pseudorandom function. Nothing is clamped.
+//
+// It fails if rung < 1, u ≤ uPrev or count > MaxCount.
+func (s *Sampler) Draw(k NoiseKey, id Identity, rung int, uPrev, u state.Precision, count uint64) (y *big.Int, exponent uint, err error) {
+	s.begin(id)
+	noise, exponent, err := s.noise(&k, rung, uPrev, u, count)
+	if err != nil {
+		return nil, 0, err
+	}
+	y = new(big.Int).SetUint64(count)
+	y.Lsh(y, exponent)
+	return y.Add(y, big.NewInt(noise)), exponent, nil
+}
+
+func (s *Sampler) begin(id Identity) {
+	s.message = appendIdentity(s.message[:0], id)
+	s.prefix = len(s.message)
+}
+
+// noise returns the rounded noise of one rung in units of 2^-exponent.
+func (s *Sampler) noise(k *NoiseKey, rung int, uPrev, u state.Precision, count uint64) (int64, uint, error) {
+	increment, ok := u.Sub(uPrev)
+	if !ok || increment.IsZero() || rung < 1 {
+		return 0, 0, fmt.Errorf("drawing rung %d: its precision must be greater than the one before", rung)
+	}
+	if count > MaxCount {
+		return 0, 0, fmt.Errorf("drawing rung %d: the count is beyond 2^52", rung)
+	}
+	exponent := latticeExponent(increment)
+	s.message = appendDraw(s.message[:s.prefix], draw{rung, uPrev, u, exponent, count})
+	var seed [32]byte
+	seed, s.buffer = hmacSum(&k.Secret, s.message, s.buffer)
+	s.random.reset(seed)
+	q, t := scaledDeviation(increment, exponent)
+	noise, err := s.gauss.rounded(q, t, &s.random)
+	return noise, exponent, err
+}
+
+func bitLen(u state.Precision) int {
+	if u.Hi != 0 {
+		return 64 + bits.Len64(u.Hi)
+	}
+	return bits.Len64(u.Lo)
+}
+
+// latticeExponent is the j of the lattice 2^-j for noise of precision u: at
+// least 2^10 points to a standard deviation and to the unit, at most 34.
+func latticeExponent(u state.Precision) uint {
+	return valueBits + uint(max(0, bitLen(u)-precisionBits+1)/2)
+}
+
+// scaledDeviation returns q·2^-t ≥ 2^exponent/√u, in excess by less than a
+// factor 1 + 2^-30, with q < 2^64 and 0 < t < 64. It takes an integer root
+// of the 64 leading bits of u, rounded down, and divides upwards.
+func scaledDeviation(u state.Precision, exponent uint) (q uint64, t uint) {
+	// u ≥ lead·2^shift, shift even, 2^62 ≤ lead.
+	shift := bitLen(u) - 64
+	if shift&1 != 0 {
+		shift++
+	}
+	var lead uint64
+	switch {
+	case shift == 64:
+		lead = u.Hi
+	case shift > 0:
+		lead = u.Hi<<(64-shift) | u.Lo>>shift
+	default:
+		lead = u.Lo << -shift
+	}
+	root := rootFloor(lead)
+	// 2^exponent/√u in real units is 2^(exponent+40)/√(units of u)
+	// ≤ 2^(exponent+40−shift/2)/root, and 2^94/root needs 63 bits.
+	q, rest := bits.Div64(1<<30, 0, root)
+	if rest != 0 {
+		q++
+	}
+	return q, uint(94 - precisionBits/2 - int(exponent) + shift/2)
+}
+
+// rootFloor is ⌊√v⌋; the floating-point root is a guess that is corrected.
+func rootFloor(v uint64) uint64 {
+	r := uint64(math.Sqrt(float64(v)))
+	r = min(r, 1<<32-1)
+	for r*r > v {
+		r--
+	}
+	for r < 1<<32-1 && (r+1)*(r+1) <= v {
+		r++
+	}
+	return r
+}

@@ -1,0 +1,340 @@
+package noisereduction
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"math"
+	"math/big"
+	"sort"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/tollgate-dp/tollgate/state"
+)
+
+func precision(t testing.TB, sigma float64) state.Precision {
+	t.Helper()
+	u, err := state.PrecisionFromSigma(sigma)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// testKey is a key with a secret that is not zero.
+func testKey() NoiseKey {
+	k := NoiseKey{ID: "test"}
+	for i := range k.Secret {
+		k.Secret[i] = byte(i * 7)
+	}
+	return k
+}
+
+func testIdentity() Identity {
+	id := Identity{WindowStart: 1_700_000_000_000, WindowEnd: 1_700_000_060_000, Key: []byte("/home")}
+	id.Incarnation[0], id.MetricDigest[0] = 1, 2
+	return id
+}
+
+// deviates draws n noises of one precision in units of σ, over as many
+// counts.
+func deviates(t testing.TB, n int, uPrev, u state.Precision) []float64 {
+	t.Helper()
+	increment, _ := u.Sub(uPrev)
+	root := math.Sqrt(increment.Float())
+	var s Sampler
+	all := make([]float64, n)
+	k := testKey()
+	s.begin(testIdentity())
+	for i := range all {
+		noise, exponent, err := s.noise(&k, 1, uPrev, u, uint64(i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[i] = math.Ldexp(float64(noise), -int(exponent)) * root
+	}
+	return all
+}
+
+func phi(x float64) float64 { return 0.5 * math.Erfc(-x/math.Sqrt2) }
+
+// TestNoiseIsGaussian is a KS test (critical value 1.95/√n) and a χ² test
+// with 100 equally probable cells (critical value 148.2): false-reject rate
+// 1e-3 each.
+func TestNoiseIsGaussian(t *testing.T) {
+	n := trials(1_000_000)
+	z := deviates(t, n, state.Precision{}, precision(t, 37))
+	const cells = 100
+	var hits [cells]int
+	for _, x := range z {
+		hits[min(int(phi(x)*cells), cells-1)]++
+	}
+	chi2, expected := 0.0, float64(n)/cells
+	for _, h := range hits {
+		chi2 += (float64(h) - expected) * (float64(h) - expected) / expected
+	}
+	if chi2 > 148.2 {
+		t.Errorf("χ² = %.1f over %d cells, limit 148.2", chi2, cells)
+	}
+	sort.Float64s(z)
+	ks := 0.0
+	for i, x := range z {
+		ks = max(ks, math.Abs(phi(x)-float64(i)/float64(n)), math.Abs(phi(x)-float64(i+1)/float64(n)))
+	}
+	if limit := 1.95 / math.Sqrt(float64(n)); ks > limit {
+		t.Errorf("KS distance %.6f, limit %.6f", ks, limit)
+	}
+	t.Logf("n = %d: χ² %.1f (limit 148.2), KS %.6f (limit %.6f)", n, chi2, ks, 1.95/math.Sqrt(float64(n)))
+}
+
+// TestNoiseTails counts draws beyond 1 to 4.5 deviations, both sides: 5
+// deviations of the count, false-reject rate below 1e-5.
+func TestNoiseTails(t *testing.T) {
+	n := trials(1_000_000)
+	z := deviates(t, n, precision(t, 40), precision(t, 3))
+	for _, limit := range []float64{0.5, 1, 2, 3, 4, 4.5} {
+		above, below := 0, 0
+		for _, x := range z {
+			if x > limit {
+				above++
+			} else if x < -limit {
+				below++
+			}
+		}
+		checkRate(t, "upper tail", above, n, phi(-limit))
+		checkRate(t, "lower tail", below, n, phi(-limit))
+	}
+}
+
+// TestRungCovariance: Cov(est_i, est_j) = min(1/u_i, 1/u_j) within 1 %. The
+// worst of the ten entries has a standard error of 0.25 % (false-reject
+// rate below 1e-3); 3 % under -short.
+func TestRungCovariance(t *testing.T) {
+	n, tolerance := 1_000_000, 0.01
+	if testing.Short() {
+		n, tolerance = 50_000, 0.05
+	}
+	p := compile(t, Spec{Kind: Geometric, Factor: 1.5, First: precision(t, 50), Top: precision(t, 27), Target: Target{Confidence: .95}})
+	ladder := p.Ladder()[:4]
+	var s Sampler
+	k := testKey()
+	s.begin(testIdentity())
+	covariance := [4][4]float64{}
+	for f := range uint64(n) {
+		var before state.Precision
+		var est [4]float64
+		sum := 0.0
+		for i, u := range ladder {
+			noise, exponent, err := s.noise(&k, i+1, before, u, f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sum += (u.Float() - before.Float()) * math.Ldexp(float64(noise), -int(exponent))
+			est[i], before = sum/u.Float(), u
+			for j := range i + 1 {
+				covariance[i][j] += est[i] * est[j] / float64(n)
+			}
+		}
+	}
+	for i := range ladder {
+		for j := range i + 1 {
+			want := 1 / ladder[i].Float()
+			if off := covariance[i][j]/want - 1; math.Abs(off) > tolerance {
+				t.Errorf("Cov(est_%d, est_%d) = %.2f, want %.2f (%+.2f %%)", i+1, j+1, covariance[i][j], want, 100*off)
+			}
+		}
+	}
+}
+
+func TestDrawIsReproducible(t *testing.T) {
+	var s Sampler
+	y, exponent, err := s.Draw(testKey(), testIdentity(), 2, precision(t, 200), precision(t, 100), 12345)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want, wantExponent = "12750510", 10
+	if y.String() != want || exponent != wantExponent {
+		t.Errorf("drew %v·2^-%d, want %v·2^-%d: a change of noise needs another noiseFormat", y, exponent, want, wantExponent)
+	}
+}
+
+// TestRuleNoiseInputHasPrecisions changes every input of the pseudorandom
+// function in turn, the precisions among them, and wants other noise.
+func TestRuleNoiseInputHasPrecisions(t *testing.T) {
+	type input struct {
+		k        NoiseKey
+		id       Identity
+		rung     int
+		uPrev, u state.Precision
+		count    uint64
+	}
+	base := input{testKey(), testIdentity(), 2, precision(t, 200), precision(t, 100), 12345}
+	draw := func(in input) *big.Int {
+		t.Helper()
+		var s Sampler
+		y, exponent, err := s.Draw(in.k, in.id, in.rung, in.uPrev, in.u, in.count)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return y.Sub(y, new(big.Int).Lsh(new(big.Int).SetUint64(in.count), exponent))
+	}
+	reference := draw(base)
+	changes := map[string]func(*input){
+		"secret":           func(in *input) { in.k.Secret[31]++ },
+		"incarnation":      func(in *input) { in.id.Incarnation[15]++ },
+		"metric":           func(in *input) { in.id.MetricDigest[31]++ },
+		"window start":     func(in *input) { in.id.WindowStart++ },
+		"window end":       func(in *input) { in.id.WindowEnd++ },
+		"key":              func(in *input) { in.id.Key = []byte("/home/") },
+		"empty key":        func(in *input) { in.id.Key = nil },
+		"rung":             func(in *input) { in.rung++ },
+		"previous":         func(in *input) { in.uPrev.Lo++ },
+		"precision":        func(in *input) { in.u.Lo++ },
+		"both by the same": func(in *input) { in.uPrev.Lo++; in.u.Lo++ },
+		"count":            func(in *input) { in.count++ },
+	}
+	for name, change := range changes {
+		in := base
+		change(&in)
+		if draw(in).Cmp(reference) == 0 {
+			t.Errorf("%s: a changed input drew the same noise", name)
+		}
+	}
+	renamed := base
+	renamed.k.ID = "another name"
+	if draw(renamed).Cmp(reference) != 0 {
+		t.Error("the key's public name changed the noise")
+	}
+}
+
+// TestNoiseInputIsInjective compares encodings of identities whose fields
+// run into each other when they are merely concatenated.
+func TestNoiseInputIsInjective(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		bytes := rapid.SliceOfN(rapid.Byte(), 0, 40)
+		one := Identity{Key: bytes.Draw(t, "key 1"), WindowEnd: rapid.Int64().Draw(t, "end 1")}
+		two := Identity{Key: bytes.Draw(t, "key 2"), WindowEnd: rapid.Int64().Draw(t, "end 2")}
+		same := string(one.Key) == string(two.Key) && one.WindowEnd == two.WindowEnd
+		a := appendDraw(appendIdentity(nil, one), draw{rung: 1})
+		b := appendDraw(appendIdentity(nil, two), draw{rung: 1})
+		if (string(a) == string(b)) != same {
+			t.Fatalf("encodings of %v and %v", one, two)
+		}
+	})
+}
+
+func TestKeyedHashIsHMAC(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var secret [32]byte
+		copy(secret[:], rapid.SliceOfN(rapid.Byte(), 32, 32).Draw(t, "secret"))
+		message := rapid.SliceOf(rapid.Byte()).Draw(t, "message")
+		sum, _ := hmacSum(&secret, message, nil)
+		mac := hmac.New(sha256.New, secret[:])
+		mac.Write(message)
+		if !hmac.Equal(mac.Sum(nil), sum[:]) {
+			t.Fatal("differs from crypto/hmac")
+		}
+	})
+}
+
+// TestRuleDeviationCoversTheCharge: q·2^-t ≥ 2^exponent/√u, and no more
+// than 2^-30 above.
+func TestRuleDeviationCoversTheCharge(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		u := state.Precision{Hi: rapid.Uint64().Draw(t, "hi"), Lo: rapid.Uint64Min(1).Draw(t, "lo")}
+		if rapid.Bool().Draw(t, "small") {
+			u.Hi = 0
+		}
+		exponent := latticeExponent(u)
+		q, shift := scaledDeviation(u, exponent)
+		if shift == 0 || shift > 63 {
+			t.Fatalf("shift %d", shift)
+		}
+		// (q·2^-t)²·u·2^-80 against 2^(2·exponent)
+		left := new(big.Int).SetUint64(q)
+		left.Mul(left, left)
+		left.Mul(left, u.Big())
+		right := new(big.Int).Lsh(big.NewInt(1), 2*exponent+2*shift+precisionBits)
+		if left.Cmp(right) < 0 {
+			t.Fatalf("u = %v: noise of less than 1/√u", u)
+		}
+		excess, _ := new(big.Rat).SetFrac(left, right).Float64()
+		if excess-1 > 0x1p-29 {
+			t.Fatalf("u = %v: variance %g too large", u, excess-1)
+		}
+	})
+}
+
+// TestRuleClampNeverTheNoise: the rounded noise of a draw does not depend
+// on how large the count beside it is, up to the greatest count; nothing
+// is cut at zero or at the ends of an integer.
+func TestRuleClampNeverTheNoise(t *testing.T) {
+	k := testKey()
+	var s Sampler
+	negative, beyond := false, false
+	for _, count := range []uint64{0, 1, MaxCount} {
+		for i := range int64(40) {
+			id := testIdentity()
+			id.WindowStart = i
+			u := state.Precision{Lo: 1} // σ = 2^40
+			y, exponent, err := s.Draw(k, id, 1, state.Precision{}, u, count)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.begin(id)
+			noise, _, err := s.noise(&k, 1, state.Precision{}, u, count)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sum := new(big.Int).SetUint64(count)
+			if sum.Lsh(sum, exponent); y.Cmp(sum.Add(sum, big.NewInt(noise))) != 0 {
+				t.Fatalf("y = %v is not count + noise", y)
+			}
+			limit := new(big.Int).Lsh(new(big.Int).SetUint64(MaxCount), exponent)
+			negative = negative || y.Sign() < 0
+			beyond = beyond || y.Cmp(limit) > 0
+		}
+	}
+	if !negative || !beyond {
+		t.Error("no noisy count was below 0 or above the greatest count")
+	}
+}
+
+func TestDrawRefuses(t *testing.T) {
+	var s Sampler
+	for name, draw := range map[string]func() error{
+		"no increment": func() error {
+			_, _, err := s.Draw(testKey(), testIdentity(), 1, precision(t, 1), precision(t, 1), 0)
+			return err
+		},
+		"less precision": func() error {
+			_, _, err := s.Draw(testKey(), testIdentity(), 1, precision(t, 1), precision(t, 2), 0)
+			return err
+		},
+		"rung 0": func() error {
+			_, _, err := s.Draw(testKey(), testIdentity(), 0, state.Precision{}, precision(t, 2), 0)
+			return err
+		},
+		"huge count": func() error {
+			_, _, err := s.Draw(testKey(), testIdentity(), 1, state.Precision{}, precision(t, 2), MaxCount+1)
+			return err
+		},
+	} {
+		if draw() == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+func BenchmarkDraw(b *testing.B) {
+	var s Sampler
+	k, u := testKey(), precision(b, 100)
+	s.begin(testIdentity())
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		if _, _, err := s.noise(&k, 1, state.Precision{}, u, uint64(i)); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

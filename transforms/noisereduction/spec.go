@@ -1,0 +1,106 @@
+package noisereduction
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/tollgate-dp/tollgate/state"
+)
+
+// Kind is how a ladder chooses its next precision.
+type Kind string
+
+const (
+	// Adaptive computes the next precision from the last estimate: it aims
+	// just short of where the stop rule would be met, in steps from ×1.0508
+	// to ×16. An estimate of zero or less takes ×16.
+	Adaptive Kind = "adaptive"
+	// Geometric multiplies the precision by a fixed factor.
+	Geometric Kind = "geometric"
+)
+
+// ParseKind returns the kind of that name.
+func ParseKind(name string) (Kind, error) {
+	switch k := Kind(name); k {
+	case Adaptive, Geometric:
+		return k, nil
+	}
+	return "", fmt.Errorf("parsing ladder kind %q: must be %q or %q", name, Adaptive, Geometric)
+}
+
+// Target is the accuracy at which a ladder stops: an error of at most
+// max(Relative·count, Absolute) with the given Confidence. With neither
+// error set the ladder goes to its top, and Met is never true.
+type Target struct {
+	Relative   float64 // 0 (none) or in (0, 0.5]
+	Absolute   float64 // counts; 0 (none) or positive
+	Confidence float64 // in [0.8, 0.999]
+}
+
+// Private makes a ladder test its first rung against a threshold before
+// anything is released, for keys whose existence is itself private.
+type Private struct {
+	Contribution uint64      // the most one user adds to one count, ≥ 1
+	DeltaKey     state.Delta // probability that one user's key passes, in (0, 1/2)
+}
+
+// Spec is what a Plan is compiled from.
+type Spec struct {
+	Kind   Kind
+	Factor float64 // geometric: step of the precision in [1.05, 16]; adaptive: unused
+	First  state.Precision
+	Top    state.Precision // never exceeded
+	Target Target
+	// Private is nil for public keys.
+	Private *Private
+}
+
+// ErrSpec is wrapped by every error of Compile.
+var ErrSpec = errors.New("impossible ladder")
+
+func specError(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrSpec, fmt.Sprintf(format, args...))
+}
+
+const (
+	leastFactor    = 1.05
+	greatestFactor = 16
+	leastAbsolute  = 0x1p-20
+)
+
+func (s Spec) validate() error {
+	t := s.Target
+	switch {
+	case s.Kind != Adaptive && s.Kind != Geometric:
+		return specError("kind is %q, but must be %q or %q", s.Kind, Adaptive, Geometric)
+	case s.Kind == Geometric && !(s.Factor >= leastFactor && s.Factor <= greatestFactor):
+		return specError("factor is %v, but must be between %v and %v", s.Factor, leastFactor, greatestFactor)
+	case s.First.IsZero():
+		return specError("the first precision is 0")
+	case s.First.Cmp(s.Top) > 0:
+		return specError("the first precision %g is greater than the top %g", s.First.Float(), s.Top.Float())
+	case !(t.Relative == 0 || t.Relative > 0 && t.Relative <= 0.5):
+		return specError("relative error is %v, but must be 0 or between 0 and 0.5", t.Relative)
+	case t.Relative != 0 && t.Relative < 1e-6:
+		return specError("relative error is %v, but must be at least 1e-6", t.Relative)
+	case !(t.Absolute == 0 || t.Absolute >= leastAbsolute && t.Absolute <= MaxCount):
+		return specError("absolute error is %v, but must be 0 or between 2^-20 and 2^52", t.Absolute)
+	case !(t.Confidence >= 0.8 && t.Confidence <= 0.999):
+		return specError("confidence is %v, but must be between 0.8 and 0.999", t.Confidence)
+	}
+	return s.Private.validate()
+}
+
+func (p *Private) validate() error {
+	switch {
+	case p == nil:
+		return nil
+	case p.Contribution == 0 || p.Contribution > MaxCount:
+		return specError("contribution is %d, but must be between 1 and 2^52", p.Contribution)
+	case p.DeltaKey.IsZero():
+		return specError("delta of a key is 0 (below 2^-80): no threshold is high enough")
+	case p.DeltaKey.Float() >= 0.5:
+		return specError("delta of a key is %g, but must be below 1/2", p.DeltaKey.Float())
+	}
+	return nil
+}

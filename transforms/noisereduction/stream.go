@@ -1,0 +1,125 @@
+package noisereduction
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+
+	"github.com/tollgate-dp/tollgate/state"
+)
+
+// noiseFormat is the first field of every input of the pseudorandom
+// function. Another sampler is another format: the same input must never
+// stand for two ways to draw.
+const noiseFormat = "tollgate/noise/1"
+
+// Identity says which release a draw belongs to. All of it enters the
+// pseudorandom function.
+type Identity struct {
+	Incarnation  [16]byte // random, chosen once per deployment
+	MetricDigest [32]byte // of every semantic field of the metric
+	WindowStart  int64    // unix ms, inclusive
+	WindowEnd    int64    // unix ms, exclusive
+	Key          []byte   // may be empty; not kept
+}
+
+// NoiseKey is the secret of the pseudorandom function and the name under
+// which it may be made public. Only the secret enters the noise.
+type NoiseKey struct {
+	ID     string
+	Secret [32]byte
+}
+
+// appendField appends a length-prefixed field: with every field prefixed
+// the concatenation can be read back, so two different tuples never have
+// the same encoding.
+func appendField(dst, field []byte) []byte {
+	dst = binary.BigEndian.AppendUint32(dst, uint32(len(field)))
+	return append(dst, field...)
+}
+
+func appendUint(dst []byte, v uint64) []byte {
+	dst = binary.BigEndian.AppendUint32(dst, 8)
+	return binary.BigEndian.AppendUint64(dst, v)
+}
+
+func appendPrecision(dst []byte, u state.Precision) []byte {
+	dst = binary.BigEndian.AppendUint32(dst, state.WideSize)
+	return u.AppendBinary(dst)
+}
+
+// appendIdentity appends the part of the encoding that all rungs of a
+// release share.
+func appendIdentity(dst []byte, id Identity) []byte {
+	dst = append(binary.BigEndian.AppendUint32(dst, uint32(len(noiseFormat))), noiseFormat...)
+	dst = appendField(dst, id.Incarnation[:])
+	dst = appendField(dst, id.MetricDigest[:])
+	dst = appendUint(dst, uint64(id.WindowStart))
+	dst = appendUint(dst, uint64(id.WindowEnd))
+	return appendField(dst, id.Key)
+}
+
+// draw names one Gaussian draw within a release. The precisions are in it
+// because a second configuration over the same window would otherwise
+// reuse a normal deviate at another scale, and two equations in two
+// unknowns give the count away.
+type draw struct {
+	rung       int // from 1
+	previous   state.Precision
+	precision  state.Precision
+	exponent   uint // of the lattice 2^-exponent
+	exactCount uint64
+}
+
+func appendDraw(dst []byte, d draw) []byte {
+	dst = appendUint(dst, uint64(d.rung))
+	dst = appendPrecision(dst, d.previous)
+	dst = appendPrecision(dst, d.precision)
+	dst = appendUint(dst, uint64(d.exponent))
+	return appendUint(dst, d.exactCount)
+}
+
+// hmacSum is HMAC-SHA-256 under a 32-byte key, written out because
+// crypto/hmac allocates a state per key. buffer is scratch.
+func hmacSum(secret *[32]byte, message, buffer []byte) (sum [32]byte, grown []byte) {
+	var pad [64]byte
+	for i := range pad {
+		pad[i] = 0x36
+	}
+	for i, b := range secret {
+		pad[i] ^= b
+	}
+	buffer = append(append(buffer[:0], pad[:]...), message...)
+	inner := sha256.Sum256(buffer)
+	for i := range pad {
+		pad[i] ^= 0x36 ^ 0x5c
+	}
+	buffer = append(append(buffer[:0], pad[:]...), inner[:]...)
+	return sha256.Sum256(buffer), buffer
+}
+
+// stream is SHA-256 in counter mode over a seed: the random digits of one
+// draw. It never ends and is a pure function of the seed.
+type stream struct {
+	input [40]byte // seed and counter
+	block [32]byte
+	next  int // first unused byte of the block
+	count uint64
+}
+
+func (s *stream) reset(seed [32]byte) {
+	copy(s.input[:32], seed[:])
+	s.next, s.count = len(s.block), 0
+}
+
+// word returns the next 64 random bits.
+func (s *stream) word() uint64 {
+	if s.next == len(s.block) {
+		binary.BigEndian.PutUint64(s.input[32:], s.count)
+		s.block = sha256.Sum256(s.input[:])
+		s.next = 0
+		s.count++
+	}
+	w := binary.BigEndian.Uint64(s.block[s.next:])
+	s.next += 8
+	return w
+}

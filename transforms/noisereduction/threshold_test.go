@@ -1,0 +1,111 @@
+package noisereduction
+
+import (
+	"math"
+	"testing"
+
+	"github.com/tollgate-dp/tollgate/state"
+)
+
+func private(t testing.TB, contribution uint64, delta float64) *Private {
+	t.Helper()
+	d, err := state.DeltaFromFloat(delta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Private{Contribution: contribution, DeltaKey: d}
+}
+
+func TestRuleThresholdUsesContribution(t *testing.T) {
+	for _, test := range []struct {
+		contribution uint64
+		sigma, delta float64
+		want         float64
+	}{
+		{1, 20, 1e-11, 135.12},
+		{10, 20, 1e-11, 144.12},
+		{20, 5, 1e-10, 20 + 5*6.361340902404056},
+		{1, 20, 1e-17, 1 + 20*8.493793224109598}, // where Erfcinv is infinite
+	} {
+		p := compile(t, Spec{
+			Kind: Adaptive, First: precision(t, test.sigma), Top: precision(t, 1),
+			Target: Target{Relative: .05, Confidence: .95}, Private: private(t, test.contribution, test.delta),
+		})
+		if tau := p.Threshold(); tau < test.want-0.005 || tau > test.want+0.005 {
+			t.Errorf("C = %d, σ₁ = %v, δ = %g: τ = %.4f, want %.4f", test.contribution, test.sigma, test.delta, tau, test.want)
+		}
+	}
+}
+
+func TestPublicKeysHaveNoThreshold(t *testing.T) {
+	p := compile(t, Spec{Kind: Adaptive, First: precision(t, 20), Top: precision(t, 1), Target: Target{Relative: .05, Confidence: .95}})
+	if !math.IsInf(p.Threshold(), -1) {
+		t.Errorf("threshold is %v", p.Threshold())
+	}
+	if r, err := p.Release(testKey(), testIdentity(), 0); err != nil || !r.Passed {
+		t.Errorf("released %+v, %v", r, err)
+	}
+}
+
+// TestKeyOfOneUserPassesAtRateDelta, within 5 deviations, false-reject rate 6e-7.
+func TestKeyOfOneUserPassesAtRateDelta(t *testing.T) {
+	const delta = 0.01
+	p := compile(t, Spec{
+		Kind: Adaptive, First: precision(t, 20), Top: precision(t, 20),
+		Target: Target{Relative: .05, Confidence: .95}, Private: private(t, 7, delta),
+	})
+	n, passed := trials(300_000), 0
+	id := testIdentity()
+	for i := range n {
+		id.WindowStart = int64(i)
+		r, err := p.Release(testKey(), id, 7)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Passed {
+			passed++
+		}
+	}
+	checkRate(t, "passes", passed, n, delta)
+}
+
+// TestRuleThresholdFirstRungOnly: whether a key passes is decided by the
+// first rung's draw alone; a key below pays the first rung and releases
+// nothing, one above goes on whatever later rungs say.
+func TestRuleThresholdFirstRungOnly(t *testing.T) {
+	p := compile(t, Spec{
+		Kind: Adaptive, First: precision(t, 20), Top: precision(t, .2),
+		Target: Target{Relative: .05, Confidence: .95}, Private: private(t, 1, 1e-3),
+	})
+	id := testIdentity()
+	var s Sampler
+	below, fell := 0, 0
+	for i := range 2000 {
+		id.WindowStart = int64(i)
+		const count = 60
+		r, err := p.Release(testKey(), id, count)
+		if err != nil {
+			t.Fatal(err)
+		}
+		y, exponent, err := s.Draw(testKey(), id, 1, state.Precision{}, p.First(), count)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first, _ := y.Float64()
+		first = math.Ldexp(first, -int(exponent))
+		if r.Passed != (first > p.Threshold()) {
+			t.Fatalf("passed is %v with a first rung of %v against %v", r.Passed, first, p.Threshold())
+		}
+		if !r.Passed {
+			below++
+			if want := (Result{Precision: p.First(), Rungs: 1}); r != want {
+				t.Fatalf("a key below the threshold released %+v", r)
+			}
+		} else if math.Ldexp(float64(r.Value), -valueBits) < p.Threshold() {
+			fell++
+		}
+	}
+	if below == 0 || fell == 0 {
+		t.Errorf("%d keys stayed below, %d passed and ended below the threshold: both should occur", below, fell)
+	}
+}
