@@ -25,8 +25,9 @@ type LedgerStore interface {
 }
 
 // LedgerWriter appends to one shard's ledger. Records become durable in the
-// order of Append and wait returns once they are. ErrSuperseded says that the
-// shard was taken by a newer epoch. Not for concurrent use.
+// order of Append and wait returns once they are, as often as it is called.
+// ErrSuperseded says that the shard was taken by a newer epoch. Not for
+// concurrent use.
 type LedgerWriter interface {
 	Append(ctx context.Context, records []LedgerRecord) (wait func(context.Context) error)
 }

@@ -1,0 +1,120 @@
+package pipeline
+
+import (
+	"context"
+	"slices"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+// closeTurns writes the CLOSEs of every turn that all partitions have passed,
+// some ahead of settlement. It reports whether it wrote any.
+func (r *reader) closeTurns(ctx context.Context, settled uint64) (bool, error) {
+	if r.asked > r.closed || !r.caughtUp() {
+		return false, nil // wait for our own to come back, and until all closed turns are read
+	}
+	r.findLast()
+	var bodies []schemas.ControlBody
+	for turn := r.closed + 1; turn <= settled+closeAhead && r.passed(turn); turn++ {
+		c := &schemas.Close{Epoch: r.epoch.Load(), Turn: turn}
+		if b := r.buffers[turn]; b != nil {
+			c.Contributions = b.records
+		}
+		for _, p := range r.partitions {
+			c.Cuts = append(c.Cuts, p.cut(r.restart(p, turn)))
+		}
+		if len(bodies) == 0 {
+			c.Tallies = r.tallies
+		}
+		bodies = append(bodies, c)
+	}
+	if len(bodies) == 0 {
+		return false, nil
+	}
+	if _, err := r.control.append(ctx, bodies...); err != nil {
+		return false, err
+	}
+	r.asked = r.closed + uint64(len(bodies))
+	r.tallies = newTallies()
+	for _, p := range r.partitions {
+		p.tallied = p.next
+		p.ahead = slices.DeleteFunc(p.ahead, below(r.lowest(p)))
+	}
+	return true, nil
+}
+
+// caughtUp says whether everything before the last CLOSE's cuts was read: a
+// new cut may not stand before an old one.
+func (r *reader) caughtUp() bool {
+	for _, p := range r.partitions {
+		if p.next < p.tallied {
+			return false
+		}
+	}
+	return true
+}
+
+// passed says whether a turn can be closed: every partition is behind its end.
+// A bounded run closes every turn up to the last one once all is read.
+func (r *reader) passed(turn uint64) bool {
+	if r.lastKnown && (turn > r.last || (turn == r.last && !r.atEnd())) {
+		return false
+	}
+	for _, p := range r.partitions {
+		if p.watermark(r.dep.metrics[0].Spec) < r.fates.turns.end(turn) {
+			return false
+		}
+	}
+	return true
+}
+
+// findLast fixes a bounded run's last turn: from the start where Until says it,
+// else once everything was read: the last one that has an event. Records that
+// belong to no turn are tallied in a CLOSE, too: there is one at least.
+func (r *reader) findLast() {
+	if !r.opts.Bounded || r.lastKnown {
+		return
+	}
+	if !r.opts.Until.IsZero() {
+		r.last, r.lastKnown = max(r.closed, r.fates.turns.of(r.opts.Until.UnixMilli()-1)), true
+		return
+	}
+	if !r.atEnd() {
+		return
+	}
+	r.last, r.lastKnown = max(r.closed, r.opened), true
+	for turn := range r.buffers {
+		r.last = max(r.last, turn)
+	}
+	if r.last == r.closed && r.tallies.Read > 0 {
+		r.last++
+	}
+}
+
+// restart is the lowest mark that contributes to a turn behind the given one.
+func (r *reader) restart(p *partition, turn uint64) *mark {
+	var lowest *mark
+	for t, b := range r.buffers {
+		if t <= turn {
+			continue
+		}
+		if m, ok := b.first[p.id]; ok && (lowest == nil || m.offset < lowest.offset) {
+			lowest = &m
+		}
+	}
+	return lowest
+}
+
+// lowest is the lowest offset that may have to be read again.
+func (r *reader) lowest(p *partition) int64 {
+	if m := r.restart(p, r.opened); m != nil {
+		return m.offset
+	}
+	return p.next
+}
+
+func below(limit int64) func(int64) bool { return func(o int64) bool { return o < limit } }
+
+func newTallies() schemas.ReadTallies {
+	return schemas.ReadTallies{DeadLettered: map[string]uint64{}}
+}

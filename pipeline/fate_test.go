@@ -1,0 +1,116 @@
+package pipeline
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+func testFates(t *testing.T, c clock) *fates {
+	t.Helper()
+	decoder, err := schemas.NewEventDecoder(schemas.EventFormat{Format: "jsonl", User: "user", Key: "key", Time: "time", TimeUnit: "ms"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &fates{decoder: decoder, clock: c, turns: turns{start: 1000, size: 1000, metrics: 1}}
+}
+
+func newPartition() *partition {
+	return &partition{appendTime: never, idleUntil: never, end: forever, replayed: map[int64]bool{}}
+}
+
+func judgeOne(t *testing.T, f *fates, p *partition, offset, stamp, event, now int64) string {
+	t.Helper()
+	tallies := newTallies()
+	rec := klog.Record{Offset: offset, Timestamp: stamp, Value: fmt.Appendf(nil, `{"user":"u","key":"k","time":%d}`, event)}
+	turn, class, err := f.judge(p, &rec, now, &tallies)
+	if err != nil {
+		t.Fatal(err)
+	}
+	switch {
+	case class != "":
+		return class
+	case tallies.BeforeStart == 1:
+		return "before start"
+	case tallies.Late == 1:
+		return "late"
+	case tallies.Future == 1:
+		return "future"
+	}
+	return fmt.Sprint("turn ", turn)
+}
+
+// TestRuleLatenessIsAPropertyOfOneRecord: below the slack, what another record
+// did to the partition's append time decides nothing.
+func TestRuleLatenessIsAPropertyOfOneRecord(t *testing.T) {
+	f := testFates(t, clock{lateness: 100, skew: 50, slack: 500})
+	for _, jump := range []int64{0, 1, 499, 500} {
+		p := newPartition()
+		judgeOne(t, f, p, 0, 5000+jump, 5000, 0) // another user's record, with a leader whose clock is ahead
+		if got := judgeOne(t, f, p, 1, 5000, 4900, 0); got != "turn 4" {
+			t.Errorf("a step of %d ms made an event late that its own times put on time: %s", jump, got)
+		}
+	}
+	p := newPartition()
+	judgeOne(t, f, p, 0, 5501, 5000, 0)
+	if got := judgeOne(t, f, p, 1, 5000, 4900, 0); got != "late" {
+		t.Errorf("beyond the slack the watermark decides: got %s", got)
+	}
+}
+
+// TestRuleFatesFromTheRecordsOwnTimes: the borders of every time rule.
+func TestRuleFatesFromTheRecordsOwnTimes(t *testing.T) {
+	f := testFates(t, clock{lateness: 100, skew: 50, slack: 500})
+	for _, test := range []struct {
+		stamp, event int64
+		want         string
+	}{
+		{1000, 999, "before start"}, {1000, 1000, "turn 1"}, {1100, 1000, "turn 1"}, {1101, 1000, "late"},
+		{1999, 1999, "turn 1"}, {2000, 2000, "turn 2"}, {2000, 2050, "turn 2"}, {2000, 2051, "future"},
+	} {
+		if got := judgeOne(t, f, newPartition(), 0, test.stamp, test.event, 0); got != test.want {
+			t.Errorf("appended at %d, event of %d: %s, want %s", test.stamp, test.event, got, test.want)
+		}
+	}
+}
+
+// TestRuleAStampFromTheFutureClosesNothing: with producer times a stamp beyond
+// the reader's clock and skew is of the future and does not move the
+// watermark; read again later, it keeps its verdict.
+func TestRuleAStampFromTheFutureClosesNothing(t *testing.T) {
+	f := testFates(t, clock{trustProducer: true, lateness: 100, skew: 50})
+	p := newPartition()
+	judgeOne(t, f, p, 0, 5000, 5000, 6000)
+	if got := judgeOne(t, f, p, 1, 4102444800000, 4102444800000, 6000); got != "future" {
+		t.Errorf("a stamp of the year 2100: %s", got)
+	}
+	if p.appendTime != 5000 {
+		t.Errorf("it moved the append time to %d", p.appendTime)
+	}
+	p.next = 2
+	cut := p.cut(nil)
+	if len(cut.Ahead) != 1 || cut.Ahead[0] != 1 {
+		t.Fatalf("its CLOSE does not keep the verdict: %+v", cut)
+	}
+	again := newPartition()
+	again.recall(&cut)
+	judgeOne(t, f, again, 0, 5000, 5000, 5e12)
+	if got := judgeOne(t, f, again, 1, 4102444800000, 4102444800000, 5e12); got != "future" || again.appendTime != 5000 {
+		t.Errorf("read again when its time has come: %s, append time %d", got, again.appendTime)
+	}
+}
+
+// TestRuleNoRecordStopsTheProcess: whatever a record holds, it has a fate.
+func TestRuleNoRecordStopsTheProcess(t *testing.T) {
+	f := testFates(t, clock{})
+	for _, value := range []string{"", "x", "{}", `{"user":null}`, `{"user":"","key":"k","time":1}`, `{"user":"u","key":"k","time":"soon"}`,
+		`{"user":"u","key":"k","time":9e99}`, "\x00\xff", `[1,2]`, `{"user":{},"key":"k","time":1}`} {
+		tallies := newTallies()
+		turn, class, err := f.judge(newPartition(), &klog.Record{Value: []byte(value)}, 0, &tallies)
+		if err != nil || class == "" || turn != 0 || !tallies.Balanced() || tallies.Read != 1 {
+			t.Errorf("%q: turn %d, class %q, error %v, tallies %+v", value, turn, class, err, tallies)
+		}
+	}
+}

@@ -1,0 +1,83 @@
+package pipeline
+
+import (
+	"math"
+	"slices"
+
+	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+const (
+	never   = math.MinInt64 // an append time before every other
+	forever = math.MaxInt64
+)
+
+// partition is what READ knows of one partition of the events topic.
+type partition struct {
+	id          int32
+	next        int64 // the next offset to read
+	appendTime  int64 // A: the largest append time so far; never before the first
+	leaderEpoch int32
+	end         int64 // bounded runs: the last stable offset at the start; else forever
+	tallied     int64 // records below are in the tallies of a CLOSE that counts
+	idleUntil   int64 // the idle rule's watermark; never when it does not hold
+	ahead       []int64
+	replayed    map[int64]bool // offsets below tallied that the clock judged ahead
+}
+
+// done says that a bounded run has read the partition to its end.
+func (p *partition) done() bool { return p.next >= p.end }
+
+// watermark is the event time behind which no record on time can come.
+func (p *partition) watermark(t schemas.MetricSpec) int64 {
+	if p.done() {
+		return forever
+	}
+	w := p.idleUntil
+	if p.appendTime != never {
+		w = max(w, p.appendTime-t.Slack-t.Lateness)
+	}
+	return w
+}
+
+// clock is the part of the time rules that needs a clock: producer times
+// ahead of the reader's own.
+type clock struct {
+	trustProducer bool
+	noFuture      bool
+	lateness      int64
+	skew          int64
+	slack         int64
+}
+
+// stampAhead says whether a producer's stamp is ahead of the reader's clock. A
+// record below tallied was judged before, and keeps its verdict.
+func (p *partition) stampAhead(r *klog.Record, c *clock, now int64) bool {
+	if !c.trustProducer || c.noFuture {
+		return false
+	}
+	if r.Offset < p.tallied {
+		return p.replayed[r.Offset]
+	}
+	if r.Timestamp <= now+c.skew {
+		return false
+	}
+	p.ahead = append(p.ahead, r.Offset)
+	return true
+}
+
+// cut describes the partition for a CLOSE. restart is where a later run must
+// begin to see every contribution to later turns.
+func (p *partition) cut(restart *mark) schemas.Cut {
+	c := schemas.Cut{
+		Partition: p.id, Cut: p.next, Restart: p.next, AppendTime: p.appendTime,
+		LeaderEpoch: p.leaderEpoch, Idle: p.idleUntil != never,
+	}
+	if restart != nil {
+		c.Restart, c.AppendTime = restart.offset, restart.appendTime
+	}
+	at, _ := slices.BinarySearch(p.ahead, min(c.Restart, p.tallied))
+	c.Ahead = slices.Clone(p.ahead[at:])
+	return c
+}

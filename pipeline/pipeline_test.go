@@ -1,0 +1,85 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/embedded"
+	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
+)
+
+func testConfig(addr string) Config {
+	return Config{
+		Kafka:   Kafka{Brokers: []string{addr}},
+		Events:  Events{Topic: "events", Format: schemas.EventFormat{Format: "jsonl", User: "user", Key: "key", Time: "time", TimeUnit: "ms"}},
+		Privacy: Privacy{Epsilon: 1, Delta: 1e-6},
+		Time:    Time{Trust: TrustProducer, NoFuture: true},
+		Metrics: []Metric{{
+			Name: "views", Window: time.Minute, Keys: Keys{Mode: KeysPublic, List: []string{"a", "b", "c"}},
+			MaxKeysPerUser: 2, MaxEventsPerKey: 3, LastAtLeast: 5,
+			Target: noisereduction.Target{Relative: 0.05, Confidence: 0.95},
+		}},
+		Keys:   SecretKeys{Noise: []noisereduction.NoiseKey{{ID: "k1", Secret: [32]byte{1}}}, UserHash: [32]byte{2}},
+		Shards: 4,
+	}
+}
+
+func TestRunReleasesEveryWindow(t *testing.T) {
+	ctx := context.Background()
+	broker, err := embedded.Start(embedded.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer broker.Close()
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	d := deploy(t, testConfig(broker.Addr()), start, 2)
+	client, err := d.dial(ctx, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	for p := range 2 {
+		producer, err := client.NewProducer(ctx, "events", int32(p), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var msgs []klog.Message
+		for i := range 2000 {
+			at := start.Add(time.Duration(i) * 300 * time.Millisecond).UnixMilli()
+			value := fmt.Sprintf(`{"user":"u%d","key":"%c","time":%d}`, (i*7+p)%500, 'a'+rune(i%4), at)
+			msgs = append(msgs, klog.Message{Value: []byte(value), Timestamp: at})
+		}
+		if _, err := producer.Append(ctx, msgs); err != nil {
+			t.Fatal(err)
+		}
+		producer.Close()
+	}
+	began := time.Now()
+	result, err := Run(ctx, d, RunOptions{Bounded: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%+v in %v", result, time.Since(began))
+	if result.Settled != 10 {
+		t.Errorf("settled %d turns, want 10", result.Settled)
+	}
+	releases, err := ReadReleases(ctx, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(releases) != 30 {
+		t.Errorf("%d releases, want 30", len(releases))
+	}
+	tallies, err := TrustedReport(ctx, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tallies.Read != 4000 {
+		t.Errorf("%+v", tallies)
+	}
+	t.Logf("%+v", tallies)
+}

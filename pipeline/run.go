@@ -1,0 +1,275 @@
+package pipeline
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism"
+
+	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/transforms"
+	"github.com/tollgate-dp/tollgate/transforms/spend"
+)
+
+// RunOptions say how a run behaves; nothing in them changes what is released.
+type RunOptions struct {
+	Logger *slog.Logger // default: discards
+	// Bounded ends the run: the end of the events topic, as it is at the
+	// start, closes every window.
+	Bounded bool
+	// Until, in a bounded run, is the end of the last window that is released;
+	// default: the window of the last event.
+	Until time.Time
+	// Drain, when closed, lets the run finish the open turn and return.
+	Drain <-chan struct{}
+	// OnSettled is called after every settled turn, from one goroutine.
+	OnSettled func(Settlement)
+	// StallLimit is how long an open turn may take before the run takes a new
+	// epoch; default 2 minutes.
+	StallLimit time.Duration
+	// Hooks are for tests of restarts.
+	Hooks Hooks
+}
+
+// Settlement tells of a settled turn.
+type Settlement struct {
+	Turn      uint64
+	WindowEnd time.Time
+	Keys      int // released
+}
+
+// Hooks let tests play what engines do. The zero value changes nothing.
+type Hooks struct {
+	// Forget is asked before every shard's turn what the process forgets.
+	Forget func(shard int, turn uint64) spend.Forgetting
+	// At is called right before and right after every kind of write, from any
+	// goroutine: it may delay, or kill its own process. An error fails the
+	// write. shard is −1 for control.
+	At func(point string, shard int) error
+	// Restore, asked before every step of READ, makes the engine hand back the
+	// step before: an older restriction and older elements.
+	Restore func(step int) bool
+}
+
+// RunResult says how a run ended.
+type RunResult struct {
+	Settled    uint64 // the last settled turn
+	Drained    bool   // Drain ended it
+	Superseded bool   // another run has taken over
+}
+
+// defaultStallLimit is far above any healthy turn.
+const defaultStallLimit = 2 * time.Minute
+
+// oneRun allows one pipeline per process: the local runner's job options are
+// global.
+var oneRun sync.Mutex
+
+// Run reads events and publishes counts until it is drained, superseded or, if
+// bounded, done. Cancelling ctx ends it at once; whatever was under way is
+// taken up by the next run. One run at a time in a process; further calls wait.
+//
+// Errors: ErrNotInitialised, ErrHeaderMismatch, ErrStopped, ErrConflict,
+// ErrLogFault, *spend.StopError, or what the broker said.
+func Run(ctx context.Context, d *Deployment, opts RunOptions) (RunResult, error) {
+	oneRun.Lock()
+	defer oneRun.Unlock()
+	opts = opts.withDefaults()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	client, err := d.dial(ctx, opts.Logger)
+	if err != nil {
+		return RunResult{}, err
+	}
+	defer client.Close()
+	// The engine's own context ends with the job only: closing the connections
+	// is what makes every stage of a cancelled run return.
+	defer context.AfterFunc(ctx, client.Close)()
+	r, err := newRun(ctx, d, client, opts)
+	if err != nil {
+		return RunResult{}, err
+	}
+	defer r.close()
+	if opts.Bounded && !opts.Until.IsZero() && opts.Until.UnixMilli() <= r.tail.header.StartMillis {
+		return RunResult{}, fmt.Errorf("running until %s: the deployment starts at %s", opts.Until.UTC().Format(time.RFC3339), time.UnixMilli(r.tail.header.StartMillis).UTC().Format(time.RFC3339))
+	}
+	if err := r.execute(ctx); err != nil {
+		return r.result(), err
+	}
+	return r.result(), nil
+}
+
+func (o RunOptions) withDefaults() RunOptions {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
+	}
+	def(&o.StallLimit, defaultStallLimit)
+	return o
+}
+
+func (d *Deployment) dial(ctx context.Context, logger *slog.Logger) (*klog.Client, error) {
+	client, err := klog.Dial(ctx, klog.Config{Brokers: d.cfg.Kafka.Brokers, ClientID: "tollgate", Logger: logger})
+	if err != nil {
+		return nil, fmt.Errorf("connecting to Kafka: %w", err)
+	}
+	return client, nil
+}
+
+// run is everything that one Run has open.
+type run struct {
+	dep      *Deployment
+	id       string
+	tail     *tail
+	reader   *reader
+	ledger   *ledgerStore
+	releaser *releaser
+	settler  *settler
+	log      *slog.Logger
+
+	mu    sync.Mutex
+	first error // of any stage, with its type
+}
+
+func newRun(ctx context.Context, d *Deployment, client *klog.Client, opts RunOptions) (*run, error) {
+	t, err := openTail(ctx, client, d)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.agrees(t.header); err != nil {
+		return nil, err
+	}
+	t.at = opts.Hooks.At
+	r := &run{dep: d, tail: t, log: opts.Logger, ledger: newLedgerStore(client, t, d), releaser: newReleaser(client, t, d)}
+	if r.reader, err = newReader(ctx, d, client, t, opts); err != nil {
+		return nil, err
+	}
+	r.releaser.lost = func() { r.reader.lost.Store(true) }
+	r.id = hex.EncodeToString(r.reader.runID[:])
+	control, err := newControlWriter(ctx, t)
+	if err != nil {
+		r.reader.close()
+		return nil, err
+	}
+	r.settler = &settler{dep: d, tail: t, control: control, notify: opts.OnSettled, done: map[int64]uint64{}}
+	return r, nil
+}
+
+func newReader(ctx context.Context, d *Deployment, client *klog.Client, t *tail, opts RunOptions) (*reader, error) {
+	decoder, err := schemas.NewEventDecoder(d.cfg.Events.Format)
+	if err != nil {
+		return nil, fmt.Errorf("preparing to decode events: %w", err)
+	}
+	r := &reader{
+		dep: d, client: client, tail: t, opts: opts, log: opts.Logger,
+		hasher: schemas.NewHasher(d.cfg.Keys.UserHash),
+		ends:   map[int32]int64{}, ids: map[string]state.AccountID{},
+		fates: fates{decoder: decoder, turns: d.turns(t.header.StartMillis), clock: d.clock()},
+	}
+	r.epoch.Store(-1)
+	if _, err := rand.Read(r.runID[:]); err != nil {
+		return nil, fmt.Errorf("naming the run: %w", err)
+	}
+	if r.control, err = newControlWriter(ctx, t); err != nil {
+		return nil, err
+	}
+	if r.dead, err = newDeadLetters(ctx, client, d.cfg.Outputs.DeadLetter); err != nil {
+		r.close()
+		return nil, err
+	}
+	r.fetcher = client.NewFetcher()
+	return r, nil
+}
+
+func (d *Deployment) clock() clock {
+	t := &d.cfg.Time
+	return clock{
+		trustProducer: t.Trust == TrustProducer, noFuture: t.NoFuture,
+		lateness: t.Lateness.Milliseconds(), skew: t.Skew.Milliseconds(), slack: t.Slack.Milliseconds(),
+	}
+}
+
+// execute runs the Beam pipeline on the local runner.
+func (r *run) execute(ctx context.Context) error {
+	engine, err := spend.NewEngine(spend.Options{
+		Rules: r.dep.rules, Ledger: r.ledger, Settlements: r.tail,
+		Pairs: r.releaser.pairs, Forget: r.reader.opts.Hooks.Forget,
+		Lost: func() { r.reader.lost.Store(true) },
+	})
+	if err != nil {
+		return err
+	}
+	var source transforms.Source = r.reader
+	if restore := r.reader.opts.Hooks.Restore; restore != nil {
+		source = &restoring{source: r.reader, restore: restore}
+	}
+	forget, err := transforms.Register(r.id, &transforms.Runtime{
+		Source: source, Spender: engine, Releaser: r.releaser, Settler: r.settler, Fail: r.fail(ctx),
+	})
+	if err != nil {
+		return err
+	}
+	defer forget()
+	initBeam()
+	p, s := beam.NewPipelineWithRoot()
+	transforms.Build(s, r.id)
+	_, err = prism.Execute(context.WithoutCancel(ctx), p)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.first != nil:
+		return r.first
+	case ctx.Err() != nil:
+		return fmt.Errorf("running: %w", context.Cause(ctx))
+	case err != nil:
+		return fmt.Errorf("running the pipeline: %w", err)
+	}
+	return nil
+}
+
+// fail keeps the first error of any stage and, for one that must not be
+// restarted over, writes a STOP that every later start refuses.
+func (r *run) fail(ctx context.Context) func(error) {
+	return func(err error) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.first != nil || ctx.Err() != nil {
+			return
+		}
+		r.first = err
+		var stop *spend.StopError
+		if !errors.As(err, &stop) {
+			return
+		}
+		control, werr := newControlWriter(ctx, r.tail)
+		if werr == nil {
+			defer control.close()
+			_, werr = control.append(ctx, &schemas.Stop{Epoch: r.reader.epoch.Load(), Turn: stop.Turn, Reason: stop.Error()})
+		}
+		if werr != nil {
+			r.first = fmt.Errorf("%w (and writing the STOP failed: %w)", err, werr)
+		}
+	}
+}
+
+func (r *run) result() RunResult {
+	out := RunResult{Drained: r.reader.drained, Superseded: r.reader.superseded}
+	r.tail.look(func(v *view) { out.Settled = v.settled })
+	return out
+}
+
+func (r *run) close() {
+	r.reader.close()
+	r.ledger.close()
+	r.releaser.close()
+	r.settler.control.close()
+}

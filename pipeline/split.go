@@ -1,0 +1,181 @@
+package pipeline
+
+import (
+	"math"
+	"math/big"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/tollgate-dp/tollgate/state"
+)
+
+// allotment is what a metric gets of the budget.
+type allotment struct {
+	first, top state.Precision
+	deltaKey   state.Delta
+}
+
+// split divides B² and δ_keys over the metrics (definitions.md,
+// "last_at_least N → u_top"): what explicit caps take for their own
+// last_at_least windows comes off first, the rest goes by share.
+func split(metrics []Metric, b state.Budget) ([]allotment, error) {
+	rest := new(big.Rat).SetInt(new(big.Int).SetUint64(uint64(b.Mu2)))
+	byShare, private := 0, 0
+	for i := range metrics {
+		m := &metrics[i]
+		if m.Keys.Mode == KeysPrivate {
+			private++
+		}
+		if m.Ladder.Sigma == 0 {
+			byShare++
+		}
+	}
+	for i := range metrics {
+		m := &metrics[i]
+		if m.Ladder.Sigma == 0 {
+			continue
+		}
+		if byShare > 0 && m.LastAtLeast == 0 {
+			return nil, invalid("metrics."+m.Name+".last_at_least", "an explicit ladder.sigma beside metrics that share the rest of the budget needs it, to know how much is left")
+		}
+		top, err := state.PrecisionFromSigma(m.Ladder.Sigma)
+		if err != nil {
+			return nil, invalid("metrics."+m.Name+".ladder.sigma", "%v", err)
+		}
+		taken := new(big.Rat).SetFrac(new(big.Int).Mul(top.Big(), weight(m)), twoTo40)
+		rest.Sub(rest, taken)
+	}
+	if byShare > 0 && rest.Sign() <= 0 {
+		return nil, invalid("metrics", "explicit ladder.sigma caps take the whole budget; nothing is left to share")
+	}
+	shares, err := shares(metrics, byShare, private)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]allotment, len(metrics))
+	for i := range metrics {
+		if out[i], err = allot(&metrics[i], rest, shares[i], b); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+var twoTo40 = new(big.Int).Lsh(big.NewInt(1), 40)
+
+// weight is N·K·C²: the top precision times it is what the metric's
+// last_at_least windows cost a user at most.
+func weight(m *Metric) *big.Int {
+	w := big.NewInt(int64(m.LastAtLeast))
+	w.Mul(w, big.NewInt(int64(m.MaxKeysPerUser)))
+	w.Mul(w, big.NewInt(int64(m.MaxEventsPerKey)))
+	return w.Mul(w, big.NewInt(int64(m.MaxEventsPerKey)))
+}
+
+// share is a metric's part of B² and of δ_keys.
+type share struct{ budget, keys *big.Rat }
+
+func shares(metrics []Metric, byShare, private int) ([]share, error) {
+	out := make([]share, len(metrics))
+	sum, sumKeys := new(big.Rat), new(big.Rat)
+	for i := range metrics {
+		m := &metrics[i]
+		s := share{new(big.Rat), new(big.Rat)}
+		if m.Share > 0 {
+			s.budget.SetFloat64(m.Share)
+			s.keys.Set(s.budget)
+		} else {
+			if byShare > 0 {
+				s.budget.SetFrac64(1, int64(byShare))
+			}
+			if private > 0 {
+				s.keys.SetFrac64(1, int64(private))
+			}
+		}
+		if m.Ladder.Sigma == 0 {
+			sum.Add(sum, s.budget)
+		}
+		if m.Keys.Mode == KeysPrivate {
+			sumKeys.Add(sumKeys, s.keys)
+		}
+		out[i] = s
+	}
+	one := big.NewRat(1, 1)
+	if sum.Cmp(one) > 0 || sumKeys.Cmp(one) > 0 {
+		return nil, invalid("metrics.share", "the shares add up to more than 1 (a metric without a share takes an equal part: give all of them one)")
+	}
+	return out, nil
+}
+
+func allot(m *Metric, rest *big.Rat, s share, b state.Budget) (allotment, error) {
+	var a allotment
+	var err error
+	if m.Ladder.Sigma > 0 {
+		a.top, err = state.PrecisionFromSigma(m.Ladder.Sigma)
+	} else {
+		a.top, err = state.PrecisionFromBig(sharedTop(m, new(big.Rat).Mul(rest, s.budget)))
+	}
+	if err != nil || a.top.IsZero() {
+		return a, invalid("metrics."+m.Name+".last_at_least", "so many windows leave no precision for any of them; ask for fewer, or raise epsilon")
+	}
+	if err := payable(m, a.top, b); err != nil {
+		return a, err
+	}
+	if a.first, err = firstRung(m, a.top); err != nil {
+		return a, err
+	}
+	if m.Keys.Mode == KeysPrivate {
+		units := new(big.Rat).Mul(new(big.Rat).SetInt(b.Keys.Big()), s.keys)
+		over := new(big.Int).Mul(big.NewInt(int64(m.LastAtLeast)), big.NewInt(int64(m.MaxKeysPerUser)))
+		a.deltaKey, err = state.DeltaFromBig(floorDiv(units, over))
+		if err != nil || a.deltaKey.IsZero() {
+			return a, invalid("metrics."+m.Name+".keys", "δ is too small to divide over so many windows and keys; raise privacy.delta or delta_keys")
+		}
+	}
+	return a, nil
+}
+
+// sharedTop is u_top from a metric's part of B². Each of the N·K charges is
+// rounded up on its own, so the part is divided into whole account units
+// first: ⌈C²·u_top·2^-40⌉ ≤ ⌊part/(N·K)⌋. Dividing once by N·K·C² would leave
+// the last window short of some units.
+func sharedTop(m *Metric, part *big.Rat) *big.Int {
+	charges := new(big.Int).Mul(big.NewInt(int64(m.LastAtLeast)), big.NewInt(int64(m.MaxKeysPerUser)))
+	units := floorDiv(part, charges)
+	units.Mul(units, twoTo40)
+	square := big.NewInt(int64(m.MaxEventsPerKey))
+	return units.Div(units, square.Mul(square, square))
+}
+
+func floorDiv(r *big.Rat, by *big.Int) *big.Int {
+	return new(big.Int).Div(r.Num(), new(big.Int).Mul(r.Denom(), by))
+}
+
+// firstRung is u_1 (definitions.md, "First rung and steps").
+func firstRung(m *Metric, top state.Precision) (state.Precision, error) {
+	field := "metrics." + m.Name + ".ladder"
+	var first state.Precision
+	var err error
+	switch {
+	case m.Ladder.FirstSigma > 0:
+		first, err = state.PrecisionFromSigma(m.Ladder.FirstSigma)
+	case m.Keys.Mode == KeysPrivate:
+		first, err = state.PrecisionFromBig(new(big.Int).Rsh(top.Big(), 2))
+	case m.Ladder.ExpectedMax > 0 && m.Target.Relative > 0:
+		z := distuv.UnitNormal.Quantile((1 + m.Target.Confidence) / 2)
+		sigma := m.Target.Relative * m.Ladder.ExpectedMax / z
+		if math.IsNaN(sigma) || sigma <= 0 {
+			return first, invalid("metrics."+m.Name+".target", "confidence and relative must be between 0 and 1")
+		}
+		first, err = state.PrecisionFromSigma(sigma)
+	default:
+		first, err = state.PrecisionFromBig(new(big.Int).Rsh(top.Big(), 24))
+	}
+	if err != nil || first.IsZero() {
+		return first, invalid(field, "the first rung has no precision left at all; lower last_at_least or expected_max")
+	}
+	if first.Cmp(top) > 0 {
+		return first, invalid(field, "the first rung would be finer than the top; raise first_sigma or lower last_at_least")
+	}
+	return first, nil
+}

@@ -1,0 +1,254 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+// partitionsRefresh is how often new partitions of the events topic are looked
+// for.
+const partitionsRefresh = 10 * time.Second
+
+// start takes a new epoch and finds out, from control, ledger and counts alone,
+// where to go on: the same path after a crash, an upgrade and an engine's
+// restore.
+func (r *reader) start(ctx context.Context) error {
+	if err := r.tail.update(ctx); err != nil {
+		return err
+	}
+	var stop *schemas.Stop
+	var settled uint64
+	var newest int64
+	r.tail.look(func(v *view) { stop, settled, newest = v.stop, v.settled, v.epoch })
+	if stop != nil {
+		return stopped(stop)
+	}
+	if own := r.epoch.Load(); own >= 0 && newest != own {
+		return errSuperseded // a run that was taken over does not come back
+	}
+	offsets, err := r.control.append(ctx, &schemas.Epoch{RunID: r.runID, Settled: settled})
+	if err != nil {
+		return err
+	}
+	epoch := offsets[0]
+	if err := r.tail.update(ctx); err != nil {
+		return err
+	}
+	var closes map[uint64]*closing
+	s := session{buffers: map[uint64]*buffer{}, tallies: newTallies(), openedAt: time.Now()}
+	r.tail.look(func(v *view) {
+		newest, settled, stop = v.epoch, v.settled, v.stop
+		closes = maps.Clone(v.closes)
+		s.closed = v.closed
+	})
+	switch {
+	case newest != epoch:
+		return errSuperseded
+	case stop != nil:
+		return stopped(stop)
+	}
+	r.epoch.Store(epoch)
+	s.opened, s.asked = settled, s.closed
+	redo, err := r.redoable(ctx, settled)
+	if err != nil {
+		return err
+	}
+	base := settled
+	if redo {
+		base = settled + 1
+		s.fromLedger = base
+		if closes[base] == nil {
+			return fmt.Errorf("starting at turn %d: the ledger holds it and control has no CLOSE for it: %w", base, ErrLogFault)
+		}
+	}
+	s.partitions, err = r.positions(ctx, base, s.closed, closes)
+	if err != nil {
+		return err
+	}
+	r.session = s
+	r.refreshed = time.Now()
+	r.log.Info("reading", "epoch", epoch, "settled_turns", settled, "redo_from_ledger", redo)
+	return nil
+}
+
+// redoable says whether every shard has its delta of the turn behind the
+// settled one: then that turn may be published already, and is redone from the
+// ledger. If counts holds values of it and some shard has no delta, a promise
+// was broken.
+func (r *reader) redoable(ctx context.Context, settled uint64) (bool, error) {
+	turn := settled + 1
+	// counts first: an older run may be writing still, and what it has
+	// published by now has its deltas on the ledger from now on.
+	published, err := r.published(ctx, settled)
+	if err != nil {
+		return false, err
+	}
+	have := 0
+	for shard := range r.dep.cfg.Shards {
+		found, err := r.hasDelta(ctx, int32(shard), turn)
+		if err != nil {
+			return false, err
+		}
+		if found {
+			have++
+		}
+	}
+	if have == r.dep.cfg.Shards {
+		return true, nil
+	}
+	if published {
+		return false, fmt.Errorf("starting at turn %d: counts holds values of it, and %d of %d shards have no ledger record of it: the ledger topic has lost records: %w",
+			turn, r.dep.cfg.Shards-have, r.dep.cfg.Shards, ErrLogFault)
+	}
+	return false, nil
+}
+
+func (r *reader) hasDelta(ctx context.Context, shard int32, turn uint64) (bool, error) {
+	topic := r.dep.cfg.Outputs.Ledger
+	bounds, err := r.client.Offsets(ctx, topic, shard)
+	if err != nil {
+		return false, fmt.Errorf("reading the ledger: %w", err)
+	}
+	var ledger schemas.LedgerReader
+	err = r.client.ReadRange(ctx, topic, shard, bounds.Start, bounds.LastStable, func(rec klog.Record) error {
+		return ledger.Add(rec.Key, rec.Value)
+	})
+	if err != nil {
+		return false, fmt.Errorf("reading the ledger's partition %d: %w", shard, err)
+	}
+	return slices.Contains(ledger.DeltaTurns(), turn), nil
+}
+
+// published says whether counts holds a value of a turn behind the settled
+// one.
+func (r *reader) published(ctx context.Context, settled uint64) (bool, error) {
+	found := false
+	for shard := range r.dep.cfg.ReleaseShards {
+		err := readReleasesOf(ctx, r.client, r.dep, r.tail, shard, settled, func(rel schemas.Release, _, _ []byte) error {
+			found = found || rel.Turn > settled
+			return nil
+		})
+		if err != nil {
+			return false, err
+		}
+	}
+	return found, nil
+}
+
+// positions are where reading begins: at the restart offsets of the CLOSE of
+// turn base, or at the beginning of the topic when there is none yet.
+func (r *reader) positions(ctx context.Context, base, closed uint64, closes map[uint64]*closing) ([]*partition, error) {
+	topic := r.dep.cfg.Events.Topic
+	ids, err := r.client.Partitions(ctx, topic)
+	if err != nil {
+		return nil, fmt.Errorf("looking for the events topic: %w", err)
+	}
+	slices.Sort(ids)
+	if base > 0 && closes[base] == nil {
+		return nil, fmt.Errorf("starting behind turn %d: control does not hold its CLOSE: %w", base, ErrLogFault)
+	}
+	known := map[int32]*partition{}
+	for _, id := range ids {
+		p, err := r.position(ctx, id, base, closes)
+		if err != nil {
+			return nil, err
+		}
+		known[id] = p
+	}
+	for turn := base; turn <= closed; turn++ {
+		c := closes[turn]
+		if c == nil {
+			continue
+		}
+		for i := range c.Cuts {
+			p := known[c.Cuts[i].Partition]
+			if p == nil {
+				return nil, fmt.Errorf("starting behind turn %d: partition %d of %s is gone; a topic's partitions must not be taken away: %w", base, c.Cuts[i].Partition, topic, ErrLogFault)
+			}
+			p.recall(&c.Cuts[i])
+		}
+	}
+	out := make([]*partition, 0, len(ids))
+	for _, id := range ids {
+		out = append(out, known[id])
+	}
+	return out, nil
+}
+
+// recall takes over what a CLOSE says about records that are read again.
+func (p *partition) recall(c *schemas.Cut) {
+	p.tallied = max(p.tallied, c.Cut)
+	for _, o := range c.Ahead {
+		if !p.replayed[o] {
+			p.replayed[o] = true
+			p.ahead = append(p.ahead, o)
+		}
+	}
+	slices.Sort(p.ahead)
+}
+
+func (r *reader) position(ctx context.Context, id int32, base uint64, closes map[uint64]*closing) (*partition, error) {
+	p := &partition{id: id, appendTime: never, idleUntil: never, end: forever, replayed: map[int64]bool{}}
+	bounds, err := r.client.Offsets(ctx, r.dep.cfg.Events.Topic, id)
+	if err != nil {
+		return nil, fmt.Errorf("looking at partition %d of the events topic: %w", id, err)
+	}
+	p.next = bounds.Start
+	if c := closes[base]; c != nil {
+		for i := range c.Cuts {
+			if c.Cuts[i].Partition == id {
+				p.next, p.appendTime = c.Cuts[i].Restart, c.Cuts[i].AppendTime
+				p.leaderEpoch = c.Cuts[i].LeaderEpoch
+			}
+		}
+	}
+	if p.next < bounds.Start || p.next > bounds.High {
+		return nil, fmt.Errorf("starting at offset %d of partition %d of %s: the topic holds %d to %d; records that a turn needs are gone, or the topic was made anew: %w",
+			p.next, id, r.dep.cfg.Events.Topic, bounds.Start, bounds.High, ErrLogFault)
+	}
+	if r.opts.Bounded {
+		if _, taken := r.ends[id]; !taken {
+			r.ends[id] = bounds.LastStable
+		}
+		p.end = r.ends[id]
+	}
+	return p, nil
+}
+
+// refreshPartitions takes in partitions that were added to the events topic:
+// they join at the next CLOSE, from their beginning.
+func (r *reader) refreshPartitions(ctx context.Context) error {
+	if r.opts.Bounded || time.Since(r.refreshed) < partitionsRefresh {
+		return nil
+	}
+	r.refreshed = time.Now()
+	ids, err := r.client.Partitions(ctx, r.dep.cfg.Events.Topic)
+	if err != nil {
+		return fmt.Errorf("looking for new partitions: %w", err)
+	}
+	if len(ids) < len(r.partitions) {
+		return fmt.Errorf("looking for new partitions: %s had %d partitions and has %d; was it made anew? %w", r.dep.cfg.Events.Topic, len(r.partitions), len(ids), ErrLogFault)
+	}
+	have := map[int32]bool{}
+	for _, p := range r.partitions {
+		have[p.id] = true
+	}
+	for _, id := range ids {
+		if have[id] {
+			continue
+		}
+		p, err := r.position(ctx, id, 0, nil)
+		if err != nil {
+			return err
+		}
+		r.partitions = append(r.partitions, p)
+	}
+	slices.SortFunc(r.partitions, func(a, b *partition) int { return int(a.id - b.id) })
+	return nil
+}

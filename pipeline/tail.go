@@ -1,0 +1,249 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/transforms/spend"
+)
+
+const (
+	controlPartition = 0
+	// maxControlRecord keeps control's records below the usual message limit.
+	maxControlRecord = 900 << 10
+)
+
+// tail follows control for everybody in the process. Safe for concurrent use.
+type tail struct {
+	client *klog.Client
+	topic  string
+	at     hook // for tests
+
+	mu     sync.Mutex
+	view   *view
+	header *schemas.Header
+}
+
+// openTail finds where to begin: control is kept for ever, and the newest
+// record points back to the oldest one that a start needs.
+func openTail(ctx context.Context, client *klog.Client, d *Deployment) (*tail, error) {
+	t := &tail{client: client, topic: d.cfg.Outputs.Control, view: newView(d.cfg.LedgerSlots)}
+	bounds, err := client.Offsets(ctx, t.topic, controlPartition)
+	if err != nil {
+		return nil, fmt.Errorf("reading control: %w", err)
+	}
+	if bounds.LastStable == 0 {
+		return nil, fmt.Errorf("reading control: topic %s is empty: %w; run init first", t.topic, ErrNotInitialised)
+	}
+	if bounds.Start != 0 {
+		return nil, fmt.Errorf("reading control: topic %s begins at offset %d: it has lost its HEADER; it must have no retention: %w", t.topic, bounds.Start, ErrLogFault)
+	}
+	first, err := t.record(ctx, 0)
+	if err != nil {
+		return nil, err
+	}
+	header, ok := first.Body.(*schemas.Header)
+	if !ok {
+		return nil, fmt.Errorf("reading control: topic %s does not begin with a HEADER; is it this deployment's control topic? %w", t.topic, ErrNotInitialised)
+	}
+	t.header = header
+	last, err := t.record(ctx, bounds.LastStable-1)
+	if err != nil {
+		return nil, err
+	}
+	t.view.beginAt(last.Back, last.BackEpoch, last.Back == 0)
+	return t, t.update(ctx)
+}
+
+func (t *tail) record(ctx context.Context, offset int64) (schemas.Control, error) {
+	var c schemas.Control
+	err := t.client.ReadRange(ctx, t.topic, controlPartition, offset, offset+1, func(r klog.Record) error {
+		var err error
+		c, err = schemas.DecodeControl(r.Value)
+		return err
+	})
+	if err == nil && c.Body == nil {
+		err = fmt.Errorf("no record stands there: has the topic been compacted? %w", ErrLogFault)
+	}
+	if err != nil {
+		return c, fmt.Errorf("reading control at offset %d: %w", offset, err)
+	}
+	return c, nil
+}
+
+// update reads control to its present end.
+func (t *tail) update(ctx context.Context) error {
+	bounds, err := t.client.Offsets(ctx, t.topic, controlPartition)
+	if err != nil {
+		return fmt.Errorf("reading control: %w", err)
+	}
+	return t.updateTo(ctx, bounds.LastStable)
+}
+
+// updateTo reads control up to, not including, an offset that exists.
+func (t *tail) updateTo(ctx context.Context, end int64) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.readTo(ctx, end)
+}
+
+func (t *tail) readTo(ctx context.Context, end int64) error {
+	if t.view.next >= end {
+		return nil
+	}
+	err := t.client.ReadRange(ctx, t.topic, controlPartition, t.view.next, end, t.take)
+	if err != nil {
+		return fmt.Errorf("reading control: %w", err)
+	}
+	return nil
+}
+
+// take hands the view a record of control, once.
+func (t *tail) take(r klog.Record) error {
+	if r.Offset < t.view.next {
+		return nil
+	}
+	c, err := schemas.DecodeControl(r.Value)
+	if err != nil {
+		return fmt.Errorf("reading control at offset %d: %w", r.Offset, err)
+	}
+	return t.view.observe(r.Offset, c)
+}
+
+// feed hands over records that READ fetched along with the events. Records
+// that do not follow are read again.
+func (t *tail) feed(ctx context.Context, records []klog.Record) error {
+	if len(records) == 0 {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.readTo(ctx, records[0].Offset); err != nil {
+		return err
+	}
+	for _, r := range records {
+		if err := t.take(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// look runs fn under the tail's lock.
+func (t *tail) look(fn func(v *view)) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	fn(t.view)
+}
+
+// isNewest says whether epoch is the last one on control now.
+func (t *tail) isNewest(ctx context.Context, epoch int64) (bool, error) {
+	if err := t.update(ctx); err != nil {
+		return false, err
+	}
+	newest := false
+	t.look(func(v *view) { newest = v.epoch == epoch })
+	return newest, nil
+}
+
+// Settlement implements spend.Settlements: read once per process, for the few
+// turns that are charged now; older ones are read again.
+func (t *tail) Settlement(ctx context.Context, turn uint64) (*spend.Settlement, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for range 2 {
+		if s, ok := t.view.settlements[turn]; ok {
+			return s, nil
+		}
+		if at, ok := t.view.settledAt[turn]; ok {
+			s, err := t.settledFrom(ctx, turn, at)
+			if err != nil {
+				return nil, err
+			}
+			t.view.remember(s)
+			return s, nil
+		}
+		bounds, err := t.client.Offsets(ctx, t.topic, controlPartition)
+		if err != nil {
+			return nil, fmt.Errorf("reading control: %w", err)
+		}
+		if err := t.readTo(ctx, bounds.LastStable); err != nil {
+			return nil, err
+		}
+	}
+	return nil, fmt.Errorf("looking for the settlement of turn %d: control does not hold it as far back as it was read: %w", turn, ErrLogFault)
+}
+
+var errFound = errors.New("found")
+
+func (t *tail) settledFrom(ctx context.Context, turn uint64, at int64) (*spend.Settlement, error) {
+	var parts []schemas.Settled
+	err := t.client.ReadRange(ctx, t.topic, controlPartition, at, t.view.next, func(r klog.Record) error {
+		c, err := schemas.DecodeControl(r.Value)
+		if err != nil {
+			return err
+		}
+		s, ok := c.Body.(*schemas.Settled)
+		if !ok || s.Turn != turn || (len(parts) > 0 && (s.Epoch != parts[0].Epoch || s.Digest != parts[0].Digest)) {
+			return nil
+		}
+		parts = append(parts, *s)
+		if s.Part+1 == s.Parts {
+			return errFound
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, errFound) {
+		return nil, fmt.Errorf("reading control for turn %d: %w", turn, err)
+	}
+	whole, err := schemas.JoinSettled(parts)
+	if err != nil {
+		return nil, fmt.Errorf("reading control for turn %d: %w", turn, err)
+	}
+	return spend.NewSettlement(whole), nil
+}
+
+// controlWriter appends to control. Not for concurrent use.
+type controlWriter struct {
+	tail     *tail
+	producer *klog.Producer
+}
+
+func newControlWriter(ctx context.Context, t *tail) (*controlWriter, error) {
+	p, err := t.client.NewProducer(ctx, t.topic, controlPartition, "")
+	if err != nil {
+		return nil, fmt.Errorf("preparing to write control: %w", err)
+	}
+	return &controlWriter{tail: t, producer: p}, nil
+}
+
+func (w *controlWriter) close() { w.producer.Close() }
+
+// append writes records in order and returns their offsets.
+func (w *controlWriter) append(ctx context.Context, bodies ...schemas.ControlBody) ([]int64, error) {
+	var back, backEpoch int64
+	w.tail.look(func(v *view) { back, backEpoch = v.back() })
+	msgs := make([]klog.Message, len(bodies))
+	for i, b := range bodies {
+		value, err := schemas.EncodeControl(schemas.Control{Back: back, BackEpoch: backEpoch, Body: b})
+		if err != nil {
+			return nil, fmt.Errorf("encoding a control record: %w", err)
+		}
+		msgs[i] = klog.Message{Value: value}
+	}
+	var offsets []int64
+	before, after := controlPoints(bodies[0])
+	err := w.tail.at.around(before, after, -1, func() error {
+		var err error
+		offsets, err = w.producer.AppendOffsets(ctx, msgs)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("writing control: %w", err)
+	}
+	return offsets, nil
+}

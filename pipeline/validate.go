@@ -1,0 +1,163 @@
+package pipeline
+
+import (
+	"bytes"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/state"
+)
+
+const (
+	maxShards      = 4096
+	minLedgerSlots = 4
+	// maxBound keeps c² within what one contribution can be charged for.
+	maxBound = 1 << 30
+)
+
+// check refuses what cannot be, field by field, before anything is computed.
+func (c *Config) check() error {
+	switch {
+	case len(c.Kafka.Brokers) == 0:
+		return invalid("kafka.brokers", "no broker is named")
+	case c.Events.Topic == "":
+		return invalid("events.topic", "no topic is named")
+	case c.Time.Trust != TrustBroker && c.Time.Trust != TrustProducer:
+		return invalid("time.trust", "%q is neither broker nor producer", c.Time.Trust)
+	case c.Time.Trust == TrustProducer && c.Time.Slack != 0:
+		return invalid("time.slack", "producer times have no slack: leave it out")
+	case c.Shards < 1 || c.Shards > maxShards:
+		return invalid("shards", "%d is not in 1 … %d", c.Shards, maxShards)
+	case c.ReleaseShards < 1 || c.ReleaseShards > maxShards:
+		return invalid("release_shards", "%d is not in 1 … %d", c.ReleaseShards, maxShards)
+	case c.LedgerSlots < minLedgerSlots:
+		return invalid("ledger_slots", "%d is below %d", c.LedgerSlots, minLedgerSlots)
+	case len(c.Keys.Noise) != 1:
+		return invalid("keys.noise", "%d keys; exactly one is needed", len(c.Keys.Noise))
+	case c.Keys.Noise[0].Secret == [32]byte{}:
+		return invalid("keys.noise", "the key is all zeros; it must be 256 random bits")
+	case c.Keys.UserHash == [32]byte{}:
+		return invalid("keys.user_hash", "the key is all zeros; it must be 256 random bits")
+	case c.Keys.UserHash == c.Keys.Noise[0].Secret:
+		return invalid("keys.user_hash", "it is the noise key; the two must be independent")
+	case len(c.Metrics) == 0:
+		return invalid("metrics", "no metric is configured")
+	}
+	if err := c.checkTimes(); err != nil {
+		return err
+	}
+	if err := c.checkTopics(); err != nil {
+		return err
+	}
+	names := map[string]bool{}
+	for i := range c.Metrics {
+		m := &c.Metrics[i]
+		if names[m.Name] {
+			return invalid("metrics."+m.Name, "the name is used twice")
+		}
+		names[m.Name] = true
+		if err := m.check(); err != nil {
+			return err
+		}
+		if m.Window != c.Metrics[0].Window {
+			return invalid("metrics."+m.Name+".window", "%v: all metrics of a deployment have one window size in this release, and the first has %v", m.Window, c.Metrics[0].Window)
+		}
+	}
+	return nil
+}
+
+func (c *Config) checkTimes() error {
+	for _, t := range []struct {
+		field string
+		d     time.Duration
+	}{{"time.lateness", c.Time.Lateness}, {"time.skew", c.Time.Skew}, {"time.slack", c.Time.Slack}, {"time.idle_grace", c.Time.IdleGrace}} {
+		if t.d < 0 || t.d%time.Millisecond != 0 || t.d > 366*24*time.Hour {
+			return invalid(t.field, "%v is not a whole number of milliseconds from 0 to a year", t.d)
+		}
+	}
+	return nil
+}
+
+func (c *Config) checkTopics() error {
+	topics := []string{c.Events.Topic, c.Outputs.Counts, c.Outputs.Control, c.Outputs.Ledger, c.Outputs.DeadLetter}
+	slices.Sort(topics)
+	for i := 1; i < len(topics); i++ {
+		if topics[i] == topics[i-1] {
+			return invalid("outputs", "the topic %s is used for two things", topics[i])
+		}
+	}
+	return nil
+}
+
+func (m *Metric) check() error {
+	at := func(field string) string { return "metrics." + m.Name + "." + field }
+	switch {
+	case m.Name == "" || len(m.Name) > 200:
+		return invalid("metrics.name", "a metric needs a name of 1 to 200 bytes")
+	case m.Kind != "events":
+		return invalid(at("kind"), "%q: this release counts events only", m.Kind)
+	case m.Window < time.Millisecond || m.Window%time.Millisecond != 0:
+		return invalid(at("window"), "%v is not a positive whole number of milliseconds", m.Window)
+	case m.MaxKeysPerUser < 1 || m.MaxKeysPerUser > maxBound:
+		return invalid(at("max_keys_per_user"), "%d is not in 1 … %d", m.MaxKeysPerUser, maxBound)
+	case m.MaxEventsPerKey < 1 || m.MaxEventsPerKey > maxBound:
+		return invalid(at("max_events_per_key"), "%d is not in 1 … %d", m.MaxEventsPerKey, maxBound)
+	case m.LastAtLeast < 0:
+		return invalid(at("last_at_least"), "%d is negative", m.LastAtLeast)
+	case m.LastAtLeast == 0 && m.Ladder.Sigma == 0:
+		return invalid(at("last_at_least"), "say how many windows every user must be able to take part in, or give an explicit ladder.sigma")
+	case m.LastAtLeast == 0 && m.Keys.Mode == KeysPrivate:
+		return invalid(at("last_at_least"), "private keys need it to divide δ, also beside an explicit ladder.sigma")
+	case !(m.Ladder.Sigma >= 0) || math.IsInf(m.Ladder.Sigma, 0):
+		return invalid(at("ladder.sigma"), "it must be a positive number")
+	case !(m.Ladder.FirstSigma >= 0) || math.IsInf(m.Ladder.FirstSigma, 0):
+		return invalid(at("ladder.first_sigma"), "it must be a positive number")
+	case !(m.Ladder.ExpectedMax >= 0) || math.IsInf(m.Ladder.ExpectedMax, 0):
+		return invalid(at("ladder.expected_max"), "it must be a positive number")
+	case !(m.Share >= 0 && m.Share <= 1):
+		return invalid(at("share"), "it must be in 0 … 1")
+	}
+	return m.checkKeys()
+}
+
+func (m *Metric) checkKeys() error {
+	at := "metrics." + m.Name + ".keys"
+	switch m.Keys.Mode {
+	case KeysPrivate:
+		if len(m.Keys.List) > 0 {
+			return invalid(at, "private keys take no list")
+		}
+	case KeysPublic:
+		if len(m.Keys.List) == 0 {
+			return invalid(at, "public keys need a list")
+		}
+		for _, k := range m.Keys.List {
+			if err := schemas.ValidateKey([]byte(k)); err != nil {
+				return invalid(at, "a key of the list cannot be: %v", err)
+			}
+		}
+	default:
+		return invalid(at, "%q is neither public nor private", m.Keys.Mode)
+	}
+	return nil
+}
+
+// publicKeys is the list in byte order, each key once.
+func (m *Metric) publicKeys() [][]byte {
+	var keys [][]byte
+	for _, k := range m.Keys.List {
+		keys = append(keys, []byte(k))
+	}
+	slices.SortFunc(keys, bytes.Compare)
+	return slices.CompactFunc(keys, bytes.Equal)
+}
+
+// payable refuses a ladder whose top a single event cannot pay for.
+func payable(m *Metric, top state.Precision, b state.Budget) error {
+	if charge, ok := state.Charge(1, top); !ok || charge > b.Mu2 {
+		return invalid("metrics."+m.Name+".ladder", "no user can pay for its top: one event costs more than the whole budget; raise ladder.sigma or epsilon")
+	}
+	return nil
+}

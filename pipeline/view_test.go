@@ -1,0 +1,144 @@
+package pipeline
+
+import (
+	"testing"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+// feedView numbers records from offset 0.
+func feedView(t *testing.T, v *view, bodies ...schemas.ControlBody) {
+	t.Helper()
+	for _, b := range bodies {
+		if err := v.observe(v.next, schemas.Control{Body: b}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func settledParts(t *testing.T, epoch int64, turn uint64, keys int) []schemas.ControlBody {
+	t.Helper()
+	s := schemas.Settled{Epoch: epoch, Turn: turn, CountsEnd: []int64{int64(turn)}}
+	for i := range keys {
+		s.Keys = append(s.Keys, schemas.SettledKey{Key: []byte{byte('a' + i)}})
+	}
+	parts, err := schemas.SplitSettled(s, 160)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []schemas.ControlBody
+	for i := range parts {
+		out = append(out, &parts[i])
+	}
+	return out
+}
+
+// TestRuleControlIsFencedByItsContent: a CLOSE or SETTLED counts only if its
+// epoch is the last EPOCH before it, and only for the next turn.
+func TestRuleControlIsFencedByItsContent(t *testing.T) {
+	v := newView(64)
+	v.beginAt(0, -1, true)
+	feedView(t, v, &schemas.Header{}, &schemas.Epoch{}) // offsets 0 and 1
+	feedView(t, v, &schemas.Close{Epoch: 1, Turn: 1}, &schemas.Close{Epoch: 1, Turn: 3}, &schemas.Close{Epoch: 0, Turn: 2})
+	if v.closed != 1 {
+		t.Fatalf("closed %d, want 1: turn 3 is not next and epoch 0 is none", v.closed)
+	}
+	feedView(t, v, &schemas.Epoch{}) // offset 5: a new run
+	feedView(t, v, &schemas.Close{Epoch: 1, Turn: 2}, settledParts(t, 1, 1, 1)[0])
+	if v.closed != 1 || v.settled != 0 {
+		t.Fatalf("closed %d, settled %d: the old run's records counted", v.closed, v.settled)
+	}
+	feedView(t, v, settledParts(t, 5, 1, 1)...)
+	feedView(t, v, &schemas.Close{Epoch: 5, Turn: 2})
+	if v.closed != 2 || v.settled != 1 || v.countsEnd[1][0] != 1 {
+		t.Fatalf("closed %d, settled %d", v.closed, v.settled)
+	}
+	feedView(t, v, &schemas.Close{Epoch: 5, Turn: 2, Contributions: 9})
+	if v.closes[2].Contributions != 0 {
+		t.Error("a second CLOSE of a turn replaced the first")
+	}
+}
+
+// TestRuleSettledCountsWithItsLastPart: a turn is settled by the last part, and
+// parts of a run that was taken over are forgotten.
+func TestRuleSettledCountsWithItsLastPart(t *testing.T) {
+	v := newView(64)
+	v.beginAt(0, -1, true)
+	feedView(t, v, &schemas.Header{}, &schemas.Epoch{}, &schemas.Close{Epoch: 1, Turn: 1})
+	parts := settledParts(t, 1, 1, 20)
+	if len(parts) < 3 {
+		t.Fatalf("%d parts, want several", len(parts))
+	}
+	feedView(t, v, parts[:len(parts)-1]...)
+	if v.settled != 0 {
+		t.Fatal("settled before the last part")
+	}
+	feedView(t, v, &schemas.Epoch{}) // the run dies
+	feedView(t, v, parts[len(parts)-1])
+	if v.settled != 0 {
+		t.Fatal("a part behind a newer EPOCH settled the turn")
+	}
+	feedView(t, v, settledParts(t, v.epoch, 1, 20)...)
+	if v.settled != 1 || v.settlements[1].Keys() != 20 {
+		t.Fatalf("settled %d", v.settled)
+	}
+}
+
+// TestBackPointsFarEnough: a view that begins where a record's Back points
+// knows the same turns as one that read everything.
+func TestBackPointsFarEnough(t *testing.T) {
+	const slots = 4
+	whole := newView(slots)
+	whole.beginAt(0, -1, true)
+	var log []schemas.ControlBody
+	write := func(b schemas.ControlBody) {
+		log = append(log, b)
+		feedView(t, whole, b)
+	}
+	write(&schemas.Header{})
+	write(&schemas.Epoch{})
+	for turn := uint64(1); turn <= 40; turn++ {
+		if turn%7 == 0 {
+			write(&schemas.Epoch{})
+		}
+		write(&schemas.Close{Epoch: whole.epoch, Turn: whole.closed + 1})
+		if turn > 2 {
+			for _, b := range settledParts(t, whole.epoch, whole.settled+1, 3) {
+				write(b)
+			}
+		}
+		back, backEpoch := whole.back()
+		late := newView(slots)
+		late.beginAt(back, backEpoch, back == 0)
+		for _, b := range log[back:] {
+			if err := late.observe(late.next, schemas.Control{Body: b}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if late.settled != whole.settled || late.closed != whole.closed || late.epoch != whole.epoch {
+			t.Fatalf("turn %d, back %d: settled %d of %d, closed %d of %d", turn, back, late.settled, whole.settled, late.closed, whole.closed)
+		}
+		oldest := max(int64(whole.settled)-slots, 0)
+		for w := uint64(oldest) + 1; w <= whole.settled; w++ {
+			if _, ok := late.settledAt[w]; !ok || late.closes[w] == nil {
+				t.Fatalf("turn %d: turn %d is not known from back %d", turn, w, back)
+			}
+		}
+	}
+	if back, _ := whole.back(); back == 0 {
+		t.Error("back never moved")
+	}
+}
+
+func TestStopHoldsUntilRecover(t *testing.T) {
+	v := newView(64)
+	v.beginAt(0, -1, true)
+	feedView(t, v, &schemas.Header{}, &schemas.Epoch{}, &schemas.Stop{Epoch: 1, Turn: 1, Reason: "x"}, &schemas.Epoch{})
+	if v.stop == nil {
+		t.Fatal("a new EPOCH lifted the STOP")
+	}
+	feedView(t, v, &schemas.Recover{By: "somebody"})
+	if v.stop != nil {
+		t.Fatal("RECOVER did not lift the STOP")
+	}
+}

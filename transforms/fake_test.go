@@ -1,0 +1,301 @@
+package transforms
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	beamlog "github.com/apache/beam/sdks/v2/go/pkg/beam/log"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/transforms/spend"
+)
+
+func TestMain(m *testing.M) {
+	beam.Init()
+	beamlog.SetLogger(silent{})
+	os.Exit(m.Run())
+}
+
+// silent keeps the runner's own log out of the tests' output.
+type silent struct{}
+
+func (silent) Log(context.Context, beamlog.Severity, int, string) {}
+
+// onePipeline: the local runner's job options are global.
+var onePipeline sync.Mutex
+
+// runPipeline runs a Runtime's pipeline to its end and returns what Fail was told.
+func runPipeline(t *testing.T, rt *Runtime) (failed []error, err error) {
+	t.Helper()
+	onePipeline.Lock()
+	defer onePipeline.Unlock()
+	var mu sync.Mutex
+	rt.Fail = func(err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		failed = append(failed, err)
+	}
+	forget, err := Register(t.Name(), rt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer forget()
+	p, s := beam.NewPipelineWithRoot()
+	Build(s, t.Name())
+	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+	defer cancel()
+	_, err = prism.Execute(ctx, p)
+	mu.Lock()
+	defer mu.Unlock()
+	return failed, err
+}
+
+// blobs is finished work.
+type blobs []spend.Blob
+
+func (b blobs) Wait(context.Context) ([]spend.Blob, error) { return b, nil }
+
+// loop is a Runtime in which SPEND, RELEASE and SETTLE note what they get and
+// the source opens the next turn once the one before is settled.
+type loop struct {
+	shards, releaseShards int
+	turns                 uint64
+	// elements, when set, gives a turn's elements; nil: an OPEN for each shard.
+	elements func(turn uint64) []Element
+	// idle is how many steps without an element come before every opening.
+	idle int
+
+	mu       sync.Mutex
+	settled  chan uint64
+	turn     uint64
+	idled    int
+	calls    int64
+	spent    map[uint64]map[int]int // elements by turn and shard
+	lengths  map[uint64][]int       // blobs an envelope had
+	released map[uint64]map[int]int // partials by turn and release shard
+	order    []uint64               // turns as they were settled
+	deltas   map[int]uint64         // deltas that the state should have
+	faults   []error
+}
+
+func newLoop(shards, releaseShards int, turns uint64) *loop {
+	return &loop{shards: shards, releaseShards: releaseShards, turns: turns, settled: make(chan uint64, 1000),
+		spent: map[uint64]map[int]int{}, lengths: map[uint64][]int{}, released: map[uint64]map[int]int{}, deltas: map[int]uint64{}}
+}
+
+func (l *loop) runtime() *Runtime { return &Runtime{Source: l, Spender: l, Releaser: l, Settler: l} }
+
+func (l *loop) fault(format string, args ...any) {
+	l.faults = append(l.faults, fmt.Errorf(format, args...))
+}
+
+// Step implements Source.
+func (l *loop) Step(ctx context.Context, at Position) (Step, error) {
+	l.mu.Lock()
+	if at.Calls != l.calls || at.Tick != int64(l.turn)+1 {
+		l.fault("step %d was handed %+v behind %d openings", l.calls, at, l.turn)
+	}
+	next := at
+	next.Calls++
+	l.calls = next.Calls
+	if l.idled < l.idle {
+		l.idled++
+		l.mu.Unlock()
+		return Step{Next: next, Delay: time.Millisecond}, nil
+	}
+	l.idled = 0
+	turn := l.turn
+	l.mu.Unlock()
+	if turn > 0 {
+		select {
+		case <-l.settled:
+		case <-ctx.Done():
+			return Step{}, ctx.Err()
+		}
+	}
+	if turn == l.turns {
+		next.Done = true
+		return Step{Next: next}, nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.turn++
+	next.Tick++
+	elements := l.opens(1, l.turn)
+	if l.elements != nil {
+		elements = l.elements(l.turn)
+	}
+	return Step{Next: next, Elements: elements, Opened: true}, nil
+}
+
+func (l *loop) opens(epoch int64, turn uint64) []Element {
+	elements := make([]Element, l.shards)
+	for s := range elements {
+		elements[s] = Element{s, schemas.EncodeOpen(schemas.Open{Epoch: epoch, Turn: turn, Shard: uint32(s), Shards: uint32(l.shards)})}
+	}
+	return elements
+}
+
+// Spend implements Spender: it keeps one delta a turn and now and then a base.
+func (l *loop) Spend(_ context.Context, shard int, envelope [][]byte, c spend.Cells) (spend.Pending, error) {
+	open, err := openOf(envelope)
+	if err != nil || open == nil {
+		return nil, err
+	}
+	meta, base, deltas, err := c.Load()
+	if err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if want := l.deltas[shard]; uint64(len(deltas)) != want || (len(meta) > 0) != (open.Turn > 1) || (len(meta) > 0 && uint64(meta[0]) != (open.Turn-1)%256) {
+		l.fault("turn %d, shard %d: the state has %d deltas and description %v, want %d", open.Turn, shard, len(deltas), meta, want)
+	}
+	if len(base) > 0 && base[0] != byte(shard) {
+		l.fault("turn %d, shard %d: the state is that of shard %d", open.Turn, shard, base[0])
+	}
+	base = nil
+	l.deltas[shard]++
+	if open.Turn%7 == 1 {
+		base, l.deltas[shard] = []byte{byte(shard)}, 1
+	}
+	if err := c.Save([]byte{byte(open.Turn)}, base, []byte{1, byte(shard)}); err != nil {
+		return nil, err
+	}
+	note(l.spent, open.Turn, shard)
+	l.lengths[open.Turn] = append(l.lengths[open.Turn], len(envelope))
+	out := make(blobs, l.releaseShards)
+	for r := range out {
+		data, err := schemas.EncodePartial(schemas.Partial{Epoch: open.Epoch, Turn: open.Turn, Shard: uint32(shard), ReleaseShard: uint32(r)})
+		if err != nil {
+			return nil, err
+		}
+		out[r] = spend.Blob{Shard: r, Data: data}
+	}
+	return out, nil
+}
+
+// openOf is the OPEN of the largest epoch in an envelope.
+func openOf(envelope [][]byte) (*schemas.Open, error) {
+	var open *schemas.Open
+	for _, b := range envelope {
+		kind, _, _, err := schemas.PeekEpoch(b)
+		if err != nil {
+			return nil, err
+		}
+		if kind != schemas.KindOpen {
+			continue
+		}
+		o, err := schemas.DecodeOpen(b)
+		if err != nil {
+			return nil, err
+		}
+		if open == nil || o.Epoch > open.Epoch {
+			open = &o
+		}
+	}
+	return open, nil
+}
+
+func note(at map[uint64]map[int]int, turn uint64, shard int) {
+	if at[turn] == nil {
+		at[turn] = map[int]int{}
+	}
+	at[turn][shard]++
+}
+
+// Release implements Releaser.
+func (l *loop) Release(_ context.Context, shard int, partials [][]byte) (spend.Pending, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var turn uint64
+	for _, b := range partials {
+		p, err := schemas.DecodePartial(b)
+		if err != nil {
+			return nil, err
+		}
+		if turn != 0 && p.Turn != turn {
+			l.fault("a release group has turns %d and %d", turn, p.Turn)
+		}
+		turn = p.Turn
+	}
+	if len(partials) != l.shards {
+		l.fault("turn %d, release shard %d: %d partials of %d", turn, shard, len(partials), l.shards)
+	}
+	note(l.released, turn, shard)
+	ack, err := schemas.EncodeAck(schemas.Ack{Epoch: 1, Turn: turn, ReleaseShard: uint32(shard), ReleaseShards: uint32(l.releaseShards)})
+	return blobs{{Shard: 0, Data: ack}}, err
+}
+
+// Settle implements Settler.
+func (l *loop) Settle(_ context.Context, acks [][]byte) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(acks) != l.releaseShards {
+		l.fault("%d acknowledgements of %d", len(acks), l.releaseShards)
+	}
+	a, err := schemas.DecodeAck(acks[0])
+	if err != nil {
+		return err
+	}
+	l.order = append(l.order, a.Turn)
+	l.settled <- a.Turn
+	return nil
+}
+
+var errPlanned = errors.New("planned")
+
+// broken fails in one of its stages.
+type broken struct {
+	*loop
+	stage string
+	err   error
+}
+
+func (b *broken) runtime() *Runtime { return &Runtime{Source: b, Spender: b, Releaser: b, Settler: b} }
+
+func (b *broken) Step(ctx context.Context, at Position) (Step, error) {
+	if b.stage == "read" {
+		return Step{}, b.err
+	}
+	return b.loop.Step(ctx, at)
+}
+
+func (b *broken) Spend(ctx context.Context, shard int, e [][]byte, c spend.Cells) (spend.Pending, error) {
+	switch b.stage {
+	case "spend":
+		return nil, b.err
+	case "spend, waiting":
+		return late{b.err}, nil
+	}
+	return b.loop.Spend(ctx, shard, e, c)
+}
+
+func (b *broken) Release(ctx context.Context, shard int, p [][]byte) (spend.Pending, error) {
+	switch b.stage {
+	case "release":
+		return nil, b.err
+	case "release, waiting":
+		return late{b.err}, nil
+	}
+	return b.loop.Release(ctx, shard, p)
+}
+
+func (b *broken) Settle(ctx context.Context, acks [][]byte) error {
+	if b.stage == "settle" {
+		return b.err
+	}
+	return b.loop.Settle(ctx, acks)
+}
+
+// late fails when it is waited for.
+type late struct{ err error }
+
+func (l late) Wait(context.Context) ([]spend.Blob, error) { return nil, l.err }

@@ -1,0 +1,177 @@
+package transforms
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/transforms/spend"
+)
+
+// check looks at what a finished loop has seen.
+func (l *loop) check(t *testing.T) {
+	t.Helper()
+	for _, f := range l.faults {
+		t.Error(f)
+	}
+	if uint64(len(l.order)) != l.turns {
+		t.Fatalf("%d turns were settled of %d", len(l.order), l.turns)
+	}
+	for i, turn := range l.order {
+		if turn != uint64(i+1) {
+			t.Fatalf("turns were settled in the order %v", l.order)
+		}
+		if len(l.spent[turn]) != l.shards || len(l.released[turn]) != l.releaseShards {
+			t.Errorf("turn %d: %d shards spent, %d released", turn, len(l.spent[turn]), len(l.released[turn]))
+		}
+		for shard, n := range l.spent[turn] {
+			if n != 1 {
+				t.Errorf("turn %d: shard %d was spent %d times", turn, shard, n)
+			}
+		}
+	}
+}
+
+// TestTurnsGoRoundTheLoopInOrder, with every shard in every turn, once, and the
+// state of each kept apart.
+func TestTurnsGoRoundTheLoopInOrder(t *testing.T) {
+	l := newLoop(16, 3, 50)
+	l.idle = 1
+	if failed, err := runPipeline(t, l.runtime()); err != nil || failed != nil {
+		t.Fatal(failed, err)
+	}
+	l.check(t)
+}
+
+// TestSeveralEpochsInOneTick: what an engine's restore brought back comes along
+// with the new epoch's elements, in one envelope.
+func TestSeveralEpochsInOneTick(t *testing.T) {
+	l := newLoop(3, 1, 6)
+	l.elements = func(turn uint64) []Element {
+		var all []Element
+		for epoch := int64(3); epoch >= 1; epoch-- { // the newest first: order must not matter
+			all = append(all, l.opens(epoch, turn+uint64(3-epoch))...)
+		}
+		return all
+	}
+	if failed, err := runPipeline(t, l.runtime()); err != nil || failed != nil {
+		t.Fatal(failed, err)
+	}
+	l.check(t)
+	for turn, lengths := range l.lengths {
+		for _, n := range lengths {
+			if n != 3 {
+				t.Errorf("turn %d: an envelope had %d blobs, want all of 3 epochs", turn, n)
+			}
+		}
+	}
+}
+
+// TestAGroupWithoutOpenEmitsNothing: contributions that no OPEN follows, then
+// the end of reading, as in a drain by the engine.
+func TestAGroupWithoutOpenEmitsNothing(t *testing.T) {
+	contributions, err := schemas.EncodeContributions(schemas.Contributions{Epoch: 1, Turn: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := newLoop(1, 1, 1)
+	rt := l.runtime()
+	rt.Source = script{func(at Position) Step {
+		next := at
+		next.Calls++
+		next.Done = at.Calls == 1
+		return Step{Next: next, Elements: []Element{{0, contributions}}}
+	}}
+	if failed, err := runPipeline(t, rt); err != nil || failed != nil {
+		t.Fatal(failed, err)
+	}
+	if len(l.spent)+len(l.released)+len(l.order) != 0 {
+		t.Fatalf("spent %v, released %v, settled %v", l.spent, l.released, l.order)
+	}
+}
+
+// script is a Source without a loop.
+type script struct{ step func(Position) Step }
+
+func (s script) Step(_ context.Context, at Position) (Step, error) { return s.step(at), nil }
+
+// TestContributionsWaitForTheirOpen: elements of several steps meet in one
+// envelope, and only an opening lets it go.
+func TestContributionsWaitForTheirOpen(t *testing.T) {
+	contributions, err := schemas.EncodeContributions(schemas.Contributions{Epoch: 1, Turn: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := newLoop(1, 1, 1)
+	rt := l.runtime()
+	const before = 5
+	early := 0
+	rt.Source = script{func(at Position) Step {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		next := at
+		next.Calls++
+		switch {
+		case at.Calls < before:
+			early += len(l.spent)
+			return Step{Next: next, Elements: []Element{{0, contributions}}, Delay: 2 * time.Millisecond}
+		case at.Calls == before:
+			early += len(l.spent)
+			next.Tick++
+			return Step{Next: next, Elements: l.opens(1, 1), Opened: true}
+		case len(l.order) == 0:
+			return Step{Next: next, Delay: time.Millisecond}
+		}
+		next.Done = true
+		return Step{Next: next}
+	}}
+	if failed, err := runPipeline(t, rt); err != nil || failed != nil {
+		t.Fatal(failed, err)
+	}
+	l.check(t)
+	if early != 0 || len(l.lengths[1]) != 1 || l.lengths[1][0] != before+1 {
+		t.Fatalf("envelopes had %v blobs, want one of %d; %d were spent before the OPEN", l.lengths[1], before+1, early)
+	}
+}
+
+// TestErrorsReachTheRuntimeWithTheirType: runners make text of them.
+func TestErrorsReachTheRuntimeWithTheirType(t *testing.T) {
+	for _, stage := range []string{"read", "spend", "spend, waiting", "release", "release, waiting", "settle"} {
+		t.Run(stage, func(t *testing.T) {
+			b := &broken{newLoop(2, 1, 3), stage, &spend.StopError{Shard: 1, Turn: 2, Reason: "planned", Err: errPlanned}}
+			failed, err := runPipeline(t, b.runtime())
+			if err == nil || len(failed) == 0 {
+				t.Fatalf("the run ended with %v, and Fail was told %v", err, failed)
+			}
+			var stop *spend.StopError
+			if !errors.As(failed[0], &stop) || !errors.Is(failed[0], errPlanned) || stop.Turn != 2 {
+				t.Fatalf("Fail was told %v", failed[0])
+			}
+			if len(b.order) != 0 {
+				t.Fatalf("turns %v were settled", b.order)
+			}
+		})
+	}
+}
+
+func TestARunIsRegisteredOnce(t *testing.T) {
+	forget, err := Register("once", &Runtime{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Register("once", &Runtime{}); err == nil {
+		t.Error("the id was taken twice")
+	}
+	if _, err := lookup("once"); err != nil {
+		t.Error(err)
+	}
+	forget()
+	if _, err := lookup("once"); err == nil {
+		t.Error("a forgotten run was found")
+	}
+	if err := (&bound{Run: "once"}).Setup(); err == nil {
+		t.Error("a DoFn was set up for a forgotten run")
+	}
+}

@@ -1,0 +1,129 @@
+package transforms
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/transforms/spend"
+)
+
+// Position is READ's whole restriction. It holds no offsets: where reading
+// goes on is decided from the control log. Epoch and Calls let a Source see
+// that an engine handed back an older restriction; Tick is the next opening's
+// place in Beam's time.
+type Position struct {
+	Epoch int64
+	Calls int64
+	Tick  int64
+	Done  bool
+}
+
+// Element is one packed blob on its way to a shard of SPEND.
+type Element struct {
+	Shard int
+	Data  []byte
+}
+
+// Step is what one call of a Source yields: the elements of at most one tick
+// (Next.Tick−1 when Opened), and the position to go on from.
+type Step struct {
+	Next     Position
+	Elements []Element
+	// Opened says that the elements include the OPENs of a turn: Beam's
+	// watermark moves past their tick.
+	Opened bool
+	Delay  time.Duration
+}
+
+// Source is READ's side of a Runtime. Step is called by one goroutine at a
+// time in a healthy run; it must itself refuse to run twice at once, because
+// an engine's restore may start a second call while a lost one still runs.
+type Source interface {
+	Step(ctx context.Context, at Position) (Step, error)
+}
+
+// Spender admits and charges: one envelope of one shard and turn. A nil
+// Pending means that nothing is to be emitted.
+type Spender interface {
+	Spend(ctx context.Context, shard int, envelope [][]byte, cells spend.Cells) (spend.Pending, error)
+}
+
+// Releaser turns the partial counts of one release shard and turn into
+// published counts. A nil Pending means that the group was incomplete.
+type Releaser interface {
+	Release(ctx context.Context, shard int, partials [][]byte) (spend.Pending, error)
+}
+
+// Settler sees the acknowledgements of a turn's release shards and settles the
+// turn once all are there.
+type Settler interface {
+	Settle(ctx context.Context, acks [][]byte) error
+}
+
+// Runtime is what the DoFns of one run share in one process. Fail is told of
+// the first error of any stage, with its type intact: runners hand errors on
+// as text.
+type Runtime struct {
+	Source   Source
+	Spender  Spender
+	Releaser Releaser
+	Settler  Settler
+	Fail     func(error)
+}
+
+// runtimes is the one process-wide registry: DoFns are serialised, and find
+// their run by its id.
+var runtimes = struct {
+	sync.Mutex
+	byRun map[string]*Runtime
+}{byRun: map[string]*Runtime{}}
+
+// Register makes a Runtime known under a run id and returns the function that
+// forgets it. Registering an id twice is an error.
+func Register(run string, rt *Runtime) (func(), error) {
+	runtimes.Lock()
+	defer runtimes.Unlock()
+	if _, taken := runtimes.byRun[run]; taken {
+		return nil, fmt.Errorf("registering run %s: this id is already registered in this process", run)
+	}
+	runtimes.byRun[run] = rt
+	return func() {
+		runtimes.Lock()
+		defer runtimes.Unlock()
+		delete(runtimes.byRun, run)
+	}, nil
+}
+
+func lookup(run string) (*Runtime, error) {
+	runtimes.Lock()
+	defer runtimes.Unlock()
+	rt, ok := runtimes.byRun[run]
+	if !ok {
+		return nil, fmt.Errorf("looking up run %s: it is not registered in this process (has the run ended?)", run)
+	}
+	return rt, nil
+}
+
+// bound is embedded by every DoFn: the run's id, and the Runtime found in
+// Setup.
+type bound struct {
+	Run string
+
+	rt *Runtime
+}
+
+// Setup finds the run.
+func (b *bound) Setup() error {
+	rt, err := lookup(b.Run)
+	b.rt = rt
+	return err
+}
+
+func (b *bound) fail(err error) error {
+	if err != nil && b.rt.Fail != nil {
+		b.rt.Fail(err)
+	}
+	return err
+}

@@ -1,0 +1,17 @@
+// Package spend decides who is counted and what everybody pays: clipping,
+// admission, charging, and the ledger that makes both repeatable. It knows
+// neither Beam nor Kafka; it works on one shard and one turn at a time.
+//
+// A turn in four steps: charge the turn before from what was released; clip
+// and admit every user of this turn, holding the whole worst case; make the
+// decisions durable in the ledger; hand on the counts of the admitted users.
+//
+// Guarantees: spent plus held never exceeds the budget; a user's admission and
+// charge depend on that user's own records and on released facts only; the same
+// records give the same delta, byte for byte, in any order of arrival; a delta
+// in the ledger is obeyed, never rewritten, and one that differs from what the
+// records give stops the run; nothing is handed on before the delta is durable.
+//
+// Not guaranteed: that a counted key is released at all; see package
+// noisereduction and privacy.md for thresholds.
+package spend

@@ -1,0 +1,353 @@
+package spend
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/state"
+)
+
+const (
+	minLedgerSlots  = 4
+	maxLedgerRecord = 900 << 10 // below the usual message limit of 1 MiB
+)
+
+// Blob is one packed message to a shard of the next stage.
+type Blob struct {
+	Shard int
+	Data  []byte
+}
+
+// Pending is work whose durable part is still under way. Wait returns what may
+// be handed on, and only once everything that must be durable before is.
+type Pending interface {
+	Wait(ctx context.Context) ([]Blob, error)
+}
+
+// Options are an Engine's dependencies.
+type Options struct {
+	Rules       *Rules
+	Ledger      state.LedgerStore
+	Settlements Settlements
+	// Pairs names the (metric, window) pairs that end in a turn, in admission
+	// order.
+	Pairs func(turn uint64) []schemas.Pair
+	// Lost, when set, is told whenever a shard was found in another writer's
+	// hands. Whether that writer belongs to a newer run is for others to find
+	// out; if not, the turn must be opened again in a new epoch.
+	Lost func()
+	// Forget, when set, is asked before every turn whether to drop the decoded
+	// shard, so that tests can force the way through keyed state or ledger.
+	Forget func(shard int, turn uint64) Forgetting
+}
+
+// Forgetting says how much of a shard an Engine forgets before a turn.
+type Forgetting int
+
+// What can be forgotten.
+const (
+	ForgetNothing Forgetting = iota
+	ForgetCache              // the decoded shard: keyed state is read
+	ForgetShard              // writer and shard: the ledger is read
+)
+
+// Engine is SPEND without Beam: it decides the turns of all shards that are
+// handed to this process. Safe for concurrent use; a shard's turns are
+// serialised.
+type Engine struct {
+	opts      Options
+	maxRecord int // bytes of a ledger record
+	mu        sync.Mutex
+	shards    map[int]*shard
+}
+
+// shard is what the process knows of one shard: the decoded accounts, who may
+// write its ledger, and what the ledger said when it was taken. A failed turn
+// drops it.
+type shard struct {
+	mu    sync.Mutex
+	epoch int64
+	last  uint64 // the last turn that was decided in epoch
+	known
+}
+
+// known is what a shard forgets when a turn fails.
+type known struct {
+	writer state.LedgerWriter
+	book   *book                       // nil: forgotten
+	wait   func(context.Context) error // for the append of the book's turn; nil: nothing was to be appended
+	saver  saver
+
+	found    *schemas.Delta // the complete delta of the open turn, from the ledger
+	snapshot uint64         // turn of the newest snapshot
+	slot     int            // where it stands
+}
+
+// NewEngine checks its options.
+func NewEngine(o Options) (*Engine, error) {
+	if o.Rules == nil || o.Ledger == nil || o.Settlements == nil || o.Pairs == nil {
+		return nil, errors.New("making an engine: rules, ledger, settlements and pairs are needed")
+	}
+	return &Engine{opts: o, maxRecord: maxLedgerRecord, shards: map[int]*shard{}}, nil
+}
+
+func (e *Engine) shard(n int) *shard {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	s, ok := e.shards[n]
+	if !ok {
+		s = &shard{epoch: -1}
+		e.shards[n] = s
+	}
+	return s
+}
+
+// Spend decides one shard's turn from an envelope's blobs. A nil Pending means
+// that nothing is to be handed on: no OPEN, or a newer epoch owns the shard.
+// Errors: *StopError when the run must not go on.
+func (e *Engine) Spend(ctx context.Context, n int, blobs [][]byte, cells Cells) (Pending, error) {
+	open, batches, err := readEnvelope(n, blobs)
+	if err != nil || open == nil {
+		return nil, err
+	}
+	if int(open.Shards) != e.opts.Rules.Shards || open.Turn == 0 {
+		return nil, &StopError{Shard: n, Turn: open.Turn, Reason: "the turn was opened for another number of shards"}
+	}
+	s := e.shard(n)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if open.Epoch < s.epoch || (open.Epoch == s.epoch && open.Turn < s.last) {
+		return nil, nil // what an engine's restore brought back
+	}
+	pending, err := e.spend(ctx, n, s, open, batches, cells)
+	if err != nil {
+		s.forget()
+		if errors.Is(err, state.ErrSuperseded) {
+			e.lost()
+			return nil, nil
+		}
+		if errors.Is(err, errPast) {
+			return nil, nil
+		}
+		return nil, err
+	}
+	s.last = open.Turn
+	return pending, nil
+}
+
+// lost says that a shard was found in another writer's hands.
+func (e *Engine) lost() {
+	if e.opts.Lost != nil {
+		e.opts.Lost()
+	}
+}
+
+func (s *shard) forget() { s.known = known{} }
+
+func (e *Engine) spend(ctx context.Context, n int, s *shard, open *schemas.Open, batches []schemas.Contributions, cells Cells) (Pending, error) {
+	if err := e.prepare(ctx, n, s, open, cells); err != nil {
+		return nil, err
+	}
+	if s.book.turn == open.Turn { // the same turn again within the epoch
+		return e.handOn(n, s, open)
+	}
+	if s.book.delta != nil {
+		if err := e.charge(ctx, n, s.book); err != nil {
+			return nil, err
+		}
+	}
+	base, err := e.baseFor(s)
+	if err != nil {
+		return nil, err
+	}
+	records, err := e.snapshotRecords(n, s, open)
+	if err != nil {
+		return nil, err
+	}
+	d, err := e.decide(n, s, open, batches)
+	if err != nil {
+		return nil, err
+	}
+	blob, err := encodeDelta(d)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.saver.write(cells, open.Epoch, open.Turn, base, blob); err != nil {
+		return nil, err
+	}
+	if s.found == nil {
+		delta, err := schemas.EncodeDelta(*d, e.opts.Rules.LedgerSlots, e.maxRecord)
+		if err != nil {
+			return nil, fmt.Errorf("encoding the delta of turn %d: %w", open.Turn, err)
+		}
+		records = append(records, delta...)
+	}
+	s.found = nil
+	s.wait = nil
+	if len(records) > 0 {
+		s.wait = s.writer.Append(ctx, records)
+	}
+	return e.handOn(n, s, open)
+}
+
+// decide gives the turn's delta: the ledger's where it has one, which must be
+// what the records give, unless the turn is redone from the ledger alone.
+func (e *Engine) decide(n int, s *shard, open *schemas.Open, batches []schemas.Contributions) (*schemas.Delta, error) {
+	if open.FromLedger {
+		if s.found == nil {
+			return nil, &StopError{Shard: n, Turn: open.Turn, Reason: "the turn is to be redone from the ledger, which does not hold it"}
+		}
+		if err := s.book.obey(s.found); err != nil {
+			return nil, &StopError{Shard: n, Turn: open.Turn, Reason: "the ledger's decisions cannot be obeyed", Err: err}
+		}
+		return s.found, nil
+	}
+	g, err := gather(batches)
+	if err != nil {
+		return nil, err
+	}
+	for i := range g.users {
+		if schemas.ShardOf(g.users[i].id, e.opts.Rules.Shards) != n {
+			return nil, &StopError{Shard: n, Turn: open.Turn, Reason: errMisrouted}
+		}
+	}
+	d, err := s.book.decide(open.Turn, e.opts.Pairs(open.Turn), g)
+	if err != nil {
+		return nil, err
+	}
+	d.Epoch = open.Epoch
+	if s.found != nil && s.found.BodyDigest() != d.BodyDigest() {
+		return nil, &StopError{Shard: n, Turn: open.Turn, Reason: "the events give other decisions than the ledger holds (has the log or the configuration changed?)"}
+	}
+	return d, nil
+}
+
+// charge settles the book's decided turn.
+func (e *Engine) charge(ctx context.Context, n int, b *book) error {
+	s, err := e.opts.Settlements.Settlement(ctx, b.turn)
+	if err != nil {
+		return fmt.Errorf("charging turn %d: %w", b.turn, err)
+	}
+	if err := b.charge(s); err != nil {
+		return &StopError{Shard: n, Turn: b.turn, Reason: "the turn cannot be charged", Err: err}
+	}
+	return nil
+}
+
+// baseFor encodes the accounts for the keyed state when a new base is due.
+func (e *Engine) baseFor(s *shard) ([]byte, error) {
+	if !s.saver.due() {
+		return nil, nil
+	}
+	base, err := s.book.accounts.AppendBinary([]byte{})
+	if err != nil {
+		return nil, fmt.Errorf("encoding the accounts for the state: %w", err)
+	}
+	return base, nil
+}
+
+// handOn makes the partial counts of the decided turn. They wait for the
+// turn's append, also when the turn is handed on again: the bundle before may
+// have failed without ever waiting.
+func (e *Engine) handOn(n int, s *shard, open *schemas.Open) (Pending, error) {
+	blobs, err := s.book.partials(n, open)
+	if err != nil {
+		return nil, err
+	}
+	return &handover{shard: s, epoch: open.Epoch, wait: s.wait, lost: e.lost, blobs: blobs}, nil
+}
+
+// handover waits for the delta and then hands on the counts. A shard that was
+// taken by a newer epoch hands on nothing.
+type handover struct {
+	shard *shard
+	epoch int64
+	wait  func(context.Context) error
+	lost  func()
+	blobs []Blob
+}
+
+// Wait implements Pending.
+func (h *handover) Wait(ctx context.Context) ([]Blob, error) {
+	if h.wait == nil {
+		return h.blobs, nil
+	}
+	err := h.wait(ctx)
+	if err == nil {
+		return h.blobs, nil
+	}
+	h.shard.mu.Lock()
+	if h.shard.epoch == h.epoch {
+		h.shard.forget()
+	}
+	h.shard.mu.Unlock()
+	if errors.Is(err, state.ErrSuperseded) {
+		h.lost()
+		return nil, nil
+	}
+	return nil, fmt.Errorf("writing the ledger: %w", err)
+}
+
+// readEnvelope finds the OPEN of the newest epoch among a shard's blobs, and
+// the contributions that belong to it. Blobs of older epochs are what an
+// engine's restore brought back.
+func readEnvelope(n int, blobs [][]byte) (*schemas.Open, []schemas.Contributions, error) {
+	newest := int64(-1)
+	for _, b := range blobs {
+		_, epoch, _, err := schemas.PeekEpoch(b)
+		if err != nil {
+			return nil, nil, fmt.Errorf("reading an envelope: %w", err)
+		}
+		newest = max(newest, epoch)
+	}
+	var open *schemas.Open
+	var batches []schemas.Contributions
+	for _, b := range blobs {
+		kind, epoch, _, err := schemas.PeekEpoch(b)
+		if err != nil {
+			return nil, nil, fmt.Errorf("reading an envelope: %w", err)
+		}
+		if epoch != newest {
+			continue
+		}
+		switch kind {
+		case schemas.KindOpen:
+			o, err := schemas.DecodeOpen(b)
+			if err != nil {
+				return nil, nil, fmt.Errorf("reading an envelope: %w", err)
+			}
+			open = &o
+		case schemas.KindContributions:
+			c, err := schemas.DecodeContributions(b)
+			if err != nil {
+				return nil, nil, fmt.Errorf("reading an envelope: %w", err)
+			}
+			batches = append(batches, c)
+		default:
+			return nil, nil, fmt.Errorf("reading an envelope of shard %d: a blob of kind %d does not belong here", n, kind)
+		}
+	}
+	if open == nil {
+		return nil, nil, nil
+	}
+	if int(open.Shard) != n {
+		return nil, nil, &StopError{Shard: n, Turn: open.Turn, Reason: errMisrouted}
+	}
+	mine := batches[:0]
+	for _, c := range batches {
+		switch {
+		case int(c.Shard) != n:
+			return nil, nil, &StopError{Shard: n, Turn: open.Turn, Reason: errMisrouted}
+		case c.Turn == open.Turn:
+			mine = append(mine, c)
+		}
+	}
+	return open, mine, nil
+}
+
+// errMisrouted: a user has one account, in one shard; a blob in another shard's
+// hands would open a second one.
+const errMisrouted = "the engine handed over elements of another shard"

@@ -1,0 +1,303 @@
+package spend
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/state"
+)
+
+// oneMetric is the smallest deployment: one shard, private keys, ample budget.
+func oneMetric() settings {
+	return settings{
+		shards: 1, releaseShards: 2, slots: 4,
+		budget: state.Budget{Mu2: 1 << 30, Keys: state.Delta{Lo: 1 << 20}},
+		metrics: []schemas.MetricSpec{{Name: "m", Kind: "events", KeyMode: "private", MaxKeysPerUser: 3, MaxEventsPerKey: 4,
+			First: state.Precision{Lo: 1 << 40}, Top: state.Precision{Lo: 4 << 40}, DeltaKey: state.Delta{Lo: 1}}},
+	}
+}
+
+func mustWorld(t testing.TB, s settings) *world {
+	t.Helper()
+	w, err := newWorld(s, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// mustPlay plays and settles turns with one user's events each.
+func mustPlay(t testing.TB, w *world, from, to uint64) {
+	t.Helper()
+	for turn := from; turn <= to; turn++ {
+		partials, err := w.play(turn, oneUser(turn), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.settle(turn, partials)
+	}
+}
+
+func oneUser(turn uint64) []contribution {
+	return []contribution{{user: int(turn % 3), key: "a", n: 2}, {user: int(turn % 3), key: "b", n: 1}}
+}
+
+func stopReason(t *testing.T, err error, part string) {
+	t.Helper()
+	var stop *StopError
+	if !errors.As(err, &stop) || !strings.Contains(stop.Error(), part) {
+		t.Fatalf("error is %v, want a StopError about %q", err, part)
+	}
+}
+
+// TestNothingIsHandedOnBeforeTheDeltaIsDurable holds for every delivery of a
+// turn, also one behind a delivery that nobody waited for.
+func TestNothingIsHandedOnBeforeTheDeltaIsDurable(t *testing.T) {
+	for _, deliveries := range []int{1, 2, 3} {
+		w := mustWorld(t, oneMetric())
+		w.ledger.gate = make(chan struct{})
+		var pending Pending
+		for range deliveries {
+			var err error
+			if pending, err = w.spend(0, w.envelope(1, 0, oneUser(1), false)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		short, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		blobs, err := pending.Wait(short)
+		cancel()
+		if err == nil || blobs != nil {
+			t.Fatalf("%d deliveries: handed on %d blobs while the append was under way (%v)", deliveries, len(blobs), err)
+		}
+	}
+}
+
+func TestHandsOnOnceTheDeltaIsDurable(t *testing.T) {
+	w := mustWorld(t, oneMetric())
+	w.ledger.gate = make(chan struct{})
+	pending, err := w.spend(0, w.envelope(1, 0, oneUser(1), false))
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan []Blob)
+	go func() {
+		blobs, err := pending.Wait(t.Context())
+		if err != nil {
+			t.Error(err)
+		}
+		done <- blobs
+	}()
+	close(w.ledger.gate)
+	if blobs := <-done; len(blobs) != 2 {
+		t.Fatalf("%d blobs for 2 release shards", len(blobs))
+	}
+	r, err := w.ledger.reader(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ok, err := r.Delta(1); !ok || err != nil {
+		t.Fatalf("handed on and no delta stands in the ledger (%v)", err)
+	}
+}
+
+func TestTheSameTurnAgainHandsOnTheSameBytes(t *testing.T) {
+	w := mustWorld(t, oneMetric())
+	mustPlay(t, w, 1, 3)
+	var first []Blob
+	for i := range 3 {
+		pending, err := w.spend(0, w.envelope(4, 0, oneUser(4), false))
+		if err != nil {
+			t.Fatal(err)
+		}
+		blobs, err := pending.Wait(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			first = blobs
+		}
+		for r := range blobs {
+			if !bytes.Equal(blobs[r].Data, first[r].Data) {
+				t.Fatalf("delivery %d hands on other bytes", i+1)
+			}
+		}
+	}
+	if n := w.ledger.appends[0]; n != 4 {
+		t.Fatalf("%d appends for 4 turns", n)
+	}
+}
+
+// TestASupersededWriterHandsOnNothing: its append is refused, it is told so,
+// and forgets the shard.
+func TestASupersededWriterHandsOnNothing(t *testing.T) {
+	w := mustWorld(t, oneMetric())
+	mustPlay(t, w, 1, 2)
+	lost := 0
+	w.engine.opts.Lost = func() { lost++ }
+	w.ledger.gate = make(chan struct{})
+	pending, err := w.spend(0, w.envelope(3, 0, oneUser(3), false))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.ledger.Take(t.Context(), 0, w.ledger.nextEpoch(), func(state.LedgerRecord) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	before := len(w.ledger.logs[0])
+	close(w.ledger.gate)
+	blobs, err := pending.Wait(t.Context())
+	if err != nil || blobs != nil || lost != 1 || len(w.ledger.logs[0]) != before {
+		t.Fatalf("a superseded writer handed on %d blobs (%v), was told %d times, wrote %d records", len(blobs), err, lost, len(w.ledger.logs[0])-before)
+	}
+	// The next element of its epoch finds that out from the ledger's owner.
+	w.cells[0].element()
+	again, err := w.engine.Spend(t.Context(), 0, w.envelope(3, 0, oneUser(3), false), w.cells[0])
+	if again != nil || err != nil || w.cells[0].saves != 0 {
+		t.Fatalf("a superseded run went on: %v, %v, %d writes of state", again, err, w.cells[0].saves)
+	}
+}
+
+func TestAnOlderEpochsElementIsDropped(t *testing.T) {
+	w := mustWorld(t, oneMetric())
+	mustPlay(t, w, 1, 2)
+	old := w.envelope(3, 0, oneUser(3), false)
+	engine := w.engine
+	if err := w.restart(false); err != nil {
+		t.Fatal(err)
+	}
+	w.engine = engine // the process goes on, READ has taken a new epoch
+	mustPlay(t, w, 3, 3)
+	records, takes := len(w.ledger.logs[0]), w.ledger.takes
+	w.engine.opts.Lost = func() { t.Error("the shard was given up") }
+	w.cells[0].element()
+	if p, err := w.engine.Spend(t.Context(), 0, old, w.cells[0]); p != nil || err != nil {
+		t.Fatalf("an element of an older epoch gave %v, %v", p, err)
+	}
+	if w.cells[0].saves != 0 || len(w.ledger.logs[0]) != records {
+		t.Fatal("an element of an older epoch was kept")
+	}
+	if mustPlay(t, w, 4, 4); w.ledger.takes != takes {
+		t.Fatal("an element of an older epoch made the process forget the shard")
+	}
+}
+
+// TestAnOpenOfASettledTurnIsDropped: an engine's restore can hand back an OPEN
+// of the epoch that still is the newest on control. Nothing may come of it: not
+// a write into a slot that a later turn owns, and no stop either.
+func TestAnOpenOfASettledTurnIsDropped(t *testing.T) {
+	type world2 struct {
+		name   string
+		before func(w *world, old *memCells)
+	}
+	for _, c := range []world2{
+		{"the process goes on", func(*world, *memCells) {}},
+		{"the process goes on, its state is rolled back", func(w *world, old *memCells) { w.cells[0] = old }},
+		{"the process goes on, has forgotten its cache, its state is rolled back", func(w *world, old *memCells) {
+			w.cells[0], w.forget = old, ForgetCache
+		}},
+		{"another process", func(w *world, old *memCells) {
+			w.cells[0] = old
+			opts := w.engine.opts
+			w.engine, _ = NewEngine(opts)
+		}},
+	} {
+		for _, last := range []uint64{4, 5, 12} { // within the slots, and past them
+			w := mustWorld(t, oneMetric())
+			mustPlay(t, w, 1, 2)
+			stale, old := w.envelope(3, 0, oneUser(3), false), w.cells[0].clone()
+			mustPlay(t, w, 3, last)
+			appends := w.ledger.appends[0]
+			c.before(w, old)
+			w.cells[0].element()
+			p, err := w.engine.Spend(t.Context(), 0, stale, w.cells[0])
+			if err != nil || p != nil {
+				t.Errorf("%s, turn %d: the OPEN of turn 3 gave %v, %v", c.name, last, p, err)
+			}
+			if w.cells[0].saves != 0 || w.ledger.appends[0] != appends {
+				t.Errorf("%s, turn %d: the OPEN of turn 3 was written: %d writes of state, %d appends", c.name, last, w.cells[0].saves, w.ledger.appends[0]-appends)
+			}
+			// The run goes on in a new epoch as if nothing had been.
+			if err := w.restart(true); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := w.play(last+1, oneUser(last+1), nil); err != nil {
+				t.Errorf("%s, turn %d: going on: %v", c.name, last, err)
+			}
+		}
+	}
+}
+
+// TestAnEnvelopeWithoutOpenDoesNothing: a drain, a flush, a stray restore.
+func TestAnEnvelopeWithoutOpenDoesNothing(t *testing.T) {
+	w := mustWorld(t, oneMetric())
+	contributions := batch(w.epoch, 1, 0, oneUser(1))
+	olderOpen := schemas.EncodeOpen(schemas.Open{Epoch: w.epoch - 1, Turn: 1, Shards: 1})
+	for name, blobs := range map[string][][]byte{
+		"nothing": nil, "contributions alone": {contributions}, "an older epoch's OPEN": {contributions, olderOpen},
+	} {
+		w.cells[0].element()
+		p, err := w.engine.Spend(t.Context(), 0, blobs, w.cells[0])
+		if p != nil || err != nil || w.cells[0].saves+w.cells[0].loads+w.ledger.takes != 0 {
+			t.Errorf("%s: %v, %v, %d writes of state, %d takes", name, p, err, w.cells[0].saves, w.ledger.takes)
+		}
+	}
+}
+
+func TestRefusesWhatIsNoEnvelope(t *testing.T) {
+	w := mustWorld(t, oneMetric())
+	partial, err := schemas.EncodePartial(schemas.Partial{Epoch: w.epoch, Turn: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := w.envelope(1, 0, nil, false)[0]
+	for name, blobs := range map[string][][]byte{
+		"garbage": {[]byte("garbage")}, "a partial": {open, partial}, "a cut OPEN": {open[:len(open)-1]}, "an empty blob": {{}},
+	} {
+		if p, err := w.engine.Spend(t.Context(), 0, blobs, w.cells[0]); err == nil || p != nil {
+			t.Errorf("%s was taken", name)
+		}
+	}
+	_, err = w.engine.Spend(t.Context(), 0, [][]byte{schemas.EncodeOpen(schemas.Open{Epoch: w.epoch, Turn: 1, Shards: 2})}, w.cells[0])
+	stopReason(t, err, "another number of shards")
+}
+
+// TestAMissingSettlementIsNoStop: the broker may be slow; the turn can be tried
+// again.
+func TestAMissingSettlementIsNoStop(t *testing.T) {
+	w := mustWorld(t, oneMetric())
+	partials, err := w.play(1, oneUser(1), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.play(2, oneUser(2), nil)
+	var stop *StopError
+	if !errors.Is(err, w.settlements.absent) || errors.As(err, &stop) {
+		t.Fatalf("error is %v", err)
+	}
+	w.settle(1, partials)
+	mustPlay(t, w, 2, 2)
+}
+
+func TestConstructorsCheckTheirOptions(t *testing.T) {
+	w := mustWorld(t, oneMetric())
+	full := w.engine.opts
+	for i, o := range []Options{
+		{Ledger: full.Ledger, Settlements: full.Settlements, Pairs: full.Pairs},
+		{Rules: full.Rules, Settlements: full.Settlements, Pairs: full.Pairs},
+		{Rules: full.Rules, Ledger: full.Ledger, Pairs: full.Pairs},
+		{Rules: full.Rules, Ledger: full.Ledger, Settlements: full.Settlements},
+	} {
+		if _, err := NewEngine(o); err == nil {
+			t.Errorf("options %d were taken", i)
+		}
+	}
+	for _, n := range [][3]int{{0, 1, 4}, {1, 0, 4}, {1, 1, 3}} {
+		if _, err := NewRules(state.Budget{}, testHashKey, nil, n[0], n[1], n[2]); err == nil {
+			t.Errorf("%v shards, release shards and slots were taken", n)
+		}
+	}
+}

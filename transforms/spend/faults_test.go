@@ -1,0 +1,258 @@
+package spend
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/state"
+)
+
+// open spends a turn in shard 0 with one user's events.
+func (w *world) open(turn uint64, cs []contribution, fromLedger bool) ([]Blob, error) {
+	pending, err := w.spend(0, w.envelope(turn, 0, cs, fromLedger))
+	if err != nil {
+		return nil, err
+	}
+	return pending.Wait(context.Background())
+}
+
+// rewrite changes a shard's log while nobody looks.
+func (l *memLedger) rewrite(shard int, keep func(schemas.LedgerPart) bool) {
+	l.logs[shard] = slices.DeleteFunc(l.logs[shard], func(r state.LedgerRecord) bool {
+		p, err := schemas.DecodeLedgerPart(r.Key, r.Value)
+		return err == nil && !keep(p)
+	})
+}
+
+// TestEventsThatDifferFromTheLedgerStop: the log was changed behind a decided
+// turn, by a record more, a record less, or another user.
+func TestEventsThatDifferFromTheLedgerStop(t *testing.T) {
+	for name, cs := range map[string][]contribution{
+		"one event more":  {{user: 2, key: "a", n: 3}, {user: 2, key: "b", n: 1}},
+		"one event less":  {{user: 2, key: "a", n: 1}, {user: 2, key: "b", n: 1}},
+		"another key":     {{user: 2, key: "a", n: 2}, {user: 2, key: "c", n: 1}},
+		"another user":    {{user: 1, key: "a", n: 2}, {user: 1, key: "b", n: 1}},
+		"another period":  {{user: 2, period: 1, key: "a", n: 2}, {user: 2, period: 1, key: "b", n: 1}},
+		"no event at all": nil,
+	} {
+		w := mustWorld(t, oneMetric())
+		mustPlay(t, w, 1, 1)
+		if _, err := w.open(2, oneUser(2), false); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.restart(false); err != nil {
+			t.Fatal(err)
+		}
+		records := len(w.ledger.logs[0])
+		_, err := w.open(2, cs, false)
+		stopReason(t, err, "other decisions than the ledger")
+		if len(w.ledger.logs[0]) != records+1 { // the fence
+			t.Errorf("%s: something was written", name)
+		}
+		// The right events still pass.
+		if err := w.restart(false); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.open(2, oneUser(2), false); err != nil {
+			t.Errorf("%s: the right events then: %v", name, err)
+		}
+	}
+}
+
+// TestAChangedConfigurationStops: other bounds give other decisions.
+func TestAChangedConfigurationStops(t *testing.T) {
+	w := mustWorld(t, oneMetric())
+	if _, err := w.open(1, []contribution{{user: 1, key: "a", n: 9}}, false); err != nil {
+		t.Fatal(err)
+	}
+	w.rules.metrics[0].spec.MaxEventsPerKey++
+	w.rules.cap++
+	if err := w.restart(false); err != nil {
+		t.Fatal(err)
+	}
+	_, err := w.open(1, []contribution{{user: 1, key: "a", n: 9}}, false)
+	stopReason(t, err, "other decisions than the ledger")
+}
+
+func TestAGapInTheLedgerStops(t *testing.T) {
+	for gap := uint64(1); gap <= 3; gap++ {
+		s := oneMetric()
+		s.slots = 9 // no snapshot before turn 5
+		w := mustWorld(t, s)
+		mustPlay(t, w, 1, 3)
+		w.ledger.rewrite(0, func(p schemas.LedgerPart) bool { return p.Key.Kind != schemas.KindDeltaPart || p.Set.Turn != gap })
+		if err := w.restart(false); err != nil {
+			t.Fatal(err)
+		}
+		_, err := w.open(4, oneUser(4), false)
+		stopReason(t, err, "gap")
+	}
+}
+
+func TestALedgerAheadOfControlStops(t *testing.T) {
+	s := oneMetric()
+	s.slots = 9
+	w := mustWorld(t, s)
+	mustPlay(t, w, 1, 3)
+	for turn := uint64(2); turn <= 3; turn++ { // control has lost its last records
+		delete(w.settlements.turns, turn)
+	}
+	if err := w.restart(false); err != nil {
+		t.Fatal(err)
+	}
+	_, err := w.open(2, oneUser(2), false)
+	stopReason(t, err, "ahead of the control log")
+}
+
+func TestARedoNeedsTheLedger(t *testing.T) {
+	w := mustWorld(t, oneMetric())
+	_, err := w.open(1, nil, true)
+	stopReason(t, err, "redone from the ledger")
+	if w.cells[0].saves != 0 {
+		t.Error("state was written")
+	}
+}
+
+// TestARedoFromTheLedgerHandsOnTheSameCounts without a single event.
+func TestARedoFromTheLedgerHandsOnTheSameCounts(t *testing.T) {
+	w := mustWorld(t, oneMetric())
+	mustPlay(t, w, 1, 6)
+	want, err := w.play(7, oneUser(7), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	accounts := fmt.Sprint(w.accounts())
+	for range 3 {
+		if err := w.restart(true); err != nil {
+			t.Fatal(err)
+		}
+		got, err := w.play(7, oneUser(7), nil) // all shards have it: redone
+		if err != nil {
+			t.Fatal(err)
+		}
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Fatalf("redone: %+v, at first %+v", got, want)
+		}
+		if again := fmt.Sprint(w.accounts()); again != accounts {
+			t.Fatalf("accounts are %s, at first %s", again, accounts)
+		}
+	}
+}
+
+// forge puts a delta into a shard's ledger.
+func (w *world) forge(t *testing.T, d schemas.Delta) {
+	t.Helper()
+	records, err := schemas.EncodeDelta(d, uint64(w.slots), maxLedgerRecord)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.ledger.logs[0] = append(w.ledger.logs[0], records...)
+}
+
+// TestForgedDecisionsStop: a ledger whose decisions no budget allows, or that
+// speaks of metrics nobody knows, stops the run; it neither overspends nor
+// crashes.
+func TestForgedDecisionsStop(t *testing.T) {
+	pair := func(m uint32) schemas.Pair { return schemas.Pair{Metric: m, WindowEnd: 1000} }
+	admitted := schemas.NewBits(1)
+	admitted.Set(0)
+	rich := schemas.DeltaUser{ID: testID(1), Slice: []schemas.KeyCount{{Key: 0, N: 4}}, Admitted: admitted}
+	for name, d := range map[string]schemas.Delta{
+		"a worst case above the budget": {Pairs: []schemas.Pair{pair(0)}, Keys: [][]byte{[]byte("a")}, Users: []schemas.DeltaUser{rich}},
+		"an unknown metric, admitted":   {Pairs: []schemas.Pair{pair(7)}, Keys: [][]byte{[]byte("a")}, Users: []schemas.DeltaUser{rich}},
+		"an unknown metric, nobody":     {Pairs: []schemas.Pair{pair(7)}},
+	} {
+		s := oneMetric()
+		s.budget.Mu2 = 63 // the worst case of 4 events is 64
+		w := mustWorld(t, s)
+		d.Turn, d.Epoch, d.Tallies = 1, w.epoch, make([]schemas.PairTally, 1)
+		w.forge(t, d)
+		_, err := w.open(1, nil, true)
+		stopReason(t, err, "cannot be obeyed")
+		if len(w.accounts()) != 0 {
+			t.Errorf("%s: accounts were kept", name)
+		}
+		// As a decision of the past, too.
+		w.settlements.settle(schemas.Settled{Turn: 1})
+		if err := w.restart(true); err != nil {
+			t.Fatal(err)
+		}
+		_, err = w.open(2, nil, false)
+		stopReason(t, err, "cannot be obeyed")
+	}
+}
+
+func TestGarbageInTheLedgerIsAnError(t *testing.T) {
+	w := mustWorld(t, oneMetric())
+	w.ledger.logs[0] = []state.LedgerRecord{{Key: []byte("delta/1/0"), Value: []byte("garbage")}}
+	if _, err := w.open(1, nil, false); err == nil {
+		t.Fatal("garbage was taken for a ledger")
+	}
+}
+
+// TestAFailedAppendForgetsTheShard: what the process holds in memory may be
+// ahead of the ledger, so the next try begins with the ledger.
+func TestAFailedAppendForgetsTheShard(t *testing.T) {
+	for landed := range 2 {
+		w := mustWorld(t, oneMetric())
+		mustPlay(t, w, 1, 1)
+		takes := w.ledger.takes
+		w.ledger.tear = func(int, int) int { return landed }
+		before := w.cells[0].clone()
+		if blobs, err := w.open(2, oneUser(2), false); err == nil || blobs != nil {
+			t.Fatalf("a failed append handed on %d blobs", len(blobs))
+		}
+		w.ledger.tear, w.cells[0] = nil, before
+		if _, err := w.open(2, oneUser(2), false); err != nil {
+			t.Fatal(err)
+		}
+		if w.ledger.takes != takes+1 {
+			t.Fatal("the shard was not taken anew")
+		}
+	}
+}
+
+// TestTheStateOfAnotherEpochIsNotRead: whatever an engine hands back, at the
+// epoch's first turn or later.
+func TestTheStateOfAnotherEpochIsNotRead(t *testing.T) {
+	w := mustWorld(t, oneMetric())
+	mustPlay(t, w, 1, 3)
+	rubbish := w.cells[0].clone()
+	rubbish.base = []byte("rubbish")
+	for i := range rubbish.deltas {
+		rubbish.deltas[i] = []byte("rubbish")
+	}
+	if err := w.restart(false); err != nil {
+		t.Fatal(err)
+	}
+	for turn := uint64(4); turn <= 6; turn++ {
+		w.cells[0] = rubbish.clone()
+		w.forget = ForgetCache
+		mustPlay(t, w, turn, turn)
+	}
+}
+
+// TestErrorTextsCarryNoData: no user, key or count in a stop's reason.
+func TestErrorTextsCarryNoData(t *testing.T) {
+	w := mustWorld(t, oneMetric())
+	secret := []contribution{{user: 1, key: "top secret", n: 31337}}
+	if _, err := w.open(1, secret, false); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.restart(false); err != nil {
+		t.Fatal(err)
+	}
+	_, err := w.open(1, []contribution{{user: 1, key: "top secret", n: 3}}, false)
+	if err == nil {
+		t.Fatal("no error")
+	}
+	for _, word := range []string{"secret", "31337", fmt.Sprintf("%x", testID(1))} {
+		if strings.Contains(err.Error(), word) {
+			t.Errorf("the error says %q", word)
+		}
+	}
+}

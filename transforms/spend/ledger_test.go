@@ -1,0 +1,229 @@
+package spend
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/state"
+)
+
+// errCrashed is what an append returns that was torn off in the middle.
+var errCrashed = errors.New("the process was killed while it wrote")
+
+// memLedger is a ledger in memory: one log per shard, fenced as the contract of
+// state.LedgerStore says. Records land when they are appended, unless the test
+// tears the append off or holds it back.
+type memLedger struct {
+	mu      sync.Mutex
+	newest  int64 // the newest epoch on control
+	logs    map[int][]state.LedgerRecord
+	owners  map[int]*memWriter
+	takes   int
+	appends map[int]int // by shard
+	// tear, when set, is asked how many records of an append land before the
+	// process is killed; below 0: all of them, and no kill.
+	tear func(shard, records int) int
+	// gate, when set, is what an append waits for before it lands.
+	gate chan struct{}
+	// onRecord sees every record that lands, before it does.
+	onRecord func(shard int, log []state.LedgerRecord, r state.LedgerRecord)
+}
+
+func newMemLedger() *memLedger {
+	return &memLedger{logs: map[int][]state.LedgerRecord{}, owners: map[int]*memWriter{}, appends: map[int]int{}}
+}
+
+// nextEpoch writes an EPOCH record, so to speak.
+func (l *memLedger) nextEpoch() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.newest++
+	return l.newest
+}
+
+func (l *memLedger) Take(_ context.Context, shard int, epoch int64, each func(state.LedgerRecord) error) (state.LedgerWriter, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if epoch < l.newest {
+		return nil, fmt.Errorf("taking: %w", state.ErrSuperseded)
+	}
+	l.takes++
+	w := &memWriter{ledger: l, shard: shard}
+	l.owners[shard] = w
+	fence := schemas.Fence{Epoch: epoch, ProducerID: int64(l.takes)}
+	l.logs[shard] = append(l.logs[shard], state.LedgerRecord{Key: schemas.FenceKey(), Value: schemas.EncodeFence(fence)})
+	for _, r := range l.logs[shard] {
+		if err := each(r); err != nil {
+			return nil, err
+		}
+	}
+	return w, nil
+}
+
+// compact keeps the newest record of every key, as a broker does some time or
+// other.
+func (l *memLedger) compact() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for shard, log := range l.logs {
+		last := map[string]int{}
+		for i, r := range log {
+			last[string(r.Key)] = i
+		}
+		kept := log[:0:0]
+		for i, r := range log {
+			if last[string(r.Key)] == i {
+				kept = append(kept, r)
+			}
+		}
+		l.logs[shard] = kept
+	}
+}
+
+// reader has read a shard's log.
+func (l *memLedger) reader(shard int) (*schemas.LedgerReader, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var r schemas.LedgerReader
+	for _, rec := range l.logs[shard] {
+		if err := r.Add(rec.Key, rec.Value); err != nil {
+			return nil, err
+		}
+	}
+	return &r, nil
+}
+
+type memWriter struct {
+	ledger *memLedger
+	shard  int
+}
+
+func (w *memWriter) Append(_ context.Context, records []state.LedgerRecord) func(context.Context) error {
+	l := w.ledger
+	l.mu.Lock()
+	gate := l.gate
+	l.mu.Unlock()
+	if gate == nil {
+		err := w.land(records)
+		return func(context.Context) error { return err }
+	}
+	var once sync.Once
+	var err error
+	return func(ctx context.Context) error {
+		select {
+		case <-gate:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		once.Do(func() { err = w.land(records) })
+		return err
+	}
+}
+
+func (w *memWriter) land(records []state.LedgerRecord) error {
+	l := w.ledger
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.appends[w.shard]++
+	if l.owners[w.shard] != w {
+		return fmt.Errorf("appending: %w", state.ErrSuperseded)
+	}
+	torn := false
+	if l.tear != nil {
+		if n := l.tear(w.shard, len(records)); n >= 0 {
+			records, torn = records[:min(n, len(records))], true
+		}
+	}
+	for _, r := range records {
+		if l.onRecord != nil {
+			l.onRecord(w.shard, l.logs[w.shard], r)
+		}
+		l.logs[w.shard] = append(l.logs[w.shard], r)
+	}
+	if torn {
+		return errCrashed
+	}
+	return nil
+}
+
+// memCells is one shard's keyed state in memory. It insists on being read at
+// most once and written at most once an element, and hands its bag back in
+// another order every time.
+type memCells struct {
+	meta, base []byte
+	deltas     [][]byte
+	rng        *rand.Rand
+
+	loads, saves int // of the current element
+	written      int // bytes, in all
+}
+
+func (c *memCells) element() { c.loads, c.saves = 0, 0 }
+
+func (c *memCells) clone() *memCells {
+	d := *c
+	d.deltas = append([][]byte(nil), c.deltas...)
+	return &d
+}
+
+func (c *memCells) Load() (meta, base []byte, deltas [][]byte, err error) {
+	if c.loads++; c.loads > 1 || c.saves > 0 {
+		return nil, nil, nil, errors.New("the state was read twice, or behind a write")
+	}
+	if len(c.meta) == 0 {
+		return nil, nil, nil, nil
+	}
+	bag := append([][]byte(nil), c.deltas...)
+	if c.rng != nil {
+		c.rng.Shuffle(len(bag), func(i, j int) { bag[i], bag[j] = bag[j], bag[i] })
+	}
+	return c.meta, c.base, bag, nil
+}
+
+func (c *memCells) Save(meta, base, delta []byte) error {
+	if c.saves++; c.saves > 1 {
+		return errors.New("the state was written twice")
+	}
+	c.meta = meta
+	if base != nil {
+		c.base, c.deltas = base, nil
+	}
+	if delta != nil {
+		c.deltas = append(c.deltas, delta)
+	}
+	c.written += len(meta) + len(base) + len(delta)
+	return nil
+}
+
+// memSettlements are the settled turns, in memory.
+type memSettlements struct {
+	mu     sync.Mutex
+	turns  map[uint64]*Settlement
+	asked  map[uint64]int
+	absent error
+}
+
+func newMemSettlements() *memSettlements {
+	return &memSettlements{turns: map[uint64]*Settlement{}, asked: map[uint64]int{}, absent: errors.New("the turn is not settled")}
+}
+
+func (m *memSettlements) Settlement(_ context.Context, turn uint64) (*Settlement, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.asked[turn]++
+	s, ok := m.turns[turn]
+	if !ok {
+		return nil, m.absent
+	}
+	return s, nil
+}
+
+func (m *memSettlements) settle(s schemas.Settled) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.turns[s.Turn] = NewSettlement(s)
+}

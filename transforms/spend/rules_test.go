@@ -1,0 +1,409 @@
+package spend
+
+import (
+	"fmt"
+	"math/big"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/state"
+)
+
+// unit is a precision that costs one account unit for one event.
+func unit(n uint64) state.Precision { return state.Precision{Hi: n >> 24, Lo: n << 40} }
+
+// metric1 has private keys, first rung 1 unit, top 4, and ample bounds.
+func metric1(name string) schemas.MetricSpec {
+	return schemas.MetricSpec{Name: name, Kind: "events", KeyMode: "private", MaxKeysPerUser: 10, MaxEventsPerKey: 10,
+		First: unit(1), Top: unit(4), DeltaKey: state.Delta{Lo: 1}}
+}
+
+func publicMetric(name string, keys ...string) schemas.MetricSpec {
+	m := metric1(name)
+	m.KeyMode, m.DeltaKey = keyModePublic, state.Delta{}
+	for _, k := range keys {
+		m.PublicKeys = append(m.PublicKeys, []byte(k))
+	}
+	return m
+}
+
+func deployment(mu state.Mu2, keys uint64, metrics ...schemas.MetricSpec) settings {
+	return settings{shards: 1, releaseShards: 1, slots: 4, metrics: metrics, budget: state.Budget{Mu2: mu, Keys: state.Delta{Lo: keys}}}
+}
+
+// mustBook decides turn 1 of one shard.
+func mustBook(t testing.TB, s settings, cs []contribution) *book {
+	t.Helper()
+	w := mustWorld(t, s)
+	b := newBook(w.rules)
+	mustDecide(t, b, s, cs)
+	return b
+}
+
+func mustDecide(t testing.TB, b *book, s settings, cs []contribution) {
+	t.Helper()
+	c, err := schemas.DecodeContributions(batch(1, b.turn+1, 0, cs))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := gather([]schemas.Contributions{c})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.decide(b.turn+1, testPairs(len(s.metrics))(b.turn+1), g); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (b *book) of(user int) state.Account {
+	a, _ := b.accounts.Get(testID(user), 0)
+	return a
+}
+
+// released makes a settlement of turn 1 with these precisions of metric 0.
+func released(first state.Precision, keys map[string]state.Precision) *Settlement {
+	s := schemas.Settled{Turn: 1, FirstRungs: []state.Precision{first}}
+	for k, u := range keys {
+		s.Keys = append(s.Keys, schemas.SettledKey{WindowEnd: 1000, Key: []byte(k), Precision: u})
+	}
+	return NewSettlement(s)
+}
+
+// TestRuleAdmissionDependsOnOwnRecordsOnly: with the public record given,
+// taking a user away changes neither what the others are admitted to nor what
+// they pay, over many turns and out of budget.
+func TestRuleAdmissionDependsOnOwnRecordsOnly(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawSettings(t)
+		with, err := newWorld(s, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		without, err := newWorld(s, 4)
+		if err != nil {
+			t.Fatal(err)
+		}
+		gone := rapid.IntRange(0, 5).Draw(t, "the user who is taken away")
+		for turn := uint64(1); turn <= 6; turn++ {
+			cs := drawContributions(t)
+			others := slices.DeleteFunc(slices.Clone(cs), func(c contribution) bool { return c.user == gone })
+			partials, err := with.play(turn, cs, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := without.play(turn, others, nil); err != nil {
+				t.Fatal(err)
+			}
+			a, b := fates(t, with, gone), fates(t, without, gone)
+			if a != b {
+				t.Fatalf("turn %d: with the user the others are decided %s, without %s", turn, a, b)
+			}
+			without.settlements.settle(with.settle(turn, partials))
+		}
+	})
+}
+
+// fates says what the last turn decided for everybody but one user, and what
+// their accounts are.
+func fates(t *rapid.T, w *world, but int) string {
+	t.Helper()
+	var lines []string
+	for shard := range w.shards {
+		d := w.engine.shards[shard].book.delta
+		for _, u := range d.Users {
+			if u.ID == testID(but) {
+				continue
+			}
+			a, _ := w.engine.shards[shard].book.accounts.Get(u.ID, u.Period)
+			line := fmt.Sprintf("%x %d %v %+v", u.ID, u.Period, u.Admitted, a)
+			for _, e := range u.Slice {
+				line += fmt.Sprintf(" %q:%d", d.Keys[e.Key], e.N)
+			}
+			lines = append(lines, line)
+		}
+	}
+	return fmt.Sprint(lines)
+}
+
+// TestRuleClippingNeverByArrivalOrder: in whatever order and packing the
+// records come, the delta has the same bytes.
+func TestRuleClippingNeverByArrivalOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawSettings(t)
+		s.shards = 1
+		cs := drawContributions(t)
+		var first [32]byte
+		for i := range 4 {
+			w, err := newWorld(s, uint64(i))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := w.play(1, cs, nil); err != nil {
+				t.Fatal(err)
+			}
+			digest := w.engine.shards[0].book.delta.BodyDigest()
+			if i == 0 {
+				first = digest
+			}
+			if digest != first {
+				t.Fatal("another order gave another delta")
+			}
+		}
+	})
+}
+
+// TestRuleOneRecordMovesCountsByOne: taking away one event of one user, who is
+// far above every bound, moves each metric's counts by at most one, in one key.
+func TestRuleOneRecordMovesCountsByOne(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawSettings(t)
+		s.budget = state.Budget{Mu2: 1 << 60, Keys: state.Delta{Hi: 1}}
+		cs := append(drawContributions(t), contribution{user: 0, key: "a", n: rapid.Uint32Range(1, 9).Draw(t, "n")})
+		fewer := slices.Clone(cs)
+		fewer[len(fewer)-1].n--
+		if fewer[len(fewer)-1].n == 0 {
+			fewer = fewer[:len(fewer)-1]
+		}
+		a, b := newModelled(t, s, cs), newModelled(t, s, fewer)
+		for i := range s.metrics {
+			var l1, l2 int64
+			for _, key := range testKeys {
+				at := cell{uint32(i), 0, 1000, key}
+				d := int64(a[at]) - int64(b[at])
+				l1, l2 = l1+max(d, -d), l2+d*d
+			}
+			// A key that is gone lets another, clipped one in: own records decide.
+			limit := int64(1)
+			if len(fewer) < len(cs) {
+				limit = 1 + int64(s.metrics[i].MaxEventsPerKey)
+			}
+			if l1 > limit {
+				t.Fatalf("one event moved metric %d's counts by %d, squared %d", i, l1, l2)
+			}
+		}
+	})
+}
+
+func newModelled(t *rapid.T, s settings, cs []contribution) map[cell]uint64 {
+	w, err := newWorld(s, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	partials, err := w.play(1, cs, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts := map[cell]uint64{}
+	for _, p := range partials {
+		for _, c := range p.Cells {
+			counts[cell{c.Metric, c.WindowStart, c.WindowEnd, string(c.Key)}] += c.Count
+		}
+	}
+	return counts
+}
+
+// TestRuleChargeIsWhatWasReleased: c²·u of the rung where each key stopped,
+// rounded up by itself; the first rung for a private key that stayed below.
+func TestRuleChargeIsWhatWasReleased(t *testing.T) {
+	s := deployment(1<<40, 100, metric1("m"))
+	b := mustBook(t, s, []contribution{{user: 1, key: "a", n: 3}, {user: 1, key: "b", n: 2}, {user: 1, key: "c", n: 99}, {user: 2, key: "a", n: 1}})
+	if got := b.of(1); got.Held != 4*(9+4+100) || got.Spent != 0 {
+		t.Fatalf("held %d, want the whole worst case", got.Held)
+	}
+	odd := state.Precision{Lo: 2<<40 + 1}
+	if err := b.charge(released(unit(1), map[string]state.Precision{"a": odd, "c": unit(4)})); err != nil {
+		t.Fatal(err)
+	}
+	// a stopped just above 2 units: 9·2 and a fraction, rounded up; b stayed
+	// below: first rung; c at the top, clipped to 10 events.
+	if got, want := b.of(1), (state.Account{Spent: 19 + 4 + 400, Keys: state.Delta{Lo: 3}}); got != want {
+		t.Fatalf("account is %+v, want %+v", got, want)
+	}
+	if got, want := b.of(2), (state.Account{Spent: 3, Keys: state.Delta{Lo: 1}}); got != want {
+		t.Fatalf("account is %+v, want %+v", got, want)
+	}
+}
+
+// TestRuleAdmissionHoldsTheWholeWorstCase: a second pair of the turn is
+// compared with what is left beside the first one's worst case, though little
+// of that will be charged.
+func TestRuleAdmissionHoldsTheWholeWorstCase(t *testing.T) {
+	s := deployment(4*100+4*100-1, 100, metric1("m0"), metric1("m1"))
+	b := mustBook(t, s, []contribution{{user: 1, key: "a", n: 10}})
+	if got := b.delta.Users[0].Admitted; !got.Get(0) || got.Get(1) {
+		t.Fatalf("admitted to %v, want the first pair alone", got)
+	}
+	s.budget.Mu2++
+	b = mustBook(t, s, []contribution{{user: 1, key: "a", n: 10}})
+	if got := b.delta.Users[0].Admitted; !got.Get(1) {
+		t.Fatal("the worst case fits to the unit and was refused")
+	}
+}
+
+// TestRuleAllOrNothingPerPairAndTheWalkGoesOn: what does not fit is left out
+// whole, costs nothing, and a cheaper pair behind it is still admitted.
+func TestRuleAllOrNothingPerPairAndTheWalkGoesOn(t *testing.T) {
+	dear := metric1("dear")
+	dear.Top = unit(100)
+	s := deployment(150, 100, dear, metric1("cheap"), dear, metric1("cheap again"))
+	s.metrics[2].Name = "dear again"
+	b := mustBook(t, s, []contribution{{user: 1, key: "a", n: 1}, {user: 1, key: "b", n: 1}})
+	if got, want := fmt.Sprintf("%04b", b.delta.Users[0].Admitted[0]), "1010"; got != want {
+		t.Fatalf("admitted to %s, want %s (last pair first)", got, want)
+	}
+	if got, want := b.of(1), (state.Account{Held: 16, Keys: state.Delta{Lo: 4}}); got != want {
+		t.Fatalf("account is %+v, want %+v", got, want)
+	}
+	if got := b.delta.Tallies[0]; got != (schemas.PairTally{OverBudget: 2}) {
+		t.Fatalf("tally of the dear pair is %+v", got)
+	}
+}
+
+// TestRuleDeltaOfPrivateKeysIsPaidAtAdmission, for keys that others hold too,
+// and never returned; without δ left the pair is closed though μ² is ample.
+func TestRuleDeltaOfPrivateKeysIsPaidAtAdmission(t *testing.T) {
+	s := deployment(1<<40, 3, metric1("m"), publicMetric("p", "a"))
+	b := mustBook(t, s, []contribution{{user: 1, key: "a", n: 1}, {user: 1, key: "b", n: 1}, {user: 2, key: "a", n: 1}})
+	if b.of(1).Keys != (state.Delta{Lo: 2}) || b.of(2).Keys != (state.Delta{Lo: 1}) {
+		t.Fatalf("δ paid: %v and %v", b.of(1).Keys, b.of(2).Keys)
+	}
+	both := NewSettlement(schemas.Settled{Turn: 1, FirstRungs: []state.Precision{unit(1), unit(1)},
+		Keys: []schemas.SettledKey{{Metric: 1, WindowEnd: 1000, Key: []byte("a"), Precision: unit(1)}}})
+	if err := b.charge(both); err != nil {
+		t.Fatal(err)
+	}
+	if b.of(1).Keys != (state.Delta{Lo: 2}) {
+		t.Fatal("δ came back")
+	}
+	mustDecide(t, b, s, []contribution{{user: 1, key: "a", n: 1}, {user: 1, key: "b", n: 1}})
+	if got := b.delta.Users[0].Admitted; got.Get(0) || !got.Get(1) {
+		t.Fatalf("admitted to %v: the private pair needs δ 2 of the 1 left, the public one needs none", got)
+	}
+}
+
+// TestRulePublicKeyMissingFromASettlementStops, where a private one costs the
+// first rung; so do a price above the top and a price of nothing.
+func TestRulePublicKeyMissingFromASettlementStops(t *testing.T) {
+	cs := []contribution{{user: 1, key: "a", n: 2}}
+	for name, c := range map[string]struct {
+		metric schemas.MetricSpec
+		keys   map[string]state.Precision
+		paid   state.Mu2 // 0: stops
+	}{
+		"public, missing":    {publicMetric("m", "a"), nil, 0},
+		"public, at no cost": {publicMetric("m", "a"), map[string]state.Precision{"a": {}}, 0},
+		"public":             {publicMetric("m", "a"), map[string]state.Precision{"a": unit(2)}, 8},
+		"private, missing":   {metric1("m"), nil, 4},
+		"private":            {metric1("m"), map[string]state.Precision{"a": unit(3)}, 12},
+		"private, no cost":   {metric1("m"), map[string]state.Precision{"a": {}}, 0},
+		"above the top":      {metric1("m"), map[string]state.Precision{"a": {Lo: 4<<40 + 1}}, 0},
+	} {
+		b := mustBook(t, deployment(1<<40, 100, c.metric), cs)
+		err := b.charge(released(unit(1), c.keys))
+		if c.paid == 0 {
+			if err == nil {
+				t.Errorf("%s: charged %d", name, b.of(1).Spent)
+			}
+		} else if err != nil || b.of(1).Spent != c.paid {
+			t.Errorf("%s: charged %d, want %d (%v)", name, b.of(1).Spent, c.paid, err)
+		}
+	}
+}
+
+// TestRuleKeyExistsIffAdmittedCount: keys of users without budget, clipped and
+// filtered ones exist nowhere; not in the partials, not in a price.
+func TestRuleKeyExistsIffAdmittedCount(t *testing.T) {
+	m := publicMetric("m", "a", "b")
+	m.MaxKeysPerUser = 1
+	s := deployment(4*100, 100, m)
+	cs := []contribution{{user: 1, key: "a", n: 10}, {user: 1, key: "b", n: 10}, {user: 1, key: "elsewhere", n: 1}}
+	b := mustBook(t, s, cs)
+	blobs, err := b.partials(0, &schemas.Open{Turn: 1, Shards: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := schemas.DecodePartial(blobs[0].Data)
+	if err != nil || len(p.Cells) != 1 || p.Cells[0].Count != 10 || len(b.delta.Keys) != 1 {
+		t.Fatalf("cells are %+v, keys %q (%v)", p.Cells, b.delta.Keys, err)
+	}
+	// The same user again, without budget: no key at all.
+	if err := b.charge(released(unit(4), map[string]state.Precision{"a": unit(4), "b": unit(4)})); err != nil {
+		t.Fatal(err)
+	}
+	mustDecide(t, b, s, cs)
+	counts, err := b.counts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range counts[0] {
+		if n != 0 {
+			t.Fatalf("a user without budget is counted: %v", counts)
+		}
+	}
+}
+
+// TestRuleOverflowIsNotAdmitted: a charge past 64 bits is no refund.
+func TestRuleOverflowIsNotAdmitted(t *testing.T) {
+	m := metric1("m")
+	m.MaxEventsPerKey, m.Top = 1<<30, state.Precision{Hi: 1 << 40}
+	for _, n := range []uint32{1 << 20, 1 << 30, 1<<32 - 1} {
+		b := mustBook(t, deployment(state.MaxMu2, 100, m), []contribution{{user: 1, key: "a", n: n}, {user: 1, key: "b", n: 1}})
+		if b.delta.Users[0].Admitted.Get(0) || b.of(1) != (state.Account{}) {
+			t.Errorf("%d events: admitted with %+v", n, b.of(1))
+		}
+	}
+}
+
+// TestRulePeriodsAreTwoIndividuals: own clipping, own account, own δ.
+func TestRulePeriodsAreTwoIndividuals(t *testing.T) {
+	m := metric1("m")
+	m.MaxKeysPerUser = 1
+	s := deployment(400, 1, m)
+	b := mustBook(t, s, []contribution{{user: 1, key: "a", n: 10}, {user: 1, period: 1, key: "a", n: 10}, {user: 1, period: 1, key: "b", n: 1}})
+	if len(b.delta.Users) != 2 || !b.delta.Users[0].Admitted.Get(0) || !b.delta.Users[1].Admitted.Get(0) {
+		t.Fatalf("users are %+v", b.delta.Users)
+	}
+	other, _ := b.accounts.Get(testID(1), 1)
+	if b.of(1).Keys != other.Keys || other.Keys != (state.Delta{Lo: 1}) {
+		t.Fatalf("accounts are %+v and %+v", b.of(1), other)
+	}
+}
+
+// TestRuleNoCapOverUsers: however many users, each is admitted.
+func TestRuleNoCapOverUsers(t *testing.T) {
+	var cs []contribution
+	for u := range 5000 {
+		cs = append(cs, contribution{user: u, key: "a", n: 1})
+	}
+	b := mustBook(t, deployment(4, 1, metric1("m")), cs)
+	counts, err := b.counts()
+	if err != nil || counts[0][0] != 5000 {
+		t.Fatalf("counted %v (%v)", counts, err)
+	}
+}
+
+// TestRuleLossesAddToTheBudgetAndNoFurther: a user who takes part until refused
+// has spent ⌊B²/charge⌋ charges, to the unit.
+func TestRuleLossesAddToTheBudgetAndNoFurther(t *testing.T) {
+	b := newBook(mustWorld(t, deployment(1000, 1000, metric1("m"))).rules)
+	s := deployment(1000, 1000, metric1("m"))
+	admitted := 0
+	for turn := uint64(1); turn <= 100; turn++ {
+		mustDecide(t, b, s, []contribution{{user: 1, key: "a", n: 3}})
+		if b.delta.Users[0].Admitted.Get(0) {
+			admitted++
+		}
+		settled := schemas.Settled{Turn: turn, FirstRungs: []state.Precision{unit(1)}, Keys: []schemas.SettledKey{
+			{WindowStart: int64(turn-1) * 1000, WindowEnd: int64(turn) * 1000, Key: []byte("a"), Precision: unit(4)}}}
+		if err := b.charge(NewSettlement(settled)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := new(big.Int).Div(big.NewInt(1000), big.NewInt(36))
+	if int64(admitted) != want.Int64() || b.of(1).Spent != state.Mu2(36*admitted) {
+		t.Fatalf("admitted %d times, spent %d", admitted, b.of(1).Spent)
+	}
+}

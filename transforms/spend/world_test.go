@@ -1,0 +1,338 @@
+package spend
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math/big"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/state"
+)
+
+// kind is something that can happen to a shard in a turn.
+type kind int
+
+const (
+	nothing kind = iota
+	forgetCache
+	forgetShard
+	restart            // a new process and epoch; the engine's state survives
+	restartWithout     // a new process and epoch; the engine's state is lost, too
+	tear               // the append is torn off behind arg records, then the process is killed
+	killBeforeWait     // everything lands, and the process is killed before it hands on
+	redeliver          // the same element again before anybody waited for the first
+	redeliverRollback  // the same, and the engine has rolled its state back
+	redeliverForgotten // the same, rolled back, and the cache is lost
+	staleBlobs         // the envelope holds blobs of an older epoch, too
+	compaction
+	kinds
+)
+
+type happening struct {
+	shard, arg int
+	kind       kind
+}
+
+// world plays READ, RELEASE and SETTLE around an Engine: it opens turns, adds
+// up partial counts, and settles at precisions that a hash chooses.
+type world struct {
+	settings
+	rules       *Rules
+	ledger      *memLedger
+	settlements *memSettlements
+	cells       []*memCells
+	engine      *Engine
+	epoch       int64
+	forget      Forgetting // for the next element
+	maxRecord   int        // bytes of a ledger record; 0: as in production
+	rng         *rand.Rand
+}
+
+func newWorld(s settings, seed uint64) (*world, error) {
+	rules, err := NewRules(s.budget, testHashKey, s.metrics, s.shards, s.releaseShards, s.slots)
+	if err != nil {
+		return nil, err
+	}
+	w := &world{settings: s, rules: rules, ledger: newMemLedger(), settlements: newMemSettlements(),
+		cells: make([]*memCells, s.shards), rng: rand.New(rand.NewPCG(seed, 1))}
+	return w, w.restart(true)
+}
+
+// restart makes a new process with a new epoch.
+func (w *world) restart(loseCells bool) error {
+	if loseCells {
+		for i := range w.cells {
+			w.cells[i] = &memCells{rng: w.rng}
+		}
+	}
+	w.epoch = w.ledger.nextEpoch()
+	var err error
+	w.engine, err = NewEngine(Options{
+		Rules: w.rules, Ledger: w.ledger, Settlements: w.settlements, Pairs: testPairs(len(w.metrics)),
+		Forget: func(int, uint64) Forgetting {
+			f := w.forget
+			w.forget = ForgetNothing
+			return f
+		},
+	})
+	if err == nil && w.maxRecord > 0 {
+		w.engine.maxRecord = w.maxRecord
+	}
+	return err
+}
+
+// envelope packs a shard's contributions at random: in any order, over any
+// number of batches, a user's events of a key in one piece or several.
+func (w *world) envelope(turn uint64, shard int, cs []contribution, fromLedger bool) [][]byte {
+	open := schemas.EncodeOpen(schemas.Open{Epoch: w.epoch, Turn: turn, Contributions: records(cs), Shard: uint32(shard),
+		Shards: uint32(w.shards), SettledAt: -1, FromLedger: fromLedger})
+	if fromLedger {
+		return [][]byte{open}
+	}
+	var mine []contribution
+	for _, c := range cs {
+		if schemas.ShardOf(testID(c.user), w.shards) != shard {
+			continue
+		}
+		for c.n > 1 && w.rng.IntN(2) == 0 {
+			part := c
+			part.n = 1 + w.rng.Uint32N(c.n-1)
+			c.n -= part.n
+			mine = append(mine, part)
+		}
+		mine = append(mine, c)
+	}
+	w.rng.Shuffle(len(mine), func(i, j int) { mine[i], mine[j] = mine[j], mine[i] })
+	blobs := [][]byte{open}
+	for len(mine) > 0 {
+		n := 1 + w.rng.IntN(len(mine))
+		blobs = append(blobs, batch(w.epoch, turn, shard, mine[:n]))
+		mine = mine[n:]
+	}
+	w.rng.Shuffle(len(blobs), func(i, j int) { blobs[i], blobs[j] = blobs[j], blobs[i] })
+	return blobs
+}
+
+func records(cs []contribution) (n uint64) {
+	for _, c := range cs {
+		n += uint64(c.n)
+	}
+	return n
+}
+
+// batch encodes contributions in the order given, one user entry each.
+func batch(epoch int64, turn uint64, shard int, cs []contribution) []byte {
+	b := schemas.Contributions{Epoch: epoch, Turn: turn, Shard: uint32(shard), Records: records(cs)}
+	index := map[string]uint32{}
+	for _, c := range cs {
+		at, known := index[c.key]
+		if !known {
+			at = uint32(len(b.Keys))
+			index[c.key] = at
+			b.Keys = append(b.Keys, []byte(c.key))
+		}
+		b.Users = append(b.Users, schemas.ContribUser{ID: testID(c.user), Period: c.period, Entries: []schemas.KeyCount{{Key: at, N: c.n}}})
+	}
+	data, err := schemas.EncodeContributions(b)
+	if err != nil {
+		panic(err) // a mistake of the test's
+	}
+	return data
+}
+
+// play spends one turn in all shards, whatever happens on the way, and returns
+// the partial counts without their epoch.
+func (w *world) play(turn uint64, cs []contribution, happens []happening) ([]schemas.Partial, error) {
+	pending := slices.Clone(happens)
+	for {
+		partials, err := w.attempt(turn, cs, &pending)
+		if !errors.Is(err, errCrashed) {
+			return partials, err
+		}
+		if err := w.restart(w.rng.IntN(2) == 0); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// attempt opens a turn in all shards of the epoch: from the ledger, if all
+// shards have it there.
+func (w *world) attempt(turn uint64, cs []contribution, pending *[]happening) ([]schemas.Partial, error) {
+	fromLedger := true
+	for shard := range w.shards {
+		r, err := w.ledger.reader(shard)
+		if err != nil {
+			return nil, err
+		}
+		fromLedger = fromLedger && slices.Contains(r.DeltaTurns(), turn)
+	}
+	var partials []schemas.Partial
+	for shard := range w.shards {
+		h := happening{kind: nothing}
+		if i := slices.IndexFunc(*pending, func(h happening) bool { return h.shard == shard }); i >= 0 {
+			h = (*pending)[i]
+			*pending = slices.Delete(slices.Clone(*pending), i, i+1)
+		}
+		blobs, err := w.shardTurn(turn, shard, cs, fromLedger, h)
+		if err != nil {
+			return nil, err
+		}
+		for _, b := range blobs {
+			p, err := schemas.DecodePartial(b.Data)
+			if err != nil {
+				return nil, err
+			}
+			if p.Epoch != w.epoch || int(p.ReleaseShard) != b.Shard || int(p.Shard) != shard || p.Turn != turn {
+				return nil, fmt.Errorf("a partial of epoch %d, turn %d, shard %d in the place of %d, %d, %d", p.Epoch, p.Turn, p.Shard, w.epoch, turn, shard)
+			}
+			p.Epoch = 0
+			partials = append(partials, p)
+		}
+	}
+	return partials, nil
+}
+
+func (w *world) shardTurn(turn uint64, shard int, cs []contribution, fromLedger bool, h happening) ([]Blob, error) {
+	blobs := w.envelope(turn, shard, cs, fromLedger)
+	switch h.kind {
+	case forgetCache:
+		w.forget = ForgetCache
+	case forgetShard:
+		w.forget = ForgetShard
+	case compaction:
+		w.ledger.compact()
+	case restart, restartWithout:
+		if err := w.restart(h.kind == restartWithout); err != nil {
+			return nil, err
+		}
+		return nil, errCrashed
+	case tear:
+		w.ledger.tear = func(int, int) int { return h.arg }
+		defer func() { w.ledger.tear = nil }()
+	case staleBlobs:
+		old := []contribution{{user: 1, key: "stale", n: 7}}
+		blobs = append(blobs, batch(w.epoch-1, turn, shard, old),
+			schemas.EncodeOpen(schemas.Open{Epoch: w.epoch - 1, Turn: turn + 5, Shard: uint32(shard), Shards: uint32(w.shards)}))
+	}
+	before := w.cells[shard].clone()
+	pending, err := w.spend(shard, blobs)
+	if err != nil {
+		return nil, err
+	}
+	switch h.kind {
+	case killBeforeWait:
+		return nil, errCrashed
+	case redeliver, redeliverRollback, redeliverForgotten:
+		if h.kind != redeliver {
+			w.cells[shard] = before
+		}
+		if h.kind == redeliverForgotten {
+			w.forget = ForgetCache
+		}
+		blobs = w.envelope(turn, shard, cs, fromLedger)
+		if pending, err = w.spend(shard, blobs); err != nil {
+			return nil, err
+		}
+	}
+	return pending.Wait(context.Background())
+}
+
+func (w *world) spend(shard int, blobs [][]byte) (Pending, error) {
+	w.cells[shard].element()
+	pending, err := w.engine.Spend(context.Background(), shard, blobs, w.cells[shard])
+	if err == nil && pending == nil {
+		return nil, errors.New("an OPEN of the newest epoch was dropped")
+	}
+	return pending, err
+}
+
+// settle stops every ladder somewhere, as a hash of the key says.
+func (w *world) settle(turn uint64, partials []schemas.Partial) schemas.Settled {
+	s := schemas.Settled{Turn: turn}
+	counts := map[cell]uint64{}
+	for _, p := range partials {
+		for _, c := range p.Cells {
+			counts[cell{c.Metric, c.WindowStart, c.WindowEnd, string(c.Key)}] += c.Count
+		}
+	}
+	for i := range w.metrics {
+		m := &w.metrics[i]
+		s.FirstRungs = append(s.FirstRungs, m.First)
+		for _, k := range m.PublicKeys {
+			counts[cell{uint32(i), int64(turn-1) * 1000, int64(turn) * 1000, string(k)}] += 0
+		}
+	}
+	for c := range counts {
+		m := &w.metrics[c.metric]
+		h := fnv.New64a()
+		_ = binary.Write(h, binary.BigEndian, []int64{int64(c.metric), c.end})
+		_, _ = h.Write([]byte(c.key))
+		if m.KeyMode != keyModePublic && h.Sum64()%3 == 0 {
+			continue // below the threshold
+		}
+		span := new(big.Int).Sub(m.Top.Big(), m.First.Big())
+		at := new(big.Int).Mul(span, new(big.Int).SetUint64(h.Sum64()>>8%5))
+		u, err := state.PrecisionFromBig(at.Div(at, big.NewInt(4)).Add(at, m.First.Big()))
+		if err != nil {
+			panic(err) // a mistake of the test's
+		}
+		s.Keys = append(s.Keys, schemas.SettledKey{Metric: c.metric, WindowStart: c.start, WindowEnd: c.end, Key: []byte(c.key), Precision: u})
+	}
+	w.settlements.settle(s)
+	return s
+}
+
+// accounts are all shards' accounts as the processes know them.
+func (w *world) accounts() map[account]state.Account {
+	all := map[account]state.Account{}
+	for _, s := range w.engine.shards {
+		if s.book == nil {
+			continue
+		}
+		for e := range s.book.accounts.All() {
+			all[account{e.ID, e.Period}] = e.Account
+		}
+	}
+	return all
+}
+
+// agree compares everything that can be seen with the model.
+func (w *world) agree(m *model, partials []schemas.Partial) error {
+	counts := map[cell]uint64{}
+	tallies := make([]schemas.PairTally, len(w.metrics))
+	for _, p := range partials {
+		for _, c := range p.Cells {
+			counts[cell{c.Metric, c.WindowStart, c.WindowEnd, string(c.Key)}] += c.Count
+		}
+		for _, t := range p.Tallies {
+			addTally(&tallies[t.Metric], t.PairTally)
+		}
+	}
+	if fmt.Sprint(counts) != fmt.Sprint(m.counts) {
+		return fmt.Errorf("counts are %v, the model says %v", counts, m.counts)
+	}
+	if !slices.Equal(tallies, m.tallies) {
+		return fmt.Errorf("tallies are %v, the model says %v", tallies, m.tallies)
+	}
+	accounts := w.accounts()
+	for at, want := range m.accounts {
+		got := accounts[at]
+		delete(accounts, at)
+		if new(big.Int).SetUint64(uint64(got.Spent)).Cmp(want.spent) != 0 ||
+			new(big.Int).SetUint64(uint64(got.Held)).Cmp(want.held) != 0 || got.Keys.Big().Cmp(want.keys) != 0 {
+			return fmt.Errorf("an account is %+v, the model says spent %v, held %v, keys %v", got, want.spent, want.held, want.keys)
+		}
+		if sum, ok := got.Spent.Add(got.Held); !ok || sum > w.budget.Mu2 || got.Keys.Cmp(w.budget.Keys) > 0 {
+			return fmt.Errorf("an account is over budget: %+v of %+v", got, w.budget)
+		}
+	}
+	if len(accounts) > 0 {
+		return fmt.Errorf("%d accounts that the model does not know", len(accounts))
+	}
+	return nil
+}
