@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+)
+
+// app is what a command may touch of the outside.
+type app struct {
+	stdout, stderr io.Writer
+	getenv         func(string) string
+	running        bool // flags were fine, a command is at work
+}
+
+// execute runs one command line and returns the exit code.
+func (a *app) execute(ctx context.Context, args []string) int {
+	root := a.root()
+	root.SetArgs(args)
+	root.SetOut(a.stdout)
+	root.SetErr(a.stderr)
+	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		return exitOK
+	}
+	fmt.Fprintf(a.stderr, "error: %v\n", err)
+	code := exitCode(err)
+	if !a.running {
+		code = exitUsage
+	}
+	if code == exitUsage {
+		fmt.Fprintf(a.stderr, "see %s --help\n", cmd.CommandPath())
+	}
+	return code
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "runner",
+		Short: "Counts per window and key from Kafka, with a privacy budget for every user",
+		Long: `Tollgate counts events per window and key, and publishes each count with as much
+noise as the accuracy target allows. Every user has an account of privacy loss;
+who cannot pay any more is left out of a count.
+
+Exit codes: 0 done or drained, 1 broker, topic, input file or output, 2 flags,
+3 contents of a configuration file.`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.NoArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.AddCommand(a.demo(), a.budget(), a.version())
+	return root
+}
+
+// run marks where the checks of cobra end and the command begins.
+func (a *app) run(fn func(cmd *cobra.Command) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, _ []string) error {
+		a.running = true
+		return fn(cmd)
+	}
+}
+
+// format is the value of --format.
+type format string
+
+const (
+	formatTable format = "table"
+	formatJSON  format = "json"
+)
+
+// formatFlag adds --format to a command.
+func formatFlag(cmd *cobra.Command, f *format) {
+	*f = formatTable
+	cmd.Flags().Var(f, "format", "table for people, json for programs")
+}
+
+func (f *format) String() string { return string(*f) }
+func (f *format) Type() string   { return "table|json" }
+
+func (f *format) Set(text string) error {
+	switch v := format(text); v {
+	case formatTable, formatJSON:
+		*f = v
+		return nil
+	}
+	return fmt.Errorf("must be table or json")
+}

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/tollgate-dp/tollgate/state"
+)
+
+func (a *app) budgetReleases() *cobra.Command {
+	var (
+		epsilon, delta, sigma float64
+		contribution          uint64
+		by                    accountant
+		f                     format
+	)
+	cmd := &cobra.Command{
+		Use:   "releases",
+		Short: "How many releases a user can take part in",
+		Long: `Print how many releases with noise of standard deviation --sigma a user can take
+part in, with --contribution events in each, before the account refuses:
+⌊B² / ⌈C²·u(σ)⌉⌋ in the integers that the accounts are kept in.`,
+		Example: "  runner budget releases --epsilon 1 --delta 1e-6 --accountant gdp --sigma 100 --contribution 1",
+		Args:    cobra.NoArgs,
+	}
+	flags := cmd.Flags()
+	flags.Float64Var(&epsilon, "epsilon", 1, "privacy loss ε of a user, above 0")
+	flags.Float64Var(&delta, "delta", 1e-6, "failure probability δ, between 0 and 1")
+	accountantFlag(cmd, &by)
+	flags.Float64Var(&sigma, "sigma", 0, "standard deviation of each release, in events")
+	flags.Uint64Var(&contribution, "contribution", 1, "events of the user in each release")
+	formatFlag(cmd, &f)
+	cmd.MarkFlagRequired("sigma") //nolint:errcheck // the flag exists
+	cmd.RunE = a.run(func(*cobra.Command) error {
+		budget, err := state.NewBudget(epsilon, delta, state.Accountant(by), 0)
+		if err != nil {
+			return flagError(err)
+		}
+		n, err := state.ReleasesBeforeRefusal(budget, sigma, contribution)
+		if err != nil {
+			return flagError(err)
+		}
+		return printFields(a.stdout, f, []field{
+			{"releases", n}, {"epsilon", epsilon}, {"delta", delta}, {"accountant", string(by)},
+			{"sigma", sigma}, {"contribution", contribution},
+		})
+	})
+	return cmd
+}

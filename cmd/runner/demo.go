@@ -1,0 +1,114 @@
+package main
+
+import (
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tollgate-dp/tollgate/internal/generate"
+)
+
+// demoFlags are the flags of demo as they were given.
+type demoFlags struct {
+	stream generate.Config // made-up events
+
+	input                          string
+	inputFormat                    string
+	header                         bool
+	columns                        []string
+	userField, keyField, timeField string
+	timeUnit                       timeUnit
+	from, to                       timeValue
+
+	window                          time.Duration
+	epsilon, delta                  float64
+	accountant                      accountant
+	relative, absolute, confidence  float64
+	maxKeysPerUser, maxEventsPerKey int
+	lastAtLeast                     int
+	keys                            keyMode
+	publicKeys                      string
+	noiseKeyFile                    string
+	trustedReport                   string
+	format                          format
+}
+
+// Groups of flags: what is given decides between made-up events and a file.
+var (
+	generatorFlags = [...]string{"seed", "events", "users", "keys-count", "windows"}
+	fileFlags      = [...]string{
+		"input-format", "header", "columns", "user-field", "key-field", "time-field", "time-unit", "from", "to",
+	}
+)
+
+func (a *app) demo() *cobra.Command {
+	f := &demoFlags{stream: generate.Defaults()}
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Run everything in one process, on made-up events or on your own file",
+		Long: `Run the whole pipeline in one process against an embedded broker and print what
+it releases: a table and a chart, or JSON lines.
+
+Without --input the events are made up: people and pages by Zipf's law, a daily
+rhythm, late and broken records. Noise then comes from --seed, too, so that a run
+can be repeated; it protects nobody.
+
+With --input FILE the events are yours. The file may be in any order and of any
+size. A record that is broken is set aside, never a reason to stop. Noise is
+drawn afresh in every run unless --noise-key-file is given: each such run is a
+promise of its own, and what they cost the users in the file adds up.
+
+What is promised: (epsilon, delta)-differential privacy for each user with all of
+their events, if the times in the file are right. The number of windows follows
+from the data unless --from and --to are given: it is then not protected, and one
+record far away in time shows. Without --public-keys a key is released only when
+enough users stand behind it.`,
+		Example: `  runner demo
+  runner demo --relative 0.05 --events 2000000
+  runner demo --input visits.csv --header --user-field user --key-field page \
+    --time-field when --time-unit rfc3339 --window 24h`,
+		Args: cobra.NoArgs,
+	}
+	f.register(cmd)
+	cmd.RunE = a.run(func(cmd *cobra.Command) error { return a.runDemo(cmd.Context(), f, cmd.Flags().Changed) })
+	return cmd
+}
+
+func (f *demoFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	s := &f.stream
+	flags.Uint64Var(&s.Seed, "seed", s.Seed, "made-up events: another seed, other events and other noise")
+	flags.IntVar(&s.Events, "events", s.Events, "made-up events: how many")
+	flags.IntVar(&s.Users, "users", s.Users, "made-up events: how many users may appear")
+	flags.IntVar(&s.Keys, "keys-count", s.Keys, "made-up events: how many keys may appear")
+	flags.IntVar(&s.Windows, "windows", s.Windows, "made-up events: how many windows")
+
+	flags.StringVar(&f.input, "input", "", "file with your own events")
+	flags.StringVar(&f.inputFormat, "input-format", "", "csv, tsv or jsonl (default: by the name of the file)")
+	flags.BoolVar(&f.header, "header", false, "the first record of a csv or tsv file names the columns")
+	flags.StringSliceVar(&f.columns, "columns", nil, "names of the columns where there is no header: a,b,c")
+	flags.StringVar(&f.userField, "user-field", "", "column or JSON member with the user's id")
+	flags.StringVar(&f.keyField, "key-field", "", "column or JSON member with the key; without it all events are counted together")
+	flags.StringVar(&f.timeField, "time-field", "", "column or JSON member with the time of the event")
+	f.timeUnit = "rfc3339"
+	flags.Var(&f.timeUnit, "time-unit", "how times are written: seconds, milliseconds or microseconds since 1970, or RFC 3339")
+	flags.Var(&f.from, "from", "start of the first window, RFC 3339 or 2006-01-02 in UTC; protects the range")
+	flags.Var(&f.to, "to", "end of the last window; protects the range")
+
+	flags.DurationVar(&f.window, "window", time.Hour, "size of a window")
+	flags.Float64Var(&f.epsilon, "epsilon", 1, "privacy loss ε of a user over everything that is released")
+	flags.Float64Var(&f.delta, "delta", 1e-6, "probability δ that the promise fails")
+	accountantFlag(cmd, &f.accountant)
+	flags.Float64Var(&f.relative, "relative", 0.1, "target: relative error, 0 for none")
+	flags.Float64Var(&f.absolute, "absolute", 0, "target: absolute error that is always good enough, 0 for none")
+	flags.Float64Var(&f.confidence, "confidence", 0.95, "target: probability that the error is not larger")
+	flags.IntVar(&f.maxKeysPerUser, "max-keys-per-user", 2, "keys per window in which a user counts")
+	flags.IntVar(&f.maxEventsPerKey, "max-events-per-key", 2, "events per window and key with which a user counts")
+	flags.IntVar(&f.lastAtLeast, "last-at-least", 24, "windows in which every user can take part before the budget is spent")
+	flags.Var(&f.keys, "keys", "public: the list of --public-keys, released at zero, too; private: keys are protected (default public for made-up events and where --public-keys is given, else private)")
+	flags.StringVar(&f.publicKeys, "public-keys", "", "file with one key per line, or a,b,c")
+	flags.StringVar(&f.noiseKeyFile, "noise-key-file", "", "file with 64 hex digits, kept secret: the same data then gives the same output (default: random noise)")
+	flags.StringVar(&f.trustedReport, "trusted-report", "", "file for exact tallies of all records, as JSON; not for publication")
+	formatFlag(cmd, &f.format)
+}

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/demo"
+	"github.com/tollgate-dp/tollgate/internal/input"
+	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
+)
+
+// check refuses combinations of flags that mean nothing, before anything is
+// opened. changed tells which flags were given.
+func (f *demoFlags) check(changed func(string) bool) error {
+	if f.input == "" {
+		for _, name := range fileFlags {
+			if changed(name) {
+				return usage(fmt.Errorf("--%s goes with --input FILE: made-up events have their own layout", name))
+			}
+		}
+		if changed("input") {
+			return usage(errors.New("--input is empty: name a file"))
+		}
+	} else {
+		for _, name := range generatorFlags {
+			if changed(name) {
+				return usage(fmt.Errorf("--%s is for made-up events: leave it out beside --input", name))
+			}
+		}
+		if err := f.checkInput(); err != nil {
+			return usage(err)
+		}
+		if err := f.checkRange(); err != nil {
+			return usage(err)
+		}
+	}
+	if f.keys == keysPrivate && f.publicKeys != "" {
+		return usage(errors.New("--public-keys goes with --keys public"))
+	}
+	if f.keys == keysPublic && f.publicKeys == "" && f.input != "" && f.keyField != "" {
+		return usage(errors.New("--keys public needs the keys: --public-keys FILE or --public-keys a,b,c. A list that was made by looking at the data is not protected"))
+	}
+	return nil
+}
+
+// checkInput settles the layout of the file.
+func (f *demoFlags) checkInput() error {
+	if f.inputFormat == "" {
+		switch strings.ToLower(filepath.Ext(f.input)) {
+		case ".csv":
+			f.inputFormat = "csv"
+		case ".tsv":
+			f.inputFormat = "tsv"
+		case ".jsonl", ".ndjson":
+			f.inputFormat = "jsonl"
+		default:
+			return errors.New("--input-format is needed: the name of the file does not end in .csv, .tsv or .jsonl")
+		}
+	}
+	layout, err := input.ParseFormat(f.inputFormat)
+	if err != nil {
+		return fmt.Errorf("--input-format: %w", err)
+	}
+	switch {
+	case f.userField == "":
+		return errors.New("--user-field is needed: the column or JSON member with the user's id")
+	case f.timeField == "":
+		return errors.New("--time-field is needed: the column or JSON member with the time of the event")
+	case !layout.Tabular() && (f.header || len(f.columns) > 0):
+		return errors.New("--header and --columns are for csv and tsv: JSON names its members")
+	case layout.Tabular() && f.header == (len(f.columns) > 0):
+		return errors.New("give either --header, when the first record names the columns, or --columns a,b,c")
+	}
+	if len(f.columns) > 0 {
+		fields := []string{f.userField, f.timeField}
+		if f.keyField != "" {
+			fields = append(fields, f.keyField)
+		}
+		if err := input.CheckColumns(f.columns, fields...); err != nil {
+			return fmt.Errorf("--columns: %w", err)
+		}
+	}
+	return nil
+}
+
+// checkRange wants the range to end on borders of windows, in UTC.
+func (f *demoFlags) checkRange() error {
+	if f.window < time.Millisecond || f.window%time.Millisecond != 0 {
+		return fmt.Errorf("--window is %v: it must be a positive whole number of milliseconds", f.window)
+	}
+	size := f.window.Milliseconds()
+	for _, border := range []struct {
+		name string
+		at   timeValue
+	}{{"from", f.from}, {"to", f.to}} {
+		switch millis := border.at.UnixMilli(); {
+		case border.at.IsZero():
+		case millis < 0:
+			return fmt.Errorf("--%s is %v: times before 1970 cannot be on a topic", border.name, &border.at)
+		case millis%size != 0 || border.at.Nanosecond()%1e6 != 0:
+			before := time.UnixMilli(millis - millis%size).UTC()
+			return fmt.Errorf("--%s is %v: it must be where a window of %v begins in UTC, for example %s or %s", border.name, &border.at,
+				f.window, before.Format(time.RFC3339), before.Add(f.window).Format(time.RFC3339))
+		}
+	}
+	if !f.from.IsZero() && !f.to.IsZero() && !f.from.Before(f.to.Time) {
+		return fmt.Errorf("--from %v must be before --to %v", &f.from, &f.to)
+	}
+	return nil
+}
+
+// settings are the flags that the pipeline understands, checked by it.
+func (f *demoFlags) settings(publicKeys []string) (demo.Settings, *pipeline.Deployment, error) {
+	s := demo.Settings{
+		Epsilon: f.epsilon, Delta: f.delta, Accountant: string(f.accountant), Window: f.window,
+		Target:         noisereduction.Target{Relative: f.relative, Absolute: f.absolute, Confidence: f.confidence},
+		MaxKeysPerUser: f.maxKeysPerUser, MaxEventsPerKey: f.maxEventsPerKey, LastAtLeast: f.lastAtLeast,
+		PublicKeys: publicKeys,
+	}
+	if _, err := state.NewBudget(f.epsilon, f.delta, state.Accountant(f.accountant), 0); err != nil {
+		return s, nil, flagError(err)
+	}
+	for _, bound := range []struct {
+		name  string
+		value int
+	}{
+		{"max-keys-per-user", f.maxKeysPerUser}, {"max-events-per-key", f.maxEventsPerKey}, {"last-at-least", f.lastAtLeast},
+	} {
+		if bound.value < 1 {
+			return s, nil, usage(fmt.Errorf("--%s is %d: it must be at least 1", bound.name, bound.value))
+		}
+	}
+	d, err := s.Compile()
+	if err != nil {
+		return s, nil, configFlag(err)
+	}
+	return s, d, nil
+}
+
+// configFlag names the flag behind a field of the pipeline's configuration.
+func configFlag(err error) error {
+	var bad *pipeline.ConfigError
+	if !errors.As(err, &bad) {
+		return err
+	}
+	field := strings.TrimPrefix(bad.Field, "metrics."+demo.MetricName+".")
+	flags, ok := map[string]string{
+		"privacy":                    "--epsilon, --delta",
+		"window":                     "--window",
+		"max_keys_per_user":          "--max-keys-per-user",
+		"max_events_per_key":         "--max-events-per-key",
+		"last_at_least":              "--last-at-least",
+		"ladder":                     "--last-at-least, --epsilon",
+		"keys":                       "--public-keys",
+		"metrics." + demo.MetricName: "--relative, --absolute, --confidence, --last-at-least",
+		"events":                     "--input-format, --columns",
+		"privacy.accountant":         "--accountant",
+		"privacy.delta_keys":         "--delta",
+	}[field]
+	if !ok {
+		flags = field
+	}
+	return usage(fmt.Errorf("%s: %s", flags, bad.Reason))
+}

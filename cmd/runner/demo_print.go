@@ -1,0 +1,143 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/demo"
+	"github.com/tollgate-dp/tollgate/internal/show"
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+// printer writes releases as they come, and the chart behind the last.
+type printer struct {
+	a     *app
+	j     *job
+	table *show.Table
+	width int
+	rows  []show.Row
+	met   int
+	first string // time to the first release
+	seen  int
+}
+
+func newPrinter(a *app, j *job) *printer {
+	_, width := show.Terminal(a.stdout)
+	p := &printer{a: a, j: j, width: min(width, 120)}
+	p.table = show.NewTable(a.stdout, p.width, j.settings.Window, j.settings.Target.Confidence, j.settings.PublicKeys)
+	return p
+}
+
+// begin says what is promised: on stdout beside the table, else on stderr.
+func (p *printer) begin() error {
+	text := p.j.promise()
+	if p.j.flags.format == formatJSON {
+		p.j.progress.Note("%s", strings.TrimRight(text, "\n"))
+		return nil
+	}
+	return p.print(text + "\n")
+}
+
+// print writes to stdout while no progress is on the screen.
+func (p *printer) print(text string) error {
+	return p.j.progress.Interrupt(func() error {
+		if _, err := io.WriteString(p.a.stdout, text); err != nil {
+			return fmt.Errorf("writing output: %w", err)
+		}
+		return nil
+	})
+}
+
+// turn prints the releases of a turn.
+func (p *printer) turn(t demo.Turn) error {
+	if len(t.Releases) > 0 && p.first == "" {
+		p.first = p.j.progress.Elapsed()
+	}
+	p.seen += len(t.Releases)
+	defer p.j.progress.Settled(int(t.Number), len(t.Releases))
+	if p.j.flags.format == formatJSON {
+		var b bytes.Buffer
+		for _, r := range t.Releases {
+			line, err := r.MarshalJSON()
+			if err != nil {
+				return err
+			}
+			b.Write(line)
+			b.WriteByte('\n')
+		}
+		return p.print(b.String())
+	}
+	rows := make([]show.Row, len(t.Releases))
+	for i, r := range t.Releases {
+		rows[i] = row(r)
+		if r.Met {
+			p.met++
+		}
+	}
+	p.rows = append(p.rows, rows...)
+	if len(rows) == 0 {
+		return nil
+	}
+	return p.j.progress.Interrupt(func() error {
+		if err := p.table.Rows(rows); err != nil {
+			return fmt.Errorf("writing output: %w", err)
+		}
+		return nil
+	})
+}
+
+func row(r schemas.Release) show.Row {
+	return show.Row{
+		Start: time.UnixMilli(r.WindowStart), End: time.UnixMilli(r.WindowEnd), Key: r.Key,
+		Value: math.Ldexp(float64(r.Value), -10), Low: r.Low, High: r.High, Met: r.Met,
+	}
+}
+
+// end draws the chart and says how it went.
+func (p *printer) end(result demo.Result) error {
+	p.j.progress.Done()
+	if p.first != "" {
+		p.j.progress.Note("first release after %s", p.first)
+	}
+	if p.seen == 0 {
+		p.j.progress.Note("%s", p.j.nothing())
+	}
+	if p.j.flags.format == formatJSON || len(p.rows) == 0 {
+		return nil
+	}
+	from, _ := p.j.source.Range()
+	var b bytes.Buffer
+	b.WriteByte('\n')
+	err := show.Chart(&b, p.rows, show.ChartOptions{
+		From: from, To: from.Add(time.Duration(result.Turns) * p.j.settings.Window), Window: p.j.settings.Window,
+		Confidence: p.j.settings.Target.Confidence, Width: p.width, Height: 6, MaxKeys: 8,
+		Keys: p.j.panelKeys(), Color: show.Color(p.a.stdout, p.a.getenv),
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(&b, "\n%s windows, %s values released, the target was met by %s of them\n",
+		show.Number(float64(result.Turns), 0), show.Number(float64(len(p.rows)), 0), show.Number(float64(p.met), 0))
+	return p.print(b.String())
+}
+
+// panelKeys is the order of the chart: made-up pages as they were made up.
+func (j *job) panelKeys() []string {
+	if j.flags.input == "" && j.flags.publicKeys == "" {
+		return j.settings.PublicKeys
+	}
+	return nil
+}
+
+// nothing says why nothing was released, as far as that is no secret.
+func (j *job) nothing() string {
+	if from, _ := j.source.Range(); from.IsZero() {
+		return "nothing to release: no record has a user, a key and a time that can be used. If that is not what you expect, look at " +
+			"--user-field, --key-field, --time-field and --time-unit; --trusted-report FILE says what is wrong with how many"
+	}
+	return "nothing was released: no key has enough users behind it. Larger windows, a larger --epsilon or a smaller --last-at-least lower the threshold"
+}

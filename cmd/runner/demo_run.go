@@ -1,0 +1,236 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/demo"
+	"github.com/tollgate-dp/tollgate/internal/generate"
+	"github.com/tollgate-dp/tollgate/internal/input"
+	"github.com/tollgate-dp/tollgate/internal/show"
+	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
+)
+
+// job is a demo that has been checked: everything that can be refused at the
+// start has been.
+type job struct {
+	flags      *demoFlags
+	settings   demo.Settings
+	deployment *pipeline.Deployment // for what is promised
+	source     demo.Source
+	secrets    demo.Secrets
+	progress   *show.Progress
+}
+
+func (a *app) runDemo(ctx context.Context, f *demoFlags, changed func(string) bool) (err error) {
+	terminal, _ := show.Terminal(a.stderr)
+	j := &job{flags: f, progress: show.NewProgress(a.stderr, terminal, time.Now)}
+	if err := f.check(changed); err != nil {
+		return err
+	}
+	keys, err := f.publicKeyList()
+	if err != nil {
+		return err
+	}
+	if j.settings, j.deployment, err = f.settings(keys); err != nil {
+		return err
+	}
+	var trusted *report
+	if f.trustedReport != "" {
+		if trusted, err = openReport(f.trustedReport); err != nil {
+			return err
+		}
+		defer trusted.discard()
+	}
+	if err := j.open(); err != nil {
+		return err
+	}
+	if file, ok := j.source.(*demo.File); ok {
+		defer file.Close() //nolint:errcheck // it was only read
+	}
+	result, err := a.present(ctx, j)
+	if err != nil {
+		return err
+	}
+	if trusted != nil {
+		if err := trusted.write(result.Tallies); err != nil {
+			return err
+		}
+	}
+	return j.verify(result)
+}
+
+// publicKeyList is nil where keys are private.
+func (f *demoFlags) publicKeyList() ([]string, error) {
+	switch {
+	case f.keys == keysPrivate:
+		return nil, nil
+	case f.publicKeys != "":
+		return readPublicKeys(f.publicKeys)
+	case f.input == "":
+		return generate.Names(max(1, min(f.stream.Keys, 1<<16))), nil
+	case f.keyField == "":
+		return []string{""}, nil // one count: whether there is one is no secret
+	}
+	return nil, nil
+}
+
+// open makes the source and the keys.
+func (j *job) open() error {
+	f := j.flags
+	var key *noisereduction.NoiseKey
+	if f.noiseKeyFile != "" {
+		k, err := readNoiseKey(f.noiseKeyFile)
+		if err != nil {
+			return err
+		}
+		key = &k
+	}
+	if f.input == "" {
+		return j.openGenerated(key)
+	}
+	return j.openFile(key)
+}
+
+func (j *job) openGenerated(key *noisereduction.NoiseKey) error {
+	c := j.flags.stream
+	c.Window = j.flags.window
+	source, err := demo.NewGenerated(c)
+	if err != nil {
+		return usage(err)
+	}
+	if key == nil {
+		k := demo.SeedKey(c.Seed)
+		key = &k
+	}
+	j.source = source
+	j.secrets, err = demo.Derive(*key, j.settings, source, source.Digest())
+	return err
+}
+
+func (j *job) openFile(key *noisereduction.NoiseKey) error {
+	f := j.flags
+	opt := demo.FileOptions{
+		Path: f.input, Format: input.Format(f.inputFormat), Header: f.header, Columns: f.columns,
+		UserField: f.userField, KeyField: f.keyField, TimeField: f.timeField, TimeUnit: string(f.timeUnit),
+		From: f.from.Time, To: f.to.Time, Window: f.window,
+	}
+	if key != nil {
+		opt.Digest = demo.NewMultiset(key.Secret)
+	}
+	j.progress.Note("reading and sorting %s", f.input)
+	source, err := demo.OpenFile(opt)
+	if err != nil {
+		return err
+	}
+	j.source = source
+	if key == nil {
+		j.secrets, err = demo.RandomSecrets()
+	} else {
+		j.secrets, err = demo.Derive(*key, j.settings, source, opt.Digest.Sum())
+	}
+	return err
+}
+
+// present runs the job and prints what it releases.
+func (a *app) present(ctx context.Context, j *job) (demo.Result, error) {
+	turns := j.turns()
+	j.progress.Expect(turns)
+	if text := announce(turns); text != "" {
+		j.progress.Note("%s", text)
+	}
+	drain, stop := a.drainOnSignal(j.progress)
+	defer stop()
+	p := newPrinter(a, j)
+	if err := p.begin(); err != nil {
+		return demo.Result{}, err
+	}
+	result, err := demo.Run(ctx, j.settings, j.source, j.secrets, demo.Options{
+		Logger:   slog.New(slog.NewTextHandler(j.progress, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		Drain:    drain,
+		OnLoaded: func() { j.progress.Note("all records are on the embedded broker after %s", j.progress.Elapsed()) },
+		OnTurn:   p.turn,
+	})
+	if err != nil {
+		j.progress.Done()
+		return demo.Result{}, err
+	}
+	return result, p.end(result)
+}
+
+const (
+	manyTurns = 20_000
+	// turnTime is what a turn with few events takes on two cores.
+	turnTime = 15 * time.Millisecond
+)
+
+// announce says how long many turns take; "" for few.
+func announce(turns int) string {
+	if turns <= manyTurns {
+		return ""
+	}
+	return fmt.Sprintf("%s windows: this takes about %v, at %v a window; a larger --window, or --from and --to, make it shorter",
+		show.Number(float64(turns), 0), (time.Duration(turns) * turnTime).Round(time.Minute), turnTime)
+}
+
+// turns is how many windows there are to be settled.
+func (j *job) turns() int {
+	from, to := j.source.Range()
+	return int(to.Sub(from) / j.settings.Window)
+}
+
+// drainOnSignal ends the run behind the open turn at the first SIGINT or
+// SIGTERM, and the process at the second.
+func (a *app) drainOnSignal(progress *show.Progress) (drain <-chan struct{}, stop func()) {
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	draining, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		select {
+		case <-signals:
+			progress.Note("finishing the open turn; a second signal stops at once")
+			close(draining)
+		case <-ended:
+			return
+		}
+		select {
+		case <-signals:
+			os.Exit(exitError)
+		case <-ended:
+		}
+	}()
+	return draining, func() {
+		signal.Stop(signals)
+		close(ended)
+	}
+}
+
+// verify checks that every record is accounted for, against the known truth
+// where there is one. Numbers are in the trusted report only.
+func (j *job) verify(result demo.Result) error {
+	if err := demo.CheckTallies(result.Tallies); err != nil {
+		return err
+	}
+	if truth, ok := j.source.Truth(); ok && !result.Drained {
+		if err := demo.CompareTallies(result.Tallies, truth); err != nil {
+			return err
+		}
+		j.progress.Note("every made-up record is accounted for: the tallies are equal to the known truth, fate by fate")
+		return nil
+	}
+	if result.Drained {
+		j.progress.Note("stopped by a signal behind the open turn; what was released is complete up to there")
+		return nil
+	}
+	if result.Tallies.Read != result.Loaded {
+		return fmt.Errorf("%w: records of the file", demo.ErrTallies)
+	}
+	j.progress.Note("every record of the file is accounted for (exact tallies: --trusted-report FILE)")
+	return nil
+}

@@ -1,0 +1,243 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/show"
+	"github.com/tollgate-dp/tollgate/pipeline"
+)
+
+// small is a made-up stream that takes little time.
+func small(more ...string) []string {
+	return append([]string{"demo", "--events", "12000", "--users", "3000", "--windows", "4", "--keys-count", "2"}, more...)
+}
+
+// elapsed hides what differs between two runs.
+func elapsed(text string) string {
+	var out []string
+	for line := range strings.Lines(text) {
+		if strings.Contains(line, "after") || strings.Contains(line, "turns settled") {
+			continue
+		}
+		out = append(out, line)
+	}
+	return strings.Join(out, "")
+}
+
+func TestDemoGolden(t *testing.T) {
+	report := filepath.Join(t.TempDir(), "report.json")
+	code, stdout, stderr := run(t, small("--trusted-report", report)...)
+	if code != exitOK {
+		t.Fatalf("exit %d, stderr %q", code, stderr)
+	}
+	golden(t, "demo.golden", stdout)
+	golden(t, "demo_stderr.golden", elapsed(stderr))
+	text, err := os.ReadFile(report)
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "demo_report.golden", string(text))
+	if info, err := os.Stat(report); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the report is readable by others: %v (%v)", info.Mode(), err)
+	}
+	if !strings.Contains(stderr, "equal to the known truth") {
+		t.Errorf("stderr %q", stderr)
+	}
+}
+
+// release is a line of JSON by the definition.
+type release struct {
+	Metric      string    `json:"metric"`
+	WindowStart time.Time `json:"window_start"`
+	WindowEnd   time.Time `json:"window_end"`
+	Key         string    `json:"key"`
+	Value       float64   `json:"value"`
+	StdDev      float64   `json:"stddev"`
+	Low         float64   `json:"low"`
+	High        float64   `json:"high"`
+	Precision   float64   `json:"precision"`
+	Confidence  float64   `json:"confidence"`
+	Met         bool      `json:"met"`
+	Rungs       int       `json:"rungs"`
+}
+
+func parse(t testing.TB, stdout string) []release {
+	t.Helper()
+	var out []release
+	for line := range strings.Lines(stdout) {
+		d := json.NewDecoder(strings.NewReader(line))
+		d.DisallowUnknownFields()
+		var r release
+		if err := d.Decode(&r); err != nil {
+			t.Fatalf("line %q: %v", line, err)
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+func TestDemoJSONIsAloneOnStdout(t *testing.T) {
+	code, stdout, stderr := run(t, small("--format", "json")...)
+	if code != exitOK {
+		t.Fatalf("exit %d, stderr %q", code, stderr)
+	}
+	releases := parse(t, stdout)
+	if len(releases) != 8 {
+		t.Fatalf("%d releases, want 8", len(releases))
+	}
+	ordered := slices.IsSortedFunc(releases, func(a, b release) int {
+		if c := a.WindowEnd.Compare(b.WindowEnd); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Key, b.Key)
+	})
+	if !ordered {
+		t.Error("releases are not ordered by window end and key")
+	}
+	for _, r := range releases {
+		if r.Metric != "events" || r.Rungs < 1 || r.Low > r.Value || r.Value > r.High || r.Confidence != 0.95 || r.WindowEnd.Sub(r.WindowStart) != time.Hour {
+			t.Errorf("release %+v", r)
+		}
+	}
+	if !strings.Contains(stderr, "differential privacy") {
+		t.Errorf("the promise is not on stderr: %q", stderr)
+	}
+}
+
+// people writes a CSV file of days of visits, out of order, with broken lines.
+func people(t testing.TB) string {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString("when,who,where\n")
+	for i := range 4000 {
+		day := i * 7 % 4
+		fmt.Fprintf(&b, "%s,person-%d,%s\n", time.Date(2025, 3, 1+day, i%24, 0, 0, 0, time.UTC).Format(time.RFC3339), i, []string{"north", "south"}[i/4%2])
+	}
+	b.WriteString("soon,person-1,north\n,,\n2025-03-02T00:00:00Z,person-secret,\"never closed\n")
+	return write(t, "visits.csv", b.String())
+}
+
+func fileArgs(path string, more ...string) []string {
+	return append([]string{
+		"demo", "--input", path, "--header", "--user-field", "who", "--key-field", "where", "--time-field", "when",
+		"--window", "24h", "--max-keys-per-user", "1", "--max-events-per-key", "1", "--last-at-least", "4",
+	}, more...)
+}
+
+func TestDemoOnAFile(t *testing.T) {
+	path := people(t)
+	key := write(t, "key", strings.Repeat("0123456789abcdef", 4)+"\n")
+	report := filepath.Join(t.TempDir(), "report.json")
+	code, stdout, stderr := run(t, fileArgs(path, "--public-keys", "north,south,west", "--noise-key-file", key, "--trusted-report", report,
+		"--from", "2025-03-01", "--to", "2025-03-06")...)
+	if code != exitOK {
+		t.Fatalf("exit %d, stderr %q", code, stderr)
+	}
+	golden(t, "demo_file.golden", stdout)
+	for _, secret := range []string{"person-", "never", "soon", "4003", "4000"} {
+		if strings.Contains(stdout+stderr, secret) {
+			t.Errorf("%q is in the output", secret)
+		}
+	}
+	text, err := os.ReadFile(report)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tallies pipeline.Tallies
+	if err := json.Unmarshal(text, &tallies); err != nil {
+		t.Fatal(err)
+	}
+	if tallies.Read != 4003 || tallies.Accepted != 4000 || tallies.DeadLettered["undecodable"] != 1 || tallies.Metrics[0].Open != 0 {
+		t.Errorf("tallies %+v", tallies)
+	}
+}
+
+func TestDemoProtectsKeysOfAFileByDefault(t *testing.T) {
+	code, stdout, stderr := run(t, fileArgs(people(t), "--format", "json")...)
+	if code != exitOK {
+		t.Fatalf("exit %d, stderr %q", code, stderr)
+	}
+	if !strings.Contains(stderr, "private: a key is released from about") || !strings.Contains(stderr, "not protected") {
+		t.Errorf("stderr %q", stderr)
+	}
+	for _, r := range parse(t, stdout) {
+		if r.Key != "north" && r.Key != "south" {
+			t.Errorf("release %+v", r)
+		}
+	}
+}
+
+func TestDemoWithoutAKeyFieldCountsEverything(t *testing.T) {
+	path := write(t, "all.jsonl", strings.Repeat(`{"who":"p","at":1740787200}`+"\n", 5))
+	code, stdout, stderr := run(t, "demo", "--input", path, "--user-field", "who", "--time-field", "at", "--time-unit", "s", "--format", "json", "--window", "24h")
+	if code != exitOK {
+		t.Fatalf("exit %d, stderr %q", code, stderr)
+	}
+	releases := parse(t, stdout)
+	if len(releases) != 1 || releases[0].Key != "" || !releases[0].WindowStart.Equal(time.Date(2025, 3, 1, 0, 0, 0, 0, time.UTC)) {
+		t.Errorf("releases %+v", releases)
+	}
+}
+
+func TestDemoOnAnEmptyFile(t *testing.T) {
+	for name, text := range map[string]string{"empty": "", "header only": "when,who,where\n", "nothing usable": "when,who,where\nx,y,z\n"} {
+		code, stdout, stderr := run(t, fileArgs(write(t, "empty.csv", text), "--format", "json")...)
+		if code != exitOK || stdout != "" || !strings.Contains(stderr, "nothing to release") {
+			t.Errorf("%s: exit %d, stdout %q, stderr %q", name, code, stdout, stderr)
+		}
+	}
+	t.Run("keeps an old report whole", func(t *testing.T) {
+		report := write(t, "report.json", "old")
+		code, _, stderr := run(t, fileArgs(write(t, "empty.csv", ""), "--trusted-report", report)...)
+		text, err := os.ReadFile(report)
+		if code != exitOK || err != nil || !json.Valid(text) {
+			t.Errorf("exit %d, stderr %q, report %q (%v)", code, stderr, text, err)
+		}
+		left, _ := filepath.Glob(filepath.Join(filepath.Dir(report), ".trusted*"))
+		if len(left) > 0 {
+			t.Errorf("left behind: %v", left)
+		}
+	})
+}
+
+func TestManyTurnsAreAnnounced(t *testing.T) {
+	text := "when,who,where\n2025-01-01T00:00:00Z,a,b\n2025-01-01T06:00:00Z,a,b\n"
+	j := &job{flags: &demoFlags{input: write(t, "long.csv", text), inputFormat: "csv", header: true, userField: "who", keyField: "where", timeField: "when", timeUnit: "rfc3339", window: time.Second}}
+	j.settings.Window = time.Second
+	j.progress = show.NewProgress(io.Discard, false, time.Now)
+	if err := j.open(); err != nil {
+		t.Fatal(err)
+	}
+	if got := j.turns(); got != 21_601 {
+		t.Errorf("%d turns, want 21601", got)
+	}
+	if got := announce(j.turns()); !strings.Contains(got, "21,601 windows") || !strings.Contains(got, "5m") {
+		t.Errorf("announced %q", got)
+	}
+	if got := announce(20_000); got != "" {
+		t.Errorf("announced %q", got)
+	}
+}
+
+// No flag of the demo may be forgotten: the issue's list.
+func TestDemoHasEveryFlag(t *testing.T) {
+	a := app{}
+	flags := a.demo().Flags()
+	for _, name := range []string{
+		"input", "input-format", "header", "columns", "user-field", "key-field", "time-field", "time-unit", "window",
+		"epsilon", "delta", "accountant", "relative", "absolute", "confidence", "max-keys-per-user", "max-events-per-key",
+		"last-at-least", "keys", "public-keys", "noise-key-file", "from", "to", "format", "trusted-report",
+	} {
+		if flags.Lookup(name) == nil {
+			t.Errorf("there is no --%s", name)
+		}
+	}
+}

@@ -1,0 +1,10 @@
+// Command runner is tollgate's command line: it parses flags, calls the
+// packages that do the work, and prints.
+//
+// Output for people is a table; with --format json, stdout has JSON and nothing
+// else. Progress and logs go to stderr. Neither has a user id, a key or a raw
+// count in it: released values only.
+//
+// Exit codes: 0 done, or drained by a signal; 1 an error of a broker, a topic, an
+// input file or an output; 2 flags; 3 the contents of a configuration file.
+package main

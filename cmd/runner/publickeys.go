@@ -1,0 +1,67 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+const maxKeyFile = 64 << 20
+
+// readPublicKeys reads --public-keys: a file with a key per line where there is
+// one of that name, else a list with commas. Doubled keys count once.
+func readPublicKeys(value string) ([]string, error) {
+	keys := strings.Split(value, ",")
+	where := "--public-keys"
+	inFile := false
+	if len(keys) == 1 {
+		_, err := os.Stat(value)
+		isPath := strings.ContainsAny(value, `/\`) || strings.HasSuffix(value, ".txt")
+		if err == nil || isPath {
+			text, err := readSmall(value, maxKeyFile)
+			if err != nil {
+				return nil, fmt.Errorf("reading --public-keys: %w", err)
+			}
+			keys, inFile = lines(text), true
+			where = "reading --public-keys " + value
+		}
+	}
+	var out []string
+	for i, key := range keys {
+		if key == "" && inFile {
+			continue
+		}
+		if err := checkKey(key); err != nil {
+			err = fmt.Errorf("%s: key %d: %w", where, i+1, err)
+			if inFile {
+				return nil, contents(err)
+			}
+			return nil, usage(err)
+		}
+		out = append(out, key)
+	}
+	if len(out) == 0 {
+		return nil, contents(fmt.Errorf("%s: there is no key in it", where))
+	}
+	slices.Sort(out)
+	return slices.Compact(out), nil
+}
+
+func checkKey(key string) error {
+	if key == "" {
+		return errors.New("it is empty: is there a comma too many?")
+	}
+	return schemas.ValidateKey([]byte(key))
+}
+
+func lines(text string) []string {
+	var out []string
+	for line := range strings.Lines(strings.TrimPrefix(text, "\uFEFF")) {
+		out = append(out, strings.TrimRight(line, "\r\n"))
+	}
+	return out
+}

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"errors"
+	"time"
+)
+
+// keyMode is the value of --keys; "" until it is given.
+type keyMode string
+
+const (
+	keysPublic  keyMode = "public"
+	keysPrivate keyMode = "private"
+)
+
+func (v *keyMode) String() string { return string(*v) }
+func (v *keyMode) Type() string   { return "public|private" }
+
+func (v *keyMode) Set(text string) error {
+	switch mode := keyMode(text); mode {
+	case keysPublic, keysPrivate:
+		*v = mode
+		return nil
+	}
+	return errors.New("must be public or private")
+}
+
+// timeUnit is the value of --time-unit.
+type timeUnit string
+
+func (v *timeUnit) String() string { return string(*v) }
+func (v *timeUnit) Type() string   { return "s|ms|us|rfc3339" }
+
+func (v *timeUnit) Set(text string) error {
+	switch text {
+	case "s", "ms", "us", "rfc3339":
+		*v = timeUnit(text)
+		return nil
+	}
+	return errors.New("must be s, ms, us or rfc3339")
+}
+
+// timeValue is a point in time; zero until it is given.
+type timeValue struct{ time.Time }
+
+func (v *timeValue) String() string {
+	if v.IsZero() {
+		return ""
+	}
+	return v.Format(time.RFC3339)
+}
+
+func (v *timeValue) Type() string { return "time" }
+
+func (v *timeValue) Set(text string) error {
+	for _, layout := range []string{time.RFC3339, time.DateOnly} {
+		if t, err := time.Parse(layout, text); err == nil {
+			v.Time = t.UTC()
+			return nil
+		}
+	}
+	return errors.New("must be a time like 2025-03-03T00:00:00Z or a day like 2025-03-03")
+}

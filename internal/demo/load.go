@@ -1,0 +1,113 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/tollgate-dp/tollgate/internal/klog"
+)
+
+const (
+	loadRecords = 4096    // records of one append
+	loadBytes   = 4 << 20 // bytes of one append
+)
+
+// errDrained ends the loading early.
+var errDrained = errors.New("drained while loading")
+
+// load writes a source to the events topic, record by record to one partition
+// after the other: within a partition, timestamps never fall. It returns how
+// many there are, or errDrained when drain is closed before the end.
+func load(ctx context.Context, broker string, source Source, drain <-chan struct{}) (loaded uint64, err error) {
+	client, err := klog.Dial(ctx, klog.Config{Brokers: []string{broker}, ClientID: "tollgate-demo"})
+	if err != nil {
+		return 0, fmt.Errorf("loading events: %w", err)
+	}
+	defer client.Close()
+	lanes := make([]*lane, source.Traits().Partitions)
+	for i := range lanes {
+		producer, err := client.NewProducer(ctx, eventsTopic, int32(i), "")
+		if err != nil {
+			return 0, fmt.Errorf("loading events: %w", err)
+		}
+		lanes[i] = newLane(ctx, producer)
+	}
+	next := 0
+	err = source.Each(func(m klog.Message) error {
+		select {
+		case <-drain:
+			return errDrained
+		default:
+		}
+		l := lanes[next]
+		loaded++
+		next = (next + 1) % len(lanes)
+		return l.add(m)
+	})
+	for _, l := range lanes {
+		if closed := l.close(); err == nil {
+			err = closed
+		}
+	}
+	return loaded, err
+}
+
+// lane appends to one partition while the next messages are being made.
+type lane struct {
+	batches chan []klog.Message
+	done    chan struct{}
+	once    sync.Once
+	err     error // of the appender; read it behind done
+	held    []klog.Message
+	bytes   int
+}
+
+func newLane(ctx context.Context, p *klog.Producer) *lane {
+	l := &lane{batches: make(chan []klog.Message, 1), done: make(chan struct{})}
+	go func() {
+		defer close(l.done)
+		defer p.Close()
+		for batch := range l.batches {
+			if _, err := p.Append(ctx, batch); err != nil {
+				l.err = fmt.Errorf("loading events: %w", err)
+				return
+			}
+		}
+	}()
+	return l
+}
+
+func (l *lane) add(m klog.Message) error {
+	l.held = append(l.held, m)
+	l.bytes += len(m.Value)
+	if len(l.held) < loadRecords && l.bytes < loadBytes {
+		return nil
+	}
+	return l.flush()
+}
+
+func (l *lane) flush() error {
+	if len(l.held) == 0 {
+		return nil
+	}
+	select {
+	case l.batches <- l.held:
+		l.held, l.bytes = make([]klog.Message, 0, loadRecords), 0
+		return nil
+	case <-l.done:
+		return l.err
+	}
+}
+
+// close appends what is left and waits for the appender.
+func (l *lane) close() error {
+	err := l.flush()
+	l.once.Do(func() { close(l.batches) })
+	<-l.done
+	if l.err != nil {
+		return l.err
+	}
+	return err
+}

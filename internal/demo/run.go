@@ -1,0 +1,149 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/embedded"
+	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+// Options of a run.
+type Options struct {
+	Logger *slog.Logger
+	// Drain, when closed, ends the run behind the open turn.
+	Drain <-chan struct{}
+	// OnLoaded is called when every record is on the broker.
+	OnLoaded func()
+	// OnTurn is called with the releases of each settled turn, in order of
+	// turns; it is never called twice at once. An error ends the run.
+	OnTurn func(Turn) error
+}
+
+// Turn is a settled turn with its releases by metric and key.
+type Turn struct {
+	Number   uint64
+	Releases []schemas.Release
+}
+
+// Result of a run.
+type Result struct {
+	Turns   uint64 // settled
+	Drained bool   // ended by Options.Drain
+	Loaded  uint64 // records of the source
+	Tallies pipeline.Tallies
+}
+
+// Run loads the source into an embedded broker, runs the pipeline to the end of
+// the source's range and hands out the releases. One at a time per process (the
+// runner's options are global).
+//
+// A source without a range gives an empty Result: its records are all counted
+// as dead letters.
+func Run(ctx context.Context, s Settings, source Source, secrets Secrets, opt Options) (Result, error) {
+	from, to := source.Range()
+	if from.IsZero() || to.IsZero() {
+		t := unreadable(source.Unreadable())
+		return Result{Loaded: t.Read, Tallies: t}, nil
+	}
+	broker, err := embedded.Start(embedded.Options{Logger: opt.Logger})
+	if err != nil {
+		return Result{}, err
+	}
+	defer broker.Close()
+	d, err := pipeline.Compile(s.config(broker.Addr(), source, secrets))
+	if err != nil {
+		return Result{}, err
+	}
+	if err := pipeline.CreateTopics(ctx, d, pipeline.TopicOptions{EventPartitions: source.Traits().Partitions, Replication: 1}); err != nil {
+		return Result{}, err
+	}
+	loaded, err := load(ctx, broker.Addr(), source, opt.Drain)
+	switch {
+	case errors.Is(err, errDrained):
+		return Result{Drained: true}, nil
+	case err != nil:
+		return Result{}, err
+	}
+	if opt.OnLoaded != nil {
+		opt.OnLoaded()
+	}
+	if err := pipeline.Init(ctx, d, pipeline.InitOptions{Incarnation: secrets.Incarnation, Start: from}); err != nil {
+		return Result{}, err
+	}
+	result, err := run(ctx, d, to, opt)
+	result.Loaded = loaded
+	return result, err
+}
+
+func run(ctx context.Context, d *pipeline.Deployment, to time.Time, opt Options) (Result, error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	// What cannot be shown need not be computed: the run is drained, not
+	// cancelled, because Beam's worker may send on a closed channel when it is
+	// cancelled in the middle of a bundle.
+	drain := make(chan struct{})
+	halt := sync.OnceFunc(func() { close(drain) })
+	go func() {
+		select {
+		case <-opt.Drain:
+			halt()
+		case <-ctx.Done():
+		}
+	}()
+	turns := newCollector(func(t Turn) error {
+		if opt.OnTurn == nil {
+			return nil
+		}
+		err := opt.OnTurn(t)
+		if err != nil {
+			halt()
+		}
+		return err
+	})
+	following := make(chan error, 1)
+	go func() {
+		err := pipeline.FollowReleases(ctx, d, turns.release)
+		if ctx.Err() != nil {
+			err = nil
+		}
+		if err != nil {
+			halt()
+		}
+		following <- err
+	}()
+	done, err := pipeline.Run(ctx, d, pipeline.RunOptions{
+		Logger: opt.Logger, Bounded: true, Until: to, Drain: drain, OnSettled: turns.settled,
+	})
+	settledErr := turns.failure()
+	rest := context.WithoutCancel(ctx)
+	stop()
+	if followErr := <-following; followErr != nil {
+		return Result{}, fmt.Errorf("following releases: %w", followErr)
+	}
+	switch {
+	case settledErr != nil:
+		return Result{}, settledErr
+	case err != nil:
+		return Result{}, err
+	case done.Superseded:
+		return Result{}, errors.New("another run took over the embedded broker")
+	}
+	all, err := pipeline.ReadReleases(rest, d)
+	if err != nil {
+		return Result{}, err
+	}
+	if err := turns.finish(all, done.Settled); err != nil {
+		return Result{}, err
+	}
+	report, err := pipeline.TrustedReport(rest, d)
+	if err != nil {
+		return Result{}, err
+	}
+	return Result{Turns: done.Settled, Drained: done.Drained, Tallies: report}, nil
+}

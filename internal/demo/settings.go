@@ -1,0 +1,68 @@
+package demo
+
+import (
+	"time"
+
+	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
+)
+
+// Settings are what is promised, how exact releases shall be and what one user
+// can contribute. Their meaning is that of the pipeline's configuration.
+type Settings struct {
+	Epsilon, Delta  float64
+	Accountant      string
+	Window          time.Duration
+	Target          noisereduction.Target
+	MaxKeysPerUser  int
+	MaxEventsPerKey int
+	LastAtLeast     int
+	PublicKeys      []string // nil: keys are private
+}
+
+// MetricName is the name of the one metric of a demo.
+const MetricName = "events"
+
+// Private reports whether the set of keys is protected.
+func (s Settings) Private() bool { return s.PublicKeys == nil }
+
+const (
+	eventsTopic = "events"
+	shards      = 16
+)
+
+// config is the pipeline's configuration for a source on a broker.
+func (s Settings) config(broker string, source Source, secrets Secrets) pipeline.Config {
+	keys := pipeline.Keys{Mode: "private"}
+	if !s.Private() {
+		keys = pipeline.Keys{Mode: "public", List: s.PublicKeys}
+	}
+	traits := source.Traits()
+	return pipeline.Config{
+		Deployment: "tollgate-demo",
+		Kafka:      pipeline.Kafka{Brokers: []string{broker}},
+		Events:     pipeline.Events{Topic: eventsTopic, Format: traits.Format},
+		Privacy:    pipeline.Privacy{Epsilon: s.Epsilon, Delta: s.Delta, Accountant: s.Accountant},
+		Time: pipeline.Time{
+			Trust: "producer", Lateness: traits.Lateness, Skew: traits.Skew, NoFuture: traits.NoFuture,
+		},
+		Metrics: []pipeline.Metric{{
+			Name: MetricName, Kind: "events", Window: s.Window, Keys: keys,
+			MaxKeysPerUser: s.MaxKeysPerUser, MaxEventsPerKey: s.MaxEventsPerKey,
+			Ladder: pipeline.Ladder{Kind: string(noisereduction.Adaptive)},
+			Target: s.Target, Share: 1, LastAtLeast: s.LastAtLeast,
+		}},
+		Outputs: pipeline.Outputs{Counts: "counts", Control: "control", Ledger: "ledger", DeadLetter: "dead-letter"},
+		Keys:    pipeline.SecretKeys{Noise: []noisereduction.NoiseKey{secrets.Noise}, UserHash: secrets.UserHash},
+		Shards:  shards, ReleaseShards: 1,
+	}
+}
+
+// Compile checks the settings before anything is read or started. What it
+// returns tells the budget and the ladder; it is not for running. The error is
+// the pipeline's *ConfigError.
+func (s Settings) Compile() (*pipeline.Deployment, error) {
+	stand := Secrets{Noise: noisereduction.NoiseKey{ID: noiseKeyID, Secret: [32]byte{1}}, UserHash: [32]byte{2}}
+	config := s.config("127.0.0.1:0", &Generated{}, stand)
+	return pipeline.Compile(config)
+}

@@ -1,0 +1,34 @@
+package demo
+
+import (
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/generate"
+	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+// Traits are what the pipeline must know about a source.
+type Traits struct {
+	Format         schemas.EventFormat
+	Lateness, Skew time.Duration
+	NoFuture       bool // times of the future are believed
+	Partitions     int  // of the events topic
+}
+
+// Source hands out the records of a demo. Not for concurrent use.
+type Source interface {
+	Traits() Traits
+	// Range is the windows to be released, [from, to): both on a border of
+	// windows in UTC. Both are zero where there is nothing to release.
+	Range() (from, to time.Time)
+	// Each calls fn with every record in the order in which they reach the
+	// topic: timestamps never fall.
+	Each(fn func(klog.Message) error) error
+	// Truth is what must become of the records, where it is known; it is
+	// asked for behind Each.
+	Truth() (generate.Truth, bool)
+	// Unreadable is how many records of which class there are in a source
+	// without any range.
+	Unreadable() map[string]uint64
+}

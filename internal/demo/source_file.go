@@ -1,0 +1,156 @@
+package demo
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/generate"
+	"github.com/tollgate-dp/tollgate/internal/input"
+	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+// MaxRecordBytes is the longest record of a file: it must fit a message of the
+// broker. A longer one is loaded truncated, with headers that tell the whole
+// length and digest, and so is dead-lettered as oversized.
+const MaxRecordBytes = 900_000
+
+// FileOptions say how a person's file is read.
+type FileOptions struct {
+	Path                           string
+	Format                         input.Format
+	Header                         bool
+	Columns                        []string
+	UserField, KeyField, TimeField string // KeyField "": all events have the empty key
+	TimeUnit                       string
+	From, To                       time.Time // zero: from the data
+	Window                         time.Duration
+	Digest                         *Multiset // nil: no digest is needed
+	TempDir                        string
+	SortMemory                     int // bytes; 0: the default of package input
+}
+
+// File is a person's file as a source. Close it.
+type File struct {
+	opt        FileOptions
+	data       *input.Dataset
+	format     schemas.EventFormat
+	from, to   time.Time
+	unreadable map[string]uint64
+}
+
+// OpenFile reads the whole file once and sorts it. Errors name the path.
+func OpenFile(opt FileOptions) (*File, error) {
+	f := &File{opt: opt, unreadable: map[string]uint64{}}
+	fields := []string{opt.UserField, opt.TimeField}
+	if opt.KeyField != "" {
+		fields = append(fields, opt.KeyField)
+	}
+	var observe func(input.Record)
+	if opt.Digest != nil {
+		observe = opt.Digest.Add
+	}
+	data, err := input.Open(opt.Path, input.Options{
+		Format: opt.Format, Header: opt.Header, Columns: opt.Columns, Fields: fields,
+		Limit: MaxRecordBytes + 1, TempDir: opt.TempDir, Memory: opt.SortMemory, Observe: observe,
+	}, f.clock)
+	if err != nil {
+		return nil, err
+	}
+	f.data = data
+	f.setRange()
+	return f, nil
+}
+
+// Close frees what sorting took.
+func (f *File) Close() error { return f.data.Close() }
+
+// clock decodes a record as the pipeline will, for its event time.
+func (f *File) clock(columns []string) (input.Clock, error) {
+	f.format = schemas.EventFormat{
+		Format: string(f.opt.Format), Columns: columns, User: f.opt.UserField, Key: f.opt.KeyField, Time: f.opt.TimeField,
+		TimeUnit: f.opt.TimeUnit, MaxRecordBytes: MaxRecordBytes,
+	}
+	decoder, err := schemas.NewEventDecoder(f.format)
+	if err != nil {
+		return nil, err
+	}
+	var event schemas.Event
+	return func(value []byte) (int64, bool) {
+		err := decoder.Decode(value, &event)
+		if err == nil {
+			return event.Millis, true
+		}
+		var broken *schemas.EventError
+		if errors.As(err, &broken) {
+			f.unreadable[broken.Class]++
+		}
+		return 0, false
+	}, nil
+}
+
+// setRange takes the windows that hold the data where none were given. Nothing
+// before 1970 can be a time on a topic.
+func (f *File) setRange() {
+	f.from, f.to = f.opt.From, f.opt.To
+	window := f.opt.Window.Milliseconds()
+	if f.from.IsZero() {
+		if f.data.Timed == 0 {
+			f.to = time.Time{}
+			return
+		}
+		first := max(f.data.First, 0)
+		f.from = time.UnixMilli(first - first%window).UTC()
+	}
+	if f.to.IsZero() {
+		if f.data.Timed == 0 {
+			f.from = time.Time{}
+			return
+		}
+		last := max(f.data.Last, f.from.UnixMilli())
+		f.to = time.UnixMilli(last - last%window + window).UTC()
+	}
+}
+
+// Traits of a sorted file: nothing is late, and every time is believed.
+func (f *File) Traits() Traits { return Traits{Format: f.format, NoFuture: true, Partitions: 1} }
+
+// Range is what was asked for, else the windows from the first to the last
+// event; zero for a file without any event.
+func (f *File) Range() (from, to time.Time) { return f.from, f.to }
+
+// Headers of a record that was longer than MaxRecordBytes.
+const (
+	HeaderLength = "input-length" // bytes of the whole record, decimal
+	HeaderSHA256 = "input-sha256" // of the whole record, in hex
+)
+
+// Each hands out the records in order of event time.
+func (f *File) Each(fn func(klog.Message) error) error {
+	err := f.data.Each(func(e input.Entry) error {
+		m := klog.Message{Value: e.Value, Timestamp: max(e.Millis, 0)}
+		if m.Value == nil {
+			m.Value = []byte{} // nil would be a tombstone
+		}
+		if e.Digest != nil {
+			m.Headers = []klog.Header{
+				{Key: HeaderLength, Value: strconv.AppendInt(nil, e.Length, 10)},
+				{Key: HeaderSHA256, Value: []byte(hex.EncodeToString(e.Digest))},
+			}
+		}
+		return fn(m)
+	})
+	if err != nil {
+		return fmt.Errorf("loading input file %s: %w", f.opt.Path, err)
+	}
+	return nil
+}
+
+// Truth is not known.
+func (f *File) Truth() (generate.Truth, bool) { return generate.Truth{}, false }
+
+// Unreadable counts the broken records by class.
+func (f *File) Unreadable() map[string]uint64 { return f.unreadable }

@@ -1,0 +1,66 @@
+package generate
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Config describes a stream. Defaults returns one that is ready to use.
+type Config struct {
+	Seed     uint64
+	Events   int           // records altogether, broken ones included
+	Users    int           // people who may appear
+	Keys     int           // pages that may appear
+	Start    time.Time     // of the first window
+	Windows  int           // number of windows
+	Window   time.Duration // size of a window
+	Lateness time.Duration // records later than this are late
+	Skew     time.Duration // records further ahead than this are of the future
+	Late     float64       // share of late records, in [0, 1]
+	Future   float64       // share of records of the future, in [0, 1]
+	Broken   float64       // share of broken records, in [0, 1]
+	// MaxRecordBytes: an oversized record is one byte longer.
+	MaxRecordBytes int
+}
+
+// ErrConfig is returned by New for a Config that describes no stream.
+var ErrConfig = errors.New("impossible stream")
+
+// Defaults is a day of a small shop: 24 windows of an hour, in the past.
+func Defaults() Config {
+	return Config{
+		Seed: 1, Events: 400_000, Users: 100_000, Keys: 6,
+		Start: time.Date(2025, time.March, 3, 0, 0, 0, 0, time.UTC), Windows: 24, Window: time.Hour,
+		Lateness: 2 * time.Minute, Skew: 5 * time.Second,
+		Late: 0.004, Future: 0.0005, Broken: 0.002,
+		MaxRecordBytes: 64 << 10,
+	}
+}
+
+// End is the end of the last window.
+func (c Config) End() time.Time { return c.Start.Add(time.Duration(c.Windows) * c.Window) }
+
+func (c Config) check() error {
+	switch {
+	case c.Events < 0:
+		return fmt.Errorf("%w: %d events", ErrConfig, c.Events)
+	case c.Users < 1 || c.Users > 1<<24:
+		return fmt.Errorf("%w: %d users, must be from 1 to %d", ErrConfig, c.Users, 1<<24)
+	case c.Keys < 1 || c.Keys > 1<<16:
+		return fmt.Errorf("%w: %d keys, must be from 1 to %d", ErrConfig, c.Keys, 1<<16)
+	case c.Windows < 1 || c.Windows > 1<<20:
+		return fmt.Errorf("%w: %d windows, must be from 1 to %d", ErrConfig, c.Windows, 1<<20)
+	case c.Window < time.Second || c.Window > 366*24*time.Hour || c.Window%time.Millisecond != 0:
+		return fmt.Errorf("%w: a window of %s, must be whole milliseconds from 1s to 366 days", ErrConfig, c.Window)
+	case c.Start.UnixMilli() < 0 || c.Windows > int(200*366*24*time.Hour/c.Window):
+		return fmt.Errorf("%w: the windows must begin after 1970 and span at most 200 years", ErrConfig)
+	case c.Lateness < 0 || c.Skew < 0:
+		return fmt.Errorf("%w: lateness and skew must not be negative", ErrConfig)
+	case c.Late < 0 || c.Future < 0 || c.Broken < 0 || !(c.Late+c.Future+c.Broken <= 1):
+		return fmt.Errorf("%w: the shares of late, future and broken records must be from 0 to 1 together", ErrConfig)
+	case c.MaxRecordBytes < 4096 || c.MaxRecordBytes > 900_000:
+		return fmt.Errorf("%w: at most %d bytes a record, must be from 4096 to 900000", ErrConfig, c.MaxRecordBytes)
+	}
+	return nil
+}

@@ -1,0 +1,160 @@
+package generate
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Event is one record as it reaches the topic.
+type Event struct {
+	Arrival int64  // Unix milliseconds, never falling
+	Value   []byte // JSON, or what is left of it
+}
+
+// Fields of the JSON that is generated; times are Unix milliseconds.
+const (
+	UserField = "user"
+	KeyField  = "page"
+	TimeField = "ts"
+)
+
+// Generator makes events. Not for concurrent use.
+type Generator struct {
+	c        Config
+	r        *rand.Rand
+	users    zipf
+	keys     zipf
+	names    []string
+	plan     arrivals
+	slice    int
+	fraction []float64 // of the slice, falling, so that the next is the last
+	made     int
+	truth    Truth
+}
+
+// New returns a generator, or ErrConfig with what is impossible.
+func New(c Config) (*Generator, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	return &Generator{
+		c: c, r: rand.New(rand.NewPCG(c.Seed, 0x746f6c6c67617465)),
+		users: newZipf(c.Users, 0.5), keys: newZipf(c.Keys, 0.6), names: Names(c.Keys),
+		plan: newArrivals(c), slice: -1,
+		truth: Truth{DeadLettered: map[string]uint64{}},
+	}, nil
+}
+
+// Names are the n keys that may appear, the most frequent first.
+func Names(n int) []string {
+	pages := []string{"/home", "/search", "/product", "/cart", "/checkout", "/account", "/deals", "/help"}
+	for i := len(pages); i < n; i++ {
+		pages = append(pages, fmt.Sprintf("/topic/%d", i+1))
+	}
+	return slices.Clone(pages[:n])
+}
+
+// Truth returns what the events handed out so far are.
+func (g *Generator) Truth() Truth { return g.truth.clone() }
+
+// Next returns the next event; false behind the last one.
+func (g *Generator) Next() (Event, bool) {
+	if g.made == g.c.Events {
+		return Event{}, false
+	}
+	for len(g.fraction) == 0 {
+		g.open()
+	}
+	last := len(g.fraction) - 1
+	arrival := g.plan.at(g.slice, g.fraction[last])
+	g.fraction = g.fraction[:last]
+	g.made++
+	g.truth.Read++
+	return Event{Arrival: arrival, Value: g.value(arrival)}, true
+}
+
+// open draws the arrivals of the next slice.
+func (g *Generator) open() {
+	before := 0
+	if g.slice >= 0 {
+		before = g.plan.upTo[g.slice]
+	}
+	g.slice++
+	for range g.plan.upTo[g.slice] - before {
+		g.fraction = append(g.fraction, g.r.Float64())
+	}
+	slices.SortFunc(g.fraction, func(a, b float64) int {
+		if a > b {
+			return -1
+		}
+		return 1
+	})
+}
+
+// value draws who did what, when, and what went wrong on the way.
+func (g *Generator) value(arrival int64) []byte {
+	user := fmt.Sprintf("u%07d", g.users.draw(g.r)+1)
+	page := g.names[g.page(arrival)]
+	fate := g.r.Float64()
+	if fate < g.c.Broken {
+		kind := kinds[g.r.IntN(len(kinds))]
+		if kind.rare && g.r.IntN(20) != 0 {
+			kind = kinds[0]
+		}
+		g.truth.DeadLettered[kind.class]++
+		return kind.make(g.c, user, page, arrival)
+	}
+	fate -= g.c.Broken
+	at := g.happened(arrival, fate)
+	switch {
+	case at < g.c.Start.UnixMilli():
+		g.truth.BeforeStart++
+	case at < arrival-g.c.Lateness.Milliseconds():
+		g.truth.Late++
+	case at > arrival+g.c.Skew.Milliseconds():
+		g.truth.Future++
+	default:
+		g.truth.Accepted++
+	}
+	return record(user, page, at)
+}
+
+// happened draws the event time. What would be late and before the start at
+// once is on time instead, so that no fate depends on which rule comes first.
+func (g *Generator) happened(arrival int64, fate float64) int64 {
+	lateness, skew := g.c.Lateness.Milliseconds(), g.c.Skew.Milliseconds()
+	if fate < g.c.Late {
+		at := arrival - lateness - 1 - int64(g.r.ExpFloat64()*600_000)
+		if at >= g.c.Start.UnixMilli() {
+			return at
+		}
+	} else if fate < g.c.Late+g.c.Future {
+		return arrival + skew + 1 + int64(g.r.ExpFloat64()*3_600_000)
+	}
+	delay := int64(g.r.ExpFloat64() * 800)
+	if g.r.IntN(50) == 0 { // a phone that was offline for a moment
+		delay = int64(g.r.Float64() * float64(lateness))
+	}
+	return arrival - min(delay, lateness)
+}
+
+// page draws a key: Zipf's law, and each page has its own hour of the day.
+func (g *Generator) page(arrival int64) int {
+	for {
+		rank := g.keys.draw(g.r)
+		peak := time.Duration(rank*5%24) * time.Hour
+		if g.r.Float64() < 0.6+0.4*daily(time.UnixMilli(arrival).Add(peak))/2 {
+			return rank
+		}
+	}
+}
+
+// record is a well-formed event.
+func record(user, page string, at int64) []byte {
+	var b strings.Builder
+	fmt.Fprintf(&b, `{"user":%q,"page":%q,"ts":%d}`, user, page, at)
+	return []byte(b.String())
+}

@@ -1,0 +1,48 @@
+package generate
+
+import (
+	"math"
+	"time"
+)
+
+// pieces is the number of pieces the time is cut into: within a piece arrivals
+// are uniform.
+const pieces = 2880
+
+// daily is the traffic at a time of day relative to its mean: quiet at four in
+// the morning, a shoulder at noon and the peak in the evening. Always positive.
+func daily(t time.Time) float64 {
+	day := float64(t.UnixMilli()%86_400_000) / 86_400_000
+	return 1 - 0.55*math.Cos(2*math.Pi*(day-5.0/24)) - 0.18*math.Cos(4*math.Pi*(day-1.5/24))
+}
+
+// arrivals cuts events into slices in proportion to daily, rounding so that
+// the sum is exact.
+type arrivals struct {
+	start, span float64 // Unix milliseconds
+	upTo        []int   // events up to the end of each slice
+}
+
+func newArrivals(c Config) arrivals {
+	a := arrivals{
+		start: float64(c.Start.UnixMilli()),
+		span:  float64(c.End().UnixMilli() - c.Start.UnixMilli()),
+		upTo:  make([]int, pieces),
+	}
+	weights := make([]float64, pieces)
+	sum := 0.0
+	for i := range weights {
+		middle := a.start + a.span*(float64(i)+0.5)/pieces
+		sum += daily(time.UnixMilli(int64(middle)))
+		weights[i] = sum
+	}
+	for i, w := range weights {
+		a.upTo[i] = int(math.Round(w / sum * float64(c.Events)))
+	}
+	return a
+}
+
+// at places the fraction in [0, 1) of a slice, in Unix milliseconds.
+func (a arrivals) at(slice int, fraction float64) int64 {
+	return int64(math.Floor(a.start + a.span*(float64(slice)+fraction)/pieces))
+}

@@ -1,0 +1,36 @@
+package generate
+
+import (
+	"math"
+	"math/rand/v2"
+	"sort"
+)
+
+// zipf draws ranks 0 to n−1 with weights (rank+1)^−exponent, for any exponent
+// ≥ 0 (the standard library's needs one above 1, steeper than people are).
+type zipf struct{ cumulated []float64 }
+
+func newZipf(n int, exponent float64) zipf {
+	z := zipf{cumulated: make([]float64, n)}
+	sum := 0.0
+	for i := range z.cumulated {
+		sum += math.Pow(float64(i+1), -exponent)
+		z.cumulated[i] = sum
+	}
+	return z
+}
+
+func (z zipf) draw(r *rand.Rand) int {
+	n := len(z.cumulated)
+	at := r.Float64() * z.cumulated[n-1]
+	return min(sort.SearchFloat64s(z.cumulated, at), n-1)
+}
+
+// share is the probability of a rank.
+func (z zipf) share(rank int) float64 {
+	before := 0.0
+	if rank > 0 {
+		before = z.cumulated[rank-1]
+	}
+	return (z.cumulated[rank] - before) / z.cumulated[len(z.cumulated)-1]
+}
