@@ -33,8 +33,7 @@ func genPrecision(t *rapid.T) state.Precision {
 }
 
 func genDelta128(t *rapid.T) state.Delta {
-	p := genPrecision(t)
-	return state.Delta{Hi: p.Hi, Lo: p.Lo}
+	return state.Delta(genPrecision(t))
 }
 
 func genFloat(t *rapid.T) float64 {

@@ -94,13 +94,14 @@ func (c *climb) add(before, u state.Precision, shift uint) {
 	c.sum.Add(&c.sum, &c.weight)
 }
 
-// scoreOf is est·√u in units of 2^-24, rounded toward zero and saturating.
+// scoreOf is est·√u in units of 2^-24, rounded toward zero and saturating
+// below MaxInt64, the barrier that is never reached.
 func (c *climb) scoreOf(r *rung) int64 {
 	c.score.QuoRem(&c.sum, r.root, &c.rest)
 	if !c.score.IsInt64() {
-		return int64(c.score.Sign()) * math.MaxInt64
+		return int64(c.score.Sign()) * (math.MaxInt64 - 1)
 	}
-	return c.score.Int64()
+	return min(c.score.Int64(), math.MaxInt64-1)
 }
 
 // jump is the number of ladder points from a rung to the next.

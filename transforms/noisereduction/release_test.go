@@ -218,3 +218,17 @@ func BenchmarkCompile(b *testing.B) {
 		}
 	}
 }
+
+// TestWithoutTargetHugeCountsAreNotMet: a score beyond 64 bits saturated onto
+// the barrier that stands for "never".
+func TestWithoutTargetHugeCountsAreNotMet(t *testing.T) {
+	s := Spec{Kind: Adaptive, Target: Target{Confidence: .95}, First: state.Precision{Hi: 1 << 15}, Top: state.Precision{Hi: 1 << 16}}
+	p, err := Compile(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := p.Release(testKey(), testIdentity(), 1<<40)
+	if err != nil || r.Met || r.Precision != s.Top {
+		t.Errorf("released %+v, %v: met without a target, or stopped below the top", r, err)
+	}
+}
