@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -32,15 +33,16 @@ func (silent) Log(context.Context, beamlog.Severity, int, string) {}
 var onePipeline sync.Mutex
 
 // runPipeline runs a Runtime's pipeline to its end and returns what Fail was told.
-func runPipeline(t *testing.T, rt *Runtime) (failed []error, err error) {
+func runPipeline(t *testing.T, rt *Runtime) ([]error, error) {
 	t.Helper()
 	onePipeline.Lock()
 	defer onePipeline.Unlock()
 	var mu sync.Mutex
+	var told []error // a stage may still add to it behind our back
 	rt.Fail = func(err error) {
 		mu.Lock()
 		defer mu.Unlock()
-		failed = append(failed, err)
+		told = append(told, err)
 	}
 	forget, err := Register(t.Name(), rt)
 	if err != nil {
@@ -54,7 +56,7 @@ func runPipeline(t *testing.T, rt *Runtime) (failed []error, err error) {
 	_, err = prism.Execute(ctx, p)
 	mu.Lock()
 	defer mu.Unlock()
-	return failed, err
+	return slices.Clone(told), err
 }
 
 // blobs is finished work.

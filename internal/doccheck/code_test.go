@@ -1,0 +1,102 @@
+package doccheck
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+func TestEveryPackageHasADocFile(t *testing.T) {
+	documented := map[string]string{} // directory → comment of doc.go
+	packages := map[string]string{}
+	for _, s := range sources(t) {
+		packages[s.dir] = strings.TrimSuffix(s.file.Name.Name, "_test")
+		small := s.file.Name.Name == "main" && s.file.Doc != nil // a program of one file
+		if strings.HasSuffix(s.path, "/doc.go") || small {
+			documented[s.dir] = s.file.Doc.Text()
+		}
+	}
+	for dir, name := range packages {
+		text, ok := documented[dir]
+		switch {
+		case !ok:
+			t.Errorf("%s has no doc.go: say what the package is for, what it guarantees and what not", dir)
+		case name != "main" && !strings.HasPrefix(text, "Package "+name+" "):
+			t.Errorf("%s/doc.go: the comment must begin with \"Package %s\"", dir, name)
+		case name == "main" && text == "":
+			t.Errorf("%s: the program has no comment", dir)
+		}
+	}
+}
+
+// Programs (package main) may end the process; libraries return errors.
+func TestLibrariesNeverEndTheProcess(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.test || s.file.Name.Name == "main" {
+			continue
+		}
+		for _, call := range endings(s.file) {
+			t.Errorf("%s: %s: a library returns an error", s.path, call)
+		}
+	}
+}
+
+func TestEndingsAreRecognised(t *testing.T) {
+	const text = `package p
+import ("os"; l "log"; "fmt")
+type own struct{}
+func (own) Fatal() {}
+func f(log own) { panic(1); os.Exit(1); l.Fatalf("x"); l.Panic(); log.Fatal(); fmt.Println(); defer func() { recover() }() }`
+	file, err := parser.ParseFile(token.NewFileSet(), "p.go", text, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"panic", "os.Exit", "log.Fatalf", "log.Panic"}
+	if got := endings(file); !slices.Equal(got, want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
+}
+
+// endings lists the calls in a file that end the process or the goroutine.
+func endings(file *ast.File) []string {
+	imports := map[string]string{} // local name → path
+	for _, i := range file.Imports {
+		path, err := strconv.Unquote(i.Path.Value)
+		if err != nil {
+			continue
+		}
+		name := path[strings.LastIndexByte(path, '/')+1:]
+		if i.Name != nil {
+			name = i.Name.Name
+		}
+		imports[name] = path
+	}
+	var found []string
+	ast.Inspect(file, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok {
+			return true
+		}
+		switch f := call.Fun.(type) {
+		case *ast.Ident:
+			if f.Name == "panic" {
+				found = append(found, "panic")
+			}
+		case *ast.SelectorExpr:
+			x, ok := f.X.(*ast.Ident)
+			if !ok {
+				return true
+			}
+			name := imports[x.Name] + "." + f.Sel.Name
+			if name == "os.Exit" || name == "runtime.Goexit" || strings.HasPrefix(name, "log.Fatal") || strings.HasPrefix(name, "log.Panic") {
+				found = append(found, name)
+			}
+		}
+		return true
+	})
+	return found
+}

@@ -1,0 +1,47 @@
+package reference
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
+)
+
+// factors are the two constants that simulations fixed for a target: κ of the stop rule and the widening of the interval, in
+// thousandths. They are data, not a computation, so the reference takes them from the mechanism: it reads them off what plans with
+// the same target show in public.
+type factors struct{ kappa, widen *big.Rat }
+
+func fittedFactors(spec schemas.MetricSpec) (factors, error) {
+	if spec.Relative == 0 {
+		return factors{big.NewRat(1, 1), big.NewRat(1, 1)}, nil
+	}
+	// A deviation of 2^16 counts at the only rung: an interval of more than 10^8 units tells a thousandth of its width, and an
+	// absolute target of 2^-20 counts is out of reach, so that only its presence matters.
+	only := state.Precision{Lo: 1 << 48}
+	twin := noisereduction.Spec{
+		Kind: noisereduction.Kind(spec.LadderKind), Factor: spec.LadderFactor, First: only, Top: only,
+		Target: noisereduction.Target{Relative: spec.Relative, Confidence: spec.Confidence},
+	}
+	if spec.Absolute != 0 {
+		twin.Target.Absolute = 0x1p-20
+	}
+	plan, err := noisereduction.Compile(twin)
+	if err != nil {
+		return factors{}, fmt.Errorf("compiling a plan with the target of metric %q: %w", spec.Name, err)
+	}
+	r, err := plan.Release(noisereduction.NoiseKey{}, noisereduction.Identity{}, 0)
+	if err != nil {
+		return factors{}, fmt.Errorf("releasing with the target of metric %q: %w", spec.Name, err)
+	}
+	confidence := new(big.Rat).SetFloat64(spec.Confidence)
+	tail := new(big.Rat).Sub(big.NewRat(1, 1), confidence)
+	z, _ := quantile(tail.Quo(tail, big.NewRat(2, 1))).Float64()
+	kappa := z * r.StdDev / (spec.Relative * plan.MeetableFrom())
+	widen := (r.High - r.Low) / 2 / (z * r.StdDev)
+	thousandths := func(x float64) *big.Rat { return big.NewRat(int64(math.Round(1000*x)), 1000) }
+	return factors{thousandths(kappa), thousandths(widen)}, nil
+}

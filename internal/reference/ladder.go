@@ -1,0 +1,204 @@
+package reference
+
+import (
+	"fmt"
+	"math/big"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
+)
+
+// ladder is the mechanism of one metric, written down from its documentation with exact numbers: precisions are integers of
+// 2^-80, everything else is a rational.
+type ladder struct {
+	spec     schemas.MetricSpec
+	points   []*big.Int // the precisions that a release may stop at
+	barrier  *big.Int   // stop where ⌊est·√u·2^24⌋ reaches it; nil without a relative target
+	floorMet bool       // the last point meets the absolute target
+	width    *big.Rat   // half-width of the interval in standard deviations
+	limit    *big.Rat   // a private key passes iff its first noisy count exceeds it; nil for public keys
+}
+
+// stop is where a climb ended.
+type stop struct {
+	passed            bool
+	precision         *big.Int
+	value             int64
+	stddev, low, high float64
+	rungs             uint32
+	met               bool
+}
+
+func newLadder(spec schemas.MetricSpec) (*ladder, error) {
+	f, err := fittedFactors(spec)
+	if err != nil {
+		return nil, err
+	}
+	confidence := new(big.Rat).SetFloat64(spec.Confidence)
+	tail := new(big.Rat).Sub(big.NewRat(1, 1), confidence)
+	z := quantile(tail.Quo(tail, big.NewRat(2, 1)))
+	l := &ladder{spec: spec, width: z}
+	kappa := big.NewRat(1, 1)
+	if spec.Relative != 0 {
+		kappa = f.kappa
+		l.width = new(big.Rat).Mul(z, f.widen)
+		// z·σ ≤ κ·r·est, that is est·√u ≥ z/(κ·r).
+		a := new(big.Rat).Mul(kappa, new(big.Rat).SetFloat64(spec.Relative))
+		l.barrier = ceilRat(scale(a.Quo(z, a), 24))
+	}
+	last := spec.Top.Big()
+	if spec.Absolute != 0 {
+		// z·σ ≤ κ·floor, that is u ≥ (z/(κ·floor))².
+		u := new(big.Rat).Mul(kappa, new(big.Rat).SetFloat64(spec.Absolute))
+		u.Quo(z, u)
+		if enough := ceilRat(scale(u.Mul(u, u), 80)); enough.Cmp(last) <= 0 {
+			last, l.floorMet = enough, true
+		}
+	}
+	l.points = ladderPoints(spec, last)
+	if spec.KeyMode == "private" {
+		l.limit = threshold(spec)
+	}
+	return l, nil
+}
+
+// ladderPoints are the precisions from first to last: steps of a fixed factor, or of 2^(1/14) for the adaptive ladder.
+func ladderPoints(spec schemas.MetricSpec, last *big.Int) []*big.Int {
+	first := spec.First.Big()
+	points := []*big.Int{first}
+	for n := 1; points[len(points)-1].Cmp(last) < 0; n++ {
+		before := points[len(points)-1]
+		var u *big.Int
+		if spec.LadderKind == string(noisereduction.Adaptive) {
+			// ⌊first·2^(n/14)⌋, the root cut to 62 binary places.
+			u = new(big.Int).Mul(first, rootOfTwo(n%14, 14, 62))
+			u.Rsh(u.Lsh(u, uint(n/14)), 62)
+		} else {
+			u = floor(new(big.Rat).Mul(new(big.Rat).SetInt(before), new(big.Rat).SetFloat64(spec.LadderFactor)))
+		}
+		if u.Cmp(before) <= 0 {
+			u = new(big.Int).Add(before, big.NewInt(1))
+		}
+		if u.Cmp(last) > 0 {
+			u = last
+		}
+		points = append(points, u)
+	}
+	return points
+}
+
+// threshold is τ = ⌈C + σ₁·z⌉ on the lattice of the first rung, z = −Φ⁻¹(δ_key), σ₁ the deviation that the sampler uses.
+func threshold(spec schemas.MetricSpec) *big.Rat {
+	u := spec.First.Big()
+	// The sampler takes an integer root of the 64 leading bits of u, an even number of bits cut off, and divides upwards.
+	shift := u.BitLen() - 64
+	shift += shift & 1
+	lead := floor(scale(new(big.Rat).SetInt(u), -shift))
+	sigma := new(big.Rat).SetInt(ceilDiv(new(big.Int).Lsh(big.NewInt(1), 94), lead.Sqrt(lead)))
+	sigma = scale(sigma, -54-shift/2)
+	z := quantile(scale(new(big.Rat).SetInt(spec.DeltaKey.Big()), -80))
+	exponent := 10 + max(0, u.BitLen()-79)/2
+	steps := new(big.Rat).SetInt(ceilRat(scale(sigma.Mul(sigma, z), exponent)))
+	return new(big.Rat).Add(whole(uint64(spec.MaxEventsPerKey)), scale(steps, -exponent))
+}
+
+// climb releases one count.
+func (l *ladder) climb(key noisereduction.NoiseKey, id noisereduction.Identity, count uint64) (stop, error) {
+	var sampler noisereduction.Sampler
+	sum := new(big.Rat) // Σ (u_k − u_{k−1})·y_k
+	before := new(big.Int)
+	at := 0
+	for rung := 1; ; rung++ {
+		u := l.points[at]
+		y, err := draw(&sampler, key, id, rung, before, u, count)
+		if err != nil {
+			return stop{}, err
+		}
+		if rung == 1 && l.limit != nil && y.Cmp(l.limit) <= 0 {
+			return stop{precision: u, rungs: 1}, nil
+		}
+		weight := new(big.Rat).SetInt(new(big.Int).Sub(u, before))
+		sum.Add(sum, weight.Mul(weight, y))
+		before = u
+		estimate := new(big.Rat).Quo(sum, new(big.Rat).SetInt(u))
+		score := scoreOf(estimate, u)
+		last := at == len(l.points)-1
+		met := l.barrier != nil && score.Cmp(l.barrier) >= 0 || last && l.floorMet
+		if met || last {
+			return l.stopAt(u, estimate, rung, met), nil
+		}
+		at = min(at+l.jump(score), len(l.points)-1)
+	}
+}
+
+func draw(s *noisereduction.Sampler, key noisereduction.NoiseKey, id noisereduction.Identity, rung int, before, u *big.Int, count uint64) (*big.Rat, error) {
+	from, err := state.PrecisionFromBig(before)
+	if err != nil {
+		return nil, fmt.Errorf("converting a precision: %w", err)
+	}
+	to, err := state.PrecisionFromBig(u)
+	if err != nil {
+		return nil, fmt.Errorf("converting a precision: %w", err)
+	}
+	y, exponent, err := s.Draw(key, id, rung, from, to, count)
+	if err != nil {
+		return nil, fmt.Errorf("drawing rung %d: %w", rung, err)
+	}
+	return scale(new(big.Rat).SetInt(y), -int(exponent)), nil
+}
+
+// scoreOf is est·√u in units of 2^-24, toward zero.
+func scoreOf(estimate *big.Rat, u *big.Int) *big.Int {
+	square := new(big.Rat).Mul(estimate, estimate)
+	square.Mul(square, scale(new(big.Rat).SetInt(u), 48-80))
+	score := floor(square)
+	score.Sqrt(score)
+	if estimate.Sign() < 0 {
+		score.Neg(score)
+	}
+	return score
+}
+
+// jump is the number of points to the next rung of an adaptive ladder: the greatest m ≤ 56 (×16) with
+// (est·√u + 2)·2^(m/28) ≤ barrier, at least 1.
+func (l *ladder) jump(score *big.Int) int {
+	switch {
+	case l.spec.LadderKind != string(noisereduction.Adaptive):
+		return 1
+	case score.Sign() <= 0 || l.barrier == nil:
+		return 56
+	}
+	aim := new(big.Int).Add(score, big.NewInt(2<<24))
+	m := 1
+	for m < 56 && aim.Cmp(divideByRoot(l.barrier, m+1)) <= 0 {
+		m++
+	}
+	return m
+}
+
+// divideByRoot is ⌊v·2^(−m/28)⌋, the greatest w with w^28·2^m ≤ v^28.
+func divideByRoot(v *big.Int, m int) *big.Int {
+	power := new(big.Int).Exp(v, big.NewInt(28), nil)
+	return integerRoot(power.Rsh(power, uint(m)), 28)
+}
+
+func (l *ladder) stopAt(u *big.Int, estimate *big.Rat, rungs int, met bool) stop {
+	value := roundHalfEven(scale(estimate, 10))
+	// half = ⌈width·2^40/√u·2^10⌉, and one for the rounding of the value and its noise.
+	square := new(big.Rat).Mul(l.width, l.width)
+	square.Quo(scale(square, 80+20), new(big.Rat).SetInt(u))
+	half := ceilRat(square)
+	root := new(big.Int).Sqrt(half)
+	if new(big.Int).Mul(root, root).Cmp(half) < 0 {
+		root.Add(root, big.NewInt(1))
+	}
+	h := root.Int64() + 1
+	deviation := newReal().SetMantExp(real64(1), 80)
+	deviation.Quo(deviation, newReal().SetInt(u))
+	stddev, _ := deviation.Sqrt(deviation).Float64()
+	return stop{
+		passed: true, precision: u, value: value, stddev: stddev, rungs: uint32(rungs), met: met,
+		low: float64(value-h) / 1024, high: float64(value+h) / 1024,
+	}
+}

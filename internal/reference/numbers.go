@@ -1,0 +1,82 @@
+package reference
+
+import "math/big"
+
+// scale is r·2^n, a fresh value.
+func scale(r *big.Rat, n int) *big.Rat {
+	power := new(big.Rat).SetInt(new(big.Int).Lsh(big.NewInt(1), uint(max(n, -n))))
+	if n < 0 {
+		return new(big.Rat).Quo(r, power)
+	}
+	return new(big.Rat).Mul(r, power)
+}
+
+func whole(n uint64) *big.Rat { return new(big.Rat).SetInt(new(big.Int).SetUint64(n)) }
+
+// floor is ⌊r⌋ for r ≥ 0.
+func floor(r *big.Rat) *big.Int { return new(big.Int).Quo(r.Num(), r.Denom()) }
+
+// ceilRat is ⌈r⌉ for r ≥ 0.
+func ceilRat(r *big.Rat) *big.Int { return ceilDiv(r.Num(), r.Denom()) }
+
+// ceilDiv is ⌈a/b⌉ for a ≥ 0 and b > 0.
+func ceilDiv(a, b *big.Int) *big.Int {
+	sum := new(big.Int).Add(a, b)
+	sum.Sub(sum, big.NewInt(1))
+	return sum.Quo(sum, b)
+}
+
+// roundHalfEven rounds to the nearest integer, ties to the even one.
+func roundHalfEven(r *big.Rat) int64 {
+	doubled := scale(r, 1)
+	below := new(big.Int).Div(r.Num(), r.Denom()) // toward −∞, as the denominator is positive
+	twice := new(big.Rat).SetInt(new(big.Int).Add(new(big.Int).Lsh(below, 1), big.NewInt(1)))
+	if order := doubled.Cmp(twice); order > 0 || order == 0 && below.Bit(0) == 1 {
+		below.Add(below, big.NewInt(1))
+	}
+	return below.Int64()
+}
+
+// integerRoot is the greatest integer r ≥ 0 with r^n ≤ v.
+func integerRoot(v *big.Int, n int) *big.Int {
+	low, high := new(big.Int), new(big.Int).Lsh(big.NewInt(1), uint(v.BitLen()/n+1))
+	for { // low^n ≤ v < high^n
+		middle := new(big.Int).Add(low, high)
+		middle.Rsh(middle, 1)
+		if middle.Cmp(low) == 0 {
+			return low
+		}
+		if new(big.Int).Exp(middle, big.NewInt(int64(n)), nil).Cmp(v) <= 0 {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+}
+
+// rootOfTwo is ⌊2^(i/n)·2^places⌋.
+func rootOfTwo(i, n, places int) *big.Int {
+	return integerRoot(new(big.Int).Lsh(big.NewInt(1), uint(i+n*places)), n)
+}
+
+// quantile is the least multiple z of 2^-40 with 1 − Φ(z) ≤ p, for 0 < p ≤ 1/2.
+func quantile(p *big.Rat) *big.Rat {
+	limit := newReal().SetRat(p)
+	fits := func(z *big.Int) bool {
+		tail := newReal().SetMantExp(newReal().SetInt(z), -40)
+		return normal(tail.Neg(tail)).Cmp(limit) <= 0
+	}
+	low, high := big.NewInt(-1), new(big.Int).Lsh(big.NewInt(16), 40)
+	for { // low does not fit, high does
+		middle := new(big.Int).Add(low, high)
+		middle.Rsh(middle, 1)
+		if middle.Cmp(low) == 0 {
+			return scale(new(big.Rat).SetInt(high), -40)
+		}
+		if fits(middle) {
+			high = middle
+		} else {
+			low = middle
+		}
+	}
+}

@@ -1,0 +1,215 @@
+package reference
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"math/big"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
+	"pgregory.net/rapid"
+)
+
+// testConfig is a deployment whose budget never ends.
+func testConfig(metrics ...schemas.MetricSpec) Config {
+	return Config{
+		Incarnation: [16]byte{1},
+		Format:      schemas.EventFormat{Format: "jsonl", User: "user", Key: "page", Time: "ts", TimeUnit: "ms"},
+		UserHash:    [32]byte{2},
+		Noise:       noisereduction.NoiseKey{ID: "k", Secret: [32]byte{3}},
+		Budget:      Budget{Mu2: new(big.Int).Lsh(big.NewInt(1), 60), Keys: new(big.Int).Lsh(big.NewInt(1), 100)},
+		NoFuture:    true,
+		Metrics:     metrics,
+	}
+}
+
+// testMetric keeps two keys of three events a user. Its ladder has one rung, so that nobody's charge depends on a count.
+func testMetric(name, mode string, size int64) schemas.MetricSpec {
+	m := schemas.MetricSpec{
+		Name: name, Kind: "events", WindowSize: size, WindowSlide: size, MaxKeysPerUser: 2, MaxEventsPerKey: 3,
+		LadderKind: string(noisereduction.Geometric), LadderFactor: 2, First: units(1 << 20), Top: units(1 << 20),
+		Relative: 0.1, Confidence: 0.95, KeyMode: mode,
+	}
+	if mode == "public" {
+		m.PublicKeys = [][]byte{[]byte("a"), []byte("b"), []byte("c")}
+	} else {
+		m.DeltaKey = state.Delta{Lo: 1 << 50} // 2^-30
+	}
+	return m
+}
+
+type visit struct {
+	user, page string
+	millis     int64
+}
+
+// logOf deals visits to partitions in the order given; every record has the same timestamp, so that none is late.
+func logOf(visits []visit, partitionOf func(int) int32) Log {
+	log := Log{}
+	for i, v := range visits {
+		p := partitionOf(i)
+		value := fmt.Appendf(nil, `{"user":%q,"page":%q,"ts":%d}`, v.user, v.page, v.millis)
+		log[p] = append(log[p], Record{Offset: int64(len(log[p])), Timestamp: 0, Value: value})
+	}
+	return log
+}
+
+func mustRun(t interface{ Fatalf(string, ...any) }, c Config, log Log, turns uint64) Output {
+	out, err := Run(c, log, nil, turns)
+	if err != nil {
+		t.Fatalf("running the reference: %v", err)
+	}
+	if !out.Tallies.Consistent() {
+		t.Fatalf("tallies do not add up: %+v", out.Tallies)
+	}
+	return out
+}
+
+func TestSmallCaseByHand(t *testing.T) {
+	c := testConfig(testMetric("m", "public", 100), testMetric("n", "private", 200))
+	visits := []visit{
+		{"u", "a", 10}, {"u", "a", 20}, {"u", "a", 30}, {"u", "a", 40}, // 3 counted, 1 clipped by m
+		{"v", "b", 50}, {"v", "zz", 60}, // zz is not public
+		{"v", "b", 150}, {"u", "a", 160},
+		{"w", "a", 250}, // open: only turn 1 and 2 are closed
+	}
+	out := mustRun(t, c, logOf(visits, func(int) int32 { return 0 }), 2)
+	want := []MetricTallies{
+		{Filtered: 1, Clipped: 1, Counted: 6, Open: 1},
+		{Clipped: 2, Counted: 6, Open: 1}, // n sees u with five a: 3 of 5; v with two b and one zz
+	}
+	if !reflect.DeepEqual(out.Tallies.Metrics, want) {
+		t.Errorf("tallies are %+v, want %+v", out.Tallies.Metrics, want)
+	}
+	counts := map[string]uint64{}
+	for _, p := range out.Published {
+		if p.Release.Metric == "m" {
+			counts[fmt.Sprint(p.Release.WindowStart, p.Release.Key)] = p.Count
+		}
+	}
+	wantCounts := map[string]uint64{"0a": 3, "0b": 1, "0c": 0, "100a": 1, "100b": 1, "100c": 0}
+	if !maps.Equal(counts, wantCounts) {
+		t.Errorf("counts of the public metric are %v, want %v", counts, wantCounts)
+	}
+	// One rung of 2^20 account units: u pays 9 + 1 (m) + 9 (n) of them, v 1 + 1 (m) + 4 + 1 (n).
+	hasher := schemas.NewHasher(c.UserHash)
+	for user, rungs := range map[string]int64{"u": 19, "v": 7} {
+		account := out.Accounts[hasher.Account([]byte(user))]
+		if account.Spent == nil || account.Spent.Int64() != rungs<<20 {
+			t.Errorf("user %s spent %v, want %d rungs of 2^20", user, account.Spent, rungs)
+		}
+	}
+	if n := len(out.Accounts); n != 2 {
+		t.Errorf("%d accounts are not zero, want 2", n)
+	}
+	if keys := out.Accounts[hasher.Account([]byte("v"))].Keys; keys.Cmp(new(big.Int).Lsh(big.NewInt(2), 50)) != 0 {
+		t.Errorf("v spent %v units of δ, want those of two keys", keys)
+	}
+}
+
+func TestPublicKeysAreReleasedInEmptyWindows(t *testing.T) {
+	out := mustRun(t, testConfig(testMetric("m", "public", 100), testMetric("n", "private", 100)), Log{}, 3)
+	if n := len(out.Published); n != 9 {
+		t.Errorf("%d values were published for three public keys over three empty windows, want 9", n)
+	}
+}
+
+// drawVisits makes a small crowd with many collisions of users, keys and windows.
+func drawVisits(t *rapid.T) []visit {
+	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) visit {
+		return visit{
+			user:   rapid.SampledFrom([]string{"u", "v", "w", "x", "y"}).Draw(t, "user"),
+			page:   rapid.SampledFrom([]string{"a", "b", "c", "d", "e"}).Draw(t, "page"),
+			millis: rapid.Int64Range(0, 399).Draw(t, "millis"),
+		}
+	}), 0, 60).Draw(t, "visits")
+}
+
+// compiledConfig has a metric of each mode, with different windows.
+func compiledConfig(t *testing.T) Config {
+	c, err := Compile(testConfig(testMetric("m", "public", 100), testMetric("n", "private", 200)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// drawBudget makes budgets from far too small to ample.
+func drawBudget(t *rapid.T, c Config) Config {
+	c.Budget.Mu2 = big.NewInt(rapid.Int64Range(0, 80<<20).Draw(t, "budget"))
+	c.Budget.Keys = new(big.Int).Mul(big.NewInt(rapid.Int64Range(0, 6).Draw(t, "key budget")), new(big.Int).Lsh(big.NewInt(1), 50))
+	return c
+}
+
+func TestRulePartitionAndOrderOfArrivalChangeNothing(t *testing.T) {
+	config := compiledConfig(t)
+	rapid.Check(t, func(t *rapid.T) {
+		c, visits := drawBudget(t, config), drawVisits(t)
+		one := mustRun(t, c, logOf(visits, func(int) int32 { return 0 }), 4)
+		permuted := rapid.Permutation(visits).Draw(t, "order")
+		parts := rapid.SliceOfN(rapid.Int32Range(0, 7), len(visits), len(visits)).Draw(t, "partitions")
+		two := mustRun(t, c, logOf(permuted, func(i int) int32 { return parts[i] }), 4)
+		one.Fates, two.Fates = nil, nil
+		if !sameOutput(one, two) {
+			t.Fatalf("outputs differ:\n%+v\n%+v", one, two)
+		}
+	})
+}
+
+func sameOutput(a, b Output) bool {
+	samePublished := slices.EqualFunc(a.Published, b.Published, func(x, y Published) bool {
+		return bytes.Equal(x.Key, y.Key) && bytes.Equal(x.Value, y.Value) && x.Count == y.Count
+	})
+	return samePublished && sameAccounts(a.Accounts, b.Accounts) && reflect.DeepEqual(a.Tallies, b.Tallies) &&
+		reflect.DeepEqual(a.Admitted, b.Admitted)
+}
+
+func sameAccounts(a, b map[state.AccountID]Account) bool {
+	return maps.EqualFunc(a, b, func(x, y Account) bool { return x.Spent.Cmp(y.Spent) == 0 && x.Keys.Cmp(y.Keys) == 0 })
+}
+
+func TestRuleRemovingAUserChangesNobodyElse(t *testing.T) {
+	config := compiledConfig(t)
+	rapid.Check(t, func(t *rapid.T) {
+		c, visits := drawBudget(t, config), drawVisits(t)
+		gone := rapid.SampledFrom([]string{"u", "v"}).Draw(t, "gone")
+		without := slices.DeleteFunc(slices.Clone(visits), func(v visit) bool { return v.user == gone })
+		all := mustRun(t, c, logOf(visits, func(int) int32 { return 0 }), 4)
+		rest := mustRun(t, c, logOf(without, func(int) int32 { return 0 }), 4)
+		id := schemas.NewHasher(c.UserHash).Account([]byte(gone))
+		delete(all.Accounts, id)
+		delete(all.Admitted, id)
+		if !sameAccounts(all.Accounts, rest.Accounts) || !reflect.DeepEqual(all.Admitted, rest.Admitted) {
+			t.Fatalf("removing one user changed another's account or admission:\n%v\n%v", all.Admitted, rest.Admitted)
+		}
+	})
+}
+
+func TestInvariant1SpentNeverExceedsTheBudget(t *testing.T) {
+	config := compiledConfig(t)
+	rapid.Check(t, func(t *rapid.T) {
+		c, visits := drawBudget(t, config), drawVisits(t)
+		out := mustRun(t, c, logOf(visits, func(int) int32 { return 0 }), 4)
+		for _, account := range out.Accounts {
+			if account.Spent.Cmp(c.Budget.Mu2) > 0 || account.Keys.Cmp(c.Budget.Keys) > 0 {
+				t.Fatalf("an account has spent %v of %v, %v of %v", account.Spent, c.Budget.Mu2, account.Keys, c.Budget.Keys)
+			}
+		}
+	})
+}
+
+func TestInvariant6TalliesAddUp(t *testing.T) {
+	config := compiledConfig(t)
+	rapid.Check(t, func(t *rapid.T) {
+		c, visits := drawBudget(t, config), drawVisits(t)
+		out := mustRun(t, c, logOf(visits, func(int) int32 { return 0 }), rapid.Uint64Range(0, 5).Draw(t, "turns"))
+		if out.Tallies.Records.Read != uint64(len(visits)) {
+			t.Fatalf("%d records were read, want %d", out.Tallies.Records.Read, len(visits))
+		}
+	})
+}
