@@ -79,9 +79,10 @@ func (f *fencing) tryTake(ctx context.Context, partition int, epoch int64) (*klo
 	return p, at, nil
 }
 
-// asSuperseded says in the pipeline's words that a producer was fenced.
+// asSuperseded says in the pipeline's words that a producer was fenced, or
+// closed by a newer epoch of this process, which has taken the partition.
 func asSuperseded(err error) error {
-	if errors.Is(err, klog.ErrFenced) {
+	if errors.Is(err, klog.ErrFenced) || errors.Is(err, klog.ErrClosed) {
 		return fmt.Errorf("%w: %w", state.ErrSuperseded, err)
 	}
 	return err

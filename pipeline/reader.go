@@ -50,7 +50,7 @@ type reader struct {
 	step   sync.Mutex // held by the one step that runs
 
 	epoch atomic.Int64 // begin looks at it while a step runs
-	lost  atomic.Bool  // a stage found another writer in its place
+	lost  atomic.Int64 // the epoch in which a stage found another writer in its place, else −1
 	session
 	// ends are the bounded run's last offsets, taken at the first start.
 	ends map[int32]int64
@@ -203,7 +203,7 @@ func (r *reader) finished(settled uint64) bool {
 // stage found another writer in its place. If that writer belongs to a newer
 // run, start finds out.
 func (r *reader) stalled(settled uint64) bool {
-	lost := r.lost.Swap(false)
+	lost := r.lost.Swap(-1) == r.epoch.Load()
 	return r.opened > settled && (lost || time.Since(r.openedAt) > r.opts.StallLimit)
 }
 

@@ -23,7 +23,7 @@ import (
 // climbs the ladders and writes the counts. It implements transforms.Releaser.
 type releaser struct {
 	dep  *Deployment
-	lost func() // told when a partition is in another writer's hands
+	lost func(epoch int64) // told when a partition is in another writer's hands
 	fencing
 
 	mu      sync.Mutex
@@ -71,7 +71,7 @@ func (r *releaser) Release(ctx context.Context, shard int, blobs [][]byte) (spen
 	}
 	if err := r.prepare(ctx, shard, w, head); err != nil {
 		if errors.Is(err, state.ErrSuperseded) {
-			r.lost()
+			r.lost(head.Epoch)
 			return nil, nil
 		}
 		return nil, err
@@ -412,7 +412,7 @@ type publishing struct {
 	w    *countsWriter
 	ack  schemas.Ack
 	wait func(context.Context) error
-	lost func()
+	lost func(epoch int64)
 }
 
 // Wait implements spend.Pending.
@@ -423,7 +423,7 @@ func (p *publishing) Wait(ctx context.Context) ([]spend.Blob, error) {
 			p.w.abandon(p.ack.Epoch)
 		}
 		if errors.Is(err, state.ErrSuperseded) {
-			p.lost()
+			p.lost(p.ack.Epoch)
 			return nil, nil
 		}
 		if err != nil {

@@ -153,7 +153,7 @@ func newRun(ctx context.Context, d *Deployment, client *klog.Client, opts RunOpt
 	if r.reader, err = newReader(ctx, d, client, t, opts); err != nil {
 		return nil, err
 	}
-	r.releaser.lost = func() { r.reader.lost.Store(true) }
+	r.releaser.lost = r.reader.lost.Store
 	r.id = hex.EncodeToString(r.reader.runID[:])
 	control, err := newControlWriter(ctx, t)
 	if err != nil {
@@ -176,6 +176,7 @@ func newReader(ctx context.Context, d *Deployment, client *klog.Client, t *tail,
 		fates: fates{decoder: decoder, turns: d.turns(t.header.StartMillis), clock: d.clock()},
 	}
 	r.epoch.Store(-1)
+	r.lost.Store(-1)
 	if _, err := rand.Read(r.runID[:]); err != nil {
 		return nil, fmt.Errorf("naming the run: %w", err)
 	}
@@ -203,7 +204,7 @@ func (r *run) execute(ctx context.Context) error {
 	engine, err := spend.NewEngine(spend.Options{
 		Rules: r.dep.rules, Ledger: r.ledger, Settlements: r.tail,
 		Pairs: r.releaser.pairs, Forget: r.reader.opts.Hooks.Forget,
-		Lost: func() { r.reader.lost.Store(true) },
+		Lost: r.reader.lost.Store,
 	})
 	if err != nil {
 		return err

@@ -35,10 +35,10 @@ type Options struct {
 	// Pairs names the (metric, window) pairs that end in a turn, in admission
 	// order.
 	Pairs func(turn uint64) []schemas.Pair
-	// Lost, when set, is told whenever a shard was found in another writer's
-	// hands. Whether that writer belongs to a newer run is for others to find
+	// Lost, when set, is told the epoch whenever a shard was found in another
+	// writer's hands. Whether that writer belongs to a newer run is for others to find
 	// out; if not, the turn must be opened again in a new epoch.
-	Lost func()
+	Lost func(epoch int64)
 	// Forget, when set, is asked before every turn whether to drop the decoded
 	// shard, so that tests can force the way through keyed state or ledger.
 	Forget func(shard int, turn uint64) Forgetting
@@ -126,7 +126,7 @@ func (e *Engine) Spend(ctx context.Context, n int, blobs [][]byte, cells Cells) 
 	if err != nil {
 		s.forget()
 		if errors.Is(err, state.ErrSuperseded) {
-			e.lost()
+			e.lost(open.Epoch)
 			return nil, nil
 		}
 		if errors.Is(err, errPast) {
@@ -139,9 +139,9 @@ func (e *Engine) Spend(ctx context.Context, n int, blobs [][]byte, cells Cells) 
 }
 
 // lost says that a shard was found in another writer's hands.
-func (e *Engine) lost() {
+func (e *Engine) lost(epoch int64) {
 	if e.opts.Lost != nil {
-		e.opts.Lost()
+		e.opts.Lost(epoch)
 	}
 }
 
@@ -266,7 +266,7 @@ type handover struct {
 	shard *shard
 	epoch int64
 	wait  func(context.Context) error
-	lost  func()
+	lost  func(epoch int64)
 	blobs []Blob
 }
 
@@ -285,7 +285,7 @@ func (h *handover) Wait(ctx context.Context) ([]Blob, error) {
 	}
 	h.shard.mu.Unlock()
 	if errors.Is(err, state.ErrSuperseded) {
-		h.lost()
+		h.lost(h.epoch)
 		return nil, nil
 	}
 	return nil, fmt.Errorf("writing the ledger: %w", err)

@@ -138,7 +138,7 @@ func TestASupersededWriterHandsOnNothing(t *testing.T) {
 	w := mustWorld(t, oneMetric())
 	mustPlay(t, w, 1, 2)
 	lost := 0
-	w.engine.opts.Lost = func() { lost++ }
+	w.engine.opts.Lost = func(int64) { lost++ }
 	w.ledger.gate = make(chan struct{})
 	pending, err := w.spend(0, w.envelope(3, 0, oneUser(3), false))
 	if err != nil {
@@ -172,7 +172,7 @@ func TestAnOlderEpochsElementIsDropped(t *testing.T) {
 	w.engine = engine // the process goes on, READ has taken a new epoch
 	mustPlay(t, w, 3, 3)
 	records, takes := len(w.ledger.logs[0]), w.ledger.takes
-	w.engine.opts.Lost = func() { t.Error("the shard was given up") }
+	w.engine.opts.Lost = func(int64) { t.Error("the shard was given up") }
 	w.cells[0].element()
 	if p, err := w.engine.Spend(t.Context(), 0, old, w.cells[0]); p != nil || err != nil {
 		t.Fatalf("an element of an older epoch gave %v, %v", p, err)

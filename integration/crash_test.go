@@ -1,0 +1,242 @@
+package integration
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/pipeline"
+)
+
+// finish runs a process to the end and fails on any error.
+func (d *deployment) finish() {
+	d.t.Helper()
+	c := startRunner(d.t, d.job())
+	if end := c.last(d.t); end == nil || end.Error != "" {
+		d.t.Fatalf("finishing: %s\n%s", end, c.stderr.tail())
+	}
+}
+
+// killAtRandom starts runners and kills them at random instants until one finishes; it counts the kills. After every kill
+// whatever is published must be chargeable.
+func (d *deployment) killAtRandom(random *rand.Rand) int {
+	d.t.Helper()
+	for kills := 0; ; kills++ {
+		c := startRunner(d.t, d.job())
+		if random.IntN(4) > 0 {
+			// Past the start, so that most kills meet a turn: some settlements, then a random part of a turn.
+			c.settled(d.t, 0)
+			for range random.IntN(4) {
+				c.settled(d.t, 1)
+			}
+			time.Sleep(time.Duration(random.Int64N(int64(20 * time.Millisecond))))
+		} else {
+			time.Sleep(time.Duration(random.Int64N(int64(700 * time.Millisecond))))
+		}
+		c.kill()
+		if c.broken != nil {
+			d.t.Fatal(c.broken)
+		}
+		if c.end != nil {
+			if c.end.Error != "" {
+				d.t.Fatalf("after %d kills: %s\n%s", kills, c.end.Error, c.stderr.tail())
+			}
+			return kills
+		}
+		if err := d.chargeable(); err != nil {
+			d.t.Fatalf("after %d kills: %v", kills+1, err)
+		}
+	}
+}
+
+func TestInvariant5KillsAtRandomInstants(t *testing.T) {
+	t.Parallel()
+	broker := startBrokerProcess(t)
+	for kills, round := 0, 0; kills < pick(3, 200); round++ {
+		shape := []settings{sharded(4, 1), sharded(1, 1), sharded(16, 2)}[round%3]
+		slots := func(c *pipeline.Config) { c.LedgerSlots = 4 + 12*(round%2) }
+		d := newDeployment(t, broker, fmt.Sprintf("kill%d", round), 1+round%3, shape, slots, tight)
+		d.load(scatter(crowd(uint64(100+round)).arrivals(), d.partitions, uint64(round)))
+		random := rand.New(rand.NewPCG(uint64(round), 77))
+		kills += d.killAtRandom(random)
+		d.verify()
+		t.Logf("round %d: %d kills so far", round, kills)
+		if round > 200 {
+			t.Fatal("the runners end before they can be killed")
+		}
+	}
+}
+
+// Every write of a turn is a place to crash at, before and behind it; the processes that come after must bring the same output to
+// its end.
+func TestInvariant5CrashAtEveryPoint(t *testing.T) {
+	t.Parallel()
+	broker := startBrokerProcess(t)
+	points := []string{
+		pipeline.PointEpochWriting, pipeline.PointEpochWritten, pipeline.PointCloseWriting, pipeline.PointCloseWritten,
+		pipeline.PointFenceWriting, pipeline.PointFenceWritten, pipeline.PointDeltaWriting, pipeline.PointDeltaWritten,
+		pipeline.PointCountsWriting, pipeline.PointCountsWritten, pipeline.PointSettledWriting, pipeline.PointSettledWritten,
+	}
+	if testing.Short() {
+		points = []string{pipeline.PointDeltaWritten, pipeline.PointCountsWritten}
+	}
+	for i, point := range points {
+		t.Run(point, func(t *testing.T) {
+			d := newDeployment(t, broker, "point-"+point, 2, tight)
+			w := calm(uint64(200 + i))
+			if strings.HasPrefix(point, "close") {
+				w.Windows = 40 // more than are closed ahead, so that every process has something to close
+			}
+			d.load(scatter(w.arrivals(), 2, uint64(i)))
+			for skip := range pick(1, 3) {
+				j := d.job()
+				j.CrashAt, j.CrashTurn, j.Skip = point, uint64(2*skip+3), skip
+				if strings.HasPrefix(point, "epoch") || strings.HasPrefix(point, "fence") || strings.HasPrefix(point, "close") {
+					j.CrashTurn, j.Skip = 0, 0 // at the start of a process
+				}
+				d.crashed(j)
+				if err := d.chargeable(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			d.finish()
+			d.verify()
+		})
+	}
+}
+
+// Processes that die right behind a settlement, one after the other: each restart must know every charge before it, and read again
+// what contributes to later turns.
+func TestInvariant5CrashBetweenTurns(t *testing.T) {
+	t.Parallel()
+	broker := startBrokerProcess(t)
+	d := newDeployment(t, broker, "between", 2, tight)
+	w := calm(500)
+	w.Disturb = 4 * time.Second
+	d.load(scatter(w.arrivals(), 2, 7))
+	for turn := uint64(2); turn <= uint64(pick(4, 10)); turn += 2 {
+		j := d.job()
+		j.CrashAt, j.CrashTurn = pipeline.PointSettledWritten, turn
+		d.crashed(j)
+	}
+	d.finish()
+	d.verify()
+}
+
+// The ledger is slow: whoever looks at the topics meanwhile never finds a value whose turn is not on the ledger.
+func TestInvariant3NothingIsPublishedBeforeTheLedgerHoldsIt(t *testing.T) {
+	t.Parallel()
+	d := newDeployment(t, startBrokerProcess(t), "slow", 1, tight)
+	w := calm(501)
+	w.Windows = pick(3, 12)
+	d.load(scatter(w.arrivals(), 1, 7))
+	j := d.job()
+	j.Delays = map[string]time.Duration{pipeline.PointDeltaWriting: 100 * time.Millisecond}
+	c := startRunner(t, j)
+	for running := true; running; time.Sleep(5 * time.Millisecond) {
+		select {
+		case <-c.exit:
+			running = false
+		default:
+		}
+		if err := d.chargeable(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if end := c.last(t); end == nil || end.Error != "" {
+		t.Fatalf("the run ended with %s", end)
+	}
+	d.verify()
+}
+
+// A drain finishes the open turn: behind it, everything published is settled.
+func TestRuleADrainLeavesNothingUnsettled(t *testing.T) {
+	t.Parallel()
+	broker := startBrokerProcess(t)
+	d := newDeployment(t, broker, "drained", 2, tight)
+	d.load(scatter(calm(502).arrivals(), 2, 7))
+	for turn := uint64(1); turn <= 7; turn += uint64(pick(6, 2)) {
+		j := d.job()
+		j.Delays = map[string]time.Duration{pipeline.PointSettledWriting: 20 * time.Millisecond}
+		c := startRunner(t, j)
+		c.settled(t, turn)
+		c.drain()
+		if end := c.last(t); end == nil || end.Error != "" || !end.Done.Drained {
+			t.Fatalf("draining ended with %s", end)
+		}
+		if err := d.nothingBehindSettled(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d.finish()
+	d.verify()
+}
+
+// nothingBehindSettled says whether all that is published is settled.
+func (d *deployment) nothingBehindSettled() error {
+	counts, err := d.readCounts()
+	if err != nil {
+		return err
+	}
+	tr, err := d.readTrusted()
+	if err != nil {
+		return err
+	}
+	for _, turn := range counts.turns {
+		if turn > tr.last {
+			return fmt.Errorf("values of turn %d are published behind a drain at turn %d", turn, tr.last)
+		}
+	}
+	return d.chargeable()
+}
+
+func TestInvariant9TwoInstancesAtOnce(t *testing.T) {
+	t.Parallel()
+	broker := startBrokerProcess(t)
+	for round := range pick(1, 6) {
+		d := newDeployment(t, broker, fmt.Sprintf("two%d", round), 2, tight)
+		d.load(scatter(crowd(uint64(300+round)).arrivals(), 2, uint64(round)))
+		first := startRunner(t, d.job())
+		if round%2 == 1 {
+			first.settled(t, 1)
+		}
+		second := startRunner(t, d.job())
+		finished := false
+		for _, c := range []*child{first, second} {
+			end := c.last(t)
+			finished = finished || end != nil && end.Error == "" && !end.Done.Superseded
+		}
+		if !finished {
+			d.finish()
+		}
+		d.verify()
+	}
+}
+
+// A zombie is an instance that stood still (a stopped virtual machine, a long pause) with a write on its way, while another one took
+// over and went on.
+func TestInvariant9AZombiePublishesNothing(t *testing.T) {
+	t.Parallel()
+	broker := startBrokerProcess(t)
+	for round := range pick(1, 6) {
+		d := newDeployment(t, broker, fmt.Sprintf("zombie%d", round), 2, tight)
+		d.load(scatter(crowd(uint64(400+round)).arrivals(), 2, uint64(round)))
+		j := d.job()
+		point := []string{pipeline.PointDeltaWriting, pipeline.PointCountsWriting, pipeline.PointSettledWriting}[round%3]
+		j.Delays = map[string]time.Duration{point: 200 * time.Millisecond}
+		zombie := startRunner(t, j)
+		zombie.settled(t, uint64(1+round))
+		time.Sleep(100 * time.Millisecond)
+		zombie.freeze()
+		owner := startRunner(t, d.job())
+		owner.settled(t, uint64(4+round))
+		if end := owner.last(t); end == nil || end.Error != "" {
+			t.Fatalf("the owner ended with %s\n%s", end, owner.stderr.tail())
+		}
+		zombie.thaw()
+		zombie.last(t)
+		d.verify()
+	}
+}

@@ -1,0 +1,222 @@
+package integration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/reference"
+	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
+)
+
+// patienceVariable sets how long a wait may last: mutants hang more often than not.
+const patienceVariable = "TOLLGATE_INTEGRATION_PATIENCE"
+
+// patience bounds every wait of these tests: a pipeline that hangs fails a test instead of stopping the suite.
+var patience = func() time.Duration {
+	if d, err := time.ParseDuration(os.Getenv(patienceVariable)); err == nil {
+		return d
+	}
+	return 60 * time.Second
+}()
+
+// deployment is a configuration with its topics on a broker.
+type deployment struct {
+	t          testing.TB
+	config     pipeline.Config
+	compiled   *pipeline.Deployment
+	client     *klog.Client
+	partitions int
+	clocked    bool // a clock closed turns: the reference is told the cuts, else it must not need them
+}
+
+// incarnation is fixed so that deployments with the same configuration draw the same noise and can be compared.
+var incarnation = [16]byte{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}
+
+// settings changes a configuration before it is compiled.
+type settings func(*pipeline.Config)
+
+// newDeployment creates the topics and the HEADER of a configuration: two metrics over windows of 10 s, one with public and
+// one with private keys, unless settings say otherwise.
+func newDeployment(t testing.TB, broker, name string, partitions int, change ...settings) *deployment {
+	t.Helper()
+	config := baseConfig(broker, name)
+	for _, s := range change {
+		s(&config)
+	}
+	d := attach(t, config)
+	d.partitions = partitions
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := pipeline.CreateTopics(ctx, d.compiled, pipeline.TopicOptions{EventPartitions: partitions, Replication: 1}); err != nil {
+		t.Fatalf("creating topics: %v", err)
+	}
+	if err := pipeline.Init(ctx, d.compiled, pipeline.InitOptions{Incarnation: incarnation, Start: base}); err != nil {
+		t.Fatalf("initialising: %v", err)
+	}
+	return d
+}
+
+// attach compiles a configuration and connects to its broker.
+func attach(t testing.TB, config pipeline.Config) *deployment {
+	t.Helper()
+	compiled, err := pipeline.Compile(config)
+	if err != nil {
+		t.Fatalf("compiling: %v", err)
+	}
+	client, err := klog.Dial(context.Background(), klog.Config{Brokers: config.Kafka.Brokers, ClientID: "tests", Logger: quiet()})
+	if err != nil {
+		t.Fatalf("dialling the broker: %v", err)
+	}
+	t.Cleanup(func() { client.Close() })
+	return &deployment{t: t, config: config, compiled: compiled, client: client, partitions: 1}
+}
+
+func baseConfig(broker, name string) pipeline.Config {
+	return pipeline.Config{
+		Deployment: name,
+		Kafka:      pipeline.Kafka{Brokers: []string{broker}},
+		Events: pipeline.Events{Topic: name + "-events", Format: schemas.EventFormat{
+			Format: "jsonl", User: "user", Key: "page", Time: "ts", TimeUnit: "ms",
+		}},
+		Privacy: pipeline.Privacy{Epsilon: 40, Delta: 1e-4, Accountant: "gdp"},
+		Time:    pipeline.Time{Trust: "producer", Lateness: 5 * time.Second, Skew: time.Minute, IdleGrace: 366 * 24 * time.Hour},
+		Metrics: []pipeline.Metric{publicMetric("visits", 10*time.Second), privateMetric("pages", 10*time.Second)},
+		Outputs: pipeline.Outputs{
+			Counts: name + "-counts", Control: name + "-control", Ledger: name + "-ledger", DeadLetter: name + "-dead",
+		},
+		Keys: pipeline.SecretKeys{
+			Noise:    []noisereduction.NoiseKey{{ID: "k1", Secret: [32]byte{1, 7, 9}}},
+			UserHash: [32]byte{2, 4, 8},
+		},
+		Shards: 4, ReleaseShards: 1, LedgerSlots: 10,
+	}
+}
+
+func publicMetric(name string, window time.Duration) pipeline.Metric {
+	return pipeline.Metric{
+		Name: name, Kind: "events", Window: window,
+		Keys:           pipeline.Keys{Mode: "public", List: []string{"p00", "p01", "p02", "p03", "nobody"}},
+		MaxKeysPerUser: 2, MaxEventsPerKey: 3,
+		Ladder:      pipeline.Ladder{Kind: string(noisereduction.Adaptive)},
+		Target:      noisereduction.Target{Relative: 0.1, Absolute: 2, Confidence: 0.95},
+		LastAtLeast: 20,
+	}
+}
+
+func privateMetric(name string, window time.Duration) pipeline.Metric {
+	m := publicMetric(name, window)
+	m.Keys = pipeline.Keys{Mode: "private"}
+	m.Ladder = pipeline.Ladder{Kind: string(noisereduction.Geometric), Factor: 1.5}
+	return m
+}
+
+// load appends arrivals, one slice a partition, and gives up the test on an error.
+func (d *deployment) load(perPartition [][]arrival) {
+	d.t.Helper()
+	for p, arrivals := range perPartition {
+		d.append(int32(p), arrivals)
+	}
+}
+
+// append adds arrivals to one partition of the events topic.
+func (d *deployment) append(partition int32, arrivals []arrival) {
+	d.t.Helper()
+	if len(arrivals) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	producer, err := d.client.NewProducer(ctx, d.config.Events.Topic, partition, "")
+	if err != nil {
+		d.t.Fatalf("opening a producer: %v", err)
+	}
+	messages := make([]klog.Message, len(arrivals))
+	for i, a := range arrivals {
+		messages[i] = klog.Message{Value: a.value, Timestamp: a.stamp}
+	}
+	if _, err := producer.Append(ctx, messages); err != nil {
+		d.t.Fatalf("appending events: %v", err)
+	}
+}
+
+// run runs the pipeline in this process over all that the topic holds.
+func (d *deployment) run(change ...func(*pipeline.RunOptions)) pipeline.RunResult {
+	d.t.Helper()
+	result, err := d.tryRun(change...)
+	if err != nil {
+		d.t.Fatalf("running the pipeline: %v", err)
+	}
+	return result
+}
+
+func (d *deployment) tryRun(change ...func(*pipeline.RunOptions)) (pipeline.RunResult, error) {
+	options := pipeline.RunOptions{Bounded: true, Logger: quiet()}
+	for _, c := range change {
+		c(&options)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	result, err := pipeline.Run(ctx, d.compiled, options)
+	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return result, fmt.Errorf("hanging for %v: %w", patience, err)
+	}
+	return result, err
+}
+
+// job is the deployment as a process runs it.
+func (d *deployment) job() job { return job{Config: d.config, Bounded: true} }
+
+// records reads one partition of a topic from its first record.
+func (d *deployment) records(topic string, partition int32) []klog.Record {
+	d.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	offsets, err := d.client.Offsets(ctx, topic, partition)
+	if err != nil {
+		d.t.Fatalf("asking for the offsets of %s/%d: %v", topic, partition, err)
+	}
+	var records []klog.Record
+	err = d.client.ReadRange(ctx, topic, partition, offsets.Start, offsets.High, func(r klog.Record) error {
+		records = append(records, r)
+		return nil
+	})
+	if err != nil {
+		d.t.Fatalf("reading %s/%d: %v", topic, partition, err)
+	}
+	return records
+}
+
+// eventLog reads the events topic as the reference takes it.
+func (d *deployment) eventLog() reference.Log {
+	d.t.Helper()
+	log := reference.Log{}
+	for p := range int32(d.partitions) {
+		for _, r := range d.records(d.config.Events.Topic, p) {
+			log[p] = append(log[p], reference.Record{Offset: r.Offset, Timestamp: r.Timestamp, Value: r.Value})
+		}
+	}
+	return log
+}
+
+// referenceConfig is the configuration as the reference takes it.
+func (d *deployment) referenceConfig() reference.Config {
+	var metrics []schemas.MetricSpec
+	for _, m := range d.compiled.Metrics() {
+		metrics = append(metrics, m.Spec)
+	}
+	budget := d.compiled.Budget()
+	size := d.config.Metrics[0].Window.Milliseconds()
+	return reference.Config{
+		Incarnation: incarnation, Generation: 1, Format: d.config.Events.Format, UserHash: d.config.Keys.UserHash, Noise: d.config.Keys.Noise[0],
+		Budget: reference.Budget{Mu2: bigOf(uint64(budget.Mu2)), Keys: budget.Keys.Big()},
+		Start:  base.UnixMilli() - base.UnixMilli()%size, Lateness: d.config.Time.Lateness.Milliseconds(), Skew: d.config.Time.Skew.Milliseconds(),
+		Slack: 0, NoFuture: d.config.Time.NoFuture, Clock: time.Now().UnixMilli(), Metrics: metrics,
+	}
+}

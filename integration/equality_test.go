@@ -1,0 +1,224 @@
+package integration
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/transforms/spend"
+)
+
+// crowd is the usual workload of these tests: some windows with broken, late, early and future records.
+func crowd(seed uint64) workload {
+	return workload{Seed: seed, Users: 60, Pages: 8, Windows: pick(8, 12), Window: 10 * time.Second, Events: 120,
+		Disturb: 4 * time.Second, Broken: 3, Late: 3, Past: 2, Future: 2}
+}
+
+// calm is a workload whose records are all accepted, however they are dealt to partitions.
+func calm(seed uint64) workload {
+	return workload{Seed: seed, Users: 60, Pages: 8, Windows: pick(8, 12), Window: 10 * time.Second, Events: 120}
+}
+
+func sharded(shards, releaseShards int) settings {
+	return func(c *pipeline.Config) { c.Shards, c.ReleaseShards = shards, releaseShards }
+}
+
+// tight gives users a budget for a few windows, so that the order of charges and holds decides about admission, and noise so small
+// that private keys pass their threshold and targets are met.
+func tight(c *pipeline.Config) {
+	for i := range c.Metrics {
+		c.Metrics[i].Ladder.Sigma = 1.2
+		c.Metrics[i].LastAtLeast = 12 // for the δ of private keys only
+		c.Metrics[i].Target.Relative = 0.3
+	}
+}
+
+func TestInvariant5SameOutputForAllPartitionsAndShards(t *testing.T) {
+	broker := startBroker(t)
+	type layout struct{ partitions, shards, releaseShards int }
+	layouts := []layout{{1, 1, 1}, {8, 64, 4}}
+	if !testing.Short() {
+		layouts = append(layouts, layout{2, 1, 4}, layout{1, 64, 1}, layout{2, 64, 1}, layout{8, 1, 1}, layout{1, 1, 4}, layout{2, 16, 2})
+	}
+	arrivals := calm(1).arrivals()
+	var first *deployment
+	for i, l := range layouts {
+		d := newDeployment(t, broker, fmt.Sprintf("layout%d", i), l.partitions, sharded(l.shards, l.releaseShards), tight)
+		d.load(scatter(arrivals, l.partitions, uint64(i)))
+		d.run()
+		d.verify()
+		if first == nil {
+			first = d
+		} else {
+			sameReleases(t, first, d)
+		}
+	}
+}
+
+func TestInvariant6EveryRecordIsAccountedFor(t *testing.T) {
+	broker := startBroker(t)
+	for _, partitions := range []int{8, 1, 2}[:pick(1, 3)] {
+		d := newDeployment(t, broker, fmt.Sprintf("tallies%d", partitions), partitions)
+		d.load(spread(crowd(2).arrivals(), partitions))
+		d.run()
+		d.verify()
+	}
+}
+
+func TestInvariant5SameOutputForEveryArrivalOrder(t *testing.T) {
+	broker := startBroker(t)
+	arrivals := calm(3).arrivals()
+	var first *deployment
+	for seed := range uint64(pick(2, 6)) {
+		d := newDeployment(t, broker, fmt.Sprintf("order%d", seed), 2, tight)
+		d.load(scatter(shuffleWithin(arrivals, 4*time.Second, seed), 2, seed))
+		d.run()
+		d.verify()
+		if first == nil {
+			first = d
+		} else {
+			sameReleases(t, first, d)
+		}
+	}
+}
+
+// The two topics arrive in random order: events are appended in small random batches while turns are being closed and settled.
+func TestInvariant5EventsArriveWhileTurnsSettle(t *testing.T) {
+	broker := startBroker(t)
+	for seed := range uint64(pick(1, 5)) {
+		d := newDeployment(t, broker, fmt.Sprintf("live%d", seed), 4, tight)
+		random := rand.New(rand.NewPCG(seed, 9))
+		w := calm(10 + seed)
+		w.Disturb = 4 * time.Second // within the lateness: whoever closes a turn too early loses some
+		dealt := scatter(w.arrivals(), 4, seed)
+		turns := d.referenceConfig().TurnsUntil(base.Add(12 * 10 * time.Second).UnixMilli())
+		for p := range dealt { // one record behind everything closes the last windows
+			dealt[p] = append(dealt[p], at("closer", "p00", 130*time.Second))
+		}
+		drain := make(chan struct{})
+		var once sync.Once
+		var feeding sync.WaitGroup
+		feeding.Go(func() {
+			for left := true; left; {
+				left = false
+				for p := range dealt {
+					n := min(len(dealt[p]), random.IntN(40))
+					d.append(int32(p), dealt[p][:n])
+					dealt[p] = dealt[p][n:]
+					left = left || len(dealt[p]) > 0
+				}
+				time.Sleep(time.Duration(random.IntN(20)) * time.Millisecond)
+			}
+		})
+		d.run(func(o *pipeline.RunOptions) {
+			o.Bounded, o.Drain = false, drain
+			o.OnSettled = func(s pipeline.Settlement) {
+				if s.Turn >= turns {
+					once.Do(func() { close(drain) })
+				}
+			}
+		})
+		feeding.Wait()
+		d.verify()
+	}
+}
+
+func TestInvariant5DrainAtRandomTurns(t *testing.T) {
+	broker := startBroker(t)
+	for seed := range uint64(pick(1, 8)) {
+		d := newDeployment(t, broker, fmt.Sprintf("drain%d", seed), 2, tight)
+		d.load(scatter(crowd(20+seed).arrivals(), 2, seed))
+		random := rand.New(rand.NewPCG(seed, 5))
+		for run := 0; ; run++ {
+			drain := make(chan struct{})
+			after, seen := random.IntN(4), 0
+			if after == 0 {
+				close(drain) // before anything is done
+			}
+			result := d.run(func(o *pipeline.RunOptions) {
+				o.Drain = drain
+				o.OnSettled = func(pipeline.Settlement) {
+					if seen++; seen == after {
+						close(drain)
+					}
+				}
+			})
+			if !result.Drained {
+				break
+			}
+			if err := d.chargeable(); err != nil {
+				t.Fatal(err)
+			}
+			if run > 200 {
+				t.Fatal("draining makes no progress")
+			}
+		}
+		d.verify()
+	}
+}
+
+func TestInvariant5ForcedCacheMisses(t *testing.T) {
+	broker := startBroker(t)
+	for i, forget := range []spend.Forgetting{spend.ForgetCache, spend.ForgetShard} {
+		for _, every := range []uint64{1, 3}[:pick(1, 2)] {
+			d := newDeployment(t, broker, fmt.Sprintf("miss%d-%d", i, every), 2, tight)
+			d.load(scatter(calm(4).arrivals(), 2, every))
+			d.run(func(o *pipeline.RunOptions) { o.Hooks.Forget = missing(every, forget) })
+			d.verify()
+		}
+	}
+}
+
+func TestInvariant2AFinishedDeploymentPublishesNothingNew(t *testing.T) {
+	d := newDeployment(t, startBroker(t), "again", 2)
+	d.load(scatter(calm(5).arrivals(), 2, 1))
+	first := d.run()
+	second := d.run()
+	if first.Settled != second.Settled {
+		t.Errorf("the first run settled %d turns, the second stands at %d", first.Settled, second.Settled)
+	}
+	d.verify()
+}
+
+func TestInvariant7ReadingChangesNothing(t *testing.T) {
+	d := newDeployment(t, startBroker(t), "reading", 1)
+	d.load(scatter(calm(6).arrivals(), 1, 1))
+	d.run()
+	before := d.everything()
+	d.verify() // reads counts, control, ledger and the trusted report
+	if _, err := pipeline.ReadReleases(t.Context(), d.compiled); err != nil {
+		t.Fatal(err)
+	}
+	if after := d.everything(); after != before {
+		t.Errorf("offsets were %s before reading and are %s after", before, after)
+	}
+}
+
+// everything names the ends of all topics.
+func (d *deployment) everything() string {
+	var ends []int64
+	end := func(topic string, partitions int) {
+		for p := range int32(partitions) {
+			offsets, err := d.client.Offsets(d.t.Context(), topic, p)
+			if err != nil {
+				d.t.Fatal(err)
+			}
+			ends = append(ends, offsets.High)
+		}
+	}
+	end(d.config.Outputs.Counts, d.config.ReleaseShards)
+	end(d.config.Outputs.Control, 1)
+	end(d.config.Outputs.Ledger, d.config.Shards)
+	return fmt.Sprint(ends)
+}
+
+// pick chooses by tier.
+func pick(short, full int) int {
+	if testing.Short() {
+		return short
+	}
+	return full
+}

@@ -1,0 +1,35 @@
+package integration
+
+import (
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/transforms/spend"
+)
+
+// hooks turns a job's wishes into hooks. settled is the last turn that was settled.
+func (j job) hooks(settled *atomic.Uint64) pipeline.Hooks {
+	var passed atomic.Int64
+	return pipeline.Hooks{At: func(point string, _ int) error {
+		if d := j.Delays[point]; d > 0 {
+			time.Sleep(d)
+		}
+		if point == j.CrashAt && settled.Load()+1 >= j.CrashTurn && passed.Add(1) > int64(j.Skip) {
+			_ = syscall.Kill(syscall.Getpid(), syscall.SIGKILL)
+			select {} // nothing behind this line happens any more
+		}
+		return nil
+	}}
+}
+
+// missing forgets in every n-th turn.
+func missing(every uint64, what spend.Forgetting) func(int, uint64) spend.Forgetting {
+	return func(_ int, turn uint64) spend.Forgetting {
+		if turn%every == 0 {
+			return what
+		}
+		return spend.ForgetNothing
+	}
+}

@@ -1,0 +1,220 @@
+package integration
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/embedded"
+)
+
+// startBroker runs an embedded broker in this process.
+func startBroker(t testing.TB) string {
+	t.Helper()
+	broker, err := embedded.Start(embedded.Options{Logger: quiet()})
+	if err != nil {
+		t.Fatalf("starting the broker: %v", err)
+	}
+	t.Cleanup(broker.Close)
+	return broker.Addr()
+}
+
+// brokerProcess is an embedded broker in a process of its own, which ends with the test at the latest.
+type brokerProcess struct {
+	cmd  *exec.Cmd
+	addr string
+}
+
+// startBrokerProcess runs a broker that keeps its log in memory.
+func startBrokerProcess(t testing.TB) string {
+	t.Helper()
+	return startBrokerAt(t, "127.0.0.1:0", "").addr
+}
+
+func startBrokerAt(t testing.TB, addr, dir string) *brokerProcess {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), roleVariable+"=broker", brokerVariable+"="+addr, brokerDirVariable+"="+dir)
+	cmd.Stderr = os.Stderr
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatalf("piping to the broker: %v", err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatalf("piping from the broker: %v", err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatalf("starting the broker: %v", err)
+	}
+	b := &brokerProcess{cmd: cmd}
+	t.Cleanup(func() {
+		_ = stdin.Close()
+		_ = cmd.Wait()
+	})
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	if err != nil {
+		t.Fatalf("reading the broker's address: %v", err)
+	}
+	b.addr = strings.TrimSpace(line)
+	return b
+}
+
+// kill ends the broker as kill −9 does.
+func (b *brokerProcess) kill() {
+	_ = b.cmd.Process.Kill()
+	_ = b.cmd.Wait()
+}
+
+// child is a runner in a process of its own.
+type child struct {
+	cmd    *exec.Cmd
+	stdin  io.Closer
+	turns  chan uint64 // settled turns; 0 says that the process is about to start the pipeline
+	exit   chan struct{}
+	end    *line // the last word; set before exit is closed, nil where the process was killed
+	broken error // the process ended by itself and without a last word
+	stderr *safeBuffer
+}
+
+// startRunner starts a job in a process of its own, which ends with the test at the latest.
+func startRunner(t testing.TB, j job) *child {
+	t.Helper()
+	input, err := json.Marshal(j)
+	if err != nil {
+		t.Fatalf("encoding the job: %v", err)
+	}
+	c := &child{cmd: exec.Command(os.Args[0]), turns: make(chan uint64, 10_000), stderr: &safeBuffer{}, exit: make(chan struct{})}
+	c.cmd.Env = append(os.Environ(), roleVariable+"=runner")
+	c.cmd.Stderr = c.stderr
+	stdin, err := c.cmd.StdinPipe()
+	if err != nil {
+		t.Fatalf("piping to the runner: %v", err)
+	}
+	stdout, err := c.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatalf("piping from the runner: %v", err)
+	}
+	if err := c.cmd.Start(); err != nil {
+		t.Fatalf("starting the runner: %v", err)
+	}
+	c.stdin = stdin
+	if _, err := stdin.Write(input); err != nil {
+		t.Fatalf("writing the job: %v", err)
+	}
+	go c.listen(stdout)
+	t.Cleanup(c.kill)
+	return c
+}
+
+func (c *child) listen(stdout io.Reader) {
+	defer close(c.exit)
+	defer close(c.turns)
+	decoder := json.NewDecoder(stdout)
+	for {
+		var l line
+		if decoder.Decode(&l) != nil {
+			break
+		}
+		if l.Done != nil {
+			c.end = &l
+		} else {
+			c.turns <- l.Turn
+		}
+	}
+	if err := c.cmd.Wait(); c.end == nil && c.cmd.ProcessState.Exited() {
+		c.broken = fmt.Errorf("the runner broke off: %w; stderr:\n%s", err, c.stderr.tail())
+	}
+}
+
+// kill ends the process as kill −9 does and waits until it is gone.
+func (c *child) kill() {
+	_ = c.cmd.Process.Kill()
+	<-c.exit
+}
+
+func (c *child) drain()  { _ = c.cmd.Process.Signal(syscall.SIGTERM) }
+func (c *child) freeze() { _ = c.cmd.Process.Signal(syscall.SIGSTOP) }
+func (c *child) thaw()   { _ = c.cmd.Process.Signal(syscall.SIGCONT) }
+
+// errHangs says that a process did not end in time.
+var errHangs = errors.New("the runner hangs")
+
+// wait waits for the end of the process and gives its last word, nil where it was killed. A process that does not end is made to
+// print its stacks and ended.
+func (c *child) wait(timeout time.Duration) (*line, error) {
+	select {
+	case <-c.exit:
+		return c.end, c.broken
+	case <-time.After(timeout):
+		_ = c.cmd.Process.Signal(syscall.SIGQUIT)
+		<-c.exit
+		return nil, fmt.Errorf("%w for %v; stderr:\n%s", errHangs, timeout, c.stderr.tail())
+	}
+}
+
+// last is wait for tests in which a process that hangs is a failure.
+func (c *child) last(t testing.TB) *line {
+	t.Helper()
+	end, err := c.wait(patience)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return end
+}
+
+// settled waits until a turn at or behind this one is settled; false where the process ends before. Turn 0 is the start.
+func (c *child) settled(t testing.TB, turn uint64) bool {
+	t.Helper()
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	for {
+		select {
+		case got, open := <-c.turns:
+			if !open {
+				<-c.exit
+				if c.broken != nil {
+					t.Fatal(c.broken)
+				}
+				return false
+			}
+			if got >= turn {
+				return true
+			}
+		case <-timer.C:
+			_ = c.cmd.Process.Signal(syscall.SIGQUIT)
+			<-c.exit
+			t.Fatalf("turn %d was not settled within %v; stderr:\n%s", turn, patience, c.stderr.tail())
+		}
+	}
+}
+
+// safeBuffer keeps what a process writes to its standard error.
+type safeBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *safeBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+// tail is the last part of it, for messages.
+func (s *safeBuffer) tail() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := s.b.Bytes()
+	return string(b[max(0, len(b)-6000):])
+}

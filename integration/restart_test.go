@@ -1,0 +1,353 @@
+package integration
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/reference"
+	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// deleteRecords removes all records of a partition below an offset, as retention does.
+func (d *deployment) deleteRecords(topicName string, partition int32, before int64) {
+	d.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	client, err := kgo.NewClient(kgo.SeedBrokers(d.config.Kafka.Brokers...))
+	if err != nil {
+		d.t.Fatalf("opening an admin client: %v", err)
+	}
+	defer client.Close()
+	request := kmsg.NewPtrDeleteRecordsRequest()
+	request.TimeoutMillis = 5000
+	topic := kmsg.NewDeleteRecordsRequestTopic()
+	topic.Topic = topicName
+	part := kmsg.NewDeleteRecordsRequestTopicPartition()
+	part.Partition, part.Offset = partition, before
+	topic.Partitions = append(topic.Partitions, part)
+	request.Topics = append(request.Topics, topic)
+	response, err := request.RequestWith(ctx, client)
+	if err != nil {
+		d.t.Fatalf("deleting records: %v", err)
+	}
+	if code := response.Topics[0].Partitions[0].ErrorCode; code != 0 {
+		d.t.Fatalf("deleting records: error %d", code)
+	}
+}
+
+// crashed runs a process up to a point and lets it die there.
+func (d *deployment) crashed(j job) {
+	d.t.Helper()
+	if end := startRunner(d.t, j).last(d.t); end != nil {
+		d.t.Fatalf("%s was not passed: the runner ended with %s", j.CrashAt, end)
+	}
+}
+
+// openTurn is the first turn that is not settled, with its restart offsets.
+func (d *deployment) openTurn() (uint64, map[int32]int64) {
+	d.t.Helper()
+	tr, err := d.readTrusted()
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	restart := map[int32]int64{}
+	for _, cut := range tr.closes[tr.last+1].Cuts {
+		restart[cut.Partition] = cut.Restart
+	}
+	return tr.last + 1, restart
+}
+
+// All deltas of the interrupted turn are durable: it is redone from the ledger, and nobody needs its events.
+func TestRuleAnInterruptedTurnIsRedoneFromTheLedger(t *testing.T) {
+	t.Parallel()
+	broker := startBrokerProcess(t)
+	for _, point := range []string{pipeline.PointDeltaWritten, pipeline.PointCountsWriting, pipeline.PointCountsWritten, pipeline.PointSettledWriting} {
+		if testing.Short() && point != pipeline.PointCountsWriting {
+			continue
+		}
+		t.Run(point, func(t *testing.T) {
+			d := newDeployment(t, broker, "deleted-"+point, 2, tight)
+			d.load(scatter(calm(30).arrivals(), 2, 1))
+			log := d.eventLog()
+			j := d.job()
+			j.CrashAt, j.CrashTurn = point, 5
+			if point == pipeline.PointDeltaWritten {
+				j.Skip = d.config.Shards - 1
+			}
+			d.crashed(j)
+			turn, restart := d.openTurn()
+			tr, err := d.readTrusted()
+			if err != nil || !tr.completeTurn(turn) {
+				t.Fatalf("turn %d is not complete on the ledger: %v", turn, err)
+			}
+			for partition, offset := range restart {
+				d.deleteRecords(d.config.Events.Topic, partition, offset)
+			}
+			d.finish()
+			if err := d.checkAgainst(log); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+// A delta is missing, and so are the events: the run must stop and say so instead of counting what is left.
+func TestRuleMissingEventsOfAnOpenTurnStopTheRun(t *testing.T) {
+	t.Parallel()
+	d := newDeployment(t, startBrokerProcess(t), "missing", 1, tight)
+	d.load(scatter(calm(31).arrivals(), 1, 1))
+	j := d.job()
+	j.CrashAt, j.CrashTurn = pipeline.PointDeltaWriting, 5
+	d.crashed(j)
+	turn, restart := d.openTurn()
+	tr, err := d.readTrusted()
+	if err != nil || tr.completeTurn(turn) {
+		t.Fatalf("turn %d is complete on the ledger: %v", turn, err)
+	}
+	d.deleteRecords(d.config.Events.Topic, 0, restart[0])
+	if end := startRunner(t, d.job()).last(t); end == nil || end.Kind != "log-fault" {
+		t.Fatalf("the run ended with %s, want a fault of the log", end)
+	}
+	if err := d.chargeable(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What has been released can no longer be charged where the ledger has lost records: nothing more is released.
+func TestRuleALostLedgerStopsTheRun(t *testing.T) {
+	t.Parallel()
+	d := newDeployment(t, startBrokerProcess(t), "lost", 1, tight)
+	d.load(scatter(calm(37).arrivals(), 1, 1))
+	j := d.job()
+	j.CrashAt, j.CrashTurn = pipeline.PointSettledWritten, 5
+	d.crashed(j)
+	before, err := d.readCounts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	offsets, err := d.client.Offsets(t.Context(), d.config.Outputs.Ledger, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.deleteRecords(d.config.Outputs.Ledger, 0, offsets.High)
+	if end := startRunner(t, d.job()).last(t); end == nil || end.Error == "" {
+		t.Fatalf("without its ledger the run ended with: %s", end)
+	}
+	after, err := d.readCounts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(after.values) != len(before.values) {
+		t.Errorf("%d values were published without a ledger to charge them from", len(after.values)-len(before.values))
+	}
+}
+
+// The broker is killed in the middle of turns and comes back with what it had on disk.
+func TestRuleTheRunSurvivesItsBroker(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	broker := startBrokerAt(t, "127.0.0.1:0", dir)
+	d := newDeployment(t, broker.addr, "broker", 2, tight)
+	d.load(scatter(calm(38).arrivals(), 2, 1))
+	j := d.job()
+	j.Delays = map[string]time.Duration{pipeline.PointDeltaWriting: 20 * time.Millisecond}
+	c := startRunner(t, j)
+	for turn := uint64(2); turn <= uint64(pick(2, 8)); turn += 3 {
+		c.settled(t, turn)
+		broker.kill()
+		broker = startBrokerAt(t, broker.addr, dir)
+	}
+	if end := c.last(t); end == nil || end.Error != "" {
+		t.Fatalf("the run ended with %s\n%s", end, c.stderr.tail())
+	}
+	d.client = attach(t, d.config).client
+	d.verify()
+}
+
+// An engine's restore hands READ a restriction of the past, and the elements that were buffered then come once more. Writes of the
+// turn that was under way are held up, so that the new epoch overtakes them.
+func TestRuleAnEngineRestoreIsARestart(t *testing.T) {
+	broker := startBroker(t)
+	slow := []string{"", pipeline.PointCountsWriting, pipeline.PointDeltaWriting, pipeline.PointFenceWriting, pipeline.PointSettledWriting, ""}
+	for i := range pick(2, 6) {
+		d := newDeployment(t, broker, fmt.Sprintf("restore%d", i), 2, tight)
+		d.load(scatter(calm(uint64(32+i)).arrivals(), 2, 1))
+		restores := 0
+		d.run(func(o *pipeline.RunOptions) {
+			o.Hooks.At = func(point string, _ int) error {
+				if point == slow[i] {
+					time.Sleep(30 * time.Millisecond)
+				}
+				return nil
+			}
+			o.Hooks.Restore = func(step int) bool {
+				again := step > 2 && step%(2+i) == 0
+				if again {
+					restores++
+				}
+				return again
+			}
+		})
+		if restores < 2 {
+			t.Errorf("%d restores were simulated", restores)
+		}
+		d.verify()
+	}
+}
+
+// An idle partition is closed by the clock: what arrives behind the CLOSE is overtaken, counted, and changes nothing else.
+func TestRuleRecordsBehindAnIdleCloseAreOvertaken(t *testing.T) {
+	d := newDeployment(t, startBroker(t), "idle", 2, func(c *pipeline.Config) { c.Time.IdleGrace = time.Second })
+	d.clocked = true
+	d.append(0, calm(33).arrivals())
+	d.append(0, []arrival{at("closer", "p00", 130*time.Second)})
+	drain := make(chan struct{})
+	d.run(func(o *pipeline.RunOptions) {
+		o.Bounded, o.Drain = false, drain
+		o.OnSettled = func(s pipeline.Settlement) {
+			if s.Turn == 6 {
+				close(drain)
+			}
+		}
+	})
+	d.append(1, calm(34).arrivals())
+	d.run()
+	d.verify()
+	report, err := pipeline.TrustedReport(t.Context(), d.compiled)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report.Overtaken == 0 {
+		t.Error("no record was overtaken")
+	}
+}
+
+// A backlog of many tiny turns in records so large that one fetch holds a part of them only: wherever the fetches of the next run
+// end, every turn that is closed is read to its cut.
+func TestRuleABacklogOfLargeRecordsIsReadInPieces(t *testing.T) {
+	t.Parallel()
+	windows, pad := pick(45, 200), strings.Repeat("x", 30_000)
+	d := newDeployment(t, startBrokerProcess(t), "backlog", 3, only(publicMetric("visits", time.Second)), func(c *pipeline.Config) {
+		c.Metrics[0].LastAtLeast = 200
+		c.Time.Lateness = 500 * time.Millisecond
+	})
+	var arrivals []arrival
+	for i := range windows * 3 {
+		a := at(fmt.Sprintf("u%d", i%50), "p00", time.Duration(i)*333*time.Millisecond)
+		a.value = []byte(strings.Replace(string(a.value), "{", fmt.Sprintf(`{"pad":%q,`, pad), 1))
+		arrivals = append(arrivals, a)
+	}
+	d.load(scatter(arrivals, 3, 1))
+	for turn := uint64(3); turn < uint64(windows); turn += uint64(windows) / 4 {
+		j := d.job()
+		j.CrashAt, j.CrashTurn = pipeline.PointSettledWritten, turn
+		d.crashed(j)
+	}
+	d.finish()
+	d.verify()
+}
+
+// Few ledger slots: deltas are overwritten, and every restart restores from snapshots.
+func TestRuleSnapshotsCarryWhatDeltasNoLongerHold(t *testing.T) {
+	t.Parallel()
+	d := newDeployment(t, startBrokerProcess(t), "slots", 2, tight, func(c *pipeline.Config) { c.LedgerSlots = 4 })
+	w := calm(35)
+	w.Windows = pick(12, 40)
+	d.load(scatter(w.arrivals(), 2, 1))
+	for turn := uint64(5); turn < uint64(w.Windows); turn += 3 {
+		j := d.job()
+		j.CrashAt, j.CrashTurn = []string{pipeline.PointSettledWritten, pipeline.PointDeltaWritten, pipeline.PointCountsWriting}[turn%3], turn
+		d.crashed(j)
+	}
+	d.finish()
+	d.verify()
+}
+
+// Some shards have their delta of the interrupted turn, and the events that are read again are not the ones before: the run stops,
+// for good.
+func TestRuleAChangedLogStopsTheRun(t *testing.T) {
+	t.Parallel()
+	d := newDeployment(t, startBrokerProcess(t), "changed", 2, tight, sharded(16, 1))
+	d.load(scatter(calm(503).arrivals(), 2, 7))
+	before := d.eventLog()
+	for turn := uint64(3); ; turn++ {
+		j := d.job()
+		j.CrashAt, j.CrashTurn, j.Skip = pipeline.PointDeltaWritten, turn, 2
+		d.crashed(j)
+		tr, err := d.readTrusted()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !tr.completeTurn(tr.last + 1) {
+			break // else all shards were quicker than the crash: go on with the next turn
+		}
+	}
+	if err := d.replaceEvents(changedLog(d, before)); err != nil {
+		t.Fatal(err)
+	}
+	if end := startRunner(t, d.job()).last(t); end == nil || end.Error == "" {
+		t.Fatalf("over a log that is not the one before, the run ended with: %s", end)
+	}
+	if err := d.chargeable(); err != nil {
+		t.Fatal(err)
+	}
+	if end := startRunner(t, d.job()).last(t); end == nil || end.Kind != "stopped" {
+		t.Fatalf("behind a STOP, the next run ended with: %s", end)
+	}
+}
+
+// changedLog gives every event of the open turn to another page.
+func changedLog(d *deployment, log reference.Log) reference.Log {
+	turn, _ := d.openTurn()
+	ends := d.referenceConfig().TurnEnds(turn)
+	changed := reference.Log{}
+	for p, records := range log {
+		for _, r := range records {
+			if r.Timestamp >= ends[turn-1]-10_000 {
+				r.Value = bytes.ReplaceAll(bytes.Clone(r.Value), []byte(`"p00"`), []byte(`"p01"`))
+			}
+			changed[p] = append(changed[p], r)
+		}
+	}
+	return changed
+}
+
+// replaceEvents deletes the events topic and makes it anew with other records.
+func (d *deployment) replaceEvents(log reference.Log) error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	client, err := kgo.NewClient(kgo.SeedBrokers(d.config.Kafka.Brokers...))
+	if err != nil {
+		return fmt.Errorf("opening an admin client: %w", err)
+	}
+	defer client.Close()
+	remove := kmsg.NewPtrDeleteTopicsRequest()
+	remove.TopicNames = []string{d.config.Events.Topic}
+	entry := kmsg.NewDeleteTopicsRequestTopic()
+	entry.Topic = kmsg.StringPtr(d.config.Events.Topic)
+	remove.Topics = append(remove.Topics, entry)
+	if _, err := remove.RequestWith(ctx, client); err != nil {
+		return fmt.Errorf("deleting the events topic: %w", err)
+	}
+	create := kmsg.NewPtrCreateTopicsRequest()
+	topic := kmsg.NewCreateTopicsRequestTopic()
+	topic.Topic, topic.NumPartitions, topic.ReplicationFactor = d.config.Events.Topic, int32(d.partitions), 1
+	create.Topics = append(create.Topics, topic)
+	if _, err := create.RequestWith(ctx, client); err != nil {
+		return fmt.Errorf("creating the events topic: %w", err)
+	}
+	for p, records := range log {
+		var arrivals []arrival
+		for _, r := range records {
+			arrivals = append(arrivals, arrival{stamp: r.Timestamp, value: r.Value})
+		}
+		d.append(p, arrivals)
+	}
+	return nil
+}

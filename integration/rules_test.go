@@ -1,0 +1,306 @@
+package integration
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/reference"
+	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
+)
+
+// only replaces the metrics.
+func only(metrics ...pipeline.Metric) settings {
+	return func(c *pipeline.Config) { c.Metrics = metrics }
+}
+
+// oneRung is a public metric that always pays for the same precision, so that a user's budget lasts for a known number of
+// windows: ⌊B²/⌈C²·u(σ)⌉⌋.
+func oneRung(sigma float64, contribution int) pipeline.Metric {
+	m := publicMetric("visits", 10*time.Second)
+	m.MaxKeysPerUser, m.MaxEventsPerKey, m.LastAtLeast = 1, contribution, 0
+	m.Ladder = pipeline.Ladder{Kind: string(noisereduction.Geometric), Factor: 2, Sigma: sigma, FirstSigma: sigma}
+	return m
+}
+
+func TestRuleAUserIsAdmittedUntilTheBudgetIsSpentAndNotOnce(t *testing.T) {
+	broker := startBroker(t)
+	for _, contribution := range []int{1, 3} {
+		name := fmt.Sprintf("edge%d", contribution)
+		sigma := 0.5 * float64(contribution)
+		d := newDeployment(t, broker, name, 1, only(oneRung(sigma, contribution)))
+		lasts, err := state.ReleasesBeforeRefusal(d.compiled.Budget(), sigma, uint64(contribution))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if lasts < 2 || lasts > 200 {
+			t.Fatalf("the budget lasts for %d windows: choose another σ", lasts)
+		}
+		var arrivals []arrival
+		for w := range int(lasts) + 3 {
+			for range contribution {
+				arrivals = append(arrivals, at("edge", "p00", time.Duration(w)*10*time.Second+time.Second))
+			}
+			if w > int(lasts)/2 {
+				arrivals = append(arrivals, at("latecomer", "p00", time.Duration(w)*10*time.Second+2*time.Second))
+			}
+		}
+		d.load([][]arrival{arrivals})
+		d.run()
+		d.verify()
+		report, err := pipeline.TrustedReport(t.Context(), d.compiled)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := report.Metrics[0].OverBudget; got != uint64(3*contribution) {
+			t.Errorf("%d events were over budget, want those of exactly three windows of one user (%d)", got, 3*contribution)
+		}
+	}
+}
+
+// decisions are what the ledger says about every user: turn → admission bits, and the amounts spent.
+func (d *deployment) decisions() (map[state.AccountID]map[uint64]string, map[state.AccountID]reference.Account) {
+	d.t.Helper()
+	tr, err := d.readTrusted()
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	all := map[state.AccountID]map[uint64]string{}
+	for _, l := range tr.ledgers {
+		for turn, delta := range l.deltas {
+			for _, user := range delta.Users {
+				if all[user.ID] == nil {
+					all[user.ID] = map[uint64]string{}
+				}
+				all[user.ID][turn] = string(user.Admitted)
+			}
+		}
+	}
+	accounts, err := d.accounts(tr)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return all, accounts
+}
+
+// The distinguishing attack on admission: two runs, with and without one user. With a ladder of one rung the public record does not
+// feed back, so everything about everybody else must be equal, whatever that user does.
+func TestRuleRemovingAUserChangesNobodyElsesAdmissionOrCharge(t *testing.T) {
+	broker := startBroker(t)
+	m := oneRung(12, 3)
+	m.MaxKeysPerUser = 2
+	arrivals := calm(40).arrivals()
+	for i := range 400 { // the attacked user is everywhere
+		arrivals = append(arrivals, at("u0000", "p00", time.Duration(i)*300*time.Millisecond))
+	}
+	arrivals = shuffleWithin(arrivals, time.Millisecond, 1)
+	var without []arrival
+	for _, a := range arrivals {
+		if a.user != "u0000" {
+			without = append(without, a)
+		}
+	}
+	with := newDeployment(t, broker, "with", 2, only(m))
+	with.load(scatter(arrivals, 2, 1))
+	with.run()
+	rest := newDeployment(t, broker, "without", 2, only(m))
+	rest.load(scatter(without, 2, 2))
+	rest.run(func(o *pipeline.RunOptions) { o.Until = base.Add(120 * time.Second) })
+	with.verify()
+	rest.verify()
+
+	gone := schemas.NewHasher(with.config.Keys.UserHash).Account([]byte("u0000"))
+	admitted, accounts := with.decisions()
+	delete(admitted, gone)
+	delete(accounts, gone)
+	others, theirs := rest.decisions()
+	if !maps.EqualFunc(admitted, others, maps.Equal[map[uint64]string, map[uint64]string]) {
+		t.Error("removing one user changed somebody else's admission")
+	}
+	if !maps.EqualFunc(accounts, theirs, func(a, b reference.Account) bool { return a.Spent.Cmp(b.Spent) == 0 && a.Keys.Cmp(b.Keys) == 0 }) {
+		t.Error("removing one user changed somebody else's account")
+	}
+}
+
+func TestRuleAPrivateKeyNeedsACrowd(t *testing.T) {
+	d := newDeployment(t, startBroker(t), "crowds", 1, only(privateMetric("pages", 10*time.Second)), func(c *pipeline.Config) {
+		c.Metrics[0].MaxEventsPerKey = 1
+		c.Metrics[0].LastAtLeast = 5
+	})
+	var arrivals []arrival
+	for i := range 2000 {
+		arrivals = append(arrivals, at("u"+strconv.Itoa(i), "crowded", time.Duration(i)*time.Millisecond))
+	}
+	arrivals = append(arrivals, at("alone", "secret", 2100*time.Millisecond))
+	d.load([][]arrival{arrivals})
+	d.run()
+	d.verify()
+	releases, err := pipeline.ReadReleases(t.Context(), d.compiled)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(releases) != 1 || releases[0].Key != "crowded" {
+		t.Errorf("%d keys were released, want the crowded one alone", len(releases))
+	}
+	// The user of the suppressed key pays the first rung and the δ of a key all the same.
+	_, accounts := d.decisions()
+	alone := accounts[schemas.NewHasher(d.config.Keys.UserHash).Account([]byte("alone"))]
+	if alone.Spent == nil || alone.Spent.Cmp(reference.Charge(1, d.referenceConfig().Metrics[0].First.Big())) != 0 {
+		t.Errorf("the user of a suppressed key paid %v, want the first rung", alone.Spent)
+	}
+	if alone.Keys == nil || alone.Keys.Cmp(d.referenceConfig().Metrics[0].DeltaKey.Big()) != 0 {
+		t.Errorf("the user of a suppressed key paid %v units of δ, want δ_key", alone.Keys)
+	}
+}
+
+// Keys seen only in records that were dropped exist nowhere: no noise is drawn for them and nobody pays.
+func TestRuleAKeyOfUnadmittedUsersDoesNotExist(t *testing.T) {
+	d := newDeployment(t, startBroker(t), "unadmitted", 1, only(privateMetric("pages", 10*time.Second)), func(c *pipeline.Config) {
+		c.Metrics[0].LastAtLeast, c.Metrics[0].MaxKeysPerUser = 1, 1
+	})
+	var arrivals []arrival
+	for i := range 300 {
+		arrivals = append(arrivals, at("u"+strconv.Itoa(i), "first", time.Duration(i)*time.Millisecond))
+	}
+	for i := range 300 { // their δ is spent: the second window must not exist
+		arrivals = append(arrivals, at("u"+strconv.Itoa(i), "second", 11*time.Second+time.Duration(i)*time.Millisecond))
+	}
+	d.load([][]arrival{arrivals})
+	d.run()
+	d.verify()
+	report, err := pipeline.TrustedReport(t.Context(), d.compiled)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := report.Metrics[0]; got.OverBudget != 300 || got.Counted != 300 {
+		t.Errorf("tallies are %+v, want 300 counted and 300 over budget", got)
+	}
+}
+
+func TestRulePublicKeysAreReleasedInEmptyWindows(t *testing.T) {
+	d := newDeployment(t, startBroker(t), "empty", 2, only(publicMetric("visits", 10*time.Second)))
+	d.load([][]arrival{{at("u", "p00", time.Second)}, {at("u", "other", 95*time.Second)}})
+	d.run()
+	d.verify()
+	releases, err := pipeline.ReadReleases(t.Context(), d.compiled)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(releases) != 10*5 {
+		t.Errorf("%d values were released, want 5 public keys in each of 10 windows", len(releases))
+	}
+}
+
+// One stamp from the year 2100 would close every window for everybody.
+func TestRuleAStampFromTheFarFutureClosesNothing(t *testing.T) {
+	d := newDeployment(t, startBroker(t), "stamp", 1, only(publicMetric("visits", 10*time.Second)))
+	stamp := time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
+	d.load([][]arrival{{
+		at("u", "p00", time.Second), event("v", "p00", stamp, base.UnixMilli()+2000), event("v", "p00", stamp, stamp),
+		at("w", "p00", 3*time.Second), at("w", "p00", 25*time.Second),
+	}})
+	d.run()
+	d.verify()
+	report, err := pipeline.TrustedReport(t.Context(), d.compiled)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report.Accepted != 3 || report.Future != 2 {
+		t.Errorf("%d records were accepted and %d were of the future, want 3 and 2", report.Accepted, report.Future)
+	}
+}
+
+func TestAnEmptyTopicGivesAnEmptyResult(t *testing.T) {
+	d := newDeployment(t, startBroker(t), "nothing", 2)
+	if result := d.run(); result.Settled != 0 {
+		t.Errorf("%d turns were settled over an empty topic", result.Settled)
+	}
+	d.verify()
+}
+
+// Every broken record is on the dead-letter topic with its original bytes, its place and its class.
+func TestInvariant6BrokenRecordsAreDeadLettered(t *testing.T) {
+	d := newDeployment(t, startBroker(t), "dead", 2)
+	w := crowd(41)
+	w.Broken = 20
+	d.load(spread(w.arrivals(), 2))
+	d.run()
+	d.verify()
+	log := d.eventLog()
+	fates := d.fates(log)
+	type place struct {
+		partition int32
+		offset    int64
+	}
+	missing := map[place]string{}
+	for p, judged := range fates {
+		for i, j := range judged {
+			if j.Fate == reference.DeadLettered {
+				missing[place{p, log[p][i].Offset}] = j.Class
+			}
+		}
+	}
+	if len(missing) == 0 {
+		t.Fatal("the workload has no broken records")
+	}
+	for _, r := range d.records(d.config.Outputs.DeadLetter, 0) {
+		headers := map[string]string{}
+		for _, h := range r.Headers {
+			headers[h.Key] = string(h.Value)
+		}
+		partition, err1 := strconv.Atoi(headers["tollgate-partition"])
+		offset, err2 := strconv.ParseInt(headers["tollgate-offset"], 10, 64)
+		if err := errors.Join(err1, err2); err != nil {
+			t.Fatal(err)
+		}
+		where := place{int32(partition), offset}
+		if class, ok := missing[where]; !ok || class != headers["tollgate-class"] {
+			t.Errorf("record %v is dead-lettered as %q, want %q (%v)", where, headers["tollgate-class"], class, ok)
+		}
+		if !bytes.Equal(r.Value, log[where.partition][where.offset].Value) {
+			t.Errorf("record %v is dead-lettered with other bytes", where)
+		}
+		delete(missing, where)
+	}
+	if len(missing) > 0 {
+		t.Errorf("%d broken records are not on the dead-letter topic", len(missing))
+	}
+}
+
+// fates asks the reference what became of every record.
+func (d *deployment) fates(log reference.Log) map[int32][]reference.Judged {
+	d.t.Helper()
+	out, err := reference.Run(d.referenceConfig(), log, nil, 0)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return out.Fates
+}
+
+func TestAnotherConfigurationIsRefused(t *testing.T) {
+	d := newDeployment(t, startBroker(t), "header", 1)
+	for name, change := range map[string]settings{
+		"another noise key": func(c *pipeline.Config) {
+			c.Keys.Noise = []noisereduction.NoiseKey{{ID: "k1", Secret: [32]byte{9}}}
+		},
+		"another user-hash key": func(c *pipeline.Config) { c.Keys.UserHash = [32]byte{9} },
+		"another budget":        func(c *pipeline.Config) { c.Privacy.Epsilon *= 2 },
+		"other shards":          func(c *pipeline.Config) { c.Shards++ },
+		"other bounds":          func(c *pipeline.Config) { c.Metrics[0].MaxEventsPerKey++ },
+	} {
+		config := d.config
+		config.Metrics = append([]pipeline.Metric(nil), config.Metrics...)
+		change(&config)
+		other := attach(t, config)
+		if _, err := other.tryRun(); !errors.Is(err, pipeline.ErrHeaderMismatch) {
+			t.Errorf("%s: %v, want ErrHeaderMismatch", name, err)
+		}
+	}
+}

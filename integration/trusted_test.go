@@ -1,0 +1,145 @@
+package integration
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+// trusted is what control and ledger say, decoded by the rules of the design and by no code of the pipeline.
+type trusted struct {
+	epochs  []int64
+	closes  map[uint64]schemas.Close
+	settled map[uint64]schemas.Settled
+	last    uint64   // the largest turn up to which everything is settled
+	ledgers []ledger // by shard
+	stops   []schemas.Stop
+}
+
+// readTrusted decodes control and ledger and reports what must never stand there.
+func (d *deployment) readTrusted() (trusted, error) {
+	tr := trusted{closes: map[uint64]schemas.Close{}, settled: map[uint64]schemas.Settled{}}
+	if err := tr.readControl(d.records(d.config.Outputs.Control, 0)); err != nil {
+		return tr, err
+	}
+	for shard := range int32(d.config.Shards) {
+		l, err := readLedger(d.records(d.config.Outputs.Ledger, shard))
+		if err != nil {
+			return tr, fmt.Errorf("ledger of shard %d: %w", shard, err)
+		}
+		tr.ledgers = append(tr.ledgers, l)
+	}
+	return tr, nil
+}
+
+// readControl applies the rule of fencing by content: a CLOSE or SETTLED counts only if its epoch is the last EPOCH before it.
+func (tr *trusted) readControl(records []klog.Record) error {
+	epoch := int64(-1)
+	parts := map[uint64][]schemas.Settled{}
+	for _, r := range records {
+		c, err := schemas.DecodeControl(r.Value)
+		if err != nil {
+			return fmt.Errorf("control record %d: %w", r.Offset, err)
+		}
+		switch body := c.Body.(type) {
+		case *schemas.Header:
+			if r.Offset != 0 {
+				return fmt.Errorf("control record %d is a second HEADER", r.Offset)
+			}
+		case *schemas.Epoch:
+			if body.Settled > tr.last {
+				return fmt.Errorf("EPOCH at %d starts behind turn %d, settled is %d", r.Offset, body.Settled, tr.last)
+			}
+			epoch = r.Offset
+			tr.epochs = append(tr.epochs, epoch)
+		case *schemas.Close:
+			if body.Epoch != epoch {
+				continue
+			}
+			if err := tr.addClose(*body); err != nil {
+				return err
+			}
+		case *schemas.Settled:
+			if body.Epoch != epoch {
+				continue
+			}
+			parts[body.Turn] = append(keepSet(parts[body.Turn], *body), *body)
+			if err := tr.addSettled(parts[body.Turn]); err != nil {
+				return err
+			}
+		case *schemas.Stop:
+			tr.stops = append(tr.stops, *body)
+		}
+	}
+	return nil
+}
+
+// keepSet drops parts that belong to another writing of the turn.
+func keepSet(parts []schemas.Settled, next schemas.Settled) []schemas.Settled {
+	return slices.DeleteFunc(parts, func(p schemas.Settled) bool { return p.Epoch != next.Epoch || p.Digest != next.Digest })
+}
+
+func (tr *trusted) addClose(c schemas.Close) error {
+	known, again := tr.closes[c.Turn]
+	if again && !slices.EqualFunc(known.Cuts, c.Cuts, func(a, b schemas.Cut) bool { return a.Partition == b.Partition && a.Cut == b.Cut }) {
+		return fmt.Errorf("turn %d was closed twice with different cuts", c.Turn)
+	}
+	if c.Turn > 1 {
+		if _, before := tr.closes[c.Turn-1]; !before {
+			return fmt.Errorf("turn %d was closed before turn %d", c.Turn, c.Turn-1)
+		}
+	}
+	tr.closes[c.Turn] = c
+	return nil
+}
+
+func (tr *trusted) addSettled(parts []schemas.Settled) error {
+	whole, err := schemas.JoinSettled(parts)
+	if errors.Is(err, schemas.ErrIncomplete) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("SETTLED of turn %d: %w", parts[0].Turn, err)
+	}
+	if known, again := tr.settled[whole.Turn]; again {
+		if !sameKeys(known.Keys, whole.Keys) {
+			return fmt.Errorf("turn %d was settled twice with different keys", whole.Turn)
+		}
+		return nil
+	}
+	if whole.Turn != tr.last+1 {
+		return fmt.Errorf("turn %d was settled right after turn %d", whole.Turn, tr.last)
+	}
+	if _, closed := tr.closes[whole.Turn]; !closed {
+		return fmt.Errorf("turn %d was settled before it was closed", whole.Turn)
+	}
+	tr.settled[whole.Turn] = whole
+	tr.last = whole.Turn
+	return nil
+}
+
+func sameKeys(a, b []schemas.SettledKey) bool {
+	order := func(x, y schemas.SettledKey) int {
+		return slices.Compare(schemas.EncodeReleaseKey(fmt.Sprint(x.Metric), x.WindowStart, x.WindowEnd, x.Key),
+			schemas.EncodeReleaseKey(fmt.Sprint(y.Metric), y.WindowStart, y.WindowEnd, y.Key))
+	}
+	a, b = slices.SortedFunc(slices.Values(a), order), slices.SortedFunc(slices.Values(b), order)
+	return slices.EqualFunc(a, b, func(x, y schemas.SettledKey) bool { return order(x, y) == 0 && x.Precision == y.Precision })
+}
+
+// completeTurn tells whether every shard has its delta of a turn, or a snapshot that holds it.
+func (tr trusted) completeTurn(turn uint64) bool {
+	for _, l := range tr.ledgers {
+		_, ok := l.deltas[turn]
+		for snapshot := range l.snapshots {
+			ok = ok || snapshot >= turn
+		}
+		if !ok {
+			return false
+		}
+	}
+	return true
+}

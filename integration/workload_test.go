@@ -1,0 +1,139 @@
+package integration
+
+import (
+	"cmp"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"slices"
+	"time"
+)
+
+// base is where the tests' event time begins: a window start of every size used.
+var base = time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+
+// arrival is one record on its way to the events topic.
+type arrival struct {
+	user  string
+	stamp int64 // Kafka timestamp, Unix milliseconds
+	value []byte
+}
+
+// workload describes a stream of events: Users visit Pages over Windows windows of Window length.
+type workload struct {
+	Seed    uint64
+	Users   int
+	Pages   int
+	Windows int
+	Window  time.Duration
+	Events  int           // on average, per window
+	Disturb time.Duration // event times lie up to this much before the record's timestamp
+	Broken  int           // of 100 records so many are dead-lettered
+	Late    int           // of 100 records so many are too late
+	Past    int           // of 100 records so many lie before the start
+	Future  int           // of 100 records so many lie far ahead of their timestamp
+}
+
+// arrivals makes the stream, ordered by record timestamp.
+func (w workload) arrivals() []arrival {
+	random := rand.New(rand.NewPCG(w.Seed, 0x746f6c6c67617465))
+	span := int64(w.Windows) * w.Window.Milliseconds()
+	users := rand.NewZipf(random, 1.2, 4, uint64(w.Users-1))
+	pages := rand.NewZipf(random, 1.3, 2, uint64(w.Pages-1))
+	var all []arrival
+	for range w.Windows * w.Events {
+		stamp := base.UnixMilli() + random.Int64N(span)
+		user, page := fmt.Sprintf("u%04d", users.Uint64()), fmt.Sprintf("p%02d", pages.Uint64())
+		all = append(all, w.arrival(random, user, page, stamp))
+	}
+	slices.SortStableFunc(all, func(a, b arrival) int { return cmp.Compare(a.stamp, b.stamp) })
+	return all
+}
+
+func (w workload) arrival(random *rand.Rand, user, page string, stamp int64) arrival {
+	millis := stamp
+	if w.Disturb > 0 {
+		millis -= random.Int64N(w.Disturb.Milliseconds())
+	}
+	millis = max(millis, base.UnixMilli())
+	switch dice := random.IntN(100); {
+	case dice < w.Broken:
+		return arrival{user, stamp, brokenValue(random, user)}
+	case dice < w.Broken+w.Late:
+		millis = max(base.UnixMilli(), stamp-10*w.Window.Milliseconds())
+	case dice < w.Broken+w.Late+w.Past:
+		millis = base.UnixMilli() - 1 - random.Int64N(100_000)
+	case dice < w.Broken+w.Late+w.Past+w.Future:
+		millis = stamp + 100*w.Window.Milliseconds()
+	}
+	return event(user, page, stamp, millis)
+}
+
+// event is a good record.
+func event(user, page string, stamp, millis int64) arrival {
+	return arrival{user, stamp, fmt.Appendf(nil, `{"user":%q,"page":%q,"ts":%d}`, user, page, millis)}
+}
+
+// at is a good record stamped with its own event time, counted from base.
+func at(user, page string, after time.Duration) arrival {
+	millis := base.Add(after).UnixMilli()
+	return event(user, page, millis, millis)
+}
+
+func brokenValue(random *rand.Rand, user string) []byte {
+	switch random.IntN(6) {
+	case 0:
+		return []byte("{not json")
+	case 1:
+		return []byte(`{"page":"p00","ts":1}`)
+	case 2:
+		return fmt.Appendf(nil, `{"user":null,"page":"p00","ts":%d}`, base.UnixMilli())
+	case 3:
+		return fmt.Appendf(nil, `{"user":"","page":"p00","ts":%d}`, base.UnixMilli())
+	case 4:
+		return fmt.Appendf(nil, `{"user":%q,"page":"p00","ts":"noon"}`, user)
+	}
+	return nil
+}
+
+// spread deals arrivals to partitions by user, as a producer with keys does.
+func spread(arrivals []arrival, partitions int) [][]arrival {
+	out := make([][]arrival, partitions)
+	for _, a := range arrivals {
+		h := fnv.New32a()
+		_, _ = h.Write([]byte(a.user))
+		p := int(h.Sum32() % uint32(partitions))
+		out[p] = append(out[p], a)
+	}
+	return out
+}
+
+// scatter deals arrivals to partitions at random, keeping time order within each.
+func scatter(arrivals []arrival, partitions int, seed uint64) [][]arrival {
+	random := rand.New(rand.NewPCG(seed, 1))
+	out := make([][]arrival, partitions)
+	for _, a := range arrivals {
+		p := random.IntN(partitions)
+		out[p] = append(out[p], a)
+	}
+	return out
+}
+
+// shuffleWithin moves every arrival by less than slack in time, so that lateness of at least slack accepts what it accepted before.
+func shuffleWithin(arrivals []arrival, slack time.Duration, seed uint64) []arrival {
+	random := rand.New(rand.NewPCG(seed, 2))
+	type moved struct {
+		arrival
+		to int64
+	}
+	var all []moved
+	for _, a := range arrivals {
+		all = append(all, moved{a, a.stamp + random.Int64N(slack.Milliseconds())})
+	}
+	slices.SortStableFunc(all, func(a, b moved) int { return cmp.Compare(a.to, b.to) })
+	out := make([]arrival, len(all))
+	for i, m := range all {
+		out[i] = m.arrival
+	}
+	return out
+}
