@@ -16,6 +16,9 @@ func (l *loop) check(t *testing.T) {
 	for _, f := range l.faults {
 		t.Error(f)
 	}
+	if l.stale*10 > int(l.turns)*l.shards {
+		t.Errorf("the state was too old %d times: the keyed state hardly works at all", l.stale)
+	}
 	if uint64(len(l.order)) != l.turns {
 		t.Fatalf("%d turns were settled of %d", len(l.order), l.turns)
 	}
