@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/big"
 	"sort"
+
+	"github.com/tollgate-dp/tollgate/state/internal/bigmath"
 )
 
 // Accountant names a way of turning (ε, δ) into B².
@@ -81,7 +83,7 @@ func NewBudget(epsilon, delta float64, a Accountant, deltaKeys float64) (Budget,
 	if deltaKeys > 0 && keys.IsZero() {
 		return Budget{}, &RangeError{Parameter: "delta_keys", Value: deltaKeys, Range: "0 or at least 2^-80 (8.3e-25)"}
 	}
-	target := scratch().Sub(newBig(delta), newBig(deltaKeys))
+	target := bigmath.Zero().Sub(bigmath.New(delta), bigmath.New(deltaKeys))
 	mu2 := largestMu2(epsilon, target, a)
 	if mu2 == 0 {
 		return Budget{}, &RangeError{Parameter: "epsilon", Value: epsilon, Range: fmt.Sprintf("large enough for one unit of budget (2^-40) at delta %v; raise epsilon or delta", delta)}
@@ -116,7 +118,7 @@ func DeltaOf(m Mu2, epsilon float64, a Accountant) float64 {
 	if !(epsilon >= 0) || !known(a) {
 		return 1
 	}
-	return roundUp(deltaUpper(bigFromMu2(m), epsilon, a))
+	return bigmath.RoundUp(deltaUpper(bigFromMu2(m), epsilon, a))
 }
 
 // EpsilonOf returns the least ε ≥ 0 at which somebody who spent m has at most
@@ -133,7 +135,7 @@ func EpsilonOf(m Mu2, delta float64, a Accountant) float64 {
 // upward-rounded δ is at most delta, or +Inf. Non-negative floats are ordered as
 // their bit patterns, so that halving the pattern finds the exact one.
 func epsilonUpper(mu2 *big.Float, delta float64, a Accountant) float64 {
-	target := newBig(delta)
+	target := bigmath.New(delta)
 	last := int(math.Float64bits(hugeEpsilon))
 	pattern := sort.Search(last, func(i int) bool {
 		return deltaUpper(mu2, math.Float64frombits(uint64(i)), a).Cmp(target) <= 0

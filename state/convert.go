@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/big"
 	"sort"
+
+	"github.com/tollgate-dp/tollgate/state/internal/bigmath"
 )
 
 const (
@@ -38,9 +40,9 @@ func ConvertEpsilonDelta(epsilon, delta float64, a Accountant) (Conversion, erro
 	if _, err := ParseAccountant(string(a)); err != nil {
 		return Conversion{}, err
 	}
-	target := newBig(delta)
+	target := bigmath.New(delta)
 	exceeds := func(i int) bool {
-		mu2 := square(math.Float64frombits(uint64(i)))
+		mu2 := bigmath.Square(math.Float64frombits(uint64(i)))
 		return deltaUpper(mu2, epsilon, a).Cmp(target) > 0
 	}
 	first, last := int(math.Float64bits(MinMu)), int(math.Float64bits(MaxMu))
@@ -52,7 +54,7 @@ func ConvertEpsilonDelta(epsilon, delta float64, a Accountant) (Conversion, erro
 		}
 	}
 	mu := math.Float64frombits(uint64(first + steps - 1))
-	return Conversion{Epsilon: epsilon, Delta: delta, Mu: mu, Rho: roundDown(halve(square(mu))), Accountant: a}, nil
+	return Conversion{Epsilon: epsilon, Delta: delta, Mu: mu, Rho: bigmath.RoundDown(bigmath.Half(bigmath.Square(mu))), Accountant: a}, nil
 }
 
 // ConvertEpsilonMu returns the δ of μ at ε, rounded up. 0 < ε ≤ MaxEpsilon and
@@ -61,8 +63,8 @@ func ConvertEpsilonMu(epsilon, mu float64, a Accountant) (Conversion, error) {
 	if err := checkMu(mu); err != nil {
 		return Conversion{}, err
 	}
-	c := Conversion{Epsilon: epsilon, Mu: mu, Rho: roundUp(halve(square(mu))), Accountant: a}
-	return c.withDelta(square(mu))
+	c := Conversion{Epsilon: epsilon, Mu: mu, Rho: bigmath.RoundUp(bigmath.Half(bigmath.Square(mu))), Accountant: a}
+	return c.withDelta(bigmath.Square(mu))
 }
 
 // ConvertEpsilonRho is ConvertEpsilonMu for μ = √(2ρ). The μ of the result is
@@ -72,7 +74,7 @@ func ConvertEpsilonRho(epsilon, rho float64, a Accountant) (Conversion, error) {
 	if err != nil {
 		return Conversion{}, err
 	}
-	c := Conversion{Epsilon: epsilon, Mu: rootUp(mu2), Rho: rho, Accountant: a}
+	c := Conversion{Epsilon: epsilon, Mu: bigmath.RootUp(mu2), Rho: rho, Accountant: a}
 	return c.withDelta(mu2)
 }
 
@@ -83,8 +85,8 @@ func ConvertDeltaMu(delta, mu float64, a Accountant) (Conversion, error) {
 	if err := checkMu(mu); err != nil {
 		return Conversion{}, err
 	}
-	c := Conversion{Delta: delta, Mu: mu, Rho: roundUp(halve(square(mu))), Accountant: a}
-	return c.withEpsilon(square(mu))
+	c := Conversion{Delta: delta, Mu: mu, Rho: bigmath.RoundUp(bigmath.Half(bigmath.Square(mu))), Accountant: a}
+	return c.withEpsilon(bigmath.Square(mu))
 }
 
 // ConvertDeltaRho is ConvertDeltaMu for μ = √(2ρ). The μ of the result is rounded
@@ -94,7 +96,7 @@ func ConvertDeltaRho(delta, rho float64, a Accountant) (Conversion, error) {
 	if err != nil {
 		return Conversion{}, err
 	}
-	c := Conversion{Delta: delta, Mu: rootUp(mu2), Rho: rho, Accountant: a}
+	c := Conversion{Delta: delta, Mu: bigmath.RootUp(mu2), Rho: rho, Accountant: a}
 	return c.withEpsilon(mu2)
 }
 
@@ -105,7 +107,7 @@ func (c Conversion) withDelta(mu2 *big.Float) (Conversion, error) {
 	if _, err := ParseAccountant(string(c.Accountant)); err != nil {
 		return Conversion{}, err
 	}
-	c.Delta = roundUp(deltaUpper(mu2, c.Epsilon, c.Accountant))
+	c.Delta = bigmath.RoundUp(deltaUpper(mu2, c.Epsilon, c.Accountant))
 	return c, nil
 }
 
@@ -124,7 +126,7 @@ func fromRho(rho float64) (*big.Float, error) {
 	if !(rho >= MinMu*MinMu/2 && rho <= MaxMu*MaxMu/2) {
 		return nil, &RangeError{Parameter: "rho", Value: rho, Range: "between 5e-31 and 8388608"}
 	}
-	return scratch().Mul(newBig(rho), newBig(2)), nil
+	return bigmath.Zero().Mul(bigmath.New(rho), bigmath.New(2)), nil
 }
 
 func checkMu(mu float64) error {
@@ -132,18 +134,4 @@ func checkMu(mu float64) error {
 		return &RangeError{Parameter: "mu", Value: mu, Range: "between 1e-15 and 4096"}
 	}
 	return nil
-}
-
-func square(x float64) *big.Float { return scratch().Mul(newBig(x), newBig(x)) }
-
-func halve(x *big.Float) *big.Float { return scratch().Mul(x, newBig(0.5)) }
-
-// rootUp returns √x rounded up. The working root is within 2^-383 of the truth;
-// going one float64 further where it looks exact but its square is short.
-func rootUp(x *big.Float) float64 {
-	f := roundUp(scratch().Sqrt(x))
-	if square(f).Cmp(x) < 0 {
-		f = math.Nextafter(f, math.Inf(1))
-	}
-	return f
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"math"
 	"testing"
+
+	"github.com/tollgate-dp/tollgate/state/internal/bigmath"
 )
 
 // Over δ from 0.1 to 1e-300 and ε to 200, (ε, δ) → μ → ε and δ comes back to the
@@ -56,7 +58,7 @@ func TestConversionThroughRhoEqualsThroughMu(t *testing.T) {
 	}
 	// An irrational μ is rounded up.
 	c, err := ConvertDeltaRho(1e-6, 0.1, GDP)
-	if err != nil || square(c.Mu).Cmp(scratch().Mul(newBig(0.1), newBig(2))) < 0 {
+	if err != nil || bigmath.Square(c.Mu).Cmp(bigmath.Zero().Mul(bigmath.New(0.1), bigmath.New(2))) < 0 {
 		t.Errorf("ρ = 0.1 has μ = %v, %v", c.Mu, err)
 	}
 }

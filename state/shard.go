@@ -24,8 +24,9 @@ const (
 // Shard holds the accounts of one shard of users, keyed by (AccountID, period):
 // a growing table in chunks that are never copied, and an open-addressing index
 // over it. In memory a user without private keys costs 32 bytes of entry and 5 to
-// 11 bytes of index. Accounts are never deleted. Not for concurrent use, reading
-// included (Range sorts on demand).
+// 11 bytes of index. Accounts are never deleted, but for those of periods that are
+// over (DropBefore). Not for concurrent use, reading included (Range sorts on
+// demand).
 type Shard struct {
 	chunks []*[chunkSize]shardEntry
 	rests  []*[chunkSize]shardRest // beside chunks; nil while no entry has a hold or δ
@@ -107,6 +108,38 @@ func (s *Shard) replace(n int, a Account) error {
 		s.zero++
 	}
 	s.set(n, a)
+	return nil
+}
+
+// DropBefore removes the accounts of all periods before the given one, for
+// which nothing may be held. It is for periods that nothing can be charged to
+// any more: an account that could be would begin anew. O(accounts) where there
+// is something to remove.
+func (s *Shard) DropBefore(period int64) error {
+	drop := 0
+	for n := range s.count {
+		if s.entry(n).period >= period {
+			continue
+		}
+		if s.account(n).Held != 0 {
+			return fmt.Errorf("dropping the accounts of past periods: %w", ErrHeld)
+		}
+		drop++
+	}
+	if drop == 0 {
+		return nil
+	}
+	rest := NewShard()
+	for n := range s.count {
+		e := s.entry(n)
+		if e.period < period {
+			continue
+		}
+		if err := rest.Put(e.id, e.period, s.account(n)); err != nil {
+			return fmt.Errorf("dropping the accounts of past periods: %w", err)
+		}
+	}
+	*s = *rest
 	return nil
 }
 

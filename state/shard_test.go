@@ -350,3 +350,47 @@ func BenchmarkDecode1e6In16Shards(b *testing.B) {
 		}
 	}
 }
+
+// TestRulePastPeriodsAreDroppedWhole: exactly the accounts of earlier periods
+// go, whatever the order they came in, and none that holds something.
+func TestRulePastPeriodsAreDroppedWhole(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := NewShard()
+		kept := map[int64]int{}
+		for range rapid.IntRange(0, 60).Draw(t, "accounts") {
+			id := AccountID{byte(rapid.IntRange(0, 9).Draw(t, "id"))}
+			period := rapid.Int64Range(-3, 3).Draw(t, "period")
+			if _, known := s.Get(id, period); !known {
+				kept[period]++
+			}
+			if err := s.Put(id, period, Account{Spent: 5, Keys: Delta{Lo: 1}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		limit := rapid.Int64Range(-4, 4).Draw(t, "limit")
+		if err := s.DropBefore(limit); err != nil {
+			t.Fatal(err)
+		}
+		for e := range s.All() {
+			if e.Period < limit || e.Account != (Account{Spent: 5, Keys: Delta{Lo: 1}}) {
+				t.Fatalf("an account of period %d is there: %+v", e.Period, e.Account)
+			}
+			kept[e.Period]--
+		}
+		for period, n := range kept {
+			if period >= limit && n != 0 {
+				t.Fatalf("%d accounts of period %d are gone", n, period)
+			}
+		}
+	})
+	s := NewShard()
+	if err := s.Put(AccountID{1}, 1, Account{Spent: 1, Held: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.DropBefore(2); !errors.Is(err, ErrHeld) || s.Len() != 1 {
+		t.Errorf("an account with a hold was dropped: %v", err)
+	}
+	if err := s.DropBefore(1); err != nil || s.Len() != 1 {
+		t.Errorf("dropping nothing: %v", err)
+	}
+}

@@ -1,0 +1,132 @@
+package bucket
+
+import (
+	"math"
+
+	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/pld"
+)
+
+// Curve is the privacy curve δ(ε) of the composition that Counts describe. Set
+// changes it; what only reads it may run in several goroutines.
+type Curve struct {
+	table    *Table
+	products [2]product // only the first is used where all pairs are symmetric
+	total    uint64     // mechanisms composed
+}
+
+// NewCurve returns the curve of nothing: δ(ε) = 0. It takes 24 bytes for each two
+// points of the grid.
+func (t *Table) NewCurve() *Curve { return &Curve{table: t} }
+
+// Set makes c the curve of other counts, in time proportional to the points of the
+// grid and the number of buckets that are not empty; components too small to
+// matter are left out. The error is a *state.RangeError if the counts are not of
+// this table or add up to 2^31 or more.
+func (c *Curve) Set(counts Counts) error {
+	if len(counts) != c.table.Len() {
+		return &state.RangeError{Parameter: "buckets", Value: float64(len(counts)), Range: "as many as the table has"}
+	}
+	total := uint64(0)
+	for _, n := range counts {
+		total += uint64(n)
+	}
+	if total >= maxTotal {
+		return &state.RangeError{Parameter: "count", Value: float64(total), Range: "below 2^31 in all"}
+	}
+	c.total = total
+	for d := range c.directions() {
+		c.products[d].set(c.table, c.table.spectra[d], counts)
+	}
+	return nil
+}
+
+func (c *Curve) directions() []product {
+	if c.table.symmetric {
+		return c.products[:1]
+	}
+	return c.products[:]
+}
+
+// DeltaAt returns an upper bound of δ(ε), in both directions, by Plancherel's
+// theorem (Lemma D.1). It is the value on the grid plus bounds of all that was left
+// out: mass at infinity, wrap-around (Chernoff), components left out, rounding. The
+// error is a *state.RangeError unless ε is finite and at least 0.
+func (c *Curve) DeltaAt(epsilon float64) (float64, error) {
+	if err := checkEpsilon(epsilon); err != nil {
+		return 1, err
+	}
+	delta, _ := c.bounds(epsilon)
+	return delta, nil
+}
+
+// ErrorAt returns how much of DeltaAt is error bound and not mass: without
+// discretisation the true δ(ε) is at most so much lower. It includes the mass at
+// infinity.
+func (c *Curve) ErrorAt(epsilon float64) (float64, error) {
+	if err := checkEpsilon(epsilon); err != nil {
+		return 1, err
+	}
+	_, by := c.bounds(epsilon)
+	return by, nil
+}
+
+func (c *Curve) bounds(epsilon float64) (delta, by float64) {
+	if c.total == 0 {
+		return 0, 0
+	}
+	directions := c.directions()
+	for d := range directions {
+		v, e := directions[d].deltaAt(c.table.circle, epsilon)
+		delta, by = max(delta, v), max(by, e)
+	}
+	return delta, by
+}
+
+// EpsilonAt returns an ε ≥ 0 with δ(ε) ≤ delta, the least one up to 2^-40 of the
+// window and to what the error bounds differ by. The error is a *state.RangeError unless 0 < delta < 1, and a
+// *pld.FloorError (with ε = +Inf) where the error bounds alone exceed delta.
+func (c *Curve) EpsilonAt(delta float64) (float64, error) {
+	if !(delta > 0 && delta < 1) {
+		return math.Inf(1), &state.RangeError{Parameter: "delta", Value: delta, Range: "above 0 and below 1"}
+	}
+	if d, _ := c.bounds(0); d <= delta {
+		return 0, nil
+	}
+	low, high := 0.0, c.highest()
+	if d, _ := c.bounds(high); d > delta {
+		return math.Inf(1), &pld.FloorError{Delta: delta, Floor: d}
+	}
+	for width := (high - low) * 0x1p-40; high-low > width; {
+		mid := low + (high-low)/2
+		if d, _ := c.bounds(mid); d <= delta {
+			high = mid
+		} else {
+			low = mid
+		}
+	}
+	return high, nil
+}
+
+// highest returns an ε at and above which the window holds no mass, in any
+// direction.
+func (c *Curve) highest() float64 {
+	high := 0.0
+	directions := c.directions()
+	for d := range directions {
+		p := &directions[d]
+		high = max(high, float64(p.centre+c.table.options.Points/2)*c.table.options.Interval)
+	}
+	return high
+}
+
+func checkEpsilon(epsilon float64) error {
+	if !(epsilon >= 0 && epsilon <= math.MaxFloat64) {
+		return &state.RangeError{Parameter: "epsilon", Value: epsilon, Range: "finite and at least 0"}
+	}
+	return nil
+}
+
+func belowLadder(sigma, lowest float64) error {
+	return &state.RangeError{Parameter: "sigma", Value: sigma, Range: "at least the lowest level of the ladder, " + formatFloat(lowest)}
+}

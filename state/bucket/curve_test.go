@@ -1,0 +1,234 @@
+package bucket_test
+
+import (
+	"errors"
+	"math"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	_ "github.com/tollgate-dp/tollgate/internal/fixedseed"
+
+	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/bucket"
+	"github.com/tollgate-dp/tollgate/state/conversion"
+	"github.com/tollgate-dp/tollgate/state/loss"
+	"github.com/tollgate-dp/tollgate/state/pld"
+)
+
+// Koskela, Tobaben and Honkela, Sections 4.1 and C.4: at σ = 100 and δ = 1e-5, 495
+// releases under Gaussian accounting cost what 420 cost under Rényi accounting,
+// "ε = 0.8" in the paper; 0.815 by Corollary C.2.
+func TestKoskelaGradientDescentCostsWhatThePaperSays(t *testing.T) {
+	table := newTable(t, bucket.Options{}, pld.Gaussian{Sigma: 100})
+	gaussian := epsilonAt(t, curveOf(t, table, 495), 1e-5)
+	if math.Abs(gaussian-0.815) > 5e-4 {
+		t.Errorf("495 releases: ε = %v, want 0.815", gaussian)
+	}
+	exact, err := state.ConvertDeltaMu(1e-5, math.Sqrt(495)/100, state.GDP)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if gaussian < exact.Epsilon || gaussian > exact.Epsilon*1.0005 {
+		t.Errorf("495 releases: ε = %v, want within 0.05 %% above %v", gaussian, exact.Epsilon)
+	}
+	var orders []float64
+	for alpha := 2.0; alpha < 100; alpha += 0.125 {
+		orders = append(orders, alpha)
+	}
+	curve, err := conversion.ZCDPToRDP(loss.ZCDP{Rho: 420.0 / 2 / 1e4}, orders)
+	if err != nil {
+		t.Fatal(err)
+	}
+	renyi, err := conversion.RDPToEpsilon(curve, 1e-5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if math.Abs(renyi-gaussian) > 1e-3 {
+		t.Errorf("420 releases under Rényi accounting cost %v, 495 under Gaussian accounting %v", renyi, gaussian)
+	}
+}
+
+// The values that other implementations have, to the precision stated there.
+func TestCompositionsMatchPublishedValues(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		pair      []pld.Pair
+		counts    []uint32
+		epsilon   float64
+		want, tol float64
+	}{
+		// google/differential-privacy, python/dp_accounting, pld_privacy_accountant_test.py.
+		{"three Gaussians, σ = √3", []pld.Pair{pld.Gaussian{Sigma: math.Sqrt(3)}}, []uint32{3}, 1, 0.126936, 1e-3},
+		{"three Poisson-sampled Gaussians", []pld.Pair{pld.SubsampledGaussian{Sigma: 0.5, Sampling: 0.2}}, []uint32{3}, 1, 0.15594, 1e-4},
+		// Both privacy parameters add where ε is as large as both together: 1 − 0.9·0.8.
+		{"(1, 0.1) and (2, 0.2)", []pld.Pair{pld.Approx{Epsilon: 1, Delta: 0.1}, pld.Approx{Epsilon: 2, Delta: 0.2}}, []uint32{1, 1}, 3, 0.28, 1e-6},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			table := newTable(t, bucket.Options{Interval: 0x1p-9, Points: 1 << 14}, c.pair...)
+			if d := deltaAt(t, curveOf(t, table, c.counts...), c.epsilon); math.Abs(d-c.want) > c.tol {
+				t.Errorf("δ(%v) = %v, want %v within %v", c.epsilon, d, c.want, c.tol)
+			}
+		})
+	}
+}
+
+func TestDeltaOfGaussiansIsAtLeastTheExactAndWithinOnePercent(t *testing.T) {
+	sigmas := []float64{2, 5, 12, 30}
+	pairs := make([]pld.Pair, len(sigmas))
+	for i, s := range sigmas {
+		pairs[i] = pld.Gaussian{Sigma: s}
+	}
+	table := newTable(t, bucket.Options{Interval: 0x1p-10, Points: 1 << 15}, pairs...)
+	curve := table.NewCurve()
+	rapid.Check(t, func(t *rapid.T) {
+		counts := table.NewCounts()
+		square := 0.0
+		for i, s := range sigmas {
+			counts[i] = rapid.Uint32Range(0, uint32(2*s*s)).Draw(t, "count")
+			square += float64(counts[i]) / (s * s)
+		}
+		counts[0]++
+		square += 1 / (sigmas[0] * sigmas[0])
+		if err := curve.Set(counts); err != nil {
+			t.Fatal(err)
+		}
+		mu := math.Sqrt(square)
+		epsilon := rapid.Float64Range(0, 4).Draw(t, "deviations")*mu + square/2
+		got, err := curve.DeltaAt(epsilon)
+		if err != nil {
+			t.Fatal(err)
+		}
+		exact, err := state.ConvertEpsilonMu(epsilon, mu, state.GDP)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got < exact.Delta*(1-1e-12) || got > exact.Delta*1.01+1e-12 {
+			t.Fatalf("μ = %v, ε = %v: δ = %v, exact %v", mu, epsilon, got, exact.Delta)
+		}
+	})
+}
+
+// Both discretise in the same way and state upper bounds, by unlike means: one
+// untilted transform against direct or tilted ones. What they differ by is bound.
+func TestCurveAgreesWithComposingPrivacyLossDistributions(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		pairs  []pld.Pair
+		counts []uint32
+	}{
+		{"Gaussians", []pld.Pair{pld.Gaussian{Sigma: 3}, pld.Gaussian{Sigma: 7}}, []uint32{4, 20}},
+		{"sampled Gaussians", []pld.Pair{pld.SubsampledGaussian{Sigma: 1, Sampling: 0.01}, pld.SubsampledGaussian{Sigma: 2, Sampling: 0.02}}, []uint32{300, 500}},
+		{"one sampled Gaussian", []pld.Pair{pld.SubsampledGaussian{Sigma: 0.8, Sampling: 0.1}}, []uint32{1}},
+		{"Laplace and Gaussian", []pld.Pair{pld.Laplace{Scale: 5}, pld.Gaussian{Sigma: 4}}, []uint32{10, 3}},
+		{"randomised response", []pld.Pair{pld.RandomizedResponse{Epsilon: 0.5, Values: 2}}, []uint32{20}},
+		{"(ε, δ)", []pld.Pair{pld.Approx{Epsilon: 0.25, Delta: 1e-6}, pld.Gaussian{Sigma: 5}}, []uint32{8, 5}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			const interval = 0x1p-9
+			curve := curveOf(t, newTable(t, bucket.Options{Interval: interval, Points: 1 << 14}, c.pairs...), c.counts...)
+			var parts []*pld.Distribution
+			for i, p := range c.pairs {
+				d, err := pld.New(p, pld.Options{Interval: interval, MinDelta: 1e-18})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if d, err = d.Power(int(c.counts[i])); err != nil {
+					t.Fatal(err)
+				}
+				parts = append(parts, d)
+			}
+			composed, err := parts[0].Compose(parts[1:]...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for epsilon := 0.0; epsilon < 6; epsilon += 0.1875 { // on both lattices
+				got, want, by := deltaAt(t, curve, epsilon), deltaAt(t, composed, epsilon), errorAt(t, curve, epsilon)
+				if math.Abs(got-want) > by+want*1e-8+1e-15 {
+					t.Errorf("δ(%v) = %v, composing gives %v: difference %g, bound %g", epsilon, got, want, got-want, by)
+				}
+			}
+		})
+	}
+}
+
+func TestErrorBoundStaysSmallAfterAMillionMechanisms(t *testing.T) {
+	if testing.Short() {
+		t.Skip("transforms 2^17 points")
+	}
+	table := newTable(t, bucket.Options{Interval: 0x1p-13, Points: 1 << 17}, pld.Gaussian{Sigma: 1000})
+	curve := curveOf(t, table, 1_000_000)
+	exact := gaussianDelta(t, 1, 4)
+	got, by := deltaAt(t, curve, 4), errorAt(t, curve, 4)
+	if by > 1e-11 || got < exact || got > exact*1.05 {
+		t.Errorf("δ(4) = %v with error bound %g, exact %v", got, by, exact)
+	}
+}
+
+func TestLossesBeyondTheWindowCountInFull(t *testing.T) {
+	// 2000 mechanisms at σ = 10 are √20-GDP: their losses spread over 60, the window is 16.
+	table := newTable(t, bucket.Options{Interval: 0x1p-8, Points: 1 << 12}, pld.Gaussian{Sigma: 10})
+	curve := curveOf(t, table, 2000)
+	for _, epsilon := range []float64{0, 5, 10, 15, 20, 30} {
+		if got, exact := deltaAt(t, curve, epsilon), gaussianDelta(t, math.Sqrt(20), epsilon); got < exact {
+			t.Errorf("δ(%v) = %v is below the exact %v", epsilon, got, exact)
+		}
+	}
+	var floor *pld.FloorError
+	if e, err := curve.EpsilonAt(1e-9); !errors.As(err, &floor) || !math.IsInf(e, 1) {
+		t.Errorf("ε at 1e-9 is %v, %v; want +Inf and a *pld.FloorError", e, err)
+	}
+}
+
+func TestEpsilonAndDeltaAreInverse(t *testing.T) {
+	table := newTable(t, bucket.Options{}, pld.SubsampledGaussian{Sigma: 1.5, Sampling: 0.05})
+	curve := curveOf(t, table, 400)
+	for _, delta := range []float64{1e-12, 1e-10, 1e-8, 1e-6, 1e-3, 0.1} {
+		e := epsilonAt(t, curve, delta)
+		if d := deltaAt(t, curve, e); d > delta {
+			t.Errorf("δ(ε(%v)) = %v", delta, d)
+		}
+		if d := deltaAt(t, curve, e*(1-1e-6)); d <= delta && delta > 1e-10 { // below, the error bound is no longer small
+			t.Errorf("ε(%v) = %v is not the least: a little below δ is %v", delta, e, d)
+		}
+	}
+	if e := epsilonAt(t, curve, 0.999); e != 0 {
+		t.Errorf("ε(0.999) = %v, want 0", e)
+	}
+}
+
+func TestMoreMechanismsNeverCostLess(t *testing.T) {
+	table := newTable(t, bucket.Options{Interval: 0x1p-9, Points: 1 << 14}, pld.Gaussian{Sigma: 4}, pld.SubsampledGaussian{Sigma: 1, Sampling: 0.1}, pld.Laplace{Scale: 8})
+	less, more := table.NewCurve(), table.NewCurve()
+	rapid.Check(t, func(t *rapid.T) {
+		counts := bucket.Counts(rapid.SliceOfN(rapid.Uint32Range(0, 30), 3, 3).Draw(t, "counts"))
+		if err := less.Set(counts); err != nil {
+			t.Fatal(err)
+		}
+		if err := counts.Add(rapid.IntRange(0, 2).Draw(t, "one more")); err != nil {
+			t.Fatal(err)
+		}
+		if err := more.Set(counts); err != nil {
+			t.Fatal(err)
+		}
+		epsilon := rapid.Float64Range(0, 5).Draw(t, "epsilon")
+		a, errA := less.DeltaAt(epsilon)
+		b, errB := more.DeltaAt(epsilon)
+		by, errC := more.ErrorAt(epsilon)
+		if errA != nil || errB != nil || errC != nil {
+			t.Fatal(errA, errB, errC)
+		}
+		if b < a-by-1e-12 {
+			t.Fatalf("δ(%v) falls from %v to %v", epsilon, a, b)
+		}
+	})
+}
+
+func TestNothingComposedCostsNothing(t *testing.T) {
+	table := newTable(t, bucket.Options{Points: 1 << 10, Interval: 0x1p-6}, pld.Gaussian{Sigma: 4})
+	for name, curve := range map[string]*bucket.Curve{"new": table.NewCurve(), "set": curveOf(t, table, 0)} {
+		if d, e, mu := deltaAt(t, curve, 0), epsilonAt(t, curve, 1e-300), smallestMu(t, curve, 1e-12); d != 0 || e != 0 || mu != 0 {
+			t.Errorf("%s: δ(0) = %v, ε = %v, μ = %v", name, d, e, mu)
+		}
+	}
+}

@@ -1,0 +1,133 @@
+package bucket
+
+import (
+	"fmt"
+	"math"
+	"sort"
+
+	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/filter"
+)
+
+// Noise is the loss of a mechanism of a Ladder: its individual noise level.
+type Noise struct {
+	// Sigma is σ/contribution, above 0; the greater, the less is lost. +Inf is no
+	// contribution, and costs nothing.
+	Sigma float64
+}
+
+// Validate returns a *state.RangeError that names sigma unless it is above 0.
+func (n Noise) Validate() error {
+	if !(n.Sigma > 0) {
+		return &state.RangeError{Parameter: "sigma", Value: n.Sigma, Range: "above 0; +Inf where nothing is contributed"}
+	}
+	return nil
+}
+
+// NoiseFor returns the individual noise level of a contribution of L2 norm c to a
+// release with noise of standard deviation sigma, rounded down. The error is a
+// *state.RangeError unless sigma is above 0 and finite and c at least 0 and finite.
+func NoiseFor(sigma, c float64) (Noise, error) {
+	if !(sigma > 0 && sigma <= math.MaxFloat64) {
+		return Noise{}, &state.RangeError{Parameter: "sigma", Value: sigma, Range: "above 0 and finite"}
+	}
+	if !(c >= 0 && c <= math.MaxFloat64) {
+		return Noise{}, &state.RangeError{Parameter: "contribution", Value: c, Range: "finite and at least 0"}
+	}
+	if c == 0 {
+		return Noise{Sigma: math.Inf(1)}, nil
+	}
+	return Noise{Sigma: math.Nextafter(sigma/c, 0)}, nil
+}
+
+// Filter is the approximate filter of Koskela, Tobaben and Honkela, Section 5, for one
+// user: a mechanism is accepted while the smallest μ that covers everything
+// accepted is at most the budget's. Gate says what exactly is checked and
+// promised. What is below the lowest level of the ladder never fits. An update
+// takes a few operations per bucket and order where Σ σ̃^-2 decides, and else as
+// much as setting a Curve and covering it: at most proportional to the points of
+// the table, whatever came before, and less the more there is to compose. Not safe for concurrent use, nor are filters of
+// one Gate.
+type Filter struct {
+	gate   *Gate
+	ladder Ladder
+	counts Counts
+}
+
+var _ filter.Filter[Noise] = (*Filter)(nil)
+
+// NewFilter returns the filter of a user who has spent nothing. Bucket i of the
+// gate's table is that of level i of the ladder (Ladder.Pairs). The error is a
+// *state.RangeError.
+func NewFilter(g *Gate, l Ladder) (*Filter, error) {
+	if g == nil {
+		return nil, &state.RangeError{Parameter: "gate", Value: 0, Range: "made by NewGate"}
+	}
+	return ResumeFilter(g, l, g.table.NewCounts())
+}
+
+// ResumeFilter returns the filter of a user whose counts are known. They are
+// copied. The error is a *state.RangeError unless table, ladder and counts have the
+// same length.
+func ResumeFilter(g *Gate, l Ladder, c Counts) (*Filter, error) {
+	if g == nil {
+		return nil, &state.RangeError{Parameter: "gate", Value: 0, Range: "made by NewGate"}
+	}
+	if l.Len() != g.table.Len() {
+		return nil, &state.RangeError{Parameter: "levels", Value: float64(l.Len()), Range: fmt.Sprintf("%d, one for each bucket of the table", g.table.Len())}
+	}
+	if len(c) != g.table.Len() {
+		return nil, &state.RangeError{Parameter: "buckets", Value: float64(len(c)), Range: "as many as the table has"}
+	}
+	return &Filter{gate: g, ladder: l, counts: append(Counts(nil), c...)}, nil
+}
+
+// Fits reports whether n would be taken.
+func (f *Filter) Fits(n Noise) bool {
+	if n.Validate() != nil {
+		return false
+	}
+	if math.IsInf(n.Sigma, 1) {
+		return true
+	}
+	i, err := f.ladder.Bucket(n.Sigma)
+	if err != nil {
+		return false
+	}
+	ok, err := f.gate.Admits(f.counts, i)
+	return ok && err == nil
+}
+
+// Spend takes n, or returns filter.ErrExceeded or a *state.RangeError.
+func (f *Filter) Spend(n Noise) error {
+	if err := n.Validate(); err != nil {
+		return err
+	}
+	if math.IsInf(n.Sigma, 1) {
+		return nil
+	}
+	i, err := f.ladder.Bucket(n.Sigma)
+	if err != nil {
+		return filter.ErrExceeded
+	}
+	ok, err := f.gate.Admits(f.counts, i)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return filter.ErrExceeded
+	}
+	return f.counts.Add(i)
+}
+
+// Left returns the lowest level of the ladder that still fits, +Inf if none does.
+func (f *Filter) Left() Noise {
+	i := sort.Search(f.ladder.Len(), func(i int) bool { return f.Fits(Noise{f.ladder.Sigma(i)}) })
+	if i == f.ladder.Len() {
+		return Noise{Sigma: math.Inf(1)}
+	}
+	return Noise{Sigma: f.ladder.Sigma(i)}
+}
+
+// Counts returns a copy of what has been accepted: all there is to keep.
+func (f *Filter) Counts() Counts { return append(Counts(nil), f.counts...) }

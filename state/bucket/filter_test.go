@@ -1,0 +1,332 @@
+package bucket_test
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/bucket"
+	"github.com/tollgate-dp/tollgate/state/filter"
+	"github.com/tollgate-dp/tollgate/state/pld"
+)
+
+func newFilter(t testing.TB, table *bucket.Table, l bucket.Ladder, b bucket.Budget) *bucket.Filter {
+	t.Helper()
+	gate, err := bucket.NewGate(table, b)
+	if err != nil {
+		t.Fatalf("making a gate: %v", err)
+	}
+	f, err := bucket.NewFilter(gate, l)
+	if err != nil {
+		t.Fatalf("making a filter: %v", err)
+	}
+	return f
+}
+
+func TestFilterOfGaussiansNeverExceedsAndComesClose(t *testing.T) {
+	l := ladder(t, 2, 12, 8)
+	table := ladderTable(t, l, 1, bucket.Options{Interval: 0x1p-9, Points: 1 << 13})
+	checks, most := 0, 100
+	if testing.Short() {
+		most = 10
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		if checks++; checks > most {
+			return
+		}
+		budget := bucket.Budget{Mu: rapid.Float64Range(0.2, 1).Draw(t, "mu"), Slack: 1e-10}
+		gate, err := bucket.NewGate(table, budget)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := bucket.NewFilter(gate, l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		square, limit := 0.0, budget.Mu*budget.Mu
+		for range 30 {
+			n := bucket.Noise{Sigma: math.Exp(rapid.Float64Range(math.Log(1.5), math.Log(20)).Draw(t, "ln sigma"))}
+			fits := f.Fits(n)
+			err := f.Spend(n)
+			if fits != (err == nil) {
+				t.Fatalf("Fits(%v) is %v, Spend says %v", n, fits, err)
+			}
+			if err == nil {
+				i, err := l.Bucket(n.Sigma)
+				if err != nil {
+					t.Fatal(err)
+				}
+				square += 1 / (l.Sigma(i) * l.Sigma(i))
+			}
+			// Gaussians are as tight as can be: Σ σ̃^-2 ≤ B² is all there is to check.
+			if square > limit*(1+1e-9) {
+				t.Fatalf("accepted %v of %v", square, limit)
+			}
+			if i, e := l.Bucket(n.Sigma); err != nil && e == nil && square+1/(l.Sigma(i)*l.Sigma(i)) < limit*0.998 {
+				t.Fatalf("refused %v at %v of %v", n, square, limit)
+			}
+		}
+	})
+}
+
+func TestAMillionSpendsStayWithinTheBudget(t *testing.T) {
+	steps := 1_000_000
+	if testing.Short() {
+		steps = 30_000
+	}
+	l := ladder(t, 600, 3000, 4)
+	f := newFilter(t, ladderTable(t, l, 1, bucket.Options{Interval: 0x1p-12, Points: 1 << 14}), l, bucket.Budget{Mu: 0.4, Slack: 1e-6})
+	rng := rand.New(rand.NewPCG(3, 4))
+	accepted := 0
+	for range steps {
+		switch err := f.Spend(bucket.Noise{Sigma: l.Sigma(rng.IntN(l.Len()))}); {
+		case err == nil:
+			accepted++
+		case !errors.Is(err, filter.ErrExceeded):
+			t.Fatal(err)
+		}
+	}
+	square, counted := 0.0, 0
+	for i, n := range f.Counts() {
+		square += float64(n) / (l.Sigma(i) * l.Sigma(i))
+		counted += int(n)
+	}
+	if counted != accepted || square > 0.16*(1+1e-6) || (steps == 1_000_000 && square < 0.15) {
+		t.Errorf("accepted %d, counted %d: Σ σ̃^-2 = %v of 0.16", accepted, counted, square)
+	}
+}
+
+// Whatever an adversary asks for, what was accepted is within the promise by two
+// other accountants: the composed privacy loss distribution, and the Rényi
+// divergences of integer orders (Mironov, Talwar and Zhang, 2019, Section 3.3), which
+// are the greater ones in the direction P‖Q (Theorem 5 there).
+func TestFilterOfSampledGaussiansKeepsItsPromise(t *testing.T) {
+	const q, slack = 0.05, 1e-8
+	l := ladder(t, 0.8, 6, 6)
+	options := bucket.Options{Interval: 0x1p-9, Points: 1 << 14}
+	table := ladderTable(t, l, q, options)
+	pairs, err := l.Pairs(q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var alone []*pld.Distribution
+	for _, p := range pairs {
+		d, err := pld.New(p, pld.Options{Interval: options.Interval})
+		if err != nil {
+			t.Fatal(err)
+		}
+		alone = append(alone, d)
+	}
+	gate, err := bucket.NewGate(table, bucket.Budget{Mu: 1.25, Slack: slack})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checks, most := 0, 15
+	if testing.Short() {
+		most = 3
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		if checks++; checks > most {
+			return
+		}
+		f, err := bucket.NewFilter(gate, l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 100 {
+			err := f.Spend(bucket.Noise{Sigma: rapid.Float64Range(0.8, 8).Draw(t, "sigma")})
+			if errors.Is(err, filter.ErrExceeded) {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		var composed *pld.Distribution
+		renyi := make([]float64, 9)
+		for i, n := range f.Counts() {
+			if n == 0 {
+				continue
+			}
+			part, err := alone[i].Power(int(n))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if composed != nil {
+				if part, err = composed.Compose(part); err != nil {
+					t.Fatal(err)
+				}
+			}
+			composed = part
+			for alpha := 2; alpha < len(renyi); alpha++ {
+				renyi[alpha] += float64(n) * sampledRenyi(alpha, q, l.Sigma(i))
+			}
+		}
+		for epsilon := 0.0; epsilon < 9; epsilon += 0.37 {
+			d, err := composed.DeltaAt(epsilon)
+			if err != nil {
+				t.Fatal(err)
+			}
+			most := math.Erf(1.25 / math.Sqrt(8))
+			if epsilon > 0 {
+				c, err := state.ConvertEpsilonMu(epsilon, 1.25, state.GDP)
+				if err != nil {
+					t.Fatal(err)
+				}
+				most = c.Delta
+			}
+			if d > (most+slack)*(1+1e-9) {
+				t.Fatalf("accepted %v: δ(%v) = %v, promised %v", f.Counts(), epsilon, d, most+slack)
+			}
+		}
+		for alpha := 2; alpha < len(renyi); alpha++ {
+			if most := float64(alpha) * 1.25 * 1.25 / 2; float64(alpha) <= gate.Orders()[len(gate.Orders())-1] && renyi[alpha] > most*(1+1e-6) {
+				t.Fatalf("accepted %v: Rényi divergence of order %d is %v, promised %v", f.Counts(), alpha, renyi[alpha], most)
+			}
+		}
+	})
+}
+
+// sampledRenyi is the Rényi divergence of integer order of the sampled Gaussian
+// mechanism: log(Σ_k C(α,k)(1−q)^(α−k) q^k e^((k²−k)/(2σ²)))/(α−1).
+func sampledRenyi(alpha int, q, sigma float64) float64 {
+	sum, binomial := 0.0, 1.0
+	for k := 0; k <= alpha; k++ {
+		sum += binomial * math.Pow(1-q, float64(alpha-k)) * math.Pow(q, float64(k)) * math.Exp(float64(k*k-k)/(2*sigma*sigma))
+		binomial *= float64(alpha-k) / float64(k+1)
+	}
+	return math.Log(sum) / float64(alpha-1)
+}
+
+func TestAcceptanceIsMonotone(t *testing.T) {
+	mu := 0.6
+	if testing.Short() {
+		mu = 0.4
+	}
+	l := ladder(t, 1, 10, 8)
+	f := newFilter(t, ladderTable(t, l, 0.1, bucket.Options{Interval: 0x1p-8, Points: 1 << 13}), l, bucket.Budget{Mu: mu, Slack: 1e-8})
+	for step := 0; ; step++ {
+		fitted := false
+		for i := range l.Len() {
+			fits := f.Fits(bucket.Noise{Sigma: l.Sigma(i)})
+			if fitted && !fits {
+				t.Fatalf("step %d: %v is refused, less noise is not", step, l.Sigma(i))
+			}
+			fitted = fits
+		}
+		left := f.Left()
+		if math.IsInf(left.Sigma, 1) {
+			if fitted {
+				t.Fatal("nothing is left, but something fits")
+			}
+			break
+		}
+		if !f.Fits(left) {
+			t.Fatalf("step %d: what is left, %v, does not fit", step, left)
+		}
+		if err := f.Spend(bucket.Noise{Sigma: l.Sigma(max(3, levelOf(t, l, left)))}); err != nil {
+			t.Fatal(err)
+		}
+		if step > 10000 {
+			t.Fatal("never full")
+		}
+	}
+}
+
+func TestRefusalChangesNothing(t *testing.T) {
+	l := ladder(t, 2, 20, 4)
+	f := newFilter(t, ladderTable(t, l, 1, bucket.Options{Interval: 0x1p-8, Points: 1 << 13}), l, bucket.Budget{Mu: 0.7, Slack: 1e-8})
+	if err := f.Spend(bucket.Noise{Sigma: 2}); err != nil {
+		t.Fatal(err)
+	}
+	before := f.Counts()
+	var out *state.RangeError
+	for _, c := range []struct {
+		sigma    float64
+		exceeded bool
+	}{{2, true}, {1.9, true}, {1e-300, true}, {0, false}, {-1, false}, {math.NaN(), false}, {math.Inf(-1), false}} {
+		err := f.Spend(bucket.Noise{Sigma: c.sigma})
+		if errors.Is(err, filter.ErrExceeded) != c.exceeded || errors.As(err, &out) == c.exceeded {
+			t.Errorf("σ = %v: %v", c.sigma, err)
+		}
+		if f.Fits(bucket.Noise{Sigma: c.sigma}) {
+			t.Errorf("σ = %v fits", c.sigma)
+		}
+	}
+	if err := f.Spend(bucket.Noise{Sigma: math.Inf(1)}); err != nil {
+		t.Errorf("no contribution: %v", err)
+	}
+	for i, n := range f.Counts() {
+		if n != before[i] {
+			t.Errorf("level %d counted %d times, before the refusals %d", i, n, before[i])
+		}
+	}
+}
+
+func TestFilterGoesOnFromItsCounts(t *testing.T) {
+	l := ladder(t, 2, 20, 4)
+	gate, err := bucket.NewGate(ladderTable(t, l, 1, bucket.Options{Interval: 0x1p-8, Points: 1 << 13}), bucket.Budget{Mu: 0.7, Slack: 1e-8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts := bucket.Counts{1, 1, 2, 5}
+	f, err := bucket.ResumeFilter(gate, l, counts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts[0] = 0
+	fresh, err := bucket.NewFilter(gate, l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for level, n := range []int{1, 1, 2, 5} {
+		for range n {
+			if err := fresh.Spend(bucket.Noise{Sigma: l.Sigma(level)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if a, b := f.Left(), fresh.Left(); a != b {
+		t.Errorf("left after resuming %v, after spending the same %v", a, b)
+	}
+	if f.Counts()[0] != 1 {
+		t.Error("the filter shares the counts it was given")
+	}
+}
+
+// The promise under adaptive choice is the Rényi one plus the slack: above that of
+// B-GDP by what Lemma C.4 loses, below 10 % here.
+func TestGateStatesItsAdaptivePromise(t *testing.T) {
+	gate, err := bucket.NewGate(newTable(t, bucket.Options{Interval: 0x1p-8, Points: 1 << 10}, pld.Gaussian{Sigma: 10}), bucket.Budget{Mu: 0.5, Slack: 1e-9})
+	if err != nil {
+		t.Fatal(err)
+	}
+	epsilon := epsilonAt(t, gate, 1e-5)
+	zcdp, err := state.ConvertDeltaMu(1e-5, 0.5, state.ZCDP)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gdp, err := state.ConvertDeltaMu(1e-5, 0.5, state.GDP)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if epsilon < zcdp.Epsilon || epsilon > zcdp.Epsilon*1.01 || epsilon > gdp.Epsilon*1.1 {
+		t.Errorf("ε(1e-5) = %v; zCDP %v, GDP %v", epsilon, zcdp.Epsilon, gdp.Epsilon)
+	}
+	if d := deltaAt(t, gate, epsilon); d > 1e-5*(1+1e-6) || d < 1e-5*0.99 {
+		t.Errorf("δ(ε(1e-5)) = %v", d)
+	}
+}
+
+func levelOf(t *testing.T, l bucket.Ladder, n bucket.Noise) int {
+	t.Helper()
+	i, err := l.Bucket(n.Sigma)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return i
+}

@@ -1,0 +1,49 @@
+package bucket
+
+import "math"
+
+// tangent is what is known from below of the curve γ = e^ε ↦ δ(γ) of a μ-GDP
+// mechanism at one ε: it is convex with slope −Φ(−ε/μ − μ/2) (Corollary C.2). The
+// conversions of package state give the same δ rounded up, to serve as a claim;
+// here it is what a claim must stay under, so it is rounded down.
+type tangent struct {
+	delta float64 // δ(ε), rounded down
+	slope float64 // e^ε·Φ(−ε/μ − μ/2): the negative slope times γ
+	wrong float64 // bound of the errors of delta and slope
+}
+
+// tangentAt computes the tangent at ε ≥ 0 for μ > 0. A relative error r of the
+// argument x of a normal tail changes it relatively by at most r·(x² + 1).
+func tangentAt(mu, epsilon float64) tangent {
+	a, b := epsilon/mu-mu/2, epsilon/mu+mu/2
+	upper := math.Erfc(a*(1/math.Sqrt2)) / 2
+	// e^ε·Φ(−b) = φ(a)·Mills(b), without the overflow of e^ε.
+	slope := math.Min(upper, math.Exp(epsilon)*math.Erfc(b*(1/math.Sqrt2))/2)
+	if epsilon > 700 || math.IsNaN(slope) {
+		return tangent{}
+	}
+	wrong := upper*(16+2*b*b+epsilon)*4*unit + 1e-19 // where erfc is subnormal
+	return tangent{delta: math.Max(0, upper-slope-wrong), slope: slope, wrong: wrong}
+}
+
+// stays tells whether the curve stays at or above the chord from (ε, from) to
+// (ε + step, to), lowered by slack, on the whole interval, if it does so at both
+// ends. a and b are its tangents there. Between them the curve is above both, and
+// their maximum less the chord is least where they meet.
+func stays(a, b tangent, step, from, to, slack float64) bool {
+	if from <= slack {
+		return true // to is no greater
+	}
+	width := math.Expm1(step) // (γ_b − γ_a)/γ_a
+	back := b.slope * math.Exp(-step)
+	meet := (a.delta - b.delta - back*width) / (a.slope - back)
+	if !(meet > 0 && meet < width) {
+		return true // one tangent is above the other on the whole interval
+	}
+	// Wherever meet was rounded to, one of the two tangents is not above their
+	// maximum's least distance to the chord there.
+	height := math.Min(a.delta-a.slope*meet, b.delta+back*(width-meet))
+	chord := from + (to-from)*(meet/width)
+	margin := (a.wrong+b.wrong)*(2+width) + 16*unit*(a.delta+a.slope*width)
+	return math.Max(height-margin, 0)+slack >= chord*(1+8*unit)
+}

@@ -1,0 +1,49 @@
+package bucket
+
+import (
+	"math"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/tollgate-dp/tollgate/state"
+)
+
+func TestTangentIsBelowTheExactCurveAndClose(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		mu := math.Exp(rapid.Float64Range(math.Log(1e-3), math.Log(10)).Draw(t, "ln mu"))
+		epsilon := rapid.Float64Range(1e-6, 9).Draw(t, "deviations")*mu + rapid.Float64Range(0, 1).Draw(t, "share")*mu*mu/2
+		c, err := state.ConvertEpsilonMu(epsilon, mu, state.GDP)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := tangentAt(mu, epsilon)
+		if at.delta > c.Delta || at.delta < c.Delta-3*at.wrong-1e-18 {
+			t.Fatalf("δ_%v(%v) ≥ %v, exact %v", mu, epsilon, at.delta, c.Delta)
+		}
+		if at.wrong > 1e-12 {
+			t.Fatalf("error bound %g", at.wrong)
+		}
+	})
+}
+
+func TestNoChordAboveTheCurveStays(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		mu := rapid.Float64Range(0.05, 4).Draw(t, "mu")
+		epsilon := rapid.Float64Range(0, 5).Draw(t, "deviations") * mu
+		step := rapid.Float64Range(0.001, 1).Draw(t, "step") * mu
+		a, b := tangentAt(mu, epsilon), tangentAt(mu, epsilon+step)
+		shift := rapid.Float64Range(0, 0.1).Draw(t, "shift")
+		from, to := a.delta*(1-shift), b.delta*(1-shift)
+		if !stays(a, b, step, from, to, 1e-12) {
+			return
+		}
+		for i := range 65 {
+			x := math.Expm1(step) * float64(i) / 64
+			chord := from + (to-from)*float64(i)/64
+			if curve := tangentAt(mu, epsilon+math.Log1p(x)); curve.delta+2*curve.wrong+1e-12 < chord {
+				t.Fatalf("chord %v above δ %v at share %d of 64", chord, curve.delta, i)
+			}
+		}
+	})
+}

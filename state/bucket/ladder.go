@@ -1,0 +1,97 @@
+package bucket
+
+import (
+	"math"
+	"sort"
+
+	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/pld"
+)
+
+// MaxSteps is the greatest number of noise levels of a Ladder.
+const MaxSteps = 1 << 12
+
+// Ladder is a rising list of noise levels σ̃ = σ/contribution, the grid Σ of Koskela,
+// Tobaben and Honkela, Appendix D.2. A level between two of them is rounded down:
+// less noise than there is, so more loss than there is (data processing; Theorem
+// D.2). It is a read-only value.
+type Ladder struct{ sigmas []float64 }
+
+// NewLadder returns levels in equal steps from lowest to highest, both included,
+// as the paper has them.
+func NewLadder(lowest, highest float64, levels int) (Ladder, error) {
+	return newLadder(lowest, highest, levels, func(part float64) float64 {
+		return lowest + part*(highest-lowest)
+	})
+}
+
+// NewGeometricLadder returns levels in equal ratios from lowest to highest, both
+// included: the relative error of rounding down is the same everywhere.
+func NewGeometricLadder(lowest, highest float64, levels int) (Ladder, error) {
+	return newLadder(lowest, highest, levels, func(part float64) float64 {
+		return lowest * math.Exp(part*math.Log(highest/lowest))
+	})
+}
+
+// newLadder checks: 0 < lowest < highest < ∞, at least 2 levels and at most
+// MaxSteps, all different.
+func newLadder(lowest, highest float64, levels int, at func(float64) float64) (Ladder, error) {
+	if !(lowest > 0 && lowest <= math.MaxFloat64) {
+		return Ladder{}, &state.RangeError{Parameter: "lowest sigma", Value: lowest, Range: "above 0 and finite"}
+	}
+	if !(highest > lowest && highest <= math.MaxFloat64 && highest/lowest <= math.MaxFloat64) {
+		return Ladder{}, &state.RangeError{Parameter: "highest sigma", Value: highest, Range: "above the lowest and finite"}
+	}
+	if levels < 2 || levels > MaxSteps {
+		return Ladder{}, &state.RangeError{Parameter: "levels", Value: float64(levels), Range: "between 2 and 4096"}
+	}
+	l := Ladder{sigmas: make([]float64, levels)}
+	for i := range l.sigmas {
+		l.sigmas[i] = at(float64(i) / float64(levels-1))
+	}
+	l.sigmas[0], l.sigmas[levels-1] = lowest, highest
+	for i := 1; i < levels; i++ {
+		if !(l.sigmas[i] > l.sigmas[i-1]) {
+			return Ladder{}, &state.RangeError{Parameter: "levels", Value: float64(levels), Range: "few enough for all levels to differ"}
+		}
+	}
+	return l, nil
+}
+
+// Len returns the number of levels.
+func (l Ladder) Len() int { return len(l.sigmas) }
+
+// Sigma returns level i, 0 ≤ i < Len.
+func (l Ladder) Sigma(i int) float64 { return l.sigmas[i] }
+
+// Bucket returns the highest level that is at most sigma. Below the lowest level
+// there is none: a *state.RangeError. +Inf is the highest level.
+func (l Ladder) Bucket(sigma float64) (int, error) {
+	i := sort.Search(len(l.sigmas), func(i int) bool { return !(l.sigmas[i] <= sigma) }) - 1
+	if i < 0 {
+		lowest := math.NaN()
+		if len(l.sigmas) > 0 {
+			lowest = l.sigmas[0]
+		}
+		return 0, belowLadder(sigma, lowest)
+	}
+	return i, nil
+}
+
+// Pairs returns the dominating pair of each level: the Gaussian mechanism where
+// sampling is 1, else the Poisson-subsampled one with that probability
+// (Appendix D.3).
+func (l Ladder) Pairs(sampling float64) ([]pld.Pair, error) {
+	if !(sampling > 0 && sampling <= 1) {
+		return nil, &state.RangeError{Parameter: "sampling", Value: sampling, Range: "above 0 and at most 1"}
+	}
+	pairs := make([]pld.Pair, len(l.sigmas))
+	for i, sigma := range l.sigmas {
+		if sampling == 1 {
+			pairs[i] = pld.Gaussian{Sigma: sigma}
+			continue
+		}
+		pairs[i] = pld.SubsampledGaussian{Sigma: sigma, Sampling: sampling}
+	}
+	return pairs, nil
+}

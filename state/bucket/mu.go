@@ -1,0 +1,182 @@
+package bucket
+
+import (
+	"math"
+	"sort"
+
+	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/pld"
+)
+
+const (
+	// MinMu and MaxMu bound the μ of a cover.
+	MinMu = 0x1p-20
+	MaxMu = 0x1p7
+
+	// MinSlack is the least slack of a cover: below it the rounding of a curve
+	// decides.
+	MinSlack = 1e-15
+
+	// muBits is how many bits of a μ on the grid follow the first: relative steps of
+	// 2^-13 to 2^-12.
+	muBits = 12
+)
+
+// muAt returns member i of the grid of μ: the float64 from MinMu on with muBits + 1
+// significant bits.
+func muAt(i int) float64 {
+	return math.Float64frombits(math.Float64bits(MinMu) + uint64(i)<<(52-muBits))
+}
+
+// muSteps is how many steps of the grid lie between MinMu and MaxMu.
+const muSteps = 27 << muBits
+
+// NextMu returns the least member of the grid of μ that is at least mu; +Inf above
+// MaxMu.
+func NextMu(mu float64) float64 {
+	i := sort.Search(muSteps+1, func(i int) bool { return muAt(i) >= mu })
+	if i > muSteps {
+		return math.Inf(1)
+	}
+	return muAt(i)
+}
+
+// sample is an upper bound of a curve at some ε. The curve is convex in e^ε, so
+// between two samples it is below their chord.
+type sample struct{ epsilon, delta float64 }
+
+// fineness is how many samples there are in a step of μ to begin with, growth by
+// how much the step grows from one to the next, and refinements how often the
+// distance between two is halved where nothing but the distance of chord and
+// tangents is in the way.
+const (
+	fineness    = 4
+	growth      = 1.01
+	refinements = 7
+)
+
+// walk visits samples that cover [0, ∞): from ε = 0 in growing steps until δ is at
+// most slack, where any further ε needs nothing to cover it. It ends when visit
+// returns false. The error is a *pld.FloorError where δ never comes down to slack.
+func (c *Curve) walk(step, slack float64, visit func(sample) bool) error {
+	high := c.highest()
+	for epsilon := 0.0; ; epsilon += step {
+		last := epsilon >= high
+		if last {
+			epsilon = high
+		}
+		delta, _ := c.bounds(epsilon)
+		if !visit(sample{epsilon, delta}) || delta <= slack {
+			return nil
+		}
+		if last {
+			return &pld.FloorError{Delta: slack, Floor: delta}
+		}
+		step *= growth
+	}
+}
+
+// cover is a μ and a slack that are to be above a curve.
+type cover struct {
+	*Curve
+	mu, slack float64
+}
+
+// above tells whether δ_μ + slack is above all chords between samples.
+func (c cover) above(s []sample) bool {
+	at := tangentAt(c.mu, s[0].epsilon)
+	for i := 1; i < len(s); i++ {
+		next := tangentAt(c.mu, s[i].epsilon)
+		if !c.between(s[i-1], s[i], at, next, refinements) {
+			return false
+		}
+		at = next
+	}
+	return true
+}
+
+// between tells whether δ_μ + slack is above the curve from one sample to another.
+func (c cover) between(from, to sample, a, b tangent, refine int) bool {
+	if from.delta > a.delta+c.slack || to.delta > b.delta+c.slack {
+		return false
+	}
+	if stays(a, b, to.epsilon-from.epsilon, from.delta, to.delta, c.slack) {
+		return true
+	}
+	if refine == 0 {
+		return false
+	}
+	mid := sample{epsilon: from.epsilon + (to.epsilon-from.epsilon)/2}
+	mid.delta, _ = c.bounds(mid.epsilon)
+	m := tangentAt(c.mu, mid.epsilon)
+	return c.between(from, mid, a, m, refine-1) && c.between(mid, to, m, b, refine-1)
+}
+
+// SmallestMu returns the least μ of the grid (relative steps of 2^-12) for which
+//
+//	δ(ε) ≤ δ_μ(ε) + slack for every real ε, in both directions,
+//
+// with δ(ε) the curve of the counts and δ_μ that of μ-GDP (Corollary C.2): condition
+// (5.1) of Koskela, Tobaben and Honkela up to slack. For a composition of
+// mechanisms fixed beforehand it is the promise (ε, δ_μ(ε) + slack) for every ε;
+// for adaptively chosen ones see Filter.
+//
+// Without slack there is no such μ below √Σ σ̃^-2, however small the sampling
+// probability: in the far tail a subsampled Gaussian mechanism is as bad as one
+// without sampling (its Rényi divergence of order α is at least
+// α/(2σ̃²) + α/(α−1)·ln q), only with a tiny probability, which slack pays for.
+//
+// Between samples the curve is bounded by chords and δ_μ by tangents, so a μ that
+// covers by less than about 1e-5 of δ may be passed over for the next.
+//
+// MinSlack ≤ slack < 1, else a *state.RangeError; a *pld.FloorError where the bounds
+// of the curve exceed slack at every ε; a *state.RangeError that names mu where it
+// would exceed MaxMu. The μ beside an error is +Inf.
+func (c *Curve) SmallestMu(slack float64) (float64, error) {
+	if err := checkSlack(slack); err != nil {
+		return math.Inf(1), err
+	}
+	top, _ := c.bounds(0)
+	if top <= slack {
+		return 0, nil
+	}
+	// δ_μ(0) = 2Φ(μ/2) − 1 = erf(μ/√8): no μ below this covers ε = 0.
+	least := min(MaxMu, max(MinMu, math.Sqrt(8)*math.Erfinv(min(top-slack, 1-0x1p-52))))
+	var s []sample
+	if err := c.walk(least/fineness, slack, func(next sample) bool { s = append(s, next); return true }); err != nil {
+		return math.Inf(1), err
+	}
+	i := sort.Search(muSteps+1, func(i int) bool { return cover{c, muAt(i), slack}.above(s) })
+	if i > muSteps {
+		return math.Inf(1), &state.RangeError{Parameter: "mu", Value: math.Inf(1), Range: "at most 128 to be covered by"}
+	}
+	return muAt(i), nil
+}
+
+// CoveredBy tells whether δ(ε) ≤ δ_μ(ε) + slack for every real ε, in both
+// directions: see SmallestMu. The error is a *state.RangeError unless
+// MinMu ≤ μ ≤ MaxMu and MinSlack ≤ slack < 1.
+func (c *Curve) CoveredBy(mu, slack float64) (bool, error) {
+	if !(mu >= MinMu && mu <= MaxMu) {
+		return false, &state.RangeError{Parameter: "mu", Value: mu, Range: "between 2^-20 and 128"}
+	}
+	if err := checkSlack(slack); err != nil {
+		return false, err
+	}
+	above, last := true, []sample(nil)
+	err := c.walk(mu/fineness, slack, func(next sample) bool {
+		if last = append(last, next); len(last) == 2 {
+			above = cover{c, mu, slack}.above(last)
+			last = append(last[:0], next)
+		}
+		return above
+	})
+	return err == nil && above, nil
+}
+
+func checkSlack(slack float64) error {
+	if !(slack >= MinSlack && slack < 1) {
+		return &state.RangeError{Parameter: "slack", Value: slack, Range: "at least 1e-15 and below 1"}
+	}
+	return nil
+}

@@ -1,0 +1,142 @@
+package bucket_test
+
+import (
+	"errors"
+	"math"
+	"testing"
+
+	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/bucket"
+	"github.com/tollgate-dp/tollgate/state/conversion"
+	"github.com/tollgate-dp/tollgate/state/pld"
+)
+
+// below returns the member of the grid of μ before mu: 13 significant bits.
+func below(mu float64) float64 { return math.Float64frombits(math.Float64bits(mu) - 1<<40) }
+
+type composition struct {
+	name   string
+	pairs  []pld.Pair
+	counts []uint32
+}
+
+func compositions() []composition {
+	return []composition{
+		{"Gaussians", []pld.Pair{pld.Gaussian{Sigma: 3}, pld.Gaussian{Sigma: 7}}, []uint32{4, 20}},
+		{"many sampled Gaussians", []pld.Pair{pld.SubsampledGaussian{Sigma: 2, Sampling: 0.005}}, []uint32{10000}},
+		{"few sampled Gaussians", []pld.Pair{pld.SubsampledGaussian{Sigma: 1, Sampling: 0.1}}, []uint32{3}},
+		{"heterogeneous", []pld.Pair{pld.SubsampledGaussian{Sigma: 1, Sampling: 0.01}, pld.SubsampledGaussian{Sigma: 4, Sampling: 0.2}, pld.Laplace{Scale: 6}}, []uint32{200, 40, 5}},
+	}
+}
+
+func TestSmallestMuCoversEveryEpsilonAndNothingSmallerDoes(t *testing.T) {
+	const slack = 1e-9
+	for _, c := range compositions() {
+		t.Run(c.name, func(t *testing.T) {
+			if testing.Short() && c.name != "Gaussians" {
+				t.Skip("the others take seconds")
+			}
+			curve := curveOf(t, newTable(t, bucket.Options{Interval: 0x1p-9, Points: 1 << 13}, c.pairs...), c.counts...)
+			mu := smallestMu(t, curve, slack)
+			if covered, err := curve.CoveredBy(mu, slack); err != nil || !covered {
+				t.Errorf("CoveredBy(%v) = %v, %v", mu, covered, err)
+			}
+			steps := 250 // of no common measure with the samples of the search
+			if testing.Short() {
+				steps = 50
+			}
+			less, step := below(mu), 9*mu/float64(steps)
+			// worst is where δ is highest above what the next smaller μ allows.
+			worst, exceeded := 0.0, 0.0
+			scan := func(from, step float64, steps int) {
+				for i := range steps {
+					epsilon := max(0, from+float64(i)*step)
+					d := deltaAt(t, curve, epsilon)
+					if most := gaussianDelta(t, mu, epsilon) + slack; d > most {
+						t.Fatalf("μ = %v: δ(%v) = %v, above the %v that is said to cover it", mu, epsilon, d, most)
+					}
+					if by := d / (gaussianDelta(t, less, epsilon) + slack); by > exceeded {
+						worst, exceeded = epsilon, by
+					}
+				}
+			}
+			scan(0, step, steps)
+			scan(worst-step, step/20, 40)
+			if exceeded < 1-2e-5 {
+				t.Errorf("%v covers as well as %v: δ(%v) is %v of what it allows", less, mu, worst, exceeded)
+			}
+		})
+	}
+}
+
+func TestSmallestMuOfGaussiansIsTheirOwn(t *testing.T) {
+	table := newTable(t, bucket.Options{Interval: 0x1p-10, Points: 1 << 14}, pld.Gaussian{Sigma: 10}, pld.Gaussian{Sigma: 25})
+	for i, counts := range [][]uint32{{100, 0}, {25, 50}, {0, 1}, {1, 0}} {
+		if i > 1 && testing.Short() {
+			break
+		}
+		exact := math.Sqrt(float64(counts[0])/100 + float64(counts[1])/625)
+		mu := smallestMu(t, curveOf(t, table, counts...), 1e-13)
+		if mu < exact*(1-1e-9) || mu > exact*1.001 {
+			t.Errorf("%v: μ = %v, exact %v", counts, mu, exact)
+		}
+	}
+}
+
+// With sampling, (5.1) of Koskela et al. without slack is no better than without:
+// what slack leaves out is what sampling gains. The central limit theorem's value
+// q·√(n(e^(1/σ²) − 1)) is approached from above as slack grows.
+func TestSlackIsWhatSamplingGains(t *testing.T) {
+	const n, q, sigma = 1000, 0.01, 1.0
+	curve := curveOf(t, newTable(t, bucket.Options{Interval: 0x1p-8, Points: 1 << 13}, pld.SubsampledGaussian{Sigma: sigma, Sampling: q}), n)
+	limit := q * math.Sqrt(n*math.Expm1(1/(sigma*sigma)))
+	last := math.Inf(1)
+	for _, slack := range []float64{1e-12, 1e-9, 1e-6, 1e-4, 1e-3} {
+		mu := smallestMu(t, curve, slack)
+		if !(mu < last) || mu < limit*0.98 || mu > math.Sqrt(n)/sigma {
+			t.Errorf("slack %v: μ = %v, after %v; central limit %v", slack, mu, last, limit)
+		}
+		last = mu
+	}
+	if last > limit*1.25 {
+		t.Errorf("slack 1e-3: μ = %v, far from the central limit %v", last, limit)
+	}
+}
+
+func TestWhatNothingCoversIsAnError(t *testing.T) {
+	curve := curveOf(t, newTable(t, bucket.Options{Interval: 0x1p-8, Points: 1 << 12}, pld.Approx{Epsilon: 1, Delta: 1e-6}), 1)
+	var floor *pld.FloorError
+	if mu, err := curve.SmallestMu(1e-9); !errors.As(err, &floor) || !math.IsInf(mu, 1) {
+		t.Errorf("slack below δ: μ = %v, %v; want +Inf and a *pld.FloorError", mu, err)
+	}
+	if covered, err := curve.CoveredBy(128, 1e-9); covered || err != nil {
+		t.Errorf("slack below δ: CoveredBy = %v, %v", covered, err)
+	}
+	// What is left above slack is pure ε = 1, whose smallest μ is known.
+	pure, err := conversion.PureToGDP(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if mu := smallestMu(t, curve, 2e-6); mu < pure.Mu-1e-5 || mu > pure.Mu*1.001 {
+		t.Errorf("slack above δ: μ = %v, of pure ε = 1 %v", mu, pure.Mu)
+	}
+	if testing.Short() {
+		return
+	}
+	curve = curveOf(t, newTable(t, bucket.Options{Interval: 0x1p-6, Points: 1 << 16}, pld.Approx{Epsilon: 400, Delta: 1e-6}), 1)
+	var out *state.RangeError
+	if mu, err := curve.SmallestMu(1e-5); err != nil && (!errors.As(err, &out) || !math.IsInf(mu, 1)) {
+		t.Errorf("ε = 400: μ = %v, %v", mu, err)
+	}
+}
+
+func TestNextMuIsTheGrid(t *testing.T) {
+	for _, c := range []struct{ in, want float64 }{
+		{0, bucket.MinMu}, {bucket.MinMu, bucket.MinMu}, {1, 1}, {1.0001, 1 + 0x1p-12}, {0.99999, 1},
+		{bucket.MaxMu, bucket.MaxMu}, {128.1, math.Inf(1)}, {math.NaN(), math.Inf(1)},
+	} {
+		if got := bucket.NextMu(c.in); got != c.want {
+			t.Errorf("NextMu(%v) = %v, want %v", c.in, got, c.want)
+		}
+	}
+}

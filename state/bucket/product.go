@@ -1,0 +1,136 @@
+package bucket
+
+import (
+	"math"
+	"sort"
+	"strconv"
+)
+
+// product is the transform of one direction of a composition: Π F_i^counts_i, up to
+// the component from which on all are below e^-cutoff.
+type product struct {
+	centre   int       // the window of losses lies around centre·interval
+	mechs    float64   // how many were composed
+	re, im   []float64 // components 0 ≤ k < len
+	by       []float64 // |component − true| ≤ by·|component| + mechs·wideErr·4
+	rest     float64   // bound of the modulus of every component left out
+	infinity float64   // probability of an unbounded loss, rounded up
+	wrap     float64   // probability of a finite loss beyond the window, rounded up
+}
+
+// set composes. The logarithms are added, not the components multiplied: the
+// rounding of a sum of b addends is at most b units of its absolute addends.
+func (p *product) set(t *Table, spectra []*spectrum, counts Counts) {
+	half := t.options.Points / 2
+	size, rest := kept(spectra, counts, half+1)
+	*p = product{re: resized(p.re, size), im: resized(p.im, size), by: resized(p.by, size), rest: rest}
+	active, unlost := 0, 0.0 // unlost: log Π(1 − infinity)
+	for i, n := range counts {
+		if n == 0 {
+			continue
+		}
+		s, times := spectra[i], float64(n)
+		active++
+		p.centre += int(n) * s.shift
+		p.mechs += times
+		unlost += times * math.Log1p(-s.infinity)
+		re, im := s.re[:size], s.im[:size]
+		for k := range re {
+			p.re[k] += times * re[k]
+			p.im[k] += times * im[k]
+			p.by[k] += times * (math.Abs(re[k]) + math.Abs(im[k]))
+		}
+	}
+	roundings := float64(active+16) * 2 * unit
+	p.infinity = min(1, -math.Expm1(unlost*(1+roundings))*(1+8*unit))
+	for k := range p.re {
+		modulus := math.Exp(p.re[k])
+		sin, cos := math.Sincos(p.im[k])
+		p.by[k] = math.Expm1(p.by[k]*roundings) + 16*unit
+		p.re[k], p.im[k] = modulus*cos, modulus*sin
+	}
+	p.wrap = overflow(t, spectra, counts, float64(half)*t.options.Interval)
+}
+
+// kept returns how many components must be computed, and a bound for the rest.
+func kept(spectra []*spectrum, counts Counts, all int) (size int, rest float64) {
+	logBound := func(block int) float64 {
+		sum := 0.0
+		for i, n := range counts {
+			if n > 0 {
+				sum += float64(n) * spectra[i].tops[block]
+			}
+		}
+		return sum
+	}
+	blocks := (all + blockSize - 1) / blockSize
+	b := sort.Search(blocks, func(b int) bool { return logBound(b) < -cutoff })
+	if b == blocks {
+		return all, 0
+	}
+	return b * blockSize, math.Exp(-cutoff) * (1 + 16*unit)
+}
+
+func resized(s []float64, n int) []float64 {
+	if cap(s) < n {
+		return make([]float64, n)
+	}
+	s = s[:n]
+	clear(s)
+	return s
+}
+
+// overflow returns an upper bound of the probability that the finite losses add up
+// to their window's top or more: the least of Chernoff's bounds
+// e^(Σ log moment − λ·distance).
+func overflow(t *Table, spectra []*spectrum, counts Counts, distance float64) float64 {
+	best := 0.0
+	for j, l := range lambdas {
+		sum, size := 0.0, l*distance
+		for i, n := range counts {
+			if n > 0 {
+				m := float64(n) * spectra[i].moments[j]
+				sum += m
+				size += math.Abs(m)
+			}
+		}
+		best = min(best, sum-l*distance+size*float64(t.Len()+8)*2*unit)
+	}
+	return min(1, math.Exp(best)*(1+16*unit))
+}
+
+// deltaAt returns an upper bound of δ(ε) of the direction, and how much of it is
+// bound.
+func (p *product) deltaAt(c *circle, epsilon float64) (delta, by float64) {
+	by = p.infinity + p.wrap
+	w := c.weight(epsilon, p.centre)
+	if w.empty() {
+		return clamp(by), clamp(by)
+	}
+	fuzz := p.mechs * 4 * wideErr
+	sum := w.zero * p.re[0]
+	low, sizes := 0.0, math.Abs(sum) // low: what the additions to sum rounded off
+	wrong := w.zeroBy*math.Abs(p.re[0]) + w.zero*(math.Abs(p.re[0])*p.by[0]+fuzz)
+	for k := 1; k < len(p.re); k++ {
+		wr, wi, wBy := w.at(k)
+		term := 2 * (wr*p.re[k] + wi*p.im[k])
+		size := math.Abs(wr) + math.Abs(wi)
+		modulus := math.Abs(p.re[k]) + math.Abs(p.im[k])
+		wrong += 2 * (wBy*(modulus*(1+p.by[k])+fuzz) + size*(modulus*(p.by[k]+8*unit)+fuzz))
+		if k == c.n/2 {
+			term /= 2
+		}
+		s := exactSum(sum, term)
+		sum, low = s.hi, low+s.lo
+		sizes += math.Abs(term)
+	}
+	n := float64(c.n)
+	wrong = (wrong+8*unit*sizes)/n*(1+float64(len(p.re)+16)*unit) + p.rest*n
+	by += wrong
+	return clamp(max((sum+low)/n, 0) + by), clamp(by)
+}
+
+// clamp rounds a sum of bounds up and keeps it a probability.
+func clamp(p float64) float64 { return min(1, p*(1+8*unit)) }
+
+func formatFloat(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }

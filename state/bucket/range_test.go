@@ -1,0 +1,161 @@
+package bucket_test
+
+import (
+	"errors"
+	"math"
+	"testing"
+
+	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/bucket"
+	"github.com/tollgate-dp/tollgate/state/pld"
+)
+
+func TestNumbersOutOfRangeAreNamed(t *testing.T) {
+	nan, inf := math.NaN(), math.Inf(1)
+	small := bucket.Options{Interval: 0x1p-6, Points: 1 << 10}
+	pairs := []pld.Pair{pld.Gaussian{Sigma: 4}, pld.Gaussian{Sigma: 8}}
+	table := newTable(t, small, pairs...)
+	curve := curveOf(t, table, 1, 1)
+	gate, err := bucket.NewGate(table, bucket.Budget{Mu: 1, Slack: 1e-6})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := ladder(t, 4, 8, 2)
+	check := func(name string, err error) {
+		t.Helper()
+		var out *state.RangeError
+		if !errors.As(err, &out) || out.Parameter != name {
+			t.Errorf("%v, want a *state.RangeError that names %s", err, name)
+		}
+	}
+	second := func(v float64, err error) error {
+		if math.IsNaN(v) {
+			t.Errorf("NaN beside %v", err)
+		}
+		return err
+	}
+	for _, v := range []float64{nan, inf, -inf, -1} {
+		check("epsilon", second(curve.DeltaAt(v)))
+		check("epsilon", second(curve.ErrorAt(v)))
+	}
+	for _, v := range []float64{nan, inf, -1, 0, 1, 2} {
+		check("delta", second(curve.EpsilonAt(v)))
+		check("slack", second(curve.SmallestMu(v)))
+		check("delta", second(gate.EpsilonAt(v)))
+	}
+	check("delta", second(gate.EpsilonAt(1e-6)))
+	check("epsilon", second(gate.DeltaAt(nan)))
+	for _, v := range []float64{nan, inf, -1, 0, 129} {
+		_, err := curve.CoveredBy(v, 1e-6)
+		check("mu", err)
+		_, err = bucket.NewGate(table, bucket.Budget{Mu: v, Slack: 1e-6})
+		check("mu", err)
+	}
+	for _, v := range []float64{nan, inf, -1, 0, 1} {
+		_, err := bucket.NewGate(table, bucket.Budget{Mu: 1, Slack: v})
+		check("slack", err)
+		_, err = curve.CoveredBy(1, v)
+		check("slack", err)
+	}
+	for _, v := range []float64{nan, -1, 0, 3.99} {
+		_, err := l.Bucket(v)
+		check("sigma", err)
+	}
+	for _, v := range []float64{nan, inf, -1, 0} {
+		_, err := bucket.NoiseFor(v, 1)
+		check("sigma", err)
+		_, err = bucket.NewLadder(v, 8, 2)
+		check("lowest sigma", err)
+		_, err = bucket.NewGeometricLadder(4, v, 2)
+		check("highest sigma", err)
+		_, err = l.Pairs(v)
+		check("sampling", err)
+	}
+	for _, v := range []float64{nan, inf, -1} {
+		_, err := bucket.NoiseFor(1, v)
+		check("contribution", err)
+	}
+	_, err = bucket.NewLadder(4, 8, 1)
+	check("levels", err)
+	_, err = bucket.NewLadder(1, math.Nextafter(1, 2), 3)
+	check("levels", err)
+	_, err = bucket.NewTable(nil, small)
+	check("pairs", err)
+	_, err = bucket.NewTable([]pld.Pair{pld.Gaussian{Sigma: nan}}, small)
+	check("sigma", err)
+	_, err = bucket.NewTable(pairs, bucket.Options{Interval: 0.3})
+	check("interval", err)
+	_, err = bucket.NewTable(pairs, bucket.Options{Points: 1000})
+	check("points", err)
+	_, err = bucket.NewTable(pairs, bucket.Options{Tail: nan})
+	check("tail", err)
+	check("buckets", curve.Set(bucket.Counts{1}))
+	check("count", curve.Set(bucket.Counts{1 << 30, 1 << 30}))
+	check("bucket", table.NewCounts().Add(2))
+	check("bucket", table.NewCounts().Add(-1))
+	check("count", bucket.Counts{math.MaxUint32, 0}.Add(0))
+	_, err = gate.Admits(bucket.Counts{1}, 0)
+	check("buckets", err)
+	_, err = gate.Admits(bucket.Counts{1, 1}, 2)
+	check("bucket", err)
+	_, err = bucket.NewFilter(gate, ladder(t, 4, 8, 3))
+	check("levels", err)
+	_, err = bucket.ResumeFilter(gate, l, bucket.Counts{1})
+	check("buckets", err)
+	_, err = bucket.NewFilter(nil, l)
+	check("gate", err)
+	_, err = bucket.NewGate(nil, bucket.Budget{Mu: 1, Slack: 1e-6})
+	check("table", err)
+	_, err = bucket.Ladder{}.Bucket(1)
+	check("sigma", err)
+}
+
+func TestPairsThatDoNotFitTheWindowAreRefused(t *testing.T) {
+	var size *pld.SizeError
+	_, err := bucket.NewTable([]pld.Pair{pld.Gaussian{Sigma: 0.1}}, bucket.Options{Points: 1 << 10})
+	if !errors.As(err, &size) || size.Limit != 1<<10 {
+		t.Errorf("%v, want a *pld.SizeError", err)
+	}
+}
+
+func TestHugeCountsAreRefusedNotWrapped(t *testing.T) {
+	table := newTable(t, bucket.Options{Interval: 0x1p-6, Points: 1 << 10}, pld.Gaussian{Sigma: 4})
+	gate, err := bucket.NewGate(table, bucket.Budget{Mu: 1, Slack: 1e-6})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []uint32{16, 1 << 20, 1<<31 - 2, 1<<31 - 1, math.MaxUint32 - 1, math.MaxUint32} {
+		if ok, err := gate.Admits(bucket.Counts{n}, 0); ok || err != nil {
+			t.Errorf("one more after %d: %v, %v", n, ok, err)
+		}
+	}
+	curve := curveOf(t, table, 1<<31-2)
+	if d := deltaAt(t, curve, 1000); d != 1 {
+		t.Errorf("δ(1000) after 2^31 mechanisms is %v", d)
+	}
+	if d := deltaAt(t, curve, math.MaxFloat64); !(d >= 0 && d <= 1) {
+		t.Errorf("δ at the largest ε is %v", d)
+	}
+}
+
+func TestLadderRoundsNoiseDown(t *testing.T) {
+	equal, err := bucket.NewLadder(1, 3, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		sigma float64
+		want  int
+	}{{1, 0}, {1.49, 0}, {1.5, 1}, {2.99, 3}, {3, 4}, {math.MaxFloat64, 4}, {math.Inf(1), 4}} {
+		if i, err := equal.Bucket(c.sigma); err != nil || i != c.want {
+			t.Errorf("level of %v is %d, %v; want %d", c.sigma, i, err, c.want)
+		}
+	}
+	n, err := bucket.NoiseFor(10, 3)
+	if err != nil || n.Sigma > 10.0/3 || n.Sigma < 10.0/3-1e-12 {
+		t.Errorf("noise of 10 for a contribution of 3: %v, %v", n, err)
+	}
+	if n, err := bucket.NoiseFor(10, 0); err != nil || !math.IsInf(n.Sigma, 1) {
+		t.Errorf("noise for no contribution: %v, %v", n, err)
+	}
+}

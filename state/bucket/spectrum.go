@@ -1,0 +1,137 @@
+package bucket
+
+import (
+	"math"
+
+	"github.com/tollgate-dp/tollgate/state/pld"
+)
+
+const (
+	unit = 0x1p-53 // half an ulp of 1
+
+	// cutoff ends a product: components below e^-cutoff count as an error.
+	cutoff = 60
+
+	// blockSize is the number of components for which one supremum is kept.
+	blockSize = 32
+)
+
+// lambdas are the exponents λ > 0 of the moments that every spectrum keeps, 2^(j/8)
+// from 2^-4 to 2^10: for Chernoff's bound, and as the Rényi orders λ + 1.
+var lambdas = func() []float64 {
+	var l []float64
+	for j := -32; j <= 80; j++ {
+		l = append(l, math.Exp2(float64(j)/8))
+	}
+	return l
+}()
+
+// spectrum is a pld.Vector made ready to be raised to any power: the logarithm of
+// the discrete Fourier transform of its finite part, shifted by its mean, and the
+// bounds that go with it. It is read-only once made.
+type spectrum struct {
+	shift    int       // lattice steps taken off every loss before the transform
+	infinity float64   // mass at +∞
+	re, im   []float64 // log of component k, 0 ≤ k ≤ n/2, to a relative 8·2^-53 and 2·wideErr/|F|
+	tops     []float64 // tops[b]: upper bound of re at and beyond component b·blockSize
+	moments  []float64 // log Σ masses·e^(λ·(loss − shift·interval)) for each of the table's λ, rounded up
+}
+
+// newSpectra transforms two vectors at once, as real and imaginary part of one
+// complex vector: x̂_k = (ẑ_k + conj ẑ_(n−k))/2, ŷ_k = (ẑ_k − conj ẑ_(n−k))/(2i).
+func newSpectra(x, y pld.Vector, r roots) (a, b *spectrum) {
+	n := len(r.cos)
+	a, b = emptySpectrum(x, n), emptySpectrum(y, n)
+	re, im := a.placed(x, n), b.placed(y, n)
+	r.transform(re, im)
+	for k := range n/2 + 1 {
+		m := (n - k) % n
+		a.set(k, re[k].add(re[m]).scale(0.5), im[k].sub(im[m]).scale(0.5))
+		b.set(k, im[k].add(im[m]).scale(0.5), re[m].sub(re[k]).scale(0.5))
+	}
+	a.bound()
+	b.bound()
+	return a, b
+}
+
+func emptySpectrum(v pld.Vector, n int) *spectrum {
+	s := &spectrum{infinity: v.Infinity, re: make([]float64, n/2+1), im: make([]float64, n/2+1)}
+	sum, total := 0.0, 0.0
+	for i, m := range v.Probabilities {
+		sum += m * float64(i)
+		total += m
+	}
+	if total > 0 {
+		s.shift = v.Lowest + int(math.Round(sum/total))
+	}
+	for _, l := range lambdas {
+		s.moments = append(s.moments, logMoment(v, s.shift, l))
+	}
+	return s
+}
+
+// placed lays at most n masses out on the circle of n points, the mean at 0.
+func (s *spectrum) placed(v pld.Vector, n int) []wide {
+	out := make([]wide, n)
+	for i, m := range v.Probabilities {
+		out[(v.Lowest+i-s.shift)&(n-1)] = wide{m, 0}
+	}
+	return out
+}
+
+// set stores the logarithm of x + iy as component k. Near 1 the modulus is taken
+// from its distance to 1, which is exact to 100 bits.
+func (s *spectrum) set(k int, x, y wide) {
+	square := x.mul(x).add(y.mul(y))
+	switch off := square.sub(wide{1, 0}).hi; {
+	case square.hi < wideErr*wideErr: // nothing is known but that it is small
+		s.re[k] = math.Log(wideErr)
+	case math.Abs(off) < 0.5:
+		s.re[k] = math.Log1p(off) / 2
+	default:
+		s.re[k] = math.Log(square.hi) / 2
+	}
+	s.im[k] = math.Atan2(y.hi, x.hi)
+}
+
+// bound fills tops from the components, each raised by its error.
+func (s *spectrum) bound() {
+	s.tops = make([]float64, (len(s.re)+blockSize-1)/blockSize)
+	top := math.Inf(-1)
+	for k := len(s.re) - 1; k >= 0; k-- {
+		up := math.Log1p(2*wideErr*math.Exp(-s.re[k])) + math.Abs(s.re[k])*16*unit
+		top = math.Max(top, s.re[k]+up)
+		if k%blockSize == 0 {
+			s.tops[k/blockSize] = top
+		}
+	}
+}
+
+// logMoment returns log Σ p·e^(λ·(loss − shift·interval)), rounded up; +Inf where it
+// exceeds the range of a float64. The exponential is computed afresh at every
+// blockSize-th loss and carried from there by multiplication.
+func logMoment(v pld.Vector, shift int, lambda float64) float64 {
+	sum, slack, power := wide{}, 0.0, 0.0
+	factor := math.Exp(lambda * v.Interval)
+	for i, m := range v.Probabilities {
+		power *= factor
+		at := lambda * float64(v.Lowest+i-shift) * v.Interval
+		if i%blockSize == 0 {
+			power = math.Exp(at)
+		}
+		if m == 0 {
+			continue
+		}
+		term := m * power
+		slack += term * (4*blockSize + math.Abs(at))
+		sum = sum.add(wide{term, 0})
+	}
+	if !(sum.hi+slack <= math.MaxFloat64) {
+		return math.Inf(1)
+	}
+	// log(1 + (sum − 1)) keeps the digits of a sum near 1. A power that has
+	// underflowed loses less than the last addend.
+	off := sum.sub(wide{1, 0}).hi + 2*unit*slack + 0x1p-1000
+	l := math.Log1p(off)
+	return l + math.Abs(l)*4*unit
+}

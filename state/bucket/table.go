@@ -1,0 +1,204 @@
+package bucket
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+
+	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/pld"
+)
+
+const (
+	// MinPoints and MaxPoints bound the number of points of a table's window.
+	MinPoints = 64
+	MaxPoints = 1 << 20
+)
+
+// Options says how finely losses are discretised. The zero value of a field takes
+// its default.
+type Options struct {
+	// Interval is the distance between two losses in nats, a power of two between
+	// pld.MinInterval and pld.MaxInterval; 0 means 2^-11. Connecting the dots adds up
+	// to Interval²/4 to the variance of every mechanism's loss, so Interval belongs
+	// well below the σ̃^-1 of most.
+	Interval float64
+
+	// Points is the number of losses that are told apart, a power of two between
+	// MinPoints and MaxPoints; 0 means 2^15. The window Points·Interval follows the
+	// mean of a composition; it must hold every single pair, and should span 20
+	// standard deviations of the greatest composition.
+	Points int
+
+	// Tail is the probability that each mechanism may lose at the top of its
+	// distribution, between 1e-300 and 0.1; 0 means 1e-18. It is added to δ for every
+	// mechanism.
+	Tail float64
+}
+
+func (o Options) withDefaults() (Options, error) {
+	if o.Interval == 0 {
+		o.Interval = 0x1p-11
+	}
+	if o.Points == 0 {
+		o.Points = 1 << 15
+	}
+	if o.Tail == 0 {
+		o.Tail = 1e-18
+	}
+	if err := (pld.Grid{Interval: o.Interval, Size: 2}).Validate(); err != nil {
+		return o, err
+	}
+	if o.Points < MinPoints || o.Points > MaxPoints || bits.OnesCount(uint(o.Points)) != 1 {
+		return o, &state.RangeError{Parameter: "points", Value: float64(o.Points), Range: "0 for the default, or a power of two between 64 and 2^20"}
+	}
+	if !(o.Tail >= 1e-300 && o.Tail <= 0.1) {
+		return o, &state.RangeError{Parameter: "tail", Value: o.Tail, Range: "0 for the default, or between 1e-300 and 0.1"}
+	}
+	return o, nil
+}
+
+// Table has the transforms of a list of dominating pairs, the buckets. It never
+// changes once made and may be used by several goroutines. It takes 8 bytes for
+// each point and bucket, twice that for pairs that are not symmetric.
+type Table struct {
+	options   Options
+	circle    *circle
+	spectra   [2][]*spectrum // by pld.Direction; the same pointer in both where a pair is symmetric
+	symmetric bool           // all pairs are
+	squares   []float64      // μ² of a Gaussian pair known to cover each pair without slack, rounded up; +Inf if none is
+}
+
+// NewTable discretises the pairs and transforms them. The error is a
+// *state.RangeError for a bad option or pair, or a *pld.SizeError for a pair whose
+// losses spread over more than the window.
+func NewTable(pairs []pld.Pair, o Options) (*Table, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	if len(pairs) == 0 {
+		return nil, &state.RangeError{Parameter: "pairs", Value: 0, Range: "at least one"}
+	}
+	r := newRoots(o.Points)
+	t := &Table{options: o, circle: newCircle(r, o.Interval), symmetric: true}
+	b := builder{roots: r}
+	for d := range t.spectra {
+		t.spectra[d] = make([]*spectrum, len(pairs))
+	}
+	for i, p := range pairs {
+		t.squares = append(t.squares, ownSquare(p))
+		remove, err := o.discretize(p, pld.Remove)
+		if err != nil {
+			return nil, fmt.Errorf("discretising bucket %d: %w", i, err)
+		}
+		if pld.Symmetric(p) {
+			b.transform(remove, &t.spectra[pld.Remove][i], &t.spectra[pld.Add][i])
+			continue
+		}
+		add, err := o.discretize(p, pld.Add)
+		if err != nil {
+			return nil, fmt.Errorf("discretising bucket %d: %w", i, err)
+		}
+		t.symmetric = false
+		b.transform(remove, &t.spectra[pld.Remove][i])
+		b.transform(add, &t.spectra[pld.Add][i])
+	}
+	b.flush()
+	return t, nil
+}
+
+// ownSquare returns σ^-2 for the Gaussian pairs, rounded up: with sampling, too, as
+// H(q·P + (1−q)·Q‖Q) ≤ q·H(P‖Q) by convexity, and the same the other way round.
+func ownSquare(p pld.Pair) float64 {
+	sigma := 0.0
+	switch p := p.(type) {
+	case pld.Gaussian:
+		sigma = p.Sigma
+	case pld.SubsampledGaussian:
+		sigma = p.Sigma
+	default:
+		return math.Inf(1)
+	}
+	return 1 / (sigma * sigma) * (1 + 8*unit)
+}
+
+// discretize gives a pair the grid that it needs, if it fits the window.
+func (o Options) discretize(p pld.Pair, d pld.Direction) (pld.Vector, error) {
+	grid, err := pld.Cover(p, d, o.Interval, o.Tail)
+	if err != nil {
+		return pld.Vector{}, err
+	}
+	if grid.Size > o.Points {
+		return pld.Vector{}, &pld.SizeError{Points: float64(grid.Size), Limit: o.Points, Interval: o.Interval}
+	}
+	if grid.Lowest < -maxShift || grid.Lowest > maxShift {
+		return pld.Vector{}, &state.RangeError{Parameter: "lowest", Value: float64(grid.Lowest), Range: "between -2^20 and 2^20"}
+	}
+	return pld.Discretize(p, d, grid)
+}
+
+// maxShift and maxTotal keep a count times a shift of the lattice below 2^52, so
+// that every loss is exact.
+const (
+	maxShift = 1 << 20
+	maxTotal = 1 << 31
+)
+
+// Len returns the number of buckets.
+func (t *Table) Len() int { return len(t.spectra[0]) }
+
+// Options returns the options of the table, defaults filled in.
+func (t *Table) Options() Options { return t.options }
+
+// builder transforms vectors two by two.
+type builder struct {
+	roots   roots
+	pending pld.Vector
+	targets []**spectrum
+}
+
+func (b *builder) transform(v pld.Vector, targets ...**spectrum) {
+	if b.targets == nil {
+		b.pending, b.targets = v, targets
+		return
+	}
+	first, second := newSpectra(b.pending, v, b.roots)
+	assign(b.targets, first)
+	assign(targets, second)
+	b.targets = nil
+}
+
+func (b *builder) flush() {
+	if b.targets != nil {
+		first, _ := newSpectra(b.pending, b.pending, b.roots)
+		assign(b.targets, first)
+		b.targets = nil
+	}
+}
+
+func assign(targets []**spectrum, s *spectrum) {
+	for _, t := range targets {
+		*t = s
+	}
+}
+
+// Counts is all that is kept of one user: how many mechanisms of each bucket took
+// the user's data.
+type Counts []uint32
+
+// NewCounts returns the counts of a user who has taken part in nothing.
+func (t *Table) NewCounts() Counts { return make(Counts, t.Len()) }
+
+// Add counts one more mechanism of the bucket. The error is a *state.RangeError for
+// a bucket that does not exist or has been counted 2^32 − 1 times.
+func (c Counts) Add(bucket int) error {
+	if bucket < 0 || bucket >= len(c) {
+		return &state.RangeError{Parameter: "bucket", Value: float64(bucket), Range: fmt.Sprintf("between 0 and %d", len(c)-1)}
+	}
+	if c[bucket] == math.MaxUint32 {
+		return &state.RangeError{Parameter: "count", Value: 1 << 32, Range: "below 2^32"}
+	}
+	c[bucket]++
+	return nil
+}

@@ -1,0 +1,47 @@
+// Package conversion turns one statement of a privacy guarantee into another: (ε, δ),
+// Rényi differential privacy at one or many orders, zero-concentrated differential
+// privacy and its δ-approximate form, Gaussian differential privacy, and f-differential
+// privacy by its trade-off curve.
+//
+// # Which conversion there is, and how good it is
+//
+//	from       to (ε, δ)                 to RDP        to zCDP            to GDP          to f-DP
+//	(ε, δ)     -                         ε only: best  best, approximate  ε only: best    best
+//	RDP        RDPTo…: Lemma C.4         -             none               none            by (ε, δ)
+//	           OptimalRDPTo…: best
+//	           of one order
+//	zCDP       ApproxZCDPTo…: Lemma C.4  best          -                  none            by (ε, δ)
+//	           at the best order
+//	GDP        best                      best          best               -               best
+//	f-DP       best                      best          by GDP             best            -
+//
+// "Best" is the optimum: nothing smaller holds for everything that has the first
+// guarantee. "None": finitely many Rényi orders bound no others, so that they imply
+// neither zCDP nor GDP; a δ > 0 at every ε excludes RDP and GDP; of what ρ-zCDP implies
+// as a Gaussian or at one (ε, δ) the optimum is not known. For an event of certainty no
+// Gaussian is enough: such conversions are errors.
+//
+// The conversions of a μ or a ρ to (ε, δ) are those of package state, called here, so
+// that a budget and a report cannot disagree.
+//
+// # Guarantees
+//
+//   - What is reported is never better than the truth: ε, δ, ρ, μ and divergences are
+//     rounded up, type II errors down, as are the ρ and μ that fit into a budget. The
+//     computation is in 384 bits with margins above its error, and is tight to a few
+//     units of the last place of a float64, unless a function states less.
+//   - 1e-300 ≤ δ < 1 and 0 ≤ ε ≤ 1e6 are converted without loss of digits, whichever
+//     tail they are in.
+//   - A number that cannot be what it stands for is a *state.RangeError that names it.
+//     No function returns NaN or panics. +Inf, where it is documented, promises nothing.
+//
+// # What it does not do
+//
+// It does not compose: sums of losses belong to package filter, whose arithmetic is
+// exact, and distributions of losses to package pld. It takes guarantees as they are
+// stated: whether a mechanism has them is the duty of the caller.
+//
+// # Concurrency
+//
+// Functions have no state; a TradeOff is immutable.
+package conversion

@@ -1,0 +1,101 @@
+package conversion
+
+import (
+	"math/big"
+
+	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/internal/bigmath"
+	"github.com/tollgate-dp/tollgate/state/loss"
+)
+
+// GDPToEpsilon returns the least ε ≥ 0 at which μ-GDP is (ε, δ)-DP, rounded up:
+// the exact inverse of the curve of GDPToDelta. 0 ≤ μ ≤ state.MaxMu, a positive μ
+// below state.MinMu is taken as that; state.MinDelta ≤ δ < 1. The error is a
+// *state.RangeError.
+func GDPToEpsilon(g loss.GDP, delta float64) (epsilon float64, err error) {
+	if err := g.Validate(); err != nil {
+		return 0, err
+	}
+	if err := checkDelta(delta); err != nil {
+		return 0, err
+	}
+	if g.Mu == 0 {
+		return 0, nil
+	}
+	c, err := state.ConvertDeltaMu(delta, max(g.Mu, state.MinMu), state.GDP)
+	return c.Epsilon, err
+}
+
+// GDPToDelta returns the least δ for which μ-GDP is (ε, δ)-DP, rounded up:
+// Φ(−ε/μ + μ/2) − e^ε·Φ(−ε/μ − μ/2), exact for Gaussian noise (Dong, Roth and Su,
+// 2022, Corollary 2.13; Koskela, Tobaben and Honkela, Corollary C.2).
+// 0 ≤ ε ≤ state.MaxEpsilon and 0 ≤ μ ≤ state.MaxMu, a positive μ below state.MinMu
+// is taken as that. The error is a *state.RangeError.
+func GDPToDelta(g loss.GDP, epsilon float64) (delta float64, err error) {
+	if err := g.Validate(); err != nil {
+		return 0, err
+	}
+	if err := checkEpsilon(epsilon); err != nil {
+		return 0, err
+	}
+	if g.Mu == 0 {
+		return 0, nil
+	}
+	c, err := state.ConvertEpsilonMu(positive(epsilon), max(g.Mu, state.MinMu), state.GDP)
+	return c.Delta, err
+}
+
+// GDPWithin returns the greatest μ-GDP that is (ε, δ)-DP, rounded down.
+// 0 < ε ≤ state.MaxEpsilon and state.MinDelta ≤ δ < 1; the error is a
+// *state.RangeError, also where μ would be outside [state.MinMu, state.MaxMu].
+func GDPWithin(budget loss.Approx) (loss.GDP, error) {
+	c, err := state.ConvertEpsilonDelta(budget.Epsilon, budget.Delta, state.GDP)
+	return loss.GDP{Mu: c.Mu}, err
+}
+
+// GDPToZCDP returns the least ρ for which μ-GDP is ρ-zCDP, rounded up: μ²/2, that
+// of the Gaussian pair, which every μ-GDP pair is a processing of (Dong, Roth and
+// Su, 2022, Corollary B.6; Bun and Steinke, 2016, Proposition 1.6). The error is a
+// *state.RangeError, also where ρ is no finite float64.
+func GDPToZCDP(g loss.GDP) (loss.ZCDP, error) {
+	if err := g.Validate(); err != nil {
+		return loss.ZCDP{}, err
+	}
+	z := loss.ZCDP{Rho: bigmath.RoundUp(bigmath.Half(bigmath.Square(g.Mu)))}
+	if z.Validate() != nil {
+		return loss.ZCDP{}, &state.RangeError{Parameter: "mu", Value: g.Mu, Range: "at most 1.8e154, or rho = mu²/2 is no float64"}
+	}
+	return z, nil
+}
+
+// GDPToRDP returns the least Rényi divergences of μ-GDP at the orders given,
+// α·μ²/2 each, rounded up; +Inf where that is no float64. The orders are above 1,
+// finite and rise. The error is a *state.RangeError.
+func GDPToRDP(g loss.GDP, orders []float64) (loss.RDP, error) {
+	if err := g.Validate(); err != nil {
+		return nil, err
+	}
+	return linearRDP(bigmath.Half(bigmath.Square(g.Mu)), orders)
+}
+
+// linearRDP returns the curve α·ρ, rounded up.
+func linearRDP(rho *big.Float, orders []float64) (loss.RDP, error) {
+	return curve(orders, func(alpha float64) float64 {
+		return bigmath.RoundUp(bigmath.Up().Mul(rho, bigmath.New(alpha)))
+	})
+}
+
+// curve returns the Rényi curve that at computes, after a check of the orders.
+func curve(orders []float64, at func(alpha float64) float64) (loss.RDP, error) {
+	r := make(loss.RDP, len(orders))
+	for i, alpha := range orders {
+		r[i].Alpha = alpha
+	}
+	if err := r.Validate(); err != nil {
+		return nil, err
+	}
+	for i := range r {
+		r[i].Epsilon = at(r[i].Alpha)
+	}
+	return r, nil
+}

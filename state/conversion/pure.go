@@ -1,0 +1,113 @@
+package conversion
+
+import (
+	"math/big"
+
+	"github.com/tollgate-dp/tollgate/state/internal/bigmath"
+	"github.com/tollgate-dp/tollgate/state/loss"
+)
+
+// smallEpsilon is where the exact divergence of randomised response would lose its
+// digits, and the lesser of α·ρ and ε is reported.
+const smallEpsilon = 0x1p-60
+
+// PureToZCDP returns the least ρ for which ε-DP is ρ-zCDP, rounded up: ε·tanh(ε/2).
+//
+// Every ε-DP pair is a processing of randomised response (Kairouz, Oh and Viswanath,
+// 2015, Theorem 3.3), whose Rényi divergence is
+// D_α = (ln cosh((α−½)ε) − ln cosh(ε/2))/(α−1). As ln cosh(ε√u) is concave in u and
+// α(α−1) = (α−½)² − ¼, its tangent at u = ¼ gives D_α ≤ α·ε·tanh(ε/2), with equality
+// for α → 1. The older ε²/2 (Bun and Steinke, 2016, Proposition 1.4) is a bound of it.
+//
+// 0 ≤ ε ≤ state.MaxEpsilon; the error is a *state.RangeError.
+func PureToZCDP(epsilon float64) (loss.ZCDP, error) {
+	if err := checkEpsilon(epsilon); err != nil {
+		return loss.ZCDP{}, err
+	}
+	return loss.ZCDP{Rho: bigmath.RoundUp(pureRho(epsilon))}, nil
+}
+
+// pureRho returns an upper bound of ε·tanh(ε/2) = ε·(1 − e^−ε)/(1 + e^−ε).
+func pureRho(epsilon float64) *big.Float {
+	rise := bigmath.Expm1(bigmath.New(-epsilon)) // e^−ε − 1
+	rho := bigmath.Zero().Neg(rise)
+	rho.Mul(rho, bigmath.New(epsilon))
+	rho.Quo(rho, rise.Add(rise, bigmath.New(2)))
+	return rho.Add(rho, bigmath.Margin(rho))
+}
+
+// PureToRDP returns the least Rényi divergences that ε-DP implies at the orders given,
+// those of randomised response, rounded up:
+//
+//	ln((e^(αε) + e^((1−α)ε))/(1 + e^ε))/(α−1)
+//
+// (Mironov, 2017, Proposition 6). 0 ≤ ε ≤ state.MaxEpsilon; the orders are above 1,
+// finite and rise. The error is a *state.RangeError.
+func PureToRDP(epsilon float64, orders []float64) (loss.RDP, error) {
+	if err := checkEpsilon(epsilon); err != nil {
+		return nil, err
+	}
+	rho := pureRho(epsilon)
+	return curve(orders, func(alpha float64) float64 {
+		bound := least(bigmath.Up().Mul(rho, bigmath.New(alpha)), bigmath.New(epsilon))
+		if epsilon >= smallEpsilon && alpha <= maxOrder {
+			bound = least(bound, responseDivergence(epsilon, alpha))
+		}
+		return bigmath.RoundUp(bound)
+	})
+}
+
+// responseDivergence returns an upper bound of ε − ln((1+e^−ε)/(1+e^(−(2α−1)ε)))/(α−1),
+// the divergence of order α of randomised response. What cancels leaves at least
+// α·ε/4 of ε, and a margin of 2^-140 of ε is added.
+func responseDivergence(epsilon, alpha float64) *big.Float {
+	// e^-x is below 2^-1400 from here on; the cap enlarges the bound.
+	const faded = 1000
+	e, t := bigmath.New(epsilon), bigmath.New(alpha)
+	t.Sub(t, bigmath.New(1))
+	far := bigmath.Zero().Add(t, t)
+	far.Add(far, bigmath.New(1))
+	far.Mul(far, e)
+	far = least(far, bigmath.New(faded))
+
+	one := bigmath.New(1)
+	quotient := bigmath.Exp(bigmath.New(-epsilon))
+	quotient.Add(quotient, one)
+	quotient.Quo(quotient, bigmath.Zero().Add(one, bigmath.Exp(far.Neg(far))))
+	lost := bigmath.Log(quotient)
+	lost.Quo(lost, t)
+	sum := bigmath.Zero().Sub(e, lost)
+	return sum.Add(sum, bigmath.Margin(e))
+}
+
+// ApproxToZCDP returns δ-approximate ρ-zCDP with the ρ of PureToZCDP: an (ε, δ)-DP
+// pair is a processing of randomised response that fails openly with probability δ
+// (Kairouz, Oh and Viswanath, 2015, Theorem 3.4). 0 ≤ ε ≤ state.MaxEpsilon and
+// 0 ≤ δ < 1; the error is a *state.RangeError.
+func ApproxToZCDP(a loss.Approx) (loss.ZCDP, error) {
+	if err := a.Validate(); err != nil {
+		return loss.ZCDP{}, err
+	}
+	z, err := PureToZCDP(a.Epsilon)
+	z.Delta = a.Delta
+	return z, err
+}
+
+func least(x, y *big.Float) *big.Float {
+	if x.Cmp(y) <= 0 {
+		return x
+	}
+	return y
+}
+
+// PureToGDP returns the least μ for which ε-DP is μ-GDP, rounded up:
+// 2·Φ⁻¹(e^ε/(1 + e^ε)), at which the Gaussian curve goes through the corner of that of
+// randomised response (see TradeOff.ToGDP). For δ > 0 there is none.
+// 0 ≤ ε ≤ state.MaxEpsilon; the error is a *state.RangeError.
+func PureToGDP(epsilon float64) (loss.GDP, error) {
+	t, err := FromApprox(loss.Approx{Epsilon: epsilon})
+	if err != nil {
+		return loss.GDP{}, err
+	}
+	return t.ToGDP()
+}

@@ -1,0 +1,138 @@
+package conversion
+
+import (
+	"math"
+	"math/big"
+
+	"github.com/tollgate-dp/tollgate/state/internal/bigmath"
+	"github.com/tollgate-dp/tollgate/state/loss"
+)
+
+// maxOrder caps the order in formulas. A Rényi divergence does not fall with the
+// order, so that what holds at a greater one holds at the cap.
+const maxOrder = 0x1p64
+
+// RDPToEpsilon returns the least ε ≥ 0 at which a Rényi curve is (ε, δ)-DP by one of
+// its orders, rounded up: the best of
+//
+//	γ + ln((α−1)/α) − (ln δ + ln α)/(α−1)
+//
+// (Canonne, Kamath and Steinke, 2020, Proposition 12; Lemma C.4 in Koskela, Tobaben
+// and Honkela), with γ the divergence of order α. It is +Inf, which promises nothing,
+// where every divergence is. state.MinDelta ≤ δ < 1; the error is a
+// *state.RangeError.
+//
+// OptimalRDPToEpsilon is less still, by what this formula gives away.
+func RDPToEpsilon(r loss.RDP, delta float64) (epsilon float64, err error) {
+	if err := r.Validate(); err != nil {
+		return 0, err
+	}
+	if err := checkDelta(delta); err != nil {
+		return 0, err
+	}
+	if divergesNowhere(r) {
+		return 0, nil
+	}
+	logDelta := math.Log(delta)
+	candidates := bestOrders(r, func(t, gamma float64) (value, scale float64) {
+		logs := math.Log(t) - math.Log1p(t)
+		tail := (logDelta + math.Log1p(t)) / t
+		return gamma + logs - tail, gamma + math.Log1p(t) + math.Abs(math.Log(t)) + (math.Log1p(t)-logDelta)/t
+	})
+	bigLogDelta := bigmath.Log(bigmath.New(delta))
+	best := math.Inf(1)
+	for _, o := range candidates {
+		best = min(best, epsilonAtOrder(o, bigLogDelta))
+	}
+	return best, nil
+}
+
+// epsilonAtOrder returns the ε of one order, not below 0. The errors of the terms are
+// below 2^-180 of their sizes; 2^-140 of all of them is added, and 2^-140/(α−1), so
+// that the δ at the result is enlarged by less than the result is too great.
+func epsilonAtOrder(o loss.Order, logDelta *big.Float) float64 {
+	alpha := bigmath.New(min(o.Alpha, maxOrder))
+	t := bigmath.Zero().Sub(alpha, bigmath.New(1))
+	logT, logAlpha := bigmath.Log(t), bigmath.Log(alpha)
+
+	size := bigmath.New(1)
+	size.Add(size, logAlpha)
+	size.Sub(size, logDelta)
+	size.Quo(size, t)
+	size.Add(size, bigmath.Zero().Abs(logT))
+	size.Add(size, logAlpha)
+	size.Add(size, bigmath.New(o.Epsilon))
+
+	tail := bigmath.Zero().Add(logDelta, logAlpha)
+	tail.Quo(tail, t)
+	sum := bigmath.Zero().Sub(logT, logAlpha)
+	sum.Sub(sum, tail)
+	sum.Add(sum, bigmath.New(o.Epsilon))
+	sum.Add(sum, bigmath.Margin(size))
+	return max(bigmath.RoundUp(sum), 0)
+}
+
+// RDPToDelta returns the least δ for which a Rényi curve is (ε, δ)-DP by one of its
+// orders, rounded up: the best of e^((α−1)(γ−ε))/α·(1−1/α)^(α−1), at most 1 (the
+// sources are those of RDPToEpsilon). 0 ≤ ε ≤ state.MaxEpsilon; the error is a
+// *state.RangeError.
+func RDPToDelta(r loss.RDP, epsilon float64) (delta float64, err error) {
+	if err := r.Validate(); err != nil {
+		return 0, err
+	}
+	if err := checkEpsilon(epsilon); err != nil {
+		return 0, err
+	}
+	if divergesNowhere(r) {
+		return 0, nil
+	}
+	candidates := bestOrders(r, func(t, gamma float64) (value, scale float64) {
+		gain, shape := t*(gamma-epsilon), t*math.Log1p(1/t)
+		return gain - shape - math.Log1p(t), t*(gamma+epsilon) + shape + math.Log1p(t)
+	})
+	best := 1.0
+	for _, o := range candidates {
+		t := bigmath.New(min(o.Alpha, maxOrder))
+		t.Sub(t, bigmath.New(1))
+		at := bigmath.RenyiDelta(t, bigmath.New(o.Epsilon), bigmath.New(epsilon))
+		best = min(best, bigmath.RoundUp(bigmath.Upward(at)))
+	}
+	return best, nil
+}
+
+// divergesNowhere reports whether some divergence is 0: the two laws are one.
+func divergesNowhere(r loss.RDP) bool {
+	for _, o := range r {
+		if o.Epsilon == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// bestOrders returns the orders at which a function of α − 1 and the divergence may
+// be least, by its values in float64 and the sizes of their terms. Every order is
+// valid: what is left out costs tightness, never validity.
+func bestOrders(r loss.RDP, of func(t, gamma float64) (value, scale float64)) loss.RDP {
+	const accuracy = 1e-12
+	lows, least := make([]float64, len(r)), math.Inf(1)
+	for i, o := range r {
+		lows[i] = math.Inf(1)
+		if math.IsInf(o.Epsilon, 1) {
+			continue
+		}
+		value, scale := of(min(o.Alpha, maxOrder)-1, o.Epsilon)
+		if math.IsNaN(value - accuracy*scale) {
+			continue
+		}
+		lows[i] = value - accuracy*scale
+		least = min(least, value+accuracy*scale)
+	}
+	var best loss.RDP
+	for i, o := range r {
+		if lows[i] <= least && !math.IsInf(o.Epsilon, 1) {
+			best = append(best, o)
+		}
+	}
+	return best
+}

@@ -1,0 +1,90 @@
+package conversion
+
+import (
+	"errors"
+	"math"
+	"testing"
+
+	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/loss"
+)
+
+func integers(from, to int) (orders []float64) {
+	for a := from; a <= to; a++ {
+		orders = append(orders, float64(a))
+	}
+	return orders
+}
+
+// Abadi et al., Deep learning with differential privacy, 2016, Section 5.1 (Figure 2):
+// q = 0.01, σ = 4, δ = 1e-5 and 10,000 steps are ε = 1.26 by the moments accountant,
+// which converts by ε = T·ε_α + ln(1/δ)/(α−1) at integer orders.
+func TestPoissonSamplesHaveTheMomentsAccountantsEpsilon(t *testing.T) {
+	curve, err := SampledGaussianToRDP(4, 0.01, integers(2, 64))
+	if err != nil {
+		t.Fatal(err)
+	}
+	best := math.Inf(1)
+	var steps loss.RDP
+	for _, o := range curve {
+		best = min(best, 10_000*o.Epsilon+math.Log(1e5)/(o.Alpha-1))
+		steps = append(steps, loss.Order{Alpha: o.Alpha, Epsilon: 10_000 * o.Epsilon})
+	}
+	if math.Abs(best-1.26) > 5e-3 {
+		t.Errorf("ε = %v, want 1.26", best)
+	}
+	if tighter, err := RDPToEpsilon(steps, 1e-5); err != nil || !(tighter < best) {
+		t.Errorf("by Lemma C.4 ε = %v (%v), want less than %v", tighter, err, best)
+	}
+}
+
+// At order 2 the sum is 1 + q²(e^(1/σ²) − 1); with everybody in the sample the
+// divergence is α/(2σ²); and it never falls with the order.
+func TestPoissonSamplesHaveTheClosedForms(t *testing.T) {
+	orders := []float64{1.001, 2, 2.5, 3, 17.2, 64, 511.5, 512}
+	for _, sigma := range []float64{0.05, 0.5, 1, 4, 1000} {
+		for _, q := range []float64{1e-9, 1e-3, 0.2, 0.999} {
+			curve, err := SampledGaussianToRDP(sigma, q, orders)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := math.Log1p(q * q * math.Expm1(1/(sigma*sigma)))
+			if got := curve[1].Epsilon; !(got >= want*(1-1e-12)) || got > want*(1+1e-9)+1e-40 {
+				t.Errorf("σ = %v, q = %v: at order 2 %v, want %v", sigma, q, got, want)
+			}
+			for i := range curve {
+				if i > 0 && curve[i].Epsilon < curve[i-1].Epsilon {
+					t.Errorf("σ = %v, q = %v: %v falls to %v at order %v", sigma, q, curve[i-1].Epsilon, curve[i].Epsilon, curve[i].Alpha)
+				}
+				if all := curve[i].Alpha / (2 * sigma * sigma); curve[i].Epsilon > math.Ceil(curve[i].Alpha)/(2*sigma*sigma)*(1+1e-12) {
+					t.Errorf("σ = %v, q = %v: %v at order %v is above that of all data, %v", sigma, q, curve[i].Epsilon, curve[i].Alpha, all)
+				}
+			}
+		}
+		all, err := SampledGaussianToRDP(sigma, 1, []float64{2, 64})
+		if err != nil || math.Abs(all[1].Epsilon/(32/(sigma*sigma))-1) > 1e-12 {
+			t.Errorf("σ = %v with everybody: %v (%v)", sigma, all, err)
+		}
+	}
+}
+
+func TestBadPoissonSamplesAreNamed(t *testing.T) {
+	for _, c := range []struct {
+		sigma, sampling float64
+		orders          []float64
+		name            string
+	}{
+		{0, 0.1, []float64{2}, "sigma"}, {math.NaN(), 0.1, []float64{2}, "sigma"}, {math.Inf(1), 0.1, []float64{2}, "sigma"},
+		{1, 0, []float64{2}, "sampling"}, {1, 1.5, []float64{2}, "sampling"}, {1, math.NaN(), []float64{2}, "sampling"},
+		{1, 0.1, []float64{1}, "alpha"}, {1, 0.1, []float64{3, 2}, "alpha"},
+	} {
+		var out *state.RangeError
+		if _, err := SampledGaussianToRDP(c.sigma, c.sampling, c.orders); !errors.As(err, &out) || out.Parameter != c.name {
+			t.Errorf("%+v: %v, want a *state.RangeError that names %s", c, err, c.name)
+		}
+	}
+	curve, err := SampledGaussianToRDP(1, 0.1, []float64{512, 513})
+	if err != nil || math.IsInf(curve[0].Epsilon, 1) || !math.IsInf(curve[1].Epsilon, 1) {
+		t.Errorf("beyond the greatest order: %v, %v", curve, err)
+	}
+}

@@ -1,0 +1,116 @@
+package conversion
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/internal/bigmath"
+	"github.com/tollgate-dp/tollgate/state/loss"
+)
+
+// ApproxZCDPToEpsilon returns an ε at which δ₀-approximate ρ-zCDP is (ε, δ)-DP,
+// rounded up: that of ρ-zCDP at (δ − δ₀)/(1 − δ₀), by the best Rényi order (package
+// state, Lemma C.4).
+//
+// Why the two parts combine so: the events E and E' of the definition may be thinned
+// by an independent coin until both have probability 1 − δ₀, which leaves the
+// conditional laws as they are. Then
+//
+//	P(S) ≤ (1−δ₀)·(e^ε·Q(S|E') + δ_ρ(ε)) + δ₀ ≤ e^ε·Q(S) + δ₀ + (1−δ₀)·δ_ρ(ε),
+//
+// with equality possible for what happens outside of E.
+//
+// The optimum over everything that is ρ-zCDP is not known; this is the best that one
+// order at a time can give by that lemma.
+//
+// 0 ≤ ρ ≤ state.MaxMu²/2, a positive ρ below state.MinMu²/2 is taken as that;
+// state.MinDelta ≤ δ < 1, and above δ₀ by so much that (δ − δ₀)/(1 − δ₀) is at least
+// state.MinDelta, or ρ = 0 and δ ≥ δ₀. The error is a *state.RangeError.
+func ApproxZCDPToEpsilon(z loss.ZCDP, delta float64) (epsilon float64, err error) {
+	if err := checkZCDP(z); err != nil {
+		return 0, err
+	}
+	if err := checkDelta(delta); err != nil {
+		return 0, err
+	}
+	if z.Rho == 0 && delta >= z.Delta {
+		return 0, nil
+	}
+	rest := remainder(delta, z.Delta)
+	if !(rest >= state.MinDelta) {
+		return 0, &state.RangeError{Parameter: "delta", Value: delta, Range: fmt.Sprintf("above the delta of the loss (%v), by at least 1e-300", z.Delta)}
+	}
+	if z.Rho == 0 {
+		return 0, nil
+	}
+	c, err := state.ConvertDeltaRho(rest, max(z.Rho, minRho), state.ZCDP)
+	return c.Epsilon, err
+}
+
+// remainder returns (δ − δ₀)/(1 − δ₀) rounded down, the δ that is left for what has
+// not failed with probability δ₀.
+func remainder(delta, failed float64) float64 {
+	numerator := bigmath.Down().Sub(bigmath.New(delta), bigmath.New(failed))
+	denominator := bigmath.Up().Sub(bigmath.New(1), bigmath.New(failed))
+	return bigmath.RoundDown(bigmath.Down().Quo(numerator, denominator))
+}
+
+// ApproxZCDPToDelta returns a δ for which δ₀-approximate ρ-zCDP is (ε, δ)-DP, rounded
+// up: δ₀ + (1 − δ₀)·δ_ρ(ε), see ApproxZCDPToEpsilon. The ranges of ρ are those there;
+// 0 ≤ ε ≤ state.MaxEpsilon. The error is a *state.RangeError.
+func ApproxZCDPToDelta(z loss.ZCDP, epsilon float64) (delta float64, err error) {
+	if err := checkZCDP(z); err != nil {
+		return 0, err
+	}
+	if err := checkEpsilon(epsilon); err != nil {
+		return 0, err
+	}
+	if z.Rho == 0 {
+		return z.Delta, nil
+	}
+	c, err := state.ConvertEpsilonRho(positive(epsilon), max(z.Rho, minRho), state.ZCDP)
+	if err != nil {
+		return 0, err
+	}
+	if z.Delta == 0 {
+		return c.Delta, nil
+	}
+	sum := bigmath.Up().Sub(bigmath.New(1), bigmath.New(z.Delta))
+	sum.Mul(sum, bigmath.New(c.Delta))
+	sum.Add(sum, bigmath.New(z.Delta))
+	return min(bigmath.RoundUp(sum), 1), nil
+}
+
+// ZCDPWithin returns the greatest ρ-zCDP that is (ε, δ)-DP by the conversion of
+// ApproxZCDPToEpsilon, rounded down. 0 < ε ≤ state.MaxEpsilon and
+// state.MinDelta ≤ δ < 1; the error is a *state.RangeError, also where ρ would be
+// outside the range there.
+func ZCDPWithin(budget loss.Approx) (loss.ZCDP, error) {
+	c, err := state.ConvertEpsilonDelta(budget.Epsilon, budget.Delta, state.ZCDP)
+	return loss.ZCDP{Rho: c.Rho}, err
+}
+
+// ZCDPToRDP returns the Rényi divergences of ρ-zCDP at the orders given, ρ·α each,
+// rounded up; +Inf where that is no float64. The δ of z must be 0: approximate zCDP
+// bounds the divergence of conditional laws only, and implies no RDP. The orders are
+// above 1, finite and rise. The error is a *state.RangeError.
+func ZCDPToRDP(z loss.ZCDP, orders []float64) (loss.RDP, error) {
+	if err := z.Validate(); err != nil {
+		return nil, err
+	}
+	if z.Delta != 0 {
+		return nil, &state.RangeError{Parameter: "delta", Value: z.Delta, Range: "0 for Rényi differential privacy to follow"}
+	}
+	return linearRDP(bigmath.New(z.Rho), orders)
+}
+
+func checkZCDP(z loss.ZCDP) error {
+	if err := z.Validate(); err != nil {
+		return err
+	}
+	if z.Rho > maxRho {
+		return &state.RangeError{Parameter: "rho", Value: z.Rho, Range: fmt.Sprintf("at most %v", math.Trunc(maxRho))}
+	}
+	return nil
+}

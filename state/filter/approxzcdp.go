@@ -1,0 +1,75 @@
+package filter
+
+import (
+	"fmt"
+
+	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/loss"
+)
+
+// ApproxZCDP is the filter of approximate zCDP: ρ and δ add (Rogers et al. 2023,
+// Theorem 2). Not safe for concurrent use.
+//
+// With a budget of ρ and δ, everything accepted together is (ε, δ + δ')-DP for
+// every δ' > 0 and ε = ρ + 2·√(ρ·ln 1/δ'). It is also δ-approximate ρ-zCDP as a
+// whole, so that tighter conversions may be used: on every path the kernels without
+// their failures have ρ-zCDP by Feldman and Zrnic's Remark 4.4, and weigh at least
+// Π(1 − δ_i) ≥ 1 − δ.
+type ApproxZCDP struct{ sums pair }
+
+var _ Filter[loss.ZCDP] = (*ApproxZCDP)(nil)
+
+// NewApproxZCDP returns a filter of the budgets ρ, 2^-80 ≤ rho < 2^48, and δ, 0 or
+// 2^-80 ≤ delta < 1. The error is a *state.RangeError.
+func NewApproxZCDP(rho, delta float64) (*ApproxZCDP, error) {
+	sums, err := newPair("rho", rho, delta)
+	if err != nil {
+		return nil, err
+	}
+	return &ApproxZCDP{sums: sums}, nil
+}
+
+// NewApproxZCDPFor returns the filter whose accepted mechanisms are (ε, δ)-DP
+// together by Theorem 2: the δ of losses may add up to approximate, and ρ is that
+// of ε = ρ + 2·√(ρ·ln 1/δ') at δ' = δ − approximate. ε and δ as for NewZCDP;
+// approximate is 0 or at least 2^-80 and below δ. The error is a *state.RangeError.
+func NewApproxZCDPFor(budget loss.Approx, approximate float64) (*ApproxZCDP, error) {
+	if err := checkPromise(budget); err != nil {
+		return nil, err
+	}
+	if !(approximate >= 0 && approximate < budget.Delta) {
+		return nil, &state.RangeError{
+			Parameter: "approximate", Value: approximate,
+			Range: fmt.Sprintf("at least 0 and below delta (%v)", budget.Delta),
+		}
+	}
+	rest := loss.Approx{Epsilon: budget.Epsilon, Delta: differenceDown(budget.Delta, approximate)}
+	rho, err := simpleRho(rest)
+	if err != nil {
+		return nil, fmt.Errorf("converting what approximate leaves of delta: %w", err)
+	}
+	f, err := NewApproxZCDP(rho, approximate)
+	if err != nil {
+		return nil, fmt.Errorf("making an approximate zCDP filter for (%v, %v): %w", budget.Epsilon, budget.Delta, err)
+	}
+	return f, nil
+}
+
+// Fits reports whether l would be taken.
+func (z *ApproxZCDP) Fits(l loss.ZCDP) bool {
+	return l.Validate() == nil && z.sums.fits(l.Rho, l.Delta)
+}
+
+// Spend takes l, or returns ErrExceeded or a *state.RangeError.
+func (z *ApproxZCDP) Spend(l loss.ZCDP) error {
+	if err := l.Validate(); err != nil {
+		return err
+	}
+	return z.sums.spend(l.Rho, l.Delta)
+}
+
+// Left returns what is left of ρ and of δ, which fit together.
+func (z *ApproxZCDP) Left() loss.ZCDP {
+	rho, delta := z.sums.left()
+	return loss.ZCDP{Rho: rho, Delta: delta}
+}

@@ -1,0 +1,46 @@
+package filter
+
+import "github.com/tollgate-dp/tollgate/state/loss"
+
+// Basic is the filter of basic composition: ε and δ add (Rogers et al. 2016,
+// Theorem 3.3). Everything accepted together is (ε, δ)-DP with the ε and δ of the
+// budget. Not safe for concurrent use.
+//
+// It does not promise that the realised privacy loss stays within ε but for a
+// probability of δ, as the paper's Definition 3.2 has it. That holds for pure
+// mechanisms, and for randomised response, of which every (ε_i, δ_i)-DP mechanism is
+// a post-processing (Kairouz, Oh and Viswanath 2015; Theorem 2.7 of the paper): the
+// (ε, δ)-DP of the whole survives post-processing, a bound on the loss of each
+// outcome does not. The Gaussian mechanism, for one, violates it alone.
+type Basic struct{ sums pair }
+
+var _ Filter[loss.Approx] = (*Basic)(nil)
+
+// NewBasic returns a Basic filter: 2^-80 ≤ ε < 2^48, δ is 0 for pure differential
+// privacy or 2^-80 ≤ δ < 1. The error is a *state.RangeError.
+func NewBasic(budget loss.Approx) (*Basic, error) {
+	sums, err := newPair("epsilon", budget.Epsilon, budget.Delta)
+	if err != nil {
+		return nil, err
+	}
+	return &Basic{sums: sums}, nil
+}
+
+// Fits reports whether l would be taken.
+func (b *Basic) Fits(l loss.Approx) bool {
+	return l.Validate() == nil && b.sums.fits(l.Epsilon, l.Delta)
+}
+
+// Spend takes l, or returns ErrExceeded or a *state.RangeError.
+func (b *Basic) Spend(l loss.Approx) error {
+	if err := l.Validate(); err != nil {
+		return err
+	}
+	return b.sums.spend(l.Epsilon, l.Delta)
+}
+
+// Left returns what is left of ε and of δ, which fit together.
+func (b *Basic) Left() loss.Approx {
+	epsilon, delta := b.sums.left()
+	return loss.Approx{Epsilon: epsilon, Delta: delta}
+}

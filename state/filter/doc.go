@@ -1,0 +1,53 @@
+// Package filter decides whether one more mechanism may run, where mechanisms and
+// their privacy losses are chosen adaptively: each from what the ones before it
+// released.
+//
+// Adding up parameters that were chosen on the way is not covered by ordinary
+// composition theorems, and some of them fail there (Rogers, Roth, Ullman and
+// Vadhan, "Privacy Odometers and Filters", 2016). Every type here implements the
+// halting rule of a theorem that holds for adaptive choice:
+//
+//   - Basic and Advanced: Rogers et al. 2016, Theorems 3.3 and 5.1.
+//   - Renyi and RenyiOrders: Feldman and Zrnic, "Individual Privacy Accounting via
+//     a Rényi Filter", Theorem 4.3 and Remark 4.4.
+//   - ZCDP: Feldman and Zrnic, Theorem 4.9, with either of two conversions.
+//   - ApproxZCDP: Rogers, Samorodnitsky, Wu and Ramdas, "Adaptive Privacy
+//     Composition for Accuracy-first Mechanisms", 2023, Theorem 2.
+//   - GDP: Koskela, Tobaben and Honkela, "Individual Privacy Accounting with
+//     Gaussian Differential Privacy", Theorem 12.
+//   - ExPost: Rogers et al. 2023, Lemma 5.2; Mixed: Theorem 3 there; Unified: the
+//     filter for Brownian noise reduction there.
+//
+// # How to use one
+//
+// Bound the loss of the next mechanism from what has been released so far, call
+// Spend, and run the mechanism only if Spend returned nil. What is refused must not
+// run; another, cheaper mechanism may be tried, also after any number of refusals.
+// The promise is about everything that ran, together, for each individual that
+// every loss was bounded for.
+//
+// # Guarantees
+//
+//   - A filter accepts only what its theorem allows. Losses are rounded up and
+//     budgets down to units of 2^-80 (8.3e-25), sums are exact, and where a theorem
+//     has a formula of the sums it is evaluated with an error bound on the
+//     safe side. What does not fit the range of a sum (2^48) is refused.
+//   - Acceptance is monotone. What fits fits also with smaller numbers, and whatever
+//     fits after some losses fits after smaller ones.
+//   - An update costs the same whatever came before it: no history is kept. Fits,
+//     Spend, Hold and Settle do not allocate, but for the error of bad input.
+//   - A number that no loss can have gives a *state.RangeError that names it; then,
+//     and with ErrExceeded, the filter is as it was.
+//
+// # What it does not do
+//
+// It cannot know whether a loss is one: a bound that is too small, or that was
+// chosen with knowledge of the data, voids the promise. It draws no noise, keeps no
+// accounts (see packages state and state/individual) and persists nothing. Left is
+// no promise of usefulness: losses below 2^-80 are charged 2^-80 each.
+//
+// # Concurrency
+//
+// A filter belongs to one goroutine at a time: between Fits and Spend of two
+// goroutines both may see the same rest.
+package filter

@@ -1,0 +1,99 @@
+package filter
+
+import (
+	"fmt"
+
+	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/loss"
+)
+
+// ExPost is the filter for mechanisms whose bound on privacy loss depends on what
+// they released (Rogers et al. 2023, Lemma 5.2): realised bounds add, and no
+// mechanism may be able to exceed what is left. Not safe for concurrent use.
+//
+// A mechanism with outcome y is ex-post private with E(y) and δ if its privacy loss
+// exceeds E(y) with probability at most δ, whatever was released before (Definition
+// 4.1). Two calls make up one use of it:
+//
+//   - Hold, before it runs, with the largest value that E can take. Without such a
+//     value, or where it does not fit, the mechanism must not run.
+//   - Settle, when it has stopped, with E of the outcome.
+//
+// Everything held or spent together is (ε, δ)-DP with the budget's ε and δ: but for
+// an event of probability Σ δ_i the loss of the whole transcript is at most Σ E_i(y_i)
+// ≤ ε, in both directions. Holds may overlap where each bound holds for every rule of
+// stopping: what else is released meanwhile is then one more reason to stop, and the
+// loss of a transcript is the sum of theirs, outcome by outcome.
+//
+// The bound must be that of the outcomes themselves: unlike differential privacy,
+// ex-post privacy is not kept by post-processing (Remark 1), so E of a rounded or
+// derived value means nothing. The realised bound is a function of the outcomes and
+// no more secret than they are.
+type ExPost struct{ sums pair }
+
+var _ Holder[loss.Approx] = (*ExPost)(nil)
+
+// NewExPost returns a filter for ex-post bounds that hold always (δ = 0), such as
+// that of Laplace noise reduction: everything together is ε-DP. 2^-80 ≤ epsilon <
+// 2^48; the error is a *state.RangeError.
+func NewExPost(epsilon float64) (*ExPost, error) {
+	return NewExPostApprox(loss.Approx{Epsilon: epsilon})
+}
+
+// NewExPostApprox returns a filter that also takes ex-post bounds with a δ, such as
+// the boundaries of the Brownian mechanism. ε as for NewExPost, δ is 0 or 2^-80 ≤ δ
+// < 1; the error is a *state.RangeError.
+func NewExPostApprox(budget loss.Approx) (*ExPost, error) {
+	sums, err := newPair("epsilon", budget.Epsilon, budget.Delta)
+	if err != nil {
+		return nil, err
+	}
+	return &ExPost{sums: sums}, nil
+}
+
+// Fits reports whether a mechanism of this worst case may run.
+func (e *ExPost) Fits(worst loss.Approx) bool {
+	return worst.Validate() == nil && e.sums.fits(worst.Epsilon, worst.Delta)
+}
+
+// Spend charges l in full, without a hold: for a mechanism whose bound does not
+// depend on its outcome, before it runs, or, where nothing else is open, for the
+// realised bound of a mechanism that ran because Fits had said yes to its worst
+// case. The error is ErrExceeded or a *state.RangeError.
+func (e *ExPost) Spend(l loss.Approx) error {
+	if err := l.Validate(); err != nil {
+		return err
+	}
+	return e.sums.spend(l.Epsilon, l.Delta)
+}
+
+// Hold sets the largest ε that the mechanism can realise aside and spends its δ at
+// once. The error is ErrExceeded or a *state.RangeError.
+func (e *ExPost) Hold(worst loss.Approx) error {
+	if err := worst.Validate(); err != nil {
+		return err
+	}
+	return e.sums.hold(worst.Epsilon, worst.Delta)
+}
+
+// Settle ends a hold of worst: the realised ε is charged and the rest is given
+// back. The δ that Hold spent stays spent; realised may not have a larger
+// one. The error is state.ErrSettle or a *state.RangeError.
+func (e *ExPost) Settle(worst, realised loss.Approx) error {
+	if err := worst.Validate(); err != nil {
+		return err
+	}
+	if err := realised.Validate(); err != nil {
+		return err
+	}
+	if realised.Delta > worst.Delta {
+		return fmt.Errorf("settling with a larger delta than was held: %w", state.ErrSettle)
+	}
+	return e.sums.settle(worst.Epsilon, realised.Epsilon)
+}
+
+// Left returns what is neither spent nor held of ε, and what is left of δ.
+func (e *ExPost) Left() loss.Approx {
+	epsilon, delta := e.sums.left()
+	return loss.Approx{Epsilon: epsilon, Delta: delta}
+}

@@ -1,0 +1,88 @@
+package filter
+
+import (
+	"errors"
+
+	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/internal/bigmath"
+	"github.com/tollgate-dp/tollgate/state/internal/fixed"
+	"github.com/tollgate-dp/tollgate/state/loss"
+)
+
+// ErrExceeded is returned where a loss does not fit what is left of a budget. It is
+// an ordinary outcome: the mechanism must not run, and nothing was spent.
+var ErrExceeded = errors.New("loss does not fit what is left of the budget")
+
+// Filter decides whether one more mechanism of loss L may run. Implementations are
+// not safe for concurrent use.
+type Filter[L any] interface {
+	// Fits reports whether Spend would take this loss. It changes nothing, and is
+	// false for a loss that is none.
+	Fits(L) bool
+
+	// Spend takes a loss. Where it does not fit the error is ErrExceeded, where it
+	// is no loss a *state.RangeError; either way nothing has changed.
+	Spend(L) error
+
+	// Left returns the largest loss that still fits, rounded down. Where a loss
+	// has several numbers each of them is the largest beside any others that fit.
+	Left() L
+}
+
+// Holder is a Filter for mechanisms whose loss is known only when they have
+// stopped.
+type Holder[L any] interface {
+	Filter[L]
+
+	// Hold sets the worst case aside before the mechanism begins. Errors are those
+	// of Spend.
+	Hold(worst L) error
+
+	// Settle ends a hold of worst: actual is charged and the rest is given back.
+	// The error is state.ErrSettle if actual is above worst or less than worst is
+	// held, a *state.RangeError if one of them is no loss; either way nothing has
+	// changed.
+	Settle(worst, actual L) error
+}
+
+// limitRange is what a budget can be in units of a sum.
+const limitRange = "at least 2^-80 (8.3e-25) and below 2^48 (2.8e14)"
+
+// limit returns a Meter for a budget, rounded down, or a *state.RangeError if that
+// would be nothing or too much.
+func limit(name string, budget float64) (fixed.Meter, error) {
+	if !(budget >= 0x1p-80 && budget < 0x1p48) {
+		return fixed.Meter{}, &state.RangeError{Parameter: name, Value: budget, Range: limitRange}
+	}
+	return fixed.NewMeter(fixed.Down(budget)), nil
+}
+
+// failure returns a Meter for a sum of δ: 0, or from 2^-80 to below 1.
+func failure(name string, delta float64) (fixed.Meter, error) {
+	if delta != 0 && !(delta >= 0x1p-80 && delta < 1) {
+		return fixed.Meter{}, &state.RangeError{Parameter: name, Value: delta, Range: "0, or at least 2^-80 (8.3e-25) and below 1"}
+	}
+	return fixed.NewMeter(fixed.Down(delta)), nil
+}
+
+// checkPromise returns a *state.RangeError unless a formula of ε and ln 1/δ can be
+// evaluated: 2^-80 ≤ ε ≤ state.MaxEpsilon and state.MinDelta ≤ δ < 1.
+func checkPromise(p loss.Approx) error {
+	if !(p.Epsilon >= 0x1p-80 && p.Epsilon <= state.MaxEpsilon) {
+		return &state.RangeError{Parameter: "epsilon", Value: p.Epsilon, Range: "at least 2^-80 (8.3e-25) and at most 1e6"}
+	}
+	if !(p.Delta >= state.MinDelta && p.Delta < 1) {
+		return &state.RangeError{Parameter: "delta", Value: p.Delta, Range: "at least 1e-300 and below 1"}
+	}
+	return nil
+}
+
+// sumUp returns a + b, rounded up.
+func sumUp(a, b float64) float64 {
+	return bigmath.RoundUp(bigmath.Up().Add(bigmath.New(a), bigmath.New(b)))
+}
+
+// differenceDown returns a − b, rounded down.
+func differenceDown(a, b float64) float64 {
+	return bigmath.RoundDown(bigmath.Down().Sub(bigmath.New(a), bigmath.New(b)))
+}

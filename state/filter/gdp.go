@@ -1,0 +1,65 @@
+package filter
+
+import (
+	"fmt"
+
+	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/internal/fixed"
+	"github.com/tollgate-dp/tollgate/state/loss"
+)
+
+// GDP is the Gaussian filter: squares of μ add (Koskela, Tobaben and Honkela,
+// Theorem 12). Everything accepted together is B-GDP with the B of the budget. Not
+// safe for concurrent use.
+//
+// Their theorem is about a run up to the first refusal. This filter goes on after
+// one; that is Theorem 11 on the filtered mechanism: what is refused counts as a
+// mechanism that releases nothing, so that Σ μ² ≤ B² on every path.
+type GDP struct {
+	squares fixed.Meter
+}
+
+var _ Filter[loss.GDP] = (*GDP)(nil)
+
+// NewGDP returns a GDP filter of budget μ, 2^-40 ≤ μ < 2^24. The error is a
+// *state.RangeError.
+func NewGDP(mu float64) (*GDP, error) {
+	if !(mu >= 0x1p-40 && mu < 0x1p24) {
+		return nil, &state.RangeError{Parameter: "mu", Value: mu, Range: "at least 2^-40 (9.1e-13) and below 2^24"}
+	}
+	return &GDP{squares: fixed.NewMeter(fixed.SquareDown(mu))}, nil
+}
+
+// NewGDPFor returns a GDP filter with the greatest μ that (ε, δ) allows
+// (state.ConvertEpsilonDelta). The error is a *state.RangeError: ε and δ as there,
+// and large enough for a μ of 2^-40.
+func NewGDPFor(budget loss.Approx) (*GDP, error) {
+	c, err := state.ConvertEpsilonDelta(budget.Epsilon, budget.Delta, state.GDP)
+	if err != nil {
+		return nil, err
+	}
+	f, err := NewGDP(c.Mu)
+	if err != nil {
+		return nil, fmt.Errorf("making a Gaussian filter for (%v, %v): %w", budget.Epsilon, budget.Delta, err)
+	}
+	return f, nil
+}
+
+// Fits reports whether l would be taken.
+func (g *GDP) Fits(l loss.GDP) bool {
+	return l.Validate() == nil && g.squares.Fits(fixed.SquareUp(l.Mu))
+}
+
+// Spend takes l, or returns ErrExceeded or a *state.RangeError.
+func (g *GDP) Spend(l loss.GDP) error {
+	if err := l.Validate(); err != nil {
+		return err
+	}
+	if !g.squares.Take(fixed.SquareUp(l.Mu)) {
+		return ErrExceeded
+	}
+	return nil
+}
+
+// Left returns the largest μ that still fits.
+func (g *GDP) Left() loss.GDP { return loss.GDP{Mu: g.squares.Left().Root()} }

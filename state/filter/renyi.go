@@ -1,0 +1,172 @@
+package filter
+
+import (
+	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/internal/fixed"
+	"github.com/tollgate-dp/tollgate/state/loss"
+)
+
+// Renyi is the Rényi filter of one order: divergences add (Feldman and Zrnic,
+// Theorem 4.3). Everything accepted together is (α, B)-RDP with the order and the
+// budget of the filter. Not safe for concurrent use.
+//
+// A loss is charged what it states at its least order of at least α: the Rényi
+// divergence does not fall with its order. One that has no such order is a
+// *state.RangeError.
+type Renyi struct {
+	order    float64
+	epsilons fixed.Meter
+}
+
+var _ Filter[loss.RDP] = (*Renyi)(nil)
+
+// NewRenyi returns a filter of the order given, above 1 and finite, and the budget
+// 2^-80 ≤ epsilon < 2^48. The error is a *state.RangeError.
+func NewRenyi(order, epsilon float64) (*Renyi, error) {
+	if err := (loss.RDP{{Alpha: order}}).Validate(); err != nil {
+		return nil, err
+	}
+	meter, err := limit("epsilon", epsilon)
+	if err != nil {
+		return nil, err
+	}
+	return &Renyi{order: order, epsilons: meter}, nil
+}
+
+// Fits reports whether l would be taken.
+func (r *Renyi) Fits(l loss.RDP) bool {
+	price, err := r.price(l)
+	return err == nil && r.epsilons.Fits(price)
+}
+
+// Spend takes l, or returns ErrExceeded or a *state.RangeError.
+func (r *Renyi) Spend(l loss.RDP) error {
+	price, err := r.price(l)
+	if err != nil {
+		return err
+	}
+	if !r.epsilons.Take(price) {
+		return ErrExceeded
+	}
+	return nil
+}
+
+// Left returns the largest divergence of the filter's order that still fits, a
+// fresh slice.
+func (r *Renyi) Left() loss.RDP {
+	return loss.RDP{{Alpha: r.order, Epsilon: r.epsilons.Left().FloatDown()}}
+}
+
+func (r *Renyi) price(l loss.RDP) (fixed.Amount, error) {
+	if err := l.Validate(); err != nil {
+		return fixed.Max, err
+	}
+	if err := reaches(l, r.order); err != nil {
+		return fixed.Max, err
+	}
+	i := 0
+	for l[i].Alpha < r.order {
+		i++
+	}
+	return fixed.Up(l[i].Epsilon), nil
+}
+
+// RenyiOrders is the Rényi filter of many orders: it accepts as long as every order
+// stays within its budget (Feldman and Zrnic, Remark 4.4, here with a budget of its
+// own for each order). Everything accepted together is (α, B_α)-RDP at every order.
+// Not safe for concurrent use.
+//
+// Going on while any order is within budget would be no valid filter: the order that
+// is left at the end was chosen by the outputs.
+//
+// A loss is charged at each order of the filter what it states at its own least
+// order of at least that. One that does not reach the highest order is a
+// *state.RangeError.
+type RenyiOrders struct {
+	orders   []float64
+	epsilons []fixed.Meter
+	prices   []fixed.Amount // of the loss at hand
+}
+
+var _ Filter[loss.RDP] = (*RenyiOrders)(nil)
+
+// NewRenyiOrders returns a filter with a budget at each order of the curve given,
+// 2^-80 ≤ Epsilon < 2^48 each. The error is a *state.RangeError. The slice is not
+// kept.
+func NewRenyiOrders(budget loss.RDP) (*RenyiOrders, error) {
+	if err := budget.Validate(); err != nil {
+		return nil, err
+	}
+	r := &RenyiOrders{prices: make([]fixed.Amount, len(budget))}
+	for _, o := range budget {
+		meter, err := limit("epsilon", o.Epsilon)
+		if err != nil {
+			return nil, err
+		}
+		r.orders = append(r.orders, o.Alpha)
+		r.epsilons = append(r.epsilons, meter)
+	}
+	return r, nil
+}
+
+// Fits reports whether l would be taken.
+func (r *RenyiOrders) Fits(l loss.RDP) bool { return r.price(l) == nil && r.fits() }
+
+// Spend takes l, or returns ErrExceeded or a *state.RangeError.
+func (r *RenyiOrders) Spend(l loss.RDP) error {
+	if err := r.price(l); err != nil {
+		return err
+	}
+	if !r.fits() {
+		return ErrExceeded
+	}
+	for i, price := range r.prices {
+		r.epsilons[i].Take(price)
+	}
+	return nil
+}
+
+// Left returns what is left at each order, a fresh slice.
+func (r *RenyiOrders) Left() loss.RDP {
+	left := make(loss.RDP, len(r.orders))
+	for i, alpha := range r.orders {
+		left[i] = loss.Order{Alpha: alpha, Epsilon: r.epsilons[i].Left().FloatDown()}
+	}
+	return left
+}
+
+// price puts what l costs at each order into r.prices.
+func (r *RenyiOrders) price(l loss.RDP) error {
+	if err := l.Validate(); err != nil {
+		return err
+	}
+	if err := reaches(l, r.orders[len(r.orders)-1]); err != nil {
+		return err
+	}
+	next := 0
+	for i, alpha := range r.orders {
+		for l[next].Alpha < alpha {
+			next++
+		}
+		r.prices[i] = fixed.Up(l[next].Epsilon)
+	}
+	return nil
+}
+
+func (r *RenyiOrders) fits() bool {
+	for i := range r.epsilons {
+		if !r.epsilons[i].Fits(r.prices[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// reaches returns a *state.RangeError unless l has an order of at least alpha. l is
+// valid.
+func reaches(l loss.RDP, alpha float64) error {
+	if last := l[len(l)-1].Alpha; last < alpha {
+		return &state.RangeError{Parameter: "alpha", Value: last, Range: "at least the order of the filter, for one of the orders"}
+	}
+	return nil
+}

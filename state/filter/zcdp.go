@@ -1,0 +1,100 @@
+package filter
+
+import (
+	"fmt"
+
+	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/internal/bigmath"
+	"github.com/tollgate-dp/tollgate/state/internal/fixed"
+	"github.com/tollgate-dp/tollgate/state/loss"
+)
+
+// ZCDP is the (ε, δ) filter through zero-concentrated differential privacy: ρ adds,
+// up to a ρ that implies (ε, δ) (Feldman and Zrnic, Theorem 4.9). Everything
+// accepted together is ρ-zCDP with that ρ, and so (ε, δ)-DP. Not safe for
+// concurrent use.
+//
+// It takes plain zCDP: a loss with a δ is a *state.RangeError here, see ApproxZCDP.
+// A pure ε-DP mechanism is ε²/2-zCDP, which is the theorem's ½·Σε².
+type ZCDP struct {
+	rho fixed.Meter
+}
+
+var _ Filter[loss.ZCDP] = (*ZCDP)(nil)
+
+// NewZCDP returns a ZCDP filter with the ρ of ε = ρ + 2·√(ρ·ln 1/δ), the closed form
+// given with Theorem 4.9: ρ = (√(ln 1/δ + ε) − √(ln 1/δ))². 2^-80 ≤ ε ≤
+// state.MaxEpsilon and state.MinDelta ≤ δ < 1, both large enough for a ρ of 2^-80;
+// the error is a *state.RangeError.
+func NewZCDP(budget loss.Approx) (*ZCDP, error) {
+	rho, err := simpleRho(budget)
+	if err != nil {
+		return nil, err
+	}
+	return newZCDP(budget, rho)
+}
+
+// NewZCDPOptimal returns a ZCDP filter with the greatest ρ that implies (ε, δ)
+// through a Rényi order (state.ConvertEpsilonDelta). The error is a
+// *state.RangeError: ε and δ as there, and large enough for a ρ of 2^-80.
+func NewZCDPOptimal(budget loss.Approx) (*ZCDP, error) {
+	c, err := state.ConvertEpsilonDelta(budget.Epsilon, budget.Delta, state.ZCDP)
+	if err != nil {
+		return nil, err
+	}
+	return newZCDP(budget, c.Rho)
+}
+
+func newZCDP(budget loss.Approx, rho float64) (*ZCDP, error) {
+	meter, err := limit("rho", rho)
+	if err != nil {
+		return nil, fmt.Errorf("making a zCDP filter for (%v, %v): %w", budget.Epsilon, budget.Delta, err)
+	}
+	return &ZCDP{rho: meter}, nil
+}
+
+// Fits reports whether l would be taken.
+func (z *ZCDP) Fits(l loss.ZCDP) bool {
+	return checkPlain(l) == nil && z.rho.Fits(fixed.Up(l.Rho))
+}
+
+// Spend takes l, or returns ErrExceeded or a *state.RangeError.
+func (z *ZCDP) Spend(l loss.ZCDP) error {
+	if err := checkPlain(l); err != nil {
+		return err
+	}
+	if !z.rho.Take(fixed.Up(l.Rho)) {
+		return ErrExceeded
+	}
+	return nil
+}
+
+// Left returns the largest ρ that still fits, with a δ of 0.
+func (z *ZCDP) Left() loss.ZCDP { return loss.ZCDP{Rho: z.rho.Left().FloatDown()} }
+
+func checkPlain(l loss.ZCDP) error {
+	if err := l.Validate(); err != nil {
+		return err
+	}
+	if l.Delta != 0 {
+		return &state.RangeError{Parameter: "delta", Value: l.Delta, Range: "0: this filter takes plain zCDP"}
+	}
+	return nil
+}
+
+// simpleRho returns the ρ of ε = ρ + 2·√(ρ·ln 1/δ), rounded down, or a
+// *state.RangeError. With L = ln 1/δ it is (ε/(√(L+ε) + √L))², in which nothing
+// cancels.
+func simpleRho(p loss.Approx) (float64, error) {
+	if err := checkPromise(p); err != nil {
+		return 0, err
+	}
+	epsilon := bigmath.New(p.Epsilon)
+	l := bigmath.Log(bigmath.New(p.Delta))
+	l.Neg(l)
+	root := bigmath.Zero().Sqrt(bigmath.Zero().Add(l, epsilon))
+	root.Add(root, bigmath.Zero().Sqrt(l))
+	root.Quo(epsilon, root)
+	rho := root.Mul(root, root)
+	return bigmath.RoundDown(rho.Sub(rho, bigmath.Margin(rho))), nil
+}

@@ -1,0 +1,60 @@
+package bigmath
+
+import "math/big"
+
+// tinyLog bounds ln δ from below: under it a curve is 0 here, and Upward raises it
+// to the least positive float64, an upper bound.
+const tinyLog = -744
+
+// certainLoss is the a = ε/μ − μ/2 below which δ is 1 for all purposes.
+const certainLoss = -100
+
+// GaussianDelta returns δ = Φ(−ε/μ + μ/2) − e^ε·Φ(−ε/μ − μ/2), the exact privacy
+// curve of μ-GDP (Koskela, Tobaben and Honkela, Corollary C.2; Balle and Wang,
+// 2018, Theorem 8), for 2^-100 ≤ μ² ≤ 2^64 and 0 ≤ ε ≤ 1e9; 0 where it is below the
+// least positive float64.
+//
+// With a = ε/μ − μ/2 and b = a + μ one has e^ε·φ(b) = φ(a), so that
+// δ = φ(a)·(R(a) − R(b)) with the Mills ratio R: nothing overflows and nothing
+// underflows, however far out in the tail.
+func GaussianDelta(mu2, epsilon *big.Float) *big.Float {
+	mu := Zero().Sqrt(mu2)
+	half := Zero().Mul(mu, New(0.5))
+	a := Zero().Quo(epsilon, mu)
+	a.Sub(a, half)
+	b := Zero().Add(a, mu)
+
+	approx, _ := a.Float64()
+	if approx > 0 && approx*approx/2 > -tinyLog {
+		return Zero() // δ < Q(a) < e^(−a²/2)
+	}
+	if approx < certainLoss {
+		return New(1) // 1 − δ < 2·e^(−a²/2) < 2^-7000
+	}
+	if approx >= 1 {
+		difference := Zero().Sub(Mills(a), Mills(b))
+		return difference.Mul(difference, NormalDensity(a))
+	}
+	second := Zero().Mul(NormalDensity(a), Mills(b))
+	return second.Sub(UpperTail(a), second)
+}
+
+// RenyiDelta returns e^(t(γ−ε))·t^t/(1+t)^(1+t), the δ at ε that a Rényi divergence
+// of at most γ at the order α = 1 + t implies (Canonne, Kamath and Steinke, 2020,
+// Proposition 12; Koskela, Tobaben and Honkela, Lemma C.4), at most 1; 0 where it is
+// below the least positive float64. t > 0, γ ≥ 0 and ε ≥ 0 are finite; it is exact to
+// a relative 2^-150 as long as t·max(γ, ε) stays below 2^100 or the result is 0 or 1.
+func RenyiDelta(t, gamma, epsilon *big.Float) *big.Float {
+	alpha := Zero().Add(t, New(1))
+	exponent := Zero().Sub(gamma, epsilon)
+	exponent.Mul(exponent, t)
+	exponent.Add(exponent, Zero().Mul(t, Log(t)))
+	exponent.Sub(exponent, Zero().Mul(alpha, Log(alpha)))
+
+	if f, _ := exponent.Float64(); f < tinyLog {
+		return Zero()
+	} else if f >= 0 {
+		return New(1)
+	}
+	return Exp(exponent)
+}

@@ -1,0 +1,75 @@
+package bigmath
+
+import (
+	"math"
+	"math/big"
+)
+
+// marginBits is the relative error, as a power of two, by which Upward enlarges: far
+// above the error of the arithmetic, far below one unit of a float64 or of a budget.
+const marginBits = 140
+
+// Up returns 0 as a number of Bits bits that rounds every result put into it
+// towards +Inf.
+func Up() *big.Float { return Zero().SetMode(big.ToPositiveInf) }
+
+// Down returns 0 as a number of Bits bits that rounds every result put into it
+// towards -Inf.
+func Down() *big.Float { return Zero().SetMode(big.ToNegativeInf) }
+
+// Square returns x², exactly.
+func Square(x float64) *big.Float { return Zero().Mul(New(x), New(x)) }
+
+// Half returns x/2, exactly.
+func Half(x *big.Float) *big.Float { return Zero().Mul(x, New(0.5)) }
+
+// Margin returns 2^-140·|x|, what Upward adds to x.
+func Margin(x *big.Float) *big.Float {
+	return Zero().SetMantExp(Zero().Abs(x), -marginBits)
+}
+
+// Upward returns an upper bound of the probability of which p is the value with a
+// relative error below 2^-141: p enlarged by a relative 2^-140, at most 1 and at
+// least the least positive float64. p is overwritten.
+func Upward(p *big.Float) *big.Float {
+	margin := New(1)
+	margin.Add(margin, Zero().SetMantExp(New(1), -marginBits))
+	p.Mul(p, margin)
+	if one := New(1); p.Cmp(one) > 0 {
+		return one
+	}
+	if least := New(math.SmallestNonzeroFloat64); p.Cmp(least) < 0 {
+		return least
+	}
+	return p
+}
+
+// RoundUp returns the least float64 that is not below x; +Inf above all of them.
+func RoundUp(x *big.Float) float64 {
+	f, accuracy := x.Float64()
+	if accuracy == big.Below {
+		f = math.Nextafter(f, math.Inf(1))
+	}
+	return f
+}
+
+// RoundDown returns the greatest float64 that is not above x; -Inf below all of
+// them.
+func RoundDown(x *big.Float) float64 {
+	f, accuracy := x.Float64()
+	if accuracy == big.Above {
+		f = math.Nextafter(f, math.Inf(-1))
+	}
+	return f
+}
+
+// RootUp returns √x rounded up, for x ≥ 0. The working root is within a relative
+// 2^-383 of the truth; one float64 further where it looks exact but its square is
+// short.
+func RootUp(x *big.Float) float64 {
+	f := RoundUp(Zero().Sqrt(x))
+	if Square(f).Cmp(x) < 0 {
+		f = math.Nextafter(f, math.Inf(1))
+	}
+	return f
+}

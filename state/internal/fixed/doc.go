@@ -1,0 +1,25 @@
+// Package fixed has the sums of privacy loss: 128-bit integers of 2^-80, made
+// from float64 values with the direction of rounding stated, and the meters that
+// hold such sums against a limit.
+//
+// # Guarantees
+//
+//   - An Amount of Up or SquareUp is the least that is not below the exact value,
+//     one of Down or SquareDown the greatest that is not above it. Sums of Amounts
+//     are exact, however many are added: there is no accumulated error.
+//   - Arithmetic saturates at Max. No limit reaches Max, so that whatever does not
+//     fit 128 bits is refused by every Meter.
+//   - What a Meter has taken and what it holds never exceed its limit together, and
+//     a call that returns false has changed nothing.
+//   - No operation allocates, but for Big.
+//
+// # What it does not do
+//
+// It does not know what is added: that sums of these numbers bound a privacy loss
+// is for package filter to say. Nothing below 2^-80 can be told from 2^-80 when it
+// is rounded up, nor from 0 when it is rounded down.
+//
+// # Concurrency
+//
+// An Amount is a value. A Meter belongs to one goroutine at a time.
+package fixed

@@ -1,0 +1,108 @@
+package fixed_test
+
+import (
+	"math"
+	"math/big"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/tollgate-dp/tollgate/state/internal/fixed"
+)
+
+// TestAMeterNeverGoesPastItsLimit runs a meter beside exact sums of what it let
+// through.
+func TestAMeterNeverGoesPastItsLimit(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		limit := amounts.Draw(t, "limit")
+		m := fixed.NewMeter(limit)
+		if limit == fixed.Max {
+			limit = limit.Sub(fixed.Up(0x1p-80))
+		}
+		total := new(big.Int) // taken and held
+		var held []fixed.Amount
+		t.Repeat(map[string]func(*rapid.T){
+			"": func(t *rapid.T) {
+				if got := new(big.Int).Add(total, m.Left().Big()); got.Cmp(limit.Big()) != 0 {
+					t.Fatalf("taken, held and left are %v, the limit is %v", got, limit.Big())
+				}
+			},
+			"take": func(t *rapid.T) {
+				a := share(t, m.Left())
+				fits := m.Fits(a)
+				if fits != (a.Cmp(m.Left()) <= 0) || m.Take(a) != fits {
+					t.Fatalf("%v of %v", a.Big(), m.Left().Big())
+				}
+				if fits {
+					total.Add(total, a.Big())
+				}
+			},
+			"hold": func(t *rapid.T) {
+				a := share(t, m.Left())
+				fits := m.Fits(a)
+				if m.Hold(a) != fits {
+					t.Fatalf("%v of %v", a.Big(), m.Left().Big())
+				}
+				if fits {
+					total.Add(total, a.Big())
+					held = append(held, a)
+				}
+			},
+			"settle": func(t *rapid.T) {
+				if len(held) == 0 {
+					t.Skip("nothing is held")
+				}
+				worst := held[len(held)-1]
+				actual := share(t, worst)
+				if ok := m.Settle(worst, actual); ok != (actual.Cmp(worst) <= 0) {
+					t.Fatalf("settled %v of %v: %v", actual.Big(), worst.Big(), ok)
+				} else if ok {
+					held = held[:len(held)-1]
+					total.Sub(total, worst.Big()).Add(total, actual.Big())
+				}
+			},
+			"settle too much": func(t *rapid.T) {
+				sum := fixed.Up(0x1p-80)
+				for _, h := range held {
+					sum = sum.Add(h)
+				}
+				if m.Settle(sum, fixed.Amount{}) {
+					t.Fatal("more was given back than is held")
+				}
+			},
+		})
+	})
+}
+
+// share draws an amount that is below, at or just above of, or Max.
+func share(t *rapid.T, of fixed.Amount) fixed.Amount {
+	switch rapid.IntRange(0, 4).Draw(t, "kind") {
+	case 0:
+		return of
+	case 1:
+		return of.Add(fixed.Up(0x1p-80))
+	case 2:
+		return fixed.Max
+	}
+	return fixed.Down(of.FloatDown() * rapid.Float64Range(0, 1).Draw(t, "part"))
+}
+
+func TestMaxIsRefusedWhateverTheLimit(t *testing.T) {
+	for _, limit := range []fixed.Amount{{}, fixed.Up(1), fixed.Down(math.Inf(1)), fixed.Max} {
+		m := fixed.NewMeter(limit)
+		if m.Fits(fixed.Max) || m.Take(fixed.Max) || m.Hold(fixed.Max) {
+			t.Errorf("a meter of %v units took Max", limit.Big())
+		}
+	}
+}
+
+func BenchmarkUp(b *testing.B) {
+	b.ReportAllocs()
+	sum := fixed.Amount{}
+	for b.Loop() {
+		sum = sum.Add(fixed.Up(1e-9))
+	}
+	if sum.IsZero() {
+		b.Fatal("nothing was added")
+	}
+}

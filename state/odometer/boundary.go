@@ -1,0 +1,173 @@
+package odometer
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/loss"
+)
+
+// Boundary bounds the realised loss of a Brownian mechanism by the variance at
+// which it stopped.
+//
+// The mechanism shows f + W(t) for falling variances t, with W a Brownian motion,
+// and stops where it likes (Whitehouse, Ramdas, Rogers and Wu, 2022). What was
+// shown down to variance T loses D²/(2T) + (D/T)·W(T) exactly, for two inputs
+// whose f lie D apart. A curve that W stays below at all t > 0, but for a
+// probability of δ, therefore bounds the loss at every stop, also at one chosen by
+// looking at the loss itself.
+type Boundary interface {
+	// At returns the bound ψ(T) as Epsilon and the δ of the boundary, for a
+	// mechanism of that sensitivity D, 0 or between 2^-100 and 2^100, that stopped
+	// at that variance T, between 2^-200 and 2^200 (in squared units of D). ψ is
+	// rounded up, falls with T and grows with D. The error is a *state.RangeError.
+	//
+	// The claim is about the loss of either input against the other. The δ was
+	// spent when the mechanism began: record the result in a Basic whatever
+	// became of the release. The zero value of a boundary is no boundary.
+	At(sensitivity, variance float64) (loss.Approx, error)
+}
+
+// Linear is the boundary a·t + b, 2ab = ln(1/δ):
+//
+//	ψ_L(T) = D²/(2T) + D·b/T + D·a.
+//
+// A Brownian motion reaches it at some time with probability e^(−2ab) exactly. So
+// nothing is given away over all stops together, and at T = b/a the bound is
+// ρ + 2·√(ρ·ln(1/δ)) with ρ = D²/(2T), what a release of that one variance would
+// claim. It bounds the loss from above only.
+type Linear struct {
+	delta, slope, intercept float64
+}
+
+// Mixture is the boundary √(2(t + p)·ln((1/δ)·√((t + p)/p))):
+//
+//	ψ_M(T) = D²/(2T) + (D/T)·√(2(T + p)·ln((1/δ)·√((T + p)/p))).
+//
+// By Ville's inequality for the martingale √(p/(t + p))·e^(W²/(2(t + p))), Robbins'
+// mixture of e^(λW − λ²t/2) over λ with law N(0, 1/p), |W| reaches it at some time
+// with probability δ exactly. It is within a factor √(ln t) of what a single
+// variance would claim over many orders of magnitude, where Linear is tight at one
+// variance. The loss is bounded on both sides of its mean D²/(2T), about δ/2 each.
+type Mixture struct {
+	delta, p float64
+	logTerm  float64 // ln(1/δ)
+}
+
+var (
+	_ Boundary = Linear{}
+	_ Boundary = Mixture{}
+)
+
+const (
+	leastVariance, greatestVariance       = 0x1p-200, 0x1p200
+	leastSensitivity, greatestSensitivity = 0x1p-100, 0x1p100
+)
+
+// NewLinear returns the linear boundary of slope a, in units of 1/D, between 2^-120
+// and 2^120. 1e-300 ≤ delta < 1. The error is a *state.RangeError.
+func NewLinear(delta, slope float64) (Linear, error) {
+	if err := checkDelta(delta); err != nil {
+		return Linear{}, err
+	}
+	if !(slope >= 0x1p-120 && slope <= 0x1p120) {
+		return Linear{}, &state.RangeError{Parameter: "slope", Value: slope, Range: "between 2^-120 and 2^120"}
+	}
+	return Linear{delta: delta, slope: slope, intercept: -math.Log(delta) / slope / 2}, nil
+}
+
+// NewLinearFor returns the linear boundary that is least at a variance between
+// 2^-150 and 2^150: a = √(ln(1/δ)/(2T)). The error is a *state.RangeError.
+func NewLinearFor(delta, variance float64) (Linear, error) {
+	if err := checkTarget(delta, variance); err != nil {
+		return Linear{}, err
+	}
+	return NewLinear(delta, math.Sqrt(-math.Log(delta)/variance/2))
+}
+
+// NewMixture returns the mixture boundary of parameter p, a variance between 2^-200
+// and 2^200. 1e-300 ≤ delta < 1. The error is a *state.RangeError.
+func NewMixture(delta, p float64) (Mixture, error) {
+	if err := checkDelta(delta); err != nil {
+		return Mixture{}, err
+	}
+	if err := checkVariance("p", p); err != nil {
+		return Mixture{}, err
+	}
+	return Mixture{delta: delta, p: p, logTerm: -math.Log(delta)}, nil
+}
+
+// NewMixtureFor returns the mixture boundary that is least at a variance between
+// 2^-150 and 2^150. The error is a *state.RangeError.
+func NewMixtureFor(delta, variance float64) (Mixture, error) {
+	if err := checkTarget(delta, variance); err != nil {
+		return Mixture{}, err
+	}
+	return NewMixture(delta, bestMixture(delta, variance))
+}
+
+// At returns ψ_L; see Boundary.
+func (l Linear) At(sensitivity, variance float64) (loss.Approx, error) {
+	if err := checkStop(l.delta, sensitivity, variance); err != nil {
+		return loss.Approx{}, fmt.Errorf("bounding the loss of a stopped mechanism: %w", err)
+	}
+	drift := sensitivity * sensitivity / variance / 2
+	psi := drift + sensitivity*(l.intercept/variance+l.slope)
+	return loss.Approx{Epsilon: enlarged(psi), Delta: l.delta}, nil
+}
+
+// At returns ψ_M; see Boundary.
+func (m Mixture) At(sensitivity, variance float64) (loss.Approx, error) {
+	if err := checkStop(m.delta, sensitivity, variance); err != nil {
+		return loss.Approx{}, fmt.Errorf("bounding the loss of a stopped mechanism: %w", err)
+	}
+	drift := sensitivity * sensitivity / variance / 2
+	psi := drift + sensitivity/variance*mixtureHeight(variance, m.p, m.logTerm)
+	return loss.Approx{Epsilon: enlarged(psi), Delta: m.delta}, nil
+}
+
+// mixtureHeight returns √(2(t + p)·(logTerm + ½·ln((t + p)/p))), approximately.
+func mixtureHeight(t, p, logTerm float64) float64 {
+	return math.Sqrt(2 * (t + p) * (logTerm + math.Log1p(t/p)/2))
+}
+
+// bestMixture returns the p at which mixtureHeight is least for a given t,
+// approximately: with y = (t + p)/p it is the y > 1 at which
+// y − 1 − ln y = 2·ln(1/δ). Newton's iteration on a convex function, from the right.
+func bestMixture(delta, t float64) float64 {
+	r := -2 * math.Log(delta)
+	x := r + math.Sqrt(2*r) // y − 1
+	for range 60 {
+		x -= (x - math.Log1p(x) - r) * (1 + x) / x
+	}
+	return t / x
+}
+
+// checkStop also refuses the zero value of a boundary, which has no δ.
+func checkStop(delta, sensitivity, variance float64) error {
+	if err := checkDelta(delta); err != nil {
+		return err
+	}
+	if sensitivity != 0 && !(sensitivity >= leastSensitivity && sensitivity <= greatestSensitivity) {
+		return &state.RangeError{Parameter: "sensitivity", Value: sensitivity, Range: "0, or between 2^-100 and 2^100"}
+	}
+	return checkVariance("variance", variance)
+}
+
+func checkVariance(name string, v float64) error {
+	if !(v >= leastVariance && v <= greatestVariance) {
+		return &state.RangeError{Parameter: name, Value: v, Range: "between 2^-200 and 2^200"}
+	}
+	return nil
+}
+
+func checkTarget(delta, variance float64) error {
+	if err := checkDelta(delta); err != nil {
+		return err
+	}
+	if !(variance >= 0x1p-150 && variance <= 0x1p150) {
+		return &state.RangeError{Parameter: "variance", Value: variance, Range: "between 2^-150 and 2^150"}
+	}
+	return nil
+}

@@ -1,0 +1,77 @@
+package odometer
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/internal/fixed"
+	"github.com/tollgate-dp/tollgate/state/loss"
+)
+
+// Concentrated is an odometer for mechanisms with zCDP, and so for Gaussian and
+// Brownian ones, a μ counting as ρ = μ²/2. With R = Σρ and a parameter q the
+// realised loss is at most
+//
+//	R + √(2(2R + q)·ln((1/δ)·√((2R + q)/q)))
+//
+// at all moments at once, but for a probability of δ: the mixture odometer of
+// Whitehouse, Ramdas, Rogers and Wu ("Fully-adaptive composition in differential
+// privacy", 2023), for zCDP. It spends δ once, where a Mixture for every mechanism
+// spends it every time, and grows like √R. Every ρ is fixed before its mechanism
+// runs, from what was released before; a Brownian mechanism is recorded rung by
+// rung, each with the precision that it adds: c²(u_k − u_(k−1))/2.
+//
+// Proof. With L the realised loss, e^(θ(L − R) − θ²R) is a supermartingale for
+// every θ > 0, as the Rényi divergence of order 1 + θ of a mechanism is at most
+// (1 + θ)ρ. Mixing θ with the density of |N(0, 1/q)| and bounding its Φ(x) from
+// below by 1/2 for x ≥ 0 gives √(q/(2R + q))·e^((L − R)²/(2(2R + q))) as a lower bound
+// of a supermartingale that begins at 1; Ville's inequality does the rest.
+//
+// Not safe for concurrent use.
+type Concentrated struct {
+	delta   float64
+	q       float64
+	logTerm float64 // ln(1/δ)
+	rho     fixed.Amount
+}
+
+var _ Odometer[loss.ZCDP, loss.Approx] = (*Concentrated)(nil)
+
+// NewConcentrated returns an odometer whose claims hold but for a probability of
+// delta, 1e-300 ≤ delta < 1. They are least where Σρ is near rho, between 2^-40
+// and 2^40, and valid everywhere. The error is a *state.RangeError.
+func NewConcentrated(delta, rho float64) (*Concentrated, error) {
+	if err := checkDelta(delta); err != nil {
+		return nil, err
+	}
+	if !(rho >= 0x1p-40 && rho <= 0x1p40) {
+		return nil, &state.RangeError{Parameter: "rho", Value: rho, Range: "between 2^-40 and 2^40"}
+	}
+	return &Concentrated{delta: delta, q: bestMixture(delta, 2*rho), logTerm: -math.Log(delta)}, nil
+}
+
+// Record adds l, whose Delta must be 0. The error is a *state.RangeError; nothing
+// is recorded then.
+func (c *Concentrated) Record(l loss.ZCDP) error {
+	if err := l.Validate(); err != nil {
+		return fmt.Errorf("recording a loss: %w", err)
+	}
+	if l.Delta != 0 {
+		return fmt.Errorf("recording a loss: %w", &state.RangeError{Parameter: "delta", Value: l.Delta, Range: "0 for this odometer"})
+	}
+	c.rho = c.rho.Add(fixed.Up(l.Rho))
+	return nil
+}
+
+// Bound returns the bound on the realised loss and the δ of the odometer.
+func (c *Concentrated) Bound() loss.Approx {
+	if c.rho.IsZero() {
+		return loss.Approx{Delta: c.delta}
+	}
+	rho := total(c.rho)
+	if math.IsInf(rho, 1) {
+		return loss.Approx{Epsilon: rho, Delta: c.delta}
+	}
+	return loss.Approx{Epsilon: enlarged(rho + mixtureHeight(2*rho, c.q, c.logTerm)), Delta: c.delta}
+}

@@ -1,0 +1,49 @@
+package odometer
+
+import (
+	"math"
+
+	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/internal/fixed"
+)
+
+// Odometer adds up losses of kind L and states a bound of kind B on all of them
+// together. Not safe for concurrent use.
+type Odometer[L, B any] interface {
+	// Record adds the loss of one more mechanism. It returns a *state.RangeError
+	// and changes nothing if that is no loss.
+	Record(L) error
+	// Bound returns the claim about everything recorded so far, rounded up. It
+	// changes nothing.
+	Bound() B
+}
+
+// margin is the relative amount by which a float64 computation is enlarged. All
+// formulas of this package add, multiply, divide and take roots, exponentials and
+// logarithms of positive numbers, each to within a few units in the last place
+// (2^-52), and nothing is subtracted but exact inputs: their error is below 2^-46.
+const margin = 0x1p-40
+
+// enlarged returns a float64 above the exact value that x ≥ 0 approximates, and 0
+// for 0.
+func enlarged(x float64) float64 {
+	if x == 0 {
+		return 0
+	}
+	return math.Nextafter(x*(1+margin), math.Inf(1))
+}
+
+// total returns a rounded up, or +Inf once the sum does not fit.
+func total(a fixed.Amount) float64 {
+	if a == fixed.Max {
+		return math.Inf(1)
+	}
+	return a.FloatUp()
+}
+
+func checkDelta(delta float64) error {
+	if !(delta >= state.MinDelta && delta < 1) {
+		return &state.RangeError{Parameter: "delta", Value: delta, Range: "at least 1e-300 and below 1"}
+	}
+	return nil
+}

@@ -1,0 +1,59 @@
+package odometer
+
+import (
+	"math"
+
+	"github.com/tollgate-dp/tollgate/state/loss"
+)
+
+// Renyi is an odometer for mechanisms with Rényi differential privacy, subsampled
+// ones included. With k orders fixed in advance the realised loss is at most
+//
+//	min over the orders α of Σρ_α + ln(k/δ)/(α − 1)
+//
+// at all moments at once, but for a probability of δ: for one order and Σρ_α the
+// sum of the divergences, e^((α−1)(L − Σρ_α)) is a supermartingale (Feldman and
+// Zrnic, proof of Theorem 3.1, in the direction of P), to which Ville's inequality
+// applies; k orders share δ equally.
+//
+// Losses are charged as in RenyiTotal.
+//
+// Not safe for concurrent use.
+type Renyi struct {
+	delta   float64
+	logTerm float64 // ln(k/δ)
+	sums    *RenyiTotal
+}
+
+var _ Odometer[loss.RDP, loss.Approx] = (*Renyi)(nil)
+
+// NewRenyi returns an odometer whose claims hold but for a probability of delta,
+// 1e-300 ≤ delta < 1, over the orders given, above 1, finite and rising. The error
+// is a *state.RangeError. The slice is not kept.
+func NewRenyi(delta float64, orders []float64) (*Renyi, error) {
+	if err := checkDelta(delta); err != nil {
+		return nil, err
+	}
+	sums, err := NewRenyiTotal(orders)
+	if err != nil {
+		return nil, err
+	}
+	return &Renyi{delta: delta, logTerm: math.Log(float64(len(orders))) - math.Log(delta), sums: sums}, nil
+}
+
+// Record adds l. The error is a *state.RangeError, also where l has no order as
+// high as the odometer's highest; nothing is recorded then.
+func (r *Renyi) Record(l loss.RDP) error { return r.sums.Record(l) }
+
+// Bound returns the bound on the realised loss and the δ of the odometer.
+func (r *Renyi) Bound() loss.Approx {
+	least := math.Inf(1)
+	for i, alpha := range r.sums.orders {
+		sum := r.sums.sums[i]
+		if sum.IsZero() {
+			return loss.Approx{Delta: r.delta}
+		}
+		least = math.Min(least, enlarged(total(sum)+r.logTerm/(alpha-1)))
+	}
+	return loss.Approx{Epsilon: least, Delta: r.delta}
+}

@@ -1,0 +1,128 @@
+package odometer
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/internal/fixed"
+	"github.com/tollgate-dp/tollgate/state/loss"
+)
+
+// GDPTotal is √Σμ² of everything recorded. For every B fixed in advance, what was
+// released up to the last moment at which the total was at most B is B-GDP.
+//
+// That is the Gaussian filter of budget B (Koskela, Tobaben and Honkela, Theorem
+// 11), read for all B at once: filters side by side instead of one after the other
+// as in Tracker. The claim is of the same kind, and never larger. Not safe for
+// concurrent use.
+type GDPTotal struct{ squares fixed.Amount }
+
+var _ Odometer[loss.GDP, loss.GDP] = (*GDPTotal)(nil)
+
+// Record adds l. The error is a *state.RangeError; nothing is recorded then.
+func (t *GDPTotal) Record(l loss.GDP) error {
+	if err := l.Validate(); err != nil {
+		return fmt.Errorf("recording a loss: %w", err)
+	}
+	t.squares = t.squares.Add(fixed.SquareUp(l.Mu))
+	return nil
+}
+
+// Bound returns √Σμ², rounded up; +Inf once the sum reaches 2^48.
+func (t *GDPTotal) Bound() loss.GDP {
+	if t.squares.IsZero() {
+		return loss.GDP{}
+	}
+	return loss.GDP{Mu: math.Nextafter(math.Sqrt(total(t.squares)), math.Inf(1))}
+}
+
+// ZCDPTotal is Σρ and Σδ of everything recorded: for every (ρ, δ) fixed in advance,
+// what was released up to the last moment at which both were within it is
+// δ-approximate ρ-zCDP (the approximate-zCDP filter, Rogers et al., 2023, Theorem
+// 2, as a whole). Not safe for concurrent use.
+type ZCDPTotal struct{ rho, delta fixed.Amount }
+
+var _ Odometer[loss.ZCDP, loss.ZCDP] = (*ZCDPTotal)(nil)
+
+// Record adds l. The error is a *state.RangeError; nothing is recorded then.
+func (t *ZCDPTotal) Record(l loss.ZCDP) error {
+	if err := l.Validate(); err != nil {
+		return fmt.Errorf("recording a loss: %w", err)
+	}
+	t.rho = t.rho.Add(fixed.Up(l.Rho))
+	t.delta = t.delta.Add(fixed.Up(l.Delta))
+	return nil
+}
+
+// Bound returns Σρ and Σδ, rounded up. A Delta of 1 or more and a Rho of +Inf
+// promise nothing: Validate refuses them.
+func (t *ZCDPTotal) Bound() loss.ZCDP {
+	return loss.ZCDP{Rho: total(t.rho), Delta: total(t.delta)}
+}
+
+// RenyiTotal is Σε_α of everything recorded, at orders fixed in advance: for every
+// budget at each order fixed in advance, what was released up to the last moment at
+// which all sums were within it is RDP with that budget (Feldman and Zrnic, 2021,
+// Theorem 4.3 and Remark 4.4).
+//
+// A loss is charged at each order what it states at its own least order of at
+// least that, as in filter.RenyiOrders: Rényi divergence does not fall with the
+// order.
+//
+// Not safe for concurrent use.
+type RenyiTotal struct {
+	orders []float64
+	sums   []fixed.Amount
+}
+
+var _ Odometer[loss.RDP, loss.RDP] = (*RenyiTotal)(nil)
+
+// NewRenyiTotal returns a total over the orders given, above 1, finite and rising.
+// The error is a *state.RangeError. The slice is not kept.
+func NewRenyiTotal(orders []float64) (*RenyiTotal, error) {
+	curve := make(loss.RDP, len(orders))
+	for i, alpha := range orders {
+		curve[i].Alpha = alpha
+	}
+	if err := curve.Validate(); err != nil {
+		return nil, fmt.Errorf("fixing the orders of an odometer: %w", err)
+	}
+	return &RenyiTotal{
+		orders: append([]float64(nil), orders...),
+		sums:   make([]fixed.Amount, len(orders)),
+	}, nil
+}
+
+// Record adds l. The error is a *state.RangeError, also where l has no order as
+// high as the highest of the total; nothing is recorded then.
+func (t *RenyiTotal) Record(l loss.RDP) error {
+	if err := l.Validate(); err != nil {
+		return fmt.Errorf("recording a loss: %w", err)
+	}
+	highest := t.orders[len(t.orders)-1]
+	if last := l[len(l)-1].Alpha; last < highest {
+		return fmt.Errorf("recording a loss: %w", &state.RangeError{
+			Parameter: "alpha", Value: last,
+			Range: fmt.Sprintf("at least the highest order of the odometer (%v), for one of the orders", highest),
+		})
+	}
+	next := 0
+	for i, alpha := range t.orders {
+		for l[next].Alpha < alpha {
+			next++
+		}
+		t.sums[i] = t.sums[i].Add(fixed.Up(l[next].Epsilon))
+	}
+	return nil
+}
+
+// Bound returns the sum at each order, rounded up, a fresh slice; +Inf once a sum
+// no longer fits.
+func (t *RenyiTotal) Bound() loss.RDP {
+	bound := make(loss.RDP, len(t.orders))
+	for i, alpha := range t.orders {
+		bound[i] = loss.Order{Alpha: alpha, Epsilon: total(t.sums[i])}
+	}
+	return bound
+}

@@ -1,0 +1,181 @@
+package odometer
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/tollgate-dp/tollgate/state/filter"
+	"github.com/tollgate-dp/tollgate/state/loss"
+)
+
+// ErrStep is returned by a Tracker for a loss that is larger than a whole step:
+// nothing was recorded, and the mechanism must not run under this tracker.
+var ErrStep = errors.New("loss is larger than one step of the tracker")
+
+// Tracker follows a run by filters of one budget Δ, one after the other (Feldman
+// and Zrnic, 2021, Algorithm 5): a loss that no longer fits the filter at hand
+// opens the next one and is charged there. For every m fixed in advance, what was
+// released while Steps was at most m is an adaptive composition of m mechanisms
+// of budget Δ each (Proposition 4.10).
+//
+// What a filter had left when it was replaced is lost, up to one step each; two
+// successive filters have together taken more than Δ, so that Steps stays below
+// 2·(sum of losses)/Δ + 1. GDPTotal, ZCDPTotal and RenyiTotal have the same claim
+// without that waste.
+//
+// Not safe for concurrent use.
+type Tracker[L any] struct {
+	fresh   func() (filter.Filter[L], error)
+	current filter.Filter[L] // nil before the first loss
+	steps   uint64
+}
+
+var _ Odometer[loss.GDP, uint64] = (*Tracker[loss.GDP])(nil)
+
+// NewTracker returns a tracker over the filters that fresh makes, each with the
+// budget of one step and nothing spent; an error of fresh is returned, now or by
+// Record. The filter must be valid for adaptively chosen losses, as all of package
+// filter are.
+func NewTracker[L any](fresh func() (filter.Filter[L], error)) (*Tracker[L], error) {
+	if _, err := fresh(); err != nil {
+		return nil, fmt.Errorf("making the filter of one step: %w", err)
+	}
+	return &Tracker[L]{fresh: fresh}, nil
+}
+
+// Record adds l. It returns ErrStep if l does not fit a whole step, and the error
+// of the filter, a *state.RangeError, if l is no loss; nothing is recorded then.
+func (t *Tracker[L]) Record(l L) error {
+	if t.current != nil {
+		err := t.current.Spend(l)
+		if err == nil {
+			return nil
+		}
+		if !errors.Is(err, filter.ErrExceeded) {
+			return fmt.Errorf("recording a loss: %w", err)
+		}
+	}
+	next, err := t.fresh()
+	if err != nil {
+		return fmt.Errorf("making the filter of the next step: %w", err)
+	}
+	if err := next.Spend(l); errors.Is(err, filter.ErrExceeded) {
+		return fmt.Errorf("recording a loss: %w", ErrStep)
+	} else if err != nil {
+		return fmt.Errorf("recording a loss: %w", err)
+	}
+	t.current = next
+	t.steps++
+	return nil
+}
+
+// Steps returns the number of filters opened so far, 0 before the first loss.
+func (t *Tracker[L]) Steps() uint64 { return t.steps }
+
+// Bound is Steps.
+func (t *Tracker[L]) Bound() uint64 { return t.steps }
+
+// RenyiTracker is the Tracker of Rényi divergences, at one or many orders.
+type RenyiTracker struct {
+	*Tracker[loss.RDP]
+	step loss.RDP
+}
+
+var _ Odometer[loss.RDP, loss.RDP] = RenyiTracker{}
+
+// NewRenyiTracker returns a tracker whose filters are filter.RenyiOrders of the
+// budget step. The error is a *state.RangeError. The slice is not kept.
+func NewRenyiTracker(step loss.RDP) (RenyiTracker, error) {
+	step = append(loss.RDP(nil), step...)
+	t, err := NewTracker(func() (filter.Filter[loss.RDP], error) { return filter.NewRenyiOrders(step) })
+	if err != nil {
+		return RenyiTracker{}, err
+	}
+	return RenyiTracker{Tracker: t, step: step}, nil
+}
+
+// Bound returns m·Δ_α at every order, m being Steps; a fresh slice.
+func (t RenyiTracker) Bound() loss.RDP {
+	bound := make(loss.RDP, len(t.step))
+	for i, o := range t.step {
+		bound[i] = loss.Order{Alpha: o.Alpha, Epsilon: productUp(t.steps, o.Epsilon)}
+	}
+	return bound
+}
+
+// ZCDPTracker is the Tracker of zero-concentrated differential privacy.
+type ZCDPTracker struct {
+	*Tracker[loss.ZCDP]
+	rho float64
+}
+
+var _ Odometer[loss.ZCDP, loss.ZCDP] = ZCDPTracker{}
+
+// NewZCDPTracker returns a tracker whose filters have the budget rho, 2^-80 ≤ rho <
+// 2^48, and no δ. The error is a *state.RangeError.
+func NewZCDPTracker(rho float64) (ZCDPTracker, error) {
+	t, err := NewTracker(func() (filter.Filter[loss.ZCDP], error) { return filter.NewApproxZCDP(rho, 0) })
+	if err != nil {
+		return ZCDPTracker{}, err
+	}
+	return ZCDPTracker{Tracker: t, rho: rho}, nil
+}
+
+// Bound returns m·ρ, m being Steps.
+func (t ZCDPTracker) Bound() loss.ZCDP { return loss.ZCDP{Rho: productUp(t.steps, t.rho)} }
+
+// GDPTracker is the Tracker of Gaussian differential privacy (Koskela, Tobaben and
+// Honkela, Appendix C.5).
+type GDPTracker struct {
+	*Tracker[loss.GDP]
+	mu float64
+}
+
+var _ Odometer[loss.GDP, loss.GDP] = GDPTracker{}
+
+// NewGDPTracker returns a tracker whose filters have the budget mu, 2^-40 ≤ mu <
+// 2^24. The error is a *state.RangeError.
+func NewGDPTracker(mu float64) (GDPTracker, error) {
+	t, err := NewTracker(func() (filter.Filter[loss.GDP], error) { return filter.NewGDP(mu) })
+	if err != nil {
+		return GDPTracker{}, err
+	}
+	return GDPTracker{Tracker: t, mu: mu}, nil
+}
+
+// Bound returns μ·√m, m being Steps.
+func (t GDPTracker) Bound() loss.GDP {
+	return loss.GDP{Mu: timesUp(rootUp(t.steps), t.mu)}
+}
+
+const exactIntegers = 1 << 53 // up to here every integer is a float64
+
+// productUp returns m·f, rounded up.
+func productUp(m uint64, f float64) float64 {
+	if m > exactIntegers {
+		return enlarged(float64(m) * f)
+	}
+	return timesUp(float64(m), f)
+}
+
+// timesUp returns a·b, rounded up, for a and b whose product is normal or 0.
+func timesUp(a, b float64) float64 {
+	product := a * b
+	if math.FMA(a, b, -product) > 0 {
+		return math.Nextafter(product, math.Inf(1))
+	}
+	return product
+}
+
+// rootUp returns √m, rounded up.
+func rootUp(m uint64) float64 {
+	if m > exactIntegers {
+		return enlarged(math.Sqrt(float64(m)))
+	}
+	root := math.Sqrt(float64(m))
+	if math.FMA(root, root, -float64(m)) < 0 {
+		return math.Nextafter(root, math.Inf(1))
+	}
+	return root
+}

@@ -1,0 +1,107 @@
+package pld
+
+import "math"
+
+// elementary is the relative error that is assumed of math.Exp, Expm1, Log, Log1p,
+// Erf and Erfc, with room for a handful of roundings around them: 8 units of 2^-53.
+const elementary = 0x1p-50
+
+// cells collects a distribution on the losses (lo + i)·interval. Whatever is added
+// is rounded so that the collected pair dominates the one that is described.
+type cells struct {
+	interval float64 // a power of two: every loss on the grid is exact
+	share    float64 // 1 − e^−interval, rounded down
+	lo       int     // index of mass[0]
+	mass     []float64
+	infinity float64
+	cut      float64 // the part of infinity that is there because the grid ends
+	slack    float64 // true losses exceed those of the grid by at most this
+	added    int     // most additions that one cell can have seen
+}
+
+func newCells(interval float64, lo, size int) *cells {
+	return &cells{
+		interval: interval,
+		share:    -math.Expm1(-interval) * (1 - elementary),
+		lo:       lo,
+		mass:     make([]float64, size),
+	}
+}
+
+func (c *cells) loss(i int) float64 { return float64(i) * c.interval }
+
+func (c *cells) last() int { return c.lo + len(c.mass) - 1 }
+
+// add puts probability p at the loss with index i, moving up what lies below the
+// grid, to infinity what lies above.
+func (c *cells) add(i int, p float64) {
+	switch {
+	case i > c.last():
+		c.infinity += p
+		c.cut += p
+	case i < c.lo:
+		c.mass[0] += p
+	default:
+		c.mass[i-c.lo] += p
+	}
+}
+
+// spread puts probability p, whose losses L lie between grid points i and i + 1, on
+// these two points. excess is (an upper bound of) the integral of 1 − e^(ε_i − L)
+// over that part of P.
+//
+// With the share excess/(1 − e^−h) on the upper point both the probabilities under
+// P and under Q are kept, which raises the curve δ(ε) between the two points to its
+// chord and leaves it everywhere else (connecting the dots). A greater share moves
+// probability under P to a greater loss, which raises the curve further.
+func (c *cells) spread(i int, p, excess float64) {
+	up := min(p, max(excess, 0)/c.share)
+	c.add(i, p-up)
+	c.add(i+1, up)
+}
+
+// atom puts probability p at a loss between any two grid points.
+func (c *cells) atom(loss, p float64) {
+	at := loss / c.interval // exact but for overflow
+	switch {
+	case at < float64(c.lo):
+		c.add(c.lo, p)
+		return
+	case at > float64(c.last()):
+		c.end(p, p*-math.Expm1(c.loss(c.last())-loss))
+		return
+	}
+	i := int(math.Floor(at))
+	c.spread(i, p, p*-math.Expm1(c.loss(i)-loss)*(1+elementary))
+}
+
+// end puts probability p, whose losses are above the last grid point, with the
+// given excess over it: what keeps δ at the last grid point goes to infinity, the
+// rest to that point: connecting the dots up to ε = ∞.
+func (c *cells) end(p, excess float64) {
+	up := min(p, max(excess, 0)*(1+elementary))
+	c.infinity += up
+	c.cut += up
+	c.add(c.last(), max(0, p-up))
+}
+
+// settle makes up for the roundings of the additions and for the slack: every loss
+// goes up by the slack, whole grid points first and the rest by sharing between two.
+func (c *cells) settle() {
+	margin := 1 + float64(c.added+16)*0x1p-52
+	whole := math.Floor(c.slack / c.interval)
+	share := min(1, (c.slack-float64(whole*c.interval))/c.share)
+	steps := int(min(whole, float64(len(c.mass))))
+	for i := len(c.mass) - 1; i >= 0; i-- {
+		p := c.mass[i] * margin
+		c.mass[i] = 0
+		up := min(p, p*share)
+		c.add(c.lo+i+steps, p-up)
+		c.add(c.lo+i+steps+1, up)
+	}
+	for i := range c.mass {
+		c.mass[i] *= 1 + 0x1p-50
+	}
+	c.infinity = min(1, c.infinity*margin)
+	c.cut = min(1, c.cut*margin)
+}

@@ -1,0 +1,112 @@
+package pld
+
+import "math"
+
+// composition is the state of composing: what is common to all tilts.
+type composition struct {
+	factors  []factor
+	lattice  lattice
+	infinity float64 // upper bound of the probability that some loss is unbounded
+	inherent float64
+	options  Options
+}
+
+// composeFactors returns the curve of the composition.
+func composeFactors(factors []factor, o Options) (curve, error) {
+	c, err := newComposition(factors, o)
+	if err != nil {
+		return curve{}, err
+	}
+	if c.infinity == 1 {
+		return newCurve(c.lattice, c.start(), c.start(), 1, c.inherent), nil
+	}
+	if c.directCost() <= directLimit {
+		return c.direct()
+	}
+	return c.transformed()
+}
+
+func newComposition(factors []factor, o Options) (*composition, error) {
+	c := &composition{factors: factors, options: o}
+	c.lattice.unit = factors[0].interval
+	for _, f := range factors {
+		c.lattice.unit = min(c.lattice.unit, f.interval)
+	}
+	first, span, unlost, own := 0.0, 0.0, 0.0, 0.0
+	for _, f := range factors {
+		scale := f.interval / c.lattice.unit
+		first += float64(f.lo) * scale * float64(f.count)
+		if len(f.mass) > 1 {
+			c.lattice.step = gcd(c.lattice.step, f.stride*int(scale))
+		}
+		span += float64(len(f.mass)-1) * float64(f.stride) * scale * float64(f.count)
+		unlost += float64(f.count) * math.Log1p(-f.infinity)
+		own += float64(f.count) * math.Log1p(-f.inherent)
+	}
+	c.lattice.step = max(1, c.lattice.step)
+	// Beyond 2^52 the indices, and with them the losses, would no longer be exact.
+	if math.Abs(first)+span > 1<<52 {
+		return nil, &SizeError{Points: span / float64(c.lattice.step), Limit: o.MaxPoints, Interval: c.lattice.unit}
+	}
+	c.lattice.first = int(first)
+	c.lattice.last = int(span) / c.lattice.step
+	c.infinity = min(1, -math.Expm1(unlost*(1+elementary*float64(len(factors)+2)))*(1+elementary))
+	c.inherent = -math.Expm1(own) * (1 - elementary*float64(len(factors)+8))
+	return c, nil
+}
+
+// stepOf returns how many points of the lattice lie between two masses of f.
+func (c *composition) stepOf(f factor) int {
+	return f.stride * int(f.interval/c.lattice.unit) / c.lattice.step
+}
+
+// start returns the greatest index whose loss is at most 0, or 0: the part of the
+// curve below is not needed.
+func (c *composition) start() int { return max(0, min(c.lattice.last, c.lattice.index(0))) }
+
+// tilted is a convolution, on the part [low, low + len(value)) of the lattice, of
+// tilted measures: value[j]·e^(−θ·loss(low+j) + scale) is the probability, up to an
+// absolute error `wrong` of value and a relative error `relative` of the whole.
+type tilted struct {
+	low      int
+	value    []float64
+	wrong    float64
+	relative float64
+	theta    float64
+	scale    float64
+	beyond   float64 // upper bound of the probability of losses behind the window
+}
+
+// accumulate adds the upper bound of δ that t gives to the curve. Going down the
+// lattice, with tail T_j = Σ_(k>j) c_k and distance h between losses, it uses
+//
+//	δ_j = Σ_(k>j) c_k(1 − e^((j−k)h)) = e^(−h)·δ_(j+1) + (1 − e^(−h))·T_j,
+//
+// in which all terms are positive.
+func (c *composition) accumulate(t tilted, to *curve) {
+	gap := float64(c.lattice.step) * c.lattice.unit
+	keep, gain := math.Exp(-gap), -math.Expm1(-gap)
+	base := c.infinity + t.beyond
+	tail, delta := 0.0, 0.0
+	for j := min(len(t.value)-1, c.lattice.last-t.low); j >= 0; j-- {
+		at := t.low + j
+		if at < to.from {
+			break
+		}
+		delta = keep*delta + gain*tail
+		// One rounding of a relative 2^-52 per step, and those of tilting back.
+		margin := 1 + t.relative + float64(len(t.value)-j+8)*0x1p-50
+		bound := (base + delta*margin) * rounding
+		if !(bound < 1) {
+			break
+		}
+		to.lower(at, bound)
+		exponent := t.scale - float64(t.theta*c.lattice.loss(at))
+		size := 1 + (math.Abs(t.scale)+math.Abs(exponent)+8)*0x1p-50
+		tail += max(0, t.value[j]+t.wrong) * math.Exp(exponent) * size
+	}
+	for at := max(to.from, t.low+len(t.value)); at-to.from < len(to.delta); at++ {
+		to.lower(at, base*rounding)
+	}
+	to.floor = min(to.floor, base*rounding)
+}

@@ -1,0 +1,82 @@
+package pld
+
+import (
+	"math"
+
+	"github.com/tollgate-dp/tollgate/state"
+)
+
+// MaxDiscreteSigma bounds the noise of the discrete Gaussian pair, whose integers
+// are visited one by one.
+const MaxDiscreteSigma = 1 << 20
+
+// DiscreteGaussian is the pair of the discrete Gaussian mechanism: noise with
+// probability proportional to e^(−x²/2σ²) on the integers, around 0 and around Δ
+// (Canonne, Kamath and Steinke, 2020, Definition 1). The noise is log-concave, so
+// the pair also dominates every smaller difference.
+type DiscreteGaussian struct {
+	Sigma       float64 // σ, in [2^-3, MaxDiscreteSigma]; a little more than the standard deviation for small σ
+	Sensitivity int     // Δ, from 1 to 2^20
+}
+
+// Validate returns a *state.RangeError that names sigma or sensitivity where it is
+// out of its range.
+func (g DiscreteGaussian) Validate() error {
+	if err := positive("sigma", g.Sigma, 0x1p-3, MaxDiscreteSigma); err != nil {
+		return err
+	}
+	if g.Sensitivity < 1 || g.Sensitivity > 1<<20 {
+		return &state.RangeError{Parameter: "sensitivity", Value: float64(g.Sensitivity), Range: "an integer from 1 to 2^20"}
+	}
+	return nil
+}
+
+func (g DiscreteGaussian) symmetric() bool { return true }
+
+// loss returns the loss of output x drawn around 0, compared to around Δ:
+// Δ(Δ − 2x)/2σ².
+func (g DiscreteGaussian) loss(x int) float64 {
+	d := float64(g.Sensitivity)
+	return d * (d - 2*float64(x)) / (2 * g.Sigma * g.Sigma)
+}
+
+func (g DiscreteGaussian) extent(_ Direction, tail float64) extent {
+	z := int(math.Ceil(g.Sigma*tailPoint(tail))) + 1
+	spread := float64(g.Sensitivity) / g.Sigma
+	return extent{low: g.loss(int(math.Ceil(lowerTail * g.Sigma))), high: g.loss(-z), spread: spread}
+}
+
+// weight returns e^(−x²/2σ²), exact to a relative elementary·(2 + x²/2σ²).
+func (g DiscreteGaussian) weight(x int) float64 {
+	r := float64(x) / g.Sigma
+	return math.Exp(-r * r / 2)
+}
+
+// farthest is where weights fall below e^−700.
+const farthest = 37.4
+
+func (g DiscreteGaussian) fill(_ Direction, c *cells) error {
+	end := int(farthest * g.Sigma)
+	total := 0.0
+	for x := end; x > 0; x-- { // the smallest first
+		total += g.weight(x)
+	}
+	// The sum over all integers is more than the sum to the end, whose roundings are
+	// at most one per term, of a relative 2^-53.
+	total = (1 + 2*total) * (1 - float64(end+16)*0x1p-53 - elementary)
+	c.added = end
+	for x := -end; x <= end; x++ {
+		r := float64(x) / g.Sigma
+		p := g.weight(x) / total * (1 + elementary*(2+r*r))
+		loss := g.loss(x)
+		c.atom(loss+math.Abs(loss)*0x1p-50, p)
+	}
+	// Beyond the end each term is less than e^(−(2·end+1)/2σ²) times the one before.
+	// The lower losses are moved up to the end, the upper ones to infinity.
+	ratio := math.Exp(-(2*float64(end) + 1) / (2 * g.Sigma * g.Sigma))
+	rest := (g.weight(end)/total*ratio/(-math.Expm1(math.Log(ratio))))*(1+0x1p-30) + 0x1p-900 // and what has underflowed
+	c.atom(g.loss(end), rest)
+	c.infinity += rest
+	c.cut += rest
+	return nil
+}

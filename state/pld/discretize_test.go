@@ -1,0 +1,315 @@
+package pld_test
+
+import (
+	"math"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	_ "github.com/tollgate-dp/tollgate/internal/fixedseed"
+
+	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/pld"
+)
+
+// hockeyStick evaluates the inequality of Vector at one ε.
+func hockeyStick(v pld.Vector, epsilon float64) float64 {
+	delta := v.Infinity
+	for i, p := range v.Probabilities {
+		if l := v.Loss(i); l > epsilon {
+			delta += p * -math.Expm1(epsilon-l)
+		}
+	}
+	return delta
+}
+
+// The expected probabilities are those of google/differential-privacy,
+// python/dp_accounting/dp_accounting/pld/privacy_loss_distribution_test.py:
+// test_gaussian_varying_standard_deviation_and_sensitivity_connect_dots,
+// test_gaussian_discretization_connect_dots and
+// test_laplace_varying_parameter_and_sensitivity_connect_dots,
+// test_laplace_discretization_connect_dots, stated to 9 and 8 decimals. Sensitivity 2
+// at standard deviation 1 is a Sigma of 1/2 here.
+func TestDotsAreConnectedAsInTheReference(t *testing.T) {
+	for name, c := range map[string]struct {
+		pair      pld.Pair
+		direction pld.Direction
+		grid      pld.Grid
+		want      []float64
+		infinity  float64
+		within    float64
+	}{
+		"gaussian": {
+			pld.Gaussian{Sigma: 1}, pld.Remove, pld.Grid{Interval: 1, Lowest: -2, Size: 5},
+			[]float64{0.022697115, 0.126282046, 0.319116756, 0.343270190, 0.167710257}, 0.020923636, 1e-9,
+		},
+		"gaussian, twice the sensitivity": {
+			pld.Gaussian{Sigma: 0.5}, pld.Add, pld.Grid{Interval: 1, Lowest: -4, Size: 9},
+			[]float64{0.002864453, 0.008799009, 0.026438071, 0.062480239, 0.116146963, 0.169838899, 0.195352391, 0.176732821, 0.156393834},
+			0.084953319, 1e-9,
+		},
+		"gaussian, half the interval": {
+			pld.Gaussian{Sigma: 1}, pld.Remove, pld.Grid{Interval: 0.5, Lowest: -3, Size: 7},
+			[]float64{0.039832263, 0.064402107, 0.118516480, 0.171573378, 0.195400642, 0.175063076, 0.178515818}, 0.056696236, 1e-9,
+		},
+		"subsampled gaussian, add": {
+			pld.SubsampledGaussian{Sigma: 1, Sampling: 0.8}, pld.Add, pld.Grid{Interval: 1, Lowest: -2, Size: 4},
+			[]float64{0.015193708, 0.115544309, 0.398104072, 0.448021700}, 0.023136210, 1e-9,
+		},
+		"subsampled gaussian, remove": {
+			pld.SubsampledGaussian{Sigma: 1, Sampling: 0.8}, pld.Remove, pld.Grid{Interval: 1, Lowest: -1, Size: 4},
+			[]float64{0.164817973, 0.398104072, 0.314081995, 0.112267164}, 0.010728796, 1e-9,
+		},
+		"laplace": {
+			pld.Laplace{Scale: 1}, pld.Remove, pld.Grid{Interval: 1, Lowest: -1, Size: 3},
+			[]float64{0.22898999, 0.14855068, 0.62245933}, 0, 1e-8,
+		},
+		"laplace, twice the sensitivity": {
+			pld.Laplace{Scale: 0.5}, pld.Add, pld.Grid{Interval: 1, Lowest: -2, Size: 5},
+			[]float64{0.08424071, 0.05464874, 0.09010054, 0.14855068, 0.62245933}, 0, 1e-8,
+		},
+		"laplace, half the interval": {
+			pld.Laplace{Scale: 1}, pld.Remove, pld.Grid{Interval: 0.5, Lowest: -2, Size: 5},
+			[]float64{0.20681318, 0.05874020, 0.07542391, 0.09684622, 0.56217650}, 0, 1e-8,
+		},
+	} {
+		v, err := pld.Discretize(c.pair, c.direction, c.grid)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		for i, want := range c.want {
+			if got := v.Probabilities[i]; math.Abs(got-want) > c.within {
+				t.Errorf("%s: loss %v has %.10f, want %v", name, v.Loss(i), got, want)
+			}
+		}
+		if math.Abs(v.Infinity-c.infinity) > c.within {
+			t.Errorf("%s: infinity has %v, want %v", name, v.Infinity, c.infinity)
+		}
+	}
+}
+
+// Expected δ from google/differential-privacy, privacy_loss_mechanism_test.py:
+// test_gaussian_get_delta_for_epsilon(_vectorized) and
+// test_laplace_get_delta_for_epsilon_vectorized, stated to 8 decimals or more. Each
+// direction is checked on its own, at negative ε too, at an interval so fine that
+// discretisation does not show.
+func TestEachDirectionHasTheReferenceCurve(t *testing.T) {
+	full := pld.Gaussian{Sigma: 1}
+	for _, c := range []struct {
+		pair      pld.Pair
+		direction pld.Direction
+		epsilon   float64
+		delta     float64
+	}{
+		{full, pld.Remove, -2, 0.86749642}, {full, pld.Remove, -1, 0.67881797}, {full, pld.Add, 0, 0.38292492},
+		{full, pld.Add, 1, 0.12693674}, {full, pld.Remove, 2, 0.020923636},
+		{pld.Gaussian{Sigma: 1.0 / 3}, pld.Remove, 1, 0.78760074},
+		{pld.SubsampledGaussian{Sigma: 1, Sampling: 0.8}, pld.Add, 1, 0.0231362104090899},
+		{pld.SubsampledGaussian{Sigma: 1.0 / 3, Sampling: 0.7}, pld.Add, 1, 0.1195051215523554},
+		{pld.SubsampledGaussian{Sigma: 1.0 / 3, Sampling: 0.4}, pld.Add, 1, 0},
+		{pld.SubsampledGaussian{Sigma: 1, Sampling: 0.8}, pld.Remove, 1, 0.0816951786585355},
+		{pld.SubsampledGaussian{Sigma: 1.0 / 3, Sampling: 0.7}, pld.Remove, 1, 0.5356298793262404},
+		{pld.SubsampledGaussian{Sigma: 1.0 / 3, Sampling: 0.4}, pld.Remove, 1, 0.2888308005139968},
+		{pld.SubsampledGaussian{Sigma: 1, Sampling: 0.3}, pld.Remove, 2, 0.0003341102928869332},
+		{pld.SubsampledGaussian{Sigma: 1, Sampling: 0.2}, pld.Remove, -0.25, 0.2211992169285951},
+		{pld.SubsampledGaussian{Sigma: 1, Sampling: 0.2}, pld.Add, -0.3, 0.27768558},
+		{pld.SubsampledGaussian{Sigma: 1, Sampling: 0.2}, pld.Add, 0.2, 0.00020196},
+		{pld.SubsampledGaussian{Sigma: 1, Sampling: 0.2}, pld.Remove, -0.2, 0.1814346},
+		{pld.SubsampledGaussian{Sigma: 1, Sampling: 0.2}, pld.Remove, 0.5, 0.012494629},
+		{pld.Laplace{Scale: 1}, pld.Remove, -2, 0.86466472}, {pld.Laplace{Scale: 1}, pld.Add, -1, 0.63212056},
+		{pld.Laplace{Scale: 1}, pld.Remove, 0, 0.39346934}, {pld.Laplace{Scale: 1}, pld.Remove, 1, 0},
+		{pld.Laplace{Scale: 0.5}, pld.Remove, 0.5, 0.5276334473},
+	} {
+		grid, err := pld.Cover(c.pair, c.direction, 0x1p-12, 1e-30)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := pld.Discretize(c.pair, c.direction, grid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Half a unit of the last decimal, and a chord above the curve by h²/8 times its
+		// curvature, which is above 1 only just below the greatest loss.
+		if got := hockeyStick(v, c.epsilon); math.Abs(got-c.delta) > 1.5e-8 {
+			t.Errorf("%#v, direction %d at %v: %.12f, want %v", c.pair, c.direction, c.epsilon, got, c.delta)
+		}
+	}
+}
+
+// gaussianDelta is the exact δ of the Gaussian mechanism at any ε, also a negative
+// one: δ(−ε) = 1 − e^−ε(1 − δ(ε)) for a symmetric pair.
+func gaussianDelta(t require, sigma, epsilon float64) float64 {
+	if epsilon < 0 {
+		return 1 - math.Exp(epsilon)*(1-gaussianDelta(t, sigma, -epsilon))
+	}
+	c, err := state.ConvertEpsilonMu(max(epsilon, math.SmallestNonzeroFloat64), 1/sigma, state.GDP)
+	if err != nil {
+		t.Fatalf("computing the exact delta: %v", err)
+	}
+	return c.Delta
+}
+
+type require interface {
+	Fatalf(format string, args ...any)
+	Helper()
+}
+
+func drawGrid(t *rapid.T, p pld.Pair, d pld.Direction) pld.Grid {
+	interval := math.Ldexp(1, -rapid.IntRange(0, 9).Draw(t, "interval"))
+	grid, err := pld.Cover(p, d, interval, math.Pow(10, -rapid.Float64Range(1, 20).Draw(t, "tail")))
+	if err != nil {
+		t.Fatalf("covering: %v", err)
+	}
+	grid.Lowest += rapid.IntRange(-3, 3).Draw(t, "shift")
+	grid.Size = max(2, grid.Size+rapid.IntRange(-4, 1).Draw(t, "growth"))
+	return grid
+}
+
+func TestNoGridShowsLessThanTheExactGaussianDelta(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		sigma := math.Exp(rapid.Float64Range(-2, 3).Draw(t, "log sigma"))
+		v, err := pld.Discretize(pld.Gaussian{Sigma: sigma}, pld.Remove, drawGrid(t, pld.Gaussian{Sigma: sigma}, pld.Remove))
+		if err != nil {
+			t.Fatalf("discretising: %v", err)
+		}
+		epsilon := (rapid.Float64Range(-6, 9).Draw(t, "deviations") + 0.5/sigma) / sigma
+		exact := gaussianDelta(t, sigma, epsilon)
+		// 1e-13 is for the sum in hockeyStick.
+		if got := hockeyStick(v, epsilon); got < exact*(1-1e-13) {
+			t.Fatalf("sigma %v on %+v at %v: %v, less than the true %v", sigma, v.Grid, epsilon, got, exact)
+		}
+	})
+}
+
+// laplaceDelta is 1 − e^((ε−λ)/2) for |ε| ≤ λ = 1/b (Balle, Barthe and Gaboardi, 2018,
+// Theorem 3).
+func laplaceDelta(scale, epsilon float64) float64 {
+	switch {
+	case epsilon > 1/scale:
+		return 0
+	case epsilon < -1/scale:
+		return -math.Expm1(epsilon)
+	}
+	return -math.Expm1((epsilon - 1/scale) / 2)
+}
+
+func TestNoGridShowsLessThanTheExactLaplaceDelta(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		pair := pld.Laplace{Scale: math.Exp(rapid.Float64Range(-3, 4).Draw(t, "log scale"))}
+		v, err := pld.Discretize(pair, pld.Add, drawGrid(t, pair, pld.Add))
+		if err != nil {
+			t.Fatalf("discretising: %v", err)
+		}
+		epsilon := rapid.Float64Range(-1.5, 1.5).Draw(t, "of 1/b") / pair.Scale
+		if got, exact := hockeyStick(v, epsilon), laplaceDelta(pair.Scale, epsilon); got < exact*(1-1e-13) {
+			t.Fatalf("%+v on %+v at %v: %v, less than the true %v", pair, v.Grid, epsilon, got, exact)
+		}
+	})
+}
+
+// discreteDelta sums max(0, P − e^ε·Q) over the integers.
+func discreteDelta(g pld.DiscreteGaussian, epsilon float64) float64 {
+	weight := func(x int) float64 { r := float64(x) / g.Sigma; return math.Exp(-r * r / 2) }
+	total, delta := 0.0, 0.0
+	end := int(40*g.Sigma) + g.Sensitivity + 1
+	for x := -end; x <= end; x++ {
+		total += weight(x)
+		delta += max(0, weight(x)-math.Exp(epsilon)*weight(x-g.Sensitivity))
+	}
+	return delta / total
+}
+
+func TestNoGridShowsLessThanTheExactDiscreteGaussianDelta(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		pair := pld.DiscreteGaussian{
+			Sigma:       math.Exp(rapid.Float64Range(-1, 4).Draw(t, "log sigma")),
+			Sensitivity: rapid.IntRange(1, 5).Draw(t, "sensitivity"),
+		}
+		v, err := pld.Discretize(pair, pld.Remove, drawGrid(t, pair, pld.Remove))
+		if err != nil {
+			t.Fatalf("discretising: %v", err)
+		}
+		mu := float64(pair.Sensitivity) / pair.Sigma
+		epsilon := mu * (rapid.Float64Range(-4, 4).Draw(t, "deviations") + mu/2)
+		if got, exact := hockeyStick(v, epsilon), discreteDelta(pair, epsilon); got < exact-1e-13 {
+			t.Fatalf("%+v on %+v at %v: %v, less than the true %v", pair, v.Grid, epsilon, got, exact)
+		}
+	})
+}
+
+func TestNoGridShowsLessThanTheExactDeltaOfAFinitePair(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 6).Draw(t, "outputs")
+		draw := func(name string) []float64 {
+			weights, sum := make([]float64, n), 0.0
+			for i := range weights {
+				weights[i] = float64(rapid.IntRange(0, 9).Draw(t, name))
+				sum += weights[i]
+			}
+			if sum == 0 {
+				weights[0], sum = 1, 1
+			}
+			for i := range weights {
+				weights[i] /= sum
+			}
+			return weights
+		}
+		pair := pld.Finite{With: draw("with"), Without: draw("without")}
+		direction := pld.Direction(rapid.IntRange(0, 1).Draw(t, "direction"))
+		v, err := pld.Discretize(pair, direction, drawGrid(t, pair, direction))
+		if err != nil {
+			t.Fatalf("discretising: %v", err)
+		}
+		epsilon := rapid.Float64Range(-3, 3).Draw(t, "epsilon")
+		exact := 0.0
+		for i := range pair.With {
+			p, q := pair.With[i], pair.Without[i]
+			if direction == pld.Add {
+				p, q = q, p
+			}
+			exact += max(0, p-math.Exp(epsilon)*q)
+		}
+		if got := hockeyStick(v, epsilon); got < exact-1e-14 {
+			t.Fatalf("%+v on %+v at %v: %v, less than the true %v", pair, v.Grid, epsilon, got, exact)
+		}
+	})
+}
+
+func TestAFineGridCostsLittle(t *testing.T) {
+	for _, sigma := range []float64{0.3, 1, 5, 40} {
+		_, exponent := math.Frexp(sigma)
+		grid, err := pld.Cover(pld.Gaussian{Sigma: sigma}, pld.Remove, math.Ldexp(1, -8-exponent), 1e-25)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := pld.Discretize(pld.Gaussian{Sigma: sigma}, pld.Remove, grid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, deviations := range []float64{0, 2, 5, 8} {
+			epsilon := (deviations + 0.5/sigma) / sigma
+			if got, exact := hockeyStick(v, epsilon), gaussianDelta(t, sigma, epsilon); got > exact*1.001 {
+				t.Errorf("sigma %v at %v: %v, more than 1.001 times the true %v", sigma, epsilon, got, exact)
+			}
+		}
+	}
+}
+
+func TestLogMomentIsASharpUpperBound(t *testing.T) {
+	const sigma = 2.0
+	grid, err := pld.Cover(pld.Gaussian{Sigma: sigma}, pld.Remove, 0x1p-12, 1e-60)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := pld.Discretize(pld.Gaussian{Sigma: sigma}, pld.Remove, grid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, at := range []float64{0, 0.5, 1, 3, 10} {
+		// The loss is normal with variance μ² and mean μ²/2.
+		want := (at + at*at) / (2 * sigma * sigma)
+		if got := v.LogMoment(at); got < want-1e-12 || got > want+1e-5 {
+			t.Errorf("at %v: %v, want %v", at, got, want)
+		}
+	}
+}

@@ -1,0 +1,157 @@
+package pld
+
+import (
+	"math"
+
+	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/loss"
+)
+
+// MaxPureEpsilon bounds the ε of RandomizedResponse and Approx.
+const MaxPureEpsilon = 1024
+
+// Approx is the pair that dominates every (ε, δ)-differentially private mechanism:
+// the loss is unbounded with probability δ, else ±ε as in randomised response
+// (Kairouz, Oh and Viswanath, 2015, Section 3; Murtagh and Vadhan, 2016).
+type Approx loss.Approx
+
+// Validate returns a *state.RangeError that names epsilon (0 to MaxPureEpsilon) or
+// delta (0 up to 1) where it is out of its range.
+func (a Approx) Validate() error {
+	if err := loss.Approx(a).Validate(); err != nil {
+		return err
+	}
+	return positive("epsilon", a.Epsilon, 0, MaxPureEpsilon)
+}
+
+func (a Approx) symmetric() bool { return true }
+
+func (a Approx) extent(Direction, float64) extent {
+	return extent{low: -a.Epsilon, high: a.Epsilon, spread: a.Epsilon}
+}
+
+func (a Approx) fill(_ Direction, c *cells) error {
+	c.added = 4
+	less := math.Exp(-a.Epsilon)
+	rest := (1 - a.Delta) * (1 + elementary) / (1 + less)
+	c.infinity += a.Delta
+	c.atom(a.Epsilon, rest)
+	c.atom(-a.Epsilon, rest*less*(1+elementary))
+	return nil
+}
+
+// RandomizedResponse is the pair of k-ary randomised response: the true one of k
+// values with probability e^ε/(e^ε + k − 1), else any of the others, for an
+// individual whose value changes.
+type RandomizedResponse struct {
+	Epsilon float64 // 0 to MaxPureEpsilon
+	Values  int     // k, from 2 to 2^30
+}
+
+// Validate returns a *state.RangeError that names epsilon or values where it is out
+// of its range.
+func (r RandomizedResponse) Validate() error {
+	if r.Values < 2 || r.Values > 1<<30 {
+		return &state.RangeError{Parameter: "values", Value: float64(r.Values), Range: "an integer from 2 to 2^30"}
+	}
+	return positive("epsilon", r.Epsilon, 0, MaxPureEpsilon)
+}
+
+func (r RandomizedResponse) symmetric() bool { return true }
+
+func (r RandomizedResponse) extent(Direction, float64) extent {
+	return extent{low: -r.Epsilon, high: r.Epsilon, spread: r.Epsilon}
+}
+
+func (r RandomizedResponse) fill(_ Direction, c *cells) error {
+	c.added = 6
+	less := math.Exp(-r.Epsilon)
+	truth := (1 + elementary) / (1 + float64(r.Values-1)*less)
+	c.atom(r.Epsilon, truth)
+	c.atom(-r.Epsilon, truth*less*(1+elementary))
+	c.atom(0, truth*less*float64(r.Values-2)*(1+elementary))
+	return nil
+}
+
+// Finite is a pair of distributions on finitely many outputs, which may differ in
+// both directions. It is not copied and must not be changed afterwards.
+type Finite struct {
+	With    []float64 // probabilities of the outputs with the individual
+	Without []float64 // and without, in the same order
+}
+
+// Validate returns a *state.RangeError that names with or without where there are
+// no outputs, the lengths differ, a probability is not one, or they do not add up
+// to 1 within 1e-9.
+func (f Finite) Validate() error {
+	if len(f.With) == 0 || len(f.With) > MaxSize {
+		return &state.RangeError{Parameter: "with", Value: float64(len(f.With)), Range: "1 to 2^26 probabilities"}
+	}
+	if len(f.Without) != len(f.With) {
+		return &state.RangeError{Parameter: "without", Value: float64(len(f.Without)), Range: "as many probabilities as with"}
+	}
+	if err := distribution("with", f.With); err != nil {
+		return err
+	}
+	return distribution("without", f.Without)
+}
+
+func distribution(name string, p []float64) error {
+	sum := 0.0
+	for _, v := range p {
+		if !(v >= 0 && v <= 1) {
+			return &state.RangeError{Parameter: name, Value: v, Range: "probabilities between 0 and 1"}
+		}
+		sum += v
+	}
+	if !(math.Abs(sum-1) <= 1e-9) {
+		return &state.RangeError{Parameter: name, Value: sum, Range: "probabilities that add up to 1"}
+	}
+	return nil
+}
+
+func (f Finite) symmetric() bool { return false }
+
+func (f Finite) sides(d Direction) (p, q []float64) {
+	if d == Add {
+		return f.Without, f.With
+	}
+	return f.With, f.Without
+}
+
+// lossOf returns ln(p/q), rounded up.
+func lossOf(p, q float64) float64 {
+	l := math.Log(p) - math.Log(q)
+	return l + (math.Abs(math.Log(p))+math.Abs(math.Log(q))+1)*0x1p-51
+}
+
+func (f Finite) extent(d Direction, _ float64) extent {
+	p, q := f.sides(d)
+	e := extent{low: math.Inf(1), high: math.Inf(-1)}
+	for i := range p {
+		if p[i] > 0 && q[i] > 0 {
+			l := lossOf(p[i], q[i])
+			e.low, e.high = min(e.low, l), max(e.high, l)
+		}
+	}
+	if e.low > e.high {
+		return extent{}
+	}
+	e.spread = (e.high - e.low) / 2
+	return e
+}
+
+func (f Finite) fill(d Direction, c *cells) error {
+	p, q := f.sides(d)
+	c.added = len(p)
+	for i := range p {
+		switch {
+		case p[i] == 0:
+		case q[i] == 0:
+			c.infinity += p[i]
+		default:
+			c.atom(lossOf(p[i], q[i]), p[i])
+		}
+	}
+	return nil
+}

@@ -1,0 +1,202 @@
+package pld
+
+import (
+	"math"
+
+	"github.com/tollgate-dp/tollgate/state"
+)
+
+// MinSigma and MaxSigma bound the noise of every Gaussian pair.
+const (
+	MinSigma = 0x1p-10
+	MaxSigma = 0x1p40
+)
+
+// Gaussian is the pair of the Gaussian mechanism: N(1, σ²) and N(0, σ²).
+type Gaussian struct {
+	Sigma float64 // standard deviation of the noise divided by the L2 sensitivity, in [MinSigma, MaxSigma]
+}
+
+// Validate returns a *state.RangeError that names sigma where it is out of its
+// range.
+func (g Gaussian) Validate() error { return positive("sigma", g.Sigma, MinSigma, MaxSigma) }
+
+func (g Gaussian) mixture() SubsampledGaussian {
+	return SubsampledGaussian{Sigma: g.Sigma, Sampling: 1}
+}
+
+func (g Gaussian) symmetric() bool { return true }
+
+func (g Gaussian) extent(d Direction, tail float64) extent { return g.mixture().extent(d, tail) }
+
+func (g Gaussian) fill(d Direction, c *cells) error { return g.mixture().fill(d, c) }
+
+// SubsampledGaussian is the pair of the Gaussian mechanism on a Poisson sample, in
+// which every individual is present independently with probability q, for inputs
+// that differ by the presence of one individual: q·N(1, σ²) + (1−q)·N(0, σ²) and
+// N(0, σ²) (Zhu, Dong and Wang, 2022, Theorem 11; Koskela, Tobaben and Honkela,
+// Appendix D.3).
+type SubsampledGaussian struct {
+	Sigma    float64 // as of Gaussian
+	Sampling float64 // q, above 0 and at most 1
+}
+
+// Validate returns a *state.RangeError that names sigma or sampling where it is
+// out of its range.
+func (g SubsampledGaussian) Validate() error {
+	if err := positive("sigma", g.Sigma, MinSigma, MaxSigma); err != nil {
+		return err
+	}
+	if !(g.Sampling >= 0x1p-60 && g.Sampling <= 1) {
+		return &state.RangeError{Parameter: "sampling", Value: g.Sampling, Range: "at least 2^-60 and at most 1"}
+	}
+	return nil
+}
+
+func (g SubsampledGaussian) symmetric() bool { return g.Sampling == 1 }
+
+// lowerTail is where the low end of a default grid is: what is moved up there is
+// less than 2e-19.
+const lowerTail = 9
+
+func (g SubsampledGaussian) extent(d Direction, tail float64) extent {
+	m := g.line()
+	z := tailPoint(tail)
+	spread := m.loss(m.mu/2+1.5) - m.loss(m.mu/2-1.5)
+	e := extent{low: m.loss(-lowerTail), high: m.loss(m.mu + z), spread: spread / 3}
+	if d == Add {
+		e.low, e.high = -m.loss(lowerTail), -m.loss(-z)
+	}
+	return e
+}
+
+// line returns the pair in units of the noise: (1−q)·N(0, 1) + q·N(μ, 1) and
+// N(0, 1). μ = 1/σ is rounded up, which only shifts the two further apart.
+func (g SubsampledGaussian) line() mixtureLine {
+	return mixtureLine{mu: inverseUp(g.Sigma), q: g.Sampling}
+}
+
+// mixtureLine is the loss as a function of the output x, in the direction Remove:
+// ln(1 − q + q·e^v) with v = μ(x − μ/2). It rises with x.
+type mixtureLine struct{ mu, q float64 }
+
+func (m mixtureLine) loss(x float64) float64 {
+	v := m.mu * (x - m.mu/2)
+	switch {
+	case m.q == 1:
+		return v
+	case v > 0:
+		return v + math.Log(m.q+float64((1-m.q)*math.Exp(-v)))
+	}
+	return math.Log(1 - m.q + float64(m.q*math.Exp(v)))
+}
+
+// boundary returns an x and how far the loss at x is from l at most. All terms of
+// loss are positive, so it is exact to a few units of 2^-53 of its parts: the bound
+// holds however badly x was found.
+func (m mixtureLine) boundary(l float64) (x, wrong float64) {
+	switch {
+	case m.q == 1:
+		x = l/m.mu + m.mu/2
+	case l > 0:
+		x = (l+math.Log1p(float64((m.q-1)*math.Exp(-l)))-math.Log(m.q))/m.mu + m.mu/2
+	default:
+		odds := (math.Expm1(l) + m.q) / m.q
+		if odds <= 0 {
+			return math.Inf(-1), max(0, l-math.Log1p(-m.q)) + elementary
+		}
+		x = math.Log(odds)/m.mu + m.mu/2
+	}
+	at := m.loss(x)
+	parts := m.mu*(math.Abs(x)+m.mu) + math.Abs(at)
+	if m.q < 1 {
+		parts += 2 // the logarithm of a number that is exact relatively
+	}
+	return x, math.Abs(at-l) + parts*0x1p-50
+}
+
+func (g SubsampledGaussian) fill(d Direction, c *cells) error {
+	m := g.line()
+	c.added = 3
+	lower := m.edge(d, c.loss(c.lo))
+	c.slack = lower.wrong
+	end := mixtureEdge{zero: edge{x: math.Inf(-1)}, one: edge{x: math.Inf(-1)}}
+	if d == Add {
+		end = mixtureEdge{zero: edge{x: math.Inf(1)}, one: edge{x: math.Inf(1)}}
+	}
+	p, _ := m.between(d, end, lower, c.loss(c.lo))
+	c.add(c.lo, p)
+	for i := c.lo; i < c.last(); i++ {
+		upper := m.edge(d, c.loss(i+1))
+		if d == Remove && upper.zero.x < lower.zero.x || d == Add && upper.zero.x > lower.zero.x {
+			upper.zero, upper.one = lower.zero, lower.one
+		}
+		c.slack = max(c.slack, upper.wrong)
+		p, excess := m.between(d, lower, upper, c.loss(i))
+		c.spread(i, p, excess)
+		lower = upper
+	}
+	end.zero.x, end.one.x = -end.zero.x, -end.one.x
+	p, excess := m.between(d, lower, end, c.loss(c.last()))
+	c.end(p+0x1p-900, excess+0x1p-900) // with what has underflowed
+	return nil
+}
+
+// mixtureEdge is the output at which the loss has a given value, seen from both
+// normal distributions.
+type mixtureEdge struct {
+	zero, one edge
+	wrong     float64 // how far the loss is from that value at most
+}
+
+// edge returns the output at which the loss in direction d is l: the losses of the
+// two directions are negatives of each other.
+func (m mixtureLine) edge(d Direction, l float64) mixtureEdge {
+	if d == Add {
+		l = -l
+	}
+	x, wrong := m.boundary(l)
+	return mixtureEdge{zero: edgeAt(x), one: edgeAt(x - m.mu), wrong: wrong}
+}
+
+// largestExponent keeps e^ε finite. A smaller ε in the excess is an upper bound, with
+// which losses above it are about rounded up to the next grid point.
+const largestExponent = 700
+
+// between returns upper bounds of the probability under P of the outputs between
+// two edges, and of the excess P − e^ε·Q of that part over the lower loss ε.
+//
+// The excess is computed from factors that do not cancel: with masses m₀ and m₁ of
+// the two normal distributions it is q·m₁ − (e^ε − 1 + q)·m₀ in the direction
+// Remove and (1 − (1−q)e^ε)·m₀ − q·e^ε·m₁ in the direction Add.
+func (m mixtureLine) between(d Direction, lower, upper mixtureEdge, epsilon float64) (p, excess float64) {
+	if d == Add {
+		lower, upper = upper, lower
+	}
+	zero, zeroWrong := normalMass(lower.zero, upper.zero)
+	one, oneWrong := normalMass(lower.one, upper.one)
+	tau := lower.wrong + upper.wrong
+	epsilon = min(epsilon, largestExponent)
+	power, less := math.Exp(epsilon), math.Expm1(epsilon)
+	room := elementary*(math.Abs(less)+m.q+power*m.q) + tau*power
+	if d == Remove {
+		p = (1-m.q)*(zero+zeroWrong) + m.q*(one+oneWrong)
+		factor := less + m.q - room
+		excess = m.q*(one+oneWrong)*(1+elementary) - least(factor, zero, zeroWrong)
+		excess += elementary * (math.Abs(factor)*zero + math.Abs(excess))
+		return p * (1 + elementary), excess
+	}
+	p = zero + zeroWrong
+	factor := m.q*power - less + room
+	excess = -least(-factor, zero, zeroWrong) + elementary*math.Abs(factor)*zero
+	excess -= power * m.q * (1 - elementary - tau) * max(0, one-oneWrong)
+	return p, excess + elementary*math.Abs(excess)
+}
+
+// least returns the least value of factor·x for |x − mass| ≤ wrong.
+func least(factor, mass, wrong float64) float64 {
+	if factor >= 0 {
+		return factor * max(0, mass-wrong)
+	}
+	return factor * (mass + wrong)
+}

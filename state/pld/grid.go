@@ -1,0 +1,143 @@
+package pld
+
+import (
+	"math"
+
+	"github.com/tollgate-dp/tollgate/state"
+)
+
+const (
+	// MinInterval and MaxInterval bound the distance between two losses of a grid.
+	MinInterval = 0x1p-40
+	MaxInterval = 1.0
+	// MaxSize is the greatest number of points of a grid.
+	MaxSize = 1 << 26
+)
+
+// Grid is a set of losses: k·Interval for Lowest ≤ k < Lowest + Size, in nats.
+type Grid struct {
+	Interval float64 // a power of two between MinInterval and MaxInterval, so that every loss is exact
+	Lowest   int     // of magnitude at most maxIndex (2^50)
+	Size     int     // between 2 and MaxSize
+}
+
+// maxIndex keeps indices exact as float64.
+const maxIndex = 1 << 50
+
+// Validate returns a *state.RangeError that names interval or size where it is out
+// of its range.
+func (g Grid) Validate() error {
+	if fraction, _ := math.Frexp(g.Interval); fraction != 0.5 || g.Interval < MinInterval || g.Interval > MaxInterval {
+		return &state.RangeError{Parameter: "interval", Value: g.Interval, Range: "a power of two between 2^-40 and 1"}
+	}
+	if g.Lowest < -maxIndex || g.Lowest > maxIndex {
+		return &state.RangeError{Parameter: "lowest", Value: float64(g.Lowest), Range: "between -2^50 and 2^50"}
+	}
+	if g.Size < 2 || g.Size > MaxSize {
+		return &state.RangeError{Parameter: "size", Value: float64(g.Size), Range: "between 2 and 2^26"}
+	}
+	return nil
+}
+
+// Loss returns the loss at position i of a Vector on the grid.
+func (g Grid) Loss(i int) float64 { return float64(g.Lowest+i) * g.Interval }
+
+// Vector is a privacy loss distribution on a grid. Pair and rounding error
+// included, it dominates what it was made from: for every ε,
+//
+//	δ(ε) ≤ Infinity + Σ_i max(0, 1 − e^(ε−Loss(i)))·Probabilities[i]
+//
+// with the numbers as they are. The same holds for compositions, with convolved
+// probabilities and with 1 − Π(1 − Infinity) for Infinity. The probabilities may
+// add up to a little over 1.
+type Vector struct {
+	Grid
+	Probabilities []float64
+	Infinity      float64 // probability of an unbounded loss
+	Truncated     float64 // the part of Infinity whose true loss is finite but lies above the grid
+}
+
+// Discretize returns the distribution of the pair on the grid. What lies below the
+// grid is moved up to its lowest loss, what lies above counts as unbounded. The
+// error is a *state.RangeError for a bad pair, direction or grid.
+func Discretize(p Pair, d Direction, g Grid) (Vector, error) {
+	if err := p.Validate(); err != nil {
+		return Vector{}, err
+	}
+	if err := d.validate(); err != nil {
+		return Vector{}, err
+	}
+	if err := g.Validate(); err != nil {
+		return Vector{}, err
+	}
+	c := newCells(g.Interval, g.Lowest, g.Size)
+	if err := p.fill(d, c); err != nil {
+		return Vector{}, err
+	}
+	c.settle()
+	return Vector{Grid: g, Probabilities: c.mass, Infinity: c.infinity, Truncated: c.cut}, nil
+}
+
+// Symmetric reports whether the two directions of the pair have the same
+// distribution.
+func Symmetric(p Pair) bool { return p.symmetric() }
+
+// Cover returns a grid for the pair with the given interval on which at most a
+// probability of about tail is cut off above, and less below. The error is a
+// *state.RangeError (0 < tail < 1, at least 1e-300) or, if the grid would exceed
+// MaxSize, a *SizeError.
+func Cover(p Pair, d Direction, interval, tail float64) (Grid, error) {
+	if err := p.Validate(); err != nil {
+		return Grid{}, err
+	}
+	if err := d.validate(); err != nil {
+		return Grid{}, err
+	}
+	if !(tail >= 1e-300 && tail < 1) {
+		return Grid{}, &state.RangeError{Parameter: "tail", Value: tail, Range: "at least 1e-300 and below 1"}
+	}
+	if err := (Grid{Interval: interval, Size: 2}).Validate(); err != nil {
+		return Grid{}, err
+	}
+	return p.extent(d, tail).grid(interval, MaxSize)
+}
+
+func (e extent) grid(interval float64, limit int) (Grid, error) {
+	low, high := math.Floor(e.low/interval), math.Ceil(e.high/interval)
+	points := high - low + 2 // with one point to spare for rounding losses up
+	if !(points <= float64(limit)) || !(math.Abs(low) < maxIndex) || !(math.Abs(high) < maxIndex) {
+		return Grid{}, &SizeError{Points: points, Limit: limit, Interval: interval}
+	}
+	return Grid{Interval: interval, Lowest: int(low), Size: max(2, int(points))}, nil
+}
+
+// LogMoment returns an upper bound of ln Σ_i Probabilities[i]·e^(t·Loss(i)), exact
+// to about 1e-12 and sharp for any finite t. By Chernoff's bound the finite losses
+// of a composition exceed x with probability at most e^(Σ LogMoment(t) − t·x), for
+// every t ≥ 0. It is −Inf if there is no finite loss.
+func (v Vector) LogMoment(t float64) float64 {
+	return logMoment(v.Probabilities, v.Lowest, 1, v.Interval, t)
+}
+
+// logMoment returns an upper bound of ln Σ_i mass[i]·e^(t·(lo + i·stride)·interval).
+func logMoment(mass []float64, lo, stride int, interval, t float64) float64 {
+	largest, steepest := math.Inf(-1), 0.0
+	for i, p := range mass {
+		if p > 0 {
+			a := float64(t * float64(lo+i*stride) * interval)
+			largest = max(largest, a)
+			steepest = max(steepest, math.Abs(a))
+		}
+	}
+	if math.IsInf(largest, 0) {
+		return largest
+	}
+	sum := 0.0
+	for i, p := range mass {
+		if p > 0 {
+			sum += p * math.Exp(float64(t*float64(lo+i*stride)*interval)-largest)
+		}
+	}
+	value := largest + math.Log(sum)
+	return value + float64(len(mass)+16)*0x1p-53 + (steepest+math.Abs(value)+1)*0x1p-50
+}

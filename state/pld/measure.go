@@ -1,0 +1,106 @@
+package pld
+
+import "math"
+
+// measure is one direction of a discretised pair: mass[k] at the loss
+// (lo + k·stride)·interval. It never changes once made.
+type measure struct {
+	interval float64
+	lo       int
+	stride   int // at least 1
+	mass     []float64
+	infinity float64 // upper bound of the probability of an unbounded loss
+	inherent float64 // the part of infinity that no finer grid would remove
+}
+
+// newMeasure drops what is empty: zeros at both ends, and between masses that lie
+// on a coarser lattice. Without any finite loss, infinity is 1.
+func newMeasure(v Vector) *measure {
+	m := &measure{
+		interval: v.Interval, stride: 1, infinity: v.Infinity,
+		inherent: max(0, v.Infinity-v.Truncated) * (1 - 0x1p-20),
+	}
+	first, last, step := -1, -1, 0
+	for i, p := range v.Probabilities {
+		if p == 0 {
+			continue
+		}
+		if first < 0 {
+			first = i
+		} else {
+			step = gcd(step, i-last)
+		}
+		last = i
+	}
+	if first < 0 {
+		m.mass, m.infinity = []float64{0}, 1
+		return m
+	}
+	m.lo, m.stride = v.Lowest+first, max(1, step)
+	m.mass = make([]float64, (last-first)/m.stride+1)
+	for k := range m.mass {
+		m.mass[k] = v.Probabilities[first+k*m.stride]
+	}
+	return m
+}
+
+func gcd(a, b int) int {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+func (m *measure) loss(k int) float64 { return float64(m.lo+k*m.stride) * m.interval }
+
+// logMoment returns an upper bound of the logarithm of the finite part of
+// E e^(t·loss).
+func (m *measure) logMoment(t float64) float64 {
+	return logMoment(m.mass, m.lo, m.stride, m.interval, t)
+}
+
+// summary is a short version of a measure, by which tilts and windows are chosen.
+// What is chosen affects how tight a bound is, never whether it holds.
+type summary struct{ loss, logMass []float64 }
+
+// summarise groups neighbouring masses, so that about half of the points resolve the
+// bulk of the distribution and half its range.
+func (m *measure) summarise(points int) summary {
+	most := 2*len(m.mass)/points + 1
+	enough := 2 / float64(points)
+	var s summary
+	for from := 0; from < len(m.mass); {
+		mass, moment := 0.0, 0.0
+		k := from
+		for ; k < min(from+most, len(m.mass)) && (k == from || mass < enough); k++ {
+			mass += m.mass[k]
+			moment += m.mass[k] * float64(k-from)
+		}
+		if mass > 0 {
+			s.loss = append(s.loss, m.loss(from)+moment/mass*float64(m.stride)*m.interval)
+			s.logMass = append(s.logMass, math.Log(mass))
+		}
+		from = k
+	}
+	return s
+}
+
+// cumulants returns K(t) = ln Σ mass·e^(t·loss) with its first two derivatives.
+func (s summary) cumulants(t float64) (k, mean, variance float64) {
+	if len(s.loss) == 0 {
+		return 0, 0, 0
+	}
+	largest := math.Inf(-1)
+	for i, l := range s.loss {
+		largest = max(largest, float64(t*l)+s.logMass[i])
+	}
+	sum, first, second := 0.0, 0.0, 0.0
+	for i, l := range s.loss {
+		w := math.Exp(float64(t*l) + s.logMass[i] - largest)
+		sum += w
+		first += w * l
+		second += w * l * l
+	}
+	mean = first / sum
+	return largest + math.Log(sum), mean, max(0, second/sum-mean*mean)
+}

@@ -1,0 +1,39 @@
+package pld
+
+import "math"
+
+// edge is a point on the real line with the standard normal probability of the
+// tail it cuts off on its own side of 0.
+type edge struct {
+	x, tail, wrong float64 // |tail − (1 − Φ(|x|))| ≤ wrong
+}
+
+// edgeAt computes the tail at x, whose own relative error is at most 2^-53. A
+// relative error r of the argument changes the tail relatively by at most
+// r·(x² + 1), as the hazard rate of the normal distribution at x > 0 is below
+// x + 1/x.
+func edgeAt(x float64) edge {
+	if math.IsInf(x, 0) {
+		return edge{x: x}
+	}
+	tail := 0.5 * math.Erfc(math.Abs(x)*(1/math.Sqrt2))
+	return edge{x: x, tail: tail, wrong: tail * (elementary + 0x1p-51*(x*x+1))}
+}
+
+// normalMass returns the standard normal probability between a and b, a.x ≤ b.x,
+// and a bound of its error.
+func normalMass(a, b edge) (mass, wrong float64) {
+	switch {
+	case a.x >= 0:
+		mass = a.tail - b.tail
+	case b.x <= 0:
+		mass = b.tail - a.tail
+	default:
+		if math.IsInf(a.x, -1) && math.IsInf(b.x, 1) {
+			return 1, 0
+		}
+		mass = 0.5 * (math.Erf(b.x*(1/math.Sqrt2)) + math.Erf(-a.x*(1/math.Sqrt2)))
+		return mass, mass * 2 * elementary
+	}
+	return max(mass, 0), a.wrong + b.wrong + max(mass, 0)*0x1p-52
+}

@@ -1,0 +1,69 @@
+package pld
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/tollgate-dp/tollgate/state"
+)
+
+// Direction says which of the two neighbouring inputs the loss is seen from.
+type Direction int
+
+// The directions. A guarantee must hold in both; a symmetric pair has one
+// distribution for the two.
+const (
+	Remove Direction = iota // outputs drawn with the individual, compared to without
+	Add                     // outputs drawn without the individual, compared to with
+)
+
+// Pair is a dominating pair (P, Q) of a mechanism: H_α(M(X)‖M(X')) ≤ H_α(P‖Q) for
+// every α ≥ 0 and every X that has one individual more than X', and the same with
+// both sides swapped (Zhu, Dong and Wang, 2022, Definition 7). It is one of
+// Gaussian, SubsampledGaussian, Laplace, DiscreteGaussian, RandomizedResponse,
+// Approx and Finite.
+type Pair interface {
+	// Validate returns a *state.RangeError that names the parameter which is out
+	// of range.
+	Validate() error
+
+	// symmetric reports whether both directions have the same distribution.
+	symmetric() bool
+	// extent returns what a grid for the pair must cover. tail is the probability
+	// that may be cut off above.
+	extent(d Direction, tail float64) extent
+	// fill adds the whole distribution to the cells.
+	fill(d Direction, c *cells) error
+}
+
+// extent is the range of losses of a pair, but for a negligible part, and the
+// spread of its bulk, about its standard deviation.
+type extent struct{ low, high, spread float64 }
+
+func (d Direction) validate() error {
+	if d != Remove && d != Add {
+		return &state.RangeError{Parameter: "direction", Value: float64(d), Range: "Remove (0) or Add (1)"}
+	}
+	return nil
+}
+
+func positive(name string, v, least, most float64) error {
+	if !(v >= least && v <= most) {
+		return &state.RangeError{Parameter: name, Value: v, Range: fmt.Sprintf("between %v and %v", least, most)}
+	}
+	return nil
+}
+
+// tailPoint returns a z with 1 − Φ(z) ≤ tail, from 1 − Φ(z) ≤ e^(−z²/2)/2.
+func tailPoint(tail float64) float64 {
+	return math.Sqrt(-2*math.Log(tail)) + 1e-9
+}
+
+// inverseUp returns 1/x, rounded up, for a positive x.
+func inverseUp(x float64) float64 {
+	y := 1 / x
+	if math.FMA(x, y, -1) < 0 {
+		y = math.Nextafter(y, math.Inf(1))
+	}
+	return y
+}

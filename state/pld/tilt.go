@@ -1,0 +1,158 @@
+package pld
+
+import "math"
+
+const (
+	// reach is how much further down than a tilted distribution itself, in nats, δ is
+	// taken from it: the error of its transform there is e^reach times as large in
+	// relation to δ as where the tilt is best.
+	reach = 8
+	// windowDepth makes the part of a tilted distribution that does not fit the
+	// transform less than e^−windowDepth of it, so less than e^(reach−windowDepth) =
+	// 8e-10 of the δ that is taken from it.
+	windowDepth = 29
+	// summaryPoints is about how many points the summary of a measure has at most.
+	summaryPoints = 1024
+)
+
+// shape is the composition as the choice of tilts and windows sees it.
+type shape struct {
+	parts  []summary
+	counts []float64
+}
+
+func (c *composition) shape() shape {
+	var s shape
+	for _, f := range c.factors {
+		s.parts = append(s.parts, f.summarise(summaryPoints))
+		s.counts = append(s.counts, float64(f.count))
+	}
+	return s
+}
+
+func (s shape) cumulants(t float64) (k, mean, variance float64) {
+	for i, p := range s.parts {
+		a, b, v := p.cumulants(t)
+		k += s.counts[i] * a
+		mean += s.counts[i] * b
+		variance += s.counts[i] * v
+	}
+	return k, mean, variance
+}
+
+// tilts returns the θ of e^(θ·loss) by which the composition is tilted before it is
+// transformed. The first is 0. With Chernoff's bound e^C(x), C(x) = min_θ K(θ) − θx,
+// of the probability of a loss above x, each further θ is the smallest for which
+// K(θ) − θx ≤ C(x) + reach at the x that the one before does not serve any more, and
+// beyond that, as far as e^C(x) is MinDelta. For a normal composition x rises by
+// 2·√(2·reach) standard deviations each time.
+func (c *composition) tilts(s shape) []float64 {
+	tilts := []float64{0}
+	least := math.Log(max(c.options.MinDelta, c.infinity))
+	step := math.Sqrt(2 * reach)
+	for edge := step; -edge*edge/2 > least; {
+		edge += 2 * step
+		target := max(-edge*edge/2, least)
+		best, ok := s.solve(target, tilts[len(tilts)-1])
+		if !ok {
+			return tilts
+		}
+		_, x, _ := s.cumulants(best)
+		tilts = append(tilts, s.smallest(x, target+reach, tilts[len(tilts)-1], best))
+	}
+	return tilts
+}
+
+// smallest returns the smallest θ between lo and hi, about, with K(θ) − θx ≤ bound,
+// of which hi is one.
+func (s shape) smallest(x, bound, lo, hi float64) float64 {
+	for range 20 {
+		mid := (lo + hi) / 2
+		if k, _, _ := s.cumulants(mid); k-mid*x > bound {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	return hi
+}
+
+// solve returns the θ above the given one with K(θ) − θK'(θ) = target, or false if
+// there is none: the greatest loss has a greater probability.
+func (s shape) solve(target, above float64) (float64, bool) {
+	const steepest = 0x1p24
+	depth := func(theta float64) float64 {
+		k, mean, _ := s.cumulants(theta)
+		return k - theta*mean
+	}
+	lo, hi := above, max(2*above, 0x1p-10)
+	for depth(hi) > target {
+		lo, hi = hi, 2*hi
+		if hi > steepest {
+			return 0, false
+		}
+	}
+	for range 20 {
+		if mid := (lo + hi) / 2; depth(mid) > target {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	return hi, true
+}
+
+// window is the part of the lattice on which a tilted composition is computed.
+type window struct {
+	low, size int     // size is a power of two
+	chernoff  float64 // the θ at which what lies above is bounded
+}
+
+// windowFor chooses a window outside of which the tilted composition has at most
+// about e^−windowDepth. On either side it is the least that Chernoff's bound can
+// show with an exponent from a geometric range.
+func (c *composition) windowFor(s shape, theta float64) (window, error) {
+	k, mean, variance := s.cumulants(theta)
+	deviation := math.Sqrt(variance) + c.lattice.unit
+	top, bottom, chernoff := math.Inf(1), math.Inf(-1), theta
+	for exponent := -8.0; exponent <= 8; exponent += 0.5 {
+		t := math.Exp2(exponent) / deviation
+		up, _, _ := s.cumulants(theta + t)
+		if at := (up - k + windowDepth) / t; at < top {
+			top, chernoff = at, theta+t
+		}
+		down, _, _ := s.cumulants(theta - t)
+		bottom = max(bottom, (k-down-windowDepth)/t)
+	}
+	top, bottom = max(top, mean), min(bottom, mean)
+	gap := float64(c.lattice.step) * c.lattice.unit
+	low := math.Floor((bottom - c.lattice.loss(0)) / gap)
+	high := math.Ceil((top-c.lattice.loss(0))/gap) + 1
+	low, high = max(0, min(low, float64(c.lattice.last))), min(float64(c.lattice.last), max(high, 0))
+	size := 16.0
+	for size < high-low+1 {
+		size *= 2
+	}
+	if size > float64(c.options.MaxPoints) {
+		return window{}, &SizeError{Points: size, Limit: c.options.MaxPoints, Interval: c.lattice.unit}
+	}
+	return window{low: int(low), size: int(size), chernoff: chernoff}, nil
+}
+
+// beyond returns an upper bound of the probability of a finite loss behind the
+// window: e^(K(t) − t·x) at its end x.
+func (c *composition) beyond(w window) float64 {
+	if w.low+w.size > c.lattice.last {
+		return 0
+	}
+	t := max(0, w.chernoff)
+	exponent := -t * c.lattice.loss(w.low+w.size)
+	size := math.Abs(exponent)
+	for _, f := range c.factors {
+		m := float64(f.count) * f.logMoment(t)
+		exponent += m
+		size += math.Abs(m)
+	}
+	exponent += size * float64(len(c.factors)+8) * 0x1p-52
+	return min(1, math.Exp(exponent)*(1+elementary))
+}
