@@ -7,13 +7,14 @@ import (
 	"fmt"
 	"maps"
 	"math/big"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/klog"
 	"github.com/tollgate-dp/tollgate/internal/reference"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas"
-	"github.com/tollgate-dp/tollgate/state"
 )
 
 func bigOf(n uint64) *big.Int { return new(big.Int).SetUint64(n) }
@@ -28,8 +29,17 @@ type published struct {
 // stands behind a later fence with a new key (invariant 9: such a record may repeat, never add).
 func (d *deployment) readCounts() (published, error) {
 	p := published{values: map[string][]byte{}, turns: map[string]uint64{}}
-	for shard := range int32(d.config.ReleaseShards) {
-		for _, r := range d.records(d.config.Outputs.Counts, shard) {
+	var records [][]klog.Record
+	for i, g := range append(slices.Clone(d.past), generation{config: d.config}) {
+		if i > 0 && d.past[i-1].config.Outputs.Counts == g.config.Outputs.Counts {
+			continue
+		}
+		for shard := range int32(g.config.ReleaseShards) {
+			records = append(records, d.records(g.config.Outputs.Counts, shard))
+		}
+	}
+	for shard := range records {
+		for _, r := range records[shard] {
 			kind := ""
 			for _, h := range r.Headers {
 				if h.Key == "tollgate-type" {
@@ -53,7 +63,7 @@ func (d *deployment) readCounts() (published, error) {
 	return p, nil
 }
 
-// chargeable is invariant 3: whatever is published has all of its turn's deltas on the ledger. Counts are read first, so that a
+// chargeable is invariant 3: whatever is published has all deltas of its turn, and of all turns of its joint, on the ledger. Counts are read first, so that a
 // pipeline that is running cannot make it fail.
 func (d *deployment) chargeable() error {
 	counts, err := d.readCounts()
@@ -64,9 +74,12 @@ func (d *deployment) chargeable() error {
 	if err != nil {
 		return err
 	}
-	for _, turn := range counts.turns {
-		if !tr.completeTurn(turn) {
-			return fmt.Errorf("values of turn %d are published and a delta of it is missing", turn)
+	for _, published := range counts.turns {
+		joint := tr.closes[published]
+		for turn := joint.First; turn <= joint.Turn; turn++ {
+			if !tr.completeTurn(turn) {
+				return fmt.Errorf("values of turn %d are published and a delta of turn %d is missing", published, turn)
+			}
 		}
 	}
 	return nil
@@ -95,10 +108,18 @@ func (d *deployment) checkAgainst(log reference.Log) error {
 			cuts[turn][cut.Partition] = cut.Cut
 		}
 	}
-	want, err := reference.Run(d.referenceConfig(), log, cuts, tr.last)
+	config := d.referenceConfig()
+	config.First = tr.first
+	want, err := reference.Run(config, log, cuts, tr.last)
 	if err != nil {
 		return fmt.Errorf("running the reference: %w", err)
 	}
+	if ends := config.TurnEnds(config.From); config.From > 1 { // accounts of periods that were over before the last change are nowhere now
+		maps.DeleteFunc(want.Accounts, func(o reference.Owner, _ reference.Account) bool {
+			return config.Before.PeriodIsOver(o.Period, ends[config.From-2])
+		})
+	}
+	d.verified = &want
 	accounts, err := d.accounts(tr)
 	if err == nil {
 		err = compareAccounts(accounts, want)
@@ -138,16 +159,17 @@ func summary(what string, wrong []string) error {
 	return fmt.Errorf("%s: %d differences:\n%s", what, len(wrong), strings.Join(wrong[:min(5, len(wrong))], "\n"))
 }
 
-func compareAccounts(got map[state.AccountID]reference.Account, want reference.Output) error {
+func compareAccounts(got map[reference.Owner]reference.Account, want reference.Output) error {
 	var wrong []string
-	for id, account := range want.Accounts {
-		have, ok := got[id]
+	for owner, account := range want.Accounts {
+		have, ok := got[owner]
 		if !ok {
-			wrong = append(wrong, fmt.Sprintf("an account with %v is missing", account.Spent))
+			wrong = append(wrong, fmt.Sprintf("an account of period %d with %v is missing", owner.Period, account.Spent))
 			continue
 		}
 		if have.Spent.Cmp(account.Spent) != 0 || have.Keys.Cmp(account.Keys) != 0 {
-			wrong = append(wrong, fmt.Sprintf("an account has spent %v and %v, want %v and %v", have.Spent, have.Keys, account.Spent, account.Keys))
+			wrong = append(wrong, fmt.Sprintf("an account of period %d has spent %v and %v, want %v and %v",
+				owner.Period, have.Spent, have.Keys, account.Spent, account.Keys))
 		}
 	}
 	if len(got) > len(want.Accounts) {
@@ -170,7 +192,8 @@ func (d *deployment) compareTallies(want reference.Output) error {
 		wrong = append(wrong, fmt.Sprintf("%+v, want %+v", r, w))
 	}
 	for i, m := range got.Metrics {
-		have := reference.MetricTallies{Filtered: m.Filtered, Clipped: m.Clipped, OverBudget: m.OverBudget, Counted: m.Counted, Open: m.Open}
+		have := reference.MetricTallies{Filtered: m.Filtered, Clipped: m.Clipped, OverBudget: m.OverBudget, Counted: m.Counted, Open: m.Open,
+			GivenUp: m.GivenUp}
 		if have != want.Tallies.Metrics[i] {
 			wrong = append(wrong, fmt.Sprintf("metric %d %+v, want %+v", i, have, want.Tallies.Metrics[i]))
 		}

@@ -10,11 +10,20 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
-// finish runs a process to the end and fails on any error.
-func (d *deployment) finish() {
+// finish runs a process to the end and fails on any error. A test that does not need the pipeline in its own process is parallel
+// with finish in place of run.
+func (d *deployment) finish(change ...func(*job)) {
 	d.t.Helper()
-	c := startRunner(d.t, d.job())
-	if end := c.last(d.t); end == nil || end.Error != "" {
+	j := d.job()
+	for _, c := range change {
+		c(&j)
+	}
+	c := startRunner(d.t, j)
+	end, err := c.wait(max(patience, d.patience))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	if end == nil || end.Error != "" {
 		d.t.Fatalf("finishing: %s\n%s", end, c.stderr.tail())
 	}
 }
@@ -51,10 +60,11 @@ func (d *deployment) killAtRandom(random *rand.Rand) int {
 	}
 }
 
+// With those of TestInvariant5MixedKillsAtRandomInstants these are 200 kills, 100 on a real broker.
 func TestInvariant5KillsAtRandomInstants(t *testing.T) {
 	t.Parallel()
 	broker := startBrokerProcess(t)
-	for kills, round := 0, 0; kills < pick(3, 200); round++ {
+	for kills, round := 0, 0; kills < pick(3, onReal(t, 94, 184)); round++ {
 		shape := []settings{sharded(4, 1), sharded(1, 1), sharded(16, 2)}[round%3]
 		slots := func(c *pipeline.Config) { c.LedgerSlots = 4 + 12*(round%2) }
 		d := newDeployment(t, broker, fmt.Sprintf("kill%d", round), 1+round%3, shape, slots, tight)
@@ -90,7 +100,7 @@ func TestInvariant5CrashAtEveryPoint(t *testing.T) {
 				w.Windows = 40 // more than are closed ahead, so that every process has something to close
 			}
 			d.load(scatter(w.arrivals(), 2, uint64(i)))
-			for skip := range pick(1, 3) {
+			for skip := range pick(1, onReal(t, 2, 3)) {
 				j := d.job()
 				j.CrashAt, j.CrashTurn, j.Skip = point, uint64(2*skip+3), skip
 				if strings.HasPrefix(point, "epoch") || strings.HasPrefix(point, "fence") || strings.HasPrefix(point, "close") {
@@ -195,7 +205,7 @@ func (d *deployment) nothingBehindSettled() error {
 func TestInvariant9TwoInstancesAtOnce(t *testing.T) {
 	t.Parallel()
 	broker := startBrokerProcess(t)
-	for round := range pick(1, 6) {
+	for round := range pick(1, onReal(t, 3, 6)) {
 		d := newDeployment(t, broker, fmt.Sprintf("two%d", round), 2, tight)
 		d.load(scatter(crowd(uint64(300+round)).arrivals(), 2, uint64(round)))
 		first := startRunner(t, d.job())
@@ -220,7 +230,7 @@ func TestInvariant9TwoInstancesAtOnce(t *testing.T) {
 func TestInvariant9AZombiePublishesNothing(t *testing.T) {
 	t.Parallel()
 	broker := startBrokerProcess(t)
-	for round := range pick(1, 6) {
+	for round := range pick(1, onReal(t, 3, 6)) {
 		d := newDeployment(t, broker, fmt.Sprintf("zombie%d", round), 2, tight)
 		d.load(scatter(crowd(uint64(400+round)).arrivals(), 2, uint64(round)))
 		j := d.job()

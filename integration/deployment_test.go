@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -33,7 +34,16 @@ type deployment struct {
 	compiled   *pipeline.Deployment
 	client     *klog.Client
 	partitions int
-	clocked    bool // a clock closed turns: the reference is told the cuts, else it must not need them
+	clocked    bool          // a clock closed turns: the reference is told the cuts, else it must not need them
+	patience   time.Duration // of finish, where it is more than that of all waits
+
+	// verified is what the reference made of the events when verify last looked.
+	verified *reference.Output
+
+	// adjust, when set, changes what the reference is told.
+	adjust func(*reference.Config)
+
+	past []generation // before the present one
 }
 
 // incarnation is fixed so that deployments with the same configuration draw the same noise and can be compared.
@@ -46,6 +56,12 @@ type settings func(*pipeline.Config)
 // one with private keys, unless settings say otherwise.
 func newDeployment(t testing.TB, broker, name string, partitions int, change ...settings) *deployment {
 	t.Helper()
+	return newDeploymentAt(t, broker, name, partitions, base, change...)
+}
+
+// newDeploymentAt is newDeployment for a deployment that begins at another time than base.
+func newDeploymentAt(t testing.TB, broker, name string, partitions int, start time.Time, change ...settings) *deployment {
+	t.Helper()
 	config := baseConfig(broker, name)
 	for _, s := range change {
 		s(&config)
@@ -57,7 +73,7 @@ func newDeployment(t testing.TB, broker, name string, partitions int, change ...
 	if err := pipeline.CreateTopics(ctx, d.compiled, pipeline.TopicOptions{EventPartitions: partitions, Replication: 1}); err != nil {
 		t.Fatalf("creating topics: %v", err)
 	}
-	if err := pipeline.Init(ctx, d.compiled, pipeline.InitOptions{Incarnation: incarnation, Start: base}); err != nil {
+	if err := pipeline.Init(ctx, d.compiled, pipeline.InitOptions{Incarnation: incarnation, Start: start}); err != nil {
 		t.Fatalf("initialising: %v", err)
 	}
 	return d
@@ -205,18 +221,64 @@ func (d *deployment) eventLog() reference.Log {
 	return log
 }
 
-// referenceConfig is the configuration as the reference takes it.
+// referenceConfig is the configuration as the reference takes it, with the generations before it as control tells of them.
 func (d *deployment) referenceConfig() reference.Config {
+	d.t.Helper()
+	if len(d.past) == 0 {
+		return d.referenceOf(d.config, d.compiled)
+	}
+	tr := trusted{closes: map[uint64]schemas.Close{}, settled: map[uint64]schemas.Settled{}}
+	if err := tr.readControl(d.records(d.config.Outputs.Control, 0)); err != nil {
+		d.t.Fatalf("reading control: %v", err)
+	}
+	all := append(slices.Clone(d.past), generation{d.config, d.compiled})
+	if len(tr.headers) != len(all) {
+		d.t.Fatalf("control has %d generations, want %d", len(tr.headers), len(all))
+	}
+	c := d.referenceOf(all[0].config, all[0].compiled)
+	for i, g := range all[1:] {
+		from := tr.headers[i+1].FromTurn
+		below := map[int32]int64{}
+		for _, cut := range tr.closes[from-1].Cuts {
+			below[cut.Partition] = cut.Cut
+		}
+		next := d.referenceOf(g.config, g.compiled)
+		next.Generation = uint32(i + 2)
+		c = reference.Succeed(c, next, from, below)
+	}
+	return c
+}
+
+// referenceOf is one generation's configuration.
+func (d *deployment) referenceOf(config pipeline.Config, compiled *pipeline.Deployment) reference.Config {
 	var metrics []schemas.MetricSpec
-	for _, m := range d.compiled.Metrics() {
+	for _, m := range compiled.Metrics() {
 		metrics = append(metrics, m.Spec)
 	}
-	budget := d.compiled.Budget()
-	size := d.config.Metrics[0].Window.Milliseconds()
-	return reference.Config{
-		Incarnation: incarnation, Generation: 1, Format: d.config.Events.Format, UserHash: d.config.Keys.UserHash, Noise: d.config.Keys.Noise[0],
-		Budget: reference.Budget{Mu2: bigOf(uint64(budget.Mu2)), Keys: budget.Keys.Big()},
-		Start:  base.UnixMilli() - base.UnixMilli()%size, Lateness: d.config.Time.Lateness.Milliseconds(), Skew: d.config.Time.Skew.Milliseconds(),
-		Slack: 0, NoFuture: d.config.Time.NoFuture, Clock: time.Now().UnixMilli(), Metrics: metrics,
+	budget := compiled.Budget()
+	slide := time.Duration(0) // the smallest
+	format := config.Events.Format
+	for _, m := range config.Metrics {
+		if m.Filter != "" && !slices.Contains(format.Filters, m.Filter) {
+			format.Filters = append(slices.Clone(format.Filters), m.Filter)
+		}
+		by := m.Slide
+		if by == 0 {
+			by = m.Window
+		}
+		if slide == 0 || by < slide {
+			slide = by
+		}
 	}
+	c := reference.Config{
+		Incarnation: incarnation, Generation: 1, Format: format, UserHash: config.Keys.UserHash, Noise: config.Keys.Noise[0],
+		Budget: reference.Budget{Mu2: bigOf(uint64(budget.Mu2)), Keys: budget.Keys.Big()},
+		Period: config.Privacy.Period.Milliseconds(), Start: base.UnixMilli() - base.UnixMilli()%slide.Milliseconds(),
+		Lateness: config.Time.Lateness.Milliseconds(), Skew: config.Time.Skew.Milliseconds(),
+		Slack: 0, NoFuture: config.Time.NoFuture, Clock: time.Now().UnixMilli(), Metrics: metrics,
+	}
+	if d.adjust != nil {
+		d.adjust(&c)
+	}
+	return c
 }

@@ -3,7 +3,9 @@ package integration
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -37,18 +39,20 @@ func tight(c *pipeline.Config) {
 }
 
 func TestInvariant5SameOutputForAllPartitionsAndShards(t *testing.T) {
-	broker := startBroker(t)
+	t.Parallel()
+	broker := startBrokerProcess(t)
 	type layout struct{ partitions, shards, releaseShards int }
 	layouts := []layout{{1, 1, 1}, {8, 64, 4}}
 	if !testing.Short() {
-		layouts = append(layouts, layout{2, 1, 4}, layout{1, 64, 1}, layout{2, 64, 1}, layout{8, 1, 1}, layout{1, 1, 4}, layout{2, 16, 2})
+		layouts = append(layouts, layout{8, 1, 1}, layout{2, 16, 2}, layout{2, 1, 4}, layout{1, 64, 1}, layout{2, 64, 1}, layout{1, 1, 4})
+		layouts = layouts[:onReal(t, 4, len(layouts))]
 	}
 	arrivals := calm(1).arrivals()
 	var first *deployment
 	for i, l := range layouts {
 		d := newDeployment(t, broker, fmt.Sprintf("layout%d", i), l.partitions, sharded(l.shards, l.releaseShards), tight)
 		d.load(scatter(arrivals, l.partitions, uint64(i)))
-		d.run()
+		d.finish()
 		d.verify()
 		if first == nil {
 			first = d
@@ -59,23 +63,25 @@ func TestInvariant5SameOutputForAllPartitionsAndShards(t *testing.T) {
 }
 
 func TestInvariant6EveryRecordIsAccountedFor(t *testing.T) {
-	broker := startBroker(t)
+	t.Parallel()
+	broker := startBrokerProcess(t)
 	for _, partitions := range []int{8, 1, 2}[:pick(1, 3)] {
 		d := newDeployment(t, broker, fmt.Sprintf("tallies%d", partitions), partitions)
 		d.load(spread(crowd(2).arrivals(), partitions))
-		d.run()
+		d.finish()
 		d.verify()
 	}
 }
 
 func TestInvariant5SameOutputForEveryArrivalOrder(t *testing.T) {
-	broker := startBroker(t)
+	t.Parallel()
+	broker := startBrokerProcess(t)
 	arrivals := calm(3).arrivals()
 	var first *deployment
-	for seed := range uint64(pick(2, 6)) {
+	for seed := range uint64(pick(2, onReal(t, 4, 6))) {
 		d := newDeployment(t, broker, fmt.Sprintf("order%d", seed), 2, tight)
 		d.load(scatter(shuffleWithin(arrivals, 4*time.Second, seed), 2, seed))
-		d.run()
+		d.finish()
 		d.verify()
 		if first == nil {
 			first = d
@@ -85,10 +91,12 @@ func TestInvariant5SameOutputForEveryArrivalOrder(t *testing.T) {
 	}
 }
 
-// The two topics arrive in random order: events are appended in small random batches while turns are being closed and settled.
+// The two topics arrive in random order: events are appended in small random batches while turns are being closed and settled. Every
+// other time they wait, with a turn that has ended and is not yet to be closed, for the turn before it: a busy machine, too, then
+// closes turns while events of theirs are missing, if it closes them too early.
 func TestInvariant5EventsArriveWhileTurnsSettle(t *testing.T) {
 	broker := startBroker(t)
-	for seed := range uint64(pick(1, 5)) {
+	for seed := range uint64(pick(1, onReal(t, 3, 5))) {
 		d := newDeployment(t, broker, fmt.Sprintf("live%d", seed), 4, tight)
 		random := rand.New(rand.NewPCG(seed, 9))
 		w := calm(10 + seed)
@@ -101,21 +109,35 @@ func TestInvariant5EventsArriveWhileTurnsSettle(t *testing.T) {
 		drain := make(chan struct{})
 		var once sync.Once
 		var feeding sync.WaitGroup
+		var settled atomic.Int64
+		batch, begun := 40, time.Now()
+		if seed%2 == 0 {
+			batch = 10
+		}
+		last := make([]int64, len(dealt)) // stamps
 		feeding.Go(func() {
 			for left := true; left; {
 				left = false
 				for p := range dealt {
-					n := min(len(dealt[p]), random.IntN(40))
+					n := min(len(dealt[p]), random.IntN(batch))
 					d.append(int32(p), dealt[p][:n])
+					if n > 0 {
+						last[p] = dealt[p][n-1].stamp
+					}
 					dealt[p] = dealt[p][n:]
 					left = left || len(dealt[p]) > 0
 				}
 				time.Sleep(time.Duration(random.IntN(20)) * time.Millisecond)
+				ended := (slices.Min(last) - base.UnixMilli() - 1000) / 10_000
+				for left && seed%2 == 0 && settled.Load() < ended-1 && time.Since(begun) < patience {
+					time.Sleep(time.Millisecond)
+				}
 			}
 		})
 		d.run(func(o *pipeline.RunOptions) {
 			o.Bounded, o.Drain = false, drain
 			o.OnSettled = func(s pipeline.Settlement) {
+				settled.Store(int64(s.Turn))
 				if s.Turn >= turns {
 					once.Do(func() { close(drain) })
 				}
@@ -128,7 +150,7 @@ func TestInvariant5EventsArriveWhileTurnsSettle(t *testing.T) {
 
 func TestInvariant5DrainAtRandomTurns(t *testing.T) {
 	broker := startBroker(t)
-	for seed := range uint64(pick(1, 8)) {
+	for seed := range uint64(pick(1, onReal(t, 4, 8))) {
 		d := newDeployment(t, broker, fmt.Sprintf("drain%d", seed), 2, tight)
 		d.load(scatter(crowd(20+seed).arrivals(), 2, seed))
 		random := rand.New(rand.NewPCG(seed, 5))
@@ -161,12 +183,13 @@ func TestInvariant5DrainAtRandomTurns(t *testing.T) {
 }
 
 func TestInvariant5ForcedCacheMisses(t *testing.T) {
-	broker := startBroker(t)
+	t.Parallel()
+	broker := startBrokerProcess(t)
 	for i, forget := range []spend.Forgetting{spend.ForgetCache, spend.ForgetShard} {
 		for _, every := range []uint64{1, 3}[:pick(1, 2)] {
 			d := newDeployment(t, broker, fmt.Sprintf("miss%d-%d", i, every), 2, tight)
 			d.load(scatter(calm(4).arrivals(), 2, every))
-			d.run(func(o *pipeline.RunOptions) { o.Hooks.Forget = missing(every, forget) })
+			d.finish(forgetting(every, forget))
 			d.verify()
 		}
 	}

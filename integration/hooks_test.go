@@ -12,7 +12,11 @@ import (
 // hooks turns a job's wishes into hooks. settled is the last turn that was settled.
 func (j job) hooks(settled *atomic.Uint64) pipeline.Hooks {
 	var passed atomic.Int64
-	return pipeline.Hooks{At: func(point string, _ int) error {
+	var hooks pipeline.Hooks
+	if j.ForgetEvery > 0 {
+		hooks.Forget = missing(j.ForgetEvery, j.Forget)
+	}
+	hooks.At = func(point string, _ int) error {
 		if d := j.Delays[point]; d > 0 {
 			time.Sleep(d)
 		}
@@ -21,7 +25,13 @@ func (j job) hooks(settled *atomic.Uint64) pipeline.Hooks {
 			select {} // nothing behind this line happens any more
 		}
 		return nil
-	}}
+	}
+	return hooks
+}
+
+// forgetting is a change of a job: shards forget in every n-th turn.
+func forgetting(every uint64, what spend.Forgetting) func(*job) {
+	return func(j *job) { j.Forget, j.ForgetEvery = what, every }
 }
 
 // missing forgets in every n-th turn.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"log/slog"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/embedded"
 	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
 // roleVariable makes a copy of the test binary act as a broker or as a runner, so that both can be killed.
@@ -36,12 +38,29 @@ func TestMain(m *testing.M) {
 	case "runner":
 		err = runnerMain()
 	default:
-		os.Exit(m.Run())
+		if err = atOnce("4"); err != nil {
+			break
+		}
+		code := m.Run()
+		theShared.close()
+		os.Exit(code)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+}
+
+// atOnce sets how many parallel tests run at a time, unless the command line does: they wait for their processes more than they
+// work, so that they end sooner when there are more of them than processors.
+func atOnce(tests string) error {
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if given {
+		return nil
+	}
+	return flag.Set("test.parallel", tests)
 }
 
 // brokerMain serves until its standard input ends, so that it cannot outlive the test.
@@ -69,7 +88,10 @@ type job struct {
 	Skip      int
 	// Delays holds points up.
 	Delays map[string]time.Duration
-	Logs   bool
+	// Forget is what shards do in every ForgetEvery-th turn; 0 is never.
+	Forget      spend.Forgetting
+	ForgetEvery uint64
+	Logs        bool
 }
 
 // line is what a runner process says: one JSON object a line.

@@ -29,23 +29,22 @@ func mutants() []mutant {
 			"		if epoch != newest {", "		if epoch != newest && !MUTANT {",
 			"TestRuleAnEngineRestoreIsARestart"},
 		{"digest-unchecked", "transforms/spend/engine.go",
-			"	if s.found != nil && s.found.BodyDigest()", "	if s.found != nil && !MUTANT && s.found.BodyDigest()",
+			"	if found != nil && found.BodyDigest()", "	if found != nil && !MUTANT && found.BodyDigest()",
 			"TestRuleAChangedLogStopsTheRun"},
 		{"last-charge-forgotten", "transforms/spend/prepare.go",
 			"	for turn := snapshot.Turn + 1; turn <= settled; turn++ {",
 			`	for turn := snapshot.Turn + 1; turn <= settled; turn++ {
 				if MUTANT && turn == settled {
-					if b.delta != nil {
-						if err := e.charge(ctx, n, b); err != nil {
-							return err
-						}
+					if err := e.charge(ctx, n, b); err != nil {
+						return err
 					}
 					b.turn = settled
 					break
 				}`,
 			"TestInvariant5CrashBetweenTurns"},
 		{"clip-unkeyed", "transforms/spend/clip.go",
-			"bytes.Compare(a.rank[:], b.rank[:])", "bytes.Compare(a.rank[:ranked()], b.rank[:ranked()])",
+			"slices.SortFunc(c.own, func(a, b ownKey) int { return bytes.Compare(a.rank[:], b.rank[:]) })",
+			"slices.SortFunc(c.own, func(a, b ownKey) int { return bytes.Compare(a.rank[:ranked()], b.rank[:ranked()]) })",
 			"TestInvariant6EveryRecordIsAccountedFor"},
 		{"hold-forgotten", "state/account.go",
 			"	sum, ok := a.Spent.Add(a.Held)", "	held := a.Held\n	if MUTANT {\n		held = 0\n	}\n	sum, ok := a.Spent.Add(held)",
@@ -77,6 +76,61 @@ func mutants() []mutant {
 		{"fence-skipped", "pipeline/ledger.go",
 			`fmt.Sprintf("%s%d", f.prefix, partition))`, `unfenced(fmt.Sprintf("%s%d", f.prefix, partition)))`,
 			"TestInvariant9AZombiePublishesNothing"},
+		{"coverage-not-held", "transforms/spend/rules.go",
+			"	if m.coverage >= 0 {\n		charge, fits := state.Charge(1, r.metrics", "	if m.coverage >= 0 && !MUTANT {\n		charge, fits := state.Charge(1, r.metrics",
+			"TestInvariant6EveryRecordOfAMixedDeploymentIsAccountedFor"},
+		{"second-period-free", "transforms/spend/book.go",
+			"			actual, err := prices.of(t)\n",
+			"			actual, err := prices.of(t)\n			if MUTANT && i > 0 && d.stakes[i-1].id == t.id && d.stakes[i-1].period != t.period {\n				actual = 0\n			}\n",
+			"TestInvariant6EveryRecordOfAMixedDeploymentIsAccountedFor"},
+		{"charged-by-the-end", "pipeline/poll.go",
+			"r.fates.turns.periodOf(e.Millis),", "r.fates.turns.periodOf(e.Millis + windowOf(e.Millis)),",
+			"TestRuleAWindowOverABoundaryIsChargedToBothPeriods"},
+		{"open-slices-lost", "transforms/spend/checkpoint.go",
+			"		s.Open = append(s.Open, o.data)", "		if !MUTANT {\n			s.Open = append(s.Open, o.data)\n		}",
+			"TestRuleOpenSlicesOutliveTheSlotsOfTheLedger"},
+		{"filters-not-renumbered", "transforms/spend/windows.go",
+			"		b.rules.inherited(&o)\n", "		if !MUTANT {\n			b.rules.inherited(&o)\n		}\n",
+			"TestRuleAChangeIsObeyedByEveryReplay"},
+		{"periods-dropped-early", "transforms/spend/book.go",
+			"	least := b.windows.LeastPeriod(b.turn)\n", "	least := b.windows.LeastPeriod(b.turn)\n	if MUTANT && least > math.MinInt64 {\n		least++\n	}\n",
+			"TestInvariant6EveryRecordOfAMixedDeploymentIsAccountedFor"},
+		{"unreleased-keys-taken", "transforms/ladders.go",
+			"		if !t.passed {\n			continue\n		}\n		for m := range", "		if !t.passed && !MUTANT {\n			continue\n		}\n		for m := range",
+			"TestInvariant6EveryRecordOfAMixedDeploymentIsAccountedFor"},
+		{"joint-unheld", "transforms/spend/engine.go",
+			"		d, err := e.decide(n, s, open, turn, batches)\n",
+			`		give := func(earlier []decision, back bool) { // the holds of the joint's turns before
+				for _, d := range earlier {
+					for _, t := range d.stakes {
+						a, _ := s.book.accounts.Get(t.id, t.period)
+						if a.Held += t.worst; back {
+							a.Held -= 2 * t.worst
+						}
+						_ = s.book.put(t.id, t.period, a)
+					}
+				}
+			}
+			earlier := s.book.decided
+			if MUTANT {
+				give(earlier, true)
+			}
+			d, err := e.decide(n, s, open, turn, batches)
+			if MUTANT {
+				give(earlier, false)
+			}
+`,
+			"TestRuleAJointHoldsTheWorstCaseOfAllItsTurns"},
+		{"joint-charged-as-one-turn", "transforms/spend/book.go",
+			"	for len(b.decided) > 0 && b.first() <= s.Turn {\n",
+			"	if n := len(b.decided); MUTANT && n > 1 {\n		b.decided = b.decided[n-1:]\n	}\n	for len(b.decided) > 0 && b.first() <= s.Turn {\n",
+			"TestInvariant5MixedJointsEqualTheReference"},
+		{"values-unclamped", "transforms/spend/clip.go",
+			"min(max(v.Value, m.spec.Min), m.spec.Max)", "clamped(v.Value, m.spec.Min, m.spec.Max)",
+			"TestInvariant6EveryRecordOfAMixedDeploymentIsAccountedFor"},
+		{"clipped-across-periods", "transforms/spend/clip.go",
+			"c.hasher.ClipRank(m.rank, u.ID, u.Period,", "c.hasher.ClipRank(m.rank, u.ID, inPeriod(u.Period),",
+			"TestInvariant6EveryRecordOfAMixedDeploymentIsAccountedFor"},
 	}
 }
 
@@ -102,6 +156,28 @@ func early(lateness int64) int64 {
 		return 0
 	}
 	return lateness
+}
+
+func clamped(value, low, high int64) int64 {
+	if mutated("values-unclamped") {
+		return value
+	}
+	return min(max(value, low), high)
+}
+
+func inPeriod(period int64) int64 {
+	if mutated("clipped-across-periods") {
+		return 0
+	}
+	return period
+}
+
+// windowOf is the way to the end of a window of 30 s.
+func windowOf(millis int64) int64 {
+	if mutated("charged-by-the-end") {
+		return 29_999 - millis%%30_000
+	}
+	return 0
 }
 
 func unfenced(id string) string {
@@ -158,6 +234,7 @@ func overlay(t *testing.T, dir string) string {
 }
 
 func TestMutantsOfTheProtocolAreCaught(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	description := overlay(t, dir)
 	if testing.Short() || t.Failed() {
@@ -171,33 +248,35 @@ func TestMutantsOfTheProtocolAreCaught(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("building the mutants: %v\n%s", err, out)
 	}
-	run := func(t *testing.T, name, test string) ([]byte, error) {
+	run := func(t *testing.T, name, test, patience string) ([]byte, error) {
 		t.Helper()
-		cmd := exec.Command(binary, "-test.short", "-test.timeout", "1m", "-test.run", "^"+test+"$")
-		cmd.Env = append(os.Environ(), mutantVariable+"="+name, patienceVariable+"=15s")
+		cmd := exec.Command(binary, "-test.short", "-test.timeout", "3m", "-test.run", "^"+test+"$")
+		cmd.Env = append(os.Environ(), mutantVariable+"="+name, patienceVariable+"="+patience)
 		cmd.WaitDelay = time.Second
 		return cmd.CombinedOutput()
 	}
 	for _, m := range mutants() {
 		t.Run(m.name, func(t *testing.T) {
-			out, err := run(t, m.name, m.caught)
+			t.Parallel()
+			out, err := run(t, m.name, m.caught, "15s")
 			if err == nil {
 				t.Fatalf("%s did not catch it:\n%s", m.caught, out)
 			}
 			t.Logf("caught by %s: %s", m.caught, firstFinding(string(out)))
 		})
 	}
-	t.Run("none", func(t *testing.T) {
-		tests := map[string]bool{}
-		for _, m := range mutants() {
-			tests[m.caught] = true
-		}
-		for test := range tests {
-			if out, err := run(t, "", test); err != nil {
+	tests := map[string]bool{}
+	for _, m := range mutants() {
+		tests[m.caught] = true
+	}
+	for test := range tests {
+		t.Run("none of them in "+test, func(t *testing.T) {
+			t.Parallel()
+			if out, err := run(t, "", test, "1m"); err != nil {
 				t.Errorf("%s fails with every mutant switched off: %v\n%s", test, err, out)
 			}
-		}
-	})
+		})
+	}
 }
 
 // firstFinding is the first line of a test's output that says what was wrong.

@@ -18,8 +18,8 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/embedded"
 )
 
-// startBroker runs an embedded broker in this process.
-func startBroker(t testing.TB) string {
+// startEmbedded runs an embedded broker in this process.
+func startEmbedded(t testing.TB) string {
 	t.Helper()
 	broker, err := embedded.Start(embedded.Options{Logger: quiet()})
 	if err != nil {
@@ -33,14 +33,18 @@ func startBroker(t testing.TB) string {
 type brokerProcess struct {
 	cmd  *exec.Cmd
 	addr string
+	dir  string
 }
 
-// startBrokerProcess runs a broker that keeps its log in memory.
-func startBrokerProcess(t testing.TB) string {
+func (b *brokerProcess) address() string { return b.addr }
+
+// restart implements testBroker.
+func (b *brokerProcess) restart(t testing.TB) {
 	t.Helper()
-	return startBrokerAt(t, "127.0.0.1:0", "").addr
+	*b = *startBrokerAt(t, b.addr, b.dir)
 }
 
+// startBrokerAt runs a broker that keeps its log in a directory; empty: in memory.
 func startBrokerAt(t testing.TB, addr, dir string) *brokerProcess {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -57,7 +61,7 @@ func startBrokerAt(t testing.TB, addr, dir string) *brokerProcess {
 	if err := cmd.Start(); err != nil {
 		t.Fatalf("starting the broker: %v", err)
 	}
-	b := &brokerProcess{cmd: cmd}
+	b := &brokerProcess{cmd: cmd, dir: dir}
 	t.Cleanup(func() {
 		_ = stdin.Close()
 		_ = cmd.Wait()

@@ -13,8 +13,9 @@ import (
 
 // Deployments drawn at random: metrics, bounds, ladders, budgets, lateness, layout and workload. A seed that fails is a case to keep.
 func TestInvariant5RandomDeployments(t *testing.T) {
-	broker := startBroker(t)
-	for seed := range uint64(pick(2, 12)) {
+	t.Parallel()
+	broker := startBrokerProcess(t)
+	for seed := range uint64(pick(2, onReal(t, 6, 12))) {
 		random := rand.New(rand.NewPCG(seed, 0xdeb107))
 		window := time.Duration(1+random.IntN(20)) * time.Second
 		partitions := 1 + random.IntN(5)
@@ -26,7 +27,7 @@ func TestInvariant5RandomDeployments(t *testing.T) {
 			Broken: random.IntN(10), Late: random.IntN(10), Past: random.IntN(5), Future: random.IntN(5),
 		}
 		d.load(scatter(w.arrivals(), partitions, seed))
-		d.run()
+		d.finish()
 		if err := d.check(); err != nil {
 			t.Errorf("seed %d: %v", seed, err)
 		}

@@ -135,7 +135,13 @@ func TestRuleALostLedgerStopsTheRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if kind(t) != embeddedKind { // Kafka does not delete from a topic that is only compacted
+		alterTopic(t, d.config.Kafka.Brokers[0], d.config.Outputs.Ledger, map[string]string{"cleanup.policy": "delete"})
+	}
 	d.deleteRecords(d.config.Outputs.Ledger, 0, offsets.High)
+	if kind(t) != embeddedKind {
+		alterTopic(t, d.config.Kafka.Brokers[0], d.config.Outputs.Ledger, map[string]string{"cleanup.policy": "compact"})
+	}
 	if end := startRunner(t, d.job()).last(t); end == nil || end.Error == "" {
 		t.Fatalf("without its ledger the run ended with: %s", end)
 	}
@@ -151,9 +157,8 @@ func TestRuleALostLedgerStopsTheRun(t *testing.T) {
 // The broker is killed in the middle of turns and comes back with what it had on disk.
 func TestRuleTheRunSurvivesItsBroker(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	broker := startBrokerAt(t, "127.0.0.1:0", dir)
-	d := newDeployment(t, broker.addr, "broker", 2, tight)
+	broker := startOwnBroker(t)
+	d := newDeployment(t, broker.address(), "broker", 2, tight)
 	d.load(scatter(calm(38).arrivals(), 2, 1))
 	j := d.job()
 	j.Delays = map[string]time.Duration{pipeline.PointDeltaWriting: 20 * time.Millisecond}
@@ -161,7 +166,7 @@ func TestRuleTheRunSurvivesItsBroker(t *testing.T) {
 	for turn := uint64(2); turn <= uint64(pick(2, 8)); turn += 3 {
 		c.settled(t, turn)
 		broker.kill()
-		broker = startBrokerAt(t, broker.addr, dir)
+		broker.restart(t)
 	}
 	if end := c.last(t); end == nil || end.Error != "" {
 		t.Fatalf("the run ended with %s\n%s", end, c.stderr.tail())
@@ -338,6 +343,7 @@ func (d *deployment) replaceEvents(log reference.Log) error {
 	create := kmsg.NewPtrCreateTopicsRequest()
 	topic := kmsg.NewCreateTopicsRequestTopic()
 	topic.Topic, topic.NumPartitions, topic.ReplicationFactor = d.config.Events.Topic, int32(d.partitions), 1
+	topic.Configs = append(topic.Configs, kmsg.CreateTopicsRequestTopicConfig{Name: "retention.ms", Value: kmsg.StringPtr("-1")})
 	create.Topics = append(create.Topics, topic)
 	if _, err := create.RequestWith(ctx, client); err != nil {
 		return fmt.Errorf("creating the events topic: %w", err)

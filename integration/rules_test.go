@@ -66,20 +66,21 @@ func TestRuleAUserIsAdmittedUntilTheBudgetIsSpentAndNotOnce(t *testing.T) {
 }
 
 // decisions are what the ledger says about every user: turn → admission bits, and the amounts spent.
-func (d *deployment) decisions() (map[state.AccountID]map[uint64]string, map[state.AccountID]reference.Account) {
+func (d *deployment) decisions() (map[reference.Owner]map[uint64]string, map[reference.Owner]reference.Account) {
 	d.t.Helper()
 	tr, err := d.readTrusted()
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	all := map[state.AccountID]map[uint64]string{}
+	all := map[reference.Owner]map[uint64]string{}
 	for _, l := range tr.ledgers {
 		for turn, delta := range l.deltas {
 			for _, user := range delta.Users {
-				if all[user.ID] == nil {
-					all[user.ID] = map[uint64]string{}
+				owner := reference.Owner{ID: user.ID, Period: user.Period}
+				if all[owner] == nil {
+					all[owner] = map[uint64]string{}
 				}
-				all[user.ID][turn] = string(user.Admitted)
+				all[owner][turn] = string(user.Admitted)
 			}
 		}
 	}
@@ -88,6 +89,11 @@ func (d *deployment) decisions() (map[state.AccountID]map[uint64]string, map[sta
 		d.t.Fatal(err)
 	}
 	return all, accounts
+}
+
+// owner names a user's account in a period.
+func (d *deployment) owner(user string, period int64) reference.Owner {
+	return reference.Owner{ID: schemas.NewHasher(d.config.Keys.UserHash).Account([]byte(user)), Period: period}
 }
 
 // The distinguishing attack on admission: two runs, with and without one user. With a ladder of one rung the public record does not
@@ -116,7 +122,7 @@ func TestRuleRemovingAUserChangesNobodyElsesAdmissionOrCharge(t *testing.T) {
 	with.verify()
 	rest.verify()
 
-	gone := schemas.NewHasher(with.config.Keys.UserHash).Account([]byte("u0000"))
+	gone := with.owner("u0000", 0)
 	admitted, accounts := with.decisions()
 	delete(admitted, gone)
 	delete(accounts, gone)
@@ -151,7 +157,7 @@ func TestRuleAPrivateKeyNeedsACrowd(t *testing.T) {
 	}
 	// The user of the suppressed key pays the first rung and the δ of a key all the same.
 	_, accounts := d.decisions()
-	alone := accounts[schemas.NewHasher(d.config.Keys.UserHash).Account([]byte("alone"))]
+	alone := accounts[d.owner("alone", 0)]
 	if alone.Spent == nil || alone.Spent.Cmp(reference.Charge(1, d.referenceConfig().Metrics[0].First.Big())) != 0 {
 		t.Errorf("the user of a suppressed key paid %v, want the first rung", alone.Spent)
 	}

@@ -27,17 +27,17 @@ func TestRuleLastAtLeastHoldsForWholeWindows(t *testing.T) {
 		}
 		budget := bigOf(uint64(d.Budget().Mu2))
 		share := big.NewRat(1, int64(k.metrics))
-		n, keys, events := uint64(k.n), uint64(k.keys), uint64(k.events)
+		n, keys, events := uint64(k.n), uint64(k.keys), big.NewInt(int64(k.events))
 		spent, delta := new(big.Int), new(big.Int)
 		for _, m := range d.Metrics() {
-			if want := reference.TopPrecision(share, budget, n, keys, events); m.Spec.Top.Big().Cmp(want) != 0 {
+			if want := reference.TopPrecision(share, budget, new(big.Int), n, keys, events); m.Spec.Top.Big().Cmp(want) != 0 {
 				t.Errorf("%+v: u_top is %v, want %v", k, m.Spec.Top.Big(), want)
 			}
 			if want := reference.KeyDelta(share, d.Budget().Keys.Big(), n, keys); m.Spec.DeltaKey.Big().Cmp(want) != 0 {
 				t.Errorf("%+v: δ_key is %v, want %v", k, m.Spec.DeltaKey.Big(), want)
 			}
 			whole := bigOf(n * keys)
-			spent.Add(spent, new(big.Int).Mul(whole, reference.Charge(events, m.Spec.Top.Big())))
+			spent.Add(spent, new(big.Int).Mul(whole, reference.Charge(events.Int64(), m.Spec.Top.Big())))
 			delta.Add(delta, new(big.Int).Mul(whole, m.Spec.DeltaKey.Big()))
 		}
 		if spent.Cmp(budget) > 0 || delta.Cmp(d.Budget().Keys.Big()) > 0 {

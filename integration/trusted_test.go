@@ -12,11 +12,12 @@ import (
 // trusted is what control and ledger say, decoded by the rules of the design and by no code of the pipeline.
 type trusted struct {
 	epochs  []int64
-	closes  map[uint64]schemas.Close
-	settled map[uint64]schemas.Settled
-	last    uint64   // the largest turn up to which everything is settled
-	ledgers []ledger // by shard
+	closes  map[uint64]schemas.Close   // by every turn of a joint
+	settled map[uint64]schemas.Settled // the same
+	last    uint64                     // the largest turn up to which everything is settled
+	ledgers []ledger                   // by shard
 	stops   []schemas.Stop
+	headers []schemas.Header // of all generations
 }
 
 // readTrusted decodes control and ledger and reports what must never stand there.
@@ -49,6 +50,15 @@ func (tr *trusted) readControl(records []klog.Record) error {
 			if r.Offset != 0 {
 				return fmt.Errorf("control record %d is a second HEADER", r.Offset)
 			}
+			tr.headers = append(tr.headers, *body)
+		case *schemas.Generation:
+			if body.Epoch != epoch || body.Header.FromTurn != tr.last+1 {
+				continue
+			}
+			tr.headers = append(tr.headers, body.Header)
+			for turn := body.Header.FromTurn; tr.closes[turn].Turn == turn; turn++ { // taken back
+				delete(tr.closes, turn)
+			}
 		case *schemas.Epoch:
 			if body.Settled > tr.last {
 				return fmt.Errorf("EPOCH at %d starts behind turn %d, settled is %d", r.Offset, body.Settled, tr.last)
@@ -77,6 +87,9 @@ func (tr *trusted) readControl(records []klog.Record) error {
 	return nil
 }
 
+// first is the first turn of the joint that a turn was closed with.
+func (tr *trusted) first(turn uint64) uint64 { return tr.closes[turn].First }
+
 // keepSet drops parts that belong to another writing of the turn.
 func keepSet(parts []schemas.Settled, next schemas.Settled) []schemas.Settled {
 	return slices.DeleteFunc(parts, func(p schemas.Settled) bool { return p.Epoch != next.Epoch || p.Digest != next.Digest })
@@ -87,12 +100,17 @@ func (tr *trusted) addClose(c schemas.Close) error {
 	if again && !slices.EqualFunc(known.Cuts, c.Cuts, func(a, b schemas.Cut) bool { return a.Partition == b.Partition && a.Cut == b.Cut }) {
 		return fmt.Errorf("turn %d was closed twice with different cuts", c.Turn)
 	}
-	if c.Turn > 1 {
-		if _, before := tr.closes[c.Turn-1]; !before {
-			return fmt.Errorf("turn %d was closed before turn %d", c.Turn, c.Turn-1)
+	if again && known.First != c.First {
+		return fmt.Errorf("turn %d was closed twice, with turns from %d and from %d", c.Turn, known.First, c.First)
+	}
+	if c.First > 1 {
+		if before, ok := tr.closes[c.First-1]; !ok || before.Turn != c.First-1 {
+			return fmt.Errorf("turn %d was closed and does not follow the turns that were closed before it", c.First)
 		}
 	}
-	tr.closes[c.Turn] = c
+	for turn := c.First; turn <= c.Turn; turn++ {
+		tr.closes[turn] = c
+	}
 	return nil
 }
 
@@ -110,13 +128,15 @@ func (tr *trusted) addSettled(parts []schemas.Settled) error {
 		}
 		return nil
 	}
-	if whole.Turn != tr.last+1 {
-		return fmt.Errorf("turn %d was settled right after turn %d", whole.Turn, tr.last)
+	if whole.First != tr.last+1 {
+		return fmt.Errorf("turn %d was settled right after turn %d", whole.First, tr.last)
 	}
-	if _, closed := tr.closes[whole.Turn]; !closed {
-		return fmt.Errorf("turn %d was settled before it was closed", whole.Turn)
+	if c, closed := tr.closes[whole.Turn]; !closed || c.First != whole.First || c.Turn != whole.Turn {
+		return fmt.Errorf("turns %d to %d were settled, and no CLOSE is theirs", whole.First, whole.Turn)
 	}
-	tr.settled[whole.Turn] = whole
+	for turn := whole.First; turn <= whole.Turn; turn++ {
+		tr.settled[turn] = whole
+	}
 	tr.last = whole.Turn
 	return nil
 }

@@ -32,6 +32,7 @@ type workload struct {
 	Late    int           // of 100 records so many are too late
 	Past    int           // of 100 records so many lie before the start
 	Future  int           // of 100 records so many lie far ahead of their timestamp
+	Bought  bool          // records have an amount and a category, too
 }
 
 // arrivals makes the stream, ordered by record timestamp.
@@ -66,7 +67,20 @@ func (w workload) arrival(random *rand.Rand, user, page string, stamp int64) arr
 	case dice < w.Broken+w.Late+w.Past+w.Future:
 		millis = stamp + 100*w.Window.Milliseconds()
 	}
+	if w.Bought {
+		return bought(user, page, stamp, millis, random.Int64N(41)-10, categories[random.IntN(len(categories))])
+	}
 	return event(user, page, stamp, millis)
+}
+
+// categories of the records that have one.
+var categories = [...]string{"book", "game", "toy"}
+
+// bought is a good record with an amount and a category.
+func bought(user, page string, stamp, millis, amount int64, category string) arrival {
+	value := fmt.Appendf(nil, `{"user":%q,"page":%q,"ts":%d,"amount":%d,"item":{"category":%q,"gift":%v}}`,
+		user, page, millis, amount, category, amount%3 == 0)
+	return arrival{user, stamp, value}
 }
 
 // event is a good record.
@@ -81,7 +95,9 @@ func at(user, page string, after time.Duration) arrival {
 }
 
 func brokenValue(random *rand.Rand, user string) []byte {
-	switch random.IntN(6) {
+	switch random.IntN(7) {
+	case 6:
+		return fmt.Appendf(nil, `{"user":%q,"page":"p00","ts":%d,"amount":1.5}`, user, base.UnixMilli()-1)
 	case 0:
 		return []byte("{not json")
 	case 1:

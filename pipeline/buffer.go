@@ -1,7 +1,9 @@
 package pipeline
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/state"
@@ -26,18 +28,56 @@ type mark struct {
 	appendTime int64
 }
 
-// shardBuffer sums up what the users of one shard contributed.
+// shardBuffer is what the users of one shard contributed: a row for a user and
+// period, with a chain of entries. A user may have several rows, which SPEND
+// adds up.
 type shardBuffer struct {
 	records uint64
-	keys    map[string]uint32
-	names   [][]byte
-	users   map[userPeriod]int
-	list    []schemas.ContribUser
+	places  map[string][]uint32 // by key: its labels
+	labels  []schemas.Label
+	rows    []row
+	entries []entry
+	values  []recordOf
 }
 
-type userPeriod struct {
+type row struct {
 	id     state.AccountID
 	period int64
+	last   int32 // entry
+}
+
+// entry is a number of events of one label; before is the row's entry before
+// it, −1 for none.
+type entry struct {
+	label, n uint32
+	before   int32
+}
+
+// recordOf is a record that a sum may take, with its row.
+type recordOf struct {
+	row int32
+	schemas.RecordValue
+}
+
+// knownUser is a user whose account id was computed, with the row that was
+// written for the user last: in most input a user's events of a turn stand close
+// together.
+type knownUser struct {
+	id     state.AccountID
+	shard  int
+	in     *shardBuffer
+	period int64
+	row    int32
+}
+
+// contribution is an accepted event on its way to a shard.
+type contribution struct {
+	user   *knownUser
+	period int64
+	label  schemas.Label // the key is not kept
+	sums   bool          // some sum may take the record
+	value  int64
+	id     schemas.RecordID
 }
 
 func newBuffer(shards int) *buffer {
@@ -45,77 +85,109 @@ func newBuffer(shards int) *buffer {
 }
 
 // add counts one event of a user.
-func (b *buffer) add(id state.AccountID, key []byte, partition int32, at mark) {
+func (b *buffer) add(c *contribution, partition int32, at mark) {
 	b.records++
 	if _, seen := b.first[partition]; !seen {
 		b.first[partition] = at
 	}
-	n := schemas.ShardOf(id, len(b.shards))
-	s := b.shards[n]
+	s := b.shards[c.user.shard]
 	if s == nil {
-		s = &shardBuffer{keys: map[string]uint32{}, users: map[userPeriod]int{}}
-		b.shards[n] = s
+		s = &shardBuffer{places: map[string][]uint32{}}
+		b.shards[c.user.shard] = s
 	}
-	s.add(userPeriod{id: id}, key)
+	s.add(c)
 }
 
-func (s *shardBuffer) add(who userPeriod, key []byte) {
+func (s *shardBuffer) add(c *contribution) {
 	s.records++
-	k, known := s.keys[string(key)]
-	if !known {
-		k = uint32(len(s.names))
-		name := string(key)
-		s.keys[name] = k
-		s.names = append(s.names, []byte(name))
+	label := s.place(c.label)
+	u := c.user
+	if u.in != s || u.period != c.period {
+		u.in, u.period, u.row = s, c.period, int32(len(s.rows))
+		s.rows = append(s.rows, row{u.id, c.period, -1})
 	}
-	u, known := s.users[who]
-	if !known {
-		u = len(s.list)
-		s.users[who] = u
-		s.list = append(s.list, schemas.ContribUser{ID: who.id, Period: who.period})
+	r := &s.rows[u.row]
+	if c.sums {
+		s.values = append(s.values, recordOf{u.row, schemas.RecordValue{Key: label, N: 1, Value: c.value, ID: c.id}})
 	}
-	entries := s.list[u].Entries
-	// A user has few keys; one with many gets some entries twice, which SPEND
-	// adds up.
-	for i := max(0, len(entries)-16); i < len(entries); i++ {
-		if entries[i].Key == k && entries[i].N < 1<<31 {
-			entries[i].N++
+	// A row with many labels gets some entries twice.
+	for at, tries := r.last, 0; at >= 0 && tries < 16; at, tries = s.entries[at].before, tries+1 {
+		if e := &s.entries[at]; e.label == label && e.n < 1<<31 {
+			e.n++
 			return
 		}
 	}
-	s.list[u].Entries = append(entries, schemas.KeyCount{Key: k, N: 1})
+	s.entries = append(s.entries, entry{label, 1, r.last})
+	r.last = int32(len(s.entries) - 1)
 }
 
-// elements packs the turn for every shard, with the OPEN that lets it be spent.
-func (b *buffer) elements(open schemas.Open) ([]transforms.Element, error) {
-	var out []transforms.Element
-	for n, s := range b.shards {
-		open.Shard, open.Shards = uint32(n), uint32(len(b.shards))
-		if s != nil {
-			batches, err := s.batches(open)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, batches...)
+// place is a label's index in the dictionary. A key has few labels: one for
+// every set of filters that its events pass.
+func (s *shardBuffer) place(l schemas.Label) uint32 {
+	places := s.places[string(l.Key)]
+	for _, p := range places {
+		if s.labels[p].Passes == l.Passes {
+			return p
 		}
-		out = append(out, transforms.Element{Shard: n, Data: schemas.EncodeOpen(open)})
+	}
+	p := uint32(len(s.labels))
+	key := string(l.Key)
+	s.places[key] = append(places, p)
+	s.labels = append(s.labels, schemas.Label{Key: []byte(key), Passes: l.Passes})
+	return p
+}
+
+// contributions appends the turn's, packed for every shard.
+func (b *buffer) contributions(out []transforms.Element, epoch int64, turn uint64) ([]transforms.Element, error) {
+	var pack packer
+	for n, s := range b.shards {
+		if s == nil {
+			continue
+		}
+		var err error
+		if out, err = pack.batches(out, s, schemas.Contributions{Epoch: epoch, Turn: turn, Shard: uint32(n)}); err != nil {
+			return nil, err
+		}
+		*s = shardBuffer{} // known users still point at it
 	}
 	return out, nil
 }
 
-func (s *shardBuffer) batches(open schemas.Open) ([]transforms.Element, error) {
-	var out []transforms.Element
-	records := s.records
-	for from := 0; from < len(s.list); from += maxBatchUsers {
-		to := min(from+maxBatchUsers, len(s.list))
-		data, err := schemas.EncodeContributions(schemas.Contributions{
-			Epoch: open.Epoch, Turn: open.Turn, Shard: open.Shard, Records: records, Keys: s.names, Users: s.list[from:to],
-		})
-		if err != nil {
-			return nil, fmt.Errorf("packing turn %d: %w", open.Turn, err)
+// packer is the scratch of packing.
+type packer struct {
+	users   []schemas.ContribUser
+	entries []schemas.KeyCount
+	values  []schemas.RecordValue
+}
+
+// batches appends the shard's rows in batches, each with the head given.
+func (p *packer) batches(out []transforms.Element, s *shardBuffer, batch schemas.Contributions) ([]transforms.Element, error) {
+	slices.SortStableFunc(s.values, func(a, b recordOf) int { return cmp.Compare(a.row, b.row) })
+	batch.Records, batch.Labels = s.records, s.labels
+	value := 0
+	for from := 0; from < len(s.rows); from += maxBatchUsers {
+		to := min(from+maxBatchUsers, len(s.rows))
+		p.users, p.entries, p.values = p.users[:0], p.entries[:0], p.values[:0]
+		for n := from; n < to; n++ {
+			r := &s.rows[n]
+			entries := len(p.entries)
+			for at := r.last; at >= 0; at = s.entries[at].before {
+				p.entries = append(p.entries, schemas.KeyCount{Key: s.entries[at].label, N: s.entries[at].n})
+			}
+			values := len(p.values)
+			for ; value < len(s.values) && s.values[value].row == int32(n); value++ {
+				p.values = append(p.values, s.values[value].RecordValue)
+			}
+			p.users = append(p.users, schemas.ContribUser{ID: r.id, Period: r.period, Entries: p.entries[entries:len(p.entries):len(p.entries)],
+				Records: p.values[values:len(p.values):len(p.values)]})
 		}
-		out = append(out, transforms.Element{Shard: int(open.Shard), Data: data})
-		records = 0 // counted once, with the first batch
+		batch.Users = p.users
+		data, err := schemas.EncodeContributions(batch)
+		if err != nil {
+			return nil, fmt.Errorf("packing turn %d: %w", batch.Turn, err)
+		}
+		out = append(out, transforms.Element{Shard: int(batch.Shard), Data: data})
+		batch.Records = 0 // counted once, with the first batch
 	}
 	return out, nil
 }

@@ -8,25 +8,27 @@ import (
 )
 
 // closeTurns writes the CLOSEs of every turn that all partitions have passed,
-// some ahead of settlement. It reports whether it wrote any.
+// some ahead of settlement: in joints of CatchUp turns, and of what has passed by
+// then where nothing else is closed ahead of settlement. It reports whether it
+// wrote any.
 func (r *reader) closeTurns(ctx context.Context, settled uint64) (bool, error) {
 	if r.asked > r.closed || !r.caughtUp() {
 		return false, nil // wait for our own to come back, and until all closed turns are read
 	}
 	r.findLast()
 	var bodies []schemas.ControlBody
-	for turn := r.closed + 1; turn <= settled+closeAhead && r.passed(turn); turn++ {
-		c := &schemas.Close{Epoch: r.epoch.Load(), Turn: turn}
-		if b := r.buffers[turn]; b != nil {
-			c.Contributions = b.records
+	closed := r.closed
+	for {
+		last := r.joint(closed, settled)
+		if last == closed {
+			break
 		}
-		for _, p := range r.partitions {
-			c.Cuts = append(c.Cuts, p.cut(r.restart(p, turn)))
-		}
+		c := r.closeOf(closed+1, last)
 		if len(bodies) == 0 {
 			c.Tallies = r.tallies
 		}
 		bodies = append(bodies, c)
+		closed = last
 	}
 	if len(bodies) == 0 {
 		return false, nil
@@ -34,13 +36,47 @@ func (r *reader) closeTurns(ctx context.Context, settled uint64) (bool, error) {
 	if _, err := r.control.append(ctx, bodies...); err != nil {
 		return false, err
 	}
-	r.asked = r.closed + uint64(len(bodies))
+	r.asked = closed
 	r.tallies = newTallies()
 	for _, p := range r.partitions {
 		p.tallied = p.next
 		p.ahead = slices.DeleteFunc(p.ahead, below(r.lowest(p)))
 	}
 	return true, nil
+}
+
+// joint is the last turn of the joint behind closed that is to be closed now, or
+// closed when none is. A turn waits for none behind it: it is joined with those
+// that have passed meanwhile, where it would have to wait for settlement anyway.
+func (r *reader) joint(closed, settled uint64) uint64 {
+	most := uint64(r.dep.cfg.CatchUp)
+	last := closed
+	for last < closed+most && last < settled+max(closeAhead, 2*most) && r.passed(last+1) {
+		last++
+	}
+	if last < closed+most && closed > settled {
+		return closed
+	}
+	return last
+}
+
+// closeOf is the CLOSE of the turns from first to last.
+func (r *reader) closeOf(first, last uint64) *schemas.Close {
+	c := &schemas.Close{Epoch: r.epoch.Load(), First: first, Turn: last}
+	for turn := first; turn <= last; turn++ {
+		var records uint64
+		if b := r.buffers[turn]; b != nil {
+			records = b.records
+		}
+		c.Contributions += records
+		if first < last {
+			c.Each = append(c.Each, records)
+		}
+	}
+	for _, p := range r.partitions {
+		c.Cuts = append(c.Cuts, p.cut(r.restart(p, last)))
+	}
+	return c
 }
 
 // caughtUp says whether everything before the last CLOSE's cuts was read: a

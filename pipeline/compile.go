@@ -1,8 +1,12 @@
 package pipeline
 
 import (
+	"errors"
+	"slices"
+
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/transforms"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
@@ -13,7 +17,7 @@ type Deployment struct {
 	cfg     Config
 	budget  state.Budget
 	metrics []CompiledMetric
-	rules   *spend.Rules
+	sums    sums
 }
 
 // CompiledMetric is a metric with everything that was computed for it.
@@ -39,9 +43,6 @@ func Compile(cfg Config) (*Deployment, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
-	if _, err := schemas.NewEventDecoder(cfg.Events.Format); err != nil {
-		return nil, invalid("events", "%v", err)
-	}
 	d := &Deployment{cfg: cfg}
 	if err := d.setBudget(); err != nil {
 		return nil, err
@@ -52,14 +53,23 @@ func Compile(cfg Config) (*Deployment, error) {
 	}
 	var specs []schemas.MetricSpec
 	for i := range cfg.Metrics {
-		m, err := d.compileMetric(&cfg.Metrics[i], parts[i])
+		compiled, err := d.compileMetric(&cfg.Metrics[i], parts[i])
 		if err != nil {
 			return nil, err
 		}
-		d.metrics = append(d.metrics, m)
-		specs = append(specs, m.Spec)
+		d.metrics = append(d.metrics, compiled...)
+		for _, m := range compiled {
+			specs = append(specs, m.Spec)
+		}
 	}
-	d.rules, err = spend.NewRules(d.budget, cfg.Keys.UserHash, specs, cfg.Shards, cfg.ReleaseShards, cfg.LedgerSlots)
+	if d.cfg.Events.Format.Filters = schemas.Filters(specs); len(d.cfg.Events.Format.Filters) > maxFilters {
+		return nil, invalid("metrics.filter", "%d different filters; at most %d", len(d.cfg.Events.Format.Filters), maxFilters)
+	}
+	if err := d.checkFormat(); err != nil {
+		return nil, err
+	}
+	d.sums = sumsOf(specs)
+	_, err = spend.NewRules(d.budget, cfg.Keys.UserHash, specs, cfg.Shards, cfg.ReleaseShards, cfg.LedgerSlots)
 	return d, err
 }
 
@@ -86,25 +96,92 @@ func (d *Deployment) setBudget() error {
 	return nil
 }
 
-func (d *Deployment) compileMetric(m *Metric, a allotment) (CompiledMetric, error) {
+// sums says which events' values must be kept one by one.
+type sums struct {
+	all    bool   // a sum without a filter
+	filter uint64 // the filters of the others
+}
+
+func sumsOf(metrics []schemas.MetricSpec) sums {
+	var s sums
+	filters := schemas.Filters(metrics)
+	for i := range metrics {
+		switch m := &metrics[i]; {
+		case m.Kind != schemas.KindSum:
+		case m.Filter == "":
+			s.all = true
+		default:
+			s.filter |= 1 << slices.Index(filters, m.Filter)
+		}
+	}
+	return s
+}
+
+func (s *sums) takes(e *schemas.Event) bool { return s.all || e.Passes&s.filter != 0 }
+
+// checkFormat refuses an event format that no decoder can be made for. Avro
+// events have their schemas from a file or from a registry.
+func (d *Deployment) checkFormat() error {
+	e := &d.cfg.Events
+	if err := e.Format.Check(); err != nil {
+		var bad *schemas.FormatError
+		if errors.As(err, &bad) {
+			return invalid("events."+bad.Field, "%s", bad.Reason)
+		}
+		return invalid("events", "%v", err)
+	}
+	switch avro := e.Format.Format == "avro"; {
+	case avro && e.Format.Schema == "" && e.Registry == nil:
+		return invalid("events.schema", "avro events need their writer schema: name an .avsc file, or a registry")
+	case avro && e.Format.Schema != "" && e.Registry != nil:
+		return invalid("events.registry", "avro events have their schema from a file or from a registry, not from both")
+	case !avro && e.Registry != nil:
+		return invalid("events.registry", "only avro events have schemas")
+	case e.Registry != nil && e.Registry.URL == "":
+		return invalid("events.registry.url", "no registry is named")
+	}
+	return nil
+}
+
+// compileMetric computes a metric and, behind it, its coverage.
+func (d *Deployment) compileMetric(m *Metric, a allotment) ([]CompiledMetric, error) {
 	t := d.cfg.Time
 	spec := schemas.MetricSpec{
-		Name: m.Name, Kind: m.Kind,
-		WindowSize: m.Window.Milliseconds(), WindowSlide: m.Window.Milliseconds(),
+		Name: m.Name, Kind: m.Kind, Filter: m.Filter,
+		WindowSize: m.Window.Milliseconds(), WindowSlide: m.Slide.Milliseconds(),
 		Lateness: t.Lateness.Milliseconds(), Skew: t.Skew.Milliseconds(), Slack: t.Slack.Milliseconds(),
 		MaxKeysPerUser: uint32(m.MaxKeysPerUser), MaxEventsPerKey: uint32(m.MaxEventsPerKey),
+		Min: m.Min, Max: m.Max,
 		LadderKind: m.Ladder.Kind, LadderFactor: m.Ladder.Factor,
 		First: a.first, Top: a.top,
 		Relative: m.Target.Relative, Absolute: m.Target.Absolute, Confidence: m.Target.Confidence,
-		KeyMode: m.Keys.Mode, PublicKeys: m.publicKeys(), DeltaKey: a.deltaKey,
+		KeyMode: m.Keys.Mode, KeysFrom: m.Keys.From, PublicKeys: m.publicKeys(), DeltaKey: a.deltaKey,
 	}
-	ladder := noisereduction.Spec{Kind: noisereduction.Kind(m.Ladder.Kind), Factor: m.Ladder.Factor, First: a.first, Top: a.top, Target: m.Target}
-	if m.Keys.Mode == KeysPrivate {
-		ladder.Private = &noisereduction.Private{Contribution: uint64(m.MaxEventsPerKey), DeltaKey: a.deltaKey}
+	if d.cfg.Privacy.Period > 0 {
+		spec.Period = d.cfg.Privacy.Period.String()
 	}
-	plan, err := noisereduction.Compile(ladder)
+	counted, err := compileSpec(spec)
+	if err != nil || m.Coverage == nil {
+		return []CompiledMetric{counted}, err
+	}
+	target := m.Coverage.Target
+	cover := spec
+	cover.Name, cover.Kind, cover.Filter, cover.Of = coverageName(m.Name), schemas.KindCoverage, "", m.Name
+	cover.MaxKeysPerUser, cover.MaxEventsPerKey, cover.Min, cover.Max = 1, 1, 0, 0
+	cover.LadderKind, cover.LadderFactor, cover.First, cover.Top = "adaptive", 2, a.coverageFirst, a.coverageTop
+	cover.Relative, cover.Absolute, cover.Confidence = target.Relative, target.Absolute, target.Confidence
+	cover.KeyMode, cover.KeysFrom, cover.PublicKeys, cover.DeltaKey = KeysPublic, "", [][]byte{{}}, state.Delta{}
+	covering, err := compileSpec(cover)
+	return []CompiledMetric{counted, covering}, err
+}
+
+// coverageName is the name under which a metric's coverage is released.
+func coverageName(metric string) string { return metric + ".coverage" }
+
+func compileSpec(spec schemas.MetricSpec) (CompiledMetric, error) {
+	plan, err := transforms.PlanOf(&spec)
 	if err != nil {
-		return CompiledMetric{}, invalid("metrics."+m.Name, "%v", err)
+		return CompiledMetric{}, invalid("metrics."+spec.Name, "%v", err)
 	}
 	return CompiledMetric{Spec: spec, Digest: spec.Digest(), Plan: plan}, nil
 }
@@ -120,6 +197,12 @@ func (d *Deployment) header() schemas.Header {
 		LedgerSlots:   uint32(d.cfg.LedgerSlots),
 		EventsTopic:   d.cfg.Events.Topic,
 		UserField:     d.cfg.Events.Format.User,
+		KeyField:      d.cfg.Events.Format.Key,
+		TimeField:     d.cfg.Events.Format.Time,
+		TimeUnit:      d.cfg.Events.Format.TimeUnit,
+		ValueField:    d.cfg.Events.Format.Value,
+		Trust:         d.cfg.Time.Trust,
+		NoFuture:      d.cfg.Time.NoFuture,
 		Topics: schemas.Topics{
 			Counts: d.cfg.Outputs.Counts, Control: d.cfg.Outputs.Control,
 			Ledger: d.cfg.Outputs.Ledger, DeadLetter: d.cfg.Outputs.DeadLetter,
@@ -128,8 +211,6 @@ func (d *Deployment) header() schemas.Header {
 	for _, k := range d.cfg.Keys.Noise {
 		h.NoiseKeys = append(h.NoiseKeys, schemas.KeyFingerprint{ID: k.ID, FromTurn: 1, Fingerprint: schemas.KeyFingerprintOf("noise", k.Secret)})
 	}
-	for _, m := range d.metrics {
-		h.Metrics = append(h.Metrics, m.Spec)
-	}
+	h.Metrics = d.specs()
 	return h
 }

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"testing"
 	"time"
@@ -17,7 +18,7 @@ func TestCompileRefusesWhatCannotBe(t *testing.T) {
 	}{
 		{"kafka.brokers", func(c *Config) { c.Kafka.Brokers = nil }},
 		{"events.topic", func(c *Config) { c.Events.Topic = "" }},
-		{"events", func(c *Config) { c.Events.Format.User = "" }},
+		{"events.user", func(c *Config) { c.Events.Format.User = "" }},
 		{"privacy", func(c *Config) { c.Privacy.Epsilon = 0 }},
 		{"privacy", func(c *Config) { c.Privacy.Epsilon = math.NaN() }},
 		{"privacy", func(c *Config) { c.Privacy.Delta = 0 }},
@@ -39,9 +40,36 @@ func TestCompileRefusesWhatCannotBe(t *testing.T) {
 		{"metrics", func(c *Config) { c.Metrics = nil }},
 		{"metrics.name", func(c *Config) { c.Metrics[0].Name = "" }},
 		{"metrics.views", func(c *Config) { c.Metrics = append(c.Metrics, c.Metrics[0]) }},
-		{"metrics.views.kind", func(c *Config) { c.Metrics[0].Kind = "sum" }},
-		{"metrics.views.window", func(c *Config) { c.Metrics[0].Window = 0 }},
-		{"metrics.views.window", func(c *Config) { c.Metrics[0].Window = 1500 * time.Microsecond }},
+		{"metrics.views.kind", func(c *Config) { c.Metrics[0].Kind = "median" }},
+		{"metrics.views.window.size", func(c *Config) { c.Metrics[0].Window = 0 }},
+		{"metrics.views.window.size", func(c *Config) { c.Metrics[0].Window = 1500 * time.Microsecond }},
+		{"metrics.views.window.slide", func(c *Config) { c.Metrics[0].Slide = 7 * time.Millisecond }},
+		{"metrics.views.window.slide", func(c *Config) { c.Metrics[0].Slide = c.Metrics[0].Window / 200 }},
+		{"metrics.window", func(c *Config) {
+			for i, ms := range []int{2003, 2011, 2017, 2027, 2029, 2039, 2053} {
+				m := c.Metrics[0]
+				m.Name, m.Window = fmt.Sprint("m", i), time.Duration(ms)*time.Millisecond
+				c.Metrics = append(c.Metrics, m)
+			}
+		}},
+		{"privacy.period", func(c *Config) { c.Privacy.Period = -time.Hour }},
+		{"metrics.views.bounds", func(c *Config) { c.Metrics[0].Max = 1 }},
+		{"metrics.views.bounds.max", asSum(func(m *Metric) { m.Max = 0 })},
+		{"metrics.views.bounds.min", asSum(func(m *Metric) { m.Min = 101 })},
+		{"metrics.views.bounds", asSum(func(m *Metric) { m.Max = 1 << 36 })},
+		{"metrics.views.bounds", asSum(func(m *Metric) { m.Min, m.Target.Relative, m.Target.Absolute = math.MinInt64, 0, 1 })},
+		{"metrics.views.target.relative", asSum(func(m *Metric) { m.Min = -1 })},
+		{"metrics.views.keys", asSum(func(m *Metric) { m.Keys = Keys{Mode: KeysPrivate} })},
+		{"events.fields.value", func(c *Config) { c.Metrics[0].Kind, c.Metrics[0].Max = "sum", 1 }},
+		{"metrics.views.coverage.share", func(c *Config) { c.Metrics[0].Coverage = &Coverage{Share: 1} }},
+		{"metrics.views.coverage", func(c *Config) {
+			c.Metrics[0].Coverage = &Coverage{}
+			c.Metrics = append(c.Metrics, c.Metrics[0])
+			c.Metrics[1].Name, c.Metrics[1].Coverage = "views.coverage", nil
+		}},
+		{"metrics.views.keys", func(c *Config) { c.Metrics[0].Keys.From = "views" }},
+		{"metrics.views.keys.keys_from", func(c *Config) { c.Metrics[0].Keys = Keys{From: "views"} }},
+		{"metrics.views.keys.keys_from", func(c *Config) { c.Metrics[0].Keys = Keys{From: "elsewhere"} }},
 		{"metrics.views.max_keys_per_user", func(c *Config) { c.Metrics[0].MaxKeysPerUser = -1 }},
 		{"metrics.views.max_events_per_key", func(c *Config) { c.Metrics[0].MaxEventsPerKey = -1 }},
 		{"metrics.views.last_at_least", func(c *Config) { c.Metrics[0].LastAtLeast = 0 }},
@@ -63,6 +91,15 @@ func TestCompileRefusesWhatCannotBe(t *testing.T) {
 		if !errors.As(err, &bad) || bad.Field != test.field || bad.Reason == "" {
 			t.Errorf("want an error about %s, got: %v", test.field, err)
 		}
+	}
+}
+
+func asSum(change func(m *Metric)) func(c *Config) {
+	return func(c *Config) {
+		c.Events.Format.Value = "price"
+		m := &c.Metrics[0]
+		m.Kind, m.Max, m.Target.Relative, m.MaxEventsPerKey = "sum", 100, 0.1, 2
+		change(m)
 	}
 }
 
@@ -139,18 +176,28 @@ func TestSharesAddUp(t *testing.T) {
 	}
 }
 
-func TestTurnsCoverTime(t *testing.T) {
-	turns := turns{start: align(-90_500, 1000), size: 1000, metrics: 2}
-	if turns.start != -91_000 {
-		t.Fatalf("start %d, want −91000", turns.start)
-	}
-	for at := turns.start; at < 5000; at += 250 {
-		w := turns.of(at)
-		if at < turns.end(w-1) || at >= turns.end(w) {
-			t.Fatalf("time %d is put to turn %d, which covers %d to %d", at, w, turns.end(w-1), turns.end(w))
+// Snapshots carry the slices of open windows: with long windows they are rarer.
+func TestLongWindowsGetMoreLedgerSlots(t *testing.T) {
+	for _, c := range []struct {
+		sizes, slides []time.Duration
+		want          int
+	}{
+		{[]time.Duration{time.Minute}, []time.Duration{0}, 64},
+		{[]time.Duration{24 * time.Hour}, []time.Duration{0}, 64},
+		{[]time.Duration{24 * time.Hour, time.Minute}, []time.Duration{0, 0}, 360},
+		{[]time.Duration{time.Hour}, []time.Duration{time.Minute}, 64},
+		{[]time.Duration{30 * 24 * time.Hour, time.Minute}, []time.Duration{0, 0}, 1024},
+	} {
+		cfg := Config{}
+		for i := range c.sizes {
+			cfg.Metrics = append(cfg.Metrics, Metric{Window: c.sizes[i], Slide: c.slides[i]})
 		}
-	}
-	if p := turns.pairs(3); len(p) != 2 || p[1].Metric != 1 || p[0].WindowEnd != turns.end(3) || p[0].WindowStart != turns.end(2) {
-		t.Errorf("pairs of turn 3: %+v", p)
+		if got := cfg.withDefaults().LedgerSlots; got != c.want {
+			t.Errorf("windows of %v: %d slots, want %d", c.sizes, got, c.want)
+		}
+		cfg.LedgerSlots = 10
+		if got := cfg.withDefaults().LedgerSlots; got != 10 {
+			t.Errorf("10 slots became %d", got)
+		}
 	}
 }

@@ -17,7 +17,9 @@ type closing struct {
 
 // view is what control says, as far as it was read. Every reader applies the
 // same rule: a CLOSE or SETTLED counts only if its epoch is the last EPOCH
-// before it, and only for the turn that is next. Not for concurrent use.
+// before it, and only for the turns that are next; a SETTLED for those of one
+// CLOSE. What is kept by turn is kept by every turn of a joint. Not for
+// concurrent use.
 type view struct {
 	next     int64 // the first offset not read yet
 	anchored bool  // read from the beginning: turn 0 is known to be the start
@@ -29,11 +31,13 @@ type view struct {
 	closed  uint64
 	closes  map[uint64]*closing // of turns from keep back to now
 	settled uint64
-	parts   []schemas.Settled // of turn settled+1, as far as they have come
+	parts   []schemas.Settled // of the joint behind settled, as far as they have come
 	partsAt int64
 
 	settledAt   map[uint64]int64             // offset of the first part
-	countsEnd   map[uint64][]int64           // per release shard, by turn
+	header      *schemas.Header              // of the generation in force; nil where its record was not read
+	headerAt    int64                        // its offset
+	countsEnd   map[uint64][]int64           // per release shard, by the last turn of a joint
 	settlements map[uint64]*spend.Settlement // the newest few
 	history     uint64                       // turns that are remembered behind settled
 }
@@ -72,6 +76,9 @@ func (v *view) observe(offset int64, c schemas.Control) error {
 	case *schemas.Recover:
 		v.stop = nil
 	case *schemas.Header:
+		v.header, v.headerAt = b, offset
+	case *schemas.Generation:
+		v.observeGeneration(offset, b)
 	default:
 		return fmt.Errorf("reading control at offset %d: a record of a kind that this program does not know", offset)
 	}
@@ -80,12 +87,34 @@ func (v *view) observe(offset int64, c schemas.Control) error {
 
 func (v *view) observeClose(offset int64, c *schemas.Close) {
 	known := v.anchored || v.started
-	if c.Epoch != v.epoch || (known && c.Turn != v.closed+1) {
+	if c.Epoch != v.epoch || (known && c.First != v.closed+1) {
 		return
 	}
 	v.started = true
 	v.closed = c.Turn
-	v.closes[c.Turn] = &closing{Close: *c, offset: offset, lastEpoch: v.epoch}
+	joint := &closing{Close: *c, offset: offset, lastEpoch: v.epoch}
+	for turn := c.First; turn <= c.Turn; turn++ {
+		v.closes[turn] = joint
+	}
+}
+
+// observeGeneration puts another generation in force, if every turn before it is
+// settled. What was closed behind that is open again: nothing of it was
+// published.
+func (v *view) observeGeneration(offset int64, g *schemas.Generation) {
+	h := &g.Header
+	known := v.anchored || v.settled > 0
+	if g.Epoch != v.epoch || known && h.FromTurn != v.settled+1 {
+		return
+	}
+	v.header, v.headerAt = h, offset
+	for turn := h.FromTurn; turn <= v.closed; turn++ {
+		delete(v.closes, turn)
+	}
+	v.closed, v.settled, v.started = h.FromTurn-1, h.FromTurn-1, true
+	v.parts = nil
+	v.countsEnd[v.settled] = g.CountsEnd
+	v.history = 2 * uint64(h.LedgerSlots)
 }
 
 func (v *view) observeSettled(offset int64, s *schemas.Settled) error {
@@ -93,7 +122,10 @@ func (v *view) observeSettled(offset int64, s *schemas.Settled) error {
 		return nil
 	}
 	known := v.anchored || v.settled > 0
-	if known && s.Turn != v.settled+1 {
+	if known && s.First != v.settled+1 {
+		return nil
+	}
+	if c := v.closes[s.Turn]; c != nil && (c.First != s.First || c.Turn != s.Turn) {
 		return nil
 	}
 	if len(v.parts) > 0 && (v.parts[0].Turn != s.Turn || v.parts[0].Digest != s.Digest) {
@@ -120,24 +152,26 @@ func (v *view) observeSettled(offset int64, s *schemas.Settled) error {
 
 func (v *view) settle(s schemas.Settled) {
 	v.settled = s.Turn
-	v.settledAt[s.Turn] = v.partsAt
 	v.countsEnd[s.Turn] = s.CountsEnd
 	v.remember(spend.NewSettlement(s))
-	if s.Turn > v.history {
-		old := s.Turn - v.history
-		delete(v.settledAt, old)
-		delete(v.countsEnd, old)
-		delete(v.closes, old)
+	for turn := s.First; turn <= s.Turn; turn++ {
+		v.settledAt[turn] = v.partsAt
+		if turn > v.history {
+			old := turn - v.history
+			delete(v.settledAt, old)
+			delete(v.countsEnd, old)
+			delete(v.closes, old)
+		}
 	}
 }
 
 func (v *view) remember(s *spend.Settlement) {
-	v.settlements[s.Turn] = s
-	if s.Turn > keepSettlements {
-		delete(v.settlements, s.Turn-keepSettlements)
+	for turn := s.First; turn <= s.Turn; turn++ {
+		v.settlements[turn] = s
 	}
-	for turn := range v.settlements { // a restore looks at old ones, in order
-		if len(v.settlements) > 2*keepSettlements && turn != s.Turn && turn+keepSettlements <= v.settled {
+	crowded := s.Turn == v.settled || len(v.settlements) > 2*keepSettlements // a restore looks at old ones, in order
+	for turn, old := range v.settlements {
+		if crowded && old != s && turn+keepSettlements <= v.settled {
 			delete(v.settlements, turn)
 		}
 	}

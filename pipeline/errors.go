@@ -15,9 +15,15 @@ var (
 	// ErrConflict: a value that was published differs from what the log gives
 	// now.
 	ErrConflict = errors.New("published values and the log differ")
+	// ErrInterruptedTurn: a deployment cannot be changed while a turn is under
+	// way: drain it first.
+	ErrInterruptedTurn = errors.New("a turn is under way")
 	// ErrLogFault: a topic lost, changed or never had something that the
 	// promises rest on.
 	ErrLogFault = errors.New("a topic cannot be trusted")
+	// ErrTopicSettings: a topic is missing, or is set up so that it could lose
+	// what the promises rest on. Every *TopicError is one.
+	ErrTopicSettings = errors.New("a topic is not set up as it must be")
 
 	// errSuperseded: another run's EPOCH stands behind this run's.
 	errSuperseded = errors.New("another run has taken over")

@@ -14,7 +14,8 @@ import (
 type fates struct {
 	decoder *schemas.EventDecoder
 	clock   clock
-	turns   turns
+	past    []pastClock // of earlier generations, oldest first
+	turns   *turns
 	event   schemas.Event // of the last call
 }
 
@@ -22,7 +23,8 @@ type fates struct {
 // times; whether a CLOSE has overtaken it is for the caller to say. The
 // partition's append time moves.
 func (f *fates) judge(p *partition, r *klog.Record, now int64, t *schemas.ReadTallies) (turn uint64, class string, err error) {
-	ahead := p.stampAhead(r, &f.clock, now)
+	by := f.clockOf(p.id, r.Offset)
+	ahead := p.stampAhead(r, by, now)
 	if !ahead && r.Timestamp > p.appendTime {
 		p.appendTime = r.Timestamp
 	}
@@ -39,14 +41,45 @@ func (f *fates) judge(p *partition, r *klog.Record, now int64, t *schemas.ReadTa
 	switch {
 	case at < f.turns.start:
 		t.BeforeStart++
-	case at < max(r.Timestamp, p.latest(&f.clock))-f.clock.lateness && !ahead:
+	case at < max(r.Timestamp, p.latest(by))-by.lateness && !ahead:
 		t.Late++
-	case ahead, !f.clock.noFuture && at > r.Timestamp+f.clock.skew:
+	case ahead, !by.noFuture && at > r.Timestamp+by.skew:
 		t.Future++
 	default:
 		return f.turns.of(at), "", nil
 	}
 	return 0, "", nil
+}
+
+// pastClock judged, and judges still, the records below an offset.
+type pastClock struct {
+	clock
+	below map[int32]int64
+}
+
+// clockOf is the clock of the generation that has read a record first.
+func (f *fates) clockOf(partition int32, offset int64) *clock {
+	for i := range f.past {
+		if offset < f.past[i].below[partition] {
+			return &f.past[i].clock
+		}
+	}
+	return &f.clock
+}
+
+// pastClocks are those of the generations before a header's.
+func pastClocks(h *schemas.Header, present clock) []pastClock {
+	var all []pastClock
+	for i := range h.Past {
+		g := &h.Past[i]
+		c := pastClock{clock: present, below: map[int32]int64{}}
+		c.lateness, c.skew, c.slack = g.Lateness, g.Skew, g.Slack
+		for _, b := range g.Below {
+			c.below[b.Partition] = b.Offset
+		}
+		all = append(all, c)
+	}
+	return all
 }
 
 // latest is A − slack, or as early as can be when there is no A yet.

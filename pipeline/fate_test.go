@@ -14,7 +14,7 @@ func testFates(t *testing.T, c clock) *fates {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &fates{decoder: decoder, clock: c, turns: turns{start: 1000, size: 1000, metrics: 1}}
+	return &fates{decoder: decoder, clock: c, turns: testTurns(1000, 0, windowed{size: 1000, slide: 1000})}
 }
 
 func newPartition() *partition {

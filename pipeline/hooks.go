@@ -21,6 +21,9 @@ const (
 	PointDeltaWritten   = "delta-written"
 	PointCountsWriting  = "counts-writing"
 	PointCountsWritten  = "counts-written"
+
+	PointGenerationWriting = "generation-writing"
+	PointGenerationWritten = "generation-written"
 )
 
 // controlPoints are the points around a write to control.
@@ -32,6 +35,8 @@ func controlPoints(b schemas.ControlBody) (before, after string) {
 		return PointCloseWriting, PointCloseWritten
 	case *schemas.Settled:
 		return PointSettledWriting, PointSettledWritten
+	case *schemas.Generation:
+		return PointGenerationWriting, PointGenerationWritten
 	}
 	return "", ""
 }

@@ -1,12 +1,11 @@
 package pipeline
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"slices"
+	"log/slog"
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/klog"
@@ -27,19 +26,7 @@ func CreateTopics(ctx context.Context, d *Deployment, o TopicOptions) error {
 		return err
 	}
 	defer client.Close()
-	forever := map[string]string{"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-1"}
-	compact := map[string]string{"cleanup.policy": "compact"}
-	out := &d.cfg.Outputs
-	specs := []klog.TopicSpec{
-		{Name: out.Control, Partitions: 1, Replication: o.Replication, Config: forever},
-		{Name: out.Ledger, Partitions: d.cfg.Shards, Replication: o.Replication, Config: compact},
-		{Name: out.Counts, Partitions: d.cfg.ReleaseShards, Replication: o.Replication, Config: forever},
-		{Name: out.DeadLetter, Partitions: 1, Replication: o.Replication, Config: forever},
-	}
-	if o.EventPartitions > 0 {
-		specs = append(specs, klog.TopicSpec{Name: d.cfg.Events.Topic, Partitions: o.EventPartitions, Replication: o.Replication})
-	}
-	if err := client.CreateTopics(ctx, specs...); err != nil {
+	if err := client.CreateTopics(ctx, d.topicSpecs(o)...); err != nil {
 		return fmt.Errorf("creating the deployment's topics: %w", err)
 	}
 	return nil
@@ -49,8 +36,8 @@ func CreateTopics(ctx context.Context, d *Deployment, o TopicOptions) error {
 type InitOptions struct {
 	// Incarnation enters every noise draw; zero: 128 random bits.
 	Incarnation [16]byte
-	// Start is truncated to a window's start; earlier events belong to no
-	// window. Zero: now.
+	// Start is truncated to a multiple of the least slide; earlier events belong
+	// to no window, and windows that began earlier are not released. Zero: now.
 	Start time.Time
 }
 
@@ -62,6 +49,9 @@ func Init(ctx context.Context, d *Deployment, o InitOptions) error {
 		return err
 	}
 	defer client.Close()
+	if err := d.checkTopics(ctx, client, slog.New(slog.DiscardHandler)); err != nil {
+		return err
+	}
 	if err := d.fresh(ctx, client); err != nil {
 		return err
 	}
@@ -75,7 +65,7 @@ func Init(ctx context.Context, d *Deployment, o InitOptions) error {
 	if o.Start.IsZero() {
 		o.Start = time.Now()
 	}
-	h.StartMillis = align(o.Start.UnixMilli(), h.Metrics[0].WindowSize)
+	startAt(&h, align(o.Start.UnixMilli(), d.leastSlide()))
 	value, err := schemas.EncodeControl(schemas.Control{BackEpoch: -1, Body: &h})
 	if err != nil {
 		return fmt.Errorf("encoding the HEADER: %w", err)
@@ -93,6 +83,14 @@ func Init(ctx context.Context, d *Deployment, o InitOptions) error {
 		return fmt.Errorf("writing the HEADER: somebody else was first: %w", ErrInitialised)
 	}
 	return nil
+}
+
+// startAt makes a header the first of a deployment.
+func startAt(h *schemas.Header, millis int64) {
+	h.StartMillis, h.FromTurn, h.SliceStart = millis, 1, millis
+	for range h.Metrics {
+		h.MetricStarts = append(h.MetricStarts, millis)
+	}
 }
 
 // fresh refuses topics that hold anything.
@@ -123,39 +121,6 @@ func (d *Deployment) fresh(ctx context.Context, client *klog.Client) error {
 			if bounds.High > 0 {
 				return fmt.Errorf("initialising: control is empty and topic %s is not: they do not belong together, or control was lost: %w", t.topic, ErrLogFault)
 			}
-		}
-	}
-	return nil
-}
-
-// agrees compares the configuration with the HEADER, field by field.
-func (d *Deployment) agrees(h *schemas.Header) error {
-	want := d.header()
-	differs := func(field string) error {
-		return fmt.Errorf("comparing with the HEADER of topic %s: %s differs: %w; put the old value back, or begin a new deployment", d.cfg.Outputs.Control, field, ErrHeaderMismatch)
-	}
-	switch {
-	case h.UserHash != want.UserHash:
-		return differs("the user-hash key")
-	case !slices.Equal(h.NoiseKeys, want.NoiseKeys):
-		return differs("the noise key")
-	case h.Budget != want.Budget:
-		return differs("the budget (epsilon, delta, delta_keys, accountant)")
-	case h.Shards != want.Shards, h.ReleaseShards != want.ReleaseShards, h.LedgerSlots != want.LedgerSlots:
-		return differs("the number of shards, release shards or ledger slots")
-	case h.EventsTopic != want.EventsTopic:
-		return differs("the events topic")
-	case h.UserField != want.UserField:
-		return differs("the user field")
-	case h.Topics != want.Topics:
-		return differs("the name of an output topic")
-	case len(h.Metrics) != len(want.Metrics):
-		return differs("the number of metrics")
-	}
-	for i := range want.Metrics {
-		a, b := h.Metrics[i].Digest(), want.Metrics[i].Digest()
-		if !bytes.Equal(a[:], b[:]) {
-			return differs("the metric " + want.Metrics[i].Name)
 		}
 	}
 	return nil

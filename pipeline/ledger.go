@@ -97,8 +97,13 @@ type ledgerStore struct {
 }
 
 func newLedgerStore(client *klog.Client, t *tail, d *Deployment) *ledgerStore {
+	return newLedgerStoreOn(client, t, d, d.cfg.Outputs.Ledger)
+}
+
+// newLedgerStoreOn is newLedgerStore for a topic of another generation.
+func newLedgerStoreOn(client *klog.Client, t *tail, d *Deployment, topic string) *ledgerStore {
 	return &ledgerStore{
-		fencing: fencing{client: client, tail: t, prefix: d.cfg.Deployment + "/ledger-", topic: d.cfg.Outputs.Ledger},
+		fencing: fencing{client: client, tail: t, prefix: d.cfg.Deployment + "/ledger-", topic: topic},
 		writers: map[int]*klog.Producer{},
 	}
 }

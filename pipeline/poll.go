@@ -135,7 +135,10 @@ func (r *reader) record(p *partition, rec *klog.Record, now int64) error {
 		return nil
 	}
 	tallies.Accepted++
-	if turn <= r.opened || turn == r.fromLedger {
+	if rec.Offset < r.ends[p.id] {
+		r.owed = max(r.owed, turn)
+	}
+	if turn <= r.opened || turn <= r.fromLedger {
 		return nil // of a turn that is settled, or is redone without its events
 	}
 	b := r.buffers[turn]
@@ -143,7 +146,17 @@ func (r *reader) record(p *partition, rec *klog.Record, now int64) error {
 		b = newBuffer(r.dep.cfg.Shards)
 		r.buffers[turn] = b
 	}
-	b.add(r.account(r.fates.event.User), r.fates.event.Key, p.id, before)
+	e := &r.fates.event
+	c := contribution{
+		user:   r.user(e.User),
+		period: r.fates.turns.periodOf(e.Millis),
+		label:  schemas.Label{Key: e.Key, Passes: e.Passes},
+		value:  e.Value,
+	}
+	if c.sums = r.dep.sums.takes(e); c.sums {
+		c.id = r.hasher.Record(rec.Value)
+	}
+	b.add(&c, p.id, before)
 	r.buffered++
 	return nil
 }

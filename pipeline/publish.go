@@ -36,20 +36,25 @@ func (r *releaser) publish(ctx context.Context, w *countsWriter, shard int, head
 			continue
 		}
 		w.written[string(v.key)] = v.data
-		msgs = append(msgs, klog.Message{Key: v.key, Value: v.data, Timestamp: v.release.WindowEnd,
+		msgs = append(msgs, klog.Message{Key: v.key, Value: v.data, Timestamp: v.windowEnd,
 			Headers: []klog.Header{{Key: schemas.HeaderType, Value: []byte(schemas.TypeRelease)}}})
 	}
 	if known != len(w.found) {
 		return nil, conflict()
 	}
 	if w.turn == head.Turn && len(w.found) > 0 {
-		// They belong to this turn; the next one starts without them.
+		// They belong to this joint; the next one starts without them.
 		for k, v := range w.found {
 			w.written[k] = v
 		}
 		w.found = map[string][]byte{}
 	}
-	ack := schemas.Ack{Epoch: head.Epoch, Turn: head.Turn, ReleaseShard: uint32(shard), ReleaseShards: head.ReleaseShards, Tallies: sums, Keys: settled}
+	end, err := r.turnEnd(w, head.Turn)
+	if err != nil {
+		return nil, err
+	}
+	msgs = append(msgs, end...)
+	ack := schemas.Ack{Epoch: head.Epoch, First: head.First, Turn: head.Turn, ReleaseShard: uint32(shard), ReleaseShards: head.ReleaseShards, Tallies: sums, Keys: settled}
 	// The same turn again finds everything written and waits all the same: the
 	// bundle before may have failed without ever waiting.
 	if len(msgs) > 0 {
@@ -58,9 +63,29 @@ func (r *releaser) publish(ctx context.Context, w *countsWriter, shard int, head
 	return &publishing{w: w, ack: ack, wait: w.wait, lost: r.lost}, nil
 }
 
+// turnEnd is what tells consumers that the partition is complete up to the turn:
+// once in an epoch.
+func (r *releaser) turnEnd(w *countsWriter, turn uint64) ([]klog.Message, error) {
+	key := schemas.TurnEndKey()
+	if _, there := w.written[string(key)]; there {
+		return nil, nil
+	}
+	end := r.turns.end(turn)
+	data, err := schemas.EncodeTurnEnd(schemas.TurnEnd{Turn: turn, End: end, Generation: r.ladders.Generation})
+	if err != nil {
+		return nil, fmt.Errorf("publishing turn %d: %w", turn, err)
+	}
+	w.written[string(key)] = data
+	return []klog.Message{{Key: key, Value: data, Timestamp: end,
+		Headers: []klog.Header{{Key: schemas.HeaderType, Value: []byte(schemas.TypeTurnEnd)}}}}, nil
+}
+
 func (r *releaser) write(ctx context.Context, w *countsWriter, shard int, msgs []klog.Message) func(context.Context) error {
 	producer := w.producer
 	return background(func() error {
+		if err := r.grid.wait(ctx); err != nil {
+			return err
+		}
 		var offsets []int64
 		err := r.tail.at.around(PointCountsWriting, PointCountsWritten, shard, func() error {
 			var err error

@@ -10,7 +10,6 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/klog"
 	"github.com/tollgate-dp/tollgate/schemas"
-	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/transforms"
 )
 
@@ -18,14 +17,15 @@ const (
 	// lookahead is how many turns behind the settled one are read ahead: by
 	// event time, so that a partition that runs ahead waits for the others.
 	lookahead = 32
-	// closeAhead is how many CLOSEs may stand ahead of settlement.
+	// closeAhead is how many turns may be closed ahead of settlement, or two
+	// joints, if that is more: never more than lookahead.
 	closeAhead = 16
 	// maxBuffered bounds the events read ahead; the partition that holds the
 	// turn back is read all the same.
-	maxBuffered = 1 << 20
-	pollWait    = 250 * time.Millisecond
-	fetchBytes  = 1 << 20
-	maxKnownIDs = 1 << 18
+	maxBuffered   = 1 << 20
+	pollWait      = 250 * time.Millisecond
+	fetchBytes    = 1 << 20
+	maxKnownUsers = 1 << 18
 )
 
 // reader is READ: it takes the epoch, reads events and control, decides every
@@ -52,9 +52,12 @@ type reader struct {
 	epoch atomic.Int64 // begin looks at it while a step runs
 	lost  atomic.Int64 // the epoch in which a stage found another writer in its place, else −1
 	session
-	// ends are the bounded run's last offsets, taken at the first start.
-	ends map[int32]int64
-	ids  map[string]state.AccountID
+	// ends are the last offsets as they were at the first start, for runs that
+	// have an end; owed is the last turn that owns an event below them, as far as
+	// was read.
+	ends  map[int32]int64
+	owed  uint64
+	users map[string]*knownUser
 
 	superseded, drained bool
 }
@@ -66,7 +69,7 @@ type session struct {
 	buffered   uint64
 	opened     uint64 // the last turn opened in this epoch, or settled before
 	openedAt   time.Time
-	fromLedger uint64 // the turn to be redone from the ledger; 0 none
+	fromLedger uint64 // the last turn of the joint to be redone from the ledger; 0 none
 	closed     uint64 // the last turn closed on control, as far as it is known here
 	asked      uint64 // the last turn this run has written a CLOSE for
 	tallies    schemas.ReadTallies
@@ -126,7 +129,7 @@ func (r *reader) leave(at transforms.Position, err error) (transforms.Step, erro
 	return transforms.Step{}, err
 }
 
-// advance goes on until a turn can be opened or reading is over.
+// advance goes on until a joint can be opened or reading is over.
 func (r *reader) advance(ctx context.Context) ([]transforms.Element, bool, error) {
 	for {
 		settled, err := r.catchUp()
@@ -196,7 +199,21 @@ func (r *reader) finished(settled uint64) bool {
 		return true
 	default:
 	}
+	if r.opts.UntilEnd {
+		return r.pastEnds() && settled >= r.owed
+	}
 	return r.lastKnown && settled >= r.last && r.atEnd()
+}
+
+// pastEnds says whether everything was read that stood on the topic at the
+// start.
+func (r *reader) pastEnds() bool {
+	for _, p := range r.partitions {
+		if p.next < r.ends[p.id] {
+			return false
+		}
+	}
+	return true
 }
 
 // stalled says that the open turn will not settle: it takes too long, or a
@@ -207,7 +224,7 @@ func (r *reader) stalled(settled uint64) bool {
 	return r.opened > settled && (lost || time.Since(r.openedAt) > r.opts.StallLimit)
 }
 
-// open opens the turn behind the settled one once its CLOSE stands and every
+// open opens the joint behind the settled turn once its CLOSE stands and every
 // partition was read up to its cut.
 func (r *reader) open(settled uint64) ([]transforms.Element, error) {
 	turn := settled + 1
@@ -222,30 +239,49 @@ func (r *reader) open(settled uint64) ([]transforms.Element, error) {
 			settledAt = at
 		}
 	})
-	if c == nil {
-		return nil, fmt.Errorf("opening turn %d: control says that it is closed, and its CLOSE was not read: %w", turn, ErrLogFault)
+	if c == nil || c.First != turn {
+		return nil, fmt.Errorf("opening turn %d: control says that it is closed, and no CLOSE that begins with it was read: %w", turn, ErrLogFault)
 	}
-	open := schemas.Open{Epoch: r.epoch.Load(), Turn: turn, Contributions: c.Contributions, SettledAt: settledAt, FromLedger: r.fromLedger == turn}
-	b := r.buffers[turn]
-	if open.FromLedger || b == nil {
-		b = newBuffer(r.dep.cfg.Shards)
+	open := schemas.Open{Epoch: r.epoch.Load(), First: c.First, Turn: c.Turn, Contributions: c.Contributions, SettledAt: settledAt, FromLedger: r.fromLedger == c.Turn}
+	if !open.FromLedger && !r.readTo(c.Cuts) {
+		return nil, nil
 	}
-	if !open.FromLedger {
-		if !r.readTo(c.Cuts) {
-			return nil, nil
-		}
-		if b.records != c.Contributions {
-			return nil, fmt.Errorf("opening turn %d: the events topic gives another number of contributions than its CLOSE says: records were changed or lost, or the configuration was changed: %w", turn, ErrLogFault)
-		}
-	}
-	elements, err := b.elements(open)
+	elements, err := r.elements(open, &c.Close)
 	if err != nil {
 		return nil, err
 	}
-	r.buffered -= b.records
-	delete(r.buffers, turn)
-	r.opened, r.openedAt = turn, time.Now()
+	for turn := c.First; turn <= c.Turn; turn++ {
+		if b := r.buffers[turn]; b != nil {
+			r.buffered -= b.records
+			delete(r.buffers, turn)
+		}
+	}
+	r.opened, r.openedAt = c.Turn, time.Now()
 	return elements, nil
+}
+
+// elements packs the contributions of a joint's turns and its OPENs.
+func (r *reader) elements(open schemas.Open, c *schemas.Close) ([]transforms.Element, error) {
+	shards := r.dep.cfg.Shards
+	var out []transforms.Element
+	for turn := c.First; turn <= c.Turn && !open.FromLedger; turn++ {
+		b := r.buffers[turn]
+		if b == nil {
+			b = newBuffer(shards)
+		}
+		if b.records != c.Of(turn) {
+			return nil, fmt.Errorf("opening turn %d: the events topic gives another number of contributions than its CLOSE says: records were changed or lost, or the configuration was changed: %w", turn, ErrLogFault)
+		}
+		var err error
+		if out, err = b.contributions(out, open.Epoch, turn); err != nil {
+			return nil, err
+		}
+	}
+	for n := range shards {
+		open.Shard, open.Shards = uint32(n), uint32(shards)
+		out = append(out, transforms.Element{Shard: n, Data: schemas.EncodeOpen(open)})
+	}
+	return out, nil
 }
 
 // readTo says whether every partition was read up to a CLOSE's cuts.
@@ -269,18 +305,19 @@ func (r *reader) atEnd() bool {
 	return true
 }
 
-// account is a user's account id; hashing every record would cost more than
+// user is who a user id belongs to; hashing every record would cost more than
 // the rest of its way.
-func (r *reader) account(user []byte) state.AccountID {
-	if id, ok := r.ids[string(user)]; ok {
-		return id
+func (r *reader) user(user []byte) *knownUser {
+	if u, ok := r.users[string(user)]; ok {
+		return u
 	}
-	if len(r.ids) >= maxKnownIDs {
-		clear(r.ids)
+	if len(r.users) >= maxKnownUsers {
+		clear(r.users)
 	}
 	id := r.hasher.Account(user)
-	r.ids[string(user)] = id
-	return id
+	u := &knownUser{id: id, shard: schemas.ShardOf(id, r.dep.cfg.Shards)}
+	r.users[string(user)] = u
+	return u
 }
 
 func (r *reader) close() {

@@ -3,6 +3,8 @@ package pipeline
 import (
 	"context"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/klog"
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -10,8 +12,8 @@ import (
 
 // Tallies account for every record: trusted-side numbers, never for logs or
 // standard output. Read = DeadLettered + BeforeStart + Late + Future +
-// Overtaken + Accepted; for every metric Accepted = Filtered + Clipped +
-// OverBudget + Counted + Open.
+// Overtaken + Accepted. In a metric a record counts once for every window that
+// holds it: Filtered + Clipped + OverBudget + Counted + Open are those.
 type Tallies struct {
 	Read         uint64            `json:"read"`
 	DeadLettered map[string]uint64 `json:"dead_lettered"`
@@ -23,7 +25,11 @@ type Tallies struct {
 	Metrics      []MetricTallies   `json:"metrics"`
 }
 
-// MetricTallies say what became of the accepted records in one metric.
+// MetricTallies say what became of the accepted records in one metric's
+// windows. Open are those of windows that are not released yet; a turn that is
+// not closed is taken to lie in as many windows as there can be. GivenUp are
+// those of windows that a change of the deployment cut short: they are never
+// released. A coverage metric looks at no records.
 type MetricTallies struct {
 	Metric     string `json:"metric"`
 	Filtered   uint64 `json:"filtered"`
@@ -31,10 +37,11 @@ type MetricTallies struct {
 	OverBudget uint64 `json:"over_budget"`
 	Counted    uint64 `json:"counted"`
 	Open       uint64 `json:"open"`
+	GivenUp    uint64 `json:"given_up"`
 }
 
 // TrustedReport adds up the tallies of all CLOSEs and SETTLEDs on control that
-// count. It changes nothing.
+// count, of every metric that there has ever been. It changes nothing.
 func TrustedReport(ctx context.Context, d *Deployment) (Tallies, error) {
 	client, err := d.dial(ctx, nil)
 	if err != nil {
@@ -47,34 +54,127 @@ func TrustedReport(ctx context.Context, d *Deployment) (Tallies, error) {
 	}
 	v := newView(d.cfg.LedgerSlots)
 	v.beginAt(0, -1, true)
-	sum := newTallies()
-	settled := make([]schemas.PairTally, len(d.metrics))
+	sum := adding{period: d.cfg.Privacy.Period, reads: map[uint64]schemas.ReadTallies{}, read: newTallies()}
 	err = client.ReadRange(ctx, d.cfg.Outputs.Control, controlPartition, 0, bounds.LastStable, func(r klog.Record) error {
 		c, err := schemas.DecodeControl(r.Value)
 		if err != nil {
 			return err
 		}
-		closed, before := v.closed, v.settled
+		closed, before, header := v.closed, v.settled, v.header
 		first := firstPart(v.parts, c.Body)
 		if err := v.observe(r.Offset, c); err != nil {
 			return err
 		}
+		if v.header != header {
+			sum.begin(v.header)
+		}
 		if b, ok := c.Body.(*schemas.Close); ok && v.closed > closed {
-			sum.Add(b.Tallies)
+			sum.reads[b.Turn] = b.Tallies
+			sum.closes = append(sum.closes, b)
 		}
 		if v.settled > before && first != nil {
-			for _, t := range first.Tallies {
-				if int(t.Metric) < len(settled) {
-					addPair(&settled[t.Metric], t.PairTally)
-				}
-			}
+			sum.settle(first)
 		}
 		return nil
 	})
 	if err != nil {
 		return Tallies{}, fmt.Errorf("reading control: %w", err)
 	}
-	return d.tallied(sum, settled), nil
+	return sum.tallies(), nil
+}
+
+// adding adds up what control says, generation by generation.
+type adding struct {
+	period  time.Duration
+	header  *schemas.Header // nil before the first
+	turns   *turns
+	names   []string        // of all metrics so far
+	metrics []MetricTallies // by place among the names
+	pairs   []uint64        // (record, window) pairs of accepted records, by place
+	places  []int           // of the generation's metrics
+
+	closes []*schemas.Close // of the generation, not taken back
+	reads  map[uint64]schemas.ReadTallies
+	read   schemas.ReadTallies // of earlier generations
+	closed uint64              // records of their turns
+}
+
+// begin ends the generation before and takes up another one. CLOSEs behind its
+// end were taken back.
+func (a *adding) begin(h *schemas.Header) {
+	for _, c := range a.closes {
+		if c.Turn < h.FromTurn {
+			a.add(c)
+		}
+	}
+	a.closes = nil
+	clear(a.reads)
+	before := a.header
+	var old []int
+	old, a.places = a.places, nil
+	a.header, a.turns = h, turnsOf(h, a.period)
+	for i := range h.Metrics {
+		name := h.Metrics[i].Name
+		place := slices.Index(a.names, name)
+		if place < 0 {
+			place = len(a.names)
+			a.names = append(a.names, name)
+			a.metrics = append(a.metrics, MetricTallies{Metric: name})
+			a.pairs = append(a.pairs, 0)
+		}
+		a.places = append(a.places, place)
+	}
+	for i, place := range old {
+		if at := metricNamed(h, before.Metrics[i].Name); at < 0 || h.MetricStarts[at] >= h.SliceStart {
+			a.metrics[place].GivenUp = a.pairs[place] - a.metrics[place].done()
+		}
+	}
+}
+
+func (m *MetricTallies) done() uint64 { return m.Filtered + m.Clipped + m.OverBudget + m.Counted }
+
+// add takes over a CLOSE for good.
+func (a *adding) add(c *schemas.Close) {
+	a.read.Add(a.reads[c.Turn])
+	a.closed += c.Contributions
+	for turn := c.First; turn <= c.Turn; turn++ {
+		for i, place := range a.places {
+			a.pairs[place] += c.Of(turn) * a.turns.windowsOf(i, turn)
+		}
+	}
+}
+
+func (a *adding) settle(s *schemas.Settled) {
+	for _, t := range s.Tallies {
+		if int(t.Metric) >= len(a.places) {
+			continue
+		}
+		m := &a.metrics[a.places[t.Metric]]
+		m.Filtered += t.Filtered
+		m.Clipped += t.Clipped
+		m.OverBudget += t.OverBudget
+		m.Counted += t.Counted
+	}
+}
+
+func (a *adding) tallies() Tallies {
+	for _, c := range a.closes {
+		a.add(c)
+	}
+	out := Tallies{
+		Read: a.read.Read, DeadLettered: a.read.DeadLettered, BeforeStart: a.read.BeforeStart, Late: a.read.Late,
+		Future: a.read.Future, Overtaken: a.read.Overtaken, Accepted: a.read.Accepted, Metrics: a.metrics,
+	}
+	for i, place := range a.places {
+		if w := a.turns.metrics[i]; w.size > 0 {
+			a.pairs[place] += (out.Accepted - a.closed) * uint64(w.size/w.slide)
+		}
+	}
+	for i := range out.Metrics {
+		m := &out.Metrics[i]
+		m.Open = a.pairs[i] - m.done() - m.GivenUp
+	}
+	return out
 }
 
 // firstPart is part 0 of the SETTLED that a record may complete.
@@ -89,25 +189,4 @@ func firstPart(parts []schemas.Settled, body schemas.ControlBody) *schemas.Settl
 		return &parts[0]
 	}
 	return nil
-}
-
-func addPair(to *schemas.PairTally, t schemas.PairTally) {
-	to.Filtered += t.Filtered
-	to.Clipped += t.Clipped
-	to.OverBudget += t.OverBudget
-	to.Counted += t.Counted
-}
-
-func (d *Deployment) tallied(sum schemas.ReadTallies, settled []schemas.PairTally) Tallies {
-	out := Tallies{
-		Read: sum.Read, DeadLettered: sum.DeadLettered, BeforeStart: sum.BeforeStart, Late: sum.Late,
-		Future: sum.Future, Overtaken: sum.Overtaken, Accepted: sum.Accepted,
-	}
-	for i, t := range settled {
-		out.Metrics = append(out.Metrics, MetricTallies{
-			Metric: d.metrics[i].Spec.Name, Filtered: t.Filtered, Clipped: t.Clipped, OverBudget: t.OverBudget, Counted: t.Counted,
-			Open: sum.Accepted - t.Filtered - t.Clipped - t.OverBudget - t.Counted,
-		})
-	}
-	return out
 }

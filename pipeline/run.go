@@ -16,7 +16,6 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/klog"
 	"github.com/tollgate-dp/tollgate/schemas"
-	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/transforms"
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
@@ -30,9 +29,14 @@ type RunOptions struct {
 	// Until, in a bounded run, is the end of the last window that is released;
 	// default: the window of the last event.
 	Until time.Time
+	// UntilEnd ends the run once every turn that owns an event below the ends
+	// of the events topic, as they are at the start, is settled. It closes no
+	// window early: where the clock has to close the last ones, it waits.
+	UntilEnd bool
 	// Drain, when closed, lets the run finish the open turn and return.
 	Drain <-chan struct{}
-	// OnSettled is called after every settled turn, from one goroutine.
+	// OnSettled is called after every settled turn, once for all turns of a
+	// joint, from one goroutine.
 	OnSettled func(Settlement)
 	// StallLimit is how long an open turn may take before the run takes a new
 	// epoch; default 2 minutes.
@@ -41,11 +45,12 @@ type RunOptions struct {
 	Hooks Hooks
 }
 
-// Settlement tells of a settled turn.
+// Settlement tells of a settled turn, or of a joint: the turns First to Turn,
+// settled together.
 type Settlement struct {
-	Turn      uint64
-	WindowEnd time.Time
-	Keys      int // released
+	First, Turn uint64
+	WindowEnd   time.Time // of Turn
+	Keys        int       // released in all of them
 }
 
 // Hooks let tests play what engines do. The zero value changes nothing.
@@ -65,6 +70,7 @@ type Hooks struct {
 type RunResult struct {
 	Settled    uint64 // the last settled turn
 	Drained    bool   // Drain ended it
+	OpenTurns  uint64 // with UntilEnd: turns that own an event and were not settled
 	Superseded bool   // another run has taken over
 }
 
@@ -85,6 +91,10 @@ func Run(ctx context.Context, d *Deployment, opts RunOptions) (RunResult, error)
 	oneRun.Lock()
 	defer oneRun.Unlock()
 	opts = opts.withDefaults()
+	opts.StallLimit += d.cfg.Outputs.PublishEvery
+	if opts.Bounded && opts.UntilEnd {
+		return RunResult{}, errors.New("running: Bounded closes every window at the end of the topic, UntilEnd closes none early: choose one")
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	client, err := d.dial(ctx, opts.Logger)
@@ -95,6 +105,9 @@ func Run(ctx context.Context, d *Deployment, opts RunOptions) (RunResult, error)
 	// The engine's own context ends with the job only: closing the connections
 	// is what makes every stage of a cancelled run return.
 	defer context.AfterFunc(ctx, client.Close)()
+	if err := d.checkStart(ctx, client, opts.Logger); err != nil {
+		return RunResult{}, err
+	}
 	r, err := newRun(ctx, d, client, opts)
 	if err != nil {
 		return RunResult{}, err
@@ -118,11 +131,7 @@ func (o RunOptions) withDefaults() RunOptions {
 }
 
 func (d *Deployment) dial(ctx context.Context, logger *slog.Logger) (*klog.Client, error) {
-	client, err := klog.Dial(ctx, klog.Config{Brokers: d.cfg.Kafka.Brokers, ClientID: "tollgate", Logger: logger})
-	if err != nil {
-		return nil, fmt.Errorf("connecting to Kafka: %w", err)
-	}
-	return client, nil
+	return Dial(ctx, d.cfg.Kafka, logger)
 }
 
 // run is everything that one Run has open.
@@ -148,6 +157,9 @@ func newRun(ctx context.Context, d *Deployment, client *klog.Client, opts RunOpt
 	if err := d.agrees(t.header); err != nil {
 		return nil, err
 	}
+	if err := d.intact(ctx, client, t); err != nil {
+		return nil, err
+	}
 	t.at = opts.Hooks.At
 	r := &run{dep: d, tail: t, log: opts.Logger, ledger: newLedgerStore(client, t, d), releaser: newReleaser(client, t, d)}
 	if r.reader, err = newReader(ctx, d, client, t, opts); err != nil {
@@ -160,20 +172,20 @@ func newRun(ctx context.Context, d *Deployment, client *klog.Client, opts RunOpt
 		r.reader.close()
 		return nil, err
 	}
-	r.settler = &settler{dep: d, tail: t, control: control, notify: opts.OnSettled, done: map[int64]uint64{}}
+	r.settler = &settler{dep: d, turns: r.releaser.turns, tail: t, control: control, notify: opts.OnSettled, done: map[int64]uint64{}}
 	return r, nil
 }
 
 func newReader(ctx context.Context, d *Deployment, client *klog.Client, t *tail, opts RunOptions) (*reader, error) {
-	decoder, err := schemas.NewEventDecoder(d.cfg.Events.Format)
+	decoder, err := d.decoder(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("preparing to decode events: %w", err)
 	}
 	r := &reader{
 		dep: d, client: client, tail: t, opts: opts, log: opts.Logger,
 		hasher: schemas.NewHasher(d.cfg.Keys.UserHash),
-		ends:   map[int32]int64{}, ids: map[string]state.AccountID{},
-		fates: fates{decoder: decoder, turns: d.turns(t.header.StartMillis), clock: d.clock()},
+		ends:   map[int32]int64{}, users: map[string]*knownUser{},
+		fates: fates{decoder: decoder, turns: d.turns(t.header), clock: d.clock(), past: pastClocks(t.header, d.clock())},
 	}
 	r.epoch.Store(-1)
 	r.lost.Store(-1)
@@ -201,9 +213,13 @@ func (d *Deployment) clock() clock {
 
 // execute runs the Beam pipeline on the local runner.
 func (r *run) execute(ctx context.Context) error {
+	rules, err := r.dep.rulesOf(r.tail.header)
+	if err != nil {
+		return err
+	}
 	engine, err := spend.NewEngine(spend.Options{
-		Rules: r.dep.rules, Ledger: r.ledger, Settlements: r.tail,
-		Pairs: r.releaser.pairs, Forget: r.reader.opts.Hooks.Forget,
+		Rules: rules, Ledger: r.ledger, Settlements: r.tail,
+		Pairs: r.releaser.turns.pairs, Windows: r.releaser.turns, Forget: r.reader.opts.Hooks.Forget,
 		Lost: r.reader.lost.Store,
 	})
 	if err != nil {
@@ -265,6 +281,9 @@ func (r *run) fail(ctx context.Context) func(error) {
 func (r *run) result() RunResult {
 	out := RunResult{Drained: r.reader.drained, Superseded: r.reader.superseded}
 	r.tail.look(func(v *view) { out.Settled = v.settled })
+	if r.reader.opts.UntilEnd && r.reader.owed > out.Settled {
+		out.OpenTurns = r.reader.owed - out.Settled
+	}
 	return out
 }
 

@@ -7,13 +7,15 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// settler is SETTLE: once every release shard has acknowledged a turn, which
+// settler is SETTLE: once every release shard has acknowledged a joint, which
 // implies that all its ledger deltas are durable, it writes SETTLED. It
 // implements transforms.Settler.
 type settler struct {
 	dep     *Deployment
+	turns   *turns
 	tail    *tail
 	control *controlWriter
 	notify  func(Settlement)
@@ -25,7 +27,7 @@ type settler struct {
 // Settle implements transforms.Settler. Acknowledgements of older epochs, and
 // a group in which one is missing, settle nothing.
 func (s *settler) Settle(ctx context.Context, blobs [][]byte) error {
-	acks, err := newestAcks(blobs)
+	acks, err := spend.NewestAcks(blobs)
 	if err != nil || acks == nil {
 		return err
 	}
@@ -35,28 +37,14 @@ func (s *settler) Settle(ctx context.Context, blobs [][]byte) error {
 	if s.done[head.Epoch] >= head.Turn {
 		return nil
 	}
-	settled := schemas.Settled{Epoch: head.Epoch, Turn: head.Turn, CountsEnd: make([]int64, len(acks))}
-	for i := range s.dep.metrics {
-		settled.FirstRungs = append(settled.FirstRungs, s.dep.metrics[i].Spec.First)
-		settled.Tallies = append(settled.Tallies, schemas.MetricTally{Metric: uint32(i)})
-	}
-	for i, a := range acks {
-		settled.CountsEnd[i] = a.CountsEnd
-		settled.Keys = append(settled.Keys, a.Keys...)
-		// Every shard's tallies came along with release shard 0.
-		for _, t := range a.Tallies {
-			if int(t.Metric) < len(settled.Tallies) {
-				settled.Tallies[t.Metric] = t
-			}
-		}
-	}
+	settled := spend.Settle(s.dep.specs(), acks)
 	if err := s.write(ctx, settled); err != nil {
 		return err
 	}
 	s.done[head.Epoch] = head.Turn
 	if s.notify != nil {
-		end := s.dep.turns(s.tail.header.StartMillis).end(head.Turn)
-		s.notify(Settlement{Turn: head.Turn, WindowEnd: time.UnixMilli(end).UTC(), Keys: len(settled.Keys)})
+		end := s.turns.end(head.Turn)
+		s.notify(Settlement{First: head.First, Turn: head.Turn, WindowEnd: time.UnixMilli(end).UTC(), Keys: len(settled.Keys)})
 	}
 	return nil
 }
@@ -74,29 +62,4 @@ func (s *settler) write(ctx context.Context, settled schemas.Settled) error {
 		return fmt.Errorf("writing turn %d: %w", settled.Turn, err)
 	}
 	return nil
-}
-
-// newestAcks decodes the acknowledgements of the largest epoch, by release
-// shard; nil when one is missing.
-func newestAcks(blobs [][]byte) ([]schemas.Ack, error) {
-	var acks []schemas.Ack
-	newest := int64(-1)
-	for _, b := range blobs {
-		a, err := schemas.DecodeAck(b)
-		if err != nil {
-			return nil, fmt.Errorf("reading acknowledgements: %w", err)
-		}
-		if a.Epoch > newest {
-			newest, acks = a.Epoch, make([]schemas.Ack, a.ReleaseShards)
-		}
-		if a.Epoch == newest && int(a.ReleaseShard) < len(acks) {
-			acks[a.ReleaseShard] = a
-		}
-	}
-	for i := range acks {
-		if acks[i].Turn == 0 || acks[i].Turn != acks[0].Turn {
-			return nil, nil
-		}
-	}
-	return acks, nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/state"
 )
 
@@ -13,6 +14,8 @@ import (
 type allotment struct {
 	first, top state.Precision
 	deltaKey   state.Delta
+	// coverage is what the metric's coverage gets; zero without one.
+	coverageFirst, coverageTop state.Precision
 }
 
 // split divides B² and δ_keys over the metrics (definitions.md,
@@ -43,6 +46,8 @@ func split(metrics []Metric, b state.Budget) ([]allotment, error) {
 			return nil, invalid("metrics."+m.Name+".ladder.sigma", "%v", err)
 		}
 		taken := new(big.Rat).SetFrac(new(big.Int).Mul(top.Big(), weight(m)), twoTo40)
+		windows := big.NewInt(int64(m.LastAtLeast))
+		taken.Add(taken, new(big.Rat).SetInt(windows.Mul(windows, besideCap(m, top))))
 		rest.Sub(rest, taken)
 	}
 	if byShare > 0 && rest.Sign() <= 0 {
@@ -68,8 +73,37 @@ var twoTo40 = new(big.Int).Lsh(big.NewInt(1), 40)
 func weight(m *Metric) *big.Int {
 	w := big.NewInt(int64(m.LastAtLeast))
 	w.Mul(w, big.NewInt(int64(m.MaxKeysPerUser)))
-	w.Mul(w, big.NewInt(int64(m.MaxEventsPerKey)))
-	return w.Mul(w, big.NewInt(int64(m.MaxEventsPerKey)))
+	return w.Mul(w, m.square())
+}
+
+// contribution is c_max: by how much one user moves one key's count at most.
+func (m *Metric) contribution() int64 {
+	switch m.Kind {
+	case schemas.KindDistinctUsers:
+		return 1
+	case schemas.KindSum:
+		return int64(m.MaxEventsPerKey) * max(m.Max, -m.Max, m.Min, -m.Min)
+	}
+	return int64(m.MaxEventsPerKey)
+}
+
+func (m *Metric) square() *big.Int {
+	c := big.NewInt(m.contribution())
+	return c.Mul(c, c)
+}
+
+// besideCap is what coverage costs in one window beside an explicit cap, in
+// account units: the coverage's share of both.
+func besideCap(m *Metric, top state.Precision) *big.Int {
+	if m.Coverage == nil {
+		return new(big.Int)
+	}
+	one := new(big.Int).Mul(top.Big(), m.square())
+	one.Add(one, new(big.Int).Sub(twoTo40, big.NewInt(1))).Rsh(one, 40)
+	worst := new(big.Rat).SetInt(one.Mul(one, big.NewInt(int64(m.MaxKeysPerUser))))
+	share := new(big.Rat).SetFloat64(m.Coverage.Share)
+	worst.Mul(worst, share)
+	return floorDiv(worst.Quo(worst, share.Sub(big.NewRat(1, 1), share)), big.NewInt(1))
 }
 
 // share is a metric's part of B² and of δ_keys.
@@ -110,10 +144,15 @@ func shares(metrics []Metric, byShare, private int) ([]share, error) {
 func allot(m *Metric, rest *big.Rat, s share, b state.Budget) (allotment, error) {
 	var a allotment
 	var err error
+	var coverage *big.Int // account units
 	if m.Ladder.Sigma > 0 {
-		a.top, err = state.PrecisionFromSigma(m.Ladder.Sigma)
+		if a.top, err = state.PrecisionFromSigma(m.Ladder.Sigma); err == nil {
+			coverage = besideCap(m, a.top)
+		}
 	} else {
-		a.top, err = state.PrecisionFromBig(sharedTop(m, new(big.Rat).Mul(rest, s.budget)))
+		var top *big.Int
+		top, coverage = sharedTop(m, new(big.Rat).Mul(rest, s.budget))
+		a.top, err = state.PrecisionFromBig(top)
 	}
 	if err != nil || a.top.IsZero() {
 		return a, invalid("metrics."+m.Name+".last_at_least", "so many windows leave no precision for any of them; ask for fewer, or raise epsilon")
@@ -123,6 +162,11 @@ func allot(m *Metric, rest *big.Rat, s share, b state.Budget) (allotment, error)
 	}
 	if a.first, err = firstRung(m, a.top); err != nil {
 		return a, err
+	}
+	if m.Coverage != nil {
+		if err := a.cover(m, coverage, b); err != nil {
+			return a, err
+		}
 	}
 	if m.Keys.Mode == KeysPrivate {
 		units := new(big.Rat).Mul(new(big.Rat).SetInt(b.Keys.Big()), s.keys)
@@ -135,16 +179,40 @@ func allot(m *Metric, rest *big.Rat, s share, b state.Budget) (allotment, error)
 	return a, nil
 }
 
-// sharedTop is u_top from a metric's part of B². Each of the N·K charges is
-// rounded up on its own, so the part is divided into whole account units
-// first: ⌈C²·u_top·2^-40⌉ ≤ ⌊part/(N·K)⌋. Dividing once by N·K·C² would leave
-// the last window short of some units.
-func sharedTop(m *Metric, part *big.Rat) *big.Int {
-	charges := new(big.Int).Mul(big.NewInt(int64(m.LastAtLeast)), big.NewInt(int64(m.MaxKeysPerUser)))
-	units := floorDiv(part, charges)
+// sharedTop is u_top from a metric's part of B², with the account units of its
+// coverage in one window. Each of the K charges of a window is rounded up on its
+// own, so the part is divided into whole account units first:
+// ⌈C²·u_top·2^-40⌉ ≤ ⌊rest/K⌋. Dividing once by N·K·C² would leave the last
+// window short of some units.
+func sharedTop(m *Metric, part *big.Rat) (top, coverage *big.Int) {
+	units := floorDiv(part, big.NewInt(int64(m.LastAtLeast)))
+	coverage = new(big.Int)
+	if m.Coverage != nil {
+		share := new(big.Rat).SetFloat64(m.Coverage.Share)
+		coverage = floorDiv(share.Mul(share, new(big.Rat).SetInt(units)), big.NewInt(1))
+	}
+	units.Sub(units, coverage)
+	units.Div(units, big.NewInt(int64(m.MaxKeysPerUser)))
 	units.Mul(units, twoTo40)
-	square := big.NewInt(int64(m.MaxEventsPerKey))
-	return units.Div(units, square.Mul(square, square))
+	return units.Div(units, m.square()), coverage
+}
+
+// cover sets the ladder of a metric's coverage, to which a user contributes 1.
+func (a *allotment) cover(m *Metric, units *big.Int, b state.Budget) error {
+	var err error
+	a.coverageTop, err = state.PrecisionFromBig(new(big.Int).Mul(units, twoTo40))
+	field := "metrics." + m.Name + ".coverage"
+	if err != nil || a.coverageTop.IsZero() {
+		return invalid(field, "its share leaves no precision; raise coverage.share, lower last_at_least, or raise epsilon")
+	}
+	if charge, ok := state.Charge(1, a.coverageTop); !ok || charge > b.Mu2 {
+		return invalid(field, "no user can pay for it; lower coverage.share")
+	}
+	a.coverageFirst, err = state.PrecisionFromBig(new(big.Int).Rsh(a.coverageTop.Big(), 24))
+	if err != nil || a.coverageFirst.IsZero() {
+		return invalid(field, "its first rung has no precision left at all; raise coverage.share or lower last_at_least")
+	}
+	return nil
 }
 
 func floorDiv(r *big.Rat, by *big.Int) *big.Int {

@@ -42,26 +42,34 @@ func (r *reader) start(ctx context.Context) error {
 	}
 	var closes map[uint64]*closing
 	s := session{buffers: map[uint64]*buffer{}, tallies: newTallies(), openedAt: time.Now()}
+	changed := false
 	r.tail.look(func(v *view) {
 		newest, settled, stop = v.epoch, v.settled, v.stop
 		closes = maps.Clone(v.closes)
 		s.closed = v.closed
+		changed = v.headerAt != r.tail.headerAt
 	})
 	switch {
 	case newest != epoch:
 		return errSuperseded
 	case stop != nil:
 		return stopped(stop)
+	case changed:
+		return fmt.Errorf("starting: the deployment was changed while this run began: start it again with the configuration of the new generation: %w", ErrHeaderMismatch)
 	}
 	r.epoch.Store(epoch)
 	s.opened, s.asked = settled, s.closed
-	redo, err := r.redoable(ctx, settled)
+	next := settled + 1 // the last turn of the joint that is next
+	if c := closes[next]; c != nil {
+		next = c.Turn
+	}
+	redo, err := r.redoable(ctx, settled, next)
 	if err != nil {
 		return err
 	}
 	base := settled
 	if redo {
-		base = settled + 1
+		base = next
 		s.fromLedger = base
 		if closes[base] == nil {
 			return fmt.Errorf("starting at turn %d: the ledger holds it and control has no CLOSE for it: %w", base, ErrLogFault)
@@ -72,17 +80,18 @@ func (r *reader) start(ctx context.Context) error {
 		return err
 	}
 	r.session = s
+	clear(r.users) // they point into the buffers of the session before
 	r.refreshed = time.Now()
 	r.log.Info("reading", "epoch", epoch, "settled_turns", settled, "redo_from_ledger", redo)
 	return nil
 }
 
-// redoable says whether every shard has its delta of the turn behind the
-// settled one: then that turn may be published already, and is redone from the
-// ledger. If counts holds values of it and some shard has no delta, a promise
-// was broken.
-func (r *reader) redoable(ctx context.Context, settled uint64) (bool, error) {
-	turn := settled + 1
+// redoable says whether every shard has its deltas of all turns of the joint
+// behind the settled turn, up to last: then that joint may be published already,
+// and is redone from the ledger. If counts holds values of it and some shard lacks
+// a delta of any of its turns, a promise was broken: a joint is released once all
+// of its deltas are durable.
+func (r *reader) redoable(ctx context.Context, settled, last uint64) (bool, error) {
 	// counts first: an older run may be writing still, and what it has
 	// published by now has its deltas on the ledger from now on.
 	published, err := r.published(ctx, settled)
@@ -91,7 +100,7 @@ func (r *reader) redoable(ctx context.Context, settled uint64) (bool, error) {
 	}
 	have := 0
 	for shard := range r.dep.cfg.Shards {
-		found, err := r.hasDelta(ctx, int32(shard), turn)
+		found, err := r.hasDeltas(ctx, int32(shard), settled+1, last)
 		if err != nil {
 			return false, err
 		}
@@ -104,12 +113,14 @@ func (r *reader) redoable(ctx context.Context, settled uint64) (bool, error) {
 	}
 	if published {
 		return false, fmt.Errorf("starting at turn %d: counts holds values of it, and %d of %d shards have no ledger record of it: the ledger topic has lost records: %w",
-			turn, r.dep.cfg.Shards-have, r.dep.cfg.Shards, ErrLogFault)
+			settled+1, r.dep.cfg.Shards-have, r.dep.cfg.Shards, ErrLogFault)
 	}
 	return false, nil
 }
 
-func (r *reader) hasDelta(ctx context.Context, shard int32, turn uint64) (bool, error) {
+// hasDeltas says whether a shard's ledger has the deltas of all turns from first to
+// last.
+func (r *reader) hasDeltas(ctx context.Context, shard int32, first, last uint64) (bool, error) {
 	topic := r.dep.cfg.Outputs.Ledger
 	bounds, err := r.client.Offsets(ctx, topic, shard)
 	if err != nil {
@@ -122,7 +133,13 @@ func (r *reader) hasDelta(ctx context.Context, shard int32, turn uint64) (bool, 
 	if err != nil {
 		return false, fmt.Errorf("reading the ledger's partition %d: %w", shard, err)
 	}
-	return slices.Contains(ledger.DeltaTurns(), turn), nil
+	there := ledger.DeltaTurns()
+	for turn := first; turn <= last; turn++ {
+		if !slices.Contains(there, turn) {
+			return false, nil
+		}
+	}
+	return true, nil
 }
 
 // published says whether counts holds a value of a turn behind the settled
@@ -155,7 +172,7 @@ func (r *reader) positions(ctx context.Context, base, closed uint64, closes map[
 	}
 	known := map[int32]*partition{}
 	for _, id := range ids {
-		p, err := r.position(ctx, id, base, closes)
+		p, err := r.position(ctx, id, base, closes, true)
 		if err != nil {
 			return nil, err
 		}
@@ -178,7 +195,7 @@ func (r *reader) positions(ctx context.Context, base, closed uint64, closes map[
 	for _, id := range ids {
 		out = append(out, known[id])
 	}
-	return out, nil
+	return out, r.sameRecords(ctx, closes[closed])
 }
 
 // recall takes over what a CLOSE says about records that are read again.
@@ -193,8 +210,10 @@ func (p *partition) recall(c *schemas.Cut) {
 	slices.Sort(p.ahead)
 }
 
-func (r *reader) position(ctx context.Context, id int32, base uint64, closes map[uint64]*closing) (*partition, error) {
-	p := &partition{id: id, appendTime: never, idleUntil: never, end: forever, replayed: map[int64]bool{}}
+// position is where a partition is read from; first says that it stood on the
+// topic when the run began, or at least that nobody knows better.
+func (r *reader) position(ctx context.Context, id int32, base uint64, closes map[uint64]*closing, first bool) (*partition, error) {
+	p := &partition{id: id, appendTime: never, leaderEpoch: -1, idleUntil: never, end: forever, replayed: map[int64]bool{}}
 	bounds, err := r.client.Offsets(ctx, r.dep.cfg.Events.Topic, id)
 	if err != nil {
 		return nil, fmt.Errorf("looking at partition %d of the events topic: %w", id, err)
@@ -212,10 +231,10 @@ func (r *reader) position(ctx context.Context, id int32, base uint64, closes map
 		return nil, fmt.Errorf("starting at offset %d of partition %d of %s: the topic holds %d to %d; records that a turn needs are gone, or the topic was made anew: %w",
 			p.next, id, r.dep.cfg.Events.Topic, bounds.Start, bounds.High, ErrLogFault)
 	}
+	if _, taken := r.ends[id]; !taken && first {
+		r.ends[id] = bounds.LastStable
+	}
 	if r.opts.Bounded {
-		if _, taken := r.ends[id]; !taken {
-			r.ends[id] = bounds.LastStable
-		}
 		p.end = r.ends[id]
 	}
 	return p, nil
@@ -243,7 +262,7 @@ func (r *reader) refreshPartitions(ctx context.Context) error {
 		if have[id] {
 			continue
 		}
-		p, err := r.position(ctx, id, 0, nil)
+		p, err := r.position(ctx, id, 0, nil, false)
 		if err != nil {
 			return err
 		}

@@ -5,8 +5,6 @@ import (
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/internal/klog"
-	"github.com/tollgate-dp/tollgate/schemas"
-	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
 // A batch with producer times in a deployment that was promised append times
@@ -28,27 +26,6 @@ func TestRuleTheTimestampTypeOfEveryBatchIsChecked(t *testing.T) {
 		err := r.fault(&partition{}, &c.got)
 		if c.stops != errors.Is(err, ErrLogFault) || (!c.stops && err != nil) {
 			t.Errorf("%s: %v", c.name, err)
-		}
-	}
-}
-
-// Before a turn is released the records that the shards saw must add up to what
-// READ says it packed: runners have lost records.
-func TestRuleReadAndSpendCountTheSameRecords(t *testing.T) {
-	partials := func(total uint64, records ...uint64) []schemas.Partial {
-		out := make([]schemas.Partial, len(records))
-		for i, n := range records {
-			out[i] = schemas.Partial{Turn: 7, Shard: uint32(i), Shards: uint32(len(records)), Records: n, Total: total}
-		}
-		return out
-	}
-	if err := balanced(0, partials(6, 1, 2, 3)); err != nil {
-		t.Errorf("equal numbers: %v", err)
-	}
-	for _, p := range [][]schemas.Partial{partials(7, 1, 2, 3), partials(5, 1, 2, 3), partials(1, 0, 0, 0)} {
-		var stop *spend.StopError
-		if err := balanced(0, p); !errors.As(err, &stop) || stop.Turn != 7 {
-			t.Errorf("%d records announced: %v, want a stop at turn 7", p[0].Total, err)
 		}
 	}
 }

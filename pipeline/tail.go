@@ -23,9 +23,12 @@ type tail struct {
 	topic  string
 	at     hook // for tests
 
-	mu     sync.Mutex
-	view   *view
-	header *schemas.Header
+	mu   sync.Mutex
+	view *view
+	// header and headerAt are of the generation that was in force when the tail was
+	// opened.
+	header   *schemas.Header
+	headerAt int64
 }
 
 // openTail finds where to begin: control is kept for ever, and the newest
@@ -46,17 +49,42 @@ func openTail(ctx context.Context, client *klog.Client, d *Deployment) (*tail, e
 	if err != nil {
 		return nil, err
 	}
-	header, ok := first.Body.(*schemas.Header)
-	if !ok {
+	if _, ok := first.Body.(*schemas.Header); !ok {
 		return nil, fmt.Errorf("reading control: topic %s does not begin with a HEADER; is it this deployment's control topic? %w", t.topic, ErrNotInitialised)
 	}
-	t.header = header
 	last, err := t.record(ctx, bounds.LastStable-1)
 	if err != nil {
 		return nil, err
 	}
+	if err := t.generation(ctx, last.Generation); err != nil {
+		return nil, err
+	}
 	t.view.beginAt(last.Back, last.BackEpoch, last.Back == 0)
-	return t, t.update(ctx)
+	if err := t.update(ctx); err != nil {
+		return nil, err
+	}
+	t.header, t.headerAt = t.view.header, t.view.headerAt
+	return t, nil
+}
+
+// generation takes over the generation that a record of control names: it may lie
+// before the place where reading begins.
+func (t *tail) generation(ctx context.Context, offset int64) error {
+	c, err := t.record(ctx, offset)
+	if err != nil {
+		return err
+	}
+	switch b := c.Body.(type) {
+	case *schemas.Header:
+		t.view.header = b
+	case *schemas.Generation:
+		t.view.header = &b.Header
+	default:
+		return fmt.Errorf("reading control at offset %d: no HEADER and no GENERATION stands there: %w", offset, ErrLogFault)
+	}
+	t.view.headerAt = offset
+	t.view.history = 2 * uint64(t.view.header.LedgerSlots)
+	return nil
 }
 
 func (t *tail) record(ctx context.Context, offset int64) (schemas.Control, error) {
@@ -175,7 +203,11 @@ func (t *tail) Settlement(ctx context.Context, turn uint64) (*spend.Settlement, 
 			return nil, err
 		}
 	}
-	return nil, fmt.Errorf("looking for the settlement of turn %d: control does not hold it as far back as it was read: %w", turn, ErrLogFault)
+	err := fmt.Errorf("looking for the settlement of turn %d: control does not hold it as far back as it was read: %w", turn, ErrLogFault)
+	if turn <= t.view.settled {
+		err = fmt.Errorf("%w: %w", err, spend.ErrForgotten)
+	}
+	return nil, err
 }
 
 var errFound = errors.New("found")
@@ -188,7 +220,7 @@ func (t *tail) settledFrom(ctx context.Context, turn uint64, at int64) (*spend.S
 			return err
 		}
 		s, ok := c.Body.(*schemas.Settled)
-		if !ok || s.Turn != turn || (len(parts) > 0 && (s.Epoch != parts[0].Epoch || s.Digest != parts[0].Digest)) {
+		if !ok || s.Turn < turn || s.First > turn || (len(parts) > 0 && (s.Epoch != parts[0].Epoch || s.Digest != parts[0].Digest)) {
 			return nil
 		}
 		parts = append(parts, *s)
@@ -225,11 +257,14 @@ func (w *controlWriter) close() { w.producer.Close() }
 
 // append writes records in order and returns their offsets.
 func (w *controlWriter) append(ctx context.Context, bodies ...schemas.ControlBody) ([]int64, error) {
-	var back, backEpoch int64
-	w.tail.look(func(v *view) { back, backEpoch = v.back() })
+	var back, backEpoch, generation int64
+	w.tail.look(func(v *view) {
+		back, backEpoch = v.back()
+		generation = v.headerAt
+	})
 	msgs := make([]klog.Message, len(bodies))
 	for i, b := range bodies {
-		value, err := schemas.EncodeControl(schemas.Control{Back: back, BackEpoch: backEpoch, Body: b})
+		value, err := schemas.EncodeControl(schemas.Control{Back: back, BackEpoch: backEpoch, Generation: generation, Body: b})
 		if err != nil {
 			return nil, fmt.Errorf("encoding a control record: %w", err)
 		}

@@ -1,40 +1,250 @@
 package pipeline
 
-import "github.com/tollgate-dp/tollgate/schemas"
+import (
+	"math"
+	"slices"
+	"sort"
+	"time"
 
-// turns numbers the ends of the metrics' windows: a pure function of the
-// configuration and the deployment's start. Turn w covers [end(w−1), end(w)).
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+// maxSlides bounds the slides of a deployment that are no multiples of one
+// another: the number of a turn is computed by inclusion and exclusion over them.
+const maxSlides = 6
+
+// turns numbers the slices of event time between the ends of the metrics'
+// windows: a pure function of the configuration and of the changes that control
+// records. Turn w covers [end(w−1), end(w)); the ends are the multiples of all
+// slides behind the start. It implements spend.Windows. Safe for concurrent use.
 type turns struct {
-	start   int64 // Unix milliseconds; a window starts here
-	size    int64
-	metrics int
+	start   int64   // Unix milliseconds; earlier events belong to no turn
+	tables  []table // by generation, ascending; the last one is in force
+	metrics []windowed
+	period  int64 // of the budget, milliseconds; 0 for life
 }
 
-func (d *Deployment) turns(start int64) turns {
-	return turns{start: start, size: d.cfg.Metrics[0].Window.Milliseconds(), metrics: len(d.metrics)}
+// table numbers the turns of one generation: from first on, the first of which
+// begins at start.
+type table struct {
+	first uint64
+	start int64
+	terms []term
 }
 
-// align truncates a time to a window's start; windows start at multiples of
-// their size since the Unix epoch.
-func align(millis, size int64) int64 {
-	rest := millis % size
-	if rest < 0 {
-		rest += size
+// term is one of inclusion and exclusion: how often, with a sign, multiples of a
+// common multiple of slides are counted.
+type term struct{ every, sign int64 }
+
+// windowed is a metric's windows, none of which begins before start; size 0 for a
+// coverage metric, which has those of the metric before it.
+type windowed struct{ size, slide, start int64 }
+
+// turnsOf are those of a generation: its windows, over its own turns and those of
+// the generations before it.
+func turnsOf(h *schemas.Header, period time.Duration) *turns {
+	t := &turns{start: h.StartMillis, period: period.Milliseconds()}
+	for i := range h.Past {
+		p := &h.Past[i]
+		t.tables = append(t.tables, table{p.FromTurn, p.SliceStart, terms(coarse(p.Slides))})
 	}
-	return millis - rest
+	t.tables = append(t.tables, table{h.FromTurn, h.SliceStart, terms(coarse(h.AsPast().Slides))})
+	for i := range h.Metrics {
+		spec := &h.Metrics[i]
+		if spec.Kind == schemas.KindCoverage {
+			t.metrics = append(t.metrics, windowed{})
+			continue
+		}
+		t.metrics = append(t.metrics, windowed{spec.WindowSize, spec.WindowSlide, h.MetricStarts[i]})
+	}
+	return t
+}
+
+// turns are those of the deployment under a HEADER or GENERATION that agrees
+// with it.
+func (d *Deployment) turns(h *schemas.Header) *turns { return turnsOf(h, d.cfg.Privacy.Period) }
+
+// leastSlide is the least of all metrics.
+func (d *Deployment) leastSlide() int64 {
+	least := int64(math.MaxInt64)
+	for i := range d.metrics {
+		least = min(least, d.metrics[i].Spec.WindowSlide)
+	}
+	return least
+}
+
+// coarse leaves out what is a multiple of another.
+func coarse(slides []int64) []int64 {
+	slides = slices.Clone(slides)
+	slices.Sort(slides)
+	slides = slices.Compact(slides)
+	var out []int64
+	for _, s := range slides {
+		if !slices.ContainsFunc(out, func(o int64) bool { return s%o == 0 }) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func terms(slides []int64) []term {
+	var out []term
+	for set := 1; set < 1<<len(slides); set++ {
+		every, sign := int64(1), int64(-1)
+		for i, s := range slides {
+			if set>>i&1 == 1 {
+				every, sign = lcm(every, s), -sign
+			}
+		}
+		out = append(out, term{every, sign})
+	}
+	return out
+}
+
+// lcm is the least common multiple, or math.MaxInt64 where it is greater: such a
+// time does not come.
+func lcm(a, b int64) int64 {
+	x, y := a, b
+	for y != 0 {
+		x, y = y, x%y
+	}
+	if q := b / x; a <= math.MaxInt64/q {
+		return a * q
+	}
+	return math.MaxInt64
+}
+
+// align truncates a time to a multiple of size since the Unix epoch.
+func align(millis, size int64) int64 { return floorDivide(millis, size) * size }
+
+func floorDivide(a, b int64) int64 {
+	q := a / b
+	if a%b < 0 {
+		q--
+	}
+	return q
+}
+
+// ends counts the turns of a table that end at or before a time.
+func (t *table) ends(millis int64) int64 {
+	var n int64
+	for _, m := range t.terms {
+		n += m.sign * (floorDivide(millis, m.every) - floorDivide(t.start, m.every))
+	}
+	return n
+}
+
+// end is the end of a turn of a table.
+func (t *table) end(turn uint64) int64 {
+	n := int64(turn - t.first + 1)
+	if len(t.terms) == 1 {
+		return align(t.start, t.terms[0].every) + n*t.terms[0].every
+	}
+	// The least slide alone makes no more turns than there are.
+	least := t.terms[0].every
+	most := align(t.start, least) + n*least - t.start
+	after := sort.Search(int(most), func(ms int) bool { return t.ends(t.start+int64(ms)) >= n })
+	return t.start + int64(after)
 }
 
 // end is the end of a turn in Unix milliseconds; end(0) is the start.
-func (t turns) end(turn uint64) int64 { return t.start + int64(turn)*t.size }
+func (t *turns) end(turn uint64) int64 {
+	for i := len(t.tables) - 1; i >= 0; i-- {
+		if t.tables[i].first <= turn {
+			return t.tables[i].end(turn)
+		}
+	}
+	return t.start
+}
 
 // of is the turn that covers a time at or behind the start.
-func (t turns) of(millis int64) uint64 { return uint64((millis-t.start)/t.size) + 1 }
+func (t *turns) of(millis int64) uint64 {
+	at := len(t.tables) - 1
+	for at > 0 && t.tables[at].start > millis {
+		at--
+	}
+	return t.tables[at].first + uint64(t.tables[at].ends(millis))
+}
 
-// pairs are the windows that end with a turn, in admission order.
-func (t turns) pairs(turn uint64) []schemas.Pair {
-	pairs := make([]schemas.Pair, t.metrics)
-	for i := range pairs {
-		pairs[i] = schemas.Pair{Metric: uint32(i), WindowStart: t.end(turn) - t.size, WindowEnd: t.end(turn)}
+// pairs are the windows that end with a turn, in admission order. A window that
+// began before the start is none.
+func (t *turns) pairs(turn uint64) []schemas.Pair {
+	end := t.end(turn)
+	var pairs []schemas.Pair
+	for i, m := range t.metrics {
+		if m.size > 0 && align(end, m.slide) == end && end-m.size >= m.start {
+			pairs = append(pairs, schemas.Pair{Metric: uint32(i), WindowStart: end - m.size, WindowEnd: end})
+		}
 	}
 	return pairs
+}
+
+// First implements spend.Windows.
+func (t *turns) First(p schemas.Pair) uint64 { return t.of(p.WindowStart) }
+
+// Open implements spend.Windows.
+func (t *turns) Open(metric uint32, turn uint64) bool {
+	_, open := t.open(int(metric), turn)
+	return open
+}
+
+// earliest is where the first window begins.
+func (m windowed) earliest() int64 { return align(m.start-1, m.slide) + m.slide }
+
+// open is the start of the earliest window of a metric that holds a turn's
+// slice and ends behind the turn.
+func (t *turns) open(metric int, turn uint64) (int64, bool) {
+	m := t.metrics[metric]
+	if m.size == 0 {
+		return 0, false
+	}
+	begin, end := t.end(turn-1), t.end(turn)
+	// The earliest start whose window ends behind the turn's end.
+	first := align(end-m.size, m.slide) + m.slide
+	if earliest := m.earliest(); first < earliest {
+		first = earliest
+	}
+	return first, first <= begin
+}
+
+// Needed implements spend.Windows.
+func (t *turns) Needed(turn uint64) uint64 {
+	needed := turn + 1
+	for i := range t.metrics {
+		if first, open := t.open(i, turn); open {
+			needed = min(needed, t.of(first))
+		}
+	}
+	return needed
+}
+
+// LeastPeriod implements spend.Windows.
+func (t *turns) LeastPeriod(turn uint64) int64 {
+	if t.period == 0 {
+		return math.MinInt64
+	}
+	return t.periodOf(t.end(t.Needed(turn) - 1))
+}
+
+// periodOf is the budget period of a time.
+func (t *turns) periodOf(millis int64) int64 {
+	if t.period == 0 {
+		return 0
+	}
+	return floorDivide(millis, t.period)
+}
+
+// windowsOf counts the windows of a metric that hold a turn's slice.
+func (t *turns) windowsOf(metric int, turn uint64) uint64 {
+	m := t.metrics[metric]
+	if m.size == 0 {
+		return 0
+	}
+	begin := t.end(turn - 1)
+	last := align(begin, m.slide)
+	first := max(align(begin-m.size, m.slide)+m.slide, m.earliest())
+	if first > last {
+		return 0
+	}
+	return uint64((last-first)/m.slide) + 1
 }

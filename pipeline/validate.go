@@ -15,6 +15,11 @@ const (
 	minLedgerSlots = 4
 	// maxBound keeps c² within what one contribution can be charged for.
 	maxBound = 1 << 30
+	// maxSum bounds what one user can add to one sum, so that no shard's sum
+	// leaves 64 bits and every c² can be charged for.
+	maxSum     = 1 << 36
+	maxFilters = 64
+	maxPerSize = 100 // slides in a window
 )
 
 // check refuses what cannot be, field by field, before anything is computed.
@@ -34,6 +39,10 @@ func (c *Config) check() error {
 		return invalid("release_shards", "%d is not in 1 … %d", c.ReleaseShards, maxShards)
 	case c.LedgerSlots < minLedgerSlots:
 		return invalid("ledger_slots", "%d is below %d", c.LedgerSlots, minLedgerSlots)
+	case c.CatchUp < 1 || c.CatchUp > schemas.MaxJoint:
+		return invalid("catch_up", "%d is not in 1 … %d", c.CatchUp, schemas.MaxJoint)
+	case c.CatchUp > 1 && c.CatchUp > c.LedgerSlots/4:
+		return invalid("catch_up", "%d is above a quarter of ledger_slots, %d, of which a restore needs the rest", c.CatchUp, c.LedgerSlots)
 	case len(c.Keys.Noise) != 1:
 		return invalid("keys.noise", "%d keys; exactly one is needed", len(c.Keys.Noise))
 	case c.Keys.Noise[0].Secret == [32]byte{}:
@@ -46,6 +55,9 @@ func (c *Config) check() error {
 		return invalid("metrics", "no metric is configured")
 	}
 	if err := c.checkTimes(); err != nil {
+		return err
+	}
+	if err := c.Kafka.checkSecurity(); err != nil {
 		return err
 	}
 	if err := c.checkTopics(); err != nil {
@@ -61,11 +73,8 @@ func (c *Config) check() error {
 		if err := m.check(); err != nil {
 			return err
 		}
-		if m.Window != c.Metrics[0].Window {
-			return invalid("metrics."+m.Name+".window", "%v: all metrics of a deployment have one window size in this release, and the first has %v", m.Window, c.Metrics[0].Window)
-		}
 	}
-	return nil
+	return c.checkTogether()
 }
 
 func (c *Config) checkTimes() error {
@@ -76,6 +85,12 @@ func (c *Config) checkTimes() error {
 		if t.d < 0 || t.d%time.Millisecond != 0 || t.d > 366*24*time.Hour {
 			return invalid(t.field, "%v is not a whole number of milliseconds from 0 to a year", t.d)
 		}
+	}
+	if g := c.Outputs.PublishEvery; g < 0 || g%time.Millisecond != 0 || g > time.Hour {
+		return invalid("outputs.publish_every", "%v is not a whole number of milliseconds up to an hour, 0 for at once", g)
+	}
+	if p := c.Privacy.Period; p < 0 || p%time.Millisecond != 0 {
+		return invalid("privacy.period", "%v is not a whole number of milliseconds, 0 for life", p)
 	}
 	return nil
 }
@@ -96,10 +111,12 @@ func (m *Metric) check() error {
 	switch {
 	case m.Name == "" || len(m.Name) > 200:
 		return invalid("metrics.name", "a metric needs a name of 1 to 200 bytes")
-	case m.Kind != "events":
-		return invalid(at("kind"), "%q: this release counts events only", m.Kind)
+	case m.Kind != schemas.KindEvents && m.Kind != schemas.KindDistinctUsers && m.Kind != schemas.KindSum:
+		return invalid(at("kind"), "%q is neither %s, %s nor %s", m.Kind, schemas.KindEvents, schemas.KindDistinctUsers, schemas.KindSum)
 	case m.Window < time.Millisecond || m.Window%time.Millisecond != 0:
-		return invalid(at("window"), "%v is not a positive whole number of milliseconds", m.Window)
+		return invalid(at("window.size"), "%v is not a positive whole number of milliseconds", m.Window)
+	case m.Slide < time.Millisecond || m.Slide%time.Millisecond != 0 || m.Window%m.Slide != 0 || m.Window/m.Slide > maxPerSize:
+		return invalid(at("window.slide"), "%v: the size, %v, must be a multiple of it, at most %d times", m.Slide, m.Window, maxPerSize)
 	case m.MaxKeysPerUser < 1 || m.MaxKeysPerUser > maxBound:
 		return invalid(at("max_keys_per_user"), "%d is not in 1 … %d", m.MaxKeysPerUser, maxBound)
 	case m.MaxEventsPerKey < 1 || m.MaxEventsPerKey > maxBound:
@@ -119,17 +136,84 @@ func (m *Metric) check() error {
 	case !(m.Share >= 0 && m.Share <= 1):
 		return invalid(at("share"), "it must be in 0 … 1")
 	}
+	if err := m.checkSum(); err != nil {
+		return err
+	}
+	if c := m.Coverage; c != nil && !(c.Share > 0 && c.Share < 1) {
+		return invalid(at("coverage.share"), "it must be between 0 and 1")
+	}
 	return m.checkKeys()
+}
+
+func (m *Metric) checkSum() error {
+	at := func(field string) string { return "metrics." + m.Name + "." + field }
+	if m.Kind != schemas.KindSum {
+		if m.Min != 0 || m.Max != 0 {
+			return invalid(at("bounds"), "min and max are for sums")
+		}
+		return nil
+	}
+	switch most := int64(maxSum / m.MaxEventsPerKey); {
+	case m.Min > m.Max:
+		return invalid(at("bounds.min"), "%d is greater than max, %d", m.Min, m.Max)
+	case m.Min == 0 && m.Max == 0:
+		return invalid(at("bounds.max"), "a sum needs min and max: every value is clamped to them")
+	case m.Max > most || m.Min < -most:
+		return invalid(at("bounds"), "max_events_per_key times the greatest value is above 2^36, which no account can be charged for; choose a coarser unit")
+	case m.Min < 0 && m.Target.Relative != 0:
+		return invalid(at("target.relative"), "a sum that can be negative has no relative error; give an absolute target, or a min of 0 or more")
+	case m.Keys.Mode == KeysPrivate:
+		return invalid(at("keys"), "the size of a sum says nothing about how many users stand behind a key: take the keys of a metric that counts (keys_from), or list public ones")
+	}
+	return nil
+}
+
+// checkTogether finds what cannot be between metrics.
+func (c *Config) checkTogether() error {
+	byName := map[string]*Metric{}
+	for i := range c.Metrics {
+		byName[c.Metrics[i].Name] = &c.Metrics[i]
+	}
+	var slides []int64
+	for i := range c.Metrics {
+		m := &c.Metrics[i]
+		slides = append(slides, m.Slide.Milliseconds())
+		if m.Coverage != nil && byName[coverageName(m.Name)] != nil {
+			return invalid("metrics."+m.Name+".coverage", "it is released as %q, and a metric has that name", coverageName(m.Name))
+		}
+		if m.Kind == schemas.KindSum && c.Events.Format.Value == "" {
+			return invalid("events.fields.value", "metric %s sums values: name the field that holds them", m.Name)
+		}
+		if m.Keys.Mode != KeysFrom {
+			continue
+		}
+		from := byName[m.Keys.From]
+		switch at := "metrics." + m.Name + ".keys.keys_from"; {
+		case from == nil:
+			return invalid(at, "there is no metric %q", m.Keys.From)
+		case from.Keys.Mode != KeysPrivate || from.Kind == schemas.KindSum:
+			return invalid(at, "%s has no private keys of its own", m.Keys.From)
+		case from.Window != m.Window || from.Slide != m.Slide:
+			return invalid(at, "the windows of %s are others: both need the same size and slide", m.Keys.From)
+		}
+	}
+	if n := len(coarse(slides)); n > maxSlides {
+		return invalid("metrics.window", "%d slides of which none is a multiple of another; at most %d", n, maxSlides)
+	}
+	return nil
 }
 
 func (m *Metric) checkKeys() error {
 	at := "metrics." + m.Name + ".keys"
 	switch m.Keys.Mode {
 	case KeysPrivate:
-		if len(m.Keys.List) > 0 {
-			return invalid(at, "private keys take no list")
+		if len(m.Keys.List) > 0 || m.Keys.From != "" {
+			return invalid(at, "private keys take no list, and no other metric's keys")
 		}
 	case KeysPublic:
+		if m.Keys.From != "" {
+			return invalid(at, "public keys are listed, not taken from another metric")
+		}
 		if len(m.Keys.List) == 0 {
 			return invalid(at, "public keys need a list")
 		}
@@ -137,6 +221,10 @@ func (m *Metric) checkKeys() error {
 			if err := schemas.ValidateKey([]byte(k)); err != nil {
 				return invalid(at, "a key of the list cannot be: %v", err)
 			}
+		}
+	case KeysFrom:
+		if m.Keys.From == "" || len(m.Keys.List) > 0 {
+			return invalid(at, "keys that are taken from another metric need its name, and no list")
 		}
 	default:
 		return invalid(at, "%q is neither public nor private", m.Keys.Mode)

@@ -6,11 +6,25 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
+// decoded is a record as it comes from the topic.
+func decoded(t *testing.T, b schemas.ControlBody) schemas.Control {
+	t.Helper()
+	data, err := schemas.EncodeControl(schemas.Control{Body: b})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := schemas.DecodeControl(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
 // feedView numbers records from offset 0.
 func feedView(t *testing.T, v *view, bodies ...schemas.ControlBody) {
 	t.Helper()
 	for _, b := range bodies {
-		if err := v.observe(v.next, schemas.Control{Body: b}); err != nil {
+		if err := v.observe(v.next, decoded(t, b)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -111,7 +125,7 @@ func TestBackPointsFarEnough(t *testing.T) {
 		late := newView(slots)
 		late.beginAt(back, backEpoch, back == 0)
 		for _, b := range log[back:] {
-			if err := late.observe(late.next, schemas.Control{Body: b}); err != nil {
+			if err := late.observe(late.next, decoded(t, b)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -140,5 +154,49 @@ func TestStopHoldsUntilRecover(t *testing.T) {
 	feedView(t, v, &schemas.Recover{By: "somebody"})
 	if v.stop != nil {
 		t.Fatal("RECOVER did not lift the STOP")
+	}
+}
+
+func generationFrom(epoch int64, from uint64) *schemas.Generation {
+	return &schemas.Generation{Epoch: epoch, CountsEnd: []int64{77}, Header: schemas.Header{
+		Generation: 2, FromTurn: from, LedgerSlots: 8, Past: []schemas.PastGeneration{{FromTurn: 1}}}}
+}
+
+// TestRuleAChangeBeginsBehindTheLastSettledTurn: a GENERATION counts only in the
+// last epoch and right behind what is settled; CLOSEs that stand ahead of it are
+// taken back.
+func TestRuleAChangeBeginsBehindTheLastSettledTurn(t *testing.T) {
+	v := newView(64)
+	v.beginAt(0, -1, true)
+	feedView(t, v, &schemas.Header{Generation: 1}, &schemas.Epoch{}) // offsets 0 and 1
+	first := v.header
+	for turn := range uint64(4) {
+		feedView(t, v, &schemas.Close{Epoch: 1, Turn: turn + 1})
+	}
+	feedView(t, v, settledParts(t, 1, 1, 1)...)
+	feedView(t, v, settledParts(t, 1, 2, 1)...)
+	for _, g := range []*schemas.Generation{generationFrom(0, 3), generationFrom(1, 2), generationFrom(1, 4)} {
+		feedView(t, v, g)
+		if v.header != first || v.closed != 4 || v.headerAt != 0 {
+			t.Fatalf("epoch %d, turn %d: the generation counted", g.Epoch, g.Header.FromTurn)
+		}
+	}
+	feedView(t, v, &schemas.Epoch{})
+	epoch := v.epoch
+	feedView(t, v, generationFrom(1, 3))
+	if v.header != first {
+		t.Fatal("a generation of an older epoch counted")
+	}
+	at := v.next
+	feedView(t, v, generationFrom(epoch, 3))
+	if v.header == first || v.headerAt != at || v.closed != 2 || v.closes[3] != nil || v.closes[4] != nil || v.closes[2] == nil {
+		t.Fatalf("behind the change: closed %d, %d CLOSEs", v.closed, len(v.closes))
+	}
+	if v.countsEnd[2][0] != 77 || v.history != 16 {
+		t.Errorf("counts begin at %v, history %d", v.countsEnd[2], v.history)
+	}
+	feedView(t, v, &schemas.Close{Epoch: epoch, Turn: 3, Contributions: 5})
+	if v.closed != 3 || v.closes[3].Contributions != 5 {
+		t.Error("the turn could not be closed again")
 	}
 }

@@ -12,10 +12,12 @@ type Control struct {
 	Back int64
 	// BackEpoch is the offset of the last EPOCH before Back, or −1.
 	BackEpoch int64
-	Body      ControlBody
+	// Generation is the offset of the newest GENERATION before the record, 0 (the HEADER's) where there is none.
+	Generation int64
+	Body       ControlBody
 }
 
-// ControlBody is *Header, *Epoch, *Close, *Settled, *Stop or *Recover.
+// ControlBody is *Header, *Generation, *Epoch, *Close, *Settled, *Stop or *Recover.
 type ControlBody interface {
 	controlKind() Kind
 	check() string                // what makes the value impossible to encode, or ""
@@ -53,6 +55,7 @@ func EncodeControl(c Control) ([]byte, error) {
 	dst := appendPreamble(nil, c.Body.controlKind())
 	dst = binary.AppendVarint(dst, c.Back)
 	dst = binary.AppendVarint(dst, c.BackEpoch)
+	dst = binary.AppendVarint(dst, c.Generation)
 	return c.Body.appendBody(dst), nil
 }
 
@@ -63,7 +66,7 @@ func DecodeControl(b []byte) (Control, error) {
 		return Control{}, err
 	}
 	r := newReader(b, body.controlKind())
-	c := Control{Back: r.varint("back"), BackEpoch: r.varint("back epoch"), Body: body}
+	c := Control{Back: r.varint("back"), BackEpoch: r.varint("back epoch"), Generation: r.varint("generation"), Body: body}
 	body.readBody(r)
 	if err := r.finish(); err != nil {
 		return Control{}, err
@@ -78,6 +81,8 @@ func controlBodyOf(b []byte) (ControlBody, error) {
 	switch k := Kind(b[2]); k {
 	case KindHeader:
 		return new(Header), nil
+	case KindGeneration:
+		return new(Generation), nil
 	case KindEpoch:
 		return new(Epoch), nil
 	case KindClose:

@@ -6,13 +6,23 @@ import (
 	"slices"
 )
 
-// Close fixes the end of a turn: which records belong to it. Every later run obeys it.
+// Close fixes the end of a joint: which records belong to the turns First to Turn, nearly always one turn. Every later run
+// obeys it.
 type Close struct {
 	Epoch         int64
-	Turn          uint64
-	Contributions uint64 // accepted records of the turn
-	Cuts          []Cut  // by partition, strictly ascending
+	First, Turn   uint64
+	Contributions uint64   // accepted records of all its turns
+	Each          []uint64 // by turn, where there are several: they add up to Contributions
+	Cuts          []Cut    // by partition, strictly ascending; where Turn ends
 	Tallies       ReadTallies
+}
+
+// Of is the number of accepted records of one of its turns.
+func (c *Close) Of(turn uint64) uint64 {
+	if i := turn - c.First; i < uint64(len(c.Each)) {
+		return c.Each[i]
+	}
+	return c.Contributions
 }
 
 // Cut is where a turn ends in one partition of the events topic.
@@ -63,6 +73,12 @@ func (t ReadTallies) Balanced() bool {
 func (*Close) controlKind() Kind { return KindClose }
 
 func (c *Close) check() string {
+	if what := checkJoint(c.First, c.Turn); what != "" {
+		return what
+	}
+	if !c.addsUp() {
+		return "contributions of each turn"
+	}
 	for i, cut := range c.Cuts {
 		if cut.Partition < 0 || i > 0 && c.Cuts[i-1].Partition >= cut.Partition {
 			return "partitions out of order"
@@ -74,6 +90,21 @@ func (c *Close) check() string {
 		}
 	}
 	return ""
+}
+
+// addsUp says whether a joint of several turns has a number for each, and whether their sum is the whole.
+func (c *Close) addsUp() bool {
+	if joint(c.First, c.Turn) == 0 {
+		return len(c.Each) == 0
+	}
+	rest := c.Contributions
+	for _, n := range c.Each {
+		if n > rest {
+			return false
+		}
+		rest -= n
+	}
+	return rest == 0 && uint64(len(c.Each)) == joint(c.First, c.Turn)+1
 }
 
 func (c *Close) appendBody(dst []byte) []byte {
@@ -95,7 +126,11 @@ func (c *Close) appendBody(dst []byte) []byte {
 			last = o
 		}
 	}
-	return appendReadTallies(dst, c.Tallies)
+	dst = appendJoint(appendReadTallies(dst, c.Tallies), c.First, c.Turn)
+	for _, n := range c.Each {
+		dst = binary.AppendUvarint(dst, n)
+	}
+	return dst
 }
 
 func (c *Close) readBody(r *reader) {
@@ -117,6 +152,12 @@ func (c *Close) readBody(r *reader) {
 		}
 	}
 	c.Tallies = r.readTallies()
+	if c.First = r.joint(c.Turn); c.First < c.Turn && r.err == nil {
+		c.Each = make([]uint64, c.Turn-c.First+1)
+		for i := range c.Each {
+			c.Each[i] = r.uvarint("contributions of a turn")
+		}
+	}
 	if r.err == nil && c.check() != "" {
 		r.fail(c.check())
 	}

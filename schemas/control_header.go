@@ -6,8 +6,8 @@ import (
 	"github.com/tollgate-dp/tollgate/state"
 )
 
-// Header is the first record of the control topic, and of every later generation: what a deployment has promised. A run
-// refuses to start unless its configuration agrees with it.
+// Header is the first record of the control topic, and the body of every later generation: what a deployment has promised.
+// A run refuses to start unless its configuration agrees with the newest.
 type Header struct {
 	Incarnation [16]byte // random; enters every noise draw
 	Generation  uint32
@@ -20,8 +20,24 @@ type Header struct {
 	StartMillis int64 // events before it belong to no turn; Unix milliseconds
 	EventsTopic string
 	UserField   string
-	Metrics     []MetricSpec
-	Topics      Topics
+	// KeyField, TimeField, TimeUnit and ValueField say what an event means,
+	// Trust and NoFuture how its times are judged.
+	KeyField, TimeField, TimeUnit, ValueField, Trust string
+	NoFuture                                         bool
+
+	Metrics []MetricSpec
+	Topics  Topics
+
+	// FromTurn is the first turn of this generation: 1 in a HEADER. Its slice
+	// begins at SliceStart, where the turn before it ends: StartMillis in a HEADER.
+	FromTurn   uint64
+	SliceStart int64
+	// MetricStarts are, by metric, the time before which none of its windows
+	// begins: a metric that came later, or whose public keys were changed, has no
+	// window that reaches back behind the change.
+	MetricStarts []int64
+	// Past are the generations before this one, oldest first.
+	Past []PastGeneration
 }
 
 // KeyFingerprint names a noise key and the first turn that it serves.
@@ -39,8 +55,8 @@ type Topics struct {
 func (*Header) controlKind() Kind { return KindHeader }
 
 func (h *Header) check() string {
-	texts := []string{h.EventsTopic, h.UserField, h.Topics.Counts, h.Topics.Control, h.Topics.Ledger,
-		h.Topics.DeadLetter, string(h.Budget.Accountant)}
+	texts := []string{h.EventsTopic, h.UserField, h.KeyField, h.TimeField, h.TimeUnit, h.ValueField, h.Trust,
+		h.Topics.Counts, h.Topics.Control, h.Topics.Ledger, h.Topics.DeadLetter, string(h.Budget.Accountant)}
 	for _, k := range h.NoiseKeys {
 		texts = append(texts, k.ID)
 	}
@@ -57,7 +73,7 @@ func (h *Header) check() string {
 			return what
 		}
 	}
-	return ""
+	return h.checkPast()
 }
 
 func (h *Header) appendBody(dst []byte) []byte {
@@ -79,15 +95,16 @@ func (h *Header) appendBody(dst []byte) []byte {
 		dst = binary.AppendUvarint(dst, uint64(n))
 	}
 	dst = binary.AppendVarint(dst, h.StartMillis)
-	for _, s := range [...]string{h.EventsTopic, h.UserField, h.Topics.Counts, h.Topics.Control, h.Topics.Ledger,
-		h.Topics.DeadLetter} {
+	for _, s := range [...]string{h.EventsTopic, h.UserField, h.KeyField, h.TimeField, h.TimeUnit, h.ValueField, h.Trust,
+		h.Topics.Counts, h.Topics.Control, h.Topics.Ledger, h.Topics.DeadLetter} {
 		dst = appendString(dst, s)
 	}
+	dst = appendBool(dst, h.NoFuture)
 	dst = binary.AppendUvarint(dst, uint64(len(h.Metrics)))
 	for _, m := range h.Metrics {
 		dst = appendMetricSpec(dst, m)
 	}
-	return dst
+	return h.appendPast(dst)
 }
 
 func (h *Header) readBody(r *reader) {
@@ -109,14 +126,16 @@ func (h *Header) readBody(r *reader) {
 		*v = r.uint32("shards")
 	}
 	h.StartMillis = r.varint("start")
-	for _, s := range [...]*string{&h.EventsTopic, &h.UserField, &h.Topics.Counts, &h.Topics.Control,
-		&h.Topics.Ledger, &h.Topics.DeadLetter} {
+	for _, s := range [...]*string{&h.EventsTopic, &h.UserField, &h.KeyField, &h.TimeField, &h.TimeUnit, &h.ValueField,
+		&h.Trust, &h.Topics.Counts, &h.Topics.Control, &h.Topics.Ledger, &h.Topics.DeadLetter} {
 		*s = r.text("names")
 	}
+	h.NoFuture = r.bool("future test")
 	// 48 bytes is less than the shortest metric: four floats, eight texts, numbers.
 	n = r.count("metrics", 48)
 	h.Metrics = make([]MetricSpec, 0, n)
 	for i := 0; i < n && r.err == nil; i++ {
 		h.Metrics = append(h.Metrics, r.metricSpec())
 	}
+	h.readPast(r)
 }

@@ -8,11 +8,11 @@ import (
 	"github.com/tollgate-dp/tollgate/state"
 )
 
-// Settled says what a turn released: every key with the precision at which it stopped, and per metric the precision
-// that a key not listed has cost. It is what users are charged by.
+// Settled says what the turns First to Turn released: every key with the precision at which it stopped, and per metric the
+// precision that a key not listed has cost. It is what users are charged by.
 type Settled struct {
-	Epoch int64
-	Turn  uint64
+	Epoch       int64
+	First, Turn uint64
 
 	// Part of Parts and Digest are set by SplitSettled and cleared by JoinSettled. FirstRungs, CountsEnd and Tallies
 	// stand in part 0.
@@ -36,6 +36,9 @@ type SettledKey struct {
 func (*Settled) controlKind() Kind { return KindSettled }
 
 func (s *Settled) check() string {
+	if what := checkJoint(s.First, s.Turn); what != "" {
+		return what
+	}
 	if s.Part >= s.Parts {
 		return "part number: split the record first"
 	}
@@ -62,7 +65,7 @@ func (s *Settled) appendBody(dst []byte) []byte {
 		dst = binary.AppendVarint(dst, o)
 	}
 	dst = appendMetricTallies(dst, s.Tallies)
-	return appendSettledKeys(dst, s.Keys)
+	return appendJoint(appendSettledKeys(dst, s.Keys), s.First, s.Turn)
 }
 
 func (s *Settled) readBody(r *reader) {
@@ -83,6 +86,7 @@ func (s *Settled) readBody(r *reader) {
 	}
 	s.Tallies = r.metricTallies()
 	s.Keys = r.settledKeys()
+	s.First = r.joint(s.Turn)
 	if r.err == nil && s.Part >= s.Parts {
 		r.fail("part number")
 	}
@@ -142,8 +146,8 @@ func settledDigest(s Settled) [32]byte {
 }
 
 // settledOverhead is more than a part takes beside FirstRungs, CountsEnd and Keys: preamble, six numbers of at most ten
-// bytes, four counts, two part numbers, the digest.
-const settledOverhead = 4 + 4*10 + 2*5 + 4*10 + 32
+// bytes, four counts, two part numbers, the digest, the joint.
+const settledOverhead = 4 + 4*10 + 2*5 + 4*10 + 32 + 1
 
 // SplitSettled splits a settled turn into records whose EncodeControl is at most maxBytes long, whatever their Back and
 // BackEpoch. They share memory with s. Errors: ErrTooLarge, ErrInvalid.
@@ -166,7 +170,7 @@ func SplitSettled(s Settled, maxBytes int) ([]Settled, error) {
 		if used+len(scratch) > maxBytes && (i > first || len(parts) == 0) {
 			head.Keys = s.Keys[first:i]
 			parts = append(parts, head)
-			head = Settled{Epoch: s.Epoch, Turn: s.Turn}
+			head = Settled{Epoch: s.Epoch, First: s.First, Turn: s.Turn}
 			first, used, start, length = i, settledOverhead, 0, 0
 			scratch = appendSettledKey(scratch[:0], &s.Keys[i], &start, &length)
 		}
@@ -197,7 +201,7 @@ func JoinSettled(parts []Settled) (Settled, error) {
 	keys := 0
 	for i := range parts {
 		p := &parts[i]
-		if p.Epoch != id.Epoch || p.Turn != id.Turn || p.Parts != id.Parts || p.Digest != id.Digest {
+		if p.Epoch != id.Epoch || p.First != id.First || p.Turn != id.Turn || p.Parts != id.Parts || p.Digest != id.Digest {
 			return Settled{}, malformed(KindSettled, "parts of different records")
 		}
 		if p.Part >= p.Parts {

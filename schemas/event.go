@@ -1,33 +1,32 @@
 package schemas
 
 import (
-	"errors"
-	"fmt"
-	"slices"
 	"unicode/utf8"
 )
 
 // The classes of records that are no event; they name the reason in the dead-letter topic and in the tallies.
 const (
-	ClassUndecodable  = "undecodable"   // not one CSV row or JSON object with the right fields
-	ClassMissingField = "missing_field" // no such field, or a row too short to have it
-	ClassNullField    = "null_field"    // JSON null
-	ClassWrongType    = "wrong_type"
-	ClassBadTimestamp = "bad_timestamp" // unparsable, or outside years 1 to 9999 UTC
-	ClassEmptyUser    = "empty_user"
-	ClassUserTooLong  = "user_too_long" // more than MaxUserBytes
-	ClassKeyTooLong   = "key_too_long"  // more than MaxKeyBytes
-	ClassBadKey       = "bad_key"       // not valid UTF-8
-	ClassOversized    = "oversized"     // more than EventFormat.MaxRecordBytes
+	ClassUndecodable   = "undecodable"    // not one CSV row, JSON object or Avro record with the right fields
+	ClassMissingField  = "missing_field"  // no such field, or a row too short to have it
+	ClassNullField     = "null_field"     // null
+	ClassWrongType     = "wrong_type"     // a value that such a field cannot have
+	ClassBadTimestamp  = "bad_timestamp"  // unparsable, or outside years 1 to 9999 UTC
+	ClassEmptyUser     = "empty_user"     // a user id of no bytes
+	ClassUserTooLong   = "user_too_long"  // more than MaxUserBytes
+	ClassKeyTooLong    = "key_too_long"   // more than MaxKeyBytes
+	ClassBadKey        = "bad_key"        // not valid UTF-8
+	ClassOversized     = "oversized"      // more than EventFormat.MaxRecordBytes
+	ClassUnknownSchema = "unknown_schema" // written with a schema id that the registry does not know
 )
 
 // EventClasses lists every class.
 func EventClasses() []string {
 	return []string{ClassUndecodable, ClassMissingField, ClassNullField, ClassWrongType, ClassBadTimestamp,
-		ClassEmptyUser, ClassUserTooLong, ClassKeyTooLong, ClassBadKey, ClassOversized}
+		ClassEmptyUser, ClassUserTooLong, ClassKeyTooLong, ClassBadKey, ClassOversized, ClassUnknownSchema}
 }
 
-// EventError says why a record is no event. It holds nothing of the record; Field is "user", "key", "time" or "".
+// EventError says why a record is no event. It holds nothing of the record; Field is "user", "key", "time", "value" or
+// "".
 type EventError struct {
 	Class string
 	Field string
@@ -44,21 +43,32 @@ func (e *EventError) Error() string {
 // DefaultMaxRecordBytes is the limit of a record's length where EventFormat names none.
 const DefaultMaxRecordBytes = 1 << 20
 
-// EventFormat says how events are encoded and which fields hold what.
+// EventFormat says how events are encoded and which fields hold what. The demo derives secrets from it as JSON: a field
+// that came later is left out where it is empty, so that they stay the same.
 type EventFormat struct {
 	// Format is "csv" (RFC 4180 as encoding/csv reads it), "tsv" (fields between tabs, nothing quoted, no tab or line
-	// break within a field) or "jsonl" (one JSON object).
+	// break within a field), "jsonl" (one JSON object) or "avro" (one record in Avro's binary encoding).
 	Format string
 	// Columns are the names of a row's fields in order (csv and tsv).
 	Columns []string
-	// User, Key and Time name the fields. With Key "" every event has the empty key. In JSON a user is a string or an
-	// integer, a key also a boolean; the integer 17 and the string "17" are the same user.
+	// User, Key and Time name the fields: columns by their names, fields of JSON and Avro by paths ("user.id"; `\.` is
+	// a dot within a name). With Key "" every event has the empty key. In JSON a user is a string or an integer, a key
+	// also a boolean; the integer 17 and the string "17" are the same user. In Avro a user is a string, bytes, an int,
+	// a long or a fixed, a key a string, an int, a long, a boolean or an enum.
 	User, Key, Time string
-	// TimeUnit is "s", "ms", "us" (numbers since 1970 in JSON's grammar, fractions allowed, or strings of such) or
-	// "rfc3339" (as time.Time.UnmarshalText reads it).
+	// TimeUnit is "s", "ms", "us" (numbers since 1970 in JSON's grammar, fractions allowed, or strings of such; in Avro
+	// an int, a long or a double) or "rfc3339" (as time.Time.UnmarshalText reads it). In Avro "" takes the unit from
+	// the logical type: timestamp-millis or timestamp-micros.
 	TimeUnit string
 	// MaxRecordBytes bounds a record; 0 is DefaultMaxRecordBytes.
 	MaxRecordBytes int
+	// Value names the field with an event's integer value; "" is none.
+	Value string `json:",omitempty"`
+	// Filters are expressions over an event's fields; Event.Passes says which of them an event passes. At most 64.
+	Filters []string `json:",omitempty"`
+	// Schema is an Avro writer schema, the contents of an .avsc file: records are then bare. Without it they begin with
+	// the id of a schema in a registry, which WithSchemas names.
+	Schema string `json:",omitempty"`
 }
 
 // Event is a decoded event.
@@ -66,95 +76,65 @@ type Event struct {
 	// User and Key are valid until the next Decode with the same decoder, and as long as the record's bytes are.
 	User, Key []byte
 	Millis    int64 // event time, floor of milliseconds since 1970
+	Value     int64 // 0 where EventFormat names no value field
+	// Passes has bit i where the event passes EventFormat.Filters[i].
+	Passes uint64
 }
 
-// The fields that are looked for.
+// The fields that are looked for. Numbers from fieldCount on are the fields that filters name.
 const (
 	fieldUser = iota
 	fieldKey
 	fieldTime
+	fieldValue
 	fieldCount
 )
 
-var fieldNames = [fieldCount]string{"user", "key", "time"}
+var fieldNames = [fieldCount]string{"user", "key", "time", "value"}
 
 // EventDecoder decodes events of one format. Not for concurrent use.
 type EventDecoder struct {
 	max    int
 	format string
 	unit   string
-	names  [fieldCount]string // JSON names; "" is not looked for
+	fields [fieldCount]string // as they were named; "" is not looked for
+	filter *filterSet         // nil without filters
+
+	tree  *jsonNode   // jsonl: what is looked for
+	found []jsonValue // jsonl scratch: by field number
 
 	comma   byte
 	columns int
-	index   [fieldCount]int // column of each field, −1 where not looked for
+	targets [][]int // csv and tsv: by column, the numbers of the fields that it is
 
-	raw     [fieldCount][]byte // scratch of Decode: the fields' bytes
-	unquote [fieldCount][]byte // scratch: unescaped strings
+	avro *avroSource
+
+	raw     [][]byte           // scratch of Decode: the fields' bytes, by number
+	unquote [fieldCount][]byte // scratch: unescaped and rendered values
 	row     []byte             // scratch: unescaped fields of a row
+	timed   bool               // scratch: millis is the time of an Avro record that has it as a number
+	millis  int64
+	value   int64 // scratch
 	errs    map[EventError]*EventError
 }
 
-// NewEventDecoder checks the format. Errors name what is impossible in it.
-func NewEventDecoder(f EventFormat) (*EventDecoder, error) {
-	d := &EventDecoder{max: f.MaxRecordBytes, format: f.Format, unit: f.TimeUnit,
-		names: [fieldCount]string{f.User, f.Key, f.Time}, errs: make(map[EventError]*EventError)}
-	if d.max == 0 {
-		d.max = DefaultMaxRecordBytes
-	}
-	switch {
-	case d.max < 0:
-		return nil, fmt.Errorf("reading event format: record limit of %d bytes: must be positive", f.MaxRecordBytes)
-	case f.User == "":
-		return nil, errors.New("reading event format: no user field named")
-	case f.Time == "":
-		return nil, errors.New("reading event format: no time field named")
-	}
-	if !slices.Contains([]string{"s", "ms", "us", "rfc3339"}, f.TimeUnit) {
-		return nil, fmt.Errorf("reading event format: time unit %q: must be s, ms, us or rfc3339", f.TimeUnit)
-	}
-	switch f.Format {
-	case "jsonl":
-		return d, nil
-	case "csv":
-		d.comma = ','
-	case "tsv":
-		d.comma = '\t'
-	default:
-		return nil, fmt.Errorf("reading event format: format %q: must be csv, tsv or jsonl", f.Format)
-	}
-	return d, d.findColumns(f.Columns)
-}
-
-func (d *EventDecoder) findColumns(columns []string) error {
-	d.columns = len(columns)
-	for i, name := range d.names {
-		d.index[i] = -1
-		if name == "" {
-			continue
-		}
-		at := slices.Index(columns, name)
-		if at < 0 {
-			return fmt.Errorf("reading event format: %s field %q is not among the columns %q", fieldNames[i], name, columns)
-		}
-		if slices.Contains(columns[at+1:], name) {
-			return fmt.Errorf("reading event format: column %q is named twice in %q", name, columns)
-		}
-		d.index[i] = at
-	}
-	return nil
-}
-
-// Decode decodes a record into ev, or returns an *EventError. It does not allocate once warm. Where several things are
-// wrong, the whole record comes first, then user, key, time.
+// Decode decodes a record into ev, or returns an *EventError. It does not allocate once warm, but for filters. Where
+// several things are wrong, the whole record comes first, then user, key, time and value.
+//
+// With WithSchemas it may also return errors that are no *EventError and say nothing about the record: a *SchemaError
+// where the schema does not have the fields, or why the schema could not be had.
 func (d *EventDecoder) Decode(value []byte, ev *Event) error {
 	if len(value) > d.max {
 		return d.fail(ClassOversized, "")
 	}
+	d.value = 0
 	var err error
-	if d.format == "jsonl" {
+	switch d.format {
+	case "jsonl":
 		err = d.decodeJSON(value)
-	} else {
+	case "avro":
+		err = d.decodeAvro(value)
+	default:
 		err = d.decodeRow(value)
 	}
 	if err != nil {
@@ -171,11 +151,17 @@ func (d *EventDecoder) Decode(value []byte, ev *Event) error {
 	case !utf8.Valid(key):
 		return d.fail(ClassBadKey, "key")
 	}
-	ms, ok := parseTime(d.raw[fieldTime], d.unit)
-	if !ok {
+	ms, ok := d.millis, true
+	if !d.timed {
+		ms, ok = parseTime(d.raw[fieldTime], d.unit)
+	}
+	if !ok || ms < minMillis || ms > maxMillis {
 		return d.fail(ClassBadTimestamp, "time")
 	}
-	ev.User, ev.Key, ev.Millis = user, key, ms
+	ev.User, ev.Key, ev.Millis, ev.Value, ev.Passes = user, key, ms, d.value, 0
+	if d.filter != nil {
+		ev.Passes = d.passes()
+	}
 	return nil
 }
 

@@ -3,12 +3,11 @@ package schemas
 import (
 	"encoding/json"
 	"testing"
+
+	"github.com/linkedin/goavro/v2"
 )
 
-var benchEvents = map[string]struct {
-	format EventFormat
-	value  string
-}{
+var benchEvents = map[string]benchCase{
 	"csv":            {rowFormat("csv", "ms"), "1700000000123,user-1234567,GET,/products/42,200\n"},
 	"csv-quoted":     {rowFormat("csv", "ms"), "1700000000123,\"user-1234567\",GET,\"/products/\"\"42\"\"\",200\n"},
 	"tsv":            {rowFormat("tsv", "s"), "1700000000.123\tuser-1234567\tGET\t/products/42\t200\n"},
@@ -18,8 +17,30 @@ var benchEvents = map[string]struct {
 	"jsonl-bad-time": {jsonFormat("ms"), `{"t":"yesterday","user":"user-1234567","method":"GET","page":"/products/42","status":200}`},
 }
 
+type benchCase struct {
+	format EventFormat
+	value  string
+}
+
+// benchCases are benchEvents and the Avro ones.
+func benchCases(t testing.TB) map[string]benchCase {
+	out := map[string]benchCase{}
+	for name, c := range benchEvents {
+		out[name] = c
+	}
+	nested := jsonFormat("ms")
+	nested.User, nested.Value = "ctx.user", "n"
+	out["jsonl-path-value"] = benchCase{nested, `{"t":1700000000123,"ctx":{"user":"user-1234567","ip":"10.0.0.1"},"page":"/products/42","n":5}`}
+	value := string(encode(t, visitSchema, visit(text("user-1234567"), text("/products/42"), goavro.Union("int", 7))))
+	out["avro"] = benchCase{visitFormat(), value}
+	full := visitFormat()
+	full.Value = "amount"
+	out["avro-value"] = benchCase{full, value}
+	return out
+}
+
 func TestDecodingEventsDoesNotAllocate(t *testing.T) {
-	for name, b := range benchEvents {
+	for name, b := range benchCases(t) {
 		d, value := newDecoder(t, b.format), []byte(b.value)
 		var ev Event
 		_ = d.Decode(value, &ev)
@@ -30,9 +51,17 @@ func TestDecodingEventsDoesNotAllocate(t *testing.T) {
 }
 
 func BenchmarkDecodeEvent(b *testing.B) {
-	for _, name := range []string{"csv", "csv-quoted", "tsv", "jsonl", "jsonl-rfc3339", "jsonl-nested", "jsonl-bad-time"} {
+	cases := benchCases(b)
+	filtered := jsonFormat("ms")
+	filtered.Value, filtered.Filters = "status", []string{`method == "GET" and status < 300`}
+	cases["jsonl-filter-value"] = benchCase{filtered, benchEvents["jsonl"].value}
+	avroFiltered := cases["avro-value"]
+	avroFiltered.format.Filters = []string{`page == "/products/42" and price < 300`}
+	cases["avro-filter-value"] = avroFiltered
+	for _, name := range []string{"csv", "csv-quoted", "tsv", "jsonl", "jsonl-rfc3339", "jsonl-nested", "jsonl-bad-time",
+		"jsonl-path-value", "jsonl-filter-value", "avro", "avro-value", "avro-filter-value"} {
 		b.Run(name, func(b *testing.B) {
-			c := benchEvents[name]
+			c := cases[name]
 			d, value := newDecoder(b, c.format), []byte(c.value)
 			b.ReportAllocs()
 			b.SetBytes(int64(len(value)))
@@ -55,6 +84,22 @@ func BenchmarkEncodingJSON(b *testing.B) {
 	}
 	for b.Loop() {
 		if err := json.Unmarshal(value, &v); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// What goavro takes for the same record as the benchmark "avro", for comparison.
+func BenchmarkGoavro(b *testing.B) {
+	codec, err := goavro.NewCodec(visitSchema)
+	if err != nil {
+		b.Fatal(err)
+	}
+	value := []byte(benchCases(b)["avro"].value)
+	b.ReportAllocs()
+	b.SetBytes(int64(len(value)))
+	for b.Loop() {
+		if _, _, err := codec.NativeFromBinary(value); err != nil {
 			b.Fatal(err)
 		}
 	}

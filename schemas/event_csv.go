@@ -9,7 +9,7 @@ func (d *EventDecoder) decodeRow(value []byte) error {
 	line := trimLineBreak(value)
 	var fields int
 	var ok bool
-	d.raw = [fieldCount][]byte{}
+	clear(d.raw)
 	if d.comma == '\t' {
 		fields, ok = d.splitPlain(line)
 	} else {
@@ -19,10 +19,10 @@ func (d *EventDecoder) decodeRow(value []byte) error {
 		return d.fail(ClassUndecodable, "")
 	}
 	if fields == d.columns {
-		return nil
+		return d.takeValueText()
 	}
-	for i, at := range d.index {
-		if at >= fields {
+	for i := range fieldCount {
+		if d.fields[i] != "" && fields < d.columns && d.raw[i] == nil {
 			return d.fail(ClassMissingField, fieldNames[i])
 		}
 	}
@@ -41,13 +41,27 @@ func trimLineBreak(b []byte) []byte {
 	return b
 }
 
-// keep notes field number n if it is one of those looked for.
+// keep notes the n-th field of the row if it is one of those looked for.
 func (d *EventDecoder) keep(n int, field []byte) {
-	for i, at := range d.index {
-		if at == n {
-			d.raw[i] = field
-		}
+	if n >= len(d.targets) {
+		return
 	}
+	for _, number := range d.targets[n] {
+		d.raw[number] = field
+	}
+}
+
+// takeValueText reads the value column: a decimal integer in JSON's grammar, without fraction and exponent.
+func (d *EventDecoder) takeValueText() error {
+	if d.fields[fieldValue] == "" {
+		return nil
+	}
+	n, ok := parseInteger(d.raw[fieldValue])
+	if !ok {
+		return d.fail(ClassWrongType, "value")
+	}
+	d.value = n
+	return nil
 }
 
 // splitPlain splits at tabs; quotes mean nothing. An empty line is no row.

@@ -1,55 +1,63 @@
 package schemas
 
-import (
-	"bytes"
-	"unicode/utf16"
-	"unicode/utf8"
-)
+import "unicode/utf8"
 
-// jsonType is what kind of value a field has.
-type jsonType byte
-
-const (
-	jsonAbsent jsonType = iota
-	jsonString          // raw, between the quotes
-	jsonNumber
-	jsonTrue
-	jsonFalse
-	jsonNull
-	jsonNested // object or array
-)
-
-// maxJSONDepth is encoding/json's own limit.
-const maxJSONDepth = 10000
-
-// jsonScanner reads one JSON text. It accepts exactly what encoding/json accepts among texts of valid UTF-8 (fuzz and
-// seeded tests compare the two) but builds nothing: an event takes a quarter of the time and no allocation.
-type jsonScanner struct {
-	b  []byte
-	at int
+// jsonNode is a member that is looked for, or the whole object.
+type jsonNode struct {
+	name    string
+	numbers []int // the fields that it is, by number
+	members []*jsonNode
 }
 
-// jsonValue is a field's value as it stands in the record.
-type jsonValue struct {
-	kind    jsonType
-	raw     []byte
-	escaped bool // a string with a backslash
+// plantTree makes the tree of members that are looked for.
+func (d *EventDecoder) plantTree() error {
+	paths, err := d.paths()
+	if err != nil {
+		return err
+	}
+	d.tree = &jsonNode{}
+	for i, path := range paths {
+		if path != nil {
+			d.tree.plant(path, i)
+		}
+	}
+	for i, name := range d.filter.names() {
+		d.tree.plant([]string{name}, fieldCount+i)
+	}
+	d.found = make([]jsonValue, fieldCount+d.filter.count())
+	return nil
 }
 
-// decodeJSON finds the fields of one JSON object, matched by exact name; of a field given twice the last counts.
-// A record that is not valid UTF-8 is undecodable: encoding/json would replace the bytes, and two users' ids would
-// become one.
+func (n *jsonNode) plant(path []string, number int) {
+	if len(path) == 0 {
+		n.numbers = append(n.numbers, number)
+		return
+	}
+	for _, m := range n.members {
+		if m.name == path[0] {
+			m.plant(path[1:], number)
+			return
+		}
+	}
+	m := &jsonNode{name: path[0]}
+	n.members = append(n.members, m)
+	m.plant(path[1:], number)
+}
+
+// decodeJSON finds the fields of one JSON object, matched by exact name; of a member given twice the last counts, with
+// all that is in it. A record that is not valid UTF-8 is undecodable: encoding/json would replace the bytes, and two
+// users' ids would become one.
 func (d *EventDecoder) decodeJSON(value []byte) error {
-	var found [fieldCount]jsonValue
-	if !utf8.Valid(value) || !d.scanObject(value, &found) {
+	clear(d.found)
+	if !utf8.Valid(value) || !d.scanRecord(value) {
 		return d.fail(ClassUndecodable, "")
 	}
-	for i := range found {
+	for i := range fieldCount {
 		d.raw[i] = nil
-		if d.names[i] == "" {
+		if d.fields[i] == "" {
 			continue
 		}
-		if class := d.take(i, &found[i]); class != "" {
+		if class := d.take(i, &d.found[i]); class != "" {
 			return d.fail(class, fieldNames[i])
 		}
 	}
@@ -64,6 +72,9 @@ func (d *EventDecoder) take(i int, v *jsonValue) (class string) {
 	case jsonNull:
 		return ClassNullField
 	case jsonString:
+		if i == fieldValue {
+			return ClassWrongType
+		}
 		d.raw[i] = v.raw
 		if !v.escaped {
 			return ""
@@ -77,6 +88,13 @@ func (d *EventDecoder) take(i int, v *jsonValue) (class string) {
 		}
 		return ""
 	case jsonNumber:
+		if i == fieldValue {
+			var ok bool
+			if d.value, ok = parseWhole(v.raw); !ok {
+				return ClassWrongType
+			}
+			return ""
+		}
 		if i == fieldTime {
 			if d.unit == "rfc3339" {
 				return ClassWrongType
@@ -120,17 +138,26 @@ func (d *EventDecoder) takeInteger(i int, raw []byte) string {
 	return ""
 }
 
-// scanObject reads value, which must be one object with nothing but space around it.
-func (d *EventDecoder) scanObject(value []byte, found *[fieldCount]jsonValue) bool {
+// scanRecord reads value, which must be one object with nothing but space around it.
+func (d *EventDecoder) scanRecord(value []byte) bool {
 	s := jsonScanner{b: value}
 	s.space()
-	if !s.byte('{') {
+	if len(value) == s.at || value[s.at] != '{' || !d.scanMembers(&s, d.tree, 1) {
 		return false
 	}
 	s.space()
+	return s.at == len(value)
+}
+
+// scanMembers reads an object, the depth-th around its contents, and keeps the members that node looks for.
+func (d *EventDecoder) scanMembers(s *jsonScanner, node *jsonNode, depth int) bool {
+	if depth > maxJSONDepth {
+		return false
+	}
+	s.at++
+	s.space()
 	if s.byte('}') {
-		s.space()
-		return s.at == len(value)
+		return true
 	}
 	for {
 		name, escaped, ok := s.string()
@@ -141,23 +168,21 @@ func (d *EventDecoder) scanObject(value []byte, found *[fieldCount]jsonValue) bo
 		if !s.byte(':') {
 			return false
 		}
-		v, ok := s.value(1)
-		if !ok {
-			return false
-		}
 		if escaped {
 			d.row, _ = appendUnescaped(d.row[:0], name)
 			name = d.row
 		}
-		for i := range found {
-			if d.names[i] != "" && string(name) == d.names[i] {
-				found[i] = v
-			}
+		if m := node.member(name); m == nil {
+			_, ok = s.value(depth)
+		} else {
+			ok = d.scanMember(s, m, depth)
+		}
+		if !ok {
+			return false
 		}
 		s.space()
 		if s.byte('}') {
-			s.space()
-			return s.at == len(value)
+			return true
 		}
 		if !s.byte(',') {
 			return false
@@ -166,224 +191,51 @@ func (d *EventDecoder) scanObject(value []byte, found *[fieldCount]jsonValue) bo
 	}
 }
 
-func (s *jsonScanner) space() {
-	for s.at < len(s.b) {
-		switch s.b[s.at] {
-		case ' ', '\t', '\r', '\n':
-			s.at++
-		default:
-			return
+func (n *jsonNode) member(name []byte) *jsonNode {
+	for _, m := range n.members {
+		if m.name == string(name) {
+			return m
 		}
 	}
+	return nil
 }
 
-func (s *jsonScanner) byte(c byte) bool {
-	if s.at < len(s.b) && s.b[s.at] == c {
-		s.at++
-		return true
-	}
-	return false
-}
-
-// string reads a string and returns what is between its quotes.
-func (s *jsonScanner) string() (raw []byte, escaped, ok bool) {
-	if !s.byte('"') {
-		return nil, false, false
-	}
-	start := s.at
-	b := s.b
-	for i := start; i < len(b); i++ {
-		c := b[i]
-		if c > '\\' || c >= 0x20 && c != '"' && c != '\\' {
-			continue
+// scanMember reads the value of a member that is looked for, or has members that are.
+func (d *EventDecoder) scanMember(s *jsonScanner, m *jsonNode, depth int) bool {
+	if len(m.members) == 0 {
+		v, ok := s.value(depth)
+		for _, number := range m.numbers {
+			d.found[number] = v
 		}
-		if c == '"' {
-			s.at = i + 1
-			return b[start:i], escaped, true
-		}
-		if c != '\\' {
-			return nil, false, false
-		}
-		escaped = true
-		n := escapeLength(b[i:])
-		if n == 0 {
-			return nil, false, false
-		}
-		i += n - 1
+		return ok
 	}
-	return nil, false, false
-}
-
-// escapeLength is the length of the escape at the start of b, 0 where it is none.
-func escapeLength(b []byte) int {
-	if len(b) < 2 {
-		return 0
-	}
-	switch b[1] {
-	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
-		return 2
-	case 'u':
-		if len(b) >= 6 && hexRune(b[2:6]) >= 0 {
-			return 6
-		}
-	}
-	return 0
-}
-
-func hexRune(b []byte) rune {
-	var r rune
-	for _, c := range b {
-		switch {
-		case c >= '0' && c <= '9':
-			c -= '0'
-		case c >= 'a' && c <= 'f':
-			c -= 'a' - 10
-		case c >= 'A' && c <= 'F':
-			c -= 'A' - 10
-		default:
-			return -1
-		}
-		r = r<<4 | rune(c)
-	}
-	return r
-}
-
-// value reads any value; depth is how many objects and arrays it stands in.
-func (s *jsonScanner) value(depth int) (v jsonValue, ok bool) {
 	s.space()
-	if s.at >= len(s.b) {
-		return v, false
-	}
 	start := s.at
-	switch c := s.b[s.at]; {
-	case c == '"':
-		v.kind = jsonString
-		v.raw, v.escaped, ok = s.string()
-		return v, ok
-	case c == '{' || c == '[':
-		v.kind, ok = jsonNested, s.nested(depth+1)
-	case c == 't':
-		v.kind, ok = jsonTrue, s.literal("true")
-	case c == 'f':
-		v.kind, ok = jsonFalse, s.literal("false")
-	case c == 'n':
-		v.kind, ok = jsonNull, s.literal("null")
-	default:
-		v.kind, ok = jsonNumber, s.number()
-	}
-	v.raw = s.b[start:s.at]
-	return v, ok
-}
-
-func (s *jsonScanner) literal(text string) bool {
-	if !bytes.HasPrefix(s.b[s.at:], []byte(text)) {
-		return false
-	}
-	s.at += len(text)
-	return true
-}
-
-func (s *jsonScanner) number() bool {
-	end := s.at
-	if n := digitsAt(s.b[end:]); n > 0 && s.b[end] != '0' {
-		// Most numbers are natural, and end at a comma or a brace.
-		if end += n; end < len(s.b) && (s.b[end] == ',' || s.b[end] == '}') {
-			s.at = end
-			return true
+	v, ok := jsonValue{kind: jsonNested}, false
+	if s.at < len(s.b) && s.b[s.at] == '{' {
+		m.spread(d.found, jsonValue{})
+		ok = d.scanMembers(s, m, depth+1)
+		v.raw = s.b[start:s.at]
+	} else if v, ok = s.value(depth); ok {
+		// A field below what is no object: null where that is null, else of the wrong type.
+		below := jsonValue{kind: jsonNested}
+		if v.kind == jsonNull {
+			below.kind = jsonNull
 		}
+		m.spread(d.found, below)
 	}
-	for end < len(s.b) {
-		c := s.b[end]
-		if (c < '0' || c > '9') && c != '-' && c != '+' && c != '.' && c != 'e' && c != 'E' {
-			break
-		}
-		end++
+	for _, number := range m.numbers {
+		d.found[number] = v
 	}
-	_, _, _, _, ok := splitNumber(s.b[s.at:end])
-	s.at = end
 	return ok
 }
 
-// nested skips an object or an array, which is the depth-th around its contents.
-func (s *jsonScanner) nested(depth int) bool {
-	if depth > maxJSONDepth {
-		return false
+// spread sets every field below a member.
+func (n *jsonNode) spread(found []jsonValue, v jsonValue) {
+	for _, m := range n.members {
+		for _, number := range m.numbers {
+			found[number] = v
+		}
+		m.spread(found, v)
 	}
-	object := s.b[s.at] == '{'
-	end := byte(']')
-	if object {
-		end = '}'
-	}
-	s.at++
-	s.space()
-	if s.byte(end) {
-		return true
-	}
-	for {
-		if object {
-			s.space()
-			if _, _, ok := s.string(); !ok {
-				return false
-			}
-			s.space()
-			if !s.byte(':') {
-				return false
-			}
-		}
-		if _, ok := s.value(depth); !ok {
-			return false
-		}
-		s.space()
-		if s.byte(end) {
-			return true
-		}
-		if !s.byte(',') {
-			return false
-		}
-	}
-}
-
-// appendUnescaped appends the contents of a string that the scanner has accepted. whole is false where it has half a
-// surrogate pair, which becomes U+FFFD as with encoding/json.
-func appendUnescaped(dst, raw []byte) (out []byte, whole bool) {
-	whole = true
-	for i := 0; i < len(raw); {
-		if raw[i] != '\\' {
-			dst = append(dst, raw[i])
-			i++
-			continue
-		}
-		c := raw[i+1]
-		i += 2
-		switch c {
-		case 'b':
-			dst = append(dst, '\b')
-		case 'f':
-			dst = append(dst, '\f')
-		case 'n':
-			dst = append(dst, '\n')
-		case 'r':
-			dst = append(dst, '\r')
-		case 't':
-			dst = append(dst, '\t')
-		case 'u':
-			r := hexRune(raw[i : i+4])
-			i += 4
-			if utf16.IsSurrogate(r) {
-				low := rune(-1)
-				if len(raw) >= i+6 && raw[i] == '\\' && raw[i+1] == 'u' {
-					low = hexRune(raw[i+2 : i+6])
-				}
-				if r = utf16.DecodeRune(r, low); r == utf8.RuneError {
-					whole = false
-				} else {
-					i += 6
-				}
-			}
-			dst = utf8.AppendRune(dst, r)
-		default:
-			dst = append(dst, c)
-		}
-	}
-	return dst, whole
 }

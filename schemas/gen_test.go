@@ -62,6 +62,51 @@ func genList[T any](t *rapid.T, most int, gen func(*rapid.T) T) []T {
 	return out
 }
 
+func genLabels(t *rapid.T, sorted bool) []Label {
+	keys := genKeys(t, false)
+	labels := make([]Label, len(keys))
+	filters := rapid.Bool().Draw(t, "filters")
+	for i, k := range keys {
+		labels[i].Key = k
+		if filters {
+			labels[i].Passes = rapid.Uint64().Draw(t, "passes") >> rapid.IntRange(0, 64).Draw(t, "shift")
+		}
+	}
+	if sorted {
+		slices.SortFunc(labels, Label.Compare)
+		labels = slices.CompactFunc(labels, func(a, b Label) bool { return a.Compare(b) == 0 })
+	}
+	return labels
+}
+
+func genRecords(t *rapid.T, labels int, sorted bool) []RecordValue {
+	if labels == 0 || rapid.Bool().Draw(t, "no records") {
+		return nil
+	}
+	out := genList(t, 3, func(t *rapid.T) RecordValue {
+		return RecordValue{Key: uint32(rapid.IntRange(0, labels-1).Draw(t, "label")), N: rapid.Uint32().Draw(t, "n"),
+			Value: rapid.Int64().Draw(t, "value"), ID: RecordID(gen16(t))}
+	})
+	if sorted {
+		slices.SortFunc(out, func(a, b RecordValue) int { return a.compare(&b) })
+		out = slices.CompactFunc(out, func(a, b RecordValue) bool { return a.compare(&b) == 0 })
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return out
+}
+
+func genFiltered(t *rapid.T) []uint64 {
+	return genList(t, 3, func(t *rapid.T) uint64 { return rapid.Uint64().Draw(t, "filtered") })
+}
+
+func genOpenSlice(t *rapid.T) OpenSlice {
+	o := OpenSlice{Turn: rapid.Uint64().Draw(t, "turn"), Filtered: genFiltered(t), Labels: genLabels(t, true)}
+	o.Users = genContribUsers(t, len(o.Labels), true)
+	return o
+}
+
 func genEntries(t *rapid.T, keys int, sorted bool) []KeyCount {
 	if keys == 0 {
 		return nil
@@ -91,23 +136,32 @@ func genPeriod(t *rapid.T) int64 {
 
 func genContribUsers(t *rapid.T, keys int, sorted bool) []ContribUser {
 	users := genList(t, 8, func(t *rapid.T) ContribUser {
-		return ContribUser{ID: genID(t), Period: genPeriod(t), Entries: genEntries(t, keys, sorted)}
+		return ContribUser{ID: genID(t), Period: genPeriod(t), Entries: genEntries(t, keys, sorted),
+			Records: genRecords(t, keys, sorted)}
 	})
 	if sorted {
-		slices.SortFunc(users, func(a, b ContribUser) int { return compareContribUsers(&a, &b) })
-		users = slices.CompactFunc(users, func(a, b ContribUser) bool { return compareContribUsers(&a, &b) == 0 })
+		slices.SortFunc(users, func(a, b ContribUser) int { return CompareUsers(&a, &b) })
+		users = slices.CompactFunc(users, func(a, b ContribUser) bool { return CompareUsers(&a, &b) == 0 })
 	}
 	return users
 }
 
 func genMetric(t *rapid.T) MetricSpec {
 	ms := func() int64 { return rapid.Int64().Draw(t, "ms") }
-	return MetricSpec{Name: genText(t), Kind: genText(t), Filter: genText(t), WindowSize: ms(), WindowSlide: ms(),
+	return MetricSpec{Name: genText(t), Kind: genText(t), Filter: genText(t), Of: genText(t), KeysFrom: genText(t), Min: ms(), Max: ms(), WindowSize: ms(), WindowSlide: ms(),
 		Lateness: ms(), Skew: ms(), Slack: ms(), MaxKeysPerUser: rapid.Uint32().Draw(t, "k"),
 		MaxEventsPerKey: rapid.Uint32().Draw(t, "c"), LadderKind: genText(t), LadderFactor: genFloat(t),
 		First: genPrecision(t), Top: genPrecision(t), Relative: genFloat(t), Absolute: genFloat(t),
 		Confidence: genFloat(t), KeyMode: genText(t), PublicKeys: genKeys(t, true), DeltaKey: genDelta128(t),
 		Period: genText(t)}
+}
+
+// genFirst is the first turn of a joint that ends with a turn.
+func genFirst(t *rapid.T, turn uint64) uint64 {
+	if turn == 0 || rapid.Bool().Draw(t, "ordinary") {
+		return turn
+	}
+	return turn - rapid.Uint64Range(0, min(MaxJoint, turn)-1).Draw(t, "joint")
 }
 
 func genTallies(t *rapid.T) ReadTallies {
@@ -120,6 +174,24 @@ func genTallies(t *rapid.T) ReadTallies {
 }
 
 func genHeader(t *rapid.T) *Header {
+	h := genFirstHeader(t)
+	h.FromTurn, h.SliceStart = 1+rapid.Uint64Range(3, 1<<60).Draw(t, "turn"), rapid.Int64().Draw(t, "slice start")
+	for range h.Metrics {
+		h.MetricStarts = append(h.MetricStarts, rapid.Int64().Draw(t, "metric start"))
+	}
+	if h.MetricStarts == nil {
+		h.MetricStarts = []int64{}
+	}
+	for i := range rapid.IntRange(0, 2).Draw(t, "past") {
+		h.Past = append(h.Past, PastGeneration{FromTurn: uint64(1 + 2*i), SliceStart: rapid.Int64().Draw(t, "slice start"),
+			Slides: []int64{1, rapid.Int64Range(1, 1<<40).Draw(t, "slide")}, Filters: []string{genText(t)}, Lateness: 5, Skew: -1,
+			Slack: rapid.Int64().Draw(t, "slack"), Below: []Boundary{{rapid.Int32().Draw(t, "partition"), rapid.Int64().Draw(t, "below")}},
+			Metrics: []MetricIdentity{{genText(t), genText(t), genText(t), genText(t), genText(t), genText(t), genText(t), 5, rapid.Int64().Draw(t, "slide")}}})
+	}
+	return h
+}
+
+func genFirstHeader(t *rapid.T) *Header {
 	return &Header{Incarnation: gen16(t), Generation: rapid.Uint32().Draw(t, "generation"),
 		NoiseKeys: genList(t, 3, func(t *rapid.T) KeyFingerprint {
 			return KeyFingerprint{ID: genText(t), FromTurn: rapid.Uint64().Draw(t, "turn"), Fingerprint: gen32(t)}
@@ -129,7 +201,8 @@ func genHeader(t *rapid.T) *Header {
 			Mu2: state.Mu2(rapid.Uint64().Draw(t, "mu2")), Keys: genDelta128(t)},
 		Shards: rapid.Uint32().Draw(t, "shards"), ReleaseShards: rapid.Uint32().Draw(t, "shards"),
 		LedgerSlots: rapid.Uint32().Draw(t, "slots"), StartMillis: rapid.Int64().Draw(t, "start"),
-		EventsTopic: genText(t), UserField: genText(t), Metrics: genList(t, 3, genMetric),
+		EventsTopic: genText(t), UserField: genText(t), KeyField: genText(t), TimeField: genText(t), TimeUnit: genText(t),
+		ValueField: genText(t), Trust: genText(t), NoFuture: rapid.Bool().Draw(t, "no future"), Metrics: genList(t, 3, genMetric),
 		Topics: Topics{Counts: genText(t), Control: genText(t), Ledger: genText(t), DeadLetter: genText(t)}}
 }
 
@@ -143,6 +216,13 @@ func genClose(t *rapid.T) *Close {
 		}), Tallies: genTallies(t)}
 	for i := range c.Cuts {
 		c.Cuts[i].Partition = int32(3 * i)
+	}
+	if c.First = genFirst(t, c.Turn); c.First < c.Turn {
+		c.Contributions = 0
+		for range c.Turn - c.First + 1 {
+			n := rapid.Uint64Range(0, 1<<50).Draw(t, "each")
+			c.Each, c.Contributions = append(c.Each, n), c.Contributions+n
+		}
 	}
 	return c
 }
@@ -160,7 +240,8 @@ func genMetricTallies(t *rapid.T) []MetricTally {
 }
 
 func genSettled(t *rapid.T) Settled {
-	return Settled{Epoch: rapid.Int64().Draw(t, "epoch"), Turn: rapid.Uint64().Draw(t, "turn"),
+	turn := rapid.Uint64().Draw(t, "turn")
+	return Settled{Epoch: rapid.Int64().Draw(t, "epoch"), First: genFirst(t, turn), Turn: turn,
 		FirstRungs: genList(t, 3, genPrecision),
 		CountsEnd:  genList(t, 3, func(t *rapid.T) int64 { return rapid.Int64().Draw(t, "end") }),
 		Tallies:    genMetricTallies(t),
@@ -168,8 +249,8 @@ func genSettled(t *rapid.T) Settled {
 }
 
 func genControl(t *rapid.T) Control {
-	c := Control{Back: rapid.Int64().Draw(t, "back"), BackEpoch: rapid.Int64().Draw(t, "back epoch")}
-	switch rapid.IntRange(0, 5).Draw(t, "kind") {
+	c := Control{Back: rapid.Int64().Draw(t, "back"), BackEpoch: rapid.Int64().Draw(t, "back epoch"), Generation: rapid.Int64().Draw(t, "generation")}
+	switch rapid.IntRange(0, 6).Draw(t, "kind") {
 	case 0:
 		c.Body = genHeader(t)
 	case 1:
@@ -182,6 +263,13 @@ func genControl(t *rapid.T) Control {
 		c.Body = &s
 	case 4:
 		c.Body = &Stop{Epoch: rapid.Int64().Draw(t, "epoch"), Turn: rapid.Uint64().Draw(t, "turn"), Reason: genText(t)}
+	case 5:
+		g := &Generation{Epoch: rapid.Int64().Draw(t, "epoch"), CountsEnd: []int64{rapid.Int64().Draw(t, "end")}, Header: *genHeader(t)}
+		g.Header.Generation = 2 + g.Header.Generation>>1
+		if g.Header.Past == nil {
+			g.Header.Past = []PastGeneration{{FromTurn: 1}}
+		}
+		c.Body = g
 	default:
 		c.Body = &Recover{By: genText(t)}
 	}
@@ -195,13 +283,13 @@ func genPair(t *rapid.T) Pair {
 
 func genDelta(t *rapid.T) Delta {
 	d := Delta{Turn: rapid.Uint64().Draw(t, "turn"), Epoch: rapid.Int64().Draw(t, "epoch"),
-		Records: rapid.Uint64().Draw(t, "records"), Pairs: genList(t, 11, genPair), Keys: genKeys(t, true)}
+		Records: rapid.Uint64().Draw(t, "records"), Pairs: genList(t, 11, genPair), Filtered: genFiltered(t), Labels: genLabels(t, true)}
 	d.Tallies = make([]PairTally, len(d.Pairs))
 	for i := range d.Tallies {
 		d.Tallies[i] = PairTally{Filtered: rapid.Uint64().Draw(t, "f"), Clipped: 1, OverBudget: 2, Counted: rapid.Uint64().Draw(t, "c")}
 	}
-	for _, u := range genContribUsers(t, len(d.Keys), true) {
-		du := DeltaUser{ID: u.ID, Period: u.Period, Slice: u.Entries, Admitted: NewBits(len(d.Pairs))}
+	for _, u := range genContribUsers(t, len(d.Labels), true) {
+		du := DeltaUser{ID: u.ID, Period: u.Period, Slice: u.Entries, Records: u.Records, Admitted: NewBits(len(d.Pairs))}
 		mode := rapid.IntRange(0, 2).Draw(t, "admitted")
 		for i := range d.Pairs {
 			if mode == 1 || mode == 2 && rapid.Bool().Draw(t, "bit") {
@@ -222,24 +310,29 @@ func genSnapshot(t *rapid.T) Snapshot {
 		s.Accounts = append(s.Accounts, e)
 	}
 	turn := uint64(0)
-	s.Open = genList(t, 3, func(t *rapid.T) OpenSlice {
+	s.Open = genList(t, 3, func(t *rapid.T) []byte {
 		turn += rapid.Uint64Range(1, 1000).Draw(t, "step")
-		o := OpenSlice{Turn: turn, Keys: genKeys(t, true)}
-		o.Users = genContribUsers(t, len(o.Keys), true)
-		return o
+		o := genOpenSlice(t)
+		o.Turn = turn
+		b, err := EncodeOpenSlice(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
 	})
 	return s
 }
 
 func genContributions(t *rapid.T) Contributions {
 	c := Contributions{Epoch: rapid.Int64().Draw(t, "epoch"), Turn: rapid.Uint64().Draw(t, "turn"),
-		Shard: rapid.Uint32().Draw(t, "shard"), Records: rapid.Uint64().Draw(t, "records"), Keys: genKeys(t, false)}
-	c.Users = genContribUsers(t, len(c.Keys), false)
+		Shard: rapid.Uint32().Draw(t, "shard"), Records: rapid.Uint64().Draw(t, "records"), Labels: genLabels(t, false)}
+	c.Users = genContribUsers(t, len(c.Labels), false)
 	return c
 }
 
 func genOpen(t *rapid.T) Open {
-	return Open{Epoch: rapid.Int64().Draw(t, "epoch"), Turn: rapid.Uint64().Draw(t, "turn"),
+	turn := rapid.Uint64().Draw(t, "turn")
+	return Open{Epoch: rapid.Int64().Draw(t, "epoch"), First: genFirst(t, turn), Turn: turn,
 		Contributions: rapid.Uint64().Draw(t, "n"), Shard: rapid.Uint32().Draw(t, "shard"),
 		Shards: rapid.Uint32().Draw(t, "shards"), SettledAt: rapid.Int64().Draw(t, "settled"),
 		FromLedger: rapid.Bool().Draw(t, "ledger")}
@@ -249,25 +342,27 @@ func genEnvelope(t *rapid.T) Envelope {
 	e := Envelope{Open: genOpen(t), Batches: genList(t, 3, genContributions)}
 	for i := range e.Batches {
 		b := &e.Batches[i]
-		b.Epoch, b.Turn, b.Shard = e.Open.Epoch, e.Open.Turn, e.Open.Shard
+		b.Epoch, b.Turn, b.Shard = e.Open.Epoch, rapid.Uint64Range(e.Open.First, e.Open.Turn).Draw(t, "turn"), e.Open.Shard
 	}
 	return e
 }
 
 func genPartial(t *rapid.T) Partial {
 	u32 := func() uint32 { return rapid.Uint32().Draw(t, "shard") }
-	return Partial{Epoch: rapid.Int64().Draw(t, "epoch"), Turn: rapid.Uint64().Draw(t, "turn"), Shard: u32(), Shards: u32(),
+	turn := rapid.Uint64().Draw(t, "turn")
+	return Partial{Epoch: rapid.Int64().Draw(t, "epoch"), First: genFirst(t, turn), Turn: turn, Shard: u32(), Shards: u32(),
 		ReleaseShard: u32(), ReleaseShards: u32(), Records: rapid.Uint64().Draw(t, "records"),
 		Total: rapid.Uint64().Draw(t, "total"), Tallies: genMetricTallies(t),
 		Cells: genList(t, 8, func(t *rapid.T) Cell {
 			p := genPair(t)
 			return Cell{Metric: p.Metric, WindowStart: p.WindowStart, WindowEnd: p.WindowEnd, Key: genKey(t),
-				Count: rapid.Uint64().Draw(t, "count")}
+				Count: rapid.Int64().Draw(t, "count")}
 		})}
 }
 
 func genAck(t *rapid.T) Ack {
-	return Ack{Epoch: rapid.Int64().Draw(t, "epoch"), Turn: rapid.Uint64().Draw(t, "turn"),
+	turn := rapid.Uint64().Draw(t, "turn")
+	return Ack{Epoch: rapid.Int64().Draw(t, "epoch"), First: genFirst(t, turn), Turn: turn,
 		ReleaseShard: rapid.Uint32().Draw(t, "shard"), ReleaseShards: rapid.Uint32().Draw(t, "shards"),
 		CountsEnd: rapid.Int64().Draw(t, "end"), Tallies: genMetricTallies(t), Keys: genList(t, 8, genSettledKey)}
 }

@@ -6,36 +6,42 @@ import "github.com/tollgate-dp/tollgate/state"
 func goldenValue(c codec, i int) any {
 	n := uint64(i)
 	keys := [][]byte{[]byte(""), []byte("/"), []byte("/products/42")}
+	labels := []Label{{Key: keys[0]}, {keys[1], 5}, {Key: keys[2]}}
 	pairs := []Pair{{0, 1700000000000, 1700000060000}, {1, 1699999200000, 1700000060000}}
 	u := state.Precision{Hi: n, Lo: 0x0123456789abcdef}
 	tallies := []MetricTally{{0, PairTally{0, 1, 2, 300}}}
 	settled := []SettledKey{{0, 1700000000000, 1700000060000, keys[1], u}, {1, 1699999200000, 1700000060000, keys[2], u}}
-	users := []ContribUser{{state.AccountID{1, 2, 3}, 0, []KeyCount{{0, 1}, {2, 300}}}, {state.AccountID{1, 2, 3}, 7, nil},
-		{state.AccountID{9}, -1, []KeyCount{{1, 1}}}}
-	open := Open{Epoch: 17, Turn: 5 + n, Contributions: 1000, Shard: 3, Shards: 16, SettledAt: 40 - int64(n), FromLedger: i == 1}
-	batch := Contributions{Epoch: 17, Turn: 5 + n, Shard: 3, Records: 4, Keys: keys, Users: users}
+	records := []RecordValue{{0, 1, -12, RecordID{1}}, {2, 300, 7, RecordID{9}}}
+	users := []ContribUser{{state.AccountID{1, 2, 3}, 0, []KeyCount{{0, 1}, {2, 300}}, records}, {ID: state.AccountID{1, 2, 3}, Period: 7},
+		{state.AccountID{9}, -1, []KeyCount{{1, 1}}, nil}}
+	slice := OpenSlice{Turn: 3 + n, Filtered: []uint64{n, 4}, Labels: labels, Users: users}
+	open := Open{Epoch: 17, First: 5, Turn: 5 + n, Contributions: 1000, Shard: 3, Shards: 16, SettledAt: 40 - int64(n), FromLedger: i == 1}
+	batch := Contributions{Epoch: 17, Turn: 5 + n, Shard: 3, Records: 4, Labels: labels, Users: users}
 	switch c.name {
 	case "control":
 		return Control{Back: 12, BackEpoch: -1, Body: goldenBody(i, u, keys, settled)}
 	case "fence":
 		return Fence{Epoch: 17, ProducerID: 4000 + int64(n), ProducerEpoch: int16(n)}
 	case "delta-body":
-		d := Delta{Turn: 5 + n, Records: 4, Pairs: pairs, Tallies: []PairTally{{0, 1, 2, 3}, {4, 5, 6, 7}}, Keys: keys}
+		d := Delta{Turn: 5 + n, Records: 4, Pairs: pairs, Tallies: []PairTally{{0, 1, 2, 3}, {4, 5, 6, 7}}, Filtered: []uint64{4, 9}, Labels: labels}
 		for j, cu := range users {
 			admitted := NewBits(2)
 			for k := range j {
 				admitted.Set(k)
 			}
-			d.Users = append(d.Users, DeltaUser{ID: cu.ID, Period: cu.Period, Slice: cu.Entries, Admitted: admitted})
+			d.Users = append(d.Users, DeltaUser{ID: cu.ID, Period: cu.Period, Slice: cu.Entries, Records: cu.Records, Admitted: admitted})
 		}
 		return d
 	case "snapshot":
-		s := Snapshot{Turn: 4 + n, Open: []OpenSlice{{Turn: 3, Keys: keys, Users: users}}}
+		open, _ := EncodeOpenSlice(slice)
+		s := Snapshot{Turn: 4 + n, Open: [][]byte{open}}
 		for _, cu := range users {
 			s.Accounts = append(s.Accounts, state.AccountEntry{ID: cu.ID, Period: cu.Period,
 				Account: state.Account{Spent: 1000 + state.Mu2(n), Keys: state.Delta{Lo: n}}})
 		}
 		return s
+	case "open-slice":
+		return slice
 	case "contributions":
 		return batch
 	case "open":
@@ -43,10 +49,10 @@ func goldenValue(c codec, i int) any {
 	case "envelope":
 		return Envelope{Open: open, Batches: []Contributions{batch, batch}[:i]}
 	case "partial":
-		return Partial{Epoch: 17, Turn: 5 + n, Shard: 3, Shards: 16, ReleaseShards: 1, Records: 4, Total: 1000,
-			Tallies: tallies, Cells: []Cell{{0, 1700000000000, 1700000060000, keys[1], 301}, {1, 1699999200000, 1700000060000, keys[2], n}}}
+		return Partial{Epoch: 17, First: 5, Turn: 5 + n, Shard: 3, Shards: 16, ReleaseShards: 1, Records: 4, Total: 1000,
+			Tallies: tallies, Cells: []Cell{{0, 1700000000000, 1700000060000, keys[1], 301}, {1, 1699999200000, 1700000060000, keys[2], -int64(n)}}}
 	case "ack":
-		return Ack{Epoch: 17, Turn: 5 + n, ReleaseShards: 1, CountsEnd: 77, Tallies: tallies, Keys: settled}
+		return Ack{Epoch: 17, First: 5, Turn: 5 + n, ReleaseShards: 1, CountsEnd: 77, Tallies: tallies, Keys: settled}
 	case "release":
 		return Release{Turn: 5 + n, Generation: 1, Metric: "views", MetricDigest: [32]byte{1, 2}, WindowStart: 1700000000000,
 			WindowEnd: 1700000060000, Key: "/products/é", Value: -1234567, StdDev: 10.5, Low: -1300.25, High: -1100,
@@ -62,17 +68,21 @@ func goldenBody(i int, u state.Precision, keys [][]byte, settled []SettledKey) C
 		return &Header{Incarnation: [16]byte{1}, Generation: 1, NoiseKeys: []KeyFingerprint{{"k1", 0, [32]byte{2}}},
 			UserHash: [32]byte{3}, Budget: state.Budget{Epsilon: 1, Delta: 1e-6, Accountant: state.GDP, Mu2: 61604497218,
 				Keys: state.Delta{Lo: 99}}, Shards: 16, ReleaseShards: 1, LedgerSlots: 64, StartMillis: 1700000000000,
-			EventsTopic: "events", UserField: "user", Topics: Topics{"counts", "control", "ledger", "dead"},
-			Metrics: []MetricSpec{{Name: "views", Kind: "events", WindowSize: 60000, WindowSlide: 60000, Lateness: 1000,
+			EventsTopic: "events", UserField: "user", KeyField: "page", TimeField: "ts", TimeUnit: "ms", ValueField: "price", Trust: "broker",
+			NoFuture: true, Topics: Topics{"counts", "control", "ledger", "dead"},
+			Metrics: []MetricSpec{{Name: "views", Kind: "events", Filter: "a == 1", Of: "x", KeysFrom: "y", Min: -3, Max: 1000, Period: "24h0m0s", WindowSize: 60000, WindowSlide: 60000, Lateness: 1000,
 				Skew: 2000, Slack: 5000, MaxKeysPerUser: 4, MaxEventsPerKey: 10, LadderKind: "adaptive", LadderFactor: 1.05,
 				First: u, Top: state.Precision{Hi: 5}, Relative: 0.05, Absolute: 10, Confidence: 0.95, KeyMode: "public",
-				PublicKeys: keys}}}
+				PublicKeys: keys}},
+			FromTurn: 9, SliceStart: 1700000600000, MetricStarts: []int64{1700000000000},
+			Past: []PastGeneration{{1, 1700000000000, []int64{60000}, []MetricIdentity{{"views", "events", "a == 1", "x", "public", "y", "page ts ms", 60000, 60000}},
+				[]string{"a == 1"}, 1000, 2000, 5000, []Boundary{{0, 500}, {3, 17}}}}}
 	case 1:
-		return &Close{Epoch: 17, Turn: 5, Contributions: 1000, Cuts: []Cut{{0, 500, 490, 1700000061000, 2, false, []int64{491, 495}},
+		return &Close{Epoch: 17, First: 4, Turn: 5, Contributions: 1000, Each: []uint64{300, 700}, Cuts: []Cut{{0, 500, 490, 1700000061000, 2, false, []int64{491, 495}},
 			{3, 0, 0, -1, -1, true, nil}}, Tallies: ReadTallies{Read: 1010, Accepted: 1000, Late: 7,
 			DeadLettered: map[string]uint64{ClassEmptyUser: 1, ClassBadTimestamp: 2}}}
 	default:
-		return &Settled{Epoch: 17, Turn: 5, Parts: 1, Digest: [32]byte{4}, FirstRungs: []state.Precision{u},
+		return &Settled{Epoch: 17, First: 4, Turn: 5, Parts: 1, Digest: [32]byte{4}, FirstRungs: []state.Precision{u},
 			CountsEnd: []int64{77}, Tallies: []MetricTally{{0, PairTally{0, 1, 2, 300}}}, Keys: settled}
 	}
 }

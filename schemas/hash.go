@@ -15,6 +15,8 @@ const (
 	domainAccount     = 1
 	domainClipRank    = 2
 	domainFingerprint = 3
+	domainRecord      = 4
+	domainRecordRank  = 5
 )
 
 // Hasher derives account ids and clipping ranks from the user-hash key by HMAC-SHA-256. It is not safe for concurrent
@@ -50,6 +52,27 @@ func (h *Hasher) ClipRank(metric string, id state.AccountID, period int64, key [
 	b = append(b, id[:]...)
 	b = binary.BigEndian.AppendUint64(b, uint64(period))
 	h.scratch = append(b, key...)
+	return h.finish()
+}
+
+// Record identifies a record by its bytes, so that a ledger can order a user's records without holding them. Equal bytes
+// are equal records.
+func (h *Hasher) Record(value []byte) RecordID {
+	h.scratch = append(h.scratch[:0], domainRecord)
+	h.scratch = append(h.scratch, value...)
+	return h.finish()
+}
+
+// RecordID identifies a record's bytes under the user-hash key.
+type RecordID [16]byte
+
+// RecordRank orders the records of one user and key for one metric: a sum keeps those with the least ranks.
+func (h *Hasher) RecordRank(metric string, id state.AccountID, period int64, record RecordID) [16]byte {
+	b := append(h.scratch[:0], domainRecordRank)
+	b = appendString(b, metric)
+	b = append(b, id[:]...)
+	b = binary.BigEndian.AppendUint64(b, uint64(period))
+	h.scratch = append(b, record[:]...)
 	return h.finish()
 }
 

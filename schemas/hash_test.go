@@ -140,9 +140,11 @@ func TestEveryFieldOfAMetricEntersItsDigest(t *testing.T) {
 		"first": func(m *MetricSpec) { m.First.Lo = 1 }, "top": func(m *MetricSpec) { m.Top.Lo = 1 },
 		"relative": func(m *MetricSpec) { m.Relative = 1 }, "absolute": func(m *MetricSpec) { m.Absolute = 1 },
 		"confidence": func(m *MetricSpec) { m.Confidence = 1 }, "key mode": func(m *MetricSpec) { m.KeyMode = "x" },
-		"keys":         func(m *MetricSpec) { m.PublicKeys = [][]byte{[]byte("a"), []byte("bc")} },
-		"fewer keys":   func(m *MetricSpec) { m.PublicKeys = m.PublicKeys[:1] },
-		"delta":        func(m *MetricSpec) { m.DeltaKey.Lo = 1 },
+		"keys":       func(m *MetricSpec) { m.PublicKeys = [][]byte{[]byte("a"), []byte("bc")} },
+		"fewer keys": func(m *MetricSpec) { m.PublicKeys = m.PublicKeys[:1] },
+		"delta":      func(m *MetricSpec) { m.DeltaKey.Lo = 1 },
+		"covered":    func(m *MetricSpec) { m.Of = "x" }, "min": func(m *MetricSpec) { m.Min = 1 },
+		"max": func(m *MetricSpec) { m.Max = 1 }, "keys from": func(m *MetricSpec) { m.KeysFrom = "x" },
 		"period":       func(m *MetricSpec) { m.Period = "x" },
 		"kind, shared": func(m *MetricSpec) { m.Name, m.Kind = "", "m" },
 	} {
@@ -177,7 +179,7 @@ func TestValuesWithoutAnEncodingAreRefused(t *testing.T) {
 	if _, err := EncodeAck(Ack{Keys: []SettledKey{{Key: long}}}); !errors.Is(err, ErrInvalid) {
 		t.Error(err)
 	}
-	if _, err := EncodeContributions(Contributions{Keys: [][]byte{long}}); !errors.Is(err, ErrInvalid) {
+	if _, err := EncodeContributions(Contributions{Labels: []Label{{Key: long}}}); !errors.Is(err, ErrInvalid) {
 		t.Error(err)
 	}
 	if _, err := EncodeContributions(Contributions{Users: []ContribUser{{Entries: []KeyCount{{}}}}}); !errors.Is(err, ErrInvalid) {
@@ -195,6 +197,37 @@ func TestTalliesAddUp(t *testing.T) {
 	sum.Late++
 	if sum.Balanced() {
 		t.Error("a record too many is balanced")
+	}
+}
+
+// A record's id and its ranks are functions of the key, the user, the metric and the bytes, and of nothing else.
+func TestRuleRecordsAreRankedByTheirOwnBytes(t *testing.T) {
+	h, other := NewHasher([32]byte{1}), NewHasher([32]byte{2})
+	id, record := state.AccountID{1}, h.Record([]byte("record"))
+	if h.Clone().Record([]byte("record")) != record || other.Record([]byte("record")) == record || h.Record([]byte("recorD")) == record {
+		t.Error("a record's id is not a function of its bytes and the key")
+	}
+	rank := h.RecordRank("m", id, 0, record)
+	for name, r := range map[string][16]byte{
+		"metric": h.RecordRank("n", id, 0, record), "user": h.RecordRank("m", state.AccountID{2}, 0, record),
+		"period": h.RecordRank("m", id, 1, record), "record": h.RecordRank("m", id, 0, RecordID{}), "key": other.RecordRank("m", id, 0, record),
+		"kind": h.ClipRank("m", id, 0, record[:]),
+	} {
+		if r == rank {
+			t.Errorf("another %s gives the same rank", name)
+		}
+	}
+	if h.RecordRank("m", id, 0, record) != rank {
+		t.Error("a rank changes")
+	}
+}
+
+func BenchmarkRecord(b *testing.B) {
+	h := NewHasher([32]byte{1})
+	value := make([]byte, 120)
+	b.ReportAllocs()
+	for b.Loop() {
+		h.Record(value)
 	}
 }
 

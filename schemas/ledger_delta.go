@@ -17,10 +17,11 @@ type Delta struct {
 	Epoch   int64  // not part of the body: a turn redone in a later epoch has the same BodyDigest
 	Records uint64 // records of the turn in this shard
 
-	Pairs   []Pair      // the (metric, window) pairs that end in the turn, in admission order
-	Tallies []PairTally // one per pair
-	Keys    [][]byte    // dictionary, strictly ascending
-	Users   []DeltaUser // strictly ascending by (ID, Period)
+	Pairs    []Pair      // the (metric, window) pairs that end in the turn, in admission order
+	Tallies  []PairTally // one per pair
+	Filtered []uint64    // by metric: records of the turn's slice that it does not take
+	Labels   []Label     // dictionary, strictly ascending
+	Users    []DeltaUser // strictly ascending by (ID, Period)
 }
 
 // Pair is a metric's window.
@@ -38,14 +39,9 @@ type PairTally struct {
 type DeltaUser struct {
 	ID       state.AccountID
 	Period   int64
-	Slice    []KeyCount // strictly ascending by key
-	Admitted Bits       // over Delta.Pairs
-}
-
-// KeyCount is a number of events of a key, which is an index into a dictionary.
-type KeyCount struct {
-	Key uint32
-	N   uint32
+	Slice    []KeyCount    // strictly ascending by label
+	Records  []RecordValue // strictly ascending by (label, ID)
+	Admitted Bits          // over Delta.Pairs
 }
 
 // Bits is a set of small integers: bit i stands in byte i/8. A nil Bits is the empty set of capacity 0.
@@ -104,18 +100,16 @@ func (d *Delta) check() string {
 	if len(d.Tallies) != len(d.Pairs) {
 		return "tallies and pairs differ in number"
 	}
-	if !keysValid(d.Keys, true) {
-		return "keys too long or out of order"
+	if !labelsValid(d.Labels, true) {
+		return "labels too long or out of order"
 	}
 	for i := range d.Users {
 		u := &d.Users[i]
 		if i > 0 && compareUsers(&d.Users[i-1], u) >= 0 {
 			return "users out of order"
 		}
-		for j, kc := range u.Slice {
-			if int64(kc.Key) >= int64(len(d.Keys)) || j > 0 && u.Slice[j-1].Key >= kc.Key {
-				return "slice out of order or beyond the dictionary"
-			}
+		if what := checkEntries(u.Slice, u.Records, len(d.Labels), true); what != "" {
+			return what
 		}
 		if len(u.Admitted) != (len(d.Pairs)+7)/8 || !u.Admitted.within(len(d.Pairs)) {
 			return "admissions and pairs differ in number"
@@ -148,7 +142,8 @@ func (d *Delta) appendBody(dst []byte) []byte {
 			dst = binary.AppendUvarint(dst, n)
 		}
 	}
-	dst = appendKeys(dst, d.Keys)
+	dst = appendCounts(dst, d.Filtered)
+	dst = appendLabels(dst, d.Labels)
 	dst = binary.AppendUvarint(dst, uint64(len(d.Users)))
 	entries := 0
 	for i := range d.Users {
@@ -161,7 +156,10 @@ func (d *Delta) appendBody(dst []byte) []byte {
 		u := &d.Users[i]
 		mode := admittedMode(u.Admitted, all)
 		dst = append(dst, u.ID[:]...)
-		head := uint64(len(u.Slice))<<3 | uint64(mode)<<1
+		head := uint64(len(u.Slice))<<4 | uint64(mode)<<1
+		if len(u.Records) > 0 {
+			head |= 8
+		}
 		if u.Period != period {
 			head |= 1
 		}
@@ -174,6 +172,7 @@ func (d *Delta) appendBody(dst []byte) []byte {
 			dst = append(dst, u.Admitted...)
 		}
 		dst = appendEntries(dst, u.Slice)
+		dst = appendRecords(dst, u.Records)
 	}
 	return dst
 }
@@ -198,38 +197,6 @@ func admittedMode(b, all Bits) int {
 	return admittedNone
 }
 
-func appendEntries(dst []byte, entries []KeyCount) []byte {
-	for _, kc := range entries {
-		dst = binary.AppendUvarint(dst, uint64(kc.Key))
-		dst = binary.AppendUvarint(dst, uint64(kc.N))
-	}
-	return dst
-}
-
-// entryArena hands out slices of one allocation, whose size the encoding states and the bytes left bound.
-type entryArena struct{ free []KeyCount }
-
-func (r *reader) arena(what string) entryArena {
-	return entryArena{free: make([]KeyCount, r.count(what, 2))}
-}
-
-// entries reads n entries with keys below limit.
-func (r *reader) entries(a *entryArena, n uint64, limit int, what string) []KeyCount {
-	if n > uint64(len(a.free)) {
-		r.fail(what)
-		return nil
-	}
-	out := a.free[:n:n]
-	a.free = a.free[n:]
-	for i := range out {
-		out[i] = KeyCount{Key: r.uint32(what), N: r.uint32(what)}
-		if int64(out[i].Key) >= int64(limit) {
-			r.fail(what)
-		}
-	}
-	return out
-}
-
 func decodeDeltaBody(b []byte) (Delta, error) {
 	r := newReader(b, KindDeltaBody)
 	d := Delta{Turn: r.uvarint("turn"), Records: r.uvarint("records")}
@@ -245,7 +212,8 @@ func decodeDeltaBody(b []byte) (Delta, error) {
 			*v = r.uvarint("tally")
 		}
 	}
-	d.Keys = r.keys("keys", true)
+	d.Filtered = r.counts("filtered")
+	d.Labels = r.labels("labels", true)
 	d.readUsers(r)
 	if err := r.finish(); err != nil {
 		return Delta{}, err
@@ -270,13 +238,7 @@ func (d *Delta) readUsers(r *reader) {
 		u := &d.Users[i]
 		u.ID = r.id("user")
 		head := r.uvarint("user head")
-		if head&1 != 0 {
-			step := r.varint("period")
-			if step == 0 {
-				r.fail("period")
-			}
-			period += step
-		}
+		period = r.period(period, head&1 != 0)
 		u.Period = period
 		// The two common sets are shared by all users of the delta.
 		switch head >> 1 & 3 {
@@ -292,7 +254,10 @@ func (d *Delta) readUsers(r *reader) {
 		if mode := int(head >> 1 & 3); r.err == nil && admittedMode(u.Admitted, all) != mode {
 			r.fail("admissions")
 		}
-		u.Slice = r.entries(&arena, head>>3, len(d.Keys), "slice")
+		u.Slice = r.entries(&arena, head>>4, len(d.Labels), "slice")
+		if head&8 != 0 {
+			u.Records = r.records(len(d.Labels))
+		}
 	}
 	if len(arena.free) != 0 {
 		r.fail("number of entries")

@@ -1,8 +1,6 @@
 package schemas
 
 import (
-	"bytes"
-	"cmp"
 	"encoding/binary"
 	"fmt"
 
@@ -14,14 +12,7 @@ type Snapshot struct {
 	Turn     uint64
 	Epoch    int64                // not part of the body, like a delta's
 	Accounts []state.AccountEntry // strictly ascending by (ID, Period), nothing held, none zero
-	Open     []OpenSlice          // strictly ascending by Turn
-}
-
-// OpenSlice is what the shard's users contributed to the slice of one turn, kept while a window that holds it is open.
-type OpenSlice struct {
-	Turn  uint64
-	Keys  [][]byte      // dictionary, strictly ascending
-	Users []ContribUser // strictly ascending by (ID, Period), entries strictly ascending by key
+	Open     [][]byte             // encoded OpenSlices, strictly ascending by turn
 }
 
 // EncodeSnapshot encodes a snapshot for slot 0 or 1 into records whose key and value together are at most maxBytes long
@@ -42,9 +33,7 @@ func EncodeSnapshot(s Snapshot, slot, maxBytes int) ([]LedgerRecord, error) {
 	}
 	body = binary.AppendUvarint(body, uint64(len(s.Open)))
 	for _, o := range s.Open {
-		body = binary.AppendUvarint(body, o.Turn)
-		body = appendKeys(body, o.Keys)
-		body = appendUsers(body, o.Users)
+		body = appendBytes(body, o)
 	}
 	return splitBody(KindSnapshotPart, uint64(slot), s.Turn, s.Epoch, body, maxBytes)
 }
@@ -78,12 +67,10 @@ func decodeSnapshotBody(b []byte) (Snapshot, error) {
 	if err != nil {
 		return Snapshot{}, fmt.Errorf("%w: %w", malformed(KindSnapshotBody, "accounts"), err)
 	}
-	n := r.count("open slices", 4)
-	s.Open = make([]OpenSlice, 0, n)
+	n := r.count("open slices", 1)
+	s.Open = make([][]byte, 0, n)
 	for i := 0; i < n && r.err == nil; i++ {
-		o := OpenSlice{Turn: r.uvarint("slice turn"), Keys: r.keys("slice keys", true)}
-		o.Users = r.users(len(o.Keys))
-		s.Open = append(s.Open, o)
+		s.Open = append(s.Open, r.take(r.count("open slice", 1), "open slice"))
 	}
 	if err := r.finish(); err != nil {
 		return Snapshot{}, err
@@ -94,36 +81,18 @@ func decodeSnapshotBody(b []byte) (Snapshot, error) {
 	return s, nil
 }
 
-func checkOpen(open []OpenSlice) string {
-	for i := range open {
-		o := &open[i]
-		if i > 0 && open[i-1].Turn >= o.Turn {
+// checkOpen finds slices that are none, or out of order. What is in them is looked at when a window needs them.
+func checkOpen(open [][]byte) string {
+	var before uint64
+	for i, o := range open {
+		turn, err := PeekOpenSlice(o)
+		if err != nil {
+			return "not an open slice"
+		}
+		if i > 0 && before >= turn {
 			return "slices out of order"
 		}
-		if !keysValid(o.Keys, true) {
-			return "keys too long or out of order"
-		}
-		if what := checkUsers(o.Users, len(o.Keys)); what != "" {
-			return what
-		}
-		for j := range o.Users {
-			u := &o.Users[j]
-			if j > 0 && compareContribUsers(&o.Users[j-1], u) >= 0 {
-				return "users out of order"
-			}
-			for k := 1; k < len(u.Entries); k++ {
-				if u.Entries[k-1].Key >= u.Entries[k].Key {
-					return "entries out of order"
-				}
-			}
-		}
+		before = turn
 	}
 	return ""
-}
-
-func compareContribUsers(a, b *ContribUser) int {
-	if c := bytes.Compare(a.ID[:], b.ID[:]); c != 0 {
-		return c
-	}
-	return cmp.Compare(a.Period, b.Period)
 }

@@ -2,10 +2,7 @@ package schemas
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
-	"fmt"
-	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -102,11 +99,23 @@ func TestPartsWhoseHeadersContradictTheirBodyAreRefused(t *testing.T) {
 	if _, err := JoinSnapshot(); !errors.Is(err, ErrIncomplete) {
 		t.Error(err)
 	}
-	for name, open := range map[string][]OpenSlice{"turns": {{Turn: 2}, {Turn: 2}}, "keys": {{Keys: [][]byte{{2}, {1}}}},
-		"users":   {{Users: []ContribUser{{Period: 1}, {Period: 1}}}},
-		"entries": {{Keys: [][]byte{{1}}, Users: []ContribUser{{Entries: []KeyCount{{0, 1}, {0, 1}}}}}},
-		"index":   {{Users: []ContribUser{{Entries: []KeyCount{{0, 1}}}}}}} {
+	two, err := EncodeOpenSlice(OpenSlice{Turn: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, open := range map[string][][]byte{"turns": {two, two}, "bytes": {{1, 2, 3}}} {
 		if _, err := EncodeSnapshot(Snapshot{Open: open}, 0, 1000); !errors.Is(err, ErrInvalid) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	label := []Label{{Key: []byte{1}}}
+	for name, open := range map[string]OpenSlice{"labels": {Labels: []Label{{Key: []byte{2}}, {Key: []byte{1}}}},
+		"filters": {Labels: []Label{{Key: []byte{2}, Passes: 2}, {Key: []byte{2}, Passes: 1}}},
+		"users":   {Users: []ContribUser{{Period: 1}, {Period: 1}}},
+		"entries": {Labels: label, Users: []ContribUser{{Entries: []KeyCount{{0, 1}, {0, 1}}}}},
+		"records": {Labels: label, Users: []ContribUser{{Records: []RecordValue{{N: 1}, {N: 1}}}}},
+		"index":   {Users: []ContribUser{{Entries: []KeyCount{{0, 1}}}}}} {
+		if _, err := EncodeOpenSlice(open); !errors.Is(err, ErrInvalid) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -136,8 +145,8 @@ func TestDeltasOutOfOrderHaveNoEncoding(t *testing.T) {
 	id := state.AccountID{1}
 	for name, d := range map[string]Delta{
 		"users":      {Users: []DeltaUser{{ID: id, Period: 1}, {ID: id, Period: 1}}},
-		"keys":       {Keys: [][]byte{{2}, {1}}},
-		"slice":      {Keys: [][]byte{{1}, {2}}, Users: []DeltaUser{{Slice: []KeyCount{{1, 1}, {0, 1}}}}},
+		"keys":       {Labels: []Label{{Key: []byte{2}}, {Key: []byte{1}}}},
+		"slice":      {Labels: []Label{{Key: []byte{1}}, {Key: []byte{2}}}, Users: []DeltaUser{{Slice: []KeyCount{{1, 1}, {0, 1}}}}},
 		"dictionary": {Users: []DeltaUser{{Slice: []KeyCount{{0, 1}}}}},
 		"tallies":    {Tallies: make([]PairTally, 1)},
 		"admissions": {Users: []DeltaUser{{Admitted: Bits{0}}}},
@@ -232,7 +241,7 @@ func TestLedgerKeysAreUnique(t *testing.T) {
 }
 
 func FuzzDecodeLedgerPart(f *testing.F) {
-	d := Delta{Turn: 9, Epoch: 3, Keys: [][]byte{{1}}, Users: []DeltaUser{{Slice: []KeyCount{{0, 2}}}}}
+	d := Delta{Turn: 9, Epoch: 3, Labels: []Label{{Key: []byte{1}}}, Users: []DeltaUser{{Slice: []KeyCount{{0, 2}}}}}
 	records, err := EncodeDelta(d, 4, 120)
 	if err != nil {
 		f.Fatal(err)
@@ -264,128 +273,4 @@ func FuzzDecodeLedgerPart(f *testing.F) {
 			t.Fatal("untyped error:", err)
 		}
 	})
-}
-
-// benchDelta is a turn of n active users with one key each out of 1,000 and two windows ending.
-func benchDelta(n int) Delta {
-	rng := rand.New(rand.NewPCG(1, 2))
-	d := Delta{Turn: 12345, Epoch: 678, Records: uint64(n), Pairs: make([]Pair, 2), Tallies: make([]PairTally, 2)}
-	for i := range d.Pairs {
-		d.Pairs[i] = Pair{uint32(i), 1700000000000, 1700000060000}
-	}
-	keys := min(1000, n)
-	for i := range keys {
-		d.Keys = append(d.Keys, fmt.Appendf(nil, "/products/%04d", i))
-	}
-	d.Users = make([]DeltaUser, n)
-	for i := range d.Users {
-		u := &d.Users[i]
-		binary.BigEndian.PutUint64(u.ID[:], rng.Uint64())
-		binary.BigEndian.PutUint64(u.ID[8:], rng.Uint64())
-		u.Slice = []KeyCount{{uint32(rng.IntN(keys)), 1 + uint32(rng.IntN(10))}}
-		u.Admitted = NewBits(2)
-		u.Admitted.Set(0)
-		if i%4 != 0 {
-			u.Admitted.Set(1)
-		}
-	}
-	slices.SortFunc(d.Users, func(a, b DeltaUser) int { return compareUsers(&a, &b) })
-	return d
-}
-
-func recordBytes(records []LedgerRecord) (n int) {
-	for _, r := range records {
-		n += len(r.Key) + len(r.Value)
-	}
-	return n
-}
-
-// The sizes that design.md asks for: 22 to 45 bytes per active user with one key.
-func TestALedgerDeltaIsSmall(t *testing.T) {
-	for _, n := range []int{100, 1000, 10000, 100000} {
-		d := benchDelta(n)
-		records, err := EncodeDelta(d, 64, 900000)
-		if err != nil {
-			t.Fatal(err)
-		}
-		perUser := float64(recordBytes(records)) / float64(n)
-		t.Logf("%d users, %d keys: %.1f bytes a user, %d parts", n, len(d.Keys), perUser, len(records))
-		if perUser > 45 {
-			t.Errorf("%d users: %.1f bytes a user", n, perUser)
-		}
-	}
-}
-
-func benchSnapshot(n int) Snapshot {
-	s := Snapshot{Turn: 5}
-	for _, u := range benchDelta(n).Users {
-		s.Accounts = append(s.Accounts, state.AccountEntry{ID: u.ID, Account: state.Account{Spent: 61604497218}})
-	}
-	return s
-}
-
-func TestASnapshotIsSmall(t *testing.T) {
-	n := 50000
-	records, err := EncodeSnapshot(benchSnapshot(n), 0, 900000)
-	if err != nil {
-		t.Fatal(err)
-	}
-	perUser := float64(recordBytes(records)) / float64(n)
-	t.Logf("%.1f bytes a user", perUser)
-	if perUser > 40 {
-		t.Errorf("%.1f bytes a user", perUser)
-	}
-}
-
-func BenchmarkEncodeDelta(b *testing.B) {
-	d := benchDelta(10000)
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := EncodeDelta(d, 64, 900000); err != nil {
-			b.Fatal(err)
-		}
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/10000, "ns/user")
-}
-
-func BenchmarkReadDelta(b *testing.B) {
-	records, err := EncodeDelta(benchDelta(10000), 64, 900000)
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		var l LedgerReader
-		for _, r := range records {
-			if err := l.Add(r.Key, r.Value); err != nil {
-				b.Fatal(err)
-			}
-		}
-		if _, err := l.Deltas(); err != nil {
-			b.Fatal(err)
-		}
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/10000, "ns/user")
-}
-
-// BenchmarkReadMillionAccounts restores the snapshot of one shard of 10^6 accounts.
-func BenchmarkReadMillionAccounts(b *testing.B) {
-	records, err := EncodeSnapshot(benchSnapshot(1000000), 0, 900000)
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		var l LedgerReader
-		for _, r := range records {
-			if err := l.Add(r.Key, r.Value); err != nil {
-				b.Fatal(err)
-			}
-		}
-		s, ok, err := l.NewestSnapshot(5)
-		if err != nil || !ok || len(s.Accounts) != 1000000 {
-			b.Fatal(ok, err)
-		}
-	}
-	b.ReportMetric(float64(recordBytes(records))/1e6, "B/user")
 }

@@ -3,6 +3,7 @@ package schemas
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"slices"
 
 	"github.com/tollgate-dp/tollgate/state"
 )
@@ -11,13 +12,15 @@ import (
 // question asked the same way. Its digest enters the noise, so that another definition never meets the same noise.
 type MetricSpec struct {
 	Name   string
-	Kind   string // "events"
+	Kind   string // "events", "distinct_users", "sum" or "coverage"
 	Filter string // "" takes every event
+	Of     string // coverage: the metric whose admitted users are counted
 
 	// Window size and slide, lateness, skew and slack, all in milliseconds.
 	WindowSize, WindowSlide, Lateness, Skew, Slack int64
 
 	MaxKeysPerUser, MaxEventsPerKey uint32
+	Min, Max                        int64 // sums: every value is clamped to them
 
 	LadderKind   string // "adaptive" or "geometric"
 	LadderFactor float64
@@ -25,10 +28,47 @@ type MetricSpec struct {
 
 	Relative, Absolute, Confidence float64 // the target
 
-	KeyMode    string   // "public" or "private"
+	KeyMode    string   // "public", "private" or "from"
+	KeysFrom   string   // "from": the metric whose released keys this one takes
 	PublicKeys [][]byte // strictly ascending in byte order
 	DeltaKey   state.Delta
-	Period     string // "" is one period for ever
+	Period     string // of the budget, as time.Duration prints it; "" is one period for ever
+}
+
+// Kinds of metrics.
+const (
+	KindEvents        = "events"         // how many events
+	KindDistinctUsers = "distinct_users" // how many users
+	KindSum           = "sum"            // the sum of a value
+	KindCoverage      = "coverage"       // how many users were admitted to a window of another metric
+)
+
+// Key modes of a metric.
+const (
+	KeysPublic  = "public"  // a list; every one is released in every window
+	KeysPrivate = "private" // those that pass a threshold
+	KeysFrom    = "from"    // those that another metric has released
+)
+
+// Filters are the distinct filters of a deployment's metrics in the order of their first use: filter i is bit i of
+// Event.Passes and Label.Passes.
+func Filters(metrics []MetricSpec) []string {
+	var filters []string
+	for i := range metrics {
+		if f := metrics[i].Filter; f != "" && !slices.Contains(filters, f) {
+			filters = append(filters, f)
+		}
+	}
+	return filters
+}
+
+// Route is the name that places the metric's keys in release shards: a metric that takes another's keys is released
+// where those are.
+func (m *MetricSpec) Route() string {
+	if m.KeysFrom != "" {
+		return m.KeysFrom
+	}
+	return m.Name
 }
 
 // Digest is the SHA-256 of an injective encoding of every field.
@@ -40,11 +80,14 @@ func appendMetricSpec(dst []byte, m MetricSpec) []byte {
 	dst = appendString(dst, m.Name)
 	dst = appendString(dst, m.Kind)
 	dst = appendString(dst, m.Filter)
+	dst = appendString(dst, m.Of)
 	for _, ms := range [...]int64{m.WindowSize, m.WindowSlide, m.Lateness, m.Skew, m.Slack} {
 		dst = binary.AppendVarint(dst, ms)
 	}
 	dst = binary.AppendUvarint(dst, uint64(m.MaxKeysPerUser))
 	dst = binary.AppendUvarint(dst, uint64(m.MaxEventsPerKey))
+	dst = binary.AppendVarint(dst, m.Min)
+	dst = binary.AppendVarint(dst, m.Max)
 	dst = appendString(dst, m.LadderKind)
 	dst = appendFloat(dst, m.LadderFactor)
 	dst = appendPrecision(dst, m.First)
@@ -53,6 +96,7 @@ func appendMetricSpec(dst []byte, m MetricSpec) []byte {
 	dst = appendFloat(dst, m.Absolute)
 	dst = appendFloat(dst, m.Confidence)
 	dst = appendString(dst, m.KeyMode)
+	dst = appendString(dst, m.KeysFrom)
 	dst = appendKeys(dst, m.PublicKeys)
 	dst = appendDelta(dst, m.DeltaKey)
 	return appendString(dst, m.Period)
@@ -62,11 +106,14 @@ func (r *reader) metricSpec() (m MetricSpec) {
 	m.Name = r.text("metric name")
 	m.Kind = r.text("metric kind")
 	m.Filter = r.text("metric filter")
+	m.Of = r.text("covered metric")
 	for _, ms := range [...]*int64{&m.WindowSize, &m.WindowSlide, &m.Lateness, &m.Skew, &m.Slack} {
 		*ms = r.varint("metric times")
 	}
 	m.MaxKeysPerUser = r.uint32("keys per user")
 	m.MaxEventsPerKey = r.uint32("events per key")
+	m.Min = r.varint("least value")
+	m.Max = r.varint("greatest value")
 	m.LadderKind = r.text("ladder kind")
 	m.LadderFactor = r.float("ladder factor")
 	m.First = r.precision("first precision")
@@ -75,6 +122,7 @@ func (r *reader) metricSpec() (m MetricSpec) {
 	m.Absolute = r.float("absolute target")
 	m.Confidence = r.float("confidence")
 	m.KeyMode = r.text("key mode")
+	m.KeysFrom = r.text("source of keys")
 	m.PublicKeys = r.keys("public keys", true)
 	m.DeltaKey = r.delta("key delta")
 	m.Period = r.text("period")
@@ -83,7 +131,7 @@ func (r *reader) metricSpec() (m MetricSpec) {
 
 // check finds what appendMetricSpec writes but metricSpec refuses.
 func (m MetricSpec) check() string {
-	for _, s := range [...]string{m.Name, m.Kind, m.Filter, m.LadderKind, m.KeyMode, m.Period} {
+	for _, s := range [...]string{m.Name, m.Kind, m.Filter, m.Of, m.LadderKind, m.KeyMode, m.KeysFrom, m.Period} {
 		if len(s) > maxTextBytes {
 			return "a text of the metric is too long"
 		}

@@ -20,6 +20,7 @@ const (
 	HeaderType  = "tollgate-type"
 	TypeRelease = "release"
 	TypeFence   = "fence"
+	TypeTurnEnd = "turn-end"
 )
 
 // Release is one released count.

@@ -9,6 +9,14 @@ type MetricTally struct {
 	PairTally
 }
 
+// Add adds another pair's tally.
+func (t *PairTally) Add(o PairTally) {
+	t.Filtered += o.Filtered
+	t.Clipped += o.Clipped
+	t.OverBudget += o.OverBudget
+	t.Counted += o.Counted
+}
+
 func appendMetricTallies(dst []byte, tallies []MetricTally) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(tallies)))
 	for _, t := range tallies {

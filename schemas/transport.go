@@ -5,47 +5,47 @@ import (
 	"fmt"
 )
 
-// Open tells a shard that a turn may be spent: everything up to the turn before is settled.
+// Open tells a shard that the turns First to Turn may be spent: everything before them is settled.
 type Open struct {
 	Epoch         int64
-	Turn          uint64
-	Contributions uint64 // of the turn, over all shards
+	First, Turn   uint64
+	Contributions uint64 // of all its turns, over all shards
 	Shard, Shards uint32
-	SettledAt     int64 // control offset of the first part of the settled record of Turn−1; −1 where there is none
-	FromLedger    bool  // the turn is redone from its delta; no contributions follow
+	SettledAt     int64 // control offset of the first part of the settled record of First−1; −1 where there is none
+	FromLedger    bool  // the turns are redone from their deltas; no contributions follow
 }
 
-// Envelope is everything that SPEND gets for one (shard, turn).
+// Envelope is everything that SPEND gets for one (shard, joint).
 type Envelope struct {
 	Open    Open
-	Batches []Contributions // of the Open's epoch, turn and shard
+	Batches []Contributions // of the Open's epoch, turns and shard
 }
 
-// Partial is what one shard adds to the counts of one release shard in one turn.
+// Partial is what one shard adds to the counts of one release shard in the turns First to Turn.
 type Partial struct {
 	Epoch                                      int64
-	Turn                                       uint64
+	First, Turn                                uint64
 	Shard, Shards, ReleaseShard, ReleaseShards uint32
-	Records                                    uint64        // records of the turn in this shard
-	Total                                      uint64        // records of the turn in all shards, from OPEN
+	Records                                    uint64        // records of the turns in this shard
+	Total                                      uint64        // records of the turns in all shards, from OPEN
 	Tallies                                    []MetricTally // in the blob for release shard 0 only
 	Cells                                      []Cell
 }
 
-// Cell is an admitted count.
+// Cell is an admitted count, or sum.
 type Cell struct {
 	Metric                 uint32
 	WindowStart, WindowEnd int64 // Unix milliseconds
 	Key                    []byte
-	Count                  uint64
+	Count                  int64
 }
 
-// Ack says that a release shard's values of a turn are on the counts topic.
+// Ack says that a release shard's values of the turns First to Turn are on the counts topic.
 type Ack struct {
 	Epoch                       int64
-	Turn                        uint64
+	First, Turn                 uint64
 	ReleaseShard, ReleaseShards uint32
-	CountsEnd                   int64 // offset of the counts partition behind the turn
+	CountsEnd                   int64 // offset of the counts partition behind the turns
 	Tallies                     []MetricTally
 	Keys                        []SettledKey
 }
@@ -74,6 +74,11 @@ func PeekEpoch(b []byte) (kind Kind, epoch int64, turn uint64, err error) {
 	return kind, epoch, turn, r.err
 }
 
+// Holds says whether a turn is one of those that are opened.
+func (o *Open) Holds(turn uint64) bool {
+	return turn <= o.Turn && o.Turn-turn <= joint(o.First, o.Turn)
+}
+
 // EncodeOpen encodes an Open.
 func EncodeOpen(o Open) []byte {
 	dst := appendTurn(nil, KindOpen, o.Epoch, o.Turn)
@@ -81,7 +86,7 @@ func EncodeOpen(o Open) []byte {
 	dst = binary.AppendUvarint(dst, uint64(o.Shard))
 	dst = binary.AppendUvarint(dst, uint64(o.Shards))
 	dst = binary.AppendVarint(dst, o.SettledAt)
-	return appendBool(dst, o.FromLedger)
+	return appendJoint(appendBool(dst, o.FromLedger), o.First, o.Turn)
 }
 
 // DecodeOpen is the inverse of EncodeOpen. Errors: ErrMalformed, ErrVersion.
@@ -90,6 +95,7 @@ func DecodeOpen(b []byte) (Open, error) {
 	o := Open{Epoch: r.varint("epoch"), Turn: r.uvarint("turn"), Contributions: r.uvarint("contributions"),
 		Shard: r.uint32("shard"), Shards: r.uint32("shards"), SettledAt: r.varint("settled at"),
 		FromLedger: r.bool("from ledger")}
+	o.First = r.joint(o.Turn)
 	if err := r.finish(); err != nil {
 		return Open{}, err
 	}
@@ -100,7 +106,7 @@ func DecodeOpen(b []byte) (Open, error) {
 func EncodeEnvelope(e Envelope) ([]byte, error) {
 	batches := make([][]byte, len(e.Batches))
 	for i, c := range e.Batches {
-		if c.Epoch != e.Open.Epoch || c.Turn != e.Open.Turn || c.Shard != e.Open.Shard {
+		if c.Epoch != e.Open.Epoch || !e.Open.Holds(c.Turn) || c.Shard != e.Open.Shard {
 			return nil, invalid(KindEnvelope, "batch of another epoch, turn or shard")
 		}
 		b, err := EncodeContributions(c)
@@ -122,6 +128,10 @@ func PackEnvelope(open []byte, batches [][]byte) ([]byte, error) {
 	if kind != KindOpen {
 		return nil, invalid(KindEnvelope, "not an open")
 	}
+	o, err := DecodeOpen(open)
+	if err != nil {
+		return nil, fmt.Errorf("packing envelope: %w", err)
+	}
 	size := len(open) + 64
 	for _, b := range batches {
 		size += len(b) + 5
@@ -134,7 +144,7 @@ func PackEnvelope(open []byte, batches [][]byte) ([]byte, error) {
 		if err != nil {
 			return nil, fmt.Errorf("packing envelope: %w", err)
 		}
-		if k != KindContributions || be != epoch || bt != turn {
+		if k != KindContributions || be != epoch || !o.Holds(bt) {
 			return nil, invalid(KindEnvelope, "batch of another kind, epoch or turn")
 		}
 		dst = appendBytes(dst, b)
@@ -168,7 +178,7 @@ func DecodeEnvelope(b []byte) (Envelope, error) {
 		if err != nil {
 			return Envelope{}, fmt.Errorf("decoding envelope: %w", err)
 		}
-		if c.Epoch != epoch || c.Turn != turn || c.Shard != o.Shard {
+		if c.Epoch != epoch || !o.Holds(c.Turn) || c.Shard != o.Shard {
 			return Envelope{}, malformed(KindEnvelope, "batch of another epoch, turn or shard")
 		}
 		e.Batches[i] = c
@@ -176,8 +186,11 @@ func DecodeEnvelope(b []byte) (Envelope, error) {
 	return e, nil
 }
 
-// EncodePartial encodes a partial count. Errors: ErrInvalid (a key too long).
+// EncodePartial encodes a partial count. Errors: ErrInvalid (a key too long, too many turns).
 func EncodePartial(p Partial) ([]byte, error) {
+	if what := checkJoint(p.First, p.Turn); what != "" {
+		return nil, invalid(KindPartial, what)
+	}
 	dst := appendTurn(nil, KindPartial, p.Epoch, p.Turn)
 	for _, n := range [...]uint32{p.Shard, p.Shards, p.ReleaseShard, p.ReleaseShards} {
 		dst = binary.AppendUvarint(dst, uint64(n))
@@ -195,9 +208,9 @@ func EncodePartial(p Partial) ([]byte, error) {
 		dst = binary.AppendUvarint(dst, uint64(c.Metric))
 		dst = appendWindow(dst, c.WindowStart, c.WindowEnd, &start, &length)
 		dst = appendBytes(dst, c.Key)
-		dst = binary.AppendUvarint(dst, c.Count)
+		dst = binary.AppendVarint(dst, c.Count)
 	}
-	return dst, nil
+	return appendJoint(dst, p.First, p.Turn), nil
 }
 
 // DecodePartial is the inverse of EncodePartial. Errors: ErrMalformed, ErrVersion.
@@ -213,16 +226,20 @@ func DecodePartial(b []byte) (Partial, error) {
 		c.Metric = r.uint32("metric")
 		c.WindowStart, c.WindowEnd = r.window(&start, &length)
 		c.Key = r.bytes("key", MaxKeyBytes)
-		c.Count = r.uvarint("count")
+		c.Count = r.varint("count")
 	}
+	p.First = r.joint(p.Turn)
 	if err := r.finish(); err != nil {
 		return Partial{}, err
 	}
 	return p, nil
 }
 
-// EncodeAck encodes an acknowledgement. Errors: ErrInvalid (a key too long).
+// EncodeAck encodes an acknowledgement. Errors: ErrInvalid (a key too long, too many turns).
 func EncodeAck(a Ack) ([]byte, error) {
+	if what := checkJoint(a.First, a.Turn); what != "" {
+		return nil, invalid(KindAck, what)
+	}
 	for i := range a.Keys {
 		if len(a.Keys[i].Key) > MaxKeyBytes {
 			return nil, invalid(KindAck, "key too long")
@@ -233,7 +250,7 @@ func EncodeAck(a Ack) ([]byte, error) {
 	dst = binary.AppendUvarint(dst, uint64(a.ReleaseShards))
 	dst = binary.AppendVarint(dst, a.CountsEnd)
 	dst = appendMetricTallies(dst, a.Tallies)
-	return appendSettledKeys(dst, a.Keys), nil
+	return appendJoint(appendSettledKeys(dst, a.Keys), a.First, a.Turn), nil
 }
 
 // DecodeAck is the inverse of EncodeAck. Errors: ErrMalformed, ErrVersion.
@@ -242,6 +259,7 @@ func DecodeAck(b []byte) (Ack, error) {
 	a := Ack{Epoch: r.varint("epoch"), Turn: r.uvarint("turn"), ReleaseShard: r.uint32("release shard"),
 		ReleaseShards: r.uint32("release shards"), CountsEnd: r.varint("end of counts"),
 		Tallies: r.metricTallies(), Keys: r.settledKeys()}
+	a.First = r.joint(a.Turn)
 	if err := r.finish(); err != nil {
 		return Ack{}, err
 	}

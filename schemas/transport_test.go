@@ -119,7 +119,7 @@ func TestHostileLengthsAllocateNothing(t *testing.T) {
 
 func BenchmarkContributions(b *testing.B) {
 	d := benchDelta(1000)
-	c := Contributions{Epoch: 1, Turn: 2, Records: 1000, Keys: d.Keys}
+	c := Contributions{Epoch: 1, Turn: 2, Records: 1000, Labels: d.Labels}
 	for _, u := range d.Users {
 		c.Users = append(c.Users, ContribUser{ID: u.ID, Entries: u.Slice})
 	}

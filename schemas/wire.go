@@ -19,15 +19,18 @@ const (
 	KindSettled       Kind = 4
 	KindStop          Kind = 5
 	KindRecover       Kind = 6
+	KindGeneration    Kind = 7
 	KindDeltaPart     Kind = 16
 	KindDeltaBody     Kind = 17
 	KindSnapshotPart  Kind = 18
 	KindSnapshotBody  Kind = 19
 	KindFence         Kind = 20
 	KindLedgerKey     Kind = 21 // the text keys of the ledger; named in errors only
+	KindOpenSlice     Kind = 22
 	KindReleaseKey    Kind = 32
 	KindRelease       Kind = 33 // Avro; named in errors only
 	KindMetricSpec    Kind = 34
+	KindTurnEnd       Kind = 35 // Avro but for its Kafka key
 	KindContributions Kind = 48
 	KindOpen          Kind = 49
 	KindEnvelope      Kind = 50
@@ -43,11 +46,11 @@ func (k Kind) String() string {
 		name string
 	}{
 		{KindHeader, "control header"}, {KindEpoch, "control epoch"}, {KindClose, "control close"},
-		{KindSettled, "control settled"}, {KindStop, "control stop"}, {KindRecover, "control recover"},
+		{KindSettled, "control settled"}, {KindStop, "control stop"}, {KindRecover, "control recover"}, {KindGeneration, "control generation"},
 		{KindDeltaPart, "ledger delta part"}, {KindDeltaBody, "ledger delta"},
 		{KindSnapshotPart, "ledger snapshot part"}, {KindSnapshotBody, "ledger snapshot"},
-		{KindFence, "fence"}, {KindLedgerKey, "ledger key"}, {KindReleaseKey, "release key"},
-		{KindRelease, "release"}, {KindMetricSpec, "metric specification"},
+		{KindFence, "fence"}, {KindOpenSlice, "open slice"}, {KindLedgerKey, "ledger key"}, {KindReleaseKey, "release key"},
+		{KindRelease, "release"}, {KindMetricSpec, "metric specification"}, {KindTurnEnd, "turn end"},
 		{KindContributions, "contributions"}, {KindOpen, "open"}, {KindEnvelope, "envelope"},
 		{KindPartial, "partial counts"}, {KindAck, "acknowledgement"}, {KindDeadLetter, "dead letter"},
 	}
@@ -61,13 +64,13 @@ func (k Kind) String() string {
 
 const (
 	magic0, magic1 = 'T', 'g'
-	version1       = 1
+	version2       = 2 // version 1 knew event counts over fixed windows only; it was never released
 	preambleBytes  = 4
 	maxTextBytes   = 1 << 16 // names, topics, reasons
 )
 
 func appendPreamble(dst []byte, k Kind) []byte {
-	return append(dst, magic0, magic1, byte(k), version1)
+	return append(dst, magic0, magic1, byte(k), version2)
 }
 
 func appendBytes(dst, b []byte) []byte {
@@ -124,7 +127,7 @@ func newReader(b []byte, k Kind) *reader {
 		r.fail("magic")
 	case Kind(b[2]) != k:
 		r.fail("kind")
-	case b[3] != version1:
+	case b[3] != version2:
 		r.err = &MalformedError{Kind: k, What: "version " + strconv.Itoa(int(b[3])), cause: ErrVersion}
 	default:
 		r.rest = b[preambleBytes:]

@@ -9,23 +9,8 @@ import (
 // Runtime.
 func Build(s beam.Scope, run string) {
 	s = s.Scope("tollgate")
-	read := beam.ParDo(s.Scope("read"), &readFn{bound: bound{Run: run}}, beam.Impulse(s))
-
-	pack := s.Scope("pack")
-	envelopes := group(pack, read)
-
-	spend := s.Scope("spend")
-	partials := beam.ParDo(spend, newSpendFn(run), envelopes)
-
-	release := s.Scope("release")
-	acks := beam.ParDo(release, &releaseFn{bound: bound{Run: run}}, group(release, partials))
-
-	settle := s.Scope("settle")
-	beam.ParDo0(settle, &settleFn{bound: bound{Run: run}}, group(settle, acks))
-}
-
-// group makes one element of what a shard has in a tick, in the global window
-// with the tick's event time.
-func group(s beam.Scope, col beam.PCollection) beam.PCollection {
-	return inGlobal(s, beam.ParDo(s, &packFn{}, beam.GroupByKey(s, inTicks(s, col))))
+	envelopes := Pack(s, Read(s, runSource{run}))
+	partials := Pack(s, Spend(s, runSpender{run}, envelopes))
+	acks := Pack(s, Release(s, runReleaser{run}, partials))
+	Settle(s, runSettler{run}, acks)
 }

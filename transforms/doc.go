@@ -9,16 +9,20 @@
 // mix epochs (an engine may hand back elements of a run that was restored)
 // keep the largest epoch and drop the rest.
 //
-// The package knows Beam and nothing of Kafka. What READ, SPEND, RELEASE and
-// SETTLE do to the outside world stands behind the interfaces of a [Runtime],
-// which a run registers under its id before the pipeline starts; a DoFn is
-// serialised with the id alone.
+// The stages are transforms of their own: [Read], [Pack], [Spend], [Release] and
+// [Settle], for any pipeline. The package knows Beam and nothing of Kafka: what
+// a stage does to the outside world stands behind an interface, opened by a hook
+// that travels with the pipeline (package hook). [InState], [NewReleaser] and
+// [NewSettler] make a Spender, a Releaser and a Settler of accounts in keyed
+// state, ladders and a [Publisher]. [Build] puts all stages together for a run
+// whose [Runtime] is registered in this process; its hooks hold the run's id
+// alone. For a pipeline without the loop see package plain.
 //
 // Guarantees: a group without an OPEN of its epoch produces nothing and keeps
 // nothing, so a drain, a flush at the end of time or a stray restore publishes
 // nothing; nothing leaves SPEND before its ledger delta is durable; nothing
 // leaves RELEASE before its counts are.
 //
-// Not guaranteed: anything about a Runtime's own behaviour; see package
-// pipeline for the one that reads and writes Kafka.
+// Not guaranteed: anything about what hooks open; see package pipeline for the
+// ones that read and write Kafka.
 package transforms

@@ -174,7 +174,7 @@ func TestARunIsRegisteredOnce(t *testing.T) {
 	if _, err := lookup("once"); err == nil {
 		t.Error("a forgotten run was found")
 	}
-	if err := (&bound{Run: "once"}).Setup(); err == nil {
+	if _, err := (runSpender{"once"}).Open(t.Context()); err == nil {
 		t.Error("a DoFn was set up for a forgotten run")
 	}
 }

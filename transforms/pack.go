@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
 )
 
@@ -12,6 +13,21 @@ func init() {
 	register.DoFn3x1[int, func(*[]byte) bool, func(int, []byte), error](&packFn{})
 	register.Iter1[[]byte]()
 	register.Emitter2[int, []byte]()
+}
+
+// Pack makes one element of what a shard has in a tick. It stands before every
+// stage.
+//
+// In: KV<int, []byte>, blobs by shard, each with the event time of its tick (a
+// whole second of Beam's time; elements without a time of their own are all of
+// one tick). Out: KV<int, []byte>, one pack of blobs a shard and tick, in the
+// global window with the time of the tick, once the watermark has passed it.
+//
+// Blobs come in any order. What arrives behind the watermark is dropped by the
+// runner. Unpack splits a pack.
+func Pack(s beam.Scope, blobs beam.PCollection) beam.PCollection {
+	s = s.Scope("pack")
+	return inGlobal(s, beam.ParDo(s, &packFn{}, beam.GroupByKey(s, inTicks(s, blobs))))
 }
 
 // packFn turns a group into one element. Every stage behind a group needs it:
@@ -23,19 +39,23 @@ type packFn struct{}
 func (f *packFn) ProcessElement(shard int, blobs func(*[]byte) bool, emit func(int, []byte)) error {
 	var packed, b []byte
 	for blobs(&b) {
-		packed = binary.AppendUvarint(packed, uint64(len(b)))
-		packed = append(packed, b...)
+		packed = frame(packed, b)
 		b = nil
 	}
 	emit(shard, packed)
 	return nil
 }
 
-// ErrMalformedPack is returned for bytes that packFn did not write.
+func frame(dst, b []byte) []byte {
+	return append(binary.AppendUvarint(dst, uint64(len(b))), b...)
+}
+
+// ErrMalformedPack is returned for bytes that Pack did not write.
 var ErrMalformedPack = errors.New("malformed pack of blobs")
 
-// unpack splits what packFn framed. The blobs share packed's memory.
-func unpack(packed []byte) ([][]byte, error) {
+// Unpack splits what Pack has packed, for stages of one's own. The blobs share
+// packed's memory. The error is ErrMalformedPack.
+func Unpack(packed []byte) ([][]byte, error) {
 	var blobs [][]byte
 	for len(packed) > 0 {
 		n, used := binary.Uvarint(packed)

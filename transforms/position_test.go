@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	_ "github.com/tollgate-dp/tollgate/internal/fixedseed"
 )
 
 func TestACheckpointLeavesTheRest(t *testing.T) {
@@ -136,7 +138,7 @@ func pack(t testing.TB, blobs [][]byte) []byte {
 func TestPacksComeApartAsTheyWere(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		want := rapid.SliceOf(rapid.SliceOfN(rapid.Byte(), 0, 200)).Draw(rt, "blobs")
-		got, err := unpack(pack(t, want))
+		got, err := Unpack(pack(t, want))
 		if err != nil || len(got) != len(want) {
 			rt.Fatalf("%d blobs of %d (%v)", len(got), len(want), err)
 		}
@@ -155,7 +157,7 @@ func FuzzUnpack(f *testing.F) {
 	f.Add(binary.AppendUvarint(nil, 1<<63))
 	f.Add(bytes.Repeat([]byte{0xff}, 11))
 	f.Fuzz(func(t *testing.T, packed []byte) {
-		blobs, err := unpack(packed)
+		blobs, err := Unpack(packed)
 		if err != nil {
 			return
 		}
@@ -166,7 +168,7 @@ func FuzzUnpack(f *testing.F) {
 		if size > len(packed) {
 			t.Fatal("more came out than went in")
 		}
-		again, err := unpack(pack(t, blobs))
+		again, err := Unpack(pack(t, blobs))
 		if err != nil || len(again) != len(blobs) {
 			t.Fatalf("packed again: %d blobs of %d (%v)", len(again), len(blobs), err)
 		}

@@ -12,6 +12,8 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/sdf"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
+
+	"github.com/tollgate-dp/tollgate/transforms/hook"
 )
 
 func init() {
@@ -20,11 +22,22 @@ func init() {
 	beam.RegisterType(reflect.TypeOf((*Position)(nil)).Elem())
 }
 
+// Read drives a Source until it is done: one restriction, one reader. Out come
+// KV<int, []byte>: the Source's elements by shard of SPEND, each with the event
+// time of its tick, and the watermark passes a tick once a step has Opened it.
+//
+// One Read in a pipeline, not parallel. An engine that fails behind it hands
+// back an older restriction and replays what it had: Position tells a Source.
+func Read(s beam.Scope, h hook.Hook[Source]) beam.PCollection {
+	s = s.Scope("read")
+	return beam.ParDo(s, &readFn{stage[Source]{Hook: hook.Hold(h)}}, beam.Impulse(s))
+}
+
 // readFn drives a Source. One restriction covers all partitions: a runner that
 // takes the watermark of the last bundle, not the minimum over restrictions,
 // would lose what a slow partition still holds.
 type readFn struct {
-	bound
+	stage[Source]
 }
 
 func (f *readFn) CreateInitialRestriction(_ []byte) Position {
@@ -67,7 +80,7 @@ func (f *readFn) ProcessElement(ctx context.Context, w *tickWatermark, rt *sdf.L
 	if at.Done {
 		return sdf.StopProcessing(), nil
 	}
-	step, err := f.rt.Source.Step(ctx, at)
+	step, err := f.opened.Step(ctx, at)
 	if err != nil {
 		return sdf.StopProcessing(), f.fail(fmt.Errorf("reading events: %w", err))
 	}

@@ -3,11 +3,21 @@ package transforms
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"sync"
 	"time"
 
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
+
+func init() {
+	beam.RegisterType(reflect.TypeFor[runSource]())
+	beam.RegisterType(reflect.TypeFor[runSpender]())
+	beam.RegisterType(reflect.TypeFor[runReleaser]())
+	beam.RegisterType(reflect.TypeFor[runSettler]())
+}
 
 // Position is READ's whole restriction. It holds no offsets: where reading
 // goes on is decided from the control log. Epoch and Calls let a Source see
@@ -106,24 +116,77 @@ func lookup(run string) (*Runtime, error) {
 	return rt, nil
 }
 
-// bound is embedded by every DoFn: the run's id, and the Runtime found in
-// Setup.
-type bound struct {
-	Run string
+// The hooks of a registered run. They open what is there already, so that
+// nothing is closed behind them: the run closes what is its own.
+type (
+	runSource   struct{ Run string }
+	runSpender  struct{ Run string }
+	runReleaser struct{ Run string }
+	runSettler  struct{ Run string }
+)
 
-	rt *Runtime
-}
+// told passes the errors of a stage on to the run.
+type told struct{ rt *Runtime }
 
-// Setup finds the run.
-func (b *bound) Setup() error {
-	rt, err := lookup(b.Run)
-	b.rt = rt
-	return err
-}
-
-func (b *bound) fail(err error) error {
-	if err != nil && b.rt.Fail != nil {
-		b.rt.Fail(err)
+// Fail implements FailureListener.
+func (t told) Fail(err error) {
+	if t.rt.Fail != nil {
+		t.rt.Fail(err)
 	}
-	return err
+}
+
+type toldSource struct {
+	Source
+	told
+}
+
+type toldSpender struct {
+	Spender
+	told
+}
+
+type toldReleaser struct {
+	Releaser
+	told
+}
+
+type toldSettler struct {
+	Settler
+	told
+}
+
+// Open implements hook.Hook.
+func (r runSource) Open(context.Context) (Source, error) {
+	rt, err := lookup(r.Run)
+	if err != nil {
+		return nil, err
+	}
+	return toldSource{rt.Source, told{rt}}, nil
+}
+
+// Open implements hook.Hook.
+func (r runSpender) Open(context.Context) (Spender, error) {
+	rt, err := lookup(r.Run)
+	if err != nil {
+		return nil, err
+	}
+	return toldSpender{rt.Spender, told{rt}}, nil
+}
+
+// Open implements hook.Hook.
+func (r runReleaser) Open(context.Context) (Releaser, error) {
+	rt, err := lookup(r.Run)
+	if err != nil {
+		return nil, err
+	}
+	return toldReleaser{rt.Releaser, told{rt}}, nil
+}
+
+// Open implements hook.Hook.
+func (r runSettler) Open(context.Context) (Settler, error) {
+	rt, err := lookup(r.Run)
+	if err != nil {
+		return nil, err
+	}
+	return toldSettler{rt.Settler, told{rt}}, nil
 }

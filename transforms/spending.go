@@ -7,17 +7,35 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/state"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
+
+	"github.com/tollgate-dp/tollgate/transforms/hook"
 )
 
 func init() {
 	register.DoFn6x1[context.Context, beam.EventTime, state.Provider, int, []byte, func(beam.EventTime, int, []byte), error](&spendFn{})
 }
 
+// Spend hands every shard's turn to the Spender that h opens, and keeps the
+// shard's accounts as keyed state.
+//
+// In: what Pack gives, KV<int, []byte> by shard, in the global window: in it one
+// OPEN and the contributions of the turn (schemas.EncodeOpen and
+// EncodeContributions). A group without an OPEN gives nothing. Out:
+// KV<int, []byte> by release shard: one partial count (schemas.Partial) of every
+// shard for every release shard, with the time of its turn, once the Spender
+// calls it durable.
+//
+// The Spender is spend.Engine over a ledger, or InState without one. Shards are
+// keys: at most as many run at once as there are.
+func Spend(s beam.Scope, h hook.Hook[Spender], envelopes beam.PCollection) beam.PCollection {
+	return beam.ParDo(s.Scope("spend"), newSpendFn(h), envelopes)
+}
+
 // spendFn keeps a shard's accounts as keyed state and hands each envelope to
 // the Spender. The state is a base and the deltas since, so that a turn costs
 // what its active users cost.
 type spendFn struct {
-	bound
+	stage[Spender]
 	Meta   state.Value[[]byte]
 	Base   state.Value[[]byte]
 	Deltas state.Bag[[]byte]
@@ -25,9 +43,9 @@ type spendFn struct {
 	pending waits
 }
 
-func newSpendFn(run string) *spendFn {
+func newSpendFn(h hook.Hook[Spender]) *spendFn {
 	return &spendFn{
-		bound:  bound{Run: run},
+		stage:  stage[Spender]{Hook: hook.Hold(h)},
 		Meta:   state.MakeValueState[[]byte]("meta"),
 		Base:   state.MakeValueState[[]byte]("base"),
 		Deltas: state.MakeBagState[[]byte]("deltas"),
@@ -39,11 +57,11 @@ func (f *spendFn) StartBundle(_ func(beam.EventTime, int, []byte)) { f.pending.r
 
 // ProcessElement decides one shard's turn and starts its ledger write.
 func (f *spendFn) ProcessElement(ctx context.Context, at beam.EventTime, p state.Provider, shard int, packed []byte, _ func(beam.EventTime, int, []byte)) error {
-	blobs, err := unpack(packed)
+	blobs, err := Unpack(packed)
 	if err != nil {
 		return f.fail(err)
 	}
-	pending, err := f.rt.Spender.Spend(ctx, shard, blobs, &cells{f: f, p: p})
+	pending, err := f.opened.Spend(ctx, shard, blobs, &cells{f: f, p: p})
 	if err != nil {
 		return f.fail(fmt.Errorf("spending in shard %d: %w", shard, err))
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
 
+	"github.com/tollgate-dp/tollgate/transforms/hook"
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
@@ -15,11 +16,65 @@ func init() {
 	register.DoFn3x1[context.Context, int, []byte, error](&settleFn{})
 }
 
+// Release hands the partial counts of every turn and release shard to the
+// Releaser that h opens.
+//
+// In: what Pack makes of Spend's output, KV<int, []byte> by release shard. Out:
+// KV<int, []byte>, all under key 0: one acknowledgement (schemas.Ack) a release
+// shard, with the time of its turn, once what it acknowledges is published.
+//
+// NewReleaser makes a Releaser of ladders and a Publisher. A Releaser must
+// expect the same group again after a bundle has failed.
+func Release(s beam.Scope, h hook.Hook[Releaser], partials beam.PCollection) beam.PCollection {
+	return beam.ParDo(s.Scope("release"), &releaseFn{stage: stage[Releaser]{Hook: hook.Hold(h)}}, partials)
+}
+
+// Settle hands the acknowledgements of every turn to the Settler that h opens.
+//
+// In: what Pack makes of Release's output, KV<int, []byte>. Nothing comes out:
+// the Settler tells the Source that the next turn may open.
+func Settle(s beam.Scope, h hook.Hook[Settler], acks beam.PCollection) {
+	beam.ParDo0(s.Scope("settle"), &settleFn{stage[Settler]{Hook: hook.Hold(h)}}, acks)
+}
+
+// stage is what the DoFns of all stages have: a hook, and what it opened.
+type stage[T any] struct {
+	Hook hook.Held[T]
+
+	opened T
+}
+
+// Setup opens the hook.
+func (s *stage[T]) Setup(ctx context.Context) error {
+	var err error
+	s.opened, err = s.Hook.Open(ctx)
+	return err
+}
+
+// Teardown closes what the hook opened.
+func (s *stage[T]) Teardown() error { return s.Hook.Close() }
+
+// FailureListener may be implemented by what a stage's hook opens. Fail is told
+// of every error of the stage, with its type intact: runners hand errors on as
+// text.
+type FailureListener interface {
+	Fail(err error)
+}
+
+func (s *stage[T]) fail(err error) error {
+	if err != nil {
+		if l, ok := any(s.opened).(FailureListener); ok {
+			l.Fail(err)
+		}
+	}
+	return err
+}
+
 // releaseFn hands the partial counts of one release shard to the Releaser. It
 // starts the writes at once and waits for them when the bundle ends, so that
 // the shards of a turn share one wait.
 type releaseFn struct {
-	bound
+	stage[Releaser]
 	pending waits
 }
 
@@ -28,11 +83,11 @@ func (f *releaseFn) StartBundle(_ func(beam.EventTime, int, []byte)) { f.pending
 
 // ProcessElement starts a release shard's work.
 func (f *releaseFn) ProcessElement(ctx context.Context, at beam.EventTime, shard int, packed []byte, _ func(beam.EventTime, int, []byte)) error {
-	blobs, err := unpack(packed)
+	blobs, err := Unpack(packed)
 	if err != nil {
 		return f.fail(err)
 	}
-	p, err := f.rt.Releaser.Release(ctx, shard, blobs)
+	p, err := f.opened.Release(ctx, shard, blobs)
 	if err != nil {
 		return f.fail(fmt.Errorf("releasing in shard %d: %w", shard, err))
 	}
@@ -47,16 +102,16 @@ func (f *releaseFn) FinishBundle(ctx context.Context, emit func(beam.EventTime, 
 
 // settleFn settles a turn.
 type settleFn struct {
-	bound
+	stage[Settler]
 }
 
 // ProcessElement hands a tick's acknowledgements to the Settler.
 func (f *settleFn) ProcessElement(ctx context.Context, _ int, packed []byte) error {
-	blobs, err := unpack(packed)
+	blobs, err := Unpack(packed)
 	if err != nil {
 		return f.fail(err)
 	}
-	if err := f.rt.Settler.Settle(ctx, blobs); err != nil {
+	if err := f.opened.Settle(ctx, blobs); err != nil {
 		return f.fail(fmt.Errorf("settling: %w", err))
 	}
 	return nil

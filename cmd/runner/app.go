@@ -44,6 +44,9 @@ func (a *app) root() *cobra.Command {
 noise as the accuracy target allows. Every user has an account of privacy loss;
 who cannot pay any more is left out of a count.
 
+On Kafka: describe a deployment in a file, check it with validate, begin it with
+init, and run it. To try things out: demo.
+
 Exit codes: 0 done or drained, 1 broker, topic, input file or output, 2 flags,
 3 contents of a configuration file.`,
 		SilenceErrors: true,
@@ -52,7 +55,7 @@ Exit codes: 0 done or drained, 1 broker, topic, input file or output, 2 flags,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(a.demo(), a.budget(), a.version())
+	root.AddCommand(a.initialise(), a.runCommand(), a.change(), a.recover(), a.replay(), a.validate(), a.demo(), a.budget(), a.version())
 	return root
 }
 

@@ -16,7 +16,7 @@ func (a *app) budget() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.budgetReleases(), a.budgetConvert())
+	cmd.AddCommand(a.budgetReleases(), a.budgetConvert(), a.budgetCompose(), a.budgetCompare())
 	return cmd
 }
 

@@ -29,7 +29,7 @@ type demoFlags struct {
 	keys                            keyMode
 	publicKeys                      string
 	noiseKeyFile                    string
-	trustedReport                   string
+	report, trustedReport           string
 	format                          format
 }
 
@@ -85,14 +85,14 @@ func (f *demoFlags) register(cmd *cobra.Command) {
 	flags.IntVar(&s.Windows, "windows", s.Windows, "made-up events: how many windows")
 
 	flags.StringVar(&f.input, "input", "", "file with your own events")
-	flags.StringVar(&f.inputFormat, "input-format", "", "csv, tsv or jsonl (default: by the name of the file)")
+	flags.StringVar(&f.inputFormat, "input-format", "", "csv, tsv, jsonl or avro (default: by the name of the file)")
 	flags.BoolVar(&f.header, "header", false, "the first record of a csv or tsv file names the columns")
 	flags.StringSliceVar(&f.columns, "columns", nil, "names of the columns where there is no header: a,b,c")
-	flags.StringVar(&f.userField, "user-field", "", "column or JSON member with the user's id")
-	flags.StringVar(&f.keyField, "key-field", "", "column or JSON member with the key; without it all events are counted together")
-	flags.StringVar(&f.timeField, "time-field", "", "column or JSON member with the time of the event")
+	flags.StringVar(&f.userField, "user-field", "", "column with the user's id, or path of a field in JSON and Avro: user.id")
+	flags.StringVar(&f.keyField, "key-field", "", "column or path of the key; without it all events are counted together")
+	flags.StringVar(&f.timeField, "time-field", "", "column or path of the time of the event")
 	f.timeUnit = "rfc3339"
-	flags.Var(&f.timeUnit, "time-unit", "how times are written: seconds, milliseconds or microseconds since 1970, or RFC 3339")
+	flags.Var(&f.timeUnit, "time-unit", "how times are written: seconds, milliseconds or microseconds since 1970, or RFC 3339 (default for avro: as the schema says)")
 	flags.Var(&f.from, "from", "start of the first window, RFC 3339 or 2006-01-02 in UTC; protects the range")
 	flags.Var(&f.to, "to", "end of the last window; protects the range")
 
@@ -109,6 +109,7 @@ func (f *demoFlags) register(cmd *cobra.Command) {
 	flags.Var(&f.keys, "keys", "public: the list of --public-keys, released at zero, too; private: keys are protected (default public for made-up events and where --public-keys is given, else private)")
 	flags.StringVar(&f.publicKeys, "public-keys", "", "file with one key per line, or a,b,c")
 	flags.StringVar(&f.noiseKeyFile, "noise-key-file", "", "file with 64 hex digits, kept secret: the same data then gives the same output (default: random noise)")
+	flags.StringVar(&f.report, "report", "", "file for an HTML page of what was released: charts, tables, the promise")
 	flags.StringVar(&f.trustedReport, "trusted-report", "", "file for exact tallies of all records, as JSON; not for publication")
 	formatFlag(cmd, &f.format)
 }

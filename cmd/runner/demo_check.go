@@ -35,6 +35,9 @@ func (f *demoFlags) check(changed func(string) bool) error {
 		if err := f.checkInput(); err != nil {
 			return usage(err)
 		}
+		if f.inputFormat == "avro" && !changed("time-unit") {
+			f.timeUnit = "" // that of the logical type
+		}
 		if err := f.checkRange(); err != nil {
 			return usage(err)
 		}
@@ -58,8 +61,10 @@ func (f *demoFlags) checkInput() error {
 			f.inputFormat = "tsv"
 		case ".jsonl", ".ndjson":
 			f.inputFormat = "jsonl"
+		case ".avro":
+			f.inputFormat = "avro"
 		default:
-			return errors.New("--input-format is needed: the name of the file does not end in .csv, .tsv or .jsonl")
+			return errors.New("--input-format is needed: the name of the file does not end in .csv, .tsv, .jsonl or .avro")
 		}
 	}
 	layout, err := input.ParseFormat(f.inputFormat)
@@ -72,7 +77,7 @@ func (f *demoFlags) checkInput() error {
 	case f.timeField == "":
 		return errors.New("--time-field is needed: the column or JSON member with the time of the event")
 	case !layout.Tabular() && (f.header || len(f.columns) > 0):
-		return errors.New("--header and --columns are for csv and tsv: JSON names its members")
+		return errors.New("--header and --columns are for csv and tsv: JSON and Avro name their fields")
 	case layout.Tabular() && f.header == (len(f.columns) > 0):
 		return errors.New("give either --header, when the first record names the columns, or --columns a,b,c")
 	}

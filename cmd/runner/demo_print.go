@@ -58,6 +58,7 @@ func (p *printer) turn(t demo.Turn) error {
 		p.first = p.j.progress.Elapsed()
 	}
 	p.seen += len(t.Releases)
+	p.j.collect(t)
 	defer p.j.progress.Settled(int(t.Number), len(t.Releases))
 	if p.j.flags.format == formatJSON {
 		var b bytes.Buffer

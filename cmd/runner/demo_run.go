@@ -26,6 +26,7 @@ type job struct {
 	source     demo.Source
 	secrets    demo.Secrets
 	progress   *show.Progress
+	page       *page // nil: no --report
 }
 
 func (a *app) runDemo(ctx context.Context, f *demoFlags, changed func(string) bool) (err error) {
@@ -48,14 +49,21 @@ func (a *app) runDemo(ctx context.Context, f *demoFlags, changed func(string) bo
 		}
 		defer trusted.discard()
 	}
+	if err := j.openPage(); err != nil {
+		return err
+	}
 	if err := j.open(); err != nil {
 		return err
 	}
+	j.describePage()
 	if file, ok := j.source.(*demo.File); ok {
 		defer file.Close() //nolint:errcheck // it was only read
 	}
 	result, err := a.present(ctx, j)
 	if err != nil {
+		return err
+	}
+	if err := j.savePage(); err != nil {
 		return err
 	}
 	if trusted != nil {

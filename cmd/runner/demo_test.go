@@ -234,7 +234,7 @@ func TestDemoHasEveryFlag(t *testing.T) {
 	for _, name := range []string{
 		"input", "input-format", "header", "columns", "user-field", "key-field", "time-field", "time-unit", "window",
 		"epsilon", "delta", "accountant", "relative", "absolute", "confidence", "max-keys-per-user", "max-events-per-key",
-		"last-at-least", "keys", "public-keys", "noise-key-file", "from", "to", "format", "trusted-report",
+		"last-at-least", "keys", "public-keys", "noise-key-file", "from", "to", "format", "trusted-report", "report",
 	} {
 		if flags.Lookup(name) == nil {
 			t.Errorf("there is no --%s", name)

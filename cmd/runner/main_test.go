@@ -52,7 +52,7 @@ func write(t testing.TB, name, text string) string {
 }
 
 func TestHelpGolden(t *testing.T) {
-	for _, command := range []string{"", "demo", "budget", "budget releases", "budget convert", "version"} {
+	for _, command := range []string{"", "init", "run", "replay", "validate", "demo", "budget", "budget releases", "budget convert", "budget compose", "budget compare", "version"} {
 		name := "help_" + strings.ReplaceAll(command, " ", "_") + ".golden"
 		if command == "" {
 			name = "help.golden"

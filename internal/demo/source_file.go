@@ -69,9 +69,9 @@ func OpenFile(opt FileOptions) (*File, error) {
 func (f *File) Close() error { return f.data.Close() }
 
 // clock decodes a record as the pipeline will, for its event time.
-func (f *File) clock(columns []string) (input.Clock, error) {
+func (f *File) clock(head input.Head) (input.Clock, error) {
 	f.format = schemas.EventFormat{
-		Format: string(f.opt.Format), Columns: columns, User: f.opt.UserField, Key: f.opt.KeyField, Time: f.opt.TimeField,
+		Format: string(f.opt.Format), Columns: head.Columns, Schema: head.Schema, User: f.opt.UserField, Key: f.opt.KeyField, Time: f.opt.TimeField,
 		TimeUnit: f.opt.TimeUnit, MaxRecordBytes: MaxRecordBytes,
 	}
 	decoder, err := schemas.NewEventDecoder(f.format)

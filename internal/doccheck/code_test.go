@@ -100,3 +100,28 @@ func endings(file *ast.File) []string {
 	})
 	return found
 }
+
+// Property tests that draw other cases in every run make a test fail that the
+// change under test has nothing to do with.
+func TestPropertiesDrawTheSameInEveryRun(t *testing.T) {
+	draws, fixed := map[string]bool{}, map[string]bool{}
+	for _, s := range sources(t) {
+		for _, i := range s.file.Imports {
+			switch i.Path.Value {
+			case `"pgregory.net/rapid"`:
+				draws[s.dir] = true
+			case `"github.com/tollgate-dp/tollgate/internal/fixedseed"`:
+				fixed[s.dir] = true
+			}
+		}
+	}
+	delete(draws, "internal/fixedseed")
+	if len(draws) < 20 {
+		t.Fatalf("%d packages with properties: the test does not look where they are", len(draws))
+	}
+	for dir := range draws {
+		if !fixed[dir] {
+			t.Errorf("%s: a test file must import internal/fixedseed", dir)
+		}
+	}
+}

@@ -31,11 +31,17 @@ type Options struct {
 // record that has none, because it is broken in whatever way.
 type Clock func(value []byte) (millis int64, ok bool)
 
+// Head is what a file says of its records.
+type Head struct {
+	Columns []string // from the header or the options; CSV and TSV only
+	Schema  string   // that the records were written with; Avro only
+}
+
 // Dataset is a file, sorted. Close it to free the disk.
 type Dataset struct {
-	Columns []string // from the header or the options; nil for JSONL
-	Records int64    // without the header
-	Timed   int64    // records that have an event time
+	Head
+	Records int64 // without the header
+	Timed   int64 // records that have an event time
 	// First and Last are the least and the largest event time in Unix
 	// milliseconds; they mean nothing while Timed is 0.
 	First, Last int64
@@ -43,12 +49,12 @@ type Dataset struct {
 }
 
 // Open reads the file at path once and sorts it by event time. clock is called
-// when the columns are known and returns the Clock for them. A record without a
+// when the head is known and returns the Clock for it. A record without a
 // time takes that of the last record before it that has one; those at the
 // beginning of the file take First.
 //
 // The errors name the path and say what can be done; none has data in it.
-func Open(path string, opt Options, clock func(columns []string) (Clock, error)) (_ *Dataset, err error) {
+func Open(path string, opt Options, clock func(Head) (Clock, error)) (_ *Dataset, err error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("opening input file: %w", err)
@@ -64,15 +70,32 @@ func Open(path string, opt Options, clock func(columns []string) (Clock, error))
 			err = fmt.Errorf("reading input file %s: %w", path, err)
 		}
 	}()
-	split := NewSplitter(file, opt.Format, opt.Limit)
-	if err := d.head(split, opt); err != nil {
-		return nil, err
-	}
-	at, err := clock(d.Columns)
+	from, err := d.open(file, opt)
 	if err != nil {
 		return nil, err
 	}
-	return d, d.scan(split, opt, at)
+	at, err := clock(d.Head)
+	if err != nil {
+		return nil, err
+	}
+	return d, d.scan(from, opt, at)
+}
+
+// recordReader hands out the records of a file, then io.EOF.
+type recordReader interface{ Next() (Record, error) }
+
+// open reads the head.
+func (d *Dataset) open(file io.Reader, opt Options) (recordReader, error) {
+	if opt.Format == Avro {
+		c, err := NewContainer(file, opt.Limit)
+		if err != nil {
+			return nil, err
+		}
+		d.Schema = c.schema
+		return c, nil
+	}
+	split := NewSplitter(file, opt.Format, opt.Limit)
+	return split, d.head(split, opt)
 }
 
 // head finds the column names.
@@ -98,10 +121,10 @@ func (d *Dataset) head(split *Splitter, opt Options) error {
 	return CheckColumns(d.Columns, opt.Fields...)
 }
 
-func (d *Dataset) scan(split *Splitter, opt Options, at Clock) error {
+func (d *Dataset) scan(from recordReader, opt Options, at Clock) error {
 	last := int64(math.MinInt64)
 	for {
-		record, err := split.Next()
+		record, err := from.Next()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}

@@ -25,7 +25,7 @@ func file(t *testing.T, text string) string {
 }
 
 // second reads the time from the last column.
-func second(columns []string) (Clock, error) {
+func second(Head) (Clock, error) {
 	return func(value []byte) (int64, bool) {
 		fields := strings.Split(string(value), ",")
 		n, err := strconv.ParseInt(fields[len(fields)-1], 10, 64)

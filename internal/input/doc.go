@@ -1,6 +1,6 @@
 // Package input reads a person's own file of events: it finds the records of a
-// CSV, TSV or JSON-lines file, reads the header line, and hands the records
-// back in order of event time, however the file was ordered.
+// CSV, TSV, JSON-lines or Avro container file, reads the header, and hands the
+// records back in order of event time, however the file was ordered.
 //
 // Guarantees:
 //   - Every record of the file is handed out exactly once, as its original
@@ -15,6 +15,7 @@
 // Not guaranteed: that a record is well formed (the event decoder of the
 // pipeline decides that), and nothing about a file that changes while it is
 // read. An oversized record is handed out truncated, with its length and
-// SHA-256. Runs on disk hold raw records: they are unlinked as soon as they are
+// SHA-256. In an Avro container, a record that cannot be read makes one broken
+// record of the rest of its block. Runs on disk hold raw records: they are unlinked as soon as they are
 // open where the operating system allows it, and removed on Close elsewhere.
 package input

@@ -10,11 +10,12 @@ type Format string
 
 // The layouts that can be read. CSV follows RFC 4180 (quotes, records over
 // several lines); TSV has no quoting (a tab or line break cannot be part of a
-// field); JSONL is one JSON object a line.
+// field); JSONL is one JSON object a line; Avro is an object container file.
 const (
 	CSV   Format = "csv"
 	TSV   Format = "tsv"
 	JSONL Format = "jsonl"
+	Avro  Format = "avro"
 )
 
 // ErrUnknownFormat is returned by ParseFormat for any other name.
@@ -23,10 +24,10 @@ var ErrUnknownFormat = errors.New("unknown input format")
 // ParseFormat returns the format called name.
 func ParseFormat(name string) (Format, error) {
 	switch f := Format(name); f {
-	case CSV, TSV, JSONL:
+	case CSV, TSV, JSONL, Avro:
 		return f, nil
 	}
-	return "", fmt.Errorf("%w %q: use csv, tsv or jsonl", ErrUnknownFormat, name)
+	return "", fmt.Errorf("%w %q: use csv, tsv, jsonl or avro", ErrUnknownFormat, name)
 }
 
 // Tabular reports whether records are rows of columns, so that column names

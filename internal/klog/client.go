@@ -120,18 +120,28 @@ func (c *Client) release(cn *conn) {
 	c.mu.Unlock()
 }
 
-// ask sends an idempotent request to addr and returns its response. A connection that had been idle may
-// have died: then the request is sent once more on a new one.
+// ask sends an idempotent request to addr and returns its response.
 func (c *Client) ask(ctx context.Context, addr string, req protocol.Message) (protocol.Message, error) {
+	var res protocol.Message
+	err := c.over(ctx, addr, func(cn *conn) (err error) {
+		res, err = cn.call(ctx, req, requestTimeout)
+		return err
+	})
+	return res, err
+}
+
+// over runs an idempotent exchange on a connection to addr. One that had been idle may have died: then the
+// exchange is run once more on a new one.
+func (c *Client) over(ctx context.Context, addr string, exchange func(*conn) error) error {
 	for {
 		cn, reused, err := c.acquire(ctx, addr)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		res, err := cn.call(ctx, req, requestTimeout)
+		err = exchange(cn)
 		c.release(cn)
 		if err == nil || !reused || ctx.Err() != nil {
-			return res, err
+			return err
 		}
 	}
 }

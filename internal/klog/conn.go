@@ -14,6 +14,7 @@ import (
 	"github.com/segmentio/kafka-go"
 	"github.com/segmentio/kafka-go/protocol"
 	"github.com/segmentio/kafka-go/protocol/apiversions"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 const (
@@ -43,7 +44,7 @@ func dialConn(ctx context.Context, cfg *Config, addr string) (*conn, error) {
 	defer cancel()
 	raw, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
 	if err != nil {
-		return nil, &stageError{stage: stageConnect, addr: addr, err: err}
+		return nil, &stageError{stage: stageConnect, addr: addr, cfg: cfg, err: err}
 	}
 	c := &conn{net: raw, addr: addr, clientID: cfg.ClientID}
 	if cfg.TLS != nil {
@@ -56,13 +57,13 @@ func dialConn(ctx context.Context, cfg *Config, addr string) (*conn, error) {
 		tc := tls.Client(raw, t)
 		if err := tc.HandshakeContext(ctx); err != nil {
 			raw.Close()
-			return nil, &stageError{stage: stageTLS, addr: addr, err: err}
+			return nil, &stageError{stage: stageTLS, addr: addr, cfg: cfg, err: err}
 		}
 		c.net = tc
 	}
 	if err := c.agree(ctx); err != nil {
 		c.close()
-		return nil, &stageError{stage: stageVersions, addr: addr, tls: cfg.TLS != nil, err: err}
+		return nil, &stageError{stage: stageVersions, addr: addr, cfg: cfg, err: err}
 	}
 	if cfg.SASL != nil {
 		if err := c.authenticate(ctx, cfg.SASL); err != nil {
@@ -114,12 +115,29 @@ func (c *conn) call(ctx context.Context, req protocol.Message, timeout time.Dura
 
 // exchange sends req in the given version and returns the whole frame of its response.
 func (c *conn) exchange(ctx context.Context, req protocol.Message, version int16, timeout time.Duration) ([]byte, error) {
+	return c.roundTrip(ctx, timeout, func() error { return c.send(req, version, timeout) })
+}
+
+// exchangeRaw is exchange for a message that kafka-go does not encode. Its version must not be a flexible one: the header
+// of the response would have another length.
+func (c *conn) exchangeRaw(ctx context.Context, req kmsg.Request, timeout time.Duration) ([]byte, error) {
+	return c.roundTrip(ctx, timeout, func() error {
+		return c.write(timeout, func() error {
+			format := kmsg.NewRequestFormatter(kmsg.FormatterClientID(c.clientID))
+			_, err := c.net.Write(format.AppendRequest(nil, req, c.correlation))
+			return err
+		})
+	})
+}
+
+// roundTrip sends one request and returns the whole frame of its response.
+func (c *conn) roundTrip(ctx context.Context, timeout time.Duration, send func() error) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	// The deadline in the past wakes a read or write in progress; it is left standing only with broken.
 	stop := context.AfterFunc(ctx, func() { _ = c.net.SetDeadline(time.Unix(1, 0)) })
-	err := c.send(req, version, timeout)
+	err := send()
 	var frame []byte
 	if err == nil {
 		frame, err = c.receive(timeout)
@@ -135,12 +153,19 @@ func (c *conn) exchange(ctx context.Context, req protocol.Message, version int16
 
 // send writes one request.
 func (c *conn) send(req protocol.Message, version int16, timeout time.Duration) error {
+	return c.write(timeout, func() error {
+		return protocol.WriteRequest(c.net, version, c.correlation, c.clientID, req)
+	})
+}
+
+// write runs put, which writes one request with the next correlation id.
+func (c *conn) write(timeout time.Duration, put func() error) error {
 	c.correlation++
 	if err := c.net.SetWriteDeadline(time.Now().Add(timeout)); err != nil {
 		c.broken = true
 		return err
 	}
-	if err := protocol.WriteRequest(c.net, version, c.correlation, c.clientID, req); err != nil {
+	if err := put(); err != nil {
 		c.broken = true
 		return fmt.Errorf("sending to %s: %w", c.addr, err)
 	}

@@ -26,6 +26,9 @@ type Config struct {
 	SASL     sasl.Mechanism // nil: no authentication
 	Logger   *slog.Logger   // nil: silent
 
+	// CAFile and CertFile are named in error texts where TLS does not fit; the files are not opened here.
+	CAFile, CertFile string
+
 	// MaxBatchBytes bounds a record batch that a Producer makes, in bytes. Default 1,000,000, which is below the default
 	// max.message.bytes of a broker (1,048,588).
 	MaxBatchBytes int
@@ -33,10 +36,10 @@ type Config struct {
 	RetryFor time.Duration
 }
 
-const (
-	defaultBatchBytes = 1_000_000
-	defaultRetryFor   = 2 * time.Minute
-)
+// DefaultBatchBytes is the default of Config.MaxBatchBytes.
+const DefaultBatchBytes = 1_000_000
+
+const defaultRetryFor = 2 * time.Minute
 
 func (cfg Config) withDefaults() (Config, error) {
 	if len(cfg.Brokers) == 0 {
@@ -54,7 +57,7 @@ func (cfg Config) withDefaults() (Config, error) {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	if cfg.MaxBatchBytes <= 0 {
-		cfg.MaxBatchBytes = defaultBatchBytes
+		cfg.MaxBatchBytes = DefaultBatchBytes
 	}
 	if cfg.RetryFor <= 0 {
 		cfg.RetryFor = defaultRetryFor
@@ -98,7 +101,7 @@ func (c *Client) probe(ctx context.Context, addr string) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		return &stageError{stage: stageMetadata, addr: addr, tls: c.cfg.TLS != nil, mechanism: mechanismName(c.cfg.SASL), err: err}
+		return &stageError{stage: stageMetadata, addr: addr, cfg: &c.cfg, mechanism: mechanismName(c.cfg.SASL), err: err}
 	}
 	c.release(cn)
 	return nil
@@ -133,7 +136,7 @@ const (
 type stageError struct {
 	stage     stage
 	addr      string
-	tls       bool
+	cfg       *Config
 	mechanism string
 	user      string
 	offered   []string
@@ -181,10 +184,10 @@ func (e *stageError) hint() string {
 	case errors.Is(e.err, errExpectsTLS):
 		return "the listener expects TLS: is tls set in the configuration?"
 	case alert(e.err):
-		return "the broker refused the client certificate: is it set, and is it signed by a CA the broker knows?"
+		return e.certificateHint()
 	case errors.Is(e.err, ErrCorrupt):
 		return "the answer is not Kafka's protocol: is this the port of a Kafka listener?"
-	case hungUp(e.err) && e.mechanism == "" && !e.tls:
+	case hungUp(e.err) && e.mechanism == "" && e.cfg.TLS == nil:
 		return "the broker closed the connection right after the request: is SASL or TLS missing in the configuration?"
 	case hungUp(e.err) && e.mechanism == "":
 		return "the broker closed the connection right after the request: is SASL missing in the configuration?"
@@ -217,21 +220,42 @@ func (e *stageError) tlsHint() string {
 	)
 	switch {
 	case errors.As(e.err, &unknown):
-		return "the broker's certificate is signed by an unknown authority: is the CA file the right one?"
+		return "the broker's certificate is signed by an unknown authority: " + e.authorityHint()
 	case errors.As(e.err, &host):
 		return "the broker's certificate is for another host name: is the address the one in the certificate?"
 	case errors.As(e.err, &invalid):
 		return "the broker's certificate is not valid: is it expired, or is a clock wrong?"
 	case errors.As(e.err, &verified):
-		return "the broker's certificate was not accepted: is the CA file the right one?"
+		return "the broker's certificate was not accepted: " + e.authorityHint()
 	case alert(e.err):
-		return "the broker refused the client certificate: is it set, and is it signed by a CA the broker knows?"
+		return e.certificateHint()
 	case errors.As(e.err, &notTLS), hungUp(e.err):
 		return "the TLS handshake failed: does this listener speak TLS?"
 	case e.silent():
 		return "no answer to the TLS handshake: does this listener speak TLS?"
 	}
 	return "the TLS handshake failed"
+}
+
+func (e *stageError) authorityHint() string {
+	if e.cfg.TLS.RootCAs == nil {
+		return "no CA file is set, is one needed?"
+	}
+	return fmt.Sprintf("is the CA file%s the right one?", named(e.cfg.CAFile))
+}
+
+func (e *stageError) certificateHint() string {
+	if e.cfg.TLS == nil || len(e.cfg.TLS.Certificates) == 0 {
+		return "the broker wants a client certificate, and none is set"
+	}
+	return fmt.Sprintf("the broker refused the client certificate%s: is it signed by a CA the broker knows?", named(e.cfg.CertFile))
+}
+
+func named(file string) string {
+	if file == "" {
+		return ""
+	}
+	return " " + file
 }
 
 func (e *stageError) saslHint() string {

@@ -85,21 +85,20 @@ func accept(t *testing.T, serve func(net.Conn)) string {
 type listeners struct {
 	open, withSASL, withTLS, elsewhere, mutual string
 	hangsUp, http, closed, nobody              string
-	cert                                       tls.Certificate
+	cert, otherCert                            tls.Certificate
 	pool, otherPool                            *x509.CertPool
 }
 
 func startListeners(t *testing.T) listeners {
 	t.Helper()
 	var l listeners
-	var otherCert tls.Certificate
 	l.cert, l.pool = certificate(t, "127.0.0.1")
-	otherCert, l.otherPool = certificate(t, "elsewhere")
+	l.otherCert, l.otherPool = certificate(t, "elsewhere")
 	addr := func(opts ...kfake.Opt) string { return startBroker(t, opts...).ListenAddrs()[0] }
 	l.open = addr()
 	l.withSASL = addr(kfake.EnableSASL(), kfake.Superuser("PLAIN", "alice", "secret"), kfake.Superuser("SCRAM-SHA-256", "bob", "secret"))
 	l.withTLS = addr(kfake.TLS(&tls.Config{Certificates: []tls.Certificate{l.cert}}))
-	l.elsewhere = addr(kfake.TLS(&tls.Config{Certificates: []tls.Certificate{otherCert}}))
+	l.elsewhere = addr(kfake.TLS(&tls.Config{Certificates: []tls.Certificate{l.otherCert}}))
 	l.mutual = addr(kfake.TLS(&tls.Config{Certificates: []tls.Certificate{l.cert}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: l.pool}))
 	l.hangsUp = accept(t, func(c net.Conn) { _, _ = c.Read(make([]byte, 1)) })
 	l.http = accept(t, func(c net.Conn) {
@@ -131,9 +130,11 @@ func TestDialExplainsWhatIsWrong(t *testing.T) {
 		"SASL missing":      {Config{Brokers: []string{l.withSASL}}, ErrRefused, []string{"is SASL or TLS missing"}},
 		"TLS missing":       {Config{Brokers: []string{l.withTLS}}, ErrRefused, []string{"TLS"}},
 		"TLS not spoken":    {Config{Brokers: []string{l.open}, TLS: &tls.Config{RootCAs: l.pool}}, ErrRefused, []string{"does this listener speak TLS"}},
-		"unknown CA":        {Config{Brokers: []string{l.withTLS}, TLS: &tls.Config{RootCAs: l.otherPool}}, ErrRefused, []string{"unknown authority", "CA file"}},
+		"unknown CA":        {Config{Brokers: []string{l.withTLS}, TLS: &tls.Config{RootCAs: l.otherPool}, CAFile: "other.pem"}, ErrRefused, []string{"unknown authority", "is the CA file other.pem the right one"}},
 		"host name":         {Config{Brokers: []string{l.elsewhere}, TLS: &tls.Config{RootCAs: l.otherPool}}, ErrRefused, []string{"another host name"}},
-		"no client cert":    {Config{Brokers: []string{l.mutual}, TLS: &tls.Config{RootCAs: l.pool}}, ErrRefused, []string{"client certificate"}},
+		"no CA file":        {Config{Brokers: []string{l.withTLS}, TLS: &tls.Config{}}, ErrRefused, []string{"no CA file is set"}},
+		"other client cert": {Config{Brokers: []string{l.mutual}, TLS: &tls.Config{RootCAs: l.pool, Certificates: []tls.Certificate{l.otherCert}}, CertFile: "me.pem"}, ErrRefused, []string{"refused the client certificate me.pem"}},
+		"no client cert":    {Config{Brokers: []string{l.mutual}, TLS: &tls.Config{RootCAs: l.pool}}, ErrRefused, []string{"wants a client certificate, and none is set"}},
 		"hangs up":          {Config{Brokers: []string{l.hangsUp}}, ErrRefused, []string{"is SASL or TLS missing"}},
 		"closes at once":    {Config{Brokers: []string{l.closed}}, ErrRefused, []string{"closed the connection"}},
 		"another protocol":  {Config{Brokers: []string{l.http}}, ErrRefused, []string{"is this the port of a Kafka listener"}},

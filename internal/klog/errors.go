@@ -22,6 +22,8 @@ var (
 	// ErrOffsetOutOfRange is returned when the wanted offset lies below the start of the log (retention or
 	// deletion took the records) or above its end (the log was truncated or the topic created anew).
 	ErrOffsetOutOfRange = errors.New("offset out of range")
+	// ErrForbidden is returned by TopicConfig when the cluster's access control does not let the user see a topic's settings.
+	ErrForbidden = errors.New("not allowed")
 	// ErrFenced is returned by a Producer once another producer has taken its transactional id (error 47 or 90).
 	ErrFenced = errors.New("producer fenced by a newer one")
 	// ErrSequence is returned when the partition does not continue where this producer's acknowledged records end,

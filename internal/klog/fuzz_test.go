@@ -8,6 +8,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 	"pgregory.net/rapid"
+
+	_ "github.com/tollgate-dp/tollgate/internal/fixedseed"
 )
 
 // frame puts size and correlation id in front of a body.

@@ -146,17 +146,25 @@ func (c *Client) forget(topic string) {
 	delete(c.topics, topic)
 }
 
-// askLeader sends an idempotent request to the leader of a partition and calls read with the response, again
-// and again with fresh metadata while the failure is retriable. An unknown partition fails after topicGrace.
+// askLeader sends an idempotent request to the leader of a partition and calls read with the response, see atLeader.
 func (c *Client) askLeader(ctx context.Context, doing, topic string, partition int32, req protocol.Message, read func(protocol.Message) error) error {
+	return c.atLeader(ctx, doing, topic, partition, func(addr string) error {
+		res, err := c.ask(ctx, addr, req)
+		if err != nil {
+			return err
+		}
+		return read(res)
+	})
+}
+
+// atLeader runs try with the address of a partition's leader, again and again with fresh metadata while the failure is
+// retriable. An unknown partition fails after topicGrace.
+func (c *Client) atLeader(ctx context.Context, doing, topic string, partition int32, try func(addr string) error) error {
 	start := time.Now()
 	return c.persist(ctx, doing, func() error {
 		_, addr, err := c.leaderOf(ctx, topic, partition)
 		if err == nil {
-			var res protocol.Message
-			if res, err = c.ask(ctx, addr, req); err == nil {
-				err = read(res)
-			}
+			err = try(addr)
 		}
 		if err != nil {
 			c.forget(topic)

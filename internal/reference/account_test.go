@@ -10,7 +10,7 @@ import (
 func TestChargeRoundsUp(t *testing.T) {
 	unit := new(big.Int).Lsh(big.NewInt(1), 40)
 	for _, k := range []struct {
-		c    uint64
+		c    int64
 		u    *big.Int
 		want int64
 	}{
@@ -20,6 +20,7 @@ func TestChargeRoundsUp(t *testing.T) {
 		{1, new(big.Int).Add(unit, big.NewInt(1)), 2},
 		{3, unit, 9},
 		{10, big.NewInt(1), 1},
+		{-3, unit, 9}, // a loss has no sign
 	} {
 		if got := Charge(k.c, k.u); got.Cmp(big.NewInt(k.want)) != 0 {
 			t.Errorf("Charge(%d, %v) = %v, want %d", k.c, k.u, got, k.want)
@@ -41,9 +42,9 @@ func TestAdmissionHoldsTheWorstCaseInTheOrderOfTheConfiguration(t *testing.T) {
 	c.Metrics[0].Top, c.Metrics[1].Top, c.Metrics[2].Top = units(10), units(100), units(5)
 	member := func() *member {
 		return &member{pairs: []pairPart{
-			{metric: 0, counts: map[string]uint64{"x": 2, "y": 1}}, // 40 + 10
-			{metric: 1, counts: map[string]uint64{"x": 1}},         // 100
-			{metric: 2, counts: map[string]uint64{"x": 1}},         // 5
+			{metric: 0, counts: map[string]int64{"x": 2, "y": 1}}, // 40 + 10
+			{metric: 1, counts: map[string]int64{"x": 1}},         // 100
+			{metric: 2, counts: map[string]int64{"x": 1}},         // 5
 		}}
 	}
 	for _, k := range []struct {
@@ -62,7 +63,7 @@ func TestAdmissionHoldsTheWorstCaseInTheOrderOfTheConfiguration(t *testing.T) {
 		c.Budget.Mu2 = big.NewInt(k.budget)
 		account := Account{big.NewInt(k.spent), new(big.Int)}
 		m := member()
-		c.admit(&account, m)
+		c.admit(&account, new(big.Int), m)
 		for i, part := range m.pairs {
 			if part.admitted != k.want[i] {
 				t.Errorf("budget %d, spent %d: pair %d admitted is %v, want %v", k.budget, k.spent, i, part.admitted, k.want[i])
@@ -80,13 +81,13 @@ func TestPrivateKeysCostDeltaThatNeverComesBack(t *testing.T) {
 	c.Budget.Keys = big.NewInt(20)
 	account := Account{new(big.Int), new(big.Int)}
 	for i, want := range []bool{true, false, true, false} {
-		keys := map[string]uint64{"x": 1, "y": 1}
+		keys := map[string]int64{"x": 1, "y": 1}
 		if i == 2 {
 			delete(keys, "y") // one key fits where two did not
 			c.Budget.Keys = big.NewInt(21)
 		}
 		m := &member{pairs: []pairPart{{metric: 0, counts: keys}}}
-		c.admit(&account, m)
+		c.admit(&account, new(big.Int), m)
 		if m.pairs[0].admitted != want {
 			t.Errorf("turn %d: admitted is %v, want %v", i, m.pairs[0].admitted, want)
 		}

@@ -2,38 +2,116 @@ package reference
 
 import (
 	"bytes"
+	"maps"
+	"math/big"
 	"slices"
 
 	"github.com/tollgate-dp/tollgate/schemas"
-	"github.com/tollgate-dp/tollgate/state"
 )
 
-// Clip bounds one user's slice of one (metric, window): the keys of least rank stay, each with at most so many events. It
-// returns what stays and the number of events that do not.
-func Clip(h *schemas.Hasher, spec schemas.MetricSpec, id state.AccountID, slice map[string]uint64) (map[string]uint64, uint64) {
-	type ranked struct {
-		key  string
-		rank [16]byte
+// Visit is one record of one individual as a metric sees it.
+type Visit struct {
+	Key    string
+	Value  int64
+	Record schemas.RecordID
+}
+
+// Contribution is what one individual brings to one (metric, window) after clipping.
+type Contribution struct {
+	// Counts are the kept keys with what they get: a number of events, 1 for a user, a signed total.
+	Counts map[string]int64
+	// Kept and Clipped count the records behind them, and those that were left out.
+	Kept, Clipped uint64
+}
+
+// Contribute bounds what one individual brings: the MaxKeysPerUser keys of least rank stay, each with what its records come to.
+func Contribute(h *schemas.Hasher, spec schemas.MetricSpec, of Owner, visits []Visit) Contribution {
+	byKey := map[string][]Visit{}
+	for _, v := range visits {
+		byKey[v.Key] = append(byKey[v.Key], v)
 	}
-	var keys []ranked
-	for key := range slice {
-		keys = append(keys, ranked{key, h.ClipRank(spec.Name, id, 0, []byte(key))})
+	name := spec.Name
+	if spec.KeysFrom != "" {
+		name = spec.KeysFrom // both keep the same keys
 	}
-	slices.SortFunc(keys, func(a, b ranked) int {
-		if order := bytes.Compare(a.rank[:], b.rank[:]); order != 0 {
-			return order
-		}
-		return bytes.Compare([]byte(a.key), []byte(b.key))
+	keys := leastFirst(slices.Sorted(maps.Keys(byKey)), func(key string) [16]byte {
+		return h.ClipRank(name, of.ID, of.Period, []byte(key))
 	})
-	kept, clipped := map[string]uint64{}, uint64(0)
-	for i, k := range keys {
-		n := slice[k.key]
+	c := Contribution{Counts: map[string]int64{}}
+	for i, key := range keys {
+		n := uint64(len(byKey[key]))
 		if i >= int(spec.MaxKeysPerUser) {
-			clipped += n
+			c.Clipped += n
 			continue
 		}
-		kept[k.key] = min(n, uint64(spec.MaxEventsPerKey))
-		clipped += n - kept[k.key]
+		count, kept := ofKey(h, spec, of, byKey[key])
+		c.Counts[key] = count
+		c.Kept += kept
+		c.Clipped += n - kept
 	}
-	return kept, clipped
+	return c
+}
+
+// ofKey is what the records of one kept key come to, and how many of them are in it.
+func ofKey(h *schemas.Hasher, spec schemas.MetricSpec, of Owner, visits []Visit) (count int64, kept uint64) {
+	n := uint64(len(visits))
+	switch spec.Kind {
+	case "distinct_users":
+		return 1, n
+	case "sum":
+		visits = leastFirst(visits, func(v Visit) [16]byte { return h.RecordRank(spec.Name, of.ID, of.Period, v.Record) })
+		visits = visits[:min(n, uint64(spec.MaxEventsPerKey))]
+		for _, v := range visits {
+			count += min(max(v.Value, spec.Min), spec.Max)
+		}
+		return count, uint64(len(visits))
+	}
+	kept = min(n, uint64(spec.MaxEventsPerKey))
+	return int64(kept), kept
+}
+
+// leastFirst orders by rank; among equal ranks the order stays.
+func leastFirst[T any](all []T, rank func(T) [16]byte) []T {
+	type ranked struct {
+		what T
+		rank [16]byte
+	}
+	var list []ranked
+	for _, what := range all {
+		list = append(list, ranked{what, rank(what)})
+	}
+	slices.SortStableFunc(list, func(a, b ranked) int { return bytes.Compare(a.rank[:], b.rank[:]) })
+	var out []T
+	for _, r := range list {
+		out = append(out, r.what)
+	}
+	return out
+}
+
+// Takes tells whether a key belongs to a metric: with public keys those of the list, else every one.
+func Takes(spec schemas.MetricSpec, key string) bool {
+	if spec.KeyMode != "public" {
+		return true
+	}
+	for _, public := range spec.PublicKeys {
+		if string(public) == key {
+			return true
+		}
+	}
+	return false
+}
+
+// greatestTotal is the most that one individual can bring to one key: c_max.
+func greatestTotal(m schemas.MetricSpec) *big.Int {
+	switch m.Kind {
+	case "distinct_users", "coverage":
+		return big.NewInt(1)
+	case "sum":
+		low, high := new(big.Int).Abs(big.NewInt(m.Min)), new(big.Int).Abs(big.NewInt(m.Max))
+		if low.Cmp(high) > 0 {
+			high = low
+		}
+		return high.Mul(high, big.NewInt(int64(m.MaxEventsPerKey)))
+	}
+	return big.NewInt(int64(m.MaxEventsPerKey))
 }

@@ -1,9 +1,7 @@
 package reference
 
 import (
-	"fmt"
 	"math/big"
-	"slices"
 
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
@@ -13,11 +11,12 @@ import (
 type Config struct {
 	Incarnation [16]byte
 	Generation  uint32
-	Format      schemas.EventFormat
+	Format      schemas.EventFormat // with the filters of all metrics
 	UserHash    [32]byte
 	Noise       noisereduction.NoiseKey
 	Budget      Budget
-	Start       int64 // Unix time; a window start of every metric
+	Period      int64 // of the budget; 0 is one period for ever
+	Start       int64 // Unix time; a multiple of the smallest slide
 	Lateness    int64
 	Skew        int64
 	Slack       int64
@@ -25,7 +24,22 @@ type Config struct {
 	Clock       int64 // with producers' times: stamps beyond it + Skew are the future's and do not count; 0 trusts all
 	Metrics     []schemas.MetricSpec
 
+	// Before is the generation that was in force before turn From; nil for the first one. Starts are, by metric, the times before
+	// which none of its windows begins; nil: Start for all. Below are, by partition, the offsets below which Before's times judge.
+	Before *Config
+	From   uint64
+	Starts []int64
+	Below  map[int32]int64
+
+	// First is the first turn of the joint that a turn belongs to, as control's CLOSEs say it; nil where every turn is closed by
+	// itself.
+	First func(turn uint64) uint64
+
 	ladders []*ladder // by metric; set by Compile
+
+	// path, when set, decides in place of the ladders where releases stop. Tests walk along one path of outputs with different
+	// inputs by it.
+	path func(metric int, w window, key string) stop
 }
 
 // Budget is what one account may lose: Mu2 in units of 2^-40, Keys in units of 2^-80.
@@ -64,27 +78,28 @@ func Compile(c Config) (Config, error) {
 		}
 		c.ladders = append(c.ladders, l)
 	}
+	if c.Before != nil {
+		before, err := Compile(*c.Before)
+		if err != nil {
+			return c, err
+		}
+		c.Before = &before
+	}
 	return c, nil
 }
 
-// check refuses what the reference does not model, so that no test compares with nonsense.
-func (c Config) check() error {
-	for _, m := range c.Metrics {
-		if m.Kind != "events" || m.Filter != "" || m.Period != "" {
-			return fmt.Errorf("metric %q: the reference knows event counts without filter and period only", m.Name)
-		}
-		if m.WindowSize <= 0 || (m.WindowSlide != 0 && m.WindowSlide != m.WindowSize) {
-			return fmt.Errorf("metric %q: the reference knows fixed windows only", m.Name)
-		}
-		if m.MaxKeysPerUser == 0 || m.MaxEventsPerKey == 0 {
-			return fmt.Errorf("metric %q: bounds must be at least 1", m.Name)
-		}
-		if m.KeyMode != "public" && m.KeyMode != "private" {
-			return fmt.Errorf("metric %q: key mode is %q, not public or private", m.Name, m.KeyMode)
-		}
-		if m.KeyMode == "public" && !slices.IsSortedFunc(m.PublicKeys, slices.Compare[[]byte]) {
-			return fmt.Errorf("metric %q: public keys are not sorted", m.Name)
+// metric finds a metric by its name.
+func (c Config) metric(name string) (int, bool) {
+	for i, m := range c.Metrics {
+		if m.Name == name {
+			return i, true
 		}
 	}
-	return nil
+	return 0, false
+}
+
+// coverageOf is the metric that counts the admitted users of another one. It stands right behind it.
+func (c Config) coverageOf(metric int) (int, bool) {
+	next := metric + 1
+	return next, next < len(c.Metrics) && c.Metrics[next].Kind == "coverage" && c.Metrics[next].Of == c.Metrics[metric].Name
 }

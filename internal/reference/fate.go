@@ -23,8 +23,10 @@ const (
 
 // event is an accepted record.
 type event struct {
-	user, key string
-	millis    int64
+	owner  Owner
+	millis int64
+	passes []uint64 // by generation, bit i: it passes the format's filter i
+	visit  Visit
 }
 
 // Judged is a record's fate and, where it was dead-lettered, the class of its error.
@@ -34,15 +36,21 @@ type Judged struct {
 }
 
 // judge decides the fate of all records of one partition. ends are the ends of the turns that were closed.
-func (c Config) judge(partition int32, records []Record, cuts Cuts, ends []int64) ([]Judged, []event, error) {
-	decoder, err := schemas.NewEventDecoder(c.Format)
-	if err != nil {
-		return nil, nil, fmt.Errorf("building the event decoder: %w", err)
+func judge(all []Config, partition int32, records []Record, cuts Cuts, ends []int64) ([]Judged, []event, error) {
+	decoders := make([]*schemas.EventDecoder, len(all))
+	for i := range all {
+		var err error
+		if decoders[i], err = schemas.NewEventDecoder(all[i].Format); err != nil {
+			return nil, nil, fmt.Errorf("building the event decoder: %w", err)
+		}
 	}
+	hasher := schemas.NewHasher(all[0].UserHash)
 	var fates []Judged
 	var events []event
 	largest := int64(math.MinInt64)
 	for _, r := range records {
+		by := judges(all, partition, r.Offset)
+		c := all[by]
 		// The largest append time up to and including this record, broken records included: they were appended, too. A
 		// producer's stamp from beyond the reader's clock says nothing about the time.
 		ahead := c.Clock != 0 && !c.NoFuture && r.Timestamp > c.Clock+c.Skew
@@ -50,7 +58,7 @@ func (c Config) judge(partition int32, records []Record, cuts Cuts, ends []int64
 			largest = max(largest, r.Timestamp)
 		}
 		var decoded schemas.Event
-		err := decoder.Decode(r.Value, &decoded)
+		err := decoders[by].Decode(r.Value, &decoded)
 		if err != nil {
 			var broken *schemas.EventError
 			if !errors.As(err, &broken) {
@@ -68,10 +76,31 @@ func (c Config) judge(partition int32, records []Record, cuts Cuts, ends []int64
 		}
 		fates = append(fates, Judged{Fate: fate})
 		if fate == Accepted {
-			events = append(events, event{string(decoded.User), string(decoded.Key), decoded.Millis})
+			passes, err := passesOf(decoders, r.Value)
+			if err != nil {
+				return nil, nil, err
+			}
+			events = append(events, event{
+				owner:  Owner{hasher.Account(decoded.User), c.periodOf(decoded.Millis)},
+				millis: decoded.Millis, passes: passes,
+				visit: Visit{string(decoded.Key), decoded.Value, hasher.Record(r.Value)},
+			})
 		}
 	}
 	return fates, events, nil
+}
+
+// passesOf tells which filters of every generation a record passes.
+func passesOf(decoders []*schemas.EventDecoder, value []byte) ([]uint64, error) {
+	passes := make([]uint64, len(decoders))
+	for i, decoder := range decoders {
+		var decoded schemas.Event
+		if err := decoder.Decode(value, &decoded); err != nil {
+			return nil, fmt.Errorf("decoding a record for generation %d: %w", i+1, err)
+		}
+		passes[i] = decoded.Passes
+	}
+	return passes, nil
 }
 
 // fate applies the tests that look at the record and its partition's past only.
@@ -87,7 +116,8 @@ func (c Config) fate(millis, appended, largest int64) Fate {
 	return Accepted
 }
 
-// overtaken tells whether the turn that ends an event's slice was closed before the record could be read.
+// overtaken tells whether the turn that covers an event's time was closed before the record could be read. Then it is lost to every
+// window, also to those that end later.
 func overtaken(partition int32, offset, millis int64, cuts Cuts, ends []int64) bool {
 	turn, closed := turnOf(millis, ends)
 	if !closed {

@@ -15,6 +15,7 @@ type ladder struct {
 	spec     schemas.MetricSpec
 	points   []*big.Int // the precisions that a release may stop at
 	barrier  *big.Int   // stop where ⌊est·√u·2^24⌋ reaches it; nil without a relative target
+	steps    []*big.Int // the barrier divided by 2^(m/28), by m, as far as they were asked for
 	floorMet bool       // the last point meets the absolute target
 	width    *big.Rat   // half-width of the interval in standard deviations
 	limit    *big.Rat   // a private key passes iff its first noisy count exceeds it; nil for public keys
@@ -67,12 +68,16 @@ func newLadder(spec schemas.MetricSpec) (*ladder, error) {
 func ladderPoints(spec schemas.MetricSpec, last *big.Int) []*big.Int {
 	first := spec.First.Big()
 	points := []*big.Int{first}
+	roots := make([]*big.Int, 14) // of two, as far as they were needed
 	for n := 1; points[len(points)-1].Cmp(last) < 0; n++ {
 		before := points[len(points)-1]
 		var u *big.Int
 		if spec.LadderKind == string(noisereduction.Adaptive) {
 			// ⌊first·2^(n/14)⌋, the root cut to 62 binary places.
-			u = new(big.Int).Mul(first, rootOfTwo(n%14, 14, 62))
+			if roots[n%14] == nil {
+				roots[n%14] = rootOfTwo(n%14, 14, 62)
+			}
+			u = new(big.Int).Mul(first, roots[n%14])
 			u.Rsh(u.Lsh(u, uint(n/14)), 62)
 		} else {
 			u = floor(new(big.Rat).Mul(new(big.Rat).SetInt(before), new(big.Rat).SetFloat64(spec.LadderFactor)))
@@ -88,7 +93,8 @@ func ladderPoints(spec schemas.MetricSpec, last *big.Int) []*big.Int {
 	return points
 }
 
-// threshold is τ = ⌈C + σ₁·z⌉ on the lattice of the first rung, z = −Φ⁻¹(δ_key), σ₁ the deviation that the sampler uses.
+// threshold is τ = ⌈C + σ₁·z⌉ on the lattice of the first rung, z = −Φ⁻¹(δ_key), σ₁ the deviation that the sampler uses, C the most
+// that one individual adds to a key.
 func threshold(spec schemas.MetricSpec) *big.Rat {
 	u := spec.First.Big()
 	// The sampler takes an integer root of the 64 leading bits of u, an even number of bits cut off, and divides upwards.
@@ -100,11 +106,11 @@ func threshold(spec schemas.MetricSpec) *big.Rat {
 	z := quantile(scale(new(big.Rat).SetInt(spec.DeltaKey.Big()), -80))
 	exponent := 10 + max(0, u.BitLen()-79)/2
 	steps := new(big.Rat).SetInt(ceilRat(scale(sigma.Mul(sigma, z), exponent)))
-	return new(big.Rat).Add(whole(uint64(spec.MaxEventsPerKey)), scale(steps, -exponent))
+	return new(big.Rat).Add(new(big.Rat).SetInt(greatestTotal(spec)), scale(steps, -exponent))
 }
 
 // climb releases one count.
-func (l *ladder) climb(key noisereduction.NoiseKey, id noisereduction.Identity, count uint64) (stop, error) {
+func (l *ladder) climb(key noisereduction.NoiseKey, id noisereduction.Identity, count int64) (stop, error) {
 	var sampler noisereduction.Sampler
 	sum := new(big.Rat) // Σ (u_k − u_{k−1})·y_k
 	before := new(big.Int)
@@ -132,7 +138,7 @@ func (l *ladder) climb(key noisereduction.NoiseKey, id noisereduction.Identity, 
 	}
 }
 
-func draw(s *noisereduction.Sampler, key noisereduction.NoiseKey, id noisereduction.Identity, rung int, before, u *big.Int, count uint64) (*big.Rat, error) {
+func draw(s *noisereduction.Sampler, key noisereduction.NoiseKey, id noisereduction.Identity, rung int, before, u *big.Int, count int64) (*big.Rat, error) {
 	from, err := state.PrecisionFromBig(before)
 	if err != nil {
 		return nil, fmt.Errorf("converting a precision: %w", err)
@@ -141,7 +147,7 @@ func draw(s *noisereduction.Sampler, key noisereduction.NoiseKey, id noisereduct
 	if err != nil {
 		return nil, fmt.Errorf("converting a precision: %w", err)
 	}
-	y, exponent, err := s.Draw(key, id, rung, from, to, count)
+	y, exponent, err := s.Draw(key, id, rung, from, to, int64(count))
 	if err != nil {
 		return nil, fmt.Errorf("drawing rung %d: %w", rung, err)
 	}
@@ -171,10 +177,18 @@ func (l *ladder) jump(score *big.Int) int {
 	}
 	aim := new(big.Int).Add(score, big.NewInt(2<<24))
 	m := 1
-	for m < 56 && aim.Cmp(divideByRoot(l.barrier, m+1)) <= 0 {
+	for m < 56 && aim.Cmp(l.step(m+1)) <= 0 {
 		m++
 	}
 	return m
+}
+
+// step is the barrier divided by 2^(m/28), worked out once.
+func (l *ladder) step(m int) *big.Int {
+	for len(l.steps) <= m {
+		l.steps = append(l.steps, divideByRoot(l.barrier, len(l.steps)))
+	}
+	return l.steps[m]
 }
 
 // divideByRoot is ⌊v·2^(−m/28)⌋, the greatest w with w^28·2^m ≤ v^28.

@@ -1,39 +1,48 @@
 package reference
 
 import (
-	"bytes"
+	"cmp"
 	"fmt"
 	"maps"
 	"math/big"
 	"slices"
 
 	"github.com/tollgate-dp/tollgate/schemas"
-	"github.com/tollgate-dp/tollgate/state"
-	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
 // Published is one record of the counts topic.
 type Published struct {
 	Key, Value []byte
 	Release    schemas.Release // what Value decodes to
-	Count      uint64          // the exact count behind it; known to tests only
+	Count      int64           // the exact count behind it; known to tests only
 }
 
 // Output is all that a deployment publishes and keeps.
 type Output struct {
-	Published []Published                    // by turn, metric, key
-	Accounts  map[state.AccountID]Account    // accounts that are not zero
-	Admitted  map[state.AccountID][]Decision // what was decided about each user, in order
+	Published []Published          // by turn; within one, metrics that take their keys from others come last
+	Accounts  map[Owner]Account    // accounts that are not zero
+	Admitted  map[Owner][]Decision // what was decided about each individual, in order
+	Draws     []Draw               // every climb, the published ones and the others
 	Fates     map[int32][]Judged
 	Tallies   Tallies
 }
 
-// Decision is the admission of one user to one (metric, window), with what the user would contribute.
+// Decision is the admission of one individual to one (metric, window), with what it would contribute.
 type Decision struct {
 	Turn     uint64
 	Metric   int
 	Admitted bool
-	Counts   map[string]uint64
+	Counts   map[string]int64
+}
+
+// Draw is one count that noise was drawn for, and the precision that its contributors pay.
+type Draw struct {
+	Turn      uint64
+	Metric    int
+	Key       string
+	Count     int64
+	Precision *big.Int
+	Released  bool
 }
 
 type metricKey struct {
@@ -48,14 +57,15 @@ func Run(c Config, log Log, cuts Cuts, turns uint64) (Output, error) {
 	if err != nil {
 		return Output{}, err
 	}
-	out := Output{Accounts: map[state.AccountID]Account{}, Admitted: map[state.AccountID][]Decision{}, Fates: map[int32][]Judged{}}
-	out.Tallies.Records.DeadLettered = map[string]uint64{}
-	out.Tallies.Metrics = make([]MetricTallies, len(c.Metrics))
+	out := Output{Accounts: map[Owner]Account{}, Admitted: map[Owner][]Decision{}, Fates: map[int32][]Judged{}}
+	all := c.generations()
+	known := names(all)
+	out.Tallies = newTallies(len(known))
 	ends := c.TurnEnds(turns)
 
 	var events []event
 	for _, partition := range slices.Sorted(maps.Keys(log)) {
-		fates, accepted, err := c.judge(partition, log[partition], cuts, ends)
+		fates, accepted, err := judge(all, partition, log[partition], cuts, ends)
 		if err != nil {
 			return Output{}, err
 		}
@@ -65,174 +75,149 @@ func Run(c Config, log Log, cuts Cuts, turns uint64) (Output, error) {
 		}
 		events = append(events, accepted...)
 	}
-	for turn := uint64(1); turn <= turns; turn++ {
-		if err := c.turn(&out, events, turn, ends[turn-1]); err != nil {
-			return Output{}, fmt.Errorf("computing turn %d: %w", turn, err)
+	slices.SortStableFunc(events, func(a, b event) int { return cmp.Compare(a.millis, b.millis) })
+	for first := uint64(1); first <= turns; {
+		last := c.lastOf(first, turns)
+		g := decides(all, first) // no joint reaches over a change
+		r := round{Config: all[g], out: &out, generation: g}
+		for _, m := range r.Metrics {
+			r.places = append(r.places, slices.Index(known, m.Name))
 		}
-	}
-	for i, m := range c.Metrics {
-		for _, e := range events {
-			if len(ends) == 0 || windowOf(e.millis, m.WindowSize).end > ends[len(ends)-1] {
-				out.Tallies.Metrics[i].Open++
-			}
+		if err := r.joint(events, first, ends[first-1:last]); err != nil {
+			return Output{}, fmt.Errorf("computing turns %d to %d: %w", first, last, err)
 		}
+		first = last + 1
 	}
+	tallyWindows(all, &out.Tallies, events, ends)
 	return out, nil
 }
 
-// turn runs one turn: slices, clipping, admission, release, charges.
-func (c Config) turn(out *Output, events []event, turn uint64, end int64) error {
-	members := c.members(out, events, end)
-	counts := map[metricKey]uint64{}
-	for _, m := range members {
-		account, known := out.Accounts[m.id]
-		if !known {
-			account = Account{new(big.Int), new(big.Int)}
+// round is what a generation's turns are run with.
+type round struct {
+	Config
+	out        *Output
+	generation int
+	places     []int // of the metrics' tallies
+}
+
+// lastOf is the last turn of the joint that begins with a turn.
+func (c Config) lastOf(first, turns uint64) uint64 {
+	last := first
+	for c.First != nil && last < turns && c.First(last+1) <= first {
+		last++
+	}
+	return last
+}
+
+// settlement is what there is to charge for a turn.
+type settlement struct {
+	members []*member
+	stopped map[metricKey]*big.Int
+}
+
+// joint runs the turns that end with ends, nearly always one. All of them are decided, each with the worst cases of those before it
+// held in full, before anything is charged.
+func (c round) joint(events []event, first uint64, ends []int64) error {
+	out := c.out
+	held := map[Owner]*big.Int{}
+	var open []settlement
+	for i, end := range ends {
+		s, err := c.turn(events, held, first+uint64(i), end)
+		if err != nil {
+			return err
 		}
-		c.admit(&account, m)
-		out.Accounts[m.id] = account
-		for _, part := range m.pairs {
-			tally := &out.Tallies.Metrics[part.metric]
-			out.Admitted[m.id] = append(out.Admitted[m.id], Decision{turn, part.metric, part.admitted, part.counts})
-			for key, n := range part.counts {
-				if part.admitted {
-					counts[metricKey{part.metric, key}] += n
-					tally.Counted += n
-				} else {
-					tally.OverBudget += n
-				}
+		open = append(open, s)
+	}
+	for _, s := range open {
+		for _, m := range s.members {
+			account := out.Accounts[m.owner]
+			if err := c.settle(&account, m, s.stopped); err != nil {
+				return err
 			}
+			out.Accounts[m.owner] = account
 		}
 	}
-	stopped, err := c.release(out, counts, turn, end)
-	if err != nil {
-		return err
-	}
-	for _, m := range members {
-		account := out.Accounts[m.id]
-		settle(&account, m, stopped)
-		out.Accounts[m.id] = account
-		if account.Spent.Sign() == 0 && account.Keys.Sign() == 0 {
-			delete(out.Accounts, m.id)
+	for owner := range held {
+		if account := out.Accounts[owner]; account.Spent.Sign() == 0 && account.Keys.Sign() == 0 {
+			delete(out.Accounts, owner)
 		}
 	}
 	return nil
 }
 
-// members collects who brings what to the windows that end, clipped, and counts what is left out on the way.
-func (c Config) members(out *Output, events []event, end int64) []*member {
+// turn runs one turn up to its release: windows, clipping, admission beside what is held by owner, ladders.
+func (c round) turn(events []event, held map[Owner]*big.Int, turn uint64, end int64) (settlement, error) {
+	out := c.out
+	members := c.members(events, end)
+	for _, m := range members {
+		account, known := out.Accounts[m.owner]
+		if !known {
+			account = Account{new(big.Int), new(big.Int)}
+		}
+		if held[m.owner] == nil {
+			held[m.owner] = new(big.Int)
+		}
+		c.admit(&account, held[m.owner], m)
+		out.Accounts[m.owner] = account
+		for _, part := range m.pairs {
+			tally := &out.Tallies.Metrics[c.places[part.metric]]
+			if part.admitted {
+				tally.Counted += part.records
+			} else {
+				tally.OverBudget += part.records
+			}
+			out.Admitted[m.owner] = append(out.Admitted[m.owner], Decision{turn, part.metric, part.admitted, part.counts})
+		}
+	}
+	stopped, err := c.release(out, c.count(members), turn, end)
+	return settlement{members, stopped}, err
+}
+
+// members collects who brings what to the windows that end, clipped, and counts what is left out on the way. Coverage is no pair of
+// its own: it goes with its metric.
+func (c round) members(events []event, end int64) []*member {
+	out := c.out
 	hasher := schemas.NewHasher(c.UserHash)
-	byID := map[state.AccountID]*member{}
+	byOwner := map[Owner]*member{}
 	for i, spec := range c.Metrics {
-		if windowOf(end-1, spec.WindowSize).end != end {
-			continue // this metric has no window that ends here
-		}
-		w := windowOf(end-1, spec.WindowSize)
-		slice := map[state.AccountID]map[string]uint64{}
-		for _, e := range events {
-			if e.millis < w.start || e.millis >= w.end {
-				continue
-			}
-			if !Takes(spec, e.key) {
-				out.Tallies.Metrics[i].Filtered++
-				continue
-			}
-			id := hasher.Account([]byte(e.user))
-			if slice[id] == nil {
-				slice[id] = map[string]uint64{}
-			}
-			slice[id][e.key]++
-		}
-		for id, keys := range slice {
-			kept, clipped := Clip(hasher, spec, id, keys)
-			out.Tallies.Metrics[i].Clipped += clipped
-			if byID[id] == nil {
-				byID[id] = &member{id: id}
-			}
-			byID[id].pairs = append(byID[id].pairs, pairPart{metric: i, counts: kept})
-		}
-	}
-	members := slices.Collect(maps.Values(byID))
-	slices.SortFunc(members, func(a, b *member) int { return bytes.Compare(a.id[:], b.id[:]) })
-	return members
-}
-
-// Takes tells whether a key belongs to a metric: every private key does, and the public keys of the list.
-func Takes(spec schemas.MetricSpec, key string) bool {
-	if spec.KeyMode != "public" {
-		return true
-	}
-	for _, public := range spec.PublicKeys {
-		if string(public) == key {
-			return true
-		}
-	}
-	return false
-}
-
-// release climbs the ladder of every key of every window that ends, and returns the precision that its users pay: the one at
-// which it stopped, or the first rung for a private key that stayed below its threshold.
-func (c Config) release(out *Output, counts map[metricKey]uint64, turn uint64, end int64) (map[metricKey]*big.Int, error) {
-	stopped := map[metricKey]*big.Int{}
-	for i, spec := range c.Metrics {
-		w := windowOf(end-1, spec.WindowSize)
-		if w.end != end {
+		w, ends := c.windowEnding(spec, end)
+		if !ends || spec.Kind == "coverage" {
 			continue
 		}
-		for _, key := range releaseKeys(i, spec, counts) {
-			count := counts[metricKey{i, key}]
-			stop, err := c.ladders[i].climb(c.Noise, noisereduction.Identity{
-				Incarnation: c.Incarnation, MetricDigest: spec.Digest(), WindowStart: w.start, WindowEnd: w.end, Key: []byte(key),
-			}, count)
-			if err != nil {
-				return nil, fmt.Errorf("climbing the ladder of metric %q: %w", spec.Name, err)
-			}
-			stopped[metricKey{i, key}] = stop.precision
-			if !stop.passed {
+		visits := map[Owner][]Visit{}
+		for _, e := range within(events, w) {
+			if !c.takes(spec, e) {
+				out.Tallies.Metrics[c.places[i]].Filtered++
 				continue
 			}
-			published, err := c.publish(spec, w, turn, key, count, stop)
-			if err != nil {
-				return nil, err
+			visits[e.owner] = append(visits[e.owner], e.visit)
+		}
+		for owner, list := range visits {
+			brings := Contribute(hasher, spec, owner, list)
+			out.Tallies.Metrics[c.places[i]].Clipped += brings.Clipped
+			if byOwner[owner] == nil {
+				byOwner[owner] = &member{owner: owner}
 			}
-			out.Published = append(out.Published, published)
+			byOwner[owner].pairs = append(byOwner[owner].pairs, pairPart{metric: i, counts: brings.Counts, records: brings.Kept})
 		}
 	}
-	return stopped, nil
+	return slices.SortedFunc(maps.Values(byOwner), func(a, b *member) int { return compareOwners(a.owner, b.owner) })
 }
 
-// releaseKeys lists the keys that a metric draws noise for: all public ones, or the private ones with an admitted count.
-func releaseKeys(metric int, spec schemas.MetricSpec, counts map[metricKey]uint64) []string {
-	var keys []string
-	if spec.KeyMode == "public" {
-		for _, key := range spec.PublicKeys {
-			keys = append(keys, string(key))
-		}
-		return keys
-	}
-	for mk, n := range counts {
-		if mk.metric == metric && n > 0 {
-			keys = append(keys, mk.key)
-		}
-	}
-	slices.Sort(keys)
-	return keys
+// within is the part of the events, which are in the order of their times, that lies in a window.
+func within(events []event, w window) []event {
+	before := func(e event, millis int64) int { return cmp.Compare(e.millis, millis) }
+	from, _ := slices.BinarySearchFunc(events, w.start, before)
+	to, _ := slices.BinarySearchFunc(events, w.end, before)
+	return events[from:to]
 }
 
-// publish encodes one release.
-func (c Config) publish(spec schemas.MetricSpec, w window, turn uint64, key string, count uint64, s stop) (Published, error) {
-	precision, err := state.PrecisionFromBig(s.precision)
-	if err != nil {
-		return Published{}, fmt.Errorf("converting a precision: %w", err)
+// takes tells whether a metric looks at an event at all.
+func (c round) takes(spec schemas.MetricSpec, e event) bool {
+	if spec.Filter != "" {
+		if i := slices.Index(c.Format.Filters, spec.Filter); e.passes[c.generation]>>i&1 == 0 {
+			return false
+		}
 	}
-	release := schemas.Release{
-		Turn: turn, Generation: c.Generation, Metric: spec.Name, MetricDigest: spec.Digest(),
-		WindowStart: w.start, WindowEnd: w.end, Key: key, Value: s.value, StdDev: s.stddev, Low: s.low, High: s.high,
-		Precision: precision, Confidence: spec.Confidence, Met: s.met, Rungs: s.rungs, NoiseKeyID: c.Noise.ID,
-	}
-	value, err := schemas.EncodeRelease(release)
-	if err != nil {
-		return Published{}, fmt.Errorf("encoding a release: %w", err)
-	}
-	return Published{schemas.EncodeReleaseKey(spec.Name, w.start, w.end, []byte(key)), value, release, count}, nil
+	return Takes(spec, e.visit.Key)
 }

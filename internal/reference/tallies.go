@@ -1,20 +1,31 @@
 package reference
 
+import "slices"
+
 // RecordTallies count records by fate. Read is the sum of all others.
 type RecordTallies struct {
 	Read, BeforeStart, Late, Future, Overtaken, Accepted uint64
 	DeadLettered                                         map[string]uint64 // by class
 }
 
-// MetricTallies count the accepted records as one metric saw them; their sum is RecordTallies.Accepted.
+// MetricTallies count what one metric made of the accepted records, once for every window that a record lies in. Coverage counts
+// nothing of its own.
 type MetricTallies struct {
-	Filtered, Clipped, OverBudget, Counted, Open uint64
+	Filtered, Clipped, OverBudget, Counted, Open, GivenUp uint64
 }
 
 // Tallies account for every record.
 type Tallies struct {
 	Records RecordTallies
-	Metrics []MetricTallies // in the order of the configuration
+	Metrics []MetricTallies // in the order of the configuration; with several generations, in the order of the metrics' coming
+	Windows []uint64        // by metric: (accepted record, window) pairs; the sum of its tallies
+}
+
+func newTallies(metrics int) Tallies {
+	return Tallies{
+		Records: RecordTallies{DeadLettered: map[string]uint64{}},
+		Metrics: make([]MetricTallies, metrics), Windows: make([]uint64, metrics),
+	}
 }
 
 func (t *RecordTallies) add(j Judged) {
@@ -35,6 +46,38 @@ func (t *RecordTallies) add(j Judged) {
 	}
 }
 
+// tallyWindows counts the windows of every accepted record, and those of them that have not ended or never will.
+func tallyWindows(all []Config, t *Tallies, events []event, ends []int64) {
+	last := all[0].Start
+	if len(ends) > 0 {
+		last = ends[len(ends)-1]
+	}
+	known := names(all)
+	starts := make([]int64, len(all))
+	for i, c := range all {
+		starts[i] = c.sliceStart()
+	}
+	for _, e := range events {
+		turn, _ := turnOf(e.millis, ends)
+		from := decides(all, turn)
+		for _, m := range all[from].Metrics {
+			if m.Kind == "coverage" {
+				continue
+			}
+			i := slices.Index(known, m.Name)
+			for _, w := range all[from].windowsOf(m, e.millis) {
+				t.Windows[i]++
+				switch {
+				case givenUp(all[from+1:], starts[from+1:], m.Name, w):
+					t.Metrics[i].GivenUp++
+				case w.end > last:
+					t.Metrics[i].Open++
+				}
+			}
+		}
+	}
+}
+
 // Consistent tells whether the parts add up to the whole, per record and per metric.
 func (t Tallies) Consistent() bool {
 	r := t.Records
@@ -45,8 +88,8 @@ func (t Tallies) Consistent() bool {
 	if sum != r.Read {
 		return false
 	}
-	for _, m := range t.Metrics {
-		if m.Filtered+m.Clipped+m.OverBudget+m.Counted+m.Open != r.Accepted {
+	for i, m := range t.Metrics {
+		if m.Filtered+m.Clipped+m.OverBudget+m.Counted+m.Open+m.GivenUp != t.Windows[i] {
 			return false
 		}
 	}

@@ -1,51 +1,102 @@
 package reference
 
-// A window is [start, end) in Unix milliseconds; windows lie on multiples of their size since the Unix epoch.
+import (
+	"slices"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+// A window is [start, end) in Unix milliseconds. The starts of a metric's windows lie on multiples of its slide since the Unix
+// epoch.
 type window struct{ start, end int64 }
 
-// windowOf gives the window of one size that contains a time, also before 1970.
-func windowOf(millis, size int64) window {
-	start := millis - millis%size
-	if millis%size < 0 {
-		start -= size
+// floorDivide is ⌊a/b⌋ for b > 0, also before 1970.
+func floorDivide(a, b int64) int64 {
+	if a%b < 0 {
+		return a/b - 1
 	}
-	return window{start, start + size}
+	return a / b
 }
 
-// TurnEnds lists the ends of the first n turns: the window ends of all metrics after start, in order, each once.
+// windowsOf lists a metric's windows that contain a time, the earliest first. Windows that began before the deployment did are none.
+func (c Config) windowsOf(m schemas.MetricSpec, millis int64) []window {
+	var all []window
+	last := floorDivide(millis, m.WindowSlide) * m.WindowSlide
+	for start := last - m.WindowSize + m.WindowSlide; start <= last; start += m.WindowSlide {
+		if start >= c.startOf(m.Name) {
+			all = append(all, window{start, start + m.WindowSize})
+		}
+	}
+	return all
+}
+
+// windowEnding is a metric's window that ends at a time, where there is one.
+func (c Config) windowEnding(m schemas.MetricSpec, end int64) (window, bool) {
+	w := window{end - m.WindowSize, end}
+	return w, end%m.WindowSlide == 0 && w.start >= c.startOf(m.Name)
+}
+
+// TurnEnds lists the ends of the first n turns: the multiples of all slides after start, in order, each once.
 func (c Config) TurnEnds(n uint64) []int64 {
 	ends := make([]int64, 0, n)
 	last := c.Start
-	for uint64(len(ends)) < n {
-		next := int64(0)
-		for i, m := range c.Metrics {
-			// A time equal to a window's end belongs to the next window, so this is the first end after last.
-			if end := windowOf(last, m.WindowSize).end; i == 0 || end < next {
-				next = end
-			}
+	if c.Before != nil {
+		if ends = c.Before.TurnEnds(min(n, c.From-1)); len(ends) > 0 {
+			last = ends[len(ends)-1]
 		}
-		ends = append(ends, next)
-		last = next
+	}
+	for uint64(len(ends)) < n {
+		last = c.nextEnd(last)
+		ends = append(ends, last)
 	}
 	return ends
 }
 
-// TurnsUntil counts the turns that end at or before a time.
-func (c Config) TurnsUntil(millis int64) uint64 {
-	for n := uint64(1); ; n++ {
-		ends := c.TurnEnds(n)
-		if ends[n-1] > millis {
-			return n - 1
-		}
+// nextEnd is the first multiple of any slide after a time.
+func (c Config) nextEnd(after int64) int64 {
+	var candidates []int64
+	for _, m := range c.Metrics {
+		candidates = append(candidates, (floorDivide(after, m.WindowSlide)+1)*m.WindowSlide)
 	}
+	return slices.Min(candidates)
 }
 
-// turnOf numbers the turn in whose slice an event falls: the first one that ends after it. Turns are numbered from 1.
+// TurnsUntil counts the turns that end at or before a time.
+func (c Config) TurnsUntil(millis int64) uint64 {
+	turns := uint64(0)
+	for end := c.nextEnd(c.Start); end <= millis; end = c.nextEnd(end) {
+		turns++
+	}
+	return turns
+}
+
+// turnOf numbers the turn that covers an event's time: the first one that ends after it. Turns are numbered from 1.
 func turnOf(millis int64, ends []int64) (uint64, bool) {
-	for i, end := range ends {
-		if millis < end {
-			return uint64(i) + 1, true
+	at, exact := slices.BinarySearch(ends, millis)
+	if exact { // a turn does not cover its own end
+		at++
+	}
+	return uint64(at) + 1, at < len(ends)
+}
+
+// periodOf numbers the budget period that a time lies in.
+func (c Config) periodOf(millis int64) int64 {
+	if c.Period == 0 {
+		return 0
+	}
+	return floorDivide(millis, c.Period)
+}
+
+// PeriodIsOver tells whether every window with a time of the period in it has ended at a time: no window charges it any more.
+func (c Config) PeriodIsOver(period, now int64) bool {
+	if c.Period == 0 {
+		return false
+	}
+	for _, m := range c.Metrics {
+		latest := floorDivide((period+1)*c.Period-1, m.WindowSlide) * m.WindowSlide
+		if latest >= c.startOf(m.Name) && latest+m.WindowSize > now {
+			return false
 		}
 	}
-	return 0, false
+	return true
 }

@@ -17,6 +17,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rivo/uniseg"
 	"pgregory.net/rapid"
+
+	_ "github.com/tollgate-dp/tollgate/internal/fixedseed"
 )
 
 var update = flag.Bool("update", false, "write the golden files")

@@ -8,6 +8,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	_ "github.com/tollgate-dp/tollgate/internal/fixedseed"
+
 	"github.com/tollgate-dp/tollgate/state"
 )
 

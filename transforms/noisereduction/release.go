@@ -49,8 +49,8 @@ type climb struct {
 
 // Release climbs the ladder for one count and returns what is published.
 // The result is a function of its arguments and the Plan alone. It fails if
-// count > MaxCount. Safe for concurrent use.
-func (p *Plan) Release(k NoiseKey, id Identity, count uint64) (Result, error) {
+// |count| > MaxCount. Safe for concurrent use.
+func (p *Plan) Release(k NoiseKey, id Identity, count int64) (Result, error) {
 	c := p.scratch.Get().(*climb)
 	defer p.scratch.Put(c)
 	c.sampler.begin(id)
@@ -66,7 +66,7 @@ func (p *Plan) Release(k NoiseKey, id Identity, count uint64) (Result, error) {
 		if err != nil {
 			return Result{}, err
 		}
-		c.y.Lsh(c.y.SetUint64(count), exponent)
+		c.y.Lsh(c.y.SetInt64(count), exponent)
 		c.y.Add(&c.y, c.rest.SetInt64(noise))
 		if rung == 1 && p.threshold != nil && c.y.Cmp(p.threshold.limit) <= 0 {
 			return Result{Precision: r.precision, Rungs: 1}, nil

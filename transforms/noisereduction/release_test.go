@@ -22,7 +22,7 @@ func compile(t testing.TB, s Spec) *Plan {
 
 // climbByHand recomputes a release from the sampler and the ladder with
 // rationals: the mean, and at which point each rung stood.
-func climbByHand(t *testing.T, p *Plan, id Identity, count uint64, r Result) *big.Rat {
+func climbByHand(t *testing.T, p *Plan, id Identity, count int64, r Result) *big.Rat {
 	t.Helper()
 	var s Sampler
 	ladder := p.Ladder()
@@ -53,7 +53,7 @@ func climbByHand(t *testing.T, p *Plan, id Identity, count uint64, r Result) *bi
 func TestValueIsTheExactMean(t *testing.T) {
 	p := compile(t, Spec{Kind: Adaptive, First: precision(t, 1e6), Top: precision(t, 3), Target: Target{Relative: .05, Confidence: .95}})
 	id := testIdentity()
-	for _, count := range []uint64{0, 7, 500, 123_456, MaxCount} {
+	for _, count := range []int64{0, 7, 500, 123_456, MaxCount, -7, -123_456, -MaxCount} {
 		for i := range 20 {
 			id.WindowStart = int64(i)
 			r, err := p.Release(testKey(), id, count)
@@ -106,7 +106,7 @@ func TestReleaseNeverExceedsTop(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		count := rapid.Uint64Range(0, MaxCount).Draw(t, "count")
+		count := rapid.Int64Range(-MaxCount, MaxCount).Draw(t, "count")
 		r, err := p.Release(testKey(), testIdentity(), count)
 		if err != nil {
 			t.Fatal(err)
@@ -148,13 +148,13 @@ func TestReleaseIsSafeForConcurrentUse(t *testing.T) {
 	const n = 200
 	var want [n]Result
 	for i := range want {
-		want[i], _ = p.Release(testKey(), testIdentity(), uint64(i))
+		want[i], _ = p.Release(testKey(), testIdentity(), int64(i))
 	}
 	var wait sync.WaitGroup
 	for range 4 {
 		wait.Go(func() {
 			for i := range want {
-				if r, err := p.Release(testKey(), testIdentity(), uint64(i)); err != nil || r != want[i] {
+				if r, err := p.Release(testKey(), testIdentity(), int64(i)); err != nil || r != want[i] {
 					t.Errorf("count %d released %+v, %v", i, r, err)
 				}
 			}
@@ -167,7 +167,7 @@ func TestReleaseIsSafeForConcurrentUse(t *testing.T) {
 func TestAbsoluteTarget(t *testing.T) {
 	for _, kind := range []Kind{Adaptive, Geometric} {
 		p := compile(t, Spec{Kind: kind, Factor: 3, First: precision(t, 1e4), Top: precision(t, 1), Target: Target{Absolute: 100, Confidence: .95}})
-		for _, count := range []uint64{0, 5, 1e6} {
+		for _, count := range []int64{0, 5, 1e6} {
 			r, err := p.Release(testKey(), testIdentity(), count)
 			if err != nil {
 				t.Fatal(err)

@@ -10,7 +10,8 @@ import (
 )
 
 const (
-	// MaxCount is the greatest exact count that can be released.
+	// MaxCount is the greatest exact count that can be released; a sum may be
+	// as small as −MaxCount.
 	MaxCount = 1<<52 - 1
 
 	precisionBits = 80 // a state.Precision counts units of 2^-80
@@ -37,14 +38,14 @@ type Sampler struct {
 // with adding it: the rounded noise does not depend on the count other
 // than through the pseudorandom function. Nothing is clamped.
 //
-// It fails if rung < 1, u ≤ uPrev or count > MaxCount.
-func (s *Sampler) Draw(k NoiseKey, id Identity, rung int, uPrev, u state.Precision, count uint64) (y *big.Int, exponent uint, err error) {
+// It fails if rung < 1, u ≤ uPrev or |count| > MaxCount.
+func (s *Sampler) Draw(k NoiseKey, id Identity, rung int, uPrev, u state.Precision, count int64) (y *big.Int, exponent uint, err error) {
 	s.begin(id)
 	noise, exponent, err := s.noise(&k, rung, uPrev, u, count)
 	if err != nil {
 		return nil, 0, err
 	}
-	y = new(big.Int).SetUint64(count)
+	y = big.NewInt(count)
 	y.Lsh(y, exponent)
 	return y.Add(y, big.NewInt(noise)), exponent, nil
 }
@@ -55,16 +56,16 @@ func (s *Sampler) begin(id Identity) {
 }
 
 // noise returns the rounded noise of one rung in units of 2^-exponent.
-func (s *Sampler) noise(k *NoiseKey, rung int, uPrev, u state.Precision, count uint64) (int64, uint, error) {
+func (s *Sampler) noise(k *NoiseKey, rung int, uPrev, u state.Precision, count int64) (int64, uint, error) {
 	increment, ok := u.Sub(uPrev)
 	if !ok || increment.IsZero() || rung < 1 {
 		return 0, 0, fmt.Errorf("drawing rung %d: its precision must be greater than the one before", rung)
 	}
-	if count > MaxCount {
+	if count > MaxCount || count < -MaxCount {
 		return 0, 0, fmt.Errorf("drawing rung %d: the count is beyond 2^52", rung)
 	}
 	exponent := latticeExponent(increment)
-	s.message = appendDraw(s.message[:s.prefix], draw{rung, uPrev, u, exponent, count})
+	s.message = appendDraw(s.message[:s.prefix], draw{rung, uPrev, u, exponent, uint64(count)})
 	var seed [32]byte
 	seed, s.buffer = hmacSum(&k.Secret, s.message, s.buffer)
 	s.random.reset(seed)

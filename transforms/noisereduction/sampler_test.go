@@ -48,7 +48,7 @@ func deviates(t testing.TB, n int, uPrev, u state.Precision) []float64 {
 	k := testKey()
 	s.begin(testIdentity())
 	for i := range all {
-		noise, exponent, err := s.noise(&k, 1, uPrev, u, uint64(i))
+		noise, exponent, err := s.noise(&k, 1, uPrev, u, int64(i))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,11 +107,11 @@ func TestNoiseTails(t *testing.T) {
 	}
 }
 
-// TestRungCovariance: Cov(est_i, est_j) = min(1/u_i, 1/u_j) within 1 %. The
-// worst of the ten entries has a standard error of 0.25 % (false-reject
-// rate below 1e-3); 3 % under -short.
+// TestRungCovariance: Cov(est_i, est_j) = min(1/u_i, 1/u_j) within 1.6 %. The
+// worst of the ten entries has a standard error of 0.4 % (false-reject rate
+// below 1e-3); 5 % under -short.
 func TestRungCovariance(t *testing.T) {
-	n, tolerance := 1_000_000, 0.01
+	n, tolerance := 400_000, 0.016
 	if testing.Short() {
 		n, tolerance = 50_000, 0.05
 	}
@@ -121,7 +121,7 @@ func TestRungCovariance(t *testing.T) {
 	k := testKey()
 	s.begin(testIdentity())
 	covariance := [4][4]float64{}
-	for f := range uint64(n) {
+	for f := range int64(n) {
 		var before state.Precision
 		var est [4]float64
 		sum := 0.0
@@ -167,7 +167,7 @@ func TestRuleNoiseInputHasPrecisions(t *testing.T) {
 		id       Identity
 		rung     int
 		uPrev, u state.Precision
-		count    uint64
+		count    int64
 	}
 	base := input{testKey(), testIdentity(), 2, precision(t, 200), precision(t, 100), 12345}
 	draw := func(in input) *big.Int {
@@ -177,7 +177,7 @@ func TestRuleNoiseInputHasPrecisions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return y.Sub(y, new(big.Int).Lsh(new(big.Int).SetUint64(in.count), exponent))
+		return y.Sub(y, new(big.Int).Lsh(new(big.Int).SetInt64(in.count), exponent))
 	}
 	reference := draw(base)
 	changes := map[string]func(*input){
@@ -273,7 +273,7 @@ func TestRuleClampNeverTheNoise(t *testing.T) {
 	k := testKey()
 	var s Sampler
 	negative, beyond := false, false
-	for _, count := range []uint64{0, 1, MaxCount} {
+	for _, count := range []int64{0, 1, MaxCount, -1, -MaxCount} {
 		for i := range int64(40) {
 			id := testIdentity()
 			id.WindowStart = i
@@ -287,11 +287,11 @@ func TestRuleClampNeverTheNoise(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			sum := new(big.Int).SetUint64(count)
+			sum := new(big.Int).SetInt64(count)
 			if sum.Lsh(sum, exponent); y.Cmp(sum.Add(sum, big.NewInt(noise))) != 0 {
 				t.Fatalf("y = %v is not count + noise", y)
 			}
-			limit := new(big.Int).Lsh(new(big.Int).SetUint64(MaxCount), exponent)
+			limit := new(big.Int).Lsh(new(big.Int).SetInt64(MaxCount), exponent)
 			negative = negative || y.Sign() < 0
 			beyond = beyond || y.Cmp(limit) > 0
 		}
@@ -333,7 +333,7 @@ func BenchmarkDraw(b *testing.B) {
 	s.begin(testIdentity())
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
-		if _, _, err := s.noise(&k, 1, state.Precision{}, u, uint64(i)); err != nil {
+		if _, _, err := s.noise(&k, 1, state.Precision{}, u, int64(i)); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -66,8 +66,8 @@ type draw struct {
 	rung       int // from 1
 	previous   state.Precision
 	precision  state.Precision
-	exponent   uint // of the lattice 2^-exponent
-	exactCount uint64
+	exponent   uint   // of the lattice 2^-exponent
+	exactCount uint64 // two's complement
 }
 
 func appendDraw(dst []byte, d draw) []byte {

@@ -16,13 +16,13 @@ const (
 )
 
 // benchWorld has the accounts in 16 snapshots, as of turn benchSettled.
-func benchWorld(b *testing.B, slots int) (*world, *crowd) {
+func benchWorld(b *testing.B, slots int) (*world, *audience) {
 	b.Helper()
 	s := oneMetric()
 	s.shards, s.releaseShards, s.slots = benchShards, 1, slots
 	s.budget.Mu2, s.budget.Keys = 1<<60, state.Delta{Hi: 1}
 	w := mustWorld(b, s)
-	c := newCrowd(benchAccounts, 100, 1)
+	c := newAudience(benchAccounts, 100, 1)
 	for i := range c.ids { // a user's id says which of the 16 shards is theirs
 		c.ids[i][15] = c.ids[i][15]&^(benchShards-1) | byte(i/benchPerShard)
 	}
@@ -51,7 +51,7 @@ func benchWorld(b *testing.B, slots int) (*world, *crowd) {
 }
 
 // benchTurn spends a turn of every shard with the first active users of each.
-func benchTurn(b *testing.B, w *world, c *crowd, turn uint64, active int) {
+func benchTurn(b *testing.B, w *world, c *audience, turn uint64, active int) {
 	for shard := range benchShards {
 		b.StopTimer()
 		from := shard * benchPerShard
@@ -116,7 +116,7 @@ func BenchmarkSnapshot(b *testing.B) {
 			s := w.engine.shards[n]
 			s.mu.Lock()
 			s.snapshot = 0
-			records, err := w.engine.snapshotRecords(n, &shard{known: known{book: charged(s.book), saver: s.saver}}, &schemas.Open{Turn: 1 << 41})
+			records, err := w.engine.snapshotRecords(n, &shard{known: known{book: charged(s.book), saver: s.saver}}, &schemas.Open{First: 1 << 41, Turn: 1 << 41})
 			s.mu.Unlock()
 			if err != nil || len(records) == 0 {
 				b.Fatalf("%d records: %v", len(records), err)
@@ -128,20 +128,20 @@ func BenchmarkSnapshot(b *testing.B) {
 // charged is the book as if its turn had cost nothing.
 func charged(b *book) *book {
 	for i := range b.deltaUsers() {
-		u := &b.delta.Users[i]
+		u := &b.last().delta.Users[i]
 		a, _ := b.accounts.Get(u.ID, u.Period)
 		a.Held = 0
 		_ = b.put(u.ID, u.Period, a)
 	}
-	b.delta = nil
+	b.decided = nil
 	return b
 }
 
 func (b *book) deltaUsers() []schemas.DeltaUser {
-	if b.delta == nil {
+	if len(b.decided) == 0 {
 		return nil
 	}
-	return b.delta.Users
+	return b.last().delta.Users
 }
 
 // BenchmarkRestore takes 16 shards of 10⁶ accounts from the ledger, one after
@@ -211,7 +211,7 @@ func BenchmarkFromState(b *testing.B) {
 		b.StopTimer()
 		w.cells[0].element()
 		b.StartTimer()
-		if err := w.engine.fromCells(b.Context(), 0, s, &schemas.Open{Epoch: w.epoch, Turn: last + 1}, w.cells[0]); err != nil || s.book == nil {
+		if err := w.engine.fromCells(b.Context(), 0, s, &schemas.Open{Epoch: w.epoch, First: last + 1, Turn: last + 1}, w.cells[0]); err != nil || s.book == nil {
 			b.Fatal(err)
 		}
 	}

@@ -1,15 +1,15 @@
 package spend
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/state"
 )
-
-const keyModePublic = "public"
 
 // StopError says that the run must not go on until somebody has looked: log
 // and ledger differ, a budget would be exceeded, or records were lost. Its text
@@ -36,118 +36,34 @@ func (e *StopError) Unwrap() error { return e.Err }
 // errOverBudget says that a ledger holds decisions which no budget allows.
 var errOverBudget = errors.New("an admitted user's worst case does not fit the budget")
 
+// errNothingKept says that a ledger admits a user to a window in which nothing
+// of the user counts.
+var errNothingKept = errors.New("a user was admitted to a window without contributing to it")
+
 // book is one shard's accounts as of a turn. Between a turn's admission and its
-// settlement the worst case of its admitted users is held.
+// settlement the worst case of its admitted users is held: of every turn of a
+// joint at once, for nothing of a joint is charged before all of it is decided.
 type book struct {
 	rules    *Rules
+	windows  Windows
 	clip     *clipper
 	accounts *state.Shard
-	turn     uint64         // the last turn that was decided
-	delta    *schemas.Delta // its decisions; nil before the first turn and once charged
+	open     []openSlice // slices of windows that end behind turn, ascending
+	turn     uint64      // the last turn that was decided
+	decided  []decision  // the turns up to it that are not charged, ascending
+	arena    keptArena
+	period   int64 // accounts of earlier ones were dropped
 }
 
-func newBook(r *Rules) *book {
-	return &book{rules: r, clip: newClipper(r), accounts: state.NewShard()}
+// decision is a decided turn that is not charged yet.
+type decision struct {
+	delta  *schemas.Delta
+	formed *formed // the windows that ended with it
+	stakes []stake // of the admitted, ascending by user, then pair
 }
 
-// decide clips and admits the users of a turn and holds their worst cases. The
-// turn before must have been charged.
-func (b *book) decide(turn uint64, pairs []schemas.Pair, g gathered) (*schemas.Delta, error) {
-	if b.delta != nil || turn != b.turn+1 {
-		return nil, fmt.Errorf("deciding turn %d behind turn %d: out of order", turn, b.turn)
-	}
-	d := &schemas.Delta{Turn: turn, Records: g.records, Pairs: pairs, Tallies: make([]schemas.PairTally, len(pairs))}
-	for _, u := range g.users {
-		if err := b.decideUser(d, &u, g.keys); err != nil {
-			return nil, err
-		}
-	}
-	d.Keys = compactKeys(g.keys, d.Users)
-	b.turn, b.delta = turn, d
-	return d, nil
-}
-
-// decideUser walks the pairs in admission order. A pair that does not fit is
-// skipped, costs nothing, and the walk goes on.
-func (b *book) decideUser(d *schemas.Delta, u *gatheredUser, keys [][]byte) error {
-	account, _ := b.accounts.Get(u.id, u.period)
-	admitted := schemas.NewBits(len(d.Pairs))
-	inSlice := make(map[uint32]bool, len(u.entries))
-	for i, p := range d.Pairs {
-		m := &b.rules.metrics[p.Metric]
-		kept, tally := b.clip.keep(m, u.id, u.period, keys, u.entries)
-		var events uint64
-		for _, k := range kept {
-			events += uint64(k.N)
-			inSlice[k.Key] = true
-		}
-		worst, delta, ok := m.price(kept)
-		switch {
-		case len(kept) == 0:
-		case ok && account.Fits(b.rules.Budget, worst, delta):
-			if err := account.Hold(b.rules.Budget, worst, delta); err != nil {
-				return err
-			}
-			admitted.Set(i)
-			tally.Counted += events
-		default:
-			tally.OverBudget += events
-		}
-		addTally(&d.Tallies[i], tally)
-	}
-	if len(inSlice) == 0 {
-		return nil
-	}
-	slice := make([]schemas.KeyCount, 0, len(inSlice))
-	for _, e := range u.entries {
-		if inSlice[e.Key] {
-			slice = append(slice, schemas.KeyCount{Key: e.Key, N: min(e.N, b.rules.cap)})
-		}
-	}
-	d.Users = append(d.Users, schemas.DeltaUser{ID: u.id, Period: u.period, Slice: slice, Admitted: admitted})
-	return b.put(u.id, u.period, account)
-}
-
-func (b *book) put(id state.AccountID, period int64, a state.Account) error {
-	if err := b.accounts.Put(id, period, a); err != nil {
-		return fmt.Errorf("keeping an account: %w", err)
-	}
-	return nil
-}
-
-// obey holds what a delta from the ledger or from keyed state decided.
-func (b *book) obey(d *schemas.Delta) error {
-	if b.delta != nil || d.Turn != b.turn+1 {
-		return fmt.Errorf("obeying turn %d behind turn %d: out of order", d.Turn, b.turn)
-	}
-	for _, p := range d.Pairs {
-		if _, err := b.metric(p); err != nil {
-			return err
-		}
-	}
-	for i := range d.Users {
-		u := &d.Users[i]
-		account, _ := b.accounts.Get(u.ID, u.Period)
-		for p, pair := range d.Pairs {
-			if !u.Admitted.Get(p) {
-				continue
-			}
-			m := &b.rules.metrics[pair.Metric]
-			kept, _ := b.clip.keep(m, u.ID, u.Period, d.Keys, u.Slice)
-			worst, delta, ok := m.price(kept)
-			if !ok {
-				return errOverBudget
-			}
-			if err := account.Hold(b.rules.Budget, worst, delta); err != nil {
-				return fmt.Errorf("%w: %w", errOverBudget, err)
-			}
-		}
-		if err := b.put(u.ID, u.Period, account); err != nil {
-			return err
-		}
-	}
-	b.turn, b.delta = d.Turn, d
-	return nil
+func newBook(r *Rules, w Windows) *book {
+	return &book{rules: r, windows: w, clip: newClipper(r), accounts: state.NewShard(), period: math.MinInt64}
 }
 
 func (b *book) metric(p schemas.Pair) (*metric, error) {
@@ -157,110 +73,142 @@ func (b *book) metric(p schemas.Pair) (*metric, error) {
 	return &b.rules.metrics[p.Metric], nil
 }
 
-// charge settles the decided turn: every admitted user pays for what was
-// released, and the rest of the hold goes back.
-func (b *book) charge(s *Settlement) error {
-	if b.delta == nil || s.Turn != b.turn {
-		return fmt.Errorf("charging turn %d at turn %d: out of order", s.Turn, b.turn)
+func (b *book) put(id state.AccountID, period int64, a state.Account) error {
+	if err := b.accounts.Put(id, period, a); err != nil {
+		return fmt.Errorf("keeping an account: %w", err)
 	}
-	prices, err := b.prices(s)
-	if err != nil {
-		return err
-	}
-	for i := range b.delta.Users {
-		if err := b.chargeUser(&b.delta.Users[i], prices); err != nil {
-			return err
-		}
-	}
-	b.delta = nil
 	return nil
 }
 
-// prices looks up the precision of every (pair, key) of the decided turn once.
-func (b *book) prices(s *Settlement) ([][]state.Precision, error) {
-	prices := make([][]state.Precision, len(b.delta.Pairs))
-	for i, p := range b.delta.Pairs {
-		m, err := b.metric(p)
-		if err != nil {
-			return nil, err
-		}
-		prices[i] = make([]state.Precision, len(b.delta.Keys))
-		for k, key := range b.delta.Keys {
-			if m.takes(key) {
-				prices[i][k] = s.precision(p, key, m.public == nil)
-			}
-		}
+// first is the first turn that is not charged.
+func (b *book) first() uint64 { return b.turn + 1 - uint64(len(b.decided)) }
+
+// follows says whether a turn may be decided now, as one of a joint that begins
+// with first: it is the next one, and everything before the joint is charged.
+func (b *book) follows(first, turn uint64) bool { return turn == b.turn+1 && first == b.first() }
+
+// charge settles the decided turns that a settlement speaks of, from the first
+// one on: every admitted user pays for what was released, and the rest of the
+// hold goes back.
+func (b *book) charge(s *Settlement) error {
+	if len(b.decided) == 0 || b.first() < s.First || b.first() > s.Turn {
+		return fmt.Errorf("charging turns %d to %d where turns %d to %d are decided: out of order", s.First, s.Turn, b.first(), b.turn)
 	}
-	return prices, nil
+	for len(b.decided) > 0 && b.first() <= s.Turn {
+		if err := b.chargeTurn(&b.decided[0], s); err != nil {
+			return err
+		}
+		b.decided[0] = decision{} // its windows may be large
+		b.decided = b.decided[1:]
+	}
+	if len(b.decided) > 0 {
+		return nil
+	}
+	b.decided = nil
+	return b.dropPeriods()
 }
 
-func (b *book) chargeUser(u *schemas.DeltaUser, prices [][]state.Precision) error {
-	account, _ := b.accounts.Get(u.ID, u.Period)
-	for p, pair := range b.delta.Pairs {
-		if !u.Admitted.Get(p) {
-			continue
-		}
-		m := &b.rules.metrics[pair.Metric]
-		kept, _ := b.clip.keep(m, u.ID, u.Period, b.delta.Keys, u.Slice)
-		worst, _, ok := m.price(kept)
-		if !ok {
-			return errOverBudget
-		}
-		var actual state.Mu2
-		for _, k := range kept {
-			precision := prices[p][k.Key]
-			if precision.IsZero() {
-				return errNoPrice
+func (b *book) chargeTurn(d *decision, s *Settlement) error {
+	prices, err := b.prices(d, s)
+	if err != nil {
+		return err
+	}
+	for i := 0; i < len(d.stakes); {
+		first := &d.stakes[i]
+		account, _ := b.accounts.Get(first.id, first.period)
+		for ; i < len(d.stakes) && d.stakes[i].id == first.id && d.stakes[i].period == first.period; i++ {
+			t := &d.stakes[i]
+			actual, err := prices.of(t)
+			if err != nil {
+				return err
 			}
-			charge, _ := state.Charge(uint64(k.N), precision)
-			actual, _ = actual.Add(charge)
+			if err := account.Settle(t.worst, actual); err != nil {
+				return err
+			}
 		}
-		if err := account.Settle(worst, actual); err != nil {
+		if err := b.put(first.id, first.period, account); err != nil {
 			return err
 		}
 	}
-	return b.put(u.ID, u.Period, account)
+	return nil
+}
+
+// dropPeriods lets go of the accounts that no window can charge any more, once
+// no decided turn is left that charges them.
+func (b *book) dropPeriods() error {
+	least := b.windows.LeastPeriod(b.turn)
+	if least <= b.period {
+		return nil
+	}
+	b.period = least
+	if err := b.accounts.DropBefore(least); err != nil {
+		return fmt.Errorf("settling turn %d: %w", b.turn, err)
+	}
+	return nil
+}
+
+// prices are what a contribution of the decided turn costs: a precision by
+// pair and key, and one by pair for coverage.
+type prices struct {
+	rules    *Rules
+	pairs    []schemas.Pair
+	keys     [][]state.Precision
+	coverage []state.Precision
+}
+
+func (b *book) prices(d *decision, s *Settlement) (*prices, error) {
+	n := len(d.delta.Pairs)
+	p := &prices{rules: b.rules, pairs: d.delta.Pairs, keys: make([][]state.Precision, n), coverage: make([]state.Precision, n)}
+	for i, pair := range d.delta.Pairs {
+		m, err := b.metric(pair)
+		if err != nil {
+			return nil, err
+		}
+		c := d.formed.crowds[i]
+		p.keys[i] = make([]state.Precision, len(c.keys))
+		for k, key := range c.keys {
+			p.keys[i][k] = s.precision(pair, key, m.private())
+		}
+		if m.coverage >= 0 {
+			pair.Metric = uint32(m.coverage)
+			p.coverage[i] = s.precision(pair, nil, false)
+		}
+	}
+	return p, nil
+}
+
+// of is what a stake costs now that the turn is settled. A key that its metric
+// takes from another one, and that was not released, costs nothing: nothing was
+// drawn for it.
+func (p *prices) of(t *stake) (state.Mu2, error) {
+	m := &p.rules.metrics[p.pairs[t.pair].Metric]
+	var actual state.Mu2
+	for _, k := range t.kept {
+		u := p.keys[t.pair][k.key]
+		if u.IsZero() && m.spec.KeyMode != schemas.KeysFrom {
+			return 0, errNoPrice
+		}
+		charge, _ := state.Charge(k.contribution(), u)
+		actual, _ = actual.Add(charge)
+	}
+	if m.coverage >= 0 {
+		if p.coverage[t.pair].IsZero() {
+			return 0, errNoPrice
+		}
+		charge, _ := state.Charge(1, p.coverage[t.pair])
+		actual, _ = actual.Add(charge)
+	}
+	return actual, nil
 }
 
 // errNoPrice says that a public key is missing from a settlement. For a
 // private key the first rung is the price; a public one is always released.
 var errNoPrice = errors.New("a public key that was counted is missing from the settlement")
 
-func addTally(to *schemas.PairTally, t schemas.PairTally) {
-	to.Filtered += t.Filtered
-	to.Clipped += t.Clipped
-	to.OverBudget += t.OverBudget
-	to.Counted += t.Counted
-}
-
-// compactKeys keeps the keys that some user's slice names and renumbers them.
-func compactKeys(keys [][]byte, users []schemas.DeltaUser) [][]byte {
-	used := make([]bool, len(keys))
-	for i := range users {
-		for _, e := range users[i].Slice {
-			used[e.Key] = true
-		}
-	}
-	place := make([]uint32, len(keys))
-	var kept [][]byte
-	for i, k := range keys {
-		if used[i] {
-			place[i] = uint32(len(kept))
-			kept = append(kept, k)
-		}
-	}
-	for i := range users {
-		for j := range users[i].Slice {
-			users[i].Slice[j].Key = place[users[i].Slice[j].Key]
-		}
-	}
-	return kept
-}
-
-// Settlement is a settled turn: the precision at which every released key
-// stopped. It is read-only and safe for concurrent use.
+// Settlement is a settled joint, of the turns First to Turn: the precision at
+// which every released key stopped. It is read-only and safe for concurrent use.
 type Settlement struct {
-	Turn uint64
+	First, Turn uint64
 
 	firstRungs []state.Precision
 	released   map[cell]state.Precision
@@ -274,7 +222,7 @@ type cell struct {
 
 // NewSettlement indexes a complete SETTLED record.
 func NewSettlement(s schemas.Settled) *Settlement {
-	n := &Settlement{Turn: s.Turn, firstRungs: s.FirstRungs, released: make(map[cell]state.Precision, len(s.Keys))}
+	n := &Settlement{First: cmp.Or(s.First, s.Turn), Turn: s.Turn, firstRungs: s.FirstRungs, released: make(map[cell]state.Precision, len(s.Keys))}
 	for _, k := range s.Keys {
 		n.released[cell{k.Metric, k.WindowStart, k.WindowEnd, string(k.Key)}] = k.Precision
 	}
@@ -296,8 +244,12 @@ func (s *Settlement) precision(p schemas.Pair, key []byte, private bool) state.P
 	return state.Precision{}
 }
 
-// Settlements finds settled turns. Implementations must be safe for concurrent
-// use.
+// ErrForgotten is returned for a turn that was settled so long ago that its
+// settlement is no longer at hand.
+var ErrForgotten = errors.New("the turn was settled long ago")
+
+// Settlements finds settled turns, each of a joint's by the one settlement of the
+// joint. Implementations must be safe for concurrent use.
 type Settlements interface {
 	Settlement(ctx context.Context, turn uint64) (*Settlement, error)
 }

@@ -7,6 +7,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	_ "github.com/tollgate-dp/tollgate/internal/fixedseed"
+
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/state"
 )
@@ -51,8 +53,8 @@ func FuzzDecodeMeta(f *testing.F) {
 func someDelta(turn uint64) *schemas.Delta {
 	admitted := schemas.NewBits(1)
 	admitted.Set(0)
-	return &schemas.Delta{Turn: turn, Epoch: 5, Records: 3, Pairs: []schemas.Pair{{WindowEnd: 1000}}, Tallies: make([]schemas.PairTally, 1),
-		Keys: [][]byte{[]byte("a"), []byte("b")}, Users: []schemas.DeltaUser{
+	return &schemas.Delta{Turn: turn, Epoch: 5, Records: 3, Pairs: []schemas.Pair{{WindowEnd: 1000}}, Tallies: make([]schemas.PairTally, 1), Filtered: []uint64{},
+		Labels: []schemas.Label{{Key: []byte("a")}, {Key: []byte("b")}}, Users: []schemas.DeltaUser{
 			{ID: state.AccountID{1}, Slice: []schemas.KeyCount{{Key: 0, N: 2}}, Admitted: admitted},
 			{ID: state.AccountID{2}, Period: 3, Slice: []schemas.KeyCount{{Key: 1, N: 1}}, Admitted: schemas.NewBits(1)}}}
 }
@@ -126,7 +128,9 @@ func FuzzStateOfThisEpoch(f *testing.F) {
 // TestTheBaseIsWrittenOnceTheDeltasWeighMoreThanIt, not every turn: a turn
 // costs what its active users cost.
 func TestTheBaseIsWrittenOnceTheDeltasWeighMoreThanIt(t *testing.T) {
-	w := mustWorld(t, oneMetric())
+	s := oneMetric()
+	s.slots = 1 << 20
+	w := mustWorld(t, s)
 	bases := 0
 	var last []byte
 	for turn := uint64(1); turn <= 2*maxDeltas+10; turn++ {
@@ -140,6 +144,24 @@ func TestTheBaseIsWrittenOnceTheDeltasWeighMoreThanIt(t *testing.T) {
 	}
 	if bases != 3 {
 		t.Fatalf("the base was written %d times in %d turns", bases, 2*maxDeltas+10)
+	}
+}
+
+// TestTheBaseIsNeverOlderThanTheLedgerHasSlots: the settlements that its deltas
+// are charged by are kept for twice as long, no longer.
+func TestTheBaseIsNeverOlderThanTheLedgerHasSlots(t *testing.T) {
+	s := oneMetric()
+	s.slots = 6
+	w := mustWorld(t, s)
+	for turn := uint64(1); turn <= 50; turn++ {
+		if turn%13 == 0 {
+			w.forget = ForgetCache
+		}
+		mustPlay(t, w, turn, turn)
+		m, err := decodeMeta(w.cells[0].meta)
+		if err != nil || m.last-m.base > uint64(s.slots) {
+			t.Fatalf("turn %d: the base is as of turn %d (%v)", turn, m.base, err)
+		}
 	}
 }
 

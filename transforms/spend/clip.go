@@ -3,67 +3,158 @@ package spend
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"slices"
 
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/state"
 )
 
-// clipper applies a metric's bounds to one user's contributions. Which keys
-// stay is decided by a keyed hash of the user's own keys, never by order,
+// clipper applies a metric's bounds to one user's contributions. What stays is
+// decided by a keyed hash of the user's own keys and records, never by order,
 // partition or other users. Not for concurrent use.
 type clipper struct {
-	rules  *Rules
 	hasher *schemas.Hasher
-	kept   []schemas.KeyCount
-	ranked []rankedKey
+	own    []ownKey
+	kept   []kept
+	sums   []rankedRecord
 }
 
-type rankedKey struct {
+// kept is what a metric counts of one user and key.
+type kept struct {
+	key   uint32 // index into the crowd's keys
+	total int64  // events, 1 for a distinct user, or the sum of values
+}
+
+// contribution is the sensitivity: by how much the user moves the count.
+func (k kept) contribution() uint64 {
+	if k.total < 0 {
+		return -uint64(k.total)
+	}
+	return uint64(k.total)
+}
+
+// ownKey is one of the user's keys, with its number of events.
+type ownKey struct {
+	key  uint32
+	n    uint64
 	rank [16]byte
-	at   schemas.KeyCount
 }
 
-func newClipper(r *Rules) *clipper {
-	return &clipper{rules: r, hasher: schemas.NewHasher(r.UserHash)}
+type rankedRecord struct {
+	rank [16]byte
+	n    uint32
+	val  int64
 }
 
-// keep returns what the metric counts of a user's entries, ascending by key,
-// with the tally of the rest. The result is valid until the next call.
-func (c *clipper) keep(m *metric, id state.AccountID, period int64, keys [][]byte, entries []schemas.KeyCount) ([]schemas.KeyCount, schemas.PairTally) {
-	var tally schemas.PairTally
+// errRecords says that a sum's records are not all there.
+var errRecords = errors.New("a user's records do not add up to the number of the user's events")
+
+func newClipper(r *Rules) *clipper { return &clipper{hasher: schemas.NewHasher(r.UserHash)} }
+
+// keep returns what the metric counts of a user's contributions, ascending by
+// key, the number of records behind it and the number of records clipped. The
+// result is valid until the next call.
+func (c *clipper) keep(m *metric, w *crowd, taken []bool, u *schemas.ContribUser) (out []kept, counted, clipped uint64, err error) {
+	c.own = c.own[:0]
+	for _, e := range u.Entries {
+		if !taken[e.Key] {
+			continue
+		}
+		key := w.keyOf[e.Key]
+		if n := len(c.own); n > 0 && c.own[n-1].key == key {
+			c.own[n-1].n += uint64(e.N)
+			continue
+		}
+		c.own = append(c.own, ownKey{key: key, n: uint64(e.N)})
+	}
+	if limit := int(m.spec.MaxKeysPerUser); len(c.own) > limit {
+		c.leastRanks(m, w, u)
+		for _, k := range c.own[limit:] {
+			clipped += k.n
+		}
+		c.own = c.own[:limit]
+		slices.SortFunc(c.own, func(a, b ownKey) int { return cmp.Compare(a.key, b.key) })
+	}
 	c.kept = c.kept[:0]
-	for _, e := range entries {
-		if m.takes(keys[e.Key]) {
-			c.kept = append(c.kept, e)
-		} else {
-			tally.Filtered += uint64(e.N)
+	limit := uint64(m.spec.MaxEventsPerKey)
+	for _, k := range c.own {
+		stays := min(k.n, limit)
+		total := int64(stays)
+		switch m.spec.Kind {
+		case schemas.KindDistinctUsers:
+			stays, total = k.n, 1
+		case schemas.KindSum:
+			if total, err = c.sum(m, w, taken, u, k); err != nil {
+				return nil, 0, 0, err
+			}
 		}
+		counted += stays
+		clipped += k.n - stays
+		c.kept = append(c.kept, kept{k.key, total})
 	}
-	if limit := int(m.spec.MaxKeysPerUser); len(c.kept) > limit {
-		c.leastRanks(m, id, period, keys)
-		for _, r := range c.ranked[limit:] {
-			tally.Clipped += uint64(r.at.N)
-		}
-		c.kept = c.kept[:0]
-		for _, r := range c.ranked[:limit] {
-			c.kept = append(c.kept, r.at)
-		}
-		slices.SortFunc(c.kept, func(a, b schemas.KeyCount) int { return cmp.Compare(a.Key, b.Key) })
-	}
-	for i := range c.kept {
-		if over := c.kept[i].N; over > m.spec.MaxEventsPerKey {
-			tally.Clipped += uint64(over - m.spec.MaxEventsPerKey)
-			c.kept[i].N = m.spec.MaxEventsPerKey
-		}
-	}
-	return c.kept, tally
+	return c.kept, counted, clipped, nil
 }
 
-func (c *clipper) leastRanks(m *metric, id state.AccountID, period int64, keys [][]byte) {
-	c.ranked = c.ranked[:0]
-	for _, e := range c.kept {
-		c.ranked = append(c.ranked, rankedKey{c.hasher.ClipRank(m.spec.Name, id, period, keys[e.Key]), e})
+func (c *clipper) leastRanks(m *metric, w *crowd, u *schemas.ContribUser) {
+	for i := range c.own {
+		c.own[i].rank = c.hasher.ClipRank(m.rank, u.ID, u.Period, w.keys[c.own[i].key])
 	}
-	slices.SortFunc(c.ranked, func(a, b rankedKey) int { return bytes.Compare(a.rank[:], b.rank[:]) })
+	slices.SortFunc(c.own, func(a, b ownKey) int { return bytes.Compare(a.rank[:], b.rank[:]) })
+}
+
+// sum adds up the clamped values of the records of a key that stay: those with
+// the least ranks.
+func (c *clipper) sum(m *metric, w *crowd, taken []bool, u *schemas.ContribUser, k ownKey) (int64, error) {
+	c.sums = c.sums[:0]
+	var n uint64
+	first, _ := slices.BinarySearchFunc(u.Records, k.key, func(v schemas.RecordValue, key uint32) int { return cmp.Compare(w.keyOf[v.Key], key) })
+	for i := first; i < len(u.Records) && w.keyOf[u.Records[i].Key] == k.key; i++ {
+		v := &u.Records[i]
+		if !taken[v.Key] {
+			continue
+		}
+		n += uint64(v.N)
+		c.sums = append(c.sums, rankedRecord{n: v.N, val: min(max(v.Value, m.spec.Min), m.spec.Max)})
+		if k.n > uint64(m.spec.MaxEventsPerKey) {
+			c.sums[len(c.sums)-1].rank = c.hasher.RecordRank(m.spec.Name, u.ID, u.Period, v.ID)
+		}
+	}
+	if n != k.n {
+		return 0, errRecords
+	}
+	room := uint64(m.spec.MaxEventsPerKey)
+	if n > room {
+		slices.SortFunc(c.sums, func(a, b rankedRecord) int { return bytes.Compare(a.rank[:], b.rank[:]) })
+	}
+	var total int64
+	for _, r := range c.sums {
+		take := min(uint64(r.n), room)
+		total += int64(take) * r.val
+		room -= take
+	}
+	return total, nil
+}
+
+// stake is what an admitted user has at stake in one (metric, window): kept
+// contributions, and the hold for them.
+type stake struct {
+	id     state.AccountID
+	period int64
+	pair   int
+	worst  state.Mu2
+	kept   []kept
+}
+
+// keptArena keeps the kept of many stakes in few allocations.
+type keptArena struct{ free []kept }
+
+func (a *keptArena) clone(k []kept) []kept {
+	if len(a.free) < len(k) {
+		a.free = make([]kept, max(len(k), 512))
+	}
+	out := a.free[:len(k):len(k)]
+	a.free = a.free[len(k):]
+	copy(out, k)
+	return out
 }

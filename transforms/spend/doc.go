@@ -2,9 +2,11 @@
 // admission, charging, and the ledger that makes both repeatable. It knows
 // neither Beam nor Kafka; it works on one shard and one turn at a time.
 //
-// A turn in four steps: charge the turn before from what was released; clip
-// and admit every user of this turn, holding the whole worst case; make the
-// decisions durable in the ledger; hand on the counts of the admitted users.
+// A turn in five steps: charge the turn before from what was released; put the
+// windows together that end with this turn, from the slices that were kept and
+// its own; clip and admit every user of them, holding the whole worst case; make
+// slice and decisions durable in the ledger; hand on the counts of the admitted
+// users.
 //
 // Guarantees: spent plus held never exceeds the budget; a user's admission and
 // charge depend on that user's own records and on released facts only; the same

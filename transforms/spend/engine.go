@@ -35,6 +35,9 @@ type Options struct {
 	// Pairs names the (metric, window) pairs that end in a turn, in admission
 	// order.
 	Pairs func(turn uint64) []schemas.Pair
+	// Windows says how windows lie over turns; default: every window is one
+	// turn's slice, and budgets are for life.
+	Windows Windows
 	// Lost, when set, is told the epoch whenever a shard was found in another
 	// writer's hands. Whether that writer belongs to a newer run is for others to find
 	// out; if not, the turn must be opened again in a new epoch.
@@ -78,18 +81,21 @@ type shard struct {
 type known struct {
 	writer state.LedgerWriter
 	book   *book                       // nil: forgotten
-	wait   func(context.Context) error // for the append of the book's turn; nil: nothing was to be appended
+	wait   func(context.Context) error // for the append of the book's joint; nil: nothing was to be appended
 	saver  saver
 
-	found    *schemas.Delta // the complete delta of the open turn, from the ledger
-	snapshot uint64         // turn of the newest snapshot
-	slot     int            // where it stands
+	found    map[uint64]*schemas.Delta // the complete deltas of the open joint, from the ledger
+	snapshot uint64                    // turn of the newest snapshot
+	slot     int                       // where it stands
 }
 
 // NewEngine checks its options.
 func NewEngine(o Options) (*Engine, error) {
 	if o.Rules == nil || o.Ledger == nil || o.Settlements == nil || o.Pairs == nil {
 		return nil, errors.New("making an engine: rules, ledger, settlements and pairs are needed")
+	}
+	if o.Windows == nil {
+		o.Windows = oneSlice{}
 	}
 	return &Engine{opts: o, maxRecord: maxLedgerRecord, shards: map[int]*shard{}}, nil
 }
@@ -105,7 +111,7 @@ func (e *Engine) shard(n int) *shard {
 	return s
 }
 
-// Spend decides one shard's turn from an envelope's blobs. A nil Pending means
+// Spend decides one shard's turn, or its joint of several turns, from an envelope's blobs. A nil Pending means
 // that nothing is to be handed on: no OPEN, or a newer epoch owns the shard.
 // Errors: *StopError when the run must not go on.
 func (e *Engine) Spend(ctx context.Context, n int, blobs [][]byte, cells Cells) (Pending, error) {
@@ -113,8 +119,11 @@ func (e *Engine) Spend(ctx context.Context, n int, blobs [][]byte, cells Cells) 
 	if err != nil || open == nil {
 		return nil, err
 	}
-	if int(open.Shards) != e.opts.Rules.Shards || open.Turn == 0 {
+	switch {
+	case int(open.Shards) != e.opts.Rules.Shards || open.Turn == 0:
 		return nil, &StopError{Shard: n, Turn: open.Turn, Reason: "the turn was opened for another number of shards"}
+	case open.Turn-open.First >= max(1, e.opts.Rules.LedgerSlots/4):
+		return nil, &StopError{Shard: n, Turn: open.Turn, Reason: "more turns were opened at once than the ledger's slots allow"}
 	}
 	s := e.shard(n)
 	s.mu.Lock()
@@ -151,13 +160,11 @@ func (e *Engine) spend(ctx context.Context, n int, s *shard, open *schemas.Open,
 	if err := e.prepare(ctx, n, s, open, cells); err != nil {
 		return nil, err
 	}
-	if s.book.turn == open.Turn { // the same turn again within the epoch
+	if s.decided(open) { // the same joint again within the epoch
 		return e.handOn(n, s, open)
 	}
-	if s.book.delta != nil {
-		if err := e.charge(ctx, n, s.book); err != nil {
-			return nil, err
-		}
+	if err := e.charge(ctx, n, s.book); err != nil {
+		return nil, err
 	}
 	base, err := e.baseFor(s)
 	if err != nil {
@@ -167,23 +174,27 @@ func (e *Engine) spend(ctx context.Context, n int, s *shard, open *schemas.Open,
 	if err != nil {
 		return nil, err
 	}
-	d, err := e.decide(n, s, open, batches)
-	if err != nil {
-		return nil, err
-	}
-	blob, err := encodeDelta(d)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.saver.write(cells, open.Epoch, open.Turn, base, blob); err != nil {
-		return nil, err
-	}
-	if s.found == nil {
-		delta, err := schemas.EncodeDelta(*d, e.opts.Rules.LedgerSlots, e.maxRecord)
+	var deltas []byte
+	for turn := open.First; turn <= open.Turn; turn++ {
+		d, err := e.decide(n, s, open, turn, batches)
 		if err != nil {
-			return nil, fmt.Errorf("encoding the delta of turn %d: %w", open.Turn, err)
+			return nil, err
 		}
-		records = append(records, delta...)
+		blob, err := encodeDelta(d)
+		if err != nil {
+			return nil, err
+		}
+		deltas = appendBlob(deltas, blob)
+		if s.found[turn] == nil {
+			delta, err := schemas.EncodeDelta(*d, e.opts.Rules.LedgerSlots, e.maxRecord)
+			if err != nil {
+				return nil, fmt.Errorf("encoding the delta of turn %d: %w", turn, err)
+			}
+			records = append(records, delta...)
+		}
+	}
+	if err := s.saver.write(cells, open.Epoch, open.First, open.Turn, base, deltas); err != nil {
+		return nil, err
 	}
 	s.found = nil
 	s.wait = nil
@@ -193,64 +204,80 @@ func (e *Engine) spend(ctx context.Context, n int, s *shard, open *schemas.Open,
 	return e.handOn(n, s, open)
 }
 
-// decide gives the turn's delta: the ledger's where it has one, which must be
-// what the records give, unless the turn is redone from the ledger alone.
-func (e *Engine) decide(n int, s *shard, open *schemas.Open, batches []schemas.Contributions) (*schemas.Delta, error) {
+// decide gives the delta of a turn of the open joint: the ledger's where it has
+// one, which must be what the records give, unless the joint is redone from the
+// ledger alone.
+func (e *Engine) decide(n int, s *shard, open *schemas.Open, turn uint64, batches []schemas.Contributions) (*schemas.Delta, error) {
+	found := s.found[turn]
 	if open.FromLedger {
-		if s.found == nil {
-			return nil, &StopError{Shard: n, Turn: open.Turn, Reason: "the turn is to be redone from the ledger, which does not hold it"}
+		if found == nil {
+			return nil, &StopError{Shard: n, Turn: turn, Reason: "the turn is to be redone from the ledger, which does not hold it"}
 		}
-		if err := s.book.obey(s.found); err != nil {
-			return nil, &StopError{Shard: n, Turn: open.Turn, Reason: "the ledger's decisions cannot be obeyed", Err: err}
+		if err := s.book.obey(open.First, found); err != nil {
+			return nil, &StopError{Shard: n, Turn: turn, Reason: "the ledger's decisions cannot be obeyed", Err: err}
 		}
-		return s.found, nil
+		return found, nil
 	}
-	g, err := gather(batches)
+	own, records, err := gather(e.opts.Rules, ofTurn(batches, turn))
 	if err != nil {
 		return nil, err
 	}
-	for i := range g.users {
-		if schemas.ShardOf(g.users[i].id, e.opts.Rules.Shards) != n {
-			return nil, &StopError{Shard: n, Turn: open.Turn, Reason: errMisrouted}
+	for i := range own.users {
+		if schemas.ShardOf(own.users[i].ID, e.opts.Rules.Shards) != n {
+			return nil, &StopError{Shard: n, Turn: turn, Reason: errMisrouted}
 		}
 	}
-	d, err := s.book.decide(open.Turn, e.opts.Pairs(open.Turn), g)
+	d, err := s.book.decide(open.First, turn, e.opts.Pairs(turn), own, records)
 	if err != nil {
 		return nil, err
 	}
 	d.Epoch = open.Epoch
-	if s.found != nil && s.found.BodyDigest() != d.BodyDigest() {
-		return nil, &StopError{Shard: n, Turn: open.Turn, Reason: "the events give other decisions than the ledger holds (has the log or the configuration changed?)"}
+	if found != nil && found.BodyDigest() != d.BodyDigest() {
+		return nil, &StopError{Shard: n, Turn: turn, Reason: "the events give other decisions than the ledger holds (has the log or the configuration changed?)"}
 	}
 	return d, nil
 }
 
-// charge settles the book's decided turn.
-func (e *Engine) charge(ctx context.Context, n int, b *book) error {
-	s, err := e.opts.Settlements.Settlement(ctx, b.turn)
-	if err != nil {
-		return fmt.Errorf("charging turn %d: %w", b.turn, err)
+// ofTurn are the batches of one turn.
+func ofTurn(batches []schemas.Contributions, turn uint64) []schemas.Contributions {
+	var of []schemas.Contributions
+	for i := range batches {
+		if batches[i].Turn == turn {
+			of = append(of, batches[i])
+		}
 	}
-	if err := b.charge(s); err != nil {
-		return &StopError{Shard: n, Turn: b.turn, Reason: "the turn cannot be charged", Err: err}
+	return of
+}
+
+// charge settles all of the book's decided turns.
+func (e *Engine) charge(ctx context.Context, n int, b *book) error {
+	for len(b.decided) > 0 {
+		turn := b.first()
+		s, err := e.opts.Settlements.Settlement(ctx, turn)
+		if err != nil {
+			return fmt.Errorf("charging turn %d: %w", turn, err)
+		}
+		if err := b.charge(s); err != nil {
+			return &StopError{Shard: n, Turn: turn, Reason: "the turn cannot be charged", Err: err}
+		}
 	}
 	return nil
 }
 
 // baseFor encodes the accounts for the keyed state when a new base is due.
 func (e *Engine) baseFor(s *shard) ([]byte, error) {
-	if !s.saver.due() {
+	if !s.saver.due(e.opts.Rules.LedgerSlots) {
 		return nil, nil
 	}
-	base, err := s.book.accounts.AppendBinary([]byte{})
+	base, err := s.book.encodeBase()
 	if err != nil {
 		return nil, fmt.Errorf("encoding the accounts for the state: %w", err)
 	}
 	return base, nil
 }
 
-// handOn makes the partial counts of the decided turn. They wait for the
-// turn's append, also when the turn is handed on again: the bundle before may
+// handOn makes the partial counts of the decided joint. They wait for its
+// append, also when the joint is handed on again: the bundle before may
 // have failed without ever waiting.
 func (e *Engine) handOn(n int, s *shard, open *schemas.Open) (Pending, error) {
 	blobs, err := s.book.partials(n, open)
@@ -341,7 +368,7 @@ func readEnvelope(n int, blobs [][]byte) (*schemas.Open, []schemas.Contributions
 		switch {
 		case int(c.Shard) != n:
 			return nil, nil, &StopError{Shard: n, Turn: open.Turn, Reason: errMisrouted}
-		case c.Turn == open.Turn:
+		case open.Holds(c.Turn):
 			mine = append(mine, c)
 		}
 	}

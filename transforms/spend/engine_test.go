@@ -234,7 +234,7 @@ func TestAnOpenOfASettledTurnIsDropped(t *testing.T) {
 // TestAnEnvelopeWithoutOpenDoesNothing: a drain, a flush, a stray restore.
 func TestAnEnvelopeWithoutOpenDoesNothing(t *testing.T) {
 	w := mustWorld(t, oneMetric())
-	contributions := batch(w.epoch, 1, 0, oneUser(1))
+	contributions := w.batch(w.epoch, 1, 0, oneUser(1))
 	olderOpen := schemas.EncodeOpen(schemas.Open{Epoch: w.epoch - 1, Turn: 1, Shards: 1})
 	for name, blobs := range map[string][][]byte{
 		"nothing": nil, "contributions alone": {contributions}, "an older epoch's OPEN": {contributions, olderOpen},

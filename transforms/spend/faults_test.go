@@ -70,7 +70,6 @@ func TestAChangedConfigurationStops(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.rules.metrics[0].spec.MaxEventsPerKey++
-	w.rules.cap++
 	if err := w.restart(false); err != nil {
 		t.Fatal(err)
 	}
@@ -162,8 +161,8 @@ func TestForgedDecisionsStop(t *testing.T) {
 	admitted.Set(0)
 	rich := schemas.DeltaUser{ID: testID(1), Slice: []schemas.KeyCount{{Key: 0, N: 4}}, Admitted: admitted}
 	for name, d := range map[string]schemas.Delta{
-		"a worst case above the budget": {Pairs: []schemas.Pair{pair(0)}, Keys: [][]byte{[]byte("a")}, Users: []schemas.DeltaUser{rich}},
-		"an unknown metric, admitted":   {Pairs: []schemas.Pair{pair(7)}, Keys: [][]byte{[]byte("a")}, Users: []schemas.DeltaUser{rich}},
+		"a worst case above the budget": {Pairs: []schemas.Pair{pair(0)}, Labels: []schemas.Label{{Key: []byte("a")}}, Users: []schemas.DeltaUser{rich}},
+		"an unknown metric, admitted":   {Pairs: []schemas.Pair{pair(7)}, Labels: []schemas.Label{{Key: []byte("a")}}, Users: []schemas.DeltaUser{rich}},
 		"an unknown metric, nobody":     {Pairs: []schemas.Pair{pair(7)}},
 	} {
 		s := oneMetric()

@@ -205,6 +205,8 @@ type memSettlements struct {
 	turns  map[uint64]*Settlement
 	asked  map[uint64]int
 	absent error
+	// history is how many settlements are kept, as pipeline keeps them; 0: all.
+	history, newest uint64
 }
 
 func newMemSettlements() *memSettlements {
@@ -216,7 +218,10 @@ func (m *memSettlements) Settlement(_ context.Context, turn uint64) (*Settlement
 	defer m.mu.Unlock()
 	m.asked[turn]++
 	s, ok := m.turns[turn]
-	if !ok {
+	switch {
+	case !ok && m.history > 0 && turn+m.history <= m.newest:
+		return nil, ErrForgotten
+	case !ok:
 		return nil, m.absent
 	}
 	return s, nil
@@ -225,5 +230,12 @@ func (m *memSettlements) Settlement(_ context.Context, turn uint64) (*Settlement
 func (m *memSettlements) settle(s schemas.Settled) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.turns[s.Turn] = NewSettlement(s)
+	settlement := NewSettlement(s)
+	m.newest = max(m.newest, s.Turn)
+	for turn := settlement.First; turn <= s.Turn; turn++ {
+		m.turns[turn] = settlement
+		if m.history > 0 && turn > m.history {
+			delete(m.turns, turn-m.history)
+		}
+	}
 }

@@ -3,6 +3,9 @@ package spend
 import (
 	"bytes"
 	"cmp"
+	"encoding/binary"
+	"fmt"
+	"math"
 	"math/big"
 	"slices"
 
@@ -10,20 +13,35 @@ import (
 	"github.com/tollgate-dp/tollgate/state"
 )
 
-// contribution is what one user did with one key in a turn.
+// contribution is what one user did with one key in a turn: n records of the
+// same bytes.
 type contribution struct {
 	user   int
 	period int64
 	key    string
 	n      uint32
+	passes uint64
+	value  int64
 }
 
-// settings are a deployment's, as far as SPEND is concerned.
+func (c *contribution) label() schemas.Label {
+	return schemas.Label{Key: []byte(c.key), Passes: c.passes}
+}
+
+// record names the records by all that is in them.
+func (c *contribution) record() schemas.RecordID {
+	return schemas.NewHasher(testHashKey).Record(fmt.Append(nil, c.user, c.period, c.key, c.passes, c.value))
+}
+
+// settings are a deployment's, as far as SPEND is concerned. Turns are slices of
+// testTurn.
 type settings struct {
 	budget                       state.Budget
 	metrics                      []schemas.MetricSpec
 	shards, releaseShards, slots int
 }
+
+const testTurn = 1000
 
 var testHashKey = [32]byte{1, 2, 3}
 
@@ -32,26 +50,65 @@ func testID(user int) state.AccountID {
 	return schemas.NewHasher(testHashKey).Account([]byte{byte(user), byte(user >> 8), byte(user >> 16), 'u'})
 }
 
-func testPairs(metrics int) func(uint64) []schemas.Pair {
-	return func(turn uint64) []schemas.Pair {
-		pairs := make([]schemas.Pair, metrics)
-		for i := range pairs {
-			pairs[i] = schemas.Pair{Metric: uint32(i), WindowStart: int64(turn-1) * 1000, WindowEnd: int64(turn) * 1000}
+// pairs are the windows that end with a turn. A metric without a size has
+// windows of one turn.
+func (s settings) pairs(turn uint64) []schemas.Pair {
+	var pairs []schemas.Pair
+	end := int64(turn) * testTurn
+	for i, m := range s.metrics {
+		size, slide := cmp.Or(m.WindowSize, testTurn), cmp.Or(m.WindowSlide, testTurn)
+		if m.Kind != schemas.KindCoverage && end%slide == 0 && end >= size {
+			pairs = append(pairs, schemas.Pair{Metric: uint32(i), WindowStart: end - size, WindowEnd: end})
 		}
-		return pairs
 	}
+	return pairs
 }
 
+// First implements Windows.
+func (s settings) First(p schemas.Pair) uint64 { return uint64(p.WindowStart/testTurn) + 1 }
+
+// Open implements Windows: by looking at every window that could be.
+func (s settings) Open(metric uint32, turn uint64) bool { return s.opening(metric, turn) != 0 }
+
+// opening is the first turn of the earliest window of a metric that holds the
+// turn and ends behind it; 0 none.
+func (s settings) opening(metric uint32, turn uint64) uint64 {
+	for later := turn + 1; later < turn+20; later++ {
+		for _, p := range s.pairs(later) {
+			if p.Metric == metric && s.First(p) <= turn {
+				return s.First(p)
+			}
+		}
+	}
+	return 0
+}
+
+// Needed implements Windows.
+func (s settings) Needed(turn uint64) uint64 {
+	least := turn + 1
+	for i := range s.metrics {
+		if first := s.opening(uint32(i), turn); first != 0 {
+			least = min(least, first)
+		}
+	}
+	return least
+}
+
+// LeastPeriod implements Windows: these contributions name their periods
+// themselves.
+func (s settings) LeastPeriod(uint64) int64 { return math.MinInt64 }
+
 // model computes what SPEND must decide, in the plainest way there is: one
-// sequence, no shards, no cache, big integers. It shares no code with the
-// package but the hash that clipping is defined by.
+// sequence, no shards, no cache, no slices, big integers. It shares no code with
+// the package but the hash that clipping is defined by.
 type model struct {
 	settings
 	hasher   *schemas.Hasher
 	accounts map[account]*modelAccount
-	counts   map[cell]uint64 // admitted, of the turn that is open
+	past     map[uint64][]contribution
+	counts   map[cell]int64 // admitted, of the joint that is open
 	tallies  []schemas.PairTally
-	holds    []hold // of the turn that is open
+	holds    []hold // of the joint that is open
 }
 
 type account struct {
@@ -63,77 +120,92 @@ type modelAccount struct{ spent, held, keys *big.Int }
 
 type hold struct {
 	account account
-	metric  int
-	kept    map[string]uint32
+	pair    schemas.Pair
+	kept    map[string]int64
 	worst   *big.Int
 }
 
 func newModel(s settings) *model {
-	return &model{settings: s, hasher: schemas.NewHasher(testHashKey), accounts: map[account]*modelAccount{}}
+	return &model{settings: s, hasher: schemas.NewHasher(testHashKey), accounts: map[account]*modelAccount{}, past: map[uint64][]contribution{}}
 }
 
 // modelCharge is ⌈c²·u/2^40⌉.
-func modelCharge(c uint32, u state.Precision) *big.Int {
-	v := new(big.Int).SetUint64(uint64(c))
+func modelCharge(c int64, u state.Precision) *big.Int {
+	v := big.NewInt(c)
 	v.Mul(v, v).Mul(v, u.Big())
 	v.Add(v, new(big.Int).SetUint64(1<<40-1))
 	return v.Rsh(v, 40)
 }
 
-// open admits a turn's contributions.
-func (m *model) open(turn uint64, cs []contribution) {
-	m.counts, m.holds = map[cell]uint64{}, nil
+// open admits the contributions of a joint's turns, one after the other: nothing
+// is charged in between.
+func (m *model) open(first uint64, joint [][]contribution) {
+	m.counts, m.holds = map[cell]int64{}, nil
 	m.tallies = make([]schemas.PairTally, len(m.metrics))
-	users := map[account]map[string]uint32{}
-	for _, c := range cs {
-		at := account{testID(c.user), c.period}
-		if users[at] == nil {
-			users[at] = map[string]uint32{}
-		}
-		users[at][c.key] += c.n
-	}
-	for at, events := range users {
-		for i := range m.metrics {
-			m.admit(turn, at, i, events)
-		}
+	for i, cs := range joint {
+		m.turn(first+uint64(i), cs)
 	}
 }
 
-func (m *model) admit(turn uint64, at account, metric int, events map[string]uint32) {
-	spec := &m.metrics[metric]
-	tally := &m.tallies[metric]
-	var taken [][]byte
-	for key, n := range events {
-		if spec.KeyMode == keyModePublic && !slices.ContainsFunc(spec.PublicKeys, func(k []byte) bool { return string(k) == key }) {
-			tally.Filtered += uint64(n)
-			continue
+func (m *model) turn(turn uint64, cs []contribution) {
+	m.past[turn] = cs
+	for _, p := range m.pairs(turn) {
+		users := map[account][]contribution{}
+		for t := m.First(p); t <= turn; t++ {
+			for _, c := range m.past[t] {
+				at := account{testID(c.user), c.period}
+				users[at] = append(users[at], c)
+			}
 		}
-		taken = append(taken, []byte(key))
+		for at, events := range users {
+			m.admit(p, at, events)
+		}
+		m.count(p)
 	}
-	slices.SortFunc(taken, func(a, b []byte) int {
-		ra, rb := m.hasher.ClipRank(spec.Name, at.id, at.period, a), m.hasher.ClipRank(spec.Name, at.id, at.period, b)
-		return cmp.Or(bytes.Compare(ra[:], rb[:]), bytes.Compare(a, b))
-	})
-	h := hold{at, metric, map[string]uint32{}, new(big.Int)}
+}
+
+// takes says whether a metric wants a contribution.
+func (m *model) takes(spec *schemas.MetricSpec, c contribution) bool {
+	if spec.Filter != "" && c.passes>>slices.Index(schemas.Filters(m.metrics), spec.Filter)&1 == 0 {
+		return false
+	}
+	return spec.KeyMode != schemas.KeysPublic || slices.ContainsFunc(spec.PublicKeys, func(k []byte) bool { return string(k) == c.key })
+}
+
+func (m *model) admit(p schemas.Pair, at account, events []contribution) {
+	spec := &m.metrics[p.Metric]
+	tally := &m.tallies[p.Metric]
+	byKey := map[string][]contribution{}
+	for _, c := range events {
+		if m.takes(spec, c) {
+			byKey[c.key] = append(byKey[c.key], c)
+		} else {
+			tally.Filtered += uint64(c.n)
+		}
+	}
+	h := hold{at, p, map[string]int64{}, new(big.Int)}
 	delta := new(big.Int)
 	var kept uint64
-	for i, key := range taken {
-		n := events[string(key)]
+	for i, key := range m.keysByRank(spec, at, byKey) {
+		n := sumOf(byKey[key])
 		if i >= int(spec.MaxKeysPerUser) {
-			tally.Clipped += uint64(n)
+			tally.Clipped += n
 			continue
 		}
-		c := min(n, spec.MaxEventsPerKey)
-		tally.Clipped += uint64(n - c)
-		kept += uint64(c)
-		h.kept[string(key)] = c
+		c, stays := m.bring(spec, at, byKey[key])
+		tally.Clipped += n - stays
+		kept += stays
+		h.kept[key] = c
 		h.worst.Add(h.worst, modelCharge(c, spec.Top))
-		if spec.KeyMode != keyModePublic {
+		if spec.KeyMode == schemas.KeysPrivate {
 			delta.Add(delta, spec.DeltaKey.Big())
 		}
 	}
 	if len(h.kept) == 0 {
 		return
+	}
+	if cover := m.coverageOf(p.Metric); cover != nil {
+		h.worst.Add(h.worst, modelCharge(1, cover.Top))
 	}
 	a := m.account(at)
 	mu := new(big.Int).Add(a.spent, a.held)
@@ -147,8 +219,86 @@ func (m *model) admit(turn uint64, at account, metric int, events map[string]uin
 	a.keys = keys
 	tally.Counted += kept
 	m.holds = append(m.holds, h)
-	for key, c := range h.kept {
-		m.counts[cell{uint32(metric), int64(turn-1) * 1000, int64(turn) * 1000, key}] += uint64(c)
+}
+
+func (m *model) keysByRank(spec *schemas.MetricSpec, at account, byKey map[string][]contribution) []string {
+	var keys []string
+	for key := range byKey {
+		keys = append(keys, key)
+	}
+	name := cmp.Or(spec.KeysFrom, spec.Name)
+	slices.SortFunc(keys, func(a, b string) int {
+		ra, rb := m.hasher.ClipRank(name, at.id, at.period, []byte(a)), m.hasher.ClipRank(name, at.id, at.period, []byte(b))
+		return bytes.Compare(ra[:], rb[:])
+	})
+	return keys
+}
+
+func sumOf(cs []contribution) (n uint64) {
+	for _, c := range cs {
+		n += uint64(c.n)
+	}
+	return n
+}
+
+// bring is what a user brings to one key, and how many records stand behind it.
+func (m *model) bring(spec *schemas.MetricSpec, at account, cs []contribution) (int64, uint64) {
+	n := sumOf(cs)
+	stays := min(n, uint64(spec.MaxEventsPerKey))
+	switch spec.Kind {
+	case schemas.KindDistinctUsers:
+		return 1, n
+	case schemas.KindEvents:
+		return int64(stays), stays
+	}
+	type one struct {
+		rank  [16]byte
+		value int64
+	}
+	var all []one
+	for _, c := range cs {
+		rank := m.hasher.RecordRank(spec.Name, at.id, at.period, c.record())
+		for range c.n {
+			all = append(all, one{rank, max(spec.Min, min(spec.Max, c.value))})
+		}
+	}
+	slices.SortFunc(all, func(a, b one) int { return bytes.Compare(a.rank[:], b.rank[:]) })
+	total := int64(0)
+	for _, o := range all[:stays] {
+		total += o.value
+	}
+	return total, stays
+}
+
+func (m *model) coverageOf(metric uint32) *schemas.MetricSpec {
+	for i := range m.metrics {
+		if m.metrics[i].Kind == schemas.KindCoverage && m.metrics[i].Of == m.metrics[metric].Name {
+			return &m.metrics[i]
+		}
+	}
+	return nil
+}
+
+// count adds up the holds of a pair. A user of two periods is one user.
+func (m *model) count(p schemas.Pair) {
+	users := map[state.AccountID]map[string]bool{}
+	for _, h := range m.holds {
+		if h.pair != p {
+			continue
+		}
+		if users[h.account.id] == nil {
+			users[h.account.id] = map[string]bool{}
+		}
+		for key, c := range h.kept {
+			again := users[h.account.id][key]
+			users[h.account.id][key] = true
+			if m.metrics[p.Metric].Kind != schemas.KindDistinctUsers || !again {
+				m.counts[cell{p.Metric, p.WindowStart, p.WindowEnd, key}] += c
+			}
+		}
+	}
+	if m.coverageOf(p.Metric) != nil && len(users) > 0 {
+		m.counts[cell{p.Metric + 1, p.WindowStart, p.WindowEnd, ""}] = int64(len(users))
 	}
 }
 
@@ -161,8 +311,8 @@ func (m *model) account(at account) *modelAccount {
 	return a
 }
 
-// charge settles the open turn.
-func (m *model) charge(turn uint64, s schemas.Settled) {
+// charge settles the open joint.
+func (m *model) charge(s schemas.Settled) {
 	released := map[cell]state.Precision{}
 	for _, k := range s.Keys {
 		released[cell{k.Metric, k.WindowStart, k.WindowEnd, string(k.Key)}] = k.Precision
@@ -170,13 +320,29 @@ func (m *model) charge(turn uint64, s schemas.Settled) {
 	for _, h := range m.holds {
 		a := m.account(h.account)
 		a.held.Sub(a.held, h.worst)
+		spec := &m.metrics[h.pair.Metric]
 		for key, c := range h.kept {
-			u, ok := released[cell{uint32(h.metric), int64(turn-1) * 1000, int64(turn) * 1000, key}]
+			u, ok := released[cell{h.pair.Metric, h.pair.WindowStart, h.pair.WindowEnd, key}]
+			if !ok && spec.KeyMode == schemas.KeysFrom {
+				continue
+			}
 			if !ok {
-				u = m.metrics[h.metric].First
+				u = spec.First
 			}
 			a.spent.Add(a.spent, modelCharge(c, u))
 		}
+		if m.coverageOf(h.pair.Metric) != nil {
+			a.spent.Add(a.spent, modelCharge(1, released[cell{h.pair.Metric + 1, h.pair.WindowStart, h.pair.WindowEnd, ""}]))
+		}
 	}
 	m.holds = nil
+}
+
+// recordsOf says whether the settings want records one by one.
+func (s settings) recordsOf() bool {
+	return slices.ContainsFunc(s.metrics, func(m schemas.MetricSpec) bool { return m.Kind == schemas.KindSum })
+}
+
+func labelKey(l schemas.Label) string {
+	return string(binary.BigEndian.AppendUint64(slices.Clone(l.Key), l.Passes))
 }

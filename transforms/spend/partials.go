@@ -4,36 +4,31 @@ import (
 	"fmt"
 
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/state"
 )
 
-// partials adds up what the admitted users contributed, one blob per release
-// shard, also when it is empty: a release shard counts its blobs. The order of
-// cells is that of pairs and keys.
+// partials adds up what the users who were admitted in the open joint
+// contributed, one blob per release shard, also when it is empty: a release shard
+// counts its blobs. The order of cells is that of turns, pairs and keys.
 func (b *book) partials(n int, open *schemas.Open) ([]Blob, error) {
-	counts, err := b.counts()
-	if err != nil {
-		return nil, err
-	}
 	shards := b.rules.ReleaseShards
 	cells := make([][]schemas.Cell, shards)
-	for i, p := range b.delta.Pairs {
-		name := b.rules.metrics[p.Metric].spec.Name
-		for k, count := range counts[i] {
-			if count == 0 {
-				continue
-			}
-			key := b.delta.Keys[k]
-			to := schemas.ReleaseShardOf(name, p.WindowStart, p.WindowEnd, key, shards)
-			cells[to] = append(cells[to], schemas.Cell{Metric: p.Metric, WindowStart: p.WindowStart, WindowEnd: p.WindowEnd, Key: key, Count: count})
-		}
+	add := func(p schemas.Pair, key []byte, count int64) {
+		to := schemas.ReleaseShardOf(b.rules.metrics[p.Metric].spec.Route(), p.WindowStart, p.WindowEnd, key, shards)
+		cells[to] = append(cells[to], schemas.Cell{Metric: p.Metric, WindowStart: p.WindowStart, WindowEnd: p.WindowEnd, Key: key, Count: count})
+	}
+	var records uint64
+	for i := range b.decided {
+		records += b.decided[i].delta.Records
+		b.cells(&b.decided[i], add)
 	}
 	blobs := make([]Blob, shards)
 	for r := range blobs {
 		partial := schemas.Partial{
-			Epoch: open.Epoch, Turn: open.Turn,
+			Epoch: open.Epoch, First: open.First, Turn: open.Turn,
 			Shard: uint32(n), Shards: open.Shards,
 			ReleaseShard: uint32(r), ReleaseShards: uint32(shards),
-			Records: b.delta.Records, Total: open.Contributions,
+			Records: records, Total: open.Contributions,
 			Cells: cells[r],
 		}
 		if r == 0 {
@@ -48,39 +43,93 @@ func (b *book) partials(n int, open *schemas.Open) ([]Blob, error) {
 	return blobs, nil
 }
 
-// counts is the admitted count per pair and key.
-func (b *book) counts() ([][]uint64, error) {
-	counts := make([][]uint64, len(b.delta.Pairs))
-	for i := range counts {
-		counts[i] = make([]uint64, len(b.delta.Keys))
+// cells calls add for every count of a decided turn.
+func (b *book) cells(d *decision, add func(p schemas.Pair, key []byte, count int64)) {
+	sums := b.counts(d)
+	for i, p := range d.delta.Pairs {
+		for k, there := range sums.there[i] {
+			if there {
+				add(p, d.formed.crowds[i].keys[k], sums.keys[i][k])
+			}
+		}
+		if m := &b.rules.metrics[p.Metric]; m.coverage >= 0 && sums.users[i] > 0 {
+			add(schemas.Pair{Metric: uint32(m.coverage), WindowStart: p.WindowStart, WindowEnd: p.WindowEnd}, nil, sums.users[i])
+		}
 	}
-	for i := range b.delta.Users {
-		u := &b.delta.Users[i]
-		for p, pair := range b.delta.Pairs {
-			if !u.Admitted.Get(p) {
-				continue
-			}
-			m, err := b.metric(pair)
-			if err != nil {
-				return nil, err
-			}
-			kept, _ := b.clip.keep(m, u.ID, u.Period, b.delta.Keys, u.Slice)
-			for _, k := range kept {
-				counts[p][k.Key] += uint64(k.N)
+}
+
+// counts are the admitted counts of a shard in one turn.
+type counts struct {
+	keys  [][]int64 // by pair and key of its crowd
+	there [][]bool  // somebody who was admitted has the key
+	users []int64   // by pair: admitted users
+}
+
+// counts adds up the stakes. A user with two budget periods in one window is
+// two individuals who are charged apart, and one user where users are counted.
+func (b *book) counts(d *decision) counts {
+	n := len(d.delta.Pairs)
+	c := counts{keys: make([][]int64, n), there: make([][]bool, n), users: make([]int64, n)}
+	for i := range n {
+		c.keys[i] = make([]int64, len(d.formed.crowds[i].keys))
+		c.there[i] = make([]bool, len(d.formed.crowds[i].keys))
+	}
+	var id state.AccountID
+	seen := userSeen{}
+	for i := range d.stakes {
+		t := &d.stakes[i]
+		if i == 0 || t.id != id {
+			id = t.id
+			seen.reset()
+		}
+		distinct := b.rules.metrics[d.delta.Pairs[t.pair].Metric].spec.Kind == schemas.KindDistinctUsers
+		if seen.first(t.pair, nobody) {
+			c.users[t.pair]++
+		}
+		for _, k := range t.kept {
+			c.there[t.pair][k.key] = true
+			if !distinct || seen.first(t.pair, int64(k.key)) {
+				c.keys[t.pair][k.key] += k.total
 			}
 		}
 	}
-	return counts, nil
+	return c
 }
 
-// tallies adds up the decided turn's tallies by metric.
+// nobody is the key under which a user's presence in a window is noted.
+const nobody = -1
+
+// userSeen notes for which (pair, key) one user was counted.
+type userSeen []struct {
+	pair int
+	key  int64
+}
+
+func (s *userSeen) reset() { *s = (*s)[:0] }
+
+func (s *userSeen) first(pair int, key int64) bool {
+	for _, e := range *s {
+		if e.pair == pair && e.key == key {
+			return false
+		}
+	}
+	*s = append(*s, struct {
+		pair int
+		key  int64
+	}{pair, key})
+	return true
+}
+
+// tallies adds up the decided turns' tallies by metric.
 func (b *book) tallies() []schemas.MetricTally {
 	tallies := make([]schemas.MetricTally, len(b.rules.metrics))
 	for m := range tallies {
 		tallies[m].Metric = uint32(m)
 	}
-	for i, p := range b.delta.Pairs {
-		addTally(&tallies[p.Metric].PairTally, b.delta.Tallies[i])
+	for _, d := range b.decided {
+		for i, p := range d.delta.Pairs {
+			tallies[p.Metric].PairTally.Add(d.delta.Tallies[i])
+		}
 	}
 	return tallies
 }

@@ -1,6 +1,7 @@
 package spend
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +11,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state"
 )
 
-// prepare brings a shard to the state before the open turn, or to the open turn
+// prepare brings a shard to the state before the open joint, or to the open joint
 // itself where it was decided in this epoch: from the process's own memory,
 // from keyed state, or from the ledger.
 func (e *Engine) prepare(ctx context.Context, n int, s *shard, open *schemas.Open, cells Cells) error {
@@ -24,7 +25,7 @@ func (e *Engine) prepare(ctx context.Context, n int, s *shard, open *schemas.Ope
 		}
 	}
 	fits := func() bool {
-		return s.book != nil && (s.book.turn == open.Turn || s.book.turn+1 == open.Turn)
+		return s.book != nil && (s.book.turn+1 == open.First || s.decided(open))
 	}
 	if s.writer != nil && s.epoch == open.Epoch {
 		if fits() {
@@ -40,6 +41,11 @@ func (e *Engine) prepare(ctx context.Context, n int, s *shard, open *schemas.Ope
 	return e.take(ctx, n, s, open)
 }
 
+// decided says whether the book stands behind exactly the open joint.
+func (s *shard) decided(open *schemas.Open) bool {
+	return s.book.turn == open.Turn && s.book.first() == open.First
+}
+
 // fromCells rebuilds a forgotten shard from keyed state, if that is of this
 // epoch. Otherwise the shard stays forgotten.
 func (e *Engine) fromCells(ctx context.Context, n int, s *shard, open *schemas.Open, cells Cells) error {
@@ -51,31 +57,27 @@ func (e *Engine) fromCells(ctx context.Context, n int, s *shard, open *schemas.O
 	if len(raw) == 0 {
 		return nil
 	}
+	if raw[0] != metaVersion {
+		return nil // another program's, which an engine has handed over
+	}
 	m, err := decodeMeta(raw)
 	if err != nil {
 		return err
 	}
-	if m.epoch != open.Epoch || m.last == m.base || uint64(len(deltas)) != m.last-m.base {
+	if m.epoch != open.Epoch || m.last == m.base || m.last > open.Turn || uint64(len(deltas)) > m.last-m.base {
 		return nil
 	}
-	b := newBook(e.opts.Rules)
-	if b.accounts, err = decodeAccounts(base); err != nil {
+	turns, err := inOrder(m, deltas)
+	if err != nil || turns == nil {
+		return err
+	}
+	b := newBook(e.opts.Rules, e.opts.Windows)
+	if err = b.decodeBase(base); err != nil {
 		return err
 	}
 	b.turn = m.base
-	turns := make([]*schemas.Delta, len(deltas))
-	for _, raw := range deltas { // a bag has no order
-		d, err := decodeDelta(raw)
-		if err != nil {
-			return err
-		}
-		if d.Turn <= m.base || d.Turn > m.last || turns[d.Turn-m.base-1] != nil {
-			return nil
-		}
-		turns[d.Turn-m.base-1] = d
-	}
 	for _, d := range turns {
-		if err := e.replay(ctx, n, b, d); err != nil {
+		if err := e.replay(ctx, n, b, d, open.First); err != nil {
 			return err
 		}
 	}
@@ -83,21 +85,55 @@ func (e *Engine) fromCells(ctx context.Context, n int, s *shard, open *schemas.O
 	return nil
 }
 
-// replay charges the book's decided turn and obeys the next.
-func (e *Engine) replay(ctx context.Context, n int, b *book, d *schemas.Delta) error {
-	if b.delta != nil {
+// inOrder decodes the deltas of a bag, which has no order and in which an element
+// may hold several: those of base+1 to last, or nothing.
+func inOrder(m meta, bag [][]byte) ([]*schemas.Delta, error) {
+	var all []*schemas.Delta
+	for _, raw := range bag {
+		blobs, err := splitBlobs(raw)
+		if err != nil {
+			return nil, err
+		}
+		for _, b := range blobs {
+			d, err := decodeDelta(b)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, d)
+		}
+	}
+	if uint64(len(all)) != m.last-m.base {
+		return nil, nil
+	}
+	slices.SortFunc(all, func(a, b *schemas.Delta) int { return cmp.Compare(a.Turn, b.Turn) })
+	for i, d := range all {
+		if d.Turn != m.base+1+uint64(i) {
+			return nil, nil
+		}
+	}
+	return all, nil
+}
+
+// replay obeys the next delta of the past, with everything before it charged; of
+// the joint that begins with open nothing is charged. Before that one joints need
+// not be told apart: to charge turn by turn holds no more than was held then, and
+// every turn is charged by the settlement of its joint.
+func (e *Engine) replay(ctx context.Context, n int, b *book, d *schemas.Delta, open uint64) error {
+	first := open
+	if d.Turn <= open {
+		first = d.Turn
 		if err := e.charge(ctx, n, b); err != nil {
 			return err
 		}
 	}
-	if err := b.obey(d); err != nil {
+	if err := b.obey(first, d); err != nil {
 		return &StopError{Shard: n, Turn: d.Turn, Reason: "decisions of the past cannot be obeyed", Err: err}
 	}
 	return nil
 }
 
 // take makes this process the shard's only writer and restores the shard from
-// the ledger as of the turn before the open one.
+// the ledger as of the turn before the open joint.
 func (e *Engine) take(ctx context.Context, n int, s *shard, open *schemas.Open) error {
 	s.forget()
 	if s.epoch != open.Epoch {
@@ -110,7 +146,7 @@ func (e *Engine) take(ctx context.Context, n int, s *shard, open *schemas.Open) 
 	if err != nil {
 		return fmt.Errorf("taking shard %d: %w", n, err)
 	}
-	settled := open.Turn - 1
+	settled := open.First - 1
 	snapshot, slot, err := newestSnapshot(&ledger, settled)
 	if err != nil {
 		return unreadable(n, open, err)
@@ -119,26 +155,30 @@ func (e *Engine) take(ctx context.Context, n int, s *shard, open *schemas.Open) 
 	if err != nil {
 		return unreadable(n, open, err)
 	}
-	b := newBook(e.opts.Rules)
+	b := newBook(e.opts.Rules, e.opts.Windows)
 	for _, a := range snapshot.Accounts {
 		if err := b.accounts.Put(a.ID, a.Period, a.Account); err != nil {
 			return fmt.Errorf("restoring shard %d: %w", n, err)
 		}
 	}
 	b.turn = snapshot.Turn
+	if err := b.reopen(snapshot.Open); err != nil {
+		return unreadable(n, open, err)
+	}
 	for turn := snapshot.Turn + 1; turn <= settled; turn++ {
 		d, ok := deltas[turn]
 		if !ok {
 			return e.unfit(ctx, n, open, turn, "the ledger has a gap: this turn is settled and its decisions are missing (has the ledger topic lost records?)")
 		}
-		if err := e.replay(ctx, n, b, &d); err != nil {
+		if err := e.replay(ctx, n, b, &d, open.First); err != nil {
 			return err
 		}
 	}
-	if found, ok := deltas[open.Turn]; ok {
-		s.found = &found
-	}
-	for turn := range deltas {
+	s.found = map[uint64]*schemas.Delta{}
+	for turn, d := range deltas {
+		if open.Holds(turn) {
+			s.found[turn] = &d
+		}
 		if turn > open.Turn {
 			return e.unfit(ctx, n, open, turn, "the ledger is ahead of the control log (has control lost records?)")
 		}
@@ -153,10 +193,10 @@ func (e *Engine) take(ctx context.Context, n int, s *shard, open *schemas.Open) 
 var errPast = errors.New("the turn is settled already")
 
 // unfit is the error for a ledger that does not belong to the turn before the
-// open one: a stop, unless it is the OPEN that is of the past. The slots of a
+// open joint: a stop, unless it is the OPEN that is of the past. The slots of a
 // past turn belong to later ones, so that nothing may be written for it.
 func (e *Engine) unfit(ctx context.Context, n int, open *schemas.Open, turn uint64, reason string) error {
-	if _, err := e.opts.Settlements.Settlement(ctx, open.Turn); err == nil {
+	if _, err := e.opts.Settlements.Settlement(ctx, open.Turn); err == nil || errors.Is(err, ErrForgotten) {
 		return errPast
 	}
 	return &StopError{Shard: n, Turn: turn, Reason: reason}
@@ -190,20 +230,29 @@ func newestSnapshot(l *schemas.LedgerReader, settled uint64) (schemas.Snapshot, 
 }
 
 // snapshotRecords gives the records of a snapshot as of the turn before the
-// open one, when one is due, for the slot that does not hold the newest. They
-// go before the delta in one append. A delta's slot is used again after
-// LedgerSlots turns; a snapshot every half of that leaves no gap. Shards take
-// turns, so that no turn carries all snapshots.
+// open joint, when one is due, for the slot that does not hold the newest. They
+// go before the deltas in one append.
+//
+// A delta's slot is used again after N = LedgerSlots turns: the deltas of a joint
+// F … W overwrite those of F−N … W−N. A restore finds no gap, whatever part of
+// the append lands, iff a snapshot as of S ≥ W−N was complete before it. Proof
+// that there is one. A joint has at most K ≤ N/4 turns (Spend refuses more). Let
+// F' … W', W' = F−1, be the joint before, and S the newest snapshot behind it. If
+// S = F'−1, because it was written with F' or was there already, then W−S ≤ 2K ≤
+// N/2. Else none was due with F': W'−S ≤ N/2, so that W−S ≤ N/2 + K < N. Up to the
+// first snapshot S = 0 stands for the empty one. ∎
+//
+// Shards take turns, so that no turn carries all snapshots: shard n writes one
+// where F−1 … W−1 have a turn of its own.
 func (e *Engine) snapshotRecords(n int, s *shard, open *schemas.Open) ([]schemas.LedgerRecord, error) {
 	period := e.opts.Rules.LedgerSlots / 2
-	turn := open.Turn - 1
-	late := turn-s.snapshot >= period
-	if turn == s.snapshot || (!late && turn%period != uint64(n)%period) {
+	turn := open.First - 1
+	late := open.Turn-s.snapshot > period
+	behindOwn := (open.Turn - 1 + period - uint64(n)%period) % period // turns from the shard's own to W−1
+	if turn == s.snapshot || (!late && behindOwn > open.Turn-open.First) {
 		return nil, nil
 	}
-	snapshot := schemas.Snapshot{Turn: turn, Epoch: open.Epoch}
-	snapshot.Accounts = slices.AppendSeq(make([]state.AccountEntry, 0, s.book.accounts.Len()), s.book.accounts.All())
-	records, err := schemas.EncodeSnapshot(snapshot, 1-s.slot, e.maxRecord)
+	records, err := schemas.EncodeSnapshot(s.book.snapshot(turn, open.Epoch), 1-s.slot, e.maxRecord)
 	if err != nil {
 		return nil, fmt.Errorf("encoding the snapshot of turn %d: %w", turn, err)
 	}

@@ -18,31 +18,56 @@ func drawSettings(t *rapid.T) settings {
 	s := settings{
 		shards:        rapid.IntRange(1, 3).Draw(t, "shards"),
 		releaseShards: rapid.IntRange(1, 3).Draw(t, "release shards"),
-		slots:         rapid.IntRange(minLedgerSlots, 9).Draw(t, "slots"),
+		slots:         rapid.SampledFrom([]int{minLedgerSlots, 5, 6, 7, 8, 9, 12, 17}).Draw(t, "slots"),
 	}
-	metrics := rapid.IntRange(1, 3).Draw(t, "metrics")
-	for i := range metrics {
-		m := schemas.MetricSpec{
-			Name: fmt.Sprintf("m%d", i), Kind: "events", KeyMode: "private", WindowSize: 1000, WindowSlide: 1000,
-			MaxKeysPerUser:  rapid.Uint32Range(1, 4).Draw(t, "K"),
-			MaxEventsPerKey: rapid.Uint32Range(1, 5).Draw(t, "C"),
-			First:           state.Precision{Lo: rapid.Uint64Range(1, 1<<41).Draw(t, "first")},
-			DeltaKey:        state.Delta{Lo: rapid.Uint64Range(1, 5).Draw(t, "delta key")},
+	base := -1 // a metric whose keys another one may take
+	for i := range rapid.IntRange(1, 4).Draw(t, "metrics") {
+		m := drawMetric(t, fmt.Sprintf("m%d", i))
+		if base >= 0 && m.KeyMode == schemas.KeysPrivate && (m.Kind == schemas.KindSum || rapid.Bool().Draw(t, "from")) {
+			from := s.metrics[base]
+			m.KeyMode, m.DeltaKey, m.KeysFrom, m.WindowSize, m.WindowSlide = schemas.KeysFrom, state.Delta{}, from.Name, from.WindowSize, from.WindowSlide
+		} else if m.KeyMode == schemas.KeysPrivate && m.Kind == schemas.KindSum {
+			m.Kind = schemas.KindEvents
 		}
-		m.Top, _ = m.First.Add(state.Precision{Lo: rapid.Uint64Range(0, 1<<44).Draw(t, "top")})
-		if rapid.Bool().Draw(t, "public") {
-			m.KeyMode, m.DeltaKey = keyModePublic, state.Delta{}
-			for _, k := range testKeys[:rapid.IntRange(1, len(testKeys)).Draw(t, "public keys")] {
-				m.PublicKeys = append(m.PublicKeys, []byte(k))
-			}
+		if m.KeyMode == schemas.KeysPrivate {
+			base = len(s.metrics)
 		}
 		s.metrics = append(s.metrics, m)
+		if rapid.IntRange(0, 2).Draw(t, "coverage") == 0 {
+			s.metrics = append(s.metrics, schemas.MetricSpec{Name: m.Name + ".coverage", Kind: schemas.KindCoverage, Of: m.Name, KeyMode: schemas.KeysPublic,
+				PublicKeys: [][]byte{{}}, WindowSize: m.WindowSize, WindowSlide: m.WindowSlide, First: m.First, Top: m.First})
+		}
 	}
 	s.budget = state.Budget{
 		Mu2:  state.Mu2(rapid.Uint64Range(1, 1<<12).Draw(t, "B²")),
 		Keys: state.Delta{Lo: rapid.Uint64Range(0, 60).Draw(t, "δ keys")},
 	}
 	return s
+}
+
+func drawMetric(t *rapid.T, name string) schemas.MetricSpec {
+	m := schemas.MetricSpec{
+		Name: name, KeyMode: schemas.KeysPrivate,
+		Kind:            rapid.SampledFrom([]string{schemas.KindEvents, schemas.KindEvents, schemas.KindDistinctUsers, schemas.KindSum}).Draw(t, "kind"),
+		Filter:          rapid.SampledFrom([]string{"", "", "x", "y"}).Draw(t, "filter"),
+		MaxKeysPerUser:  rapid.Uint32Range(1, 4).Draw(t, "K"),
+		MaxEventsPerKey: rapid.Uint32Range(1, 5).Draw(t, "C"),
+		First:           state.Precision{Lo: rapid.Uint64Range(1, 1<<41).Draw(t, "first")},
+		DeltaKey:        state.Delta{Lo: rapid.Uint64Range(1, 5).Draw(t, "delta key")},
+	}
+	m.WindowSlide = testTurn * rapid.SampledFrom([]int64{1, 1, 2, 3, 6}).Draw(t, "slide")
+	m.WindowSize = m.WindowSlide * rapid.SampledFrom([]int64{1, 1, 2, 3}).Draw(t, "slides")
+	m.Top, _ = m.First.Add(state.Precision{Lo: rapid.Uint64Range(0, 1<<44).Draw(t, "top")})
+	if m.Kind == schemas.KindSum {
+		m.Min, m.Max = rapid.Int64Range(-3, 0).Draw(t, "min"), rapid.Int64Range(0, 9).Draw(t, "max")
+	}
+	if rapid.Bool().Draw(t, "public") {
+		m.KeyMode, m.DeltaKey = schemas.KeysPublic, state.Delta{}
+		for _, k := range testKeys[:rapid.IntRange(1, len(testKeys)).Draw(t, "public keys")] {
+			m.PublicKeys = append(m.PublicKeys, []byte(k))
+		}
+	}
+	return m
 }
 
 func drawContributions(t *rapid.T) []contribution {
@@ -52,8 +77,20 @@ func drawContributions(t *rapid.T) []contribution {
 			period: rapid.Int64Range(-1, 1).Draw(t, "period"),
 			key:    rapid.SampledFrom(testKeys).Draw(t, "key"),
 			n:      rapid.Uint32Range(1, 7).Draw(t, "n"),
+			passes: rapid.Uint64Range(0, 3).Draw(t, "passes"),
+			value:  rapid.Int64Range(-5, 12).Draw(t, "value"),
 		}
 	}), 0, 12).Draw(t, "contributions")
+}
+
+// drawJoint draws the contributions of a joint's turns: of one turn at least, and of
+// as many as the slots allow.
+func drawJoint(t *rapid.T, slots int) [][]contribution {
+	joint := make([][]contribution, rapid.IntRange(1, max(1, slots/4)).Draw(t, "turns of the joint"))
+	for i := range joint {
+		joint[i] = drawContributions(t)
+	}
+	return joint
 }
 
 func drawHappenings(t *rapid.T, shards int) []happening {
@@ -64,7 +101,7 @@ func drawHappenings(t *rapid.T, shards int) []happening {
 		return happening{
 			shard: rapid.IntRange(0, shards-1).Draw(t, "shard"),
 			kind:  kind(rapid.IntRange(0, int(kinds)-1).Draw(t, "kind")),
-			arg:   rapid.IntRange(0, 6).Draw(t, "records that land"),
+			arg:   rapid.IntRange(0, 12).Draw(t, "records that land"),
 		}
 	}), 1, 3).Draw(t, "happenings")
 }
@@ -73,7 +110,8 @@ func drawHappenings(t *rapid.T, shards int) []happening {
 // under crashes at any point of an append, restarts, lost caches and lost
 // state, redeliveries and compaction, counts, tallies and accounts are those of
 // an independent sequential computation, no account is ever over budget, and
-// partial counts and ledger are byte for byte those of an undisturbed run.
+// partial counts and ledger are byte for byte those of an undisturbed run. Turns
+// come in joints of any length.
 func TestAccountsAreExactWhateverHappens(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSettings(t)
@@ -90,26 +128,30 @@ func TestAccountsAreExactWhateverHappens(t *testing.T) {
 		disturbed.engine.maxRecord = disturbed.maxRecord
 		m := newModel(s)
 		turns := rapid.IntRange(1, 3*s.slots).Draw(t, "turns")
-		for turn := uint64(1); turn <= uint64(turns); turn++ {
-			cs := drawContributions(t)
-			m.open(turn, cs)
-			want, err := quiet.play(turn, cs, nil)
+		for first := uint64(1); first <= uint64(turns); {
+			joint := drawJoint(t, s.slots)
+			last := first + uint64(len(joint)) - 1
+			m.open(first, joint)
+			want, err := quiet.playJoint(first, joint, nil)
 			if err != nil {
-				t.Fatalf("turn %d, undisturbed: %v", turn, err)
+				t.Fatalf("turns %d to %d, undisturbed: %v", first, last, err)
 			}
-			got, err := disturbed.play(turn, cs, drawHappenings(t, s.shards))
+			got, err := disturbed.playJoint(first, joint, drawHappenings(t, s.shards))
 			if err != nil {
-				t.Fatalf("turn %d: %v", turn, err)
+				t.Fatalf("turns %d to %d: %v", first, last, err)
 			}
 			if !reflect.DeepEqual(got, want) {
-				t.Fatalf("turn %d: partial counts are %+v, undisturbed %+v", turn, got, want)
+				t.Fatalf("turns %d to %d: partial counts are %+v, undisturbed %+v", first, last, got, want)
 			}
 			if err := disturbed.agree(m, got); err != nil {
-				t.Fatalf("turn %d: %v", turn, err)
+				t.Fatalf("turns %d to %d: %v", first, last, err)
 			}
-			sameDeltas(t, turn, disturbed, quiet)
-			quiet.settle(turn, want)
-			m.charge(turn, disturbed.settle(turn, got))
+			for turn := first; turn <= last; turn++ {
+				sameDeltas(t, turn, disturbed, quiet)
+			}
+			quiet.settleJoint(first, last, want)
+			m.charge(disturbed.settleJoint(first, last, got))
+			first = last + 1
 		}
 	})
 }
@@ -156,7 +198,7 @@ func watchSlots(t *rapid.T, w *world) {
 		case schemas.KindDeltaPart:
 			covered := turn < uint64(w.slots)
 			for _, s := range before.Snapshots() {
-				covered = covered || (s.Complete && s.Turn >= turn-uint64(w.slots) && s.Turn+1 < turn)
+				covered = covered || (s.Complete && s.Turn >= turn-uint64(w.slots) && s.Turn+1 < w.first)
 			}
 			if turn == uint64(w.slots) { // slot 0 was never written
 				covered = true

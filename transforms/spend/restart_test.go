@@ -62,15 +62,15 @@ func TestARestartNeedsTheTurnsSinceTheSnapshotOnly(t *testing.T) {
 	}
 }
 
-// crowd is many users, one event of one key each.
-type crowd struct {
+// audience is many users, one event of one key each.
+type audience struct {
 	ids  []state.AccountID
 	keys [][]byte
 }
 
-func newCrowd(users, keys int, seed uint64) *crowd {
+func newAudience(users, keys int, seed uint64) *audience {
 	rng := rand.New(rand.NewPCG(seed, 2))
-	c := &crowd{ids: make([]state.AccountID, users)}
+	c := &audience{ids: make([]state.AccountID, users)}
 	for i := range c.ids {
 		binary.BigEndian.PutUint64(c.ids[i][:8], rng.Uint64())
 		binary.BigEndian.PutUint64(c.ids[i][8:], rng.Uint64())
@@ -81,12 +81,20 @@ func newCrowd(users, keys int, seed uint64) *crowd {
 	return c
 }
 
+func (c *audience) labels() []schemas.Label {
+	labels := make([]schemas.Label, len(c.keys))
+	for i, k := range c.keys {
+		labels[i].Key = k
+	}
+	return labels
+}
+
 // envelope is a shard's turn with some of the crowd in it, whichever shard the
 // ids would belong to.
-func (c *crowd) envelope(t testing.TB, epoch int64, turn uint64, shard, shards, from, to int) [][]byte {
+func (c *audience) envelope(t testing.TB, epoch int64, turn uint64, shard, shards, from, to int) [][]byte {
 	t.Helper()
 	open := schemas.EncodeOpen(schemas.Open{Epoch: epoch, Turn: turn, Contributions: uint64(to - from), Shard: uint32(shard), Shards: uint32(shards), SettledAt: -1})
-	b := schemas.Contributions{Epoch: epoch, Turn: turn, Shard: uint32(shard), Records: uint64(to - from), Keys: c.keys, Users: make([]schemas.ContribUser, to-from)}
+	b := schemas.Contributions{Epoch: epoch, Turn: turn, Shard: uint32(shard), Records: uint64(to - from), Labels: c.labels(), Users: make([]schemas.ContribUser, to-from)}
 	entries := make([]schemas.KeyCount, to-from)
 	for i := range b.Users {
 		entries[i] = schemas.KeyCount{Key: uint32((from + i) % len(c.keys)), N: 1}
@@ -100,7 +108,7 @@ func (c *crowd) envelope(t testing.TB, epoch int64, turn uint64, shard, shards, 
 }
 
 // settled releases every key of the crowd.
-func (c *crowd) settled(turn uint64, metrics []schemas.MetricSpec) schemas.Settled {
+func (c *audience) settled(turn uint64, metrics []schemas.MetricSpec) schemas.Settled {
 	s := schemas.Settled{Turn: turn}
 	for i, m := range metrics {
 		s.FirstRungs = append(s.FirstRungs, m.First)
@@ -117,7 +125,7 @@ func (c *crowd) settled(turn uint64, metrics []schemas.MetricSpec) schemas.Settl
 // counts, and the accounts come out exact.
 func TestPartsThatWereTornOffAreNotThere(t *testing.T) {
 	const users, turns = 60, 9
-	c := newCrowd(users, 3, 1)
+	c := newAudience(users, 3, 1)
 	s := oneMetric()
 	s.budget.Mu2 = 1 << 50
 	for landed := range 16 {

@@ -2,6 +2,7 @@ package spend
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/state"
@@ -16,59 +17,86 @@ type Rules struct {
 	ReleaseShards int
 	LedgerSlots   uint64
 	metrics       []metric
-	cap           uint32 // no metric counts more of a user's events in a cell
+	from          uint64     // the first turn of these rules, see Inherit
+	past          []heritage // oldest first
 }
 
 type metric struct {
-	spec   schemas.MetricSpec
-	public map[string]struct{} // nil for private keys
+	spec     schemas.MetricSpec
+	filter   uint64              // the bit that an event must have; 0: none
+	public   map[string]struct{} // nil unless keys are public
+	rank     string              // names the order in which keys are clipped
+	coverage int                 // the metric that counts this one's admitted users; −1 none
 }
 
 // NewRules checks the counts and prepares the metrics. Their order is the order
-// of admission.
+// of admission; a coverage metric stands behind the metric that it covers.
 func NewRules(b state.Budget, userHash [32]byte, metrics []schemas.MetricSpec, shards, releaseShards, ledgerSlots int) (*Rules, error) {
 	if shards < 1 || releaseShards < 1 || ledgerSlots < minLedgerSlots {
 		return nil, fmt.Errorf("preparing admission: %d shards, %d release shards and %d ledger slots: at least 1, 1 and %d are needed", shards, releaseShards, ledgerSlots, minLedgerSlots)
 	}
 	r := &Rules{Budget: b, UserHash: userHash, Shards: shards, ReleaseShards: releaseShards, LedgerSlots: uint64(ledgerSlots)}
+	filters := schemas.Filters(metrics)
+	if len(filters) > 64 {
+		return nil, fmt.Errorf("preparing admission: %d different filters: at most 64", len(filters))
+	}
 	for _, spec := range metrics {
-		m := metric{spec: spec}
-		if spec.KeyMode == keyModePublic {
+		m := metric{spec: spec, rank: spec.Route(), coverage: -1}
+		if spec.Filter != "" {
+			m.filter = 1 << slices.Index(filters, spec.Filter)
+		}
+		if spec.KeyMode == schemas.KeysPublic {
 			m.public = make(map[string]struct{}, len(spec.PublicKeys))
 			for _, k := range spec.PublicKeys {
 				m.public[string(k)] = struct{}{}
 			}
 		}
-		r.cap = max(r.cap, spec.MaxEventsPerKey)
+		if spec.Kind == schemas.KindCoverage {
+			of := len(r.metrics) - 1
+			if of < 0 || r.metrics[of].spec.Name != spec.Of {
+				return nil, fmt.Errorf("preparing admission: metric %s covers %s and does not stand behind it", spec.Name, spec.Of)
+			}
+			r.metrics[of].coverage = len(r.metrics)
+		}
 		r.metrics = append(r.metrics, m)
 	}
 	return r, nil
 }
 
-// takes says whether a key is in the metric's domain.
-func (m *metric) takes(key []byte) bool {
+// takes says whether an event with the label belongs to the metric.
+func (m *metric) takes(l schemas.Label) bool {
+	if m.filter != 0 && l.Passes&m.filter == 0 || m.spec.Kind == schemas.KindCoverage {
+		return false
+	}
 	if m.public == nil {
 		return true
 	}
-	_, ok := m.public[string(key)]
+	_, ok := m.public[string(l.Key)]
 	return ok
 }
 
-// price is the worst case of contributions kept for the metric, with the δ of
-// their private keys; ok is false when it does not fit an account.
-func (m *metric) price(kept []schemas.KeyCount) (worst state.Mu2, d state.Delta, ok bool) {
+// private says whether the metric's keys are its own secret: each costs δ.
+func (m *metric) private() bool { return m.spec.KeyMode == schemas.KeysPrivate }
+
+// price is the worst case of what a user brings to a window of the metric and
+// of its coverage, with the δ of private keys; ok is false when it does not fit
+// an account.
+func (r *Rules) price(m *metric, kept []kept) (worst state.Mu2, d state.Delta, ok bool) {
 	for _, k := range kept {
-		charge, fits := state.Charge(uint64(k.N), m.spec.Top)
-		if !fits {
+		charge, fits := state.Charge(k.contribution(), m.spec.Top)
+		if worst, ok = worst.Add(charge); !fits || !ok {
 			return 0, state.Delta{}, false
 		}
-		if worst, ok = worst.Add(charge); !ok {
-			return 0, state.Delta{}, false
-		}
-		if m.public == nil {
+		if m.private() {
 			if d, ok = d.Add(m.spec.DeltaKey); !ok {
 				return 0, state.Delta{}, false
 			}
+		}
+	}
+	if m.coverage >= 0 {
+		charge, fits := state.Charge(1, r.metrics[m.coverage].spec.Top)
+		if worst, ok = worst.Add(charge); !fits || !ok {
+			return 0, state.Delta{}, false
 		}
 	}
 	return worst, d, true

@@ -2,7 +2,6 @@ package spend
 
 import (
 	"fmt"
-	"math/big"
 	"slices"
 	"testing"
 
@@ -23,7 +22,7 @@ func metric1(name string) schemas.MetricSpec {
 
 func publicMetric(name string, keys ...string) schemas.MetricSpec {
 	m := metric1(name)
-	m.KeyMode, m.DeltaKey = keyModePublic, state.Delta{}
+	m.KeyMode, m.DeltaKey = schemas.KeysPublic, state.Delta{}
 	for _, k := range keys {
 		m.PublicKeys = append(m.PublicKeys, []byte(k))
 	}
@@ -38,22 +37,22 @@ func deployment(mu state.Mu2, keys uint64, metrics ...schemas.MetricSpec) settin
 func mustBook(t testing.TB, s settings, cs []contribution) *book {
 	t.Helper()
 	w := mustWorld(t, s)
-	b := newBook(w.rules)
+	b := newBook(w.rules, oneSlice{})
 	mustDecide(t, b, s, cs)
 	return b
 }
 
 func mustDecide(t testing.TB, b *book, s settings, cs []contribution) {
 	t.Helper()
-	c, err := schemas.DecodeContributions(batch(1, b.turn+1, 0, cs))
+	c, err := schemas.DecodeContributions(s.batch(1, b.turn+1, 0, cs))
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := gather([]schemas.Contributions{c})
+	g, records, err := gather(b.rules, []schemas.Contributions{c})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.decide(b.turn+1, testPairs(len(s.metrics))(b.turn+1), g); err != nil {
+	if _, err := b.decide(b.turn+1, b.turn+1, s.pairs(b.turn+1), g, records); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -112,7 +111,7 @@ func fates(t *rapid.T, w *world, but int) string {
 	t.Helper()
 	var lines []string
 	for shard := range w.shards {
-		d := w.engine.shards[shard].book.delta
+		d := w.engine.shards[shard].book.last().delta
 		for _, u := range d.Users {
 			if u.ID == testID(but) {
 				continue
@@ -120,7 +119,7 @@ func fates(t *rapid.T, w *world, but int) string {
 			a, _ := w.engine.shards[shard].book.accounts.Get(u.ID, u.Period)
 			line := fmt.Sprintf("%x %d %v %+v", u.ID, u.Period, u.Admitted, a)
 			for _, e := range u.Slice {
-				line += fmt.Sprintf(" %q:%d", d.Keys[e.Key], e.N)
+				line += fmt.Sprintf(" %q:%d", d.Labels[e.Key].Key, e.N)
 			}
 			lines = append(lines, line)
 		}
@@ -144,7 +143,7 @@ func TestRuleClippingNeverByArrivalOrder(t *testing.T) {
 			if _, err := w.play(1, cs, nil); err != nil {
 				t.Fatal(err)
 			}
-			digest := w.engine.shards[0].book.delta.BodyDigest()
+			digest := w.engine.shards[0].book.last().delta.BodyDigest()
 			if i == 0 {
 				first = digest
 			}
@@ -187,7 +186,7 @@ func TestRuleOneRecordMovesCountsByOne(t *testing.T) {
 	})
 }
 
-func newModelled(t *rapid.T, s settings, cs []contribution) map[cell]uint64 {
+func newModelled(t *rapid.T, s settings, cs []contribution) map[cell]int64 {
 	w, err := newWorld(s, 5)
 	if err != nil {
 		t.Fatal(err)
@@ -196,7 +195,7 @@ func newModelled(t *rapid.T, s settings, cs []contribution) map[cell]uint64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	counts := map[cell]uint64{}
+	counts := map[cell]int64{}
 	for _, p := range partials {
 		for _, c := range p.Cells {
 			counts[cell{c.Metric, c.WindowStart, c.WindowEnd, string(c.Key)}] += c.Count
@@ -233,12 +232,12 @@ func TestRuleChargeIsWhatWasReleased(t *testing.T) {
 func TestRuleAdmissionHoldsTheWholeWorstCase(t *testing.T) {
 	s := deployment(4*100+4*100-1, 100, metric1("m0"), metric1("m1"))
 	b := mustBook(t, s, []contribution{{user: 1, key: "a", n: 10}})
-	if got := b.delta.Users[0].Admitted; !got.Get(0) || got.Get(1) {
+	if got := b.last().delta.Users[0].Admitted; !got.Get(0) || got.Get(1) {
 		t.Fatalf("admitted to %v, want the first pair alone", got)
 	}
 	s.budget.Mu2++
 	b = mustBook(t, s, []contribution{{user: 1, key: "a", n: 10}})
-	if got := b.delta.Users[0].Admitted; !got.Get(1) {
+	if got := b.last().delta.Users[0].Admitted; !got.Get(1) {
 		t.Fatal("the worst case fits to the unit and was refused")
 	}
 }
@@ -251,13 +250,13 @@ func TestRuleAllOrNothingPerPairAndTheWalkGoesOn(t *testing.T) {
 	s := deployment(150, 100, dear, metric1("cheap"), dear, metric1("cheap again"))
 	s.metrics[2].Name = "dear again"
 	b := mustBook(t, s, []contribution{{user: 1, key: "a", n: 1}, {user: 1, key: "b", n: 1}})
-	if got, want := fmt.Sprintf("%04b", b.delta.Users[0].Admitted[0]), "1010"; got != want {
+	if got, want := fmt.Sprintf("%04b", b.last().delta.Users[0].Admitted[0]), "1010"; got != want {
 		t.Fatalf("admitted to %s, want %s (last pair first)", got, want)
 	}
 	if got, want := b.of(1), (state.Account{Held: 16, Keys: state.Delta{Lo: 4}}); got != want {
 		t.Fatalf("account is %+v, want %+v", got, want)
 	}
-	if got := b.delta.Tallies[0]; got != (schemas.PairTally{OverBudget: 2}) {
+	if got := b.last().delta.Tallies[0]; got != (schemas.PairTally{OverBudget: 2}) {
 		t.Fatalf("tally of the dear pair is %+v", got)
 	}
 }
@@ -279,7 +278,7 @@ func TestRuleDeltaOfPrivateKeysIsPaidAtAdmission(t *testing.T) {
 		t.Fatal("δ came back")
 	}
 	mustDecide(t, b, s, []contribution{{user: 1, key: "a", n: 1}, {user: 1, key: "b", n: 1}})
-	if got := b.delta.Users[0].Admitted; got.Get(0) || !got.Get(1) {
+	if got := b.last().delta.Users[0].Admitted; got.Get(0) || !got.Get(1) {
 		t.Fatalf("admitted to %v: the private pair needs δ 2 of the 1 left, the public one needs none", got)
 	}
 }
@@ -310,100 +309,5 @@ func TestRulePublicKeyMissingFromASettlementStops(t *testing.T) {
 		} else if err != nil || b.of(1).Spent != c.paid {
 			t.Errorf("%s: charged %d, want %d (%v)", name, b.of(1).Spent, c.paid, err)
 		}
-	}
-}
-
-// TestRuleKeyExistsIffAdmittedCount: keys of users without budget, clipped and
-// filtered ones exist nowhere; not in the partials, not in a price.
-func TestRuleKeyExistsIffAdmittedCount(t *testing.T) {
-	m := publicMetric("m", "a", "b")
-	m.MaxKeysPerUser = 1
-	s := deployment(4*100, 100, m)
-	cs := []contribution{{user: 1, key: "a", n: 10}, {user: 1, key: "b", n: 10}, {user: 1, key: "elsewhere", n: 1}}
-	b := mustBook(t, s, cs)
-	blobs, err := b.partials(0, &schemas.Open{Turn: 1, Shards: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := schemas.DecodePartial(blobs[0].Data)
-	if err != nil || len(p.Cells) != 1 || p.Cells[0].Count != 10 || len(b.delta.Keys) != 1 {
-		t.Fatalf("cells are %+v, keys %q (%v)", p.Cells, b.delta.Keys, err)
-	}
-	// The same user again, without budget: no key at all.
-	if err := b.charge(released(unit(4), map[string]state.Precision{"a": unit(4), "b": unit(4)})); err != nil {
-		t.Fatal(err)
-	}
-	mustDecide(t, b, s, cs)
-	counts, err := b.counts()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, n := range counts[0] {
-		if n != 0 {
-			t.Fatalf("a user without budget is counted: %v", counts)
-		}
-	}
-}
-
-// TestRuleOverflowIsNotAdmitted: a charge past 64 bits is no refund.
-func TestRuleOverflowIsNotAdmitted(t *testing.T) {
-	m := metric1("m")
-	m.MaxEventsPerKey, m.Top = 1<<30, state.Precision{Hi: 1 << 40}
-	for _, n := range []uint32{1 << 20, 1 << 30, 1<<32 - 1} {
-		b := mustBook(t, deployment(state.MaxMu2, 100, m), []contribution{{user: 1, key: "a", n: n}, {user: 1, key: "b", n: 1}})
-		if b.delta.Users[0].Admitted.Get(0) || b.of(1) != (state.Account{}) {
-			t.Errorf("%d events: admitted with %+v", n, b.of(1))
-		}
-	}
-}
-
-// TestRulePeriodsAreTwoIndividuals: own clipping, own account, own δ.
-func TestRulePeriodsAreTwoIndividuals(t *testing.T) {
-	m := metric1("m")
-	m.MaxKeysPerUser = 1
-	s := deployment(400, 1, m)
-	b := mustBook(t, s, []contribution{{user: 1, key: "a", n: 10}, {user: 1, period: 1, key: "a", n: 10}, {user: 1, period: 1, key: "b", n: 1}})
-	if len(b.delta.Users) != 2 || !b.delta.Users[0].Admitted.Get(0) || !b.delta.Users[1].Admitted.Get(0) {
-		t.Fatalf("users are %+v", b.delta.Users)
-	}
-	other, _ := b.accounts.Get(testID(1), 1)
-	if b.of(1).Keys != other.Keys || other.Keys != (state.Delta{Lo: 1}) {
-		t.Fatalf("accounts are %+v and %+v", b.of(1), other)
-	}
-}
-
-// TestRuleNoCapOverUsers: however many users, each is admitted.
-func TestRuleNoCapOverUsers(t *testing.T) {
-	var cs []contribution
-	for u := range 5000 {
-		cs = append(cs, contribution{user: u, key: "a", n: 1})
-	}
-	b := mustBook(t, deployment(4, 1, metric1("m")), cs)
-	counts, err := b.counts()
-	if err != nil || counts[0][0] != 5000 {
-		t.Fatalf("counted %v (%v)", counts, err)
-	}
-}
-
-// TestRuleLossesAddToTheBudgetAndNoFurther: a user who takes part until refused
-// has spent ⌊B²/charge⌋ charges, to the unit.
-func TestRuleLossesAddToTheBudgetAndNoFurther(t *testing.T) {
-	b := newBook(mustWorld(t, deployment(1000, 1000, metric1("m"))).rules)
-	s := deployment(1000, 1000, metric1("m"))
-	admitted := 0
-	for turn := uint64(1); turn <= 100; turn++ {
-		mustDecide(t, b, s, []contribution{{user: 1, key: "a", n: 3}})
-		if b.delta.Users[0].Admitted.Get(0) {
-			admitted++
-		}
-		settled := schemas.Settled{Turn: turn, FirstRungs: []state.Precision{unit(1)}, Keys: []schemas.SettledKey{
-			{WindowStart: int64(turn-1) * 1000, WindowEnd: int64(turn) * 1000, Key: []byte("a"), Precision: unit(4)}}}
-		if err := b.charge(NewSettlement(settled)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want := new(big.Int).Div(big.NewInt(1000), big.NewInt(36))
-	if int64(admitted) != want.Int64() || b.of(1).Spent != state.Mu2(36*admitted) {
-		t.Fatalf("admitted %d times, spent %d", admitted, b.of(1).Spent)
 	}
 }

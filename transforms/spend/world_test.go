@@ -49,6 +49,7 @@ type world struct {
 	engine      *Engine
 	epoch       int64
 	forget      Forgetting // for the next element
+	first       uint64     // of the joint that is open
 	maxRecord   int        // bytes of a ledger record; 0: as in production
 	rng         *rand.Rand
 }
@@ -60,6 +61,7 @@ func newWorld(s settings, seed uint64) (*world, error) {
 	}
 	w := &world{settings: s, rules: rules, ledger: newMemLedger(), settlements: newMemSettlements(),
 		cells: make([]*memCells, s.shards), rng: rand.New(rand.NewPCG(seed, 1))}
+	w.settlements.history = 2 * uint64(s.slots)
 	return w, w.restart(true)
 }
 
@@ -73,7 +75,7 @@ func (w *world) restart(loseCells bool) error {
 	w.epoch = w.ledger.nextEpoch()
 	var err error
 	w.engine, err = NewEngine(Options{
-		Rules: w.rules, Ledger: w.ledger, Settlements: w.settlements, Pairs: testPairs(len(w.metrics)),
+		Rules: w.rules, Ledger: w.ledger, Settlements: w.settlements, Pairs: w.pairs, Windows: w.settings,
 		Forget: func(int, uint64) Forgetting {
 			f := w.forget
 			w.forget = ForgetNothing
@@ -86,14 +88,32 @@ func (w *world) restart(loseCells bool) error {
 	return err
 }
 
-// envelope packs a shard's contributions at random: in any order, over any
-// number of batches, a user's events of a key in one piece or several.
+// envelope packs a shard's contributions to a turn.
 func (w *world) envelope(turn uint64, shard int, cs []contribution, fromLedger bool) [][]byte {
-	open := schemas.EncodeOpen(schemas.Open{Epoch: w.epoch, Turn: turn, Contributions: records(cs), Shard: uint32(shard),
-		Shards: uint32(w.shards), SettledAt: -1, FromLedger: fromLedger})
-	if fromLedger {
-		return [][]byte{open}
+	return w.jointEnvelope(turn, shard, [][]contribution{cs}, fromLedger)
+}
+
+// jointEnvelope packs a shard's contributions to the turns of a joint, in any order.
+func (w *world) jointEnvelope(first uint64, shard int, joint [][]contribution, fromLedger bool) [][]byte {
+	var all uint64
+	for _, cs := range joint {
+		all += records(cs)
 	}
+	last := first + uint64(len(joint)) - 1
+	blobs := [][]byte{schemas.EncodeOpen(schemas.Open{Epoch: w.epoch, First: first, Turn: last, Contributions: all, Shard: uint32(shard),
+		Shards: uint32(w.shards), SettledAt: -1, FromLedger: fromLedger})}
+	for i, cs := range joint {
+		if !fromLedger {
+			blobs = append(blobs, w.batches(first+uint64(i), shard, cs)...)
+		}
+	}
+	w.rng.Shuffle(len(blobs), func(i, j int) { blobs[i], blobs[j] = blobs[j], blobs[i] })
+	return blobs
+}
+
+// batches packs a shard's contributions to a turn at random: in any order, over any
+// number of batches, a user's events of a key in one piece or several.
+func (w *world) batches(turn uint64, shard int, cs []contribution) (blobs [][]byte) {
 	var mine []contribution
 	for _, c := range cs {
 		if schemas.ShardOf(testID(c.user), w.shards) != shard {
@@ -108,13 +128,11 @@ func (w *world) envelope(turn uint64, shard int, cs []contribution, fromLedger b
 		mine = append(mine, c)
 	}
 	w.rng.Shuffle(len(mine), func(i, j int) { mine[i], mine[j] = mine[j], mine[i] })
-	blobs := [][]byte{open}
 	for len(mine) > 0 {
 		n := 1 + w.rng.IntN(len(mine))
-		blobs = append(blobs, batch(w.epoch, turn, shard, mine[:n]))
+		blobs = append(blobs, w.batch(w.epoch, turn, shard, mine[:n]))
 		mine = mine[n:]
 	}
-	w.rng.Shuffle(len(blobs), func(i, j int) { blobs[i], blobs[j] = blobs[j], blobs[i] })
 	return blobs
 }
 
@@ -126,17 +144,21 @@ func records(cs []contribution) (n uint64) {
 }
 
 // batch encodes contributions in the order given, one user entry each.
-func batch(epoch int64, turn uint64, shard int, cs []contribution) []byte {
+func (s settings) batch(epoch int64, turn uint64, shard int, cs []contribution) []byte {
 	b := schemas.Contributions{Epoch: epoch, Turn: turn, Shard: uint32(shard), Records: records(cs)}
 	index := map[string]uint32{}
 	for _, c := range cs {
-		at, known := index[c.key]
+		at, known := index[labelKey(c.label())]
 		if !known {
-			at = uint32(len(b.Keys))
-			index[c.key] = at
-			b.Keys = append(b.Keys, []byte(c.key))
+			at = uint32(len(b.Labels))
+			index[labelKey(c.label())] = at
+			b.Labels = append(b.Labels, c.label())
 		}
-		b.Users = append(b.Users, schemas.ContribUser{ID: testID(c.user), Period: c.period, Entries: []schemas.KeyCount{{Key: at, N: c.n}}})
+		u := schemas.ContribUser{ID: testID(c.user), Period: c.period, Entries: []schemas.KeyCount{{Key: at, N: c.n}}}
+		if s.recordsOf() {
+			u.Records = []schemas.RecordValue{{Key: at, N: c.n, Value: c.value, ID: c.record()}}
+		}
+		b.Users = append(b.Users, u)
 	}
 	data, err := schemas.EncodeContributions(b)
 	if err != nil {
@@ -145,12 +167,17 @@ func batch(epoch int64, turn uint64, shard int, cs []contribution) []byte {
 	return data
 }
 
-// play spends one turn in all shards, whatever happens on the way, and returns
-// the partial counts without their epoch.
+// play spends one turn in all shards.
 func (w *world) play(turn uint64, cs []contribution, happens []happening) ([]schemas.Partial, error) {
+	return w.playJoint(turn, [][]contribution{cs}, happens)
+}
+
+// playJoint spends the turns of a joint in all shards, whatever happens on the way,
+// and returns the partial counts without their epoch.
+func (w *world) playJoint(first uint64, joint [][]contribution, happens []happening) ([]schemas.Partial, error) {
 	pending := slices.Clone(happens)
 	for {
-		partials, err := w.attempt(turn, cs, &pending)
+		partials, err := w.attempt(first, joint, &pending)
 		if !errors.Is(err, errCrashed) {
 			return partials, err
 		}
@@ -160,16 +187,19 @@ func (w *world) play(turn uint64, cs []contribution, happens []happening) ([]sch
 	}
 }
 
-// attempt opens a turn in all shards of the epoch: from the ledger, if all
-// shards have it there.
-func (w *world) attempt(turn uint64, cs []contribution, pending *[]happening) ([]schemas.Partial, error) {
-	fromLedger := true
+// attempt opens a joint in all shards of the epoch: from the ledger, if all
+// shards have all of it there.
+func (w *world) attempt(first uint64, joint [][]contribution, pending *[]happening) ([]schemas.Partial, error) {
+	fromLedger, last := true, first+uint64(len(joint))-1
+	w.first = first
 	for shard := range w.shards {
 		r, err := w.ledger.reader(shard)
 		if err != nil {
 			return nil, err
 		}
-		fromLedger = fromLedger && slices.Contains(r.DeltaTurns(), turn)
+		for turn := first; turn <= last; turn++ {
+			fromLedger = fromLedger && slices.Contains(r.DeltaTurns(), turn)
+		}
 	}
 	var partials []schemas.Partial
 	for shard := range w.shards {
@@ -178,7 +208,7 @@ func (w *world) attempt(turn uint64, cs []contribution, pending *[]happening) ([
 			h = (*pending)[i]
 			*pending = slices.Delete(slices.Clone(*pending), i, i+1)
 		}
-		blobs, err := w.shardTurn(turn, shard, cs, fromLedger, h)
+		blobs, err := w.shardJoint(first, shard, joint, fromLedger, h)
 		if err != nil {
 			return nil, err
 		}
@@ -187,8 +217,8 @@ func (w *world) attempt(turn uint64, cs []contribution, pending *[]happening) ([
 			if err != nil {
 				return nil, err
 			}
-			if p.Epoch != w.epoch || int(p.ReleaseShard) != b.Shard || int(p.Shard) != shard || p.Turn != turn {
-				return nil, fmt.Errorf("a partial of epoch %d, turn %d, shard %d in the place of %d, %d, %d", p.Epoch, p.Turn, p.Shard, w.epoch, turn, shard)
+			if p.Epoch != w.epoch || int(p.ReleaseShard) != b.Shard || int(p.Shard) != shard || p.First != first || p.Turn != last {
+				return nil, fmt.Errorf("a partial of epoch %d, turn %d, shard %d in the place of %d, %d, %d", p.Epoch, p.Turn, p.Shard, w.epoch, last, shard)
 			}
 			p.Epoch = 0
 			partials = append(partials, p)
@@ -197,8 +227,8 @@ func (w *world) attempt(turn uint64, cs []contribution, pending *[]happening) ([
 	return partials, nil
 }
 
-func (w *world) shardTurn(turn uint64, shard int, cs []contribution, fromLedger bool, h happening) ([]Blob, error) {
-	blobs := w.envelope(turn, shard, cs, fromLedger)
+func (w *world) shardJoint(first uint64, shard int, joint [][]contribution, fromLedger bool, h happening) ([]Blob, error) {
+	blobs := w.jointEnvelope(first, shard, joint, fromLedger)
 	switch h.kind {
 	case forgetCache:
 		w.forget = ForgetCache
@@ -216,8 +246,8 @@ func (w *world) shardTurn(turn uint64, shard int, cs []contribution, fromLedger 
 		defer func() { w.ledger.tear = nil }()
 	case staleBlobs:
 		old := []contribution{{user: 1, key: "stale", n: 7}}
-		blobs = append(blobs, batch(w.epoch-1, turn, shard, old),
-			schemas.EncodeOpen(schemas.Open{Epoch: w.epoch - 1, Turn: turn + 5, Shard: uint32(shard), Shards: uint32(w.shards)}))
+		blobs = append(blobs, w.batch(w.epoch-1, first, shard, old),
+			schemas.EncodeOpen(schemas.Open{Epoch: w.epoch - 1, Turn: first + 5, Shard: uint32(shard), Shards: uint32(w.shards)}))
 	}
 	before := w.cells[shard].clone()
 	pending, err := w.spend(shard, blobs)
@@ -234,7 +264,7 @@ func (w *world) shardTurn(turn uint64, shard int, cs []contribution, fromLedger 
 		if h.kind == redeliverForgotten {
 			w.forget = ForgetCache
 		}
-		blobs = w.envelope(turn, shard, cs, fromLedger)
+		blobs = w.jointEnvelope(first, shard, joint, fromLedger)
 		if pending, err = w.spend(shard, blobs); err != nil {
 			return nil, err
 		}
@@ -253,30 +283,50 @@ func (w *world) spend(shard int, blobs [][]byte) (Pending, error) {
 
 // settle stops every ladder somewhere, as a hash of the key says.
 func (w *world) settle(turn uint64, partials []schemas.Partial) schemas.Settled {
-	s := schemas.Settled{Turn: turn}
-	counts := map[cell]uint64{}
+	return w.settleJoint(turn, turn, partials)
+}
+
+func (w *world) settleJoint(first, last uint64, partials []schemas.Partial) schemas.Settled {
+	s := schemas.Settled{First: first, Turn: last}
+	counts := map[cell]int64{}
 	for _, p := range partials {
 		for _, c := range p.Cells {
 			counts[cell{c.Metric, c.WindowStart, c.WindowEnd, string(c.Key)}] += c.Count
 		}
 	}
 	for i := range w.metrics {
-		m := &w.metrics[i]
-		s.FirstRungs = append(s.FirstRungs, m.First)
-		for _, k := range m.PublicKeys {
-			counts[cell{uint32(i), int64(turn-1) * 1000, int64(turn) * 1000, string(k)}] += 0
+		s.FirstRungs = append(s.FirstRungs, w.metrics[i].First)
+	}
+	var pairs []schemas.Pair
+	for turn := first; turn <= last; turn++ {
+		pairs = append(pairs, w.pairs(turn)...)
+	}
+	for _, p := range pairs {
+		for i := p.Metric; int(i) < len(w.metrics) && (i == p.Metric || w.metrics[i].Of == w.metrics[p.Metric].Name); i++ {
+			for _, k := range w.metrics[i].PublicKeys {
+				counts[cell{i, p.WindowStart, p.WindowEnd, string(k)}] += 0
+			}
 		}
 	}
+	var released []cell
 	for c := range counts {
 		m := &w.metrics[c.metric]
-		h := fnv.New64a()
-		_ = binary.Write(h, binary.BigEndian, []int64{int64(c.metric), c.end})
-		_, _ = h.Write([]byte(c.key))
-		if m.KeyMode != keyModePublic && h.Sum64()%3 == 0 {
-			continue // below the threshold
+		if m.KeyMode == schemas.KeysFrom || m.KeyMode == schemas.KeysPrivate && hashOf(c)%3 == 0 {
+			continue // below the threshold, or not its own to say
 		}
+		released = append(released, c)
+	}
+	for _, c := range slices.Clone(released) {
+		for i := range w.metrics {
+			if w.metrics[i].KeysFrom == w.metrics[c.metric].Name {
+				released = append(released, cell{uint32(i), c.start, c.end, c.key})
+			}
+		}
+	}
+	for _, c := range released {
+		m := &w.metrics[c.metric]
 		span := new(big.Int).Sub(m.Top.Big(), m.First.Big())
-		at := new(big.Int).Mul(span, new(big.Int).SetUint64(h.Sum64()>>8%5))
+		at := new(big.Int).Mul(span, new(big.Int).SetUint64(hashOf(c)>>8%5))
 		u, err := state.PrecisionFromBig(at.Div(at, big.NewInt(4)).Add(at, m.First.Big()))
 		if err != nil {
 			panic(err) // a mistake of the test's
@@ -285,6 +335,13 @@ func (w *world) settle(turn uint64, partials []schemas.Partial) schemas.Settled 
 	}
 	w.settlements.settle(s)
 	return s
+}
+
+func hashOf(c cell) uint64 {
+	h := fnv.New64a()
+	_ = binary.Write(h, binary.BigEndian, []int64{int64(c.metric), c.end})
+	_, _ = h.Write([]byte(c.key))
+	return h.Sum64()
 }
 
 // accounts are all shards' accounts as the processes know them.
@@ -303,14 +360,14 @@ func (w *world) accounts() map[account]state.Account {
 
 // agree compares everything that can be seen with the model.
 func (w *world) agree(m *model, partials []schemas.Partial) error {
-	counts := map[cell]uint64{}
+	counts := map[cell]int64{}
 	tallies := make([]schemas.PairTally, len(w.metrics))
 	for _, p := range partials {
 		for _, c := range p.Cells {
 			counts[cell{c.Metric, c.WindowStart, c.WindowEnd, string(c.Key)}] += c.Count
 		}
 		for _, t := range p.Tallies {
-			addTally(&tallies[t.Metric], t.PairTally)
+			tallies[t.Metric].Add(t.PairTally)
 		}
 	}
 	if fmt.Sprint(counts) != fmt.Sprint(m.counts) {

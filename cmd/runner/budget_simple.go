@@ -1,0 +1,182 @@
+package main
+
+import (
+	"math"
+
+	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/conversion"
+	"github.com/tollgate-dp/tollgate/state/filter"
+	"github.com/tollgate-dp/tollgate/state/loss"
+	"github.com/tollgate-dp/tollgate/state/pld"
+)
+
+// maxAsked bounds how many mechanisms the advanced filter is asked for, one by
+// one and some fifty times over.
+const maxAsked = 100_000
+
+// priced is count mechanisms that are (ε, δ)-DP each.
+type priced struct {
+	loss.Approx
+	count int
+}
+
+// curves tells the ε of mechanisms that have one for every δ, made once for many
+// questions.
+type curves struct {
+	list      []mechanism
+	epsilonAt []func(delta float64) (float64, error) // nil for a fixed (ε, δ)
+	fixed     float64                                // sum of the δ of the fixed ones
+	free      int                                    // number of mechanisms whose δ can be chosen
+}
+
+func newCurves(list []mechanism) (*curves, error) {
+	c := &curves{list: list, epsilonAt: make([]func(float64) (float64, error), len(list))}
+	var fixed total
+	for i, m := range list {
+		switch {
+		case m.fixed != nil:
+			fixed.add(m.fixed.Delta, m.count)
+			continue
+		case m.mu > 0:
+			c.epsilonAt[i] = func(delta float64) (float64, error) { return conversion.GDPToEpsilon(loss.GDP{Mu: m.mu}, delta) }
+		default:
+			one, err := pld.New(m.pair, pld.Options{MinDelta: 1e-30})
+			if err != nil {
+				return nil, err
+			}
+			c.epsilonAt[i] = one.EpsilonAt
+		}
+		c.free += m.count
+	}
+	c.fixed = fixed.value()
+	return c, nil
+}
+
+// prices are the mechanisms' (ε, δ) where all δ together are at most delta, in
+// equal parts for those that can be chosen. It is silent if there is none.
+func (c *curves) prices(delta float64) ([]priced, error) {
+	if c.fixed > delta {
+		return nil, silence("the deltas of eps-delta mechanisms add up to %v", c.fixed)
+	}
+	// 2^-40 of what is left covers the rounding of the sum.
+	share := (delta - c.fixed) * (1 - 0x1p-40) / float64(max(c.free, 1))
+	if c.free > 0 && share < 2*state.MinDelta {
+		return nil, silence("no delta is left for the mechanisms of Gaussian noise")
+	}
+	list := make([]priced, len(c.list))
+	for i, m := range c.list {
+		list[i].count = m.count
+		if m.fixed != nil {
+			list[i].Approx = *m.fixed
+			continue
+		}
+		epsilon, err := c.epsilonAt[i](share)
+		if err != nil || math.IsInf(epsilon, 1) {
+			return nil, silence("%s has no epsilon at delta %v, its part", m.name, share)
+		}
+		list[i].Approx = loss.Approx{Epsilon: epsilon, Delta: share}
+	}
+	return list, nil
+}
+
+// byBasic adds ε and δ.
+func byBasic(list []mechanism, q question) (float64, error) {
+	c, err := newCurves(list)
+	if err != nil {
+		return 0, err
+	}
+	sum := func(delta float64) (float64, error) {
+		prices, err := c.prices(delta)
+		if err != nil {
+			return 0, err
+		}
+		var epsilon total
+		for _, p := range prices {
+			epsilon.add(p.Epsilon, p.count)
+		}
+		return epsilon.value(), nil
+	}
+	if !q.forDelta {
+		return sum(q.delta)
+	}
+	within := func(delta float64) bool {
+		epsilon, err := sum(delta)
+		return err == nil && epsilon <= q.epsilon
+	}
+	if c.free == 0 && c.fixed < 1 && within(c.fixed) {
+		return c.fixed, nil
+	}
+	return least(within, state.MinDelta, 1-0x1p-20, "the epsilons add up to more than epsilon at every delta")
+}
+
+// byAdvanced is the least budget with which the filter of Rogers et al. (2016,
+// Theorem 5.1) accepts all mechanisms.
+func byAdvanced(list []mechanism, q question) (float64, error) {
+	asked := 0
+	for _, m := range list {
+		asked += m.count
+	}
+	if asked > maxAsked {
+		return 0, silence("the filter is asked mechanism by mechanism: at most %d", maxAsked)
+	}
+	c, err := newCurves(list)
+	if err != nil {
+		return 0, err
+	}
+	if !q.forDelta {
+		if q.delta >= 1/math.E {
+			return 0, silence("the theorem asks for a delta below 1/e")
+		}
+		prices, err := c.prices(q.delta / 2)
+		if err != nil {
+			return 0, err
+		}
+		return least(func(epsilon float64) bool { return accepts(loss.Approx{Epsilon: epsilon, Delta: q.delta}, prices) },
+			1e-12, state.MaxEpsilon, "the filter does not accept them with any budget")
+	}
+	return least(func(delta float64) bool {
+		prices, err := c.prices(delta / 2)
+		return err == nil && accepts(loss.Approx{Epsilon: q.epsilon, Delta: delta}, prices)
+	}, state.MinDelta, 0.3678, "the filter does not accept them with any delta below 1/e")
+}
+
+// accepts reports whether an advanced filter of the budget takes all mechanisms.
+func accepts(budget loss.Approx, list []priced) bool {
+	f, err := filter.NewAdvanced(budget)
+	if err != nil {
+		return false
+	}
+	for _, p := range list {
+		for range p.count {
+			if f.Spend(p.Approx) != nil {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// least is the least number from low to high, up to 1e-10 of itself and from
+// above, from which on a condition holds. It is silent where it does not hold at
+// high.
+func least(holds func(float64) bool, low, high float64, otherwise string) (float64, error) {
+	if !holds(high) {
+		return 0, silence("%s", otherwise)
+	}
+	if holds(low) {
+		return low, nil
+	}
+	for high > low*(1+1e-10) {
+		// The geometric mean, which stays between the two also where it is rounded.
+		middle := math.Sqrt(low) * math.Sqrt(high)
+		if middle <= low || middle >= high {
+			break
+		}
+		if holds(middle) {
+			high = middle
+		} else {
+			low = middle
+		}
+	}
+	return high, nil
+}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// edit changes a configuration file in its place.
+func edit(t *testing.T, file string, change ...string) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(strings.NewReplacer(change...).Replace(string(text))), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The way of a change, as an operator types it: bounds, and a new noise key.
+func TestADeploymentIsChangedAndItsKeyRotated(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs pipelines")
+	}
+	cfg := deploymentFile(t, broker(t))
+	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "2", "--start", "2025-03-01T00:00:00Z")
+	mustRun(t, "replay", "--config", cfg, "--input", visits(t, true), "--header")
+	mustRun(t, "run", "--config", cfg, "--until-end", "--wait", "1m")
+
+	if stdout, _ := mustRun(t, "change", "--config", cfg); stdout != "nothing differs: the configuration is in force\n" {
+		t.Errorf("without a change: %s", stdout)
+	}
+	edit(t, cfg, "absolute: 30", "absolute: 40", "noise: {file: secrets/noise.key}", "noise: {id: spring, file: secrets/spring.key}")
+	if code, _, stderr := run(t, "run", "--config", cfg, "--until-end"); code != exitConfig || !strings.Contains(stderr, "spring.key") {
+		t.Errorf("run without the key: exit %d, %s", code, stderr)
+	}
+	spring := filepath.Join(filepath.Dir(cfg), "secrets", "spring.key")
+	if err := os.WriteFile(spring, []byte(strings.Repeat("5a", 32)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, stderr := run(t, "run", "--config", cfg, "--until-end"); code != exitConfig || !strings.Contains(stderr, "runner change") {
+		t.Errorf("run before the change: exit %d, %s", code, stderr)
+	}
+	stdout, _ := mustRun(t, "change", "--config", cfg, "--dry-run")
+	for _, want := range []string{"would be in force", "the metric views\n", "the noise key\n", "open windows go on: views\n"} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("the dry run does not say %q: %s", want, stdout)
+		}
+	}
+	stdout, _ = mustRun(t, "change", "--config", cfg, "--format", "json")
+	var got changed
+	if err := json.Unmarshal([]byte(stdout), &got); err != nil || got.Generation != 2 || got.RetiredKey != "1" || got.DryRun || got.FromTurn != 5 {
+		t.Errorf("the change says %s (%v)", stdout, err)
+	}
+	if err := os.Remove(filepath.Join(filepath.Dir(cfg), "secrets", "noise.key")); err != nil {
+		t.Fatal(err)
+	}
+	mustRun(t, "run", "--config", cfg, "--until-end", "--wait", "1m")
+
+	edit(t, cfg, "epsilon: 4", "epsilon: 9")
+	if code, _, stderr := run(t, "change", "--config", cfg); code == exitOK || !strings.Contains(stderr, "never weaker") {
+		t.Errorf("a weaker promise: exit %d, %s", code, stderr)
+	}
+}
+
+func TestRecoverNeedsAStop(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a broker")
+	}
+	cfg := deploymentFile(t, broker(t))
+	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1")
+	if code, _, stderr := run(t, "recover", "--config", cfg, "--by", "Ada"); code != exitError || !strings.Contains(stderr, "nothing to recover from") {
+		t.Errorf("exit %d, %s", code, stderr)
+	}
+	if code, _, _ := run(t, "recover", "--config", cfg); code != exitUsage {
+		t.Errorf("without --by: exit %d", code)
+	}
+}

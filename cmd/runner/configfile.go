@@ -1,0 +1,63 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tollgate-dp/tollgate/internal/config"
+	"github.com/tollgate-dp/tollgate/pipeline"
+)
+
+// configPath adds --config to a command that cannot do without it.
+func configPath(cmd *cobra.Command, to *string) {
+	cmd.Flags().StringVar(to, "config", "", "configuration file (YAML)")
+	cmd.MarkFlagRequired("config") //nolint:errcheck // the flag exists
+}
+
+// deployment is a configuration that was read and compiled.
+type deployment struct {
+	*pipeline.Deployment
+	file *config.File
+}
+
+// load reads, resolves and compiles a configuration. Its contents decide the
+// exit code; a file that is not there does not.
+func (a *app) load(path string, o config.Options) (*deployment, error) {
+	file, err := config.Open(path)
+	if err != nil {
+		return nil, inFile(err)
+	}
+	return a.compile(file, o)
+}
+
+func (a *app) compile(file *config.File, o config.Options) (*deployment, error) {
+	o.Getenv = a.getenv
+	if err := file.Resolve(o); err != nil {
+		return nil, inFile(err)
+	}
+	d, err := file.Compile()
+	if err != nil {
+		return nil, inFile(err)
+	}
+	return &deployment{Deployment: d, file: file}, nil
+}
+
+// inFile marks errors of a file's contents.
+func inFile(err error) error {
+	var wrong config.Errors
+	if errors.As(err, &wrong) {
+		return contents(wrong)
+	}
+	return err
+}
+
+// explained marks what a command of the pipeline found wrong with the
+// configuration only when it used it: files of certificates, and what differs
+// from the HEADER.
+func (d *deployment) explained(err error) error {
+	if errors.Is(err, pipeline.ErrHeaderMismatch) {
+		return contents(err)
+	}
+	return inFile(d.file.Locate(err))
+}

@@ -1,0 +1,51 @@
+package main
+
+import "github.com/tollgate-dp/tollgate/internal/demo"
+
+// openPage makes the page of --report where one was asked for.
+func (j *job) openPage() error {
+	if j.flags.report == "" {
+		return nil
+	}
+	page, err := openPage(j.flags.report, j.deployment)
+	j.page = page
+	return err
+}
+
+// describePage says what is special about a demo. It can be said once the
+// source is open.
+func (j *job) describePage() {
+	if j.page == nil {
+		return
+	}
+	source, notes := "made-up events", []string{"These events are made up and their noise can be repeated: this protects nobody."}
+	if j.flags.input != "" {
+		source, notes = "one run over a file", []string{"Another run over the same people is another promise, and what they cost adds up."}
+		if j.flags.from.IsZero() || j.flags.to.IsZero() {
+			notes = append(notes, "The range of windows, or one end of it, comes from the data: one record far away in time shows.")
+		}
+	}
+	j.page.describe("Tollgate demo", source, notes...)
+}
+
+// collect keeps the releases of a turn for the page.
+func (j *job) collect(t demo.Turn) {
+	if j.page == nil {
+		return
+	}
+	for _, r := range t.Releases {
+		j.page.add(r)
+	}
+}
+
+// savePage writes the page, after a drain as at the end.
+func (j *job) savePage() error {
+	if j.page == nil {
+		return nil
+	}
+	if err := j.page.save(); err != nil {
+		return err
+	}
+	j.progress.Note("report written to %s", j.flags.report)
+	return nil
+}

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tollgate-dp/tollgate/internal/config"
+	"github.com/tollgate-dp/tollgate/pipeline"
+)
+
+// initFlags are the flags of init as they were given.
+type initFlags struct {
+	config          string
+	start           startValue
+	createTopics    bool
+	eventPartitions int
+	replication     int
+	generateKeys    bool
+}
+
+func (a *app) initialise() *cobra.Command {
+	f := &initFlags{start: startValue{text: "now"}}
+	cmd := &cobra.Command{
+		Use:   "init",
+		Short: "Begin a deployment: write what never changes to its control topic",
+		Long: `Write the HEADER of a deployment to its control topic: the promise, the metrics,
+fingerprints of the keys, and where time begins. From then on these never change,
+and "runner run" refuses to start with anything else. A deployment that has a
+HEADER already is left as it is.
+
+Earlier events than --start belong to no window. "earliest" takes the timestamp of
+the first record of the events topic, of all its partitions: with producer times
+an event behind it may well be older; such events are then not counted. The start
+is cut down to the beginning of a window.
+
+--create-topics makes the deployment's own topics with the settings that a restart
+needs, and leaves topics alone that exist. --generate-keys makes the key files
+that are missing, readable by their owner only.`,
+		Example: `  runner init --config tollgate.yaml --generate-keys --create-topics --replication 3
+  runner init --config tollgate.yaml --start 2026-01-01T00:00:00Z`,
+		Args: cobra.NoArgs,
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	configPath(cmd, &f.config)
+	flags.Var(&f.start, "start", "where the first window begins: now, earliest, or a time as 2026-01-01T00:00:00Z")
+	flags.BoolVar(&f.createTopics, "create-topics", false, "make the deployment's topics where they are missing")
+	flags.IntVar(&f.eventPartitions, "event-partitions", 0, "with --create-topics: make the events topic, too, with so many partitions")
+	flags.IntVar(&f.replication, "replication", 0, "with --create-topics: replicas of each partition (default the brokers' own)")
+	flags.BoolVar(&f.generateKeys, "generate-keys", false, "make the key files that do not exist")
+	cmd.RunE = a.run(func(cmd *cobra.Command) error { return a.runInit(cmd.Context(), f) })
+	return cmd
+}
+
+func (f *initFlags) check() error {
+	switch {
+	case !f.createTopics && (f.eventPartitions != 0 || f.replication != 0):
+		return usage(fmt.Errorf("--event-partitions and --replication go with --create-topics"))
+	case f.eventPartitions < 0:
+		return usage(fmt.Errorf("--event-partitions is %d", f.eventPartitions))
+	case f.replication < 0 || f.replication > 1<<15-1:
+		return usage(fmt.Errorf("--replication is %d", f.replication))
+	}
+	return nil
+}
+
+func (a *app) runInit(ctx context.Context, f *initFlags) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	file, err := config.Open(f.config)
+	if err != nil {
+		return inFile(err)
+	}
+	if f.generateKeys {
+		if err := a.generateKeys(file); err != nil {
+			return err
+		}
+	}
+	d, err := a.compile(file, config.Options{})
+	if err != nil {
+		return err
+	}
+	if err := a.begin(ctx, f, d); err != nil {
+		return d.explained(err)
+	}
+	return nil
+}
+
+// begin makes topics and writes the HEADER.
+func (a *app) begin(ctx context.Context, f *initFlags, d *deployment) error {
+	if f.createTopics {
+		if err := a.createTopics(ctx, f, d); err != nil {
+			return err
+		}
+	}
+	if err := pipeline.CheckTopics(ctx, d.Deployment); err != nil {
+		return fmt.Errorf("checking topics (--create-topics makes those that are missing): %w", err)
+	}
+	start, err := f.start.resolve(ctx, d.Config(), time.Now)
+	if err != nil {
+		return err
+	}
+	if err := pipeline.Init(ctx, d.Deployment, pipeline.InitOptions{Start: start}); err != nil {
+		return err
+	}
+	return a.printInit(f, d, start)
+}
+
+// printInit says what was promised, and what comes next.
+func (a *app) printInit(f *initFlags, d *deployment, start time.Time) error {
+	cfg := d.Config()
+	first := firstWindow(&cfg, start)
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s is initialised on topic %s; time begins at %s\n\n", cfg.Deployment, cfg.Outputs.Control, first.Format(time.RFC3339))
+	newPlan(d.Deployment).writePromise(&b)
+	fmt.Fprintf(&b, "\nnext: runner run --config %s\n", f.config)
+	if _, err := a.stdout.Write([]byte(b.String())); err != nil {
+		return fmt.Errorf("writing output: %w", err)
+	}
+	return nil
+}
+
+// firstWindow is where a deployment's time begins: start, cut down to a multiple
+// of the smallest slide.
+func firstWindow(cfg *pipeline.Config, start time.Time) time.Time {
+	slide := slideOf(&cfg.Metrics[0])
+	for i := range cfg.Metrics {
+		slide = min(slide, slideOf(&cfg.Metrics[i]))
+	}
+	millis, size := start.UnixMilli(), slide.Milliseconds()
+	rest := millis % size
+	if rest < 0 {
+		rest += size
+	}
+	return time.UnixMilli(millis - rest).UTC()
+}
+
+func slideOf(m *pipeline.Metric) time.Duration {
+	if m.Slide > 0 {
+		return m.Slide
+	}
+	return m.Window
+}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/pipeline"
+)
+
+// startValue is the value of --start.
+type startValue struct {
+	text string // "now", "earliest" or ""
+	at   time.Time
+}
+
+func (v *startValue) String() string {
+	if v.text != "" {
+		return v.text
+	}
+	return v.at.Format(time.RFC3339)
+}
+
+func (v *startValue) Type() string { return "now|earliest|time" }
+
+func (v *startValue) Set(text string) error {
+	if text == "now" || text == "earliest" {
+		*v = startValue{text: text}
+		return nil
+	}
+	var at timeValue
+	if at.Set(text) != nil {
+		return errors.New("must be now, earliest or a time like 2026-01-01T00:00:00Z")
+	}
+	if at.Before(time.UnixMilli(0)) {
+		return errors.New("must not be before 1970")
+	}
+	*v = startValue{at: at.Time}
+	return nil
+}
+
+// resolve turns the flag into a time.
+func (v *startValue) resolve(ctx context.Context, cfg pipeline.Config, now func() time.Time) (time.Time, error) {
+	switch v.text {
+	case "now":
+		return now(), nil
+	case "earliest":
+		return earliest(ctx, cfg)
+	}
+	return v.at, nil
+}
+
+// errFound ends the reading behind the first record.
+var errFound = errors.New("found")
+
+// earliest is the least timestamp of the first records of the events topic's
+// partitions.
+func earliest(ctx context.Context, cfg pipeline.Config) (time.Time, error) {
+	fail := func(err error) (time.Time, error) {
+		return time.Time{}, fmt.Errorf("looking for the first record of topic %s: %w", cfg.Events.Topic, err)
+	}
+	client, err := pipeline.Dial(ctx, cfg.Kafka, nil)
+	if err != nil {
+		return time.Time{}, err
+	}
+	defer client.Close()
+	partitions, err := client.Partitions(ctx, cfg.Events.Topic)
+	if err != nil {
+		return fail(err)
+	}
+	least := int64(-1)
+	for _, p := range partitions {
+		bounds, err := client.Offsets(ctx, cfg.Events.Topic, p)
+		if err != nil {
+			return fail(err)
+		}
+		err = client.ReadRange(ctx, cfg.Events.Topic, p, bounds.Start, bounds.LastStable, func(r klog.Record) error {
+			if least < 0 || r.Timestamp < least {
+				least = max(r.Timestamp, 0)
+			}
+			return errFound
+		})
+		if err != nil && !errors.Is(err, errFound) {
+			return fail(err)
+		}
+	}
+	if least < 0 {
+		return fail(errors.New("the topic is empty: use --start now or a time"))
+	}
+	return time.UnixMilli(least).UTC(), nil
+}

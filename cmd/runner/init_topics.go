@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/pipeline"
+)
+
+// createTopics makes the topics that are missing, and says which.
+func (a *app) createTopics(ctx context.Context, f *initFlags, d *deployment) error {
+	cfg := d.Config()
+	topics := []string{cfg.Outputs.Control, cfg.Outputs.Ledger, cfg.Outputs.Counts, cfg.Outputs.DeadLetter}
+	if f.eventPartitions > 0 {
+		topics = append(topics, cfg.Events.Topic)
+	}
+	there, err := existing(ctx, cfg.Kafka, topics)
+	if err != nil {
+		return err
+	}
+	err = pipeline.CreateTopics(ctx, d.Deployment, pipeline.TopicOptions{EventPartitions: f.eventPartitions, Replication: f.replication})
+	if err != nil && !onlyExists(err) {
+		return err
+	}
+	for _, topic := range topics {
+		if there[topic] {
+			fmt.Fprintf(a.stderr, "topic %s exists and is used as it is\n", topic)
+		} else {
+			fmt.Fprintf(a.stderr, "made topic %s\n", topic)
+		}
+	}
+	return nil
+}
+
+// existing finds the topics that are there.
+func existing(ctx context.Context, kafka pipeline.Kafka, topics []string) (map[string]bool, error) {
+	client, err := pipeline.Dial(ctx, kafka, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer client.Close()
+	there := map[string]bool{}
+	for _, topic := range topics {
+		_, err := client.Partitions(ctx, topic)
+		if err != nil && !errors.Is(err, klog.ErrUnknownTopic) {
+			return nil, fmt.Errorf("looking for topic %s: %w", topic, err)
+		}
+		there[topic] = err == nil
+	}
+	return there, nil
+}
+
+// onlyExists says whether every reason of an error is a topic that was there.
+func onlyExists(err error) bool {
+	switch e := err.(type) { //nolint:errorlint // every branch of the tree is looked at
+	case interface{ Unwrap() []error }:
+		for _, one := range e.Unwrap() {
+			if !onlyExists(one) {
+				return false
+			}
+		}
+		return len(e.Unwrap()) > 0
+	case interface{ Unwrap() error }:
+		return onlyExists(e.Unwrap())
+	}
+	return err == klog.ErrTopicExists //nolint:errorlint // the end of a chain
+}

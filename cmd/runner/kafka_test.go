@@ -1,0 +1,298 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/embedded"
+	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/pipeline"
+)
+
+// broker starts an embedded broker.
+func broker(t testing.TB) string {
+	t.Helper()
+	b, err := embedded.Start(embedded.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.Close)
+	return b.Addr()
+}
+
+// deploymentFile writes a configuration for a broker into a directory of its
+// own. Keys are beside it once init has made them.
+func deploymentFile(t testing.TB, broker string, change ...string) string {
+	t.Helper()
+	text := strings.NewReplacer(change...).Replace(fmt.Sprintf(`
+deployment: shop
+kafka: {brokers: ["%s"]}
+events:
+  topic: visits
+  format: csv
+  columns: [when, who, where]
+  fields: {user: who, key: where, time: when}
+  time_unit: rfc3339
+privacy: {epsilon: 4, delta: 1e-6}
+time: {trust: producer, no_future: true, idle_grace: 1s}
+metrics:
+  - name: views
+    window: {size: 1d}
+    keys: {list: [north, south, west]}
+    target: {absolute: 30}
+    last_at_least: 4
+keys:
+  noise: {file: secrets/noise.key}
+  user_hash: {file: secrets/user-hash.key}
+shards: 4
+`, broker))
+	return write(t, "tollgate.yaml", text)
+}
+
+// visits writes a CSV file of four days, in order of time, with broken lines.
+func visits(t testing.TB, header bool) string {
+	t.Helper()
+	var b strings.Builder
+	if header {
+		b.WriteString("when,who,where\n")
+	}
+	b.WriteString("soon,person-1,north\n")
+	for i := range 4000 {
+		at := time.Date(2025, 3, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(i) * 4 * 24 * time.Hour / 4000)
+		fmt.Fprintf(&b, "%s,person-%d,%s\n", at.Format(time.RFC3339), i, []string{"north", "south"}[i%2])
+	}
+	b.WriteString("2025-03-04T23:59:59Z,person-secret,\"never closed\n")
+	return write(t, "visits.csv", b.String())
+}
+
+func mustRun(t testing.TB, args ...string) (stdout, stderr string) {
+	t.Helper()
+	code, stdout, stderr := run(t, args...)
+	if code != exitOK {
+		t.Fatalf("runner %s: exit %d, stderr %s", strings.Join(args, " "), code, stderr)
+	}
+	return stdout, stderr
+}
+
+// The way of a deployment, as a user types it.
+func TestFromAFileToCountsOnKafka(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs pipelines")
+	}
+	cfg := deploymentFile(t, broker(t))
+	stdout, stderr := mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "2", "--start", "2025-03-01T12:34:56Z")
+	for _, want := range []string{"time begins at 2025-03-01T00:00:00Z", "(4, 1e-06)-differential privacy", "next: runner run --config " + cfg} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("init does not say %q: %s", want, stdout)
+		}
+	}
+	if !strings.Contains(stderr, "made topic shop-control") || !strings.Contains(stderr, "noise.key") {
+		t.Errorf("init: stderr %s", stderr)
+	}
+	if _, stderr = mustRun(t, "replay", "--config", cfg, "--input", visits(t, true), "--header"); !strings.Contains(stderr, "is on topic visits") {
+		t.Errorf("replay: stderr %s", stderr)
+	}
+	if _, stderr = mustRun(t, "validate", "--config", cfg); !strings.Contains(stderr, "the topics are as they must be") {
+		t.Errorf("validate: stderr %s", stderr)
+	}
+
+	report, page := filepath.Join(t.TempDir(), "tallies.json"), filepath.Join(t.TempDir(), "page.html")
+	stdout, stderr = mustRun(t, "run", "--config", cfg, "--until-end", "--wait", "1m", "--format", "json", "--trusted-report", report, "--report", page)
+	days := map[string]int{}
+	for _, r := range parse(t, stdout) {
+		day := r.WindowStart.Format(time.DateOnly)
+		days[day]++
+		want := map[string]float64{"north": 500, "south": 500, "west": 0}[r.Key]
+		if day <= "2025-03-04" && (r.Value < want-150 || r.Value > want+150) { // 6 σ and more at the target of ± 30
+			t.Errorf("release %+v", r)
+		}
+	}
+	for _, day := range []string{"2025-03-01", "2025-03-02", "2025-03-03", "2025-03-04"} {
+		if days[day] != 3 {
+			t.Errorf("%d releases of %s, want 3", days[day], day)
+		}
+	}
+	if strings.Contains(stdout+stderr, "person-") {
+		t.Errorf("a user's id is in the output")
+	}
+	text, err := os.ReadFile(report)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tallies pipeline.Tallies
+	if err := json.Unmarshal(text, &tallies); err != nil || tallies.Read != 4002 || tallies.Accepted != 4000 {
+		t.Errorf("tallies %+v, %v", tallies, err)
+	}
+	if body, err := os.ReadFile(page); err != nil || !strings.Contains(string(body), "</html>") {
+		t.Errorf("the page: %v", err)
+	}
+
+	// Whatever was published is not printed again.
+	stdout, _ = mustRun(t, "run", "--config", cfg, "--until-end", "--wait", "1m", "--format", "json")
+	for _, r := range parse(t, stdout) {
+		if r.WindowStart.Before(time.Date(2025, 3, 5, 0, 0, 0, 0, time.UTC)) {
+			t.Errorf("printed again: %+v", r)
+		}
+	}
+
+	code, _, stderr := run(t, "init", "--config", cfg)
+	if code != exitError || !strings.Contains(stderr, "initialised already") {
+		t.Errorf("a second init: exit %d, stderr %s", code, stderr)
+	}
+	changed := filepath.Join(filepath.Dir(cfg), "changed.yaml")
+	body, err := os.ReadFile(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(changed, []byte(strings.Replace(string(body), "epsilon: 4", "epsilon: 8", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, _, stderr = run(t, "run", "--config", changed)
+	if code != exitConfig || !strings.Contains(stderr, "budget") {
+		t.Errorf("another budget: exit %d, stderr %s", code, stderr)
+	}
+}
+
+// Windows that are still open are not closed early: the run is drained when its
+// time is over, and says so.
+func TestUntilEndClosesNoWindowEarly(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs pipelines")
+	}
+	addr := broker(t)
+	cfg := deploymentFile(t, addr, "no_future: true", "lateness: 1h") // no window that holds now can close while the test runs
+	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1")
+	now := time.Now().UTC().Format(time.RFC3339)
+	mustRun(t, "replay", "--config", cfg, "--input", write(t, "now.csv", now+",a,north\n"+now+",b,north\n"))
+	code, stdout, stderr := run(t, "run", "--config", cfg, "--until-end", "--wait", "3s")
+	if code != exitError || !strings.Contains(stderr, "1 turn is open") || strings.Contains(stdout, "north") {
+		t.Errorf("exit %d, stdout %s, stderr %s", code, stdout, stderr)
+	}
+}
+
+func TestRunIsDrainedByASignal(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs pipelines")
+	}
+	cfg := deploymentFile(t, broker(t))
+	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1")
+	timer := time.AfterFunc(2*time.Second, func() {
+		if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
+			t.Error(err)
+		}
+	})
+	defer timer.Stop()
+	if _, stderr := mustRun(t, "run", "--config", cfg); !strings.Contains(stderr, "drained") {
+		t.Errorf("stderr %s", stderr)
+	}
+}
+
+func TestInitStartsAtTheFirstRecord(t *testing.T) {
+	addr := broker(t)
+	create(t, addr, klog.TopicSpec{Name: "visits", Partitions: 3})
+	cfg := deploymentFile(t, addr)
+	code, _, stderr := run(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--start", "earliest")
+	if code != exitError || !strings.Contains(stderr, "the topic is empty") {
+		t.Fatalf("exit %d, stderr %s", code, stderr)
+	}
+	mustRun(t, "replay", "--brokers", addr, "--topic", "visits", "--input", visits(t, false), "--columns", "when,who,where", "--user-field", "who", "--time-field", "when")
+	stdout, stderr := mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--start", "earliest")
+	if !strings.Contains(stdout, "time begins at 2025-03-01T00:00:00Z") || !strings.Contains(stderr, "exists and is used as it is") {
+		t.Errorf("stdout %s, stderr %s", stdout, stderr)
+	}
+}
+
+func create(t testing.TB, addr string, specs ...klog.TopicSpec) {
+	t.Helper()
+	c, err := klog.Dial(t.Context(), klog.Config{Brokers: []string{addr}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := c.CreateTopics(t.Context(), specs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Every record is written as it is, in the order of the file, users together,
+// with the time of the event; what has none has that of the record before.
+func TestReplayWritesTheFile(t *testing.T) {
+	addr := broker(t)
+	create(t, addr, klog.TopicSpec{Name: "visits", Partitions: 3})
+	lines := []string{`{"broken`, `{"u":"a","t":3}`, `{"u":"b","t":1}`, `{"t":9}`, `{"u":"a","t":2}`, `{"u":"c","t":7}`, `{"u":"a","t":4}`}
+	times := []int64{3000, 3000, 1000, 1000, 2000, 7000, 4000}
+	path := write(t, "events.jsonl", strings.Join(lines, "\n")+"\n"+strings.Repeat("x", 1_000_000)+"\n")
+	_, stderr := mustRun(t, "replay", "--brokers", addr, "--topic", "visits", "--input", path, "--user-field", "u", "--time-field", "t", "--time-unit", "s")
+	if !strings.Contains(stderr, "left out; the first is in line 8") {
+		t.Errorf("stderr %s", stderr)
+	}
+	c, err := klog.Dial(t.Context(), klog.Config{Brokers: []string{addr}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	found := 0
+	users := map[string]int32{}
+	for p := range int32(3) {
+		bounds, err := c.Offsets(t.Context(), "visits", p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		last := -1
+		err = c.ReadRange(t.Context(), "visits", p, bounds.Start, bounds.LastStable, func(r klog.Record) error {
+			for i, line := range lines {
+				if line != string(r.Value) {
+					continue
+				}
+				found++
+				if i < last || r.Timestamp != times[i] {
+					return fmt.Errorf("record %d at %d behind record %d", i, r.Timestamp, last)
+				}
+				last = i
+				if user := regexp.MustCompile(`"u":"(.)"`).FindStringSubmatch(line); user != nil {
+					if before, ok := users[user[1]]; ok && before != p {
+						return errors.New("a user is on two partitions")
+					}
+					users[user[1]] = p
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	if found != len(lines) {
+		t.Errorf("%d records of %d", found, len(lines))
+	}
+}
+
+func TestReplayRefusesAppendTimes(t *testing.T) {
+	addr := broker(t)
+	create(t, addr, klog.TopicSpec{Name: "visits", Partitions: 1, Config: map[string]string{"message.timestamp.type": "LogAppendTime"}})
+	args := []string{"replay", "--brokers", addr, "--topic", "visits", "--input", visits(t, true), "--header", "--user-field", "who", "--time-field", "when"}
+	code, _, stderr := run(t, args...)
+	if code != exitError || !strings.Contains(stderr, "--accept-late") {
+		t.Errorf("exit %d, stderr %s", code, stderr)
+	}
+	mustRun(t, append(args, "--accept-late")...)
+}
+
+func TestReplayKeepsToItsRate(t *testing.T) {
+	p := pace{perSecond: 100}
+	now := time.Unix(0, 0)
+	for range 250 {
+		now = now.Add(p.next(now))
+	}
+	if got := now.Sub(time.Unix(0, 0)); got < 2400*time.Millisecond || got > 2500*time.Millisecond {
+		t.Errorf("250 records at 100/s took %v", got)
+	}
+}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/tollgate-dp/tollgate/pipeline"
+)
+
+// kafkaFlags say how to reach brokers without a configuration file.
+type kafkaFlags struct {
+	brokers                                  []string
+	tls                                      bool
+	ca, cert, key, serverName                string
+	mechanism, user, passwordEnv, passwordIn string
+}
+
+func (f *kafkaFlags) register(flags *pflag.FlagSet) {
+	flags.StringSliceVar(&f.brokers, "brokers", nil, "brokers as host:port, tried in order")
+	flags.BoolVar(&f.tls, "tls", false, "encrypt; without --tls-ca the system's authorities are trusted")
+	flags.StringVar(&f.ca, "tls-ca", "", "PEM file of the authority that signed the brokers' certificates")
+	flags.StringVar(&f.cert, "tls-cert", "", "PEM file of the client's certificate")
+	flags.StringVar(&f.key, "tls-key", "", "PEM file of the client's key")
+	flags.StringVar(&f.serverName, "tls-server-name", "", "name in the brokers' certificates")
+	flags.StringVar(&f.mechanism, "sasl-mechanism", "", "plain, scram-sha-256 or scram-sha-512")
+	flags.StringVar(&f.user, "sasl-user", "", "user name")
+	flags.StringVar(&f.passwordEnv, "sasl-password-env", "", "environment variable with the password")
+	flags.StringVar(&f.passwordIn, "sasl-password-file", "", "file with the password")
+}
+
+// kafkaFlagNames are the names that register takes.
+func kafkaFlagNames() []string {
+	return []string{
+		"brokers", "tls", "tls-ca", "tls-cert", "tls-key", "tls-server-name",
+		"sasl-mechanism", "sasl-user", "sasl-password-env", "sasl-password-file",
+	}
+}
+
+// kafka is what the flags say.
+func (f *kafkaFlags) kafka(getenv func(string) string) (pipeline.Kafka, error) {
+	k := pipeline.Kafka{Brokers: f.brokers}
+	if len(f.brokers) == 0 {
+		return k, usage(errors.New("--brokers is needed: host:port, or --config FILE"))
+	}
+	if f.tls || f.ca+f.cert+f.key+f.serverName != "" {
+		k.TLS = &pipeline.TLS{CAFile: f.ca, CertFile: f.cert, KeyFile: f.key, ServerName: f.serverName}
+	}
+	if f.mechanism == "" {
+		if f.user+f.passwordEnv+f.passwordIn != "" {
+			return k, usage(errors.New("--sasl-mechanism is needed beside the other --sasl flags"))
+		}
+		return k, nil
+	}
+	password, err := f.password(getenv)
+	if err != nil {
+		return k, err
+	}
+	k.SASL = &pipeline.SASL{Mechanism: f.mechanism, User: f.user, Password: password}
+	return k, nil
+}
+
+func (f *kafkaFlags) password(getenv func(string) string) (string, error) {
+	switch {
+	case (f.passwordEnv == "") == (f.passwordIn == ""):
+		return "", usage(errors.New("give either --sasl-password-env or --sasl-password-file"))
+	case f.passwordEnv != "":
+		if value := getenv(f.passwordEnv); value != "" {
+			return value, nil
+		}
+		return "", usage(fmt.Errorf("--sasl-password-env: the variable %s is not set or empty", f.passwordEnv))
+	}
+	text, err := os.ReadFile(f.passwordIn)
+	if err != nil {
+		return "", fmt.Errorf("reading --sasl-password-file: %w", err)
+	}
+	return strings.TrimRight(string(text), "\r\n"), nil
+}

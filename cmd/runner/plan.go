@@ -1,0 +1,202 @@
+package main
+
+import (
+	"math"
+	"math/big"
+	"math/bits"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/config"
+	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/state"
+)
+
+// plan is what follows from a configuration, as validate prints it.
+type plan struct {
+	Deployment string       `json:"deployment"`
+	Epsilon    float64      `json:"epsilon"`
+	Delta      float64      `json:"delta"`
+	Accountant string       `json:"accountant"`
+	Mu         float64      `json:"mu"`         // √B²: what an account may spend
+	DeltaKeys  float64      `json:"delta_keys"` // the part of delta that private keys may spend
+	Trust      string       `json:"trust"`
+	Period     string       `json:"period,omitempty"`
+	Periods    []periods    `json:"periods,omitempty"`
+	Metrics    []metricPlan `json:"metrics"`
+	Limits     []string     `json:"not_protected"`
+}
+
+// periods is the promise to a user over several periods together.
+type periods struct {
+	Periods int     `json:"periods"`
+	Epsilon float64 `json:"epsilon"`
+	Delta   float64 `json:"delta"`
+}
+
+// metricPlan is what follows for one metric.
+type metricPlan struct {
+	Name       string  `json:"name"`
+	Kind       string  `json:"kind"`
+	Window     string  `json:"window"`
+	Slide      string  `json:"slide,omitempty"`
+	Keys       string  `json:"keys"`
+	KeysFrom   string  `json:"keys_from,omitempty"`
+	PublicKeys int     `json:"public_keys,omitempty"`
+	FirstSigma float64 `json:"first_sigma"`
+	TopSigma   float64 `json:"top_sigma"`
+	// Threshold is what the first noisy count of a private key must exceed.
+	Threshold *float64 `json:"threshold"`
+	DeltaKey  float64  `json:"delta_key,omitempty"` // of one key in one window
+
+	Relative   float64 `json:"relative"`
+	Absolute   float64 `json:"absolute"`
+	Confidence float64 `json:"confidence"`
+	// MeetableFrom is the least count that can meet the target; nil for none.
+	MeetableFrom *float64 `json:"meetable_from"`
+
+	// Windows is how many windows every user can take part in, however much they
+	// contribute within the bounds; Alone says that this holds only while the
+	// other metrics leave the budget to this one.
+	Windows uint64 `json:"windows"`
+	Alone   bool   `json:"alone,omitempty"`
+	Lasts   string `json:"lasts"` // the time from the start of the first to the end of the last of them
+}
+
+func newPlan(d *pipeline.Deployment) *plan {
+	cfg, budget := d.Config(), d.Budget()
+	p := &plan{
+		Deployment: cfg.Deployment, Epsilon: budget.Epsilon, Delta: budget.Delta, Accountant: string(budget.Accountant),
+		Mu: budget.Mu2.Mu(), DeltaKeys: budget.Keys.Float(), Trust: cfg.Time.Trust,
+	}
+	if cfg.Privacy.Period > 0 {
+		p.Period = config.Duration(cfg.Privacy.Period)
+		p.Periods = overPeriods(budget)
+	}
+	configured := map[string]*pipeline.Metric{}
+	for i := range cfg.Metrics {
+		configured[cfg.Metrics[i].Name] = &cfg.Metrics[i]
+	}
+	for _, m := range d.Metrics() {
+		of := m.Spec.Name
+		if m.Spec.Of != "" {
+			of = m.Spec.Of
+		}
+		p.Metrics = append(p.Metrics, planMetric(&m, configured[of], &cfg, budget))
+	}
+	p.Limits = limits(&cfg)
+	return p
+}
+
+// overPeriods states what a user is promised who is active in several periods:
+// the budgets B² add, so that μ grows by √n, and δ for keys by n.
+func overPeriods(b state.Budget) []periods {
+	var out []periods
+	for _, n := range []int{1, 2, 12, 52} {
+		keys := b.Keys.Float() * float64(n)
+		rest := (b.Delta - b.Keys.Float()) * float64(n)
+		mu := math.Nextafter(b.Mu2.Mu()*math.Sqrt(float64(n)), math.Inf(1))
+		if rest >= 1 || keys >= 1 {
+			break
+		}
+		c, err := state.ConvertDeltaMu(rest, mu, b.Accountant)
+		if err != nil {
+			break // beyond every ε that is worth printing
+		}
+		out = append(out, periods{Periods: n, Epsilon: c.Epsilon, Delta: rest + keys})
+	}
+	return out
+}
+
+func planMetric(m *pipeline.CompiledMetric, c *pipeline.Metric, cfg *pipeline.Config, b state.Budget) metricPlan {
+	s := &m.Spec
+	size, slide := time.Duration(s.WindowSize)*time.Millisecond, time.Duration(s.WindowSlide)*time.Millisecond
+	out := metricPlan{
+		Name: s.Name, Kind: s.Kind, Window: config.Duration(size), Keys: s.KeyMode, PublicKeys: len(s.PublicKeys),
+		FirstSigma: deviation(s.First), TopSigma: deviation(s.Top), DeltaKey: s.DeltaKey.Float(),
+		Relative: s.Relative, Absolute: s.Absolute, Confidence: s.Confidence,
+		Threshold: finite(m.Plan.Threshold()), MeetableFrom: finite(math.Ceil(m.Plan.MeetableFrom())),
+	}
+	out.KeysFrom = s.KeysFrom
+	if slide != size {
+		out.Slide = config.Duration(slide)
+	}
+	out.Windows, out.Alone = windowsOf(m, c, cfg, b)
+	out.Lasts = lasts(out.Windows, size, slide, cfg.Privacy.Period)
+	return out
+}
+
+// windowsOf is how many windows a budget pays for, however much a user
+// contributes: what was asked for, or what the greatest charge leaves.
+func windowsOf(m *pipeline.CompiledMetric, c *pipeline.Metric, cfg *pipeline.Config, b state.Budget) (n uint64, alone bool) {
+	if c != nil && c.LastAtLeast > 0 {
+		return uint64(c.LastAtLeast), false
+	}
+	if c != nil && c.Ladder.Sigma == 0 && cfg.Privacy.Period > 0 {
+		size, slide := time.Duration(m.Spec.WindowSize), time.Duration(m.Spec.WindowSlide)
+		period := time.Duration(cfg.Privacy.Period.Milliseconds())
+		return uint64((period + size - gcd(period, slide) + slide - 1) / slide), false
+	}
+	charge, ok := state.Charge(contribution(m), m.Spec.Top)
+	if !ok || charge == 0 {
+		return 0, true
+	}
+	worst := new(big.Int).Mul(new(big.Int).SetUint64(uint64(charge)), big.NewInt(int64(m.Spec.MaxKeysPerUser)))
+	windows := new(big.Int).Div(new(big.Int).SetUint64(uint64(b.Mu2)), worst)
+	return windows.Uint64(), len(cfg.Metrics) > 1
+}
+
+// contribution is the most that a user can add to one count.
+func contribution(m *pipeline.CompiledMetric) uint64 {
+	s := &m.Spec
+	switch s.Kind {
+	case "events":
+		return uint64(s.MaxEventsPerKey)
+	case "sum":
+		greatest := max(abs(s.Min), abs(s.Max))
+		hi, lo := bits.Mul64(uint64(s.MaxEventsPerKey), greatest)
+		if hi != 0 {
+			return math.MaxUint64
+		}
+		return lo
+	}
+	return 1
+}
+
+// lasts is the time that n windows span.
+func lasts(n uint64, size, slide, period time.Duration) string {
+	if period > 0 {
+		return "every period anew"
+	}
+	if n == 0 {
+		return "no window"
+	}
+	span := float64(n-1)*float64(slide) + float64(size)
+	if span > math.MaxInt64/2 {
+		return "more than 140 years"
+	}
+	return config.Duration(time.Duration(n-1)*slide + size)
+}
+
+func deviation(p state.Precision) float64 { return 1 / math.Sqrt(p.Float()) }
+
+// finite is nil for an infinite number.
+func finite(v float64) *float64 {
+	if math.IsInf(v, 0) || math.IsNaN(v) {
+		return nil
+	}
+	return &v
+}
+
+func gcd(a, b time.Duration) time.Duration {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+func abs(v int64) uint64 {
+	if v < 0 {
+		return -uint64(v)
+	}
+	return uint64(v)
+}

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/tollgate-dp/tollgate/internal/show"
+	"github.com/tollgate-dp/tollgate/pipeline"
+)
+
+// writePromise says what users are promised.
+func (p *plan) writePromise(b *strings.Builder) {
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(b, "%-9s %s\n", name, fmt.Sprintf(format, args...))
+	}
+	whom := "for each user with all of their events, for ever"
+	if p.Period != "" {
+		whom = "for each user in each period of " + p.Period
+	}
+	line("privacy", "(%s, %s)-differential privacy, accountant %s,", number(p.Epsilon), number(p.Delta), p.Accountant)
+	line("", "%s", whom)
+	if p.Trust == pipeline.TrustProducer {
+		line("", "producer-time promise: the times in the records must be right")
+	} else {
+		line("", "append-time promise: the brokers' clocks decide, whatever producers say")
+	}
+	for i, n := range p.Periods {
+		if n.Periods > 1 {
+			name := ""
+			if i == 1 {
+				name = "periods"
+			}
+			line(name, "a user of %d periods, all together: (%s, %s)", n.Periods, number(n.Epsilon), number(n.Delta))
+		}
+	}
+	line("budget", "μ up to %s per user", number(p.Mu))
+	if p.DeltaKeys > 0 {
+		line("", "%s of δ for protecting which keys there are", number(p.DeltaKeys))
+	}
+}
+
+// writeMetrics is a table of the metrics.
+func (p *plan) writeMetrics(b *strings.Builder) {
+	w := tabwriter.NewWriter(b, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(b)
+	fmt.Fprintln(w, "metric\tkind\twindow\tkeys\tσ first\tσ top\treleased above\ttarget\tmet from\tevery user's windows\tlasts")
+	for i := range p.Metrics {
+		m := &p.Metrics[i]
+		window := m.Window
+		if m.Slide != "" {
+			window += " every " + m.Slide
+		}
+		keys, always := m.Keys, "every window"
+		switch {
+		case m.KeysFrom != "":
+			keys, always = "those of "+m.KeysFrom, "where they are"
+		case m.PublicKeys > 0:
+			keys = fmt.Sprintf("%s %s", show.Number(float64(m.PublicKeys), 0), m.Keys)
+		}
+		windows := show.Number(float64(m.Windows), 0)
+		if m.Alone {
+			windows = "up to " + windows
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", show.Key(m.Name, 40), m.Kind, window, show.Key(keys, 40),
+			rounded(m.FirstSigma), rounded(m.TopSigma), optional(m.Threshold, always), m.target(), m.meetable(), windows, m.Lasts)
+	}
+	w.Flush() //nolint:errcheck // a strings.Builder takes everything
+}
+
+func (m *metricPlan) target() string {
+	var parts []string
+	if m.Relative > 0 {
+		parts = append(parts, "± "+number(m.Relative*100)+" %")
+	}
+	if m.Absolute > 0 {
+		parts = append(parts, "± "+number(m.Absolute))
+	}
+	if len(parts) == 0 {
+		return "none"
+	}
+	return strings.Join(parts, " or ") + " at " + number(m.Confidence*100) + " %"
+}
+
+func (m *metricPlan) meetable() string {
+	switch {
+	case m.Relative == 0 && m.Absolute == 0:
+		return "never"
+	case m.MeetableFrom != nil && *m.MeetableFrom == 0:
+		return "every count"
+	}
+	return optional(m.MeetableFrom, "no count")
+}
+
+func optional(v *float64, otherwise string) string {
+	if v == nil {
+		return otherwise
+	}
+	return show.Number(math.Ceil(*v), 0)
+}
+
+// rounded writes a deviation to three digits.
+func rounded(v float64) string {
+	if v >= 100 {
+		return show.Number(v, 0)
+	}
+	return fmt.Sprintf("%.3g", v)
+}
+
+// writeLimits says what is not protected.
+func (p *plan) writeLimits(b *strings.Builder) {
+	b.WriteString("\nnot protected:\n")
+	for _, text := range p.Limits {
+		fmt.Fprintf(b, "- %s\n", text)
+	}
+}
+
+// limits are sentences on what a configuration does not protect.
+func limits(cfg *pipeline.Config) []string {
+	out := []string{
+		"several ids of one person are several users",
+		"targets, bounds and filters that were chosen by looking at the data",
+		"whoever has the noise key, or can write to the deployment's own topics, is outside of the promise",
+		"counts are of admitted events: users who have spent their budget are missing",
+	}
+	for i := range cfg.Metrics {
+		if cfg.Metrics[i].Keys.Mode == pipeline.KeysPublic {
+			out = append(out, "a list of public keys that was made by looking at the data")
+			break
+		}
+	}
+	if cfg.Time.Trust == pipeline.TrustProducer {
+		out = append(out, "times are believed: a producer that writes wrong ones can move events into other windows, and make others late")
+	}
+	if cfg.Privacy.Period > 0 {
+		out = append(out, "the promise is to a user in one period: whoever looks at several of them learns more, as said above")
+	}
+	return out
+}

@@ -1,0 +1,240 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tollgate-dp/tollgate/internal/config"
+	"github.com/tollgate-dp/tollgate/internal/input"
+	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/registry"
+	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+// replayFlags are the flags of replay as they were given.
+type replayFlags struct {
+	kafka                kafkaFlags
+	config               string
+	topic                string
+	input, inputFormat   string
+	header               bool
+	columns              []string
+	userField, timeField string
+	timeUnit             timeUnit
+	avro                 avroFlags
+	rate                 float64
+	acceptLate           bool
+}
+
+func (a *app) replay() *cobra.Command {
+	f := &replayFlags{timeUnit: "rfc3339"}
+	cmd := &cobra.Command{
+		Use:   "replay",
+		Short: "Write a file to an events topic",
+		Long: `Write the records of a file to a topic, as they are and in the file's order, to
+the partition that a hash of the user's id names, with the time of the event as the
+record's time. A record without a usable time takes that of the record before it:
+the pipeline will put it with the dead letters. Records longer than 900,000 bytes
+are left out.
+
+With --config the brokers, the topic and the fields are those of a deployment.
+
+Of an Avro container file the records are written as the pipeline reads them: for a
+schema file (events.schema, --schema) bare, and the file must have been written with
+that schema; for a schema registry (events.registry, --registry) with the id of the
+file's schema before each, which is registered under the subject TOPIC-value unless
+it is there already.
+
+On a topic with append times (message.timestamp.type=LogAppendTime) the broker
+replaces the times: events of the past are then late, and none of them is counted.
+Such a topic is refused unless --accept-late is given.`,
+		Example: `  runner replay --config tollgate.yaml --input events.jsonl
+  runner replay --brokers localhost:9092 --topic visits --input visits.csv --header \
+    --user-field user --time-field when --rate 1000
+  runner replay --brokers localhost:9092 --topic visits --input visits.avro \
+    --user-field user.id --time-field at --registry http://localhost:8081`,
+		Args: cobra.NoArgs,
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&f.config, "config", "", "configuration file: brokers, topic and fields are taken from it")
+	f.kafka.register(flags)
+	flags.StringVar(&f.topic, "topic", "", "the topic to write to; it must exist")
+	flags.StringVar(&f.input, "input", "", "file with the events")
+	flags.StringVar(&f.inputFormat, "input-format", "", "csv, tsv, jsonl or avro (default: by the name of the file)")
+	flags.BoolVar(&f.header, "header", false, "the first record of a csv or tsv file names the columns and is not written")
+	flags.StringSliceVar(&f.columns, "columns", nil, "names of the columns where there is no header: a,b,c")
+	flags.StringVar(&f.userField, "user-field", "", "column, JSON member or Avro field with the user's id")
+	flags.StringVar(&f.timeField, "time-field", "", "column, JSON member or Avro field with the time of the event")
+	flags.Var(&f.timeUnit, "time-unit", "how times are written: seconds, milliseconds or microseconds since 1970, or RFC 3339; of Avro that of the logical type unless given")
+	f.avro.register(flags)
+	flags.Float64Var(&f.rate, "rate", 0, "write at most so many records a second (default as fast as it goes)")
+	flags.BoolVar(&f.acceptLate, "accept-late", false, "write to a topic with append times all the same")
+	cmd.MarkFlagRequired("input") //nolint:errcheck // the flag exists
+	cmd.RunE = a.run(func(cmd *cobra.Command) error { return a.runReplay(cmd.Context(), f, cmd.Flags().Changed) })
+	return cmd
+}
+
+// replayTo is where a replay goes, and how its records are read there.
+type replayTo struct {
+	kafka    pipeline.Kafka
+	topic    string
+	format   schemas.EventFormat
+	registry *registry.Client // of Avro records with schema ids; nil: none
+}
+
+func (to replayTo) close() {
+	if to.registry != nil {
+		to.registry.Close()
+	}
+}
+
+func (a *app) runReplay(ctx context.Context, f *replayFlags, changed func(string) bool) error {
+	if err := f.check(changed); err != nil {
+		return err
+	}
+	to, explain, err := a.replayTarget(f, changed)
+	if err != nil {
+		return err
+	}
+	defer to.close()
+	client, err := pipeline.Dial(ctx, to.kafka, nil)
+	if err != nil {
+		return explain(err)
+	}
+	defer client.Close()
+	if err := refuseAppendTimes(ctx, client, to.topic, f.acceptLate); err != nil {
+		return err
+	}
+	return a.writeFile(ctx, f, client, to)
+}
+
+func (f *replayFlags) check(changed func(string) bool) error {
+	if f.config != "" {
+		own := slices.Concat(kafkaFlagNames(), []string{"topic", "columns", "user-field", "time-field", "time-unit"}, avroFlagNames())
+		if i := slices.IndexFunc(own, changed); i >= 0 {
+			return usage(fmt.Errorf("--%s stands in the file of --config already", own[i]))
+		}
+	}
+	switch {
+	case f.input == "":
+		return usage(errors.New("--input is empty: name a file"))
+	case changed("rate") && !(f.rate > 0):
+		return usage(fmt.Errorf("--rate is %v: it must be above 0", f.rate))
+	case f.config != "":
+		return nil
+	case f.topic == "":
+		return usage(errors.New("--topic is needed, or --config FILE"))
+	case f.userField == "":
+		return usage(errors.New("--user-field is needed: it decides the partition"))
+	case f.timeField == "":
+		return usage(errors.New("--time-field is needed: it becomes the record's time"))
+	}
+	return nil
+}
+
+// replayTarget is what flags or configuration say. explain puts errors of the
+// connection to their place.
+func (a *app) replayTarget(f *replayFlags, changed func(string) bool) (to replayTo, explain func(error) error, err error) {
+	if f.config != "" {
+		return a.targetOfFile(f)
+	}
+	to, err = a.targetOfFlags(f, changed)
+	return to, func(err error) error {
+		var wrong *pipeline.ConfigError
+		if errors.As(err, &wrong) {
+			return usage(err)
+		}
+		return err
+	}, err
+}
+
+func (a *app) targetOfFile(f *replayFlags) (to replayTo, explain func(error) error, err error) {
+	d, err := a.load(f.config, config.Options{MissingKeys: true})
+	if err != nil {
+		return to, nil, err
+	}
+	cfg := d.Config()
+	to = replayTo{kafka: cfg.Kafka, topic: cfg.Events.Topic, format: cfg.Events.Format}
+	given, err := inputFormatOf(f.input, f.inputFormat)
+	if err == nil && string(given) != to.format.Format && (f.inputFormat != "" || given == input.Avro) {
+		return to, nil, usage(fmt.Errorf("--input-format is %s, and the configuration says %s", given, to.format.Format))
+	}
+	if to.registry, err = registryOf(cfg.Events.Registry); err != nil {
+		return to, nil, contents(fmt.Errorf("events.registry: %w", err))
+	}
+	return to, d.explained, nil
+}
+
+func (a *app) targetOfFlags(f *replayFlags, changed func(string) bool) (to replayTo, err error) {
+	if to.kafka, err = f.kafka.kafka(a.getenv); err != nil {
+		return to, err
+	}
+	format, err := inputFormatOf(f.input, f.inputFormat)
+	if err != nil {
+		return to, usage(err)
+	}
+	to.topic = f.topic
+	to.format = schemas.EventFormat{
+		Format: string(format), Columns: f.columns, User: f.userField, Time: f.timeField, TimeUnit: string(f.timeUnit),
+	}
+	switch named := f.header || len(f.columns) > 0; {
+	case format.Tabular() && !named:
+		return to, usage(errors.New("say where the columns of a csv or tsv file are named: --header, or --columns a,b,c"))
+	case !format.Tabular() && named:
+		return to, usage(errors.New("--header and --columns are for csv and tsv"))
+	}
+	if format != input.Avro {
+		if i := slices.IndexFunc(avroFlagNames(), changed); i >= 0 {
+			return to, usage(fmt.Errorf("--%s is for avro, the input is %s", avroFlagNames()[i], format))
+		}
+		return to, nil
+	}
+	if !changed("time-unit") {
+		to.format.TimeUnit = "" // that of the logical type
+	}
+	return to, f.avro.target(&to, a.getenv)
+}
+
+// inputFormatOf is the format that was given, else that of the file's name.
+func inputFormatOf(name, given string) (input.Format, error) {
+	if given == "" {
+		switch strings.ToLower(filepath.Ext(name)) {
+		case ".csv":
+			given = "csv"
+		case ".tsv", ".tab":
+			given = "tsv"
+		case ".jsonl", ".ndjson", ".json":
+			given = "jsonl"
+		case ".avro":
+			given = "avro"
+		default:
+			return "", errors.New("--input-format is needed: csv, tsv, jsonl or avro")
+		}
+	}
+	format, err := input.ParseFormat(given)
+	if err != nil {
+		return "", fmt.Errorf("--input-format: %w", err)
+	}
+	return format, nil
+}
+
+// refuseAppendTimes keeps a replay from being one big late event.
+func refuseAppendTimes(ctx context.Context, client *klog.Client, topic string, accept bool) error {
+	settings, err := client.TopicConfig(ctx, topic)
+	if err != nil {
+		return fmt.Errorf("looking at topic %s: %w", topic, err)
+	}
+	if settings["message.timestamp.type"] == "LogAppendTime" && !accept {
+		return fmt.Errorf("topic %s has append times (message.timestamp.type=LogAppendTime): events of the past would all be late, "+
+			"and none of them counted. Use a topic with message.timestamp.type=CreateTime and time.trust: producer, or --accept-late", topic)
+	}
+	return nil
+}

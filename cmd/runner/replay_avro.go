@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/tollgate-dp/tollgate/internal/demo"
+	"github.com/tollgate-dp/tollgate/internal/input"
+	"github.com/tollgate-dp/tollgate/internal/registry"
+	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+// avroFlags say how the readers of a topic find the schema of its Avro records.
+type avroFlags struct {
+	schema                               string
+	registry                             string
+	user, passwordEnv, passwordIn, caCrt string
+}
+
+func (f *avroFlags) register(flags *pflag.FlagSet) {
+	flags.StringVar(&f.schema, "schema", "", "avro: the .avsc file that the topic is read with; records are written bare")
+	flags.StringVar(&f.registry, "registry", "", "avro: address of the schema registry that the topic is read with, https://…; records get schema ids")
+	flags.StringVar(&f.user, "registry-user", "", "user name for the registry")
+	flags.StringVar(&f.passwordEnv, "registry-password-env", "", "environment variable with the registry's password")
+	flags.StringVar(&f.passwordIn, "registry-password-file", "", "file with the registry's password")
+	flags.StringVar(&f.caCrt, "registry-ca", "", "PEM file of the authority that signed the registry's certificate")
+}
+
+// avroFlagNames are the names that register takes.
+func avroFlagNames() []string {
+	return []string{"schema", "registry", "registry-user", "registry-password-env", "registry-password-file", "registry-ca"}
+}
+
+// target puts down how records are to be written.
+func (f *avroFlags) target(to *replayTo, getenv func(string) string) error {
+	switch {
+	case f.schema == "" && f.registry == "":
+		return usage(errors.New("say how the topic's Avro records are read: --registry URL where each begins with the id of its schema, " +
+			"--schema FILE.avsc where they are bare and all of one schema; or --config FILE, which says it"))
+	case f.schema != "" && f.registry != "":
+		return usage(errors.New("give --schema or --registry: records are either bare or have the id of their schema"))
+	case f.schema != "" && f.user+f.passwordEnv+f.passwordIn+f.caCrt != "":
+		return usage(errors.New("the --registry- flags go with --registry, not with --schema"))
+	case f.schema != "":
+		text, err := os.ReadFile(f.schema)
+		if err != nil {
+			return fmt.Errorf("reading --schema: %w", err)
+		}
+		to.format.Schema = string(text)
+		return schemaError(f.schema, to.format.Check())
+	}
+	password, err := f.password(getenv)
+	if err != nil {
+		return err
+	}
+	to.registry, err = registryOf(&pipeline.Registry{URL: f.registry, User: f.user, Password: password, CAFile: f.caCrt})
+	if err != nil {
+		return usage(fmt.Errorf("--registry: %w", err))
+	}
+	return nil
+}
+
+// schemaError marks what is wrong with a schema file, or with the fields that
+// flags look for in it.
+func schemaError(name string, err error) error {
+	var wrong *schemas.FormatError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &wrong) && wrong.Field != "schema":
+		return usage(fmt.Errorf("looking for fields in --schema %s: %w", name, err))
+	}
+	return contents(fmt.Errorf("--schema %s: %w", name, err))
+}
+
+func (f *avroFlags) password(getenv func(string) string) (string, error) {
+	switch {
+	case f.passwordEnv != "" && f.passwordIn != "":
+		return "", usage(errors.New("give --registry-password-env or --registry-password-file, not both"))
+	case f.user != "" && f.passwordEnv+f.passwordIn == "":
+		return "", usage(errors.New("--registry-user needs --registry-password-env or --registry-password-file"))
+	case f.passwordEnv != "":
+		if value := getenv(f.passwordEnv); value != "" {
+			return value, nil
+		}
+		return "", usage(fmt.Errorf("--registry-password-env: the variable %s is not set or empty", f.passwordEnv))
+	case f.passwordIn == "":
+		return "", nil
+	}
+	text, err := os.ReadFile(f.passwordIn)
+	if err != nil {
+		return "", fmt.Errorf("reading --registry-password-file: %w", err)
+	}
+	return strings.TrimRight(string(text), "\r\n"), nil
+}
+
+// registryOf is a client of a registry; nil where there is none.
+func registryOf(g *pipeline.Registry) (*registry.Client, error) {
+	if g == nil {
+		return nil, nil
+	}
+	return registry.New(registry.Config{URL: g.URL, User: g.User, Password: g.Password, CAFile: g.CAFile})
+}
+
+// openAvro reads the head of a container file, and refuses one whose records the
+// topic's readers would not take, or would take for something else.
+func (r *replaying) openAvro(to replayTo) error {
+	file, err := input.NewContainer(r.file, demo.MaxRecordBytes)
+	if err != nil {
+		return err
+	}
+	r.source, r.schema, r.place, r.scratch = file, file.Schema(), "record", make([]byte, 0, wireBytes)
+	format := to.format
+	if to.registry == nil {
+		if err := input.MatchSchemas(r.schema, format.Schema); err != nil {
+			return fmt.Errorf("%w; bare records must be written with the topic's schema (events.schema, --schema)", err)
+		}
+	} else {
+		format.Schema = r.schema
+	}
+	r.decoder, err = schemas.NewEventDecoder(format)
+	return err
+}
+
+// wireBytes is what a registry's wire format puts before a record.
+const wireBytes = 5
+
+// register learns the id that every record begins with.
+func (r *replaying) register(ctx context.Context, to replayTo) error {
+	if to.registry == nil {
+		return nil
+	}
+	id, err := to.registry.Register(ctx, to.topic+"-value", r.schema)
+	if err != nil {
+		return err
+	}
+	r.prefix = binary.BigEndian.AppendUint32([]byte{0}, id)
+	r.progress.Note("the schema of the file has the id %d in the registry", id)
+	return nil
+}
+
+// framed is a record of a container as it stands on the topic: never nil, which
+// would be a tombstone. It is valid until the next call.
+func (r *replaying) framed(value []byte) []byte {
+	if r.schema == "" {
+		return value
+	}
+	r.scratch = append(append(r.scratch[:0], r.prefix...), value...)
+	return r.scratch
+}

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tollgate-dp/tollgate/internal/config"
+	"github.com/tollgate-dp/tollgate/internal/show"
+	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/transforms"
+)
+
+// runFlags are the flags of run as they were given.
+type runFlags struct {
+	config        string
+	untilEnd      bool
+	wait          time.Duration
+	format        format
+	trustedReport string
+	report        string
+	runner        string
+}
+
+func (a *app) runCommand() *cobra.Command {
+	f := &runFlags{}
+	cmd := &cobra.Command{
+		Use:   "run",
+		Short: "Read events from Kafka, publish counts, and print them as they are published",
+		Long: `Run a deployment that "runner init" has begun: read its events topic, publish to
+its counts topic, and print every value that this run publishes. It goes on until
+it is stopped. SIGINT or SIGTERM finish the open turn and end it (drained); a
+second signal ends it at once, which is as safe as any crash. Started again, it
+goes on where it was.
+
+--until-end ends the run when every window with an event that was on the topic at
+the start is settled. No window is closed early for it: where the last events can
+only be followed by the clock, it waits. --wait bounds that: the run is then
+drained, says how many turns are open, and the exit code is 1.`,
+		Example: `  runner run --config tollgate.yaml
+  runner run --config tollgate.yaml --format json
+  runner run --config tollgate.yaml --until-end --wait 10m`,
+		Args: cobra.NoArgs,
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	configPath(cmd, &f.config)
+	flags.BoolVar(&f.untilEnd, "until-end", false, "end when everything that is on the topic now is settled")
+	flags.DurationVar(&f.wait, "wait", 0, "with --until-end: wait at most so long (default as long as it takes)")
+	formatFlag(cmd, &f.format)
+	flags.StringVar(&f.trustedReport, "trusted-report", "", "file for exact tallies of all records, as JSON; not for publication")
+	flags.StringVar(&f.report, "report", "", "HTML file with a chart of what was published")
+	flags.StringVar(&f.runner, "runner", "local", "Beam's runner: local (also called prism)")
+	cmd.RunE = a.run(func(cmd *cobra.Command) error { return a.runDeployment(cmd.Context(), f, cmd.Flags().Changed) })
+	return cmd
+}
+
+func (f *runFlags) check(changed func(string) bool) error {
+	switch {
+	case changed("wait") && !f.untilEnd:
+		return usage(errors.New("--wait goes with --until-end"))
+	case changed("wait") && f.wait <= 0:
+		return usage(fmt.Errorf("--wait is %v", f.wait))
+	case changed("report") && f.report == "":
+		return usage(errors.New("--report is empty: name a file"))
+	}
+	return nil
+}
+
+func (a *app) runDeployment(ctx context.Context, f *runFlags, changed func(string) bool) error {
+	if err := f.check(changed); err != nil {
+		return err
+	}
+	_, note, err := transforms.LocalRunner(f.runner)
+	if err != nil {
+		return usage(fmt.Errorf("--runner: %w", err))
+	}
+	d, err := a.load(f.config, config.Options{})
+	if err != nil {
+		return err
+	}
+	if note != "" {
+		fmt.Fprintln(a.stderr, note)
+	}
+	var trusted *report
+	if f.trustedReport != "" {
+		if trusted, err = openReport(f.trustedReport); err != nil {
+			return err
+		}
+		defer trusted.discard()
+	}
+	page, err := openPageFor(f, d)
+	if err != nil {
+		return err
+	}
+	terminal, _ := show.Terminal(a.stderr)
+	progress := show.NewProgress(a.stderr, terminal, time.Now)
+	result, err := a.publish(ctx, f, d, newRunOutput(a, f.format, d.Deployment, progress, page))
+	if err != nil {
+		return d.explained(err)
+	}
+	if trusted != nil {
+		tallies, err := pipeline.TrustedReport(ctx, d.Deployment)
+		if err != nil {
+			return err
+		}
+		if err := trusted.write(tallies); err != nil {
+			return err
+		}
+	}
+	return ended(f, result, progress)
+}
+
+// publish runs the pipeline and prints what it publishes.
+func (a *app) publish(ctx context.Context, f *runFlags, d *deployment, out *runOutput) (pipeline.RunResult, error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	drain := make(chan struct{})
+	halt := sync.OnceFunc(func() { close(drain) })
+	signalled, release := a.drainOnSignal(out.progress)
+	defer release()
+	go func() {
+		select {
+		case <-signalled:
+		case <-out.failed:
+		case <-after(f.wait):
+			out.progress.Note("--wait %v is over; finishing the open turn", f.wait)
+		case <-ctx.Done():
+			return
+		}
+		halt()
+	}()
+	followed := make(chan struct{})
+	go func() {
+		defer close(followed)
+		out.fail(pipeline.FollowReleases(ctx, d.Deployment, out.release))
+	}()
+	result, err := pipeline.Run(ctx, d.Deployment, pipeline.RunOptions{
+		Logger:   slog.New(slog.NewTextHandler(out.progress, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		UntilEnd: f.untilEnd, Drain: drain, OnSettled: out.settled,
+	})
+	printed := out.wait(followLimit)
+	stop()
+	<-followed
+	if failure := out.failure(); failure != nil {
+		err = failure
+	}
+	if err == nil && !printed {
+		err = errors.New("following releases: what was published did not come back from the counts topic in time; it is published all the same")
+	}
+	if closed := out.end(); err == nil {
+		err = closed
+	}
+	return result, err
+}
+
+// followLimit is how long the printing may be behind the publishing.
+const followLimit = 30 * time.Second
+
+// after is time.After, or never for 0.
+func after(d time.Duration) <-chan time.Time {
+	if d == 0 {
+		return nil
+	}
+	return time.After(d)
+}
+
+// ended says how a run ended; an error where it did not do what was asked.
+func ended(f *runFlags, result pipeline.RunResult, progress *show.Progress) error {
+	switch {
+	case result.Superseded:
+		return errors.New("another run of this deployment has taken over")
+	case result.Drained && f.untilEnd && result.OpenTurns > 0:
+		return fmt.Errorf("not everything that was on the topic is settled: %s open; run again to go on", openTurns(result.OpenTurns))
+	case result.Drained:
+		progress.Note("drained: what was published is complete up to turn %s; run again to go on", show.Number(float64(result.Settled), 0))
+	case f.untilEnd:
+		progress.Note("everything that was on the topic is settled")
+	}
+	return nil
+}
+
+func openTurns(n uint64) string {
+	if n == 1 {
+		return "1 turn is"
+	}
+	return show.Number(float64(n), 0) + " turns are"
+}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tollgate-dp/tollgate/internal/config"
+	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/pipeline"
+)
+
+func (a *app) validate() *cobra.Command {
+	var (
+		path    string
+		offline bool
+		f       format
+	)
+	cmd := &cobra.Command{
+		Use:   "validate",
+		Short: "Check a configuration, and say what it promises and how long its budget lasts",
+		Long: `Check a configuration file and everything that follows from it: what is promised to
+users, and for every metric how precise its counts can become, from which count on
+the target can be met, and in how many windows every user can take part.
+
+Then look at the topics on the brokers, as "runner run" does before it starts.
+--offline leaves that out. Key files that do not exist yet are no error.`,
+		Example: `  runner validate --config tollgate.yaml --offline
+  runner validate --config tollgate.yaml --format json`,
+		Args: cobra.NoArgs,
+	}
+	cmd.Flags().SortFlags = false
+	configPath(cmd, &path)
+	cmd.Flags().BoolVar(&offline, "offline", false, "do not look at the brokers")
+	formatFlag(cmd, &f)
+	cmd.RunE = a.run(func(cmd *cobra.Command) error { return a.runValidate(cmd.Context(), path, offline, f) })
+	return cmd
+}
+
+func (a *app) runValidate(ctx context.Context, path string, offline bool, f format) error {
+	d, err := a.load(path, config.Options{MissingKeys: true})
+	if err != nil {
+		return err
+	}
+	for _, name := range d.file.Missing {
+		fmt.Fprintf(a.stderr, "there is no key in %s yet: runner init --generate-keys, or openssl rand -hex 32\n", name)
+	}
+	plan := newPlan(d.Deployment)
+	if err := a.printPlan(plan, f); err != nil {
+		return err
+	}
+	if offline {
+		return nil
+	}
+	err = pipeline.CheckTopics(ctx, d.Deployment)
+	switch {
+	case errors.Is(err, klog.ErrUnreachable):
+		return fmt.Errorf("%w (--offline checks the file alone)", err)
+	case err != nil:
+		return d.explained(err)
+	}
+	fmt.Fprintln(a.stderr, "the topics are as they must be")
+	return nil
+}
+
+func (a *app) printPlan(p *plan, f format) error {
+	var b strings.Builder
+	if f == formatJSON {
+		encoder := json.NewEncoder(&b)
+		encoder.SetEscapeHTML(false)
+		if err := encoder.Encode(p); err != nil {
+			return fmt.Errorf("encoding the plan: %w", err)
+		}
+	} else {
+		p.writePromise(&b)
+		p.writeMetrics(&b)
+		p.writeLimits(&b)
+	}
+	if _, err := a.stdout.Write([]byte(b.String())); err != nil {
+		return fmt.Errorf("writing output: %w", err)
+	}
+	return nil
+}

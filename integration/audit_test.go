@@ -1,0 +1,273 @@
+package integration
+
+import (
+	"fmt"
+	"maps"
+	"math/big"
+	"slices"
+
+	"github.com/tollgate-dp/tollgate/internal/reference"
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+// accounts charges what ledger and control say, turn by turn, and checks at every turn that nobody's spent and held amounts exceed
+// the budget, and at every snapshot that it says the same.
+func (d *deployment) accounts(tr trusted) (map[reference.Owner]reference.Account, error) {
+	all := map[reference.Owner]reference.Account{}
+	config := d.referenceConfig()
+	for shard, l := range tr.ledgers {
+		a := auditor{tr: tr, header: tr.headers[len(tr.headers)-1], config: config, ends: config.TurnEnds(tr.last), hasher: schemas.NewHasher(d.config.Keys.UserHash),
+			accounts: map[reference.Owner]reference.Account{}, slices: map[uint64]map[reference.Owner]slice{},
+			held: map[reference.Owner]*big.Int{}, due: map[reference.Owner]*big.Int{}}
+		if err := a.audit(l, shard, d.config.Shards); err != nil {
+			return nil, fmt.Errorf("auditing shard %d: %w", shard, err)
+		}
+		maps.Copy(all, a.accounts)
+	}
+	return all, nil
+}
+
+// slice is what one individual contributed to the slice of one turn.
+type slice struct {
+	events []labelled // one an event
+	values []labelled // the same ones with their values, where there are sums
+}
+
+type labelled struct {
+	visit  reference.Visit
+	passes uint64
+}
+
+// auditor follows the accounts of one shard. It forms windows from the slices of the deltas and knows no event.
+type auditor struct {
+	tr       trusted
+	header   schemas.Header
+	config   reference.Config
+	ends     []int64 // of the turns
+	hasher   *schemas.Hasher
+	accounts map[reference.Owner]reference.Account
+	slices   map[uint64]map[reference.Owner]slice
+	// held and due are the worst cases and the charges of the joint's turns so far.
+	held, due map[reference.Owner]*big.Int
+}
+
+func (a *auditor) audit(l ledger, shard, shards int) error {
+	first, err := a.begin(l)
+	if err != nil {
+		return err
+	}
+	for turn := first; turn <= a.tr.last; turn++ {
+		delta := l.deltas[turn]
+		a.slices[turn] = map[reference.Owner]slice{}
+		for _, user := range delta.Users {
+			if got := schemas.ShardOf(user.ID, shards); got != shard {
+				return fmt.Errorf("turn %d: a user of shard %d stands in shard %d", turn, got, shard)
+			}
+			a.slices[turn][reference.Owner{ID: user.ID, Period: user.Period}] = sliceOf(delta.Labels, user.Slice, user.Records)
+			if err := a.hold(turn, delta, user); err != nil {
+				return fmt.Errorf("turn %d: %w", turn, err)
+			}
+		}
+		if a.tr.closes[turn].Turn == turn { // the last one of its joint
+			a.charge()
+		}
+		if err := a.compare(l.snapshots[turn], turn); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func sliceOf(labels []schemas.Label, entries []schemas.KeyCount, records []schemas.RecordValue) slice {
+	var s slice
+	for _, e := range entries {
+		l := labelled{reference.Visit{Key: string(labels[e.Key].Key)}, labels[e.Key].Passes}
+		s.events = append(s.events, slices.Repeat([]labelled{l}, int(e.N))...)
+	}
+	for _, r := range records {
+		l := labelled{reference.Visit{Key: string(labels[r.Key].Key), Value: r.Value, Record: r.ID}, labels[r.Key].Passes}
+		s.values = append(s.values, slices.Repeat([]labelled{l}, int(r.N))...)
+	}
+	return s
+}
+
+// begin finds the first turn to charge: turn 1, or where compaction took a delta whose slot was used again, the turn behind the
+// earliest snapshot that holds it.
+func (a *auditor) begin(l ledger) (uint64, error) {
+	lost := a.header.FromTurn - 1 // what was before the last change is in snapshots
+	for turn := lost + 1; turn <= a.tr.last; turn++ {
+		if _, ok := l.deltas[turn]; !ok {
+			lost = turn
+		}
+	}
+	if lost == 0 {
+		return 1, nil
+	}
+	for turn := lost; turn <= max(a.tr.last, lost); turn++ {
+		base, ok := l.snapshots[turn]
+		if !ok {
+			continue
+		}
+		return turn + 1, a.restore(base)
+	}
+	return 0, fmt.Errorf("turn %d is settled, and neither its delta nor a snapshot is there", lost)
+}
+
+func (a *auditor) restore(s schemas.Snapshot) error {
+	for _, e := range s.Accounts {
+		a.accounts[reference.Owner{ID: e.ID, Period: e.Period}] = reference.Account{Spent: bigOf(uint64(e.Account.Spent)), Keys: e.Account.Keys.Big()}
+	}
+	for _, encoded := range s.Open {
+		open, err := schemas.DecodeOpenSlice(encoded)
+		if err != nil {
+			return fmt.Errorf("the snapshot of turn %d: %w", s.Turn, err)
+		}
+		a.slices[open.Turn] = map[reference.Owner]slice{}
+		for _, user := range open.Users {
+			a.slices[open.Turn][reference.Owner{ID: user.ID, Period: user.Period}] = sliceOf(a.labels(open), user.Entries, user.Records)
+		}
+	}
+	return nil
+}
+
+// labels are those of a slice with the filters numbered as they are now.
+func (a *auditor) labels(open schemas.OpenSlice) []schemas.Label {
+	filters := a.config.Format.Filters
+	for i, past := range a.header.Past {
+		if i == 0 || past.FromTurn <= open.Turn {
+			filters = past.Filters
+		}
+	}
+	if open.Turn >= a.header.FromTurn {
+		return open.Labels
+	}
+	labels := slices.Clone(open.Labels)
+	for i := range labels {
+		passes := uint64(0)
+		for bit, f := range filters {
+			if now := slices.Index(a.config.Format.Filters, f); now >= 0 && labels[i].Passes>>bit&1 == 1 {
+				passes |= 1 << now
+			}
+		}
+		labels[i].Passes = passes
+	}
+	return labels
+}
+
+// compare holds a snapshot, where there is one, against the accounts as of its turn. Accounts of a period that no window can charge
+// any more may be gone.
+func (a *auditor) compare(s schemas.Snapshot, turn uint64) error {
+	if s.Turn != turn {
+		return nil
+	}
+	there := map[reference.Owner]bool{}
+	for _, e := range s.Accounts {
+		owner := reference.Owner{ID: e.ID, Period: e.Period}
+		there[owner] = true
+		account, ok := a.accounts[owner]
+		if !ok || account.Spent.Cmp(bigOf(uint64(e.Account.Spent))) != 0 || account.Keys.Cmp(e.Account.Keys.Big()) != 0 {
+			return fmt.Errorf("the snapshot of turn %d has another amount in an account", turn)
+		}
+	}
+	for owner := range a.accounts {
+		if !there[owner] && !a.config.PeriodIsOver(owner.Period, a.ends[turn-1]) {
+			return fmt.Errorf("the snapshot of turn %d lacks an account of period %d", turn, owner.Period)
+		}
+	}
+	return nil
+}
+
+// brings is what an individual contributes to a window, from the slices that lie in it.
+func (a *auditor) brings(turn uint64, pair schemas.Pair, owner reference.Owner) map[string]int64 {
+	spec := a.config.Metrics[pair.Metric]
+	bit := slices.Index(a.config.Format.Filters, spec.Filter)
+	var visits []reference.Visit
+	for t := turn; t > 0 && a.ends[t-1] > pair.WindowStart; t-- {
+		list := a.slices[t][owner].events
+		if spec.Kind == "sum" {
+			list = a.slices[t][owner].values
+		}
+		for _, l := range list {
+			if (spec.Filter == "" || l.passes>>bit&1 == 1) && reference.Takes(spec, l.visit.Key) {
+				visits = append(visits, l.visit)
+			}
+		}
+	}
+	return reference.Contribute(a.hasher, spec, owner, visits).Counts
+}
+
+// hold holds the worst case of a turn beside those of the turns before it in its joint.
+func (a *auditor) hold(turn uint64, delta schemas.Delta, user schemas.DeltaUser) error {
+	owner := reference.Owner{ID: user.ID, Period: user.Period}
+	account, known := a.accounts[owner]
+	if !known {
+		account = reference.Account{Spent: new(big.Int), Keys: new(big.Int)}
+	}
+	if a.held[owner] == nil {
+		a.held[owner], a.due[owner] = new(big.Int), new(big.Int)
+	}
+	held, actual := a.held[owner], a.due[owner]
+	for i, pair := range delta.Pairs {
+		if !user.Admitted.Get(i) {
+			continue
+		}
+		brings := a.brings(turn, pair, owner)
+		if len(brings) == 0 {
+			return fmt.Errorf("a user was admitted to metric %d with nothing", pair.Metric)
+		}
+		spec := a.config.Metrics[pair.Metric]
+		for key, c := range brings {
+			held.Add(held, reference.Charge(c, spec.Top.Big()))
+			actual.Add(actual, reference.Charge(c, a.paid(turn, pair, key)))
+			if spec.KeyMode == "private" {
+				account.Keys.Add(account.Keys, spec.DeltaKey.Big())
+			}
+		}
+		if next := int(pair.Metric) + 1; next < len(a.config.Metrics) && a.config.Metrics[next].Kind == "coverage" {
+			held.Add(held, reference.Charge(1, a.config.Metrics[next].Top.Big()))
+			pair.Metric++
+			actual.Add(actual, reference.Charge(1, a.paid(turn, pair, "")))
+		}
+	}
+	if held.Sign() == 0 { // a budget may have been lowered below what was spent
+		delete(a.held, owner)
+		delete(a.due, owner)
+		return nil
+	}
+	if sum := new(big.Int).Add(held, account.Spent); sum.Cmp(a.config.Budget.Mu2) > 0 {
+		return fmt.Errorf("a user's spent and held amounts are %v of %v", sum, a.config.Budget.Mu2)
+	}
+	if account.Keys.Cmp(a.config.Budget.Keys) > 0 {
+		return fmt.Errorf("a user's δ is %v of %v", account.Keys, a.config.Budget.Keys)
+	}
+	a.accounts[owner] = account
+	return nil
+}
+
+// charge settles the joint.
+func (a *auditor) charge() {
+	for owner, due := range a.due {
+		account := a.accounts[owner]
+		account.Spent.Add(account.Spent, due)
+		if account.Spent.Sign() == 0 && account.Keys.Sign() == 0 {
+			delete(a.accounts, owner)
+		}
+	}
+	clear(a.held)
+	clear(a.due)
+}
+
+// paid is the precision that SETTLED names for a key; for a private key that it does not name the first rung; for a key taken from
+// another metric that did not release it, nothing.
+func (a *auditor) paid(turn uint64, pair schemas.Pair, key string) *big.Int {
+	settled := a.tr.settled[turn]
+	for _, k := range settled.Keys {
+		if k.Metric == pair.Metric && k.WindowStart == pair.WindowStart && k.WindowEnd == pair.WindowEnd && string(k.Key) == key {
+			return k.Precision.Big()
+		}
+	}
+	if a.config.Metrics[pair.Metric].KeyMode == "from" {
+		return new(big.Int)
+	}
+	return settled.FirstRungs[pair.Metric].Big()
+}

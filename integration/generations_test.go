@@ -1,0 +1,355 @@
+package integration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
+)
+
+// generation is a configuration that was in force.
+type generation struct {
+	config   pipeline.Config
+	compiled *pipeline.Deployment
+}
+
+// tryChange puts another configuration in force.
+func (d *deployment) tryChange(hooks pipeline.Hooks, change ...settings) (pipeline.ChangeResult, error) {
+	d.t.Helper()
+	next := generation{config: d.config}
+	next.config.Metrics = append([]pipeline.Metric{}, d.config.Metrics...)
+	for _, s := range change {
+		s(&next.config)
+	}
+	var err error
+	if next.compiled, err = pipeline.Compile(next.config); err != nil {
+		d.t.Fatalf("compiling: %v", err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	err = pipeline.CreateTopics(ctx, next.compiled, pipeline.TopicOptions{Replication: 1})
+	if err != nil && !strings.Contains(err.Error(), "exists") {
+		d.t.Fatalf("creating topics: %v", err)
+	}
+	result, err := pipeline.Change(ctx, next.compiled, pipeline.ChangeOptions{Hooks: hooks})
+	if err == nil {
+		d.past = append(d.past, generation{d.config, d.compiled})
+		d.config, d.compiled = next.config, next.compiled
+	}
+	return result, err
+}
+
+func (d *deployment) change(change ...settings) pipeline.ChangeResult {
+	d.t.Helper()
+	result, err := d.tryChange(pipeline.Hooks{}, change...)
+	if err != nil {
+		d.t.Fatalf("changing the deployment: %v", err)
+	}
+	return result
+}
+
+// runTurns runs until so many more turns are settled, and drains.
+func (d *deployment) runTurns(turns int) {
+	d.t.Helper()
+	drain, seen := make(chan struct{}), 0
+	d.run(func(o *pipeline.RunOptions) {
+		o.Drain = drain
+		o.OnSettled = func(pipeline.Settlement) {
+			if seen++; seen == turns {
+				close(drain)
+			}
+		}
+	})
+}
+
+// manyChanges touches everything that can be changed at once: metrics that come, go and move to other places among filters; bounds,
+// ladders, targets, lateness, public keys, the budget, the noise key, shards and slots.
+func manyChanges(name string) settings {
+	return func(c *pipeline.Config) {
+		m := c.Metrics
+		added := sumOf("late-comer", 20*time.Second)
+		added.Filter = `amount < 8`
+		m[1].MaxKeysPerUser, m[1].MaxEventsPerKey = 3, 2
+		m[3].Target.Relative = 0.5
+		m[4].Ladder.Factor = 2
+		m[5].Max = 9
+		m[6].Keys.List = []string{"p00", "p02"}
+		c.Metrics = []pipeline.Metric{added, m[5], m[1], m[2], m[4], m[3], m[6]} // without visits
+		c.Time.Lateness = 3 * time.Second
+		c.Privacy.Epsilon *= 0.8
+		c.Keys.Noise = []noisereduction.NoiseKey{{ID: "k2", Secret: [32]byte{8, 8, 8}}}
+		c.Shards, c.Outputs.Ledger = c.Shards+3, name+"-ledger-2"
+		c.ReleaseShards, c.Outputs.Counts = c.ReleaseShards+1, name+"-counts-2"
+		c.LedgerSlots = 7
+	}
+}
+
+func TestRuleAChangeIsObeyedByEveryReplay(t *testing.T) {
+	broker := startBroker(t)
+	for _, seed := range []uint64{71, 72}[:pick(1, onReal(t, 1, 2))] {
+		name := numbered("generations", int(seed))
+		d := newMixed(t, broker, name, 3)
+		w := shoppers(seed)
+		w.Windows = 26
+		d.load(scatter(w.arrivals(), 3, seed))
+		d.runTurns(4)
+		d.verify()
+		result := d.change(manyChanges(name))
+		if result.Generation != 2 || result.FromTurn < 5 || result.RetiredKey != "k1" || len(result.RetiredTopics) != 2 ||
+			fmt.Sprint(result.GivenUp) != "[visits day]" || len(result.CarriedOn) != 5 {
+			t.Errorf("the change tells %+v", result)
+		}
+		if d.config.Shards != 4+3 {
+			t.Fatal("the shards were not changed")
+		}
+		d.runTurns(3)
+		// A change of nothing is none, and one of a few things may follow at once, and again.
+		if again := d.change(); len(again.Differences) != 0 {
+			t.Errorf("the same configuration again differs in %v", again.Differences)
+		}
+		d.past = d.past[:len(d.past)-1]
+		d.change(func(c *pipeline.Config) { c.Metrics[1].MaxKeysPerUser = 1 })
+		d.change(func(c *pipeline.Config) { c.Time.Lateness = 6 * time.Second })
+		d.runTurns(5)
+		d.run()
+		d.verify()
+		var old int
+		all, err := pipeline.ReadReleases(t.Context(), d.compiled)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range all {
+			if r.NoiseKeyID != "k2" || r.Generation < 2 {
+				old++
+			}
+		}
+		if old > 0 || len(all) == 0 {
+			t.Errorf("%d of %d values of the new counts topic are of the old generation", old, len(all))
+		}
+	}
+}
+
+var errDied = errors.New("the process died")
+
+// A change that dies at any point has not happened or has happened whole, and can be made again; the old configuration goes on where
+// it has not happened.
+func TestRuleAnInterruptedChangeHasNotHappened(t *testing.T) {
+	broker := startBroker(t)
+	points := []string{pipeline.PointEpochWriting, pipeline.PointEpochWritten, pipeline.PointFenceWriting, pipeline.PointFenceWritten,
+		pipeline.PointDeltaWriting, pipeline.PointDeltaWritten, pipeline.PointGenerationWriting, pipeline.PointGenerationWritten}
+	if testing.Short() {
+		points = points[5:]
+	}
+	for i, point := range points {
+		t.Run(point, func(t *testing.T) {
+			name := numbered("dying", i)
+			d := newMixed(t, broker, name, 2)
+			w := shoppers(uint64(80 + i))
+			w.Windows = 12
+			d.load(scatter(w.arrivals(), 2, 1))
+			d.runTurns(3)
+			met := 0
+			before := generation{d.config, d.compiled}
+			_, err := d.tryChange(pipeline.Hooks{At: func(at string, _ int) error {
+				if at != point {
+					return nil
+				}
+				if met++; met%3 == 1 && met > 1 || met == 1 && i%2 == 0 || !strings.HasPrefix(point, "fence") && !strings.HasPrefix(point, "delta") {
+					return errDied
+				}
+				return nil
+			}}, manyChanges(name))
+			if !errors.Is(err, errDied) {
+				t.Fatalf("the change ended with: %v", err)
+			}
+			if point != pipeline.PointGenerationWritten {
+				d.runTurns(2) // under the old configuration
+				d.verify()
+				d.change(manyChanges(name))
+			} else {
+				if _, err := d.tryRun(); !errors.Is(err, pipeline.ErrHeaderMismatch) {
+					t.Fatalf("under the old configuration: %v", err)
+				}
+				d.past = append(d.past, before)
+				manyChanges(name)(&d.config)
+				again := attach(t, d.config)
+				d.compiled = again.compiled
+			}
+			d.run()
+			d.verify()
+		})
+	}
+}
+
+// A change waits for nobody: a turn that is under way, a run that has taken over and a STOP are in its way.
+func TestRuleATurnUnderWayIsFinishedBeforeAChange(t *testing.T) {
+	broker := startBroker(t)
+	d := newDeployment(t, broker, "underway", 2, tight)
+	d.load(scatter(calm(90).arrivals(), 2, 1))
+	failing := func(o *pipeline.RunOptions) {
+		o.Hooks.At = func(point string, _ int) error {
+			if point == pipeline.PointSettledWriting {
+				return errDied
+			}
+			return nil
+		}
+	}
+	if _, err := d.tryRun(failing); !errors.Is(err, errDied) {
+		t.Fatalf("running: %v", err)
+	}
+	looser := func(c *pipeline.Config) { c.Metrics[0].Target.Relative = 0.4 }
+	if _, err := d.tryChange(pipeline.Hooks{}, looser); !errors.Is(err, pipeline.ErrInterruptedTurn) {
+		t.Fatalf("changing over an interrupted turn: %v", err)
+	}
+	d.runTurns(2)
+	// Another run takes over while the change is under way.
+	taken := false
+	_, err := d.tryChange(pipeline.Hooks{At: func(point string, _ int) error {
+		if point == pipeline.PointGenerationWriting && !taken {
+			taken = true
+			d.runTurns(1)
+		}
+		return nil
+	}}, looser)
+	if err == nil || !strings.Contains(err.Error(), "another run has taken over") {
+		t.Fatalf("changing under a run: %v", err)
+	}
+	d.change(looser)
+	d.run()
+	d.verify()
+}
+
+func TestRuleWhatAPromiseRestsOnNeverChanges(t *testing.T) {
+	broker := startBroker(t)
+	d := newDeployment(t, broker, "never", 1)
+	for what, change := range map[string]settings{
+		"never weaker":       func(c *pipeline.Config) { c.Privacy.Epsilon *= 2 },
+		"the accountant":     func(c *pipeline.Config) { c.Privacy.Accountant = "zcdp" },
+		"the period":         func(c *pipeline.Config) { c.Privacy.Period = time.Hour },
+		"the user field":     func(c *pipeline.Config) { c.Events.Format.User = "person" },
+		"the user-hash key":  func(c *pipeline.Config) { c.Keys.UserHash = [32]byte{9} },
+		"the events topic":   func(c *pipeline.Config) { c.Events.Topic += "-other" },
+		"give it a new name": func(c *pipeline.Config) { c.Metrics[0].Filter = "true" },
+		"new, empty ledger":  func(c *pipeline.Config) { c.Shards++ },
+		"new, empty counts":  func(c *pipeline.Config) { c.ReleaseShards++ },
+		"this id belongs to": func(c *pipeline.Config) { c.Keys.Noise = []noisereduction.NoiseKey{{ID: "k1", Secret: [32]byte{77}}} },
+		"under another id": func(c *pipeline.Config) {
+			c.Keys.Noise = []noisereduction.NoiseKey{{ID: "k7", Secret: [32]byte{1, 7, 9}}}
+		},
+		"whose times":         func(c *pipeline.Config) { c.Time.NoFuture = true },
+		"the time unit":       nil,
+		"cannot be changed: ": func(c *pipeline.Config) { c.Metrics[1].Window *= 2 },
+	} {
+		if change == nil {
+			continue
+		}
+		_, err := d.tryChange(pipeline.Hooks{}, change)
+		if !errors.Is(err, pipeline.ErrHeaderMismatch) || !strings.Contains(err.Error(), what) {
+			t.Errorf("want an error that says %q: %v", what, err)
+		}
+	}
+	// A name never comes back as something else, and a key never serves again.
+	d.load(spread(calm(3).arrivals(), 1))
+	d.runTurns(2)
+	original := d.config
+	d.change(func(c *pipeline.Config) { c.Metrics = c.Metrics[1:] },
+		func(c *pipeline.Config) { c.Keys.Noise = []noisereduction.NoiseKey{{ID: "k2", Secret: [32]byte{2}}} })
+	_, err := d.tryChange(pipeline.Hooks{}, func(c *pipeline.Config) {
+		back := original.Metrics[0]
+		back.Kind, back.MaxEventsPerKey = schemas.KindDistinctUsers, 1
+		c.Metrics = append(c.Metrics, back)
+	})
+	if !errors.Is(err, pipeline.ErrHeaderMismatch) || !strings.Contains(err.Error(), "new name") {
+		t.Errorf("a name came back as something else: %v", err)
+	}
+	_, err = d.tryChange(pipeline.Hooks{}, func(c *pipeline.Config) { c.Keys = original.Keys })
+	if !errors.Is(err, pipeline.ErrHeaderMismatch) || !strings.Contains(err.Error(), "it served earlier turns") {
+		t.Errorf("a key came back: %v", err)
+	}
+	d.change(func(c *pipeline.Config) { c.Metrics = append(c.Metrics, original.Metrics[0]) })
+	d.run()
+	d.verify()
+}
+
+// Every range of turns has a noise key of its own, named in every value. Once a change is made the old key is needed for nothing.
+func TestRuleANoiseKeyServesOneRangeOfTurns(t *testing.T) {
+	broker := startBrokerProcess(t)
+	d := newMixed(t, broker, "rotation", 2)
+	w := shoppers(91)
+	w.Windows = 26
+	d.load(scatter(w.arrivals(), 2, 1))
+	ranges := map[uint64]string{}
+	for i := range 3 {
+		d.runTurns(3)
+		id := numbered("k", i+2)
+		result := d.change(func(c *pipeline.Config) {
+			c.Keys.Noise = []noisereduction.NoiseKey{{ID: id, Secret: [32]byte{byte(i + 40)}}}
+		})
+		ranges[result.FromTurn] = id
+		if result.RetiredKey != numbered("k", i+1) || len(result.GivenUp) != 0 {
+			t.Errorf("the change tells %+v", result)
+		}
+		// The configuration with the retired key is refused.
+		if _, err := pipeline.Run(t.Context(), d.past[i].compiled, pipeline.RunOptions{Bounded: true, Logger: quiet()}); !errors.Is(err, pipeline.ErrHeaderMismatch) {
+			t.Fatalf("with the retired key: %v", err)
+		}
+		// A turn that is interrupted behind the change is redone without it.
+		j := d.job()
+		j.CrashAt, j.CrashTurn = pipeline.PointCountsWritten, result.FromTurn
+		d.crashed(j)
+	}
+	d.run()
+	d.verify()
+	all, err := pipeline.ReadReleases(t.Context(), d.compiled)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range all {
+		want := "k1"
+		for from, id := range ranges {
+			if from <= r.Turn && id > want {
+				want = id
+			}
+		}
+		if r.NoiseKeyID != want {
+			t.Fatalf("turn %d was released under key %s, want %s", r.Turn, r.NoiseKeyID, want)
+		}
+	}
+}
+
+// A budget that is lowered holds for everybody: who has spent more takes part in nothing any more, and loses nothing of the account.
+func TestRuleALoweredBudgetIsHeldAgainstWhatWasSpent(t *testing.T) {
+	d := newDeployment(t, startBroker(t), "lowered", 1, tight)
+	d.load(spread(calm(92).arrivals(), 1))
+	d.runTurns(4)
+	before := d.compiled.Budget().Mu2
+	d.change(func(c *pipeline.Config) { c.Privacy.Epsilon /= 4 })
+	if d.compiled.Budget().Mu2 >= before/2 {
+		t.Fatal("the budget was not lowered")
+	}
+	d.run()
+	d.verify()
+	tr, err := d.readTrusted()
+	if err != nil {
+		t.Fatal(err)
+	}
+	accounts, err := d.accounts(tr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	over := 0
+	for _, a := range accounts {
+		if a.Spent.Cmp(bigOf(uint64(d.compiled.Budget().Mu2))) > 0 {
+			over++
+		}
+	}
+	if over == 0 {
+		t.Error("nobody had spent more than the new budget: the case says little")
+	}
+}

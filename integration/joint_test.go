@@ -1,0 +1,226 @@
+package integration
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/transforms/spend"
+)
+
+// Joints: turns of a backlog that are opened together. Which ones depends on what had been read when their CLOSE was written; the
+// reference is told by control, and everything else must follow.
+
+func catchingUp(turns int) settings {
+	return func(c *pipeline.Config) { c.CatchUp, c.LedgerSlots = turns, max(c.LedgerSlots, 4*turns) }
+}
+
+// backlog is a small workload for mixed deployments: every one of these tests runs it several times.
+func backlog(seed uint64) workload {
+	w := shoppers(seed)
+	w.Windows, w.Events = 14, 80
+	return w
+}
+
+// joints counts the settled joints of several turns.
+func (d *deployment) joints() int {
+	d.t.Helper()
+	tr, err := d.readTrusted()
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	n := 0
+	for turn := uint64(1); turn <= tr.last; turn++ {
+		if c := tr.closes[turn]; c.First == turn && c.Turn > turn {
+			n++
+		}
+	}
+	return n
+}
+
+// jointly fails a test in which nothing was joined.
+func (d *deployment) jointly() {
+	d.t.Helper()
+	if d.joints() == 0 {
+		d.t.Errorf("%s: no two turns were opened together: the case says nothing", d.config.Deployment)
+	}
+}
+
+// A user at the edge of the budget: three worst cases fit. The ladder may stop far below its top, so that one turn after the other
+// admits more often than joints do, in which every worst case is held until the last turn is decided.
+func TestRuleAJointHoldsTheWorstCaseOfAllItsTurns(t *testing.T) {
+	broker := startBroker(t)
+	counted := map[int]uint64{}
+	for _, turns := range []int{1, 4} {
+		m := oneRung(1, 1)
+		m.Ladder.FirstSigma, m.Ladder.Factor = 0, 16
+		m.Target.Relative, m.Target.Absolute = 0.5, 200 // met at the first rungs
+		d := newDeployment(t, broker, numbered("joint-edge", turns), 1, only(m), lasting(t, 3), catchingUp(turns),
+			func(c *pipeline.Config) { c.Metrics[0].Ladder.FirstSigma = 8 * c.Metrics[0].Ladder.Sigma })
+		var arrivals []arrival
+		for window := range 12 {
+			arrivals = append(arrivals, at("edge", "p00", time.Duration(window)*10*time.Second+time.Second))
+		}
+		d.load([][]arrival{arrivals})
+		d.run()
+		d.verify()
+		counted[turns] = d.tally().Counted
+		if turns > 1 {
+			d.jointly()
+		}
+	}
+	if counted[1] != 12 || counted[4] >= counted[1] || counted[4] < 3 {
+		t.Errorf("%d events were counted one turn after the other and %d in joints, want 12 and at least 3, but fewer", counted[1], counted[4])
+	}
+}
+
+func TestInvariant5MixedJointsEqualTheReference(t *testing.T) {
+	broker := startBroker(t)
+	for i, partitions := range []int{1, 3}[:pick(1, 2)] {
+		d := newMixed(t, broker, numbered("joint", i), partitions, catchingUp(4), sharded(4, 1+2*i))
+		d.load(scatter(backlog(uint64(700+i)).arrivals(), partitions, uint64(i)))
+		d.run()
+		d.verify()
+		d.jointly()
+	}
+}
+
+func TestInvariant5MixedJointsWithDrainsAndForgottenShards(t *testing.T) {
+	broker := startBroker(t)
+	for i, forget := range []spend.Forgetting{spend.ForgetCache, spend.ForgetShard} {
+		d := newMixed(t, broker, numbered("joint-drain", i), 2, catchingUp(4))
+		d.load(scatter(backlog(uint64(710+i)).arrivals(), 2, 1))
+		random := rand.New(rand.NewPCG(uint64(i), 8))
+		for drained := true; drained; {
+			drain := make(chan struct{})
+			after, seen := 1+random.IntN(3), 0
+			drained = d.run(func(o *pipeline.RunOptions) {
+				o.Drain = drain
+				o.Hooks.Forget = missing(1, forget)
+				o.OnSettled = func(pipeline.Settlement) {
+					if seen++; seen == after {
+						close(drain)
+					}
+				}
+			}).Drained
+			if err := d.chargeable(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		d.verify()
+		d.jointly()
+	}
+}
+
+func TestInvariant5MixedJointsWithKillsAtRandomInstants(t *testing.T) {
+	t.Parallel()
+	broker := startBrokerProcess(t)
+	for kills, round := 0, 0; kills < pick(2, 4); round++ {
+		d := newMixed(t, broker, numbered("joint-kill", round), 2, sharded([]int{4, 1}[round%2], 1), catchingUp(4))
+		d.load(scatter(backlog(uint64(720+round)).arrivals(), 2, uint64(round)))
+		kills += d.killAtRandom(rand.New(rand.NewPCG(uint64(round), 79)))
+		d.verify()
+		if round > 40 {
+			t.Fatal("the runners end before they can be killed")
+		}
+	}
+}
+
+// A joint is interrupted at every point: with some of its deltas durable or all of them, with values published or not.
+func TestInvariant5MixedJointsCrashAtEveryPoint(t *testing.T) {
+	t.Parallel()
+	broker := startBrokerProcess(t)
+	points := []string{pipeline.PointDeltaWritten, pipeline.PointCountsWritten, pipeline.PointDeltaWriting, pipeline.PointCountsWriting,
+		pipeline.PointSettledWriting, pipeline.PointSettledWritten, pipeline.PointCloseWritten}
+	for i, point := range points[:pick(2, len(points))] {
+		t.Run(point, func(t *testing.T) {
+			d := newMixed(t, broker, "joint-point-"+point, 2, catchingUp(4))
+			d.load(scatter(backlog(uint64(740+i)).arrivals(), 2, uint64(i)))
+			j := d.job()
+			j.CrashAt, j.CrashTurn, j.Skip = point, 3, i%2
+			if point == pipeline.PointCloseWritten {
+				j.CrashTurn, j.Skip = 0, 0
+			}
+			d.crashed(j)
+			if err := d.chargeable(); err != nil {
+				t.Fatal(err)
+			}
+			d.finish()
+			d.verify()
+			d.jointly()
+		})
+	}
+}
+
+func TestInvariant9AZombieWithAJointPublishesNothing(t *testing.T) {
+	t.Parallel()
+	d := newMixed(t, startBrokerProcess(t), "joint-zombie", 2, catchingUp(4))
+	d.load(scatter(backlog(760).arrivals(), 2, 1))
+	j := d.job()
+	j.Delays = map[string]time.Duration{pipeline.PointDeltaWriting: 200 * time.Millisecond}
+	zombie := startRunner(t, j)
+	zombie.settled(t, 2)
+	time.Sleep(100 * time.Millisecond)
+	zombie.freeze()
+	d.finish()
+	zombie.thaw()
+	zombie.last(t)
+	d.verify()
+	d.jointly()
+}
+
+// All deltas of an interrupted joint are durable: all of its turns are redone from the ledger, without the events of any.
+func TestRuleAnInterruptedJointIsRedoneFromTheLedger(t *testing.T) {
+	t.Parallel()
+	d := newDeployment(t, startBrokerProcess(t), "joint-deleted", 2, tight, catchingUp(4))
+	d.load(scatter(calm(770).arrivals(), 2, 1))
+	log := d.eventLog()
+	j := d.job()
+	j.CrashAt, j.CrashTurn = pipeline.PointCountsWritten, 2
+	d.crashed(j)
+	tr, err := d.readTrusted()
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := tr.closes[tr.last+1]
+	for turn := open.First; turn <= open.Turn; turn++ {
+		if !tr.completeTurn(turn) {
+			t.Fatalf("turn %d is not complete on the ledger", turn)
+		}
+	}
+	if open.First == open.Turn {
+		t.Fatal("the interrupted turn is in no joint: the case says nothing")
+	}
+	for _, cut := range open.Cuts {
+		d.deleteRecords(d.config.Events.Topic, cut.Partition, cut.Restart)
+	}
+	d.finish()
+	if err := d.checkAgainst(log); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Turns that pass one by one are opened one by one: nobody waits to fill a joint.
+func TestRuleAJointWaitsForNoTurn(t *testing.T) {
+	d := newDeployment(t, startBroker(t), "joint-live", 1, only(publicMetric("visits", 10*time.Second)), catchingUp(4))
+	drain := make(chan struct{})
+	var firsts []uint64
+	d.append(0, []arrival{at("u", "p00", time.Second), at("u", "p00", 16*time.Second)})
+	d.run(func(o *pipeline.RunOptions) {
+		o.Bounded, o.Drain = false, drain
+		o.OnSettled = func(s pipeline.Settlement) {
+			firsts = append(firsts, s.First)
+			if s.Turn == 5 {
+				close(drain)
+				return
+			}
+			d.append(0, []arrival{at("u", "p00", time.Duration(10*s.Turn+16)*time.Second)})
+		}
+	})
+	d.verify()
+	if !slices.Equal(firsts, []uint64{1, 2, 3, 4, 5}) {
+		t.Errorf("turns were opened from %v, want one by one", firsts)
+	}
+}

@@ -1,0 +1,69 @@
+package integration
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// adminClient is a client for what the product's own never does.
+func adminClient(t testing.TB, broker string, options ...kgo.Opt) *kgo.Client {
+	t.Helper()
+	client, err := kgo.NewClient(append([]kgo.Opt{kgo.SeedBrokers(broker)}, options...)...)
+	if err != nil {
+		t.Fatalf("opening a client: %v", err)
+	}
+	t.Cleanup(client.Close)
+	return client
+}
+
+// alterTopic changes settings of a topic and waits until the broker says that they hold.
+func alterTopic(t testing.TB, broker, topic string, settings map[string]string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	client := adminClient(t, broker)
+	request := kmsg.NewPtrIncrementalAlterConfigsRequest()
+	resource := kmsg.NewIncrementalAlterConfigsRequestResource()
+	resource.ResourceType, resource.ResourceName = kmsg.ConfigResourceTypeTopic, topic
+	for name, value := range settings {
+		c := kmsg.NewIncrementalAlterConfigsRequestResourceConfig()
+		c.Name, c.Value = name, kmsg.StringPtr(value)
+		resource.Configs = append(resource.Configs, c)
+	}
+	request.Resources = append(request.Resources, resource)
+	response, err := request.RequestWith(ctx, client)
+	if err != nil {
+		t.Fatalf("changing topic %s: %v", topic, err)
+	}
+	if err := kerr.ErrorForCode(response.Resources[0].ErrorCode); err != nil {
+		t.Fatalf("changing topic %s: %v", topic, err)
+	}
+	for !topicHas(ctx, t, client, topic, settings) {
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// topicHas tells whether a topic has these settings.
+func topicHas(ctx context.Context, t testing.TB, client *kgo.Client, topic string, settings map[string]string) bool {
+	t.Helper()
+	request := kmsg.NewPtrDescribeConfigsRequest()
+	resource := kmsg.NewDescribeConfigsRequestResource()
+	resource.ResourceType, resource.ResourceName = kmsg.ConfigResourceTypeTopic, topic
+	request.Resources = append(request.Resources, resource)
+	response, err := request.RequestWith(ctx, client)
+	if err != nil {
+		t.Fatalf("asking for the settings of topic %s: %v", topic, err)
+	}
+	have := 0
+	for _, c := range response.Resources[0].Configs {
+		if want, asked := settings[c.Name]; asked && c.Value != nil && *c.Value == want {
+			have++
+		}
+	}
+	return have == len(settings)
+}

@@ -1,0 +1,37 @@
+package integration
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+// BenchmarkTinyTurns is the protocol alone: a deployment of 200 windows with one event each, on the broker that TOLLGATE_BROKER
+// names. Reported beside the time of the whole: milliseconds a turn, and the time of a start that has nothing left to do.
+func BenchmarkTinyTurns(b *testing.B) {
+	const windows = 200
+	for _, shards := range []int{1, 16} {
+		b.Run(fmt.Sprintf("%dshards", shards), func(b *testing.B) {
+			var turns, starts time.Duration
+			for round := range b.N {
+				name := fmt.Sprintf("tiny%d-%d-%d", shards, b.N, round)
+				d := newDeployment(b, startBroker(b), name, 1, only(publicMetric("visits", 10*time.Second)), sharded(shards, 1))
+				var arrivals []arrival
+				for i := range windows {
+					arrivals = append(arrivals, at("u", "p00", time.Duration(i)*10*time.Second))
+				}
+				d.append(0, arrivals)
+				began := time.Now()
+				if result := d.run(); result.Settled != windows {
+					b.Fatalf("%d turns were settled", result.Settled)
+				}
+				turns += time.Since(began)
+				began = time.Now()
+				d.run()
+				starts += time.Since(began)
+			}
+			b.ReportMetric(float64((turns-starts).Milliseconds())/float64(windows*b.N), "ms/turn")
+			b.ReportMetric(float64(starts.Milliseconds())/float64(b.N), "ms/start")
+		})
+	}
+}

@@ -1,0 +1,197 @@
+package integration
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/pipeline"
+)
+
+// eager are settings of a topic that Kafka compacts at once.
+func eager() map[string]string {
+	return map[string]string{
+		"cleanup.policy": "compact", "segment.ms": "100", "min.cleanable.dirty.ratio": "0.001", "delete.retention.ms": "0", "min.compaction.lag.ms": "0",
+	}
+}
+
+// holes is how many offsets of a partition have no record any more.
+func (d *deployment) holes(topic string, partition int32) int64 {
+	d.t.Helper()
+	bounds, err := d.client.Offsets(d.t.Context(), topic, partition)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return bounds.High - int64(len(d.records(topic, partition)))
+}
+
+// The ledger is compacted by Kafka itself while runs write it, crash and restore from it.
+func TestRuleTheLedgerIsCompactedUnderneath(t *testing.T) {
+	needReal(t)
+	d := newDeployment(t, startBroker(t), "compacted", 2, tight, func(c *pipeline.Config) { c.LedgerSlots = 4 })
+	alterTopic(t, d.config.Kafka.Brokers[0], d.config.Outputs.Ledger, eager())
+	w := calm(610)
+	w.Windows = pick(20, 36)
+	d.load(scatter(w.arrivals(), 2, 1))
+	last := int64(0)
+	for turn := uint64(10); turn < uint64(w.Windows); turn += 10 {
+		j := d.job()
+		j.Delays = map[string]time.Duration{pipeline.PointDeltaWriting: 30 * time.Millisecond} // so that turns lie in segments of their own
+		j.CrashAt, j.CrashTurn = []string{pipeline.PointSettledWritten, pipeline.PointDeltaWritten, pipeline.PointCountsWriting}[turn/10%3], turn
+		d.crashed(j)
+		d.waitFor("compaction of the ledger", func() bool { return d.holes(d.config.Outputs.Ledger, 0) > last })
+		last = d.holes(d.config.Outputs.Ledger, 0)
+	}
+	d.finish()
+	d.verify()
+}
+
+// waitFor waits for what happens in the broker's background.
+func (d *deployment) waitFor(what string, done func() bool) {
+	d.t.Helper()
+	for began := time.Now(); !done(); time.Sleep(100 * time.Millisecond) {
+		if time.Since(began) > patience {
+			d.t.Fatalf("%s did not happen within %v", what, patience)
+		}
+	}
+}
+
+// keyed appends arrivals with record keys, each batch a segment's worth of time after the one before.
+func (d *deployment) keyed(arrivals []arrival, keys int) {
+	d.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	p, err := d.client.NewProducer(ctx, d.config.Events.Topic, 0, "")
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	for i := 0; i < len(arrivals); i += 100 {
+		var messages []klog.Message
+		for j, a := range arrivals[i:min(len(arrivals), i+100)] {
+			messages = append(messages, klog.Message{Key: fmt.Appendf(nil, "k%d", (i+j)%keys), Value: a.value, Timestamp: a.stamp})
+		}
+		if _, err := p.Append(ctx, messages); err != nil {
+			d.t.Fatal(err)
+		}
+		time.Sleep(150 * time.Millisecond)
+	}
+}
+
+// compactEvents has Kafka compact the events topic and makes it an ordinary one again.
+func (d *deployment) compactEvents() {
+	d.t.Helper()
+	broker, topic := d.config.Kafka.Brokers[0], d.config.Events.Topic
+	alterTopic(d.t, broker, topic, eager())
+	d.waitFor("compaction of the events", func() bool { return d.holes(topic, 0) > 0 })
+	alterTopic(d.t, broker, topic, map[string]string{"cleanup.policy": "delete", "min.cleanable.dirty.ratio": "1.0"})
+	for before := int64(-1); before != d.holes(topic, 0); time.Sleep(time.Second) { // a cleaning under way goes to its end
+		before = d.holes(topic, 0)
+	}
+}
+
+// Compaction left holes before anybody read: they are no records, and nothing else changes.
+func TestRuleHolesInTheEventsAreReadAcross(t *testing.T) {
+	needReal(t)
+	d := newDeployment(t, startBroker(t), "holes", 1, tight)
+	alterTopic(t, d.config.Kafka.Brokers[0], d.config.Events.Topic, map[string]string{"segment.ms": "100"})
+	arrivals := calm(611).arrivals()
+	d.keyed(arrivals, 300)
+	d.compactEvents()
+	log := d.independentLog()
+	if n := len(log[0]); n >= len(arrivals) || n < 300 {
+		t.Fatalf("%d of %d records are left", n, len(arrivals))
+	}
+	d.sameLog(log)
+	d.run()
+	if err := d.checkAgainst(log); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Compaction took records that a closed turn needs: the run stops instead of counting what is left.
+func TestRuleHolesInAClosedTurnStopTheRun(t *testing.T) {
+	needReal(t)
+	d := newDeployment(t, startBroker(t), "holed", 1, tight)
+	alterTopic(t, d.config.Kafka.Brokers[0], d.config.Events.Topic, map[string]string{"segment.ms": "100"})
+	d.keyed(calm(612).arrivals(), 40)
+	j := d.job()
+	j.CrashAt, j.CrashTurn = pipeline.PointDeltaWriting, 4
+	d.crashed(j)
+	d.compactEvents()
+	end := startRunner(t, d.job()).last(t)
+	if end == nil || end.Kind != "log-fault" || !strings.Contains(end.Error, "records were changed or lost") {
+		t.Fatalf("the run ended with %s, want a fault of the log", end)
+	}
+	if err := d.chargeable(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Records are deleted that a waiting run has not read yet: the answer is out of range, and the run must not jump over the gap.
+func TestRuleRecordsDeletedUnderARunStopIt(t *testing.T) {
+	needReal(t)
+	d := newDeployment(t, startBroker(t), "deleted", 2, tight)
+	w := calm(613)
+	w.Windows = 60 // more than are read ahead
+	w.Events = 20
+	arrivals := w.arrivals()
+	for i := range arrivals { // so large that a fetch brings some windows only
+		arrivals[i].value = bytes.Replace(arrivals[i].value, []byte("{"), fmt.Appendf(nil, `{"pad":"%s",`, strings.Repeat("x", 10_000)), 1)
+	}
+	dealt := scatter(arrivals, 2, 1)
+	for i := 0; i < len(dealt[0]); i += 50 {
+		d.append(0, dealt[0][i:min(len(dealt[0]), i+50)])
+	}
+	d.append(1, dealt[1][:50])
+	run := d.live()
+	run.until(t, 3) // partition 1 ends soon and holds partition 0 back, far from its end
+	for more := true; more; {
+		select {
+		case <-run.settled:
+		case <-time.After(time.Second):
+			more = false
+		}
+	}
+	d.deleteRecords(d.config.Events.Topic, 0, int64(len(dealt[0])))
+	d.append(1, dealt[1][50:100])
+	select {
+	case err := <-run.over:
+		if !errors.Is(err, pipeline.ErrLogFault) || !strings.Contains(err.Error(), "retention") || !strings.Contains(err.Error(), "deleted-events") {
+			t.Fatalf("the run ended with %v, want a fault of the log that names the topic and what to look at", err)
+		}
+	case <-time.After(patience):
+		t.Fatal("the run goes on over deleted records")
+	}
+	if err := d.chargeable(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Retention takes what was settled long ago: nobody needs it.
+func TestRuleRetentionBehindTheRestartOffsetsIsHarmless(t *testing.T) {
+	needReal(t)
+	d := newDeployment(t, startBroker(t), "retained", 2, tight)
+	d.load(scatter(calm(614).arrivals(), 2, 1))
+	log := d.independentLog()
+	for turn := uint64(3); turn <= uint64(pick(3, 9)); turn += 3 {
+		j := d.job()
+		j.CrashAt, j.CrashTurn = pipeline.PointSettledWritten, turn
+		d.crashed(j)
+		tr, err := d.readTrusted()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, cut := range tr.closes[tr.last].Cuts {
+			d.deleteRecords(d.config.Events.Topic, cut.Partition, cut.Restart)
+		}
+	}
+	d.finish()
+	if err := d.checkAgainst(log); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,109 @@
+package integration
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/pipeline"
+)
+
+// The broker's own word on fencing, on which the ledger rests: whoever took a transactional id before is refused from the first
+// record on that the new owner writes, and not earlier.
+func TestInvariant9TheBrokerRefusesAnOlderEpoch(t *testing.T) {
+	needReal(t)
+	broker := startBroker(t)
+	createTopic(t, broker, "fenced", 1, nil)
+	var owners []*klog.Producer
+	for range 2 {
+		p, err := dialled(t, broker).NewProducer(t.Context(), "fenced", 0, "fenced/ledger-0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		owners = append(owners, p)
+	}
+	write := func(owner int) error {
+		_, err := owners[owner].Append(t.Context(), []klog.Message{{Value: []byte{byte(owner)}}})
+		return err
+	}
+	if err := write(1); err != nil {
+		t.Fatalf("the owner was refused: %v", err)
+	}
+	for range 2 {
+		if err := write(0); !errors.Is(err, klog.ErrFenced) {
+			t.Fatalf("the one before got %v, want ErrFenced", err)
+		}
+	}
+	if err := write(1); err != nil {
+		t.Fatalf("the owner was refused behind the one before: %v", err)
+	}
+	d := &deployment{t: t, client: dialled(t, broker)}
+	if n := len(d.records("fenced", 0)); n != 2 {
+		t.Errorf("%d records stand on the topic, want the owner's two", n)
+	}
+}
+
+func dialled(t *testing.T, broker string) *klog.Client {
+	t.Helper()
+	client, err := klog.Dial(t.Context(), klog.Config{Brokers: []string{broker}, Logger: quiet()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	return client
+}
+
+// Somebody takes the transactional ids of a running deployment and writes nothing, as a run does that dies right behind its taking:
+// the run takes its partitions again and goes on, and the output is what it would have been.
+func TestInvariant9ARunThatIsFencedTakesItsPartitionsAgain(t *testing.T) {
+	needReal(t)
+	d := newDeployment(t, startBroker(t), "snatched", 2, tight)
+	d.load(scatter(calm(620).arrivals(), 2, 1))
+	j := d.job()
+	j.Delays = map[string]time.Duration{pipeline.PointDeltaWriting: 50 * time.Millisecond}
+	c := startRunner(t, j)
+	for _, id := range []string{"ledger-0", "counts-0", "ledger-2"} {
+		topic := d.config.Outputs.Ledger
+		if id == "counts-0" {
+			topic = d.config.Outputs.Counts
+		}
+		c.settled(t, 1)
+		p, err := d.client.NewProducer(t.Context(), topic, int32(id[len(id)-1]-'0'), d.config.Deployment+"/"+id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Close()
+	}
+	if end := c.last(t); end == nil || end.Error != "" || end.Done.Superseded {
+		t.Fatalf("the run ended with %s\n%s", end, c.stderr.tail())
+	}
+	d.verify()
+}
+
+// The broker dies while two instances fight for the deployment.
+func TestInvariant9TwoInstancesAndABrokerThatDies(t *testing.T) {
+	needReal(t)
+	t.Parallel()
+	broker := startOwnBroker(t)
+	d := newDeployment(t, broker.address(), "bothlost", 2, tight)
+	d.load(scatter(crowd(621).arrivals(), 2, 3))
+	j := d.job()
+	j.Delays = map[string]time.Duration{pipeline.PointDeltaWriting: 20 * time.Millisecond}
+	first := startRunner(t, j)
+	first.settled(t, 2)
+	second := startRunner(t, j)
+	time.Sleep(300 * time.Millisecond)
+	broker.kill()
+	broker.restart(t)
+	finished := false
+	for _, c := range []*child{first, second} {
+		end := c.last(t)
+		finished = finished || end != nil && end.Error == "" && !end.Done.Superseded
+	}
+	if !finished {
+		d.finish()
+	}
+	d.client = attach(t, d.config).client
+	d.verify()
+}

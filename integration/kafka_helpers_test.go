@@ -1,0 +1,174 @@
+package integration
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/reference"
+	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// appended is a deployment over an events topic with append times, windows of two seconds and a start near now.
+func appended(t testing.TB, broker, name string, partitions int, change ...settings) *deployment {
+	t.Helper()
+	createTopic(t, broker, name+"-events", partitions, map[string]string{"message.timestamp.type": "LogAppendTime"})
+	start := time.Now().Add(-20 * time.Second).Truncate(2 * time.Second)
+	changes := append([]settings{func(c *pipeline.Config) {
+		c.Time = pipeline.Time{
+			Trust: pipeline.TrustBroker, Lateness: time.Second, Skew: time.Minute, Slack: 500 * time.Millisecond, IdleGrace: 24 * time.Hour,
+		}
+		c.Metrics = []pipeline.Metric{publicMetric("visits", 2*time.Second), privateMetric("pages", 2*time.Second)}
+	}, tight}, change...)
+	d := newDeploymentAt(t, broker, name, 0, start, changes...)
+	d.partitions = partitions
+	d.adjust = func(c *reference.Config) {
+		c.Start, c.Slack, c.Clock = start.UnixMilli(), d.config.Time.Slack.Milliseconds(), 0
+	}
+	return d
+}
+
+// createTopic makes a topic with settings of its own.
+func createTopic(t testing.TB, broker, name string, partitions int, config map[string]string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	client, err := klog.Dial(ctx, klog.Config{Brokers: []string{broker}, Logger: quiet()})
+	if err != nil {
+		t.Fatalf("dialling the broker: %v", err)
+	}
+	defer client.Close()
+	if err := client.CreateTopics(ctx, klog.TopicSpec{Name: name, Partitions: partitions, Replication: 1, Config: config}); err != nil {
+		t.Fatalf("creating a topic: %v", err)
+	}
+}
+
+// wildStamp is what a producer without a clock writes.
+func wildStamp(random *rand.Rand) int64 {
+	return []int64{1, 86_400_000, time.Now().UnixMilli() - 3_600_000, time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()}[random.IntN(4)]
+}
+
+// independentLog reads the events topic as committed records only, by franz-go's own client and none of the product's code.
+func (d *deployment) independentLog() reference.Log {
+	d.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	log, left := reference.Log{}, map[int32]int64{}
+	starts := map[int32]kgo.Offset{}
+	for p := range int32(d.partitions) {
+		bounds, err := d.client.Offsets(ctx, d.config.Events.Topic, p)
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		starts[p] = kgo.NewOffset().AtStart()
+		if bounds.LastStable > bounds.Start {
+			left[p] = bounds.LastStable
+		}
+	}
+	// Control records tell where the end is when nothing else stands there.
+	client := adminClient(d.t, d.config.Kafka.Brokers[0], kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{d.config.Events.Topic: starts}),
+		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.KeepControlRecords())
+	for len(left) > 0 {
+		fetches := client.PollFetches(ctx)
+		if err := fetches.Err0(); err != nil {
+			d.t.Fatalf("reading with another client: %v", err)
+		}
+		fetches.EachRecord(func(r *kgo.Record) {
+			if !r.Attrs.IsControl() {
+				log[r.Partition] = append(log[r.Partition], reference.Record{Offset: r.Offset, Timestamp: r.Timestamp.UnixMilli(), Value: r.Value})
+			}
+		})
+		fetches.EachPartition(func(p kgo.FetchTopicPartition) {
+			for _, r := range p.Records {
+				if r.Offset >= left[r.Partition]-1 {
+					delete(left, r.Partition)
+				}
+			}
+		})
+	}
+	return log
+}
+
+// sameLog fails the test unless the product's client reads what another one does.
+func (d *deployment) sameLog(want reference.Log) {
+	d.t.Helper()
+	got := d.eventLog()
+	for p := range int32(d.partitions) {
+		if !slices.EqualFunc(got[p], want[p], func(a, b reference.Record) bool {
+			return a.Offset == b.Offset && a.Timestamp == b.Timestamp && string(a.Value) == string(b.Value)
+		}) {
+			d.t.Fatalf("partition %d reads as %d records, %d by another client, or they differ", p, len(got[p]), len(want[p]))
+		}
+	}
+}
+
+// report is the trusted report.
+func (d *deployment) report() pipeline.Tallies {
+	d.t.Helper()
+	r, err := pipeline.TrustedReport(d.t.Context(), d.compiled)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return r
+}
+
+// liveRun runs an unbounded pipeline in this process; finish drains it and waits for its end.
+type liveRun struct {
+	settled chan pipeline.Settlement
+	drain   chan struct{}
+	over    chan error
+}
+
+func (d *deployment) live() *liveRun {
+	d.t.Helper()
+	l := &liveRun{settled: make(chan pipeline.Settlement, 10_000), drain: make(chan struct{}), over: make(chan error, 1)}
+	go func() {
+		_, err := d.tryRun(func(o *pipeline.RunOptions) {
+			o.Bounded, o.Drain = false, l.drain
+			o.OnSettled = func(s pipeline.Settlement) { l.settled <- s }
+		})
+		l.over <- err
+	}()
+	return l
+}
+
+// until waits for a turn to be settled.
+func (l *liveRun) until(t testing.TB, turn uint64) {
+	t.Helper()
+	for {
+		select {
+		case s := <-l.settled:
+			if s.Turn >= turn {
+				return
+			}
+		case err := <-l.over:
+			t.Fatalf("the run ended before turn %d: %v", turn, err)
+		case <-time.After(patience):
+			t.Fatalf("turn %d was not settled within %v", turn, patience)
+		}
+	}
+}
+
+// quietFor fails the test when a turn is settled within a time.
+func (l *liveRun) quietFor(t testing.TB, d time.Duration) {
+	t.Helper()
+	select {
+	case s := <-l.settled:
+		t.Fatalf("turn %d was settled", s.Turn)
+	case err := <-l.over:
+		t.Fatalf("the run ended: %v", err)
+	case <-time.After(d):
+	}
+}
+
+func (l *liveRun) finish(t testing.TB) {
+	t.Helper()
+	close(l.drain)
+	if err := <-l.over; err != nil {
+		t.Fatalf("the run ended with %v", err)
+	}
+}

@@ -1,0 +1,143 @@
+package integration
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/reference"
+	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
+)
+
+// Mixed deployments: metrics of all kinds and key modes over fixed and sliding windows of different sizes, with filters, coverage and
+// budget periods whose boundaries lie within windows. Seconds stand for minutes.
+
+// mixed gives a deployment everything at once, under budgets that last for some windows.
+func mixed(c *pipeline.Config) {
+	c.Events.Format.Value = "amount"
+	c.Privacy.Period = 45 * time.Second
+	c.Metrics = []pipeline.Metric{
+		countOf("visits", 10*time.Second),
+		privately(countOf("pages", 10*time.Second)),
+		keysFrom("spent", "pages", 10*time.Second),
+		countOf("gifts", 30*time.Second),
+		privately(usersOf("people", 30*time.Second)),
+		sumOf("balance", 40*time.Second),
+		countOf("day", 120*time.Second),
+	}
+	c.Metrics[0].Coverage = &pipeline.Coverage{}
+	c.Metrics[2].Coverage = &pipeline.Coverage{Target: noisereduction.Target{Absolute: 5, Confidence: 0.9}, Share: 0.2}
+	c.Metrics[3].Slide, c.Metrics[3].Filter = 10*time.Second, "item.gift"
+	c.Metrics[4].Slide, c.Metrics[4].Filter = 10*time.Second, `item.category != "toy"`
+	c.Metrics[4].Coverage = &pipeline.Coverage{}
+	c.Metrics[5].Slide = 20 * time.Second
+	c.Metrics[5].Filter = `amount < 8`
+	c.Metrics[1].MaxEventsPerKey = 1 // so that some keys pass their threshold
+}
+
+// forLife takes the periods away.
+func forLife(c *pipeline.Config) { c.Privacy.Period = 0 }
+
+func countOf(name string, window time.Duration) pipeline.Metric {
+	m := publicMetric(name, window)
+	m.Target.Relative = 0.3
+	m.LastAtLeast = 3
+	return m
+}
+
+func usersOf(name string, window time.Duration) pipeline.Metric {
+	m := countOf(name, window)
+	m.Kind, m.MaxEventsPerKey, m.MaxKeysPerUser = "distinct_users", 1, 3
+	return m
+}
+
+func privately(m pipeline.Metric) pipeline.Metric {
+	m.Keys = pipeline.Keys{Mode: pipeline.KeysPrivate}
+	m.Ladder = pipeline.Ladder{Kind: string(noisereduction.Geometric), Factor: 1.5}
+	return m
+}
+
+// sumOf is a sum that may be negative.
+func sumOf(name string, window time.Duration) pipeline.Metric {
+	m := countOf(name, window)
+	m.Kind, m.Min, m.Max = "sum", -5, 15
+	m.Target = noisereduction.Target{Absolute: 30, Confidence: 0.95}
+	return m
+}
+
+func keysFrom(name, base string, window time.Duration) pipeline.Metric {
+	m := sumOf(name, window)
+	m.Min, m.Max = 0, 20
+	m.Keys = pipeline.Keys{Mode: pipeline.KeysFrom, From: base}
+	m.Target = noisereduction.Target{Relative: 0.4, Confidence: 0.9}
+	return m
+}
+
+// shoppers is a workload for mixed deployments, shoppersAtPeace one whose records are all accepted.
+func shoppers(seed uint64) workload {
+	w := crowd(seed)
+	w.Bought, w.Windows = true, pick(14, 26)
+	return w
+}
+
+func shoppersAtPeace(seed uint64) workload {
+	w := calm(seed)
+	w.Bought, w.Windows = true, pick(14, 26)
+	return w
+}
+
+// tellsMuch fails a test whose case has become too tame: everything that the definitions tell apart must happen in it.
+func (d *deployment) tellsMuch() {
+	d.t.Helper()
+	want := d.reference()
+	var sum reference.MetricTallies
+	for _, m := range want.Tallies.Metrics {
+		sum.Filtered, sum.Clipped, sum.Counted = sum.Filtered+m.Filtered, sum.Clipped+m.Clipped, sum.Counted+m.Counted
+		sum.OverBudget, sum.Open = sum.OverBudget+m.OverBudget, sum.Open+m.Open
+	}
+	if sum.Filtered == 0 || sum.Clipped == 0 || sum.Counted == 0 || sum.OverBudget == 0 {
+		d.t.Errorf("the case says little: %+v", sum)
+	}
+	released, suppressed, met, fromKeys, negative := 0, 0, 0, 0, 0
+	specs := d.referenceConfig().Metrics
+	for _, draw := range want.Draws {
+		switch {
+		case !draw.Released:
+			suppressed++
+		case specs[draw.Metric].KeyMode == "from":
+			fromKeys++
+		}
+		if draw.Released {
+			released++
+		}
+		if draw.Count < 0 {
+			negative++
+		}
+	}
+	for _, p := range want.Published {
+		if p.Release.Met {
+			met++
+		}
+	}
+	if suppressed == 0 || fromKeys == 0 || met == 0 || met == released || negative == 0 {
+		d.t.Errorf("the case says little: %d values, %d of them met and %d of keys taken from another metric, %d keys suppressed, %d totals negative",
+			released, met, fromKeys, suppressed, negative)
+	}
+}
+
+// reference is what the reference made of the events topic when it was verified.
+func (d *deployment) reference() reference.Output {
+	d.t.Helper()
+	if d.verified == nil {
+		d.t.Fatal("nothing was verified yet")
+	}
+	return *d.verified
+}
+
+func newMixed(t testing.TB, broker, name string, partitions int, change ...settings) *deployment {
+	t.Helper()
+	return newDeployment(t, broker, "mixed-"+name, partitions, append([]settings{mixed}, change...)...)
+}
+
+func numbered(name string, n int) string { return fmt.Sprintf("%s%d", name, n) }

@@ -1,0 +1,115 @@
+package integration
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/transforms/spend"
+)
+
+func TestInvariant5MixedDeploymentsEqualTheReference(t *testing.T) {
+	t.Parallel()
+	broker := startBrokerProcess(t)
+	type layout struct{ partitions, shards, releaseShards int }
+	layouts := []layout{{1, 1, 1}, {5, 16, 4}, {8, 1, 3}}
+	kinds := map[string]settings{"periods": func(*pipeline.Config) {}, "life": forLife}
+	if testing.Short() {
+		layouts = layouts[:2]
+		delete(kinds, "life")
+	}
+	for name, change := range kinds {
+		arrivals := shoppersAtPeace(51).arrivals()
+		var first *deployment
+		for i, l := range layouts {
+			d := newMixed(t, broker, numbered("layout-"+name, i), l.partitions, sharded(l.shards, l.releaseShards), change)
+			d.load(scatter(arrivals, l.partitions, uint64(i)))
+			d.finish()
+			d.verify()
+			if first == nil {
+				first = d
+				d.tellsMuch()
+			} else {
+				sameReleases(t, first, d)
+			}
+		}
+	}
+}
+
+func TestInvariant6EveryRecordOfAMixedDeploymentIsAccountedFor(t *testing.T) {
+	t.Parallel()
+	d := newMixed(t, startBrokerProcess(t), "tallies", 3)
+	d.load(spread(shoppers(52).arrivals(), 3))
+	d.finish()
+	d.verify()
+}
+
+func TestInvariant5MixedDrainAtRandomTurns(t *testing.T) {
+	broker := startBroker(t)
+	for seed := range uint64(pick(1, onReal(t, 1, 2))) {
+		d := newMixed(t, broker, numbered("drain", int(seed)), 2)
+		d.load(scatter(shoppers(53+seed).arrivals(), 2, seed))
+		random := rand.New(rand.NewPCG(seed, 6))
+		for drained := true; drained; {
+			drain := make(chan struct{})
+			after, seen := 1+random.IntN(9), 0
+			drained = d.run(func(o *pipeline.RunOptions) {
+				o.Drain = drain
+				o.OnSettled = func(pipeline.Settlement) {
+					if seen++; seen == after {
+						close(drain)
+					}
+				}
+			}).Drained
+			if err := d.chargeable(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		d.verify()
+	}
+}
+
+// Whoever forgets a shard between two slices of a window must find the earlier ones again.
+func TestInvariant5MixedForcedCacheMisses(t *testing.T) {
+	t.Parallel()
+	broker := startBrokerProcess(t)
+	for i, forget := range []spend.Forgetting{spend.ForgetCache, spend.ForgetShard} {
+		for _, every := range []uint64{2, 1}[:pick(1, 2)] {
+			d := newMixed(t, broker, numbered(numbered("miss", i)+"-", int(every)), 2)
+			d.load(scatter(shoppersAtPeace(54).arrivals(), 2, every))
+			d.finish(forgetting(every, forget))
+			d.verify()
+		}
+	}
+}
+
+// An hour that slides by minutes and a day beside minutes, in their real sizes: 15 slices of an hour, 360 of a day.
+func TestInvariant5MinutesHoursAndDaysTogether(t *testing.T) {
+	if testing.Short() {
+		t.Skip("some 380 turns take half a minute")
+	}
+	if kind(t) != embeddedKind {
+		t.Skip("380 turns take some minutes on this broker, and show nothing about it")
+	}
+	t.Parallel()
+	d := newDeployment(t, startBrokerProcess(t), "mixed-scale", 2, func(c *pipeline.Config) {
+		c.Events.Format.Value = "amount"
+		c.Privacy.Period = 24 * time.Hour
+		c.LedgerSlots = 40
+		c.Time.Lateness = time.Minute
+		hour, day := usersOf("hour", time.Hour), sumOf("day", 24*time.Hour)
+		hour.Slide, hour.Coverage = 4*time.Minute, &pipeline.Coverage{}
+		c.Metrics = []pipeline.Metric{countOf("minutes", 4*time.Minute), hour, day, privately(countOf("pages", 20*time.Minute))}
+		c.Metrics[3].Slide = 4 * time.Minute
+		for i := range c.Metrics {
+			c.Metrics[i].LastAtLeast = 0
+		}
+	})
+	w := shoppersAtPeace(55)
+	w.Windows, w.Window, w.Events, w.Disturb = 25*15, 4*time.Minute, 12, 50*time.Second
+	d.load(scatter(w.arrivals(), 2, 1))
+	d.patience = 5 * time.Minute
+	d.finish()
+	d.verify()
+}

@@ -1,0 +1,118 @@
+package integration
+
+import (
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
+	"github.com/tollgate-dp/tollgate/transforms/spend"
+)
+
+// Mixed deployments drawn at random: kinds, key modes, filters, windows, coverage, periods, ladders, budgets, layout, and whether
+// shards are forgotten on the way. A seed that fails is a case to keep.
+func TestInvariant5MixedRandomDeployments(t *testing.T) {
+	t.Parallel()
+	broker := startBrokerProcess(t)
+	for seed := range uint64(pick(2, onReal(t, 3, 10))) {
+		random := rand.New(rand.NewPCG(seed, 0x317ed))
+		unit := time.Duration(1+random.IntN(8)) * time.Second
+		partitions := 1 + random.IntN(4)
+		name := numbered("mixed-random", int(seed))
+		config := drawMixed(t, random, broker, name, unit)
+		d := newDeployment(t, broker, name, partitions, func(c *pipeline.Config) { *c = config })
+		w := workload{
+			Seed: seed, Users: 2 + random.IntN(70), Pages: 2 + random.IntN(8), Windows: 3 + random.IntN(15), Window: unit, Bought: true,
+			Events: 1 + random.IntN(120), Disturb: time.Duration(random.Int64N(int64(3*unit))) + time.Millisecond,
+			Broken: random.IntN(8), Late: random.IntN(8), Past: random.IntN(5), Future: random.IntN(5),
+		}
+		d.load(scatter(w.arrivals(), partitions, seed))
+		every := uint64(1 + random.IntN(6))
+		forget := []spend.Forgetting{spend.ForgetNothing, spend.ForgetCache, spend.ForgetShard}[random.IntN(3)]
+		d.finish(forgetting(every, forget))
+		if err := d.check(); err != nil {
+			t.Errorf("seed %d: %v", seed, err)
+		}
+	}
+}
+
+// drawMixed draws until a configuration can be: some leave no precision or ask for more than the budget.
+func drawMixed(t *testing.T, random *rand.Rand, broker, name string, unit time.Duration) pipeline.Config {
+	t.Helper()
+	for range 50 {
+		config := baseConfig(broker, name)
+		config.Shards, config.ReleaseShards, config.LedgerSlots = 1+random.IntN(20), 1+random.IntN(4), 4+random.IntN(30)
+		config.Privacy.Epsilon = []float64{1, 8, 40}[random.IntN(3)]
+		config.Privacy.Accountant = []string{"gdp", "zcdp", "rdp"}[random.IntN(3)]
+		if random.IntN(3) > 0 {
+			config.Privacy.Period = time.Duration(1+random.IntN(40))*time.Second + time.Duration(random.IntN(2))*137*time.Millisecond
+		}
+		config.Events.Format.Value = "amount"
+		config.Time.Lateness = time.Duration(random.IntN(3000)) * time.Millisecond
+		config.Time.NoFuture = random.IntN(3) == 0
+		config.Metrics = nil
+		for i := range 1 + random.IntN(6) {
+			config.Metrics = append(config.Metrics, drawMetric(random, &config, numbered("metric", i), unit))
+		}
+		// A metric may stand before the one that it takes its keys from.
+		random.Shuffle(len(config.Metrics), func(i, j int) {
+			config.Metrics[i], config.Metrics[j] = config.Metrics[j], config.Metrics[i]
+		})
+		_, err := pipeline.Compile(config)
+		var impossible *pipeline.ConfigError
+		switch {
+		case err == nil:
+			return config
+		case !errors.As(err, &impossible):
+			t.Fatalf("compiling %+v: %v", config.Metrics, err)
+		}
+	}
+	t.Fatal("no configuration of 50 can be")
+	return pipeline.Config{}
+}
+
+func drawMetric(random *rand.Rand, c *pipeline.Config, name string, unit time.Duration) pipeline.Metric {
+	slide := unit * time.Duration(1+random.IntN(3))
+	m := pipeline.Metric{
+		Name: name, Kind: []string{"events", "distinct_users", "sum"}[random.IntN(3)],
+		Window: slide * time.Duration(1+random.IntN(6)), Slide: slide,
+		Keys:           pipeline.Keys{Mode: pipeline.KeysPublic, List: []string{"p00", "p01", "p02", "nobody"}},
+		MaxKeysPerUser: 1 + random.IntN(4), MaxEventsPerKey: 1 + random.IntN(5),
+		Filter:      []string{"", "", "item.gift", `item.category == "book"`, `amount >= 3`, `item.nothing == 1`}[random.IntN(6)],
+		LastAtLeast: 1 + random.IntN(12),
+		Ladder:      pipeline.Ladder{Kind: []string{"adaptive", "geometric"}[random.IntN(2)], Factor: []float64{1.1, 2, 7.5}[random.IntN(3)]},
+		Target: noisereduction.Target{
+			Relative:   []float64{0, 0.1, 0.37, 0.5}[random.IntN(4)],
+			Absolute:   []float64{0.5, 3, 40}[random.IntN(3)],
+			Confidence: []float64{0.8, 0.95, 0.999}[random.IntN(3)],
+		},
+	}
+	if c.Privacy.Period > 0 && random.IntN(3) == 0 {
+		m.LastAtLeast = 0
+	}
+	private := slices.IndexFunc(c.Metrics, func(m pipeline.Metric) bool { return m.Keys.Mode == pipeline.KeysPrivate })
+	switch {
+	case m.Kind != "sum" && random.IntN(2) == 0:
+		m.Keys = pipeline.Keys{Mode: pipeline.KeysPrivate}
+	case private >= 0 && random.IntN(2) == 0:
+		base := c.Metrics[private]
+		m.Keys = pipeline.Keys{Mode: pipeline.KeysFrom, From: base.Name}
+		m.Window, m.Slide = base.Window, base.Slide
+	}
+	if m.Kind == "sum" {
+		m.Min, m.Max = int64(random.IntN(8)-6), int64(2+random.IntN(20))
+		if m.Min < 0 {
+			m.Target.Relative = 0
+		}
+	}
+	if random.IntN(3) == 0 {
+		m.Coverage = &pipeline.Coverage{Share: []float64{0, 0.01, 0.3}[random.IntN(3)]}
+		if m.Target.Relative == 0 || random.IntN(2) == 0 {
+			m.Coverage.Target = noisereduction.Target{Relative: 0.2, Confidence: 0.9}
+		}
+	}
+	return m
+}

@@ -1,0 +1,112 @@
+package integration
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/pipeline"
+)
+
+// Windows are open over more turns than the ledger has slots: what was contributed to them is on snapshots alone when a process
+// comes back. Every third turn somebody dies.
+func TestRuleOpenSlicesOutliveTheSlotsOfTheLedger(t *testing.T) {
+	t.Parallel()
+	d := newMixed(t, startBrokerProcess(t), "slots", 2, func(c *pipeline.Config) { c.LedgerSlots = 4 })
+	w := shoppersAtPeace(61)
+	d.load(scatter(w.arrivals(), 2, 1))
+	points := []string{pipeline.PointSettledWritten, pipeline.PointDeltaWritten, pipeline.PointCountsWriting}
+	for turn := uint64(5); turn < uint64(w.Windows); turn += 3 {
+		j := d.job()
+		j.CrashAt, j.CrashTurn = points[turn%3], turn
+		d.crashed(j)
+		if err := d.chargeable(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d.finish()
+	d.verify()
+	d.tellsMuch()
+}
+
+func TestInvariant5MixedKillsAtRandomInstants(t *testing.T) {
+	t.Parallel()
+	broker := startBrokerProcess(t)
+	for kills, round := 0, 0; kills < pick(3, onReal(t, 6, 16)); round++ {
+		shape := []settings{sharded(4, 1), sharded(1, 1), sharded(16, 3)}[round%3]
+		slots := func(c *pipeline.Config) { c.LedgerSlots = 4 + 9*(round%2) }
+		d := newMixed(t, broker, numbered("kill", round), 1+round%3, shape, slots)
+		d.load(scatter(shoppers(uint64(600+round)).arrivals(), d.partitions, uint64(round)))
+		kills += d.killAtRandom(rand.New(rand.NewPCG(uint64(round), 78)))
+		d.verify()
+		if round > 60 {
+			t.Fatal("the runners end before they can be killed")
+		}
+	}
+}
+
+func TestInvariant5MixedCrashAtEveryPoint(t *testing.T) {
+	t.Parallel()
+	broker := startBrokerProcess(t)
+	points := []string{pipeline.PointDeltaWriting, pipeline.PointDeltaWritten, pipeline.PointCountsWriting,
+		pipeline.PointCountsWritten, pipeline.PointSettledWriting, pipeline.PointSettledWritten, pipeline.PointCloseWritten}
+	for i, point := range points[:pick(2, len(points))] {
+		t.Run(point, func(t *testing.T) {
+			d := newMixed(t, broker, "point-"+point, 2)
+			d.load(scatter(shoppers(uint64(620+i)).arrivals(), 2, uint64(i)))
+			j := d.job()
+			j.CrashAt, j.CrashTurn, j.Skip = point, uint64(5+i%4), i%2
+			if point == pipeline.PointCloseWritten {
+				j.CrashTurn, j.Skip = 0, 0
+			}
+			d.crashed(j)
+			if err := d.chargeable(); err != nil {
+				t.Fatal(err)
+			}
+			d.finish()
+			d.verify()
+		})
+	}
+}
+
+// Engines restore in the middle of windows, too.
+func TestRuleAnEngineRestoreLeavesOpenWindowsWhole(t *testing.T) {
+	broker := startBroker(t)
+	for i := range pick(1, onReal(t, 1, 2)) {
+		d := newMixed(t, broker, numbered("restore", i), 2)
+		d.load(scatter(shoppersAtPeace(uint64(640+i)).arrivals(), 2, 1))
+		d.run(func(o *pipeline.RunOptions) {
+			o.Hooks.At = func(point string, _ int) error {
+				if i%2 == 1 && point == pipeline.PointDeltaWriting {
+					time.Sleep(20 * time.Millisecond)
+				}
+				return nil
+			}
+			o.Hooks.Restore = func(step int) bool { return step > 2 && step%(5+i) == 0 }
+		})
+		d.verify()
+	}
+}
+
+// A zombie with a delta on its way, in the middle of windows that are open.
+func TestInvariant9AZombieOfAMixedDeploymentPublishesNothing(t *testing.T) {
+	t.Parallel()
+	broker := startBrokerProcess(t)
+	for round := range pick(1, onReal(t, 1, 2)) {
+		d := newMixed(t, broker, numbered("zombie", round), 2)
+		d.load(scatter(shoppers(uint64(660+round)).arrivals(), 2, uint64(round)))
+		j := d.job()
+		j.Delays = map[string]time.Duration{[]string{pipeline.PointDeltaWriting, pipeline.PointCountsWriting}[round%2]: 200 * time.Millisecond}
+		zombie := startRunner(t, j)
+		zombie.settled(t, uint64(2+round))
+		time.Sleep(100 * time.Millisecond)
+		zombie.freeze()
+		owner := startRunner(t, d.job())
+		if end := owner.last(t); end == nil || end.Error != "" {
+			t.Fatalf("the owner ended with %s\n%s", end, owner.stderr.tail())
+		}
+		zombie.thaw()
+		zombie.last(t)
+		d.verify()
+	}
+}

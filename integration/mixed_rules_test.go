@@ -1,0 +1,190 @@
+package integration
+
+import (
+	"maps"
+	"math"
+	"math/big"
+	"testing"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/reference"
+	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
+)
+
+// lasting gives the only metric one rung that a budget pays for so many times and not once more, for a contribution of 1.
+func lasting(t *testing.T, times float64) settings {
+	t.Helper()
+	return func(c *pipeline.Config) {
+		c.Metrics[0].Ladder.Sigma, c.Metrics[0].Ladder.FirstSigma = 1, 1
+		d, err := pipeline.Compile(*c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sigma := math.Sqrt((times + 0.5) / math.Ldexp(float64(d.Budget().Mu2), -40))
+		c.Metrics[0].Ladder.Sigma, c.Metrics[0].Ladder.FirstSigma = sigma, sigma
+	}
+}
+
+func periodOf(length time.Duration) settings {
+	return func(c *pipeline.Config) { c.Privacy.Period = length }
+}
+
+// tally is that of the first metric.
+func (d *deployment) tally() pipeline.MetricTallies {
+	d.t.Helper()
+	report, err := pipeline.TrustedReport(d.t.Context(), d.compiled)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return report.Metrics[0]
+}
+
+func TestRuleEveryPeriodHasABudgetOfItsOwn(t *testing.T) {
+	d := newDeployment(t, startBroker(t), "mixed-own", 1, only(oneRung(1, 1)), periodOf(50*time.Second), lasting(t, 3))
+	var arrivals []arrival
+	for window := range 15 { // three periods of five windows
+		arrivals = append(arrivals, at("edge", "p00", time.Duration(window)*10*time.Second+time.Second))
+	}
+	d.load([][]arrival{arrivals})
+	d.run()
+	d.verify()
+	if got := d.tally(); got.Counted != 9 || got.OverBudget != 6 {
+		t.Errorf("%d events were counted and %d over budget, want 3 and 2 in each of three periods", got.Counted, got.OverBudget)
+	}
+}
+
+// An event in several sliding windows is charged by each of them to the period of its own time.
+func TestRuleAWindowOverABoundaryIsChargedToBothPeriods(t *testing.T) {
+	m := oneRung(1, 1)
+	m.Window, m.Slide = 30*time.Second, 30*time.Second
+	d := newDeployment(t, startBroker(t), "mixed-both", 1, only(m), periodOf(45*time.Second), lasting(t, 2))
+	d.load([][]arrival{{
+		at("u", "p00", 31*time.Second), at("u", "p00", 32*time.Second), // period 0: one counts
+		at("u", "p00", 46*time.Second), // period 1, the same window
+		at("u", "p00", 100*time.Second),
+	}})
+	d.run(func(o *pipeline.RunOptions) { o.Until = base.Add(120 * time.Second) })
+	d.verify()
+	if got := d.tally(); got.Counted != 3 || got.Clipped != 1 || got.OverBudget != 0 {
+		t.Errorf("tallies are %+v, want one event of each period and the last one", got)
+	}
+	price := reference.Charge(1, d.referenceConfig().Metrics[0].Top.Big())
+	_, accounts := d.decisions()
+	first := base.UnixMilli() / 45_000
+	for period, windows := range map[int64]int64{first: 1, first + 1: 1, first + 2: 1} {
+		account := accounts[d.owner("u", period)]
+		if want := new(big.Int).Mul(price, big.NewInt(windows)); account.Spent == nil || account.Spent.Cmp(want) != 0 {
+			t.Errorf("in period %d the user paid %v, want %v", period, account.Spent, want)
+		}
+	}
+}
+
+// With periods last_at_least need not be given: a user who is everywhere is never refused, in any alignment of windows and periods.
+func TestRuleAPeriodPaysForAllWindowsThatOverlapIt(t *testing.T) {
+	broker := startBroker(t)
+	for name, k := range map[string]struct{ window, slide, period time.Duration }{
+		"within":  {10 * time.Second, 10 * time.Second, 40 * time.Second},
+		"across":  {30 * time.Second, 10 * time.Second, 40 * time.Second},
+		"between": {30 * time.Second, 15 * time.Second, 20 * time.Second},
+	} {
+		m := countOf("visits", k.window)
+		m.Slide, m.LastAtLeast, m.Coverage = k.slide, 0, &pipeline.Coverage{}
+		m.Ladder = pipeline.Ladder{Kind: string(noisereduction.Geometric), Factor: 16}
+		m.Target = noisereduction.Target{Absolute: 0.001, Confidence: 0.95} // out of reach: every release goes to the top
+		d := newDeployment(t, broker, "mixed-all-"+name, 1, only(m), periodOf(k.period))
+		var arrivals []arrival
+		for second := range 160 {
+			for i := range 8 {
+				arrivals = append(arrivals, at("u", []string{"p00", "p01"}[i%2], time.Duration(second)*time.Second))
+			}
+		}
+		d.load([][]arrival{arrivals})
+		d.run()
+		d.verify()
+		if got := d.tally(); got.OverBudget != 0 || got.Counted == 0 {
+			t.Errorf("%s: tallies are %+v, want nothing over budget", name, got)
+		}
+		windows := reference.WindowsOfAPeriod(k.period.Milliseconds(), k.window.Milliseconds(), k.slide.Milliseconds())
+		share := big.NewRat(1, 1)
+		budget := bigOf(uint64(d.compiled.Budget().Mu2))
+		covered := reference.CoverageUnits(share, budget, windows, 0.05)
+		top := reference.TopPrecision(share, budget, covered, windows, 2, big.NewInt(3))
+		specs := d.referenceConfig().Metrics
+		if got := specs[0].Top.Big(); got.Cmp(top) != 0 {
+			t.Errorf("%s: u_top is %v, want %v", name, got, top)
+		}
+		if got, want := specs[1].Top.Big(), new(big.Int).Lsh(covered, 40); got.Cmp(want) != 0 {
+			t.Errorf("%s: u_top of coverage is %v, want %v", name, got, want)
+		}
+	}
+}
+
+// The δ of private keys runs out by itself, with most of the budget left, and comes back with the next period.
+func TestRuleTheDeltaOfAPeriodRunsOutByItself(t *testing.T) {
+	m := privateMetric("pages", 10*time.Second)
+	m.MaxKeysPerUser, m.MaxEventsPerKey, m.LastAtLeast = 1, 1, 2
+	m.Ladder = pipeline.Ladder{Kind: string(noisereduction.Geometric), Factor: 2, Sigma: 100, FirstSigma: 200}
+	d := newDeployment(t, startBroker(t), "mixed-delta", 1, only(m), periodOf(50*time.Second))
+	var arrivals []arrival
+	for window := range 10 {
+		arrivals = append(arrivals, at("u", "p00", time.Duration(window)*10*time.Second+time.Second))
+	}
+	d.load([][]arrival{arrivals})
+	d.run()
+	d.verify()
+	if got := d.tally(); got.Counted != 4 || got.OverBudget != 6 {
+		t.Errorf("%d events were counted and %d over budget, want 2 and 3 in each of two periods", got.Counted, got.OverBudget)
+	}
+}
+
+// The distinguishing attack of a budget period: all that one user did in one period is taken away. Ladders of one rung keep the public
+// record from feeding back, so that everything about everybody else, and about that user's other periods, must be equal.
+func TestRuleRemovingAPeriodOfAUserChangesNobodyElse(t *testing.T) {
+	broker := startBroker(t)
+	attacked := func(c *pipeline.Config) {
+		mixed(c)
+		balance, day, pages := sumOf("balance", 40*time.Second), countOf("day", 120*time.Second), privately(countOf("pages", 20*time.Second))
+		balance.Slide, pages.Slide = 20*time.Second, 10*time.Second
+		c.Metrics = []pipeline.Metric{countOf("visits", 10*time.Second), usersOf("people", 30*time.Second), balance, day, pages}
+		for i, sigma := range []float64{4, 2, 60, 5, 6} {
+			m := &c.Metrics[i]
+			m.Ladder = pipeline.Ladder{Kind: string(noisereduction.Geometric), Factor: 2, Sigma: sigma, FirstSigma: sigma}
+		}
+	}
+	arrivals := shoppersAtPeace(71).arrivals()
+	for i := range 400 { // the attacked user is everywhere
+		stamp := base.UnixMilli() + int64(i)*300
+		arrivals = append(arrivals, bought("u0000", "p00", stamp, stamp, int64(i%17), "book"))
+	}
+	arrivals = shuffleWithin(arrivals, time.Millisecond, 1)
+	gone := base.UnixMilli()/45_000 + 1
+	var without []arrival
+	for _, a := range arrivals {
+		if a.user != "u0000" || a.stamp/45_000 != gone {
+			without = append(without, a)
+		}
+	}
+	with := newDeployment(t, broker, "mixed-with", 2, attacked)
+	with.load(scatter(arrivals, 2, 1))
+	with.run()
+	rest := newDeployment(t, broker, "mixed-without", 2, attacked)
+	rest.load(scatter(without, 2, 2))
+	rest.run()
+	with.verify()
+	rest.verify()
+	admitted, accounts := with.decisions()
+	owner := with.owner("u0000", gone)
+	if len(admitted[owner]) == 0 || accounts[owner].Spent == nil {
+		t.Fatal("the attacked individual was never there")
+	}
+	delete(admitted, owner)
+	delete(accounts, owner)
+	others, theirs := rest.decisions()
+	if !maps.EqualFunc(admitted, others, maps.Equal[map[uint64]string, map[uint64]string]) {
+		t.Error("removing one individual changed somebody else's admission")
+	}
+	if !maps.EqualFunc(accounts, theirs, func(a, b reference.Account) bool { return a.Spent.Cmp(b.Spent) == 0 && a.Keys.Cmp(b.Keys) == 0 }) {
+		t.Error("removing one individual changed somebody else's account")
+	}
+}

@@ -1,0 +1,26 @@
+package config
+
+import (
+	"strconv"
+
+	"github.com/tollgate-dp/tollgate/pipeline"
+)
+
+// draft is what a file says, before the files it names are read.
+type draft struct {
+	cfg pipeline.Config
+
+	noiseID                        string
+	noise, userHash                source
+	saslPassword, registryPassword source
+	schemaFile                     string
+	metric                         *pipeline.Metric // the one being read
+	at                             int              // its index
+	listFiles                      []string         // by metric
+}
+
+// source is a secret that stands somewhere else.
+type source struct{ file, env string }
+
+// metricPath is the path of a metric.
+func metricPath(i int) string { return "metrics[" + strconv.Itoa(i) + "]" }

@@ -1,0 +1,86 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// units of durations, longest first.
+func units() []struct {
+	name string
+	size time.Duration
+} {
+	return []struct {
+		name string
+		size time.Duration
+	}{{"d", 24 * time.Hour}, {"h", time.Hour}, {"m", time.Minute}, {"s", time.Second}, {"ms", time.Millisecond}}
+}
+
+// ParseDuration reads durations like 500ms, 90s, 1m, 1h30m, 1d and 30d: whole
+// numbers with a unit, larger units first. A day is 24 hours.
+func ParseDuration(text string) (time.Duration, error) {
+	const want = "write it like 30s, 1m, 1h30m or 30d"
+	if text == "" {
+		return 0, errors.New("it is empty: " + want)
+	}
+	if text == "0" {
+		return 0, nil
+	}
+	var sum time.Duration
+	rest := text
+	last := time.Duration(math.MaxInt64)
+	for rest != "" {
+		end := strings.IndexFunc(rest, func(r rune) bool { return r < '0' || r > '9' })
+		if end < 0 {
+			return 0, fmt.Errorf("%q has no unit: %s", text, want)
+		}
+		count, err := strconv.ParseInt(rest[:end], 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("%q is not a duration: %s", text, want)
+		}
+		size, name := unitOf(rest[end:])
+		if size == 0 || size >= last {
+			return 0, fmt.Errorf("%q is not a duration: %s", text, want)
+		}
+		if count > int64((math.MaxInt64-sum)/size) {
+			return 0, fmt.Errorf("%q is longer than 290 years", text)
+		}
+		sum += time.Duration(count) * size
+		rest, last = rest[end+len(name):], size
+	}
+	return sum, nil
+}
+
+// unitOf is the unit that a text begins with; 0 for none.
+func unitOf(text string) (time.Duration, string) {
+	end := strings.IndexFunc(text, func(r rune) bool { return r >= '0' && r <= '9' })
+	if end >= 0 {
+		text = text[:end]
+	}
+	for _, u := range units() {
+		if u.name == text {
+			return u.size, text
+		}
+	}
+	return 0, ""
+}
+
+// Duration writes a duration as ParseDuration reads it; what is below a
+// millisecond is lost.
+func Duration(d time.Duration) string {
+	if d < time.Millisecond {
+		return "0s"
+	}
+	var b strings.Builder
+	for _, u := range units() {
+		if n := d / u.size; n > 0 {
+			fmt.Fprintf(&b, "%d%s", n, u.name)
+			d -= n * u.size
+		}
+	}
+	return b.String()
+}

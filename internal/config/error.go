@@ -1,0 +1,107 @@
+package config
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode"
+
+	"github.com/rivo/uniseg"
+)
+
+// Error is one thing that is wrong with a file.
+type Error struct {
+	File         string
+	Line, Column int    // from 1; columns are characters
+	Field        string // where in the configuration, as metrics[0].window.size; "" for the YAML itself
+	Reason       string
+	Text         string // the line, with secrets hidden
+}
+
+// Error shows the place, the reason and the line with a caret below it.
+func (e *Error) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s:%d:%d: ", e.File, e.Line, e.Column)
+	if e.Field != "" {
+		fmt.Fprintf(&b, "%s: ", e.Field)
+	}
+	b.WriteString(e.Reason)
+	if strings.TrimSpace(e.Text) == "" {
+		return b.String()
+	}
+	number := fmt.Sprintf("%4d", e.Line)
+	fmt.Fprintf(&b, "\n%s | %s\n%s | %s^", number, e.Text, strings.Repeat(" ", len(number)), indent(e.Text, e.Column))
+	return b.String()
+}
+
+// indent is as wide as the characters before a column; tabs stay tabs.
+func indent(text string, column int) string {
+	var b strings.Builder
+	n := 1
+	for g := uniseg.NewGraphemes(text); g.Next() && n < column; {
+		if g.Str() == "\t" {
+			b.WriteByte('\t')
+		} else {
+			b.WriteString(strings.Repeat(" ", g.Width()))
+		}
+		n += len(g.Runes())
+	}
+	return b.String()
+}
+
+// Errors is everything that is wrong with a file, in its order; never empty.
+type Errors []*Error
+
+// maxShown bounds what is shown at once.
+const maxShown = 20
+
+// Error shows the errors below each other.
+func (e Errors) Error() string {
+	var b strings.Builder
+	for i, one := range e {
+		if i == maxShown {
+			fmt.Fprintf(&b, "\nand %d more", len(e)-maxShown)
+			break
+		}
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(one.Error())
+	}
+	return b.String()
+}
+
+// Unwrap gives the single errors.
+func (e Errors) Unwrap() []error {
+	out := make([]error, len(e))
+	for i, one := range e {
+		out[i] = one
+	}
+	return out
+}
+
+// secrets finds what must never be shown: the value of a password, and long hex
+// numbers, which are keys that were written where a file's name belongs.
+type secrets struct{ password, digits *regexp.Regexp }
+
+func newSecrets() secrets {
+	return secrets{
+		password: regexp.MustCompile(`(?i)(password["']?\s*:\s*)\S.*`),
+		digits:   regexp.MustCompile(`[0-9a-fA-F]{32,}`),
+	}
+}
+
+// hide replaces secrets in a text; what stands before them keeps its place.
+func (s secrets) hide(text string) string {
+	return s.digits.ReplaceAllString(s.password.ReplaceAllString(text, "$1…"), "…")
+}
+
+// printable keeps a line from steering the terminal it is shown on.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\t' || unicode.IsPrint(r) {
+			return r
+		}
+		return '\uFFFD'
+	}, text)
+}

@@ -1,0 +1,152 @@
+package config
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// kind is the type of a field.
+type kind string
+
+const (
+	text     kind = "text"
+	path     kind = "path" // relative to the file
+	integer  kind = "integer"
+	number   kind = "number"
+	duration kind = "duration"
+	boolean  kind = "true or false"
+	list     kind = "list of texts"
+	object   kind = "object"
+	objects  kind = "list of objects"
+)
+
+// field is one line of the specification.
+type field struct {
+	name    string
+	kind    kind
+	unit    string
+	meaning string
+	// initial is the value of an absent field, as a file would say it. absent says
+	// in words what holds then, where that is no value.
+	initial, absent string
+	needed          bool // an error where absent
+	change          changing
+	oneOf           []string
+	in              *limits
+	goField         string  // of pipeline.Config; a test wants each of them once
+	fields          []field // of an object, or of every one of a list
+	// begin prepares the draft for an object that is there; index is its place in
+	// a list of objects, of count.
+	begin func(d *draft, index, count int)
+	// plain lets true stand for an object with all defaults and false for none.
+	plain bool
+	// to is where the value goes: *string, *int, *int64, *float64,
+	// *time.Duration, *bool or *[]string.
+	to func(d *draft) any
+}
+
+// limits is an interval of numbers, or of durations in nanoseconds.
+type limits struct {
+	low, high   float64
+	open, below bool // low, or high, is not in it
+}
+
+func within(low, high float64) *limits { return &limits{low: low, high: high} }
+func atLeast(low float64) *limits      { return &limits{low: low, high: math.Inf(1)} }
+func above(low float64) *limits        { return &limits{low: low, high: math.Inf(1), open: true} }
+func between(low, high float64) *limits {
+	return &limits{low: low, high: high, open: true, below: true}
+}
+
+func (l *limits) holds(v float64) bool {
+	return (v > l.low || v == l.low && !l.open) && (v < l.high || v == l.high && !l.below)
+}
+
+// text says what a value must be.
+func (l *limits) text(k kind) string {
+	show := func(v float64) string {
+		if k == duration {
+			return Duration(time.Duration(v))
+		}
+		if v == math.Trunc(v) && math.Abs(v) < 1e15 {
+			return strconv.FormatFloat(v, 'f', -1, 64)
+		}
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	}
+	switch {
+	case math.IsInf(l.high, 1) && l.open:
+		return "above " + show(l.low)
+	case math.IsInf(l.high, 1):
+		return "at least " + show(l.low)
+	case l.open && l.below:
+		return fmt.Sprintf("between %s and %s", show(l.low), show(l.high))
+	case l.open:
+		return fmt.Sprintf("above %s and at most %s", show(l.low), show(l.high))
+	}
+	return fmt.Sprintf("%s to %s", show(l.low), show(l.high))
+}
+
+// find returns the field of a name.
+func find(fields []field, name string) *field {
+	for i := range fields {
+		if fields[i].name == name {
+			return &fields[i]
+		}
+	}
+	return nil
+}
+
+// suggest is the name that was probably meant, or "".
+func suggest(fields []field, name string) string {
+	best, least := "", 3
+	for i := range fields {
+		if d := distance(strings.ToLower(name), fields[i].name); d < least && d < len(fields[i].name) {
+			best, least = fields[i].name, d
+		}
+	}
+	return best
+}
+
+// distance is the number of letters to insert, delete, replace or swap with a
+// neighbour (optimal string alignment).
+func distance(a, b string) int {
+	x, y := []rune(a), []rune(b)
+	if len(x) > 64 || len(y) > 64 {
+		return 64
+	}
+	d := make([][]int, len(x)+1)
+	for i := range d {
+		d[i] = make([]int, len(y)+1)
+		d[i][0] = i
+	}
+	for j := range y {
+		d[0][j+1] = j + 1
+	}
+	for i := range x {
+		for j := range y {
+			cost := 1
+			if x[i] == y[j] {
+				cost = 0
+			}
+			d[i+1][j+1] = min(d[i][j+1]+1, d[i+1][j]+1, d[i][j]+cost)
+			if i > 0 && j > 0 && x[i] == y[j-1] && x[i-1] == y[j] {
+				d[i+1][j+1] = min(d[i+1][j+1], d[i-1][j-1]+1)
+			}
+		}
+	}
+	return d[len(x)][len(y)]
+}
+
+// changing says how a deployment that has begun takes another value; "" at the
+// start of its next run.
+type changing string
+
+const (
+	byChange  changing = "`change`"
+	downwards changing = "`change`, down"
+	newName   changing = "new name"
+	never     changing = "never"
+)

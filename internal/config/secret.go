@@ -1,0 +1,66 @@
+package config
+
+import (
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"strings"
+)
+
+// key reads 256 bits from where a field says. Where its file is missing and may
+// be, the key is a stand-in.
+func (f *File) key(at string, s source, o Options, standIn byte) (key [32]byte) {
+	r := f.reader
+	text, where := "", r.valuePlace(at+".file")
+	if s.env != "" {
+		where = r.valuePlace(at + ".env")
+		if text = o.Getenv(s.env); text == "" {
+			if o.MissingKeys {
+				f.Missing = append(f.Missing, "$"+s.env)
+				return [32]byte{standIn}
+			}
+			r.fail(where, at, "the environment variable is not set or empty; make a key with: openssl rand -hex 32")
+			return key
+		}
+	} else {
+		var err error
+		text, err = readSmall(s.file, 4096)
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && o.MissingKeys:
+			f.Missing = append(f.Missing, s.file)
+			return [32]byte{standIn}
+		case errors.Is(err, fs.ErrNotExist):
+			r.fail(where, at, "there is no such file; make one with: runner init --generate-keys, or openssl rand -hex 32")
+			return key
+		case err != nil:
+			r.fail(where, at, "%v", cause(err))
+			return key
+		}
+	}
+	secret, err := hex.DecodeString(strings.TrimSpace(text))
+	if err != nil || len(secret) != len(key) {
+		r.fail(where, at, "the key must be 64 hex digits; make one with: openssl rand -hex 32")
+		return key
+	}
+	copy(key[:], secret)
+	return key
+}
+
+// password reads a password from where a field says, if it does.
+func (f *File) password(at string, to *string, s source, o Options) {
+	switch {
+	case s.env != "":
+		if *to = o.Getenv(s.env); *to == "" {
+			f.reader.fail(f.reader.valuePlace(at+".password_env"), at, "the environment variable is not set or empty")
+		}
+	case s.file != "":
+		text, err := readSmall(s.file, 1<<16)
+		if err != nil {
+			f.reader.fail(f.reader.valuePlace(at+".password_file"), at, "%v", cause(err))
+			return
+		}
+		if *to = strings.TrimRight(text, "\r\n"); *to == "" {
+			f.reader.fail(f.reader.valuePlace(at+".password_file"), at, "the file is empty")
+		}
+	}
+}

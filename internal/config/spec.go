@@ -1,0 +1,182 @@
+package config
+
+import (
+	"time"
+
+	"github.com/tollgate-dp/tollgate/pipeline"
+)
+
+// specification is every field that a file may have.
+func specification() []field {
+	return []field{
+		{
+			name: "deployment", kind: text, initial: "tollgate", goField: "Deployment",
+			meaning: "prefix of the transactional ids that fence writers, and of the default topics; two deployments on one cluster need different ones. Never change it while an older instance may still run",
+			to:      func(d *draft) any { return &d.cfg.Deployment },
+		},
+		{name: "kafka", kind: object, needed: true, meaning: "the brokers", fields: kafkaFields()},
+		{name: "events", kind: object, needed: true, meaning: "what is read", fields: eventsFields()},
+		{name: "privacy", kind: object, needed: true, meaning: "the promise to every user", fields: privacyFields()},
+		{name: "time", kind: object, meaning: "whose clock decides, and how much disorder is on time", fields: timeFields()},
+		{
+			name: "metrics", kind: objects, needed: true, change: byChange,
+			meaning: "what is counted. A user's budget is offered to the metrics in this order",
+			begin: func(d *draft, index, count int) {
+				if d.cfg.Metrics == nil {
+					d.cfg.Metrics = make([]pipeline.Metric, count)
+					d.listFiles = make([]string, count)
+				}
+				d.metric, d.at = &d.cfg.Metrics[index], index
+			},
+			fields: metricFields(),
+		},
+		{name: "outputs", kind: object, meaning: "the deployment's own topics", fields: outputFields()},
+		{name: "keys", kind: object, needed: true, meaning: "secret keys: 64 hex digits each, in a file or an environment variable", fields: keyFields()},
+		{
+			name: "shards", kind: integer, initial: "16", in: within(1, 4096), change: byChange, goField: "Shards",
+			meaning: "account shards, and partitions of the ledger topic",
+			to:      func(d *draft) any { return &d.cfg.Shards },
+		},
+		{
+			name: "release_shards", kind: integer, initial: "1", in: within(1, 4096), change: byChange, goField: "ReleaseShards",
+			meaning: "partitions of the counts topic",
+			to:      func(d *draft) any { return &d.cfg.ReleaseShards },
+		},
+		{
+			name: "ledger_slots", kind: integer, absent: "64, or a quarter of the turns in the longest window, up to 1024", in: atLeast(4), change: byChange, goField: "LedgerSlots",
+			meaning: "after how many turns a ledger key is used again; larger: fewer snapshots, longer restores",
+			to:      func(d *draft) any { return &d.cfg.LedgerSlots },
+		},
+		{
+			name: "catch_up", kind: integer, initial: "1", in: within(1, 16), goField: "CatchUp",
+			meaning: "turns that a run that is behind may open at once, with the worst cases of all of them held together; at most a quarter of `ledger_slots`",
+			to:      func(d *draft) any { return &d.cfg.CatchUp },
+		},
+	}
+}
+
+func privacyFields() []field {
+	return []field{
+		{
+			name: "epsilon", kind: number, needed: true, in: above(0), change: downwards, goField: "Privacy.Epsilon",
+			meaning: "ε of a user over everything that is ever released (with a period: in one period)",
+			to:      func(d *draft) any { return &d.cfg.Privacy.Epsilon },
+		},
+		{
+			name: "delta", kind: number, needed: true, in: between(0, 1), change: downwards, goField: "Privacy.Delta",
+			meaning: "δ of the same; well below one in the number of users",
+			to:      func(d *draft) any { return &d.cfg.Privacy.Delta },
+		},
+		{
+			name: "delta_keys", kind: number, absent: "a tenth of delta where a metric has private keys, else 0", in: between(0, 1), change: byChange, goField: "Privacy.DeltaKeys",
+			meaning: "the part of delta that private keys may spend; below delta",
+			to:      func(d *draft) any { return &d.cfg.Privacy.DeltaKeys },
+		},
+		{
+			name: "accountant", kind: text, initial: "gdp", oneOf: []string{"gdp", "zcdp", "rdp"}, change: never, goField: "Privacy.Accountant",
+			meaning: "how (ε, δ) becomes a budget; gdp is exact for Gaussian noise",
+			to:      func(d *draft) any { return &d.cfg.Privacy.Accountant },
+		},
+		{
+			name: "period", kind: duration, absent: "one budget for life", in: atLeast(float64(time.Millisecond)), change: never, goField: "Privacy.Period",
+			meaning: "every period of the events' time has a budget of its own: the promise is then to a user in one period, and n periods together are weaker (`runner validate` says by how much). Periods lie on multiples of it since 1970, UTC",
+			to:      func(d *draft) any { return &d.cfg.Privacy.Period },
+		},
+	}
+}
+
+func timeFields() []field {
+	year := float64(366 * 24 * time.Hour)
+	milli := float64(time.Millisecond)
+	return []field{
+		{
+			name: "trust", kind: text, initial: "broker", oneOf: []string{"broker", "producer"}, change: never, goField: "Time.Trust",
+			meaning: "broker: append times, which the topic must have (`message.timestamp.type=LogAppendTime`); producer: what records say is believed, a weaker promise",
+			to:      func(d *draft) any { return &d.cfg.Time.Trust },
+		},
+		{
+			name: "lateness", kind: duration, initial: "0s", in: within(0, year), change: byChange, goField: "Time.Lateness",
+			meaning: "how far behind its append time an event may be",
+			to:      func(d *draft) any { return &d.cfg.Time.Lateness },
+		},
+		{
+			name: "skew", kind: duration, initial: "0s", in: within(0, year), change: byChange, goField: "Time.Skew",
+			meaning: "how far ahead of its append time an event may be",
+			to:      func(d *draft) any { return &d.cfg.Time.Skew },
+		},
+		{
+			name: "slack", kind: duration, absent: "5s with broker times, none with producer times", in: within(milli, year), change: byChange, goField: "Time.Slack",
+			meaning: "clock step of the brokers below which a record's own times alone decide; broker times only",
+			to:      func(d *draft) any { return &d.cfg.Time.Slack },
+		},
+		{
+			name: "idle_grace", kind: duration, initial: "1m", in: within(milli, year), goField: "Time.IdleGrace",
+			meaning: "how long a partition must be silent, beyond lateness and skew, before the wall clock moves it on",
+			to:      func(d *draft) any { return &d.cfg.Time.IdleGrace },
+		},
+		{
+			name: "no_future", kind: boolean, initial: "false", change: never, goField: "Time.NoFuture",
+			meaning: "turns the test for events of the future off: for files of the past",
+			to:      func(d *draft) any { return &d.cfg.Time.NoFuture },
+		},
+	}
+}
+
+func outputFields() []field {
+	topic := func(name, goField, meaning string, change changing, to func(d *draft) any) field {
+		return field{
+			name: name, kind: text, absent: "`<deployment>-" + goName(name) + "`", change: change, goField: goField,
+			meaning: meaning, to: to,
+		}
+	}
+	return []field{
+		topic("counts", "Outputs.Counts", "the public topic", byChange, func(d *draft) any { return &d.cfg.Outputs.Counts }),
+		topic("control", "Outputs.Control", "trusted: what belongs to a turn, what it released", never, func(d *draft) any { return &d.cfg.Outputs.Control }),
+		topic("ledger", "Outputs.Ledger", "trusted: who contributed what", byChange, func(d *draft) any { return &d.cfg.Outputs.Ledger }),
+		topic("dead_letter", "Outputs.DeadLetter", "trusted: records that are no events", byChange, func(d *draft) any { return &d.cfg.Outputs.DeadLetter }),
+		{
+			name: "publish_every", kind: duration, absent: "at once", in: within(float64(time.Millisecond), float64(time.Hour)), goField: "Outputs.PublishEvery",
+			meaning: "counts appear at multiples of it only, by the wall clock: when they appear then tells nothing about how much there was to count",
+			to:      func(d *draft) any { return &d.cfg.Outputs.PublishEvery },
+		},
+	}
+}
+
+func goName(name string) string {
+	if name == "dead_letter" {
+		return "dead-letter"
+	}
+	return name
+}
+
+func keyFields() []field {
+	where := func(of func(d *draft) *source) []field {
+		return []field{
+			{
+				name: "file", kind: path, absent: "`env`", meaning: "file with 64 hex digits and nothing else; `openssl rand -hex 32` makes one",
+				to: func(d *draft) any { return &of(d).file },
+			},
+			{
+				name: "env", kind: text, absent: "`file`", meaning: "environment variable with 64 hex digits",
+				to: func(d *draft) any { return &of(d).env },
+			},
+		}
+	}
+	id := field{
+		name: "id", kind: text, initial: "1", change: byChange, goField: "Keys.Noise.ID",
+		meaning: "the key's name, which every release carries; public, at most 64 bytes",
+		to:      func(d *draft) any { return &d.noiseID },
+	}
+	return []field{
+		{
+			name: "noise", kind: object, needed: true, change: byChange, goField: "Keys.Noise.Secret",
+			meaning: "the noise key. Whoever has it and the counts topic has the exact counts. HEADER keeps a fingerprint",
+			fields:  append([]field{id}, where(func(d *draft) *source { return &d.noise })...),
+		},
+		{
+			name: "user_hash", kind: object, needed: true, change: never, goField: "Keys.UserHash",
+			meaning: "another key: turns user ids into account ids and orders what is clipped. HEADER keeps a fingerprint",
+			fields:  where(func(d *draft) *source { return &d.userHash }),
+		},
+	}
+}

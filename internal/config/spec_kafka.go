@@ -1,0 +1,112 @@
+package config
+
+import "github.com/tollgate-dp/tollgate/pipeline"
+
+func kafkaFields() []field {
+	return []field{
+		{
+			name: "brokers", kind: list, needed: true, goField: "Kafka.Brokers",
+			meaning: "`host:port`, tried in order",
+			to:      func(d *draft) any { return &d.cfg.Kafka.Brokers },
+		},
+		{
+			name: "tls", kind: object, absent: "plaintext", goField: "Kafka.TLS", plain: true,
+			meaning: "encryption; `tls: true` trusts the system's authorities",
+			begin:   func(d *draft, _, _ int) { d.cfg.Kafka.TLS = &pipeline.TLS{} },
+			fields: []field{
+				{name: "ca", kind: path, absent: "the system's authorities", meaning: "PEM file of the authority that signed the brokers' certificates", to: func(d *draft) any { return &d.cfg.Kafka.TLS.CAFile }},
+				{name: "cert", kind: path, absent: "none is shown", meaning: "PEM file of the client's certificate", to: func(d *draft) any { return &d.cfg.Kafka.TLS.CertFile }},
+				{name: "key", kind: path, absent: "none", meaning: "PEM file of the client's key", to: func(d *draft) any { return &d.cfg.Kafka.TLS.KeyFile }},
+				{name: "server_name", kind: text, absent: "the broker's host name", meaning: "name in the brokers' certificates", to: func(d *draft) any { return &d.cfg.Kafka.TLS.ServerName }},
+			},
+		},
+		{
+			name: "sasl", kind: object, absent: "none", goField: "Kafka.SASL",
+			meaning: "authentication",
+			begin:   func(d *draft, _, _ int) { d.cfg.Kafka.SASL = &pipeline.SASL{} },
+			fields: append([]field{
+				{
+					name: "mechanism", kind: text, needed: true, oneOf: []string{"plain", "scram-sha-256", "scram-sha-512"}, meaning: "how the password is proved",
+					to: func(d *draft) any { return &d.cfg.Kafka.SASL.Mechanism },
+				},
+				{name: "user", kind: text, needed: true, meaning: "user name", to: func(d *draft) any { return &d.cfg.Kafka.SASL.User }},
+			}, passwordFields(func(d *draft) *string { return &d.cfg.Kafka.SASL.Password }, func(d *draft) *source { return &d.saslPassword })...),
+		},
+	}
+}
+
+// passwordFields are the three places of a password; one of them is used.
+func passwordFields(value func(d *draft) *string, from func(d *draft) *source) []field {
+	return []field{
+		{name: "password", kind: text, absent: "one of the next two", meaning: "the password itself: better not in a file like this", to: func(d *draft) any { return value(d) }},
+		{name: "password_env", kind: text, absent: "", meaning: "environment variable with the password", to: func(d *draft) any { return &from(d).env }},
+		{name: "password_file", kind: path, absent: "", meaning: "file with the password; a line end behind it is dropped", to: func(d *draft) any { return &from(d).file }},
+	}
+}
+
+func eventsFields() []field {
+	return []field{
+		{
+			name: "topic", kind: text, needed: true, change: never, goField: "Events.Topic",
+			meaning: "the topic that is read, never written",
+			to:      func(d *draft) any { return &d.cfg.Events.Topic },
+		},
+		{
+			name: "format", kind: text, needed: true, oneOf: []string{"csv", "tsv", "jsonl", "avro"}, goField: "Events.Format.Format",
+			meaning: "csv (RFC 4180) or tsv (no quoting), a row a record; jsonl: an object a record; avro: with `schema` or `registry`",
+			to:      func(d *draft) any { return &d.cfg.Events.Format.Format },
+		},
+		{
+			name: "schema", kind: path, absent: "by the registry", goField: "Events.Format.Schema",
+			meaning: "avro: the `.avsc` file of the schema that events were written with",
+			to:      func(d *draft) any { return &d.schemaFile },
+		},
+		{
+			name: "registry", kind: object, absent: "none", goField: "Events.Registry",
+			meaning: "avro: schema registry with Confluent's API; records then begin with a schema id",
+			begin:   func(d *draft, _, _ int) { d.cfg.Events.Registry = &pipeline.Registry{} },
+			fields: append([]field{
+				{name: "url", kind: text, needed: true, meaning: "its address, `https://…`", to: func(d *draft) any { return &d.cfg.Events.Registry.URL }},
+				{name: "user", kind: text, absent: "no authentication", meaning: "user name", to: func(d *draft) any { return &d.cfg.Events.Registry.User }},
+				{name: "ca", kind: path, absent: "the system's authorities", meaning: "PEM file of the authority that signed its certificate", to: func(d *draft) any { return &d.cfg.Events.Registry.CAFile }},
+			}, passwordFields(func(d *draft) *string { return &d.cfg.Events.Registry.Password }, func(d *draft) *source { return &d.registryPassword })...),
+		},
+		{
+			name: "columns", kind: list, absent: "needed for csv and tsv", goField: "Events.Format.Columns",
+			meaning: "csv and tsv: the names of a row's fields, in order",
+			to:      func(d *draft) any { return &d.cfg.Events.Format.Columns },
+		},
+		{name: "fields", kind: object, needed: true, meaning: "which field holds what; paths into nested records have dots", fields: []field{
+			{
+				name: "user", kind: text, needed: true, change: never, goField: "Events.Format.User",
+				meaning: "field with the user's id: 1 to 1024 bytes, no two people the same",
+				to:      func(d *draft) any { return &d.cfg.Events.Format.User },
+			},
+			{
+				name: "key", kind: text, absent: "every event has the empty key", change: newName, goField: "Events.Format.Key",
+				meaning: "field with the key: at most 512 bytes of UTF-8",
+				to:      func(d *draft) any { return &d.cfg.Events.Format.Key },
+			},
+			{
+				name: "time", kind: text, needed: true, change: newName, goField: "Events.Format.Time",
+				meaning: "field with the event's time",
+				to:      func(d *draft) any { return &d.cfg.Events.Format.Time },
+			},
+			{
+				name: "value", kind: text, absent: "none; needed for sums", change: newName, goField: "Events.Format.Value",
+				meaning: "integer field that sums add up; every record must have it",
+				to:      func(d *draft) any { return &d.cfg.Events.Format.Value },
+			},
+		}},
+		{
+			name: "time_unit", kind: text, absent: "needed, except for avro fields with a logical type", change: newName, oneOf: []string{"s", "ms", "us", "rfc3339"}, goField: "Events.Format.TimeUnit",
+			meaning: "s, ms or us since 1970, or RFC 3339; years 1 to 9999",
+			to:      func(d *draft) any { return &d.cfg.Events.Format.TimeUnit },
+		},
+		{
+			name: "max_record_bytes", kind: integer, unit: "bytes", initial: "1048576", in: within(1, 1<<30), goField: "Events.Format.MaxRecordBytes",
+			meaning: "longer records are dead letters of class `oversized`",
+			to:      func(d *draft) any { return &d.cfg.Events.Format.MaxRecordBytes },
+		},
+	}
+}

@@ -1,0 +1,207 @@
+package realkafka
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/klog"
+)
+
+// Options of a broker. The zero value is a broker with a plain listener and its data in a temporary directory.
+type Options struct {
+	// Dir is where data and logs are kept; empty: a temporary directory that Close removes.
+	Dir string
+	// Settings are added to server.properties and win over those of this package.
+	Settings map[string]string
+	// Listeners are opened beside the plain one.
+	Listeners []Listener
+	// ScramUsers are added when the storage is formatted: "SCRAM-SHA-256=[name=alice,password=secret]".
+	ScramUsers []string
+	// Classes is a directory of classes that stand in for Kafka's own, Flags are handed to the JVM: for tests that need another
+	// clock, say.
+	Classes string
+	Flags   []string
+}
+
+// Broker is a Kafka process. For one goroutine at a time, except Addr.
+type Broker struct {
+	java      string
+	dir       string
+	temporary bool
+	users     []string
+	flags     []string          // of the JVM, with the class path
+	addrs     map[string]string // by listener
+	starts    int
+	process   *process
+}
+
+const (
+	startTimeout = 90 * time.Second
+	stopTimeout  = 30 * time.Second
+)
+
+// Start formats the storage where that has not been done and starts a broker. It returns once the broker has answered a client.
+// ErrMissing where Missing says so. The caller must Close the broker.
+func Start(ctx context.Context, o Options) (*Broker, error) {
+	b := &Broker{dir: o.Dir, users: o.ScramUsers, addrs: map[string]string{}}
+	java, jars, err := find()
+	if err != nil {
+		return nil, err
+	}
+	b.java, b.flags = java, append(jvm(), o.Flags...)
+	classes := filepath.Join(jars, "*")
+	if o.Classes != "" {
+		classes = o.Classes + string(filepath.ListSeparator) + classes
+	}
+	b.flags = append(b.flags, "-cp", classes)
+	if b.dir == "" {
+		if b.dir, err = os.MkdirTemp("", "tollgate-kafka-"); err != nil {
+			return nil, fmt.Errorf("making a directory for a broker: %w", err)
+		}
+		b.temporary = true
+	}
+	if err := b.prepare(ctx, o); err != nil {
+		return nil, errors.Join(err, b.remove())
+	}
+	if err := b.Restart(ctx); err != nil {
+		return nil, errors.Join(err, b.remove())
+	}
+	return b, nil
+}
+
+// Addr is the host:port of the plain listener.
+func (b *Broker) Addr() string { return b.addrs[plainListener] }
+
+// AddrOf is the host:port of one of Options.Listeners.
+func (b *Broker) AddrOf(listener string) string { return b.addrs[listener] }
+
+// prepare chooses ports, writes the configuration and formats the storage.
+func (b *Broker) prepare(ctx context.Context, o Options) error {
+	ports, err := freeAddrs(2 + len(o.Listeners))
+	if err != nil {
+		return err
+	}
+	endpoints := make([]endpoint, 0, 1+len(o.Listeners))
+	for i, l := range append([]Listener{{plainListener, plainListener}}, o.Listeners...) {
+		endpoints = append(endpoints, endpoint{l, ports[i], ports[i]})
+		b.addrs[l.Name] = ports[i]
+	}
+	text := properties(endpoints, ports[len(ports)-1], filepath.Join(b.dir, "data"), o.Settings)
+	if err := os.WriteFile(b.file("server.properties"), []byte(text), 0o600); err != nil {
+		return fmt.Errorf("writing a broker's settings: %w", err)
+	}
+	if err := os.WriteFile(b.file("log4j2.xml"), []byte(LogConfig), 0o600); err != nil {
+		return fmt.Errorf("writing a broker's log settings: %w", err)
+	}
+	return b.format(ctx)
+}
+
+func (b *Broker) file(name string) string { return filepath.Join(b.dir, name) }
+
+// Restart starts the broker again after Kill or Stop, on the same address and data.
+func (b *Broker) Restart(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	b.starts++
+	log := b.file(fmt.Sprintf("broker-%d.log", b.starts))
+	p, err := b.launch(log)
+	if err != nil {
+		return err
+	}
+	b.process = p
+	if err := b.await(ctx, log); err != nil {
+		b.Kill()
+		return fmt.Errorf("starting Kafka: %w; it said:\n%s", err, tail(log))
+	}
+	return nil
+}
+
+// await waits for the broker's own word and then for its answer to a client.
+func (b *Broker) await(ctx context.Context, log string) error {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if said, err := os.ReadFile(log); err == nil && bytes.Contains(said, []byte(ready)) {
+			break
+		}
+		select {
+		case <-tick.C:
+		case <-b.process.gone:
+			return errors.New("the process ended")
+		case <-ctx.Done():
+			return fmt.Errorf("waiting for %q: %w", ready, ctx.Err())
+		}
+	}
+	client, err := klog.Dial(ctx, klog.Config{Brokers: []string{b.Addr()}, RetryFor: 20 * time.Second})
+	if err != nil {
+		return fmt.Errorf("asking the new broker: %w", err)
+	}
+	client.Close()
+	return nil
+}
+
+// Kill ends the process as kill −9 does and waits until it is gone.
+func (b *Broker) Kill() {
+	if b.process != nil {
+		_ = b.process.os.Kill()
+		<-b.process.gone
+	}
+}
+
+// Stop ends the process in good order (SIGTERM). A process that takes too long is killed, which is an error.
+func (b *Broker) Stop() error {
+	if b.process == nil {
+		return nil
+	}
+	_ = b.process.os.Signal(syscall.SIGTERM)
+	select {
+	case <-b.process.gone:
+		return nil
+	case <-time.After(stopTimeout):
+		b.Kill()
+		return fmt.Errorf("stopping Kafka: it did not end within %v and was killed", stopTimeout)
+	}
+}
+
+// Close stops the broker and removes a temporary directory. Further calls do nothing.
+func (b *Broker) Close() error { return errors.Join(b.Stop(), b.remove()) }
+
+func (b *Broker) remove() error {
+	if !b.temporary {
+		return nil
+	}
+	if err := os.RemoveAll(b.dir); err != nil {
+		return fmt.Errorf("removing a broker's data: %w", err)
+	}
+	return nil
+}
+
+// freeAddrs finds n addresses of 127.0.0.1 that nobody listens on.
+func freeAddrs(n int) ([]string, error) {
+	var addrs []string
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, fmt.Errorf("looking for a free port: %w", err)
+		}
+		defer func() { _ = l.Close() }() // all at the end, so that no port comes twice
+		addrs = append(addrs, l.Addr().String())
+	}
+	return addrs, nil
+}
+
+// tail is the last part of a file, for messages.
+func tail(file string) string {
+	said, err := os.ReadFile(file)
+	if err != nil {
+		return err.Error()
+	}
+	return string(said[max(0, len(said)-4000):])
+}

@@ -1,0 +1,56 @@
+package realkafka
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+// Version of Apache Kafka that deploy/kafka-local fetches.
+const Version = "4.3.1"
+
+// DirVariable names the directory of the jars.
+const DirVariable = "TOLLGATE_KAFKA_DIR"
+
+// ErrMissing says that java or the jars are not there.
+var ErrMissing = errors.New("a real Kafka cannot be run here")
+
+// Missing returns nil where Start can work, else an ErrMissing that says what is not there and how to get it.
+func Missing() error {
+	_, _, err := find()
+	return err
+}
+
+// find returns the java binary and the directory of the jars.
+func find() (java, jars string, err error) {
+	if java, err = exec.LookPath("java"); err != nil {
+		return "", "", fmt.Errorf("%w: java is not in the path; `.ci/run kafka` installs what is missing where it can", ErrMissing)
+	}
+	if jars, err = Jars(); err != nil {
+		return "", "", err
+	}
+	return java, jars, nil
+}
+
+// Jars returns the directory that deploy/kafka-local/fetch.sh has filled: TOLLGATE_KAFKA_DIR, by default
+// ${XDG_CACHE_HOME:-~/.cache}/tollgate/kafka-<version>.
+func Jars() (string, error) {
+	dir := os.Getenv(DirVariable)
+	if dir == "" {
+		cache := os.Getenv("XDG_CACHE_HOME")
+		if cache == "" {
+			home, err := os.UserHomeDir()
+			if err != nil {
+				return "", fmt.Errorf("%w: neither %s nor a home directory is set: %w", ErrMissing, DirVariable, err)
+			}
+			cache = filepath.Join(home, ".cache")
+		}
+		dir = filepath.Join(cache, "tollgate", "kafka-"+Version)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "complete")); err != nil {
+		return "", fmt.Errorf("%w: %s does not hold Kafka's jars; run deploy/kafka-local/fetch.sh, or `.ci/run kafka`", ErrMissing, dir)
+	}
+	return dir, nil
+}

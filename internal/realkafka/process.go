@@ -1,0 +1,77 @@
+package realkafka
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// A broker of tests lives for minutes and shares two cores with them: no time for the second compiler.
+func jvm() []string { return []string{"-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"} }
+
+// Script is a shell script that formats the storage in dir where that has not been done and then becomes the broker, for a
+// container. The other arguments are the directory of the jars, the settings and the log4j2 configuration.
+func Script(jars, dir, properties, logConfig string) string {
+	java := fmt.Sprintf("java %s -cp '%s/*'", strings.Join(jvm(), " "), jars)
+	return fmt.Sprintf("test -f %s/meta.properties || %s kafka.tools.StorageTool format -t %s -c %s || exit 1\n"+
+		"exec %s -Dlog4j2.configurationFile=%s kafka.Kafka %s\n", dir, java, ClusterID, properties, java, logConfig, properties)
+}
+
+// process is a running JVM. gone is closed when it has ended.
+type process struct {
+	os   *os.Process
+	gone chan struct{}
+}
+
+// format prepares the storage once.
+func (b *Broker) format(ctx context.Context) error {
+	if _, err := os.Stat(filepath.Join(b.dir, "data", "meta.properties")); err == nil {
+		return nil
+	}
+	args := append(slices.Clone(b.flags), "kafka.tools.StorageTool", "format", "-t", ClusterID, "-c", b.file("server.properties"))
+	for _, u := range b.users {
+		args = append(args, "--add-scram", u)
+	}
+	if out, err := exec.CommandContext(ctx, b.java, args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("formatting Kafka's storage: %w; it said:\n%s", err, out)
+	}
+	return nil
+}
+
+// launch starts the JVM with its output in a file.
+func (b *Broker) launch(log string) (*process, error) {
+	out, err := os.Create(log)
+	if err != nil {
+		return nil, fmt.Errorf("making a broker's log file: %w", err)
+	}
+	args := append(slices.Clone(b.flags), "-Dlog4j2.configurationFile="+b.file("log4j2.xml"), "kafka.Kafka", b.file("server.properties"))
+	cmd := exec.Command(b.java, args...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = b.dir, out, out
+	cmd.SysProcAttr = orphanEnds()
+	p := &process{gone: make(chan struct{})}
+	started := make(chan error)
+	go func() {
+		// The kernel's word that a parent died comes from the thread that started the child: it must live as long as the child.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		if err == nil {
+			p.os = cmd.Process
+		}
+		started <- err
+		if err == nil {
+			_ = cmd.Wait() // how it ended is in its log
+		}
+		_ = out.Close()
+		close(p.gone)
+	}()
+	if err := <-started; err != nil {
+		return nil, fmt.Errorf("starting java: %w", err)
+	}
+	return p, nil
+}

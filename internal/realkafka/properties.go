@@ -1,0 +1,105 @@
+package realkafka
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// ClusterID is written into the storage when it is formatted: any 22 characters of base64.
+const ClusterID = "dG9sbGdhdGUta2Fma2EtMQ"
+
+// Listener is a listener beside the plain one. Its settings ("listener.name.<name in lower case>.…", "ssl.…",
+// "sasl.enabled.mechanisms") go into Options.Settings.
+type Listener struct {
+	Name     string // upper case letters
+	Protocol string // PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL
+}
+
+// endpoint is a listener with where it listens and what it tells clients.
+type endpoint struct {
+	Listener
+	bind, advertised string
+}
+
+const (
+	plainListener      = "PLAINTEXT"
+	controllerListener = "CONTROLLER"
+)
+
+// Properties returns the server.properties of a single node that listens on bind and tells clients to come to advertised
+// (host:port both), with the controller on the third address and its data in dir. extra comes last and wins.
+func Properties(bind, advertised, controller, dir string, extra map[string]string) string {
+	return properties([]endpoint{{Listener{plainListener, plainListener}, bind, advertised}}, controller, dir, extra)
+}
+
+func properties(endpoints []endpoint, controller, dir string, extra map[string]string) string {
+	all := map[string]string{
+		"process.roles":                                    "broker,controller",
+		"node.id":                                          "1",
+		"controller.quorum.voters":                         "1@" + controller,
+		"controller.listener.names":                        controllerListener,
+		"inter.broker.listener.name":                       plainListener,
+		"log.dirs":                                         dir,
+		"offsets.topic.replication.factor":                 "1",
+		"offsets.topic.num.partitions":                     "1",
+		"transaction.state.log.replication.factor":         "1",
+		"transaction.state.log.min.isr":                    "1",
+		"transaction.state.log.num.partitions":             "4",
+		"share.coordinator.state.topic.replication.factor": "1",
+		"share.coordinator.state.topic.min.isr":            "1",
+		"auto.create.topics.enable":                        "false",
+		"group.initial.rebalance.delay.ms":                 "0",
+		// A broker that was killed waits for its own old session to end.
+		"broker.heartbeat.interval.ms": "500",
+		"broker.session.timeout.ms":    "2000",
+		// What goes on in the background is to happen within a test.
+		"log.cleaner.backoff.ms":              "500",
+		"log.retention.check.interval.ms":     "1000",
+		"log.initial.task.delay.ms":           "500",
+		"log.cleaner.dedupe.buffer.size":      "4194304",
+		"log.index.size.max.bytes":            "1048576",
+		"log.retention.ms":                    "-1", // events of the past stay
+		"log.message.timestamp.after.max.ms":  "9223372036854775807",
+		"log.message.timestamp.before.max.ms": "9223372036854775807",
+	}
+	listeners := []string{controllerListener + "://" + controller}
+	advertised := []string{}
+	protocols := []string{controllerListener + ":PLAINTEXT"}
+	for _, e := range endpoints {
+		listeners = append(listeners, e.Name+"://"+e.bind)
+		advertised = append(advertised, e.Name+"://"+e.advertised)
+		protocols = append(protocols, e.Name+":"+e.Protocol)
+	}
+	all["listeners"] = strings.Join(listeners, ",")
+	all["advertised.listeners"] = strings.Join(advertised, ",")
+	all["listener.security.protocol.map"] = strings.Join(protocols, ",")
+	maps.Copy(all, extra)
+	var b strings.Builder
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		fmt.Fprintf(&b, "%s=%s\n", key, escape(all[key]))
+	}
+	return b.String()
+}
+
+// escape writes a value as Java's Properties reads it back: PEM texts have line breaks.
+func escape(value string) string {
+	return strings.NewReplacer(`\`, `\\`, "\n", `\n`, "\r", `\r`, "\t", `\t`).Replace(value)
+}
+
+// LogConfig is a log4j2 configuration that writes warnings, and the line that says that the broker is ready, to standard output.
+// Without one the broker says nothing.
+const LogConfig = `<Configuration status="WARN">
+  <Appenders>
+    <Console name="out"><PatternLayout pattern="%d{HH:mm:ss.SSS} %p %m (%c{1})%n"/></Console>
+  </Appenders>
+  <Loggers>
+    <Logger name="kafka.server.KafkaRaftServer" level="INFO"/>
+    <Root level="WARN"><AppenderRef ref="out"/></Root>
+  </Loggers>
+</Configuration>
+`
+
+// ready is what a broker says once it serves.
+const ready = "Kafka Server started"

@@ -1,0 +1,167 @@
+package reference
+
+import (
+	"encoding/binary"
+	"hash/fnv"
+	"math/big"
+	"reflect"
+	"testing"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+	"pgregory.net/rapid"
+
+	_ "github.com/tollgate-dp/tollgate/internal/fixedseed"
+)
+
+// The conditions of theorem T1, one neighbour against the other: along one path of outputs, with and without one individual,
+// whoever else there is decides, is decided about and pays the same, and what the individual adds to the counts is covered by what it
+// paid. A path is a function of metric, window and key to where the release stopped: what is public.
+
+// mixed has a metric of every kind and key mode, over fixed and sliding windows.
+func mixed() Config {
+	visits := kind(testMetric("visits", "public", 60), "events")
+	visits.WindowSlide = 20
+	pages := kind(testMetric("pages", "private", 40), "events")
+	users := kind(testMetric("users", "private", 60), "distinct_users")
+	users.WindowSlide, users.Filter = 30, tagged
+	spent := sum(testMetric("spent", "public", 100), -5, 10)
+	taken := from(sum(testMetric("taken", "public", 40), 0, 6), "pages")
+	metrics := []schemas.MetricSpec{visits, coverage(visits), pages, users, coverage(users), spent, taken, coverage(taken)}
+	for i := range metrics {
+		metrics[i].Top = units(int64(5 + i))
+	}
+	return testConfig(metrics...)
+}
+
+// pathOf makes a path from a seed. Private keys pass only where they exist for others: keys that the individual is alone with are
+// the part of the promise that δ pays for (theorem T2).
+func pathOf(seed uint64, exists func(metric int, w window, key string) bool) func(int, window, string) stop {
+	return func(metric int, w window, key string) stop {
+		h := fnv.New64a()
+		for _, n := range []int64{int64(seed), int64(metric), w.start, w.end} {
+			_, _ = h.Write(binary.BigEndian.AppendUint64(nil, uint64(n)))
+		}
+		_, _ = h.Write([]byte(key))
+		dice := h.Sum64() >> 8
+		return stop{precision: units(1 + int64(dice%5)).Big(), passed: dice>>8%4 != 0 && exists(metric, w, key), rungs: 1}
+	}
+}
+
+// neighbours runs two logs along one path; the first one has the individual.
+func neighbours(t *rapid.T, c Config, seed uint64, with, without []visit, turns uint64) (all, rest Output) {
+	type place struct {
+		metric int
+		window window
+		key    string
+	}
+	there := map[place]bool{}
+	c.path = pathOf(seed, func(metric int, w window, key string) bool {
+		there[place{metric, w, key}] = true
+		return true
+	})
+	rest = mustRun(t, c, onePartition(without...), turns)
+	c.path = pathOf(seed, func(metric int, w window, key string) bool { return there[place{metric, w, key}] })
+	return mustRun(t, c, onePartition(with...), turns), rest
+}
+
+func TestInvariant4NothingAboutOthersDependsOnAnIndividual(t *testing.T) {
+	for name, period := range map[string]int64{"for life": 0, "70ms": 70} {
+		c := mixed()
+		if period > 0 {
+			c = inPeriods(c, period, name)
+		}
+		c, err := Compile(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Run(name, func(t *testing.T) { rapid.Check(t, func(t *rapid.T) { attack(t, c) }) })
+	}
+}
+
+func attack(t *rapid.T, c Config) {
+	c.Budget.Mu2 = big.NewInt(rapid.Int64Range(0, 2000).Draw(t, "budget"))
+	c.Budget.Keys = new(big.Int).Lsh(big.NewInt(rapid.Int64Range(0, 9).Draw(t, "key budget")), 50)
+	visits := drawVisits(t)
+	user := rapid.SampledFrom([]string{"u", "v"}).Draw(t, "user")
+	gone := c.owner(user, 0)
+	if c.Period > 0 {
+		gone.Period = rapid.Int64Range(0, 5).Draw(t, "period")
+	}
+	var without []visit
+	for _, v := range visits {
+		if v.user != user || c.periodOf(v.millis) != gone.Period {
+			without = append(without, v)
+		}
+	}
+	all, rest := neighbours(t, c, rapid.Uint64().Draw(t, "path"), visits, without, 30)
+	compareDraws(t, c, all, rest, gone)
+	own := all.Accounts[gone]
+	delete(all.Accounts, gone)
+	delete(all.Admitted, gone)
+	if !sameAccounts(all.Accounts, rest.Accounts) || !reflect.DeepEqual(all.Admitted, rest.Admitted) {
+		t.Fatalf("removing one individual changed another's account or admission:\n%v\n%v", all.Admitted, rest.Admitted)
+	}
+	if own.Spent != nil && (own.Spent.Cmp(c.Budget.Mu2) > 0 || own.Keys.Cmp(c.Budget.Keys) > 0) {
+		t.Fatalf("the individual has spent %v of %v and %v of %v", own.Spent, c.Budget.Mu2, own.Keys, c.Budget.Keys)
+	}
+}
+
+// compareDraws checks, draw by draw, that the individual adds to a count what it was admitted with and nothing else, and that
+// Σ d²·u over everything that was drawn, published or not, is within what it paid; and Σ δ_key over the keys it is alone with.
+func compareDraws(t *rapid.T, c Config, all, rest Output, gone Owner) {
+	type place struct {
+		turn   uint64
+		metric int
+		key    string
+	}
+	before := map[place]Draw{}
+	for _, d := range rest.Draws {
+		before[place{d.Turn, d.Metric, d.Key}] = d
+	}
+	brings := map[place]int64{}
+	for _, d := range all.Admitted[gone] {
+		if !d.Admitted {
+			continue
+		}
+		for key, n := range d.Counts {
+			brings[place{d.Turn, d.Metric, key}] = n
+		}
+		if coverage, ok := c.coverageOf(d.Metric); ok {
+			brings[place{d.Turn, coverage, ""}] = 1
+		}
+	}
+	loss, delta := new(big.Int), new(big.Int)
+	for _, d := range all.Draws {
+		at := place{d.Turn, d.Metric, d.Key}
+		b, drawn := before[at]
+		if !drawn { // a key that exists through the individual alone
+			if d.Released {
+				t.Fatalf("metric %d released a key of one individual on a path without it", d.Metric)
+			}
+			delta.Add(delta, c.Metrics[d.Metric].DeltaKey.Big())
+			b = Draw{Precision: d.Precision}
+		}
+		delete(before, at)
+		if d.Precision.Cmp(b.Precision) != 0 || d.Released != b.Released && drawn {
+			t.Fatalf("the path is not the same at metric %d", d.Metric)
+		}
+		added := d.Count - b.Count
+		once := c.Metrics[d.Metric].Kind == "distinct_users" || c.Metrics[d.Metric].Kind == "coverage"
+		if added != brings[at] && !(once && added == 0) {
+			t.Fatalf("metric %d: the individual adds %d to a count and was admitted with %d", d.Metric, added, brings[at])
+		}
+		square := new(big.Int).Mul(big.NewInt(added), big.NewInt(added))
+		loss.Add(loss, square.Mul(square, d.Precision))
+	}
+	if len(before) > 0 {
+		t.Fatalf("%d counts are not drawn any more with the individual", len(before))
+	}
+	paid, keys := new(big.Int), new(big.Int)
+	if own, ok := all.Accounts[gone]; ok {
+		paid.Lsh(own.Spent, 40)
+		keys = own.Keys
+	}
+	if loss.Cmp(paid) > 0 || delta.Cmp(keys) > 0 {
+		t.Fatalf("the individual lost %v and paid %v, δ %v and paid %v", loss, paid, delta, keys)
+	}
+}

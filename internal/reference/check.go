@@ -1,0 +1,91 @@
+package reference
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
+)
+
+// check refuses what the definitions do not allow, so that no test compares with nonsense.
+func (c Config) check() error {
+	for i, m := range c.Metrics {
+		what := problem(m)
+		if what == "" {
+			what = c.problemBeside(i, m)
+		}
+		if what != "" {
+			return fmt.Errorf("metric %q: %s", m.Name, what)
+		}
+	}
+	return nil
+}
+
+// problem looks at one metric alone.
+func problem(m schemas.MetricSpec) string {
+	switch {
+	case !slices.Contains([]string{"events", "distinct_users", "sum", "coverage"}, m.Kind):
+		return fmt.Sprintf("kind is %q", m.Kind)
+	case !slices.Contains([]string{"public", "private", "from"}, m.KeyMode):
+		return fmt.Sprintf("key mode is %q", m.KeyMode)
+	case m.WindowSlide <= 0 || m.WindowSize < m.WindowSlide || m.WindowSize%m.WindowSlide != 0:
+		return "the window is no multiple of its slide"
+	case m.MaxKeysPerUser == 0 || m.MaxEventsPerKey == 0:
+		return "bounds must be at least 1"
+	case m.KeyMode == "public" && !slices.IsSortedFunc(m.PublicKeys, slices.Compare[[]byte]):
+		return "public keys are not sorted"
+	case m.Kind == "sum":
+		return problemOfSum(m)
+	case m.Kind == "coverage" && (m.KeyMode != "public" || !slices.EqualFunc(m.PublicKeys, [][]byte{{}}, bytes.Equal)):
+		return "coverage has one public key, the empty one"
+	case m.Kind == "coverage" && (m.MaxKeysPerUser != 1 || m.MaxEventsPerKey != 1):
+		return "coverage counts a user once"
+	}
+	return ""
+}
+
+func problemOfSum(m schemas.MetricSpec) string {
+	switch {
+	case m.KeyMode == "private":
+		return "a sum has no private keys of its own"
+	case m.Min > m.Max:
+		return "the bounds of a value are in the wrong order"
+	case m.Min < 0 && m.Relative != 0:
+		return "a sum that may be negative has no relative target"
+	case greatestTotal(m).Cmp(whole(noisereduction.MaxCount).Num()) > 0:
+		return "one user's total may exceed what can be released"
+	}
+	return ""
+}
+
+// problemBeside looks at a metric among the others and at the deployment.
+func (c Config) problemBeside(i int, m schemas.MetricSpec) string {
+	if m.Filter != "" && !slices.Contains(c.Format.Filters, m.Filter) {
+		return "its filter is none of the event format's"
+	}
+	period := ""
+	if c.Period != 0 {
+		period = (time.Duration(c.Period) * time.Millisecond).String()
+	}
+	if m.Period != period {
+		return fmt.Sprintf("period is %q, not %q", m.Period, period)
+	}
+	sameWindows := func(of int) bool {
+		return c.Metrics[of].WindowSize == m.WindowSize && c.Metrics[of].WindowSlide == m.WindowSlide
+	}
+	if m.Kind == "coverage" {
+		if of, ok := c.coverageOf(i - 1); i == 0 || !ok || of != i || !sameWindows(i-1) {
+			return "coverage does not stand behind its metric"
+		}
+	}
+	if m.KeyMode == "from" {
+		base, ok := c.metric(m.KeysFrom)
+		if !ok || !sameWindows(base) || c.Metrics[base].KeyMode != "private" {
+			return "keys can be taken from a metric with private keys and the same windows only"
+		}
+	}
+	return ""
+}

@@ -1,0 +1,128 @@
+package registry
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/sr"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+// Config says where the registry is.
+type Config struct {
+	URL            string // http or https, without user and password
+	User, Password string // basic authentication; "" is none
+	CAFile         string // PEM certificates that sign the registry's; "" trusts the system's
+
+	Timeout  time.Duration // of one request; 0 is 10 seconds
+	Attempts int           // of one question; 0 is 5
+	Pause    time.Duration // before the second attempt, then doubled each time; 0 is 200 ms
+}
+
+// Client asks a registry and remembers the answers. Safe for concurrent use.
+type Client struct {
+	cfg       Config
+	sr        *sr.Client
+	transport *http.Transport
+
+	mu    sync.Mutex
+	known map[uint32]string
+}
+
+// New checks the configuration; it does not connect. Errors: *ConfigError.
+func New(cfg Config) (*Client, error) {
+	if cfg.Timeout == 0 {
+		cfg.Timeout = 10 * time.Second
+	}
+	if cfg.Attempts == 0 {
+		cfg.Attempts = 5
+	}
+	if cfg.Pause == 0 {
+		cfg.Pause = 200 * time.Millisecond
+	}
+	if err := cfg.check(); err != nil {
+		return nil, err
+	}
+	transport, err := cfg.transport()
+	if err != nil {
+		return nil, err
+	}
+	options := []sr.ClientOpt{sr.URLs(cfg.URL), sr.UserAgent("tollgate"),
+		sr.HTTPClient(&http.Client{Transport: bounded{transport}, Timeout: cfg.Timeout})}
+	if cfg.User != "" {
+		options = append(options, sr.BasicAuth(cfg.User, cfg.Password))
+	}
+	client, err := sr.NewClient(options...)
+	if err != nil {
+		return nil, &ConfigError{Field: "url", Reason: err.Error()}
+	}
+	return &Client{cfg: cfg, sr: client, transport: transport, known: make(map[uint32]string)}, nil
+}
+
+// Close drops idle connections.
+func (c *Client) Close() { c.transport.CloseIdleConnections() }
+
+// Schema returns the Avro schema with an id. Errors: schemas.ErrUnknownSchema, ErrUnreachable, ErrUnauthorized,
+// ErrUnsupported, or that of ctx.
+func (c *Client) Schema(ctx context.Context, id uint32) (string, error) {
+	c.mu.Lock()
+	text, ok := c.known[id]
+	c.mu.Unlock()
+	if ok {
+		return text, nil
+	}
+	if id > math.MaxInt32 {
+		// Registries count in 32 bits with a sign, and take a greater number for a page that they do not have.
+		return "", schemas.ErrUnknownSchema
+	}
+	var s sr.Schema
+	err := c.try(ctx, func(ctx context.Context) (err error) {
+		s, err = c.sr.SchemaByID(ctx, int(id))
+		return err
+	})
+	if err != nil {
+		return "", fmt.Errorf("asking registry for schema %d: %w", id, err)
+	}
+	if err := avroOnly(s); err != nil {
+		return "", fmt.Errorf("asking registry for schema %d: %w", id, err)
+	}
+	c.mu.Lock()
+	c.known[id] = s.Schema
+	c.mu.Unlock()
+	return s.Schema, nil
+}
+
+// Latest returns the newest Avro schema of a subject, for a look at what producers write before anything is read: by
+// default the subject of a topic's values is the topic with "-value" behind it. Errors: as Schema.
+func (c *Client) Latest(ctx context.Context, subject string) (string, error) {
+	var s sr.SubjectSchema
+	err := c.try(ctx, func(ctx context.Context) (err error) {
+		s, err = c.sr.SchemaByVersion(ctx, subject, -1)
+		return err
+	})
+	if err == nil {
+		err = avroOnly(s.Schema)
+	}
+	if err != nil {
+		return "", fmt.Errorf("asking registry for the schemas of %q: %w", subject, err)
+	}
+	return s.Schema.Schema, nil
+}
+
+func avroOnly(s sr.Schema) error {
+	switch {
+	case s.Type != sr.TypeAvro:
+		return fmt.Errorf("%w: it is a schema of type %s; events must be Avro", ErrUnsupported, s.Type)
+	case len(s.References) > 0:
+		return fmt.Errorf("%w: it refers to %d other schemas of the registry; write it as one schema", ErrUnsupported, len(s.References))
+	}
+	return nil
+}
+
+// The Client is what event decoders ask.
+var _ schemas.SchemaSource = (*Client)(nil)

@@ -1,0 +1,243 @@
+package registry
+
+import (
+	"context"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// fake is a registry; answer decides by path and by the number of the request.
+func fake(t *testing.T, secure bool, answer func(w http.ResponseWriter, r *http.Request, n int64)) (*httptest.Server, *atomic.Int64) {
+	t.Helper()
+	var n atomic.Int64
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { answer(w, r, n.Add(1)) })
+	s := httptest.NewUnstartedServer(h)
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	if secure {
+		s.StartTLS()
+	} else {
+		s.Start()
+	}
+	t.Cleanup(s.Close)
+	return s, &n
+}
+
+func client(t *testing.T, cfg Config) *Client {
+	t.Helper()
+	cfg.Pause = time.Millisecond
+	c, err := New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+const text = `{"schema":"{\"type\":\"record\",\"name\":\"R\",\"fields\":[]}"}`
+
+func missing(w http.ResponseWriter, code int, message string) {
+	w.WriteHeader(http.StatusNotFound)
+	fmt.Fprintf(w, `{"error_code":%d,"message":%q}`, code, message)
+}
+
+func TestSchemasAreAskedForOnce(t *testing.T) {
+	s, n := fake(t, false, func(w http.ResponseWriter, r *http.Request, _ int64) {
+		if r.URL.Path != "/base/schemas/ids/7" {
+			t.Errorf("asked for %s", r.URL.Path)
+		}
+		fmt.Fprint(w, text)
+	})
+	c := client(t, Config{URL: s.URL + "/base"})
+	for range 3 {
+		got, err := c.Schema(t.Context(), 7)
+		if err != nil || !strings.Contains(got, `"name":"R"`) {
+			t.Fatal(got, err)
+		}
+	}
+	if n.Load() != 1 {
+		t.Errorf("%d requests", n.Load())
+	}
+}
+
+func TestOnlyTheRegistryItselfSaysThatThereIsNoSchema(t *testing.T) {
+	s, n := fake(t, false, func(w http.ResponseWriter, r *http.Request, _ int64) {
+		switch r.URL.Path {
+		case "/schemas/ids/1":
+			missing(w, 40403, "Schema not found")
+		case "/schemas/ids/2":
+			http.Error(w, "<html>no such page</html>", http.StatusNotFound)
+		case "/subjects/visits-value/versions/latest":
+			missing(w, 40401, "Subject not found")
+		default:
+			t.Errorf("asked for %s", r.URL.Path)
+		}
+	})
+	c := client(t, Config{URL: s.URL})
+	if _, err := c.Schema(t.Context(), 1); !errors.Is(err, schemas.ErrUnknownSchema) {
+		t.Errorf("unknown id: %v", err)
+	}
+	if _, err := c.Schema(t.Context(), 1<<31); !errors.Is(err, schemas.ErrUnknownSchema) {
+		t.Errorf("id beyond 31 bits: %v", err)
+	}
+	if _, err := c.Schema(t.Context(), 2); !errors.Is(err, ErrUnreachable) || errors.Is(err, schemas.ErrUnknownSchema) || !strings.Contains(err.Error(), "address complete") {
+		t.Errorf("page that is not the registry's: %v", err)
+	}
+	if _, err := c.Latest(t.Context(), "visits-value"); !errors.Is(err, schemas.ErrUnknownSchema) {
+		t.Errorf("unknown subject: %v", err)
+	}
+	if n.Load() != 3 {
+		t.Errorf("%d requests: definite answers are not asked for again", n.Load())
+	}
+}
+
+func TestFailuresThatPassAreTriedAgain(t *testing.T) {
+	s, n := fake(t, false, func(w http.ResponseWriter, r *http.Request, n int64) {
+		switch n {
+		case 1:
+			w.WriteHeader(http.StatusServiceUnavailable)
+		case 2:
+			w.WriteHeader(http.StatusTooManyRequests)
+		case 3:
+			fmt.Fprint(w, `{"schema":`) // broken off
+		default:
+			fmt.Fprint(w, text)
+		}
+	})
+	if _, err := client(t, Config{URL: s.URL}).Schema(t.Context(), 7); err != nil || n.Load() != 4 {
+		t.Errorf("%v after %d requests", err, n.Load())
+	}
+	n.Store(0)
+	if _, err := client(t, Config{URL: s.URL, Attempts: 2}).Schema(t.Context(), 7); !errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(), "2 attempts") {
+		t.Errorf("two attempts: %v", err)
+	}
+	gone := s.URL
+	s.Close()
+	if _, err := client(t, Config{URL: gone, Attempts: 2}).Schema(t.Context(), 7); !errors.Is(err, ErrUnreachable) || errors.Is(err, schemas.ErrUnknownSchema) {
+		t.Errorf("nobody there: %v", err)
+	}
+}
+
+func TestWaitingEndsWithTheContext(t *testing.T) {
+	s, _ := fake(t, false, func(w http.ResponseWriter, r *http.Request, _ int64) { w.WriteHeader(500) })
+	c := client(t, Config{URL: s.URL, Attempts: 100})
+	c.cfg.Pause = time.Hour
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if _, err := c.Schema(ctx, 7); !errors.Is(err, context.DeadlineExceeded) {
+		t.Error(err)
+	}
+}
+
+func TestSlowRegistriesAreUnreachable(t *testing.T) {
+	hold := make(chan struct{})
+	s, _ := fake(t, false, func(w http.ResponseWriter, r *http.Request, _ int64) { <-hold })
+	defer close(hold)
+	_, err := client(t, Config{URL: s.URL, Timeout: 20 * time.Millisecond, Attempts: 1}).Schema(t.Context(), 7)
+	if !errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(), "no answer in time") {
+		t.Error(err)
+	}
+}
+
+func TestPasswordsAreSentAndNotShown(t *testing.T) {
+	s, n := fake(t, false, func(w http.ResponseWriter, r *http.Request, _ int64) {
+		user, password, ok := r.BasicAuth()
+		switch {
+		case user == "ann" && password == "s3cret":
+			fmt.Fprint(w, text)
+		case user == "bob":
+			w.WriteHeader(http.StatusForbidden)
+		default:
+			w.WriteHeader(http.StatusUnauthorized)
+			fmt.Fprintf(w, `{"error_code":401,"message":"%s %v"}`, password, ok)
+		}
+	})
+	if _, err := client(t, Config{URL: s.URL, User: "ann", Password: "s3cret"}).Schema(t.Context(), 7); err != nil {
+		t.Error(err)
+	}
+	n.Store(0)
+	for _, cfg := range []Config{{User: "ann", Password: "wr0ng"}, {}, {User: "bob", Password: "wr0ng"}} {
+		cfg.URL = s.URL
+		_, err := client(t, cfg).Schema(t.Context(), 7)
+		if !errors.Is(err, ErrUnauthorized) || strings.Contains(err.Error(), "wr0ng") || !strings.Contains(err.Error(), cfg.User) {
+			t.Errorf("%q: %v", cfg.User, err)
+		}
+	}
+	if n.Load() != 3 {
+		t.Errorf("%d requests: what was refused is not tried again", n.Load())
+	}
+}
+
+func TestCertificatesOfOnesOwnAuthority(t *testing.T) {
+	s, _ := fake(t, true, func(w http.ResponseWriter, r *http.Request, _ int64) { fmt.Fprint(w, text) })
+	file := filepath.Join(t.TempDir(), "ca.pem")
+	block := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
+	if err := os.WriteFile(file, block, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client(t, Config{URL: s.URL, CAFile: file}).Schema(t.Context(), 7); err != nil {
+		t.Error(err)
+	}
+	_, err := client(t, Config{URL: s.URL, Attempts: 1}).Schema(t.Context(), 7)
+	if !errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(), "set the CA file") {
+		t.Errorf("without the CA file: %v", err)
+	}
+}
+
+func TestSchemasThatAreNotAvroOrNotWhole(t *testing.T) {
+	s, _ := fake(t, false, func(w http.ResponseWriter, r *http.Request, _ int64) {
+		switch r.URL.Path {
+		case "/schemas/ids/1":
+			fmt.Fprint(w, `{"schema":"syntax = \"proto3\";","schemaType":"PROTOBUF"}`)
+		case "/schemas/ids/2":
+			fmt.Fprint(w, `{"schema":"\"x\"","references":[{"name":"x","subject":"x","version":1}]}`)
+		case "/subjects/visits-value/versions/latest":
+			fmt.Fprint(w, `{"subject":"visits-value","version":3,"id":9,"schema":"\"string\""}`)
+		}
+	})
+	c := client(t, Config{URL: s.URL})
+	for id, says := range map[uint32]string{1: "PROTOBUF", 2: "refers to 1 other"} {
+		if _, err := c.Schema(t.Context(), id); !errors.Is(err, ErrUnsupported) || !strings.Contains(err.Error(), says) {
+			t.Errorf("schema %d: %v", id, err)
+		}
+	}
+	if got, err := c.Latest(t.Context(), "visits-value"); err != nil || got != `"string"` {
+		t.Errorf("latest: %q, %v", got, err)
+	}
+}
+
+func TestSettingsThatCannotBe(t *testing.T) {
+	empty := filepath.Join(t.TempDir(), "empty.pem")
+	if err := os.WriteFile(empty, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for field, cfgs := range map[string][]Config{
+		"url":     {{}, {URL: "registry"}, {URL: "ftp://registry"}, {URL: "https://"}, {URL: "http://ann:s3cret@registry"}, {URL: "http://registry", Attempts: -1}},
+		"user":    {{URL: "http://registry", Password: "s3cret"}},
+		"ca_file": {{URL: "http://registry", CAFile: empty}, {URL: "https://registry", CAFile: empty}, {URL: "https://registry", CAFile: empty + ".no"}},
+	} {
+		for _, cfg := range cfgs {
+			_, err := New(cfg)
+			var bad *ConfigError
+			if !errors.As(err, &bad) || bad.Field != field || strings.Contains(err.Error(), "s3cret") {
+				t.Errorf("%+v: %v, want an error of %s", cfg, err, field)
+			}
+		}
+	}
+}

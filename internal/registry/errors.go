@@ -1,0 +1,98 @@
+package registry
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+
+	"github.com/twmb/franz-go/pkg/sr"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+var (
+	// ErrUnreachable is returned when no attempt got an answer from a registry.
+	ErrUnreachable = errors.New("schema registry unreachable")
+	// ErrUnauthorized is returned when the registry refused user and password, or the lack of them.
+	ErrUnauthorized = errors.New("schema registry refused access")
+	// ErrUnsupported is returned for schemas that are not Avro or refer to others.
+	ErrUnsupported = errors.New("unsupported schema")
+	// ErrIncompatible is returned when the compatibility rule of a subject refuses a schema: the topic's readers were
+	// promised another one.
+	ErrIncompatible = errors.New("schema incompatible with those of its subject")
+)
+
+// ConfigError says what is impossible in a Config.
+type ConfigError struct {
+	Field  string // "url", "user", "password" or "ca_file"
+	Reason string
+}
+
+// Error names field and reason.
+func (e *ConfigError) Error() string {
+	return "reading registry settings: " + e.Field + ": " + e.Reason
+}
+
+// Error codes of the API that say that there is no such thing.
+const (
+	codeSubjectNotFound = 40401
+	codeVersionNotFound = 40402
+	codeSchemaNotFound  = 40403
+)
+
+// explain turns a failure of one attempt into one of this package's errors and says whether another attempt may help.
+func (c *Client) explain(ctx context.Context, err error) (explained error, again bool) {
+	if ctx.Err() != nil {
+		return ctx.Err(), false
+	}
+	at := c.cfg.URL
+	var answer *sr.ResponseError
+	if !errors.As(err, &answer) {
+		return fmt.Errorf("%w: %s: %s", ErrUnreachable, at, hint(err)), true
+	}
+	if refused := c.explainRefusal(answer); refused != nil {
+		return refused, false
+	}
+	switch code := answer.StatusCode; {
+	case answer.ErrorCode == codeSchemaNotFound || answer.ErrorCode == codeSubjectNotFound || answer.ErrorCode == codeVersionNotFound:
+		return schemas.ErrUnknownSchema, false
+	case code == http.StatusUnauthorized && c.cfg.User == "":
+		return fmt.Errorf("%w: %s wants a user and a password: set them", ErrUnauthorized, at), false
+	case code == http.StatusUnauthorized:
+		return fmt.Errorf("%w: %s does not accept the password of user %q", ErrUnauthorized, at, c.cfg.User), false
+	case code == http.StatusForbidden:
+		return fmt.Errorf("%w: %s does not let user %q read schemas: grant read access to the subjects", ErrUnauthorized, at, c.cfg.User), false
+	case code == http.StatusTooManyRequests || code >= 500:
+		return fmt.Errorf("%w: %s answers with status %d: see the registry's own log", ErrUnreachable, at, code), true
+	}
+	return fmt.Errorf("%w: %s answers with status %d, not as a registry does: is the address complete, with the path before /schemas?",
+		ErrUnreachable, at, answer.StatusCode), false
+}
+
+// hint says in a few words why there was no answer, and what to check.
+func hint(err error) string {
+	var (
+		name      *net.DNSError
+		authority x509.UnknownAuthorityError
+		host      x509.HostnameError
+		record    tls.RecordHeaderError
+		timeout   net.Error
+	)
+	switch {
+	case errors.As(err, &name):
+		return "the host name does not resolve: check the address"
+	case errors.As(err, &authority):
+		return "its certificate is signed by an authority that is not trusted: set the CA file"
+	case errors.As(err, &host):
+		return "its certificate is for another host name: check the address"
+	case errors.As(err, &record):
+		return "it does not speak TLS: is the address http, not https?"
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return "no answer in time: check address, port and firewall"
+	}
+	return err.Error()
+}

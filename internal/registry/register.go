@@ -1,0 +1,69 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+
+	"github.com/twmb/franz-go/pkg/sr"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+// Register returns the id of an Avro schema under a subject. A schema that the subject has already is only looked up, so
+// that who may not register can still use it; any other becomes the subject's next version. Errors: ErrIncompatible,
+// ErrUnsupported (the registry does not take it for a schema), ErrUnreachable, ErrUnauthorized, or that of ctx.
+func (c *Client) Register(ctx context.Context, subject, schema string) (uint32, error) {
+	wanted := sr.Schema{Schema: schema, Type: sr.TypeAvro}
+	id := 0
+	err := c.try(ctx, func(ctx context.Context) error {
+		found, err := c.sr.LookupSchema(ctx, subject, wanted)
+		id = found.ID
+		return err
+	})
+	if errors.Is(err, schemas.ErrUnknownSchema) {
+		err = c.try(ctx, func(ctx context.Context) (err error) {
+			id, err = c.sr.RegisterSchema(ctx, subject, wanted, -1, -1)
+			return err
+		})
+	}
+	if err == nil && (id < 0 || id > math.MaxInt32) {
+		err = fmt.Errorf("%w: %s answers with the id %d, which is none", ErrUnsupported, c.cfg.URL, id)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("registering a schema under %q: %w", subject, err)
+	}
+	return uint32(id), nil
+}
+
+// explainRefusal says why a registry does not take a schema; nil where it is something else.
+func (c *Client) explainRefusal(answer *sr.ResponseError) error {
+	if answer.Method != http.MethodPost {
+		return nil
+	}
+	switch answer.StatusCode {
+	case http.StatusForbidden:
+		return fmt.Errorf("%w: %s does not let user %q register schemas: grant write access to the subject, or have the schema registered first",
+			ErrUnauthorized, c.cfg.URL, c.cfg.User)
+	case http.StatusConflict:
+		return fmt.Errorf("%w: %s", ErrIncompatible, shortened(answer.Message))
+	case http.StatusUnprocessableEntity:
+		return fmt.Errorf("%w: %s does not take it: %s", ErrUnsupported, c.cfg.URL, shortened(answer.Message))
+	}
+	return nil
+}
+
+// maxReason bounds what is shown of a registry's reason: some hold the whole schema.
+const maxReason = 400
+
+func shortened(text string) string {
+	if text == "" {
+		return "it gives no reason"
+	}
+	if runes := []rune(text); len(runes) > maxReason {
+		return string(runes[:maxReason]) + "…"
+	}
+	return text
+}

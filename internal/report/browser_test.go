@@ -1,0 +1,252 @@
+package report
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"image"
+	"image/png"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// browser finds a Chromium. Without one the tests that need it are skipped,
+// unless TOLLGATE_REQUIRE_BROWSER is set: .ci/run report installs one and sets it.
+func browser(t *testing.T) string {
+	t.Helper()
+	required := os.Getenv("TOLLGATE_REQUIRE_BROWSER") != ""
+	if testing.Short() && !required {
+		t.Skip("a browser takes seconds a page: run without -short")
+	}
+	names := []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"}
+	if name := os.Getenv("CHROMIUM"); name != "" {
+		names = []string{name}
+	}
+	for _, name := range names {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	const missing = "no Chromium in PATH: install one, name one in CHROMIUM, or let `.ci/run report` install it"
+	if required {
+		t.Fatal(missing)
+	}
+	t.Skip(missing)
+	return ""
+}
+
+// open loads a page in a new browser and returns what it printed, the page as it
+// became where that was asked for. What the page wrote to its console is an error.
+func open(t *testing.T, html string, flags ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "page.html")
+	if err := os.WriteFile(path, []byte(html), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{
+		"--headless", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update",
+		"--disable-sync", "--disable-dev-shm-usage", "--hide-scrollbars", "--user-data-dir=" + filepath.Join(dir, "profile"),
+		"--enable-logging=stderr", "--virtual-time-budget=10000", "--window-size=1280,1600",
+	}
+	if os.Getuid() == 0 {
+		args = append(args, "--no-sandbox")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, browser(t), append(append(args, flags...), (&url.URL{Scheme: "file", Path: path}).String())...)
+	cmd.WaitDelay = 5 * time.Second
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%v\n%s", err, &stderr)
+	}
+	for line := range strings.Lines(stderr.String()) {
+		if strings.Contains(line, "CONSOLE") {
+			t.Errorf("console: %s", line)
+		}
+	}
+	return stdout.String()
+}
+
+var (
+	rootTag   = regexp.MustCompile(`(?s)<html[^>]*>`)
+	canvasTag = regexp.MustCompile(`(?s)<canvas[^>]*>`)
+	blank     = regexp.MustCompile(`<canvas[^>]*data-points="0"`)
+)
+
+func TestPagesInABrowser(t *testing.T) {
+	browser(t)
+	for _, tc := range []struct {
+		name     string
+		sample   sample
+		canvases int
+		points   string
+	}{
+		{"pages", pages(), 2, `data-points="144"`},
+		{"mixed", mixed(), 8, `data-points="688"`},
+		{"hostile", hostile(), 4, `data-points="96"`},
+		{"many", many(500, 600), 2, `data-points="250000"`},
+		{"one key, many windows", many(1, 2000), 2, `data-points="2000"`},
+		{"empty", sample{promise: pages().promise}, 0, `data-points="0"`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			began := time.Now()
+			dom := open(t, render(t, tc.sample, MaxPoints, written), "--dump-dom")
+			t.Logf("%v", time.Since(began))
+			root := rootTag.FindString(dom)
+			for _, attribute := range []string{`data-ready="true"`, `data-errors="0"`, tc.points} {
+				if !strings.Contains(root, attribute) {
+					t.Errorf("the page is %s, without %s", root, attribute)
+				}
+			}
+			if got := len(canvasTag.FindAllString(dom, -1)); got != tc.canvases || blank.MatchString(dom) {
+				t.Errorf("%d canvases, want %d (a chart and its cursor), none without points", got, tc.canvases)
+			}
+			if !strings.Contains(dom, "<title>Page views</title>") || strings.Contains(dom, "<img") || strings.Contains(dom, "<svg") {
+				t.Error("a name became markup")
+			}
+		})
+	}
+}
+
+// TestPageOnScreen looks at pixels: series in their colours on a light page and
+// on a dark one.
+func TestPageOnScreen(t *testing.T) {
+	browser(t)
+	html := render(t, pages(), MaxPoints, written)
+	for scheme, want := range map[string]struct{ first, paper [3]uint32 }{
+		"light": {[3]uint32{0x1f, 0x6f, 0xb4}, [3]uint32{0xf6, 0xf7, 0xf9}},
+		"dark":  {[3]uint32{0x6c, 0xb6, 0xff}, [3]uint32{0x12, 0x16, 0x1c}},
+	} {
+		t.Run(scheme, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "page.png")
+			preferred := map[string]string{"dark": "0", "light": "1"}[scheme]
+			open(t, html, "--screenshot="+path, "--blink-settings=preferredColorScheme="+preferred)
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			picture, err := png.Decode(bytes.NewReader(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			count := colours(picture)
+			if count[want.first] < 500 {
+				t.Errorf("%d pixels in the colour of the first key", count[want.first])
+			}
+			if count[want.paper] < 10_000 {
+				t.Errorf("%d pixels of the page's background", count[want.paper])
+			}
+		})
+	}
+}
+
+func colours(picture image.Image) map[[3]uint32]int {
+	count := map[[3]uint32]int{}
+	for y := picture.Bounds().Min.Y; y < picture.Bounds().Max.Y; y++ {
+		for x := picture.Bounds().Min.X; x < picture.Bounds().Max.X; x++ {
+			r, g, b, _ := picture.At(x, y).RGBA()
+			count[[3]uint32{r >> 8, g >> 8, b >> 8}]++
+		}
+	}
+	return count
+}
+
+// driven is what testdata/drive.js says.
+type driven struct {
+	Failed string
+	Charts []struct {
+		Points, Colours int
+		Label           string
+	}
+	Hover, Home, Right, End                  string
+	Left, Escape, Sorted                     bool
+	Zoomed, Unzoomed, Unticked, Rows, Darker int
+	Found, Largest                           []string
+	Blank, Direction, CSV, Errors            string
+}
+
+func TestUsingAPage(t *testing.T) {
+	browser(t)
+	script, err := os.ReadFile(filepath.Join("testdata", "drive.js"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := mixed()
+	html := render(t, s, MaxPoints, written)
+	html = regexp.MustCompile(`<meta http-equiv="Content-Security-Policy"[^>]*>`).ReplaceAllString(html, "")
+	html = strings.Replace(html, "</body>", "<script>"+string(script)+"</script></body>", 1)
+	dom := open(t, html, "--dump-dom")
+	found := regexp.MustCompile(`<pre id="said">([^<]*)</pre>`).FindStringSubmatch(dom)
+	if found == nil {
+		t.Fatal("the script did not come to its end")
+	}
+	text, err := base64.StdEncoding.DecodeString(found[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var d driven
+	if err := json.Unmarshal(text, &d); err != nil {
+		t.Fatal(err)
+	}
+	if d.Failed != "" || d.Errors != "0" || d.Blank != "" {
+		t.Fatalf("failed %q, %s errors, blank with %q", d.Failed, d.Errors, d.Blank)
+	}
+	for _, c := range d.Charts {
+		if c.Points < 90 || c.Colours < 10 || c.Label == "" {
+			t.Errorf("chart %+v", c)
+		}
+	}
+	checkReading(t, d)
+	checkControls(t, d, len(s.releases))
+}
+
+func checkReading(t *testing.T, d driven) {
+	for _, part := range []string{"2025-03-04", "UTC", "95 % interval", "weather", "not released in this window"} {
+		if !strings.Contains(d.Hover, part) {
+			t.Errorf("the tooltip says %q, without %q", d.Hover, part)
+		}
+	}
+	for said, want := range map[string]string{d.Home: "2025-03-03 00:00–01:00: weather ", d.Right: "2025-03-03 01:00–02:00: weather ", d.End: "2025-03-06 23:00–00:00: weather "} {
+		if !strings.HasPrefix(said, want) {
+			t.Errorf("a key press says %q, want %q", said, want)
+		}
+	}
+	if !d.Left || !d.Escape {
+		t.Error("the tooltip stays")
+	}
+}
+
+func checkControls(t *testing.T, d driven, releases int) {
+	if d.Zoomed <= 0 || d.Unzoomed != 0 {
+		t.Errorf("zooming in hides %d points, all shows all but %d", d.Zoomed, d.Unzoomed)
+	}
+	if d.Unticked != 1 || strings.Join(d.Found, ",") != "train times" || strings.Join(d.Largest, ",") != "weather" {
+		t.Errorf("a key unticked: %d fewer; found %q; largest %q", d.Unticked, d.Found, d.Largest)
+	}
+	if d.Rows != pageRowsOfTable || !d.Sorted || d.Direction != "descending" {
+		t.Errorf("%d rows, sorted %v, %s", d.Rows, d.Sorted, d.Direction)
+	}
+	lines := strings.Split(strings.TrimSpace(d.CSV), "\r\n")
+	if want := `metric,window_start,window_end,key,value,stddev,low,high,confidence,met,rungs`; lines[0] != want {
+		t.Errorf("CSV begins %q", lines[0])
+	}
+	searches := (releases - 96*3) / 2 // as many as of revenue, which takes its keys
+	if len(lines) != 1+searches || !strings.HasPrefix(lines[1], "searches,2025-03-03T00:00:00.000Z,2025-03-03T01:00:00.000Z,") {
+		t.Errorf("CSV of %d lines, want %d; %q", len(lines), 1+searches, lines[1])
+	}
+	if d.Darker < 100 {
+		t.Errorf("the dark chart is darker by %d", d.Darker)
+	}
+}
+
+// pageRowsOfTable is pageRows of page/table.js.
+const pageRowsOfTable = 50

@@ -1,0 +1,148 @@
+package report
+
+import (
+	"cmp"
+	"encoding/json"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/tollgate-dp/tollgate/pipeline"
+)
+
+// metricData is a metric in the page's data block, as page/data.js reads it.
+// Times are Unix milliseconds, numbers of counts in 1/1024. It has nothing that
+// was not released or configured.
+type metricData struct {
+	Name  string    `json:"name"`
+	NoKey string    `json:"nokey"` // what the empty key is called
+	Gaps  bool      `json:"gaps"`  // a key may be absent from a window
+	Size  int64     `json:"size"`
+	Slide int64     `json:"slide"`
+	First int64     `json:"first"` // start of window 0
+	Step  int64     `json:"step"`  // from one window's start to the next one's
+	Keys  []keyData `json:"keys"`  // in byte order
+}
+
+// keyData are the values of a key, column by column.
+type keyData struct {
+	Key        string `json:"key"`
+	At         runs   `json:"at"` // windows
+	Value      ints   `json:"value"`
+	Below      ints   `json:"below"` // value − low
+	Above      ints   `json:"above"` // high − value
+	Sigma      floats `json:"sigma"`
+	Rungs      ints   `json:"rungs"`
+	Missed     runs   `json:"missed"`     // places in the columns where the target was not met
+	Confidence floats `json:"confidence"` // confidence, for how many values, confidence, …
+}
+
+func dataOf(s *series, f metricFacts) metricData {
+	m := metricData{
+		Name: f.Name, NoKey: noKey(f), Gaps: f.KeyMode != pipeline.KeysPublic,
+		Size: s.id.size, Slide: f.WindowSlide, Keys: []keyData{},
+	}
+	m.First, m.Step = s.grid(f.WindowSlide)
+	if m.Slide == 0 {
+		m.Slide = m.Step
+	}
+	for i := 0; i < len(s.points); {
+		end := i + 1
+		for end < len(s.points) && s.points[end].key == s.points[i].key {
+			end++
+		}
+		m.Keys = append(m.Keys, columns(s.keys[s.points[i].key], s.points[i:end], m.First, m.Step))
+		i = end
+	}
+	return m
+}
+
+// grid is where windows start: at the first start and every so often behind
+// it. That is the slide, unless releases tell that it was once another.
+func (s *series) grid(slide int64) (first, step int64) {
+	if len(s.points) == 0 {
+		return 0, max(slide, 1)
+	}
+	first = slices.MinFunc(s.points, func(a, b point) int { return cmp.Compare(a.start, b.start) }).start
+	step = slide
+	for _, p := range s.points {
+		for a, b := p.start-first, step; ; a, b = b%a, a {
+			if a == 0 {
+				step = b
+				break
+			}
+		}
+	}
+	if step == 0 { // one window, and no slide known
+		step = max(s.id.size, 1)
+	}
+	return first, step
+}
+
+func columns(key string, points []point, first, step int64) keyData {
+	k := keyData{Key: key, At: runs{}, Missed: runs{}}
+	for i, p := range points {
+		k.At = k.At.with((p.start - first) / step)
+		k.Value, k.Below, k.Above = append(k.Value, p.value), append(k.Below, p.below), append(k.Above, p.above)
+		k.Sigma, k.Rungs = append(k.Sigma, p.sigma), append(k.Rungs, int64(p.rungs))
+		if !p.met {
+			k.Missed = k.Missed.with(int64(i))
+		}
+		if n := len(k.Confidence); n > 0 && k.Confidence[n-2] == p.confidence {
+			k.Confidence[n-1]++
+		} else {
+			k.Confidence = append(k.Confidence, p.confidence, 1)
+		}
+	}
+	return k
+}
+
+// runs are ascending numbers as pairs: where a run begins, how long it is.
+type runs ints
+
+func (r runs) with(v int64) runs {
+	if n := len(r); n > 0 && r[n-2]+r[n-1] == v {
+		r[n-1]++
+		return r
+	}
+	return append(r, v, 1)
+}
+
+// MarshalJSON implements json.Marshaler.
+func (r runs) MarshalJSON() ([]byte, error) { return ints(r).MarshalJSON() }
+
+// ints is a column of whole numbers; a million of them one by one would take
+// encoding/json seconds.
+type ints []int64
+
+// MarshalJSON implements json.Marshaler.
+func (c ints) MarshalJSON() ([]byte, error) {
+	b := make([]byte, 1, 2+8*len(c))
+	b[0] = '['
+	for i, v := range c {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendInt(b, v, 10)
+	}
+	return append(b, ']'), nil
+}
+
+// floats is a column of numbers to six digits.
+type floats []float64
+
+// MarshalJSON implements json.Marshaler.
+func (c floats) MarshalJSON() ([]byte, error) {
+	b := make([]byte, 1, 2+8*len(c))
+	b[0] = '['
+	for i, v := range c {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return nil, &json.UnsupportedValueError{Str: strconv.FormatFloat(v, 'g', -1, 64)}
+		}
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendFloat(b, v, 'g', 6, 64)
+	}
+	return append(b, ']'), nil
+}

@@ -1,0 +1,230 @@
+package report
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/show"
+)
+
+//go:embed page
+var files embed.FS
+
+// scripts is the order in which the parts of the one script stand.
+var scripts = [...]string{
+	"format.js", "data.js", "scale.js", "plot.js", "tooltip.js", "chart.js", "picker.js", "table.js", "main.js",
+}
+
+// assets is what is the same on every page.
+type assets struct {
+	page          *template.Template
+	script, style string
+}
+
+var loadAssets = sync.OnceValues(func() (*assets, error) {
+	a := &assets{}
+	var b strings.Builder
+	b.WriteString("(() => {\n\"use strict\";\n")
+	for _, name := range scripts {
+		text, err := files.ReadFile("page/" + name)
+		if err != nil {
+			return nil, err
+		}
+		for line := range strings.Lines(string(text)) {
+			if line = strings.TrimLeft(line, " "); line != "\n" && !strings.HasPrefix(line, "//") {
+				b.WriteString(line)
+			}
+		}
+	}
+	b.WriteString("})();\n")
+	a.script = b.String()
+	style, err := files.ReadFile("page/style.css")
+	if err != nil {
+		return nil, err
+	}
+	a.style = string(style)
+	a.page, err = template.ParseFS(files, "page/page.tmpl")
+	return a, err
+})
+
+// policy is the page's content security policy: its own script and style,
+// nothing else from anywhere.
+func (a *assets) policy() string {
+	source := func(text string) string {
+		sum := sha256.Sum256([]byte(text))
+		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+	}
+	return "default-src 'none'; script-src " + source(a.script) + "; style-src " + source(a.style) + "; img-src data:; base-uri 'none'; form-action 'none'"
+}
+
+// page is what the template shows.
+type page struct {
+	Title, Generated, Source string
+	Promised                 []fact
+	Uncovered                []string
+	Sections                 []section
+	Data                     json.RawMessage
+	Style                    template.CSS
+	Script                   template.JS
+	Policy                   string
+}
+
+// section is a metric, with its coverage.
+type section struct {
+	ID, Name, Tag string
+	Facts         []fact
+	Tiles         []fact
+	Partial       string // what is left out of the page, if anything is
+	Gaps          bool
+	Chart         int // place in the data block; -1: nothing was released
+	Coverage      []section
+}
+
+func newPage(p promise, held []*series, o Options) (*page, error) {
+	out := &page{Title: o.Title, Source: o.Source}
+	if out.Title == "" {
+		out.Title = "Tollgate report"
+	}
+	if !o.Generated.IsZero() {
+		out.Generated = o.Generated.UTC().Format(time.RFC3339)
+	}
+	p.noiseKeys = noiseKeys(p, held)
+	out.Promised, out.Uncovered = p.promised(), p.uncovered(o.Notes)
+	data := []metricData{}
+	for i, m := range p.everyMetric(held) {
+		s := section{
+			ID: fmt.Sprintf("metric-%d", i+1), Name: m.Name, Tag: m.tag(), Facts: m.facts(p.valueField), Chart: -1, Gaps: m.known && m.KeyMode != "public",
+		}
+		if at := slices.IndexFunc(held, func(h *series) bool { return h.id == m.id() }); at >= 0 {
+			sum := held[at].summary()
+			s.Chart, s.Tiles, s.Partial = len(data), sum.tiles(), held[at].partial(sum)
+			data = append(data, dataOf(held[at], m))
+		}
+		if parent := slices.IndexFunc(out.Sections, func(s section) bool { return m.Kind == kindCoverage && s.Name == m.Of }); parent >= 0 {
+			out.Sections[parent].Coverage = append(out.Sections[parent].Coverage, s)
+			continue
+		}
+		out.Sections = append(out.Sections, s)
+	}
+	var err error
+	if out.Data, err = json.Marshal(map[string]any{"metrics": data}); err != nil {
+		return nil, fmt.Errorf("encoding releases: %w", err)
+	}
+	return out, nil
+}
+
+func (f metricFacts) id() seriesID { return seriesID{f.Name, f.WindowSize} }
+
+// everyMetric are the metrics of the configuration in its order, then those
+// that were released under another one.
+func (p promise) everyMetric(held []*series) []metricFacts {
+	out := slices.Clone(p.metrics)
+	for _, s := range held {
+		if !slices.ContainsFunc(p.metrics, func(m metricFacts) bool { return m.id() == s.id }) {
+			f := metricFacts{}
+			f.Name, f.WindowSize = s.id.name, s.id.size
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// noiseKeys are the configured ids and those that releases carry.
+func noiseKeys(p promise, held []*series) []string {
+	ids := slices.Clone(p.noiseKeys)
+	for _, s := range held {
+		for id := range s.noise {
+			if id != "" && !slices.Contains(ids, id) {
+				ids = append(ids, id)
+			}
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+func (f metricFacts) tag() string {
+	switch {
+	case !f.known:
+		return millis(f.WindowSize) + " windows"
+	case f.Kind == kindUsers:
+		return "distinct users"
+	}
+	return f.Kind
+}
+
+const minute = int64(time.Minute / time.Millisecond)
+
+// tiles are the figures over all windows.
+func (s summary) tiles() []fact {
+	span := func(low, high string) string {
+		if low == high {
+			return low
+		}
+		return low + " to " + high
+	}
+	sigma := func(v float64) string { return show.Number(v, places(v)) }
+	layout := "2006-01-02 15:04"
+	if s.first%minute != 0 || s.last%minute != 0 {
+		layout = "2006-01-02 15:04:05.999"
+	}
+	return []fact{
+		{"windows", show.Number(float64(len(s.windows)), 0)},
+		{"released values", show.Number(float64(s.count), 0)},
+		{"met the target", percent(s.met, s.count)},
+		{"σ", span(sigma(s.sigmaMin), sigma(s.sigmaMax))},
+		{"rungs", span(show.Number(float64(s.rungsMin), 0), show.Number(float64(s.rungsMax), 0))},
+		{"first window begins", time.UnixMilli(s.first).UTC().Format(layout)},
+		{"last window ends", time.UnixMilli(s.last).UTC().Format(layout)},
+	}
+}
+
+// percent never rounds to all or nothing.
+func percent(part, of int) string {
+	v := 100 * float64(part) / float64(of)
+	switch {
+	case part > 0 && v < 0.1:
+		return "less than 0.1 %"
+	case part < of && v > 99.9:
+		return "more than 99.9 %"
+	case part == 0 || part == of:
+		return show.Number(v, 0) + " %"
+	}
+	return show.Number(v, 1) + " %"
+}
+
+// partial says what of a series is not on the page.
+func (s *series) partial(all summary) string {
+	if all.count == len(s.points) {
+		return ""
+	}
+	shown := map[int64]struct{}{}
+	for _, p := range s.points {
+		shown[p.end] = struct{}{}
+	}
+	text := fmt.Sprintf("Charts and table hold %s of %s released values: ", show.Number(float64(len(s.points)), 0), show.Number(float64(all.count), 0))
+	if len(shown) == 1 {
+		return text + "of the newest window, the largest if not all. The figures above are over all of them."
+	}
+	return text + fmt.Sprintf("those of the newest %s windows. The figures above are over all of them.", show.Number(float64(len(shown)), 0))
+}
+
+func (p *page) write(w io.Writer) error {
+	a, err := loadAssets()
+	if err != nil {
+		return err
+	}
+	p.Policy = a.policy()
+	p.Script = template.JS(a.script)
+	p.Style = template.CSS(a.style)
+	return a.page.Execute(w, p)
+}

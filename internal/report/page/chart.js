@@ -1,0 +1,238 @@
+// A chart of some keys of a metric, with its controls.
+
+const most = 8; // keys at once
+
+class Chart {
+  constructor(metric, heading) {
+    this.metric = metric;
+    this.chosen = metric.largest.slice(0, Math.min(5, most));
+    this.colors = new Map();
+    this.from = metric.from;
+    this.to = metric.to;
+    this.scale = "zero";
+    this.split = false;
+    this.at = -1;
+    this.listeners = [];
+    this.build(heading);
+  }
+
+  build(heading) {
+    const choice = (text, options, set) => el("label", null, text, el("select", { onchange: (e) => { set(e.target.value); this.draw(); } },
+      ...options.map(([value, name]) => el("option", { value }, name))));
+    const button = (text, label, act) => el("button", { type: "button", "aria-label": label, title: label, onclick: act }, text);
+    this.bar = el("div", { class: "bar" },
+      button("+", "Zoom in", () => this.zoom(0.5)), button("\u2212", "Zoom out", () => this.zoom(2)),
+      button("All", "Show all windows", () => this.all()),
+      choice("scale", [["zero", "from zero"], ["fit", "fit to values"], ["log", "logarithmic"]], (v) => { this.scale = v; }),
+      this.metric.series.length > 1 ? choice("keys", [["", "in one chart"], ["split", "a chart each"]], (v) => { this.split = v !== ""; }) : null);
+    this.canvas = el("canvas", {
+      tabindex: "0", role: "application", "aria-roledescription": "chart", "aria-labelledby": heading,
+      "aria-description": "Arrow keys move from window to window, Home and End to the ends, plus and minus zoom. The table below has the same values.",
+      onpointermove: (e) => this.point(e), onpointerdown: (e) => this.press(e), onpointerup: () => this.release(),
+      onpointerleave: () => this.drag || this.leave(), ondblclick: () => this.all(), onkeydown: (e) => this.key(e), onblur: () => this.leave(),
+    });
+    this.over = el("canvas", { class: "over", "aria-hidden": "true" });
+    this.tip = el("div", { class: "tip", hidden: true, "aria-hidden": "true" });
+    this.live = el("p", { class: "quiet", "aria-live": "polite" });
+    this.legend = el("ul", { class: "legend", "aria-label": "Keys shown" });
+    this.said = el("p", { class: "said" });
+    this.plot = el("div", { class: "plot" }, this.canvas, this.over, this.tip);
+    this.side = el("div", null, this.plot, this.legend, this.said, this.live);
+  }
+
+  changed() {
+    this.draw();
+    for (const f of this.listeners) f();
+  }
+
+  choose(list) {
+    this.chosen = list.slice(0, most);
+    this.changed();
+  }
+
+  // A key keeps its colour while it is shown.
+  colour() {
+    for (const place of [...this.colors.keys()]) if (!this.chosen.some((s) => s.place === place)) this.colors.delete(place);
+    const taken = new Set(this.colors.values());
+    for (const s of this.chosen) {
+      if (this.colors.has(s.place)) continue;
+      let i = 0;
+      while (taken.has(i)) i++;
+      taken.add(i);
+      this.colors.set(s.place, i);
+    }
+  }
+
+  range(from, to) {
+    const m = this.metric, least = 2 * m.step, width = Math.min(Math.max(to - from, least), m.to - m.from);
+    this.from = Math.min(Math.max(from, m.from), m.to - width);
+    this.to = this.from + width;
+    this.changed();
+  }
+
+  all() {
+    this.range(this.metric.from, this.metric.to);
+  }
+
+  zoom(factor) {
+    const middle = this.at >= 0 ? this.metric.left(this.at) : (this.from + this.to) / 2, half = (this.to - this.from) * factor / 2;
+    this.range(middle - half, middle + half);
+  }
+
+  view() {
+    const m = this.metric, width = Math.max(this.plot.clientWidth, 200);
+    const v = { width, leftEdge: 52, rightEdge: width - 8, from: this.from, to: this.to, scale: this.scale };
+    v.x = (t) => v.leftEdge + (t - v.from) / (v.to - v.from) * (v.rightEdge - v.leftEdge);
+    v.time = (x) => v.from + (x - v.leftEdge) / (v.rightEdge - v.leftEdge) * (v.to - v.from);
+    v.first = Math.max(0, Math.floor((v.from - m.from) / m.step) - (m.sliding ? 1 : Math.ceil(m.size / m.step)));
+    v.last = Math.min(m.windows - 1, Math.ceil((v.to - m.from) / m.step));
+    v.window = (x) => {
+      const at = Math.floor((v.time(x) - m.from) / m.step + (m.sliding ? 0.5 : 0));
+      return Math.min(Math.max(at, Math.ceil((v.from - m.from) / m.step - 1e-9), 0), v.last, m.windows - 1);
+    };
+    return v;
+  }
+
+  layout() {
+    const panels = [];
+    let top = 14;
+    for (const list of this.split ? this.chosen.map((s) => [s]) : [this.chosen]) {
+      if (this.split) top += 16;
+      const bottom = top + (this.split ? 96 : 280);
+      panels.push({ series: list, colors: this.colors, top, bottom, title: this.split ? list[0].label : "" });
+      top = bottom + 8 + list.length * strip + 8;
+    }
+    return { panels, bottom: top - 6, height: top + 18 };
+  }
+
+  draw() {
+    this.colour();
+    const v = (this.seen = this.view()), l = (this.place = this.layout()), ratio = window.devicePixelRatio || 1;
+    const colors = palette(this.canvas), c = this.canvas.getContext("2d");
+    for (const canvas of [this.canvas, this.over]) {
+      canvas.width = Math.round(v.width * ratio);
+      canvas.height = Math.round(l.height * ratio);
+      canvas.style.height = l.height + "px";
+      canvas.getContext("2d").scale(ratio, ratio);
+    }
+    c.fillStyle = colors.card;
+    c.fillRect(0, 0, v.width, l.height);
+    let drawn = 0;
+    for (const p of l.panels) drawn += drawPanel(c, p, this.metric, v, colors);
+    drawTimes(c, l.bottom, v, colors);
+    this.canvas.dataset.points = drawn;
+    this.describe(colors, v);
+    if (this.at >= 0) this.mark();
+  }
+
+  describe(colors, v) {
+    this.legend.replaceChildren(...this.chosen.map((s) => el("li", null, swatch(colors.series[this.colors.get(s.place)]), el("bdi", null, s.label))));
+    const wide = windowWidth(this.metric, v);
+    const said = ["Strips below: full where the target was met, thin red where it was missed, empty where nothing was released."];
+    if (wide < 2) said.push("There are more windows than room: each pixel spans the least and the greatest of about " + Math.max(2, Math.round(1 / wide)) + ". Zoom in to see single ones.");
+    if (this.metric.sliding) said.push("Windows overlap; each stands at its end.");
+    this.said.textContent = said.join(" ");
+  }
+
+  // mark draws the cursor and the selection over the chart.
+  mark(selection) {
+    const c = this.over.getContext("2d"), v = this.seen, m = this.metric, colors = palette(this.canvas);
+    c.clearRect(0, 0, v.width, this.place.height);
+    if (selection) {
+      c.globalAlpha = 0.15;
+      c.fillStyle = colors.text;
+      c.fillRect(Math.min(...selection), 8, Math.abs(selection[1] - selection[0]), this.place.bottom - 8);
+      c.globalAlpha = 1;
+    }
+    if (this.at < 0) return;
+    const x = m.sliding ? v.x(m.left(this.at)) : (v.x(m.start(this.at)) + v.x(m.end(this.at))) / 2;
+    c.strokeStyle = colors.soft;
+    c.lineWidth = 1;
+    c.setLineDash([3, 3]);
+    line(c, x, 8, x, this.place.bottom);
+    c.setLineDash([]);
+    for (const p of this.place.panels) {
+      for (const { s, i } of rowsAt(m, p.series, this.at)) {
+        c.fillStyle = colors.series[this.colors.get(s.place)];
+        c.strokeStyle = colors.card;
+        c.beginPath();
+        c.arc(x, p.y(s.value[i]), 4, 0, 7);
+        c.fill();
+        c.stroke();
+      }
+    }
+  }
+
+  show(at, y) {
+    const colors = palette(this.canvas), m = this.metric;
+    this.at = at;
+    this.mark();
+    const panel = this.place.panels.find((p) => y <= p.bottom + 20) || this.place.panels[0];
+    const rows = rowsAt(m, panel ? panel.series : [], at);
+    const near = rows.reduce((best, r) => !best || Math.abs(panel.y(r.s.value[r.i]) - y) < Math.abs(panel.y(best.s.value[best.i]) - y) ? r : best, null);
+    this.tip.replaceChildren(...tip(m, this.chosen, at, near && near.s, (s) => colors.series[this.colors.get(s.place)]).filter(Boolean));
+    this.tip.hidden = false;
+    const x = this.seen.x(m.left(at)), width = this.tip.offsetWidth, room = this.plot.clientWidth;
+    const right = x + 18 + width <= room;
+    this.tip.style.left = Math.max(0, right ? x + 18 : Math.min(x - width - 12, room - width)) + "px";
+    this.tip.style.top = Math.max(0, Math.min(y + 12, this.place.height - this.tip.offsetHeight)) + "px";
+  }
+
+  leave() {
+    this.at = -1;
+    this.tip.hidden = true;
+    this.mark();
+  }
+
+  point(e) {
+    const box = this.canvas.getBoundingClientRect(), x = e.clientX - box.left;
+    if (this.drag && Math.abs(x - this.drag.x) > 4) {
+      this.drag.to = x;
+      this.leave();
+      this.mark([this.drag.x, x]);
+      return;
+    }
+    if (x < this.seen.leftEdge || x > this.seen.rightEdge) return this.leave();
+    this.show(this.seen.window(x), e.clientY - box.top);
+  }
+
+  press(e) {
+    const x = e.clientX - this.canvas.getBoundingClientRect().left;
+    if (e.pointerType === "mouse" && e.button === 0 && x >= this.seen.leftEdge) {
+      this.drag = { x };
+      this.canvas.setPointerCapture(e.pointerId);
+    }
+    this.point(e);
+  }
+
+  release() {
+    const d = this.drag;
+    this.drag = null;
+    if (!d || d.to == null) return;
+    const v = this.seen, [from, to] = [d.x, d.to].map((x) => v.time(Math.min(Math.max(x, v.leftEdge), v.rightEdge))).sort((a, b) => a - b);
+    this.range(from, to);
+  }
+
+  key(e) {
+    const m = this.metric, first = this.seen.window(this.seen.leftEdge), last = this.seen.window(this.seen.rightEdge);
+    const big = Math.max(1, Math.round((last - first) / 10));
+    const move = { ArrowLeft: -1, ArrowRight: 1, PageUp: -big, PageDown: big }[e.key];
+    if (move) this.step(this.at < 0 ? (move > 0 ? first : last) : this.at + move);
+    else if (e.key === "Home") this.step(0);
+    else if (e.key === "End") this.step(m.windows - 1);
+    else if (e.key === "+" || e.key === "=") this.zoom(0.5);
+    else if (e.key === "-") this.zoom(2);
+    else if (e.key === "Escape") this.leave();
+    else return;
+    e.preventDefault();
+  }
+
+  // step shows a window, and moves the range so that it is seen.
+  step(at) {
+    const m = this.metric, to = Math.min(Math.max(at, 0), m.windows - 1), t = m.left(to), end = m.end(to), width = this.to - this.from;
+    if (t < this.from) this.range(t, t + width);
+    else if (end > this.to) this.range(end - width, end);
+    this.show(to, 40);
+    this.live.textContent = spoken(m, this.chosen, to);
+  }
+}

@@ -1,0 +1,69 @@
+// The data block: columns of whole numbers, spread out here.
+
+const unit = 1024;
+
+function spread(runs, into) {
+  for (let r = 0, i = 0; r < runs.length; r += 2) {
+    for (let j = 0; j < runs[r + 1]; j++) into[i++] = runs[r] + j;
+  }
+  return into;
+}
+
+function repeat(runs, into) {
+  for (let r = 0, i = 0; r < runs.length; r += 2) {
+    into.fill(runs[r], i, i + runs[r + 1]);
+    i += runs[r + 1];
+  }
+  return into;
+}
+
+function series(metric, k, place) {
+  const n = k.value.length;
+  const s = {
+    place, key: k.key, label: k.key === "" ? metric.nokey : shown(k.key), n,
+    at: spread(k.at, new Int32Array(n)), value: new Float64Array(n), low: new Float64Array(n), high: new Float64Array(n),
+    sigma: Float64Array.from(k.sigma), rungs: Int32Array.from(k.rungs), met: new Uint8Array(n).fill(1),
+    confidence: repeat(k.confidence, new Float64Array(n)), total: 0,
+  };
+  for (let i = 0; i < n; i++) {
+    s.value[i] = k.value[i] / unit;
+    s.low[i] = (k.value[i] - k.below[i]) / unit;
+    s.high[i] = (k.value[i] + k.above[i]) / unit;
+    s.total += s.value[i];
+  }
+  for (let r = 0; r < k.missed.length; r += 2) s.met.fill(0, k.missed[r], k.missed[r] + k.missed[r + 1]);
+  return s;
+}
+
+function load(metric) {
+  const m = { ...metric, keys: null };
+  m.series = metric.keys.map((k, i) => series(metric, k, i));
+  m.largest = [...m.series].sort((a, b) => b.total - a.total || a.place - b.place);
+  m.windows = 1 + m.series.reduce((last, s) => Math.max(last, s.n ? s.at[s.n - 1] : 0), 0);
+  m.points = m.series.reduce((sum, s) => sum + s.n, 0);
+  m.sliding = m.slide < m.size;
+  m.start = (i) => m.first + i * m.step;
+  m.end = (i) => m.first + i * m.step + m.size;
+  // Where a window stands on the axis: as wide as it is, or, where windows
+  // overlap, at its end.
+  m.left = (i) => m.sliding ? m.end(i) : m.start(i);
+  m.from = m.left(0);
+  m.to = m.sliding && m.windows > 1 ? m.end(m.windows - 1) : m.end(m.windows - 1) + (m.sliding ? m.step : 0);
+  return m;
+}
+
+// find is the place of a window in a series, or the place where it would stand.
+function find(s, at) {
+  let low = 0, high = s.n;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (s.at[middle] < at) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+const placeOf = (s, at) => {
+  const i = find(s, at);
+  return i < s.n && s.at[i] === at ? i : -1;
+};

@@ -1,0 +1,54 @@
+// Text. Keys come from data: they are only ever set as text, and what does not
+// print is shown as \uXXXX, so that no key looks like another.
+
+const unseen = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
+const shown = (text) => text.replace(unseen, (c) => "\\u" + c.charCodeAt(0).toString(16).padStart(4, "0"));
+
+function el(tag, attributes, ...children) {
+  const e = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes || {})) {
+    if (name.startsWith("on")) e.addEventListener(name.slice(2), value);
+    else if (value !== false && value != null) e.setAttribute(name, value === true ? "" : value);
+  }
+  e.append(...children.filter((c) => c != null));
+  return e;
+}
+
+const formats = new Map();
+function grouped(v, places) {
+  if (!formats.has(places)) {
+    formats.set(places, new Intl.NumberFormat("en-US", { minimumFractionDigits: places, maximumFractionDigits: places }));
+  }
+  return formats.get(places).format(v).replace(/^-(?=[0.,]*$)/, "");
+}
+
+// number writes v with as many decimals as an error of margin leaves sense in.
+const number = (v, margin) => grouped(v, margin >= 10 ? 0 : margin >= 1 ? 1 : margin >= 0.1 ? 2 : 3);
+
+const sigmaText = (v) => number(v, v / 10);
+
+// short writes the label of an axis.
+function short(v) {
+  for (const [size, name] of [[1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e4, "k"]]) {
+    if (Math.abs(v) >= size) return +(v / (name === "k" ? 1e3 : size)).toPrecision(4) + name;
+  }
+  return String(+v.toPrecision(4)).replace(/\B(?=(\d{3})+$)/, ",");
+}
+
+const iso = (ms) => new Date(ms).toISOString();
+const day = 86400e3;
+
+// clock writes a time of a day as finely as it needs.
+function clock(ms) {
+  const text = iso(ms).slice(11, 23);
+  return ms % 1e3 ? text : ms % 6e4 ? text.slice(0, 8) : text.slice(0, 5);
+}
+
+function windowText(start, end) {
+  const from = iso(start).slice(0, 10), to = iso(end).slice(0, 10);
+  if (start % day === 0 && end % day === 0) return end - start === day ? from : from + " to " + to;
+  const last = clock(end);
+  return from + " " + clock(start) + "\u2013" + (from === to || (end % day === 0 && end - start < day) ? last : to + " " + last);
+}
+
+const percent = (part) => +(100 * part).toPrecision(6) + " %";

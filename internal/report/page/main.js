@@ -1,0 +1,42 @@
+// Putting it together.
+
+const root = document.documentElement;
+root.dataset.errors = 0;
+for (const kind of ["error", "securitypolicyviolation"]) window.addEventListener(kind, () => root.dataset.errors++);
+
+const metrics = JSON.parse(document.getElementById("data").textContent).metrics.map(load);
+const charts = [];
+
+for (const place of document.querySelectorAll(".chart[data-metric]")) {
+  const metric = metrics[+place.dataset.metric], chart = new Chart(metric, place.dataset.heading);
+  place.append(chart.bar, chart.side);
+  if (metric.series.length > 1) {
+    place.classList.add("keyed");
+    place.append(picker(chart));
+  }
+  place.append(tableOf(chart));
+  charts.push(chart);
+}
+
+const redraw = () => charts.forEach((c) => c.draw());
+
+document.getElementById("scheme").append(el("label", null, "Colours ", el("select", {
+  onchange: (e) => {
+    if (e.target.value) root.dataset.scheme = e.target.value;
+    else delete root.dataset.scheme;
+    redraw();
+  },
+}, ...[["", "system"], ["light", "light"], ["dark", "dark"]].map(([value, name]) => el("option", { value }, name)))));
+
+let pending = 0;
+window.addEventListener("resize", () => {
+  cancelAnimationFrame(pending);
+  pending = requestAnimationFrame(redraw);
+});
+window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+window.addEventListener("beforeprint", () => { root.dataset.print = ""; redraw(); });
+window.addEventListener("afterprint", () => { delete root.dataset.print; redraw(); });
+
+redraw();
+root.dataset.points = metrics.reduce((sum, m) => sum + m.points, 0);
+root.dataset.ready = "true";

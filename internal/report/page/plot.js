@@ -1,0 +1,196 @@
+// Drawing. A panel shows some series over a range of time; below it a strip for
+// each series says where the target was met, missed, or nothing was released.
+
+const font = (px) => px + "px system-ui, sans-serif";
+const strip = 9; // height of a strip with its gap
+
+const palette = (element) => {
+  const style = getComputedStyle(element), color = (name) => style.getPropertyValue("--" + name).trim();
+  return {
+    ...Object.fromEntries(["text", "soft", "grid", "line", "card", "missed"].map((name) => [name, color(name)])),
+    series: [0, 1, 2, 3, 4, 5, 6, 7].map((i) => color("s" + i)),
+  };
+};
+
+// windowWidth is how many pixels there are from one window to the next.
+const windowWidth = (metric, view) => view.x(metric.slide) - view.x(0);
+
+// pieces are what there is to draw of a series: lists without a gap of
+// { x0, x1, v0, v1, low, high, met, missed }. A window is a piece of its own
+// while it is two pixels wide; else a pixel spans the least and the greatest.
+function pieces(metric, s, view) {
+  const lists = [];
+  const wide = windowWidth(metric, view), own = wide >= 2;
+  const gap = Math.max(1, Math.round(metric.slide / metric.step));
+  let list = null, last = null, before = -1, drawn = 0;
+  for (let i = find(s, view.first); i < s.n && s.at[i] <= view.last; i++, drawn++) {
+    const at = s.at[i], x0 = view.x(metric.left(at));
+    const whole = own || !last || before < 0 || Math.floor(x0) !== Math.floor(last.x0);
+    if (!whole) {
+      last.v0 = Math.min(last.v0, s.value[i]);
+      last.v1 = Math.max(last.v1, s.value[i]);
+      last.low = Math.min(last.low, s.low[i]);
+      last.high = Math.max(last.high, s.high[i]);
+    } else {
+      if (!list || (own ? at - before > gap : x0 - last.x0 > Math.max(2, 1.5 * wide))) lists.push((list = []));
+      const x1 = !own ? x0 + 1 : metric.sliding ? x0 : view.x(metric.end(at));
+      last = { x0, x1, v0: s.value[i], v1: s.value[i], low: s.low[i], high: s.high[i], met: false, missed: false };
+      list.push(last);
+    }
+    last[s.met[i] ? "met" : "missed"] = true;
+    before = at;
+  }
+  return { lists, own, wide, drawn };
+}
+
+// bounds of the values on show. From zero, unless the view says otherwise.
+function bounds(shownSeries, view) {
+  let low = Infinity, high = -Infinity, error = Infinity;
+  for (const s of shownSeries) {
+    for (let i = find(s, view.first); i < s.n && s.at[i] <= view.last; i++) {
+      low = Math.min(low, s.low[i]);
+      high = Math.max(high, s.high[i]);
+      error = Math.min(error, s.high[i] - s.value[i]);
+    }
+  }
+  if (low > high) return { low: 0, high: 1, error: 1 };
+  if (view.scale !== "fit") {
+    low = Math.min(low, 0);
+    high = Math.max(high, 0);
+  }
+  return { low, high, error };
+}
+
+function drawPanel(c, panel, metric, view, colors) {
+  const b = bounds(panel.series, view);
+  const scale = view.scale === "log" ? logarithmic(b.low, b.high, b.error) : linear(b.low, b.high);
+  const y = (v) => panel.bottom - scale.map(v) * (panel.bottom - panel.top);
+  panel.y = y;
+  drawAxis(c, panel, scale, y, view, colors);
+  c.save();
+  c.beginPath();
+  c.rect(view.leftEdge, panel.top - 6, view.rightEdge - view.leftEdge, panel.bottom - panel.top + 12);
+  c.clip();
+  const all = panel.series.map((s) => ({ s, ...pieces(metric, s, view), color: colors.series[panel.colors.get(s.place)] }));
+  for (const p of all) drawBand(c, p, y);
+  for (const p of all) drawLine(c, p, y, metric, colors);
+  c.restore();
+  all.forEach((p, row) => drawStrip(c, p, panel.bottom + 5 + row * strip, metric, view, colors));
+  if (panel.title) {
+    c.font = "600 " + font(12);
+    c.fillStyle = colors.text;
+    c.textAlign = "left";
+    c.fillText(panel.title, view.leftEdge + 2, panel.top - 9, view.rightEdge - view.leftEdge);
+  }
+  return all.reduce((sum, p) => sum + p.drawn, 0);
+}
+
+function drawAxis(c, panel, scale, y, view, colors) {
+  c.font = font(11);
+  c.textAlign = "right";
+  c.textBaseline = "middle";
+  c.lineWidth = 1;
+  let lastY = Infinity;
+  for (const v of scale.ticks) {
+    const at = Math.round(y(v)) + 0.5;
+    c.strokeStyle = v === 0 ? colors.line : colors.grid;
+    line(c, view.leftEdge, at, view.rightEdge, at);
+    if (lastY - at < 13) continue;
+    c.fillStyle = colors.soft;
+    c.fillText(short(v), view.leftEdge - 7, at);
+    lastY = at;
+  }
+  c.textBaseline = "alphabetic";
+}
+
+function line(c, x0, y0, x1, y1) {
+  c.beginPath();
+  c.moveTo(x0, y0);
+  c.lineTo(x1, y1);
+  c.stroke();
+}
+
+function drawBand(c, p, y) {
+  c.fillStyle = p.color;
+  c.globalAlpha = 0.2;
+  for (const list of p.lists) {
+    c.beginPath();
+    for (const q of list) {
+      c.lineTo(q.x0, y(q.high));
+      c.lineTo(q.x1, y(q.high));
+    }
+    for (let i = list.length - 1; i >= 0; i--) {
+      c.lineTo(list[i].x1, y(list[i].low));
+      c.lineTo(list[i].x0, y(list[i].low));
+    }
+    c.fill();
+  }
+  c.globalAlpha = 1;
+}
+
+function drawLine(c, p, y, metric, colors) {
+  c.strokeStyle = p.color;
+  c.lineWidth = p.own ? 1.8 : 1.2;
+  c.lineJoin = "round";
+  for (const list of p.lists) {
+    c.beginPath();
+    for (const q of list) {
+      c.lineTo(q.x0, y(q.v1));
+      if (q.v0 !== q.v1) c.lineTo(q.x0, y(q.v0));
+      if (p.own) c.lineTo(q.x1, y(q.v0));
+    }
+    c.stroke();
+    if (list.length === 1 && metric.sliding) drawAlone(c, list[0], y, p.color);
+  }
+  if (!p.own || p.wide < 9) return;
+  c.strokeStyle = colors.missed;
+  c.lineWidth = 1.6;
+  for (const q of p.lists.flat()) {
+    if (q.met) continue;
+    const x = (q.x0 + q.x1) / 2, at = y(q.v0);
+    for (const d of [3.5, -3.5]) line(c, x - 3.5, at - d, x + 3.5, at + d);
+  }
+}
+
+// drawAlone is a point between two gaps.
+function drawAlone(c, q, y, color) {
+  line(c, q.x0, y(q.low), q.x0, y(q.high));
+  c.fillStyle = color;
+  c.beginPath();
+  c.arc(q.x0, y(q.v0), 2.5, 0, 7);
+  c.fill();
+}
+
+function drawStrip(c, p, top, metric, view, colors) {
+  c.fillStyle = colors.grid;
+  c.fillRect(view.leftEdge, top + 2.5, view.rightEdge - view.leftEdge, 1);
+  const apart = p.own && p.wide > 5 ? 1 : 0;
+  for (const list of p.lists) {
+    for (let i = 0, j; i < list.length; i = j) {
+      const q = list[i];
+      for (j = i + 1; !apart && j < list.length && list[j].met === q.met && list[j].missed === q.missed;) j++;
+      const shift = p.own && metric.sliding ? p.wide / 2 : 0, end = j < list.length ? list[j].x0 : list[j - 1].x0 + (p.own ? p.wide : 1);
+      const x0 = Math.max(view.leftEdge, q.x0 - shift), width = Math.min(view.rightEdge, end - shift - apart) - x0;
+      if (width <= 0) continue;
+      c.fillStyle = q.met ? p.color : colors.missed;
+      c.fillRect(x0, q.met ? top : top + 2, width, q.met ? 6 : 2);
+      if (!q.met || !q.missed) continue;
+      c.fillStyle = colors.missed;
+      c.fillRect(x0, top + 3, width, 3);
+    }
+  }
+}
+
+function drawTimes(c, bottom, view, colors) {
+  c.font = font(11);
+  c.textAlign = "center";
+  const ticks = timeTicks(view.from, view.to, Math.max(2, Math.floor((view.rightEdge - view.leftEdge) / 95)));
+  for (const t of ticks) {
+    const x = Math.round(view.x(t.at)) + 0.5;
+    c.strokeStyle = colors.line;
+    line(c, x, bottom, x, bottom + 4);
+    c.fillStyle = colors.soft;
+    const half = c.measureText(t.text).width / 2;
+    c.fillText(t.text, Math.min(Math.max(x, half), view.width - half), bottom + 16);
+  }
+}

@@ -1,0 +1,146 @@
+package report
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+// unit is that of released values, 1/count.
+const unit = 1024
+
+// point is a released value of a series without the names that all of them
+// share. Numbers of counts are in 1/1024.
+type point struct {
+	start, end   int64
+	key          int32 // index into series.keys
+	rungs        uint32
+	value        int64
+	below, above int64 // value − low and high − value, rounded up
+	sigma        float64
+	confidence   float64
+	met          bool
+}
+
+// seriesID names a series. The size of the windows is part of it: releases of an
+// earlier configuration under the same name are another series.
+type seriesID struct {
+	name string
+	size int64
+}
+
+// series are the points of one metric.
+type series struct {
+	id     seriesID
+	keys   []string
+	index  map[string]int32
+	points []point
+	left   summary // of points that are not held any more
+	// horizon is the end of the oldest window that is held whole; what ends
+	// before it is only summed up.
+	horizon int64
+	noise   map[string]struct{} // ids of noise keys
+}
+
+// points holds releases, at most 2·limit of them at a time.
+type points struct {
+	limit int
+	held  int
+	byID  map[seriesID]*series
+	err   error // the first conflict
+}
+
+func newPoints(limit int) *points { return &points{limit: limit, byID: map[seriesID]*series{}} }
+
+func (p *points) add(r schemas.Release) {
+	id := seriesID{r.Metric, r.WindowEnd - r.WindowStart}
+	s := p.byID[id]
+	if s == nil {
+		s = &series{id: id, index: map[string]int32{}, horizon: math.MinInt64, noise: map[string]struct{}{}}
+		p.byID[id] = s
+	}
+	s.noise[r.NoiseKeyID] = struct{}{}
+	pt := point{
+		start: r.WindowStart, end: r.WindowEnd, rungs: r.Rungs, value: r.Value, sigma: r.StdDev, confidence: r.Confidence, met: r.Met,
+		below: margin(r.Value, r.Low, -1), above: margin(r.Value, r.High, 1),
+	}
+	if pt.end < s.horizon {
+		s.left.add(pt)
+		return
+	}
+	key, ok := s.index[r.Key]
+	if !ok {
+		key = int32(len(s.keys))
+		s.keys = append(s.keys, r.Key)
+		s.index[r.Key] = key
+	}
+	pt.key = key
+	s.points = append(s.points, pt)
+	p.held++
+	if p.held >= 2*p.limit {
+		p.prune()
+	}
+}
+
+// margin is the distance from a value to one end of its interval, rounded up:
+// an interval that is drawn covers the one that was released.
+func margin(value int64, end float64, sign float64) int64 {
+	d := math.Ceil(sign*(end-float64(value)/unit)*unit - 1e-6)
+	switch {
+	case d >= math.MaxInt64/2:
+		return math.MaxInt64 / 2
+	case d <= 0:
+		return 0
+	}
+	return int64(d)
+}
+
+// sort puts points in order of keys and windows and drops copies.
+func (s *series) sort() error {
+	var err error
+	rank := s.rankKeys()
+	slices.SortFunc(s.points, func(a, b point) int {
+		return cmp.Or(cmp.Compare(rank[a.key], rank[b.key]), cmp.Compare(a.start, b.start), cmp.Compare(a.end, b.end))
+	})
+	s.points = slices.CompactFunc(s.points, func(a, b point) bool {
+		same := a.key == b.key && a.start == b.start && a.end == b.end
+		if same && a != b {
+			err = ErrConflict
+		}
+		return same
+	})
+	return err
+}
+
+// rankKeys is the place of every key in byte order.
+func (s *series) rankKeys() []int32 {
+	order := make([]int32, len(s.keys))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortFunc(order, func(a, b int32) int { return cmp.Compare(s.keys[a], s.keys[b]) })
+	rank := make([]int32, len(order))
+	for place, key := range order {
+		rank[key] = int32(place)
+	}
+	return rank
+}
+
+// settle drops copies and leaves limit points at most.
+func (p *points) settle() ([]*series, error) {
+	p.prune()
+	out := make([]*series, 0, len(p.byID))
+	for _, id := range p.ids() {
+		out = append(out, p.byID[id])
+	}
+	return out, p.err
+}
+
+func (p *points) ids() []seriesID {
+	return slices.SortedFunc(maps.Keys(p.byID), func(a, b seriesID) int {
+		return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.size, b.size))
+	})
+}

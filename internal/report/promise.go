@@ -1,0 +1,59 @@
+package report
+
+import (
+	"math"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+// promise is what a deployment promises: public configuration, and what was
+// computed from it.
+type promise struct {
+	epsilon, delta, deltaKeys float64
+	mu                        float64 // Gaussian parameter of the whole budget
+	accountant                string
+	period                    time.Duration // 0: for life
+	trust                     string
+	valueField                string // of sums
+	noiseKeys                 []string
+	metrics                   []metricFacts
+}
+
+// metricFacts is what is known of a metric beside its releases.
+type metricFacts struct {
+	schemas.MetricSpec
+	known        bool    // the configuration has it
+	lastAtLeast  int     // 0: not said
+	threshold    float64 // private keys of its own: the count from which a key shows; else 0
+	meetableFrom float64 // the least count whose target is within reach; +Inf: none
+	sigmaTop     float64
+}
+
+func promiseOf(d *pipeline.Deployment) promise {
+	cfg, budget := d.Config(), d.Budget()
+	p := promise{
+		epsilon: budget.Epsilon, delta: budget.Delta, deltaKeys: cfg.Privacy.DeltaKeys, mu: budget.Mu2.Mu(),
+		accountant: string(budget.Accountant), period: cfg.Privacy.Period,
+		trust: cfg.Time.Trust, valueField: cfg.Events.Format.Value,
+	}
+	for _, k := range cfg.Keys.Noise {
+		p.noiseKeys = append(p.noiseKeys, k.ID)
+	}
+	last := map[string]int{}
+	for i := range cfg.Metrics {
+		last[cfg.Metrics[i].Name] = cfg.Metrics[i].LastAtLeast
+	}
+	for _, m := range d.Metrics() {
+		f := metricFacts{
+			MetricSpec: m.Spec, known: true, lastAtLeast: last[m.Spec.Name],
+			meetableFrom: m.Plan.MeetableFrom(), sigmaTop: 1 / math.Sqrt(m.Spec.Top.Float()),
+		}
+		if m.Spec.KeyMode == pipeline.KeysPrivate {
+			f.threshold = m.Plan.Threshold()
+		}
+		p.metrics = append(p.metrics, f)
+	}
+	return p
+}

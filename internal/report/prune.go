@@ -1,0 +1,93 @@
+package report
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
+// prune drops copies and then the oldest windows, so that limit points are left
+// at most. What is left in the end depends on the set of points only: a
+// metric's room shrinks as points come, and a window that did not fit when some
+// of its points were there does not fit when all are.
+func (p *points) prune() {
+	ids := p.ids()
+	for _, id := range ids {
+		if err := p.byID[id].sort(); err != nil {
+			p.err = err
+		}
+	}
+	p.held = 0
+	for i, room := range p.share(ids) {
+		s := p.byID[ids[i]]
+		s.keep(room)
+		p.held += len(s.points)
+	}
+}
+
+// share divides the limit by what every metric ever had: who needs less than an
+// equal part leaves the rest to the others.
+func (p *points) share(ids []seriesID) []int {
+	rooms, order := make([]int, len(ids)), make([]int, len(ids))
+	for i, id := range ids {
+		s := p.byID[id]
+		rooms[i], order[i] = len(s.points)+s.left.count, i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(rooms[a], rooms[b]) })
+	left := p.limit
+	for i, at := range order {
+		rooms[at] = min(rooms[at], left/(len(order)-i))
+		left -= rooms[at]
+	}
+	return rooms
+}
+
+// keep leaves the newest whole windows that fit into room. Of a newest window
+// that does not fit by itself the largest values stay.
+func (s *series) keep(room int) {
+	if len(s.points) <= room {
+		return
+	}
+	count := map[int64]int{}
+	for i := range s.points {
+		count[s.points[i].end]++
+	}
+	ends := slices.Sorted(maps.Keys(count))
+	s.horizon = ends[len(ends)-1]
+	for fits, i := 0, len(ends)-1; i >= 0 && fits+count[ends[i]] <= room; i-- {
+		fits += count[ends[i]]
+		s.horizon = ends[i]
+	}
+	s.points = slices.DeleteFunc(s.points, func(pt point) bool {
+		if pt.end < s.horizon {
+			s.left.add(pt)
+			return true
+		}
+		return false
+	})
+	if len(s.points) > room {
+		slices.SortStableFunc(s.points, func(a, b point) int { return cmp.Compare(b.value, a.value) })
+		for _, pt := range s.points[room:] {
+			s.left.add(pt)
+		}
+		s.points = s.points[:room]
+		s.sort() //nolint:errcheck // copies were dropped before
+	}
+	s.forgetKeys()
+}
+
+// forgetKeys drops keys without points.
+func (s *series) forgetKeys() {
+	names := s.keys
+	s.keys, s.index = nil, map[string]int32{}
+	for i := range s.points {
+		name := names[s.points[i].key]
+		key, ok := s.index[name]
+		if !ok {
+			key = int32(len(s.keys))
+			s.keys = append(s.keys, name)
+			s.index[name] = key
+		}
+		s.points[i].key = key
+	}
+}

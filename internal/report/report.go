@@ -1,0 +1,78 @@
+package report
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+// MaxPoints is how many released values a page holds at most, over all metrics:
+// about 9 MB of HTML.
+const MaxPoints = 250_000
+
+// ErrConflict is returned when two releases of one metric, window and key
+// differ. The counts topic never holds such: it has been tampered with.
+var ErrConflict = errors.New("two different values for one metric, window and key")
+
+// Options are what a page says about itself.
+type Options struct {
+	Title     string    // default "Tollgate report"
+	Generated time.Time // when; zero: not said
+	Source    string    // where the releases come from; "": not said
+	Notes     []string  // more that is not covered, beside what follows from the deployment
+}
+
+// Write writes a page of releases. It reads the sequence once.
+func Write(w io.Writer, d *pipeline.Deployment, releases iter.Seq[schemas.Release], o Options) error {
+	c := NewCollector(d)
+	for r := range releases {
+		c.Add(r)
+	}
+	return c.Write(w, o)
+}
+
+// Collector gathers releases for one page or for many, as they come. Not safe
+// for concurrent use.
+type Collector struct {
+	promise promise
+	points  *points
+}
+
+// NewCollector returns an empty collector for a deployment's releases.
+func NewCollector(d *pipeline.Deployment) *Collector { return newCollector(promiseOf(d), MaxPoints) }
+
+func newCollector(p promise, limit int) *Collector {
+	return &Collector{promise: p, points: newPoints(limit)}
+}
+
+// Add takes a release, in any order. A release that was there before changes
+// nothing.
+func (c *Collector) Add(r schemas.Release) { c.points.add(r) }
+
+// Write writes a page of what was added so far. More may be added afterwards.
+// Errors: ErrConflict, and those of w.
+func (c *Collector) Write(w io.Writer, o Options) error {
+	held, err := c.points.settle()
+	if err != nil {
+		return fmt.Errorf("writing report: %w", err)
+	}
+	view, err := newPage(c.promise, held, o)
+	if err != nil {
+		return fmt.Errorf("writing report: %w", err)
+	}
+	b := bufio.NewWriterSize(w, 1<<16)
+	err = view.write(b)
+	if err == nil {
+		err = b.Flush()
+	}
+	if err != nil {
+		return fmt.Errorf("writing report: %w", err)
+	}
+	return nil
+}

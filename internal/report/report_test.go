@@ -1,0 +1,375 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	_ "github.com/tollgate-dp/tollgate/internal/fixedseed"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+var written = Options{Title: "Page views", Generated: time.Date(2025, 3, 9, 12, 0, 0, 0, time.UTC), Source: "topic counts", Notes: []string{"Made up."}}
+
+func render(t testing.TB, s sample, limit int, o Options) string {
+	t.Helper()
+	c := newCollector(s.promise, limit)
+	for _, r := range s.releases {
+		c.Add(r)
+	}
+	var b bytes.Buffer
+	if err := c.Write(&b, o); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+var dataBlock = regexp.MustCompile(`(?s)<script type="application/json" id="data">(.*?)</script>`)
+
+// block is the data block as a browser would read it.
+func block(t testing.TB, html string) (out struct{ Metrics []metricData }) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(dataBlock.FindStringSubmatch(html)[1]), &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// structure is a page without its script and style, with the data block a line
+// for each key.
+func structure(html string) string {
+	html = regexp.MustCompile(`(?s)<style>.*?</style>`).ReplaceAllString(html, "<style>…</style>")
+	html = regexp.MustCompile(`(?s)<script>.*?</script>`).ReplaceAllString(html, "<script>…</script>")
+	html = regexp.MustCompile(`sha256-.*?&#39;`).ReplaceAllString(html, "sha256-…&#39;")
+	return strings.ReplaceAll(html, `{"key":`, "\n"+`{"key":`)
+}
+
+func TestPageGolden(t *testing.T) {
+	for name, s := range map[string]sample{"pages": pages(), "mixed": mixed(), "hostile": hostile(), "empty": {promise: pages().promise}} {
+		got := structure(render(t, s, MaxPoints, written))
+		path := filepath.Join("testdata", name+".golden")
+		if *update {
+			if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		want, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatalf("%v (write it with -update)", err)
+		}
+		if diff := cmp.Diff(string(want), got); diff != "" {
+			t.Errorf("%s differs (-want +got):\n%s", path, diff)
+		}
+	}
+}
+
+// The page of a set of releases does not depend on how they arrive.
+func TestTheSameReleasesGiveTheSameBytes(t *testing.T) {
+	for name, s := range map[string]sample{"mixed": mixed(), "many": many(20, 60)} {
+		for _, limit := range []int{MaxPoints, 300} {
+			want := render(t, s, limit, written)
+			shuffled := sample{s.promise, slices.Clone(s.releases)}
+			rand.New(rand.NewPCG(9, 9)).Shuffle(len(s.releases), func(i, j int) {
+				shuffled.releases[i], shuffled.releases[j] = shuffled.releases[j], shuffled.releases[i]
+			})
+			if got := render(t, shuffled, limit, written); got != want {
+				t.Errorf("%s, limit %d: another order gives another page", name, limit)
+			}
+		}
+		twice := sample{s.promise, append(slices.Clone(s.releases), s.releases...)}
+		if render(t, twice, MaxPoints, written) != render(t, s, MaxPoints, written) {
+			t.Errorf("%s: releases that come twice are counted twice", name)
+		}
+	}
+}
+
+func TestNamesCannotBreakOut(t *testing.T) {
+	html := render(t, hostile(), MaxPoints, Options{Title: hostileTexts[0], Source: hostileTexts[0], Notes: []string{hostileTexts[0]}})
+	lower := strings.ToLower(html)
+	for text, want := range map[string]int{"<script": 2, "</script": 2, "<img": 0, "<svg": 0, "<!--": 0, "{{.}}</": 0} {
+		if got := strings.Count(lower, text); got != want {
+			t.Errorf("%q stands %d times in the page, want %d", text, got, want)
+		}
+	}
+	var keys []string
+	for _, k := range block(t, html).Metrics[0].Keys {
+		keys = append(keys, k.Key)
+	}
+	want := slices.Sorted(slices.Values(hostileTexts))
+	if !slices.Equal(keys, want) {
+		t.Errorf("keys %q, want %q", keys, want)
+	}
+}
+
+// Whatever a key is, it is one string in the data block, and the block ends
+// where it should.
+func TestAnyKeyIsOneString(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		part := rapid.OneOf(rapid.SampledFrom(hostileTexts), rapid.String())
+		key, name := part.Draw(rt, "key")+part.Draw(rt, "more"), part.Draw(rt, "metric")
+		r := rand.New(rand.NewPCG(1, 1))
+		html := render(t, sample{promiseFor(), []schemas.Release{released(r, name, key, monday, hour, 100)}}, MaxPoints, Options{})
+		m := block(t, html).Metrics
+		if len(m) != 1 || m[0].Name != name || len(m[0].Keys) != 1 || m[0].Keys[0].Key != key {
+			rt.Fatalf("read back %+v", m)
+		}
+		if strings.Count(strings.ToLower(html), "<script") != 2 {
+			rt.Fatal("another script")
+		}
+	})
+}
+
+func TestColumnsHoldWhatWasReleased(t *testing.T) {
+	s := mixed()
+	type id struct {
+		metric, key string
+		start       int64
+	}
+	want := map[id]schemas.Release{}
+	for _, r := range s.releases {
+		want[id{r.Metric, r.Key, r.WindowStart}] = r
+	}
+	for _, m := range block(t, render(t, s, MaxPoints, written)).Metrics {
+		for _, k := range m.Keys {
+			missed := map[int64]bool{}
+			for _, at := range flat(k.Missed) {
+				missed[at] = true
+			}
+			for i, at := range flat(k.At) {
+				name := id{m.Name, k.Key, m.First + at*m.Step}
+				r, ok := want[name]
+				low, high := float64(k.Value[i]-k.Below[i])/unit, float64(k.Value[i]+k.Above[i])/unit
+				if !ok || r.Value != k.Value[i] || low > r.Low+1e-8 || low < r.Low-2./unit || high < r.High-1e-8 || high > r.High+2./unit ||
+					r.Met == missed[int64(i)] || int64(r.Rungs) != k.Rungs[i] {
+					t.Fatalf("%v: value %d, %g to %g, rungs %d; released %+v", name, k.Value[i], low, high, k.Rungs[i], r)
+				}
+				delete(want, name)
+			}
+		}
+	}
+	if len(want) > 0 {
+		t.Errorf("%d releases are missing", len(want))
+	}
+}
+
+func flat(r runs) (out []int64) {
+	for i := 0; i < len(r); i += 2 {
+		for j := range r[i+1] {
+			out = append(out, r[i]+j)
+		}
+	}
+	return out
+}
+
+func TestAPageThatCannotHoldAllSaysSo(t *testing.T) {
+	s := many(20, 60)
+	html := render(t, s, 310, written)
+	m := block(t, html).Metrics[0]
+	if len(m.Keys) != 20 || m.First != monday+45*hour || !slices.Equal(flat(m.Keys[0].At), flat(runs{0, 15})) {
+		t.Errorf("%d keys from %d: %v", len(m.Keys), m.First, m.Keys[0].At)
+	}
+	for _, text := range []string{
+		"Charts and table hold 300 of 1,200 released values: those of the newest 15 windows.", "<dd>1,200</dd>", "<dt>windows</dt><dd>60</dd>", "2025-03-03 00:00</dd>",
+	} {
+		if !strings.Contains(html, text) {
+			t.Errorf("the page does not say %q", text)
+		}
+	}
+	one := render(t, s, 7, written)
+	m = block(t, one).Metrics[0]
+	if len(m.Keys) != 7 || m.Keys[0].Key != "service-000" || !strings.Contains(one, "of the newest window") {
+		t.Errorf("of a window that does not fit: %d keys", len(m.Keys))
+	}
+	if whole := render(t, s, 1200, written); strings.Contains(whole, "Charts and table hold") {
+		t.Error("a whole page says that it is a part")
+	}
+}
+
+// A metric with few values keeps them beside one with many.
+func TestRoomIsShared(t *testing.T) {
+	s := many(10, 100)
+	p := pages()
+	s.promise.metrics = append(s.promise.metrics, p.promise.metrics...)
+	s.releases = append(s.releases, p.releases...)
+	for _, m := range block(t, render(t, s, 400, written)).Metrics {
+		n := 0
+		for _, k := range m.Keys {
+			n += len(k.Value)
+		}
+		if want := map[string]int{"views": 144, "requests": 250}[m.Name]; n != want {
+			t.Errorf("%s: %d values, want %d", m.Name, n, want)
+		}
+	}
+}
+
+func TestTwoValuesForOneKeyAreRefused(t *testing.T) {
+	s := pages()
+	other := s.releases[3]
+	other.Value++
+	c := newCollector(s.promise, MaxPoints)
+	for _, r := range append(s.releases, other) {
+		c.Add(r)
+	}
+	if err := c.Write(io.Discard, Options{}); !errors.Is(err, ErrConflict) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestACollectorWritesAgainAndAgain(t *testing.T) {
+	s := many(5, 40)
+	c := newCollector(s.promise, 100)
+	var b bytes.Buffer
+	for i, r := range s.releases {
+		c.Add(r)
+		if i%37 == 0 {
+			b.Reset()
+			if err := c.Write(&b, written); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	b.Reset()
+	if err := c.Write(&b, written); err != nil {
+		t.Fatal(err)
+	}
+	if b.String() != render(t, s, 100, written) {
+		t.Error("writing in between changed the last page")
+	}
+}
+
+func TestWriteOfADeployment(t *testing.T) {
+	d, err := deployment()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := Write(&b, d, slices.Values(pages().releases), written); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{
+		"(ε, δ)-differential privacy with ε = 1 and δ = 10⁻⁶", "every user, with all of their events, for ever", "δ for private keys",
+		"private: a key shows from about", "within reach for values from", "144", "k1", "Made up.",
+	} {
+		if !strings.Contains(b.String(), text) {
+			t.Errorf("the page does not say %q", text)
+		}
+	}
+	if strings.Contains(b.String(), "ncarnation") {
+		t.Error("the page shows the incarnation")
+	}
+}
+
+// A million releases, made as they are read, stay within a few hundred MB.
+func TestManyReleasesNeedLittleMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("seconds of work: run without -short")
+	}
+	d, err := deployment()
+	if err != nil {
+		t.Fatal(err)
+	}
+	runtime.GC()
+	var begin, now runtime.MemStats
+	runtime.ReadMemStats(&begin)
+	peak := uint64(0)
+	look := func() {
+		runtime.ReadMemStats(&now)
+		peak = max(peak, now.HeapInuse-begin.HeapInuse)
+	}
+	r := rand.New(rand.NewPCG(5, 6))
+	const windows, keys = 2000, 500
+	err = Write(io.Discard, d, func(yield func(schemas.Release) bool) {
+		for i := range windows {
+			for k := range keys {
+				if !yield(released(r, "views", fmt.Sprintf("key-%03d", k), monday+int64(i)*hour, hour, 5000)) {
+					return
+				}
+			}
+			if i%20 == 0 {
+				look()
+			}
+		}
+	}, written)
+	if err != nil {
+		t.Fatal(err)
+	}
+	look()
+	t.Logf("at most %d MB", peak>>20)
+	if peak > 250<<20 {
+		t.Errorf("%d MB", peak>>20)
+	}
+}
+
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, io.ErrShortWrite }
+
+func TestErrorsOfTheWriterComeBack(t *testing.T) {
+	if err := newCollector(promiseFor(), 10).Write(full{}, Options{}); !errors.Is(err, io.ErrShortWrite) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestWords(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		26 * time.Hour: "1 day 2 h", 90 * time.Second: "1 min 30 s", 48 * time.Hour: "2 days", time.Millisecond: "1 ms", 30 * 24 * time.Hour: "30 days",
+	} {
+		if got := duration(d); got != want {
+			t.Errorf("%v is %q, want %q", d, got, want)
+		}
+	}
+	for part, want := range map[int]string{0: "0 %", 1: "less than 0.1 %", 5000: "50.0 %", 9999: "more than 99.9 %", 10000: "100 %"} {
+		if got := percent(part, 10000); got != want {
+			t.Errorf("%d of 10000 is %q, want %q", part, got, want)
+		}
+	}
+	p := promiseFor()
+	p.period = 30 * 24 * time.Hour
+	if got := p.promised()[1].Text; !strings.Contains(got, "within every period of 30 days") {
+		t.Errorf("a period is %q", got)
+	}
+}
+
+// The script is small, loads nothing and never sets markup.
+func TestTheScriptIsSmallAndKeepsToText(t *testing.T) {
+	a, err := loadAssets()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(a.script) > 30<<10 {
+		t.Errorf("the script has %d bytes", len(a.script))
+	}
+	for _, word := range []string{"innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "Function(", "fetch(", "XMLHttpRequest", "import(", "http:", "https:", "//cdn", "@import", "url("} {
+		if strings.Contains(a.script+a.style, word) {
+			t.Errorf("the page has %q", word)
+		}
+	}
+	entries, err := files.ReadDir("page")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), ".js") && !slices.Contains(scripts[:], e.Name()) {
+			t.Errorf("page/%s is not on the page", e.Name())
+		}
+	}
+}

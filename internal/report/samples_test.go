@@ -1,0 +1,148 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
+)
+
+var monday = time.Date(2025, 3, 3, 0, 0, 0, 0, time.UTC).UnixMilli()
+
+const hour = int64(time.Hour / time.Millisecond)
+
+func facts(name, kind, keys string, size, slide int64) metricFacts {
+	return metricFacts{
+		MetricSpec: schemas.MetricSpec{
+			Name: name, Kind: kind, WindowSize: size, WindowSlide: slide, MaxKeysPerUser: 2, MaxEventsPerKey: 3,
+			Relative: 0.1, Confidence: 0.95, KeyMode: keys, PublicKeys: [][]byte{[]byte("a"), []byte("b")},
+		},
+		known: true, lastAtLeast: 24, meetableFrom: 1164.2, sigmaTop: 59.4,
+	}
+}
+
+func promiseFor(metrics ...metricFacts) promise {
+	return promise{
+		epsilon: 1, delta: 1e-6, mu: 0.2367, accountant: "gdp", trust: pipeline.TrustProducer, valueField: "price",
+		noiseKeys: []string{"k1"}, metrics: metrics,
+	}
+}
+
+// released is a value around truth, with the noise of an adaptive ladder.
+func released(r *rand.Rand, metric, key string, start, size int64, truth float64) schemas.Release {
+	sigma := math.Max(math.Abs(truth)*0.045, 59.4)
+	value := math.Round((truth + sigma*r.NormFloat64()) * unit)
+	margin := 1.96 * sigma
+	return schemas.Release{
+		Metric: metric, WindowStart: start, WindowEnd: start + size, Key: key, Value: int64(value), StdDev: sigma,
+		Low: value/unit - margin, High: value/unit + margin, Confidence: 0.95, Met: margin <= 0.1*math.Abs(value/unit),
+		Rungs: uint32(3 + r.IntN(9)), NoiseKeyID: "k1", Turn: 1,
+	}
+}
+
+// daily goes up and down over 24 hours.
+func daily(i int, slide int64) float64 {
+	return 1 - 0.6*math.Cos(2*math.Pi*(float64(int64(i)*slide)/float64(24*hour)-0.2))
+}
+
+// sample is what a page is made of.
+type sample struct {
+	promise  promise
+	releases []schemas.Release
+}
+
+// pages is like the demo: six public keys, 24 hours.
+func pages() sample {
+	r := rand.New(rand.NewPCG(1, 2))
+	s := sample{promise: promiseFor(facts("views", "events", pipeline.KeysPublic, hour, hour))}
+	for i := range 24 {
+		for k, key := range []string{"/home", "/product", "/search", "/checkout", "/cart", "/account"} {
+			s.releases = append(s.releases, released(r, "views", key, monday+int64(i)*hour, hour, 6000/float64(k+1)*daily(i, hour)))
+		}
+	}
+	return s
+}
+
+// mixed has a metric of every kind: private keys with gaps, sliding windows
+// with coverage, a sum that is negative and keys that are far apart.
+func mixed() sample {
+	r := rand.New(rand.NewPCG(3, 4))
+	private := facts("searches", "events", pipeline.KeysPrivate, hour, hour)
+	private.threshold = 310.5
+	sliding := facts("visitors", kindUsers, pipeline.KeysPublic, 24*hour, hour)
+	coverage := facts("visitors.coverage", kindCoverage, pipeline.KeysPublic, 24*hour, hour)
+	coverage.Of, coverage.PublicKeys = "visitors", [][]byte{{}}
+	sums := facts("revenue", kindSum, pipeline.KeysFrom, hour, hour)
+	sums.KeysFrom, sums.Min, sums.Max, sums.Relative, sums.Absolute, sums.Filter = "searches", -500, 2000, 0, 5000, `country == "AT" && price < 2000`
+	s := sample{promise: promiseFor(private, sliding, coverage, sums)}
+	for i := range 96 {
+		at := monday + int64(i)*hour
+		for k, key := range []string{"weather", "train times", "пример", "tax return"} {
+			truth := 3000 / math.Pow(4, float64(k)) * daily(i, hour)
+			if truth+60*r.NormFloat64() < 310 {
+				continue
+			}
+			s.releases = append(s.releases, released(r, "searches", key, at, hour, truth),
+				released(r, "revenue", key, at, hour, (truth-1200)*math.Pow(10, float64(k))))
+		}
+		for k, key := range []string{"Austria", "Bhutan"} {
+			s.releases = append(s.releases, released(r, "visitors", key, at, 24*hour, 9000/float64(3*k+1)*(1+0.1*daily(i, hour))))
+		}
+		s.releases = append(s.releases, released(r, "visitors.coverage", "", at, 24*hour, 11000-20*float64(i)))
+	}
+	return s
+}
+
+// many has keys and windows by the hundreds and thousands.
+func many(keys, windows int) sample {
+	r := rand.New(rand.NewPCG(5, 6))
+	s := sample{promise: promiseFor(facts("requests", "events", pipeline.KeysPublic, hour, hour))}
+	for i := range windows {
+		for k := range keys {
+			s.releases = append(s.releases, released(r, "requests", fmt.Sprintf("service-%03d", k), monday+int64(i)*hour, hour, 90000/float64(k+1)*daily(i, hour)))
+		}
+	}
+	return s
+}
+
+var hostileTexts = []string{
+	`</script><img src=x onerror="document.title='broken'">`, `<!--<script>`, `]]>`, `"><svg/onload=alert(1)>`, `'+alert(1)+'`, "`${alert(1)}`",
+	"\u2028\u2029", "\u202ekcab", "=1+1", "&lt;b&gt;", "{{.}}", "a\x00b", `\u003c/script>`, "__proto__", "line\r\nbreak",
+}
+
+// hostile has names that try to be more than text.
+func hostile() sample {
+	r := rand.New(rand.NewPCG(7, 8))
+	evil := hostileTexts[0]
+	m := facts("m"+evil, "events", pipeline.KeysPublic, hour, hour)
+	m.Filter = evil
+	s := sample{promise: promiseFor(m)}
+	s.promise.noiseKeys, s.promise.valueField, s.promise.accountant = []string{evil}, evil, evil
+	for i := range 6 {
+		for k, key := range hostileTexts {
+			s.releases = append(s.releases, released(r, m.Name, key, monday+int64(i)*hour, hour, float64(1000*(k+1))))
+		}
+		s.releases = append(s.releases, released(r, "old"+evil, evil, monday+int64(i)*hour, hour, 5000))
+	}
+	return s
+}
+
+// deployment is a real one.
+func deployment() (*pipeline.Deployment, error) {
+	return pipeline.Compile(pipeline.Config{
+		Kafka: pipeline.Kafka{Brokers: []string{"127.0.0.1:1"}},
+		Events: pipeline.Events{Topic: "events", Format: schemas.EventFormat{
+			Format: "csv", Columns: []string{"user", "key", "time"}, User: "user", Key: "key", Time: "time", TimeUnit: "ms",
+		}},
+		Privacy: pipeline.Privacy{Epsilon: 1, Delta: 1e-6},
+		Metrics: []pipeline.Metric{{
+			Name: "views", Window: time.Hour, Keys: pipeline.Keys{Mode: pipeline.KeysPrivate},
+			Target: noisereduction.Target{Relative: 0.1, Confidence: 0.95}, LastAtLeast: 24,
+		}},
+		Keys: pipeline.SecretKeys{Noise: []noisereduction.NoiseKey{{ID: "k1", Secret: [32]byte{1}}}, UserHash: [32]byte{2}},
+	})
+}

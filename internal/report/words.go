@@ -1,0 +1,209 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/show"
+	"github.com/tollgate-dp/tollgate/pipeline"
+)
+
+// fact is a line of a list of facts.
+type fact struct{ Name, Text string }
+
+// Kinds of metrics, as schemas.MetricSpec has them.
+const (
+	kindUsers    = "distinct_users"
+	kindSum      = "sum"
+	kindCoverage = "coverage"
+)
+
+// promised says what was promised to every user.
+func (p promise) promised() []fact {
+	unit := "every user, with all of their events, for ever"
+	if p.period > 0 {
+		unit = "every user within every period of " + duration(p.period) + " (UTC); who is active in several periods has this promise for each, and they add up"
+	}
+	out := []fact{
+		{"Guarantee", fmt.Sprintf("(ε, δ)-differential privacy with ε = %s and δ = %s", digits(p.epsilon), digits(p.delta))},
+		{"For", unit},
+		{"Over", "everything that this deployment releases, all metrics together"},
+		{"Accountant", fmt.Sprintf("%s; the budget is that of one Gaussian release with μ = %s", p.accountant, digits(p.mu))},
+	}
+	if p.deltaKeys > 0 {
+		out = append(out, fact{"δ for private keys", digits(p.deltaKeys) + ", part of δ"})
+	}
+	if len(p.noiseKeys) > 0 {
+		name := "Noise key"
+		if len(p.noiseKeys) > 1 {
+			name = "Noise keys"
+		}
+		out = append(out, fact{name, strings.Join(p.noiseKeys, ", ")})
+	}
+	return out
+}
+
+// uncovered says what the promise does not cover.
+func (p promise) uncovered(notes []string) []string {
+	out := append([]string(nil), notes...)
+	if p.trust == pipeline.TrustProducer {
+		out = append(out, "Times are those that the records state, and are believed: who can forge them can decide which records count.")
+	} else {
+		out = append(out, "Records that become visible behind the closing of their window are left out. Which ones depends on the brokers and their clock, and one person's traffic can influence that.")
+	}
+	return append(out,
+		"A person with several user ids is several users; people who share an id are one.",
+		"Targets, bounds and lists of public keys that were chosen by looking at the data.",
+		"When a value appears, and whether the deployment runs at all.",
+		"Whoever has the noise key can compute the exact counts: noise is as secret as that key.",
+		"Anything that others publish about the same people.",
+	)
+}
+
+// facts says what is known of a metric.
+func (f metricFacts) facts(valueField string) []fact {
+	if !f.known {
+		return []fact{{"Definition", "not in this configuration: released under an earlier one"}}
+	}
+	out := []fact{{"Value", f.counted(valueField)}}
+	if f.Filter != "" {
+		out = append(out, fact{"Filter", f.Filter})
+	}
+	size, slide := millis(f.WindowSize), millis(f.WindowSlide)
+	window := size + ", one after the other, UTC"
+	if f.WindowSlide != f.WindowSize {
+		window = size + ", a new one every " + slide + ", UTC"
+	}
+	out = append(out, fact{"Windows", window})
+	if f.Kind != kindCoverage {
+		out = append(out, fact{"Keys", f.keys()}, fact{"Bounds", f.bounds()})
+	}
+	out = append(out, fact{"Target", f.target()})
+	best := "σ is " + show.Number(f.sigmaTop, places(f.sigmaTop)) + " at best"
+	if f.lastAtLeast > 0 {
+		best = "lasts every user for " + plural(uint64(f.lastAtLeast), "window") + " or more; " + best
+	}
+	return append(out, fact{"Budget", best})
+}
+
+func (f metricFacts) counted(valueField string) string {
+	switch f.Kind {
+	case kindUsers:
+		return "number of different users"
+	case kindSum:
+		return fmt.Sprintf("sum of %s, each value clamped to %s to %s", valueField, show.Number(float64(f.Min), 0), show.Number(float64(f.Max), 0))
+	case kindCoverage:
+		return "number of users who were admitted to " + f.Of + ": the others have spent their budget and are missing there"
+	}
+	return "number of events"
+}
+
+func (f metricFacts) keys() string {
+	switch {
+	case f.KeyMode == pipeline.KeysFrom:
+		return "those that " + f.KeysFrom + " released for the same window"
+	case f.KeyMode == pipeline.KeysPrivate:
+		return "private: a key shows from about " + show.Number(math.Ceil(f.threshold), 0) + " up. A key that did not pass is absent, which does not mean zero"
+	case len(f.PublicKeys) == 1 && len(f.PublicKeys[0]) == 0:
+		return "none: everything is counted together"
+	}
+	return plural(uint64(len(f.PublicKeys)), "public key") + ", released in every window, at zero, too"
+}
+
+func (f metricFacts) bounds() string {
+	text := "a user counts with at most " + plural(uint64(f.MaxKeysPerUser), "key") + " per window"
+	if f.Kind == kindUsers {
+		return text
+	}
+	return text + " and " + plural(uint64(f.MaxEventsPerKey), "event") + " per key"
+}
+
+func (f metricFacts) target() string {
+	var parts []string
+	if f.Relative > 0 {
+		parts = append(parts, "± "+digits(f.Relative*100)+" %")
+	}
+	if f.Absolute > 0 {
+		parts = append(parts, "± "+digits(f.Absolute))
+	}
+	confidence := digits(f.Confidence*100) + " % confidence"
+	if len(parts) == 0 {
+		return "none: every value has all the precision that the budget pays for; intervals at " + confidence
+	}
+	text := strings.Join(parts, " or ") + " at " + confidence
+	switch {
+	case f.meetableFrom == 0:
+		return text + ", within reach for every value"
+	case math.IsInf(f.meetableFrom, 1):
+		return text + ", within reach for no value"
+	}
+	return text + ", within reach for values from " + show.Number(math.Ceil(f.meetableFrom), 0) + " up"
+}
+
+// noKey is what the empty key is called.
+func noKey(f metricFacts) string {
+	if f.Kind == kindCoverage {
+		return "admitted users"
+	}
+	return "all together"
+}
+
+// digits writes a number to six digits, powers of ten as 10⁻⁶.
+func digits(v float64) string {
+	mantissa, exponent, found := strings.Cut(strconv.FormatFloat(v, 'g', 6, 64), "e")
+	if !found {
+		return mantissa
+	}
+	n, err := strconv.Atoi(exponent)
+	if err != nil { // FormatFloat writes no other
+		return mantissa + "e" + exponent
+	}
+	raised := strings.NewReplacer("-", "⁻", "0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴", "5", "⁵", "6", "⁶", "7", "⁷", "8", "⁸", "9", "⁹").Replace(strconv.Itoa(n))
+	if mantissa == "1" {
+		return "10" + raised
+	}
+	return mantissa + "·10" + raised
+}
+
+// places is the number of decimals that say something about v.
+func places(v float64) int {
+	switch {
+	case v >= 100:
+		return 0
+	case v >= 10:
+		return 1
+	}
+	return 2
+}
+
+func plural(n uint64, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return show.Number(float64(n), 0) + " " + what + "s"
+}
+
+func millis(ms int64) string { return duration(time.Duration(ms) * time.Millisecond) }
+
+// duration writes "1 day 2 h" for 26h.
+func duration(d time.Duration) string {
+	var parts []string
+	for _, unit := range []struct {
+		size time.Duration
+		name string
+	}{{24 * time.Hour, "day"}, {time.Hour, "h"}, {time.Minute, "min"}, {time.Second, "s"}, {time.Millisecond, "ms"}} {
+		n := d / unit.size
+		d -= n * unit.size
+		switch {
+		case n == 0:
+		case n > 1 && unit.name == "day":
+			parts = append(parts, show.Number(float64(n), 0)+" days")
+		default:
+			parts = append(parts, show.Number(float64(n), 0)+" "+unit.name)
+		}
+	}
+	return strings.Join(parts, " ")
+}

@@ -1,0 +1,286 @@
+package pipeline
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/transforms/spend"
+)
+
+// ChangeOptions say how a deployment is changed.
+type ChangeOptions struct {
+	// DryRun says what would change and writes nothing; a run may go on meanwhile.
+	DryRun bool
+	// Hooks are for tests of interruptions.
+	Hooks Hooks
+}
+
+// ChangeResult says what a change has done, or would do.
+type ChangeResult struct {
+	Differences []Difference // none: the configuration is in force already
+	Generation  uint32
+	FromTurn    uint64
+	From        time.Time // where the first slice of the generation begins
+	// GivenUp are the metrics whose windows that were open are never released;
+	// CarriedOn those whose windows go on.
+	GivenUp, CarriedOn []string
+	// RetiredKey is the id of a noise key that no turn needs any more, RetiredTopics
+	// are topics that nobody reads any more.
+	RetiredKey    string
+	RetiredTopics []string
+}
+
+// Change puts the configuration of d in force from the turn behind the last
+// settled one on, as a new generation on control. It takes over from a run as
+// another run would; the deployment must have been drained, so that no turn is
+// under way. Accounts and open windows go on; a metric whose public keys changed,
+// or that is new, begins with windows behind the change.
+//
+// Whatever was settled is charged before the change is written, in a snapshot of
+// every shard, so that nobody ever has to decide or draw anything of an earlier
+// turn again: a noise key that was replaced may be destroyed then. A change that
+// is interrupted has not happened, and can be made again.
+//
+// Errors: ErrHeaderMismatch where a difference can never be, ErrInterruptedTurn,
+// ErrStopped, ErrNotInitialised, ErrTopicSettings, *spend.StopError, or what the
+// broker said.
+func Change(ctx context.Context, d *Deployment, o ChangeOptions) (ChangeResult, error) {
+	client, err := d.dial(ctx, nil)
+	if err != nil {
+		return ChangeResult{}, err
+	}
+	defer client.Close()
+	t, err := openTail(ctx, client, d)
+	if err != nil {
+		return ChangeResult{}, err
+	}
+	t.at = o.Hooks.At
+	c := &change{dep: d, client: client, tail: t, old: t.header}
+	want := d.header()
+	result := ChangeResult{Differences: differences(c.old, &want)}
+	if len(result.Differences) == 0 {
+		return result, nil
+	}
+	if first := result.Differences[0]; first.Never != "" {
+		return result, fmt.Errorf("changing generation %d on topic %s: %s cannot be changed: %s: %w", c.old.Generation, d.cfg.Outputs.Control, first.What, first.Never, ErrHeaderMismatch)
+	}
+	if err := CheckTopics(ctx, d); err != nil {
+		return result, err
+	}
+	if err := c.unused(ctx); err != nil {
+		return result, err
+	}
+	if o.DryRun {
+		var stop *schemas.Stop
+		t.look(func(v *view) { c.settled, stop = v.settled, v.stop })
+		if stop != nil {
+			return result, stopped(stop)
+		}
+		c.next = c.generation(&want)
+		return c.describe(result), nil
+	}
+	if err := c.begin(ctx); err != nil {
+		return result, err
+	}
+	c.next = c.generation(&want)
+	if err := c.store(ctx); err != nil {
+		return result, err
+	}
+	return c.describe(result), c.write(ctx)
+}
+
+// change is one change under way.
+type change struct {
+	dep     *Deployment // as it shall be
+	client  *klog.Client
+	tail    *tail
+	old     *schemas.Header
+	next    schemas.Header
+	epoch   int64
+	settled uint64
+	last    *closing // the CLOSE of the settled turn
+}
+
+// unused refuses a new ledger or counts topic that holds anything but what an
+// interrupted change has left there.
+func (c *change) unused(ctx context.Context) error {
+	out := &c.dep.cfg.Outputs
+	if out.Counts == c.old.Topics.Counts {
+		return nil
+	}
+	held, err := holdsRecords(ctx, c.client, out.Counts, nil)
+	if err != nil {
+		return err
+	}
+	if held {
+		return &TopicError{Topic: out.Counts, Got: "holds records and the deployment has never written to it", Fix: "name a counts topic that is empty"}
+	}
+	return nil
+}
+
+// begin takes an epoch, so that no run goes on, and finds out where the
+// deployment stands.
+func (c *change) begin(ctx context.Context) error {
+	var stop *schemas.Stop
+	var settled uint64
+	c.tail.look(func(v *view) { stop, settled = v.stop, v.settled })
+	if stop != nil {
+		return stopped(stop)
+	}
+	var id [16]byte
+	if _, err := rand.Read(id[:]); err != nil {
+		return fmt.Errorf("naming the change: %w", err)
+	}
+	w, err := newControlWriter(ctx, c.tail)
+	if err != nil {
+		return err
+	}
+	defer w.close()
+	offsets, err := w.append(ctx, &schemas.Epoch{RunID: id, Settled: settled})
+	if err != nil {
+		return err
+	}
+	c.epoch = offsets[0]
+	return c.look(ctx)
+}
+
+// look reads control and refuses to go on if somebody else has the epoch.
+func (c *change) look(ctx context.Context) error {
+	if err := c.tail.update(ctx); err != nil {
+		return err
+	}
+	var newest, headerAt int64
+	var stop *schemas.Stop
+	c.tail.look(func(v *view) {
+		newest, headerAt, stop, c.settled = v.epoch, v.headerAt, v.stop, v.settled
+		c.last = v.closes[v.settled]
+	})
+	switch {
+	case newest != c.epoch || headerAt != c.tail.headerAt:
+		return fmt.Errorf("changing the deployment: %w: drain the run that goes on, then change it again", errSuperseded)
+	case stop != nil:
+		return stopped(stop)
+	case c.settled > 0 && c.last == nil:
+		return fmt.Errorf("changing the deployment behind turn %d: control does not hold its CLOSE: %w", c.settled, ErrLogFault)
+	}
+	return nil
+}
+
+// generation is the one that begins behind the settled turn.
+func (c *change) generation(want *schemas.Header) schemas.Header {
+	start := c.dep.turns(c.old).end(c.settled)
+	return succeed(c.old, want, c.settled+1, start, c.last)
+}
+
+// store winds the old generation up: every shard, charged, in a snapshot, on the
+// ledger that the new generation reads.
+func (c *change) store(ctx context.Context) error {
+	rules, err := c.dep.rulesOf(c.old)
+	if err != nil {
+		return err
+	}
+	from := newLedgerStoreOn(c.client, c.tail, c.dep, c.old.Topics.Ledger)
+	defer from.close()
+	turns := c.dep.turns(c.old)
+	engine, err := spend.NewEngine(spend.Options{Rules: rules, Ledger: from, Settlements: c.tail, Pairs: turns.pairs, Windows: turns})
+	if err != nil {
+		return err
+	}
+	snapshots := make([]schemas.Snapshot, c.old.Shards)
+	for n := range snapshots {
+		if snapshots[n], err = engine.Checkpoint(ctx, n, c.epoch, c.settled); err != nil {
+			return c.interrupted(err)
+		}
+	}
+	if c.settled == 0 {
+		return nil // nobody has an account
+	}
+	to := from
+	if c.next.Topics.Ledger != c.old.Topics.Ledger {
+		to = newLedgerStoreOn(c.client, c.tail, c.dep, c.next.Topics.Ledger)
+		defer to.close()
+	}
+	if c.next.Shards != c.old.Shards {
+		if snapshots, err = spend.Reshard(snapshots, int(c.next.Shards)); err != nil {
+			return fmt.Errorf("changing the number of shards: %w", err)
+		}
+	}
+	for n := range snapshots {
+		if err := spend.Store(ctx, to, n, snapshots[n]); err != nil {
+			return c.interrupted(err)
+		}
+	}
+	return nil
+}
+
+// interrupted says what to do about a turn that is under way.
+func (c *change) interrupted(err error) error {
+	if errors.Is(err, spend.ErrInterrupted) {
+		return fmt.Errorf("changing the deployment behind turn %d: the next turn was interrupted and may be published in part: run the old configuration and drain it, then change it: %w", c.settled, ErrInterruptedTurn)
+	}
+	return fmt.Errorf("winding up generation %d: %w", c.old.Generation, err)
+}
+
+// write puts the generation in force, if nobody has taken over meanwhile.
+func (c *change) write(ctx context.Context) error {
+	if err := c.look(ctx); err != nil {
+		return err
+	}
+	counts := make([]int64, c.next.ReleaseShards)
+	for shard := range counts {
+		bounds, err := c.client.Offsets(ctx, c.next.Topics.Counts, int32(shard))
+		if err != nil {
+			return fmt.Errorf("looking at counts: %w", err)
+		}
+		counts[shard] = bounds.High
+	}
+	w, err := newControlWriter(ctx, c.tail)
+	if err != nil {
+		return err
+	}
+	defer w.close()
+	offsets, err := w.append(ctx, &schemas.Generation{Epoch: c.epoch, CountsEnd: counts, Header: c.next})
+	if err != nil {
+		return err
+	}
+	if err := c.tail.update(ctx); err != nil {
+		return err
+	}
+	inForce := false
+	c.tail.look(func(v *view) { inForce = v.headerAt == offsets[0] })
+	if !inForce {
+		return fmt.Errorf("changing the deployment: %w before the change was written: drain that run, then change it again", errSuperseded)
+	}
+	return nil
+}
+
+// describe says what the generation means.
+func (c *change) describe(r ChangeResult) ChangeResult {
+	r.Generation, r.FromTurn, r.From = c.next.Generation, c.next.FromTurn, time.UnixMilli(c.next.SliceStart).UTC()
+	for i := range c.old.Metrics {
+		name := c.old.Metrics[i].Name
+		if c.old.Metrics[i].Kind == schemas.KindCoverage {
+			continue
+		}
+		if at := metricNamed(&c.next, name); at >= 0 && c.next.MetricStarts[at] == c.old.MetricStarts[i] {
+			r.CarriedOn = append(r.CarriedOn, name)
+		} else {
+			r.GivenUp = append(r.GivenUp, name)
+		}
+	}
+	if old := newestKey(c.old); old.ID != newestKey(&c.next).ID {
+		r.RetiredKey = old.ID
+	}
+	if c.old.Topics.Ledger != c.next.Topics.Ledger {
+		r.RetiredTopics = append(r.RetiredTopics, c.old.Topics.Ledger)
+	}
+	if c.old.Topics.Counts != c.next.Topics.Counts {
+		r.RetiredTopics = append(r.RetiredTopics, c.old.Topics.Counts)
+	}
+	return r
+}

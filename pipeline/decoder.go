@@ -1,0 +1,48 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/tollgate-dp/tollgate/internal/registry"
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+// decoder decodes the deployment's events; a registry is asked when a schema
+// appears for the first time.
+func (d *Deployment) decoder(ctx context.Context) (*schemas.EventDecoder, error) {
+	g := d.cfg.Events.Registry
+	if g == nil {
+		return schemas.NewEventDecoder(d.cfg.Events.Format)
+	}
+	client, err := registry.New(registry.Config{URL: g.URL, User: g.User, Password: g.Password, CAFile: g.CAFile})
+	if err != nil {
+		return nil, err
+	}
+	if err := d.checkNewest(ctx, client); err != nil {
+		return nil, err
+	}
+	return schemas.NewEventDecoder(d.cfg.Events.Format, schemas.WithSchemas(ctx, client))
+}
+
+// checkNewest refuses, before anything is read, a registry that does not answer,
+// and a schema that lacks a configured field or has a time of another type. The
+// subject is the one that producers use unless they are told otherwise; where it
+// is unknown, the first record's schema is the first that is looked at.
+func (d *Deployment) checkNewest(ctx context.Context, client *registry.Client) error {
+	subject := d.cfg.Events.Topic + "-value"
+	text, err := client.Latest(ctx, subject)
+	if errors.Is(err, schemas.ErrUnknownSchema) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	f := d.cfg.Events.Format
+	f.Schema = text
+	if err := f.Check(); err != nil {
+		return fmt.Errorf("looking at the newest schema of %s in the registry: %w; name fields that it has, or register a schema that has them", subject, err)
+	}
+	return nil
+}

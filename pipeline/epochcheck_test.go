@@ -1,0 +1,178 @@
+package pipeline
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+// elections is a broker whose leaders can be changed.
+type elections struct {
+	*kfake.Cluster
+	t      *testing.T
+	client *klog.Client
+}
+
+func startElections(t *testing.T) *elections {
+	t.Helper()
+	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.BrokerConfigs(map[string]string{"log.retention.ms": "-1"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cluster.Close)
+	client, err := klog.Dial(t.Context(), klog.Config{Brokers: cluster.ListenAddrs()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	return &elections{cluster, t, client}
+}
+
+// history makes a topic anew: counts of records, one leader epoch after the other.
+func (e *elections) history(topic string, records ...int) {
+	e.t.Helper()
+	_ = e.DeleteTopic(topic) // it may not be there yet
+	if err := e.CreateTopic(topic, 1, map[string]string{"retention.ms": "-1"}); err != nil {
+		e.t.Fatal(err)
+	}
+	for i, n := range records {
+		if i > 0 {
+			e.ShufflePartitionLeaders()
+		}
+		e.write(topic, n)
+	}
+}
+
+func (e *elections) write(topic string, n int) {
+	e.t.Helper()
+	if n == 0 {
+		return
+	}
+	p, err := e.client.NewProducer(e.t.Context(), topic, 0, "")
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	defer p.Close()
+	if _, err := p.Append(e.t.Context(), eventsAt(time.Unix(60, 0), n)); err != nil {
+		e.t.Fatal(err)
+	}
+}
+
+// eventsAt are events of as many users, a second apart. (A record of time 0 would get the present time.)
+func eventsAt(start time.Time, n int) []klog.Message {
+	var msgs []klog.Message
+	for i := range n {
+		at := start.Add(time.Duration(i) * time.Second).UnixMilli()
+		msgs = append(msgs, klog.Message{Value: fmt.Appendf(nil, `{"user":"u%d","key":"a","time":%d}`, i, at), Timestamp: at})
+	}
+	return msgs
+}
+
+// abort writes n records in a transaction that is aborted: they and the marker take up offsets, and READ sees none of them.
+func (e *elections) abort(topic string, n int) {
+	e.t.Helper()
+	client, err := kgo.NewClient(kgo.SeedBrokers(e.ListenAddrs()...), kgo.TransactionalID("t"), kgo.DefaultProduceTopic(topic))
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	defer client.Close()
+	if err := client.BeginTransaction(); err != nil {
+		e.t.Fatal(err)
+	}
+	for range n {
+		if err := client.ProduceSync(e.t.Context(), &kgo.Record{Value: []byte("x")}).FirstErr(); err != nil {
+			e.t.Fatal(err)
+		}
+	}
+	if err := client.EndTransaction(e.t.Context(), kgo.TryAbort); err != nil {
+		e.t.Fatal(err)
+	}
+}
+
+// At a restart the leader epoch of the last cut must still lead up to the cut: records that were lost and replaced at the
+// same offsets are recognised, whatever their number.
+func TestReplacedRecordsBelowTheLastCutAreRecognised(t *testing.T) {
+	e := startElections(t)
+	reader := &reader{client: e.client, dep: &Deployment{cfg: Config{Events: Events{Topic: "events"}}}}
+	for _, tt := range []struct {
+		name    string
+		records []int // by epoch
+		more    func()
+		cut     int64
+		epoch   int32
+		says    string
+	}{
+		{name: "as it was read", records: []int{5}, cut: 5},
+		{name: "more was written since", records: []int{5, 3, 0, 2}, cut: 5},
+		{name: "the cut of a middle leader", records: []int{5, 3, 0, 2}, cut: 8, epoch: 1},
+		{name: "an election since, and nothing written", records: []int{2, 3, 0}, cut: 5, epoch: 1},
+		{name: "nothing was read", records: []int{5}, cut: 0, epoch: 9},
+		{name: "the epoch is not known", records: []int{5, 5}, cut: 9, epoch: -1},
+		{name: "what later leaders wrote below the cut was aborted", records: []int{5, 0}, more: func() { e.abort("events", 3) }, cut: 9},
+		{name: "everything below the cut is past its retention", records: []int{5, 5}, more: func() { _ = e.DeleteRecords("events", 0, 10) }, cut: 9, epoch: 1},
+		{name: "the log is shorter", records: []int{5}, cut: 6, says: "it ends at offset 5 and was read up to 6"},
+		{name: "a later leader's records stand below the cut", records: []int{3, 3, 5}, cut: 8, epoch: 1, says: "leader epoch 1 ended at offset 6 and its records were read up to 8"},
+		{name: "the epoch has left nothing", records: []int{3, 0, 5}, cut: 8, epoch: 1, says: "leader epoch 1 wrote its records, and the partition has none of that epoch"},
+		{name: "made anew", records: []int{8}, cut: 8, epoch: 3, says: "its records were read from leader epoch 3 and the partition is at epoch 0"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			e.history("events", tt.records...)
+			if tt.more != nil {
+				tt.more()
+			}
+			c := &closing{Close: schemas.Close{Turn: 7, Cuts: []schemas.Cut{{Cut: tt.cut, LeaderEpoch: tt.epoch}}}}
+			err := reader.sameRecords(t.Context(), c)
+			if tt.says == "" {
+				if err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			if !errors.Is(err, ErrLogFault) || !strings.Contains(err.Error(), "comparing partition 0 of events with the CLOSE of turn 7: "+tt.says+"; records that were read before are gone") {
+				t.Errorf("%v\ndoes not say\n%s", err, tt.says)
+			}
+		})
+	}
+	if err := reader.sameRecords(t.Context(), nil); err != nil {
+		t.Errorf("without a CLOSE: %v", err)
+	}
+}
+
+// The check holds in a whole run: CLOSE keeps the epoch of what was read, and a start compares.
+func TestARunOverReplacedRecordsStopsAtItsStart(t *testing.T) {
+	e := startElections(t)
+	cfg := testConfig(e.ListenAddrs()[0])
+	d := makeTopics(t, cfg, nil)
+	if err := Init(t.Context(), d, InitOptions{Start: time.Unix(60, 0)}); err != nil {
+		t.Fatal(err)
+	}
+	e.history("events", 100, 50)
+	run := func() error {
+		_, err := Run(t.Context(), d, RunOptions{Bounded: true})
+		return err
+	}
+	if err := run(); err != nil {
+		t.Fatal(err)
+	}
+	e.ShufflePartitionLeaders()
+	if err := run(); err != nil {
+		t.Fatalf("after an election that lost nothing: %v", err)
+	}
+	e.history("events", 100, 20, 30, 10)
+	err := run()
+	if !errors.Is(err, ErrLogFault) || !strings.Contains(err.Error(), "leader epoch 1 ended at offset 120 and its records were read up to 150") {
+		t.Fatalf("after an election that lost records: %v", err)
+	}
+	e.history("events", 100, 50, 30)
+	if err := run(); err != nil {
+		t.Fatalf("after the records came back: %v", err)
+	}
+}

@@ -1,0 +1,202 @@
+package pipeline
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/transforms/spend"
+)
+
+// Difference is a point in which a configuration differs from the generation in
+// force.
+type Difference struct {
+	What string // as a user would call it
+	// Never says why the point cannot be changed as it was; "" where it can.
+	Never string
+}
+
+// differences lists how a configuration, as a header, differs from the
+// generation in force: what can never be changed first.
+func differences(h, want *schemas.Header) []Difference {
+	var all []Difference
+	add := func(differs bool, what, never string) {
+		if differs {
+			all = append(all, Difference{what, never})
+		}
+	}
+	const other = "begin a new deployment for it"
+	add(h.UserHash != want.UserHash, "the user-hash key", "everybody's account would be lost")
+	add(h.EventsTopic != want.EventsTopic, "the events topic", other)
+	add(h.UserField != want.UserField, "the user field", "accounts belong to other people then; "+other)
+	add(periodOf(h) != periodOf(want), "the period of the budget", "it is the unit of privacy; "+other)
+	add(h.Trust != want.Trust || h.NoFuture != want.NoFuture, "whose times are trusted, or the test for the future", other)
+	add(h.Topics.Control != want.Topics.Control, "the control topic", "the deployment's history is on it")
+	add(h.Budget.Accountant != want.Budget.Accountant, "the accountant", "what was spent was promised under it")
+	if h.Budget.Accountant == want.Budget.Accountant && h.Budget != want.Budget {
+		up := want.Budget.Epsilon > h.Budget.Epsilon || want.Budget.Delta > h.Budget.Delta || want.Budget.Mu2 > h.Budget.Mu2
+		add(true, "the budget (epsilon, delta, delta_keys)", when(up, "a promise can be made stronger, never weaker"))
+	}
+	ledger, counts := h.Topics.Ledger == want.Topics.Ledger, h.Topics.Counts == want.Topics.Counts
+	add(h.Shards != want.Shards, "the number of shards", when(ledger, "the ledger has a partition for each: name a new, empty ledger topic as well"))
+	add(h.ReleaseShards != want.ReleaseShards, "the number of release shards", when(counts, "the counts topic has a partition for each: name a new, empty counts topic as well"))
+	all = append(all, metricDifferences(h, want)...)
+	old, now := newestKey(h), newestKey(want)
+	add(old.ID != now.ID || old.Fingerprint != now.Fingerprint, "the noise key", keyNever(h, now))
+	add(h.LedgerSlots != want.LedgerSlots, "the number of ledger slots", "")
+	add(h.KeyField != want.KeyField || h.TimeField != want.TimeField || h.TimeUnit != want.TimeUnit || h.ValueField != want.ValueField,
+		"the key, time or value field, or the time unit", "")
+	add(!ledger, "the name of the ledger topic", "")
+	add(!counts, "the name of the counts topic", "")
+	add(h.Topics.DeadLetter != want.Topics.DeadLetter, "the name of the dead-letter topic", "")
+	slices.SortStableFunc(all, func(a, b Difference) int { return rank(a) - rank(b) })
+	return all
+}
+
+func rank(d Difference) int {
+	if d.Never != "" {
+		return 0
+	}
+	return 1
+}
+
+func when(cond bool, text string) string {
+	if cond {
+		return text
+	}
+	return ""
+}
+
+func periodOf(h *schemas.Header) string { return h.Metrics[0].Period }
+
+func newestKey(h *schemas.Header) schemas.KeyFingerprint { return h.NoiseKeys[len(h.NoiseKeys)-1] }
+
+// keyNever refuses a noise key that a turn behind the present one was released
+// under: each key serves one range of turns, so that it can be destroyed.
+func keyNever(h *schemas.Header, now schemas.KeyFingerprint) string {
+	for _, k := range h.NoiseKeys {
+		switch {
+		case k.ID == now.ID && k.Fingerprint == now.Fingerprint:
+			return "it served earlier turns: make a new key"
+		case k.ID == now.ID:
+			return "this id belongs to another key: name the new key otherwise (keys.noise.id)"
+		case k.Fingerprint == now.Fingerprint:
+			return "the same key stood under another id: make a new one"
+		}
+	}
+	return ""
+}
+
+// metricDifferences compares metrics by their names. A name stands for one field,
+// kind, filter, window and key mode as long as the deployment lives.
+func metricDifferences(h, want *schemas.Header) []Difference {
+	var all []Difference
+	past := append(slices.Clone(h.Past), h.AsPast())
+	for i := range want.Metrics {
+		m := &want.Metrics[i]
+		d := Difference{What: "the metric " + m.Name}
+		for _, g := range past {
+			for _, old := range g.Metrics {
+				if old.Name == m.Name && old != want.Identity(i) {
+					d.Never = "what it counts has changed (fields, kind, filter, window or key mode): give it a new name"
+				}
+			}
+		}
+		at := metricNamed(h, m.Name)
+		switch {
+		case d.Never != "" || at >= 0 && h.Metrics[at].Digest() != m.Digest():
+			all = append(all, d)
+		case at < 0:
+			all = append(all, Difference{What: "the metric " + m.Name + ", which is new"})
+		}
+	}
+	for i := range h.Metrics {
+		if metricNamed(want, h.Metrics[i].Name) < 0 {
+			all = append(all, Difference{What: "the metric " + h.Metrics[i].Name + ", which is gone"})
+		}
+	}
+	if len(all) == 0 && !slices.EqualFunc(h.Metrics, want.Metrics, func(a, b schemas.MetricSpec) bool { return a.Name == b.Name }) {
+		all = append(all, Difference{What: "the order of the metrics, which is that of admission"})
+	}
+	return all
+}
+
+func metricNamed(h *schemas.Header, name string) int {
+	return slices.IndexFunc(h.Metrics, func(m schemas.MetricSpec) bool { return m.Name == name })
+}
+
+// agrees refuses a configuration that is not the one of the generation in force.
+func (d *Deployment) agrees(h *schemas.Header) error {
+	want := d.header()
+	all := differences(h, &want)
+	if len(all) == 0 {
+		return nil
+	}
+	remedy := "put the old value back, or make the change with: runner change"
+	if all[0].Never != "" {
+		remedy = all[0].Never + "; or put the old value back"
+	}
+	return fmt.Errorf("comparing with generation %d on topic %s: %s differs: %w; %s", h.Generation, d.cfg.Outputs.Control, all[0].What, ErrHeaderMismatch, remedy)
+}
+
+// succeed makes a header the generation behind another one, from a turn on. last
+// is the CLOSE of the turn before it, nil where there is none.
+func succeed(h, want *schemas.Header, from uint64, sliceStart int64, last *closing) schemas.Header {
+	next := *want
+	next.Incarnation, next.StartMillis = h.Incarnation, h.StartMillis
+	next.Generation, next.FromTurn, next.SliceStart = h.Generation+1, from, sliceStart
+	before := h.AsPast()
+	if last != nil {
+		for _, c := range last.Cuts {
+			before.Below = append(before.Below, schemas.Boundary{Partition: c.Partition, Offset: c.Cut})
+		}
+	}
+	next.Past = append(slices.Clone(h.Past), before)
+	next.MetricStarts = nil
+	next.NoiseKeys = slices.Clone(h.NoiseKeys)
+	if now := newestKey(want); now.Fingerprint != newestKey(h).Fingerprint {
+		now.FromTurn = from
+		next.NoiseKeys = append(next.NoiseKeys, now)
+	}
+	for i := range next.Metrics {
+		next.MetricStarts = append(next.MetricStarts, sliceStart)
+		if at, whole := carriedOn(h, &next, i); whole {
+			next.MetricStarts[i] = h.MetricStarts[at]
+		}
+	}
+	return next
+}
+
+// carriedOn says whether the open windows of a metric go on behind a change, and
+// which metric of the old generation it is: the slices that are kept hold whatever
+// the metric looks at. They do not where its public keys were changed.
+func carriedOn(h, next *schemas.Header, i int) (int, bool) {
+	m := &next.Metrics[i]
+	at := metricNamed(h, m.Name)
+	if at < 0 {
+		return -1, false
+	}
+	old := &h.Metrics[at]
+	switch {
+	case m.KeyMode == schemas.KeysFrom:
+		if from := metricNamed(next, m.KeysFrom); from >= 0 {
+			_, whole := carriedOn(h, next, from)
+			return at, whole
+		}
+		return at, false
+	case m.KeyMode == schemas.KeysPublic && m.Kind != schemas.KindCoverage:
+		return at, slices.EqualFunc(old.PublicKeys, m.PublicKeys, slices.Equal)
+	}
+	return at, true
+}
+
+// rulesOf are the rules of admission of a generation: the deployment's own, or
+// those of an earlier one that is wound up.
+func (d *Deployment) rulesOf(h *schemas.Header) (*spend.Rules, error) {
+	rules, err := spend.NewRules(h.Budget, d.cfg.Keys.UserHash, h.Metrics, int(h.Shards), int(h.ReleaseShards), int(h.LedgerSlots))
+	if err != nil {
+		return nil, fmt.Errorf("preparing the rules of generation %d: %w", h.Generation, err)
+	}
+	rules.Inherit(h.Past, h.FromTurn)
+	return rules, nil
+}

@@ -1,0 +1,36 @@
+package pipeline
+
+import (
+	"context"
+	"time"
+)
+
+// grid is the distance of the instants at which counts may appear: multiples of it
+// since the Unix epoch, by the wall clock. Else the moment at which a value appears
+// tells how long its turn took, and so how much there was to count. 0: at once.
+type grid time.Duration
+
+// next is the first instant of the grid that is not before a time.
+func (g grid) next(now time.Time) time.Time {
+	every := int64(g)
+	at := now.UnixNano()
+	if rest := at % every; rest > 0 {
+		at += every - rest
+	}
+	return time.Unix(0, at)
+}
+
+// wait returns at an instant of the grid, or with ctx's error.
+func (g grid) wait(ctx context.Context) error {
+	if g <= 0 {
+		return nil
+	}
+	timer := time.NewTimer(time.Until(g.next(time.Now())))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

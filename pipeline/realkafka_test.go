@@ -1,0 +1,205 @@
+package pipeline
+
+import (
+	"errors"
+	"maps"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/realkafka"
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+// startKafka starts Apache Kafka with every kind of listener.
+func startKafka(t *testing.T, f pemFiles) *realkafka.Broker {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts a JVM")
+	}
+	switch err := realkafka.Missing(); {
+	case err != nil && os.Getenv("TOLLGATE_REQUIRE_KAFKA") == "1":
+		t.Fatal(err)
+	case err != nil:
+		t.Skip(err)
+	}
+	pem := func(file string) string {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	settings := map[string]string{
+		"sasl.enabled.mechanisms":                           "PLAIN,SCRAM-SHA-256",
+		"listener.name.mutual.ssl.client.auth":              "required",
+		"listener.name.plain.sasl.enabled.mechanisms":       "PLAIN",
+		"listener.name.plain.plain.sasl.jaas.config":        `org.apache.kafka.common.security.plain.PlainLoginModule required user_alice="s3cret";`,
+		"listener.name.both.sasl.enabled.mechanisms":        "SCRAM-SHA-256",
+		"listener.name.both.scram-sha-256.sasl.jaas.config": "org.apache.kafka.common.security.scram.ScramLoginModule required;",
+	}
+	for _, l := range []string{"tls", "mutual", "both"} {
+		maps.Copy(settings, map[string]string{
+			"listener.name." + l + ".ssl.keystore.type":              "PEM",
+			"listener.name." + l + ".ssl.keystore.key":               pem(f.key),
+			"listener.name." + l + ".ssl.keystore.certificate.chain": pem(f.cert),
+			"listener.name." + l + ".ssl.truststore.type":            "PEM",
+			"listener.name." + l + ".ssl.truststore.certificates":    pem(f.cert),
+		})
+	}
+	b, err := realkafka.Start(t.Context(), realkafka.Options{
+		Settings:   settings,
+		ScramUsers: []string{"SCRAM-SHA-256=[name=bob,password=s3cret]"},
+		Listeners:  []realkafka.Listener{{Name: "TLS", Protocol: "SSL"}, {Name: "MUTUAL", Protocol: "SSL"}, {Name: "PLAIN", Protocol: "SASL_PLAINTEXT"}, {Name: "BOTH", Protocol: "SASL_SSL"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return b
+}
+
+// What the embedded broker cannot show: how Apache Kafka answers what is wrong, what it says of topics, and where its leaders'
+// epochs end. One broker for all, because starting it takes seconds.
+func TestApacheKafka(t *testing.T) {
+	f := writePEM(t)
+	b := startKafka(t, f)
+	t.Run("security", func(t *testing.T) { testSecurityOf(t, b, f) })
+	t.Run("topics", func(t *testing.T) { testTopicsOf(t, b) })
+	t.Run("epochs", func(t *testing.T) { testEpochsOf(t, b) })
+}
+
+func testSecurityOf(t *testing.T, b *realkafka.Broker, f pemFiles) {
+	ca := &TLS{CAFile: f.cert}
+	for _, tt := range []struct {
+		name     string
+		listener string
+		k        Kafka
+		says     string // "": it works
+	}{
+		{"plaintext", "PLAINTEXT", Kafka{}, ""},
+		{"TLS", "TLS", Kafka{TLS: ca}, ""},
+		{"mutual TLS", "MUTUAL", Kafka{TLS: &TLS{CAFile: f.cert, CertFile: f.cert, KeyFile: f.key}}, ""},
+		{"SASL PLAIN", "PLAIN", Kafka{SASL: &SASL{"plain", "alice", "s3cret"}}, ""},
+		{"SCRAM over TLS", "BOTH", Kafka{TLS: ca, SASL: &SASL{"scram-sha-256", "bob", "s3cret"}}, ""},
+		{"password of PLAIN", "PLAIN", Kafka{SASL: &SASL{"plain", "alice", "s3cret2"}}, `authentication of user "alice" with mechanism PLAIN failed: are user and password right?`},
+		{"password of SCRAM", "BOTH", Kafka{TLS: ca, SASL: &SASL{"scram-sha-256", "bob", "s3cret2"}}, `authentication of user "bob" with mechanism SCRAM-SHA-256 failed: are user and password right?`},
+		{"mechanism", "PLAIN", Kafka{SASL: &SASL{"scram-sha-512", "alice", "s3cret"}}, "the listener does not offer SCRAM-SHA-512; it offers: PLAIN"},
+		{"no SASL where it is needed", "PLAIN", Kafka{}, "is SASL or TLS missing in the configuration?"},
+		{"no SASL where it is needed, with TLS", "BOTH", Kafka{TLS: ca}, "is SASL missing in the configuration?"},
+		{"SASL where none is", "PLAINTEXT", Kafka{SASL: &SASL{"plain", "alice", "s3cret"}}, "this listener takes no SASL"},
+		{"plaintext to TLS", "TLS", Kafka{}, "the listener expects TLS: is tls set in the configuration?"},
+		{"TLS to plaintext", "PLAINTEXT", Kafka{TLS: ca}, "does this listener speak TLS?"},
+		{"another authority", "TLS", Kafka{TLS: &TLS{CAFile: writePEM(t).cert}}, "the broker's certificate is signed by an unknown authority: is the CA file "},
+		{"another host name", "TLS", Kafka{TLS: &TLS{CAFile: f.cert, ServerName: "elsewhere"}}, "is for another host name"},
+		{"no client certificate", "MUTUAL", Kafka{TLS: ca}, "the broker wants a client certificate, and none is set"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.k.Brokers = []string{b.AddrOf(tt.listener)}
+			client, err := Dial(t.Context(), tt.k, nil)
+			if err == nil {
+				defer client.Close()
+			}
+			switch {
+			case tt.says == "" && err != nil:
+				t.Error(err)
+			case tt.says == "":
+				if _, err := client.TopicConfig(t.Context(), "nowhere"); !errors.Is(err, klog.ErrUnknownTopic) {
+					t.Errorf("settings of an unknown topic: %v", err)
+				}
+			case !errors.Is(err, klog.ErrRefused) || !strings.Contains(err.Error(), tt.says) || strings.Contains(err.Error(), "s3cret"):
+				t.Errorf("%v does not say %q", err, tt.says)
+			}
+		})
+	}
+}
+
+func testTopicsOf(t *testing.T, b *realkafka.Broker) {
+	cfg := testConfig(b.Addr())
+	cfg.Time = Time{Trust: TrustBroker}
+	d := makeTopics(t, cfg, nil)
+	if err := CheckTopics(t.Context(), d); err != nil {
+		t.Errorf("as they are made: %v", err)
+	}
+	// A deployment whose topics were all made by hand with the broker's defaults.
+	cfg.Deployment, cfg.Events.Topic = "hand", "hand-events"
+	hand := makeTopics(t, cfg, func(s specs) {
+		for _, spec := range s {
+			spec.Config = map[string]string{"retention.ms": "604800000"}
+		}
+		s["ledger"].Config["unclean.leader.election.enable"] = "true"
+	})
+	err := CheckTopics(t.Context(), hand)
+	if err == nil {
+		t.Fatal("a broker's defaults were taken")
+	}
+	for _, says := range []string{
+		"topic hand-events: message.timestamp.type is CreateTime, it must be LogAppendTime",
+		"topic hand-control: retention.ms is 604800000, it must be -1",
+		"topic hand-ledger: cleanup.policy is delete, it must be compact",
+		"topic hand-ledger: unclean.leader.election.enable is true, it must be false",
+	} {
+		if !strings.Contains(err.Error(), says) {
+			t.Errorf("%v\ndoes not say\n%s", err, says)
+		}
+	}
+	if n := strings.Count(err.Error(), "it must be"); n != 4 {
+		t.Errorf("%d findings:\n%v", n, err)
+	}
+}
+
+func testEpochsOf(t *testing.T, b *realkafka.Broker) {
+	client, err := Dial(t.Context(), Kafka{Brokers: []string{b.Addr()}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	if err := client.CreateTopics(t.Context(), klog.TopicSpec{Name: "elected", Partitions: 1, Replication: 1}); err != nil {
+		t.Fatal(err)
+	}
+	add := func(n int) {
+		p, err := client.NewProducer(t.Context(), "elected", 0, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Close()
+		if _, err := p.Append(t.Context(), eventsAt(time.Now(), n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add(5)
+	if err := errors.Join(b.Stop(), b.Restart(t.Context())); err != nil { // a new leader epoch
+		t.Fatal(err)
+	}
+	add(3)
+	var epochs []int32
+	err = client.ReadRange(t.Context(), "elected", 0, 0, 8, func(r klog.Record) error { epochs = append(epochs, r.LeaderEpoch); return nil })
+	if err != nil || len(epochs) != 8 || epochs[4] != epochs[0] || epochs[5] <= epochs[4] {
+		t.Fatalf("the records' epochs are %v, %v", epochs, err)
+	}
+	before, after := epochs[4], epochs[5]
+	for asked, want := range map[int32][2]int64{before: {5, int64(before)}, after: {8, int64(after)}, after + 5: {-1, -1}} {
+		end, epoch, err := client.EpochEnd(t.Context(), "elected", 0, asked)
+		if err != nil || end != want[0] || int64(epoch) != want[1] {
+			t.Errorf("EpochEnd(%d) = %d, %d, %v; want %v", asked, end, epoch, err, want)
+		}
+	}
+	if present, err := client.LeaderEpoch(t.Context(), "elected", 0); err != nil || present != after {
+		t.Errorf("LeaderEpoch = %d, %v; want %d", present, err, after)
+	}
+	reader := &reader{client: client, dep: &Deployment{cfg: Config{Events: Events{Topic: "elected"}}}}
+	for _, c := range []struct {
+		cut   schemas.Cut
+		fault bool
+	}{{schemas.Cut{Cut: 5, LeaderEpoch: before}, false}, {schemas.Cut{Cut: 8, LeaderEpoch: after}, false}, {schemas.Cut{Cut: 7, LeaderEpoch: before}, true}, {schemas.Cut{Cut: 8, LeaderEpoch: after + 1}, true}} {
+		if err := reader.sameRecordsBelow(t.Context(), 1, &c.cut); errors.Is(err, ErrLogFault) != c.fault || (err != nil && !c.fault) {
+			t.Errorf("%+v: %v", c.cut, err)
+		}
+	}
+}

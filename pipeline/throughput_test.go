@@ -1,0 +1,348 @@
+package pipeline
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/graph/window"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/transforms/stats"
+
+	"github.com/tollgate-dp/tollgate/internal/embedded"
+	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/realkafka"
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+// The crowd of the throughput benchmarks: an event's user, key and time follow
+// from its number.
+const (
+	crowdEvents  = 1_000_000
+	crowdUsers   = 100_000
+	crowdKeys    = 20
+	crowdWindows = 6
+)
+
+var crowdStart = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func crowdEvent(i int) (user, key string, millis int64) {
+	return fmt.Sprint("user", i*7919%crowdUsers), fmt.Sprint("key", i%crowdKeys), crowdStart.UnixMilli() + int64(i)*crowdWindows*3_600_000/crowdEvents
+}
+
+func crowdJSON(i int) []byte {
+	user, key, millis := crowdEvent(i)
+	return fmt.Appendf(nil, `{"user":%q,"key":%q,"time":%d}`, user, key, millis)
+}
+
+// crowdSchema has seven fields, of which three are read.
+const crowdSchema = `{"type":"record","name":"visit","fields":[
+  {"name":"id","type":"long"},{"name":"user","type":"string"},{"name":"agent","type":["null","string"]},
+  {"name":"time","type":{"type":"long","logicalType":"timestamp-millis"}},{"name":"price","type":"double"},
+  {"name":"key","type":"string"},{"name":"paid","type":"boolean"}]}`
+
+func crowdAvro(i int) []byte {
+	user, key, millis := crowdEvent(i)
+	text := func(b []byte, s string) []byte { return append(binary.AppendVarint(b, int64(len(s))), s...) }
+	b := text(binary.AppendVarint(nil, int64(i)), user)
+	b = text(append(b, 2), "Mozilla/5.0 (X11; Linux)")
+	b = binary.AppendVarint(b, millis)
+	b = append(b, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f)
+	return append(text(b, key), 1)
+}
+
+// benchBroker is the embedded broker or, with TOLLGATE_BROKER=kafka, Apache
+// Kafka as a process of this machine.
+func benchBroker(b *testing.B) (addr string, done func()) {
+	if os.Getenv("TOLLGATE_BROKER") == "kafka" {
+		broker, err := realkafka.Start(context.Background(), realkafka.Options{Settings: map[string]string{
+			"log.retention.ms": "-1", "log.message.timestamp.after.max.ms": "9223372036854775807",
+		}})
+		if err != nil {
+			b.Fatal(err)
+		}
+		return broker.Addr(), func() { broker.Close() }
+	}
+	broker, err := embedded.Start(embedded.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return broker.Addr(), func() { broker.Close() }
+}
+
+var benchRuns atomic.Int64
+
+// crowdConfig names its topics anew every time: a real broker keeps them.
+func crowdConfig(addr string) Config {
+	cfg := testConfig(addr)
+	cfg.Deployment = fmt.Sprintf("bench-%d-%d", time.Now().UnixNano(), benchRuns.Add(1))
+	cfg.Events.Topic = cfg.Deployment + "-events"
+	cfg.Shards = 16
+	cfg.Metrics[0].Window = time.Hour
+	cfg.Metrics[0].Keys.List = nil
+	for k := range crowdKeys {
+		cfg.Metrics[0].Keys.List = append(cfg.Metrics[0].Keys.List, fmt.Sprint("key", k))
+	}
+	return cfg
+}
+
+// load writes the first n events to the deployment's topic.
+func load(b *testing.B, d *Deployment, partitions, n int, event func(i int) []byte, millis func(i int) int64) {
+	ctx := context.Background()
+	client, err := d.dial(ctx, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer client.Close()
+	for p := range partitions {
+		producer, err := client.NewProducer(ctx, d.cfg.Events.Topic, int32(p), "")
+		if err != nil {
+			b.Fatal(err)
+		}
+		var msgs []klog.Message
+		for i := p; i < n; i += partitions {
+			msgs = append(msgs, klog.Message{Value: event(i), Timestamp: millis(i)})
+		}
+		if _, err := producer.Append(ctx, msgs); err != nil {
+			b.Fatal(err)
+		}
+		producer.Close()
+	}
+}
+
+func crowdMillis(i int) int64 {
+	_, _, millis := crowdEvent(i)
+	return millis
+}
+
+// BenchmarkThroughput is the whole loop on one million events of 100,000 users,
+// 20 keys and 6 windows, with the greatest heap on the way (the embedded broker's
+// log is in it); and, for comparison, Beam's own count of the same JSON records
+// on the same runner, which promises nobody anything.
+func BenchmarkThroughput(b *testing.B) {
+	avro := schemas.EventFormat{Format: "avro", Schema: crowdSchema, User: "user", Key: "key", Time: "time"}
+	b.Run("json", func(b *testing.B) { benchmarkThroughput(b, testConfig("").Events.Format, crowdJSON) })
+	b.Run("avro", func(b *testing.B) { benchmarkThroughput(b, avro, crowdAvro) })
+	b.Run("beam", benchmarkBeamCount)
+}
+
+func benchmarkThroughput(b *testing.B, format schemas.EventFormat, event func(i int) []byte) {
+	var heap uint64
+	b.StopTimer()
+	for range b.N {
+		addr, done := benchBroker(b)
+		cfg := crowdConfig(addr)
+		cfg.Events.Format = format
+		d := deploy(b, cfg, crowdStart, 4)
+		load(b, d, 4, crowdEvents, event, crowdMillis)
+		runtime.GC()
+		watch := watchHeap()
+		b.StartTimer()
+		if _, err := Run(context.Background(), d, RunOptions{Bounded: true}); err != nil {
+			b.Fatal(err)
+		}
+		b.StopTimer()
+		heap = max(heap, watch())
+		done()
+	}
+	b.ReportMetric(crowdEvents*float64(b.N)/b.Elapsed().Seconds(), "events/s")
+	b.ReportMetric(float64(heap)/(1<<20), "heap-MB")
+}
+
+// watchHeap returns a function that stops it and tells the greatest heap seen.
+func watchHeap() func() uint64 {
+	stop, most := make(chan struct{}), uint64(0)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			most = max(most, m.HeapInuse)
+			select {
+			case <-stop:
+				return
+			case <-time.After(20 * time.Millisecond):
+			}
+		}
+	})
+	return func() uint64 { close(stop); wg.Wait(); return most }
+}
+
+// beamEvents are the records that the plain Beam pipeline reads.
+var beamEvents [][]byte
+
+// beamSource decodes the records as READ does.
+type beamSource struct{}
+
+// ProcessElement emits every event's key at the event's time.
+func (beamSource) ProcessElement(_ []byte, emit func(beam.EventTime, string)) error {
+	decoder, err := schemas.NewEventDecoder(testConfig("").Events.Format)
+	if err != nil {
+		return err
+	}
+	var e schemas.Event
+	for _, record := range beamEvents {
+		if err := decoder.Decode(record, &e); err != nil {
+			return err
+		}
+		emit(beam.EventTime(e.Millis), string(e.Key))
+	}
+	return nil
+}
+
+func init() {
+	register.DoFn2x1[[]byte, func(beam.EventTime, string), error](&beamSource{})
+	register.Emitter2[beam.EventTime, string]()
+}
+
+func benchmarkBeamCount(b *testing.B) {
+	initBeam()
+	if beamEvents == nil {
+		for i := range crowdEvents {
+			beamEvents = append(beamEvents, crowdJSON(i))
+		}
+	}
+	b.ResetTimer()
+	for range b.N {
+		p, s := beam.NewPipelineWithRoot()
+		keys := beam.ParDo(s, &beamSource{}, beam.Impulse(s))
+		stats.Count(s, beam.WindowInto(s, window.NewFixedWindows(time.Hour), keys))
+		if _, err := prism.Execute(context.Background(), p); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(crowdEvents*float64(b.N)/b.Elapsed().Seconds(), "events/s")
+}
+
+// BenchmarkManyKeys is one turn with as many keys as the name says, each with
+// one contribution: the cost of a key must not grow with their number.
+func BenchmarkManyKeys(b *testing.B) {
+	for _, keys := range []int{1_000, 10_000, 100_000} {
+		b.Run(fmt.Sprintf("keys=%d", keys), func(b *testing.B) {
+			b.StopTimer()
+			for range b.N {
+				addr, done := benchBroker(b)
+				cfg := crowdConfig(addr)
+				cfg.Metrics[0].Keys = Keys{Mode: KeysPrivate}
+				cfg.Metrics[0].LastAtLeast = 1
+				d := deploy(b, cfg, crowdStart, 4)
+				load(b, d, 4, keys, func(i int) []byte {
+					return fmt.Appendf(nil, `{"user":"user%d","key":"key%d","time":%d}`, i, i, crowdStart.UnixMilli())
+				}, func(int) int64 { return crowdStart.UnixMilli() })
+				b.StartTimer()
+				if _, err := Run(context.Background(), d, RunOptions{Bounded: true}); err != nil {
+					b.Fatal(err)
+				}
+				b.StopTimer()
+				done()
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*keys), "ns/key")
+		})
+	}
+}
+
+// BenchmarkDayBesideMinutes is a day of minutes with one million events, alone
+// and with a window over the whole day beside them.
+func BenchmarkDayBesideMinutes(b *testing.B) {
+	const minutes = 1440
+	for _, day := range []bool{false, true} {
+		b.Run(fmt.Sprintf("day=%v", day), func(b *testing.B) {
+			b.StopTimer()
+			var longest, last time.Duration
+			var all []time.Duration
+			for range b.N {
+				addr, done := benchBroker(b)
+				cfg := crowdConfig(addr)
+				cfg.Metrics[0].Window = time.Minute
+				if day {
+					m := cfg.Metrics[0]
+					m.Name, m.Window = "day", 24*time.Hour
+					cfg.Metrics = append(cfg.Metrics, m)
+				}
+				d := deploy(b, cfg, crowdStart, 4)
+				millis := func(i int) int64 { return crowdStart.UnixMilli() + int64(i)*minutes*60_000/crowdEvents }
+				load(b, d, 4, crowdEvents, func(i int) []byte {
+					user, key, _ := crowdEvent(i)
+					return fmt.Appendf(nil, `{"user":%q,"key":%q,"time":%d}`, user, key, millis(i))
+				}, millis)
+				before := time.Now()
+				settled := func(s Settlement) {
+					took := time.Since(before)
+					before = time.Now()
+					if last = took; s.Turn > 1 && s.Turn < minutes {
+						longest = max(longest, took)
+						all = append(all, took)
+					}
+				}
+				b.StartTimer()
+				if _, err := Run(context.Background(), d, RunOptions{Bounded: true, OnSettled: settled}); err != nil {
+					b.Fatal(err)
+				}
+				b.StopTimer()
+				done()
+			}
+			b.ReportMetric(b.Elapsed().Seconds()*1000/float64(b.N*minutes), "ms/turn")
+			quarter := len(all) / 4
+			for i, part := range [][]time.Duration{all[:quarter], all[len(all)-quarter:]} {
+				part = slices.Sorted(slices.Values(part))
+				b.ReportMetric(float64(part[quarter/2].Microseconds())/1000, []string{"morning-median-ms", "evening-median-ms"}[i])
+			}
+			slices.Sort(all)
+			b.ReportMetric(float64(all[len(all)/2].Microseconds())/1000, "median-ms")
+			b.ReportMetric(float64(all[len(all)*9/10].Microseconds())/1000, "p90-ms")
+			b.ReportMetric(float64(longest.Milliseconds()), "longest-ms")
+			b.ReportMetric(float64(last.Milliseconds()), "last-ms")
+		})
+	}
+}
+
+// BenchmarkManyTurns runs a backlog of as many tiny turns as b.N says, one by one
+// and in joints, and reports the heap in use behind the first half and at the end:
+// run it with -benchtime 20000x.
+func BenchmarkManyTurns(b *testing.B) {
+	for _, catchUp := range []int{1, 4, 16} {
+		b.Run(fmt.Sprintf("catch_up=%d", catchUp), func(b *testing.B) { benchmarkManyTurns(b, catchUp) })
+	}
+}
+
+func benchmarkManyTurns(b *testing.B, catchUp int) {
+	b.StopTimer()
+	addr, done := benchBroker(b)
+	defer done()
+	cfg := crowdConfig(addr)
+	cfg.Shards = 1
+	cfg.CatchUp = catchUp
+	cfg.Metrics[0].Window = time.Second
+	d := deploy(b, cfg, crowdStart, 1)
+	millis := func(i int) int64 { return crowdStart.UnixMilli() + int64(i)*1000 }
+	load(b, d, 1, b.N, func(i int) []byte {
+		return fmt.Appendf(nil, `{"user":"user%d","key":"key%d","time":%d}`, i%500, i%crowdKeys, millis(i))
+	}, millis)
+	inUse := func() float64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return float64(m.HeapAlloc) / (1 << 20)
+	}
+	quarters := map[uint64]string{uint64(b.N) / 4: "heap-MB-1st-quarter", uint64(b.N) / 2: "heap-MB-half", uint64(b.N) - 1: "heap-MB-end"}
+	b.StartTimer()
+	_, err := Run(context.Background(), d, RunOptions{Bounded: true, OnSettled: func(s Settlement) {
+		for turn := s.First; turn <= s.Turn; turn++ {
+			if name := quarters[turn]; name != "" {
+				b.ReportMetric(inUse(), name)
+			}
+		}
+	}})
+	if err != nil {
+		b.Fatal(err)
+	}
+}

@@ -1,0 +1,206 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+
+	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+// TopicError says what is wrong with a topic and how to put it right.
+type TopicError struct {
+	Topic   string
+	Setting string // Kafka's name of it, or "partitions"; "" when the topic itself is the matter
+	Got     string
+	Want    string
+	Fix     string
+	Err     error // a more special reason; may be nil
+}
+
+// Error implements error.
+func (e *TopicError) Error() string {
+	if e.Setting == "" {
+		return fmt.Sprintf("topic %s %s: %s", e.Topic, e.Got, e.Fix)
+	}
+	return fmt.Sprintf("topic %s: %s is %s, it must be %s: %s", e.Topic, e.Setting, e.Got, e.Want, e.Fix)
+}
+
+// Unwrap makes every TopicError an ErrTopicSettings.
+func (e *TopicError) Unwrap() []error {
+	if e.Err == nil {
+		return []error{ErrTopicSettings}
+	}
+	return []error{ErrTopicSettings, e.Err}
+}
+
+// CheckTopics looks at the deployment's topics, and at the newest schema of a
+// registry, and returns everything that a run would refuse, joined: one
+// *TopicError for each topic's setting. It changes nothing. Other errors:
+// ErrLogFault when the topics do not belong together, *schemas.FormatError in a
+// schema that lacks a field, and what broker and registry said.
+func CheckTopics(ctx context.Context, d *Deployment) error {
+	client, err := d.dial(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	_, unreadable := d.decoder(ctx)
+	return errors.Join(d.checkTopics(ctx, client, slog.New(slog.DiscardHandler)), unreadable)
+}
+
+// checkStart is checkTopics for a run. A topic that is missing or different
+// because the configuration names another one than HEADER does is best
+// explained by HEADER; a STOP is told along with what is wrong, it may be why.
+func (d *Deployment) checkStart(ctx context.Context, client *klog.Client, log *slog.Logger) error {
+	err := d.checkTopics(ctx, client, log)
+	if err == nil || !errors.Is(err, ErrTopicSettings) {
+		return err
+	}
+	t, failed := openTail(ctx, client, d)
+	if failed != nil {
+		return err // what was found says why
+	}
+	if differs := d.agrees(t.header); differs != nil {
+		return differs
+	}
+	var stop *schemas.Stop
+	t.look(func(v *view) { stop = v.stop })
+	if stop != nil {
+		return errors.Join(stopped(stop), err)
+	}
+	return err
+}
+
+func (d *Deployment) checkTopics(ctx context.Context, client *klog.Client, log *slog.Logger) error {
+	var found []error
+	missing := map[string]bool{}
+	rules := d.topicRules()
+	states, failures := d.lookAtAll(ctx, client, rules)
+	for i, t := range states {
+		var wrong *TopicError
+		switch err := failures[i]; {
+		case errors.As(err, &wrong):
+			missing[rules[i].topic] = errors.Is(err, klog.ErrUnknownTopic)
+			found = append(found, wrong)
+			continue
+		case err != nil:
+			return err
+		}
+		for _, rule := range rules[i].rules {
+			rule(t)
+		}
+		for _, w := range t.warnings {
+			log.Warn(w)
+		}
+		found = append(found, t.found...)
+	}
+	apart, err := d.belongTogether(ctx, client, missing)
+	if err != nil {
+		return err
+	}
+	if apart != nil {
+		// It says more than that the topic does not exist, and another thing to do.
+		found = slices.DeleteFunc(found, func(err error) bool {
+			var t *TopicError
+			return errors.As(err, &t) && t.Topic == apart.Topic && errors.Is(err, klog.ErrUnknownTopic)
+		})
+		found = append(found, apart)
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	return fmt.Errorf("checking the topics: %w", errors.Join(found...))
+}
+
+// lookAtAll looks at all topics at once: for one that is not there the client
+// waits a little, because brokers learn of new ones late.
+func (d *Deployment) lookAtAll(ctx context.Context, client *klog.Client, rules []rulesOfTopic) ([]*topicState, []error) {
+	states, failures := make([]*topicState, len(rules)), make([]error, len(rules))
+	var all sync.WaitGroup
+	for i := range rules {
+		all.Go(func() { states[i], failures[i] = d.lookAt(ctx, client, rules[i].topic) })
+	}
+	all.Wait()
+	return states, failures
+}
+
+// lookAt asks for everything that the rules need. A *TopicError: it cannot be
+// had.
+func (d *Deployment) lookAt(ctx context.Context, client *klog.Client, name string) (*topicState, error) {
+	t := &topicState{name: name, broker: d.cfg.Kafka.Brokers[0]}
+	ids, err := client.Partitions(ctx, name)
+	if errors.Is(err, klog.ErrUnknownTopic) {
+		fix := "create it with runner init --create-topics, or correct its name under outputs"
+		if name == d.cfg.Events.Topic {
+			fix = "create it, or correct events.topic"
+		}
+		return nil, &TopicError{Topic: name, Got: "does not exist", Fix: fix, Err: klog.ErrUnknownTopic}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("checking the topics: %w", err)
+	}
+	t.partitions = len(ids)
+	t.settings, err = client.TopicConfig(ctx, name)
+	if errors.Is(err, klog.ErrForbidden) {
+		return nil, &TopicError{Topic: name, Got: "does not let this user see its settings", Fix: "allow the user DescribeConfigs on the topic", Err: klog.ErrForbidden}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("checking the topics: %w", err)
+	}
+	return t, nil
+}
+
+// belongTogether looks for topics that cannot stem from one deployment: one is
+// empty or missing while another holds what can only have been written after
+// it.
+func (d *Deployment) belongTogether(ctx context.Context, client *klog.Client, missing map[string]bool) (*TopicError, error) {
+	out := &d.cfg.Outputs
+	control, err := holdsRecords(ctx, client, out.Control, missing)
+	if err != nil {
+		return nil, err
+	}
+	state := "is empty"
+	if missing[out.Control] {
+		state = "does not exist"
+	}
+	for _, topic := range []string{out.Ledger, out.Counts} {
+		held, err := holdsRecords(ctx, client, topic, missing)
+		switch {
+		case err != nil:
+			return nil, err
+		case held && !control:
+			return &TopicError{Topic: out.Control, Got: fmt.Sprintf("%s and topic %s holds records", state, topic), Err: ErrLogFault,
+				Fix: "control was lost, or they do not belong together; restore it, or begin a new deployment with topics of other names"}, nil
+		case control && missing[topic]:
+			return &TopicError{Topic: topic, Got: fmt.Sprintf("does not exist and topic %s holds records", out.Control), Err: ErrLogFault,
+				Fix: "if it was lost, restore it; only while no turn has been settled may runner init --create-topics make it anew"}, nil
+		}
+	}
+	return nil, nil
+}
+
+// holdsRecords says whether anything was ever written to a topic.
+func holdsRecords(ctx context.Context, client *klog.Client, topic string, missing map[string]bool) (bool, error) {
+	if missing[topic] {
+		return false, nil
+	}
+	ids, err := client.Partitions(ctx, topic)
+	if err != nil {
+		return false, fmt.Errorf("checking the topics: %w", err)
+	}
+	for _, id := range ids {
+		bounds, err := client.Offsets(ctx, topic, id)
+		if err != nil {
+			return false, fmt.Errorf("checking the topics: %w", err)
+		}
+		if bounds.High > 0 {
+			return true, nil
+		}
+	}
+	return false, nil
+}

@@ -1,0 +1,318 @@
+package pipeline
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"maps"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/embedded"
+	"github.com/tollgate-dp/tollgate/internal/klog"
+)
+
+func startEmbedded(t *testing.T) *embedded.Broker {
+	t.Helper()
+	broker, err := embedded.Start(embedded.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(broker.Close)
+	return broker
+}
+
+// makeTopics creates a deployment's topics as CreateTopics would, with changes: a nil spec leaves the topic out.
+func makeTopics(t *testing.T, cfg Config, change func(specs map[string]*klog.TopicSpec)) *Deployment {
+	t.Helper()
+	d, err := Compile(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	specs := map[string]*klog.TopicSpec{}
+	for _, s := range d.topicSpecs(TopicOptions{EventPartitions: 2, Replication: 1}) {
+		specs[strings.TrimPrefix(s.Name, d.cfg.Deployment+"-")] = &s
+	}
+	if change != nil {
+		change(specs)
+	}
+	client, err := d.dial(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	for _, s := range specs {
+		if s == nil {
+			continue
+		}
+		if err := client.CreateTopics(t.Context(), *s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return d
+}
+
+type specs = map[string]*klog.TopicSpec
+
+// set changes one setting of a topic.
+func set(topic, setting, value string) func(specs) {
+	return func(s specs) { s[topic].Config[setting] = value }
+}
+
+// refusals are the exact texts, with BROKER for its address.
+var refusals = []struct {
+	name   string
+	change func(specs)
+	config func(*Config)
+	says   []string
+}{
+	{name: "as they are made"},
+	{
+		name: "events are missing", change: func(s specs) { delete(s, "events") },
+		says: []string{"topic events does not exist: create it, or correct events.topic"},
+	},
+	{
+		name: "everything of ours is missing",
+		change: func(s specs) {
+			maps.DeleteFunc(s, func(name string, _ *klog.TopicSpec) bool { return name != "events" })
+		},
+		says: []string{
+			"topic tollgate-control does not exist: create it with runner init --create-topics, or correct its name under outputs",
+			"topic tollgate-ledger does not exist: create it with runner init --create-topics, or correct its name under outputs",
+			"topic tollgate-counts does not exist: create it with runner init --create-topics, or correct its name under outputs",
+			"topic tollgate-dead-letter does not exist: create it with runner init --create-topics, or correct its name under outputs",
+		},
+	},
+	{
+		name: "broker times without append times", change: func(s specs) { delete(s["events"].Config, settingTimestamps) },
+		config: func(c *Config) { c.Time = Time{Trust: TrustBroker} },
+		says: []string{"topic events: message.timestamp.type is CreateTime, it must be LogAppendTime with time.trust: broker: " +
+			"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name events --add-config message.timestamp.type=LogAppendTime " +
+			"(records that are there already keep their times: start behind them), or set time.trust: producer, which is a weaker promise"},
+	},
+	{name: "broker times with append times", config: func(c *Config) { c.Time = Time{Trust: TrustBroker} }},
+	{
+		name: "compacted events", change: set("events", settingCleanup, "compact,delete"),
+		says: []string{"topic events: cleanup.policy is compact,delete, it must be delete: events would vanish that a turn counts again after a restart: " +
+			"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name events --add-config cleanup.policy=delete; if records were compacted away already, use another topic"},
+	},
+	{
+		name: "short retention of events", change: set("events", settingRetention, "3599999"),
+		says: []string{"topic events: retention.ms is 3599999, it must be 3600000 (1h0m0s) or more, or -1: a restart could find that records it needs are gone: " +
+			"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name events --add-config retention.ms=3600000, or lower lateness, skew or idle_grace under time"},
+	},
+	{name: "just enough retention of events", change: set("events", settingRetention, "3600000")},
+	{
+		name: "retention too short for the lateness", change: set("events", settingRetention, "86400000"),
+		config: func(c *Config) { c.Time = Time{Trust: TrustProducer, Lateness: 12 * time.Hour} },
+		says: []string{"topic events: retention.ms is 86400000, it must be 129960000 (36h6m0s) or more, or -1: a restart could find that records it needs are gone: " +
+			"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name events --add-config retention.ms=129960000, or lower lateness, skew or idle_grace under time"},
+	},
+	{name: "bytes of events are limited", change: set("events", settingBytes, "1000000")}, // a warning
+	{name: "unclean elections of events", change: set("events", settingUnclean, "true")},  // a warning
+	{
+		name: "control may forget by age", change: set("control", settingRetention, "604800000"),
+		says: []string{"topic tollgate-control: retention.ms is 604800000, it must be -1: control is kept for ever: " +
+			"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name tollgate-control --add-config retention.ms=-1"},
+	},
+	{
+		name: "control may forget by size", change: set("control", settingBytes, "1000"),
+		says: []string{"topic tollgate-control: retention.bytes is 1000, it must be -1: control is kept for ever: " +
+			"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name tollgate-control --add-config retention.bytes=-1"},
+	},
+	{
+		name: "compacted control", change: set("control", settingCleanup, "compact"),
+		says: []string{"topic tollgate-control: cleanup.policy is compact, it must be delete: compaction would take it apart: " +
+			"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name tollgate-control --add-config cleanup.policy=delete"},
+	},
+	{
+		name: "control in parts", change: func(s specs) { s["control"].Partitions = 2 },
+		says: []string{"topic tollgate-control: partitions is 2, it must be 1: name another topic under outputs.control"},
+	},
+	{
+		name: "unclean elections of control", change: set("control", settingUnclean, "true"),
+		says: []string{"topic tollgate-control: unclean.leader.election.enable is true, it must be false: an election could lose records of what was published: " +
+			"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name tollgate-control --add-config unclean.leader.election.enable=false"},
+	},
+	{
+		name: "ledger not compacted", change: set("ledger", settingCleanup, "delete"),
+		says: []string{"topic tollgate-ledger: cleanup.policy is delete, it must be compact and nothing else: else accounts are lost: " +
+			"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name tollgate-ledger --add-config cleanup.policy=compact"},
+	},
+	{
+		name: "ledger compacted and deleted", change: set("ledger", settingCleanup, "compact,delete"),
+		says: []string{"topic tollgate-ledger: cleanup.policy is compact,delete, it must be compact and nothing else: else accounts are lost: " +
+			"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name tollgate-ledger --add-config cleanup.policy=compact"},
+	},
+	{
+		name: "ledger of another deployment's shards", change: func(s specs) { s["ledger"].Partitions = 8 },
+		says: []string{"topic tollgate-ledger: partitions is 8, it must be 4: set shards to that number, or name another topic under outputs.ledger"},
+	},
+	{
+		name: "ledger without room, with unclean elections",
+		change: func(s specs) {
+			s["ledger"].Config[settingMaxMessage] = "999999"
+			s["ledger"].Config[settingUnclean] = "true"
+		},
+		says: []string{
+			"topic tollgate-ledger: unclean.leader.election.enable is true, it must be false: an election could lose records of what was published: " +
+				"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name tollgate-ledger --add-config unclean.leader.election.enable=false",
+			"topic tollgate-ledger: max.message.bytes is 999999, it must be 1000000 or more: a large turn could not be written: " +
+				"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name tollgate-ledger --add-config max.message.bytes=1000000",
+		},
+	},
+	{
+		name: "compacted counts", change: set("counts", settingCleanup, "compact"),
+		says: []string{"topic tollgate-counts: cleanup.policy is compact, it must be delete: later windows' values would replace earlier ones: " +
+			"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name tollgate-counts --add-config cleanup.policy=delete; if records were compacted away already, use another topic"},
+	},
+	{
+		name: "short retention of counts", change: set("counts", settingRetention, "1000"),
+		says: []string{"topic tollgate-counts: retention.ms is 1000, it must be 3600000 (1h0m0s) or more, or -1: a restart could find that records it needs are gone: " +
+			"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name tollgate-counts --add-config retention.ms=3600000, or lower lateness, skew or idle_grace under time"},
+	},
+	{
+		name: "counts in other parts", change: func(s specs) { s["counts"].Partitions = 3 },
+		says: []string{"topic tollgate-counts: partitions is 3, it must be 1: set release_shards to that number, or name another topic under outputs.counts"},
+	},
+	{
+		name: "compacted dead letters", change: set("dead-letter", settingCleanup, "compact"),
+		says: []string{"topic tollgate-dead-letter: cleanup.policy is compact, it must be delete: records without a key cannot be written there: " +
+			"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name tollgate-dead-letter --add-config cleanup.policy=delete; if records were compacted away already, use another topic"},
+	},
+}
+
+// Everything that is wrong is told at once, with the fix, by CheckTopics, Init and Run alike.
+func TestTopicsThatCouldLoseWhatPromisesRestOnAreRefused(t *testing.T) {
+	for _, tt := range refusals {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			broker := startEmbedded(t)
+			cfg := testConfig(broker.Addr())
+			if tt.config != nil {
+				tt.config(&cfg)
+			}
+			d := makeTopics(t, cfg, tt.change)
+			want := ""
+			if tt.says != nil {
+				want = "checking the topics: " + strings.Join(tt.says, "\n")
+			}
+			for call, err := range map[string]error{
+				"CheckTopics": CheckTopics(t.Context(), d),
+				"Init":        Init(t.Context(), d, InitOptions{Start: time.Unix(0, 0)}),
+			} {
+				got := ""
+				if err != nil {
+					got = strings.ReplaceAll(err.Error(), broker.Addr(), "BROKER")
+				}
+				if got != want {
+					t.Errorf("%s says\n%s\nwant\n%s", call, got, want)
+				}
+				var wrong *TopicError
+				if err != nil && (!errors.Is(err, ErrTopicSettings) || !errors.As(err, &wrong) || wrong.Topic == "") {
+					t.Errorf("%s: %#v is no *TopicError", call, err)
+				}
+			}
+			if tt.says == nil {
+				return
+			}
+			if _, err := Run(t.Context(), d, RunOptions{Bounded: true}); !errors.Is(err, ErrTopicSettings) {
+				t.Errorf("Run: %v", err)
+			}
+		})
+	}
+}
+
+func TestLimitsInBytesAndUncleanElectionsOfEventsAreWarnedOf(t *testing.T) {
+	broker := startEmbedded(t)
+	d := makeTopics(t, testConfig(broker.Addr()), func(s specs) {
+		s["events"].Config[settingBytes] = "1000000"
+		s["events"].Config[settingUnclean] = "true"
+		s["counts"].Config[settingBytes] = "1000000"
+	})
+	client, err := d.dial(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	var out bytes.Buffer
+	if err := d.checkTopics(t.Context(), client, slog.New(slog.NewTextHandler(&out, nil))); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []string{"topic events: retention.bytes is 1000000", "topic events: unclean.leader.election.enable is true", "topic tollgate-counts: retention.bytes is 1000000"} {
+		if strings.Count(out.String(), s) != 1 {
+			t.Errorf("%q does not say %q once", out.String(), s)
+		}
+	}
+}
+
+func TestAForbiddenLookAtSettingsIsRefusedWithTheFix(t *testing.T) {
+	err := &TopicError{Topic: "events", Got: "does not let this user see its settings", Fix: "allow the user DescribeConfigs on the topic", Err: klog.ErrForbidden}
+	if !errors.Is(err, klog.ErrForbidden) || !errors.Is(err, ErrTopicSettings) {
+		t.Error("its reasons are lost")
+	}
+}
+
+// The settings that a broker leaves out are Kafka's defaults.
+func TestAbsentSettingsAreKafkasDefaults(t *testing.T) {
+	d, err := Compile(testConfig("127.0.0.1:1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, rules := range d.topicRules() {
+		state := &topicState{name: rules.topic, broker: "b:1", partitions: map[string]int{"tollgate-ledger": 4}[rules.topic], settings: map[string]string{}}
+		state.partitions = max(state.partitions, 1)
+		for _, rule := range rules.rules {
+			rule(state)
+		}
+		want := map[string]int{"tollgate-control": 1, "tollgate-ledger": 1}[rules.topic] // a week's retention; not compacted
+		if len(state.found) != want || len(state.warnings) != 0 {
+			t.Errorf("%s: %v, %v", rules.topic, errors.Join(state.found...), state.warnings)
+		}
+	}
+	none := &topicState{settings: map[string]string{settingCleanup: ""}}
+	keptForEver(none)
+	retentionRule(time.Hour)(none)
+	if len(none.found) != 0 {
+		t.Errorf("a topic that is never cleaned up: %v", none.found)
+	}
+	onlyCompacted(none)
+	if len(none.found) != 1 || !strings.Contains(none.found[0].Error(), "cleanup.policy is empty") {
+		t.Errorf("a ledger that is never cleaned up: %v", none.found)
+	}
+}
+
+func TestTheShortestSlideDecidesHowLongEventsAreNeeded(t *testing.T) {
+	cfg := testConfig("127.0.0.1:1")
+	cfg.Time = Time{Lateness: time.Hour, Skew: time.Minute, Slack: 5 * time.Second, IdleGrace: time.Minute}
+	day, often := cfg.Metrics[0], cfg.Metrics[0]
+	day.Name, day.Window = "day", 24*time.Hour
+	often.Name, often.Window, often.Slide = "often", 6*time.Hour, 2*time.Hour
+	cfg.Metrics = []Metric{day, often}
+	d, err := Compile(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := d.minRetention(), 3*(3*time.Hour+2*time.Minute+5*time.Second); got != want {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+func TestNobodyAtTheBrokersAddressIsSaidWithTheAddress(t *testing.T) {
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	free.Close()
+	d, err := Compile(testConfig(free.Addr().String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for call, err := range map[string]error{"CheckTopics": CheckTopics(t.Context(), d), "Init": Init(t.Context(), d, InitOptions{})} {
+		if !errors.Is(err, klog.ErrUnreachable) || !strings.Contains(err.Error(), "broker "+free.Addr().String()+": nothing listens there: is the broker running, and is the port right?") {
+			t.Errorf("%s: %v", call, err)
+		}
+	}
+}

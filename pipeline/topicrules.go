@@ -1,0 +1,215 @@
+package pipeline
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/klog"
+)
+
+const (
+	// minMaxMessage is the largest batch that the client writes.
+	minMaxMessage = klog.DefaultBatchBytes
+	// roomForMessages is Kafka's own default of max.message.bytes.
+	roomForMessages = "1048588"
+	// minRetention and retentionFactor bound from below how long records that a
+	// restart may read again must be kept.
+	minRetention    = time.Hour
+	retentionFactor = 3
+)
+
+// kafkaDefault stands for a setting that a broker does not report.
+func kafkaDefault(setting string) string {
+	switch setting {
+	case settingCleanup:
+		return "delete"
+	case settingRetention:
+		return "604800000"
+	case settingBytes:
+		return forEver
+	case settingTimestamps:
+		return "CreateTime"
+	case settingMaxMessage:
+		return roomForMessages
+	case settingUnclean:
+		return "false"
+	}
+	return ""
+}
+
+// topicState is a topic as the broker describes it, and what the rules found.
+type topicState struct {
+	name       string
+	broker     string // for commands in texts
+	partitions int
+	settings   map[string]string
+	found      []error
+	warnings   []string
+}
+
+// topicRule looks at a topic and notes what it finds.
+type topicRule func(*topicState)
+
+type rulesOfTopic struct {
+	topic string
+	rules []topicRule
+}
+
+// topicRules are the rules of every topic of the deployment, docs/runbook.md
+// has them as a table.
+func (d *Deployment) topicRules() []rulesOfTopic {
+	out, need := &d.cfg.Outputs, d.minRetention()
+	return []rulesOfTopic{
+		{d.cfg.Events.Topic, []topicRule{
+			d.timestampRule, notCompacted("events would vanish that a turn counts again after a restart"),
+			retentionRule(need), warnBytes, warnUnclean,
+		}},
+		{out.Control, []topicRule{
+			partitionsRule(1, "name another topic under outputs.control"),
+			keptForEver, safeElections, roomRule,
+		}},
+		{out.Ledger, []topicRule{
+			partitionsRule(d.cfg.Shards, "set shards to that number, or name another topic under outputs.ledger"),
+			onlyCompacted, safeElections, roomRule,
+		}},
+		{out.Counts, []topicRule{
+			partitionsRule(d.cfg.ReleaseShards, "set release_shards to that number, or name another topic under outputs.counts"),
+			notCompacted("later windows' values would replace earlier ones"),
+			retentionRule(need), warnBytes, roomRule,
+		}},
+		{out.DeadLetter, []topicRule{
+			notCompacted("records without a key cannot be written there"), roomRule,
+		}},
+	}
+}
+
+// minRetention is how long events must stay at the least: a restart reads from
+// the cut of the last settled turn, so the open turn, what may still come late
+// to it and the wait for silent partitions lie between; three times that, and
+// an hour for whoever has to restart it.
+func (d *Deployment) minRetention() time.Duration {
+	turn := time.Duration(d.leastSlide()) * time.Millisecond
+	t := &d.cfg.Time
+	return max(minRetention, retentionFactor*(turn+t.Lateness+t.Skew+t.Slack+t.IdleGrace))
+}
+
+func (t *topicState) setting(name string) string {
+	if v, ok := t.settings[name]; ok {
+		return v
+	}
+	return kafkaDefault(name)
+}
+
+func (t *topicState) policies() []string {
+	var list []string
+	for p := range strings.SplitSeq(t.setting(settingCleanup), ",") {
+		if p = strings.TrimSpace(p); p != "" {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+func (t *topicState) compacted() bool { return slices.Contains(t.policies(), "compact") }
+
+// alter is the command that sets a setting.
+func (t *topicState) alter(setting, value string) string {
+	return fmt.Sprintf("kafka-configs.sh --bootstrap-server %s --alter --entity-type topics --entity-name %s --add-config %s=%s", t.broker, t.name, setting, value)
+}
+
+func (t *topicState) wrong(setting, want, fix string) {
+	got := t.setting(setting)
+	if got == "" {
+		got = "empty"
+	}
+	t.found = append(t.found, &TopicError{Topic: t.name, Setting: setting, Got: got, Want: want, Fix: fix})
+}
+
+func (d *Deployment) timestampRule(t *topicState) {
+	if d.cfg.Time.Trust == TrustBroker && t.setting(settingTimestamps) != appendTimes {
+		t.wrong(settingTimestamps, appendTimes+" with time.trust: broker",
+			t.alter(settingTimestamps, appendTimes)+" (records that are there already keep their times: start behind them), or set time.trust: producer, which is a weaker promise")
+	}
+}
+
+func notCompacted(why string) topicRule {
+	return func(t *topicState) {
+		if t.compacted() {
+			t.wrong(settingCleanup, "delete", why+": "+t.alter(settingCleanup, "delete")+"; if records were compacted away already, use another topic")
+		}
+	}
+}
+
+// onlyCompacted wants nothing deleted by age or size: an account that was not
+// active for long is a record that was not written for long.
+func onlyCompacted(t *topicState) {
+	if p := t.policies(); len(p) != 1 || p[0] != "compact" {
+		t.wrong(settingCleanup, "compact and nothing else", "else accounts are lost: "+t.alter(settingCleanup, "compact"))
+	}
+}
+
+func keptForEver(t *topicState) {
+	if t.compacted() {
+		t.wrong(settingCleanup, "delete", "compaction would take it apart: "+t.alter(settingCleanup, "delete"))
+	}
+	if len(t.policies()) == 0 {
+		return // nothing is ever cleaned up
+	}
+	for _, s := range []string{settingRetention, settingBytes} {
+		if v := t.setting(s); v != forEver {
+			t.wrong(s, forEver, "control is kept for ever: "+t.alter(s, forEver))
+		}
+	}
+}
+
+func retentionRule(need time.Duration) topicRule {
+	return func(t *topicState) {
+		got := t.setting(settingRetention)
+		ms, err := strconv.ParseInt(got, 10, 64)
+		if got == forEver || (err == nil && ms >= need.Milliseconds()) || !slices.Contains(t.policies(), "delete") {
+			return
+		}
+		want := strconv.FormatInt(need.Milliseconds(), 10)
+		t.wrong(settingRetention, fmt.Sprintf("%s (%s) or more, or %s", want, need, forEver),
+			"a restart could find that records it needs are gone: "+t.alter(settingRetention, want)+", or lower lateness, skew or idle_grace under time")
+	}
+}
+
+func partitionsRule(want int, fix string) topicRule {
+	return func(t *topicState) {
+		if t.partitions != want {
+			t.found = append(t.found, &TopicError{Topic: t.name, Setting: settingPartitions, Got: strconv.Itoa(t.partitions), Want: strconv.Itoa(want), Fix: fix, Err: ErrHeaderMismatch})
+		}
+	}
+}
+
+// safeElections: a turn whose record is gone has been published and charged to
+// nobody.
+func safeElections(t *topicState) {
+	if t.setting(settingUnclean) == "true" {
+		t.wrong(settingUnclean, "false", "an election could lose records of what was published: "+t.alter(settingUnclean, "false"))
+	}
+}
+
+func roomRule(t *topicState) {
+	if n, err := strconv.Atoi(t.setting(settingMaxMessage)); err != nil || n < minMaxMessage {
+		want := strconv.Itoa(minMaxMessage)
+		t.wrong(settingMaxMessage, want+" or more", "a large turn could not be written: "+t.alter(settingMaxMessage, want))
+	}
+}
+
+// warnBytes: how long a number of bytes lasts nobody knows beforehand.
+func warnBytes(t *topicState) {
+	if v := t.setting(settingBytes); v != forEver && slices.Contains(t.policies(), "delete") {
+		t.warnings = append(t.warnings, fmt.Sprintf("topic %s: %s is %s: a restart that finds records gone stops; make sure that they last for days", t.name, settingBytes, v))
+	}
+}
+
+func warnUnclean(t *topicState) {
+	if t.setting(settingUnclean) == "true" {
+		t.warnings = append(t.warnings, fmt.Sprintf("topic %s: %s is true: an election can lose records and put others in their place; a restart that notices stops", t.name, settingUnclean))
+	}
+}

@@ -1,0 +1,118 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+// write appends a record to a partition.
+func write(t *testing.T, d *Deployment, topic string, partition int32, value string) {
+	t.Helper()
+	client, err := d.dial(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	p, err := client.NewProducer(t.Context(), topic, partition, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	if _, err := p.Append(t.Context(), []klog.Message{{Key: []byte("k"), Value: []byte(value), Timestamp: time.Now().UnixMilli()}}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// HEADER, control, ledger and counts are of one deployment or nothing runs.
+func TestTopicsThatDoNotBelongTogetherAreRefused(t *testing.T) {
+	const lost = ": control was lost, or they do not belong together; restore it, or begin a new deployment with topics of other names"
+	for _, tt := range []struct {
+		name   string
+		change func(specs)
+		after  func(t *testing.T, d *Deployment)
+		says   string
+	}{
+		{
+			name: "ledger holds records and control is empty", after: func(t *testing.T, d *Deployment) { write(t, d, "tollgate-ledger", 2, "x") },
+			says: "topic tollgate-control is empty and topic tollgate-ledger holds records" + lost,
+		},
+		{
+			name: "counts holds records and control is missing", change: func(s specs) { delete(s, "control") },
+			after: func(t *testing.T, d *Deployment) { write(t, d, "tollgate-counts", 0, "x") },
+			says:  "topic tollgate-control does not exist and topic tollgate-counts holds records" + lost,
+		},
+		{
+			name: "a HEADER and no ledger", change: func(s specs) { delete(s, "ledger") },
+			after: func(t *testing.T, d *Deployment) { write(t, d, "tollgate-control", 0, header(t, d)) },
+			says:  "topic tollgate-ledger does not exist and topic tollgate-control holds records: if it was lost, restore it; only while no turn has been settled may runner init --create-topics make it anew",
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			d := makeTopics(t, testConfig(startEmbedded(t).Addr()), tt.change)
+			tt.after(t, d)
+			_, ran := Run(t.Context(), d, RunOptions{Bounded: true})
+			for call, err := range map[string]error{"CheckTopics": CheckTopics(t.Context(), d), "Init": Init(t.Context(), d, InitOptions{}), "Run": ran} {
+				if err == nil || err.Error() != "checking the topics: "+tt.says || !errors.Is(err, ErrLogFault) {
+					t.Errorf("%s says\n%v\nwant\n%s", call, err, tt.says)
+				}
+			}
+		})
+	}
+}
+
+func header(t *testing.T, d *Deployment) string {
+	t.Helper()
+	h := d.header()
+	startAt(&h, 0)
+	value, err := schemas.EncodeControl(schemas.Control{BackEpoch: -1, Body: &h})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(value)
+}
+
+// A STOP may be the reason for what is found, or follow from it: both are told.
+func TestAStopIsToldAlongWithWhatIsWrongWithTopics(t *testing.T) {
+	cfg := testConfig(startEmbedded(t).Addr())
+	d := makeTopics(t, cfg, set("events", settingRetention, "604800000"))
+	if err := Init(t.Context(), d, InitOptions{Start: time.Unix(60, 0)}); err != nil {
+		t.Fatal(err)
+	}
+	value, err := schemas.EncodeControl(schemas.Control{BackEpoch: -1, Body: &schemas.Stop{Turn: 3, Reason: "a reason"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, d, "tollgate-control", 0, string(value))
+	if _, err := Run(t.Context(), d, RunOptions{Bounded: true}); !errors.Is(err, ErrStopped) || errors.Is(err, ErrTopicSettings) {
+		t.Errorf("sound topics: %v", err)
+	}
+	cfg.Time.IdleGrace = 30 * 24 * time.Hour // HEADER does not fix it
+	if d, err = Compile(cfg); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Run(t.Context(), d, RunOptions{Bounded: true}); !errors.Is(err, ErrStopped) || !errors.Is(err, ErrTopicSettings) {
+		t.Errorf("events that are not kept long enough: %v", err)
+	}
+}
+
+// A changed name explains a missing topic better than that it is missing.
+func TestADifferenceFromHeaderIsToldBeforeTopicsThatAreMissing(t *testing.T) {
+	broker := startEmbedded(t)
+	cfg := testConfig(broker.Addr())
+	deploy(t, cfg, time.Unix(0, 0), 1)
+	cfg.Outputs.Ledger = "another-ledger"
+	d, err := Compile(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Run(context.Background(), d, RunOptions{Bounded: true}); !errors.Is(err, ErrHeaderMismatch) || !strings.Contains(err.Error(), "the name of the ledger topic differs") {
+		t.Errorf("Run: %v", err)
+	}
+}

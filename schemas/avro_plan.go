@@ -1,0 +1,213 @@
+package schemas
+
+import (
+	"errors"
+	"fmt"
+)
+
+// avroNode is a part of a writer schema in which something is looked for. What has no node is skipped.
+type avroNode struct {
+	typ     *avroType
+	numbers []int       // the fields that it is
+	filters []int       // the fields that filters name and that it is
+	unit    string      // as the event's time
+	lost    []avroLoss  // fields that are not here
+	members []*avroNode // by field of a record, by branch of a union; nil: skipped
+}
+
+// avroLoss is a field that a value does not have: a path leads through null, or through what is no record.
+type avroLoss struct {
+	number int
+	class  string
+}
+
+// avroWant is a field that is looked for below a type.
+type avroWant struct {
+	number int
+	path   []string
+}
+
+// planner compiles what is looked for against a writer schema.
+type planner struct {
+	unit  string
+	found [fieldCount]bool
+	why   [fieldCount]string // the first reason why a field cannot be had
+}
+
+// planAvro compiles the projection of a record. Errors are *FormatError.
+func (d *EventDecoder) planAvro(schema string) (*avroNode, error) {
+	root, err := parseAvroSchema(schema)
+	if err != nil {
+		return nil, badFormat("schema", "%v", err)
+	}
+	paths, err := d.paths()
+	if err != nil {
+		return nil, err
+	}
+	var wants []avroWant
+	for i, path := range paths {
+		if path != nil {
+			wants = append(wants, avroWant{number: i, path: path})
+		}
+	}
+	p := planner{unit: d.unit}
+	node := p.build(root, wants)
+	for i, text := range d.fields {
+		if text != "" && !p.found[i] {
+			return nil, badFormat(fieldNames[i], "field %q: %s", text, p.why[i])
+		}
+	}
+	return node, d.planFilters(node)
+}
+
+// planFilters notes the fields of the record that filters name.
+func (d *EventDecoder) planFilters(root *avroNode) error {
+	for i, name := range d.filter.names() {
+		at := -1
+		for j, f := range root.typ.fields {
+			if f.name == name {
+				at = j
+			}
+		}
+		if at < 0 {
+			return badFormat(d.filter.firstUse(name), "the schema's %s has no field %q", root.typ, name)
+		}
+		if root.members[at] == nil {
+			root.members[at] = &avroNode{typ: root.typ.fields[at].typ}
+		}
+		root.members[at].filters = append(root.members[at].filters, i)
+	}
+	return nil
+}
+
+func (p *planner) lose(n *avroNode, number int, class, why string) {
+	n.lost = append(n.lost, avroLoss{number, class})
+	if p.why[number] == "" || class != ClassNullField {
+		p.why[number] = why
+	}
+}
+
+func (p *planner) build(t *avroType, wants []avroWant) *avroNode {
+	n := &avroNode{typ: t}
+	switch t.kind {
+	case avroUnion:
+		for _, b := range t.branches {
+			n.members = append(n.members, p.build(b, wants))
+		}
+		return n
+	case avroRecord:
+		p.buildRecord(n, wants)
+		return n
+	}
+	for _, w := range wants {
+		switch {
+		case t.kind == avroNull:
+			p.lose(n, w.number, ClassNullField, "it is always null")
+		case len(w.path) > 0:
+			p.lose(n, w.number, ClassWrongType, fmt.Sprintf("the schema has no %q within a value of type %s", w.path[0], t))
+		default:
+			p.leaf(n, w.number)
+		}
+	}
+	return n
+}
+
+func (p *planner) buildRecord(n *avroNode, wants []avroWant) {
+	n.members = make([]*avroNode, len(n.typ.fields))
+	below := make(map[string][]avroWant)
+	for _, w := range wants {
+		if len(w.path) == 0 {
+			p.lose(n, w.number, ClassWrongType, fmt.Sprintf("the schema has a %s there, which has fields of its own", n.typ))
+			continue
+		}
+		below[w.path[0]] = append(below[w.path[0]], avroWant{number: w.number, path: w.path[1:]})
+	}
+	for i, f := range n.typ.fields {
+		if below[f.name] != nil {
+			n.members[i] = p.build(f.typ, below[f.name])
+			delete(below, f.name)
+		}
+	}
+	for _, w := range wants {
+		if len(w.path) > 0 && below[w.path[0]] != nil {
+			p.lose(n, w.number, ClassMissingField, fmt.Sprintf("the schema's %s has no field %q", n.typ, w.path[0]))
+		}
+	}
+}
+
+// leaf notes that a value is a field, if its type can be one.
+func (p *planner) leaf(n *avroNode, number int) {
+	var err error
+	switch number {
+	case fieldTime:
+		n.unit, err = timeUnit(n.typ, p.unit)
+	default:
+		err = suits(n.typ, number)
+	}
+	if err != nil {
+		p.lose(n, number, ClassWrongType, err.Error())
+		return
+	}
+	n.numbers = append(n.numbers, number)
+	p.found[number] = true
+}
+
+// suits says why a type cannot be a user, a key or a value.
+func suits(t *avroType, number int) error {
+	if t.logical == "decimal" || t.logical == "duration" {
+		return fmt.Errorf("the schema's type there is %s, which is no %s", t, fieldNames[number])
+	}
+	may := map[int][]avroKind{
+		fieldUser:  {avroString, avroBytes, avroInt, avroLong, avroFixed},
+		fieldKey:   {avroString, avroInt, avroLong, avroBoolean, avroEnum},
+		fieldValue: {avroInt, avroLong},
+	}[number]
+	names := ""
+	for _, k := range may {
+		if k == t.kind {
+			return nil
+		}
+		names += ", " + avroKindNames[k]
+	}
+	return fmt.Errorf("the schema's type there is %s; a %s is one of%s", t, fieldNames[number], names[1:])
+}
+
+var errNoUnit = errors.New("it is a number without a timestamp type: set the time unit to s, ms or us")
+
+// timeUnit returns in which unit a value of the type is a time: "ms", "us", "s" or "rfc3339".
+func timeUnit(t *avroType, unit string) (string, error) {
+	own := ""
+	switch t.logical {
+	case "":
+	case "timestamp-millis":
+		own = "ms"
+	case "timestamp-micros":
+		own = "us"
+	case "local-timestamp-millis", "local-timestamp-micros", "local-timestamp-nanos":
+		return "", fmt.Errorf("it is a %s, a time of no known zone: which moment it is cannot be told; write timestamp-millis or timestamp-micros", t.logical)
+	default:
+		return "", fmt.Errorf("its type is %s; a time is timestamp-millis, timestamp-micros, a long or double with a time unit, or a string of RFC 3339", t)
+	}
+	switch {
+	case own != "" && (unit == own || unit == ""):
+		return own, nil
+	case own != "":
+		return "", fmt.Errorf("it is a %s, but the time unit is %q: leave the time unit empty", t.logical, unit)
+	}
+	switch t.kind {
+	case avroString:
+		if unit != "rfc3339" {
+			return "", fmt.Errorf("it is a string: the time unit must be rfc3339, it is %q", unit)
+		}
+		return unit, nil
+	case avroInt, avroLong, avroDouble:
+		if unit == "" {
+			return "", errNoUnit
+		}
+		if unit == "rfc3339" {
+			return "", fmt.Errorf("it is a %s, but RFC 3339 is text: set the time unit to s, ms or us", t)
+		}
+		return unit, nil
+	}
+	return "", fmt.Errorf("its type is %s; a time is timestamp-millis, timestamp-micros, a long or double with a time unit, or a string of RFC 3339", t)
+}

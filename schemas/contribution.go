@@ -1,0 +1,200 @@
+package schemas
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+
+	"github.com/tollgate-dp/tollgate/state"
+)
+
+// ContribUser is what one (user, period) contributed to a slice of event time.
+type ContribUser struct {
+	ID      state.AccountID
+	Period  int64
+	Entries []KeyCount    // how many events of each label
+	Records []RecordValue // the same events one by one, where a deployment has sums
+}
+
+// KeyCount is a number of events of a label, which Key names by its index in a dictionary.
+type KeyCount struct {
+	Key uint32
+	N   uint32
+}
+
+// RecordValue is a record that a sum may take, with the number of records of the same bytes.
+type RecordValue struct {
+	Key   uint32 // index of the label
+	N     uint32
+	Value int64
+	ID    RecordID
+}
+
+func (v *RecordValue) compare(o *RecordValue) int {
+	return cmp.Or(cmp.Compare(v.Key, o.Key), bytes.Compare(v.ID[:], o.ID[:]))
+}
+
+// CompareUsers orders contributions by account id, then by period.
+func CompareUsers(a, b *ContribUser) int {
+	return cmp.Or(bytes.Compare(a.ID[:], b.ID[:]), cmp.Compare(a.Period, b.Period))
+}
+
+// checkUsers finds entries and records beyond the dictionary and, where sorted is asked for, out of order.
+func checkUsers(users []ContribUser, labels int, sorted bool) string {
+	for i := range users {
+		u := &users[i]
+		if sorted && i > 0 && CompareUsers(&users[i-1], u) >= 0 {
+			return "users out of order"
+		}
+		if what := checkEntries(u.Entries, u.Records, labels, sorted); what != "" {
+			return what
+		}
+	}
+	return ""
+}
+
+func checkEntries(entries []KeyCount, records []RecordValue, labels int, sorted bool) string {
+	for i, e := range entries {
+		if int64(e.Key) >= int64(labels) || sorted && i > 0 && entries[i-1].Key >= e.Key {
+			return "entries out of order or beyond the dictionary"
+		}
+	}
+	for i := range records {
+		if int64(records[i].Key) >= int64(labels) || sorted && i > 0 && records[i-1].compare(&records[i]) >= 0 {
+			return "records out of order or beyond the dictionary"
+		}
+	}
+	return ""
+}
+
+// appendUsers writes users with one head each: number of entries, whether records follow, whether the period is another
+// than the user's before.
+func appendUsers(dst []byte, users []ContribUser) []byte {
+	dst = binary.AppendUvarint(dst, uint64(len(users)))
+	entries := 0
+	for i := range users {
+		entries += len(users[i].Entries)
+	}
+	dst = binary.AppendUvarint(dst, uint64(entries))
+	var period int64
+	for i := range users {
+		u := &users[i]
+		dst = append(dst, u.ID[:]...)
+		head := uint64(len(u.Entries)) << 2
+		if len(u.Records) > 0 {
+			head |= 2
+		}
+		if u.Period != period {
+			dst = binary.AppendUvarint(dst, head|1)
+			dst = binary.AppendVarint(dst, u.Period-period)
+			period = u.Period
+		} else {
+			dst = binary.AppendUvarint(dst, head)
+		}
+		dst = appendEntries(dst, u.Entries)
+		dst = appendRecords(dst, u.Records)
+	}
+	return dst
+}
+
+func (r *reader) users(labels int) []ContribUser {
+	n := r.count("users", 17)
+	arena := r.arena("entries")
+	users := make([]ContribUser, n)
+	var period int64
+	for i := range users {
+		if r.err != nil {
+			return nil
+		}
+		u := &users[i]
+		u.ID = r.id("user")
+		head := r.uvarint("user head")
+		period = r.period(period, head&1 != 0)
+		u.Period = period
+		u.Entries = r.entries(&arena, head>>2, labels, "entries")
+		if head&2 != 0 {
+			u.Records = r.records(labels)
+		}
+	}
+	if len(arena.free) != 0 {
+		r.fail("number of entries")
+	}
+	return users
+}
+
+// period reads a step to another period, if there is one.
+func (r *reader) period(before int64, other bool) int64 {
+	if !other {
+		return before
+	}
+	step := r.varint("period")
+	if step == 0 {
+		r.fail("period")
+	}
+	return before + step
+}
+
+func appendEntries(dst []byte, entries []KeyCount) []byte {
+	for _, kc := range entries {
+		dst = binary.AppendUvarint(dst, uint64(kc.Key))
+		dst = binary.AppendUvarint(dst, uint64(kc.N))
+	}
+	return dst
+}
+
+// entryArena hands out slices of one allocation, whose size the encoding states and the bytes left bound.
+type entryArena struct{ free []KeyCount }
+
+func (r *reader) arena(what string) entryArena {
+	return entryArena{free: make([]KeyCount, r.count(what, 2))}
+}
+
+// entries reads n entries with keys below limit.
+func (r *reader) entries(a *entryArena, n uint64, limit int, what string) []KeyCount {
+	if n > uint64(len(a.free)) {
+		r.fail(what)
+		return nil
+	}
+	out := a.free[:n:n]
+	a.free = a.free[n:]
+	for i := range out {
+		out[i] = KeyCount{Key: r.uint32(what), N: r.uint32(what)}
+		if int64(out[i].Key) >= int64(limit) {
+			r.fail(what)
+		}
+	}
+	return out
+}
+
+// appendRecords writes a user's records; none are nothing.
+func appendRecords(dst []byte, records []RecordValue) []byte {
+	if len(records) == 0 {
+		return dst
+	}
+	dst = binary.AppendUvarint(dst, uint64(len(records)))
+	for i := range records {
+		v := &records[i]
+		dst = binary.AppendUvarint(dst, uint64(v.Key))
+		dst = binary.AppendUvarint(dst, uint64(v.N))
+		dst = binary.AppendVarint(dst, v.Value)
+		dst = append(dst, v.ID[:]...)
+	}
+	return dst
+}
+
+// records reads what appendRecords wrote: one at least, with keys below limit.
+func (r *reader) records(limit int) []RecordValue {
+	n := r.count("records", 19)
+	if n == 0 {
+		r.fail("records")
+		return nil
+	}
+	out := make([]RecordValue, n)
+	for i := range out {
+		out[i] = RecordValue{Key: r.uint32("record"), N: r.uint32("record"), Value: r.varint("record"), ID: r.id("record")}
+		if int64(out[i].Key) >= int64(limit) {
+			r.fail("record")
+		}
+	}
+	return out
+}

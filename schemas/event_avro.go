@@ -1,0 +1,317 @@
+package schemas
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// SchemaError says why a registry's schema cannot be used: it is no Avro record, or lacks a field that the format names,
+// or has it in a type that does not fit. The producers write another schema than the configuration expects: that
+// stops, it is no dead letter.
+type SchemaError struct {
+	ID  uint32
+	Err error // a *FormatError
+}
+
+// Error names the schema and what is wrong.
+func (e *SchemaError) Error() string {
+	return fmt.Sprintf("reading events of schema %d from registry: %v", e.ID, e.Err)
+}
+
+// Unwrap returns the *FormatError.
+func (e *SchemaError) Unwrap() error { return e.Err }
+
+// avroSource knows the writer schemas and holds the scratch of reading a record.
+type avroSource struct {
+	bare *avroNode // nil: records begin with a schema's id
+
+	ctx     context.Context
+	from    SchemaSource
+	plans   map[uint32]*avroNode
+	unknown map[uint32]struct{}
+	last    uint32
+	newest  *avroNode // of the last record
+
+	r      avroReader
+	class  [fieldCount]string // why a field is not there
+	values []avroSpan         // of filters
+	spans  avroReader         // reads values that filters want
+}
+
+// avroSpan is an encoded value.
+type avroSpan struct {
+	typ *avroType
+	b   []byte
+}
+
+// maxUnknownSchemas bounds what is remembered of ids that lead nowhere: broken records make them up.
+const maxUnknownSchemas = 1 << 14
+
+func newAvroSource(ctx context.Context, from SchemaSource) *avroSource {
+	return &avroSource{ctx: ctx, from: from, plans: make(map[uint32]*avroNode), unknown: make(map[uint32]struct{})}
+}
+
+// compileAvro compiles the local schema, or checks what can be checked without one.
+func (d *EventDecoder) compileAvro(schema string) (err error) {
+	if d.avro == nil || schema != "" {
+		d.avro = &avroSource{}
+	}
+	d.avro.values = make([]avroSpan, d.filter.count())
+	if schema == "" {
+		_, err = d.paths()
+		return err
+	}
+	d.avro.bare, err = d.planAvro(schema)
+	return err
+}
+
+// wireBytes is the length of the registries' wire format before a record: a zero byte and the schema's id.
+const wireBytes = 5
+
+// plan finds how to read a record, and the record.
+func (d *EventDecoder) plan(value []byte) (*avroNode, []byte, error) {
+	a := d.avro
+	if a.bare != nil {
+		return a.bare, value, nil
+	}
+	if len(value) < wireBytes || value[0] != 0 {
+		return nil, nil, d.fail(ClassUndecodable, "")
+	}
+	id := binary.BigEndian.Uint32(value[1:wireBytes])
+	if a.newest != nil && id == a.last {
+		return a.newest, value[wireBytes:], nil
+	}
+	p := a.plans[id]
+	if p == nil {
+		if _, ok := a.unknown[id]; ok {
+			return nil, nil, d.fail(ClassUnknownSchema, "")
+		}
+		var err error
+		if p, err = d.ask(id); err != nil {
+			return nil, nil, err
+		}
+	}
+	a.last, a.newest = id, p
+	return p, value[wireBytes:], nil
+}
+
+// ask gets a schema from the registry.
+func (d *EventDecoder) ask(id uint32) (*avroNode, error) {
+	a := d.avro
+	text, err := a.from.Schema(a.ctx, id)
+	if errors.Is(err, ErrUnknownSchema) {
+		if len(a.unknown) >= maxUnknownSchemas {
+			clear(a.unknown)
+		}
+		a.unknown[id] = struct{}{}
+		return nil, d.fail(ClassUnknownSchema, "")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading events of schema %d: %w", id, err)
+	}
+	p, err := d.planAvro(text)
+	if err != nil {
+		return nil, &SchemaError{ID: id, Err: err}
+	}
+	a.plans[id] = p
+	return p, nil
+}
+
+// decodeAvro finds the fields of one record. What is left behind it makes it undecodable: it was written with another
+// schema.
+func (d *EventDecoder) decodeAvro(value []byte) error {
+	p, body, err := d.plan(value)
+	if err != nil {
+		return err
+	}
+	r := &d.avro.r
+	r.open(body)
+	d.timed = false
+	d.raw[fieldKey] = nil
+	if !d.project(r, p, 0) || r.at != len(body) {
+		return d.fail(ClassUndecodable, "")
+	}
+	for i, class := range d.avro.class {
+		if class != "" {
+			return d.fail(class, fieldNames[i])
+		}
+	}
+	return nil
+}
+
+// project reads a value in which something is looked for.
+func (d *EventDecoder) project(r *avroReader, n *avroNode, depth int) bool {
+	start := r.at
+	for _, l := range n.lost {
+		d.avro.class[l.number] = l.class
+	}
+	ok := true
+	switch {
+	case n.typ.kind == avroUnion && n.members != nil:
+		var i int
+		if i, ok = r.index(len(n.members)); ok {
+			ok = d.project(r, n.members[i], depth+1)
+		}
+	case n.typ.kind == avroRecord && n.members != nil:
+		for i, m := range n.members {
+			if m == nil {
+				ok = r.skip(n.typ.fields[i].typ, depth+1)
+			} else {
+				ok = d.project(r, m, depth+1)
+			}
+			if !ok {
+				return false
+			}
+		}
+	case len(n.numbers) > 0:
+		ok = d.takeAvro(r, n)
+	default:
+		ok = r.skip(n.typ, depth)
+	}
+	if ok {
+		for _, i := range n.filters {
+			d.avro.values[i] = avroSpan{n.typ, r.b[start:r.at]}
+		}
+	}
+	return ok
+}
+
+// takeAvro reads a value that is one or more of the fields.
+func (d *EventDecoder) takeAvro(r *avroReader, n *avroNode) bool {
+	start := r.at
+	for _, number := range n.numbers {
+		r.at = start
+		d.avro.class[number] = ""
+		var ok bool
+		if number == fieldTime {
+			ok = d.takeAvroTime(r, n)
+		} else {
+			ok = d.takeAvroText(r, n.typ, number)
+		}
+		if !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// takeAvroText reads a user, a key or a value.
+func (d *EventDecoder) takeAvroText(r *avroReader, t *avroType, number int) (ok bool) {
+	text := d.unquote[number][:0]
+	switch t.kind {
+	case avroString, avroBytes:
+		d.raw[number], ok = r.bytes()
+		return ok
+	case avroInt, avroLong:
+		n, ok := r.integer(t.kind)
+		if number == fieldValue {
+			d.value = n
+			return ok
+		}
+		text = strconv.AppendInt(text, n, 10)
+		d.unquote[number], d.raw[number] = text, text
+		return ok
+	case avroBoolean:
+		if !r.skip(t, 0) {
+			return false
+		}
+		text = strconv.AppendBool(text, r.b[r.at-1] == 1)
+		d.unquote[number], d.raw[number] = text, text
+		return true
+	case avroEnum:
+		i, ok := r.index(len(t.symbols))
+		if ok {
+			d.raw[number] = t.symbols[i]
+		}
+		return ok
+	}
+	start := r.at
+	if !r.jump(t.size) {
+		return false
+	}
+	d.raw[number] = r.b[start:r.at]
+	if t.logical == "uuid" {
+		text = appendUUID(text, d.raw[number])
+		d.unquote[number], d.raw[number] = text, text
+	}
+	return true
+}
+
+// appendUUID writes 16 bytes as a UUID is written, so that a user is the same in either form.
+func appendUUID(dst, b []byte) []byte {
+	for i, part := range [...][]byte{b[:4], b[4:6], b[6:8], b[8:10], b[10:16]} {
+		if i > 0 {
+			dst = append(dst, '-')
+		}
+		dst = hex.AppendEncode(dst, part)
+	}
+	return dst
+}
+
+func (r *avroReader) integer(kind avroKind) (int64, bool) {
+	if kind == avroInt {
+		return r.int()
+	}
+	return r.long()
+}
+
+// noTime is what no time is.
+const noTime = math.MaxInt64
+
+// takeAvroTime reads a time: text for later, or a number now.
+func (d *EventDecoder) takeAvroTime(r *avroReader, n *avroNode) (ok bool) {
+	switch n.typ.kind {
+	case avroString:
+		d.timed = false
+		d.raw[fieldTime], ok = r.bytes()
+		return ok
+	case avroDouble:
+		if !r.jump(8) {
+			return false
+		}
+		d.timed, d.millis = true, millisOfFloat(math.Float64frombits(binary.LittleEndian.Uint64(r.b[r.at-8:])), n.unit)
+		return true
+	}
+	v, ok := r.integer(n.typ.kind)
+	d.timed, d.millis = true, millisOf(v, n.unit)
+	return ok
+}
+
+// millisOf is the floor of milliseconds of v units, noTime where that is far outside what times can be.
+func millisOf(v int64, unit string) int64 {
+	switch unit {
+	case "s":
+		if v < minMillis || v > maxMillis {
+			return noTime
+		}
+		return v * 1000
+	case "us":
+		ms := v / 1000
+		if v%1000 < 0 {
+			ms--
+		}
+		return ms
+	}
+	return v
+}
+
+// millisOfFloat rounds to the nearest microsecond before it takes the floor of milliseconds: 1700000000.123 s is not a
+// double, and the one nearest to it lies below.
+func millisOfFloat(v float64, unit string) int64 {
+	switch unit {
+	case "s":
+		v *= 1e6
+	case "ms":
+		v *= 1e3
+	}
+	v = math.Round(v)
+	if !(v >= minMillis*1000 && v <= maxMillis*1000+999) {
+		return noTime
+	}
+	return millisOf(int64(v), "us")
+}

@@ -1,0 +1,333 @@
+package schemas
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/linkedin/goavro/v2"
+)
+
+// goavro allocates what a block's count says. Inputs here are too short for more items than this.
+const referenceItems = 1 << 12
+
+func init() { goavro.MaxBlockCount = referenceItems }
+
+// referenceInput bounds inputs: beyond it this package's bound on nesting would differ from goavro's, which has none.
+const referenceInput = 400
+
+// unwrapped turns what goavro gives into what filters see.
+func unwrapped(t testing.TB, v any, typ *avroType) any {
+	switch typ.kind {
+	case avroUnion:
+		m, ok := v.(map[string]any)
+		if !ok {
+			return v // null
+		}
+		for name, inner := range m {
+			for _, b := range typ.branches {
+				if full := b.name; name == full || full == "" && strings.SplitN(name, ".", 2)[0] == avroKindNames[b.kind] {
+					return unwrapped(t, inner, b)
+				}
+			}
+			t.Fatalf("no branch %q", name)
+		}
+	case avroRecord:
+		out := map[string]any{}
+		for _, f := range typ.fields {
+			out[f.name] = unwrapped(t, v.(map[string]any)[f.name], f.typ)
+		}
+		return out
+	case avroMap:
+		out := map[string]any{}
+		for k, inner := range v.(map[string]any) {
+			out[k] = unwrapped(t, inner, typ.items)
+		}
+		return out
+	case avroArray:
+		out := []any{}
+		for _, inner := range v.([]any) {
+			out = append(out, unwrapped(t, inner, typ.items))
+		}
+		return out
+	case avroInt:
+		return int64(v.(int32))
+	case avroLong:
+		if at, ok := v.(time.Time); ok {
+			if typ.logical == "timestamp-millis" {
+				return at.UnixMilli()
+			}
+			return at.UnixMicro()
+		}
+	case avroFloat:
+		return float64(v.(float32))
+	case avroBytes, avroFixed:
+		return string(v.([]byte))
+	}
+	return v
+}
+
+// sameValue is reflect.DeepEqual with a NaN that equals itself.
+func sameValue(a, b any) bool {
+	return reflect.DeepEqual(a, b) || strings.Contains(fmt.Sprint(a), "NaN") && fmt.Sprint(a) == fmt.Sprint(b)
+}
+
+// checkAvro compares skipping and building with goavro: the same records accepted, with the same values.
+func checkAvro(t testing.TB, codec *goavro.Codec, typ *avroType, value []byte) (accepted bool) {
+	want, rest, err := codec.NativeFromBinary(value)
+	if err != nil && strings.Contains(err.Error(), "MaxBlockCount") {
+		return false // goavro's limit in these tests is below ours; there is nothing to compare
+	}
+	accepted = err == nil && len(rest) == 0
+	var r avroReader
+	r.open(value)
+	if got := r.skip(typ, 0) && r.at == len(value); got != accepted {
+		t.Fatalf("%s: %x: accepted %v, goavro %v (%v, %d left)", codec.Schema(), value, got, accepted, err, len(rest))
+	}
+	if !accepted {
+		return false
+	}
+	r.open(value)
+	if got, want := r.any(typ, internedTexts{}), unwrapped(t, want, typ); !sameValue(got, want) {
+		t.Fatalf("%s: %x: %v, goavro gives %v", codec.Schema(), value, got, want)
+	}
+	return true
+}
+
+// randomAvro writes a random type and a value of it.
+type randomAvro struct {
+	rng   *rand.Rand
+	named int
+}
+
+func (g *randomAvro) schema(depth int) string {
+	kinds := 13
+	if depth > 3 {
+		kinds = 8
+	}
+	g.named++
+	name := fmt.Sprintf("N%d", g.named)
+	switch k := g.rng.IntN(kinds); k {
+	case 0, 1, 2, 3, 4, 5, 6, 7:
+		return `"` + avroKindNames[k] + `"`
+	case 8:
+		return fmt.Sprintf(`{"type":"fixed","name":"%s","size":%d}`, name, 1+g.rng.IntN(3))
+	case 9:
+		return fmt.Sprintf(`{"type":"enum","name":"%s","symbols":["A","B","C"]}`, name)
+	case 10:
+		return `{"type":"array","items":` + g.schema(depth+1) + `}`
+	case 11:
+		if g.rng.IntN(2) == 0 {
+			return fmt.Sprintf(`{"type":"long","logicalType":"timestamp-%s"}`, []string{"millis", "micros"}[g.rng.IntN(2)])
+		}
+		return `{"type":"map","values":` + g.schema(depth+1) + `}`
+	}
+	if g.rng.IntN(2) == 0 {
+		return `["null","long",` + g.record(depth+1, name) + `,"string"]`
+	}
+	return g.record(depth+1, name)
+}
+
+func (g *randomAvro) record(depth int, name string) string {
+	var fields []string
+	for i := range g.rng.IntN(4) {
+		fields = append(fields, fmt.Sprintf(`{"name":"f%d","type":%s}`, i, g.schema(depth)))
+	}
+	if depth > 0 && g.rng.IntN(4) == 0 {
+		fields = append(fields, fmt.Sprintf(`{"name":"again","type":["null","%s"]}`, name))
+	}
+	return fmt.Sprintf(`{"type":"record","name":"%s","namespace":"n%d","fields":[%s]}`, name, depth%2, strings.Join(fields, ","))
+}
+
+func (g *randomAvro) value(b []byte, t *avroType) []byte {
+	switch t.kind {
+	case avroBoolean:
+		return append(b, byte(g.rng.IntN(2)))
+	case avroInt:
+		return binary.AppendVarint(b, int64(int32(g.rng.Uint32())>>g.rng.IntN(32)))
+	case avroLong:
+		return binary.AppendVarint(b, int64(g.rng.Uint64())>>g.rng.IntN(64))
+	case avroFloat:
+		return binary.LittleEndian.AppendUint32(b, math.Float32bits(g.rng.Float32()))
+	case avroDouble:
+		return binary.LittleEndian.AppendUint64(b, math.Float64bits(g.rng.Float64()))
+	case avroBytes, avroString:
+		return append(b, avroText("héllo"[:g.rng.IntN(4)])...)
+	case avroFixed:
+		return append(b, "abc"[:t.size]...)
+	case avroEnum:
+		return binary.AppendVarint(b, int64(g.rng.IntN(len(t.symbols))))
+	case avroUnion:
+		i := g.rng.IntN(len(t.branches))
+		return g.value(binary.AppendVarint(b, int64(i)), t.branches[i])
+	case avroRecord:
+		for _, f := range t.fields {
+			b = g.value(b, f.typ)
+		}
+	case avroArray, avroMap:
+		for g.rng.IntN(2) == 0 {
+			n := 1 + g.rng.IntN(3)
+			if g.rng.IntN(2) == 0 {
+				b = binary.AppendVarint(b, int64(n))
+			} else {
+				b = append(binary.AppendVarint(b, int64(-n)), 2)
+			}
+			for range n {
+				if t.kind == avroMap {
+					b = append(b, avroText(fmt.Sprint(g.rng.IntN(20)))...)
+				}
+				b = g.value(b, t.items)
+			}
+		}
+		return append(b, 0)
+	}
+	return b
+}
+
+func mutated(rng *rand.Rand, value []byte) []byte {
+	bad := append([]byte(nil), value...)
+	if len(bad) == 0 {
+		return []byte{byte(rng.Uint32())}
+	}
+	at := rng.IntN(len(bad))
+	switch rng.IntN(4) {
+	case 0:
+		return append(bad[:at], bad[at+1:]...)
+	case 1:
+		return append(bad[:at], append([]byte{bad[at]}, bad[at:]...)...)
+	case 2:
+		bad[at] = byte(rng.Uint32())
+	default:
+		bad[at] ^= 0x80
+	}
+	return bad
+}
+
+// Random values of random schemas, whole and with a byte deleted, doubled or changed, are read as by goavro. The
+// generator is seeded: the test gives the same result every time.
+func TestRandomAvroIsReadAsByGoavro(t *testing.T) {
+	n := 20000
+	if testing.Short() {
+		n = 1500
+	}
+	rng := rand.New(rand.NewPCG(5, 11))
+	var whole, broken int
+	for range n {
+		g := &randomAvro{rng: rng}
+		schema := g.record(0, "Root")
+		codec, err := goavro.NewCodec(schema)
+		if err != nil {
+			t.Fatalf("%s: %v", schema, err)
+		}
+		typ, err := parseAvroSchema(schema)
+		if err != nil {
+			t.Fatalf("%s: %v", schema, err)
+		}
+		value := g.value(nil, typ)
+		if len(value) > referenceInput {
+			continue
+		}
+		if checkAvro(t, codec, typ, value) {
+			whole++
+		}
+		for range 4 {
+			if !checkAvro(t, codec, typ, mutated(rng, value)) {
+				broken++
+			}
+		}
+	}
+	t.Logf("%d values accepted by both, %d refused by both", whole, broken)
+	if whole < n/2 || broken < n/4 {
+		t.Error("too few of either for the comparison to say much")
+	}
+}
+
+// referenceVisit is decoding by goavro, with the rules of this package on top, for visitFormat with a value.
+func referenceVisit(codec *goavro.Codec, value []byte) (ev Event, class string) {
+	v, rest, err := codec.NativeFromBinary(value)
+	if err != nil || len(rest) > 0 {
+		return ev, ClassUndecodable
+	}
+	m := v.(map[string]any)
+	branch := func(v any, name string) (any, string) {
+		if v == nil {
+			return nil, ClassNullField
+		}
+		if inner, ok := v.(map[string]any)[name]; ok {
+			return inner, ""
+		}
+		return nil, ClassWrongType
+	}
+	user, c1 := branch(m["user"].(map[string]any)["id"], "string")
+	key, c2 := branch(m["page"], "string")
+	amount, c3 := branch(m["amount"], "int")
+	for _, c := range []string{c1, c2, c3} {
+		if c != "" {
+			return ev, c
+		}
+	}
+	ev = Event{User: []byte(user.(string)), Key: []byte(key.(string)), Millis: m["at"].(time.Time).UnixMilli(), Value: int64(amount.(int32))}
+	switch {
+	case len(ev.User) == 0:
+		return ev, ClassEmptyUser
+	case ValidateKey(ev.Key) != nil:
+		return ev, ClassBadKey
+	case ev.Millis < minMillis || ev.Millis > maxMillis:
+		return ev, ClassBadTimestamp
+	}
+	return ev, ""
+}
+
+// The projection must accept, refuse and understand exactly what goavro does.
+func FuzzAvroProjectionIsGoavro(f *testing.F) {
+	for _, user := range []any{nil, text("u1"), text("")} {
+		for _, amount := range []any{nil, goavro.Union("int", 7), text("x")} {
+			f.Add(encode(f, visitSchema, visit(user, text("/x"), amount)))
+		}
+	}
+	codec, err := goavro.NewCodec(visitSchema)
+	if err != nil {
+		f.Fatal(err)
+	}
+	format := visitFormat()
+	format.Value = "amount"
+	d := newDecoder(f, format)
+	typ, err := parseAvroSchema(visitSchema)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, value []byte) {
+		if len(value) > referenceInput {
+			return
+		}
+		checkAvro(t, codec, typ, value)
+		var ev Event
+		class := classOf(t, d.Decode(value, &ev))
+		want, wantClass := referenceVisit(codec, value)
+		if class != wantClass {
+			t.Fatalf("%x: class %q, goavro gives %q", value, class, wantClass)
+		}
+		if class == "" && (string(ev.User) != string(want.User) || string(ev.Key) != string(want.Key) || ev.Millis != want.Millis || ev.Value != want.Value) {
+			t.Fatalf("%x: %+v, goavro gives %+v", value, ev, want)
+		}
+	})
+}
+
+// No schema makes the parser panic or plan for ever, and no record the decoder.
+func FuzzAvroSchema(f *testing.F) {
+	f.Add(visitSchema, []byte("abc"))
+	f.Add(`{"type":"record","name":"L","fields":[{"name":"u","type":["null","L"]},{"name":"t","type":{"type":"map","values":"L"}}]}`, []byte{2, 2, 2, 0})
+	f.Fuzz(func(t *testing.T, schema string, value []byte) {
+		for _, path := range []string{"u", "user.id", "u.u.u"} {
+			d, err := NewEventDecoder(EventFormat{Format: "avro", Schema: schema, User: path, Time: "t", TimeUnit: "s"})
+			if err == nil {
+				classOf(t, d.Decode(value, new(Event)))
+			}
+		}
+	})
+}

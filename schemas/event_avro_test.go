@@ -1,0 +1,301 @@
+package schemas
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/linkedin/goavro/v2"
+)
+
+// visitSchema has seven fields, a nested record and unions, as producers write them.
+const visitSchema = `{"type":"record","name":"Visit","namespace":"shop.web","fields":[
+	{"name":"id","type":"string"},
+	{"name":"at","type":{"type":"long","logicalType":"timestamp-millis"}},
+	{"name":"user","type":{"type":"record","name":"User","fields":[
+		{"name":"id","type":["null","string"]},{"name":"plan","type":{"type":"enum","name":"Plan","symbols":["free","paid"]}}]}},
+	{"name":"page","type":["null","string"]},
+	{"name":"amount","type":["null","int","string"]},
+	{"name":"price","type":"double"},
+	{"name":"tags","type":{"type":"array","items":"string"}}]}`
+
+func visitFormat() EventFormat {
+	return EventFormat{Format: "avro", Schema: visitSchema, User: "user.id", Key: "page", Time: "at"}
+}
+
+func visit(user, page, amount any) map[string]any {
+	return map[string]any{"id": "4711", "at": int64(1700000000123), "user": map[string]any{"id": user, "plan": "paid"},
+		"page": page, "amount": amount, "price": 9.5, "tags": []any{"a", "b"}}
+}
+
+func text(s string) any { return goavro.Union("string", s) }
+
+func encode(t testing.TB, schema string, v any) []byte {
+	t.Helper()
+	c, err := goavro.NewCodec(schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// goavro takes a logical time for a time.Time or a number.
+	b, err := c.BinaryFromNative(nil, v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func TestAvroFieldsAreFoundInNestedRecordsAndUnions(t *testing.T) {
+	f := visitFormat()
+	f.Value = "amount"
+	f.Filters = []string{`user.plan == "paid"`, `"b" in tags and price > 9`, `amount > 5`, `page == "/x"`}
+	d := newDecoder(t, f)
+	for _, c := range []struct {
+		name               string
+		user, page, amount any
+		class, field       string
+		passes             uint64
+	}{
+		{"all there", text("u1"), text("/x"), goavro.Union("int", 7), "", "", 0b1111},
+		{"other values", text("u1"), text("/y"), goavro.Union("int", -7), "", "", 0b0011},
+		{"null user", nil, text("/x"), goavro.Union("int", 7), ClassNullField, "user", 0},
+		{"null key", text("u1"), nil, goavro.Union("int", 7), ClassNullField, "key", 0},
+		{"null value", text("u1"), text("/x"), nil, ClassNullField, "value", 0},
+		{"value of a branch that is no integer", text("u1"), text("/x"), text("7"), ClassWrongType, "value", 0},
+		{"empty user", text(""), text("/x"), goavro.Union("int", 7), ClassEmptyUser, "user", 0},
+		{"key not UTF-8", text("u1"), text("\xff"), goavro.Union("int", 7), ClassBadKey, "key", 0},
+	} {
+		var ev Event
+		err := d.Decode(encode(t, visitSchema, visit(c.user, c.page, c.amount)), &ev)
+		var bad *EventError
+		if errors.As(err, &bad); classOf(t, err) != c.class || c.class != "" && bad.Field != c.field {
+			t.Errorf("%s: %v, want %s of %s", c.name, err, c.class, c.field)
+			continue
+		}
+		if err == nil && (string(ev.User) != "u1" || ev.Millis != 1700000000123 || ev.Passes != c.passes) {
+			t.Errorf("%s: %+v", c.name, ev)
+		}
+	}
+}
+
+// typed is a schema of three fields of the given types.
+func typed(user, key, at string) string {
+	return fmt.Sprintf(`{"type":"record","name":"R","fields":[{"name":"u","type":%s},{"name":"k","type":%s},{"name":"t","type":%s}]}`, user, key, at)
+}
+
+func typedFormat(user, key, at, unit string) EventFormat {
+	return EventFormat{Format: "avro", Schema: typed(user, key, at), User: "u", Key: "k", Time: "t", TimeUnit: unit}
+}
+
+func avroText(s string) string { return string(binary.AppendVarint(nil, int64(len(s)))) + s }
+
+func avroLongText(n int64) string { return string(binary.AppendVarint(nil, n)) }
+
+func avroDoubleText(f float64) string {
+	return string(binary.LittleEndian.AppendUint64(nil, math.Float64bits(f)))
+}
+
+func TestAvroTypesOfUsersKeysAndTimes(t *testing.T) {
+	const ms, micros = `{"type":"long","logicalType":"timestamp-millis"}`, `{"type":"long","logicalType":"timestamp-micros"}`
+	long := avroLongText(1)
+	for _, c := range []struct {
+		user, key, at, unit, value string
+		wantUser, wantKey, class   string
+		millis                     int64
+	}{
+		{`"string"`, `"string"`, ms, "", avroText("a") + avroText("b") + long, "a", "b", "", 1},
+		{`"string"`, `"string"`, ms, "ms", avroText("a") + avroText("") + long, "a", "", "", 1},
+		{`"bytes"`, `"int"`, micros, "", avroText("\xff") + avroLongText(-3) + avroLongText(-1), "\xff", "-3", "", -1},
+		{`"int"`, `"long"`, `"long"`, "s", avroLongText(17) + avroLongText(1<<40) + avroLongText(-2), "17", "1099511627776", "", -2000},
+		{`"long"`, `"boolean"`, `"int"`, "ms", avroLongText(-5) + "\x01" + long, "-5", "true", "", 1},
+		{`"long"`, `{"type":"enum","name":"E","symbols":["A","B"]}`, `"double"`, "s",
+			avroLongText(5) + avroLongText(1) + avroDoubleText(1700000000.123), "5", "B", "", 1700000000123},
+		{`{"type":"fixed","name":"F","size":16,"logicalType":"uuid"}`, `"string"`, `"string"`, "rfc3339",
+			"\x00\x11\x22\x33\x44\x55\x66\x77\x88\x99\xaa\xbb\xcc\xdd\xee\xff" + avroText("k") + avroText("1970-01-01T00:00:01Z"),
+			"00112233-4455-6677-8899-aabbccddeeff", "k", "", 1000},
+		{`{"type":"fixed","name":"F","size":2}`, `"string"`, `"long"`, "us", "\x00\x01" + avroText("k") + avroLongText(-1), "\x00\x01", "k", "", -1},
+		{`["null","string","long"]`, `["string","boolean"]`, `["null",` + ms + `]`, "", avroLongText(2) + avroLongText(9) + avroLongText(1) + "\x00" + avroLongText(1) + long, "9", "false", "", 1},
+		{`"string"`, `"string"`, `"string"`, "rfc3339", avroText("a") + avroText("b") + avroText("now"), "", "", ClassBadTimestamp, 0},
+		{`"string"`, `"string"`, `"double"`, "s", avroText("a") + avroText("b") + avroDoubleText(math.NaN()), "", "", ClassBadTimestamp, 0},
+		{`"string"`, `"string"`, `"double"`, "s", avroText("a") + avroText("b") + avroDoubleText(math.Inf(1)), "", "", ClassBadTimestamp, 0},
+		{`"string"`, `"string"`, `"long"`, "s", avroText("a") + avroText("b") + avroLongText(math.MaxInt64), "", "", ClassBadTimestamp, 0},
+		{`"string"`, `"string"`, ms, "", avroText("a") + avroText("b") + avroLongText(maxMillis+1), "", "", ClassBadTimestamp, 0},
+		{`"string"`, `"string"`, ms, "", avroText("a") + avroText("b") + long + "x", "", "", ClassUndecodable, 0},
+		{`"string"`, `"string"`, ms, "", avroText("a") + avroText("b"), "", "", ClassUndecodable, 0},
+		{`"string"`, `"string"`, ms, "", "", "", "", ClassUndecodable, 0},
+		{`"string"`, `"boolean"`, ms, "", avroText("a") + "\x02" + long, "", "", ClassUndecodable, 0},
+		{`"string"`, `"string"`, ms, "", avroLongText(-1) + avroText("b") + long, "", "", ClassUndecodable, 0},
+		{`"string"`, `"string"`, ms, "", avroLongText(1<<40) + avroText("b") + long, "", "", ClassUndecodable, 0},
+	} {
+		var ev Event
+		err := newDecoder(t, typedFormat(c.user, c.key, c.at, c.unit)).Decode([]byte(c.value), &ev)
+		if got := classOf(t, err); got != c.class {
+			t.Errorf("%s %s %s: class %q, want %q", c.user, c.key, c.at, got, c.class)
+			continue
+		}
+		if err == nil && (string(ev.User) != c.wantUser || string(ev.Key) != c.wantKey || ev.Millis != c.millis) {
+			t.Errorf("%s %s %s: %q %q %d, want %q %q %d", c.user, c.key, c.at, ev.User, ev.Key, ev.Millis, c.wantUser, c.wantKey, c.millis)
+		}
+	}
+}
+
+func TestAvroSchemasThatLackWhatIsConfigured(t *testing.T) {
+	s, ms := `"string"`, `{"type":"long","logicalType":"timestamp-millis"}`
+	for _, c := range []struct {
+		name   string
+		format EventFormat
+		field  string
+		says   []string
+	}{
+		{"no such field", EventFormat{Schema: visitSchema, User: "customer", Time: "at"}, "user", []string{`"customer"`, "record shop.web.Visit has no field"}},
+		{"no such field within", EventFormat{Schema: visitSchema, User: "user.name", Time: "at"}, "user", []string{"record shop.web.User has no field", `"name"`}},
+		{"path into a string", EventFormat{Schema: visitSchema, User: "id.x", Time: "at"}, "user", []string{`no "x" within`, "string"}},
+		{"record for user", EventFormat{Schema: visitSchema, User: "user", Time: "at"}, "user", []string{"fields of its own"}},
+		{"array for key", EventFormat{Schema: visitSchema, User: "id", Key: "tags", Time: "at"}, "key", []string{"array"}},
+		{"string for value", EventFormat{Schema: visitSchema, User: "id", Value: "page", Time: "at"}, "value", []string{"string", "int, long"}},
+		{"float for value", EventFormat{Schema: visitSchema, User: "id", Value: "price", Time: "at"}, "value", []string{"double"}},
+		{"string for time without a unit", EventFormat{Schema: visitSchema, User: "id", Time: "page"}, "time", []string{"rfc3339"}},
+		{"seconds for a logical type", EventFormat{Schema: visitSchema, User: "id", Time: "at", TimeUnit: "s"}, "time", []string{"timestamp-millis", "leave the time unit empty"}},
+		{"plain long without a unit", typedFormat(s, s, `"long"`, ""), "time", []string{"set the time unit"}},
+		{"long for RFC 3339", typedFormat(s, s, `"long"`, "rfc3339"), "time", []string{"RFC 3339 is text"}},
+		{"local time", typedFormat(s, s, `{"type":"long","logicalType":"local-timestamp-micros"}`, ""), "time", []string{"no known zone"}},
+		{"local time with a unit", typedFormat(s, s, `{"type":"long","logicalType":"local-timestamp-millis"}`, "ms"), "time", []string{"no known zone"}},
+		{"date", typedFormat(s, s, `{"type":"int","logicalType":"date"}`, "s"), "time", []string{"int (date)"}},
+		{"float", typedFormat(s, s, `"float"`, "s"), "time", []string{"float"}},
+		{"null", typedFormat(`"null"`, s, ms, ""), "user", []string{"always null"}},
+		{"decimal", typedFormat(`{"type":"bytes","logicalType":"decimal","precision":4}`, s, ms, ""), "user", []string{"decimal"}},
+		{"filter of a field that is not there", EventFormat{Schema: visitSchema, User: "id", Time: "at", Filters: []string{"price > 1", "cost > 1"}}, "filters[1]", []string{`"cost"`}},
+		{"not JSON", EventFormat{Schema: `{`, User: "u", Time: "t"}, "schema", []string{"not JSON"}},
+		{"not a record", EventFormat{Schema: `"string"`, User: "u", Time: "t"}, "schema", []string{"must be a record"}},
+		{"undefined type", typedFormat(`"Other"`, s, ms, ""), "schema", []string{`"Other"`, "not defined"}},
+		{"union in a union", typedFormat(`["null",["string"]]`, s, ms, ""), "schema", []string{"union"}},
+		{"no union", typedFormat(`[]`, s, ms, ""), "schema", []string{"union of no types"}},
+		{"no size", typedFormat(`{"type":"fixed","name":"F"}`, s, ms, ""), "schema", []string{"no size"}},
+		{"bad path", EventFormat{Schema: visitSchema, User: "a..b", Time: "at"}, "user", []string{"empty"}},
+		{"bad escape", EventFormat{Schema: visitSchema, User: `a\b`, Time: "at"}, "user", []string{"backslash"}},
+		{"neither schema nor registry", EventFormat{User: "a", Time: "at"}, "schema", []string{"registry"}},
+	} {
+		c.format.Format = "avro"
+		_, err := NewEventDecoder(c.format)
+		var bad *FormatError
+		if !errors.As(err, &bad) || bad.Field != c.field {
+			t.Errorf("%s: %v, want an error of %s", c.name, err, c.field)
+			continue
+		}
+		for _, text := range c.says {
+			if !strings.Contains(bad.Reason, text) {
+				t.Errorf("%s: %q does not say %q", c.name, bad.Reason, text)
+			}
+		}
+	}
+}
+
+// registry is a SchemaSource that counts questions.
+type registry struct {
+	schemas map[uint32]string
+	down    error
+	asked   int
+}
+
+func (r *registry) Schema(_ context.Context, id uint32) (string, error) {
+	r.asked++
+	if r.down != nil {
+		return "", r.down
+	}
+	if s, ok := r.schemas[id]; ok {
+		return s, nil
+	}
+	return "", fmt.Errorf("asking: %w", ErrUnknownSchema)
+}
+
+func wire(id uint32, b string) []byte {
+	return append(binary.BigEndian.AppendUint32([]byte{0}, id), b...)
+}
+
+func TestRecordsAreReadByTheSchemaThatTheyName(t *testing.T) {
+	s, ms := `"string"`, `{"type":"long","logicalType":"timestamp-millis"}`
+	r := &registry{schemas: map[uint32]string{
+		7: typed(s, s, ms), 8: typed(s, `"long"`, ms), 9: `{"type":"record","name":"R","fields":[]}`, 10: "{",
+	}}
+	f := typedFormat(s, s, ms, "")
+	f.Schema = ""
+	if err := f.Check(); err != nil {
+		t.Fatal(err)
+	}
+	d, err := NewEventDecoder(f, WithSchemas(t.Context(), r))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ev Event
+	for range 3 {
+		if err := d.Decode(wire(7, avroText("u")+avroText("k")+avroLongText(1)), &ev); err != nil || string(ev.Key) != "k" {
+			t.Fatal(err, ev)
+		}
+		if err := d.Decode(wire(8, avroText("u")+avroLongText(5)+avroLongText(1)), &ev); err != nil || string(ev.Key) != "5" {
+			t.Fatal(err, ev)
+		}
+		if class := classOf(t, d.Decode(wire(11, ""), &ev)); class != ClassUnknownSchema {
+			t.Errorf("unknown id: %q", class)
+		}
+	}
+	if r.asked != 3 {
+		t.Errorf("the registry was asked %d times for three ids", r.asked)
+	}
+	for _, value := range [][]byte{nil, {0}, {0, 0, 0, 7}, append([]byte{1}, wire(7, "")[1:]...), wire(7, "")} {
+		if class := classOf(t, d.Decode(value, &ev)); class != ClassUndecodable {
+			t.Errorf("%x: %q", value, class)
+		}
+	}
+	for _, id := range []uint32{9, 10} {
+		var bad *SchemaError
+		if err := d.Decode(wire(id, ""), &ev); !errors.As(err, &bad) || bad.ID != id {
+			t.Errorf("schema %d: %v", id, err)
+		}
+	}
+	r.down = errors.New("connection refused")
+	var bad *EventError
+	if err := d.Decode(wire(12, ""), &ev); !errors.Is(err, r.down) || errors.As(err, &bad) {
+		t.Errorf("registry down: %v", err)
+	}
+	r.down = nil
+	if class := classOf(t, d.Decode(wire(12, ""), &ev)); class != ClassUnknownSchema {
+		t.Errorf("registry back: %q", class)
+	}
+}
+
+func TestHostileAvroIsUndecodableAndBounded(t *testing.T) {
+	schema := func(x string) string {
+		return `{"type":"record","name":"R","fields":[{"name":"u","type":"string"},{"name":"t","type":"long"},{"name":"x","type":` + x + `}]}`
+	}
+	head := avroText("u") + avroLongText(1)
+	for _, c := range []struct{ name, typ, value, class string }{
+		{"array", `{"type":"array","items":"int"}`, avroLongText(2) + "\x02\x04\x00", ""},
+		{"array with block sizes", `{"type":"array","items":"int"}`, avroLongText(-2) + "\x04\x02\x04\x00", ""},
+		{"count beyond the record", `{"type":"array","items":"int"}`, avroLongText(math.MaxInt32) + "\x02", ClassUndecodable},
+		{"count beyond 2^31", `{"type":"array","items":"int"}`, avroLongText(1<<50) + "\x02", ClassUndecodable},
+		{"least count", `{"type":"array","items":"int"}`, avroLongText(math.MinInt64) + "\x02", ClassUndecodable},
+		{"some empty items", `{"type":"array","items":"null"}`, avroLongText(1000) + "\x00", ""},
+		{"many empty items", `{"type":"array","items":"null"}`, avroLongText(math.MaxInt32) + "\x00", ClassUndecodable},
+		{"many blocks of empty items", `{"type":"array","items":"null"}`, strings.Repeat(avroLongText(60000), 1000) + "\x00", ClassUndecodable},
+		{"many empty records", `{"type":"array","items":{"type":"record","name":"E","fields":[{"name":"n","type":"null"}]}}`, avroLongText(math.MaxInt32) + "\x00", ClassUndecodable},
+		{"map", `{"type":"map","values":"int"}`, avroLongText(2) + avroText("a") + "\x02" + avroText("b") + "\x02\x00", ""},
+		{"key twice", `{"type":"map","values":"int"}`, avroLongText(2) + avroText("a") + "\x02" + avroText("a") + "\x02\x00", ClassUndecodable},
+		{"branch beyond the union", `["null","int"]`, "\x04", ClassUndecodable},
+		{"negative branch", `["null","int"]`, "\x01", ClassUndecodable},
+		{"symbol beyond the enum", `{"type":"enum","name":"E","symbols":["A"]}`, "\x02", ClassUndecodable},
+		{"integer without end", `"long"`, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", ClassUndecodable},
+		{"nested lists", `["null",{"type":"record","name":"L","fields":[{"name":"next","type":["null","L"]}]}]`, strings.Repeat("\x02", 300) + "\x00", ""},
+		{"deeply nested lists", `["null",{"type":"record","name":"L","fields":[{"name":"next","type":["null","L"]}]}]`, strings.Repeat("\x02", 1<<19) + "\x00", ClassUndecodable},
+		{"record within itself", `{"type":"record","name":"L","fields":[{"name":"next","type":"L"}]}`, "", ClassUndecodable},
+	} {
+		for _, filters := range [][]string{nil, {`x == 3`}} {
+			f := EventFormat{Format: "avro", Schema: schema(c.typ), User: "u", Time: "t", TimeUnit: "s", Filters: filters}
+			if got := classOf(t, newDecoder(t, f).Decode([]byte(head+c.value), new(Event))); got != c.class {
+				t.Errorf("%s: class %q, want %q", c.name, got, c.class)
+			}
+		}
+	}
+}

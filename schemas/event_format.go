@@ -1,0 +1,161 @@
+package schemas
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// FormatError says what is impossible in an EventFormat.
+type FormatError struct {
+	// Field is where: "format", "columns", "user", "key", "time", "time_unit", "value", "max_record_bytes", "filters[2]"
+	// or "schema".
+	Field  string
+	Reason string
+}
+
+// Error names field and reason.
+func (e *FormatError) Error() string { return "reading event format: " + e.Field + ": " + e.Reason }
+
+func badFormat(field, format string, args ...any) error {
+	return &FormatError{Field: field, Reason: fmt.Sprintf(format, args...)}
+}
+
+// SchemaSource returns writer schemas by their id in a registry. An error for which errors.Is finds ErrUnknownSchema
+// says that there is definitely no schema with this id; every other one that it could not be had this time.
+type SchemaSource interface {
+	Schema(ctx context.Context, id uint32) (string, error)
+}
+
+// ErrUnknownSchema is what a SchemaSource returns when the registry has no Avro schema with an id.
+var ErrUnknownSchema = errors.New("no schema with this id")
+
+// DecoderOption is an option of NewEventDecoder.
+type DecoderOption func(*EventDecoder)
+
+// WithSchemas gives the decoder a registry for Avro records in the registries' wire format: a zero byte, the schema's id
+// in four bytes big-endian, the record. Each schema is asked for once, within ctx.
+func WithSchemas(ctx context.Context, source SchemaSource) DecoderOption {
+	return func(d *EventDecoder) { d.avro = newAvroSource(ctx, source) }
+}
+
+// Check finds what is impossible in the format, as NewEventDecoder does, but leaves open where the schemas of Avro
+// records come from. Errors are *FormatError.
+func (f EventFormat) Check() error {
+	_, err := f.compile(nil)
+	return err
+}
+
+// NewEventDecoder checks the format and makes a decoder for it. Errors are *FormatError.
+func NewEventDecoder(f EventFormat, options ...DecoderOption) (*EventDecoder, error) {
+	d, err := f.compile(options)
+	if err != nil {
+		return nil, err
+	}
+	if d.avro != nil && d.avro.bare == nil && d.avro.from == nil {
+		return nil, badFormat("schema", "Avro records need a writer schema: give the contents of an .avsc file, or a schema registry")
+	}
+	return d, nil
+}
+
+func (f EventFormat) compile(options []DecoderOption) (*EventDecoder, error) {
+	d := &EventDecoder{max: f.MaxRecordBytes, format: f.Format, unit: f.TimeUnit,
+		fields: [fieldCount]string{f.User, f.Key, f.Time, f.Value}, errs: make(map[EventError]*EventError)}
+	if d.max == 0 {
+		d.max = DefaultMaxRecordBytes
+	}
+	if err := f.checkNames(); err != nil {
+		return nil, err
+	}
+	var err error
+	if d.filter, err = newFilterSet(f.Filters); err != nil {
+		return nil, err
+	}
+	d.raw = make([][]byte, fieldCount+d.filter.count())
+	for _, o := range options {
+		o(d)
+	}
+	switch f.Format {
+	case "jsonl":
+		d.avro = nil
+		return d, d.plantTree()
+	case "avro":
+		return d, d.compileAvro(f.Schema)
+	case "csv":
+		d.comma = ','
+	default:
+		d.comma = '\t'
+	}
+	d.avro = nil
+	return d, d.findColumns(f.Columns)
+}
+
+// checkNames finds what is wrong whatever the format.
+func (f EventFormat) checkNames() error {
+	switch {
+	case !slices.Contains([]string{"csv", "tsv", "jsonl", "avro"}, f.Format):
+		return badFormat("format", "%q: must be csv, tsv, jsonl or avro", f.Format)
+	case f.MaxRecordBytes < 0:
+		return badFormat("max_record_bytes", "%d: must be positive", f.MaxRecordBytes)
+	case f.User == "":
+		return badFormat("user", "no user field is named")
+	case f.Time == "":
+		return badFormat("time", "no time field is named")
+	case f.Schema != "" && f.Format != "avro":
+		return badFormat("schema", "a schema is for the format avro, this is %s", f.Format)
+	}
+	units := []string{"s", "ms", "us", "rfc3339"}
+	if f.Format == "avro" {
+		if units = append(units, ""); !slices.Contains(units, f.TimeUnit) {
+			return badFormat("time_unit", "%q: must be s, ms, us, rfc3339, or empty for that of the logical type", f.TimeUnit)
+		}
+	}
+	if !slices.Contains(units, f.TimeUnit) {
+		return badFormat("time_unit", "%q: must be s, ms, us or rfc3339", f.TimeUnit)
+	}
+	return nil
+}
+
+// paths parses the names of the fields.
+func (d *EventDecoder) paths() (paths [fieldCount][]string, err error) {
+	for i, text := range d.fields {
+		if text == "" {
+			continue
+		}
+		if paths[i], err = parsePath(text); err != nil {
+			return paths, badFormat(fieldNames[i], "field %q: %v", text, err)
+		}
+	}
+	return paths, nil
+}
+
+func (d *EventDecoder) findColumns(columns []string) error {
+	d.columns = len(columns)
+	d.targets = make([][]int, len(columns))
+	find := func(field, name string, number int) error {
+		at := slices.Index(columns, name)
+		if at < 0 {
+			return badFormat(field, "%q is not among the columns %q", name, columns)
+		}
+		if slices.Contains(columns[at+1:], name) {
+			return badFormat("columns", "%q is named twice in %q", name, columns)
+		}
+		d.targets[at] = append(d.targets[at], number)
+		return nil
+	}
+	for i, name := range d.fields {
+		if name == "" {
+			continue
+		}
+		if err := find(fieldNames[i], name, i); err != nil {
+			return err
+		}
+	}
+	for i, name := range d.filter.names() {
+		if err := find(d.filter.firstUse(name), name, fieldCount+i); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,199 @@
+package schemas
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/expr-lang/expr"
+	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/file"
+	"github.com/expr-lang/expr/parser"
+	"github.com/expr-lang/expr/vm"
+)
+
+// What a filter may be. Filters have neither loops nor variables nor functions: what one takes is linear in its length
+// and the event's.
+const (
+	MaxFilters       = 64   // Event.Passes has a bit for each
+	MaxFilterBytes   = 4096 // of one filter's text
+	maxFilterNodes   = 1000
+	maxFilterRange   = 1000 // numbers of a range a..b
+	filterMemoryCost = 10000
+)
+
+// CheckFilter says why a text is no filter: an expression over an event's fields that is true or false. Errors hold line
+// and column.
+func CheckFilter(text string) error {
+	_, err := compileFilter(text)
+	return err
+}
+
+// FilterFields returns the names of the fields that a filter uses, each once and sorted: members of the event itself,
+// not of records within it.
+func FilterFields(text string) ([]string, error) {
+	f, err := compileFilter(text)
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(f.names)
+	return f.names, nil
+}
+
+// compiledFilter is a filter that can be run.
+type compiledFilter struct {
+	program *vm.Program
+	names   []string   // the fields that it uses, in order of first use
+	needs   [][]string // the paths without which no event passes
+}
+
+func compileFilter(text string) (*compiledFilter, error) {
+	if strings.TrimSpace(text) == "" {
+		return nil, errors.New("reading filter: it is empty; without a filter every event is taken")
+	}
+	if len(text) > MaxFilterBytes {
+		return nil, fmt.Errorf("reading filter: %d bytes; the limit is %d", len(text), MaxFilterBytes)
+	}
+	tree, err := parser.Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("reading filter: %w", err)
+	}
+	w := filterWalker{}
+	w.visit(tree.Node, false)
+	if w.fault != nil {
+		return nil, fmt.Errorf("reading filter: %w", w.fault.Bind(tree.Source))
+	}
+	program, err := expr.Compile(text, expr.Env(map[string]any{}), expr.AllowUndefinedVariables(),
+		expr.DisableAllBuiltins(), expr.AsBool(), expr.MaxNodes(maxFilterNodes))
+	if err != nil {
+		return nil, fmt.Errorf("reading filter: %w", err)
+	}
+	return &compiledFilter{program: program, names: w.names, needs: w.needs}, nil
+}
+
+// filterWalker finds the fields of a filter and what filters may not have.
+type filterWalker struct {
+	names []string
+	needs [][]string
+	fault *file.Error
+}
+
+func (w *filterWalker) refuse(n ast.Node, reason string) {
+	if w.fault == nil {
+		w.fault = &file.Error{Location: n.Location(), Message: reason}
+	}
+}
+
+// visit walks an expression. absent: it stands left of "??", where what is not there is nil.
+func (w *filterWalker) visit(node ast.Node, absent bool) {
+	switch n := node.(type) {
+	case *ast.NilNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.StringNode:
+	case *ast.IdentifierNode, *ast.MemberNode, *ast.ChainNode:
+		w.path(n, absent)
+	case *ast.UnaryNode:
+		w.visit(n.Node, false)
+	case *ast.BinaryNode:
+		w.binary(n, absent)
+	case *ast.ConditionalNode:
+		w.visit(n.Cond, false)
+		w.visit(n.Exp1, false)
+		w.visit(n.Exp2, false)
+	case *ast.SliceNode:
+		w.visit(n.Node, false)
+		for _, end := range []ast.Node{n.From, n.To} {
+			if end != nil {
+				w.visit(end, false)
+			}
+		}
+	case *ast.ArrayNode:
+		for _, item := range n.Nodes {
+			w.visit(item, false)
+		}
+	case *ast.CallNode, *ast.BuiltinNode, *ast.PredicateNode, *ast.PointerNode:
+		w.refuse(n, "filters have no functions")
+	case *ast.VariableDeclaratorNode, *ast.SequenceNode:
+		w.refuse(n, "filters have no variables")
+	default:
+		w.refuse(n, "filters compare fields, numbers, strings and lists only")
+	}
+}
+
+func (w *filterWalker) binary(n *ast.BinaryNode, absent bool) {
+	switch n.Operator {
+	case "??":
+		w.visit(n.Left, true)
+		w.visit(n.Right, absent)
+		return
+	case "matches":
+		if _, ok := n.Right.(*ast.StringNode); !ok {
+			w.refuse(n.Right, "the pattern of matches must be a string: a pattern from the event would be compiled for every event")
+		}
+	case "..":
+		from, ok1 := n.Left.(*ast.IntegerNode)
+		to, ok2 := n.Right.(*ast.IntegerNode)
+		if !ok1 || !ok2 || to.Value < from.Value || to.Value-from.Value >= maxFilterRange {
+			w.refuse(n, fmt.Sprintf("a range a..b stands between two integers, the second not below the first, and has at most %d numbers", maxFilterRange))
+		}
+	}
+	w.visit(n.Left, false)
+	w.visit(n.Right, false)
+}
+
+// path takes a field, or a chain of members from a field on. What the filter needs of it ends before the first "?." and
+// before an index.
+func (w *filterWalker) path(node ast.Node, absent bool) {
+	var members []*ast.MemberNode // from the last to the first
+	for {
+		if c, ok := node.(*ast.ChainNode); ok {
+			node = c.Node
+			continue
+		}
+		m, ok := node.(*ast.MemberNode)
+		if !ok {
+			break
+		}
+		members = append(members, m)
+		node = m.Node
+	}
+	slices.Reverse(members)
+	root, ok := node.(*ast.IdentifierNode)
+	if !ok {
+		w.visit(node, false)
+	}
+	var need []string
+	fixed := ok
+	if ok && root.Value != "$env" {
+		need = []string{root.Value}
+	}
+	for _, m := range members {
+		name, isName := m.Property.(*ast.StringNode)
+		if ok && need == nil {
+			// $env["a name"] is a field whose name is no identifier.
+			if !isName {
+				break
+			}
+			need = []string{name.Value}
+			continue
+		}
+		fixed = fixed && isName && !m.Optional
+		if fixed {
+			need = append(need, name.Value)
+		}
+		if !isName {
+			w.visit(m.Property, false)
+		}
+	}
+	switch {
+	case !ok:
+	case need == nil:
+		w.refuse(node, `$env stands before the name of a field only: $env["a name"]`)
+	default:
+		if !slices.Contains(w.names, need[0]) {
+			w.names = append(w.names, need[0])
+		}
+		if !absent {
+			w.needs = append(w.needs, need)
+		}
+	}
+}

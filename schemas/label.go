@@ -1,0 +1,72 @@
+package schemas
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+)
+
+// Label is what an event says besides who, when and how much: its key, and which of the deployment's filters it passes.
+// Contributions, deltas and slices have dictionaries of labels.
+type Label struct {
+	Key    []byte
+	Passes uint64 // bit i: the event passes filter i
+}
+
+// Compare orders labels by key, then by filters.
+func (l Label) Compare(o Label) int {
+	return cmp.Or(bytes.Compare(l.Key, o.Key), cmp.Compare(l.Passes, o.Passes))
+}
+
+// appendLabels writes a dictionary; deployments without filters spend one byte on them.
+func appendLabels(dst []byte, labels []Label) []byte {
+	dst = binary.AppendUvarint(dst, uint64(len(labels)))
+	filtered := false
+	for _, l := range labels {
+		filtered = filtered || l.Passes != 0
+	}
+	dst = appendBool(dst, filtered)
+	for _, l := range labels {
+		dst = appendBytes(dst, l.Key)
+		if filtered {
+			dst = binary.AppendUvarint(dst, l.Passes)
+		}
+	}
+	return dst
+}
+
+// labels reads a dictionary; sorted demands strictly ascending order.
+func (r *reader) labels(what string, sorted bool) []Label {
+	n := r.uvarint(what)
+	filtered := r.bool(what)
+	if n > uint64(len(r.rest)) {
+		r.fail(what)
+		return nil
+	}
+	labels := make([]Label, 0, n)
+	some := false
+	for i := uint64(0); i < n && r.err == nil; i++ {
+		l := Label{Key: r.bytes(what, MaxKeyBytes)}
+		if filtered {
+			l.Passes = r.uvarint(what)
+			some = some || l.Passes != 0
+		}
+		if sorted && i > 0 && r.err == nil && labels[i-1].Compare(l) >= 0 {
+			r.fail(what + " out of order")
+		}
+		labels = append(labels, l)
+	}
+	if filtered && !some {
+		r.fail(what)
+	}
+	return labels
+}
+
+func labelsValid(labels []Label, sorted bool) bool {
+	for i, l := range labels {
+		if len(l.Key) > MaxKeyBytes || sorted && i > 0 && labels[i-1].Compare(l) >= 0 {
+			return false
+		}
+	}
+	return true
+}

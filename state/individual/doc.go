@@ -1,0 +1,48 @@
+// Package individual holds every user against a budget of their own: each round
+// leaves out whoever's loss no longer fits, instead of stopping for all when the
+// first budget is used up.
+//
+// # What it promises
+//
+// Filter is adaptive composition with individual filtering: Algorithm 3 of Feldman
+// and Zrnic (2021) over a Rényi or zCDP filter, Algorithm 1 of Koskela, Tobaben and
+// Honkela over a GDP filter, and the same over any other. Everything released
+// together is private, removing one user, to the budget of the filters: (α, B)-RDP
+// (Feldman and Zrnic, Theorem 4.5), κ-zCDP (Remark 4.4), B-GDP (Koskela et al.,
+// Theorem 12), or whatever the filter promises. This rests on the caller:
+//
+//   - A user's loss bounds what the round's mechanism tells about this user on every
+//     data set that has them, removing them (Definition 2.5, not 2.6): for a sum with
+//     Gaussian noise, their own contribution over σ. A bound that is true only of the
+//     data at hand is not enough: others' active sets would depend on this user.
+//   - A loss is a function of the user's own data and of what was released before.
+//     Nothing else decides who is active, no cap on the number of users either.
+//   - The mechanism of a round reads the active users and nobody else, and runs once.
+//   - One key is one person (or whatever the promise is made to), in all rounds.
+//
+// # Leaving out and coming back
+//
+// Two policies are offered. ForRound, Algorithm 3 as printed: a user who does not
+// fit is left out of that round, pays nothing for it, and comes back when a later
+// loss fits. ForGood: whoever was refused once stays out, which is the set S_t of
+// Corollary 4.7. The answer is about fewer users then, but never about one who was
+// missing before.
+//
+// Coming back is covered for every filter that is valid for adaptively chosen
+// losses. Seen from one user, the rounds that leave them out are mechanisms of loss
+// 0, so that the filtered rounds are one adaptive composition on which their filter
+// never refuses; the proof of Feldman and Zrnic's Theorem 4.5 is this argument for
+// Rényi divergence. For GDP it is Koskela et al.'s Theorem 11 on the filtered
+// mechanisms: the proof of their Theorem 12 stops at the first refusal.
+//
+// # What it does not do
+//
+// Who is active, how many are, what is left of a budget and whether a round left
+// anybody out depend on private data: nothing of that may be published. Leaving
+// users out biases what is computed on the rest. Accounts are kept in memory, are
+// never deleted and are not stored; package state has accounts that are.
+//
+// # Concurrency
+//
+// A Filter or a LinearQueries belongs to one goroutine at a time.
+package individual

@@ -1,0 +1,146 @@
+package individual
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/filter"
+)
+
+// ErrTwice is returned where one round names a user twice. What one person
+// contributes to a round is one loss: two that each fit may not fit together, and
+// for a sum with Gaussian noise contributions add before they are squared.
+var ErrTwice = errors.New("a user appears twice in one round")
+
+// Policy says for how long a user who does not fit is left out.
+type Policy int
+
+const (
+	// ForRound leaves them out of that round only (Feldman and Zrnic, Algorithm 3).
+	ForRound Policy = iota
+	// ForGood leaves them out of that round and all later ones (the active sets of
+	// their Corollary 4.7).
+	ForGood
+)
+
+// Filter keeps one filter of losses L for every user, named by a key K. Not safe
+// for concurrent use.
+type Filter[K comparable, L any] struct {
+	fresh    func() (filter.Filter[L], error)
+	policy   Policy
+	budget   L
+	accounts map[K]*account[L]
+	round    uint64
+}
+
+type account[L any] struct {
+	filter filter.Filter[L]
+	round  uint64 // the last one that named this user
+	out    bool   // for good
+}
+
+// New returns a Filter over the filters that fresh makes, one for each user, all
+// with the same budget and nothing spent. The error is a *state.RangeError for the
+// policy, or that of fresh, which Round may return, too.
+func New[K comparable, L any](policy Policy, fresh func() (filter.Filter[L], error)) (*Filter[K, L], error) {
+	if policy != ForRound && policy != ForGood {
+		return nil, &state.RangeError{Parameter: "policy", Value: float64(policy), Range: "ForRound (0) or ForGood (1)"}
+	}
+	first, err := fresh()
+	if err != nil {
+		return nil, fmt.Errorf("making a user's filter: %w", err)
+	}
+	return &Filter[K, L]{
+		fresh:    fresh,
+		policy:   policy,
+		budget:   first.Left(),
+		accounts: make(map[K]*account[L]),
+	}, nil
+}
+
+// Active is who takes part in one round. It depends on private data.
+type Active[K comparable] struct {
+	Users   []K // in the order given
+	LeftOut int // users whose loss did not fit, or who are out for good
+	Invalid int // users left out because their loss was none (NaN, negative, …)
+}
+
+// Round determines the active users of the next round and charges them, before the
+// round's mechanism runs. losses yields every user the mechanism would read, once,
+// with a bound on their individual loss; a user it does not yield must not be read.
+// Who is not active pays nothing, and nobody's being active depends on another
+// user.
+//
+// After an error the mechanism must not run: ErrTwice, or that of making a filter.
+// Users that were charged before it stay charged, which is no harm to privacy. The
+// time for one user does not depend on what was charged before.
+func (f *Filter[K, L]) Round(losses iter.Seq2[K, L]) (Active[K], error) {
+	f.round++
+	var active Active[K]
+	for user, l := range losses {
+		admitted, err := f.admit(user, l)
+		switch {
+		case err == nil && admitted:
+			active.Users = append(active.Users, user)
+		case err == nil, errors.Is(err, filter.ErrExceeded):
+			active.LeftOut++
+		case errors.Is(err, errInvalid):
+			active.Invalid++
+		default:
+			return Active[K]{}, fmt.Errorf("determining the active users of round %d: %w", f.round, err)
+		}
+	}
+	return active, nil
+}
+
+var errInvalid = errors.New("loss is none")
+
+// admit charges user for this round, or returns false or an error: ErrExceeded,
+// errInvalid, or one that ends the round.
+func (f *Filter[K, L]) admit(user K, l L) (bool, error) {
+	a, ok := f.accounts[user]
+	if !ok {
+		fresh, err := f.fresh()
+		if err != nil {
+			return false, fmt.Errorf("making a user's filter: %w", err)
+		}
+		a = &account[L]{filter: fresh}
+		f.accounts[user] = a
+	}
+	if a.round == f.round {
+		return false, ErrTwice
+	}
+	a.round = f.round
+	if a.out {
+		return false, nil
+	}
+	err := a.filter.Spend(l)
+	if err == nil {
+		return true, nil
+	}
+	a.out = f.policy == ForGood
+	if errors.Is(err, filter.ErrExceeded) {
+		return false, filter.ErrExceeded
+	}
+	return false, errInvalid
+}
+
+// Left returns the largest loss that still fits the user's budget: all of it for a
+// user who was never named, and the zero value, whatever is left, for one who is
+// out for good. It changes nothing.
+func (f *Filter[K, L]) Left(user K) L {
+	a, ok := f.accounts[user]
+	switch {
+	case !ok:
+		return f.budget
+	case a.out:
+		var none L
+		return none
+	}
+	return a.filter.Left()
+}
+
+// Users returns how many users have an account. It depends on private data.
+func (f *Filter[K, L]) Users() int { return len(f.accounts) }

@@ -1,0 +1,154 @@
+package individual
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"math/big"
+
+	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/filter"
+)
+
+// ErrNoNoise is returned for linear queries without a source of noise.
+var ErrNoNoise = errors.New("linear queries need a source of noise")
+
+// Noise draws what hides one coordinate of an answer: total plus a deviate of mean
+// 0 and of at least that standard deviation, fresh and independent in every call,
+// exactly: the Gaussian law rounded to a lattice that does not depend on the data,
+// or the discrete Gaussian law on the integers, both of which are 1/(2σ²)-zCDP for
+// a sensitivity of 1. Deviates from an inverse distribution function in float64 are
+// no such thing.
+type Noise func(total int64, sigma float64) (float64, error)
+
+// LinearQueries answers adaptively chosen linear queries, each a vector of integers
+// per user, added up over the users (Feldman and Zrnic, 2021, Corollary 4.7). Every
+// user has a budget of squared norm: a user whose Σ‖q_t(x)‖² would exceed it is left
+// out. So a user whom few queries touch is counted in all of them, however many
+// there are.
+//
+// Everything answered together is κ-zCDP, removing one user, for any number of
+// queries: each answer has Gaussian noise of σ² = norm budget/(2κ), and a user of
+// norm ‖q‖ loses ‖q‖²/(2σ²). With continuous Gaussian noise it is √(2κ)-GDP.
+//
+// Values are integers, in units of the caller's choice (a query of resolution 2^-10
+// counts 1024ths, and its norm budget is 2^20 times as large): sums are exact, in any
+// order. The influence of one user on a sum of float64 is larger than their own
+// value.
+//
+// Not safe for concurrent use.
+type LinearQueries[K comparable] struct {
+	users *Filter[K, SquaredNorm]
+	noise Noise
+	kappa float64
+	sigma float64
+}
+
+// NewLinearQueries returns an empty account of linear queries with a squared norm
+// of at most norm for every user, norm ≥ 1, that is kappa-zCDP, 2^-40 ≤ kappa ≤
+// 2^40. The error is a *state.RangeError, or ErrNoNoise.
+func NewLinearQueries[K comparable](norm SquaredNorm, kappa float64, policy Policy, noise Noise) (*LinearQueries[K], error) {
+	if !(kappa >= 0x1p-40 && kappa <= 0x1p40) {
+		return nil, &state.RangeError{Parameter: "kappa", Value: kappa, Range: "between 2^-40 and 2^40"}
+	}
+	if noise == nil {
+		return nil, ErrNoNoise
+	}
+	users, err := New[K](policy, func() (filter.Filter[SquaredNorm], error) { return NewNorm(norm) })
+	if err != nil {
+		return nil, err
+	}
+	return &LinearQueries[K]{users: users, noise: noise, kappa: kappa, sigma: deviation(norm, kappa)}, nil
+}
+
+// deviation returns √(norm/(2κ)), rounded up.
+func deviation(norm SquaredNorm, kappa float64) float64 {
+	const working = 200
+	variance := new(big.Float).SetPrec(working).SetUint64(uint64(norm))
+	variance.Quo(variance, big.NewFloat(2*kappa))
+	sigma, _ := variance.Sqrt(variance).Float64()
+	return math.Nextafter(sigma, math.Inf(1))
+}
+
+// Sigma returns the standard deviation of the noise of every coordinate, σ² =
+// norm budget/(2κ), rounded up.
+func (q *LinearQueries[K]) Sigma() float64 { return q.sigma }
+
+// Kappa returns the zCDP parameter of all answers together.
+func (q *LinearQueries[K]) Kappa() float64 { return q.kappa }
+
+// Answer returns the noisy sum of one query over the users that are active in it: d
+// coordinates, d ≥ 1. values yields every user once, with their own d integers,
+// which are read before the next is asked for and not kept. They are functions of
+// the user's data and of earlier answers.
+//
+// A user whose vector does not have d coordinates, or whose squared norm does not
+// fit what is left of the budget, is left out. A sum outside the range of an int64,
+// which takes at least 2^31 users, is clamped to it.
+//
+// On an error there is no answer, and what was charged stays charged: a
+// *state.RangeError for d, ErrTwice, or the error of the noise.
+func (q *LinearQueries[K]) Answer(d int, values iter.Seq2[K, []int64]) ([]float64, error) {
+	if d < 1 {
+		return nil, &state.RangeError{Parameter: "d", Value: float64(d), Range: "at least 1"}
+	}
+	totals, err := q.sum(d, values)
+	if err != nil {
+		return nil, fmt.Errorf("answering a linear query: %w", err)
+	}
+	answers := make([]float64, d)
+	for j, total := range totals {
+		if answers[j], err = q.noise(total.clamped(), q.sigma); err != nil {
+			return nil, fmt.Errorf("drawing the noise of a linear query: %w", err)
+		}
+	}
+	return answers, nil
+}
+
+// sum charges the users of a query and adds up the vectors of those that are
+// active.
+func (q *LinearQueries[K]) sum(d int, values iter.Seq2[K, []int64]) ([]wide, error) {
+	q.users.round++
+	totals := make([]wide, d)
+	for user, vector := range values {
+		norm := SquaredNorm(math.MaxUint64)
+		if len(vector) == d {
+			norm = squaredNorm(vector)
+		}
+		admitted, err := q.users.admit(user, norm)
+		if err != nil && !errors.Is(err, filter.ErrExceeded) {
+			return nil, err
+		}
+		if !admitted {
+			continue
+		}
+		for j, v := range vector {
+			totals[j].add(v)
+		}
+	}
+	return totals, nil
+}
+
+// Left returns how much squared norm the user has left; see Filter.Left.
+func (q *LinearQueries[K]) Left(user K) SquaredNorm { return q.users.Left(user) }
+
+// Radius returns an r such that all d coordinates of an answer lie within r of the
+// sum over the query's active users but for a probability of delta, if the noise has
+// a standard deviation of Sigma and no rounding:
+//
+//	σ·√(2·ln(2d/δ)), rounded up, and σ² = norm budget/(2κ).
+//
+// Corollary 4.7 has d in place of 2d, which holds for continuous Gaussian noise; this
+// holds for the discrete one, too. d ≥ 1, 1e-300 ≤ delta < 1; the error is a
+// *state.RangeError.
+func (q *LinearQueries[K]) Radius(d int, delta float64) (float64, error) {
+	if d < 1 {
+		return 0, &state.RangeError{Parameter: "d", Value: float64(d), Range: "at least 1"}
+	}
+	if !(delta >= state.MinDelta && delta < 1) {
+		return 0, &state.RangeError{Parameter: "delta", Value: delta, Range: "at least 1e-300 and below 1"}
+	}
+	const margin = 1 + 0x1p-40 // far above the error of the formula in float64
+	return q.sigma * math.Sqrt(2*(math.Log(2*float64(d))-math.Log(delta))) * margin, nil
+}

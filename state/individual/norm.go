@@ -1,0 +1,85 @@
+package individual
+
+import (
+	"math"
+	"math/bits"
+
+	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/filter"
+)
+
+// SquaredNorm is Σ v_j² of a vector of integers. 2^64 − 1 stands for everything from
+// there on, and fits no budget.
+type SquaredNorm uint64
+
+// Norm is the filter of one user's norm budget: squared norms add up to at most the
+// budget, exactly. Not safe for concurrent use.
+type Norm struct{ left SquaredNorm }
+
+var _ filter.Filter[SquaredNorm] = (*Norm)(nil)
+
+// NewNorm returns a filter of that budget, at least 1 and below 2^64 − 1. The error
+// is a *state.RangeError.
+func NewNorm(budget SquaredNorm) (*Norm, error) {
+	if budget == 0 || budget == math.MaxUint64 {
+		return nil, &state.RangeError{Parameter: "norm", Value: float64(budget), Range: "at least 1 and below 2^64 - 1"}
+	}
+	return &Norm{left: budget}, nil
+}
+
+// Fits reports whether s is at most what is left.
+func (n *Norm) Fits(s SquaredNorm) bool { return s <= n.left }
+
+// Spend takes s, or returns filter.ErrExceeded.
+func (n *Norm) Spend(s SquaredNorm) error {
+	if !n.Fits(s) {
+		return filter.ErrExceeded
+	}
+	n.left -= s
+	return nil
+}
+
+// Left returns what is left.
+func (n *Norm) Left() SquaredNorm { return n.left }
+
+// squaredNorm returns Σ v_j², or 2^64 − 1 if it does not fit.
+func squaredNorm(vector []int64) SquaredNorm {
+	var sum uint64
+	for _, v := range vector {
+		u := uint64(v)
+		if v < 0 {
+			u = -u
+		}
+		hi, lo := bits.Mul64(u, u)
+		var carry uint64
+		sum, carry = bits.Add64(sum, lo, 0)
+		if hi != 0 || carry != 0 {
+			return math.MaxUint64
+		}
+	}
+	return SquaredNorm(sum)
+}
+
+// wide is a signed integer of 128 bits: hi·2^64 + lo.
+type wide struct {
+	hi int64
+	lo uint64
+}
+
+func (w *wide) add(v int64) {
+	var carry uint64
+	w.lo, carry = bits.Add64(w.lo, uint64(v), 0)
+	w.hi += v>>63 + int64(carry)
+}
+
+// clamped returns w, or the nearest int64. Clamping is a contraction: it adds nothing to what
+// one user can change.
+func (w *wide) clamped() int64 {
+	if w.hi == int64(w.lo)>>63 {
+		return int64(w.lo)
+	}
+	if w.hi < 0 {
+		return math.MinInt64
+	}
+	return math.MaxInt64
+}

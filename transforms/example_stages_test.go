@@ -1,0 +1,208 @@
+package transforms_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"time"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/transforms"
+	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
+	"github.com/tollgate-dp/tollgate/transforms/spend"
+)
+
+func init() {
+	register.DoFn2x0[[]byte, func(int, []byte)](&blobs{})
+	register.Emitter2[int, []byte]()
+	register.Function2x0(printPack)
+	register.Function2x0(printPartial)
+	beam.RegisterType(reflect.TypeFor[accounts]())
+	beam.RegisterType(reflect.TypeFor[ladders]())
+	beam.RegisterType(reflect.TypeFor[settlements]())
+}
+
+// views counts page views of two public pages in windows of an hour.
+func views() (schemas.MetricSpec, error) {
+	first, err := state.PrecisionFromSigma(100)
+	if err != nil {
+		return schemas.MetricSpec{}, err
+	}
+	top, err := state.PrecisionFromSigma(50)
+	return schemas.MetricSpec{
+		Name: "views", Kind: "events", WindowSize: 3_600_000, WindowSlide: 3_600_000,
+		MaxKeysPerUser: 2, MaxEventsPerKey: 5, LadderKind: "geometric", LadderFactor: 2, First: first, Top: top,
+		Relative: 0.05, Confidence: 0.95, KeyMode: "public", PublicKeys: [][]byte{[]byte("/"), []byte("/buy")},
+	}, err
+}
+
+// pairs are the windows that end with a turn: one a turn, from 1970 on.
+func pairs(turn uint64) []schemas.Pair {
+	end := int64(turn) * 3_600_000
+	return []schemas.Pair{{WindowStart: end - 3_600_000, WindowEnd: end}}
+}
+
+// blobs emits what a Source would for its first turn: what two users did, and
+// the OPEN of the turn.
+type blobs struct{ Shards int }
+
+func (b *blobs) ProcessElement(_ []byte, emit func(int, []byte)) {
+	hasher := schemas.NewHasher([32]byte{1})
+	batch := schemas.Contributions{
+		Epoch: 1, Turn: 1, Records: 9, Labels: []schemas.Label{{Key: []byte("/")}, {Key: []byte("/buy")}},
+		Users: []schemas.ContribUser{
+			{ID: hasher.Account([]byte("ann")), Entries: []schemas.KeyCount{{Key: 0, N: 7}, {Key: 1, N: 1}}},
+			{ID: hasher.Account([]byte("bob")), Entries: []schemas.KeyCount{{Key: 0, N: 1}}},
+		},
+	}
+	data, err := schemas.EncodeContributions(batch)
+	if err != nil {
+		return
+	}
+	both := [][]byte{data, schemas.EncodeOpen(schemas.Open{Epoch: 1, Turn: 1, Contributions: 9, Shards: 1, SettledAt: -1})}
+	for _, i := range rand.Perm(2) { // in any order
+		emit(0, both[i])
+	}
+}
+
+// accounts is the hook of SPEND: how large everybody's budget is. The accounts
+// stand in keyed state.
+type accounts struct{ Epsilon, Delta float64 }
+
+func (h accounts) Open(context.Context) (transforms.Spender, error) {
+	budget, err := state.NewBudget(h.Epsilon, h.Delta, state.GDP, 0)
+	if err != nil {
+		return nil, err
+	}
+	metric, err := views()
+	if err != nil {
+		return nil, err
+	}
+	rules, err := spend.NewRules(budget, [32]byte{1}, []schemas.MetricSpec{metric}, 1, 1, 4)
+	if err != nil {
+		return nil, err
+	}
+	return transforms.InState(spend.Options{Rules: rules, Pairs: pairs, Settlements: settlements{}})
+}
+
+// ladders is the hook of RELEASE.
+type ladders struct{ Currency string }
+
+func (h ladders) Open(context.Context) (transforms.Releaser, error) {
+	metric, err := views()
+	if err != nil {
+		return nil, err
+	}
+	return transforms.NewReleaser(transforms.ReleaserOptions{
+		Metrics: []schemas.MetricSpec{metric}, Pairs: pairs, Incarnation: [16]byte{1},
+		Noise:     noisereduction.NoiseKey{ID: "2026-a", Secret: [32]byte{2}}, // 256 random bits, from a safe place
+		Publisher: h,
+	})
+}
+
+// Publish implements transforms.Publisher.
+func (h ladders) Publish(_ context.Context, _ uint64, _ int, values []schemas.Release) (func(context.Context) error, error) {
+	for _, v := range values {
+		fmt.Printf("%s %s %s: %.0f ± %.0f %s\n", time.UnixMilli(v.WindowStart).UTC().Format("15:04"), v.Metric, v.Key, float64(v.Value)/1024, v.StdDev, h.Currency)
+	}
+	return nil, nil
+}
+
+// settlements is the hook of SETTLE, and where SPEND looks for what was
+// settled. This one remembers nothing: its pipelines have one turn.
+type settlements struct{}
+
+func (h settlements) Open(context.Context) (transforms.Settler, error) {
+	metric, err := views()
+	if err != nil {
+		return nil, err
+	}
+	return transforms.NewSettler([]schemas.MetricSpec{metric}, h)
+}
+
+// WriteSettlement implements transforms.SettlementWriter.
+func (settlements) WriteSettlement(_ context.Context, s schemas.Settled) error {
+	fmt.Printf("turn %d is settled: %d counts\n", s.Turn, len(s.Keys))
+	return nil
+}
+
+// Settlement implements spend.Settlements.
+func (settlements) Settlement(context.Context, uint64) (*spend.Settlement, error) {
+	return nil, fmt.Errorf("looking for a settled turn: none is kept")
+}
+
+func printPack(shard int, pack []byte) {
+	blobs, err := transforms.Unpack(pack)
+	fmt.Println("shard", shard, "has", len(blobs), "blobs", err)
+}
+
+func printPartial(_ int, blob []byte) {
+	p, err := schemas.DecodePartial(blob)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, c := range p.Cells {
+		fmt.Printf("metric %d, %s: %d\n", c.Metric, c.Key, c.Count)
+	}
+}
+
+func run(p *beam.Pipeline) {
+	if _, err := prism.Execute(context.Background(), p); err != nil {
+		fmt.Println(err)
+	}
+}
+
+// What a shard has in a tick becomes one element.
+func ExamplePack() {
+	p, s := beam.NewPipelineWithRoot()
+	packed := transforms.Pack(s, beam.ParDo(s, &blobs{}, beam.Impulse(s)))
+	beam.ParDo0(s, printPack, packed)
+	run(p)
+	// Output:
+	// shard 0 has 2 blobs <nil>
+}
+
+// Two users are admitted, one of them with five of seven events. The counts
+// are exact: they go on to Release and nowhere else.
+func ExampleSpend() {
+	p, s := beam.NewPipelineWithRoot()
+	envelopes := transforms.Pack(s, beam.ParDo(s, &blobs{}, beam.Impulse(s)))
+	beam.ParDo0(s, printPartial, transforms.Spend(s, accounts{Epsilon: 1, Delta: 1e-6}, envelopes))
+	run(p)
+	// Output:
+	// metric 0, /: 6
+	// metric 0, /buy: 1
+}
+
+// The counts of the turn are released, and published by the hook.
+func ExampleRelease() {
+	p, s := beam.NewPipelineWithRoot()
+	envelopes := transforms.Pack(s, beam.ParDo(s, &blobs{}, beam.Impulse(s)))
+	partials := transforms.Pack(s, transforms.Spend(s, accounts{Epsilon: 1, Delta: 1e-6}, envelopes))
+	transforms.Release(s, ladders{Currency: "views"}, partials)
+	run(p)
+	// Output:
+	// 00:00 views /: 32 ± 50 views
+	// 00:00 views /buy: 8 ± 50 views
+}
+
+// All stages but Read, with a hook for each.
+func ExampleSettle() {
+	p, s := beam.NewPipelineWithRoot()
+	envelopes := transforms.Pack(s, beam.ParDo(s, &blobs{}, beam.Impulse(s)))
+	partials := transforms.Pack(s, transforms.Spend(s, accounts{Epsilon: 1, Delta: 1e-6}, envelopes))
+	acks := transforms.Pack(s, transforms.Release(s, ladders{Currency: "views"}, partials))
+	transforms.Settle(s, settlements{}, acks)
+	run(p)
+	// Output:
+	// 00:00 views /: 32 ± 50 views
+	// 00:00 views /buy: 8 ± 50 views
+	// turn 1 is settled: 2 counts
+}

@@ -1,0 +1,24 @@
+// Package hook carries what a pipeline's author plugs into a transform to
+// wherever the engine runs it.
+//
+// A DoFn is serialised, sent to a worker and made again there, so that nothing
+// live can travel in it: no connection, no lock, no closure. What travels is a
+// [Hook]: a struct whose exported fields say how to open the thing. It is
+// opened in the DoFn's Setup, once for every instance that the engine makes,
+// and closed in Teardown.
+//
+//	type files struct{ Dir string }
+//
+//	func (f files) Open(context.Context) (transforms.Publisher, error) { return create(f.Dir) }
+//
+//	func init() { beam.RegisterType(reflect.TypeFor[files]()) }
+//
+// Guarantees: a hook arrives as encoding/json makes it from its exported
+// fields; a hook that cannot be serialised fails the pipeline when it is
+// submitted, with a text that says what to do, not later on a worker.
+//
+// Not guaranteed: that Teardown is ever called. An engine may end a worker
+// without it, so that Close must not be what makes data durable. Secrets do not
+// belong into a hook's fields: engines store and show what is serialised. Put
+// there where the secret is found, and read it in Open.
+package hook

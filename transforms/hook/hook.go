@@ -1,0 +1,123 @@
+package hook
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/runtime"
+)
+
+// Hook opens what a transform needs of the outside world. Its type is a struct
+// or a pointer to one, registered with beam.RegisterType; only its exported
+// fields arrive where it is opened. If what Open returns is an io.Closer, it is
+// closed in Teardown.
+type Hook[T any] interface {
+	Open(ctx context.Context) (T, error)
+}
+
+// ErrHook is wrapped by the errors about hooks that cannot travel.
+var ErrHook = errors.New("a hook must be a struct or a pointer to one, registered with beam.RegisterType")
+
+// Held is a Hook as a field of a DoFn. The zero value holds nothing, and
+// opening it is an error.
+type Held[T any] struct {
+	hook   Hook[T]
+	opened T
+	open   bool
+}
+
+// Hold makes a hook a DoFn's field.
+func Hold[T any](h Hook[T]) Held[T] { return Held[T]{hook: h} }
+
+// Open opens the hook; call it in Setup.
+func (h *Held[T]) Open(ctx context.Context) (T, error) {
+	if h.open {
+		return h.opened, nil
+	}
+	var none T
+	if h.hook == nil {
+		return none, fmt.Errorf("opening a hook: there is none: %w", ErrHook)
+	}
+	opened, err := h.hook.Open(ctx)
+	if err != nil {
+		return none, fmt.Errorf("opening %T: %w", h.hook, err)
+	}
+	h.opened, h.open = opened, true
+	return opened, nil
+}
+
+// Close closes what was opened, if it can be closed; call it in Teardown.
+func (h *Held[T]) Close() error {
+	if !h.open {
+		return nil
+	}
+	closer, ok := any(h.opened).(io.Closer)
+	var none T
+	h.opened, h.open = none, false
+	if !ok {
+		return nil
+	}
+	if err := closer.Close(); err != nil {
+		return fmt.Errorf("closing what %T opened: %w", h.hook, err)
+	}
+	return nil
+}
+
+// packed is a hook on its way.
+type packed struct {
+	Type    beam.EncodedType
+	Pointer bool
+	Fields  json.RawMessage
+}
+
+// MarshalJSON implements json.Marshaler.
+func (h Held[T]) MarshalJSON() ([]byte, error) {
+	typ := reflect.TypeOf(h.hook)
+	p := packed{}
+	if typ != nil && typ.Kind() == reflect.Pointer {
+		typ, p.Pointer = typ.Elem(), true
+	}
+	if typ == nil || typ.Kind() != reflect.Struct || typ.Name() == "" {
+		return nil, fmt.Errorf("serialising a hook of type %T: %w", h.hook, ErrHook)
+	}
+	if known, ok := runtime.TypeKey(typ); !ok {
+		return nil, fmt.Errorf("serialising a hook of type %T: %w", h.hook, ErrHook)
+	} else if _, ok := runtime.LookupType(known); !ok {
+		return nil, fmt.Errorf("serialising a hook of type %T: %w", h.hook, ErrHook)
+	}
+	var err error
+	if p.Fields, err = json.Marshal(h.hook); err != nil {
+		return nil, fmt.Errorf("serialising a hook of type %T: %w", h.hook, err)
+	}
+	p.Type.T = typ
+	return json.Marshal(p)
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (h *Held[T]) UnmarshalJSON(b []byte) error {
+	var p packed
+	if err := json.Unmarshal(b, &p); err != nil {
+		return fmt.Errorf("reading a hook: %w", err)
+	}
+	if p.Type.T == nil || p.Type.T.Kind() != reflect.Struct {
+		return fmt.Errorf("reading a hook: %w", ErrHook)
+	}
+	value := reflect.New(p.Type.T)
+	if err := json.Unmarshal(p.Fields, value.Interface()); err != nil {
+		return fmt.Errorf("reading a hook of type %v: %w", p.Type.T, err)
+	}
+	if !p.Pointer {
+		value = value.Elem()
+	}
+	made, ok := value.Interface().(Hook[T])
+	if !ok {
+		return fmt.Errorf("reading a hook of type %v: it opens something else than the transform needs: %w", p.Type.T, ErrHook)
+	}
+	*h = Held[T]{hook: made}
+	return nil
+}

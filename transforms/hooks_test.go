@@ -1,0 +1,256 @@
+package transforms
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
+	//lint:ignore SA1019 what has no state must run on the older runner as well
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/direct"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
+	"github.com/tollgate-dp/tollgate/transforms/spend"
+)
+
+func testMetrics(t *testing.T) []schemas.MetricSpec {
+	t.Helper()
+	u, err := state.PrecisionFromSigma(10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []schemas.MetricSpec{{Name: "m", Kind: "events", WindowSize: 1000, WindowSlide: 1000, MaxKeysPerUser: 1, MaxEventsPerKey: 1,
+		LadderKind: "geometric", LadderFactor: 2, First: u, Top: u, Confidence: 0.95, KeyMode: "public", PublicKeys: [][]byte{[]byte("a"), []byte("b")}}}
+}
+
+func testPairs(turn uint64) []schemas.Pair {
+	return []schemas.Pair{{WindowStart: int64(turn-1) * 1000, WindowEnd: int64(turn) * 1000}}
+}
+
+// published keeps what a Publisher was given.
+type published struct {
+	values []schemas.Release
+	err    error
+	closed bool
+}
+
+func (p *published) Publish(_ context.Context, _ uint64, _ int, values []schemas.Release) (func(context.Context) error, error) {
+	p.values = append(p.values, values...)
+	return func(context.Context) error { return p.err }, nil
+}
+
+func (p *published) Close() error {
+	p.closed = true
+	return nil
+}
+
+func testReleaser(t *testing.T, p Publisher) Releaser {
+	t.Helper()
+	r, err := NewReleaser(ReleaserOptions{Metrics: testMetrics(t), Pairs: testPairs, Incarnation: [16]byte{1},
+		Noise: noisereduction.NoiseKey{ID: "k", Secret: [32]byte{1}}, Publisher: p})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func partialBlob(t *testing.T, p schemas.Partial) []byte {
+	t.Helper()
+	b, err := schemas.EncodePartial(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// twoPartials are those of two shards, for one release shard.
+func twoPartials(t *testing.T, epoch int64) [][]byte {
+	t.Helper()
+	head := schemas.Partial{Epoch: epoch, Turn: 1, Shards: 2, ReleaseShards: 1, Records: 3, Total: 6,
+		Cells: []schemas.Cell{{WindowEnd: 1000, Key: []byte("a"), Count: 2}}}
+	second := head
+	second.Shard = 1
+	return [][]byte{partialBlob(t, second), partialBlob(t, head)}
+}
+
+func TestReleaserPublishesPublicKeysOfACompleteTurn(t *testing.T) {
+	p := &published{}
+	r := testReleaser(t, p)
+	blobs := twoPartials(t, 3)
+	for name, incomplete := range map[string][][]byte{"nothing": nil, "a shard is missing": blobs[:1], "the newest is incomplete": append(twoPartials(t, 2), blobs[0])} {
+		if pending, err := r.Release(t.Context(), 0, incomplete); pending != nil || err != nil {
+			t.Errorf("%s: %v, %v", name, pending, err)
+		}
+	}
+	pending, err := r.Release(t.Context(), 0, append(blobs, blobs[0]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	acks, err := pending.Wait(t.Context())
+	if err != nil || len(acks) != 1 {
+		t.Fatal(acks, err)
+	}
+	ack, err := schemas.DecodeAck(acks[0].Data)
+	if err != nil || ack.Epoch != 3 || ack.Turn != 1 || len(ack.Keys) != 2 || len(p.values) != 2 {
+		t.Fatalf("%d keys acknowledged, %d published, %v", len(ack.Keys), len(p.values), err)
+	}
+	first := slices.Clone(p.values)
+	if _, err := r.Release(t.Context(), 0, blobs); err != nil || !reflect.DeepEqual(p.values[2:], first) {
+		t.Fatal("the same group again gives other values", err)
+	}
+	p.err = errPlanned
+	if pending, err = r.Release(t.Context(), 0, blobs); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := pending.Wait(t.Context()); !errors.Is(err, errPlanned) {
+		t.Error("acknowledged what is not published:", err)
+	}
+	if err := r.(*releaser).Close(); err != nil || !p.closed {
+		t.Error("the publisher was not closed", err)
+	}
+}
+
+func TestReleaserRefusesLostRecords(t *testing.T) {
+	p := &published{}
+	head := schemas.Partial{Epoch: 1, Turn: 1, Shards: 1, ReleaseShards: 1, Records: 3, Total: 4}
+	if _, err := testReleaser(t, p).Release(t.Context(), 0, [][]byte{partialBlob(t, head)}); err == nil || len(p.values) != 0 {
+		t.Fatal("released a turn of which a record is missing", err)
+	}
+}
+
+func TestSettlerNeedsAllAcknowledgements(t *testing.T) {
+	w := &settledTurns{}
+	s, err := NewSettler(testMetrics(t), w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var acks [][]byte
+	for shard := range uint32(2) {
+		b, err := schemas.EncodeAck(schemas.Ack{Epoch: 1, Turn: 4, ReleaseShard: shard, ReleaseShards: 2, Keys: []schemas.SettledKey{{Key: []byte{'a' + byte(shard)}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		acks = append(acks, b)
+	}
+	for _, some := range [][][]byte{nil, acks[:1], {acks[1], acks[1]}} {
+		if err := s.Settle(t.Context(), some); err != nil || len(w.turns) != 0 {
+			t.Fatal("settled with an acknowledgement missing", err)
+		}
+	}
+	if err := s.Settle(t.Context(), [][]byte{acks[1], acks[0]}); err != nil || len(w.turns) != 1 {
+		t.Fatal(err)
+	}
+	got := w.turns[0]
+	if got.Turn != 4 || len(got.FirstRungs) != 1 || len(got.Keys) != 2 || !bytes.Equal(got.Keys[0].Key, []byte("a")) {
+		t.Errorf("settled %+v", got)
+	}
+}
+
+type settledTurns struct{ turns []schemas.Settled }
+
+func (w *settledTurns) WriteSettlement(_ context.Context, s schemas.Settled) error {
+	w.turns = append(w.turns, s)
+	return nil
+}
+
+func TestLocalRunnerNames(t *testing.T) {
+	for name, noted := range map[string]bool{"": false, "local": false, "prism": false, "direct": true} {
+		runner, note, err := LocalRunner(name)
+		if runner != "prism" || err != nil || (note != "") != noted {
+			t.Errorf("%q: %q, %q, %v", name, runner, note, err)
+		}
+	}
+	if _, _, err := LocalRunner("flink"); err == nil || !strings.Contains(err.Error(), "local, prism or direct") {
+		t.Error(err)
+	}
+}
+
+// TestAccountsAreNotKeptTwice: with a ledger, keyed state is a working copy.
+func TestAccountsAreNotKeptTwice(t *testing.T) {
+	if _, err := InState(spend.Options{Ledger: &stateLedger{}}); err == nil {
+		t.Error("a ledger was accepted")
+	}
+	if _, err := InState(spend.Options{}); err == nil {
+		t.Error("an engine without rules was accepted")
+	}
+}
+
+// brokenCells gives a state that was not written as it is.
+type brokenCells struct {
+	meta, base []byte
+	deltas     [][]byte
+}
+
+func (c brokenCells) Load() (meta, base []byte, deltas [][]byte, err error) {
+	return c.meta, c.base, c.deltas, nil
+}
+
+func (brokenCells) Save(_, _, _ []byte) error { return nil }
+
+func FuzzLoadLedger(f *testing.F) {
+	f.Add([]byte{stateVersion, 2, 1}, []byte{1, 'k', 1, 'v'}, []byte{2, 1, 'k', 1, 'w'})
+	f.Add([]byte{stateVersion, 2, 1}, []byte{1, 'k'}, []byte{1})
+	f.Add([]byte{9}, []byte{}, []byte{})
+	f.Fuzz(func(t *testing.T, meta, base, delta []byte) {
+		if _, err := loadLedger(brokenCells{meta, base, [][]byte{delta}}); err != nil && !errors.Is(err, ErrMalformedState) {
+			t.Fatal("untyped error:", err)
+		}
+	})
+}
+
+// The stages without state, on the SDK's older direct runner.
+
+func init() {
+	beam.RegisterType(reflect.TypeFor[directHook]())
+	beam.RegisterType(reflect.TypeFor[directSettleHook]())
+	register.DoFn2x0[[]byte, func(int, []byte)](&partialsFn{})
+}
+
+// directSeen is how many turns the direct runner's hooks have settled.
+var directSeen atomic.Int64
+
+type partialsFn struct{ Blobs [][]byte }
+
+func (f *partialsFn) ProcessElement(_ []byte, emit func(int, []byte)) {
+	for _, b := range f.Blobs {
+		emit(0, b)
+	}
+}
+
+type directHook struct{ Metrics []schemas.MetricSpec }
+
+func (h directHook) Open(context.Context) (Releaser, error) {
+	return NewReleaser(ReleaserOptions{Metrics: h.Metrics, Pairs: testPairs, Publisher: &published{}})
+}
+
+type directSettleHook struct{ Metrics []schemas.MetricSpec }
+
+func (h directSettleHook) Open(context.Context) (Settler, error) { return NewSettler(h.Metrics, h) }
+
+func (directSettleHook) WriteSettlement(_ context.Context, s schemas.Settled) error {
+	directSeen.Add(int64(len(s.Keys)))
+	return nil
+}
+
+func TestStagesWithoutStateRunOnTheDirectRunner(t *testing.T) {
+	directSeen.Store(0)
+	p, s := beam.NewPipelineWithRoot()
+	partials := beam.ParDo(s, &partialsFn{twoPartials(t, 1)}, beam.Impulse(s))
+	metrics := testMetrics(t)
+	acks := Release(s, directHook{metrics}, Pack(s, partials))
+	Settle(s, directSettleHook{metrics}, Pack(s, acks))
+	if _, err := direct.Execute(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	if n := directSeen.Load(); n != 2 {
+		t.Fatalf("%d counts were settled, want 2", n)
+	}
+}

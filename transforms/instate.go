@@ -1,0 +1,199 @@
+package transforms
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/transforms/spend"
+)
+
+// InState returns a Spender that keeps accounts in Beam's keyed state alone,
+// for pipelines without a ledger of their own. Options.Ledger must be nil.
+//
+// The state is then the truth: what an engine loses of it is lost, and a job
+// that is started again without it has no accounts and must not go on with the
+// turns of the one before (SPEND stops: turns are missing). Within one job the
+// engine's exactly-once state gives what a ledger gives: an element that comes
+// again is decided as before. The epoch of every OPEN must be the same.
+//
+// A turn decodes all accounts of its shard. Settlements must still know the
+// turns since the newest snapshot, Rules.LedgerSlots/2 of them and those of one
+// joint.
+func InState(o spend.Options) (Spender, error) {
+	if o.Ledger != nil {
+		return nil, errors.New("keeping accounts in keyed state: there is a ledger already: give it to spend.NewEngine")
+	}
+	o.Ledger = &stateLedger{}
+	if _, err := spend.NewEngine(o); err != nil {
+		return nil, err
+	}
+	return &inState{o}, nil
+}
+
+type inState struct{ opts spend.Options }
+
+// Spend implements Spender. Every element gets an Engine of its own: what an
+// Engine remembers may be of a bundle that the runner has rolled back.
+func (s *inState) Spend(ctx context.Context, shard int, envelope [][]byte, cells spend.Cells) (spend.Pending, error) {
+	ledger, err := loadLedger(cells)
+	if err != nil {
+		return nil, err
+	}
+	o := s.opts
+	o.Ledger = ledger
+	engine, err := spend.NewEngine(o)
+	if err != nil {
+		return nil, err
+	}
+	pending, err := engine.Spend(ctx, shard, envelope, noCells{})
+	if err != nil || pending == nil {
+		return nil, err
+	}
+	return pending, ledger.save(cells)
+}
+
+// noCells is the working copy that an Engine does not need here.
+type noCells struct{}
+
+func (noCells) Load() (meta, base []byte, deltas [][]byte, err error) { return nil, nil, nil, nil }
+
+func (noCells) Save(_, _, _ []byte) error { return nil }
+
+// stateLedger is a shard's ledger within keyed state: the records by key, in
+// the order in which they were written last.
+type stateLedger struct {
+	records []state.LedgerRecord
+	fresh   []state.LedgerRecord
+
+	saves, deltas     uint64
+	baseSize, pending int
+}
+
+// Take implements state.LedgerStore: the engine gives a key's state to one
+// bundle at a time.
+func (l *stateLedger) Take(_ context.Context, _ int, _ int64, each func(state.LedgerRecord) error) (state.LedgerWriter, error) {
+	for _, r := range l.records {
+		if err := each(r); err != nil {
+			return nil, err
+		}
+	}
+	return l, nil
+}
+
+// Append implements state.LedgerWriter. What is appended is durable when the
+// bundle is.
+func (l *stateLedger) Append(_ context.Context, records []state.LedgerRecord) func(context.Context) error {
+	l.fresh = append(l.fresh, records...)
+	return func(context.Context) error { return nil }
+}
+
+// put replaces the records of the same keys.
+func (l *stateLedger) put(records []state.LedgerRecord) {
+	fresh := make(map[string]int, len(records))
+	for i, r := range records {
+		fresh[string(r.Key)] = i
+	}
+	l.records = slices.DeleteFunc(l.records, func(r state.LedgerRecord) bool {
+		_, again := fresh[string(r.Key)]
+		return again
+	})
+	for i, r := range records {
+		if fresh[string(r.Key)] == i {
+			l.records = append(l.records, r)
+		}
+	}
+}
+
+// smallState is below what a new base is worth.
+const smallState = 16 << 10
+
+// save writes the appended records as a delta, or everything as a new base once
+// the deltas weigh more than it.
+func (l *stateLedger) save(cells spend.Cells) error {
+	if len(l.fresh) == 0 {
+		return nil
+	}
+	l.saves++
+	delta := appendRecords(binary.AppendUvarint(nil, l.saves), l.fresh)
+	var base []byte
+	if l.saves == 1 || l.pending+len(delta) > max(l.baseSize, smallState) {
+		l.put(l.fresh)
+		base, delta, l.deltas = appendRecords([]byte{}, l.records), nil, 0
+	} else {
+		l.deltas++
+	}
+	meta := binary.AppendUvarint(binary.AppendUvarint([]byte{stateVersion}, l.saves), l.deltas)
+	if err := cells.Save(meta, base, delta); err != nil {
+		return fmt.Errorf("keeping the accounts in the state: %w", err)
+	}
+	return nil
+}
+
+// ErrMalformedState is returned for keyed state that InState did not write, or
+// that the engine gave back in part.
+var ErrMalformedState = errors.New("malformed or incomplete accounts in keyed state")
+
+const stateVersion = 1
+
+func loadLedger(cells spend.Cells) (*stateLedger, error) {
+	meta, base, deltas, err := cells.Load()
+	if err != nil {
+		return nil, fmt.Errorf("reading the accounts: %w", err)
+	}
+	l := &stateLedger{}
+	if len(meta) == 0 {
+		return l, nil
+	}
+	fail := fmt.Errorf("reading the accounts: %w", ErrMalformedState)
+	saves, n := binary.Uvarint(meta[1:])
+	if meta[0] != stateVersion || n <= 0 {
+		return nil, fail
+	}
+	count, m := binary.Uvarint(meta[1+n:])
+	if m <= 0 || 1+n+m != len(meta) || count > saves || uint64(len(deltas)) != count {
+		return nil, fail
+	}
+	l.saves, l.deltas, l.baseSize = saves, count, len(base)
+	if l.records, err = readRecords(base); err != nil {
+		return nil, err
+	}
+	inOrder := make([][]state.LedgerRecord, count)
+	for _, d := range deltas { // a bag has no order
+		at, n := binary.Uvarint(d)
+		if n <= 0 || at > saves || at+count <= saves || inOrder[at+count-saves-1] != nil {
+			return nil, fail
+		}
+		if inOrder[at+count-saves-1], err = readRecords(d[n:]); err != nil {
+			return nil, err
+		}
+		l.pending += len(d)
+	}
+	for _, records := range inOrder {
+		l.put(records)
+	}
+	return l, nil
+}
+
+func appendRecords(dst []byte, records []state.LedgerRecord) []byte {
+	for _, r := range records {
+		dst = frame(frame(dst, r.Key), r.Value)
+	}
+	return dst
+}
+
+// readRecords is the inverse of appendRecords.
+func readRecords(b []byte) ([]state.LedgerRecord, error) {
+	fields, err := Unpack(b)
+	if err != nil || len(fields)%2 != 0 {
+		return nil, fmt.Errorf("reading the accounts: %w", ErrMalformedState)
+	}
+	records := make([]state.LedgerRecord, 0, len(fields)/2)
+	for pair := range slices.Chunk(fields, 2) {
+		records = append(records, state.LedgerRecord{Key: pair[0], Value: pair[1]})
+	}
+	return records, nil
+}

@@ -1,0 +1,201 @@
+package transforms
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
+	"github.com/tollgate-dp/tollgate/transforms/spend"
+)
+
+// Ladders releases the counts of a turn, or of all turns of a joint: what there is to release, in which
+// order, and with which noise. It is read-only and safe for concurrent use.
+type Ladders struct {
+	Metrics []schemas.MetricSpec // as in spend.NewRules
+	Plans   []*noisereduction.Plan
+	Digests [][32]byte
+	// Pairs as in spend.Options.
+	Pairs func(turn uint64) []schemas.Pair
+	// Incarnation and Generation name the deployment in noise and releases.
+	Incarnation [16]byte
+	Generation  uint32
+	Noise       noisereduction.NoiseKey
+}
+
+// PlanOf compiles a metric's ladder. A private key's threshold must hide the
+// greatest contribution of one user: an event bound, or 1 where users are
+// counted. Errors wrap noisereduction.ErrSpec.
+func PlanOf(m *schemas.MetricSpec) (*noisereduction.Plan, error) {
+	s := noisereduction.Spec{
+		Kind: noisereduction.Kind(m.LadderKind), Factor: m.LadderFactor, First: m.First, Top: m.Top,
+		Target: noisereduction.Target{Relative: m.Relative, Absolute: m.Absolute, Confidence: m.Confidence},
+	}
+	if m.KeyMode == schemas.KeysPrivate {
+		s.Private = &noisereduction.Private{Contribution: uint64(m.MaxEventsPerKey), DeltaKey: m.DeltaKey}
+		if m.Kind == schemas.KindDistinctUsers {
+			s.Private.Contribution = 1
+		}
+	}
+	return noisereduction.Compile(s)
+}
+
+// task is one ladder to climb.
+type task struct {
+	spend.Place
+	turn    uint64 // with which the window ends
+	count   int64
+	passed  bool
+	release schemas.Release
+}
+
+// Climb climbs the ladder of every key of a release shard: public keys also
+// where nobody contributed; private ones pass their threshold or stay unseen;
+// keys that a metric takes from another one are those which that one has just
+// released. The releases are in order of window, metric and key, and with them
+// goes what their contributors pay for. The turns of a joint have no window in
+// common: each is released as it would be alone.
+func (l *Ladders) Climb(shard int, partials spend.Partials) ([]schemas.Release, []schemas.SettledKey, error) {
+	counts := partials.Counts()
+	tasks, err := l.tasks(shard, &partials[0], counts)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := l.climbAll(tasks); err != nil {
+		return nil, nil, err
+	}
+	following := l.following(tasks, counts)
+	if err := l.climbAll(following); err != nil {
+		return nil, nil, err
+	}
+	tasks = append(tasks, following...)
+	slices.SortFunc(tasks, func(a, b task) int { return a.Compare(b.Place) })
+	var releases []schemas.Release
+	var settled []schemas.SettledKey
+	for i := range tasks {
+		if t := &tasks[i]; t.passed {
+			releases = append(releases, t.release)
+			settled = append(settled, schemas.SettledKey{Metric: t.Metric, WindowStart: t.Start, WindowEnd: t.End, Key: []byte(t.Key), Precision: t.release.Precision})
+		}
+	}
+	return releases, settled, nil
+}
+
+func (l *Ladders) climbAll(tasks []task) error {
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	const chunk = 64
+	for from := 0; from < len(tasks); from += chunk {
+		part := tasks[from:min(from+chunk, len(tasks))]
+		group.Go(func() error {
+			for i := range part {
+				if err := l.climb(&part[i]); err != nil {
+					return fmt.Errorf("releasing turn %d: %w", part[i].turn, err)
+				}
+			}
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+// tasks lists every (metric, window, key) that the shard must look at, each
+// once, but for keys that are taken from another metric.
+func (l *Ladders) tasks(shard int, head *schemas.Partial, counts map[spend.Place]int64) ([]task, error) {
+	all := map[spend.Place]int64{}
+	for at, n := range counts {
+		if int(at.Metric) >= len(l.Metrics) {
+			return nil, fmt.Errorf("releasing turn %d: a partial count names metric %d of %d", head.Turn, at.Metric, len(l.Metrics))
+		}
+		if l.Metrics[at.Metric].KeyMode != schemas.KeysFrom {
+			all[at] = n
+		}
+	}
+	turns := map[int64]uint64{} // by end of their windows
+	for turn := head.First; turn <= head.Turn; turn++ {
+		for _, p := range l.Pairs(turn) {
+			turns[p.WindowEnd] = turn
+			l.public(all, p, shard, int(head.ReleaseShards))
+		}
+	}
+	tasks := make([]task, 0, len(all))
+	for at, n := range all {
+		turn, ends := turns[at.End]
+		if !ends {
+			return nil, fmt.Errorf("releasing turns %d to %d: a partial count names a window that ends with none of them", head.First, head.Turn)
+		}
+		tasks = append(tasks, task{Place: at, turn: turn, count: n})
+	}
+	slices.SortFunc(tasks, func(a, b task) int { return a.Compare(b.Place) })
+	return tasks, nil
+}
+
+// public adds the public keys of a pair that the shard releases.
+func (l *Ladders) public(all map[spend.Place]int64, p schemas.Pair, shard, shards int) {
+	for _, m := range l.asked(p.Metric) {
+		spec := &l.Metrics[m]
+		for _, key := range spec.PublicKeys {
+			if schemas.ReleaseShardOf(spec.Route(), p.WindowStart, p.WindowEnd, key, shards) == shard {
+				all[spend.Place{Metric: m, Start: p.WindowStart, End: p.WindowEnd, Key: string(key)}] += 0
+			}
+		}
+	}
+}
+
+// asked are the metrics that a window of a metric is released for: itself, and
+// its coverage.
+func (l *Ladders) asked(metric uint32) []uint32 {
+	if next := metric + 1; int(next) < len(l.Metrics) && l.Metrics[next].Of == l.Metrics[metric].Name {
+		return []uint32{metric, next}
+	}
+	return []uint32{metric}
+}
+
+// following lists the keys that metrics take from what was just released: all
+// of them, also where nobody contributed, for the keys are known now.
+func (l *Ladders) following(released []task, counts map[spend.Place]int64) []task {
+	var tasks []task
+	for i := range released {
+		t := &released[i]
+		if !t.passed {
+			continue
+		}
+		for m := range l.Metrics {
+			if spec := &l.Metrics[m]; spec.KeyMode == schemas.KeysFrom && spec.KeysFrom == l.Metrics[t.Metric].Name {
+				at := t.Place
+				at.Metric = uint32(m)
+				tasks = append(tasks, task{Place: at, turn: t.turn, count: counts[at]})
+			}
+		}
+	}
+	return tasks
+}
+
+// climb releases one count. Nothing beyond the top that was held for is ever
+// released.
+func (l *Ladders) climb(t *task) error {
+	m, digest := &l.Metrics[t.Metric], l.Digests[t.Metric]
+	result, err := l.Plans[t.Metric].Release(l.Noise, noisereduction.Identity{
+		Incarnation: l.Incarnation, MetricDigest: digest, WindowStart: t.Start, WindowEnd: t.End, Key: []byte(t.Key),
+	}, t.count)
+	switch {
+	case err != nil:
+		return err
+	case result.Precision.Cmp(m.Top) > 0:
+		return noisereduction.ErrPrecision
+	case !result.Passed:
+		return nil
+	}
+	t.passed = true
+	t.release = schemas.Release{
+		Turn: t.turn, Generation: l.Generation, Metric: m.Name, MetricDigest: digest,
+		WindowStart: t.Start, WindowEnd: t.End, Key: t.Key,
+		Value: result.Value, StdDev: result.StdDev, Low: result.Low, High: result.High,
+		Precision: result.Precision, Confidence: m.Confidence, Met: result.Met,
+		Rungs: uint32(result.Rungs), NoiseKeyID: l.Noise.ID,
+	}
+	return nil
+}

@@ -1,0 +1,114 @@
+package mechanisms_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/tollgate-dp/tollgate/state/filter"
+	"github.com/tollgate-dp/tollgate/state/loss"
+	"github.com/tollgate-dp/tollgate/transforms/mechanisms"
+)
+
+// brokenGames is enough to refute the claims here, also under -short.
+const brokenGames = 8_000
+
+// catches plays an adversary against a claim that is known to be false, and wants it
+// refuted.
+func catches(t *testing.T, claim loss.Approx, play adversary) {
+	t.Helper()
+	bound := lowerBound(play, claim.Delta, brokenGames, 1)
+	t.Logf("claimed (%.4f, %g); shown at least %.4f", claim.Epsilon, claim.Delta, bound)
+	if bound <= claim.Epsilon {
+		t.Errorf("a broken filter passed: epsilon is at least %v, claimed %v", bound, claim.Epsilon)
+	}
+}
+
+// TestAttackCatchesTwiceTheBudget: a Gaussian filter that takes 2·B² where B² was
+// promised, as by counting in units of ρ = μ²/2.
+func TestAttackCatchesTwiceTheBudget(t *testing.T) {
+	honest := must(filter.NewGDPFor(promise()))
+	base := must(filter.NewGDP(honest.Left().Mu * math.Sqrt2))
+	var menu []offer[loss.GDP]
+	for _, share := range shares() {
+		g, run := gaussianGame(1 / (base.Left().Mu * math.Sqrt(share) * hair))
+		menu = append(menu, offer[loss.GDP]{must(g.GDP(1)), run})
+	}
+	catches(t, promise(), gambler(t, func() filter.Filter[loss.GDP] { f := *base; return &f }, menu))
+}
+
+// TestAttackCatchesAdmissionOnWhatWasSpent: an ex-post filter that lets a mechanism run
+// as long as anything is left and charges what was realised, without its worst case
+// (the condition of Rogers et al. 2023, Lemma 5.2). The same climber that stays below
+// the claim of filter.ExPost shows more.
+func TestAttackCatchesAdmissionOnWhatWasSpent(t *testing.T) {
+	claim := loss.Approx{Epsilon: 1}
+	catches(t, claim, func(secret float64, src mechanisms.Source) float64 {
+		spent := 0.0
+		return climber{
+			open:   func(loss.Approx) bool { return spent < claim.Epsilon },
+			settle: func(_, realised loss.Approx) { spent += realised.Epsilon },
+			left: func() float64 {
+				if spent < claim.Epsilon {
+					return claim.Epsilon
+				}
+				return 0
+			},
+		}.play(secret, src)
+	})
+}
+
+// TestAttackCatchesClimbsThatAreNotHeld: the unified filter without its holds: several
+// Brownian climbs are open at once, each of which would have fitted alone.
+func TestAttackCatchesClimbsThatAreNotHeld(t *testing.T) {
+	base := unified()
+	ladder := brownianLadder(base.Left().Rho)
+	catches(t, promise(), func(secret float64, src mechanisms.Source) float64 {
+		f, open := *base, 0
+		for range 8 {
+			if f.Fits(ladder[3].rho) { // nothing was spent yet
+				open++
+			}
+		}
+		score := 0.0
+		for range open {
+			ratio, _ := climbBrownian(ladder, secret, src)
+			score += ratio
+		}
+		return score
+	})
+}
+
+// floatFilter is a basic filter that adds in float32: a loss below half a unit in the
+// last place of the sum is free.
+type floatFilter struct{ spent, budget float32 }
+
+func (f *floatFilter) Fits(l loss.Approx) bool { return f.spent+float32(l.Epsilon) <= f.budget }
+
+func (f *floatFilter) Spend(l loss.Approx) error {
+	if !f.Fits(l) {
+		return filter.ErrExceeded
+	}
+	f.spent += float32(l.Epsilon)
+	return nil
+}
+
+func (f *floatFilter) Left() loss.Approx { return loss.Approx{Epsilon: float64(f.budget - f.spent)} }
+
+// TestAttackCatchesSumsInFloatingPoint uses a claim so large that losses of 1 are
+// absorbed: a sum of 2^24 in float32 does not grow by them. That many mechanisms are out
+// of a game's reach, so that the sum begins there and the game is about what remains of
+// the budget, an ε of 1.
+func TestAttackCatchesSumsInFloatingPoint(t *testing.T) {
+	const before = 1 << 24
+	claim := loss.Approx{Epsilon: 1}
+	price := loss.Approx{Epsilon: 1}
+	respond := leakyResponse(price)
+	broken := func() filter.Filter[loss.Approx] { return &floatFilter{spent: before, budget: before + 1} }
+	honest := must(filter.NewBasic(loss.Approx{Epsilon: before + 1}))
+	if err := honest.Spend(loss.Approx{Epsilon: before}); err != nil {
+		t.Fatal(err)
+	}
+	menu := []offer[loss.Approx]{{price, respond}}
+	catches(t, claim, gambler(t, broken, menu))
+	holds(t, claim, 0.9, gambler(t, func() filter.Filter[loss.Approx] { f := *honest; return &f }, menu))
+}

@@ -1,0 +1,117 @@
+package mechanisms
+
+import (
+	"errors"
+	"math"
+	"math/bits"
+)
+
+// ErrDigits is returned for noise so far out that no random digits give it
+// (probability below e^-4096): the source is broken. Nothing is released.
+var ErrDigits = errors.New("drawing noise: a deviate beyond any that random digits give; check the source of randomness")
+
+// uniform draws an integer in [0, m) by rejection, m > 0.
+func uniform(m uint64, src Source) uint64 {
+	for {
+		hi, lo := bits.Mul64(src.Word(), m)
+		if lo >= -m%m {
+			return hi
+		}
+	}
+}
+
+// ratio is true with probability min(1, n/d), d > 0: a uniform real number is
+// compared with n/d digit by digit until they differ.
+func ratio(n, d uint64, src Source) bool {
+	if n >= d {
+		return true
+	}
+	for {
+		digit, rest := bits.Div64(n, 0, d)
+		if w := src.Word(); w != digit {
+			return w < digit
+		}
+		if rest == 0 {
+			return false
+		}
+		n = rest
+	}
+}
+
+// expFraction is true with probability exp(−n/d), n ≤ d: Algorithm 1 of Canonne,
+// Kamath and Steinke, "The Discrete Gaussian for Differential Privacy" (2020). The
+// run of successes of probability γ/1, γ/2, … has length at least k with
+// probability γ^k/k!, so that its parity is even with the probability wanted.
+func expFraction(n, d uint64, src Source) bool {
+	for k := uint64(1); ; k++ {
+		if !ratio(n, d, src) || !ratio(1, k, src) {
+			return k&1 == 1
+		}
+	}
+}
+
+// expMinus is true with probability exp(−n/d).
+func expMinus(n, d uint64, src Source) bool { return expMinusProduct(n, 1, d, src) }
+
+// expMinusProduct is true with probability exp(−x·y/d); the product may have 128
+// bits.
+func expMinusProduct(x, y, d uint64, src Source) bool {
+	hi, lo := bits.Mul64(x, y)
+	whole, rest := uint64(math.MaxUint64), uint64(0) // where it is more: e^-2^64 is 0
+	if hi < d {
+		whole, rest = bits.Div64(hi, lo, d)
+	}
+	for range whole {
+		if !expFraction(1, 1, src) {
+			return false
+		}
+	}
+	return expFraction(rest, d, src)
+}
+
+// mostBlocks bounds the geometric part of a draw: e^-4096 is never.
+const mostBlocks = 4096
+
+// geometric draws Y ≥ 0 with P(Y = y) proportional to exp(−y·s/t): the magnitude
+// in Algorithm 2 of Canonne, Kamath and Steinke. Requires s ≥ 1, t ≥ 1, and
+// 4096·t/s < 2^63.
+func geometric(s, t uint64, src Source) (uint64, error) {
+	var low uint64
+	for {
+		if low = uniform(t, src); expFraction(low, t, src) {
+			break
+		}
+	}
+	blocks := uint64(0)
+	for expFraction(1, 1, src) {
+		if blocks++; blocks == mostBlocks {
+			return 0, ErrDigits
+		}
+	}
+	hi, lo := bits.Mul64(t, blocks)
+	lo, carry := bits.Add64(lo, low, 0)
+	if s == 1 {
+		return lo, nil
+	}
+	y, _ := bits.Div64(hi+carry, lo, s)
+	return y, nil
+}
+
+// twoSided draws an integer with P(X = x) proportional to exp(−|x|·s/t), exactly:
+// Algorithm 2 of Canonne, Kamath and Steinke. The requirements are those of
+// geometric.
+func twoSided(s, t uint64, src Source) (int64, error) {
+	for {
+		y, err := geometric(s, t, src)
+		if err != nil {
+			return 0, err
+		}
+		negative := src.Word()>>63 == 1
+		switch {
+		case !negative:
+			return int64(y), nil
+		case y > 0:
+			return -int64(y), nil
+		}
+	}
+}

@@ -1,0 +1,166 @@
+package mechanisms
+
+import (
+	"math"
+	"math/big"
+	"sync"
+
+	"github.com/tollgate-dp/tollgate/state/conversion"
+	"github.com/tollgate-dp/tollgate/state/loss"
+)
+
+// DiscreteGaussian releases an integer with noise of the discrete Gaussian law,
+// P(x) proportional to e^(−x²/2σ²) over the integers, drawn exactly (Canonne,
+// Kamath and Steinke, 2020, Algorithm 3) for the very σ that was given. It is
+// ρ-zCDP as the Gaussian is, but no GDP of a like μ is known for it: its trade-off
+// function has corners. Safe for concurrent use, with a Source for each
+// goroutine.
+type DiscreteGaussian struct {
+	scale   uint64   // t = ⌊σ⌋ + 1 of the proposal
+	num     *big.Int // σ² = num/den
+	den     *big.Int
+	step    *big.Int // den·t
+	below   *big.Int // 2·num·den·t²
+	scratch sync.Pool
+}
+
+// trial is the scratch of one draw.
+type trial struct{ distance, whole, rest, digit big.Int }
+
+// NewDiscreteGaussian returns the mechanism of parameter sigma, from 2^-23 to 2^40;
+// the error is a *state.RangeError. The variance is at most sigma².
+func NewDiscreteGaussian(sigma float64) (*DiscreteGaussian, error) {
+	if err := checkScale("sigma", sigma, greatestScale); err != nil {
+		return nil, err
+	}
+	variance := new(big.Rat).SetFloat64(sigma)
+	variance.Mul(variance, variance)
+	d := &DiscreteGaussian{
+		scale: uint64(math.Floor(sigma)) + 1,
+		num:   variance.Num(),
+		den:   variance.Denom(),
+	}
+	t := new(big.Int).SetUint64(d.scale)
+	d.step = t.Mul(t, d.den)
+	d.below = new(big.Int).SetUint64(2 * d.scale)
+	d.below.Mul(d.below, d.num)
+	d.below.Mul(d.below, new(big.Int).SetUint64(d.scale))
+	d.below.Mul(d.below, d.den)
+	d.scratch.New = func() any { return new(trial) }
+	return d, nil
+}
+
+// Release returns the value with noise, an integer. A value between integers is
+// rounded before. The error is a *state.RangeError for a value that is not finite
+// or beyond 2^900, or ErrDigits.
+func (d *DiscreteGaussian) Release(value float64, src Source) (float64, error) {
+	var integers lattice
+	base, err := integers.nearest(value)
+	if err != nil {
+		return 0, err
+	}
+	noise, err := d.noise(src)
+	if err != nil {
+		return 0, err
+	}
+	return integers.noisy(base, noise), nil
+}
+
+// noise proposes discrete Laplace noise Y of scale t and keeps it with probability
+// exp(−(|Y| − σ²/t)²/2σ²).
+func (d *DiscreteGaussian) noise(src Source) (int64, error) {
+	c := d.scratch.Get().(*trial)
+	defer d.scratch.Put(c)
+	for {
+		y, err := twoSided(1, d.scale, src)
+		if err != nil {
+			return 0, err
+		}
+		// (|Y| − num/(den·t))²·den/(2·num) = (|Y|·den·t − num)²/(2·num·den·t²).
+		c.distance.SetUint64(magnitude(y))
+		c.distance.Mul(&c.distance, d.step)
+		c.distance.Sub(&c.distance, d.num)
+		c.distance.Mul(&c.distance, &c.distance)
+		if c.keep(d.below, src) {
+			return y, nil
+		}
+	}
+}
+
+// keep is true with probability exp(−distance/below).
+func (c *trial) keep(below *big.Int, src Source) bool {
+	c.whole.QuoRem(&c.distance, below, &c.rest)
+	whole := uint64(math.MaxUint64) // where it is more: e^-2^64 is 0
+	if c.whole.IsUint64() {
+		whole = c.whole.Uint64()
+	}
+	for range whole {
+		if !expFraction(1, 1, src) {
+			return false
+		}
+	}
+	for k := uint64(1); ; k++ {
+		c.distance.Set(&c.rest)
+		if !c.ratio(below, src) || !ratio(1, k, src) {
+			return k&1 == 1
+		}
+	}
+}
+
+// ratio is true with probability distance/below < 1, as the function ratio; it
+// uses distance up.
+func (c *trial) ratio(below *big.Int, src Source) bool {
+	for {
+		c.distance.Lsh(&c.distance, 64)
+		c.whole.QuoRem(&c.distance, below, &c.digit)
+		digit, w := c.whole.Uint64(), src.Word()
+		if w != digit {
+			return w < digit
+		}
+		if c.digit.Sign() == 0 {
+			return false
+		}
+		c.distance.Set(&c.digit)
+	}
+}
+
+// ZCDP returns the price of a release for an individual who changes the value by at
+// most sensitivity: ρ = sensitivity²/(2σ²) (Canonne, Kamath and Steinke, Theorem
+// 4), sensitivity rounded up to an integer, the result rounded up.
+func (d *DiscreteGaussian) ZCDP(sensitivity float64) (loss.ZCDP, error) {
+	var integers lattice
+	steps, err := integers.steps(sensitivity)
+	if err != nil {
+		return loss.ZCDP{}, err
+	}
+	k := new(big.Float).SetFloat64(steps)
+	exact := new(big.Float).SetPrec(512).SetInt(d.den)
+	exact.Mul(exact, k)
+	exact.Mul(exact, k)
+	exact.SetMode(big.ToPositiveInf)
+	exact.Quo(exact, new(big.Float).SetPrec(512).SetInt(new(big.Int).Lsh(d.num, 1)))
+	rho, err := priceUp(exact, sensitivity)
+	return loss.ZCDP{Rho: rho}, err
+}
+
+// RDP returns the price at the given orders, α·ρ, rounded up.
+func (d *DiscreteGaussian) RDP(sensitivity float64, orders ...float64) (loss.RDP, error) {
+	z, err := d.ZCDP(sensitivity)
+	if err != nil {
+		return nil, err
+	}
+	return conversion.ZCDPToRDP(z, orders)
+}
+
+// Approx returns an ε at δ: that of ρ-zCDP by the optimal conversion.
+func (d *DiscreteGaussian) Approx(sensitivity, delta float64) (loss.Approx, error) {
+	z, err := d.ZCDP(sensitivity)
+	if err != nil {
+		return loss.Approx{}, err
+	}
+	epsilon, err := conversion.ApproxZCDPToEpsilon(z, delta)
+	if err != nil {
+		return loss.Approx{}, err
+	}
+	return loss.Approx{Epsilon: epsilon, Delta: delta}, nil
+}

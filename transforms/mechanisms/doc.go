@@ -1,0 +1,29 @@
+// Package mechanisms has the noise that the filters of state/filter price: Gaussian,
+// Laplace, discrete Gaussian, and Laplace noise reduction (gradual release), beside
+// the Brownian noise reduction of transforms/noisereduction.
+//
+// Each mechanism releases one number and tells its price in the types of
+// state/loss for a sensitivity that the caller names, which may be that of one
+// individual.
+//
+// # Guarantees
+//
+// The noise has exactly the law that is priced, given random digits: it is drawn
+// by comparing digits and by integer arithmetic, never by a function in floating
+// point. It lies on a lattice whose spacing is a function of the scale alone, and
+// so does the value it is added to; where the rounding of the value costs
+// something, the price includes it. Scales are rounded up and prices too. A
+// float64 that is returned is the exact noisy sum rounded to nearest, which is
+// post-processing.
+//
+// # No guarantees
+//
+// The sensitivity is the caller's: a bound on the difference of the two float64
+// values that are handed over. Sums of floating-point numbers can differ by more
+// than the terms (Casacuberta, Shoemate, Vadhan and Wagaman, 2022): add integers.
+// The package charges nobody; ask a filter before a release. An error about a
+// value depends on the value. How long a draw takes depends on the noise: whoever
+// can time single draws learns something about it, as for every exact sampler by
+// rejection. Two releases from the same digits share their noise and give the
+// values away (see NewKeyed).
+package mechanisms

@@ -1,0 +1,131 @@
+package mechanisms
+
+import (
+	"math"
+	"math/big"
+	"sync"
+
+	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/conversion"
+	"github.com/tollgate-dp/tollgate/state/loss"
+	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
+)
+
+// Gaussian releases a number with Gaussian noise: the real Gaussian law, sampled
+// exactly (Karney, 2016) and rounded to a lattice of 2^40 points or more per
+// standard deviation, which costs nothing as it happens after the noise. Safe for
+// concurrent use, with a Source for each goroutine.
+type Gaussian struct {
+	lattice   lattice
+	precision state.Precision
+	scratch   sync.Pool
+}
+
+// precisionBits is the scale of a state.Precision.
+const precisionBits = 80
+
+// NewGaussian returns the mechanism of standard deviation sigma, from 2^-23 to
+// 2^40; the error is a *state.RangeError. 1/σ² is rounded down to units of 2^-80:
+// the noise has sigma or more, and is priced as it is.
+func NewGaussian(sigma float64) (*Gaussian, error) {
+	if err := checkScale("sigma", sigma, greatestScale); err != nil {
+		return nil, err
+	}
+	variance := new(big.Rat).SetFloat64(sigma)
+	variance.Mul(variance, variance)
+	units := new(big.Int).Lsh(variance.Denom(), precisionBits)
+	precision, err := state.PrecisionFromBig(units.Quo(units, variance.Num()))
+	if err != nil {
+		return nil, err
+	}
+	g := &Gaussian{lattice: latticeFor(sigma, 40), precision: precision}
+	g.scratch.New = func() any { return new(noisereduction.Gauss) }
+	return g, nil
+}
+
+// Release returns the value with noise. Values between lattice points are rounded
+// before. The error is a *state.RangeError for a value that is not finite or
+// beyond 2^900, or wraps ErrDigits.
+func (g *Gaussian) Release(value float64, src Source) (float64, error) {
+	base, err := g.lattice.nearest(value)
+	if err != nil {
+		return 0, err
+	}
+	gauss := g.scratch.Get().(*noisereduction.Gauss)
+	defer g.scratch.Put(gauss)
+	noise, err := gauss.Rounded(g.precision, g.lattice.exponent, src)
+	if err != nil {
+		return 0, ErrDigits
+	}
+	return g.lattice.noisy(base, noise), nil
+}
+
+// GDP returns the price of a release for an individual who changes the value by at
+// most sensitivity: μ = sensitivity/σ (Dong, Roth and Su, 2022, Theorem 2.7),
+// with the sensitivity rounded up to the lattice and a σ that is not more than the
+// noise has.
+func (g *Gaussian) GDP(sensitivity float64) (loss.GDP, error) {
+	squared, err := g.squared(sensitivity)
+	if err != nil {
+		return loss.GDP{}, err
+	}
+	return loss.GDP{Mu: rootUp(squared)}, nil
+}
+
+// ZCDP returns the price as ρ = sensitivity²/(2σ²) (Bun and Steinke, 2016,
+// Proposition 1.6), rounded as GDP rounds.
+func (g *Gaussian) ZCDP(sensitivity float64) (loss.ZCDP, error) {
+	squared, err := g.squared(sensitivity)
+	if err != nil {
+		return loss.ZCDP{}, err
+	}
+	return loss.ZCDP{Rho: productUp(squared, 0.5)}, nil
+}
+
+// RDP returns the price at the given orders, α·sensitivity²/(2σ²) (Mironov, 2017,
+// Proposition 7), rounded as GDP rounds.
+func (g *Gaussian) RDP(sensitivity float64, orders ...float64) (loss.RDP, error) {
+	z, err := g.ZCDP(sensitivity)
+	if err != nil {
+		return nil, err
+	}
+	return conversion.ZCDPToRDP(z, orders)
+}
+
+// Approx returns the least ε at δ, by the exact privacy curve of Gaussian noise.
+func (g *Gaussian) Approx(sensitivity, delta float64) (loss.Approx, error) {
+	mu, err := g.GDP(sensitivity)
+	if err != nil {
+		return loss.Approx{}, err
+	}
+	epsilon, err := conversion.GDPToEpsilon(mu, delta)
+	if err != nil {
+		return loss.Approx{}, err
+	}
+	return loss.Approx{Epsilon: epsilon, Delta: delta}, nil
+}
+
+// squared returns μ² = (steps·spacing)²·u, rounded up, u the precision charged.
+func (g *Gaussian) squared(sensitivity float64) (float64, error) {
+	steps, err := g.lattice.steps(sensitivity)
+	if err != nil {
+		return 0, err
+	}
+	exact := new(big.Float).SetPrec(256).SetInt(g.precision.Big())
+	exact.SetMantExp(exact, -precisionBits-2*int(g.lattice.exponent))
+	k := new(big.Float).SetFloat64(steps)
+	exact.Mul(exact, k)
+	return priceUp(exact.Mul(exact, k), sensitivity)
+}
+
+// priceUp rounds a price up, and refuses one that no float64 holds.
+func priceUp(exact *big.Float, sensitivity float64) (float64, error) {
+	price, _ := exact.Float64()
+	if new(big.Float).SetFloat64(price).Cmp(exact) < 0 {
+		price = up(price)
+	}
+	if price > math.MaxFloat64 {
+		return 0, &state.RangeError{Parameter: "sensitivity", Value: sensitivity, Range: "such that its price is finite"}
+	}
+	return price, nil
+}

@@ -1,0 +1,71 @@
+package mechanisms
+
+import (
+	"math"
+
+	"github.com/tollgate-dp/tollgate/state"
+)
+
+const (
+	// The scales of noise that the mechanisms take.
+	leastScale    = 0x1p-23
+	greatestScale = 0x1p40
+
+	// greatestValue bounds what can be released.
+	greatestValue = 0x1p900
+)
+
+// lattice is the multiples of 2^-exponent. Values are rounded to it before the
+// noise, which lies on it, is added: the sum then has the same low digits
+// whatever the value was. All of them contain the integers.
+type lattice struct{ exponent uint }
+
+// latticeFor returns the lattice with 2^points to 2^(points+1) points per scale, at
+// least the integers.
+func latticeFor(scale float64, points int) lattice {
+	return lattice{uint(max(0, points-math.Ilogb(scale)))}
+}
+
+// nearest returns the multiple of the spacing nearest to a value, in multiples. A
+// value halfway goes up: then values c apart, for any c, end up at most ⌈c⌉
+// spacings apart, which rounding half to even does not give (0.5 and 1.5 become 0
+// and 2).
+func (l lattice) nearest(value float64) (float64, error) {
+	if !(math.Abs(value) <= greatestValue) {
+		return 0, &state.RangeError{Parameter: "value", Value: value, Range: "between -2^900 and 2^900"}
+	}
+	scaled := math.Ldexp(value, int(l.exponent))
+	below := math.Floor(scaled)
+	if scaled-below >= 0.5 {
+		below++
+	}
+	return below, nil
+}
+
+// noisy returns (base + noise)·2^-exponent. |noise| < 2^53 and base is an integer,
+// so that the one addition is the sum rounded to nearest: a function of the exact
+// sum and of nothing else.
+func (l lattice) noisy(base float64, noise int64) float64 {
+	sum := float64(base + float64(noise))
+	return math.Ldexp(sum, -int(l.exponent))
+}
+
+// steps returns by how many spacings two values may end up apart that differ by
+// the sensitivity: ⌈sensitivity/spacing⌉.
+func (l lattice) steps(sensitivity float64) (float64, error) {
+	if !(sensitivity >= 0 && sensitivity <= greatestValue) {
+		return 0, &state.RangeError{Parameter: "sensitivity", Value: sensitivity, Range: "between 0 and 2^900"}
+	}
+	return math.Ceil(math.Ldexp(sensitivity, int(l.exponent))), nil
+}
+
+func checkScale(name string, scale, greatest float64) error {
+	if !(scale >= leastScale && scale <= greatest) {
+		allowed := "between 2^-23 and 2^40"
+		if greatest != greatestScale {
+			allowed = "between 2^-23 and 2^30"
+		}
+		return &state.RangeError{Parameter: name, Value: scale, Range: allowed}
+	}
+	return nil
+}

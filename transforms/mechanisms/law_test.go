@@ -1,0 +1,121 @@
+package mechanisms
+
+import (
+	"math"
+	"sort"
+	"testing"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+func trials(full int) int {
+	if testing.Short() {
+		return full / 10
+	}
+	return full
+}
+
+// checkRate fails when successes out of n are further than 5 deviations from
+// probability p: false-reject rate 6e-7 per call.
+func checkRate(t *testing.T, name string, successes, n int, p float64) {
+	t.Helper()
+	limit := 5 * math.Sqrt(float64(n)*p*(1-p))
+	if diff := math.Abs(float64(successes) - float64(n)*p); diff > limit+1 {
+		t.Errorf("%s: %d of %d, expected probability %.6f (off by %.0f, limit %.0f)", name, successes, n, p, diff, limit)
+	}
+}
+
+// checkCounts is a χ² test of counts against a probability for each outcome, at a
+// false-reject rate of 1e-5. Outcomes that are expected fewer than 10 times, and
+// whatever the probabilities leave, form one cell together.
+func checkCounts[K comparable](t *testing.T, name string, counts map[K]int, n int, law map[K]float64) {
+	t.Helper()
+	chi2, cells := 0.0, 0
+	restCount, restMass := n, 1.0
+	for x, p := range law {
+		if expected := p * float64(n); expected >= 10 {
+			diff := float64(counts[x]) - expected
+			chi2 += diff * diff / expected
+			cells++
+			restCount -= counts[x]
+			restMass -= p
+		}
+	}
+	if expected := restMass * float64(n); expected >= 10 {
+		diff := float64(restCount) - expected
+		chi2 += diff * diff / expected
+		cells++
+	} else {
+		checkRate(t, name+": the rare outcomes", restCount, n, max(restMass, 1e-300))
+	}
+	if cells < 2 {
+		return
+	}
+	limit := distuv.ChiSquared{K: float64(cells - 1)}.Quantile(1 - 1e-5)
+	if !(chi2 <= limit) {
+		t.Errorf("%s: χ² = %.1f over %d cells, limit %.1f", name, chi2, cells, limit)
+	}
+}
+
+// checkDistribution is a Kolmogorov-Smirnov test at a false-reject rate of 1e-5 per
+// call: the limit is √(ln(2/1e-5)/2n). It sorts xs.
+func checkDistribution(t *testing.T, name string, xs []float64, cdf func(float64) float64) {
+	t.Helper()
+	sort.Float64s(xs)
+	n, ks := float64(len(xs)), 0.0
+	for i, x := range xs {
+		f := cdf(x)
+		ks = max(ks, math.Abs(f-float64(i)/n), math.Abs(f-float64(i+1)/n))
+	}
+	if limit := math.Sqrt(math.Log(2/1e-5) / 2 / n); !(ks <= limit) {
+		t.Errorf("%s: Kolmogorov-Smirnov distance %.6f, limit %.6f", name, ks, limit)
+	}
+}
+
+// checkMean fails when a mean is further than 5 of its standard errors from what is
+// wanted: false-reject rate 6e-7 per call.
+func checkMean(t *testing.T, name string, xs []float64, want float64) {
+	t.Helper()
+	n, sum, squares := float64(len(xs)), 0.0, 0.0
+	for _, x := range xs {
+		sum += x
+		squares += x * x
+	}
+	mean := sum / n
+	spread := math.Sqrt((squares/n - mean*mean) / n)
+	if !(math.Abs(mean-want) <= 5*spread) {
+		t.Errorf("%s: mean %.6g, want %.6g within %.3g", name, mean, want, 5*spread)
+	}
+}
+
+func laplaceCDF(x float64) float64 {
+	if x < 0 {
+		return math.Exp(x) / 2
+	}
+	return 1 - math.Exp(-x)/2
+}
+
+func normalCDF(x float64) float64 { return 0.5 * math.Erfc(-x/math.Sqrt2) }
+
+// discreteLaplaceLaw is tanh(r/2)·e^(−r·|x|), r the rate, as far as it matters.
+func discreteLaplaceLaw(rate float64) map[int64]float64 {
+	law := map[int64]float64{}
+	for x := int64(0); rate*float64(x) < 25; x++ {
+		p := math.Tanh(rate/2) * math.Exp(-rate*float64(x))
+		law[x], law[-x] = p, p
+	}
+	return law
+}
+
+func discreteGaussianLaw(sigma float64) map[int64]float64 {
+	law, sum := map[int64]float64{}, 0.0
+	last := int64(40*sigma) + 2
+	for x := -last; x <= last; x++ {
+		law[x] = math.Exp(-float64(x) * float64(x) / (2 * sigma * sigma))
+		sum += law[x]
+	}
+	for x := range law {
+		law[x] /= sum
+	}
+	return law
+}

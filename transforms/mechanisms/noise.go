@@ -1,0 +1,36 @@
+package mechanisms
+
+import "github.com/tollgate-dp/tollgate/state"
+
+// greatestTotal is where float64 begins to skip integers.
+const greatestTotal = 1 << 53
+
+// GaussianNoise returns a function that releases integers with Gaussian noise of at
+// least the standard deviation it is given, all from one Source: what
+// individual.LinearQueries asks for. Its errors are those of NewGaussian and
+// Release, and a *state.RangeError for a total beyond 2^53.
+func GaussianNoise(src Source) func(total int64, sigma float64) (float64, error) {
+	return noiseOf(src, NewGaussian)
+}
+
+// DiscreteGaussianNoise is GaussianNoise with noise of the discrete Gaussian law.
+func DiscreteGaussianNoise(src Source) func(total int64, sigma float64) (float64, error) {
+	return noiseOf(src, NewDiscreteGaussian)
+}
+
+type releaser interface {
+	Release(value float64, src Source) (float64, error)
+}
+
+func noiseOf[M releaser](src Source, create func(sigma float64) (M, error)) func(int64, float64) (float64, error) {
+	return func(total int64, sigma float64) (float64, error) {
+		if total > greatestTotal || total < -greatestTotal {
+			return 0, &state.RangeError{Parameter: "total", Value: float64(total), Range: "between -2^53 and 2^53"}
+		}
+		m, err := create(sigma)
+		if err != nil {
+			return 0, err
+		}
+		return m.Release(float64(total), src)
+	}
+}

@@ -1,0 +1,169 @@
+package mechanisms
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/tollgate-dp/tollgate/state"
+)
+
+func reduction(t testing.TB, coarsest, finest float64) *LaplaceReduction {
+	t.Helper()
+	m, err := NewLaplaceReduction(coarsest, finest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// climb releases a value at each scale and returns the releases less the value.
+func climb(t testing.TB, m *LaplaceReduction, value float64, src Source, scales ...float64) []float64 {
+	t.Helper()
+	c, err := m.Begin(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ys := make([]float64, len(scales))
+	for i, scale := range scales {
+		if ys[i], err = c.Next(scale, src); err != nil {
+			t.Fatal(err)
+		}
+		ys[i] -= value
+	}
+	return ys
+}
+
+// TestRungsOfAClimbAreCoupledLaplace: each rung is Laplace of its scale, Cov(V_i,
+// V_j) is the variance 2·b² of the smaller scale, and two rungs are equal with
+// probability (b_j/b_i)² (Koufogiannis, Han and Pappas, 2016, Theorem 9). The
+// lattice changes these by some 2^-20 here.
+func TestRungsOfAClimbAreCoupledLaplace(t *testing.T) {
+	n := trials(100_000)
+	scales := []float64{100, 98, 30, 2}
+	m, src := reduction(t, 100, 1), seeded(700)
+	rungs := make([][]float64, len(scales))
+	for range n {
+		for i, y := range climb(t, m, 1000, src, scales...) {
+			rungs[i] = append(rungs[i], y)
+		}
+	}
+	for j, finer := range scales {
+		for i, coarser := range scales[:j+1] {
+			name := fmt.Sprintf("scales %g and %g", coarser, finer)
+			products, equal := make([]float64, n), 0
+			for k := range n {
+				products[k] = rungs[i][k] * rungs[j][k]
+				if rungs[i][k] == rungs[j][k] {
+					equal++
+				}
+			}
+			checkMean(t, name+": covariance", products, 2*finer*finer)
+			if i < j {
+				checkRate(t, name+": equal", equal, n, finer*finer/(coarser*coarser))
+			}
+		}
+	}
+	for i, scale := range scales {
+		name := fmt.Sprintf("scale %g", scale)
+		for k := range rungs[i] {
+			rungs[i][k] /= scale
+		}
+		checkTails(t, name, rungs[i], laplaceCDF, 1, 3, 6)
+		checkDistribution(t, name, rungs[i], laplaceCDF)
+	}
+}
+
+// TestTheWayDoesNotMatterForTheEnd compares the last rung of climbs that chose their
+// scales from what was released with the Laplace law of the last scale.
+func TestTheWayDoesNotMatterForTheEnd(t *testing.T) {
+	n := trials(100_000)
+	m, src := reduction(t, 64, 1), seeded(701)
+	ends := make([]float64, n)
+	for i := range ends {
+		c, err := m.Begin(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, scale := range []float64{64, 0, 1} {
+			if scale == 0 {
+				scale = min(40, max(2, math.Abs(ends[i])))
+			}
+			if ends[i], err = c.Next(scale, src); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	checkDistribution(t, "last rung", ends, laplaceCDF)
+}
+
+func TestOnlyTheLastRungIsPaid(t *testing.T) {
+	m, src := reduction(t, 64, 0.5), seeded(702)
+	worst, err := m.Worst(3)
+	if err != nil || worst.Epsilon != 6 || worst.Delta != 0 {
+		t.Errorf("worst case of sensitivity 3 at scale 0.5: %v, %v; want epsilon 6", worst, err)
+	}
+	c, err := m.Begin(17)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if price, err := c.Price(3); err != nil || price.Epsilon != 0 {
+		t.Errorf("before the first release: %v, %v", price, err)
+	}
+	for _, scale := range []float64{64, 16, 0.75, 0.5} {
+		before, err := c.PriceAt(scale, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Next(scale, src); err != nil {
+			t.Fatal(err)
+		}
+		after, err := c.Price(3)
+		if err != nil || after != before || math.Abs(after.Epsilon-3/scale) > 1e-9 || after.Epsilon < 3/scale-1e-9 {
+			t.Errorf("at scale %g: %v, announced as %v, want epsilon %g", scale, after, before, 3/scale)
+		}
+	}
+}
+
+func TestScalesOutOfTurnReleaseNothing(t *testing.T) {
+	m := reduction(t, 64, 1)
+	for _, c := range []struct {
+		name   string
+		before []float64
+		scale  float64
+	}{
+		{"above the coarsest", nil, 65},
+		{"below the finest", nil, 0.9},
+		{"below the finest later", []float64{64, 2}, 0.9},
+		{"the same again", []float64{64}, 64},
+		{"larger", []float64{32}, 64},
+		{"too near", []float64{64}, 63.5},
+		{"zero", nil, 0},
+		{"negative", nil, -1},
+		{"not a number", nil, math.NaN()},
+		{"infinite", nil, math.Inf(1)},
+	} {
+		climb, err := m.Begin(5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		src := seeded(703)
+		for _, scale := range c.before {
+			if _, err := climb.Next(scale, src); err != nil {
+				t.Fatal(err)
+			}
+		}
+		price, _ := climb.Price(1)
+		var out *state.RangeError
+		if y, err := climb.Next(c.scale, &script{t, nil}); !errors.As(err, &out) || out.Parameter != "scale" || y != 0 {
+			t.Errorf("%s: %v, %v; want a *state.RangeError that names scale", c.name, y, err)
+		}
+		if _, err := climb.PriceAt(c.scale, 1); !errors.As(err, &out) {
+			t.Errorf("%s: priced: %v", c.name, err)
+		}
+		if after, _ := climb.Price(1); after != price {
+			t.Errorf("%s: price went from %v to %v", c.name, price, after)
+		}
+	}
+}

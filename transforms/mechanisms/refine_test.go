@@ -1,0 +1,130 @@
+package mechanisms
+
+import (
+	"fmt"
+	"math"
+	"testing"
+)
+
+// couplingLaws returns the laws of u and v and the probability that nothing is taken
+// off between them.
+func couplingLaws(t1, t2 uint64) (p1, p2 func(int64) float64, stays float64) {
+	law := func(t uint64) func(int64) float64 {
+		rate := 1 / float64(t)
+		return func(x int64) float64 { return math.Tanh(rate/2) * math.Exp(-rate*math.Abs(float64(x))) }
+	}
+	root := math.Sinh(0.5/float64(t1)) / math.Sinh(0.5/float64(t2))
+	return law(t1), law(t2), root * root
+}
+
+// TestCouplingIsOne adds the law of v + w over v and wants the law of u: the identity
+// of characteristic functions that refine rests on, to 1e-12.
+func TestCouplingIsOne(t *testing.T) {
+	for _, c := range []struct{ t1, t2 uint64 }{{2, 1}, {3, 2}, {7, 3}, {20, 1}, {64, 63}, {50, 49}} {
+		p1, p2, stays := couplingLaws(c.t1, c.t2)
+		last := int64(40 * c.t1)
+		for _, u := range []int64{0, 1, 2, 5, int64(c.t1), 3 * int64(c.t1)} {
+			sum := stays * p2(u)
+			for v := -last; v <= last; v++ {
+				sum += (1 - stays) * p2(v) * p1(u-v)
+			}
+			if math.Abs(sum/p1(u)-1) > 1e-12 {
+				t.Errorf("scales %d, %d: v + w is %d with probability %v, want %v", c.t1, c.t2, u, sum, p1(u))
+			}
+			// The closed form of the probability to stay.
+			closed := math.Sinh(1/float64(c.t1)) / math.Sinh(1/float64(c.t2)) *
+				math.Exp(-float64(u)*(1/float64(c.t2)-1/float64(c.t1)))
+			if exact := stays * p2(u) / p1(u); math.Abs(closed/exact-1) > 1e-12 {
+				t.Errorf("scales %d, %d, u = %d: stays with %v, want %v", c.t1, c.t2, u, closed, exact)
+			}
+		}
+	}
+}
+
+// TestRefineHasTheConditionalLaw starts from fixed u and compares v with Bayes' rule
+// (χ², see checkCounts: 1e-5 each).
+func TestRefineHasTheConditionalLaw(t *testing.T) {
+	n := trials(80_000)
+	for _, c := range []struct {
+		t1, t2 uint64
+		us     []int64
+	}{
+		{2, 1, []int64{0, 1, -3}},
+		{3, 2, []int64{0, -2, 9}},
+		{8, 3, []int64{0, 5, -30}},
+		{30, 2, []int64{1, -40}},
+		{64, 63, []int64{0, 20, -100}},
+	} {
+		p1, p2, stays := couplingLaws(c.t1, c.t2)
+		for _, u := range c.us {
+			law, counts := map[int64]float64{}, map[int64]int{}
+			for v := int64(-2000); v <= 2000; v++ {
+				if p := (1 - stays) * p2(v) * p1(u-v) / p1(u); p > 1e-12 {
+					law[v] = p
+				}
+			}
+			law[u] += stays * p2(u) / p1(u)
+			src := seeded(uint64(500 + u))
+			for range n {
+				v, err := refine(u, c.t1, c.t2, src)
+				if err != nil {
+					t.Fatal(err)
+				}
+				counts[v]++
+			}
+			checkCounts(t, fmt.Sprintf("from %d at scale %d to scale %d", u, c.t1, c.t2), counts, n, law)
+		}
+	}
+}
+
+// TestRungsHaveTheirLawsTogether climbs from scale 8 by 5 to 2 and compares each
+// rung's law and the law of what was taken off at each step, which is to be
+// independent of where the climb ends.
+func TestRungsHaveTheirLawsTogether(t *testing.T) {
+	n := trials(200_000)
+	scales := []uint64{8, 5, 2}
+	src := seeded(600)
+	rungs := [3]map[int64]int{{}, {}, {}}
+	taken := [2]map[int64]int{{}, {}}
+	type pair struct{ end, off int64 }
+	together := map[pair]int{}
+	for range n {
+		var v [3]int64
+		for i, scale := range scales {
+			var err error
+			if i == 0 {
+				v[0], err = twoSided(1, scale, src)
+			} else {
+				v[i], err = refine(v[i-1], scales[i-1], scale, src)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			rungs[i][v[i]]++
+		}
+		taken[0][v[0]-v[1]]++
+		taken[1][v[1]-v[2]]++
+		together[pair{v[2], v[0] - v[1]}]++
+	}
+	var off [2]map[int64]float64
+	for i, scale := range scales {
+		checkCounts(t, fmt.Sprintf("rung of scale %d", scale), rungs[i], n, discreteLaplaceLaw(1/float64(scale)))
+		if i == 0 {
+			continue
+		}
+		_, _, stays := couplingLaws(scales[i-1], scale)
+		off[i-1] = discreteLaplaceLaw(1 / float64(scales[i-1]))
+		for x := range off[i-1] {
+			off[i-1][x] *= 1 - stays
+		}
+		off[i-1][0] += stays
+		checkCounts(t, fmt.Sprintf("taken off before scale %d", scale), taken[i-1], n, off[i-1])
+	}
+	law := map[pair]float64{}
+	for end, p := range discreteLaplaceLaw(1 / float64(scales[2])) {
+		for x, q := range off[0] {
+			law[pair{end, x}] = p * q
+		}
+	}
+	checkCounts(t, "last rung and first step", together, n, law)
+}

@@ -1,0 +1,65 @@
+package mechanisms
+
+import (
+	"crypto/hmac"
+	crand "crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"math/rand/v2"
+)
+
+// Source is where random digits come from: independent and uniform over all
+// 64-bit words. The guarantees of this package are those of its source; with one
+// that is not random a draw may not even end.
+type Source interface{ Word() uint64 }
+
+// System is a Source that reads the operating system's generator. The zero value
+// is ready for use. Not safe for concurrent use: one for each goroutine.
+type System struct {
+	buffer [256]byte
+	next   int // 0: nothing buffered; else bytes of buffer that are used up
+}
+
+// Word returns the next 64 random bits. Where the operating system has no
+// randomness to give, crypto/rand ends the program.
+func (s *System) Word() uint64 {
+	if s.next == 0 || s.next == len(s.buffer) {
+		_, _ = crand.Read(s.buffer[:]) // never fails
+		s.next = 0
+	}
+	digits := s.buffer[s.next : s.next+8]
+	w := binary.BigEndian.Uint64(digits)
+	clear(digits)
+	s.next += 8
+	return w
+}
+
+// keyedFormat is the first field of every label under a key. Another sampler is
+// another format: the same digits must never stand for two ways to draw.
+const keyedFormat = "tollgate/mechanisms/1"
+
+// Keyed is a Source that is a function of a secret and a label: the same two give
+// the same digits on every machine. Not safe for concurrent use.
+type Keyed struct{ generator *rand.ChaCha8 }
+
+// NewKeyed returns the digits of a label under a secret of 256 random bits: ChaCha8
+// seeded with HMAC-SHA-256 of the label's fields, each length-prefixed. Labels
+// that differ give independent digits, as far as anybody without the secret can
+// tell.
+//
+// A label must name everything that tells one release from another, the exact
+// value and the scale of the noise among it: two releases that share noise give
+// away the values behind them.
+func NewKeyed(secret [32]byte, label ...[]byte) *Keyed {
+	mac := hmac.New(sha256.New, secret[:])
+	for _, field := range append([][]byte{[]byte(keyedFormat)}, label...) {
+		var length [8]byte
+		binary.BigEndian.PutUint64(length[:], uint64(len(field)))
+		mac.Write(length[:])
+		mac.Write(field)
+	}
+	return &Keyed{rand.NewChaCha8([32]byte(mac.Sum(nil)))}
+}
+
+// Word returns the next 64 bits. They never end.
+func (k *Keyed) Word() uint64 { return k.generator.Uint64() }

@@ -1,0 +1,102 @@
+package plain
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/state"
+)
+
+// admitter decides who is counted. Not for concurrent use.
+type admitter struct {
+	budget  state.Budget
+	size    int64 // of a window
+	metrics []metric
+	hasher  *schemas.Hasher
+	ranked  []rankedKey
+}
+
+type rankedKey struct {
+	rank [16]byte
+	at   keyCount
+}
+
+func newAdmitter(s *Settings, secrets *Secrets) (*admitter, error) {
+	metrics, err := s.compile()
+	if err != nil {
+		return nil, err
+	}
+	return &admitter{budget: s.Budget, size: s.span().size, metrics: metrics, hasher: schemas.NewHasher(secrets.UserHash)}, nil
+}
+
+// decide walks the metrics for one window of one user, charges the account for
+// what it admits, and emits it. The price is known, so that hold and charge are
+// one step.
+func (a *admitter) decide(id state.AccountID, account *state.Account, window slice, emit func(cell []byte, n int64)) error {
+	for i := range a.metrics {
+		m := &a.metrics[i]
+		kept := a.clip(m, id, window.keys)
+		price, delta, ok := m.price(kept)
+		if len(kept) == 0 || !ok || !account.Fits(a.budget, price, delta) {
+			continue
+		}
+		if err := account.Hold(a.budget, price, delta); err != nil {
+			return err
+		}
+		if err := account.Settle(price, price); err != nil {
+			return err
+		}
+		for _, k := range kept {
+			emit(schemas.EncodeReleaseKey(m.spec.Name, window.end-a.size, window.end, []byte(k.key)), int64(k.n))
+		}
+	}
+	return nil
+}
+
+// clip is what the metric counts of a user's window: the keys with the least
+// ranks among those it takes, and of each so many events. Valid until the next
+// call.
+func (a *admitter) clip(m *metric, id state.AccountID, keys []keyCount) []keyCount {
+	kept := make([]keyCount, 0, min(len(keys), int(m.spec.MaxKeysPerUser)))
+	a.ranked = a.ranked[:0]
+	for _, k := range keys {
+		if _, listed := m.public[k.key]; !listed && m.public != nil {
+			continue
+		}
+		k.n = min(k.n, m.spec.MaxEventsPerKey)
+		a.ranked = append(a.ranked, rankedKey{at: k})
+	}
+	if len(a.ranked) > int(m.spec.MaxKeysPerUser) {
+		for i := range a.ranked {
+			r := &a.ranked[i]
+			r.rank = a.hasher.ClipRank(m.spec.Name, id, 0, []byte(r.at.key))
+		}
+		slices.SortFunc(a.ranked, func(x, y rankedKey) int { return bytes.Compare(x.rank[:], y.rank[:]) })
+		a.ranked = a.ranked[:m.spec.MaxKeysPerUser]
+	}
+	for _, r := range a.ranked {
+		kept = append(kept, r.at)
+	}
+	return kept
+}
+
+// price is what a contribution costs, with the δ of its private keys; ok is
+// false when it fits no account.
+func (m *metric) price(kept []keyCount) (price state.Mu2, delta state.Delta, ok bool) {
+	for _, k := range kept {
+		charge, fits := state.Charge(uint64(k.n), m.spec.Top)
+		if !fits {
+			return 0, state.Delta{}, false
+		}
+		if price, ok = price.Add(charge); !ok {
+			return 0, state.Delta{}, false
+		}
+		if m.public == nil {
+			if delta, ok = delta.Add(m.spec.DeltaKey); !ok {
+				return 0, state.Delta{}, false
+			}
+		}
+	}
+	return price, delta, true
+}

@@ -1,0 +1,131 @@
+package plain
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/graph/mtime"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
+	//lint:ignore SA1019 what has no state must run on the older runner as well
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/direct"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/testing/passert"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/testing/ptest"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/testing/teststream"
+)
+
+// someEvents are events of users of all sorts: some within their budgets, some
+// at the edge, some far beyond.
+func someEvents(seed uint64, users, windows int) []event {
+	rng := rand.New(rand.NewPCG(seed, 5))
+	var events []event
+	for u := range users {
+		for w := range windows {
+			for range rng.IntN(2 + u%5*3) {
+				events = append(events, event{
+					user: fmt.Sprintf("user %d", u), key: string(rune('a' + rng.IntN(6))),
+					millis: base + int64(w)*hour + rng.Int64N(hour),
+				})
+			}
+		}
+	}
+	return events
+}
+
+// TestStreamAndBoundedReleaseTheSame, and what a sequential computation gives:
+// the same values, byte for byte, with zeros and without private keys below
+// their threshold.
+func TestStreamAndBoundedReleaseTheSame(t *testing.T) {
+	const windows = 6
+	s := testSettings(t, windows)
+	events := someEvents(1, 40, windows-1) // nobody in the last window
+	for w := range windows - 1 {           // a crowd, so that a private key passes
+		for u := range 450 {
+			events = append(events, event{fmt.Sprintf("visitor %d", u), "e", base + int64(w)*hour + int64(u)})
+		}
+	}
+	stray := []event{{"early", "a", base - 1}, {"late", "a", base + windows*hour}, {"", "a", base}, {"x", strings.Repeat("k", 513), base}}
+	_, want := model(t, s, events)
+	private := 0
+	for _, r := range want {
+		if r.Metric == "all views" {
+			private++
+		}
+	}
+	if len(want) < windows*7 || private == 0 {
+		t.Fatalf("%d values, %d of private keys: the test shows too little", len(want), private)
+	}
+	form := mustForm(t, s)
+	ptest.BuildAndRun(t, func(scope beam.Scope) {
+		all := source(scope, shuffled(append(events, stray...), 9))
+		admitted, rejected := form.Filter(scope, all)
+		passert.Equals(scope, inGlobal(scope, form.Release(scope, form.Count(scope, admitted))), anys(want)...)
+		passert.Count(scope, rejected, "rejected", len(stray))
+		bounded, _ := form.FilterBounded(scope, all)
+		passert.Equals(scope, inGlobal(scope, form.Release(scope, form.Count(scope, bounded))), anys(want)...)
+	})
+}
+
+// TestBoundedRunsOnTheOlderDirectRunner, which knows no state and no timers.
+func TestBoundedRunsOnTheOlderDirectRunner(t *testing.T) {
+	s := testSettings(t, 3)
+	events := someEvents(2, 30, 3)
+	_, want := model(t, s, events)
+	form := mustForm(t, s)
+	p, scope := beam.NewPipelineWithRoot()
+	admitted, _ := form.FilterBounded(scope, source(scope, events))
+	passert.Equals(scope, inGlobal(scope, form.Release(scope, form.Count(scope, admitted))), anys(want)...)
+	if _, err := direct.Execute(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func init() {
+	register.Function2x2(parseEvent)
+}
+
+// parseEvent makes an event of a line of a test stream.
+func parseEvent(_ beam.EventTime, line string) (string, string) { return line[:1], line[1:] }
+
+// TestWindowsAreDecidedInOrderHoweverTheStreamBringsThem: events of three
+// windows arrive mixed, the watermark passes two at once; the account can pay
+// for the first windows only. What comes behind the watermark touches nothing.
+func TestWindowsAreDecidedInOrderHoweverTheStreamBringsThem(t *testing.T) {
+	s := testSettings(t, 4)
+	s.Metrics = []Metric{{Name: "views", Kind: Events, MaxKeysPerUser: 1, MaxEventsPerKey: 2, Sigma: 12, PublicKeys: []string{"a"}}}
+	form := mustForm(t, s)
+	at := func(w, ms int64) int64 { return base + w*hour + ms }
+	onTime := []event{
+		{"u", "a", at(2, 5)}, {"u", "a", at(0, 9)}, {"v", "a", at(1, 1)}, {"u", "a", at(1, 3)}, {"u", "a", at(0, 2)}, {"u", "a", at(1, 4)},
+		{"v", "a", at(3, 0)}, {"u", "a", at(3, 1)}, {"w", "a", at(3, 2)},
+	}
+	counts, want := model(t, s, onTime)
+	var sum int64
+	for _, n := range counts {
+		sum += n
+	}
+	if int(sum) >= len(onTime) {
+		t.Fatal("everybody could pay: the test shows too little")
+	}
+	stream := teststream.NewConfig()
+	add := func(events ...event) {
+		for _, e := range events {
+			if err := stream.AddElements(mtime.FromMilliseconds(e.millis).ToTime().UnixMilli(), e.user+e.key); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	stream.AdvanceWatermark(base)
+	add(onTime[:6]...)
+	stream.AdvanceWatermark(base + 2*hour)
+	add(event{"w", "a", at(0, 7)}, event{"u", "a", at(1, 8)}) // late
+	add(onTime[6:]...)
+	stream.AdvanceWatermarkToInfinity()
+	ptest.BuildAndRun(t, func(scope beam.Scope) {
+		lines := teststream.Create(scope, stream)
+		admitted, _ := form.Filter(scope, beam.ParDo(scope, parseEvent, lines))
+		passert.Equals(scope, inGlobal(scope, form.Release(scope, form.Count(scope, admitted))), anys(want)...)
+	})
+}

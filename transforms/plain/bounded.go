@@ -1,0 +1,86 @@
+package plain
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
+
+	"github.com/tollgate-dp/tollgate/state"
+)
+
+func init() {
+	register.DoFn4x1[context.Context, []byte, func(*[]byte) bool, func([]byte, int64), error](&admitAllFn{})
+	register.Emitter2[[]byte, int64]()
+}
+
+// FilterBounded is Filter for bounded input, without state and timers: all of a
+// user's events are grouped, and their windows decided one after the other. It
+// takes and gives what Filter does, and decides the same, but what it admits
+// stays in the global window and comes at the end. It also runs on engines that
+// have neither. No event is late here, whatever the input's watermark. A user's
+// events must fit in memory.
+func (f *Form) FilterBounded(s beam.Scope, events beam.PCollection) (admitted, rejected beam.PCollection) {
+	s = s.Scope("plain.FilterBounded")
+	identified, rejected := f.identify(s, events)
+	admitted = beam.ParDo(s, &admitAllFn{part: f.part()}, beam.GroupByKey(s, identified))
+	if zeros, any := f.zerosAtOnce(s); any {
+		admitted = beam.Flatten(s, admitted, zeros)
+	}
+	return admitted, rejected
+}
+
+// admitAllFn decides all windows of a user.
+type admitAllFn struct {
+	part
+
+	admitter *admitter
+}
+
+// Setup opens the secrets and compiles the settings.
+func (f *admitAllFn) Setup(ctx context.Context) error {
+	secrets, err := f.open(ctx)
+	if err != nil {
+		return err
+	}
+	f.admitter, err = newAdmitter(&f.Settings, secrets)
+	return err
+}
+
+// ProcessElement decides one user's windows.
+func (f *admitAllFn) ProcessElement(_ context.Context, key []byte, parts func(*[]byte) bool, emit func([]byte, int64)) error {
+	var id state.AccountID
+	if len(key) != len(id) {
+		return fmt.Errorf("deciding a user's windows: %w", ErrMalformed)
+	}
+	copy(id[:], key)
+	windows, err := collect(parts)
+	if err != nil {
+		return err
+	}
+	var account state.Account
+	for _, w := range windows {
+		if err := f.admitter.decide(id, &account, w, emit); err != nil {
+			return fmt.Errorf("deciding a user's windows: %w", err)
+		}
+	}
+	return nil
+}
+
+func saturated(a, b uint32) uint32 { return uint32(min(uint64(a)+uint64(b), math.MaxUint32)) }
+
+func sorted(byEnd map[int64]map[string]uint32) []slice {
+	out := make([]slice, 0, len(byEnd))
+	for _, end := range slices.Sorted(maps.Keys(byEnd)) {
+		s := slice{end: end}
+		for _, key := range slices.Sorted(maps.Keys(byEnd[end])) {
+			s.keys = append(s.keys, keyCount{key, byEnd[end][key]})
+		}
+		out = append(out, s)
+	}
+	return out
+}

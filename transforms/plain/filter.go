@@ -1,0 +1,184 @@
+package plain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/graph/mtime"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/state"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/timers"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
+
+	accounts "github.com/tollgate-dp/tollgate/state"
+)
+
+func init() {
+	register.DoFn3x1[[]byte, func(*[]byte) bool, func([]byte, []byte), error](&mergeFn{})
+	register.DoFn6x1[context.Context, state.Provider, timers.Provider, []byte, []byte, func(beam.EventTime, []byte, int64), error](&admitFn{})
+	register.Iter1[[]byte]()
+	register.Emitter3[beam.EventTime, []byte, int64]()
+}
+
+// Filter lets in what users can pay for, on a stream or on bounded input.
+//
+// In: KV<string, string>, user and key, with the time of the event as event
+// time, in any windows. Out: KV<[]byte, int64> in the global window, with the
+// last instant of their window: what an admitted user adds to a count (named by
+// schemas.EncodeReleaseKey), and a zero for every public key of every window;
+// and the events that are none, as they came: outside of From and To, users
+// and keys that schemas.ValidateUser and ValidateKey refuse.
+//
+// Events wait in the engine until their window closes. Every user has one Value
+// state and one event-time timer, so that windows are decided in order of their
+// ends whatever the order in which the engine closes them.
+func (f *Form) Filter(s beam.Scope, events beam.PCollection) (admitted, rejected beam.PCollection) {
+	s = s.Scope("plain.Filter")
+	identified, rejected := f.identify(s, events)
+	// One element a user and window: a visit to state costs far more than a
+	// grouping.
+	merged := beam.ParDo(s, &mergeFn{}, beam.GroupByKey(s, inWindows(s, &f.settings, identified)))
+	admitted = beam.ParDo(s, newAdmitFn(f.part()), inGlobal(s, merged))
+	if zeros, any := f.zerosInTime(s, identified); any {
+		admitted = beam.Flatten(s, admitted, zeros)
+	}
+	return inWindows(s, &f.settings, admitted), rejected
+}
+
+// mergeFn makes one slice of a user's slices of one window.
+type mergeFn struct{}
+
+// ProcessElement merges a group.
+func (*mergeFn) ProcessElement(id []byte, parts func(*[]byte) bool, emit func([]byte, []byte)) error {
+	merged, err := collect(parts)
+	if err != nil {
+		return err
+	}
+	for i := range merged {
+		emit(id, merged[i].append(nil))
+	}
+	return nil
+}
+
+// collect decodes slices and merges those of one window, ascending by end.
+func collect(parts func(*[]byte) bool) ([]slice, error) {
+	byEnd := map[int64]map[string]uint32{}
+	var b []byte
+	for parts(&b) {
+		s, err := decodeSlice(b)
+		if err != nil {
+			return nil, fmt.Errorf("collecting a user's events: %w", err)
+		}
+		keys := byEnd[s.end]
+		if keys == nil {
+			keys = map[string]uint32{}
+			byEnd[s.end] = keys
+		}
+		for _, k := range s.keys {
+			keys[k.key] = saturated(keys[k.key], k.n)
+		}
+		b = nil
+	}
+	return sorted(byEnd), nil
+}
+
+// ErrStateLost fails a bundle whose user's state is not what was written: the
+// engine has lost some of it.
+var ErrStateLost = errors.New("the engine has lost a user's state")
+
+// admitFn keeps a user's account and decides their windows in order.
+type admitFn struct {
+	part
+	User state.Value[[]byte]
+	Due  timers.EventTime
+
+	admitter *admitter
+}
+
+func newAdmitFn(p part) *admitFn {
+	return &admitFn{part: p, User: state.MakeValueState[[]byte]("user"), Due: timers.InEventTime("due")}
+}
+
+// Setup opens the secrets and compiles the settings.
+func (f *admitFn) Setup(ctx context.Context) error {
+	secrets, err := f.open(ctx)
+	if err != nil {
+		return err
+	}
+	f.admitter, err = newAdmitter(&f.Settings, secrets)
+	return err
+}
+
+// ProcessElement lets a slice wait for the end of its window.
+func (f *admitFn) ProcessElement(_ context.Context, p state.Provider, tp timers.Provider, key, value []byte, _ func(beam.EventTime, []byte, int64)) error {
+	s, err := decodeSlice(value)
+	if err != nil {
+		return err
+	}
+	id, u, err := f.read(p, key)
+	if err != nil {
+		return err
+	}
+	u.wait(s)
+	return f.keep(p, tp, id, &u)
+}
+
+// OnTimer decides the window that was next. The watermark has passed its end:
+// all of its events are there, and all windows before are decided.
+func (f *admitFn) OnTimer(_ context.Context, at beam.EventTime, p state.Provider, tp timers.Provider, key []byte, _ timers.Context, emit func(beam.EventTime, []byte, int64)) error {
+	id, u, err := f.read(p, key)
+	if err != nil || at.Milliseconds() < u.done {
+		return err
+	}
+	if len(u.waiting) == 0 || lastOf(u.waiting[0].end) != at {
+		// The account may be lost with it: to go on would be to forget what
+		// was spent.
+		return fmt.Errorf("deciding a user's window: %w", ErrStateLost)
+	}
+	next := u.waiting[0]
+	err = f.admitter.decide(id, &u.account, next, func(cell []byte, n int64) { emit(lastOf(next.end), cell, n) })
+	if err != nil {
+		return fmt.Errorf("deciding a user's window: %w", err)
+	}
+	u.done, u.waiting = next.end, u.waiting[1:]
+	return f.keep(p, tp, id, &u)
+}
+
+func (f *admitFn) read(p state.Provider, key []byte) (accounts.AccountID, user, error) {
+	var id accounts.AccountID
+	if len(key) != len(id) {
+		return id, user{}, fmt.Errorf("reading a user's state: %w", ErrMalformed)
+	}
+	copy(id[:], key)
+	b, _, err := f.User.Read(p)
+	if err != nil {
+		return id, user{}, fmt.Errorf("reading a user's state: %w", err)
+	}
+	u, err := decodeUser(id, b)
+	if err != nil {
+		return id, user{}, fmt.Errorf("reading a user's state: %w", err)
+	}
+	return id, u, nil
+}
+
+// keep writes the state and waits for the next window.
+func (f *admitFn) keep(p state.Provider, tp timers.Provider, id accounts.AccountID, u *user) error {
+	b, err := u.encode(id)
+	if err != nil {
+		return fmt.Errorf("encoding a user's state: %w", err)
+	}
+	if err := f.User.Write(p, b); err != nil {
+		return fmt.Errorf("writing a user's state: %w", err)
+	}
+	if len(u.waiting) > 0 {
+		setDue(f.Due, tp, u.waiting[0].end)
+	}
+	return nil
+}
+
+// setDue wakes at the end of a window and holds the watermark at its last
+// instant, so that what is emitted then is in time for it.
+func setDue(due timers.EventTime, tp timers.Provider, end int64) {
+	due.Set(tp, mtime.FromMilliseconds(end).ToTime(), timers.WithOutputTimestamp(lastOf(end).ToTime()))
+}

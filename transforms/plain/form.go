@@ -1,0 +1,69 @@
+package plain
+
+import (
+	"context"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/graph/mtime"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/graph/window"
+
+	"github.com/tollgate-dp/tollgate/transforms/hook"
+)
+
+// Form is checked Settings with the way to their Secrets. Read-only.
+type Form struct {
+	settings Settings
+	secrets  hook.Hook[Secrets]
+}
+
+// New checks the settings; what it finds wraps ErrSettings. The secrets are
+// opened on the workers, where a DoFn is set up.
+func New(s Settings, secrets hook.Hook[Secrets]) (*Form, error) {
+	metrics, err := s.compile()
+	if err != nil {
+		return nil, err
+	}
+	for i := range metrics {
+		if _, err := metrics[i].plan(); err != nil {
+			return nil, err
+		}
+	}
+	if secrets == nil {
+		return nil, invalid("no secrets")
+	}
+	return &Form{settings: s, secrets: secrets}, nil
+}
+
+// part is what DoFns carry of a Form.
+type part struct {
+	Settings Settings
+	Secrets  hook.Held[Secrets]
+}
+
+func (f *Form) part() part { return part{f.settings, hook.Hold(f.secrets)} }
+
+// open checks the secrets.
+func (p *part) open(ctx context.Context) (*Secrets, error) {
+	s, err := p.Secrets.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &s, s.check()
+}
+
+// Teardown closes the hook.
+func (p *part) Teardown() error { return p.Secrets.Close() }
+
+// lastOf is the event time of everything that belongs to the window that ends
+// at end: its last instant.
+func lastOf(end int64) beam.EventTime { return mtime.FromMilliseconds(end - 1) }
+
+func inWindows(s beam.Scope, settings *Settings, col beam.PCollection) beam.PCollection {
+	return beam.WindowInto(s, window.NewFixedWindows(settings.Window), col)
+}
+
+// inGlobal leaves all windows: keyed state is kept per window, and an account
+// must outlive them.
+func inGlobal(s beam.Scope, col beam.PCollection) beam.PCollection {
+	return beam.WindowInto(s, window.NewGlobalWindows(), col)
+}

@@ -1,0 +1,52 @@
+package plain
+
+import (
+	"context"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+func init() {
+	register.DoFn6x1[context.Context, beam.EventTime, string, string, func([]byte, []byte), func(string, string), error](&identifyFn{})
+	register.Emitter2[[]byte, []byte]()
+	register.Emitter2[string, string]()
+}
+
+// identifyFn replaces the user by the id of their account and the event by a
+// slice of one event. What is no event of any window goes to the second output.
+type identifyFn struct {
+	part
+
+	span   span
+	hasher *schemas.Hasher
+}
+
+// Setup opens the secrets.
+func (f *identifyFn) Setup(ctx context.Context) error {
+	secrets, err := f.open(ctx)
+	if err != nil {
+		return err
+	}
+	f.span, f.hasher = f.Settings.span(), schemas.NewHasher(secrets.UserHash)
+	return nil
+}
+
+// ProcessElement takes one event.
+func (f *identifyFn) ProcessElement(_ context.Context, at beam.EventTime, user, key string, emit func([]byte, []byte), reject func(string, string)) error {
+	end, inside := f.span.end(at.Milliseconds())
+	if !inside || schemas.ValidateUser([]byte(user)) != nil || schemas.ValidateKey([]byte(key)) != nil {
+		reject(user, key)
+		return nil
+	}
+	id := f.hasher.Account([]byte(user))
+	one := slice{end: end, keys: []keyCount{{key, 1}}}
+	emit(id[:], one.append(nil))
+	return nil
+}
+
+func (f *Form) identify(s beam.Scope, events beam.PCollection) (identified, rejected beam.PCollection) {
+	return beam.ParDo2(s, &identifyFn{part: f.part()}, inGlobal(s, events))
+}

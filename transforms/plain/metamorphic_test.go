@@ -1,0 +1,235 @@
+package plain
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	_ "github.com/tollgate-dp/tollgate/internal/fixedseed"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/transforms"
+	"github.com/tollgate-dp/tollgate/transforms/spend"
+)
+
+// TestPlainAndPackedDecideTheSame: at the same prices (ladders of one rung)
+// both forms admit the same users to the same windows and count the same. The
+// packed one keeps its accounts in keyed state, turn after turn.
+func TestPlainAndPackedDecideTheSame(t *testing.T) {
+	refused := 0
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawSettings(t)
+		var events []event
+		for i := range rapid.IntRange(0, 120).Draw(t, "events") {
+			events = append(events, event{
+				user:   fmt.Sprint("user ", rapid.IntRange(0, 5).Draw(t, fmt.Sprint("user", i))),
+				key:    string(rune('a' + rapid.IntRange(0, 4).Draw(t, fmt.Sprint("key", i)))),
+				millis: rapid.Int64Range(base, s.span().to-1).Draw(t, fmt.Sprint("time", i)),
+			})
+		}
+		plain, kept := plainCounts(t, s, events)
+		packed, err := packedCounts(t.Context(), s, events)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !maps.Equal(plain, packed) {
+			t.Fatalf("plain counts %v, packed %v", plain, packed)
+		}
+		if !kept {
+			refused++
+		}
+	})
+	if refused == 0 {
+		t.Error("no user ever ran out of budget: the test shows nothing")
+	}
+}
+
+func drawSettings(t *rapid.T) Settings {
+	b, err := state.NewBudget(1, 1e-6, state.GDP, 1e-7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Mu2 = state.Mu2(rapid.Uint64Range(1, uint64(b.Mu2)).Draw(t, "budget"))
+	s := Settings{
+		Incarnation: [16]byte{1}, Budget: b, Window: 3_600_000_000_000,
+		From: msTime(base), To: msTime(base + hour*rapid.Int64Range(1, 7).Draw(t, "windows")),
+	}
+	for i := range rapid.IntRange(1, 3).Draw(t, "metrics") {
+		m := Metric{
+			Name: fmt.Sprint("metric ", i), Kind: Events,
+			MaxKeysPerUser: rapid.IntRange(1, 4).Draw(t, "keys"), MaxEventsPerKey: rapid.IntRange(1, 4).Draw(t, "per key"),
+			Sigma: rapid.Float64Range(1, 60).Draw(t, "sigma"),
+		}
+		if rapid.Bool().Draw(t, "distinct") {
+			m.Kind, m.MaxEventsPerKey = DistinctUsers, 0
+		}
+		if rapid.Bool().Draw(t, "private") {
+			m.DeltaKey = rapid.Float64Range(1e-9, 2e-7).Draw(t, "delta")
+		} else {
+			m.PublicKeys = []string{"b", "d", "a"}
+		}
+		s.Metrics = append(s.Metrics, m)
+	}
+	return s
+}
+
+// plainCounts decides user after user; all says whether everybody could pay.
+func plainCounts(t *rapid.T, s Settings, events []event) (counts map[string]int64, all bool) {
+	secrets := testSecrets()
+	a, err := newAdmitter(&s, &secrets)
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts, all = map[string]int64{}, true
+	users := map[string]map[int64]map[string]uint32{}
+	for _, e := range events {
+		end, _ := s.span().end(e.millis)
+		if users[e.user] == nil {
+			users[e.user] = map[int64]map[string]uint32{}
+		}
+		if users[e.user][end] == nil {
+			users[e.user][end] = map[string]uint32{}
+		}
+		users[e.user][end][e.key]++
+	}
+	for user, byEnd := range users {
+		id := a.hasher.Account([]byte(user))
+		var account state.Account
+		for _, w := range sorted(byEnd) {
+			for i := range a.metrics {
+				if price, delta, ok := a.metrics[i].price(a.clip(&a.metrics[i], id, w.keys)); !ok || !account.Fits(s.Budget, price, delta) {
+					all = false
+				}
+			}
+			if err := a.decide(id, &account, w, func(cell []byte, n int64) { counts[string(cell)] += n }); err != nil {
+				t.Fatal(err)
+			}
+			if account.Spent > s.Budget.Mu2 || account.Held != 0 || account.Keys.Cmp(s.Budget.Keys) > 0 {
+				t.Fatal("an account went beyond its budget")
+			}
+		}
+	}
+	return counts, all
+}
+
+// settledAtTop is what a turn of ladders with one rung settles: every key at
+// the only precision there is. Private keys may be released or not: both cost
+// the same.
+type settledAtTop struct {
+	specs []schemas.MetricSpec
+	pairs func(turn uint64) []schemas.Pair
+}
+
+func (s settledAtTop) Settlement(_ context.Context, turn uint64) (*spend.Settlement, error) {
+	settled := schemas.Settled{Turn: turn}
+	for _, m := range s.specs {
+		settled.FirstRungs = append(settled.FirstRungs, m.First)
+	}
+	for _, p := range s.pairs(turn) {
+		for _, key := range s.specs[p.Metric].PublicKeys {
+			settled.Keys = append(settled.Keys, schemas.SettledKey{
+				Metric: p.Metric, WindowStart: p.WindowStart, WindowEnd: p.WindowEnd, Key: key, Precision: s.specs[p.Metric].Top})
+		}
+	}
+	return spend.NewSettlement(settled), nil
+}
+
+// memoryCells is keyed state of one shard.
+type memoryCells struct {
+	meta, base []byte
+	deltas     [][]byte
+}
+
+func (c *memoryCells) Load() (meta, base []byte, deltas [][]byte, err error) {
+	deltas = slices.Clone(c.deltas)
+	slices.Reverse(deltas) // a bag has no order
+	return c.meta, c.base, deltas, nil
+}
+
+func (c *memoryCells) Save(meta, base, delta []byte) error {
+	c.meta = meta
+	if base != nil {
+		c.base, c.deltas = base, nil
+	}
+	if delta != nil {
+		c.deltas = append(c.deltas, delta)
+	}
+	return nil
+}
+
+// packedCounts spends the windows as turns, in two shards.
+func packedCounts(ctx context.Context, s Settings, events []event) (map[string]int64, error) {
+	const shards = 2
+	metrics, err := s.compile()
+	if err != nil {
+		return nil, err
+	}
+	var specs []schemas.MetricSpec
+	for _, m := range metrics {
+		specs = append(specs, m.spec)
+	}
+	pairs := func(turn uint64) []schemas.Pair {
+		var all []schemas.Pair
+		for i := range specs {
+			end := s.span().from + int64(turn)*s.span().size
+			all = append(all, schemas.Pair{Metric: uint32(i), WindowStart: end - s.span().size, WindowEnd: end})
+		}
+		return all
+	}
+	rules, err := spend.NewRules(s.Budget, testSecrets().UserHash, specs, shards, 1, 4)
+	if err != nil {
+		return nil, err
+	}
+	spender, err := transforms.InState(spend.Options{Rules: rules, Settlements: settledAtTop{specs, pairs}, Pairs: pairs})
+	if err != nil {
+		return nil, err
+	}
+	counts := map[string]int64{}
+	cells := [shards]memoryCells{}
+	for turn := uint64(1); int64(turn) <= (s.span().to-s.span().from)/s.span().size; turn++ {
+		for shard := range shards {
+			partials, err := spendTurn(ctx, spender, s.span(), turn, shard, shards, events, &cells[shard])
+			if err != nil {
+				return nil, err
+			}
+			for _, c := range partials.Cells {
+				counts[string(schemas.EncodeReleaseKey(specs[c.Metric].Name, c.WindowStart, c.WindowEnd, c.Key))] += c.Count
+			}
+		}
+	}
+	return counts, nil
+}
+
+func spendTurn(ctx context.Context, spender transforms.Spender, sp span, turn uint64, shard, shards int, events []event, cells *memoryCells) (schemas.Partial, error) {
+	hasher := schemas.NewHasher(testSecrets().UserHash)
+	batch := schemas.Contributions{Epoch: 1, Turn: turn, Shard: uint32(shard)}
+	for _, e := range events {
+		end, _ := sp.end(e.millis)
+		id := hasher.Account([]byte(e.user))
+		if end != sp.from+int64(turn)*sp.size || schemas.ShardOf(id, shards) != shard {
+			continue
+		}
+		batch.Records++
+		batch.Labels = append(batch.Labels, schemas.Label{Key: []byte(e.key)})
+		batch.Users = append(batch.Users, schemas.ContribUser{ID: id, Entries: []schemas.KeyCount{{Key: uint32(len(batch.Labels) - 1), N: 1}}})
+	}
+	data, err := schemas.EncodeContributions(batch)
+	if err != nil {
+		return schemas.Partial{}, err
+	}
+	open := schemas.EncodeOpen(schemas.Open{Epoch: 1, Turn: turn, Contributions: batch.Records, Shard: uint32(shard), Shards: uint32(shards), SettledAt: -1})
+	pending, err := spender.Spend(ctx, shard, [][]byte{data, open}, cells)
+	if err != nil {
+		return schemas.Partial{}, err
+	}
+	blobs, err := pending.Wait(ctx)
+	if err != nil {
+		return schemas.Partial{}, err
+	}
+	return schemas.DecodePartial(blobs[0].Data)
+}

@@ -1,0 +1,127 @@
+package plain
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"reflect"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
+)
+
+func init() {
+	register.Combiner1[int64](&sumFn{})
+	register.DoFn4x1[context.Context, []byte, int64, func(Released), error](&releaseFn{})
+	register.Emitter1[Released]()
+	beam.RegisterType(reflect.TypeFor[Released]())
+}
+
+// Count adds up what was admitted.
+//
+// In: what Filter or FilterBounded admitted, in the windows in which it came.
+// Out: KV<[]byte, int64>, in the same windows, one element for every metric,
+// window and key once the window closes. They are raw counts of admitted users:
+// trusted side.
+func (f *Form) Count(s beam.Scope, admitted beam.PCollection) beam.PCollection {
+	return beam.CombinePerKey(s.Scope("plain.Count"), &sumFn{}, admitted)
+}
+
+// sumFn adds, saturating at what can be released.
+type sumFn struct{}
+
+// MergeAccumulators adds two counts.
+func (*sumFn) MergeAccumulators(a, b int64) int64 { return min(a+b, noisereduction.MaxCount) }
+
+// Released is one released count. It is public.
+type Released struct {
+	Metric                 string
+	WindowStart, WindowEnd int64 // Unix milliseconds
+	Key                    string
+	Value                  float64 // may be negative
+	StdDev                 float64 // of the noise
+	Low, High              float64 // enclose the count of admitted users' events with Confidence
+	Confidence             float64
+	NoiseKeyID             string
+}
+
+// Release adds the noise.
+//
+// In: what Count gives, each element once: two counts of one key and window are
+// two releases, which nobody has paid for. Out: PCollection<Released>, in the
+// same windows; private keys at or below their threshold do not appear.
+//
+// Low and High enclose the count of admitted users with the metric's
+// confidence. Users who could not pay are missing, so that counts are too low
+// rather than too high once budgets run out.
+func (f *Form) Release(s beam.Scope, counts beam.PCollection) beam.PCollection {
+	return beam.ParDo(s.Scope("plain.Release"), &releaseFn{part: f.part()}, counts)
+}
+
+// releaseFn draws a count's noise: a pure function of settings, secrets and
+// element.
+type releaseFn struct {
+	part
+
+	noise   noisereduction.NoiseKey
+	metrics map[string]*ladder
+}
+
+type ladder struct {
+	plan       *noisereduction.Plan
+	digest     [32]byte
+	confidence float64
+}
+
+// Setup opens the secrets and compiles the ladders.
+func (f *releaseFn) Setup(ctx context.Context) error {
+	secrets, err := f.open(ctx)
+	if err != nil {
+		return err
+	}
+	metrics, err := f.Settings.compile()
+	if err != nil {
+		return err
+	}
+	f.noise, f.metrics = secrets.Noise, map[string]*ladder{}
+	for i := range metrics {
+		m := &metrics[i]
+		plan, err := m.plan()
+		if err != nil {
+			return err
+		}
+		f.metrics[m.spec.Name] = &ladder{plan, m.spec.Digest(), m.spec.Confidence}
+	}
+	return nil
+}
+
+// ProcessElement releases one count.
+func (f *releaseFn) ProcessElement(_ context.Context, cell []byte, n int64, emit func(Released)) error {
+	at, err := schemas.DecodeReleaseKey(cell)
+	if err != nil {
+		return fmt.Errorf("releasing a count: %w", err)
+	}
+	m := f.metrics[at.Metric]
+	if m == nil {
+		return fmt.Errorf("releasing a count: its metric is not among the settings")
+	}
+	r, err := m.plan.Release(f.noise, noisereduction.Identity{
+		Incarnation: f.Settings.Incarnation, MetricDigest: m.digest,
+		WindowStart: at.WindowStart, WindowEnd: at.WindowEnd, Key: []byte(at.Key),
+	}, n)
+	if err != nil {
+		return fmt.Errorf("releasing a count: %w", err)
+	}
+	if !r.Passed {
+		return nil
+	}
+	emit(Released{
+		Metric: at.Metric, WindowStart: at.WindowStart, WindowEnd: at.WindowEnd, Key: at.Key,
+		Value: math.Ldexp(float64(r.Value), -10), StdDev: r.StdDev, Low: r.Low, High: r.High,
+		Confidence: m.confidence, NoiseKeyID: f.noise.ID,
+	})
+	return nil
+}

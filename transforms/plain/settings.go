@@ -1,0 +1,211 @@
+package plain
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
+)
+
+// Settings say what is counted, at which price, and what everybody may spend.
+// They travel with the pipeline and hold nothing secret.
+type Settings struct {
+	// Incarnation names this promise: 128 random bits, drawn once and kept. The
+	// same incarnation, keys and events give the same noise.
+	Incarnation [16]byte
+	// Budget is every user's; see state.NewBudget. With private keys it needs a
+	// δ for them.
+	Budget state.Budget
+	// Window is the size of all windows, in whole seconds. They begin at its
+	// multiples since 1970 UTC.
+	Window time.Duration
+	// From and To bound the windows that are released, at their boundaries.
+	// Events outside are rejected. They are public.
+	From, To time.Time
+	// Metrics in the order in which they are paid for.
+	Metrics []Metric
+}
+
+// Kind is what a metric counts.
+type Kind string
+
+// The kinds of metrics.
+const (
+	Events        Kind = "events"
+	DistinctUsers Kind = "distinct_users"
+)
+
+// Metric is one question asked of every window.
+type Metric struct {
+	Name string
+	Kind Kind
+	// MaxKeysPerUser and MaxEventsPerKey bound what one user adds to a window:
+	// what is above is left out. Distinct users count one event of a key.
+	MaxKeysPerUser, MaxEventsPerKey int
+	// Sigma is the standard deviation of the noise: the price of a contribution
+	// c is c²/Sigma².
+	Sigma float64
+	// Confidence of the intervals, 0.8 to 0.999; 0 is 0.95.
+	Confidence float64
+	// PublicKeys, when there are any, are the keys that are counted, others are
+	// not. Without them keys are private, and DeltaKey is the probability with
+	// which a key of one user may show.
+	PublicKeys []string
+	DeltaKey   float64
+}
+
+// ErrSettings is wrapped by every error about Settings and Secrets.
+var ErrSettings = errors.New("invalid settings")
+
+func invalid(format string, args ...any) error {
+	return fmt.Errorf("checking settings: %w: %s", ErrSettings, fmt.Sprintf(format, args...))
+}
+
+const (
+	maxWindows = 1_000_000
+	maxBound   = 1 << 30
+
+	keysPublic, keysPrivate = "public", "private"
+)
+
+// metric is a Metric with what is computed from it.
+type metric struct {
+	spec   schemas.MetricSpec
+	public map[string]struct{} // nil for private keys
+}
+
+// span is the windows that are released, in Unix milliseconds.
+type span struct{ from, to, size int64 }
+
+// end is the end of the window that a time lies in; ok is false outside.
+func (s span) end(millis int64) (end int64, ok bool) {
+	if millis < s.from || millis >= s.to {
+		return 0, false
+	}
+	return millis - (millis-s.from)%s.size + s.size, true
+}
+
+func (s *Settings) span() span {
+	return span{s.From.UnixMilli(), s.To.UnixMilli(), s.Window.Milliseconds()}
+}
+
+// compile checks the settings and prepares the metrics.
+func (s *Settings) compile() ([]metric, error) {
+	sp := s.span()
+	switch {
+	case s.Window < time.Second || s.Window%time.Second != 0:
+		return nil, invalid("a window of %v: must be one or more whole seconds", s.Window)
+	case sp.from%sp.size != 0 || sp.to%sp.size != 0 || sp.to <= sp.from:
+		return nil, invalid("windows from %v to %v: both must be multiples of the window since 1970 UTC, the first before the second", s.From, s.To)
+	case (sp.to-sp.from)/sp.size > maxWindows:
+		return nil, invalid("%d windows from %v to %v: at most %d", (sp.to-sp.from)/sp.size, s.From, s.To, maxWindows)
+	case s.Budget.Mu2 == 0:
+		return nil, invalid("no budget: make one with state.NewBudget")
+	case s.Incarnation == [16]byte{}:
+		return nil, invalid("no incarnation: draw 16 random bytes once, and keep them")
+	case len(s.Metrics) == 0:
+		return nil, invalid("no metrics")
+	}
+	metrics := make([]metric, len(s.Metrics))
+	for i := range s.Metrics {
+		m, err := s.Metrics[i].compile(s)
+		if err != nil {
+			return nil, err
+		}
+		for _, before := range metrics[:i] {
+			if before.spec.Name == m.spec.Name {
+				return nil, invalid("two metrics are named %q", m.spec.Name)
+			}
+		}
+		metrics[i] = m
+	}
+	return metrics, nil
+}
+
+func (m *Metric) compile(s *Settings) (metric, error) {
+	fail := func(format string, args ...any) (metric, error) {
+		return metric{}, invalid("metric %q: %s", m.Name, fmt.Sprintf(format, args...))
+	}
+	if err := m.check(); err != nil {
+		return metric{}, err
+	}
+	top, err := state.PrecisionFromSigma(m.Sigma)
+	if err != nil {
+		return fail("%v", err)
+	}
+	spec := schemas.MetricSpec{
+		Name: m.Name, Kind: string(m.Kind),
+		WindowSize: s.Window.Milliseconds(), WindowSlide: s.Window.Milliseconds(),
+		MaxKeysPerUser: uint32(m.MaxKeysPerUser), MaxEventsPerKey: uint32(m.MaxEventsPerKey),
+		LadderKind: string(noisereduction.Geometric), LadderFactor: 2, First: top, Top: top,
+		Confidence: m.Confidence, KeyMode: keysPrivate,
+	}
+	if spec.Confidence == 0 {
+		spec.Confidence = 0.95
+	}
+	if m.Kind == DistinctUsers {
+		spec.MaxEventsPerKey = 1
+	}
+	if len(m.PublicKeys) == 0 {
+		if spec.DeltaKey, err = state.DeltaFromFloat(m.DeltaKey); err != nil {
+			return fail("%v", err)
+		}
+		if spec.DeltaKey.IsZero() || s.Budget.Keys.IsZero() {
+			return fail("private keys need a delta_key of at least 2^-80 and a budget with a δ for keys")
+		}
+		return metric{spec: spec}, nil
+	}
+	spec.KeyMode = keysPublic
+	public := make(map[string]struct{}, len(m.PublicKeys))
+	for _, key := range slices.Sorted(slices.Values(m.PublicKeys)) {
+		if _, twice := public[key]; !twice {
+			spec.PublicKeys = append(spec.PublicKeys, []byte(key))
+		}
+		public[key] = struct{}{}
+	}
+	return metric{spec: spec, public: public}, nil
+}
+
+func (m *Metric) check() error {
+	switch {
+	case m.Name == "":
+		return invalid("a metric without a name")
+	case m.Kind != Events && m.Kind != DistinctUsers:
+		return invalid("metric %q: kind %q: must be %q or %q", m.Name, m.Kind, Events, DistinctUsers)
+	case m.MaxKeysPerUser < 1 || m.MaxKeysPerUser > maxBound:
+		return invalid("metric %q: %d keys of a user: must be 1 to %d", m.Name, m.MaxKeysPerUser, maxBound)
+	case m.Kind == Events && (m.MaxEventsPerKey < 1 || m.MaxEventsPerKey > maxBound):
+		return invalid("metric %q: %d events of a key: must be 1 to %d", m.Name, m.MaxEventsPerKey, maxBound)
+	case len(m.PublicKeys) > 0 && m.DeltaKey != 0:
+		return invalid("metric %q: public keys take no delta_key", m.Name)
+	case math.IsNaN(m.Confidence):
+		return invalid("metric %q: the confidence is not a number", m.Name)
+	}
+	for i, key := range m.PublicKeys {
+		if err := schemas.ValidateKey([]byte(key)); err != nil {
+			return invalid("metric %q: public key %d: %v", m.Name, i+1, err)
+		}
+	}
+	return nil
+}
+
+// plan is the metric's ladder of one rung.
+func (m *metric) plan() (*noisereduction.Plan, error) {
+	s := noisereduction.Spec{
+		Kind: noisereduction.Kind(m.spec.LadderKind), Factor: m.spec.LadderFactor, First: m.spec.First, Top: m.spec.Top,
+		Target: noisereduction.Target{Confidence: m.spec.Confidence},
+	}
+	if m.public == nil {
+		s.Private = &noisereduction.Private{Contribution: uint64(m.spec.MaxEventsPerKey), DeltaKey: m.spec.DeltaKey}
+	}
+	plan, err := noisereduction.Compile(s)
+	if err != nil {
+		return nil, invalid("metric %q: %v", m.spec.Name, err)
+	}
+	return plan, nil
+}

@@ -1,0 +1,69 @@
+package plain
+
+import (
+	"errors"
+	"math"
+	"reflect"
+	"testing"
+
+	"github.com/tollgate-dp/tollgate/state"
+)
+
+func TestAUserComesBackFromState(t *testing.T) {
+	id := state.AccountID{1}
+	for _, u := range []user{
+		{done: math.MinInt64},
+		{done: 10, account: state.Account{Spent: 7, Keys: state.Delta{Lo: 3}}},
+		{done: -5, account: state.Account{Spent: 1}, waiting: []slice{{end: 20, keys: []keyCount{{"", 1}, {"a", 4}}}, {end: 30, keys: []keyCount{{"b", math.MaxUint32}}}}},
+	} {
+		b, err := u.encode(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, err := decodeUser(id, b)
+		if err != nil || !reflect.DeepEqual(back, u) {
+			t.Errorf("%+v came back as %+v, %v", u, back, err)
+		}
+		if _, err := decodeUser(state.AccountID{2}, b); !u.account.IsZero() && !errors.Is(err, ErrMalformed) {
+			t.Error("another user's account was taken:", err)
+		}
+		for n := range b {
+			if _, err := decodeUser(id, b[:n]); n > 0 && !errors.Is(err, ErrMalformed) {
+				t.Errorf("%d of %d bytes: %v", n, len(b), err)
+			}
+		}
+	}
+}
+
+// TestADecidedWindowIsNotDecidedAgain: what comes behind the watermark.
+func TestADecidedWindowIsNotDecidedAgain(t *testing.T) {
+	u := user{done: 20}
+	for _, s := range []slice{{end: 30, keys: []keyCount{{"b", 1}}}, {end: 20, keys: []keyCount{{"a", 1}}}, {end: 10}, {end: 30, keys: []keyCount{{"a", 2}, {"b", 3}}}, {end: 25}} {
+		u.wait(s)
+	}
+	want := []slice{{end: 25}, {end: 30, keys: []keyCount{{"a", 2}, {"b", 4}}}}
+	if !reflect.DeepEqual(u.waiting, want) {
+		t.Errorf("waiting %+v, want %+v", u.waiting, want)
+	}
+}
+
+func FuzzDecodeUser(f *testing.F) {
+	u := user{done: 3, account: state.Account{Spent: 9}, waiting: []slice{{end: 20, keys: []keyCount{{"a", 4}}}}}
+	b, err := u.encode(state.AccountID{1})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(b)
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if u, err := decodeUser(state.AccountID{1}, b); err == nil {
+			if _, err := u.encode(state.AccountID{1}); err != nil {
+				t.Fatal("decoded what cannot be encoded:", err)
+			}
+		} else if !errors.Is(err, ErrMalformed) {
+			t.Fatal("untyped error:", err)
+		}
+		if _, err := decodeSlice(b); err != nil && !errors.Is(err, ErrMalformed) {
+			t.Fatal("untyped error:", err)
+		}
+	})
+}

@@ -1,0 +1,137 @@
+package plain
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/state"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/timers"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+func init() {
+	register.DoFn2x0[[]byte, func([]byte, int64)](&zerosFn{})
+	register.DoFn3x0[[]byte, []byte, func([]byte, []byte)](&watermarkFn{})
+	register.DoFn2x0[[]byte, func([]byte, []byte)](&wakeFn{})
+	register.DoFn6x1[context.Context, state.Provider, timers.Provider, []byte, []byte, func(beam.EventTime, []byte, int64), error](&clockFn{})
+}
+
+// publicKeys are the metrics with public keys: they are released in every
+// window, whoever is in it.
+func (f *Form) publicKeys() []PublicKeys {
+	var out []PublicKeys
+	for _, m := range f.settings.Metrics {
+		if len(m.PublicKeys) > 0 {
+			out = append(out, PublicKeys{m.Name, m.PublicKeys})
+		}
+	}
+	return out
+}
+
+// PublicKeys is a metric's name with its public keys, as DoFns carry it.
+type PublicKeys struct {
+	Metric string
+	Keys   []string
+}
+
+// emitZeros emits a zero for every public key of the window that ends at end.
+func emitZeros(metrics []PublicKeys, size, end int64, emit func([]byte, int64)) {
+	for _, m := range metrics {
+		for _, key := range m.Keys {
+			emit(schemas.EncodeReleaseKey(m.Metric, end-size, end, []byte(key)), 0)
+		}
+	}
+}
+
+// zerosAtOnce are the zeros of all windows.
+func (f *Form) zerosAtOnce(s beam.Scope) (beam.PCollection, bool) {
+	metrics := f.publicKeys()
+	if len(metrics) == 0 {
+		return beam.PCollection{}, false
+	}
+	sp := f.settings.span()
+	return beam.ParDo(s, &zerosFn{Metrics: metrics, From: sp.from, To: sp.to, Size: sp.size}, beam.Impulse(s)), true
+}
+
+// zerosFn emits the zeros of all windows at once.
+type zerosFn struct {
+	Metrics        []PublicKeys
+	From, To, Size int64
+}
+
+// ProcessElement is called once.
+func (f *zerosFn) ProcessElement(_ []byte, emit func([]byte, int64)) {
+	for end := f.From + f.Size; end <= f.To; end += f.Size {
+		emitZeros(f.Metrics, f.Size, end, emit)
+	}
+}
+
+// zerosInTime are the zeros of every window as the events' watermark passes its
+// end: those of all windows at once would wait in the engine for years.
+func (f *Form) zerosInTime(s beam.Scope, events beam.PCollection) (beam.PCollection, bool) {
+	metrics := f.publicKeys()
+	if len(metrics) == 0 {
+		return beam.PCollection{}, false
+	}
+	sp := f.settings.span()
+	// The impulse alone would have its watermark at the end of time.
+	clock := beam.Flatten(s, beam.ParDo(s, &wakeFn{}, beam.Impulse(s)), beam.ParDo(s, &watermarkFn{}, events))
+	return beam.ParDo(s, newClockFn(metrics, sp), clock), true
+}
+
+// wakeFn gives the clock its one element.
+type wakeFn struct{}
+
+// ProcessElement is called once.
+func (*wakeFn) ProcessElement(_ []byte, emit func([]byte, []byte)) { emit([]byte{0}, nil) }
+
+// watermarkFn hands on a watermark and no element.
+type watermarkFn struct{}
+
+// ProcessElement drops an element.
+func (*watermarkFn) ProcessElement(_, _ []byte, _ func([]byte, []byte)) {}
+
+// clockFn has one key and a timer that sets itself again at the end of every
+// window.
+type clockFn struct {
+	Metrics        []PublicKeys
+	From, To, Size int64
+	Next           state.Value[int64]
+	Due            timers.EventTime
+}
+
+func newClockFn(metrics []PublicKeys, sp span) *clockFn {
+	return &clockFn{
+		Metrics: metrics, From: sp.from, To: sp.to, Size: sp.size,
+		Next: state.MakeValueState[int64]("next"), Due: timers.InEventTime("due"),
+	}
+}
+
+// ProcessElement sets the timer for the first window.
+func (f *clockFn) ProcessElement(_ context.Context, p state.Provider, tp timers.Provider, _, _ []byte, _ func(beam.EventTime, []byte, int64)) error {
+	return f.wait(p, tp, f.From+f.Size)
+}
+
+// OnTimer emits a window's zeros.
+func (f *clockFn) OnTimer(_ context.Context, _ beam.EventTime, p state.Provider, tp timers.Provider, _ []byte, _ timers.Context, emit func(beam.EventTime, []byte, int64)) error {
+	end, ok, err := f.Next.Read(p)
+	if err != nil || !ok {
+		return err
+	}
+	emitZeros(f.Metrics, f.Size, end, func(cell []byte, n int64) { emit(lastOf(end), cell, n) })
+	if end += f.Size; end > f.To {
+		return nil
+	}
+	return f.wait(p, tp, end)
+}
+
+func (f *clockFn) wait(p state.Provider, tp timers.Provider, end int64) error {
+	if err := f.Next.Write(p, end); err != nil {
+		return fmt.Errorf("waiting for a window's end: %w", err)
+	}
+	setDue(f.Due, tp, end)
+	return nil
+}

@@ -1,0 +1,144 @@
+package spend
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/state"
+)
+
+// ErrInterrupted says that the turn behind the settled one has decisions on the
+// ledger already: it must be finished under the rules that they were made by.
+var ErrInterrupted = errors.New("a turn was interrupted")
+
+// Checkpoint takes a shard for an epoch and returns its accounts and open slices
+// as of a settled turn, charged. Errors: ErrInterrupted, state.ErrSuperseded,
+// *StopError.
+func (e *Engine) Checkpoint(ctx context.Context, n int, epoch int64, settled uint64) (schemas.Snapshot, error) {
+	s := e.shard(n)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	// Whatever is decided behind the settled turn is found, however long its joint.
+	if err := e.take(ctx, n, s, &schemas.Open{Epoch: epoch, First: settled + 1, Turn: settled + 1<<20}); err != nil {
+		return schemas.Snapshot{}, err
+	}
+	if len(s.found) > 0 {
+		return schemas.Snapshot{}, fmt.Errorf("looking at shard %d behind turn %d: %w", n, settled, ErrInterrupted)
+	}
+	if err := e.charge(ctx, n, s.book); err != nil {
+		return schemas.Snapshot{}, err
+	}
+	return s.book.snapshot(settled, epoch), nil
+}
+
+func (b *book) snapshot(turn uint64, epoch int64) schemas.Snapshot {
+	s := schemas.Snapshot{Turn: turn, Epoch: epoch}
+	s.Accounts = slices.AppendSeq(make([]state.AccountEntry, 0, b.accounts.Len()), b.accounts.All())
+	for _, o := range b.open {
+		s.Open = append(s.Open, o.data)
+	}
+	return s
+}
+
+// Store writes a snapshot to a shard's ledger and waits until it is durable. It
+// goes to the slot that does not hold the newest one; one of the same turn is
+// left as it is. The ledger may hold nothing of a later turn.
+func Store(ctx context.Context, to state.LedgerStore, n int, snapshot schemas.Snapshot) error {
+	var ledger schemas.LedgerReader
+	writer, err := to.Take(ctx, n, snapshot.Epoch, func(r state.LedgerRecord) error { return ledger.Add(r.Key, r.Value) })
+	if err != nil {
+		return fmt.Errorf("taking shard %d: %w", n, err)
+	}
+	for _, turn := range ledger.DeltaTurns() {
+		if turn > snapshot.Turn {
+			return fmt.Errorf("storing shard %d as of turn %d: %w", n, snapshot.Turn, ErrInterrupted)
+		}
+	}
+	found, slot, err := newestSnapshot(&ledger, snapshot.Turn)
+	if err != nil {
+		return err
+	}
+	if found.Turn == snapshot.Turn {
+		return nil
+	}
+	records, err := schemas.EncodeSnapshot(snapshot, 1-slot, maxLedgerRecord)
+	if err != nil {
+		return fmt.Errorf("encoding the snapshot of turn %d: %w", snapshot.Turn, err)
+	}
+	if err := writer.Append(ctx, records)(ctx); err != nil {
+		return fmt.Errorf("storing shard %d as of turn %d: %w", n, snapshot.Turn, err)
+	}
+	return nil
+}
+
+// Reshard puts the accounts and open slices of all shards, as of one turn, into
+// another number of them.
+func Reshard(old []schemas.Snapshot, shards int) ([]schemas.Snapshot, error) {
+	fresh := make([]schemas.Snapshot, shards)
+	slicesOf := map[uint64][]schemas.OpenSlice{}
+	for i := range old {
+		if old[i].Turn != old[0].Turn {
+			return nil, fmt.Errorf("resharding: shards as of turns %d and %d", old[0].Turn, old[i].Turn)
+		}
+		for _, a := range old[i].Accounts {
+			to := &fresh[schemas.ShardOf(a.ID, shards)]
+			to.Accounts = append(to.Accounts, a)
+		}
+		for _, data := range old[i].Open {
+			o, err := schemas.DecodeOpenSlice(data)
+			if err != nil {
+				return nil, fmt.Errorf("resharding: %w", err)
+			}
+			slicesOf[o.Turn] = append(slicesOf[o.Turn], o)
+		}
+	}
+	turns := make([]uint64, 0, len(slicesOf))
+	for turn := range slicesOf {
+		turns = append(turns, turn)
+	}
+	slices.Sort(turns)
+	for n := range fresh {
+		fresh[n].Turn, fresh[n].Epoch = old[0].Turn, old[0].Epoch
+		slices.SortFunc(fresh[n].Accounts, func(a, b state.AccountEntry) int {
+			return cmp.Or(slices.Compare(a.ID[:], b.ID[:]), cmp.Compare(a.Period, b.Period))
+		})
+		for _, turn := range turns {
+			data, err := sliceOf(n, shards, slicesOf[turn])
+			if err != nil {
+				return nil, err
+			}
+			fresh[n].Open = append(fresh[n].Open, data)
+		}
+	}
+	return fresh, nil
+}
+
+// sliceOf is a shard's part of one turn's slice. What the metrics did not take has
+// no user any more: shard 0 keeps it.
+func sliceOf(n, shards int, from []schemas.OpenSlice) ([]byte, error) {
+	parts := make([]*crowd, len(from))
+	for i := range from {
+		parts[i] = &crowd{labels: from[i].Labels}
+		if n == 0 {
+			parts[i].filtered = from[i].Filtered
+		}
+		for _, u := range from[i].Users {
+			if schemas.ShardOf(u.ID, shards) == n {
+				parts[i].users = append(parts[i].users, u)
+			}
+		}
+	}
+	c, err := merge(parts)
+	if err != nil {
+		return nil, err
+	}
+	data, err := schemas.EncodeOpenSlice(schemas.OpenSlice{Turn: from[0].Turn, Filtered: c.filtered, Labels: c.labels, Users: c.users})
+	if err != nil {
+		return nil, fmt.Errorf("resharding the slice of turn %d: %w", from[0].Turn, err)
+	}
+	return data, nil
+}

@@ -1,0 +1,218 @@
+package spend
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"math"
+	"slices"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+// crowd is what the users of a shard contributed to a stretch of event time: a
+// sorted dictionary of labels and, per user and period, how many events of
+// each. It does not depend on the order or the packing in which the
+// contributions came.
+type crowd struct {
+	labels   []schemas.Label
+	users    []schemas.ContribUser // ascending by (ID, Period), entries and records ascending
+	filtered []uint64              // by metric: records that it does not take
+	keys     [][]byte              // the labels' distinct keys, ascending
+	keyOf    []uint32              // by label: its key
+}
+
+// gather merges the batches of one shard and turn.
+func gather(r *Rules, batches []schemas.Contributions) (*crowd, uint64, error) {
+	parts := make([]*crowd, len(batches))
+	var records uint64
+	for i := range batches {
+		records += batches[i].Records
+		parts[i] = &crowd{labels: batches[i].Labels, users: batches[i].Users}
+	}
+	c, err := merge(parts)
+	if err != nil {
+		return nil, 0, err
+	}
+	c.filtered = c.countFiltered(r)
+	return c, records, nil
+}
+
+// merge makes one crowd of several, whatever their order. What the metrics do
+// not take adds up.
+func merge(parts []*crowd) (*crowd, error) {
+	c := &crowd{}
+	for _, p := range parts {
+		c.labels = append(c.labels, p.labels...)
+		for i, n := range p.filtered {
+			if i == len(c.filtered) {
+				c.filtered = append(c.filtered, 0)
+			}
+			c.filtered[i] += n
+		}
+	}
+	slices.SortFunc(c.labels, schemas.Label.Compare)
+	c.labels = slices.CompactFunc(c.labels, func(a, b schemas.Label) bool { return a.Compare(b) == 0 })
+	if err := c.join(parts); err != nil {
+		return nil, err
+	}
+	c.index()
+	return c, nil
+}
+
+// place of a user among the parts; lead is the beginning of the account id, so
+// that nearly all comparisons stay within the slice that is sorted.
+type place struct {
+	lead       uint64
+	part, user uint32
+}
+
+// join merges the parts' users, with their labels renumbered.
+func (c *crowd) join(parts []*crowd) error {
+	var places []place
+	renumbered := make([][]uint32, len(parts))
+	users, entries := 0, 0
+	for _, p := range parts {
+		users += len(p.users)
+	}
+	places = make([]place, 0, users)
+	for i, p := range parts {
+		renumbered[i] = make([]uint32, len(p.labels))
+		for l, label := range p.labels {
+			at, _ := slices.BinarySearchFunc(c.labels, label, schemas.Label.Compare)
+			renumbered[i][l] = uint32(at)
+		}
+		for u := range p.users {
+			entries += len(p.users[u].Entries)
+			places = append(places, place{binary.BigEndian.Uint64(p.users[u].ID[:]), uint32(i), uint32(u)})
+		}
+	}
+	at := func(p place) *schemas.ContribUser { return &parts[p.part].users[p.user] }
+	slices.SortFunc(places, func(a, b place) int {
+		if a.lead != b.lead {
+			return cmp.Compare(a.lead, b.lead)
+		}
+		return schemas.CompareUsers(at(a), at(b))
+	})
+	arena := make([]schemas.KeyCount, 0, entries)
+	c.users = make([]schemas.ContribUser, 0, users)
+	for i := 0; i < len(places); {
+		first := at(places[i])
+		u := schemas.ContribUser{ID: first.ID, Period: first.Period}
+		from := len(arena)
+		for ; i < len(places) && schemas.CompareUsers(at(places[i]), first) == 0; i++ {
+			var err error
+			if arena, u.Records, err = renumber(arena, u.Records, at(places[i]), renumbered[places[i].part]); err != nil {
+				return err
+			}
+		}
+		merged := mergeEntries(arena[from:])
+		arena = arena[:from+len(merged)]
+		u.Entries = arena[from:len(arena):len(arena)]
+		u.Records = mergeRecords(u.Records)
+		c.users = append(c.users, u)
+	}
+	return nil
+}
+
+// renumber appends a user's entries and records with their labels' new places.
+func renumber(entries []schemas.KeyCount, records []schemas.RecordValue, u *schemas.ContribUser, place []uint32) ([]schemas.KeyCount, []schemas.RecordValue, error) {
+	for _, e := range u.Entries {
+		if int(e.Key) >= len(place) {
+			return nil, nil, errDictionary
+		}
+		entries = append(entries, schemas.KeyCount{Key: place[e.Key], N: e.N})
+	}
+	for _, v := range u.Records {
+		if int(v.Key) >= len(place) {
+			return nil, nil, errDictionary
+		}
+		v.Key = place[v.Key]
+		records = append(records, v)
+	}
+	return entries, records, nil
+}
+
+var errDictionary = errors.New("merging contributions: a label's index points past its dictionary")
+
+// mergeEntries sorts by label and adds up, saturating: no bound is near the top.
+func mergeEntries(entries []schemas.KeyCount) []schemas.KeyCount {
+	if len(entries) < 2 {
+		return entries
+	}
+	slices.SortFunc(entries, func(a, b schemas.KeyCount) int { return cmp.Compare(a.Key, b.Key) })
+	merged := entries[:0]
+	for _, e := range entries {
+		if n := len(merged); n > 0 && merged[n-1].Key == e.Key {
+			merged[n-1].N = addSaturating(merged[n-1].N, e.N)
+			continue
+		}
+		merged = append(merged, e)
+	}
+	return merged
+}
+
+func mergeRecords(records []schemas.RecordValue) []schemas.RecordValue {
+	if len(records) < 2 {
+		return records
+	}
+	slices.SortFunc(records, func(a, b schemas.RecordValue) int {
+		return cmp.Or(cmp.Compare(a.Key, b.Key), bytes.Compare(a.ID[:], b.ID[:]))
+	})
+	merged := records[:0]
+	for _, v := range records {
+		if n := len(merged); n > 0 && merged[n-1].Key == v.Key && merged[n-1].ID == v.ID {
+			merged[n-1].N = addSaturating(merged[n-1].N, v.N)
+			continue
+		}
+		merged = append(merged, v)
+	}
+	return merged
+}
+
+func addSaturating(a, b uint32) uint32 {
+	return uint32(min(uint64(a)+uint64(b), math.MaxUint32))
+}
+
+// index numbers the keys of the labels.
+func (c *crowd) index() {
+	c.keyOf = make([]uint32, len(c.labels))
+	for i, l := range c.labels {
+		if i == 0 || !bytes.Equal(c.labels[i-1].Key, l.Key) {
+			c.keys = append(c.keys, l.Key)
+		}
+		c.keyOf[i] = uint32(len(c.keys) - 1)
+	}
+}
+
+// countFiltered counts, for every metric, the records that it does not take.
+func (c *crowd) countFiltered(r *Rules) []uint64 {
+	totals := make([]uint64, len(c.labels))
+	for i := range c.users {
+		for _, e := range c.users[i].Entries {
+			totals[e.Key] += uint64(e.N)
+		}
+	}
+	filtered := make([]uint64, len(r.metrics))
+	for i := range r.metrics {
+		if r.metrics[i].spec.Kind == schemas.KindCoverage {
+			continue // it looks at no records
+		}
+		for l, n := range totals {
+			if !r.metrics[i].takes(c.labels[l]) {
+				filtered[i] += n
+			}
+		}
+	}
+	return filtered
+}
+
+// taken says for every label whether a metric takes it.
+func (c *crowd) taken(m *metric) []bool {
+	out := make([]bool, len(c.labels))
+	for i, l := range c.labels {
+		out[i] = m.takes(l)
+	}
+	return out
+}

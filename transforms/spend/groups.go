@@ -1,0 +1,174 @@
+package spend
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
+)
+
+// Partials are the partial counts of one joint and release shard, in order of
+// account shards.
+type Partials []schemas.Partial
+
+// NewestPartials decodes what an engine has grouped: the blobs of the largest
+// epoch, one per shard. The same turn again within one epoch gives the same blob
+// again. nil where there are none.
+func NewestPartials(blobs [][]byte) (Partials, error) {
+	newest := int64(-1)
+	for _, b := range blobs {
+		_, epoch, _, err := schemas.PeekEpoch(b)
+		if err != nil {
+			return nil, fmt.Errorf("reading partial counts: %w", err)
+		}
+		newest = max(newest, epoch)
+	}
+	var partials Partials
+	for _, b := range blobs {
+		if _, epoch, _, err := schemas.PeekEpoch(b); err != nil || epoch != newest {
+			continue
+		}
+		p, err := schemas.DecodePartial(b)
+		if err != nil {
+			return nil, fmt.Errorf("reading partial counts: %w", err)
+		}
+		partials = append(partials, p)
+	}
+	slices.SortStableFunc(partials, func(a, b schemas.Partial) int { return cmp.Compare(a.Shard, b.Shard) })
+	return slices.CompactFunc(partials, func(a, b schemas.Partial) bool { return a.Shard == b.Shard && a.Turn == b.Turn }), nil
+}
+
+// Complete says whether every shard is there, once, for one joint.
+func (p Partials) Complete() bool {
+	if len(p) == 0 || len(p) != int(p[0].Shards) {
+		return false
+	}
+	for i := range p {
+		if p[i].Shard != uint32(i) || p[i].First != p[0].First || p[i].Turn != p[0].Turn {
+			return false
+		}
+	}
+	return true
+}
+
+// Balanced refuses a complete turn of which an engine has lost or repeated
+// records. Errors: *StopError.
+func (p Partials) Balanced(shard int) error {
+	var sum uint64
+	for i := range p {
+		sum += p[i].Records
+	}
+	if sum != p[0].Total {
+		return &StopError{Shard: shard, Turn: p[0].Turn, Reason: "READ and SPEND counted different numbers of records: the engine has lost or repeated some"}
+	}
+	return nil
+}
+
+// Tallies adds up the shards' tallies by metric.
+func (p Partials) Tallies() []schemas.MetricTally {
+	var sum []schemas.MetricTally
+	for i := range p {
+		for j, t := range p[i].Tallies {
+			if len(sum) <= j {
+				sum = append(sum, schemas.MetricTally{Metric: t.Metric})
+			}
+			sum[j].Add(t.PairTally)
+		}
+	}
+	return sum
+}
+
+// Place names a count: a metric, a window in Unix milliseconds, a key.
+type Place struct {
+	Metric     uint32
+	Start, End int64
+	Key        string
+}
+
+// Compare orders places by window, metric and key.
+func (p Place) Compare(o Place) int {
+	return cmp.Or(cmp.Compare(p.End, o.End), cmp.Compare(p.Start, o.Start), cmp.Compare(p.Metric, o.Metric), cmp.Compare(p.Key, o.Key))
+}
+
+// Counts adds up the shards' cells, cut to what can be released: a cut of the
+// exact sum moves no further than the sum does, so that nobody's sensitivity
+// grows.
+func (p Partials) Counts() map[Place]int64 {
+	sums := map[Place]wide{}
+	for i := range p {
+		for _, c := range p[i].Cells {
+			at := Place{c.Metric, c.WindowStart, c.WindowEnd, string(c.Key)}
+			sums[at] = sums[at].add(c.Count)
+		}
+	}
+	counts := make(map[Place]int64, len(sums))
+	for at, w := range sums {
+		counts[at] = w.clamped()
+	}
+	return counts
+}
+
+// wide adds up int64s without leaving its range: high·2^32 + low.
+type wide struct{ high, low int64 }
+
+func (w wide) add(n int64) wide { return wide{w.high + n>>32, w.low + n&0xffffffff} }
+
+func (w wide) clamped() int64 {
+	high, low := w.high+w.low>>32, w.low&0xffffffff
+	const most = noisereduction.MaxCount
+	switch {
+	case high > most>>32:
+		return most
+	case high < -(most>>32)-1:
+		return -most
+	}
+	return min(max(high<<32+low, -most), most)
+}
+
+// NewestAcks decodes the acknowledgements of the largest epoch that an engine has
+// grouped, by release shard; nil when one is missing.
+func NewestAcks(blobs [][]byte) ([]schemas.Ack, error) {
+	var acks []schemas.Ack
+	newest := int64(-1)
+	for _, b := range blobs {
+		a, err := schemas.DecodeAck(b)
+		if err != nil {
+			return nil, fmt.Errorf("reading acknowledgements: %w", err)
+		}
+		if a.Epoch > newest {
+			newest, acks = a.Epoch, make([]schemas.Ack, a.ReleaseShards)
+		}
+		if a.Epoch == newest && int(a.ReleaseShard) < len(acks) {
+			acks[a.ReleaseShard] = a
+		}
+	}
+	for i := range acks {
+		if acks[i].Turn == 0 || acks[i].First != acks[0].First || acks[i].Turn != acks[0].Turn {
+			return nil, nil
+		}
+	}
+	return acks, nil
+}
+
+// Settle puts together what the release shards of a joint have acknowledged:
+// what was released, and what keys cost that were not.
+func Settle(metrics []schemas.MetricSpec, acks []schemas.Ack) schemas.Settled {
+	settled := schemas.Settled{Epoch: acks[0].Epoch, First: acks[0].First, Turn: acks[0].Turn, CountsEnd: make([]int64, len(acks))}
+	for i := range metrics {
+		settled.FirstRungs = append(settled.FirstRungs, metrics[i].First)
+		settled.Tallies = append(settled.Tallies, schemas.MetricTally{Metric: uint32(i)})
+	}
+	for i, a := range acks {
+		settled.CountsEnd[i] = a.CountsEnd
+		settled.Keys = append(settled.Keys, a.Keys...)
+		// Every shard's tallies came along with release shard 0.
+		for _, t := range a.Tallies {
+			if int(t.Metric) < len(settled.Tallies) {
+				settled.Tallies[t.Metric] = t
+			}
+		}
+	}
+	return settled
+}

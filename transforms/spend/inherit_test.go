@@ -1,0 +1,193 @@
+package spend
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/state"
+)
+
+// A slice of an earlier generation says of its records which filters they passed
+// then; the filters have other numbers now.
+func TestRuleSlicesOfEarlierGenerationsKeepTheirMeaning(t *testing.T) {
+	spec := func(name, filter string) schemas.MetricSpec {
+		return schemas.MetricSpec{Name: name, Filter: filter, Kind: schemas.KindEvents, KeyMode: schemas.KeysPrivate}
+	}
+	r, err := NewRules(state.Budget{}, [32]byte{}, []schemas.MetricSpec{spec("new", "z"), spec("b", "y"), spec("a", "x")}, 1, 1, 8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	identities := func(names ...string) (out []schemas.MetricIdentity) {
+		for _, n := range names {
+			out = append(out, schemas.MetricIdentity{Name: n})
+		}
+		return out
+	}
+	r.Inherit([]schemas.PastGeneration{
+		{FromTurn: 1, Filters: []string{"x", "gone", "y"}, Metrics: identities("a", "g", "b")},
+		{FromTurn: 5, Filters: []string{"y", "x"}, Metrics: identities("b", "a")},
+	}, 9)
+	label := func(passes uint64) []schemas.Label { return []schemas.Label{{Key: []byte("k"), Passes: passes}} }
+	for _, c := range []struct {
+		turn     uint64
+		passes   uint64 // as written
+		want     uint64 // z is bit 0, y bit 1, x bit 2
+		filtered []uint64
+	}{
+		{4, 0b001, 0b100, []uint64{0, 30, 10}},
+		{4, 0b010, 0b000, []uint64{0, 30, 10}},
+		{4, 0b111, 0b110, []uint64{0, 30, 10}},
+		{5, 0b01, 0b010, []uint64{0, 10, 20}},
+		{8, 0b10, 0b100, []uint64{0, 10, 20}},
+		{9, 0b101, 0b101, []uint64{10, 20, 30}},
+	} {
+		o := schemas.OpenSlice{Turn: c.turn, Labels: label(c.passes), Filtered: []uint64{10, 20, 30}}
+		r.inherited(&o)
+		if o.Labels[0].Passes != c.want || !slices.Equal(o.Filtered, c.filtered) {
+			t.Errorf("turn %d, passes %b: became %b with %v, want %b with %v", c.turn, c.passes, o.Labels[0].Passes, o.Filtered, c.want, c.filtered)
+		}
+	}
+}
+
+// Resharding moves every account and every contribution to its shard and loses
+// none.
+func TestReshardingLosesNothing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		from, to := rapid.IntRange(1, 5).Draw(t, "from"), rapid.IntRange(1, 5).Draw(t, "to")
+		whole := schemas.Snapshot{Turn: 7, Epoch: 3}
+		slice := schemas.OpenSlice{Turn: 6, Filtered: []uint64{5, 6}, Labels: []schemas.Label{{Key: []byte("a")}, {Key: []byte("b"), Passes: 2}}}
+		for _, id := range slices.Compact(slices.Sorted(slices.Values(rapid.SliceOfN(rapid.IntRange(0, 60), 0, 30).Draw(t, "users")))) {
+			account := state.Account{Spent: state.Mu2(id + 1)}
+			for period := range int64(rapid.IntRange(1, 2).Draw(t, "periods")) {
+				whole.Accounts = append(whole.Accounts, state.AccountEntry{ID: state.AccountID{byte(id), 9}, Period: period, Account: account})
+				slice.Users = append(slice.Users, schemas.ContribUser{ID: state.AccountID{byte(id), 9}, Period: period,
+					Entries: []schemas.KeyCount{{Key: uint32(id % 2), N: uint32(id + 1)}}})
+			}
+		}
+		data, err := schemas.EncodeOpenSlice(slice)
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole.Open = [][]byte{data}
+		parts, err := Reshard([]schemas.Snapshot{whole}, from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := Reshard(parts, to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := range again {
+			for _, a := range again[n].Accounts {
+				if schemas.ShardOf(a.ID, to) != n {
+					t.Fatalf("an account of shard %d is in shard %d", schemas.ShardOf(a.ID, to), n)
+				}
+			}
+			if _, err := schemas.EncodeSnapshot(again[n], 0, 1<<20); err != nil {
+				t.Fatalf("shard %d: %v", n, err)
+			}
+		}
+		one, err := Reshard(again, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(one[0].Accounts, whole.Accounts) || one[0].Turn != 7 || one[0].Epoch != 3 {
+			t.Fatalf("%d accounts became %d", len(whole.Accounts), len(one[0].Accounts))
+		}
+		if !bytes.Equal(one[0].Open[0], data) {
+			t.Fatal("the slice is another one now")
+		}
+	})
+}
+
+// change winds the world's shards up behind a settled turn and begins another one
+// with other shards and slots, on the same ledger or on a new one.
+func (w *world) change(settled uint64, next settings) (*world, error) {
+	epoch := w.ledger.nextEpoch()
+	snapshots := make([]schemas.Snapshot, w.shards)
+	for n := range snapshots {
+		var err error
+		if snapshots[n], err = w.engine.Checkpoint(context.Background(), n, epoch, settled); err != nil {
+			return nil, err
+		}
+	}
+	after, err := newWorld(next, epoch2seed(epoch))
+	if err != nil {
+		return nil, err
+	}
+	if next.shards == w.shards {
+		after.ledger = w.ledger
+	} else {
+		after.ledger.newest = epoch
+		if snapshots, err = Reshard(snapshots, next.shards); err != nil {
+			return nil, err
+		}
+	}
+	after.settlements = w.settlements
+	after.settlements.history = 2 * uint64(next.slots)
+	for range 2 { // a second time changes nothing
+		for n := range snapshots {
+			if err := Store(context.Background(), after.ledger, n, snapshots[n]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return after, after.restart(true)
+}
+
+func epoch2seed(epoch int64) uint64 { return uint64(epoch) + 100 }
+
+// TestRuleAChangeKeepsEveryAccountAndOpenWindow: accounts, open windows and what
+// is decided from them are those of the sequential model, however often shards
+// and slots change; a turn that is under way is in the way of a change.
+func TestRuleAChangeKeepsEveryAccountAndOpenWindow(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawSettings(t)
+		w, err := newWorld(s, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := newModel(s)
+		turn := uint64(0)
+		for range rapid.IntRange(1, 4).Draw(t, "generations") {
+			for range rapid.IntRange(0, 2*s.slots).Draw(t, "joints") {
+				joint := drawJoint(t, s.slots)
+				first, last := turn+1, turn+uint64(len(joint))
+				m.open(first, joint)
+				got, err := w.playJoint(first, joint, drawHappenings(t, s.shards))
+				if err != nil {
+					t.Fatalf("turns %d to %d: %v", first, last, err)
+				}
+				if err := w.agree(m, got); err != nil {
+					t.Fatalf("turns %d to %d: %v", first, last, err)
+				}
+				if turn > 0 && rapid.IntRange(0, 9).Draw(t, "too early") == 0 {
+					if _, err := w.change(turn, s); !errors.Is(err, ErrInterrupted) {
+						t.Fatalf("a change before turn %d is settled: %v", first, err)
+					}
+					if err := w.restart(true); err != nil {
+						t.Fatal(err)
+					}
+					if _, err := w.playJoint(first, joint, nil); err != nil {
+						t.Fatalf("turns %d to %d again: %v", first, last, err)
+					}
+				}
+				m.charge(w.settleJoint(first, last, got))
+				turn = last
+			}
+			if turn == 0 {
+				continue
+			}
+			s.shards, s.slots = rapid.IntRange(1, 4).Draw(t, "shards"), rapid.IntRange(minLedgerSlots, 9).Draw(t, "slots")
+			if w, err = w.change(turn, s); err != nil {
+				t.Fatalf("changing behind turn %d: %v", turn, err)
+			}
+		}
+	})
+}

@@ -1,0 +1,209 @@
+package spend
+
+import (
+	"testing"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/state"
+)
+
+// covered is a metric with a coverage that costs 7 units at its top.
+func covered(m schemas.MetricSpec) []schemas.MetricSpec {
+	return []schemas.MetricSpec{m, {Name: m.Name + ".coverage", Kind: schemas.KindCoverage, Of: m.Name, KeyMode: schemas.KeysPublic,
+		PublicKeys: [][]byte{{}}, First: unit(1), Top: unit(7)}}
+}
+
+func sumMetric(lo, hi int64, keys ...string) schemas.MetricSpec {
+	m := publicMetric("s", keys...)
+	m.Kind, m.Min, m.Max, m.MaxEventsPerKey = schemas.KindSum, lo, hi, 3
+	return m
+}
+
+func (b *book) in(t testing.TB, user int, period int64) state.Account {
+	t.Helper()
+	a, _ := b.accounts.Get(testID(user), period)
+	return a
+}
+
+func mustCharge(t testing.TB, b *book, s schemas.Settled) {
+	t.Helper()
+	s.Turn = b.turn
+	if err := b.charge(NewSettlement(s)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// cellOf is what the book counts for a metric's key in the turn that ends now.
+func cellOf(t testing.TB, b *book, metric uint32, key string) (int64, bool) {
+	t.Helper()
+	blobs, err := b.partials(0, &schemas.Open{First: b.turn, Turn: b.turn, Shards: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := schemas.DecodePartial(blobs[0].Data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range p.Cells {
+		if c.Metric == metric && string(c.Key) == key {
+			return c.Count, true
+		}
+	}
+	return 0, false
+}
+
+// TestRuleCoverageIsInsideTheHold: a user is admitted only if the coverage can be paid,
+// too, and pays one contribution at the precision where it stopped.
+func TestRuleCoverageIsInsideTheHold(t *testing.T) {
+	metrics := covered(publicMetric("m", "a"))
+	cs := []contribution{{user: 1, key: "a", n: 2}, {user: 2, key: "a", n: 1}}
+	b := mustBook(t, deployment(4*4+7-1, 0, metrics...), cs)
+	if b.in(t, 1, 0) != (state.Account{}) || b.in(t, 2, 0).Held != 4+7 {
+		t.Fatalf("accounts are %+v and %+v: the first lacks one unit for the coverage", b.in(t, 1, 0), b.in(t, 2, 0))
+	}
+	if n, _ := cellOf(t, b, 1, ""); n != 1 {
+		t.Fatalf("coverage counts %d users, not the one who is admitted", n)
+	}
+	b = mustBook(t, deployment(4*4+7, 0, metrics...), cs)
+	if n, _ := cellOf(t, b, 1, ""); n != 2 {
+		t.Fatalf("coverage counts %d users of 2", n)
+	}
+	mustCharge(t, b, schemas.Settled{FirstRungs: []state.Precision{unit(1), unit(1)}, Keys: []schemas.SettledKey{
+		{WindowEnd: testTurn, Key: []byte("a"), Precision: unit(2)}, {Metric: 1, WindowEnd: testTurn, Key: nil, Precision: unit(3)}}})
+	if b.in(t, 1, 0).Spent != 4*2+3 || b.in(t, 2, 0).Spent != 2+3 {
+		t.Fatalf("paid %d and %d, want 11 and 5", b.in(t, 1, 0).Spent, b.in(t, 2, 0).Spent)
+	}
+}
+
+// TestRuleDistinctUsersAcrossAPeriodCountOnceAndPayTwice: in a window over a
+// period's boundary a user is two individuals with an account each, and one
+// user to whoever counts users; if one of them cannot pay the other still counts.
+func TestRuleDistinctUsersAcrossAPeriodCountOnceAndPayTwice(t *testing.T) {
+	m := publicMetric("m", "a", "b")
+	m.Kind = schemas.KindDistinctUsers
+	s := deployment(4+7, 0, covered(m)...)
+	cs := []contribution{{user: 1, period: 0, key: "a", n: 9}, {user: 1, period: 1, key: "a", n: 1}}
+	b := mustBook(t, s, cs)
+	if n, _ := cellOf(t, b, 0, "a"); n != 1 {
+		t.Fatalf("one user is counted %d times", n)
+	}
+	if n, _ := cellOf(t, b, 1, ""); n != 1 {
+		t.Fatalf("coverage counts one user %d times", n)
+	}
+	if b.in(t, 1, 0).Held != 11 || b.in(t, 1, 1).Held != 11 {
+		t.Fatalf("held %d and %d: each part pays 1", b.in(t, 1, 0).Held, b.in(t, 1, 1).Held)
+	}
+	cs[0] = contribution{user: 1, period: 0, key: "a", n: 1}
+	cs = append(cs, contribution{user: 1, period: 0, key: "b", n: 1}) // 4+4+7: too much for period 0
+	b = mustBook(t, s, cs)
+	if n, _ := cellOf(t, b, 0, "a"); n != 1 || b.in(t, 1, 0).Held != 0 || b.in(t, 1, 1).Held != 11 {
+		t.Fatalf("counted %d, held %d and %d", n, b.in(t, 1, 0).Held, b.in(t, 1, 1).Held)
+	}
+}
+
+// TestRuleSumsCostTheirClampedTotal: values are clamped one by one, what stays
+// is chosen by rank, and the total's square is charged; nothing for a total of 0.
+func TestRuleSumsCostTheirClampedTotal(t *testing.T) {
+	s := deployment(1<<40, 0, sumMetric(-5, 10, "a", "b"))
+	b := mustBook(t, s, []contribution{
+		{user: 1, key: "a", n: 2, value: 99}, {user: 1, key: "b", n: 1, value: -3},
+		{user: 2, key: "a", n: 1, value: -1000}, {user: 3, key: "a", n: 1, value: 5}, {user: 3, key: "a", n: 1, value: -7}})
+	if n, _ := cellOf(t, b, 0, "a"); n != 20-5+0 {
+		t.Fatalf("the sum of a is %d, want 15", n)
+	}
+	if n, _ := cellOf(t, b, 0, "b"); n != -3 {
+		t.Fatalf("the sum of b is %d, want -3", n)
+	}
+	for user, held := range map[int]state.Mu2{1: 4 * (400 + 9), 2: 4 * 25, 3: 0} {
+		if got := b.in(t, user, 0).Held; got != held {
+			t.Errorf("user %d holds %d, want %d", user, got, held)
+		}
+	}
+	if got := b.last().delta.Tallies[0]; got != (schemas.PairTally{Counted: 6}) {
+		t.Errorf("tally %+v", got)
+	}
+}
+
+// TestRuleSumsKeepTheRecordsOfLeastRank, whatever else the user did and in
+// whatever pieces it came.
+func TestRuleSumsKeepTheRecordsOfLeastRank(t *testing.T) {
+	s := deployment(1<<40, 0, sumMetric(0, 1000, "a"))
+	cs := []contribution{{user: 1, key: "a", n: 2, value: 1}, {user: 1, key: "a", n: 2, value: 10}, {user: 1, key: "a", n: 2, value: 100}}
+	want := int64(-1)
+	for i := range cs { // the order of arrival turns
+		b := mustBook(t, s, append(append([]contribution{}, cs[i:]...), cs[:i]...))
+		got, _ := cellOf(t, b, 0, "a")
+		if want < 0 {
+			want = got
+		}
+		if got != want || b.last().delta.Tallies[0] != (schemas.PairTally{Counted: 3, Clipped: 3}) {
+			t.Fatalf("the sum of three records is %d, in another order %d; tally %+v", got, want, b.last().delta.Tallies[0])
+		}
+	}
+	if digits := want/100 + want/10%10 + want%10; digits != 3 || want/100 == 1 && want/10%10 == 1 {
+		t.Errorf("%d is not the sum of two equal records and one of others", want)
+	}
+}
+
+// TestRuleKeysTakenFromAnotherMetricCostNothingUnreleased, and no δ either: the
+// metric whose keys they are has paid for them.
+func TestRuleKeysTakenFromAnotherMetricCostNothingUnreleased(t *testing.T) {
+	sum := sumMetric(0, 10)
+	sum.KeyMode, sum.KeysFrom, sum.PublicKeys = schemas.KeysFrom, "m", nil
+	b := mustBook(t, deployment(1<<40, 100, metric1("m"), sum), []contribution{{user: 1, key: "a", n: 1, value: 3}, {user: 1, key: "b", n: 1, value: 2}})
+	if got := b.in(t, 1, 0).Keys; got != (state.Delta{Lo: 2}) {
+		t.Fatalf("δ paid is %v, want 2 keys once", got)
+	}
+	mustCharge(t, b, schemas.Settled{FirstRungs: []state.Precision{unit(1), unit(1)}, Keys: []schemas.SettledKey{
+		{WindowEnd: testTurn, Key: []byte("a"), Precision: unit(4)}, {Metric: 1, WindowEnd: testTurn, Key: []byte("a"), Precision: unit(2)}}})
+	// m: a at its top, b the first rung; the sum: a alone.
+	if got := b.in(t, 1, 0).Spent; got != 4+1+9*2 {
+		t.Fatalf("paid %d, want 23", got)
+	}
+}
+
+// TestRuleFilteredRecordsAreNobodysContribution: they are tallied and cost nothing.
+func TestRuleFilteredRecordsAreNobodysContribution(t *testing.T) {
+	m := metric1("m")
+	m.Filter = "x"
+	other := metric1("other")
+	b := mustBook(t, deployment(1<<40, 100, m, other), []contribution{{user: 1, key: "a", n: 2, passes: 1}, {user: 1, key: "a", n: 3}, {user: 2, key: "b", n: 1}})
+	if n, _ := cellOf(t, b, 0, "a"); n != 2 {
+		t.Fatalf("counted %d of 2 that pass", n)
+	}
+	if _, there := cellOf(t, b, 0, "b"); there {
+		t.Fatal("a key that no record of the metric has exists")
+	}
+	if got := b.last().delta.Tallies[0]; got != (schemas.PairTally{Filtered: 4, Counted: 2}) {
+		t.Fatalf("tally %+v", got)
+	}
+	if got := b.in(t, 1, 0).Held; got != 4*4+4*25 {
+		t.Fatalf("held %d", got)
+	}
+}
+
+// TestRuleAWindowIsFormedFromAllItsSlices, and a slice is remembered as long as
+// a window with it is open, no longer.
+func TestRuleAWindowIsFormedFromAllItsSlices(t *testing.T) {
+	m := publicMetric("m", "a")
+	m.WindowSize, m.WindowSlide = 3*testTurn, testTurn
+	s := deployment(1<<40, 0, m)
+	b := newBook(mustWorld(t, s).rules, s)
+	for turn, want := range []int64{0, 0, 3, 6, 9} { // the first two windows began before the start
+		mustDecide(t, b, s, []contribution{{user: 1, key: "a", n: uint32(turn)}, {user: 1, key: "elsewhere", n: 1}})
+		if n, _ := cellOf(t, b, 0, "a"); n != want {
+			t.Fatalf("the window that ends with turn %d counts %d, want %d", b.turn, n, want)
+		}
+		if want, got := min(turn+1, 2), len(b.open); got != want {
+			t.Fatalf("behind turn %d %d slices are kept, want %d", b.turn, got, want)
+		}
+		settled := schemas.Settled{FirstRungs: []state.Precision{unit(1)}}
+		if b.turn >= 3 {
+			settled.Keys = []schemas.SettledKey{{WindowStart: int64(b.turn-3) * testTurn, WindowEnd: int64(b.turn) * testTurn, Key: []byte("a"), Precision: unit(1)}}
+		}
+		mustCharge(t, b, settled)
+	}
+	if got := b.in(t, 1, 0).Spent; got != 9+36+81 {
+		t.Fatalf("paid %d for windows of 3, 6 and 9, want 126", got)
+	}
+}

@@ -1,0 +1,175 @@
+package spend
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+// Windows says how windows lie over turns, which are slices of event time: pure
+// functions of the configuration.
+type Windows interface {
+	// First is the turn whose slice a pair's window begins with.
+	First(p schemas.Pair) uint64
+	// Open says whether a window of the metric that holds the turn's slice ends
+	// behind the turn.
+	Open(metric uint32, turn uint64) bool
+	// Needed is the least turn whose slice a window holds that ends behind the
+	// given turn; turn+1 when there is none.
+	Needed(turn uint64) uint64
+	// LeastPeriod is the least budget period that windows ending behind the
+	// turn can charge; math.MinInt64 where budgets are for life.
+	LeastPeriod(turn uint64) int64
+}
+
+// oneSlice are windows of one turn each.
+type oneSlice struct{}
+
+// First implements Windows; the caller asks for pairs of the turn at hand only.
+func (oneSlice) First(schemas.Pair) uint64 { return math.MaxUint64 }
+func (oneSlice) Open(uint32, uint64) bool  { return false }
+func (oneSlice) Needed(turn uint64) uint64 { return turn + 1 }
+func (oneSlice) LeastPeriod(uint64) int64  { return math.MinInt64 }
+
+// openSlice is a slice of a window that is still open, as the ledger has it:
+// encoded, because a day's window has a thousand of them.
+type openSlice struct {
+	turn uint64
+	data []byte
+}
+
+// formed are the windows that end in a turn, with who contributed what.
+type formed struct {
+	pairs  []schemas.Pair
+	crowds []*crowd // by pair; pairs over the same slices share one
+	taken  [][]bool // by pair: the labels that its metric takes
+	each   []*crowd // every crowd once, the turn's own among them
+	own    *crowd
+}
+
+// form puts the windows together that end in a turn, from the slices that are
+// kept and the turn's own.
+func (b *book) form(turn uint64, pairs []schemas.Pair, own *crowd) (*formed, error) {
+	f := &formed{pairs: pairs, crowds: make([]*crowd, len(pairs)), taken: make([][]bool, len(pairs)), own: own, each: []*crowd{own}}
+	byFirst := map[uint64]*crowd{}
+	for i, p := range pairs {
+		m, err := b.metric(p)
+		if err != nil {
+			return nil, err
+		}
+		first := min(b.windows.First(p), turn)
+		c := byFirst[first]
+		if c == nil {
+			if c, err = b.since(first, own); err != nil {
+				return nil, err
+			}
+			byFirst[first] = c
+			if c != own {
+				f.each = append(f.each, c)
+			}
+		}
+		f.crowds[i] = c
+		f.taken[i] = c.taken(m)
+	}
+	return f, nil
+}
+
+// since merges the kept slices from a turn on with the open turn's own.
+func (b *book) since(first uint64, own *crowd) (*crowd, error) {
+	parts := []*crowd{}
+	for _, s := range b.open {
+		if s.turn < first {
+			continue
+		}
+		o, err := schemas.DecodeOpenSlice(s.data)
+		if err != nil {
+			return nil, fmt.Errorf("reading the slice of turn %d: %w", s.turn, err)
+		}
+		b.rules.inherited(&o)
+		parts = append(parts, &crowd{labels: o.Labels, users: o.Users, filtered: o.Filtered})
+	}
+	if len(parts) == 0 {
+		return own, nil
+	}
+	return merge(append(parts, own))
+}
+
+// member is one user of the windows that end, with what stands in the turn's
+// own slice and in each pair's window; nil where there is nothing.
+type member struct {
+	schemas.ContribUser
+	own *schemas.ContribUser
+	of  []*schemas.ContribUser
+}
+
+// members calls fn for every user of the windows and of the turn's slice,
+// ascending. What it hands over is valid until fn returns.
+func (f *formed) members(fn func(m *member) error) error {
+	next := make([]int, len(f.each))
+	at := make(map[*crowd]int, len(f.each))
+	for i, c := range f.each {
+		at[c] = i
+	}
+	m := member{of: make([]*schemas.ContribUser, len(f.pairs))}
+	find := func(c *crowd, i int) *schemas.ContribUser {
+		if j := next[i]; j < len(c.users) && schemas.CompareUsers(&c.users[j], &m.ContribUser) == 0 {
+			return &c.users[j]
+		}
+		return nil
+	}
+	for {
+		var least *schemas.ContribUser
+		for i, c := range f.each {
+			if next[i] < len(c.users) && (least == nil || schemas.CompareUsers(&c.users[next[i]], least) < 0) {
+				least = &c.users[next[i]]
+			}
+		}
+		if least == nil {
+			return nil
+		}
+		m.ContribUser = schemas.ContribUser{ID: least.ID, Period: least.Period}
+		m.own = find(f.own, at[f.own])
+		for i, c := range f.crowds {
+			m.of[i] = find(c, at[c])
+		}
+		if err := fn(&m); err != nil {
+			return err
+		}
+		for i, c := range f.each {
+			if find(c, i) != nil {
+				next[i]++
+			}
+		}
+	}
+}
+
+// keep puts the decided turn's slice to those of open windows, and lets go of
+// those that no open window holds.
+func (b *book) keep(d *schemas.Delta) error {
+	needed := b.windows.Needed(d.Turn)
+	rest := b.open[:0]
+	for _, s := range b.open {
+		if s.turn >= needed {
+			rest = append(rest, s)
+		}
+	}
+	clear(b.open[len(rest):])
+	b.open = rest
+	if d.Turn < needed {
+		return nil
+	}
+	o := schemas.OpenSlice{Turn: d.Turn, Filtered: d.Filtered, Labels: d.Labels}
+	for i := range d.Users {
+		u := &d.Users[i]
+		if len(u.Slice) > 0 {
+			o.Users = append(o.Users, schemas.ContribUser{ID: u.ID, Period: u.Period, Entries: u.Slice, Records: u.Records})
+		}
+	}
+	data, err := schemas.EncodeOpenSlice(o)
+	if err != nil {
+		return fmt.Errorf("keeping the slice of turn %d: %w", d.Turn, err)
+	}
+	b.open = append(b.open, openSlice{d.Turn, data})
+	return nil
+}
