@@ -8,6 +8,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/state"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
 
+	"github.com/tollgate-dp/tollgate/internal/wholebundles"
 	"github.com/tollgate-dp/tollgate/transforms/hook"
 )
 
@@ -28,6 +29,7 @@ func init() {
 // The Spender is spend.Engine over a ledger, or InState without one. Shards are
 // keys: at most as many run at once as there are.
 func Spend(s beam.Scope, h hook.Hook[Spender], envelopes beam.PCollection) beam.PCollection {
+	wholebundles.Keep()
 	return beam.ParDo(s.Scope("spend"), newSpendFn(h), envelopes)
 }
 
