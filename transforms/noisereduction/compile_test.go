@@ -81,7 +81,8 @@ func TestRuleNextPrecisionIsInteger(t *testing.T) {
 			if ladder[i].Cmp(ladder[i-1]) <= 0 {
 				t.Fatalf("points %d and %d do not increase", i-1, i)
 			}
-			if ratio := ladder[i].Float() / ladder[i-1].Float(); s.Kind == Adaptive && first > 1000 && (ratio < 1.0499 || ratio > 1.0525) {
+			unit := 1 / ladder[i-1].Float() // both ends are rounded to integers
+			if ratio := ladder[i].Float() / ladder[i-1].Float(); s.Kind == Adaptive && first > 1000 && (ratio+unit < 1.05 || ratio-2*unit > 1.0525) {
 				t.Fatalf("points %d and %d are ×%v apart", i-1, i, ratio)
 			}
 		}
