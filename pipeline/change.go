@@ -110,6 +110,11 @@ type change struct {
 // interrupted change has left there.
 func (c *change) unused(ctx context.Context) error {
 	out := &c.dep.cfg.Outputs
+	if out.Ledger != c.old.Topics.Ledger {
+		if err := c.unusedLedger(ctx, out.Ledger); err != nil {
+			return err
+		}
+	}
 	if out.Counts == c.old.Topics.Counts {
 		return nil
 	}
@@ -121,6 +126,40 @@ func (c *change) unused(ctx context.Context) error {
 		return &TopicError{Topic: out.Counts, Got: "holds records and the deployment has never written to it", Fix: "name a counts topic that is empty"}
 	}
 	return nil
+}
+
+// unusedLedger refuses a new ledger topic with decisions on it, or with snapshots of
+// turns that are not settled here: whoever restored a shard from them would give
+// people other people's accounts. Snapshots of settled turns may be an interrupted
+// change's; those that are not are found when the shards are stored.
+func (c *change) unusedLedger(ctx context.Context, topic string) error {
+	var settled uint64
+	c.tail.look(func(v *view) { settled = v.settled })
+	ids, err := c.client.Partitions(ctx, topic)
+	if err != nil {
+		return fmt.Errorf("looking at the new ledger: %w", err)
+	}
+	for _, id := range ids {
+		bounds, err := c.client.Offsets(ctx, topic, id)
+		if err != nil {
+			return fmt.Errorf("looking at the new ledger: %w", err)
+		}
+		err = c.client.ReadRange(ctx, topic, id, bounds.Start, bounds.High, func(r klog.Record) error {
+			part, err := schemas.DecodeLedgerPart(r.Key, r.Value)
+			if err == nil && (part.Key.Kind == schemas.KindFence || part.Key.Kind == schemas.KindSnapshotPart && part.Set.Turn <= settled) {
+				return nil
+			}
+			return foreignLedger(topic, err)
+		})
+		if err != nil {
+			return fmt.Errorf("looking at partition %d of the new ledger: %w", id, err)
+		}
+	}
+	return nil
+}
+
+func foreignLedger(topic string, err error) error {
+	return &TopicError{Topic: topic, Got: "holds records that this deployment has never written", Fix: "name a ledger topic that is empty", Err: err}
 }
 
 // begin takes an epoch, so that no run goes on, and finds out where the
@@ -222,6 +261,9 @@ func (c *change) store(ctx context.Context) error {
 func (c *change) interrupted(err error) error {
 	if errors.Is(err, spend.ErrInterrupted) {
 		return fmt.Errorf("changing the deployment behind turn %d: the next turn was interrupted and may be published in part: run the old configuration and drain it, then change it: %w", c.settled, ErrInterruptedTurn)
+	}
+	if errors.Is(err, spend.ErrForeignLedger) && c.next.Topics.Ledger != c.old.Topics.Ledger {
+		return foreignLedger(c.next.Topics.Ledger, err)
 	}
 	return fmt.Errorf("winding up generation %d: %w", c.old.Generation, err)
 }

@@ -1,6 +1,7 @@
 package spend
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -14,6 +15,10 @@ import (
 // ErrInterrupted says that the turn behind the settled one has decisions on the
 // ledger already: it must be finished under the rules that they were made by.
 var ErrInterrupted = errors.New("a turn was interrupted")
+
+// ErrForeignLedger says that a ledger holds accounts that this deployment did not
+// leave there.
+var ErrForeignLedger = errors.New("the ledger holds accounts of somebody else")
 
 // Checkpoint takes a shard for an epoch and returns its accounts and open slices
 // as of a settled turn, charged. Errors: ErrInterrupted, state.ErrSuperseded,
@@ -45,8 +50,9 @@ func (b *book) snapshot(turn uint64, epoch int64) schemas.Snapshot {
 }
 
 // Store writes a snapshot to a shard's ledger and waits until it is durable. It
-// goes to the slot that does not hold the newest one; one of the same turn is
-// left as it is. The ledger may hold nothing of a later turn.
+// goes to the slot that does not hold the newest one; the same one of an earlier
+// attempt is left as it is. Errors: ErrInterrupted for a turn behind it,
+// ErrForeignLedger for other accounts of its turn or any of a later one.
 func Store(ctx context.Context, to state.LedgerStore, n int, snapshot schemas.Snapshot) error {
 	var ledger schemas.LedgerReader
 	writer, err := to.Take(ctx, n, snapshot.Epoch, func(r state.LedgerRecord) error { return ledger.Add(r.Key, r.Value) })
@@ -58,11 +64,19 @@ func Store(ctx context.Context, to state.LedgerStore, n int, snapshot schemas.Sn
 			return fmt.Errorf("storing shard %d as of turn %d: %w", n, snapshot.Turn, ErrInterrupted)
 		}
 	}
+	for _, info := range ledger.Snapshots() {
+		if info.Complete && info.Turn > snapshot.Turn {
+			return fmt.Errorf("storing shard %d as of turn %d: one of turn %d is there: %w", n, snapshot.Turn, info.Turn, ErrForeignLedger)
+		}
+	}
 	found, slot, err := newestSnapshot(&ledger, snapshot.Turn)
 	if err != nil {
 		return err
 	}
 	if found.Turn == snapshot.Turn {
+		if !sameState(&found, &snapshot) {
+			return fmt.Errorf("storing shard %d: another one as of turn %d is there: %w", n, snapshot.Turn, ErrForeignLedger)
+		}
 		return nil
 	}
 	records, err := schemas.EncodeSnapshot(snapshot, 1-slot, maxLedgerRecord)
@@ -73,6 +87,11 @@ func Store(ctx context.Context, to state.LedgerStore, n int, snapshot schemas.Sn
 		return fmt.Errorf("storing shard %d as of turn %d: %w", n, snapshot.Turn, err)
 	}
 	return nil
+}
+
+// sameState says whether two snapshots hold the same accounts and open slices.
+func sameState(a, b *schemas.Snapshot) bool {
+	return slices.Equal(a.Accounts, b.Accounts) && slices.EqualFunc(a.Open, b.Open, bytes.Equal)
 }
 
 // Reshard puts the accounts and open slices of all shards, as of one turn, into

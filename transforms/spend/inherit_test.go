@@ -191,3 +191,43 @@ func TestRuleAChangeKeepsEveryAccountAndOpenWindow(t *testing.T) {
 		}
 	})
 }
+
+// TestRuleAShardIsNeverStoredBesideForeignAccounts: a ledger that holds anything
+// but what a change left there is somebody else's, and none of it may be adopted.
+func TestRuleAShardIsNeverStoredBesideForeignAccounts(t *testing.T) {
+	account := func(id byte, spent state.Mu2) state.AccountEntry {
+		return state.AccountEntry{ID: state.AccountID{id}, Account: state.Account{Spent: spent}}
+	}
+	slice, err := schemas.EncodeOpenSlice(schemas.OpenSlice{Turn: 7})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours := schemas.Snapshot{Turn: 7, Epoch: 50, Accounts: []state.AccountEntry{account(1, 5), account(2, 6)}, Open: [][]byte{slice}}
+	for name, c := range map[string]struct {
+		there schemas.Snapshot
+		want  error
+	}{
+		"ours, of an earlier attempt":  {schemas.Snapshot{Turn: 7, Epoch: 3, Accounts: ours.Accounts, Open: ours.Open}, nil},
+		"ours, of an earlier turn":     {schemas.Snapshot{Turn: 5, Epoch: 3, Accounts: ours.Accounts[:1]}, nil},
+		"the same turn, no accounts":   {schemas.Snapshot{Turn: 7, Epoch: 3, Open: ours.Open}, ErrForeignLedger},
+		"the same turn, less spent":    {schemas.Snapshot{Turn: 7, Epoch: 3, Accounts: []state.AccountEntry{account(1, 5), account(2, 5)}, Open: ours.Open}, ErrForeignLedger},
+		"the same turn, other windows": {schemas.Snapshot{Turn: 7, Epoch: 3, Accounts: ours.Accounts}, ErrForeignLedger},
+		"a later turn":                 {schemas.Snapshot{Turn: 8, Epoch: 3, Accounts: ours.Accounts, Open: ours.Open}, ErrForeignLedger},
+	} {
+		ledger := newMemLedger()
+		writer, err := ledger.Take(t.Context(), 0, 3, func(state.LedgerRecord) error { return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		records, err := schemas.EncodeSnapshot(c.there, 0, 1<<20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := writer.Append(t.Context(), records)(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := Store(t.Context(), ledger, 0, ours); !errors.Is(err, c.want) || (err == nil) != (c.want == nil) {
+			t.Errorf("%s: %v, want %v", name, err, c.want)
+		}
+	}
+}

@@ -178,9 +178,10 @@ func sameDeltas(t *rapid.T, turn uint64, a, b *world) {
 	}
 }
 
-// watchSlots checks the two rules of what may be overwritten at every record
-// that lands: a delta only where a snapshot of an earlier append covers it, a
-// snapshot only in the slot that does not hold the newest.
+// watchSlots checks the rules of what may be overwritten at every record that
+// lands: a delta only where a snapshot of an earlier append covers it, a complete
+// one of the same turn by nothing but itself, and a snapshot only in the slot that
+// does not hold the newest.
 func watchSlots(t *rapid.T, w *world) {
 	w.ledger.onRecord = func(shard int, log []state.LedgerRecord, r state.LedgerRecord) {
 		part, err := schemas.DecodeLedgerPart(r.Key, r.Value)
@@ -202,6 +203,13 @@ func watchSlots(t *rapid.T, w *world) {
 			}
 			if turn == uint64(w.slots) { // slot 0 was never written
 				covered = true
+			}
+			d, complete, err := before.Delta(turn)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if complete && (d.Epoch != part.Set.Epoch || d.BodyDigest() != part.Set.Digest) {
+				t.Fatalf("shard %d: the delta of turn %d is complete and another one is written over it", shard, turn)
 			}
 			if !covered {
 				t.Fatalf("shard %d: the delta of turn %d overwrites one that no earlier snapshot covers: %+v", shard, turn, before.Snapshots())

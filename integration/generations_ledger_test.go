@@ -1,0 +1,68 @@
+package integration
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+// A new ledger that holds somebody else's records gives nobody their accounts.
+func TestRuleAChangeTakesNoForeignLedger(t *testing.T) {
+	broker := startBroker(t)
+	foreign := newMixed(t, broker, "strangers", 1)
+	foreign.load(scatter(shoppers(5).arrivals(), 1, 5))
+	foreign.runTurns(3)
+	d := newDeployment(t, broker, "moving", 1)
+	moved := func(ledger string) settings {
+		return func(c *pipeline.Config) { c.Shards, c.Outputs.Ledger = foreign.config.Shards, ledger }
+	}
+	// One that a stranger keeps in snapshots alone.
+	kept := func(name string, turn uint64) string {
+		if err := d.client.CreateTopics(t.Context(), klog.TopicSpec{Name: name, Partitions: foreign.config.Shards, Replication: 1,
+			Config: map[string]string{"cleanup.policy": "compact"}}); err != nil {
+			t.Fatal(err)
+		}
+		producer, err := d.client.NewProducer(t.Context(), name, 1, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer producer.Close()
+		records, err := schemas.EncodeSnapshot(schemas.Snapshot{Turn: turn, Epoch: 1}, 0, 1<<20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := producer.Append(t.Context(), []klog.Message{{Key: records[0].Key, Value: records[0].Value}}); err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	refused := func(when, ledger string) {
+		t.Helper()
+		for _, dry := range []bool{true, false} {
+			next := d.config
+			moved(ledger)(&next)
+			compiled, err := pipeline.Compile(next)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = pipeline.Change(t.Context(), compiled, pipeline.ChangeOptions{DryRun: dry})
+			if foreign := (*pipeline.TopicError)(nil); !errors.As(err, &foreign) || foreign.Topic != ledger {
+				t.Errorf("%s, a change to ledger %s (dry run: %v) ended with: %v", when, ledger, dry, err)
+			}
+		}
+	}
+	later := kept("moving-later", 1000)
+	refused("before any turn", foreign.config.Outputs.Ledger)
+	refused("before any turn", later)
+	d.load(spread(calm(3).arrivals(), 1))
+	d.runTurns(2)
+	refused("behind a turn", foreign.config.Outputs.Ledger)
+	refused("behind a turn", later)
+	d.verify()
+	d.change(moved("moving-own"))
+	d.run()
+	d.verify()
+}
