@@ -250,12 +250,17 @@ func BenchmarkManyKeys(b *testing.B) {
 	}
 }
 
-// BenchmarkDayBesideMinutes is a day of minutes with one million events, alone
-// and with a window over the whole day beside them.
+// BenchmarkDayBesideMinutes is a day of minutes with one million events: alone,
+// alone with as many ledger slots as a day's window brings with it by default, and
+// with a window over the whole day beside them.
 func BenchmarkDayBesideMinutes(b *testing.B) {
 	const minutes = 1440
-	for _, day := range []bool{false, true} {
-		b.Run(fmt.Sprintf("day=%v", day), func(b *testing.B) {
+	for _, c := range []struct {
+		name  string
+		day   bool
+		slots int
+	}{{"minutes", false, 0}, {"minutes,slots=360", false, 360}, {"minutes+day", true, 0}} {
+		b.Run(c.name, func(b *testing.B) {
 			b.StopTimer()
 			var longest, last time.Duration
 			var all []time.Duration
@@ -263,7 +268,8 @@ func BenchmarkDayBesideMinutes(b *testing.B) {
 				addr, done := benchBroker(b)
 				cfg := crowdConfig(addr)
 				cfg.Metrics[0].Window = time.Minute
-				if day {
+				cfg.LedgerSlots = c.slots
+				if c.day {
 					m := cfg.Metrics[0]
 					m.Name, m.Window = "day", 24*time.Hour
 					cfg.Metrics = append(cfg.Metrics, m)
