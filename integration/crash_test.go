@@ -28,6 +28,29 @@ func (d *deployment) finish(change ...func(*job)) {
 	}
 }
 
+// crashed runs a process up to a point and lets it die there.
+func (d *deployment) crashed(j job) {
+	d.t.Helper()
+	if end := startRunner(d.t, j).last(d.t); end != nil {
+		d.t.Fatalf("%s was not passed: the runner ended with %s", j.CrashAt, end)
+	}
+}
+
+// crashAt runs a process up to a point of a turn, or of its start, and lets it die
+// there; what it leaves can be charged.
+func (d *deployment) crashAt(point string, turn uint64, skip int) {
+	d.t.Helper()
+	j := d.job()
+	j.CrashAt, j.CrashTurn, j.Skip = point, turn, skip
+	if strings.HasPrefix(point, "epoch") || strings.HasPrefix(point, "fence") || strings.HasPrefix(point, "close") {
+		j.CrashTurn, j.Skip = 0, 0 // at the start of a process
+	}
+	d.crashed(j)
+	if err := d.chargeable(); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
 // killAtRandom starts runners and kills them at random instants until one finishes; it counts the kills. After every kill
 // whatever is published must be chargeable.
 func (d *deployment) killAtRandom(random *rand.Rand) int {
@@ -101,15 +124,7 @@ func TestInvariant5CrashAtEveryPoint(t *testing.T) {
 			}
 			d.load(scatter(w.arrivals(), 2, uint64(i)))
 			for skip := range pick(1, onReal(t, 2, 3)) {
-				j := d.job()
-				j.CrashAt, j.CrashTurn, j.Skip = point, uint64(2*skip+3), skip
-				if strings.HasPrefix(point, "epoch") || strings.HasPrefix(point, "fence") || strings.HasPrefix(point, "close") {
-					j.CrashTurn, j.Skip = 0, 0 // at the start of a process
-				}
-				d.crashed(j)
-				if err := d.chargeable(); err != nil {
-					t.Fatal(err)
-				}
+				d.crashAt(point, uint64(2*skip+3), skip)
 			}
 			d.finish()
 			d.verify()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"testing"
@@ -187,6 +188,38 @@ func (d *deployment) tryRun(change ...func(*pipeline.RunOptions)) (pipeline.RunR
 }
 
 // job is the deployment as a process runs it.
+// runTurns runs until so many more turns are settled, and drains: at once for none.
+// It tells whether it did, or the run ended before.
+func (d *deployment) runTurns(turns int, change ...func(*pipeline.RunOptions)) (drained bool) {
+	d.t.Helper()
+	drain, seen := make(chan struct{}), 0
+	if turns == 0 {
+		close(drain)
+	}
+	return d.run(append(change, func(o *pipeline.RunOptions) {
+		o.Drain = drain
+		o.OnSettled = func(pipeline.Settlement) {
+			if seen++; seen == turns {
+				close(drain)
+			}
+		}
+	})...).Drained
+}
+
+// drainAtRandom runs to the end of the events, drained again and again behind least
+// to most turns.
+func (d *deployment) drainAtRandom(random *rand.Rand, least, most int, change ...func(*pipeline.RunOptions)) {
+	d.t.Helper()
+	for run := 0; d.runTurns(least+random.IntN(most-least+1), change...); run++ {
+		if err := d.chargeable(); err != nil {
+			d.t.Fatal(err)
+		}
+		if run > 200 {
+			d.t.Fatal("draining makes no progress")
+		}
+	}
+}
+
 func (d *deployment) job() job { return job{Config: d.config, Bounded: true} }
 
 // records reads one partition of a topic from its first record.

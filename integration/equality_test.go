@@ -153,31 +153,7 @@ func TestInvariant5DrainAtRandomTurns(t *testing.T) {
 	for seed := range uint64(pick(1, onReal(t, 4, 8))) {
 		d := newDeployment(t, broker, fmt.Sprintf("drain%d", seed), 2, tight)
 		d.load(scatter(crowd(20+seed).arrivals(), 2, seed))
-		random := rand.New(rand.NewPCG(seed, 5))
-		for run := 0; ; run++ {
-			drain := make(chan struct{})
-			after, seen := random.IntN(4), 0
-			if after == 0 {
-				close(drain) // before anything is done
-			}
-			result := d.run(func(o *pipeline.RunOptions) {
-				o.Drain = drain
-				o.OnSettled = func(pipeline.Settlement) {
-					if seen++; seen == after {
-						close(drain)
-					}
-				}
-			})
-			if !result.Drained {
-				break
-			}
-			if err := d.chargeable(); err != nil {
-				t.Fatal(err)
-			}
-			if run > 200 {
-				t.Fatal("draining makes no progress")
-			}
-		}
+		d.drainAtRandom(rand.New(rand.NewPCG(seed, 5)), 0, 3)
 		d.verify()
 	}
 }

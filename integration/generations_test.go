@@ -54,20 +54,6 @@ func (d *deployment) change(change ...settings) pipeline.ChangeResult {
 	return result
 }
 
-// runTurns runs until so many more turns are settled, and drains.
-func (d *deployment) runTurns(turns int) {
-	d.t.Helper()
-	drain, seen := make(chan struct{}), 0
-	d.run(func(o *pipeline.RunOptions) {
-		o.Drain = drain
-		o.OnSettled = func(pipeline.Settlement) {
-			if seen++; seen == turns {
-				close(drain)
-			}
-		}
-	})
-}
-
 // manyChanges touches everything that can be changed at once: metrics that come, go and move to other places among filters; bounds,
 // ladders, targets, lateness, public keys, the budget, the noise key, shards and slots.
 func manyChanges(name string) settings {

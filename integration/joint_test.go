@@ -92,23 +92,7 @@ func TestInvariant5MixedJointsWithDrainsAndForgottenShards(t *testing.T) {
 	for i, forget := range []spend.Forgetting{spend.ForgetCache, spend.ForgetShard} {
 		d := newMixed(t, broker, numbered("joint-drain", i), 2, catchingUp(4))
 		d.load(scatter(backlog(uint64(710+i)).arrivals(), 2, 1))
-		random := rand.New(rand.NewPCG(uint64(i), 8))
-		for drained := true; drained; {
-			drain := make(chan struct{})
-			after, seen := 1+random.IntN(3), 0
-			drained = d.run(func(o *pipeline.RunOptions) {
-				o.Drain = drain
-				o.Hooks.Forget = missing(1, forget)
-				o.OnSettled = func(pipeline.Settlement) {
-					if seen++; seen == after {
-						close(drain)
-					}
-				}
-			}).Drained
-			if err := d.chargeable(); err != nil {
-				t.Fatal(err)
-			}
-		}
+		d.drainAtRandom(rand.New(rand.NewPCG(uint64(i), 8)), 1, 3, func(o *pipeline.RunOptions) { o.Hooks.Forget = missing(1, forget) })
 		d.verify()
 		d.jointly()
 	}
@@ -138,15 +122,7 @@ func TestInvariant5MixedJointsCrashAtEveryPoint(t *testing.T) {
 		t.Run(point, func(t *testing.T) {
 			d := newMixed(t, broker, "joint-point-"+point, 2, catchingUp(4))
 			d.load(scatter(backlog(uint64(740+i)).arrivals(), 2, uint64(i)))
-			j := d.job()
-			j.CrashAt, j.CrashTurn, j.Skip = point, 3, i%2
-			if point == pipeline.PointCloseWritten {
-				j.CrashTurn, j.Skip = 0, 0
-			}
-			d.crashed(j)
-			if err := d.chargeable(); err != nil {
-				t.Fatal(err)
-			}
+			d.crashAt(point, 3, i%2)
 			d.finish()
 			d.verify()
 			d.jointly()

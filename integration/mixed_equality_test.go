@@ -50,22 +50,7 @@ func TestInvariant5MixedDrainAtRandomTurns(t *testing.T) {
 	for seed := range uint64(pick(1, onReal(t, 1, 2))) {
 		d := newMixed(t, broker, numbered("drain", int(seed)), 2)
 		d.load(scatter(shoppers(53+seed).arrivals(), 2, seed))
-		random := rand.New(rand.NewPCG(seed, 6))
-		for drained := true; drained; {
-			drain := make(chan struct{})
-			after, seen := 1+random.IntN(9), 0
-			drained = d.run(func(o *pipeline.RunOptions) {
-				o.Drain = drain
-				o.OnSettled = func(pipeline.Settlement) {
-					if seen++; seen == after {
-						close(drain)
-					}
-				}
-			}).Drained
-			if err := d.chargeable(); err != nil {
-				t.Fatal(err)
-			}
-		}
+		d.drainAtRandom(rand.New(rand.NewPCG(seed, 6)), 1, 9)
 		d.verify()
 	}
 }

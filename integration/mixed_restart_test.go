@@ -17,12 +17,7 @@ func TestRuleOpenSlicesOutliveTheSlotsOfTheLedger(t *testing.T) {
 	d.load(scatter(w.arrivals(), 2, 1))
 	points := []string{pipeline.PointSettledWritten, pipeline.PointDeltaWritten, pipeline.PointCountsWriting}
 	for turn := uint64(5); turn < uint64(w.Windows); turn += 3 {
-		j := d.job()
-		j.CrashAt, j.CrashTurn = points[turn%3], turn
-		d.crashed(j)
-		if err := d.chargeable(); err != nil {
-			t.Fatal(err)
-		}
+		d.crashAt(points[turn%3], turn, 0)
 	}
 	d.finish()
 	d.verify()
@@ -54,15 +49,7 @@ func TestInvariant5MixedCrashAtEveryPoint(t *testing.T) {
 		t.Run(point, func(t *testing.T) {
 			d := newMixed(t, broker, "point-"+point, 2)
 			d.load(scatter(shoppers(uint64(620+i)).arrivals(), 2, uint64(i)))
-			j := d.job()
-			j.CrashAt, j.CrashTurn, j.Skip = point, uint64(5+i%4), i%2
-			if point == pipeline.PointCloseWritten {
-				j.CrashTurn, j.Skip = 0, 0
-			}
-			d.crashed(j)
-			if err := d.chargeable(); err != nil {
-				t.Fatal(err)
-			}
+			d.crashAt(point, uint64(5+i%4), i%2)
 			d.finish()
 			d.verify()
 		})

@@ -41,14 +41,6 @@ func (d *deployment) deleteRecords(topicName string, partition int32, before int
 	}
 }
 
-// crashed runs a process up to a point and lets it die there.
-func (d *deployment) crashed(j job) {
-	d.t.Helper()
-	if end := startRunner(d.t, j).last(d.t); end != nil {
-		d.t.Fatalf("%s was not passed: the runner ended with %s", j.CrashAt, end)
-	}
-}
-
 // openTurn is the first turn that is not settled, with its restart offsets.
 func (d *deployment) openTurn() (uint64, map[int32]int64) {
 	d.t.Helper()
