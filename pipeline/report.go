@@ -54,7 +54,7 @@ func TrustedReport(ctx context.Context, d *Deployment) (Tallies, error) {
 	}
 	v := newView(d.cfg.LedgerSlots)
 	v.beginAt(0, -1, true)
-	sum := adding{period: d.cfg.Privacy.Period, reads: map[uint64]schemas.ReadTallies{}, read: newTallies()}
+	sum := adding{period: d.cfg.Privacy.Period, read: newTallies()}
 	err = client.ReadRange(ctx, d.cfg.Outputs.Control, controlPartition, 0, bounds.LastStable, func(r klog.Record) error {
 		c, err := schemas.DecodeControl(r.Value)
 		if err != nil {
@@ -69,7 +69,6 @@ func TrustedReport(ctx context.Context, d *Deployment) (Tallies, error) {
 			sum.begin(v.header)
 		}
 		if b, ok := c.Body.(*schemas.Close); ok && v.closed > closed {
-			sum.reads[b.Turn] = b.Tallies
 			sum.closes = append(sum.closes, b)
 		}
 		if v.settled > before && first != nil {
@@ -88,13 +87,11 @@ type adding struct {
 	period  time.Duration
 	header  *schemas.Header // nil before the first
 	turns   *turns
-	names   []string        // of all metrics so far
-	metrics []MetricTallies // by place among the names
+	metrics []MetricTallies // of all metrics so far, each in its place
 	pairs   []uint64        // (record, window) pairs of accepted records, by place
 	places  []int           // of the generation's metrics
 
-	closes []*schemas.Close // of the generation, not taken back
-	reads  map[uint64]schemas.ReadTallies
+	closes []*schemas.Close    // of the generation, not taken back
 	read   schemas.ReadTallies // of earlier generations
 	closed uint64              // records of their turns
 }
@@ -108,17 +105,15 @@ func (a *adding) begin(h *schemas.Header) {
 		}
 	}
 	a.closes = nil
-	clear(a.reads)
 	before := a.header
 	var old []int
 	old, a.places = a.places, nil
 	a.header, a.turns = h, turnsOf(h, a.period)
 	for i := range h.Metrics {
 		name := h.Metrics[i].Name
-		place := slices.Index(a.names, name)
+		place := slices.IndexFunc(a.metrics, func(m MetricTallies) bool { return m.Metric == name })
 		if place < 0 {
-			place = len(a.names)
-			a.names = append(a.names, name)
+			place = len(a.metrics)
 			a.metrics = append(a.metrics, MetricTallies{Metric: name})
 			a.pairs = append(a.pairs, 0)
 		}
@@ -135,7 +130,7 @@ func (m *MetricTallies) done() uint64 { return m.Filtered + m.Clipped + m.OverBu
 
 // add takes over a CLOSE for good.
 func (a *adding) add(c *schemas.Close) {
-	a.read.Add(a.reads[c.Turn])
+	a.read.Add(c.Tallies)
 	a.closed += c.Contributions
 	for turn := c.First; turn <= c.Turn; turn++ {
 		for i, place := range a.places {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/hex"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,6 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
+
+	"github.com/tollgate-dp/tollgate/internal/golden"
 )
 
 // codec is one format seen from outside.
@@ -197,8 +198,6 @@ func TestChangedBytesNeverPanicNorBreakTheRoundTrip(t *testing.T) {
 	}
 }
 
-var update = flag.Bool("update", false, "rewrite the golden files")
-
 // The bytes of a version never change: logs hold them for years. A failure here means that a format was changed without
 // a new version.
 func TestFormatsAreWhatTheyWere(t *testing.T) {
@@ -213,14 +212,7 @@ func TestFormatsAreWhatTheyWere(t *testing.T) {
 		}
 	}
 	path := filepath.Join("testdata", "formats.golden")
-	if *update {
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, out.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
+	golden.File(t, path, out.String())
 	want, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -243,8 +235,5 @@ func TestFormatsAreWhatTheyWere(t *testing.T) {
 				}
 			}
 		}
-	}
-	if !bytes.Equal(out.Bytes(), want) {
-		t.Error("the encodings differ from testdata/formats.golden")
 	}
 }

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/big"
 
+	"github.com/tollgate-dp/tollgate/internal/directed"
 	"github.com/tollgate-dp/tollgate/state/conversion"
 	"github.com/tollgate-dp/tollgate/state/loss"
 	"github.com/tollgate-dp/tollgate/state/pld"
@@ -79,9 +79,9 @@ func byGDP(list []mechanism, q question) (float64, error) {
 		case mu == 0:
 			return 0, silence("no μ is known for discrete-gaussian")
 		}
-		squares.add(square(mu), m.count)
+		squares.add(directed.ProductUp(mu, mu), m.count)
 	}
-	g := loss.GDP{Mu: root(squares.value())}
+	g := loss.GDP{Mu: directed.RootUp(squares.value())}
 	if q.forDelta {
 		return conversion.GDPToDelta(g, q.epsilon)
 	}
@@ -91,11 +91,12 @@ func byGDP(list []mechanism, q question) (float64, error) {
 // rho is the ρ of a mechanism of Gaussian noise, continuous or discrete.
 func (m mechanism) rho() (float64, bool) {
 	if m.mu > 0 {
-		return square(m.mu) / 2, true
+		return directed.ProductUp(m.mu, m.mu) / 2, true
 	}
 	if g, ok := m.pair.(pld.DiscreteGaussian); ok {
 		// Canonne, Kamath and Steinke, 2020, Theorem 4.
-		return square(over(float64(g.Sensitivity), g.Sigma, big.ToPositiveInf)) / 2, true
+		mu := directed.QuotientUp(float64(g.Sensitivity), g.Sigma)
+		return directed.ProductUp(mu, mu) / 2, true
 	}
 	return 0, false
 }

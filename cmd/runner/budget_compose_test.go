@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/golden"
 	"github.com/tollgate-dp/tollgate/state/pld"
 )
 
@@ -54,7 +55,7 @@ func TestBudgetComposeGolden(t *testing.T) {
 		if code != exitOK || stderr != "" {
 			t.Errorf("%s: exit %d, stderr %q", args, code, stderr)
 		}
-		golden(t, name, stdout)
+		golden.File(t, "testdata/"+name, stdout)
 	}
 }
 
@@ -79,7 +80,7 @@ func TestBudgetCompareGolden(t *testing.T) {
 		if err := print(&app{stdout: &out}); err != nil {
 			t.Fatal(err)
 		}
-		golden(t, name, out.String())
+		golden.File(t, "testdata/"+name, out.String())
 	}
 }
 
@@ -333,8 +334,7 @@ func TestBudgetComposeSaysWhatDoesNotApply(t *testing.T) {
 	}
 }
 
-// Sums, squares, roots and quotients never come out on the wrong side, and what a
-// float64 holds comes out exactly.
+// Sums never come out too small, and what a float64 holds comes out exactly.
 func TestBudgetSumsRoundUp(t *testing.T) {
 	var exact, tenths total
 	exact.add(1, 1)
@@ -346,13 +346,5 @@ func TestBudgetSumsRoundUp(t *testing.T) {
 	tenths.add(0.2, 1)
 	if got := tenths.value(); !(got > 0.3) || got > 0.3000000000000001 {
 		t.Errorf("0.1 + 0.2 is %v", got)
-	}
-	for _, v := range []float64{2, 3, 0.1, 1e-300, 7e200} {
-		if r := root(v); r*r < v*(1-1e-15) || math.Nextafter(math.Nextafter(r, 0), 0) >= math.Sqrt(v) {
-			t.Errorf("the root of %v is %v", v, r)
-		}
-	}
-	if got := root(4); got != 2 {
-		t.Errorf("the root of 4 is %v", got)
 	}
 }

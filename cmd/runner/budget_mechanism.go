@@ -4,11 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/big"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/tollgate-dp/tollgate/internal/directed"
 	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/loss"
 	"github.com/tollgate-dp/tollgate/state/pld"
@@ -135,11 +135,11 @@ func sensitivity(values map[string]float64) float64 {
 }
 
 func gaussian(v map[string]float64) (mechanism, error) {
-	noise := over(v["sigma"], sensitivity(v), big.ToNegativeInf)
+	noise := directed.QuotientDown(v["sigma"], sensitivity(v))
 	if q, ok := v["sampling"]; ok && q != 1 {
 		return mechanism{pair: pld.SubsampledGaussian{Sigma: noise, Sampling: q}}, nil
 	}
-	return mechanism{pair: pld.Gaussian{Sigma: noise}, mu: over(sensitivity(v), v["sigma"], big.ToPositiveInf)}, nil
+	return mechanism{pair: pld.Gaussian{Sigma: noise}, mu: directed.QuotientUp(sensitivity(v), v["sigma"])}, nil
 }
 
 func discreteGaussian(v map[string]float64) (mechanism, error) {
@@ -148,8 +148,8 @@ func discreteGaussian(v map[string]float64) (mechanism, error) {
 }
 
 func laplace(v map[string]float64) (mechanism, error) {
-	pure := loss.Approx{Epsilon: over(sensitivity(v), v["scale"], big.ToPositiveInf)}
-	return mechanism{pair: pld.Laplace{Scale: over(v["scale"], sensitivity(v), big.ToNegativeInf)}, fixed: &pure}, nil
+	pure := loss.Approx{Epsilon: directed.QuotientUp(sensitivity(v), v["scale"])}
+	return mechanism{pair: pld.Laplace{Scale: directed.QuotientDown(v["scale"], sensitivity(v))}, fixed: &pure}, nil
 }
 
 func randomizedResponse(v map[string]float64) (mechanism, error) {

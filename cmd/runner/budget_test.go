@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/tollgate-dp/tollgate/internal/golden"
 )
 
 // The reference figures: 560, 487 and 487 releases at (1, 1e-6), σ = 100 and
@@ -38,7 +40,7 @@ func TestBudgetGolden(t *testing.T) {
 		if code != exitOK || stderr != "" {
 			t.Errorf("%s: exit %d, stderr %q", args, code, stderr)
 		}
-		golden(t, name, stdout)
+		golden.File(t, "testdata/"+name, stdout)
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/tollgate-dp/tollgate/internal/config"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
@@ -70,21 +69,12 @@ func (a *app) runChange(ctx context.Context, f *changeFlags) error {
 	case f.replication < 0 || f.replication > 1<<15-1:
 		return usage(fmt.Errorf("--replication is %d", f.replication))
 	}
-	file, err := config.Open(f.config)
-	if err != nil {
-		return inFile(err)
-	}
-	if f.generateKeys {
-		if err := a.generateKeys(file); err != nil {
-			return err
-		}
-	}
-	d, err := a.compile(file, config.Options{})
+	d, err := a.prepare(f.config, f.generateKeys)
 	if err != nil {
 		return err
 	}
 	if f.createTopics {
-		if err := a.createTopics(ctx, &initFlags{replication: f.replication}, d); err != nil {
+		if err := a.createTopics(ctx, d, pipeline.TopicOptions{Replication: f.replication}); err != nil {
 			return err
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/golden"
 	"github.com/tollgate-dp/tollgate/internal/show"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
@@ -38,13 +39,13 @@ func TestDemoGolden(t *testing.T) {
 	if code != exitOK {
 		t.Fatalf("exit %d, stderr %q", code, stderr)
 	}
-	golden(t, "demo.golden", stdout)
-	golden(t, "demo_stderr.golden", elapsed(stderr))
+	golden.File(t, "testdata/demo.golden", stdout)
+	golden.File(t, "testdata/demo_stderr.golden", elapsed(stderr))
 	text, err := os.ReadFile(report)
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "demo_report.golden", string(text))
+	golden.File(t, "testdata/demo_report.golden", string(text))
 	if info, err := os.Stat(report); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the report is readable by others: %v (%v)", info.Mode(), err)
 	}
@@ -141,7 +142,7 @@ func TestDemoOnAFile(t *testing.T) {
 	if code != exitOK {
 		t.Fatalf("exit %d, stderr %q", code, stderr)
 	}
-	golden(t, "demo_file.golden", stdout)
+	golden.File(t, "testdata/demo_file.golden", stdout)
 	for _, secret := range []string{"person-", "never", "soon", "4003", "4000"} {
 		if strings.Contains(stdout+stderr, secret) {
 			t.Errorf("%q is in the output", secret)

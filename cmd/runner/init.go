@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/tollgate-dp/tollgate/internal/config"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
@@ -72,16 +71,7 @@ func (a *app) runInit(ctx context.Context, f *initFlags) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	file, err := config.Open(f.config)
-	if err != nil {
-		return inFile(err)
-	}
-	if f.generateKeys {
-		if err := a.generateKeys(file); err != nil {
-			return err
-		}
-	}
-	d, err := a.compile(file, config.Options{})
+	d, err := a.prepare(f.config, f.generateKeys)
 	if err != nil {
 		return err
 	}
@@ -94,7 +84,8 @@ func (a *app) runInit(ctx context.Context, f *initFlags) error {
 // begin makes topics and writes the HEADER.
 func (a *app) begin(ctx context.Context, f *initFlags, d *deployment) error {
 	if f.createTopics {
-		if err := a.createTopics(ctx, f, d); err != nil {
+		o := pipeline.TopicOptions{EventPartitions: f.eventPartitions, Replication: f.replication}
+		if err := a.createTopics(ctx, d, o); err != nil {
 			return err
 		}
 	}

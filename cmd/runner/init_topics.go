@@ -10,17 +10,17 @@ import (
 )
 
 // createTopics makes the topics that are missing, and says which.
-func (a *app) createTopics(ctx context.Context, f *initFlags, d *deployment) error {
+func (a *app) createTopics(ctx context.Context, d *deployment, o pipeline.TopicOptions) error {
 	cfg := d.Config()
 	topics := []string{cfg.Outputs.Control, cfg.Outputs.Ledger, cfg.Outputs.Counts, cfg.Outputs.DeadLetter}
-	if f.eventPartitions > 0 {
+	if o.EventPartitions > 0 {
 		topics = append(topics, cfg.Events.Topic)
 	}
 	there, err := existing(ctx, cfg.Kafka, topics)
 	if err != nil {
 		return err
 	}
-	err = pipeline.CreateTopics(ctx, d.Deployment, pipeline.TopicOptions{EventPartitions: f.eventPartitions, Replication: f.replication})
+	err = pipeline.CreateTopics(ctx, d.Deployment, o)
 	if err != nil && !onlyExists(err) {
 		return err
 	}

@@ -4,18 +4,17 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"strconv"
 	"strings"
 
+	"github.com/tollgate-dp/tollgate/internal/config"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
 // readNoiseKey reads a noise key: one line with 64 hex digits, or with a key id,
 // the first turn (1) and 64 hex digits. No error has any of the file in it.
 func readNoiseKey(path string) (noisereduction.NoiseKey, error) {
-	text, err := readSmall(path, 4096)
+	text, err := config.ReadSmall(path, 4096)
 	if err != nil {
 		return noisereduction.NoiseKey{}, fmt.Errorf("reading --noise-key-file: %w", err)
 	}
@@ -51,21 +50,4 @@ func parseNoiseKey(text string) (noisereduction.NoiseKey, error) {
 		return key, errors.New("the key is all zeros")
 	}
 	return key, nil
-}
-
-// readSmall reads a file of at most limit bytes.
-func readSmall(path string, limit int64) (string, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, limit+1))
-	if err != nil {
-		return "", err
-	}
-	if int64(len(text)) > limit {
-		return "", fmt.Errorf("%s is longer than %d bytes", path, limit)
-	}
-	return string(text), nil
 }

@@ -3,34 +3,13 @@ package main
 import (
 	"bytes"
 	"context"
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/tollgate-dp/tollgate/internal/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatalf("%v (write it with -update)", err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s differs (-want +got):\n%s", path, diff)
-	}
-}
 
 // run executes one command line.
 func run(t testing.TB, args ...string) (code int, stdout, stderr string) {
@@ -52,7 +31,7 @@ func write(t testing.TB, name, text string) string {
 }
 
 func TestHelpGolden(t *testing.T) {
-	for _, command := range []string{"", "init", "run", "replay", "validate", "demo", "budget", "budget releases", "budget convert", "budget compose", "budget compare", "version"} {
+	for _, command := range []string{"", "init", "run", "change", "recover", "replay", "validate", "demo", "budget", "budget releases", "budget convert", "budget compose", "budget compare", "version"} {
 		name := "help_" + strings.ReplaceAll(command, " ", "_") + ".golden"
 		if command == "" {
 			name = "help.golden"
@@ -61,7 +40,7 @@ func TestHelpGolden(t *testing.T) {
 		if code != exitOK || stderr != "" {
 			t.Errorf("%s --help: exit %d, stderr %q", command, code, stderr)
 		}
-		golden(t, name, stdout)
+		golden.File(t, "testdata/"+name, stdout)
 	}
 }
 
@@ -151,6 +130,7 @@ func TestBadCommandLines(t *testing.T) {
 		{"header without the user", []string{"demo", "--input", csv, "--header", "--user-field", "name", "--time-field", "when"}, 1, `no column "name"`},
 		{"missing key list", with("--public-keys", "/nowhere/keys.txt"), 1, "/nowhere/keys.txt"},
 		{"missing noise key", with("--noise-key-file", "/nowhere/key"), 1, "/nowhere/key"},
+		{"noise key file is long", with("--noise-key-file", write(t, "key", strings.Repeat("ab", 2049))), 1, "key is longer than 4096 bytes"},
 		{"report in a missing directory", with("--trusted-report", "/nowhere/report.json"), 1, "--trusted-report"},
 		{"report is a directory", with("--trusted-report", directory), 1, "is a directory"},
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tollgate-dp/tollgate/internal/config"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
@@ -22,7 +23,7 @@ func readPublicKeys(value string) ([]string, error) {
 		_, err := os.Stat(value)
 		isPath := strings.ContainsAny(value, `/\`) || strings.HasSuffix(value, ".txt")
 		if err == nil || isPath {
-			text, err := readSmall(value, maxKeyFile)
+			text, err := config.ReadSmall(value, maxKeyFile)
 			if err != nil {
 				return nil, fmt.Errorf("reading --public-keys: %w", err)
 			}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/golden"
 	"github.com/tollgate-dp/tollgate/state"
 )
 
@@ -17,7 +18,7 @@ func TestValidateGolden(t *testing.T) {
 		"validate_json.golden": {"validate", "--offline", "--format", "json", "--config", write(t, "tollgate.yaml", planned)},
 	} {
 		stdout, stderr := mustRun(t, args...)
-		golden(t, name, stdout)
+		golden.File(t, "testdata/"+name, stdout)
 		if !strings.Contains(stderr, "there is no key in") {
 			t.Errorf("stderr %s", stderr)
 		}

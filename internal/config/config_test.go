@@ -2,7 +2,6 @@ package config_test
 
 import (
 	"errors"
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,26 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tollgate-dp/tollgate/internal/config"
+	"github.com/tollgate-dp/tollgate/internal/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
-
-func golden(t *testing.T, path, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatalf("%v (write it with -update)", err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s differs (-want +got):\n%s", path, diff)
-	}
-}
 
 // environment is what getenv knows in these tests.
 func environment(name string) string {
@@ -78,7 +59,7 @@ func TestBadFilesAreRefusedWithThePlace(t *testing.T) {
 					t.Errorf("a secret is shown: %v", err)
 				}
 			}
-			golden(t, strings.TrimSuffix(path, ".yml")+".txt", err.Error()+"\n")
+			golden.File(t, strings.TrimSuffix(path, ".yml")+".txt", err.Error()+"\n")
 		})
 	}
 }

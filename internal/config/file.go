@@ -1,10 +1,8 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -196,36 +194,11 @@ const (
 
 // read reads a file that a field names; an error is the field's.
 func (f *File) read(at, name string, limit int64) string {
-	text, err := readSmall(name, limit)
+	text, err := ReadSmall(name, limit)
 	if err != nil {
 		f.reader.fail(f.reader.valuePlace(at), at, "%v", cause(err))
 	}
 	return text
-}
-
-// cause drops the path from an error of the operating system: the line shows it.
-func cause(err error) error {
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		return p.Err
-	}
-	return err
-}
-
-func readSmall(name string, limit int64) (string, error) {
-	file, err := os.Open(name)
-	if err != nil {
-		return "", err
-	}
-	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, limit+1))
-	if err != nil {
-		return "", err
-	}
-	if int64(len(text)) > limit {
-		return "", fmt.Errorf("the file is longer than %d bytes", limit)
-	}
-	return string(text), nil
 }
 
 // Config is what the file says, for pipeline.Compile.

@@ -24,7 +24,7 @@ func (f *File) key(at string, s source, o Options, standIn byte) (key [32]byte) 
 		}
 	} else {
 		var err error
-		text, err = readSmall(s.file, 4096)
+		text, err = ReadSmall(s.file, 4096)
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && o.MissingKeys:
 			f.Missing = append(f.Missing, s.file)
@@ -54,7 +54,7 @@ func (f *File) password(at string, to *string, s source, o Options) {
 			f.reader.fail(f.reader.valuePlace(at+".password_env"), at, "the environment variable is not set or empty")
 		}
 	case s.file != "":
-		text, err := readSmall(s.file, 1<<16)
+		text, err := ReadSmall(s.file, 1<<16)
 		if err != nil {
 			f.reader.fail(f.reader.valuePlace(at+".password_file"), at, "%v", cause(err))
 			return

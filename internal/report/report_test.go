@@ -4,12 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"regexp"
 	"runtime"
 	"slices"
@@ -17,15 +14,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	_ "github.com/tollgate-dp/tollgate/internal/fixedseed"
 
+	"github.com/tollgate-dp/tollgate/internal/golden"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 var written = Options{Title: "Page views", Generated: time.Date(2025, 3, 9, 12, 0, 0, 0, time.UTC), Source: "topic counts", Notes: []string{"Made up."}}
 
@@ -64,21 +59,7 @@ func structure(html string) string {
 
 func TestPageGolden(t *testing.T) {
 	for name, s := range map[string]sample{"pages": pages(), "mixed": mixed(), "hostile": hostile(), "empty": {promise: pages().promise}} {
-		got := structure(render(t, s, MaxPoints, written))
-		path := filepath.Join("testdata", name+".golden")
-		if *update {
-			if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-				t.Fatal(err)
-			}
-			continue
-		}
-		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatalf("%v (write it with -update)", err)
-		}
-		if diff := cmp.Diff(string(want), got); diff != "" {
-			t.Errorf("%s differs (-want +got):\n%s", path, diff)
-		}
+		golden.File(t, "testdata/"+name+".golden", structure(render(t, s, MaxPoints, written)))
 	}
 }
 

@@ -3,12 +3,9 @@ package show
 import (
 	"bytes"
 	"errors"
-	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -19,27 +16,9 @@ import (
 	"pgregory.net/rapid"
 
 	_ "github.com/tollgate-dp/tollgate/internal/fixedseed"
+
+	"github.com/tollgate-dp/tollgate/internal/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatalf("%v (write it with -update)", err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s differs (-want +got):\n%s", path, diff)
-	}
-}
 
 var monday = time.Date(2025, 3, 3, 0, 0, 0, 0, time.UTC)
 
@@ -83,14 +62,14 @@ func chart(t testing.TB, rows []Row, opt ChartOptions) string {
 }
 
 func TestChartGolden(t *testing.T) {
-	golden(t, "chart_day.golden", chart(t, day(24, time.Hour), options(24, time.Hour)))
-	golden(t, "chart_two_months.golden", chart(t, day(60, 24*time.Hour), options(60, 24*time.Hour)))
+	golden.File(t, "testdata/chart_day.golden", chart(t, day(24, time.Hour), options(24, time.Hour)))
+	golden.File(t, "testdata/chart_two_months.golden", chart(t, day(60, 24*time.Hour), options(60, 24*time.Hour)))
 	few := options(3, time.Minute)
 	few.MaxKeys = 2
-	golden(t, "chart_three_minutes.golden", chart(t, day(3, time.Minute), few))
+	golden.File(t, "testdata/chart_three_minutes.golden", chart(t, day(3, time.Minute), few))
 	color := options(2, time.Hour)
 	color.Color = true
-	golden(t, "chart_color.golden", chart(t, day(2, time.Hour), color))
+	golden.File(t, "testdata/chart_color.golden", chart(t, day(2, time.Hour), color))
 }
 
 func TestTableGolden(t *testing.T) {
@@ -104,7 +83,7 @@ func TestTableGolden(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	golden(t, "table.golden", b.String())
+	golden.File(t, "testdata/table.golden", b.String())
 }
 
 // Whatever is drawn, no line is wider than asked for and no escape sequence

@@ -3,8 +3,8 @@ package odometer
 import (
 	"errors"
 	"fmt"
-	"math"
 
+	"github.com/tollgate-dp/tollgate/internal/directed"
 	"github.com/tollgate-dp/tollgate/state/filter"
 	"github.com/tollgate-dp/tollgate/state/loss"
 )
@@ -97,9 +97,9 @@ func NewRenyiTracker(step loss.RDP) (RenyiTracker, error) {
 
 // Bound returns m·Δ_α at every order, m being Steps; a fresh slice.
 func (t RenyiTracker) Bound() loss.RDP {
-	bound := make(loss.RDP, len(t.step))
+	bound, steps := make(loss.RDP, len(t.step)), directed.IntegerUp(t.steps)
 	for i, o := range t.step {
-		bound[i] = loss.Order{Alpha: o.Alpha, Epsilon: productUp(t.steps, o.Epsilon)}
+		bound[i] = loss.Order{Alpha: o.Alpha, Epsilon: directed.ProductUp(steps, o.Epsilon)}
 	}
 	return bound
 }
@@ -123,7 +123,9 @@ func NewZCDPTracker(rho float64) (ZCDPTracker, error) {
 }
 
 // Bound returns m·ρ, m being Steps.
-func (t ZCDPTracker) Bound() loss.ZCDP { return loss.ZCDP{Rho: productUp(t.steps, t.rho)} }
+func (t ZCDPTracker) Bound() loss.ZCDP {
+	return loss.ZCDP{Rho: directed.ProductUp(directed.IntegerUp(t.steps), t.rho)}
+}
 
 // GDPTracker is the Tracker of Gaussian differential privacy (Koskela, Tobaben and
 // Honkela, Appendix C.5).
@@ -146,36 +148,5 @@ func NewGDPTracker(mu float64) (GDPTracker, error) {
 
 // Bound returns μ·√m, m being Steps.
 func (t GDPTracker) Bound() loss.GDP {
-	return loss.GDP{Mu: timesUp(rootUp(t.steps), t.mu)}
-}
-
-const exactIntegers = 1 << 53 // up to here every integer is a float64
-
-// productUp returns m·f, rounded up.
-func productUp(m uint64, f float64) float64 {
-	if m > exactIntegers {
-		return enlarged(float64(m) * f)
-	}
-	return timesUp(float64(m), f)
-}
-
-// timesUp returns a·b, rounded up, for a and b whose product is normal or 0.
-func timesUp(a, b float64) float64 {
-	product := a * b
-	if math.FMA(a, b, -product) > 0 {
-		return math.Nextafter(product, math.Inf(1))
-	}
-	return product
-}
-
-// rootUp returns √m, rounded up.
-func rootUp(m uint64) float64 {
-	if m > exactIntegers {
-		return enlarged(math.Sqrt(float64(m)))
-	}
-	root := math.Sqrt(float64(m))
-	if math.FMA(root, root, -float64(m)) < 0 {
-		return math.Nextafter(root, math.Inf(1))
-	}
-	return root
+	return loss.GDP{Mu: directed.ProductUp(directed.RootUp(directed.IntegerUp(t.steps)), t.mu)}
 }

@@ -58,12 +58,3 @@ func positive(name string, v, least, most float64) error {
 func tailPoint(tail float64) float64 {
 	return math.Sqrt(-2*math.Log(tail)) + 1e-9
 }
-
-// inverseUp returns 1/x, rounded up, for a positive x.
-func inverseUp(x float64) float64 {
-	y := 1 / x
-	if math.FMA(x, y, -1) < 0 {
-		y = math.Nextafter(y, math.Inf(1))
-	}
-	return y
-}

@@ -5,6 +5,7 @@ import (
 	"math/big"
 	"sync"
 
+	"github.com/tollgate-dp/tollgate/internal/directed"
 	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/conversion"
 	"github.com/tollgate-dp/tollgate/state/loss"
@@ -69,7 +70,7 @@ func (g *Gaussian) GDP(sensitivity float64) (loss.GDP, error) {
 	if err != nil {
 		return loss.GDP{}, err
 	}
-	return loss.GDP{Mu: rootUp(squared)}, nil
+	return loss.GDP{Mu: directed.RootUp(squared)}, nil
 }
 
 // ZCDP returns the price as ρ = sensitivity²/(2σ²) (Bun and Steinke, 2016,
@@ -79,7 +80,7 @@ func (g *Gaussian) ZCDP(sensitivity float64) (loss.ZCDP, error) {
 	if err != nil {
 		return loss.ZCDP{}, err
 	}
-	return loss.ZCDP{Rho: productUp(squared, 0.5)}, nil
+	return loss.ZCDP{Rho: directed.ProductUp(squared, 0.5)}, nil
 }
 
 // RDP returns the price at the given orders, α·sensitivity²/(2σ²) (Mironov, 2017,
@@ -122,7 +123,7 @@ func (g *Gaussian) squared(sensitivity float64) (float64, error) {
 func priceUp(exact *big.Float, sensitivity float64) (float64, error) {
 	price, _ := exact.Float64()
 	if new(big.Float).SetFloat64(price).Cmp(exact) < 0 {
-		price = up(price)
+		price = math.Nextafter(price, math.Inf(1))
 	}
 	if price > math.MaxFloat64 {
 		return 0, &state.RangeError{Parameter: "sensitivity", Value: sensitivity, Range: "such that its price is finite"}

@@ -1,0 +1,51 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// ReadSmall reads a file of at most limit bytes, such as a key, a password or a
+// list of keys. Its errors name the file, and show nothing of what is in it.
+func ReadSmall(path string, limit int64) (string, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, limit+1))
+	if err != nil {
+		return "", err
+	}
+	if int64(len(text)) > limit {
+		return "", &tooLongError{path: path, limit: limit}
+	}
+	return string(text), nil
+}
+
+// tooLongError is a file that is longer than its limit.
+type tooLongError struct {
+	path  string
+	limit int64
+}
+
+func (e *tooLongError) Error() string {
+	return fmt.Sprintf("%s is longer than %d bytes", e.path, e.limit)
+}
+
+// cause drops the path from an error of ReadSmall: the line of the configuration
+// shows it.
+func cause(err error) error {
+	var tooLong *tooLongError
+	if errors.As(err, &tooLong) {
+		return fmt.Errorf("the file is longer than %d bytes", tooLong.limit)
+	}
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}

@@ -1,0 +1,113 @@
+package pipeline
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tollgate-dp/tollgate/internal/embedded"
+	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+const testMinute = 60_000
+
+// headerOf has metrics with windows of a minute, or of an hour for "hour".
+func headerOf(generation uint32, fromTurn uint64, starts []int64, names ...string) schemas.Header {
+	h := schemas.Header{Generation: generation, LedgerSlots: 8, FromTurn: fromTurn,
+		SliceStart: int64(fromTurn-1) * testMinute, MetricStarts: starts}
+	for _, name := range names {
+		size := int64(testMinute)
+		if name == "hour" {
+			size *= 60
+		}
+		h.Metrics = append(h.Metrics, schemas.MetricSpec{Name: name, Kind: schemas.KindEvents, WindowSize: size, WindowSlide: size})
+	}
+	return h
+}
+
+func settledWith(t *testing.T, turn uint64, tallies ...schemas.MetricTally) schemas.ControlBody {
+	t.Helper()
+	parts, err := schemas.SplitSettled(schemas.Settled{Epoch: 1, First: turn, Turn: turn, CountsEnd: []int64{0}, Tallies: tallies}, 1<<10)
+	if err != nil || len(parts) != 1 {
+		t.Fatal(len(parts), err)
+	}
+	return &parts[0]
+}
+
+// controlOf is a deployment with these records on control, and nothing else.
+func controlOf(t *testing.T, bodies ...schemas.ControlBody) *Deployment {
+	t.Helper()
+	broker, err := embedded.Start(embedded.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { broker.Close() })
+	d, err := Compile(testConfig(broker.Addr()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := CreateTopics(t.Context(), d, TopicOptions{EventPartitions: 1}); err != nil {
+		t.Fatal(err)
+	}
+	client, err := d.dial(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	producer, err := client.NewProducer(t.Context(), d.cfg.Outputs.Control, controlPartition, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer producer.Close()
+	var messages []klog.Message
+	for _, b := range bodies {
+		data, err := schemas.EncodeControl(schemas.Control{Body: b})
+		if err != nil {
+			t.Fatal(err)
+		}
+		messages = append(messages, klog.Message{Value: data})
+	}
+	if _, err := producer.Append(t.Context(), messages); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// A change takes CLOSEs back, moves a metric to another index, gives up the open
+// windows of one and adds another: every record is in the report once.
+func TestTrustedReportAddsUpOverAChange(t *testing.T) {
+	first := headerOf(1, 1, []int64{0, 0}, "views", "hour")
+	second := headerOf(2, 2, []int64{testMinute, 0}, "clicks", "views")
+	second.Past = []schemas.PastGeneration{first.AsPast()}
+	closing := func(first, turn, contributions uint64, tallies schemas.ReadTallies) *schemas.Close {
+		c := closeOf(1, first, turn)
+		c.Contributions, c.Tallies = contributions, tallies
+		return c
+	}
+	joint := closing(3, 4, 7, schemas.ReadTallies{Read: 6, Accepted: 6})
+	joint.Each = []uint64{3, 4}
+	d := controlOf(t, &first, &schemas.Epoch{},
+		closing(1, 1, 10, schemas.ReadTallies{Read: 12, Late: 1, Accepted: 11}),
+		closing(2, 2, 90, schemas.ReadTallies{Read: 100, Future: 1, Accepted: 99}), // taken back
+		closing(2, 2, 80, schemas.ReadTallies{Read: 200, Accepted: 200}),           // not the next turn
+		settledWith(t, 1, schemas.MetricTally{Metric: 0, PairTally: schemas.PairTally{Counted: 7, Clipped: 3}}),
+		&schemas.Generation{Epoch: 1, CountsEnd: []int64{0}, Header: second},
+		closing(2, 2, 25, schemas.ReadTallies{Read: 30, Late: 2, Accepted: 26, DeadLettered: map[string]uint64{"malformed": 2}}),
+		settledWith(t, 2, schemas.MetricTally{Metric: 0, PairTally: schemas.PairTally{Counted: 20, Filtered: 5}},
+			schemas.MetricTally{Metric: 1, PairTally: schemas.PairTally{Counted: 24, OverBudget: 1}}),
+		joint)
+	got, err := TrustedReport(t.Context(), d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// 42 of the 43 accepted records belong to closed turns.
+	want := Tallies{Read: 48, DeadLettered: map[string]uint64{"malformed": 2}, Late: 3, Accepted: 43, Metrics: []MetricTallies{
+		{Metric: "views", Clipped: 3, OverBudget: 1, Counted: 31, Open: 8},
+		{Metric: "hour", GivenUp: 10},
+		{Metric: "clicks", Filtered: 5, Counted: 20, Open: 8},
+	}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
