@@ -130,7 +130,13 @@ func (p *product) deltaAt(c *circle, epsilon float64) (delta, by float64) {
 	return clamp(max((sum+low)/n, 0) + by), clamp(by)
 }
 
-// clamp rounds a sum of bounds up and keeps it a probability.
-func clamp(p float64) float64 { return min(1, p*(1+8*unit)) }
+// clamp rounds a sum of bounds up and keeps it a probability: what is no number
+// bounds nothing.
+func clamp(p float64) float64 {
+	if p *= 1 + 8*unit; p <= 1 {
+		return p
+	}
+	return 1
+}
 
 func formatFloat(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }

@@ -107,31 +107,43 @@ func (s *spectrum) bound() {
 	}
 }
 
-// logMoment returns log Σ p·e^(λ·(loss − shift·interval)), rounded up; +Inf where it
-// exceeds the range of a float64. The exponential is computed afresh at every
-// blockSize-th loss and carried from there by multiplication.
+// logMoment returns log Σ p·e^(λ·(loss − shift·interval)), rounded up; +Inf where an
+// addend exceeds the range of a float64. In every block of losses the exponential is
+// computed once, where it is greatest, and carried down by factors below 1: what
+// underflows on the way is nothing beside what was added before.
 func logMoment(v pld.Vector, shift int, lambda float64) float64 {
-	sum, slack, power := wide{}, 0.0, 0.0
-	factor := math.Exp(lambda * v.Interval)
-	for i, m := range v.Probabilities {
-		power *= factor
-		at := lambda * float64(v.Lowest+i-shift) * v.Interval
-		if i%blockSize == 0 {
-			power = math.Exp(at)
+	sum, slack := wide{}, 0.0
+	down := math.Exp(-lambda * v.Interval)
+	exponent := func(i int) float64 { return lambda * float64(v.Lowest+i-shift) * v.Interval }
+	for from := 0; from < len(v.Probabilities); from += blockSize {
+		block := v.Probabilities[from:min(from+blockSize, len(v.Probabilities))]
+		for len(block) > 0 && block[len(block)-1] == 0 {
+			block = block[:len(block)-1]
 		}
-		if m == 0 {
+		if len(block) == 0 {
 			continue
 		}
-		term := m * power
-		slack += term * (4*blockSize + math.Abs(at))
+		inner, power := 0.0, 1.0
+		for j := len(block) - 1; j >= 0; j-- {
+			inner += block[j] * power
+			power *= down
+		}
+		// The exponents of the block's ends bound the errors of all in it. One that is
+		// less than e^-745 or becomes it on the way is off by less than 2^-1074·inner.
+		top, bottom := exponent(from+len(block)-1), exponent(from)
+		term := inner * math.Exp(top)
+		slack += term * (4*blockSize + math.Abs(top) + math.Abs(bottom) + (top - bottom))
 		sum = sum.add(wide{term, 0})
 	}
 	if !(sum.hi+slack <= math.MaxFloat64) {
 		return math.Inf(1)
 	}
-	// log(1 + (sum − 1)) keeps the digits of a sum near 1. A power that has
-	// underflowed loses less than the last addend.
-	off := sum.sub(wide{1, 0}).hi + 2*unit*slack + 0x1p-1000
-	l := math.Log1p(off)
+	const lost = 0x1p-1000 // more than 2^-1074 for each loss
+	var l float64
+	if off := sum.sub(wide{1, 0}).hi; off > -0.5 {
+		l = math.Log1p(off + 2*unit*slack + lost) // keeps the digits of a sum near 1
+	} else {
+		l = math.Log(sum.hi + 2*unit*slack + lost)
+	}
 	return l + math.Abs(l)*4*unit
 }
