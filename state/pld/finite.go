@@ -2,6 +2,7 @@ package pld
 
 import (
 	"math"
+	"math/big"
 
 	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/loss"
@@ -74,7 +75,10 @@ func (r RandomizedResponse) fill(_ Direction, c *cells) error {
 }
 
 // Finite is a pair of distributions on finitely many outputs, which may differ in
-// both directions. It is not copied and must not be changed afterwards.
+// both directions. What the first lacks to 1 counts as an unbounded loss, and what
+// the second has above 1 is taken off every output of it alike: numbers that are
+// rounded give a δ that is no better than the truth. It is not copied and must not be
+// changed afterwards.
 type Finite struct {
 	With    []float64 // probabilities of the outputs with the individual
 	Without []float64 // and without, in the same order
@@ -119,18 +123,36 @@ func (f Finite) sides(d Direction) (p, q []float64) {
 	return f.With, f.Without
 }
 
-// lossOf returns ln(p/q), rounded up.
-func lossOf(p, q float64) float64 {
-	l := math.Log(p) - math.Log(q)
+// offOne returns what probabilities lack to 1 or have above it, rounded up. Sums of
+// float64 numbers from 0 to 1 are exact here.
+func offOne(probabilities []float64) (missing, excess float64) {
+	const bits = 1074 + 32
+	sum := new(big.Float).SetPrec(bits).SetInt64(-1)
+	p := new(big.Float).SetPrec(bits)
+	for _, v := range probabilities {
+		sum.Add(sum, p.SetFloat64(v))
+	}
+	off, accuracy := sum.Float64()
+	switch {
+	case off < 0 && accuracy == big.Above, off > 0 && accuracy == big.Below:
+		off = math.Nextafter(off, math.Copysign(2, off))
+	}
+	return max(0, -off), max(0, off)
+}
+
+// lossOf returns ln(p/(q/(1 + excess))), rounded up.
+func lossOf(p, q, excess float64) float64 {
+	l := math.Log(p) - math.Log(q) + excess
 	return l + (math.Abs(math.Log(p))+math.Abs(math.Log(q))+1)*0x1p-51
 }
 
 func (f Finite) extent(d Direction, _ float64) extent {
 	p, q := f.sides(d)
+	_, excess := offOne(q)
 	e := extent{low: math.Inf(1), high: math.Inf(-1)}
 	for i := range p {
 		if p[i] > 0 && q[i] > 0 {
-			l := lossOf(p[i], q[i])
+			l := lossOf(p[i], q[i], excess)
 			e.low, e.high = min(e.low, l), max(e.high, l)
 		}
 	}
@@ -143,14 +165,17 @@ func (f Finite) extent(d Direction, _ float64) extent {
 
 func (f Finite) fill(d Direction, c *cells) error {
 	p, q := f.sides(d)
-	c.added = len(p)
+	c.added = len(p) + 1
+	missing, _ := offOne(p)
+	_, excess := offOne(q)
+	c.infinity += missing
 	for i := range p {
 		switch {
 		case p[i] == 0:
 		case q[i] == 0:
 			c.infinity += p[i]
 		default:
-			c.atom(lossOf(p[i], q[i]), p[i])
+			c.atom(lossOf(p[i], q[i], excess), p[i])
 		}
 	}
 	return nil

@@ -4,7 +4,7 @@ import "math/big"
 
 // tinyLog bounds ln δ from below: under it a curve is 0 here, and Upward raises it
 // to the least positive float64, an upper bound.
-const tinyLog = -744
+const tinyLog = -745
 
 // certainLoss is the a = ε/μ − μ/2 below which δ is 1 for all purposes.
 const certainLoss = -100
