@@ -26,7 +26,7 @@ func steppedBroker(t *testing.T) (addr string, step func(time.Duration)) {
 	}
 	javac, err := exec.LookPath("javac")
 	if err != nil {
-		t.Skip("javac, which compiles the broker's clock, is not in the path")
+		unavailable(t, fmt.Errorf("compiling the broker's clock: %w", err))
 	}
 	dir := t.TempDir()
 	source := filepath.Join("testdata", "clock", "org", "apache", "kafka", "common", "utils", "SystemTime.java")

@@ -59,6 +59,10 @@ type Events struct {
 	Topic    string
 	Format   schemas.EventFormat
 	Registry *Registry // nil: no schema registry
+	// AcceptSizeRetention lets the topic have a limit in bytes (retention.bytes): how
+	// long that lasts nobody knows beforehand, and a restart that finds records gone
+	// stops.
+	AcceptSizeRetention bool
 }
 
 // Registry is a schema registry that speaks Confluent's API.

@@ -46,7 +46,7 @@ func openTail(ctx context.Context, client *klog.Client, d *Deployment) (*tail, e
 		return nil, fmt.Errorf("reading control: topic %s begins at offset %d: it has lost its HEADER; it must have no retention: %w", t.topic, bounds.Start, ErrLogFault)
 	}
 	first, err := t.record(ctx, 0)
-	if err != nil {
+	if err != nil && !errors.Is(err, schemas.ErrMalformed) {
 		return nil, err
 	}
 	if _, ok := first.Body.(*schemas.Header); !ok {

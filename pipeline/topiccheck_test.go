@@ -110,8 +110,18 @@ var refusals = []struct {
 		says: []string{"topic events: retention.ms is 86400000, it must be 129960000 (36h6m0s) or more, or -1: a restart could find that records it needs are gone: " +
 			"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name events --add-config retention.ms=129960000, or lower lateness, skew or idle_grace under time"},
 	},
-	{name: "bytes of events are limited", change: set("events", settingBytes, "1000000")}, // a warning
-	{name: "unclean elections of events", change: set("events", settingUnclean, "true")},  // a warning
+	{
+		name: "events may be forgotten by size", change: set("events", settingBytes, "1000000"),
+		says: []string{"topic events: retention.bytes is 1000000, it must be -1: a restart could find that records it needs are gone: " +
+			"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name events --add-config retention.bytes=-1, " +
+			"or set events.accept_size_retention: true and see to it that they last for days"},
+	},
+	{
+		name: "counts may be forgotten by size", change: set("counts", settingBytes, "1000000"),
+		says: []string{"topic tollgate-counts: retention.bytes is 1000000, it must be -1: a restart could find that records it needs are gone: " +
+			"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name tollgate-counts --add-config retention.bytes=-1"},
+	},
+	{name: "unclean elections of events", change: set("events", settingUnclean, "true")}, // a warning
 	{
 		name: "control may forget by age", change: set("control", settingRetention, "604800000"),
 		says: []string{"topic tollgate-control: retention.ms is 604800000, it must be -1: control is kept for ever: " +
@@ -225,12 +235,13 @@ func TestTopicsThatCouldLoseWhatPromisesRestOnAreRefused(t *testing.T) {
 	}
 }
 
-func TestLimitsInBytesAndUncleanElectionsOfEventsAreWarnedOf(t *testing.T) {
+func TestAcceptedLimitsInBytesAndUncleanElectionsOfEventsAreWarnedOf(t *testing.T) {
 	broker := startEmbedded(t)
-	d := makeTopics(t, testConfig(broker.Addr()), func(s specs) {
+	cfg := testConfig(broker.Addr())
+	cfg.Events.AcceptSizeRetention = true
+	d := makeTopics(t, cfg, func(s specs) {
 		s["events"].Config[settingBytes] = "1000000"
 		s["events"].Config[settingUnclean] = "true"
-		s["counts"].Config[settingBytes] = "1000000"
 	})
 	client, err := d.dial(t.Context(), nil)
 	if err != nil {
@@ -241,7 +252,7 @@ func TestLimitsInBytesAndUncleanElectionsOfEventsAreWarnedOf(t *testing.T) {
 	if err := d.checkTopics(t.Context(), client, slog.New(slog.NewTextHandler(&out, nil))); err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range []string{"topic events: retention.bytes is 1000000", "topic events: unclean.leader.election.enable is true", "topic tollgate-counts: retention.bytes is 1000000"} {
+	for _, s := range []string{"topic events: retention.bytes is 1000000", "topic events: unclean.leader.election.enable is true"} {
 		if strings.Count(out.String(), s) != 1 {
 			t.Errorf("%q does not say %q once", out.String(), s)
 		}

@@ -65,7 +65,7 @@ func (d *Deployment) topicRules() []rulesOfTopic {
 	return []rulesOfTopic{
 		{d.cfg.Events.Topic, []topicRule{
 			d.timestampRule, notCompacted("events would vanish that a turn counts again after a restart"),
-			retentionRule(need), warnBytes, warnUnclean,
+			retentionRule(need), d.eventBytesRule, warnUnclean,
 		}},
 		{out.Control, []topicRule{
 			partitionsRule(1, "name another topic under outputs.control"),
@@ -78,7 +78,7 @@ func (d *Deployment) topicRules() []rulesOfTopic {
 		{out.Counts, []topicRule{
 			partitionsRule(d.cfg.ReleaseShards, "set release_shards to that number, or name another topic under outputs.counts"),
 			notCompacted("later windows' values would replace earlier ones"),
-			retentionRule(need), warnBytes, roomRule,
+			retentionRule(need), bytesRule(""), roomRule,
 		}},
 		{out.DeadLetter, []topicRule{
 			notCompacted("records without a key cannot be written there"), roomRule,
@@ -201,11 +201,27 @@ func roomRule(t *topicState) {
 	}
 }
 
-// warnBytes: how long a number of bytes lasts nobody knows beforehand.
-func warnBytes(t *topicState) {
-	if v := t.setting(settingBytes); v != forEver && slices.Contains(t.policies(), "delete") {
-		t.warnings = append(t.warnings, fmt.Sprintf("topic %s: %s is %s: a restart that finds records gone stops; make sure that they last for days", t.name, settingBytes, v))
+// bytesRule: how long a number of bytes lasts nobody knows beforehand.
+func bytesRule(instead string) topicRule {
+	return func(t *topicState) {
+		if t.limitedInBytes() {
+			t.wrong(settingBytes, forEver, "a restart could find that records it needs are gone: "+t.alter(settingBytes, forEver)+instead)
+		}
 	}
+}
+
+// eventBytesRule: the topic may be somebody else's, who has to be believed.
+func (d *Deployment) eventBytesRule(t *topicState) {
+	switch {
+	case !d.cfg.Events.AcceptSizeRetention:
+		bytesRule(", or set events.accept_size_retention: true and see to it that they last for days")(t)
+	case t.limitedInBytes():
+		t.warnings = append(t.warnings, fmt.Sprintf("topic %s: %s is %s, which is accepted: a restart that finds records gone stops", t.name, settingBytes, t.setting(settingBytes)))
+	}
+}
+
+func (t *topicState) limitedInBytes() bool {
+	return t.setting(settingBytes) != forEver && slices.Contains(t.policies(), "delete")
 }
 
 func warnUnclean(t *topicState) {

@@ -29,6 +29,36 @@ func write(t *testing.T, d *Deployment, topic string, partition int32, value str
 	}
 }
 
+// A run before init, and on a control topic that is something else, says so.
+func TestAMissingHeaderIsRefused(t *testing.T) {
+	const fix = ": the deployment is not initialised; run init first"
+	const other = "topic tollgate-control does not begin with a HEADER; is it this deployment's control topic?"
+	for name, tt := range map[string]struct {
+		after func(t *testing.T, d *Deployment)
+		says  string
+	}{
+		"control is empty": {func(*testing.T, *Deployment) {}, "topic tollgate-control is empty" + fix},
+		"control begins with a record of another kind": {func(t *testing.T, d *Deployment) {
+			value, err := schemas.EncodeControl(schemas.Control{BackEpoch: -1, Body: &schemas.Epoch{}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			write(t, d, "tollgate-control", 0, string(value))
+		}, other},
+		"control is somebody's text": {func(t *testing.T, d *Deployment) { write(t, d, "tollgate-control", 0, "hello") }, other},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := makeTopics(t, testConfig(startEmbedded(t).Addr()), nil)
+			tt.after(t, d)
+			_, err := Run(t.Context(), d, RunOptions{Bounded: true})
+			if !errors.Is(err, ErrNotInitialised) || !strings.Contains(err.Error(), tt.says) {
+				t.Errorf("the run ended with %v, want one that says %q", err, tt.says)
+			}
+		})
+	}
+}
+
 // HEADER, control, ledger and counts are of one deployment or nothing runs.
 func TestTopicsThatDoNotBelongTogetherAreRefused(t *testing.T) {
 	const lost = ": control was lost, or they do not belong together; restore it, or begin a new deployment with topics of other names"

@@ -72,6 +72,11 @@ func eventsFields() []field {
 			}, passwordFields(func(d *draft) *string { return &d.cfg.Events.Registry.Password }, func(d *draft) *source { return &d.registryPassword })...),
 		},
 		{
+			name: "accept_size_retention", kind: boolean, initial: "false", goField: "Events.AcceptSizeRetention",
+			meaning: "starts although the topic forgets by size (`retention.bytes`): whoever says so sees to it that records last for days; a restart that finds some gone stops",
+			to:      func(d *draft) any { return &d.cfg.Events.AcceptSizeRetention },
+		},
+		{
 			name: "columns", kind: list, absent: "needed for csv and tsv", goField: "Events.Format.Columns",
 			meaning: "csv and tsv: the names of a row's fields, in order",
 			to:      func(d *draft) any { return &d.cfg.Events.Format.Columns },
