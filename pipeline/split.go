@@ -22,7 +22,7 @@ type allotment struct {
 // "last_at_least N → u_top"): what explicit caps take for their own
 // last_at_least windows comes off first, the rest goes by share.
 func split(metrics []Metric, b state.Budget) ([]allotment, error) {
-	rest := new(big.Rat).SetInt(new(big.Int).SetUint64(uint64(b.Mu2)))
+	rest := new(big.Rat).SetInt(accountUnits(b.Mu2))
 	byShare, private := 0, 0
 	for i := range metrics {
 		m := &metrics[i]
@@ -45,10 +45,8 @@ func split(metrics []Metric, b state.Budget) ([]allotment, error) {
 		if err != nil {
 			return nil, invalid("metrics."+m.Name+".ladder.sigma", "%v", err)
 		}
-		taken := new(big.Rat).SetFrac(new(big.Int).Mul(top.Big(), weight(m)), twoTo40)
-		windows := big.NewInt(int64(m.LastAtLeast))
-		taken.Add(taken, new(big.Rat).SetInt(windows.Mul(windows, besideCap(m, top))))
-		rest.Sub(rest, taken)
+		taken := m.worst(top, besideCap(m, top))
+		rest.Sub(rest, new(big.Rat).SetInt(taken.Mul(taken, big.NewInt(int64(m.LastAtLeast)))))
 	}
 	if byShare > 0 && rest.Sign() <= 0 {
 		return nil, invalid("metrics", "explicit ladder.sigma caps take the whole budget; nothing is left to share")
@@ -68,12 +66,18 @@ func split(metrics []Metric, b state.Budget) ([]allotment, error) {
 
 var twoTo40 = new(big.Int).Lsh(big.NewInt(1), 40)
 
-// weight is N·K·C²: the top precision times it is what the metric's
-// last_at_least windows cost a user at most.
-func weight(m *Metric) *big.Int {
-	w := big.NewInt(int64(m.LastAtLeast))
-	w.Mul(w, big.NewInt(int64(m.MaxKeysPerUser)))
-	return w.Mul(w, m.square())
+// worst is what one window costs a user at most, in account units: K counts at
+// the top, each charged in whole units, and what coverage takes beside them.
+func (m *Metric) worst(top state.Precision, coverage *big.Int) *big.Int {
+	w := charge(m.square(), top)
+	return w.Mul(w, big.NewInt(int64(m.MaxKeysPerUser))).Add(w, coverage)
+}
+
+// charge is state.Charge of a squared contribution, where it need not fit an
+// account: ⌈c²·u·2^-40⌉.
+func charge(square *big.Int, u state.Precision) *big.Int {
+	w := new(big.Int).Mul(u.Big(), square)
+	return w.Add(w, new(big.Int).Sub(twoTo40, big.NewInt(1))).Rsh(w, 40)
 }
 
 // contribution is c_max: by how much one user moves one key's count at most.
@@ -98,9 +102,7 @@ func besideCap(m *Metric, top state.Precision) *big.Int {
 	if m.Coverage == nil {
 		return new(big.Int)
 	}
-	one := new(big.Int).Mul(top.Big(), m.square())
-	one.Add(one, new(big.Int).Sub(twoTo40, big.NewInt(1))).Rsh(one, 40)
-	worst := new(big.Rat).SetInt(one.Mul(one, big.NewInt(int64(m.MaxKeysPerUser))))
+	worst := new(big.Rat).SetInt(m.worst(top, new(big.Int)))
 	share := new(big.Rat).SetFloat64(m.Coverage.Share)
 	worst.Mul(worst, share)
 	return floorDiv(worst.Quo(worst, share.Sub(big.NewRat(1, 1), share)), big.NewInt(1))

@@ -31,6 +31,7 @@ type demoFlags struct {
 	noiseKeyFile                    string
 	report, trustedReport           string
 	format                          format
+	runner                          string
 }
 
 // Groups of flags: what is given decides between made-up events and a file.
@@ -112,4 +113,5 @@ func (f *demoFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.report, "report", "", "file for an HTML page of what was released: charts, tables, the promise")
 	flags.StringVar(&f.trustedReport, "trusted-report", "", "file for exact tallies of all records, as JSON; not for publication")
 	formatFlag(cmd, &f.format)
+	runnerFlag(cmd, &f.runner)
 }

@@ -29,9 +29,13 @@ func (j *job) promise() string {
 		keys = "one public key, released in every window"
 	}
 	line("keys", "%s", keys)
+	if s.Private() {
+		line("", "a key near that threshold is released only when its noise is high: such counts are biased up")
+	}
 	line("accuracy", "%s", j.accuracy())
 	line("bounds", "a user counts with at most %s per window and %s per key", plural(s.MaxKeysPerUser, "key"), plural(s.MaxEventsPerKey, "event"))
-	line("budget", "lasts every user for %s or more (%s)", plural(s.LastAtLeast, "window"), plural(s.LastAtLeast*s.MaxKeysPerUser, "release"))
+	windows := int(j.deployment.Lifetimes()[0].Windows)
+	line("budget", "lasts every user for %s or more (%s)", plural(windows, "window"), plural(windows*s.MaxKeysPerUser, "release"))
 	line("range", "%s", j.rangeText())
 	return b.String()
 }

@@ -35,6 +35,13 @@ func (a *app) runDemo(ctx context.Context, f *demoFlags, changed func(string) bo
 	if err := f.check(changed); err != nil {
 		return err
 	}
+	note, err := runnerNote(f.runner)
+	if err != nil {
+		return err
+	}
+	if note != "" {
+		j.progress.Note("%s", note)
+	}
 	keys, err := f.publicKeyList()
 	if err != nil {
 		return err

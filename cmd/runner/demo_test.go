@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -235,10 +237,38 @@ func TestDemoHasEveryFlag(t *testing.T) {
 	for _, name := range []string{
 		"input", "input-format", "header", "columns", "user-field", "key-field", "time-field", "time-unit", "window",
 		"epsilon", "delta", "accountant", "relative", "absolute", "confidence", "max-keys-per-user", "max-events-per-key",
-		"last-at-least", "keys", "public-keys", "noise-key-file", "from", "to", "format", "trusted-report", "report",
+		"last-at-least", "keys", "public-keys", "noise-key-file", "from", "to", "format", "trusted-report", "report", "runner",
 	} {
 		if flags.Lookup(name) == nil {
 			t.Errorf("there is no --%s", name)
+		}
+	}
+}
+
+// Whoever asks for the SDK's direct runner is told which one runs instead, by
+// demo as by run; nothing of it is on stdout.
+func TestTheRunnerThatRunsIsNamed(t *testing.T) {
+	const line = "runner direct: running on prism"
+	file := write(t, "empty.csv", "when,who,where\n")
+	for name, want := range map[string]bool{"local": false, "prism": false, "direct": true} {
+		stdout, stderr := mustRun(t, fileArgs(file, "--runner", name, "--format", "json")...)
+		if stdout != "" || strings.Contains(stderr, line) != want {
+			t.Errorf("demo --runner %s: stdout %q, stderr %q", name, stdout, stderr)
+		}
+	}
+	cfg := deploymentFile(t, "localhost:1", "file: secrets/noise.key", "env: A", "file: secrets/user-hash.key", "env: B")
+	keys := map[string]string{"A": strings.Repeat("ab", 32), "B": strings.Repeat("cd", 32)}
+	var out, errs bytes.Buffer
+	a := app{stdout: &out, stderr: &errs, getenv: func(name string) string { return keys[name] }}
+	if code := a.execute(context.Background(), []string{"run", "--config", cfg, "--runner", "direct"}); code != exitError || out.Len() > 0 || !strings.Contains(errs.String(), line) {
+		t.Errorf("run: exit %d, stdout %q, stderr %q", code, &out, &errs)
+	}
+	for command, args := range map[string][]string{"run": {"run", "--config", cfg}, "demo": fileArgs(file)} {
+		if stdout, _ := mustRun(t, command, "--help"); !strings.Contains(stdout, "prism or direct") {
+			t.Errorf("%s --help does not name every runner:\n%s", command, stdout)
+		}
+		if code, _, stderr := run(t, append(args, "--runner", "flink")...); code != exitUsage || !strings.Contains(stderr, "--runner") {
+			t.Errorf("%s --runner flink: exit %d, stderr %q", command, code, stderr)
 		}
 	}
 }

@@ -2,8 +2,6 @@ package main
 
 import (
 	"math"
-	"math/big"
-	"math/bits"
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/config"
@@ -23,6 +21,7 @@ type plan struct {
 	Period     string       `json:"period,omitempty"`
 	Periods    []periods    `json:"periods,omitempty"`
 	Metrics    []metricPlan `json:"metrics"`
+	Notes      []string     `json:"notes,omitempty"` // what a reader of the counts must know
 	Limits     []string     `json:"not_protected"`
 }
 
@@ -56,7 +55,7 @@ type metricPlan struct {
 
 	// Windows is how many windows every user can take part in, however much they
 	// contribute within the bounds; Alone says that this holds only while the
-	// other metrics leave the budget to this one.
+	// other metrics leave the budget to this one (pipeline.Lifetime).
 	Windows uint64 `json:"windows"`
 	Alone   bool   `json:"alone,omitempty"`
 	Lasts   string `json:"lasts"` // the time from the start of the first to the end of the last of them
@@ -72,18 +71,11 @@ func newPlan(d *pipeline.Deployment) *plan {
 		p.Period = config.Duration(cfg.Privacy.Period)
 		p.Periods = overPeriods(budget)
 	}
-	configured := map[string]*pipeline.Metric{}
-	for i := range cfg.Metrics {
-		configured[cfg.Metrics[i].Name] = &cfg.Metrics[i]
+	lifetimes := d.Lifetimes()
+	for i, m := range d.Metrics() {
+		p.Metrics = append(p.Metrics, planMetric(&m, lifetimes[i], &cfg))
 	}
-	for _, m := range d.Metrics() {
-		of := m.Spec.Name
-		if m.Spec.Of != "" {
-			of = m.Spec.Of
-		}
-		p.Metrics = append(p.Metrics, planMetric(&m, configured[of], &cfg, budget))
-	}
-	p.Limits = limits(&cfg)
+	p.Notes, p.Limits = notes(d), limits(&cfg)
 	return p
 }
 
@@ -107,7 +99,7 @@ func overPeriods(b state.Budget) []periods {
 	return out
 }
 
-func planMetric(m *pipeline.CompiledMetric, c *pipeline.Metric, cfg *pipeline.Config, b state.Budget) metricPlan {
+func planMetric(m *pipeline.CompiledMetric, l pipeline.Lifetime, cfg *pipeline.Config) metricPlan {
 	s := &m.Spec
 	size, slide := time.Duration(s.WindowSize)*time.Millisecond, time.Duration(s.WindowSlide)*time.Millisecond
 	out := metricPlan{
@@ -115,60 +107,22 @@ func planMetric(m *pipeline.CompiledMetric, c *pipeline.Metric, cfg *pipeline.Co
 		FirstSigma: deviation(s.First), TopSigma: deviation(s.Top), DeltaKey: s.DeltaKey.Float(),
 		Relative: s.Relative, Absolute: s.Absolute, Confidence: s.Confidence,
 		Threshold: finite(m.Plan.Threshold()), MeetableFrom: finite(math.Ceil(m.Plan.MeetableFrom())),
+		Windows: l.Windows, Alone: l.UpTo, Lasts: lasts(l.Windows, size, slide, cfg.Privacy.Period),
 	}
 	out.KeysFrom = s.KeysFrom
 	if slide != size {
 		out.Slide = config.Duration(slide)
 	}
-	out.Windows, out.Alone = windowsOf(m, c, cfg, b)
-	out.Lasts = lasts(out.Windows, size, slide, cfg.Privacy.Period)
 	return out
-}
-
-// windowsOf is how many windows a budget pays for, however much a user
-// contributes: what was asked for, or what the greatest charge leaves.
-func windowsOf(m *pipeline.CompiledMetric, c *pipeline.Metric, cfg *pipeline.Config, b state.Budget) (n uint64, alone bool) {
-	if c != nil && c.LastAtLeast > 0 {
-		return uint64(c.LastAtLeast), false
-	}
-	if c != nil && c.Ladder.Sigma == 0 && cfg.Privacy.Period > 0 {
-		size, slide := time.Duration(m.Spec.WindowSize), time.Duration(m.Spec.WindowSlide)
-		period := time.Duration(cfg.Privacy.Period.Milliseconds())
-		return uint64((period + size - gcd(period, slide) + slide - 1) / slide), false
-	}
-	charge, ok := state.Charge(contribution(m), m.Spec.Top)
-	if !ok || charge == 0 {
-		return 0, true
-	}
-	worst := new(big.Int).Mul(new(big.Int).SetUint64(uint64(charge)), big.NewInt(int64(m.Spec.MaxKeysPerUser)))
-	windows := new(big.Int).Div(new(big.Int).SetUint64(uint64(b.Mu2)), worst)
-	return windows.Uint64(), len(cfg.Metrics) > 1
-}
-
-// contribution is the most that a user can add to one count.
-func contribution(m *pipeline.CompiledMetric) uint64 {
-	s := &m.Spec
-	switch s.Kind {
-	case "events":
-		return uint64(s.MaxEventsPerKey)
-	case "sum":
-		greatest := max(abs(s.Min), abs(s.Max))
-		hi, lo := bits.Mul64(uint64(s.MaxEventsPerKey), greatest)
-		if hi != 0 {
-			return math.MaxUint64
-		}
-		return lo
-	}
-	return 1
 }
 
 // lasts is the time that n windows span.
 func lasts(n uint64, size, slide, period time.Duration) string {
-	if period > 0 {
-		return "every period anew"
-	}
 	if n == 0 {
 		return "no window"
+	}
+	if period > 0 {
+		return "every period anew"
 	}
 	span := float64(n-1)*float64(slide) + float64(size)
 	if span > math.MaxInt64/2 {
@@ -185,18 +139,4 @@ func finite(v float64) *float64 {
 		return nil
 	}
 	return &v
-}
-
-func gcd(a, b time.Duration) time.Duration {
-	for b != 0 {
-		a, b = b, a%b
-	}
-	return a
-}
-
-func abs(v int64) uint64 {
-	if v < 0 {
-		return -uint64(v)
-	}
-	return uint64(v)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -39,6 +40,9 @@ func (p *plan) writePromise(b *strings.Builder) {
 	if p.DeltaKeys > 0 {
 		line("", "%s of δ for protecting which keys there are", number(p.DeltaKeys))
 	}
+	for _, text := range p.Notes {
+		line("note", "%s", text)
+	}
 }
 
 // writeMetrics is a table of the metrics.
@@ -59,12 +63,15 @@ func (p *plan) writeMetrics(b *strings.Builder) {
 		case m.PublicKeys > 0:
 			keys = fmt.Sprintf("%s %s", show.Number(float64(m.PublicKeys), 0), m.Keys)
 		}
-		windows := show.Number(float64(m.Windows), 0)
-		if m.Alone {
+		windows, lasts := show.Number(float64(m.Windows), 0), m.Lasts
+		if m.Alone && m.Windows > 0 {
 			windows = "up to " + windows
+			if p.Period == "" {
+				lasts = "up to " + lasts
+			}
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", show.Key(m.Name, 40), m.Kind, window, show.Key(keys, 40),
-			rounded(m.FirstSigma), rounded(m.TopSigma), optional(m.Threshold, always), m.target(), m.meetable(), windows, m.Lasts)
+			rounded(m.FirstSigma), rounded(m.TopSigma), optional(m.Threshold, always), m.target(), m.meetable(), windows, lasts)
 	}
 	w.Flush() //nolint:errcheck // a strings.Builder takes everything
 }
@@ -114,6 +121,18 @@ func (p *plan) writeLimits(b *strings.Builder) {
 	for _, text := range p.Limits {
 		fmt.Fprintf(b, "- %s\n", text)
 	}
+}
+
+// notes are sentences on how to read the counts and the table of metrics.
+func notes(d *pipeline.Deployment) []string {
+	var out []string
+	if slices.ContainsFunc(d.Metrics(), func(m pipeline.CompiledMetric) bool { return m.Spec.KeyMode == pipeline.KeysPrivate }) {
+		out = append(out, "a private key near its threshold is released only when its noise is high: such counts are biased up")
+	}
+	if !d.LastAtLeastFits() {
+		out = append(out, "last_at_least asks for more windows, over all metrics, than the budget pays for at the given ladder.sigma: who uses the bounds to the full is left out earlier")
+	}
+	return out
 }
 
 // limits are sentences on what a configuration does not protect.

@@ -13,7 +13,6 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/config"
 	"github.com/tollgate-dp/tollgate/internal/show"
 	"github.com/tollgate-dp/tollgate/pipeline"
-	"github.com/tollgate-dp/tollgate/transforms"
 )
 
 // runFlags are the flags of run as they were given.
@@ -55,7 +54,7 @@ drained, says how many turns are open, and the exit code is 1.`,
 	formatFlag(cmd, &f.format)
 	flags.StringVar(&f.trustedReport, "trusted-report", "", "file for exact tallies of all records, as JSON; not for publication")
 	flags.StringVar(&f.report, "report", "", "HTML file with a chart of what was published")
-	flags.StringVar(&f.runner, "runner", "local", "Beam's runner: local (also called prism)")
+	runnerFlag(cmd, &f.runner)
 	cmd.RunE = a.run(func(cmd *cobra.Command) error { return a.runDeployment(cmd.Context(), f, cmd.Flags().Changed) })
 	return cmd
 }
@@ -76,9 +75,9 @@ func (a *app) runDeployment(ctx context.Context, f *runFlags, changed func(strin
 	if err := f.check(changed); err != nil {
 		return err
 	}
-	_, note, err := transforms.LocalRunner(f.runner)
+	note, err := runnerNote(f.runner)
 	if err != nil {
-		return usage(fmt.Errorf("--runner: %w", err))
+		return err
 	}
 	d, err := a.load(f.config, config.Options{})
 	if err != nil {

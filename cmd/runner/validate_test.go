@@ -3,7 +3,9 @@ package main
 import (
 	"encoding/json"
 	"math"
+	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -89,5 +91,86 @@ func TestPeriodsAddUp(t *testing.T) {
 		if err != nil || delta.Delta > 9e-7*float64(n.Periods)*(1+1e-9) {
 			t.Errorf("%+v does not hold: δ is %v (%v)", n, delta.Delta, err)
 		}
+	}
+}
+
+// capped has explicit caps: what a window costs follows from them alone.
+func capped(metrics string) string {
+	return `
+kafka: {brokers: ["localhost:1"]}
+events: {topic: visits, format: jsonl, fields: {user: u, key: k, time: t}, time_unit: ms}
+privacy: {epsilon: 1, delta: 1e-6}
+metrics:` + metrics + `
+keys: {noise: {file: noise.key}, user_hash: {file: user.key}}
+`
+}
+
+const (
+	cappedViews = `
+  - {name: views, window: {size: 1h}, keys: {list: [a]}, target: {relative: 0.1}, ladder: {sigma: 40}, last_at_least: 100000}`
+	cappedViewsCovered = `
+  - {name: views, window: {size: 1h}, keys: {list: [a]}, target: {relative: 0.1}, ladder: {sigma: 40}, coverage: {share: 0.5}}`
+	cappedUsers = `
+  - {name: users, kind: distinct_users, window: {size: 1d}, keys: {list: [a]}, target: {relative: 0.1}, ladder: {sigma: 40}, last_at_least: 40}`
+)
+
+// What validate says of an explicit cap is what the budget pays for, not what
+// was asked for: 89 releases at σ = 40 (runner budget releases --sigma 40).
+func TestRuleAnExplicitCapLastsAsLongAsTheBudgetPays(t *testing.T) {
+	const short = "last_at_least asks for more windows"
+	for _, test := range []struct {
+		name, metrics string
+		rows          []string // beginning and end of a metric's line
+		short         bool
+	}{
+		{"one", cappedViews, []string{"views ... 89  3d17h"}, true},
+		{"covered", cappedViewsCovered, []string{"views ... 44  1d20h", "views.coverage ... 44  1d20h"}, false},
+		{"two that fit", strings.ReplaceAll(cappedViews, "100000", "40") + cappedUsers, []string{"views ... up to 40  up to 1d16h", "users ... up to 40  up to 40d"}, false},
+		{"two that do not", strings.ReplaceAll(cappedViews, "100000", "60") + cappedUsers, []string{"views ... up to 60  up to 2d12h", "users ... up to 40  up to 40d"}, true},
+	} {
+		stdout, _ := mustRun(t, "validate", "--offline", "--config", write(t, "tollgate.yaml", capped(test.metrics)))
+		spaces := regexp.MustCompile(`  +`)
+		for _, row := range test.rows {
+			begin, end, _ := strings.Cut(row, " ... ")
+			found := false
+			for line := range strings.Lines(stdout) {
+				line = spaces.ReplaceAllString(strings.TrimSpace(line), "  ")
+				found = found || strings.HasPrefix(line, begin+"  ") && strings.HasSuffix(line, "  "+end)
+			}
+			if !found {
+				t.Errorf("%s: no line %q in\n%s", test.name, row, stdout)
+			}
+		}
+		if got := strings.Contains(stdout, short); got != test.short {
+			t.Errorf("%s: it is said that not everything fits: %t, want %t\n%s", test.name, got, test.short, stdout)
+		}
+	}
+}
+
+// Whoever reads a count of a private key is told that it may be biased up:
+// where the promise is, before the run and in the README.
+func TestRuleTheBiasOfPrivateKeysIsSaid(t *testing.T) {
+	const biased = "biased up"
+	stdout, _ := mustRun(t, "validate", "--offline", "--config", write(t, "tollgate.yaml", planned))
+	if !strings.Contains(stdout, biased) {
+		t.Errorf("validate does not say it:\n%s", stdout)
+	}
+	stdout, _ = mustRun(t, "validate", "--offline", "--format", "json", "--config", write(t, "tollgate.yaml", planned))
+	if !strings.Contains(stdout, biased) {
+		t.Errorf("validate does not say it in JSON:\n%s", stdout)
+	}
+	stdout, _ = mustRun(t, "validate", "--offline", "--config", write(t, "tollgate.yaml", capped(cappedViews)))
+	if strings.Contains(stdout, biased) {
+		t.Errorf("there is no private key:\n%s", stdout)
+	}
+	if stdout, _ = mustRun(t, fileArgs(write(t, "empty.csv", "when,who,where\n"))...); !strings.Contains(stdout, biased) {
+		t.Errorf("the demo does not say it:\n%s", stdout)
+	}
+	if stdout, _ = mustRun(t, fileArgs(write(t, "empty.csv", "when,who,where\n"), "--public-keys", "a")...); strings.Contains(stdout, biased) {
+		t.Errorf("the demo has no private key:\n%s", stdout)
+	}
+	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	if err != nil || !strings.Contains(string(readme), biased) {
+		t.Errorf("README.md does not say it (%v)", err)
 	}
 }

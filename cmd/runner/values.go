@@ -2,8 +2,27 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tollgate-dp/tollgate/transforms"
 )
+
+// runnerFlag adds --runner to a command.
+func runnerFlag(cmd *cobra.Command, to *string) {
+	cmd.Flags().StringVar(to, "runner", "local", "Beam's runner: local, prism or direct, which all are the local one, prism")
+}
+
+// runnerNote checks --runner. note, where not empty, says which runner runs in
+// place of the one that was named.
+func runnerNote(name string) (note string, err error) {
+	if _, note, err = transforms.LocalRunner(name); err != nil {
+		return "", usage(fmt.Errorf("--runner: %w", err))
+	}
+	return note, nil
+}
 
 // keyMode is the value of --keys; "" until it is given.
 type keyMode string

@@ -49,7 +49,7 @@ func metricFields() []field {
 		},
 		{
 			name: "last_at_least", kind: integer, unit: "windows", absent: "needed, unless there is `ladder.sigma` or `privacy.period` (then: the windows of one period)", in: atLeast(1), change: byChange, goField: "Metrics.LastAtLeast",
-			meaning: "how many windows every user can take part in, however much they contribute within the bounds: divides the budget",
+			meaning: "how many windows every user can take part in, however much they contribute within the bounds, while no other metric has had more than its own: divides the budget",
 			to:      func(d *draft) any { return &d.metric.LastAtLeast },
 		},
 		{

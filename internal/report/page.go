@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/show"
+	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
 //go:embed page
@@ -71,6 +72,7 @@ type page struct {
 	Title, Generated, Source string
 	Promised                 []fact
 	Uncovered                []string
+	Biased                   bool // there may be values of private keys
 	Sections                 []section
 	Data                     json.RawMessage
 	Style                    template.CSS
@@ -101,6 +103,7 @@ func newPage(p promise, held []*series, o Options) (*page, error) {
 	out.Promised, out.Uncovered = p.promised(), p.uncovered(o.Notes)
 	data := []metricData{}
 	for i, m := range p.everyMetric(held) {
+		out.Biased = out.Biased || !m.known || m.KeyMode == pipeline.KeysPrivate
 		s := section{
 			ID: fmt.Sprintf("metric-%d", i+1), Name: m.Name, Tag: m.tag(), Facts: m.facts(p.valueField), Chart: -1, Gaps: m.known && m.KeyMode != "public",
 		}

@@ -24,8 +24,8 @@ type promise struct {
 // metricFacts is what is known of a metric beside its releases.
 type metricFacts struct {
 	schemas.MetricSpec
-	known        bool    // the configuration has it
-	lastAtLeast  int     // 0: not said
+	known        bool // the configuration has it
+	lifetime     pipeline.Lifetime
 	threshold    float64 // private keys of its own: the count from which a key shows; else 0
 	meetableFrom float64 // the least count whose target is within reach; +Inf: none
 	sigmaTop     float64
@@ -41,13 +41,10 @@ func promiseOf(d *pipeline.Deployment) promise {
 	for _, k := range cfg.Keys.Noise {
 		p.noiseKeys = append(p.noiseKeys, k.ID)
 	}
-	last := map[string]int{}
-	for i := range cfg.Metrics {
-		last[cfg.Metrics[i].Name] = cfg.Metrics[i].LastAtLeast
-	}
-	for _, m := range d.Metrics() {
+	lifetimes := d.Lifetimes()
+	for i, m := range d.Metrics() {
 		f := metricFacts{
-			MetricSpec: m.Spec, known: true, lastAtLeast: last[m.Spec.Name],
+			MetricSpec: m.Spec, known: true, lifetime: lifetimes[i],
 			meetableFrom: m.Plan.MeetableFrom(), sigmaTop: 1 / math.Sqrt(m.Spec.Top.Float()),
 		}
 		if m.Spec.KeyMode == pipeline.KeysPrivate {

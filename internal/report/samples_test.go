@@ -21,7 +21,7 @@ func facts(name, kind, keys string, size, slide int64) metricFacts {
 			Name: name, Kind: kind, WindowSize: size, WindowSlide: slide, MaxKeysPerUser: 2, MaxEventsPerKey: 3,
 			Relative: 0.1, Confidence: 0.95, KeyMode: keys, PublicKeys: [][]byte{[]byte("a"), []byte("b")},
 		},
-		known: true, lastAtLeast: 24, meetableFrom: 1164.2, sigmaTop: 59.4,
+		known: true, lifetime: pipeline.Lifetime{Windows: 24}, meetableFrom: 1164.2, sigmaTop: 59.4,
 	}
 }
 
@@ -131,18 +131,21 @@ func hostile() sample {
 	return s
 }
 
-// deployment is a real one.
-func deployment() (*pipeline.Deployment, error) {
+// deployment is a real one, of private keys where no metric is given.
+func deployment(metrics ...pipeline.Metric) (*pipeline.Deployment, error) {
+	if len(metrics) == 0 {
+		metrics = []pipeline.Metric{{
+			Name: "views", Window: time.Hour, Keys: pipeline.Keys{Mode: pipeline.KeysPrivate},
+			Target: noisereduction.Target{Relative: 0.1, Confidence: 0.95}, LastAtLeast: 24,
+		}}
+	}
 	return pipeline.Compile(pipeline.Config{
 		Kafka: pipeline.Kafka{Brokers: []string{"127.0.0.1:1"}},
 		Events: pipeline.Events{Topic: "events", Format: schemas.EventFormat{
 			Format: "csv", Columns: []string{"user", "key", "time"}, User: "user", Key: "key", Time: "time", TimeUnit: "ms",
 		}},
 		Privacy: pipeline.Privacy{Epsilon: 1, Delta: 1e-6},
-		Metrics: []pipeline.Metric{{
-			Name: "views", Window: time.Hour, Keys: pipeline.Keys{Mode: pipeline.KeysPrivate},
-			Target: noisereduction.Target{Relative: 0.1, Confidence: 0.95}, LastAtLeast: 24,
-		}},
-		Keys: pipeline.SecretKeys{Noise: []noisereduction.NoiseKey{{ID: "k1", Secret: [32]byte{1}}}, UserHash: [32]byte{2}},
+		Metrics: metrics,
+		Keys:    pipeline.SecretKeys{Noise: []noisereduction.NoiseKey{{ID: "k1", Secret: [32]byte{1}}}, UserHash: [32]byte{2}},
 	})
 }

@@ -82,11 +82,19 @@ func (f metricFacts) facts(valueField string) []fact {
 		out = append(out, fact{"Keys", f.keys()}, fact{"Bounds", f.bounds()})
 	}
 	out = append(out, fact{"Target", f.target()})
-	best := "σ is " + show.Number(f.sigmaTop, places(f.sigmaTop)) + " at best"
-	if f.lastAtLeast > 0 {
-		best = "lasts every user for " + plural(uint64(f.lastAtLeast), "window") + " or more; " + best
+	return append(out, fact{"Budget", f.lasts() + "; σ is " + show.Number(f.sigmaTop, places(f.sigmaTop)) + " at best"})
+}
+
+// lasts says for how many windows the budget lasts.
+func (f metricFacts) lasts() string {
+	switch n := f.lifetime.Windows; {
+	case n == 0:
+		return "lasts for no window of a user who uses the bounds to the full"
+	case f.lifetime.UpTo:
+		return "lasts every user for up to " + plural(n, "window") + ", as far as the other metrics leave it"
+	default:
+		return "lasts every user for " + plural(n, "window") + " or more"
 	}
-	return append(out, fact{"Budget", best})
 }
 
 func (f metricFacts) counted(valueField string) string {
