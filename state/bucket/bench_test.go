@@ -48,33 +48,79 @@ func BenchmarkCount(b *testing.B) {
 	}
 }
 
-// BenchmarkFilterSpend measures one update of a filter that has accepted so many before: Resume makes the counts
-// in no time, and the budget is far enough for none to be refused.
+// BenchmarkFilterSpend measures one update of a filter that has accepted so many
+// before: where Σ σ̃^-2 decides, and where the curve does. ResumeFilter makes the
+// history in no time. No update is refused.
 func BenchmarkFilterSpend(b *testing.B) {
-	l := ladder(b, 2000, 20000, 16)
-	table := ladderTable(b, l, 1, bucket.Options{Interval: 0x1p-12, Points: 1 << 16})
-	gate, err := bucket.NewGate(table, bucket.Budget{Mu: 1, Slack: 1e-8})
+	histories := []int{10, 1000, 1_000_000}
+	b.Run("noise decides", func(b *testing.B) {
+		l := ladder(b, 2000, 20000, 16)
+		table := ladderTable(b, l, 1, bucket.Options{Interval: 0x1p-12, Points: 1 << 16})
+		gate := newGate(b, table, bucket.Budget{Mu: 1, Slack: 1e-8})
+		for _, before := range histories {
+			b.Run(fmt.Sprintf("after %d", before), func(b *testing.B) {
+				counts := table.NewCounts()
+				for i := range before {
+					counts[i%len(counts)]++
+				}
+				benchmarkSpend(b, gate, l, counts, 0)
+			})
+		}
+	})
+	b.Run("curve decides", func(b *testing.B) {
+		l := ladder(b, 1, 64, 16)
+		table := ladderTable(b, l, 0.01, bucket.Options{Interval: 0x1p-12, Points: 1 << 16})
+		gate := newGate(b, table, bucket.Budget{Mu: 1.5, Slack: 1e-7})
+		for _, before := range histories {
+			b.Run(fmt.Sprintf("after %d", before), func(b *testing.B) {
+				// Ten at little noise are beyond what Σ σ̃^-2 allows: from there on sampling is what
+				// makes a history fit. The rest goes where even 10^6 lose little.
+				counts, square := table.NewCounts(), 0.0
+				for i := range before {
+					level := i % 5
+					if i >= 10 {
+						level = 11 + i%5
+					}
+					counts[level]++
+				}
+				for i, n := range counts {
+					square += float64(n) / (l.Sigma(i) * l.Sigma(i))
+				}
+				if square <= gate.Budget().Mu*gate.Budget().Mu {
+					b.Fatalf("Σ σ̃^-2 is %v: the curve is not asked", square)
+				}
+				benchmarkSpend(b, gate, l, counts, 11)
+			})
+		}
+	})
+}
+
+// benchmarkSpend spends at the levels of a ladder from one on, in turn. The first
+// update, which makes the buffers of the gate's curve, is not measured.
+func benchmarkSpend(b *testing.B, gate *bucket.Gate, l bucket.Ladder, counts bucket.Counts, from int) {
+	f, err := bucket.ResumeFilter(gate, l, counts)
 	if err != nil {
 		b.Fatal(err)
 	}
-	for _, before := range []int{10, 1000, 1_000_000} {
-		b.Run(fmt.Sprintf("after %d", before), func(b *testing.B) {
-			counts := table.NewCounts()
-			for i := range before {
-				counts[i%len(counts)]++
-			}
-			f, err := bucket.ResumeFilter(gate, l, counts)
-			if err != nil {
-				b.Fatal(err)
-			}
-			b.ReportAllocs()
-			for i := 0; b.Loop(); i++ {
-				if err := f.Spend(bucket.Noise{Sigma: l.Sigma(i % l.Len())}); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
+	spend := func(i int) {
+		if err := f.Spend(bucket.Noise{Sigma: l.Sigma(from + i%(l.Len()-from))}); err != nil {
+			b.Fatalf("after %d of %v: %v", i, counts, err)
+		}
 	}
+	spend(0)
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		spend(i)
+	}
+}
+
+func newGate(b *testing.B, table *bucket.Table, budget bucket.Budget) *bucket.Gate {
+	b.Helper()
+	gate, err := bucket.NewGate(table, budget)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return gate
 }
 
 func BenchmarkCurve(b *testing.B) {

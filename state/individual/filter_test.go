@@ -14,6 +14,7 @@ import (
 	_ "github.com/tollgate-dp/tollgate/internal/fixedseed"
 
 	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/bucket"
 	"github.com/tollgate-dp/tollgate/state/filter"
 	"github.com/tollgate-dp/tollgate/state/individual"
 	"github.com/tollgate-dp/tollgate/state/loss"
@@ -204,6 +205,34 @@ func TestFilterWorksOverEveryKind(t *testing.T) {
 	agrees(t, "zcdp optimal", plain, func() (filter.Filter[loss.ZCDP], error) { return filter.NewZCDPOptimal(budget) })
 	agrees(t, "unified", plain, func() (filter.Filter[loss.ZCDP], error) { return filter.NewUnified(0.5, 0) })
 	agrees(t, "gdp", func(v float64) loss.GDP { return loss.GDP{Mu: v} }, gdp(1))
+
+	leaky := func(v float64) loss.ZCDP { return loss.ZCDP{Rho: v, Delta: v * 1e-6} }
+	agrees(t, "approximate zcdp bound by rho", leaky, func() (filter.Filter[loss.ZCDP], error) { return filter.NewApproxZCDP(1, 2e-6) })
+	agrees(t, "approximate zcdp bound by delta", leaky, func() (filter.Filter[loss.ZCDP], error) { return filter.NewApproxZCDP(2, 1e-6) })
+	mixed := func() *filter.Mixed {
+		return must(filter.NewMixed(loss.Approx{Epsilon: 4, Delta: 1e-5}, 4e-6, budget))
+	}
+	agrees(t, "mixed, zcdp part", leaky, func() (filter.Filter[loss.ZCDP], error) { return mixed().Concentrated(), nil })
+	agrees(t, "mixed, ex-post part", approx, func() (filter.Filter[loss.Approx], error) { return mixed().ExPost(), nil })
+}
+
+// Users of a bucket filter share its gate. The levels of the ladder are far apart,
+// so that some losses are rounded up by much.
+func TestFilterWorksOverBuckets(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		sampling float64
+		budget   bucket.Budget
+	}{
+		{"Gaussian", 1, bucket.Budget{Mu: 1, Slack: 1e-8}},
+		{"sampled", 0.25, bucket.Budget{Mu: 0.5, Slack: 1e-6}},
+	} {
+		ladder := must(bucket.NewGeometricLadder(1.5, 1536, 6))
+		table := must(bucket.NewTable(must(ladder.Pairs(c.sampling)), bucket.Options{Interval: 0x1p-7, Points: 1 << 12}))
+		gate := must(bucket.NewGate(table, c.budget))
+		agrees(t, "bucket, "+c.name, func(v float64) bucket.Noise { return must(bucket.NoiseFor(1, v)) },
+			func() (filter.Filter[bucket.Noise], error) { return bucket.NewFilter(gate, ladder) })
+	}
 }
 
 func agrees[L any](t *testing.T, name string, of func(float64) L, fresh func() (filter.Filter[L], error)) {

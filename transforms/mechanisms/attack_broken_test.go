@@ -16,7 +16,13 @@ const brokenGames = 8_000
 // refuted.
 func catches(t *testing.T, claim loss.Approx, play adversary) {
 	t.Helper()
-	bound := lowerBound(play, claim.Delta, brokenGames, 1)
+	catchesIn(t, brokenGames, claim, play)
+}
+
+// catchesIn is catches with another number of games.
+func catchesIn(t *testing.T, games int, claim loss.Approx, play adversary) {
+	t.Helper()
+	bound := lowerBound(play, claim.Delta, games, 1)
 	t.Logf("claimed (%.4f, %g); shown at least %.4f", claim.Epsilon, claim.Delta, bound)
 	if bound <= claim.Epsilon {
 		t.Errorf("a broken filter passed: epsilon is at least %v, claimed %v", bound, claim.Epsilon)
