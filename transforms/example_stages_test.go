@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"reflect"
 	"time"
 
@@ -19,10 +20,11 @@ import (
 )
 
 func init() {
-	register.DoFn2x0[[]byte, func(int, []byte)](&blobs{})
+	register.DoFn2x1[[]byte, func(int, []byte), error](&blobs{})
 	register.Emitter2[int, []byte]()
 	register.Function2x0(printPack)
 	register.Function2x0(printPartial)
+	beam.RegisterType(reflect.TypeFor[hours]())
 	beam.RegisterType(reflect.TypeFor[accounts]())
 	beam.RegisterType(reflect.TypeFor[ladders]())
 	beam.RegisterType(reflect.TypeFor[settlements]())
@@ -48,14 +50,11 @@ func pairs(turn uint64) []schemas.Pair {
 	return []schemas.Pair{{WindowStart: end - 3_600_000, WindowEnd: end}}
 }
 
-// blobs emits what a Source would for its first turn: what two users did, and
-// the OPEN of the turn.
-type blobs struct{ Shards int }
-
-func (b *blobs) ProcessElement(_ []byte, emit func(int, []byte)) {
+// visits are what two users did in a turn, and the OPEN of the turn.
+func visits(turn uint64) ([][]byte, error) {
 	hasher := schemas.NewHasher([32]byte{1})
 	batch := schemas.Contributions{
-		Epoch: 1, Turn: 1, Records: 9, Labels: []schemas.Label{{Key: []byte("/")}, {Key: []byte("/buy")}},
+		Epoch: 1, Turn: turn, Records: 9, Labels: []schemas.Label{{Key: []byte("/")}, {Key: []byte("/buy")}},
 		Users: []schemas.ContribUser{
 			{ID: hasher.Account([]byte("ann")), Entries: []schemas.KeyCount{{Key: 0, N: 7}, {Key: 1, N: 1}}},
 			{ID: hasher.Account([]byte("bob")), Entries: []schemas.KeyCount{{Key: 0, N: 1}}},
@@ -63,17 +62,62 @@ func (b *blobs) ProcessElement(_ []byte, emit func(int, []byte)) {
 	}
 	data, err := schemas.EncodeContributions(batch)
 	if err != nil {
-		return
+		return nil, err
 	}
-	both := [][]byte{data, schemas.EncodeOpen(schemas.Open{Epoch: 1, Turn: 1, Contributions: 9, Shards: 1, SettledAt: -1})}
-	for _, i := range rand.Perm(2) { // in any order
+	return [][]byte{data, schemas.EncodeOpen(schemas.Open{Epoch: 1, Turn: turn, Contributions: 9, Shards: 1, SettledAt: -1})}, nil
+}
+
+// blobs emits what a Source would for its first turn.
+type blobs struct{ Shards int }
+
+func (b *blobs) ProcessElement(_ []byte, emit func(int, []byte)) error {
+	both, err := visits(1)
+	if err != nil {
+		return err
+	}
+	for _, i := range rand.Perm(len(both)) { // in any order
 		emit(0, both[i])
 	}
+	return nil
+}
+
+// hours is the hook of READ, and its Source: what the users did in every hour.
+// Here every turn is one tick, so that at.Tick is the turn to open next.
+type hours struct {
+	Turns uint64
+	Dir   string // where settlements are
+}
+
+func (h hours) Open(context.Context) (transforms.Source, error) { return h, nil }
+
+// Step implements transforms.Source: a turn opens once the one before is settled.
+func (h hours) Step(_ context.Context, at transforms.Position) (transforms.Step, error) {
+	turn, next := uint64(at.Tick), at
+	next.Calls++
+	if turn > 1 {
+		settled, err := folder{h.Dir}.settled(turn - 1)
+		if err != nil || !settled {
+			return transforms.Step{Next: next, Delay: time.Millisecond}, err
+		}
+	}
+	if turn > h.Turns {
+		next.Done = true
+		return transforms.Step{Next: next}, nil
+	}
+	blobs, err := visits(turn)
+	if err != nil {
+		return transforms.Step{}, err
+	}
+	next.Tick++
+	return transforms.Step{Next: next, Elements: []transforms.Element{{Data: blobs[0]}, {Data: blobs[1]}}, Opened: true}, nil
 }
 
 // accounts is the hook of SPEND: how large everybody's budget is. The accounts
 // stand in keyed state.
-type accounts struct{ Epsilon, Delta float64 }
+type accounts struct {
+	Epsilon, Delta float64
+	Dir            string // as in settlements
+}
 
 func (h accounts) Open(context.Context) (transforms.Spender, error) {
 	budget, err := state.NewBudget(h.Epsilon, h.Delta, state.GDP, 0)
@@ -88,7 +132,7 @@ func (h accounts) Open(context.Context) (transforms.Spender, error) {
 	if err != nil {
 		return nil, err
 	}
-	return transforms.InState(spend.Options{Rules: rules, Pairs: pairs, Settlements: settlements{}})
+	return transforms.InState(spend.Options{Rules: rules, Pairs: pairs, Settlements: settlements{h.Dir}})
 }
 
 // ladders is the hook of RELEASE.
@@ -114,9 +158,9 @@ func (h ladders) Publish(_ context.Context, _ uint64, _ int, values []schemas.Re
 	return nil, nil
 }
 
-// settlements is the hook of SETTLE, and where SPEND looks for what was
-// settled. This one remembers nothing: its pipelines have one turn.
-type settlements struct{}
+// settlements is the hook of SETTLE, and where SPEND looks for what was settled:
+// a directory. Pipelines of one turn never look, and name none.
+type settlements struct{ Dir string }
 
 func (h settlements) Open(context.Context) (transforms.Settler, error) {
 	metric, err := views()
@@ -127,14 +171,17 @@ func (h settlements) Open(context.Context) (transforms.Settler, error) {
 }
 
 // WriteSettlement implements transforms.SettlementWriter.
-func (settlements) WriteSettlement(_ context.Context, s schemas.Settled) error {
+func (h settlements) WriteSettlement(ctx context.Context, s schemas.Settled) error {
 	fmt.Printf("turn %d is settled: %d counts\n", s.Turn, len(s.Keys))
-	return nil
+	if h.Dir == "" {
+		return nil
+	}
+	return folder(h).WriteSettlement(ctx, s)
 }
 
 // Settlement implements spend.Settlements.
-func (settlements) Settlement(context.Context, uint64) (*spend.Settlement, error) {
-	return nil, fmt.Errorf("looking for a settled turn: none is kept")
+func (h settlements) Settlement(ctx context.Context, turn uint64) (*spend.Settlement, error) {
+	return folder(h).Settlement(ctx, turn)
 }
 
 func printPack(shard int, pack []byte) {
@@ -205,4 +252,28 @@ func ExampleSettle() {
 	// 00:00 views /: 32 ± 50 views
 	// 00:00 views /buy: 8 ± 50 views
 	// turn 1 is settled: 2 counts
+}
+
+// The whole loop: Read drives a Source, which opens the second turn once the
+// first is settled.
+func ExampleRead() {
+	dir, err := os.MkdirTemp("", "settlements")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	p, s := beam.NewPipelineWithRoot()
+	envelopes := transforms.Pack(s, transforms.Read(s, hours{Turns: 2, Dir: dir}))
+	partials := transforms.Pack(s, transforms.Spend(s, accounts{Epsilon: 1, Delta: 1e-6, Dir: dir}, envelopes))
+	acks := transforms.Pack(s, transforms.Release(s, ladders{Currency: "views"}, partials))
+	transforms.Settle(s, settlements{dir}, acks)
+	run(p)
+	// Output:
+	// 00:00 views /: 32 ± 50 views
+	// 00:00 views /buy: 8 ± 50 views
+	// turn 1 is settled: 2 counts
+	// 01:00 views /: -8 ± 50 views
+	// 01:00 views /buy: -79 ± 50 views
+	// turn 2 is settled: 2 counts
 }

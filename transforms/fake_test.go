@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
+	"log/slog"
 	"slices"
 	"sync"
 	"testing"
@@ -13,15 +13,16 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	beamlog "github.com/apache/beam/sdks/v2/go/pkg/beam/log"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/testing/ptest"
 
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
 func TestMain(m *testing.M) {
-	beam.Init()
 	beamlog.SetLogger(silent{})
-	os.Exit(m.Run())
+	slog.SetDefault(slog.New(slog.DiscardHandler))
+	ptest.MainWithDefault(m, "prism")
 }
 
 // silent keeps the runner's own log out of the tests' output.

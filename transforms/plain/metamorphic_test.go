@@ -2,11 +2,12 @@ package plain
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
-	"maps"
 	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	_ "github.com/tollgate-dp/tollgate/internal/fixedseed"
@@ -18,10 +19,11 @@ import (
 )
 
 // TestPlainAndPackedDecideTheSame: at the same prices (ladders of one rung)
-// both forms admit the same users to the same windows and count the same. The
-// packed one keeps its accounts in keyed state, turn after turn.
+// both forms admit the same users to the same windows, count the same, and leave
+// everybody with the same account. The packed one keeps its accounts in keyed
+// state, turn after turn.
 func TestPlainAndPackedDecideTheSame(t *testing.T) {
-	refused := 0
+	refused, private := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSettings(t)
 		var events []event
@@ -32,21 +34,37 @@ func TestPlainAndPackedDecideTheSame(t *testing.T) {
 				millis: rapid.Int64Range(base, s.span().to-1).Draw(t, fmt.Sprint("time", i)),
 			})
 		}
-		plain, kept := plainCounts(t, s, events)
-		packed, err := packedCounts(t.Context(), s, events)
+		plain, kept := decidePlain(t, s, events)
+		packed, err := decidePacked(t.Context(), s, events)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !maps.Equal(plain, packed) {
-			t.Fatalf("plain counts %v, packed %v", plain, packed)
+		if diff := cmp.Diff(plain, packed, cmp.AllowUnexported(decided{})); diff != "" {
+			t.Fatalf("the forms differ (-plain +packed):\n%s", diff)
 		}
 		if !kept {
 			refused++
 		}
+		for _, a := range plain.accounts {
+			if !a.Keys.IsZero() {
+				private++
+			}
+		}
 	})
-	if refused == 0 {
-		t.Error("no user ever ran out of budget: the test shows nothing")
+	if refused == 0 || private == 0 {
+		t.Errorf("%d times somebody ran out of budget, %d accounts paid for private keys: the test shows nothing", refused, private)
 	}
+}
+
+// decided is what a form has decided when all windows are over.
+type decided struct {
+	counts   map[string]int64                  // by metric, window and key
+	admitted map[string]bool                   // by metric, window and account
+	accounts map[state.AccountID]state.Account // that have paid anything
+}
+
+func newDecided() decided {
+	return decided{map[string]int64{}, map[string]bool{}, map[state.AccountID]state.Account{}}
 }
 
 func drawSettings(t *rapid.T) Settings {
@@ -78,14 +96,14 @@ func drawSettings(t *rapid.T) Settings {
 	return s
 }
 
-// plainCounts decides user after user; all says whether everybody could pay.
-func plainCounts(t *rapid.T, s Settings, events []event) (counts map[string]int64, all bool) {
+// decidePlain decides user after user; all says whether everybody could pay.
+func decidePlain(t *rapid.T, s Settings, events []event) (out decided, all bool) {
 	secrets := testSecrets()
 	a, err := newAdmitter(&s, &secrets)
 	if err != nil {
 		t.Fatal(err)
 	}
-	counts, all = map[string]int64{}, true
+	out, all = newDecided(), true
 	users := map[string]map[int64]map[string]uint32{}
 	for _, e := range events {
 		end, _ := s.span().end(e.millis)
@@ -106,15 +124,26 @@ func plainCounts(t *rapid.T, s Settings, events []event) (counts map[string]int6
 					all = false
 				}
 			}
-			if err := a.decide(id, &account, w, func(cell []byte, n int64) { counts[string(cell)] += n }); err != nil {
+			err := a.decide(id, &account, w, func(cell []byte, n int64) {
+				out.counts[string(cell)] += n
+				at, err := schemas.DecodeReleaseKey(cell)
+				if err != nil {
+					t.Fatal(err)
+				}
+				out.admitted[string(schemas.EncodeReleaseKey(at.Metric, at.WindowStart, at.WindowEnd, id[:]))] = true
+			})
+			if err != nil {
 				t.Fatal(err)
 			}
 			if account.Spent > s.Budget.Mu2 || account.Held != 0 || account.Keys.Cmp(s.Budget.Keys) > 0 {
 				t.Fatal("an account went beyond its budget")
 			}
 		}
+		if !account.IsZero() {
+			out.accounts[id] = account
+		}
 	}
-	return counts, all
+	return out, all
 }
 
 // settledAtTop is what a turn of ladders with one rung settles: every key at
@@ -162,12 +191,71 @@ func (c *memoryCells) Save(meta, base, delta []byte) error {
 	return nil
 }
 
-// packedCounts spends the windows as turns, in two shards.
-func packedCounts(ctx context.Context, s Settings, events []event) (map[string]int64, error) {
-	const shards = 2
+// ledger reads what the packed form keeps in the state: records of a ledger, key
+// and value in turn, in a base and in deltas that begin with their number.
+func (c *memoryCells) ledger() (*schemas.LedgerReader, error) {
+	parts := [][]byte{c.base}
+	for _, d := range c.deltas {
+		_, n := binary.Uvarint(d)
+		parts = append(parts, d[n:])
+	}
+	ledger := &schemas.LedgerReader{}
+	for _, part := range parts {
+		fields, err := transforms.Unpack(part)
+		if err != nil {
+			return nil, err
+		}
+		for record := range slices.Chunk(fields, 2) {
+			if err := ledger.Add(record[0], record[1]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return ledger, nil
+}
+
+// addAdmitted adds who was admitted in a turn.
+func (d *decided) addAdmitted(ledger *schemas.LedgerReader, turn uint64, specs []schemas.MetricSpec) error {
+	delta, ok, err := ledger.Delta(turn)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return fmt.Errorf("turn %d has no delta in the state", turn)
+	}
+	for _, u := range delta.Users {
+		for i, p := range delta.Pairs {
+			if u.Admitted.Get(i) {
+				d.admitted[string(schemas.EncodeReleaseKey(specs[p.Metric].Name, p.WindowStart, p.WindowEnd, u.ID[:]))] = true
+			}
+		}
+	}
+	return nil
+}
+
+// addAccounts adds the accounts of a shard as of its newest snapshot, in which
+// the turn is charged.
+func (d *decided) addAccounts(ledger *schemas.LedgerReader, turn uint64) error {
+	snapshot, ok, err := ledger.NewestSnapshot(1 << 62)
+	if err != nil {
+		return err
+	}
+	if !ok || snapshot.Turn < turn {
+		return fmt.Errorf("the newest snapshot is as of turn %d, want %d or later", snapshot.Turn, turn)
+	}
+	for _, a := range snapshot.Accounts {
+		d.accounts[a.ID] = a.Account
+	}
+	return nil
+}
+
+// decidePacked spends the windows as turns, in two shards.
+func decidePacked(ctx context.Context, s Settings, events []event) (decided, error) {
+	const shards, slots = 2, 4
+	out := newDecided()
 	metrics, err := s.compile()
 	if err != nil {
-		return nil, err
+		return out, err
 	}
 	var specs []schemas.MetricSpec
 	for _, m := range metrics {
@@ -181,28 +269,39 @@ func packedCounts(ctx context.Context, s Settings, events []event) (map[string]i
 		}
 		return all
 	}
-	rules, err := spend.NewRules(s.Budget, testSecrets().UserHash, specs, shards, 1, 4)
+	rules, err := spend.NewRules(s.Budget, testSecrets().UserHash, specs, shards, 1, slots)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
 	spender, err := transforms.InState(spend.Options{Rules: rules, Settlements: settledAtTop{specs, pairs}, Pairs: pairs})
 	if err != nil {
-		return nil, err
+		return out, err
 	}
-	counts := map[string]int64{}
-	cells := [shards]memoryCells{}
-	for turn := uint64(1); int64(turn) <= (s.span().to-s.span().from)/s.span().size; turn++ {
-		for shard := range shards {
-			partials, err := spendTurn(ctx, spender, s.span(), turn, shard, shards, events, &cells[shard])
+	turns := uint64((s.span().to - s.span().from) / s.span().size)
+	for shard := range shards {
+		var cells memoryCells
+		var ledger *schemas.LedgerReader
+		// A shard writes a snapshot every slots/2 turns.
+		for turn := uint64(1); turn <= turns+slots/2; turn++ {
+			partials, err := spendTurn(ctx, spender, s.span(), turn, shard, shards, events, &cells)
 			if err != nil {
-				return nil, err
+				return out, err
 			}
 			for _, c := range partials.Cells {
-				counts[string(schemas.EncodeReleaseKey(specs[c.Metric].Name, c.WindowStart, c.WindowEnd, c.Key))] += c.Count
+				out.counts[string(schemas.EncodeReleaseKey(specs[c.Metric].Name, c.WindowStart, c.WindowEnd, c.Key))] += c.Count
+			}
+			if ledger, err = cells.ledger(); err != nil {
+				return out, err
+			}
+			if err := out.addAdmitted(ledger, turn, specs); err != nil {
+				return out, err
 			}
 		}
+		if err := out.addAccounts(ledger, turns); err != nil {
+			return out, err
+		}
 	}
-	return counts, nil
+	return out, nil
 }
 
 func spendTurn(ctx context.Context, spender transforms.Spender, sp span, turn uint64, shard, shards int, events []event, cells *memoryCells) (schemas.Partial, error) {

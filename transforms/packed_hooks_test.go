@@ -1,0 +1,257 @@
+package transforms_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/transforms"
+	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
+	"github.com/tollgate-dp/tollgate/transforms/spend"
+)
+
+func init() {
+	beam.RegisterType(reflect.TypeFor[shopSource]())
+	beam.RegisterType(reflect.TypeFor[shopSpender]())
+	beam.RegisterType(reflect.TypeFor[shopReleaser]())
+	beam.RegisterType(reflect.TypeFor[shopSettler]())
+}
+
+// The shop is a deployment of several shards and metrics. Somebody does
+// something in its first shopTurns turns. Every shard writes a snapshot once in
+// shopSlots/2 turns; one turn later keyed state gives it back.
+const (
+	shopShards, shopReleaseShards, shopSlots = 3, 2, 4
+
+	shopTurns    = 6
+	shopAllTurns = shopTurns + shopSlots/2 + 1
+	shopHour     = 3_600_000
+)
+
+var (
+	shopUserHash    = [32]byte{3}
+	shopNoise       = noisereduction.NoiseKey{ID: "2026-a", Secret: [32]byte{4}}
+	shopIncarnation = [16]byte{5}
+)
+
+func sigma(s float64) state.Precision {
+	u, err := state.PrecisionFromSigma(s)
+	if err != nil {
+		panic(err)
+	}
+	return u
+}
+
+// shopMetrics: the ladders stop early where there is a crowd, and climb to their
+// tops elsewhere.
+func shopMetrics() []schemas.MetricSpec {
+	return []schemas.MetricSpec{
+		{
+			Name: "views", Kind: schemas.KindEvents, WindowSize: shopHour, WindowSlide: shopHour, MaxKeysPerUser: 2, MaxEventsPerKey: 5,
+			LadderKind: "geometric", LadderFactor: 2, First: sigma(10), Top: sigma(5), Relative: 0.3, Confidence: 0.95,
+			KeyMode: schemas.KeysPublic, PublicKeys: [][]byte{[]byte("/"), []byte("/buy")},
+		},
+		{
+			Name: "visitors", Kind: schemas.KindDistinctUsers, WindowSize: shopHour, WindowSlide: shopHour, MaxKeysPerUser: 3,
+			LadderKind: "geometric", LadderFactor: 2, First: sigma(4), Top: sigma(2), Relative: 0.3, Confidence: 0.95,
+			KeyMode: schemas.KeysPrivate, DeltaKey: state.Delta{Lo: 1 << 50},
+		},
+	}
+}
+
+// shopBudget lasts three turns and a half of the heaviest use, and seven private
+// keys.
+func shopBudget() (state.Budget, error) {
+	b, err := state.NewBudget(1, 1e-6, state.GDP, 1e-7)
+	if err != nil {
+		return b, err
+	}
+	b.Mu2, _ = state.Charge(1, sigma(0.4)) // 6.25
+	b.Keys = state.Delta{Lo: 7 << 50}
+	return b, nil
+}
+
+func shopPairs(turn uint64) []schemas.Pair {
+	end := int64(turn) * shopHour
+	return []schemas.Pair{
+		{Metric: 0, WindowStart: end - shopHour, WindowEnd: end},
+		{Metric: 1, WindowStart: end - shopHour, WindowEnd: end},
+	}
+}
+
+// shopEvents is how often each user saw each page in a turn: a crowd of other
+// visitors each time, a heavy and a modest user every time, and a collector of
+// pages that nobody else sees.
+func shopEvents(turn uint64) map[string]map[string]uint32 {
+	if turn > shopTurns {
+		return nil
+	}
+	events := map[string]map[string]uint32{
+		"heavy":     {"/": 9, "/buy": 5},
+		"modest":    {"/buy": 1},
+		"collector": {fmt.Sprint("/a", turn): 1, fmt.Sprint("/b", turn): 2},
+	}
+	rng := rand.New(rand.NewPCG(turn, 1))
+	for range 100 {
+		events[fmt.Sprint("visitor ", rng.IntN(400))] = map[string]uint32{"/": 1 + rng.Uint32N(3)}
+	}
+	return events
+}
+
+// shopSource opens turns. What a turn has comes in pieces, the first of them
+// before the turn before is settled.
+type shopSource struct {
+	folder
+	early uint64 // the last turn of which the first piece is out
+}
+
+func (h shopSource) Open(context.Context) (transforms.Source, error) {
+	return &shopSource{folder: h.folder}, nil
+}
+
+// Step implements transforms.Source.
+func (h *shopSource) Step(_ context.Context, at transforms.Position) (transforms.Step, error) {
+	turn, next := uint64(at.Tick), at
+	next.Calls++
+	first, rest, err := shopElements(turn)
+	if err != nil {
+		return transforms.Step{}, err
+	}
+	if h.early < turn && turn <= shopAllTurns {
+		h.early = turn
+		return transforms.Step{Next: next, Elements: first}, nil
+	}
+	if turn > 1 {
+		settled, err := h.settled(turn - 1)
+		if err != nil || !settled {
+			return transforms.Step{Next: next, Delay: time.Millisecond}, err
+		}
+	}
+	if turn > shopAllTurns {
+		next.Done = true
+		return transforms.Step{Next: next}, nil
+	}
+	next.Tick++
+	return transforms.Step{Next: next, Elements: rest, Opened: true}, nil
+}
+
+// shopElements are a turn's contributions, half of them in the first piece, and
+// its OPENs.
+func shopElements(turn uint64) (first, rest []transforms.Element, err error) {
+	hasher := schemas.NewHasher(shopUserHash)
+	batches := make([]schemas.Contributions, 2*shopShards) // a piece of every shard, and another one
+	for i := range batches {
+		batches[i] = schemas.Contributions{Epoch: 1, Turn: turn, Shard: uint32(i % shopShards)}
+	}
+	var records uint64
+	events := shopEvents(turn)
+	for _, user := range slices.Sorted(maps.Keys(events)) {
+		id := hasher.Account([]byte(user))
+		for _, page := range slices.Sorted(maps.Keys(events[user])) {
+			n := events[user][page]
+			b := &batches[schemas.ShardOf(id, shopShards)+int(n%2)*shopShards]
+			b.Labels = append(b.Labels, schemas.Label{Key: []byte(page)})
+			b.Users = append(b.Users, schemas.ContribUser{ID: id, Entries: []schemas.KeyCount{{Key: uint32(len(b.Labels) - 1), N: n}}})
+			b.Records += uint64(n)
+			records += uint64(n)
+		}
+	}
+	for i, b := range batches {
+		data, err := schemas.EncodeContributions(b)
+		if err != nil {
+			return nil, nil, err
+		}
+		e := transforms.Element{Shard: int(b.Shard), Data: data}
+		if i < shopShards {
+			first = append(first, e)
+		} else {
+			rest = append(rest, e)
+		}
+	}
+	for shard := range shopShards {
+		open := schemas.EncodeOpen(schemas.Open{Epoch: 1, Turn: turn, Contributions: records, Shard: uint32(shard), Shards: shopShards, SettledAt: -1})
+		rest = append(rest, transforms.Element{Shard: shard, Data: open})
+	}
+	return first, rest, nil
+}
+
+// shopSpender keeps accounts in keyed state, and notes what keyed state gives
+// back to every turn.
+type shopSpender struct {
+	folder
+	inner transforms.Spender
+}
+
+func (h shopSpender) Open(context.Context) (transforms.Spender, error) {
+	budget, err := shopBudget()
+	if err != nil {
+		return nil, err
+	}
+	rules, err := spend.NewRules(budget, shopUserHash, shopMetrics(), shopShards, shopReleaseShards, shopSlots)
+	if err != nil {
+		return nil, err
+	}
+	inner, err := transforms.InState(spend.Options{Rules: rules, Pairs: shopPairs, Settlements: h.folder})
+	return shopSpender{h.folder, inner}, err
+}
+
+// Spend implements transforms.Spender.
+func (h shopSpender) Spend(ctx context.Context, shard int, envelope [][]byte, cells spend.Cells) (spend.Pending, error) {
+	_, _, turn, err := schemas.PeekEpoch(envelope[0])
+	if err != nil {
+		return nil, err
+	}
+	return h.inner.Spend(ctx, shard, envelope, notedCells{cells, h.folder, keptName(shard, turn)})
+}
+
+// kept is what keyed state gives back.
+type kept struct {
+	Meta, Base []byte
+	Deltas     [][]byte
+}
+
+func keptName(shard int, turn uint64) string { return fmt.Sprintf("kept-%d-%d", shard, turn) }
+
+type notedCells struct {
+	spend.Cells
+	to   folder
+	name string
+}
+
+// Load implements spend.Cells.
+func (c notedCells) Load() (meta, base []byte, deltas [][]byte, err error) {
+	if meta, base, deltas, err = c.Cells.Load(); err != nil {
+		return nil, nil, nil, err
+	}
+	return meta, base, deltas, c.to.put(c.name, kept{meta, base, deltas})
+}
+
+// shopReleaser publishes into files.
+type shopReleaser struct{ folder }
+
+func (h shopReleaser) Open(context.Context) (transforms.Releaser, error) {
+	return transforms.NewReleaser(transforms.ReleaserOptions{
+		Metrics: shopMetrics(), Pairs: shopPairs, Incarnation: shopIncarnation, Noise: shopNoise, Publisher: h,
+	})
+}
+
+// Publish implements transforms.Publisher.
+func (h shopReleaser) Publish(_ context.Context, turn uint64, shard int, values []schemas.Release) (func(context.Context) error, error) {
+	return func(context.Context) error { return h.put(releasedName(turn, shard), values) }, nil
+}
+
+func releasedName(turn uint64, shard int) string { return fmt.Sprintf("released-%d-%d", turn, shard) }
+
+type shopSettler struct{ folder }
+
+func (h shopSettler) Open(context.Context) (transforms.Settler, error) {
+	return transforms.NewSettler(shopMetrics(), h.folder)
+}

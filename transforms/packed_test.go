@@ -1,0 +1,297 @@
+package transforms_test
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/testing/ptest"
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/transforms"
+	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
+)
+
+// outcome is what comes of the shop's turns.
+type outcome struct {
+	Released []string                // as consumers see them, ascending
+	Admitted map[visit]bool          // of the turns of which something came
+	Accounts map[string]accountAtEnd // of all users
+}
+
+// visit is a user's part in the window of a metric that ends with a turn.
+type visit struct {
+	User, Metric string
+	Turn         uint64
+}
+
+type accountAtEnd struct {
+	Spent state.Mu2
+	Keys  state.Delta
+}
+
+// TestThePackedFormOverTurns: the whole loop over hooks of one's own, with three
+// shards of accounts in keyed state, two release shards and a Source that opens a
+// turn once the one before is settled, releases, admits and charges what a
+// sequential computation does.
+func TestThePackedFormOverTurns(t *testing.T) {
+	want := shopInSequence(t)
+	checkShop(t, want)
+	dir := folder{t.TempDir()}
+	ptest.BuildAndRun(t, func(s beam.Scope) {
+		envelopes := transforms.Pack(s, transforms.Read(s, shopSource{folder: dir}))
+		partials := transforms.Pack(s, transforms.Spend(s, shopSpender{folder: dir}, envelopes))
+		acks := transforms.Pack(s, transforms.Release(s, shopReleaser{dir}, partials))
+		transforms.Settle(s, shopSettler{dir}, acks)
+	})
+	if diff := gocmp.Diff(want, shopOutcome(t, dir)); diff != "" {
+		t.Errorf("the packed form differs from the sequential computation (-want +got):\n%s", diff)
+	}
+}
+
+// checkShop: the heavy user runs out of budget in the middle and the collector
+// out of private keys, the modest user of nothing; ladders stop at the first rung
+// and climb on; some private keys stay unseen.
+func checkShop(t *testing.T, o outcome) {
+	t.Helper()
+	for v, admissions := range map[visit]int{
+		{User: "heavy", Metric: "views"}: 4, {User: "modest", Metric: "views"}: shopTurns, {User: "collector", Metric: "visitors"}: 3,
+	} {
+		n := 0
+		for turn := uint64(1); turn <= shopTurns; turn++ {
+			v.Turn = turn
+			if o.Admitted[v] {
+				n++
+			}
+		}
+		if n != admissions {
+			t.Errorf("%s is admitted to %d windows of %s, want %d", v.User, n, v.Metric, admissions)
+		}
+	}
+	first, private := 0, 0
+	for _, r := range o.Released {
+		if strings.Contains(r, `"rungs":1,`) {
+			first++
+		}
+		if strings.Contains(r, `"visitors"`) {
+			private++
+		}
+	}
+	if first == 0 || first == len(o.Released) || private != shopTurns {
+		t.Errorf("of %d values %d stopped at the first rung and %d are of private keys: the test shows too little", len(o.Released), first, private)
+	}
+}
+
+// shopUsers are all users by account.
+func shopUsers() map[state.AccountID]string {
+	hasher := schemas.NewHasher(shopUserHash)
+	users := map[state.AccountID]string{}
+	for turn := range uint64(shopTurns) {
+		for user := range shopEvents(turn + 1) {
+			users[hasher.Account([]byte(user))] = user
+		}
+	}
+	return users
+}
+
+func asJSON(t *testing.T, r schemas.Release) string {
+	t.Helper()
+	b, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// shopOutcome reads what the hooks have left.
+func shopOutcome(t *testing.T, dir folder) outcome {
+	t.Helper()
+	out := outcome{Admitted: map[visit]bool{}, Accounts: map[string]accountAtEnd{}}
+	for turn := range uint64(shopAllTurns) {
+		for shard := range shopReleaseShards {
+			var values []json.RawMessage
+			if err := dir.get(releasedName(turn+1, shard), &values); err != nil {
+				t.Fatal(err)
+			}
+			for _, v := range values {
+				out.Released = append(out.Released, string(v))
+			}
+		}
+	}
+	slices.Sort(out.Released)
+	users := shopUsers()
+	for shard := range shopShards {
+		for turn := uint64(1); turn < shopAllTurns; turn++ {
+			delta, ok, err := shopLedger(t, dir, shard, turn+1).Delta(turn)
+			if err != nil || !ok {
+				t.Fatalf("shard %d: keyed state has a delta of turn %d: %v, %v", shard, turn, ok, err)
+			}
+			for _, u := range delta.Users {
+				for i, p := range delta.Pairs {
+					if u.Admitted.Get(i) {
+						out.Admitted[visit{users[u.ID], shopMetrics()[p.Metric].Name, turn}] = true
+					}
+				}
+			}
+		}
+		snapshot, ok, err := shopLedger(t, dir, shard, shopAllTurns).NewestSnapshot(shopAllTurns)
+		if err != nil || !ok || snapshot.Turn < shopTurns {
+			t.Fatalf("shard %d: keyed state has a snapshot: %v, as of turn %d, %v", shard, ok, snapshot.Turn, err)
+		}
+		for _, a := range snapshot.Accounts {
+			out.Accounts[users[a.ID]] = accountAtEnd{a.Account.Spent, a.Account.Keys}
+		}
+	}
+	return out
+}
+
+// shopLedger is what keyed state gave back to a turn.
+func shopLedger(t *testing.T, dir folder, shard int, turn uint64) *schemas.LedgerReader {
+	t.Helper()
+	var k kept
+	if err := dir.get(keptName(shard, turn), &k); err != nil {
+		t.Fatal(err)
+	}
+	records, err := transforms.LedgerOf(k.Meta, k.Base, k.Deltas)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ledger := &schemas.LedgerReader{}
+	for _, r := range records {
+		if err := ledger.Add(r.Key, r.Value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return ledger
+}
+
+// sequence computes the shop's turns one after the other, without shards, stages
+// and state.
+type sequence struct {
+	*testing.T
+	outcome
+	budget  state.Budget
+	metrics []schemas.MetricSpec
+	plans   []*noisereduction.Plan
+
+	counts map[place]int64
+	held   map[string]state.Mu2
+	owed   []debt
+}
+
+type place struct {
+	metric uint32
+	key    string
+}
+
+// debt is what a user pays for one key once it is known where its ladder stopped.
+type debt struct {
+	user string
+	at   place
+	n    uint64
+}
+
+func shopInSequence(t *testing.T) outcome {
+	t.Helper()
+	budget, err := shopBudget()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &sequence{T: t, budget: budget, metrics: shopMetrics(), outcome: outcome{Admitted: map[visit]bool{}, Accounts: map[string]accountAtEnd{}}}
+	for i := range s.metrics {
+		plan, err := transforms.PlanOf(&s.metrics[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.plans = append(s.plans, plan)
+	}
+	for turn := range uint64(shopAllTurns) {
+		s.turn(turn + 1)
+	}
+	slices.Sort(s.Released)
+	return s.outcome
+}
+
+func (s *sequence) turn(turn uint64) {
+	s.counts, s.held, s.owed = map[place]int64{}, map[string]state.Mu2{}, nil
+	for user, pages := range shopEvents(turn) {
+		for i := range s.metrics {
+			s.admit(turn, user, uint32(i), pages)
+		}
+	}
+	for _, p := range shopPairs(turn) {
+		for _, key := range s.metrics[p.Metric].PublicKeys {
+			s.counts[place{p.Metric, string(key)}] += 0
+		}
+	}
+	prices := map[place]state.Precision{}
+	for at, n := range s.counts {
+		prices[at] = s.release(turn, at, n)
+	}
+	for _, d := range s.owed {
+		a := s.Accounts[d.user]
+		a.Spent += s.charge(d.n, prices[d.at])
+		s.Accounts[d.user] = a
+	}
+}
+
+func (s *sequence) charge(n uint64, u state.Precision) state.Mu2 {
+	c, ok := state.Charge(n, u)
+	if !ok {
+		s.Fatal("a charge is out of range")
+	}
+	return c
+}
+
+// admit counts a user in a window, if the account can pay the worst case. Nobody
+// sees more pages than a metric takes.
+func (s *sequence) admit(turn uint64, user string, metric uint32, pages map[string]uint32) {
+	m := &s.metrics[metric]
+	a, worst := s.Accounts[user], s.held[user]
+	var owed []debt
+	for page, n := range pages {
+		switch {
+		case m.KeyMode == schemas.KeysPrivate:
+			n = 1
+			a.Keys, _ = a.Keys.Add(m.DeltaKey)
+		case !slices.ContainsFunc(m.PublicKeys, func(k []byte) bool { return string(k) == page }):
+			continue
+		default:
+			n = min(n, m.MaxEventsPerKey)
+		}
+		worst += s.charge(uint64(n), m.Top)
+		owed = append(owed, debt{user, place{metric, page}, uint64(n)})
+	}
+	if len(owed) == 0 || cmp.Compare(a.Spent+worst, s.budget.Mu2) > 0 || a.Keys.Cmp(s.budget.Keys) > 0 {
+		return
+	}
+	s.Accounts[user], s.held[user] = a, worst
+	s.Admitted[visit{user, m.Name, turn}] = true
+	s.owed = append(s.owed, owed...)
+	for _, d := range owed {
+		s.counts[d.at] += int64(d.n)
+	}
+}
+
+// release says what a count's contributors pay for.
+func (s *sequence) release(turn uint64, at place, count int64) state.Precision {
+	m, window := &s.metrics[at.metric], shopPairs(turn)[at.metric]
+	r, err := s.plans[at.metric].Release(shopNoise, noisereduction.Identity{
+		Incarnation: shopIncarnation, MetricDigest: m.Digest(), WindowStart: window.WindowStart, WindowEnd: window.WindowEnd, Key: []byte(at.key),
+	}, count)
+	if err != nil {
+		s.Fatal(err)
+	}
+	if r.Passed {
+		s.Released = append(s.Released, asJSON(s.T, schemas.Release{
+			Metric: m.Name, WindowStart: window.WindowStart, WindowEnd: window.WindowEnd, Key: at.key, Value: r.Value, StdDev: r.StdDev,
+			Low: r.Low, High: r.High, Confidence: m.Confidence, Met: r.Met, Rungs: uint32(r.Rungs), Precision: r.Precision,
+		}))
+	}
+	return r.Precision
+}
