@@ -145,7 +145,17 @@ func (d *deployment) load(perPartition [][]arrival) {
 // append adds arrivals to one partition of the events topic.
 func (d *deployment) append(partition int32, arrivals []arrival) {
 	d.t.Helper()
-	if len(arrivals) == 0 {
+	messages := make([]klog.Message, len(arrivals))
+	for i, a := range arrivals {
+		messages[i] = klog.Message{Value: a.value, Timestamp: a.stamp}
+	}
+	d.produce(partition, messages)
+}
+
+// produce adds messages to one partition of the events topic.
+func (d *deployment) produce(partition int32, messages []klog.Message) {
+	d.t.Helper()
+	if len(messages) == 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -153,10 +163,6 @@ func (d *deployment) append(partition int32, arrivals []arrival) {
 	producer, err := d.client.NewProducer(ctx, d.config.Events.Topic, partition, "")
 	if err != nil {
 		d.t.Fatalf("opening a producer: %v", err)
-	}
-	messages := make([]klog.Message, len(arrivals))
-	for i, a := range arrivals {
-		messages[i] = klog.Message{Value: a.value, Timestamp: a.stamp}
 	}
 	if _, err := producer.Append(ctx, messages); err != nil {
 		d.t.Fatalf("appending events: %v", err)

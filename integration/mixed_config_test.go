@@ -26,6 +26,11 @@ func mixed(c *pipeline.Config) {
 		sumOf("balance", 40*time.Second),
 		countOf("day", 120*time.Second),
 	}
+	for i, precise := range map[int]float64{0: 0.05, 3: 0.1} { // these two climb to their tops, and use B² up
+		m := &c.Metrics[i]
+		m.LastAtLeast, m.MaxEventsPerKey = 1, 1+i/3
+		m.Target.Relative, m.Target.Absolute = precise, 0.5
+	}
 	c.Metrics[0].Coverage = &pipeline.Coverage{}
 	c.Metrics[2].Coverage = &pipeline.Coverage{Target: noisereduction.Target{Absolute: 5, Confidence: 0.9}, Share: 0.2}
 	c.Metrics[3].Slide, c.Metrics[3].Filter = 10*time.Second, "item.gift"
@@ -87,7 +92,8 @@ func shoppersAtPeace(seed uint64) workload {
 	return w
 }
 
-// tellsMuch fails a test whose case has become too tame: everything that the definitions tell apart must happen in it.
+// tellsMuch fails a test whose case has become too tame: everything that the definitions tell apart must happen in it, users at the
+// edge of either budget and of both among it.
 func (d *deployment) tellsMuch() {
 	d.t.Helper()
 	want := d.reference()
@@ -123,6 +129,41 @@ func (d *deployment) tellsMuch() {
 	if suppressed == 0 || fromKeys == 0 || met == 0 || met == released || negative == 0 {
 		d.t.Errorf("the case says little: %d values, %d of them met and %d of keys taken from another metric, %d keys suppressed, %d totals negative",
 			released, met, fromKeys, suppressed, negative)
+	}
+	refused, atBothEdges := want.Refusals()
+	d.t.Logf("refused: %+v; %d individuals at both edges", refused, atBothEdges)
+	if refused.ByBudget == 0 || refused.ByKeys == 0 || refused.ByBoth == 0 || atBothEdges == 0 {
+		d.t.Errorf("the case says little: %+v were refused, %d individuals are at both edges", refused, atBothEdges)
+	}
+}
+
+// drawn adds up what happened in deployments that were drawn at random.
+type drawn struct {
+	refused reference.Refusals
+	records reference.RecordTallies
+}
+
+func (s *drawn) add(d *deployment) {
+	d.t.Helper()
+	want := d.reference()
+	refused, _ := want.Refusals()
+	s.refused.Add(refused)
+	s.records.Read += want.Tallies.Records.Read
+	s.records.Late += want.Tallies.Records.Late
+	s.records.Accepted += want.Tallies.Records.Accepted
+}
+
+// tellMuch fails a test whose deployments have become too tame: most records must come in time and some must not, and each of both
+// budgets must have refused somebody.
+func (s *drawn) tellMuch(t *testing.T) {
+	t.Helper()
+	r := s.records
+	t.Logf("refused: %+v; %d of %d records were accepted, %d were late", s.refused, r.Accepted, r.Read, r.Late)
+	if 3*r.Accepted < 2*r.Read || r.Late == 0 {
+		t.Errorf("the seeds say little: %d of %d records were accepted, %d were late", r.Accepted, r.Read, r.Late)
+	}
+	if s.refused.ByBudget == 0 || s.refused.ByKeys == 0 {
+		t.Errorf("the seeds say little: %+v were refused", s.refused)
 	}
 }
 

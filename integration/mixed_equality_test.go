@@ -83,13 +83,14 @@ func TestInvariant5MinutesHoursAndDaysTogether(t *testing.T) {
 		c.Privacy.Period = 24 * time.Hour
 		c.LedgerSlots = 40
 		c.Time.Lateness = time.Minute
-		hour, day := usersOf("hour", time.Hour), sumOf("day", 24*time.Hour)
+		hour, day, pages := usersOf("hour", time.Hour), sumOf("day", 24*time.Hour), privately(countOf("pages", time.Hour))
 		hour.Slide, hour.Coverage = 4*time.Minute, &pipeline.Coverage{}
-		c.Metrics = []pipeline.Metric{countOf("minutes", 4*time.Minute), hour, day, privately(countOf("pages", 20*time.Minute))}
-		c.Metrics[3].Slide = 4 * time.Minute
+		pages.Slide, pages.MaxKeysPerUser, pages.MaxEventsPerKey = 20*time.Minute, 1, 1
+		c.Metrics = []pipeline.Metric{countOf("minutes", 4*time.Minute), hour, day, pages}
 		for i := range c.Metrics {
 			c.Metrics[i].LastAtLeast = 0
 		}
+		c.Metrics[3].LastAtLeast = 24 // a third of the windows of a day: δ for keys that pass, and not enough for everybody
 	})
 	w := shoppersAtPeace(55)
 	w.Windows, w.Window, w.Events, w.Disturb = 25*15, 4*time.Minute, 12, 50*time.Second
@@ -97,4 +98,19 @@ func TestInvariant5MinutesHoursAndDaysTogether(t *testing.T) {
 	d.patience = 5 * time.Minute
 	d.finish()
 	d.verify()
+	specs, passed, suppressed := d.referenceConfig().Metrics, 0, 0
+	for _, draw := range d.reference().Draws {
+		switch {
+		case specs[draw.Metric].KeyMode != "private":
+		case draw.Released:
+			passed++
+		default:
+			suppressed++
+		}
+	}
+	refused, _ := d.reference().Refusals()
+	t.Logf("refused: %+v; %d private keys passed their threshold, %d did not", refused, passed, suppressed)
+	if passed == 0 || suppressed == 0 || refused.ByKeys == 0 {
+		t.Errorf("the case says little: %d private keys passed their threshold, %d did not, refused were %+v", passed, suppressed, refused)
+	}
 }

@@ -15,23 +15,35 @@ import (
 func TestInvariant5RandomDeployments(t *testing.T) {
 	t.Parallel()
 	broker := startBrokerProcess(t)
-	for seed := range uint64(pick(2, onReal(t, 6, 12))) {
+	// In each of the first two one of the budgets refuses.
+	seeds := []uint64{3, 8, 0, 1, 2, 4, 5, 6, 7, 9, 10, 11}[:pick(2, onReal(t, 6, 12))]
+	var sum drawn
+	for _, seed := range seeds {
 		random := rand.New(rand.NewPCG(seed, 0xdeb107))
 		window := time.Duration(1+random.IntN(20)) * time.Second
 		partitions := 1 + random.IntN(5)
 		d := newDeployment(t, broker, fmt.Sprintf("random%d", seed), partitions, sharded(1+random.IntN(20), 1+random.IntN(3)),
 			func(c *pipeline.Config) { drawConfig(random, c, window) })
 		w := workload{
-			Seed: seed, Users: 2 + random.IntN(80), Pages: 2 + random.IntN(12), Windows: 1 + random.IntN(10), Window: window,
-			Events: 1 + random.IntN(150), Disturb: time.Duration(random.Int64N(int64(2*window))) + time.Millisecond,
+			Seed: seed, Users: 2 + random.IntN(40), Pages: 2 + random.IntN(12), Windows: 2 + random.IntN(9), Window: window,
+			Events: 1 + random.IntN(150), Disturb: mostlyInTime(random, d.config),
 			Broken: random.IntN(10), Late: random.IntN(10), Past: random.IntN(5), Future: random.IntN(5),
 		}
 		d.load(scatter(w.arrivals(), partitions, seed))
 		d.finish()
 		if err := d.check(); err != nil {
 			t.Errorf("seed %d: %v", seed, err)
+			continue
 		}
+		sum.add(d)
 	}
+	sum.tellMuch(t)
+}
+
+// mostlyInTime draws by how much event times lie before their records': by so little more than the lateness, at most, that no more
+// than a quarter of the records come too late for it.
+func mostlyInTime(random *rand.Rand, c pipeline.Config) time.Duration {
+	return time.Duration(random.Int64N(int64(c.Time.Lateness)*4/3+1)) + time.Millisecond
 }
 
 func drawConfig(random *rand.Rand, c *pipeline.Config, window time.Duration) {
@@ -47,8 +59,8 @@ func drawConfig(random *rand.Rand, c *pipeline.Config, window time.Duration) {
 		if random.IntN(2) == 0 {
 			m = privateMetric(m.Name, window)
 		}
-		m.MaxKeysPerUser, m.MaxEventsPerKey = 1+random.IntN(4), 1+random.IntN(6)
-		m.LastAtLeast = 1 + random.IntN(30)
+		m.MaxKeysPerUser, m.MaxEventsPerKey = 1+random.IntN(4), 1+random.IntN(3)
+		m.LastAtLeast = []int{1, 2, 3, 20}[random.IntN(4)]
 		m.Target = noisereduction.Target{
 			Relative:   []float64{0, 0.02, 0.1, 0.37, 0.5}[random.IntN(5)],
 			Absolute:   []float64{0, 0.5, 3, 40}[random.IntN(4)],

@@ -1,7 +1,6 @@
 package integration
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"maps"
@@ -229,55 +228,6 @@ func TestAnEmptyTopicGivesAnEmptyResult(t *testing.T) {
 		t.Errorf("%d turns were settled over an empty topic", result.Settled)
 	}
 	d.verify()
-}
-
-// Every broken record is on the dead-letter topic with its original bytes, its place and its class.
-func TestInvariant6BrokenRecordsAreDeadLettered(t *testing.T) {
-	d := newDeployment(t, startBroker(t), "dead", 2)
-	w := crowd(41)
-	w.Broken = 20
-	d.load(spread(w.arrivals(), 2))
-	d.run()
-	d.verify()
-	log := d.eventLog()
-	fates := d.fates(log)
-	type place struct {
-		partition int32
-		offset    int64
-	}
-	missing := map[place]string{}
-	for p, judged := range fates {
-		for i, j := range judged {
-			if j.Fate == reference.DeadLettered {
-				missing[place{p, log[p][i].Offset}] = j.Class
-			}
-		}
-	}
-	if len(missing) == 0 {
-		t.Fatal("the workload has no broken records")
-	}
-	for _, r := range d.records(d.config.Outputs.DeadLetter, 0) {
-		headers := map[string]string{}
-		for _, h := range r.Headers {
-			headers[h.Key] = string(h.Value)
-		}
-		partition, err1 := strconv.Atoi(headers["tollgate-partition"])
-		offset, err2 := strconv.ParseInt(headers["tollgate-offset"], 10, 64)
-		if err := errors.Join(err1, err2); err != nil {
-			t.Fatal(err)
-		}
-		where := place{int32(partition), offset}
-		if class, ok := missing[where]; !ok || class != headers["tollgate-class"] {
-			t.Errorf("record %v is dead-lettered as %q, want %q (%v)", where, headers["tollgate-class"], class, ok)
-		}
-		if !bytes.Equal(r.Value, log[where.partition][where.offset].Value) {
-			t.Errorf("record %v is dead-lettered with other bytes", where)
-		}
-		delete(missing, where)
-	}
-	if len(missing) > 0 {
-		t.Errorf("%d broken records are not on the dead-letter topic", len(missing))
-	}
 }
 
 // fates asks the reference what became of every record.

@@ -49,6 +49,7 @@ type pairPart struct {
 	counts   map[string]int64 // key → contribution
 	records  uint64           // behind them
 	admitted bool
+	refusal  Refusal // why not
 }
 
 // worst is the hold: every contribution at the top of the ladder, and the user at the top of coverage's.
@@ -82,7 +83,8 @@ func (c Config) admit(account *Account, held *big.Int, m *member) {
 		total := new(big.Int).Add(account.Spent, held)
 		total.Add(total, hold)
 		keys := new(big.Int).Add(account.Keys, c.delta(*part))
-		if total.Cmp(c.Budget.Mu2) > 0 || keys.Cmp(c.Budget.Keys) > 0 {
+		part.refusal = Refusal{total.Cmp(c.Budget.Mu2) > 0, keys.Cmp(c.Budget.Keys) > 0}
+		if part.refusal != (Refusal{}) {
 			continue
 		}
 		part.admitted = true

@@ -96,3 +96,37 @@ func TestPrivateKeysCostDeltaThatNeverComesBack(t *testing.T) {
 		t.Errorf("%v units of δ were spent, want 21", account.Keys)
 	}
 }
+
+func TestRefusalsAreCountedByReason(t *testing.T) {
+	c := testConfig(testMetric("a", "private", 100), testMetric("b", "public", 100))
+	c.Metrics[0].Top, c.Metrics[1].Top = units(1), units(1)
+	c.Metrics[0].DeltaKey = state.Delta{Lo: 7}
+	c.Budget = Budget{Mu2: big.NewInt(10), Keys: big.NewInt(7)}
+	brings := func(metric int, n int64, keys ...string) pairPart {
+		p := pairPart{metric: metric, counts: map[string]int64{}}
+		for _, key := range keys {
+			p.counts[key] = n
+		}
+		return p
+	}
+	out := Output{Admitted: map[Owner][]Decision{}}
+	for i, pairs := range [][]pairPart{
+		{brings(0, 1, "x"), brings(1, 3, "x")},                         // both just fit
+		{brings(0, 1, "x"), brings(1, 4, "x"), brings(0, 1, "x")},      // by B², then by δ
+		{brings(0, 4, "x", "y"), brings(0, 4, "x"), brings(0, 1, "x")}, // by both, by B², and the last one fits
+		{brings(0, 1, "x", "y")},
+	} {
+		m := &member{owner: Owner{Period: int64(i)}, pairs: pairs}
+		c.admit(&Account{new(big.Int), new(big.Int)}, new(big.Int), m)
+		for _, part := range m.pairs {
+			if part.admitted != (part.refusal == Refusal{}) {
+				t.Errorf("%+v: admitted is %v", part.refusal, part.admitted)
+			}
+			out.Admitted[m.owner] = append(out.Admitted[m.owner], Decision{Admitted: part.admitted, Refusal: part.refusal})
+		}
+	}
+	refused, atBothEdges := out.Refusals()
+	if want := (Refusals{ByBudget: 2, ByKeys: 2, ByBoth: 1}); refused != want || atBothEdges != 2 {
+		t.Errorf("%+v were refused and %d individuals are at both edges, want %+v and 2", refused, atBothEdges, want)
+	}
+}

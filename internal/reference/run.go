@@ -32,6 +32,7 @@ type Decision struct {
 	Turn     uint64
 	Metric   int
 	Admitted bool
+	Refusal  Refusal // the zero value where it was admitted
 	Counts   map[string]int64
 }
 
@@ -166,7 +167,7 @@ func (c round) turn(events []event, held map[Owner]*big.Int, turn uint64, end in
 			} else {
 				tally.OverBudget += part.records
 			}
-			out.Admitted[m.owner] = append(out.Admitted[m.owner], Decision{turn, part.metric, part.admitted, part.counts})
+			out.Admitted[m.owner] = append(out.Admitted[m.owner], Decision{turn, part.metric, part.admitted, part.refusal, part.counts})
 		}
 	}
 	stopped, err := c.release(out, c.count(members), turn, end)
