@@ -52,15 +52,8 @@ func TestAJointIsClosedAndSettledAsOne(t *testing.T) {
 // joints as without.
 func TestBackPointsFarEnoughBehindJoints(t *testing.T) {
 	const slots = 16
-	whole := newView(slots)
-	whole.beginAt(0, -1, true)
-	var log []schemas.ControlBody
-	write := func(b schemas.ControlBody) {
-		log = append(log, b)
-		feedView(t, whole, b)
-	}
-	write(&schemas.Header{})
-	write(&schemas.Epoch{})
+	log := newControlLog(t, slots)
+	whole, write := log.whole, log.write
 	for i := range uint64(60) {
 		first := whole.closed + 1
 		write(closeOf(whole.epoch, first, first+i%4))
@@ -73,22 +66,7 @@ func TestBackPointsFarEnoughBehindJoints(t *testing.T) {
 		if n := len(whole.closes); n > 2*slots+12 {
 			t.Fatalf("%d CLOSEs are kept", n)
 		}
-		back, backEpoch := whole.back()
-		late := newView(slots)
-		late.beginAt(back, backEpoch, back == 0)
-		for _, b := range log[back:] {
-			if err := late.observe(late.next, decoded(t, b)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if late.settled != whole.settled || late.closed != whole.closed || len(late.countsEnd[late.settled]) != len(whole.countsEnd[whole.settled]) {
-			t.Fatalf("back %d: settled %d of %d, closed %d of %d", back, late.settled, whole.settled, late.closed, whole.closed)
-		}
-		for w := max(int64(whole.settled)-slots, 0) + 1; w <= int64(whole.settled); w++ {
-			if _, ok := late.settledAt[uint64(w)]; !ok || late.closes[uint64(w)] == nil {
-				t.Fatalf("turn %d of %d is not known from back %d", w, whole.settled, back)
-			}
-		}
+		log.checkBack()
 	}
 	if back, _ := whole.back(); back == 0 {
 		t.Error("back never moved")

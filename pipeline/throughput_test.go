@@ -210,7 +210,7 @@ func (beamSource) ProcessElement(_ []byte, emit func(beam.EventTime, string)) er
 }
 
 func init() {
-	register.DoFn2x1[[]byte, func(beam.EventTime, string), error](&beamSource{})
+	beam.RegisterDoFn(&beamSource{})
 	register.Emitter2[beam.EventTime, string]()
 }
 

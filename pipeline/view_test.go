@@ -102,15 +102,8 @@ func TestRuleSettledCountsWithItsLastPart(t *testing.T) {
 // knows the same turns as one that read everything.
 func TestBackPointsFarEnough(t *testing.T) {
 	const slots = 4
-	whole := newView(slots)
-	whole.beginAt(0, -1, true)
-	var log []schemas.ControlBody
-	write := func(b schemas.ControlBody) {
-		log = append(log, b)
-		feedView(t, whole, b)
-	}
-	write(&schemas.Header{})
-	write(&schemas.Epoch{})
+	log := newControlLog(t, slots)
+	whole, write := log.whole, log.write
 	for turn := uint64(1); turn <= 40; turn++ {
 		if turn%7 == 0 {
 			write(&schemas.Epoch{})
@@ -121,26 +114,56 @@ func TestBackPointsFarEnough(t *testing.T) {
 				write(b)
 			}
 		}
-		back, backEpoch := whole.back()
-		late := newView(slots)
-		late.beginAt(back, backEpoch, back == 0)
-		for _, b := range log[back:] {
-			if err := late.observe(late.next, decoded(t, b)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if late.settled != whole.settled || late.closed != whole.closed || late.epoch != whole.epoch {
-			t.Fatalf("turn %d, back %d: settled %d of %d, closed %d of %d", turn, back, late.settled, whole.settled, late.closed, whole.closed)
-		}
-		oldest := max(int64(whole.settled)-slots, 0)
-		for w := uint64(oldest) + 1; w <= whole.settled; w++ {
-			if _, ok := late.settledAt[w]; !ok || late.closes[w] == nil {
-				t.Fatalf("turn %d: turn %d is not known from back %d", turn, w, back)
-			}
-		}
+		log.checkBack()
 	}
 	if back, _ := whole.back(); back == 0 {
 		t.Error("back never moved")
+	}
+}
+
+// controlLog is a log of control, begun with a HEADER and an EPOCH, and a view that
+// has read all of it.
+type controlLog struct {
+	t      *testing.T
+	slots  int
+	whole  *view
+	bodies []schemas.ControlBody
+}
+
+func newControlLog(t *testing.T, slots int) *controlLog {
+	l := &controlLog{t: t, slots: slots, whole: newView(slots)}
+	l.whole.beginAt(0, -1, true)
+	l.write(&schemas.Header{})
+	l.write(&schemas.Epoch{})
+	return l
+}
+
+func (l *controlLog) write(b schemas.ControlBody) {
+	l.t.Helper()
+	l.bodies = append(l.bodies, b)
+	feedView(l.t, l.whole, b)
+}
+
+// checkBack fails unless a view that begins where the newest record points to knows
+// what a restart needs.
+func (l *controlLog) checkBack() {
+	l.t.Helper()
+	back, backEpoch := l.whole.back()
+	late := newView(l.slots)
+	late.beginAt(back, backEpoch, back == 0)
+	for _, b := range l.bodies[back:] {
+		if err := late.observe(late.next, decoded(l.t, b)); err != nil {
+			l.t.Fatal(err)
+		}
+	}
+	if late.settled != l.whole.settled || late.closed != l.whole.closed || late.epoch != l.whole.epoch ||
+		len(late.countsEnd[late.settled]) != len(l.whole.countsEnd[l.whole.settled]) {
+		l.t.Fatalf("back %d: settled %d of %d, closed %d of %d", back, late.settled, l.whole.settled, late.closed, l.whole.closed)
+	}
+	for w := max(int64(l.whole.settled)-int64(l.slots), 0) + 1; w <= int64(l.whole.settled); w++ {
+		if _, ok := late.settledAt[uint64(w)]; !ok || late.closes[uint64(w)] == nil {
+			l.t.Fatalf("turn %d of %d is not known from back %d", w, l.whole.settled, back)
+		}
 	}
 }
 

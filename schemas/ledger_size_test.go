@@ -92,6 +92,15 @@ func BenchmarkEncodeDelta(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/10000, "ns/user")
 }
 
+func readLedger(b *testing.B, records []LedgerRecord) (l LedgerReader) {
+	for _, r := range records {
+		if err := l.Add(r.Key, r.Value); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return l
+}
+
 func BenchmarkReadDelta(b *testing.B) {
 	records, err := EncodeDelta(benchDelta(10000), 64, 900000)
 	if err != nil {
@@ -99,12 +108,7 @@ func BenchmarkReadDelta(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		var l LedgerReader
-		for _, r := range records {
-			if err := l.Add(r.Key, r.Value); err != nil {
-				b.Fatal(err)
-			}
-		}
+		l := readLedger(b, records)
 		if _, err := l.Deltas(); err != nil {
 			b.Fatal(err)
 		}
@@ -120,12 +124,7 @@ func BenchmarkReadMillionAccounts(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		var l LedgerReader
-		for _, r := range records {
-			if err := l.Add(r.Key, r.Value); err != nil {
-				b.Fatal(err)
-			}
-		}
+		l := readLedger(b, records)
 		s, ok, err := l.NewestSnapshot(5)
 		if err != nil || !ok || len(s.Accounts) != 1000000 {
 			b.Fatal(ok, err)

@@ -20,7 +20,7 @@ import (
 )
 
 func init() {
-	register.DoFn2x1[[]byte, func(int, []byte), error](&blobs{})
+	beam.RegisterDoFn(&blobs{})
 	register.Emitter2[int, []byte]()
 	register.Function2x0(printPack)
 	register.Function2x0(printPartial)

@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
-	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
 	//lint:ignore SA1019 what has no state must run on the older runner as well
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/direct"
 
@@ -211,7 +210,7 @@ func FuzzLoadLedger(f *testing.F) {
 func init() {
 	beam.RegisterType(reflect.TypeFor[directHook]())
 	beam.RegisterType(reflect.TypeFor[directSettleHook]())
-	register.DoFn2x0[[]byte, func(int, []byte)](&partialsFn{})
+	beam.RegisterDoFn(&partialsFn{})
 }
 
 // directSeen is how many turns the direct runner's hooks have settled.

@@ -10,7 +10,7 @@ import (
 )
 
 func init() {
-	register.DoFn3x1[int, func(*[]byte) bool, func(int, []byte), error](&packFn{})
+	beam.RegisterDoFn(&packFn{})
 	register.Iter1[[]byte]()
 	register.Emitter2[int, []byte]()
 }

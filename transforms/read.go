@@ -17,7 +17,7 @@ import (
 )
 
 func init() {
-	register.DoFn5x2[context.Context, *tickWatermark, *sdf.LockRTracker, []byte, func(beam.EventTime, int, []byte), sdf.ProcessContinuation, error](&readFn{})
+	beam.RegisterDoFn(&readFn{})
 	register.Emitter3[beam.EventTime, int, []byte]()
 	beam.RegisterType(reflect.TypeOf((*Position)(nil)).Elem())
 }

@@ -6,14 +6,13 @@ import (
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/state"
-	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
 
 	"github.com/tollgate-dp/tollgate/internal/wholebundles"
 	"github.com/tollgate-dp/tollgate/transforms/hook"
 )
 
 func init() {
-	register.DoFn6x1[context.Context, beam.EventTime, state.Provider, int, []byte, func(beam.EventTime, int, []byte), error](&spendFn{})
+	beam.RegisterDoFn(&spendFn{})
 }
 
 // Spend hands every shard's turn to the Spender that h opens, and keeps the

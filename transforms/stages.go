@@ -5,15 +5,14 @@ import (
 	"fmt"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
-	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
 
 	"github.com/tollgate-dp/tollgate/transforms/hook"
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
 func init() {
-	register.DoFn5x1[context.Context, beam.EventTime, int, []byte, func(beam.EventTime, int, []byte), error](&releaseFn{})
-	register.DoFn3x1[context.Context, int, []byte, error](&settleFn{})
+	beam.RegisterDoFn(&releaseFn{})
+	beam.RegisterDoFn(&settleFn{})
 }
 
 // Release hands the partial counts of every turn and release shard to the

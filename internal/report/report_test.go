@@ -19,9 +19,7 @@ import (
 	_ "github.com/tollgate-dp/tollgate/internal/fixedseed"
 
 	"github.com/tollgate-dp/tollgate/internal/golden"
-	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas"
-	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
 var written = Options{Title: "Page views", Generated: time.Date(2025, 3, 9, 12, 0, 0, 0, time.UTC), Source: "topic counts", Notes: []string{"Made up."}}
@@ -258,57 +256,6 @@ func TestWriteOfADeployment(t *testing.T) {
 	}
 	if strings.Contains(b.String(), "ncarnation") {
 		t.Error("the page shows the incarnation")
-	}
-}
-
-// Whoever reads a page with private keys, of now or of an earlier configuration,
-// is told that their counts may be biased up.
-func TestRuleThePageSaysTheBiasOfPrivateKeys(t *testing.T) {
-	for name, test := range map[string]struct {
-		sample sample
-		want   bool
-	}{
-		"private keys":   {mixed(), true},
-		"public keys":    {pages(), false},
-		"nobody knows":   {hostile(), true}, // has values of a metric that is no longer configured
-		"nothing is out": {sample{promise: mixed().promise}, true},
-	} {
-		html := render(t, test.sample, MaxPoints, written)
-		_, how, _ := strings.Cut(html, "How to read it")
-		if got := strings.Contains(how, "biased up"); got != test.want {
-			t.Errorf("%s: the page says it: %t, want %t", name, got, test.want)
-		}
-	}
-}
-
-// The page says how long the budget lasts in truth, where ladder.sigma makes a
-// window cost more than last_at_least leaves; coverage lasts as long as its metric.
-func TestRuleThePageSaysWhatTheBudgetPays(t *testing.T) {
-	views := pipeline.Metric{
-		Name: "views", Window: time.Hour, Keys: pipeline.Keys{Mode: pipeline.KeysPublic, List: []string{"a"}},
-		Target: noisereduction.Target{Relative: 0.1, Confidence: 0.95}, Ladder: pipeline.Ladder{Sigma: 40}, LastAtLeast: 100_000,
-	}
-	covered, other, never := views, views, views
-	covered.Coverage = &pipeline.Coverage{Share: 0.5}
-	other.Name = "other"
-	never.MaxEventsPerKey = 10
-	for want, metrics := range map[string][]pipeline.Metric{
-		"lasts every user for 89 windows or more;":                                     {views},
-		"lasts every user for 44 windows or more;":                                     {covered},
-		"lasts every user for up to 89 windows, as far as the other metrics leave it;": {views, other},
-		"lasts for no window of a user who uses the bounds to the full;":               {never},
-	} {
-		d, err := deployment(metrics...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var b bytes.Buffer
-		if err := Write(&b, d, slices.Values([]schemas.Release{}), written); err != nil {
-			t.Fatal(err)
-		}
-		if got := strings.Count(b.String(), want); got != len(d.Metrics()) {
-			t.Errorf("%q stands %d times on the page, want %d", want, got, len(d.Metrics()))
-		}
 	}
 }
 

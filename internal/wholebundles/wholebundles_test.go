@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 }
 
 func init() {
-	register.DoFn4x1[state.Provider, string, int64, func(string), error](&slowFn{})
+	beam.RegisterDoFn(&slowFn{})
 	register.Function1x2(keyed)
 	register.Emitter1[string]()
 }

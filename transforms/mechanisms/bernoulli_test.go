@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"testing"
+
+	"github.com/tollgate-dp/tollgate/internal/chance"
 )
 
 func TestRatioComparesDigitByDigit(t *testing.T) {
@@ -33,7 +35,7 @@ func TestRatioComparesDigitByDigit(t *testing.T) {
 }
 
 func TestBernoulliOfExponentialsHasItsProbability(t *testing.T) {
-	n := trials(200_000)
+	n := chance.Trials(200_000)
 	for i, c := range []struct{ x, y, d uint64 }{
 		{0, 5, 1}, {1, 1, 1}, {1, 1, 2}, {1, 3, 1}, {7, 1, 3}, {1, 1, 1000},
 		{5 << 61, 3, 1 << 63}, {3 << 60, 1 << 10, 1 << 63},
@@ -45,12 +47,12 @@ func TestBernoulliOfExponentialsHasItsProbability(t *testing.T) {
 			}
 		}
 		gamma := float64(c.x) * float64(c.y) / float64(c.d)
-		checkRate(t, fmt.Sprintf("exp(-%d*%d/%d)", c.x, c.y, c.d), hits, n, math.Exp(-gamma))
+		chance.CheckRate(t, fmt.Sprintf("exp(-%d*%d/%d)", c.x, c.y, c.d), hits, n, math.Exp(-gamma))
 	}
 }
 
 func TestUniformIsUniform(t *testing.T) {
-	n := trials(200_000)
+	n := chance.Trials(200_000)
 	for _, m := range []uint64{1, 2, 3, 10, 64} {
 		src, counts, law := seeded(m), map[uint64]int{}, map[uint64]float64{}
 		for x := range m {
@@ -75,11 +77,11 @@ func TestUniformIsUniform(t *testing.T) {
 			multiples++
 		}
 	}
-	checkRate(t, "multiples of 3", multiples, n, 1.0/3)
+	chance.CheckRate(t, "multiples of 3", multiples, n, 1.0/3)
 }
 
 func TestTwoSidedGeometricHasItsLaw(t *testing.T) {
-	n := trials(200_000)
+	n := chance.Trials(200_000)
 	for i, c := range []struct{ s, t uint64 }{{1, 1}, {1, 3}, {2, 3}, {5, 7}, {7, 2}, {1, 40}} {
 		src, counts := seeded(100+uint64(i)), map[int64]int{}
 		for range n {

@@ -6,24 +6,9 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/tollgate-dp/tollgate/internal/chance"
 )
-
-func trials(full int) int {
-	if testing.Short() {
-		return full / 10
-	}
-	return full
-}
-
-// checkRate fails when successes out of n are further than 5 deviations from
-// probability p: false-reject rate 6e-7 per call.
-func checkRate(t *testing.T, name string, successes, n int, p float64) {
-	t.Helper()
-	limit := 5 * math.Sqrt(float64(n)*p*(1-p))
-	if diff := math.Abs(float64(successes) - float64(n)*p); diff > limit+1 {
-		t.Errorf("%s: %d of %d, expected probability %.6f (off by %.0f, limit %.0f)", name, successes, n, p, diff, limit)
-	}
-}
 
 // checkCounts is a χ² test of counts against a probability for each outcome, at a
 // false-reject rate of 1e-5. Outcomes that are expected fewer than 10 times, and
@@ -46,7 +31,7 @@ func checkCounts[K comparable](t *testing.T, name string, counts map[K]int, n in
 		chi2 += diff * diff / expected
 		cells++
 	} else {
-		checkRate(t, name+": the rare outcomes", restCount, n, max(restMass, 1e-300))
+		chance.CheckRate(t, name+": the rare outcomes", restCount, n, max(restMass, 1e-300))
 	}
 	if cells < 2 {
 		return

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/chance"
 	"github.com/tollgate-dp/tollgate/state"
 )
 
@@ -26,7 +27,7 @@ func draw(t *testing.T, m releaser, value, unit float64, n int, src Source) []fl
 }
 
 func TestGaussianNoiseIsGaussian(t *testing.T) {
-	n := trials(100_000)
+	n := chance.Trials(100_000)
 	for i, sigma := range []float64{0x1p-20, 0.3, 1, 100, 0x1p38} {
 		g, err := NewGaussian(sigma)
 		if err != nil {
@@ -41,7 +42,7 @@ func TestGaussianNoiseIsGaussian(t *testing.T) {
 }
 
 func TestLaplaceNoiseIsLaplace(t *testing.T) {
-	n := trials(100_000)
+	n := chance.Trials(100_000)
 	for i, scale := range []float64{0x1p-20, 0.3, 1, 100, 0x1p38} {
 		l, err := NewLaplace(scale)
 		if err != nil {
@@ -56,7 +57,7 @@ func TestLaplaceNoiseIsLaplace(t *testing.T) {
 }
 
 func TestDiscreteGaussianNoiseHasItsLaw(t *testing.T) {
-	n := trials(100_000)
+	n := chance.Trials(100_000)
 	for i, sigma := range []float64{0.2, 0.5, 1, 2.3, 17.25} {
 		d, err := NewDiscreteGaussian(sigma)
 		if err != nil {
@@ -119,8 +120,8 @@ func checkTails(t *testing.T, name string, xs []float64, cdf func(float64) float
 				below++
 			}
 		}
-		checkRate(t, name+": upper tail", above, len(xs), cdf(-limit))
-		checkRate(t, name+": lower tail", below, len(xs), cdf(-limit))
+		chance.CheckRate(t, name+": upper tail", above, len(xs), cdf(-limit))
+		chance.CheckRate(t, name+": lower tail", below, len(xs), cdf(-limit))
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/chance"
 	"github.com/tollgate-dp/tollgate/state"
 )
 
@@ -40,7 +41,7 @@ func climb(t testing.TB, m *LaplaceReduction, value float64, src Source, scales 
 // probability (b_j/b_i)² (Koufogiannis, Han and Pappas, 2016, Theorem 9). The
 // lattice changes these by some 2^-20 here.
 func TestRungsOfAClimbAreCoupledLaplace(t *testing.T) {
-	n := trials(100_000)
+	n := chance.Trials(100_000)
 	scales := []float64{100, 98, 30, 2}
 	m, src := reduction(t, 100, 1), seeded(700)
 	rungs := make([][]float64, len(scales))
@@ -61,7 +62,7 @@ func TestRungsOfAClimbAreCoupledLaplace(t *testing.T) {
 			}
 			checkMean(t, name+": covariance", products, 2*finer*finer)
 			if i < j {
-				checkRate(t, name+": equal", equal, n, finer*finer/(coarser*coarser))
+				chance.CheckRate(t, name+": equal", equal, n, finer*finer/(coarser*coarser))
 			}
 		}
 	}
@@ -78,7 +79,7 @@ func TestRungsOfAClimbAreCoupledLaplace(t *testing.T) {
 // TestTheWayDoesNotMatterForTheEnd compares the last rung of climbs that chose their
 // scales from what was released with the Laplace law of the last scale.
 func TestTheWayDoesNotMatterForTheEnd(t *testing.T) {
-	n := trials(100_000)
+	n := chance.Trials(100_000)
 	m, src := reduction(t, 64, 1), seeded(701)
 	ends := make([]float64, n)
 	for i := range ends {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"testing"
+
+	"github.com/tollgate-dp/tollgate/internal/chance"
 )
 
 // couplingLaws returns the laws of u and v and the probability that nothing is taken
@@ -44,7 +46,7 @@ func TestCouplingIsOne(t *testing.T) {
 // TestRefineHasTheConditionalLaw starts from fixed u and compares v with Bayes' rule
 // (χ², see checkCounts: 1e-5 each).
 func TestRefineHasTheConditionalLaw(t *testing.T) {
-	n := trials(80_000)
+	n := chance.Trials(80_000)
 	for _, c := range []struct {
 		t1, t2 uint64
 		us     []int64
@@ -81,7 +83,7 @@ func TestRefineHasTheConditionalLaw(t *testing.T) {
 // rung's law and the law of what was taken off at each step, which is to be
 // independent of where the climb ends.
 func TestRungsHaveTheirLawsTogether(t *testing.T) {
-	n := trials(200_000)
+	n := chance.Trials(200_000)
 	scales := []uint64{8, 5, 2}
 	src := seeded(600)
 	rungs := [3]map[int64]int{{}, {}, {}}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/chance"
 	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction/simulate"
 )
@@ -23,7 +24,7 @@ func TestAdaptiveLadderIsNearClairvoyant(t *testing.T) {
 		Top:   precisionOf(t, 16*optimum(target, 3)),
 	})
 	const counts = 100
-	each := trials(300)
+	each := chance.Trials(300)
 	cost, wrong, rungs := 0.0, 0, 0
 	for i := range counts {
 		f := math.Round(3 * math.Pow(1e6/3, (float64(i)+0.5)/counts))

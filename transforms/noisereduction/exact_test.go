@@ -5,6 +5,7 @@ import (
 	"sort"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/chance"
 	"github.com/tollgate-dp/tollgate/state"
 )
 
@@ -40,7 +41,7 @@ func TestGaussRoundsLikeASampler(t *testing.T) {
 // per lattice) on lattices from 2^10 to 2^50 points per deviation; half a spacing of
 // rounding moves the distribution function by 0.4 times that at most.
 func TestGaussOnEveryLattice(t *testing.T) {
-	n := trials(100_000)
+	n := chance.Trials(100_000)
 	u := precision(t, 1)
 	for _, exponent := range []uint{10, 20, 34, 40, 50} {
 		src := playedDigits{seededDigits(uint64(exponent))}

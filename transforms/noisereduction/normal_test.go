@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/tollgate-dp/tollgate/internal/chance"
 )
 
 // randomDigits are test digits: the law tests concern the algorithm, and a
@@ -35,25 +37,8 @@ func (s *script) word() uint64 {
 	return w
 }
 
-func trials(full int) int {
-	if testing.Short() {
-		return full / 10
-	}
-	return full
-}
-
-// checkRate fails when successes out of n are further than 5 deviations
-// from probability p: false-reject rate 6e-7 per call.
-func checkRate(t *testing.T, name string, successes, n int, p float64) {
-	t.Helper()
-	limit := 5 * math.Sqrt(float64(n)*p*(1-p))
-	if diff := math.Abs(float64(successes) - float64(n)*p); diff > limit+1 {
-		t.Errorf("%s: %d of %d, expected probability %.6f (off by %.0f, limit %.0f)", name, successes, n, p, diff, limit)
-	}
-}
-
 func TestHalfExpHasItsProbability(t *testing.T) {
-	src, n := seededDigits(1), trials(2_000_000)
+	src, n := seededDigits(1), chance.Trials(2_000_000)
 	var g normal
 	hits := 0
 	for range n {
@@ -61,14 +46,14 @@ func TestHalfExpHasItsProbability(t *testing.T) {
 			hits++
 		}
 	}
-	checkRate(t, "exp(-1/2)", hits, n, math.Exp(-0.5))
+	chance.CheckRate(t, "exp(-1/2)", hits, n, math.Exp(-0.5))
 }
 
 // TestIntegerPartOfDeviate, with TestFractionFarInTail, covers tails that no
 // sample reaches: the law of the integer part is a product of exp(−1/2)s,
 // and for every integer part the fraction is tested on its own.
 func TestIntegerPartOfDeviate(t *testing.T) {
-	src, n := seededDigits(2), trials(2_000_000)
+	src, n := seededDigits(2), chance.Trials(2_000_000)
 	var g normal
 	for _, k := range []int{0, 1, 2, 3} {
 		hits := 0
@@ -77,7 +62,7 @@ func TestIntegerPartOfDeviate(t *testing.T) {
 				hits++
 			}
 		}
-		checkRate(t, "integer part", hits, n/4, math.Exp(-float64(k*(k-1))/2))
+		chance.CheckRate(t, "integer part", hits, n/4, math.Exp(-float64(k*(k-1))/2))
 	}
 }
 
@@ -86,7 +71,7 @@ func TestIntegerPartOfDeviate(t *testing.T) {
 // tail there (KS, critical value 1.95/√n: false-reject rate 1e-3 per k,
 // 1 % for the test) and their rate with ∫ exp(−x(2k+x)/2) dx (5 deviations).
 func TestFractionFarInTail(t *testing.T) {
-	src, n := seededDigits(3), trials(1_000_000)
+	src, n := seededDigits(3), chance.Trials(1_000_000)
 	for _, k := range []int{0, 1, 2, 3, 5, 8, 12, 20, 30} {
 		var g normal
 		var kept []float64
@@ -97,7 +82,7 @@ func TestFractionFarInTail(t *testing.T) {
 			}
 		}
 		mass := scaledTail(k, 0) - scaledTail(k, 1)
-		checkRate(t, "fraction kept", len(kept), n, mass*math.Sqrt(2*math.Pi))
+		chance.CheckRate(t, "fraction kept", len(kept), n, mass*math.Sqrt(2*math.Pi))
 		sort.Float64s(kept)
 		ks := 0.0
 		for i, x := range kept {

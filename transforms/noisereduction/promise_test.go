@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/chance"
 	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction/simulate"
 )
@@ -176,7 +177,7 @@ func TestFactorsKeepThePromise(t *testing.T) {
 // factors come from give the same error rate and the same cost (5 standard
 // errors, false-reject rate 6e-7 each; the cost's deviation is below 0.5).
 func TestPlanAgreesWithSweep(t *testing.T) {
-	n := trials(40_000)
+	n := chance.Trials(40_000)
 	sweeper := simulate.NewSweeper()
 	for i, target := range []Target{
 		{Relative: .05, Confidence: .95}, {Relative: .2, Confidence: .8}, {Relative: .5, Confidence: .95},
@@ -191,7 +192,7 @@ func TestPlanAgreesWithSweep(t *testing.T) {
 		starts := sweeper.Sweep(rule, simulate.Cap{At: first * math.Exp2(points/octave)}, first*1.01)
 		want := starts[len(starts)-1]
 		got := run(t, p, count, n, byte(200+i))
-		checkRate(t, "wrong", got.wrong, n, want.Wrong)
+		chance.CheckRate(t, "wrong", got.wrong, n, want.Wrong)
 		cost := got.precision / float64(n) / u
 		if math.Abs(cost-want.Cost) > 2.5/math.Sqrt(float64(n)) {
 			t.Errorf("%+v: cost %.4f, sweep says %.4f", target, cost, want.Cost)

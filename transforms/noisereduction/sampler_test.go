@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/tollgate-dp/tollgate/internal/chance"
 	"github.com/tollgate-dp/tollgate/state"
 )
 
@@ -63,7 +64,7 @@ func phi(x float64) float64 { return 0.5 * math.Erfc(-x/math.Sqrt2) }
 // with 100 equally probable cells (critical value 148.2): false-reject rate
 // 1e-3 each.
 func TestNoiseIsGaussian(t *testing.T) {
-	n := trials(1_000_000)
+	n := chance.Trials(1_000_000)
 	z := deviates(t, n, state.Precision{}, precision(t, 37))
 	const cells = 100
 	var hits [cells]int
@@ -91,7 +92,7 @@ func TestNoiseIsGaussian(t *testing.T) {
 // TestNoiseTails counts draws beyond 1 to 4.5 deviations, both sides: 5
 // deviations of the count, false-reject rate below 1e-5.
 func TestNoiseTails(t *testing.T) {
-	n := trials(1_000_000)
+	n := chance.Trials(1_000_000)
 	z := deviates(t, n, precision(t, 40), precision(t, 3))
 	for _, limit := range []float64{0.5, 1, 2, 3, 4, 4.5} {
 		above, below := 0, 0
@@ -102,8 +103,8 @@ func TestNoiseTails(t *testing.T) {
 				below++
 			}
 		}
-		checkRate(t, "upper tail", above, n, phi(-limit))
-		checkRate(t, "lower tail", below, n, phi(-limit))
+		chance.CheckRate(t, "upper tail", above, n, phi(-limit))
+		chance.CheckRate(t, "lower tail", below, n, phi(-limit))
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/chance"
 	"github.com/tollgate-dp/tollgate/state"
 )
 
@@ -54,7 +55,7 @@ func TestKeyOfOneUserPassesAtRateDelta(t *testing.T) {
 		Kind: Adaptive, First: precision(t, 20), Top: precision(t, 20),
 		Target: Target{Relative: .05, Confidence: .95}, Private: private(t, 7, delta),
 	})
-	n, passed := trials(300_000), 0
+	n, passed := chance.Trials(300_000), 0
 	id := testIdentity()
 	for i := range n {
 		id.WindowStart = int64(i)
@@ -66,7 +67,7 @@ func TestKeyOfOneUserPassesAtRateDelta(t *testing.T) {
 			passed++
 		}
 	}
-	checkRate(t, "passes", passed, n, delta)
+	chance.CheckRate(t, "passes", passed, n, delta)
 }
 
 // TestRuleThresholdFirstRungOnly: whether a key passes is decided by the

@@ -14,7 +14,7 @@ import (
 )
 
 func init() {
-	register.DoFn4x1[context.Context, []byte, func(*[]byte) bool, func([]byte, int64), error](&admitAllFn{})
+	beam.RegisterDoFn(&admitAllFn{})
 	register.Emitter2[[]byte, int64]()
 }
 

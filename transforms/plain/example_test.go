@@ -17,7 +17,7 @@ import (
 )
 
 func init() {
-	register.DoFn2x0[[]byte, func(beam.EventTime, string, string)](&visits{})
+	beam.RegisterDoFn(&visits{})
 	register.Function1x0(show)
 }
 

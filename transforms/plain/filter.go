@@ -16,8 +16,8 @@ import (
 )
 
 func init() {
-	register.DoFn3x1[[]byte, func(*[]byte) bool, func([]byte, []byte), error](&mergeFn{})
-	register.DoFn6x1[context.Context, state.Provider, timers.Provider, []byte, []byte, func(beam.EventTime, []byte, int64), error](&admitFn{})
+	beam.RegisterDoFn(&mergeFn{})
+	beam.RegisterDoFn(&admitFn{})
 	register.Iter1[[]byte]()
 	register.Emitter3[beam.EventTime, []byte, int64]()
 }

@@ -10,7 +10,7 @@ import (
 )
 
 func init() {
-	register.DoFn6x1[context.Context, beam.EventTime, string, string, func([]byte, []byte), func(string, string), error](&identifyFn{})
+	beam.RegisterDoFn(&identifyFn{})
 	register.Emitter2[[]byte, []byte]()
 	register.Emitter2[string, string]()
 }

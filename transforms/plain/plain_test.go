@@ -42,7 +42,7 @@ func testEnvironment() Environment {
 }
 
 func init() {
-	register.DoFn3x0[int, []int64, func(beam.EventTime, string, string)](&eventsFn{})
+	beam.RegisterDoFn(&eventsFn{})
 	register.Emitter3[beam.EventTime, string, string]()
 }
 
@@ -74,7 +74,7 @@ func source(s beam.Scope, events []event) beam.PCollection {
 }
 
 func init() {
-	register.DoFn2x0[[]byte, func(int, []int64)](&timesFn{})
+	beam.RegisterDoFn(&timesFn{})
 	register.Emitter2[int, []int64]()
 }
 

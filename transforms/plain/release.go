@@ -15,7 +15,7 @@ import (
 
 func init() {
 	register.Combiner1[int64](&sumFn{})
-	register.DoFn4x1[context.Context, []byte, int64, func(Released), error](&releaseFn{})
+	beam.RegisterDoFn(&releaseFn{})
 	register.Emitter1[Released]()
 	beam.RegisterType(reflect.TypeFor[Released]())
 }

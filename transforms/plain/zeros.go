@@ -7,16 +7,15 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/state"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/timers"
-	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
 
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
 func init() {
-	register.DoFn2x0[[]byte, func([]byte, int64)](&zerosFn{})
-	register.DoFn3x0[[]byte, []byte, func([]byte, []byte)](&watermarkFn{})
-	register.DoFn2x0[[]byte, func([]byte, []byte)](&wakeFn{})
-	register.DoFn6x1[context.Context, state.Provider, timers.Provider, []byte, []byte, func(beam.EventTime, []byte, int64), error](&clockFn{})
+	beam.RegisterDoFn(&zerosFn{})
+	beam.RegisterDoFn(&watermarkFn{})
+	beam.RegisterDoFn(&wakeFn{})
+	beam.RegisterDoFn(&clockFn{})
 }
 
 // publicKeys are the metrics with public keys: they are released in every

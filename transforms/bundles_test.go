@@ -1,0 +1,24 @@
+package transforms
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/options/jobopts"
+
+	"github.com/tollgate-dp/tollgate/internal/wholebundles"
+)
+
+// A job that holds accounts as keyed state asks for bundles that are not split: the
+// local runner would lose some.
+func TestRuleAccountsInKeyedStateAreNotSplit(t *testing.T) {
+	before := *jobopts.Experiments
+	defer func() { *jobopts.Experiments = before }()
+	*jobopts.Experiments = ""
+	_, s := beam.NewPipelineWithRoot()
+	Build(s, "never run")
+	if !slices.Contains(jobopts.GetExperiments(), wholebundles.Experiment) {
+		t.Error("the job allows splits")
+	}
+}

@@ -1,0 +1,23 @@
+package plain
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/options/jobopts"
+
+	"github.com/tollgate-dp/tollgate/internal/wholebundles"
+)
+
+// The accounts of the plain form stand in keyed state and nowhere else.
+func TestRuleAccountsInKeyedStateAreNotSplit(t *testing.T) {
+	before := *jobopts.Experiments
+	defer func() { *jobopts.Experiments = before }()
+	*jobopts.Experiments = ""
+	_, s := beam.NewPipelineWithRoot()
+	mustForm(t, testSettings(t, 1)).Filter(s, source(s, nil))
+	if !slices.Contains(jobopts.GetExperiments(), wholebundles.Experiment) {
+		t.Error("the job allows splits")
+	}
+}
