@@ -66,7 +66,7 @@ func deploy(tb testing.TB, cfg Config, start time.Time, partitions int) *Deploym
 	if err := CreateTopics(ctx, d, TopicOptions{EventPartitions: partitions}); err != nil {
 		tb.Fatal(err)
 	}
-	if err := Init(ctx, d, InitOptions{Start: start}); err != nil {
+	if err := Init(ctx, d, InitOptions{Start: start, Incarnation: [16]byte{1}}); err != nil {
 		tb.Fatal(err)
 	}
 	return d

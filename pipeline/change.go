@@ -2,9 +2,9 @@ package pipeline
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/klog"
@@ -55,7 +55,7 @@ func Change(ctx context.Context, d *Deployment, o ChangeOptions) (ChangeResult, 
 		return ChangeResult{}, err
 	}
 	defer client.Close()
-	t, err := openTail(ctx, client, d)
+	t, err := openTail(ctx, client, d, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return ChangeResult{}, err
 	}
@@ -68,6 +68,11 @@ func Change(ctx context.Context, d *Deployment, o ChangeOptions) (ChangeResult, 
 	}
 	if first := result.Differences[0]; first.Never != "" {
 		return result, fmt.Errorf("changing generation %d on topic %s: %s cannot be changed: %s: %w", c.old.Generation, d.cfg.Outputs.Control, first.What, first.Never, ErrHeaderMismatch)
+	}
+	if !o.DryRun {
+		if err := t.announce(ctx); err != nil {
+			return result, err
+		}
 	}
 	if err := CheckTopics(ctx, d); err != nil {
 		return result, err
@@ -89,6 +94,10 @@ func Change(ctx context.Context, d *Deployment, o ChangeOptions) (ChangeResult, 
 	}
 	c.next = c.generation(&want)
 	if err := c.store(ctx); err != nil {
+		// What looks like lost records may be the work of a run that took over.
+		if past, lookErr := t.past(ctx, c.epoch, t.run); lookErr == nil && past {
+			return result, c.superseded()
+		}
 		return result, err
 	}
 	return c.describe(result), c.write(ctx)
@@ -171,16 +180,12 @@ func (c *change) begin(ctx context.Context) error {
 	if stop != nil {
 		return stopped(stop)
 	}
-	var id [16]byte
-	if _, err := rand.Read(id[:]); err != nil {
-		return fmt.Errorf("naming the change: %w", err)
-	}
 	w, err := newControlWriter(ctx, c.tail)
 	if err != nil {
 		return err
 	}
 	defer w.close()
-	offsets, err := w.append(ctx, &schemas.Epoch{RunID: id, Settled: settled})
+	offsets, err := w.append(ctx, &schemas.Epoch{RunID: c.tail.runID, Run: c.tail.run, Settled: settled})
 	if err != nil {
 		return err
 	}
@@ -201,13 +206,17 @@ func (c *change) look(ctx context.Context) error {
 	})
 	switch {
 	case newest != c.epoch || headerAt != c.tail.headerAt:
-		return fmt.Errorf("changing the deployment: %w: drain the run that goes on, then change it again", errSuperseded)
+		return c.superseded()
 	case stop != nil:
 		return stopped(stop)
 	case c.settled > 0 && c.last == nil:
 		return fmt.Errorf("changing the deployment behind turn %d: control does not hold its CLOSE: %w", c.settled, ErrLogFault)
 	}
 	return nil
+}
+
+func (c *change) superseded() error {
+	return fmt.Errorf("changing the deployment: %w: drain the run that goes on, then change it again", errSuperseded)
 }
 
 // generation is the one that begins behind the settled turn.

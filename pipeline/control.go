@@ -16,16 +16,24 @@ type closing struct {
 }
 
 // view is what control says, as far as it was read. Every reader applies the
-// same rule: a CLOSE or SETTLED counts only if its epoch is the last EPOCH
-// before it, and only for the turns that are next; a SETTLED for those of one
-// CLOSE. What is kept by turn is kept by every turn of a joint. Not for
-// concurrent use.
+// same rules, record by record (docs/design-notes.md has them as a table):
+//
+//   - A HEADER counts at offset 0 and nowhere else.
+//   - An EPOCH counts unless a run of a greater number has taken one before it.
+//   - CLOSE, SETTLED, GENERATION and STOP count only if their epoch is the last
+//     EPOCH that counts before them; the first three only for the turns that are
+//     next, a SETTLED only for those of one CLOSE.
+//   - A RECOVER lifts the STOP that it names.
+//
+// What is kept by turn is kept by every turn of a joint. Not for concurrent use.
 type view struct {
 	next     int64 // the first offset not read yet
 	anchored bool  // read from the beginning: turn 0 is known to be the start
-	epoch    int64 // the last EPOCH, −1 none
-	runID    [16]byte
+	epoch    int64 // the last EPOCH that counts, −1 none
+	run      int64 // the number of its run, −1 none
 	stop     *schemas.Stop
+	stopAt   int64                           // its offset
+	stray    func(offset int64, what string) // told of records that nobody obeys
 
 	started bool // some turn was closed
 	closed  uint64
@@ -48,34 +56,46 @@ const keepSettlements = 4
 
 func newView(ledgerSlots int) *view {
 	return &view{
-		epoch: -1, history: 2 * uint64(ledgerSlots),
+		epoch: -1, run: -1, stray: func(int64, string) {}, history: 2 * uint64(ledgerSlots),
 		closes: map[uint64]*closing{}, settledAt: map[uint64]int64{},
 		countsEnd: map[uint64][]int64{}, settlements: map[uint64]*spend.Settlement{},
 	}
 }
 
 // beginAt makes the view start in the middle of control, where a record's Back
-// points.
-func (v *view) beginAt(offset, lastEpoch int64, anchored bool) {
-	v.next, v.epoch, v.anchored = offset, lastEpoch, anchored
+// points, behind an EPOCH of a run.
+func (v *view) beginAt(offset, lastEpoch, run int64) {
+	v.next, v.epoch, v.run, v.anchored = offset, lastEpoch, run, offset == 0
 }
 
 // observe takes the record at v.next.
 func (v *view) observe(offset int64, c schemas.Control) error {
 	v.next = offset + 1
 	switch b := c.Body.(type) {
+	case *schemas.Run:
+		// It gives the run its number and changes nothing.
 	case *schemas.Epoch:
-		v.epoch, v.runID = offset, b.RunID
-		v.parts = nil
+		if b.Run >= v.run && b.Run < offset {
+			v.epoch, v.run = offset, b.Run
+			v.parts = nil
+		}
 	case *schemas.Close:
 		v.observeClose(offset, b)
 	case *schemas.Settled:
 		return v.observeSettled(offset, b)
 	case *schemas.Stop:
-		v.stop = b
+		if b.Epoch == v.epoch && v.stop == nil {
+			v.stop, v.stopAt = b, offset
+		}
 	case *schemas.Recover:
-		v.stop = nil
+		if v.stop != nil && b.Stop == v.stopAt {
+			v.stop = nil
+		}
 	case *schemas.Header:
+		if offset != 0 {
+			v.stray(offset, "is a HEADER; only the one at offset 0 counts, and this one, of an init that came too late, is obeyed by nobody")
+			return nil
+		}
 		v.header, v.headerAt = b, offset
 	case *schemas.Generation:
 		v.observeGeneration(offset, b)
@@ -104,7 +124,7 @@ func (v *view) observeClose(offset int64, c *schemas.Close) {
 func (v *view) observeGeneration(offset int64, g *schemas.Generation) {
 	h := &g.Header
 	known := v.anchored || v.settled > 0
-	if g.Epoch != v.epoch || known && h.FromTurn != v.settled+1 {
+	if g.Epoch != v.epoch || known && h.FromTurn != v.settled+1 || offset > v.headerAt && !follows(v.header, h) {
 		return
 	}
 	v.header, v.headerAt = h, offset
@@ -115,6 +135,12 @@ func (v *view) observeGeneration(offset int64, g *schemas.Generation) {
 	v.parts = nil
 	v.countsEnd[v.settled] = g.CountsEnd
 	v.history = 2 * uint64(h.LedgerSlots)
+}
+
+// follows says whether a generation is the next one of the same deployment: a
+// change that was written twice counts once.
+func follows(before, h *schemas.Header) bool {
+	return before == nil || h.Generation == before.Generation+1 && h.Incarnation == before.Incarnation
 }
 
 func (v *view) observeSettled(offset int64, s *schemas.Settled) error {

@@ -80,7 +80,7 @@ func Init(ctx context.Context, d *Deployment, o InitOptions) error {
 		return fmt.Errorf("writing the HEADER: %w", err)
 	}
 	if at != 0 {
-		return fmt.Errorf("writing the HEADER: somebody else was first: %w", ErrInitialised)
+		return fmt.Errorf("writing the HEADER: somebody else was first on topic %s; the HEADER of this one stands at offset %d and is obeyed by nobody: %w", d.cfg.Outputs.Control, at, ErrInitialised)
 	}
 	return nil
 }
@@ -133,12 +133,13 @@ func Recover(ctx context.Context, d *Deployment, by string) error {
 		return err
 	}
 	defer client.Close()
-	t, err := openTail(ctx, client, d)
+	t, err := openTail(ctx, client, d, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
 	}
 	var stop *schemas.Stop
-	t.look(func(v *view) { stop = v.stop })
+	var at int64
+	t.look(func(v *view) { stop, at = v.stop, v.stopAt })
 	if stop == nil {
 		return errors.New("recovering: the deployment has not stopped itself; there is nothing to recover from")
 	}
@@ -147,6 +148,6 @@ func Recover(ctx context.Context, d *Deployment, by string) error {
 		return err
 	}
 	defer w.close()
-	_, err = w.append(ctx, &schemas.Recover{By: by})
+	_, err = w.append(ctx, &schemas.Recover{By: by, Stop: at})
 	return err
 }

@@ -28,7 +28,7 @@ func settledJoint(t *testing.T, epoch int64, first, turn uint64) schemas.Control
 // and by a SETTLED of exactly its turns.
 func TestAJointIsClosedAndSettledAsOne(t *testing.T) {
 	v := newView(64)
-	v.beginAt(0, -1, true)
+	v.beginAt(0, -1, -1)
 	feedView(t, v, &schemas.Header{}, &schemas.Epoch{}, closeOf(1, 1, 1), closeOf(1, 3, 5), closeOf(1, 1, 4), closeOf(1, 2, 5))
 	if v.closed != 5 || v.closes[1] == v.closes[2] || v.closes[2] != v.closes[5] || v.closes[2].First != 2 {
 		t.Fatalf("closed %d", v.closed)

@@ -125,12 +125,26 @@ func (s *ledgerStore) Take(ctx context.Context, shard int, epoch int64, each fun
 		return nil, fmt.Errorf("reading partition %d of the ledger: %w", shard, err)
 	}
 	err = s.client.ReadRange(ctx, s.topic, int32(shard), bounds.Start, fence+1, func(r klog.Record) error {
-		return each(state.LedgerRecord{Key: r.Key, Value: r.Value})
+		return s.tail.ledgerRecord(s.topic, &r, each(state.LedgerRecord{Key: r.Key, Value: r.Value}))
 	})
 	if err != nil {
 		return nil, fmt.Errorf("reading partition %d of the ledger: %w", shard, err)
 	}
 	return &ledgerWriter{producer: p, at: s.tail.at, shard: shard}, nil
+}
+
+// ledgerRecord passes over a record that is no part of a ledger: what it stands in
+// the place of, if anything, is missing then, and is missed where it is needed. One
+// of another version of this program may say anything: nobody goes on without it.
+func (t *tail) ledgerRecord(topic string, r *klog.Record, err error) error {
+	if errors.Is(err, schemas.ErrMalformed) {
+		t.stray(topic, r.Partition, r.Offset, notOurs)
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("offset %d: %w", r.Offset, err)
+	}
+	return nil
 }
 
 func (s *ledgerStore) close() {

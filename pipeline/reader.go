@@ -36,7 +36,7 @@ type reader struct {
 	tail   *tail
 	opts   RunOptions
 	log    *slog.Logger
-	runID  [16]byte
+	run    int64 // its number
 	fates  fates
 	hasher *schemas.Hasher
 

@@ -53,11 +53,11 @@ func TrustedReport(ctx context.Context, d *Deployment) (Tallies, error) {
 		return Tallies{}, fmt.Errorf("reading control: %w", err)
 	}
 	v := newView(d.cfg.LedgerSlots)
-	v.beginAt(0, -1, true)
+	v.beginAt(0, -1, -1)
 	sum := adding{period: d.cfg.Privacy.Period, read: newTallies()}
 	err = client.ReadRange(ctx, d.cfg.Outputs.Control, controlPartition, 0, bounds.LastStable, func(r klog.Record) error {
-		c, err := schemas.DecodeControl(r.Value)
-		if err != nil {
+		c, ours, err := controlRecord(&r)
+		if err != nil || !ours {
 			return err
 		}
 		closed, before, header := v.closed, v.settled, v.header

@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -105,10 +104,11 @@ func Run(ctx context.Context, d *Deployment, opts RunOptions) (RunResult, error)
 	// The engine's own context ends with the job only: closing the connections
 	// is what makes every stage of a cancelled run return.
 	defer context.AfterFunc(ctx, client.Close)()
-	if err := d.checkStart(ctx, client, opts.Logger); err != nil {
+	t, err := d.begin(ctx, client, opts.Logger)
+	if err != nil {
 		return RunResult{}, err
 	}
-	r, err := newRun(ctx, d, client, opts)
+	r, err := newRun(ctx, d, client, t, opts)
 	if err != nil {
 		return RunResult{}, err
 	}
@@ -145,28 +145,55 @@ type run struct {
 	settler  *settler
 	log      *slog.Logger
 
-	mu    sync.Mutex
-	first error // of any stage, with its type
+	mu         sync.Mutex
+	first      error // of any stage, with its type
+	superseded bool  // a stage failed because another run had taken over
 }
 
-func newRun(ctx context.Context, d *Deployment, client *klog.Client, opts RunOptions) (*run, error) {
-	t, err := openTail(ctx, client, d)
-	if err != nil {
-		return nil, err
+// begin opens control and announces the run there, before anything is checked: of
+// two runs the one that was announced last is the newer one, however long the
+// checks of either take. What is wrong with topics is best explained by HEADER,
+// if the configuration names others than it does; a STOP is told along with it,
+// it may be why.
+func (d *Deployment) begin(ctx context.Context, client *klog.Client, log *slog.Logger) (*tail, error) {
+	t, failed := openTail(ctx, client, d, log)
+	if failed == nil {
+		if err := d.agrees(t.header); err != nil {
+			return nil, err
+		}
+		if err := t.announce(ctx); err != nil {
+			return nil, err
+		}
 	}
-	if err := d.agrees(t.header); err != nil {
-		return nil, err
+	err := d.checkTopics(ctx, client, log)
+	switch {
+	case failed != nil && err != nil:
+		return nil, err // what was found says why
+	case failed != nil:
+		return nil, failed
+	case err == nil:
+		return t, nil
 	}
+	var stop *schemas.Stop
+	t.look(func(v *view) { stop = v.stop })
+	if stop != nil && errors.Is(err, ErrTopicSettings) {
+		err = errors.Join(stopped(stop), err)
+	}
+	return nil, err
+}
+
+func newRun(ctx context.Context, d *Deployment, client *klog.Client, t *tail, opts RunOptions) (*run, error) {
 	if err := d.intact(ctx, client, t); err != nil {
 		return nil, err
 	}
 	t.at = opts.Hooks.At
 	r := &run{dep: d, tail: t, log: opts.Logger, ledger: newLedgerStore(client, t, d), releaser: newReleaser(client, t, d)}
+	var err error
 	if r.reader, err = newReader(ctx, d, client, t, opts); err != nil {
 		return nil, err
 	}
 	r.releaser.lost = r.reader.lost.Store
-	r.id = hex.EncodeToString(r.reader.runID[:])
+	r.id = hex.EncodeToString(t.runID[:])
 	control, err := newControlWriter(ctx, t)
 	if err != nil {
 		r.reader.close()
@@ -182,16 +209,13 @@ func newReader(ctx context.Context, d *Deployment, client *klog.Client, t *tail,
 		return nil, fmt.Errorf("preparing to decode events: %w", err)
 	}
 	r := &reader{
-		dep: d, client: client, tail: t, opts: opts, log: opts.Logger,
+		dep: d, client: client, tail: t, run: t.run, opts: opts, log: opts.Logger,
 		hasher: schemas.NewHasher(d.cfg.Keys.UserHash),
 		ends:   map[int32]int64{}, users: map[string]*knownUser{},
 		fates: fates{decoder: decoder, turns: d.turns(t.header), clock: d.clock(), past: pastClocks(t.header, d.clock())},
 	}
 	r.epoch.Store(-1)
 	r.lost.Store(-1)
-	if _, err := rand.Read(r.runID[:]); err != nil {
-		return nil, fmt.Errorf("naming the run: %w", err)
-	}
 	if r.control, err = newControlWriter(ctx, t); err != nil {
 		return nil, err
 	}
@@ -243,6 +267,8 @@ func (r *run) execute(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
+	case r.superseded:
+		return nil
 	case r.first != nil:
 		return r.first
 	case ctx.Err() != nil:
@@ -254,7 +280,9 @@ func (r *run) execute(ctx context.Context) error {
 }
 
 // fail keeps the first error of any stage and, for one that must not be
-// restarted over, writes a STOP that every later start refuses.
+// restarted over, writes a STOP that every later start refuses. Before it believes
+// any error it reads control again: what looks like lost records to a run that
+// was taken over is its successor's work.
 func (r *run) fail(ctx context.Context) func(error) {
 	return func(err error) {
 		r.mu.Lock()
@@ -263,6 +291,11 @@ func (r *run) fail(ctx context.Context) func(error) {
 			return
 		}
 		r.first = err
+		epoch := r.reader.epoch.Load()
+		if past, lookErr := r.tail.past(ctx, epoch, r.tail.run); lookErr == nil && past {
+			r.superseded = true
+			return
+		}
 		var stop *spend.StopError
 		if !errors.As(err, &stop) {
 			return
@@ -270,7 +303,7 @@ func (r *run) fail(ctx context.Context) func(error) {
 		control, werr := newControlWriter(ctx, r.tail)
 		if werr == nil {
 			defer control.close()
-			_, werr = control.append(ctx, &schemas.Stop{Epoch: r.reader.epoch.Load(), Turn: stop.Turn, Reason: stop.Error()})
+			_, werr = control.append(ctx, &schemas.Stop{Epoch: epoch, Turn: stop.Turn, Reason: stop.Error()})
 		}
 		if werr != nil {
 			r.first = fmt.Errorf("%w (and writing the STOP failed: %w)", err, werr)
@@ -279,7 +312,7 @@ func (r *run) fail(ctx context.Context) func(error) {
 }
 
 func (r *run) result() RunResult {
-	out := RunResult{Drained: r.reader.drained, Superseded: r.reader.superseded}
+	out := RunResult{Drained: r.reader.drained, Superseded: r.reader.superseded || r.superseded}
 	r.tail.look(func(v *view) { out.Settled = v.settled })
 	if r.reader.opts.UntilEnd && r.reader.owed > out.Settled {
 		out.OpenTurns = r.reader.owed - out.Settled

@@ -25,14 +25,15 @@ func (r *reader) start(ctx context.Context) error {
 	var stop *schemas.Stop
 	var settled uint64
 	var newest int64
-	r.tail.look(func(v *view) { stop, settled, newest = v.stop, v.settled, v.epoch })
+	newer := false
+	r.tail.look(func(v *view) { stop, settled, newest, newer = v.stop, v.settled, v.epoch, v.run > r.run })
+	if own := r.epoch.Load(); newer || own >= 0 && newest != own {
+		return errSuperseded // a run that was taken over does not come back
+	}
 	if stop != nil {
 		return stopped(stop)
 	}
-	if own := r.epoch.Load(); own >= 0 && newest != own {
-		return errSuperseded // a run that was taken over does not come back
-	}
-	offsets, err := r.control.append(ctx, &schemas.Epoch{RunID: r.runID, Settled: settled})
+	offsets, err := r.control.append(ctx, &schemas.Epoch{RunID: r.tail.runID, Run: r.run, Settled: settled})
 	if err != nil {
 		return err
 	}
@@ -128,7 +129,7 @@ func (r *reader) hasDeltas(ctx context.Context, shard int32, first, last uint64)
 	}
 	var ledger schemas.LedgerReader
 	err = r.client.ReadRange(ctx, topic, shard, bounds.Start, bounds.LastStable, func(rec klog.Record) error {
-		return ledger.Add(rec.Key, rec.Value)
+		return r.tail.ledgerRecord(topic, &rec, ledger.Add(rec.Key, rec.Value))
 	})
 	if err != nil {
 		return false, fmt.Errorf("reading the ledger's partition %d: %w", shard, err)

@@ -2,8 +2,10 @@ package pipeline
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 
 	"github.com/tollgate-dp/tollgate/internal/klog"
@@ -15,13 +17,19 @@ const (
 	controlPartition = 0
 	// maxControlRecord keeps control's records below the usual message limit.
 	maxControlRecord = 900 << 10
+
+	// notOurs is what is said of a record that no version of this program has
+	// written.
+	notOurs = "was not written by this program and is passed over; somebody else can write to the topic: see to its access control"
 )
 
 // tail follows control for everybody in the process. Safe for concurrent use.
 type tail struct {
 	client *klog.Client
 	topic  string
-	at     hook // for tests
+	log    *slog.Logger // told of records that nobody obeys
+	strays sync.Map     // those that were told of
+	at     hook         // for tests
 
 	mu   sync.Mutex
 	view *view
@@ -29,12 +37,17 @@ type tail struct {
 	// opened.
 	header   *schemas.Header
 	headerAt int64
+	// run is the number of the run, or change, that was announced, and runID its
+	// name.
+	run   int64
+	runID [16]byte
 }
 
 // openTail finds where to begin: control is kept for ever, and the newest
 // record points back to the oldest one that a start needs.
-func openTail(ctx context.Context, client *klog.Client, d *Deployment) (*tail, error) {
-	t := &tail{client: client, topic: d.cfg.Outputs.Control, view: newView(d.cfg.LedgerSlots)}
+func openTail(ctx context.Context, client *klog.Client, d *Deployment, log *slog.Logger) (*tail, error) {
+	t := &tail{client: client, topic: d.cfg.Outputs.Control, log: log, view: newView(d.cfg.LedgerSlots)}
+	t.view.stray = func(offset int64, what string) { t.stray(t.topic, controlPartition, offset, what) }
 	bounds, err := client.Offsets(ctx, t.topic, controlPartition)
 	if err != nil {
 		return nil, fmt.Errorf("reading control: %w", err)
@@ -45,21 +58,25 @@ func openTail(ctx context.Context, client *klog.Client, d *Deployment) (*tail, e
 	if bounds.Start != 0 {
 		return nil, fmt.Errorf("reading control: topic %s begins at offset %d: it has lost its HEADER; it must have no retention: %w", t.topic, bounds.Start, ErrLogFault)
 	}
-	first, err := t.record(ctx, 0)
-	if err != nil && !errors.Is(err, schemas.ErrMalformed) {
+	first, err := t.last(ctx, 0, 1)
+	if err != nil {
 		return nil, err
 	}
 	if _, ok := first.Body.(*schemas.Header); !ok {
 		return nil, fmt.Errorf("reading control: topic %s does not begin with a HEADER; is it this deployment's control topic? %w", t.topic, ErrNotInitialised)
 	}
-	last, err := t.record(ctx, bounds.LastStable-1)
+	last, err := t.newest(ctx, bounds.LastStable)
 	if err != nil {
 		return nil, err
 	}
 	if err := t.generation(ctx, last.Generation); err != nil {
 		return nil, err
 	}
-	t.view.beginAt(last.Back, last.BackEpoch, last.Back == 0)
+	run, err := t.runOf(ctx, last.BackEpoch)
+	if err != nil {
+		return nil, err
+	}
+	t.view.beginAt(last.Back, last.BackEpoch, run)
 	if err := t.update(ctx); err != nil {
 		return nil, err
 	}
@@ -76,6 +93,9 @@ func (t *tail) generation(ctx context.Context, offset int64) error {
 	}
 	switch b := c.Body.(type) {
 	case *schemas.Header:
+		if offset != 0 {
+			return fmt.Errorf("reading control: its records rest on a HEADER at offset %d, and only the one at offset 0 counts: an earlier version of this program has obeyed an init that came too late, and windows may have two values: begin a new deployment: %w", offset, ErrLogFault)
+		}
 		t.view.header = b
 	case *schemas.Generation:
 		t.view.header = &b.Header
@@ -87,20 +107,80 @@ func (t *tail) generation(ctx context.Context, offset int64) error {
 	return nil
 }
 
-func (t *tail) record(ctx context.Context, offset int64) (schemas.Control, error) {
-	var c schemas.Control
-	err := t.client.ReadRange(ctx, t.topic, controlPartition, offset, offset+1, func(r klog.Record) error {
-		var err error
-		c, err = schemas.DecodeControl(r.Value)
-		return err
-	})
-	if err == nil && c.Body == nil {
-		err = fmt.Errorf("no record stands there: has the topic been compacted? %w", ErrLogFault)
+// runOf is the number of the run that took an epoch; −1 for none.
+func (t *tail) runOf(ctx context.Context, epoch int64) (int64, error) {
+	if epoch < 0 {
+		return -1, nil
 	}
+	c, err := t.record(ctx, epoch)
 	if err != nil {
-		return c, fmt.Errorf("reading control at offset %d: %w", offset, err)
+		return 0, err
+	}
+	e, ok := c.Body.(*schemas.Epoch)
+	if !ok {
+		return 0, fmt.Errorf("reading control at offset %d: a later record says that an EPOCH stands there, and none does: %w", epoch, ErrLogFault)
+	}
+	return e.Run, nil
+}
+
+func (t *tail) record(ctx context.Context, offset int64) (schemas.Control, error) {
+	c, err := t.last(ctx, offset, offset+1)
+	if err == nil && c.Body == nil {
+		err = fmt.Errorf("reading control at offset %d: no record of this program stands there: has the topic been compacted? %w", offset, ErrLogFault)
+	}
+	return c, err
+}
+
+// newest is the last record of this program before an offset.
+func (t *tail) newest(ctx context.Context, end int64) (schemas.Control, error) {
+	const atOnce = 64 // strangers are rare
+	for to := end; to > 0; to -= atOnce {
+		if c, err := t.last(ctx, max(0, to-atOnce), to); err != nil || c.Body != nil {
+			return c, err
+		}
+	}
+	return schemas.Control{}, fmt.Errorf("reading control: topic %s has lost its HEADER: %w", t.topic, ErrLogFault)
+}
+
+// last is the last record of this program between two offsets; without a body
+// where there is none.
+func (t *tail) last(ctx context.Context, from, to int64) (c schemas.Control, err error) {
+	err = t.client.ReadRange(ctx, t.topic, controlPartition, from, to, func(r klog.Record) error {
+		if next, ours, err := controlRecord(&r); err != nil || ours {
+			c = next
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		return c, fmt.Errorf("reading control: %w", err)
 	}
 	return c, nil
+}
+
+// controlRecord decodes a record of control. One that no version of this program has
+// written is not ours and says nothing; one of another version, or a damaged one,
+// may say anything: nobody goes on without it.
+func controlRecord(r *klog.Record) (c schemas.Control, ours bool, err error) {
+	if !schemas.Ours(r.Value) {
+		return c, false, nil
+	}
+	if c, err = schemas.DecodeControl(r.Value); err == nil {
+		return c, true, nil
+	}
+	cure := "it was damaged on its way: restore the topic from a copy, or begin a new deployment"
+	if errors.Is(err, schemas.ErrVersion) {
+		cure = "another version of this program wrote it: use that version, or begin a new deployment"
+	}
+	return c, true, fmt.Errorf("at offset %d of partition %d: %w; %s: %w", r.Offset, r.Partition, err, cure, ErrLogFault)
+}
+
+// stray tells of a record that nobody obeys, once.
+func (t *tail) stray(topic string, partition int32, offset int64, what string) {
+	place := fmt.Sprintf("topic %s, partition %d: the record at offset %d ", topic, partition, offset)
+	if _, told := t.strays.LoadOrStore(place, true); !told {
+		t.log.Warn(place + what)
+	}
 }
 
 // update reads control to its present end.
@@ -135,9 +215,14 @@ func (t *tail) take(r klog.Record) error {
 	if r.Offset < t.view.next {
 		return nil
 	}
-	c, err := schemas.DecodeControl(r.Value)
+	c, ours, err := controlRecord(&r)
 	if err != nil {
-		return fmt.Errorf("reading control at offset %d: %w", r.Offset, err)
+		return fmt.Errorf("reading control %w", err)
+	}
+	if !ours {
+		t.view.next = r.Offset + 1
+		t.stray(t.topic, controlPartition, r.Offset, notOurs)
+		return nil
 	}
 	return t.view.observe(r.Offset, c)
 }
@@ -166,6 +251,38 @@ func (t *tail) look(fn func(v *view)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	fn(t.view)
+}
+
+// announce gives a run, or a change, its number: before it looks at anything that
+// another one could change.
+func (t *tail) announce(ctx context.Context) error {
+	if _, err := rand.Read(t.runID[:]); err != nil {
+		return fmt.Errorf("naming the run: %w", err)
+	}
+	w, err := newControlWriter(ctx, t)
+	if err != nil {
+		return err
+	}
+	defer w.close()
+	offsets, err := w.append(ctx, &schemas.Run{ID: t.runID})
+	if err != nil {
+		return err
+	}
+	t.run = offsets[0]
+	return nil
+}
+
+// past says whether an epoch, or where none was taken yet (−1) a run, has been
+// taken over.
+func (t *tail) past(ctx context.Context, epoch, run int64) (bool, error) {
+	if err := t.update(ctx); err != nil {
+		return false, err
+	}
+	over := false
+	t.look(func(v *view) {
+		over = v.run > run || epoch >= 0 && v.epoch != epoch
+	})
+	return over, nil
 }
 
 // isNewest says whether epoch is the last one on control now.
@@ -215,7 +332,7 @@ var errFound = errors.New("found")
 func (t *tail) settledFrom(ctx context.Context, turn uint64, at int64) (*spend.Settlement, error) {
 	var parts []schemas.Settled
 	err := t.client.ReadRange(ctx, t.topic, controlPartition, at, t.view.next, func(r klog.Record) error {
-		c, err := schemas.DecodeControl(r.Value)
+		c, _, err := controlRecord(&r)
 		if err != nil {
 			return err
 		}

@@ -9,7 +9,6 @@ import (
 	"sync"
 
 	"github.com/tollgate-dp/tollgate/internal/klog"
-	"github.com/tollgate-dp/tollgate/schemas"
 )
 
 // TopicError says what is wrong with a topic and how to put it right.
@@ -51,29 +50,6 @@ func CheckTopics(ctx context.Context, d *Deployment) error {
 	defer client.Close()
 	_, unreadable := d.decoder(ctx)
 	return errors.Join(d.checkTopics(ctx, client, slog.New(slog.DiscardHandler)), unreadable)
-}
-
-// checkStart is checkTopics for a run. A topic that is missing or different
-// because the configuration names another one than HEADER does is best
-// explained by HEADER; a STOP is told along with what is wrong, it may be why.
-func (d *Deployment) checkStart(ctx context.Context, client *klog.Client, log *slog.Logger) error {
-	err := d.checkTopics(ctx, client, log)
-	if err == nil || !errors.Is(err, ErrTopicSettings) {
-		return err
-	}
-	t, failed := openTail(ctx, client, d)
-	if failed != nil {
-		return err // what was found says why
-	}
-	if differs := d.agrees(t.header); differs != nil {
-		return differs
-	}
-	var stop *schemas.Stop
-	t.look(func(v *view) { stop = v.stop })
-	if stop != nil {
-		return errors.Join(stopped(stop), err)
-	}
-	return err
 }
 
 func (d *Deployment) checkTopics(ctx context.Context, client *klog.Client, log *slog.Logger) error {

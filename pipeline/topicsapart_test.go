@@ -115,7 +115,7 @@ func TestAStopIsToldAlongWithWhatIsWrongWithTopics(t *testing.T) {
 	if err := Init(t.Context(), d, InitOptions{Start: time.Unix(60, 0)}); err != nil {
 		t.Fatal(err)
 	}
-	value, err := schemas.EncodeControl(schemas.Control{BackEpoch: -1, Body: &schemas.Stop{Turn: 3, Reason: "a reason"}})
+	value, err := schemas.EncodeControl(schemas.Control{BackEpoch: -1, Body: &schemas.Stop{Epoch: -1, Turn: 3, Reason: "a reason"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -51,7 +51,7 @@ func settledParts(t *testing.T, epoch int64, turn uint64, keys int) []schemas.Co
 // epoch is the last EPOCH before it, and only for the next turn.
 func TestRuleControlIsFencedByItsContent(t *testing.T) {
 	v := newView(64)
-	v.beginAt(0, -1, true)
+	v.beginAt(0, -1, -1)
 	feedView(t, v, &schemas.Header{}, &schemas.Epoch{}) // offsets 0 and 1
 	feedView(t, v, &schemas.Close{Epoch: 1, Turn: 1}, &schemas.Close{Epoch: 1, Turn: 3}, &schemas.Close{Epoch: 0, Turn: 2})
 	if v.closed != 1 {
@@ -77,7 +77,7 @@ func TestRuleControlIsFencedByItsContent(t *testing.T) {
 // parts of a run that was taken over are forgotten.
 func TestRuleSettledCountsWithItsLastPart(t *testing.T) {
 	v := newView(64)
-	v.beginAt(0, -1, true)
+	v.beginAt(0, -1, -1)
 	feedView(t, v, &schemas.Header{}, &schemas.Epoch{}, &schemas.Close{Epoch: 1, Turn: 1})
 	parts := settledParts(t, 1, 1, 20)
 	if len(parts) < 3 {
@@ -132,7 +132,7 @@ type controlLog struct {
 
 func newControlLog(t *testing.T, slots int) *controlLog {
 	l := &controlLog{t: t, slots: slots, whole: newView(slots)}
-	l.whole.beginAt(0, -1, true)
+	l.whole.beginAt(0, -1, -1)
 	l.write(&schemas.Header{})
 	l.write(&schemas.Epoch{})
 	return l
@@ -150,7 +150,7 @@ func (l *controlLog) checkBack() {
 	l.t.Helper()
 	back, backEpoch := l.whole.back()
 	late := newView(l.slots)
-	late.beginAt(back, backEpoch, back == 0)
+	late.beginAt(back, backEpoch, l.whole.run)
 	for _, b := range l.bodies[back:] {
 		if err := late.observe(late.next, decoded(l.t, b)); err != nil {
 			l.t.Fatal(err)
@@ -169,12 +169,12 @@ func (l *controlLog) checkBack() {
 
 func TestStopHoldsUntilRecover(t *testing.T) {
 	v := newView(64)
-	v.beginAt(0, -1, true)
+	v.beginAt(0, -1, -1)
 	feedView(t, v, &schemas.Header{}, &schemas.Epoch{}, &schemas.Stop{Epoch: 1, Turn: 1, Reason: "x"}, &schemas.Epoch{})
 	if v.stop == nil {
 		t.Fatal("a new EPOCH lifted the STOP")
 	}
-	feedView(t, v, &schemas.Recover{By: "somebody"})
+	feedView(t, v, &schemas.Recover{By: "somebody", Stop: 2})
 	if v.stop != nil {
 		t.Fatal("RECOVER did not lift the STOP")
 	}
@@ -190,7 +190,7 @@ func generationFrom(epoch int64, from uint64) *schemas.Generation {
 // taken back.
 func TestRuleAChangeBeginsBehindTheLastSettledTurn(t *testing.T) {
 	v := newView(64)
-	v.beginAt(0, -1, true)
+	v.beginAt(0, -1, -1)
 	feedView(t, v, &schemas.Header{Generation: 1}, &schemas.Epoch{}) // offsets 0 and 1
 	first := v.header
 	for turn := range uint64(4) {

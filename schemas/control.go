@@ -17,7 +17,7 @@ type Control struct {
 	Body       ControlBody
 }
 
-// ControlBody is *Header, *Generation, *Epoch, *Close, *Settled, *Stop or *Recover.
+// ControlBody is *Header, *Generation, *Run, *Epoch, *Close, *Settled, *Stop or *Recover.
 type ControlBody interface {
 	controlKind() Kind
 	check() string                // what makes the value impossible to encode, or ""
@@ -25,23 +25,33 @@ type ControlBody interface {
 	readBody(r *reader)
 }
 
-// Epoch begins an epoch; the epoch's number is the record's offset.
-type Epoch struct {
-	RunID   [16]byte
-	Settled uint64 // the largest turn up to which everything was settled when the epoch began
+// Run announces a run, or a change, before it looks at anything: its number is the record's offset, so that runs have an
+// order that no slow start can turn round.
+type Run struct {
+	ID [16]byte // random
 }
 
-// Stop ends all runs until a Recover: log and ledger differ, or the log itself is at fault. Reason is for the trusted
-// side and holds no user, key or count.
+// Epoch begins an epoch of a run; the epoch's number is the record's offset. It counts unless a run of a greater number
+// has taken an epoch before it.
+type Epoch struct {
+	RunID   [16]byte // the name of the run that takes it
+	Run     int64    // its number
+	Settled uint64   // the largest turn up to which everything was settled when the epoch began
+}
+
+// Stop ends all runs until a Recover: log and ledger differ, or the log itself is at fault. It counts only if its epoch is
+// the last EPOCH before it: what a superseded run found says nothing about its successor. Reason is for the trusted side
+// and holds no user, key or count.
 type Stop struct {
 	Epoch  int64
 	Turn   uint64
 	Reason string // at most 64 KiB
 }
 
-// Recover lifts a Stop.
+// Recover lifts the one Stop that somebody has looked into, and no later one.
 type Recover struct {
-	By string // at most 64 KiB
+	By   string // at most 64 KiB
+	Stop int64  // the offset of the STOP
 }
 
 // EncodeControl encodes a control record. Errors: ErrInvalid.
@@ -83,6 +93,8 @@ func controlBodyOf(b []byte) (ControlBody, error) {
 		return new(Header), nil
 	case KindGeneration:
 		return new(Generation), nil
+	case KindRun:
+		return new(Run), nil
 	case KindEpoch:
 		return new(Epoch), nil
 	case KindClose:
@@ -98,15 +110,21 @@ func controlBodyOf(b []byte) (ControlBody, error) {
 	}
 }
 
+func (*Run) controlKind() Kind              { return KindRun }
+func (*Run) check() string                  { return "" }
+func (b *Run) appendBody(dst []byte) []byte { return append(dst, b.ID[:]...) }
+func (b *Run) readBody(r *reader)           { b.ID = r.id("run id") }
+
 func (*Epoch) controlKind() Kind { return KindEpoch }
 func (*Epoch) check() string     { return "" }
 
 func (e *Epoch) appendBody(dst []byte) []byte {
-	return binary.AppendUvarint(append(dst, e.RunID[:]...), e.Settled)
+	return binary.AppendUvarint(binary.AppendVarint(append(dst, e.RunID[:]...), e.Run), e.Settled)
 }
 
 func (e *Epoch) readBody(r *reader) {
 	e.RunID = r.id("run id")
+	e.Run = r.varint("run")
 	e.Settled = r.uvarint("settled")
 }
 
@@ -140,5 +158,11 @@ func (c *Recover) check() string {
 	return ""
 }
 
-func (c *Recover) appendBody(dst []byte) []byte { return appendString(dst, c.By) }
-func (c *Recover) readBody(r *reader)           { c.By = r.text("by") }
+func (c *Recover) appendBody(dst []byte) []byte {
+	return binary.AppendVarint(appendString(dst, c.By), c.Stop)
+}
+
+func (c *Recover) readBody(r *reader) {
+	c.By = r.text("by")
+	c.Stop = r.varint("stop")
+}

@@ -250,11 +250,11 @@ func genSettled(t *rapid.T) Settled {
 
 func genControl(t *rapid.T) Control {
 	c := Control{Back: rapid.Int64().Draw(t, "back"), BackEpoch: rapid.Int64().Draw(t, "back epoch"), Generation: rapid.Int64().Draw(t, "generation")}
-	switch rapid.IntRange(0, 6).Draw(t, "kind") {
+	switch rapid.IntRange(0, 7).Draw(t, "kind") {
 	case 0:
 		c.Body = genHeader(t)
 	case 1:
-		c.Body = &Epoch{RunID: gen16(t), Settled: rapid.Uint64().Draw(t, "settled")}
+		c.Body = &Epoch{RunID: gen16(t), Run: rapid.Int64().Draw(t, "run"), Settled: rapid.Uint64().Draw(t, "settled")}
 	case 2:
 		c.Body = genClose(t)
 	case 3:
@@ -270,8 +270,10 @@ func genControl(t *rapid.T) Control {
 			g.Header.Past = []PastGeneration{{FromTurn: 1}}
 		}
 		c.Body = g
+	case 6:
+		c.Body = &Run{ID: gen16(t)}
 	default:
-		c.Body = &Recover{By: genText(t)}
+		c.Body = &Recover{By: genText(t), Stop: rapid.Int64().Draw(t, "stop")}
 	}
 	return c
 }

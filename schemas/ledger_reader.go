@@ -1,6 +1,7 @@
 package schemas
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -18,14 +19,23 @@ type LedgerReader struct {
 }
 
 // Add takes the next record of the partition; a nil value is a tombstone. The bytes are copied. Errors: ErrMalformed,
-// ErrVersion; the record is then ignored.
+// ErrVersion. A malformed record under a key of the ledger's takes the place of what stood there, as any later record
+// does: the caller may go on, and finds that part missing if it is needed. Under another key it says nothing.
 func (l *LedgerReader) Add(key, value []byte) error {
 	p, err := DecodeLedgerPart(key, value)
 	if err != nil {
+		if k, keyErr := DecodeLedgerKey(key); keyErr == nil && errors.Is(err, ErrMalformed) && k.Kind != KindFence {
+			l.put(LedgerPart{Key: k, Tombstone: true})
+		}
 		return fmt.Errorf("reading ledger: %w", err)
 	}
 	// A slice of a fetched batch would keep the whole batch alive.
 	p.Chunk = slices.Clone(p.Chunk)
+	l.put(p)
+	return nil
+}
+
+func (l *LedgerReader) put(p LedgerPart) {
 	switch p.Key.Kind {
 	case KindFence:
 		l.fence, l.hasFence = p.Fence, !p.Tombstone
@@ -43,7 +53,6 @@ func (l *LedgerReader) Add(key, value []byte) error {
 		}
 		place(l.deltas[p.Key.Slot], p)
 	}
-	return nil
 }
 
 func place(slot map[uint32]LedgerPart, p LedgerPart) {

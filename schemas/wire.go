@@ -20,6 +20,7 @@ const (
 	KindStop          Kind = 5
 	KindRecover       Kind = 6
 	KindGeneration    Kind = 7
+	KindRun           Kind = 8
 	KindDeltaPart     Kind = 16
 	KindDeltaBody     Kind = 17
 	KindSnapshotPart  Kind = 18
@@ -47,6 +48,7 @@ func (k Kind) String() string {
 	}{
 		{KindHeader, "control header"}, {KindEpoch, "control epoch"}, {KindClose, "control close"},
 		{KindSettled, "control settled"}, {KindStop, "control stop"}, {KindRecover, "control recover"}, {KindGeneration, "control generation"},
+		{KindRun, "control run"},
 		{KindDeltaPart, "ledger delta part"}, {KindDeltaBody, "ledger delta"},
 		{KindSnapshotPart, "ledger snapshot part"}, {KindSnapshotBody, "ledger snapshot"},
 		{KindFence, "fence"}, {KindOpenSlice, "open slice"}, {KindLedgerKey, "ledger key"}, {KindReleaseKey, "release key"},
@@ -64,14 +66,26 @@ func (k Kind) String() string {
 
 const (
 	magic0, magic1 = 'T', 'g'
-	version2       = 2 // version 1 knew event counts over fixed windows only; it was never released
 	preambleBytes  = 4
 	maxTextBytes   = 1 << 16 // names, topics, reasons
 )
 
-func appendPreamble(dst []byte, k Kind) []byte {
-	return append(dst, magic0, magic1, byte(k), version2)
+// version is that of a kind's format. Version 1 knew event counts over fixed windows only; version 2 of the control
+// topic did not number the runs. Neither was ever released.
+func (k Kind) version() byte {
+	if k <= KindRun {
+		return 3
+	}
+	return 2
 }
+
+func appendPreamble(dst []byte, k Kind) []byte {
+	return append(dst, magic0, magic1, byte(k), k.version())
+}
+
+// Ours says whether some version of this program wrote an encoding, whole or damaged: all of them begin with the same
+// two bytes, but for the Avro ones.
+func Ours(b []byte) bool { return len(b) >= 2 && b[0] == magic0 && b[1] == magic1 }
 
 func appendBytes(dst, b []byte) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(b)))
@@ -127,7 +141,7 @@ func newReader(b []byte, k Kind) *reader {
 		r.fail("magic")
 	case Kind(b[2]) != k:
 		r.fail("kind")
-	case b[3] != version2:
+	case b[3] != k.version():
 		r.err = &MalformedError{Kind: k, What: "version " + strconv.Itoa(int(b[3])), cause: ErrVersion}
 	default:
 		r.rest = b[preambleBytes:]
