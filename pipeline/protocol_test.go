@@ -15,6 +15,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/klog"
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
 // said is what control says, as far as any record can change it.
@@ -346,4 +347,45 @@ func mustCompile(t *testing.T, cfg Config) *Deployment {
 		t.Fatal(err)
 	}
 	return d
+}
+
+// A record of somebody else under a key of the ledger's stands where one of ours
+// may have been. Who needs that one stops, with a STOP that names what is missing;
+// nobody else does.
+func TestRuleAReplacedLedgerRecordIsMissedWhereItIsNeeded(t *testing.T) {
+	for name, test := range map[string]struct {
+		key  string
+		says string
+	}{
+		"a turn that is not in a snapshot yet": {"delta/3/0", "the ledger has a gap: this turn is settled and its decisions are missing"},
+		"a slot that no turn has used":         {"delta/60/0", ""},
+		"a part that no set has":               {"delta/3/7", ""},
+		"a snapshot that is not there":         {"snapshot/1/0", ""},
+		"a fence":                              {"fence", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := ran(t, tenTurns(t, func(c *Config) { c.Shards, c.ReleaseShards = 1, 1 }))
+			appendRecord(t, d, d.cfg.Outputs.Ledger, klog.Message{Key: []byte(test.key), Value: []byte("somebody else's")})
+			at := time.Date(2026, 1, 1, 0, 0, 15, 0, time.UTC).UnixMilli()
+			appendRecord(t, d, "events", klog.Message{Value: fmt.Appendf(nil, `{"user":"u","key":"a","time":%d}`, at), Timestamp: at})
+			var warnings bytes.Buffer
+			_, err := Run(t.Context(), d, RunOptions{Bounded: true, Logger: logged(&warnings)})
+			if !strings.Contains(warnings.String(), "topic tollgate-ledger, partition 0: the record at offset ") {
+				t.Errorf("nothing was said of the record:\n%s", warnings.String())
+			}
+			if test.says == "" {
+				if err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			var stop *spend.StopError
+			if !errors.As(err, &stop) || !strings.Contains(err.Error(), test.says) {
+				t.Fatalf("the run ended with %v, want a stop that says %q", err, test.says)
+			}
+			if _, err := Run(t.Context(), d, RunOptions{Bounded: true}); !errors.Is(err, ErrStopped) {
+				t.Errorf("the next run ended with %v, want ErrStopped", err)
+			}
+		})
+	}
 }

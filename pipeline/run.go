@@ -157,29 +157,28 @@ type run struct {
 // it may be why.
 func (d *Deployment) begin(ctx context.Context, client *klog.Client, log *slog.Logger) (*tail, error) {
 	t, failed := openTail(ctx, client, d, log)
+	var stop *schemas.Stop
 	if failed == nil {
 		if err := d.agrees(t.header); err != nil {
 			return nil, err
 		}
+		t.look(func(v *view) { stop = v.stop })
+	}
+	if failed == nil && stop == nil { // a supervisor may start a stopped deployment for ever
 		if err := t.announce(ctx); err != nil {
 			return nil, err
 		}
 	}
 	err := d.checkTopics(ctx, client, log)
 	switch {
-	case failed != nil && err != nil:
-		return nil, err // what was found says why
-	case failed != nil:
-		return nil, failed
-	case err == nil:
-		return t, nil
+	case err != nil && !errors.Is(err, ErrTopicSettings):
+		return nil, err
+	case stop != nil:
+		return nil, errors.Join(stopped(stop), err)
+	case err != nil:
+		return nil, err // also where control could not be opened: what was found says why
 	}
-	var stop *schemas.Stop
-	t.look(func(v *view) { stop = v.stop })
-	if stop != nil && errors.Is(err, ErrTopicSettings) {
-		err = errors.Join(stopped(stop), err)
-	}
-	return nil, err
+	return t, failed
 }
 
 func newRun(ctx context.Context, d *Deployment, client *klog.Client, t *tail, opts RunOptions) (*run, error) {
