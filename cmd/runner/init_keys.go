@@ -32,17 +32,18 @@ func (a *app) generateKeys(file *config.File) error {
 }
 
 // makeKey writes 256 random bits to a new file; made is false where there is one.
+// The file appears with its key in it: whoever else begins the deployment at the
+// same moment, or after a crash, finds a whole key or none.
 func makeKey(path string) (made bool, err error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return false, err
 	}
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	switch {
-	case errors.Is(err, os.ErrExist):
-		return false, nil
-	case err != nil:
+	file, err := os.CreateTemp(dir, filepath.Base(path)+".*") // readable by its owner only
+	if err != nil {
 		return false, err
 	}
+	defer os.Remove(file.Name()) //nolint:errcheck // half a key, or a second name of it
 	var secret [32]byte
 	_, err = rand.Read(secret[:])
 	if err == nil {
@@ -55,7 +56,12 @@ func makeKey(path string) (made bool, err error) {
 		err = closed
 	}
 	if err != nil {
-		os.Remove(path) //nolint:errcheck // half a key is none
+		return false, err
+	}
+	switch err = os.Link(file.Name(), path); {
+	case errors.Is(err, os.ErrExist):
+		return false, nil
+	case err != nil:
 		return false, err
 	}
 	return true, nil
