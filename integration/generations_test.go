@@ -218,7 +218,7 @@ func TestRuleWhatAPromiseRestsOnNeverChanges(t *testing.T) {
 		"never weaker":       func(c *pipeline.Config) { c.Privacy.Epsilon *= 2 },
 		"the accountant":     func(c *pipeline.Config) { c.Privacy.Accountant = "zcdp" },
 		"the period":         func(c *pipeline.Config) { c.Privacy.Period = time.Hour },
-		"the user field":     func(c *pipeline.Config) { c.Events.Format.User = "person" },
+		"where the user":     func(c *pipeline.Config) { c.Events.Format.User = "person" },
 		"the user-hash key":  func(c *pipeline.Config) { c.Keys.UserHash = [32]byte{9} },
 		"the events topic":   func(c *pipeline.Config) { c.Events.Topic += "-other" },
 		"give it a new name": func(c *pipeline.Config) { c.Metrics[0].Filter = "true" },

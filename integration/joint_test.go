@@ -3,10 +3,13 @@ package integration
 import (
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/klog"
 	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
@@ -175,6 +178,78 @@ func TestRuleAnInterruptedJointIsRedoneFromTheLedger(t *testing.T) {
 	d.finish()
 	if err := d.checkAgainst(log); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A change takes closed joints back that no run has opened; they are closed again, in other joints. Whoever reads control here reads on over
+// that, and finds what is wrong behind it.
+func TestRuleAChangeTakesClosedJointsBack(t *testing.T) {
+	d := newMixed(t, startBroker(t), "joint-change", 2, catchingUp(4))
+	d.load(scatter(backlog(780).arrivals(), 2, 1))
+	d.runTurns(1)
+	d.append(0, []arrival{at("later", "p00", 170*time.Second)}) // other cuts
+	d.change(func(c *pipeline.Config) { c.Time.Lateness += 2 * time.Second })
+	d.runTurns(1)
+	d.append(1, []arrival{at("later", "p00", 171*time.Second)})
+	d.change(func(c *pipeline.Config) { c.CatchUp, c.Metrics[1].MaxKeysPerUser = 3, 1 })
+	d.run()
+	d.verify()
+	d.jointly()
+	records := d.records(d.config.Outputs.Control, 0)
+	read := func(records []klog.Record) (trusted, error) {
+		tr := trusted{closes: map[uint64]schemas.Close{}, settled: map[uint64]schemas.Settled{}}
+		return tr, tr.readControl(records)
+	}
+	tr, err := read(records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back, behind int
+	last := uint64(0)
+	for i, r := range records {
+		c, err := schemas.DecodeControl(r.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch body := c.Body.(type) {
+		case *schemas.Generation:
+			if last >= body.Header.FromTurn {
+				back++
+			}
+			last = 0
+		case *schemas.Close:
+			if body.First < body.Turn {
+				last = body.Turn
+			}
+			if len(tr.headers) != 3 || body.Epoch != tr.epochs[len(tr.epochs)-1] {
+				continue
+			}
+			// Of the last run: the same turns again with another cut, and in another joint.
+			behind++
+			moved, other := *body, *body
+			moved.Cuts = slices.Clone(body.Cuts)
+			moved.Cuts[0].Cut++
+			if other.Turn--; other.Turn < other.First {
+				other.First, other.Turn = body.First-1, body.Turn
+			}
+			for _, wrong := range []schemas.Close{moved, other} {
+				wrong.Each, wrong.Contributions = nil, 0
+				if wrong.First < wrong.Turn {
+					wrong.Each = make([]uint64, wrong.Turn-wrong.First+1)
+				}
+				value, err := schemas.EncodeControl(schemas.Control{Back: c.Back, BackEpoch: c.BackEpoch, Generation: c.Generation, Body: &wrong})
+				if err != nil {
+					t.Fatal(err)
+				}
+				again := klog.Record{Offset: r.Offset, Value: value}
+				if _, err := read(slices.Insert(slices.Clone(records), i+1, again)); err == nil || !strings.Contains(err.Error(), "twice") {
+					t.Errorf("turns %d to %d are closed again as %d to %d: %v", body.First, body.Turn, wrong.First, wrong.Turn, err)
+				}
+			}
+		}
+	}
+	if back == 0 || behind == 0 {
+		t.Errorf("%d of 2 changes took joints back, and %d CLOSEs stand behind them: the case says nothing", back, behind)
 	}
 }
 

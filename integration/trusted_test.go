@@ -3,6 +3,7 @@ package integration
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/tollgate-dp/tollgate/internal/klog"
@@ -56,9 +57,7 @@ func (tr *trusted) readControl(records []klog.Record) error {
 				continue
 			}
 			tr.headers = append(tr.headers, body.Header)
-			for turn := body.Header.FromTurn; tr.closes[turn].Turn == turn; turn++ { // taken back
-				delete(tr.closes, turn)
-			}
+			maps.DeleteFunc(tr.closes, func(turn uint64, _ schemas.Close) bool { return turn >= body.Header.FromTurn }) // taken back
 		case *schemas.Epoch:
 			if body.Settled > tr.last {
 				return fmt.Errorf("EPOCH at %d starts behind turn %d, settled is %d", r.Offset, body.Settled, tr.last)
@@ -96,12 +95,14 @@ func keepSet(parts []schemas.Settled, next schemas.Settled) []schemas.Settled {
 }
 
 func (tr *trusted) addClose(c schemas.Close) error {
-	known, again := tr.closes[c.Turn]
-	if again && !slices.EqualFunc(known.Cuts, c.Cuts, func(a, b schemas.Cut) bool { return a.Partition == b.Partition && a.Cut == b.Cut }) {
-		return fmt.Errorf("turn %d was closed twice with different cuts", c.Turn)
-	}
-	if again && known.First != c.First {
-		return fmt.Errorf("turn %d was closed twice, with turns from %d and from %d", c.Turn, known.First, c.First)
+	for turn := c.First; turn <= c.Turn; turn++ {
+		known, again := tr.closes[turn]
+		if again && !slices.EqualFunc(known.Cuts, c.Cuts, func(a, b schemas.Cut) bool { return a.Partition == b.Partition && a.Cut == b.Cut }) {
+			return fmt.Errorf("turn %d was closed twice with different cuts", turn)
+		}
+		if again && (known.First != c.First || known.Turn != c.Turn) {
+			return fmt.Errorf("turn %d was closed twice, with turns %d to %d and %d to %d", turn, known.First, known.Turn, c.First, c.Turn)
+		}
 	}
 	if c.First > 1 {
 		if before, ok := tr.closes[c.First-1]; !ok || before.Turn != c.First-1 {

@@ -18,6 +18,7 @@ type Deployment struct {
 	budget  state.Budget
 	metrics []CompiledMetric
 	sums    sums
+	events  schemas.EventIdentity
 }
 
 // CompiledMetric is a metric with everything that was computed for it.
@@ -119,11 +120,12 @@ func sumsOf(metrics []schemas.MetricSpec) sums {
 
 func (s *sums) takes(e *schemas.Event) bool { return s.all || e.Passes&s.filter != 0 }
 
-// checkFormat refuses an event format that no decoder can be made for. Avro
-// events have their schemas from a file or from a registry.
-func (d *Deployment) checkFormat() error {
+// checkFormat refuses an event format that no decoder can be made for, and notes
+// what it takes records for. Avro events have their schemas from a file or from a
+// registry.
+func (d *Deployment) checkFormat() (err error) {
 	e := &d.cfg.Events
-	if err := e.Format.Check(); err != nil {
+	if d.events, err = e.Format.Identity(e.Registry.identity()); err != nil {
 		var bad *schemas.FormatError
 		if errors.As(err, &bad) {
 			return invalid("events."+bad.Field, "%s", bad.Reason)
@@ -196,11 +198,7 @@ func (d *Deployment) header() schemas.Header {
 		ReleaseShards: uint32(d.cfg.ReleaseShards),
 		LedgerSlots:   uint32(d.cfg.LedgerSlots),
 		EventsTopic:   d.cfg.Events.Topic,
-		UserField:     d.cfg.Events.Format.User,
-		KeyField:      d.cfg.Events.Format.Key,
-		TimeField:     d.cfg.Events.Format.Time,
-		TimeUnit:      d.cfg.Events.Format.TimeUnit,
-		ValueField:    d.cfg.Events.Format.Value,
+		Events:        d.events,
 		Trust:         d.cfg.Time.Trust,
 		NoFuture:      d.cfg.Time.NoFuture,
 		Topics: schemas.Topics{

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"net/url"
+	"strings"
 
 	"github.com/tollgate-dp/tollgate/internal/registry"
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -24,6 +27,23 @@ func (d *Deployment) decoder(ctx context.Context) (*schemas.EventDecoder, error)
 		return nil, err
 	}
 	return schemas.NewEventDecoder(d.cfg.Events.Format, schemas.WithSchemas(ctx, client))
+}
+
+// identity names the registry: another one may give the ids that stand in records
+// to other schemas. Whether it is asked over TLS and as whom makes no difference.
+func (g *Registry) identity() string {
+	if g == nil {
+		return ""
+	}
+	u, err := url.Parse(g.URL)
+	if err != nil || u.Host == "" {
+		return g.URL
+	}
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[strings.ToLower(u.Scheme)]
+	}
+	return net.JoinHostPort(strings.ToLower(u.Hostname()), port) + strings.TrimRight(u.EscapedPath(), "/")
 }
 
 // checkNewest refuses, before anything is read, a registry that does not answer,

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -28,7 +29,8 @@ func differences(h, want *schemas.Header) []Difference {
 	const other = "begin a new deployment for it"
 	add(h.UserHash != want.UserHash, "the user-hash key", "everybody's account would be lost")
 	add(h.EventsTopic != want.EventsTopic, "the events topic", other)
-	add(h.UserField != want.UserField, "the user field", "accounts belong to other people then; "+other)
+	add(h.Events.User != want.Events.User, moved("where the user stands in a record", h.Events.User, want.Events.User),
+		"accounts would belong to other people; "+other)
 	add(periodOf(h) != periodOf(want), "the period of the budget", "it is the unit of privacy; "+other)
 	add(h.Trust != want.Trust || h.NoFuture != want.NoFuture, "whose times are trusted, or the test for the future", other)
 	add(h.Topics.Control != want.Topics.Control, "the control topic", "the deployment's history is on it")
@@ -44,13 +46,22 @@ func differences(h, want *schemas.Header) []Difference {
 	old, now := newestKey(h), newestKey(want)
 	add(old.ID != now.ID || old.Fingerprint != now.Fingerprint, "the noise key", keyNever(h, now))
 	add(h.LedgerSlots != want.LedgerSlots, "the number of ledger slots", "")
-	add(h.KeyField != want.KeyField || h.TimeField != want.TimeField || h.TimeUnit != want.TimeUnit || h.ValueField != want.ValueField,
-		"the key, time or value field, or the time unit", "")
+	was, is := &h.Events, &want.Events
+	add(was.Records != is.Records, moved("which records are events (columns, schema, max_record_bytes)", was.Records, is.Records), "")
+	add(was.Key != is.Key, moved("where the key stands in a record", was.Key, is.Key), "")
+	add(was.Time != is.Time, moved("where the time stands in a record, or its unit", was.Time, is.Time), "")
+	add(was.Value != is.Value, moved("where the value stands in a record", was.Value, is.Value), "")
 	add(!ledger, "the name of the ledger topic", "")
 	add(!counts, "the name of the counts topic", "")
 	add(h.Topics.DeadLetter != want.Topics.DeadLetter, "the name of the dead-letter topic", "")
 	slices.SortStableFunc(all, func(a, b Difference) int { return rank(a) - rank(b) })
 	return all
+}
+
+// moved says what the deployment and the configuration take the records of events
+// for.
+func moved(what, was, is string) string {
+	return fmt.Sprintf("%s (the deployment: %s; the configuration: %s)", what, cmp.Or(was, "nowhere"), cmp.Or(is, "nowhere"))
 }
 
 func rank(d Difference) int {
@@ -98,7 +109,7 @@ func metricDifferences(h, want *schemas.Header) []Difference {
 		for _, g := range past {
 			for _, old := range g.Metrics {
 				if old.Name == m.Name && old != want.Identity(i) {
-					d.Never = "what it counts has changed (fields, kind, filter, window or key mode): give it a new name"
+					d.Never = "what it counts has changed (where its fields stand, kind, filter, window or key mode): give it a new name"
 				}
 			}
 		}

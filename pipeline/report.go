@@ -162,7 +162,8 @@ func (a *adding) tallies() Tallies {
 	}
 	for i, place := range a.places {
 		if w := a.turns.metrics[i]; w.size > 0 {
-			a.pairs[place] += (out.Accepted - a.closed) * uint64(w.size/w.slide)
+			// A change of what an event is can take a record in that was none when it was tallied.
+			a.pairs[place] += (max(out.Accepted, a.closed) - a.closed) * uint64(w.size/w.slide)
 		}
 	}
 	for i := range out.Metrics {

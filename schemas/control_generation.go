@@ -2,6 +2,7 @@ package schemas
 
 import (
 	"encoding/binary"
+	"slices"
 	"strings"
 )
 
@@ -31,7 +32,8 @@ type Boundary struct {
 // lives: whoever wants another one takes another name.
 type MetricIdentity struct {
 	Name, Kind, Filter, Of, KeyMode, KeysFrom string
-	// Fields are those of an event that are read, and how.
+	// Fields are those of an event that are read, where they stand and how they are
+	// decoded, see EventIdentity: those of the filter among them.
 	Fields                  string
 	WindowSize, WindowSlide int64
 }
@@ -40,11 +42,15 @@ type MetricIdentity struct {
 func (h *Header) Identity(i int) MetricIdentity {
 	m := &h.Metrics[i]
 	id := MetricIdentity{Name: m.Name, Kind: m.Kind, Filter: m.Filter, Of: m.Of, KeyMode: m.KeyMode, KeysFrom: m.KeysFrom,
-		Fields:     strings.Join([]string{h.KeyField, h.TimeField, h.TimeUnit}, " "),
 		WindowSize: m.WindowSize, WindowSlide: m.WindowSlide}
+	fields := []string{h.Events.Key, h.Events.Time}
 	if m.Kind == KindSum {
-		id.Fields += " " + h.ValueField
+		fields = append(fields, h.Events.Value)
 	}
+	if at := slices.Index(Filters(h.Metrics), m.Filter); at >= 0 && at < len(h.Events.Filters) {
+		fields = append(fields, h.Events.Filters[at])
+	}
+	id.Fields = strings.Join(fields, "; ")
 	return id
 }
 

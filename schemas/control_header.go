@@ -1,6 +1,7 @@
 package schemas
 
 import (
+	"cmp"
 	"encoding/binary"
 
 	"github.com/tollgate-dp/tollgate/state"
@@ -19,11 +20,11 @@ type Header struct {
 
 	StartMillis int64 // events before it belong to no turn; Unix milliseconds
 	EventsTopic string
-	UserField   string
-	// KeyField, TimeField, TimeUnit and ValueField say what an event means,
-	// Trust and NoFuture how its times are judged.
-	KeyField, TimeField, TimeUnit, ValueField, Trust string
-	NoFuture                                         bool
+	// Events says what its records are taken for, by filter in the order of Filters.
+	Events EventIdentity
+	// Trust and NoFuture say how the times of events are judged.
+	Trust    string
+	NoFuture bool
 
 	Metrics []MetricSpec
 	Topics  Topics
@@ -55,8 +56,8 @@ type Topics struct {
 func (*Header) controlKind() Kind { return KindHeader }
 
 func (h *Header) check() string {
-	texts := []string{h.EventsTopic, h.UserField, h.KeyField, h.TimeField, h.TimeUnit, h.ValueField, h.Trust,
-		h.Topics.Counts, h.Topics.Control, h.Topics.Ledger, h.Topics.DeadLetter, string(h.Budget.Accountant)}
+	texts := append(h.names(), string(h.Budget.Accountant))
+	texts = append(texts, h.Events.Filters...)
 	for _, k := range h.NoiseKeys {
 		texts = append(texts, k.ID)
 	}
@@ -73,7 +74,21 @@ func (h *Header) check() string {
 			return what
 		}
 	}
-	return h.checkPast()
+	return cmp.Or(h.checkEvents(), h.checkPast())
+}
+
+func (h *Header) checkEvents() string {
+	if len(h.Events.Filters) != len(Filters(h.Metrics)) {
+		return "not the fields of every filter"
+	}
+	return ""
+}
+
+// names are the texts that every header has once.
+func (h *Header) names() []string {
+	e := &h.Events
+	return []string{h.EventsTopic, e.Records, e.User, e.Key, e.Time, e.Value, h.Trust,
+		h.Topics.Counts, h.Topics.Control, h.Topics.Ledger, h.Topics.DeadLetter}
 }
 
 func (h *Header) appendBody(dst []byte) []byte {
@@ -95,14 +110,16 @@ func (h *Header) appendBody(dst []byte) []byte {
 		dst = binary.AppendUvarint(dst, uint64(n))
 	}
 	dst = binary.AppendVarint(dst, h.StartMillis)
-	for _, s := range [...]string{h.EventsTopic, h.UserField, h.KeyField, h.TimeField, h.TimeUnit, h.ValueField, h.Trust,
-		h.Topics.Counts, h.Topics.Control, h.Topics.Ledger, h.Topics.DeadLetter} {
+	for _, s := range h.names() {
 		dst = appendString(dst, s)
 	}
 	dst = appendBool(dst, h.NoFuture)
 	dst = binary.AppendUvarint(dst, uint64(len(h.Metrics)))
 	for _, m := range h.Metrics {
 		dst = appendMetricSpec(dst, m)
+	}
+	for _, f := range h.Events.Filters { // one for each of the metrics' filters
+		dst = appendString(dst, f)
 	}
 	return h.appendPast(dst)
 }
@@ -126,8 +143,9 @@ func (h *Header) readBody(r *reader) {
 		*v = r.uint32("shards")
 	}
 	h.StartMillis = r.varint("start")
-	for _, s := range [...]*string{&h.EventsTopic, &h.UserField, &h.KeyField, &h.TimeField, &h.TimeUnit, &h.ValueField,
-		&h.Trust, &h.Topics.Counts, &h.Topics.Control, &h.Topics.Ledger, &h.Topics.DeadLetter} {
+	e := &h.Events
+	for _, s := range [...]*string{&h.EventsTopic, &e.Records, &e.User, &e.Key, &e.Time, &e.Value, &h.Trust,
+		&h.Topics.Counts, &h.Topics.Control, &h.Topics.Ledger, &h.Topics.DeadLetter} {
 		*s = r.text("names")
 	}
 	h.NoFuture = r.bool("future test")
@@ -136,6 +154,12 @@ func (h *Header) readBody(r *reader) {
 	h.Metrics = make([]MetricSpec, 0, n)
 	for i := 0; i < n && r.err == nil; i++ {
 		h.Metrics = append(h.Metrics, r.metricSpec())
+	}
+	if r.err == nil {
+		e.Filters = make([]string, len(Filters(h.Metrics)))
+		for i := range e.Filters {
+			e.Filters[i] = r.text("fields of a filter")
+		}
 	}
 	h.readPast(r)
 }

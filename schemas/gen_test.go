@@ -175,6 +175,10 @@ func genTallies(t *rapid.T) ReadTallies {
 
 func genHeader(t *rapid.T) *Header {
 	h := genFirstHeader(t)
+	h.Events.Filters = []string{}
+	for range Filters(h.Metrics) {
+		h.Events.Filters = append(h.Events.Filters, genText(t))
+	}
 	h.FromTurn, h.SliceStart = 1+rapid.Uint64Range(3, 1<<60).Draw(t, "turn"), rapid.Int64().Draw(t, "slice start")
 	for range h.Metrics {
 		h.MetricStarts = append(h.MetricStarts, rapid.Int64().Draw(t, "metric start"))
@@ -201,8 +205,8 @@ func genFirstHeader(t *rapid.T) *Header {
 			Mu2: state.Mu2(rapid.Uint64().Draw(t, "mu2")), Keys: genDelta128(t)},
 		Shards: rapid.Uint32().Draw(t, "shards"), ReleaseShards: rapid.Uint32().Draw(t, "shards"),
 		LedgerSlots: rapid.Uint32().Draw(t, "slots"), StartMillis: rapid.Int64().Draw(t, "start"),
-		EventsTopic: genText(t), UserField: genText(t), KeyField: genText(t), TimeField: genText(t), TimeUnit: genText(t),
-		ValueField: genText(t), Trust: genText(t), NoFuture: rapid.Bool().Draw(t, "no future"), Metrics: genList(t, 3, genMetric),
+		EventsTopic: genText(t), Events: EventIdentity{Records: genText(t), User: genText(t), Key: genText(t), Time: genText(t), Value: genText(t)},
+		Trust: genText(t), NoFuture: rapid.Bool().Draw(t, "no future"), Metrics: genList(t, 3, genMetric),
 		Topics: Topics{Counts: genText(t), Control: genText(t), Ledger: genText(t), DeadLetter: genText(t)}}
 }
 

@@ -68,14 +68,16 @@ func goldenBody(i int, u state.Precision, keys [][]byte, settled []SettledKey) C
 		return &Header{Incarnation: [16]byte{1}, Generation: 1, NoiseKeys: []KeyFingerprint{{"k1", 0, [32]byte{2}}},
 			UserHash: [32]byte{3}, Budget: state.Budget{Epsilon: 1, Delta: 1e-6, Accountant: state.GDP, Mu2: 61604497218,
 				Keys: state.Delta{Lo: 99}}, Shards: 16, ReleaseShards: 1, LedgerSlots: 64, StartMillis: 1700000000000,
-			EventsTopic: "events", UserField: "user", KeyField: "page", TimeField: "ts", TimeUnit: "ms", ValueField: "price", Trust: "broker",
+			EventsTopic: "events", Trust: "broker",
+			Events: EventIdentity{Records: "5 columns, at most 1048576 bytes", User: "column 1 of csv", Key: "column 3 of csv",
+				Time: `column 2 of csv in "ms"`, Value: "column 5 of csv", Filters: []string{`"a" in column 4 of csv`}},
 			NoFuture: true, Topics: Topics{"counts", "control", "ledger", "dead"},
 			Metrics: []MetricSpec{{Name: "views", Kind: "events", Filter: "a == 1", Of: "x", KeysFrom: "y", Min: -3, Max: 1000, Period: "24h0m0s", WindowSize: 60000, WindowSlide: 60000, Lateness: 1000,
 				Skew: 2000, Slack: 5000, MaxKeysPerUser: 4, MaxEventsPerKey: 10, LadderKind: "adaptive", LadderFactor: 1.05,
 				First: u, Top: state.Precision{Hi: 5}, Relative: 0.05, Absolute: 10, Confidence: 0.95, KeyMode: "public",
 				PublicKeys: keys}},
 			FromTurn: 9, SliceStart: 1700000600000, MetricStarts: []int64{1700000000000},
-			Past: []PastGeneration{{1, 1700000000000, []int64{60000}, []MetricIdentity{{"views", "events", "a == 1", "x", "public", "y", "page ts ms", 60000, 60000}},
+			Past: []PastGeneration{{1, 1700000000000, []int64{60000}, []MetricIdentity{{"views", "events", "a == 1", "x", "public", "y", "column 3 of csv; column 2 of csv", 60000, 60000}},
 				[]string{"a == 1"}, 1000, 2000, 5000, []Boundary{{0, 500}, {3, 17}}}}}
 	case 1:
 		return &Close{Epoch: 17, First: 4, Turn: 5, Contributions: 1000, Each: []uint64{300, 700}, Cuts: []Cut{{0, 500, 490, 1700000061000, 2, false, []int64{491, 495}},

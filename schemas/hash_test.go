@@ -162,7 +162,7 @@ func TestValuesWithoutAnEncodingAreRefused(t *testing.T) {
 	text := strings.Repeat("x", maxTextBytes+1)
 	for name, body := range map[string]ControlBody{
 		"no body": nil, "stop": &Stop{Reason: text}, "recover": &Recover{By: text},
-		"name": &Header{UserField: text}, "epsilon": &Header{Budget: state.Budget{Epsilon: math.NaN()}},
+		"name": &Header{Events: EventIdentity{User: text}}, "epsilon": &Header{Budget: state.Budget{Epsilon: math.NaN()}},
 		"metric": &Header{Metrics: []MetricSpec{{Name: text}}}, "factor": &Header{Metrics: []MetricSpec{{LadderFactor: math.Inf(1)}}},
 		"keys":    &Header{Metrics: []MetricSpec{{PublicKeys: [][]byte{{2}, {1}}}}},
 		"cuts":    &Close{Cuts: []Cut{{Partition: 1}, {Partition: 1}}},

@@ -149,4 +149,6 @@ const (
 	downwards changing = "`change`, down"
 	newName   changing = "new name"
 	never     changing = "never"
+	// byPlace is for what says where every field stands in a record.
+	byPlace changing = "[by what moves](#where-fields-stand)"
 )

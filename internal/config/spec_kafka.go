@@ -52,21 +52,21 @@ func eventsFields() []field {
 			to:      func(d *draft) any { return &d.cfg.Events.Topic },
 		},
 		{
-			name: "format", kind: text, needed: true, oneOf: []string{"csv", "tsv", "jsonl", "avro"}, goField: "Events.Format.Format",
+			name: "format", kind: text, needed: true, oneOf: []string{"csv", "tsv", "jsonl", "avro"}, change: never, goField: "Events.Format.Format",
 			meaning: "csv (RFC 4180) or tsv (no quoting), a row a record; jsonl: an object a record; avro: with `schema` or `registry`",
 			to:      func(d *draft) any { return &d.cfg.Events.Format.Format },
 		},
 		{
-			name: "schema", kind: path, absent: "by the registry", goField: "Events.Format.Schema",
+			name: "schema", kind: path, absent: "by the registry", change: byPlace, goField: "Events.Format.Schema",
 			meaning: "avro: the `.avsc` file of the schema that events were written with",
 			to:      func(d *draft) any { return &d.schemaFile },
 		},
 		{
-			name: "registry", kind: object, absent: "none", goField: "Events.Registry",
-			meaning: "avro: schema registry with Confluent's API; records then begin with a schema id",
+			name: "registry", kind: object, absent: "none", change: never, goField: "Events.Registry",
+			meaning: "avro: schema registry with Confluent's API; records then begin with a schema id, whose meaning is the registry's",
 			begin:   func(d *draft, _, _ int) { d.cfg.Events.Registry = &pipeline.Registry{} },
 			fields: append([]field{
-				{name: "url", kind: text, needed: true, meaning: "its address, `https://…`", to: func(d *draft) any { return &d.cfg.Events.Registry.URL }},
+				{name: "url", kind: text, needed: true, change: never, meaning: "its address, `https://…`: a name that you can move. From http to https, at the same port, it may change", to: func(d *draft) any { return &d.cfg.Events.Registry.URL }},
 				{name: "user", kind: text, absent: "no authentication", meaning: "user name", to: func(d *draft) any { return &d.cfg.Events.Registry.User }},
 				{name: "ca", kind: path, absent: "the system's authorities", meaning: "PEM file of the authority that signed its certificate", to: func(d *draft) any { return &d.cfg.Events.Registry.CAFile }},
 			}, passwordFields(func(d *draft) *string { return &d.cfg.Events.Registry.Password }, func(d *draft) *source { return &d.registryPassword })...),
@@ -77,28 +77,28 @@ func eventsFields() []field {
 			to:      func(d *draft) any { return &d.cfg.Events.AcceptSizeRetention },
 		},
 		{
-			name: "columns", kind: list, absent: "needed for csv and tsv", goField: "Events.Format.Columns",
+			name: "columns", kind: list, absent: "needed for csv and tsv", change: byPlace, goField: "Events.Format.Columns",
 			meaning: "csv and tsv: the names of a row's fields, in order",
 			to:      func(d *draft) any { return &d.cfg.Events.Format.Columns },
 		},
 		{name: "fields", kind: object, needed: true, meaning: "which field holds what; paths into nested records have dots", fields: []field{
 			{
-				name: "user", kind: text, needed: true, change: never, goField: "Events.Format.User",
+				name: "user", kind: text, needed: true, change: byPlace, goField: "Events.Format.User",
 				meaning: "field with the user's id: 1 to 1024 bytes, no two people the same",
 				to:      func(d *draft) any { return &d.cfg.Events.Format.User },
 			},
 			{
-				name: "key", kind: text, absent: "every event has the empty key", change: newName, goField: "Events.Format.Key",
+				name: "key", kind: text, absent: "every event has the empty key", change: byPlace, goField: "Events.Format.Key",
 				meaning: "field with the key: at most 512 bytes of UTF-8",
 				to:      func(d *draft) any { return &d.cfg.Events.Format.Key },
 			},
 			{
-				name: "time", kind: text, needed: true, change: newName, goField: "Events.Format.Time",
+				name: "time", kind: text, needed: true, change: byPlace, goField: "Events.Format.Time",
 				meaning: "field with the event's time",
 				to:      func(d *draft) any { return &d.cfg.Events.Format.Time },
 			},
 			{
-				name: "value", kind: text, absent: "none; needed for sums", change: newName, goField: "Events.Format.Value",
+				name: "value", kind: text, absent: "none; needed for sums", change: byPlace, goField: "Events.Format.Value",
 				meaning: "integer field that sums add up; every record must have it",
 				to:      func(d *draft) any { return &d.cfg.Events.Format.Value },
 			},
@@ -109,7 +109,7 @@ func eventsFields() []field {
 			to:      func(d *draft) any { return &d.cfg.Events.Format.TimeUnit },
 		},
 		{
-			name: "max_record_bytes", kind: integer, unit: "bytes", initial: "1048576", in: within(1, 1<<30), goField: "Events.Format.MaxRecordBytes",
+			name: "max_record_bytes", kind: integer, unit: "bytes", initial: "1048576", in: within(1, 1<<30), change: byChange, goField: "Events.Format.MaxRecordBytes",
 			meaning: "longer records are dead letters of class `oversized`",
 			to:      func(d *draft) any { return &d.cfg.Events.Format.MaxRecordBytes },
 		},

@@ -1,0 +1,293 @@
+package pipeline
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+// reading is how a deployment reads its events, with what it writes as somebody whose records are laid out so would.
+type reading struct {
+	events Events
+	write  func(t *rapid.T) []byte
+}
+
+// schemasOf answers for every registry, with schemas of its own.
+type schemasOf string
+
+func (s schemasOf) Schema(_ context.Context, id uint32) (string, error) {
+	fields := []string{"u", "k", "t", "v", "w"}
+	turn := int(id) + len(s) // a registry with a longer address has others behind the same ids
+	slices.Reverse(fields[:1+turn%len(fields)])
+	return avroSchema(fields, turn), nil
+}
+
+func avroSchema(fields []string, variant int) string {
+	var all []string
+	for _, name := range fields {
+		typ := `"string"`
+		switch {
+		case name == "t":
+			typ = `{"type":"long","logicalType":"timestamp-millis"}`
+		case name == "v":
+			typ = `"int"`
+		case variant%3 == 1 && name != "w":
+			typ = `["null","string"]`
+		case variant%4 == 2 && name == "k":
+			typ = `{"type":"enum","name":"e","symbols":["a","b","c"]}`
+		}
+		all = append(all, fmt.Sprintf(`{"name":%q,"type":%s}`, name, typ))
+	}
+	return fmt.Sprintf(`{"type":"record","name":"r%d","doc":"%d","fields":[%s]}`, variant, variant, strings.Join(all, ","))
+}
+
+// avroBytes writes strings of one or two letters, small numbers, and branches: the bytes of one layout are often those
+// of another.
+func avroBytes(t *rapid.T, fields int) []byte {
+	var b []byte
+	for range fields + rapid.IntRange(0, 1).Draw(t, "more") {
+		b = append(b, rapid.SampledFrom([]string{"\x02a", "\x02b", "\x00", "\x02", "\x04bb", "\x02\x02", "\x02\x02a", "\x02\x02b"}).Draw(t, "part")...)
+	}
+	return b
+}
+
+func genReading(t *rapid.T) reading {
+	f := schemas.EventFormat{User: "u", Key: "k", Time: "t", Value: "v", TimeUnit: rapid.SampledFrom([]string{"s", "ms"}).Draw(t, "unit"),
+		MaxRecordBytes: rapid.SampledFrom([]int{0, 0, 1 << 20, 40}).Draw(t, "bytes"), Format: rapid.SampledFrom([]string{"csv", "tsv", "jsonl", "avro"}).Draw(t, "format")}
+	names := rapid.Permutation([]string{"u", "k", "t", "v", "w"}).Draw(t, "order")
+	if rapid.Bool().Draw(t, "plain") {
+		names = []string{"u", "k", "t", "v", "w"}
+	}
+	names = append(names, []string{"x", "y"}[:rapid.IntRange(0, 2).Draw(t, "unused")]...)
+	r := reading{events: Events{Topic: "events", Format: f}}
+	swap := rapid.IntRange(0, 4).Draw(t, "swap")
+	if swap == 0 {
+		r.events.Format.User, r.events.Format.Key = "k", "u"
+	}
+	text := func(t *rapid.T) string { return rapid.SampledFrom([]string{"1", "2", "3", `a`, `"1"`}).Draw(t, "text") }
+	switch f.Format {
+	case "csv", "tsv":
+		r.events.Format.Columns = names
+		comma := map[string]string{"csv": ",", "tsv": "\t"}[f.Format]
+		if rapid.IntRange(0, 3).Draw(t, "one column") == 0 {
+			comma = "," // one column of tsv
+		}
+		r.write = func(t *rapid.T) []byte {
+			var row []string
+			for range names {
+				row = append(row, text(t))
+			}
+			return []byte(strings.Join(row, comma))
+		}
+	case "jsonl":
+		if rapid.IntRange(0, 3).Draw(t, "nested") == 0 {
+			r.events.Format.User = "o.u"
+		}
+		r.write = func(t *rapid.T) []byte {
+			var members []string
+			for _, name := range append(names, `u`, `o`) {
+				value := rapid.SampledFrom([]string{"1", "2", `"1"`, `"7"`}).Draw(t, "value")
+				if name == "o" {
+					value = `{"u":` + value + `}`
+				}
+				members = append(members, fmt.Sprintf("%q:%s", name, value))
+			}
+			return []byte("{" + strings.Join(members, ",") + "}")
+		}
+	default:
+		r.events.Format.TimeUnit = ""
+		if rapid.Bool().Draw(t, "registry") {
+			r.events.Registry = &Registry{URL: "http://" + strings.Repeat("r", rapid.IntRange(1, 2).Draw(t, "host"))}
+			r.write = func(t *rapid.T) []byte {
+				b := binary.BigEndian.AppendUint32([]byte{0}, rapid.Uint32Range(0, 3).Draw(t, "id"))
+				return append(b, avroBytes(t, 5)...)
+			}
+			break
+		}
+		r.events.Format.Schema = avroSchema(names, rapid.IntRange(0, 5).Draw(t, "variant"))
+		r.write = func(t *rapid.T) []byte { return avroBytes(t, len(names)) }
+	}
+	return r
+}
+
+func (r *reading) deploy(t *rapid.T, others bool) *Deployment {
+	cfg := testConfig("localhost:1")
+	cfg.Events = r.events
+	filtered, sum := cfg.Metrics[0], cfg.Metrics[0]
+	filtered.Name, filtered.Filter = "filtered", `w == 1 or w == "b" or w == "a" or (k ?? 1) == 2`
+	sum.Name, sum.Kind, sum.Max = "sum", schemas.KindSum, 9
+	cfg.Metrics = append(cfg.Metrics, filtered, sum)
+	for i := range cfg.Metrics {
+		if others {
+			cfg.Metrics[i].Name += "-2"
+		}
+	}
+	d, err := Compile(cfg)
+	if err != nil {
+		t.Skip(err) // an enum is no user
+	}
+	return d
+}
+
+func (d *Deployment) decodeAll(t *rapid.T, records [][]byte) (events []*schemas.Event, faults []string) {
+	var options []schemas.DecoderOption
+	if g := d.cfg.Events.Registry; g != nil {
+		options = append(options, schemas.WithSchemas(context.Background(), schemasOf(g.URL)))
+	}
+	decoder, err := schemas.NewEventDecoder(d.cfg.Events.Format, options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range records {
+		var e schemas.Event
+		if err := decoder.Decode(r, &e); err != nil {
+			events, faults = append(events, nil), append(faults, err.Error())
+			continue
+		}
+		e.User, e.Key = slices.Clone(e.User), slices.Clone(e.Key)
+		events, faults = append(events, &e), append(faults, "")
+	}
+	return events, faults
+}
+
+// Two configurations of any formats: what a restart accepts decodes every record to the same event or the same class;
+// what a change accepts decodes nobody's record to another user, and for a metric that keeps its name to no other key,
+// time or value, and its filter passes the same records.
+func TestRuleNoRestartAndNoChangeReadsARecordAsSomebodyElse(t *testing.T) {
+	var same, changed, renamed, refused int
+	rapid.Check(t, func(t *rapid.T) {
+		f := genReading(t)
+		g := f
+		switch rapid.IntRange(0, 5).Draw(t, "alike") {
+		case 0:
+		case 1:
+			g.events.Format.User, g.events.Format.Key = f.events.Format.Key, f.events.Format.User
+		case 2, 3:
+			g.events.Format.MaxRecordBytes = 1 << 21
+		default:
+			g = genReading(t)
+		}
+		others := rapid.Bool().Draw(t, "new names")
+		before, after := f.deploy(t, false), g.deploy(t, others)
+		var records [][]byte
+		for range 40 {
+			records = append(records, f.write(t), g.write(t))
+		}
+		was, wasFault := before.decodeAll(t, records)
+		is, isFault := after.decodeAll(t, records)
+		h, want := before.header(), after.header()
+		all := differences(&h, &want)
+		mayRestart, mayChange := len(all) == 0, len(all) == 0 || all[0].Never == ""
+		for i := range records {
+			switch {
+			case mayRestart && (wasFault[i] != isFault[i] || !reflect.DeepEqual(was[i], is[i])):
+				t.Fatalf("a restart is accepted, and %q is %v %s and then %v %s", records[i], was[i], wasFault[i], is[i], isFault[i])
+			case was[i] == nil || is[i] == nil:
+			case mayRestart:
+				same++
+			case mayChange && string(was[i].User) != string(is[i].User):
+				t.Fatalf("a change is accepted (%v), and %q is of user %q and then of %q", all, records[i], was[i].User, is[i].User)
+			case mayChange && !others:
+				changed++
+				if !reflect.DeepEqual(was[i], is[i]) {
+					t.Fatalf("a change keeps its metrics (%v), and %q is %v and then %v", all, records[i], was[i], is[i])
+				}
+			case mayChange:
+				renamed++
+			case string(was[i].User) != string(is[i].User):
+				refused++
+			}
+		}
+	})
+	if same < 20 || changed < 20 || renamed < 20 || refused < 20 {
+		t.Errorf("%d records were read after a restart, %d after a change, %d after one with new metrics, and %d would have been another user's: the case says little", same, changed, renamed, refused)
+	}
+}
+
+// What people need to do stays possible, and what nobody can check is refused.
+func TestRuleWhatDecidesWhoAUserIsNeverChanges(t *testing.T) {
+	const restart, change, rename, never = "restart", "change", "new name", "never"
+	csv := func(columns string, edit ...func(*Events)) Events {
+		e := Events{Topic: "events", Format: schemas.EventFormat{Format: "csv", Columns: strings.Split(columns, " "), User: "u", Key: "k", Time: "t", TimeUnit: "ms"}}
+		for _, f := range edit {
+			f(&e)
+		}
+		return e
+	}
+	avro := func(schema, url string) Events {
+		e := Events{Topic: "events", Format: schemas.EventFormat{Format: "avro", Schema: schema, User: "u", Key: "k", Time: "t"}}
+		if url != "" {
+			e.Registry = &Registry{URL: url}
+		}
+		return e
+	}
+	record := func(fields string) string { return `{"type":"record","name":"e","fields":[` + fields + `]}` }
+	const u, k, at = `{"name":"u","type":"string"},`, `{"name":"k","type":"string"},`, `{"name":"t","type":{"type":"long","logicalType":"timestamp-millis"}}`
+	plain := csv("u k t w")
+	bare := avro(record(u+k+at), "")
+	lines := Events{Topic: "events", Format: schemas.EventFormat{Format: "jsonl", User: "u", Key: "k", Time: "t", TimeUnit: "ms"}}
+	path := func(user string) Events { e := lines; e.Format.User = user; return e }
+	for name, c := range map[string]struct {
+		from, to Events
+		want     string
+	}{
+		"two columns swapped":               {plain, csv("k u t w"), never},
+		"a column before the user's":        {plain, csv("x u k t w"), never},
+		"a column at the end":               {plain, csv("u k t w x"), change},
+		"a column after the user's":         {plain, csv("u x k t w"), rename},
+		"another name, the same place":      {plain, csv("who what t w", func(e *Events) { e.Format.User, e.Format.Key = "who", "what" }), restart},
+		"another name of what nobody reads": {plain, csv("u k t x"), restart},
+		"tabs":                              {plain, csv("u k t w", func(e *Events) { e.Format.Format = "tsv" }), never},
+		"another unit":                      {plain, csv("u k t w", func(e *Events) { e.Format.TimeUnit = "s" }), rename},
+		"no key":                            {plain, csv("u k t w", func(e *Events) { e.Format.Key = "" }), rename},
+		"the default in figures":            {plain, csv("u k t w", func(e *Events) { e.Format.MaxRecordBytes = 1 << 20 }), restart},
+		"longer records":                    {plain, csv("u k t w", func(e *Events) { e.Format.MaxRecordBytes = 1 << 21 }), change},
+		"a value":                           {plain, csv("u k t w", func(e *Events) { e.Format.Value = "w" }), change},
+		"rows to objects":                   {plain, lines, never},
+		"another path":                      {lines, path("o.u"), never},
+		"a dot in a name":                   {path("o.u"), path(`o\.u`), never},
+		"documentation":                     {bare, avro(`{"type":"record","name":"f","doc":"x","fields":[`+strings.Replace(u, `}`, `,"default":"x"}`, 1)+k+at+`]}`, ""), restart},
+		"fields swapped":                    {bare, avro(record(k+u+at), ""), never},
+		"a field at the end":                {bare, avro(record(u+k+at+`,{"name":"x","type":"int"}`), ""), change},
+		"a field before the user's":         {bare, avro(record(`{"name":"x","type":"int"},`+u+k+at), ""), never},
+		"a user who may be null":            {bare, avro(record(`{"name":"u","type":["null","string"]},`+k+at), ""), never},
+		"a fixed and a uuid":                {avro(record(`{"name":"u","type":{"type":"fixed","name":"f","size":16}},`+k+at), ""), avro(record(`{"name":"u","type":{"type":"fixed","name":"f","size":16,"logicalType":"uuid"}},`+k+at), ""), never},
+		"other symbols":                     {avro(record(u+`{"name":"k","type":{"type":"enum","name":"f","symbols":["a","b"]}},`+at), ""), avro(record(u+`{"name":"k","type":{"type":"enum","name":"f","symbols":["b","a"]}},`+at), ""), rename},
+		"a schema for a registry":           {bare, avro("", "http://a:8081"), never},
+		"another registry":                  {avro("", "http://a:8081"), avro("", "http://b:8081"), never},
+		"the same one, over TLS":            {avro("", "http://A:8081/"), avro("", "https://a:8081"), restart},
+		"its usual port in figures":         {avro("", "https://a"), avro("", "https://a:443"), restart},
+		"another path of its":               {avro("", "http://a:8081/x"), avro("", "http://a:8081/y"), never},
+	} {
+		deploy := func(e Events, metric string) schemas.Header {
+			cfg := testConfig("localhost:1")
+			cfg.Events, cfg.Metrics[0].Name = e, metric
+			d, err := Compile(cfg)
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			return d.header()
+		}
+		h, kept, other := deploy(c.from, "views"), deploy(c.to, "views"), deploy(c.to, "views-2")
+		got := never
+		switch all, anew := differences(&h, &kept), differences(&h, &other); {
+		case len(all) == 0:
+			got = restart
+		case all[0].Never == "":
+			got = change
+		case anew[0].Never == "":
+			got = rename
+		}
+		if got != c.want {
+			t.Errorf("%s takes effect by %q (%v), want %q", name, got, differences(&h, &kept), c.want)
+		}
+	}
+}

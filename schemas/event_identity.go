@@ -1,0 +1,222 @@
+package schemas
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// EventIdentity says what a format takes records for. Two formats of the same identity decode every record alike. Where
+// they agree in User, every record that is an event in both has the same user in both, and so for Key, Time, Value and
+// each of Filters: what is compared is where a field stands in the bytes and how it is read, not what it is called. The
+// texts are for people, too.
+type EventIdentity struct {
+	// Records says, beside the other texts, which records are events at all.
+	Records                string
+	User, Key, Time, Value string // Value is "" without a value field
+	// Filters are, by filter of the format, the fields that it names.
+	Filters []string
+}
+
+// Identity is that of the format's records. registry names the registry that schemas come from: a record holds the id of
+// its schema, and what that means the registry says. Errors are *FormatError.
+func (f EventFormat) Identity(registry string) (EventIdentity, error) {
+	d, err := f.compile(nil)
+	if err != nil {
+		return EventIdentity{}, err
+	}
+	var id EventIdentity
+	for i, to := range [fieldCount]*string{&id.User, &id.Key, &id.Time, &id.Value} {
+		*to = d.identityOf(i, registry)
+	}
+	if f.Key == "" {
+		id.Key = "no key"
+	}
+	for _, text := range f.Filters {
+		id.Filters = append(id.Filters, d.identityOfFilter(text, registry))
+	}
+	id.Records = fmt.Sprintf("at most %d bytes", d.max)
+	switch {
+	case d.columns > 0:
+		id.Records = fmt.Sprintf("%d columns, %s", d.columns, id.Records)
+	case d.avro != nil && d.avro.bare != nil:
+		var l avroLayout
+		l.whole(d.avro.bare.typ, true)
+		id.Records = fmt.Sprintf("%s, %s", l.digest(), id.Records)
+	}
+	return id, nil
+}
+
+// identityOf says how one of the fields of every event is found and read.
+func (d *EventDecoder) identityOf(field int, registry string) string {
+	name := d.fields[field]
+	if name == "" {
+		return ""
+	}
+	text := ""
+	switch {
+	case d.columns > 0:
+		text = d.columnOf(field)
+	case d.avro == nil:
+		text = fmt.Sprintf("path %q of %s", name, d.format)
+	case d.avro.bare == nil:
+		text = fmt.Sprintf("path %q of avro by the registry %q", name, registry)
+	default:
+		// The path, and the unit of a time, are part of the layout.
+		return d.avro.bare.layoutUpTo(func(n *avroNode) bool { return slices.Contains(n.numbers, field) }, field == fieldTime)
+	}
+	if field == fieldTime {
+		text += fmt.Sprintf(" in %q", d.unit)
+	}
+	return text
+}
+
+// identityOfFilter says how the fields are found that a filter names.
+func (d *EventDecoder) identityOfFilter(text, registry string) string {
+	switch {
+	case d.avro == nil && d.columns == 0:
+		return "members of " + d.format // by their names, which the filter's text has
+	case d.avro != nil && d.avro.bare == nil:
+		return fmt.Sprintf("fields of avro by the registry %q", registry)
+	}
+	names, _ := FilterFields(text) // compiled before
+	var all []string
+	for _, name := range names {
+		i := slices.Index(d.filter.names(), name)
+		found := ""
+		if d.columns > 0 {
+			found = d.columnOf(fieldCount + i)
+		} else {
+			found = d.avro.bare.layoutUpTo(func(n *avroNode) bool { return slices.Contains(n.filters, i) }, false)
+		}
+		all = append(all, fmt.Sprintf("%q in %s", name, found))
+	}
+	return strings.Join(all, ", ")
+}
+
+func (d *EventDecoder) columnOf(number int) string {
+	at := slices.IndexFunc(d.targets, func(numbers []int) bool { return slices.Contains(numbers, number) })
+	return fmt.Sprintf("column %d of %s", at+1, d.format)
+}
+
+// avroLayout writes what of a writer schema decides how bytes are read: neither documentation nor defaults, aliases and
+// the names of types.
+type avroLayout struct {
+	text  strings.Builder
+	named map[avroRecordUse]int
+}
+
+// avroRecordUse is a record that was written: a schema may name it again, and within itself.
+type avroRecordUse struct {
+	typ    *avroType
+	values bool
+}
+
+func (l *avroLayout) digest() string {
+	sum := sha256.Sum256([]byte(l.text.String()))
+	return "avro layout " + hex.EncodeToString(sum[:])
+}
+
+// layoutUpTo is the layout of a record up to what is looked for. What stands behind it does not move it, and what
+// stands in another branch of a union is not there when it is.
+func (n *avroNode) layoutUpTo(is func(*avroNode) bool, unit bool) string {
+	var l avroLayout
+	l.upTo(n, is, unit)
+	return l.digest()
+}
+
+func (l *avroLayout) upTo(n *avroNode, is func(*avroNode) bool, unit bool) {
+	switch {
+	case is(n):
+		l.text.WriteByte('@')
+		l.whole(n.typ, true)
+		if unit {
+			l.text.WriteString(" in " + n.unit)
+		}
+	case n.typ.kind == avroUnion:
+		l.text.WriteString("union(")
+		for _, m := range n.members {
+			if m.holds(is) {
+				l.upTo(m, is, unit)
+			} else {
+				l.text.WriteByte('-')
+			}
+			l.text.WriteByte(',')
+		}
+		l.text.WriteByte(')')
+	default:
+		l.text.WriteString("record{")
+		for i, m := range n.members {
+			if m.holds(is) {
+				l.upTo(m, is, unit)
+				return
+			}
+			l.whole(n.typ.fields[i].typ, false)
+			l.text.WriteByte(',')
+		}
+	}
+}
+
+// holds says whether what is looked for stands in a node, which may be nil.
+func (n *avroNode) holds(is func(*avroNode) bool) bool {
+	return n != nil && (is(n) || slices.ContainsFunc(n.members, func(m *avroNode) bool { return m.holds(is) }))
+}
+
+// whole writes a type: what it takes to skip a value, or with values also what a value means.
+func (l *avroLayout) whole(t *avroType, values bool) {
+	kind := t.kind
+	if kind == avroString && !values {
+		kind = avroBytes
+	}
+	l.text.WriteString(avroKindNames[kind])
+	if values && t.logical != "" {
+		l.text.WriteString(":" + t.logical)
+	}
+	parts := t.branches
+	switch {
+	case t.kind == avroFixed:
+		fmt.Fprintf(&l.text, "(%d)", t.size)
+	case t.kind == avroEnum && values:
+		fmt.Fprintf(&l.text, "(%q)", t.symbols)
+	case t.kind == avroEnum:
+		fmt.Fprintf(&l.text, "(%d)", len(t.symbols))
+	case t.items != nil:
+		parts = []*avroType{t.items}
+	}
+	if t.kind == avroRecord {
+		l.record(t, values)
+		return
+	}
+	if len(parts) == 0 {
+		return
+	}
+	l.text.WriteByte('(')
+	for _, p := range parts {
+		l.whole(p, values)
+		l.text.WriteByte(',')
+	}
+	l.text.WriteByte(')')
+}
+
+func (l *avroLayout) record(t *avroType, values bool) {
+	use := avroRecordUse{t, values}
+	if number, again := l.named[use]; again {
+		fmt.Fprintf(&l.text, "#%d", number)
+		return
+	}
+	if l.named == nil {
+		l.named = make(map[avroRecordUse]int)
+	}
+	l.named[use] = len(l.named)
+	l.text.WriteByte('{')
+	for _, f := range t.fields {
+		if values {
+			fmt.Fprintf(&l.text, "%q ", f.name)
+		}
+		l.whole(f.typ, values)
+		l.text.WriteByte(',')
+	}
+	l.text.WriteByte('}')
+}
