@@ -15,8 +15,8 @@ const (
 	minLedgerSlots = 4
 	// maxBound keeps c² within what one contribution can be charged for.
 	maxBound = 1 << 30
-	// maxSum bounds what one user can add to one sum, so that no shard's sum
-	// leaves 64 bits and every c² can be charged for.
+	// maxSum bounds what one user can add to one sum, so that every c² can be
+	// charged for.
 	maxSum     = 1 << 36
 	maxFilters = 64
 	maxPerSize = 100 // slides in a window

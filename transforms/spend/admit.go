@@ -93,15 +93,22 @@ func (a *admission) admit(u *member) error {
 }
 
 // obey holds what a delta from the ledger or from keyed state decided, as decide
-// does.
-func (b *book) obey(first uint64, d *schemas.Delta) error {
-	if !b.follows(first, d.Turn) {
+// does, for the pairs that end with the turn: all of it, or it is an error. A hold
+// that was left out would be a charge that is never made.
+func (b *book) obey(first uint64, d *schemas.Delta, pairs []schemas.Pair) error {
+	switch {
+	case !b.follows(first, d.Turn):
 		return fmt.Errorf("obeying turn %d of a joint from turn %d where turns %d to %d are decided: out of order", d.Turn, first, b.first(), b.turn)
+	case !slices.Equal(d.Pairs, pairs):
+		return errOtherPairs
 	}
 	own := &crowd{labels: d.Labels, filtered: d.Filtered, users: make([]schemas.ContribUser, len(d.Users))}
 	for i := range d.Users {
 		u := &d.Users[i]
 		own.users[i] = schemas.ContribUser{ID: u.ID, Period: u.Period, Entries: u.Slice, Records: u.Records}
+		if i > 0 && schemas.CompareUsers(&own.users[i-1], &own.users[i]) >= 0 {
+			return errUserMissed
+		}
 	}
 	own.index()
 	f, err := b.form(d.Turn, d.Pairs, own)
@@ -121,6 +128,9 @@ func (b *book) obey(first uint64, d *schemas.Delta) error {
 	})
 	if err != nil {
 		return err
+	}
+	if next != len(d.Users) {
+		return errUserMissed
 	}
 	b.add(d, f, stakes)
 	return b.keep(d)

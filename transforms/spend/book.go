@@ -40,6 +40,14 @@ var errOverBudget = errors.New("an admitted user's worst case does not fit the b
 // of the user counts.
 var errNothingKept = errors.New("a user was admitted to a window without contributing to it")
 
+// errOtherPairs says that a ledger decides about other windows than those that end
+// with its turn.
+var errOtherPairs = errors.New("the decided windows are not those that end with the turn")
+
+// errUserMissed says that a ledger's users are out of order, or that the walk over
+// the users of the windows did not meet each of them once.
+var errUserMissed = errors.New("the users with decisions are not met one by one among those of the windows")
+
 // book is one shard's accounts as of a turn. Between a turn's admission and its
 // settlement the worst case of its admitted users is held: of every turn of a
 // joint at once, for nothing of a joint is charged before all of it is decided.

@@ -213,7 +213,7 @@ func (e *Engine) decide(n int, s *shard, open *schemas.Open, turn uint64, batche
 		if found == nil {
 			return nil, &StopError{Shard: n, Turn: turn, Reason: "the turn is to be redone from the ledger, which does not hold it"}
 		}
-		if err := s.book.obey(open.First, found); err != nil {
+		if err := s.book.obey(open.First, found, e.opts.Pairs(turn)); err != nil {
 			return nil, &StopError{Shard: n, Turn: turn, Reason: "the ledger's decisions cannot be obeyed", Err: err}
 		}
 		return found, nil

@@ -2,6 +2,7 @@ package spend
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -156,19 +157,29 @@ func (w *world) forge(t *testing.T, d schemas.Delta) {
 // speaks of metrics nobody knows, stops the run; it neither overspends nor
 // crashes.
 func TestForgedDecisionsStop(t *testing.T) {
-	pair := func(m uint32) schemas.Pair { return schemas.Pair{Metric: m, WindowEnd: 1000} }
-	admitted := schemas.NewBits(1)
+	pair := func(m uint32) schemas.Pair { return schemas.Pair{Metric: m, WindowEnd: testTurn} }
+	earlier := schemas.Pair{WindowStart: -testTurn}
+	admitted, nothing := schemas.NewBits(1), schemas.NewBits(1)
 	admitted.Set(0)
+	poor := schemas.DeltaUser{ID: testID(1), Slice: []schemas.KeyCount{{Key: 0, N: 1}}, Admitted: admitted}
+	nobody := schemas.DeltaUser{ID: testID(1), Slice: poor.Slice, Admitted: nothing}
 	rich := schemas.DeltaUser{ID: testID(1), Slice: []schemas.KeyCount{{Key: 0, N: 4}}, Admitted: admitted}
 	for name, d := range map[string]schemas.Delta{
 		"a worst case above the budget": {Pairs: []schemas.Pair{pair(0)}, Labels: []schemas.Label{{Key: []byte("a")}}, Users: []schemas.DeltaUser{rich}},
 		"an unknown metric, admitted":   {Pairs: []schemas.Pair{pair(7)}, Labels: []schemas.Label{{Key: []byte("a")}}, Users: []schemas.DeltaUser{rich}},
 		"an unknown metric, nobody":     {Pairs: []schemas.Pair{pair(7)}},
+		"another window":                {Pairs: []schemas.Pair{earlier}, Labels: []schemas.Label{{Key: []byte("a")}}, Users: []schemas.DeltaUser{poor}},
+		"a window too many":             {Pairs: []schemas.Pair{earlier, pair(0)}, Labels: []schemas.Label{{Key: []byte("a")}}, Users: []schemas.DeltaUser{poor}},
+		"a window twice":                {Pairs: []schemas.Pair{pair(0), pair(0)}, Labels: []schemas.Label{{Key: []byte("a")}}, Users: []schemas.DeltaUser{poor}},
+		"no window":                     {Labels: []schemas.Label{{Key: []byte("a")}}, Users: []schemas.DeltaUser{{ID: testID(1), Slice: poor.Slice, Admitted: schemas.NewBits(0)}}},
+		"no window and nobody":          {},
+		"nothing kept, and admitted":    {Pairs: []schemas.Pair{pair(0)}, Users: []schemas.DeltaUser{{ID: testID(1), Admitted: admitted}}},
+		"another window, nobody in it":  {Pairs: []schemas.Pair{earlier}, Labels: []schemas.Label{{Key: []byte("a")}}, Users: []schemas.DeltaUser{nobody}},
 	} {
 		s := oneMetric()
 		s.budget.Mu2 = 63 // the worst case of 4 events is 64
 		w := mustWorld(t, s)
-		d.Turn, d.Epoch, d.Tallies = 1, w.epoch, make([]schemas.PairTally, 1)
+		d.Turn, d.Epoch, d.Tallies = 1, w.epoch, make([]schemas.PairTally, len(d.Pairs))
 		w.forge(t, d)
 		_, err := w.open(1, nil, true)
 		stopReason(t, err, "cannot be obeyed")
@@ -182,6 +193,30 @@ func TestForgedDecisionsStop(t *testing.T) {
 		}
 		_, err = w.open(2, nil, false)
 		stopReason(t, err, "cannot be obeyed")
+	}
+}
+
+// TestRuleNoDecisionOfADeltaIsLeftOut: whoever is not met among the users of the
+// windows would be admitted and never pay, and whoever is met twice pays twice. The
+// codec refuses users out of order; this is what stands behind it.
+func TestRuleNoDecisionOfADeltaIsLeftOut(t *testing.T) {
+	s := oneMetric()
+	admitted := schemas.NewBits(1)
+	admitted.Set(0)
+	slice := []schemas.KeyCount{{Key: 0, N: 1}}
+	users := []schemas.DeltaUser{{ID: testID(1), Slice: slice, Admitted: admitted}, {ID: testID(2), Slice: slice, Admitted: admitted}}
+	slices.SortFunc(users, func(a, b schemas.DeltaUser) int { return slices.Compare(a.ID[:], b.ID[:]) })
+	backwards := []schemas.DeltaUser{users[1], users[0]}
+	twice := []schemas.DeltaUser{users[0], users[0], users[1]}
+	for name, c := range map[string]struct {
+		users []schemas.DeltaUser
+		err   error
+	}{"in order": {users, nil}, "backwards": {backwards, errUserMissed}, "twice": {twice, errUserMissed}} {
+		b := newBook(mustWorld(t, s).rules, oneSlice{})
+		d := schemas.Delta{Turn: 1, Pairs: s.pairs(1), Tallies: make([]schemas.PairTally, 1), Labels: []schemas.Label{{Key: []byte("a")}}, Users: c.users}
+		if err := b.obey(1, &d, s.pairs(1)); !errors.Is(err, c.err) || len(b.decided) != 0 && err != nil {
+			t.Errorf("users %s: %v with %d decisions, want %v", name, err, len(b.decided), c.err)
+		}
 	}
 }
 

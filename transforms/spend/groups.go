@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/tollgate-dp/tollgate/schemas"
-	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
 // Partials are the partial counts of one joint and release shard, in order of
@@ -92,9 +91,10 @@ func (p Place) Compare(o Place) int {
 	return cmp.Or(cmp.Compare(p.End, o.End), cmp.Compare(p.Start, o.Start), cmp.Compare(p.Metric, o.Metric), cmp.Compare(p.Key, o.Key))
 }
 
-// Counts adds up the shards' cells, cut to what can be released: a cut of the
-// exact sum moves no further than the sum does, so that nobody's sensitivity
-// grows.
+// Counts adds up the shards' cells, of which a place may have several, and cuts
+// the sums to what can be released: a cut of the exact sum moves no further than
+// the sum does, so that nobody's sensitivity grows. A cut before the last addition
+// would make the sum depend on which shard a user is in.
 func (p Partials) Counts() map[Place]int64 {
 	sums := map[Place]wide{}
 	for i := range p {
@@ -108,23 +108,6 @@ func (p Partials) Counts() map[Place]int64 {
 		counts[at] = w.clamped()
 	}
 	return counts
-}
-
-// wide adds up int64s without leaving its range: high·2^32 + low.
-type wide struct{ high, low int64 }
-
-func (w wide) add(n int64) wide { return wide{w.high + n>>32, w.low + n&0xffffffff} }
-
-func (w wide) clamped() int64 {
-	high, low := w.high+w.low>>32, w.low&0xffffffff
-	const most = noisereduction.MaxCount
-	switch {
-	case high > most>>32:
-		return most
-	case high < -(most>>32)-1:
-		return -most
-	}
-	return min(max(high<<32+low, -most), most)
 }
 
 // NewestAcks decodes the acknowledgements of the largest epoch that an engine has

@@ -2,12 +2,14 @@ package spend
 
 import (
 	"errors"
+	"math"
 	"math/big"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
@@ -30,6 +32,79 @@ func TestRuleCountsAreCutOnceAdded(t *testing.T) {
 			t.Fatalf("the sum is %d, want %v", got, want)
 		}
 	})
+}
+
+// drawStakes gives the users of a shard amounts up to the ends of 64 bits.
+func drawStakes(t *rapid.T, want *big.Int) []stake {
+	amount := rapid.OneOf(rapid.Int64(), rapid.SampledFrom([]int64{math.MaxInt64, math.MaxInt64, math.MinInt64, 1 << 62, 1, -1}), rapid.Int64Range(-1<<36, 1<<36))
+	var stakes []stake
+	for user := range rapid.IntRange(0, 20).Draw(t, "users") {
+		n := amount.Draw(t, "amount")
+		stakes = append(stakes, stake{id: testID(user), kept: []kept{{total: n}}})
+		want.Add(want, big.NewInt(n))
+	}
+	return stakes
+}
+
+// TestRuleAShardsCountsAreExact: what the users of a shard add up to leaves 64 bits
+// when there are enough of them, and still the count of all shards is the exact
+// sum, cut once.
+func TestRuleAShardsCountsAreExact(t *testing.T) {
+	m := publicMetric("m", "a")
+	m.Kind = schemas.KindSum
+	s := deployment(100, 0, m)
+	rapid.Check(t, func(t *rapid.T) {
+		var p Partials
+		want := new(big.Int)
+		for shard := range rapid.IntRange(1, 4).Draw(t, "shards") {
+			b := newBook(mustRules(t, s), oneSlice{})
+			d := decision{delta: &schemas.Delta{Turn: 1, Pairs: s.pairs(1), Tallies: make([]schemas.PairTally, 1)}, stakes: drawStakes(t, want)}
+			d.formed = &formed{pairs: d.delta.Pairs, crowds: []*crowd{{keys: [][]byte{[]byte("a")}}}}
+			b.decided = []decision{d}
+			blobs, err := b.partials(shard, &schemas.Open{Turn: 1, First: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			partial, err := schemas.DecodePartial(blobs[0].Data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p = append(p, partial)
+		}
+		if limit := big.NewInt(noisereduction.MaxCount); want.CmpAbs(limit) > 0 {
+			want.Mul(limit, big.NewInt(int64(want.Sign())))
+		}
+		if got := p.Counts()[Place{End: testTurn, Key: "a"}]; got != want.Int64() {
+			t.Fatalf("the count is %d, want %v", got, want)
+		}
+	})
+}
+
+func mustRules(t rapid.TB, s settings) *Rules {
+	rules, err := NewRules(s.budget, testHashKey, s.metrics, s.shards, s.releaseShards, s.slots)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rules
+}
+
+// TestRuleWhatOneUserAddsStaysInRange: bounds that would let one user's own sum
+// wrap are refused.
+func TestRuleWhatOneUserAddsStaysInRange(t *testing.T) {
+	for _, c := range []struct {
+		min, max int64
+		events   uint32
+		fits     bool
+	}{
+		{0, math.MaxInt64, 1, true}, {-math.MaxInt64, 0, 1, true}, {-5, -1, math.MaxUint32, true}, {0, 1 << 36, 1 << 26, true},
+		{0, math.MaxInt64, 2, false}, {-math.MaxInt64, 0, 2, false}, {math.MinInt64, 0, 1, false}, {0, 1 << 36, 1 << 27, false}, {-1 << 36, 5, 1 << 27, false},
+	} {
+		m := publicMetric("m", "a")
+		m.Kind, m.Min, m.Max, m.MaxEventsPerKey = schemas.KindSum, c.min, c.max, c.events
+		if _, err := NewRules(state.Budget{Mu2: 1}, testHashKey, []schemas.MetricSpec{m}, 1, 1, 4); (err == nil) != c.fits {
+			t.Errorf("%d events from %d to %d: %v", c.events, c.min, c.max, err)
+		}
+	}
 }
 
 // Before a turn is released the records that the shards saw must add up to what

@@ -233,7 +233,7 @@ func TestADecidedTurnIsChargedBeforeTheNextJoint(t *testing.T) {
 		if _, err := b.decide(c.first, c.turn, s.pairs(c.turn), &crowd{}, 0); err == nil {
 			t.Errorf("turn %d of a joint from %d was decided behind turn 1, which is not charged", c.turn, c.first)
 		}
-		if err := b.obey(c.first, &schemas.Delta{Turn: c.turn}); err == nil {
+		if err := b.obey(c.first, &schemas.Delta{Turn: c.turn}, nil); err == nil {
 			t.Errorf("turn %d of a joint from %d was obeyed behind turn 1, which is not charged", c.turn, c.first)
 		}
 	}

@@ -43,13 +43,14 @@ func (b *book) partials(n int, open *schemas.Open) ([]Blob, error) {
 	return blobs, nil
 }
 
-// cells calls add for every count of a decided turn.
+// cells calls add for every count of a decided turn, more than once for a count
+// that does not fit 64 bits.
 func (b *book) cells(d *decision, add func(p schemas.Pair, key []byte, count int64)) {
 	sums := b.counts(d)
 	for i, p := range d.delta.Pairs {
 		for k, there := range sums.there[i] {
 			if there {
-				add(p, d.formed.crowds[i].keys[k], sums.keys[i][k])
+				sums.keys[i][k].parts(func(n int64) { add(p, d.formed.crowds[i].keys[k], n) })
 			}
 		}
 		if m := &b.rules.metrics[p.Metric]; m.coverage >= 0 && sums.users[i] > 0 {
@@ -60,18 +61,18 @@ func (b *book) cells(d *decision, add func(p schemas.Pair, key []byte, count int
 
 // counts are the admitted counts of a shard in one turn.
 type counts struct {
-	keys  [][]int64 // by pair and key of its crowd
-	there [][]bool  // somebody who was admitted has the key
-	users []int64   // by pair: admitted users
+	keys  [][]wide // by pair and key of its crowd
+	there [][]bool // somebody who was admitted has the key
+	users []int64  // by pair: admitted users
 }
 
 // counts adds up the stakes. A user with two budget periods in one window is
 // two individuals who are charged apart, and one user where users are counted.
 func (b *book) counts(d *decision) counts {
 	n := len(d.delta.Pairs)
-	c := counts{keys: make([][]int64, n), there: make([][]bool, n), users: make([]int64, n)}
+	c := counts{keys: make([][]wide, n), there: make([][]bool, n), users: make([]int64, n)}
 	for i := range n {
-		c.keys[i] = make([]int64, len(d.formed.crowds[i].keys))
+		c.keys[i] = make([]wide, len(d.formed.crowds[i].keys))
 		c.there[i] = make([]bool, len(d.formed.crowds[i].keys))
 	}
 	var id state.AccountID
@@ -89,7 +90,8 @@ func (b *book) counts(d *decision) counts {
 		for _, k := range t.kept {
 			c.there[t.pair][k.key] = true
 			if !distinct || seen.first(t.pair, int64(k.key)) {
-				c.keys[t.pair][k.key] += k.total
+				sum := &c.keys[t.pair][k.key]
+				*sum = sum.add(k.total)
 			}
 		}
 	}

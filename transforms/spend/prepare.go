@@ -126,7 +126,7 @@ func (e *Engine) replay(ctx context.Context, n int, b *book, d *schemas.Delta, o
 			return err
 		}
 	}
-	if err := b.obey(first, d); err != nil {
+	if err := b.obey(first, d, e.opts.Pairs(d.Turn)); err != nil {
 		return &StopError{Shard: n, Turn: d.Turn, Reason: "decisions of the past cannot be obeyed", Err: err}
 	}
 	return nil

@@ -2,6 +2,8 @@ package spend
 
 import (
 	"fmt"
+	"math"
+	"math/bits"
 	"slices"
 
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -41,6 +43,9 @@ func NewRules(b state.Budget, userHash [32]byte, metrics []schemas.MetricSpec, s
 		return nil, fmt.Errorf("preparing admission: %d different filters: at most 64", len(filters))
 	}
 	for _, spec := range metrics {
+		if !summable(&spec) {
+			return nil, fmt.Errorf("preparing admission: metric %s: what one user can add to a sum does not fit 63 bits: lower the bounds or the number of events", spec.Name)
+		}
 		m := metric{spec: spec, rank: spec.Route(), coverage: -1}
 		if spec.Filter != "" {
 			m.filter = 1 << slices.Index(filters, spec.Filter)
@@ -61,6 +66,13 @@ func NewRules(b state.Budget, userHash [32]byte, metrics []schemas.MetricSpec, s
 		r.metrics = append(r.metrics, m)
 	}
 	return r, nil
+}
+
+// summable says whether the sum of one user's clamped values stays in range.
+func summable(m *schemas.MetricSpec) bool {
+	greatest := max(m.Max, -m.Min) // −2⁶³ is its own negative
+	high, low := bits.Mul64(uint64(max(greatest, 0)), uint64(m.MaxEventsPerKey))
+	return m.Min != math.MinInt64 && high == 0 && low <= math.MaxInt64
 }
 
 // takes says whether an event with the label belongs to the metric.

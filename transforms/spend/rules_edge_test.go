@@ -71,7 +71,7 @@ func TestRuleNoCapOverUsers(t *testing.T) {
 		cs = append(cs, contribution{user: u, key: "a", n: 1})
 	}
 	b := mustBook(t, deployment(4, 1, metric1("m")), cs)
-	if counts := b.counts(b.last()); counts.keys[0][0] != 5000 {
+	if counts := b.counts(b.last()); counts.keys[0][0] != (wide{low: 5000}) {
 		t.Fatalf("counted %v", counts)
 	}
 }
