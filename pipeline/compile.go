@@ -197,6 +197,7 @@ func (d *Deployment) header() schemas.Header {
 		Shards:        uint32(d.cfg.Shards),
 		ReleaseShards: uint32(d.cfg.ReleaseShards),
 		LedgerSlots:   uint32(d.cfg.LedgerSlots),
+		Deployment:    d.cfg.Deployment,
 		EventsTopic:   d.cfg.Events.Topic,
 		Events:        d.events,
 		Trust:         d.cfg.Time.Trust,

@@ -28,6 +28,7 @@ func differences(h, want *schemas.Header) []Difference {
 	}
 	const other = "begin a new deployment for it"
 	add(h.UserHash != want.UserHash, "the user-hash key", "everybody's account would be lost")
+	add(h.Deployment != want.Deployment, "the deployment's name", "the broker knows older runs by it and keeps them from writing")
 	add(h.EventsTopic != want.EventsTopic, "the events topic", other)
 	add(h.Events.User != want.Events.User, moved("where the user stands in a record", h.Events.User, want.Events.User),
 		"accounts would belong to other people; "+other)

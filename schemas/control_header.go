@@ -18,6 +18,8 @@ type Header struct {
 
 	Shards, ReleaseShards, LedgerSlots uint32
 
+	// Deployment is the prefix of the transactional ids that fence older runs off.
+	Deployment  string
 	StartMillis int64 // events before it belong to no turn; Unix milliseconds
 	EventsTopic string
 	// Events says what its records are taken for, by filter in the order of Filters.
@@ -87,7 +89,7 @@ func (h *Header) checkEvents() string {
 // names are the texts that every header has once.
 func (h *Header) names() []string {
 	e := &h.Events
-	return []string{h.EventsTopic, e.Records, e.User, e.Key, e.Time, e.Value, h.Trust,
+	return []string{h.Deployment, h.EventsTopic, e.Records, e.User, e.Key, e.Time, e.Value, h.Trust,
 		h.Topics.Counts, h.Topics.Control, h.Topics.Ledger, h.Topics.DeadLetter}
 }
 
@@ -144,7 +146,7 @@ func (h *Header) readBody(r *reader) {
 	}
 	h.StartMillis = r.varint("start")
 	e := &h.Events
-	for _, s := range [...]*string{&h.EventsTopic, &e.Records, &e.User, &e.Key, &e.Time, &e.Value, &h.Trust,
+	for _, s := range [...]*string{&h.Deployment, &h.EventsTopic, &e.Records, &e.User, &e.Key, &e.Time, &e.Value, &h.Trust,
 		&h.Topics.Counts, &h.Topics.Control, &h.Topics.Ledger, &h.Topics.DeadLetter} {
 		*s = r.text("names")
 	}

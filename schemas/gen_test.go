@@ -205,7 +205,7 @@ func genFirstHeader(t *rapid.T) *Header {
 			Mu2: state.Mu2(rapid.Uint64().Draw(t, "mu2")), Keys: genDelta128(t)},
 		Shards: rapid.Uint32().Draw(t, "shards"), ReleaseShards: rapid.Uint32().Draw(t, "shards"),
 		LedgerSlots: rapid.Uint32().Draw(t, "slots"), StartMillis: rapid.Int64().Draw(t, "start"),
-		EventsTopic: genText(t), Events: EventIdentity{Records: genText(t), User: genText(t), Key: genText(t), Time: genText(t), Value: genText(t)},
+		Deployment: genText(t), EventsTopic: genText(t), Events: EventIdentity{Records: genText(t), User: genText(t), Key: genText(t), Time: genText(t), Value: genText(t)},
 		Trust: genText(t), NoFuture: rapid.Bool().Draw(t, "no future"), Metrics: genList(t, 3, genMetric),
 		Topics: Topics{Counts: genText(t), Control: genText(t), Ledger: genText(t), DeadLetter: genText(t)}}
 }

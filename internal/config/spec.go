@@ -10,8 +10,8 @@ import (
 func specification() []field {
 	return []field{
 		{
-			name: "deployment", kind: text, initial: "tollgate", goField: "Deployment",
-			meaning: "prefix of the transactional ids that fence writers, and of the default topics; two deployments on one cluster need different ones. Never change it while an older instance may still run",
+			name: "deployment", kind: text, initial: "tollgate", change: never, goField: "Deployment",
+			meaning: "prefix of the transactional ids that fence writers, and of the default topics; two deployments on one cluster need different ones",
 			to:      func(d *draft) any { return &d.cfg.Deployment },
 		},
 		{name: "kafka", kind: object, needed: true, meaning: "the brokers", fields: kafkaFields()},
