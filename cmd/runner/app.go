@@ -6,6 +6,8 @@ import (
 	"io"
 
 	"github.com/spf13/cobra"
+
+	"github.com/tollgate-dp/tollgate/internal/show"
 )
 
 // app is what a command may touch of the outside.
@@ -25,14 +27,15 @@ func (a *app) execute(ctx context.Context, args []string) int {
 	if err == nil {
 		return exitOK
 	}
-	fmt.Fprintf(a.stderr, "error: %v\n", err)
+	text := fmt.Sprintf("error: %v\n", err)
 	code := exitCode(err)
 	if !a.running {
 		code = exitUsage
 	}
 	if code == exitUsage {
-		fmt.Fprintf(a.stderr, "see %s --help\n", cmd.CommandPath())
+		text += fmt.Sprintf("see %s --help\n", cmd.CommandPath())
 	}
+	show.Say(a.stderr, text)
 	return code
 }
 

@@ -44,7 +44,7 @@ func (p *printer) begin() error {
 
 // print writes to stdout while no progress is on the screen.
 func (p *printer) print(text string) error {
-	return p.j.progress.Interrupt(func() error {
+	return p.j.progress.Interrupt(p.a.stdout, func() error {
 		if _, err := io.WriteString(p.a.stdout, text); err != nil {
 			return fmt.Errorf("writing output: %w", err)
 		}
@@ -83,7 +83,7 @@ func (p *printer) turn(t demo.Turn) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	return p.j.progress.Interrupt(func() error {
+	return p.j.progress.Interrupt(p.a.stdout, func() error {
 		if err := p.table.Rows(rows); err != nil {
 			return fmt.Errorf("writing output: %w", err)
 		}

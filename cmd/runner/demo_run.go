@@ -209,8 +209,8 @@ func (a *app) drainOnSignal(progress *show.Progress) (drain <-chan struct{}, sto
 	go func() {
 		select {
 		case <-signals:
-			progress.Note("finishing the open turn; a second signal stops at once")
 			close(draining)
+			progress.Mention("finishing the open turn; a second signal stops at once")
 		case <-ended:
 			return
 		}

@@ -147,7 +147,7 @@ func (o *runOutput) turn(s pipeline.Settlement, releases []schemas.Release) erro
 			b.Write(append(line, '\n'))
 		}
 	}
-	return o.progress.Interrupt(func() error {
+	return o.progress.Interrupt(o.a.stdout, func() error {
 		err := o.write(&b, releases)
 		if err != nil {
 			return fmt.Errorf("writing output: %w", err)

@@ -10,15 +10,18 @@ import (
 
 // Progress says on stderr how far a run is: turns settled, values released and
 // the time it took. On a terminal one line is drawn again and again; elsewhere
-// a plain line appears at most every interval. Safe for concurrent use.
+// a plain line appears at most every interval. Nobody waits for a stderr that takes
+// nothing, nor for what somebody else is writing. Safe for concurrent use.
 type Progress struct {
-	mu       sync.Mutex
-	w        io.Writer
+	out      *relay
 	terminal bool
 	now      func() time.Time
 	begin    time.Time
+
+	mu       sync.Mutex // never held while something is written or waited for
 	drawn    time.Time
 	shown    string // the line on the screen
+	hidden   int    // Interrupts that go on: no line is drawn
 	turns    int
 	total    int // 0: not known
 	released int
@@ -32,7 +35,7 @@ const (
 // NewProgress starts the clock; now is the clock.
 func NewProgress(w io.Writer, terminal bool, now func() time.Time) *Progress {
 	at := now()
-	return &Progress{w: w, terminal: terminal, now: now, begin: at, drawn: at}
+	return &Progress{out: &relay{w: w}, terminal: terminal, now: now, begin: at, drawn: at}
 }
 
 // Expect says how many turns there will be; 0 where it is not known.
@@ -45,14 +48,34 @@ func (p *Progress) Expect(turns int) {
 // Elapsed is the time since the start, as it is shown.
 func (p *Progress) Elapsed() string { return seconds(p.now().Sub(p.begin)) }
 
-// Write lets a log write lines that stay.
+// Write lets a log write lines that stay, without waiting for them.
 func (p *Progress) Write(line []byte) (n int, err error) {
-	err = p.Interrupt(func() error {
-		n, err = p.w.Write(line)
-		return err
-	})
-	return n, err
+	p.stay(string(line))
+	return len(line), nil
 }
+
+// Mention writes one line that stays, without waiting for it.
+func (p *Progress) Mention(format string, args ...any) {
+	p.stay(fmt.Sprintf(format+"\n", args...))
+}
+
+// Note writes one line that stays.
+func (p *Progress) Note(format string, args ...any) {
+	p.Mention(format, args...)
+	p.out.flush()
+}
+
+func (p *Progress) stay(lines string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.shown != "" {
+		lines = clear + lines + p.shown
+	}
+	p.out.put(lines)
+}
+
+// clear takes the line off the screen.
+const clear = "\r\x1b[K"
 
 // Settled says that a turn was settled with so many released values.
 func (p *Progress) Settled(turn, released int) {
@@ -64,53 +87,55 @@ func (p *Progress) Settled(turn, released int) {
 	if p.terminal {
 		every = redraw
 	}
-	if at := p.now(); at.Sub(p.drawn) >= every {
+	if at := p.now(); at.Sub(p.drawn) >= every && p.hidden == 0 && !p.out.behind() {
 		p.drawn = at
 		p.draw()
 	}
 }
 
-// Interrupt runs fn while the line is off the screen: for output that goes to
-// the same terminal.
-func (p *Progress) Interrupt(fn func() error) error {
+// Interrupt runs fn, which writes to a stream. Where that is the terminal that shows
+// the line, the line is off the screen meanwhile; nobody but the caller waits for it.
+func (p *Progress) Interrupt(to io.Writer, fn func() error) error {
+	if !p.terminal || !sameTerminal(to, p.out.w) {
+		return fn()
+	}
+	p.mu.Lock()
+	p.hidden++
+	drawn := p.shown != ""
+	if drawn {
+		p.out.put(clear)
+		p.shown = ""
+	}
+	p.mu.Unlock()
+	err := p.out.apart(fn)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.shown != "" {
-		fmt.Fprint(p.w, "\r\x1b[K")
-	}
-	err := fn()
-	if p.shown != "" {
-		fmt.Fprint(p.w, p.shown)
+	if p.hidden--; drawn && p.hidden == 0 {
+		p.shown = p.text()
+		p.out.put(p.shown)
 	}
 	return err
-}
-
-// Note writes one line that stays.
-func (p *Progress) Note(format string, args ...any) {
-	p.Interrupt(func() error { //nolint:errcheck // fn returns none
-		fmt.Fprintf(p.w, format+"\n", args...)
-		return nil
-	})
 }
 
 // Done writes the last state and ends the line.
 func (p *Progress) Done() {
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	p.draw()
 	if p.shown != "" {
-		fmt.Fprintln(p.w)
+		p.out.put("\n")
 		p.shown = ""
 	}
+	p.mu.Unlock()
+	p.out.flush()
 }
 
 func (p *Progress) draw() {
 	line := p.text()
 	if !p.terminal {
-		fmt.Fprintln(p.w, line)
+		p.out.put(line + "\n")
 		return
 	}
-	fmt.Fprint(p.w, "\r\x1b[K", line)
+	p.out.put(clear + line)
 	p.shown = line
 }
 

@@ -190,6 +190,7 @@ func TestProgressElsewhereIsPlainLines(t *testing.T) {
 	for turn := 1; turn <= 100; turn++ {
 		c.at = c.at.Add(50 * time.Millisecond)
 		p.Settled(turn, 6)
+		p.out.flush() // a line is left out while another is being written
 	}
 	p.Note("a %s", "note")
 	c.at = c.at.Add(2 * time.Minute)
@@ -212,8 +213,9 @@ func TestProgressOnATerminalIsOneLine(t *testing.T) {
 	for turn := 1; turn <= 4; turn++ {
 		c.at = c.at.Add(time.Second)
 		p.Settled(turn, 1)
+		p.out.flush()
 		if turn == 2 {
-			if err := p.Interrupt(func() error { b.WriteString("row\n"); return errors.New("full") }); err == nil {
+			if err := p.Interrupt(&b, func() error { b.WriteString("row\n"); return errors.New("full") }); err == nil {
 				t.Error("the error of the function is lost")
 			}
 		}

@@ -29,3 +29,18 @@ func Color(w io.Writer, getenv func(string) string) bool {
 	terminal, _ := Terminal(w)
 	return terminal && getenv("NO_COLOR") == "" && getenv("TERM") != "dumb"
 }
+
+// sameTerminal reports whether two streams are one and the same terminal.
+func sameTerminal(a, b io.Writer) bool {
+	if a == b {
+		return true
+	}
+	first, ok := a.(*os.File)
+	second, also := b.(*os.File)
+	if !ok || !also || !term.IsTerminal(int(first.Fd())) || !term.IsTerminal(int(second.Fd())) {
+		return false
+	}
+	one, err := first.Stat()
+	other, failed := second.Stat()
+	return err == nil && failed == nil && os.SameFile(one, other)
+}
