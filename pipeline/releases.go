@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/tollgate-dp/tollgate/internal/klog"
@@ -10,19 +9,26 @@ import (
 )
 
 // readReleasesTo reads a counts partition from what the settled turn's
-// SETTLED says about it up to, not including, an offset.
+// SETTLED says about it up to, not including, an offset. Values of settled turns
+// may be gone; whatever stood behind them belongs to the open turn, and the values
+// that are drawn again can be compared only with what is still there.
 func readReleasesTo(ctx context.Context, client *klog.Client, d *Deployment, t *tail, shard int, settled uint64, to int64, fn func(r schemas.Release, key, value []byte) error) error {
-	from := int64(0)
+	topic := d.cfg.Outputs.Counts
+	bounds, err := client.Offsets(ctx, topic, int32(shard))
+	if err != nil {
+		return fmt.Errorf("reading counts: %w", err)
+	}
+	from := bounds.Start
 	t.look(func(v *view) {
 		if ends := v.countsEnd[settled]; shard < len(ends) {
 			from = ends[shard]
 		}
 	})
-	bounds, err := client.Offsets(ctx, d.cfg.Outputs.Counts, int32(shard))
-	if err != nil {
-		return fmt.Errorf("reading counts: %w", err)
+	if from < bounds.Start {
+		return fmt.Errorf("reading topic %s: partition %d begins at offset %d, and what turn %d published stood from offset %d on: records of a turn that is not settled are gone (by retention, or deleted), so that its values cannot be compared with those that are drawn again; restore them, or begin a new deployment: %w",
+			topic, shard, bounds.Start, settled+1, from, ErrLogFault)
 	}
-	return eachRelease(ctx, client, d.cfg.Outputs.Counts, int32(shard), max(from, bounds.Start), to, fn)
+	return eachRelease(ctx, client, topic, int32(shard), from, to, fn)
 }
 
 // readReleasesOf is readReleasesTo up to the present end.
@@ -51,13 +57,16 @@ func eachRelease(ctx context.Context, client *klog.Client, topic string, partiti
 	return nil
 }
 
-func isRelease(r *klog.Record) bool {
+func isRelease(r *klog.Record) bool { return typeOf(r) == schemas.TypeRelease }
+
+// typeOf is what a record of counts says that it is.
+func typeOf(r *klog.Record) string {
 	for _, h := range r.Headers {
 		if h.Key == schemas.HeaderType {
-			return string(h.Value) == schemas.TypeRelease
+			return string(h.Value)
 		}
 	}
-	return false
+	return ""
 }
 
 // ReadReleases returns everything on the counts topic, in the order of its
@@ -83,54 +92,4 @@ func ReadReleases(ctx context.Context, d *Deployment) ([]schemas.Release, error)
 		}
 	}
 	return all, nil
-}
-
-// FollowReleases calls fn for every release on the counts topic and then for
-// every new one, until ctx ends (which is no error) or fn returns one.
-func FollowReleases(ctx context.Context, d *Deployment, fn func(schemas.Release) error) error {
-	client, err := d.dial(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer client.Close()
-	fetcher := client.NewFetcher()
-	defer fetcher.Close()
-	wants := make([]klog.Want, d.cfg.ReleaseShards)
-	for i := range wants {
-		wants[i] = klog.Want{Topic: d.cfg.Outputs.Counts, Partition: int32(i)}
-	}
-	for {
-		gots, err := fetcher.Poll(ctx, wants, 1, pollWait)
-		if err != nil {
-			if ctx.Err() != nil || errors.Is(err, context.Canceled) {
-				return nil
-			}
-			return fmt.Errorf("following counts: %w", err)
-		}
-		for i := range gots {
-			if err := followed(&gots[i], fn); err != nil {
-				return err
-			}
-			wants[gots[i].Partition].Offset = gots[i].Next
-		}
-	}
-}
-
-func followed(g *klog.Got, fn func(schemas.Release) error) error {
-	if g.Err != nil {
-		return fmt.Errorf("following counts, partition %d: %w", g.Partition, g.Err)
-	}
-	for i := range g.Records {
-		if !isRelease(&g.Records[i]) {
-			continue
-		}
-		rel, err := schemas.DecodeRelease(g.Records[i].Value)
-		if err != nil {
-			return fmt.Errorf("following counts, partition %d: %w", g.Partition, err)
-		}
-		if err := fn(rel); err != nil {
-			return err
-		}
-	}
-	return nil
 }

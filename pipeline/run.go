@@ -34,6 +34,10 @@ type RunOptions struct {
 	UntilEnd bool
 	// Drain, when closed, lets the run finish the open turn and return.
 	Drain <-chan struct{}
+	// OnStart is called once, before this run settles anything, with the offsets of
+	// the partitions of counts behind the last settled turn: whatever this run
+	// settles stands there or later (FollowReleases).
+	OnStart func(counts []int64)
 	// OnSettled is called after every settled turn, once for all turns of a
 	// joint, from one goroutine.
 	OnSettled func(Settlement)
@@ -113,6 +117,9 @@ func Run(ctx context.Context, d *Deployment, opts RunOptions) (RunResult, error)
 		return RunResult{}, err
 	}
 	defer r.close()
+	if opts.OnStart != nil {
+		opts.OnStart(r.tail.countsFrom(d))
+	}
 	if opts.Bounded && !opts.Until.IsZero() && opts.Until.UnixMilli() <= r.tail.header.StartMillis {
 		return RunResult{}, fmt.Errorf("running until %s: the deployment starts at %s", opts.Until.UTC().Format(time.RFC3339), time.UnixMilli(r.tail.header.StartMillis).UTC().Format(time.RFC3339))
 	}

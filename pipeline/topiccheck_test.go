@@ -14,7 +14,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/klog"
 )
 
-func startEmbedded(t *testing.T) *embedded.Broker {
+func startEmbedded(t testing.TB) *embedded.Broker {
 	t.Helper()
 	broker, err := embedded.Start(embedded.Options{})
 	if err != nil {

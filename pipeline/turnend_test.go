@@ -12,7 +12,7 @@ import (
 )
 
 // tenTurns deploys a configuration over ten turns of a second.
-func tenTurns(t *testing.T, change func(*Config)) *Deployment {
+func tenTurns(t testing.TB, change func(*Config)) *Deployment {
 	t.Helper()
 	cfg := testConfig(startEmbedded(t).Addr())
 	cfg.Metrics[0].Window, cfg.ReleaseShards = time.Second, 2

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os/signal"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -101,6 +103,9 @@ func (a *app) runDeployment(ctx context.Context, f *runFlags, changed func(strin
 	progress := show.NewProgress(a.stderr, terminal, time.Now)
 	result, err := a.publish(ctx, f, d, newRunOutput(a, f.format, d.Deployment, progress, page))
 	if err != nil {
+		if result.Drained {
+			noteDrained(result, progress)
+		}
 		return d.explained(err)
 	}
 	if trusted != nil {
@@ -123,43 +128,81 @@ func (a *app) publish(ctx context.Context, f *runFlags, d *deployment, out *runO
 	halt := sync.OnceFunc(func() { close(drain) })
 	signalled, release := a.drainOnSignal(out.progress)
 	defer release()
+	// A reader that has gone away is an error of printing, which drains the run; by
+	// default it would kill the process.
+	signal.Ignore(syscall.SIGPIPE)
+	defer signal.Reset(syscall.SIGPIPE)
 	go func() {
 		select {
 		case <-signalled:
 		case <-out.failed:
 		case <-after(f.wait):
-			out.progress.Note("--wait %v is over; finishing the open turn", f.wait)
+			out.progress.Mention("--wait %v is over; finishing the open turn", f.wait)
 		case <-ctx.Done():
 			return
 		}
 		halt()
 	}()
+	begin := make(chan []int64, 1)
 	followed := make(chan struct{})
 	go func() {
 		defer close(followed)
-		out.fail(pipeline.FollowReleases(ctx, d.Deployment, out.release))
+		select {
+		case from := <-begin:
+			out.fail(pipeline.FollowReleases(ctx, d.Deployment, from, func(p pipeline.Published) error { return out.print(ctx, p) }))
+		case <-ctx.Done():
+		}
 	}()
 	result, err := pipeline.Run(ctx, d.Deployment, pipeline.RunOptions{
 		Logger:   slog.New(slog.NewTextHandler(out.progress, &slog.HandlerOptions{Level: slog.LevelWarn})),
-		UntilEnd: f.untilEnd, Drain: drain, OnSettled: out.settled,
+		UntilEnd: f.untilEnd, Drain: drain, OnSettled: out.settle,
+		OnStart: func(from []int64) { begin <- from },
 	})
-	printed := out.wait(followLimit)
+	hurry := signalled
+	if err != nil {
+		now := make(chan struct{})
+		close(now)
+		hurry = now
+	}
+	printed := out.wait(hurry)
 	stop()
-	<-followed
+	if printed {
+		<-followed
+	}
 	if failure := out.failure(); failure != nil {
 		err = failure
 	}
-	if err == nil && !printed {
-		err = errors.New("following releases: what was published did not come back from the counts topic in time; it is published all the same")
+	if left := out.unprinted(); left > 0 {
+		out.progress.Note("%s published and not printed: see topic %s, which keeps values as long as its retention says", were(left), out.topic)
+		if err == nil && !fired(signalled) && !result.Superseded {
+			err = errUnprinted
+		}
 	}
-	if closed := out.end(); err == nil {
+	limit := followLimit
+	if fired(signalled) {
+		limit = followLimit / 3 // a page of this size is written in a second or two
+	}
+	if closed := out.end(limit); err == nil {
 		err = closed
 	}
 	return result, err
 }
 
-// followLimit is how long the printing may be behind the publishing.
-const followLimit = 30 * time.Second
+func fired(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+func were(n int) string {
+	if n == 1 {
+		return "1 value was"
+	}
+	return values(n) + " were"
+}
 
 // after is time.After, or never for 0.
 func after(d time.Duration) <-chan time.Time {
@@ -177,11 +220,15 @@ func ended(f *runFlags, result pipeline.RunResult, progress *show.Progress) erro
 	case result.Drained && f.untilEnd && result.OpenTurns > 0:
 		return fmt.Errorf("not everything that was on the topic is settled: %s open; run again to go on", openTurns(result.OpenTurns))
 	case result.Drained:
-		progress.Note("drained: what was published is complete up to turn %s; run again to go on", show.Number(float64(result.Settled), 0))
+		noteDrained(result, progress)
 	case f.untilEnd:
 		progress.Note("everything that was on the topic is settled")
 	}
 	return nil
+}
+
+func noteDrained(result pipeline.RunResult, progress *show.Progress) {
+	progress.Note("drained: what was published is complete up to turn %s; run again to go on", show.Number(float64(result.Settled), 0))
 }
 
 func openTurns(n uint64) string {

@@ -3,8 +3,9 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"sync"
 	"time"
@@ -14,35 +15,42 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// runOutput puts together what is known of turns from two sides, releases as
-// they come back from the counts topic and settlements that say how many there
-// are, and prints whole turns in order. What earlier runs published is not
-// printed again. Safe for concurrent use.
+// runOutput prints the turns that this run settles. Two sides meet in it: settlements
+// are noted as they happen, and the printing follows the counts topic, as quickly as
+// stdout takes what is printed. The topic is the queue between them: nobody holds a
+// lock while stdout is written to, and only the printing ever waits. Safe for
+// concurrent use; print is for one goroutine.
 type runOutput struct {
 	a        *app
 	format   format
 	progress *show.Progress
-	page     *page
-	tables   map[string]*show.Table // by metric
+	topic    string // counts
+	table    bytes.Buffer
+	tables   map[string]*show.Table // by metric; they write to table
 	shown    string                 // metric of the last line of the table
 	failed   chan struct{}          // closed at the first error of printing
 
-	mu       sync.Mutex
-	releases map[uint64][]schemas.Release
-	settles  []pipeline.Settlement // not yet printed, in order
-	highest  uint64                // turn seen on the counts topic
-	begun    bool                  // a settlement has come: releases of its turn and later ones are kept
-	idle     *sync.Cond            // settles became empty, or an error came
-	err      error
-	lagged   time.Time // when the lag was last told
+	pageMu sync.Mutex // not held while stdout is written to
+	page   *page
+
+	mu        sync.Mutex
+	changed   chan struct{} // closed and made anew at every change of what is below
+	first     uint64        // turn that this run has settled, 0 none yet
+	settled   uint64        // the last one
+	done      uint64        // the last turn that was printed
+	published int           // values of this run's turns
+	printed   int           // of them
+	moved     time.Time     // when stdout took something, or nothing was waiting
+	lagged    time.Time     // when the lag was last told
+	err       error
 }
 
 func newRunOutput(a *app, f format, d *pipeline.Deployment, progress *show.Progress, page *page) *runOutput {
+	now := time.Now()
 	o := &runOutput{
-		a: a, format: f, progress: progress, page: page, tables: map[string]*show.Table{},
-		failed: make(chan struct{}), releases: map[uint64][]schemas.Release{}, lagged: time.Now(),
+		a: a, format: f, progress: progress, page: page, topic: d.Config().Outputs.Counts, tables: map[string]*show.Table{},
+		failed: make(chan struct{}), changed: make(chan struct{}), moved: now, lagged: now,
 	}
-	o.idle = sync.NewCond(&o.mu)
 	_, width := show.Terminal(a.stdout)
 	for _, m := range d.Metrics() {
 		var keys []string
@@ -50,117 +58,150 @@ func newRunOutput(a *app, f format, d *pipeline.Deployment, progress *show.Progr
 			keys = append(keys, string(k))
 		}
 		size := time.Duration(m.Spec.WindowSize) * time.Millisecond
-		o.tables[m.Spec.Name] = show.NewTable(a.stdout, min(width, 120), size, m.Spec.Confidence, keys)
+		o.tables[m.Spec.Name] = show.NewTable(&o.table, min(width, 120), size, m.Spec.Confidence, keys)
 	}
 	return o
 }
 
-// early is how many turns are kept before this run has settled any: until then it
-// is not known which ones are its own. A joint is published only after the one
-// before it has settled, and its settlement may be told a moment late: two of them
-// are enough.
-const early = 2 * schemas.MaxJoint
-
-// release takes one release from the counts topic.
-func (o *runOutput) release(r schemas.Release) error {
+// update changes what is below mu, and tells whoever waits.
+func (o *runOutput) update(fn func()) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.highest = max(o.highest, r.Turn)
-	if !o.begun {
-		for turn := range o.releases {
-			if turn+early <= o.highest {
-				delete(o.releases, turn)
-			}
-		}
-		if r.Turn+early <= o.highest {
-			return o.err
-		}
-	}
-	o.releases[r.Turn] = append(o.releases[r.Turn], r)
-	o.advance()
-	return o.err
+	fn()
+	close(o.changed)
+	o.changed = make(chan struct{})
 }
 
-// settled takes one settlement.
-func (o *runOutput) settled(s pipeline.Settlement) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if !o.begun {
-		o.begun = true
-		for turn := range o.releases {
-			if turn < firstOf(s) {
-				delete(o.releases, turn)
+// settle takes one settlement. It waits for nobody.
+func (o *runOutput) settle(s pipeline.Settlement) {
+	now := time.Now()
+	lag, stuck := false, 0
+	o.update(func() {
+		if o.first == 0 {
+			o.first = cmp.Or(s.First, s.Turn)
+		}
+		if o.printed == o.published {
+			o.moved = now
+		}
+		o.settled = s.Turn
+		o.published += s.Keys
+		if now.Sub(o.lagged) >= lagEvery {
+			o.lagged, lag = now, true
+			if now.Sub(o.moved) >= lagEvery {
+				stuck = o.published - o.printed
 			}
 		}
+	})
+	o.progress.Settled(int(s.Turn), s.Keys)
+	if lag {
+		o.progress.Mention("windows are settled up to %s, %v behind the clock", s.WindowEnd.UTC().Format(time.RFC3339), now.Sub(s.WindowEnd).Round(time.Second))
 	}
-	o.settles = append(o.settles, s)
-	o.advance()
-	if now := time.Now(); now.Sub(o.lagged) >= lagEvery {
-		o.lagged = now
-		o.progress.Note("windows are settled up to %s, %v behind the clock", s.WindowEnd.UTC().Format(time.RFC3339), now.Sub(s.WindowEnd).Round(time.Second))
+	if stuck > 0 {
+		o.progress.Mention("nothing was printed for %v (does anything read stdout?): %s wait, and stay on topic %s; the run goes on", lagEvery, values(stuck), o.topic)
 	}
+}
+
+func values(n int) string {
+	if n == 1 {
+		return "1 value"
+	}
+	return show.Number(float64(n), 0) + " values"
 }
 
 // lagEvery is how often the lag is told.
 const lagEvery = 30 * time.Second
 
-// firstOf is the first turn of those that were settled together.
-func firstOf(s pipeline.Settlement) uint64 { return cmp.Or(s.First, s.Turn) }
-
-// advance prints the turns that are complete.
-func (o *runOutput) advance() {
-	for o.err == nil && len(o.settles) > 0 {
-		s := o.settles[0]
-		var releases []schemas.Release
-		for turn := firstOf(s); turn <= s.Turn; turn++ {
-			releases = append(releases, o.releases[turn]...)
-		}
-		if len(releases) < s.Keys {
-			return
-		}
-		o.settles = o.settles[1:]
-		for turn := firstOf(s); turn <= s.Turn; turn++ {
-			delete(o.releases, turn)
-		}
-		o.failLocked(o.turn(s, releases))
-	}
-	o.idle.Broadcast()
-}
-
-// turn prints what was settled together: a turn, or a joint.
-func (o *runOutput) turn(s pipeline.Settlement, releases []schemas.Release) error {
-	slices.SortFunc(releases, func(a, b schemas.Release) int {
-		return cmp.Or(cmp.Compare(a.WindowEnd, b.WindowEnd), cmp.Compare(a.Metric, b.Metric),
-			cmp.Compare(a.WindowStart, b.WindowStart), cmp.Compare(a.Key, b.Key))
-	})
-	defer o.progress.Settled(int(s.Turn), len(releases))
-	if err := o.chart(releases); err != nil {
+// print prints a turn, or a joint, once this run has settled it. What earlier runs have
+// settled is not printed again.
+func (o *runOutput) print(ctx context.Context, p pipeline.Published) error {
+	mine, err := o.await(ctx, p.Turn)
+	if err != nil || !mine {
 		return err
 	}
-	var b bytes.Buffer
+	if err := o.chart(p.Releases); err != nil {
+		return err
+	}
+	text, err := o.text(p.Releases)
+	if err != nil {
+		return err
+	}
+	err = o.progress.Interrupt(o.a.stdout, func() error { return o.write(ctx, text, len(p.Releases)) })
+	if err != nil {
+		return err
+	}
+	o.update(func() { o.done = p.Turn })
+	return nil
+}
+
+// await waits until a turn is settled, and says whether this run has done that.
+func (o *runOutput) await(ctx context.Context, turn uint64) (bool, error) {
+	for {
+		o.mu.Lock()
+		first, settled, err, changed := o.first, o.settled, o.err, o.changed
+		o.mu.Unlock()
+		switch {
+		case err != nil:
+			return false, err
+		case first > 0 && turn < first:
+			return false, nil
+		case first > 0 && turn <= settled:
+			return true, nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return false, ctx.Err()
+		}
+	}
+}
+
+// atomicWrite is how much a pipe takes whole or not at all (PIPE_BUF of Linux).
+const atomicWrite = 4096
+
+// write hands stdout whole lines, so that none is cut in two when the process ends
+// while nobody reads: no more at a time than a pipe takes as one, unless a single line
+// is longer.
+func (o *runOutput) write(ctx context.Context, text []byte, values int) error {
+	for len(text) > 0 {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n := bytes.IndexByte(text, '\n') + 1
+		if len(text) <= atomicWrite {
+			n = len(text)
+		} else if last := bytes.LastIndexByte(text[:atomicWrite], '\n') + 1; last > 0 {
+			n = last
+		}
+		if _, err := o.a.stdout.Write(text[:n]); err != nil {
+			return fmt.Errorf("writing output: %w", err)
+		}
+		out := min(values, bytes.Count(text[:n], []byte{'\n'}))
+		if text = text[n:]; len(text) == 0 {
+			out = values
+		}
+		values -= out
+		o.update(func() {
+			o.printed += out
+			o.moved = time.Now()
+		})
+	}
+	return nil
+}
+
+// text is what is printed of a turn, or of a joint.
+func (o *runOutput) text(releases []schemas.Release) ([]byte, error) {
 	if o.format == formatJSON {
+		var b bytes.Buffer
 		for _, r := range releases {
 			line, err := r.MarshalJSON()
 			if err != nil {
-				return err
+				return nil, err
 			}
 			b.Write(append(line, '\n'))
 		}
+		return b.Bytes(), nil
 	}
-	return o.progress.Interrupt(o.a.stdout, func() error {
-		err := o.write(&b, releases)
-		if err != nil {
-			return fmt.Errorf("writing output: %w", err)
-		}
-		return nil
-	})
-}
-
-func (o *runOutput) write(json *bytes.Buffer, releases []schemas.Release) error {
-	if o.format == formatJSON {
-		_, err := json.WriteTo(o.a.stdout)
-		return err
-	}
+	o.table.Reset()
 	for len(releases) > 0 {
 		metric := releases[0].Metric
 		end := slices.IndexFunc(releases, func(r schemas.Release) bool { return r.Metric != metric })
@@ -174,56 +215,81 @@ func (o *runOutput) write(json *bytes.Buffer, releases []schemas.Release) error 
 		releases = releases[end:]
 		table := o.tables[metric]
 		if table == nil {
-			return fmt.Errorf("a release names the metric %s, which the deployment does not have", show.Key(metric, 60))
+			return nil, fmt.Errorf("a release names the metric %s, which the deployment does not have", show.Key(metric, 60))
 		}
 		if len(o.tables) > 1 && o.shown != metric {
-			if _, err := io.WriteString(o.a.stdout, "metric "+show.Key(metric, 60)+"\n"); err != nil {
-				return err
-			}
+			o.table.WriteString("metric " + show.Key(metric, 60) + "\n")
 			o.shown = metric
 		}
 		if err := table.Rows(rows); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return o.table.Bytes(), nil
 }
 
-// wait returns when every settled turn is printed, or printing failed; false
-// when that takes too long.
-func (o *runOutput) wait(limit time.Duration) bool {
-	deadline := time.Now().Add(limit)
-	timer := time.AfterFunc(limit, func() {
-		o.mu.Lock() // else nobody may be waiting yet
-		defer o.mu.Unlock()
-		o.idle.Broadcast()
-	})
-	defer timer.Stop()
+// wait returns when every settled turn is printed, or printing failed; false when
+// stdout takes nothing any more. Once somebody wants the run to end, that is found out
+// sooner, and nobody waits longer than followLimit for the rest.
+func (o *runOutput) wait(hurry <-chan struct{}) bool {
+	limit := followLimit
+	deadline := never()
 	o.mu.Lock()
-	defer o.mu.Unlock()
-	for len(o.settles) > 0 && o.err == nil {
-		if !time.Now().Before(deadline) {
+	o.moved = time.Now()
+	o.mu.Unlock()
+	for {
+		o.mu.Lock()
+		over, changed := o.err != nil || o.done >= o.settled, o.changed
+		left := limit - time.Since(o.moved)
+		o.mu.Unlock()
+		if over {
+			return true
+		}
+		if left <= 0 {
 			return false
 		}
-		o.idle.Wait()
+		select {
+		case <-changed:
+		case <-time.After(left):
+		case <-hurry:
+			hurry, limit, deadline = nil, hurryLimit, time.After(followLimit)
+		case <-deadline:
+			return false
+		}
 	}
-	return true
 }
+
+// never is a time that does not come.
+func never() <-chan time.Time { return nil }
+
+const (
+	// followLimit is how long stdout may take nothing when the run has ended.
+	followLimit = 30 * time.Second
+	// hurryLimit is the same where the run was told to end, or failed.
+	hurryLimit = 3 * time.Second
+)
+
+// unprinted counts the values that this run has published and not printed.
+func (o *runOutput) unprinted() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.published - o.printed
+}
+
+// errUnprinted says that stdout takes nothing, or took it later than the topic kept it.
+var errUnprinted = errors.New("printing what was published: stdout did not take all of it in time; what was published is complete all the same")
 
 // fail ends the printing; the first error counts.
 func (o *runOutput) fail(err error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.failLocked(err)
-}
-
-func (o *runOutput) failLocked(err error) {
-	if err == nil || o.err != nil {
+	if err == nil {
 		return
 	}
-	o.err = err
-	close(o.failed)
-	o.idle.Broadcast()
+	o.update(func() {
+		if o.err == nil {
+			o.err = err
+			close(o.failed)
+		}
+	})
 }
 
 func (o *runOutput) failure() error {

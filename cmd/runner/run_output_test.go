@@ -2,8 +2,10 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -30,67 +32,67 @@ func released(turn uint64, metric, key string) schemas.Release {
 	return schemas.Release{Turn: turn, Metric: metric, Key: key, WindowStart: int64(turn) * hour, WindowEnd: int64(turn+1) * hour, Confidence: 0.95, Rungs: 1, Precision: state.Precision{Hi: 1}}
 }
 
-func give(t *testing.T, o *runOutput, releases ...schemas.Release) {
+func give(t *testing.T, o *runOutput, turn uint64, releases ...schemas.Release) {
 	t.Helper()
-	for _, r := range releases {
-		if err := o.release(r); err != nil {
-			t.Fatal(err)
-		}
+	if err := o.print(t.Context(), pipeline.Published{Turn: turn, Releases: releases}); err != nil {
+		t.Fatal(err)
 	}
 }
 
-// Turns of earlier runs are forgotten, those of this run are printed whole and
-// in order, whichever side is told first.
+// Turns that other runs have settled are not printed, those of this run are, whichever
+// side is told first.
 func TestRunPrintsItsOwnTurnsOnly(t *testing.T) {
 	o, out := newOutput(t, formatJSON)
-	for turn := uint64(1); turn <= 50; turn++ {
-		give(t, o, released(turn, "private", "old"), released(turn, "private", "older"))
+	for turn := uint64(51); turn <= 53; turn++ {
+		o.settle(pipeline.Settlement{First: turn, Turn: turn, Keys: []int{3, 0, 1}[turn-51]})
 	}
-	if len(o.releases) > early {
-		t.Errorf("%d turns are kept", len(o.releases))
+	give(t, o, 50, released(50, "private", "old"), released(50, "private", "older"))
+	give(t, o, 51, released(51, "private", "z"), released(51, "public", "a"), released(51, "public", "b"))
+	give(t, o, 52)
+	if o.done != 52 || o.unprinted() != 1 {
+		t.Errorf("printed up to turn %d, and %d values are left", o.done, o.unprinted())
 	}
-	// Turn 51 was interrupted: one value was published by the run before.
-	give(t, o, released(51, "public", "b"))
-	o.settled(pipeline.Settlement{Turn: 51, Keys: 3})
-	o.settled(pipeline.Settlement{Turn: 52, Keys: 0})
-	o.settled(pipeline.Settlement{Turn: 53, Keys: 1})
-	if o.wait(10 * time.Millisecond) {
-		t.Error("nothing is awaited")
-	}
-	give(t, o, released(53, "public", "a"), released(51, "public", "a"), released(51, "private", "z"))
-	if !o.wait(time.Second) {
+	give(t, o, 53, released(53, "public", "a"))
+	var later sync.WaitGroup
+	later.Go(func() { give(t, o, 54, released(54, "public", "later")) })
+	o.settle(pipeline.Settlement{First: 54, Turn: 54, Keys: 1})
+	if !o.wait(nil) {
 		t.Fatal("turns are still awaited")
 	}
+	later.Wait()
 	var got []string
 	for line := range strings.Lines(out.String()) {
 		fields := strings.Split(line, `"`)
 		got = append(got, fields[3]+" "+fields[15])
 	}
-	if want := "private z,public a,public b,public a"; strings.Join(got, ",") != want {
+	if want := "private z,public a,public b,public a,public later"; strings.Join(got, ",") != want {
 		t.Errorf("printed %v, want %s", got, want)
+	}
+	if o.unprinted() != 0 {
+		t.Errorf("%d values are left", o.unprinted())
 	}
 }
 
-// A joint is printed as one, and only when the releases of all its turns are there.
+// A joint is printed as one, once it is settled.
 func TestRunPrintsTheTurnsOfAJointTogether(t *testing.T) {
 	o, out := newOutput(t, formatJSON)
-	give(t, o, released(3, "public", "old"))
-	o.settled(pipeline.Settlement{First: 4, Turn: 6, Keys: 3})
-	give(t, o, released(6, "public", "a"), released(7, "public", "a"), released(4, "public", "b"))
-	if out.Len() > 0 {
-		t.Errorf("printed before all of the joint was there: %s", out)
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	if err := o.print(ctx, pipeline.Published{Turn: 3, Releases: []schemas.Release{released(3, "public", "old")}}); !errors.Is(err, context.Canceled) || out.Len() > 0 {
+		t.Errorf("printed before it was settled: %v %s", err, out)
 	}
-	give(t, o, released(6, "private", "z"))
-	o.settled(pipeline.Settlement{First: 7, Turn: 7, Keys: 1})
-	if n := strings.Count(out.String(), "\n"); n != 4 || strings.Contains(out.String(), "old") || len(o.releases) > 0 {
-		t.Errorf("printed %d lines, want 4, and %d turns are left: %s", n, len(o.releases), out)
+	o.settle(pipeline.Settlement{First: 4, Turn: 6, Keys: 3})
+	give(t, o, 3, released(3, "public", "old"))
+	give(t, o, 6, released(4, "public", "b"), released(6, "private", "z"), released(6, "public", "a"))
+	if n := strings.Count(out.String(), "\n"); n != 3 || strings.Contains(out.String(), "old") {
+		t.Errorf("printed %d lines, want 3: %s", n, out)
 	}
 }
 
 func TestTablesOfSeveralMetricsAreNamed(t *testing.T) {
 	o, out := newOutput(t, formatTable)
-	give(t, o, released(1, "public", "a"), released(1, "private", "x"), released(1, "public", "b"))
-	o.settled(pipeline.Settlement{Turn: 1, Keys: 3})
+	o.settle(pipeline.Settlement{First: 1, Turn: 1, Keys: 3})
+	give(t, o, 1, released(1, "private", "x"), released(1, "public", "a"), released(1, "public", "b"))
 	for _, want := range []string{"metric private\n", "metric public\n"} {
 		if strings.Count(out.String(), want) != 1 {
 			t.Errorf("%q is not there once: %s", want, out)
@@ -98,9 +100,47 @@ func TestTablesOfSeveralMetricsAreNamed(t *testing.T) {
 	}
 }
 
+// atOnce keeps the sizes of writes, and fails behind some.
+type atOnce struct {
+	writes []string
+	most   int
+}
+
+func (w *atOnce) Write(b []byte) (int, error) {
+	if len(w.writes) == w.most {
+		return 0, errors.New("full")
+	}
+	w.writes = append(w.writes, string(b))
+	return len(b), nil
+}
+
+// Only whole lines are written, no more than a pipe takes at once, and what was written
+// is counted.
+func TestRuleLinesAreWrittenWhole(t *testing.T) {
+	o, _ := newOutput(t, formatJSON)
+	w := &atOnce{most: 3}
+	o.a.stdout = w
+	o.settle(pipeline.Settlement{First: 1, Turn: 1, Keys: 60})
+	var all []schemas.Release
+	for i := range 60 {
+		all = append(all, released(1, "public", strings.Repeat("k", 5*i)))
+	}
+	err := o.print(t.Context(), pipeline.Published{Turn: 1, Releases: all})
+	lines := 0
+	for _, text := range w.writes {
+		lines += strings.Count(text, "\n")
+		if !strings.HasSuffix(text, "\n") || len(text) > atomicWrite || len(text) < atomicWrite/2 {
+			t.Errorf("%d bytes at once", len(text))
+		}
+	}
+	if err == nil || len(w.writes) != 3 || o.unprinted() != 60-lines {
+		t.Errorf("%d writes of %d lines, %d values left (%v)", len(w.writes), lines, o.unprinted(), err)
+	}
+}
+
 func TestTheFirstErrorEndsThePrinting(t *testing.T) {
 	o, _ := newOutput(t, formatTable)
-	o.settled(pipeline.Settlement{Turn: 1, Keys: 1})
+	o.settle(pipeline.Settlement{First: 1, Turn: 1, Keys: 1})
 	first := errors.New("first")
 	o.fail(first)
 	o.fail(errors.New("second"))
@@ -109,7 +149,8 @@ func TestTheFirstErrorEndsThePrinting(t *testing.T) {
 	default:
 		t.Error("the run is not told")
 	}
-	if !o.wait(time.Minute) || !errors.Is(o.failure(), first) || !errors.Is(o.release(released(1, "private", "x")), first) {
+	err := o.print(t.Context(), pipeline.Published{Turn: 1, Releases: []schemas.Release{released(1, "private", "x")}})
+	if !o.wait(nil) || !errors.Is(o.failure(), first) || !errors.Is(err, first) {
 		t.Errorf("got %v", o.failure())
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -25,6 +26,8 @@ func (o *runOutput) chart(releases []schemas.Release) error {
 	if o.page == nil {
 		return nil
 	}
+	o.pageMu.Lock()
+	defer o.pageMu.Unlock()
 	for _, r := range releases {
 		o.page.add(r)
 	}
@@ -34,13 +37,23 @@ func (o *runOutput) chart(releases []schemas.Release) error {
 	return nil
 }
 
-// end finishes progress and page.
-func (o *runOutput) end() error {
+// end finishes progress and page. A page that is no ordinary file may be a pipe that
+// nobody reads: limit is how long that is waited for.
+func (o *runOutput) end(limit time.Duration) error {
 	o.progress.Done()
-	o.mu.Lock()
-	defer o.mu.Unlock()
 	if o.page == nil {
 		return nil
 	}
-	return o.page.save()
+	saved := make(chan error, 1)
+	go func() {
+		o.pageMu.Lock()
+		defer o.pageMu.Unlock()
+		saved <- o.page.save()
+	}()
+	select {
+	case err := <-saved:
+		return err
+	case <-time.After(limit):
+		return fmt.Errorf("writing --report %s: nothing takes it for %v; is it a pipe that nobody reads?", o.page.path, limit)
+	}
 }

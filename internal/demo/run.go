@@ -3,7 +3,6 @@ package demo
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -20,12 +19,14 @@ type Options struct {
 	Drain <-chan struct{}
 	// OnLoaded is called when every record is on the broker.
 	OnLoaded func()
-	// OnTurn is called with the releases of each settled turn, in order of
-	// turns; it is never called twice at once. An error ends the run.
+	// OnTurn is called with the releases of each turn, in order of turns; it is never
+	// called twice at once. The run does not wait for it, only its end does; after
+	// Drain not for long: a call that hangs is left behind, and is an error. An error
+	// ends the run.
 	OnTurn func(Turn) error
 }
 
-// Turn is a settled turn with its releases by metric and key.
+// Turn is a turn with its releases by metric and key.
 type Turn struct {
 	Number   uint64
 	Releases []schemas.Release
@@ -96,49 +97,23 @@ func run(ctx context.Context, d *pipeline.Deployment, to time.Time, opt Options)
 		case <-ctx.Done():
 		}
 	}()
-	turns := newCollector(func(t Turn) error {
-		if opt.OnTurn == nil {
-			return nil
-		}
-		err := opt.OnTurn(t)
-		if err != nil {
-			halt()
-		}
-		return err
-	})
-	following := make(chan error, 1)
-	go func() {
-		err := pipeline.FollowReleases(ctx, d, turns.release)
-		if ctx.Err() != nil {
-			err = nil
-		}
-		if err != nil {
-			halt()
-		}
-		following <- err
+	out := handOut(ctx, d, opt.OnTurn, halt)
+	defer func() {
+		stop()
+		out.leave()
 	}()
-	done, err := pipeline.Run(ctx, d, pipeline.RunOptions{
-		Logger: opt.Logger, Bounded: true, Until: to, Drain: drain, OnSettled: turns.settled,
-	})
-	settledErr := turns.failure()
+	done, err := pipeline.Run(ctx, d, pipeline.RunOptions{Logger: opt.Logger, Bounded: true, Until: to, Drain: drain})
 	rest := context.WithoutCancel(ctx)
-	stop()
-	if followErr := <-following; followErr != nil {
-		return Result{}, fmt.Errorf("following releases: %w", followErr)
-	}
 	switch {
-	case settledErr != nil:
-		return Result{}, settledErr
 	case err != nil:
+		if failed := out.failure(); failed != nil {
+			err = failed
+		}
 		return Result{}, err
 	case done.Superseded:
 		return Result{}, errors.New("another run took over the embedded broker")
 	}
-	all, err := pipeline.ReadReleases(rest, d)
-	if err != nil {
-		return Result{}, err
-	}
-	if err := turns.finish(all, done.Settled); err != nil {
+	if err := out.wait(done.Settled, opt.Drain); err != nil {
 		return Result{}, err
 	}
 	report, err := pipeline.TrustedReport(rest, d)

@@ -16,7 +16,6 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/generate"
 	"github.com/tollgate-dp/tollgate/pipeline"
-	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
@@ -270,42 +269,33 @@ func TestSettingsAreChecked(t *testing.T) {
 	}
 }
 
-// The follower may be ahead of settlements or behind them: turns come out whole
-// and in order all the same.
-func TestCollectorHandsOutWholeTurnsInOrder(t *testing.T) {
-	release := func(turn uint64, key string) schemas.Release {
-		return schemas.Release{Turn: turn, Key: key, WindowEnd: int64(turn), Metric: "m"}
+// A run is not held up by a reader that hangs: told to end, it ends.
+func TestRuleAReaderThatHangsDoesNotHoldADemo(t *testing.T) {
+	secrets, err := RandomSecrets()
+	if err != nil {
+		t.Fatal(err)
 	}
-	all := []schemas.Release{release(1, "b"), release(1, "a"), release(3, "a"), release(4, "c"), release(5, "open")}
-	settlements := []pipeline.Settlement{{Turn: 1, Keys: 2}, {Turn: 2}, {Turn: 3, Keys: 1}, {Turn: 4, Keys: 1}}
-	want := "1:ab 2: 3:a 4:c "
-	r := rand.New(rand.NewPCG(7, 8))
-	for range 500 {
-		got := ""
-		c := newCollector(func(t Turn) error {
-			got += fmt.Sprintf("%d:", t.Number)
-			for _, rel := range t.Releases {
-				got += rel.Key
-			}
-			got += " "
+	opt := options(write(t, "user,page,when\n"+strings.Join(visits(400), "\n")))
+	opt.From, opt.To = march, march.Add(50*time.Hour)
+	drain, hang := make(chan struct{}), make(chan struct{})
+	ended := make(chan error, 1)
+	go func() {
+		_, err := Run(context.Background(), settings("a"), open(t, opt), secrets, Options{Drain: drain, OnTurn: func(Turn) error {
+			close(drain)
+			<-hang
 			return nil
-		})
-		seen, told := all[:r.IntN(len(all)+1)], settlements
-		for len(seen)+len(told) > 0 {
-			if len(told) == 0 || len(seen) > 0 && r.IntN(2) == 0 {
-				if err := c.release(seen[0]); err != nil {
-					t.Fatal(err)
-				}
-				seen = seen[1:]
-			} else {
-				c.settled(told[0])
-				told = told[1:]
-			}
+		}})
+		ended <- err
+	}()
+	select {
+	case err := <-ended:
+		if !errors.Is(err, errNotTaken) {
+			t.Errorf("got %v", err)
 		}
-		if err := c.finish(all, 4); err != nil || got != want {
-			t.Fatalf("got %q (%v), want %q", got, err, want)
-		}
+	case <-time.After(time.Minute):
+		t.Error("the run waits for its reader")
 	}
+	close(hang)
 }
 
 func TestDerivedSecretsAreFixed(t *testing.T) {

@@ -1,0 +1,193 @@
+package pipeline
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+// Published is what counts holds of a turn, or of the turns of a joint.
+type Published struct {
+	Turn uint64 // the last one of the joint
+	// Releases are each there once, by end of window, metric, start of window and
+	// key; none where nothing was released.
+	Releases []schemas.Release
+}
+
+// FollowReleases calls fn with what counts holds of each turn, in order, as soon as
+// every partition has ended the turn, and then with every new one, until ctx ends
+// (which is no error) or fn returns an error. from are offsets, one for each
+// partition of counts, such as RunOptions.OnStart is given; nil: where the last
+// settled turn ends now. What is gone from the topic is left out.
+//
+// A turn that has ended on counts is not always settled: Settlement tells that. The
+// topic is the queue: fn may take as long as it wants, and no more than a fetch of
+// each partition is kept meanwhile. Records that cannot be read as ours are left out.
+func FollowReleases(ctx context.Context, d *Deployment, from []int64, fn func(Published) error) error {
+	err := followReleases(ctx, d, from, fn)
+	if err != nil && (ctx.Err() != nil || errors.Is(err, context.Canceled)) {
+		return nil
+	}
+	return err
+}
+
+func followReleases(ctx context.Context, d *Deployment, from []int64, fn func(Published) error) error {
+	client, err := d.dial(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	if from == nil {
+		t, err := openTail(ctx, client, d)
+		if err != nil {
+			return fmt.Errorf("following counts: %w", err)
+		}
+		from = t.countsFrom(d)
+	}
+	f := follower{client: client, topic: d.cfg.Outputs.Counts, fn: fn, values: map[uint64]map[string]schemas.Release{}}
+	for shard := range d.cfg.ReleaseShards {
+		p := following{}
+		if shard < len(from) {
+			p.next = from[shard]
+		}
+		f.partitions = append(f.partitions, p)
+	}
+	fetcher := client.NewFetcher()
+	defer fetcher.Close()
+	for {
+		gots, err := fetcher.Poll(ctx, f.wants(), 1, pollWait)
+		if err != nil {
+			return fmt.Errorf("following counts: %w", err)
+		}
+		for i := range gots {
+			if err := f.take(ctx, &gots[i]); err != nil {
+				return err
+			}
+		}
+		if err := f.advance(); err != nil {
+			return err
+		}
+	}
+}
+
+// countsFrom is where the last settled turn ends on the partitions of counts.
+func (t *tail) countsFrom(d *Deployment) []int64 {
+	from := make([]int64, d.cfg.ReleaseShards)
+	t.look(func(v *view) { copy(from, v.countsEnd[v.settled]) })
+	return from
+}
+
+// follower puts turns together from the partitions of counts.
+type follower struct {
+	client     *klog.Client
+	topic      string
+	fn         func(Published) error
+	partitions []following
+	ends       []uint64                              // turns that a partition has ended, ascending, not handed out yet
+	values     map[uint64]map[string]schemas.Release // by turn and key of the record: a value may stand there twice
+	done       uint64                                // the last turn that was handed out
+}
+
+// following is how far a partition was read.
+type following struct {
+	next  int64
+	ended uint64 // the last turn that it has ended
+}
+
+// wants are the partitions that hold the next turn back: one that is ahead waits, so
+// that its values do not pile up here.
+func (f *follower) wants() []klog.Want {
+	least := f.least()
+	var wants []klog.Want
+	for i, p := range f.partitions {
+		if p.ended == least {
+			wants = append(wants, klog.Want{Topic: f.topic, Partition: int32(i), Offset: p.next})
+		}
+	}
+	return wants
+}
+
+func (f *follower) least() uint64 {
+	least := f.partitions[0].ended
+	for _, p := range f.partitions {
+		least = min(least, p.ended)
+	}
+	return least
+}
+
+func (f *follower) take(ctx context.Context, g *klog.Got) error {
+	p := &f.partitions[g.Partition]
+	if errors.Is(g.Err, klog.ErrOffsetOutOfRange) {
+		bounds, err := f.client.Offsets(ctx, f.topic, g.Partition)
+		if err == nil && p.next < bounds.Start {
+			p.next = bounds.Start // retention was quicker
+			return nil
+		}
+	}
+	if g.Err != nil {
+		return fmt.Errorf("following counts, partition %d: %w", g.Partition, g.Err)
+	}
+	for i := range g.Records {
+		if g.Records[i].Offset >= p.next {
+			f.record(p, &g.Records[i])
+		}
+	}
+	p.next = max(p.next, g.Next)
+	return nil
+}
+
+func (f *follower) record(p *following, r *klog.Record) {
+	switch typeOf(r) {
+	case schemas.TypeRelease:
+		rel, err := schemas.DecodeRelease(r.Value)
+		if err != nil || rel.Turn <= f.done {
+			return
+		}
+		if f.values[rel.Turn] == nil {
+			f.values[rel.Turn] = map[string]schemas.Release{}
+		}
+		f.values[rel.Turn][string(r.Key)] = rel
+	case schemas.TypeTurnEnd:
+		end, err := schemas.DecodeTurnEnd(r.Value)
+		if err != nil || end.Turn <= p.ended {
+			return
+		}
+		p.ended = end.Turn
+		if at, there := slices.BinarySearch(f.ends, end.Turn); !there && end.Turn > f.done {
+			f.ends = slices.Insert(f.ends, at, end.Turn)
+		}
+	}
+}
+
+// advance hands out the turns that all partitions have ended.
+func (f *follower) advance() error {
+	least := f.least()
+	for len(f.ends) > 0 && f.ends[0] <= least {
+		turn := f.ends[0]
+		f.ends = f.ends[1:]
+		out := Published{Turn: turn}
+		for t, values := range f.values {
+			if t > turn {
+				continue
+			}
+			for _, r := range values {
+				out.Releases = append(out.Releases, r)
+			}
+			delete(f.values, t)
+		}
+		slices.SortFunc(out.Releases, func(a, b schemas.Release) int {
+			return cmp.Or(cmp.Compare(a.WindowEnd, b.WindowEnd), cmp.Compare(a.Metric, b.Metric),
+				cmp.Compare(a.WindowStart, b.WindowStart), cmp.Compare(a.Key, b.Key))
+		})
+		f.done = turn
+		if err := f.fn(out); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,271 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+var errKilled = errors.New("killed")
+
+// twoRuns deploys ten turns and ends the first run soon after it has settled turn 5, or
+// when it is about to. It gives the first turn that is open then.
+func twoRuns(t testing.TB, killed bool, settled func(d *Deployment, s Settlement)) (d *Deployment, open uint64) {
+	t.Helper()
+	d = tenTurns(t, func(c *Config) {})
+	drain := make(chan struct{})
+	turns := 0
+	opts := RunOptions{Bounded: true, Drain: drain}
+	opts.OnSettled = func(s Settlement) {
+		if settled != nil {
+			settled(d, s)
+		}
+		if turns = int(s.Turn); turns == 5 && !killed {
+			close(drain)
+		}
+	}
+	opts.Hooks.At = func(point string, _ int) error {
+		if point == PointSettledWriting && turns == 4 && killed {
+			return errKilled
+		}
+		return nil
+	}
+	result, err := Run(t.Context(), d, opts)
+	if killed != errors.Is(err, errKilled) || err != nil && !killed {
+		t.Fatal(err)
+	}
+	return d, result.Settled + 1
+}
+
+// followed runs a deployment to its end, and gives what was followed.
+func followed(t testing.TB, d *Deployment) []Published {
+	t.Helper()
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	var all []Published
+	done := make(chan error, 1)
+	begin := make(chan []int64, 1)
+	go func() {
+		done <- FollowReleases(ctx, d, <-begin, func(p Published) error {
+			if all = append(all, p); p.Turn == 10 {
+				stop()
+			}
+			return nil
+		})
+	}()
+	if _, err := Run(t.Context(), d, RunOptions{Bounded: true, OnStart: func(from []int64) { begin <- from }}); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func checkTurns(t *testing.T, all []Published, first uint64) {
+	t.Helper()
+	for i, p := range all {
+		if p.Turn != first+uint64(i) || len(p.Releases) != 3 {
+			t.Errorf("turn %d came at place %d with %d values", p.Turn, i, len(p.Releases))
+		}
+	}
+	if n := 10 - int(first) + 1; len(all) != n {
+		t.Errorf("%d turns were followed, want %d", len(all), n)
+	}
+}
+
+// deleteCounts takes away everything that stands on counts.
+func deleteCounts(t testing.TB, d *Deployment) {
+	t.Helper()
+	client, err := kgo.NewClient(kgo.SeedBrokers(d.cfg.Kafka.Brokers...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	request := kmsg.NewPtrDeleteRecordsRequest()
+	topic := kmsg.NewDeleteRecordsRequestTopic()
+	topic.Topic = d.cfg.Outputs.Counts
+	for shard := range d.cfg.ReleaseShards {
+		part := kmsg.NewDeleteRecordsRequestTopicPartition()
+		part.Partition, part.Offset = int32(shard), -1
+		topic.Partitions = append(topic.Partitions, part)
+	}
+	request.Topics = append(request.Topics, topic)
+	response, err := request.RequestWith(t.Context(), client)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range response.Topics[0].Partitions {
+		if p.ErrorCode != 0 {
+			t.Fatalf("deleting records: error %d", p.ErrorCode)
+		}
+	}
+}
+
+// What was settled before is not read again, and may be gone.
+func TestFollowingBeginsBehindTheSettledTurn(t *testing.T) {
+	d, open := twoRuns(t, false, nil)
+	deleteCounts(t, d)
+	checkTurns(t, followed(t, d), open)
+
+	deleteCounts(t, d) // nothing is missing where nothing is open, either
+	if _, err := Run(t.Context(), d, RunOptions{Bounded: true}); err != nil {
+		t.Error(err)
+	}
+	all, err := ReadReleases(t.Context(), d)
+	if err != nil || len(all) != 0 {
+		t.Errorf("%d values are left (%v)", len(all), err)
+	}
+}
+
+// What an interrupted run had published is followed by the run that settles it, once.
+func TestFollowingHandsOutWhatWasNotSettledOnce(t *testing.T) {
+	d, _ := twoRuns(t, true, nil)
+	all, err := ReadReleases(t.Context(), d)
+	if err != nil || len(all) != 15 {
+		t.Fatalf("%d values were published by turn 5 (%v)", len(all), err)
+	}
+	checkTurns(t, followed(t, d), 5)
+}
+
+// Without the values that an interrupted turn has published nobody can say that what
+// is drawn again is the same: no run goes on.
+func TestRuleMissingValuesOfAnOpenTurnStopTheRun(t *testing.T) {
+	d, _ := twoRuns(t, true, nil)
+	deleteCounts(t, d)
+	for range 2 {
+		_, err := Run(t.Context(), d, RunOptions{Bounded: true})
+		want := "what turn 5 published stood from offset "
+		if !errors.Is(err, ErrLogFault) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "topic tollgate-counts: partition 0 begins at offset ") {
+			t.Fatalf("%v\ndoes not say\n%s", err, want)
+		}
+	}
+}
+
+// A value twice, foreign records, a partition that is ahead and what is gone already.
+func TestFollowerPutsTurnsTogether(t *testing.T) {
+	record := func(kind string, offset int64, key string, value []byte) klog.Record {
+		return klog.Record{Offset: offset, Key: []byte(key), Value: value, Headers: []klog.Header{{Key: schemas.HeaderType, Value: []byte(kind)}}}
+	}
+	value := func(offset int64, turn uint64, key string) klog.Record {
+		data, err := schemas.EncodeRelease(oldRelease(turn, key))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return record(schemas.TypeRelease, offset, key, data)
+	}
+	end := func(offset int64, turn uint64) klog.Record {
+		data, err := schemas.EncodeTurnEnd(schemas.TurnEnd{Turn: turn, Generation: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return record(schemas.TypeTurnEnd, offset, "end", data)
+	}
+	var got []string
+	f := follower{partitions: make([]following, 2), values: map[uint64]map[string]schemas.Release{}, fn: func(p Published) error {
+		line := fmt.Sprint(p.Turn, ":")
+		for _, r := range p.Releases {
+			line += fmt.Sprint(" ", r.Turn, r.Key)
+		}
+		got = append(got, line)
+		return nil
+	}}
+	give := func(partition int32, records ...klog.Record) {
+		next := records[len(records)-1].Offset + 1
+		if err := errors.Join(f.take(t.Context(), &klog.Got{Partition: partition, Records: records, Next: next}), f.advance()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	give(0, value(7, 4, "b"), value(8, 5, "a"), value(9, 4, "b"), end(10, 5), value(11, 6, "x"))
+	if len(f.wants()) != 1 || f.wants()[0].Partition != 1 {
+		t.Errorf("a partition that is ahead is read on: %+v", f.wants())
+	}
+	give(1, record(schemas.TypeRelease, 3, "z", []byte("garbage")), record("", 4, "z", []byte("{}")), end(5, 5))
+	give(1, value(6, 5, "late"), end(7, 5), end(8, 9)) // turn 5 again; the end of joint 6 is gone
+	give(0, value(12, 8, "y"), end(13, 6), end(14, 9), value(15, 10, "open"))
+	if want := "5: 5a 4b|6: 6x|9: 8y"; strings.Join(got, "|") != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if len(f.values) != 1 || len(f.ends) != 0 || len(f.wants()) != 2 {
+		t.Errorf("%d turns are kept, %d ends, %d partitions are read", len(f.values), len(f.ends), len(f.wants()))
+	}
+}
+
+func oldRelease(turn uint64, key string) schemas.Release {
+	r := schemas.Release{Metric: "views", Key: key, Turn: turn, WindowEnd: 1000, Confidence: 0.95, Rungs: 1}
+	r.Precision.Hi = 1
+	return r
+}
+
+// BenchmarkFollowing is what following costs over a counts topic with many old values:
+// how many are handed out, and the memory that is held when the last turn has been.
+func BenchmarkFollowing(b *testing.B) {
+	d, _ := twoRuns(b, true, func(d *Deployment, s Settlement) {
+		if s.Turn == 1 {
+			writeOld(b, d, 200_000)
+		}
+	})
+	for name, from := range map[string][]int64{"settled": nil, "beginning": {0, 0}} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			var before, after runtime.MemStats
+			values := 0
+			for range b.N {
+				runtime.GC()
+				runtime.ReadMemStats(&before)
+				ctx, stop := context.WithTimeout(b.Context(), time.Minute)
+				err := FollowReleases(ctx, d, from, func(p Published) error {
+					if values += len(p.Releases); p.Turn == 5 {
+						runtime.GC()
+						runtime.ReadMemStats(&after)
+						stop()
+					}
+					return nil
+				})
+				stop()
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(values)/float64(b.N), "values")
+			b.ReportMetric(float64(int64(after.HeapAlloc)-int64(before.HeapAlloc))/1e6, "MB-held")
+		})
+	}
+}
+
+// writeOld adds values of turn 3 to counts, as if it had released so many.
+func writeOld(tb testing.TB, d *Deployment, n int) {
+	tb.Helper()
+	client, err := d.dial(tb.Context(), nil)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer client.Close()
+	p, err := client.NewProducer(tb.Context(), d.cfg.Outputs.Counts, 0, "")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer p.Close()
+	msgs := make([]klog.Message, n)
+	for i := range msgs {
+		key := fmt.Sprint("old-key-", i)
+		data, err := schemas.EncodeRelease(oldRelease(3, key))
+		if err != nil {
+			tb.Fatal(err)
+		}
+		msgs[i] = klog.Message{Key: []byte(key), Value: data, Timestamp: 1000, Headers: []klog.Header{{Key: schemas.HeaderType, Value: []byte(schemas.TypeRelease)}}}
+	}
+	if _, err := p.Append(tb.Context(), msgs); err != nil {
+		tb.Fatal(err)
+	}
+}
