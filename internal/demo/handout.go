@@ -22,6 +22,7 @@ type handingOut struct {
 	turns chan uint64 // that were handed out, the newest only
 	ended chan struct{}
 	err   error // set before ended is closed
+	hangs bool  // wait has given it up
 }
 
 // handOut begins to follow counts; halt is called at the first error.
@@ -73,6 +74,7 @@ func (h *handingOut) wait(turn uint64, drain <-chan struct{}) error {
 		case <-drain:
 			drain, late = nil, time.After(drainLimit)
 		case <-late:
+			h.hangs = true
 			return errNotTaken
 		}
 	}
@@ -91,6 +93,9 @@ func (h *handingOut) failure() error {
 
 // leave waits for the end of the handing out, but not for a call that hangs.
 func (h *handingOut) leave() {
+	if h.hangs {
+		return
+	}
 	select {
 	case <-h.ended:
 	case <-time.After(drainLimit):
