@@ -158,34 +158,43 @@ func (a *app) publish(ctx context.Context, f *runFlags, d *deployment, out *runO
 		UntilEnd: f.untilEnd, Drain: drain, OnSettled: out.settle,
 		OnStart: func(from []int64) { begin <- from },
 	})
-	hurry := signalled
-	if err != nil {
-		now := make(chan struct{})
-		close(now)
-		hurry = now
-	}
-	printed := out.wait(hurry)
+	printed := out.wait(hurryOf(signalled, err))
 	stop()
 	if printed {
 		<-followed
+	} // else it hangs in a write
+	return result, out.finish(result, err, fired(signalled))
+}
+
+// hurryOf is closed once nobody wants to wait for the printing any more.
+func hurryOf(signalled <-chan struct{}, err error) <-chan struct{} {
+	if err == nil {
+		return signalled
 	}
-	if failure := out.failure(); failure != nil {
+	now := make(chan struct{})
+	close(now)
+	return now
+}
+
+// finish says what was not printed, and writes the last page; err is how the run ended.
+func (o *runOutput) finish(result pipeline.RunResult, err error, signalled bool) error {
+	if failure := o.failure(); failure != nil {
 		err = failure
 	}
-	if left := out.unprinted(); left > 0 {
-		out.progress.Note("%s published and not printed: see topic %s, which keeps values as long as its retention says", were(left), out.topic)
-		if err == nil && !fired(signalled) && !result.Superseded {
+	if left := o.unprinted(); left > 0 {
+		o.progress.Note("%s published and not printed: see topic %s, which keeps values as long as its retention says", were(left), o.topic)
+		if err == nil && !signalled && !result.Superseded {
 			err = errUnprinted
 		}
 	}
 	limit := followLimit
-	if fired(signalled) {
+	if signalled {
 		limit = followLimit / 3 // a page of this size is written in a second or two
 	}
-	if closed := out.end(limit); err == nil {
+	if closed := o.end(limit); err == nil {
 		err = closed
 	}
-	return result, err
+	return err
 }
 
 func fired(c <-chan struct{}) bool {
