@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 
 	"github.com/tollgate-dp/tollgate/internal/klog"
@@ -43,7 +44,7 @@ func followReleases(ctx context.Context, d *Deployment, from []int64, fn func(Pu
 	}
 	defer client.Close()
 	if from == nil {
-		t, err := openTail(ctx, client, d)
+		t, err := openTail(ctx, client, d, slog.New(slog.DiscardHandler))
 		if err != nil {
 			return fmt.Errorf("following counts: %w", err)
 		}

@@ -215,6 +215,7 @@ func TestRuleRecordsThatWereNeverOursChangeNothing(t *testing.T) {
 				for _, topic := range []string{out.Control, out.Ledger, out.Counts} {
 					for _, m := range []klog.Message{
 						{Value: []byte("hello")}, {Value: []byte{}}, {Key: []byte("k"), Value: nil}, {Key: []byte("delta/nothing"), Value: []byte("x")},
+						{Key: []byte("k"), Value: []byte("x"), Headers: []klog.Header{{Key: schemas.HeaderType, Value: []byte(schemas.TypeRelease)}}},
 					} {
 						appendRecord(t, d, topic, m)
 					}
@@ -236,7 +237,7 @@ func TestRuleRecordsThatWereNeverOursChangeNothing(t *testing.T) {
 			}
 			litter() // the newest record of control is somebody else's, too
 			ran(t, d)
-			for _, topic := range []string{out.Control, out.Ledger} {
+			for _, topic := range []string{out.Control, out.Ledger, out.Counts} {
 				if text := warnings.String(); at == "init" && !strings.Contains(text, "topic "+topic+", partition 0: the record at offset ") {
 					t.Errorf("nothing was said of topic %s:\n%s", topic, text)
 				}

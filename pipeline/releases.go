@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/tollgate-dp/tollgate/internal/klog"
@@ -28,7 +29,7 @@ func readReleasesTo(ctx context.Context, client *klog.Client, d *Deployment, t *
 		return fmt.Errorf("reading topic %s: partition %d begins at offset %d, and what turn %d published stood from offset %d on: records of a turn that is not settled are gone (by retention, or deleted), so that its values cannot be compared with those that are drawn again; restore them, or begin a new deployment: %w",
 			topic, shard, bounds.Start, settled+1, from, ErrLogFault)
 	}
-	return eachRelease(ctx, client, topic, int32(shard), from, to, fn)
+	return eachRelease(ctx, client, topic, int32(shard), from, to, t.stray, fn)
 }
 
 // readReleasesOf is readReleasesTo up to the present end.
@@ -40,22 +41,31 @@ func readReleasesOf(ctx context.Context, client *klog.Client, d *Deployment, t *
 	return readReleasesTo(ctx, client, d, t, shard, settled, bounds.LastStable, fn)
 }
 
-func eachRelease(ctx context.Context, client *klog.Client, topic string, partition int32, from, to int64, fn func(r schemas.Release, key, value []byte) error) error {
+// eachRelease calls fn for every value between two offsets, and stray for what says
+// that it is one and is not: a value of ours that was damaged is drawn again, the same.
+func eachRelease(ctx context.Context, client *klog.Client, topic string, partition int32, from, to int64,
+	stray func(topic string, partition int32, offset int64, what string), fn func(r schemas.Release, key, value []byte) error) error {
 	err := client.ReadRange(ctx, topic, partition, from, to, func(rec klog.Record) error {
 		if !isRelease(&rec) {
 			return nil
 		}
 		rel, err := schemas.DecodeRelease(rec.Value)
+		if errors.Is(err, schemas.ErrMalformed) {
+			stray(topic, partition, rec.Offset, notOurs)
+			return nil
+		}
 		if err != nil {
-			return fmt.Errorf("offset %d: %w", rec.Offset, err)
+			return fmt.Errorf("offset %d: %w: another version of this program wrote it: use that version, and drain it before you use this one; if somebody else did, name another counts topic with runner change", rec.Offset, err)
 		}
 		return fn(rel, rec.Key, rec.Value)
 	})
 	if err != nil {
-		return fmt.Errorf("reading counts, partition %d: %w", partition, err)
+		return fmt.Errorf("reading topic %s, partition %d: %w", topic, partition, err)
 	}
 	return nil
 }
+
+func unsaid(string, int32, int64, string) {}
 
 func isRelease(r *klog.Record) bool { return typeOf(r) == schemas.TypeRelease }
 
@@ -83,7 +93,7 @@ func ReadReleases(ctx context.Context, d *Deployment) ([]schemas.Release, error)
 		if err != nil {
 			return nil, fmt.Errorf("reading counts: %w", err)
 		}
-		err = eachRelease(ctx, client, d.cfg.Outputs.Counts, int32(shard), bounds.Start, bounds.LastStable, func(r schemas.Release, _, _ []byte) error {
+		err = eachRelease(ctx, client, d.cfg.Outputs.Counts, int32(shard), bounds.Start, bounds.LastStable, unsaid, func(r schemas.Release, _, _ []byte) error {
 			all = append(all, r)
 			return nil
 		})
