@@ -339,3 +339,68 @@ func TestRuleALoweredBudgetIsHeldAgainstWhatWasSpent(t *testing.T) {
 		t.Error("nobody had spent more than the new budget: the case says little")
 	}
 }
+
+// A metric with private keys comes where δ_keys was reserved from the start, and nowhere else: what users may spend was computed
+// without it. It goes again, and what it had is kept.
+func TestRulePrivateKeysComeOnlyWhereTheyWereReserved(t *testing.T) {
+	broker := startBroker(t)
+	publicOnly := func(c *pipeline.Config) { c.Metrics = c.Metrics[:1] }
+	added := func(c *pipeline.Config) {
+		m := privateMetric("pages", 10*time.Second)
+		m.MaxKeysPerUser, m.MaxEventsPerKey, m.LastAtLeast = 1, 1, 5
+		c.Metrics = append(c.Metrics, m)
+	}
+	var crowds []arrival
+	for i := range 9 * 900 {
+		crowds = append(crowds, at(numbered("u", i%1700), "crowded", time.Duration(i)*10*time.Second/900))
+	}
+	none := newDeployment(t, broker, "unreserved", 1, publicOnly)
+	none.load(spread(crowds, 1))
+	none.runTurns(3)
+	for what, change := range map[string]settings{
+		"it would be 1e-05 and the deployment has reserved none": added,
+		"it would be 3e-05 and the deployment has reserved none": func(c *pipeline.Config) { added(c); c.Privacy.DeltaKeys = 3e-5 },
+		"it would be 1e-06 and the deployment has reserved none": func(c *pipeline.Config) { c.Privacy.DeltaKeys = 1e-6 },
+	} {
+		if _, err := none.tryChange(pipeline.Hooks{}, change); !errors.Is(err, pipeline.ErrHeaderMismatch) || !strings.Contains(err.Error(), what) {
+			t.Errorf("want an error that says %q: %v", what, err)
+		}
+	}
+
+	d := newDeployment(t, broker, "reserved", 2, publicOnly, func(c *pipeline.Config) { c.Privacy.DeltaKeys = 3e-5 })
+	start := d.compiled.Budget()
+	d.load(spread(crowds, 2))
+	d.runTurns(3)
+	_, err := d.tryChange(pipeline.Hooks{}, func(c *pipeline.Config) { added(c); c.Privacy.DeltaKeys = 0 })
+	if !errors.Is(err, pipeline.ErrHeaderMismatch) || !strings.Contains(err.Error(), "write privacy.delta_keys: 3e-05") {
+		t.Errorf("with the default in place of what was reserved: %v", err)
+	}
+	result := d.change(added)
+	d.runTurns(4)
+	d.verify()
+	all, err := pipeline.ReadReleases(t.Context(), d.compiled)
+	if err != nil {
+		t.Fatal(err)
+	}
+	private := 0
+	for _, r := range all {
+		if r.Metric == "pages" {
+			if private++; r.Turn < result.FromTurn {
+				t.Fatalf("a private key was released in turn %d, before the change", r.Turn)
+			}
+		}
+	}
+	if private == 0 {
+		t.Error("no private key was released: the case says little")
+	}
+	_, err = d.tryChange(pipeline.Hooks{}, func(c *pipeline.Config) { c.Metrics, c.Privacy.DeltaKeys = c.Metrics[:len(c.Metrics)-1], 0 })
+	if !errors.Is(err, pipeline.ErrHeaderMismatch) || !strings.Contains(err.Error(), "fall from 3e-05 to 0") || !strings.Contains(err.Error(), "write privacy.delta_keys: 3e-05") {
+		t.Errorf("without the metric, and without its δ: %v", err)
+	}
+	d.change(func(c *pipeline.Config) { c.Metrics = c.Metrics[:len(c.Metrics)-1] })
+	d.run()
+	d.verify()
+	if d.compiled.Budget() != start {
+		t.Errorf("the budget became %+v, it was %+v", d.compiled.Budget(), start)
+	}
+}

@@ -46,8 +46,8 @@ type ChangeResult struct {
 // turn again: a noise key that was replaced may be destroyed then. A change that
 // is interrupted has not happened, and can be made again.
 //
-// Errors: ErrHeaderMismatch where a difference can never be, ErrInterruptedTurn,
-// ErrStopped, ErrNotInitialised, ErrTopicSettings, *spend.StopError, or what the
+// Errors: ErrHeaderMismatch where a difference can never be, ErrPromiseWeakened,
+// ErrInterruptedTurn, ErrStopped, ErrNotInitialised, ErrTopicSettings, *spend.StopError, or what the
 // broker said.
 func Change(ctx context.Context, d *Deployment, o ChangeOptions) (ChangeResult, error) {
 	client, err := d.dial(ctx, nil)
@@ -57,6 +57,9 @@ func Change(ctx context.Context, d *Deployment, o ChangeOptions) (ChangeResult, 
 	defer client.Close()
 	t, err := openTail(ctx, client, d, slog.New(slog.DiscardHandler))
 	if err != nil {
+		return ChangeResult{}, err
+	}
+	if err := d.promiseKept(ctx, t); err != nil {
 		return ChangeResult{}, err
 	}
 	t.at = o.Hooks.At

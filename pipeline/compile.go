@@ -74,6 +74,8 @@ func Compile(cfg Config) (*Deployment, error) {
 	return d, err
 }
 
+// setBudget takes δ_keys from δ, also where no metric has private keys yet: a change
+// can add one only to a deployment that has reserved δ_keys from the start.
 func (d *Deployment) setBudget() error {
 	p := &d.cfg.Privacy
 	accountant, err := state.ParseAccountant(p.Accountant)
@@ -84,11 +86,8 @@ func (d *Deployment) setBudget() error {
 	for i := range d.cfg.Metrics {
 		private = private || d.cfg.Metrics[i].Keys.Mode == KeysPrivate
 	}
-	switch {
-	case private && p.DeltaKeys == 0:
+	if private && p.DeltaKeys == 0 {
 		p.DeltaKeys = p.Delta / 10
-	case !private && p.DeltaKeys != 0:
-		return invalid("privacy.delta_keys", "no metric has private keys: leave it out")
 	}
 	d.budget, err = state.NewBudget(p.Epsilon, p.Delta, accountant, p.DeltaKeys)
 	if err != nil {

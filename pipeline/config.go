@@ -78,7 +78,8 @@ type Privacy struct {
 	Epsilon float64 // above 0
 	Delta   float64 // between 0 and 1
 	// DeltaKeys is the part of Delta that private keys may spend; default
-	// Delta/10 when a metric has private keys, else 0.
+	// Delta/10 when a metric has private keys, else 0. It never rises: give it from
+	// the start where a change may add a metric with private keys.
 	DeltaKeys  float64
 	Accountant string // gdp (default), zcdp or rdp
 	// Period, when set, makes the unit of privacy a user in one period of the

@@ -24,7 +24,8 @@ func TestCompileRefusesWhatCannotBe(t *testing.T) {
 		{"privacy", func(c *Config) { c.Privacy.Delta = 0 }},
 		{"privacy", func(c *Config) { c.Privacy.Delta = 1 }},
 		{"privacy.accountant", func(c *Config) { c.Privacy.Accountant = "renyi" }},
-		{"privacy.delta_keys", func(c *Config) { c.Privacy.DeltaKeys = 1e-7 }},
+		{"privacy", func(c *Config) { c.Privacy.DeltaKeys = 1e-6 }}, // all of δ
+		{"privacy", func(c *Config) { c.Privacy.DeltaKeys = -1e-7 }},
 		{"time.trust", func(c *Config) { c.Time.Trust = "nobody" }},
 		{"time.slack", func(c *Config) { c.Time.Slack = time.Second }},
 		{"time.lateness", func(c *Config) { c.Time.Lateness = -time.Second }},

@@ -21,6 +21,9 @@ var (
 	// ErrLogFault: a topic lost, changed or never had something that the
 	// promises rest on.
 	ErrLogFault = errors.New("a topic cannot be trusted")
+	// ErrPromiseWeakened: a change of an earlier version has raised a part of the
+	// budget, and the generations together do not keep what was promised.
+	ErrPromiseWeakened = errors.New("the promise was weakened by an earlier change")
 	// ErrTopicSettings: a topic is missing, or is set up so that it could lose
 	// what the promises rest on. Every *TopicError is one.
 	ErrTopicSettings = errors.New("a topic is not set up as it must be")

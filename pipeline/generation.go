@@ -36,10 +36,7 @@ func differences(h, want *schemas.Header) []Difference {
 	add(h.Trust != want.Trust || h.NoFuture != want.NoFuture, "whose times are trusted, or the test for the future", other)
 	add(h.Topics.Control != want.Topics.Control, "the control topic", "the deployment's history is on it")
 	add(h.Budget.Accountant != want.Budget.Accountant, "the accountant", "what was spent was promised under it")
-	if h.Budget.Accountant == want.Budget.Accountant && h.Budget != want.Budget {
-		up := want.Budget.Epsilon > h.Budget.Epsilon || want.Budget.Delta > h.Budget.Delta || want.Budget.Mu2 > h.Budget.Mu2
-		add(true, "the budget (epsilon, delta, delta_keys)", when(up, "a promise can be made stronger, never weaker"))
-	}
+	all = append(all, budgetDifferences(&h.Budget, &want.Budget)...)
 	ledger, counts := h.Topics.Ledger == want.Topics.Ledger, h.Topics.Counts == want.Topics.Counts
 	add(h.Shards != want.Shards, "the number of shards", when(ledger, "the ledger has a partition for each: name a new, empty ledger topic as well"))
 	add(h.ReleaseShards != want.ReleaseShards, "the number of release shards", when(counts, "the counts topic has a partition for each: name a new, empty counts topic as well"))

@@ -166,6 +166,9 @@ func (d *Deployment) begin(ctx context.Context, client *klog.Client, log *slog.L
 	t, failed := openTail(ctx, client, d, log)
 	var stop *schemas.Stop
 	if failed == nil {
+		if err := d.promiseKept(ctx, t); err != nil {
+			return nil, err
+		}
 		if err := d.agrees(t.header); err != nil {
 			return nil, err
 		}

@@ -40,7 +40,7 @@ func (e *TopicError) Unwrap() []error {
 // CheckTopics looks at the deployment's topics, and at the newest schema of a
 // registry, and returns everything that a run would refuse, joined: one
 // *TopicError for each topic's setting. It changes nothing. Other errors:
-// ErrLogFault when the topics do not belong together, *schemas.FormatError in a
+// ErrLogFault when the topics do not belong together, ErrPromiseWeakened, *schemas.FormatError in a
 // schema that lacks a field, and what broker and registry said.
 func CheckTopics(ctx context.Context, d *Deployment) error {
 	client, err := d.dial(ctx, nil)
@@ -49,7 +49,20 @@ func CheckTopics(ctx context.Context, d *Deployment) error {
 	}
 	defer client.Close()
 	_, unreadable := d.decoder(ctx)
-	return errors.Join(d.checkTopics(ctx, client, slog.New(slog.DiscardHandler)), unreadable)
+	return errors.Join(d.checkTopics(ctx, client, slog.New(slog.DiscardHandler)), unreadable, d.checkPromise(ctx, client))
+}
+
+// checkPromise is promiseKept where there is a deployment. What else may be wrong with
+// control is for a run to say.
+func (d *Deployment) checkPromise(ctx context.Context, client *klog.Client) error {
+	t, err := openTail(ctx, client, d, slog.New(slog.DiscardHandler))
+	if err == nil {
+		err = d.promiseKept(ctx, t)
+	}
+	if errors.Is(err, ErrPromiseWeakened) {
+		return err
+	}
+	return nil
 }
 
 func (d *Deployment) checkTopics(ctx context.Context, client *klog.Client, log *slog.Logger) error {

@@ -37,8 +37,10 @@ What can be changed: metrics that come and go, bounds, ladders, targets, public
 keys, lateness, the budget downwards, the noise key, ledger slots; the number of
 shards together with the name of the ledger topic, and of release shards together
 with that of the counts topic. What a metric's name stands for never changes: what
-is counted otherwise takes another name. The promise, the accountant, the period,
-the user-hash key and where the user stands in a record never change.
+is counted otherwise takes another name. The promise never becomes weaker: metrics
+with private keys can be added only where privacy.delta_keys was reserved from the
+start, and it stays when they go. The accountant, the period, the user-hash key and
+where the user stands in a record never change.
 
 To rotate the noise key, name a new one under keys.noise with a new id. Once the
 change is made no turn needs the old one any more, and it can be destroyed.

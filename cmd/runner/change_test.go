@@ -60,7 +60,13 @@ func TestADeploymentIsChangedAndItsKeyRotated(t *testing.T) {
 	}
 	mustRun(t, "run", "--config", cfg, "--until-end", "--wait", "1m")
 
-	edit(t, cfg, "epsilon: 4", "epsilon: 9")
+	private := "\n  - {name: pages, window: {size: 1d}, bounds: {max_keys_per_user: 1}, target: {absolute: 30}, last_at_least: 4}\nkeys:"
+	edit(t, cfg, "\nkeys:", private)
+	code, _, stderr := run(t, "change", "--config", cfg, "--dry-run")
+	if code == exitOK || !strings.Contains(stderr, "delta_keys cannot be changed: it would be 1e-07 and the deployment has reserved none") {
+		t.Errorf("private keys without a reserve: exit %d, %s", code, stderr)
+	}
+	edit(t, cfg, private, "\nkeys:", "epsilon: 4", "epsilon: 9")
 	if code, _, stderr := run(t, "change", "--config", cfg); code == exitOK || !strings.Contains(stderr, "never weaker") {
 		t.Errorf("a weaker promise: exit %d, %s", code, stderr)
 	}

@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/tollgate-dp/tollgate/internal/show"
 	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/state"
 )
 
 // writePromise says what users are promised.
@@ -37,12 +39,19 @@ func (p *plan) writePromise(b *strings.Builder) {
 		}
 	}
 	line("budget", "μ up to %s per user", number(p.Mu))
-	if p.DeltaKeys > 0 {
+	switch {
+	case p.DeltaKeys > 0 && p.hasPrivate():
 		line("", "%s of δ for protecting which keys there are", number(p.DeltaKeys))
+	case p.DeltaKeys > 0:
+		line("", "%s of δ reserved for metrics with private keys that may come later", number(p.DeltaKeys))
 	}
 	for _, text := range p.Notes {
 		line("note", "%s", text)
 	}
+}
+
+func (p *plan) hasPrivate() bool {
+	return slices.ContainsFunc(p.Metrics, func(m metricPlan) bool { return m.Keys == pipeline.KeysPrivate })
 }
 
 // writeMetrics is a table of the metrics.
@@ -129,8 +138,26 @@ func notes(d *pipeline.Deployment) []string {
 	if slices.ContainsFunc(d.Metrics(), func(m pipeline.CompiledMetric) bool { return m.Spec.KeyMode == pipeline.KeysPrivate }) {
 		out = append(out, "a private key near its threshold is released only when its noise is high: such counts are biased up")
 	}
+	if b := d.Budget(); b.Keys.IsZero() {
+		out = append(out, noReserve(b))
+	}
 	if !d.LastAtLeastFits() {
 		out = append(out, "last_at_least asks for more windows, over all metrics, than the budget pays for at the given ladder.sigma: who uses the bounds to the full is left out earlier")
+	}
+	return out
+}
+
+// noReserve says what can never be changed where no part of δ is kept for private keys,
+// and what it would cost to keep some.
+func noReserve(b state.Budget) string {
+	text := strconv.FormatFloat(b.Delta/10, 'g', 2, 64)
+	out := "no metric with private keys can ever be added to this deployment: none of δ is reserved for one. To keep that open begin it with privacy.delta_keys: " + text
+	tenth, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return out
+	}
+	if reserved, err := state.NewBudget(b.Epsilon, b.Delta, b.Accountant, tenth); err == nil {
+		out += fmt.Sprintf(", which takes %.2g %% of what users may spend", 100*(1-reserved.Mu2.Float()/b.Mu2.Float()))
 	}
 	return out
 }
