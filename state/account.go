@@ -16,6 +16,10 @@ func (id AccountID) Compare(o AccountID) int { return bytes.Compare(id[:], o[:])
 // Account is what one user has spent and may still have to pay, over all
 // metrics of a deployment together. The zero value is a new user's account. Not
 // safe for concurrent use.
+//
+// It does not know its budget: whoever holds it against one after another, chosen on
+// the way, promises what DeltaOver says of all of them. Budget.CheckNext tells which may
+// come next.
 type Account struct {
 	Spent Mu2   // charged for releases, never lowered
 	Held  Mu2   // worst case of turns that are not settled yet

@@ -18,7 +18,9 @@ import (
 // that is started again without it has no accounts and must not go on with the
 // turns of the one before (SPEND stops: turns are missing). Within one job the
 // engine's exactly-once state gives what a ledger gives: an element that comes
-// again is decided as before. The epoch of every OPEN must be the same.
+// again is decided as before. The epoch of every OPEN must be the same. A job that
+// takes over the state of another may only keep or lower the budget of its Rules, by
+// state.Budget.CheckNext: the state does not know it.
 //
 // A turn decodes all accounts of its shard. Settlements must still know the
 // turns since the newest snapshot, Rules.LedgerSlots/2 of them and those of one

@@ -67,7 +67,10 @@ func NewFilter(g *Gate, l Ladder) (*Filter, error) {
 }
 
 // ResumeFilter returns the filter of a user whose counts are known. They are
-// copied. The error is a *state.RangeError unless table, ladder and counts have the
+// copied. Where they were made at gates of other budgets, over the same table, what is
+// promised of everything together is that of a gate with the greatest Mu and the greatest
+// Slack among them, however each is made up: outputs may have chosen which of them
+// refused last, and slack of one adds to δ of another. The error is a *state.RangeError unless table, ladder and counts have the
 // same length.
 func ResumeFilter(g *Gate, l Ladder, c Counts) (*Filter, error) {
 	if g == nil {

@@ -46,6 +46,17 @@
 // accounts (see packages state and state/individual) and persists nothing. Left is
 // no promise of usefulness: losses below 2^-80 are charged 2^-80 each.
 //
+// # One budget, one filter
+//
+// A budget is fixed when a filter is made, and the filter is all that knows what was
+// spent. Two filters for the same people are two budgets, also where one is a copy of
+// the other. Where several watch the same mechanisms, each must accept: to go on while any
+// of them does lets the outputs choose which one is left at the end. The same holds for a
+// filter that is replaced, or of which another budget is made on the way, because of what
+// was released: each way of ending may be within a budget, and the failure probabilities δ
+// of different ways add. What then holds is that of the largest loss and the largest δ of
+// all of them together, not the (ε, δ) of each.
+//
 // # Concurrency
 //
 // A filter belongs to one goroutine at a time: between Fits and Spend of two

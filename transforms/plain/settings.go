@@ -19,7 +19,8 @@ type Settings struct {
 	// same incarnation, keys and events give the same noise.
 	Incarnation [16]byte
 	// Budget is every user's; see state.NewBudget. With private keys it needs a
-	// δ for them.
+	// δ for them. An update of a pipeline that takes over its state may only keep
+	// or lower it, by state.Budget.CheckNext; nothing here can see the one before.
 	Budget state.Budget
 	// Window is the size of all windows, in whole seconds. They begin at its
 	// multiples since 1970 UTC.

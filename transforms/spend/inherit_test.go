@@ -63,7 +63,7 @@ func TestReshardingLosesNothing(t *testing.T) {
 		whole := schemas.Snapshot{Turn: 7, Epoch: 3}
 		slice := schemas.OpenSlice{Turn: 6, Filtered: []uint64{5, 6}, Labels: []schemas.Label{{Key: []byte("a")}, {Key: []byte("b"), Passes: 2}}}
 		for _, id := range slices.Compact(slices.Sorted(slices.Values(rapid.SliceOfN(rapid.IntRange(0, 60), 0, 30).Draw(t, "users")))) {
-			account := state.Account{Spent: state.Mu2(id + 1)}
+			account := state.Account{Spent: state.Mu2(id + 1), Keys: state.Delta{Lo: uint64(3 * id)}}
 			for period := range int64(rapid.IntRange(1, 2).Draw(t, "periods")) {
 				whole.Accounts = append(whole.Accounts, state.AccountEntry{ID: state.AccountID{byte(id), 9}, Period: period, Account: account})
 				slice.Users = append(slice.Users, schemas.ContribUser{ID: state.AccountID{byte(id), 9}, Period: period,
