@@ -69,7 +69,7 @@ func newPlan(d *pipeline.Deployment) *plan {
 	}
 	if cfg.Privacy.Period > 0 {
 		p.Period = config.Duration(cfg.Privacy.Period)
-		p.Periods = overPeriods(budget)
+		p.Periods = overPeriods(d)
 	}
 	lifetimes := d.Lifetimes()
 	for i, m := range d.Metrics() {
@@ -79,22 +79,15 @@ func newPlan(d *pipeline.Deployment) *plan {
 	return p
 }
 
-// overPeriods states what a user is promised who is active in several periods:
-// the budgets B² add, so that μ grows by √n, and δ for keys by n.
-func overPeriods(b state.Budget) []periods {
+// overPeriods states what a user is promised who is active in several periods.
+func overPeriods(d *pipeline.Deployment) []periods {
 	var out []periods
 	for _, n := range []int{1, 2, 12, 52} {
-		keys := b.Keys.Float() * float64(n)
-		rest := (b.Delta - b.Keys.Float()) * float64(n)
-		mu := math.Nextafter(b.Mu2.Mu()*math.Sqrt(float64(n)), math.Inf(1))
-		if rest >= 1 || keys >= 1 {
+		p, ok := d.OverPeriods(n)
+		if !ok {
 			break
 		}
-		c, err := state.ConvertDeltaMu(rest, mu, b.Accountant)
-		if err != nil {
-			break // beyond every ε that is worth printing
-		}
-		out = append(out, periods{Periods: n, Epsilon: c.Epsilon, Delta: rest + keys})
+		out = append(out, periods{Periods: n, Epsilon: p.Epsilon, Delta: p.Delta})
 	}
 	return out
 }

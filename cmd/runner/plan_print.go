@@ -138,6 +138,9 @@ func notes(d *pipeline.Deployment) []string {
 	if slices.ContainsFunc(d.Metrics(), func(m pipeline.CompiledMetric) bool { return m.Spec.KeyMode == pipeline.KeysPrivate }) {
 		out = append(out, "a private key near its threshold is released only when its noise is high: such counts are biased up")
 	}
+	if most := d.PeriodsInAWindow(); most > 1 {
+		out = append(out, fmt.Sprintf("a window reaches into up to %d periods and is moved by what a user did in all of them: over several periods that is more than their budgets add up to, as said above. It is not where the period is a multiple of every window and no window slides", most))
+	}
 	if b := d.Budget(); b.Keys.IsZero() {
 		out = append(out, noReserve(b))
 	}

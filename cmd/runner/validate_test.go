@@ -72,13 +72,16 @@ func TestValidateNeedsBrokersUnlessOffline(t *testing.T) {
 	}
 }
 
-// Budgets of periods add: four periods are twice the μ, and δ adds up.
+// Budgets of periods add where every window lies within one: n periods are √n times the
+// μ, and δ adds up.
 func TestPeriodsAddUp(t *testing.T) {
-	b, err := state.NewBudget(1, 1e-6, state.GDP, 1e-7)
-	if err != nil {
+	text := strings.Replace(planned, "delta: 1e-6", "delta: 1e-6, period: 1d", 1)
+	stdout, _ := mustRun(t, "validate", "--offline", "--format", "json", "--config", write(t, "tollgate.yaml", text))
+	var p plan
+	if err := json.Unmarshal([]byte(stdout), &p); err != nil {
 		t.Fatal(err)
 	}
-	over := overPeriods(b)
+	over := p.Periods
 	if len(over) != 4 || over[0].Epsilon > 1 || over[0].Epsilon < 0.999999 {
 		t.Fatalf("%+v", over)
 	}
@@ -87,7 +90,7 @@ func TestPeriodsAddUp(t *testing.T) {
 		if n.Delta < want*(1-1e-9) || n.Delta > want*(1+1e-9) {
 			t.Errorf("%+v", n)
 		}
-		delta, err := state.ConvertEpsilonMu(n.Epsilon, b.Mu2.Mu()*math.Sqrt(float64(n.Periods)), state.GDP)
+		delta, err := state.ConvertEpsilonMu(n.Epsilon, p.Mu*math.Sqrt(float64(n.Periods)), state.GDP)
 		if err != nil || delta.Delta > 9e-7*float64(n.Periods)*(1+1e-9) {
 			t.Errorf("%+v does not hold: δ is %v (%v)", n, delta.Delta, err)
 		}

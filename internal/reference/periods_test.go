@@ -26,6 +26,32 @@ func TestRuleAWindowAcrossABoundarySeesTwoIndividuals(t *testing.T) {
 	wantTallies(t, out, MetricTallies{Counted: 4, Clipped: 1})
 }
 
+// To whoever removes all of a user, the parts are one: the window moves by their sum, and what they paid is up to as many times too
+// little as there are of them.
+func TestRuleAWindowOverTwoPeriodsLosesUpToTwiceWhatWasPaid(t *testing.T) {
+	c := straddling()
+	others := []visit{seen("v", "a", 149)}
+	for at, own := range map[int64][]visit{
+		9:  {seen("u", "a", 10), seen("u", "a", 20), seen("u", "a", 100)},                      // 2 and 1
+		16: {seen("u", "a", 10), seen("u", "a", 20), seen("u", "a", 100), seen("u", "a", 110)}, // 2 and 2
+		4:  {seen("u", "a", 10), seen("u", "a", 20)},
+	} {
+		with, without := mustRun(t, c, onePartition(append(own, others...)...), 1), mustRun(t, c, onePartition(others...), 1)
+		moved, paid := int64(0), new(big.Int)
+		for i, d := range with.Draws {
+			moved += (d.Count - without.Draws[i].Count) * (d.Count - without.Draws[i].Count)
+		}
+		for owner, a := range with.Accounts {
+			if owner.ID == c.owner("u", 0).ID {
+				paid.Add(paid, a.Spent)
+			}
+		}
+		if moved != at || 2*paid.Int64() < moved {
+			t.Errorf("%v: the window moves by the root of %d, want %d; both periods paid %d", own, moved, at, paid)
+		}
+	}
+}
+
 // Each part is admitted by its own budget: one that is spent leaves the other one in.
 func TestRuleAPeriodWithoutBudgetLeavesTheOtherIn(t *testing.T) {
 	c := straddling()
