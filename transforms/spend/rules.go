@@ -32,7 +32,9 @@ type metric struct {
 }
 
 // NewRules checks the counts and prepares the metrics. Their order is the order
-// of admission; a coverage metric stands behind the metric that it covers.
+// of admission; a coverage metric stands behind the metric that it covers. Rules that
+// take over the accounts of others may only keep or lower their budget, by
+// state.Budget.CheckNext: accounts do not know it.
 func NewRules(b state.Budget, userHash [32]byte, metrics []schemas.MetricSpec, shards, releaseShards, ledgerSlots int) (*Rules, error) {
 	if shards < 1 || releaseShards < 1 || ledgerSlots < minLedgerSlots {
 		return nil, fmt.Errorf("preparing admission: %d shards, %d release shards and %d ledger slots: at least 1, 1 and %d are needed", shards, releaseShards, ledgerSlots, minLedgerSlots)
