@@ -20,7 +20,7 @@ func TestInvariant6BrokenRecordsAreDeadLettered(t *testing.T) {
 	sent := map[int32][]klog.Message{}
 	for p, arrivals := range spread(w.arrivals(), 2) {
 		for _, a := range arrivals {
-			m := klog.Message{Value: a.value, Timestamp: a.stamp}
+			m := klog.Message{Value: a.value, Timestamp: klog.At(a.stamp)}
 			m.Key = [][]byte{nil, {}, []byte(a.user), {0, 0xff, '"'}}[random.IntN(4)]
 			m.Headers = decorations()[random.IntN(len(decorations()))]
 			sent[int32(p)] = append(sent[int32(p)], m)
@@ -76,6 +76,7 @@ func (d *deployment) expectedDeadLetters(sent map[int32][]klog.Message) map[stri
 				continue
 			}
 			m := sent[p][offset]
+			stamp, _ := m.Timestamp.Millis()
 			length := "null"
 			if m.Value != nil {
 				length = fmt.Sprint(len(m.Value))
@@ -83,7 +84,7 @@ func (d *deployment) expectedDeadLetters(sent map[int32][]klog.Message) map[stri
 			var own []klog.Header
 			for _, h := range [][2]string{
 				{"class", j.Class}, {"topic", d.config.Events.Topic}, {"partition", fmt.Sprint(p)}, {"offset", fmt.Sprint(offset)},
-				{"timestamp", fmt.Sprint(m.Timestamp)}, {"length", length},
+				{"timestamp", fmt.Sprint(stamp)}, {"length", length},
 			} {
 				own = append(own, klog.Header{Key: "tollgate-" + h[0], Value: []byte(h[1])})
 			}

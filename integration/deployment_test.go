@@ -147,7 +147,7 @@ func (d *deployment) append(partition int32, arrivals []arrival) {
 	d.t.Helper()
 	messages := make([]klog.Message, len(arrivals))
 	for i, a := range arrivals {
-		messages[i] = klog.Message{Value: a.value, Timestamp: a.stamp}
+		messages[i] = klog.Message{Value: a.value, Timestamp: klog.At(a.stamp)}
 	}
 	d.produce(partition, messages)
 }

@@ -34,7 +34,7 @@ func TestRuleAChangeTakesNoForeignLedger(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := producer.Append(t.Context(), []klog.Message{{Key: records[0].Key, Value: records[0].Value}}); err != nil {
+		if _, err := producer.Append(t.Context(), []klog.Message{{Key: records[0].Key, Value: records[0].Value, Timestamp: klog.Now()}}); err != nil {
 			t.Fatal(err)
 		}
 		return name

@@ -73,7 +73,7 @@ func (d *deployment) keyed(arrivals []arrival, keys int) {
 	for i := 0; i < len(arrivals); i += 100 {
 		var messages []klog.Message
 		for j, a := range arrivals[i:min(len(arrivals), i+100)] {
-			messages = append(messages, klog.Message{Key: fmt.Appendf(nil, "k%d", (i+j)%keys), Value: a.value, Timestamp: a.stamp})
+			messages = append(messages, klog.Message{Key: fmt.Appendf(nil, "k%d", (i+j)%keys), Value: a.value, Timestamp: klog.At(a.stamp)})
 		}
 		if _, err := p.Append(ctx, messages); err != nil {
 			d.t.Fatal(err)

@@ -24,7 +24,7 @@ func TestInvariant9TheBrokerRefusesAnOlderEpoch(t *testing.T) {
 		owners = append(owners, p)
 	}
 	write := func(owner int) error {
-		_, err := owners[owner].Append(t.Context(), []klog.Message{{Value: []byte{byte(owner)}}})
+		_, err := owners[owner].Append(t.Context(), []klog.Message{{Value: []byte{byte(owner)}, Timestamp: klog.Now()}})
 		return err
 	}
 	if err := write(1); err != nil {

@@ -43,7 +43,7 @@ func benchmarkTurn(b *testing.B, shards int) {
 	for i := range b.N * 5 {
 		at := start.Add(time.Duration(i) * 200 * time.Millisecond).UnixMilli()
 		value := fmt.Sprintf(`{"user":"u%d","key":"a","time":%d}`, i%500, at)
-		msgs = append(msgs, klog.Message{Value: []byte(value), Timestamp: at})
+		msgs = append(msgs, klog.Message{Value: []byte(value), Timestamp: klog.At(at)})
 	}
 	if _, err := producer.Append(ctx, msgs); err != nil {
 		b.Fatal(err)

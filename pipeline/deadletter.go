@@ -34,7 +34,7 @@ func (d *deadLetters) add(topic string, r *klog.Record, class string) {
 		headers[i] = schemas.RecordHeader{Key: h.Key, Value: h.Value}
 	}
 	m := schemas.DeadLetter(place, class, r.Key, r.Value, headers, maxDeadLetter)
-	msg := klog.Message{Key: m.Key, Value: m.Value}
+	msg := klog.Message{Key: m.Key, Value: m.Value, Timestamp: klog.Now()}
 	for _, h := range m.Headers {
 		msg.Headers = append(msg.Headers, klog.Header{Key: h.Key, Value: h.Value})
 	}

@@ -71,7 +71,7 @@ func eventsAt(start time.Time, n int) []klog.Message {
 	var msgs []klog.Message
 	for i := range n {
 		at := start.Add(time.Duration(i) * time.Second).UnixMilli()
-		msgs = append(msgs, klog.Message{Value: fmt.Appendf(nil, `{"user":"u%d","key":"a","time":%d}`, i, at), Timestamp: at})
+		msgs = append(msgs, klog.Message{Value: fmt.Appendf(nil, `{"user":"u%d","key":"a","time":%d}`, i, at), Timestamp: klog.At(at)})
 	}
 	return msgs
 }

@@ -75,7 +75,7 @@ func Init(ctx context.Context, d *Deployment, o InitOptions) error {
 		return fmt.Errorf("writing the HEADER: %w", err)
 	}
 	defer p.Close()
-	at, err := p.Append(ctx, []klog.Message{{Value: value}})
+	at, err := p.Append(ctx, []klog.Message{{Value: value, Timestamp: klog.Now()}})
 	if err != nil {
 		return fmt.Errorf("writing the HEADER: %w", err)
 	}

@@ -64,7 +64,7 @@ func (f *fencing) tryTake(ctx context.Context, partition int, epoch int64) (*klo
 	fence := klog.Message{
 		Key:     schemas.FenceKey(),
 		Value:   schemas.EncodeFence(schemas.Fence{Epoch: epoch, ProducerID: id, ProducerEpoch: producerEpoch}),
-		Headers: []klog.Header{{Key: schemas.HeaderType, Value: []byte(schemas.TypeFence)}},
+		Headers: []klog.Header{{Key: schemas.HeaderType, Value: []byte(schemas.TypeFence)}}, Timestamp: klog.Now(),
 	}
 	var at int64
 	err = f.tail.at.around(PointFenceWriting, PointFenceWritten, partition, func() error {
@@ -167,7 +167,7 @@ type ledgerWriter struct {
 func (w *ledgerWriter) Append(ctx context.Context, records []state.LedgerRecord) func(context.Context) error {
 	msgs := make([]klog.Message, len(records))
 	for i, r := range records {
-		msgs[i] = klog.Message{Key: r.Key, Value: r.Value}
+		msgs[i] = klog.Message{Key: r.Key, Value: r.Value, Timestamp: klog.Now()}
 	}
 	return background(func() error {
 		return w.at.around(PointDeltaWriting, PointDeltaWritten, w.shard, func() error {

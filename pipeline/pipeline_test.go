@@ -51,7 +51,7 @@ func TestRunReleasesEveryWindow(t *testing.T) {
 		for i := range 2000 {
 			at := start.Add(time.Duration(i) * 300 * time.Millisecond).UnixMilli()
 			value := fmt.Sprintf(`{"user":"u%d","key":"%c","time":%d}`, (i*7+p)%500, 'a'+rune(i%4), at)
-			msgs = append(msgs, klog.Message{Value: []byte(value), Timestamp: at})
+			msgs = append(msgs, klog.Message{Value: []byte(value), Timestamp: klog.At(at)})
 		}
 		if _, err := producer.Append(ctx, msgs); err != nil {
 			t.Fatal(err)

@@ -36,7 +36,7 @@ func (r *releaser) publish(ctx context.Context, w *countsWriter, shard int, head
 			continue
 		}
 		w.written[string(v.key)] = v.data
-		msgs = append(msgs, klog.Message{Key: v.key, Value: v.data, Timestamp: v.windowEnd,
+		msgs = append(msgs, klog.Message{Key: v.key, Value: v.data, Timestamp: klog.At(v.windowEnd),
 			Headers: []klog.Header{{Key: schemas.HeaderType, Value: []byte(schemas.TypeRelease)}}})
 	}
 	if known != len(w.found) {
@@ -76,7 +76,7 @@ func (r *releaser) turnEnd(w *countsWriter, turn uint64) ([]klog.Message, error)
 		return nil, fmt.Errorf("publishing turn %d: %w", turn, err)
 	}
 	w.written[string(key)] = data
-	return []klog.Message{{Key: key, Value: data, Timestamp: end,
+	return []klog.Message{{Key: key, Value: data, Timestamp: klog.At(end),
 		Headers: []klog.Header{{Key: schemas.HeaderType, Value: []byte(schemas.TypeTurnEnd)}}}}, nil
 }
 

@@ -66,7 +66,7 @@ func controlOf(t *testing.T, bodies ...schemas.ControlBody) *Deployment {
 		if err != nil {
 			t.Fatal(err)
 		}
-		messages = append(messages, klog.Message{Value: data})
+		messages = append(messages, klog.Message{Value: data, Timestamp: klog.Now()})
 	}
 	if _, err := producer.Append(t.Context(), messages); err != nil {
 		t.Fatal(err)

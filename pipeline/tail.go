@@ -385,7 +385,7 @@ func (w *controlWriter) append(ctx context.Context, bodies ...schemas.ControlBod
 		if err != nil {
 			return nil, fmt.Errorf("encoding a control record: %w", err)
 		}
-		msgs[i] = klog.Message{Value: value}
+		msgs[i] = klog.Message{Value: value, Timestamp: klog.Now()}
 	}
 	var offsets []int64
 	before, after := controlPoints(bodies[0])

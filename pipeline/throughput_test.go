@@ -110,7 +110,7 @@ func load(b *testing.B, d *Deployment, partitions, n int, event func(i int) []by
 		}
 		var msgs []klog.Message
 		for i := p; i < n; i += partitions {
-			msgs = append(msgs, klog.Message{Value: event(i), Timestamp: millis(i)})
+			msgs = append(msgs, klog.Message{Value: event(i), Timestamp: klog.At(millis(i))})
 		}
 		if _, err := producer.Append(ctx, msgs); err != nil {
 			b.Fatal(err)

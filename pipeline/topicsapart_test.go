@@ -24,7 +24,7 @@ func write(t *testing.T, d *Deployment, topic string, partition int32, value str
 		t.Fatal(err)
 	}
 	defer p.Close()
-	if _, err := p.Append(t.Context(), []klog.Message{{Key: []byte("k"), Value: []byte(value), Timestamp: time.Now().UnixMilli()}}); err != nil {
+	if _, err := p.Append(t.Context(), []klog.Message{{Key: []byte("k"), Value: []byte(value), Timestamp: klog.Now()}}); err != nil {
 		t.Fatal(err)
 	}
 }

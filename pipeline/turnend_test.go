@@ -22,7 +22,7 @@ func tenTurns(t testing.TB, change func(*Config)) *Deployment {
 	var values []klog.Message
 	for i := range 100 {
 		at := start.Add(time.Duration(i) * 100 * time.Millisecond).UnixMilli()
-		values = append(values, klog.Message{Value: fmt.Appendf(nil, `{"user":"u%d","key":"a","time":%d}`, i, at), Timestamp: at})
+		values = append(values, klog.Message{Value: fmt.Appendf(nil, `{"user":"u%d","key":"a","time":%d}`, i, at), Timestamp: klog.At(at)})
 	}
 	client, err := d.dial(t.Context(), nil)
 	if err != nil {

@@ -106,7 +106,7 @@ func (f *demoFlags) checkRange() error {
 		switch millis := border.at.UnixMilli(); {
 		case border.at.IsZero():
 		case millis < 0:
-			return fmt.Errorf("--%s is %v: times before 1970 cannot be on a topic", border.name, &border.at)
+			return fmt.Errorf("--%s is %v: windows before 1970 are not counted", border.name, &border.at)
 		case millis%size != 0 || border.at.Nanosecond()%1e6 != 0:
 			before := time.UnixMilli(millis - millis%size).UTC()
 			return fmt.Errorf("--%s is %v: it must be where a window of %v begins in UTC, for example %s or %s", border.name, &border.at,

@@ -167,7 +167,8 @@ func (r *replaying) take(ctx context.Context, record input.Record, event *schema
 	user := record.Value // a broken record has no user: any partition will do
 	switch err := r.decoder.Decode(record.Value, event); {
 	case err == nil:
-		user, r.last = event.User, max(event.Millis, 1) // 0 would be the time of writing
+		// A broker that compresses itself refuses times before 1970, with an error that names no cause.
+		user, r.last = event.User, max(event.Millis, 0)
 		if !r.timed {
 			r.timed = true
 			for _, w := range r.waiting {
@@ -201,7 +202,7 @@ func (r *replaying) write(ctx context.Context, user, value []byte) error {
 		}
 	}
 	r.written++
-	return r.lanes.add(ctx, user, klog.Message{Value: r.framed(value), Timestamp: r.last})
+	return r.lanes.add(ctx, user, klog.Message{Value: r.framed(value), Timestamp: klog.At(r.last)})
 }
 
 // tell says now and then how far it is, by what was read of the file.

@@ -92,8 +92,9 @@ func (f *File) clock(head input.Head) (input.Clock, error) {
 	}, nil
 }
 
-// setRange takes the windows that hold the data where none were given. Nothing
-// before 1970 can be a time on a topic.
+// setRange takes the windows that hold the data where none were given. They begin
+// in 1970 at the earliest: what is before that is a date that nobody set more often
+// than an event.
 func (f *File) setRange() {
 	f.from, f.to = f.opt.From, f.opt.To
 	window := f.opt.Window.Milliseconds()
@@ -131,7 +132,7 @@ const (
 // Each hands out the records in order of event time.
 func (f *File) Each(fn func(klog.Message) error) error {
 	err := f.data.Each(func(e input.Entry) error {
-		m := klog.Message{Value: e.Value, Timestamp: max(e.Millis, 0)}
+		m := klog.Message{Value: e.Value, Timestamp: klog.At(e.Millis)}
 		if m.Value == nil {
 			m.Value = []byte{} // nil would be a tombstone
 		}

@@ -45,7 +45,7 @@ func (g *Generated) Each(fn func(klog.Message) error) error {
 		return err
 	}
 	for e, ok := stream.Next(); ok; e, ok = stream.Next() {
-		if err := fn(klog.Message{Value: e.Value, Timestamp: e.Arrival}); err != nil {
+		if err := fn(klog.Message{Value: e.Value, Timestamp: klog.At(e.Arrival)}); err != nil {
 			return err
 		}
 	}

@@ -107,7 +107,7 @@ func TestRecordsOfThePastAreKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 20 {
-		if _, err := p.Append(t.Context(), []klog.Message{{Value: []byte("x"), Timestamp: int64(i + 1)}}); err != nil {
+		if _, err := p.Append(t.Context(), []klog.Message{{Value: []byte("x"), Timestamp: klog.At(int64(i + 1))}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -136,7 +136,7 @@ func TestRestartKeepsTheLogAndItsClients(t *testing.T) {
 	f := c.NewFetcher()
 	var want []string
 	for i := range 5 {
-		if _, err := p.Append(t.Context(), []klog.Message{{Value: fmt.Append(nil, i)}}); err != nil {
+		if _, err := p.Append(t.Context(), []klog.Message{{Value: fmt.Append(nil, i), Timestamp: klog.Now()}}); err != nil {
 			t.Fatal(err)
 		}
 		want = append(want, fmt.Sprint(i))
@@ -150,7 +150,7 @@ func TestRestartKeepsTheLogAndItsClients(t *testing.T) {
 	if got := read(t, c); fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("log holds %v, want %v", got, want)
 	}
-	if _, err := old.Append(t.Context(), []klog.Message{{Value: []byte("late")}}); !errors.Is(err, klog.ErrFenced) {
+	if _, err := old.Append(t.Context(), []klog.Message{{Value: []byte("late"), Timestamp: klog.Now()}}); !errors.Is(err, klog.ErrFenced) {
 		t.Errorf("append of a producer that was fenced before the restarts: %v", err)
 	}
 }
@@ -180,7 +180,7 @@ func TestLongPollOutlivesARestart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Append(t.Context(), []klog.Message{{Value: []byte("x")}}); err != nil {
+	if _, err := p.Append(t.Context(), []klog.Message{{Value: []byte("x"), Timestamp: klog.Now()}}); err != nil {
 		t.Fatal(err)
 	}
 	if got := <-done; got.err != nil || len(got.gots) != 1 || len(got.gots[0].Records) != 1 {
@@ -206,7 +206,7 @@ func TestKilledBrokerLosesNothingAcknowledged(t *testing.T) {
 	done := make(chan error, 1)
 	go func() {
 		for i := range records {
-			if _, err := p.Append(context.Background(), []klog.Message{{Value: fmt.Append(nil, i)}}); err != nil {
+			if _, err := p.Append(context.Background(), []klog.Message{{Value: fmt.Append(nil, i), Timestamp: klog.Now()}}); err != nil {
 				done <- err
 				return
 			}

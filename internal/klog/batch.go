@@ -56,17 +56,18 @@ func nextBatch(raw []byte) (b batchInfo, rest []byte, ok bool) {
 }
 
 // appendBatch encodes msgs as one uncompressed, non-transactional record batch of the given producer and appends it to
-// dst. Its base offset is 0: the broker puts the real one in. now (unix ms) stands for a missing timestamp.
+// dst. Its base offset is 0: the broker puts the real one in. now (unix ms) is the time of appending. The
+// distance of two times may not fit an int64: deltas wrap around, and the sum that a reader makes of them does so, too.
 func appendBatch(dst []byte, msgs []Message, producer int64, epoch int16, sequence int32, now int64) []byte {
 	start := len(dst)
-	first := stamp(&msgs[0], now)
+	first := msgs[0].Timestamp.or(now)
 	last := first
 	for i := range msgs {
-		last = max(last, stamp(&msgs[i], now))
+		last = max(last, msgs[i].Timestamp.or(now))
 	}
 	dst = append(dst, make([]byte, batchHeader)...)
 	for i := range msgs {
-		dst = appendRecord(dst, &msgs[i], stamp(&msgs[i], now)-first, i)
+		dst = appendRecord(dst, &msgs[i], msgs[i].Timestamp.or(now)-first, i)
 	}
 	b := dst[start:]
 	binary.BigEndian.PutUint32(b[8:], uint32(len(b)-12))
@@ -85,13 +86,6 @@ func appendBatch(dst []byte, msgs []Message, producer int64, epoch int16, sequen
 
 // castagnoli is the checksum of record batches; MakeTable returns the shared table.
 func castagnoli(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) }
-
-func stamp(m *Message, now int64) int64 {
-	if m.Timestamp == 0 {
-		return now
-	}
-	return m.Timestamp
-}
 
 // appendRecord encodes one record of a batch: its length, then the body.
 func appendRecord(dst []byte, m *Message, timeDelta int64, index int) []byte {

@@ -196,8 +196,9 @@ func TestLargeFramesAreReadWhole(t *testing.T) {
 func TestBatchesReadBack(t *testing.T) {
 	decompressor := kgo.DefaultDecompressor()
 	optional := rapid.OneOf(rapid.Just([]byte(nil)), rapid.SliceOfN(rapid.Byte(), 0, 300))
+	stamp := rapid.OneOf(rapid.Map(rapid.Int64(), At), rapid.Just(At(0)), rapid.Just(At(-1)), rapid.Just(Now()))
 	message := rapid.Custom(func(t *rapid.T) Message {
-		m := Message{Key: optional.Draw(t, "key"), Value: optional.Draw(t, "value"), Timestamp: rapid.Int64Range(-1<<50, 1<<50).Draw(t, "time")}
+		m := Message{Key: optional.Draw(t, "key"), Value: optional.Draw(t, "value"), Timestamp: stamp.Draw(t, "time")}
 		for range rapid.IntRange(0, 3).Draw(t, "headers") {
 			m.Headers = append(m.Headers, Header{Key: rapid.String().Draw(t, "header"), Value: optional.Draw(t, "content")})
 		}
@@ -228,8 +229,8 @@ func TestBatchesReadBack(t *testing.T) {
 		}
 		for i, r := range got.Records {
 			m := msgs[i]
-			at := m.Timestamp
-			if at == 0 {
+			at, given := m.Timestamp.Millis()
+			if !given {
 				at = now
 			}
 			if !bytes.Equal(r.Key, m.Key) || !bytes.Equal(r.Value, m.Value) || (r.Key == nil) != (m.Key == nil) ||

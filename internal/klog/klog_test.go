@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"testing"
 	"time"
 
@@ -102,23 +103,28 @@ func TestRecordsComeBackAsAppended(t *testing.T) {
 	p := newProducer(t, c, 1, "")
 	const past = 86_400_000
 	in := []Message{
-		{Key: []byte("k"), Value: []byte("v"), Timestamp: past, Headers: []Header{{Key: "h", Value: []byte("x")}, {Key: "n"}}},
-		{Key: []byte{}, Value: nil, Timestamp: past - 7},
-		{Key: nil, Value: []byte{}, Timestamp: past + 1<<40},
+		{Key: []byte("k"), Value: []byte("v"), Timestamp: At(past), Headers: []Header{{Key: "h", Value: []byte("x")}, {Key: "n"}}},
+		{Key: []byte{}, Value: nil, Timestamp: At(past - 7)},
+		{Key: nil, Value: []byte{}, Timestamp: At(past + 1<<40)},
+	}
+	// No time stands for "none given", and the distance of the last two does not fit an int64.
+	for _, millis := range []int64{0, -1, 1, -past, math.MinInt64, math.MaxInt64} {
+		in = append(in, Message{Value: []byte{}, Timestamp: At(millis)})
 	}
 	base, err := p.Append(t.Context(), in)
 	if err != nil || base != 0 {
 		t.Fatalf("Append = %d, %v", base, err)
 	}
 	var out []Record
-	err = c.ReadRange(t.Context(), "t", 1, 0, 3, func(r Record) error { out = append(out, r); return nil })
-	if err != nil || len(out) != 3 {
+	err = c.ReadRange(t.Context(), "t", 1, 0, int64(len(in)), func(r Record) error { out = append(out, r); return nil })
+	if err != nil || len(out) != len(in) {
 		t.Fatalf("read %d records, %v", len(out), err)
 	}
 	for i, r := range out {
 		m := in[i]
+		at, _ := m.Timestamp.Millis()
 		if string(r.Key) != string(m.Key) || string(r.Value) != string(m.Value) || (r.Key == nil) != (m.Key == nil) ||
-			(r.Value == nil) != (m.Value == nil) || r.Timestamp != m.Timestamp || r.Offset != int64(i) ||
+			(r.Value == nil) != (m.Value == nil) || r.Timestamp != at || r.Offset != int64(i) ||
 			r.Partition != 1 || len(r.Headers) != len(m.Headers) {
 			t.Errorf("record %d = %+v, appended %+v", i, r, m)
 		}

@@ -41,11 +41,34 @@ type Got struct {
 	Err        error // ErrOffsetOutOfRange, ErrUnknownTopic, ErrCorrupt or a kafka.Error: the partition cannot be read on
 }
 
-// Message is a record to append. A nil Value is a tombstone. Timestamp is in unix ms; 0 means the time of appending.
+// Message is a record to append. A nil Value is a tombstone.
 type Message struct {
 	Key, Value []byte
 	Headers    []Header
-	Timestamp  int64
+	Timestamp  Stamp
+}
+
+// Stamp is the time that a message is given: At or Now. The zero value is Now, so that a message whose time was forgotten
+// does not claim to be of 1970. Every int64 is a time, 0 and −1 among them: none of them stands for "no time".
+type Stamp struct {
+	millis int64
+	given  bool
+}
+
+// At is a time in unix ms.
+func At(millis int64) Stamp { return Stamp{millis, true} }
+
+// Now is the time of appending, by the clock of this process.
+func Now() Stamp { return Stamp{} }
+
+// Millis is the time in unix ms; false where it is that of appending.
+func (s Stamp) Millis() (int64, bool) { return s.millis, s.given }
+
+func (s Stamp) or(now int64) int64 {
+	if s.given {
+		return s.millis
+	}
+	return now
 }
 
 const defaultMaxBytes = 1 << 20

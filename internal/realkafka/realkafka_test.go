@@ -107,7 +107,7 @@ func TestABrokerKeepsItsLogAndItsAddress(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 3 {
-		if _, err := p.Append(t.Context(), []klog.Message{{Value: fmt.Append(nil, i)}}); err != nil {
+		if _, err := p.Append(t.Context(), []klog.Message{{Value: fmt.Append(nil, i), Timestamp: klog.Now()}}); err != nil {
 			t.Fatal(err)
 		}
 		if i == 0 {

@@ -1,0 +1,126 @@
+package demo
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tollgate-dp/tollgate/internal/generate"
+	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
+)
+
+// hostile are records of one user, with what may become of them: none touches a
+// window and key that others have. Times at the borders of int64 are no event times:
+// package schemas refuses them, and they are here for that.
+func hostile() []struct{ line, fate string } {
+	return []struct{ line, fate string }{
+		{"evil,a,1970-01-01T00:00:00Z", "before start"},
+		{"evil,a,1969-12-31T23:59:59.999Z", "before start"},
+		{"evil,a,1970-01-01T00:00:00.001Z", "before start"},
+		{"evil,a,0001-01-01T00:00:00Z", "before start"},
+		{"evil,a,0000-12-31T23:59:59.999Z", schemas.ClassBadTimestamp},
+		{"evil,a,9999-12-31T23:59:59.999Z", "open"},
+		{"evil,a,10000-01-01T00:00:00Z", schemas.ClassBadTimestamp},
+		{"evil,a,-9223372036854775808", schemas.ClassBadTimestamp},
+		{"evil,a,9223372036854775807", schemas.ClassBadTimestamp},
+		{"evil,a,0", schemas.ClassBadTimestamp},
+		{"evil,a,", schemas.ClassBadTimestamp},
+		{"evil,a", schemas.ClassMissingField},
+		{"evil", schemas.ClassMissingField},
+		{"evil,\"a", schemas.ClassUndecodable},
+		{",a,2025-03-03T01:00:00Z", schemas.ClassEmptyUser},
+		{strings.Repeat("e", 1025) + ",a,2025-03-03T01:00:00Z", schemas.ClassUserTooLong},
+		{"evil," + strings.Repeat("k", 513) + ",2025-03-03T01:00:00Z", schemas.ClassKeyTooLong},
+		{"evil,\xff,2025-03-03T01:00:00Z", schemas.ClassBadKey},
+		{"evil,a," + strings.Repeat("x", MaxRecordBytes), schemas.ClassOversized},
+		{"evil,of nobody else,2025-03-03T01:00:00Z", "accepted"},
+	}
+}
+
+// fates are the tallies of records by what became of them.
+func fates(t pipeline.Tallies) map[string]uint64 {
+	m := map[string]uint64{
+		"before start": t.BeforeStart, "late": t.Late, "future": t.Future, "overtaken": t.Overtaken,
+		"accepted": t.Accepted - t.Metrics[0].Open, "open": t.Metrics[0].Open,
+	}
+	maps.Copy(m, t.DeadLettered)
+	maps.DeleteFunc(m, func(_ string, n uint64) bool { return n == 0 })
+	return m
+}
+
+// testSecrets are the same for every file, so that values can be compared.
+func testSecrets() Secrets {
+	return Secrets{Incarnation: [16]byte{1}, Noise: noisereduction.NoiseKey{ID: "k", Secret: [32]byte{2}}, UserHash: [32]byte{3}}
+}
+
+// A record that one user has written, whatever is in it and wherever in the file it
+// stands, changes nobody else's fate, admission or count: every value that is
+// published is the same, and the tallies differ by that record's own fate.
+func TestRuleOneHostileRecordChangesNobodyElse(t *testing.T) {
+	lines := visits(400)
+	file := func(lines []string) FileOptions {
+		opt := options(write(t, "user,page,when\n"+strings.Join(lines, "\n")+"\n"))
+		opt.From, opt.To = march, march.Add(4*time.Hour)
+		return opt
+	}
+	all := hostile()
+	for name, s := range map[string]Settings{"public keys": settings("a", "b", "c,\"c"), "private keys": settings()} {
+		s.Epsilon, s.Delta = 60, 1e-3 // so that keys pass their thresholds
+		t.Run(name, func(t *testing.T) {
+			before, want := runAll(t, s, open(t, file(lines)), testSecrets())
+			if strings.Count(want, "\n") < 8 || before.Tallies.Metrics[0].Counted < 300 {
+				t.Fatalf("too little is counted: %+v\n%s", before.Tallies, want)
+			}
+			check := func(what string, with []string, added ...string) {
+				t.Helper()
+				after, got := runAll(t, s, open(t, file(with)), testSecrets())
+				if got != want {
+					t.Errorf("%s: other values are published:\n%s", what, cmp.Diff(want, got))
+				}
+				expected := fates(before.Tallies)
+				for _, fate := range added {
+					expected[fate]++
+				}
+				if diff := cmp.Diff(expected, fates(after.Tallies)); diff != "" {
+					t.Errorf("%s: other fates (-want +got):\n%s", what, diff)
+				}
+			}
+			for at, place := range []int{0, len(lines) / 2, len(lines)} {
+				var evil, added []string
+				for i, h := range all {
+					evil, added = append(evil, h.line), append(added, h.fate)
+					if !testing.Short() && i%3 == at {
+						check(fmt.Sprintf("record %d at line %d", i, place), slices.Insert(slices.Clone(lines), place, h.line), h.fate)
+					}
+				}
+				check(fmt.Sprintf("all at line %d", place), slices.Insert(slices.Clone(lines), place, evil...), added...)
+			}
+		})
+	}
+}
+
+// The same where the range of windows comes from the data: one record may add
+// windows (guarantee.md, section 8), the values of the others stay as they are.
+func TestRuleOneRecordOf1970MayAddWindowsAndNothingElse(t *testing.T) {
+	s := settings(generate.Names(2)...)
+	s.PublicKeys, s.Window = []string{"a", "b"}, 365*24*time.Hour
+	run := func(more ...string) (Result, string) {
+		opt := options(write(t, "user,page,when\n"+strings.Join(append(more, visits(400)...), "\n")))
+		opt.Window = s.Window
+		return runAll(t, s, open(t, opt), testSecrets())
+	}
+	before, want := run()
+	for _, day := range []string{"1970-01-01T00:00:00Z", "1969-12-31T23:59:59.999Z"} {
+		after, got := run("evil,of nobody else," + day)
+		if after.Tallies.Late != 0 || after.Tallies.Overtaken != 0 || after.Turns <= before.Turns || !strings.HasSuffix(got, want) {
+			t.Errorf("%s: tallies %+v, the last values are\n%s\nwant\n%s", day, after.Tallies, got[max(0, len(got)-len(want)):], want)
+		}
+	}
+}
