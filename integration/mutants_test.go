@@ -65,7 +65,7 @@ func mutants() []mutant {
 			"	if restart != nil {", "	if restart != nil && !MUTANT {",
 			"TestInvariant5CrashBetweenTurns"},
 		{"closed-early", "pipeline/partition.go",
-			"p.appendTime-t.Slack-t.Lateness)", "p.appendTime-t.Slack-early(t.Lateness))",
+			"t.Slack+t.Lateness)", "t.Slack+early(t.Lateness))",
 			"TestInvariant5EventsArriveWhileTurnsSettle"},
 		{"settled-not-awaited", "pipeline/reader.go",
 			"	turn := settled + 1\n	if r.opened >= turn ||", "	turn := settled + 1\n	if MUTANT {\n		turn = r.opened + 1\n	}\n	if r.opened >= turn ||",

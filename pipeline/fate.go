@@ -41,9 +41,9 @@ func (f *fates) judge(p *partition, r *klog.Record, now int64, t *schemas.ReadTa
 	switch {
 	case at < f.turns.start:
 		t.BeforeStart++
-	case at < max(r.Timestamp, p.latest(by))-by.lateness && !ahead:
+	case at < minus(max(r.Timestamp, minus(p.appendTime, by.slack)), by.lateness) && !ahead:
 		t.Late++
-	case ahead, !by.noFuture && at > r.Timestamp+by.skew:
+	case ahead, !by.noFuture && at > plus(r.Timestamp, by.skew):
 		t.Future++
 	default:
 		return f.turns.of(at), "", nil
@@ -80,12 +80,4 @@ func pastClocks(h *schemas.Header, present clock) []pastClock {
 		all = append(all, c)
 	}
 	return all
-}
-
-// latest is A − slack, or as early as can be when there is no A yet.
-func (p *partition) latest(c *clock) int64 {
-	if p.appendTime == never {
-		return never / 2
-	}
-	return p.appendTime - c.slack
 }

@@ -102,6 +102,29 @@ func TestRuleAStampFromTheFutureClosesNothing(t *testing.T) {
 	}
 }
 
+// TestRuleNoTimeOfARecordWrapsAround: a producer may write any int64 as a
+// record's time. One at the end of its range closes no window, and the next
+// record has the fate that it would have without it.
+func TestRuleNoTimeOfARecordWrapsAround(t *testing.T) {
+	const now = 6000
+	c := clock{trustProducer: true, lateness: 100, skew: 50}
+	spec := schemas.MetricSpec{Lateness: c.lateness}
+	for _, stamp := range []int64{never, never + 1, never + 99, never + 100, -62135596800000, -1, 0, 1, forever, forever - 1, forever - 50, 253402300799999} {
+		for _, event := range []int64{-62135596800000, -1, 0, 5000, 253402300799999} {
+			f, p := testFates(t, c), newPartition()
+			if got := judgeOne(t, f, p, 0, stamp, event, now); got == "late" && event >= 5000 {
+				t.Errorf("stamp %d, event of %d: %s", stamp, event, got)
+			}
+			if w := p.watermark(spec); w > min(stamp, now+c.skew) {
+				t.Errorf("stamp %d: the watermark is %d", stamp, w)
+			}
+			if got := judgeOne(t, f, p, 1, 5000, 5000, now); got != "turn 5" || p.watermark(spec) != 4900 {
+				t.Errorf("behind a record with stamp %d: %s, watermark %d", stamp, got, p.watermark(spec))
+			}
+		}
+	}
+}
+
 // TestRuleNoRecordStopsTheProcess: whatever a record holds, it has a fate.
 func TestRuleNoRecordStopsTheProcess(t *testing.T) {
 	f := testFates(t, clock{})

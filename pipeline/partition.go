@@ -34,11 +34,23 @@ func (p *partition) watermark(t schemas.MetricSpec) int64 {
 	if p.done() {
 		return forever
 	}
-	w := p.idleUntil
-	if p.appendTime != never {
-		w = max(w, p.appendTime-t.Slack-t.Lateness)
+	return max(p.idleUntil, minus(p.appendTime, t.Slack+t.Lateness))
+}
+
+// minus is time − d, and plus is time + d, for d ≥ 0: a producer may write any
+// int64 as a record's time, and one that wraps around would close every window.
+func minus(time, d int64) int64 {
+	if time < never+d {
+		return never
 	}
-	return w
+	return time - d
+}
+
+func plus(time, d int64) int64 {
+	if time > forever-d {
+		return forever
+	}
+	return time + d
 }
 
 // clock is the part of the time rules that needs a clock: producer times
@@ -60,7 +72,7 @@ func (p *partition) stampAhead(r *klog.Record, c *clock, now int64) bool {
 	if r.Offset < p.tallied {
 		return p.replayed[r.Offset]
 	}
-	if r.Timestamp <= now+c.skew {
+	if r.Timestamp <= plus(now, c.skew) {
 		return false
 	}
 	p.ahead = append(p.ahead, r.Offset)

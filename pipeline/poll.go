@@ -201,7 +201,7 @@ func cutOf(cuts []schemas.Cut, id int32) int64 {
 // before the fetch was sent.
 func (r *reader) idle(p *partition, g *klog.Got) {
 	p.idleUntil = never
-	if r.opts.Bounded || g.High < 0 || p.next != g.High || g.High != g.LastStable || g.Asked == 0 {
+	if r.opts.Bounded || g.High < 0 || p.next != g.High || g.High != g.LastStable {
 		return
 	}
 	t := &r.dep.cfg.Time

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/big"
 
 	"github.com/tollgate-dp/tollgate/schemas"
 )
@@ -53,7 +54,7 @@ func judge(all []Config, partition int32, records []Record, cuts Cuts, ends []in
 		c := all[by]
 		// The largest append time up to and including this record, broken records included: they were appended, too. A
 		// producer's stamp from beyond the reader's clock says nothing about the time.
-		ahead := c.Clock != 0 && !c.NoFuture && r.Timestamp > c.Clock+c.Skew
+		ahead := c.Clock != 0 && !c.NoFuture && earlier(c.Clock, r.Timestamp, c.Skew)
 		if !ahead {
 			largest = max(largest, r.Timestamp)
 		}
@@ -108,12 +109,17 @@ func (c Config) fate(millis, appended, largest int64) Fate {
 	switch {
 	case millis < c.Start:
 		return BeforeStart
-	case millis < max(appended, largest-c.Slack)-c.Lateness:
+	case earlier(millis, appended, c.Lateness), earlier(millis, largest, c.Slack+c.Lateness):
 		return Late
-	case !c.NoFuture && millis > appended+c.Skew:
+	case !c.NoFuture && earlier(appended, millis, c.Skew):
 		return Future
 	}
 	return Accepted
+}
+
+// earlier tells whether a < b − d. Records may have any int64 as their time: what does not fit is compared exactly.
+func earlier(a, b, d int64) bool {
+	return new(big.Int).Add(big.NewInt(a), big.NewInt(d)).Cmp(big.NewInt(b)) < 0
 }
 
 // overtaken tells whether the turn that covers an event's time was closed before the record could be read. Then it is lost to every
