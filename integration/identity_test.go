@@ -24,7 +24,7 @@ func (d *deployment) produceRows(row string, from, n int) {
 	var messages []klog.Message
 	for i := from; i < from+n; i++ {
 		at := base.Add(time.Duration(i) * time.Second).UnixMilli()
-		messages = append(messages, klog.Message{Value: fmt.Appendf(nil, row, i%100, at), Timestamp: at})
+		messages = append(messages, klog.Message{Value: fmt.Appendf(nil, row, i%100, at), Timestamp: klog.At(at)})
 	}
 	d.produce(0, messages)
 }

@@ -263,7 +263,7 @@ func writeOld(tb testing.TB, d *Deployment, n int) {
 		if err != nil {
 			tb.Fatal(err)
 		}
-		msgs[i] = klog.Message{Key: []byte(key), Value: data, Timestamp: 1000, Headers: []klog.Header{{Key: schemas.HeaderType, Value: []byte(schemas.TypeRelease)}}}
+		msgs[i] = klog.Message{Key: []byte(key), Value: data, Timestamp: klog.At(1000), Headers: []klog.Header{{Key: schemas.HeaderType, Value: []byte(schemas.TypeRelease)}}}
 	}
 	if _, err := p.Append(tb.Context(), msgs); err != nil {
 		tb.Fatal(err)

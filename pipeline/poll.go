@@ -135,7 +135,7 @@ func (r *reader) record(p *partition, rec *klog.Record, now int64) error {
 		return nil
 	}
 	tallies.Accepted++
-	if rec.Offset < r.ends[p.id] {
+	if r.opts.UntilEnd && rec.Offset < r.ends[p.id] {
 		r.owed = max(r.owed, turn)
 	}
 	if turn <= r.opened || turn <= r.fromLedger {

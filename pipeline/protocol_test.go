@@ -368,7 +368,7 @@ func TestRuleAReplacedLedgerRecordIsMissedWhereItIsNeeded(t *testing.T) {
 			d := ran(t, tenTurns(t, func(c *Config) { c.Shards, c.ReleaseShards = 1, 1 }))
 			appendRecord(t, d, d.cfg.Outputs.Ledger, klog.Message{Key: []byte(test.key), Value: []byte("somebody else's")})
 			at := time.Date(2026, 1, 1, 0, 0, 15, 0, time.UTC).UnixMilli()
-			appendRecord(t, d, "events", klog.Message{Value: fmt.Appendf(nil, `{"user":"u","key":"a","time":%d}`, at), Timestamp: at})
+			appendRecord(t, d, "events", klog.Message{Value: fmt.Appendf(nil, `{"user":"u","key":"a","time":%d}`, at), Timestamp: klog.At(at)})
 			var warnings bytes.Buffer
 			_, err := Run(t.Context(), d, RunOptions{Bounded: true, Logger: logged(&warnings)})
 			if !strings.Contains(warnings.String(), "topic tollgate-ledger, partition 0: the record at offset ") {

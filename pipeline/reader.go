@@ -53,8 +53,8 @@ type reader struct {
 	lost  atomic.Int64 // the epoch in which a stage found another writer in its place, else −1
 	session
 	// ends are the last offsets as they were at the first start, for runs that
-	// have an end; owed is the last turn that owns an event below them, as far as
-	// was read.
+	// have an end. owed is the last turn that the run is to settle: with UntilEnd
+	// the last that owns an event below the ends, as far as was read.
 	ends  map[int32]int64
 	owed  uint64
 	users map[string]*knownUser
@@ -199,8 +199,11 @@ func (r *reader) finished(settled uint64) bool {
 		return true
 	default:
 	}
-	if r.opts.UntilEnd {
+	switch {
+	case r.opts.UntilEnd:
 		return r.pastEnds() && settled >= r.owed
+	case !r.opts.Bounded && !r.opts.Until.IsZero():
+		return settled >= r.owed
 	}
 	return r.lastKnown && settled >= r.last && r.atEnd()
 }

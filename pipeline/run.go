@@ -25,12 +25,16 @@ type RunOptions struct {
 	// Bounded ends the run: the end of the events topic, as it is at the
 	// start, closes every window.
 	Bounded bool
-	// Until, in a bounded run, is the end of the last window that is released;
-	// default: the window of the last event.
+	// Until is the end of the last window that is released, whatever the records
+	// say. A bounded run closes it at the end of the topic; default there: the
+	// window of the last event. Any other run ends once every turn that ends by then
+	// is settled: it closes none early, but waits for the clock.
 	Until time.Time
 	// UntilEnd ends the run once every turn that owns an event below the ends
 	// of the events topic, as they are at the start, is settled. It closes no
-	// window early: where the clock has to close the last ones, it waits.
+	// window early: where the clock has to close the last ones, it waits. So one
+	// record can decide which windows appear last, and how long that takes: use
+	// Until where this matters.
 	UntilEnd bool
 	// Drain, when closed, lets the run finish the open turn and return.
 	Drain <-chan struct{}
@@ -73,7 +77,7 @@ type Hooks struct {
 type RunResult struct {
 	Settled    uint64 // the last settled turn
 	Drained    bool   // Drain ended it
-	OpenTurns  uint64 // with UntilEnd: turns that own an event and were not settled
+	OpenTurns  uint64 // with UntilEnd or Until: turns that the run was to settle and did not
 	Superseded bool   // another run has taken over
 }
 
@@ -97,6 +101,9 @@ func Run(ctx context.Context, d *Deployment, opts RunOptions) (RunResult, error)
 	opts.StallLimit += d.cfg.Outputs.PublishEvery
 	if opts.Bounded && opts.UntilEnd {
 		return RunResult{}, errors.New("running: Bounded closes every window at the end of the topic, UntilEnd closes none early: choose one")
+	}
+	if opts.UntilEnd && !opts.Until.IsZero() {
+		return RunResult{}, errors.New("running: UntilEnd ends where the records say, Until at a time of its own: choose one")
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -223,6 +230,9 @@ func newReader(ctx context.Context, d *Deployment, client *klog.Client, t *tail,
 		ends:   map[int32]int64{}, users: map[string]*knownUser{},
 		fates: fates{decoder: decoder, turns: d.turns(t.header), clock: d.clock(), past: pastClocks(t.header, d.clock())},
 	}
+	if !opts.Bounded && !opts.Until.IsZero() {
+		r.owed = r.fates.turns.by(opts.Until.UnixMilli())
+	}
 	r.epoch.Store(-1)
 	r.lost.Store(-1)
 	if r.control, err = newControlWriter(ctx, t); err != nil {
@@ -323,7 +333,7 @@ func (r *run) fail(ctx context.Context) func(error) {
 func (r *run) result() RunResult {
 	out := RunResult{Drained: r.reader.drained, Superseded: r.reader.superseded || r.superseded}
 	r.tail.look(func(v *view) { out.Settled = v.settled })
-	if r.reader.opts.UntilEnd && r.reader.owed > out.Settled {
+	if r.reader.owed > out.Settled {
 		out.OpenTurns = r.reader.owed - out.Settled
 	}
 	return out

@@ -166,6 +166,14 @@ func (t *turns) of(millis int64) uint64 {
 	return t.tables[at].first + uint64(t.tables[at].ends(millis))
 }
 
+// by is the last turn that ends at or before a time; 0 for none.
+func (t *turns) by(millis int64) uint64 {
+	if millis < t.start {
+		return 0
+	}
+	return t.of(millis) - 1
+}
+
 // pairs are the windows that end with a turn, in admission order. A window that
 // began before the start is none.
 func (t *turns) pairs(turn uint64) []schemas.Pair {

@@ -58,6 +58,9 @@ func TestTurnsAreTheUnionOfAllWindowEnds(t *testing.T) {
 			if got := w.of(at); got != turn {
 				t.Fatalf("time %d is put to turn %d, not %d", at, got, turn)
 			}
+			if got := w.by(at); got != turn-1 {
+				t.Fatalf("by %d, %d turns have ended, not %d", at, got, turn-1)
+			}
 		}
 		for n, end := range ends {
 			if got := w.end(uint64(n)); got != end {
@@ -172,6 +175,9 @@ func TestTurnsGoOnBehindAChange(t *testing.T) {
 			}
 			if got := w.of(at); got != turn {
 				t.Fatalf("time %d is put to turn %d, not %d", at, got, turn)
+			}
+			if got := w.by(at); got != turn-1 {
+				t.Fatalf("by %d, %d turns have ended, not %d", at, got, turn-1)
 			}
 		}
 		for n := h.FromTurn; n < h.FromTurn+20; n++ {

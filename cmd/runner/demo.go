@@ -94,8 +94,8 @@ func (f *demoFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.timeField, "time-field", "", "column or path of the time of the event")
 	f.timeUnit = "rfc3339"
 	flags.Var(&f.timeUnit, "time-unit", "how times are written: seconds, milliseconds or microseconds since 1970, or RFC 3339 (default for avro: as the schema says)")
-	flags.Var(&f.from, "from", "start of the first window, RFC 3339 or 2006-01-02 in UTC; protects the range")
-	flags.Var(&f.to, "to", "end of the last window; protects the range")
+	flags.Var(&f.from, "from", "start of the first window, RFC 3339 or 2006-01-02 in UTC; protects the range (without it one early record adds windows)")
+	flags.Var(&f.to, "to", "end of the last window; protects the range (without it one late record adds windows)")
 
 	flags.DurationVar(&f.window, "window", time.Hour, "size of a window")
 	flags.Float64Var(&f.epsilon, "epsilon", 1, "privacy loss ε of a user over everything that is released")

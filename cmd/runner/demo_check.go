@@ -105,8 +105,6 @@ func (f *demoFlags) checkRange() error {
 	}{{"from", f.from}, {"to", f.to}} {
 		switch millis := border.at.UnixMilli(); {
 		case border.at.IsZero():
-		case millis < 0:
-			return fmt.Errorf("--%s is %v: windows before 1970 are not counted", border.name, &border.at)
 		case millis%size != 0 || border.at.Nanosecond()%1e6 != 0:
 			before := time.UnixMilli(millis - millis%size).UTC()
 			return fmt.Errorf("--%s is %v: it must be where a window of %v begins in UTC, for example %s or %s", border.name, &border.at,

@@ -46,7 +46,7 @@ that are missing, readable by their owner only.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	configPath(cmd, &f.config)
-	flags.Var(&f.start, "start", "where the first window begins: now, earliest, or a time as 2026-01-01T00:00:00Z")
+	flags.Var(&f.start, "start", "where the first window begins: now, earliest (one record can decide it), or a time as 2026-01-01T00:00:00Z")
 	flags.BoolVar(&f.createTopics, "create-topics", false, "make the deployment's topics where they are missing")
 	flags.IntVar(&f.eventPartitions, "event-partitions", 0, "with --create-topics: make the events topic, too, with so many partitions")
 	flags.IntVar(&f.replication, "replication", 0, "with --create-topics: replicas of each partition (default the brokers' own)")

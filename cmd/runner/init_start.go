@@ -31,11 +31,11 @@ func (v *startValue) Set(text string) error {
 		return nil
 	}
 	var at timeValue
-	if at.Set(text) != nil {
+	switch err := at.Set(text); {
+	case errors.Is(err, errBefore1970):
+		return err
+	case err != nil:
 		return errors.New("must be now, earliest or a time like 2026-01-01T00:00:00Z")
-	}
-	if at.Before(time.UnixMilli(0)) {
-		return errors.New("must not be before 1970")
 	}
 	*v = startValue{at: at.Time}
 	return nil

@@ -24,6 +24,8 @@ func TestBadKafkaCommandLines(t *testing.T) {
 	}{
 		{"init without a file", []string{"init"}, 2, `"config" not set`},
 		{"init at a strange time", []string{"init", "--config", wrong, "--start", "soon"}, 2, "must be now, earliest or a time"},
+		{"init in the year 1", []string{"init", "--config", wrong, "--start", "0001-01-01"}, 2, "before 1970"},
+		{"until the year 1", []string{"run", "--config", wrong, "--until", "0001-01-01T00:00:00Z"}, 2, "before 1970"},
 		{"init before 1970", []string{"init", "--config", wrong, "--start", "1969-01-01"}, 2, "before 1970"},
 		{"replication without topics", []string{"init", "--config", wrong, "--replication", "3"}, 2, "go with --create-topics"},
 		{"negative partitions", []string{"init", "--config", wrong, "--create-topics", "--event-partitions", "-1"}, 2, "--event-partitions is -1"},
@@ -34,6 +36,8 @@ func TestBadKafkaCommandLines(t *testing.T) {
 
 		{"run without a file", []string{"run"}, 2, `"config" not set`},
 		{"wait without an end", []string{"run", "--config", wrong, "--wait", "1m"}, 2, "--wait goes with --until-end"},
+		{"two ends", []string{"run", "--config", wrong, "--until-end", "--until", "now"}, 2, "choose one"},
+		{"until a strange time", []string{"run", "--config", wrong, "--until", "earliest"}, 2, "must be now or a time"},
 		{"wait for nothing", []string{"run", "--config", wrong, "--until-end", "--wait", "0s"}, 2, "--wait is 0s"},
 		{"run of a wrong file", []string{"run", "--config", wrong}, 3, "tollgate.yaml:"},
 		{"run of no file", []string{"run", "--config", "/nowhere/tollgate.yaml"}, 1, "/nowhere/tollgate.yaml"},

@@ -178,6 +178,34 @@ func TestUntilEndClosesNoWindowEarly(t *testing.T) {
 	}
 }
 
+// A time that the run is told ends it, whatever stands on the topic: an event of the
+// year 9999 is waited for with --until-end only.
+func TestRuleUntilATimeHangsOnNoRecord(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs pipelines")
+	}
+	var printed []string
+	for _, hostile := range []string{"", "9999-12-31T23:59:59Z,evil,north\n"} {
+		addr := broker(t)
+		cfg := deploymentFile(t, addr)
+		mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1", "--start", "2025-03-01")
+		mustRun(t, "replay", "--config", cfg, "--input", visits(t, false))
+		mustRun(t, "replay", "--config", cfg, "--input", write(t, "evil.csv", hostile))
+		stdout, stderr := mustRun(t, "run", "--config", cfg, "--until", "2025-03-04T12:00:00Z", "--wait", "1m", "--format", "json")
+		if !strings.Contains(stderr, "every window that ends by 2025-03-04T12:00:00Z is settled") {
+			t.Errorf("stderr %s", stderr)
+		}
+		windows := ""
+		for _, r := range parse(t, stdout) {
+			windows += fmt.Sprintln(r.WindowStart, r.Key)
+		}
+		printed = append(printed, windows)
+	}
+	if printed[0] != printed[1] || strings.Count(printed[0], "\n") != 9 {
+		t.Errorf("printed were\n%s\nand with one more record\n%s", printed[0], printed[1])
+	}
+}
+
 func TestRunIsDrainedByASignal(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs pipelines")

@@ -118,6 +118,7 @@ func TestBadCommandLines(t *testing.T) {
 		{"unknown time unit", with("--time-unit", "h"), 2, "must be s, ms, us or rfc3339"},
 		{"from is no time", with("--from", "yesterday"), 2, "must be a time like"},
 		{"from inside a window", with("--from", "2025-03-03T00:30:00Z"), 2, "2025-03-03T00:00:00Z or 2025-03-03T01:00:00Z"},
+		{"from the year 1", with("--from", "0001-01-01"), 2, "before 1970"},
 		{"from before 1970", with("--from", "1969-01-01"), 2, "before 1970"},
 		{"to before from", with("--from", "2025-03-04", "--to", "2025-03-03"), 2, "must be before --to"},
 		{"public without keys", with("--keys", "public"), 2, "--public-keys FILE or --public-keys a,b,c"},

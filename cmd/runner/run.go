@@ -20,6 +20,7 @@ import (
 // runFlags are the flags of run as they were given.
 type runFlags struct {
 	config        string
+	until         untilValue
 	untilEnd      bool
 	wait          time.Duration
 	format        format
@@ -39,20 +40,25 @@ it is stopped. SIGINT or SIGTERM finish the open turn and end it (drained); a
 second signal ends it at once, which is as safe as any crash. Started again, it
 goes on where it was.
 
---until-end ends the run when every window with an event that was on the topic at
-the start is settled. No window is closed early for it: where the last events can
-only be followed by the clock, it waits. --wait bounds that: the run is then
+--until ends the run when every window that ends by a time is settled: "now" for
+every window that is over when the run begins. No record changes which ones these
+are. --until-end ends it when every window with an event that was on the topic at
+the start is settled; which windows appear last, and how long that takes, can hang
+on one record: on the event that is furthest ahead (time.skew says how far, with
+time.no_future nothing does). Neither closes a window early: where only the clock
+can close the last ones, the run waits. --wait bounds that: the run is then
 drained, says how many turns are open, and the exit code is 1.`,
 		Example: `  runner run --config tollgate.yaml
   runner run --config tollgate.yaml --format json
-  runner run --config tollgate.yaml --until-end --wait 10m`,
+  runner run --config tollgate.yaml --until now --wait 10m`,
 		Args: cobra.NoArgs,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	configPath(cmd, &f.config)
-	flags.BoolVar(&f.untilEnd, "until-end", false, "end when everything that is on the topic now is settled")
-	flags.DurationVar(&f.wait, "wait", 0, "with --until-end: wait at most so long (default as long as it takes)")
+	flags.Var(&f.until, "until", "end when every window that ends by this time is settled")
+	flags.BoolVar(&f.untilEnd, "until-end", false, "end when everything that is on the topic now is settled; one record can decide when")
+	flags.DurationVar(&f.wait, "wait", 0, "with --until or --until-end: wait at most so long (default as long as it takes)")
 	formatFlag(cmd, &f.format)
 	flags.StringVar(&f.trustedReport, "trusted-report", "", "file for exact tallies of all records, as JSON; not for publication")
 	flags.StringVar(&f.report, "report", "", "HTML file with a chart of what was published")
@@ -63,8 +69,10 @@ drained, says how many turns are open, and the exit code is 1.`,
 
 func (f *runFlags) check(changed func(string) bool) error {
 	switch {
-	case changed("wait") && !f.untilEnd:
-		return usage(errors.New("--wait goes with --until-end"))
+	case changed("until") && f.untilEnd:
+		return usage(errors.New("--until and --until-end both say where the run ends: choose one"))
+	case changed("wait") && !f.ends():
+		return usage(errors.New("--wait goes with --until-end or --until"))
 	case changed("wait") && f.wait <= 0:
 		return usage(fmt.Errorf("--wait is %v", f.wait))
 	case changed("report") && f.report == "":
@@ -154,8 +162,8 @@ func (a *app) publish(ctx context.Context, f *runFlags, d *deployment, out *runO
 		}
 	}()
 	result, err := pipeline.Run(ctx, d.Deployment, pipeline.RunOptions{
-		Logger:   slog.New(slog.NewTextHandler(out.progress, &slog.HandlerOptions{Level: slog.LevelWarn})),
-		UntilEnd: f.untilEnd, Drain: drain, OnSettled: out.settle,
+		Logger: slog.New(slog.NewTextHandler(out.progress, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		Until:  f.until.at, UntilEnd: f.untilEnd, Drain: drain, OnSettled: out.settle,
 		OnStart: func(from []int64) { begin <- from },
 	})
 	printed := out.wait(hurryOf(signalled, err))
@@ -226,10 +234,12 @@ func ended(f *runFlags, result pipeline.RunResult, progress *show.Progress) erro
 	switch {
 	case result.Superseded:
 		return errors.New("another run of this deployment has taken over")
-	case result.Drained && f.untilEnd && result.OpenTurns > 0:
-		return fmt.Errorf("not everything that was on the topic is settled: %s open; run again to go on", openTurns(result.OpenTurns))
+	case result.Drained && f.ends() && result.OpenTurns > 0:
+		return fmt.Errorf("not everything that was asked for is settled: %s open; run again to go on", openTurns(result.OpenTurns))
 	case result.Drained:
 		noteDrained(result, progress)
+	case !f.until.at.IsZero():
+		progress.Note("every window that ends by %s is settled", &f.until)
 	case f.untilEnd:
 		progress.Note("everything that was on the topic is settled")
 	}

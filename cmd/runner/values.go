@@ -71,9 +71,15 @@ func (v *timeValue) String() string {
 
 func (v *timeValue) Type() string { return "time" }
 
+// errBefore1970 also keeps the zero time out, which stands for a flag that was not given.
+var errBefore1970 = errors.New("must not be before 1970")
+
 func (v *timeValue) Set(text string) error {
 	for _, layout := range []string{time.RFC3339, time.DateOnly} {
 		if t, err := time.Parse(layout, text); err == nil {
+			if t.Before(time.UnixMilli(0)) {
+				return errBefore1970
+			}
 			v.Time = t.UTC()
 			return nil
 		}

@@ -91,7 +91,7 @@ func timeFields() []field {
 	return []field{
 		{
 			name: "trust", kind: text, initial: "broker", oneOf: []string{"broker", "producer"}, change: never, goField: "Time.Trust",
-			meaning: "broker: append times, which the topic must have (`message.timestamp.type=LogAppendTime`); producer: what records say is believed, a weaker promise",
+			meaning: "broker: append times, which the topic must have (`message.timestamp.type=LogAppendTime`); producer: what records say is believed, a weaker promise: one record with a later time than its neighbours makes their events late for everybody",
 			to:      func(d *draft) any { return &d.cfg.Time.Trust },
 		},
 		{
@@ -101,22 +101,22 @@ func timeFields() []field {
 		},
 		{
 			name: "skew", kind: duration, initial: "0s", in: within(0, year), change: byChange, goField: "Time.Skew",
-			meaning: "how far ahead of its append time an event may be",
+			meaning: "how far ahead of its append time an event may be; with producer times also how far ahead of the clock a record's time may be and still end windows for everybody",
 			to:      func(d *draft) any { return &d.cfg.Time.Skew },
 		},
 		{
 			name: "slack", kind: duration, absent: "5s with broker times, none with producer times", in: within(milli, year), change: byChange, goField: "Time.Slack",
-			meaning: "clock step of the brokers below which a record's own times alone decide; broker times only",
+			meaning: "clock step of the brokers below which a record's own times alone decide; broker times only. Not 0: one record could then make its neighbours late",
 			to:      func(d *draft) any { return &d.cfg.Time.Slack },
 		},
 		{
 			name: "idle_grace", kind: duration, initial: "1m", in: within(milli, year), goField: "Time.IdleGrace",
-			meaning: "how long a partition must be silent, beyond lateness and skew, before the wall clock moves it on",
+			meaning: "how long a partition must be silent, beyond lateness and skew, before the wall clock moves it on. Not 0: what is on its way to the broker would be late",
 			to:      func(d *draft) any { return &d.cfg.Time.IdleGrace },
 		},
 		{
 			name: "no_future", kind: boolean, initial: "false", change: never, goField: "Time.NoFuture",
-			meaning: "turns the test for events of the future off: for files of the past",
+			meaning: "turns the test for events of the future off: for files of the past. With producer times one record far ahead then ends every window, and `run --until-end` waits for any event",
 			to:      func(d *draft) any { return &d.cfg.Time.NoFuture },
 		},
 	}
