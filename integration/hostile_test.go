@@ -52,6 +52,7 @@ func hostileValues() []hostileRecord {
 	add(schemas.ClassEmptyUser, `{"user":"","page":"p00","ts":%d}`, good)
 	add(schemas.ClassUserTooLong, `{"user":%q,"page":"p00","ts":%d}`, strings.Repeat("e", 1025), good)
 	add(schemas.ClassKeyTooLong, `{"user":%q,"page":%q,"ts":%d}`, evil, strings.Repeat("k", 513), good)
+	add(schemas.ClassUndecodable, "{\"user\":%q,\"page\":\"\xff\",\"ts\":%d}", evil, good)
 	add(schemas.ClassOversized, `{"user":%q,"page":"p00","ts":%d,"more":%q}`, evil, good, strings.Repeat("x", smallest))
 	add(schemas.ClassUndecodable, "")
 	add(schemas.ClassUndecodable, "")
@@ -229,6 +230,12 @@ func TestRuleHostileRecordsCloseNoTurn(t *testing.T) {
 	d.produce(0, insert(others, 0, hostile[len(hostile)-1:]))
 	run.finish(t)
 	d.run()
+	for i, r := range d.records(d.config.Events.Topic, 0)[:len(hostile)] { // no broker and no client has made another time of any of them
+		sent := slices.Concat(hostile[1:2], hostile[:1], hostile[2:])
+		if at, _ := sent[i].Timestamp.Millis(); r.Timestamp != at {
+			t.Errorf("a record of %d came back with %d", at, r.Timestamp)
+		}
+	}
 	want.sameFor(t, "records before all others", d.outcome(), hostile)
 }
 

@@ -116,7 +116,7 @@ func timeFields() []field {
 		},
 		{
 			name: "no_future", kind: boolean, initial: "false", change: never, goField: "Time.NoFuture",
-			meaning: "turns the test for events of the future off: for files of the past. With producer times one record far ahead then ends every window, and `run --until-end` waits for any event",
+			meaning: "turns the test for events of the future off: for files of the past. On a topic that goes on, one record far ahead can then end every window (producer times), hold every restart back to its offset, and make `run --until-end` wait",
 			to:      func(d *draft) any { return &d.cfg.Time.NoFuture },
 		},
 	}
