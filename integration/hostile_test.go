@@ -63,9 +63,11 @@ func hostileValues() []hostileRecord {
 			all[i].Key = []byte{}
 		case 2:
 			all[i].Key = []byte(evil)
-			all[i].Headers = []klog.Header{{Key: "", Value: bytes.Repeat([]byte{0xff}, 200_000)}}
+			all[i].Headers = []klog.Header{{Key: "", Value: bytes.Repeat([]byte{0xff}, 20_000)}}
 		}
 	}
+	last := all[len(all)-2:] // as large as a topic takes them
+	last[0].Key, last[1].Headers = bytes.Repeat([]byte{0xff}, 990_000), []klog.Header{{Key: "", Value: bytes.Repeat([]byte{0xff}, 990_000)}}
 	return all
 }
 

@@ -36,6 +36,24 @@ func byHand(t *turns, until int64) []int64 {
 	return ends
 }
 
+// Event times are of the years 1 to 9999: no number of a turn, and no end of one,
+// leaves the range of its type there, whatever the slides.
+func TestTurnsOfAllYears(t *testing.T) {
+	const first, last = -62135596800000, 253402300799999
+	rapid.Check(t, func(t *rapid.T) {
+		var metrics []windowed
+		for range rapid.IntRange(1, maxSlides).Draw(t, "metrics") {
+			slide := rapid.Int64Range(1, 366*86_400_000).Draw(t, "slide")
+			metrics = append(metrics, windowed{size: slide, slide: slide})
+		}
+		w := testTurns(rapid.Int64Range(first, last).Draw(t, "start"), 0, metrics...)
+		at := rapid.OneOf(rapid.Int64Range(w.start, last), rapid.Just(w.start), rapid.Just(int64(last))).Draw(t, "time")
+		if turn := w.of(at); w.end(turn-1) > at || w.end(turn) <= at || w.by(at) != turn-1 {
+			t.Fatalf("time %d is put to turn %d, from %d to %d", at, turn, w.end(turn-1), w.end(turn))
+		}
+	})
+}
+
 func TestTurnsAreTheUnionOfAllWindowEnds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const until = 400

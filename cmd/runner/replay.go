@@ -42,7 +42,9 @@ func (a *app) replay() *cobra.Command {
 the partition that a hash of the user's id names, with the time of the event as the
 record's time. A record without a usable time takes that of the record before it:
 the pipeline will put it with the dead letters. Records longer than 900,000 bytes
-are left out.
+are left out. Nothing is sorted: with time.trust: producer one record of a later
+time makes those that follow it in its partition late, as far as time.lateness does
+not cover them; sort the file first.
 
 With --config the brokers, the topic and the fields are those of a deployment.
 
