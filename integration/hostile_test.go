@@ -90,7 +90,7 @@ func hostileProducer(near int64) []hostileRecord {
 	for _, at := range stamps { // an event like any other, but for its record's time
 		fate := "future"
 		if at < near && near > base.Add(20*time.Second).UnixMilli() {
-			fate = "late" // behind records that have moved the watermark
+			fate = "late" // after records that have moved the watermark
 		}
 		all = append(all, hostileRecord{klog.Message{Value: event(evil, "p00", at, base.UnixMilli()).value, Timestamp: klog.At(at)}, fate})
 	}

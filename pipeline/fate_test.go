@@ -119,7 +119,7 @@ func TestRuleNoTimeOfARecordWrapsAround(t *testing.T) {
 				t.Errorf("stamp %d: the watermark is %d", stamp, w)
 			}
 			if got := judgeOne(t, f, p, 1, 5000, 5000, now); got != "turn 5" || p.watermark(spec) != 4900 {
-				t.Errorf("behind a record with stamp %d: %s, watermark %d", stamp, got, p.watermark(spec))
+				t.Errorf("after a record with stamp %d: %s, watermark %d", stamp, got, p.watermark(spec))
 			}
 		}
 	}

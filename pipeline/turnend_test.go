@@ -14,10 +14,14 @@ import (
 // tenTurns deploys a configuration over ten turns of a second.
 func tenTurns(t testing.TB, change func(*Config)) *Deployment {
 	t.Helper()
+	return tenTurnsFrom(t, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), change)
+}
+
+func tenTurnsFrom(t *testing.T, start time.Time, change func(*Config)) *Deployment {
+	t.Helper()
 	cfg := testConfig(startEmbedded(t).Addr())
 	cfg.Metrics[0].Window, cfg.ReleaseShards = time.Second, 2
 	change(&cfg)
-	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	d := deploy(t, cfg, start, 1)
 	var values []klog.Message
 	for i := range 100 {
@@ -71,7 +75,22 @@ func TestRuleCountsAppearOnAGridOfTime(t *testing.T) {
 // Every partition tells where a turn ends, also one without values, and no value
 // of an ended turn comes behind that.
 func TestEveryPartitionTellsWhereATurnEnds(t *testing.T) {
-	d := tenTurns(t, func(*Config) {})
+	endsOfTurns(t, tenTurns(t, func(*Config) {}))
+}
+
+// Windows that end in 1970 and before are windows like others: their values and
+// ends have that time, not the time of writing.
+func TestRuleWindowsOfAnyTimeAreCounted(t *testing.T) {
+	d := tenTurnsFrom(t, time.UnixMilli(-5000), func(*Config) {})
+	endsOfTurns(t, d)
+	report, err := TrustedReport(t.Context(), d)
+	if err != nil || report.Accepted != 100 {
+		t.Errorf("tallies %+v, %v", report, err)
+	}
+}
+
+func endsOfTurns(t *testing.T, d *Deployment) {
+	t.Helper()
 	if _, err := Run(t.Context(), d, RunOptions{Bounded: true}); err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +121,10 @@ func TestEveryPartitionTellsWhereATurnEnds(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				if rel.WindowEnd <= ended.End {
+				if r.Timestamp != rel.WindowEnd {
+					t.Errorf("a value of a window that ends at %d has the time %d", rel.WindowEnd, r.Timestamp)
+				}
+				if ended.Turn > 0 && rel.WindowEnd <= ended.End {
 					t.Errorf("a value for a window that ends at %d stands behind the end of %d", rel.WindowEnd, ended.End)
 				}
 			}
