@@ -17,7 +17,7 @@ func tenTurns(t testing.TB, change func(*Config)) *Deployment {
 	return tenTurnsFrom(t, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), change)
 }
 
-func tenTurnsFrom(t *testing.T, start time.Time, change func(*Config)) *Deployment {
+func tenTurnsFrom(t testing.TB, start time.Time, change func(*Config)) *Deployment {
 	t.Helper()
 	cfg := testConfig(startEmbedded(t).Addr())
 	cfg.Metrics[0].Window, cfg.ReleaseShards = time.Second, 2
