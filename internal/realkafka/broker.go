@@ -2,6 +2,7 @@ package realkafka
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -79,7 +80,7 @@ func Start(ctx context.Context, o Options) (*Broker, error) {
 // Addr is the host:port of the plain listener.
 func (b *Broker) Addr() string { return b.addrs[plainListener] }
 
-// AddrOf is the host:port of one of Options.Listeners.
+// AddrOf is the host:port where one of Options.Listeners listens, whatever it advertises.
 func (b *Broker) AddrOf(listener string) string { return b.addrs[listener] }
 
 // prepare chooses ports, writes the configuration and formats the storage.
@@ -89,8 +90,8 @@ func (b *Broker) prepare(ctx context.Context, o Options) error {
 		return err
 	}
 	endpoints := make([]endpoint, 0, 1+len(o.Listeners))
-	for i, l := range append([]Listener{{plainListener, plainListener}}, o.Listeners...) {
-		endpoints = append(endpoints, endpoint{l, ports[i], ports[i]})
+	for i, l := range append([]Listener{{Name: plainListener, Protocol: plainListener}}, o.Listeners...) {
+		endpoints = append(endpoints, endpoint{l, ports[i], cmp.Or(l.Advertised, ports[i])})
 		b.addrs[l.Name] = ports[i]
 	}
 	text := properties(endpoints, ports[len(ports)-1], filepath.Join(b.dir, "data"), o.Settings)

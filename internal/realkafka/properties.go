@@ -15,6 +15,9 @@ const ClusterID = "dG9sbGdhdGUta2Fma2EtMQ"
 type Listener struct {
 	Name     string // upper case letters
 	Protocol string // PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL
+	// Advertised is the host:port that clients of this listener are sent to, for something that stands in between; empty: where it
+	// listens.
+	Advertised string
 }
 
 // endpoint is a listener with where it listens and what it tells clients.
@@ -31,7 +34,7 @@ const (
 // Properties returns the server.properties of a single node that listens on bind and tells clients to come to advertised
 // (host:port both), with the controller on the third address and its data in dir. extra comes last and wins.
 func Properties(bind, advertised, controller, dir string, extra map[string]string) string {
-	return properties([]endpoint{{Listener{plainListener, plainListener}, bind, advertised}}, controller, dir, extra)
+	return properties([]endpoint{{Listener{Name: plainListener, Protocol: plainListener}, bind, advertised}}, controller, dir, extra)
 }
 
 func properties(endpoints []endpoint, controller, dir string, extra map[string]string) string {

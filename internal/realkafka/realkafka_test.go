@@ -97,7 +97,11 @@ func TestSettingsOfTheCallerWin(t *testing.T) {
 func TestABrokerKeepsItsLogAndItsAddress(t *testing.T) {
 	need(t)
 	dir := t.TempDir()
-	b := start(t, realkafka.Options{Dir: dir})
+	b := start(t, realkafka.Options{Dir: dir, Listeners: []realkafka.Listener{{Name: "BEHIND", Protocol: "PLAINTEXT", Advertised: "proxy:7"}}})
+	said, err := os.ReadFile(filepath.Join(dir, "server.properties"))
+	if want := "advertised.listeners=PLAINTEXT://" + b.Addr() + ",BEHIND://proxy:7\n"; err != nil || !strings.Contains(string(said), want) {
+		t.Errorf("the settings lack %q, %v:\n%s", want, err, said)
+	}
 	c := dial(t, klog.Config{Brokers: []string{b.Addr()}})
 	if err := c.CreateTopics(t.Context(), klog.TopicSpec{Name: "t", Partitions: 1}); err != nil {
 		t.Fatal(err)
