@@ -1,0 +1,382 @@
+package integration
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/config"
+	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/reference"
+	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+// subject is a deployment that faults befall. The runs know it by its file and come through the proxy; the test reads its topics past
+// the proxy.
+type subject struct {
+	*deployment
+	dir, file string
+	settings  subjectSettings
+	watch     *watch
+	feed      *feeder
+	runs      []*proc // all that there were
+	current   *proc   // the one that is to own the deployment; nil between two
+}
+
+// subjectSettings are what the campaign varies in a configuration file.
+type subjectSettings struct {
+	name, events string
+	broker       string
+	window       time.Duration
+	catchUp      int
+	slots        int
+	appendTimes  bool
+	compacted    bool // Kafka compacts the ledger underneath
+	changes      int  // so many times the deployment was changed
+}
+
+const campaignPartitions = 3
+
+// yaml is the configuration file. Metrics of all kinds, over windows of three sizes.
+func (s subjectSettings) yaml() string {
+	w := func(n int) string { return config.Duration(time.Duration(n) * s.window) }
+	trust := fmt.Sprintf("{trust: producer, lateness: %s, skew: 1m, idle_grace: 300d}", w(1))
+	if s.appendTimes {
+		trust = fmt.Sprintf("{trust: broker, lateness: %s, skew: 1m, slack: 500ms, idle_grace: 300d}", w(1))
+	}
+	// What a change changes: a target, a bound, the noise key.
+	relative := []string{"0.3", "0.2", "0.4"}[s.changes%3]
+	events := 1 + s.changes%2
+	return fmt.Sprintf(`deployment: %s
+kafka: {brokers: [%q]}
+events:
+  topic: %s
+  format: jsonl
+  fields: {user: user, key: page, time: ts, value: amount}
+  time_unit: ms
+privacy: {epsilon: 40, delta: 1e-4, period: %s}
+time: %s
+metrics:
+  - name: visits
+    window: {size: %s}
+    keys: {list: [p00, p01, p02, p03, nobody]}
+    bounds: {max_keys_per_user: 2, max_events_per_key: 2}
+    target: {relative: %s, absolute: 2}
+    last_at_least: 3
+    coverage: true
+  - name: pages
+    window: {size: %s}
+    keys: {mode: private}
+    bounds: {max_keys_per_user: 2, max_events_per_key: %d}
+    ladder: {kind: geometric, factor: 1.5}
+    target: {relative: 0.3, absolute: 2}
+    last_at_least: 3
+  - name: spent
+    kind: sum
+    window: {size: %s}
+    keys: {keys_from: pages}
+    bounds: {max_keys_per_user: 2, max_events_per_key: 2, min: 0, max: 20}
+    target: {relative: 0.4, confidence: 0.9}
+    last_at_least: 3
+  - name: people
+    kind: distinct_users
+    filter: item.category != "toy"
+    window: {size: %s, slide: %s}
+    keys: {mode: private}
+    bounds: {max_keys_per_user: 3}
+    target: {relative: 0.3, absolute: 2}
+    last_at_least: 3
+  - name: balance
+    kind: sum
+    window: {size: %s, slide: %s}
+    keys: {list: [p00, p01, p02, p03]}
+    bounds: {max_keys_per_user: 2, max_events_per_key: 2, min: -5, max: 15}
+    target: {absolute: 30}
+    last_at_least: 3
+keys:
+  noise: {id: "k%d", file: noise-%d.key}
+  user_hash: {file: user-hash.key}
+shards: 4
+release_shards: 2
+ledger_slots: %d
+catch_up: %d
+`, s.name, s.broker, s.events, w(30), trust, w(1), relative, w(1), events, w(1), w(3), w(1), w(4), w(2),
+		s.changes, s.changes, s.slots, s.catchUp)
+}
+
+// write puts the file in its place.
+func (s *subject) write() {
+	s.t.Helper()
+	if err := os.WriteFile(s.file, []byte(s.settings.yaml()), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// load is the file as the test uses it: straight to the broker.
+func (s *subject) load(broker string) pipeline.Config {
+	s.t.Helper()
+	file, err := config.Load(s.file, config.Options{})
+	if err != nil {
+		s.t.Fatalf("loading %s: %v", s.file, err)
+	}
+	c := file.Config()
+	c.Kafka.Brokers = []string{broker}
+	return c
+}
+
+// newSubject begins a deployment as people do: a file, topics and keys by `runner init`, the first events by `runner replay`.
+func (c *campaign) newSubject(settings subjectSettings, start time.Time) *subject {
+	c.t.Helper()
+	s := &subject{dir: c.t.TempDir(), settings: settings, deployment: &deployment{t: c.t}}
+	s.file = filepath.Join(s.dir, "tollgate.yaml")
+	s.write()
+	topic := map[string]string{}
+	if settings.appendTimes {
+		topic["message.timestamp.type"] = "LogAppendTime"
+	}
+	createTopic(c.t, c.broker.Addr(), settings.events, campaignPartitions, topic)
+	c.must(s, "init", "init", "--config", s.file, "--create-topics", "--replication", "1", "--generate-keys",
+		"--start", start.Format(time.RFC3339))
+	s.attachTo(c.broker.Addr())
+	if settings.compacted {
+		alterTopic(c.t, c.broker.Addr(), s.config.Outputs.Ledger, eager())
+	}
+	s.watch = startWatch(c.t, c.broker.Addr(), s.config.Outputs.Control)
+	s.feed = newFeeder(s, uint64(len(settings.name)))
+	if !settings.appendTimes {
+		c.must(s, "replay", "replay", "--config", s.file, "--input", s.feed.file(20))
+	}
+	s.feed.start()
+	return s
+}
+
+// attachTo compiles the file and connects, past the proxy.
+func (s *subject) attachTo(broker string) {
+	past := s.past
+	d := attach(s.t, s.load(broker))
+	*s.deployment = *d
+	s.config = d.compiled.Config() // with the defaults
+	s.past, s.partitions = past, campaignPartitions
+	header := s.header()
+	s.adjust = func(r *reference.Config) {
+		r.Incarnation, r.Start = header.Incarnation, header.StartMillis
+		if s.settings.appendTimes {
+			r.Slack, r.Clock = s.config.Time.Slack.Milliseconds(), 0
+		}
+	}
+}
+
+// header is the first record of control.
+func (s *subject) header() *schemas.Header {
+	s.t.Helper()
+	var header *schemas.Header
+	err := s.client.ReadRange(s.t.Context(), s.config.Outputs.Control, 0, 0, 1, func(r klog.Record) error {
+		c, err := schemas.DecodeControl(r.Value)
+		if err == nil {
+			header, _ = c.Body.(*schemas.Header)
+		}
+		return err
+	})
+	if err != nil || header == nil {
+		s.t.Fatalf("%s: control does not begin with a HEADER: %v", s.settings.name, err)
+	}
+	return header
+}
+
+// calm is the same deployment over the same events, with the same incarnation and the same keys, under a name of its own: what it
+// publishes undisturbed is what the subject must have published.
+func (c *campaign) calm(s *subject) *subject {
+	c.t.Helper()
+	settings := s.settings
+	settings.name, settings.broker = s.settings.name+"-calm", c.broker.Addr()
+	twin := &subject{dir: s.dir, settings: settings, deployment: &deployment{t: c.t}, feed: s.feed}
+	twin.file = filepath.Join(s.dir, "calm.yaml") // beside the other: the same key files
+	twin.write()
+	twin.deployment = attach(c.t, twin.load(c.broker.Addr()))
+	ctx, cancel := context.WithTimeout(c.t.Context(), patience)
+	defer cancel()
+	if err := pipeline.CreateTopics(ctx, twin.compiled, pipeline.TopicOptions{Replication: 1}); err != nil {
+		c.t.Fatal(err)
+	}
+	h := s.header()
+	err := pipeline.Init(ctx, twin.compiled, pipeline.InitOptions{Incarnation: h.Incarnation, Start: time.UnixMilli(h.StartMillis)})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	twin.attachTo(c.broker.Addr())
+	return twin
+}
+
+// feeder keeps a backlog of events in front of the runs. With producers' times a window's events are a function of its number, and so
+// many windows are written as the faults take; with append times they are written at the pace of the clock.
+type feeder struct {
+	s       *subject
+	client  *klog.Client
+	work    workload
+	seed    uint64
+	next    int // window
+	stopped chan struct{}
+	done    chan struct{}
+	err     error
+}
+
+// ahead is how many windows are written beyond the settled turn: more than are read ahead.
+const ahead = 80
+
+func newFeeder(s *subject, seed uint64) *feeder {
+	w := workload{Users: 300, Pages: 8, Window: s.settings.window, Disturb: s.settings.window / 2, Broken: 2, Late: 2, Past: 1, Future: 1, Bought: true}
+	return &feeder{s: s, client: s.client, work: w, seed: seed, stopped: make(chan struct{}), done: make(chan struct{})}
+}
+
+// window makes the events of a window with these disturbances, ordered by their stamps.
+func (f *feeder) window(n int, w workload) []arrival {
+	random := rand.New(rand.NewPCG(f.seed, uint64(n)))
+	users, pages := rand.NewZipf(random, 1.2, 4, uint64(w.Users-1)), rand.NewZipf(random, 1.3, 2, uint64(w.Pages-1))
+	first := base.Add(time.Duration(n) * w.Window).UnixMilli()
+	var all []arrival
+	for range 30 {
+		stamp := first + random.Int64N(w.Window.Milliseconds())
+		all = append(all, w.arrival(random, fmt.Sprintf("u%04d", users.Uint64()), fmt.Sprintf("p%02d", pages.Uint64()), stamp))
+	}
+	slices.SortStableFunc(all, func(a, b arrival) int { return cmp.Compare(a.stamp, b.stamp) })
+	return all
+}
+
+// file writes the first windows to a file. Replayed records have the times of their events: none may be far ahead.
+func (f *feeder) file(windows int) string {
+	w := f.work
+	w.Broken, w.Late, w.Past, w.Future = 0, 0, 0, 0
+	var text bytes.Buffer
+	for ; f.next < windows; f.next++ {
+		for _, a := range f.window(f.next, w) {
+			text.Write(append(a.value, '\n'))
+		}
+	}
+	name := filepath.Join(f.s.dir, "events.jsonl")
+	if err := os.WriteFile(name, text.Bytes(), 0o600); err != nil {
+		f.s.t.Fatal(err)
+	}
+	return name
+}
+
+func (f *feeder) start() {
+	go func() {
+		defer close(f.done)
+		for !f.over() && f.err == nil {
+			if f.s.settings.appendTimes {
+				f.err = f.put(f.live())
+				time.Sleep(f.work.Window / 4)
+				continue
+			}
+			if f.next > int(f.s.watch.now().settled)+ahead {
+				time.Sleep(20 * time.Millisecond)
+				continue
+			}
+			f.err = f.put(spread(f.window(f.next, f.work), campaignPartitions))
+			f.next++
+		}
+	}()
+	f.s.t.Cleanup(func() {
+		if !f.over() {
+			close(f.stopped)
+		}
+		<-f.done
+	})
+}
+
+func (f *feeder) over() bool {
+	select {
+	case <-f.stopped:
+		return true
+	default:
+		return false
+	}
+}
+
+// live is a quarter of a window's events as of now: some of them late by a little, some far from any clock.
+func (f *feeder) live() [][]arrival {
+	random := rand.New(rand.NewPCG(f.seed, uint64(time.Now().UnixNano())))
+	w, now := f.work, time.Now().UnixMilli()
+	var all []arrival
+	for range 8 {
+		user, page := fmt.Sprintf("u%04d", random.IntN(w.Users)), fmt.Sprintf("p%02d", random.IntN(w.Pages))
+		at := now - random.Int64N(3*w.Window.Milliseconds()/2)
+		if random.IntN(50) == 0 {
+			all = append(all, arrival{user, wildStamp(random), brokenValue(random, user)})
+			continue
+		}
+		all = append(all, bought(user, page, wildStamp(random), at, random.Int64N(41)-10, categories[random.IntN(len(categories))]))
+	}
+	return spread(all, campaignPartitions)
+}
+
+// put appends. A broker that is away is waited for; what was written twice then are two events, for every reader.
+func (f *feeder) put(dealt [][]arrival) error {
+	for p, arrivals := range dealt {
+		messages := make([]klog.Message, len(arrivals))
+		for i, a := range arrivals {
+			messages[i] = klog.Message{Value: a.value, Timestamp: a.stamp}
+		}
+		var err error
+		for range 20 {
+			if err = f.try(int32(p), messages); err == nil {
+				break
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *feeder) try(partition int32, messages []klog.Message) error {
+	if len(messages) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	p, err := f.client.NewProducer(ctx, f.s.settings.events, partition, "")
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	_, err = p.Append(ctx, messages)
+	return err
+}
+
+// finish ends the feeding and moves the time of every partition past all windows, by records that belong to none.
+func (f *feeder) finish(t testing.TB) {
+	t.Helper()
+	close(f.stopped)
+	<-f.done
+	if f.err != nil {
+		t.Fatalf("feeding: %v", f.err)
+	}
+	stamp := base.Add(time.Duration(f.next+10) * f.work.Window).UnixMilli()
+	if f.s.settings.appendTimes {
+		time.Sleep(4 * f.work.Window)
+	}
+	closer := bought("closer", "p00", stamp, f.s.header().StartMillis-1000, 1, "toy")
+	dealt := make([][]arrival, campaignPartitions)
+	for p := range dealt {
+		dealt[p] = []arrival{closer}
+	}
+	if err := f.put(dealt); err != nil {
+		t.Fatalf("feeding: %v", err)
+	}
+}
+
+// named makes the names of processes: "run 3 of plain".
+func (s *subject) named(what string) string {
+	return fmt.Sprintf("%s %d of %s", what, len(s.runs)+1, strings.TrimPrefix(s.settings.name, "campaign-"))
+}

@@ -1,0 +1,336 @@
+package integration
+
+import (
+	"syscall"
+	"time"
+)
+
+// faultKind is a fault, and how often it is drawn. do lets it happen and tells whether a turn was open; where it leaves no run behind,
+// current is nil.
+type faultKind struct {
+	name   string
+	weight int
+	do     func(*campaign, *subject) bool
+}
+
+// changeFault is no kind of the deck: only one of the deployments can be changed, the others are compared with undisturbed runs.
+const changeFault = "change"
+
+// Those that take long, or that are about one particular moment, are drawn seldom.
+var faultKinds = []faultKind{
+	{"kill", 16, (*campaign).kill},
+	{"drain", 5, (*campaign).drain},
+	{"zombie", 7, (*campaign).zombie},
+	{"twins", 5, (*campaign).twins},
+	{"slow older start", 4, (*campaign).slowOlder},
+	{"network frozen", 4, (*campaign).frozen},
+	{"network slow", 4, (*campaign).slow},
+	{"network cut", 6, (*campaign).cut},
+	{"broker killed", 2, (*campaign).brokerKilled},
+	{"broker stopped", 2, (*campaign).brokerStopped},
+	{"start without broker", 1, (*campaign).startWithoutBroker},
+	{"SIGTERM without broker", 1, (*campaign).termWithoutBroker},
+	{"init again", 1, (*campaign).initAgain},
+	{"nobody reads stdout", 1, (*campaign).unreadOutput},
+}
+
+// Waits that end as soon as there is something to see; what takes longer hangs.
+const (
+	goesOnWithin = 90 * time.Second
+	endsWithin   = 40 * time.Second
+	// A run whose broker is away, or whose output nobody reads, ends within ten seconds of SIGTERM; the rest is for a busy machine.
+	endsAloneWithin = 20 * time.Second
+)
+
+func (c *campaign) between(least, most time.Duration) time.Duration {
+	return least + time.Duration(c.random.Int64N(int64(most-least)))
+}
+
+func (c *campaign) oneIn(n int) bool { return c.random.IntN(n) == 0 }
+
+// start launches a run beside the current one.
+func (c *campaign) start(s *subject, args ...string) *proc {
+	c.t.Helper()
+	from := s.watch.now()
+	p := launch(c.t, s.named("run"), c.binary, s.dir, append([]string{"run", "--config", s.file, "--format", "json"}, args...)...)
+	p.from = from
+	s.runs = append(s.runs, p)
+	return p
+}
+
+// run launches a run that is to own the deployment.
+func (c *campaign) run(s *subject) { s.current = c.start(s) }
+
+// open says whether a fault of this moment hits a turn.
+func (c *campaign) open(s *subject) bool { return s.watch.now().open() }
+
+// lose kills the current run and tells whether a turn was open.
+func (c *campaign) lose(s *subject) bool {
+	hit := c.open(s)
+	s.current.kill()
+	s.current = nil
+	return hit
+}
+
+// moves waits until so many more turns are settled. p is the run that has to; one that ends or hangs is a failure, and another one
+// takes its place, so that the campaign goes on.
+func (c *campaign) moves(s *subject, p *proc, turns int) {
+	c.t.Helper()
+	target := s.watch.now().settled + uint64(turns)
+	began, failures := time.Now(), 0
+	for s.watch.now().settled < target {
+		switch {
+		case !p.alive():
+			c.complain(p, "the run ended, and nothing should have ended it")
+		case time.Since(began) > goesOnWithin:
+			st := s.watch.now()
+			p.stacks()
+			c.complain(p, "no turn was settled for %v: %d are settled, %d closed", goesOnWithin, st.settled, st.closed)
+		default:
+			time.Sleep(3 * time.Millisecond)
+			continue
+		}
+		if failures++; failures > 3 {
+			c.t.Fatalf("%s: the deployment does not go on", c.faultNow)
+		}
+		p.excused = true
+		c.run(s)
+		p, began = s.current, time.Now()
+	}
+}
+
+// must runs a command that has to succeed.
+func (c *campaign) must(s *subject, name string, args ...string) *proc {
+	c.t.Helper()
+	p := launch(c.t, s.named(name), c.binary, s.dir, args...)
+	if !p.ends(endsWithin) || p.code() != 0 {
+		c.t.Fatalf("%s: %v", s.settings.name, p)
+	}
+	return p
+}
+
+// isSuperseded waits for the end of a run that another one has taken the deployment from.
+func (c *campaign) isSuperseded(p *proc) {
+	c.t.Helper()
+	switch {
+	case !p.ends(endsWithin):
+		p.stacks()
+		c.complain(p, "the run goes on, and a newer one was to take over")
+	case !p.superseded():
+		c.complain(p, "the run was superseded, and that is all it should have said")
+	}
+	p.excused = true
+}
+
+// survivor waits until one of two runs is superseded; the other one owns the deployment.
+func (c *campaign) survivor(s *subject, a, b *proc) {
+	c.t.Helper()
+	select {
+	case <-a.gone:
+		c.isSuperseded(a)
+		s.current = b
+	case <-b.gone:
+		c.isSuperseded(b)
+		s.current = a
+	case <-time.After(endsWithin):
+		a.stacks()
+		c.complain(a, "two runs go on at once, and neither was superseded")
+		s.current = b
+	}
+}
+
+// kill −9, now and then while the next run starts.
+func (c *campaign) kill(s *subject) bool {
+	hit := c.lose(s)
+	c.lookMidway(s)
+	for c.oneIn(4) {
+		c.run(s)
+		time.Sleep(c.between(0, 1200*time.Millisecond))
+		hit = c.lose(s) || hit
+	}
+	return hit
+}
+
+// SIGTERM, now and then twice, now and then while the next run starts.
+func (c *campaign) drain(s *subject) bool {
+	hit := c.open(s)
+	if c.oneIn(5) {
+		p := s.current
+		p.signal(syscall.SIGTERM)
+		time.Sleep(c.between(0, 20*time.Millisecond))
+		c.terminated(s, p)
+		return hit
+	}
+	c.drained(s)
+	for c.oneIn(3) {
+		c.run(s)
+		time.Sleep(c.between(0, 500*time.Millisecond))
+		c.terminated(s, s.current)
+	}
+	return hit
+}
+
+// terminated sends SIGTERM to a run that may not have begun, or may have been sent one: it ends, in good order or at once, and has
+// nothing to complain of.
+func (c *campaign) terminated(s *subject, p *proc) {
+	c.t.Helper()
+	p.signal(syscall.SIGTERM)
+	switch {
+	case !p.ends(endsAloneWithin):
+		p.stacks()
+		c.complain(p, "the run was told to end and did not within %v", endsAloneWithin)
+	case p.code() == 0 || p.code() == -1 || p.said("interrupted", "canceled", "signal"):
+	default:
+		c.complain(p, "the run was told to end and ended otherwise")
+	}
+	p.excused = true
+	s.current = nil
+}
+
+// drained ends the current run in good order.
+func (c *campaign) drained(s *subject) {
+	c.t.Helper()
+	p := s.current
+	s.current = nil
+	p.signal(syscall.SIGTERM)
+	switch {
+	case !p.ends(endsWithin):
+		p.stacks()
+		c.complain(p, "the run was told to drain and goes on")
+	case p.code() != 0 || !p.said("drained"):
+		c.complain(p, "the run was told to drain and ended otherwise")
+	}
+	p.excused = true
+}
+
+// A run stands still while another one takes over and goes on, and comes back.
+func (c *campaign) zombie(s *subject) bool {
+	hit := c.open(s)
+	zombies := []*proc{s.current}
+	s.current.signal(syscall.SIGSTOP)
+	c.lookMidway(s)
+	c.run(s)
+	if c.oneIn(4) { // and the one that took over as well
+		c.moves(s, s.current, 1)
+		time.Sleep(c.between(0, 100*time.Millisecond))
+		s.current.signal(syscall.SIGSTOP)
+		zombies = append(zombies, s.current)
+		c.run(s)
+	}
+	c.moves(s, s.current, 1+c.random.IntN(6))
+	for _, z := range zombies {
+		z.signal(syscall.SIGCONT)
+	}
+	for _, z := range zombies {
+		c.isSuperseded(z)
+	}
+	return hit
+}
+
+// A second run beside one that goes on, or two at once.
+func (c *campaign) twins(s *subject) bool {
+	if c.oneIn(2) {
+		hit := c.open(s)
+		older := s.current
+		c.run(s)
+		c.isSuperseded(older)
+		return hit
+	}
+	hit := c.lose(s)
+	a := c.start(s)
+	time.Sleep(c.between(0, 80*time.Millisecond))
+	c.survivor(s, a, c.start(s))
+	return hit
+}
+
+// A run that was started first, and comes to its start late, after a newer one has taken over. It has lost if anything of it stood on
+// control by then; if nothing did, either of the two may go on.
+func (c *campaign) slowOlder(s *subject) bool {
+	hit := c.lose(s)
+	older := c.start(s)
+	limit, wait := c.between(50*time.Millisecond, 800*time.Millisecond), c.oneIn(2)
+	for began := time.Now(); older.alive() && s.watch.now().begun() == older.from.begun(); time.Sleep(time.Millisecond) {
+		if !wait && time.Since(began) > limit || time.Since(began) > endsWithin {
+			break
+		}
+	}
+	older.signal(syscall.SIGSTOP)
+	time.Sleep(100 * time.Millisecond) // what it has sent arrives, and is seen
+	known := s.watch.now().begun() > older.from.begun()
+	c.run(s)
+	newer := s.current
+	c.moves(s, newer, 1+c.random.IntN(4))
+	older.signal(syscall.SIGCONT)
+	if known {
+		c.isSuperseded(older)
+	} else {
+		c.survivor(s, older, newer)
+	}
+	return hit
+}
+
+// init on a deployment that goes on changes nothing and says so, also on a slow network.
+func (c *campaign) initAgain(s *subject) bool {
+	hit := c.open(s)
+	if c.oneIn(2) {
+		c.proxy.slow(30*time.Millisecond, 400_000)
+		defer c.proxy.heal()
+	}
+	p := launch(c.t, s.named("init"), c.binary, s.dir, "init", "--config", s.file, "--create-topics", "--generate-keys")
+	switch {
+	case !p.ends(endsWithin):
+		p.stacks()
+		c.complain(p, "init hangs")
+	case p.code() != 1 || !p.said("initialised already"):
+		c.complain(p, "init ran again: it should have changed nothing and said so")
+	}
+	return hit
+}
+
+// What is printed goes nowhere: turns settle all the same, and SIGTERM is obeyed.
+func (c *campaign) unreadOutput(s *subject) bool {
+	c.drained(s)
+	p := launchUnread(c.t, s.named("run"), c.binary, "run", "--config", s.file, "--format", "json")
+	p.from = s.watch.now()
+	s.runs = append(s.runs, p)
+	s.current = p
+	want := p.from.settled + 10
+	for began := time.Now(); p.alive() && s.watch.now().settled < want && time.Since(began) < endsAloneWithin; {
+		time.Sleep(10 * time.Millisecond)
+	}
+	if got := s.watch.now().settled; got < want {
+		c.complain(p, "nobody reads the run's output: it settled %d turns, want 10", got-p.from.settled)
+	}
+	hit := c.open(s)
+	p.signal(syscall.SIGTERM)
+	if !p.ends(endsAloneWithin) {
+		p.stacks()
+		c.complain(p, "nobody reads the run's output, and it does not obey SIGTERM")
+	}
+	p.excused = true
+	s.current = nil
+	return hit
+}
+
+// change drains the run and puts another configuration in force, now and then at a second attempt, after the first was killed.
+func (c *campaign) change(s *subject) bool {
+	c.t.Helper()
+	hit := c.open(s)
+	c.drained(s)
+	before := generation{s.config, s.compiled}
+	s.settings.changes++
+	s.write()
+	args := []string{"change", "--config", s.file, "--generate-keys"}
+	if c.oneIn(2) {
+		p := launch(c.t, s.named("change"), c.binary, s.dir, args...)
+		time.Sleep(c.between(0, 900*time.Millisecond))
+		p.kill()
+	}
+	p := launch(c.t, s.named("change again"), c.binary, s.dir, args...)
+	if !p.ends(endsWithin) || p.code() != 0 {
+		c.t.Fatalf("%s: the change failed: %v", c.faultNow, p)
+	}
+	s.past = append(s.past, before)
+	s.attachTo(c.broker.Addr())
+	return hit
+}

@@ -1,0 +1,164 @@
+package integration
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+// finish ends a deployment and compares all that it has written.
+func (c *campaign) finish(s *subject, row *subjectRow) {
+	c.t.Helper()
+	// Whether the last run finds turns settled that no event owns, and which records stand behind the last CLOSE, is to depend on no
+	// run before it.
+	c.lose(s)
+	s.feed.finish(c.t)
+	tallies := c.toTheEnd(s)
+	for _, p := range s.runs {
+		c.saidNothingAlarming(p)
+	}
+	row.runs = len(s.runs)
+	if err := s.check(); err != nil { // counts, accounts and tallies against the reference
+		c.complain(nil, "%v", err)
+	}
+	tr, err := s.readTrusted()
+	if err != nil {
+		c.t.Fatalf("%s: %v", s.settings.name, err)
+	}
+	if len(tr.stops) > 0 {
+		c.complain(nil, "%d STOPs stand on control, the first says: %s", len(tr.stops), tr.stops[0].Reason)
+	}
+	row.turns = int(tr.last)
+	counts, err := s.readCounts()
+	if err != nil {
+		c.t.Fatalf("%s: %v", s.settings.name, err)
+	}
+	row.values = len(counts.values)
+	row.printed = c.comparePrinted(s, counts)
+	if s.settings.catchUp == 1 && s.settings.changes == 0 {
+		began := time.Now()
+		c.compareUndisturbed(s, counts, tallies)
+		row.undisturbed, row.comparedBytes = time.Since(began), true
+	}
+}
+
+// toTheEnd lets a run settle everything that is on the topic and gives its tallies.
+func (c *campaign) toTheEnd(s *subject) pipeline.Tallies {
+	c.t.Helper()
+	report := filepath.Join(s.dir, s.settings.name+".tallies.json")
+	p := launch(c.t, s.named("run"), c.binary, s.dir, "run", "--config", s.file, "--format", "json", "--until-end", "--wait", "4m",
+		"--trusted-report", report)
+	s.runs = append(s.runs, p)
+	if !p.ends(5*time.Minute) || p.code() != 0 {
+		if p.alive() {
+			p.stacks()
+		}
+		c.t.Fatalf("%s: the last run should have settled everything: %v", s.settings.name, p)
+	}
+	p.excused = true
+	var tallies pipeline.Tallies
+	text, err := os.ReadFile(report)
+	if err == nil {
+		err = json.Unmarshal(text, &tallies)
+	}
+	if err != nil {
+		c.t.Fatalf("%s: reading the trusted report: %v", s.settings.name, err)
+	}
+	return tallies
+}
+
+func (c *campaign) saidNothingAlarming(p *proc) {
+	c.t.Helper()
+	for _, words := range alarming {
+		if p.said(words) && !(words == "panic:" && p.excused && p.said("SIGQUIT")) {
+			c.complain(p, "%q was said", words)
+			return
+		}
+	}
+}
+
+// compareUndisturbed runs the same deployment over the same events, and nothing befalls it.
+func (c *campaign) compareUndisturbed(s *subject, got published, tallies pipeline.Tallies) {
+	c.t.Helper()
+	calm := c.calm(s)
+	want := c.toTheEnd(calm)
+	values, err := calm.readCounts()
+	if err != nil {
+		c.t.Fatalf("%s: %v", calm.settings.name, err)
+	}
+	if len(values.values) == 0 || !maps.EqualFunc(values.values, got.values, bytes.Equal) {
+		c.complain(nil, "%s", differences(got, values))
+	}
+	if a, b := fmt.Sprintf("%+v", tallies), fmt.Sprintf("%+v", want); a != b {
+		c.complain(nil, "the tallies are\n%s\nand undisturbed\n%s", a, b)
+	}
+}
+
+// differences counts what two counts topics do not share.
+func differences(got, want published) string {
+	lost, other, more := 0, 0, 0
+	for key, value := range want.values {
+		have, ok := got.values[key]
+		switch {
+		case !ok:
+			lost++
+		case !bytes.Equal(have, value):
+			other++
+		}
+	}
+	for key := range got.values {
+		if _, ok := want.values[key]; !ok {
+			more++
+		}
+	}
+	return fmt.Sprintf("of %d values of the undisturbed run %d are missing and %d are others, and there are %d more", len(want.values), lost, other, more)
+}
+
+// comparePrinted looks for every value that a run has printed among those on counts, and counts them.
+func (c *campaign) comparePrinted(s *subject, counts published) int {
+	c.t.Helper()
+	there := map[string]bool{}
+	for _, value := range counts.values {
+		release, err := schemas.DecodeRelease(value)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		line, err := release.MarshalJSON()
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		there[string(line)] = true
+	}
+	printed := 0
+	for _, p := range s.runs {
+		lines := bytes.Split(p.printed(c.t), []byte("\n"))
+		for _, line := range lines[:len(lines)-1] { // the last one is empty, or cut off by a kill
+			if printed++; !there[string(line)] {
+				c.complain(p, "a value was printed that is not on counts")
+				break
+			}
+		}
+	}
+	return printed
+}
+
+// printed is what a process wrote to its standard output.
+func (p *proc) printed(t testing.TB) []byte {
+	t.Helper()
+	if p.stdout == "" {
+		return nil
+	}
+	text, err := os.ReadFile(p.stdout)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}

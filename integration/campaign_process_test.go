@@ -1,0 +1,208 @@
+package integration
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// buildVariable holds flags for building the runner, such as -race.
+const buildVariable = "TOLLGATE_CAMPAIGN_BUILD"
+
+// buildRunner makes the binary that people run.
+func buildRunner(t testing.TB) string {
+	t.Helper()
+	if _, err := exec.LookPath("go"); err != nil {
+		unavailable(t, fmt.Errorf("the runner cannot be built: %w", err))
+	}
+	binary := filepath.Join(t.TempDir(), "runner")
+	args := append([]string{"build", "-o", binary}, strings.Fields(os.Getenv(buildVariable))...)
+	cmd := exec.Command("go", append(args, "./cmd/runner")...)
+	cmd.Dir = ".."
+	if out, err := cmd.CombinedOutput(); err != nil {
+		unavailable(t, fmt.Errorf("building the runner: %w\n%s", err, out))
+	}
+	return binary
+}
+
+// proc is a process of the runner.
+type proc struct {
+	name    string // as in "run 17"
+	args    []string
+	cmd     *exec.Cmd
+	stdout  string // file
+	stderr  *safeBuffer
+	began   time.Time
+	from    seen // of control when it was started
+	gone    chan struct{}
+	err     error // how it ended; set before gone is closed
+	unread  *os.File
+	before  string // what it had said on stderr before it was made to print its stacks
+	excused bool   // a fault ended it, so that how it ended says nothing
+}
+
+// launch starts the binary with its output in a file.
+func launch(t testing.TB, name, binary, dir string, args ...string) *proc {
+	t.Helper()
+	p := &proc{name: name, args: args, stdout: filepath.Join(dir, strings.ReplaceAll(name, " ", "-")+".out")}
+	out, err := os.Create(p.stdout)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = out.Close() }()
+	p.start(t, binary, out)
+	return p
+}
+
+// launchUnread starts the binary with its output in a pipe that is full and that nobody reads.
+func launchUnread(t testing.TB, name, binary string, args ...string) *proc {
+	t.Helper()
+	p := &proc{name: name, args: args}
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = write.Close() }()
+	if err := write.SetWriteDeadline(time.Now().Add(200 * time.Millisecond)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := write.Write(make([]byte, 8<<20)); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Fatalf("filling a pipe: %v", err)
+	}
+	p.unread = read
+	p.start(t, binary, write)
+	return p
+}
+
+func (p *proc) start(t testing.TB, binary string, out *os.File) {
+	t.Helper()
+	p.stderr, p.gone, p.began = &safeBuffer{}, make(chan struct{}), time.Now()
+	p.cmd = exec.Command(binary, p.args...)
+	p.cmd.Stdout, p.cmd.Stderr = out, p.stderr
+	if err := p.cmd.Start(); err != nil {
+		t.Fatalf("starting %s: %v", p.name, err)
+	}
+	go func() {
+		p.err = p.cmd.Wait()
+		if p.unread != nil {
+			_ = p.unread.Close()
+		}
+		close(p.gone)
+	}()
+	t.Cleanup(p.kill)
+}
+
+func (p *proc) signal(s syscall.Signal) { _ = p.cmd.Process.Signal(s) }
+
+// kill ends the process as kill −9 does and waits until it is gone.
+func (p *proc) kill() {
+	p.excused = true
+	p.signal(syscall.SIGKILL)
+	<-p.gone
+}
+
+func (p *proc) alive() bool {
+	select {
+	case <-p.gone:
+		return false
+	default:
+		return true
+	}
+}
+
+// ends waits for the end of the process.
+func (p *proc) ends(within time.Duration) bool {
+	select {
+	case <-p.gone:
+		return true
+	case <-time.After(within):
+		return false
+	}
+}
+
+// stacks has a process that hangs print what it does, and ends it.
+func (p *proc) stacks() {
+	p.excused = true
+	p.before = p.stderr.tail() + "\nand, made to print its stacks:\n"
+	p.signal(syscall.SIGCONT)
+	p.signal(syscall.SIGQUIT)
+	if !p.ends(10 * time.Second) {
+		p.kill()
+	}
+}
+
+// code is the exit status, −1 after a signal.
+func (p *proc) code() int {
+	var exit *exec.ExitError
+	switch {
+	case p.err == nil:
+		return 0
+	case errors.As(p.err, &exit):
+		return exit.ExitCode()
+	}
+	return -2
+}
+
+func (p *proc) said(words ...string) bool {
+	text := p.stderr.all()
+	for _, w := range words {
+		if strings.Contains(text, w) {
+			return true
+		}
+	}
+	return false
+}
+
+// superseded says whether the process ended because another one took over, and said nothing worse.
+func (p *proc) superseded() bool { return p.code() == 1 && p.said("taken over", "superseded") }
+
+func (p *proc) String() string {
+	how := "is running"
+	if !p.alive() {
+		how = fmt.Sprintf("ended with code %d", p.code())
+	}
+	said := p.stderr.tail()
+	if p.before != "" {
+		said = p.before + ownStacks(p.stderr.all())
+	}
+	return fmt.Sprintf("%s (%s, %.1f s) %s; its stderr:\n%s", p.name, strings.Join(p.args, " "), time.Since(p.began).Seconds(), how, said)
+}
+
+// ownStacks keeps the stacks that have a function of ours in them, without arguments.
+func ownStacks(dump string) string {
+	var out strings.Builder
+	for stack := range strings.SplitSeq(dump, "\n\n") {
+		if !strings.HasPrefix(stack, "goroutine ") {
+			continue
+		}
+		var ours []string
+		for line := range strings.SplitSeq(stack, "\n") {
+			if strings.HasPrefix(line, "github.com/tollgate-dp/") || strings.HasPrefix(line, "main.") {
+				ours = append(ours, line[:max(0, strings.LastIndex(line, "("))])
+			}
+		}
+		if head, _, _ := strings.Cut(stack, "\n"); len(ours) > 0 && out.Len() < 6000 {
+			fmt.Fprintf(&out, "%s\n  %s\n", head, strings.Join(ours, "\n  "))
+		}
+	}
+	return out.String()
+}
+
+// all is everything that a process wrote.
+func (s *safeBuffer) all() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+// alarming are words that no run of a sound deployment says, whatever befalls it: a run that lost a race for an epoch included.
+var alarming = []string{
+	"panic:", "fatal error:", "DATA RACE", "lost records", "cannot be trusted", "does not hold", "no ledger record", "has stopped itself",
+	"published values and the log differ",
+}

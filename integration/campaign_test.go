@@ -1,0 +1,248 @@
+package integration
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"text/tabwriter"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/realkafka"
+)
+
+// The campaign is a test of minutes: it runs where somebody asks for it, with as many faults as are asked for.
+const (
+	campaignVariable       = "TOLLGATE_CAMPAIGN"
+	campaignSeedVariable   = "TOLLGATE_CAMPAIGN_SEED"
+	campaignFaultsVariable = "TOLLGATE_CAMPAIGN_FAULTS"
+)
+
+// campaign is what all faults have in common.
+type campaign struct {
+	t      *testing.T
+	random *rand.Rand
+	binary string
+	broker *realkafka.Broker
+	proxy  *proxy
+	began  time.Time
+
+	looked, midway int // how often a run was stopped, and how often with a part of a turn written
+
+	faults   []fault
+	faultNow string // names the fault that is under way, for messages
+	rows     []subjectRow
+}
+
+// fault is one that has happened.
+type fault struct {
+	kind string
+	hit  bool // a turn was open, or a run was starting over an open turn
+	took time.Duration
+}
+
+// subjectRow is what the table says of a deployment.
+type subjectRow struct {
+	name                         string
+	runs, turns, values, printed int
+	faults, checks, undisturbed  time.Duration
+	comparedBytes                bool
+}
+
+// The real binary on a real broker, with processes killed, stopped and started twice, a network that freezes, slows down and breaks,
+// and a broker that dies, while turns settle. What comes out is what the sequential reference says, byte for byte; where timing
+// decides nothing (no joints, no changes) it is also what an undisturbed run of the same binary publishes.
+func TestInvariant5ACampaignOfFaultsChangesNothing(t *testing.T) {
+	if os.Getenv(campaignVariable) != "1" {
+		t.Skipf("60 faults on a real Kafka take minutes: `.ci/run campaign`, or %s=1 (%s and %s choose others)",
+			campaignVariable, campaignSeedVariable, campaignFaultsVariable)
+	}
+	seed, faults := number(t, campaignSeedVariable, 1), int(number(t, campaignFaultsVariable, 60))
+	t.Logf("%s=%d %s=%d", campaignSeedVariable, seed, campaignFaultsVariable, faults)
+	c := startCampaign(t, seed)
+	window := 10 * time.Second
+	live := c.newSubject(subjectSettings{name: "campaign-append", events: "campaign-append-events", broker: c.proxy.addr, window: time.Second,
+		catchUp: 1, slots: 10, appendTimes: true}, time.Now().Add(-5*time.Second).Truncate(time.Second)) // is fed while the others run
+	deck := c.deck(faults)
+	share := func(percent int) []string {
+		n := min(len(deck), max(1, faults*percent/100))
+		own := deck[:n]
+		deck = deck[n:]
+		return own
+	}
+	c.torment(c.newSubject(subjectSettings{name: "campaign-joint", events: "campaign-joint-events", broker: c.proxy.addr, window: window,
+		catchUp: 4, slots: 16}, base), share(25))
+	c.torment(c.newSubject(subjectSettings{name: "campaign-change", events: "campaign-change-events", broker: c.proxy.addr, window: window,
+		catchUp: 1, slots: 10}, base), withChanges(share(20)))
+	c.torment(c.newSubject(subjectSettings{name: "campaign-plain", events: "campaign-plain-events", broker: c.proxy.addr, window: window,
+		catchUp: 1, slots: 4, compacted: true}, base), share(35))
+	c.torment(live, deck)
+	c.table()
+}
+
+// number is a variable's value.
+func number(t testing.TB, variable string, otherwise uint64) uint64 {
+	t.Helper()
+	text := os.Getenv(variable)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.ParseUint(text, 10, 32)
+	if err != nil || n == 0 {
+		t.Fatalf("%s is %q: it must be a number above 0", variable, text)
+	}
+	return n
+}
+
+func startCampaign(t *testing.T, seed uint64) *campaign {
+	t.Helper()
+	c := &campaign{t: t, random: rand.New(rand.NewPCG(seed, 0x63616d70)), began: time.Now()}
+	if err := realkafka.Missing(); err != nil {
+		unavailable(t, err)
+	}
+	c.binary = buildRunner(t)
+	c.proxy = startProxy(t)
+	const behind = "PROXIED"
+	broker, err := realkafka.Start(t.Context(), realkafka.Options{
+		Listeners: []realkafka.Listener{{Name: behind, Protocol: "PLAINTEXT", Advertised: c.proxy.addr}},
+	})
+	if err != nil {
+		unavailable(t, err)
+	}
+	t.Cleanup(func() {
+		if err := broker.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	c.broker = broker
+	c.proxy.to(broker.AddrOf(behind))
+	return c
+}
+
+// deck is so many faults in random order: every kind at least once where there are enough of them, then as their weights say.
+func (c *campaign) deck(n int) []string {
+	kinds := slices.Clone(faultKinds)
+	var deck []string
+	for _, k := range kinds {
+		deck = append(deck, k.name)
+	}
+	total := 0
+	for _, k := range kinds {
+		total += k.weight
+	}
+	for len(deck) < n {
+		dice := c.random.IntN(total)
+		for _, k := range kinds {
+			if dice -= k.weight; dice < 0 {
+				deck = append(deck, k.name)
+				break
+			}
+		}
+	}
+	c.random.Shuffle(len(deck), func(i, j int) { deck[i], deck[j] = deck[j], deck[i] })
+	return deck[:n]
+}
+
+// withChanges makes every fifth fault a change of the deployment.
+func withChanges(deck []string) []string {
+	for i := 1; i < len(deck); i += 5 {
+		deck[i] = changeFault
+	}
+	return deck
+}
+
+// torment lets faults befall a deployment, lets a last run finish, and compares.
+func (c *campaign) torment(s *subject, deck []string) {
+	c.t.Helper()
+	row := subjectRow{name: s.settings.name}
+	began := time.Now()
+	c.run(s)
+	for _, kind := range deck {
+		c.befall(s, kind)
+	}
+	c.faultNow = "the last run"
+	row.faults = time.Since(began)
+	began = time.Now()
+	c.finish(s, &row)
+	row.checks = time.Since(began) - row.undisturbed
+	c.rows = append(c.rows, row)
+}
+
+// befall lets one fault happen and sees to it that the deployment goes on afterwards.
+func (c *campaign) befall(s *subject, kind string) {
+	c.t.Helper()
+	c.faultNow = fmt.Sprintf("fault %d (%s) of %s", len(c.faults)+1, kind, s.settings.name)
+	do := (*campaign).change
+	if i := slices.IndexFunc(faultKinds, func(k faultKind) bool { return k.name == kind }); i >= 0 {
+		do = faultKinds[i].do
+	}
+	c.moves(s, s.current, 1+c.random.IntN(12))
+	time.Sleep(c.between(0, 60*time.Millisecond))
+	for began := time.Now(); !c.open(s) && time.Since(began) < 3*time.Second; { // with append times most of the time no turn is
+		time.Sleep(time.Millisecond)
+	}
+	began, before := time.Now(), s.watch.now()
+	hit := do(c, s)
+	if s.current == nil {
+		c.run(s)
+	}
+	c.moves(s, s.current, 1)
+	c.faults = append(c.faults, fault{kind, hit, time.Since(began)})
+	after := s.watch.now()
+	if after.stops > before.stops {
+		c.complain(s.current, "a STOP stands on control")
+	}
+	c.t.Logf("%6.1f s  %s: hit %v, turn %d → %d, %.1f s", time.Since(c.began).Seconds(), c.faultNow, hit, before.settled, after.settled, time.Since(began).Seconds())
+}
+
+// complain is a failure that lets the campaign go on.
+func (c *campaign) complain(p *proc, format string, args ...any) {
+	c.t.Helper()
+	text := fmt.Sprintf(format, args...)
+	if p != nil {
+		text += "\n" + p.String()
+	}
+	c.t.Errorf("%s, %.1f s after the beginning: %s", c.faultNow, time.Since(c.began).Seconds(), text)
+}
+
+// table says what was done. Faults that never met an open turn would show nothing.
+func (c *campaign) table() {
+	c.t.Helper()
+	var text strings.Builder
+	w := tabwriter.NewWriter(&text, 2, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "fault\ttimes\topen turn hit\tseconds\t")
+	hits := 0
+	for _, k := range append(slices.Clone(faultKinds), faultKind{name: changeFault}) {
+		var times, hit int
+		var took time.Duration
+		for _, f := range c.faults {
+			if f.kind == k.name {
+				times++
+				took += f.took
+				if f.hit {
+					hit++
+				}
+			}
+		}
+		hits += hit
+		fmt.Fprintf(w, "%s\t%d\t%d\t%.1f\t\n", k.name, times, hit, took.Seconds())
+	}
+	fmt.Fprintf(w, "all\t%d\t%d\t%.1f\t\n\n", len(c.faults), hits, time.Since(c.began).Seconds())
+	fmt.Fprintln(w, "deployment\truns\tturns\tvalues compared\tvalues printed\tfaults s\tundisturbed s\tchecks s\t")
+	for _, r := range c.rows {
+		undisturbed := "–"
+		if r.comparedBytes {
+			undisturbed = fmt.Sprintf("%.1f", r.undisturbed.Seconds())
+		}
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%.1f\t%s\t%.1f\t\n", r.name, r.runs, r.turns, r.values, r.printed, r.faults.Seconds(), undisturbed, r.checks.Seconds())
+	}
+	_ = w.Flush()
+	fmt.Fprintf(&text, "\nof %d runs that were killed or stopped at a random instant %d had written a part of a turn\n", c.looked, c.midway)
+	c.t.Logf("\n%s", text.String())
+	if 2*hits < len(c.faults) {
+		c.t.Errorf("%d of %d faults hit an open turn: the campaign says little", hits, len(c.faults))
+	}
+}

@@ -1,0 +1,158 @@
+package integration
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+// seen is what stands on control, as far as the campaign needs it while runs go on; readTrusted looks at everything in the end.
+type seen struct {
+	next    int64 // offset that is read next
+	epoch   int64
+	epochs  int
+	closed  uint64
+	settled uint64
+	stops   int
+	others  int // records of kinds that are none of these: what a run writes before its EPOCH
+}
+
+// begun counts what starts of runs have left.
+func (s seen) begun() int { return s.epochs + s.others }
+
+// open says whether a turn is closed and not settled: the run that owns the epoch has it under way.
+func (s seen) open() bool { return s.closed > s.settled }
+
+// take applies the rule of fencing by content.
+func (s *seen) take(r klog.Record) {
+	s.next = r.Offset + 1
+	c, err := schemas.DecodeControl(r.Value)
+	if err != nil {
+		return // readTrusted says so
+	}
+	switch body := c.Body.(type) {
+	case *schemas.Epoch:
+		s.epoch = r.Offset
+		s.epochs++
+		s.closed = max(s.settled, s.closed)
+	case *schemas.Close:
+		if body.Epoch == s.epoch {
+			s.closed = body.Turn
+		}
+	case *schemas.Settled:
+		if body.Epoch == s.epoch && body.Part+1 == max(body.Parts, 1) {
+			s.settled = max(s.settled, body.Turn)
+		}
+	case *schemas.Generation:
+		s.closed = s.settled // what was closed ahead is taken back
+	case *schemas.Stop:
+		s.stops++
+	case *schemas.Header, *schemas.Recover:
+	default:
+		s.others++
+	}
+}
+
+// watch follows a control topic past the network of the faults.
+type watch struct {
+	mu sync.Mutex
+	s  seen
+}
+
+// startWatch reads on until the test is over. A broker that is away is asked again.
+func startWatch(t testing.TB, broker, topic string) *watch {
+	t.Helper()
+	w := &watch{s: seen{epoch: -1}}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for ctx.Err() == nil {
+			w.follow(ctx, broker, topic)
+			time.Sleep(50 * time.Millisecond)
+		}
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-done
+	})
+	return w
+}
+
+// follow reads until something fails.
+func (w *watch) follow(ctx context.Context, broker, topic string) {
+	client, err := klog.Dial(ctx, klog.Config{Brokers: []string{broker}, RetryFor: time.Second, Logger: quiet()})
+	if err != nil {
+		return
+	}
+	defer client.Close()
+	for ctx.Err() == nil {
+		bounds, err := client.Offsets(ctx, topic, 0)
+		if err != nil {
+			return
+		}
+		if from := w.now().next; bounds.High > from {
+			err = client.ReadRange(ctx, topic, 0, from, bounds.High, func(r klog.Record) error {
+				w.mu.Lock()
+				defer w.mu.Unlock()
+				w.s.take(r)
+				return nil
+			})
+			if err != nil {
+				return
+			}
+			continue
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+func (w *watch) now() seen {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.s
+}
+
+// lookMidway counts how often a run was stopped with a part of a turn written: decisions on the ledger or values on counts that no
+// SETTLED covers.
+func (c *campaign) lookMidway(s *subject) {
+	c.t.Helper()
+	time.Sleep(30 * time.Millisecond) // the watch has seen all of control
+	settled, midway := s.watch.now().settled, false
+	newest := func(topic string, partition int32, turn func(klog.Record) uint64) {
+		bounds, err := s.client.Offsets(c.t.Context(), topic, partition)
+		if err == nil {
+			err = s.client.ReadRange(c.t.Context(), topic, partition, max(bounds.Start, bounds.High-60), bounds.High, func(r klog.Record) error {
+				midway = midway || turn(r) > settled
+				return nil
+			})
+		}
+		if err != nil {
+			c.t.Fatalf("reading %s: %v", topic, err)
+		}
+	}
+	for shard := range int32(s.config.Shards) {
+		newest(s.config.Outputs.Ledger, shard, func(r klog.Record) uint64 {
+			if part, err := schemas.DecodeLedgerPart(r.Key, r.Value); err == nil && !part.Tombstone && part.Key.Kind == schemas.KindDeltaPart {
+				return part.Set.Turn
+			}
+			return 0
+		})
+	}
+	for shard := range int32(s.config.ReleaseShards) {
+		newest(s.config.Outputs.Counts, shard, func(r klog.Record) uint64 {
+			if release, err := schemas.DecodeRelease(r.Value); err == nil {
+				return release.Turn
+			}
+			return 0
+		})
+	}
+	c.looked++
+	if midway {
+		c.midway++
+	}
+}
