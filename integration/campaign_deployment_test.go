@@ -202,11 +202,9 @@ func (c *campaign) calm(s *subject) *subject {
 	twin.file = filepath.Join(s.dir, "calm.yaml") // beside the other: the same key files
 	twin.write()
 	twin.deployment = attach(c.t, twin.load(c.broker.Addr()))
+	c.makeTopics(twin.deployment)
 	ctx, cancel := context.WithTimeout(c.t.Context(), patience)
 	defer cancel()
-	if err := pipeline.CreateTopics(ctx, twin.compiled, pipeline.TopicOptions{Replication: 1}); err != nil {
-		c.t.Fatal(err)
-	}
 	h := s.header()
 	err := pipeline.Init(ctx, twin.compiled, pipeline.InitOptions{Incarnation: h.Incarnation, Start: time.UnixMilli(h.StartMillis)})
 	if err != nil {
@@ -214,6 +212,15 @@ func (c *campaign) calm(s *subject) *subject {
 	}
 	twin.attachTo(c.broker.Addr())
 	return twin
+}
+
+func (c *campaign) makeTopics(d *deployment) {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(c.t.Context(), patience)
+	defer cancel()
+	if err := pipeline.CreateTopics(ctx, d.compiled, pipeline.TopicOptions{Replication: 1}); err != nil {
+		c.t.Fatal(err)
+	}
 }
 
 // feeder keeps a backlog of events in front of the runs. With producers' times a window's events are a function of its number, and so

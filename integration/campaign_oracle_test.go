@@ -3,6 +3,7 @@ package integration
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/reference"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
@@ -26,7 +28,7 @@ func (c *campaign) finish(s *subject, row *subjectRow) {
 		c.saidNothingAlarming(p)
 	}
 	row.runs = len(s.runs)
-	if err := s.check(); err != nil { // counts, accounts and tallies against the reference
+	if err := s.equalsReference(); err != nil {
 		c.complain(nil, "%v", err)
 	}
 	tr, err := s.readTrusted()
@@ -48,6 +50,39 @@ func (c *campaign) finish(s *subject, row *subjectRow) {
 		c.compareUndisturbed(s, counts, tallies)
 		row.undisturbed, row.comparedBytes = time.Since(began), true
 	}
+}
+
+// equalsReference compares counts, accounts and tallies with the sequential computation. What compaction has taken from the ledger are
+// accounts of periods that are over: they are left out.
+func (s *subject) equalsReference() error {
+	if !s.settings.compacted {
+		return s.check()
+	}
+	counts, err := s.readCounts()
+	if err != nil {
+		return err
+	}
+	tr, err := s.readTrusted()
+	if err != nil {
+		return err
+	}
+	config := s.referenceConfig()
+	config.First = tr.first
+	want, err := reference.Run(config, s.eventLog(), reference.Cuts{}, tr.last)
+	if err != nil {
+		return fmt.Errorf("running the reference: %w", err)
+	}
+	accounts, err := s.accounts(tr)
+	if err == nil {
+		ends := config.TurnEnds(tr.last)
+		over := func(o reference.Owner, _ reference.Account) bool {
+			return config.PeriodIsOver(o.Period, ends[tr.last-1])
+		}
+		maps.DeleteFunc(want.Accounts, over)
+		maps.DeleteFunc(accounts, over)
+		err = compareAccounts(accounts, want)
+	}
+	return errors.Join(compareCounts(counts, want), err, s.compareTallies(want))
 }
 
 // toTheEnd lets a run settle everything that is on the topic and gives its tallies.

@@ -129,6 +129,9 @@ func (p *proc) ends(within time.Duration) bool {
 // stacks has a process that hangs print what it does, and ends it.
 func (p *proc) stacks() {
 	p.excused = true
+	if !p.alive() {
+		return
+	}
 	p.before = p.stderr.tail() + "\nand, made to print its stacks:\n"
 	p.signal(syscall.SIGCONT)
 	p.signal(syscall.SIGQUIT)

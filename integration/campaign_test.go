@@ -19,6 +19,7 @@ const (
 	campaignVariable       = "TOLLGATE_CAMPAIGN"
 	campaignSeedVariable   = "TOLLGATE_CAMPAIGN_SEED"
 	campaignFaultsVariable = "TOLLGATE_CAMPAIGN_FAULTS"
+	campaignKindsVariable  = "TOLLGATE_CAMPAIGN_KINDS" // as the table names them, with commas between; by default all
 )
 
 // campaign is what all faults have in common.
@@ -30,6 +31,7 @@ type campaign struct {
 	proxy  *proxy
 	began  time.Time
 
+	others         int // deployments of one fault
 	looked, midway int // how often a run was stopped, and how often with a part of a turn written
 
 	faults   []fault
@@ -57,8 +59,8 @@ type subjectRow struct {
 // decides nothing (no joints, no changes) it is also what an undisturbed run of the same binary publishes.
 func TestInvariant5ACampaignOfFaultsChangesNothing(t *testing.T) {
 	if os.Getenv(campaignVariable) != "1" {
-		t.Skipf("60 faults on a real Kafka take minutes: `.ci/run campaign`, or %s=1 (%s and %s choose others)",
-			campaignVariable, campaignSeedVariable, campaignFaultsVariable)
+		t.Skipf("60 faults on a real Kafka take minutes: `.ci/run campaign`, or %s=1 (%s, %s and %s choose others)",
+			campaignVariable, campaignSeedVariable, campaignFaultsVariable, campaignKindsVariable)
 	}
 	seed, faults := number(t, campaignSeedVariable, 1), int(number(t, campaignFaultsVariable, 60))
 	t.Logf("%s=%d %s=%d", campaignSeedVariable, seed, campaignFaultsVariable, faults)
@@ -66,7 +68,11 @@ func TestInvariant5ACampaignOfFaultsChangesNothing(t *testing.T) {
 	window := 10 * time.Second
 	live := c.newSubject(subjectSettings{name: "campaign-append", events: "campaign-append-events", broker: c.proxy.addr, window: time.Second,
 		catchUp: 1, slots: 10, appendTimes: true}, time.Now().Add(-5*time.Second).Truncate(time.Second)) // is fed while the others run
-	deck := c.deck(faults)
+	changes := 0
+	if os.Getenv(campaignKindsVariable) == "" {
+		changes = (faults + 24) / 25
+	}
+	deck := c.deck(faults - changes)
 	share := func(percent int) []string {
 		n := min(len(deck), max(1, faults*percent/100))
 		own := deck[:n]
@@ -76,7 +82,7 @@ func TestInvariant5ACampaignOfFaultsChangesNothing(t *testing.T) {
 	c.torment(c.newSubject(subjectSettings{name: "campaign-joint", events: "campaign-joint-events", broker: c.proxy.addr, window: window,
 		catchUp: 4, slots: 16}, base), share(25))
 	c.torment(c.newSubject(subjectSettings{name: "campaign-change", events: "campaign-change-events", broker: c.proxy.addr, window: window,
-		catchUp: 1, slots: 10}, base), withChanges(share(20)))
+		catchUp: 1, slots: 10}, base), withChanges(share(16), changes))
 	c.torment(c.newSubject(subjectSettings{name: "campaign-plain", events: "campaign-plain-events", broker: c.proxy.addr, window: window,
 		catchUp: 1, slots: 4, compacted: true}, base), share(35))
 	c.torment(live, deck)
@@ -125,6 +131,13 @@ func startCampaign(t *testing.T, seed uint64) *campaign {
 // deck is so many faults in random order: every kind at least once where there are enough of them, then as their weights say.
 func (c *campaign) deck(n int) []string {
 	kinds := slices.Clone(faultKinds)
+	if only := os.Getenv(campaignKindsVariable); only != "" {
+		names := strings.Split(only, ",")
+		kinds = slices.DeleteFunc(kinds, func(k faultKind) bool { return !slices.Contains(names, k.name) })
+		if len(kinds) < len(names) {
+			c.t.Fatalf("%s is %q: not all of these are kinds of faults", campaignKindsVariable, only)
+		}
+	}
 	var deck []string
 	for _, k := range kinds {
 		deck = append(deck, k.name)
@@ -146,12 +159,13 @@ func (c *campaign) deck(n int) []string {
 	return deck[:n]
 }
 
-// withChanges makes every fifth fault a change of the deployment.
-func withChanges(deck []string) []string {
-	for i := 1; i < len(deck); i += 5 {
-		deck[i] = changeFault
+// withChanges puts changes of the deployment among faults.
+func withChanges(deck []string, changes int) []string {
+	out := slices.Clone(deck)
+	for i := range changes {
+		out = slices.Insert(out, (i+1)*len(out)/(changes+1), changeFault)
 	}
-	return deck
+	return out
 }
 
 // torment lets faults befall a deployment, lets a last run finish, and compares.
@@ -179,7 +193,11 @@ func (c *campaign) befall(s *subject, kind string) {
 	if i := slices.IndexFunc(faultKinds, func(k faultKind) bool { return k.name == kind }); i >= 0 {
 		do = faultKinds[i].do
 	}
-	c.moves(s, s.current, 1+c.random.IntN(12))
+	most := 12
+	if s.settings.appendTimes { // turns come at the pace of the clock
+		most = 3
+	}
+	c.moves(s, s.current, 1+c.random.IntN(most))
 	time.Sleep(c.between(0, 60*time.Millisecond))
 	for began := time.Now(); !c.open(s) && time.Since(began) < 3*time.Second; { // with append times most of the time no turn is
 		time.Sleep(time.Millisecond)
