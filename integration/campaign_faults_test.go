@@ -68,6 +68,9 @@ func (c *campaign) open(s *subject) bool { return s.watch.now().open() }
 // lose kills the current run and tells whether a turn was open.
 func (c *campaign) lose(s *subject) bool {
 	hit := c.open(s)
+	if !s.current.alive() {
+		c.complain(s.current, "the run ended, and nothing should have ended it")
+	}
 	s.current.kill()
 	s.current = nil
 	return hit
@@ -94,7 +97,6 @@ func (c *campaign) moves(s *subject, p *proc, turns int) {
 		if failures++; failures > 3 {
 			c.t.Fatalf("%s: the deployment does not go on", c.faultNow)
 		}
-		p.excused = true
 		c.run(s)
 		p, began = s.current, time.Now()
 	}
@@ -120,7 +122,6 @@ func (c *campaign) isSuperseded(p *proc) {
 	case !p.superseded():
 		c.complain(p, "the run was superseded, and that is all it should have said")
 	}
-	p.excused = true
 }
 
 // survivor waits until one of two runs is superseded; the other one owns the deployment.
@@ -184,7 +185,6 @@ func (c *campaign) terminated(s *subject, p *proc) {
 	default:
 		c.complain(p, "the run was told to end and ended otherwise")
 	}
-	p.excused = true
 	s.current = nil
 }
 
@@ -201,7 +201,6 @@ func (c *campaign) drained(s *subject) {
 	case p.code() != 0 || !p.said("drained"):
 		c.complain(p, "the run was told to drain and ended otherwise")
 	}
-	p.excused = true
 }
 
 // A run stands still while another one takes over and goes on, and comes back.
@@ -301,7 +300,6 @@ func (c *campaign) unreadOutput(s *subject) bool {
 		p.stacks()
 		c.complain(p, "nobody reads the run's output, and it does not obey SIGTERM")
 	}
-	p.excused = true
 	s.current = nil
 	return hit
 }

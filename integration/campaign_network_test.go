@@ -116,7 +116,6 @@ func (c *campaign) beganWithoutBroker(s *subject, p *proc) {
 	if p.code() != 1 || !p.said("refused", "unreachable", "no broker", "not reach", "no connection") || p.said("SASL", "operation was canceled") {
 		c.complain(p, "no broker answered while the run started: it should wait or say so, and nothing else")
 	}
-	p.excused = true
 }
 
 func (c *campaign) termWithoutBroker(s *subject) bool {
@@ -129,7 +128,6 @@ func (c *campaign) termWithoutBroker(s *subject) bool {
 		p.stacks()
 		c.complain(p, "the run was told to end while no broker answers, and did not within %v", endsAloneWithin)
 	}
-	p.excused = true
 	s.current = nil
 	c.brokerUp()
 	return hit

@@ -33,18 +33,18 @@ func buildRunner(t testing.TB) string {
 
 // proc is a process of the runner.
 type proc struct {
-	name    string // as in "run 17"
-	args    []string
-	cmd     *exec.Cmd
-	stdout  string // file
-	stderr  *safeBuffer
-	began   time.Time
-	from    seen // of control when it was started
-	gone    chan struct{}
-	err     error // how it ended; set before gone is closed
-	unread  *os.File
-	before  string // what it had said on stderr before it was made to print its stacks
-	excused bool   // a fault ended it, so that how it ended says nothing
+	name   string // as in "run 17"
+	args   []string
+	cmd    *exec.Cmd
+	stdout string // file
+	stderr *safeBuffer
+	began  time.Time
+	from   seen // of control when it was started
+	gone   chan struct{}
+	err    error // how it ended; set before gone is closed
+	unread *os.File
+	before string // what it had said on stderr before it was made to print its stacks
+	named  bool   // in a failure already
 }
 
 // launch starts the binary with its output in a file.
@@ -102,7 +102,6 @@ func (p *proc) signal(s syscall.Signal) { _ = p.cmd.Process.Signal(s) }
 
 // kill ends the process as kill −9 does and waits until it is gone.
 func (p *proc) kill() {
-	p.excused = true
 	p.signal(syscall.SIGKILL)
 	<-p.gone
 }
@@ -128,7 +127,6 @@ func (p *proc) ends(within time.Duration) bool {
 
 // stacks has a process that hangs print what it does, and ends it.
 func (p *proc) stacks() {
-	p.excused = true
 	if !p.alive() {
 		return
 	}

@@ -221,6 +221,7 @@ func (c *campaign) complain(p *proc, format string, args ...any) {
 	c.t.Helper()
 	text := fmt.Sprintf(format, args...)
 	if p != nil {
+		p.named = true
 		text += "\n" + p.String()
 	}
 	c.t.Errorf("%s, %.1f s after the beginning: %s", c.faultNow, time.Since(c.began).Seconds(), text)
