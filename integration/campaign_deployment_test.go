@@ -331,7 +331,7 @@ func (f *feeder) put(dealt [][]arrival) error {
 	for p, arrivals := range dealt {
 		messages := make([]klog.Message, len(arrivals))
 		for i, a := range arrivals {
-			messages[i] = klog.Message{Value: a.value, Timestamp: a.stamp}
+			messages[i] = klog.Message{Value: a.value, Timestamp: klog.At(a.stamp)}
 		}
 		var err error
 		for range 20 {
