@@ -22,8 +22,11 @@ type Client struct {
 	controller int32
 	topics     map[string]map[int32]leader
 	idle       map[string][]*conn
-	readers    []*Fetcher // idle fetchers of ReadRange
+	busy       map[*conn]struct{} // in a call
+	readers    []*Fetcher         // idle fetchers of ReadRange
 	open       map[closer]struct{}
+	life       context.Context // ends with Close
+	end        context.CancelFunc
 }
 
 // closer is something that Client.Close must end.
@@ -33,17 +36,22 @@ type closer interface{ Close() }
 const maxIdle = 8
 
 func newClient(cfg Config) *Client {
+	cfg.health = newHealth()
+	life, end := context.WithCancel(context.Background())
 	return &Client{
 		cfg:        cfg,
 		controller: -1,
 		brokers:    map[int32]string{},
 		topics:     map[string]map[int32]leader{},
 		idle:       map[string][]*conn{},
+		busy:       map[*conn]struct{}{},
 		open:       map[closer]struct{}{},
+		life:       life,
+		end:        end,
 	}
 }
 
-// Close closes every connection, fetcher and producer of the client. Calls in progress fail.
+// Close closes every connection, fetcher and producer of the client. Calls in progress fail at once, whatever a broker does.
 func (c *Client) Close() {
 	c.mu.Lock()
 	if c.closed {
@@ -51,6 +59,10 @@ func (c *Client) Close() {
 		return
 	}
 	c.closed = true
+	c.end()
+	for cn := range c.busy {
+		_ = cn.net.Close()
+	}
 	idle := c.idle
 	c.idle = map[string][]*conn{}
 	open := slices.Collect(maps.Keys(c.open))
@@ -93,12 +105,30 @@ func (c *Client) acquire(ctx context.Context, addr string) (cn *conn, reused boo
 	if n := len(c.idle[addr]); n > 0 {
 		cn = c.idle[addr][n-1]
 		c.idle[addr] = c.idle[addr][:n-1]
+		c.busy[cn] = struct{}{}
 		c.mu.Unlock()
 		return cn, true, nil
 	}
 	c.mu.Unlock()
-	cn, err = dialConn(ctx, &c.cfg, addr)
-	return cn, false, err
+	if cn, err = c.dial(ctx, addr); err != nil {
+		return nil, false, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		cn.close()
+		return nil, false, ErrClosed
+	}
+	c.busy[cn] = struct{}{}
+	return cn, false, nil
+}
+
+// dial makes a connection; Close ends the attempt, too.
+func (c *Client) dial(ctx context.Context, addr string) (*conn, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(c.life, cancel)()
+	return dialConn(ctx, &c.cfg, addr)
 }
 
 // release keeps a healthy connection for the next call.
@@ -106,12 +136,9 @@ func (c *Client) release(cn *conn) {
 	if cn == nil {
 		return
 	}
-	if cn.broken {
-		cn.close()
-		return
-	}
 	c.mu.Lock()
-	if c.closed || len(c.idle[cn.addr]) >= maxIdle {
+	delete(c.busy, cn)
+	if cn.broken || c.closed || len(c.idle[cn.addr]) >= maxIdle {
 		c.mu.Unlock()
 		cn.close()
 		return
@@ -204,6 +231,8 @@ func sleep(ctx context.Context, d time.Duration) error {
 // persist runs try until it succeeds, fails for good, ctx ends or RetryFor is over.
 func (c *Client) persist(ctx context.Context, doing string, try func() error) error {
 	start := time.Now()
+	call := new(trouble)
+	defer c.cfg.health.over(call)
 	for n := 0; ; n++ {
 		err := try()
 		if err == nil {
@@ -212,6 +241,7 @@ func (c *Client) persist(ctx context.Context, doing string, try func() error) er
 		if ctx.Err() != nil {
 			return fmt.Errorf("%s: %w", doing, context.Cause(ctx))
 		}
+		c.cfg.health.note(call, doing, err)
 		if !retriableDial(err) {
 			return fmt.Errorf("%s: %w", doing, err)
 		}

@@ -35,7 +35,8 @@ type conn struct {
 	clientID    string
 	versions    map[protocol.ApiKey]int16
 	correlation int32
-	broken      bool // a request was left without its response: the stream is out of step
+	health      *health // of the client; may be nil
+	broken      bool    // a request was left without its response: the stream is out of step
 }
 
 // dialConn connects, agrees on versions and authenticates. Errors are stageErrors.
@@ -46,7 +47,7 @@ func dialConn(ctx context.Context, cfg *Config, addr string) (*conn, error) {
 	if err != nil {
 		return nil, &stageError{stage: stageConnect, addr: addr, cfg: cfg, err: err}
 	}
-	c := &conn{net: raw, addr: addr, clientID: cfg.ClientID}
+	c := &conn{net: raw, addr: addr, clientID: cfg.ClientID, health: cfg.health}
 	if cfg.TLS != nil {
 		t := cfg.TLS
 		if t.ServerName == "" {
@@ -161,12 +162,15 @@ func (c *conn) send(req protocol.Message, version int16, timeout time.Duration) 
 // write runs put, which writes one request with the next correlation id.
 func (c *conn) write(timeout time.Duration, put func() error) error {
 	c.correlation++
+	c.health.asked(c)
 	if err := c.net.SetWriteDeadline(time.Now().Add(timeout)); err != nil {
 		c.broken = true
+		c.health.heard(c, false)
 		return err
 	}
 	if err := put(); err != nil {
 		c.broken = true
+		c.health.heard(c, false)
 		return fmt.Errorf("sending to %s: %w", c.addr, err)
 	}
 	return nil
@@ -176,6 +180,7 @@ func (c *conn) write(timeout time.Duration, put func() error) error {
 // correlation id.
 func (c *conn) receive(timeout time.Duration) (frame []byte, err error) {
 	defer func() {
+		c.health.heard(c, err == nil)
 		if err != nil {
 			c.broken = true
 			err = fmt.Errorf("receiving from %s: %w", c.addr, err)

@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -34,6 +35,8 @@ type Config struct {
 	MaxBatchBytes int
 	// RetryFor bounds how long a call waits for a cluster that does not answer or has no leader. Default 2 min.
 	RetryFor time.Duration
+
+	health *health // of the client that the connections belong to
 }
 
 // DefaultBatchBytes is the default of Config.MaxBatchBytes.
@@ -67,32 +70,62 @@ func (cfg Config) withDefaults() (Config, error) {
 
 // Dial connects to the first broker of cfg.Brokers that answers, and learns the cluster from it. A
 // failure is ErrUnreachable when no broker could be reached and ErrRefused when one was but TLS, SASL
-// or the protocol did not fit, or it never answered; the text says what to check. Dial does not wait for a broker to come up.
+// or the protocol did not fit, or it never answered; the text says what to check. Dial does not wait for a broker to come up
+// (see MayComeUp), but one that hangs up is asked once more before anything is blamed on the configuration.
 func Dial(ctx context.Context, cfg Config) (*Client, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
 		return nil, err
 	}
 	c := newClient(cfg)
+	err = c.probeAll(ctx)
+	if hungUp(err) && sleep(ctx, secondLook) == nil {
+		err = c.probeAll(ctx)
+	}
+	if err != nil {
+		c.Close()
+		return nil, fmt.Errorf("dialing Kafka: %w", err)
+	}
+	return c, nil
+}
+
+// secondLook is how long after a broker hung up it is asked again: one that stops has closed its port by then.
+const secondLook = 300 * time.Millisecond
+
+// MayComeUp reports whether what Dial failed with looks the same for a broker that is down, or just starting or stopping:
+// then it is worth waiting. A broker that says no is not.
+func MayComeUp(err error) bool {
+	switch e := err.(type) { //nolint:errorlint // every branch of the tree is looked at
+	case *stageError:
+		return e.transient()
+	case interface{ Unwrap() []error }:
+		return slices.ContainsFunc(e.Unwrap(), MayComeUp)
+	case interface{ Unwrap() error }:
+		return MayComeUp(e.Unwrap())
+	}
+	return false
+}
+
+// probeAll tries the bootstrap addresses in order.
+func (c *Client) probeAll(ctx context.Context) error {
 	var failures []error
-	for _, addr := range cfg.Brokers {
+	for _, addr := range c.cfg.Brokers {
 		err := c.probe(ctx, addr)
 		if err == nil {
-			return c, nil
+			return nil
 		}
 		if ctx.Err() != nil && !errors.As(err, new(*stageError)) {
-			return nil, fmt.Errorf("dialing Kafka: %w", ctx.Err())
+			return ctx.Err()
 		}
 		failures = append(failures, err)
 	}
-	c.Close()
-	return nil, fmt.Errorf("dialing Kafka: %w", worst(failures))
+	return worst(failures)
 }
 
 // probe tries one bootstrap address: connection, versions, authentication, metadata. The last is asked because
 // a listener that wants SASL answers ApiVersions to anybody, and hangs up on the next request.
 func (c *Client) probe(ctx context.Context, addr string) error {
-	cn, err := dialConn(ctx, &c.cfg, addr)
+	cn, err := c.dial(ctx, addr)
 	if err != nil {
 		return err
 	}
@@ -163,7 +196,7 @@ func (e *stageError) silent() bool {
 
 // transient tells a broker that is stopping or starting (it hangs up in the middle) from one that says no.
 func (e *stageError) transient() bool {
-	return e.stage == stageConnect || e.silent() || hungUp(e.err)
+	return e.stage == stageConnect || e.silent() || (hungUp(e.err) && !isCode(e.err, kafka.SASLAuthenticationFailed))
 }
 
 func hungUp(err error) bool {
@@ -188,9 +221,9 @@ func (e *stageError) hint() string {
 	case errors.Is(e.err, ErrCorrupt):
 		return "the answer is not Kafka's protocol: is this the port of a Kafka listener?"
 	case hungUp(e.err) && e.mechanism == "" && e.cfg.TLS == nil:
-		return "the broker closed the connection right after the request: is SASL or TLS missing in the configuration?"
+		return "the broker closed the connection right after the request: if it is not just starting or stopping, is SASL or TLS missing in the configuration?"
 	case hungUp(e.err) && e.mechanism == "":
-		return "the broker closed the connection right after the request: is SASL missing in the configuration?"
+		return "the broker closed the connection right after the request: if it is not just starting or stopping, is SASL missing in the configuration?"
 	case hungUp(e.err):
 		return "the broker closed the connection right after the request: is it starting or stopping?"
 	case e.silent():
@@ -229,8 +262,10 @@ func (e *stageError) tlsHint() string {
 		return "the broker's certificate was not accepted: " + e.authorityHint()
 	case alert(e.err):
 		return e.certificateHint()
-	case errors.As(e.err, &notTLS), hungUp(e.err):
+	case errors.As(e.err, &notTLS):
 		return "the TLS handshake failed: does this listener speak TLS?"
+	case hungUp(e.err):
+		return "the broker closed the connection during the TLS handshake: if it is not just starting or stopping, does this listener speak TLS?"
 	case e.silent():
 		return "no answer to the TLS handshake: does this listener speak TLS?"
 	}
@@ -264,6 +299,8 @@ func (e *stageError) saslHint() string {
 		who = fmt.Sprintf("user %q with %s", e.user, who)
 	}
 	switch {
+	case hungUp(e.err):
+		return "authentication of " + who + " failed: are user and password right? The broker just closed the connection, as one does that is starting or stopping"
 	case isCode(e.err, kafka.SASLAuthenticationFailed):
 		return "authentication of " + who + " failed: are user and password right?"
 	case isCode(e.err, kafka.UnsupportedSASLMechanism):

@@ -21,7 +21,7 @@ type Fetcher struct {
 	decompressor kgo.Decompressor
 	links        map[int32]*link
 	answers      chan answer
-	failing      map[place]time.Time // since when a partition could not be read
+	failing      map[place]*failing // partitions that cannot be read
 	quit         chan struct{}
 	once         sync.Once
 	running      sync.WaitGroup
@@ -40,6 +40,20 @@ type link struct {
 	timeout time.Duration
 }
 
+// failing is a partition that cannot be read for the moment.
+type failing struct {
+	since time.Time
+	trouble
+}
+
+// given forgets the failure of a partition that was read, or is not wanted any more.
+func (f *Fetcher) given(at place) {
+	if was := f.failing[at]; was != nil {
+		f.c.cfg.health.over(&was.trouble)
+		delete(f.failing, at)
+	}
+}
+
 type answer struct {
 	broker int32
 	link   *link
@@ -54,7 +68,7 @@ func (c *Client) NewFetcher() *Fetcher {
 		decompressor: kgo.DefaultDecompressor(),
 		links:        map[int32]*link{},
 		answers:      make(chan answer),
-		failing:      map[place]time.Time{},
+		failing:      map[place]*failing{},
 		quit:         make(chan struct{}),
 		conns:        map[*conn]struct{}{},
 	}
@@ -98,6 +112,11 @@ func (f *Fetcher) Poll(ctx context.Context, wants []Want, minBytes int32, maxWai
 	}
 	p := &poll{f: f, start: time.Now(), wants: wants, min: max(minBytes, 1), got: make(map[place]Got, len(wants))}
 	p.deadline = p.start.Add(maxWait)
+	for at := range f.failing {
+		if !slices.ContainsFunc(wants, func(w Want) bool { return w.Topic == at.topic && w.Partition == at.partition }) {
+			f.given(at)
+		}
+	}
 	return p.run(ctx)
 }
 
@@ -159,7 +178,7 @@ func (f *Fetcher) await(broker int32, l *link) {
 }
 
 func (f *Fetcher) connect(ctx context.Context, addr string) (*conn, error) {
-	cn, err := dialConn(ctx, &f.c.cfg, addr)
+	cn, err := f.c.dial(ctx, addr)
 	if err != nil {
 		return nil, err
 	}
@@ -261,6 +280,9 @@ func (c *Client) takeReader() *Fetcher {
 }
 
 func (c *Client) returnReader(f *Fetcher) {
+	for at := range f.failing {
+		f.given(at)
+	}
 	c.mu.Lock()
 	if !c.closed && len(c.readers) < maxIdle {
 		c.readers = append(c.readers, f)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"net"
 	"slices"
 	"strconv"
@@ -17,8 +18,9 @@ import (
 
 // leader is the broker that serves a partition; broker −1 while none is elected.
 type leader struct {
-	broker int32
-	epoch  int32
+	broker   int32
+	epoch    int32
+	replicas int
 }
 
 // topicGrace is how long a topic may be missing from metadata before it counts as unknown: brokers learn of
@@ -27,26 +29,47 @@ const topicGrace = 500 * time.Millisecond
 
 // Partitions returns the partition numbers of topic in ascending order. ErrUnknownTopic when there is no such topic.
 func (c *Client) Partitions(ctx context.Context, topic string) ([]int32, error) {
+	leaders, err := c.describe(ctx, topic)
+	return slices.Sorted(maps.Keys(leaders)), err
+}
+
+// Replication says how many replicas the partition of topic has that has the fewest, and how many brokers the cluster has.
+func (c *Client) Replication(ctx context.Context, topic string) (replicas, brokers int, err error) {
+	leaders, err := c.describe(ctx, topic)
+	if err != nil {
+		return 0, 0, err
+	}
+	replicas = math.MaxInt
+	for _, l := range leaders {
+		replicas = min(replicas, l.replicas)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return replicas, len(c.brokers), nil
+}
+
+// describe asks for the state of a topic that exists.
+func (c *Client) describe(ctx context.Context, topic string) (map[int32]leader, error) {
 	doing := fmt.Sprintf("asking for the partitions of topic %q", topic)
 	start := time.Now()
-	var list []int32
+	var all map[int32]leader
 	err := c.persist(ctx, doing, func() error {
 		err := c.refresh(ctx, topic)
 		if err != nil {
 			return err
 		}
 		c.mu.Lock()
-		list = slices.Sorted(maps.Keys(c.topics[topic]))
+		all = c.topics[topic]
 		c.mu.Unlock()
 		switch {
-		case len(list) > 0:
+		case len(all) > 0:
 			return nil
 		case time.Since(start) > topicGrace:
 			return ErrUnknownTopic
 		}
 		return kafka.UnknownTopicOrPartition
 	})
-	return list, err
+	return all, err
 }
 
 // refresh asks any broker for the state of the given topics and of the cluster. A topic that does not exist is
@@ -102,7 +125,7 @@ func (c *Client) learn(res protocol.Message, topics []string) error {
 		}
 		leaders := make(map[int32]leader, len(t.Partitions))
 		for _, p := range t.Partitions {
-			leaders[p.PartitionIndex] = leader{broker: p.LeaderID, epoch: p.LeaderEpoch}
+			leaders[p.PartitionIndex] = leader{broker: p.LeaderID, epoch: p.LeaderEpoch, replicas: len(p.ReplicaNodes)}
 		}
 		c.topics[t.Name] = leaders
 	}

@@ -133,7 +133,7 @@ func (p *poll) take(ctx context.Context, a answer) {
 		g.Asked = l.asked
 		at := place{g.Topic, g.Partition}
 		p.got[at] = g
-		delete(p.f.failing, at)
+		p.f.given(at)
 	}
 	p.done = p.done || news
 }
@@ -150,13 +150,14 @@ func (p *poll) lost(broker int32, wants []Want, err error) {
 func (p *poll) failed(at place, err error) {
 	f := p.f
 	f.c.forget(at.topic)
-	since, ok := f.failing[at]
-	if !ok {
-		since = time.Now()
-		f.failing[at] = since
+	now := f.failing[at]
+	if now == nil {
+		now = &failing{since: time.Now()}
+		f.failing[at] = now
 		f.c.cfg.Logger.Debug("waiting for a partition", "topic", at.topic, "partition", at.partition, "cause", err)
 	}
-	age := time.Since(since)
+	f.c.cfg.health.note(&now.trouble, fmt.Sprintf("reading topic %q partition %d", at.topic, at.partition), err)
+	age := time.Since(now.since)
 	var final error
 	switch {
 	case isCode(err, kafka.UnknownTopicOrPartition) && age > unknownGrace:
@@ -176,7 +177,7 @@ func (p *poll) failed(at place, err error) {
 		got.Err = got.fail(final)
 		p.got[at] = got
 		p.done = true
-		delete(f.failing, at)
+		f.given(at)
 		return
 	}
 	if p.retryAt.IsZero() {

@@ -140,6 +140,8 @@ func (p *Producer) appendBatch(ctx context.Context, msgs []Message) (int64, erro
 	var base int64
 	sent := false // an earlier try may have been written
 	start := time.Now()
+	call := new(trouble)
+	defer p.c.cfg.health.over(call)
 	for n := 0; ; n++ {
 		err := ctx.Err()
 		if err == nil {
@@ -162,6 +164,7 @@ func (p *Producer) appendBatch(ctx context.Context, msgs []Message) (int64, erro
 		case time.Since(start) > p.c.cfg.RetryFor:
 			err = fmt.Errorf("giving up after %s: %w", p.c.cfg.RetryFor, err)
 		case retriableDial(err) && !errors.As(err, &no):
+			p.c.cfg.health.note(call, fmt.Sprintf("appending to topic %q partition %d", p.topic, p.partition), err)
 			if err = sleep(ctx, pause(n)); err == nil {
 				continue
 			}
@@ -237,7 +240,7 @@ func (p *Producer) leader(ctx context.Context) (*conn, error) {
 	if p.conn != nil {
 		return p.conn, nil
 	}
-	cn, err := dialConn(ctx, &p.c.cfg, addr)
+	cn, err := p.c.dial(ctx, addr)
 	if err != nil {
 		return nil, err
 	}

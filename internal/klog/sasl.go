@@ -3,6 +3,7 @@ package klog
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"strconv"
@@ -58,7 +59,7 @@ func (c *conn) saslStep(ctx context.Context, token []byte) ([]byte, error) {
 	res, err := c.call(ctx, &saslauthenticate.Request{AuthBytes: token}, dialTimeout)
 	if errors.Is(err, io.EOF) {
 		// Some brokers end a failed exchange by closing the connection.
-		return nil, codeError(int16(kafka.SASLAuthenticationFailed))
+		return nil, fmt.Errorf("%w: %w", kafka.SASLAuthenticationFailed, err)
 	}
 	if err != nil {
 		return nil, err

@@ -70,7 +70,7 @@ func (c *Client) createOnController(ctx context.Context, req *createtopics.Reque
 		addr = c.addresses()[0]
 	}
 	// A new connection: on one that had been idle, a failure would leave it open whether the request arrived.
-	cn, err := dialConn(ctx, &c.cfg, addr)
+	cn, err := c.dial(ctx, addr)
 	if err != nil {
 		c.mu.Lock()
 		c.controller = -1

@@ -1,0 +1,136 @@
+package klog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Trouble is something that the client tries again and again, or waits for, because the cluster does not answer as it should.
+type Trouble struct {
+	Doing string    // what fails, in gerund voice: `reading topic "t" partition 3`
+	Since time.Time // of the first failure since the last success
+	Cause error     // of the last failure
+}
+
+// silentAfter is how long a broker may take for an answer before it is a trouble: long polls, which it answers late on purpose,
+// are over by then.
+const silentAfter = 5 * time.Second
+
+// health keeps what is known of the cluster's answers. A call that is tried again for minutes tells its caller nothing until it
+// gives up; this tells others meanwhile. Safe for concurrent use; a nil health forgets everything.
+type health struct {
+	mu       sync.Mutex
+	answered time.Time           // when a broker has answered last
+	waiting  map[*conn]time.Time // requests without an answer yet: when they were sent
+	troubles map[*trouble]Trouble
+}
+
+// trouble is one call, or one partition, that may be in trouble. The zero value is none.
+type trouble struct{ _ byte } // not of size zero: its address is its identity
+
+func newHealth() *health {
+	return &health{answered: time.Now(), waiting: map[*conn]time.Time{}, troubles: map[*trouble]Trouble{}}
+}
+
+// note notes a failure that will be tried again.
+func (h *health) note(t *trouble, doing string, cause error) {
+	if h == nil {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	now := Trouble{Doing: doing, Since: time.Now(), Cause: cause}
+	if before, ok := h.troubles[t]; ok {
+		now.Since = before.Since
+	}
+	h.troubles[t] = now
+}
+
+// over says that it has succeeded, or is not tried any more.
+func (h *health) over(t *trouble) {
+	if h == nil {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.troubles, t)
+}
+
+// asked notes that a request is on its way.
+func (h *health) asked(cn *conn) {
+	if h == nil {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.waiting[cn] = time.Now()
+}
+
+// heard notes the answer to the request sent last, or that none will come.
+func (h *health) heard(cn *conn, answer bool) {
+	if h == nil {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.waiting, cn)
+	if answer {
+		h.answered = time.Now()
+	}
+}
+
+// Troubles lists what the client waits for at the moment because the cluster does not answer, or says that it cannot yet; the
+// longest first. An empty list says that the cluster works as far as it was asked.
+func (c *Client) Troubles() []Trouble {
+	h := c.cfg.health
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	list := slices.Collect(maps.Values(h.troubles))
+	for cn, since := range h.waiting {
+		if time.Since(since) > silentAfter {
+			list = append(list, Trouble{Doing: "waiting for broker " + cn.addr, Since: since, Cause: errSilent})
+		}
+	}
+	slices.SortFunc(list, func(a, b Trouble) int { return a.Since.Compare(b.Since) })
+	return list
+}
+
+var errSilent = errors.New("it has not answered a request: is it stopped, overloaded, or is the network gone?")
+
+// Answered is when any broker has answered anything last; at first, when the client was made.
+func (c *Client) Answered() time.Time {
+	h := c.cfg.health
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.answered
+}
+
+// Ping asks all known brokers at once, on new connections, and returns nil as soon as one answers, else what the last one
+// failed with.
+func (c *Client) Ping(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	addrs := c.addresses()
+	answers := make(chan error, len(addrs))
+	for _, addr := range addrs {
+		go func() {
+			cn, err := c.dial(ctx, addr)
+			if err == nil {
+				cn.close()
+			}
+			answers <- err
+		}()
+	}
+	var last error
+	for range addrs {
+		if last = <-answers; last == nil {
+			return nil
+		}
+	}
+	return fmt.Errorf("looking for a broker that answers: %w", last)
+}
