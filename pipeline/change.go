@@ -77,7 +77,7 @@ func Change(ctx context.Context, d *Deployment, o ChangeOptions) (ChangeResult, 
 			return result, err
 		}
 	}
-	if err := CheckTopics(ctx, d); err != nil {
+	if err := CheckTopics(ctx, d, CheckOptions{}); err != nil {
 		return result, err
 	}
 	if err := c.unused(ctx); err != nil {

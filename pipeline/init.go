@@ -49,7 +49,7 @@ func Init(ctx context.Context, d *Deployment, o InitOptions) error {
 		return err
 	}
 	defer client.Close()
-	if err := d.checkTopics(ctx, client, slog.New(slog.DiscardHandler)); err != nil {
+	if err := d.checkTopics(ctx, client, CheckOptions{}); err != nil {
 		return err
 	}
 	if err := d.fresh(ctx, client); err != nil {

@@ -124,7 +124,7 @@ func testTopicsOf(t *testing.T, b *realkafka.Broker) {
 	cfg := testConfig(b.Addr())
 	cfg.Time = Time{Trust: TrustBroker}
 	d := makeTopics(t, cfg, nil)
-	if err := CheckTopics(t.Context(), d); err != nil {
+	if err := CheckTopics(t.Context(), d, CheckOptions{}); err != nil {
 		t.Errorf("as they are made: %v", err)
 	}
 	// A deployment whose topics were all made by hand with the broker's defaults.
@@ -135,7 +135,7 @@ func testTopicsOf(t *testing.T, b *realkafka.Broker) {
 		}
 		s["ledger"].Config["unclean.leader.election.enable"] = "true"
 	})
-	err := CheckTopics(t.Context(), hand)
+	err := CheckTopics(t.Context(), hand, CheckOptions{})
 	if err == nil {
 		t.Fatal("a broker's defaults were taken")
 	}

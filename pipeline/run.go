@@ -45,6 +45,12 @@ type RunOptions struct {
 	// OnSettled is called after every settled turn, once for all turns of a
 	// joint, from one goroutine.
 	OnSettled func(Settlement)
+	// Strict refuses what is else only warned of: topics that lose what was
+	// acknowledged with one broker.
+	Strict bool
+	// Disposable says that the topics end with the process, as a demo's do:
+	// nothing is said about how durable they are.
+	Disposable bool
 	// StallLimit is how long an open turn may take before the run takes a new
 	// epoch; default 2 minutes.
 	StallLimit time.Duration
@@ -115,7 +121,7 @@ func Run(ctx context.Context, d *Deployment, opts RunOptions) (RunResult, error)
 	// The engine's own context ends with the job only: closing the connections
 	// is what makes every stage of a cancelled run return.
 	defer context.AfterFunc(ctx, client.Close)()
-	t, err := d.begin(ctx, client, opts.Logger)
+	t, err := d.begin(ctx, client, CheckOptions{Logger: opts.Logger, Strict: opts.Strict, disposable: opts.Disposable})
 	if err != nil {
 		return RunResult{}, err
 	}
@@ -169,8 +175,8 @@ type run struct {
 // checks of either take. What is wrong with topics is best explained by HEADER,
 // if the configuration names others than it does; a STOP is told along with it,
 // it may be why.
-func (d *Deployment) begin(ctx context.Context, client *klog.Client, log *slog.Logger) (*tail, error) {
-	t, failed := openTail(ctx, client, d, log)
+func (d *Deployment) begin(ctx context.Context, client *klog.Client, o CheckOptions) (*tail, error) {
+	t, failed := openTail(ctx, client, d, o.Logger)
 	var stop *schemas.Stop
 	if failed == nil {
 		if err := d.promiseKept(ctx, t); err != nil {
@@ -186,7 +192,7 @@ func (d *Deployment) begin(ctx context.Context, client *klog.Client, log *slog.L
 			return nil, err
 		}
 	}
-	err := d.checkTopics(ctx, client, log)
+	err := d.checkTopics(ctx, client, o)
 	switch {
 	case err != nil && !errors.Is(err, ErrTopicSettings):
 		return nil, err

@@ -39,17 +39,19 @@ func (e *TopicError) Unwrap() []error {
 
 // CheckTopics looks at the deployment's topics, and at the newest schema of a
 // registry, and returns everything that a run would refuse, joined: one
-// *TopicError for each topic's setting. It changes nothing. Other errors:
-// ErrLogFault when the topics do not belong together, ErrPromiseWeakened, *schemas.FormatError in a
+// *TopicError for each topic's setting. What could be better is told to the
+// logger. It changes nothing. Other errors: ErrStrict beside ErrTopicSettings
+// when there is nothing but what CheckOptions.Strict refuses; ErrLogFault when the
+// topics do not belong together, ErrPromiseWeakened, *schemas.FormatError in a
 // schema that lacks a field, and what broker and registry said.
-func CheckTopics(ctx context.Context, d *Deployment) error {
+func CheckTopics(ctx context.Context, d *Deployment, o CheckOptions) error {
 	client, err := d.dial(ctx, nil)
 	if err != nil {
 		return err
 	}
 	defer client.Close()
 	_, unreadable := d.decoder(ctx)
-	return errors.Join(d.checkTopics(ctx, client, slog.New(slog.DiscardHandler)), unreadable, d.checkPromise(ctx, client))
+	return errors.Join(d.checkTopics(ctx, client, o), unreadable, d.checkPromise(ctx, client))
 }
 
 // checkPromise is promiseKept where there is a deployment. What else may be wrong with
@@ -65,7 +67,10 @@ func (d *Deployment) checkPromise(ctx context.Context, client *klog.Client) erro
 	return nil
 }
 
-func (d *Deployment) checkTopics(ctx context.Context, client *klog.Client, log *slog.Logger) error {
+func (d *Deployment) checkTopics(ctx context.Context, client *klog.Client, o CheckOptions) error {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
 	var found []error
 	missing := map[string]bool{}
 	rules := d.topicRules()
@@ -84,7 +89,7 @@ func (d *Deployment) checkTopics(ctx context.Context, client *klog.Client, log *
 			rule(t)
 		}
 		for _, w := range t.warnings {
-			log.Warn(w)
+			o.Logger.Warn(w)
 		}
 		found = append(found, t.found...)
 	}
@@ -99,6 +104,13 @@ func (d *Deployment) checkTopics(ctx context.Context, client *klog.Client, log *
 			return errors.As(err, &t) && t.Topic == apart.Topic && errors.Is(err, klog.ErrUnknownTopic)
 		})
 		found = append(found, apart)
+	}
+	more := len(found) > 0 // than strictness is the matter
+	for _, w := range weaknesses(states, o) {
+		if more {
+			w.Err = nil
+		}
+		found = append(found, w)
 	}
 	if len(found) == 0 {
 		return nil
@@ -134,6 +146,9 @@ func (d *Deployment) lookAt(ctx context.Context, client *klog.Client, name strin
 		return nil, fmt.Errorf("checking the topics: %w", err)
 	}
 	t.partitions = len(ids)
+	if t.replicas, t.brokers, err = client.Replication(ctx, name); err != nil {
+		return nil, fmt.Errorf("checking the topics: %w", err)
+	}
 	t.settings, err = client.TopicConfig(ctx, name)
 	if errors.Is(err, klog.ErrForbidden) {
 		return nil, &TopicError{Topic: name, Got: "does not let this user see its settings", Fix: "allow the user DescribeConfigs on the topic", Err: klog.ErrForbidden}

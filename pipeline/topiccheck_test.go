@@ -210,7 +210,7 @@ func TestTopicsThatCouldLoseWhatPromisesRestOnAreRefused(t *testing.T) {
 				want = "checking the topics: " + strings.Join(tt.says, "\n")
 			}
 			for call, err := range map[string]error{
-				"CheckTopics": CheckTopics(t.Context(), d),
+				"CheckTopics": CheckTopics(t.Context(), d, CheckOptions{}),
 				"Init":        Init(t.Context(), d, InitOptions{Start: time.Unix(0, 0)}),
 			} {
 				got := ""
@@ -249,7 +249,7 @@ func TestAcceptedLimitsInBytesAndUncleanElectionsOfEventsAreWarnedOf(t *testing.
 	}
 	defer client.Close()
 	var out bytes.Buffer
-	if err := d.checkTopics(t.Context(), client, slog.New(slog.NewTextHandler(&out, nil))); err != nil {
+	if err := d.checkTopics(t.Context(), client, CheckOptions{Logger: slog.New(slog.NewTextHandler(&out, nil))}); err != nil {
 		t.Fatal(err)
 	}
 	for _, s := range []string{"topic events: retention.bytes is 1000000", "topic events: unclean.leader.election.enable is true"} {
@@ -321,7 +321,7 @@ func TestNobodyAtTheBrokersAddressIsSaidWithTheAddress(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for call, err := range map[string]error{"CheckTopics": CheckTopics(t.Context(), d), "Init": Init(t.Context(), d, InitOptions{})} {
+	for call, err := range map[string]error{"CheckTopics": CheckTopics(t.Context(), d, CheckOptions{}), "Init": Init(t.Context(), d, InitOptions{})} {
 		if !errors.Is(err, klog.ErrUnreachable) || !strings.Contains(err.Error(), "broker "+free.Addr().String()+": nothing listens there: is the broker running, and is the port right?") {
 			t.Errorf("%s: %v", call, err)
 		}

@@ -36,6 +36,8 @@ func kafkaDefault(setting string) string {
 		return roomForMessages
 	case settingUnclean:
 		return "false"
+	case settingMinInSync:
+		return "1"
 	}
 	return ""
 }
@@ -45,8 +47,11 @@ type topicState struct {
 	name       string
 	broker     string // for commands in texts
 	partitions int
+	replicas   int // of the partition with the fewest; 0: not known
+	brokers    int // in the cluster
 	settings   map[string]string
 	found      []error
+	weaknesses []*TopicError
 	warnings   []string
 }
 
@@ -69,19 +74,19 @@ func (d *Deployment) topicRules() []rulesOfTopic {
 		}},
 		{out.Control, []topicRule{
 			partitionsRule(1, "name another topic under outputs.control"),
-			keptForEver, safeElections, roomRule,
+			keptForEver, safeElections, roomRule, durable,
 		}},
 		{out.Ledger, []topicRule{
 			partitionsRule(d.cfg.Shards, "set shards to that number, or name another topic under outputs.ledger"),
-			onlyCompacted, safeElections, roomRule,
+			onlyCompacted, safeElections, roomRule, durable,
 		}},
 		{out.Counts, []topicRule{
 			partitionsRule(d.cfg.ReleaseShards, "set release_shards to that number, or name another topic under outputs.counts"),
 			notCompacted("later windows' values would replace earlier ones"),
-			retentionRule(need), bytesRule(""), roomRule,
+			retentionRule(need), bytesRule(""), roomRule, durable,
 		}},
 		{out.DeadLetter, []topicRule{
-			notCompacted("records without a key cannot be written there"), roomRule,
+			notCompacted("records without a key cannot be written there"), roomRule, durable,
 		}},
 	}
 }

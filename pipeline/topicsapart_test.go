@@ -88,7 +88,7 @@ func TestTopicsThatDoNotBelongTogetherAreRefused(t *testing.T) {
 			d := makeTopics(t, testConfig(startEmbedded(t).Addr()), tt.change)
 			tt.after(t, d)
 			_, ran := Run(t.Context(), d, RunOptions{Bounded: true})
-			for call, err := range map[string]error{"CheckTopics": CheckTopics(t.Context(), d), "Init": Init(t.Context(), d, InitOptions{}), "Run": ran} {
+			for call, err := range map[string]error{"CheckTopics": CheckTopics(t.Context(), d, CheckOptions{}), "Init": Init(t.Context(), d, InitOptions{}), "Run": ran} {
 				if err == nil || err.Error() != "checking the topics: "+tt.says || !errors.Is(err, ErrLogFault) {
 					t.Errorf("%s says\n%v\nwant\n%s", call, err, tt.says)
 				}

@@ -54,9 +54,10 @@ func inFile(err error) error {
 
 // explained marks what a command of the pipeline found wrong with the
 // configuration only when it used it: files of certificates, and what differs
-// from the HEADER.
+// from the HEADER. What only --strict refuses has the same exit code.
 func (d *deployment) explained(err error) error {
-	if errors.Is(err, pipeline.ErrHeaderMismatch) {
+	strict := errors.Is(err, pipeline.ErrStrict) && !errors.Is(err, pipeline.ErrStopped)
+	if strict || errors.Is(err, pipeline.ErrHeaderMismatch) {
 		return contents(err)
 	}
 	return inFile(d.file.Locate(err))

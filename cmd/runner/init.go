@@ -19,6 +19,7 @@ type initFlags struct {
 	eventPartitions int
 	replication     int
 	generateKeys    bool
+	strict          bool
 }
 
 func (a *app) initialise() *cobra.Command {
@@ -51,6 +52,7 @@ that are missing, readable by their owner only.`,
 	flags.IntVar(&f.eventPartitions, "event-partitions", 0, "with --create-topics: make the events topic, too, with so many partitions")
 	flags.IntVar(&f.replication, "replication", 0, "with --create-topics: replicas of each partition (default the brokers' own)")
 	flags.BoolVar(&f.generateKeys, "generate-keys", false, "make the key files that do not exist")
+	strictFlag(cmd, &f.strict)
 	cmd.RunE = a.run(func(cmd *cobra.Command) error { return a.runInit(cmd.Context(), f) })
 	return cmd
 }
@@ -89,7 +91,7 @@ func (a *app) begin(ctx context.Context, f *initFlags, d *deployment) error {
 			return err
 		}
 	}
-	if err := pipeline.CheckTopics(ctx, d.Deployment); err != nil {
+	if err := pipeline.CheckTopics(ctx, d.Deployment, a.checking(f.strict)); err != nil {
 		return fmt.Errorf("checking topics (--create-topics makes those that are missing): %w", err)
 	}
 	start, err := f.start.resolve(ctx, d.Config(), time.Now)

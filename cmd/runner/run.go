@@ -27,6 +27,7 @@ type runFlags struct {
 	trustedReport string
 	report        string
 	runner        string
+	strict        bool
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -63,6 +64,7 @@ drained, says how many turns are open, and the exit code is 1.`,
 	flags.StringVar(&f.trustedReport, "trusted-report", "", "file for exact tallies of all records, as JSON; not for publication")
 	flags.StringVar(&f.report, "report", "", "HTML file with a chart of what was published")
 	runnerFlag(cmd, &f.runner)
+	strictFlag(cmd, &f.strict)
 	cmd.RunE = a.run(func(cmd *cobra.Command) error { return a.runDeployment(cmd.Context(), f, cmd.Flags().Changed) })
 	return cmd
 }
@@ -163,7 +165,7 @@ func (a *app) publish(ctx context.Context, f *runFlags, d *deployment, out *runO
 	}()
 	result, err := pipeline.Run(ctx, d.Deployment, pipeline.RunOptions{
 		Logger: slog.New(slog.NewTextHandler(out.progress, &slog.HandlerOptions{Level: slog.LevelWarn})),
-		Until:  f.until.at, UntilEnd: f.untilEnd, Drain: drain, OnSettled: out.settle,
+		Until:  f.until.at, UntilEnd: f.untilEnd, Drain: drain, OnSettled: out.settle, Strict: f.strict,
 		OnStart: func(from []int64) { begin <- from },
 	})
 	printed := out.wait(hurryOf(signalled, err))

@@ -18,6 +18,7 @@ func (a *app) validate() *cobra.Command {
 	var (
 		path    string
 		offline bool
+		strict  bool
 		f       format
 	)
 	cmd := &cobra.Command{
@@ -36,12 +37,13 @@ Then look at the topics on the brokers, as "runner run" does before it starts.
 	cmd.Flags().SortFlags = false
 	configPath(cmd, &path)
 	cmd.Flags().BoolVar(&offline, "offline", false, "do not look at the brokers")
+	strictFlag(cmd, &strict)
 	formatFlag(cmd, &f)
-	cmd.RunE = a.run(func(cmd *cobra.Command) error { return a.runValidate(cmd.Context(), path, offline, f) })
+	cmd.RunE = a.run(func(cmd *cobra.Command) error { return a.runValidate(cmd.Context(), path, offline, strict, f) })
 	return cmd
 }
 
-func (a *app) runValidate(ctx context.Context, path string, offline bool, f format) error {
+func (a *app) runValidate(ctx context.Context, path string, offline, strict bool, f format) error {
 	d, err := a.load(path, config.Options{MissingKeys: true})
 	if err != nil {
 		return err
@@ -56,7 +58,7 @@ func (a *app) runValidate(ctx context.Context, path string, offline bool, f form
 	if offline {
 		return nil
 	}
-	err = pipeline.CheckTopics(ctx, d.Deployment)
+	err = pipeline.CheckTopics(ctx, d.Deployment, a.checking(strict))
 	switch {
 	case errors.Is(err, klog.ErrUnreachable):
 		return fmt.Errorf("%w (--offline checks the file alone)", err)

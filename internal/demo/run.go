@@ -102,7 +102,7 @@ func run(ctx context.Context, d *pipeline.Deployment, to time.Time, opt Options)
 		stop()
 		out.leave()
 	}()
-	done, err := pipeline.Run(ctx, d, pipeline.RunOptions{Logger: opt.Logger, Bounded: true, Until: to, Drain: drain})
+	done, err := pipeline.Run(ctx, d, pipeline.RunOptions{Logger: opt.Logger, Bounded: true, Until: to, Drain: drain, Disposable: true})
 	rest := context.WithoutCancel(ctx)
 	switch {
 	case err != nil:

@@ -1,0 +1,20 @@
+package main
+
+import (
+	"log/slog"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tollgate-dp/tollgate/pipeline"
+)
+
+// strictFlag adds --strict to a command that looks at the topics.
+func strictFlag(cmd *cobra.Command, to *bool) {
+	cmd.Flags().BoolVar(to, "strict", false, "refuse what is else only warned of: topics that lose records with one broker (exit code 3)")
+}
+
+// checking looks at topics and says on stderr what could be better about them.
+func (a *app) checking(strict bool) pipeline.CheckOptions {
+	log := slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	return pipeline.CheckOptions{Logger: log, Strict: strict}
+}
