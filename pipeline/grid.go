@@ -3,6 +3,8 @@ package pipeline
 import (
 	"context"
 	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/klog"
 )
 
 // grid is the distance of the instants at which counts may appear: multiples of it
@@ -20,8 +22,9 @@ func (g grid) next(now time.Time) time.Time {
 	return time.Unix(0, at)
 }
 
-// wait returns at an instant of the grid, or with ctx's error.
-func (g grid) wait(ctx context.Context) error {
+// wait returns at an instant of the grid, with ctx's error, or when the client is
+// closed: the engine's context outlives a run that was ended.
+func (g grid) wait(ctx context.Context, closed <-chan struct{}) error {
 	if g <= 0 {
 		return nil
 	}
@@ -32,5 +35,7 @@ func (g grid) wait(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
+	case <-closed:
+		return klog.ErrClosed
 	}
 }

@@ -20,10 +20,10 @@ func TestInstantsOfTheGrid(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if err := grid(time.Hour * 24 * 365 * 50).wait(ctx); !errors.Is(err, context.Canceled) {
+	if err := grid(time.Hour*24*365*50).wait(ctx, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("waiting after the end: %v", err)
 	}
-	if err := grid(0).wait(ctx); err != nil {
+	if err := grid(0).wait(ctx, nil); err != nil {
 		t.Errorf("without a grid: %v", err)
 	}
 }

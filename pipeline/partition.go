@@ -24,6 +24,9 @@ type partition struct {
 	idleUntil   int64 // the idle rule's watermark; never when it does not hold
 	ahead       []int64
 	replayed    map[int64]bool // offsets below tallied that the clock judged ahead
+	// As of the last fetch, for what is told of stalls.
+	fetched          bool
+	high, lastStable int64
 }
 
 // done says that a bounded run has read the partition to its end.

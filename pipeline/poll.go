@@ -44,6 +44,7 @@ func (r *reader) poll(ctx context.Context, settled uint64) error {
 			return err
 		}
 	}
+	r.tellStalls(settled)
 	return r.dead.flush(ctx)
 }
 
@@ -201,6 +202,7 @@ func cutOf(cuts []schemas.Cut, id int32) int64 {
 // before the fetch was sent.
 func (r *reader) idle(p *partition, g *klog.Got) {
 	p.idleUntil = never
+	p.fetched, p.high, p.lastStable = g.High >= 0, g.High, g.LastStable
 	if r.opts.Bounded || g.High < 0 || p.next != g.High || g.High != g.LastStable {
 		return
 	}

@@ -166,7 +166,7 @@ func TestRuleAWeakenedPromiseIsNoticed(t *testing.T) {
 	defer broker.Close()
 	d := deploy(t, testConfig(broker.Addr()), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), 1)
 	for i, b := range []state.Budget{budget(0.9, 1e-6, 0), budget(0.9, 1e-6, 9e-7), budget(0.9, 1e-6, 9e-7)} {
-		if err := CheckTopics(ctx, d); err != nil && i < 2 {
+		if err := CheckTopics(ctx, d, CheckOptions{}); err != nil && i < 2 {
 			t.Fatal(err)
 		}
 		writeGeneration(t, d, b)
@@ -178,7 +178,7 @@ func TestRuleAWeakenedPromiseIsNoticed(t *testing.T) {
 	}
 	for what, do := range map[string]func() error{
 		"run":         func() error { _, err := Run(ctx, d, RunOptions{Bounded: true}); return err },
-		"validate":    func() error { return CheckTopics(ctx, d) },
+		"validate":    func() error { return CheckTopics(ctx, d, CheckOptions{}) },
 		"change":      func() error { _, err := Change(ctx, d, ChangeOptions{}); return err },
 		"the dry run": func() error { _, err := Change(ctx, d, ChangeOptions{DryRun: true}); return err },
 	} {

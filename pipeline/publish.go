@@ -83,7 +83,7 @@ func (r *releaser) turnEnd(w *countsWriter, turn uint64) ([]klog.Message, error)
 func (r *releaser) write(ctx context.Context, w *countsWriter, shard int, msgs []klog.Message) func(context.Context) error {
 	producer := w.producer
 	return background(func() error {
-		if err := r.grid.wait(ctx); err != nil {
+		if err := r.grid.wait(ctx, r.client.Done()); err != nil {
 			return err
 		}
 		var offsets []int64

@@ -36,7 +36,8 @@ type reader struct {
 	tail   *tail
 	opts   RunOptions
 	log    *slog.Logger
-	run    int64 // its number
+	run    int64   // its number
+	stalls *stalls // may be nil
 	fates  fates
 	hasher *schemas.Hasher
 

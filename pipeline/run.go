@@ -36,7 +36,8 @@ type RunOptions struct {
 	// record can decide which windows appear last, and how long that takes: use
 	// Until where this matters.
 	UntilEnd bool
-	// Drain, when closed, lets the run finish the open turn and return.
+	// Drain, when closed, lets the run finish the open turn and return. While no
+	// broker answers it ends within ten seconds all the same, with ErrNoBroker.
 	Drain <-chan struct{}
 	// OnStart is called once, before this run settles anything, with the offsets of
 	// the partitions of counts behind the last settled turn: whatever this run
@@ -99,7 +100,7 @@ var oneRun sync.Mutex
 // taken up by the next run. One run at a time in a process; further calls wait.
 //
 // Errors: ErrNotInitialised, ErrHeaderMismatch, ErrStopped, ErrConflict,
-// ErrLogFault, *spend.StopError, or what the broker said.
+// ErrLogFault, *spend.StopError, ErrNoBroker, or what the broker said.
 func Run(ctx context.Context, d *Deployment, opts RunOptions) (RunResult, error) {
 	oneRun.Lock()
 	defer oneRun.Unlock()
@@ -111,24 +112,27 @@ func Run(ctx context.Context, d *Deployment, opts RunOptions) (RunResult, error)
 	if opts.UntilEnd && !opts.Until.IsZero() {
 		return RunResult{}, errors.New("running: UntilEnd ends where the records say, Until at a time of its own: choose one")
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	client, err := d.dial(ctx, opts.Logger)
 	if err != nil {
 		return RunResult{}, err
 	}
 	defer client.Close()
+	stalls := newStalls(d.stallRules(opts), opts.Logger)
+	defer watch(ctx, client, stalls, opts.Drain, cancel)()
 	// The engine's own context ends with the job only: closing the connections
 	// is what makes every stage of a cancelled run return.
 	defer context.AfterFunc(ctx, client.Close)()
 	t, err := d.begin(ctx, client, CheckOptions{Logger: opts.Logger, Strict: opts.Strict, disposable: opts.Disposable})
 	if err != nil {
-		return RunResult{}, err
+		return RunResult{}, unlessEnded(ctx, err)
 	}
 	r, err := newRun(ctx, d, client, t, opts)
 	if err != nil {
-		return RunResult{}, err
+		return RunResult{}, unlessEnded(ctx, err)
 	}
+	r.reader.stalls = stalls
 	defer r.close()
 	if opts.OnStart != nil {
 		opts.OnStart(r.tail.countsFrom(d))

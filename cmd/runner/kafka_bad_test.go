@@ -39,6 +39,7 @@ func TestBadKafkaCommandLines(t *testing.T) {
 		{"two ends", []string{"run", "--config", wrong, "--until-end", "--until", "now"}, 2, "choose one"},
 		{"until a strange time", []string{"run", "--config", wrong, "--until", "earliest"}, 2, "must be now or a time"},
 		{"wait for nothing", []string{"run", "--config", wrong, "--until-end", "--wait", "0s"}, 2, "--wait is 0s"},
+		{"wait for a broker backwards", []string{"run", "--config", wrong, "--wait-for-broker", "-1s"}, 2, "--wait-for-broker is -1s"},
 		{"run of a wrong file", []string{"run", "--config", wrong}, 3, "tollgate.yaml:"},
 		{"run of no file", []string{"run", "--config", "/nowhere/tollgate.yaml"}, 1, "/nowhere/tollgate.yaml"},
 

@@ -28,6 +28,7 @@ type runFlags struct {
 	report        string
 	runner        string
 	strict        bool
+	waitForBroker time.Duration
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -39,7 +40,11 @@ func (a *app) runCommand() *cobra.Command {
 its counts topic, and print every value that this run publishes. It goes on until
 it is stopped. SIGINT or SIGTERM finish the open turn and end it (drained); a
 second signal ends it at once, which is as safe as any crash. Started again, it
-goes on where it was.
+goes on where it was. While no broker answers, the first signal ends it within
+ten seconds: the next run redoes what was under way, and the exit code is 1.
+
+A broker that does not answer at the start may be restarting: the run says so and
+waits for it, as long as --wait-for-broker says.
 
 --until ends the run when every window that ends by a time is settled: "now" for
 every window that is over when the run begins. No record changes which ones these
@@ -65,6 +70,7 @@ drained, says how many turns are open, and the exit code is 1.`,
 	flags.StringVar(&f.report, "report", "", "HTML file with a chart of what was published")
 	runnerFlag(cmd, &f.runner)
 	strictFlag(cmd, &f.strict)
+	flags.DurationVar(&f.waitForBroker, "wait-for-broker", defaultWaitForBroker, "at the start: wait so long for a broker that does not answer yet; 0 waits for none")
 	cmd.RunE = a.run(func(cmd *cobra.Command) error { return a.runDeployment(cmd.Context(), f, cmd.Flags().Changed) })
 	return cmd
 }
@@ -77,6 +83,8 @@ func (f *runFlags) check(changed func(string) bool) error {
 		return usage(errors.New("--wait goes with --until-end or --until"))
 	case changed("wait") && f.wait <= 0:
 		return usage(fmt.Errorf("--wait is %v", f.wait))
+	case f.waitForBroker < 0:
+		return usage(fmt.Errorf("--wait-for-broker is %v", f.waitForBroker))
 	case changed("report") && f.report == "":
 		return usage(errors.New("--report is empty: name a file"))
 	}
@@ -142,6 +150,10 @@ func (a *app) publish(ctx context.Context, f *runFlags, d *deployment, out *runO
 	// default it would kill the process.
 	signal.Ignore(syscall.SIGPIPE)
 	defer signal.Reset(syscall.SIGPIPE)
+	log := slog.New(slog.NewTextHandler(out.progress, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	if err := awaitBroker(ctx, f, d, log, signalled); err != nil {
+		return pipeline.RunResult{}, err
+	}
 	go func() {
 		select {
 		case <-signalled:
@@ -164,11 +176,12 @@ func (a *app) publish(ctx context.Context, f *runFlags, d *deployment, out *runO
 		}
 	}()
 	result, err := pipeline.Run(ctx, d.Deployment, pipeline.RunOptions{
-		Logger: slog.New(slog.NewTextHandler(out.progress, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		Logger: log,
 		Until:  f.until.at, UntilEnd: f.untilEnd, Drain: drain, OnSettled: out.settle, Strict: f.strict,
 		OnStart: func(from []int64) { begin <- from },
 	})
-	printed := out.wait(hurryOf(signalled, err))
+	gone := errors.Is(err, pipeline.ErrNoBroker) // nothing comes back from it
+	printed := gone || out.wait(hurryOf(signalled, err))
 	stop()
 	if printed {
 		<-followed
@@ -188,7 +201,7 @@ func hurryOf(signalled <-chan struct{}, err error) <-chan struct{} {
 
 // finish says what was not printed, and writes the last page; err is how the run ended.
 func (o *runOutput) finish(result pipeline.RunResult, err error, signalled bool) error {
-	if failure := o.failure(); failure != nil {
+	if failure := o.failure(); failure != nil && !errors.Is(err, pipeline.ErrNoBroker) {
 		err = failure
 	}
 	if left := o.unprinted(); left > 0 {
@@ -221,6 +234,23 @@ func were(n int) string {
 		return "1 value was"
 	}
 	return values(n) + " were"
+}
+
+// defaultWaitForBroker is what brokers need for a restart on a healthy machine.
+const defaultWaitForBroker = 30 * time.Second
+
+// awaitBroker waits for a broker that is not there yet, or for a signal.
+func awaitBroker(ctx context.Context, f *runFlags, d *deployment, log *slog.Logger, signalled <-chan struct{}) error {
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	go func() {
+		select {
+		case <-signalled:
+			end(errors.New("ended by a signal; nothing was under way"))
+		case <-ctx.Done():
+		}
+	}()
+	return pipeline.AwaitBroker(ctx, d.Deployment, f.waitForBroker, log)
 }
 
 // after is time.After, or never for 0.

@@ -78,6 +78,9 @@ func (c *Client) Close() {
 	}
 }
 
+// Done is closed when Close is called.
+func (c *Client) Done() <-chan struct{} { return c.life.Done() }
+
 // adopt registers o to be closed with the client.
 func (c *Client) adopt(o closer) error {
 	c.mu.Lock()

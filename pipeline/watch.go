@@ -1,0 +1,131 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/klog"
+)
+
+// ErrNoBroker says that a run was to be drained, or a wait was over, and no broker
+// answered. Nothing is lost: what was under way is redone by the next run.
+var ErrNoBroker = errors.New("no broker answers")
+
+const (
+	watchEvery = time.Second
+	// brokerGone is how long no broker may have answered anything before a drain
+	// asks all of them, for pingLimit, and gives up: together well below ten
+	// seconds, which is what supervisors wait before they kill.
+	brokerGone = 5 * time.Second
+	pingLimit  = 2 * time.Second
+)
+
+// watch looks after a run from outside, which may wait for a broker in any of
+// its stages: it tells stalls, and ends a run that is to be drained while no
+// broker answers. end is called for that, with the reason. The call returned
+// ends the watch.
+func watch(ctx context.Context, client *klog.Client, s *stalls, drain <-chan struct{}, end context.CancelCauseFunc) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() {
+		ticker := time.NewTicker(watchEvery)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+				s.tick(time.Now(), client.Troubles())
+			}
+		}
+	})
+	running.Go(func() {
+		select {
+		case <-ctx.Done():
+		case <-drain:
+			if err := brokersGone(ctx, client); err != nil {
+				end(err)
+			}
+		}
+	})
+	return func() {
+		cancel()
+		running.Wait()
+	}
+}
+
+// brokersGone returns when no broker has answered anything for a while, nor does
+// when asked for it, or with nil at the end of ctx.
+func brokersGone(ctx context.Context, client *klog.Client) error {
+	ticker := time.NewTicker(brokerGone / 20)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		last := client.Answered()
+		if time.Since(last) < brokerGone {
+			continue
+		}
+		// Perhaps nobody has asked them anything.
+		asked, cancel := context.WithTimeout(ctx, pingLimit)
+		err := client.Ping(asked)
+		cancel()
+		if err != nil && ctx.Err() == nil && client.Answered().Equal(last) {
+			return fmt.Errorf("draining: %w since %s: ended without them, and the next run redoes what was under way (%w)", ErrNoBroker, clockTime(last), err)
+		}
+	}
+}
+
+// unlessEnded is the reason for which the watch has ended a run, or what the run
+// itself returned.
+func unlessEnded(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); err != nil && errors.Is(cause, ErrNoBroker) {
+		return cause
+	}
+	return err
+}
+
+// awaitEvery is how often a broker is looked for that is not there yet.
+const awaitEvery = time.Second
+
+// AwaitBroker waits until a broker answers, for at most limit: a start during
+// its restart. It says at once, to the logger, what it waits for. What is no
+// matter of waiting, a wrong password for example, is returned at once.
+func AwaitBroker(ctx context.Context, d *Deployment, limit time.Duration, log *slog.Logger) error {
+	begin := time.Now()
+	for told := false; ; {
+		client, err := d.dial(ctx, nil)
+		if err == nil {
+			client.Close()
+			if told {
+				log.Warn("a broker answers now, after " + time.Since(begin).Round(time.Second).String())
+			}
+			return nil
+		}
+		waited := time.Since(begin)
+		switch {
+		case ctx.Err() != nil:
+			return fmt.Errorf("waiting for a broker: %w", context.Cause(ctx))
+		case !klog.MayComeUp(err):
+			return err
+		case waited >= limit && told:
+			return fmt.Errorf("waiting for a broker: %w after %s: %w", ErrNoBroker, waited.Round(time.Second), err)
+		case waited >= limit:
+			return err
+		case !told:
+			told = true
+			log.Warn(fmt.Sprintf("no broker answers, waiting for one for up to %s: %v", limit, err))
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(min(awaitEvery, limit-waited)):
+		}
+	}
+}

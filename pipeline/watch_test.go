@@ -1,0 +1,170 @@
+package pipeline
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/embedded"
+	"github.com/tollgate-dp/tollgate/internal/klog"
+)
+
+// lockedBuffer is written by a run and read by its test.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// A drain while no broker answers ends within ten seconds, in the middle of a turn as well: nothing is open that the next run
+// would not redo.
+func TestRuleADrainWithoutABrokerEndsSoon(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for seconds")
+	}
+	for name, change := range map[string]func(*Config){
+		"between turns":      func(*Config) {},
+		"waiting to publish": func(c *Config) { c.Outputs.PublishEvery = time.Hour },
+		"in the next window": func(c *Config) { c.Time.IdleGrace = 24 * time.Hour },
+	} {
+		t.Run(name, func(t *testing.T) {
+			broker := startEmbedded(t)
+			cfg := testConfig(broker.Addr())
+			change(&cfg)
+			start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+			d := deploy(t, cfg, start, 1)
+			client, err := d.dial(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer client.Close()
+			p, err := client.NewProducer(t.Context(), "events", 0, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			var msgs []klog.Message
+			for i := range 100 {
+				at := start.Add(time.Duration(i) * 6 * time.Second).UnixMilli()
+				msgs = append(msgs, klog.Message{Value: fmt.Appendf(nil, `{"user":"u%d","key":"a","time":%d}`, i, at), Timestamp: at})
+			}
+			if _, err := p.Append(t.Context(), msgs); err != nil {
+				t.Fatal(err)
+			}
+			reached := make(chan struct{})
+			once := sync.OnceFunc(func() { close(reached) })
+			drain := make(chan struct{})
+			var ended time.Duration
+			over := make(chan error, 1)
+			go func() {
+				_, err := Run(context.Background(), d, RunOptions{Drain: drain, Hooks: Hooks{At: func(point string, _ int) error {
+					if point == PointCloseWritten {
+						once()
+					}
+					return nil
+				}}})
+				over <- err
+			}()
+			<-reached
+			time.Sleep(300 * time.Millisecond) // well into a turn, or beyond the last one
+			broker.Close()
+			begin := time.Now()
+			close(drain)
+			err = <-over
+			ended = time.Since(begin)
+			if !errors.Is(err, ErrNoBroker) || !strings.Contains(err.Error(), "the next run redoes") {
+				t.Errorf("the run ended with %v", err)
+			}
+			// brokerGone and pingLimit are 7 s; the rest is for a machine that is busy. Retries would last for 2 minutes.
+			if ended > 20*time.Second {
+				t.Errorf("it took %v", ended)
+			}
+			t.Logf("%v: %v", ended, err)
+		})
+	}
+}
+
+// A drain that its brokers answer is none of this, however long a turn takes.
+func TestADrainWaitsForATurnThatTakesLong(t *testing.T) {
+	broker := startEmbedded(t)
+	d, err := Compile(testConfig(broker.Addr()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := d.dial(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), brokerGone+2*time.Second) // nobody asks the broker anything meanwhile
+	defer cancel()
+	if err := brokersGone(ctx, client); err != nil {
+		t.Error(err)
+	}
+}
+
+// A start during a broker's restart waits for it, and says so at once.
+func TestRuleAStartWaitsForItsBroker(t *testing.T) {
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := free.Addr().String()
+	free.Close()
+	d, err := Compile(testConfig(addr))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := &lockedBuffer{}
+	log := slog.New(slog.NewTextHandler(out, nil))
+
+	if err := AwaitBroker(t.Context(), d, 0, log); !errors.Is(err, klog.ErrUnreachable) || out.String() != "" {
+		t.Errorf("without waiting: %v, %s", err, out)
+	}
+	err = AwaitBroker(t.Context(), d, 1500*time.Millisecond, log)
+	if !errors.Is(err, ErrNoBroker) || !errors.Is(err, klog.ErrUnreachable) || !strings.Contains(out.String(), "no broker answers, waiting for one for up to 1.5s") || strings.Contains(err.Error(), "SASL") {
+		t.Errorf("a wait that is over: %v, %s", err, out)
+	}
+
+	out = &lockedBuffer{}
+	over := make(chan error, 1)
+	go func() { over <- AwaitBroker(t.Context(), d, time.Minute, slog.New(slog.NewTextHandler(out, nil))) }()
+	for !strings.Contains(out.String(), "no broker answers") {
+		time.Sleep(5 * time.Millisecond)
+	}
+	broker, err := embedded.Start(embedded.Options{Addr: addr})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer broker.Close()
+	if err := <-over; err != nil || !strings.Contains(out.String(), "a broker answers now, after") {
+		t.Errorf("%v, %s", err, out)
+	}
+
+	wrong := testConfig(addr)
+	wrong.Kafka.SASL = &SASL{Mechanism: "plain", User: "u", Password: "p"}
+	refused, err := Compile(wrong)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := AwaitBroker(t.Context(), refused, time.Hour, slog.New(slog.DiscardHandler)); !errors.Is(err, klog.ErrRefused) {
+		t.Errorf("what is no matter of waiting: %v", err)
+	}
+}
