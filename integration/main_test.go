@@ -172,7 +172,7 @@ func sayer() func(line) {
 // sentinels are the errors that tests branch on, by name, as they have to cross a process boundary.
 var sentinels = map[string]error{
 	"not-initialised": pipeline.ErrNotInitialised, "stopped": pipeline.ErrStopped, "conflict": pipeline.ErrConflict,
-	"log-fault": pipeline.ErrLogFault, "header-mismatch": pipeline.ErrHeaderMismatch,
+	"log-fault": pipeline.ErrLogFault, "no-broker": pipeline.ErrNoBroker, "header-mismatch": pipeline.ErrHeaderMismatch,
 }
 
 func sentinelOf(err error) string {

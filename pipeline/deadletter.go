@@ -2,7 +2,10 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
+	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/klog"
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -12,16 +15,69 @@ import (
 // with their original bytes, place and class. They are durable before a CLOSE
 // counts them; a crash in between can write some twice, with the same place.
 type deadLetters struct {
+	client   *klog.Client
+	topic    string
+	fix      string // how the topic is made again
+	log      *slog.Logger
 	producer *klog.Producer
 	waiting  []klog.Message
+
+	looked time.Time     // when the topic was looked for last
+	again  time.Time     // while it is gone: when to say so again
+	pause  time.Duration // until then; 0 while it is there
 }
 
-func newDeadLetters(ctx context.Context, client *klog.Client, topic string) (*deadLetters, error) {
-	p, err := client.NewProducer(ctx, topic, 0, "")
+func newDeadLetters(ctx context.Context, client *klog.Client, d *Deployment, log *slog.Logger) (*deadLetters, error) {
+	letters := &deadLetters{client: client, topic: d.cfg.Outputs.DeadLetter, log: log, looked: time.Now()}
+	letters.fix = fmt.Sprintf("make it again: kafka-topics.sh --bootstrap-server %s --create --topic %s --partitions 1 --config %s=%s --config %s=%s --config %s=%s",
+		d.cfg.Kafka.Brokers[0], letters.topic, settingRetention, forEver, settingBytes, forEver, settingMaxMessage, roomForMessages)
+	return letters, letters.prepare(ctx)
+}
+
+func (d *deadLetters) prepare(ctx context.Context) error {
+	p, err := d.client.NewProducer(ctx, d.topic, 0, "")
 	if err != nil {
-		return nil, fmt.Errorf("preparing to write dead letters: %w", err)
+		return fmt.Errorf("preparing to write dead letters: %w", err)
 	}
-	return &deadLetters{producer: p}, nil
+	d.producer = p
+	return nil
+}
+
+// lookPatience is how long a look at the topic may take: it is not worth more.
+const lookPatience = 2 * time.Second
+
+// look notices, from time to time, that the topic was deleted, before the next
+// broken record ends the run: days may lie between. The run goes on meanwhile,
+// because nothing is lost: it stops at a record that it cannot write there, and
+// no CLOSE speaks of that.
+func (d *deadLetters) look(ctx context.Context, now time.Time) error {
+	if now.Sub(d.looked) < partitionsRefresh {
+		return nil
+	}
+	d.looked = now
+	patient, cancel := context.WithTimeout(ctx, lookPatience)
+	defer cancel()
+	_, err := d.client.Partitions(patient, d.topic)
+	switch {
+	case errors.Is(err, klog.ErrUnknownTopic):
+		if d.pause == 0 {
+			d.pause = stallAfter
+		} else if now.Before(d.again) {
+			return nil
+		}
+		d.pause = min(2*d.pause, stallMost)
+		d.again = now.Add(d.pause)
+		d.log.Warn(fmt.Sprintf("topic %s, which takes dead letters, does not exist any more, and with it those that it held: the run stops at the next record that is broken; %s", d.topic, d.fix))
+	case err == nil && d.pause > 0:
+		// Another topic of that name: it does not know the old producer.
+		d.producer.Close()
+		if err := d.prepare(ctx); err != nil {
+			return err
+		}
+		d.pause = 0
+		d.log.Warn(fmt.Sprintf("topic %s, which takes dead letters, exists again", d.topic))
+	}
+	return nil // whatever else is the matter with the brokers is told elsewhere
 }
 
 // maxDeadLetter bounds the bytes that a dead letter keeps of its record.
@@ -46,11 +102,19 @@ func (d *deadLetters) flush(ctx context.Context) error {
 	if len(d.waiting) == 0 {
 		return nil
 	}
-	if _, err := d.producer.Append(ctx, d.waiting); err != nil {
+	_, err := d.producer.Append(ctx, d.waiting)
+	if errors.Is(err, klog.ErrUnknownTopic) {
+		return fmt.Errorf("writing dead letters: topic %s does not exist any more (no record is dropped: the next start reads it again); %s: %w", d.topic, d.fix, err)
+	}
+	if err != nil {
 		return fmt.Errorf("writing dead letters: %w", err)
 	}
 	d.waiting = d.waiting[:0]
 	return nil
 }
 
-func (d *deadLetters) close() { d.producer.Close() }
+func (d *deadLetters) close() {
+	if d.producer != nil {
+		d.producer.Close()
+	}
+}

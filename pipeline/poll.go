@@ -15,6 +15,9 @@ func (r *reader) poll(ctx context.Context, settled uint64) error {
 	if err := r.refreshPartitions(ctx); err != nil {
 		return err
 	}
+	if err := r.dead.look(ctx, time.Now()); err != nil {
+		return err
+	}
 	var from int64
 	r.tail.look(func(v *view) { from = v.next })
 	wants := []klog.Want{{Topic: r.tail.topic, Partition: controlPartition, Offset: from, MaxBytes: fetchBytes}}

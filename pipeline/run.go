@@ -248,7 +248,7 @@ func newReader(ctx context.Context, d *Deployment, client *klog.Client, t *tail,
 	if r.control, err = newControlWriter(ctx, t); err != nil {
 		return nil, err
 	}
-	if r.dead, err = newDeadLetters(ctx, client, d.cfg.Outputs.DeadLetter); err != nil {
+	if r.dead, err = newDeadLetters(ctx, client, d, opts.Logger); err != nil {
 		r.close()
 		return nil, err
 	}
