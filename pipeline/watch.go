@@ -15,14 +15,7 @@ import (
 // answered. Nothing is lost: what was under way is redone by the next run.
 var ErrNoBroker = errors.New("no broker answers")
 
-const (
-	watchEvery = time.Second
-	// brokerGone is how long no broker may have answered anything before a drain
-	// asks all of them, for pingLimit, and gives up: together well below ten
-	// seconds, which is what supervisors wait before they kill.
-	brokerGone = 5 * time.Second
-	pingLimit  = 2 * time.Second
-)
+const watchEvery = time.Second
 
 // watch looks after a run from outside, which may wait for a broker in any of
 // its stages: it tells stalls, and ends a run that is to be drained while no
@@ -47,39 +40,14 @@ func watch(ctx context.Context, client *klog.Client, s *stalls, drain <-chan str
 		select {
 		case <-ctx.Done():
 		case <-drain:
-			if err := brokersGone(ctx, client); err != nil {
-				end(err)
+			if err := client.Gone(ctx); err != nil {
+				end(fmt.Errorf("draining: %w: ended without one, and the next run redoes what was under way (%w)", ErrNoBroker, err))
 			}
 		}
 	})
 	return func() {
 		cancel()
 		running.Wait()
-	}
-}
-
-// brokersGone returns when no broker has answered anything for a while, nor does
-// when asked for it, or with nil at the end of ctx.
-func brokersGone(ctx context.Context, client *klog.Client) error {
-	ticker := time.NewTicker(brokerGone / 20)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-		}
-		last := client.Answered()
-		if time.Since(last) < brokerGone {
-			continue
-		}
-		// Perhaps nobody has asked them anything.
-		asked, cancel := context.WithTimeout(ctx, pingLimit)
-		err := client.Ping(asked)
-		cancel()
-		if err != nil && ctx.Err() == nil && client.Answered().Equal(last) {
-			return fmt.Errorf("draining: %w since %s: ended without them, and the next run redoes what was under way (%w)", ErrNoBroker, clockTime(last), err)
-		}
 	}
 }
 

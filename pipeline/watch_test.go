@@ -92,31 +92,12 @@ func TestRuleADrainWithoutABrokerEndsSoon(t *testing.T) {
 			if !errors.Is(err, ErrNoBroker) || !strings.Contains(err.Error(), "the next run redoes") {
 				t.Errorf("the run ended with %v", err)
 			}
-			// brokerGone and pingLimit are 7 s; the rest is for a machine that is busy. Retries would last for 2 minutes.
+			// klog gives up after 7 s; the rest is for a machine that is busy. Retries would last for 2 minutes.
 			if ended > 20*time.Second {
 				t.Errorf("it took %v", ended)
 			}
 			t.Logf("%v: %v", ended, err)
 		})
-	}
-}
-
-// A drain that its brokers answer is none of this, however long a turn takes.
-func TestADrainWaitsForATurnThatTakesLong(t *testing.T) {
-	broker := startEmbedded(t)
-	d, err := Compile(testConfig(broker.Addr()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	client, err := d.dial(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), brokerGone+2*time.Second) // nobody asks the broker anything meanwhile
-	defer cancel()
-	if err := brokersGone(ctx, client); err != nil {
-		t.Error(err)
 	}
 }
 

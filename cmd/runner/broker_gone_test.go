@@ -75,3 +75,35 @@ func TestRuleARunOutlivesARestartOfItsBrokerAndEndsWithoutOne(t *testing.T) {
 		t.Errorf("a signal during the wait, after %v: %+v", time.Since(begin), e)
 	}
 }
+
+// So does a replay.
+func TestAReplayEndsWithoutABroker(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for seconds")
+	}
+	b, err := embedded.Start(embedded.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	cfg := deploymentFile(t, b.Addr())
+	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1")
+	input := visits(t, true)
+	over := make(chan string, 1)
+	go func() {
+		code, _, stderr := run(t, "replay", "--config", cfg, "--input", input, "--header", "--rate", "20")
+		if code != exitError {
+			t.Errorf("exit %d", code)
+		}
+		over <- stderr
+	}()
+	time.Sleep(time.Second)
+	b.Close()
+	begin := time.Now()
+	if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if stderr := <-over; !strings.Contains(stderr, "no broker has answered since") || time.Since(begin) > 20*time.Second {
+		t.Errorf("after %v: %s", time.Since(begin), stderr)
+	}
+}

@@ -73,6 +73,17 @@ func (a *app) writeFile(ctx context.Context, f *replayFlags, client *klog.Client
 	defer r.lanes.close()
 	drain, stop := a.drainOnSignal(r.progress)
 	defer stop()
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	go func() {
+		select {
+		case <-drain:
+			if err := client.Gone(ctx); err != nil {
+				end(err)
+			}
+		case <-ctx.Done():
+		}
+	}()
 	drained, err := r.copy(ctx, drain)
 	if err != nil {
 		return fmt.Errorf("replaying %s: %w", f.input, err)

@@ -134,3 +134,35 @@ func (c *Client) Ping(ctx context.Context) error {
 	}
 	return fmt.Errorf("looking for a broker that answers: %w", last)
 }
+
+const (
+	// goneAfter is how long no broker may have answered anything before Gone asks all of them, for goneAsks, and returns:
+	// together well below ten seconds, which is what supervisors wait before they kill.
+	goneAfter = 5 * time.Second
+	goneAsks  = 2 * time.Second
+)
+
+// Gone waits until no broker has answered anything for some seconds, nor does when asked for it, and says so; nil at the end of
+// ctx. Whoever is asked to end need not wait any longer for calls that are tried again.
+func (c *Client) Gone(ctx context.Context) error {
+	ticker := time.NewTicker(goneAfter / 20)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		last := c.Answered()
+		if time.Since(last) < goneAfter {
+			continue
+		}
+		// Perhaps nobody has asked them anything.
+		asked, cancel := context.WithTimeout(ctx, goneAsks)
+		err := c.Ping(asked)
+		cancel()
+		if err != nil && ctx.Err() == nil && c.Answered().Equal(last) {
+			return fmt.Errorf("no broker has answered since %s: %w", last.UTC().Format(time.RFC3339), err)
+		}
+	}
+}

@@ -230,3 +230,16 @@ func TestReplicationIsTheBrokers(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Brokers that answer when they are asked are not gone, however long nobody asked them anything.
+func TestBrokersThatNobodyAsksAreNotGone(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for seconds")
+	}
+	_, c := setup(t, 1)
+	ctx, cancel := context.WithTimeout(t.Context(), goneAfter+2*time.Second)
+	defer cancel()
+	if err := c.Gone(ctx); err != nil {
+		t.Error(err)
+	}
+}
