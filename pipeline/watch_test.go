@@ -63,7 +63,7 @@ func TestRuleADrainWithoutABrokerEndsSoon(t *testing.T) {
 			var msgs []klog.Message
 			for i := range 100 {
 				at := start.Add(time.Duration(i) * 6 * time.Second).UnixMilli()
-				msgs = append(msgs, klog.Message{Value: fmt.Appendf(nil, `{"user":"u%d","key":"a","time":%d}`, i, at), Timestamp: at})
+				msgs = append(msgs, klog.Message{Value: fmt.Appendf(nil, `{"user":"u%d","key":"a","time":%d}`, i, at), Timestamp: klog.At(at)})
 			}
 			if _, err := p.Append(t.Context(), msgs); err != nil {
 				t.Fatal(err)
