@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/klog"
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -37,7 +38,14 @@ func FollowReleases(ctx context.Context, d *Deployment, from []int64, fn func(Pu
 	return err
 }
 
+// followPatience is how long a call of a run is tried again.
+const followPatience = 2 * time.Minute
+
 func followReleases(ctx context.Context, d *Deployment, from []int64, fn func(Published) error) error {
+	// A broker that is away for a moment is no reason to end, here as in a run.
+	if err := AwaitBroker(ctx, d, followPatience, slog.New(slog.DiscardHandler)); err != nil {
+		return err
+	}
 	client, err := d.dial(ctx, nil)
 	if err != nil {
 		return err

@@ -201,8 +201,8 @@ func hurryOf(signalled <-chan struct{}, err error) <-chan struct{} {
 
 // finish says what was not printed, and writes the last page; err is how the run ended.
 func (o *runOutput) finish(result pipeline.RunResult, err error, signalled bool) error {
-	if failure := o.failure(); failure != nil && !errors.Is(err, pipeline.ErrNoBroker) {
-		err = failure
+	if err == nil { // else the run's own error comes first: what follows it fails for the same reason
+		err = o.failure()
 	}
 	if left := o.unprinted(); left > 0 {
 		o.progress.Note("%s published and not printed: see topic %s, which keeps values as long as its retention says", were(left), o.topic)

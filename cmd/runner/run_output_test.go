@@ -154,3 +154,19 @@ func TestTheFirstErrorEndsThePrinting(t *testing.T) {
 		t.Errorf("got %v", o.failure())
 	}
 }
+
+// Why a run ended is not hidden by what its end did to the printing.
+func TestTheRunsOwnErrorComesFirst(t *testing.T) {
+	printing := errors.New("following counts: operation was canceled")
+	for _, run := range []error{nil, pipeline.ErrStopped, pipeline.ErrHeaderMismatch, pipeline.ErrNoBroker} {
+		o, _ := newOutput(t, formatTable)
+		o.fail(printing)
+		want := run
+		if run == nil {
+			want = printing
+		}
+		if err := o.finish(pipeline.RunResult{}, run, false); !errors.Is(err, want) {
+			t.Errorf("the run ended with %v, printing with %v, and people are told %v", run, printing, err)
+		}
+	}
+}
