@@ -14,6 +14,7 @@ import (
 type seen struct {
 	next    int64 // offset that is read next
 	epoch   int64
+	run     int64 // that took it
 	epochs  int
 	closed  uint64
 	settled uint64
@@ -36,8 +37,11 @@ func (s *seen) take(r klog.Record) {
 	}
 	switch body := c.Body.(type) {
 	case *schemas.Epoch:
-		s.epoch = r.Offset
 		s.epochs++
+		if body.Run < s.run {
+			return // of an older run, which started slowly
+		}
+		s.epoch, s.run = r.Offset, body.Run
 		s.closed = max(s.settled, s.closed)
 	case *schemas.Close:
 		if body.Epoch == s.epoch {
@@ -50,7 +54,9 @@ func (s *seen) take(r klog.Record) {
 	case *schemas.Generation:
 		s.closed = s.settled // what was closed ahead is taken back
 	case *schemas.Stop:
-		s.stops++
+		if body.Epoch == s.epoch {
+			s.stops++
+		}
 	case *schemas.Header, *schemas.Recover:
 	default:
 		s.others++
@@ -66,7 +72,7 @@ type watch struct {
 // startWatch reads on until the test is over. A broker that is away is asked again.
 func startWatch(t testing.TB, broker, topic string) *watch {
 	t.Helper()
-	w := &watch{s: seen{epoch: -1}}
+	w := &watch{s: seen{epoch: -1, run: -1}}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {

@@ -37,9 +37,10 @@ func (d *deployment) readTrusted() (trusted, error) {
 	return tr, nil
 }
 
-// readControl applies the rule of fencing by content: a CLOSE or SETTLED counts only if its epoch is the last EPOCH before it.
+// readControl applies the rule of fencing by content: a CLOSE, SETTLED or STOP counts only if its epoch is the last EPOCH that
+// counts before it, and an EPOCH unless a run of a greater number has taken one.
 func (tr *trusted) readControl(records []klog.Record) error {
-	epoch := int64(-1)
+	epoch, run := int64(-1), int64(-1)
 	parts := map[uint64][]schemas.Settled{}
 	for _, r := range records {
 		c, err := schemas.DecodeControl(r.Value)
@@ -62,7 +63,10 @@ func (tr *trusted) readControl(records []klog.Record) error {
 			if body.Settled > tr.last {
 				return fmt.Errorf("EPOCH at %d starts behind turn %d, settled is %d", r.Offset, body.Settled, tr.last)
 			}
-			epoch = r.Offset
+			if body.Run < run {
+				continue // of an older run, which started slowly
+			}
+			epoch, run = r.Offset, body.Run
 			tr.epochs = append(tr.epochs, epoch)
 		case *schemas.Close:
 			if body.Epoch != epoch {
@@ -80,6 +84,9 @@ func (tr *trusted) readControl(records []klog.Record) error {
 				return err
 			}
 		case *schemas.Stop:
+			if body.Epoch != epoch {
+				continue
+			}
 			tr.stops = append(tr.stops, *body)
 		}
 	}
