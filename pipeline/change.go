@@ -16,6 +16,9 @@ import (
 type ChangeOptions struct {
 	// DryRun says what would change and writes nothing; a run may go on meanwhile.
 	DryRun bool
+	// Logger is told of records on the deployment's topics that somebody else wrote;
+	// default: discards.
+	Logger *slog.Logger
 	// Hooks are for tests of interruptions.
 	Hooks Hooks
 }
@@ -55,7 +58,10 @@ func Change(ctx context.Context, d *Deployment, o ChangeOptions) (ChangeResult, 
 		return ChangeResult{}, err
 	}
 	defer client.Close()
-	t, err := openTail(ctx, client, d, slog.New(slog.DiscardHandler))
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	t, err := openTail(ctx, client, d, o.Logger)
 	if err != nil {
 		return ChangeResult{}, err
 	}
@@ -98,7 +104,7 @@ func Change(ctx context.Context, d *Deployment, o ChangeOptions) (ChangeResult, 
 	c.next = c.generation(&want)
 	if err := c.store(ctx); err != nil {
 		// What looks like lost records may be the work of a run that took over.
-		if past, lookErr := t.past(ctx, c.epoch, t.run); lookErr == nil && past {
+		if over, _, lookErr := t.past(ctx); lookErr == nil && over {
 			return result, c.superseded()
 		}
 		return result, err
@@ -248,6 +254,9 @@ func (c *change) store(ctx context.Context) error {
 			return c.interrupted(err)
 		}
 	}
+	if err := c.unpublished(ctx); err != nil {
+		return err
+	}
 	if c.settled == 0 {
 		return nil // nobody has an account
 	}
@@ -337,4 +346,25 @@ func (c *change) describe(r ChangeResult) ChangeResult {
 		r.RetiredTopics = append(r.RetiredTopics, c.old.Topics.Counts)
 	}
 	return r
+}
+
+// unpublished refuses a change over values of a turn that is not settled: the ledger
+// has lost the decisions behind them, and the next generation would publish others
+// that nobody compares with these.
+func (c *change) unpublished(ctx context.Context) error {
+	old := *c.dep
+	old.cfg.Outputs.Counts, old.cfg.ReleaseShards = c.old.Topics.Counts, int(c.old.ReleaseShards)
+	for shard := range old.cfg.ReleaseShards {
+		err := readReleasesOf(ctx, c.client, &old, c.tail, shard, c.settled, func(r schemas.Release, _, _ []byte) error {
+			if r.Turn > c.settled {
+				return fmt.Errorf("changing the deployment behind turn %d: counts holds values of turn %d, and the ledger does not have the decisions behind them: topic %s has lost records; restore it, or begin a new deployment: %w",
+					c.settled, r.Turn, c.old.Topics.Ledger, ErrLogFault)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

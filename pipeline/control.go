@@ -35,7 +35,8 @@ type view struct {
 	stopAt   int64                           // its offset
 	stray    func(offset int64, what string) // told of records that nobody obeys
 
-	started bool // some turn was closed
+	started bool   // some turn was closed
+	oldest  uint64 // the first one that was
 	closed  uint64
 	closes  map[uint64]*closing // of turns from keep back to now
 	settled uint64
@@ -110,7 +111,9 @@ func (v *view) observeClose(offset int64, c *schemas.Close) {
 	if c.Epoch != v.epoch || (known && c.First != v.closed+1) {
 		return
 	}
-	v.started = true
+	if !v.started {
+		v.started, v.oldest = true, c.First
+	}
 	v.closed = c.Turn
 	joint := &closing{Close: *c, offset: offset, lastEpoch: v.epoch}
 	for turn := c.First; turn <= c.Turn; turn++ {
@@ -151,8 +154,11 @@ func (v *view) observeSettled(offset int64, s *schemas.Settled) error {
 	if known && s.First != v.settled+1 {
 		return nil
 	}
-	if c := v.closes[s.Turn]; c != nil && (c.First != s.First || c.Turn != s.Turn) {
+	switch c := v.closes[s.Turn]; {
+	case c != nil && (c.First != s.First || c.Turn != s.Turn):
 		return nil
+	case c == nil && (v.anchored || v.started && s.Turn >= v.oldest):
+		return nil // no CLOSE of it counts; where reading began in the middle, one may stand before that
 	}
 	if len(v.parts) > 0 && (v.parts[0].Turn != s.Turn || v.parts[0].Digest != s.Digest) {
 		v.parts = nil

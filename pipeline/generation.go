@@ -47,7 +47,8 @@ func differences(h, want *schemas.Header) []Difference {
 	was, is := &h.Events, &want.Events
 	add(was.Records != is.Records, moved("which records are events (columns, schema, max_record_bytes)", was.Records, is.Records), "")
 	add(was.Key != is.Key, moved("where the key stands in a record", was.Key, is.Key), "")
-	add(was.Time != is.Time, moved("where the time stands in a record, or its unit", was.Time, is.Time), "")
+	add(was.Time != is.Time, moved("where the time stands in a record, or its unit", was.Time, is.Time),
+		when(periodOf(h) != "", "it decides which period of the budget an event belongs to, and one event could be counted against two; "+other))
 	add(was.Value != is.Value, moved("where the value stands in a record", was.Value, is.Value), "")
 	add(!ledger, "the name of the ledger topic", "")
 	add(!counts, "the name of the counts topic", "")

@@ -137,7 +137,7 @@ func (s *ledgerStore) Take(ctx context.Context, shard int, epoch int64, each fun
 // the place of, if anything, is missing then, and is missed where it is needed. One
 // of another version of this program may say anything: nobody goes on without it.
 func (t *tail) ledgerRecord(topic string, r *klog.Record, err error) error {
-	if errors.Is(err, schemas.ErrMalformed) {
+	if errors.Is(err, schemas.ErrMalformed) || err == nil && r.Value == nil { // no ledger writes tombstones
 		t.stray(topic, r.Partition, r.Offset, notOurs)
 		return nil
 	}

@@ -65,6 +65,7 @@ func TestRuleEveryKindOfControlRecordCountsInItsPlaceOnly(t *testing.T) {
 		"SETTLED":                    {[]schemas.ControlBody{closes(3, 1), settles(3, 1)}, with(func(s *said) { s.Closed, s.Settled = 1, 1 })},
 		"SETTLED of an older epoch":  {[]schemas.ControlBody{closes(3, 1), &schemas.Epoch{Run: 2}, settles(3, 1)}, with(func(s *said) { s.Epoch, s.Closed = 5, 1 })},
 		"SETTLED of a turn not next": {[]schemas.ControlBody{closes(3, 1), closes(3, 2), settles(3, 2)}, with(func(s *said) { s.Closed = 2 })},
+		"SETTLED without a CLOSE":    {[]schemas.ControlBody{settles(3, 1)}, same},
 		"SETTLED, twice":             {[]schemas.ControlBody{closes(3, 1), settles(3, 1), settles(3, 1)}, with(func(s *said) { s.Closed, s.Settled = 1, 1 })},
 		"STOP":                       {[]schemas.ControlBody{&schemas.Stop{Epoch: 3}}, with(func(s *said) { s.Stop = 4 })},
 		"STOP of an older epoch":     {[]schemas.ControlBody{&schemas.Epoch{Run: 2}, &schemas.Stop{Epoch: 3}}, with(func(s *said) { s.Epoch = 4 })},

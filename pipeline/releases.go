@@ -50,12 +50,13 @@ func eachRelease(ctx context.Context, client *klog.Client, topic string, partiti
 			return nil
 		}
 		rel, err := schemas.DecodeRelease(rec.Value)
-		if errors.Is(err, schemas.ErrMalformed) {
+		_, keyErr := schemas.DecodeReleaseKey(rec.Key)
+		if err != nil && (keyErr != nil || errors.Is(err, schemas.ErrMalformed)) {
 			stray(topic, partition, rec.Offset, notOurs)
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("offset %d: %w: another version of this program wrote it: use that version, and drain it before you use this one; if somebody else did, name another counts topic with runner change", rec.Offset, err)
+			return fmt.Errorf("offset %d: %w: another version of this program wrote it: use that version, and drain it before you use this one", rec.Offset, err)
 		}
 		return fn(rel, rec.Key, rec.Value)
 	})

@@ -320,8 +320,8 @@ func (r *run) fail(ctx context.Context) func(error) {
 			return
 		}
 		r.first = err
-		epoch := r.reader.epoch.Load()
-		if past, lookErr := r.tail.past(ctx, epoch, r.tail.run); lookErr == nil && past {
+		over, epoch, werr := r.tail.past(ctx)
+		if werr == nil && over {
 			r.superseded = true
 			return
 		}
@@ -329,7 +329,10 @@ func (r *run) fail(ctx context.Context) func(error) {
 		if !errors.As(err, &stop) {
 			return
 		}
-		control, werr := newControlWriter(ctx, r.tail)
+		var control *controlWriter
+		if werr == nil {
+			control, werr = newControlWriter(ctx, r.tail)
+		}
 		if werr == nil {
 			defer control.close()
 			_, werr = control.append(ctx, &schemas.Stop{Epoch: epoch, Turn: stop.Turn, Reason: stop.Error()})

@@ -272,17 +272,14 @@ func (t *tail) announce(ctx context.Context) error {
 	return nil
 }
 
-// past says whether an epoch, or where none was taken yet (−1) a run, has been
-// taken over.
-func (t *tail) past(ctx context.Context, epoch, run int64) (bool, error) {
+// past says whether the run, or change, that was announced has been taken over; and
+// which epoch is in force now.
+func (t *tail) past(ctx context.Context) (over bool, epoch int64, err error) {
 	if err := t.update(ctx); err != nil {
-		return false, err
+		return false, 0, err
 	}
-	over := false
-	t.look(func(v *view) {
-		over = v.run > run || epoch >= 0 && v.epoch != epoch
-	})
-	return over, nil
+	t.look(func(v *view) { over, epoch = v.run > t.run, v.epoch })
+	return over, epoch, nil
 }
 
 // isNewest says whether epoch is the last one on control now.

@@ -80,7 +80,7 @@ func (a *app) runChange(ctx context.Context, f *changeFlags) error {
 			return err
 		}
 	}
-	result, err := pipeline.Change(ctx, d.Deployment, pipeline.ChangeOptions{DryRun: f.dryRun})
+	result, err := pipeline.Change(ctx, d.Deployment, pipeline.ChangeOptions{DryRun: f.dryRun, Logger: a.checking(false).Logger})
 	if err != nil {
 		return d.explained(err)
 	}

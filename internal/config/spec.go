@@ -116,7 +116,7 @@ func timeFields() []field {
 		},
 		{
 			name: "no_future", kind: boolean, initial: "false", change: never, goField: "Time.NoFuture",
-			meaning: "turns the test for events of the future off: for files of the past. On a topic that goes on, one record far ahead can then end every window (producer times), hold every restart back to its offset, and make `run --until-end` wait",
+			meaning: "turns the test for events of the future off: for files of the past. On a topic that goes on, one record far ahead can then end every window (producer times), hold every restart back to its offset (once retention has taken that record, no run starts any more), and make `run --until-end` wait",
 			to:      func(d *draft) any { return &d.cfg.Time.NoFuture },
 		},
 	}

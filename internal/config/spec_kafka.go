@@ -94,7 +94,7 @@ func eventsFields() []field {
 			},
 			{
 				name: "time", kind: text, needed: true, change: byPlace, goField: "Events.Format.Time",
-				meaning: "field with the event's time",
+				meaning: "field with the event's time; with `privacy.period` it never changes",
 				to:      func(d *draft) any { return &d.cfg.Events.Format.Time },
 			},
 			{
@@ -105,7 +105,7 @@ func eventsFields() []field {
 		}},
 		{
 			name: "time_unit", kind: text, absent: "needed, except for avro fields with a logical type", change: newName, oneOf: []string{"s", "ms", "us", "rfc3339"}, goField: "Events.Format.TimeUnit",
-			meaning: "s, ms or us since 1970, or RFC 3339; years 1 to 9999",
+			meaning: "s, ms or us since 1970, or RFC 3339; years 1 to 9999; with `privacy.period` it never changes",
 			to:      func(d *draft) any { return &d.cfg.Events.Format.TimeUnit },
 		},
 		{
