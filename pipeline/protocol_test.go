@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -389,5 +390,32 @@ func TestRuleAReplacedLedgerRecordIsMissedWhereItIsNeeded(t *testing.T) {
 				t.Errorf("the next run ended with %v, want ErrStopped", err)
 			}
 		})
+	}
+}
+
+// Many records of somebody else are not a line each.
+func TestStrangersDoNotFloodTheLog(t *testing.T) {
+	d := ran(t, tenTurns(t, func(c *Config) { c.Shards, c.ReleaseShards = 1, 1 }))
+	client, err := d.dial(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	for _, topic := range []string{d.cfg.Outputs.Control, d.cfg.Outputs.Ledger} {
+		p, err := client.NewProducer(t.Context(), topic, 0, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.Append(t.Context(), slices.Repeat([]klog.Message{{Key: []byte("k"), Value: []byte("x")}}, 2500)); err != nil {
+			t.Fatal(err)
+		}
+		p.Close()
+	}
+	var warnings bytes.Buffer
+	if _, err := Run(t.Context(), d, RunOptions{Bounded: true, Logger: logged(&warnings)}); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(warnings.String(), "the record at offset"); n < 20 || n > 40 {
+		t.Errorf("%d lines:\n%.2000s", n, warnings.String())
 	}
 }

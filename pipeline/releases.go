@@ -26,11 +26,28 @@ func readReleasesTo(ctx context.Context, client *klog.Client, d *Deployment, t *
 		}
 	})
 	if from < bounds.Start {
-		return fmt.Errorf("reading topic %s: partition %d begins at offset %d, and what turn %d published stood from offset %d on: records of a turn that is not settled are gone (by retention, or deleted), so that its values cannot be compared with those that are drawn again; restore them, or begin a new deployment: %w",
-			topic, shard, bounds.Start, settled+1, from, ErrLogFault)
+		return &goneError{topic: topic, shard: shard, turn: settled + 1, from: from, start: bounds.Start}
 	}
 	return eachRelease(ctx, client, topic, int32(shard), from, to, t.stray, fn)
 }
+
+// goneError says that records of counts are gone which belong to a turn that is not
+// settled, if it has published any.
+type goneError struct {
+	topic       string
+	shard       int
+	turn        uint64
+	from, start int64
+}
+
+// Error implements error.
+func (e *goneError) Error() string {
+	return fmt.Sprintf("reading topic %s: partition %d begins at offset %d, and what turn %d published stood from offset %d on: records of a turn that is not settled are gone (by retention, or deleted), so that its values cannot be compared with those that are drawn again. Restore them, or, with the version of the program that was interrupted and no other, draw them again from the ledger (runner run --redraw-gone): %v",
+		e.topic, e.shard, e.start, e.turn, e.from, ErrLogFault)
+}
+
+// Unwrap makes it an ErrLogFault.
+func (e *goneError) Unwrap() error { return ErrLogFault }
 
 // readReleasesOf is readReleasesTo up to the present end.
 func readReleasesOf(ctx context.Context, client *klog.Client, d *Deployment, t *tail, shard int, settled uint64, fn func(r schemas.Release, key, value []byte) error) error {

@@ -36,6 +36,12 @@ type RunOptions struct {
 	// record can decide which windows appear last, and how long that takes: use
 	// Until where this matters.
 	UntilEnd bool
+	// RedrawGone goes on where counts has lost what the interrupted turn may have
+	// published: its values are drawn again from the ledger's decisions, and nobody can
+	// compare them with those that are gone. They are the same if this is the version of
+	// the program that was interrupted; another one may draw others, which would be a
+	// second value.
+	RedrawGone bool
 	// Drain, when closed, lets the run finish the open turn and return. While no
 	// broker answers it ends within ten seconds all the same, with ErrNoBroker.
 	Drain <-chan struct{}
@@ -140,10 +146,11 @@ func Run(ctx context.Context, d *Deployment, opts RunOptions) (RunResult, error)
 	if opts.Bounded && !opts.Until.IsZero() && opts.Until.UnixMilli() <= r.tail.header.StartMillis {
 		return RunResult{}, fmt.Errorf("running until %s: the deployment starts at %s", opts.Until.UTC().Format(time.RFC3339), time.UnixMilli(r.tail.header.StartMillis).UTC().Format(time.RFC3339))
 	}
-	if err := r.execute(ctx); err != nil {
-		return r.result(), err
+	err = r.execute(ctx)
+	if errors.Is(err, klog.ErrUnknownTopic) {
+		err = fmt.Errorf("%w: was a topic of this deployment deleted? What it held is needed: restore it; the next start says which one it is", err)
 	}
-	return r.result(), nil
+	return r.result(), err
 }
 
 func (o RunOptions) withDefaults() RunOptions {
@@ -180,7 +187,11 @@ type run struct {
 // if the configuration names others than it does; a STOP is told along with it,
 // it may be why.
 func (d *Deployment) begin(ctx context.Context, client *klog.Client, o CheckOptions) (*tail, error) {
+	began := time.Now()
 	t, failed := openTail(ctx, client, d, o.Logger)
+	if failed != nil && time.Since(began) > lookAgain {
+		return nil, failed // the broker was waited for; topics cannot explain it
+	}
 	var stop *schemas.Stop
 	if failed == nil {
 		if err := d.promiseKept(ctx, t); err != nil {

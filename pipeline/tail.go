@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/klog"
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -28,8 +29,10 @@ type tail struct {
 	client *klog.Client
 	topic  string
 	log    *slog.Logger // told of records that nobody obeys
-	strays sync.Map     // those that were told of
 	at     hook         // for tests
+
+	strayMu sync.Mutex
+	strays  map[string]strayed // by topic and partition
 
 	mu   sync.Mutex
 	view *view
@@ -46,7 +49,7 @@ type tail struct {
 // openTail finds where to begin: control is kept for ever, and the newest
 // record points back to the oldest one that a start needs.
 func openTail(ctx context.Context, client *klog.Client, d *Deployment, log *slog.Logger) (*tail, error) {
-	t := &tail{client: client, topic: d.cfg.Outputs.Control, log: log, view: newView(d.cfg.LedgerSlots)}
+	t := &tail{client: client, topic: d.cfg.Outputs.Control, log: log, strays: map[string]strayed{}, view: newView(d.cfg.LedgerSlots)}
 	t.view.stray = func(offset int64, what string) { t.stray(t.topic, controlPartition, offset, what) }
 	bounds, err := client.Offsets(ctx, t.topic, controlPartition)
 	if err != nil {
@@ -153,7 +156,7 @@ func (t *tail) last(ctx context.Context, from, to int64) (c schemas.Control, err
 		return nil
 	})
 	if err != nil {
-		return c, fmt.Errorf("reading control: %w", err)
+		return c, fmt.Errorf("reading control, topic %s: %w", t.topic, err)
 	}
 	return c, nil
 }
@@ -175,12 +178,36 @@ func controlRecord(r *klog.Record) (c schemas.Control, ours bool, err error) {
 	return c, true, fmt.Errorf("at offset %d of partition %d: %w; %s: %w", r.Offset, r.Partition, err, cure, ErrLogFault)
 }
 
-// stray tells of a record that nobody obeys, once.
+// stray tells of a record that nobody obeys, once; of many in one partition only now
+// and then.
 func (t *tail) stray(topic string, partition int32, offset int64, what string) {
-	place := fmt.Sprintf("topic %s, partition %d: the record at offset %d ", topic, partition, offset)
-	if _, told := t.strays.LoadOrStore(place, true); !told {
-		t.log.Warn(place + what)
+	t.strayMu.Lock()
+	defer t.strayMu.Unlock()
+	place := fmt.Sprintf("topic %s, partition %d", topic, partition)
+	told, again := t.strays[place]
+	if again && offset <= told.last {
+		return
 	}
+	told.last = offset
+	told.n++
+	t.strays[place] = told
+	switch {
+	case told.n <= straysNamed:
+		t.log.Warn(fmt.Sprintf("%s: the record at offset %d %s", place, offset, what))
+	case told.n%straysCounted == 0:
+		t.log.Warn(fmt.Sprintf("%s: the record at offset %d is the %d. of these; every %d. is named", place, offset, told.n, straysCounted))
+	}
+}
+
+const (
+	straysNamed   = 10
+	straysCounted = 1000
+)
+
+// strayed is what was told of a partition.
+type strayed struct {
+	n    int
+	last int64
 }
 
 // update reads control to its present end.
@@ -217,7 +244,7 @@ func (t *tail) take(r klog.Record) error {
 	}
 	c, ours, err := controlRecord(&r)
 	if err != nil {
-		return fmt.Errorf("reading control %w", err)
+		return fmt.Errorf("reading control, topic %s: %w", t.topic, err)
 	}
 	if !ours {
 		t.view.next = r.Offset + 1
@@ -272,9 +299,15 @@ func (t *tail) announce(ctx context.Context) error {
 	return nil
 }
 
+// lookAgain is how long a verdict waits for another look at control: a run that ends
+// because no broker answers has waited long enough.
+const lookAgain = 10 * time.Second
+
 // past says whether the run, or change, that was announced has been taken over; and
 // which epoch is in force now.
 func (t *tail) past(ctx context.Context) (over bool, epoch int64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, lookAgain)
+	defer cancel()
 	if err := t.update(ctx); err != nil {
 		return false, 0, err
 	}

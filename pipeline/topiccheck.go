@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/schemas"
 )
 
 // TopicError says what is wrong with a topic and how to put it right.
@@ -43,28 +44,50 @@ func (e *TopicError) Unwrap() []error {
 // logger. It changes nothing. Other errors: ErrStrict beside ErrTopicSettings
 // when there is nothing but what CheckOptions.Strict refuses; ErrLogFault when the
 // topics do not belong together, ErrPromiseWeakened, *schemas.FormatError in a
-// schema that lacks a field, and what broker and registry said.
+// schema that lacks a field, and what broker and registry said. With
+// CheckOptions.Start also ErrHeaderMismatch where the configuration can never be
+// that of the deployment, and ErrStopped; one that a change could put in force is
+// told to the logger. Whether the events that a run needs are there only READ finds.
 func CheckTopics(ctx context.Context, d *Deployment, o CheckOptions) error {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
 	client, err := d.dial(ctx, nil)
 	if err != nil {
 		return err
 	}
 	defer client.Close()
 	_, unreadable := d.decoder(ctx)
-	return errors.Join(d.checkTopics(ctx, client, o), unreadable, d.checkPromise(ctx, client))
+	return errors.Join(d.checkTopics(ctx, client, o), unreadable, d.checkDeployment(ctx, client, o))
 }
 
-// checkPromise is promiseKept where there is a deployment. What else may be wrong with
-// control is for a run to say.
-func (d *Deployment) checkPromise(ctx context.Context, client *klog.Client) error {
+// checkDeployment looks at the deployment that control holds. Where it cannot be
+// opened, the rules of topics have said so, or init has not been run.
+func (d *Deployment) checkDeployment(ctx context.Context, client *klog.Client, o CheckOptions) error {
 	t, err := openTail(ctx, client, d, slog.New(slog.DiscardHandler))
-	if err == nil {
-		err = d.promiseKept(ctx, t)
+	switch {
+	case errors.Is(err, ErrLogFault):
+		return err
+	case err != nil:
+		return nil //nolint:nilerr // see above
 	}
-	if errors.Is(err, ErrPromiseWeakened) {
+	if err := d.promiseKept(ctx, t); err != nil || !o.Start {
 		return err
 	}
-	return nil
+	want := d.header()
+	if all := differences(t.header, &want); len(all) > 0 {
+		err := d.agrees(t.header)
+		if all[0].Never != "" {
+			return err
+		}
+		o.Logger.Warn(fmt.Sprintf("the configuration is not the one in force, and a run refuses it: %v (runner change --dry-run lists all differences)", err))
+	}
+	var stop *schemas.Stop
+	t.look(func(v *view) { stop = v.stop })
+	if stop != nil {
+		return stopped(stop)
+	}
+	return d.intact(ctx, client, t)
 }
 
 func (d *Deployment) checkTopics(ctx context.Context, client *klog.Client, o CheckOptions) error {

@@ -20,6 +20,9 @@ type CheckOptions struct {
 	// Strict refuses topics that one broker's end can take acknowledged records from, which is else only warned of.
 	Strict bool
 
+	// Start also looks at the deployment that control holds, if it holds one, as a run does before it starts.
+	Start bool
+
 	disposable bool
 }
 

@@ -85,3 +85,24 @@ func TestRecoverNeedsAStop(t *testing.T) {
 		t.Errorf("without --by: exit %d", code)
 	}
 }
+
+// validate says what a run would refuse: what can never be is an error, what a
+// change could put in force is told.
+func TestValidateComparesWithTheDeployment(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a broker")
+	}
+	cfg := deploymentFile(t, broker(t))
+	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1")
+	if _, stderr := mustRun(t, "validate", "--config", cfg); strings.Contains(stderr, "in force") {
+		t.Errorf("nothing differs, and validate says: %s", stderr)
+	}
+	edit(t, cfg, "\nkeys:", "\nledger_slots: 128\nkeys:")
+	if _, stderr := mustRun(t, "validate", "--config", cfg); !strings.Contains(stderr, "the configuration is not the one in force, and a run refuses it") || !strings.Contains(stderr, "runner change") {
+		t.Errorf("a difference that can be changed: %s", stderr)
+	}
+	edit(t, cfg, "epsilon: 4", "epsilon: 9")
+	if code, _, stderr := run(t, "validate", "--config", cfg); code != exitConfig || !strings.Contains(stderr, "never weaker") {
+		t.Errorf("a weaker promise: exit %d, %s", code, stderr)
+	}
+}

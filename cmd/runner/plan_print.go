@@ -154,7 +154,7 @@ func notes(d *pipeline.Deployment) []string {
 // and what it would cost to keep some.
 func noReserve(b state.Budget) string {
 	text := strconv.FormatFloat(b.Delta/10, 'g', 2, 64)
-	out := "no metric with private keys can ever be added to this deployment: none of δ is reserved for one. To keep that open begin it with privacy.delta_keys: " + text
+	out := "a deployment that begins with this configuration can never add a metric with private keys: none of δ is reserved for one. To keep that open begin it with privacy.delta_keys: " + text
 	tenth, err := strconv.ParseFloat(text, 64)
 	if err != nil {
 		return out

@@ -28,8 +28,10 @@ func (a *app) validate() *cobra.Command {
 users, and for every metric how precise its counts can become, from which count on
 the target can be met, and in how many windows every user can take part.
 
-Then look at the topics on the brokers, as "runner run" does before it starts.
---offline leaves that out. Key files that do not exist yet are no error.`,
+Then look at the topics on the brokers, and at the deployment that they hold, as
+"runner run" does before it reads. A difference that "runner change" could put in
+force is told; one that never can be is an error. --offline leaves all that out.
+Key files that do not exist yet are no error.`,
 		Example: `  runner validate --config tollgate.yaml --offline
   runner validate --config tollgate.yaml --format json`,
 		Args: cobra.NoArgs,
@@ -58,7 +60,9 @@ func (a *app) runValidate(ctx context.Context, path string, offline, strict bool
 	if offline {
 		return nil
 	}
-	err = pipeline.CheckTopics(ctx, d.Deployment, a.checking(strict))
+	look := a.checking(strict)
+	look.Start = true
+	err = pipeline.CheckTopics(ctx, d.Deployment, look)
 	switch {
 	case errors.Is(err, klog.ErrUnreachable):
 		return fmt.Errorf("%w (--offline checks the file alone)", err)

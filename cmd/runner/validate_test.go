@@ -181,7 +181,7 @@ func TestRuleTheBiasOfPrivateKeysIsSaid(t *testing.T) {
 // Only before the start can something be reserved for private keys: so it is said there,
 // with what to write and what it costs, and init says it with what was promised.
 func TestRuleValidateSaysWhatPrivateKeysNeed(t *testing.T) {
-	const never, reserved = "no metric with private keys can ever be added", "1e-07 of δ reserved for metrics with private keys that may come later"
+	const never, reserved = "can never add a metric with private keys", "1e-07 of δ reserved for metrics with private keys that may come later"
 	file := capped(cappedViews)
 	stdout, _ := mustRun(t, "validate", "--offline", "--config", write(t, "tollgate.yaml", file))
 	if !strings.Contains(stdout, never) || !strings.Contains(stdout, "privacy.delta_keys: 1e-07, which takes 1 % of") || strings.Contains(stdout, reserved) {

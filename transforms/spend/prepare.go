@@ -171,7 +171,7 @@ func (e *Engine) take(ctx context.Context, n int, s *shard, open *schemas.Open) 
 	for turn := snapshot.Turn + 1; turn <= settled; turn++ {
 		d, ok := deltas[turn]
 		if !ok {
-			return e.unfit(ctx, n, open, turn, "the ledger has a gap: this turn is settled and its decisions are missing (has the ledger topic lost records?)")
+			return e.unfit(ctx, n, open, turn, "the ledger has a gap: this turn is settled and its decisions are missing (has the ledger topic lost records? Restore them: without them accounts are not known, and recover does not help)")
 		}
 		if err := e.replay(ctx, n, b, &d, open.First); err != nil {
 			return err
