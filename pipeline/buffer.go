@@ -33,11 +33,22 @@ type mark struct {
 // adds up.
 type shardBuffer struct {
 	records uint64
-	places  map[string][]uint32 // by key: its labels
+	places  map[string][]uint32 // by key: its first labels, at most fewLabels
+	more    map[moreLabel]uint32
 	labels  []schemas.Label
 	rows    []row
 	entries []entry
 	values  []recordOf
+}
+
+// fewLabels are the labels of a key that are looked through one by one: nearly
+// every key has fewer.
+const fewLabels = 8
+
+// moreLabel is a label beyond a key's first ones; first is the first of them.
+type moreLabel struct {
+	first  uint32
+	passes uint64
 }
 
 type row struct {
@@ -121,8 +132,9 @@ func (s *shardBuffer) add(c *contribution) {
 	r.last = int32(len(s.entries) - 1)
 }
 
-// place is a label's index in the dictionary. A key has few labels: one for
-// every set of filters that its events pass.
+// place is a label's index in the dictionary. A key has few labels, one for every
+// set of filters that its events pass, but for records that were made to pass
+// many: they must not make each other dearer.
 func (s *shardBuffer) place(l schemas.Label) uint32 {
 	places := s.places[string(l.Key)]
 	for _, p := range places {
@@ -131,9 +143,21 @@ func (s *shardBuffer) place(l schemas.Label) uint32 {
 		}
 	}
 	p := uint32(len(s.labels))
-	key := string(l.Key)
-	s.places[key] = append(places, p)
-	s.labels = append(s.labels, schemas.Label{Key: []byte(key), Passes: l.Passes})
+	if len(places) < fewLabels {
+		key := string(l.Key)
+		s.places[key] = append(places, p)
+		s.labels = append(s.labels, schemas.Label{Key: []byte(key), Passes: l.Passes})
+		return p
+	}
+	at := moreLabel{places[0], l.Passes}
+	if known, ok := s.more[at]; ok {
+		return known
+	}
+	if s.more == nil {
+		s.more = map[moreLabel]uint32{}
+	}
+	s.more[at] = p
+	s.labels = append(s.labels, schemas.Label{Key: s.labels[places[0]].Key, Passes: l.Passes})
 	return p
 }
 

@@ -226,27 +226,36 @@ func (n *need) begin(u *schemas.ContribUser) *need {
 	return n
 }
 
-// mark notes what an admission rests on.
+// mark notes what an admission rests on. The user's entries and what was kept are
+// both in order of keys, so that one pass over the two is enough however many keys
+// a user has.
 func (n *need) mark(pair int, m *metric, kept []kept) {
 	if n.user == nil {
 		return
 	}
-	own := n.formed.own
+	own, to := n.formed.own, n.toOwn[pair]
 	for i, e := range n.user.Entries {
 		if !m.takes(own.labels[e.Key]) {
 			continue
 		}
-		for _, k := range kept {
-			at := int64(k.key)
-			if to := n.toOwn[pair]; to != nil {
-				at = int64(to[k.key])
-			}
-			if at == int64(own.keyOf[e.Key]) {
-				n.entries[i] = true
-				n.records[i] = n.records[i] || m.spec.Kind == schemas.KindSum
-			}
+		key := int64(own.keyOf[e.Key])
+		for len(kept) > 0 && ownPlace(to, kept[0].key) < key {
+			kept = kept[1:]
+		}
+		if len(kept) > 0 && ownPlace(to, kept[0].key) == key {
+			n.entries[i] = true
+			n.records[i] = n.records[i] || m.spec.Kind == schemas.KindSum
 		}
 	}
+}
+
+// ownPlace is a key's place among the slice's own, −1 for none; to is nil where
+// the crowd is the slice's own.
+func ownPlace(to []int32, key uint32) int64 {
+	if to == nil {
+		return int64(key)
+	}
+	return int64(to[key])
 }
 
 // rest is what remains of the user's part of the slice.
