@@ -31,6 +31,9 @@ type SchemaSource interface {
 // ErrUnknownSchema is what a SchemaSource returns when the registry has no Avro schema with an id.
 var ErrUnknownSchema = errors.New("no schema with this id")
 
+// ErrUnfitSchema is what a SchemaSource returns when the schema with an id is not Avro, or cannot be had as one text.
+var ErrUnfitSchema = errors.New("unfit schema")
+
 // DecoderOption is an option of NewEventDecoder.
 type DecoderOption func(*EventDecoder)
 

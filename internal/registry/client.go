@@ -22,6 +22,12 @@ type Config struct {
 	Timeout  time.Duration // of one request; 0 is 10 seconds
 	Attempts int           // of one question; 0 is 5
 	Pause    time.Duration // before the second attempt, then doubled each time; 0 is 200 ms
+
+	// Patience is how long a question is asked again while the registry answers "too many requests", with the pauses
+	// that it asks for, of at most a minute; 0 is 15 minutes. Such answers are no attempts.
+	Patience time.Duration
+	// Waiting is told, once per question, when one has waited some seconds for that; nil is nobody.
+	Waiting func(why error)
 }
 
 // Client asks a registry and remembers the answers. Safe for concurrent use.
@@ -32,7 +38,11 @@ type Client struct {
 
 	mu    sync.Mutex
 	known map[uint32]string
+	size  int // of what is known, in bytes
 }
+
+// maxKnown bounds the text that is remembered: records may name every schema of a registry that others use as well.
+const maxKnown = 16 << 20
 
 // New checks the configuration; it does not connect. Errors: *ConfigError.
 func New(cfg Config) (*Client, error) {
@@ -44,6 +54,9 @@ func New(cfg Config) (*Client, error) {
 	}
 	if cfg.Pause == 0 {
 		cfg.Pause = 200 * time.Millisecond
+	}
+	if cfg.Patience == 0 {
+		cfg.Patience = 15 * time.Minute
 	}
 	if err := cfg.check(); err != nil {
 		return nil, err
@@ -67,8 +80,8 @@ func New(cfg Config) (*Client, error) {
 // Close drops idle connections.
 func (c *Client) Close() { c.transport.CloseIdleConnections() }
 
-// Schema returns the Avro schema with an id. Errors: schemas.ErrUnknownSchema, ErrUnreachable, ErrUnauthorized,
-// ErrUnsupported, or that of ctx.
+// Schema returns the Avro schema with an id. Errors: schemas.ErrUnknownSchema, schemas.ErrUnfitSchema (it is not Avro,
+// refers to others, or is too long), ErrUnreachable, ErrUnauthorized, or that of ctx.
 func (c *Client) Schema(ctx context.Context, id uint32) (string, error) {
 	c.mu.Lock()
 	text, ok := c.known[id]
@@ -85,13 +98,17 @@ func (c *Client) Schema(ctx context.Context, id uint32) (string, error) {
 		s, err = c.sr.SchemaByID(ctx, int(id))
 		return err
 	})
+	if err == nil {
+		err = c.avroOnly(s)
+	}
 	if err != nil {
 		return "", fmt.Errorf("asking registry for schema %d: %w", id, err)
 	}
-	if err := avroOnly(s); err != nil {
-		return "", fmt.Errorf("asking registry for schema %d: %w", id, err)
-	}
 	c.mu.Lock()
+	if c.size += len(s.Schema); c.size > maxKnown {
+		clear(c.known)
+		c.size = len(s.Schema)
+	}
 	c.known[id] = s.Schema
 	c.mu.Unlock()
 	return s.Schema, nil
@@ -106,7 +123,7 @@ func (c *Client) Latest(ctx context.Context, subject string) (string, error) {
 		return err
 	})
 	if err == nil {
-		err = avroOnly(s.Schema)
+		err = c.avroOnly(s.Schema)
 	}
 	if err != nil {
 		return "", fmt.Errorf("asking registry for the schemas of %q: %w", subject, err)
@@ -114,12 +131,15 @@ func (c *Client) Latest(ctx context.Context, subject string) (string, error) {
 	return s.Schema.Schema, nil
 }
 
-func avroOnly(s sr.Schema) error {
+// avroOnly says what is wrong with an answer. One without a schema is no registry's: some proxies answer so.
+func (c *Client) avroOnly(s sr.Schema) error {
 	switch {
 	case s.Type != sr.TypeAvro:
-		return fmt.Errorf("%w: it is a schema of type %s; events must be Avro", ErrUnsupported, s.Type)
+		return fmt.Errorf("%w: it is of type %s; events must be Avro", schemas.ErrUnfitSchema, s.Type)
 	case len(s.References) > 0:
-		return fmt.Errorf("%w: it refers to %d other schemas of the registry; write it as one schema", ErrUnsupported, len(s.References))
+		return fmt.Errorf("%w: it refers to %d other schemas of the registry; write it as one schema", schemas.ErrUnfitSchema, len(s.References))
+	case s.Schema == "":
+		return fmt.Errorf("%w: %s answers without a schema, not as a registry does: is the address complete, with the path before /schemas?", ErrUnreachable, c.cfg.URL)
 	}
 	return nil
 }

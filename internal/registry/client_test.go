@@ -134,6 +134,94 @@ func TestFailuresThatPassAreTriedAgain(t *testing.T) {
 	}
 }
 
+// Records with made-up schema ids ask faster than a registry may allow: "too many requests" is waited out, however
+// often it is said, and no attempt.
+func TestRuleABusyRegistryIsAskedAgainLater(t *testing.T) {
+	const busy = 12 // more than there are attempts
+	s, n := fake(t, false, func(w http.ResponseWriter, r *http.Request, n int64) {
+		switch {
+		case n <= busy:
+			w.WriteHeader(http.StatusTooManyRequests)
+		case n <= busy+4: // as many as without
+			w.WriteHeader(http.StatusBadGateway)
+		default:
+			fmt.Fprint(w, text)
+		}
+	})
+	patient := client(t, Config{URL: s.URL, Patience: time.Hour})
+	patient.cfg.Pause = time.Nanosecond
+	if _, err := patient.Schema(t.Context(), 7); err != nil || n.Load() != busy+5 {
+		t.Errorf("%v after %d requests", err, n.Load())
+	}
+}
+
+// The pause that is asked for is kept, at most a minute of it, and has an end.
+func TestABusyRegistrySaysWhenToAskAgain(t *testing.T) {
+	after := "3600"
+	s, n := fake(t, false, func(w http.ResponseWriter, r *http.Request, _ int64) {
+		w.Header().Set("Retry-After", after)
+		w.WriteHeader(http.StatusTooManyRequests)
+	})
+	for _, c := range []struct {
+		after    string
+		patience time.Duration
+		ends     bool
+	}{{"3600", time.Minute - 1, true}, {"3600", time.Minute, false}, {"7", 7*time.Second - 1, true}, {"7", 7 * time.Second, false},
+		{"soon", time.Microsecond, true}, {"-5", time.Microsecond, true}, {"99999999999999999999", time.Microsecond, true}} {
+		after = c.after
+		n.Store(0)
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		_, err := client(t, Config{URL: s.URL, Patience: c.patience}).Schema(ctx, 7)
+		cancel()
+		if got := errors.Is(err, ErrUnreachable); got != c.ends || !got && !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%s, patience %v: %v", c.after, c.patience, err)
+		}
+		if got := n.Load(); got > 1 {
+			t.Errorf("%s: asked %d times without a pause", c.after, got)
+		}
+	}
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for text, want := range map[string]time.Duration{"": 0, "0": 0, "12": 12 * time.Second, "Thu, 01 Jan 2026 00:00:30 GMT": 30 * time.Second, "Wed, 31 Dec 2025 00:00:30 GMT": 0} {
+		if got := retryAfter(http.Header{"Retry-After": {text}}, now); got != want {
+			t.Errorf("Retry-After %q: %v, want %v", text, got, want)
+		}
+	}
+	told := 0
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	after = "11"
+	if _, err := client(t, Config{URL: s.URL, Waiting: func(why error) {
+		if told++; !strings.Contains(why.Error(), "too many requests") {
+			t.Error(why)
+		}
+	}}).Schema(ctx, 7); !errors.Is(err, context.DeadlineExceeded) || told != 1 {
+		t.Errorf("%v, told %d times", err, told)
+	}
+}
+
+// What the registry holds under an id is its answer, however long; what is no schema at all is somebody else's.
+func TestAnswersThatAreTooLongOrHoldNoSchema(t *testing.T) {
+	s, n := fake(t, false, func(w http.ResponseWriter, r *http.Request, _ int64) {
+		switch r.URL.Path {
+		case "/schemas/ids/1":
+			fmt.Fprintf(w, `{"schema":"%s"}`, strings.Repeat(" ", maxAnswer))
+		case "/schemas/ids/2":
+			fmt.Fprintf(w, `<html>%s`, strings.Repeat(" ", maxAnswer))
+		case "/schemas/ids/3":
+			fmt.Fprint(w, `{"status":"maintenance"}`)
+		}
+	})
+	c := client(t, Config{URL: s.URL, Attempts: 1})
+	if _, err := c.Schema(t.Context(), 1); !errors.Is(err, schemas.ErrUnfitSchema) || n.Load() != 1 {
+		t.Errorf("too long: %v", err)
+	}
+	for _, id := range []uint32{2, 3} {
+		if _, err := c.Schema(t.Context(), id); !errors.Is(err, ErrUnreachable) || errors.Is(err, schemas.ErrUnfitSchema) {
+			t.Errorf("no registry's answer %d: %v", id, err)
+		}
+	}
+}
+
 func TestWaitingEndsWithTheContext(t *testing.T) {
 	s, _ := fake(t, false, func(w http.ResponseWriter, r *http.Request, _ int64) { w.WriteHeader(500) })
 	c := client(t, Config{URL: s.URL, Attempts: 100})
@@ -213,7 +301,7 @@ func TestSchemasThatAreNotAvroOrNotWhole(t *testing.T) {
 	})
 	c := client(t, Config{URL: s.URL})
 	for id, says := range map[uint32]string{1: "PROTOBUF", 2: "refers to 1 other"} {
-		if _, err := c.Schema(t.Context(), id); !errors.Is(err, ErrUnsupported) || !strings.Contains(err.Error(), says) {
+		if _, err := c.Schema(t.Context(), id); !errors.Is(err, schemas.ErrUnfitSchema) || errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(), says) {
 			t.Errorf("schema %d: %v", id, err)
 		}
 	}

@@ -19,7 +19,7 @@ var (
 	ErrUnreachable = errors.New("schema registry unreachable")
 	// ErrUnauthorized is returned when the registry refused user and password, or the lack of them.
 	ErrUnauthorized = errors.New("schema registry refused access")
-	// ErrUnsupported is returned for schemas that are not Avro or refer to others.
+	// ErrUnsupported is returned by Register for what the registry does not take for a schema.
 	ErrUnsupported = errors.New("unsupported schema")
 	// ErrIncompatible is returned when the compatibility rule of a subject refuses a schema: the topic's readers were
 	// promised another one.
@@ -50,6 +50,14 @@ func (c *Client) explain(ctx context.Context, err error) (explained error, again
 		return ctx.Err(), false
 	}
 	at := c.cfg.URL
+	if errors.Is(err, errTooLong) {
+		return fmt.Errorf("%w: it is longer than %d MB", schemas.ErrUnfitSchema, maxAnswer>>20), false
+	}
+	var busy *busyError
+	if errors.As(err, &busy) {
+		return fmt.Errorf("%w: %s answers with status %d, too many requests: allow more of them, or see whether records name made-up schemas",
+			ErrUnreachable, at, http.StatusTooManyRequests), true
+	}
 	var answer *sr.ResponseError
 	if !errors.As(err, &answer) {
 		return fmt.Errorf("%w: %s: %s", ErrUnreachable, at, hint(err)), true
@@ -65,8 +73,8 @@ func (c *Client) explain(ctx context.Context, err error) (explained error, again
 	case code == http.StatusUnauthorized:
 		return fmt.Errorf("%w: %s does not accept the password of user %q", ErrUnauthorized, at, c.cfg.User), false
 	case code == http.StatusForbidden:
-		return fmt.Errorf("%w: %s does not let user %q read schemas: grant read access to the subjects", ErrUnauthorized, at, c.cfg.User), false
-	case code == http.StatusTooManyRequests || code >= 500:
+		return fmt.Errorf("%w: %s does not let user %q read a schema: grant read access to every subject, records may name any", ErrUnauthorized, at, c.cfg.User), false
+	case code >= 500:
 		return fmt.Errorf("%w: %s answers with status %d: see the registry's own log", ErrUnreachable, at, code), true
 	}
 	return fmt.Errorf("%w: %s answers with status %d, not as a registry does: is the address complete, with the path before /schemas?",

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"strconv"
 	"time"
 )
 
@@ -19,6 +20,13 @@ const maxAnswer = 4 << 20
 
 // maxPause bounds the pause between two attempts.
 const maxPause = 5 * time.Second
+
+const (
+	// maxAsked bounds the pause that a registry asks for.
+	maxAsked = time.Minute
+	// tellAfter is how long a question waits for a busy registry before that is told.
+	tellAfter = 10 * time.Second
+)
 
 func (c Config) check() error {
 	u, err := url.Parse(c.URL)
@@ -33,8 +41,8 @@ func (c Config) check() error {
 		return &ConfigError{"user", "there is a password, but no user"}
 	case c.CAFile != "" && u.Scheme != "https":
 		return &ConfigError{"ca_file", "certificates are for https, the address is http"}
-	case c.Timeout < 0 || c.Attempts < 0 || c.Pause < 0:
-		return &ConfigError{"url", "timeout, attempts and pause must not be negative"}
+	case c.Timeout < 0 || c.Attempts < 0 || c.Pause < 0 || c.Patience < 0:
+		return &ConfigError{"url", "timeout, attempts, pause and patience must not be negative"}
 	}
 	return nil
 }
@@ -55,43 +63,115 @@ func (c Config) transport() (*http.Transport, error) {
 	return t, nil
 }
 
-// bounded cuts answers that are too long for a registry's.
+// bounded cuts answers that are too long for a registry's, and turns "too many requests" into a *busyError.
 type bounded struct{ http.RoundTripper }
 
 func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := b.RoundTripper.RoundTrip(r)
-	if err == nil {
-		resp.Body = struct {
-			io.Reader
-			io.Closer
-		}{io.LimitReader(resp.Body, maxAnswer), resp.Body}
+	if err != nil {
+		return nil, err
 	}
-	return resp, err
+	if resp.StatusCode == http.StatusTooManyRequests {
+		_, _ = io.CopyN(io.Discard, resp.Body, 4<<10) // so that the connection serves the next request
+		_ = resp.Body.Close()
+		return nil, &busyError{retryAfter(resp.Header, time.Now())}
+	}
+	resp.Body = &boundedBody{ReadCloser: resp.Body, left: maxAnswer, whole: resp.StatusCode == http.StatusOK}
+	return resp, nil
 }
 
-// try asks until there is an answer, the attempts are used up or ctx ends.
+// errTooLong is found where a registry's answer is a JSON object and longer than maxAnswer.
+var errTooLong = errors.New("the answer is too long")
+
+// boundedBody ends after maxAnswer bytes: with errTooLong if that cuts an object that the registry gives as a
+// schema, which will be as long the next time.
+type boundedBody struct {
+	io.ReadCloser
+	left   int
+	whole  bool // cutting is an error
+	object bool
+}
+
+func (b *boundedBody) Read(p []byte) (int, error) {
+	if b.left == 0 {
+		if b.whole && b.object {
+			return 0, errTooLong
+		}
+		return 0, io.EOF
+	}
+	n, err := b.ReadCloser.Read(p[:min(len(p), b.left)])
+	if b.left == maxAnswer && n > 0 {
+		b.object = p[0] == '{'
+	}
+	b.left -= n
+	return n, err
+}
+
+// busyError says that the registry wants to be asked again later: by itself after some time, 0 where it does not say.
+type busyError struct{ after time.Duration }
+
+func (e *busyError) Error() string { return "the registry answers with status 429, too many requests" }
+
+// retryAfter reads a Retry-After header: seconds or a date.
+func retryAfter(h http.Header, now time.Time) time.Duration {
+	text := h.Get("Retry-After")
+	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
+		return time.Duration(seconds) * time.Second
+	}
+	if at, err := http.ParseTime(text); err == nil {
+		return max(0, at.Sub(now))
+	}
+	return 0
+}
+
+// try asks until there is an answer, the attempts are used up or ctx ends. "Too many requests" uses up no attempt:
+// records can ask for schemas faster than a registry allows, and it answers as soon as it is asked slowly enough.
+// It has an end all the same, for registries that never do.
 func (c *Client) try(ctx context.Context, ask func(context.Context) error) error {
 	pause := c.cfg.Pause
-	for attempt := 1; ; attempt++ {
+	var waited time.Duration // as the registry told us to
+	told := false
+	for attempt := 1; ; {
 		err := ask(ctx)
 		if err == nil {
 			return nil
 		}
 		explained, again := c.explain(ctx, err)
-		if !again || attempt == c.cfg.Attempts {
-			if attempt > 1 && errors.Is(explained, ErrUnreachable) {
-				return fmt.Errorf("%w (%d attempts)", explained, attempt)
+		wait := pause
+		var busy *busyError
+		if again && errors.As(err, &busy) {
+			wait = max(pause, min(busy.after, maxAsked))
+			if waited += wait; waited > c.cfg.Patience {
+				return fmt.Errorf("%w (asked again for %v)", explained, c.cfg.Patience)
 			}
-			return explained
+			if waited > tellAfter && !told && c.cfg.Waiting != nil {
+				told = true
+				c.cfg.Waiting(explained)
+			}
+		} else {
+			if !again || attempt == c.cfg.Attempts {
+				if attempt > 1 && errors.Is(explained, ErrUnreachable) {
+					return fmt.Errorf("%w (%d attempts)", explained, attempt)
+				}
+				return explained
+			}
+			attempt++
 		}
-		// Up to half as much again, so that many readers do not ask at once.
-		wait := time.NewTimer(pause + rand.N(pause/2+1))
-		select {
-		case <-ctx.Done():
-			wait.Stop()
-			return ctx.Err()
-		case <-wait.C:
+		if err := sleep(ctx, wait); err != nil {
+			return err
 		}
 		pause = min(2*pause, maxPause)
+	}
+}
+
+// sleep waits for the time given, or up to half as long again, so that many readers do not ask at once.
+func sleep(ctx context.Context, d time.Duration) error {
+	wait := time.NewTimer(d + rand.N(d/2+1))
+	defer wait.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-wait.C:
+		return nil
 	}
 }
