@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/url"
 	"strings"
@@ -13,20 +14,26 @@ import (
 )
 
 // decoder decodes the deployment's events; a registry is asked when a schema
-// appears for the first time.
-func (d *Deployment) decoder(ctx context.Context) (*schemas.EventDecoder, error) {
+// appears for the first time. What an operator should know of it is logged.
+func (d *Deployment) decoder(ctx context.Context, log *slog.Logger) (*schemas.EventDecoder, error) {
 	g := d.cfg.Events.Registry
 	if g == nil {
 		return schemas.NewEventDecoder(d.cfg.Events.Format)
 	}
-	client, err := registry.New(registry.Config{URL: g.URL, User: g.User, Password: g.Password, CAFile: g.CAFile})
+	client, err := registry.New(registry.Config{URL: g.URL, User: g.User, Password: g.Password, CAFile: g.CAFile,
+		Waiting: func(why error) { log.Warn("reading waits for the schema registry and goes on by itself", "cause", why) }})
 	if err != nil {
 		return nil, err
 	}
 	if err := d.checkNewest(ctx, client); err != nil {
 		return nil, err
 	}
-	return schemas.NewEventDecoder(d.cfg.Events.Format, schemas.WithSchemas(ctx, client))
+	unfit := func(id uint32, reason error) {
+		log.Warn("no event can be read with this schema: its records go to the dead-letter topic. "+
+			"Do they belong here? Then correct the producer, or change the configuration, and send them again",
+			"schema", id, "topic", d.cfg.Events.Topic, "class", schemas.ClassUnfitSchema, "cause", reason)
+	}
+	return schemas.NewEventDecoder(d.cfg.Events.Format, schemas.WithSchemas(ctx, client), schemas.OnUnfitSchema(unfit))
 }
 
 // identity names the registry: another one may give the ids that stand in records
@@ -49,7 +56,8 @@ func (g *Registry) identity() string {
 // checkNewest refuses, before anything is read, a registry that does not answer,
 // and a schema that lacks a configured field or has a time of another type. The
 // subject is the one that producers use unless they are told otherwise; where it
-// is unknown, the first record's schema is the first that is looked at.
+// is unknown, nothing is looked at: a record's own schema decides about that record
+// only, as whoever writes one can name any schema.
 func (d *Deployment) checkNewest(ctx context.Context, client *registry.Client) error {
 	subject := d.cfg.Events.Topic + "-value"
 	text, err := client.Latest(ctx, subject)

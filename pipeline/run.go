@@ -241,7 +241,7 @@ func newRun(ctx context.Context, d *Deployment, client *klog.Client, t *tail, op
 }
 
 func newReader(ctx context.Context, d *Deployment, client *klog.Client, t *tail, opts RunOptions) (*reader, error) {
-	decoder, err := d.decoder(ctx)
+	decoder, err := d.decoder(ctx, opts.Logger)
 	if err != nil {
 		return nil, fmt.Errorf("preparing to decode events: %w", err)
 	}

@@ -57,7 +57,7 @@ func CheckTopics(ctx context.Context, d *Deployment, o CheckOptions) error {
 		return err
 	}
 	defer client.Close()
-	_, unreadable := d.decoder(ctx)
+	_, unreadable := d.decoder(ctx, o.Logger)
 	return errors.Join(d.checkTopics(ctx, client, o), unreadable, d.checkDeployment(ctx, client, o))
 }
 

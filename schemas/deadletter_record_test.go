@@ -9,7 +9,7 @@ import (
 // Whatever is wrong with a record, its dead letter holds the record as it was, where it stood, and why.
 func TestDeadLettersKeepTheRecordAndSayWhereAndWhy(t *testing.T) {
 	long := strings.Repeat("x", MaxUserBytes+1)
-	known := &registry{schemas: map[uint32]string{7: typed(`"string"`, `"string"`, `"long"`)}}
+	known := &registry{schemas: map[uint32]string{7: typed(`"string"`, `"string"`, `"long"`), 9: `"long"`}}
 	avro := typedFormat("", "", "", "s")
 	avro.Schema = ""
 	fromRegistry, err := NewEventDecoder(avro, WithSchemas(t.Context(), known))
@@ -34,6 +34,7 @@ func TestDeadLettersKeepTheRecordAndSayWhereAndWhy(t *testing.T) {
 		{newDecoder(t, jsonFormat("s")), strings.Repeat(" ", DefaultMaxRecordBytes+1), ClassOversized},
 		{fromRegistry, string(wire(7, "\x02u\x02k")), ClassUndecodable},
 		{fromRegistry, string(wire(8, "\x02u\x02k\x02")), ClassUnknownSchema},
+		{fromRegistry, string(wire(9, "\x02u\x02k\x02")), ClassUnfitSchema},
 	} {
 		value := []byte(c.value)
 		if got := classOf(t, c.decoder.Decode(value, new(Event))); got != c.class {

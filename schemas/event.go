@@ -17,12 +17,14 @@ const (
 	ClassBadKey        = "bad_key"        // not valid UTF-8
 	ClassOversized     = "oversized"      // more than EventFormat.MaxRecordBytes
 	ClassUnknownSchema = "unknown_schema" // written with a schema id that the registry does not know
+	ClassUnfitSchema   = "unfit_schema"   // written with a schema of the registry that no event can be read by
 )
 
 // EventClasses lists every class.
 func EventClasses() []string {
 	return []string{ClassUndecodable, ClassMissingField, ClassNullField, ClassWrongType, ClassBadTimestamp,
-		ClassEmptyUser, ClassUserTooLong, ClassKeyTooLong, ClassBadKey, ClassOversized, ClassUnknownSchema}
+		ClassEmptyUser, ClassUserTooLong, ClassKeyTooLong, ClassBadKey, ClassOversized, ClassUnknownSchema,
+		ClassUnfitSchema}
 }
 
 // EventError says why a record is no event. It holds nothing of the record; Field is "user", "key", "time", "value" or
@@ -107,7 +109,8 @@ type EventDecoder struct {
 	columns int
 	targets [][]int // csv and tsv: by column, the numbers of the fields that it is
 
-	avro *avroSource
+	avro      *avroSource
+	tellUnfit func(id uint32, reason error) // may be nil
 
 	raw     [][]byte           // scratch of Decode: the fields' bytes, by number
 	unquote [fieldCount][]byte // scratch: unescaped and rendered values
@@ -121,8 +124,8 @@ type EventDecoder struct {
 // Decode decodes a record into ev, or returns an *EventError. It does not allocate once warm, but for filters. Where
 // several things are wrong, the whole record comes first, then user, key, time and value.
 //
-// With WithSchemas it may also return errors that are no *EventError and say nothing about the record: a *SchemaError
-// where the schema does not have the fields, or why the schema could not be had.
+// With WithSchemas it may also return an error that is no *EventError and says nothing about the record: why its schema
+// could not be had this time.
 func (d *EventDecoder) Decode(value []byte, ev *Event) error {
 	if len(value) > d.max {
 		return d.fail(ClassOversized, "")

@@ -10,22 +10,6 @@ import (
 	"strconv"
 )
 
-// SchemaError says why a registry's schema cannot be used: it is no Avro record, or lacks a field that the format names,
-// or has it in a type that does not fit. The producers write another schema than the configuration expects: that
-// stops, it is no dead letter.
-type SchemaError struct {
-	ID  uint32
-	Err error // a *FormatError
-}
-
-// Error names the schema and what is wrong.
-func (e *SchemaError) Error() string {
-	return fmt.Sprintf("reading events of schema %d from registry: %v", e.ID, e.Err)
-}
-
-// Unwrap returns the *FormatError.
-func (e *SchemaError) Unwrap() error { return e.Err }
-
 // avroSource knows the writer schemas and holds the scratch of reading a record.
 type avroSource struct {
 	bare *avroNode // nil: records begin with a schema's id
@@ -34,6 +18,7 @@ type avroSource struct {
 	from    SchemaSource
 	plans   map[uint32]*avroNode
 	unknown map[uint32]struct{}
+	unfit   map[uint32]struct{} // not more than the registry has schemas
 	last    uint32
 	newest  *avroNode // of the last record
 
@@ -53,7 +38,8 @@ type avroSpan struct {
 const maxUnknownSchemas = 1 << 14
 
 func newAvroSource(ctx context.Context, from SchemaSource) *avroSource {
-	return &avroSource{ctx: ctx, from: from, plans: make(map[uint32]*avroNode), unknown: make(map[uint32]struct{})}
+	return &avroSource{ctx: ctx, from: from, plans: make(map[uint32]*avroNode), unknown: make(map[uint32]struct{}),
+		unfit: make(map[uint32]struct{})}
 }
 
 // compileAvro compiles the local schema, or checks what can be checked without one.
@@ -91,6 +77,9 @@ func (d *EventDecoder) plan(value []byte) (*avroNode, []byte, error) {
 		if _, ok := a.unknown[id]; ok {
 			return nil, nil, d.fail(ClassUnknownSchema, "")
 		}
+		if _, ok := a.unfit[id]; ok {
+			return nil, nil, d.fail(ClassUnfitSchema, "")
+		}
 		var err error
 		if p, err = d.ask(id); err != nil {
 			return nil, nil, err
@@ -100,26 +89,37 @@ func (d *EventDecoder) plan(value []byte) (*avroNode, []byte, error) {
 	return p, value[wireBytes:], nil
 }
 
-// ask gets a schema from the registry.
+// ask gets a schema from the registry. Whoever can write a record can name any schema that is registered: one that does
+// not fit is the fault of its records, and what an id means never changes.
 func (d *EventDecoder) ask(id uint32) (*avroNode, error) {
 	a := d.avro
 	text, err := a.from.Schema(a.ctx, id)
-	if errors.Is(err, ErrUnknownSchema) {
+	switch {
+	case errors.Is(err, ErrUnknownSchema):
 		if len(a.unknown) >= maxUnknownSchemas {
 			clear(a.unknown)
 		}
 		a.unknown[id] = struct{}{}
 		return nil, d.fail(ClassUnknownSchema, "")
-	}
-	if err != nil {
+	case errors.Is(err, ErrUnfitSchema):
+		return nil, d.failUnfit(id, err)
+	case err != nil:
 		return nil, fmt.Errorf("reading events of schema %d: %w", id, err)
 	}
 	p, err := d.planAvro(text)
 	if err != nil {
-		return nil, &SchemaError{ID: id, Err: err}
+		return nil, d.failUnfit(id, err)
 	}
 	a.plans[id] = p
 	return p, nil
+}
+
+func (d *EventDecoder) failUnfit(id uint32, reason error) error {
+	d.avro.unfit[id] = struct{}{}
+	if d.tellUnfit != nil {
+		d.tellUnfit(id, reason)
+	}
+	return d.fail(ClassUnfitSchema, "")
 }
 
 // decodeAvro finds the fields of one record. What is left behind it makes it undecodable: it was written with another

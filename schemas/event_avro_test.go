@@ -206,6 +206,9 @@ func (r *registry) Schema(_ context.Context, id uint32) (string, error) {
 		return "", r.down
 	}
 	if s, ok := r.schemas[id]; ok {
+		if s == "protobuf" {
+			return "", fmt.Errorf("asking: %w: it is a schema of type PROTOBUF", ErrUnfitSchema)
+		}
 		return s, nil
 	}
 	return "", fmt.Errorf("asking: %w", ErrUnknownSchema)
@@ -218,7 +221,7 @@ func wire(id uint32, b string) []byte {
 func TestRecordsAreReadByTheSchemaThatTheyName(t *testing.T) {
 	s, ms := `"string"`, `{"type":"long","logicalType":"timestamp-millis"}`
 	r := &registry{schemas: map[uint32]string{
-		7: typed(s, s, ms), 8: typed(s, `"long"`, ms), 9: `{"type":"record","name":"R","fields":[]}`, 10: "{",
+		7: typed(s, s, ms), 8: typed(s, `"long"`, ms),
 	}}
 	f := typedFormat(s, s, ms, "")
 	f.Schema = ""
@@ -249,12 +252,6 @@ func TestRecordsAreReadByTheSchemaThatTheyName(t *testing.T) {
 			t.Errorf("%x: %q", value, class)
 		}
 	}
-	for _, id := range []uint32{9, 10} {
-		var bad *SchemaError
-		if err := d.Decode(wire(id, ""), &ev); !errors.As(err, &bad) || bad.ID != id {
-			t.Errorf("schema %d: %v", id, err)
-		}
-	}
 	r.down = errors.New("connection refused")
 	var bad *EventError
 	if err := d.Decode(wire(12, ""), &ev); !errors.Is(err, r.down) || errors.As(err, &bad) {
@@ -263,6 +260,48 @@ func TestRecordsAreReadByTheSchemaThatTheyName(t *testing.T) {
 	r.down = nil
 	if class := classOf(t, d.Decode(wire(12, ""), &ev)); class != ClassUnknownSchema {
 		t.Errorf("registry back: %q", class)
+	}
+}
+
+// Whoever writes a record can name any schema of the registry: another topic's, one of another kind, a broken one. Its
+// records are dead letters, the trusted side is told once which schema and why, and everybody else's records go on.
+func TestRuleARecordOfAnySchemaStopsNothing(t *testing.T) {
+	s, ms := `"string"`, `{"type":"long","logicalType":"timestamp-millis"}`
+	r := &registry{schemas: map[uint32]string{
+		7: typed(s, s, ms), 8: typed(s, s, `"boolean"`), 9: `{"type":"record","name":"R","fields":[]}`, 10: "{", 11: `"string"`, 12: "protobuf",
+	}}
+	f := typedFormat(s, s, ms, "")
+	f.Schema = ""
+	told := map[uint32][]error{}
+	d, err := NewEventDecoder(f, WithSchemas(t.Context(), r),
+		OnUnfitSchema(func(id uint32, reason error) { told[id] = append(told[id], reason) }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := []uint32{8, 9, 10, 11, 12}
+	var ev Event
+	for range 3 {
+		for _, id := range ids {
+			for _, body := range []string{"", avroText("u") + avroText("k") + avroLongText(1)} {
+				if class := classOf(t, d.Decode(wire(id, body), &ev)); class != ClassUnfitSchema {
+					t.Errorf("schema %d: class %q", id, class)
+				}
+			}
+			if err := d.Decode(wire(7, avroText("u")+avroText("k")+avroLongText(1)), &ev); err != nil || string(ev.User) != "u" {
+				t.Errorf("the record after one of schema %d: %v", id, err)
+			}
+		}
+	}
+	if r.asked != len(ids)+1 {
+		t.Errorf("the registry was asked %d times for %d ids", r.asked, len(ids)+1)
+	}
+	for id, says := range map[uint32]string{8: "time", 9: "user", 10: "schema", 11: "must be a record", 12: "PROTOBUF"} {
+		if len(told[id]) != 1 || !strings.Contains(told[id][0].Error(), says) {
+			t.Errorf("schema %d: told %v, want one reason with %q", id, told[id], says)
+		}
+	}
+	if len(told) != len(ids) {
+		t.Errorf("told of %d schemas, want %d", len(told), len(ids))
 	}
 }
 

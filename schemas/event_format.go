@@ -23,7 +23,8 @@ func badFormat(field, format string, args ...any) error {
 }
 
 // SchemaSource returns writer schemas by their id in a registry. An error for which errors.Is finds ErrUnknownSchema
-// says that there is definitely no schema with this id; every other one that it could not be had this time.
+// says that there is definitely no schema with this id, ErrUnfitSchema that there is one and that no event can ever be
+// read by it; every other one that it could not be had this time.
 type SchemaSource interface {
 	Schema(ctx context.Context, id uint32) (string, error)
 }
@@ -41,6 +42,13 @@ type DecoderOption func(*EventDecoder)
 // in four bytes big-endian, the record. Each schema is asked for once, within ctx.
 func WithSchemas(ctx context.Context, source SchemaSource) DecoderOption {
 	return func(d *EventDecoder) { d.avro = newAvroSource(ctx, source) }
+}
+
+// OnUnfitSchema has fn called once for each schema of a registry by which no event can be read, before the first of its
+// records becomes a dead letter of ClassUnfitSchema. The reason is a *FormatError, or has ErrUnfitSchema in it; it may
+// quote the schema, and holds nothing of a record.
+func OnUnfitSchema(fn func(id uint32, reason error)) DecoderOption {
+	return func(d *EventDecoder) { d.tellUnfit = fn }
 }
 
 // Check finds what is impossible in the format, as NewEventDecoder does, but leaves open where the schemas of Avro
