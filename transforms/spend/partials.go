@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/tollgate-dp/tollgate/schemas"
-	"github.com/tollgate-dp/tollgate/state"
 )
 
 // partials adds up what the users who were admitted in the open joint
@@ -75,51 +74,50 @@ func (b *book) counts(d *decision) counts {
 		c.keys[i] = make([]wide, len(d.formed.crowds[i].keys))
 		c.there[i] = make([]bool, len(d.formed.crowds[i].keys))
 	}
-	var id state.AccountID
-	seen := userSeen{}
+	last := newLastUsers(b, d)
+	user := 0 // numbered from 1
 	for i := range d.stakes {
 		t := &d.stakes[i]
-		if i == 0 || t.id != id {
-			id = t.id
-			seen.reset()
+		if i == 0 || t.id != d.stakes[i-1].id {
+			user++
 		}
-		distinct := b.rules.metrics[d.delta.Pairs[t.pair].Metric].spec.Kind == schemas.KindDistinctUsers
-		if seen.first(t.pair, nobody) {
+		if last.inPair[t.pair] != user {
+			last.inPair[t.pair] = user
 			c.users[t.pair]++
 		}
+		of := last.ofKey[t.pair]
 		for _, k := range t.kept {
 			c.there[t.pair][k.key] = true
-			if !distinct || seen.first(t.pair, int64(k.key)) {
-				sum := &c.keys[t.pair][k.key]
-				*sum = sum.add(k.total)
+			if of != nil {
+				if of[k.key] == user {
+					continue
+				}
+				of[k.key] = user
 			}
+			sum := &c.keys[t.pair][k.key]
+			*sum = sum.add(k.total)
 		}
 	}
 	return c
 }
 
-// nobody is the key under which a user's presence in a window is noted.
-const nobody = -1
-
-// userSeen notes for which (pair, key) one user was counted.
-type userSeen []struct {
-	pair int
-	key  int64
+// lastUsers are the users who were counted last, by pair and, where users are
+// counted, by key: the stakes of one user stand together, so that this tells who
+// was counted already, however many keys a user has.
+type lastUsers struct {
+	inPair []int
+	ofKey  [][]int
 }
 
-func (s *userSeen) reset() { *s = (*s)[:0] }
-
-func (s *userSeen) first(pair int, key int64) bool {
-	for _, e := range *s {
-		if e.pair == pair && e.key == key {
-			return false
+func newLastUsers(b *book, d *decision) lastUsers {
+	n := len(d.delta.Pairs)
+	l := lastUsers{inPair: make([]int, n), ofKey: make([][]int, n)}
+	for i, p := range d.delta.Pairs {
+		if b.rules.metrics[p.Metric].spec.Kind == schemas.KindDistinctUsers {
+			l.ofKey[i] = make([]int, len(d.formed.crowds[i].keys))
 		}
 	}
-	*s = append(*s, struct {
-		pair int
-		key  int64
-	}{pair, key})
-	return true
+	return l
 }
 
 // tallies adds up the decided turns' tallies by metric.

@@ -1,0 +1,94 @@
+package spend
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/state"
+)
+
+// decided is a turn in which users, each in two budget periods, have stakes in
+// two windows: of a metric that counts users and of one that counts events.
+func decided(users, keys int, keeps func() bool) (*book, *decision) {
+	b := &book{rules: &Rules{metrics: []metric{
+		{spec: schemas.MetricSpec{Kind: schemas.KindDistinctUsers}, coverage: -1},
+		{spec: schemas.MetricSpec{Kind: schemas.KindEvents}, coverage: -1},
+	}}}
+	c := &crowd{keys: make([][]byte, keys)}
+	d := &decision{delta: &schemas.Delta{Pairs: []schemas.Pair{{Metric: 0}, {Metric: 1}}}, formed: &formed{crowds: []*crowd{c, c}}}
+	for u := range users {
+		for period := range int64(2) {
+			for pair := range 2 {
+				s := stake{id: state.AccountID{1: byte(u)}, period: period, pair: pair}
+				for k := range keys {
+					if keeps() {
+						s.kept = append(s.kept, kept{uint32(k), 1})
+					}
+				}
+				if len(s.kept) > 0 {
+					d.stakes = append(d.stakes, s)
+				}
+			}
+		}
+	}
+	return b, d
+}
+
+// A user of two budget periods is one user where users are counted, and two where
+// events are.
+func TestUsersAreCountedOnceForEveryKeyAndWindow(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 1))
+	for range 200 {
+		b, d := decided(1+rng.IntN(4), 1+rng.IntN(5), func() bool { return rng.IntN(2) == 0 })
+		type at struct {
+			id        state.AccountID
+			pair, key int
+		}
+		seen := map[at]bool{}
+		users, events := map[[2]int]int64{}, map[int]int64{}
+		for _, s := range d.stakes {
+			for _, k := range append([]kept{{key: 99}}, s.kept...) {
+				place := at{s.id, s.pair, int(k.key)}
+				if !seen[place] {
+					users[[2]int{s.pair, int(k.key)}]++
+				}
+				seen[place] = true
+				if s.pair == 1 {
+					events[int(k.key)]++
+				}
+			}
+		}
+		got := b.counts(d)
+		for pair := range 2 {
+			if got.users[pair] != users[[2]int{pair, 99}] {
+				t.Fatalf("pair %d: %d users, want %d", pair, got.users[pair], users[[2]int{pair, 99}])
+			}
+			for k, sum := range got.keys[pair] {
+				want := users[[2]int{pair, k}]
+				if pair == 1 {
+					want = events[k]
+				}
+				if sum.clamped() != want || got.there[pair][k] != (want > 0) {
+					t.Fatalf("pair %d, key %d: %d, want %d", pair, k, sum.clamped(), want)
+				}
+			}
+		}
+	}
+}
+
+// BenchmarkCounts is by the number of one user's keys; the time per key must not
+// depend on it.
+func BenchmarkCounts(b *testing.B) {
+	for _, keys := range []int{10, 1000, 20_000} {
+		b.Run(fmt.Sprintf("keys=%d", keys), func(b *testing.B) {
+			book, d := decided(1, keys, func() bool { return true })
+			b.ReportAllocs()
+			for b.Loop() {
+				book.counts(d)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*keys*4), "ns/key")
+		})
+	}
+}
