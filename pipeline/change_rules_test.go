@@ -79,7 +79,7 @@ func TestRuleAGenerationNeedsTheSnapshotThatItBeganWith(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, next := bounded(t, func(*Config) {})
-			d = ran(t, d)
+			ran(t, d)
 			d = mustCompile(t, next)
 			if _, err := Change(t.Context(), d, ChangeOptions{}); err != nil {
 				t.Fatal(err)
