@@ -122,9 +122,12 @@ func (s *stalls) see(now time.Time, p progress) {
 func (s *stalls) tick(now time.Time, troubles []klog.Trouble) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(troubles) > 0 && now.Sub(troubles[0].Since) >= stallAfter {
+	switch {
+	case len(troubles) > 0 && now.Sub(troubles[0].Since) >= stallAfter:
 		s.tell(now, stallCluster, troubles[0].Since, nil, s.clusterText(troubles))
 		return // nothing else can be known
+	case len(troubles) > 0 && s.told[stallCluster] != nil:
+		return // something is over, but Kafka has not answered all since that was told
 	}
 	s.over(now, stallCluster, "Kafka lets this run go on again")
 	if s.seenAt.IsZero() {

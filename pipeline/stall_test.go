@@ -147,6 +147,37 @@ func TestRuleStallsAreToldWithTheirCause(t *testing.T) {
 		s.down = []klog.Trouble{{Since: stallNoon.Add(3 * time.Minute), Cause: errors.New("again")}}
 		s.says(s.until(4*time.Minute), []string{"3m30s", "again"})
 	})
+	t.Run("a frozen broker", func(t *testing.T) {
+		// Requests time out after 30 s and are sent again, other calls come and go, and a look may see young troubles only.
+		s := newStallScene(t, nil)
+		since := stallNoon
+		for s.at < 8*time.Minute {
+			s.down = []klog.Trouble{{Doing: "waiting for broker b:9092", Since: since, Cause: errors.New("frozen")}, {Doing: "reading", Since: stallNoon.Add(s.at)}}
+			lines := s.until(s.at + 29*time.Second)
+			switch told := s.at - 30*time.Second; told { // the half minute whose looks these are
+			case 30 * time.Second:
+				s.says(lines, []string{"30s", "no progress for 30s: Kafka does not answer as it should since 2026-03-01T12:00:00Z: waiting for broker b:9092: frozen"})
+			case 90 * time.Second:
+				s.says(lines, []string{"1m30s", "no progress for 1m30s"})
+			case 210 * time.Second:
+				s.says(lines, []string{"3m30s", "no progress for 3m30s"})
+			case 450 * time.Second:
+				s.says(lines, []string{"7m30s", "no progress for 7m30s"})
+			default:
+				s.says(lines)
+			}
+			if told := s.at - 30*time.Second; told == 120*time.Second { // it looks young once
+				s.down = s.down[1:]
+				s.down[0].Since = stallNoon.Add(s.at)
+				s.says(s.until(s.at))
+				s.at -= time.Second
+			}
+		}
+		s.down = []klog.Trouble{{Doing: "reading", Since: stallNoon.Add(s.at)}} // it answers, and the leaders are not there yet
+		s.says(s.until(s.at + 3*time.Second))
+		s.down = nil
+		s.says(s.until(20*time.Minute), []string{"8m4s", "Kafka lets this run go on again, after 8m4s"})
+	})
 	t.Run("a short failure", func(t *testing.T) {
 		s := newStallScene(t, nil)
 		for i := range 10 {

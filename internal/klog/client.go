@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -36,7 +37,7 @@ type closer interface{ Close() }
 const maxIdle = 8
 
 func newClient(cfg Config) *Client {
-	cfg.health = newHealth()
+	cfg.health = newHealth(cfg.waits.silent)
 	life, end := context.WithCancel(context.Background())
 	return &Client{
 		cfg:        cfg,
@@ -154,7 +155,7 @@ func (c *Client) release(cn *conn) {
 func (c *Client) ask(ctx context.Context, addr string, req protocol.Message) (protocol.Message, error) {
 	var res protocol.Message
 	err := c.over(ctx, addr, func(cn *conn) (err error) {
-		res, err = cn.call(ctx, req, requestTimeout)
+		res, err = cn.call(ctx, req, c.cfg.waits.request)
 		return err
 	})
 	return res, err
@@ -170,7 +171,8 @@ func (c *Client) over(ctx context.Context, addr string, exchange func(*conn) err
 		}
 		err = exchange(cn)
 		c.release(cn)
-		if err == nil || !reused || ctx.Err() != nil {
+		// After a timeout the caller says what it waits for before it tries again.
+		if err == nil || !reused || ctx.Err() != nil || errors.Is(err, os.ErrDeadlineExceeded) {
 			return err
 		}
 	}
@@ -244,7 +246,7 @@ func (c *Client) persist(ctx context.Context, doing string, try func() error) er
 		if ctx.Err() != nil {
 			return fmt.Errorf("%s: %w", doing, context.Cause(ctx))
 		}
-		c.cfg.health.note(call, doing, err)
+		c.cfg.health.note(call, start, doing, err)
 		if !retriableDial(err) {
 			return fmt.Errorf("%s: %w", doing, err)
 		}

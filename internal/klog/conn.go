@@ -27,6 +27,12 @@ const (
 	frameHeader = 8
 )
 
+// waits are how long a client waits for answers; tests have shorter ones.
+type waits struct {
+	dial, request time.Duration
+	silent        time.Duration // see silentAfter
+}
+
 // conn is one authenticated connection to one broker. Not for concurrent use, except that a request may be
 // written by one goroutine and its response read by another afterwards.
 type conn struct {
@@ -35,19 +41,20 @@ type conn struct {
 	clientID    string
 	versions    map[protocol.ApiKey]int16
 	correlation int32
-	health      *health // of the client; may be nil
-	broken      bool    // a request was left without its response: the stream is out of step
+	health      *health       // of the client; may be nil
+	dialing     time.Duration // how long a step of coming to terms may take
+	broken      bool          // a request was left without its response: the stream is out of step
 }
 
 // dialConn connects, agrees on versions and authenticates. Errors are stageErrors.
 func dialConn(ctx context.Context, cfg *Config, addr string) (*conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	ctx, cancel := context.WithTimeout(ctx, cfg.waits.dial)
 	defer cancel()
 	raw, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
 	if err != nil {
 		return nil, &stageError{stage: stageConnect, addr: addr, cfg: cfg, err: err}
 	}
-	c := &conn{net: raw, addr: addr, clientID: cfg.ClientID, health: cfg.health}
+	c := &conn{net: raw, addr: addr, clientID: cfg.ClientID, health: cfg.health, dialing: cfg.waits.dial}
 	if cfg.TLS != nil {
 		t := cfg.TLS
 		if t.ServerName == "" {
@@ -77,7 +84,7 @@ func dialConn(ctx context.Context, cfg *Config, addr string) (*conn, error) {
 
 // agree asks for the API versions and keeps, per API, the highest that both sides know.
 func (c *conn) agree(ctx context.Context) error {
-	res, err := c.call(ctx, &apiversions.Request{}, dialTimeout)
+	res, err := c.call(ctx, &apiversions.Request{}, c.dialing)
 	if err != nil {
 		return err
 	}
@@ -136,8 +143,12 @@ func (c *conn) roundTrip(ctx context.Context, timeout time.Duration, send func()
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	// The deadline in the past wakes a read or write in progress; it is left standing only with broken.
-	stop := context.AfterFunc(ctx, func() { _ = c.net.SetDeadline(time.Unix(1, 0)) })
+	// The deadline in the past wakes a read or write in progress. Closing keeps one that is about to begin, with a deadline of its
+	// own, from waiting for that; broken is set below.
+	stop := context.AfterFunc(ctx, func() {
+		_ = c.net.SetDeadline(time.Unix(1, 0))
+		_ = c.net.Close()
+	})
 	err := send()
 	var frame []byte
 	if err == nil {
@@ -165,12 +176,12 @@ func (c *conn) write(timeout time.Duration, put func() error) error {
 	c.health.asked(c)
 	if err := c.net.SetWriteDeadline(time.Now().Add(timeout)); err != nil {
 		c.broken = true
-		c.health.heard(c, false)
+		c.health.heard(c, err)
 		return err
 	}
 	if err := put(); err != nil {
 		c.broken = true
-		c.health.heard(c, false)
+		c.health.heard(c, err)
 		return fmt.Errorf("sending to %s: %w", c.addr, err)
 	}
 	return nil
@@ -180,7 +191,7 @@ func (c *conn) write(timeout time.Duration, put func() error) error {
 // correlation id.
 func (c *conn) receive(timeout time.Duration) (frame []byte, err error) {
 	defer func() {
-		c.health.heard(c, err == nil)
+		c.health.heard(c, err)
 		if err != nil {
 			c.broken = true
 			err = fmt.Errorf("receiving from %s: %w", c.addr, err)

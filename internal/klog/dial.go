@@ -37,6 +37,7 @@ type Config struct {
 	RetryFor time.Duration
 
 	health *health // of the client that the connections belong to
+	waits  waits
 }
 
 // DefaultBatchBytes is the default of Config.MaxBatchBytes.
@@ -64,6 +65,9 @@ func (cfg Config) withDefaults() (Config, error) {
 	}
 	if cfg.RetryFor <= 0 {
 		cfg.RetryFor = defaultRetryFor
+	}
+	if cfg.waits == (waits{}) {
+		cfg.waits = waits{dial: dialTimeout, request: requestTimeout, silent: silentAfter}
 	}
 	return cfg, nil
 }

@@ -27,7 +27,7 @@ func (c *Client) EpochEnd(ctx context.Context, topic string, partition, leaderEp
 	endOffset, epoch = -1, -1
 	err = c.atLeader(ctx, doing, topic, partition, func(addr string) error {
 		return c.over(ctx, addr, func(cn *conn) error {
-			frame, err := cn.exchangeRaw(ctx, req, requestTimeout)
+			frame, err := cn.exchangeRaw(ctx, req, c.cfg.waits.request)
 			if err != nil {
 				return err
 			}

@@ -145,7 +145,7 @@ func (f *Fetcher) dispatch(ctx context.Context, broker int32, addr string, wants
 	}
 	wait = max(wait, 0)
 	l.asked, l.turn, l.sent, l.min = time.Now().UnixMilli(), start, wants, minBytes
-	l.timeout = wait + requestTimeout
+	l.timeout = wait + f.c.cfg.waits.request
 	if err := l.conn.send(fetchRequest(wants, minBytes, wait, readCommitted), fetchVersion, l.timeout); err != nil {
 		f.drop(broker)
 		return err

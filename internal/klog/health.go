@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -13,38 +15,57 @@ import (
 // Trouble is something that the client tries again and again, or waits for, because the cluster does not answer as it should.
 type Trouble struct {
 	Doing string    // what fails, in gerund voice: `reading topic "t" partition 3`
-	Since time.Time // of the first failure since the last success
+	Since time.Time // when it was first tried, or asked for, since the last success
 	Cause error     // of the last failure
 }
 
-// silentAfter is how long a broker may take for an answer before it is a trouble: long polls, which it answers late on purpose,
-// are over by then.
-const silentAfter = 5 * time.Second
+const (
+	// silentAfter is how long a broker may take for an answer before it is a trouble: long polls, which it answers late on
+	// purpose, are over by then.
+	silentAfter = 5 * time.Second
+	// silentUntil is how long after a request was given up its broker is still waited for: the next one is sent after a pause
+	// and, to a broker whose queue of connections is full, after a dial that times out.
+	silentUntil = dialTimeout + silentAfter
+)
 
 // health keeps what is known of the cluster's answers. A call that is tried again for minutes tells its caller nothing until it
 // gives up; this tells others meanwhile. Safe for concurrent use; a nil health forgets everything.
 type health struct {
+	silentAfter time.Duration
+
 	mu       sync.Mutex
 	answered time.Time           // when a broker has answered last
 	waiting  map[*conn]time.Time // requests without an answer yet: when they were sent
+	silent   map[string]silence  // brokers that owe an answer, by address
 	troubles map[*trouble]Trouble
+}
+
+// silence is that of one broker. It outlives the requests that are given up meanwhile, or a broker that is frozen would seem to
+// have recovered each time that one is sent anew. Only an answer ends it; or that the connection broke, which is no silence and is
+// told by the call that fails; or that nobody asks this broker any more.
+type silence struct {
+	since  time.Time // the oldest request that it has not answered was sent
+	gaveUp time.Time // when the last request was given up
 }
 
 // trouble is one call, or one partition, that may be in trouble. The zero value is none.
 type trouble struct{ _ byte } // not of size zero: its address is its identity
 
-func newHealth() *health {
-	return &health{answered: time.Now(), waiting: map[*conn]time.Time{}, troubles: map[*trouble]Trouble{}}
+func newHealth(silentAfter time.Duration) *health {
+	return &health{
+		silentAfter: silentAfter, answered: time.Now(),
+		waiting: map[*conn]time.Time{}, silent: map[string]silence{}, troubles: map[*trouble]Trouble{},
+	}
 }
 
-// note notes a failure that will be tried again.
-func (h *health) note(t *trouble, doing string, cause error) {
+// note notes a failure, of what was begun at since, that will be tried again.
+func (h *health) note(t *trouble, since time.Time, doing string, cause error) {
 	if h == nil {
 		return
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	now := Trouble{Doing: doing, Since: time.Now(), Cause: cause}
+	now := Trouble{Doing: doing, Since: since, Cause: cause}
 	if before, ok := h.troubles[t]; ok {
 		now.Since = before.Since
 	}
@@ -68,20 +89,54 @@ func (h *health) asked(cn *conn) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.waiting[cn] = time.Now()
+	now := time.Now()
+	if s, owes := h.silent[cn.addr]; !owes || h.forgotten(cn.addr, s) {
+		h.silent[cn.addr] = silence{since: now}
+	}
+	h.waiting[cn] = now
 }
 
-// heard notes the answer to the request sent last, or that none will come.
-func (h *health) heard(cn *conn, answer bool) {
+// heard notes the answer to the request sent last, or the error for which none will come.
+func (h *health) heard(cn *conn, err error) {
 	if h == nil {
 		return
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	now := time.Now()
+	s := h.silent[cn.addr]
+	gaveUp := errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, net.ErrClosed)
 	delete(h.waiting, cn)
-	if answer {
-		h.answered = time.Now()
+	if err == nil {
+		h.answered = now
 	}
+	if gaveUp && now.Sub(s.since) >= h.silentAfter {
+		s.gaveUp = now
+		h.silent[cn.addr] = s
+		return
+	}
+	// What others still wait for was sent before, or is not answered because of the same.
+	if since, owes := h.oldest(cn.addr); owes {
+		h.silent[cn.addr] = silence{since: since}
+	} else {
+		delete(h.silent, cn.addr)
+	}
+}
+
+// oldest is when the oldest request was sent that a broker has not answered and that is not given up.
+func (h *health) oldest(addr string) (since time.Time, owes bool) {
+	for cn, at := range h.waiting {
+		if cn.addr == addr && (!owes || at.Before(since)) {
+			since, owes = at, true
+		}
+	}
+	return since, owes
+}
+
+// forgotten says that nobody waits for a silent broker any more, nor did lately.
+func (h *health) forgotten(addr string, s silence) bool {
+	_, owes := h.oldest(addr)
+	return !owes && time.Since(s.gaveUp) > silentUntil
 }
 
 // Troubles lists what the client waits for at the moment because the cluster does not answer, or says that it cannot yet; the
@@ -91,9 +146,12 @@ func (c *Client) Troubles() []Trouble {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	list := slices.Collect(maps.Values(h.troubles))
-	for cn, since := range h.waiting {
-		if time.Since(since) > silentAfter {
-			list = append(list, Trouble{Doing: "waiting for broker " + cn.addr, Since: since, Cause: errSilent})
+	for addr, s := range h.silent {
+		switch {
+		case h.forgotten(addr, s):
+			delete(h.silent, addr)
+		case time.Since(s.since) > h.silentAfter:
+			list = append(list, Trouble{Doing: "waiting for broker " + addr, Since: s.since, Cause: errSilent})
 		}
 	}
 	slices.SortFunc(list, func(a, b Trouble) int { return a.Since.Compare(b.Since) })

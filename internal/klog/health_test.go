@@ -3,9 +3,12 @@ package klog
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
+	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -170,17 +173,123 @@ func TestASilentBrokerIsATrouble(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.release(cn)
-	c.cfg.health.asked(cn)
+	h := c.cfg.health
+	h.asked(cn)
 	if list := c.Troubles(); len(list) != 0 {
 		t.Fatalf("troubles of a request that was just sent: %v", list)
 	}
-	c.cfg.health.waiting[cn] = time.Now().Add(-2 * silentAfter)
+	longAgo := time.Now().Add(-2 * silentAfter)
+	h.waiting[cn], h.silent[cn.addr] = longAgo, silence{since: longAgo}
 	if tr := troubleOf(t, c, "waiting for broker "+cn.addr); !errors.Is(tr.Cause, errSilent) {
 		t.Errorf("%+v", tr)
 	}
-	c.cfg.health.heard(cn, true)
+	h.heard(cn, nil)
 	if list := c.Troubles(); len(list) != 0 {
 		t.Errorf("troubles after the answer: %v", list)
+	}
+}
+
+// What ends the silence of a broker: an answer, or that nobody waits for it any more; not that a request is given up.
+func TestRuleOnlyAnAnswerEndsASilence(t *testing.T) {
+	longAgo := time.Now().Add(-time.Hour)
+	for name, tt := range map[string]struct {
+		then func(h *health, a, b *conn) // a has waited for an hour; b is another connection to the same broker
+		want time.Time                   // since when the broker is silent; zero: it is not
+	}{
+		"nothing":              {func(*health, *conn, *conn) {}, longAgo},
+		"timeout":              {func(h *health, a, _ *conn) { h.heard(a, os.ErrDeadlineExceeded) }, longAgo},
+		"timeout, asked again": {func(h *health, a, b *conn) { h.heard(a, os.ErrDeadlineExceeded); h.asked(b) }, longAgo},
+		"given up":             {func(h *health, a, _ *conn) { h.heard(a, fmt.Errorf("reading: %w", net.ErrClosed)) }, longAgo},
+		"answer to it":         {func(h *health, a, _ *conn) { h.heard(a, nil) }, time.Time{}},
+		"answer to another":    {func(h *health, a, b *conn) { h.asked(b); h.heard(b, nil) }, longAgo},
+		"broken":               {func(h *health, a, _ *conn) { h.heard(a, io.EOF) }, time.Time{}},
+		"answer after a timeout": {func(h *health, a, b *conn) {
+			h.heard(a, os.ErrDeadlineExceeded)
+			h.asked(b)
+			h.heard(b, nil)
+		}, time.Time{}},
+		"nobody asks": {func(h *health, a, _ *conn) {
+			h.heard(a, os.ErrDeadlineExceeded)
+			h.silent[a.addr] = silence{since: longAgo, gaveUp: time.Now().Add(-2 * silentUntil)}
+		}, time.Time{}},
+		"nobody has asked for long": {func(h *health, a, b *conn) {
+			h.heard(a, os.ErrDeadlineExceeded)
+			h.silent[a.addr] = silence{since: longAgo, gaveUp: time.Now().Add(-2 * silentUntil)}
+			h.asked(b)
+		}, time.Time{}},
+		"another broker answers": {func(h *health, a, _ *conn) {
+			other := &conn{addr: "other:9092"}
+			h.asked(other)
+			h.heard(other, nil)
+		}, longAgo},
+	} {
+		h := newHealth(silentAfter)
+		c := &Client{cfg: Config{health: h}}
+		a, b := &conn{addr: "broker:9092"}, &conn{addr: "broker:9092"}
+		h.waiting[a], h.silent[a.addr] = longAgo, silence{since: longAgo}
+		tt.then(h, a, b)
+		list := c.Troubles()
+		if tt.want.IsZero() && len(list) > 0 || !tt.want.IsZero() && (len(list) != 1 || !list[0].Since.Equal(tt.want)) {
+			t.Errorf("%s: troubles %v, want one since %v", name, list, tt.want)
+		}
+	}
+}
+
+// A broker that is frozen (its connections stay, and new ones are accepted, but nothing is answered) is in trouble from the first
+// request that it does not answer until it does, however often requests are given up and sent again meanwhile.
+func TestRuleAFrozenBrokerStaysATrouble(t *testing.T) {
+	const request = 100 * time.Millisecond
+	cluster := startBroker(t)
+	c, err := Dial(t.Context(), Config{
+		Brokers: cluster.ListenAddrs(), waits: waits{dial: request, request: request, silent: request / 4},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := c.CreateTopics(t.Context(), TopicSpec{Name: "t", Partitions: 1, Replication: 1}); err != nil {
+		t.Fatal(err)
+	}
+	for range 4 { // connections that every call tries first
+		cn, err := c.dial(t.Context(), c.addresses()[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.release(cn)
+	}
+	thaw := make(chan struct{})
+	melt := sync.OnceFunc(func() { close(thaw) })
+	cluster.Control(func(kmsg.Request) (kmsg.Response, error, bool) { <-thaw; return nil, nil, false }) // holds up all of it
+	ctx, cancel := context.WithCancel(t.Context())
+	var calls sync.WaitGroup
+	defer calls.Wait()
+	defer cancel()
+	defer melt()
+	f := c.NewFetcher()
+	defer f.Close()
+	calls.Go(func() {
+		for ctx.Err() == nil {
+			_, _ = f.Poll(ctx, []Want{{Topic: "t"}}, 1, request/10)
+		}
+	})
+	calls.Go(func() {
+		for ctx.Err() == nil {
+			_, _ = c.Offsets(ctx, "t", 0)
+			_ = sleep(ctx, time.Millisecond)
+		}
+	})
+	first := troubleOf(t, c, "")
+	for end := time.Now().Add(15 * request); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		list := c.Troubles()
+		if len(list) == 0 || list[0].Since.After(first.Since) {
+			t.Fatalf("still frozen, and in trouble since %v before, now %v", first.Since, list)
+		}
+	}
+	melt()
+	for end := time.Now().Add(20 * time.Second); len(c.Troubles()) > 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("it answers, and is still a trouble: %v", c.Troubles())
+		}
 	}
 }
 

@@ -84,7 +84,7 @@ func (c *Client) refresh(ctx context.Context, topics ...string) error {
 
 // refreshOn is refresh over a given connection.
 func (c *Client) refreshOn(ctx context.Context, cn *conn, topics []string) error {
-	res, err := cn.call(ctx, metadataRequest(topics), requestTimeout)
+	res, err := cn.call(ctx, metadataRequest(topics), c.cfg.waits.request)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/segmentio/kafka-go"
@@ -68,6 +69,7 @@ func (p *poll) finished() bool {
 
 // askAll dispatches every want that has no answer yet to its leader.
 func (p *poll) askAll(ctx context.Context) {
+	begin := time.Now()
 	type group struct {
 		addr  string
 		wants []Want
@@ -80,7 +82,7 @@ func (p *poll) askAll(ctx context.Context) {
 		}
 		id, addr, err := p.f.c.leaderOf(ctx, w.Topic, w.Partition)
 		if err != nil {
-			p.failed(at, err)
+			p.failed(at, begin, err)
 			continue
 		}
 		g := groups[id]
@@ -96,7 +98,7 @@ func (p *poll) askAll(ctx context.Context) {
 			continue
 		}
 		for _, w := range g.wants {
-			p.failed(place{w.Topic, w.Partition}, err)
+			p.failed(place{w.Topic, w.Partition}, begin, err)
 		}
 	}
 }
@@ -110,12 +112,12 @@ func (p *poll) take(ctx context.Context, a answer) {
 	wants := l.sent
 	l.sent = nil
 	if a.err != nil {
-		p.lost(a.broker, wants, a.err)
+		p.lost(a.broker, l, wants, a.err)
 		return
 	}
 	res, err := parseFetch(a.frame[frameHeader:])
 	if err != nil {
-		p.lost(a.broker, wants, err)
+		p.lost(a.broker, l, wants, err)
 		return
 	}
 	gots, news, again := decodeAnswer(wants, res, p.f.decompressor)
@@ -124,7 +126,7 @@ func (p *poll) take(ctx context.Context, a answer) {
 		return
 	}
 	for at, err := range again {
-		p.failed(at, err)
+		p.failed(at, time.Now(), err)
 	}
 	if len(again) > 0 && !news {
 		return // the broker ended the wait early because of the errors: all of them are asked for again
@@ -139,15 +141,19 @@ func (p *poll) take(ctx context.Context, a answer) {
 }
 
 // lost gives up a connection after a failure that concerns all of its partitions.
-func (p *poll) lost(broker int32, wants []Want, err error) {
+func (p *poll) lost(broker int32, l *link, wants []Want, err error) {
 	p.f.drop(broker)
+	since := time.Now()
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		since = l.turn // it was waited for since then
+	}
 	for _, w := range wants {
-		p.failed(place{w.Topic, w.Partition}, err)
+		p.failed(place{w.Topic, w.Partition}, since, err)
 	}
 }
 
-// failed notes that a partition could not be read and when to try again.
-func (p *poll) failed(at place, err error) {
+// failed notes that a partition could not be read, what began at since, and when to try again.
+func (p *poll) failed(at place, since time.Time, err error) {
 	f := p.f
 	f.c.forget(at.topic)
 	now := f.failing[at]
@@ -156,7 +162,7 @@ func (p *poll) failed(at place, err error) {
 		f.failing[at] = now
 		f.c.cfg.Logger.Debug("waiting for a partition", "topic", at.topic, "partition", at.partition, "cause", err)
 	}
-	f.c.cfg.health.note(&now.trouble, fmt.Sprintf("reading topic %q partition %d", at.topic, at.partition), err)
+	f.c.cfg.health.note(&now.trouble, since, fmt.Sprintf("reading topic %q partition %d", at.topic, at.partition), err)
 	age := time.Since(now.since)
 	var final error
 	switch {

@@ -164,7 +164,7 @@ func (p *Producer) appendBatch(ctx context.Context, msgs []Message) (int64, erro
 		case time.Since(start) > p.c.cfg.RetryFor:
 			err = fmt.Errorf("giving up after %s: %w", p.c.cfg.RetryFor, err)
 		case retriableDial(err) && !errors.As(err, &no):
-			p.c.cfg.health.note(call, fmt.Sprintf("appending to topic %q partition %d", p.topic, p.partition), err)
+			p.c.cfg.health.note(call, start, fmt.Sprintf("appending to topic %q partition %d", p.topic, p.partition), err)
 			if err = sleep(ctx, pause(n)); err == nil {
 				continue
 			}

@@ -25,7 +25,7 @@ func (c *conn) authenticate(ctx context.Context, mechanism sasl.Mechanism) error
 	if c.versions[protocol.SaslHandshake] < 1 {
 		return fail(errors.New("broker older than Kafka 1.0"), nil)
 	}
-	res, err := c.call(ctx, &saslhandshake.Request{Mechanism: mechanism.Name()}, dialTimeout)
+	res, err := c.call(ctx, &saslhandshake.Request{Mechanism: mechanism.Name()}, c.dialing)
 	if err != nil {
 		return fail(err, nil)
 	}
@@ -56,7 +56,7 @@ func (c *conn) authenticate(ctx context.Context, mechanism sasl.Mechanism) error
 }
 
 func (c *conn) saslStep(ctx context.Context, token []byte) ([]byte, error) {
-	res, err := c.call(ctx, &saslauthenticate.Request{AuthBytes: token}, dialTimeout)
+	res, err := c.call(ctx, &saslauthenticate.Request{AuthBytes: token}, c.dialing)
 	if errors.Is(err, io.EOF) {
 		// Some brokers end a failed exchange by closing the connection.
 		return nil, fmt.Errorf("%w: %w", kafka.SASLAuthenticationFailed, err)
