@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"slices"
 	"time"
 
@@ -30,6 +31,8 @@ type Published struct {
 // A turn that has ended on counts is not always settled: Settlement tells that. The
 // topic is the queue: fn may take as long as it wants, and no more than a fetch of
 // each partition is kept meanwhile. Records that cannot be read as ours are left out.
+// A cluster that does not answer, or has no leader, is waited for as long as ctx lasts:
+// how long that may go on is for whoever writes there to say.
 func FollowReleases(ctx context.Context, d *Deployment, from []int64, fn func(Published) error) error {
 	err := followReleases(ctx, d, from, fn)
 	if err != nil && (ctx.Err() != nil || errors.Is(err, context.Canceled)) {
@@ -38,17 +41,22 @@ func FollowReleases(ctx context.Context, d *Deployment, from []int64, fn func(Pu
 	return err
 }
 
-// followPatience is how long a call of a run is tried again.
-const followPatience = 2 * time.Minute
+// followPatience is how long a call is tried again: reading what a run has published
+// does not decide when the run ends.
+const followPatience = time.Duration(math.MaxInt64)
 
 func followReleases(ctx context.Context, d *Deployment, from []int64, fn func(Published) error) error {
-	// A broker that is away for a moment is no reason to end, here as in a run.
 	if err := AwaitBroker(ctx, d, followPatience, slog.New(slog.DiscardHandler)); err != nil {
 		return err
 	}
-	client, err := d.dial(ctx, nil)
+	cfg, err := d.cfg.Kafka.client(nil)
 	if err != nil {
 		return err
+	}
+	cfg.RetryFor = followPatience
+	client, err := klog.Dial(ctx, cfg)
+	if err != nil {
+		return fmt.Errorf("connecting to Kafka: %w", err)
 	}
 	defer client.Close()
 	if from == nil {

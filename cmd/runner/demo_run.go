@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -160,17 +161,26 @@ func (a *app) present(ctx context.Context, j *job) (demo.Result, error) {
 	if text := announce(turns); text != "" {
 		j.progress.Note("%s", text)
 	}
-	drain, stop := a.drainOnSignal(j.progress)
+	var loaded atomic.Bool
+	drain, stop := a.drainOnSignal(j.progress, func() string {
+		if loaded.Load() {
+			return finishingTurn
+		}
+		return "ending; no turn has begun"
+	})
 	defer stop()
 	p := newPrinter(a, j)
 	if err := p.begin(); err != nil {
 		return demo.Result{}, err
 	}
 	result, err := demo.Run(ctx, j.settings, j.source, j.secrets, demo.Options{
-		Logger:   slog.New(slog.NewTextHandler(j.progress, &slog.HandlerOptions{Level: slog.LevelWarn})),
-		Drain:    drain,
-		OnLoaded: func() { j.progress.Note("all records are on the embedded broker after %s", j.progress.Elapsed()) },
-		OnTurn:   p.turn,
+		Logger: slog.New(slog.NewTextHandler(j.progress, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		Drain:  drain,
+		OnLoaded: func() {
+			loaded.Store(true)
+			j.progress.Note("all records are on the embedded broker after %s", j.progress.Elapsed())
+		},
+		OnTurn: p.turn,
 	})
 	if err != nil {
 		j.progress.Done()
@@ -200,9 +210,12 @@ func (j *job) turns() int {
 	return int(to.Sub(from) / j.settings.Window)
 }
 
-// drainOnSignal ends the run behind the open turn at the first SIGINT or
-// SIGTERM, and the process at the second.
-func (a *app) drainOnSignal(progress *show.Progress) (drain <-chan struct{}, stop func()) {
+// finishingTurn is what a run does that is to end.
+const finishingTurn = "finishing the open turn"
+
+// drainOnSignal closes drain at the first SIGINT or SIGTERM, saying what is done
+// then, and ends the process at the second.
+func (a *app) drainOnSignal(progress *show.Progress, saying func() string) (drain <-chan struct{}, stop func()) {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
 	draining, ended := make(chan struct{}), make(chan struct{})
@@ -210,7 +223,7 @@ func (a *app) drainOnSignal(progress *show.Progress) (drain <-chan struct{}, sto
 		select {
 		case <-signals:
 			close(draining)
-			progress.Mention("finishing the open turn; a second signal stops at once")
+			progress.Mention("%s; a second signal stops at once", saying())
 		case <-ended:
 			return
 		}

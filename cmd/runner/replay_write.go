@@ -71,7 +71,7 @@ func (a *app) writeFile(ctx context.Context, f *replayFlags, client *klog.Client
 		return err
 	}
 	defer r.lanes.close()
-	drain, stop := a.drainOnSignal(r.progress)
+	drain, stop := a.drainOnSignal(r.progress, func() string { return "writing what was read so far, and no more of the file" })
 	defer stop()
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os/signal"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -146,7 +147,13 @@ func (a *app) publish(ctx context.Context, f *runFlags, d *deployment, out *runO
 	defer stop()
 	drain := make(chan struct{})
 	halt := sync.OnceFunc(func() { close(drain) })
-	signalled, release := a.drainOnSignal(out.progress)
+	var begun atomic.Bool
+	signalled, release := a.drainOnSignal(out.progress, func() string {
+		if begun.Load() {
+			return finishingTurn
+		}
+		return "ending; nothing is under way yet"
+	})
 	defer release()
 	// A reader that has gone away is an error of printing, which drains the run; by
 	// default it would kill the process.
@@ -156,6 +163,7 @@ func (a *app) publish(ctx context.Context, f *runFlags, d *deployment, out *runO
 	if err := awaitBroker(ctx, f, d, log, signalled); err != nil {
 		return pipeline.RunResult{}, err
 	}
+	begun.Store(true)
 	go func() {
 		select {
 		case <-signalled:
@@ -173,7 +181,9 @@ func (a *app) publish(ctx context.Context, f *runFlags, d *deployment, out *runO
 		defer close(followed)
 		select {
 		case from := <-begin:
-			out.fail(pipeline.FollowReleases(ctx, d.Deployment, from, func(p pipeline.Published) error { return out.print(ctx, p) }))
+			out.follow(ctx, time.Second, func(ctx context.Context, fn func(pipeline.Published) error) error {
+				return pipeline.FollowReleases(ctx, d.Deployment, from, fn)
+			})
 		case <-ctx.Done():
 		}
 	}()
@@ -186,8 +196,11 @@ func (a *app) publish(ctx context.Context, f *runFlags, d *deployment, out *runO
 	printed := gone || out.wait(hurryOf(signalled, err))
 	stop()
 	if printed {
-		<-followed
-	} // else it hangs in a write
+		select {
+		case <-followed:
+		case <-time.After(hurryLimit): // it hangs in a write
+		}
+	}
 	return result, out.finish(result, err, fired(signalled))
 }
 
@@ -203,13 +216,17 @@ func hurryOf(signalled <-chan struct{}, err error) <-chan struct{} {
 
 // finish says what was not printed, and writes the last page; err is how the run ended.
 func (o *runOutput) finish(result pipeline.RunResult, err error, signalled bool) error {
-	if err == nil { // else the run's own error comes first: what follows it fails for the same reason
-		err = o.failure()
+	switch failed := o.failure(); {
+	case err == nil: // else the run's own error comes first: what follows it fails for the same reason
+		err = failed
+	case failed != nil && !signalled && errors.Is(err, pipeline.ErrNoBroker):
+		// It was to be drained for the printing, and for nothing else.
+		err = fmt.Errorf("%w; the run ended for that, and %w meanwhile: the next run redoes what was under way", failed, pipeline.ErrNoBroker)
 	}
 	if left := o.unprinted(); left > 0 {
 		o.progress.Note("%s published and not printed: see topic %s, which keeps values as long as its retention says", were(left), o.topic)
 		if err == nil && !signalled && !result.Superseded {
-			err = errUnprinted
+			err = o.unread()
 		}
 	}
 	limit := followLimit

@@ -28,7 +28,7 @@ type runOutput struct {
 	table    bytes.Buffer
 	tables   map[string]*show.Table // by metric; they write to table
 	shown    string                 // metric of the last line of the table
-	failed   chan struct{}          // closed at the first error of printing
+	failed   chan struct{}          // closed at the first error of printing; not of reading what is printed
 
 	pageMu sync.Mutex // not held while stdout is written to
 	page   *page
@@ -42,6 +42,7 @@ type runOutput struct {
 	printed   int           // of them
 	moved     time.Time     // when stdout took something, or nothing was waiting
 	lagged    time.Time     // when the lag was last told
+	lost      error         // why counts cannot be read at the moment
 	err       error
 }
 
@@ -129,20 +130,62 @@ func (o *runOutput) print(ctx context.Context, p pipeline.Published) error {
 	if err != nil {
 		return err
 	}
-	o.update(func() { o.done = p.Turn })
+	o.update(func() { o.done, o.lost = p.Turn, nil })
 	return nil
 }
 
-// await waits until a turn is settled, and says whether this run has done that.
+// follow prints what following the counts topic hands out, until ctx ends or printing
+// fails. What keeps the topic from being read does not end the printing, and the run
+// least of all: the run waits for the same brokers, and tells it. It is followed again,
+// after pauses that grow from the given one to a minute.
+func (o *runOutput) follow(ctx context.Context, pause time.Duration, following func(context.Context, func(pipeline.Published) error) error) {
+	for ; ; pause = min(2*pause, time.Minute) {
+		var failed error
+		err := following(ctx, func(p pipeline.Published) error {
+			failed = o.print(ctx, p)
+			return failed
+		})
+		switch {
+		case ctx.Err() != nil || err == nil:
+			return
+		case failed != nil:
+			o.fail(failed)
+			return
+		}
+		first := false
+		o.update(func() { first, o.lost = o.lost == nil, err })
+		if first {
+			o.progress.Mention("printing waits until topic %s can be read, the run goes on: %v", o.topic, err)
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// unread is why values were not printed.
+func (o *runOutput) unread() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.lost != nil {
+		return fmt.Errorf("printing what was published: %w; what was published is complete all the same", o.lost)
+	}
+	return errUnprinted
+}
+
+// await waits until a turn is settled, and says whether this run has done that and it
+// is not printed yet.
 func (o *runOutput) await(ctx context.Context, turn uint64) (bool, error) {
 	for {
 		o.mu.Lock()
-		first, settled, err, changed := o.first, o.settled, o.err, o.changed
+		first, settled, done, err, changed := o.first, o.settled, o.done, o.err, o.changed
 		o.mu.Unlock()
 		switch {
 		case err != nil:
 			return false, err
-		case first > 0 && turn < first:
+		case first > 0 && (turn < first || turn <= done):
 			return false, nil
 		case first > 0 && turn <= settled:
 			return true, nil
@@ -215,7 +258,9 @@ func (o *runOutput) text(releases []schemas.Release) ([]byte, error) {
 		releases = releases[end:]
 		table := o.tables[metric]
 		if table == nil {
-			return nil, fmt.Errorf("a release names the metric %s, which the deployment does not have", show.Key(metric, 60))
+			// Not one of ours; it is no reason to end either.
+			o.progress.Mention("a release on topic %s names a metric that the deployment does not have, and is left out", o.topic)
+			continue
 		}
 		if len(o.tables) > 1 && o.shown != metric {
 			o.table.WriteString("metric " + show.Key(metric, 60) + "\n")
@@ -279,7 +324,7 @@ func (o *runOutput) unprinted() int {
 // errUnprinted says that stdout takes nothing, or took it later than the topic kept it.
 var errUnprinted = errors.New("printing what was published: stdout did not take all of it in time; what was published is complete all the same")
 
-// fail ends the printing; the first error counts.
+// fail ends the printing, and with it the run; the first error counts.
 func (o *runOutput) fail(err error) {
 	if err == nil {
 		return

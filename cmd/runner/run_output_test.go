@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -152,6 +153,94 @@ func TestTheFirstErrorEndsThePrinting(t *testing.T) {
 	err := o.print(t.Context(), pipeline.Published{Turn: 1, Releases: []schemas.Release{released(1, "private", "x")}})
 	if !o.wait(nil) || !errors.Is(o.failure(), first) || !errors.Is(err, first) {
 		t.Errorf("got %v", o.failure())
+	}
+}
+
+// Printing does not decide when a run ends: what keeps counts from being read is waited out, nothing is printed twice then, and
+// only an output that takes nothing ends the run.
+func TestRuleOnlyAFailedWriteEndsTheRun(t *testing.T) {
+	o, out := newOutput(t, formatJSON)
+	o.settle(pipeline.Settlement{First: 1, Turn: 3, Keys: 3})
+	turn := func(n uint64) pipeline.Published {
+		return pipeline.Published{Turn: n, Releases: []schemas.Release{released(n, "public", "a")}}
+	}
+	gone := errors.New("following counts, partition 0: giving up after 2m0s: nothing listens there")
+	full := errors.New("full")
+	tries := 0
+	o.follow(t.Context(), time.Millisecond, func(ctx context.Context, fn func(pipeline.Published) error) error {
+		tries++
+		if tries == 1 {
+			return gone
+		}
+		if o.unread() == errUnprinted {
+			t.Error("why nothing is printed is not known")
+		}
+		for n := uint64(1); n < uint64(tries); n++ { // from the beginning each time
+			if err := fn(turn(n)); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-o.failed:
+			t.Fatal("the run was told to end")
+		default:
+		}
+		switch tries {
+		case 4:
+			o.a.stdout = &atOnce{}
+			o.settle(pipeline.Settlement{First: 4, Turn: 4, Keys: 1})
+			if err := fn(turn(4)); err == nil || !strings.Contains(err.Error(), full.Error()) {
+				t.Errorf("a full disk: %v", err)
+			} else {
+				return err
+			}
+		case 5:
+			t.Fatal("printing goes on after a failed write")
+		}
+		return gone
+	})
+	if n := strings.Count(out.String(), "\n"); n != 3 || o.unprinted() != 1 {
+		t.Errorf("%d lines, %d values left:\n%s", n, o.unprinted(), out)
+	}
+	select {
+	case <-o.failed:
+	default:
+		t.Error("a failed write does not end the run")
+	}
+	if err := o.failure(); err == nil || !strings.Contains(err.Error(), "writing output: full") {
+		t.Errorf("the run ends for %v", err)
+	}
+}
+
+// The end of the run is not held up by following that is tried again, and is no error where all was printed.
+func TestFollowingEndsWithTheRun(t *testing.T) {
+	o, _ := newOutput(t, formatJSON)
+	ctx, stop := context.WithCancel(t.Context())
+	gone := errors.New("topic is gone")
+	o.follow(ctx, time.Hour, func(context.Context, func(pipeline.Published) error) error {
+		time.AfterFunc(time.Millisecond, stop)
+		return gone
+	})
+	if err := o.finish(pipeline.RunResult{}, nil, false); err != nil {
+		t.Errorf("nothing was to be printed: %v", err)
+	}
+	o.settle(pipeline.Settlement{First: 1, Turn: 1, Keys: 1})
+	if err := o.finish(pipeline.RunResult{}, nil, false); !errors.Is(err, gone) || strings.Contains(err.Error(), "stdout") {
+		t.Errorf("people are told %v", err)
+	}
+}
+
+// A run that ends because its output failed says so, and not that it was asked to drain.
+func TestRuleDrainingIsSaidOfThoseWhoAskedForIt(t *testing.T) {
+	draining := fmt.Errorf("draining: %w", pipeline.ErrNoBroker)
+	for _, signalled := range []bool{true, false} {
+		o, _ := newOutput(t, formatTable)
+		full := errors.New("writing output: full")
+		o.fail(full)
+		err := o.finish(pipeline.RunResult{}, draining, signalled)
+		if !errors.Is(err, pipeline.ErrNoBroker) || errors.Is(err, full) == signalled || strings.Contains(err.Error(), "draining") != signalled {
+			t.Errorf("signalled %v: %v", signalled, err)
+		}
 	}
 }
 
