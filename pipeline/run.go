@@ -43,7 +43,8 @@ type RunOptions struct {
 	// second value.
 	RedrawGone bool
 	// Drain, when closed, lets the run finish the open turn and return. While no
-	// broker answers it ends within ten seconds all the same, with ErrNoBroker.
+	// broker answers, or a partition cannot be written to, it ends within ten seconds
+	// all the same, with ErrNoBroker or ErrStuck.
 	Drain <-chan struct{}
 	// OnStart is called once, before this run settles anything, with the offsets of
 	// the partitions of counts behind the last settled turn: whatever this run
@@ -106,7 +107,7 @@ var oneRun sync.Mutex
 // taken up by the next run. One run at a time in a process; further calls wait.
 //
 // Errors: ErrNotInitialised, ErrHeaderMismatch, ErrStopped, ErrConflict,
-// ErrLogFault, *spend.StopError, ErrNoBroker, or what the broker said.
+// ErrLogFault, *spend.StopError, ErrNoBroker, ErrStuck, or what the broker said.
 func Run(ctx context.Context, d *Deployment, opts RunOptions) (RunResult, error) {
 	oneRun.Lock()
 	defer oneRun.Unlock()

@@ -15,7 +15,18 @@ import (
 // answered. Nothing is lost: what was under way is redone by the next run.
 var ErrNoBroker = errors.New("no broker answers")
 
-const watchEvery = time.Second
+// ErrStuck says that a run was to be drained, and that Kafka answers and does not let
+// the open turn be finished: a partition has no leader, for example. Nothing is lost,
+// as with ErrNoBroker.
+var ErrStuck = errors.New("Kafka does not let the open turn be finished")
+
+const (
+	watchEvery = time.Second
+	// stuckAfter is how long a drain waits for what is tried again and again: below the
+	// ten seconds that supervisors wait before they kill, and long enough for
+	// klog.Client.Gone to say that no broker answers at all.
+	stuckAfter = 9 * time.Second
+)
 
 // watch looks after a run from outside, which may wait for a broker in any of
 // its stages: it tells stalls, and ends a run that is to be drained while no
@@ -40,6 +51,11 @@ func watch(ctx context.Context, client *klog.Client, s *stalls, drain <-chan str
 		select {
 		case <-ctx.Done():
 		case <-drain:
+			running.Go(func() {
+				if why := stuckCall(ctx, client.Troubles, stuckAfter); why != nil {
+					end(fmt.Errorf("draining: %w: ended without it, and the next run redoes what was under way (%s: %w)", ErrStuck, why.Doing, why.Cause))
+				}
+			})
 			if err := client.Gone(ctx); err != nil {
 				end(fmt.Errorf("draining: %w: ended without one, and the next run redoes what was under way (%w)", ErrNoBroker, err))
 			}
@@ -51,10 +67,30 @@ func watch(ctx context.Context, client *klog.Client, s *stalls, drain <-chan str
 	}
 }
 
+// stuckCall waits for a call that has been tried again and again for long, and returns
+// it; nil at the end of ctx. What is a trouble already counts from when the wait
+// began: it may pass within a second, and the turn be finished.
+func stuckCall(ctx context.Context, troubles func() []klog.Trouble, long time.Duration) *klog.Trouble {
+	began := time.Now()
+	ticker := time.NewTicker(long / 20)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case now := <-ticker.C:
+			all := troubles()
+			if len(all) > 0 && now.Sub(all[0].Since) >= long && now.Sub(began) >= long {
+				return &all[0]
+			}
+		}
+	}
+}
+
 // unlessEnded is the reason for which the watch has ended a run, or what the run
 // itself returned.
 func unlessEnded(ctx context.Context, err error) error {
-	if cause := context.Cause(ctx); err != nil && errors.Is(cause, ErrNoBroker) {
+	if cause := context.Cause(ctx); err != nil && (errors.Is(cause, ErrNoBroker) || errors.Is(cause, ErrStuck)) {
 		return cause
 	}
 	return err
