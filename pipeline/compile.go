@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/tollgate-dp/tollgate/internal/registry"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/transforms"
@@ -140,6 +141,11 @@ func (d *Deployment) checkFormat() (err error) {
 		return invalid("events.registry", "only avro events have schemas")
 	case e.Registry != nil && e.Registry.URL == "":
 		return invalid("events.registry.url", "no registry is named")
+	case e.Registry != nil:
+		var bad *registry.ConfigError
+		if errors.As(registry.CheckURL(e.Registry.URL), &bad) {
+			return invalid("events.registry."+bad.Field, "%s", bad.Reason)
+		}
 	}
 	return nil
 }

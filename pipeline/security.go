@@ -9,7 +9,9 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"net"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/segmentio/kafka-go/sasl"
@@ -36,6 +38,9 @@ func Dial(ctx context.Context, k Kafka, logger *slog.Logger) (*klog.Client, erro
 // client is the configuration of the Kafka client: it reads the files that TLS names.
 func (k *Kafka) client(logger *slog.Logger) (klog.Config, error) {
 	cfg := klog.Config{Brokers: k.Brokers, ClientID: "tollgate", Logger: logger}
+	if err := k.checkBrokers(); err != nil {
+		return cfg, err
+	}
 	if err := k.checkSecurity(); err != nil {
 		return cfg, err
 	}
@@ -56,6 +61,20 @@ const (
 	SASLScramSHA256 = "scram-sha-256"
 	SASLScramSHA512 = "scram-sha-512"
 )
+
+// checkBrokers refuses what cannot be the address of a broker.
+func (k *Kafka) checkBrokers() error {
+	for i, address := range k.Brokers {
+		host, port, err := net.SplitHostPort(address)
+		if err != nil || host == "" {
+			return invalid(fmt.Sprintf("kafka.brokers[%d]", i), "%q is not host:port, as in localhost:9092", address)
+		}
+		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+			return invalid(fmt.Sprintf("kafka.brokers[%d]", i), "the port in %q must be 1 to 65535", address)
+		}
+	}
+	return nil
+}
 
 // checkSecurity refuses what cannot be, without looking at files.
 func (k *Kafka) checkSecurity() error {

@@ -57,6 +57,9 @@ func (c *Config) check() error {
 	if err := c.checkTimes(); err != nil {
 		return err
 	}
+	if err := c.Kafka.checkBrokers(); err != nil {
+		return err
+	}
 	if err := c.Kafka.checkSecurity(); err != nil {
 		return err
 	}

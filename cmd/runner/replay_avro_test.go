@@ -335,7 +335,7 @@ func TestAvroFilesThatATopicCannotTake(t *testing.T) {
 		{"schema for csv", with("--schema", avsc, "--input-format", "csv", "--header"), 2, "--schema is for avro, the input is csv"},
 		{"registry beside a file", []string{"replay", "--config", remote, "--input", file, "--registry", reg.URL}, 2, "--registry stands in the file"},
 		{"container for csv", []string{"replay", "--config", deploymentFile(t, addr), "--input", file}, 2, "--input-format is avro, and the configuration says csv"},
-		{"registry of a file without an address", []string{"replay", "--config", avroDeployment(t, addr, `registry: {url: "registry"}`), "--input", file}, 3, "events.registry: "},
+		{"registry of a file without an address", []string{"replay", "--config", avroDeployment(t, addr, `registry: {url: "registry"}`), "--input", file}, 3, "events.registry.url: "},
 		{"header of a container", []string{"replay", "--config", remote, "--input", file, "--header"}, 2, "--header is for csv and tsv"},
 
 		{"no container", of(avsc, "--input-format", "avro", "--schema", avsc), 1, "it does not begin as one"},

@@ -80,19 +80,22 @@ func (e Errors) Unwrap() []error {
 	return out
 }
 
-// secrets finds what must never be shown: the value of a password, and long hex
-// numbers, which are keys that were written where a file's name belongs.
-type secrets struct{ password, digits *regexp.Regexp }
+// secrets finds what must never be shown: the value of a password, user and password
+// in an address, and long hex numbers, which are keys that were written where a file's
+// name belongs.
+type secrets struct{ password, digits, userinfo *regexp.Regexp }
 
 func newSecrets() secrets {
 	return secrets{
 		password: regexp.MustCompile(`(?i)(password["']?\s*:\s*)\S.*`),
 		digits:   regexp.MustCompile(`[0-9a-fA-F]{32,}`),
+		userinfo: regexp.MustCompile(`(://)[^\s"']*@`),
 	}
 }
 
 // hide replaces secrets in a text; what stands before them keeps its place.
 func (s secrets) hide(text string) string {
+	text = s.userinfo.ReplaceAllString(text, "$1…@")
 	return s.digits.ReplaceAllString(s.password.ReplaceAllString(text, "$1…"), "…")
 }
 

@@ -57,6 +57,7 @@ type limits struct {
 func within(low, high float64) *limits { return &limits{low: low, high: high} }
 func atLeast(low float64) *limits      { return &limits{low: low, high: math.Inf(1)} }
 func above(low float64) *limits        { return &limits{low: low, high: math.Inf(1), open: true} }
+func below(low, high float64) *limits  { return &limits{low: low, high: high, below: true} }
 func between(low, high float64) *limits {
 	return &limits{low: low, high: high, open: true, below: true}
 }
@@ -81,6 +82,8 @@ func (l *limits) text(k kind) string {
 		return "above " + show(l.low)
 	case math.IsInf(l.high, 1):
 		return "at least " + show(l.low)
+	case l.below && !l.open:
+		return fmt.Sprintf("at least %s and below %s", show(l.low), show(l.high))
 	case l.open && l.below:
 		return fmt.Sprintf("between %s and %s", show(l.low), show(l.high))
 	case l.open:

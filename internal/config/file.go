@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/tollgate-dp/tollgate/pipeline"
@@ -71,6 +72,9 @@ func (r *reader) together() {
 	for i := range d.cfg.Metrics {
 		r.keysOf(i)
 	}
+	if _, given := r.values["privacy.delta_keys"]; given && d.cfg.Privacy.DeltaKeys == 0 && r.anyPrivate() {
+		r.fail(r.valuePlace("privacy.delta_keys"), "privacy.delta_keys", "a metric has private keys, which need a part of delta: leave the field out for a tenth of it, or give a number above 0")
+	}
 	r.oneSource("keys.noise", d.noise)
 	r.oneSource("keys.user_hash", d.userHash)
 	if sasl := d.cfg.Kafka.SASL; sasl != nil {
@@ -85,6 +89,10 @@ func (r *reader) together() {
 	if d.schemaFile != "" && d.cfg.Events.Format.Format != "avro" {
 		r.fail(r.place("events.schema"), "events.schema", "it goes with format: avro")
 	}
+}
+
+func (r *reader) anyPrivate() bool {
+	return slices.ContainsFunc(r.draft.cfg.Metrics, func(m pipeline.Metric) bool { return m.Keys.Mode == pipeline.KeysPrivate })
 }
 
 // keysOf settles a metric's key mode.

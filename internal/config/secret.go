@@ -19,7 +19,7 @@ func (f *File) key(at string, s source, o Options, standIn byte) (key [32]byte) 
 				f.Missing = append(f.Missing, "$"+s.env)
 				return [32]byte{standIn}
 			}
-			r.fail(where, at, "the environment variable is not set or empty; make a key with: openssl rand -hex 32")
+			r.fail(where, at, "the environment variable %s is not set or empty; make a key with: openssl rand -hex 32", s.env)
 			return key
 		}
 	} else {
@@ -51,7 +51,7 @@ func (f *File) password(at string, to *string, s source, o Options) {
 	switch {
 	case s.env != "":
 		if *to = o.Getenv(s.env); *to == "" {
-			f.reader.fail(f.reader.valuePlace(at+".password_env"), at, "the environment variable is not set or empty")
+			f.reader.fail(f.reader.valuePlace(at+".password_env"), at, "the environment variable %s is not set or empty", s.env)
 		}
 	case s.file != "":
 		text, err := ReadSmall(s.file, 1<<16)

@@ -68,8 +68,8 @@ func privacyFields() []field {
 			to:      func(d *draft) any { return &d.cfg.Privacy.Delta },
 		},
 		{
-			name: "delta_keys", kind: number, absent: "a tenth of delta where a metric has private keys, else 0", in: between(0, 1), change: downwards, goField: "Privacy.DeltaKeys",
-			meaning: "the part of delta that private keys may spend; below delta. It never rises: give it from the start, also without a metric with private keys, where one may be added later; and keep it when the last one goes, as the budget must not rise either",
+			name: "delta_keys", kind: number, absent: "a tenth of delta where a metric has private keys, else 0", in: below(0, 1), change: downwards, goField: "Privacy.DeltaKeys",
+			meaning: "the part of delta that private keys may spend; below delta, and above 0 where a metric has private keys. It never rises: give it from the start, also without a metric with private keys, where one may be added later; and keep it when the last one goes, as the budget must not rise either",
 			to:      func(d *draft) any { return &d.cfg.Privacy.DeltaKeys },
 		},
 		{

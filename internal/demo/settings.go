@@ -63,6 +63,6 @@ func (s Settings) config(broker string, source Source, secrets Secrets) pipeline
 // the pipeline's *ConfigError.
 func (s Settings) Compile() (*pipeline.Deployment, error) {
 	stand := Secrets{Noise: noisereduction.NoiseKey{ID: noiseKeyID, Secret: [32]byte{1}}, UserHash: [32]byte{2}}
-	config := s.config("127.0.0.1:0", &Generated{}, stand)
+	config := s.config("127.0.0.1:1", &Generated{}, stand)
 	return pipeline.Compile(config)
 }

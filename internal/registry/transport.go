@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -28,18 +29,33 @@ const (
 	tellAfter = 10 * time.Second
 )
 
-func (c Config) check() error {
-	u, err := url.Parse(c.URL)
+// CheckURL refuses what cannot be the address of a registry. Error: *ConfigError.
+func CheckURL(text string) error {
+	u, err := url.Parse(text)
 	switch {
-	case c.URL == "":
+	case text == "":
 		return &ConfigError{"url", "no address of a schema registry"}
 	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
 		return &ConfigError{"url", "the address must be http://host:port or https://host:port"}
 	case u.User != nil:
 		return &ConfigError{"url", "user and password have settings of their own: addresses are shown in errors"}
+	}
+	if port := u.Port(); port != "" {
+		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+			return &ConfigError{"url", fmt.Sprintf("its port is %s: ports are 1 to 65535", port)}
+		}
+	}
+	return nil
+}
+
+func (c Config) check() error {
+	if err := CheckURL(c.URL); err != nil {
+		return err
+	}
+	switch {
 	case c.Password != "" && c.User == "":
 		return &ConfigError{"user", "there is a password, but no user"}
-	case c.CAFile != "" && u.Scheme != "https":
+	case c.CAFile != "" && !strings.HasPrefix(strings.ToLower(c.URL), "https:"):
 		return &ConfigError{"ca_file", "certificates are for https, the address is http"}
 	case c.Timeout < 0 || c.Attempts < 0 || c.Pause < 0 || c.Patience < 0:
 		return &ConfigError{"url", "timeout, attempts, pause and patience must not be negative"}
