@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/transforms/spend"
@@ -31,7 +32,7 @@ func differences(h, want *schemas.Header) []Difference {
 	add(h.Deployment != want.Deployment, "the deployment's name", "the broker knows older runs by it and keeps them from writing")
 	add(h.EventsTopic != want.EventsTopic, "the events topic", other)
 	add(h.Events.User != want.Events.User, moved("where the user stands in a record", h.Events.User, want.Events.User),
-		"accounts would belong to other people; "+other)
+		"accounts could belong to other people; "+sameRegistry(h.Events.User, want.Events.User)+other)
 	add(periodOf(h) != periodOf(want), "the period of the budget", "it is the unit of privacy; "+other)
 	add(h.Trust != want.Trust || h.NoFuture != want.NoFuture, "whose times are trusted, or the test for the future", other)
 	add(h.Topics.Control != want.Topics.Control, "the control topic", "the deployment's history is on it")
@@ -61,6 +62,14 @@ func differences(h, want *schemas.Header) []Difference {
 // for.
 func moved(what, was, is string) string {
 	return fmt.Sprintf("%s (the deployment: %s; the configuration: %s)", what, cmp.Or(was, "nowhere"), cmp.Or(is, "nowhere"))
+}
+
+// sameRegistry is the cheaper remedy where nothing but the registry's address differs.
+func sameRegistry(was, is string) string {
+	const by = " of avro by the registry "
+	field, _, registry := strings.Cut(was, by)
+	now, _, still := strings.Cut(is, by)
+	return when(registry && still && field == now, "if it is the same registry, let its old name lead to the new address; else ")
 }
 
 func rank(d Difference) int {

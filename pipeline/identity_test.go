@@ -291,3 +291,23 @@ func TestRuleWhatDecidesWhoAUserIsNeverChanges(t *testing.T) {
 		}
 	}
 }
+
+// Where nothing but the address of a registry differs there is a cheaper way than a new deployment.
+func TestAMovedRegistryIsToldFromAMovedUser(t *testing.T) {
+	const cheap = "let its old name lead to the new address"
+	at := func(path, registry string) *schemas.Header {
+		h := schemas.Header{Metrics: []schemas.MetricSpec{{}}, NoiseKeys: []schemas.KeyFingerprint{{}}}
+		h.Events.User = fmt.Sprintf("path %q of avro by the registry %q", path, registry)
+		return &h
+	}
+	old := at("user", "registry:8081")
+	for _, tc := range []struct {
+		want  *schemas.Header
+		cheap bool
+	}{{at("user", "other:8081"), true}, {at("name", "registry:8081"), false}, {at("name", "other:8081"), false}} {
+		all := differences(old, tc.want)
+		if len(all) == 0 || strings.Contains(all[0].Never, cheap) != tc.cheap || !strings.Contains(all[0].Never, "could belong to other people") {
+			t.Errorf("%q: %v", tc.want.Events.User, all)
+		}
+	}
+}

@@ -120,13 +120,13 @@ func (d *Deployment) checkTopics(ctx context.Context, client *klog.Client, o Che
 	if err != nil {
 		return err
 	}
-	if apart != nil {
+	for _, one := range apart {
 		// It says more than that the topic does not exist, and another thing to do.
 		found = slices.DeleteFunc(found, func(err error) bool {
 			var t *TopicError
-			return errors.As(err, &t) && t.Topic == apart.Topic && errors.Is(err, klog.ErrUnknownTopic)
+			return errors.As(err, &t) && t.Topic == one.Topic && errors.Is(err, klog.ErrUnknownTopic)
 		})
-		found = append(found, apart)
+		found = append(found, one)
 	}
 	more := len(found) > 0 // than strictness is the matter
 	for _, w := range weaknesses(states, o) {
@@ -161,7 +161,7 @@ func (d *Deployment) lookAt(ctx context.Context, client *klog.Client, name strin
 	if errors.Is(err, klog.ErrUnknownTopic) {
 		fix := "create it with runner init --create-topics, or correct its name under outputs"
 		if name == d.cfg.Events.Topic {
-			fix = "create it, or correct events.topic"
+			fix = "create it, or --create-topics --event-partitions N with runner init, or correct events.topic"
 		}
 		return nil, &TopicError{Topic: name, Got: "does not exist", Fix: fix, Err: klog.ErrUnknownTopic}
 	}
@@ -185,7 +185,7 @@ func (d *Deployment) lookAt(ctx context.Context, client *klog.Client, name strin
 // belongTogether looks for topics that cannot stem from one deployment: one is
 // empty or missing while another holds what can only have been written after
 // it.
-func (d *Deployment) belongTogether(ctx context.Context, client *klog.Client, missing map[string]bool) (*TopicError, error) {
+func (d *Deployment) belongTogether(ctx context.Context, client *klog.Client, missing map[string]bool) ([]*TopicError, error) {
 	out := &d.cfg.Outputs
 	control, err := holdsRecords(ctx, client, out.Control, missing)
 	if err != nil {
@@ -195,20 +195,27 @@ func (d *Deployment) belongTogether(ctx context.Context, client *klog.Client, mi
 	if missing[out.Control] {
 		state = "does not exist"
 	}
+	var apart []*TopicError
+	gone := func(topic, fix string) {
+		apart = append(apart, &TopicError{Topic: topic, Got: fmt.Sprintf("does not exist and topic %s holds records", out.Control), Err: ErrLogFault, Fix: fix})
+	}
+	if topic := d.cfg.Events.Topic; control && missing[topic] {
+		gone(topic, "if it was lost, restore it: one that is made anew is refused once a turn is settled; else correct events.topic")
+	}
 	for _, topic := range []string{out.Ledger, out.Counts} {
 		held, err := holdsRecords(ctx, client, topic, missing)
 		switch {
 		case err != nil:
 			return nil, err
 		case held && !control:
-			return &TopicError{Topic: out.Control, Got: fmt.Sprintf("%s and topic %s holds records", state, topic), Err: ErrLogFault,
-				Fix: "control was lost, or they do not belong together; restore it, or begin a new deployment with topics of other names"}, nil
+			return []*TopicError{{Topic: out.Control, Got: fmt.Sprintf("%s and topic %s holds records", state, topic), Err: ErrLogFault,
+				Fix: "control was lost, or they do not belong together; restore it, or begin a new deployment with topics of other names"}}, nil
 		case control && missing[topic]:
-			return &TopicError{Topic: topic, Got: fmt.Sprintf("does not exist and topic %s holds records", out.Control), Err: ErrLogFault,
-				Fix: "if it was lost, restore it; only while no turn has been settled may runner init --create-topics make it anew"}, nil
+			gone(topic, "if this is a new name, runner change --create-topics makes it; if it was lost, restore it: "+
+				"only while no turn has been settled may runner init --create-topics make it anew")
 		}
 	}
-	return nil, nil
+	return apart, nil
 }
 
 // holdsRecords says whether anything was ever written to a topic.

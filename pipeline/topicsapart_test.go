@@ -62,6 +62,7 @@ func TestAMissingHeaderIsRefused(t *testing.T) {
 // HEADER, control, ledger and counts are of one deployment or nothing runs.
 func TestTopicsThatDoNotBelongTogetherAreRefused(t *testing.T) {
 	const lost = ": control was lost, or they do not belong together; restore it, or begin a new deployment with topics of other names"
+	const missing = "if this is a new name, runner change --create-topics makes it; if it was lost, restore it: only while no turn has been settled may runner init --create-topics make it anew"
 	for _, tt := range []struct {
 		name   string
 		change func(specs)
@@ -80,7 +81,22 @@ func TestTopicsThatDoNotBelongTogetherAreRefused(t *testing.T) {
 		{
 			name: "a HEADER and no ledger", change: func(s specs) { delete(s, "ledger") },
 			after: func(t *testing.T, d *Deployment) { write(t, d, "tollgate-control", 0, header(t, d)) },
-			says:  "topic tollgate-ledger does not exist and topic tollgate-control holds records: if it was lost, restore it; only while no turn has been settled may runner init --create-topics make it anew",
+			says:  "topic tollgate-ledger does not exist and topic tollgate-control holds records: " + missing,
+		},
+		{
+			name: "a HEADER and neither ledger nor counts",
+			change: func(s specs) {
+				delete(s, "ledger")
+				delete(s, "counts")
+			},
+			after: func(t *testing.T, d *Deployment) { write(t, d, "tollgate-control", 0, header(t, d)) },
+			says: "topic tollgate-ledger does not exist and topic tollgate-control holds records: " + missing +
+				"\ntopic tollgate-counts does not exist and topic tollgate-control holds records: " + missing,
+		},
+		{
+			name: "a HEADER and no events", change: func(s specs) { delete(s, "events") },
+			after: func(t *testing.T, d *Deployment) { write(t, d, "tollgate-control", 0, header(t, d)) },
+			says:  "topic events does not exist and topic tollgate-control holds records: if it was lost, restore it: one that is made anew is refused once a turn is settled; else correct events.topic",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
