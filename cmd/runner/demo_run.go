@@ -200,14 +200,21 @@ func announce(turns int) string {
 	if turns <= manyTurns {
 		return ""
 	}
-	return fmt.Sprintf("%s windows: this takes about %v, at %v a window; a larger --window, or --from and --to, make it shorter",
-		show.Number(float64(turns), 0), (time.Duration(turns) * turnTime).Round(time.Minute), turnTime)
+	takes := "more than 100 years"
+	if century := 100 * 365 * 24 * time.Hour; turns <= int(century/turnTime) {
+		takes = "about " + (time.Duration(turns) * turnTime).Round(time.Minute).String()
+	}
+	return fmt.Sprintf("%s windows: this takes %s, at %v a window; a larger --window, or --from and --to, make it shorter",
+		show.Number(float64(turns), 0), takes, turnTime)
 }
 
 // turns is how many windows there are to be settled.
 func (j *job) turns() int {
 	from, to := j.source.Range()
-	return int(to.Sub(from) / j.settings.Window)
+	if from.IsZero() && to.IsZero() {
+		return 0 // nothing to release
+	}
+	return int((to.UnixMilli() - from.UnixMilli()) / j.settings.Window.Milliseconds()) // Sub knows 292 years only
 }
 
 // finishingTurn is what a run does that is to end.

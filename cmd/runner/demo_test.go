@@ -231,6 +231,23 @@ func TestManyTurnsAreAnnounced(t *testing.T) {
 }
 
 // No flag of the demo may be forgotten: the list.
+// A time.Duration holds 292 years, the times of records 9999.
+func TestTurnsOfThousandsOfYearsAreCounted(t *testing.T) {
+	text := "when,who,where\n1970-01-01T00:00:00Z,a,b\n9999-12-31T00:00:00Z,a,b\n"
+	j := &job{flags: &demoFlags{input: write(t, "long.csv", text), inputFormat: "csv", header: true, userField: "who", keyField: "where", timeField: "when", timeUnit: "rfc3339", window: 24 * time.Hour}}
+	j.settings.Window = 24 * time.Hour
+	j.progress = show.NewProgress(io.Discard, false, time.Now)
+	if err := j.open(); err != nil {
+		t.Fatal(err)
+	}
+	if got := j.turns(); got != 2_932_897 {
+		t.Errorf("%d turns, want 2932897", got)
+	}
+	if got := announce(253_402_300_800_000); !strings.Contains(got, "253,402,300,800,000 windows: this takes more than 100 years") {
+		t.Errorf("announced %q", got)
+	}
+}
+
 func TestDemoHasEveryFlag(t *testing.T) {
 	a := app{}
 	flags := a.demo().Flags()

@@ -95,11 +95,21 @@ func (o *runOutput) settle(s pipeline.Settlement) {
 	})
 	o.progress.Settled(int(s.Turn), s.Keys)
 	if lag {
-		o.progress.Mention("windows are settled up to %s, %v behind the clock", s.WindowEnd.UTC().Format(time.RFC3339), now.Sub(s.WindowEnd).Round(time.Second))
+		o.progress.Mention("%s", upTo(s.WindowEnd, now))
 	}
 	if stuck > 0 {
 		o.progress.Mention("nothing was printed for %v (does anything read stdout?): %s wait, and stay on topic %s; the run goes on", lagEvery, values(stuck), o.topic)
 	}
+}
+
+// upTo says how far windows are settled. Beyond 292 years the distance is more than a
+// time.Duration holds, and is left out.
+func upTo(end, now time.Time) string {
+	text := "windows are settled up to " + end.UTC().Format(time.RFC3339)
+	if behind := now.Sub(end); now.Add(-behind).Equal(end) {
+		text += fmt.Sprintf(", %v behind the clock", behind.Round(time.Second))
+	}
+	return text
 }
 
 func values(n int) string {

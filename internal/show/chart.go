@@ -87,7 +87,8 @@ type grid struct {
 }
 
 func newGrid(opt ChartOptions) grid {
-	g := grid{from: opt.From, size: opt.Window, count: max(1, int(opt.To.Sub(opt.From)/opt.Window))}
+	// Times may be thousands of years apart: more than a time.Duration holds.
+	g := grid{from: opt.From, size: opt.Window, count: max(1, int((opt.To.UnixMilli()-opt.From.UnixMilli())/opt.Window.Milliseconds()))}
 	room := max(opt.Width, 40) - gutter
 	g.group = (g.count + room/2 - 1) / (room / 2)
 	g.bars = (g.count + g.group - 1) / g.group
@@ -97,7 +98,7 @@ func newGrid(opt ChartOptions) grid {
 
 // index is the bar of a window.
 func (g grid) index(start time.Time) int {
-	return min(g.bars-1, max(0, int(start.Sub(g.from)/g.size)/g.group))
+	return min(g.bars-1, max(0, int((start.UnixMilli()-g.from.UnixMilli())/g.size.Milliseconds())/g.group))
 }
 
 // labels is the line of times below the last panel.
@@ -113,7 +114,7 @@ func (g grid) labels() string {
 	columns := 0
 	for i := range g.bars {
 		at := gutter + i*g.column
-		text := g.from.Add(time.Duration(i*g.group) * g.size).UTC().Format(layout)
+		text := time.UnixMilli(g.from.UnixMilli() + int64(i*g.group)*g.size.Milliseconds()).UTC().Format(layout)
 		if columns > 0 && at < columns+3 || at+len(text) > gutter+g.bars*g.column && i > 0 {
 			continue
 		}

@@ -124,6 +124,21 @@ func TestChartOfNothing(t *testing.T) {
 	}
 }
 
+// A time.Duration holds 292 years, windows lie in 9999.
+func TestAChartSpansThousandsOfYears(t *testing.T) {
+	size := 24 * time.Hour
+	first, last := time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
+	opt := options(1, size)
+	opt.From, opt.To = first, last.Add(size)
+	g := newGrid(opt)
+	if g.count != 3_652_059 || g.index(first) != 0 || g.index(last) != g.bars-1 || g.index(time.Date(5000, 1, 1, 0, 0, 0, 0, time.UTC)) != (g.bars-1)/2 {
+		t.Errorf("%d windows in %d bars, the last in %d", g.count, g.bars, g.index(last))
+	}
+	if got := g.labels(); !strings.Contains(got, "0001-01-01") || !strings.Contains(got, "7") {
+		t.Errorf("labels %q", got)
+	}
+}
+
 func TestNumber(t *testing.T) {
 	for _, tc := range []struct {
 		v        float64
