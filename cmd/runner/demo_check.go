@@ -17,6 +17,14 @@ import (
 // check refuses combinations of flags that mean nothing, before anything is
 // opened. changed tells which flags were given.
 func (f *demoFlags) check(changed func(string) bool) error {
+	for name, value := range map[string]string{"public-keys": f.publicKeys, "noise-key-file": f.noiseKeyFile, "report": f.report, "trusted-report": f.trustedReport} {
+		if changed(name) && value == "" {
+			return usage(fmt.Errorf("--%s is empty: give it a value, or leave it out", name))
+		}
+	}
+	if err := apart(f.report, f.trustedReport); err != nil {
+		return err
+	}
 	if f.input == "" {
 		for _, name := range fileFlags {
 			if changed(name) {

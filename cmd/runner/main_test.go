@@ -123,6 +123,11 @@ func TestBadCommandLines(t *testing.T) {
 		{"to before from", with("--from", "2025-03-04", "--to", "2025-03-03"), 2, "must be before --to"},
 		{"public without keys", with("--keys", "public"), 2, "--public-keys FILE or --public-keys a,b,c"},
 		{"private with keys", with("--keys", "private", "--public-keys", "a,b"), 2, "goes with --keys public"},
+		{"no public keys", with("--public-keys", ""), 2, "--public-keys is empty"},
+		{"no made-up keys", []string{"demo", "--public-keys="}, 2, "--public-keys is empty"},
+		{"no noise key", with("--noise-key-file", ""), 2, "--noise-key-file is empty"},
+		{"report without a name", with("--report", ""), 2, "--report is empty"},
+		{"trusted report without a name", with("--trusted-report", ""), 2, "--trusted-report is empty"},
 		{"an empty key", with("--public-keys", "a,,b"), 2, "key 2: it is empty"},
 		{"a key too long", with("--public-keys", strings.Repeat("x", 600)), 2, "key 1"},
 

@@ -90,8 +90,10 @@ func (f *runFlags) check(changed func(string) bool) error {
 		return usage(fmt.Errorf("--wait-for-broker is %v", f.waitForBroker))
 	case changed("report") && f.report == "":
 		return usage(errors.New("--report is empty: name a file"))
+	case changed("trusted-report") && f.trustedReport == "":
+		return usage(errors.New("--trusted-report is empty: name a file"))
 	}
-	return nil
+	return apart(f.report, f.trustedReport)
 }
 
 func (a *app) runDeployment(ctx context.Context, f *runFlags, changed func(string) bool) error {
@@ -298,6 +300,10 @@ func ended(f *runFlags, result pipeline.RunResult, progress *show.Progress) erro
 }
 
 func noteDrained(result pipeline.RunResult, progress *show.Progress) {
+	if result.Settled == 0 {
+		progress.Note("drained: nothing was settled; run again to go on")
+		return
+	}
 	progress.Note("drained: what was published is complete up to turn %s; run again to go on", show.Number(float64(result.Settled), 0))
 }
 

@@ -19,6 +19,30 @@ type report struct {
 	temp bool // file is to be renamed to path
 }
 
+// apart refuses one file for both reports: the exact tallies would take the place of
+// the page that everybody may see.
+func apart(page, trusted string) error {
+	if page == "" || trusted == "" || !sameFile(page, trusted) {
+		return nil
+	}
+	return usage(errors.New("--report and --trusted-report name the same file: one is public, the other is not; give each a file of its own"))
+}
+
+// sameFile says whether two paths lead to one file, also to one that is not there yet.
+func sameFile(a, b string) bool {
+	at, errA := os.Stat(a)
+	other, errB := os.Stat(b)
+	if errA == nil && errB == nil {
+		return os.SameFile(at, other)
+	}
+	if filepath.Base(a) != filepath.Base(b) {
+		return false
+	}
+	at, errA = os.Stat(filepath.Dir(a))
+	other, errB = os.Stat(filepath.Dir(b))
+	return filepath.Clean(a) == filepath.Clean(b) || errA == nil && errB == nil && os.SameFile(at, other)
+}
+
 // openReport refuses a path that cannot be written. The file is readable by its
 // owner only: what it holds is not for publication.
 func openReport(path string) (*report, error) {

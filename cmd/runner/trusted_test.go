@@ -1,0 +1,47 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Exact tallies must never take the place of the page that everybody may see.
+func TestRuleThePublicPageIsNoTrustedReport(t *testing.T) {
+	t.Chdir(t.TempDir())
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(os.WriteFile("page.html", []byte("old"), 0o600))
+	must(os.Symlink("page.html", "linked"))
+	must(os.Link("page.html", "hard"))
+	must(os.Mkdir("here", 0o700))
+	must(os.Symlink("here", "there"))
+	full, err := filepath.Abs("new.html")
+	must(err)
+	config := deploymentFile(t, "127.0.0.1:1")
+	for _, pair := range [][2]string{
+		{"page.html", "page.html"}, {"new.html", "./new.html"}, {"new.html", full}, {"nowhere/new.html", "nowhere/./new.html"},
+		{"page.html", "linked"}, {"hard", "page.html"}, {"here/new.html", "there/new.html"},
+	} {
+		for _, args := range [][]string{small(), {"run", "--config", config}} {
+			code, stdout, stderr := run(t, append(args, "--report", pair[0], "--trusted-report", pair[1])...)
+			if code != exitUsage || stdout != "" || !strings.Contains(stderr, "name the same file") {
+				t.Errorf("%s with %q: exit %d, stderr %q", args[0], pair, code, stderr)
+			}
+		}
+	}
+	if text, err := os.ReadFile("page.html"); err != nil || string(text) != "old" {
+		t.Errorf("the page is now %q (%v)", text, err)
+	}
+	must(os.WriteFile("tallies.json", nil, 0o600))
+	for _, pair := range [][2]string{{"page.html", "tallies.json"}, {"new.html", "here/new.html"}, {"new.html", "newer.html"}} {
+		if err := apart(pair[0], pair[1]); err != nil {
+			t.Errorf("%q are two files: %v", pair, err)
+		}
+	}
+}
