@@ -50,8 +50,10 @@ who cannot pay any more is left out of a count.
 On Kafka: describe a deployment in a file, check it with validate, begin it with
 init, and run it. To try things out: demo.
 
-Exit codes: 0 done or drained, 1 broker, topic, input file or output, 2 flags,
-3 contents of a configuration file.`,
+Exit codes: 0 done or drained; 1 broker, topic, input file or output, a STOP,
+another run has taken over, or --wait was over; 2 flags; 3 contents of the
+configuration or of a file of keys, a configuration that is not that of the
+deployment, or what only --strict refuses.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.NoArgs,

@@ -6,5 +6,7 @@
 // count in it: released values only.
 //
 // Exit codes: 0 done, or drained by a signal; 1 an error of a broker, a topic, an
-// input file or an output; 2 flags; 3 the contents of a configuration file.
+// input file or an output, a STOP, another run has taken over, or --wait was over;
+// 2 flags; 3 the contents of the configuration or of a file of keys, a configuration
+// that is not that of the deployment, or what only --strict refuses.
 package main

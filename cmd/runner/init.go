@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -26,11 +27,12 @@ func (a *app) initialise() *cobra.Command {
 	f := &initFlags{start: startValue{text: "now"}}
 	cmd := &cobra.Command{
 		Use:   "init",
-		Short: "Begin a deployment: write what never changes to its control topic",
+		Short: "Begin a deployment: write what it promises to its control topic",
 		Long: `Write the HEADER of a deployment to its control topic: the promise, the metrics,
-fingerprints of the keys, and where time begins. From then on these never change,
-and "runner run" refuses to start with anything else. A deployment that has a
-HEADER already is left as it is.
+fingerprints of the keys, and where time begins. From then on "runner run" refuses
+to start with anything else. "runner change" can change metrics, the noise key and
+more (its help says what), and lower the budget; the promise never becomes weaker.
+A deployment that has a HEADER already is left as it is.
 
 Earlier events than --start belong to no window. "earliest" takes the timestamp of
 the first record of the events topic, of all its partitions: with producer times
@@ -77,7 +79,11 @@ func (a *app) runInit(ctx context.Context, f *initFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := a.begin(ctx, f, d); err != nil {
+	err = a.begin(ctx, f, d)
+	if errors.Is(err, pipeline.ErrInitialised) {
+		err = fmt.Errorf("%w; run it with: runner run --config %s", err, f.config)
+	}
+	if err != nil {
 		return d.explained(err)
 	}
 	return nil
@@ -92,7 +98,7 @@ func (a *app) begin(ctx context.Context, f *initFlags, d *deployment) error {
 		}
 	}
 	if err := pipeline.CheckTopics(ctx, d.Deployment, a.checking(f.strict)); err != nil {
-		return fmt.Errorf("checking topics (--create-topics makes those that are missing): %w", err)
+		return err
 	}
 	start, err := f.start.resolve(ctx, d.Config(), time.Now)
 	if err != nil {

@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/tollgate-dp/tollgate/schemas"
 )
 
 // As TestBadCommandLines, for the commands that work with Kafka.
@@ -40,6 +42,7 @@ func TestBadKafkaCommandLines(t *testing.T) {
 		{"until a strange time", []string{"run", "--config", wrong, "--until", "earliest"}, 2, "must be now or a time"},
 		{"wait for nothing", []string{"run", "--config", wrong, "--until-end", "--wait", "0s"}, 2, "--wait is 0s"},
 		{"wait for a broker backwards", []string{"run", "--config", wrong, "--wait-for-broker", "-1s"}, 2, "--wait-for-broker is -1s"},
+		{"trusted report without a name", []string{"run", "--config", wrong, "--trusted-report", ""}, 2, "--trusted-report is empty"},
 		{"run of a wrong file", []string{"run", "--config", wrong}, 3, "tollgate.yaml:"},
 		{"run of no file", []string{"run", "--config", "/nowhere/tollgate.yaml"}, 1, "/nowhere/tollgate.yaml"},
 
@@ -61,6 +64,8 @@ func TestBadKafkaCommandLines(t *testing.T) {
 		{"a certificate without a key", replay("--tls-cert", csv), 2, "private key"},
 		{"flags beside a file", []string{"replay", "--config", unreachable, "--input", csv, "--topic", "x"}, 2, "--topic stands in the file"},
 		{"replay of another format", []string{"replay", "--config", unreachable, "--input", csv, "--input-format", "jsonl"}, 2, "the configuration says csv"},
+		{"replay to a broker without a port", []string{"replay", "--brokers", "localhost", "--topic", "x", "--input", csv, "--header", "--user-field", "user", "--time-field", "when"}, 2, "host:port"},
+		{"a broker without a port", []string{"validate", "--offline", "--config", deploymentFile(t, "localhost")}, 3, `tollgate.yaml:3:9: kafka.brokers[0]: "localhost" is not host:port`},
 		{"replay to unreachable brokers", replay(), 1, "127.0.0.1:1"},
 		{"replay with a wrong file", []string{"replay", "--config", wrong, "--input", csv}, 3, "did you mean window?"},
 	} {
@@ -94,4 +99,40 @@ func TestKeysAreMadeOnceAndForTheOwnerOnly(t *testing.T) {
 	if made || err != nil || err2 != nil || before != after {
 		t.Errorf("made %v again, %v %v", made, err, err2)
 	}
+}
+
+// A header is refused where the topic holds JSON, with the place that says so.
+func TestReplayNamesWhatSaysTheFormat(t *testing.T) {
+	to := replayTo{format: schemas.EventFormat{Format: "jsonl"}}
+	err := (&replaying{}).open(&replayFlags{header: true, config: "shop.yaml"}, to)
+	if exitCode(err) != exitUsage || !strings.Contains(err.Error(), "events.format in shop.yaml is jsonl") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// What init says is what is to be done next, and nothing that does not help.
+func TestInitSaysWhatToDo(t *testing.T) {
+	code, _, stderr := run(t, "init", "--config", deploymentFile(t, "127.0.0.1:1"), "--generate-keys")
+	if code != exitError || !strings.Contains(stderr, "127.0.0.1:1") || strings.Contains(stderr, "--create-topics") {
+		t.Errorf("without a broker: exit %d, stderr %q", code, stderr)
+	}
+	if testing.Short() {
+		t.Skip("starts a broker")
+	}
+	cfg := deploymentFile(t, broker(t))
+	code, _, stderr = run(t, "init", "--config", cfg, "--generate-keys", "--create-topics")
+	if code != exitError || !strings.Contains(stderr, "topic visits does not exist: create it, or --create-topics --event-partitions N") || strings.Contains(stderr, "makes those") {
+		t.Errorf("without events: exit %d, stderr %q", code, stderr)
+	}
+	mustRun(t, "init", "--config", cfg, "--create-topics", "--event-partitions", "1")
+	code, _, stderr = run(t, "init", "--config", cfg)
+	if code != exitError || !strings.Contains(stderr, "initialised already; run it with: runner run --config "+cfg) {
+		t.Errorf("again: exit %d, stderr %q", code, stderr)
+	}
+	edit(t, cfg, "shards: 4", "shards: 4\noutputs: {ledger: shop-ledger-2}")
+	code, _, stderr = run(t, "change", "--config", cfg, "--dry-run")
+	if code != exitError || !strings.Contains(stderr, "if this is a new name, runner change --create-topics makes it") {
+		t.Errorf("a new ledger: exit %d, stderr %q", code, stderr)
+	}
+	mustRun(t, "change", "--config", cfg, "--create-topics")
 }

@@ -96,6 +96,9 @@ func (a *app) writeFile(ctx context.Context, f *replayFlags, client *klog.Client
 func (r *replaying) open(f *replayFlags, to replayTo) error {
 	format, layout := to.format, input.Format(to.format.Format)
 	if f.header && !layout.Tabular() {
+		if f.config != "" {
+			return usage(fmt.Errorf("--header is for csv and tsv, and events.format in %s is %s: a topic holds records of one format, and the file must be of it", f.config, format.Format))
+		}
 		return usage(errors.New("--header is for csv and tsv"))
 	}
 	if layout == input.Avro {
