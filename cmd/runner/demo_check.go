@@ -22,6 +22,11 @@ func (f *demoFlags) check(changed func(string) bool) error {
 			return usage(fmt.Errorf("--%s is empty: give it a value, or leave it out", name))
 		}
 	}
+	for _, out := range []string{f.report, f.trustedReport} {
+		if f.input != "" && out != "" && sameFile(f.input, out) {
+			return usage(fmt.Errorf("%s is the input: a report in its place would destroy it; give it a file of its own", out))
+		}
+	}
 	if err := apart(f.report, f.trustedReport); err != nil {
 		return err
 	}

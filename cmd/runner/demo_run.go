@@ -33,6 +33,7 @@ type job struct {
 func (a *app) runDemo(ctx context.Context, f *demoFlags, changed func(string) bool) (err error) {
 	terminal, _ := show.Terminal(a.stderr)
 	j := &job{flags: f, progress: show.NewProgress(a.stderr, terminal, time.Now)}
+	defer j.progress.Flush()
 	if err := f.check(changed); err != nil {
 		return err
 	}

@@ -54,6 +54,7 @@ func (a *app) writeFile(ctx context.Context, f *replayFlags, client *klog.Client
 	defer file.Close()
 	terminal, _ := show.Terminal(a.stderr)
 	r := &replaying{file: &countingReader{r: file}, progress: show.NewProgress(a.stderr, terminal, time.Now), told: time.Now(), pace: pace{perSecond: f.rate}}
+	defer r.progress.Flush()
 	if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
 		r.size = info.Size()
 	}

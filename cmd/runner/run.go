@@ -124,6 +124,7 @@ func (a *app) runDeployment(ctx context.Context, f *runFlags, changed func(strin
 	}
 	terminal, _ := show.Terminal(a.stderr)
 	progress := show.NewProgress(a.stderr, terminal, time.Now)
+	defer progress.Flush()
 	result, err := a.publish(ctx, f, d, newRunOutput(a, f.format, d.Deployment, progress, page))
 	if err != nil {
 		if result.Drained {

@@ -45,3 +45,17 @@ func TestRuleThePublicPageIsNoTrustedReport(t *testing.T) {
 		}
 	}
 }
+
+func TestNoReportTakesThePlaceOfTheInput(t *testing.T) {
+	const text = "u,a,1740787200000\n"
+	for _, flag := range []string{"--report", "--trusted-report"} {
+		input := write(t, "visits.csv", text)
+		code, _, stderr := run(t, "demo", "--input", input, "--user-field", "1", "--key-field", "2", "--time-field", "3", flag, input)
+		if code != exitUsage || !strings.Contains(stderr, "is the input") {
+			t.Errorf("%s: exit %d, %s", flag, code, stderr)
+		}
+		if got, err := os.ReadFile(input); err != nil || string(got) != text {
+			t.Errorf("%s: the input holds %q, %v", flag, got, err)
+		}
+	}
+}

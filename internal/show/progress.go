@@ -65,6 +65,10 @@ func (p *Progress) Note(format string, args ...any) {
 	p.out.flush()
 }
 
+// Flush waits until what was said is written, so that what others write comes after
+// it; not for long where stderr takes nothing.
+func (p *Progress) Flush() { p.out.flush() }
+
 func (p *Progress) stay(lines string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
