@@ -71,7 +71,7 @@ func mutants() []mutant {
 			"	turn := settled + 1\n	if r.opened >= turn ||", "	turn := settled + 1\n	if MUTANT {\n		turn = r.opened + 1\n	}\n	if r.opened >= turn ||",
 			"TestRuleADrainLeavesNothingUnsettled"},
 		{"ledger-ignored", "pipeline/start.go",
-			"	decided := have == r.dep.cfg.Shards", "	decided := have == r.dep.cfg.Shards && !MUTANT",
+			"	if have == r.dep.cfg.Shards {", "	if have == r.dep.cfg.Shards && !MUTANT {",
 			"TestRuleAnInterruptedTurnIsRedoneFromTheLedger"},
 		{"fence-skipped", "pipeline/ledger.go",
 			`fmt.Sprintf("%s%d", f.prefix, partition))`, `unfenced(fmt.Sprintf("%s%d", f.prefix, partition)))`,

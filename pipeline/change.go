@@ -348,22 +348,25 @@ func (c *change) describe(r ChangeResult) ChangeResult {
 	return r
 }
 
-// unpublished refuses a change over values of a turn that is not settled: the ledger
-// has lost the decisions behind them, and the next generation would publish others
-// that nobody compares with these.
+// unpublished refuses a change over anything that was published of a turn that is not
+// settled: the ledger has lost the decisions behind it, and the next generation would
+// publish something else that nobody compares with that.
 func (c *change) unpublished(ctx context.Context) error {
 	old := *c.dep
-	old.cfg.Outputs.Counts, old.cfg.ReleaseShards = c.old.Topics.Counts, int(c.old.ReleaseShards)
+	out := &old.cfg.Outputs
+	out.Ledger, out.Counts = c.old.Topics.Ledger, c.old.Topics.Counts
+	old.cfg.Shards, old.cfg.ReleaseShards = int(c.old.Shards), int(c.old.ReleaseShards)
+	if err := old.intact(ctx, c.client, c.tail); err != nil {
+		return err
+	}
 	for shard := range old.cfg.ReleaseShards {
-		err := readReleasesOf(ctx, c.client, &old, c.tail, shard, c.settled, func(r schemas.Release, _, _ []byte) error {
-			if r.Turn > c.settled {
-				return fmt.Errorf("changing the deployment behind turn %d: counts holds values of turn %d, and the ledger does not have the decisions behind them: topic %s has lost records; restore it, or begin a new deployment: %w",
-					c.settled, r.Turn, c.old.Topics.Ledger, ErrLogFault)
-			}
-			return nil
-		})
+		found, err := publishedAfter(ctx, c.client, &old, c.tail, shard, c.settled)
 		if err != nil {
 			return err
+		}
+		if found {
+			return fmt.Errorf("changing the deployment behind turn %d: topic %s holds what a later turn has published, and the ledger does not have the decisions behind it: topic %s has lost records; restore it, or begin a new deployment: %w",
+				c.settled, out.Counts, out.Ledger, ErrLogFault)
 		}
 	}
 	return nil

@@ -8,6 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
 	"github.com/tollgate-dp/tollgate/internal/klog"
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
@@ -39,18 +42,7 @@ func TestRuleAChangeGoesOverNoPublishedTurn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, next := bounded(t, func(*Config) {})
-			turn := 0
-			hooks := Hooks{At: func(point string, _ int) error {
-				if point == PointSettledWriting {
-					if turn++; turn == 3 {
-						return errors.New("died")
-					}
-				}
-				return nil
-			}}
-			if _, err := Run(t.Context(), d, RunOptions{Bounded: true, Hooks: hooks}); err == nil {
-				t.Fatal("the run did not die")
-			}
+			diesBeforeSettling(t, d, 3)
 			want := ErrInterruptedTurn
 			if lost != nil {
 				appendRecord(t, d, d.cfg.Outputs.Ledger, *lost)
@@ -65,6 +57,82 @@ func TestRuleAChangeGoesOverNoPublishedTurn(t *testing.T) {
 				t.Errorf("the change said:\n%s", warnings.String())
 			}
 		})
+	}
+}
+
+// diesBeforeSettling runs a deployment until a turn is published and not settled.
+func diesBeforeSettling(t *testing.T, d *Deployment, last int) {
+	t.Helper()
+	turn := 0
+	hooks := Hooks{At: func(point string, _ int) error {
+		if point == PointSettledWriting {
+			if turn++; turn == last {
+				return errors.New("died")
+			}
+		}
+		return nil
+	}}
+	if _, err := Run(t.Context(), d, RunOptions{Bounded: true, Hooks: hooks}); err == nil {
+		t.Fatal("the run did not die")
+	}
+}
+
+// That no private key has passed is published, too, by the end of the turn alone. And
+// what counts has lost may have been values, in the first turn as in any other.
+func TestRuleAChangeAndARunLookAtAllThatWasPublished(t *testing.T) {
+	private := func(c *Config) { c.Metrics[0].Keys = Keys{Mode: KeysPrivate} }
+	for name, test := range map[string]struct {
+		config func(*Config)
+		turn   int
+		lose   func(*testing.T, *Deployment)
+	}{
+		"the end of a turn without values": {private, 3, func(*testing.T, *Deployment) {}},
+		"values that are gone":             {func(*Config) {}, 3, func(t *testing.T, d *Deployment) { deleteCounts(t, d) }},
+		"values of the first turn, gone":   {func(*Config) {}, 1, func(t *testing.T, d *Deployment) { deleteCounts(t, d) }},
+		"counts that were made anew":       {func(*Config) {}, 3, remakeCounts},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, next := bounded(t, test.config)
+			diesBeforeSettling(t, d, test.turn)
+			appendRecord(t, d, d.cfg.Outputs.Ledger, klog.Message{Key: fmt.Appendf(nil, "delta/%d/0", test.turn), Value: []byte("somebody else's")})
+			test.lose(t, d)
+			if _, err := Run(t.Context(), d, RunOptions{Bounded: true}); !errors.Is(err, ErrLogFault) {
+				t.Errorf("the run ended with %v", err)
+			}
+			if _, err := Change(t.Context(), mustCompile(t, next), ChangeOptions{}); !errors.Is(err, ErrLogFault) {
+				t.Errorf("the change ended with %v", err)
+			}
+		})
+	}
+}
+
+// remakeCounts deletes the counts topic and makes it again.
+func remakeCounts(t *testing.T, d *Deployment) {
+	t.Helper()
+	admin, err := kgo.NewClient(kgo.SeedBrokers(d.cfg.Kafka.Brokers...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer admin.Close()
+	request := kmsg.NewPtrDeleteTopicsRequest()
+	topic := kmsg.NewDeleteTopicsRequestTopic()
+	topic.Topic = kmsg.StringPtr(d.cfg.Outputs.Counts)
+	request.TopicNames, request.Topics = []string{d.cfg.Outputs.Counts}, append(request.Topics, topic)
+	if _, err := request.RequestWith(t.Context(), admin); err != nil {
+		t.Fatal(err)
+	}
+	client, err := d.dial(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	for _, spec := range d.topicSpecs(TopicOptions{}) {
+		if spec.Name != d.cfg.Outputs.Counts {
+			continue
+		}
+		if err := client.CreateTopics(t.Context(), spec); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -36,12 +36,6 @@ type RunOptions struct {
 	// record can decide which windows appear last, and how long that takes: use
 	// Until where this matters.
 	UntilEnd bool
-	// RedrawGone goes on where counts has lost what the interrupted turn may have
-	// published: its values are drawn again from the ledger's decisions, and nobody can
-	// compare them with those that are gone. They are the same if this is the version of
-	// the program that was interrupted; another one may draw others, which would be a
-	// second value.
-	RedrawGone bool
 	// Drain, when closed, lets the run finish the open turn and return. While no
 	// broker answers, or a partition cannot be written to, it ends within ten seconds
 	// all the same, with ErrNoBroker or ErrStuck.

@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -96,7 +95,7 @@ func (r *reader) start(ctx context.Context) error {
 func (r *reader) redoable(ctx context.Context, settled, last uint64) (bool, error) {
 	// counts first: an older run may be writing still, and what it has
 	// published by now has its deltas on the ledger from now on.
-	published, gone, err := r.published(ctx, settled)
+	published, err := r.published(ctx, settled)
 	if err != nil {
 		return false, err
 	}
@@ -110,16 +109,7 @@ func (r *reader) redoable(ctx context.Context, settled, last uint64) (bool, erro
 			have++
 		}
 	}
-	decided := have == r.dep.cfg.Shards
-	for _, g := range gone {
-		// Nothing is published before all shards have decided: else what is gone was no
-		// value, and if they have, it may have been a fence alone.
-		if decided && !r.opts.RedrawGone {
-			return false, g
-		}
-		r.tail.look(func(v *view) { v.countsEnd[settled][g.shard] = g.start })
-	}
-	if decided {
+	if have == r.dep.cfg.Shards {
 		return true, nil
 	}
 	if published {
@@ -153,23 +143,14 @@ func (r *reader) hasDeltas(ctx context.Context, shard int32, first, last uint64)
 	return true, nil
 }
 
-// published says whether counts holds a value of a turn behind the settled
-// one, and where it may have held some that are gone.
-func (r *reader) published(ctx context.Context, settled uint64) (found bool, gone []*goneError, err error) {
+// published says whether counts holds anything of a turn after the settled one.
+func (r *reader) published(ctx context.Context, settled uint64) (bool, error) {
 	for shard := range r.dep.cfg.ReleaseShards {
-		err := readReleasesOf(ctx, r.client, r.dep, r.tail, shard, settled, func(rel schemas.Release, _, _ []byte) error {
-			found = found || rel.Turn > settled
-			return nil
-		})
-		var lost *goneError
-		switch {
-		case errors.As(err, &lost):
-			gone = append(gone, lost)
-		case err != nil:
-			return false, nil, err
+		if found, err := publishedAfter(ctx, r.client, r.dep, r.tail, shard, settled); err != nil || found {
+			return found, err
 		}
 	}
-	return found, gone, nil
+	return false, nil
 }
 
 // positions are where reading begins: at the restart offsets of the CLOSE of

@@ -211,8 +211,7 @@ func (d *Deployment) belongTogether(ctx context.Context, client *klog.Client, mi
 			return []*TopicError{{Topic: out.Control, Got: fmt.Sprintf("%s and topic %s holds records", state, topic), Err: ErrLogFault,
 				Fix: "control was lost, or they do not belong together; restore it, or begin a new deployment with topics of other names"}}, nil
 		case control && missing[topic]:
-			gone(topic, "if this is a new name, runner change --create-topics makes it; if it was lost, restore it: "+
-				"only while no turn has been settled may runner init --create-topics make it anew")
+			gone(topic, "if this is a new name, runner change --create-topics makes it; if it was lost, restore it, or begin a new deployment: a topic made anew holds nothing of what was published or decided")
 		}
 	}
 	return apart, nil

@@ -62,7 +62,7 @@ func TestAMissingHeaderIsRefused(t *testing.T) {
 // HEADER, control, ledger and counts are of one deployment or nothing runs.
 func TestTopicsThatDoNotBelongTogetherAreRefused(t *testing.T) {
 	const lost = ": control was lost, or they do not belong together; restore it, or begin a new deployment with topics of other names"
-	const missing = "if this is a new name, runner change --create-topics makes it; if it was lost, restore it: only while no turn has been settled may runner init --create-topics make it anew"
+	const missing = "if this is a new name, runner change --create-topics makes it; if it was lost, restore it, or begin a new deployment: a topic made anew holds nothing of what was published or decided"
 	for _, tt := range []struct {
 		name   string
 		change func(specs)

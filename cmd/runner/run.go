@@ -23,7 +23,6 @@ type runFlags struct {
 	config        string
 	until         untilValue
 	untilEnd      bool
-	redrawGone    bool
 	wait          time.Duration
 	format        format
 	trustedReport string
@@ -67,7 +66,6 @@ drained, says how many turns are open, and the exit code is 1.`,
 	flags.Var(&f.until, "until", "end when every window that ends by this time is settled")
 	flags.BoolVar(&f.untilEnd, "until-end", false, "end when everything that is on the topic now is settled; one record can decide when")
 	flags.DurationVar(&f.wait, "wait", 0, "with --until or --until-end: wait at most so long (default as long as it takes)")
-	flags.BoolVar(&f.redrawGone, "redraw-gone", false, "draw again what counts has lost of an interrupted turn; with the interrupted version of the program only")
 	formatFlag(cmd, &f.format)
 	flags.StringVar(&f.trustedReport, "trusted-report", "", "file for exact tallies of all records, as JSON; not for publication")
 	flags.StringVar(&f.report, "report", "", "HTML file with a chart of what was published")
@@ -192,7 +190,7 @@ func (a *app) publish(ctx context.Context, f *runFlags, d *deployment, out *runO
 	}()
 	result, err := pipeline.Run(ctx, d.Deployment, pipeline.RunOptions{
 		Logger: log,
-		Until:  f.until.at, UntilEnd: f.untilEnd, RedrawGone: f.redrawGone, Drain: drain, OnSettled: out.settle, Strict: f.strict,
+		Until:  f.until.at, UntilEnd: f.untilEnd, Drain: drain, OnSettled: out.settle, Strict: f.strict,
 		OnStart: func(from []int64) { begin <- from },
 	})
 	gone := errors.Is(err, pipeline.ErrNoBroker) // nothing comes back from it
