@@ -18,10 +18,6 @@ const (
 	controlPartition = 0
 	// maxControlRecord keeps control's records below the usual message limit.
 	maxControlRecord = 900 << 10
-
-	// notOurs is what is said of a record that no version of this program has
-	// written.
-	notOurs = "was not written by this program and is passed over; somebody else can write to the topic: see to its access control"
 )
 
 // tail follows control for everybody in the process. Safe for concurrent use.
@@ -176,38 +172,6 @@ func controlRecord(r *klog.Record) (c schemas.Control, ours bool, err error) {
 		cure = "another version of this program wrote it: use that version, or begin a new deployment"
 	}
 	return c, true, fmt.Errorf("at offset %d of partition %d: %w; %s: %w", r.Offset, r.Partition, err, cure, ErrLogFault)
-}
-
-// stray tells of a record that nobody obeys, once; of many in one partition only now
-// and then.
-func (t *tail) stray(topic string, partition int32, offset int64, what string) {
-	t.strayMu.Lock()
-	defer t.strayMu.Unlock()
-	place := fmt.Sprintf("topic %s, partition %d", topic, partition)
-	told, again := t.strays[place]
-	if again && offset <= told.last {
-		return
-	}
-	told.last = offset
-	told.n++
-	t.strays[place] = told
-	switch {
-	case told.n <= straysNamed:
-		t.log.Warn(fmt.Sprintf("%s: the record at offset %d %s", place, offset, what))
-	case told.n%straysCounted == 0:
-		t.log.Warn(fmt.Sprintf("%s: the record at offset %d is the %d. of these; every %d. is named", place, offset, told.n, straysCounted))
-	}
-}
-
-const (
-	straysNamed   = 10
-	straysCounted = 1000
-)
-
-// strayed is what was told of a partition.
-type strayed struct {
-	n    int
-	last int64
 }
 
 // update reads control to its present end.
