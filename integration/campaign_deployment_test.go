@@ -164,7 +164,7 @@ func (s *subject) attachTo(broker string) {
 	past := s.past
 	d := attach(s.t, s.load(broker))
 	*s.deployment = *d
-	s.config = d.compiled.Config() // with the defaults
+	s.config = d.compiled.Config // with the defaults
 	s.past, s.partitions = past, campaignPartitions
 	header := s.header()
 	s.adjust = func(r *reference.Config) {

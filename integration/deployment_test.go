@@ -291,10 +291,10 @@ func (d *deployment) referenceConfig() reference.Config {
 // referenceOf is one generation's configuration.
 func (d *deployment) referenceOf(config pipeline.Config, compiled *pipeline.Deployment) reference.Config {
 	var metrics []schemas.MetricSpec
-	for _, m := range compiled.Metrics() {
+	for _, m := range compiled.Metrics {
 		metrics = append(metrics, m.Spec)
 	}
-	budget := compiled.Budget()
+	budget := compiled.Budget
 	slide := time.Duration(0) // the smallest
 	format := config.Events.Format
 	for _, m := range config.Metrics {

@@ -314,9 +314,9 @@ func TestRuleALoweredBudgetIsHeldAgainstWhatWasSpent(t *testing.T) {
 	d := newDeployment(t, startBroker(t), "lowered", 1, tight)
 	d.load(spread(calm(92).arrivals(), 1))
 	d.runTurns(4)
-	before := d.compiled.Budget().Mu2
+	before := d.compiled.Budget.Mu2
 	d.change(func(c *pipeline.Config) { c.Privacy.Epsilon /= 4 })
-	if d.compiled.Budget().Mu2 >= before/2 {
+	if d.compiled.Budget.Mu2 >= before/2 {
 		t.Fatal("the budget was not lowered")
 	}
 	d.run()
@@ -331,7 +331,7 @@ func TestRuleALoweredBudgetIsHeldAgainstWhatWasSpent(t *testing.T) {
 	}
 	over := 0
 	for _, a := range accounts {
-		if a.Spent.Cmp(bigOf(uint64(d.compiled.Budget().Mu2))) > 0 {
+		if a.Spent.Cmp(bigOf(uint64(d.compiled.Budget.Mu2))) > 0 {
 			over++
 		}
 	}
@@ -368,7 +368,7 @@ func TestRulePrivateKeysComeOnlyWhereTheyWereReserved(t *testing.T) {
 	}
 
 	d := newDeployment(t, broker, "reserved", 2, publicOnly, func(c *pipeline.Config) { c.Privacy.DeltaKeys = 3e-5 })
-	start := d.compiled.Budget()
+	start := d.compiled.Budget
 	d.load(spread(crowds, 2))
 	d.runTurns(3)
 	_, err := d.tryChange(pipeline.Hooks{}, func(c *pipeline.Config) { added(c); c.Privacy.DeltaKeys = 0 })
@@ -400,7 +400,7 @@ func TestRulePrivateKeysComeOnlyWhereTheyWereReserved(t *testing.T) {
 	d.change(func(c *pipeline.Config) { c.Metrics = c.Metrics[:len(c.Metrics)-1] })
 	d.run()
 	d.verify()
-	if d.compiled.Budget() != start {
-		t.Errorf("the budget became %+v, it was %+v", d.compiled.Budget(), start)
+	if d.compiled.Budget != start {
+		t.Errorf("the budget became %+v, it was %+v", d.compiled.Budget, start)
 	}
 }

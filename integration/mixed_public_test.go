@@ -96,7 +96,7 @@ func TestRuleBoundsDoNotChangeTheNoise(t *testing.T) {
 			t.Fatal(err)
 		}
 		var deviations []float64
-		for _, u := range d.Metrics()[0].Plan.Ladder() {
+		for _, u := range d.Metrics[0].Plan.Ladder() {
 			deviations = append(deviations, u.Float())
 		}
 		return deviations
@@ -109,7 +109,7 @@ func TestRuleBoundsDoNotChangeTheNoise(t *testing.T) {
 // Trusting producers' clocks weakens the promise: nobody gets it without asking.
 func TestRuleProducerTimesAreAnExplicitChoice(t *testing.T) {
 	d := newDeployment(t, startBroker(t), "mixed-trust", 1, func(c *pipeline.Config) { c.Time.Trust = "" })
-	if got := d.compiled.Config().Time; got.Trust != pipeline.TrustBroker || got.Slack == 0 {
+	if got := d.compiled.Config.Time; got.Trust != pipeline.TrustBroker || got.Slack == 0 {
 		t.Errorf("by default the times of %q are trusted, with a slack of %v", got.Trust, got.Slack)
 	}
 }

@@ -21,7 +21,7 @@ func lasting(t *testing.T, times float64) settings {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sigma := math.Sqrt((times + 0.5) / math.Ldexp(float64(d.Budget().Mu2), -40))
+		sigma := math.Sqrt((times + 0.5) / math.Ldexp(float64(d.Budget.Mu2), -40))
 		c.Metrics[0].Ladder.Sigma, c.Metrics[0].Ladder.FirstSigma = sigma, sigma
 	}
 }
@@ -107,7 +107,7 @@ func TestRuleAPeriodPaysForAllWindowsThatOverlapIt(t *testing.T) {
 		}
 		windows := reference.WindowsOfAPeriod(k.period.Milliseconds(), k.window.Milliseconds(), k.slide.Milliseconds())
 		share := big.NewRat(1, 1)
-		budget := bigOf(uint64(d.compiled.Budget().Mu2))
+		budget := bigOf(uint64(d.compiled.Budget.Mu2))
 		covered := reference.CoverageUnits(share, budget, windows, 0.05)
 		top := reference.TopPrecision(share, budget, covered, windows, 2, big.NewInt(3))
 		specs := d.referenceConfig().Metrics

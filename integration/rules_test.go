@@ -35,7 +35,7 @@ func TestRuleAUserIsAdmittedUntilTheBudgetIsSpentAndNotOnce(t *testing.T) {
 		name := fmt.Sprintf("edge%d", contribution)
 		sigma := 0.5 * float64(contribution)
 		d := newDeployment(t, broker, name, 1, only(oneRung(sigma, contribution)))
-		lasts, err := state.ReleasesBeforeRefusal(d.compiled.Budget(), sigma, uint64(contribution))
+		lasts, err := state.ReleasesBeforeRefusal(d.compiled.Budget, sigma, uint64(contribution))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -25,23 +25,23 @@ func TestRuleLastAtLeastHoldsForWholeWindows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		budget := bigOf(uint64(d.Budget().Mu2))
+		budget := bigOf(uint64(d.Budget.Mu2))
 		share := big.NewRat(1, int64(k.metrics))
 		n, keys, events := uint64(k.n), uint64(k.keys), big.NewInt(int64(k.events))
 		spent, delta := new(big.Int), new(big.Int)
-		for _, m := range d.Metrics() {
+		for _, m := range d.Metrics {
 			if want := reference.TopPrecision(share, budget, new(big.Int), n, keys, events); m.Spec.Top.Big().Cmp(want) != 0 {
 				t.Errorf("%+v: u_top is %v, want %v", k, m.Spec.Top.Big(), want)
 			}
-			if want := reference.KeyDelta(share, d.Budget().Keys.Big(), n, keys); m.Spec.DeltaKey.Big().Cmp(want) != 0 {
+			if want := reference.KeyDelta(share, d.Budget.Keys.Big(), n, keys); m.Spec.DeltaKey.Big().Cmp(want) != 0 {
 				t.Errorf("%+v: δ_key is %v, want %v", k, m.Spec.DeltaKey.Big(), want)
 			}
 			whole := bigOf(n * keys)
 			spent.Add(spent, new(big.Int).Mul(whole, reference.Charge(events.Int64(), m.Spec.Top.Big())))
 			delta.Add(delta, new(big.Int).Mul(whole, m.Spec.DeltaKey.Big()))
 		}
-		if spent.Cmp(budget) > 0 || delta.Cmp(d.Budget().Keys.Big()) > 0 {
-			t.Errorf("%+v: %d windows cost %v of %v and %v of %v units", k, k.n, spent, budget, delta, d.Budget().Keys.Big())
+		if spent.Cmp(budget) > 0 || delta.Cmp(d.Budget.Keys.Big()) > 0 {
+			t.Errorf("%+v: %d windows cost %v of %v and %v of %v units", k, k.n, spent, budget, delta, d.Budget.Keys.Big())
 		}
 	}
 }
@@ -55,7 +55,7 @@ func TestRuleBudgetsRoundDown(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := bigOf(uint64(d.Budget().Mu2))
+		got := bigOf(uint64(d.Budget.Mu2))
 		exact := reference.GaussianBudget(k.epsilon, k.delta-k.delta/10)
 		if gap := new(big.Int).Sub(exact, got); gap.Sign() < 0 || gap.Cmp(big.NewInt(2)) > 0 {
 			t.Errorf("B² at (%g, %g) is %v, exactly it is %v", k.epsilon, k.delta, got, exact)

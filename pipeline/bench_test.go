@@ -30,7 +30,7 @@ func benchmarkTurn(b *testing.B, shards int) {
 	cfg.Metrics[0].Window = time.Second
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	d := deploy(b, cfg, start, 1)
-	client, err := d.dial(ctx, nil)
+	client, err := Dial(ctx, d.Config.Kafka, nil)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -53,7 +53,7 @@ type ChangeResult struct {
 // ErrInterruptedTurn, ErrStopped, ErrNotInitialised, ErrTopicSettings, *spend.StopError, or what the
 // broker said.
 func Change(ctx context.Context, d *Deployment, o ChangeOptions) (ChangeResult, error) {
-	client, err := d.dial(ctx, nil)
+	client, err := Dial(ctx, d.Config.Kafka, nil)
 	if err != nil {
 		return ChangeResult{}, err
 	}
@@ -65,18 +65,18 @@ func Change(ctx context.Context, d *Deployment, o ChangeOptions) (ChangeResult, 
 	if err != nil {
 		return ChangeResult{}, err
 	}
-	if err := d.promiseKept(ctx, t); err != nil {
+	if err := promiseKept(d, ctx, t); err != nil {
 		return ChangeResult{}, err
 	}
 	t.at = o.Hooks.At
 	c := &change{dep: d, client: client, tail: t, old: t.header}
-	want := d.header()
+	want := headerOf(d)
 	result := ChangeResult{Differences: differences(c.old, &want)}
 	if len(result.Differences) == 0 {
 		return result, nil
 	}
 	if first := result.Differences[0]; first.Never != "" {
-		return result, fmt.Errorf("changing generation %d on topic %s: %s cannot be changed: %s: %w", c.old.Generation, d.cfg.Outputs.Control, first.What, first.Never, ErrHeaderMismatch)
+		return result, fmt.Errorf("changing generation %d on topic %s: %s cannot be changed: %s: %w", c.old.Generation, d.Config.Outputs.Control, first.What, first.Never, ErrHeaderMismatch)
 	}
 	if !o.DryRun {
 		if err := t.announce(ctx); err != nil {
@@ -127,7 +127,7 @@ type change struct {
 // unused refuses a new ledger or counts topic that holds anything but what an
 // interrupted change has left there.
 func (c *change) unused(ctx context.Context) error {
-	out := &c.dep.cfg.Outputs
+	out := &c.dep.Config.Outputs
 	if out.Ledger != c.old.Topics.Ledger {
 		if err := c.unusedLedger(ctx, out.Ledger); err != nil {
 			return err
@@ -230,20 +230,20 @@ func (c *change) superseded() error {
 
 // generation is the one that begins behind the settled turn.
 func (c *change) generation(want *schemas.Header) schemas.Header {
-	start := c.dep.turns(c.old).end(c.settled)
+	start := turnsFor(c.dep, c.old).end(c.settled)
 	return succeed(c.old, want, c.settled+1, start, c.last)
 }
 
 // store winds the old generation up: every shard, charged, in a snapshot, on the
 // ledger that the new generation reads.
 func (c *change) store(ctx context.Context) error {
-	rules, err := c.dep.rulesOf(c.old)
+	rules, err := rulesOf(c.dep, c.old)
 	if err != nil {
 		return err
 	}
 	from := newLedgerStoreOn(c.client, c.tail, c.dep, c.old.Topics.Ledger)
 	defer from.close()
-	turns := c.dep.turns(c.old)
+	turns := turnsFor(c.dep, c.old)
 	engine, err := spend.NewEngine(spend.Options{Rules: rules, Ledger: from, Settlements: c.tail, Pairs: turns.pairs, Windows: turns})
 	if err != nil {
 		return err
@@ -353,13 +353,13 @@ func (c *change) describe(r ChangeResult) ChangeResult {
 // publish something else that nobody compares with that.
 func (c *change) unpublished(ctx context.Context) error {
 	old := *c.dep
-	out := &old.cfg.Outputs
+	out := &old.Config.Outputs
 	out.Ledger, out.Counts = c.old.Topics.Ledger, c.old.Topics.Counts
-	old.cfg.Shards, old.cfg.ReleaseShards = int(c.old.Shards), int(c.old.ReleaseShards)
-	if err := old.intact(ctx, c.client, c.tail); err != nil {
+	old.Config.Shards, old.Config.ReleaseShards = int(c.old.Shards), int(c.old.ReleaseShards)
+	if err := intact(&old, ctx, c.client, c.tail); err != nil {
 		return err
 	}
-	for shard := range old.cfg.ReleaseShards {
+	for shard := range old.Config.ReleaseShards {
 		found, err := publishedAfter(ctx, c.client, &old, c.tail, shard, c.settled)
 		if err != nil {
 			return err

@@ -45,7 +45,7 @@ func TestRuleAChangeGoesOverNoPublishedTurn(t *testing.T) {
 			diesBeforeSettling(t, d, 3)
 			want := ErrInterruptedTurn
 			if lost != nil {
-				appendRecord(t, d, d.cfg.Outputs.Ledger, *lost)
+				appendRecord(t, d, d.Config.Outputs.Ledger, *lost)
 				want = ErrLogFault
 			}
 			var warnings bytes.Buffer
@@ -94,7 +94,7 @@ func TestRuleAChangeAndARunLookAtAllThatWasPublished(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d, next := bounded(t, test.config)
 			diesBeforeSettling(t, d, test.turn)
-			appendRecord(t, d, d.cfg.Outputs.Ledger, klog.Message{Key: fmt.Appendf(nil, "delta/%d/0", test.turn), Value: []byte("somebody else's")})
+			appendRecord(t, d, d.Config.Outputs.Ledger, klog.Message{Key: fmt.Appendf(nil, "delta/%d/0", test.turn), Value: []byte("somebody else's")})
 			test.lose(t, d)
 			if _, err := Run(t.Context(), d, RunOptions{Bounded: true}); !errors.Is(err, ErrLogFault) {
 				t.Errorf("the run ended with %v", err)
@@ -109,25 +109,25 @@ func TestRuleAChangeAndARunLookAtAllThatWasPublished(t *testing.T) {
 // remakeCounts deletes the counts topic and makes it again.
 func remakeCounts(t *testing.T, d *Deployment) {
 	t.Helper()
-	admin, err := kgo.NewClient(kgo.SeedBrokers(d.cfg.Kafka.Brokers...))
+	admin, err := kgo.NewClient(kgo.SeedBrokers(d.Config.Kafka.Brokers...))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer admin.Close()
 	request := kmsg.NewPtrDeleteTopicsRequest()
 	topic := kmsg.NewDeleteTopicsRequestTopic()
-	topic.Topic = kmsg.StringPtr(d.cfg.Outputs.Counts)
-	request.TopicNames, request.Topics = []string{d.cfg.Outputs.Counts}, append(request.Topics, topic)
+	topic.Topic = kmsg.StringPtr(d.Config.Outputs.Counts)
+	request.TopicNames, request.Topics = []string{d.Config.Outputs.Counts}, append(request.Topics, topic)
 	if _, err := request.RequestWith(t.Context(), admin); err != nil {
 		t.Fatal(err)
 	}
-	client, err := d.dial(t.Context(), nil)
+	client, err := Dial(t.Context(), d.Config.Kafka, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	for _, spec := range d.topicSpecs(TopicOptions{}) {
-		if spec.Name != d.cfg.Outputs.Counts {
+	for _, spec := range specsOfTopics(d, TopicOptions{}) {
+		if spec.Name != d.Config.Outputs.Counts {
 			continue
 		}
 		if err := client.CreateTopics(t.Context(), spec); err != nil {
@@ -158,7 +158,7 @@ func TestRuleAGenerationNeedsTheSnapshotThatItBeganWith(t *testing.T) {
 				ran(t, d)
 				return
 			}
-			appendRecord(t, d, d.cfg.Outputs.Ledger, *lost)
+			appendRecord(t, d, d.Config.Outputs.Ledger, *lost)
 			next.Metrics = append([]Metric{}, next.Metrics...)
 			next.Metrics[0].MaxEventsPerKey = 2
 			var stop *spend.StopError

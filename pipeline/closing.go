@@ -49,7 +49,7 @@ func (r *reader) closeTurns(ctx context.Context, settled uint64) (bool, error) {
 // closed when none is. A turn waits for none behind it: it is joined with those
 // that have passed meanwhile, where it would have to wait for settlement anyway.
 func (r *reader) joint(closed, settled uint64) uint64 {
-	most := uint64(r.dep.cfg.CatchUp)
+	most := uint64(r.dep.Config.CatchUp)
 	last := closed
 	for last < closed+most && last < settled+max(closeAhead, 2*most) && r.passed(last+1) {
 		last++
@@ -97,7 +97,7 @@ func (r *reader) passed(turn uint64) bool {
 		return false
 	}
 	for _, p := range r.partitions {
-		if p.watermark(r.dep.metrics[0].Spec) < r.fates.turns.end(turn) {
+		if p.watermark(r.dep.Metrics[0].Spec) < r.fates.turns.end(turn) {
 			return false
 		}
 	}

@@ -141,7 +141,7 @@ func TestRuleEveryFieldIsComparedWithHeaderOrFree(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", path, err)
 			}
-			return d.header()
+			return headerOf(d)
 		}
 		h, want := compiled(c.before), compiled(c.after)
 		if all := differences(&h, &want); len(all) == 0 {

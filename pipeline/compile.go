@@ -12,14 +12,15 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// Deployment is a configuration that has been checked and computed: budget,
-// ladders, digests. It is read-only and safe for concurrent use.
+// Deployment is a configuration that has been checked, and what was computed from it: passive
+// data that every stage of a run is constructed from. Made by Compile; read-only, and safe for
+// concurrent use.
 type Deployment struct {
-	cfg     Config
-	budget  state.Budget
-	metrics []CompiledMetric
-	sums    sums
-	events  schemas.EventIdentity
+	Config  Config                // with its defaults filled in
+	Budget  state.Budget          // every user's
+	Metrics []CompiledMetric      // in the order of the configuration, each before its coverage
+	Events  schemas.EventIdentity // what records are taken for
+	Sums    Sums                  // the events whose values must be kept one by one
 }
 
 // CompiledMetric is a metric with everything that was computed for it.
@@ -29,15 +30,6 @@ type CompiledMetric struct {
 	Plan   *noisereduction.Plan
 }
 
-// Metrics are the deployment's metrics in configuration order.
-func (d *Deployment) Metrics() []CompiledMetric { return d.metrics }
-
-// Budget is every user's budget.
-func (d *Deployment) Budget() state.Budget { return d.budget }
-
-// Config is the configuration with its defaults filled in.
-func (d *Deployment) Config() Config { return d.cfg }
-
 // Compile checks a configuration and computes budget, ladders and digests.
 // Errors: *ConfigError names the field.
 func Compile(cfg Config) (*Deployment, error) {
@@ -45,52 +37,52 @@ func Compile(cfg Config) (*Deployment, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
-	d := &Deployment{cfg: cfg}
-	if err := d.setBudget(); err != nil {
+	d := &Deployment{Config: cfg}
+	if err := setBudget(d); err != nil {
 		return nil, err
 	}
-	parts, err := split(cfg.Metrics, d.budget)
+	parts, err := split(cfg.Metrics, d.Budget)
 	if err != nil {
 		return nil, err
 	}
 	var specs []schemas.MetricSpec
 	for i := range cfg.Metrics {
-		compiled, err := d.compileMetric(&cfg.Metrics[i], parts[i])
+		compiled, err := compileMetric(d, &cfg.Metrics[i], parts[i])
 		if err != nil {
 			return nil, err
 		}
-		d.metrics = append(d.metrics, compiled...)
+		d.Metrics = append(d.Metrics, compiled...)
 		for _, m := range compiled {
 			specs = append(specs, m.Spec)
 		}
 	}
-	if d.cfg.Events.Format.Filters = schemas.Filters(specs); len(d.cfg.Events.Format.Filters) > maxFilters {
-		return nil, invalid("metrics.filter", "%d different filters; at most %d", len(d.cfg.Events.Format.Filters), maxFilters)
+	if d.Config.Events.Format.Filters = schemas.Filters(specs); len(d.Config.Events.Format.Filters) > maxFilters {
+		return nil, invalid("metrics.filter", "%d different filters; at most %d", len(d.Config.Events.Format.Filters), maxFilters)
 	}
-	if err := d.checkFormat(); err != nil {
+	if err := checkFormat(d); err != nil {
 		return nil, err
 	}
-	d.sums = sumsOf(specs)
-	_, err = spend.NewRules(d.budget, cfg.Keys.UserHash, specs, cfg.Shards, cfg.ReleaseShards, cfg.LedgerSlots)
+	d.Sums = sumsOf(specs)
+	_, err = spend.NewRules(d.Budget, cfg.Keys.UserHash, specs, cfg.Shards, cfg.ReleaseShards, cfg.LedgerSlots)
 	return d, err
 }
 
 // setBudget takes δ_keys from δ, also where no metric has private keys yet: a change
 // can add one only to a deployment that has reserved δ_keys from the start.
-func (d *Deployment) setBudget() error {
-	p := &d.cfg.Privacy
+func setBudget(d *Deployment) error {
+	p := &d.Config.Privacy
 	accountant, err := state.ParseAccountant(p.Accountant)
 	if err != nil {
 		return invalid("privacy.accountant", "%v", err)
 	}
 	private := false
-	for i := range d.cfg.Metrics {
-		private = private || d.cfg.Metrics[i].Keys.Mode == KeysPrivate
+	for i := range d.Config.Metrics {
+		private = private || d.Config.Metrics[i].Keys.Mode == KeysPrivate
 	}
 	if private && p.DeltaKeys == 0 {
 		p.DeltaKeys = p.Delta / 10
 	}
-	d.budget, err = state.NewBudget(p.Epsilon, p.Delta, accountant, p.DeltaKeys)
+	d.Budget, err = state.NewBudget(p.Epsilon, p.Delta, accountant, p.DeltaKeys)
 	if err != nil {
 		return invalid("privacy", "%v", err)
 	}
@@ -98,13 +90,13 @@ func (d *Deployment) setBudget() error {
 }
 
 // sums says which events' values must be kept one by one.
-type sums struct {
+type Sums struct {
 	all    bool   // a sum without a filter
 	filter uint64 // the filters of the others
 }
 
-func sumsOf(metrics []schemas.MetricSpec) sums {
-	var s sums
+func sumsOf(metrics []schemas.MetricSpec) Sums {
+	var s Sums
 	filters := schemas.Filters(metrics)
 	for i := range metrics {
 		switch m := &metrics[i]; {
@@ -118,14 +110,14 @@ func sumsOf(metrics []schemas.MetricSpec) sums {
 	return s
 }
 
-func (s *sums) takes(e *schemas.Event) bool { return s.all || e.Passes&s.filter != 0 }
+func (s *Sums) takes(e *schemas.Event) bool { return s.all || e.Passes&s.filter != 0 }
 
 // checkFormat refuses an event format that no decoder can be made for, and notes
 // what it takes records for. Avro events have their schemas from a file or from a
 // registry.
-func (d *Deployment) checkFormat() (err error) {
-	e := &d.cfg.Events
-	if d.events, err = e.Format.Identity(e.Registry.identity()); err != nil {
+func checkFormat(d *Deployment) (err error) {
+	e := &d.Config.Events
+	if d.Events, err = e.Format.Identity(e.Registry.identity()); err != nil {
 		var bad *schemas.FormatError
 		if errors.As(err, &bad) {
 			return invalid("events."+bad.Field, "%s", bad.Reason)
@@ -151,8 +143,8 @@ func (d *Deployment) checkFormat() (err error) {
 }
 
 // compileMetric computes a metric and, behind it, its coverage.
-func (d *Deployment) compileMetric(m *Metric, a allotment) ([]CompiledMetric, error) {
-	t := d.cfg.Time
+func compileMetric(d *Deployment, m *Metric, a allotment) ([]CompiledMetric, error) {
+	t := d.Config.Time
 	spec := schemas.MetricSpec{
 		Name: m.Name, Kind: m.Kind, Filter: m.Filter,
 		WindowSize: m.Window.Milliseconds(), WindowSlide: m.Slide.Milliseconds(),
@@ -164,8 +156,8 @@ func (d *Deployment) compileMetric(m *Metric, a allotment) ([]CompiledMetric, er
 		Relative: m.Target.Relative, Absolute: m.Target.Absolute, Confidence: m.Target.Confidence,
 		KeyMode: m.Keys.Mode, KeysFrom: m.Keys.From, PublicKeys: m.publicKeys(), DeltaKey: a.deltaKey,
 	}
-	if d.cfg.Privacy.Period > 0 {
-		spec.Period = d.cfg.Privacy.Period.String()
+	if d.Config.Privacy.Period > 0 {
+		spec.Period = d.Config.Privacy.Period.String()
 	}
 	counted, err := compileSpec(spec)
 	if err != nil || m.Coverage == nil {
@@ -194,27 +186,27 @@ func compileSpec(spec schemas.MetricSpec) (CompiledMetric, error) {
 }
 
 // header is what a run's HEADER must say.
-func (d *Deployment) header() schemas.Header {
+func headerOf(d *Deployment) schemas.Header {
 	h := schemas.Header{
 		Generation:    1,
-		UserHash:      schemas.KeyFingerprintOf("user-hash", d.cfg.Keys.UserHash),
-		Budget:        d.budget,
-		Shards:        uint32(d.cfg.Shards),
-		ReleaseShards: uint32(d.cfg.ReleaseShards),
-		LedgerSlots:   uint32(d.cfg.LedgerSlots),
-		Deployment:    d.cfg.Deployment,
-		EventsTopic:   d.cfg.Events.Topic,
-		Events:        d.events,
-		Trust:         d.cfg.Time.Trust,
-		NoFuture:      d.cfg.Time.NoFuture,
+		UserHash:      schemas.KeyFingerprintOf("user-hash", d.Config.Keys.UserHash),
+		Budget:        d.Budget,
+		Shards:        uint32(d.Config.Shards),
+		ReleaseShards: uint32(d.Config.ReleaseShards),
+		LedgerSlots:   uint32(d.Config.LedgerSlots),
+		Deployment:    d.Config.Deployment,
+		EventsTopic:   d.Config.Events.Topic,
+		Events:        d.Events,
+		Trust:         d.Config.Time.Trust,
+		NoFuture:      d.Config.Time.NoFuture,
 		Topics: schemas.Topics{
-			Counts: d.cfg.Outputs.Counts, Control: d.cfg.Outputs.Control,
-			Ledger: d.cfg.Outputs.Ledger, DeadLetter: d.cfg.Outputs.DeadLetter,
+			Counts: d.Config.Outputs.Counts, Control: d.Config.Outputs.Control,
+			Ledger: d.Config.Outputs.Ledger, DeadLetter: d.Config.Outputs.DeadLetter,
 		},
 	}
-	for _, k := range d.cfg.Keys.Noise {
+	for _, k := range d.Config.Keys.Noise {
 		h.NoiseKeys = append(h.NoiseKeys, schemas.KeyFingerprint{ID: k.ID, FromTurn: 1, Fingerprint: schemas.KeyFingerprintOf("noise", k.Secret)})
 	}
-	h.Metrics = d.specs()
+	h.Metrics = specsOf(d)
 	return h
 }

@@ -121,10 +121,10 @@ func TestRuleDeltaKeysDefaultsToATenth(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if private.Budget() != want || public.Budget().Mu2 <= want.Mu2 {
-		t.Errorf("budgets %+v and %+v, want %+v for private keys", public.Budget(), private.Budget(), want)
+	if private.Budget != want || public.Budget.Mu2 <= want.Mu2 {
+		t.Errorf("budgets %+v and %+v, want %+v for private keys", public.Budget, private.Budget, want)
 	}
-	if spent := private.Metrics()[0].Spec.DeltaKey.Float() * 5 * 2; spent > 1e-7 || spent < 0.999e-7 {
+	if spent := private.Metrics[0].Spec.DeltaKey.Float() * 5 * 2; spent > 1e-7 || spent < 0.999e-7 {
 		t.Errorf("five windows of two keys spend δ = %g, want 1e-7 at most", spent)
 	}
 }
@@ -141,12 +141,12 @@ func TestRuleLastAtLeastIsPaidInWholeUnits(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				charge, ok := state.Charge(uint64(c), d.Metrics()[0].Spec.Top)
+				charge, ok := state.Charge(uint64(c), d.Metrics[0].Spec.Top)
 				total := uint64(charge) * uint64(n*k)
-				if !ok || total > uint64(d.Budget().Mu2) {
-					t.Errorf("N=%d K=%d C=%d: %d units of %d", n, k, c, total, d.Budget().Mu2)
+				if !ok || total > uint64(d.Budget.Mu2) {
+					t.Errorf("N=%d K=%d C=%d: %d units of %d", n, k, c, total, d.Budget.Mu2)
 				}
-				if unused := uint64(d.Budget().Mu2) - total; unused > uint64(2*n*k) {
+				if unused := uint64(d.Budget.Mu2) - total; unused > uint64(2*n*k) {
 					t.Errorf("N=%d K=%d C=%d: %d units are left unused", n, k, c, unused)
 				}
 			}
@@ -164,12 +164,12 @@ func TestSharesAddUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	var total uint64
-	for _, m := range d.Metrics() {
+	for _, m := range d.Metrics {
 		charge, _ := state.Charge(3, m.Spec.Top)
 		total += uint64(charge) * 5 * 2
 	}
-	if total > uint64(d.Budget().Mu2) || total < uint64(d.Budget().Mu2)-100 {
-		t.Errorf("both metrics together cost %d of %d units", total, d.Budget().Mu2)
+	if total > uint64(d.Budget.Mu2) || total < uint64(d.Budget.Mu2)-100 {
+		t.Errorf("both metrics together cost %d of %d units", total, d.Budget.Mu2)
 	}
 	cfg.Metrics[0].Share, cfg.Metrics[1].Share = 0.7, 0.4
 	if _, err := Compile(cfg); err == nil {

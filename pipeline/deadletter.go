@@ -28,9 +28,9 @@ type deadLetters struct {
 }
 
 func newDeadLetters(ctx context.Context, client *klog.Client, d *Deployment, log *slog.Logger) (*deadLetters, error) {
-	letters := &deadLetters{client: client, topic: d.cfg.Outputs.DeadLetter, log: log, looked: time.Now()}
+	letters := &deadLetters{client: client, topic: d.Config.Outputs.DeadLetter, log: log, looked: time.Now()}
 	letters.fix = fmt.Sprintf("make it again: kafka-topics.sh --bootstrap-server %s --create --topic %s --partitions 1 --config %s=%s --config %s=%s --config %s=%s",
-		d.cfg.Kafka.Brokers[0], letters.topic, settingRetention, forEver, settingBytes, forEver, settingMaxMessage, roomForMessages)
+		d.Config.Kafka.Brokers[0], letters.topic, settingRetention, forEver, settingBytes, forEver, settingMaxMessage, roomForMessages)
 	return letters, letters.prepare(ctx)
 }
 

@@ -37,7 +37,7 @@ func deleteTopic(t *testing.T, broker, topic string) {
 func TestRuleAMissingDeadLetterTopicIsToldBeforeItIsNeeded(t *testing.T) {
 	broker := startEmbedded(t)
 	d := makeTopics(t, testConfig(broker.Addr()), nil)
-	client, err := d.dial(t.Context(), nil)
+	client, err := Dial(t.Context(), d.Config.Kafka, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestRuleAMissingDeadLetterTopicIsToldBeforeItIsNeeded(t *testing.T) {
 	}
 	look(11*time.Second, 0)
 
-	topic := d.cfg.Outputs.DeadLetter
+	topic := d.Config.Outputs.DeadLetter
 	deleteTopic(t, broker.Addr(), topic)
 	look(12*time.Second, 0) // too soon after the last look
 	look(22*time.Second, 1)

@@ -15,25 +15,25 @@ import (
 
 // decoder decodes the deployment's events; a registry is asked when a schema
 // appears for the first time. What an operator should know of it is logged.
-func (d *Deployment) decoder(ctx context.Context, log *slog.Logger) (*schemas.EventDecoder, error) {
-	g := d.cfg.Events.Registry
+func newDecoder(d *Deployment, ctx context.Context, log *slog.Logger) (*schemas.EventDecoder, error) {
+	g := d.Config.Events.Registry
 	if g == nil {
-		return schemas.NewEventDecoder(d.cfg.Events.Format)
+		return schemas.NewEventDecoder(d.Config.Events.Format)
 	}
 	client, err := registry.New(registry.Config{URL: g.URL, User: g.User, Password: g.Password, CAFile: g.CAFile,
 		Waiting: func(why error) { log.Warn("reading waits for the schema registry and goes on by itself", "cause", why) }})
 	if err != nil {
 		return nil, err
 	}
-	if err := d.checkNewest(ctx, client); err != nil {
+	if err := checkNewest(d, ctx, client); err != nil {
 		return nil, err
 	}
 	unfit := func(id uint32, reason error) {
 		log.Warn("no event can be read with this schema: its records go to the dead-letter topic. "+
 			"Do they belong here? Then correct the producer, or change the configuration, and send them again",
-			"schema", id, "topic", d.cfg.Events.Topic, "class", schemas.ClassUnfitSchema, "cause", reason)
+			"schema", id, "topic", d.Config.Events.Topic, "class", schemas.ClassUnfitSchema, "cause", reason)
 	}
-	return schemas.NewEventDecoder(d.cfg.Events.Format, schemas.WithSchemas(ctx, client), schemas.OnUnfitSchema(unfit))
+	return schemas.NewEventDecoder(d.Config.Events.Format, schemas.WithSchemas(ctx, client), schemas.OnUnfitSchema(unfit))
 }
 
 // identity names the registry: another one may give the ids that stand in records
@@ -58,8 +58,8 @@ func (g *Registry) identity() string {
 // subject is the one that producers use unless they are told otherwise; where it
 // is unknown, nothing is looked at: a record's own schema decides about that record
 // only, as whoever writes one can name any schema.
-func (d *Deployment) checkNewest(ctx context.Context, client *registry.Client) error {
-	subject := d.cfg.Events.Topic + "-value"
+func checkNewest(d *Deployment, ctx context.Context, client *registry.Client) error {
+	subject := d.Config.Events.Topic + "-value"
 	text, err := client.Latest(ctx, subject)
 	if errors.Is(err, schemas.ErrUnknownSchema) {
 		return nil
@@ -67,7 +67,7 @@ func (d *Deployment) checkNewest(ctx context.Context, client *registry.Client) e
 	if err != nil {
 		return err
 	}
-	f := d.cfg.Events.Format
+	f := d.Config.Events.Format
 	f.Schema = text
 	if err := f.Check(); err != nil {
 		return fmt.Errorf("looking at the newest schema of %s in the registry: %w; name fields that it has, or register a schema that has them", subject, err)

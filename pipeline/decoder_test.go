@@ -51,7 +51,7 @@ func TestTheNewestSchemaOfTheRegistryIsLookedAtFirst(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = d.decoder(t.Context(), slog.New(slog.DiscardHandler))
+		_, err = newDecoder(d, t.Context(), slog.New(slog.DiscardHandler))
 		var bad *schemas.FormatError
 		switch {
 		case c.want == "" && err != nil:
@@ -72,7 +72,7 @@ func TestARegistryThatDoesNotAnswerIsAnErrorAtTheStart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.decoder(t.Context(), slog.New(slog.DiscardHandler)); !errors.Is(err, registry.ErrUnreachable) {
+	if _, err := newDecoder(d, t.Context(), slog.New(slog.DiscardHandler)); !errors.Is(err, registry.ErrUnreachable) {
 		t.Errorf("got %v", err)
 	}
 }

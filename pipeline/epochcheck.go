@@ -27,7 +27,7 @@ func (r *reader) sameRecords(ctx context.Context, newest *closing) error {
 }
 
 func (r *reader) sameRecordsBelow(ctx context.Context, turn uint64, c *schemas.Cut) error {
-	topic := r.dep.cfg.Events.Topic
+	topic := r.dep.Config.Events.Topic
 	if c.LeaderEpoch < 0 || c.Cut == 0 {
 		return nil // no record was read, or its epoch is not known
 	}
@@ -74,7 +74,7 @@ func (r *reader) sameRecordsBelow(ctx context.Context, turn uint64, c *schemas.C
 // when it is the present leader's or an older one without a successor that
 // wrote, wrong when the partition has never come that far.
 func (r *reader) knownEpoch(ctx context.Context, c *schemas.Cut, fault func(string) error) error {
-	present, err := r.client.LeaderEpoch(ctx, r.dep.cfg.Events.Topic, c.Partition)
+	present, err := r.client.LeaderEpoch(ctx, r.dep.Config.Events.Topic, c.Partition)
 	switch {
 	case err != nil:
 		return fmt.Errorf("looking at the leaders of partition %d of the events topic: %w", c.Partition, err)

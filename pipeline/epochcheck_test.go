@@ -101,7 +101,7 @@ func (e *elections) abort(topic string, n int) {
 // same offsets are recognised, whatever their number.
 func TestReplacedRecordsBelowTheLastCutAreRecognised(t *testing.T) {
 	e := startElections(t)
-	reader := &reader{client: e.client, dep: &Deployment{cfg: Config{Events: Events{Topic: "events"}}}}
+	reader := &reader{client: e.client, dep: &Deployment{Config: Config{Events: Events{Topic: "events"}}}}
 	for _, tt := range []struct {
 		name    string
 		records []int // by epoch

@@ -49,7 +49,7 @@ func followReleases(ctx context.Context, d *Deployment, from []int64, fn func(Pu
 	if err := AwaitBroker(ctx, d, followPatience, slog.New(slog.DiscardHandler)); err != nil {
 		return err
 	}
-	cfg, err := d.cfg.Kafka.client(nil)
+	cfg, err := d.Config.Kafka.client(nil)
 	if err != nil {
 		return err
 	}
@@ -66,8 +66,8 @@ func followReleases(ctx context.Context, d *Deployment, from []int64, fn func(Pu
 		}
 		from = t.countsFrom(d)
 	}
-	f := follower{client: client, topic: d.cfg.Outputs.Counts, fn: fn, values: map[uint64]map[string]schemas.Release{}}
-	for shard := range d.cfg.ReleaseShards {
+	f := follower{client: client, topic: d.Config.Outputs.Counts, fn: fn, values: map[uint64]map[string]schemas.Release{}}
+	for shard := range d.Config.ReleaseShards {
 		p := following{}
 		if shard < len(from) {
 			p.next = from[shard]
@@ -94,7 +94,7 @@ func followReleases(ctx context.Context, d *Deployment, from []int64, fn func(Pu
 
 // countsFrom is where the last settled turn ends on the partitions of counts.
 func (t *tail) countsFrom(d *Deployment) []int64 {
-	from := make([]int64, d.cfg.ReleaseShards)
+	from := make([]int64, d.Config.ReleaseShards)
 	t.look(func(v *view) { copy(from, v.countsEnd[v.settled]) })
 	return from
 }

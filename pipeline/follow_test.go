@@ -87,15 +87,15 @@ func checkTurns(t *testing.T, all []Published, first uint64) {
 // deleteCounts takes away everything that stands on counts.
 func deleteCounts(t testing.TB, d *Deployment) {
 	t.Helper()
-	client, err := kgo.NewClient(kgo.SeedBrokers(d.cfg.Kafka.Brokers...))
+	client, err := kgo.NewClient(kgo.SeedBrokers(d.Config.Kafka.Brokers...))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer client.Close()
 	request := kmsg.NewPtrDeleteRecordsRequest()
 	topic := kmsg.NewDeleteRecordsRequestTopic()
-	topic.Topic = d.cfg.Outputs.Counts
-	for shard := range d.cfg.ReleaseShards {
+	topic.Topic = d.Config.Outputs.Counts
+	for shard := range d.Config.ReleaseShards {
 		part := kmsg.NewDeleteRecordsRequestTopicPartition()
 		part.Partition, part.Offset = int32(shard), -1
 		topic.Partitions = append(topic.Partitions, part)
@@ -246,12 +246,12 @@ func BenchmarkFollowing(b *testing.B) {
 // writeOld adds values of turn 3 to counts, as if it had released so many.
 func writeOld(tb testing.TB, d *Deployment, n int) {
 	tb.Helper()
-	client, err := d.dial(tb.Context(), nil)
+	client, err := Dial(tb.Context(), d.Config.Kafka, nil)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	defer client.Close()
-	p, err := client.NewProducer(tb.Context(), d.cfg.Outputs.Counts, 0, "")
+	p, err := client.NewProducer(tb.Context(), d.Config.Outputs.Counts, 0, "")
 	if err != nil {
 		tb.Fatal(err)
 	}

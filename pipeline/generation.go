@@ -145,8 +145,8 @@ func metricNamed(h *schemas.Header, name string) int {
 }
 
 // agrees refuses a configuration that is not the one of the generation in force.
-func (d *Deployment) agrees(h *schemas.Header) error {
-	want := d.header()
+func agrees(d *Deployment, h *schemas.Header) error {
+	want := headerOf(d)
 	all := differences(h, &want)
 	if len(all) == 0 {
 		return nil
@@ -155,7 +155,7 @@ func (d *Deployment) agrees(h *schemas.Header) error {
 	if all[0].Never != "" {
 		remedy = all[0].Never + "; or put the old value back"
 	}
-	return fmt.Errorf("comparing with generation %d on topic %s: %s differs: %w; %s", h.Generation, d.cfg.Outputs.Control, all[0].What, ErrHeaderMismatch, remedy)
+	return fmt.Errorf("comparing with generation %d on topic %s: %s differs: %w; %s", h.Generation, d.Config.Outputs.Control, all[0].What, ErrHeaderMismatch, remedy)
 }
 
 // succeed makes a header the generation behind another one, from a turn on. last
@@ -211,8 +211,8 @@ func carriedOn(h, next *schemas.Header, i int) (int, bool) {
 
 // rulesOf are the rules of admission of a generation: the deployment's own, or
 // those of an earlier one that is wound up.
-func (d *Deployment) rulesOf(h *schemas.Header) (*spend.Rules, error) {
-	rules, err := spend.NewRules(h.Budget, d.cfg.Keys.UserHash, h.Metrics, int(h.Shards), int(h.ReleaseShards), int(h.LedgerSlots))
+func rulesOf(d *Deployment, h *schemas.Header) (*spend.Rules, error) {
+	rules, err := spend.NewRules(h.Budget, d.Config.Keys.UserHash, h.Metrics, int(h.Shards), int(h.ReleaseShards), int(h.LedgerSlots))
 	if err != nil {
 		return nil, fmt.Errorf("preparing the rules of generation %d: %w", h.Generation, err)
 	}

@@ -137,12 +137,12 @@ func (r *reading) deploy(t *rapid.T, others bool) *Deployment {
 	return d
 }
 
-func (d *Deployment) decodeAll(t *rapid.T, records [][]byte) (events []*schemas.Event, faults []string) {
+func decodeAll(d *Deployment, t *rapid.T, records [][]byte) (events []*schemas.Event, faults []string) {
 	var options []schemas.DecoderOption
-	if g := d.cfg.Events.Registry; g != nil {
+	if g := d.Config.Events.Registry; g != nil {
 		options = append(options, schemas.WithSchemas(context.Background(), schemasOf(g.URL)))
 	}
-	decoder, err := schemas.NewEventDecoder(d.cfg.Events.Format, options...)
+	decoder, err := schemas.NewEventDecoder(d.Config.Events.Format, options...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,9 +181,9 @@ func TestRuleNoRestartAndNoChangeReadsARecordAsSomebodyElse(t *testing.T) {
 		for range 40 {
 			records = append(records, f.write(t), g.write(t))
 		}
-		was, wasFault := before.decodeAll(t, records)
-		is, isFault := after.decodeAll(t, records)
-		h, want := before.header(), after.header()
+		was, wasFault := decodeAll(before, t, records)
+		is, isFault := decodeAll(after, t, records)
+		h, want := headerOf(before), headerOf(after)
 		all := differences(&h, &want)
 		mayRestart, mayChange := len(all) == 0, len(all) == 0 || all[0].Never == ""
 		for i := range records {
@@ -274,7 +274,7 @@ func TestRuleWhatDecidesWhoAUserIsNeverChanges(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
-			return d.header()
+			return headerOf(d)
 		}
 		h, kept, other := deploy(c.from, "views"), deploy(c.to, "views"), deploy(c.to, "views-2")
 		got := never

@@ -21,12 +21,12 @@ type TopicOptions struct {
 // CreateTopics makes the deployment's topics with the settings that a restart
 // needs. Topics that exist are left alone and reported as klog.ErrTopicExists.
 func CreateTopics(ctx context.Context, d *Deployment, o TopicOptions) error {
-	client, err := d.dial(ctx, nil)
+	client, err := Dial(ctx, d.Config.Kafka, nil)
 	if err != nil {
 		return err
 	}
 	defer client.Close()
-	if err := client.CreateTopics(ctx, d.topicSpecs(o)...); err != nil {
+	if err := client.CreateTopics(ctx, specsOfTopics(d, o)...); err != nil {
 		return fmt.Errorf("creating the deployment's topics: %w", err)
 	}
 	return nil
@@ -44,18 +44,18 @@ type InitOptions struct {
 // Init writes the deployment's HEADER. Errors: ErrInitialised when control has
 // one; ErrLogFault when control is empty and ledger or counts are not.
 func Init(ctx context.Context, d *Deployment, o InitOptions) error {
-	client, err := d.dial(ctx, nil)
+	client, err := Dial(ctx, d.Config.Kafka, nil)
 	if err != nil {
 		return err
 	}
 	defer client.Close()
-	if err := d.checkTopics(ctx, client, CheckOptions{}); err != nil {
+	if err := checkTopics(d, ctx, client, CheckOptions{}); err != nil {
 		return err
 	}
-	if err := d.fresh(ctx, client); err != nil {
+	if err := fresh(d, ctx, client); err != nil {
 		return err
 	}
-	h := d.header()
+	h := headerOf(d)
 	h.Incarnation = o.Incarnation
 	if h.Incarnation == [16]byte{} {
 		if _, err := rand.Read(h.Incarnation[:]); err != nil {
@@ -65,12 +65,12 @@ func Init(ctx context.Context, d *Deployment, o InitOptions) error {
 	if o.Start.IsZero() {
 		o.Start = time.Now()
 	}
-	startAt(&h, align(o.Start.UnixMilli(), d.leastSlide()))
+	startAt(&h, align(o.Start.UnixMilli(), leastSlide(d)))
 	value, err := schemas.EncodeControl(schemas.Control{BackEpoch: -1, Body: &h})
 	if err != nil {
 		return fmt.Errorf("encoding the HEADER: %w", err)
 	}
-	p, err := client.NewProducer(ctx, d.cfg.Outputs.Control, controlPartition, "")
+	p, err := client.NewProducer(ctx, d.Config.Outputs.Control, controlPartition, "")
 	if err != nil {
 		return fmt.Errorf("writing the HEADER: %w", err)
 	}
@@ -80,7 +80,7 @@ func Init(ctx context.Context, d *Deployment, o InitOptions) error {
 		return fmt.Errorf("writing the HEADER: %w", err)
 	}
 	if at != 0 {
-		return fmt.Errorf("writing the HEADER: somebody else was first on topic %s; the HEADER of this one stands at offset %d and is obeyed by nobody: %w", d.cfg.Outputs.Control, at, ErrInitialised)
+		return fmt.Errorf("writing the HEADER: somebody else was first on topic %s; the HEADER of this one stands at offset %d and is obeyed by nobody: %w", d.Config.Outputs.Control, at, ErrInitialised)
 	}
 	return nil
 }
@@ -94,18 +94,18 @@ func startAt(h *schemas.Header, millis int64) {
 }
 
 // fresh refuses topics that hold anything.
-func (d *Deployment) fresh(ctx context.Context, client *klog.Client) error {
-	control, err := client.Offsets(ctx, d.cfg.Outputs.Control, controlPartition)
+func fresh(d *Deployment, ctx context.Context, client *klog.Client) error {
+	control, err := client.Offsets(ctx, d.Config.Outputs.Control, controlPartition)
 	if err != nil {
 		return fmt.Errorf("looking at control: %w (has the topic been created?)", err)
 	}
 	if control.High > 0 {
-		return fmt.Errorf("initialising: topic %s is not empty: %w", d.cfg.Outputs.Control, ErrInitialised)
+		return fmt.Errorf("initialising: topic %s is not empty: %w", d.Config.Outputs.Control, ErrInitialised)
 	}
 	for _, t := range []struct {
 		topic string
 		want  int
-	}{{d.cfg.Outputs.Ledger, d.cfg.Shards}, {d.cfg.Outputs.Counts, d.cfg.ReleaseShards}} {
+	}{{d.Config.Outputs.Ledger, d.Config.Shards}, {d.Config.Outputs.Counts, d.Config.ReleaseShards}} {
 		ids, err := client.Partitions(ctx, t.topic)
 		if err != nil {
 			return fmt.Errorf("looking at topic %s: %w", t.topic, err)
@@ -128,7 +128,7 @@ func (d *Deployment) fresh(ctx context.Context, client *klog.Client) error {
 
 // Recover says that somebody has looked into a STOP: the next run may start.
 func Recover(ctx context.Context, d *Deployment, by string) error {
-	client, err := d.dial(ctx, nil)
+	client, err := Dial(ctx, d.Config.Kafka, nil)
 	if err != nil {
 		return err
 	}

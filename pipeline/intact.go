@@ -12,20 +12,20 @@ import (
 // every turn, and SETTLED says how far counts went. Offsets only grow, also
 // where compaction or retention takes records away: a topic that is shorter
 // was truncated or made anew.
-func (d *Deployment) intact(ctx context.Context, client *klog.Client, t *tail) error {
+func intact(d *Deployment, ctx context.Context, client *klog.Client, t *tail) error {
 	var settled uint64
 	var ends []int64
 	t.look(func(v *view) { settled, ends = v.settled, v.countsEnd[v.settled] })
 	if settled == 0 {
 		return nil
 	}
-	for shard := range d.cfg.Shards {
-		if err := longer(ctx, client, d.cfg.Outputs.Ledger, int32(shard), 1, settled); err != nil {
+	for shard := range d.Config.Shards {
+		if err := longer(ctx, client, d.Config.Outputs.Ledger, int32(shard), 1, settled); err != nil {
 			return err
 		}
 	}
 	for shard, end := range ends {
-		if err := longer(ctx, client, d.cfg.Outputs.Counts, int32(shard), end, settled); err != nil {
+		if err := longer(ctx, client, d.Config.Outputs.Counts, int32(shard), end, settled); err != nil {
 			return err
 		}
 	}

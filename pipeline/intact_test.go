@@ -26,7 +26,7 @@ func TestALedgerOrCountsTopicThatWasMadeAnewIsRefused(t *testing.T) {
 			if err := e.DeleteTopic(topic); err != nil {
 				t.Fatal(err)
 			}
-			for _, spec := range d.topicSpecs(TopicOptions{Replication: 1}) {
+			for _, spec := range specsOfTopics(d, TopicOptions{Replication: 1}) {
 				if spec.Name == topic {
 					if err := e.client.CreateTopics(t.Context(), spec); err != nil {
 						t.Fatal(err)

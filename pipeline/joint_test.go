@@ -92,7 +92,7 @@ func TestJointsAreOfTurnsThatHavePassed(t *testing.T) {
 		{4, 99, 0, 0, []uint64{4, 8, 12, 16}},
 		{16, 99, 3, 3, []uint64{19, 35}},
 	} {
-		r := &reader{dep: &Deployment{cfg: Config{CatchUp: c.most}, metrics: make([]CompiledMetric, 1)}}
+		r := &reader{dep: &Deployment{Config: Config{CatchUp: c.most}, Metrics: make([]CompiledMetric, 1)}}
 		r.fates.turns = &turns{tables: []table{{first: 1, terms: []term{{1000, 1}}}}}
 		r.partitions = []*partition{{appendTime: int64(c.passed) * 1000, end: forever, idleUntil: never}}
 		var got []uint64

@@ -97,13 +97,13 @@ type ledgerStore struct {
 }
 
 func newLedgerStore(client *klog.Client, t *tail, d *Deployment) *ledgerStore {
-	return newLedgerStoreOn(client, t, d, d.cfg.Outputs.Ledger)
+	return newLedgerStoreOn(client, t, d, d.Config.Outputs.Ledger)
 }
 
 // newLedgerStoreOn is newLedgerStore for a topic of another generation.
 func newLedgerStoreOn(client *klog.Client, t *tail, d *Deployment, topic string) *ledgerStore {
 	return &ledgerStore{
-		fencing: fencing{client: client, tail: t, prefix: d.cfg.Deployment + "/ledger-", topic: topic},
+		fencing: fencing{client: client, tail: t, prefix: d.Config.Deployment + "/ledger-", topic: topic},
 		writers: map[int]*klog.Producer{},
 	}
 }

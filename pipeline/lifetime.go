@@ -20,12 +20,12 @@ type Lifetime struct {
 
 // Lifetimes has a Lifetime for each of Metrics. Coverage is admitted together with
 // the metric that it covers, and lasts as long.
-func (d *Deployment) Lifetimes() []Lifetime {
-	out := make([]Lifetime, 0, len(d.metrics))
-	for i := range d.cfg.Metrics {
-		m := &d.cfg.Metrics[i]
+func Lifetimes(d *Deployment) []Lifetime {
+	out := make([]Lifetime, 0, len(d.Metrics))
+	for i := range d.Config.Metrics {
+		m := &d.Config.Metrics[i]
 		top := len(out)
-		l := Lifetime{Windows: d.affordable(m, d.worst(m, top), &d.metrics[top]), UpTo: m.Ladder.Sigma > 0 && len(d.cfg.Metrics) > 1}
+		l := Lifetime{Windows: affordable(d, m, worstOf(d, m, top), &d.Metrics[top]), UpTo: m.Ladder.Sigma > 0 && len(d.Config.Metrics) > 1}
 		out = append(out, l)
 		if m.Coverage != nil {
 			out = append(out, l)
@@ -37,37 +37,37 @@ func (d *Deployment) Lifetimes() []Lifetime {
 // LastAtLeastFits says whether one account pays for the last_at_least windows of
 // every metric together. They can fail to fit only where every metric has an
 // explicit ladder.sigma: else split has refused.
-func (d *Deployment) LastAtLeastFits() bool {
+func LastAtLeastFits(d *Deployment) bool {
 	sum, place := new(big.Int), 0
-	for i := range d.cfg.Metrics {
-		m := &d.cfg.Metrics[i]
-		windows := d.worst(m, place)
+	for i := range d.Config.Metrics {
+		m := &d.Config.Metrics[i]
+		windows := worstOf(d, m, place)
 		sum.Add(sum, windows.Mul(windows, big.NewInt(int64(m.LastAtLeast))))
 		place++
 		if m.Coverage != nil {
 			place++
 		}
 	}
-	return sum.Cmp(accountUnits(d.budget.Mu2)) <= 0
+	return sum.Cmp(accountUnits(d.Budget.Mu2)) <= 0
 }
 
 // worst is the most that a window of the metric, with its coverage, can cost a
-// user. place is where the metric stands in d.metrics.
-func (d *Deployment) worst(m *Metric, place int) *big.Int {
+// user. place is where the metric stands in d.Metrics.
+func worstOf(d *Deployment, m *Metric, place int) *big.Int {
 	coverage := new(big.Int)
 	if m.Coverage != nil {
-		coverage = charge(big.NewInt(1), d.metrics[place+1].Spec.Top)
+		coverage = charge(big.NewInt(1), d.Metrics[place+1].Spec.Top)
 	}
-	return m.worst(d.metrics[place].Spec.Top, coverage)
+	return m.worst(d.Metrics[place].Spec.Top, coverage)
 }
 
 // affordable is how many windows that cost worst an account pays for, in B² and in
 // δ, and no more than were asked for.
-func (d *Deployment) affordable(m *Metric, worst *big.Int, compiled *CompiledMetric) uint64 {
-	windows := new(big.Int).Div(accountUnits(d.budget.Mu2), worst)
+func affordable(d *Deployment, m *Metric, worst *big.Int, compiled *CompiledMetric) uint64 {
+	windows := new(big.Int).Div(accountUnits(d.Budget.Mu2), worst)
 	if m.Keys.Mode == KeysPrivate {
 		perWindow := new(big.Int).Mul(compiled.Spec.DeltaKey.Big(), big.NewInt(int64(m.MaxKeysPerUser)))
-		windows = least(windows, perWindow.Div(d.budget.Keys.Big(), perWindow))
+		windows = least(windows, perWindow.Div(d.Budget.Keys.Big(), perWindow))
 	}
 	if m.LastAtLeast > 0 {
 		windows = least(windows, big.NewInt(int64(m.LastAtLeast)))

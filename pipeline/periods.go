@@ -18,15 +18,15 @@ type PeriodsPromise struct{ Epsilon, Delta float64 }
 // that reaches into w periods is moved by what a user did in all of them: (Σ c_p)² is up
 // to w·Σ c_p², of which the periods paid Σ c_p². And a key that only this user has may
 // have a count of w·C there, where the threshold allows for C. docs/guarantee.md, section 1.
-func (d *Deployment) OverPeriods(n int) (p PeriodsPromise, ok bool) {
-	keys := d.budget.Keys.Float() * float64(n) * d.keysAcross(n)
-	rest := (d.budget.Delta - d.budget.Keys.Float()) * float64(n)
+func OverPeriods(d *Deployment, n int) (p PeriodsPromise, ok bool) {
+	keys := d.Budget.Keys.Float() * float64(n) * keysAcross(d, n)
+	rest := (d.Budget.Delta - d.Budget.Keys.Float()) * float64(n)
 	if !(rest+keys < 1) {
 		return p, false
 	}
-	together := float64(n) * float64(min(n, d.PeriodsInAWindow()))
-	mu := math.Nextafter(d.budget.Mu2.Mu()*math.Sqrt(together), math.Inf(1))
-	c, err := state.ConvertDeltaMu(rest, mu, d.budget.Accountant)
+	together := float64(n) * float64(min(n, PeriodsInAWindow(d)))
+	mu := math.Nextafter(d.Budget.Mu2.Mu()*math.Sqrt(together), math.Inf(1))
+	c, err := state.ConvertDeltaMu(rest, mu, d.Budget.Accountant)
 	if err != nil {
 		return p, false // beyond every ε that is worth stating
 	}
@@ -35,10 +35,10 @@ func (d *Deployment) OverPeriods(n int) (p PeriodsPromise, ok bool) {
 
 // PeriodsInAWindow is how many periods a window of some metric reaches into at most; 1
 // without periods.
-func (d *Deployment) PeriodsInAWindow() int {
+func PeriodsInAWindow(d *Deployment) int {
 	most := 1
-	for i := range d.metrics {
-		most = max(most, d.reaches(&d.metrics[i].Spec))
+	for i := range d.Metrics {
+		most = max(most, reaches(d, &d.Metrics[i].Spec))
 	}
 	return most
 }
@@ -46,8 +46,8 @@ func (d *Deployment) PeriodsInAWindow() int {
 // reaches is how many periods a window of the metric reaches into at most. Windows begin
 // at multiples of their slide, periods at multiples of theirs: relative to its period a
 // window begins at a multiple of what divides both, the latest so much before the end.
-func (d *Deployment) reaches(m *schemas.MetricSpec) int {
-	period := d.cfg.Privacy.Period.Milliseconds()
+func reaches(d *Deployment, m *schemas.MetricSpec) int {
+	period := d.Config.Privacy.Period.Milliseconds()
 	if period == 0 {
 		return 1
 	}
@@ -60,17 +60,17 @@ func (d *Deployment) reaches(m *schemas.MetricSpec) int {
 
 // keysAcross is by how much the keys that only one user has are likelier to show than
 // their δ says that was paid for them, over n periods; 1 where no window reaches into two.
-func (d *Deployment) keysAcross(n int) float64 {
+func keysAcross(d *Deployment, n int) float64 {
 	worst := 1.0
-	for i := range d.metrics {
-		m := &d.metrics[i]
+	for i := range d.Metrics {
+		m := &d.Metrics[i]
 		if m.Spec.KeyMode != KeysPrivate || m.Spec.Kind != schemas.KindEvents {
 			continue // a user is one for distinct users, however many periods there are
 		}
 		// The deviation that is drawn exceeds that of the precision by less than 2^-30, and
 		// the rounding of this formula is far below 1e-9.
 		sigma := (1 + 0x1p-29) / math.Sqrt(m.Spec.First.Float())
-		for parts := 2; parts <= min(n, d.reaches(&m.Spec)); parts++ {
+		for parts := 2; parts <= min(n, reaches(d, &m.Spec)); parts++ {
 			over := m.Plan.Threshold() - float64(parts)*float64(m.Spec.MaxEventsPerKey)
 			pass := 1.0
 			if over > 0 {

@@ -38,15 +38,15 @@ func TestRuleWindowsOverSeveralPeriodsAreInThePromiseOverThem(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if got := d.PeriodsInAWindow(); got != periods {
+				if got := PeriodsInAWindow(d); got != periods {
 					t.Fatalf("a window reaches into %d periods, want %d", got, periods)
 				}
-				promise, ok := d.OverPeriods(2)
+				promise, ok := OverPeriods(d, 2)
 				if !ok {
 					t.Fatal("nothing is promised over two periods")
 				}
 				// What two periods show: two windows, or one with both in it.
-				spec := &d.Metrics()[0].Spec
+				spec := &d.Metrics[0].Spec
 				c, shows := float64(spec.MaxEventsPerKey), 2/float64(periods)
 				if kind == schemas.KindEvents {
 					c *= float64(periods)
@@ -54,7 +54,7 @@ func TestRuleWindowsOverSeveralPeriodsAreInThePromiseOverThem(t *testing.T) {
 				mu := c * math.Sqrt(spec.Top.Float()*shows)
 				delta, keys := gaussian(mu, promise.Epsilon), 0.0
 				if private {
-					over := d.Metrics()[0].Plan.Threshold() - c
+					over := d.Metrics[0].Plan.Threshold() - c
 					keys = min(1, shows*phi(-over*math.Sqrt(spec.First.Float())))
 					delta = keys + (1-keys)*delta
 				}
@@ -65,7 +65,7 @@ func TestRuleWindowsOverSeveralPeriodsAreInThePromiseOverThem(t *testing.T) {
 					continue
 				}
 				// What would be promised if the amounts of both periods added does not hold.
-				b := d.Budget()
+				b := d.Budget
 				sum, err := state.ConvertDeltaMu(2*(b.Delta-b.Keys.Float()), b.Mu2.Mu()*math.Sqrt2, b.Accountant)
 				if err != nil {
 					t.Fatal(err)
@@ -86,13 +86,13 @@ func TestPeriodsInAWindowAreCounted(t *testing.T) {
 		slide := rapid.Int64Range(1, 12).Draw(t, "slide")
 		m := schemas.MetricSpec{WindowSlide: slide, WindowSize: slide * rapid.Int64Range(1, 6).Draw(t, "slides")}
 		period := rapid.Int64Range(1, 40).Draw(t, "period")
-		d := Deployment{cfg: Config{Privacy: Privacy{Period: time.Duration(period) * time.Millisecond}}}
+		d := Deployment{Config: Config{Privacy: Privacy{Period: time.Duration(period) * time.Millisecond}}}
 		most := 0
 		for begin := int64(0); begin < slide*period; begin += slide {
 			last := begin + m.WindowSize - 1
 			most = max(most, int(last/period-begin/period)+1)
 		}
-		if got := d.reaches(&m); got != most {
+		if got := reaches(&d, &m); got != most {
 			t.Fatalf("windows of %d every %d reach into %d periods of %d, want %d", m.WindowSize, slide, got, period, most)
 		}
 	})

@@ -37,7 +37,7 @@ func TestRunReleasesEveryWindow(t *testing.T) {
 	defer broker.Close()
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	d := deploy(t, testConfig(broker.Addr()), start, 2)
-	client, err := d.dial(ctx, nil)
+	client, err := Dial(ctx, d.Config.Kafka, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,7 @@ func (r *reader) poll(ctx context.Context, settled uint64) error {
 	for _, p := range r.partitions {
 		if r.wanted(p, settled) {
 			byID[p.id] = p
-			wants = append(wants, klog.Want{Topic: r.dep.cfg.Events.Topic, Partition: p.id, Offset: p.next, MaxBytes: fetchBytes})
+			wants = append(wants, klog.Want{Topic: r.dep.Config.Events.Topic, Partition: p.id, Offset: p.next, MaxBytes: fetchBytes})
 		}
 	}
 	gots, err := r.fetcher.Poll(ctx, wants, 1, pollWait)
@@ -63,7 +63,7 @@ func (r *reader) wanted(p *partition, settled uint64) bool {
 	if r.lastKnown && r.closed+1 >= r.last {
 		return true // only the end of the input is waited for
 	}
-	spec := r.dep.metrics[0].Spec
+	spec := r.dep.Metrics[0].Spec
 	w := p.watermark(spec)
 	holdsBack := w < r.fates.turns.end(r.closed+1)
 	if r.buffered > maxBuffered {
@@ -107,7 +107,7 @@ func (r *reader) fault(p *partition, g *klog.Got) error {
 		return fmt.Errorf("%s: these records are gone, and turns that are closed but not settled need them (is the retention of the events topic too short?): %w: %w", at, ErrLogFault, g.Err)
 	case g.Err != nil:
 		return fmt.Errorf("%s: %w", at, g.Err)
-	case len(g.Records) > 0 && !g.AppendTime && r.dep.cfg.Time.Trust == TrustBroker:
+	case len(g.Records) > 0 && !g.AppendTime && r.dep.Config.Time.Trust == TrustBroker:
 		return fmt.Errorf("%s: batches carry producer times and the deployment trusts the broker's: set message.timestamp.type=LogAppendTime on the topic, or time.trust: producer: %w", at, ErrLogFault)
 	}
 	return nil
@@ -129,7 +129,7 @@ func (r *reader) record(p *partition, rec *klog.Record, now int64) error {
 		return fmt.Errorf("decoding the record at offset %d of partition %d: %w", rec.Offset, p.id, err)
 	case class != "":
 		if !again {
-			r.dead.add(r.dep.cfg.Events.Topic, rec, class)
+			r.dead.add(r.dep.Config.Events.Topic, rec, class)
 		}
 		return nil
 	case turn == 0:
@@ -147,7 +147,7 @@ func (r *reader) record(p *partition, rec *klog.Record, now int64) error {
 	}
 	b := r.buffers[turn]
 	if b == nil {
-		b = newBuffer(r.dep.cfg.Shards)
+		b = newBuffer(r.dep.Config.Shards)
 		r.buffers[turn] = b
 	}
 	e := &r.fates.event
@@ -157,7 +157,7 @@ func (r *reader) record(p *partition, rec *klog.Record, now int64) error {
 		label:  schemas.Label{Key: e.Key, Passes: e.Passes},
 		value:  e.Value,
 	}
-	if c.sums = r.dep.sums.takes(e); c.sums {
+	if c.sums = r.dep.Sums.takes(e); c.sums {
 		c.id = r.hasher.Record(rec.Value)
 	}
 	b.add(&c, p.id, before)
@@ -209,6 +209,6 @@ func (r *reader) idle(p *partition, g *klog.Got) {
 	if r.opts.Bounded || g.High < 0 || p.next != g.High || g.High != g.LastStable {
 		return
 	}
-	t := &r.dep.cfg.Time
+	t := &r.dep.Config.Time
 	p.idleUntil = g.Asked - t.Lateness.Milliseconds() - t.Skew.Milliseconds() - t.IdleGrace.Milliseconds()
 }

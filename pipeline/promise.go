@@ -76,7 +76,7 @@ func weakened(budgets []state.Budget) (int, float64) {
 
 // promiseKept refuses a deployment in which some change has weakened what was promised
 // before it. Change allows none; programs before it did.
-func (d *Deployment) promiseKept(ctx context.Context, t *tail) error {
+func promiseKept(d *Deployment, ctx context.Context, t *tail) error {
 	budgets, err := t.budgets(ctx)
 	if err != nil {
 		return err
@@ -88,7 +88,7 @@ func (d *Deployment) promiseKept(ctx context.Context, t *tail) error {
 	b := &budgets[at]
 	return fmt.Errorf("comparing the %d generations on topic %s: generation %d promised (%v, %v) and a later one has raised delta_keys or what users may spend: "+
 		"together they come to (%v, %v) for whoever took part since: %w; begin a new deployment, and tell those who rely on the promise",
-		len(budgets), d.cfg.Outputs.Control, at+1, b.Epsilon, b.Delta, b.Epsilon, delta, ErrPromiseWeakened)
+		len(budgets), d.Config.Outputs.Control, at+1, b.Epsilon, b.Delta, b.Epsilon, delta, ErrPromiseWeakened)
 }
 
 // budgets are those of all generations, oldest first. Every GENERATION names the one

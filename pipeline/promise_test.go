@@ -31,7 +31,7 @@ func headerWith(t *testing.T, epsilon, delta, keys float64, private bool) *schem
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := d.header()
+	h := headerOf(d)
 	return &h
 }
 
@@ -193,7 +193,7 @@ func TestRuleAWeakenedPromiseIsNoticed(t *testing.T) {
 func writeGeneration(t *testing.T, d *Deployment, b state.Budget) {
 	t.Helper()
 	ctx := context.Background()
-	client, err := d.dial(ctx, nil)
+	client, err := Dial(ctx, d.Config.Kafka, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -112,14 +112,14 @@ func appendControl(t *testing.T, d *Deployment, bodies ...schemas.ControlBody) (
 		if err != nil {
 			t.Fatal(err)
 		}
-		offsets = append(offsets, appendRecord(t, d, d.cfg.Outputs.Control, klog.Message{Value: value}))
+		offsets = append(offsets, appendRecord(t, d, d.Config.Outputs.Control, klog.Message{Value: value}))
 	}
 	return offsets
 }
 
 func appendRecord(t *testing.T, d *Deployment, topic string, m klog.Message) int64 {
 	t.Helper()
-	client, err := d.dial(context.Background(), nil)
+	client, err := Dial(context.Background(), d.Config.Kafka, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +212,7 @@ func TestRuleRecordsThatWereNeverOursChangeNothing(t *testing.T) {
 	for name, at := range map[string]string{"before the first run": "init", "while a run goes on": "run"} {
 		t.Run(name, func(t *testing.T) {
 			d := tenTurns(t, func(c *Config) { c.ReleaseShards = 1 })
-			out := &d.cfg.Outputs
+			out := &d.Config.Outputs
 			litter := func() {
 				for _, topic := range []string{out.Control, out.Ledger, out.Counts} {
 					for _, m := range []klog.Message{
@@ -271,7 +271,7 @@ func TestADamagedRecordOnControlIsNamed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		appendRecord(t, d, d.cfg.Outputs.Control, klog.Message{Value: damage(value)})
+		appendRecord(t, d, d.Config.Outputs.Control, klog.Message{Value: damage(value)})
 		if _, err := Run(t.Context(), d, RunOptions{Bounded: true}); !errors.Is(err, ErrLogFault) || !strings.Contains(err.Error(), says) {
 			t.Errorf("the run ended with %v, want one that says %q", err, says)
 		}
@@ -295,7 +295,7 @@ func TestRuleTheRunThatWasAnnouncedLastIsTheNewer(t *testing.T) {
 	if err != nil || !result.Superseded || result.Settled != 0 {
 		t.Fatalf("%+v, %v: the older run should have been superseded", result, err)
 	}
-	client, err := d.dial(t.Context(), nil)
+	client, err := Dial(t.Context(), d.Config.Kafka, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -368,7 +368,7 @@ func TestRuleAReplacedLedgerRecordIsMissedWhereItIsNeeded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := ran(t, tenTurns(t, func(c *Config) { c.Shards, c.ReleaseShards = 1, 1 }))
-			appendRecord(t, d, d.cfg.Outputs.Ledger, klog.Message{Key: []byte(test.key), Value: []byte("somebody else's")})
+			appendRecord(t, d, d.Config.Outputs.Ledger, klog.Message{Key: []byte(test.key), Value: []byte("somebody else's")})
 			at := time.Date(2026, 1, 1, 0, 0, 15, 0, time.UTC).UnixMilli()
 			appendRecord(t, d, "events", klog.Message{Value: fmt.Appendf(nil, `{"user":"u","key":"a","time":%d}`, at), Timestamp: klog.At(at)})
 			var warnings bytes.Buffer
@@ -396,12 +396,12 @@ func TestRuleAReplacedLedgerRecordIsMissedWhereItIsNeeded(t *testing.T) {
 // Many records of somebody else are not a line each.
 func TestStrangersDoNotFloodTheLog(t *testing.T) {
 	d := ran(t, tenTurns(t, func(c *Config) { c.Shards, c.ReleaseShards = 1, 1 }))
-	client, err := d.dial(t.Context(), nil)
+	client, err := Dial(t.Context(), d.Config.Kafka, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	for _, topic := range []string{d.cfg.Outputs.Control, d.cfg.Outputs.Ledger} {
+	for _, topic := range []string{d.Config.Outputs.Control, d.Config.Outputs.Ledger} {
 		p, err := client.NewProducer(t.Context(), topic, 0, "")
 		if err != nil {
 			t.Fatal(err)

@@ -266,7 +266,7 @@ func (r *reader) open(settled uint64) ([]transforms.Element, error) {
 
 // elements packs the contributions of a joint's turns and its OPENs.
 func (r *reader) elements(open schemas.Open, c *schemas.Close) ([]transforms.Element, error) {
-	shards := r.dep.cfg.Shards
+	shards := r.dep.Config.Shards
 	var out []transforms.Element
 	for turn := c.First; turn <= c.Turn && !open.FromLedger; turn++ {
 		b := r.buffers[turn]
@@ -319,7 +319,7 @@ func (r *reader) user(user []byte) *knownUser {
 		clear(r.users)
 	}
 	id := r.hasher.Account(user)
-	u := &knownUser{id: id, shard: schemas.ShardOf(id, r.dep.cfg.Shards)}
+	u := &knownUser{id: id, shard: schemas.ShardOf(id, r.dep.Config.Shards)}
 	r.users[string(user)] = u
 	return u
 }

@@ -193,7 +193,7 @@ func testEpochsOf(t *testing.T, b *realkafka.Broker) {
 	if present, err := client.LeaderEpoch(t.Context(), "elected", 0); err != nil || present != after {
 		t.Errorf("LeaderEpoch = %d, %v; want %d", present, err, after)
 	}
-	reader := &reader{client: client, dep: &Deployment{cfg: Config{Events: Events{Topic: "elected"}}}}
+	reader := &reader{client: client, dep: &Deployment{Config: Config{Events: Events{Topic: "elected"}}}}
 	for _, c := range []struct {
 		cut   schemas.Cut
 		fault bool

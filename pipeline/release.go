@@ -41,10 +41,10 @@ type countsWriter struct {
 }
 
 func newReleaser(client *klog.Client, t *tail, d *Deployment) *releaser {
-	turns := d.turns(t.header)
+	turns := turnsFor(d, t.header)
 	return &releaser{
-		dep: d, turns: turns, ladders: d.ladders(t.header, turns), writers: map[int]*countsWriter{}, grid: grid(d.cfg.Outputs.PublishEvery),
-		fencing: fencing{client: client, tail: t, prefix: d.cfg.Deployment + "/counts-", topic: d.cfg.Outputs.Counts},
+		dep: d, turns: turns, ladders: laddersOf(d, t.header, turns), writers: map[int]*countsWriter{}, grid: grid(d.Config.Outputs.PublishEvery),
+		fencing: fencing{client: client, tail: t, prefix: d.Config.Deployment + "/counts-", topic: d.Config.Outputs.Counts},
 	}
 }
 
@@ -111,19 +111,19 @@ func newValue(r *schemas.Release) (value, error) {
 }
 
 // ladders are the deployment's.
-func (d *Deployment) ladders(h *schemas.Header, t *turns) transforms.Ladders {
-	l := transforms.Ladders{Metrics: d.specs(), Pairs: t.pairs, Incarnation: h.Incarnation, Generation: h.Generation, Noise: d.cfg.Keys.Noise[0]}
-	for i := range d.metrics {
-		l.Plans, l.Digests = append(l.Plans, d.metrics[i].Plan), append(l.Digests, d.metrics[i].Digest)
+func laddersOf(d *Deployment, h *schemas.Header, t *turns) transforms.Ladders {
+	l := transforms.Ladders{Metrics: specsOf(d), Pairs: t.pairs, Incarnation: h.Incarnation, Generation: h.Generation, Noise: d.Config.Keys.Noise[0]}
+	for i := range d.Metrics {
+		l.Plans, l.Digests = append(l.Plans, d.Metrics[i].Plan), append(l.Digests, d.Metrics[i].Digest)
 	}
 	return l
 }
 
 // specs are the definitions of the deployment's metrics.
-func (d *Deployment) specs() []schemas.MetricSpec {
-	specs := make([]schemas.MetricSpec, len(d.metrics))
-	for i := range d.metrics {
-		specs[i] = d.metrics[i].Spec
+func specsOf(d *Deployment) []schemas.MetricSpec {
+	specs := make([]schemas.MetricSpec, len(d.Metrics))
+	for i := range d.Metrics {
+		specs[i] = d.Metrics[i].Spec
 	}
 	return specs
 }

@@ -14,7 +14,7 @@ import (
 // belongs to the open turn, and the values that are drawn again can be compared only
 // with what is still there. A topic of counts is empty when a deployment begins.
 func openCounts(ctx context.Context, client *klog.Client, d *Deployment, t *tail, shard int, settled uint64) (from, end int64, err error) {
-	topic := d.cfg.Outputs.Counts
+	topic := d.Config.Outputs.Counts
 	bounds, err := client.Offsets(ctx, topic, int32(shard))
 	if err != nil {
 		return 0, 0, fmt.Errorf("reading counts: %w", err)
@@ -41,13 +41,13 @@ func readReleasesTo(ctx context.Context, client *klog.Client, d *Deployment, t *
 	if err != nil {
 		return err
 	}
-	return eachRelease(ctx, client, d.cfg.Outputs.Counts, int32(shard), from, to, t.stray, fn)
+	return eachRelease(ctx, client, d.Config.Outputs.Counts, int32(shard), from, to, t.stray, fn)
 }
 
 // publishedAfter says whether a counts partition holds anything of a turn after the
 // settled one: a value, or its end, which alone says that no private key has passed.
 func publishedAfter(ctx context.Context, client *klog.Client, d *Deployment, t *tail, shard int, settled uint64) (found bool, err error) {
-	topic := d.cfg.Outputs.Counts
+	topic := d.Config.Outputs.Counts
 	from, to, err := openCounts(ctx, client, d, t, shard, settled)
 	if err != nil {
 		return false, err
@@ -122,18 +122,18 @@ func typeOf(r *klog.Record) string {
 // ReadReleases returns everything on the counts topic, in the order of its
 // partitions.
 func ReadReleases(ctx context.Context, d *Deployment) ([]schemas.Release, error) {
-	client, err := d.dial(ctx, nil)
+	client, err := Dial(ctx, d.Config.Kafka, nil)
 	if err != nil {
 		return nil, err
 	}
 	defer client.Close()
 	var all []schemas.Release
-	for shard := range d.cfg.ReleaseShards {
-		bounds, err := client.Offsets(ctx, d.cfg.Outputs.Counts, int32(shard))
+	for shard := range d.Config.ReleaseShards {
+		bounds, err := client.Offsets(ctx, d.Config.Outputs.Counts, int32(shard))
 		if err != nil {
 			return nil, fmt.Errorf("reading counts: %w", err)
 		}
-		err = eachRelease(ctx, client, d.cfg.Outputs.Counts, int32(shard), bounds.Start, bounds.LastStable, unsaid, func(r schemas.Release, _, _ []byte) error {
+		err = eachRelease(ctx, client, d.Config.Outputs.Counts, int32(shard), bounds.Start, bounds.LastStable, unsaid, func(r schemas.Release, _, _ []byte) error {
 			all = append(all, r)
 			return nil
 		})

@@ -43,19 +43,19 @@ type MetricTallies struct {
 // TrustedReport adds up the tallies of all CLOSEs and SETTLEDs on control that
 // count, of every metric that there has ever been. It changes nothing.
 func TrustedReport(ctx context.Context, d *Deployment) (Tallies, error) {
-	client, err := d.dial(ctx, nil)
+	client, err := Dial(ctx, d.Config.Kafka, nil)
 	if err != nil {
 		return Tallies{}, err
 	}
 	defer client.Close()
-	bounds, err := client.Offsets(ctx, d.cfg.Outputs.Control, controlPartition)
+	bounds, err := client.Offsets(ctx, d.Config.Outputs.Control, controlPartition)
 	if err != nil {
 		return Tallies{}, fmt.Errorf("reading control: %w", err)
 	}
-	v := newView(d.cfg.LedgerSlots)
+	v := newView(d.Config.LedgerSlots)
 	v.beginAt(0, -1, -1)
-	sum := adding{period: d.cfg.Privacy.Period, read: newTallies()}
-	err = client.ReadRange(ctx, d.cfg.Outputs.Control, controlPartition, 0, bounds.LastStable, func(r klog.Record) error {
+	sum := adding{period: d.Config.Privacy.Period, read: newTallies()}
+	err = client.ReadRange(ctx, d.Config.Outputs.Control, controlPartition, 0, bounds.LastStable, func(r klog.Record) error {
 		c, ours, err := controlRecord(&r)
 		if err != nil || !ours {
 			return err

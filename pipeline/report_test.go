@@ -12,8 +12,8 @@ import (
 
 const testMinute = 60_000
 
-// headerOf has metrics with windows of a minute, or of an hour for "hour".
-func headerOf(generation uint32, fromTurn uint64, starts []int64, names ...string) schemas.Header {
+// testHeader has metrics with windows of a minute, or of an hour for "hour".
+func testHeader(generation uint32, fromTurn uint64, starts []int64, names ...string) schemas.Header {
 	h := schemas.Header{Generation: generation, LedgerSlots: 8, FromTurn: fromTurn,
 		SliceStart: int64(fromTurn-1) * testMinute, MetricStarts: starts}
 	for _, name := range names {
@@ -50,12 +50,12 @@ func controlOf(t *testing.T, bodies ...schemas.ControlBody) *Deployment {
 	if err := CreateTopics(t.Context(), d, TopicOptions{EventPartitions: 1}); err != nil {
 		t.Fatal(err)
 	}
-	client, err := d.dial(t.Context(), nil)
+	client, err := Dial(t.Context(), d.Config.Kafka, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	producer, err := client.NewProducer(t.Context(), d.cfg.Outputs.Control, controlPartition, "")
+	producer, err := client.NewProducer(t.Context(), d.Config.Outputs.Control, controlPartition, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,8 +77,8 @@ func controlOf(t *testing.T, bodies ...schemas.ControlBody) *Deployment {
 // A change takes CLOSEs back, moves a metric to another index, gives up the open
 // windows of one and adds another: every record is in the report once.
 func TestTrustedReportAddsUpOverAChange(t *testing.T) {
-	first := headerOf(1, 1, []int64{0, 0}, "views", "hour")
-	second := headerOf(2, 2, []int64{testMinute, 0}, "clicks", "views")
+	first := testHeader(1, 1, []int64{0, 0}, "views", "hour")
+	second := testHeader(2, 2, []int64{testMinute, 0}, "clicks", "views")
 	second.Past = []schemas.PastGeneration{first.AsPast()}
 	closing := func(first, turn, contributions uint64, tallies schemas.ReadTallies) *schemas.Close {
 		c := closeOf(1, first, turn)

@@ -106,7 +106,7 @@ func Run(ctx context.Context, d *Deployment, opts RunOptions) (RunResult, error)
 	oneRun.Lock()
 	defer oneRun.Unlock()
 	opts = opts.withDefaults()
-	opts.StallLimit += d.cfg.Outputs.PublishEvery
+	opts.StallLimit += d.Config.Outputs.PublishEvery
 	if opts.Bounded && opts.UntilEnd {
 		return RunResult{}, errors.New("running: Bounded closes every window at the end of the topic, UntilEnd closes none early: choose one")
 	}
@@ -115,17 +115,17 @@ func Run(ctx context.Context, d *Deployment, opts RunOptions) (RunResult, error)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	client, err := d.dial(ctx, opts.Logger)
+	client, err := Dial(ctx, d.Config.Kafka, opts.Logger)
 	if err != nil {
 		return RunResult{}, err
 	}
 	defer client.Close()
-	stalls := newStalls(d.stallRules(opts), opts.Logger)
+	stalls := newStalls(stallRulesOf(d, opts), opts.Logger)
 	defer watch(ctx, client, stalls, opts.Drain, cancel)()
 	// The engine's own context ends with the job only: closing the connections
 	// is what makes every stage of a cancelled run return.
 	defer context.AfterFunc(ctx, client.Close)()
-	t, err := d.begin(ctx, client, CheckOptions{Logger: opts.Logger, Strict: opts.Strict, disposable: opts.Disposable})
+	t, err := begin(d, ctx, client, CheckOptions{Logger: opts.Logger, Strict: opts.Strict, disposable: opts.Disposable})
 	if err != nil {
 		return RunResult{}, unlessEnded(ctx, err)
 	}
@@ -156,10 +156,6 @@ func (o RunOptions) withDefaults() RunOptions {
 	return o
 }
 
-func (d *Deployment) dial(ctx context.Context, logger *slog.Logger) (*klog.Client, error) {
-	return Dial(ctx, d.cfg.Kafka, logger)
-}
-
 // run is everything that one Run has open.
 type run struct {
 	dep      *Deployment
@@ -181,7 +177,7 @@ type run struct {
 // checks of either take. What is wrong with topics is best explained by HEADER,
 // if the configuration names others than it does; a STOP is told along with it,
 // it may be why.
-func (d *Deployment) begin(ctx context.Context, client *klog.Client, o CheckOptions) (*tail, error) {
+func begin(d *Deployment, ctx context.Context, client *klog.Client, o CheckOptions) (*tail, error) {
 	began := time.Now()
 	t, failed := openTail(ctx, client, d, o.Logger)
 	if failed != nil && time.Since(began) > lookAgain {
@@ -189,10 +185,10 @@ func (d *Deployment) begin(ctx context.Context, client *klog.Client, o CheckOpti
 	}
 	var stop *schemas.Stop
 	if failed == nil {
-		if err := d.promiseKept(ctx, t); err != nil {
+		if err := promiseKept(d, ctx, t); err != nil {
 			return nil, err
 		}
-		if err := d.agrees(t.header); err != nil {
+		if err := agrees(d, t.header); err != nil {
 			return nil, err
 		}
 		t.look(func(v *view) { stop = v.stop })
@@ -202,7 +198,7 @@ func (d *Deployment) begin(ctx context.Context, client *klog.Client, o CheckOpti
 			return nil, err
 		}
 	}
-	err := d.checkTopics(ctx, client, o)
+	err := checkTopics(d, ctx, client, o)
 	switch {
 	case err != nil && !errors.Is(err, ErrTopicSettings):
 		return nil, err
@@ -215,7 +211,7 @@ func (d *Deployment) begin(ctx context.Context, client *klog.Client, o CheckOpti
 }
 
 func newRun(ctx context.Context, d *Deployment, client *klog.Client, t *tail, opts RunOptions) (*run, error) {
-	if err := d.intact(ctx, client, t); err != nil {
+	if err := intact(d, ctx, client, t); err != nil {
 		return nil, err
 	}
 	t.at = opts.Hooks.At
@@ -236,15 +232,15 @@ func newRun(ctx context.Context, d *Deployment, client *klog.Client, t *tail, op
 }
 
 func newReader(ctx context.Context, d *Deployment, client *klog.Client, t *tail, opts RunOptions) (*reader, error) {
-	decoder, err := d.decoder(ctx, opts.Logger)
+	decoder, err := newDecoder(d, ctx, opts.Logger)
 	if err != nil {
 		return nil, fmt.Errorf("preparing to decode events: %w", err)
 	}
 	r := &reader{
 		dep: d, client: client, tail: t, run: t.run, opts: opts, log: opts.Logger,
-		hasher: schemas.NewHasher(d.cfg.Keys.UserHash),
+		hasher: schemas.NewHasher(d.Config.Keys.UserHash),
 		ends:   map[int32]int64{}, users: map[string]*knownUser{},
-		fates: fates{decoder: decoder, turns: d.turns(t.header), clock: d.clock(), past: pastClocks(t.header, d.clock())},
+		fates: fates{decoder: decoder, turns: turnsFor(d, t.header), clock: clockOf(d), past: pastClocks(t.header, clockOf(d))},
 	}
 	if !opts.Bounded && !opts.Until.IsZero() {
 		r.owed = r.fates.turns.by(opts.Until.UnixMilli())
@@ -262,8 +258,8 @@ func newReader(ctx context.Context, d *Deployment, client *klog.Client, t *tail,
 	return r, nil
 }
 
-func (d *Deployment) clock() clock {
-	t := &d.cfg.Time
+func clockOf(d *Deployment) clock {
+	t := &d.Config.Time
 	return clock{
 		trustProducer: t.Trust == TrustProducer, noFuture: t.NoFuture,
 		lateness: t.Lateness.Milliseconds(), skew: t.Skew.Milliseconds(), slack: t.Slack.Milliseconds(),
@@ -272,7 +268,7 @@ func (d *Deployment) clock() clock {
 
 // execute runs the Beam pipeline on the local runner.
 func (r *run) execute(ctx context.Context) error {
-	rules, err := r.dep.rulesOf(r.tail.header)
+	rules, err := rulesOf(r.dep, r.tail.header)
 	if err != nil {
 		return err
 	}

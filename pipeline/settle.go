@@ -37,7 +37,7 @@ func (s *settler) Settle(ctx context.Context, blobs [][]byte) error {
 	if s.done[head.Epoch] >= head.Turn {
 		return nil
 	}
-	settled := spend.Settle(s.dep.specs(), acks)
+	settled := spend.Settle(specsOf(s.dep), acks)
 	if err := s.write(ctx, settled); err != nil {
 		return err
 	}

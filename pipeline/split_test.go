@@ -64,11 +64,11 @@ func TestRuleSplitSaysHowLongAnExplicitCapLasts(t *testing.T) {
 		"shares":                 {[]Metric{shared}, []Lifetime{{Windows: 24}}, true},
 	} {
 		d := compiled(t, test.metrics...)
-		if got := d.Lifetimes(); !slices.Equal(got, test.want) || d.LastAtLeastFits() != test.fits {
-			t.Errorf("%s: %+v, fits %t, want %+v, %t", name, got, d.LastAtLeastFits(), test.want, test.fits)
+		if got := Lifetimes(d); !slices.Equal(got, test.want) || LastAtLeastFits(d) != test.fits {
+			t.Errorf("%s: %+v, fits %t, want %+v, %t", name, got, LastAtLeastFits(d), test.want, test.fits)
 		}
 	}
-	budget := compiled(t, capAt("m", 40, 0)).Budget()
+	budget := compiled(t, capAt("m", 40, 0)).Budget
 	if n, err := state.ReleasesBeforeRefusal(budget, 40, 1); err != nil || n != 89 {
 		t.Errorf("the budget pays for %d releases (%v), want 89", n, err)
 	}
@@ -101,24 +101,24 @@ func TestSplitLeavesAsManyWindowsAsItSays(t *testing.T) {
 		if err != nil {
 			return // refused: nothing is said about it
 		}
-		if shares && !d.LastAtLeastFits() {
+		if shares && !LastAtLeastFits(d) {
 			rt.Error("what is shared does not fit")
 		}
-		lifetimes, place := d.Lifetimes(), 0
-		if len(lifetimes) != len(d.Metrics()) {
-			rt.Fatalf("%d lifetimes of %d metrics", len(lifetimes), len(d.Metrics()))
+		lifetimes, place := Lifetimes(d), 0
+		if len(lifetimes) != len(d.Metrics) {
+			rt.Fatalf("%d lifetimes of %d metrics", len(lifetimes), len(d.Metrics))
 		}
 		for i := range cfg.Metrics {
 			m, l := &cfg.Metrics[i], lifetimes[place]
-			counts := d.Metrics()[place : place+1]
+			counts := d.Metrics[place : place+1]
 			if m.Coverage != nil {
-				counts = d.Metrics()[place : place+2]
+				counts = d.Metrics[place : place+2]
 				if lifetimes[place+1] != l {
 					rt.Errorf("coverage lasts %+v, what it covers %+v", lifetimes[place+1], l)
 				}
 			}
 			place += len(counts)
-			taken := admitted(d.Budget(), m, counts)
+			taken := admitted(d.Budget, m, counts)
 			if want := min(taken, uint64(m.LastAtLeast)); l.Windows != want {
 				rt.Errorf("%s: %d windows, want %d", m.Name, l.Windows, want)
 			}

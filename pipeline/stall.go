@@ -48,12 +48,12 @@ type stallRules struct {
 	limit                        time.Duration // RunOptions.StallLimit
 }
 
-func (d *Deployment) stallRules(o RunOptions) stallRules {
-	t := &d.cfg.Time
+func stallRulesOf(d *Deployment, o RunOptions) stallRules {
+	t := &d.Config.Time
 	return stallRules{
-		topic: d.cfg.Events.Topic, broker: d.cfg.Kafka.Brokers[0],
+		topic: d.Config.Events.Topic, broker: d.Config.Kafka.Brokers[0],
 		lateness: t.Lateness, slack: t.Slack, skew: t.Skew, grace: t.IdleGrace, idle: !o.Bounded,
-		publishEvery: d.cfg.Outputs.PublishEvery, limit: o.StallLimit,
+		publishEvery: d.Config.Outputs.PublishEvery, limit: o.StallLimit,
 	}
 }
 
@@ -290,7 +290,7 @@ func (r *reader) tellStalls(settled uint64) {
 	if r.opened > settled {
 		p.open, p.openedAt = r.opened, r.openedAt
 	}
-	spec := r.dep.metrics[0].Spec
+	spec := r.dep.Metrics[0].Spec
 	for _, of := range r.partitions {
 		if of.fetched {
 			p.lanes = append(p.lanes, lane{id: of.id, next: of.next, high: of.high, lastStable: of.lastStable, behind: of.watermark(spec) < p.end})

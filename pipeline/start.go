@@ -100,7 +100,7 @@ func (r *reader) redoable(ctx context.Context, settled, last uint64) (bool, erro
 		return false, err
 	}
 	have := 0
-	for shard := range r.dep.cfg.Shards {
+	for shard := range r.dep.Config.Shards {
 		found, err := r.hasDeltas(ctx, int32(shard), settled+1, last)
 		if err != nil {
 			return false, err
@@ -109,12 +109,12 @@ func (r *reader) redoable(ctx context.Context, settled, last uint64) (bool, erro
 			have++
 		}
 	}
-	if have == r.dep.cfg.Shards {
+	if have == r.dep.Config.Shards {
 		return true, nil
 	}
 	if published {
 		return false, fmt.Errorf("starting at turn %d: counts holds values of it, and %d of %d shards have no ledger record of it: the ledger topic has lost records: %w",
-			settled+1, r.dep.cfg.Shards-have, r.dep.cfg.Shards, ErrLogFault)
+			settled+1, r.dep.Config.Shards-have, r.dep.Config.Shards, ErrLogFault)
 	}
 	return false, nil
 }
@@ -122,7 +122,7 @@ func (r *reader) redoable(ctx context.Context, settled, last uint64) (bool, erro
 // hasDeltas says whether a shard's ledger has the deltas of all turns from first to
 // last.
 func (r *reader) hasDeltas(ctx context.Context, shard int32, first, last uint64) (bool, error) {
-	topic := r.dep.cfg.Outputs.Ledger
+	topic := r.dep.Config.Outputs.Ledger
 	bounds, err := r.client.Offsets(ctx, topic, shard)
 	if err != nil {
 		return false, fmt.Errorf("reading the ledger: %w", err)
@@ -145,7 +145,7 @@ func (r *reader) hasDeltas(ctx context.Context, shard int32, first, last uint64)
 
 // published says whether counts holds anything of a turn after the settled one.
 func (r *reader) published(ctx context.Context, settled uint64) (bool, error) {
-	for shard := range r.dep.cfg.ReleaseShards {
+	for shard := range r.dep.Config.ReleaseShards {
 		if found, err := publishedAfter(ctx, r.client, r.dep, r.tail, shard, settled); err != nil || found {
 			return found, err
 		}
@@ -156,7 +156,7 @@ func (r *reader) published(ctx context.Context, settled uint64) (bool, error) {
 // positions are where reading begins: at the restart offsets of the CLOSE of
 // turn base, or at the beginning of the topic when there is none yet.
 func (r *reader) positions(ctx context.Context, base, closed uint64, closes map[uint64]*closing) ([]*partition, error) {
-	topic := r.dep.cfg.Events.Topic
+	topic := r.dep.Config.Events.Topic
 	ids, err := r.client.Partitions(ctx, topic)
 	if err != nil {
 		return nil, fmt.Errorf("looking for the events topic: %w", err)
@@ -209,7 +209,7 @@ func (p *partition) recall(c *schemas.Cut) {
 // topic when the run began, or at least that nobody knows better.
 func (r *reader) position(ctx context.Context, id int32, base uint64, closes map[uint64]*closing, first bool) (*partition, error) {
 	p := &partition{id: id, appendTime: never, leaderEpoch: -1, idleUntil: never, end: forever, replayed: map[int64]bool{}}
-	bounds, err := r.client.Offsets(ctx, r.dep.cfg.Events.Topic, id)
+	bounds, err := r.client.Offsets(ctx, r.dep.Config.Events.Topic, id)
 	if err != nil {
 		return nil, fmt.Errorf("looking at partition %d of the events topic: %w", id, err)
 	}
@@ -224,7 +224,7 @@ func (r *reader) position(ctx context.Context, id int32, base uint64, closes map
 	}
 	if p.next < bounds.Start || p.next > bounds.High {
 		return nil, fmt.Errorf("starting at offset %d of partition %d of %s: the topic holds %d to %d; records that a turn needs are gone, or the topic was made anew: %w",
-			p.next, id, r.dep.cfg.Events.Topic, bounds.Start, bounds.High, ErrLogFault)
+			p.next, id, r.dep.Config.Events.Topic, bounds.Start, bounds.High, ErrLogFault)
 	}
 	if _, taken := r.ends[id]; !taken && first {
 		r.ends[id] = bounds.LastStable
@@ -242,12 +242,12 @@ func (r *reader) refreshPartitions(ctx context.Context) error {
 		return nil
 	}
 	r.refreshed = time.Now()
-	ids, err := r.client.Partitions(ctx, r.dep.cfg.Events.Topic)
+	ids, err := r.client.Partitions(ctx, r.dep.Config.Events.Topic)
 	if err != nil {
 		return fmt.Errorf("looking for new partitions: %w", err)
 	}
 	if len(ids) < len(r.partitions) {
-		return fmt.Errorf("looking for new partitions: %s had %d partitions and has %d; was it made anew? %w", r.dep.cfg.Events.Topic, len(r.partitions), len(ids), ErrLogFault)
+		return fmt.Errorf("looking for new partitions: %s had %d partitions and has %d; was it made anew? %w", r.dep.Config.Events.Topic, len(r.partitions), len(ids), ErrLogFault)
 	}
 	have := map[int32]bool{}
 	for _, p := range r.partitions {

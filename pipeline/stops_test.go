@@ -22,7 +22,7 @@ func TestRuleTheTimestampTypeOfEveryBatchIsChecked(t *testing.T) {
 		{"an empty answer", TrustBroker, klog.Got{}, false},
 		{"producer times under the producer-time promise", TrustProducer, klog.Got{Records: records}, false},
 	} {
-		r := &reader{dep: &Deployment{cfg: Config{Time: Time{Trust: c.trust}}}}
+		r := &reader{dep: &Deployment{Config: Config{Time: Time{Trust: c.trust}}}}
 		err := r.fault(&partition{}, &c.got)
 		if c.stops != errors.Is(err, ErrLogFault) || (!c.stops && err != nil) {
 			t.Errorf("%s: %v", c.name, err)

@@ -45,7 +45,7 @@ type tail struct {
 // openTail finds where to begin: control is kept for ever, and the newest
 // record points back to the oldest one that a start needs.
 func openTail(ctx context.Context, client *klog.Client, d *Deployment, log *slog.Logger) (*tail, error) {
-	t := &tail{client: client, topic: d.cfg.Outputs.Control, log: log, strays: map[string]strayed{}, view: newView(d.cfg.LedgerSlots)}
+	t := &tail{client: client, topic: d.Config.Outputs.Control, log: log, strays: map[string]strayed{}, view: newView(d.Config.LedgerSlots)}
 	t.view.stray = func(offset int64, what string) { t.stray(t.topic, controlPartition, offset, what) }
 	bounds, err := client.Offsets(ctx, t.topic, controlPartition)
 	if err != nil {

@@ -98,13 +98,13 @@ func crowdConfig(addr string) Config {
 // load writes the first n events to the deployment's topic.
 func load(b *testing.B, d *Deployment, partitions, n int, event func(i int) []byte, millis func(i int) int64) {
 	ctx := context.Background()
-	client, err := d.dial(ctx, nil)
+	client, err := Dial(ctx, d.Config.Kafka, nil)
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer client.Close()
 	for p := range partitions {
-		producer, err := client.NewProducer(ctx, d.cfg.Events.Topic, int32(p), "")
+		producer, err := client.NewProducer(ctx, d.Config.Events.Topic, int32(p), "")
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -52,18 +52,18 @@ func CheckTopics(ctx context.Context, d *Deployment, o CheckOptions) error {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	client, err := d.dial(ctx, nil)
+	client, err := Dial(ctx, d.Config.Kafka, nil)
 	if err != nil {
 		return err
 	}
 	defer client.Close()
-	_, unreadable := d.decoder(ctx, o.Logger)
-	return errors.Join(d.checkTopics(ctx, client, o), unreadable, d.checkDeployment(ctx, client, o))
+	_, unreadable := newDecoder(d, ctx, o.Logger)
+	return errors.Join(checkTopics(d, ctx, client, o), unreadable, checkDeployment(d, ctx, client, o))
 }
 
 // checkDeployment looks at the deployment that control holds. Where it cannot be
 // opened, the rules of topics have said so, or init has not been run.
-func (d *Deployment) checkDeployment(ctx context.Context, client *klog.Client, o CheckOptions) error {
+func checkDeployment(d *Deployment, ctx context.Context, client *klog.Client, o CheckOptions) error {
 	t, err := openTail(ctx, client, d, slog.New(slog.DiscardHandler))
 	switch {
 	case errors.Is(err, ErrLogFault):
@@ -71,12 +71,12 @@ func (d *Deployment) checkDeployment(ctx context.Context, client *klog.Client, o
 	case err != nil:
 		return nil //nolint:nilerr // see above
 	}
-	if err := d.promiseKept(ctx, t); err != nil || !o.Start {
+	if err := promiseKept(d, ctx, t); err != nil || !o.Start {
 		return err
 	}
-	want := d.header()
+	want := headerOf(d)
 	if all := differences(t.header, &want); len(all) > 0 {
-		err := d.agrees(t.header)
+		err := agrees(d, t.header)
 		if all[0].Never != "" {
 			return err
 		}
@@ -87,17 +87,17 @@ func (d *Deployment) checkDeployment(ctx context.Context, client *klog.Client, o
 	if stop != nil {
 		return stopped(stop)
 	}
-	return d.intact(ctx, client, t)
+	return intact(d, ctx, client, t)
 }
 
-func (d *Deployment) checkTopics(ctx context.Context, client *klog.Client, o CheckOptions) error {
+func checkTopics(d *Deployment, ctx context.Context, client *klog.Client, o CheckOptions) error {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	var found []error
 	missing := map[string]bool{}
-	rules := d.topicRules()
-	states, failures := d.lookAtAll(ctx, client, rules)
+	rules := rulesOfTopics(d)
+	states, failures := lookAtAll(d, ctx, client, rules)
 	for i, t := range states {
 		var wrong *TopicError
 		switch err := failures[i]; {
@@ -116,7 +116,7 @@ func (d *Deployment) checkTopics(ctx context.Context, client *klog.Client, o Che
 		}
 		found = append(found, t.found...)
 	}
-	apart, err := d.belongTogether(ctx, client, missing)
+	apart, err := belongTogether(d, ctx, client, missing)
 	if err != nil {
 		return err
 	}
@@ -143,11 +143,11 @@ func (d *Deployment) checkTopics(ctx context.Context, client *klog.Client, o Che
 
 // lookAtAll looks at all topics at once: for one that is not there the client
 // waits a little, because brokers learn of new ones late.
-func (d *Deployment) lookAtAll(ctx context.Context, client *klog.Client, rules []rulesOfTopic) ([]*topicState, []error) {
+func lookAtAll(d *Deployment, ctx context.Context, client *klog.Client, rules []rulesOfTopic) ([]*topicState, []error) {
 	states, failures := make([]*topicState, len(rules)), make([]error, len(rules))
 	var all sync.WaitGroup
 	for i := range rules {
-		all.Go(func() { states[i], failures[i] = d.lookAt(ctx, client, rules[i].topic) })
+		all.Go(func() { states[i], failures[i] = lookAt(d, ctx, client, rules[i].topic) })
 	}
 	all.Wait()
 	return states, failures
@@ -155,12 +155,12 @@ func (d *Deployment) lookAtAll(ctx context.Context, client *klog.Client, rules [
 
 // lookAt asks for everything that the rules need. A *TopicError: it cannot be
 // had.
-func (d *Deployment) lookAt(ctx context.Context, client *klog.Client, name string) (*topicState, error) {
-	t := &topicState{name: name, broker: d.cfg.Kafka.Brokers[0]}
+func lookAt(d *Deployment, ctx context.Context, client *klog.Client, name string) (*topicState, error) {
+	t := &topicState{name: name, broker: d.Config.Kafka.Brokers[0]}
 	ids, err := client.Partitions(ctx, name)
 	if errors.Is(err, klog.ErrUnknownTopic) {
 		fix := "create it with runner init --create-topics, or correct its name under outputs"
-		if name == d.cfg.Events.Topic {
+		if name == d.Config.Events.Topic {
 			fix = "create it, or --create-topics --event-partitions N with runner init, or correct events.topic"
 		}
 		return nil, &TopicError{Topic: name, Got: "does not exist", Fix: fix, Err: klog.ErrUnknownTopic}
@@ -185,8 +185,8 @@ func (d *Deployment) lookAt(ctx context.Context, client *klog.Client, name strin
 // belongTogether looks for topics that cannot stem from one deployment: one is
 // empty or missing while another holds what can only have been written after
 // it.
-func (d *Deployment) belongTogether(ctx context.Context, client *klog.Client, missing map[string]bool) ([]*TopicError, error) {
-	out := &d.cfg.Outputs
+func belongTogether(d *Deployment, ctx context.Context, client *klog.Client, missing map[string]bool) ([]*TopicError, error) {
+	out := &d.Config.Outputs
 	control, err := holdsRecords(ctx, client, out.Control, missing)
 	if err != nil {
 		return nil, err
@@ -199,7 +199,7 @@ func (d *Deployment) belongTogether(ctx context.Context, client *klog.Client, mi
 	gone := func(topic, fix string) {
 		apart = append(apart, &TopicError{Topic: topic, Got: fmt.Sprintf("does not exist and topic %s holds records", out.Control), Err: ErrLogFault, Fix: fix})
 	}
-	if topic := d.cfg.Events.Topic; control && missing[topic] {
+	if topic := d.Config.Events.Topic; control && missing[topic] {
 		gone(topic, "if it was lost, restore it: one that is made anew is refused once a turn is settled; else correct events.topic")
 	}
 	for _, topic := range []string{out.Ledger, out.Counts} {

@@ -32,13 +32,13 @@ func makeTopics(t *testing.T, cfg Config, change func(specs map[string]*klog.Top
 		t.Fatal(err)
 	}
 	specs := map[string]*klog.TopicSpec{}
-	for _, s := range d.topicSpecs(TopicOptions{EventPartitions: 2, Replication: 1}) {
-		specs[strings.TrimPrefix(s.Name, d.cfg.Deployment+"-")] = &s
+	for _, s := range specsOfTopics(d, TopicOptions{EventPartitions: 2, Replication: 1}) {
+		specs[strings.TrimPrefix(s.Name, d.Config.Deployment+"-")] = &s
 	}
 	if change != nil {
 		change(specs)
 	}
-	client, err := d.dial(t.Context(), nil)
+	client, err := Dial(t.Context(), d.Config.Kafka, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,13 +243,13 @@ func TestAcceptedLimitsInBytesAndUncleanElectionsOfEventsAreWarnedOf(t *testing.
 		s["events"].Config[settingBytes] = "1000000"
 		s["events"].Config[settingUnclean] = "true"
 	})
-	client, err := d.dial(t.Context(), nil)
+	client, err := Dial(t.Context(), d.Config.Kafka, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer client.Close()
 	var out bytes.Buffer
-	if err := d.checkTopics(t.Context(), client, CheckOptions{Logger: slog.New(slog.NewTextHandler(&out, nil))}); err != nil {
+	if err := checkTopics(d, t.Context(), client, CheckOptions{Logger: slog.New(slog.NewTextHandler(&out, nil))}); err != nil {
 		t.Fatal(err)
 	}
 	for _, s := range []string{"topic events: retention.bytes is 1000000", "topic events: unclean.leader.election.enable is true"} {
@@ -272,7 +272,7 @@ func TestAbsentSettingsAreKafkasDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, rules := range d.topicRules() {
+	for _, rules := range rulesOfTopics(d) {
 		state := &topicState{name: rules.topic, broker: "b:1", partitions: map[string]int{"tollgate-ledger": 4}[rules.topic], settings: map[string]string{}}
 		state.partitions = max(state.partitions, 1)
 		for _, rule := range rules.rules {
@@ -306,7 +306,7 @@ func TestTheShortestSlideDecidesHowLongEventsAreNeeded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := d.minRetention(), 3*(3*time.Hour+2*time.Minute+5*time.Second); got != want {
+	if got, want := neededRetention(d), 3*(3*time.Hour+2*time.Minute+5*time.Second); got != want {
 		t.Errorf("%v, want %v", got, want)
 	}
 }

@@ -138,12 +138,12 @@ func TestStrictnessIsNotBlamedForMore(t *testing.T) {
 	if !errors.Is(err, ErrTopicSettings) || errors.Is(err, ErrStrict) || !strings.Contains(err.Error(), settingReplication) || !strings.Contains(err.Error(), settingRetention) {
 		t.Error(err)
 	}
-	client, err := d.dial(t.Context(), nil)
+	client, err := Dial(t.Context(), d.Config.Kafka, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	state, err := d.lookAt(t.Context(), client, d.cfg.Outputs.Control)
+	state, err := lookAt(d, t.Context(), client, d.Config.Outputs.Control)
 	if err != nil || state.replicas != 1 || state.brokers != 1 {
 		t.Errorf("%+v, %v", state, err)
 	}

@@ -65,23 +65,23 @@ type rulesOfTopic struct {
 
 // topicRules are the rules of every topic of the deployment, docs/runbook.md
 // has them as a table.
-func (d *Deployment) topicRules() []rulesOfTopic {
-	out, need := &d.cfg.Outputs, d.minRetention()
+func rulesOfTopics(d *Deployment) []rulesOfTopic {
+	out, need := &d.Config.Outputs, neededRetention(d)
 	return []rulesOfTopic{
-		{d.cfg.Events.Topic, []topicRule{
-			d.timestampRule, notCompacted("events would vanish that a turn counts again after a restart"),
-			retentionRule(need), d.eventBytesRule, warnUnclean,
+		{d.Config.Events.Topic, []topicRule{
+			timestampRule(d), notCompacted("events would vanish that a turn counts again after a restart"),
+			retentionRule(need), eventBytesRule(d), warnUnclean,
 		}},
 		{out.Control, []topicRule{
 			partitionsRule(1, "name another topic under outputs.control"),
 			keptForEver, safeElections, roomRule, durable,
 		}},
 		{out.Ledger, []topicRule{
-			partitionsRule(d.cfg.Shards, "set shards to that number, or name another topic under outputs.ledger"),
+			partitionsRule(d.Config.Shards, "set shards to that number, or name another topic under outputs.ledger"),
 			onlyCompacted, safeElections, roomRule, durable,
 		}},
 		{out.Counts, []topicRule{
-			partitionsRule(d.cfg.ReleaseShards, "set release_shards to that number, or name another topic under outputs.counts"),
+			partitionsRule(d.Config.ReleaseShards, "set release_shards to that number, or name another topic under outputs.counts"),
 			notCompacted("later windows' values would replace earlier ones"),
 			retentionRule(need), bytesRule(""), roomRule, durable,
 		}},
@@ -95,9 +95,9 @@ func (d *Deployment) topicRules() []rulesOfTopic {
 // the cut of the last settled turn, so the open turn, what may still come late
 // to it and the wait for silent partitions lie between; three times that, and
 // an hour for whoever has to restart it.
-func (d *Deployment) minRetention() time.Duration {
-	turn := time.Duration(d.leastSlide()) * time.Millisecond
-	t := &d.cfg.Time
+func neededRetention(d *Deployment) time.Duration {
+	turn := time.Duration(leastSlide(d)) * time.Millisecond
+	t := &d.Config.Time
 	return max(minRetention, retentionFactor*(turn+t.Lateness+t.Skew+t.Slack+t.IdleGrace))
 }
 
@@ -133,10 +133,12 @@ func (t *topicState) wrong(setting, want, fix string) {
 	t.found = append(t.found, &TopicError{Topic: t.name, Setting: setting, Got: got, Want: want, Fix: fix})
 }
 
-func (d *Deployment) timestampRule(t *topicState) {
-	if d.cfg.Time.Trust == TrustBroker && t.setting(settingTimestamps) != appendTimes {
-		t.wrong(settingTimestamps, appendTimes+" with time.trust: broker",
-			t.alter(settingTimestamps, appendTimes)+" (records that are there already keep their times: start behind them), or set time.trust: producer, which is a weaker promise")
+func timestampRule(d *Deployment) topicRule {
+	return func(t *topicState) {
+		if d.Config.Time.Trust == TrustBroker && t.setting(settingTimestamps) != appendTimes {
+			t.wrong(settingTimestamps, appendTimes+" with time.trust: broker",
+				t.alter(settingTimestamps, appendTimes)+" (records that are there already keep their times: start behind them), or set time.trust: producer, which is a weaker promise")
+		}
 	}
 }
 
@@ -216,12 +218,14 @@ func bytesRule(instead string) topicRule {
 }
 
 // eventBytesRule: the topic may be somebody else's, who has to be believed.
-func (d *Deployment) eventBytesRule(t *topicState) {
-	switch {
-	case !d.cfg.Events.AcceptSizeRetention:
-		bytesRule(", or set events.accept_size_retention: true and see to it that they last for days")(t)
-	case t.limitedInBytes():
-		t.warnings = append(t.warnings, fmt.Sprintf("topic %s: %s is %s, which is accepted: a restart that finds records gone stops", t.name, settingBytes, t.setting(settingBytes)))
+func eventBytesRule(d *Deployment) topicRule {
+	return func(t *topicState) {
+		switch {
+		case !d.Config.Events.AcceptSizeRetention:
+			bytesRule(", or set events.accept_size_retention: true and see to it that they last for days")(t)
+		case t.limitedInBytes():
+			t.warnings = append(t.warnings, fmt.Sprintf("topic %s: %s is %s, which is accepted: a restart that finds records gone stops", t.name, settingBytes, t.setting(settingBytes)))
+		}
 	}
 }
 

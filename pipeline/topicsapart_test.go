@@ -14,7 +14,7 @@ import (
 // write appends a record to a partition.
 func write(t *testing.T, d *Deployment, topic string, partition int32, value string) {
 	t.Helper()
-	client, err := d.dial(t.Context(), nil)
+	client, err := Dial(t.Context(), d.Config.Kafka, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +115,7 @@ func TestTopicsThatDoNotBelongTogetherAreRefused(t *testing.T) {
 
 func header(t *testing.T, d *Deployment) string {
 	t.Helper()
-	h := d.header()
+	h := headerOf(d)
 	startAt(&h, 0)
 	value, err := schemas.EncodeControl(schemas.Control{BackEpoch: -1, Body: &h})
 	if err != nil {

@@ -23,8 +23,8 @@ const (
 
 // topicSpecs are the deployment's topics with the settings that a restart needs, said aloud: a broker's defaults may differ, and
 // may change.
-func (d *Deployment) topicSpecs(o TopicOptions) []klog.TopicSpec {
-	out := &d.cfg.Outputs
+func specsOfTopics(d *Deployment, o TopicOptions) []klog.TopicSpec {
+	out := &d.Config.Outputs
 	base := map[string]string{settingMaxMessage: roomForMessages}
 	if o.Replication >= 3 {
 		base[settingMinInSync] = "2"
@@ -42,16 +42,16 @@ func (d *Deployment) topicSpecs(o TopicOptions) []klog.TopicSpec {
 	ledger[settingCleanup] = "compact"
 	specs := []klog.TopicSpec{
 		{Name: out.Control, Partitions: 1, Replication: o.Replication, Config: control},
-		{Name: out.Ledger, Partitions: d.cfg.Shards, Replication: o.Replication, Config: ledger},
-		{Name: out.Counts, Partitions: d.cfg.ReleaseShards, Replication: o.Replication, Config: with(kept)},
+		{Name: out.Ledger, Partitions: d.Config.Shards, Replication: o.Replication, Config: ledger},
+		{Name: out.Counts, Partitions: d.Config.ReleaseShards, Replication: o.Replication, Config: with(kept)},
 		{Name: out.DeadLetter, Partitions: 1, Replication: o.Replication, Config: with(kept)},
 	}
 	if o.EventPartitions > 0 {
 		events := maps.Clone(kept)
-		if d.cfg.Time.Trust == TrustBroker {
+		if d.Config.Time.Trust == TrustBroker {
 			events[settingTimestamps] = appendTimes
 		}
-		specs = append(specs, klog.TopicSpec{Name: d.cfg.Events.Topic, Partitions: o.EventPartitions, Replication: o.Replication, Config: events})
+		specs = append(specs, klog.TopicSpec{Name: d.Config.Events.Topic, Partitions: o.EventPartitions, Replication: o.Replication, Config: events})
 	}
 	return specs
 }

@@ -28,7 +28,7 @@ func tenTurnsFrom(t testing.TB, start time.Time, change func(*Config)) *Deployme
 		at := start.Add(time.Duration(i) * 100 * time.Millisecond).UnixMilli()
 		values = append(values, klog.Message{Value: fmt.Appendf(nil, `{"user":"u%d","key":"a","time":%d}`, i, at), Timestamp: klog.At(at)})
 	}
-	client, err := d.dial(t.Context(), nil)
+	client, err := Dial(t.Context(), d.Config.Kafka, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,18 +94,18 @@ func endsOfTurns(t *testing.T, d *Deployment) {
 	if _, err := Run(t.Context(), d, RunOptions{Bounded: true}); err != nil {
 		t.Fatal(err)
 	}
-	client, err := d.dial(context.Background(), nil)
+	client, err := Dial(context.Background(), d.Config.Kafka, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer client.Close()
 	for shard := range int32(2) {
-		bounds, err := client.Offsets(t.Context(), d.cfg.Outputs.Counts, shard)
+		bounds, err := client.Offsets(t.Context(), d.Config.Outputs.Counts, shard)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var ended schemas.TurnEnd
-		err = client.ReadRange(t.Context(), d.cfg.Outputs.Counts, shard, 0, bounds.High, func(r klog.Record) error {
+		err = client.ReadRange(t.Context(), d.Config.Outputs.Counts, shard, 0, bounds.High, func(r klog.Record) error {
 			switch kind := string(r.Headers[0].Value); kind {
 			case schemas.TypeTurnEnd:
 				e, err := schemas.DecodeTurnEnd(r.Value)

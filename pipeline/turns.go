@@ -62,13 +62,13 @@ func turnsOf(h *schemas.Header, period time.Duration) *turns {
 
 // turns are those of the deployment under a HEADER or GENERATION that agrees
 // with it.
-func (d *Deployment) turns(h *schemas.Header) *turns { return turnsOf(h, d.cfg.Privacy.Period) }
+func turnsFor(d *Deployment, h *schemas.Header) *turns { return turnsOf(h, d.Config.Privacy.Period) }
 
 // leastSlide is the least of all metrics.
-func (d *Deployment) leastSlide() int64 {
+func leastSlide(d *Deployment) int64 {
 	least := int64(math.MaxInt64)
-	for i := range d.metrics {
-		least = min(least, d.metrics[i].Spec.WindowSlide)
+	for i := range d.Metrics {
+		least = min(least, d.Metrics[i].Spec.WindowSlide)
 	}
 	return least
 }

@@ -61,7 +61,7 @@ func TestRuleARecordOfAnotherSchemaStopsNoRun(t *testing.T) {
 		cfg.Events.Format = schemas.EventFormat{Format: "avro", User: "user", Key: "key", Time: "time"}
 		cfg.Events.Registry = &Registry{URL: sharedRegistry(t)}
 		d := deploy(t, cfg, start, 1)
-		client, err := d.dial(t.Context(), nil)
+		client, err := Dial(t.Context(), d.Config.Kafka, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -105,7 +105,7 @@ const awaitEvery = time.Second
 func AwaitBroker(ctx context.Context, d *Deployment, limit time.Duration, log *slog.Logger) error {
 	begin := time.Now()
 	for told := false; ; {
-		client, err := d.dial(ctx, nil)
+		client, err := Dial(ctx, d.Config.Kafka, nil)
 		if err == nil {
 			client.Close()
 			if told {

@@ -51,7 +51,7 @@ func TestRuleADrainWithoutABrokerEndsSoon(t *testing.T) {
 			change(&cfg)
 			start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 			d := deploy(t, cfg, start, 1)
-			client, err := d.dial(t.Context(), nil)
+			client, err := Dial(t.Context(), d.Config.Kafka, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tollgate-dp/tollgate/internal/show"
+	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
 // promise says in a few lines what is promised to users and to readers.
@@ -24,7 +25,7 @@ func (j *job) promise() string {
 	keys := fmt.Sprintf("%d public keys, released in every window", len(s.PublicKeys))
 	switch {
 	case s.Private():
-		keys = "private: a key is released from about " + show.Number(math.Ceil(j.deployment.Metrics()[0].Plan.Threshold()), 0) + " events of admitted users up"
+		keys = "private: a key is released from about " + show.Number(math.Ceil(j.deployment.Metrics[0].Plan.Threshold()), 0) + " events of admitted users up"
 	case len(s.PublicKeys) == 1:
 		keys = "one public key, released in every window"
 	}
@@ -34,7 +35,7 @@ func (j *job) promise() string {
 	}
 	line("accuracy", "%s", j.accuracy())
 	line("bounds", "a user counts with at most %s per window and %s per key", plural(s.MaxKeysPerUser, "key"), plural(s.MaxEventsPerKey, "event"))
-	windows := int(j.deployment.Lifetimes()[0].Windows)
+	windows := int(pipeline.Lifetimes(j.deployment)[0].Windows)
 	line("budget", "lasts every user for %s or more (%s)", plural(windows, "window"), plural(windows*s.MaxKeysPerUser, "release"))
 	line("range", "%s", j.rangeText())
 	return b.String()
@@ -54,7 +55,7 @@ func (j *job) accuracy() string {
 		return "no target: every release has all the precision that the budget pays for"
 	}
 	text := strings.Join(targets, " or ") + " at " + number(t.Confidence*100) + " % confidence"
-	switch from := j.deployment.Metrics()[0].Plan.MeetableFrom(); {
+	switch from := j.deployment.Metrics[0].Plan.MeetableFrom(); {
 	case from == 0:
 		return text + ", within reach for every count"
 	case math.IsInf(from, 1):

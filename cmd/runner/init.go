@@ -100,7 +100,7 @@ func (a *app) begin(ctx context.Context, f *initFlags, d *deployment) error {
 	if err := pipeline.CheckTopics(ctx, d.Deployment, a.checking(f.strict)); err != nil {
 		return err
 	}
-	start, err := f.start.resolve(ctx, d.Config(), time.Now)
+	start, err := f.start.resolve(ctx, d.Config, time.Now)
 	if err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func (a *app) begin(ctx context.Context, f *initFlags, d *deployment) error {
 
 // printInit says what was promised, and what comes next.
 func (a *app) printInit(f *initFlags, d *deployment, start time.Time) error {
-	cfg := d.Config()
+	cfg := d.Config
 	first := firstWindow(&cfg, start)
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s is initialised on topic %s; time begins at %s\n\n", cfg.Deployment, cfg.Outputs.Control, first.Format(time.RFC3339))

@@ -11,7 +11,7 @@ import (
 
 // createTopics makes the topics that are missing, and says which.
 func (a *app) createTopics(ctx context.Context, d *deployment, o pipeline.TopicOptions) error {
-	cfg := d.Config()
+	cfg := d.Config
 	topics := []string{cfg.Outputs.Control, cfg.Outputs.Ledger, cfg.Outputs.Counts, cfg.Outputs.DeadLetter}
 	if o.EventPartitions > 0 {
 		topics = append(topics, cfg.Events.Topic)

@@ -62,7 +62,7 @@ type metricPlan struct {
 }
 
 func newPlan(d *pipeline.Deployment) *plan {
-	cfg, budget := d.Config(), d.Budget()
+	cfg, budget := d.Config, d.Budget
 	p := &plan{
 		Deployment: cfg.Deployment, Epsilon: budget.Epsilon, Delta: budget.Delta, Accountant: string(budget.Accountant),
 		Mu: budget.Mu2.Mu(), DeltaKeys: budget.Keys.Float(), Trust: cfg.Time.Trust,
@@ -71,8 +71,8 @@ func newPlan(d *pipeline.Deployment) *plan {
 		p.Period = config.Duration(cfg.Privacy.Period)
 		p.Periods = overPeriods(d)
 	}
-	lifetimes := d.Lifetimes()
-	for i, m := range d.Metrics() {
+	lifetimes := pipeline.Lifetimes(d)
+	for i, m := range d.Metrics {
 		p.Metrics = append(p.Metrics, planMetric(&m, lifetimes[i], &cfg))
 	}
 	p.Notes, p.Limits = notes(d), limits(&cfg)
@@ -83,7 +83,7 @@ func newPlan(d *pipeline.Deployment) *plan {
 func overPeriods(d *pipeline.Deployment) []periods {
 	var out []periods
 	for _, n := range []int{1, 2, 12, 52} {
-		p, ok := d.OverPeriods(n)
+		p, ok := pipeline.OverPeriods(d, n)
 		if !ok {
 			break
 		}

@@ -163,7 +163,7 @@ func (a *app) targetOfFile(f *replayFlags) (to replayTo, explain func(error) err
 	if err != nil {
 		return to, nil, err
 	}
-	cfg := d.Config()
+	cfg := d.Config
 	to = replayTo{kafka: cfg.Kafka, topic: cfg.Events.Topic, format: cfg.Events.Format}
 	given, err := inputFormatOf(f.input, f.inputFormat)
 	if err == nil && string(given) != to.format.Format && (f.inputFormat != "" || given == input.Avro) {

@@ -49,11 +49,11 @@ type runOutput struct {
 func newRunOutput(a *app, f format, d *pipeline.Deployment, progress *show.Progress, page *page) *runOutput {
 	now := time.Now()
 	o := &runOutput{
-		a: a, format: f, progress: progress, page: page, topic: d.Config().Outputs.Counts, tables: map[string]*show.Table{},
+		a: a, format: f, progress: progress, page: page, topic: d.Config.Outputs.Counts, tables: map[string]*show.Table{},
 		failed: make(chan struct{}), changed: make(chan struct{}), moved: now, lagged: now,
 	}
 	_, width := show.Terminal(a.stdout)
-	for _, m := range d.Metrics() {
+	for _, m := range d.Metrics {
 		var keys []string
 		for _, k := range m.Spec.PublicKeys {
 			keys = append(keys, string(k))

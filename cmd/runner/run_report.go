@@ -16,7 +16,7 @@ func openPageFor(f *runFlags, d *deployment) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg := d.Config()
+	cfg := d.Config
 	page.describe(cfg.Deployment, "counts topic "+cfg.Outputs.Counts+", what this run published")
 	return page, nil
 }

@@ -145,7 +145,7 @@ func TestReferenceDefaultsAreThePipelines(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a, b := fromFile.Config(), bare.Config(); !reflect.DeepEqual(a, b) {
+	if a, b := fromFile.Config, bare.Config; !reflect.DeepEqual(a, b) {
 		t.Errorf("from the file %+v\nfrom Go %+v", a, b)
 	}
 }

@@ -32,7 +32,7 @@ type metricFacts struct {
 }
 
 func promiseOf(d *pipeline.Deployment) promise {
-	cfg, budget := d.Config(), d.Budget()
+	cfg, budget := d.Config, d.Budget
 	p := promise{
 		epsilon: budget.Epsilon, delta: budget.Delta, deltaKeys: cfg.Privacy.DeltaKeys, mu: budget.Mu2.Mu(),
 		accountant: string(budget.Accountant), period: cfg.Privacy.Period,
@@ -41,8 +41,8 @@ func promiseOf(d *pipeline.Deployment) promise {
 	for _, k := range cfg.Keys.Noise {
 		p.noiseKeys = append(p.noiseKeys, k.ID)
 	}
-	lifetimes := d.Lifetimes()
-	for i, m := range d.Metrics() {
+	lifetimes := pipeline.Lifetimes(d)
+	for i, m := range d.Metrics {
 		f := metricFacts{
 			MetricSpec: m.Spec, known: true, lifetime: lifetimes[i],
 			meetableFrom: m.Plan.MeetableFrom(), sigmaTop: 1 / math.Sqrt(m.Spec.Top.Float()),

@@ -57,8 +57,8 @@ func TestRuleThePageSaysWhatTheBudgetPays(t *testing.T) {
 		if err := Write(&b, d, slices.Values([]schemas.Release{}), written); err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Count(b.String(), want); got != len(d.Metrics()) {
-			t.Errorf("%q stands %d times on the page, want %d", want, got, len(d.Metrics()))
+		if got := strings.Count(b.String(), want); got != len(d.Metrics) {
+			t.Errorf("%q stands %d times on the page, want %d", want, got, len(d.Metrics))
 		}
 	}
 }
