@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/crashpoint"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
@@ -12,7 +13,7 @@ import (
 func TestRuleOldCountsMayBeGoneAndThoseOfAnOpenTurnNot(t *testing.T) {
 	t.Parallel()
 	broker := startBrokerProcess(t)
-	for point, missed := range map[string]bool{pipeline.PointSettledWritten: false, pipeline.PointDeltaWritten: false, pipeline.PointCountsWritten: true} {
+	for point, missed := range map[string]bool{crashpoint.SettledWritten: false, crashpoint.DeltaWritten: false, crashpoint.CountsWritten: true} {
 		t.Run(point, func(t *testing.T) {
 			d := newDeployment(t, broker, "old-counts-"+point, 1, tight)
 			d.load(scatter(calm(41).arrivals(), 1, 1))

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/crashpoint"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
@@ -108,12 +109,12 @@ func TestInvariant5CrashAtEveryPoint(t *testing.T) {
 	t.Parallel()
 	broker := startBrokerProcess(t)
 	points := []string{
-		pipeline.PointEpochWriting, pipeline.PointEpochWritten, pipeline.PointCloseWriting, pipeline.PointCloseWritten,
-		pipeline.PointFenceWriting, pipeline.PointFenceWritten, pipeline.PointDeltaWriting, pipeline.PointDeltaWritten,
-		pipeline.PointCountsWriting, pipeline.PointCountsWritten, pipeline.PointSettledWriting, pipeline.PointSettledWritten,
+		crashpoint.EpochWriting, crashpoint.EpochWritten, crashpoint.CloseWriting, crashpoint.CloseWritten,
+		crashpoint.FenceWriting, crashpoint.FenceWritten, crashpoint.DeltaWriting, crashpoint.DeltaWritten,
+		crashpoint.CountsWriting, crashpoint.CountsWritten, crashpoint.SettledWriting, crashpoint.SettledWritten,
 	}
 	if testing.Short() {
-		points = []string{pipeline.PointDeltaWritten, pipeline.PointCountsWritten}
+		points = []string{crashpoint.DeltaWritten, crashpoint.CountsWritten}
 	}
 	for i, point := range points {
 		t.Run(point, func(t *testing.T) {
@@ -143,7 +144,7 @@ func TestInvariant5CrashBetweenTurns(t *testing.T) {
 	d.load(scatter(w.arrivals(), 2, 7))
 	for turn := uint64(2); turn <= uint64(pick(4, 10)); turn += 2 {
 		j := d.job()
-		j.CrashAt, j.CrashTurn = pipeline.PointSettledWritten, turn
+		j.CrashAt, j.CrashTurn = crashpoint.SettledWritten, turn
 		d.crashed(j)
 	}
 	d.finish()
@@ -158,7 +159,7 @@ func TestInvariant3NothingIsPublishedBeforeTheLedgerHoldsIt(t *testing.T) {
 	w.Windows = pick(3, 12)
 	d.load(scatter(w.arrivals(), 1, 7))
 	j := d.job()
-	j.Delays = map[string]time.Duration{pipeline.PointDeltaWriting: 100 * time.Millisecond}
+	j.Delays = map[string]time.Duration{crashpoint.DeltaWriting: 100 * time.Millisecond}
 	c := startRunner(t, j)
 	for running := true; running; time.Sleep(5 * time.Millisecond) {
 		select {
@@ -184,7 +185,7 @@ func TestRuleADrainLeavesNothingUnsettled(t *testing.T) {
 	d.load(scatter(calm(502).arrivals(), 2, 7))
 	for turn := uint64(1); turn <= 7; turn += uint64(pick(6, 2)) {
 		j := d.job()
-		j.Delays = map[string]time.Duration{pipeline.PointSettledWriting: 20 * time.Millisecond}
+		j.Delays = map[string]time.Duration{crashpoint.SettledWriting: 20 * time.Millisecond}
 		c := startRunner(t, j)
 		c.settled(t, turn)
 		c.drain()
@@ -249,7 +250,7 @@ func TestInvariant9AZombiePublishesNothing(t *testing.T) {
 		d := newDeployment(t, broker, fmt.Sprintf("zombie%d", round), 2, tight)
 		d.load(scatter(crowd(uint64(400+round)).arrivals(), 2, uint64(round)))
 		j := d.job()
-		point := []string{pipeline.PointDeltaWriting, pipeline.PointCountsWriting, pipeline.PointSettledWriting}[round%3]
+		point := []string{crashpoint.DeltaWriting, crashpoint.CountsWriting, crashpoint.SettledWriting}[round%3]
 		j.Delays = map[string]time.Duration{point: 200 * time.Millisecond}
 		zombie := startRunner(t, j)
 		zombie.settled(t, uint64(1+round))

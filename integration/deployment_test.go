@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/crashpoint"
 	"github.com/tollgate-dp/tollgate/internal/klog"
 	"github.com/tollgate-dp/tollgate/internal/reference"
 	"github.com/tollgate-dp/tollgate/pipeline"
@@ -169,8 +170,14 @@ func (d *deployment) produce(partition int32, messages []klog.Message) {
 	}
 }
 
+// runOptions are those of a run and what interrupts it.
+type runOptions struct {
+	pipeline.RunOptions
+	Hooks crashpoint.Hooks
+}
+
 // run runs the pipeline in this process over all that the topic holds.
-func (d *deployment) run(change ...func(*pipeline.RunOptions)) pipeline.RunResult {
+func (d *deployment) run(change ...func(*runOptions)) pipeline.RunResult {
 	d.t.Helper()
 	result, err := d.tryRun(change...)
 	if err != nil {
@@ -179,14 +186,14 @@ func (d *deployment) run(change ...func(*pipeline.RunOptions)) pipeline.RunResul
 	return result
 }
 
-func (d *deployment) tryRun(change ...func(*pipeline.RunOptions)) (pipeline.RunResult, error) {
-	options := pipeline.RunOptions{Bounded: true, Logger: quiet()}
+func (d *deployment) tryRun(change ...func(*runOptions)) (pipeline.RunResult, error) {
+	options := runOptions{RunOptions: pipeline.RunOptions{Bounded: true, Logger: quiet()}}
 	for _, c := range change {
 		c(&options)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	result, err := pipeline.Run(ctx, d.compiled, options)
+	result, err := pipeline.Run(crashpoint.With(ctx, options.Hooks), d.compiled, options.RunOptions)
 	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return result, fmt.Errorf("hanging for %v: %w", patience, err)
 	}
@@ -196,13 +203,13 @@ func (d *deployment) tryRun(change ...func(*pipeline.RunOptions)) (pipeline.RunR
 // job is the deployment as a process runs it.
 // runTurns runs until so many more turns are settled, and drains: at once for none.
 // It tells whether it did, or the run ended before.
-func (d *deployment) runTurns(turns int, change ...func(*pipeline.RunOptions)) (drained bool) {
+func (d *deployment) runTurns(turns int, change ...func(*runOptions)) (drained bool) {
 	d.t.Helper()
 	drain, seen := make(chan struct{}), 0
 	if turns == 0 {
 		close(drain)
 	}
-	return d.run(append(change, func(o *pipeline.RunOptions) {
+	return d.run(append(change, func(o *runOptions) {
 		o.Drain = drain
 		o.OnSettled = func(pipeline.Settlement) {
 			if seen++; seen == turns {
@@ -214,7 +221,7 @@ func (d *deployment) runTurns(turns int, change ...func(*pipeline.RunOptions)) (
 
 // drainAtRandom runs to the end of the events, drained again and again behind least
 // to most turns.
-func (d *deployment) drainAtRandom(random *rand.Rand, least, most int, change ...func(*pipeline.RunOptions)) {
+func (d *deployment) drainAtRandom(random *rand.Rand, least, most int, change ...func(*runOptions)) {
 	d.t.Helper()
 	for run := 0; d.runTurns(least+random.IntN(most-least+1), change...); run++ {
 		if err := d.chargeable(); err != nil {

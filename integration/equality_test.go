@@ -134,7 +134,7 @@ func TestInvariant5EventsArriveWhileTurnsSettle(t *testing.T) {
 				}
 			}
 		})
-		d.run(func(o *pipeline.RunOptions) {
+		d.run(func(o *runOptions) {
 			o.Bounded, o.Drain = false, drain
 			o.OnSettled = func(s pipeline.Settlement) {
 				settled.Store(int64(s.Turn))

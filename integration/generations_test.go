@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/crashpoint"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
@@ -20,7 +21,7 @@ type generation struct {
 }
 
 // tryChange puts another configuration in force.
-func (d *deployment) tryChange(hooks pipeline.Hooks, change ...settings) (pipeline.ChangeResult, error) {
+func (d *deployment) tryChange(hooks crashpoint.Hooks, change ...settings) (pipeline.ChangeResult, error) {
 	d.t.Helper()
 	next := generation{config: d.config}
 	next.config.Metrics = append([]pipeline.Metric{}, d.config.Metrics...)
@@ -37,7 +38,7 @@ func (d *deployment) tryChange(hooks pipeline.Hooks, change ...settings) (pipeli
 	if err != nil && !strings.Contains(err.Error(), "exists") {
 		d.t.Fatalf("creating topics: %v", err)
 	}
-	result, err := pipeline.Change(ctx, next.compiled, pipeline.ChangeOptions{Hooks: hooks})
+	result, err := pipeline.Change(crashpoint.With(ctx, hooks), next.compiled, pipeline.ChangeOptions{})
 	if err == nil {
 		d.past = append(d.past, generation{d.config, d.compiled})
 		d.config, d.compiled = next.config, next.compiled
@@ -47,7 +48,7 @@ func (d *deployment) tryChange(hooks pipeline.Hooks, change ...settings) (pipeli
 
 func (d *deployment) change(change ...settings) pipeline.ChangeResult {
 	d.t.Helper()
-	result, err := d.tryChange(pipeline.Hooks{}, change...)
+	result, err := d.tryChange(crashpoint.Hooks{}, change...)
 	if err != nil {
 		d.t.Fatalf("changing the deployment: %v", err)
 	}
@@ -127,8 +128,8 @@ var errDied = errors.New("the process died")
 // it has not happened.
 func TestRuleAnInterruptedChangeHasNotHappened(t *testing.T) {
 	broker := startBroker(t)
-	points := []string{pipeline.PointEpochWriting, pipeline.PointEpochWritten, pipeline.PointFenceWriting, pipeline.PointFenceWritten,
-		pipeline.PointDeltaWriting, pipeline.PointDeltaWritten, pipeline.PointGenerationWriting, pipeline.PointGenerationWritten}
+	points := []string{crashpoint.EpochWriting, crashpoint.EpochWritten, crashpoint.FenceWriting, crashpoint.FenceWritten,
+		crashpoint.DeltaWriting, crashpoint.DeltaWritten, crashpoint.GenerationWriting, crashpoint.GenerationWritten}
 	if testing.Short() {
 		points = points[5:]
 	}
@@ -142,7 +143,7 @@ func TestRuleAnInterruptedChangeHasNotHappened(t *testing.T) {
 			d.runTurns(3)
 			met := 0
 			before := generation{d.config, d.compiled}
-			_, err := d.tryChange(pipeline.Hooks{At: func(at string, _ int) error {
+			_, err := d.tryChange(crashpoint.Hooks{At: func(at string, _ int) error {
 				if at != point {
 					return nil
 				}
@@ -154,7 +155,7 @@ func TestRuleAnInterruptedChangeHasNotHappened(t *testing.T) {
 			if !errors.Is(err, errDied) {
 				t.Fatalf("the change ended with: %v", err)
 			}
-			if point != pipeline.PointGenerationWritten {
+			if point != crashpoint.GenerationWritten {
 				d.runTurns(2) // under the old configuration
 				d.verify()
 				d.change(manyChanges(name))
@@ -178,9 +179,9 @@ func TestRuleATurnUnderWayIsFinishedBeforeAChange(t *testing.T) {
 	broker := startBroker(t)
 	d := newDeployment(t, broker, "underway", 2, tight)
 	d.load(scatter(calm(90).arrivals(), 2, 1))
-	failing := func(o *pipeline.RunOptions) {
+	failing := func(o *runOptions) {
 		o.Hooks.At = func(point string, _ int) error {
-			if point == pipeline.PointSettledWriting {
+			if point == crashpoint.SettledWriting {
 				return errDied
 			}
 			return nil
@@ -190,14 +191,14 @@ func TestRuleATurnUnderWayIsFinishedBeforeAChange(t *testing.T) {
 		t.Fatalf("running: %v", err)
 	}
 	looser := func(c *pipeline.Config) { c.Metrics[0].Target.Relative = 0.4 }
-	if _, err := d.tryChange(pipeline.Hooks{}, looser); !errors.Is(err, pipeline.ErrInterruptedTurn) {
+	if _, err := d.tryChange(crashpoint.Hooks{}, looser); !errors.Is(err, pipeline.ErrInterruptedTurn) {
 		t.Fatalf("changing over an interrupted turn: %v", err)
 	}
 	d.runTurns(2)
 	// Another run takes over while the change is under way.
 	taken := false
-	_, err := d.tryChange(pipeline.Hooks{At: func(point string, _ int) error {
-		if point == pipeline.PointGenerationWriting && !taken {
+	_, err := d.tryChange(crashpoint.Hooks{At: func(point string, _ int) error {
+		if point == crashpoint.GenerationWriting && !taken {
 			taken = true
 			d.runTurns(1)
 		}
@@ -235,7 +236,7 @@ func TestRuleWhatAPromiseRestsOnNeverChanges(t *testing.T) {
 		if change == nil {
 			continue
 		}
-		_, err := d.tryChange(pipeline.Hooks{}, change)
+		_, err := d.tryChange(crashpoint.Hooks{}, change)
 		if !errors.Is(err, pipeline.ErrHeaderMismatch) || !strings.Contains(err.Error(), what) {
 			t.Errorf("want an error that says %q: %v", what, err)
 		}
@@ -246,7 +247,7 @@ func TestRuleWhatAPromiseRestsOnNeverChanges(t *testing.T) {
 	original := d.config
 	d.change(func(c *pipeline.Config) { c.Metrics = c.Metrics[1:] },
 		func(c *pipeline.Config) { c.Keys.Noise = []noisereduction.NoiseKey{{ID: "k2", Secret: [32]byte{2}}} })
-	_, err := d.tryChange(pipeline.Hooks{}, func(c *pipeline.Config) {
+	_, err := d.tryChange(crashpoint.Hooks{}, func(c *pipeline.Config) {
 		back := original.Metrics[0]
 		back.Kind, back.MaxEventsPerKey = schemas.KindDistinctUsers, 1
 		c.Metrics = append(c.Metrics, back)
@@ -254,7 +255,7 @@ func TestRuleWhatAPromiseRestsOnNeverChanges(t *testing.T) {
 	if !errors.Is(err, pipeline.ErrHeaderMismatch) || !strings.Contains(err.Error(), "new name") {
 		t.Errorf("a name came back as something else: %v", err)
 	}
-	_, err = d.tryChange(pipeline.Hooks{}, func(c *pipeline.Config) { c.Keys = original.Keys })
+	_, err = d.tryChange(crashpoint.Hooks{}, func(c *pipeline.Config) { c.Keys = original.Keys })
 	if !errors.Is(err, pipeline.ErrHeaderMismatch) || !strings.Contains(err.Error(), "it served earlier turns") {
 		t.Errorf("a key came back: %v", err)
 	}
@@ -287,7 +288,7 @@ func TestRuleANoiseKeyServesOneRangeOfTurns(t *testing.T) {
 		}
 		// A turn that is interrupted behind the change is redone without it.
 		j := d.job()
-		j.CrashAt, j.CrashTurn = pipeline.PointCountsWritten, result.FromTurn
+		j.CrashAt, j.CrashTurn = crashpoint.CountsWritten, result.FromTurn
 		d.crashed(j)
 	}
 	d.run()
@@ -362,7 +363,7 @@ func TestRulePrivateKeysComeOnlyWhereTheyWereReserved(t *testing.T) {
 		"it would be 3e-05 and the deployment has reserved none": func(c *pipeline.Config) { added(c); c.Privacy.DeltaKeys = 3e-5 },
 		"it would be 1e-06 and the deployment has reserved none": func(c *pipeline.Config) { c.Privacy.DeltaKeys = 1e-6 },
 	} {
-		if _, err := none.tryChange(pipeline.Hooks{}, change); !errors.Is(err, pipeline.ErrHeaderMismatch) || !strings.Contains(err.Error(), what) {
+		if _, err := none.tryChange(crashpoint.Hooks{}, change); !errors.Is(err, pipeline.ErrHeaderMismatch) || !strings.Contains(err.Error(), what) {
 			t.Errorf("want an error that says %q: %v", what, err)
 		}
 	}
@@ -371,7 +372,7 @@ func TestRulePrivateKeysComeOnlyWhereTheyWereReserved(t *testing.T) {
 	start := d.compiled.Budget
 	d.load(spread(crowds, 2))
 	d.runTurns(3)
-	_, err := d.tryChange(pipeline.Hooks{}, func(c *pipeline.Config) { added(c); c.Privacy.DeltaKeys = 0 })
+	_, err := d.tryChange(crashpoint.Hooks{}, func(c *pipeline.Config) { added(c); c.Privacy.DeltaKeys = 0 })
 	if !errors.Is(err, pipeline.ErrHeaderMismatch) || !strings.Contains(err.Error(), "write privacy.delta_keys: 3e-05") {
 		t.Errorf("with the default in place of what was reserved: %v", err)
 	}
@@ -393,7 +394,7 @@ func TestRulePrivateKeysComeOnlyWhereTheyWereReserved(t *testing.T) {
 	if private == 0 {
 		t.Error("no private key was released: the case says little")
 	}
-	_, err = d.tryChange(pipeline.Hooks{}, func(c *pipeline.Config) { c.Metrics, c.Privacy.DeltaKeys = c.Metrics[:len(c.Metrics)-1], 0 })
+	_, err = d.tryChange(crashpoint.Hooks{}, func(c *pipeline.Config) { c.Metrics, c.Privacy.DeltaKeys = c.Metrics[:len(c.Metrics)-1], 0 })
 	if !errors.Is(err, pipeline.ErrHeaderMismatch) || !strings.Contains(err.Error(), "fall from 3e-05 to 0") || !strings.Contains(err.Error(), "write privacy.delta_keys: 3e-05") {
 		t.Errorf("without the metric, and without its δ: %v", err)
 	}

@@ -5,14 +5,14 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/internal/crashpoint"
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
 // hooks turns a job's wishes into hooks. settled is the last turn that was settled.
-func (j job) hooks(settled *atomic.Uint64) pipeline.Hooks {
+func (j job) hooks(settled *atomic.Uint64) crashpoint.Hooks {
 	var passed atomic.Int64
-	var hooks pipeline.Hooks
+	var hooks crashpoint.Hooks
 	if j.ForgetEvery > 0 {
 		hooks.Forget = missing(j.ForgetEvery, j.Forget)
 	}

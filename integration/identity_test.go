@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/crashpoint"
 	"github.com/tollgate-dp/tollgate/internal/klog"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
@@ -42,7 +43,7 @@ func TestRuleARestartTakesNoOtherColumnForTheUser(t *testing.T) {
 	if _, err := attach(t, config).tryRun(); !errors.Is(err, pipeline.ErrHeaderMismatch) {
 		t.Errorf("a restart with two columns swapped ended with: %v", err)
 	}
-	if _, err := d.tryChange(pipeline.Hooks{}, swapped); !errors.Is(err, pipeline.ErrHeaderMismatch) {
+	if _, err := d.tryChange(crashpoint.Hooks{}, swapped); !errors.Is(err, pipeline.ErrHeaderMismatch) {
 		t.Errorf("a change that swaps two columns ended with: %v", err)
 	}
 	longer := inRows("user", "page", "ts", "country")

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/crashpoint"
 	"github.com/tollgate-dp/tollgate/internal/klog"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -95,7 +96,7 @@ func TestInvariant5MixedJointsWithDrainsAndForgottenShards(t *testing.T) {
 	for i, forget := range []spend.Forgetting{spend.ForgetCache, spend.ForgetShard} {
 		d := newMixed(t, broker, numbered("joint-drain", i), 2, catchingUp(4))
 		d.load(scatter(backlog(uint64(710+i)).arrivals(), 2, 1))
-		d.drainAtRandom(rand.New(rand.NewPCG(uint64(i), 8)), 1, 3, func(o *pipeline.RunOptions) { o.Hooks.Forget = missing(1, forget) })
+		d.drainAtRandom(rand.New(rand.NewPCG(uint64(i), 8)), 1, 3, func(o *runOptions) { o.Hooks.Forget = missing(1, forget) })
 		d.verify()
 		d.jointly()
 	}
@@ -119,8 +120,8 @@ func TestInvariant5MixedJointsWithKillsAtRandomInstants(t *testing.T) {
 func TestInvariant5MixedJointsCrashAtEveryPoint(t *testing.T) {
 	t.Parallel()
 	broker := startBrokerProcess(t)
-	points := []string{pipeline.PointDeltaWritten, pipeline.PointCountsWritten, pipeline.PointDeltaWriting, pipeline.PointCountsWriting,
-		pipeline.PointSettledWriting, pipeline.PointSettledWritten, pipeline.PointCloseWritten}
+	points := []string{crashpoint.DeltaWritten, crashpoint.CountsWritten, crashpoint.DeltaWriting, crashpoint.CountsWriting,
+		crashpoint.SettledWriting, crashpoint.SettledWritten, crashpoint.CloseWritten}
 	for i, point := range points[:pick(2, len(points))] {
 		t.Run(point, func(t *testing.T) {
 			d := newMixed(t, broker, "joint-point-"+point, 2, catchingUp(4))
@@ -138,7 +139,7 @@ func TestInvariant9AZombieWithAJointPublishesNothing(t *testing.T) {
 	d := newMixed(t, startBrokerProcess(t), "joint-zombie", 2, catchingUp(4))
 	d.load(scatter(backlog(760).arrivals(), 2, 1))
 	j := d.job()
-	j.Delays = map[string]time.Duration{pipeline.PointDeltaWriting: 200 * time.Millisecond}
+	j.Delays = map[string]time.Duration{crashpoint.DeltaWriting: 200 * time.Millisecond}
 	zombie := startRunner(t, j)
 	zombie.settled(t, 2)
 	time.Sleep(100 * time.Millisecond)
@@ -157,7 +158,7 @@ func TestRuleAnInterruptedJointIsRedoneFromTheLedger(t *testing.T) {
 	d.load(scatter(calm(770).arrivals(), 2, 1))
 	log := d.eventLog()
 	j := d.job()
-	j.CrashAt, j.CrashTurn = pipeline.PointCountsWritten, 2
+	j.CrashAt, j.CrashTurn = crashpoint.CountsWritten, 2
 	d.crashed(j)
 	tr, err := d.readTrusted()
 	if err != nil {
@@ -259,7 +260,7 @@ func TestRuleAJointWaitsForNoTurn(t *testing.T) {
 	drain := make(chan struct{})
 	var firsts []uint64
 	d.append(0, []arrival{at("u", "p00", time.Second), at("u", "p00", 16*time.Second)})
-	d.run(func(o *pipeline.RunOptions) {
+	d.run(func(o *runOptions) {
 		o.Bounded, o.Drain = false, drain
 		o.OnSettled = func(s pipeline.Settlement) {
 			firsts = append(firsts, s.First)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/crashpoint"
 	"github.com/tollgate-dp/tollgate/internal/klog"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
@@ -41,8 +42,8 @@ func TestRuleTheLedgerIsCompactedUnderneath(t *testing.T) {
 	last := int64(0)
 	for turn := uint64(10); turn < uint64(w.Windows); turn += 10 {
 		j := d.job()
-		j.Delays = map[string]time.Duration{pipeline.PointDeltaWriting: 30 * time.Millisecond} // so that turns lie in segments of their own
-		j.CrashAt, j.CrashTurn = []string{pipeline.PointSettledWritten, pipeline.PointDeltaWritten, pipeline.PointCountsWriting}[turn/10%3], turn
+		j.Delays = map[string]time.Duration{crashpoint.DeltaWriting: 30 * time.Millisecond} // so that turns lie in segments of their own
+		j.CrashAt, j.CrashTurn = []string{crashpoint.SettledWritten, crashpoint.DeltaWritten, crashpoint.CountsWriting}[turn/10%3], turn
 		d.crashed(j)
 		d.waitFor("compaction of the ledger", func() bool { return d.holes(d.config.Outputs.Ledger, 0) > last })
 		last = d.holes(d.config.Outputs.Ledger, 0)
@@ -120,7 +121,7 @@ func TestRuleHolesInAClosedTurnStopTheRun(t *testing.T) {
 	alterTopic(t, d.config.Kafka.Brokers[0], d.config.Events.Topic, map[string]string{"segment.ms": "100"})
 	d.keyed(calm(612).arrivals(), 40)
 	j := d.job()
-	j.CrashAt, j.CrashTurn = pipeline.PointDeltaWriting, 4
+	j.CrashAt, j.CrashTurn = crashpoint.DeltaWriting, 4
 	d.crashed(j)
 	d.compactEvents()
 	end := startRunner(t, d.job()).last(t)
@@ -180,7 +181,7 @@ func TestRuleRetentionBehindTheRestartOffsetsIsHarmless(t *testing.T) {
 	log := d.independentLog()
 	for turn := uint64(3); turn <= uint64(pick(3, 9)); turn += 3 {
 		j := d.job()
-		j.CrashAt, j.CrashTurn = pipeline.PointSettledWritten, turn
+		j.CrashAt, j.CrashTurn = crashpoint.SettledWritten, turn
 		d.crashed(j)
 		tr, err := d.readTrusted()
 		if err != nil {

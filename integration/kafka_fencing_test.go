@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/crashpoint"
 	"github.com/tollgate-dp/tollgate/internal/klog"
-	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
 // The broker's own word on fencing, on which the ledger rests: whoever took a transactional id before is refused from the first
@@ -61,7 +61,7 @@ func TestInvariant9ARunThatIsFencedTakesItsPartitionsAgain(t *testing.T) {
 	d := newDeployment(t, startBroker(t), "snatched", 2, tight)
 	d.load(scatter(calm(620).arrivals(), 2, 1))
 	j := d.job()
-	j.Delays = map[string]time.Duration{pipeline.PointDeltaWriting: 50 * time.Millisecond}
+	j.Delays = map[string]time.Duration{crashpoint.DeltaWriting: 50 * time.Millisecond}
 	c := startRunner(t, j)
 	for _, id := range []string{"ledger-0", "counts-0", "ledger-2"} {
 		topic := d.config.Outputs.Ledger
@@ -89,7 +89,7 @@ func TestInvariant9TwoInstancesAndABrokerThatDies(t *testing.T) {
 	d := newDeployment(t, broker.address(), "bothlost", 2, tight)
 	d.load(scatter(crowd(621).arrivals(), 2, 3))
 	j := d.job()
-	j.Delays = map[string]time.Duration{pipeline.PointDeltaWriting: 20 * time.Millisecond}
+	j.Delays = map[string]time.Duration{crashpoint.DeltaWriting: 20 * time.Millisecond}
 	first := startRunner(t, j)
 	first.settled(t, 2)
 	second := startRunner(t, j)

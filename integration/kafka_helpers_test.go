@@ -7,10 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kgo"
+
 	"github.com/tollgate-dp/tollgate/internal/klog"
 	"github.com/tollgate-dp/tollgate/internal/reference"
 	"github.com/tollgate-dp/tollgate/pipeline"
-	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 // appended is a deployment over an events topic with append times, windows of two seconds and a start near now.
@@ -127,7 +128,7 @@ func (d *deployment) live() *liveRun {
 	d.t.Helper()
 	l := &liveRun{settled: make(chan pipeline.Settlement, 10_000), drain: make(chan struct{}), over: make(chan error, 1)}
 	go func() {
-		_, err := d.tryRun(func(o *pipeline.RunOptions) {
+		_, err := d.tryRun(func(o *runOptions) {
 			o.Bounded, o.Drain = false, l.drain
 			o.OnSettled = func(s pipeline.Settlement) { l.settled <- s }
 		})

@@ -6,8 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/tollgate-dp/tollgate/internal/crashpoint"
+	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
 // upstream is a producer of somebody else's that writes events in transactions.
@@ -96,7 +98,7 @@ func TestRuleAbortedRecordsAreNeverCounted(t *testing.T) {
 	d.sameLog(log)
 	for _, turn := range []uint64{3, 7}[:pick(1, 2)] {
 		j := d.job()
-		j.CrashAt, j.CrashTurn = pipeline.PointSettledWritten, turn
+		j.CrashAt, j.CrashTurn = crashpoint.SettledWritten, turn
 		d.crashed(j)
 	}
 	d.finish()

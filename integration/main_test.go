@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/crashpoint"
 	"github.com/tollgate-dp/tollgate/internal/embedded"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/transforms/spend"
@@ -137,7 +138,7 @@ func runnerMain() error {
 	}
 	var settled atomic.Uint64
 	options := pipeline.RunOptions{
-		Bounded: j.Bounded, Drain: drain, Hooks: j.hooks(&settled), Logger: quiet(),
+		Bounded: j.Bounded, Drain: drain, Logger: quiet(),
 		OnSettled: func(s pipeline.Settlement) {
 			settled.Store(s.Turn)
 			say(line{Turn: s.Turn})
@@ -147,7 +148,7 @@ func runnerMain() error {
 		options.Logger = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}
 	say(line{})
-	result, err := pipeline.Run(context.Background(), d, options)
+	result, err := pipeline.Run(crashpoint.With(context.Background(), j.hooks(&settled)), d, options)
 	last := line{Done: &result}
 	if err != nil {
 		last.Error, last.Kind = err.Error(), sentinelOf(err)

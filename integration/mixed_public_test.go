@@ -41,7 +41,7 @@ func TestRuleLogsNameNobody(t *testing.T) {
 	}
 	d.load(scatter(arrivals, 2, 1))
 	var log lockedBuffer
-	d.run(func(o *pipeline.RunOptions) {
+	d.run(func(o *runOptions) {
 		o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	})
 	d.verify()
@@ -69,7 +69,7 @@ func TestRuleNothingIsDeduplicated(t *testing.T) {
 		arrivals = append(arrivals, bought(numbered("u", i/2), "p00", stamp, stamp, 7, "book"))
 	}
 	d.load([][]arrival{arrivals[:3], arrivals[3:5], arrivals[5:]})
-	d.run(func(o *pipeline.RunOptions) { o.Until = base.Add(10 * time.Second) })
+	d.run(func(o *runOptions) { o.Until = base.Add(10 * time.Second) })
 	d.verify()
 	want := d.reference()
 	var counts []int64

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/crashpoint"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
@@ -15,7 +16,7 @@ func TestRuleOpenSlicesOutliveTheSlotsOfTheLedger(t *testing.T) {
 	d := newMixed(t, startBrokerProcess(t), "slots", 2, func(c *pipeline.Config) { c.LedgerSlots = 4 })
 	w := shoppersAtPeace(61)
 	d.load(scatter(w.arrivals(), 2, 1))
-	points := []string{pipeline.PointSettledWritten, pipeline.PointDeltaWritten, pipeline.PointCountsWriting}
+	points := []string{crashpoint.SettledWritten, crashpoint.DeltaWritten, crashpoint.CountsWriting}
 	for turn := uint64(5); turn < uint64(w.Windows); turn += 3 {
 		d.crashAt(points[turn%3], turn, 0)
 	}
@@ -43,8 +44,8 @@ func TestInvariant5MixedKillsAtRandomInstants(t *testing.T) {
 func TestInvariant5MixedCrashAtEveryPoint(t *testing.T) {
 	t.Parallel()
 	broker := startBrokerProcess(t)
-	points := []string{pipeline.PointDeltaWriting, pipeline.PointDeltaWritten, pipeline.PointCountsWriting,
-		pipeline.PointCountsWritten, pipeline.PointSettledWriting, pipeline.PointSettledWritten, pipeline.PointCloseWritten}
+	points := []string{crashpoint.DeltaWriting, crashpoint.DeltaWritten, crashpoint.CountsWriting,
+		crashpoint.CountsWritten, crashpoint.SettledWriting, crashpoint.SettledWritten, crashpoint.CloseWritten}
 	for i, point := range points[:pick(2, len(points))] {
 		t.Run(point, func(t *testing.T) {
 			d := newMixed(t, broker, "point-"+point, 2)
@@ -62,9 +63,9 @@ func TestRuleAnEngineRestoreLeavesOpenWindowsWhole(t *testing.T) {
 	for i := range pick(1, onReal(t, 1, 2)) {
 		d := newMixed(t, broker, numbered("restore", i), 2)
 		d.load(scatter(shoppersAtPeace(uint64(640+i)).arrivals(), 2, 1))
-		d.run(func(o *pipeline.RunOptions) {
+		d.run(func(o *runOptions) {
 			o.Hooks.At = func(point string, _ int) error {
-				if i%2 == 1 && point == pipeline.PointDeltaWriting {
+				if i%2 == 1 && point == crashpoint.DeltaWriting {
 					time.Sleep(20 * time.Millisecond)
 				}
 				return nil
@@ -83,7 +84,7 @@ func TestInvariant9AZombieOfAMixedDeploymentPublishesNothing(t *testing.T) {
 		d := newMixed(t, broker, numbered("zombie", round), 2)
 		d.load(scatter(shoppers(uint64(660+round)).arrivals(), 2, uint64(round)))
 		j := d.job()
-		j.Delays = map[string]time.Duration{[]string{pipeline.PointDeltaWriting, pipeline.PointCountsWriting}[round%2]: 200 * time.Millisecond}
+		j.Delays = map[string]time.Duration{[]string{crashpoint.DeltaWriting, crashpoint.CountsWriting}[round%2]: 200 * time.Millisecond}
 		zombie := startRunner(t, j)
 		zombie.settled(t, uint64(2+round))
 		time.Sleep(100 * time.Millisecond)

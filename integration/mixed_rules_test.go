@@ -64,7 +64,7 @@ func TestRuleAWindowOverABoundaryIsChargedToBothPeriods(t *testing.T) {
 		at("u", "p00", 46*time.Second), // period 1, the same window
 		at("u", "p00", 100*time.Second),
 	}})
-	d.run(func(o *pipeline.RunOptions) { o.Until = base.Add(120 * time.Second) })
+	d.run(func(o *runOptions) { o.Until = base.Add(120 * time.Second) })
 	d.verify()
 	if got := d.tally(); got.Counted != 3 || got.Clipped != 1 || got.OverBudget != 0 {
 		t.Errorf("tallies are %+v, want one event of each period and the last one", got)

@@ -8,10 +8,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/reference"
-	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/tollgate-dp/tollgate/internal/crashpoint"
+	"github.com/tollgate-dp/tollgate/internal/reference"
+	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
 // deleteRecords removes all records of a partition below an offset, as retention does.
@@ -59,8 +61,8 @@ func (d *deployment) openTurn() (uint64, map[int32]int64) {
 func TestRuleAnInterruptedTurnIsRedoneFromTheLedger(t *testing.T) {
 	t.Parallel()
 	broker := startBrokerProcess(t)
-	for _, point := range []string{pipeline.PointDeltaWritten, pipeline.PointCountsWriting, pipeline.PointCountsWritten, pipeline.PointSettledWriting} {
-		if testing.Short() && point != pipeline.PointCountsWriting {
+	for _, point := range []string{crashpoint.DeltaWritten, crashpoint.CountsWriting, crashpoint.CountsWritten, crashpoint.SettledWriting} {
+		if testing.Short() && point != crashpoint.CountsWriting {
 			continue
 		}
 		t.Run(point, func(t *testing.T) {
@@ -69,7 +71,7 @@ func TestRuleAnInterruptedTurnIsRedoneFromTheLedger(t *testing.T) {
 			log := d.eventLog()
 			j := d.job()
 			j.CrashAt, j.CrashTurn = point, 5
-			if point == pipeline.PointDeltaWritten {
+			if point == crashpoint.DeltaWritten {
 				j.Skip = d.config.Shards - 1
 			}
 			d.crashed(j)
@@ -95,7 +97,7 @@ func TestRuleMissingEventsOfAnOpenTurnStopTheRun(t *testing.T) {
 	d := newDeployment(t, startBrokerProcess(t), "missing", 1, tight)
 	d.load(scatter(calm(31).arrivals(), 1, 1))
 	j := d.job()
-	j.CrashAt, j.CrashTurn = pipeline.PointDeltaWriting, 5
+	j.CrashAt, j.CrashTurn = crashpoint.DeltaWriting, 5
 	d.crashed(j)
 	turn, restart := d.openTurn()
 	tr, err := d.readTrusted()
@@ -117,7 +119,7 @@ func TestRuleALostLedgerStopsTheRun(t *testing.T) {
 	d := newDeployment(t, startBrokerProcess(t), "lost", 1, tight)
 	d.load(scatter(calm(37).arrivals(), 1, 1))
 	j := d.job()
-	j.CrashAt, j.CrashTurn = pipeline.PointSettledWritten, 5
+	j.CrashAt, j.CrashTurn = crashpoint.SettledWritten, 5
 	d.crashed(j)
 	before, err := d.readCounts()
 	if err != nil {
@@ -153,7 +155,7 @@ func TestRuleTheRunSurvivesItsBroker(t *testing.T) {
 	d := newDeployment(t, broker.address(), "broker", 2, tight)
 	d.load(scatter(calm(38).arrivals(), 2, 1))
 	j := d.job()
-	j.Delays = map[string]time.Duration{pipeline.PointDeltaWriting: 20 * time.Millisecond}
+	j.Delays = map[string]time.Duration{crashpoint.DeltaWriting: 20 * time.Millisecond}
 	c := startRunner(t, j)
 	for turn := uint64(2); turn <= uint64(pick(2, 8)); turn += 3 {
 		c.settled(t, turn)
@@ -171,12 +173,12 @@ func TestRuleTheRunSurvivesItsBroker(t *testing.T) {
 // turn that was under way are held up, so that the new epoch overtakes them.
 func TestRuleAnEngineRestoreIsARestart(t *testing.T) {
 	broker := startBroker(t)
-	slow := []string{"", pipeline.PointCountsWriting, pipeline.PointDeltaWriting, pipeline.PointFenceWriting, pipeline.PointSettledWriting, ""}
+	slow := []string{"", crashpoint.CountsWriting, crashpoint.DeltaWriting, crashpoint.FenceWriting, crashpoint.SettledWriting, ""}
 	for i := range pick(2, 6) {
 		d := newDeployment(t, broker, fmt.Sprintf("restore%d", i), 2, tight)
 		d.load(scatter(calm(uint64(32+i)).arrivals(), 2, 1))
 		restores := 0
-		d.run(func(o *pipeline.RunOptions) {
+		d.run(func(o *runOptions) {
 			o.Hooks.At = func(point string, _ int) error {
 				if point == slow[i] {
 					time.Sleep(30 * time.Millisecond)
@@ -205,7 +207,7 @@ func TestRuleRecordsBehindAnIdleCloseAreOvertaken(t *testing.T) {
 	d.append(0, calm(33).arrivals())
 	d.append(0, []arrival{at("closer", "p00", 130*time.Second)})
 	drain := make(chan struct{})
-	d.run(func(o *pipeline.RunOptions) {
+	d.run(func(o *runOptions) {
 		o.Bounded, o.Drain = false, drain
 		o.OnSettled = func(s pipeline.Settlement) {
 			if s.Turn == 6 {
@@ -243,7 +245,7 @@ func TestRuleABacklogOfLargeRecordsIsReadInPieces(t *testing.T) {
 	d.load(scatter(arrivals, 3, 1))
 	for turn := uint64(3); turn < uint64(windows); turn += uint64(windows) / 4 {
 		j := d.job()
-		j.CrashAt, j.CrashTurn = pipeline.PointSettledWritten, turn
+		j.CrashAt, j.CrashTurn = crashpoint.SettledWritten, turn
 		d.crashed(j)
 	}
 	d.finish()
@@ -259,7 +261,7 @@ func TestRuleSnapshotsCarryWhatDeltasNoLongerHold(t *testing.T) {
 	d.load(scatter(w.arrivals(), 2, 1))
 	for turn := uint64(5); turn < uint64(w.Windows); turn += 3 {
 		j := d.job()
-		j.CrashAt, j.CrashTurn = []string{pipeline.PointSettledWritten, pipeline.PointDeltaWritten, pipeline.PointCountsWriting}[turn%3], turn
+		j.CrashAt, j.CrashTurn = []string{crashpoint.SettledWritten, crashpoint.DeltaWritten, crashpoint.CountsWriting}[turn%3], turn
 		d.crashed(j)
 	}
 	d.finish()
@@ -275,7 +277,7 @@ func TestRuleAChangedLogStopsTheRun(t *testing.T) {
 	before := d.eventLog()
 	for turn := uint64(3); ; turn++ {
 		j := d.job()
-		j.CrashAt, j.CrashTurn, j.Skip = pipeline.PointDeltaWritten, turn, 2
+		j.CrashAt, j.CrashTurn, j.Skip = crashpoint.DeltaWritten, turn, 2
 		d.crashed(j)
 		tr, err := d.readTrusted()
 		if err != nil {

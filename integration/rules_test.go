@@ -117,7 +117,7 @@ func TestRuleRemovingAUserChangesNobodyElsesAdmissionOrCharge(t *testing.T) {
 	with.run()
 	rest := newDeployment(t, broker, "without", 2, only(m))
 	rest.load(scatter(without, 2, 2))
-	rest.run(func(o *pipeline.RunOptions) { o.Until = base.Add(120 * time.Second) })
+	rest.run(func(o *runOptions) { o.Until = base.Add(120 * time.Second) })
 	with.verify()
 	rest.verify()
 

@@ -8,6 +8,9 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/embedded"
 	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
 )
 
 // BenchmarkTurn is the time of one tiny turn round the whole loop, on the
@@ -25,12 +28,12 @@ func benchmarkTurn(b *testing.B, shards int) {
 		b.Fatal(err)
 	}
 	defer broker.Close()
-	cfg := testConfig(broker.Addr())
+	cfg := deploytest.Config(broker.Addr())
 	cfg.Shards = shards
 	cfg.Metrics[0].Window = time.Second
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	d := deploy(b, cfg, start, 1)
-	client, err := Dial(ctx, d.Config.Kafka, nil)
+	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -56,10 +59,10 @@ func benchmarkTurn(b *testing.B, shards int) {
 }
 
 // deploy compiles a configuration, makes its topics and initialises it.
-func deploy(tb testing.TB, cfg Config, start time.Time, partitions int) *Deployment {
+func deploy(tb testing.TB, cfg deployment.Config, start time.Time, partitions int) *deployment.Deployment {
 	tb.Helper()
 	ctx := context.Background()
-	d, err := Compile(cfg)
+	d, err := deployment.Compile(cfg)
 	if err != nil {
 		tb.Fatal(err)
 	}

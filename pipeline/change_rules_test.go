@@ -11,22 +11,27 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/tollgate-dp/tollgate/internal/crashpoint"
 	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/topicrules"
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
 // bounded is a deployment of one shard with windows of a second, and the
 // configuration with other bounds that a change puts in force.
-func bounded(t *testing.T, change func(*Config)) (d *Deployment, next Config) {
+func bounded(t *testing.T, change func(*deployment.Config)) (d *deployment.Deployment, next deployment.Config) {
 	t.Helper()
-	var cfg Config
-	d = tenTurns(t, func(c *Config) {
+	var cfg deployment.Config
+	d = tenTurns(t, func(c *deployment.Config) {
 		c.Shards, c.ReleaseShards = 1, 1
 		change(c)
 		cfg = *c
 	})
 	next = cfg
-	next.Metrics = append([]Metric{}, cfg.Metrics...)
+	next.Metrics = append([]deployment.Metric{}, cfg.Metrics...)
 	next.Metrics[0].MaxEventsPerKey = 1
 	return d, next
 }
@@ -41,15 +46,15 @@ func TestRuleAChangeGoesOverNoPublishedTurn(t *testing.T) {
 		"still there":                       nil,
 	} {
 		t.Run(name, func(t *testing.T) {
-			d, next := bounded(t, func(*Config) {})
+			d, next := bounded(t, func(*deployment.Config) {})
 			diesBeforeSettling(t, d, 3)
-			want := ErrInterruptedTurn
+			want := deployment.ErrInterruptedTurn
 			if lost != nil {
 				appendRecord(t, d, d.Config.Outputs.Ledger, *lost)
-				want = ErrLogFault
+				want = deployment.ErrLogFault
 			}
 			var warnings bytes.Buffer
-			_, err := Change(t.Context(), mustCompile(t, next), ChangeOptions{Logger: logged(&warnings)})
+			_, err := Change(t.Context(), mustCompile(t, next), ChangeOptions{Logger: deploytest.Logger(&warnings)})
 			if !errors.Is(err, want) {
 				t.Errorf("the change ended with %v, want %v", err, want)
 			}
@@ -61,18 +66,18 @@ func TestRuleAChangeGoesOverNoPublishedTurn(t *testing.T) {
 }
 
 // diesBeforeSettling runs a deployment until a turn is published and not settled.
-func diesBeforeSettling(t *testing.T, d *Deployment, last int) {
+func diesBeforeSettling(t *testing.T, d *deployment.Deployment, last int) {
 	t.Helper()
 	turn := 0
-	hooks := Hooks{At: func(point string, _ int) error {
-		if point == PointSettledWriting {
+	hooks := crashpoint.Hooks{At: func(point string, _ int) error {
+		if point == crashpoint.SettledWriting {
 			if turn++; turn == last {
 				return errors.New("died")
 			}
 		}
 		return nil
 	}}
-	if _, err := Run(t.Context(), d, RunOptions{Bounded: true, Hooks: hooks}); err == nil {
+	if _, err := Run(crashpoint.With(t.Context(), hooks), d, RunOptions{Bounded: true}); err == nil {
 		t.Fatal("the run did not die")
 	}
 }
@@ -80,26 +85,26 @@ func diesBeforeSettling(t *testing.T, d *Deployment, last int) {
 // That no private key has passed is published, too, by the end of the turn alone. And
 // what counts has lost may have been values, in the first turn as in any other.
 func TestRuleAChangeAndARunLookAtAllThatWasPublished(t *testing.T) {
-	private := func(c *Config) { c.Metrics[0].Keys = Keys{Mode: KeysPrivate} }
+	private := func(c *deployment.Config) { c.Metrics[0].Keys = deployment.Keys{Mode: deployment.KeysPrivate} }
 	for name, test := range map[string]struct {
-		config func(*Config)
+		config func(*deployment.Config)
 		turn   int
-		lose   func(*testing.T, *Deployment)
+		lose   func(*testing.T, *deployment.Deployment)
 	}{
-		"the end of a turn without values": {private, 3, func(*testing.T, *Deployment) {}},
-		"values that are gone":             {func(*Config) {}, 3, func(t *testing.T, d *Deployment) { deleteCounts(t, d) }},
-		"values of the first turn, gone":   {func(*Config) {}, 1, func(t *testing.T, d *Deployment) { deleteCounts(t, d) }},
-		"counts that were made anew":       {func(*Config) {}, 3, remakeCounts},
+		"the end of a turn without values": {private, 3, func(*testing.T, *deployment.Deployment) {}},
+		"values that are gone":             {func(*deployment.Config) {}, 3, func(t *testing.T, d *deployment.Deployment) { deleteCounts(t, d) }},
+		"values of the first turn, gone":   {func(*deployment.Config) {}, 1, func(t *testing.T, d *deployment.Deployment) { deleteCounts(t, d) }},
+		"counts that were made anew":       {func(*deployment.Config) {}, 3, remakeCounts},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, next := bounded(t, test.config)
 			diesBeforeSettling(t, d, test.turn)
 			appendRecord(t, d, d.Config.Outputs.Ledger, klog.Message{Key: fmt.Appendf(nil, "delta/%d/0", test.turn), Value: []byte("somebody else's")})
 			test.lose(t, d)
-			if _, err := Run(t.Context(), d, RunOptions{Bounded: true}); !errors.Is(err, ErrLogFault) {
+			if _, err := Run(t.Context(), d, RunOptions{Bounded: true}); !errors.Is(err, deployment.ErrLogFault) {
 				t.Errorf("the run ended with %v", err)
 			}
-			if _, err := Change(t.Context(), mustCompile(t, next), ChangeOptions{}); !errors.Is(err, ErrLogFault) {
+			if _, err := Change(t.Context(), mustCompile(t, next), ChangeOptions{}); !errors.Is(err, deployment.ErrLogFault) {
 				t.Errorf("the change ended with %v", err)
 			}
 		})
@@ -107,7 +112,7 @@ func TestRuleAChangeAndARunLookAtAllThatWasPublished(t *testing.T) {
 }
 
 // remakeCounts deletes the counts topic and makes it again.
-func remakeCounts(t *testing.T, d *Deployment) {
+func remakeCounts(t *testing.T, d *deployment.Deployment) {
 	t.Helper()
 	admin, err := kgo.NewClient(kgo.SeedBrokers(d.Config.Kafka.Brokers...))
 	if err != nil {
@@ -121,12 +126,12 @@ func remakeCounts(t *testing.T, d *Deployment) {
 	if _, err := request.RequestWith(t.Context(), admin); err != nil {
 		t.Fatal(err)
 	}
-	client, err := Dial(t.Context(), d.Config.Kafka, nil)
+	client, err := connect.Dial(t.Context(), d.Config.Kafka, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	for _, spec := range specsOfTopics(d, TopicOptions{}) {
+	for _, spec := range topicrules.Specs(d, 0, 0) {
 		if spec.Name != d.Config.Outputs.Counts {
 			continue
 		}
@@ -146,7 +151,7 @@ func TestRuleAGenerationNeedsTheSnapshotThatItBeganWith(t *testing.T) {
 		"still there":                       nil,
 	} {
 		t.Run(name, func(t *testing.T) {
-			d, next := bounded(t, func(*Config) {})
+			d, next := bounded(t, func(*deployment.Config) {})
 			ran(t, d)
 			d = mustCompile(t, next)
 			if _, err := Change(t.Context(), d, ChangeOptions{}); err != nil {
@@ -159,7 +164,7 @@ func TestRuleAGenerationNeedsTheSnapshotThatItBeganWith(t *testing.T) {
 				return
 			}
 			appendRecord(t, d, d.Config.Outputs.Ledger, *lost)
-			next.Metrics = append([]Metric{}, next.Metrics...)
+			next.Metrics = append([]deployment.Metric{}, next.Metrics...)
 			next.Metrics[0].MaxEventsPerKey = 2
 			var stop *spend.StopError
 			if _, err := Change(t.Context(), mustCompile(t, next), ChangeOptions{}); !errors.As(err, &stop) || !strings.Contains(err.Error(), "the snapshot with which this generation began is missing") {
@@ -175,12 +180,12 @@ func TestRuleAGenerationNeedsTheSnapshotThatItBeganWith(t *testing.T) {
 // With budget periods the time of an event decides whose budget it is counted
 // against: one event must not have two.
 func TestRuleTheTimeOfAnEventNeverChangesUnderPeriods(t *testing.T) {
-	for period, want := range map[time.Duration]error{0: nil, 2 * time.Second: ErrHeaderMismatch} {
-		for name, change := range map[string]func(*Config){
-			"its field": func(c *Config) { c.Events.Format.Time = "received" },
-			"its unit":  func(c *Config) { c.Events.Format.TimeUnit = "s" },
+	for period, want := range map[time.Duration]error{0: nil, 2 * time.Second: deployment.ErrHeaderMismatch} {
+		for name, change := range map[string]func(*deployment.Config){
+			"its field": func(c *deployment.Config) { c.Events.Format.Time = "received" },
+			"its unit":  func(c *deployment.Config) { c.Events.Format.TimeUnit = "s" },
 		} {
-			d, next := bounded(t, func(c *Config) { c.Privacy.Period = period })
+			d, next := bounded(t, func(c *deployment.Config) { c.Privacy.Period = period })
 			ran(t, d)
 			change(&next)
 			next.Metrics[0].Name = "views2"

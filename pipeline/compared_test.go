@@ -6,6 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/generations"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
@@ -42,114 +45,119 @@ func TestRuleEveryFieldIsComparedWithHeaderOrFree(t *testing.T) {
 		"Outputs.PublishEvery":       "when, not what",
 		"Events.Format.Filters":      "made from those of the metrics",
 	}
-	avro := func(c *Config) {
+	avro := func(c *deployment.Config) {
 		c.Events.Format = schemas.EventFormat{Format: "avro", User: "user", Key: "key", Time: "time"}
-		c.Events.Registry = &Registry{URL: "http://a"}
+		c.Events.Registry = &deployment.Registry{URL: "http://a"}
 	}
-	local := func(key string) func(*Config) {
-		return func(c *Config) {
+	local := func(key string) func(*deployment.Config) {
+		return func(c *deployment.Config) {
 			avro(c)
 			c.Events.Registry = nil
 			c.Events.Format.Schema = `{"type":"record","name":"e","fields":[{"name":"user","type":"string"},{"name":"key","type":"` + key + `"},{"name":"time","type":{"type":"long","logicalType":"timestamp-millis"}}]}`
 		}
 	}
-	rows := func(c *Config) {
+	rows := func(c *deployment.Config) {
 		c.Events.Format.Format, c.Events.Format.Columns = "csv", []string{"user", "key", "time", "x"}
 	}
-	second := func(edit func(m *Metric)) func(*Config) {
-		return func(c *Config) {
+	second := func(edit func(m *deployment.Metric)) func(*deployment.Config) {
+		return func(c *deployment.Config) {
 			m := c.Metrics[0]
-			m.Name, m.Keys = "private", Keys{Mode: KeysPrivate}
+			m.Name, m.Keys = "private", deployment.Keys{Mode: deployment.KeysPrivate}
 			if c.Metrics = append(c.Metrics, m, m, m); edit != nil {
 				edit(&c.Metrics[2])
 			}
 			c.Metrics[2].Name, c.Metrics[3].Name = "third", "fourth"
 		}
 	}
-	metric := func(edit func(m *Metric)) func(*Config) { return func(c *Config) { edit(&c.Metrics[0]) } }
-	covered := metric(func(m *Metric) { m.Coverage = &Coverage{} })
-	target := func(edit func(g *noisereduction.Target)) func(*Config) {
-		return metric(func(m *Metric) { m.Coverage = &Coverage{Target: m.Target}; edit(&m.Coverage.Target) })
+	metric := func(edit func(m *deployment.Metric)) func(*deployment.Config) {
+		return func(c *deployment.Config) { edit(&c.Metrics[0]) }
 	}
-	for path, c := range map[string]struct{ before, after func(*Config) }{
-		"Deployment":                         {nil, func(c *Config) { c.Deployment = "other" }},
-		"Events.Topic":                       {nil, func(c *Config) { c.Events.Topic = "other" }},
-		"Events.Format.Format":               {rows, func(c *Config) { rows(c); c.Events.Format.Format = "tsv" }},
-		"Events.Format.Columns":              {rows, func(c *Config) { rows(c); slices.Reverse(c.Events.Format.Columns) }},
-		"Events.Format.User":                 {nil, func(c *Config) { c.Events.Format.User = "x" }},
-		"Events.Format.Key":                  {nil, func(c *Config) { c.Events.Format.Key = "x" }},
-		"Events.Format.Time":                 {nil, func(c *Config) { c.Events.Format.Time = "x" }},
-		"Events.Format.TimeUnit":             {nil, func(c *Config) { c.Events.Format.TimeUnit = "s" }},
-		"Events.Format.MaxRecordBytes":       {nil, func(c *Config) { c.Events.Format.MaxRecordBytes = 99 }},
-		"Events.Format.Value":                {nil, func(c *Config) { c.Events.Format.Value = "x" }},
+	covered := metric(func(m *deployment.Metric) { m.Coverage = &deployment.Coverage{} })
+	target := func(edit func(g *noisereduction.Target)) func(*deployment.Config) {
+		return metric(func(m *deployment.Metric) {
+			m.Coverage = &deployment.Coverage{Target: m.Target}
+			edit(&m.Coverage.Target)
+		})
+	}
+	for path, c := range map[string]struct{ before, after func(*deployment.Config) }{
+		"Deployment":                         {nil, func(c *deployment.Config) { c.Deployment = "other" }},
+		"Events.Topic":                       {nil, func(c *deployment.Config) { c.Events.Topic = "other" }},
+		"Events.Format.Format":               {rows, func(c *deployment.Config) { rows(c); c.Events.Format.Format = "tsv" }},
+		"Events.Format.Columns":              {rows, func(c *deployment.Config) { rows(c); slices.Reverse(c.Events.Format.Columns) }},
+		"Events.Format.User":                 {nil, func(c *deployment.Config) { c.Events.Format.User = "x" }},
+		"Events.Format.Key":                  {nil, func(c *deployment.Config) { c.Events.Format.Key = "x" }},
+		"Events.Format.Time":                 {nil, func(c *deployment.Config) { c.Events.Format.Time = "x" }},
+		"Events.Format.TimeUnit":             {nil, func(c *deployment.Config) { c.Events.Format.TimeUnit = "s" }},
+		"Events.Format.MaxRecordBytes":       {nil, func(c *deployment.Config) { c.Events.Format.MaxRecordBytes = 99 }},
+		"Events.Format.Value":                {nil, func(c *deployment.Config) { c.Events.Format.Value = "x" }},
 		"Events.Format.Schema":               {local("string"), local("int")},
-		"Events.Registry.URL":                {avro, func(c *Config) { avro(c); c.Events.Registry.URL = "http://b" }},
-		"Privacy.Epsilon":                    {nil, func(c *Config) { c.Privacy.Epsilon = 0.5 }},
-		"Privacy.Delta":                      {nil, func(c *Config) { c.Privacy.Delta = 1e-7 }},
-		"Privacy.DeltaKeys":                  {second(nil), func(c *Config) { second(nil)(c); c.Privacy.DeltaKeys = 1e-8 }},
-		"Privacy.Accountant":                 {nil, func(c *Config) { c.Privacy.Accountant = "zcdp" }},
-		"Privacy.Period":                     {nil, func(c *Config) { c.Privacy.Period = time.Hour }},
-		"Time.Trust":                         {nil, func(c *Config) { c.Time.Trust = TrustBroker }},
-		"Time.Lateness":                      {nil, func(c *Config) { c.Time.Lateness = time.Second }},
-		"Time.Skew":                          {nil, func(c *Config) { c.Time.Skew = time.Second }},
-		"Time.Slack":                         {func(c *Config) { c.Time.Trust = TrustBroker }, func(c *Config) { c.Time.Trust, c.Time.Slack = TrustBroker, time.Second }},
-		"Time.NoFuture":                      {nil, func(c *Config) { c.Time.NoFuture = false }},
-		"Metrics.Name":                       {nil, metric(func(m *Metric) { m.Name = "x" })},
-		"Metrics.Kind":                       {nil, metric(func(m *Metric) { m.Kind = schemas.KindDistinctUsers })},
-		"Metrics.Filter":                     {nil, metric(func(m *Metric) { m.Filter = "x == 1" })},
-		"Metrics.Window":                     {nil, metric(func(m *Metric) { m.Window *= 2 })},
-		"Metrics.Slide":                      {nil, metric(func(m *Metric) { m.Slide = m.Window / 2 })},
-		"Metrics.Keys.Mode":                  {nil, metric(func(m *Metric) { m.Keys = Keys{Mode: KeysPrivate} })},
-		"Metrics.Keys.List":                  {nil, metric(func(m *Metric) { m.Keys.List = []string{"a"} })},
-		"Metrics.Keys.From":                  {second(func(m *Metric) { m.Keys = Keys{From: "private"} }), second(func(m *Metric) { m.Keys = Keys{From: "fourth"} })},
-		"Metrics.Min":                        {asSum(func(*Metric) {}), asSum(func(m *Metric) { m.Min = 1 })},
-		"Metrics.Max":                        {asSum(func(*Metric) {}), asSum(func(m *Metric) { m.Max = 9 })},
-		"Metrics.Coverage.Share":             {covered, metric(func(m *Metric) { m.Coverage = &Coverage{Share: 0.2} })},
+		"Events.Registry.URL":                {avro, func(c *deployment.Config) { avro(c); c.Events.Registry.URL = "http://b" }},
+		"Privacy.Epsilon":                    {nil, func(c *deployment.Config) { c.Privacy.Epsilon = 0.5 }},
+		"Privacy.Delta":                      {nil, func(c *deployment.Config) { c.Privacy.Delta = 1e-7 }},
+		"Privacy.DeltaKeys":                  {second(nil), func(c *deployment.Config) { second(nil)(c); c.Privacy.DeltaKeys = 1e-8 }},
+		"Privacy.Accountant":                 {nil, func(c *deployment.Config) { c.Privacy.Accountant = "zcdp" }},
+		"Privacy.Period":                     {nil, func(c *deployment.Config) { c.Privacy.Period = time.Hour }},
+		"Time.Trust":                         {nil, func(c *deployment.Config) { c.Time.Trust = deployment.TrustBroker }},
+		"Time.Lateness":                      {nil, func(c *deployment.Config) { c.Time.Lateness = time.Second }},
+		"Time.Skew":                          {nil, func(c *deployment.Config) { c.Time.Skew = time.Second }},
+		"Time.Slack":                         {func(c *deployment.Config) { c.Time.Trust = deployment.TrustBroker }, func(c *deployment.Config) { c.Time.Trust, c.Time.Slack = deployment.TrustBroker, time.Second }},
+		"Time.NoFuture":                      {nil, func(c *deployment.Config) { c.Time.NoFuture = false }},
+		"Metrics.Name":                       {nil, metric(func(m *deployment.Metric) { m.Name = "x" })},
+		"Metrics.Kind":                       {nil, metric(func(m *deployment.Metric) { m.Kind = schemas.KindDistinctUsers })},
+		"Metrics.Filter":                     {nil, metric(func(m *deployment.Metric) { m.Filter = "x == 1" })},
+		"Metrics.Window":                     {nil, metric(func(m *deployment.Metric) { m.Window *= 2 })},
+		"Metrics.Slide":                      {nil, metric(func(m *deployment.Metric) { m.Slide = m.Window / 2 })},
+		"Metrics.Keys.Mode":                  {nil, metric(func(m *deployment.Metric) { m.Keys = deployment.Keys{Mode: deployment.KeysPrivate} })},
+		"Metrics.Keys.List":                  {nil, metric(func(m *deployment.Metric) { m.Keys.List = []string{"a"} })},
+		"Metrics.Keys.From":                  {second(func(m *deployment.Metric) { m.Keys = deployment.Keys{From: "private"} }), second(func(m *deployment.Metric) { m.Keys = deployment.Keys{From: "fourth"} })},
+		"Metrics.Min":                        {deploytest.AsSum(func(*deployment.Metric) {}), deploytest.AsSum(func(m *deployment.Metric) { m.Min = 1 })},
+		"Metrics.Max":                        {deploytest.AsSum(func(*deployment.Metric) {}), deploytest.AsSum(func(m *deployment.Metric) { m.Max = 9 })},
+		"Metrics.Coverage.Share":             {covered, metric(func(m *deployment.Metric) { m.Coverage = &deployment.Coverage{Share: 0.2} })},
 		"Metrics.Coverage.Target.Relative":   {covered, target(func(g *noisereduction.Target) { g.Relative = 0.2 })},
 		"Metrics.Coverage.Target.Absolute":   {covered, target(func(g *noisereduction.Target) { g.Absolute = 3 })},
 		"Metrics.Coverage.Target.Confidence": {covered, target(func(g *noisereduction.Target) { g.Confidence = 0.9 })},
-		"Metrics.MaxKeysPerUser":             {nil, metric(func(m *Metric) { m.MaxKeysPerUser = 1 })},
-		"Metrics.MaxEventsPerKey":            {nil, metric(func(m *Metric) { m.MaxEventsPerKey = 1 })},
-		"Metrics.Ladder.Kind":                {nil, metric(func(m *Metric) { m.Ladder.Kind = "geometric" })},
-		"Metrics.Ladder.Factor":              {metric(func(m *Metric) { m.Ladder.Kind = "geometric" }), metric(func(m *Metric) { m.Ladder.Kind, m.Ladder.Factor = "geometric", 3 })},
-		"Metrics.Ladder.Sigma":               {nil, metric(func(m *Metric) { m.Ladder.Sigma = 100 })},
-		"Metrics.Ladder.FirstSigma":          {nil, metric(func(m *Metric) { m.Ladder.FirstSigma = 1000 })},
-		"Metrics.Ladder.ExpectedMax":         {nil, metric(func(m *Metric) { m.Ladder.ExpectedMax = 1e5 })},
-		"Metrics.Target.Relative":            {nil, metric(func(m *Metric) { m.Target.Relative = 0.2 })},
-		"Metrics.Target.Absolute":            {nil, metric(func(m *Metric) { m.Target.Absolute = 3 })},
-		"Metrics.Target.Confidence":          {nil, metric(func(m *Metric) { m.Target.Confidence = 0.9 })},
-		"Metrics.Share":                      {nil, metric(func(m *Metric) { m.Share = 0.5 })},
-		"Metrics.LastAtLeast":                {nil, metric(func(m *Metric) { m.LastAtLeast = 9 })},
-		"Outputs.Counts":                     {nil, func(c *Config) { c.Outputs.Counts = "x" }},
-		"Outputs.Control":                    {nil, func(c *Config) { c.Outputs.Control = "x" }},
-		"Outputs.Ledger":                     {nil, func(c *Config) { c.Outputs.Ledger = "x" }},
-		"Outputs.DeadLetter":                 {nil, func(c *Config) { c.Outputs.DeadLetter = "x" }},
-		"Keys.Noise.ID":                      {nil, func(c *Config) { c.Keys.Noise[0].ID = "x" }},
-		"Keys.Noise.Secret":                  {nil, func(c *Config) { c.Keys.Noise[0].Secret = [32]byte{9} }},
-		"Keys.UserHash":                      {nil, func(c *Config) { c.Keys.UserHash = [32]byte{9} }},
-		"Shards":                             {nil, func(c *Config) { c.Shards = 5 }},
-		"ReleaseShards":                      {nil, func(c *Config) { c.ReleaseShards = 5 }},
-		"LedgerSlots":                        {nil, func(c *Config) { c.LedgerSlots = 55 }},
+		"Metrics.MaxKeysPerUser":             {nil, metric(func(m *deployment.Metric) { m.MaxKeysPerUser = 1 })},
+		"Metrics.MaxEventsPerKey":            {nil, metric(func(m *deployment.Metric) { m.MaxEventsPerKey = 1 })},
+		"Metrics.Ladder.Kind":                {nil, metric(func(m *deployment.Metric) { m.Ladder.Kind = "geometric" })},
+		"Metrics.Ladder.Factor":              {metric(func(m *deployment.Metric) { m.Ladder.Kind = "geometric" }), metric(func(m *deployment.Metric) { m.Ladder.Kind, m.Ladder.Factor = "geometric", 3 })},
+		"Metrics.Ladder.Sigma":               {nil, metric(func(m *deployment.Metric) { m.Ladder.Sigma = 100 })},
+		"Metrics.Ladder.FirstSigma":          {nil, metric(func(m *deployment.Metric) { m.Ladder.FirstSigma = 1000 })},
+		"Metrics.Ladder.ExpectedMax":         {nil, metric(func(m *deployment.Metric) { m.Ladder.ExpectedMax = 1e5 })},
+		"Metrics.Target.Relative":            {nil, metric(func(m *deployment.Metric) { m.Target.Relative = 0.2 })},
+		"Metrics.Target.Absolute":            {nil, metric(func(m *deployment.Metric) { m.Target.Absolute = 3 })},
+		"Metrics.Target.Confidence":          {nil, metric(func(m *deployment.Metric) { m.Target.Confidence = 0.9 })},
+		"Metrics.Share":                      {nil, metric(func(m *deployment.Metric) { m.Share = 0.5 })},
+		"Metrics.LastAtLeast":                {nil, metric(func(m *deployment.Metric) { m.LastAtLeast = 9 })},
+		"Outputs.Counts":                     {nil, func(c *deployment.Config) { c.Outputs.Counts = "x" }},
+		"Outputs.Control":                    {nil, func(c *deployment.Config) { c.Outputs.Control = "x" }},
+		"Outputs.Ledger":                     {nil, func(c *deployment.Config) { c.Outputs.Ledger = "x" }},
+		"Outputs.DeadLetter":                 {nil, func(c *deployment.Config) { c.Outputs.DeadLetter = "x" }},
+		"Keys.Noise.ID":                      {nil, func(c *deployment.Config) { c.Keys.Noise[0].ID = "x" }},
+		"Keys.Noise.Secret":                  {nil, func(c *deployment.Config) { c.Keys.Noise[0].Secret = [32]byte{9} }},
+		"Keys.UserHash":                      {nil, func(c *deployment.Config) { c.Keys.UserHash = [32]byte{9} }},
+		"Shards":                             {nil, func(c *deployment.Config) { c.Shards = 5 }},
+		"ReleaseShards":                      {nil, func(c *deployment.Config) { c.ReleaseShards = 5 }},
+		"LedgerSlots":                        {nil, func(c *deployment.Config) { c.LedgerSlots = 55 }},
 	} {
-		compiled := func(change func(*Config)) schemas.Header {
-			cfg := testConfig("localhost:1")
-			cfg.Outputs = Outputs{Counts: "counts", Control: "control", Ledger: "ledger", DeadLetter: "dead"} // whatever the deployment is called
+		compiled := func(change func(*deployment.Config)) schemas.Header {
+			cfg := deploytest.Config("localhost:1")
+			cfg.Outputs = deployment.Outputs{Counts: "counts", Control: "control", Ledger: "ledger", DeadLetter: "dead"} // whatever the deployment is called
 			if change != nil {
 				change(&cfg)
 			}
-			d, err := Compile(cfg)
+			d, err := deployment.Compile(cfg)
 			if err != nil {
 				t.Fatalf("%s: %v", path, err)
 			}
-			return headerOf(d)
+			return generations.Header(d)
 		}
 		h, want := compiled(c.before), compiled(c.after)
-		if all := differences(&h, &want); len(all) == 0 {
+		if all := generations.Differences(&h, &want); len(all) == 0 {
 			t.Errorf("another %s is the same to HEADER", path)
 		}
 		free[path] = "compared"
 	}
-	for _, path := range leaves(reflect.TypeFor[Config](), "") {
+	for _, path := range leaves(reflect.TypeFor[deployment.Config](), "") {
 		if free[path] == "" {
 			t.Errorf("%s is neither compared with HEADER nor known to be free", path)
 		}

@@ -11,6 +11,10 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/reading"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
@@ -101,7 +105,6 @@ func (e *elections) abort(topic string, n int) {
 // same offsets are recognised, whatever their number.
 func TestReplacedRecordsBelowTheLastCutAreRecognised(t *testing.T) {
 	e := startElections(t)
-	reader := &reader{client: e.client, dep: &Deployment{Config: Config{Events: Events{Topic: "events"}}}}
 	for _, tt := range []struct {
 		name    string
 		records []int // by epoch
@@ -128,20 +131,20 @@ func TestReplacedRecordsBelowTheLastCutAreRecognised(t *testing.T) {
 			if tt.more != nil {
 				tt.more()
 			}
-			c := &closing{Close: schemas.Close{Turn: 7, Cuts: []schemas.Cut{{Cut: tt.cut, LeaderEpoch: tt.epoch}}}}
-			err := reader.sameRecords(t.Context(), c)
+			c := &controllog.Closing{Close: schemas.Close{Turn: 7, Cuts: []schemas.Cut{{Cut: tt.cut, LeaderEpoch: tt.epoch}}}}
+			err := reading.SameRecords(t.Context(), e.client, "events", c)
 			if tt.says == "" {
 				if err != nil {
 					t.Error(err)
 				}
 				return
 			}
-			if !errors.Is(err, ErrLogFault) || !strings.Contains(err.Error(), "comparing partition 0 of events with the CLOSE of turn 7: "+tt.says+"; records that were read before are gone") {
+			if !errors.Is(err, deployment.ErrLogFault) || !strings.Contains(err.Error(), "comparing partition 0 of events with the CLOSE of turn 7: "+tt.says+"; records that were read before are gone") {
 				t.Errorf("%v\ndoes not say\n%s", err, tt.says)
 			}
 		})
 	}
-	if err := reader.sameRecords(t.Context(), nil); err != nil {
+	if err := reading.SameRecords(t.Context(), e.client, "events", nil); err != nil {
 		t.Errorf("without a CLOSE: %v", err)
 	}
 }
@@ -149,7 +152,7 @@ func TestReplacedRecordsBelowTheLastCutAreRecognised(t *testing.T) {
 // The check holds in a whole run: CLOSE keeps the epoch of what was read, and a start compares.
 func TestARunOverReplacedRecordsStopsAtItsStart(t *testing.T) {
 	e := startElections(t)
-	cfg := testConfig(e.ListenAddrs()[0])
+	cfg := deploytest.Config(e.ListenAddrs()[0])
 	d := makeTopics(t, cfg, nil)
 	if err := Init(t.Context(), d, InitOptions{Start: time.Unix(60, 0)}); err != nil {
 		t.Fatal(err)
@@ -168,7 +171,7 @@ func TestARunOverReplacedRecordsStopsAtItsStart(t *testing.T) {
 	}
 	e.history("events", 100, 20, 30, 10)
 	err := run()
-	if !errors.Is(err, ErrLogFault) || !strings.Contains(err.Error(), "leader epoch 1 ended at offset 120 and its records were read up to 150") {
+	if !errors.Is(err, deployment.ErrLogFault) || !strings.Contains(err.Error(), "leader epoch 1 ended at offset 120 and its records were read up to 150") {
 		t.Fatalf("after an election that lost records: %v", err)
 	}
 	e.history("events", 100, 50, 30)

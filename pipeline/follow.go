@@ -11,6 +11,11 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/countslog"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/reading"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
@@ -33,7 +38,7 @@ type Published struct {
 // each partition is kept meanwhile. Records that cannot be read as ours are left out.
 // A cluster that does not answer, or has no leader, is waited for as long as ctx lasts:
 // how long that may go on is for whoever writes there to say.
-func FollowReleases(ctx context.Context, d *Deployment, from []int64, fn func(Published) error) error {
+func FollowReleases(ctx context.Context, d *deployment.Deployment, from []int64, fn func(Published) error) error {
 	err := followReleases(ctx, d, from, fn)
 	if err != nil && (ctx.Err() != nil || errors.Is(err, context.Canceled)) {
 		return nil
@@ -45,11 +50,11 @@ func FollowReleases(ctx context.Context, d *Deployment, from []int64, fn func(Pu
 // does not decide when the run ends.
 const followPatience = time.Duration(math.MaxInt64)
 
-func followReleases(ctx context.Context, d *Deployment, from []int64, fn func(Published) error) error {
+func followReleases(ctx context.Context, d *deployment.Deployment, from []int64, fn func(Published) error) error {
 	if err := AwaitBroker(ctx, d, followPatience, slog.New(slog.DiscardHandler)); err != nil {
 		return err
 	}
-	cfg, err := d.Config.Kafka.client(nil)
+	cfg, err := connect.Config(&d.Config.Kafka, nil)
 	if err != nil {
 		return err
 	}
@@ -60,11 +65,11 @@ func followReleases(ctx context.Context, d *Deployment, from []int64, fn func(Pu
 	}
 	defer client.Close()
 	if from == nil {
-		t, err := openTail(ctx, client, d, slog.New(slog.DiscardHandler))
+		t, err := controllog.Open(ctx, client, d.Config.Outputs.Control, d.Config.LedgerSlots, slog.New(slog.DiscardHandler))
 		if err != nil {
 			return fmt.Errorf("following counts: %w", err)
 		}
-		from = t.countsFrom(d)
+		from = t.CountsFrom(d.Config.ReleaseShards)
 	}
 	f := follower{client: client, topic: d.Config.Outputs.Counts, fn: fn, values: map[uint64]map[string]schemas.Release{}}
 	for shard := range d.Config.ReleaseShards {
@@ -77,7 +82,7 @@ func followReleases(ctx context.Context, d *Deployment, from []int64, fn func(Pu
 	fetcher := client.NewFetcher()
 	defer fetcher.Close()
 	for {
-		gots, err := fetcher.Poll(ctx, f.wants(), 1, pollWait)
+		gots, err := fetcher.Poll(ctx, f.wants(), 1, reading.PollWait)
 		if err != nil {
 			return fmt.Errorf("following counts: %w", err)
 		}
@@ -90,13 +95,6 @@ func followReleases(ctx context.Context, d *Deployment, from []int64, fn func(Pu
 			return err
 		}
 	}
-}
-
-// countsFrom is where the last settled turn ends on the partitions of counts.
-func (t *tail) countsFrom(d *Deployment) []int64 {
-	from := make([]int64, d.Config.ReleaseShards)
-	t.look(func(v *view) { copy(from, v.countsEnd[v.settled]) })
-	return from
 }
 
 // follower puts turns together from the partitions of counts.
@@ -159,7 +157,7 @@ func (f *follower) take(ctx context.Context, g *klog.Got) error {
 }
 
 func (f *follower) record(p *following, r *klog.Record) {
-	switch typeOf(r) {
+	switch countslog.TypeOf(r) {
 	case schemas.TypeRelease:
 		rel, err := schemas.DecodeRelease(r.Value)
 		if err != nil || rel.Turn <= f.done {

@@ -12,7 +12,10 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/tollgate-dp/tollgate/internal/crashpoint"
 	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
@@ -20,9 +23,9 @@ var errKilled = errors.New("killed")
 
 // twoRuns deploys ten turns and ends the first run soon after it has settled turn 5, or
 // when it is about to. It gives the first turn that is open then.
-func twoRuns(t testing.TB, killed bool, settled func(d *Deployment, s Settlement)) (d *Deployment, open uint64) {
+func twoRuns(t testing.TB, killed bool, settled func(d *deployment.Deployment, s Settlement)) (d *deployment.Deployment, open uint64) {
 	t.Helper()
-	d = tenTurns(t, func(c *Config) {})
+	d = tenTurns(t, func(c *deployment.Config) {})
 	drain := make(chan struct{})
 	turns := 0
 	opts := RunOptions{Bounded: true, Drain: drain}
@@ -34,13 +37,13 @@ func twoRuns(t testing.TB, killed bool, settled func(d *Deployment, s Settlement
 			close(drain)
 		}
 	}
-	opts.Hooks.At = func(point string, _ int) error {
-		if point == PointSettledWriting && turns == 4 && killed {
+	hooks := crashpoint.Hooks{At: func(point string, _ int) error {
+		if point == crashpoint.SettledWriting && turns == 4 && killed {
 			return errKilled
 		}
 		return nil
-	}
-	result, err := Run(t.Context(), d, opts)
+	}}
+	result, err := Run(crashpoint.With(t.Context(), hooks), d, opts)
 	if killed != errors.Is(err, errKilled) || err != nil && !killed {
 		t.Fatal(err)
 	}
@@ -48,7 +51,7 @@ func twoRuns(t testing.TB, killed bool, settled func(d *Deployment, s Settlement
 }
 
 // followed runs a deployment to its end, and gives what was followed.
-func followed(t testing.TB, d *Deployment) []Published {
+func followed(t testing.TB, d *deployment.Deployment) []Published {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
@@ -85,7 +88,7 @@ func checkTurns(t *testing.T, all []Published, first uint64) {
 }
 
 // deleteCounts takes away everything that stands on counts.
-func deleteCounts(t testing.TB, d *Deployment) {
+func deleteCounts(t testing.TB, d *deployment.Deployment) {
 	t.Helper()
 	client, err := kgo.NewClient(kgo.SeedBrokers(d.Config.Kafka.Brokers...))
 	if err != nil {
@@ -146,7 +149,7 @@ func TestRuleMissingValuesOfAnOpenTurnStopTheRun(t *testing.T) {
 	for range 2 {
 		_, err := Run(t.Context(), d, RunOptions{Bounded: true})
 		want := "what turn 5 published stood from offset "
-		if !errors.Is(err, ErrLogFault) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "topic tollgate-counts: partition 0 begins at offset ") {
+		if !errors.Is(err, deployment.ErrLogFault) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "topic tollgate-counts: partition 0 begins at offset ") {
 			t.Fatalf("%v\ndoes not say\n%s", err, want)
 		}
 	}
@@ -210,7 +213,7 @@ func oldRelease(turn uint64, key string) schemas.Release {
 // BenchmarkFollowing is what following costs over a counts topic with many old values:
 // how many are handed out, and the memory that is held when the last turn has been.
 func BenchmarkFollowing(b *testing.B) {
-	d, _ := twoRuns(b, true, func(d *Deployment, s Settlement) {
+	d, _ := twoRuns(b, true, func(d *deployment.Deployment, s Settlement) {
 		if s.Turn == 1 {
 			writeOld(b, d, 200_000)
 		}
@@ -244,9 +247,9 @@ func BenchmarkFollowing(b *testing.B) {
 }
 
 // writeOld adds values of turn 3 to counts, as if it had released so many.
-func writeOld(tb testing.TB, d *Deployment, n int) {
+func writeOld(tb testing.TB, d *deployment.Deployment, n int) {
 	tb.Helper()
-	client, err := Dial(tb.Context(), d.Config.Kafka, nil)
+	client, err := connect.Dial(tb.Context(), d.Config.Kafka, nil)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -11,12 +11,16 @@ import (
 
 	"pgregory.net/rapid"
 
+	_ "github.com/tollgate-dp/tollgate/internal/fixedseed"
+	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/generations"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// reading is how a deployment reads its events, with what it writes as somebody whose records are laid out so would.
-type reading struct {
-	events Events
+// recordReading is how a deployment reads its events, with what it writes as somebody whose records are laid out so would.
+type recordReading struct {
+	events deployment.Events
 	write  func(t *rapid.T) []byte
 }
 
@@ -59,7 +63,7 @@ func avroBytes(t *rapid.T, fields int) []byte {
 	return b
 }
 
-func genReading(t *rapid.T) reading {
+func genReading(t *rapid.T) recordReading {
 	f := schemas.EventFormat{User: "u", Key: "k", Time: "t", Value: "v", TimeUnit: rapid.SampledFrom([]string{"s", "ms"}).Draw(t, "unit"),
 		MaxRecordBytes: rapid.SampledFrom([]int{0, 0, 1 << 20, 40}).Draw(t, "bytes"), Format: rapid.SampledFrom([]string{"csv", "tsv", "jsonl", "avro"}).Draw(t, "format")}
 	names := rapid.Permutation([]string{"u", "k", "t", "v", "w"}).Draw(t, "order")
@@ -67,7 +71,7 @@ func genReading(t *rapid.T) reading {
 		names = []string{"u", "k", "t", "v", "w"}
 	}
 	names = append(names, []string{"x", "y"}[:rapid.IntRange(0, 2).Draw(t, "unused")]...)
-	r := reading{events: Events{Topic: "events", Format: f}}
+	r := recordReading{events: deployment.Events{Topic: "events", Format: f}}
 	swap := rapid.IntRange(0, 4).Draw(t, "swap")
 	if swap == 0 {
 		r.events.Format.User, r.events.Format.Key = "k", "u"
@@ -105,7 +109,7 @@ func genReading(t *rapid.T) reading {
 	default:
 		r.events.Format.TimeUnit = ""
 		if rapid.Bool().Draw(t, "registry") {
-			r.events.Registry = &Registry{URL: "http://" + strings.Repeat("r", rapid.IntRange(1, 2).Draw(t, "host"))}
+			r.events.Registry = &deployment.Registry{URL: "http://" + strings.Repeat("r", rapid.IntRange(1, 2).Draw(t, "host"))}
 			r.write = func(t *rapid.T) []byte {
 				b := binary.BigEndian.AppendUint32([]byte{0}, rapid.Uint32Range(0, 3).Draw(t, "id"))
 				return append(b, avroBytes(t, 5)...)
@@ -118,8 +122,8 @@ func genReading(t *rapid.T) reading {
 	return r
 }
 
-func (r *reading) deploy(t *rapid.T, others bool) *Deployment {
-	cfg := testConfig("localhost:1")
+func (r *recordReading) deploy(t *rapid.T, others bool) *deployment.Deployment {
+	cfg := deploytest.Config("localhost:1")
 	cfg.Events = r.events
 	filtered, sum := cfg.Metrics[0], cfg.Metrics[0]
 	filtered.Name, filtered.Filter = "filtered", `w == 1 or w == "b" or w == "a" or (k ?? 1) == 2`
@@ -130,14 +134,14 @@ func (r *reading) deploy(t *rapid.T, others bool) *Deployment {
 			cfg.Metrics[i].Name += "-2"
 		}
 	}
-	d, err := Compile(cfg)
+	d, err := deployment.Compile(cfg)
 	if err != nil {
 		t.Skip(err) // an enum is no user
 	}
 	return d
 }
 
-func decodeAll(d *Deployment, t *rapid.T, records [][]byte) (events []*schemas.Event, faults []string) {
+func decodeAll(d *deployment.Deployment, t *rapid.T, records [][]byte) (events []*schemas.Event, faults []string) {
 	var options []schemas.DecoderOption
 	if g := d.Config.Events.Registry; g != nil {
 		options = append(options, schemas.WithSchemas(context.Background(), schemasOf(g.URL)))
@@ -183,8 +187,8 @@ func TestRuleNoRestartAndNoChangeReadsARecordAsSomebodyElse(t *testing.T) {
 		}
 		was, wasFault := decodeAll(before, t, records)
 		is, isFault := decodeAll(after, t, records)
-		h, want := headerOf(before), headerOf(after)
-		all := differences(&h, &want)
+		h, want := generations.Header(before), generations.Header(after)
+		all := generations.Differences(&h, &want)
 		mayRestart, mayChange := len(all) == 0, len(all) == 0 || all[0].Never == ""
 		for i := range records {
 			switch {
@@ -215,17 +219,17 @@ func TestRuleNoRestartAndNoChangeReadsARecordAsSomebodyElse(t *testing.T) {
 // What people need to do stays possible, and what nobody can check is refused.
 func TestRuleWhatDecidesWhoAUserIsNeverChanges(t *testing.T) {
 	const restart, change, rename, never = "restart", "change", "new name", "never"
-	csv := func(columns string, edit ...func(*Events)) Events {
-		e := Events{Topic: "events", Format: schemas.EventFormat{Format: "csv", Columns: strings.Split(columns, " "), User: "u", Key: "k", Time: "t", TimeUnit: "ms"}}
+	csv := func(columns string, edit ...func(*deployment.Events)) deployment.Events {
+		e := deployment.Events{Topic: "events", Format: schemas.EventFormat{Format: "csv", Columns: strings.Split(columns, " "), User: "u", Key: "k", Time: "t", TimeUnit: "ms"}}
 		for _, f := range edit {
 			f(&e)
 		}
 		return e
 	}
-	avro := func(schema, url string) Events {
-		e := Events{Topic: "events", Format: schemas.EventFormat{Format: "avro", Schema: schema, User: "u", Key: "k", Time: "t"}}
+	avro := func(schema, url string) deployment.Events {
+		e := deployment.Events{Topic: "events", Format: schemas.EventFormat{Format: "avro", Schema: schema, User: "u", Key: "k", Time: "t"}}
 		if url != "" {
-			e.Registry = &Registry{URL: url}
+			e.Registry = &deployment.Registry{URL: url}
 		}
 		return e
 	}
@@ -233,24 +237,24 @@ func TestRuleWhatDecidesWhoAUserIsNeverChanges(t *testing.T) {
 	const u, k, at = `{"name":"u","type":"string"},`, `{"name":"k","type":"string"},`, `{"name":"t","type":{"type":"long","logicalType":"timestamp-millis"}}`
 	plain := csv("u k t w")
 	bare := avro(record(u+k+at), "")
-	lines := Events{Topic: "events", Format: schemas.EventFormat{Format: "jsonl", User: "u", Key: "k", Time: "t", TimeUnit: "ms"}}
-	path := func(user string) Events { e := lines; e.Format.User = user; return e }
+	lines := deployment.Events{Topic: "events", Format: schemas.EventFormat{Format: "jsonl", User: "u", Key: "k", Time: "t", TimeUnit: "ms"}}
+	path := func(user string) deployment.Events { e := lines; e.Format.User = user; return e }
 	for name, c := range map[string]struct {
-		from, to Events
+		from, to deployment.Events
 		want     string
 	}{
 		"two columns swapped":               {plain, csv("k u t w"), never},
 		"a column before the user's":        {plain, csv("x u k t w"), never},
 		"a column at the end":               {plain, csv("u k t w x"), change},
 		"a column after the user's":         {plain, csv("u x k t w"), rename},
-		"another name, the same place":      {plain, csv("who what t w", func(e *Events) { e.Format.User, e.Format.Key = "who", "what" }), restart},
+		"another name, the same place":      {plain, csv("who what t w", func(e *deployment.Events) { e.Format.User, e.Format.Key = "who", "what" }), restart},
 		"another name of what nobody reads": {plain, csv("u k t x"), restart},
-		"tabs":                              {plain, csv("u k t w", func(e *Events) { e.Format.Format = "tsv" }), never},
-		"another unit":                      {plain, csv("u k t w", func(e *Events) { e.Format.TimeUnit = "s" }), rename},
-		"no key":                            {plain, csv("u k t w", func(e *Events) { e.Format.Key = "" }), rename},
-		"the default in figures":            {plain, csv("u k t w", func(e *Events) { e.Format.MaxRecordBytes = 1 << 20 }), restart},
-		"longer records":                    {plain, csv("u k t w", func(e *Events) { e.Format.MaxRecordBytes = 1 << 21 }), change},
-		"a value":                           {plain, csv("u k t w", func(e *Events) { e.Format.Value = "w" }), change},
+		"tabs":                              {plain, csv("u k t w", func(e *deployment.Events) { e.Format.Format = "tsv" }), never},
+		"another unit":                      {plain, csv("u k t w", func(e *deployment.Events) { e.Format.TimeUnit = "s" }), rename},
+		"no key":                            {plain, csv("u k t w", func(e *deployment.Events) { e.Format.Key = "" }), rename},
+		"the default in figures":            {plain, csv("u k t w", func(e *deployment.Events) { e.Format.MaxRecordBytes = 1 << 20 }), restart},
+		"longer records":                    {plain, csv("u k t w", func(e *deployment.Events) { e.Format.MaxRecordBytes = 1 << 21 }), change},
+		"a value":                           {plain, csv("u k t w", func(e *deployment.Events) { e.Format.Value = "w" }), change},
 		"rows to objects":                   {plain, lines, never},
 		"another path":                      {lines, path("o.u"), never},
 		"a dot in a name":                   {path("o.u"), path(`o\.u`), never},
@@ -267,18 +271,18 @@ func TestRuleWhatDecidesWhoAUserIsNeverChanges(t *testing.T) {
 		"its usual port in figures":         {avro("", "https://a"), avro("", "https://a:443"), restart},
 		"another path of its":               {avro("", "http://a:8081/x"), avro("", "http://a:8081/y"), never},
 	} {
-		deploy := func(e Events, metric string) schemas.Header {
-			cfg := testConfig("localhost:1")
+		deploy := func(e deployment.Events, metric string) schemas.Header {
+			cfg := deploytest.Config("localhost:1")
 			cfg.Events, cfg.Metrics[0].Name = e, metric
-			d, err := Compile(cfg)
+			d, err := deployment.Compile(cfg)
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
-			return headerOf(d)
+			return generations.Header(d)
 		}
 		h, kept, other := deploy(c.from, "views"), deploy(c.to, "views"), deploy(c.to, "views-2")
 		got := never
-		switch all, anew := differences(&h, &kept), differences(&h, &other); {
+		switch all, anew := generations.Differences(&h, &kept), generations.Differences(&h, &other); {
 		case len(all) == 0:
 			got = restart
 		case all[0].Never == "":
@@ -287,7 +291,7 @@ func TestRuleWhatDecidesWhoAUserIsNeverChanges(t *testing.T) {
 			got = rename
 		}
 		if got != c.want {
-			t.Errorf("%s takes effect by %q (%v), want %q", name, got, differences(&h, &kept), c.want)
+			t.Errorf("%s takes effect by %q (%v), want %q", name, got, generations.Differences(&h, &kept), c.want)
 		}
 	}
 }
@@ -305,7 +309,7 @@ func TestAMovedRegistryIsToldFromAMovedUser(t *testing.T) {
 		want  *schemas.Header
 		cheap bool
 	}{{at("user", "other:8081"), true}, {at("name", "registry:8081"), false}, {at("name", "other:8081"), false}} {
-		all := differences(old, tc.want)
+		all := generations.Differences(old, tc.want)
 		if len(all) == 0 || strings.Contains(all[0].Never, cheap) != tc.cheap || !strings.Contains(all[0].Never, "could belong to other people") {
 			t.Errorf("%q: %v", tc.want.Events.User, all)
 		}

@@ -5,6 +5,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/topicrules"
 )
 
 // A ledger or counts topic that was made anew behind a settled turn is refused before anything is written to it.
@@ -15,7 +19,7 @@ func TestALedgerOrCountsTopicThatWasMadeAnewIsRefused(t *testing.T) {
 	} {
 		t.Run(topic, func(t *testing.T) {
 			e := startElections(t)
-			d := makeTopics(t, testConfig(e.ListenAddrs()[0]), nil)
+			d := makeTopics(t, deploytest.Config(e.ListenAddrs()[0]), nil)
 			if err := Init(t.Context(), d, InitOptions{Start: time.Unix(60, 0)}); err != nil {
 				t.Fatal(err)
 			}
@@ -26,7 +30,7 @@ func TestALedgerOrCountsTopicThatWasMadeAnewIsRefused(t *testing.T) {
 			if err := e.DeleteTopic(topic); err != nil {
 				t.Fatal(err)
 			}
-			for _, spec := range specsOfTopics(d, TopicOptions{Replication: 1}) {
+			for _, spec := range topicrules.Specs(d, 0, 1) {
 				if spec.Name == topic {
 					if err := e.client.CreateTopics(t.Context(), spec); err != nil {
 						t.Fatal(err)
@@ -35,7 +39,7 @@ func TestALedgerOrCountsTopicThatWasMadeAnewIsRefused(t *testing.T) {
 			}
 			for range 2 { // a refusal writes nothing that would let the next one pass
 				_, err := Run(t.Context(), d, RunOptions{Bounded: true})
-				if !errors.Is(err, ErrLogFault) || !strings.Contains(err.Error(), says) {
+				if !errors.Is(err, deployment.ErrLogFault) || !strings.Contains(err.Error(), says) {
 					t.Errorf("%v\ndoes not say\n%s", err, says)
 				}
 			}

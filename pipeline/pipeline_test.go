@@ -8,25 +8,9 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/embedded"
 	"github.com/tollgate-dp/tollgate/internal/klog"
-	"github.com/tollgate-dp/tollgate/schemas"
-	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
+	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
 )
-
-func testConfig(addr string) Config {
-	return Config{
-		Kafka:   Kafka{Brokers: []string{addr}},
-		Events:  Events{Topic: "events", Format: schemas.EventFormat{Format: "jsonl", User: "user", Key: "key", Time: "time", TimeUnit: "ms"}},
-		Privacy: Privacy{Epsilon: 1, Delta: 1e-6},
-		Time:    Time{Trust: TrustProducer, NoFuture: true},
-		Metrics: []Metric{{
-			Name: "views", Window: time.Minute, Keys: Keys{Mode: KeysPublic, List: []string{"a", "b", "c"}},
-			MaxKeysPerUser: 2, MaxEventsPerKey: 3, LastAtLeast: 5,
-			Target: noisereduction.Target{Relative: 0.05, Confidence: 0.95},
-		}},
-		Keys:   SecretKeys{Noise: []noisereduction.NoiseKey{{ID: "k1", Secret: [32]byte{1}}}, UserHash: [32]byte{2}},
-		Shards: 4,
-	}
-}
 
 func TestRunReleasesEveryWindow(t *testing.T) {
 	ctx := context.Background()
@@ -36,8 +20,8 @@ func TestRunReleasesEveryWindow(t *testing.T) {
 	}
 	defer broker.Close()
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	d := deploy(t, testConfig(broker.Addr()), start, 2)
-	client, err := Dial(ctx, d.Config.Kafka, nil)
+	d := deploy(t, deploytest.Config(broker.Addr()), start, 2)
+	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

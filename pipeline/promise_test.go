@@ -4,131 +4,21 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"math"
 	"strings"
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
-
 	"github.com/tollgate-dp/tollgate/internal/embedded"
+	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/generations"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/state"
 )
 
-// headerWith is the header of a deployment with this promise, and with private keys or
-// public ones.
-func headerWith(t *testing.T, epsilon, delta, keys float64, private bool) *schemas.Header {
-	t.Helper()
-	cfg := testConfig("localhost:1")
-	cfg.Privacy = Privacy{Epsilon: epsilon, Delta: delta, DeltaKeys: keys}
-	if private {
-		m := cfg.Metrics[0]
-		m.Name, m.Keys = "private", Keys{Mode: KeysPrivate}
-		cfg.Metrics = append(cfg.Metrics, m)
-	}
-	d, err := Compile(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	h := headerOf(d)
-	return &h
-}
-
-func TestRuleOnlyWhatWasReservedGoesToPrivateKeys(t *testing.T) {
-	type promise struct {
-		epsilon, delta, keys float64
-		private              bool
-	}
-	for _, tc := range []struct {
-		from, to promise
-		never    []string // what is said; none: it is allowed
-		what     string
-	}{
-		// The three of which the generations together came to 1.1, 1.895 and 1.69 times δ.
-		{promise{1, 1e-6, 0, false}, promise{1, 1e-6, 1e-7, true}, []string{"it would be 1e-07", "reserved none", "new deployment", "privacy.delta_keys"}, "delta_keys"},
-		{promise{1, 1e-6, 0, false}, promise{1, 1e-6, 9e-7, true}, []string{"it would be 9e-07", "reserved none"}, "delta_keys"},
-		{promise{1, 1e-3, 1e-4, true}, promise{1, 1e-3, 9e-4, true}, []string{"it would be 0.0009", "reserved 0.0001", "write privacy.delta_keys: 0.0001", "new deployment"}, "delta_keys"},
-		// The first private metric, with the default of a tenth, where nothing is reserved, where
-		// less is, and where more is: then what users may spend would rise.
-		{promise{1, 1e-6, 0, false}, promise{1, 1e-6, 0, true}, []string{"it would be 1e-07", "reserved none"}, "delta_keys"},
-		{promise{1, 1e-6, 3e-8, false}, promise{1, 1e-6, 0, true}, []string{"it would be 1e-07", "write privacy.delta_keys: 3e-08 (left out, it is a tenth"}, "delta_keys"},
-		{promise{1, 1e-6, 3e-7, false}, promise{1, 1e-6, 0, true}, []string{"fall from 3e-07 to 1e-07", "write privacy.delta_keys: 3e-07 (left out, it is a tenth"}, "delta_keys"},
-		{promise{1, 1e-6, 3e-7, false}, promise{1, 1e-6, 3e-7, true}, nil, "the metric private"},
-		// Its removal, when δ_keys is left out.
-		{promise{1, 1e-6, 0, true}, promise{1, 1e-6, 0, false}, []string{"fall from 1e-07 to 0", "write privacy.delta_keys: 1e-07", "else 0"}, "delta_keys"},
-		{promise{1, 1e-6, 0, true}, promise{1, 1e-6, 1e-7, false}, nil, "the metric private"},
-		// A stronger promise, with the same reserve and without.
-		{promise{1, 1e-6, 1e-7, true}, promise{0.5, 1e-6, 1e-7, true}, nil, "the budget (epsilon, delta, delta_keys)"},
-		{promise{1, 1e-6, 1e-7, true}, promise{0.5, 1e-6, 0, false}, nil, "of which delta_keys falls from 1e-07 to 0 and can never rise again"},
-		{promise{1, 1e-6, 1e-7, true}, promise{0.5, 1e-6, 2e-7, true}, []string{"it would be 2e-07", "reserved 1e-07"}, "delta_keys"},
-		{promise{1, 1e-6, 0, false}, promise{1.5, 1e-6, 0, false}, []string{"never weaker", "epsilon would rise from 1 to 1.5"}, "the budget"},
-		{promise{1, 1e-6, 0, false}, promise{0.5, 2e-6, 0, false}, []string{"never weaker", "delta would rise from 1e-06 to 2e-06"}, "the budget"},
-		// An amount that is no whole number of units: what is said gives the same budget.
-		{promise{1, 1e-20, 1e-21, false}, promise{1, 1e-20, 2e-21, true}, []string{"write privacy.delta_keys: 1e-21 ("}, "delta_keys"},
-	} {
-		all := differences(headerWith(t, tc.from.epsilon, tc.from.delta, tc.from.keys, tc.from.private), headerWith(t, tc.to.epsilon, tc.to.delta, tc.to.keys, tc.to.private))
-		if len(all) == 0 || (all[0].Never == "") != (tc.never == nil) {
-			t.Errorf("from %v to %v: %+v", tc.from, tc.to, all)
-			continue
-		}
-		said := false
-		for _, d := range all {
-			said = said || strings.Contains(d.What, tc.what)
-		}
-		if !said {
-			t.Errorf("from %v to %v: nothing says %q: %+v", tc.from, tc.to, tc.what, all)
-		}
-		for _, want := range tc.never {
-			if !strings.Contains(all[0].Never, want) {
-				t.Errorf("from %v to %v: want a text with %q: %+v", tc.from, tc.to, want, all[0])
-			}
-		}
-	}
-}
-
-// Sequences of changes: whatever is let pass keeps the promise of every generation, and
-// so HEADER's: δ of the largest B² and the largest δ_keys are at most δ.
-func TestRuleGenerationsTogetherKeepThePromise(t *testing.T) {
-	base := headerWith(t, 1, 1e-6, 0, false)
-	known := map[[3]float64]state.Budget{}
-	rapid.Check(t, func(t *rapid.T) {
-		budget := func(epsilon, delta, keys float64) state.Budget {
-			of := [3]float64{epsilon, delta, keys}
-			if _, ok := known[of]; !ok {
-				b, err := state.NewBudget(epsilon, delta, state.GDP, keys*delta)
-				if err != nil {
-					t.Fatal(err)
-				}
-				known[of] = b
-			}
-			return known[of]
-		}
-		draw := func() state.Budget {
-			return budget(rapid.SampledFrom([]float64{1, 0.999, 0.7}).Draw(t, "ε"), rapid.SampledFrom([]float64{1e-6, 0.99e-6, 1e-9}).Draw(t, "δ"),
-				rapid.SampledFrom([]float64{0, 0, 0.1, 0.5, 0.9}).Draw(t, "δ_keys/δ"))
-		}
-		h := *base
-		h.Budget = draw()
-		budgets := []state.Budget{h.Budget}
-		for range rapid.IntRange(1, 12).Draw(t, "changes") {
-			want := h
-			want.Budget = draw()
-			if all := differences(&h, &want); len(all) == 0 || all[0].Never == "" {
-				h = want
-				budgets = append(budgets, h.Budget)
-			}
-		}
-		first := budgets[0]
-		if got := state.DeltaOver(first.Epsilon, state.GDP, budgets...); got > first.Delta {
-			t.Fatalf("%v come to δ = %v", budgets, got)
-		}
-		if at, got := weakened(budgets); at >= 0 {
-			t.Fatalf("generation %d of %v comes to δ = %v", at+1, budgets, got)
-		}
-	})
-}
-
+// A weakened promise on control, as a program that allowed it has written it.
 func TestRuleAWeakenedPromiseIsNoticed(t *testing.T) {
 	budget := func(epsilon, delta, keys float64) state.Budget {
 		b, err := state.NewBudget(epsilon, delta, state.GDP, keys)
@@ -137,43 +27,22 @@ func TestRuleAWeakenedPromiseIsNoticed(t *testing.T) {
 		}
 		return b
 	}
-	for _, tc := range []struct {
-		budgets []state.Budget
-		at      int
-		delta   float64
-	}{
-		{[]state.Budget{budget(1, 1e-6, 0)}, -1, 0},
-		{[]state.Budget{budget(1, 1e-6, 1e-7), budget(1, 1e-6, 1e-7), budget(0.5, 1e-6, 0)}, -1, 0},
-		{[]state.Budget{budget(1, 1e-6, 0), budget(1, 1e-6, 9e-7)}, 0, 1.9e-6},
-		{[]state.Budget{budget(1, 1e-6, 0), budget(1, 1e-6, 9e-7), budget(1, 1e-6, 9e-7)}, 0, 1.9e-6},
-		// Put back: whatever was published in between stays published.
-		{[]state.Budget{budget(1, 1e-6, 0), budget(1, 1e-6, 9e-7), budget(0.5, 1e-6, 0)}, 0, 1.9e-6},
-		// The first promise holds, and the one in between does not.
-		{[]state.Budget{budget(1, 1e-6, 5e-7), budget(0.9, 1e-6, 0), budget(0.9, 1e-6, 5e-7)}, 1, 1.5e-6},
-	} {
-		at, delta := weakened(tc.budgets)
-		if at != tc.at || math.Abs(delta-tc.delta) > 1e-15 {
-			t.Errorf("%v: generation %d comes to %v, want %d and %v", tc.budgets, at+1, delta, tc.at+1, tc.delta)
-		}
-	}
-
-	// On control, as a program that allowed it has written it.
 	ctx := context.Background()
 	broker, err := embedded.Start(embedded.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer broker.Close()
-	d := deploy(t, testConfig(broker.Addr()), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), 1)
+	d := deploy(t, deploytest.Config(broker.Addr()), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), 1)
 	for i, b := range []state.Budget{budget(0.9, 1e-6, 0), budget(0.9, 1e-6, 9e-7), budget(0.9, 1e-6, 9e-7)} {
 		if err := CheckTopics(ctx, d, CheckOptions{}); err != nil && i < 2 {
 			t.Fatal(err)
 		}
 		writeGeneration(t, d, b)
 	}
-	cfg := testConfig(broker.Addr())
-	cfg.Privacy = Privacy{Epsilon: 0.9, Delta: 1e-6, DeltaKeys: 9e-7}
-	if d, err = Compile(cfg); err != nil {
+	cfg := deploytest.Config(broker.Addr())
+	cfg.Privacy = deployment.Privacy{Epsilon: 0.9, Delta: 1e-6, DeltaKeys: 9e-7}
+	if d, err = deployment.Compile(cfg); err != nil {
 		t.Fatal(err)
 	}
 	for what, do := range map[string]func() error{
@@ -183,41 +52,41 @@ func TestRuleAWeakenedPromiseIsNoticed(t *testing.T) {
 		"the dry run": func() error { _, err := Change(ctx, d, ChangeOptions{DryRun: true}); return err },
 	} {
 		err := do()
-		if !errors.Is(err, ErrPromiseWeakened) || !strings.Contains(err.Error(), "generation 1 promised (1, 1e-06)") || !strings.Contains(err.Error(), "(1, 1.899999") {
+		if !errors.Is(err, deployment.ErrPromiseWeakened) || !strings.Contains(err.Error(), "generation 1 promised (1, 1e-06)") || !strings.Contains(err.Error(), "(1, 1.899999") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
 }
 
 // writeGeneration puts a budget in force without asking whether it may be.
-func writeGeneration(t *testing.T, d *Deployment, b state.Budget) {
+func writeGeneration(t *testing.T, d *deployment.Deployment, b state.Budget) {
 	t.Helper()
 	ctx := context.Background()
-	client, err := Dial(ctx, d.Config.Kafka, nil)
+	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	tail, err := openTail(ctx, client, d, slog.New(slog.DiscardHandler))
+	tail, err := controllog.Open(ctx, client, d.Config.Outputs.Control, d.Config.LedgerSlots, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := tail.announce(ctx); err != nil {
+	if err := tail.Announce(ctx); err != nil {
 		t.Fatal(err)
 	}
-	w, err := newControlWriter(ctx, tail)
+	w, err := controllog.NewWriter(ctx, tail)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer w.close()
-	epoch, err := w.append(ctx, &schemas.Epoch{RunID: tail.runID, Run: tail.run})
+	defer w.Close()
+	epoch, err := w.Append(ctx, &schemas.Epoch{RunID: tail.RunID, Run: tail.Run})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := *tail.header
+	want := *tail.Header
 	want.Budget = b
-	next := succeed(tail.header, &want, 1, tail.header.SliceStart, nil)
-	if _, err := w.append(ctx, &schemas.Generation{Epoch: epoch[0], CountsEnd: make([]int64, next.ReleaseShards), Header: next}); err != nil {
+	next := generations.Succeed(tail.Header, &want, 1, tail.Header.SliceStart, nil)
+	if _, err := w.Append(ctx, &schemas.Generation{Epoch: epoch[0], CountsEnd: make([]int64, next.ReleaseShards), Header: next}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -14,98 +14,19 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tollgate-dp/tollgate/internal/crashpoint"
 	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// said is what control says, as far as any record can change it.
-type said struct {
-	Header, Epoch, Run, Stop int64 // offsets; Stop −1 for none
-	Closed, Settled          uint64
-	Strays                   int
-}
-
-// The table of docs/design-notes.md, "Who may write what": every kind of record of
-// control in its place, of an older epoch or run, out of place, and twice.
-func TestRuleEveryKindOfControlRecordCountsInItsPlaceOnly(t *testing.T) {
-	// Two runs are announced at offsets 1 and 2; the newer one has the epoch at 3.
-	begun := []schemas.ControlBody{&schemas.Header{Generation: 1, LedgerSlots: 8}, &schemas.Run{}, &schemas.Run{}, &schemas.Epoch{Run: 2}}
-	closes := func(epoch int64, turn uint64) *schemas.Close {
-		return &schemas.Close{Epoch: epoch, First: turn, Turn: turn}
-	}
-	settles := func(epoch int64, turn uint64) schemas.ControlBody { return settledParts(t, epoch, turn, 1)[0] }
-	another := generationFrom(3, 1)
-	another.Header.Incarnation = [16]byte{9}
-	third := generationFrom(3, 1)
-	third.Header.Generation = 3
-	same := said{Epoch: 3, Run: 2, Stop: -1}
-	with := func(change func(*said)) said {
-		s := same
-		change(&s)
-		return s
-	}
-	for name, test := range map[string]struct {
-		records []schemas.ControlBody
-		want    said
-	}{
-		"nothing more":          {nil, same},
-		"HEADER, not at 0":      {[]schemas.ControlBody{&schemas.Header{Generation: 1, Incarnation: [16]byte{5}}}, with(func(s *said) { s.Strays = 1 })},
-		"HEADER, twice":         {[]schemas.ControlBody{begun[0]}, with(func(s *said) { s.Strays = 1 })},
-		"RUN":                   {[]schemas.ControlBody{&schemas.Run{}, &schemas.Run{}}, same},
-		"EPOCH":                 {[]schemas.ControlBody{&schemas.Epoch{Run: 2}}, with(func(s *said) { s.Epoch = 4 })},
-		"EPOCH of a later run":  {[]schemas.ControlBody{&schemas.Run{}, &schemas.Epoch{Run: 4}}, with(func(s *said) { s.Epoch, s.Run = 5, 4 })},
-		"EPOCH of an older run": {[]schemas.ControlBody{&schemas.Epoch{Run: 1}}, same},
-		"EPOCH of no run":       {[]schemas.ControlBody{&schemas.Epoch{Run: 4}, &schemas.Epoch{Run: 99}}, same},
-		"CLOSE":                 {[]schemas.ControlBody{closes(3, 1), closes(3, 2)}, with(func(s *said) { s.Closed = 2 })},
-		"CLOSE of an older epoch": {[]schemas.ControlBody{&schemas.Epoch{Run: 2}, closes(3, 1)},
-			with(func(s *said) { s.Epoch = 4 })},
-		"CLOSE of an older run":      {[]schemas.ControlBody{&schemas.Epoch{Run: 1}, closes(4, 1)}, same},
-		"CLOSE of a turn not next":   {[]schemas.ControlBody{closes(3, 2)}, same},
-		"CLOSE, twice":               {[]schemas.ControlBody{closes(3, 1), closes(3, 1)}, with(func(s *said) { s.Closed = 1 })},
-		"SETTLED":                    {[]schemas.ControlBody{closes(3, 1), settles(3, 1)}, with(func(s *said) { s.Closed, s.Settled = 1, 1 })},
-		"SETTLED of an older epoch":  {[]schemas.ControlBody{closes(3, 1), &schemas.Epoch{Run: 2}, settles(3, 1)}, with(func(s *said) { s.Epoch, s.Closed = 5, 1 })},
-		"SETTLED of a turn not next": {[]schemas.ControlBody{closes(3, 1), closes(3, 2), settles(3, 2)}, with(func(s *said) { s.Closed = 2 })},
-		"SETTLED without a CLOSE":    {[]schemas.ControlBody{settles(3, 1)}, same},
-		"SETTLED, twice":             {[]schemas.ControlBody{closes(3, 1), settles(3, 1), settles(3, 1)}, with(func(s *said) { s.Closed, s.Settled = 1, 1 })},
-		"STOP":                       {[]schemas.ControlBody{&schemas.Stop{Epoch: 3}}, with(func(s *said) { s.Stop = 4 })},
-		"STOP of an older epoch":     {[]schemas.ControlBody{&schemas.Epoch{Run: 2}, &schemas.Stop{Epoch: 3}}, with(func(s *said) { s.Epoch = 4 })},
-		"STOP of an older run":       {[]schemas.ControlBody{&schemas.Epoch{Run: 1}, &schemas.Stop{Epoch: 4}}, same},
-		"STOP, twice":                {[]schemas.ControlBody{&schemas.Stop{Epoch: 3}, &schemas.Stop{Epoch: 3}}, with(func(s *said) { s.Stop = 4 })},
-		"STOP, and a later epoch":    {[]schemas.ControlBody{&schemas.Stop{Epoch: 3}, &schemas.Epoch{Run: 2}}, with(func(s *said) { s.Stop, s.Epoch = 4, 5 })},
-		"RECOVER":                    {[]schemas.ControlBody{&schemas.Stop{Epoch: 3}, &schemas.Recover{Stop: 4}}, same},
-		"RECOVER without a STOP":     {[]schemas.ControlBody{&schemas.Recover{Stop: 4}, &schemas.Stop{Epoch: 3}}, with(func(s *said) { s.Stop = 5 })},
-		"RECOVER of an earlier STOP": {[]schemas.ControlBody{&schemas.Stop{Epoch: 3}, &schemas.Recover{Stop: 4}, &schemas.Stop{Epoch: 3}, &schemas.Recover{Stop: 4}},
-			with(func(s *said) { s.Stop = 6 })},
-		"GENERATION":                     {[]schemas.ControlBody{generationFrom(3, 1)}, with(func(s *said) { s.Header = 4 })},
-		"GENERATION of an older epoch":   {[]schemas.ControlBody{&schemas.Epoch{Run: 2}, generationFrom(3, 1)}, with(func(s *said) { s.Epoch = 4 })},
-		"GENERATION of another turn":     {[]schemas.ControlBody{generationFrom(3, 2)}, same},
-		"GENERATION of another":          {[]schemas.ControlBody{another}, same},
-		"GENERATION that is not next":    {[]schemas.ControlBody{third}, same},
-		"GENERATION, twice":              {[]schemas.ControlBody{generationFrom(3, 1), generationFrom(3, 1)}, with(func(s *said) { s.Header = 4 })},
-		"an older run in a newer's wake": {[]schemas.ControlBody{closes(3, 1), &schemas.Epoch{Run: 1}, settles(5, 1), settles(3, 1)}, with(func(s *said) { s.Closed, s.Settled = 1, 1 })},
-	} {
-		t.Run(name, func(t *testing.T) {
-			v := newView(8)
-			v.beginAt(0, -1, -1)
-			got := said{}
-			v.stray = func(int64, string) { got.Strays++ }
-			feedView(t, v, begun...)
-			feedView(t, v, test.records...)
-			got.Header, got.Epoch, got.Run, got.Stop, got.Closed, got.Settled = v.headerAt, v.epoch, v.run, -1, v.closed, v.settled
-			if v.stop != nil {
-				got.Stop = v.stopAt
-			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Error(diff)
-			}
-		})
-	}
-}
-
 // appendControl writes bodies to control as somebody else would, who knows nothing
 // of what stands there; it returns their offsets.
-func appendControl(t *testing.T, d *Deployment, bodies ...schemas.ControlBody) (offsets []int64) {
+func appendControl(t *testing.T, d *deployment.Deployment, bodies ...schemas.ControlBody) (offsets []int64) {
 	t.Helper()
 	for _, b := range bodies {
 		value, err := schemas.EncodeControl(schemas.Control{BackEpoch: -1, Body: b})
@@ -117,9 +38,9 @@ func appendControl(t *testing.T, d *Deployment, bodies ...schemas.ControlBody) (
 	return offsets
 }
 
-func appendRecord(t *testing.T, d *Deployment, topic string, m klog.Message) int64 {
+func appendRecord(t *testing.T, d *deployment.Deployment, topic string, m klog.Message) int64 {
 	t.Helper()
-	client, err := Dial(context.Background(), d.Config.Kafka, nil)
+	client, err := connect.Dial(context.Background(), d.Config.Kafka, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +57,7 @@ func appendRecord(t *testing.T, d *Deployment, topic string, m klog.Message) int
 	return at
 }
 
-func released(t *testing.T, d *Deployment) []schemas.Release {
+func released(t *testing.T, d *deployment.Deployment) []schemas.Release {
 	t.Helper()
 	all, err := ReadReleases(t.Context(), d)
 	if err != nil {
@@ -145,21 +66,16 @@ func released(t *testing.T, d *Deployment) []schemas.Release {
 	return all
 }
 
-// logged collects what a run warns of.
-func logged(to *bytes.Buffer) *slog.Logger {
-	return slog.New(slog.NewTextHandler(to, &slog.HandlerOptions{Level: slog.LevelWarn}))
-}
-
 // Of many inits at once one begins the deployment, with its own configuration, and
 // whatever HEADERs the others leave are obeyed by nobody.
 func TestRuleOnlyTheRecordAtOffset0IsAHeader(t *testing.T) {
-	cfg := testConfig(startEmbedded(t).Addr())
+	cfg := deploytest.Config(deploytest.Start(t).Addr())
 	late := 0
 	for try := 0; try < 40 && (late == 0 || try < 3); try++ {
 		cfg.Deployment = fmt.Sprintf("try%d", try)
 		cfg.Events.Topic = cfg.Deployment + "-events"
 		const inits = 6
-		var of [inits]*Deployment
+		var of [inits]*deployment.Deployment
 		for i := range of {
 			c := cfg
 			c.Privacy.Epsilon = float64(1 + i)
@@ -180,7 +96,7 @@ func TestRuleOnlyTheRecordAtOffset0IsAHeader(t *testing.T) {
 			switch {
 			case err == nil:
 				won++
-			case !errors.Is(err, ErrInitialised):
+			case !errors.Is(err, deployment.ErrInitialised):
 				t.Fatalf("init %d: %v", i, err)
 			case strings.Contains(err.Error(), "obeyed by nobody"):
 				late++
@@ -191,8 +107,8 @@ func TestRuleOnlyTheRecordAtOffset0IsAHeader(t *testing.T) {
 		}
 		for i, d := range of {
 			var warnings bytes.Buffer
-			_, err := Run(t.Context(), d, RunOptions{Bounded: true, Logger: logged(&warnings)})
-			if errs[i] == nil && err != nil || errs[i] != nil && !errors.Is(err, ErrHeaderMismatch) {
+			_, err := Run(t.Context(), d, RunOptions{Bounded: true, Logger: deploytest.Logger(&warnings)})
+			if errs[i] == nil && err != nil || errs[i] != nil && !errors.Is(err, deployment.ErrHeaderMismatch) {
 				t.Fatalf("init said %v and the run %v", errs[i], err)
 			}
 			if errs[i] == nil && late > 0 != strings.Contains(warnings.String(), "is a HEADER; only the one at offset 0 counts") && try == 0 {
@@ -208,10 +124,10 @@ func TestRuleOnlyTheRecordAtOffset0IsAHeader(t *testing.T) {
 // Records of others on control, ledger and counts change nothing, and are named
 // with their place.
 func TestRuleRecordsThatWereNeverOursChangeNothing(t *testing.T) {
-	want := released(t, ran(t, tenTurns(t, func(c *Config) { c.ReleaseShards = 1 })))
+	want := released(t, ran(t, tenTurns(t, func(c *deployment.Config) { c.ReleaseShards = 1 })))
 	for name, at := range map[string]string{"before the first run": "init", "while a run goes on": "run"} {
 		t.Run(name, func(t *testing.T) {
-			d := tenTurns(t, func(c *Config) { c.ReleaseShards = 1 })
+			d := tenTurns(t, func(c *deployment.Config) { c.ReleaseShards = 1 })
 			out := &d.Config.Outputs
 			litter := func() {
 				for _, topic := range []string{out.Control, out.Ledger, out.Counts} {
@@ -227,14 +143,14 @@ func TestRuleRecordsThatWereNeverOursChangeNothing(t *testing.T) {
 				litter()
 			}
 			var once sync.Once
-			hooks := Hooks{At: func(point string, _ int) error {
-				if at == "run" && point == PointSettledWritten {
+			hooks := crashpoint.Hooks{At: func(point string, _ int) error {
+				if at == "run" && point == crashpoint.SettledWritten {
 					once.Do(litter)
 				}
 				return nil
 			}}
 			var warnings bytes.Buffer
-			if _, err := Run(t.Context(), d, RunOptions{Bounded: true, Hooks: hooks, Logger: logged(&warnings)}); err != nil {
+			if _, err := Run(crashpoint.With(t.Context(), hooks), d, RunOptions{Bounded: true, Logger: deploytest.Logger(&warnings)}); err != nil {
 				t.Fatal(err)
 			}
 			litter() // the newest record of control is somebody else's, too
@@ -251,7 +167,7 @@ func TestRuleRecordsThatWereNeverOursChangeNothing(t *testing.T) {
 	}
 }
 
-func ran(t *testing.T, d *Deployment) *Deployment {
+func ran(t *testing.T, d *deployment.Deployment) *deployment.Deployment {
 	t.Helper()
 	if _, err := Run(t.Context(), d, RunOptions{Bounded: true}); err != nil {
 		t.Fatal(err)
@@ -266,13 +182,13 @@ func TestADamagedRecordOnControlIsNamed(t *testing.T) {
 		"at offset 1 of partition 0: decoding control run: malformed record: run id; it was damaged on its way":                     func(b []byte) []byte { return b[:len(b)-1] },
 		"at offset 1 of partition 0: decoding control run: unsupported format version: version 99; another version of this program": func(b []byte) []byte { b[3] = 99; return b },
 	} {
-		d := tenTurns(t, func(*Config) {})
+		d := tenTurns(t, func(*deployment.Config) {})
 		value, err := schemas.EncodeControl(schemas.Control{BackEpoch: -1, Body: &schemas.Run{}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		appendRecord(t, d, d.Config.Outputs.Control, klog.Message{Value: damage(value)})
-		if _, err := Run(t.Context(), d, RunOptions{Bounded: true}); !errors.Is(err, ErrLogFault) || !strings.Contains(err.Error(), says) {
+		if _, err := Run(t.Context(), d, RunOptions{Bounded: true}); !errors.Is(err, deployment.ErrLogFault) || !strings.Contains(err.Error(), says) {
 			t.Errorf("the run ended with %v, want one that says %q", err, says)
 		}
 	}
@@ -282,31 +198,33 @@ func TestADamagedRecordOnControlIsNamed(t *testing.T) {
 // that was announced later: it never writes anything but its EPOCH, and nobody
 // obeys that.
 func TestRuleTheRunThatWasAnnouncedLastIsTheNewer(t *testing.T) {
-	d := tenTurns(t, func(*Config) {})
+	d := tenTurns(t, func(*deployment.Config) {})
 	var epoch int64
-	hooks := Hooks{At: func(point string, _ int) error {
-		if point == PointEpochWriting && epoch == 0 { // a later run is quicker
+	hooks := crashpoint.Hooks{At: func(point string, _ int) error {
+		if point == crashpoint.EpochWriting && epoch == 0 { // a later run is quicker
 			run := appendControl(t, d, &schemas.Run{})[0]
 			epoch = appendControl(t, d, &schemas.Epoch{Run: run})[0]
 		}
 		return nil
 	}}
-	result, err := Run(t.Context(), d, RunOptions{Bounded: true, Hooks: hooks})
+	result, err := Run(crashpoint.With(t.Context(), hooks), d, RunOptions{Bounded: true})
 	if err != nil || !result.Superseded || result.Settled != 0 {
 		t.Fatalf("%+v, %v: the older run should have been superseded", result, err)
 	}
-	client, err := Dial(t.Context(), d.Config.Kafka, nil)
+	client, err := connect.Dial(t.Context(), d.Config.Kafka, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	control, err := openTail(t.Context(), client, d, slog.New(slog.DiscardHandler))
+	control, err := controllog.Open(t.Context(), client, d.Config.Outputs.Control, d.Config.LedgerSlots, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if control.view.epoch != epoch || len(released(t, d)) != 0 {
-		t.Errorf("the epoch is %d, want the later run's %d", control.view.epoch, epoch)
-	}
+	control.Look(func(v *controllog.View) {
+		if v.Epoch != epoch || len(released(t, d)) != 0 {
+			t.Errorf("the epoch is %d, want the later run's %d", v.Epoch, epoch)
+		}
+	})
 	ran(t, d) // announced last
 }
 
@@ -314,14 +232,14 @@ func TestRuleTheRunThatWasAnnouncedLastIsTheNewer(t *testing.T) {
 // superseded, whatever it looks like, and writes no STOP that counts.
 func TestRuleASupersededRunReportsNoLoss(t *testing.T) {
 	for name, point := range map[string]string{
-		"as soon as it has its epoch": PointEpochWritten, "when it has closed turns": PointCloseWritten,
-		"when it fences": PointFenceWriting, "when it writes the ledger": PointDeltaWriting,
-		"when it publishes": PointCountsWriting, "when it settles": PointSettledWriting,
+		"as soon as it has its epoch": crashpoint.EpochWritten, "when it has closed turns": crashpoint.CloseWritten,
+		"when it fences": crashpoint.FenceWriting, "when it writes the ledger": crashpoint.DeltaWriting,
+		"when it publishes": crashpoint.CountsWriting, "when it settles": crashpoint.SettledWriting,
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := tenTurns(t, func(c *Config) { c.ReleaseShards = 1 })
+			d := tenTurns(t, func(c *deployment.Config) { c.ReleaseShards = 1 })
 			var once sync.Once
-			hooks := Hooks{At: func(at string, _ int) error {
+			hooks := crashpoint.Hooks{At: func(at string, _ int) error {
 				if at != point {
 					return nil
 				}
@@ -329,9 +247,9 @@ func TestRuleASupersededRunReportsNoLoss(t *testing.T) {
 					run := appendControl(t, d, &schemas.Run{})[0]
 					appendControl(t, d, &schemas.Epoch{Run: run})
 				})
-				return fmt.Errorf("reading the ledger: it does not hold the turn: %w", ErrLogFault)
+				return fmt.Errorf("reading the ledger: it does not hold the turn: %w", deployment.ErrLogFault)
 			}}
-			result, err := Run(t.Context(), d, RunOptions{Bounded: true, Hooks: hooks})
+			result, err := Run(crashpoint.With(t.Context(), hooks), d, RunOptions{Bounded: true})
 			if err != nil || !result.Superseded {
 				t.Fatalf("%+v, %v: it should have been superseded and no more", result, err)
 			}
@@ -343,9 +261,9 @@ func TestRuleASupersededRunReportsNoLoss(t *testing.T) {
 	}
 }
 
-func mustCompile(t *testing.T, cfg Config) *Deployment {
+func mustCompile(t *testing.T, cfg deployment.Config) *deployment.Deployment {
 	t.Helper()
-	d, err := Compile(cfg)
+	d, err := deployment.Compile(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -367,12 +285,12 @@ func TestRuleAReplacedLedgerRecordIsMissedWhereItIsNeeded(t *testing.T) {
 		"a fence":                              {"fence", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := ran(t, tenTurns(t, func(c *Config) { c.Shards, c.ReleaseShards = 1, 1 }))
+			d := ran(t, tenTurns(t, func(c *deployment.Config) { c.Shards, c.ReleaseShards = 1, 1 }))
 			appendRecord(t, d, d.Config.Outputs.Ledger, klog.Message{Key: []byte(test.key), Value: []byte("somebody else's")})
 			at := time.Date(2026, 1, 1, 0, 0, 15, 0, time.UTC).UnixMilli()
 			appendRecord(t, d, "events", klog.Message{Value: fmt.Appendf(nil, `{"user":"u","key":"a","time":%d}`, at), Timestamp: klog.At(at)})
 			var warnings bytes.Buffer
-			_, err := Run(t.Context(), d, RunOptions{Bounded: true, Logger: logged(&warnings)})
+			_, err := Run(t.Context(), d, RunOptions{Bounded: true, Logger: deploytest.Logger(&warnings)})
 			if !strings.Contains(warnings.String(), "topic tollgate-ledger, partition 0: the record at offset ") {
 				t.Errorf("nothing was said of the record:\n%s", warnings.String())
 			}
@@ -386,7 +304,7 @@ func TestRuleAReplacedLedgerRecordIsMissedWhereItIsNeeded(t *testing.T) {
 			if !errors.As(err, &stop) || !strings.Contains(err.Error(), test.says) {
 				t.Fatalf("the run ended with %v, want a stop that says %q", err, test.says)
 			}
-			if _, err := Run(t.Context(), d, RunOptions{Bounded: true}); !errors.Is(err, ErrStopped) {
+			if _, err := Run(t.Context(), d, RunOptions{Bounded: true}); !errors.Is(err, deployment.ErrStopped) {
 				t.Errorf("the next run ended with %v, want ErrStopped", err)
 			}
 		})
@@ -395,8 +313,8 @@ func TestRuleAReplacedLedgerRecordIsMissedWhereItIsNeeded(t *testing.T) {
 
 // Many records of somebody else are not a line each.
 func TestStrangersDoNotFloodTheLog(t *testing.T) {
-	d := ran(t, tenTurns(t, func(c *Config) { c.Shards, c.ReleaseShards = 1, 1 }))
-	client, err := Dial(t.Context(), d.Config.Kafka, nil)
+	d := ran(t, tenTurns(t, func(c *deployment.Config) { c.Shards, c.ReleaseShards = 1, 1 }))
+	client, err := connect.Dial(t.Context(), d.Config.Kafka, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -412,7 +330,7 @@ func TestStrangersDoNotFloodTheLog(t *testing.T) {
 		p.Close()
 	}
 	var warnings bytes.Buffer
-	if _, err := Run(t.Context(), d, RunOptions{Bounded: true, Logger: logged(&warnings)}); err != nil {
+	if _, err := Run(t.Context(), d, RunOptions{Bounded: true, Logger: deploytest.Logger(&warnings)}); err != nil {
 		t.Fatal(err)
 	}
 	if n := strings.Count(warnings.String(), "the record at offset"); n < 20 || n > 40 {

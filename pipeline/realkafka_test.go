@@ -10,11 +10,15 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/klog"
 	"github.com/tollgate-dp/tollgate/internal/realkafka"
+	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/reading"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
 // startKafka starts Apache Kafka with every kind of listener.
-func startKafka(t *testing.T, f pemFiles) *realkafka.Broker {
+func startKafka(t *testing.T, f deploytest.PEMFiles) *realkafka.Broker {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("starts a JVM")
@@ -43,10 +47,10 @@ func startKafka(t *testing.T, f pemFiles) *realkafka.Broker {
 	for _, l := range []string{"tls", "mutual", "both"} {
 		maps.Copy(settings, map[string]string{
 			"listener.name." + l + ".ssl.keystore.type":              "PEM",
-			"listener.name." + l + ".ssl.keystore.key":               pem(f.key),
-			"listener.name." + l + ".ssl.keystore.certificate.chain": pem(f.cert),
+			"listener.name." + l + ".ssl.keystore.key":               pem(f.Key),
+			"listener.name." + l + ".ssl.keystore.certificate.chain": pem(f.Cert),
 			"listener.name." + l + ".ssl.truststore.type":            "PEM",
-			"listener.name." + l + ".ssl.truststore.certificates":    pem(f.cert),
+			"listener.name." + l + ".ssl.truststore.certificates":    pem(f.Cert),
 		})
 	}
 	b, err := realkafka.Start(t.Context(), realkafka.Options{
@@ -68,41 +72,41 @@ func startKafka(t *testing.T, f pemFiles) *realkafka.Broker {
 // What the embedded broker cannot show: how Apache Kafka answers what is wrong, what it says of topics, and where its leaders'
 // epochs end. One broker for all, because starting it takes seconds.
 func TestApacheKafka(t *testing.T) {
-	f := writePEM(t)
+	f := deploytest.WritePEM(t)
 	b := startKafka(t, f)
 	t.Run("security", func(t *testing.T) { testSecurityOf(t, b, f) })
 	t.Run("topics", func(t *testing.T) { testTopicsOf(t, b) })
 	t.Run("epochs", func(t *testing.T) { testEpochsOf(t, b) })
 }
 
-func testSecurityOf(t *testing.T, b *realkafka.Broker, f pemFiles) {
-	ca := &TLS{CAFile: f.cert}
+func testSecurityOf(t *testing.T, b *realkafka.Broker, f deploytest.PEMFiles) {
+	ca := &deployment.TLS{CAFile: f.Cert}
 	for _, tt := range []struct {
 		name     string
 		listener string
-		k        Kafka
+		k        deployment.Kafka
 		says     string // "": it works
 	}{
-		{"plaintext", "PLAINTEXT", Kafka{}, ""},
-		{"TLS", "TLS", Kafka{TLS: ca}, ""},
-		{"mutual TLS", "MUTUAL", Kafka{TLS: &TLS{CAFile: f.cert, CertFile: f.cert, KeyFile: f.key}}, ""},
-		{"SASL PLAIN", "PLAIN", Kafka{SASL: &SASL{"plain", "alice", "s3cret"}}, ""},
-		{"SCRAM over TLS", "BOTH", Kafka{TLS: ca, SASL: &SASL{"scram-sha-256", "bob", "s3cret"}}, ""},
-		{"password of PLAIN", "PLAIN", Kafka{SASL: &SASL{"plain", "alice", "s3cret2"}}, `authentication of user "alice" with mechanism PLAIN failed: are user and password right?`},
-		{"password of SCRAM", "BOTH", Kafka{TLS: ca, SASL: &SASL{"scram-sha-256", "bob", "s3cret2"}}, `authentication of user "bob" with mechanism SCRAM-SHA-256 failed: are user and password right?`},
-		{"mechanism", "PLAIN", Kafka{SASL: &SASL{"scram-sha-512", "alice", "s3cret"}}, "the listener does not offer SCRAM-SHA-512; it offers: PLAIN"},
-		{"no SASL where it is needed", "PLAIN", Kafka{}, "is SASL or TLS missing in the configuration?"},
-		{"no SASL where it is needed, with TLS", "BOTH", Kafka{TLS: ca}, "is SASL missing in the configuration?"},
-		{"SASL where none is", "PLAINTEXT", Kafka{SASL: &SASL{"plain", "alice", "s3cret"}}, "this listener takes no SASL"},
-		{"plaintext to TLS", "TLS", Kafka{}, "the listener expects TLS: is tls set in the configuration?"},
-		{"TLS to plaintext", "PLAINTEXT", Kafka{TLS: ca}, "does this listener speak TLS?"},
-		{"another authority", "TLS", Kafka{TLS: &TLS{CAFile: writePEM(t).cert}}, "the broker's certificate is signed by an unknown authority: is the CA file "},
-		{"another host name", "TLS", Kafka{TLS: &TLS{CAFile: f.cert, ServerName: "elsewhere"}}, "is for another host name"},
-		{"no client certificate", "MUTUAL", Kafka{TLS: ca}, "the broker wants a client certificate, and none is set"},
+		{"plaintext", "PLAINTEXT", deployment.Kafka{}, ""},
+		{"TLS", "TLS", deployment.Kafka{TLS: ca}, ""},
+		{"mutual TLS", "MUTUAL", deployment.Kafka{TLS: &deployment.TLS{CAFile: f.Cert, CertFile: f.Cert, KeyFile: f.Key}}, ""},
+		{"SASL PLAIN", "PLAIN", deployment.Kafka{SASL: &deployment.SASL{Mechanism: "plain", User: "alice", Password: "s3cret"}}, ""},
+		{"SCRAM over TLS", "BOTH", deployment.Kafka{TLS: ca, SASL: &deployment.SASL{Mechanism: "scram-sha-256", User: "bob", Password: "s3cret"}}, ""},
+		{"password of PLAIN", "PLAIN", deployment.Kafka{SASL: &deployment.SASL{Mechanism: "plain", User: "alice", Password: "s3cret2"}}, `authentication of user "alice" with mechanism PLAIN failed: are user and password right?`},
+		{"password of SCRAM", "BOTH", deployment.Kafka{TLS: ca, SASL: &deployment.SASL{Mechanism: "scram-sha-256", User: "bob", Password: "s3cret2"}}, `authentication of user "bob" with mechanism SCRAM-SHA-256 failed: are user and password right?`},
+		{"mechanism", "PLAIN", deployment.Kafka{SASL: &deployment.SASL{Mechanism: "scram-sha-512", User: "alice", Password: "s3cret"}}, "the listener does not offer SCRAM-SHA-512; it offers: PLAIN"},
+		{"no SASL where it is needed", "PLAIN", deployment.Kafka{}, "is SASL or TLS missing in the configuration?"},
+		{"no SASL where it is needed, with TLS", "BOTH", deployment.Kafka{TLS: ca}, "is SASL missing in the configuration?"},
+		{"SASL where none is", "PLAINTEXT", deployment.Kafka{SASL: &deployment.SASL{Mechanism: "plain", User: "alice", Password: "s3cret"}}, "this listener takes no SASL"},
+		{"plaintext to TLS", "TLS", deployment.Kafka{}, "the listener expects TLS: is tls set in the configuration?"},
+		{"TLS to plaintext", "PLAINTEXT", deployment.Kafka{TLS: ca}, "does this listener speak TLS?"},
+		{"another authority", "TLS", deployment.Kafka{TLS: &deployment.TLS{CAFile: deploytest.WritePEM(t).Cert}}, "the broker's certificate is signed by an unknown authority: is the CA file "},
+		{"another host name", "TLS", deployment.Kafka{TLS: &deployment.TLS{CAFile: f.Cert, ServerName: "elsewhere"}}, "is for another host name"},
+		{"no client certificate", "MUTUAL", deployment.Kafka{TLS: ca}, "the broker wants a client certificate, and none is set"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.k.Brokers = []string{b.AddrOf(tt.listener)}
-			client, err := Dial(t.Context(), tt.k, nil)
+			client, err := connect.Dial(t.Context(), tt.k, nil)
 			if err == nil {
 				defer client.Close()
 			}
@@ -121,8 +125,8 @@ func testSecurityOf(t *testing.T, b *realkafka.Broker, f pemFiles) {
 }
 
 func testTopicsOf(t *testing.T, b *realkafka.Broker) {
-	cfg := testConfig(b.Addr())
-	cfg.Time = Time{Trust: TrustBroker}
+	cfg := deploytest.Config(b.Addr())
+	cfg.Time = deployment.Time{Trust: deployment.TrustBroker}
 	d := makeTopics(t, cfg, nil)
 	if err := CheckTopics(t.Context(), d, CheckOptions{}); err != nil {
 		t.Errorf("as they are made: %v", err)
@@ -155,7 +159,7 @@ func testTopicsOf(t *testing.T, b *realkafka.Broker) {
 }
 
 func testEpochsOf(t *testing.T, b *realkafka.Broker) {
-	client, err := Dial(t.Context(), Kafka{Brokers: []string{b.Addr()}}, nil)
+	client, err := connect.Dial(t.Context(), deployment.Kafka{Brokers: []string{b.Addr()}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,12 +197,11 @@ func testEpochsOf(t *testing.T, b *realkafka.Broker) {
 	if present, err := client.LeaderEpoch(t.Context(), "elected", 0); err != nil || present != after {
 		t.Errorf("LeaderEpoch = %d, %v; want %d", present, err, after)
 	}
-	reader := &reader{client: client, dep: &Deployment{Config: Config{Events: Events{Topic: "elected"}}}}
 	for _, c := range []struct {
 		cut   schemas.Cut
 		fault bool
 	}{{schemas.Cut{Cut: 5, LeaderEpoch: before}, false}, {schemas.Cut{Cut: 8, LeaderEpoch: after}, false}, {schemas.Cut{Cut: 7, LeaderEpoch: before}, true}, {schemas.Cut{Cut: 8, LeaderEpoch: after + 1}, true}} {
-		if err := reader.sameRecordsBelow(t.Context(), 1, &c.cut); errors.Is(err, ErrLogFault) != c.fault || (err != nil && !c.fault) {
+		if err := reading.SameRecordsBelow(t.Context(), client, "elected", 1, &c.cut); errors.Is(err, deployment.ErrLogFault) != c.fault || (err != nil && !c.fault) {
 			t.Errorf("%+v: %v", c.cut, err)
 		}
 	}

@@ -2,127 +2,18 @@ package pipeline
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/countslog"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// openCounts is where a counts partition may hold what turns after the settled one
-// have published. Values of settled turns may be gone; whatever stood after them
-// belongs to the open turn, and the values that are drawn again can be compared only
-// with what is still there. A topic of counts is empty when a deployment begins.
-func openCounts(ctx context.Context, client *klog.Client, d *Deployment, t *tail, shard int, settled uint64) (from, end int64, err error) {
-	topic := d.Config.Outputs.Counts
-	bounds, err := client.Offsets(ctx, topic, int32(shard))
-	if err != nil {
-		return 0, 0, fmt.Errorf("reading counts: %w", err)
-	}
-	if settled > 0 {
-		from = bounds.Start
-	}
-	t.look(func(v *view) {
-		if ends := v.countsEnd[settled]; shard < len(ends) {
-			from = ends[shard]
-		}
-	})
-	if from < bounds.Start {
-		return 0, 0, fmt.Errorf("reading topic %s: partition %d begins at offset %d, and what turn %d published stood from offset %d on: records of a turn that is not settled are gone (by retention, or deleted), so that its values cannot be compared with those that are drawn again; restore them, or begin a new deployment: %w",
-			topic, shard, bounds.Start, settled+1, from, ErrLogFault)
-	}
-	return from, bounds.LastStable, nil
-}
-
-// readReleasesTo reads the values of a counts partition after the settled turn up to,
-// not including, an offset.
-func readReleasesTo(ctx context.Context, client *klog.Client, d *Deployment, t *tail, shard int, settled uint64, to int64, fn func(r schemas.Release, key, value []byte) error) error {
-	from, _, err := openCounts(ctx, client, d, t, shard, settled)
-	if err != nil {
-		return err
-	}
-	return eachRelease(ctx, client, d.Config.Outputs.Counts, int32(shard), from, to, t.stray, fn)
-}
-
-// publishedAfter says whether a counts partition holds anything of a turn after the
-// settled one: a value, or its end, which alone says that no private key has passed.
-func publishedAfter(ctx context.Context, client *klog.Client, d *Deployment, t *tail, shard int, settled uint64) (found bool, err error) {
-	topic := d.Config.Outputs.Counts
-	from, to, err := openCounts(ctx, client, d, t, shard, settled)
-	if err != nil {
-		return false, err
-	}
-	err = client.ReadRange(ctx, topic, int32(shard), from, to, func(rec klog.Record) error {
-		if typeOf(&rec) == schemas.TypeTurnEnd {
-			end, err := schemas.DecodeTurnEnd(rec.Value)
-			if err != nil {
-				t.stray(topic, rec.Partition, rec.Offset, notOurs)
-			}
-			found = found || err == nil && end.Turn > settled
-			return nil
-		}
-		rel, ok, err := valueOf(topic, &rec, t.stray)
-		found = found || ok && rel.Turn > settled
-		return err
-	})
-	if err != nil {
-		return false, fmt.Errorf("reading topic %s, partition %d: %w", topic, shard, err)
-	}
-	return found, nil
-}
-
-// stranger is told of records that are not ours, as tail.stray is.
-type stranger func(topic string, partition int32, offset int64, what string)
-
-// eachRelease calls fn for every value between two offsets.
-func eachRelease(ctx context.Context, client *klog.Client, topic string, partition int32, from, to int64, stray stranger, fn func(r schemas.Release, key, value []byte) error) error {
-	err := client.ReadRange(ctx, topic, partition, from, to, func(rec klog.Record) error {
-		rel, ok, err := valueOf(topic, &rec, stray)
-		if err != nil || !ok {
-			return err
-		}
-		return fn(rel, rec.Key, rec.Value)
-	})
-	if err != nil {
-		return fmt.Errorf("reading topic %s, partition %d: %w", topic, partition, err)
-	}
-	return nil
-}
-
-// valueOf is a record's value, if it is one. What says so and is not is passed over: a
-// value of ours that was damaged is drawn again, the same.
-func valueOf(topic string, rec *klog.Record, stray stranger) (rel schemas.Release, ok bool, err error) {
-	if typeOf(rec) != schemas.TypeRelease {
-		return rel, false, nil
-	}
-	rel, err = schemas.DecodeRelease(rec.Value)
-	_, keyErr := schemas.DecodeReleaseKey(rec.Key)
-	switch {
-	case err == nil:
-		return rel, true, nil
-	case keyErr != nil || errors.Is(err, schemas.ErrMalformed):
-		stray(topic, rec.Partition, rec.Offset, notOurs)
-		return rel, false, nil
-	}
-	return rel, false, fmt.Errorf("offset %d: %w: another version of this program wrote it, or somebody in its name: use that version, and drain it before you use this one", rec.Offset, err)
-}
-
-func unsaid(string, int32, int64, string) {}
-
-// typeOf is what a record of counts says that it is.
-func typeOf(r *klog.Record) string {
-	for _, h := range r.Headers {
-		if h.Key == schemas.HeaderType {
-			return string(h.Value)
-		}
-	}
-	return ""
-}
-
 // ReadReleases returns everything on the counts topic, in the order of its
 // partitions.
-func ReadReleases(ctx context.Context, d *Deployment) ([]schemas.Release, error) {
-	client, err := Dial(ctx, d.Config.Kafka, nil)
+func ReadReleases(ctx context.Context, d *deployment.Deployment) ([]schemas.Release, error) {
+	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +24,7 @@ func ReadReleases(ctx context.Context, d *Deployment) ([]schemas.Release, error)
 		if err != nil {
 			return nil, fmt.Errorf("reading counts: %w", err)
 		}
-		err = eachRelease(ctx, client, d.Config.Outputs.Counts, int32(shard), bounds.Start, bounds.LastStable, unsaid, func(r schemas.Release, _, _ []byte) error {
+		err = countslog.Each(ctx, client, d.Config.Outputs.Counts, int32(shard), bounds.Start, bounds.LastStable, countslog.Unsaid, func(r schemas.Release, _, _ []byte) error {
 			all = append(all, r)
 			return nil
 		})

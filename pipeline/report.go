@@ -7,6 +7,11 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/generations"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
@@ -42,36 +47,36 @@ type MetricTallies struct {
 
 // TrustedReport adds up the tallies of all CLOSEs and SETTLEDs on control that
 // count, of every metric that there has ever been. It changes nothing.
-func TrustedReport(ctx context.Context, d *Deployment) (Tallies, error) {
-	client, err := Dial(ctx, d.Config.Kafka, nil)
+func TrustedReport(ctx context.Context, d *deployment.Deployment) (Tallies, error) {
+	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
 	if err != nil {
 		return Tallies{}, err
 	}
 	defer client.Close()
-	bounds, err := client.Offsets(ctx, d.Config.Outputs.Control, controlPartition)
+	bounds, err := client.Offsets(ctx, d.Config.Outputs.Control, controllog.Partition)
 	if err != nil {
 		return Tallies{}, fmt.Errorf("reading control: %w", err)
 	}
-	v := newView(d.Config.LedgerSlots)
-	v.beginAt(0, -1, -1)
-	sum := adding{period: d.Config.Privacy.Period, read: newTallies()}
-	err = client.ReadRange(ctx, d.Config.Outputs.Control, controlPartition, 0, bounds.LastStable, func(r klog.Record) error {
-		c, ours, err := controlRecord(&r)
+	v := controllog.NewView(d.Config.LedgerSlots)
+	v.BeginAt(0, -1, -1)
+	sum := adding{period: d.Config.Privacy.Period, read: schemas.ReadTallies{DeadLettered: map[string]uint64{}}}
+	err = client.ReadRange(ctx, d.Config.Outputs.Control, controllog.Partition, 0, bounds.LastStable, func(r klog.Record) error {
+		c, ours, err := controllog.Decode(&r)
 		if err != nil || !ours {
 			return err
 		}
-		closed, before, header := v.closed, v.settled, v.header
-		first := firstPart(v.parts, c.Body)
-		if err := v.observe(r.Offset, c); err != nil {
+		closed, before, header := v.Closed, v.Settled, v.Header
+		first := firstPart(v.Parts, c.Body)
+		if err := v.Observe(r.Offset, c); err != nil {
 			return err
 		}
-		if v.header != header {
-			sum.begin(v.header)
+		if v.Header != header {
+			sum.begin(v.Header)
 		}
-		if b, ok := c.Body.(*schemas.Close); ok && v.closed > closed {
+		if b, ok := c.Body.(*schemas.Close); ok && v.Closed > closed {
 			sum.closes = append(sum.closes, b)
 		}
-		if v.settled > before && first != nil {
+		if v.Settled > before && first != nil {
 			sum.settle(first)
 		}
 		return nil
@@ -86,7 +91,7 @@ func TrustedReport(ctx context.Context, d *Deployment) (Tallies, error) {
 type adding struct {
 	period  time.Duration
 	header  *schemas.Header // nil before the first
-	turns   *turns
+	turns   *calendar.Turns
 	metrics []MetricTallies // of all metrics so far, each in its place
 	pairs   []uint64        // (record, window) pairs of accepted records, by place
 	places  []int           // of the generation's metrics
@@ -108,7 +113,7 @@ func (a *adding) begin(h *schemas.Header) {
 	before := a.header
 	var old []int
 	old, a.places = a.places, nil
-	a.header, a.turns = h, turnsOf(h, a.period)
+	a.header, a.turns = h, calendar.New(h, a.period)
 	for i := range h.Metrics {
 		name := h.Metrics[i].Name
 		place := slices.IndexFunc(a.metrics, func(m MetricTallies) bool { return m.Metric == name })
@@ -120,7 +125,7 @@ func (a *adding) begin(h *schemas.Header) {
 		a.places = append(a.places, place)
 	}
 	for i, place := range old {
-		if at := metricNamed(h, before.Metrics[i].Name); at < 0 || h.MetricStarts[at] >= h.SliceStart {
+		if at := generations.MetricNamed(h, before.Metrics[i].Name); at < 0 || h.MetricStarts[at] >= h.SliceStart {
 			a.metrics[place].GivenUp = a.pairs[place] - a.metrics[place].done()
 		}
 	}
@@ -134,7 +139,7 @@ func (a *adding) add(c *schemas.Close) {
 	a.closed += c.Contributions
 	for turn := c.First; turn <= c.Turn; turn++ {
 		for i, place := range a.places {
-			a.pairs[place] += c.Of(turn) * a.turns.windowsOf(i, turn)
+			a.pairs[place] += c.Of(turn) * a.turns.WindowsOf(i, turn)
 		}
 	}
 }
@@ -161,10 +166,8 @@ func (a *adding) tallies() Tallies {
 		Future: a.read.Future, Overtaken: a.read.Overtaken, Accepted: a.read.Accepted, Metrics: a.metrics,
 	}
 	for i, place := range a.places {
-		if w := a.turns.metrics[i]; w.size > 0 {
-			// A change of what an event is can take a record in that was none when it was tallied.
-			a.pairs[place] += (max(out.Accepted, a.closed) - a.closed) * uint64(w.size/w.slide)
-		}
+		// A change of what an event is can take a record in that was none when it was tallied.
+		a.pairs[place] += (max(out.Accepted, a.closed) - a.closed) * a.turns.MostWindows(i)
 	}
 	for i := range out.Metrics {
 		m := &out.Metrics[i]

@@ -7,6 +7,10 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/embedded"
 	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
@@ -36,26 +40,26 @@ func settledWith(t *testing.T, turn uint64, tallies ...schemas.MetricTally) sche
 }
 
 // controlOf is a deployment with these records on control, and nothing else.
-func controlOf(t *testing.T, bodies ...schemas.ControlBody) *Deployment {
+func controlOf(t *testing.T, bodies ...schemas.ControlBody) *deployment.Deployment {
 	t.Helper()
 	broker, err := embedded.Start(embedded.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { broker.Close() })
-	d, err := Compile(testConfig(broker.Addr()))
+	d, err := deployment.Compile(deploytest.Config(broker.Addr()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := CreateTopics(t.Context(), d, TopicOptions{EventPartitions: 1}); err != nil {
 		t.Fatal(err)
 	}
-	client, err := Dial(t.Context(), d.Config.Kafka, nil)
+	client, err := connect.Dial(t.Context(), d.Config.Kafka, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	producer, err := client.NewProducer(t.Context(), d.Config.Outputs.Control, controlPartition, "")
+	producer, err := client.NewProducer(t.Context(), d.Config.Outputs.Control, controllog.Partition, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,4 +114,12 @@ func TestTrustedReportAddsUpOverAChange(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
+}
+
+func closeOf(epoch int64, first, turn uint64) *schemas.Close {
+	c := &schemas.Close{Epoch: epoch, First: first, Turn: turn}
+	if turn > first {
+		c.Each = make([]uint64, turn-first+1)
+	}
+	return c
 }

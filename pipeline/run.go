@@ -13,7 +13,18 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism"
 
+	"github.com/tollgate-dp/tollgate/internal/crashpoint"
 	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/generations"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/ledgerlog"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/publishing"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/reading"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/topicrules"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/watch"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/transforms"
 	"github.com/tollgate-dp/tollgate/transforms/spend"
@@ -56,8 +67,6 @@ type RunOptions struct {
 	// StallLimit is how long an open turn may take before the run takes a new
 	// epoch; default 2 minutes.
 	StallLimit time.Duration
-	// Hooks are for tests of restarts.
-	Hooks Hooks
 }
 
 // Settlement tells of a settled turn, or of a joint: the turns First to Turn,
@@ -66,19 +75,6 @@ type Settlement struct {
 	First, Turn uint64
 	WindowEnd   time.Time // of Turn
 	Keys        int       // released in all of them
-}
-
-// Hooks let tests play what engines do. The zero value changes nothing.
-type Hooks struct {
-	// Forget is asked before every shard's turn what the process forgets.
-	Forget func(shard int, turn uint64) spend.Forgetting
-	// At is called right before and right after every kind of write, from any
-	// goroutine: it may delay, or kill its own process. An error fails the
-	// write. shard is −1 for control.
-	At func(point string, shard int) error
-	// Restore, asked before every step of READ, makes the engine hand back the
-	// step before: an older restriction and older elements.
-	Restore func(step int) bool
 }
 
 // RunResult says how a run ended.
@@ -102,7 +98,7 @@ var oneRun sync.Mutex
 //
 // Errors: ErrNotInitialised, ErrHeaderMismatch, ErrStopped, ErrConflict,
 // ErrLogFault, *spend.StopError, ErrNoBroker, ErrStuck, or what the broker said.
-func Run(ctx context.Context, d *Deployment, opts RunOptions) (RunResult, error) {
+func Run(ctx context.Context, d *deployment.Deployment, opts RunOptions) (RunResult, error) {
 	oneRun.Lock()
 	defer oneRun.Unlock()
 	opts = opts.withDefaults()
@@ -115,31 +111,30 @@ func Run(ctx context.Context, d *Deployment, opts RunOptions) (RunResult, error)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	client, err := Dial(ctx, d.Config.Kafka, opts.Logger)
+	client, err := connect.Dial(ctx, d.Config.Kafka, opts.Logger)
 	if err != nil {
 		return RunResult{}, err
 	}
 	defer client.Close()
-	stalls := newStalls(stallRulesOf(d, opts), opts.Logger)
-	defer watch(ctx, client, stalls, opts.Drain, cancel)()
+	stalls := watch.New(watch.RulesOf(d, opts.Bounded, opts.StallLimit), opts.Logger)
+	defer watch.Start(ctx, client, stalls, opts.Drain, cancel)()
 	// The engine's own context ends with the job only: closing the connections
 	// is what makes every stage of a cancelled run return.
 	defer context.AfterFunc(ctx, client.Close)()
-	t, err := begin(d, ctx, client, CheckOptions{Logger: opts.Logger, Strict: opts.Strict, disposable: opts.Disposable})
+	t, err := begin(ctx, d, client, topicrules.Options{Logger: opts.Logger, Strict: opts.Strict, Disposable: opts.Disposable})
 	if err != nil {
-		return RunResult{}, unlessEnded(ctx, err)
+		return RunResult{}, watch.UnlessEnded(ctx, err)
 	}
-	r, err := newRun(ctx, d, client, t, opts)
+	r, err := newRun(ctx, d, client, t, stalls, opts)
 	if err != nil {
-		return RunResult{}, unlessEnded(ctx, err)
+		return RunResult{}, watch.UnlessEnded(ctx, err)
 	}
-	r.reader.stalls = stalls
 	defer r.close()
 	if opts.OnStart != nil {
-		opts.OnStart(r.tail.countsFrom(d))
+		opts.OnStart(r.tail.CountsFrom(d.Config.ReleaseShards))
 	}
-	if opts.Bounded && !opts.Until.IsZero() && opts.Until.UnixMilli() <= r.tail.header.StartMillis {
-		return RunResult{}, fmt.Errorf("running until %s: the deployment starts at %s", opts.Until.UTC().Format(time.RFC3339), time.UnixMilli(r.tail.header.StartMillis).UTC().Format(time.RFC3339))
+	if opts.Bounded && !opts.Until.IsZero() && opts.Until.UnixMilli() <= r.tail.Header.StartMillis {
+		return RunResult{}, fmt.Errorf("running until %s: the deployment starts at %s", opts.Until.UTC().Format(time.RFC3339), time.UnixMilli(r.tail.Header.StartMillis).UTC().Format(time.RFC3339))
 	}
 	err = r.execute(ctx)
 	if errors.Is(err, klog.ErrUnknownTopic) {
@@ -152,137 +147,75 @@ func (o RunOptions) withDefaults() RunOptions {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
 	}
-	def(&o.StallLimit, defaultStallLimit)
+	if o.StallLimit == 0 {
+		o.StallLimit = defaultStallLimit
+	}
 	return o
 }
 
 // run is everything that one Run has open.
 type run struct {
-	dep      *Deployment
+	dep      *deployment.Deployment
 	id       string
-	tail     *tail
-	reader   *reader
-	ledger   *ledgerStore
-	releaser *releaser
-	settler  *settler
-	log      *slog.Logger
+	tail     *controllog.Log
+	turns    *calendar.Turns
+	reader   *reading.Source
+	ledger   *ledgerlog.Store
+	releaser *publishing.Releaser
+	settler  *publishing.Settler
 
 	mu         sync.Mutex
 	first      error // of any stage, with its type
 	superseded bool  // a stage failed because another run had taken over
 }
 
-// begin opens control and announces the run there, before anything is checked: of
-// two runs the one that was announced last is the newer one, however long the
-// checks of either take. What is wrong with topics is best explained by HEADER,
-// if the configuration names others than it does; a STOP is told along with it,
-// it may be why.
-func begin(d *Deployment, ctx context.Context, client *klog.Client, o CheckOptions) (*tail, error) {
-	began := time.Now()
-	t, failed := openTail(ctx, client, d, o.Logger)
-	if failed != nil && time.Since(began) > lookAgain {
-		return nil, failed // the broker was waited for; topics cannot explain it
+// notifier hands a settled span to OnSettled.
+func notifier(told func(Settlement)) func(settled schemas.Settled, end int64) {
+	if told == nil {
+		return nil
 	}
-	var stop *schemas.Stop
-	if failed == nil {
-		if err := promiseKept(d, ctx, t); err != nil {
-			return nil, err
-		}
-		if err := agrees(d, t.header); err != nil {
-			return nil, err
-		}
-		t.look(func(v *view) { stop = v.stop })
+	return func(s schemas.Settled, end int64) {
+		told(Settlement{First: s.First, Turn: s.Turn, WindowEnd: time.UnixMilli(end).UTC(), Keys: len(s.Keys)})
 	}
-	if failed == nil && stop == nil { // a supervisor may start a stopped deployment for ever
-		if err := t.announce(ctx); err != nil {
-			return nil, err
-		}
-	}
-	err := checkTopics(d, ctx, client, o)
-	switch {
-	case err != nil && !errors.Is(err, ErrTopicSettings):
-		return nil, err
-	case stop != nil:
-		return nil, errors.Join(stopped(stop), err)
-	case err != nil:
-		return nil, err // also where control could not be opened: what was found says why
-	}
-	return t, failed
 }
 
-func newRun(ctx context.Context, d *Deployment, client *klog.Client, t *tail, opts RunOptions) (*run, error) {
-	if err := intact(d, ctx, client, t); err != nil {
+func newRun(ctx context.Context, d *deployment.Deployment, client *klog.Client, t *controllog.Log, stalls *watch.Stalls, opts RunOptions) (*run, error) {
+	if err := topicrules.Intact(ctx, d, client, t); err != nil {
 		return nil, err
 	}
-	t.at = opts.Hooks.At
-	r := &run{dep: d, tail: t, log: opts.Logger, ledger: newLedgerStore(client, t, d), releaser: newReleaser(client, t, d)}
+	t.At = crashpoint.From(ctx).At
+	r := &run{dep: d, tail: t, id: hex.EncodeToString(t.RunID[:]), turns: calendar.New(t.Header, d.Config.Privacy.Period), ledger: ledgerlog.New(client, t, d)}
 	var err error
-	if r.reader, err = newReader(ctx, d, client, t, opts); err != nil {
-		return nil, err
-	}
-	r.releaser.lost = r.reader.lost.Store
-	r.id = hex.EncodeToString(t.runID[:])
-	control, err := newControlWriter(ctx, t)
+	r.reader, err = reading.New(ctx, d, client, t, reading.Options{Bounded: opts.Bounded, Until: opts.Until, UntilEnd: opts.UntilEnd,
+		Drain: opts.Drain, StallLimit: opts.StallLimit, Logger: opts.Logger, Stalls: stalls})
 	if err != nil {
-		r.reader.close()
 		return nil, err
 	}
-	r.settler = &settler{dep: d, turns: r.releaser.turns, tail: t, control: control, notify: opts.OnSettled, done: map[int64]uint64{}}
+	r.releaser = publishing.NewReleaser(client, t, d, r.turns, r.reader.Lose)
+	if r.settler, err = publishing.NewSettler(ctx, t, d, r.turns, notifier(opts.OnSettled)); err != nil {
+		r.reader.Close()
+		return nil, err
+	}
 	return r, nil
-}
-
-func newReader(ctx context.Context, d *Deployment, client *klog.Client, t *tail, opts RunOptions) (*reader, error) {
-	decoder, err := newDecoder(d, ctx, opts.Logger)
-	if err != nil {
-		return nil, fmt.Errorf("preparing to decode events: %w", err)
-	}
-	r := &reader{
-		dep: d, client: client, tail: t, run: t.run, opts: opts, log: opts.Logger,
-		hasher: schemas.NewHasher(d.Config.Keys.UserHash),
-		ends:   map[int32]int64{}, users: map[string]*knownUser{},
-		fates: fates{decoder: decoder, turns: turnsFor(d, t.header), clock: clockOf(d), past: pastClocks(t.header, clockOf(d))},
-	}
-	if !opts.Bounded && !opts.Until.IsZero() {
-		r.owed = r.fates.turns.by(opts.Until.UnixMilli())
-	}
-	r.epoch.Store(-1)
-	r.lost.Store(-1)
-	if r.control, err = newControlWriter(ctx, t); err != nil {
-		return nil, err
-	}
-	if r.dead, err = newDeadLetters(ctx, client, d, opts.Logger); err != nil {
-		r.close()
-		return nil, err
-	}
-	r.fetcher = client.NewFetcher()
-	return r, nil
-}
-
-func clockOf(d *Deployment) clock {
-	t := &d.Config.Time
-	return clock{
-		trustProducer: t.Trust == TrustProducer, noFuture: t.NoFuture,
-		lateness: t.Lateness.Milliseconds(), skew: t.Skew.Milliseconds(), slack: t.Slack.Milliseconds(),
-	}
 }
 
 // execute runs the Beam pipeline on the local runner.
 func (r *run) execute(ctx context.Context) error {
-	rules, err := rulesOf(r.dep, r.tail.header)
+	rules, err := generations.Rules(r.dep, r.tail.Header)
 	if err != nil {
 		return err
 	}
 	engine, err := spend.NewEngine(spend.Options{
 		Rules: rules, Ledger: r.ledger, Settlements: r.tail,
-		Pairs: r.releaser.turns.pairs, Windows: r.releaser.turns, Forget: r.reader.opts.Hooks.Forget,
-		Lost: r.reader.lost.Store,
+		Pairs: r.turns.Pairs, Windows: r.turns, Forget: crashpoint.From(ctx).Forget,
+		Lost: r.reader.Lose,
 	})
 	if err != nil {
 		return err
 	}
 	var source transforms.Source = r.reader
-	if restore := r.reader.opts.Hooks.Restore; restore != nil {
-		source = &restoring{source: r.reader, restore: restore}
+	if restore := crashpoint.From(ctx).Restore; restore != nil {
+		source = &crashpoint.Restoring{Source: r.reader, Restore: restore}
 	}
 	forget, err := transforms.Register(r.id, &transforms.Runtime{
 		Source: source, Spender: engine, Releaser: r.releaser, Settler: r.settler, Fail: r.fail(ctx),
@@ -322,7 +255,7 @@ func (r *run) fail(ctx context.Context) func(error) {
 			return
 		}
 		r.first = err
-		over, epoch, werr := r.tail.past(ctx)
+		over, epoch, werr := r.tail.Past(ctx)
 		if werr == nil && over {
 			r.superseded = true
 			return
@@ -331,13 +264,13 @@ func (r *run) fail(ctx context.Context) func(error) {
 		if !errors.As(err, &stop) {
 			return
 		}
-		var control *controlWriter
+		var control *controllog.Writer
 		if werr == nil {
-			control, werr = newControlWriter(ctx, r.tail)
+			control, werr = controllog.NewWriter(ctx, r.tail)
 		}
 		if werr == nil {
-			defer control.close()
-			_, werr = control.append(ctx, &schemas.Stop{Epoch: epoch, Turn: stop.Turn, Reason: stop.Error()})
+			defer control.Close()
+			_, werr = control.Append(ctx, &schemas.Stop{Epoch: epoch, Turn: stop.Turn, Reason: stop.Error()})
 		}
 		if werr != nil {
 			r.first = fmt.Errorf("%w (and writing the STOP failed: %w)", err, werr)
@@ -346,17 +279,18 @@ func (r *run) fail(ctx context.Context) func(error) {
 }
 
 func (r *run) result() RunResult {
-	out := RunResult{Drained: r.reader.drained, Superseded: r.reader.superseded || r.superseded}
-	r.tail.look(func(v *view) { out.Settled = v.settled })
-	if r.reader.owed > out.Settled {
-		out.OpenTurns = r.reader.owed - out.Settled
+	drained, superseded, owed := r.reader.Ended()
+	out := RunResult{Drained: drained, Superseded: superseded || r.superseded}
+	r.tail.Look(func(v *controllog.View) { out.Settled = v.Settled })
+	if owed > out.Settled {
+		out.OpenTurns = owed - out.Settled
 	}
 	return out
 }
 
 func (r *run) close() {
-	r.reader.close()
-	r.ledger.close()
-	r.releaser.close()
-	r.settler.control.close()
+	r.reader.Close()
+	r.ledger.Close()
+	r.releaser.Close()
+	r.settler.Close()
 }

@@ -21,6 +21,9 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/embedded"
 	"github.com/tollgate-dp/tollgate/internal/klog"
 	"github.com/tollgate-dp/tollgate/internal/realkafka"
+	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
@@ -82,8 +85,8 @@ func benchBroker(b *testing.B) (addr string, done func()) {
 var benchRuns atomic.Int64
 
 // crowdConfig names its topics anew every time: a real broker keeps them.
-func crowdConfig(addr string) Config {
-	cfg := testConfig(addr)
+func crowdConfig(addr string) deployment.Config {
+	cfg := deploytest.Config(addr)
 	cfg.Deployment = fmt.Sprintf("bench-%d-%d", time.Now().UnixNano(), benchRuns.Add(1))
 	cfg.Events.Topic = cfg.Deployment + "-events"
 	cfg.Shards = 16
@@ -96,9 +99,9 @@ func crowdConfig(addr string) Config {
 }
 
 // load writes the first n events to the deployment's topic.
-func load(b *testing.B, d *Deployment, partitions, n int, event func(i int) []byte, millis func(i int) int64) {
+func load(b *testing.B, d *deployment.Deployment, partitions, n int, event func(i int) []byte, millis func(i int) int64) {
 	ctx := context.Background()
-	client, err := Dial(ctx, d.Config.Kafka, nil)
+	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -134,7 +137,7 @@ func BenchmarkThroughput(b *testing.B) {
 		format schemas.EventFormat
 		event  func(i int) []byte
 	}{
-		{"json", testConfig("").Events.Format, crowdJSON},
+		{"json", deploytest.Config("").Events.Format, crowdJSON},
 		{"avro", schemas.EventFormat{Format: "avro", Schema: crowdSchema, User: "user", Key: "key", Time: "time"}, crowdAvro},
 	} {
 		b.Run(c.name, func(b *testing.B) { benchmarkThroughput(b, c.format, c.event) })
@@ -242,7 +245,7 @@ func BenchmarkManyKeys(b *testing.B) {
 			for range b.N {
 				addr, done := benchBroker(b)
 				cfg := crowdConfig(addr)
-				cfg.Metrics[0].Keys = Keys{Mode: KeysPrivate}
+				cfg.Metrics[0].Keys = deployment.Keys{Mode: deployment.KeysPrivate}
 				cfg.Metrics[0].LastAtLeast = 1
 				d := deploy(b, cfg, crowdStart, 4)
 				load(b, d, 4, keys, func(i int) []byte {

@@ -10,35 +10,28 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/embedded"
 	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/topicrules"
 )
 
-func startEmbedded(t testing.TB) *embedded.Broker {
-	t.Helper()
-	broker, err := embedded.Start(embedded.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(broker.Close)
-	return broker
-}
-
 // makeTopics creates a deployment's topics as CreateTopics would, with changes: a nil spec leaves the topic out.
-func makeTopics(t *testing.T, cfg Config, change func(specs map[string]*klog.TopicSpec)) *Deployment {
+func makeTopics(t *testing.T, cfg deployment.Config, change func(specs map[string]*klog.TopicSpec)) *deployment.Deployment {
 	t.Helper()
-	d, err := Compile(cfg)
+	d, err := deployment.Compile(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
 	specs := map[string]*klog.TopicSpec{}
-	for _, s := range specsOfTopics(d, TopicOptions{EventPartitions: 2, Replication: 1}) {
+	for _, s := range topicrules.Specs(d, 2, 1) {
 		specs[strings.TrimPrefix(s.Name, d.Config.Deployment+"-")] = &s
 	}
 	if change != nil {
 		change(specs)
 	}
-	client, err := Dial(t.Context(), d.Config.Kafka, nil)
+	client, err := connect.Dial(t.Context(), d.Config.Kafka, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +58,7 @@ func set(topic, setting, value string) func(specs) {
 var refusals = []struct {
 	name   string
 	change func(specs)
-	config func(*Config)
+	config func(*deployment.Config)
 	says   []string
 }{
 	{name: "as they are made"},
@@ -86,54 +79,56 @@ var refusals = []struct {
 		},
 	},
 	{
-		name: "broker times without append times", change: func(s specs) { delete(s["events"].Config, settingTimestamps) },
-		config: func(c *Config) { c.Time = Time{Trust: TrustBroker} },
+		name: "broker times without append times", change: func(s specs) { delete(s["events"].Config, topicrules.TimestampType) },
+		config: func(c *deployment.Config) { c.Time = deployment.Time{Trust: deployment.TrustBroker} },
 		says: []string{"topic events: message.timestamp.type is CreateTime, it must be LogAppendTime with time.trust: broker: " +
 			"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name events --add-config message.timestamp.type=LogAppendTime " +
 			"(records that are there already keep their times: start behind them), or set time.trust: producer, which is a weaker promise"},
 	},
-	{name: "broker times with append times", config: func(c *Config) { c.Time = Time{Trust: TrustBroker} }},
+	{name: "broker times with append times", config: func(c *deployment.Config) { c.Time = deployment.Time{Trust: deployment.TrustBroker} }},
 	{
-		name: "compacted events", change: set("events", settingCleanup, "compact,delete"),
+		name: "compacted events", change: set("events", topicrules.CleanupPolicy, "compact,delete"),
 		says: []string{"topic events: cleanup.policy is compact,delete, it must be delete: events would vanish that a turn counts again after a restart: " +
 			"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name events --add-config cleanup.policy=delete; if records were compacted away already, use another topic"},
 	},
 	{
-		name: "short retention of events", change: set("events", settingRetention, "3599999"),
+		name: "short retention of events", change: set("events", topicrules.Retention, "3599999"),
 		says: []string{"topic events: retention.ms is 3599999, it must be 3600000 (1h0m0s) or more, or -1: a restart could find that records it needs are gone: " +
 			"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name events --add-config retention.ms=3600000, or lower lateness, skew or idle_grace under time"},
 	},
-	{name: "just enough retention of events", change: set("events", settingRetention, "3600000")},
+	{name: "just enough retention of events", change: set("events", topicrules.Retention, "3600000")},
 	{
-		name: "retention too short for the lateness", change: set("events", settingRetention, "86400000"),
-		config: func(c *Config) { c.Time = Time{Trust: TrustProducer, Lateness: 12 * time.Hour} },
+		name: "retention too short for the lateness", change: set("events", topicrules.Retention, "86400000"),
+		config: func(c *deployment.Config) {
+			c.Time = deployment.Time{Trust: deployment.TrustProducer, Lateness: 12 * time.Hour}
+		},
 		says: []string{"topic events: retention.ms is 86400000, it must be 129960000 (36h6m0s) or more, or -1: a restart could find that records it needs are gone: " +
 			"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name events --add-config retention.ms=129960000, or lower lateness, skew or idle_grace under time"},
 	},
 	{
-		name: "events may be forgotten by size", change: set("events", settingBytes, "1000000"),
+		name: "events may be forgotten by size", change: set("events", topicrules.RetentionBytes, "1000000"),
 		says: []string{"topic events: retention.bytes is 1000000, it must be -1: a restart could find that records it needs are gone: " +
 			"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name events --add-config retention.bytes=-1, " +
 			"or set events.accept_size_retention: true and see to it that they last for days"},
 	},
 	{
-		name: "counts may be forgotten by size", change: set("counts", settingBytes, "1000000"),
+		name: "counts may be forgotten by size", change: set("counts", topicrules.RetentionBytes, "1000000"),
 		says: []string{"topic tollgate-counts: retention.bytes is 1000000, it must be -1: a restart could find that records it needs are gone: " +
 			"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name tollgate-counts --add-config retention.bytes=-1"},
 	},
-	{name: "unclean elections of events", change: set("events", settingUnclean, "true")}, // a warning
+	{name: "unclean elections of events", change: set("events", topicrules.UncleanElections, "true")}, // a warning
 	{
-		name: "control may forget by age", change: set("control", settingRetention, "604800000"),
+		name: "control may forget by age", change: set("control", topicrules.Retention, "604800000"),
 		says: []string{"topic tollgate-control: retention.ms is 604800000, it must be -1: control is kept for ever: " +
 			"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name tollgate-control --add-config retention.ms=-1"},
 	},
 	{
-		name: "control may forget by size", change: set("control", settingBytes, "1000"),
+		name: "control may forget by size", change: set("control", topicrules.RetentionBytes, "1000"),
 		says: []string{"topic tollgate-control: retention.bytes is 1000, it must be -1: control is kept for ever: " +
 			"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name tollgate-control --add-config retention.bytes=-1"},
 	},
 	{
-		name: "compacted control", change: set("control", settingCleanup, "compact"),
+		name: "compacted control", change: set("control", topicrules.CleanupPolicy, "compact"),
 		says: []string{"topic tollgate-control: cleanup.policy is compact, it must be delete: compaction would take it apart: " +
 			"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name tollgate-control --add-config cleanup.policy=delete"},
 	},
@@ -142,17 +137,17 @@ var refusals = []struct {
 		says: []string{"topic tollgate-control: partitions is 2, it must be 1: name another topic under outputs.control"},
 	},
 	{
-		name: "unclean elections of control", change: set("control", settingUnclean, "true"),
+		name: "unclean elections of control", change: set("control", topicrules.UncleanElections, "true"),
 		says: []string{"topic tollgate-control: unclean.leader.election.enable is true, it must be false: an election could lose records of what was published: " +
 			"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name tollgate-control --add-config unclean.leader.election.enable=false"},
 	},
 	{
-		name: "ledger not compacted", change: set("ledger", settingCleanup, "delete"),
+		name: "ledger not compacted", change: set("ledger", topicrules.CleanupPolicy, "delete"),
 		says: []string{"topic tollgate-ledger: cleanup.policy is delete, it must be compact and nothing else: else accounts are lost: " +
 			"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name tollgate-ledger --add-config cleanup.policy=compact"},
 	},
 	{
-		name: "ledger compacted and deleted", change: set("ledger", settingCleanup, "compact,delete"),
+		name: "ledger compacted and deleted", change: set("ledger", topicrules.CleanupPolicy, "compact,delete"),
 		says: []string{"topic tollgate-ledger: cleanup.policy is compact,delete, it must be compact and nothing else: else accounts are lost: " +
 			"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name tollgate-ledger --add-config cleanup.policy=compact"},
 	},
@@ -163,8 +158,8 @@ var refusals = []struct {
 	{
 		name: "ledger without room, with unclean elections",
 		change: func(s specs) {
-			s["ledger"].Config[settingMaxMessage] = "999999"
-			s["ledger"].Config[settingUnclean] = "true"
+			s["ledger"].Config[topicrules.MaxMessageBytes] = "999999"
+			s["ledger"].Config[topicrules.UncleanElections] = "true"
 		},
 		says: []string{
 			"topic tollgate-ledger: unclean.leader.election.enable is true, it must be false: an election could lose records of what was published: " +
@@ -174,12 +169,12 @@ var refusals = []struct {
 		},
 	},
 	{
-		name: "compacted counts", change: set("counts", settingCleanup, "compact"),
+		name: "compacted counts", change: set("counts", topicrules.CleanupPolicy, "compact"),
 		says: []string{"topic tollgate-counts: cleanup.policy is compact, it must be delete: later windows' values would replace earlier ones: " +
 			"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name tollgate-counts --add-config cleanup.policy=delete; if records were compacted away already, use another topic"},
 	},
 	{
-		name: "short retention of counts", change: set("counts", settingRetention, "1000"),
+		name: "short retention of counts", change: set("counts", topicrules.Retention, "1000"),
 		says: []string{"topic tollgate-counts: retention.ms is 1000, it must be 3600000 (1h0m0s) or more, or -1: a restart could find that records it needs are gone: " +
 			"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name tollgate-counts --add-config retention.ms=3600000, or lower lateness, skew or idle_grace under time"},
 	},
@@ -188,7 +183,7 @@ var refusals = []struct {
 		says: []string{"topic tollgate-counts: partitions is 3, it must be 1: set release_shards to that number, or name another topic under outputs.counts"},
 	},
 	{
-		name: "compacted dead letters", change: set("dead-letter", settingCleanup, "compact"),
+		name: "compacted dead letters", change: set("dead-letter", topicrules.CleanupPolicy, "compact"),
 		says: []string{"topic tollgate-dead-letter: cleanup.policy is compact, it must be delete: records without a key cannot be written there: " +
 			"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name tollgate-dead-letter --add-config cleanup.policy=delete; if records were compacted away already, use another topic"},
 	},
@@ -199,8 +194,8 @@ func TestTopicsThatCouldLoseWhatPromisesRestOnAreRefused(t *testing.T) {
 	for _, tt := range refusals {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			broker := startEmbedded(t)
-			cfg := testConfig(broker.Addr())
+			broker := deploytest.Start(t)
+			cfg := deploytest.Config(broker.Addr())
 			if tt.config != nil {
 				tt.config(&cfg)
 			}
@@ -220,15 +215,15 @@ func TestTopicsThatCouldLoseWhatPromisesRestOnAreRefused(t *testing.T) {
 				if got != want {
 					t.Errorf("%s says\n%s\nwant\n%s", call, got, want)
 				}
-				var wrong *TopicError
-				if err != nil && (!errors.Is(err, ErrTopicSettings) || !errors.As(err, &wrong) || wrong.Topic == "") {
+				var wrong *deployment.TopicError
+				if err != nil && (!errors.Is(err, deployment.ErrTopicSettings) || !errors.As(err, &wrong) || wrong.Topic == "") {
 					t.Errorf("%s: %#v is no *TopicError", call, err)
 				}
 			}
 			if tt.says == nil {
 				return
 			}
-			if _, err := Run(t.Context(), d, RunOptions{Bounded: true}); !errors.Is(err, ErrTopicSettings) {
+			if _, err := Run(t.Context(), d, RunOptions{Bounded: true}); !errors.Is(err, deployment.ErrTopicSettings) {
 				t.Errorf("Run: %v", err)
 			}
 		})
@@ -236,20 +231,20 @@ func TestTopicsThatCouldLoseWhatPromisesRestOnAreRefused(t *testing.T) {
 }
 
 func TestAcceptedLimitsInBytesAndUncleanElectionsOfEventsAreWarnedOf(t *testing.T) {
-	broker := startEmbedded(t)
-	cfg := testConfig(broker.Addr())
+	broker := deploytest.Start(t)
+	cfg := deploytest.Config(broker.Addr())
 	cfg.Events.AcceptSizeRetention = true
 	d := makeTopics(t, cfg, func(s specs) {
-		s["events"].Config[settingBytes] = "1000000"
-		s["events"].Config[settingUnclean] = "true"
+		s["events"].Config[topicrules.RetentionBytes] = "1000000"
+		s["events"].Config[topicrules.UncleanElections] = "true"
 	})
-	client, err := Dial(t.Context(), d.Config.Kafka, nil)
+	client, err := connect.Dial(t.Context(), d.Config.Kafka, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer client.Close()
 	var out bytes.Buffer
-	if err := checkTopics(d, t.Context(), client, CheckOptions{Logger: slog.New(slog.NewTextHandler(&out, nil))}); err != nil {
+	if err := topicrules.Check(t.Context(), d, client, topicrules.Options{Logger: slog.New(slog.NewTextHandler(&out, nil))}); err != nil {
 		t.Fatal(err)
 	}
 	for _, s := range []string{"topic events: retention.bytes is 1000000", "topic events: unclean.leader.election.enable is true"} {
@@ -260,54 +255,9 @@ func TestAcceptedLimitsInBytesAndUncleanElectionsOfEventsAreWarnedOf(t *testing.
 }
 
 func TestAForbiddenLookAtSettingsIsRefusedWithTheFix(t *testing.T) {
-	err := &TopicError{Topic: "events", Got: "does not let this user see its settings", Fix: "allow the user DescribeConfigs on the topic", Err: klog.ErrForbidden}
-	if !errors.Is(err, klog.ErrForbidden) || !errors.Is(err, ErrTopicSettings) {
+	err := &deployment.TopicError{Topic: "events", Got: "does not let this user see its settings", Fix: "allow the user DescribeConfigs on the topic", Err: klog.ErrForbidden}
+	if !errors.Is(err, klog.ErrForbidden) || !errors.Is(err, deployment.ErrTopicSettings) {
 		t.Error("its reasons are lost")
-	}
-}
-
-// The settings that a broker leaves out are Kafka's defaults.
-func TestAbsentSettingsAreKafkasDefaults(t *testing.T) {
-	d, err := Compile(testConfig("127.0.0.1:1"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, rules := range rulesOfTopics(d) {
-		state := &topicState{name: rules.topic, broker: "b:1", partitions: map[string]int{"tollgate-ledger": 4}[rules.topic], settings: map[string]string{}}
-		state.partitions = max(state.partitions, 1)
-		for _, rule := range rules.rules {
-			rule(state)
-		}
-		want := map[string]int{"tollgate-control": 1, "tollgate-ledger": 1}[rules.topic] // a week's retention; not compacted
-		if len(state.found) != want || len(state.warnings) != 0 {
-			t.Errorf("%s: %v, %v", rules.topic, errors.Join(state.found...), state.warnings)
-		}
-	}
-	none := &topicState{settings: map[string]string{settingCleanup: ""}}
-	keptForEver(none)
-	retentionRule(time.Hour)(none)
-	if len(none.found) != 0 {
-		t.Errorf("a topic that is never cleaned up: %v", none.found)
-	}
-	onlyCompacted(none)
-	if len(none.found) != 1 || !strings.Contains(none.found[0].Error(), "cleanup.policy is empty") {
-		t.Errorf("a ledger that is never cleaned up: %v", none.found)
-	}
-}
-
-func TestTheShortestSlideDecidesHowLongEventsAreNeeded(t *testing.T) {
-	cfg := testConfig("127.0.0.1:1")
-	cfg.Time = Time{Lateness: time.Hour, Skew: time.Minute, Slack: 5 * time.Second, IdleGrace: time.Minute}
-	day, often := cfg.Metrics[0], cfg.Metrics[0]
-	day.Name, day.Window = "day", 24*time.Hour
-	often.Name, often.Window, often.Slide = "often", 6*time.Hour, 2*time.Hour
-	cfg.Metrics = []Metric{day, often}
-	d, err := Compile(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, want := neededRetention(d), 3*(3*time.Hour+2*time.Minute+5*time.Second); got != want {
-		t.Errorf("%v, want %v", got, want)
 	}
 }
 
@@ -317,7 +267,7 @@ func TestNobodyAtTheBrokersAddressIsSaidWithTheAddress(t *testing.T) {
 		t.Fatal(err)
 	}
 	free.Close()
-	d, err := Compile(testConfig(free.Addr().String()))
+	d, err := deployment.Compile(deploytest.Config(free.Addr().String()))
 	if err != nil {
 		t.Fatal(err)
 	}

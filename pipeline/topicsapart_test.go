@@ -8,13 +8,19 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/admin"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/generations"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/topicrules"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
 // write appends a record to a partition.
-func write(t *testing.T, d *Deployment, topic string, partition int32, value string) {
+func write(t *testing.T, d *deployment.Deployment, topic string, partition int32, value string) {
 	t.Helper()
-	client, err := Dial(t.Context(), d.Config.Kafka, nil)
+	client, err := connect.Dial(t.Context(), d.Config.Kafka, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,25 +40,25 @@ func TestAMissingHeaderIsRefused(t *testing.T) {
 	const fix = ": the deployment is not initialised; run init first"
 	const other = "topic tollgate-control does not begin with a HEADER; is it this deployment's control topic?"
 	for name, tt := range map[string]struct {
-		after func(t *testing.T, d *Deployment)
+		after func(t *testing.T, d *deployment.Deployment)
 		says  string
 	}{
-		"control is empty": {func(*testing.T, *Deployment) {}, "topic tollgate-control is empty" + fix},
-		"control begins with a record of another kind": {func(t *testing.T, d *Deployment) {
+		"control is empty": {func(*testing.T, *deployment.Deployment) {}, "topic tollgate-control is empty" + fix},
+		"control begins with a record of another kind": {func(t *testing.T, d *deployment.Deployment) {
 			value, err := schemas.EncodeControl(schemas.Control{BackEpoch: -1, Body: &schemas.Epoch{}})
 			if err != nil {
 				t.Fatal(err)
 			}
 			write(t, d, "tollgate-control", 0, string(value))
 		}, other},
-		"control is somebody's text": {func(t *testing.T, d *Deployment) { write(t, d, "tollgate-control", 0, "hello") }, other},
+		"control is somebody's text": {func(t *testing.T, d *deployment.Deployment) { write(t, d, "tollgate-control", 0, "hello") }, other},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := makeTopics(t, testConfig(startEmbedded(t).Addr()), nil)
+			d := makeTopics(t, deploytest.Config(deploytest.Start(t).Addr()), nil)
 			tt.after(t, d)
 			_, err := Run(t.Context(), d, RunOptions{Bounded: true})
-			if !errors.Is(err, ErrNotInitialised) || !strings.Contains(err.Error(), tt.says) {
+			if !errors.Is(err, deployment.ErrNotInitialised) || !strings.Contains(err.Error(), tt.says) {
 				t.Errorf("the run ended with %v, want one that says %q", err, tt.says)
 			}
 		})
@@ -66,21 +72,21 @@ func TestTopicsThatDoNotBelongTogetherAreRefused(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		change func(specs)
-		after  func(t *testing.T, d *Deployment)
+		after  func(t *testing.T, d *deployment.Deployment)
 		says   string
 	}{
 		{
-			name: "ledger holds records and control is empty", after: func(t *testing.T, d *Deployment) { write(t, d, "tollgate-ledger", 2, "x") },
+			name: "ledger holds records and control is empty", after: func(t *testing.T, d *deployment.Deployment) { write(t, d, "tollgate-ledger", 2, "x") },
 			says: "topic tollgate-control is empty and topic tollgate-ledger holds records" + lost,
 		},
 		{
 			name: "counts holds records and control is missing", change: func(s specs) { delete(s, "control") },
-			after: func(t *testing.T, d *Deployment) { write(t, d, "tollgate-counts", 0, "x") },
+			after: func(t *testing.T, d *deployment.Deployment) { write(t, d, "tollgate-counts", 0, "x") },
 			says:  "topic tollgate-control does not exist and topic tollgate-counts holds records" + lost,
 		},
 		{
 			name: "a HEADER and no ledger", change: func(s specs) { delete(s, "ledger") },
-			after: func(t *testing.T, d *Deployment) { write(t, d, "tollgate-control", 0, header(t, d)) },
+			after: func(t *testing.T, d *deployment.Deployment) { write(t, d, "tollgate-control", 0, header(t, d)) },
 			says:  "topic tollgate-ledger does not exist and topic tollgate-control holds records: " + missing,
 		},
 		{
@@ -89,23 +95,23 @@ func TestTopicsThatDoNotBelongTogetherAreRefused(t *testing.T) {
 				delete(s, "ledger")
 				delete(s, "counts")
 			},
-			after: func(t *testing.T, d *Deployment) { write(t, d, "tollgate-control", 0, header(t, d)) },
+			after: func(t *testing.T, d *deployment.Deployment) { write(t, d, "tollgate-control", 0, header(t, d)) },
 			says: "topic tollgate-ledger does not exist and topic tollgate-control holds records: " + missing +
 				"\ntopic tollgate-counts does not exist and topic tollgate-control holds records: " + missing,
 		},
 		{
 			name: "a HEADER and no events", change: func(s specs) { delete(s, "events") },
-			after: func(t *testing.T, d *Deployment) { write(t, d, "tollgate-control", 0, header(t, d)) },
+			after: func(t *testing.T, d *deployment.Deployment) { write(t, d, "tollgate-control", 0, header(t, d)) },
 			says:  "topic events does not exist and topic tollgate-control holds records: if it was lost, restore it: one that is made anew is refused once a turn is settled; else correct events.topic",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			d := makeTopics(t, testConfig(startEmbedded(t).Addr()), tt.change)
+			d := makeTopics(t, deploytest.Config(deploytest.Start(t).Addr()), tt.change)
 			tt.after(t, d)
 			_, ran := Run(t.Context(), d, RunOptions{Bounded: true})
 			for call, err := range map[string]error{"CheckTopics": CheckTopics(t.Context(), d, CheckOptions{}), "Init": Init(t.Context(), d, InitOptions{}), "Run": ran} {
-				if err == nil || err.Error() != "checking the topics: "+tt.says || !errors.Is(err, ErrLogFault) {
+				if err == nil || err.Error() != "checking the topics: "+tt.says || !errors.Is(err, deployment.ErrLogFault) {
 					t.Errorf("%s says\n%v\nwant\n%s", call, err, tt.says)
 				}
 			}
@@ -113,10 +119,10 @@ func TestTopicsThatDoNotBelongTogetherAreRefused(t *testing.T) {
 	}
 }
 
-func header(t *testing.T, d *Deployment) string {
+func header(t *testing.T, d *deployment.Deployment) string {
 	t.Helper()
-	h := headerOf(d)
-	startAt(&h, 0)
+	h := generations.Header(d)
+	admin.StartAt(&h, 0)
 	value, err := schemas.EncodeControl(schemas.Control{BackEpoch: -1, Body: &h})
 	if err != nil {
 		t.Fatal(err)
@@ -126,8 +132,8 @@ func header(t *testing.T, d *Deployment) string {
 
 // A STOP may be the reason for what is found, or follow from it: both are told.
 func TestAStopIsToldAlongWithWhatIsWrongWithTopics(t *testing.T) {
-	cfg := testConfig(startEmbedded(t).Addr())
-	d := makeTopics(t, cfg, set("events", settingRetention, "604800000"))
+	cfg := deploytest.Config(deploytest.Start(t).Addr())
+	d := makeTopics(t, cfg, set("events", topicrules.Retention, "604800000"))
 	if err := Init(t.Context(), d, InitOptions{Start: time.Unix(60, 0)}); err != nil {
 		t.Fatal(err)
 	}
@@ -136,29 +142,29 @@ func TestAStopIsToldAlongWithWhatIsWrongWithTopics(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, d, "tollgate-control", 0, string(value))
-	if _, err := Run(t.Context(), d, RunOptions{Bounded: true}); !errors.Is(err, ErrStopped) || errors.Is(err, ErrTopicSettings) {
+	if _, err := Run(t.Context(), d, RunOptions{Bounded: true}); !errors.Is(err, deployment.ErrStopped) || errors.Is(err, deployment.ErrTopicSettings) {
 		t.Errorf("sound topics: %v", err)
 	}
 	cfg.Time.IdleGrace = 30 * 24 * time.Hour // HEADER does not fix it
-	if d, err = Compile(cfg); err != nil {
+	if d, err = deployment.Compile(cfg); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Run(t.Context(), d, RunOptions{Bounded: true}); !errors.Is(err, ErrStopped) || !errors.Is(err, ErrTopicSettings) {
+	if _, err := Run(t.Context(), d, RunOptions{Bounded: true}); !errors.Is(err, deployment.ErrStopped) || !errors.Is(err, deployment.ErrTopicSettings) {
 		t.Errorf("events that are not kept long enough: %v", err)
 	}
 }
 
 // A changed name explains a missing topic better than that it is missing.
 func TestADifferenceFromHeaderIsToldBeforeTopicsThatAreMissing(t *testing.T) {
-	broker := startEmbedded(t)
-	cfg := testConfig(broker.Addr())
+	broker := deploytest.Start(t)
+	cfg := deploytest.Config(broker.Addr())
 	deploy(t, cfg, time.Unix(0, 0), 1)
 	cfg.Outputs.Ledger = "another-ledger"
-	d, err := Compile(cfg)
+	d, err := deployment.Compile(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Run(context.Background(), d, RunOptions{Bounded: true}); !errors.Is(err, ErrHeaderMismatch) || !strings.Contains(err.Error(), "the name of the ledger topic differs") {
+	if _, err := Run(context.Background(), d, RunOptions{Bounded: true}); !errors.Is(err, deployment.ErrHeaderMismatch) || !strings.Contains(err.Error(), "the name of the ledger topic differs") {
 		t.Errorf("Run: %v", err)
 	}
 }

@@ -7,19 +7,23 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/crashpoint"
 	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
 // tenTurns deploys a configuration over ten turns of a second.
-func tenTurns(t testing.TB, change func(*Config)) *Deployment {
+func tenTurns(t testing.TB, change func(*deployment.Config)) *deployment.Deployment {
 	t.Helper()
 	return tenTurnsFrom(t, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), change)
 }
 
-func tenTurnsFrom(t testing.TB, start time.Time, change func(*Config)) *Deployment {
+func tenTurnsFrom(t testing.TB, start time.Time, change func(*deployment.Config)) *deployment.Deployment {
 	t.Helper()
-	cfg := testConfig(startEmbedded(t).Addr())
+	cfg := deploytest.Config(deploytest.Start(t).Addr())
 	cfg.Metrics[0].Window, cfg.ReleaseShards = time.Second, 2
 	change(&cfg)
 	d := deploy(t, cfg, start, 1)
@@ -28,7 +32,7 @@ func tenTurnsFrom(t testing.TB, start time.Time, change func(*Config)) *Deployme
 		at := start.Add(time.Duration(i) * 100 * time.Millisecond).UnixMilli()
 		values = append(values, klog.Message{Value: fmt.Appendf(nil, `{"user":"u%d","key":"a","time":%d}`, i, at), Timestamp: klog.At(at)})
 	}
-	client, err := Dial(t.Context(), d.Config.Kafka, nil)
+	client, err := connect.Dial(t.Context(), d.Config.Kafka, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,18 +52,18 @@ func tenTurnsFrom(t testing.TB, start time.Time, change func(*Config)) *Deployme
 // between the same two instants, however quickly they follow each other.
 func TestRuleCountsAppearOnAGridOfTime(t *testing.T) {
 	const every = 400 * time.Millisecond
-	d := tenTurns(t, func(c *Config) { c.Outputs.PublishEvery, c.ReleaseShards = every, 1 })
+	d := tenTurns(t, func(c *deployment.Config) { c.Outputs.PublishEvery, c.ReleaseShards = every, 1 })
 	var mu sync.Mutex
 	var cells []int64
-	hooks := Hooks{At: func(point string, _ int) error {
+	hooks := crashpoint.Hooks{At: func(point string, _ int) error {
 		mu.Lock()
 		defer mu.Unlock()
-		if point == PointCountsWriting {
+		if point == crashpoint.CountsWriting {
 			cells = append(cells, time.Now().UnixNano()/int64(every))
 		}
 		return nil
 	}}
-	if _, err := Run(t.Context(), d, RunOptions{Bounded: true, Hooks: hooks}); err != nil {
+	if _, err := Run(crashpoint.With(t.Context(), hooks), d, RunOptions{Bounded: true}); err != nil {
 		t.Fatal(err)
 	}
 	if len(cells) != 10 {
@@ -75,13 +79,13 @@ func TestRuleCountsAppearOnAGridOfTime(t *testing.T) {
 // Every partition tells where a turn ends, also one without values, and no value
 // of an ended turn comes behind that.
 func TestEveryPartitionTellsWhereATurnEnds(t *testing.T) {
-	endsOfTurns(t, tenTurns(t, func(*Config) {}))
+	endsOfTurns(t, tenTurns(t, func(*deployment.Config) {}))
 }
 
 // Windows that end in 1970 and before are windows like others: their values and
 // ends have that time, not the time of writing.
 func TestRuleWindowsOfAnyTimeAreCounted(t *testing.T) {
-	d := tenTurnsFrom(t, time.UnixMilli(-5000), func(*Config) {})
+	d := tenTurnsFrom(t, time.UnixMilli(-5000), func(*deployment.Config) {})
 	endsOfTurns(t, d)
 	report, err := TrustedReport(t.Context(), d)
 	if err != nil || report.Accepted != 100 {
@@ -89,12 +93,12 @@ func TestRuleWindowsOfAnyTimeAreCounted(t *testing.T) {
 	}
 }
 
-func endsOfTurns(t *testing.T, d *Deployment) {
+func endsOfTurns(t *testing.T, d *deployment.Deployment) {
 	t.Helper()
 	if _, err := Run(t.Context(), d, RunOptions{Bounded: true}); err != nil {
 		t.Fatal(err)
 	}
-	client, err := Dial(context.Background(), d.Config.Kafka, nil)
+	client, err := connect.Dial(context.Background(), d.Config.Kafka, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,9 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
@@ -57,11 +60,11 @@ func TestRuleARecordOfAnotherSchemaStopsNoRun(t *testing.T) {
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	values := map[bool][]schemas.Release{}
 	for _, hostile := range []bool{false, true} {
-		cfg := testConfig(startEmbedded(t).Addr())
+		cfg := deploytest.Config(deploytest.Start(t).Addr())
 		cfg.Events.Format = schemas.EventFormat{Format: "avro", User: "user", Key: "key", Time: "time"}
-		cfg.Events.Registry = &Registry{URL: sharedRegistry(t)}
+		cfg.Events.Registry = &deployment.Registry{URL: sharedRegistry(t)}
 		d := deploy(t, cfg, start, 1)
-		client, err := Dial(t.Context(), d.Config.Kafka, nil)
+		client, err := connect.Dial(t.Context(), d.Config.Kafka, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -90,7 +93,7 @@ func TestRuleARecordOfAnotherSchemaStopsNoRun(t *testing.T) {
 			t.Fatal(err)
 		}
 		var out bytes.Buffer
-		if _, err := Run(t.Context(), d, RunOptions{Bounded: true, Logger: logged(&out)}); err != nil {
+		if _, err := Run(t.Context(), d, RunOptions{Bounded: true, Logger: deploytest.Logger(&out)}); err != nil {
 			t.Fatal(err)
 		}
 		report, err := TrustedReport(t.Context(), d)

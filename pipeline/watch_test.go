@@ -12,8 +12,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/crashpoint"
 	"github.com/tollgate-dp/tollgate/internal/embedded"
 	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
 )
 
 // lockedBuffer is written by a run and read by its test.
@@ -40,18 +44,18 @@ func TestRuleADrainWithoutABrokerEndsSoon(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for seconds")
 	}
-	for name, change := range map[string]func(*Config){
-		"between turns":      func(*Config) {},
-		"waiting to publish": func(c *Config) { c.Outputs.PublishEvery = time.Hour },
-		"in the next window": func(c *Config) { c.Time.IdleGrace = 24 * time.Hour },
+	for name, change := range map[string]func(*deployment.Config){
+		"between turns":      func(*deployment.Config) {},
+		"waiting to publish": func(c *deployment.Config) { c.Outputs.PublishEvery = time.Hour },
+		"in the next window": func(c *deployment.Config) { c.Time.IdleGrace = 24 * time.Hour },
 	} {
 		t.Run(name, func(t *testing.T) {
-			broker := startEmbedded(t)
-			cfg := testConfig(broker.Addr())
+			broker := deploytest.Start(t)
+			cfg := deploytest.Config(broker.Addr())
 			change(&cfg)
 			start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 			d := deploy(t, cfg, start, 1)
-			client, err := Dial(t.Context(), d.Config.Kafka, nil)
+			client, err := connect.Dial(t.Context(), d.Config.Kafka, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -74,12 +78,13 @@ func TestRuleADrainWithoutABrokerEndsSoon(t *testing.T) {
 			var ended time.Duration
 			over := make(chan error, 1)
 			go func() {
-				_, err := Run(context.Background(), d, RunOptions{Drain: drain, Hooks: Hooks{At: func(point string, _ int) error {
-					if point == PointCloseWritten {
+				hooks := crashpoint.Hooks{At: func(point string, _ int) error {
+					if point == crashpoint.CloseWritten {
 						once()
 					}
 					return nil
-				}}})
+				}}
+				_, err := Run(crashpoint.With(context.Background(), hooks), d, RunOptions{Drain: drain})
 				over <- err
 			}()
 			<-reached
@@ -89,7 +94,7 @@ func TestRuleADrainWithoutABrokerEndsSoon(t *testing.T) {
 			close(drain)
 			err = <-over
 			ended = time.Since(begin)
-			if !errors.Is(err, ErrNoBroker) || !strings.Contains(err.Error(), "the next run redoes") {
+			if !errors.Is(err, deployment.ErrNoBroker) || !strings.Contains(err.Error(), "the next run redoes") {
 				t.Errorf("the run ended with %v", err)
 			}
 			// klog gives up after 7 s; the rest is for a machine that is busy. Retries would last for 2 minutes.
@@ -109,7 +114,7 @@ func TestRuleAStartWaitsForItsBroker(t *testing.T) {
 	}
 	addr := free.Addr().String()
 	free.Close()
-	d, err := Compile(testConfig(addr))
+	d, err := deployment.Compile(deploytest.Config(addr))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +125,7 @@ func TestRuleAStartWaitsForItsBroker(t *testing.T) {
 		t.Errorf("without waiting: %v, %s", err, out)
 	}
 	err = AwaitBroker(t.Context(), d, 1500*time.Millisecond, log)
-	if !errors.Is(err, ErrNoBroker) || !errors.Is(err, klog.ErrUnreachable) || !strings.Contains(out.String(), "no broker answers, waiting for one for up to 1.5s") || strings.Contains(err.Error(), "SASL") {
+	if !errors.Is(err, deployment.ErrNoBroker) || !errors.Is(err, klog.ErrUnreachable) || !strings.Contains(out.String(), "no broker answers, waiting for one for up to 1.5s") || strings.Contains(err.Error(), "SASL") {
 		t.Errorf("a wait that is over: %v, %s", err, out)
 	}
 
@@ -139,43 +144,13 @@ func TestRuleAStartWaitsForItsBroker(t *testing.T) {
 		t.Errorf("%v, %s", err, out)
 	}
 
-	wrong := testConfig(addr)
-	wrong.Kafka.SASL = &SASL{Mechanism: "plain", User: "u", Password: "p"}
-	refused, err := Compile(wrong)
+	wrong := deploytest.Config(addr)
+	wrong.Kafka.SASL = &deployment.SASL{Mechanism: "plain", User: "u", Password: "p"}
+	refused, err := deployment.Compile(wrong)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := AwaitBroker(t.Context(), refused, time.Hour, slog.New(slog.DiscardHandler)); !errors.Is(err, klog.ErrRefused) {
 		t.Errorf("what is no matter of waiting: %v", err)
-	}
-}
-
-// A drain waits neither for ever for a partition that has no leader nor ends for a
-// trouble that passes.
-func TestRuleADrainIsNotHeldUpByOnePartition(t *testing.T) {
-	const long = 400 * time.Millisecond
-	begin := time.Now()
-	stays := klog.Trouble{Doing: "appending to topic \"ledger\" partition 3", Since: begin.Add(-time.Minute), Cause: errors.New("no leader")}
-	if got := stuckCall(t.Context(), func() []klog.Trouble { return []klog.Trouble{stays} }, long); got == nil || got.Doing != stays.Doing || time.Since(begin) < long {
-		t.Errorf("%+v after %v", got, time.Since(begin))
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 4*long)
-	defer cancel()
-	passes := func() []klog.Trouble { // each is over soon
-		return []klog.Trouble{{Doing: "reading", Since: time.Now().Add(-long / 2), Cause: errors.New("moved")}}
-	}
-	if got := stuckCall(ctx, passes, long); got != nil {
-		t.Errorf("%+v ended a drain", got)
-	}
-	drain, ended := make(chan struct{}), make(chan error, 1)
-	client, err := klog.Dial(t.Context(), klog.Config{Brokers: []string{startEmbedded(t).Addr()}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
-	close(drain)
-	watch(t.Context(), client, newStalls(stallRules{}, slog.New(slog.DiscardHandler)), drain, func(err error) { ended <- err })()
-	if len(ended) > 0 {
-		t.Errorf("a drain without troubles ended with %v", <-ended)
 	}
 }

@@ -15,15 +15,15 @@ func configPath(cmd *cobra.Command, to *string) {
 	cmd.MarkFlagRequired("config") //nolint:errcheck // the flag exists
 }
 
-// deployment is a configuration that was read and compiled.
-type deployment struct {
+// loaded is a configuration that was read and compiled.
+type loaded struct {
 	*pipeline.Deployment
 	file *config.File
 }
 
 // load reads, resolves and compiles a configuration. Its contents decide the
 // exit code; a file that is not there does not.
-func (a *app) load(path string, o config.Options) (*deployment, error) {
+func (a *app) load(path string, o config.Options) (*loaded, error) {
 	file, err := config.Open(path)
 	if err != nil {
 		return nil, inFile(err)
@@ -31,7 +31,7 @@ func (a *app) load(path string, o config.Options) (*deployment, error) {
 	return a.compile(file, o)
 }
 
-func (a *app) compile(file *config.File, o config.Options) (*deployment, error) {
+func (a *app) compile(file *config.File, o config.Options) (*loaded, error) {
 	o.Getenv = a.getenv
 	if err := file.Resolve(o); err != nil {
 		return nil, inFile(err)
@@ -40,7 +40,7 @@ func (a *app) compile(file *config.File, o config.Options) (*deployment, error) 
 	if err != nil {
 		return nil, inFile(err)
 	}
-	return &deployment{Deployment: d, file: file}, nil
+	return &loaded{Deployment: d, file: file}, nil
 }
 
 // inFile marks errors of a file's contents.
@@ -55,7 +55,7 @@ func inFile(err error) error {
 // explained marks what a command of the pipeline found wrong with the
 // configuration only when it used it: files of certificates, and what differs
 // from the HEADER. What only --strict refuses has the same exit code.
-func (d *deployment) explained(err error) error {
+func (d *loaded) explained(err error) error {
 	strict := errors.Is(err, pipeline.ErrStrict) && !errors.Is(err, pipeline.ErrStopped)
 	if strict || errors.Is(err, pipeline.ErrHeaderMismatch) {
 		return contents(err)

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/tollgate-dp/tollgate/internal/show"
-	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
 // promise says in a few lines what is promised to users and to readers.
@@ -35,7 +35,7 @@ func (j *job) promise() string {
 	}
 	line("accuracy", "%s", j.accuracy())
 	line("bounds", "a user counts with at most %s per window and %s per key", plural(s.MaxKeysPerUser, "key"), plural(s.MaxEventsPerKey, "event"))
-	windows := int(pipeline.Lifetimes(j.deployment)[0].Windows)
+	windows := int(deployment.Lifetimes(j.deployment)[0].Windows)
 	line("budget", "lasts every user for %s or more (%s)", plural(windows, "window"), plural(windows*s.MaxKeysPerUser, "release"))
 	line("range", "%s", j.rangeText())
 	return b.String()

@@ -90,7 +90,7 @@ func (a *app) runInit(ctx context.Context, f *initFlags) error {
 }
 
 // begin makes topics and writes the HEADER.
-func (a *app) begin(ctx context.Context, f *initFlags, d *deployment) error {
+func (a *app) begin(ctx context.Context, f *initFlags, d *loaded) error {
 	if f.createTopics {
 		o := pipeline.TopicOptions{EventPartitions: f.eventPartitions, Replication: f.replication}
 		if err := a.createTopics(ctx, d, o); err != nil {
@@ -111,7 +111,7 @@ func (a *app) begin(ctx context.Context, f *initFlags, d *deployment) error {
 }
 
 // printInit says what was promised, and what comes next.
-func (a *app) printInit(f *initFlags, d *deployment, start time.Time) error {
+func (a *app) printInit(f *initFlags, d *loaded, start time.Time) error {
 	cfg := d.Config
 	first := firstWindow(&cfg, start)
 	var b strings.Builder

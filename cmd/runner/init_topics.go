@@ -10,7 +10,7 @@ import (
 )
 
 // createTopics makes the topics that are missing, and says which.
-func (a *app) createTopics(ctx context.Context, d *deployment, o pipeline.TopicOptions) error {
+func (a *app) createTopics(ctx context.Context, d *loaded, o pipeline.TopicOptions) error {
 	cfg := d.Config
 	topics := []string{cfg.Outputs.Control, cfg.Outputs.Ledger, cfg.Outputs.Counts, cfg.Outputs.DeadLetter}
 	if o.EventPartitions > 0 {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/config"
 	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/state"
 )
 
@@ -55,7 +56,7 @@ type metricPlan struct {
 
 	// Windows is how many windows every user can take part in, however much they
 	// contribute within the bounds; Alone says that this holds only while the
-	// other metrics leave the budget to this one (pipeline.Lifetime).
+	// other metrics leave the budget to this one (deployment.Lifetime).
 	Windows uint64 `json:"windows"`
 	Alone   bool   `json:"alone,omitempty"`
 	Lasts   string `json:"lasts"` // the time from the start of the first to the end of the last of them
@@ -71,7 +72,7 @@ func newPlan(d *pipeline.Deployment) *plan {
 		p.Period = config.Duration(cfg.Privacy.Period)
 		p.Periods = overPeriods(d)
 	}
-	lifetimes := pipeline.Lifetimes(d)
+	lifetimes := deployment.Lifetimes(d)
 	for i, m := range d.Metrics {
 		p.Metrics = append(p.Metrics, planMetric(&m, lifetimes[i], &cfg))
 	}
@@ -83,7 +84,7 @@ func newPlan(d *pipeline.Deployment) *plan {
 func overPeriods(d *pipeline.Deployment) []periods {
 	var out []periods
 	for _, n := range []int{1, 2, 12, 52} {
-		p, ok := pipeline.OverPeriods(d, n)
+		p, ok := deployment.OverPeriods(d, n)
 		if !ok {
 			break
 		}
@@ -92,7 +93,7 @@ func overPeriods(d *pipeline.Deployment) []periods {
 	return out
 }
 
-func planMetric(m *pipeline.CompiledMetric, l pipeline.Lifetime, cfg *pipeline.Config) metricPlan {
+func planMetric(m *pipeline.CompiledMetric, l deployment.Lifetime, cfg *pipeline.Config) metricPlan {
 	s := &m.Spec
 	size, slide := time.Duration(s.WindowSize)*time.Millisecond, time.Duration(s.WindowSlide)*time.Millisecond
 	out := metricPlan{

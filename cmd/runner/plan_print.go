@@ -10,6 +10,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/show"
 	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/state"
 )
 
@@ -138,13 +139,13 @@ func notes(d *pipeline.Deployment) []string {
 	if slices.ContainsFunc(d.Metrics, func(m pipeline.CompiledMetric) bool { return m.Spec.KeyMode == pipeline.KeysPrivate }) {
 		out = append(out, "a private key near its threshold is released only when its noise is high: such counts are biased up")
 	}
-	if most := pipeline.PeriodsInAWindow(d); most > 1 {
+	if most := deployment.PeriodsInAWindow(d); most > 1 {
 		out = append(out, fmt.Sprintf("a window reaches into up to %d periods and is moved by what a user did in all of them: over several periods that is more than their budgets add up to, as said above. It is not where the period is a multiple of every window and no window slides", most))
 	}
 	if b := d.Budget; b.Keys.IsZero() {
 		out = append(out, noReserve(b))
 	}
-	if !pipeline.LastAtLeastFits(d) {
+	if !deployment.LastAtLeastFits(d) {
 		out = append(out, "last_at_least asks for more windows, over all metrics, than the budget pays for at the given ladder.sigma: who uses the bounds to the full is left out earlier")
 	}
 	return out

@@ -143,7 +143,7 @@ func (a *app) runDeployment(ctx context.Context, f *runFlags, changed func(strin
 }
 
 // publish runs the pipeline and prints what it publishes.
-func (a *app) publish(ctx context.Context, f *runFlags, d *deployment, out *runOutput) (pipeline.RunResult, error) {
+func (a *app) publish(ctx context.Context, f *runFlags, d *loaded, out *runOutput) (pipeline.RunResult, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	drain := make(chan struct{})
@@ -260,7 +260,7 @@ func were(n int) string {
 const defaultWaitForBroker = 30 * time.Second
 
 // awaitBroker waits for a broker that is not there yet, or for a signal.
-func awaitBroker(ctx context.Context, f *runFlags, d *deployment, log *slog.Logger, signalled <-chan struct{}) error {
+func awaitBroker(ctx context.Context, f *runFlags, d *loaded, log *slog.Logger, signalled <-chan struct{}) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	go func() {

@@ -8,7 +8,7 @@ import (
 )
 
 // openPageFor opens the page of --report; nil without one.
-func openPageFor(f *runFlags, d *deployment) (*page, error) {
+func openPageFor(f *runFlags, d *loaded) (*page, error) {
 	if f.report == "" {
 		return nil, nil
 	}

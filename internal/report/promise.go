@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
@@ -25,7 +26,7 @@ type promise struct {
 type metricFacts struct {
 	schemas.MetricSpec
 	known        bool // the configuration has it
-	lifetime     pipeline.Lifetime
+	lifetime     deployment.Lifetime
 	threshold    float64 // private keys of its own: the count from which a key shows; else 0
 	meetableFrom float64 // the least count whose target is within reach; +Inf: none
 	sigmaTop     float64
@@ -41,7 +42,7 @@ func promiseOf(d *pipeline.Deployment) promise {
 	for _, k := range cfg.Keys.Noise {
 		p.noiseKeys = append(p.noiseKeys, k.ID)
 	}
-	lifetimes := pipeline.Lifetimes(d)
+	lifetimes := deployment.Lifetimes(d)
 	for i, m := range d.Metrics {
 		f := metricFacts{
 			MetricSpec: m.Spec, known: true, lifetime: lifetimes[i],

@@ -49,7 +49,7 @@ func TestRuleThePageSaysWhatTheBudgetPays(t *testing.T) {
 		"lasts every user for up to 89 windows, as far as the other metrics leave it;": {views, other},
 		"lasts for no window of a user who uses the bounds to the full;":               {never},
 	} {
-		d, err := deployment(metrics...)
+		d, err := compiled(metrics...)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -238,7 +238,7 @@ func TestACollectorWritesAgainAndAgain(t *testing.T) {
 }
 
 func TestWriteOfADeployment(t *testing.T) {
-	d, err := deployment()
+	d, err := compiled()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -264,7 +264,7 @@ func TestManyReleasesNeedLittleMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("seconds of work: run without -short")
 	}
-	d, err := deployment()
+	d, err := compiled()
 	if err != nil {
 		t.Fatal(err)
 	}

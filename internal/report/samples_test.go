@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
@@ -21,7 +22,7 @@ func facts(name, kind, keys string, size, slide int64) metricFacts {
 			Name: name, Kind: kind, WindowSize: size, WindowSlide: slide, MaxKeysPerUser: 2, MaxEventsPerKey: 3,
 			Relative: 0.1, Confidence: 0.95, KeyMode: keys, PublicKeys: [][]byte{[]byte("a"), []byte("b")},
 		},
-		known: true, lifetime: pipeline.Lifetime{Windows: 24}, meetableFrom: 1164.2, sigmaTop: 59.4,
+		known: true, lifetime: deployment.Lifetime{Windows: 24}, meetableFrom: 1164.2, sigmaTop: 59.4,
 	}
 }
 
@@ -131,8 +132,8 @@ func hostile() sample {
 	return s
 }
 
-// deployment is a real one, of private keys where no metric is given.
-func deployment(metrics ...pipeline.Metric) (*pipeline.Deployment, error) {
+// compiled is a real deployment, of private keys where no metric is given.
+func compiled(metrics ...pipeline.Metric) (*pipeline.Deployment, error) {
 	if len(metrics) == 0 {
 		metrics = []pipeline.Metric{{
 			Name: "views", Window: time.Hour, Keys: pipeline.Keys{Mode: pipeline.KeysPrivate},

@@ -1,0 +1,79 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/generations"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/reading"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/topicrules"
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+// CheckOptions say how topics are looked at.
+type CheckOptions struct {
+	Logger *slog.Logger // told what could be better; default: discards
+	// Strict refuses topics that one broker's end can take acknowledged records from, which is else only warned of.
+	Strict bool
+
+	// Start also looks at the deployment that control holds, if it holds one, as a run does before it starts.
+	Start bool
+}
+
+// CheckTopics looks at the deployment's topics, and at the newest schema of a
+// registry, and returns everything that a run would refuse, joined: one
+// *TopicError for each topic's setting. What could be better is told to the
+// logger. It changes nothing. Other errors: ErrStrict beside ErrTopicSettings
+// when there is nothing but what CheckOptions.Strict refuses; ErrLogFault when the
+// topics do not belong together, ErrPromiseWeakened, *schemas.FormatError in a
+// schema that lacks a field, and what broker and registry said. With
+// CheckOptions.Start also ErrHeaderMismatch where the configuration can never be
+// that of the deployment, and ErrStopped; one that a change could put in force is
+// told to the logger. Whether the events that a run needs are there only READ finds.
+func CheckTopics(ctx context.Context, d *deployment.Deployment, o CheckOptions) error {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	_, unreadable := reading.NewDecoder(ctx, d, o.Logger)
+	return errors.Join(topicrules.Check(ctx, d, client, topicrules.Options{Logger: o.Logger, Strict: o.Strict}), unreadable, checkDeployment(ctx, d, client, o))
+}
+
+// checkDeployment looks at the deployment that control holds. Where it cannot be
+// opened, the rules of topics have said so, or init has not been run.
+func checkDeployment(ctx context.Context, d *deployment.Deployment, client *klog.Client, o CheckOptions) error {
+	t, err := controllog.Open(ctx, client, d.Config.Outputs.Control, d.Config.LedgerSlots, slog.New(slog.DiscardHandler))
+	switch {
+	case errors.Is(err, deployment.ErrLogFault):
+		return err
+	case err != nil:
+		return nil //nolint:nilerr // see above
+	}
+	if err := generations.PromiseKept(ctx, d, t); err != nil || !o.Start {
+		return err
+	}
+	want := generations.Header(d)
+	if all := generations.Differences(t.Header, &want); len(all) > 0 {
+		err := generations.Agrees(d, t.Header)
+		if all[0].Never != "" {
+			return err
+		}
+		o.Logger.Warn(fmt.Sprintf("the configuration is not the one in force, and a run refuses it: %v (runner change --dry-run lists all differences)", err))
+	}
+	var stop *schemas.Stop
+	t.Look(func(v *controllog.View) { stop = v.Stop })
+	if stop != nil {
+		return controllog.Stopped(stop)
+	}
+	return topicrules.Intact(ctx, d, client, t)
+}

@@ -1,0 +1,205 @@
+package deployment
+
+import (
+	"errors"
+	"math"
+	"slices"
+
+	"github.com/tollgate-dp/tollgate/internal/registry"
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/transforms"
+	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
+	"github.com/tollgate-dp/tollgate/transforms/spend"
+)
+
+// Deployment is a configuration that has been checked, and what was computed from it: passive
+// data that every stage of a run is constructed from. Made by Compile; read-only, and safe for
+// concurrent use.
+type Deployment struct {
+	Config  Config                // with its defaults filled in
+	Budget  state.Budget          // every user's
+	Metrics []CompiledMetric      // in the order of the configuration, each before its coverage
+	Events  schemas.EventIdentity // what records are taken for
+	Sums    Sums                  // the events whose values must be kept one by one
+}
+
+// CompiledMetric is a metric with everything that was computed for it.
+type CompiledMetric struct {
+	Spec   schemas.MetricSpec
+	Digest [32]byte
+	Plan   *noisereduction.Plan
+}
+
+// Compile checks a configuration and computes budget, ladders and digests.
+// Errors: *ConfigError names the field.
+func Compile(cfg Config) (*Deployment, error) {
+	cfg = cfg.withDefaults()
+	if err := cfg.check(); err != nil {
+		return nil, err
+	}
+	d := &Deployment{Config: cfg}
+	if err := setBudget(d); err != nil {
+		return nil, err
+	}
+	parts, err := split(cfg.Metrics, d.Budget)
+	if err != nil {
+		return nil, err
+	}
+	var specs []schemas.MetricSpec
+	for i := range cfg.Metrics {
+		compiled, err := compileMetric(d, &cfg.Metrics[i], parts[i])
+		if err != nil {
+			return nil, err
+		}
+		d.Metrics = append(d.Metrics, compiled...)
+		for _, m := range compiled {
+			specs = append(specs, m.Spec)
+		}
+	}
+	if d.Config.Events.Format.Filters = schemas.Filters(specs); len(d.Config.Events.Format.Filters) > maxFilters {
+		return nil, Invalid("metrics.filter", "%d different filters; at most %d", len(d.Config.Events.Format.Filters), maxFilters)
+	}
+	if err := checkFormat(d); err != nil {
+		return nil, err
+	}
+	d.Sums = sumsOf(specs)
+	_, err = spend.NewRules(d.Budget, cfg.Keys.UserHash, specs, cfg.Shards, cfg.ReleaseShards, cfg.LedgerSlots)
+	return d, err
+}
+
+// setBudget takes δ_keys from δ, also where no metric has private keys yet: a change
+// can add one only to a deployment that has reserved δ_keys from the start.
+func setBudget(d *Deployment) error {
+	p := &d.Config.Privacy
+	accountant, err := state.ParseAccountant(p.Accountant)
+	if err != nil {
+		return Invalid("privacy.accountant", "%v", err)
+	}
+	private := false
+	for i := range d.Config.Metrics {
+		private = private || d.Config.Metrics[i].Keys.Mode == KeysPrivate
+	}
+	if private && p.DeltaKeys == 0 {
+		p.DeltaKeys = p.Delta / 10
+	}
+	d.Budget, err = state.NewBudget(p.Epsilon, p.Delta, accountant, p.DeltaKeys)
+	if err != nil {
+		return Invalid("privacy", "%v", err)
+	}
+	return nil
+}
+
+// Sums says which events' values must be kept one by one.
+type Sums struct {
+	all    bool   // a sum without a filter
+	filter uint64 // the filters of the others
+}
+
+func sumsOf(metrics []schemas.MetricSpec) Sums {
+	var s Sums
+	filters := schemas.Filters(metrics)
+	for i := range metrics {
+		switch m := &metrics[i]; {
+		case m.Kind != schemas.KindSum:
+		case m.Filter == "":
+			s.all = true
+		default:
+			s.filter |= 1 << slices.Index(filters, m.Filter)
+		}
+	}
+	return s
+}
+
+func (s *Sums) Takes(e *schemas.Event) bool { return s.all || e.Passes&s.filter != 0 }
+
+// checkFormat refuses an event format that no decoder can be made for, and notes
+// what it takes records for. Avro events have their schemas from a file or from a
+// registry.
+func checkFormat(d *Deployment) (err error) {
+	e := &d.Config.Events
+	if d.Events, err = e.Format.Identity(e.Registry.identity()); err != nil {
+		var bad *schemas.FormatError
+		if errors.As(err, &bad) {
+			return Invalid("events."+bad.Field, "%s", bad.Reason)
+		}
+		return Invalid("events", "%v", err)
+	}
+	switch avro := e.Format.Format == "avro"; {
+	case avro && e.Format.Schema == "" && e.Registry == nil:
+		return Invalid("events.schema", "avro events need their writer schema: name an .avsc file, or a registry")
+	case avro && e.Format.Schema != "" && e.Registry != nil:
+		return Invalid("events.registry", "avro events have their schema from a file or from a registry, not from both")
+	case !avro && e.Registry != nil:
+		return Invalid("events.registry", "only avro events have schemas")
+	case e.Registry != nil && e.Registry.URL == "":
+		return Invalid("events.registry.url", "no registry is named")
+	case e.Registry != nil:
+		var bad *registry.ConfigError
+		if errors.As(registry.CheckURL(e.Registry.URL), &bad) {
+			return Invalid("events.registry."+bad.Field, "%s", bad.Reason)
+		}
+	}
+	return nil
+}
+
+// compileMetric computes a metric and, behind it, its coverage.
+func compileMetric(d *Deployment, m *Metric, a allotment) ([]CompiledMetric, error) {
+	t := d.Config.Time
+	spec := schemas.MetricSpec{
+		Name: m.Name, Kind: m.Kind, Filter: m.Filter,
+		WindowSize: m.Window.Milliseconds(), WindowSlide: m.Slide.Milliseconds(),
+		Lateness: t.Lateness.Milliseconds(), Skew: t.Skew.Milliseconds(), Slack: t.Slack.Milliseconds(),
+		MaxKeysPerUser: uint32(m.MaxKeysPerUser), MaxEventsPerKey: uint32(m.MaxEventsPerKey),
+		Min: m.Min, Max: m.Max,
+		LadderKind: m.Ladder.Kind, LadderFactor: m.Ladder.Factor,
+		First: a.first, Top: a.top,
+		Relative: m.Target.Relative, Absolute: m.Target.Absolute, Confidence: m.Target.Confidence,
+		KeyMode: m.Keys.Mode, KeysFrom: m.Keys.From, PublicKeys: m.publicKeys(), DeltaKey: a.deltaKey,
+	}
+	if d.Config.Privacy.Period > 0 {
+		spec.Period = d.Config.Privacy.Period.String()
+	}
+	counted, err := compileSpec(spec)
+	if err != nil || m.Coverage == nil {
+		return []CompiledMetric{counted}, err
+	}
+	target := m.Coverage.Target
+	cover := spec
+	cover.Name, cover.Kind, cover.Filter, cover.Of = coverageName(m.Name), schemas.KindCoverage, "", m.Name
+	cover.MaxKeysPerUser, cover.MaxEventsPerKey, cover.Min, cover.Max = 1, 1, 0, 0
+	cover.LadderKind, cover.LadderFactor, cover.First, cover.Top = "adaptive", 2, a.coverageFirst, a.coverageTop
+	cover.Relative, cover.Absolute, cover.Confidence = target.Relative, target.Absolute, target.Confidence
+	cover.KeyMode, cover.KeysFrom, cover.PublicKeys, cover.DeltaKey = KeysPublic, "", [][]byte{{}}, state.Delta{}
+	covering, err := compileSpec(cover)
+	return []CompiledMetric{counted, covering}, err
+}
+
+// coverageName is the name under which a metric's coverage is released.
+func coverageName(metric string) string { return metric + ".coverage" }
+
+func compileSpec(spec schemas.MetricSpec) (CompiledMetric, error) {
+	plan, err := transforms.PlanOf(&spec)
+	if err != nil {
+		return CompiledMetric{}, Invalid("metrics."+spec.Name, "%v", err)
+	}
+	return CompiledMetric{Spec: spec, Digest: spec.Digest(), Plan: plan}, nil
+}
+
+// Specs are the definitions of the deployment's metrics.
+func Specs(d *Deployment) []schemas.MetricSpec {
+	specs := make([]schemas.MetricSpec, len(d.Metrics))
+	for i := range d.Metrics {
+		specs[i] = d.Metrics[i].Spec
+	}
+	return specs
+}
+
+// LeastSlide is the least of all metrics.
+func LeastSlide(d *Deployment) int64 {
+	least := int64(math.MaxInt64)
+	for i := range d.Metrics {
+		least = min(least, d.Metrics[i].Spec.WindowSlide)
+	}
+	return least
+}

@@ -1,0 +1,270 @@
+package deployment
+
+import (
+	"time"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
+)
+
+// Config describes a deployment. The zero value of a field takes the default
+// that its comment names.
+type Config struct {
+	// Deployment prefixes the transactional ids that fence writers; two
+	// deployments on one cluster need different ones. Default "tollgate".
+	Deployment string
+	Kafka      Kafka
+	Events     Events
+	Privacy    Privacy
+	Time       Time
+	Metrics    []Metric
+	Outputs    Outputs
+	Keys       SecretKeys
+	// Shards is the number of account shards, and of the ledger's partitions:
+	// 1 to 4096, default 16. ReleaseShards is the number of partitions of the
+	// counts topic: default 1. LedgerSlots is after how many turns a ledger
+	// slot is used again: 4 or more, default 64, or a quarter of the turns in the
+	// longest window, up to 1024.
+	Shards, ReleaseShards, LedgerSlots int
+	// CatchUp is how many turns a run that is behind may open at once, with the
+	// worst cases of all of them held together: 1 to 16 and at most a quarter of
+	// LedgerSlots; default 1.
+	CatchUp int
+}
+
+// Kafka says where the brokers are and how to talk to them.
+type Kafka struct {
+	Brokers []string // host:port
+	TLS     *TLS     // nil: plaintext
+	SASL    *SASL    // nil: none
+}
+
+// TLS names PEM files. The zero value trusts the system's authorities and
+// shows no certificate.
+type TLS struct {
+	CAFile            string
+	CertFile, KeyFile string
+	ServerName        string // default: the broker's host name
+}
+
+// SASL is how clients authenticate.
+type SASL struct {
+	Mechanism      string // plain, scram-sha-256 or scram-sha-512
+	User, Password string
+}
+
+// Events says what is read.
+type Events struct {
+	Topic    string
+	Format   schemas.EventFormat
+	Registry *Registry // nil: no schema registry
+	// AcceptSizeRetention lets the topic have a limit in bytes (retention.bytes): how
+	// long that lasts nobody knows beforehand, and a restart that finds records gone
+	// stops.
+	AcceptSizeRetention bool
+}
+
+// Registry is a schema registry that speaks Confluent's API.
+type Registry struct {
+	URL            string
+	User, Password string // basic authentication; "" none
+	CAFile         string // PEM; "": the system's authorities
+}
+
+// Privacy is the promise: (Epsilon, Delta) for every user, over everything that
+// the deployment ever releases.
+type Privacy struct {
+	Epsilon float64 // above 0
+	Delta   float64 // between 0 and 1
+	// DeltaKeys is the part of Delta that private keys may spend; default
+	// Delta/10 when a metric has private keys, else 0. It never rises: give it from
+	// the start where a change may add a metric with private keys.
+	DeltaKeys  float64
+	Accountant string // gdp (default), zcdp or rdp
+	// Period, when set, makes the unit of privacy a user in one period of the
+	// events' time: every period has a budget of its own. Periods lie on
+	// multiples of it since the Unix epoch, UTC. 0: one budget for life.
+	Period time.Duration
+}
+
+// Time says whose clock decides, and how much disorder is on time.
+type Time struct {
+	// Trust is "broker" (default: append times; the topic must have them) or
+	// "producer" (the promise then depends on sane producers).
+	Trust string
+	// Lateness is how far behind its append time an event may be. Skew is how
+	// far ahead. Slack is the clock step below which a record's own times
+	// alone decide: default 5 s with broker times, always 0 with producer
+	// times. IdleGrace is how long a partition must be silent before the wall
+	// clock moves it on: default 60 s.
+	Lateness, Skew, Slack, IdleGrace time.Duration
+	// NoFuture turns the test for events of the future off: for files.
+	NoFuture bool
+}
+
+// Time trusts.
+const (
+	TrustBroker   = "broker"
+	TrustProducer = "producer"
+)
+
+// Metric is one count per window and key.
+type Metric struct {
+	Name   string
+	Kind   string        // "events" (default), "distinct_users" or "sum"
+	Filter string        // takes the events for which it is true; "": all
+	Window time.Duration // size, whole milliseconds
+	// Slide is the distance of window starts, which lie on multiples of it
+	// since the Unix epoch: Window is a multiple of it, at most 100 times.
+	// Default: Window.
+	Slide time.Duration
+	Keys  Keys
+	// Min and Max clamp every value of a sum.
+	Min, Max int64
+	// Coverage, when set, releases beside the metric how many users were
+	// admitted to each window.
+	Coverage *Coverage
+	// MaxKeysPerUser and MaxEventsPerKey bound what one user can contribute to
+	// one window; defaults 1 and 1. Noise does not depend on them.
+	MaxKeysPerUser, MaxEventsPerKey int
+	Ladder                          Ladder
+	Target                          noisereduction.Target
+	// Share is the part of the budget that the metric may use; default: equal
+	// parts. LastAtLeast is the number of windows that every user can take
+	// part in, however much they contribute within the bounds.
+	Share float64
+	// LastAtLeast defaults to all windows of a period where the budget has one.
+	LastAtLeast int
+}
+
+// Keys says which keys are released.
+type Keys struct {
+	Mode string   // "public" (released at zero and in empty windows, too), "private" or "from"
+	List []string // the public keys
+	From string   // the metric whose released keys this one takes; same window
+}
+
+// Coverage is the count of admitted users of a metric's window, released as a
+// metric of its own that is called <metric>.coverage.
+type Coverage struct {
+	Target noisereduction.Target // default: the metric's
+	// Share is the part of the metric's budget for a window that coverage
+	// takes; default 0.05.
+	Share float64
+}
+
+// Key modes.
+const (
+	KeysPublic  = schemas.KeysPublic
+	KeysPrivate = schemas.KeysPrivate
+	KeysFrom    = schemas.KeysFrom
+)
+
+// Ladder is the sequence of precisions that a release climbs.
+type Ladder struct {
+	Kind   string  // "adaptive" (default) or "geometric"
+	Factor float64 // step of a geometric ladder; default 2
+	// Sigma, when set, is the standard deviation at the top: an explicit cap
+	// per window in place of LastAtLeast.
+	Sigma float64
+	// FirstSigma, when set, is the standard deviation of the first rung. Else
+	// ExpectedMax, the largest count expected, sets it for public keys; else
+	// the default of docs/configuration.
+	FirstSigma  float64
+	ExpectedMax float64
+}
+
+// Outputs names the deployment's own topics, and says when counts appear.
+type Outputs struct {
+	Counts, Control, Ledger, DeadLetter string // defaults: deployment-counts and so on
+	// PublishEvery makes counts appear at multiples of it since the Unix epoch only,
+	// by the wall clock, so that the moment tells nothing. A turn then takes that
+	// long at least. 0: as soon as they are ready.
+	PublishEvery time.Duration
+}
+
+// SecretKeys are the deployment's keys: 256 random bits each.
+type SecretKeys struct {
+	Noise    []noisereduction.NoiseKey // one, from turn 1
+	UserHash [32]byte
+}
+
+func (c Config) withDefaults() Config {
+	def(&c.Deployment, "tollgate")
+	def(&c.Privacy.Accountant, "gdp")
+	def(&c.Time.Trust, TrustBroker)
+	def(&c.Outputs.Counts, c.Deployment+"-counts")
+	def(&c.Outputs.Control, c.Deployment+"-control")
+	def(&c.Outputs.Ledger, c.Deployment+"-ledger")
+	def(&c.Outputs.DeadLetter, c.Deployment+"-dead-letter")
+	def(&c.Shards, 16)
+	def(&c.ReleaseShards, 1)
+	def(&c.CatchUp, 1)
+	def(&c.Time.IdleGrace, time.Minute)
+	if c.Time.Trust == TrustBroker {
+		def(&c.Time.Slack, 5*time.Second)
+	}
+	metrics := make([]Metric, len(c.Metrics))
+	copy(metrics, c.Metrics)
+	for i := range metrics {
+		m := &metrics[i]
+		def(&m.Kind, schemas.KindEvents)
+		def(&m.Slide, m.Window)
+		def(&m.MaxKeysPerUser, 1)
+		def(&m.MaxEventsPerKey, 1)
+		def(&m.Ladder.Kind, "adaptive")
+		def(&m.Ladder.Factor, 2)
+		switch {
+		case m.Keys.From != "":
+			def(&m.Keys.Mode, KeysFrom)
+		default:
+			def(&m.Keys.Mode, KeysPrivate)
+		}
+		if m.Coverage != nil {
+			c := *m.Coverage
+			def(&c.Share, 0.05)
+			def(&c.Target, m.Target)
+			m.Coverage = &c
+		}
+		if m.LastAtLeast == 0 && m.Ladder.Sigma == 0 && c.Privacy.Period > 0 && m.Slide > 0 {
+			m.LastAtLeast = overlapping(c.Privacy.Period, m.Window, m.Slide)
+		}
+	}
+	c.Metrics = metrics
+	def(&c.LedgerSlots, defaultSlots(metrics))
+	return c
+}
+
+// defaultSlots makes snapshots rare where they carry many slices of open windows:
+// an eighth of the slices in the longest window lies between two of them.
+func defaultSlots(metrics []Metric) int {
+	const few, many = 64, 1024
+	var least, longest time.Duration
+	for i := range metrics {
+		if m := &metrics[i]; m.Slide > 0 && (least == 0 || m.Slide < least) {
+			least = m.Slide
+		}
+		longest = max(longest, metrics[i].Window)
+	}
+	if least == 0 {
+		return few
+	}
+	return int(min(max(longest/least/4, few), many))
+}
+
+// overlapping is the greatest number of windows that hold a part of one period:
+// every one of them may charge it.
+func overlapping(period, window, slide time.Duration) int {
+	g, rest := period, slide
+	for rest != 0 {
+		g, rest = rest, g%rest
+	}
+	return int((period + window - g + slide - 1) / slide)
+}
+
+func def[T comparable](to *T, value T) {
+	var zero T
+	if *to == zero {
+		*to = value
+	}
+}

@@ -1,0 +1,200 @@
+package deployment_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/state"
+)
+
+// TestCompileRefusesWhatCannotBe: every impossible value names its field.
+func TestCompileRefusesWhatCannotBe(t *testing.T) {
+	for _, test := range []struct {
+		field  string
+		change func(c *deployment.Config)
+	}{
+		{"kafka.brokers", func(c *deployment.Config) { c.Kafka.Brokers = nil }},
+		{"events.topic", func(c *deployment.Config) { c.Events.Topic = "" }},
+		{"events.user", func(c *deployment.Config) { c.Events.Format.User = "" }},
+		{"privacy", func(c *deployment.Config) { c.Privacy.Epsilon = 0 }},
+		{"privacy", func(c *deployment.Config) { c.Privacy.Epsilon = math.NaN() }},
+		{"privacy", func(c *deployment.Config) { c.Privacy.Delta = 0 }},
+		{"privacy", func(c *deployment.Config) { c.Privacy.Delta = 1 }},
+		{"privacy.accountant", func(c *deployment.Config) { c.Privacy.Accountant = "renyi" }},
+		{"privacy", func(c *deployment.Config) { c.Privacy.DeltaKeys = 1e-6 }}, // all of δ
+		{"privacy", func(c *deployment.Config) { c.Privacy.DeltaKeys = -1e-7 }},
+		{"time.trust", func(c *deployment.Config) { c.Time.Trust = "nobody" }},
+		{"time.slack", func(c *deployment.Config) { c.Time.Slack = time.Second }},
+		{"time.lateness", func(c *deployment.Config) { c.Time.Lateness = -time.Second }},
+		{"time.skew", func(c *deployment.Config) { c.Time.Skew = time.Microsecond }},
+		{"shards", func(c *deployment.Config) { c.Shards = -1 }},
+		{"release_shards", func(c *deployment.Config) { c.ReleaseShards = 1 << 20 }},
+		{"ledger_slots", func(c *deployment.Config) { c.LedgerSlots = 3 }},
+		{"keys.noise", func(c *deployment.Config) { c.Keys.Noise = nil }},
+		{"keys.noise", func(c *deployment.Config) { c.Keys.Noise[0].Secret = [32]byte{} }},
+		{"keys.user_hash", func(c *deployment.Config) { c.Keys.UserHash = [32]byte{} }},
+		{"keys.user_hash", func(c *deployment.Config) { c.Keys.UserHash = c.Keys.Noise[0].Secret }},
+		{"outputs", func(c *deployment.Config) { c.Outputs.Ledger = "events" }},
+		{"metrics", func(c *deployment.Config) { c.Metrics = nil }},
+		{"metrics.name", func(c *deployment.Config) { c.Metrics[0].Name = "" }},
+		{"metrics.views", func(c *deployment.Config) { c.Metrics = append(c.Metrics, c.Metrics[0]) }},
+		{"metrics.views.kind", func(c *deployment.Config) { c.Metrics[0].Kind = "median" }},
+		{"metrics.views.window.size", func(c *deployment.Config) { c.Metrics[0].Window = 0 }},
+		{"metrics.views.window.size", func(c *deployment.Config) { c.Metrics[0].Window = 1500 * time.Microsecond }},
+		{"metrics.views.window.slide", func(c *deployment.Config) { c.Metrics[0].Slide = 7 * time.Millisecond }},
+		{"metrics.views.window.slide", func(c *deployment.Config) { c.Metrics[0].Slide = c.Metrics[0].Window / 200 }},
+		{"metrics.window", func(c *deployment.Config) {
+			for i, ms := range []int{2003, 2011, 2017, 2027, 2029, 2039, 2053} {
+				m := c.Metrics[0]
+				m.Name, m.Window = fmt.Sprint("m", i), time.Duration(ms)*time.Millisecond
+				c.Metrics = append(c.Metrics, m)
+			}
+		}},
+		{"privacy.period", func(c *deployment.Config) { c.Privacy.Period = -time.Hour }},
+		{"metrics.views.bounds", func(c *deployment.Config) { c.Metrics[0].Max = 1 }},
+		{"metrics.views.bounds.max", deploytest.AsSum(func(m *deployment.Metric) { m.Max = 0 })},
+		{"metrics.views.bounds.min", deploytest.AsSum(func(m *deployment.Metric) { m.Min = 101 })},
+		{"metrics.views.bounds", deploytest.AsSum(func(m *deployment.Metric) { m.Max = 1 << 36 })},
+		{"metrics.views.bounds", deploytest.AsSum(func(m *deployment.Metric) { m.Min, m.Target.Relative, m.Target.Absolute = math.MinInt64, 0, 1 })},
+		{"metrics.views.target.relative", deploytest.AsSum(func(m *deployment.Metric) { m.Min = -1 })},
+		{"metrics.views.keys", deploytest.AsSum(func(m *deployment.Metric) { m.Keys = deployment.Keys{Mode: deployment.KeysPrivate} })},
+		{"events.fields.value", func(c *deployment.Config) { c.Metrics[0].Kind, c.Metrics[0].Max = "sum", 1 }},
+		{"metrics.views.coverage.share", func(c *deployment.Config) { c.Metrics[0].Coverage = &deployment.Coverage{Share: 1} }},
+		{"metrics.views.coverage", func(c *deployment.Config) {
+			c.Metrics[0].Coverage = &deployment.Coverage{}
+			c.Metrics = append(c.Metrics, c.Metrics[0])
+			c.Metrics[1].Name, c.Metrics[1].Coverage = "views.coverage", nil
+		}},
+		{"metrics.views.keys", func(c *deployment.Config) { c.Metrics[0].Keys.From = "views" }},
+		{"metrics.views.keys.keys_from", func(c *deployment.Config) { c.Metrics[0].Keys = deployment.Keys{From: "views"} }},
+		{"metrics.views.keys.keys_from", func(c *deployment.Config) { c.Metrics[0].Keys = deployment.Keys{From: "elsewhere"} }},
+		{"metrics.views.max_keys_per_user", func(c *deployment.Config) { c.Metrics[0].MaxKeysPerUser = -1 }},
+		{"metrics.views.max_events_per_key", func(c *deployment.Config) { c.Metrics[0].MaxEventsPerKey = -1 }},
+		{"metrics.views.last_at_least", func(c *deployment.Config) { c.Metrics[0].LastAtLeast = 0 }},
+		{"metrics.views.last_at_least", func(c *deployment.Config) { c.Metrics[0].LastAtLeast = math.MaxInt64 }},
+		{"metrics.views.ladder.sigma", func(c *deployment.Config) { c.Metrics[0].Ladder.Sigma = math.Inf(1) }},
+		{"metrics.views.ladder", func(c *deployment.Config) { c.Metrics[0].Ladder.Sigma = 0.01 }}, // nobody can pay
+		{"metrics.views.ladder", func(c *deployment.Config) { c.Metrics[0].Ladder.FirstSigma = 0.5 }},
+		{"metrics.views.share", func(c *deployment.Config) { c.Metrics[0].Share = 1.5 }},
+		{"metrics.views.keys", func(c *deployment.Config) { c.Metrics[0].Keys.List = nil }},
+		{"metrics.views.keys", func(c *deployment.Config) { c.Metrics[0].Keys.Mode = "secret" }},
+		{"metrics.views.keys", func(c *deployment.Config) {
+			c.Metrics[0].Keys = deployment.Keys{Mode: deployment.KeysPrivate, List: []string{"a"}}
+		}},
+		{"metrics.views", func(c *deployment.Config) { c.Metrics[0].Target.Confidence = 1 }},
+		{"metrics.views", func(c *deployment.Config) { c.Metrics[0].Target.Relative = -1 }},
+	} {
+		cfg := deploytest.Config("localhost:1")
+		test.change(&cfg)
+		_, err := deployment.Compile(cfg)
+		var bad *deployment.ConfigError
+		if !errors.As(err, &bad) || bad.Field != test.field || bad.Reason == "" {
+			t.Errorf("want an error about %s, got: %v", test.field, err)
+		}
+	}
+}
+
+// TestRuleDeltaKeysDefaultsToATenth: private keys take δ/10 unless told, and
+// B² shrinks with it (definitions.md).
+func TestRuleDeltaKeysDefaultsToATenth(t *testing.T) {
+	cfg := deploytest.Config("localhost:1")
+	public, err := deployment.Compile(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.Metrics[0].Keys = deployment.Keys{Mode: deployment.KeysPrivate}
+	private, err := deployment.Compile(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := state.NewBudget(1, 1e-6, state.GDP, 1e-7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if private.Budget != want || public.Budget.Mu2 <= want.Mu2 {
+		t.Errorf("budgets %+v and %+v, want %+v for private keys", public.Budget, private.Budget, want)
+	}
+	if spent := private.Metrics[0].Spec.DeltaKey.Float() * 5 * 2; spent > 1e-7 || spent < 0.999e-7 {
+		t.Errorf("five windows of two keys spend δ = %g, want 1e-7 at most", spent)
+	}
+}
+
+// TestRuleLastAtLeastIsPaidInWholeUnits: N windows at the bounds fit the
+// budget although every charge is rounded up on its own.
+func TestRuleLastAtLeastIsPaidInWholeUnits(t *testing.T) {
+	for _, n := range []int{1, 7, 100, 5000} {
+		for _, k := range []int{1, 4, 9} {
+			for _, c := range []int{1, 3, 10, 1000} {
+				cfg := deploytest.Config("localhost:1")
+				cfg.Metrics[0].LastAtLeast, cfg.Metrics[0].MaxKeysPerUser, cfg.Metrics[0].MaxEventsPerKey = n, k, c
+				d, err := deployment.Compile(cfg)
+				if err != nil {
+					t.Fatal(err)
+				}
+				charge, ok := state.Charge(uint64(c), d.Metrics[0].Spec.Top)
+				total := uint64(charge) * uint64(n*k)
+				if !ok || total > uint64(d.Budget.Mu2) {
+					t.Errorf("N=%d K=%d C=%d: %d units of %d", n, k, c, total, d.Budget.Mu2)
+				}
+				if unused := uint64(d.Budget.Mu2) - total; unused > uint64(2*n*k) {
+					t.Errorf("N=%d K=%d C=%d: %d units are left unused", n, k, c, unused)
+				}
+			}
+		}
+	}
+}
+
+func TestSharesAddUp(t *testing.T) {
+	cfg := deploytest.Config("localhost:1")
+	other := cfg.Metrics[0]
+	other.Name = "other"
+	cfg.Metrics = append(cfg.Metrics, other)
+	d, err := deployment.Compile(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var total uint64
+	for _, m := range d.Metrics {
+		charge, _ := state.Charge(3, m.Spec.Top)
+		total += uint64(charge) * 5 * 2
+	}
+	if total > uint64(d.Budget.Mu2) || total < uint64(d.Budget.Mu2)-100 {
+		t.Errorf("both metrics together cost %d of %d units", total, d.Budget.Mu2)
+	}
+	cfg.Metrics[0].Share, cfg.Metrics[1].Share = 0.7, 0.4
+	if _, err := deployment.Compile(cfg); err == nil {
+		t.Error("shares of 0.7 and 0.4 were accepted")
+	}
+}
+
+func TestCatchUpIsAQuarterOfTheSlotsAtMost(t *testing.T) {
+	for _, c := range []struct {
+		turns, slots int
+		ok           bool
+	}{{0, 4, true}, {1, 4, true}, {2, 4, false}, {2, 7, false}, {2, 8, true}, {16, 64, true}, {17, 640, false}, {-1, 64, false}, {4, 15, false}} {
+		cfg := deploytest.Config("localhost:1")
+		cfg.CatchUp, cfg.LedgerSlots = c.turns, c.slots
+		_, err := deployment.Compile(cfg)
+		var bad *deployment.ConfigError
+		if c.ok && err != nil || !c.ok && (!errors.As(err, &bad) || bad.Field != "catch_up") {
+			t.Errorf("%d turns in %d slots: %v", c.turns, c.slots, err)
+		}
+	}
+}
+
+func TestAPrintedConfigurationHasNoPassword(t *testing.T) {
+	s := deployment.SASL{Mechanism: "plain", User: "alice", Password: "s3cret"}
+	for _, v := range []any{s, &s, deployment.Kafka{SASL: &s}, struct{ SASL deployment.SASL }{s}} {
+		for _, verb := range []string{"%v", "%+v", "%#v", "%s"} {
+			if text := fmt.Sprintf(verb, v); strings.Contains(text, "s3cret") {
+				t.Errorf("%s: %s", verb, text)
+			}
+		}
+	}
+}

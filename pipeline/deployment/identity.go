@@ -1,0 +1,24 @@
+package deployment
+
+import (
+	"net"
+	"net/url"
+	"strings"
+)
+
+// identity names the registry: another one may give the ids that stand in records
+// to other schemas. Whether it is asked over TLS and as whom makes no difference.
+func (g *Registry) identity() string {
+	if g == nil {
+		return ""
+	}
+	u, err := url.Parse(g.URL)
+	if err != nil || u.Host == "" {
+		return g.URL
+	}
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[strings.ToLower(u.Scheme)]
+	}
+	return net.JoinHostPort(strings.ToLower(u.Hostname()), port) + strings.TrimRight(u.EscapedPath(), "/")
+}

@@ -1,0 +1,83 @@
+package deployment
+
+import (
+	"math"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/state"
+)
+
+// PeriodsPromise is the promise to a user who is active in several budget periods, over
+// all of them together.
+type PeriodsPromise struct{ Epsilon, Delta float64 }
+
+// OverPeriods states the promise over n ≥ 1 periods of a deployment that has periods; ok
+// is false where it is none that is worth stating.
+//
+// Where every window lies within one period the amounts add: n·B², and n·δ_keys. A window
+// that reaches into w periods is moved by what a user did in all of them: (Σ c_p)² is up
+// to w·Σ c_p², of which the periods paid Σ c_p². And a key that only this user has may
+// have a count of w·C there, where the threshold allows for C. docs/guarantee.md, section 1.
+func OverPeriods(d *Deployment, n int) (p PeriodsPromise, ok bool) {
+	keys := d.Budget.Keys.Float() * float64(n) * keysAcross(d, n)
+	rest := (d.Budget.Delta - d.Budget.Keys.Float()) * float64(n)
+	if !(rest+keys < 1) {
+		return p, false
+	}
+	together := float64(n) * float64(min(n, PeriodsInAWindow(d)))
+	mu := math.Nextafter(d.Budget.Mu2.Mu()*math.Sqrt(together), math.Inf(1))
+	c, err := state.ConvertDeltaMu(rest, mu, d.Budget.Accountant)
+	if err != nil {
+		return p, false // beyond every ε that is worth stating
+	}
+	return PeriodsPromise{Epsilon: c.Epsilon, Delta: rest + keys}, true
+}
+
+// PeriodsInAWindow is how many periods a window of some metric reaches into at most; 1
+// without periods.
+func PeriodsInAWindow(d *Deployment) int {
+	most := 1
+	for i := range d.Metrics {
+		most = max(most, reaches(d, &d.Metrics[i].Spec))
+	}
+	return most
+}
+
+// reaches is how many periods a window of the metric reaches into at most. Windows begin
+// at multiples of their slide, periods at multiples of theirs: relative to its period a
+// window begins at a multiple of what divides both, the latest so much before the end.
+func reaches(d *Deployment, m *schemas.MetricSpec) int {
+	period := d.Config.Privacy.Period.Milliseconds()
+	if period == 0 {
+		return 1
+	}
+	unit, rest := period, m.WindowSlide
+	for rest != 0 {
+		unit, rest = rest, unit%rest
+	}
+	return int((period-unit+m.WindowSize-1)/period) + 1
+}
+
+// keysAcross is by how much the keys that only one user has are likelier to show than
+// their δ says that was paid for them, over n periods; 1 where no window reaches into two.
+func keysAcross(d *Deployment, n int) float64 {
+	worst := 1.0
+	for i := range d.Metrics {
+		m := &d.Metrics[i]
+		if m.Spec.KeyMode != KeysPrivate || m.Spec.Kind != schemas.KindEvents {
+			continue // a user is one for distinct users, however many periods there are
+		}
+		// The deviation that is drawn exceeds that of the precision by less than 2^-30, and
+		// the rounding of this formula is far below 1e-9.
+		sigma := (1 + 0x1p-29) / math.Sqrt(m.Spec.First.Float())
+		for parts := 2; parts <= min(n, reaches(d, &m.Spec)); parts++ {
+			over := m.Plan.Threshold() - float64(parts)*float64(m.Spec.MaxEventsPerKey)
+			pass := 1.0
+			if over > 0 {
+				pass = (1 + 1e-9) * math.Erfc(over/sigma/math.Sqrt2) / 2
+			}
+			worst = max(worst, pass/(float64(parts)*m.Spec.DeltaKey.Float()))
+		}
+	}
+	return worst
+}

@@ -1,0 +1,82 @@
+package deployment_test
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/state"
+)
+
+// A window is moved by what a user did in all the periods that it reaches into, and each
+// of them paid for its own part: over several periods the loss is not their sum. Here one
+// user of two periods, with all that the bounds allow in windows of two periods, against
+// the exact curve of what can be seen, and, where keys are private, a key of this user
+// alone.
+func TestRuleWindowsOverSeveralPeriodsAreInThePromiseOverThem(t *testing.T) {
+	phi := func(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
+	gaussian := func(mu, epsilon float64) float64 {
+		return phi(-epsilon/mu+mu/2) - math.Exp(epsilon)*phi(-epsilon/mu-mu/2)
+	}
+	for _, private := range []bool{false, true} {
+		for _, kind := range []string{schemas.KindEvents, schemas.KindDistinctUsers} {
+			for _, periods := range []int{1, 2} {
+				cfg := deploytest.Config("localhost:1")
+				m := &cfg.Metrics[0]
+				m.Kind, m.MaxKeysPerUser, m.MaxEventsPerKey, m.LastAtLeast = kind, 1, 3, 1
+				if kind == schemas.KindDistinctUsers {
+					m.MaxEventsPerKey = 1
+				}
+				if private {
+					m.Keys = deployment.Keys{Mode: deployment.KeysPrivate}
+				}
+				cfg.Privacy.Epsilon, cfg.Privacy.Period = 3, m.Window/time.Duration(periods)
+				d, err := deployment.Compile(cfg)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := deployment.PeriodsInAWindow(d); got != periods {
+					t.Fatalf("a window reaches into %d periods, want %d", got, periods)
+				}
+				promise, ok := deployment.OverPeriods(d, 2)
+				if !ok {
+					t.Fatal("nothing is promised over two periods")
+				}
+				// What two periods show: two windows, or one with both in it.
+				spec := &d.Metrics[0].Spec
+				c, shows := float64(spec.MaxEventsPerKey), 2/float64(periods)
+				if kind == schemas.KindEvents {
+					c *= float64(periods)
+				}
+				mu := c * math.Sqrt(spec.Top.Float()*shows)
+				delta, keys := gaussian(mu, promise.Epsilon), 0.0
+				if private {
+					over := d.Metrics[0].Plan.Threshold() - c
+					keys = min(1, shows*phi(-over*math.Sqrt(spec.First.Float())))
+					delta = keys + (1-keys)*delta
+				}
+				if delta > promise.Delta*(1+1e-9) { // what is in doubt here is computed in float64
+					t.Errorf("%s, private %t, %d periods in a window: (%v, %v) is promised, and δ is %v", kind, private, periods, promise.Epsilon, promise.Delta, delta)
+				}
+				if periods == 1 || kind != schemas.KindEvents {
+					continue
+				}
+				// What would be promised if the amounts of both periods added does not hold.
+				b := d.Budget
+				sum, err := state.ConvertDeltaMu(2*(b.Delta-b.Keys.Float()), b.Mu2.Mu()*math.Sqrt2, b.Accountant)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := gaussian(mu, sum.Epsilon); got < 100*2*b.Delta {
+					t.Errorf("private %t: the sum of two budgets would do: δ is %v", private, got)
+				}
+				if private && keys < 2*2*b.Keys.Float() {
+					t.Errorf("the sum of both δ_keys would do: the key shows with probability %v", keys)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,169 @@
+package deployment_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	_ "github.com/tollgate-dp/tollgate/internal/fixedseed"
+	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
+)
+
+// capAt is a metric with an explicit cap, one key and one event a user.
+func capAt(name string, sigma float64, lastAtLeast int) deployment.Metric {
+	return deployment.Metric{
+		Name: name, Window: time.Hour, Keys: deployment.Keys{Mode: deployment.KeysPublic, List: []string{"a"}},
+		Ladder: deployment.Ladder{Sigma: sigma}, Target: noisereduction.Target{Relative: 0.1, Confidence: 0.95}, LastAtLeast: lastAtLeast,
+	}
+}
+
+func compiled(t testing.TB, metrics ...deployment.Metric) *deployment.Deployment {
+	t.Helper()
+	cfg := deploytest.Config("localhost:1")
+	cfg.Metrics = metrics
+	d, err := deployment.Compile(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// (1, 10⁻⁶) pays for 89 releases at σ = 40: state.ReleasesBeforeRefusal, which
+// `runner budget releases` prints.
+func TestRuleSplitSaysHowLongAnExplicitCapLasts(t *testing.T) {
+	covered := capAt("m", 40, 0)
+	covered.Coverage = &deployment.Coverage{Share: 0.5} // as much again
+	wide := capAt("m", 40, 100_000)
+	wide.MaxKeysPerUser, wide.MaxEventsPerKey = 2, 3 // a window costs 18 times as much
+	never := capAt("m", 40, 10)
+	never.MaxEventsPerKey = 10
+	private := capAt("m", 400, 30)
+	private.Keys = deployment.Keys{Mode: deployment.KeysPrivate}
+	shared := capAt("shared", 0, 24)
+	for name, test := range map[string]struct {
+		metrics []deployment.Metric
+		want    []deployment.Lifetime
+		fits    bool
+	}{
+		"more than there is":     {[]deployment.Metric{capAt("m", 40, 100_000)}, []deployment.Lifetime{{Windows: 89}}, false},
+		"less than there is":     {[]deployment.Metric{capAt("m", 40, 12)}, []deployment.Lifetime{{Windows: 12}}, true},
+		"nothing asked for":      {[]deployment.Metric{capAt("m", 40, 0)}, []deployment.Lifetime{{Windows: 89}}, true},
+		"all there is":           {[]deployment.Metric{capAt("m", 40, 89)}, []deployment.Lifetime{{Windows: 89}}, true},
+		"one more than there is": {[]deployment.Metric{capAt("m", 40, 90)}, []deployment.Lifetime{{Windows: 89}}, false},
+		"bounds":                 {[]deployment.Metric{wide}, []deployment.Lifetime{{Windows: 4}}, false},
+		"coverage":               {[]deployment.Metric{covered}, []deployment.Lifetime{{Windows: 44}, {Windows: 44}}, true},
+		"not one":                {[]deployment.Metric{never}, []deployment.Lifetime{{Windows: 0}}, false},
+		"private keys":           {[]deployment.Metric{private}, []deployment.Lifetime{{Windows: 30}}, true},
+		"a cap beside shares":    {[]deployment.Metric{capAt("m", 40, 12), shared}, []deployment.Lifetime{{Windows: 12, UpTo: true}, {Windows: 24}}, true},
+		"two caps":               {[]deployment.Metric{capAt("m", 40, 60), capAt("n", 40, 100)}, []deployment.Lifetime{{Windows: 60, UpTo: true}, {Windows: 89, UpTo: true}}, false},
+		"shares":                 {[]deployment.Metric{shared}, []deployment.Lifetime{{Windows: 24}}, true},
+	} {
+		d := compiled(t, test.metrics...)
+		if got := deployment.Lifetimes(d); !slices.Equal(got, test.want) || deployment.LastAtLeastFits(d) != test.fits {
+			t.Errorf("%s: %+v, fits %t, want %+v, %t", name, got, deployment.LastAtLeastFits(d), test.want, test.fits)
+		}
+	}
+	budget := compiled(t, capAt("m", 40, 0)).Budget
+	if n, err := state.ReleasesBeforeRefusal(budget, 40, 1); err != nil || n != 89 {
+		t.Errorf("the budget pays for %d releases (%v), want 89", n, err)
+	}
+}
+
+// An account that starts empty and is charged the worst case of a metric's
+// windows, one after the other, takes just as many as Lifetimes says, or all
+// that last_at_least asks for. Metrics that share the budget always have all.
+func TestSplitLeavesAsManyWindowsAsItSays(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		cfg := deploytest.Config("localhost:1")
+		cfg.Metrics = nil
+		shares := false
+		for i := range rapid.IntRange(1, 3).Draw(rt, "metrics") {
+			m := capAt(fmt.Sprint("m", i), 0, rapid.IntRange(1, 40).Draw(rt, "last at least"))
+			m.MaxKeysPerUser, m.MaxEventsPerKey = rapid.IntRange(1, 3).Draw(rt, "keys"), rapid.IntRange(1, 3).Draw(rt, "events")
+			if rapid.Bool().Draw(rt, "private") {
+				m.Keys = deployment.Keys{Mode: deployment.KeysPrivate}
+			}
+			if rapid.Bool().Draw(rt, "coverage") {
+				m.Coverage = &deployment.Coverage{Share: rapid.Float64Range(0.01, 0.9).Draw(rt, "share")}
+			}
+			if rapid.Bool().Draw(rt, "cap") {
+				m.Ladder.Sigma = rapid.Float64Range(30, 1000).Draw(rt, "sigma")
+			}
+			shares = shares || m.Ladder.Sigma == 0
+			cfg.Metrics = append(cfg.Metrics, m)
+		}
+		d, err := deployment.Compile(cfg)
+		if err != nil {
+			return // refused: nothing is said about it
+		}
+		if shares && !deployment.LastAtLeastFits(d) {
+			rt.Error("what is shared does not fit")
+		}
+		lifetimes, place := deployment.Lifetimes(d), 0
+		if len(lifetimes) != len(d.Metrics) {
+			rt.Fatalf("%d lifetimes of %d metrics", len(lifetimes), len(d.Metrics))
+		}
+		for i := range cfg.Metrics {
+			m, l := &cfg.Metrics[i], lifetimes[place]
+			counts := d.Metrics[place : place+1]
+			if m.Coverage != nil {
+				counts = d.Metrics[place : place+2]
+				if lifetimes[place+1] != l {
+					rt.Errorf("coverage lasts %+v, what it covers %+v", lifetimes[place+1], l)
+				}
+			}
+			place += len(counts)
+			taken := admitted(d.Budget, m, counts)
+			if want := min(taken, uint64(m.LastAtLeast)); l.Windows != want {
+				rt.Errorf("%s: %d windows, want %d", m.Name, l.Windows, want)
+			}
+			if m.Ladder.Sigma == 0 && (l.Windows != uint64(m.LastAtLeast) || l.UpTo) {
+				rt.Errorf("%s shares the budget and lasts %+v, asked for %d", m.Name, l, m.LastAtLeast)
+			}
+			if want := m.Ladder.Sigma > 0 && len(cfg.Metrics) > 1; l.UpTo != want {
+				rt.Errorf("%s: up to is %t", m.Name, l.UpTo)
+			}
+		}
+	})
+}
+
+// admitted is in how many of the windows that were asked for a user is who uses
+// the bounds to the full and pays the top each time, by the rule of admission.
+func admitted(b state.Budget, m *deployment.Metric, counts []deployment.CompiledMetric) uint64 {
+	var spent state.Mu2
+	var spentKeys state.Delta
+	pay := func(contribution int, c *deployment.CompiledMetric) bool {
+		charge, ok := state.Charge(uint64(contribution), c.Spec.Top)
+		if !ok {
+			return false
+		}
+		spent, ok = spent.Add(charge)
+		return ok
+	}
+	for n := range uint64(m.LastAtLeast) {
+		for range m.MaxKeysPerUser {
+			ok := pay(m.MaxEventsPerKey, &counts[0])
+			if m.Keys.Mode == deployment.KeysPrivate && ok {
+				spentKeys, ok = spentKeys.Add(counts[0].Spec.DeltaKey)
+			}
+			if !ok {
+				return n
+			}
+		}
+		for i := range counts[1:] {
+			if !pay(1, &counts[1+i]) {
+				return n
+			}
+		}
+		if spent > b.Mu2 || spentKeys.Cmp(b.Keys) > 0 {
+			return n
+		}
+	}
+	return uint64(m.LastAtLeast)
+}

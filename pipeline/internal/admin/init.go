@@ -1,0 +1,52 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+// StartAt makes a header the first of a deployment.
+func StartAt(h *schemas.Header, millis int64) {
+	h.StartMillis, h.FromTurn, h.SliceStart = millis, 1, millis
+	for range h.Metrics {
+		h.MetricStarts = append(h.MetricStarts, millis)
+	}
+}
+
+// Fresh refuses topics that hold anything.
+func Fresh(ctx context.Context, d *deployment.Deployment, client *klog.Client) error {
+	control, err := client.Offsets(ctx, d.Config.Outputs.Control, controllog.Partition)
+	if err != nil {
+		return fmt.Errorf("looking at control: %w (has the topic been created?)", err)
+	}
+	if control.High > 0 {
+		return fmt.Errorf("initialising: topic %s is not empty: %w", d.Config.Outputs.Control, deployment.ErrInitialised)
+	}
+	for _, t := range []struct {
+		topic string
+		want  int
+	}{{d.Config.Outputs.Ledger, d.Config.Shards}, {d.Config.Outputs.Counts, d.Config.ReleaseShards}} {
+		ids, err := client.Partitions(ctx, t.topic)
+		if err != nil {
+			return fmt.Errorf("looking at topic %s: %w", t.topic, err)
+		}
+		if len(ids) != t.want {
+			return fmt.Errorf("initialising: topic %s has %d partitions and the configuration says %d: %w", t.topic, len(ids), t.want, deployment.ErrHeaderMismatch)
+		}
+		for _, id := range ids {
+			bounds, err := client.Offsets(ctx, t.topic, id)
+			if err != nil {
+				return fmt.Errorf("looking at topic %s: %w", t.topic, err)
+			}
+			if bounds.High > 0 {
+				return fmt.Errorf("initialising: control is empty and topic %s is not: they do not belong together, or control was lost: %w", t.topic, deployment.ErrLogFault)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,260 @@
+package calendar
+
+import (
+	"math"
+	"slices"
+	"sort"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+const (
+	Never   = math.MinInt64 // an append time before every other
+	Forever = math.MaxInt64
+)
+
+// MaxSlides bounds the slides of a deployment that are no multiples of one
+// another: the number of a turn is computed by inclusion and exclusion over them.
+const MaxSlides = 6
+
+// Turns numbers the slices of event time between the ends of the metrics'
+// windows: a pure function of the configuration and of the changes that control
+// records. Turn w covers [end(w−1), end(w)); the ends are the multiples of all
+// slides behind the start. It implements spend.Windows. Safe for concurrent use.
+type Turns struct {
+	Start   int64   // Unix milliseconds; earlier events belong to no turn
+	tables  []table // by generation, ascending; the last one is in force
+	metrics []windowed
+	period  int64 // of the budget, milliseconds; 0 for life
+}
+
+// table numbers the turns of one generation: from first on, the first of which
+// begins at start.
+type table struct {
+	first uint64
+	start int64
+	terms []term
+}
+
+// term is one of inclusion and exclusion: how often, with a sign, multiples of a
+// common multiple of slides are counted.
+type term struct{ every, sign int64 }
+
+// windowed is a metric's windows, none of which begins before start; size 0 for a
+// coverage metric, which has those of the metric before it.
+type windowed struct{ size, slide, start int64 }
+
+// New are those of a generation: its windows, over its own turns and those of
+// the generations before it.
+func New(h *schemas.Header, period time.Duration) *Turns {
+	t := &Turns{Start: h.StartMillis, period: period.Milliseconds()}
+	for i := range h.Past {
+		p := &h.Past[i]
+		t.tables = append(t.tables, table{p.FromTurn, p.SliceStart, terms(Coarse(p.Slides))})
+	}
+	t.tables = append(t.tables, table{h.FromTurn, h.SliceStart, terms(Coarse(h.AsPast().Slides))})
+	for i := range h.Metrics {
+		spec := &h.Metrics[i]
+		if spec.Kind == schemas.KindCoverage {
+			t.metrics = append(t.metrics, windowed{})
+			continue
+		}
+		t.metrics = append(t.metrics, windowed{spec.WindowSize, spec.WindowSlide, h.MetricStarts[i]})
+	}
+	return t
+}
+
+// Coarse leaves out what is a multiple of another.
+func Coarse(slides []int64) []int64 {
+	slides = slices.Clone(slides)
+	slices.Sort(slides)
+	slides = slices.Compact(slides)
+	var out []int64
+	for _, s := range slides {
+		if !slices.ContainsFunc(out, func(o int64) bool { return s%o == 0 }) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func terms(slides []int64) []term {
+	var out []term
+	for set := 1; set < 1<<len(slides); set++ {
+		every, sign := int64(1), int64(-1)
+		for i, s := range slides {
+			if set>>i&1 == 1 {
+				every, sign = lcm(every, s), -sign
+			}
+		}
+		out = append(out, term{every, sign})
+	}
+	return out
+}
+
+// lcm is the least common multiple, or math.MaxInt64 where it is greater: such a
+// time does not come.
+func lcm(a, b int64) int64 {
+	x, y := a, b
+	for y != 0 {
+		x, y = y, x%y
+	}
+	if q := b / x; a <= math.MaxInt64/q {
+		return a * q
+	}
+	return math.MaxInt64
+}
+
+// Align truncates a time to a multiple of size since the Unix epoch.
+func Align(millis, size int64) int64 { return floorDivide(millis, size) * size }
+
+func floorDivide(a, b int64) int64 {
+	q := a / b
+	if a%b < 0 {
+		q--
+	}
+	return q
+}
+
+// ends counts the turns of a table that end at or before a time.
+func (t *table) ends(millis int64) int64 {
+	var n int64
+	for _, m := range t.terms {
+		n += m.sign * (floorDivide(millis, m.every) - floorDivide(t.start, m.every))
+	}
+	return n
+}
+
+// end is the end of a turn of a table.
+func (t *table) end(turn uint64) int64 {
+	n := int64(turn - t.first + 1)
+	if len(t.terms) == 1 {
+		return Align(t.start, t.terms[0].every) + n*t.terms[0].every
+	}
+	// The least slide alone makes no more turns than there are.
+	least := t.terms[0].every
+	most := Align(t.start, least) + n*least - t.start
+	after := sort.Search(int(most), func(ms int) bool { return t.ends(t.start+int64(ms)) >= n })
+	return t.start + int64(after)
+}
+
+// End is the end of a turn in Unix milliseconds; end(0) is the start.
+func (t *Turns) End(turn uint64) int64 {
+	for i := len(t.tables) - 1; i >= 0; i-- {
+		if t.tables[i].first <= turn {
+			return t.tables[i].end(turn)
+		}
+	}
+	return t.Start
+}
+
+// Of is the turn that covers a time at or behind the start.
+func (t *Turns) Of(millis int64) uint64 {
+	at := len(t.tables) - 1
+	for at > 0 && t.tables[at].start > millis {
+		at--
+	}
+	return t.tables[at].first + uint64(t.tables[at].ends(millis))
+}
+
+// By is the last turn that ends at or before a time; 0 for none.
+func (t *Turns) By(millis int64) uint64 {
+	if millis < t.Start {
+		return 0
+	}
+	return t.Of(millis) - 1
+}
+
+// Pairs are the windows that end with a turn, in admission order. A window that
+// began before the start is none.
+func (t *Turns) Pairs(turn uint64) []schemas.Pair {
+	end := t.End(turn)
+	var pairs []schemas.Pair
+	for i, m := range t.metrics {
+		if m.size > 0 && Align(end, m.slide) == end && end-m.size >= m.start {
+			pairs = append(pairs, schemas.Pair{Metric: uint32(i), WindowStart: end - m.size, WindowEnd: end})
+		}
+	}
+	return pairs
+}
+
+// First implements spend.Windows.
+func (t *Turns) First(p schemas.Pair) uint64 { return t.Of(p.WindowStart) }
+
+// Open implements spend.Windows.
+func (t *Turns) Open(metric uint32, turn uint64) bool {
+	_, open := t.open(int(metric), turn)
+	return open
+}
+
+// earliest is where the first window begins.
+func (m windowed) earliest() int64 { return Align(m.start-1, m.slide) + m.slide }
+
+// open is the start of the earliest window of a metric that holds a turn's
+// slice and ends behind the turn.
+func (t *Turns) open(metric int, turn uint64) (int64, bool) {
+	m := t.metrics[metric]
+	if m.size == 0 {
+		return 0, false
+	}
+	begin, end := t.End(turn-1), t.End(turn)
+	// The earliest start whose window ends behind the turn's end.
+	first := Align(end-m.size, m.slide) + m.slide
+	if earliest := m.earliest(); first < earliest {
+		first = earliest
+	}
+	return first, first <= begin
+}
+
+// Needed implements spend.Windows.
+func (t *Turns) Needed(turn uint64) uint64 {
+	needed := turn + 1
+	for i := range t.metrics {
+		if first, open := t.open(i, turn); open {
+			needed = min(needed, t.Of(first))
+		}
+	}
+	return needed
+}
+
+// LeastPeriod implements spend.Windows.
+func (t *Turns) LeastPeriod(turn uint64) int64 {
+	if t.period == 0 {
+		return math.MinInt64
+	}
+	return t.PeriodOf(t.End(t.Needed(turn) - 1))
+}
+
+// PeriodOf is the budget period of a time.
+func (t *Turns) PeriodOf(millis int64) int64 {
+	if t.period == 0 {
+		return 0
+	}
+	return floorDivide(millis, t.period)
+}
+
+// WindowsOf counts the windows of a metric that hold a turn's slice.
+func (t *Turns) WindowsOf(metric int, turn uint64) uint64 {
+	m := t.metrics[metric]
+	if m.size == 0 {
+		return 0
+	}
+	begin := t.End(turn - 1)
+	last := Align(begin, m.slide)
+	first := max(Align(begin-m.size, m.slide)+m.slide, m.earliest())
+	if first > last {
+		return 0
+	}
+	return uint64((last-first)/m.slide) + 1
+}
+
+// MostWindows is the greatest number of windows of a metric that hold one slice; 0 for a coverage
+// metric.
+func (t *Turns) MostWindows(metric int) uint64 {
+	m := t.metrics[metric]
+	if m.size == 0 {
+		return 0
+	}
+	return uint64(m.size / m.slide)
+}

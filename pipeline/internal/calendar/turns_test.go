@@ -1,0 +1,204 @@
+package calendar
+
+import (
+	"math"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	_ "github.com/tollgate-dp/tollgate/internal/fixedseed"
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+func testTurns(start, period int64, metrics ...windowed) *Turns {
+	var slides []int64
+	for i, m := range metrics {
+		if m.size > 0 {
+			slides = append(slides, m.slide)
+			metrics[i].start = start
+		}
+	}
+	return &Turns{Start: start, tables: []table{{1, start, terms(Coarse(slides))}}, period: period, metrics: metrics}
+}
+
+// byHand lists the ends of all turns up to a time: the multiples of any slide.
+func byHand(t *Turns, until int64) []int64 {
+	ends := []int64{t.Start}
+	for at := t.Start + 1; at <= until; at++ {
+		for _, m := range t.metrics {
+			if m.size > 0 && Align(at, m.slide) == at {
+				ends = append(ends, at)
+				break
+			}
+		}
+	}
+	return ends
+}
+
+// Event times are of the years 1 to 9999: no number of a turn, and no end of one,
+// leaves the range of its type there, whatever the slides.
+func TestTurnsOfAllYears(t *testing.T) {
+	const first, last = -62135596800000, 253402300799999
+	rapid.Check(t, func(t *rapid.T) {
+		var metrics []windowed
+		for range rapid.IntRange(1, MaxSlides).Draw(t, "metrics") {
+			slide := rapid.Int64Range(1, 366*86_400_000).Draw(t, "slide")
+			metrics = append(metrics, windowed{size: slide, slide: slide})
+		}
+		w := testTurns(rapid.Int64Range(first, last).Draw(t, "start"), 0, metrics...)
+		at := rapid.OneOf(rapid.Int64Range(w.Start, last), rapid.Just(w.Start), rapid.Just(int64(last))).Draw(t, "time")
+		if turn := w.Of(at); w.End(turn-1) > at || w.End(turn) <= at || w.By(at) != turn-1 {
+			t.Fatalf("time %d is put to turn %d, from %d to %d", at, turn, w.End(turn-1), w.End(turn))
+		}
+	})
+}
+
+func TestTurnsAreTheUnionOfAllWindowEnds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		const until = 400
+		start := rapid.Int64Range(-200, 200).Draw(t, "start")
+		var metrics []windowed
+		for range rapid.IntRange(1, 4).Draw(t, "metrics") {
+			slide := rapid.Int64Range(1, 30).Draw(t, "slide")
+			metrics = append(metrics, windowed{size: slide * rapid.Int64Range(1, 5).Draw(t, "slides"), slide: slide})
+			if rapid.Bool().Draw(t, "coverage") {
+				metrics = append(metrics, windowed{})
+			}
+		}
+		w := testTurns(start, rapid.SampledFrom([]int64{0, 7, 50}).Draw(t, "period"), metrics...)
+		ends := byHand(w, until)
+		turn := uint64(0)
+		for at := start; at < ends[len(ends)-1]; at++ {
+			if at == ends[turn] {
+				turn++
+			}
+			if got := w.Of(at); got != turn {
+				t.Fatalf("time %d is put to turn %d, not %d", at, got, turn)
+			}
+			if got := w.By(at); got != turn-1 {
+				t.Fatalf("by %d, %d turns have ended, not %d", at, got, turn-1)
+			}
+		}
+		for n, end := range ends {
+			if got := w.End(uint64(n)); got != end {
+				t.Fatalf("turn %d ends at %d, not %d", n, got, end)
+			}
+		}
+		for n := 1; n < len(ends) && ends[n]+160 < until; n++ {
+			compareWindows(t, w, ends, n)
+		}
+	})
+}
+
+// compareWindows enumerates every window that there could be.
+func compareWindows(t *rapid.T, w *Turns, ends []int64, n int) {
+	turn := uint64(n)
+	needed, earliest := turn+1, int64(math.MaxInt64)
+	var pairs []schemas.Pair
+	for i, m := range w.metrics {
+		open, holding := false, uint64(0)
+		for s := m.start; m.size > 0 && s < ends[n]+m.size; s++ {
+			if Align(s, m.slide) != s {
+				continue
+			}
+			e := s + m.size
+			if e == ends[n] {
+				pairs = append(pairs, schemas.Pair{Metric: uint32(i), WindowStart: s, WindowEnd: e})
+			}
+			if e > ends[n] && s < ends[n] {
+				open = true
+				needed = min(needed, w.Of(s))
+			}
+			if e > ends[n] {
+				earliest = min(earliest, s)
+			}
+			if s <= ends[n-1] && e >= ends[n] {
+				holding++
+			}
+		}
+		if w.Open(uint32(i), turn) != open {
+			t.Fatalf("turn %d, metric %d: open is %v", turn, i, !open)
+		}
+		if got := w.WindowsOf(i, turn); got != holding {
+			t.Fatalf("turn %d lies in %d windows of metric %d, not %d", turn, holding, i, got)
+		}
+	}
+	got := w.Pairs(turn)
+	if len(got) != len(pairs) {
+		t.Fatalf("turn %d ends %v, not %v", turn, pairs, got)
+	}
+	for i, p := range pairs {
+		if got[i] != p {
+			t.Fatalf("turn %d ends %v, not %v", turn, pairs, got)
+		}
+		if first := w.First(p); w.End(first-1) != p.WindowStart {
+			t.Fatalf("window %v begins with turn %d", p, first)
+		}
+	}
+	if w.Needed(turn) != needed {
+		t.Fatalf("behind turn %d slices from %d on are needed, not %d", turn, needed, w.Needed(turn))
+	}
+	// No window that ends later holds a time of an earlier period.
+	if least := w.LeastPeriod(turn); w.period > 0 && (least > floorDivide(earliest, w.period) || least > floorDivide(ends[n], w.period)) {
+		t.Fatalf("behind turn %d period %d counts as the least; a window from %d on is open", turn, least, earliest)
+	}
+}
+
+func TestTurnsOfFarTimes(t *testing.T) {
+	w := testTurns(1_700_000_000_123, 0, windowed{size: 420_000, slide: 420_000}, windowed{size: 86_400_000, slide: 600_000}, windowed{size: 60_000, slide: 60_000})
+	for _, turn := range []uint64{1, 2, 1e6, 1e9} {
+		end := w.End(turn)
+		if w.Of(end-1) != turn || w.Of(end) != turn+1 {
+			t.Errorf("turn %d ends at %d, whose neighbours are in turns %d and %d", turn, end, w.Of(end-1), w.Of(end))
+		}
+	}
+}
+
+// Generations number their turns one behind the other; the times of old turns keep
+// their numbers, and a window reaches back as far as its metric does.
+func TestTurnsGoOnBehindAChange(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		h := schemas.Header{StartMillis: rapid.Int64Range(-50, 50).Draw(t, "start"), FromTurn: 1}
+		h.SliceStart = h.StartMillis
+		addMetric := func(from int64) {
+			slide := rapid.Int64Range(1, 12).Draw(t, "slide")
+			h.Metrics = append(h.Metrics, schemas.MetricSpec{WindowSize: slide * rapid.Int64Range(1, 5).Draw(t, "slides"), WindowSlide: slide})
+			h.MetricStarts = append(h.MetricStarts, from)
+		}
+		addMetric(h.StartMillis)
+		addMetric(h.StartMillis)
+		ends := []int64{h.StartMillis}
+		for range rapid.IntRange(0, 3).Draw(t, "changes") {
+			w := New(&h, 0)
+			from := h.FromTurn + rapid.Uint64Range(0, 9).Draw(t, "turns")
+			for turn := h.FromTurn; turn < from; turn++ {
+				ends = append(ends, w.End(turn))
+			}
+			h.Past = append(h.Past, h.AsPast())
+			h.FromTurn, h.SliceStart = from, w.End(from-1)
+			if rapid.Bool().Draw(t, "drop") {
+				h.Metrics, h.MetricStarts = h.Metrics[1:], h.MetricStarts[1:]
+			}
+			addMetric(h.SliceStart)
+		}
+		w := New(&h, 0)
+		for turn := h.FromTurn; turn < h.FromTurn+30; turn++ {
+			ends = append(ends, w.End(turn))
+		}
+		turn := uint64(0)
+		for at := h.StartMillis; at < ends[len(ends)-1]; at++ {
+			for at == ends[turn] {
+				turn++
+			}
+			if got := w.Of(at); got != turn {
+				t.Fatalf("time %d is put to turn %d, not %d", at, got, turn)
+			}
+			if got := w.By(at); got != turn-1 {
+				t.Fatalf("by %d, %d turns have ended, not %d", at, got, turn-1)
+			}
+		}
+		for n := h.FromTurn; n < h.FromTurn+20; n++ {
+			compareWindows(t, w, ends, int(n))
+		}
+	})
+}

@@ -1,0 +1,107 @@
+package connect
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kfake"
+
+	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+)
+
+func TestWhatIsWrongWithSecurityIsSaidByField(t *testing.T) {
+	f := deploytest.WritePEM(t)
+	for _, tt := range []struct {
+		name string
+		k    deployment.Kafka
+		says string // DIR stands for the directory
+	}{
+		{"CA file is not there", deployment.Kafka{TLS: &deployment.TLS{CAFile: f.Gone}}, "kafka.tls.ca: reading DIR/gone.pem: no such file or directory"},
+		{"CA file is a directory", deployment.Kafka{TLS: &deployment.TLS{CAFile: f.Dir}}, "kafka.tls.ca: reading DIR: is a directory"},
+		{"CA file is no PEM", deployment.Kafka{TLS: &deployment.TLS{CAFile: f.Text}}, `kafka.tls.ca: DIR/notes.txt holds no PEM block "CERTIFICATE"`},
+		{"CA file is a key", deployment.Kafka{TLS: &deployment.TLS{CAFile: f.Key}}, `kafka.tls.ca: DIR/key.pem holds no PEM block "CERTIFICATE"`},
+		{"certificate without key", deployment.Kafka{TLS: &deployment.TLS{CertFile: f.Cert}}, "kafka.tls.key: the client certificate DIR/cert.pem needs its private key"},
+		{"key without certificate", deployment.Kafka{TLS: &deployment.TLS{KeyFile: f.Key}}, "kafka.tls.cert: the private key DIR/key.pem needs its certificate"},
+		{"certificate is a key", deployment.Kafka{TLS: &deployment.TLS{CertFile: f.Key, KeyFile: f.Key}}, `kafka.tls.cert: DIR/key.pem holds no PEM block "CERTIFICATE"`},
+		{"key is a certificate", deployment.Kafka{TLS: &deployment.TLS{CertFile: f.Cert, KeyFile: f.Cert}}, `kafka.tls.key: DIR/cert.pem holds no PEM block "PRIVATE KEY"`},
+		{"key of another certificate", deployment.Kafka{TLS: &deployment.TLS{CertFile: f.Cert, KeyFile: f.OtherKey}}, "kafka.tls.key: DIR/other-key.pem and the certificate DIR/cert.pem do not make a pair: tls: private key does not match public key"},
+		{"encrypted key", deployment.Kafka{TLS: &deployment.TLS{CertFile: f.Cert, KeyFile: f.Encrypted}}, "kafka.tls.key: the private key in DIR/encrypted.pem is encrypted: give it without a passphrase, readable by this program alone"},
+		{"no mechanism", deployment.Kafka{SASL: &deployment.SASL{User: "u", Password: "s3cret"}}, "kafka.sasl.mechanism: it is missing: plain, scram-sha-256 or scram-sha-512"},
+		{"another mechanism", deployment.Kafka{SASL: &deployment.SASL{Mechanism: "gssapi", User: "u", Password: "s3cret"}}, `kafka.sasl.mechanism: "gssapi" is none of plain, scram-sha-256 and scram-sha-512`},
+		{"no user", deployment.Kafka{SASL: &deployment.SASL{Mechanism: "plain", Password: "s3cret"}}, "kafka.sasl.user: it is missing: plain needs a user"},
+		{"no password", deployment.Kafka{SASL: &deployment.SASL{Mechanism: "plain", User: "u"}}, `kafka.sasl.password: it is missing for user "u"`},
+		{"a password that SCRAM cannot carry", deployment.Kafka{SASL: &deployment.SASL{Mechanism: "scram-sha-512", User: "u", Password: "s3cret\x00"}}, `kafka.sasl.user: user "u" or its password has characters that scram-sha-512 cannot carry`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.k.Brokers = []string{"127.0.0.1:1"}
+			_, err := Dial(t.Context(), tt.k, nil)
+			var wrong *deployment.ConfigError
+			if !errors.As(err, &wrong) || strings.ReplaceAll(err.Error(), f.Dir, "DIR") != tt.says {
+				t.Errorf("%v\nis not\n%s", err, tt.says)
+			}
+			if err != nil && strings.Contains(err.Error(), "s3cret") {
+				t.Errorf("the password is in %v", err)
+			}
+		})
+	}
+}
+
+func TestDialSpeaksTLSAndSASLAsConfigured(t *testing.T) {
+	f := deploytest.WritePEM(t)
+	pair, err := tls.LoadX509KeyPair(f.Cert, f.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := x509.NewCertPool()
+	data, err := os.ReadFile(f.Cert)
+	if err != nil || !pool.AppendCertsFromPEM(data) {
+		t.Fatal("reading the certificate")
+	}
+	start := func(opts ...kfake.Opt) []string {
+		cluster, err := kfake.NewCluster(append(opts, kfake.NumBrokers(1))...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(cluster.Close)
+		return cluster.ListenAddrs()
+	}
+	mutual := start(kfake.TLS(&tls.Config{Certificates: []tls.Certificate{pair}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: pool}))
+	both := start(kfake.TLS(&tls.Config{Certificates: []tls.Certificate{pair}}), kfake.EnableSASL(),
+		kfake.Superuser("PLAIN", "alice", "s3cret"), kfake.Superuser("SCRAM-SHA-256", "bob", "s3cret"), kfake.Superuser("SCRAM-SHA-512", "carol", "s3cret"))
+	ca := &deployment.TLS{CAFile: f.Cert}
+	for _, tt := range []struct {
+		name string
+		k    deployment.Kafka
+		is   error // nil: it works
+		says string
+	}{
+		{"mutual TLS", deployment.Kafka{Brokers: mutual, TLS: &deployment.TLS{CAFile: f.Cert, CertFile: f.Cert, KeyFile: f.Key}}, nil, ""},
+		{"TLS and PLAIN", deployment.Kafka{Brokers: both, TLS: ca, SASL: &deployment.SASL{Mechanism: "plain", User: "alice", Password: "s3cret"}}, nil, ""},
+		{"TLS and SCRAM-SHA-256", deployment.Kafka{Brokers: both, TLS: ca, SASL: &deployment.SASL{Mechanism: "scram-sha-256", User: "bob", Password: "s3cret"}}, nil, ""},
+		{"TLS and SCRAM-SHA-512", deployment.Kafka{Brokers: both, TLS: ca, SASL: &deployment.SASL{Mechanism: "SCRAM-SHA-512", User: "carol", Password: "s3cret"}}, nil, ""},
+		{"wrong password", deployment.Kafka{Brokers: both, TLS: ca, SASL: &deployment.SASL{Mechanism: "scram-sha-256", User: "bob", Password: "s3cret2"}}, klog.ErrRefused, `authentication of user "bob" with mechanism SCRAM-SHA-256 failed: are user and password right?`},
+		{"SASL is missing", deployment.Kafka{Brokers: both, TLS: ca}, klog.ErrRefused, "is SASL missing in the configuration?"},
+		{"the authority is not known", deployment.Kafka{Brokers: both, TLS: &deployment.TLS{}, SASL: &deployment.SASL{Mechanism: "plain", User: "alice", Password: "s3cret"}}, klog.ErrRefused, "signed by an unknown authority: no CA file is set, is one needed?"},
+		{"the certificate is missing", deployment.Kafka{Brokers: mutual, TLS: ca}, klog.ErrRefused, "the broker wants a client certificate, and none is set"},
+		{"another host name", deployment.Kafka{Brokers: both, TLS: &deployment.TLS{CAFile: f.Cert, ServerName: "elsewhere"}}, klog.ErrRefused, "is for another host name"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			client, err := Dial(t.Context(), tt.k, nil)
+			if err == nil {
+				client.Close()
+			}
+			if !errors.Is(err, tt.is) {
+				t.Fatalf("%v, want %v", err, tt.is)
+			}
+			if tt.is != nil && (!strings.Contains(err.Error(), tt.says) || strings.Contains(err.Error(), "s3cret")) {
+				t.Errorf("%v does not say %q", err, tt.says)
+			}
+		})
+	}
+}

@@ -1,0 +1,43 @@
+package controllog
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/tollgate-dp/tollgate/internal/crashpoint"
+	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+// controlPoints are the points around a write to control.
+func controlPoints(b schemas.ControlBody) (before, after string) {
+	switch b.(type) {
+	case *schemas.Epoch:
+		return crashpoint.EpochWriting, crashpoint.EpochWritten
+	case *schemas.Close:
+		return crashpoint.CloseWriting, crashpoint.CloseWritten
+	case *schemas.Settled:
+		return crashpoint.SettledWriting, crashpoint.SettledWritten
+	case *schemas.Generation:
+		return crashpoint.GenerationWriting, crashpoint.GenerationWritten
+	}
+	return "", ""
+}
+
+// Decode decodes a record of control. One that no version of this program has
+// written is not ours and says nothing; one of another version, or a damaged one,
+// may say anything: nobody goes on without it.
+func Decode(r *klog.Record) (c schemas.Control, ours bool, err error) {
+	if !schemas.Ours(r.Value) {
+		return c, false, nil
+	}
+	if c, err = schemas.DecodeControl(r.Value); err == nil {
+		return c, true, nil
+	}
+	cure := "it was damaged on its way: restore the topic from a copy, or begin a new deployment"
+	if errors.Is(err, schemas.ErrVersion) {
+		cure = "another version of this program wrote it: use that version, or begin a new deployment"
+	}
+	return c, true, fmt.Errorf("at offset %d of partition %d: %w; %s: %w", r.Offset, r.Partition, err, cure, deployment.ErrLogFault)
+}

@@ -1,0 +1,228 @@
+package controllog
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/transforms/spend"
+)
+
+// Closing is a CLOSE that counts, with its place on control.
+type Closing struct {
+	schemas.Close
+	offset    int64
+	lastEpoch int64 // the last EPOCH before it
+}
+
+// View is what control says, as far as it was read. Every reader applies the
+// same rules, record by record (docs/design-notes.md has them as a table):
+//
+//   - A HEADER counts at offset 0 and nowhere else.
+//   - An EPOCH counts unless a run of a greater number has taken one before it.
+//   - CLOSE, SETTLED, GENERATION and STOP count only if their epoch is the last
+//     EPOCH that counts before them; the first three only for the turns that are
+//     next, a SETTLED only for those of one CLOSE.
+//   - A RECOVER lifts the STOP that it names.
+//
+// What is kept by turn is kept by every turn of a joint. Not for concurrent use.
+type View struct {
+	Next     int64 // the first offset not read yet
+	anchored bool  // read from the beginning: turn 0 is known to be the start
+	Epoch    int64 // the last EPOCH that counts, −1 none
+	Run      int64 // the number of its run, −1 none
+	Stop     *schemas.Stop
+	StopAt   int64                           // its offset
+	stray    func(offset int64, what string) // told of records that nobody obeys
+
+	started bool   // some turn was closed
+	oldest  uint64 // the first one that was
+	Closed  uint64
+	Closes  map[uint64]*Closing // of turns from keep back to now
+	Settled uint64
+	Parts   []schemas.Settled // of the joint behind settled, as far as they have come
+	partsAt int64
+
+	SettledAt   map[uint64]int64             // offset of the first part
+	Header      *schemas.Header              // of the generation in force; nil where its record was not read
+	HeaderAt    int64                        // its offset
+	CountsEnd   map[uint64][]int64           // per release shard, by the last turn of a joint
+	settlements map[uint64]*spend.Settlement // the newest few
+	history     uint64                       // turns that are remembered behind settled
+}
+
+// keepSettlements bounds the decoded settlements in memory: a restore charges
+// turn by turn, shard by shard.
+const keepSettlements = 4
+
+func NewView(ledgerSlots int) *View {
+	return &View{
+		Epoch: -1, Run: -1, stray: func(int64, string) {}, history: 2 * uint64(ledgerSlots),
+		Closes: map[uint64]*Closing{}, SettledAt: map[uint64]int64{},
+		CountsEnd: map[uint64][]int64{}, settlements: map[uint64]*spend.Settlement{},
+	}
+}
+
+// BeginAt makes the view start in the middle of control, where a record's Back
+// points, behind an EPOCH of a run.
+func (v *View) BeginAt(offset, lastEpoch, run int64) {
+	v.Next, v.Epoch, v.Run, v.anchored = offset, lastEpoch, run, offset == 0
+}
+
+// Observe takes the record at v.next.
+func (v *View) Observe(offset int64, c schemas.Control) error {
+	v.Next = offset + 1
+	switch b := c.Body.(type) {
+	case *schemas.Run:
+		// It gives the run its number and changes nothing.
+	case *schemas.Epoch:
+		if b.Run >= v.Run && b.Run < offset {
+			v.Epoch, v.Run = offset, b.Run
+			v.Parts = nil
+		}
+	case *schemas.Close:
+		v.observeClose(offset, b)
+	case *schemas.Settled:
+		return v.observeSettled(offset, b)
+	case *schemas.Stop:
+		if b.Epoch == v.Epoch && v.Stop == nil {
+			v.Stop, v.StopAt = b, offset
+		}
+	case *schemas.Recover:
+		if v.Stop != nil && b.Stop == v.StopAt {
+			v.Stop = nil
+		}
+	case *schemas.Header:
+		if offset != 0 {
+			v.stray(offset, "is a HEADER; only the one at offset 0 counts, and this one, of an init that came too late, is obeyed by nobody")
+			return nil
+		}
+		v.Header, v.HeaderAt = b, offset
+	case *schemas.Generation:
+		v.observeGeneration(offset, b)
+	default:
+		return fmt.Errorf("reading control at offset %d: a record of a kind that this program does not know", offset)
+	}
+	return nil
+}
+
+func (v *View) observeClose(offset int64, c *schemas.Close) {
+	known := v.anchored || v.started
+	if c.Epoch != v.Epoch || (known && c.First != v.Closed+1) {
+		return
+	}
+	if !v.started {
+		v.started, v.oldest = true, c.First
+	}
+	v.Closed = c.Turn
+	joint := &Closing{Close: *c, offset: offset, lastEpoch: v.Epoch}
+	for turn := c.First; turn <= c.Turn; turn++ {
+		v.Closes[turn] = joint
+	}
+}
+
+// observeGeneration puts another generation in force, if every turn before it is
+// settled. What was closed behind that is open again: nothing of it was
+// published.
+func (v *View) observeGeneration(offset int64, g *schemas.Generation) {
+	h := &g.Header
+	known := v.anchored || v.Settled > 0
+	if g.Epoch != v.Epoch || known && h.FromTurn != v.Settled+1 || offset > v.HeaderAt && !follows(v.Header, h) {
+		return
+	}
+	v.Header, v.HeaderAt = h, offset
+	for turn := h.FromTurn; turn <= v.Closed; turn++ {
+		delete(v.Closes, turn)
+	}
+	v.Closed, v.Settled, v.started = h.FromTurn-1, h.FromTurn-1, true
+	v.Parts = nil
+	v.CountsEnd[v.Settled] = g.CountsEnd
+	v.history = 2 * uint64(h.LedgerSlots)
+}
+
+// follows says whether a generation is the next one of the same deployment: a
+// change that was written twice counts once.
+func follows(before, h *schemas.Header) bool {
+	return before == nil || h.Generation == before.Generation+1 && h.Incarnation == before.Incarnation
+}
+
+func (v *View) observeSettled(offset int64, s *schemas.Settled) error {
+	if s.Epoch != v.Epoch {
+		return nil
+	}
+	known := v.anchored || v.Settled > 0
+	if known && s.First != v.Settled+1 {
+		return nil
+	}
+	switch c := v.Closes[s.Turn]; {
+	case c != nil && (c.First != s.First || c.Turn != s.Turn):
+		return nil
+	case c == nil && (v.anchored || v.started && s.Turn >= v.oldest):
+		return nil // no CLOSE of it counts; where reading began in the middle, one may stand before that
+	}
+	if len(v.Parts) > 0 && (v.Parts[0].Turn != s.Turn || v.Parts[0].Digest != s.Digest) {
+		v.Parts = nil
+	}
+	if len(v.Parts) == 0 {
+		v.partsAt = offset
+	}
+	v.Parts = append(v.Parts, *s)
+	if int(s.Part)+1 != int(s.Parts) {
+		return nil
+	}
+	whole, err := schemas.JoinSettled(v.Parts)
+	v.Parts = nil
+	switch {
+	case errors.Is(err, schemas.ErrIncomplete) && !known:
+		return nil // its first parts lie before the place where reading began
+	case err != nil:
+		return fmt.Errorf("reading control at offset %d: %w", offset, err)
+	}
+	v.settle(whole)
+	return nil
+}
+
+func (v *View) settle(s schemas.Settled) {
+	v.Settled = s.Turn
+	v.CountsEnd[s.Turn] = s.CountsEnd
+	v.remember(spend.NewSettlement(s))
+	for turn := s.First; turn <= s.Turn; turn++ {
+		v.SettledAt[turn] = v.partsAt
+		if turn > v.history {
+			old := turn - v.history
+			delete(v.SettledAt, old)
+			delete(v.CountsEnd, old)
+			delete(v.Closes, old)
+		}
+	}
+}
+
+func (v *View) remember(s *spend.Settlement) {
+	for turn := s.First; turn <= s.Turn; turn++ {
+		v.settlements[turn] = s
+	}
+	crowded := s.Turn == v.Settled || len(v.settlements) > 2*keepSettlements // a restore looks at old ones, in order
+	for turn, old := range v.settlements {
+		if crowded && old != s && turn+keepSettlements <= v.Settled {
+			delete(v.settlements, turn)
+		}
+	}
+}
+
+// back is where a later reader must begin to know what this one knows: at the
+// oldest CLOSE that is remembered, or at the first record behind the HEADER.
+func (v *View) back() (offset, lastEpoch int64) {
+	var oldest *Closing
+	if v.Settled > v.history {
+		oldest = v.Closes[v.Settled-v.history+1]
+	}
+	if oldest == nil {
+		return 0, -1
+	}
+	return oldest.offset, oldest.lastEpoch
+}
+
+func Stopped(s *schemas.Stop) error {
+	return fmt.Errorf("%w at turn %d: %s; look into it, then run recover", deployment.ErrStopped, s.Turn, s.Reason)
+}

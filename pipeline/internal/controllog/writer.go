@@ -1,0 +1,53 @@
+package controllog
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+// Writer appends to control. Not for concurrent use.
+type Writer struct {
+	tail     *Log
+	producer *klog.Producer
+}
+
+func NewWriter(ctx context.Context, t *Log) (*Writer, error) {
+	p, err := t.client.NewProducer(ctx, t.Topic, Partition, "")
+	if err != nil {
+		return nil, fmt.Errorf("preparing to write control: %w", err)
+	}
+	return &Writer{tail: t, producer: p}, nil
+}
+
+func (w *Writer) Close() { w.producer.Close() }
+
+// Append writes records in order and returns their offsets.
+func (w *Writer) Append(ctx context.Context, bodies ...schemas.ControlBody) ([]int64, error) {
+	var back, backEpoch, generation int64
+	w.tail.Look(func(v *View) {
+		back, backEpoch = v.back()
+		generation = v.HeaderAt
+	})
+	msgs := make([]klog.Message, len(bodies))
+	for i, b := range bodies {
+		value, err := schemas.EncodeControl(schemas.Control{Back: back, BackEpoch: backEpoch, Generation: generation, Body: b})
+		if err != nil {
+			return nil, fmt.Errorf("encoding a control record: %w", err)
+		}
+		msgs[i] = klog.Message{Value: value, Timestamp: klog.Now()}
+	}
+	var offsets []int64
+	before, after := controlPoints(bodies[0])
+	err := w.tail.At.Around(before, after, -1, func() error {
+		var err error
+		offsets, err = w.producer.AppendOffsets(ctx, msgs)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("writing control: %w", err)
+	}
+	return offsets, nil
+}

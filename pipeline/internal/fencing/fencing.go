@@ -1,0 +1,109 @@
+package fencing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/tollgate-dp/tollgate/internal/crashpoint"
+	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/state"
+)
+
+// Fence takes partitions of ledger and counts: whoever receives the first
+// element of an epoch for a partition makes a producer with the partition's
+// transactional id, which refuses every older one from the first record on
+// that the new one writes.
+type Fence struct {
+	Client *klog.Client
+	Tail   *controllog.Log
+	Prefix string // deployment/ledger- or deployment/counts-
+	Topic  string
+}
+
+// takeTries is how often the newest run takes a partition that an older one,
+// late in its own taking, has snatched from it.
+const takeTries = 5
+
+// TakePartition returns the partition's new producer and the offset of its fence
+// record. state.ErrSuperseded says that epoch is not the newest. An older run
+// that was still the newest when it asked can raise the producer's epoch over
+// ours; it finds that out itself and drops its element, and we take again.
+func (f *Fence) TakePartition(ctx context.Context, partition int, epoch int64) (*klog.Producer, int64, error) {
+	for try := 1; ; try++ {
+		p, at, err := f.tryTake(ctx, partition, epoch)
+		if !errors.Is(err, klog.ErrFenced) || try == takeTries {
+			return p, at, AsSuperseded(err)
+		}
+	}
+}
+
+// tryTake asks whether epoch is the newest before and after the producer's
+// epoch is raised: the newest must win.
+func (f *Fence) tryTake(ctx context.Context, partition int, epoch int64) (*klog.Producer, int64, error) {
+	newest, err := f.Tail.IsNewest(ctx, epoch)
+	if err != nil {
+		return nil, 0, err
+	}
+	if !newest {
+		return nil, 0, state.ErrSuperseded
+	}
+	p, err := f.Client.NewProducer(ctx, f.Topic, int32(partition), fmt.Sprintf("%s%d", f.Prefix, partition))
+	if err != nil {
+		return nil, 0, fmt.Errorf("taking partition %d of %s: %w", partition, f.Topic, err)
+	}
+	if newest, err = f.Tail.IsNewest(ctx, epoch); err != nil || !newest {
+		p.Close()
+		if err == nil {
+			err = state.ErrSuperseded
+		}
+		return nil, 0, err
+	}
+	id, producerEpoch := p.Identity()
+	fence := klog.Message{
+		Key:     schemas.FenceKey(),
+		Value:   schemas.EncodeFence(schemas.Fence{Epoch: epoch, ProducerID: id, ProducerEpoch: producerEpoch}),
+		Headers: []klog.Header{{Key: schemas.HeaderType, Value: []byte(schemas.TypeFence)}}, Timestamp: klog.Now(),
+	}
+	var at int64
+	err = f.Tail.At.Around(crashpoint.FenceWriting, crashpoint.FenceWritten, partition, func() error {
+		var err error
+		at, err = p.Append(ctx, []klog.Message{fence})
+		return err
+	})
+	if err != nil {
+		p.Close()
+		return nil, 0, fmt.Errorf("fencing partition %d of %s: %w", partition, f.Topic, err)
+	}
+	return p, at, nil
+}
+
+// AsSuperseded says in the pipeline's words that a producer was fenced, or
+// closed by a newer epoch of this process, which has taken the partition.
+func AsSuperseded(err error) error {
+	if errors.Is(err, klog.ErrFenced) || errors.Is(err, klog.ErrClosed) {
+		return fmt.Errorf("%w: %w", state.ErrSuperseded, err)
+	}
+	return err
+}
+
+// Background starts fn and returns what waits for it, as often as it is
+// called.
+func Background(fn func() error) func(context.Context) error {
+	done := make(chan struct{})
+	var err error
+	go func() {
+		defer close(done)
+		err = fn()
+	}()
+	return func(ctx context.Context) error {
+		select {
+		case <-done:
+			return err
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}

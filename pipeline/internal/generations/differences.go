@@ -1,0 +1,159 @@
+package generations
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+// Difference is a point in which a configuration differs from the generation in
+// force.
+type Difference struct {
+	What string // as a user would call it
+	// Never says why the point cannot be changed as it was; "" where it can.
+	Never string
+}
+
+// Differences lists how a configuration, as a header, differs from the
+// generation in force: what can never be changed first.
+func Differences(h, want *schemas.Header) []Difference {
+	var all []Difference
+	add := func(differs bool, what, never string) {
+		if differs {
+			all = append(all, Difference{what, never})
+		}
+	}
+	const other = "begin a new deployment for it"
+	add(h.UserHash != want.UserHash, "the user-hash key", "everybody's account would be lost")
+	add(h.Deployment != want.Deployment, "the deployment's name", "the broker knows older runs by it and keeps them from writing")
+	add(h.EventsTopic != want.EventsTopic, "the events topic", other)
+	add(h.Events.User != want.Events.User, moved("where the user stands in a record", h.Events.User, want.Events.User),
+		"accounts could belong to other people; "+sameRegistry(h.Events.User, want.Events.User)+other)
+	add(periodOf(h) != periodOf(want), "the period of the budget", "it is the unit of privacy; "+other)
+	add(h.Trust != want.Trust || h.NoFuture != want.NoFuture, "whose times are trusted, or the test for the future", other)
+	add(h.Topics.Control != want.Topics.Control, "the control topic", "the deployment's history is on it")
+	add(h.Budget.Accountant != want.Budget.Accountant, "the accountant", "what was spent was promised under it")
+	all = append(all, budgetDifferences(&h.Budget, &want.Budget)...)
+	ledger, counts := h.Topics.Ledger == want.Topics.Ledger, h.Topics.Counts == want.Topics.Counts
+	add(h.Shards != want.Shards, "the number of shards", when(ledger, "the ledger has a partition for each: name a new, empty ledger topic as well"))
+	add(h.ReleaseShards != want.ReleaseShards, "the number of release shards", when(counts, "the counts topic has a partition for each: name a new, empty counts topic as well"))
+	all = append(all, metricDifferences(h, want)...)
+	old, now := NewestKey(h), NewestKey(want)
+	add(old.ID != now.ID || old.Fingerprint != now.Fingerprint, "the noise key", keyNever(h, now))
+	add(h.LedgerSlots != want.LedgerSlots, "the number of ledger slots", "")
+	was, is := &h.Events, &want.Events
+	add(was.Records != is.Records, moved("which records are events (columns, schema, max_record_bytes)", was.Records, is.Records), "")
+	add(was.Key != is.Key, moved("where the key stands in a record", was.Key, is.Key), "")
+	add(was.Time != is.Time, moved("where the time stands in a record, or its unit", was.Time, is.Time),
+		when(periodOf(h) != "", "it decides which period of the budget an event belongs to, and one event could be counted against two; "+other))
+	add(was.Value != is.Value, moved("where the value stands in a record", was.Value, is.Value), "")
+	add(!ledger, "the name of the ledger topic", "")
+	add(!counts, "the name of the counts topic", "")
+	add(h.Topics.DeadLetter != want.Topics.DeadLetter, "the name of the dead-letter topic", "")
+	slices.SortStableFunc(all, func(a, b Difference) int { return rank(a) - rank(b) })
+	return all
+}
+
+// moved says what the deployment and the configuration take the records of events
+// for.
+func moved(what, was, is string) string {
+	return fmt.Sprintf("%s (the deployment: %s; the configuration: %s)", what, cmp.Or(was, "nowhere"), cmp.Or(is, "nowhere"))
+}
+
+// sameRegistry is the cheaper remedy where nothing but the registry's address differs.
+func sameRegistry(was, is string) string {
+	const by = " of avro by the registry "
+	field, _, registry := strings.Cut(was, by)
+	now, _, still := strings.Cut(is, by)
+	return when(registry && still && field == now, "if it is the same registry, let its old name lead to the new address; else ")
+}
+
+func rank(d Difference) int {
+	if d.Never != "" {
+		return 0
+	}
+	return 1
+}
+
+func when(cond bool, text string) string {
+	if cond {
+		return text
+	}
+	return ""
+}
+
+func periodOf(h *schemas.Header) string { return h.Metrics[0].Period }
+
+func NewestKey(h *schemas.Header) schemas.KeyFingerprint { return h.NoiseKeys[len(h.NoiseKeys)-1] }
+
+// keyNever refuses a noise key that a turn behind the present one was released
+// under: each key serves one range of turns, so that it can be destroyed.
+func keyNever(h *schemas.Header, now schemas.KeyFingerprint) string {
+	for _, k := range h.NoiseKeys {
+		switch {
+		case k.ID == now.ID && k.Fingerprint == now.Fingerprint:
+			return "it served earlier turns: make a new key"
+		case k.ID == now.ID:
+			return "this id belongs to another key: name the new key otherwise (keys.noise.id)"
+		case k.Fingerprint == now.Fingerprint:
+			return "the same key stood under another id: make a new one"
+		}
+	}
+	return ""
+}
+
+// metricDifferences compares metrics by their names. A name stands for one field,
+// kind, filter, window and key mode as long as the deployment lives.
+func metricDifferences(h, want *schemas.Header) []Difference {
+	var all []Difference
+	past := append(slices.Clone(h.Past), h.AsPast())
+	for i := range want.Metrics {
+		m := &want.Metrics[i]
+		d := Difference{What: "the metric " + m.Name}
+		for _, g := range past {
+			for _, old := range g.Metrics {
+				if old.Name == m.Name && old != want.Identity(i) {
+					d.Never = "what it counts has changed (where its fields stand, kind, filter, window or key mode): give it a new name"
+				}
+			}
+		}
+		at := MetricNamed(h, m.Name)
+		switch {
+		case d.Never != "" || at >= 0 && h.Metrics[at].Digest() != m.Digest():
+			all = append(all, d)
+		case at < 0:
+			all = append(all, Difference{What: "the metric " + m.Name + ", which is new"})
+		}
+	}
+	for i := range h.Metrics {
+		if MetricNamed(want, h.Metrics[i].Name) < 0 {
+			all = append(all, Difference{What: "the metric " + h.Metrics[i].Name + ", which is gone"})
+		}
+	}
+	if len(all) == 0 && !slices.EqualFunc(h.Metrics, want.Metrics, func(a, b schemas.MetricSpec) bool { return a.Name == b.Name }) {
+		all = append(all, Difference{What: "the order of the metrics, which is that of admission"})
+	}
+	return all
+}
+
+func MetricNamed(h *schemas.Header, name string) int {
+	return slices.IndexFunc(h.Metrics, func(m schemas.MetricSpec) bool { return m.Name == name })
+}
+
+// Agrees refuses a configuration that is not the one of the generation in force.
+func Agrees(d *deployment.Deployment, h *schemas.Header) error {
+	want := Header(d)
+	all := Differences(h, &want)
+	if len(all) == 0 {
+		return nil
+	}
+	remedy := "put the old value back, or make the change with: runner change"
+	if all[0].Never != "" {
+		remedy = all[0].Never + "; or put the old value back"
+	}
+	return fmt.Errorf("comparing with generation %d on topic %s: %s differs: %w; %s", h.Generation, d.Config.Outputs.Control, all[0].What, deployment.ErrHeaderMismatch, remedy)
+}

@@ -1,0 +1,32 @@
+package generations
+
+import (
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+// Header is what a run's HEADER must say.
+func Header(d *deployment.Deployment) schemas.Header {
+	h := schemas.Header{
+		Generation:    1,
+		UserHash:      schemas.KeyFingerprintOf("user-hash", d.Config.Keys.UserHash),
+		Budget:        d.Budget,
+		Shards:        uint32(d.Config.Shards),
+		ReleaseShards: uint32(d.Config.ReleaseShards),
+		LedgerSlots:   uint32(d.Config.LedgerSlots),
+		Deployment:    d.Config.Deployment,
+		EventsTopic:   d.Config.Events.Topic,
+		Events:        d.Events,
+		Trust:         d.Config.Time.Trust,
+		NoFuture:      d.Config.Time.NoFuture,
+		Topics: schemas.Topics{
+			Counts: d.Config.Outputs.Counts, Control: d.Config.Outputs.Control,
+			Ledger: d.Config.Outputs.Ledger, DeadLetter: d.Config.Outputs.DeadLetter,
+		},
+	}
+	for _, k := range d.Config.Keys.Noise {
+		h.NoiseKeys = append(h.NoiseKeys, schemas.KeyFingerprint{ID: k.ID, FromTurn: 1, Fingerprint: schemas.KeyFingerprintOf("noise", k.Secret)})
+	}
+	h.Metrics = deployment.Specs(d)
+	return h
+}

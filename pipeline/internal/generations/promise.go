@@ -1,0 +1,93 @@
+package generations
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
+	"github.com/tollgate-dp/tollgate/state"
+)
+
+// budgetDifferences compares the budget in force with another one. No part of it ever
+// rises: docs/guarantee.md, "Changes", has the proof, and what a rise would cost.
+func budgetDifferences(h, want *state.Budget) []Difference {
+	if h.Accountant != want.Accountant || *h == *want {
+		return nil
+	}
+	const whole = "the budget (epsilon, delta, delta_keys)"
+	var raised *state.RaisedError
+	errors.As(h.CheckNext(*want), &raised)
+	switch {
+	case raised == nil && h.Keys != want.Keys:
+		return []Difference{{What: fmt.Sprintf("%s, of which delta_keys falls from %s to %s and can never rise again", whole, keysText(h), keysText(want))}}
+	case raised == nil:
+		return []Difference{{What: whole}}
+	case raised.Parameter == "delta_keys" && h.Keys.IsZero():
+		return []Difference{{"delta_keys", fmt.Sprintf("it would be %s and the deployment has reserved none, so that no metric with private keys can be added: "+
+			"what a user may spend was computed without it, and both together would come to more than delta. Leave such metrics out, "+
+			"or begin a new deployment that reserves privacy.delta_keys from the start", keysText(want))}}
+	case raised.Parameter == "delta_keys":
+		return []Difference{{"delta_keys", fmt.Sprintf("it would be %s and the deployment has reserved %s, which never rises: "+
+			"write privacy.delta_keys: %s (left out, it is a tenth of delta where a metric has private keys), or begin a new deployment",
+			keysText(want), keysText(h), keysText(h))}}
+	case raised.Parameter == "mu2":
+		return []Difference{{"delta_keys", fmt.Sprintf("it would fall from %s to %s, and what a user may spend would rise with it, "+
+			"which weakens the promise: write privacy.delta_keys: %s (left out, it is a tenth of delta where a metric has private keys, else 0)",
+			keysText(h), keysText(want), keysText(h))}}
+	}
+	return []Difference{{whole, fmt.Sprintf("%s would rise from %v to %v; a promise can be made stronger, never weaker", raised.Parameter, raised.From, raised.To)}}
+}
+
+// keysText is δ_keys as somebody writes it: the shortest number that gives this budget.
+func keysText(b *state.Budget) string {
+	for digits := 1; digits < 17; digits++ {
+		text := strconv.FormatFloat(b.Keys.Float(), 'g', digits, 64)
+		value, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			continue
+		}
+		if keys, err := state.DeltaFromFloat(value); err != nil || keys != b.Keys {
+			continue
+		}
+		if again, err := state.NewBudget(b.Epsilon, b.Delta, b.Accountant, value); err == nil && again == *b {
+			return text
+		}
+	}
+	return strconv.FormatFloat(b.Keys.Float(), 'g', -1, 64)
+}
+
+// weakened finds the first of a deployment's budgets, oldest first, whose promise does
+// not hold together with those after it, and the δ that they come to; −1 for none.
+func weakened(budgets []state.Budget) (int, float64) {
+	found, delta := -1, 0.0
+	for i := len(budgets) - 1; i >= 0; i-- {
+		b := &budgets[i]
+		if slices.ContainsFunc(budgets[i:], func(later state.Budget) bool { return later.Mu2 > b.Mu2 || later.Keys.Cmp(b.Keys) > 0 }) {
+			if d := state.DeltaOver(b.Epsilon, b.Accountant, budgets[i:]...); d > b.Delta {
+				found, delta = i, d
+			}
+		}
+	}
+	return found, delta
+}
+
+// PromiseKept refuses a deployment in which some change has weakened what was promised
+// before it. Change allows none; programs before it did.
+func PromiseKept(ctx context.Context, d *deployment.Deployment, t *controllog.Log) error {
+	budgets, err := t.Budgets(ctx)
+	if err != nil {
+		return err
+	}
+	at, delta := weakened(budgets)
+	if at < 0 {
+		return nil
+	}
+	b := &budgets[at]
+	return fmt.Errorf("comparing the %d generations on topic %s: generation %d promised (%v, %v) and a later one has raised delta_keys or what users may spend: "+
+		"together they come to (%v, %v) for whoever took part since: %w; begin a new deployment, and tell those who rely on the promise",
+		len(budgets), d.Config.Outputs.Control, at+1, b.Epsilon, b.Delta, b.Epsilon, delta, deployment.ErrPromiseWeakened)
+}

@@ -1,0 +1,20 @@
+package generations
+
+import (
+	"fmt"
+
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/transforms/spend"
+)
+
+// Rules are the rules of admission of a generation: the deployment's own, or
+// those of an earlier one that is wound up.
+func Rules(d *deployment.Deployment, h *schemas.Header) (*spend.Rules, error) {
+	rules, err := spend.NewRules(h.Budget, d.Config.Keys.UserHash, h.Metrics, int(h.Shards), int(h.ReleaseShards), int(h.LedgerSlots))
+	if err != nil {
+		return nil, fmt.Errorf("preparing the rules of generation %d: %w", h.Generation, err)
+	}
+	rules.Inherit(h.Past, h.FromTurn)
+	return rules, nil
+}

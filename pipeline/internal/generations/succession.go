@@ -1,0 +1,59 @@
+package generations
+
+import (
+	"slices"
+
+	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+// Succeed makes a header the generation behind another one, from a turn on. last
+// is the CLOSE of the turn before it, nil where there is none.
+func Succeed(h, want *schemas.Header, from uint64, sliceStart int64, last *controllog.Closing) schemas.Header {
+	next := *want
+	next.Incarnation, next.StartMillis = h.Incarnation, h.StartMillis
+	next.Generation, next.FromTurn, next.SliceStart = h.Generation+1, from, sliceStart
+	before := h.AsPast()
+	if last != nil {
+		for _, c := range last.Cuts {
+			before.Below = append(before.Below, schemas.Boundary{Partition: c.Partition, Offset: c.Cut})
+		}
+	}
+	next.Past = append(slices.Clone(h.Past), before)
+	next.MetricStarts = nil
+	next.NoiseKeys = slices.Clone(h.NoiseKeys)
+	if now := NewestKey(want); now.Fingerprint != NewestKey(h).Fingerprint {
+		now.FromTurn = from
+		next.NoiseKeys = append(next.NoiseKeys, now)
+	}
+	for i := range next.Metrics {
+		next.MetricStarts = append(next.MetricStarts, sliceStart)
+		if at, whole := carriedOn(h, &next, i); whole {
+			next.MetricStarts[i] = h.MetricStarts[at]
+		}
+	}
+	return next
+}
+
+// carriedOn says whether the open windows of a metric go on behind a change, and
+// which metric of the old generation it is: the slices that are kept hold whatever
+// the metric looks at. They do not where its public keys were changed.
+func carriedOn(h, next *schemas.Header, i int) (int, bool) {
+	m := &next.Metrics[i]
+	at := MetricNamed(h, m.Name)
+	if at < 0 {
+		return -1, false
+	}
+	old := &h.Metrics[at]
+	switch {
+	case m.KeyMode == schemas.KeysFrom:
+		if from := MetricNamed(next, m.KeysFrom); from >= 0 {
+			_, whole := carriedOn(h, next, from)
+			return at, whole
+		}
+		return at, false
+	case m.KeyMode == schemas.KeysPublic && m.Kind != schemas.KindCoverage:
+		return at, slices.EqualFunc(old.PublicKeys, m.PublicKeys, slices.Equal)
+	}
+	return at, true
+}

@@ -1,0 +1,105 @@
+package ledgerlog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/tollgate-dp/tollgate/internal/crashpoint"
+	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/fencing"
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/state"
+)
+
+// Store implements state.LedgerStore on the ledger topic.
+type Store struct {
+	fencing.Fence
+
+	mu      sync.Mutex
+	writers map[int]*klog.Producer
+}
+
+func New(client *klog.Client, t *controllog.Log, d *deployment.Deployment) *Store {
+	return NewOn(client, t, d, d.Config.Outputs.Ledger)
+}
+
+// NewOn is newLedgerStore for a topic of another generation.
+func NewOn(client *klog.Client, t *controllog.Log, d *deployment.Deployment, topic string) *Store {
+	return &Store{
+		Fence:   fencing.Fence{Client: client, Tail: t, Prefix: d.Config.Deployment + "/ledger-", Topic: topic},
+		writers: map[int]*klog.Producer{},
+	}
+}
+
+// Take implements state.LedgerStore.
+func (s *Store) Take(ctx context.Context, shard int, epoch int64, each func(state.LedgerRecord) error) (state.LedgerWriter, error) {
+	p, fence, err := s.TakePartition(ctx, shard, epoch)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	if old := s.writers[shard]; old != nil {
+		old.Close()
+	}
+	s.writers[shard] = p
+	s.mu.Unlock()
+	bounds, err := s.Client.Offsets(ctx, s.Topic, int32(shard))
+	if err != nil {
+		return nil, fmt.Errorf("reading partition %d of the ledger: %w", shard, err)
+	}
+	err = s.Client.ReadRange(ctx, s.Topic, int32(shard), bounds.Start, fence+1, func(r klog.Record) error {
+		return Record(s.Tail, s.Topic, &r, each(state.LedgerRecord{Key: r.Key, Value: r.Value}))
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reading partition %d of the ledger: %w", shard, err)
+	}
+	return &ledgerWriter{producer: p, at: s.Tail.At, shard: shard}, nil
+}
+
+// Record passes over a record that is no part of a ledger: what it stands in
+// the place of, if anything, is missing then, and is missed where it is needed. One
+// of another version of this program may say anything: nobody goes on without it.
+func Record(t *controllog.Log, topic string, r *klog.Record, err error) error {
+	if errors.Is(err, schemas.ErrMalformed) || err == nil && r.Value == nil { // no ledger writes tombstones
+		t.Stray(topic, r.Partition, r.Offset, controllog.NotOurs)
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("offset %d: %w", r.Offset, err)
+	}
+	return nil
+}
+
+func (s *Store) Close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range s.writers {
+		p.Close()
+	}
+}
+
+// ledgerWriter implements state.LedgerWriter.
+type ledgerWriter struct {
+	producer *klog.Producer
+	at       crashpoint.Hook
+	shard    int
+}
+
+// Append implements state.LedgerWriter: the records are on their way when it
+// returns, and wait may be called several times.
+func (w *ledgerWriter) Append(ctx context.Context, records []state.LedgerRecord) func(context.Context) error {
+	msgs := make([]klog.Message, len(records))
+	for i, r := range records {
+		msgs[i] = klog.Message{Key: r.Key, Value: r.Value, Timestamp: klog.Now()}
+	}
+	return fencing.Background(func() error {
+		return w.at.Around(crashpoint.DeltaWriting, crashpoint.DeltaWritten, w.shard, func() error {
+			_, err := w.producer.Append(ctx, msgs)
+			return fencing.AsSuperseded(err)
+		})
+	})
+}

@@ -1,0 +1,217 @@
+package packing
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/transforms"
+)
+
+// maxBatchUsers bounds one packed batch, and so the size of an element.
+const maxBatchUsers = 32 << 10
+
+// Buffer holds what was read for one turn that is not open yet.
+type Buffer struct {
+	Records uint64
+	shards  []*shardBuffer
+	// first is, per partition, the first offset that contributes.
+	First map[int32]Mark
+}
+
+// Mark is a place to read again from: an offset and the largest append time
+// before it.
+type Mark struct {
+	Offset     int64
+	AppendTime int64
+}
+
+// shardBuffer is what the users of one shard contributed: a row for a user and
+// period, with a chain of entries. A user may have several rows, which SPEND
+// adds up.
+type shardBuffer struct {
+	records uint64
+	places  map[string][]uint32 // by key: its first labels, at most fewLabels
+	more    map[moreLabel]uint32
+	labels  []schemas.Label
+	rows    []row
+	entries []entry
+	values  []recordOf
+}
+
+// fewLabels are the labels of a key that are looked through one by one: nearly
+// every key has fewer.
+const fewLabels = 8
+
+// moreLabel is a label beyond a key's first ones; first is the first of them.
+type moreLabel struct {
+	first  uint32
+	passes uint64
+}
+
+type row struct {
+	id     state.AccountID
+	period int64
+	last   int32 // entry
+}
+
+// entry is a number of events of one label; before is the row's entry before
+// it, −1 for none.
+type entry struct {
+	label, n uint32
+	before   int32
+}
+
+// recordOf is a record that a sum may take, with its row.
+type recordOf struct {
+	row int32
+	schemas.RecordValue
+}
+
+// User is a user whose account id was computed, with the row that was
+// written for the user last: in most input a user's events of a turn stand close
+// together.
+type User struct {
+	ID     state.AccountID
+	Shard  int
+	in     *shardBuffer
+	period int64
+	row    int32
+}
+
+// Contribution is an accepted event on its way to a shard.
+type Contribution struct {
+	User   *User
+	Period int64
+	Label  schemas.Label // the key is not kept
+	Sums   bool          // some sum may take the record
+	Value  int64
+	ID     schemas.RecordID
+}
+
+func New(shards int) *Buffer {
+	return &Buffer{shards: make([]*shardBuffer, shards), First: map[int32]Mark{}}
+}
+
+// Add counts one event of a user.
+func (b *Buffer) Add(c *Contribution, partition int32, at Mark) {
+	b.Records++
+	if _, seen := b.First[partition]; !seen {
+		b.First[partition] = at
+	}
+	s := b.shards[c.User.Shard]
+	if s == nil {
+		s = &shardBuffer{places: map[string][]uint32{}}
+		b.shards[c.User.Shard] = s
+	}
+	s.add(c)
+}
+
+func (s *shardBuffer) add(c *Contribution) {
+	s.records++
+	label := s.place(c.Label)
+	u := c.User
+	if u.in != s || u.period != c.Period {
+		u.in, u.period, u.row = s, c.Period, int32(len(s.rows))
+		s.rows = append(s.rows, row{u.ID, c.Period, -1})
+	}
+	r := &s.rows[u.row]
+	if c.Sums {
+		s.values = append(s.values, recordOf{u.row, schemas.RecordValue{Key: label, N: 1, Value: c.Value, ID: c.ID}})
+	}
+	// A row with many labels gets some entries twice.
+	for at, tries := r.last, 0; at >= 0 && tries < 16; at, tries = s.entries[at].before, tries+1 {
+		if e := &s.entries[at]; e.label == label && e.n < 1<<31 {
+			e.n++
+			return
+		}
+	}
+	s.entries = append(s.entries, entry{label, 1, r.last})
+	r.last = int32(len(s.entries) - 1)
+}
+
+// place is a label's index in the dictionary. A key has few labels, one for every
+// set of filters that its events pass, but for records that were made to pass
+// many: they must not make each other dearer.
+func (s *shardBuffer) place(l schemas.Label) uint32 {
+	places := s.places[string(l.Key)]
+	for _, p := range places {
+		if s.labels[p].Passes == l.Passes {
+			return p
+		}
+	}
+	p := uint32(len(s.labels))
+	if len(places) < fewLabels {
+		key := string(l.Key)
+		s.places[key] = append(places, p)
+		s.labels = append(s.labels, schemas.Label{Key: []byte(key), Passes: l.Passes})
+		return p
+	}
+	at := moreLabel{places[0], l.Passes}
+	if known, ok := s.more[at]; ok {
+		return known
+	}
+	if s.more == nil {
+		s.more = map[moreLabel]uint32{}
+	}
+	s.more[at] = p
+	s.labels = append(s.labels, schemas.Label{Key: s.labels[places[0]].Key, Passes: l.Passes})
+	return p
+}
+
+// Contributions appends the turn's, packed for every shard.
+func (b *Buffer) Contributions(out []transforms.Element, epoch int64, turn uint64) ([]transforms.Element, error) {
+	var pack packer
+	for n, s := range b.shards {
+		if s == nil {
+			continue
+		}
+		var err error
+		if out, err = pack.batches(out, s, schemas.Contributions{Epoch: epoch, Turn: turn, Shard: uint32(n)}); err != nil {
+			return nil, err
+		}
+		*s = shardBuffer{} // known users still point at it
+	}
+	return out, nil
+}
+
+// packer is the scratch of packing.
+type packer struct {
+	users   []schemas.ContribUser
+	entries []schemas.KeyCount
+	values  []schemas.RecordValue
+}
+
+// batches appends the shard's rows in batches, each with the head given.
+func (p *packer) batches(out []transforms.Element, s *shardBuffer, batch schemas.Contributions) ([]transforms.Element, error) {
+	slices.SortStableFunc(s.values, func(a, b recordOf) int { return cmp.Compare(a.row, b.row) })
+	batch.Records, batch.Labels = s.records, s.labels
+	value := 0
+	for from := 0; from < len(s.rows); from += maxBatchUsers {
+		to := min(from+maxBatchUsers, len(s.rows))
+		p.users, p.entries, p.values = p.users[:0], p.entries[:0], p.values[:0]
+		for n := from; n < to; n++ {
+			r := &s.rows[n]
+			entries := len(p.entries)
+			for at := r.last; at >= 0; at = s.entries[at].before {
+				p.entries = append(p.entries, schemas.KeyCount{Key: s.entries[at].label, N: s.entries[at].n})
+			}
+			values := len(p.values)
+			for ; value < len(s.values) && s.values[value].row == int32(n); value++ {
+				p.values = append(p.values, s.values[value].RecordValue)
+			}
+			p.users = append(p.users, schemas.ContribUser{ID: r.id, Period: r.period, Entries: p.entries[entries:len(p.entries):len(p.entries)],
+				Records: p.values[values:len(p.values):len(p.values)]})
+		}
+		batch.Users = p.users
+		data, err := schemas.EncodeContributions(batch)
+		if err != nil {
+			return nil, fmt.Errorf("packing turn %d: %w", batch.Turn, err)
+		}
+		out = append(out, transforms.Element{Shard: int(batch.Shard), Data: data})
+		batch.Records = 0 // counted once, with the first batch
+	}
+	return out, nil
+}

@@ -1,0 +1,157 @@
+package reading
+
+import (
+	"context"
+	"slices"
+
+	"github.com/tollgate-dp/tollgate/pipeline/internal/packing"
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+// closeTurns writes the CLOSEs of every turn that all partitions have passed,
+// some ahead of settlement: in joints of CatchUp turns, and of what has passed by
+// then where nothing else is closed ahead of settlement. It reports whether it
+// wrote any.
+func (r *Source) closeTurns(ctx context.Context, settled uint64) (bool, error) {
+	if r.asked > r.closed || !r.caughtUp() {
+		return false, nil // wait for our own to come back, and until all closed turns are read
+	}
+	r.findLast()
+	var bodies []schemas.ControlBody
+	closed := r.closed
+	for {
+		last := r.joint(closed, settled)
+		if last == closed {
+			break
+		}
+		c := r.closeOf(closed+1, last)
+		if len(bodies) == 0 {
+			c.Tallies = r.tallies
+		}
+		bodies = append(bodies, c)
+		closed = last
+	}
+	if len(bodies) == 0 {
+		return false, nil
+	}
+	if _, err := r.control.Append(ctx, bodies...); err != nil {
+		return false, err
+	}
+	r.asked = closed
+	r.tallies = newTallies()
+	for _, p := range r.partitions {
+		p.tallied = p.next
+		p.ahead = slices.DeleteFunc(p.ahead, below(r.lowest(p)))
+	}
+	return true, nil
+}
+
+// joint is the last turn of the joint behind closed that is to be closed now, or
+// closed when none is. A turn waits for none behind it: it is joined with those
+// that have passed meanwhile, where it would have to wait for settlement anyway.
+func (r *Source) joint(closed, settled uint64) uint64 {
+	most := uint64(r.dep.Config.CatchUp)
+	last := closed
+	for last < closed+most && last < settled+max(closeAhead, 2*most) && r.passed(last+1) {
+		last++
+	}
+	if last < closed+most && closed > settled {
+		return closed
+	}
+	return last
+}
+
+// closeOf is the CLOSE of the turns from first to last.
+func (r *Source) closeOf(first, last uint64) *schemas.Close {
+	c := &schemas.Close{Epoch: r.epoch.Load(), First: first, Turn: last}
+	for turn := first; turn <= last; turn++ {
+		var records uint64
+		if b := r.buffers[turn]; b != nil {
+			records = b.Records
+		}
+		c.Contributions += records
+		if first < last {
+			c.Each = append(c.Each, records)
+		}
+	}
+	for _, p := range r.partitions {
+		c.Cuts = append(c.Cuts, p.cut(r.restart(p, last)))
+	}
+	return c
+}
+
+// caughtUp says whether everything before the last CLOSE's cuts was read: a
+// new cut may not stand before an old one.
+func (r *Source) caughtUp() bool {
+	for _, p := range r.partitions {
+		if p.next < p.tallied {
+			return false
+		}
+	}
+	return true
+}
+
+// passed says whether a turn can be closed: every partition is behind its end.
+// A bounded run closes every turn up to the last one once all is read.
+func (r *Source) passed(turn uint64) bool {
+	if r.lastKnown && (turn > r.last || (turn == r.last && !r.atEnd())) {
+		return false
+	}
+	for _, p := range r.partitions {
+		if p.watermark(r.dep.Metrics[0].Spec) < r.fates.turns.End(turn) {
+			return false
+		}
+	}
+	return true
+}
+
+// findLast fixes a bounded run's last turn: from the start where Until says it,
+// else once everything was read: the last one that has an event. Records that
+// belong to no turn are tallied in a CLOSE, too: there is one at least.
+func (r *Source) findLast() {
+	if !r.opts.Bounded || r.lastKnown {
+		return
+	}
+	if !r.opts.Until.IsZero() {
+		r.last, r.lastKnown = max(r.closed, r.fates.turns.Of(r.opts.Until.UnixMilli()-1)), true
+		return
+	}
+	if !r.atEnd() {
+		return
+	}
+	r.last, r.lastKnown = max(r.closed, r.opened), true
+	for turn := range r.buffers {
+		r.last = max(r.last, turn)
+	}
+	if r.last == r.closed && r.tallies.Read > 0 {
+		r.last++
+	}
+}
+
+// restart is the lowest mark that contributes to a turn behind the given one.
+func (r *Source) restart(p *partition, turn uint64) *packing.Mark {
+	var lowest *packing.Mark
+	for t, b := range r.buffers {
+		if t <= turn {
+			continue
+		}
+		if m, ok := b.First[p.id]; ok && (lowest == nil || m.Offset < lowest.Offset) {
+			lowest = &m
+		}
+	}
+	return lowest
+}
+
+// lowest is the lowest offset that may have to be read again.
+func (r *Source) lowest(p *partition) int64 {
+	if m := r.restart(p, r.opened); m != nil {
+		return m.Offset
+	}
+	return p.next
+}
+
+func below(limit int64) func(int64) bool { return func(o int64) bool { return o < limit } }
+
+func newTallies() schemas.ReadTallies {
+	return schemas.ReadTallies{DeadLettered: map[string]uint64{}}
+}

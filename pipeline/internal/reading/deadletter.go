@@ -1,0 +1,121 @@
+package reading
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/topicrules"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/watch"
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+// deadLetters writes records that cannot be counted to the dead-letter topic,
+// with their original bytes, place and class. They are durable before a CLOSE
+// counts them; a crash in between can write some twice, with the same place.
+type deadLetters struct {
+	client   *klog.Client
+	topic    string
+	fix      string // how the topic is made again
+	log      *slog.Logger
+	producer *klog.Producer
+	waiting  []klog.Message
+
+	looked time.Time     // when the topic was looked for last
+	again  time.Time     // while it is gone: when to say so again
+	pause  time.Duration // until then; 0 while it is there
+}
+
+func newDeadLetters(ctx context.Context, client *klog.Client, d *deployment.Deployment, log *slog.Logger) (*deadLetters, error) {
+	letters := &deadLetters{client: client, topic: d.Config.Outputs.DeadLetter, fix: topicrules.RemakeDeadLetter(d), log: log, looked: time.Now()}
+	return letters, letters.prepare(ctx)
+}
+
+func (d *deadLetters) prepare(ctx context.Context) error {
+	p, err := d.client.NewProducer(ctx, d.topic, 0, "")
+	if err != nil {
+		return fmt.Errorf("preparing to write dead letters: %w", err)
+	}
+	d.producer = p
+	return nil
+}
+
+// lookPatience is how long a look at the topic may take: it is not worth more.
+const lookPatience = 2 * time.Second
+
+// look notices, from time to time, that the topic was deleted, before the next
+// broken record ends the run: days may lie between. The run goes on meanwhile,
+// because nothing is lost: it stops at a record that it cannot write there, and
+// no CLOSE speaks of that.
+func (d *deadLetters) look(ctx context.Context, now time.Time) error {
+	if now.Sub(d.looked) < partitionsRefresh {
+		return nil
+	}
+	d.looked = now
+	patient, cancel := context.WithTimeout(ctx, lookPatience)
+	defer cancel()
+	_, err := d.client.Partitions(patient, d.topic)
+	switch {
+	case errors.Is(err, klog.ErrUnknownTopic):
+		if d.pause == 0 {
+			d.pause = watch.StallAfter
+		} else if now.Before(d.again) {
+			return nil
+		}
+		d.pause = min(2*d.pause, watch.StallMost)
+		d.again = now.Add(d.pause)
+		d.log.Warn(fmt.Sprintf("topic %s, which takes dead letters, does not exist any more, and with it those that it held: the run stops at the next record that is broken; %s", d.topic, d.fix))
+	case err == nil && d.pause > 0:
+		// Another topic of that name: it does not know the old producer.
+		d.producer.Close()
+		if err := d.prepare(ctx); err != nil {
+			return err
+		}
+		d.pause = 0
+		d.log.Warn(fmt.Sprintf("topic %s, which takes dead letters, exists again", d.topic))
+	}
+	return nil // whatever else is the matter with the brokers is told elsewhere
+}
+
+// maxDeadLetter bounds the bytes that a dead letter keeps of its record.
+const maxDeadLetter = 512 << 10
+
+func (d *deadLetters) add(topic string, r *klog.Record, class string) {
+	place := schemas.Place{Topic: topic, Partition: r.Partition, Offset: r.Offset, Timestamp: r.Timestamp}
+	headers := make([]schemas.RecordHeader, len(r.Headers))
+	for i, h := range r.Headers {
+		headers[i] = schemas.RecordHeader{Key: h.Key, Value: h.Value}
+	}
+	m := schemas.DeadLetter(place, class, r.Key, r.Value, headers, maxDeadLetter)
+	msg := klog.Message{Key: m.Key, Value: m.Value, Timestamp: klog.Now()}
+	for _, h := range m.Headers {
+		msg.Headers = append(msg.Headers, klog.Header{Key: h.Key, Value: h.Value})
+	}
+	d.waiting = append(d.waiting, msg)
+}
+
+// flush makes what was added durable.
+func (d *deadLetters) flush(ctx context.Context) error {
+	if len(d.waiting) == 0 {
+		return nil
+	}
+	_, err := d.producer.Append(ctx, d.waiting)
+	if errors.Is(err, klog.ErrUnknownTopic) {
+		return fmt.Errorf("writing dead letters: topic %s does not exist any more (no record is dropped: the next start reads it again); %s: %w", d.topic, d.fix, err)
+	}
+	if err != nil {
+		return fmt.Errorf("writing dead letters: %w", err)
+	}
+	d.waiting = d.waiting[:0]
+	return nil
+}
+
+func (d *deadLetters) close() {
+	if d.producer != nil {
+		d.producer.Close()
+	}
+}

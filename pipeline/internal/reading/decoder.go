@@ -1,0 +1,57 @@
+package reading
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/tollgate-dp/tollgate/internal/registry"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+// decoder decodes the deployment's events; a registry is asked when a schema
+// appears for the first time. What an operator should know of it is logged.
+func NewDecoder(ctx context.Context, d *deployment.Deployment, log *slog.Logger) (*schemas.EventDecoder, error) {
+	g := d.Config.Events.Registry
+	if g == nil {
+		return schemas.NewEventDecoder(d.Config.Events.Format)
+	}
+	client, err := registry.New(registry.Config{URL: g.URL, User: g.User, Password: g.Password, CAFile: g.CAFile,
+		Waiting: func(why error) { log.Warn("reading waits for the schema registry and goes on by itself", "cause", why) }})
+	if err != nil {
+		return nil, err
+	}
+	if err := checkNewest(ctx, d, client); err != nil {
+		return nil, err
+	}
+	unfit := func(id uint32, reason error) {
+		log.Warn("no event can be read with this schema: its records go to the dead-letter topic. "+
+			"Do they belong here? Then correct the producer, or change the configuration, and send them again",
+			"schema", id, "topic", d.Config.Events.Topic, "class", schemas.ClassUnfitSchema, "cause", reason)
+	}
+	return schemas.NewEventDecoder(d.Config.Events.Format, schemas.WithSchemas(ctx, client), schemas.OnUnfitSchema(unfit))
+}
+
+// checkNewest refuses, before anything is read, a registry that does not answer,
+// and a schema that lacks a configured field or has a time of another type. The
+// subject is the one that producers use unless they are told otherwise; where it
+// is unknown, nothing is looked at: a record's own schema decides about that record
+// only, as whoever writes one can name any schema.
+func checkNewest(ctx context.Context, d *deployment.Deployment, client *registry.Client) error {
+	subject := d.Config.Events.Topic + "-value"
+	text, err := client.Latest(ctx, subject)
+	if errors.Is(err, schemas.ErrUnknownSchema) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	f := d.Config.Events.Format
+	f.Schema = text
+	if err := f.Check(); err != nil {
+		return fmt.Errorf("looking at the newest schema of %s in the registry: %w; name fields that it has, or register a schema that has them", subject, err)
+	}
+	return nil
+}

@@ -1,0 +1,9 @@
+// Package reading is READ: it takes an epoch, reads the events topic and the control log with one
+// poll, decides what becomes of every record (fate.go), closes turns (closing.go) and opens them
+// for the account shards, and finds out at every start where to go on (restart.go).
+//
+// Guarantees: which records belong to a turn is written in its CLOSE before anything of it is
+// decided, and reading again gives the same contributions or an error. Every record has exactly one
+// fate, which the tallies of a CLOSE count. Not guaranteed: progress while a partition is silent
+// and time.idle_grace has not passed.
+package reading

@@ -1,0 +1,87 @@
+package reading
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+// SameRecords refuses an events topic whose records below the last CLOSE's cuts
+// are not the ones that were read: an unclean leader election, or a topic made
+// anew, can lose records and put others at the same offsets. The newest cut
+// speaks for the older ones: a log that holds the record of an epoch holds
+// everything that the leader of that epoch had before it.
+func SameRecords(ctx context.Context, client *klog.Client, topic string, newest *controllog.Closing) error {
+	if newest == nil {
+		return nil
+	}
+	for i := range newest.Cuts {
+		if err := SameRecordsBelow(ctx, client, topic, newest.Turn, &newest.Cuts[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// SameRecordsBelow is sameRecords for one partition.
+func SameRecordsBelow(ctx context.Context, client *klog.Client, topic string, turn uint64, c *schemas.Cut) error {
+	if c.LeaderEpoch < 0 || c.Cut == 0 {
+		return nil // no record was read, or its epoch is not known
+	}
+	fault := func(what string) error {
+		return fmt.Errorf("comparing partition %d of %s with the CLOSE of turn %d: %s; records that were read before are gone (an unclean leader election, a restored broker, or the topic was made anew): "+
+			"see that the topic gets its old records back, or begin a new deployment: %w", c.Partition, topic, turn, what, deployment.ErrLogFault)
+	}
+	bounds, err := client.Offsets(ctx, topic, c.Partition)
+	if err != nil {
+		return fmt.Errorf("looking at partition %d of the events topic: %w", c.Partition, err)
+	}
+	if c.Cut <= bounds.Start {
+		return nil // nothing below the cut is left to compare, and a restart needs nothing of it
+	}
+	if bounds.High < c.Cut {
+		return fault(fmt.Sprintf("it ends at offset %d and was read up to %d", bounds.High, c.Cut))
+	}
+	end, epoch, err := client.EpochEnd(ctx, topic, c.Partition, c.LeaderEpoch)
+	if err != nil {
+		return fmt.Errorf("looking at the leaders of partition %d of the events topic: %w", c.Partition, err)
+	}
+	switch {
+	case epoch < 0:
+		return knownEpoch(ctx, client, topic, c, fault)
+	case epoch != c.LeaderEpoch:
+		return fault(fmt.Sprintf("leader epoch %d wrote its records, and the partition has none of that epoch", c.LeaderEpoch))
+	case end >= c.Cut:
+		return nil
+	}
+	// A later leader's records stand below the cut. READ saw none there: only
+	// what it does not see (markers, aborted records, emptied batches) may.
+	from := max(end, bounds.Start)
+	err = client.ReadRange(ctx, topic, c.Partition, from, c.Cut, func(klog.Record) error { return controllog.ErrFound })
+	switch {
+	case errors.Is(err, controllog.ErrFound):
+		return fault(fmt.Sprintf("leader epoch %d ended at offset %d and its records were read up to %d", c.LeaderEpoch, end, c.Cut))
+	case err != nil:
+		return fmt.Errorf("looking at partition %d of the events topic: %w", c.Partition, err)
+	}
+	return nil
+}
+
+// knownEpoch judges the answer that nothing is known behind an epoch: right
+// when it is the present leader's or an older one without a successor that
+// wrote, wrong when the partition has never come that far.
+func knownEpoch(ctx context.Context, client *klog.Client, topic string, c *schemas.Cut, fault func(string) error) error {
+	present, err := client.LeaderEpoch(ctx, topic, c.Partition)
+	switch {
+	case err != nil:
+		return fmt.Errorf("looking at the leaders of partition %d of the events topic: %w", c.Partition, err)
+	case present >= 0 && c.LeaderEpoch > present:
+		return fault(fmt.Sprintf("its records were read from leader epoch %d and the partition is at epoch %d", c.LeaderEpoch, present))
+	}
+	return nil
+}

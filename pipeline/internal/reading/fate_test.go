@@ -1,0 +1,141 @@
+package reading
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+func testFates(t *testing.T, c clock) *fates {
+	t.Helper()
+	decoder, err := schemas.NewEventDecoder(schemas.EventFormat{Format: "jsonl", User: "user", Key: "key", Time: "time", TimeUnit: "ms"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &schemas.Header{StartMillis: 1000, FromTurn: 1, SliceStart: 1000, MetricStarts: []int64{1000}, Metrics: []schemas.MetricSpec{{WindowSize: 1000, WindowSlide: 1000}}}
+	return &fates{decoder: decoder, clock: c, turns: calendar.New(h, 0)}
+}
+
+func newPartition() *partition {
+	return &partition{appendTime: calendar.Never, idleUntil: calendar.Never, end: calendar.Forever, replayed: map[int64]bool{}}
+}
+
+func judgeOne(t *testing.T, f *fates, p *partition, offset, stamp, event, now int64) string {
+	t.Helper()
+	tallies := newTallies()
+	rec := klog.Record{Offset: offset, Timestamp: stamp, Value: fmt.Appendf(nil, `{"user":"u","key":"k","time":%d}`, event)}
+	turn, class, err := f.judge(p, &rec, now, &tallies)
+	if err != nil {
+		t.Fatal(err)
+	}
+	switch {
+	case class != "":
+		return class
+	case tallies.BeforeStart == 1:
+		return "before start"
+	case tallies.Late == 1:
+		return "late"
+	case tallies.Future == 1:
+		return "future"
+	}
+	return fmt.Sprint("turn ", turn)
+}
+
+// TestRuleLatenessIsAPropertyOfOneRecord: below the slack, what another record
+// did to the partition's append time decides nothing.
+func TestRuleLatenessIsAPropertyOfOneRecord(t *testing.T) {
+	f := testFates(t, clock{lateness: 100, skew: 50, slack: 500})
+	for _, jump := range []int64{0, 1, 499, 500} {
+		p := newPartition()
+		judgeOne(t, f, p, 0, 5000+jump, 5000, 0) // another user's record, with a leader whose clock is ahead
+		if got := judgeOne(t, f, p, 1, 5000, 4900, 0); got != "turn 4" {
+			t.Errorf("a step of %d ms made an event late that its own times put on time: %s", jump, got)
+		}
+	}
+	p := newPartition()
+	judgeOne(t, f, p, 0, 5501, 5000, 0)
+	if got := judgeOne(t, f, p, 1, 5000, 4900, 0); got != "late" {
+		t.Errorf("beyond the slack the watermark decides: got %s", got)
+	}
+}
+
+// TestRuleFatesFromTheRecordsOwnTimes: the borders of every time rule.
+func TestRuleFatesFromTheRecordsOwnTimes(t *testing.T) {
+	f := testFates(t, clock{lateness: 100, skew: 50, slack: 500})
+	for _, test := range []struct {
+		stamp, event int64
+		want         string
+	}{
+		{1000, 999, "before start"}, {1000, 1000, "turn 1"}, {1100, 1000, "turn 1"}, {1101, 1000, "late"},
+		{1999, 1999, "turn 1"}, {2000, 2000, "turn 2"}, {2000, 2050, "turn 2"}, {2000, 2051, "future"},
+	} {
+		if got := judgeOne(t, f, newPartition(), 0, test.stamp, test.event, 0); got != test.want {
+			t.Errorf("appended at %d, event of %d: %s, want %s", test.stamp, test.event, got, test.want)
+		}
+	}
+}
+
+// TestRuleAStampFromTheFutureClosesNothing: with producer times a stamp beyond
+// the reader's clock and skew is of the future and does not move the
+// watermark; read again later, it keeps its verdict.
+func TestRuleAStampFromTheFutureClosesNothing(t *testing.T) {
+	f := testFates(t, clock{trustProducer: true, lateness: 100, skew: 50})
+	p := newPartition()
+	judgeOne(t, f, p, 0, 5000, 5000, 6000)
+	if got := judgeOne(t, f, p, 1, 4102444800000, 4102444800000, 6000); got != "future" {
+		t.Errorf("a stamp of the year 2100: %s", got)
+	}
+	if p.appendTime != 5000 {
+		t.Errorf("it moved the append time to %d", p.appendTime)
+	}
+	p.next = 2
+	cut := p.cut(nil)
+	if len(cut.Ahead) != 1 || cut.Ahead[0] != 1 {
+		t.Fatalf("its CLOSE does not keep the verdict: %+v", cut)
+	}
+	again := newPartition()
+	again.recall(&cut)
+	judgeOne(t, f, again, 0, 5000, 5000, 5e12)
+	if got := judgeOne(t, f, again, 1, 4102444800000, 4102444800000, 5e12); got != "future" || again.appendTime != 5000 {
+		t.Errorf("read again when its time has come: %s, append time %d", got, again.appendTime)
+	}
+}
+
+// TestRuleNoTimeOfARecordWrapsAround: a producer may write any int64 as a
+// record's time. One at the end of its range closes no window, and the next
+// record has the fate that it would have without it.
+func TestRuleNoTimeOfARecordWrapsAround(t *testing.T) {
+	const now = 6000
+	c := clock{trustProducer: true, lateness: 100, skew: 50}
+	spec := schemas.MetricSpec{Lateness: c.lateness}
+	for _, stamp := range []int64{calendar.Never, calendar.Never + 1, calendar.Never + 99, calendar.Never + 100, -62135596800000, -1, 0, 1, calendar.Forever, calendar.Forever - 1, calendar.Forever - 50, 253402300799999} {
+		for _, event := range []int64{-62135596800000, -1, 0, 5000, 253402300799999} {
+			f, p := testFates(t, c), newPartition()
+			if got := judgeOne(t, f, p, 0, stamp, event, now); got == "late" && event >= 5000 {
+				t.Errorf("stamp %d, event of %d: %s", stamp, event, got)
+			}
+			if w := p.watermark(spec); w > min(stamp, now+c.skew) {
+				t.Errorf("stamp %d: the watermark is %d", stamp, w)
+			}
+			if got := judgeOne(t, f, p, 1, 5000, 5000, now); got != "turn 5" || p.watermark(spec) != 4900 {
+				t.Errorf("after a record with stamp %d: %s, watermark %d", stamp, got, p.watermark(spec))
+			}
+		}
+	}
+}
+
+// TestRuleNoRecordStopsTheProcess: whatever a record holds, it has a fate.
+func TestRuleNoRecordStopsTheProcess(t *testing.T) {
+	f := testFates(t, clock{})
+	for _, value := range []string{"", "x", "{}", `{"user":null}`, `{"user":"","key":"k","time":1}`, `{"user":"u","key":"k","time":"soon"}`,
+		`{"user":"u","key":"k","time":9e99}`, "\x00\xff", `[1,2]`, `{"user":{},"key":"k","time":1}`} {
+		tallies := newTallies()
+		turn, class, err := f.judge(newPartition(), &klog.Record{Value: []byte(value)}, 0, &tallies)
+		if err != nil || class == "" || turn != 0 || !tallies.Balanced() || tallies.Read != 1 {
+			t.Errorf("%q: turn %d, class %q, error %v, tallies %+v", value, turn, class, err, tallies)
+		}
+	}
+}

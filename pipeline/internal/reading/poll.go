@@ -1,0 +1,218 @@
+package reading
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/packing"
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+// poll reads control and the wanted partitions with one long-polling fetch.
+func (r *Source) poll(ctx context.Context, settled uint64) error {
+	if err := r.refreshPartitions(ctx); err != nil {
+		return err
+	}
+	if err := r.dead.look(ctx, time.Now()); err != nil {
+		return err
+	}
+	var from int64
+	r.tail.Look(func(v *controllog.View) { from = v.Next })
+	wants := []klog.Want{{Topic: r.tail.Topic, Partition: controllog.Partition, Offset: from, MaxBytes: fetchBytes}}
+	byID := map[int32]*partition{}
+	for _, p := range r.partitions {
+		if r.wanted(p, settled) {
+			byID[p.id] = p
+			wants = append(wants, klog.Want{Topic: r.dep.Config.Events.Topic, Partition: p.id, Offset: p.next, MaxBytes: fetchBytes})
+		}
+	}
+	gots, err := r.fetcher.Poll(ctx, wants, 1, PollWait)
+	if err != nil {
+		return fmt.Errorf("fetching: %w", err)
+	}
+	for i := range gots {
+		g := &gots[i]
+		if g.Topic == r.tail.Topic {
+			if g.Err != nil {
+				return fmt.Errorf("reading control: %w", g.Err)
+			}
+			if err := r.tail.Feed(ctx, g.Records); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := r.take(byID[g.Partition], g); err != nil {
+			return err
+		}
+	}
+	r.tellStalls(settled)
+	return r.dead.flush(ctx)
+}
+
+// wanted bounds read-ahead by event time, and by the number of events only for
+// partitions that no turn waits for.
+func (r *Source) wanted(p *partition, settled uint64) bool {
+	if p.done() {
+		return false
+	}
+	if p.next < p.tallied {
+		return true // turns that are closed wait for it
+	}
+	if r.lastKnown && r.closed+1 >= r.last {
+		return true // only the end of the input is waited for
+	}
+	spec := r.dep.Metrics[0].Spec
+	w := p.watermark(spec)
+	holdsBack := w < r.fates.turns.End(r.closed+1)
+	if r.buffered > maxBuffered {
+		return holdsBack
+	}
+	return holdsBack || w < r.fates.turns.End(settled+1+lookahead)
+}
+
+// take reads what came from one partition.
+func (r *Source) take(p *partition, g *klog.Got) error {
+	if p == nil {
+		return nil
+	}
+	if err := r.fault(p, g); err != nil {
+		return err
+	}
+	now := time.Now().UnixMilli()
+	for i := range g.Records {
+		rec := &g.Records[i]
+		if rec.Offset < p.next {
+			continue
+		}
+		if rec.Offset >= p.end {
+			break
+		}
+		if err := r.record(p, rec, now); err != nil {
+			return err
+		}
+		p.next = rec.Offset + 1
+	}
+	p.next = min(max(p.next, g.Next), p.end)
+	r.idle(p, g)
+	return nil
+}
+
+// fault refuses to go on where the log is not what the promises rest on.
+func (r *Source) fault(p *partition, g *klog.Got) error {
+	at := fmt.Sprintf("reading %s partition %d at offset %d", g.Topic, p.id, p.next)
+	switch {
+	case errors.Is(g.Err, klog.ErrOffsetOutOfRange):
+		return fmt.Errorf("%s: these records are gone, and turns that are closed but not settled need them (is the retention of the events topic too short?): %w: %w", at, deployment.ErrLogFault, g.Err)
+	case g.Err != nil:
+		return fmt.Errorf("%s: %w", at, g.Err)
+	case len(g.Records) > 0 && !g.AppendTime && r.dep.Config.Time.Trust == deployment.TrustBroker:
+		return fmt.Errorf("%s: batches carry producer times and the deployment trusts the broker's: set message.timestamp.type=LogAppendTime on the topic, or time.trust: producer: %w", at, deployment.ErrLogFault)
+	}
+	return nil
+}
+
+// record decides one record's fate and keeps what it contributes.
+func (r *Source) record(p *partition, rec *klog.Record, now int64) error {
+	before := packing.Mark{Offset: rec.Offset, AppendTime: p.appendTime}
+	discard := schemas.ReadTallies{DeadLettered: map[string]uint64{}}
+	tallies := &r.tallies
+	again := rec.Offset < p.tallied
+	if again {
+		tallies = &discard
+	}
+	p.leaderEpoch = rec.LeaderEpoch
+	turn, class, err := r.fates.judge(p, rec, now, tallies)
+	switch {
+	case err != nil:
+		return fmt.Errorf("decoding the record at offset %d of partition %d: %w", rec.Offset, p.id, err)
+	case class != "":
+		if !again {
+			r.dead.add(r.dep.Config.Events.Topic, rec, class)
+		}
+		return nil
+	case turn == 0:
+		return nil
+	case r.overtaken(p.id, rec.Offset, turn):
+		tallies.Overtaken++
+		return nil
+	}
+	tallies.Accepted++
+	if r.opts.UntilEnd && rec.Offset < r.ends[p.id] {
+		r.owed = max(r.owed, turn)
+	}
+	if turn <= r.opened || turn <= r.fromLedger {
+		return nil // of a turn that is settled, or is redone without its events
+	}
+	b := r.buffers[turn]
+	if b == nil {
+		b = packing.New(r.dep.Config.Shards)
+		r.buffers[turn] = b
+	}
+	e := &r.fates.event
+	c := packing.Contribution{
+		User:   r.user(e.User),
+		Period: r.fates.turns.PeriodOf(e.Millis),
+		Label:  schemas.Label{Key: e.Key, Passes: e.Passes},
+		Value:  e.Value,
+	}
+	if c.Sums = r.dep.Sums.Takes(e); c.Sums {
+		c.ID = r.hasher.Record(rec.Value)
+	}
+	b.Add(&c, p.id, before)
+	r.buffered++
+	return nil
+}
+
+// overtaken says whether a record stands behind the CLOSE of its turn. A
+// settled turn's CLOSE may be forgotten: what is read again of it stands before
+// its cut, and what is new behind.
+func (r *Source) overtaken(id int32, offset int64, turn uint64) bool {
+	if turn > r.closed {
+		return false
+	}
+	over, known := false, false
+	r.tail.Look(func(v *controllog.View) {
+		if c := v.Closes[turn]; c != nil {
+			known = true
+			over = offset >= cutOf(c.Cuts, id)
+		}
+	})
+	if known {
+		return over
+	}
+	for _, p := range r.partitions {
+		if p.id == id {
+			return offset >= p.tallied
+		}
+	}
+	return true
+}
+
+// cutOf is a partition's cut, 0 for one that the CLOSE does not know.
+func cutOf(cuts []schemas.Cut, id int32) int64 {
+	for _, c := range cuts {
+		if c.Partition == id {
+			return c.Cut
+		}
+	}
+	return 0
+}
+
+// idle applies the idle rule: a partition that was read to its end, with
+// nothing held back by transactions, moves on with the wall clock as it was
+// before the fetch was sent.
+func (r *Source) idle(p *partition, g *klog.Got) {
+	p.idleUntil = calendar.Never
+	p.fetched, p.high, p.lastStable = g.High >= 0, g.High, g.LastStable
+	if r.opts.Bounded || g.High < 0 || p.next != g.High || g.High != g.LastStable {
+		return
+	}
+	t := &r.dep.Config.Time
+	p.idleUntil = g.Asked - t.Lateness.Milliseconds() - t.Skew.Milliseconds() - t.IdleGrace.Milliseconds()
+}

@@ -1,0 +1,357 @@
+package reading
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/packing"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/watch"
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/transforms"
+)
+
+// Source is READ: it takes the epoch, reads events and control, decides every
+// record's fate, closes turns and opens them. It implements transforms.Source.
+type Source struct {
+	dep    *deployment.Deployment
+	client *klog.Client
+	tail   *controllog.Log
+	opts   Options
+	log    *slog.Logger
+	run    int64         // its number
+	stalls *watch.Stalls // may be nil
+	fates  fates
+	hasher *schemas.Hasher
+
+	control *controllog.Writer
+	dead    *deadLetters
+	fetcher *klog.Fetcher
+
+	callMu sync.Mutex // guards calls and interrupt
+	calls  int64
+	stopIt context.CancelFunc
+	step   sync.Mutex // held by the one step that runs
+
+	epoch atomic.Int64 // begin looks at it while a step runs
+	lost  atomic.Int64 // the epoch in which a stage found another writer in its place, else −1
+	session
+	// ends are the last offsets as they were at the first start, for runs that
+	// have an end. owed is the last turn that the run is to settle: with UntilEnd
+	// the last that owns an event below the ends, as far as was read.
+	ends  map[int32]int64
+	owed  uint64
+	users map[string]*packing.User
+
+	superseded, drained bool
+}
+
+// session is what a reader knows within one epoch.
+type session struct {
+	partitions []*partition
+	buffers    map[uint64]*packing.Buffer
+	buffered   uint64
+	opened     uint64 // the last turn opened in this epoch, or settled before
+	openedAt   time.Time
+	fromLedger uint64 // the last turn of the joint to be redone from the ledger; 0 none
+	closed     uint64 // the last turn closed on control, as far as it is known here
+	asked      uint64 // the last turn this run has written a CLOSE for
+	tallies    schemas.ReadTallies
+	last       uint64 // bounded runs: the last turn, once lastKnown
+	lastKnown  bool
+	refreshed  time.Time
+}
+
+// Options say where reading ends, and to whom it tells what. RunOptions has the meaning of
+// each.
+type Options struct {
+	Bounded    bool
+	Until      time.Time
+	UntilEnd   bool
+	Drain      <-chan struct{}
+	StallLimit time.Duration
+	Logger     *slog.Logger
+	Stalls     *watch.Stalls // told what READ knows; nil for none
+}
+
+// New prepares READ of a run that was announced on control. Close ends it.
+func New(ctx context.Context, d *deployment.Deployment, client *klog.Client, t *controllog.Log, opts Options) (*Source, error) {
+	decoder, err := NewDecoder(ctx, d, opts.Logger)
+	if err != nil {
+		return nil, fmt.Errorf("preparing to decode events: %w", err)
+	}
+	r := &Source{
+		dep: d, client: client, tail: t, run: t.Run, opts: opts, log: opts.Logger, stalls: opts.Stalls,
+		hasher: schemas.NewHasher(d.Config.Keys.UserHash),
+		ends:   map[int32]int64{}, users: map[string]*packing.User{},
+		fates: fates{decoder: decoder, turns: calendar.New(t.Header, d.Config.Privacy.Period), clock: clockOf(d), past: pastClocks(t.Header, clockOf(d))},
+	}
+	if !opts.Bounded && !opts.Until.IsZero() {
+		r.owed = r.fates.turns.By(opts.Until.UnixMilli())
+	}
+	r.epoch.Store(-1)
+	r.lost.Store(-1)
+	if r.control, err = controllog.NewWriter(ctx, t); err != nil {
+		return nil, err
+	}
+	if r.dead, err = newDeadLetters(ctx, client, d, opts.Logger); err != nil {
+		r.Close()
+		return nil, err
+	}
+	r.fetcher = client.NewFetcher()
+	return r, nil
+}
+
+// Lose tells READ that a stage found another writer in its place in an epoch.
+func (r *Source) Lose(epoch int64) { r.lost.Store(epoch) }
+
+// Ended says how reading ended: by a drain, or because another run has taken over; and which
+// turn the run was to settle at last. For use after the last Step.
+func (r *Source) Ended() (drained, superseded bool, owed uint64) {
+	return r.drained, r.superseded, r.owed
+}
+
+// Step implements transforms.Source. A position that is not the reader's own
+// is a restore by the engine: the reader takes a new epoch.
+func (r *Source) Step(ctx context.Context, at transforms.Position) (transforms.Step, error) {
+	ctx, calls, own := r.begin(ctx, at)
+	r.step.Lock()
+	defer r.step.Unlock()
+	if ctx.Err() != nil {
+		return transforms.Step{}, ctx.Err()
+	}
+	if !own {
+		if err := r.start(ctx); err != nil {
+			return r.leave(at, err)
+		}
+	}
+	next := transforms.Position{Calls: calls, Tick: at.Tick}
+	elements, done, err := r.advance(ctx)
+	if err != nil {
+		return r.leave(at, err)
+	}
+	next.Epoch = r.epoch.Load() // a stalled turn takes a new one
+	next.Done = done
+	if len(elements) > 0 {
+		next.Tick++
+	}
+	return transforms.Step{Next: next, Elements: elements, Opened: len(elements) > 0}, nil
+}
+
+// begin counts a call at its start and interrupts one that an engine has given
+// up but that still runs.
+func (r *Source) begin(ctx context.Context, at transforms.Position) (context.Context, int64, bool) {
+	r.callMu.Lock()
+	defer r.callMu.Unlock()
+	if r.stopIt != nil {
+		r.stopIt()
+	}
+	own := r.calls > 0 && at.Calls == r.calls && at.Epoch == r.epoch.Load()
+	r.calls++
+	ctx, r.stopIt = context.WithCancel(ctx)
+	return ctx, r.calls, own
+}
+
+// leave ends reading when another run has taken over.
+func (r *Source) leave(at transforms.Position, err error) (transforms.Step, error) {
+	if err == deployment.ErrSuperseded { //nolint:errorlint // never wrapped: it is this package's own answer
+		r.superseded = true
+		at.Done = true
+		return transforms.Step{Next: at}, nil
+	}
+	return transforms.Step{}, err
+}
+
+// advance goes on until a joint can be opened or reading is over.
+func (r *Source) advance(ctx context.Context) ([]transforms.Element, bool, error) {
+	for {
+		settled, err := r.catchUp()
+		if err != nil {
+			return nil, false, err
+		}
+		if r.finished(settled) {
+			return nil, true, nil
+		}
+		if r.stalled(settled) {
+			r.log.Warn("a turn is held up; taking a new epoch", "turn", r.opened)
+			if err := r.start(ctx); err != nil {
+				return nil, false, err
+			}
+			continue
+		}
+		elements, err := r.open(settled)
+		if err != nil || elements != nil {
+			return elements, false, err
+		}
+		wrote, err := r.closeTurns(ctx, settled)
+		if err != nil {
+			return nil, false, err
+		}
+		if wrote {
+			if err := r.tail.Update(ctx); err != nil {
+				return nil, false, err
+			}
+			continue
+		}
+		if err := r.poll(ctx, settled); err != nil {
+			return nil, false, err
+		}
+	}
+}
+
+// catchUp takes over what control says now.
+func (r *Source) catchUp() (settled uint64, err error) {
+	var newest int64
+	var stop *schemas.Stop
+	r.tail.Look(func(v *controllog.View) {
+		newest, settled, stop = v.Epoch, v.Settled, v.Stop
+		r.closed = max(r.closed, v.Closed)
+	})
+	if newest != r.epoch.Load() {
+		return 0, deployment.ErrSuperseded
+	}
+	if stop != nil {
+		return 0, controllog.Stopped(stop)
+	}
+	return settled, nil
+}
+
+// finished says whether everything opened is settled and nothing more is to be
+// opened: a drain, or the end of a bounded run.
+func (r *Source) finished(settled uint64) bool {
+	if settled < r.opened {
+		return false
+	}
+	select {
+	case <-r.opts.Drain:
+		r.drained = true
+		return true
+	default:
+	}
+	switch {
+	case r.opts.UntilEnd:
+		return r.pastEnds() && settled >= r.owed
+	case !r.opts.Bounded && !r.opts.Until.IsZero():
+		return settled >= r.owed
+	}
+	return r.lastKnown && settled >= r.last && r.atEnd()
+}
+
+// pastEnds says whether everything was read that stood on the topic at the
+// start.
+func (r *Source) pastEnds() bool {
+	for _, p := range r.partitions {
+		if p.next < r.ends[p.id] {
+			return false
+		}
+	}
+	return true
+}
+
+// stalled says that the open turn will not settle: it takes too long, or a
+// stage found another writer in its place. If that writer belongs to a newer
+// run, start finds out.
+func (r *Source) stalled(settled uint64) bool {
+	lost := r.lost.Swap(-1) == r.epoch.Load()
+	return r.opened > settled && (lost || time.Since(r.openedAt) > r.opts.StallLimit)
+}
+
+// open opens the joint behind the settled turn once its CLOSE stands and every
+// partition was read up to its cut.
+func (r *Source) open(settled uint64) ([]transforms.Element, error) {
+	turn := settled + 1
+	if r.opened >= turn || r.closed < turn {
+		return nil, nil
+	}
+	var c *controllog.Closing
+	settledAt := int64(-1)
+	r.tail.Look(func(v *controllog.View) {
+		c = v.Closes[turn]
+		if at, ok := v.SettledAt[settled]; ok {
+			settledAt = at
+		}
+	})
+	if c == nil || c.First != turn {
+		return nil, fmt.Errorf("opening turn %d: control says that it is closed, and no CLOSE that begins with it was read: %w", turn, deployment.ErrLogFault)
+	}
+	open := schemas.Open{Epoch: r.epoch.Load(), First: c.First, Turn: c.Turn, Contributions: c.Contributions, SettledAt: settledAt, FromLedger: r.fromLedger == c.Turn}
+	if !open.FromLedger && !r.readTo(c.Cuts) {
+		return nil, nil
+	}
+	elements, err := r.elements(open, &c.Close)
+	if err != nil {
+		return nil, err
+	}
+	for turn := c.First; turn <= c.Turn; turn++ {
+		if b := r.buffers[turn]; b != nil {
+			r.buffered -= b.Records
+			delete(r.buffers, turn)
+		}
+	}
+	r.opened, r.openedAt = c.Turn, time.Now()
+	return elements, nil
+}
+
+// elements packs the contributions of a joint's turns and its OPENs.
+func (r *Source) elements(open schemas.Open, c *schemas.Close) ([]transforms.Element, error) {
+	shards := r.dep.Config.Shards
+	var out []transforms.Element
+	for turn := c.First; turn <= c.Turn && !open.FromLedger; turn++ {
+		b := r.buffers[turn]
+		if b == nil {
+			b = packing.New(shards)
+		}
+		if b.Records != c.Of(turn) {
+			return nil, fmt.Errorf("opening turn %d: the events topic gives another number of contributions than its CLOSE says: records were changed or lost, or the configuration was changed: %w", turn, deployment.ErrLogFault)
+		}
+		var err error
+		if out, err = b.Contributions(out, open.Epoch, turn); err != nil {
+			return nil, err
+		}
+	}
+	for n := range shards {
+		open.Shard, open.Shards = uint32(n), uint32(shards)
+		out = append(out, transforms.Element{Shard: n, Data: schemas.EncodeOpen(open)})
+	}
+	return out, nil
+}
+
+// readTo says whether every partition was read up to a CLOSE's cuts.
+func (r *Source) readTo(cuts []schemas.Cut) bool {
+	for _, c := range cuts {
+		for _, p := range r.partitions {
+			if p.id == c.Partition && p.next < c.Cut {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func (r *Source) atEnd() bool {
+	for _, p := range r.partitions {
+		if !p.done() {
+			return false
+		}
+	}
+	return true
+}
+
+func (r *Source) Close() {
+	if r.fetcher != nil {
+		r.fetcher.Close()
+	}
+	if r.control != nil {
+		r.control.Close()
+	}
+	if r.dead != nil {
+		r.dead.close()
+	}
+}

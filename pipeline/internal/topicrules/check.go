@@ -1,0 +1,161 @@
+package topicrules
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+
+	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+)
+
+func Check(ctx context.Context, d *deployment.Deployment, client *klog.Client, o Options) error {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	var found []error
+	missing := map[string]bool{}
+	rules := rulesOfTopics(d)
+	states, failures := lookAtAll(ctx, d, client, rules)
+	for i, t := range states {
+		var wrong *deployment.TopicError
+		switch err := failures[i]; {
+		case errors.As(err, &wrong):
+			missing[rules[i].topic] = errors.Is(err, klog.ErrUnknownTopic)
+			found = append(found, wrong)
+			continue
+		case err != nil:
+			return err
+		}
+		for _, rule := range rules[i].rules {
+			rule(t)
+		}
+		for _, w := range t.warnings {
+			o.Logger.Warn(w)
+		}
+		found = append(found, t.found...)
+	}
+	apart, err := belongTogether(ctx, d, client, missing)
+	if err != nil {
+		return err
+	}
+	for _, one := range apart {
+		// It says more than that the topic does not exist, and another thing to do.
+		found = slices.DeleteFunc(found, func(err error) bool {
+			var t *deployment.TopicError
+			return errors.As(err, &t) && t.Topic == one.Topic && errors.Is(err, klog.ErrUnknownTopic)
+		})
+		found = append(found, one)
+	}
+	more := len(found) > 0 // than strictness is the matter
+	for _, w := range weaknesses(states, o) {
+		if more {
+			w.Err = nil
+		}
+		found = append(found, w)
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	return fmt.Errorf("checking the topics: %w", errors.Join(found...))
+}
+
+// lookAtAll looks at all topics at once: for one that is not there the client
+// waits a little, because brokers learn of new ones late.
+func lookAtAll(ctx context.Context, d *deployment.Deployment, client *klog.Client, rules []rulesOfTopic) ([]*state, []error) {
+	states, failures := make([]*state, len(rules)), make([]error, len(rules))
+	var all sync.WaitGroup
+	for i := range rules {
+		all.Go(func() { states[i], failures[i] = lookAt(ctx, d, client, rules[i].topic) })
+	}
+	all.Wait()
+	return states, failures
+}
+
+// lookAt asks for everything that the rules need. A *TopicError: it cannot be
+// had.
+func lookAt(ctx context.Context, d *deployment.Deployment, client *klog.Client, name string) (*state, error) {
+	t := &state{name: name, broker: d.Config.Kafka.Brokers[0]}
+	ids, err := client.Partitions(ctx, name)
+	if errors.Is(err, klog.ErrUnknownTopic) {
+		fix := "create it with runner init --create-topics, or correct its name under outputs"
+		if name == d.Config.Events.Topic {
+			fix = "create it, or --create-topics --event-partitions N with runner init, or correct events.topic"
+		}
+		return nil, &deployment.TopicError{Topic: name, Got: "does not exist", Fix: fix, Err: klog.ErrUnknownTopic}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("checking the topics: %w", err)
+	}
+	t.partitions = len(ids)
+	if t.replicas, t.brokers, err = client.Replication(ctx, name); err != nil {
+		return nil, fmt.Errorf("checking the topics: %w", err)
+	}
+	t.settings, err = client.TopicConfig(ctx, name)
+	if errors.Is(err, klog.ErrForbidden) {
+		return nil, &deployment.TopicError{Topic: name, Got: "does not let this user see its settings", Fix: "allow the user DescribeConfigs on the topic", Err: klog.ErrForbidden}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("checking the topics: %w", err)
+	}
+	return t, nil
+}
+
+// belongTogether looks for topics that cannot stem from one deployment: one is
+// empty or missing while another holds what can only have been written after
+// it.
+func belongTogether(ctx context.Context, d *deployment.Deployment, client *klog.Client, missing map[string]bool) ([]*deployment.TopicError, error) {
+	out := &d.Config.Outputs
+	control, err := HoldsRecords(ctx, client, out.Control, missing)
+	if err != nil {
+		return nil, err
+	}
+	state := "is empty"
+	if missing[out.Control] {
+		state = "does not exist"
+	}
+	var apart []*deployment.TopicError
+	gone := func(topic, fix string) {
+		apart = append(apart, &deployment.TopicError{Topic: topic, Got: fmt.Sprintf("does not exist and topic %s holds records", out.Control), Err: deployment.ErrLogFault, Fix: fix})
+	}
+	if topic := d.Config.Events.Topic; control && missing[topic] {
+		gone(topic, "if it was lost, restore it: one that is made anew is refused once a turn is settled; else correct events.topic")
+	}
+	for _, topic := range []string{out.Ledger, out.Counts} {
+		held, err := HoldsRecords(ctx, client, topic, missing)
+		switch {
+		case err != nil:
+			return nil, err
+		case held && !control:
+			return []*deployment.TopicError{{Topic: out.Control, Got: fmt.Sprintf("%s and topic %s holds records", state, topic), Err: deployment.ErrLogFault,
+				Fix: "control was lost, or they do not belong together; restore it, or begin a new deployment with topics of other names"}}, nil
+		case control && missing[topic]:
+			gone(topic, "if this is a new name, runner change --create-topics makes it; if it was lost, restore it, or begin a new deployment: a topic made anew holds nothing of what was published or decided")
+		}
+	}
+	return apart, nil
+}
+
+// HoldsRecords says whether anything was ever written to a topic.
+func HoldsRecords(ctx context.Context, client *klog.Client, topic string, missing map[string]bool) (bool, error) {
+	if missing[topic] {
+		return false, nil
+	}
+	ids, err := client.Partitions(ctx, topic)
+	if err != nil {
+		return false, fmt.Errorf("checking the topics: %w", err)
+	}
+	for _, id := range ids {
+		bounds, err := client.Offsets(ctx, topic, id)
+		if err != nil {
+			return false, fmt.Errorf("checking the topics: %w", err)
+		}
+		if bounds.High > 0 {
+			return true, nil
+		}
+	}
+	return false, nil
+}

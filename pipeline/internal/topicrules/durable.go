@@ -1,0 +1,78 @@
+package topicrules
+
+import (
+	"fmt"
+	"log/slog"
+	"strconv"
+
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+)
+
+// ReplicationFactor is not one of Kafka's settings: a property of the topic.
+const ReplicationFactor = "replication factor"
+
+// Options say how topics are looked at.
+type Options struct {
+	Logger     *slog.Logger // told what could be better; default: discards
+	Strict     bool         // refuse what is else only warned of
+	Disposable bool         // the topics end with the process: say nothing about how durable they are
+}
+
+// durable looks at how many replicas a write must have reached before it is acknowledged. The client asks for all that are in
+// sync: with one of them, what one broker loses was acknowledged, and published or charged, all the same.
+func durable(t *state) {
+	least, err := strconv.Atoi(t.setting(MinInSync))
+	if t.replicas == 0 || err != nil {
+		return // the broker does not say
+	}
+	if t.replicas == 1 {
+		t.weak(ReplicationFactor, "1", "3",
+			"what its one broker loses is lost: kafka-reassign-partitions.sh gives a topic more replicas, runner init --create-topics --replication 3 makes new ones with them")
+	}
+	enough := strconv.Itoa(min(2, t.replicas))
+	switch {
+	case least > t.replicas: // Kafka 4 takes the number of replicas instead
+		t.weak(MinInSync, strconv.Itoa(least), fmt.Sprintf("at most the replication factor, %d", t.replicas),
+			"brokers before Kafka 4 refuse every write: "+t.alter(MinInSync, enough))
+	case least < 2 && t.replicas > 1:
+		t.weak(MinInSync, strconv.Itoa(least), "2 or more",
+			"a write is acknowledged that only one broker has, and what it loses is lost: "+t.alter(MinInSync, enough))
+	}
+}
+
+// weak notes what is refused only where somebody wants to be strict.
+func (t *state) weak(setting, got, want, fix string) {
+	t.weaknesses = append(t.weaknesses, &deployment.TopicError{Topic: t.name, Setting: setting, Got: got, Want: want, Fix: fix, Err: deployment.ErrStrict})
+}
+
+// alone says that a replica more has no place: there is one broker.
+func (t *state) alone(e *deployment.TopicError) bool {
+	return e.Setting == ReplicationFactor && t.brokers == 1
+}
+
+// weaknesses are the refusals of a strict look; else they are told. On a cluster of one broker every topic has one replica, which
+// is said once.
+func weaknesses(states []*state, o Options) []*deployment.TopicError {
+	if o.Disposable {
+		return nil
+	}
+	var refused []*deployment.TopicError
+	said := false
+	for _, t := range states {
+		if t == nil {
+			continue
+		}
+		for _, w := range t.weaknesses {
+			switch {
+			case o.Strict:
+				refused = append(refused, w)
+			case !t.alone(w):
+				o.Logger.Warn(fmt.Sprintf("topic %s: %s is %s, it should be %s: %s", w.Topic, w.Setting, w.Got, w.Want, w.Fix))
+			case !said:
+				said = true
+				o.Logger.Warn("the cluster has one broker: what it loses is lost, and with control or ledger the deployment; for more than trying things out use three brokers, and three replicas of every topic")
+			}
+		}
+	}
+	return refused
+}

@@ -1,0 +1,241 @@
+package topicrules
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+)
+
+const (
+	// minMaxMessage is the largest batch that the client writes.
+	minMaxMessage = klog.DefaultBatchBytes
+	// roomForMessages is Kafka's own default of max.message.bytes.
+	roomForMessages = "1048588"
+	// minRetention and retentionFactor bound from below how long records that a
+	// restart may read again must be kept.
+	minRetention    = time.Hour
+	retentionFactor = 3
+)
+
+// kafkaDefault stands for a setting that a broker does not report.
+func kafkaDefault(setting string) string {
+	switch setting {
+	case CleanupPolicy:
+		return "delete"
+	case Retention:
+		return "604800000"
+	case RetentionBytes:
+		return forEver
+	case TimestampType:
+		return "CreateTime"
+	case MaxMessageBytes:
+		return roomForMessages
+	case UncleanElections:
+		return "false"
+	case MinInSync:
+		return "1"
+	}
+	return ""
+}
+
+// state is a topic as the broker describes it, and what the rules found.
+type state struct {
+	name       string
+	broker     string // for commands in texts
+	partitions int
+	replicas   int // of the partition with the fewest; 0: not known
+	brokers    int // in the cluster
+	settings   map[string]string
+	found      []error
+	weaknesses []*deployment.TopicError
+	warnings   []string
+}
+
+// topicRule looks at a topic and notes what it finds.
+type topicRule func(*state)
+
+type rulesOfTopic struct {
+	topic string
+	rules []topicRule
+}
+
+// topicRules are the rules of every topic of the deployment, docs/runbook.md
+// has them as a table.
+func rulesOfTopics(d *deployment.Deployment) []rulesOfTopic {
+	out, need := &d.Config.Outputs, neededRetention(d)
+	return []rulesOfTopic{
+		{d.Config.Events.Topic, []topicRule{
+			timestampRule(d), notCompacted("events would vanish that a turn counts again after a restart"),
+			retentionRule(need), eventBytesRule(d), warnUnclean,
+		}},
+		{out.Control, []topicRule{
+			partitionsRule(1, "name another topic under outputs.control"),
+			keptForEver, safeElections, roomRule, durable,
+		}},
+		{out.Ledger, []topicRule{
+			partitionsRule(d.Config.Shards, "set shards to that number, or name another topic under outputs.ledger"),
+			onlyCompacted, safeElections, roomRule, durable,
+		}},
+		{out.Counts, []topicRule{
+			partitionsRule(d.Config.ReleaseShards, "set release_shards to that number, or name another topic under outputs.counts"),
+			notCompacted("later windows' values would replace earlier ones"),
+			retentionRule(need), bytesRule(""), roomRule, durable,
+		}},
+		{out.DeadLetter, []topicRule{
+			notCompacted("records without a key cannot be written there"), roomRule, durable,
+		}},
+	}
+}
+
+// minRetention is how long events must stay at the least: a restart reads from
+// the cut of the last settled turn, so the open turn, what may still come late
+// to it and the wait for silent partitions lie between; three times that, and
+// an hour for whoever has to restart it.
+func neededRetention(d *deployment.Deployment) time.Duration {
+	turn := time.Duration(deployment.LeastSlide(d)) * time.Millisecond
+	t := &d.Config.Time
+	return max(minRetention, retentionFactor*(turn+t.Lateness+t.Skew+t.Slack+t.IdleGrace))
+}
+
+func (t *state) setting(name string) string {
+	if v, ok := t.settings[name]; ok {
+		return v
+	}
+	return kafkaDefault(name)
+}
+
+func (t *state) policies() []string {
+	var list []string
+	for p := range strings.SplitSeq(t.setting(CleanupPolicy), ",") {
+		if p = strings.TrimSpace(p); p != "" {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+func (t *state) compacted() bool { return slices.Contains(t.policies(), "compact") }
+
+// alter is the command that sets a setting.
+func (t *state) alter(setting, value string) string {
+	return fmt.Sprintf("kafka-configs.sh --bootstrap-server %s --alter --entity-type topics --entity-name %s --add-config %s=%s", t.broker, t.name, setting, value)
+}
+
+func (t *state) wrong(setting, want, fix string) {
+	got := t.setting(setting)
+	if got == "" {
+		got = "empty"
+	}
+	t.found = append(t.found, &deployment.TopicError{Topic: t.name, Setting: setting, Got: got, Want: want, Fix: fix})
+}
+
+func timestampRule(d *deployment.Deployment) topicRule {
+	return func(t *state) {
+		if d.Config.Time.Trust == deployment.TrustBroker && t.setting(TimestampType) != appendTimes {
+			t.wrong(TimestampType, appendTimes+" with time.trust: broker",
+				t.alter(TimestampType, appendTimes)+" (records that are there already keep their times: start behind them), or set time.trust: producer, which is a weaker promise")
+		}
+	}
+}
+
+func notCompacted(why string) topicRule {
+	return func(t *state) {
+		if t.compacted() {
+			t.wrong(CleanupPolicy, "delete", why+": "+t.alter(CleanupPolicy, "delete")+"; if records were compacted away already, use another topic")
+		}
+	}
+}
+
+// onlyCompacted wants nothing deleted by age or size: an account that was not
+// active for long is a record that was not written for long.
+func onlyCompacted(t *state) {
+	if p := t.policies(); len(p) != 1 || p[0] != "compact" {
+		t.wrong(CleanupPolicy, "compact and nothing else", "else accounts are lost: "+t.alter(CleanupPolicy, "compact"))
+	}
+}
+
+func keptForEver(t *state) {
+	if t.compacted() {
+		t.wrong(CleanupPolicy, "delete", "compaction would take it apart: "+t.alter(CleanupPolicy, "delete"))
+	}
+	if len(t.policies()) == 0 {
+		return // nothing is ever cleaned up
+	}
+	for _, s := range []string{Retention, RetentionBytes} {
+		if v := t.setting(s); v != forEver {
+			t.wrong(s, forEver, "control is kept for ever: "+t.alter(s, forEver))
+		}
+	}
+}
+
+func retentionRule(need time.Duration) topicRule {
+	return func(t *state) {
+		got := t.setting(Retention)
+		ms, err := strconv.ParseInt(got, 10, 64)
+		if got == forEver || (err == nil && ms >= need.Milliseconds()) || !slices.Contains(t.policies(), "delete") {
+			return
+		}
+		want := strconv.FormatInt(need.Milliseconds(), 10)
+		t.wrong(Retention, fmt.Sprintf("%s (%s) or more, or %s", want, need, forEver),
+			"a restart could find that records it needs are gone: "+t.alter(Retention, want)+", or lower lateness, skew or idle_grace under time")
+	}
+}
+
+func partitionsRule(want int, fix string) topicRule {
+	return func(t *state) {
+		if t.partitions != want {
+			t.found = append(t.found, &deployment.TopicError{Topic: t.name, Setting: partitionCount, Got: strconv.Itoa(t.partitions), Want: strconv.Itoa(want), Fix: fix, Err: deployment.ErrHeaderMismatch})
+		}
+	}
+}
+
+// safeElections: a turn whose record is gone has been published and charged to
+// nobody.
+func safeElections(t *state) {
+	if t.setting(UncleanElections) == "true" {
+		t.wrong(UncleanElections, "false", "an election could lose records of what was published: "+t.alter(UncleanElections, "false"))
+	}
+}
+
+func roomRule(t *state) {
+	if n, err := strconv.Atoi(t.setting(MaxMessageBytes)); err != nil || n < minMaxMessage {
+		want := strconv.Itoa(minMaxMessage)
+		t.wrong(MaxMessageBytes, want+" or more", "a large turn could not be written: "+t.alter(MaxMessageBytes, want))
+	}
+}
+
+// bytesRule: how long a number of bytes lasts nobody knows beforehand.
+func bytesRule(instead string) topicRule {
+	return func(t *state) {
+		if t.limitedInBytes() {
+			t.wrong(RetentionBytes, forEver, "a restart could find that records it needs are gone: "+t.alter(RetentionBytes, forEver)+instead)
+		}
+	}
+}
+
+// eventBytesRule: the topic may be somebody else's, who has to be believed.
+func eventBytesRule(d *deployment.Deployment) topicRule {
+	return func(t *state) {
+		switch {
+		case !d.Config.Events.AcceptSizeRetention:
+			bytesRule(", or set events.accept_size_retention: true and see to it that they last for days")(t)
+		case t.limitedInBytes():
+			t.warnings = append(t.warnings, fmt.Sprintf("topic %s: %s is %s, which is accepted: a restart that finds records gone stops", t.name, RetentionBytes, t.setting(RetentionBytes)))
+		}
+	}
+}
+
+func (t *state) limitedInBytes() bool {
+	return t.setting(RetentionBytes) != forEver && slices.Contains(t.policies(), "delete")
+}
+
+func warnUnclean(t *state) {
+	if t.setting(UncleanElections) == "true" {
+		t.warnings = append(t.warnings, fmt.Sprintf("topic %s: %s is true: an election can lose records and put others in their place; a restart that notices stops", t.name, UncleanElections))
+	}
+}

@@ -1,0 +1,78 @@
+package topicrules
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
+)
+
+// The settings that a broker leaves out are Kafka's defaults.
+func TestAbsentSettingsAreKafkasDefaults(t *testing.T) {
+	d, err := deployment.Compile(deploytest.Config("127.0.0.1:1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, rules := range rulesOfTopics(d) {
+		state := &state{name: rules.topic, broker: "b:1", partitions: map[string]int{"tollgate-ledger": 4}[rules.topic], settings: map[string]string{}}
+		state.partitions = max(state.partitions, 1)
+		for _, rule := range rules.rules {
+			rule(state)
+		}
+		want := map[string]int{"tollgate-control": 1, "tollgate-ledger": 1}[rules.topic] // a week's retention; not compacted
+		if len(state.found) != want || len(state.warnings) != 0 {
+			t.Errorf("%s: %v, %v", rules.topic, errors.Join(state.found...), state.warnings)
+		}
+	}
+	none := &state{settings: map[string]string{CleanupPolicy: ""}}
+	keptForEver(none)
+	retentionRule(time.Hour)(none)
+	if len(none.found) != 0 {
+		t.Errorf("a topic that is never cleaned up: %v", none.found)
+	}
+	onlyCompacted(none)
+	if len(none.found) != 1 || !strings.Contains(none.found[0].Error(), "cleanup.policy is empty") {
+		t.Errorf("a ledger that is never cleaned up: %v", none.found)
+	}
+}
+
+func TestTheShortestSlideDecidesHowLongEventsAreNeeded(t *testing.T) {
+	cfg := deploytest.Config("127.0.0.1:1")
+	cfg.Time = deployment.Time{Lateness: time.Hour, Skew: time.Minute, Slack: 5 * time.Second, IdleGrace: time.Minute}
+	day, often := cfg.Metrics[0], cfg.Metrics[0]
+	day.Name, day.Window = "day", 24*time.Hour
+	often.Name, often.Window, often.Slide = "often", 6*time.Hour, 2*time.Hour
+	cfg.Metrics = []deployment.Metric{day, often}
+	d, err := deployment.Compile(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := neededRetention(d), 3*(3*time.Hour+2*time.Minute+5*time.Second); got != want {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+func TestReplicasAndBrokersAreCounted(t *testing.T) {
+	d, err := deployment.Compile(deploytest.Config(deploytest.Start(t).Addr()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := connect.Dial(t.Context(), d.Config.Kafka, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	topic := d.Config.Outputs.Control
+	if err := client.CreateTopics(t.Context(), klog.TopicSpec{Name: topic, Partitions: 1, Replication: 1}); err != nil {
+		t.Fatal(err)
+	}
+	state, err := lookAt(t.Context(), d, client, topic)
+	if err != nil || state.replicas != 1 || state.brokers != 1 {
+		t.Errorf("%+v, %v", state, err)
+	}
+}

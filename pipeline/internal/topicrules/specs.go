@@ -1,0 +1,66 @@
+package topicrules
+
+import (
+	"fmt"
+	"maps"
+
+	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+)
+
+// Topic settings by their Kafka name.
+const (
+	CleanupPolicy    = "cleanup.policy"
+	Retention        = "retention.ms"
+	RetentionBytes   = "retention.bytes"
+	TimestampType    = "message.timestamp.type"
+	MaxMessageBytes  = "max.message.bytes"
+	UncleanElections = "unclean.leader.election.enable"
+	MinInSync        = "min.insync.replicas"
+	partitionCount   = "partitions" // not one of Kafka's: a property of the topic
+
+	appendTimes = "LogAppendTime"
+	forEver     = "-1"
+)
+
+// Specs are the deployment's topics with the settings that a restart needs, said aloud: a
+// broker's defaults may differ, and may change. eventPartitions 0: without the events topic;
+// replication 0: the broker's default.
+func Specs(d *deployment.Deployment, eventPartitions, replication int) []klog.TopicSpec {
+	out := &d.Config.Outputs
+	base := map[string]string{MaxMessageBytes: roomForMessages}
+	if replication >= 3 {
+		base[MinInSync] = "2"
+	}
+	with := func(more map[string]string) map[string]string {
+		all := maps.Clone(base)
+		maps.Copy(all, more)
+		return all
+	}
+	kept := map[string]string{CleanupPolicy: "delete", Retention: forEver, RetentionBytes: forEver}
+	careful := map[string]string{UncleanElections: "false"}
+	control := with(kept)
+	maps.Copy(control, careful)
+	ledger := with(careful)
+	ledger[CleanupPolicy] = "compact"
+	specs := []klog.TopicSpec{
+		{Name: out.Control, Partitions: 1, Replication: replication, Config: control},
+		{Name: out.Ledger, Partitions: d.Config.Shards, Replication: replication, Config: ledger},
+		{Name: out.Counts, Partitions: d.Config.ReleaseShards, Replication: replication, Config: with(kept)},
+		{Name: out.DeadLetter, Partitions: 1, Replication: replication, Config: with(kept)},
+	}
+	if eventPartitions > 0 {
+		events := maps.Clone(kept)
+		if d.Config.Time.Trust == deployment.TrustBroker {
+			events[TimestampType] = appendTimes
+		}
+		specs = append(specs, klog.TopicSpec{Name: d.Config.Events.Topic, Partitions: eventPartitions, Replication: replication, Config: events})
+	}
+	return specs
+}
+
+// RemakeDeadLetter is how somebody makes the dead-letter topic again, as a remedy in a text.
+func RemakeDeadLetter(d *deployment.Deployment) string {
+	return fmt.Sprintf("make it again: kafka-topics.sh --bootstrap-server %s --create --topic %s --partitions 1 --config %s=%s --config %s=%s --config %s=%s",
+		d.Config.Kafka.Brokers[0], d.Config.Outputs.DeadLetter, Retention, forEver, RetentionBytes, forEver, MaxMessageBytes, roomForMessages)
+}

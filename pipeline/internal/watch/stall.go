@@ -1,0 +1,279 @@
+package watch
+
+import (
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
+)
+
+const (
+	// stallAfter is how long something may not move before it is told, and
+	// stallMost how long at the most until it is told again.
+	StallAfter = 30 * time.Second
+	StallMost  = 10 * time.Minute
+	// stallFresh is how old READ's knowledge may be to be judged by: it polls
+	// several times a second unless it waits for something else, which is told
+	// instead.
+	stallFresh = 5 * time.Second
+)
+
+// Partition is what READ knows of a partition, to tell why no turn closes.
+type Partition struct {
+	ID                     int32
+	Next, High, LastStable int64
+	HeldBack               bool // the turn that is to be closed next waits for it
+}
+
+// Progress is what READ knows at a time.
+type Progress struct {
+	Partitions []Partition // of which something was fetched
+	End        int64       // of the turn that is to be closed next; forever when none is
+	Open       uint64      // the turn that was opened and is not settled; 0 none
+	OpenedAt   time.Time
+}
+
+// Rules are what a deployment expects of time, to tell waiting that belongs
+// to it from a stall.
+type Rules struct {
+	topic                        string
+	broker                       string // for commands in texts
+	lateness, slack, skew, grace time.Duration
+	idle                         bool // the clock can stand in for a silent partition
+	publishEvery                 time.Duration
+	limit                        time.Duration // RunOptions.StallLimit
+}
+
+func RulesOf(d *deployment.Deployment, bounded bool, limit time.Duration) Rules {
+	t := &d.Config.Time
+	return Rules{
+		topic: d.Config.Events.Topic, broker: d.Config.Kafka.Brokers[0],
+		lateness: t.Lateness, slack: t.Slack, skew: t.Skew, grace: t.IdleGrace, idle: !bounded,
+		publishEvery: d.Config.Outputs.PublishEvery, limit: limit,
+	}
+}
+
+// stallKind is a reason not to move.
+type stallKind int
+
+const (
+	stallNone stallKind = iota
+	stallCluster
+	stallTransaction
+	stallSilent
+	stallOpen
+)
+
+// Stalls tells, by what READ knows and by what the client cannot get done, that
+// nothing moves, why, and what to do: after half a minute, again at growing
+// intervals, and when it is over. It has no clock: whoever calls it has. Safe for
+// concurrent use; a nil one tells nothing.
+type Stalls struct {
+	rules Rules
+	log   *slog.Logger
+
+	mu     sync.Mutex
+	seen   Progress
+	seenAt time.Time
+	held   map[int32]heldPartition
+	told   map[stallKind]*told
+}
+
+// heldPartition is a partition that is waited for: why, where it stands, since when.
+type heldPartition struct {
+	kind  stallKind
+	mark  int64
+	since time.Time
+}
+
+// told is a stall that was told.
+type told struct {
+	since, next time.Time
+	pause       time.Duration
+	partitions  []int32
+}
+
+func New(rules Rules, log *slog.Logger) *Stalls {
+	return &Stalls{rules: rules, log: log, held: map[int32]heldPartition{}, told: map[stallKind]*told{}}
+}
+
+// Wants says whether READ's knowledge is to be heard again.
+func (s *Stalls) Wants(now time.Time) bool {
+	if s == nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return now.Sub(s.seenAt) >= time.Second
+}
+
+// See hears what READ knows now.
+func (s *Stalls) See(now time.Time, p Progress) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seen, s.seenAt = p, now
+}
+
+// tick tells what there is to tell now. troubles are the client's, the longest first.
+func (s *Stalls) tick(now time.Time, troubles []klog.Trouble) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case len(troubles) > 0 && now.Sub(troubles[0].Since) >= StallAfter:
+		s.tell(now, stallCluster, troubles[0].Since, nil, s.clusterText(troubles))
+		return // nothing else can be known
+	case len(troubles) > 0 && s.told[stallCluster] != nil:
+		return // something is over, but Kafka has not answered all since that was told
+	}
+	s.over(now, stallCluster, "Kafka lets this run go on again")
+	if s.seenAt.IsZero() {
+		return
+	}
+	s.tickOpen(now)
+	if now.Sub(s.seenAt) < stallFresh {
+		s.tickLanes(now)
+	}
+}
+
+func (s *Stalls) tickOpen(now time.Time) {
+	if at := s.seen.OpenedAt; s.seen.Open > 0 && now.Sub(at) >= StallAfter+s.rules.publishEvery {
+		s.tell(now, stallOpen, at, nil, fmt.Sprintf("turn %d was opened at %s and is not settled: is this machine or a broker too slow or too full? After %s without settlement the run takes a new epoch by itself",
+			s.seen.Open, clockTime(at), s.rules.limit))
+		return
+	}
+	s.over(now, stallOpen, "turns are settled again")
+}
+
+func (s *Stalls) tickLanes(now time.Time) {
+	// Until then the turn may just be filling up.
+	overdue := s.seen.End < calendar.Forever && now.UnixMilli() >= s.seen.End+(s.rules.lateness+s.rules.slack).Milliseconds()
+	long := map[stallKind][]int32{}
+	since := map[stallKind]time.Time{}
+	present := map[int32]bool{}
+	for _, l := range s.seen.Partitions {
+		kind, mark := l.why()
+		if kind == stallNone || !overdue {
+			continue
+		}
+		present[l.ID] = true
+		was := s.held[l.ID]
+		if was.kind != kind || was.mark != mark {
+			was = heldPartition{kind: kind, mark: mark, since: now}
+			s.held[l.ID] = was
+		}
+		if now.Sub(was.since) >= StallAfter {
+			long[kind] = append(long[kind], l.ID)
+			if at, ok := since[kind]; !ok || was.since.Before(at) {
+				since[kind] = was.since
+			}
+		}
+	}
+	for id := range s.held {
+		if !present[id] {
+			delete(s.held, id)
+		}
+	}
+	for _, kind := range []stallKind{stallTransaction, stallSilent} {
+		if len(long[kind]) > 0 {
+			s.tell(now, kind, since[kind], long[kind], s.laneText(kind, long[kind]))
+		} else if t := s.told[kind]; t != nil {
+			s.over(now, kind, partitionsText(t.partitions, s.rules.topic)+" no longer waited for")
+		}
+	}
+}
+
+// why says why the turn that is to be closed next waits for a partition, and
+// where it stands: as long as that does not move, it is stuck.
+func (l *Partition) why() (stallKind, int64) {
+	switch {
+	case !l.HeldBack:
+		return stallNone, 0
+	case l.LastStable < l.High && l.Next >= l.LastStable:
+		return stallTransaction, l.LastStable
+	case l.Next >= l.High:
+		return stallSilent, l.Next
+	}
+	return stallNone, 0 // it is being read
+}
+
+// tell warns of a stall that is new, has got more partitions, or was not told for
+// long.
+func (s *Stalls) tell(now time.Time, kind stallKind, since time.Time, lanes []int32, text string) {
+	t := s.told[kind]
+	more := t != nil && slices.ContainsFunc(lanes, func(id int32) bool { return !slices.Contains(t.partitions, id) })
+	switch {
+	case t == nil:
+		t = &told{since: since, pause: StallAfter}
+		s.told[kind] = t
+	case now.Before(t.next) && !more:
+		return
+	}
+	if t.next.IsZero() || !now.Before(t.next) {
+		t.pause = min(2*t.pause, StallMost)
+		t.next = now.Add(t.pause)
+	}
+	for _, id := range lanes {
+		if !slices.Contains(t.partitions, id) {
+			t.partitions = append(t.partitions, id)
+		}
+	}
+	slices.Sort(t.partitions)
+	s.log.Warn("no progress for " + now.Sub(since).Round(time.Second).String() + ": " + text)
+}
+
+// over tells the end of a stall that was told.
+func (s *Stalls) over(now time.Time, kind stallKind, text string) {
+	t := s.told[kind]
+	if t == nil {
+		return
+	}
+	delete(s.told, kind)
+	s.log.Warn(text + ", after " + now.Sub(t.since).Round(time.Second).String())
+}
+
+func (s *Stalls) clusterText(troubles []klog.Trouble) string {
+	text := fmt.Sprintf("Kafka does not answer as it should since %s: %s: %v", clockTime(troubles[0].Since), troubles[0].Doing, troubles[0].Cause)
+	if len(troubles) > 1 {
+		text += "; other calls wait, too"
+	}
+	return text
+}
+
+func (s *Stalls) laneText(kind stallKind, ids []int32) string {
+	who, end := partitionsText(ids, s.rules.topic), clockTime(time.UnixMilli(s.seen.End))
+	if kind == stallTransaction {
+		return fmt.Sprintf("%s held back by an open transaction, and the windows that ended at %s wait for it: a producer has neither committed nor aborted; "+
+			"kafka-transactions.sh --bootstrap-server %s list shows it, abort ends it", who, end, s.rules.broker)
+	}
+	until := "it has a record again"
+	if s.rules.idle {
+		closes := s.seen.End + (s.rules.lateness + s.rules.skew + s.rules.grace).Milliseconds()
+		until = clockTime(time.UnixMilli(closes)) + ", when time.idle_grace lets the clock stand in"
+	}
+	return fmt.Sprintf("%s silent, and the windows that ended at %s wait until %s: is a producer down? Where silence is usual, lower time.idle_grace", who, end, until)
+}
+
+// partitionsText names partitions, with the verb that follows.
+func partitionsText(ids []int32, topic string) string {
+	const most = 10
+	var names []string
+	for _, id := range ids[:min(len(ids), most)] {
+		names = append(names, fmt.Sprint(id))
+	}
+	list := strings.Join(names, ", ")
+	switch {
+	case len(ids) == 1:
+		return fmt.Sprintf("partition %s of topic %s is", list, topic)
+	case len(ids) > most:
+		list += " and others"
+	}
+	return fmt.Sprintf("partitions %s of topic %s are", list, topic)
+}
+
+func clockTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -1,0 +1,216 @@
+package watch
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
+)
+
+// stallScene plays what READ knows against a clock that is set by hand.
+type stallScene struct {
+	t      *testing.T
+	stalls *Stalls
+	out    bytes.Buffer
+	at     time.Duration // since noon
+	p      *Progress
+	down   []klog.Trouble
+}
+
+var stallNoon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func newStallScene(t *testing.T, change func(*Rules)) *stallScene {
+	t.Helper()
+	rules := Rules{topic: "visits", broker: "b:9092", lateness: 10 * time.Second, slack: 5 * time.Second, skew: time.Minute, grace: 2 * time.Minute, idle: true, limit: 2 * time.Minute}
+	if change != nil {
+		change(&rules)
+	}
+	s := &stallScene{t: t}
+	s.stalls = New(rules, slog.New(slog.NewTextHandler(&s.out, &slog.HandlerOptions{Level: slog.LevelWarn})))
+	return s
+}
+
+// until lets the clock run, with a look every second and whatever READ says then, and returns the lines told with their times.
+func (s *stallScene) until(end time.Duration) []string {
+	var lines []string
+	for ; s.at <= end; s.at += time.Second {
+		now := stallNoon.Add(s.at)
+		if s.p != nil {
+			s.stalls.See(now, *s.p)
+		}
+		s.stalls.tick(now, s.down)
+		for line := range strings.SplitSeq(strings.TrimSpace(s.out.String()), "\n") {
+			if line != "" {
+				lines = append(lines, fmt.Sprint(s.at, " ", line))
+			}
+		}
+		s.out.Reset()
+	}
+	return lines
+}
+
+// says fails the test unless the lines are so many, at these times and with these words.
+func (s *stallScene) says(lines []string, want ...[]string) {
+	s.t.Helper()
+	if len(lines) != len(want) {
+		s.t.Fatalf("%d lines, want %d:\n%s", len(lines), len(want), strings.Join(lines, "\n"))
+	}
+	for i, words := range want {
+		for n, word := range words {
+			if n == 0 && !strings.HasPrefix(lines[i], word+" ") || !strings.Contains(lines[i], word) {
+				s.t.Errorf("line %d does not say %q:\n%s", i, word, lines[i])
+			}
+		}
+		if strings.Contains(lines[i], "777") {
+			s.t.Errorf("an offset is told: %s", lines[i])
+		}
+	}
+}
+
+func windowEnd(at time.Duration) int64 { return stallNoon.Add(at).UnixMilli() }
+
+// stuck is a partition that ends in an open transaction, quiet one that was read to its end.
+func stuck(id int32) Partition {
+	return Partition{ID: id, Next: 7770, LastStable: 7770, High: 7779, HeldBack: true}
+}
+
+func quiet1(id int32) Partition {
+	return Partition{ID: id, Next: 7771, LastStable: 7771, High: 7771, HeldBack: true}
+}
+
+func TestRuleStallsAreToldWithTheirCause(t *testing.T) {
+	t.Run("an open transaction", func(t *testing.T) {
+		s := newStallScene(t, nil)
+		s.p = &Progress{End: windowEnd(0), Partitions: []Partition{stuck(3), {ID: 4, Next: 7775, LastStable: 7780, High: 7790, HeldBack: true}}}
+		// The window is due at 15 s; intervals of 1, 2, 4, 8 and 10 minutes.
+		s.says(s.until(40*time.Minute),
+			[]string{"45s", "no progress for 30s: partition 3 of topic visits is held back by an open transaction, and the windows that ended at 2026-03-01T12:00:00Z wait for it", "kafka-transactions.sh --bootstrap-server b:9092 list"},
+			[]string{"1m45s", "no progress for 1m30s: partition 3"}, []string{"3m45s"}, []string{"7m45s"}, []string{"15m45s"}, []string{"25m45s"}, []string{"35m45s"})
+		s.p = &Progress{End: windowEnd(time.Minute), Partitions: []Partition{{ID: 3, Next: 7779, LastStable: 7779, High: 7779}}}
+		s.says(s.until(41*time.Minute), []string{"40m1s", "partition 3 of topic visits is no longer waited for, after 39m46s"})
+	})
+	t.Run("transactions one after the other", func(t *testing.T) {
+		s := newStallScene(t, nil)
+		for i := range int64(20) {
+			s.p = &Progress{End: windowEnd(0), Partitions: []Partition{{ID: 0, Next: 100 + i, LastStable: 100 + i, High: 1000, HeldBack: true}}}
+			s.says(s.until(time.Duration(i+1) * 25 * time.Second))
+		}
+	})
+	t.Run("a silent partition", func(t *testing.T) {
+		s := newStallScene(t, nil)
+		s.p = &Progress{End: windowEnd(0), Partitions: []Partition{quiet1(0), quiet1(7), {ID: 5, Next: 7772, LastStable: 7772, High: 7772}}}
+		s.says(s.until(time.Minute),
+			[]string{"45s", "partitions 0, 7 of topic visits are silent, and the windows that ended at 2026-03-01T12:00:00Z wait until 2026-03-01T12:03:10Z, when time.idle_grace lets the clock stand in"})
+		s.p.Partitions[0].HeldBack = false // it has a record
+		s.says(s.until(2*time.Minute), []string{"1m45s", "partition 7 of topic visits is silent"})
+		s.p.Partitions[1].HeldBack = false
+		s.says(s.until(3*time.Minute), []string{"2m1s", "partitions 0, 7 of topic visits are no longer waited for"})
+	})
+	t.Run("silent for ever", func(t *testing.T) {
+		s := newStallScene(t, func(r *Rules) { r.idle = false })
+		s.p = &Progress{End: windowEnd(0), Partitions: []Partition{quiet1(2)}}
+		s.says(s.until(time.Minute), []string{"45s", "partition 2 of topic visits is silent", "wait until it has a record again"})
+	})
+	t.Run("another partition falls silent", func(t *testing.T) {
+		s := newStallScene(t, nil)
+		s.p = &Progress{End: windowEnd(0), Partitions: []Partition{quiet1(0)}}
+		s.says(s.until(time.Minute), []string{"45s", "partition 0 of"})
+		s.p.Partitions = append(s.p.Partitions, quiet1(1))
+		s.says(s.until(100*time.Second), []string{"1m31s", "partitions 0, 1 of"})
+	})
+	t.Run("a window that fills up", func(t *testing.T) {
+		s := newStallScene(t, nil)
+		s.p = &Progress{End: windowEnd(time.Hour), Partitions: []Partition{quiet1(0), stuck(1)}}
+		s.says(s.until(time.Hour + 44*time.Second))
+		s.says(s.until(time.Hour+45*time.Second), []string{"1h0m45s", "partition 1"}, []string{"1h0m45s", "partition 0"})
+	})
+	t.Run("no turn is waited for", func(t *testing.T) {
+		s := newStallScene(t, nil)
+		s.p = &Progress{End: calendar.Forever, Partitions: []Partition{quiet1(0), stuck(1)}}
+		s.says(s.until(time.Hour))
+	})
+	t.Run("no broker", func(t *testing.T) {
+		s := newStallScene(t, nil)
+		s.p = &Progress{End: windowEnd(0), Partitions: []Partition{quiet1(0)}}
+		s.says(s.until(20 * time.Second))
+		s.down = []klog.Trouble{{Doing: `reading topic "visits" partition 0`, Since: stallNoon.Add(20 * time.Second), Cause: errors.New("nothing listens there")}, {Since: stallNoon.Add(30 * time.Second)}}
+		s.p = nil // READ waits
+		s.says(s.until(2*time.Minute),
+			[]string{"50s", `no progress for 30s: Kafka does not answer as it should since 2026-03-01T12:00:20Z: reading topic \"visits\" partition 0: nothing listens there; other calls wait, too`},
+			[]string{"1m50s", "no progress for 1m30s"})
+		s.down = nil
+		s.says(s.until(3*time.Minute), []string{"2m1s", "Kafka lets this run go on again, after 1m41s"})
+		s.down = []klog.Trouble{{Since: stallNoon.Add(3 * time.Minute), Cause: errors.New("again")}}
+		s.says(s.until(4*time.Minute), []string{"3m30s", "again"})
+	})
+	t.Run("a frozen broker", func(t *testing.T) {
+		// Requests time out after 30 s and are sent again, other calls come and go, and a look may see young troubles only.
+		s := newStallScene(t, nil)
+		since := stallNoon
+		for s.at < 8*time.Minute {
+			s.down = []klog.Trouble{{Doing: "waiting for broker b:9092", Since: since, Cause: errors.New("frozen")}, {Doing: "reading", Since: stallNoon.Add(s.at)}}
+			lines := s.until(s.at + 29*time.Second)
+			switch told := s.at - 30*time.Second; told { // the half minute whose looks these are
+			case 30 * time.Second:
+				s.says(lines, []string{"30s", "no progress for 30s: Kafka does not answer as it should since 2026-03-01T12:00:00Z: waiting for broker b:9092: frozen"})
+			case 90 * time.Second:
+				s.says(lines, []string{"1m30s", "no progress for 1m30s"})
+			case 210 * time.Second:
+				s.says(lines, []string{"3m30s", "no progress for 3m30s"})
+			case 450 * time.Second:
+				s.says(lines, []string{"7m30s", "no progress for 7m30s"})
+			default:
+				s.says(lines)
+			}
+			if told := s.at - 30*time.Second; told == 120*time.Second { // it looks young once
+				s.down = s.down[1:]
+				s.down[0].Since = stallNoon.Add(s.at)
+				s.says(s.until(s.at))
+				s.at -= time.Second
+			}
+		}
+		s.down = []klog.Trouble{{Doing: "reading", Since: stallNoon.Add(s.at)}} // it answers, and the leaders are not there yet
+		s.says(s.until(s.at + 3*time.Second))
+		s.down = nil
+		s.says(s.until(20*time.Minute), []string{"8m4s", "Kafka lets this run go on again, after 8m4s"})
+	})
+	t.Run("a short failure", func(t *testing.T) {
+		s := newStallScene(t, nil)
+		for i := range 10 {
+			s.down = []klog.Trouble{{Since: stallNoon.Add(s.at), Cause: errors.New("moved")}}
+			s.says(s.until(time.Duration(i+1) * 25 * time.Second))
+			s.down = nil
+			s.says(s.until(s.at + time.Second))
+		}
+	})
+	t.Run("a turn that does not settle", func(t *testing.T) {
+		s := newStallScene(t, func(r *Rules) { r.publishEvery = time.Minute })
+		s.p = &Progress{End: windowEnd(0), Open: 17, OpenedAt: stallNoon}
+		s.says(s.until(2*time.Minute), []string{"1m30s", "no progress for 1m30s: turn 17 was opened at 2026-03-01T12:00:00Z and is not settled", "After 2m0s"})
+		s.p = &Progress{End: windowEnd(time.Hour)}
+		s.says(s.until(3*time.Minute), []string{"2m1s", "turns are settled again, after 2m1s"})
+	})
+	t.Run("READ waits for something else", func(t *testing.T) {
+		s := newStallScene(t, nil)
+		s.p = &Progress{End: windowEnd(0), Partitions: []Partition{quiet1(0)}, Open: 3, OpenedAt: stallNoon.Add(30 * time.Second)}
+		s.says(s.until(40 * time.Second))
+		s.p = nil
+		s.says(s.until(119*time.Second), []string{"1m0s", "turn 3"})
+	})
+}
+
+func TestManyPartitionsAreNotAllNamed(t *testing.T) {
+	ids := make([]int32, 100)
+	for i := range ids {
+		ids[i] = int32(i)
+	}
+	if got, want := partitionsText(ids, "t"), "partitions 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and others of topic t are"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

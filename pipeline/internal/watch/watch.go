@@ -1,0 +1,88 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+)
+
+const (
+	watchEvery = time.Second
+	// stuckAfter is how long a drain waits for what is tried again and again: below the
+	// ten seconds that supervisors wait before they kill, and long enough for
+	// klog.Client.Gone to say that no broker answers at all.
+	stuckAfter = 9 * time.Second
+)
+
+// Start looks after a run from outside, which may wait for a broker in any of
+// its stages: it tells stalls, and ends a run that is to be drained while no
+// broker answers. end is called for that, with the reason. The call returned
+// ends the watch.
+func Start(ctx context.Context, client *klog.Client, s *Stalls, drain <-chan struct{}, end context.CancelCauseFunc) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() {
+		ticker := time.NewTicker(watchEvery)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+				s.tick(time.Now(), client.Troubles())
+			}
+		}
+	})
+	running.Go(func() {
+		select {
+		case <-ctx.Done():
+		case <-drain:
+			running.Go(func() {
+				if why := stuckCall(ctx, client.Troubles, stuckAfter); why != nil {
+					end(fmt.Errorf("draining: %w: ended without it, and the next run redoes what was under way (%s: %w)", deployment.ErrStuck, why.Doing, why.Cause))
+				}
+			})
+			if err := client.Gone(ctx); err != nil {
+				end(fmt.Errorf("draining: %w: ended without one, and the next run redoes what was under way (%w)", deployment.ErrNoBroker, err))
+			}
+		}
+	})
+	return func() {
+		cancel()
+		running.Wait()
+	}
+}
+
+// stuckCall waits for a call that has been tried again and again for long, and returns
+// it; nil at the end of ctx. What is a trouble already counts from when the wait
+// began: it may pass within a second, and the turn be finished.
+func stuckCall(ctx context.Context, troubles func() []klog.Trouble, long time.Duration) *klog.Trouble {
+	began := time.Now()
+	ticker := time.NewTicker(long / 20)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case now := <-ticker.C:
+			all := troubles()
+			if len(all) > 0 && now.Sub(all[0].Since) >= long && now.Sub(began) >= long {
+				return &all[0]
+			}
+		}
+	}
+}
+
+// UnlessEnded is the reason for which the watch has ended a run, or what the run
+// itself returned.
+func UnlessEnded(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); err != nil && (errors.Is(cause, deployment.ErrNoBroker) || errors.Is(cause, deployment.ErrStuck)) {
+		return cause
+	}
+	return err
+}
