@@ -15,6 +15,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/reference"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/event"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
@@ -100,7 +101,7 @@ func baseConfig(broker, name string) pipeline.Config {
 	return pipeline.Config{
 		Deployment: name,
 		Kafka:      pipeline.Kafka{Brokers: []string{broker}},
-		Events: pipeline.Events{Topic: name + "-events", Format: schemas.EventFormat{
+		Events: pipeline.Events{Topic: name + "-events", Format: event.Format{
 			Format: "jsonl", User: "user", Key: "page", Time: "ts", TimeUnit: "ms",
 		}},
 		Privacy: pipeline.Privacy{Epsilon: 40, Delta: 1e-4, Accountant: "gdp"},

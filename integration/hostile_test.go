@@ -14,6 +14,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/reference"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
 const (
@@ -41,21 +42,21 @@ func hostileValues() []hostileRecord {
 	}
 	add("future", `{"user":%q,"page":"p00","ts":253402300799999}`, evil)
 	for _, millis := range []int64{math.MinInt64, math.MaxInt64, -62135596800001, 253402300800000} {
-		add(schemas.ClassBadTimestamp, `{"user":%q,"page":"p00","ts":%d}`, evil, millis)
+		add(event.ClassBadTimestamp, `{"user":%q,"page":"p00","ts":%d}`, evil, millis)
 	}
-	add(schemas.ClassBadTimestamp, `{"user":%q,"page":"p00","ts":9e99}`, evil)
-	add(schemas.ClassBadTimestamp, `{"user":%q,"page":"p00","ts":"noon"}`, evil)
-	add(schemas.ClassUndecodable, `{"user":%q`, evil)
-	add(schemas.ClassMissingField, `{"user":%q,"ts":%d}`, evil, good)
-	add(schemas.ClassNullField, `{"user":%q,"page":null,"ts":%d}`, evil, good)
-	add(schemas.ClassWrongType, `{"user":[%q],"page":"p00","ts":%d}`, evil, good)
-	add(schemas.ClassEmptyUser, `{"user":"","page":"p00","ts":%d}`, good)
-	add(schemas.ClassUserTooLong, `{"user":%q,"page":"p00","ts":%d}`, strings.Repeat("e", 1025), good)
-	add(schemas.ClassKeyTooLong, `{"user":%q,"page":%q,"ts":%d}`, evil, strings.Repeat("k", 513), good)
-	add(schemas.ClassUndecodable, "{\"user\":%q,\"page\":\"\xff\",\"ts\":%d}", evil, good)
-	add(schemas.ClassOversized, `{"user":%q,"page":"p00","ts":%d,"more":%q}`, evil, good, strings.Repeat("x", smallest))
-	add(schemas.ClassUndecodable, "")
-	add(schemas.ClassUndecodable, "")
+	add(event.ClassBadTimestamp, `{"user":%q,"page":"p00","ts":9e99}`, evil)
+	add(event.ClassBadTimestamp, `{"user":%q,"page":"p00","ts":"noon"}`, evil)
+	add(event.ClassUndecodable, `{"user":%q`, evil)
+	add(event.ClassMissingField, `{"user":%q,"ts":%d}`, evil, good)
+	add(event.ClassNullField, `{"user":%q,"page":null,"ts":%d}`, evil, good)
+	add(event.ClassWrongType, `{"user":[%q],"page":"p00","ts":%d}`, evil, good)
+	add(event.ClassEmptyUser, `{"user":"","page":"p00","ts":%d}`, good)
+	add(event.ClassUserTooLong, `{"user":%q,"page":"p00","ts":%d}`, strings.Repeat("e", 1025), good)
+	add(event.ClassKeyTooLong, `{"user":%q,"page":%q,"ts":%d}`, evil, strings.Repeat("k", 513), good)
+	add(event.ClassUndecodable, "{\"user\":%q,\"page\":\"\xff\",\"ts\":%d}", evil, good)
+	add(event.ClassOversized, `{"user":%q,"page":"p00","ts":%d,"more":%q}`, evil, good, strings.Repeat("x", smallest))
+	add(event.ClassUndecodable, "")
+	add(event.ClassUndecodable, "")
 	all[len(all)-1].Value = nil
 	for i := range all {
 		switch i % 3 {
@@ -92,9 +93,9 @@ func hostileProducer(near int64) []hostileRecord {
 		if at < near && near > base.Add(20*time.Second).UnixMilli() {
 			fate = "late" // after records that have moved the watermark
 		}
-		all = append(all, hostileRecord{klog.Message{Value: event(evil, "p00", at, base.UnixMilli()).value, Timestamp: klog.At(at)}, fate})
+		all = append(all, hostileRecord{klog.Message{Value: goodEvent(evil, "p00", at, base.UnixMilli()).value, Timestamp: klog.At(at)}, fate})
 	}
-	return append(all, hostileRecord{klog.Message{Value: event(evil, evilPage, near, near).value, Timestamp: klog.At(near)}, "accepted"})
+	return append(all, hostileRecord{klog.Message{Value: goodEvent(evil, evilPage, near, near).value, Timestamp: klog.At(near)}, "accepted"})
 }
 
 func messagesOf(arrivals []arrival) []klog.Message {
@@ -261,7 +262,7 @@ func TestRuleOneHostileRecordChangesNobodyElseUnderAppendTimes(t *testing.T) {
 	var others []klog.Message
 	for i, a := range calm(813).arrivals() {
 		millis := start.UnixMilli() + (a.stamp-base.UnixMilli())/10 // twelve windows of ten seconds become ones of one
-		others = append(others, klog.Message{Value: event(a.user, fmt.Sprintf("p%02d", i%5), 0, millis).value, Timestamp: klog.At(millis)})
+		others = append(others, klog.Message{Value: goodEvent(a.user, fmt.Sprintf("p%02d", i%5), 0, millis).value, Timestamp: klog.At(millis)})
 	}
 	plain := deploy("hostileappendnone")
 	plain.produce(0, others)
@@ -272,7 +273,7 @@ func TestRuleOneHostileRecordChangesNobodyElseUnderAppendTimes(t *testing.T) {
 		h.Timestamp = klog.At(hostileStamps()[i%len(hostileStamps())])
 		hostile = append(hostile, h)
 	}
-	hostile = append(hostile, hostileRecord{klog.Message{Value: event(evil, evilPage, 0, start.UnixMilli()).value, Timestamp: klog.At(0)}, "accepted"})
+	hostile = append(hostile, hostileRecord{klog.Message{Value: goodEvent(evil, evilPage, 0, start.UnixMilli()).value, Timestamp: klog.At(0)}, "accepted"})
 	d := deploy("hostileappend")
 	with := insert(others, len(others), hostile)
 	with = insert(with, len(others)/2, hostile)

@@ -71,7 +71,7 @@ func TestRuleAClockStepBelowTheSlackChangesNoFate(t *testing.T) {
 			for i := range 25 {
 				millis := time.Now().Add(off).UnixMilli() - random.Int64N(1300) // lateness is a second
 				eventTimes = append(eventTimes, millis)
-				d.append(0, []arrival{event(fmt.Sprintf("u%d", i), "p00", wildStamp(random), millis)})
+				d.append(0, []arrival{goodEvent(fmt.Sprintf("u%d", i), "p00", wildStamp(random), millis)})
 			}
 		}
 		log := d.independentLog()

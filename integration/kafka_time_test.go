@@ -20,7 +20,7 @@ func TestRuleAppendTimesDecideAndProducersStampsDoNot(t *testing.T) {
 	began := time.Now().UnixMilli()
 	write := func(partition int32, user string, eventTime time.Time, times int) {
 		for range times {
-			d.append(partition, []arrival{event(user, "p00", wildStamp(random), eventTime.UnixMilli())})
+			d.append(partition, []arrival{goodEvent(user, "p00", wildStamp(random), eventTime.UnixMilli())})
 		}
 	}
 	write(0, "punctual", time.Now(), 5)
@@ -57,13 +57,13 @@ func TestInvariant5AppendTimesCloseTurnsLive(t *testing.T) {
 	for i := range 250 {
 		now := time.Now().UnixMilli()
 		age := random.Int64N(1300) // lateness is a second: some are late by some milliseconds
-		d.append(int32(i%2), []arrival{event(fmt.Sprintf("u%d", random.IntN(30)), fmt.Sprintf("p0%d", random.IntN(6)), wildStamp(random), now-age)})
+		d.append(int32(i%2), []arrival{goodEvent(fmt.Sprintf("u%d", random.IntN(30)), fmt.Sprintf("p0%d", random.IntN(6)), wildStamp(random), now-age)})
 		time.Sleep(time.Duration(random.IntN(40)) * time.Millisecond)
 	}
 	passed := uint64(time.Now().UnixMilli()-start) / 2000
 	time.Sleep(4 * time.Second) // one record on each partition then closes what was written
 	for p := range int32(2) {
-		d.append(p, []arrival{event("closer", "p00", 1, time.Now().UnixMilli())})
+		d.append(p, []arrival{goodEvent("closer", "p00", 1, time.Now().UnixMilli())})
 	}
 	run.until(t, passed)
 	run.finish(t)
@@ -83,11 +83,11 @@ func TestRuleProducerStampsAreRefusedWhereAppendTimesArePromised(t *testing.T) {
 	d := appended(t, startBroker(t), "nostamps", 1)
 	broker, topic := d.config.Kafka.Brokers[0], d.config.Events.Topic
 	run := d.live()
-	d.append(0, []arrival{event("u", "p00", 1, time.Now().UnixMilli())})
+	d.append(0, []arrival{goodEvent("u", "p00", 1, time.Now().UnixMilli())})
 	run.until(t, 3)
 	alterTopic(t, broker, topic, map[string]string{"message.timestamp.type": "CreateTime"})
 	time.Sleep(100 * time.Millisecond) // the broker says it before it does it
-	d.append(0, []arrival{event("u", "p00", time.Now().UnixMilli(), time.Now().UnixMilli())})
+	d.append(0, []arrival{goodEvent("u", "p00", time.Now().UnixMilli(), time.Now().UnixMilli())})
 	select {
 	case err := <-run.over:
 		if !errors.Is(err, pipeline.ErrLogFault) || !strings.Contains(err.Error(), "LogAppendTime") {
@@ -113,7 +113,7 @@ func TestRuleASilentPartitionIsPassedAfterItsGrace(t *testing.T) {
 	d.clocked = true
 	run := d.live()
 	now := time.Now()
-	d.append(1, []arrival{event("silent", "p00", 1, now.UnixMilli())})
+	d.append(1, []arrival{goodEvent("silent", "p00", 1, now.UnixMilli())})
 	start := d.referenceConfig().Start
 	turn := uint64(now.UnixMilli()-start)/2000 + 1
 	end := time.UnixMilli(start + int64(turn)*2000)
@@ -125,7 +125,7 @@ func TestRuleASilentPartitionIsPassedAfterItsGrace(t *testing.T) {
 			case <-stop:
 				return
 			case <-time.After(100 * time.Millisecond):
-				d.append(0, []arrival{event(fmt.Sprintf("u%d", i%7), "p01", 1, time.Now().UnixMilli())})
+				d.append(0, []arrival{goodEvent(fmt.Sprintf("u%d", i%7), "p01", 1, time.Now().UnixMilli())})
 			}
 		}
 	}()
@@ -137,7 +137,7 @@ func TestRuleASilentPartitionIsPassedAfterItsGrace(t *testing.T) {
 	<-stopped
 	run.finish(t)
 	// Whoever comes now is late by the broker's clock: with append times the idle rule takes nothing from records on time.
-	d.append(1, []arrival{event("tardy", "p00", 1, now.UnixMilli())})
+	d.append(1, []arrival{goodEvent("tardy", "p00", 1, now.UnixMilli())})
 	d.run()
 	if err := d.checkAgainst(d.independentLog()); err != nil {
 		t.Fatal(err)

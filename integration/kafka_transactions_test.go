@@ -68,7 +68,7 @@ func TestRuleAbortedRecordsAreNeverCounted(t *testing.T) {
 	for len(arrivals) > 0 {
 		n := min(len(arrivals), 5+random.IntN(60))
 		part := scatter(arrivals[:n], 2, random.Uint64())
-		ghost := event("ghost", "p00", arrivals[0].stamp, arrivals[0].stamp)
+		ghost := goodEvent("ghost", "p00", arrivals[0].stamp, arrivals[0].stamp)
 		arrivals = arrivals[n:]
 		for _, u := range producers {
 			u.begin()

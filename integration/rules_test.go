@@ -208,7 +208,7 @@ func TestRuleAStampFromTheFarFutureClosesNothing(t *testing.T) {
 	d := newDeployment(t, startBroker(t), "stamp", 1, only(publicMetric("visits", 10*time.Second)))
 	stamp := time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
 	d.load([][]arrival{{
-		at("u", "p00", time.Second), event("v", "p00", stamp, base.UnixMilli()+2000), event("v", "p00", stamp, stamp),
+		at("u", "p00", time.Second), goodEvent("v", "p00", stamp, base.UnixMilli()+2000), goodEvent("v", "p00", stamp, stamp),
 		at("w", "p00", 3*time.Second), at("w", "p00", 25*time.Second),
 	}})
 	d.run()

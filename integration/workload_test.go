@@ -70,7 +70,7 @@ func (w workload) arrival(random *rand.Rand, user, page string, stamp int64) arr
 	if w.Bought {
 		return bought(user, page, stamp, millis, random.Int64N(41)-10, categories[random.IntN(len(categories))])
 	}
-	return event(user, page, stamp, millis)
+	return goodEvent(user, page, stamp, millis)
 }
 
 // categories of the records that have one.
@@ -83,15 +83,15 @@ func bought(user, page string, stamp, millis, amount int64, category string) arr
 	return arrival{user, stamp, value}
 }
 
-// event is a good record.
-func event(user, page string, stamp, millis int64) arrival {
+// goodEvent is a good record.
+func goodEvent(user, page string, stamp, millis int64) arrival {
 	return arrival{user, stamp, fmt.Appendf(nil, `{"user":%q,"page":%q,"ts":%d}`, user, page, millis)}
 }
 
 // at is a good record stamped with its own event time, counted from base.
 func at(user, page string, after time.Duration) arrival {
 	millis := base.Add(after).UnixMilli()
-	return event(user, page, millis, millis)
+	return goodEvent(user, page, millis, millis)
 }
 
 func brokenValue(random *rand.Rand, user string) []byte {

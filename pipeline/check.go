@@ -31,7 +31,7 @@ type CheckOptions struct {
 // *TopicError for each topic's setting. What could be better is told to the
 // logger. It changes nothing. Other errors: ErrStrict beside ErrTopicSettings
 // when there is nothing but what CheckOptions.Strict refuses; ErrLogFault when the
-// topics do not belong together, ErrPromiseWeakened, *schemas.FormatError in a
+// topics do not belong together, ErrPromiseWeakened, *event.FormatError in a
 // schema that lacks a field, and what broker and registry said. With
 // CheckOptions.Start also ErrHeaderMismatch where the configuration can never be
 // that of the deployment, and ErrStopped; one that a change could put in force is

@@ -10,6 +10,7 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/generations"
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/event"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
@@ -46,7 +47,7 @@ func TestRuleEveryFieldIsComparedWithHeaderOrFree(t *testing.T) {
 		"Events.Format.Filters":      "made from those of the metrics",
 	}
 	avro := func(c *deployment.Config) {
-		c.Events.Format = schemas.EventFormat{Format: "avro", User: "user", Key: "key", Time: "time"}
+		c.Events.Format = event.Format{Format: "avro", User: "user", Key: "key", Time: "time"}
 		c.Events.Registry = &deployment.Registry{URL: "http://a"}
 	}
 	local := func(key string) func(*deployment.Config) {

@@ -16,6 +16,7 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/generations"
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
 // recordReading is how a deployment reads its events, with what it writes as somebody whose records are laid out so would.
@@ -64,7 +65,7 @@ func avroBytes(t *rapid.T, fields int) []byte {
 }
 
 func genReading(t *rapid.T) recordReading {
-	f := schemas.EventFormat{User: "u", Key: "k", Time: "t", Value: "v", TimeUnit: rapid.SampledFrom([]string{"s", "ms"}).Draw(t, "unit"),
+	f := event.Format{User: "u", Key: "k", Time: "t", Value: "v", TimeUnit: rapid.SampledFrom([]string{"s", "ms"}).Draw(t, "unit"),
 		MaxRecordBytes: rapid.SampledFrom([]int{0, 0, 1 << 20, 40}).Draw(t, "bytes"), Format: rapid.SampledFrom([]string{"csv", "tsv", "jsonl", "avro"}).Draw(t, "format")}
 	names := rapid.Permutation([]string{"u", "k", "t", "v", "w"}).Draw(t, "order")
 	if rapid.Bool().Draw(t, "plain") {
@@ -141,17 +142,17 @@ func (r *recordReading) deploy(t *rapid.T, others bool) *deployment.Deployment {
 	return d
 }
 
-func decodeAll(d *deployment.Deployment, t *rapid.T, records [][]byte) (events []*schemas.Event, faults []string) {
-	var options []schemas.DecoderOption
+func decodeAll(d *deployment.Deployment, t *rapid.T, records [][]byte) (events []*event.Event, faults []string) {
+	var options []event.Option
 	if g := d.Config.Events.Registry; g != nil {
-		options = append(options, schemas.WithSchemas(context.Background(), schemasOf(g.URL)))
+		options = append(options, event.WithSchemas(context.Background(), schemasOf(g.URL)))
 	}
-	decoder, err := schemas.NewEventDecoder(d.Config.Events.Format, options...)
+	decoder, err := event.NewDecoder(d.Config.Events.Format, options...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, r := range records {
-		var e schemas.Event
+		var e event.Event
 		if err := decoder.Decode(r, &e); err != nil {
 			events, faults = append(events, nil), append(faults, err.Error())
 			continue
@@ -220,14 +221,14 @@ func TestRuleNoRestartAndNoChangeReadsARecordAsSomebodyElse(t *testing.T) {
 func TestRuleWhatDecidesWhoAUserIsNeverChanges(t *testing.T) {
 	const restart, change, rename, never = "restart", "change", "new name", "never"
 	csv := func(columns string, edit ...func(*deployment.Events)) deployment.Events {
-		e := deployment.Events{Topic: "events", Format: schemas.EventFormat{Format: "csv", Columns: strings.Split(columns, " "), User: "u", Key: "k", Time: "t", TimeUnit: "ms"}}
+		e := deployment.Events{Topic: "events", Format: event.Format{Format: "csv", Columns: strings.Split(columns, " "), User: "u", Key: "k", Time: "t", TimeUnit: "ms"}}
 		for _, f := range edit {
 			f(&e)
 		}
 		return e
 	}
 	avro := func(schema, url string) deployment.Events {
-		e := deployment.Events{Topic: "events", Format: schemas.EventFormat{Format: "avro", Schema: schema, User: "u", Key: "k", Time: "t"}}
+		e := deployment.Events{Topic: "events", Format: event.Format{Format: "avro", Schema: schema, User: "u", Key: "k", Time: "t"}}
 		if url != "" {
 			e.Registry = &deployment.Registry{URL: url}
 		}
@@ -237,7 +238,7 @@ func TestRuleWhatDecidesWhoAUserIsNeverChanges(t *testing.T) {
 	const u, k, at = `{"name":"u","type":"string"},`, `{"name":"k","type":"string"},`, `{"name":"t","type":{"type":"long","logicalType":"timestamp-millis"}}`
 	plain := csv("u k t w")
 	bare := avro(record(u+k+at), "")
-	lines := deployment.Events{Topic: "events", Format: schemas.EventFormat{Format: "jsonl", User: "u", Key: "k", Time: "t", TimeUnit: "ms"}}
+	lines := deployment.Events{Topic: "events", Format: event.Format{Format: "jsonl", User: "u", Key: "k", Time: "t", TimeUnit: "ms"}}
 	path := func(user string) deployment.Events { e := lines; e.Format.User = user; return e }
 	for name, c := range map[string]struct {
 		from, to deployment.Events

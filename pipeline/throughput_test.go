@@ -24,7 +24,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
-	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
 // The crowd of the throughput benchmarks: an event's user, key and time follow
@@ -134,18 +134,18 @@ func crowdMillis(i int) int64 {
 func BenchmarkThroughput(b *testing.B) {
 	for _, c := range []struct {
 		name   string
-		format schemas.EventFormat
+		format event.Format
 		event  func(i int) []byte
 	}{
 		{"json", deploytest.Config("").Events.Format, crowdJSON},
-		{"avro", schemas.EventFormat{Format: "avro", Schema: crowdSchema, User: "user", Key: "key", Time: "time"}, crowdAvro},
+		{"avro", event.Format{Format: "avro", Schema: crowdSchema, User: "user", Key: "key", Time: "time"}, crowdAvro},
 	} {
 		b.Run(c.name, func(b *testing.B) { benchmarkThroughput(b, c.format, c.event) })
 		b.Run(c.name+"-beam", func(b *testing.B) { benchmarkBeamCount(b, c.format, c.event) })
 	}
 }
 
-func benchmarkThroughput(b *testing.B, format schemas.EventFormat, event func(i int) []byte) {
+func benchmarkThroughput(b *testing.B, format event.Format, event func(i int) []byte) {
 	var heap uint64
 	b.StopTimer()
 	for range b.N {
@@ -190,7 +190,7 @@ func watchHeap() func() uint64 {
 // beamEvents are the records that the plain Beam pipeline reads, in beamFormat.
 var (
 	beamEvents [][]byte
-	beamFormat schemas.EventFormat
+	beamFormat event.Format
 )
 
 // beamSource decodes the records as READ does.
@@ -198,11 +198,11 @@ type beamSource struct{}
 
 // ProcessElement emits every event's key at the event's time.
 func (beamSource) ProcessElement(_ []byte, emit func(beam.EventTime, string)) error {
-	decoder, err := schemas.NewEventDecoder(beamFormat)
+	decoder, err := event.NewDecoder(beamFormat)
 	if err != nil {
 		return err
 	}
-	var e schemas.Event
+	var e event.Event
 	for _, record := range beamEvents {
 		if err := decoder.Decode(record, &e); err != nil {
 			return err
@@ -217,7 +217,7 @@ func init() {
 	register.Emitter2[beam.EventTime, string]()
 }
 
-func benchmarkBeamCount(b *testing.B, format schemas.EventFormat, event func(i int) []byte) {
+func benchmarkBeamCount(b *testing.B, format event.Format, event func(i int) []byte) {
 	initBeam()
 	beamEvents, beamFormat = nil, format
 	for i := range crowdEvents {

@@ -18,6 +18,7 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
 // Schemas that others have registered, by id; 7 is the topic's own.
@@ -61,7 +62,7 @@ func TestRuleARecordOfAnotherSchemaStopsNoRun(t *testing.T) {
 	values := map[bool][]schemas.Release{}
 	for _, hostile := range []bool{false, true} {
 		cfg := deploytest.Config(deploytest.Start(t).Addr())
-		cfg.Events.Format = schemas.EventFormat{Format: "avro", User: "user", Key: "key", Time: "time"}
+		cfg.Events.Format = event.Format{Format: "avro", User: "user", Key: "key", Time: "time"}
 		cfg.Events.Registry = &deployment.Registry{URL: sharedRegistry(t)}
 		d := deploy(t, cfg, start, 1)
 		client, err := connect.Dial(t.Context(), d.Config.Kafka, nil)
@@ -82,10 +83,10 @@ func TestRuleARecordOfAnotherSchemaStopsNoRun(t *testing.T) {
 			if hostile && i%10 == 0 {
 				for id := range otherSchemas {
 					add(visitOf(id, "evil", "a", at))
-					want[schemas.ClassUnfitSchema]++
+					want[event.ClassUnfitSchema]++
 				}
 				add(visitOf(1000+int(i), "evil", "a", at))
-				want[schemas.ClassUnknownSchema]++
+				want[event.ClassUnknownSchema]++
 			}
 			add(visitOf(7, "u"+strconv.FormatInt(i%5, 10), "a", at))
 		}

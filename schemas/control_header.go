@@ -43,6 +43,18 @@ type Header struct {
 	Past []PastGeneration
 }
 
+// EventIdentity says what a format takes records for. Two formats of the same identity decode every record alike. Where
+// they agree in User, every record that is an event in both has the same user in both, and so for Key, Time, Value and
+// each of Filters: what is compared is where a field stands in the bytes and how it is read, not what it is called. The
+// texts are for people, too.
+type EventIdentity struct {
+	// Records says, beside the other texts, which records are events at all.
+	Records                string
+	User, Key, Time, Value string // Value is "" without a value field
+	// Filters are, by filter of the format, the fields that it names.
+	Filters []string
+}
+
 // KeyFingerprint names a noise key and the first turn that it serves.
 type KeyFingerprint struct {
 	ID          string

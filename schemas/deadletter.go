@@ -56,7 +56,7 @@ const (
 // that say where it stood and why it is here. Key, value, headers and framing together are at most maxBytes (0:
 // DefaultDeadLetterBytes; less than 4096 counts as 4096): a longer value is cut and its length and digest noted, and so
 // is a key beyond a quarter of the limit; original headers have room for another quarter and the rest of them are
-// counted. A topic name is at most 249 bytes in Kafka, a class one of EventClasses or as short. The message shares
+// counted. A topic name is at most 249 bytes in Kafka, a class one of event.Classes or as short. The message shares
 // memory with the arguments.
 func DeadLetter(place Place, class string, key, value []byte, headers []RecordHeader, maxBytes int) DeadLetterMessage {
 	if maxBytes <= 0 {

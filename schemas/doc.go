@@ -1,22 +1,28 @@
-// Package schemas holds every wire and on-disk format of tollgate and the codecs for them: the control topic, the ledger
-// topic, the counts topic, the elements that travel between the pipeline's stages, the events that come in, and the
-// identifiers derived from them.
+// Package schemas holds what is on the wire and on disk between the stages and topics of tollgate,
+// and the codecs for it: the control topic, the ledger topic, the counts topic, the dead-letter
+// topic, the elements that travel between the pipeline's stages, and the identifiers derived from
+// users and keys. Events that others write are decoded by package schemas/event.
 //
 // What every codec here guarantees:
 //
-//   - An encoding starts with two magic bytes, a kind and a version. A decoder given another kind, another version or
-//     anything left over returns an error that errors.Is finds as ErrMalformed (or ErrVersion), never a partial value.
-//   - The same value gives the same bytes on every machine: maps are written sorted, integers in their shortest form.
-//   - A decoder accepts the shortest form only, checks every length against what is left before it allocates, and does
-//     not panic, whatever it is given. Its errors name the format and the field, never the contents.
-//   - Records that may outgrow a Kafka message (settled turns, ledger deltas, snapshots) are split below a limit and
-//     joined by count and SHA-256 digest: a set with a part missing is ErrIncomplete, not a shorter value.
+//   - An encoding starts with two magic bytes, a kind and a version. A decoder given another kind,
+//     another version or anything left over returns an error that errors.Is finds as ErrMalformed
+//     (or ErrVersion), never a partial value.
+//   - The same value gives the same bytes on every machine: maps are written sorted, integers in
+//     their shortest form.
+//   - A decoder accepts the shortest form only, checks every length against what is left before it
+//     allocates, and does not panic, whatever it is given. Its errors name the format and the
+//     field, never the contents.
+//   - Records that may outgrow a Kafka message (settled turns, ledger deltas, snapshots) are split
+//     below a limit and joined by count and SHA-256 digest: a set with a part missing is
+//     ErrIncomplete, not a shorter value.
 //
-// What is not guaranteed: authenticity. The digests find faults, not forgery; the control, ledger and dead-letter topics
-// are trusted and must be protected by the broker's access control.
+// What is not guaranteed: authenticity. The digests find faults, not forgery; the control, ledger
+// and dead-letter topics are trusted and must be protected by the broker's access control.
 //
-// Decoded values share memory with the bytes they were decoded from unless a function says otherwise: the caller must
-// not change those bytes afterwards. All functions are safe for concurrent use; types that are not say so.
+// Decoded values share memory with the bytes they were decoded from unless a function says
+// otherwise: the caller must not change those bytes afterwards. All functions are safe for
+// concurrent use; types that are not say so.
 //
 // The package knows nothing of Beam or Kafka; it depends on package state for accounts and units.
 package schemas

@@ -82,7 +82,7 @@ func goldenBody(i int, u state.Precision, keys [][]byte, settled []SettledKey) C
 	case 1:
 		return &Close{Epoch: 17, First: 4, Turn: 5, Contributions: 1000, Each: []uint64{300, 700}, Cuts: []Cut{{0, 500, 490, 1700000061000, 2, false, []int64{491, 495}},
 			{3, 0, 0, -1, -1, true, nil}}, Tallies: ReadTallies{Read: 1010, Accepted: 1000, Late: 7,
-			DeadLettered: map[string]uint64{ClassEmptyUser: 1, ClassBadTimestamp: 2}}}
+			DeadLettered: map[string]uint64{"empty_user": 1, "bad_timestamp": 2}}}
 	default:
 		return &Settled{Epoch: 17, First: 4, Turn: 5, Parts: 1, Digest: [32]byte{4}, FirstRungs: []state.Precision{u},
 			CountsEnd: []int64{77}, Tallies: []MetricTally{{0, PairTally{0, 1, 2, 300}}}, Keys: settled}

@@ -51,7 +51,7 @@ const (
 )
 
 // Filters are the distinct filters of a deployment's metrics in the order of their first use: filter i is bit i of
-// Event.Passes and Label.Passes.
+// event.Event.Passes and Label.Passes.
 func Filters(metrics []MetricSpec) []string {
 	var filters []string
 	for i := range metrics {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
 // As TestBadCommandLines, for the commands that work with Kafka.
@@ -103,7 +103,7 @@ func TestKeysAreMadeOnceAndForTheOwnerOnly(t *testing.T) {
 
 // A header is refused where the topic holds JSON, with the place that says so.
 func TestReplayNamesWhatSaysTheFormat(t *testing.T) {
-	to := replayTo{format: schemas.EventFormat{Format: "jsonl"}}
+	to := replayTo{format: event.Format{Format: "jsonl"}}
 	err := (&replaying{}).open(&replayFlags{header: true, config: "shop.yaml"}, to)
 	if exitCode(err) != exitUsage || !strings.Contains(err.Error(), "events.format in shop.yaml is jsonl") {
 		t.Errorf("got %v", err)

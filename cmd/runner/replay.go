@@ -15,7 +15,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/klog"
 	"github.com/tollgate-dp/tollgate/internal/registry"
 	"github.com/tollgate-dp/tollgate/pipeline"
-	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
 // replayFlags are the flags of replay as they were given.
@@ -88,7 +88,7 @@ Such a topic is refused unless --accept-late is given.`,
 type replayTo struct {
 	kafka    pipeline.Kafka
 	topic    string
-	format   schemas.EventFormat
+	format   event.Format
 	registry *registry.Client // of Avro records with schema ids; nil: none
 }
 
@@ -184,7 +184,7 @@ func (a *app) targetOfFlags(f *replayFlags, changed func(string) bool) (to repla
 		return to, usage(err)
 	}
 	to.topic = f.topic
-	to.format = schemas.EventFormat{
+	to.format = event.Format{
 		Format: string(format), Columns: f.columns, User: f.userField, Time: f.timeField, TimeUnit: string(f.timeUnit),
 	}
 	switch named := f.header || len(f.columns) > 0; {

@@ -14,7 +14,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/input"
 	"github.com/tollgate-dp/tollgate/internal/registry"
 	"github.com/tollgate-dp/tollgate/pipeline"
-	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
 // avroFlags say how the readers of a topic find the schema of its Avro records.
@@ -70,7 +70,7 @@ func (f *avroFlags) target(to *replayTo, getenv func(string) string) error {
 // schemaError marks what is wrong with a schema file, or with the fields that
 // flags look for in it.
 func schemaError(name string, err error) error {
-	var wrong *schemas.FormatError
+	var wrong *event.FormatError
 	switch {
 	case err == nil:
 		return nil
@@ -125,7 +125,7 @@ func (r *replaying) openAvro(to replayTo) error {
 	} else {
 		format.Schema = r.schema
 	}
-	r.decoder, err = schemas.NewEventDecoder(format)
+	r.decoder, err = event.NewDecoder(format)
 	return err
 }
 

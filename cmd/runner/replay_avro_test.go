@@ -18,7 +18,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/klog"
 	"github.com/tollgate-dp/tollgate/internal/registry"
 	"github.com/tollgate-dp/tollgate/pipeline"
-	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
 const visitSchema = `{"type":"record","name":"Visit","fields":[
@@ -179,8 +179,8 @@ func onTopic(t testing.TB, addr, topic string) []klog.Record {
 }
 
 // avroFormat is how the pipeline reads the visits; schema "" means by a registry.
-func avroFormat(schema string) schemas.EventFormat {
-	return schemas.EventFormat{Format: "avro", User: "who.id", Key: "page", Time: "when", Schema: schema}
+func avroFormat(schema string) event.Format {
+	return event.Format{Format: "avro", User: "who.id", Key: "page", Time: "when", Schema: schema}
 }
 
 // Whichever way records are written, the pipeline's decoder reads each of them
@@ -202,32 +202,32 @@ func TestAvroRecordsAreWrittenAsTheyAreRead(t *testing.T) {
 		if _, stderr := mustRun(t, append(args, "--topic", c.topic, c.flag, c.value)...); !strings.Contains(stderr, "is on topic "+c.topic) {
 			t.Errorf("%s: stderr %s", c.topic, stderr)
 		}
-		format, options := avroFormat(visitSchema), []schemas.DecoderOption(nil)
+		format, options := avroFormat(visitSchema), []event.Option(nil)
 		if c.before > 0 {
 			client, err := registry.New(registry.Config{URL: reg.URL})
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer client.Close()
-			format, options = avroFormat(""), append(options, schemas.WithSchemas(t.Context(), client))
+			format, options = avroFormat(""), append(options, event.WithSchemas(t.Context(), client))
 		}
-		decoder, err := schemas.NewEventDecoder(format, options...)
+		decoder, err := event.NewDecoder(format, options...)
 		if err != nil {
 			t.Fatal(err)
 		}
 		users, letters := map[string]bool{}, 0
 		for _, r := range onTopic(t, addr, c.topic) {
-			var event schemas.Event
-			if err := decoder.Decode(r.Value, &event); err != nil {
+			var decoded event.Event
+			if err := decoder.Decode(r.Value, &decoded); err != nil {
 				letters++
-				if first := time.Date(2025, 3, 1, 0, 57, 36, 0, time.UTC); r.Timestamp != first.UnixMilli() || !strings.Contains(err.Error(), schemas.ClassNullField) {
+				if first := time.Date(2025, 3, 1, 0, 57, 36, 0, time.UTC); r.Timestamp != first.UnixMilli() || !strings.Contains(err.Error(), event.ClassNullField) {
 					t.Errorf("%s: %v at %v", c.topic, err, time.UnixMilli(r.Timestamp).UTC())
 				}
 				continue
 			}
-			users[string(event.User)+string(event.Key)] = true
-			if event.Millis != r.Timestamp {
-				t.Errorf("%s: event of %d at %d", c.topic, event.Millis, r.Timestamp)
+			users[string(decoded.User)+string(decoded.Key)] = true
+			if decoded.Millis != r.Timestamp {
+				t.Errorf("%s: event of %d at %d", c.topic, decoded.Millis, r.Timestamp)
 			}
 		}
 		if len(users) != 99 || letters != 1 || !users["person-1south"] || !users["person-98north"] {

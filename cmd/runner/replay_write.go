@@ -13,7 +13,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/input"
 	"github.com/tollgate-dp/tollgate/internal/klog"
 	"github.com/tollgate-dp/tollgate/internal/show"
-	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
 // replaying is a file on its way to a topic.
@@ -22,7 +22,7 @@ type replaying struct {
 	size     int64 // of the file; 0 where it has none
 	source   recordReader
 	place    string // what a record's number counts: lines or records
-	decoder  *schemas.EventDecoder
+	decoder  *event.Decoder
 	lanes    *lanes
 	pace     pace
 	progress *show.Progress
@@ -125,13 +125,13 @@ func (r *replaying) open(f *replayFlags, to replayTo) error {
 		format.Columns = names
 	}
 	var err error
-	r.decoder, err = schemas.NewEventDecoder(format)
+	r.decoder, err = event.NewDecoder(format)
 	return err
 }
 
 // copy writes record after record; drained says that a signal ended it.
 func (r *replaying) copy(ctx context.Context, drain <-chan struct{}) (drained bool, err error) {
-	var event schemas.Event
+	var decoded event.Event
 	for {
 		select {
 		case <-drain:
@@ -156,7 +156,7 @@ func (r *replaying) copy(ctx context.Context, drain <-chan struct{}) (drained bo
 			}
 			continue
 		}
-		if err := r.take(ctx, record, &event); err != nil {
+		if err := r.take(ctx, record, &decoded); err != nil {
 			return false, err
 		}
 		r.tell()
@@ -178,12 +178,12 @@ func (r *replaying) damaged(ctx context.Context, err error) error {
 }
 
 // take writes one record, once there is a time for it.
-func (r *replaying) take(ctx context.Context, record input.Record, event *schemas.Event) error {
+func (r *replaying) take(ctx context.Context, record input.Record, decoded *event.Event) error {
 	user := record.Value // a broken record has no user: any partition will do
-	switch err := r.decoder.Decode(record.Value, event); {
+	switch err := r.decoder.Decode(record.Value, decoded); {
 	case err == nil:
 		// A broker that compresses itself refuses times before 1970, with an error that names no cause.
-		user, r.last = event.User, max(event.Millis, 0)
+		user, r.last = decoded.User, max(decoded.Millis, 0)
 		if !r.timed {
 			r.timed = true
 			for _, w := range r.waiting {
@@ -193,7 +193,7 @@ func (r *replaying) take(ctx context.Context, record input.Record, event *schema
 			}
 			r.waiting = nil
 		}
-	case !errors.As(err, new(*schemas.EventError)):
+	case !errors.As(err, new(*event.Error)):
 		return err
 	case !r.timed:
 		if len(r.waiting) == maxWaiting {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/generate"
 	"github.com/tollgate-dp/tollgate/pipeline"
-	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/event"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
@@ -25,21 +25,21 @@ func hostile() []struct{ line, fate string } {
 		{"evil,a,1969-12-31T23:59:59.999Z", "before start"},
 		{"evil,a,1970-01-01T00:00:00.001Z", "before start"},
 		{"evil,a,0001-01-01T00:00:00Z", "before start"},
-		{"evil,a,0000-12-31T23:59:59.999Z", schemas.ClassBadTimestamp},
+		{"evil,a,0000-12-31T23:59:59.999Z", event.ClassBadTimestamp},
 		{"evil,a,9999-12-31T23:59:59.999Z", "open"},
-		{"evil,a,10000-01-01T00:00:00Z", schemas.ClassBadTimestamp},
-		{"evil,a,-9223372036854775808", schemas.ClassBadTimestamp},
-		{"evil,a,9223372036854775807", schemas.ClassBadTimestamp},
-		{"evil,a,0", schemas.ClassBadTimestamp},
-		{"evil,a,", schemas.ClassBadTimestamp},
-		{"evil,a", schemas.ClassMissingField},
-		{"evil", schemas.ClassMissingField},
-		{"evil,\"a", schemas.ClassUndecodable},
-		{",a,2025-03-03T01:00:00Z", schemas.ClassEmptyUser},
-		{strings.Repeat("e", 1025) + ",a,2025-03-03T01:00:00Z", schemas.ClassUserTooLong},
-		{"evil," + strings.Repeat("k", 513) + ",2025-03-03T01:00:00Z", schemas.ClassKeyTooLong},
-		{"evil,\xff,2025-03-03T01:00:00Z", schemas.ClassBadKey},
-		{"evil,a," + strings.Repeat("x", MaxRecordBytes), schemas.ClassOversized},
+		{"evil,a,10000-01-01T00:00:00Z", event.ClassBadTimestamp},
+		{"evil,a,-9223372036854775808", event.ClassBadTimestamp},
+		{"evil,a,9223372036854775807", event.ClassBadTimestamp},
+		{"evil,a,0", event.ClassBadTimestamp},
+		{"evil,a,", event.ClassBadTimestamp},
+		{"evil,a", event.ClassMissingField},
+		{"evil", event.ClassMissingField},
+		{"evil,\"a", event.ClassUndecodable},
+		{",a,2025-03-03T01:00:00Z", event.ClassEmptyUser},
+		{strings.Repeat("e", 1025) + ",a,2025-03-03T01:00:00Z", event.ClassUserTooLong},
+		{"evil," + strings.Repeat("k", 513) + ",2025-03-03T01:00:00Z", event.ClassKeyTooLong},
+		{"evil,\xff,2025-03-03T01:00:00Z", event.ClassBadKey},
+		{"evil,a," + strings.Repeat("x", MaxRecordBytes), event.ClassOversized},
 		{"evil,of nobody else,2025-03-03T01:00:00Z", "accepted"},
 	}
 }

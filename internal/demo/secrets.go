@@ -8,7 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/event"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
@@ -43,7 +43,7 @@ func Derive(key noisereduction.NoiseKey, s Settings, source Source, records [32]
 	traits := source.Traits()
 	described, err := json.Marshal(struct {
 		Settings       Settings
-		Format         schemas.EventFormat
+		Format         event.Format
 		From, To       int64
 		Lateness, Skew int64
 		NoFuture       bool

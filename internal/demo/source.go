@@ -5,12 +5,12 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/generate"
 	"github.com/tollgate-dp/tollgate/internal/klog"
-	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
 // Traits are what the pipeline must know about a source.
 type Traits struct {
-	Format         schemas.EventFormat
+	Format         event.Format
 	Lateness, Skew time.Duration
 	NoFuture       bool // times of the future are believed
 	Partitions     int  // of the events topic

@@ -12,7 +12,7 @@ import (
 	"github.com/linkedin/goavro/v2"
 
 	"github.com/tollgate-dp/tollgate/internal/input"
-	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
 const visitSchema = `{"type":"record","name":"Visit","fields":[
@@ -44,13 +44,13 @@ func avroFile(t *testing.T) string {
 func TestAvroFilesBecomeBareRecordsWithTheirSchema(t *testing.T) {
 	opt := FileOptions{Path: avroFile(t), Format: input.Avro, UserField: "who.id", KeyField: "page", TimeField: "when", Window: time.Hour}
 	f := open(t, opt)
-	d, err := schemas.NewEventDecoder(f.Traits().Format)
+	d, err := event.NewDecoder(f.Traits().Format)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var users []string
 	for _, m := range messages(t, f) {
-		var ev schemas.Event
+		var ev event.Event
 		if err := d.Decode(m.Value, &ev); err != nil {
 			continue
 		}
@@ -59,14 +59,14 @@ func TestAvroFilesBecomeBareRecordsWithTheirSchema(t *testing.T) {
 	if got := strings.Join(users, ", "); got != "u2 b 00:01, u1 a 02:00" {
 		t.Error(got)
 	}
-	if n := f.Unreadable()[schemas.ClassNullField]; n != 1 {
+	if n := f.Unreadable()[event.ClassNullField]; n != 1 {
 		t.Errorf("%d records without a user", n)
 	}
 	if from, to := f.Range(); !from.Equal(march) || !to.Equal(march.Add(3*time.Hour)) {
 		t.Errorf("from %s to %s", from, to)
 	}
 	opt.UserField = "who.name"
-	var bad *schemas.FormatError
+	var bad *event.FormatError
 	if _, err := OpenFile(opt); !errors.As(err, &bad) || bad.Field != "user" || !strings.Contains(err.Error(), opt.Path) {
 		t.Errorf("field that the schema lacks: %v", err)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/generate"
 	"github.com/tollgate-dp/tollgate/internal/input"
 	"github.com/tollgate-dp/tollgate/internal/klog"
-	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
 // MaxRecordBytes is the longest record of a file: it must fit a message of the
@@ -37,7 +37,7 @@ type FileOptions struct {
 type File struct {
 	opt        FileOptions
 	data       *input.Dataset
-	format     schemas.EventFormat
+	format     event.Format
 	from, to   time.Time
 	unreadable map[string]uint64
 }
@@ -70,21 +70,21 @@ func (f *File) Close() error { return f.data.Close() }
 
 // clock decodes a record as the pipeline will, for its event time.
 func (f *File) clock(head input.Head) (input.Clock, error) {
-	f.format = schemas.EventFormat{
+	f.format = event.Format{
 		Format: string(f.opt.Format), Columns: head.Columns, Schema: head.Schema, User: f.opt.UserField, Key: f.opt.KeyField, Time: f.opt.TimeField,
 		TimeUnit: f.opt.TimeUnit, MaxRecordBytes: MaxRecordBytes,
 	}
-	decoder, err := schemas.NewEventDecoder(f.format)
+	decoder, err := event.NewDecoder(f.format)
 	if err != nil {
 		return nil, err
 	}
-	var event schemas.Event
+	var decoded event.Event
 	return func(value []byte) (int64, bool) {
-		err := decoder.Decode(value, &event)
+		err := decoder.Decode(value, &decoded)
 		if err == nil {
-			return event.Millis, true
+			return decoded.Millis, true
 		}
-		var broken *schemas.EventError
+		var broken *event.Error
 		if errors.As(err, &broken) {
 			f.unreadable[broken.Class]++
 		}

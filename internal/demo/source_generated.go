@@ -7,7 +7,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/generate"
 	"github.com/tollgate-dp/tollgate/internal/klog"
-	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
 // Generated is a made-up stream as a source.
@@ -27,7 +27,7 @@ func NewGenerated(c generate.Config) (*Generated, error) {
 // Traits of a generated stream: JSON, with a lateness and two partitions.
 func (g *Generated) Traits() Traits {
 	return Traits{
-		Format: schemas.EventFormat{
+		Format: event.Format{
 			Format: "jsonl", User: generate.UserField, Key: generate.KeyField, Time: generate.TimeField, TimeUnit: "ms",
 			MaxRecordBytes: g.config.MaxRecordBytes,
 		},

@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/pipeline"
-	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
 // requirements lists what go.mod requires directly, as "module version".
@@ -173,7 +173,7 @@ func TestRunbookExplainsEveryError(t *testing.T) {
 	if found < 10 {
 		t.Fatalf("found only %d errors", found)
 	}
-	for _, class := range schemas.EventClasses() {
+	for _, class := range event.Classes() {
 		if !strings.Contains(runbook, "`"+class+"`") {
 			t.Errorf("docs/runbook.md does not explain the class of dead letters `%s`", class)
 		}

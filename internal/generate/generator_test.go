@@ -15,7 +15,7 @@ import (
 
 	_ "github.com/tollgate-dp/tollgate/internal/fixedseed"
 
-	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
 func small() Config {
@@ -84,21 +84,21 @@ func TestTruthFollowsFromTheRecords(t *testing.T) {
 
 // count decides a record's fate as the pipeline's decoder and rules do.
 func count(sum *Truth, c Config, e Event) {
-	decoder, err := schemas.NewEventDecoder(schemas.EventFormat{
+	decoder, err := event.NewDecoder(event.Format{
 		Format: "jsonl", User: UserField, Key: KeyField, Time: TimeField, TimeUnit: "ms", MaxRecordBytes: c.MaxRecordBytes,
 	})
 	if err != nil {
 		panic(err)
 	}
-	var event schemas.Event
-	if err := decoder.Decode(e.Value, &event); err != nil {
-		var broken *schemas.EventError
+	var decoded event.Event
+	if err := decoder.Decode(e.Value, &decoded); err != nil {
+		var broken *event.Error
 		if errors.As(err, &broken) {
 			sum.DeadLettered[broken.Class]++
 		}
 		return
 	}
-	switch at := event.Millis; {
+	switch at := decoded.Millis; {
 	case at < c.Start.UnixMilli():
 		sum.BeforeStart++
 	case at < e.Arrival-c.Lateness.Milliseconds():
@@ -158,8 +158,8 @@ func TestEveryClassCanBeGenerated(t *testing.T) {
 	for _, kind := range kinds {
 		made = append(made, kind.class)
 	}
-	want := slices.DeleteFunc(schemas.EventClasses(), func(class string) bool {
-		return class == schemas.ClassUnknownSchema || class == schemas.ClassUnfitSchema // made-up events are JSON: no registry is asked for them
+	want := slices.DeleteFunc(event.Classes(), func(class string) bool {
+		return class == event.ClassUnknownSchema || class == event.ClassUnfitSchema // made-up events are JSON: no registry is asked for them
 	})
 	slices.Sort(made)
 	slices.Sort(want)

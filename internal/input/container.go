@@ -14,7 +14,7 @@ import (
 	"github.com/klauspost/compress/snappy"
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
 // ErrContainer is returned for a file that is not an Avro object container, or
@@ -36,7 +36,7 @@ type Container struct {
 	schema string
 	codec  string
 	sync   [syncBytes]byte
-	length *schemas.AvroLengths
+	length *event.AvroLengths
 
 	block []byte // what is left of the block
 	left  int64  // records that should be in it
@@ -58,7 +58,7 @@ func NewContainer(r io.Reader, limit int) (*Container, error) {
 		return nil, err
 	}
 	var err error
-	if c.length, err = schemas.NewAvroLengths(c.schema); err != nil {
+	if c.length, err = event.NewAvroLengths(c.schema); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrContainer, err)
 	}
 	switch c.codec {

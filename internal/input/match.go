@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
 // SchemaMismatch says where the schema of a file and that of a topic part.
@@ -58,7 +58,7 @@ type schemaNode struct {
 
 // parseSchema reads a schema that package schemas takes.
 func parseSchema(text string) (*schemaNode, error) {
-	if _, err := schemas.NewAvroLengths(text); err != nil {
+	if _, err := event.NewAvroLengths(text); err != nil {
 		return nil, err
 	}
 	var v any

@@ -11,7 +11,7 @@ import (
 
 	_ "github.com/tollgate-dp/tollgate/internal/fixedseed"
 
-	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
 // recordOf is a schema of fields "name": type.
@@ -149,7 +149,7 @@ func TestMatchingSchemasReadTheSameBytes(t *testing.T) {
 			return
 		}
 		matched++
-		lengths, err := schemas.NewAvroLengths(topic.schema)
+		lengths, err := event.NewAvroLengths(topic.schema)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,6 +4,7 @@ import (
 	"math/big"
 
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/event"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
@@ -11,7 +12,7 @@ import (
 type Config struct {
 	Incarnation [16]byte
 	Generation  uint32
-	Format      schemas.EventFormat // with the filters of all metrics
+	Format      event.Format // with the filters of all metrics
 	UserHash    [32]byte
 	Noise       noisereduction.NoiseKey
 	Budget      Budget

@@ -7,6 +7,7 @@ import (
 	"math/big"
 
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
 // Fate says what became of a record before users and keys are looked at.
@@ -22,8 +23,8 @@ const (
 	Accepted     Fate = "accepted"
 )
 
-// event is an accepted record.
-type event struct {
+// accepted is an accepted record.
+type accepted struct {
 	owner  Owner
 	millis int64
 	passes []uint64 // by generation, bit i: it passes the format's filter i
@@ -37,17 +38,17 @@ type Judged struct {
 }
 
 // judge decides the fate of all records of one partition. ends are the ends of the turns that were closed.
-func judge(all []Config, partition int32, records []Record, cuts Cuts, ends []int64) ([]Judged, []event, error) {
-	decoders := make([]*schemas.EventDecoder, len(all))
+func judge(all []Config, partition int32, records []Record, cuts Cuts, ends []int64) ([]Judged, []accepted, error) {
+	decoders := make([]*event.Decoder, len(all))
 	for i := range all {
 		var err error
-		if decoders[i], err = schemas.NewEventDecoder(all[i].Format); err != nil {
+		if decoders[i], err = event.NewDecoder(all[i].Format); err != nil {
 			return nil, nil, fmt.Errorf("building the event decoder: %w", err)
 		}
 	}
 	hasher := schemas.NewHasher(all[0].UserHash)
 	var fates []Judged
-	var events []event
+	var events []accepted
 	largest := int64(math.MinInt64)
 	for _, r := range records {
 		by := judges(all, partition, r.Offset)
@@ -58,10 +59,10 @@ func judge(all []Config, partition int32, records []Record, cuts Cuts, ends []in
 		if !ahead {
 			largest = max(largest, r.Timestamp)
 		}
-		var decoded schemas.Event
+		var decoded event.Event
 		err := decoders[by].Decode(r.Value, &decoded)
 		if err != nil {
-			var broken *schemas.EventError
+			var broken *event.Error
 			if !errors.As(err, &broken) {
 				return nil, nil, fmt.Errorf("decoding partition %d offset %d: %w", partition, r.Offset, err)
 			}
@@ -81,7 +82,7 @@ func judge(all []Config, partition int32, records []Record, cuts Cuts, ends []in
 			if err != nil {
 				return nil, nil, err
 			}
-			events = append(events, event{
+			events = append(events, accepted{
 				owner:  Owner{hasher.Account(decoded.User), c.periodOf(decoded.Millis)},
 				millis: decoded.Millis, passes: passes,
 				visit: Visit{string(decoded.Key), decoded.Value, hasher.Record(r.Value)},
@@ -92,10 +93,10 @@ func judge(all []Config, partition int32, records []Record, cuts Cuts, ends []in
 }
 
 // passesOf tells which filters of every generation a record passes.
-func passesOf(decoders []*schemas.EventDecoder, value []byte) ([]uint64, error) {
+func passesOf(decoders []*event.Decoder, value []byte) ([]uint64, error) {
 	passes := make([]uint64, len(decoders))
 	for i, decoder := range decoders {
-		var decoded schemas.Event
+		var decoded event.Event
 		if err := decoder.Decode(value, &decoded); err != nil {
 			return nil, fmt.Errorf("decoding a record for generation %d: %w", i+1, err)
 		}

@@ -64,7 +64,7 @@ func Run(c Config, log Log, cuts Cuts, turns uint64) (Output, error) {
 	out.Tallies = newTallies(len(known))
 	ends := c.TurnEnds(turns)
 
-	var events []event
+	var events []accepted
 	for _, partition := range slices.Sorted(maps.Keys(log)) {
 		fates, accepted, err := judge(all, partition, log[partition], cuts, ends)
 		if err != nil {
@@ -76,7 +76,7 @@ func Run(c Config, log Log, cuts Cuts, turns uint64) (Output, error) {
 		}
 		events = append(events, accepted...)
 	}
-	slices.SortStableFunc(events, func(a, b event) int { return cmp.Compare(a.millis, b.millis) })
+	slices.SortStableFunc(events, func(a, b accepted) int { return cmp.Compare(a.millis, b.millis) })
 	for first := uint64(1); first <= turns; {
 		last := c.lastOf(first, turns)
 		g := decides(all, first) // no joint reaches over a change
@@ -118,7 +118,7 @@ type settlement struct {
 
 // joint runs the turns that end with ends, nearly always one. All of them are decided, each with the worst cases of those before it
 // held in full, before anything is charged.
-func (c round) joint(events []event, first uint64, ends []int64) error {
+func (c round) joint(events []accepted, first uint64, ends []int64) error {
 	out := c.out
 	held := map[Owner]*big.Int{}
 	var open []settlement
@@ -147,7 +147,7 @@ func (c round) joint(events []event, first uint64, ends []int64) error {
 }
 
 // turn runs one turn up to its release: windows, clipping, admission beside what is held by owner, ladders.
-func (c round) turn(events []event, held map[Owner]*big.Int, turn uint64, end int64) (settlement, error) {
+func (c round) turn(events []accepted, held map[Owner]*big.Int, turn uint64, end int64) (settlement, error) {
 	out := c.out
 	members := c.members(events, end)
 	for _, m := range members {
@@ -176,7 +176,7 @@ func (c round) turn(events []event, held map[Owner]*big.Int, turn uint64, end in
 
 // members collects who brings what to the windows that end, clipped, and counts what is left out on the way. Coverage is no pair of
 // its own: it goes with its metric.
-func (c round) members(events []event, end int64) []*member {
+func (c round) members(events []accepted, end int64) []*member {
 	out := c.out
 	hasher := schemas.NewHasher(c.UserHash)
 	byOwner := map[Owner]*member{}
@@ -206,15 +206,15 @@ func (c round) members(events []event, end int64) []*member {
 }
 
 // within is the part of the events, which are in the order of their times, that lies in a window.
-func within(events []event, w window) []event {
-	before := func(e event, millis int64) int { return cmp.Compare(e.millis, millis) }
+func within(events []accepted, w window) []accepted {
+	before := func(e accepted, millis int64) int { return cmp.Compare(e.millis, millis) }
 	from, _ := slices.BinarySearchFunc(events, w.start, before)
 	to, _ := slices.BinarySearchFunc(events, w.end, before)
 	return events[from:to]
 }
 
 // takes tells whether a metric looks at an event at all.
-func (c round) takes(spec schemas.MetricSpec, e event) bool {
+func (c round) takes(spec schemas.MetricSpec, e accepted) bool {
 	if spec.Filter != "" {
 		if i := slices.Index(c.Format.Filters, spec.Filter); e.passes[c.generation]>>i&1 == 0 {
 			return false

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/event"
 	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 	"pgregory.net/rapid"
@@ -22,7 +23,7 @@ const tagged = `tag == "x"`
 func testConfig(metrics ...schemas.MetricSpec) Config {
 	return Config{
 		Incarnation: [16]byte{1},
-		Format: schemas.EventFormat{
+		Format: event.Format{
 			Format: "jsonl", User: "user", Key: "page", Time: "ts", TimeUnit: "ms", Value: "amount", Filters: []string{tagged},
 		},
 		UserHash: [32]byte{2},

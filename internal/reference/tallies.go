@@ -47,7 +47,7 @@ func (t *RecordTallies) add(j Judged) {
 }
 
 // tallyWindows counts the windows of every accepted record, and those of them that have not ended or never will.
-func tallyWindows(all []Config, t *Tallies, events []event, ends []int64) {
+func tallyWindows(all []Config, t *Tallies, events []accepted, ends []int64) {
 	last := all[0].Start
 	if len(ends) > 0 {
 		last = ends[len(ends)-1]

@@ -10,7 +10,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/sr"
 
-	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
 // Config says where the registry is.
@@ -80,7 +80,7 @@ func New(cfg Config) (*Client, error) {
 // Close drops idle connections.
 func (c *Client) Close() { c.transport.CloseIdleConnections() }
 
-// Schema returns the Avro schema with an id. Errors: schemas.ErrUnknownSchema, schemas.ErrUnfitSchema (it is not Avro,
+// Schema returns the Avro schema with an id. Errors: event.ErrUnknownSchema, event.ErrUnfitSchema (it is not Avro,
 // refers to others, or is too long), ErrUnreachable, ErrUnauthorized, or that of ctx.
 func (c *Client) Schema(ctx context.Context, id uint32) (string, error) {
 	c.mu.Lock()
@@ -91,7 +91,7 @@ func (c *Client) Schema(ctx context.Context, id uint32) (string, error) {
 	}
 	if id > math.MaxInt32 {
 		// Registries count in 32 bits with a sign, and take a greater number for a page that they do not have.
-		return "", schemas.ErrUnknownSchema
+		return "", event.ErrUnknownSchema
 	}
 	var s sr.Schema
 	err := c.try(ctx, func(ctx context.Context) (err error) {
@@ -135,9 +135,9 @@ func (c *Client) Latest(ctx context.Context, subject string) (string, error) {
 func (c *Client) avroOnly(s sr.Schema) error {
 	switch {
 	case s.Type != sr.TypeAvro:
-		return fmt.Errorf("%w: it is of type %s; events must be Avro", schemas.ErrUnfitSchema, s.Type)
+		return fmt.Errorf("%w: it is of type %s; events must be Avro", event.ErrUnfitSchema, s.Type)
 	case len(s.References) > 0:
-		return fmt.Errorf("%w: it refers to %d other schemas of the registry; write it as one schema", schemas.ErrUnfitSchema, len(s.References))
+		return fmt.Errorf("%w: it refers to %d other schemas of the registry; write it as one schema", event.ErrUnfitSchema, len(s.References))
 	case s.Schema == "":
 		return fmt.Errorf("%w: %s answers without a schema, not as a registry does: is the address complete, with the path before /schemas?", ErrUnreachable, c.cfg.URL)
 	}
@@ -145,4 +145,4 @@ func (c *Client) avroOnly(s sr.Schema) error {
 }
 
 // The Client is what event decoders ask.
-var _ schemas.SchemaSource = (*Client)(nil)
+var _ event.SchemaSource = (*Client)(nil)

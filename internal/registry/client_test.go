@@ -18,7 +18,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -90,16 +90,16 @@ func TestOnlyTheRegistryItselfSaysThatThereIsNoSchema(t *testing.T) {
 		}
 	})
 	c := client(t, Config{URL: s.URL})
-	if _, err := c.Schema(t.Context(), 1); !errors.Is(err, schemas.ErrUnknownSchema) {
+	if _, err := c.Schema(t.Context(), 1); !errors.Is(err, event.ErrUnknownSchema) {
 		t.Errorf("unknown id: %v", err)
 	}
-	if _, err := c.Schema(t.Context(), 1<<31); !errors.Is(err, schemas.ErrUnknownSchema) {
+	if _, err := c.Schema(t.Context(), 1<<31); !errors.Is(err, event.ErrUnknownSchema) {
 		t.Errorf("id beyond 31 bits: %v", err)
 	}
-	if _, err := c.Schema(t.Context(), 2); !errors.Is(err, ErrUnreachable) || errors.Is(err, schemas.ErrUnknownSchema) || !strings.Contains(err.Error(), "address complete") {
+	if _, err := c.Schema(t.Context(), 2); !errors.Is(err, ErrUnreachable) || errors.Is(err, event.ErrUnknownSchema) || !strings.Contains(err.Error(), "address complete") {
 		t.Errorf("page that is not the registry's: %v", err)
 	}
-	if _, err := c.Latest(t.Context(), "visits-value"); !errors.Is(err, schemas.ErrUnknownSchema) {
+	if _, err := c.Latest(t.Context(), "visits-value"); !errors.Is(err, event.ErrUnknownSchema) {
 		t.Errorf("unknown subject: %v", err)
 	}
 	if n.Load() != 3 {
@@ -129,7 +129,7 @@ func TestFailuresThatPassAreTriedAgain(t *testing.T) {
 	}
 	gone := s.URL
 	s.Close()
-	if _, err := client(t, Config{URL: gone, Attempts: 2}).Schema(t.Context(), 7); !errors.Is(err, ErrUnreachable) || errors.Is(err, schemas.ErrUnknownSchema) {
+	if _, err := client(t, Config{URL: gone, Attempts: 2}).Schema(t.Context(), 7); !errors.Is(err, ErrUnreachable) || errors.Is(err, event.ErrUnknownSchema) {
 		t.Errorf("nobody there: %v", err)
 	}
 }
@@ -212,11 +212,11 @@ func TestAnswersThatAreTooLongOrHoldNoSchema(t *testing.T) {
 		}
 	})
 	c := client(t, Config{URL: s.URL, Attempts: 1})
-	if _, err := c.Schema(t.Context(), 1); !errors.Is(err, schemas.ErrUnfitSchema) || n.Load() != 1 {
+	if _, err := c.Schema(t.Context(), 1); !errors.Is(err, event.ErrUnfitSchema) || n.Load() != 1 {
 		t.Errorf("too long: %v", err)
 	}
 	for _, id := range []uint32{2, 3} {
-		if _, err := c.Schema(t.Context(), id); !errors.Is(err, ErrUnreachable) || errors.Is(err, schemas.ErrUnfitSchema) {
+		if _, err := c.Schema(t.Context(), id); !errors.Is(err, ErrUnreachable) || errors.Is(err, event.ErrUnfitSchema) {
 			t.Errorf("no registry's answer %d: %v", id, err)
 		}
 	}
@@ -301,7 +301,7 @@ func TestSchemasThatAreNotAvroOrNotWhole(t *testing.T) {
 	})
 	c := client(t, Config{URL: s.URL})
 	for id, says := range map[uint32]string{1: "PROTOBUF", 2: "refers to 1 other"} {
-		if _, err := c.Schema(t.Context(), id); !errors.Is(err, schemas.ErrUnfitSchema) || errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(), says) {
+		if _, err := c.Schema(t.Context(), id); !errors.Is(err, event.ErrUnfitSchema) || errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(), says) {
 			t.Errorf("schema %d: %v", id, err)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/sr"
 
-	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
 var (
@@ -51,7 +51,7 @@ func (c *Client) explain(ctx context.Context, err error) (explained error, again
 	}
 	at := c.cfg.URL
 	if errors.Is(err, errTooLong) {
-		return fmt.Errorf("%w: it is longer than %d MB", schemas.ErrUnfitSchema, maxAnswer>>20), false
+		return fmt.Errorf("%w: it is longer than %d MB", event.ErrUnfitSchema, maxAnswer>>20), false
 	}
 	var busy *busyError
 	if errors.As(err, &busy) {
@@ -67,7 +67,7 @@ func (c *Client) explain(ctx context.Context, err error) (explained error, again
 	}
 	switch code := answer.StatusCode; {
 	case answer.ErrorCode == codeSchemaNotFound || answer.ErrorCode == codeSubjectNotFound || answer.ErrorCode == codeVersionNotFound:
-		return schemas.ErrUnknownSchema, false
+		return event.ErrUnknownSchema, false
 	case code == http.StatusUnauthorized && c.cfg.User == "":
 		return fmt.Errorf("%w: %s wants a user and a password: set them", ErrUnauthorized, at), false
 	case code == http.StatusUnauthorized:

@@ -9,7 +9,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/sr"
 
-	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
 // Register returns the id of an Avro schema under a subject. A schema that the subject has already is only looked up, so
@@ -23,7 +23,7 @@ func (c *Client) Register(ctx context.Context, subject, schema string) (uint32, 
 		id = found.ID
 		return err
 	})
-	if errors.Is(err, schemas.ErrUnknownSchema) {
+	if errors.Is(err, event.ErrUnknownSchema) {
 		err = c.try(ctx, func(ctx context.Context) (err error) {
 			id, err = c.sr.RegisterSchema(ctx, subject, wanted, -1, -1)
 			return err

@@ -9,6 +9,7 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/event"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
@@ -142,7 +143,7 @@ func compiled(metrics ...pipeline.Metric) (*pipeline.Deployment, error) {
 	}
 	return pipeline.Compile(pipeline.Config{
 		Kafka: pipeline.Kafka{Brokers: []string{"127.0.0.1:1"}},
-		Events: pipeline.Events{Topic: "events", Format: schemas.EventFormat{
+		Events: pipeline.Events{Topic: "events", Format: event.Format{
 			Format: "csv", Columns: []string{"user", "key", "time"}, User: "user", Key: "key", Time: "time", TimeUnit: "ms",
 		}},
 		Privacy: pipeline.Privacy{Epsilon: 1, Delta: 1e-6},

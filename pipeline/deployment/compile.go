@@ -7,6 +7,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/registry"
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/event"
 	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/transforms"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
@@ -111,7 +112,7 @@ func sumsOf(metrics []schemas.MetricSpec) Sums {
 	return s
 }
 
-func (s *Sums) Takes(e *schemas.Event) bool { return s.all || e.Passes&s.filter != 0 }
+func (s *Sums) Takes(e *event.Event) bool { return s.all || e.Passes&s.filter != 0 }
 
 // checkFormat refuses an event format that no decoder can be made for, and notes
 // what it takes records for. Avro events have their schemas from a file or from a
@@ -119,7 +120,7 @@ func (s *Sums) Takes(e *schemas.Event) bool { return s.all || e.Passes&s.filter 
 func checkFormat(d *Deployment) (err error) {
 	e := &d.Config.Events
 	if d.Events, err = e.Format.Identity(e.Registry.identity()); err != nil {
-		var bad *schemas.FormatError
+		var bad *event.FormatError
 		if errors.As(err, &bad) {
 			return Invalid("events."+bad.Field, "%s", bad.Reason)
 		}

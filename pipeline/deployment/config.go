@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/event"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
@@ -56,7 +57,7 @@ type SASL struct {
 // Events says what is read.
 type Events struct {
 	Topic    string
-	Format   schemas.EventFormat
+	Format   event.Format
 	Registry *Registry // nil: no schema registry
 	// AcceptSizeRetention lets the topic have a limit in bytes (retention.bytes): how
 	// long that lasts nobody knows beforehand, and a restart that finds records gone

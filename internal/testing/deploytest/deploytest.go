@@ -18,7 +18,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/embedded"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
-	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/event"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
@@ -34,7 +34,7 @@ func AsSum(change func(m *deployment.Metric)) func(c *deployment.Config) {
 func Config(addr string) deployment.Config {
 	return deployment.Config{
 		Kafka:   deployment.Kafka{Brokers: []string{addr}},
-		Events:  deployment.Events{Topic: "events", Format: schemas.EventFormat{Format: "jsonl", User: "user", Key: "key", Time: "time", TimeUnit: "ms"}},
+		Events:  deployment.Events{Topic: "events", Format: event.Format{Format: "jsonl", User: "user", Key: "key", Time: "time", TimeUnit: "ms"}},
 		Privacy: deployment.Privacy{Epsilon: 1, Delta: 1e-6},
 		Time:    deployment.Time{Trust: deployment.TrustProducer, NoFuture: true},
 		Metrics: []deployment.Metric{{

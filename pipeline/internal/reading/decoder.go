@@ -8,15 +8,15 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/registry"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
-	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
 // decoder decodes the deployment's events; a registry is asked when a schema
 // appears for the first time. What an operator should know of it is logged.
-func NewDecoder(ctx context.Context, d *deployment.Deployment, log *slog.Logger) (*schemas.EventDecoder, error) {
+func NewDecoder(ctx context.Context, d *deployment.Deployment, log *slog.Logger) (*event.Decoder, error) {
 	g := d.Config.Events.Registry
 	if g == nil {
-		return schemas.NewEventDecoder(d.Config.Events.Format)
+		return event.NewDecoder(d.Config.Events.Format)
 	}
 	client, err := registry.New(registry.Config{URL: g.URL, User: g.User, Password: g.Password, CAFile: g.CAFile,
 		Waiting: func(why error) { log.Warn("reading waits for the schema registry and goes on by itself", "cause", why) }})
@@ -29,9 +29,9 @@ func NewDecoder(ctx context.Context, d *deployment.Deployment, log *slog.Logger)
 	unfit := func(id uint32, reason error) {
 		log.Warn("no event can be read with this schema: its records go to the dead-letter topic. "+
 			"Do they belong here? Then correct the producer, or change the configuration, and send them again",
-			"schema", id, "topic", d.Config.Events.Topic, "class", schemas.ClassUnfitSchema, "cause", reason)
+			"schema", id, "topic", d.Config.Events.Topic, "class", event.ClassUnfitSchema, "cause", reason)
 	}
-	return schemas.NewEventDecoder(d.Config.Events.Format, schemas.WithSchemas(ctx, client), schemas.OnUnfitSchema(unfit))
+	return event.NewDecoder(d.Config.Events.Format, event.WithSchemas(ctx, client), event.OnUnfitSchema(unfit))
 }
 
 // checkNewest refuses, before anything is read, a registry that does not answer,
@@ -42,7 +42,7 @@ func NewDecoder(ctx context.Context, d *deployment.Deployment, log *slog.Logger)
 func checkNewest(ctx context.Context, d *deployment.Deployment, client *registry.Client) error {
 	subject := d.Config.Events.Topic + "-value"
 	text, err := client.Latest(ctx, subject)
-	if errors.Is(err, schemas.ErrUnknownSchema) {
+	if errors.Is(err, event.ErrUnknownSchema) {
 		return nil
 	}
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/registry"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
-	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
 // registryWith answers with a schema for every subject, or says that it knows
@@ -47,14 +47,14 @@ func TestTheNewestSchemaOfTheRegistryIsLookedAtFirst(t *testing.T) {
 		"wrong time":    {strings.Replace(schema, `"%"`, `"boolean"`, 1), "page", "at"},
 	} {
 		cfg := deploytest.Config("localhost:1")
-		cfg.Events.Format = schemas.EventFormat{Format: "avro", User: "user", Key: c.key, Time: "at"}
+		cfg.Events.Format = event.Format{Format: "avro", User: "user", Key: c.key, Time: "at"}
 		cfg.Events.Registry = &deployment.Registry{URL: registryWith(t, c.schema)}
 		d, err := deployment.Compile(cfg)
 		if err != nil {
 			t.Fatal(err)
 		}
 		_, err = NewDecoder(t.Context(), d, slog.New(slog.DiscardHandler))
-		var bad *schemas.FormatError
+		var bad *event.FormatError
 		switch {
 		case c.want == "" && err != nil:
 			t.Errorf("%s: %v", name, err)
@@ -68,7 +68,7 @@ func TestARegistryThatDoesNotAnswerIsAnErrorAtTheStart(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	server.Close()
 	cfg := deploytest.Config("localhost:1")
-	cfg.Events.Format = schemas.EventFormat{Format: "avro", User: "user", Time: "at"}
+	cfg.Events.Format = event.Format{Format: "avro", User: "user", Time: "at"}
 	cfg.Events.Registry = &deployment.Registry{URL: server.URL}
 	d, err := deployment.Compile(cfg)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
 // fates decides what becomes of records: dead letter, before the start, late,
@@ -14,11 +15,11 @@ import (
 // "overtaken" and stamps ahead of the reader's clock depend on the record, its
 // append time and the append times before it in its partition.
 type fates struct {
-	decoder *schemas.EventDecoder
+	decoder *event.Decoder
 	clock   clock
 	past    []pastClock // of earlier generations, oldest first
 	turns   *calendar.Turns
-	event   schemas.Event // of the last call
+	event   event.Event // of the last call
 }
 
 // judge reads one record. turn is 0 unless the record is accepted by its own
@@ -32,7 +33,7 @@ func (f *fates) judge(p *partition, r *klog.Record, now int64, t *schemas.ReadTa
 	}
 	t.Read++
 	if err := f.decoder.Decode(r.Value, &f.event); err != nil {
-		var bad *schemas.EventError
+		var bad *event.Error
 		if !errors.As(err, &bad) {
 			return 0, "", err
 		}

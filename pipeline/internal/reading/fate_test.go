@@ -7,11 +7,12 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/klog"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
 func testFates(t *testing.T, c clock) *fates {
 	t.Helper()
-	decoder, err := schemas.NewEventDecoder(schemas.EventFormat{Format: "jsonl", User: "user", Key: "key", Time: "time", TimeUnit: "ms"})
+	decoder, err := event.NewDecoder(event.Format{Format: "jsonl", User: "user", Key: "key", Time: "time", TimeUnit: "ms"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package schemas
+package event
 
 import (
 	"context"
@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// FormatError says what is impossible in an EventFormat.
+// FormatError says what is impossible in an Format.
 type FormatError struct {
 	// Field is where: "format", "columns", "user", "key", "time", "time_unit", "value", "max_record_bytes", "filters[2]"
 	// or "schema".
@@ -35,31 +35,31 @@ var ErrUnknownSchema = errors.New("no schema with this id")
 // ErrUnfitSchema is what a SchemaSource returns when the schema with an id is not Avro, or cannot be had as one text.
 var ErrUnfitSchema = errors.New("unfit schema")
 
-// DecoderOption is an option of NewEventDecoder.
-type DecoderOption func(*EventDecoder)
+// Option is an option of NewDecoder.
+type Option func(*Decoder)
 
 // WithSchemas gives the decoder a registry for Avro records in the registries' wire format: a zero byte, the schema's id
 // in four bytes big-endian, the record. Each schema is asked for once, within ctx.
-func WithSchemas(ctx context.Context, source SchemaSource) DecoderOption {
-	return func(d *EventDecoder) { d.avro = newAvroSource(ctx, source) }
+func WithSchemas(ctx context.Context, source SchemaSource) Option {
+	return func(d *Decoder) { d.avro = newAvroSource(ctx, source) }
 }
 
 // OnUnfitSchema has fn called once for each schema of a registry by which no event can be read, before the first of its
 // records becomes a dead letter of ClassUnfitSchema. The reason is a *FormatError, or has ErrUnfitSchema in it; it may
 // quote the schema, and holds nothing of a record.
-func OnUnfitSchema(fn func(id uint32, reason error)) DecoderOption {
-	return func(d *EventDecoder) { d.tellUnfit = fn }
+func OnUnfitSchema(fn func(id uint32, reason error)) Option {
+	return func(d *Decoder) { d.tellUnfit = fn }
 }
 
-// Check finds what is impossible in the format, as NewEventDecoder does, but leaves open where the schemas of Avro
+// Check finds what is impossible in the format, as NewDecoder does, but leaves open where the schemas of Avro
 // records come from. Errors are *FormatError.
-func (f EventFormat) Check() error {
+func (f Format) Check() error {
 	_, err := f.compile(nil)
 	return err
 }
 
-// NewEventDecoder checks the format and makes a decoder for it. Errors are *FormatError.
-func NewEventDecoder(f EventFormat, options ...DecoderOption) (*EventDecoder, error) {
+// NewDecoder checks the format and makes a decoder for it. Errors are *FormatError.
+func NewDecoder(f Format, options ...Option) (*Decoder, error) {
 	d, err := f.compile(options)
 	if err != nil {
 		return nil, err
@@ -70,9 +70,9 @@ func NewEventDecoder(f EventFormat, options ...DecoderOption) (*EventDecoder, er
 	return d, nil
 }
 
-func (f EventFormat) compile(options []DecoderOption) (*EventDecoder, error) {
-	d := &EventDecoder{max: f.MaxRecordBytes, format: f.Format, unit: f.TimeUnit,
-		fields: [fieldCount]string{f.User, f.Key, f.Time, f.Value}, errs: make(map[EventError]*EventError)}
+func (f Format) compile(options []Option) (*Decoder, error) {
+	d := &Decoder{max: f.MaxRecordBytes, format: f.Format, unit: f.TimeUnit,
+		fields: [fieldCount]string{f.User, f.Key, f.Time, f.Value}, errs: make(map[Error]*Error)}
 	if d.max == 0 {
 		d.max = DefaultMaxRecordBytes
 	}
@@ -103,7 +103,7 @@ func (f EventFormat) compile(options []DecoderOption) (*EventDecoder, error) {
 }
 
 // checkNames finds what is wrong whatever the format.
-func (f EventFormat) checkNames() error {
+func (f Format) checkNames() error {
 	switch {
 	case !slices.Contains([]string{"csv", "tsv", "jsonl", "avro"}, f.Format):
 		return badFormat("format", "%q: must be csv, tsv, jsonl or avro", f.Format)
@@ -129,7 +129,7 @@ func (f EventFormat) checkNames() error {
 }
 
 // paths parses the names of the fields.
-func (d *EventDecoder) paths() (paths [fieldCount][]string, err error) {
+func (d *Decoder) paths() (paths [fieldCount][]string, err error) {
 	for i, text := range d.fields {
 		if text == "" {
 			continue
@@ -141,7 +141,7 @@ func (d *EventDecoder) paths() (paths [fieldCount][]string, err error) {
 	return paths, nil
 }
 
-func (d *EventDecoder) findColumns(columns []string) error {
+func (d *Decoder) findColumns(columns []string) error {
 	d.columns = len(columns)
 	d.targets = make([][]int, len(columns))
 	find := func(field, name string, number int) error {

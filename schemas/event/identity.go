@@ -1,4 +1,4 @@
-package schemas
+package event
 
 import (
 	"crypto/sha256"
@@ -6,28 +6,18 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-)
 
-// EventIdentity says what a format takes records for. Two formats of the same identity decode every record alike. Where
-// they agree in User, every record that is an event in both has the same user in both, and so for Key, Time, Value and
-// each of Filters: what is compared is where a field stands in the bytes and how it is read, not what it is called. The
-// texts are for people, too.
-type EventIdentity struct {
-	// Records says, beside the other texts, which records are events at all.
-	Records                string
-	User, Key, Time, Value string // Value is "" without a value field
-	// Filters are, by filter of the format, the fields that it names.
-	Filters []string
-}
+	"github.com/tollgate-dp/tollgate/schemas"
+)
 
 // Identity is that of the format's records. registry names the registry that schemas come from: a record holds the id of
 // its schema, and what that means the registry says. Errors are *FormatError.
-func (f EventFormat) Identity(registry string) (EventIdentity, error) {
+func (f Format) Identity(registry string) (schemas.EventIdentity, error) {
 	d, err := f.compile(nil)
 	if err != nil {
-		return EventIdentity{}, err
+		return schemas.EventIdentity{}, err
 	}
-	var id EventIdentity
+	var id schemas.EventIdentity
 	for i, to := range [fieldCount]*string{&id.User, &id.Key, &id.Time, &id.Value} {
 		*to = d.identityOf(i, registry)
 	}
@@ -50,7 +40,7 @@ func (f EventFormat) Identity(registry string) (EventIdentity, error) {
 }
 
 // identityOf says how one of the fields of every event is found and read.
-func (d *EventDecoder) identityOf(field int, registry string) string {
+func (d *Decoder) identityOf(field int, registry string) string {
 	name := d.fields[field]
 	if name == "" {
 		return ""
@@ -74,7 +64,7 @@ func (d *EventDecoder) identityOf(field int, registry string) string {
 }
 
 // identityOfFilter says how the fields are found that a filter names.
-func (d *EventDecoder) identityOfFilter(text, registry string) string {
+func (d *Decoder) identityOfFilter(text, registry string) string {
 	switch {
 	case d.avro == nil && d.columns == 0:
 		return "members of " + d.format // by their names, which the filter's text has
@@ -96,7 +86,7 @@ func (d *EventDecoder) identityOfFilter(text, registry string) string {
 	return strings.Join(all, ", ")
 }
 
-func (d *EventDecoder) columnOf(number int) string {
+func (d *Decoder) columnOf(number int) string {
 	at := slices.IndexFunc(d.targets, func(numbers []int) bool { return slices.Contains(numbers, number) })
 	return fmt.Sprintf("column %d of %s", at+1, d.format)
 }

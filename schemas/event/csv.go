@@ -1,11 +1,11 @@
-package schemas
+package event
 
 import (
 	"bytes"
 )
 
 // decodeRow finds the fields of one CSV or TSV row. A line break at the end is not part of the row.
-func (d *EventDecoder) decodeRow(value []byte) error {
+func (d *Decoder) decodeRow(value []byte) error {
 	line := trimLineBreak(value)
 	var fields int
 	var ok bool
@@ -42,7 +42,7 @@ func trimLineBreak(b []byte) []byte {
 }
 
 // keep notes the n-th field of the row if it is one of those looked for.
-func (d *EventDecoder) keep(n int, field []byte) {
+func (d *Decoder) keep(n int, field []byte) {
 	if n >= len(d.targets) {
 		return
 	}
@@ -52,7 +52,7 @@ func (d *EventDecoder) keep(n int, field []byte) {
 }
 
 // takeValueText reads the value column: a decimal integer in JSON's grammar, without fraction and exponent.
-func (d *EventDecoder) takeValueText() error {
+func (d *Decoder) takeValueText() error {
 	if d.fields[fieldValue] == "" {
 		return nil
 	}
@@ -65,7 +65,7 @@ func (d *EventDecoder) takeValueText() error {
 }
 
 // splitPlain splits at tabs; quotes mean nothing. An empty line is no row.
-func (d *EventDecoder) splitPlain(line []byte) (fields int, ok bool) {
+func (d *Decoder) splitPlain(line []byte) (fields int, ok bool) {
 	if len(line) == 0 || bytes.IndexByte(line, '\n') >= 0 || bytes.IndexByte(line, '\r') >= 0 {
 		return 0, false
 	}
@@ -84,7 +84,7 @@ func (d *EventDecoder) splitPlain(line []byte) (fields int, ok bool) {
 // splitQuoted splits a row as encoding/csv does with its default settings: a field that begins with a quote ends with
 // one, two quotes within it are one, line breaks within it are "\n"; elsewhere a quote is a fault. An empty line is no
 // row, nor is what has a second row behind it.
-func (d *EventDecoder) splitQuoted(line []byte) (fields int, ok bool) {
+func (d *Decoder) splitQuoted(line []byte) (fields int, ok bool) {
 	if len(line) == 0 {
 		return 0, false
 	}
@@ -124,7 +124,7 @@ func (d *EventDecoder) splitQuoted(line []byte) (fields int, ok bool) {
 }
 
 // quoted reads a field behind its opening quote and returns what is behind the closing one.
-func (d *EventDecoder) quoted(line []byte) (field, rest []byte, ok bool) {
+func (d *Decoder) quoted(line []byte) (field, rest []byte, ok bool) {
 	i := bytes.IndexByte(line, '"')
 	if i < 0 {
 		return nil, nil, false

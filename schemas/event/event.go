@@ -1,7 +1,9 @@
-package schemas
+package event
 
 import (
 	"unicode/utf8"
+
+	"github.com/tollgate-dp/tollgate/schemas"
 )
 
 // The classes of records that are no event; they name the reason in the dead-letter topic and in the tallies.
@@ -12,42 +14,42 @@ const (
 	ClassWrongType     = "wrong_type"     // a value that such a field cannot have
 	ClassBadTimestamp  = "bad_timestamp"  // unparsable, or outside years 1 to 9999 UTC
 	ClassEmptyUser     = "empty_user"     // a user id of no bytes
-	ClassUserTooLong   = "user_too_long"  // more than MaxUserBytes
-	ClassKeyTooLong    = "key_too_long"   // more than MaxKeyBytes
+	ClassUserTooLong   = "user_too_long"  // more than schemas.MaxUserBytes
+	ClassKeyTooLong    = "key_too_long"   // more than schemas.MaxKeyBytes
 	ClassBadKey        = "bad_key"        // not valid UTF-8
-	ClassOversized     = "oversized"      // more than EventFormat.MaxRecordBytes
+	ClassOversized     = "oversized"      // more than Format.MaxRecordBytes
 	ClassUnknownSchema = "unknown_schema" // written with a schema id that the registry does not know
 	ClassUnfitSchema   = "unfit_schema"   // written with a schema of the registry that no event can be read by
 )
 
-// EventClasses lists every class.
-func EventClasses() []string {
+// Classes lists every class.
+func Classes() []string {
 	return []string{ClassUndecodable, ClassMissingField, ClassNullField, ClassWrongType, ClassBadTimestamp,
 		ClassEmptyUser, ClassUserTooLong, ClassKeyTooLong, ClassBadKey, ClassOversized, ClassUnknownSchema,
 		ClassUnfitSchema}
 }
 
-// EventError says why a record is no event. It holds nothing of the record; Field is "user", "key", "time", "value" or
+// Error says why a record is no event. It holds nothing of the record; Field is "user", "key", "time", "value" or
 // "".
-type EventError struct {
+type Error struct {
 	Class string
 	Field string
 }
 
 // Error names the class and the field's role.
-func (e *EventError) Error() string {
+func (e *Error) Error() string {
 	if e.Field == "" {
 		return "decoding event: " + e.Class
 	}
 	return "decoding event: " + e.Class + ": " + e.Field
 }
 
-// DefaultMaxRecordBytes is the limit of a record's length where EventFormat names none.
+// DefaultMaxRecordBytes is the limit of a record's length where Format names none.
 const DefaultMaxRecordBytes = 1 << 20
 
-// EventFormat says how events are encoded and which fields hold what. The demo derives secrets from it as JSON: a field
+// Format says how events are encoded and which fields hold what. The demo derives secrets from it as JSON: a field
 // that came later is left out where it is empty, so that they stay the same.
-type EventFormat struct {
+type Format struct {
 	// Format is "csv" (RFC 4180 as encoding/csv reads it), "tsv" (fields between tabs, nothing quoted, no tab or line
 	// break within a field), "jsonl" (one JSON object) or "avro" (one record in Avro's binary encoding).
 	Format string
@@ -78,8 +80,8 @@ type Event struct {
 	// User and Key are valid until the next Decode with the same decoder, and as long as the record's bytes are.
 	User, Key []byte
 	Millis    int64 // event time, floor of milliseconds since 1970
-	Value     int64 // 0 where EventFormat names no value field
-	// Passes has bit i where the event passes EventFormat.Filters[i].
+	Value     int64 // 0 where Format names no value field
+	// Passes has bit i where the event passes Format.Filters[i].
 	Passes uint64
 }
 
@@ -94,8 +96,8 @@ const (
 
 var fieldNames = [fieldCount]string{"user", "key", "time", "value"}
 
-// EventDecoder decodes events of one format. Not for concurrent use.
-type EventDecoder struct {
+// Decoder decodes events of one format. Not for concurrent use.
+type Decoder struct {
 	max    int
 	format string
 	unit   string
@@ -118,15 +120,15 @@ type EventDecoder struct {
 	timed   bool               // scratch: millis is the time of an Avro record that has it as a number
 	millis  int64
 	value   int64 // scratch
-	errs    map[EventError]*EventError
+	errs    map[Error]*Error
 }
 
-// Decode decodes a record into ev, or returns an *EventError. It does not allocate once warm, but for filters. Where
+// Decode decodes a record into ev, or returns an *Error. It does not allocate once warm, but for filters. Where
 // several things are wrong, the whole record comes first, then user, key, time and value.
 //
-// With WithSchemas it may also return an error that is no *EventError and says nothing about the record: why its schema
+// With WithSchemas it may also return an error that is no *Error and says nothing about the record: why its schema
 // could not be had this time.
-func (d *EventDecoder) Decode(value []byte, ev *Event) error {
+func (d *Decoder) Decode(value []byte, ev *Event) error {
 	if len(value) > d.max {
 		return d.fail(ClassOversized, "")
 	}
@@ -147,9 +149,9 @@ func (d *EventDecoder) Decode(value []byte, ev *Event) error {
 	switch {
 	case len(user) == 0:
 		return d.fail(ClassEmptyUser, "user")
-	case len(user) > MaxUserBytes:
+	case len(user) > schemas.MaxUserBytes:
 		return d.fail(ClassUserTooLong, "user")
-	case len(key) > MaxKeyBytes:
+	case len(key) > schemas.MaxKeyBytes:
 		return d.fail(ClassKeyTooLong, "key")
 	case !utf8.Valid(key):
 		return d.fail(ClassBadKey, "key")
@@ -169,12 +171,12 @@ func (d *EventDecoder) Decode(value []byte, ev *Event) error {
 }
 
 // fail returns the one error of its class and field: a flood of bad records allocates nothing.
-func (d *EventDecoder) fail(class, field string) error {
-	id := EventError{Class: class, Field: field}
+func (d *Decoder) fail(class, field string) error {
+	id := Error{Class: class, Field: field}
 	if e := d.errs[id]; e != nil {
 		return e
 	}
-	e := &EventError{Class: class, Field: field}
+	e := &Error{Class: class, Field: field}
 	d.errs[id] = e
 	return e
 }

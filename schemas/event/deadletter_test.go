@@ -1,24 +1,26 @@
-package schemas
+package event
 
 import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"github.com/tollgate-dp/tollgate/schemas"
 )
 
 // Whatever is wrong with a record, its dead letter holds the record as it was, where it stood, and why.
 func TestDeadLettersKeepTheRecordAndSayWhereAndWhy(t *testing.T) {
-	long := strings.Repeat("x", MaxUserBytes+1)
+	long := strings.Repeat("x", schemas.MaxUserBytes+1)
 	known := &registry{schemas: map[uint32]string{7: typed(`"string"`, `"string"`, `"long"`), 9: `"long"`}}
 	avro := typedFormat("", "", "", "s")
 	avro.Schema = ""
-	fromRegistry, err := NewEventDecoder(avro, WithSchemas(t.Context(), known))
+	fromRegistry, err := NewDecoder(avro, WithSchemas(t.Context(), known))
 	if err != nil {
 		t.Fatal(err)
 	}
 	seen := map[string]bool{}
 	for _, c := range []struct {
-		decoder *EventDecoder
+		decoder *Decoder
 		value   string
 		class   string
 	}{
@@ -42,10 +44,10 @@ func TestDeadLettersKeepTheRecordAndSayWhereAndWhy(t *testing.T) {
 			continue
 		}
 		seen[c.class] = true
-		place := Place{Topic: "visits", Partition: 3, Offset: 1 << 40, Timestamp: 1700000000123}
-		headers := []RecordHeader{{Key: "trace", Value: []byte{0, 1}}, {Key: "tollgate-class", Value: []byte("faked")}}
-		m := DeadLetter(place, c.class, []byte("key"), value, headers, 2<<20)
-		info, err := ReadDeadLetter(m.Headers)
+		place := schemas.Place{Topic: "visits", Partition: 3, Offset: 1 << 40, Timestamp: 1700000000123}
+		headers := []schemas.RecordHeader{{Key: "trace", Value: []byte{0, 1}}, {Key: "tollgate-class", Value: []byte("faked")}}
+		m := schemas.DeadLetter(place, c.class, []byte("key"), value, headers, 2<<20)
+		info, err := schemas.ReadDeadLetter(m.Headers)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -56,7 +58,7 @@ func TestDeadLettersKeepTheRecordAndSayWhereAndWhy(t *testing.T) {
 			t.Errorf("%s: headers %+v", c.class, info.Original)
 		}
 	}
-	for _, class := range EventClasses() {
+	for _, class := range Classes() {
 		if !seen[class] {
 			t.Errorf("no record of class %s was tried", class)
 		}

@@ -1,4 +1,4 @@
-package schemas
+package event
 
 import (
 	"context"
@@ -23,8 +23,8 @@ const visitSchema = `{"type":"record","name":"Visit","namespace":"shop.web","fie
 	{"name":"price","type":"double"},
 	{"name":"tags","type":{"type":"array","items":"string"}}]}`
 
-func visitFormat() EventFormat {
-	return EventFormat{Format: "avro", Schema: visitSchema, User: "user.id", Key: "page", Time: "at"}
+func visitFormat() Format {
+	return Format{Format: "avro", Schema: visitSchema, User: "user.id", Key: "page", Time: "at"}
 }
 
 func visit(user, page, amount any) map[string]any {
@@ -70,7 +70,7 @@ func TestAvroFieldsAreFoundInNestedRecordsAndUnions(t *testing.T) {
 	} {
 		var ev Event
 		err := d.Decode(encode(t, visitSchema, visit(c.user, c.page, c.amount)), &ev)
-		var bad *EventError
+		var bad *Error
 		if errors.As(err, &bad); classOf(t, err) != c.class || c.class != "" && bad.Field != c.field {
 			t.Errorf("%s: %v, want %s of %s", c.name, err, c.class, c.field)
 			continue
@@ -86,8 +86,8 @@ func typed(user, key, at string) string {
 	return fmt.Sprintf(`{"type":"record","name":"R","fields":[{"name":"u","type":%s},{"name":"k","type":%s},{"name":"t","type":%s}]}`, user, key, at)
 }
 
-func typedFormat(user, key, at, unit string) EventFormat {
-	return EventFormat{Format: "avro", Schema: typed(user, key, at), User: "u", Key: "k", Time: "t", TimeUnit: unit}
+func typedFormat(user, key, at, unit string) Format {
+	return Format{Format: "avro", Schema: typed(user, key, at), User: "u", Key: "k", Time: "t", TimeUnit: unit}
 }
 
 func avroText(s string) string { return string(binary.AppendVarint(nil, int64(len(s)))) + s }
@@ -146,19 +146,19 @@ func TestAvroSchemasThatLackWhatIsConfigured(t *testing.T) {
 	s, ms := `"string"`, `{"type":"long","logicalType":"timestamp-millis"}`
 	for _, c := range []struct {
 		name   string
-		format EventFormat
+		format Format
 		field  string
 		says   []string
 	}{
-		{"no such field", EventFormat{Schema: visitSchema, User: "customer", Time: "at"}, "user", []string{`"customer"`, "record shop.web.Visit has no field"}},
-		{"no such field within", EventFormat{Schema: visitSchema, User: "user.name", Time: "at"}, "user", []string{"record shop.web.User has no field", `"name"`}},
-		{"path into a string", EventFormat{Schema: visitSchema, User: "id.x", Time: "at"}, "user", []string{`no "x" within`, "string"}},
-		{"record for user", EventFormat{Schema: visitSchema, User: "user", Time: "at"}, "user", []string{"fields of its own"}},
-		{"array for key", EventFormat{Schema: visitSchema, User: "id", Key: "tags", Time: "at"}, "key", []string{"array"}},
-		{"string for value", EventFormat{Schema: visitSchema, User: "id", Value: "page", Time: "at"}, "value", []string{"string", "int, long"}},
-		{"float for value", EventFormat{Schema: visitSchema, User: "id", Value: "price", Time: "at"}, "value", []string{"double"}},
-		{"string for time without a unit", EventFormat{Schema: visitSchema, User: "id", Time: "page"}, "time", []string{"rfc3339"}},
-		{"seconds for a logical type", EventFormat{Schema: visitSchema, User: "id", Time: "at", TimeUnit: "s"}, "time", []string{"timestamp-millis", "leave the time unit empty"}},
+		{"no such field", Format{Schema: visitSchema, User: "customer", Time: "at"}, "user", []string{`"customer"`, "record shop.web.Visit has no field"}},
+		{"no such field within", Format{Schema: visitSchema, User: "user.name", Time: "at"}, "user", []string{"record shop.web.User has no field", `"name"`}},
+		{"path into a string", Format{Schema: visitSchema, User: "id.x", Time: "at"}, "user", []string{`no "x" within`, "string"}},
+		{"record for user", Format{Schema: visitSchema, User: "user", Time: "at"}, "user", []string{"fields of its own"}},
+		{"array for key", Format{Schema: visitSchema, User: "id", Key: "tags", Time: "at"}, "key", []string{"array"}},
+		{"string for value", Format{Schema: visitSchema, User: "id", Value: "page", Time: "at"}, "value", []string{"string", "int, long"}},
+		{"float for value", Format{Schema: visitSchema, User: "id", Value: "price", Time: "at"}, "value", []string{"double"}},
+		{"string for time without a unit", Format{Schema: visitSchema, User: "id", Time: "page"}, "time", []string{"rfc3339"}},
+		{"seconds for a logical type", Format{Schema: visitSchema, User: "id", Time: "at", TimeUnit: "s"}, "time", []string{"timestamp-millis", "leave the time unit empty"}},
 		{"plain long without a unit", typedFormat(s, s, `"long"`, ""), "time", []string{"set the time unit"}},
 		{"long for RFC 3339", typedFormat(s, s, `"long"`, "rfc3339"), "time", []string{"RFC 3339 is text"}},
 		{"local time", typedFormat(s, s, `{"type":"long","logicalType":"local-timestamp-micros"}`, ""), "time", []string{"no known zone"}},
@@ -167,19 +167,19 @@ func TestAvroSchemasThatLackWhatIsConfigured(t *testing.T) {
 		{"float", typedFormat(s, s, `"float"`, "s"), "time", []string{"float"}},
 		{"null", typedFormat(`"null"`, s, ms, ""), "user", []string{"always null"}},
 		{"decimal", typedFormat(`{"type":"bytes","logicalType":"decimal","precision":4}`, s, ms, ""), "user", []string{"decimal"}},
-		{"filter of a field that is not there", EventFormat{Schema: visitSchema, User: "id", Time: "at", Filters: []string{"price > 1", "cost > 1"}}, "filters[1]", []string{`"cost"`}},
-		{"not JSON", EventFormat{Schema: `{`, User: "u", Time: "t"}, "schema", []string{"not JSON"}},
-		{"not a record", EventFormat{Schema: `"string"`, User: "u", Time: "t"}, "schema", []string{"must be a record"}},
+		{"filter of a field that is not there", Format{Schema: visitSchema, User: "id", Time: "at", Filters: []string{"price > 1", "cost > 1"}}, "filters[1]", []string{`"cost"`}},
+		{"not JSON", Format{Schema: `{`, User: "u", Time: "t"}, "schema", []string{"not JSON"}},
+		{"not a record", Format{Schema: `"string"`, User: "u", Time: "t"}, "schema", []string{"must be a record"}},
 		{"undefined type", typedFormat(`"Other"`, s, ms, ""), "schema", []string{`"Other"`, "not defined"}},
 		{"union in a union", typedFormat(`["null",["string"]]`, s, ms, ""), "schema", []string{"union"}},
 		{"no union", typedFormat(`[]`, s, ms, ""), "schema", []string{"union of no types"}},
 		{"no size", typedFormat(`{"type":"fixed","name":"F"}`, s, ms, ""), "schema", []string{"no size"}},
-		{"bad path", EventFormat{Schema: visitSchema, User: "a..b", Time: "at"}, "user", []string{"empty"}},
-		{"bad escape", EventFormat{Schema: visitSchema, User: `a\b`, Time: "at"}, "user", []string{"backslash"}},
-		{"neither schema nor registry", EventFormat{User: "a", Time: "at"}, "schema", []string{"registry"}},
+		{"bad path", Format{Schema: visitSchema, User: "a..b", Time: "at"}, "user", []string{"empty"}},
+		{"bad escape", Format{Schema: visitSchema, User: `a\b`, Time: "at"}, "user", []string{"backslash"}},
+		{"neither schema nor registry", Format{User: "a", Time: "at"}, "schema", []string{"registry"}},
 	} {
 		c.format.Format = "avro"
-		_, err := NewEventDecoder(c.format)
+		_, err := NewDecoder(c.format)
 		var bad *FormatError
 		if !errors.As(err, &bad) || bad.Field != c.field {
 			t.Errorf("%s: %v, want an error of %s", c.name, err, c.field)
@@ -228,7 +228,7 @@ func TestRecordsAreReadByTheSchemaThatTheyName(t *testing.T) {
 	if err := f.Check(); err != nil {
 		t.Fatal(err)
 	}
-	d, err := NewEventDecoder(f, WithSchemas(t.Context(), r))
+	d, err := NewDecoder(f, WithSchemas(t.Context(), r))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,7 +253,7 @@ func TestRecordsAreReadByTheSchemaThatTheyName(t *testing.T) {
 		}
 	}
 	r.down = errors.New("connection refused")
-	var bad *EventError
+	var bad *Error
 	if err := d.Decode(wire(12, ""), &ev); !errors.Is(err, r.down) || errors.As(err, &bad) {
 		t.Errorf("registry down: %v", err)
 	}
@@ -273,7 +273,7 @@ func TestRuleARecordOfAnySchemaStopsNothing(t *testing.T) {
 	f := typedFormat(s, s, ms, "")
 	f.Schema = ""
 	told := map[uint32][]error{}
-	d, err := NewEventDecoder(f, WithSchemas(t.Context(), r),
+	d, err := NewDecoder(f, WithSchemas(t.Context(), r),
 		OnUnfitSchema(func(id uint32, reason error) { told[id] = append(told[id], reason) }))
 	if err != nil {
 		t.Fatal(err)
@@ -331,7 +331,7 @@ func TestHostileAvroIsUndecodableAndBounded(t *testing.T) {
 		{"record within itself", `{"type":"record","name":"L","fields":[{"name":"next","type":"L"}]}`, "", ClassUndecodable},
 	} {
 		for _, filters := range [][]string{nil, {`x == 3`}} {
-			f := EventFormat{Format: "avro", Schema: schema(c.typ), User: "u", Time: "t", TimeUnit: "s", Filters: filters}
+			f := Format{Format: "avro", Schema: schema(c.typ), User: "u", Time: "t", TimeUnit: "s", Filters: filters}
 			if got := classOf(t, newDecoder(t, f).Decode([]byte(head+c.value), new(Event))); got != c.class {
 				t.Errorf("%s: class %q, want %q", c.name, got, c.class)
 			}

@@ -1,4 +1,4 @@
-package schemas
+package event
 
 import (
 	"errors"
@@ -35,7 +35,7 @@ type planner struct {
 }
 
 // planAvro compiles the projection of a record. Errors are *FormatError.
-func (d *EventDecoder) planAvro(schema string) (*avroNode, error) {
+func (d *Decoder) planAvro(schema string) (*avroNode, error) {
 	root, err := parseAvroSchema(schema)
 	if err != nil {
 		return nil, badFormat("schema", "%v", err)
@@ -61,7 +61,7 @@ func (d *EventDecoder) planAvro(schema string) (*avroNode, error) {
 }
 
 // planFilters notes the fields of the record that filters name.
-func (d *EventDecoder) planFilters(root *avroNode) error {
+func (d *Decoder) planFilters(root *avroNode) error {
 	for i, name := range d.filter.names() {
 		at := -1
 		for j, f := range root.typ.fields {

@@ -1,4 +1,4 @@
-package schemas
+package event
 
 import "unicode/utf8"
 
@@ -10,7 +10,7 @@ type jsonNode struct {
 }
 
 // plantTree makes the tree of members that are looked for.
-func (d *EventDecoder) plantTree() error {
+func (d *Decoder) plantTree() error {
 	paths, err := d.paths()
 	if err != nil {
 		return err
@@ -47,7 +47,7 @@ func (n *jsonNode) plant(path []string, number int) {
 // decodeJSON finds the fields of one JSON object, matched by exact name; of a member given twice the last counts, with
 // all that is in it. A record that is not valid UTF-8 is undecodable: encoding/json would replace the bytes, and two
 // users' ids would become one.
-func (d *EventDecoder) decodeJSON(value []byte) error {
+func (d *Decoder) decodeJSON(value []byte) error {
 	clear(d.found)
 	if !utf8.Valid(value) || !d.scanRecord(value) {
 		return d.fail(ClassUndecodable, "")
@@ -65,7 +65,7 @@ func (d *EventDecoder) decodeJSON(value []byte) error {
 }
 
 // take turns a field's value into the bytes that the event has, or names the class of its fault.
-func (d *EventDecoder) take(i int, v *jsonValue) (class string) {
+func (d *Decoder) take(i int, v *jsonValue) (class string) {
 	switch v.kind {
 	case jsonAbsent:
 		return ClassMissingField
@@ -123,7 +123,7 @@ func loneSurrogateClass(field int) string {
 }
 
 // takeInteger takes an integer without fraction or exponent as its decimal; −0 is 0.
-func (d *EventDecoder) takeInteger(i int, raw []byte) string {
+func (d *Decoder) takeInteger(i int, raw []byte) string {
 	digits := raw
 	if digits[0] == '-' {
 		digits = digits[1:]
@@ -139,7 +139,7 @@ func (d *EventDecoder) takeInteger(i int, raw []byte) string {
 }
 
 // scanRecord reads value, which must be one object with nothing but space around it.
-func (d *EventDecoder) scanRecord(value []byte) bool {
+func (d *Decoder) scanRecord(value []byte) bool {
 	s := jsonScanner{b: value}
 	s.space()
 	if len(value) == s.at || value[s.at] != '{' || !d.scanMembers(&s, d.tree, 1) {
@@ -150,7 +150,7 @@ func (d *EventDecoder) scanRecord(value []byte) bool {
 }
 
 // scanMembers reads an object, the depth-th around its contents, and keeps the members that node looks for.
-func (d *EventDecoder) scanMembers(s *jsonScanner, node *jsonNode, depth int) bool {
+func (d *Decoder) scanMembers(s *jsonScanner, node *jsonNode, depth int) bool {
 	if depth > maxJSONDepth {
 		return false
 	}
@@ -201,7 +201,7 @@ func (n *jsonNode) member(name []byte) *jsonNode {
 }
 
 // scanMember reads the value of a member that is looked for, or has members that are.
-func (d *EventDecoder) scanMember(s *jsonScanner, m *jsonNode, depth int) bool {
+func (d *Decoder) scanMember(s *jsonScanner, m *jsonNode, depth int) bool {
 	if len(m.members) == 0 {
 		v, ok := s.value(depth)
 		for _, number := range m.numbers {

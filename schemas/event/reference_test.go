@@ -1,4 +1,4 @@
-package schemas
+package event
 
 import (
 	"bytes"
@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"github.com/tollgate-dp/tollgate/schemas"
 )
 
 var jsonNumberText = regexp.MustCompile(`^(-?)(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
@@ -91,7 +93,7 @@ func referenceString(raw json.RawMessage) (s string, whole bool) {
 }
 
 // referenceJSON is decoding by encoding/json, with the rules of this package on top.
-func referenceJSON(f EventFormat, value []byte) (ev Event, class string) {
+func referenceJSON(f Format, value []byte) (ev Event, class string) {
 	var fields map[string]json.RawMessage
 	if !utf8.Valid(value) || json.Unmarshal(value, &fields) != nil || fields == nil {
 		return ev, ClassUndecodable
@@ -130,9 +132,9 @@ func referenceJSON(f EventFormat, value []byte) (ev Event, class string) {
 	switch {
 	case texts[0] == "":
 		return ev, ClassEmptyUser
-	case len(texts[0]) > MaxUserBytes:
+	case len(texts[0]) > schemas.MaxUserBytes:
 		return ev, ClassUserTooLong
-	case len(texts[1]) > MaxKeyBytes:
+	case len(texts[1]) > schemas.MaxKeyBytes:
 		return ev, ClassKeyTooLong
 	}
 	ms, ok := referenceTime(texts[2], f.TimeUnit)
@@ -211,7 +213,7 @@ func checkCSV(t *testing.T, value []byte) {
 		columns[i] = fmt.Sprint(i)
 	}
 	for i := range columns {
-		d := newDecoder(t, EventFormat{Format: "csv", Columns: columns, User: columns[i], Key: columns[0],
+		d := newDecoder(t, Format{Format: "csv", Columns: columns, User: columns[i], Key: columns[0],
 			Time: columns[len(columns)-1], TimeUnit: "s"})
 		got := d.decodeRow(value)
 		if (got == nil) != one {
@@ -237,17 +239,17 @@ func FuzzCSVDecoderIsEncodingCSV(f *testing.F) {
 }
 
 // No bytes make a decoder panic, and what it accepts keeps the limits.
-func FuzzEventDecoder(f *testing.F) {
+func FuzzDecoder(f *testing.F) {
 	for _, s := range append(jsonSeeds, "1,u,x,p,y\n", "1\tu\tx\tp\ty") {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, value []byte) {
-		for _, format := range []EventFormat{jsonFormat("ms"), rowFormat("csv", "rfc3339"), rowFormat("tsv", "us")} {
+		for _, format := range []Format{jsonFormat("ms"), rowFormat("csv", "rfc3339"), rowFormat("tsv", "us")} {
 			var ev Event
 			if newDecoder(t, format).Decode(value, &ev) != nil {
 				continue
 			}
-			if ValidateUser(ev.User) != nil || ValidateKey(ev.Key) != nil || ev.Millis < minMillis || ev.Millis > maxMillis {
+			if schemas.ValidateUser(ev.User) != nil || schemas.ValidateKey(ev.Key) != nil || ev.Millis < minMillis || ev.Millis > maxMillis {
 				t.Errorf("%q: accepted beyond the limits", value)
 			}
 		}

@@ -1,4 +1,4 @@
-package schemas
+package event
 
 import (
 	"encoding/binary"
@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/linkedin/goavro/v2"
+
+	"github.com/tollgate-dp/tollgate/schemas"
 )
 
 // goavro allocates what a block's count says. Inputs here are too short for more items than this.
@@ -275,7 +277,7 @@ func referenceVisit(codec *goavro.Codec, value []byte) (ev Event, class string) 
 	switch {
 	case len(ev.User) == 0:
 		return ev, ClassEmptyUser
-	case ValidateKey(ev.Key) != nil:
+	case schemas.ValidateKey(ev.Key) != nil:
 		return ev, ClassBadKey
 	case ev.Millis < minMillis || ev.Millis > maxMillis:
 		return ev, ClassBadTimestamp
@@ -324,7 +326,7 @@ func FuzzAvroSchema(f *testing.F) {
 	f.Add(`{"type":"record","name":"L","fields":[{"name":"u","type":["null","L"]},{"name":"t","type":{"type":"map","values":"L"}}]}`, []byte{2, 2, 2, 0})
 	f.Fuzz(func(t *testing.T, schema string, value []byte) {
 		for _, path := range []string{"u", "user.id", "u.u.u"} {
-			d, err := NewEventDecoder(EventFormat{Format: "avro", Schema: schema, User: path, Time: "t", TimeUnit: "s"})
+			d, err := NewDecoder(Format{Format: "avro", Schema: schema, User: path, Time: "t", TimeUnit: "s"})
 			if err == nil {
 				classOf(t, d.Decode(value, new(Event)))
 			}

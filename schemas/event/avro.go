@@ -1,4 +1,4 @@
-package schemas
+package event
 
 import (
 	"context"
@@ -43,7 +43,7 @@ func newAvroSource(ctx context.Context, from SchemaSource) *avroSource {
 }
 
 // compileAvro compiles the local schema, or checks what can be checked without one.
-func (d *EventDecoder) compileAvro(schema string) (err error) {
+func (d *Decoder) compileAvro(schema string) (err error) {
 	if d.avro == nil || schema != "" {
 		d.avro = &avroSource{}
 	}
@@ -60,7 +60,7 @@ func (d *EventDecoder) compileAvro(schema string) (err error) {
 const wireBytes = 5
 
 // plan finds how to read a record, and the record.
-func (d *EventDecoder) plan(value []byte) (*avroNode, []byte, error) {
+func (d *Decoder) plan(value []byte) (*avroNode, []byte, error) {
 	a := d.avro
 	if a.bare != nil {
 		return a.bare, value, nil
@@ -91,7 +91,7 @@ func (d *EventDecoder) plan(value []byte) (*avroNode, []byte, error) {
 
 // ask gets a schema from the registry. Whoever can write a record can name any schema that is registered: one that does
 // not fit is the fault of its records, and what an id means never changes.
-func (d *EventDecoder) ask(id uint32) (*avroNode, error) {
+func (d *Decoder) ask(id uint32) (*avroNode, error) {
 	a := d.avro
 	text, err := a.from.Schema(a.ctx, id)
 	switch {
@@ -114,7 +114,7 @@ func (d *EventDecoder) ask(id uint32) (*avroNode, error) {
 	return p, nil
 }
 
-func (d *EventDecoder) failUnfit(id uint32, reason error) error {
+func (d *Decoder) failUnfit(id uint32, reason error) error {
 	d.avro.unfit[id] = struct{}{}
 	if d.tellUnfit != nil {
 		d.tellUnfit(id, reason)
@@ -124,7 +124,7 @@ func (d *EventDecoder) failUnfit(id uint32, reason error) error {
 
 // decodeAvro finds the fields of one record. What is left behind it makes it undecodable: it was written with another
 // schema.
-func (d *EventDecoder) decodeAvro(value []byte) error {
+func (d *Decoder) decodeAvro(value []byte) error {
 	p, body, err := d.plan(value)
 	if err != nil {
 		return err
@@ -145,7 +145,7 @@ func (d *EventDecoder) decodeAvro(value []byte) error {
 }
 
 // project reads a value in which something is looked for.
-func (d *EventDecoder) project(r *avroReader, n *avroNode, depth int) bool {
+func (d *Decoder) project(r *avroReader, n *avroNode, depth int) bool {
 	start := r.at
 	for _, l := range n.lost {
 		d.avro.class[l.number] = l.class
@@ -182,7 +182,7 @@ func (d *EventDecoder) project(r *avroReader, n *avroNode, depth int) bool {
 }
 
 // takeAvro reads a value that is one or more of the fields.
-func (d *EventDecoder) takeAvro(r *avroReader, n *avroNode) bool {
+func (d *Decoder) takeAvro(r *avroReader, n *avroNode) bool {
 	start := r.at
 	for _, number := range n.numbers {
 		r.at = start
@@ -201,7 +201,7 @@ func (d *EventDecoder) takeAvro(r *avroReader, n *avroNode) bool {
 }
 
 // takeAvroText reads a user, a key or a value.
-func (d *EventDecoder) takeAvroText(r *avroReader, t *avroType, number int) (ok bool) {
+func (d *Decoder) takeAvroText(r *avroReader, t *avroType, number int) (ok bool) {
 	text := d.unquote[number][:0]
 	switch t.kind {
 	case avroString, avroBytes:
@@ -264,7 +264,7 @@ func (r *avroReader) integer(kind avroKind) (int64, bool) {
 const noTime = math.MaxInt64
 
 // takeAvroTime reads a time: text for later, or a number now.
-func (d *EventDecoder) takeAvroTime(r *avroReader, n *avroNode) (ok bool) {
+func (d *Decoder) takeAvroTime(r *avroReader, n *avroNode) (ok bool) {
 	switch n.typ.kind {
 	case avroString:
 		d.timed = false

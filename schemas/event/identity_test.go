@@ -1,4 +1,4 @@
-package schemas
+package event
 
 import (
 	"fmt"
@@ -50,7 +50,7 @@ func TestFormatsThatAgreeInAFieldDecodeItAlike(t *testing.T) {
 	var alike, apart, other int
 	for range 6000 {
 		g := randomAvro{rng: rng}
-		f := EventFormat{Format: "avro", User: "o.u", Key: "k", Time: "t", TimeUnit: "ms", Schema: g.eventSchema(), Filters: []string{`x == "h"`, `(y ?? 1) == 1`}}
+		f := Format{Format: "avro", User: "o.u", Key: "k", Time: "t", TimeUnit: "ms", Schema: g.eventSchema(), Filters: []string{`x == "h"`, `(y ?? 1) == 1`}}
 		to := f
 		if to.Schema = g.another(f.Schema); rng.IntN(3) == 0 {
 			to.Schema = g.another(to.Schema)
@@ -66,8 +66,8 @@ func TestFormatsThatAgreeInAFieldDecodeItAlike(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		before, _ := NewEventDecoder(f)
-		after, _ := NewEventDecoder(to)
+		before, _ := NewDecoder(f)
+		after, _ := NewDecoder(to)
 		for range 12 {
 			record := g.value(nil, before.avro.bare.typ)
 			switch rng.IntN(3) {

@@ -1,23 +1,25 @@
-package schemas
+package event
 
 import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-func jsonFormat(unit string) EventFormat {
-	return EventFormat{Format: "jsonl", User: "user", Key: "page", Time: "t", TimeUnit: unit}
+func jsonFormat(unit string) Format {
+	return Format{Format: "jsonl", User: "user", Key: "page", Time: "t", TimeUnit: unit}
 }
 
-func rowFormat(format, unit string) EventFormat {
-	return EventFormat{Format: format, Columns: []string{"t", "user", "other", "page", "last"}, User: "user",
+func rowFormat(format, unit string) Format {
+	return Format{Format: format, Columns: []string{"t", "user", "other", "page", "last"}, User: "user",
 		Key: "page", Time: "t", TimeUnit: unit}
 }
 
-func newDecoder(t testing.TB, f EventFormat) *EventDecoder {
+func newDecoder(t testing.TB, f Format) *Decoder {
 	t.Helper()
-	d, err := NewEventDecoder(f)
+	d, err := NewDecoder(f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,15 +32,15 @@ func classOf(t testing.TB, err error) string {
 	if err == nil {
 		return ""
 	}
-	var e *EventError
+	var e *Error
 	if !errors.As(err, &e) {
-		t.Fatalf("error %T is no *EventError", err)
+		t.Fatalf("error %T is no *Error", err)
 	}
 	return e.Class
 }
 
 func TestEveryBrokenRecordHasItsClass(t *testing.T) {
-	long := strings.Repeat("x", MaxUserBytes+1)
+	long := strings.Repeat("x", schemas.MaxUserBytes+1)
 	for _, c := range []struct{ name, format, unit, value, class string }{
 		{"good", "jsonl", "s", `{"user":"u","page":"p","t":1}`, ""},
 		{"good with line break and space", "jsonl", "s", " {\"user\":\"u\" ,\"page\":\"p\",\"t\":1.5, \"x\":[{},1]}\r\n", ""},
@@ -67,7 +69,7 @@ func TestEveryBrokenRecordHasItsClass(t *testing.T) {
 		{"number for RFC 3339", "jsonl", "rfc3339", `{"user":"u","page":"p","t":1}`, ClassWrongType},
 		{"empty user", "jsonl", "s", `{"user":"","page":"p","t":1}`, ClassEmptyUser},
 		{"user too long", "jsonl", "s", `{"user":"` + long + `","page":"p","t":1}`, ClassUserTooLong},
-		{"key too long", "jsonl", "s", `{"user":"u","page":"` + long[:MaxKeyBytes+1] + `","t":1}`, ClassKeyTooLong},
+		{"key too long", "jsonl", "s", `{"user":"u","page":"` + long[:schemas.MaxKeyBytes+1] + `","t":1}`, ClassKeyTooLong},
 		{"word for time", "jsonl", "s", `{"user":"u","page":"p","t":"now"}`, ClassBadTimestamp},
 		{"year 10000", "jsonl", "s", `{"user":"u","page":"p","t":253402300800}`, ClassBadTimestamp},
 		{"milliseconds taken for seconds", "jsonl", "s", `{"user":"u","page":"p","t":1700000000000}`, ClassBadTimestamp},
@@ -161,25 +163,25 @@ func TestTimesAreFlooredToMilliseconds(t *testing.T) {
 	}
 }
 
-func TestEventFormatsThatCannotBe(t *testing.T) {
+func TestFormatsThatCannotBe(t *testing.T) {
 	good := rowFormat("csv", "s")
-	for name, change := range map[string]func(*EventFormat){
-		"no user":            func(f *EventFormat) { f.User = "" },
-		"no time":            func(f *EventFormat) { f.Time = "" },
-		"unknown column":     func(f *EventFormat) { f.Key = "nowhere" },
-		"column named twice": func(f *EventFormat) { f.Columns = append(f.Columns, "user") },
-		"unit":               func(f *EventFormat) { f.TimeUnit = "h" },
-		"format":             func(f *EventFormat) { f.Format = "xml" },
-		"limit":              func(f *EventFormat) { f.MaxRecordBytes = -1 },
+	for name, change := range map[string]func(*Format){
+		"no user":            func(f *Format) { f.User = "" },
+		"no time":            func(f *Format) { f.Time = "" },
+		"unknown column":     func(f *Format) { f.Key = "nowhere" },
+		"column named twice": func(f *Format) { f.Columns = append(f.Columns, "user") },
+		"unit":               func(f *Format) { f.TimeUnit = "h" },
+		"format":             func(f *Format) { f.Format = "xml" },
+		"limit":              func(f *Format) { f.MaxRecordBytes = -1 },
 	} {
 		f := good
 		f.Columns = append([]string(nil), good.Columns...)
 		change(&f)
-		if _, err := NewEventDecoder(f); err == nil {
+		if _, err := NewDecoder(f); err == nil {
 			t.Errorf("%s: accepted", name)
 		}
 	}
-	if _, err := NewEventDecoder(good); err != nil {
+	if _, err := NewDecoder(good); err != nil {
 		t.Error(err)
 	}
 }

@@ -1,4 +1,4 @@
-package schemas
+package event
 
 import (
 	"fmt"
@@ -76,7 +76,7 @@ func (s *filterSet) firstUse(name string) string {
 }
 
 // passes evaluates all filters for the record that was decoded last.
-func (d *EventDecoder) passes() uint64 {
+func (d *Decoder) passes() uint64 {
 	s := d.filter
 	for i, name := range s.fields {
 		var v any

@@ -1,4 +1,4 @@
-package schemas
+package event
 
 import (
 	"encoding/json"
@@ -61,10 +61,10 @@ func TestFieldsWithinRecordsAndValues(t *testing.T) {
 		{"string value", `{"ctx":{"user":{"id":"u"}},"a.b":"k","t":1,"n":"5"}`, ClassWrongType, "value", 0},
 		{"boolean value", `{"ctx":{"user":{"id":"u"}},"a.b":"k","t":1,"n":true}`, ClassWrongType, "value", 0},
 	} {
-		d := newDecoder(t, EventFormat{Format: "jsonl", User: "ctx.user.id", Key: `a\.b`, Time: "t", TimeUnit: "s", Value: "n"})
+		d := newDecoder(t, Format{Format: "jsonl", User: "ctx.user.id", Key: `a\.b`, Time: "t", TimeUnit: "s", Value: "n"})
 		var ev Event
 		err := d.Decode([]byte(c.value), &ev)
-		var bad *EventError
+		var bad *Error
 		if errors.As(err, &bad); classOf(t, err) != c.class || bad != nil && bad.Field != c.field {
 			t.Errorf("%s: %v, want %s of %q", c.name, err, c.class, c.field)
 		}
@@ -117,7 +117,7 @@ func TestRandomPathsAreReadAsByEncodingJSON(t *testing.T) {
 		n = 6000
 	}
 	rng := rand.New(rand.NewPCG(13, 17))
-	d := newDecoder(t, EventFormat{Format: "jsonl", User: "user", Time: "t", TimeUnit: "s", Value: "x.x"})
+	d := newDecoder(t, Format{Format: "jsonl", User: "user", Time: "t", TimeUnit: "s", Value: "x.x"})
 	counts := map[string]int{}
 	for range n {
 		var b strings.Builder
@@ -128,7 +128,7 @@ func TestRandomPathsAreReadAsByEncodingJSON(t *testing.T) {
 		}
 		var ev Event
 		err := d.Decode(value, &ev)
-		var bad *EventError
+		var bad *Error
 		if errors.As(err, &bad) && bad.Field != "value" {
 			continue // compared elsewhere
 		}

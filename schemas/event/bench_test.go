@@ -1,4 +1,4 @@
-package schemas
+package event
 
 import (
 	"encoding/json"
@@ -18,7 +18,7 @@ var benchEvents = map[string]benchCase{
 }
 
 type benchCase struct {
-	format EventFormat
+	format Format
 	value  string
 }
 
@@ -50,7 +50,7 @@ func TestDecodingEventsDoesNotAllocate(t *testing.T) {
 	}
 }
 
-func BenchmarkDecodeEvent(b *testing.B) {
+func BenchmarkDecode(b *testing.B) {
 	cases := benchCases(b)
 	filtered := jsonFormat("ms")
 	filtered.Value, filtered.Filters = "status", []string{`method == "GET" and status < 300`}

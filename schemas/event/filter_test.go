@@ -1,4 +1,4 @@
-package schemas
+package event
 
 import (
 	"errors"
@@ -9,7 +9,7 @@ import (
 )
 
 // passing decodes one record with one filter.
-func passing(t *testing.T, f EventFormat, filter, value string) bool {
+func passing(t *testing.T, f Format, filter, value string) bool {
 	t.Helper()
 	f.Filters = []string{filter}
 	var ev Event
@@ -90,7 +90,7 @@ func TestFiltersSeeColumnsAsNumbersOrStrings(t *testing.T) {
 	f := rowFormat("tsv", "s")
 	f.Filters = []string{"other == 1", "nowhere == 1"}
 	var bad *FormatError
-	if _, err := NewEventDecoder(f); !errors.As(err, &bad) || bad.Field != "filters[1]" {
+	if _, err := NewDecoder(f); !errors.As(err, &bad) || bad.Field != "filters[1]" {
 		t.Errorf("a filter of no column: %v", err)
 	}
 }
