@@ -6,7 +6,7 @@ import (
 	"math/big"
 	"slices"
 
-	"github.com/tollgate-dp/tollgate/internal/reference"
+	"github.com/tollgate-dp/tollgate/internal/testing/reference"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 

@@ -7,11 +7,11 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/tollgate-dp/tollgate/internal/realkafka"
+	"github.com/tollgate-dp/tollgate/internal/testing/realkafka"
 )
 
 // kindVariable chooses the broker that the tests run against: "embedded" (default), "kafka" (a process of this machine, see
-// internal/realkafka) or "docker" (a container of a Docker engine that answers).
+// internal/testing/realkafka) or "docker" (a container of a Docker engine that answers).
 const kindVariable = "TOLLGATE_BROKER"
 
 // requireVariable makes a broker that cannot be had a failure instead of a skip.

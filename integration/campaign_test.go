@@ -11,7 +11,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/realkafka"
+	"github.com/tollgate-dp/tollgate/internal/testing/realkafka"
 )
 
 // The campaign is a test of minutes: it runs where somebody asks for it, with as many faults as are asked for.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/internal/klog"
-	"github.com/tollgate-dp/tollgate/internal/reference"
+	"github.com/tollgate-dp/tollgate/internal/testing/reference"
 )
 
 // Every broken record is on the dead-letter topic, once, with its original key, bytes and headers, its place and its class.

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
-	"github.com/tollgate-dp/tollgate/internal/golden"
+	"github.com/tollgate-dp/tollgate/internal/testing/golden"
 )
 
 // codec is one format seen from outside.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tollgate-dp/tollgate/internal/golden"
+	"github.com/tollgate-dp/tollgate/internal/testing/golden"
 )
 
 // run executes one command line.

@@ -4,7 +4,7 @@
 #   deploy/kafka-local/fetch.sh
 #
 # They go to TOLLGATE_KAFKA_DIR, by default ${XDG_CACHE_HOME:-~/.cache}/tollgate/kafka-4.3.1,
-# where internal/realkafka looks for them. Nothing else is touched; a directory that is
+# where internal/testing/realkafka looks for them. Nothing else is touched; a directory that is
 # complete is left as it is. Needs mvn, and java 17 or newer to run the broker.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tollgate-dp/tollgate/internal/config"
-	"github.com/tollgate-dp/tollgate/internal/golden"
+	"github.com/tollgate-dp/tollgate/internal/testing/golden"
 )
 
 // environment is what getenv knows in these tests.

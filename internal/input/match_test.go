@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	_ "github.com/tollgate-dp/tollgate/internal/fixedseed"
+	_ "github.com/tollgate-dp/tollgate/internal/testing/fixedseed"
 
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )

@@ -9,7 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 	"pgregory.net/rapid"
 
-	_ "github.com/tollgate-dp/tollgate/internal/fixedseed"
+	_ "github.com/tollgate-dp/tollgate/internal/testing/fixedseed"
 )
 
 // frame puts size and correlation id in front of a body.

@@ -16,9 +16,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	_ "github.com/tollgate-dp/tollgate/internal/fixedseed"
+	_ "github.com/tollgate-dp/tollgate/internal/testing/fixedseed"
 
-	"github.com/tollgate-dp/tollgate/internal/golden"
+	"github.com/tollgate-dp/tollgate/internal/testing/golden"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 

@@ -15,9 +15,9 @@ import (
 	"github.com/rivo/uniseg"
 	"pgregory.net/rapid"
 
-	_ "github.com/tollgate-dp/tollgate/internal/fixedseed"
+	_ "github.com/tollgate-dp/tollgate/internal/testing/fixedseed"
 
-	"github.com/tollgate-dp/tollgate/internal/golden"
+	"github.com/tollgate-dp/tollgate/internal/testing/golden"
 )
 
 var monday = time.Date(2025, 3, 3, 0, 0, 0, 0, time.UTC)

@@ -8,8 +8,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	_ "github.com/tollgate-dp/tollgate/internal/fixedseed"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	_ "github.com/tollgate-dp/tollgate/internal/testing/fixedseed"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"

@@ -10,7 +10,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state/loss"
 	"pgregory.net/rapid"
 
-	_ "github.com/tollgate-dp/tollgate/internal/fixedseed"
+	_ "github.com/tollgate-dp/tollgate/internal/testing/fixedseed"
 )
 
 const wide = 640

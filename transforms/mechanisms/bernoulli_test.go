@@ -6,7 +6,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/tollgate-dp/tollgate/internal/chance"
+	"github.com/tollgate-dp/tollgate/internal/testing/chance"
 )
 
 func TestRatioComparesDigitByDigit(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/tollgate-dp/tollgate/internal/chance"
+	"github.com/tollgate-dp/tollgate/internal/testing/chance"
 	"github.com/tollgate-dp/tollgate/state"
 )
 

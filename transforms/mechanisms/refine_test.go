@@ -5,7 +5,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/tollgate-dp/tollgate/internal/chance"
+	"github.com/tollgate-dp/tollgate/internal/testing/chance"
 )
 
 // couplingLaws returns the laws of u and v and the probability that nothing is taken

@@ -5,7 +5,7 @@ import (
 	"sort"
 	"testing"
 
-	"github.com/tollgate-dp/tollgate/internal/chance"
+	"github.com/tollgate-dp/tollgate/internal/testing/chance"
 	"github.com/tollgate-dp/tollgate/state"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/tollgate-dp/tollgate/internal/chance"
+	"github.com/tollgate-dp/tollgate/internal/testing/chance"
 	"github.com/tollgate-dp/tollgate/state"
 )
 

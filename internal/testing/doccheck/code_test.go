@@ -110,18 +110,18 @@ func TestPropertiesDrawTheSameInEveryRun(t *testing.T) {
 			switch i.Path.Value {
 			case `"pgregory.net/rapid"`:
 				draws[s.dir] = true
-			case `"github.com/tollgate-dp/tollgate/internal/fixedseed"`:
+			case `"github.com/tollgate-dp/tollgate/internal/testing/fixedseed"`:
 				fixed[s.dir] = true
 			}
 		}
 	}
-	delete(draws, "internal/fixedseed")
+	delete(draws, "internal/testing/fixedseed")
 	if len(draws) < 20 {
 		t.Fatalf("%d packages with properties: the test does not look where they are", len(draws))
 	}
 	for dir := range draws {
 		if !fixed[dir] {
-			t.Errorf("%s: a test file must import internal/fixedseed", dir)
+			t.Errorf("%s: a test file must import internal/testing/fixedseed", dir)
 		}
 	}
 }

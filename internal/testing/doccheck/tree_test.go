@@ -12,7 +12,7 @@ import (
 )
 
 // root is the module's directory, seen from this package.
-const root = "../.."
+const root = "../../.."
 
 // source is one parsed Go file.
 type source struct {

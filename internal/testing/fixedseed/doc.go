@@ -2,7 +2,7 @@
 // a failure says something about the change that is tested and not about luck. A
 // test file imports it for its effect:
 //
-//	import _ "github.com/tollgate-dp/tollgate/internal/fixedseed"
+//	import _ "github.com/tollgate-dp/tollgate/internal/testing/fixedseed"
 //
 // RAPID_SEED=7 in the environment, or -rapid.seed 7, draws others, and -rapid.seed 0
 // other ones each time; RAPID_CHECKS=10000 draws more of them. To look for cases
