@@ -2,6 +2,7 @@ package config
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"reflect"
 	"regexp"
@@ -31,7 +32,7 @@ func TestReferenceIsInTheDocumentation(t *testing.T) {
 	if !ok || !ok2 {
 		t.Fatalf("%s has no place for the reference: %s…%s", page, begin, end)
 	}
-	want := "\n" + Reference() + "\n"
+	want := "\n" + referenceTable() + "\n"
 	if rewrite() {
 		if err := os.WriteFile(page, []byte(head+begin+want+end+tail), 0o644); err != nil {
 			t.Fatal(err)
@@ -148,4 +149,59 @@ func TestReferenceDefaultsAreThePipelines(t *testing.T) {
 	if a, b := fromFile.Config, bare.Config; !reflect.DeepEqual(a, b) {
 		t.Errorf("from the file %+v\nfrom Go %+v", a, b)
 	}
+}
+
+// referenceTable is the table of all fields, in Markdown.
+func referenceTable() string {
+	var b strings.Builder
+	b.WriteString("| field | type | without it | changes | meaning | in Go |\n|---|---|---|---|---|---|\n")
+	rows(&b, "", specification())
+	return b.String()
+}
+
+func rows(b *strings.Builder, at string, fields []field) {
+	for i := range fields {
+		f := &fields[i]
+		name := join(at, f.name)
+		inGo := ""
+		if f.goField != "" {
+			inGo = "`" + f.goField + "`"
+		}
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s | %s |\n", name, f.typeText(), f.otherwise(), f.change, escape(f.meaning), inGo)
+		if f.kind == objects {
+			name += "[]"
+		}
+		rows(b, name, f.fields)
+	}
+}
+
+// escape keeps a text within its cell.
+func escape(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
+
+// typeText is the type with its unit and what a value may be.
+func (f *field) typeText() string {
+	text := string(f.kind)
+	if f.plain {
+		text += ", true or false"
+	}
+	if len(f.oneOf) > 0 {
+		text = "`" + strings.Join(f.oneOf, "`, `") + "`"
+	}
+	if f.in != nil {
+		text += " " + f.in.text(f.kind)
+	}
+	if f.unit != "" {
+		text += " (" + f.unit + ")"
+	}
+	return text
+}
+
+func (f *field) otherwise() string {
+	switch {
+	case f.needed:
+		return "needed"
+	case f.initial != "":
+		return "`" + f.initial + "`"
+	}
+	return escape(f.absent)
 }

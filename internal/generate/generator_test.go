@@ -219,3 +219,12 @@ func BenchmarkGenerator(b *testing.B) {
 		}
 	}
 }
+
+// share is the probability of a rank.
+func (z zipf) share(rank int) float64 {
+	before := 0.0
+	if rank > 0 {
+		before = z.cumulated[rank-1]
+	}
+	return (z.cumulated[rank] - before) / z.cumulated[len(z.cumulated)-1]
+}

@@ -25,12 +25,3 @@ func (z zipf) draw(r *rand.Rand) int {
 	at := r.Float64() * z.cumulated[n-1]
 	return min(sort.SearchFloat64s(z.cumulated, at), n-1)
 }
-
-// share is the probability of a rank.
-func (z zipf) share(rank int) float64 {
-	before := 0.0
-	if rank > 0 {
-		before = z.cumulated[rank-1]
-	}
-	return (z.cumulated[rank] - before) / z.cumulated[len(z.cumulated)-1]
-}

@@ -3,7 +3,7 @@
 // tables, and what can be said of all windows together.
 //
 // Guarantees: the page holds released values and public configuration, nothing
-// else: Write is given nothing else. It is one file that loads nothing, under a
+// else: a Collector is given nothing else. It is one file that loads nothing, under a
 // content security policy that allows only its own script and style. Keys and
 // names are text whatever they contain. The same releases in any order, each
 // any number of times, under the same options give the same bytes. Memory is

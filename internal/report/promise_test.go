@@ -54,7 +54,7 @@ func TestRuleThePageSaysWhatTheBudgetPays(t *testing.T) {
 			t.Fatal(err)
 		}
 		var b bytes.Buffer
-		if err := Write(&b, d, slices.Values([]schemas.Release{}), written); err != nil {
+		if err := writePage(&b, d, slices.Values([]schemas.Release{}), written); err != nil {
 			t.Fatal(err)
 		}
 		if got := strings.Count(b.String(), want); got != len(d.Metrics) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"time"
 
 	"github.com/tollgate-dp/tollgate/pipeline"
@@ -26,15 +25,6 @@ type Options struct {
 	Generated time.Time // when; zero: not said
 	Source    string    // where the releases come from; "": not said
 	Notes     []string  // more that is not covered, beside what follows from the deployment
-}
-
-// Write writes a page of releases. It reads the sequence once.
-func Write(w io.Writer, d *pipeline.Deployment, releases iter.Seq[schemas.Release], o Options) error {
-	c := NewCollector(d)
-	for r := range releases {
-		c.Add(r)
-	}
-	return c.Write(w, o)
 }
 
 // Collector gathers releases for one page or for many, as they come. Not safe

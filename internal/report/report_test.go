@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"math/rand/v2"
 	"regexp"
 	"runtime"
@@ -19,6 +20,7 @@ import (
 	_ "github.com/tollgate-dp/tollgate/internal/testing/fixedseed"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/golden"
+	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
@@ -243,7 +245,7 @@ func TestWriteOfADeployment(t *testing.T) {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	if err := Write(&b, d, slices.Values(pages().releases), written); err != nil {
+	if err := writePage(&b, d, slices.Values(pages().releases), written); err != nil {
 		t.Fatal(err)
 	}
 	for _, text := range []string{
@@ -278,7 +280,7 @@ func TestManyReleasesNeedLittleMemory(t *testing.T) {
 	}
 	r := rand.New(rand.NewPCG(5, 6))
 	const windows, keys = 2000, 500
-	err = Write(io.Discard, d, func(yield func(schemas.Release) bool) {
+	err = writePage(io.Discard, d, func(yield func(schemas.Release) bool) {
 		for i := range windows {
 			for k := range keys {
 				if !yield(released(r, "views", fmt.Sprintf("key-%03d", k), monday+int64(i)*hour, hour, 5000)) {
@@ -353,4 +355,13 @@ func TestTheScriptIsSmallAndKeepsToText(t *testing.T) {
 			t.Errorf("page/%s is not on the page", e.Name())
 		}
 	}
+}
+
+// writePage writes a page of releases. It reads the sequence once.
+func writePage(w io.Writer, d *pipeline.Deployment, releases iter.Seq[schemas.Release], o Options) error {
+	c := NewCollector(d)
+	for r := range releases {
+		c.Add(r)
+	}
+	return c.Write(w, o)
 }
