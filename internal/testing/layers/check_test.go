@@ -1,0 +1,224 @@
+package layers
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const (
+	root = "../../.." // the module's directory, seen from this package
+	own  = "github.com/tollgate-dp/tollgate"
+	here = "internal/testing/layers/layers_test.go"
+)
+
+func TestPackagesImportDownwardsOnly(t *testing.T) {
+	graph := map[string][]string{}
+	for _, f := range files(t) {
+		if f.test {
+			if _, known := graph[f.dir]; !known {
+				graph[f.dir] = nil
+			}
+			continue
+		}
+		for _, i := range f.syntax.Imports {
+			graph[f.dir] = append(graph[f.dir], path(i))
+		}
+	}
+	if len(graph["pipeline"]) < 10 {
+		t.Fatalf("pipeline imports %q: the test does not look where the packages are", graph["pipeline"])
+	}
+	for _, problem := range check(graph, module()) {
+		t.Error(problem)
+	}
+}
+
+// check compares imports, by package, with layers. Packages of the module are named by their paths
+// in it; what they import is named in full.
+func check(graph map[string][]string, layers []layer) (problems []string) {
+	at := map[string]layer{}   // package → its layer
+	line := map[string]int{}   // package → its line
+	known := map[string]bool{} // layers so far
+	for _, l := range layers {
+		for _, s := range l.sees {
+			if !known[s] {
+				problems = append(problems, fmt.Sprintf("layer %s sees %s, which is not an earlier layer (%s)", l.name, s, here))
+			}
+		}
+		known[l.name] = true
+		for _, e := range l.packages {
+			if _, twice := line[e.path]; twice {
+				problems = append(problems, fmt.Sprintf("%s is on two lines of %s", e.path, here))
+			}
+			if _, there := graph[e.path]; !there {
+				problems = append(problems, fmt.Sprintf("%s does not exist: take its line out of %s, or change its path there", e.path, here))
+			}
+			at[e.path], line[e.path] = l, len(line)
+		}
+	}
+	for _, from := range slices.Sorted(maps.Keys(graph)) {
+		l, ok := at[from]
+		if !ok {
+			problems = append(problems, fmt.Sprintf("%s is in no layer: give it a line in %s, in the layer whose knowledge it shares", from, here))
+			continue
+		}
+		imports := slices.Clone(graph[from])
+		slices.Sort(imports)
+		for _, to := range slices.Compact(imports) {
+			if why := forbidden(l, from, to, at, line); why != "" {
+				problems = append(problems, fmt.Sprintf("%s (layer %s) imports %s: %s (%s)", from, l.name, to, why, here))
+			}
+		}
+	}
+	return problems
+}
+
+// forbidden says why a package of a layer may not import another one; empty where it may.
+func forbidden(l layer, from, to string, at map[string]layer, line map[string]int) string {
+	inner, mine := strings.CutPrefix(to, own+"/")
+	if !mine {
+		within := func(m string) bool { return to == m || strings.HasPrefix(to, m+"/") }
+		if slices.ContainsFunc(restricted, within) && !slices.ContainsFunc(l.outside, within) {
+			return "this layer does without that module"
+		}
+		return ""
+	}
+	other, ok := at[inner]
+	switch {
+	case !ok:
+		return "that package is in no layer"
+	case other.name == l.name && line[inner] >= line[from]:
+		return "within a layer, a package imports those on the lines above it"
+	case other.name != l.name && !slices.Contains(l.sees, other.name):
+		return "this layer does not see layer " + other.name
+	}
+	return ""
+}
+
+func TestViolationsAreFound(t *testing.T) {
+	layers := []layer{
+		{name: "low", packages: []entry{{"a", ""}, {"b", ""}}},
+		{name: "middle", sees: []string{"low"}, outside: []string{kafkaGo}, packages: []entry{{"c", ""}}},
+		{name: "beside", packages: []entry{{"d", ""}}},
+		{name: "high", sees: []string{"middle"}, packages: []entry{{"e", ""}}},
+	}
+	good := map[string][]string{
+		"a": {"fmt"}, "b": {own + "/a", "gonum.org/v1/gonum/stat"}, "c": {own + "/a", own + "/b", kafkaGo + "/sasl"}, "d": nil, "e": {own + "/c"},
+	}
+	if problems := check(good, layers); len(problems) > 0 {
+		t.Errorf("nothing is wrong, and it says %q", problems)
+	}
+	for want, change := range map[string]func(map[string][]string, []layer){
+		"a (layer low) imports github.com/tollgate-dp/tollgate/c: this layer does not see layer middle": func(g map[string][]string, _ []layer) {
+			g["a"] = []string{own + "/c"}
+		},
+		"a (layer low) imports github.com/tollgate-dp/tollgate/b: within a layer":                     func(g map[string][]string, _ []layer) { g["a"] = []string{own + "/b"} },
+		"e (layer high) imports github.com/tollgate-dp/tollgate/a: this layer does not see layer low": func(g map[string][]string, _ []layer) { g["e"] = []string{own + "/a"} },
+		"d (layer beside) imports github.com/segmentio/kafka-go: this layer does without":             func(g map[string][]string, _ []layer) { g["d"] = []string{kafkaGo} },
+		"f is in no layer: give it a line":                                                            func(g map[string][]string, _ []layer) { g["f"] = nil },
+		"e (layer high) imports github.com/tollgate-dp/tollgate/f: that package is in no layer":       func(g map[string][]string, _ []layer) { g["e"] = []string{own + "/f"} },
+		"b does not exist: take its line out":                                                         func(g map[string][]string, _ []layer) { delete(g, "b"); g["c"] = nil },
+		"layer low sees high, which is not an earlier layer":                                          func(_ map[string][]string, l []layer) { l[0].sees = []string{"high"} },
+		"d is on two lines": func(_ map[string][]string, l []layer) { l[3].packages = []entry{{"e", ""}, {"d", ""}} },
+	} {
+		graph, layers := maps.Clone(good), slices.Clone(layers)
+		change(graph, layers)
+		if problems := check(graph, layers); len(problems) != 1 || !strings.HasPrefix(problems[0], want) {
+			t.Errorf("want %q, got %q", want, problems)
+		}
+	}
+}
+
+// The rules that the layers are there for, said once more of the table itself: whoever adds an
+// arrow sees what it would break.
+func TestTheLayersKeepTheRules(t *testing.T) {
+	graph := map[string][]string{}
+	for _, l := range module() {
+		for _, e := range l.packages {
+			graph[e.path] = nil
+		}
+	}
+	graph["pipeline/internal/stage"] = nil
+	layers := module()
+	stages := slices.IndexFunc(layers, func(l layer) bool { return l.name == "stages" })
+	layers[stages].packages = append(layers[stages].packages, entry{"pipeline/internal/stage", ""})
+	for _, rule := range []struct{ from, to string }{
+		{"state", beam}, {"state", kafkaGo}, {"state", "schemas"}, {"state/filter", "transforms/noisereduction"},
+		{"schemas", "transforms"}, {"schemas", "transforms/spend"}, {"schemas", "pipeline"}, {"schemas", franz},
+		{"transforms", "pipeline"}, {"transforms", "internal/klog"}, {"transforms", kafkaGo}, {"transforms/spend", beam}, {"transforms/spend", "internal/klog"},
+		{"pipeline/internal/stage", "pipeline"}, {"pipeline/internal/stage", "cmd/runner"},
+		{"pipeline", "internal/config"}, {"pipeline", "internal/embedded"}, {"pipeline", franz}, {"internal/demo", "cmd/runner"}, {"internal/report", "internal/klog"}, {"internal/config", kafkaGo},
+		{"cmd/runner", "internal/testing/golden"}, {"internal/demo", "internal/testing/realkafka"}, {"pipeline", "internal/testing/chance"}, {"pipeline", "integration"},
+		{"internal/testing/reference", "pipeline"}, {"internal/testing/reference", "transforms/spend"},
+	} {
+		to := rule.to
+		if !strings.Contains(strings.SplitN(to, "/", 2)[0], ".") {
+			to = own + "/" + to
+		}
+		g := maps.Clone(graph)
+		g[rule.from] = []string{to}
+		if len(check(g, layers)) != 1 {
+			t.Errorf("%s may import %s", rule.from, rule.to)
+		}
+	}
+}
+
+// file is one parsed file of the module.
+type file struct {
+	path, dir string // from the module's directory, with slashes
+	test      bool
+	set       *token.FileSet
+	syntax    *ast.File // up to its imports
+}
+
+// files parses the imports of all files of the module but test data.
+func files(t *testing.T) (out []file) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		name := d.Name()
+		switch hidden := strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_"); {
+		case err != nil:
+			return err
+		case d.IsDir() && path != root && (hidden || name == "testdata"):
+			return filepath.SkipDir
+		case d.IsDir() || hidden || !strings.HasSuffix(name, ".go"):
+			return nil
+		}
+		set := token.NewFileSet()
+		syntax, err := parser.ParseFile(set, path, nil, parser.ImportsOnly|parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+		rel = filepath.ToSlash(rel)
+		out = append(out, file{rel, filepath.ToSlash(filepath.Dir(rel)), strings.HasSuffix(name, "_test.go"), set, syntax})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(out) < 100 {
+		t.Fatalf("found %d Go files: is %s the module's directory?", len(out), root)
+	}
+	return out
+}
+
+// path is what an import names.
+func path(i *ast.ImportSpec) string {
+	p, err := strconv.Unquote(i.Path.Value)
+	if err != nil {
+		return i.Path.Value
+	}
+	return p
+}

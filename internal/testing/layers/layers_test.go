@@ -1,0 +1,106 @@
+package layers
+
+// A layer is a group of packages that know the same things.
+type layer struct {
+	name     string
+	sees     []string // earlier layers, of which its packages may import all
+	outside  []string // of the modules in restricted, those that it may import
+	packages []entry  // a package may import those on the lines above it
+}
+
+// An entry is a package, by its path in the module, and what it is for.
+type entry struct{ path, why string }
+
+// Modules that decide where a package can be used: what imports them cannot be had without them.
+const (
+	beam      = "github.com/apache/beam"
+	kafkaGo   = "github.com/segmentio/kafka-go"
+	franz     = "github.com/twmb/franz-go"
+	testTools = "github.com/testcontainers"
+)
+
+var restricted = []string{beam, kafkaGo, franz, testTools}
+
+// module lists the layers from the bottom up: data goes down the list, an import up. Whoever adds
+// a package adds a line, and whoever needs another arrow sees here what it would tie together.
+func module() []layer {
+	return []layer{
+		{name: "numbers", packages: []entry{
+			{"internal/directed", "float64 arithmetic rounded to one side"},
+			{"state/internal/bigmath", "tables and bounds in exact arithmetic"},
+			{"state", "units, budgets, accounts"},
+		}},
+		{name: "accounting", sees: []string{"numbers"}, packages: []entry{
+			{"state/internal/fixed", "sums of losses in integers"},
+			{"state/loss", "the vocabulary of losses"},
+			{"state/conversion", "from one description of a loss to another"},
+			{"state/filter", "how much may still be spent"},
+			{"state/odometer", "how much was spent"},
+			{"state/individual", "filters and odometers for each user"},
+			{"state/pld", "composition by distributions of the loss"},
+			{"state/bucket", "one curve for many losses"},
+		}},
+		{name: "wire", sees: []string{"numbers"}, packages: []entry{
+			{"schemas", "what stands on topics and disks; nothing of how it is made"},
+		}},
+		{name: "noise", sees: []string{"numbers", "accounting"}, packages: []entry{
+			{"transforms/noisereduction/simulate", "what stop rules cost"},
+			{"transforms/noisereduction/internal/fitstop", "the program that fits the table of stop rules"},
+			{"transforms/noisereduction", "sampler, ladders, thresholds; knows no record"},
+			{"transforms/mechanisms", "other mechanisms, and their prices"},
+		}},
+		{name: "spending", sees: []string{"numbers", "wire", "noise"}, packages: []entry{
+			{"transforms/spend", "clipping, admission, charging; no Beam, so that it is tested without"},
+		}},
+		{name: "transforms", sees: []string{"numbers", "wire", "noise", "spending"}, outside: []string{beam}, packages: []entry{
+			{"internal/wholebundles", "how the local runner has to run"},
+			{"transforms/hook", "what an author plugs in, on its way to the worker"},
+			{"transforms", "the DoFns, and interfaces to the outside world; no Kafka, for other logs fit as well"},
+			{"transforms/plain", "parts that are used alone"},
+		}},
+		{name: "kafka", sees: []string{"wire"}, outside: []string{kafkaGo, franz}, packages: []entry{
+			{"internal/klog", "partitions as logs; knows no deployment"},
+			{"internal/registry", "schemas by id"},
+		}},
+		// Deployment: what is configured, and what follows from it: passive. It asks nobody.
+		{name: "deployment", sees: []string{"numbers", "wire", "noise", "spending", "transforms"}, packages: []entry{}},
+		// Stages, in the direction of the data; that none imports pipeline follows.
+		{
+			name: "stages", sees: []string{"numbers", "wire", "noise", "spending", "transforms", "kafka", "deployment"},
+			outside: []string{beam, kafkaGo}, packages: []entry{},
+		},
+		{
+			name: "pipeline", sees: []string{"numbers", "wire", "noise", "spending", "transforms", "kafka", "deployment", "stages"},
+			outside: []string{beam, kafkaGo}, packages: []entry{
+				{"pipeline", "what a library's user calls: Compile, Init, Run, Change"},
+			},
+		},
+		{name: "front", sees: []string{"numbers", "wire", "noise", "deployment", "pipeline"}, packages: []entry{
+			{"internal/config", "configuration files"},
+			{"internal/show", "tables and charts in a terminal"},
+			{"internal/report", "released values as a page"},
+			{"internal/input", "files of events in the order of time"},
+			{"internal/generate", "made-up events"},
+		}},
+		{name: "demo", sees: []string{"numbers", "wire", "noise", "kafka", "deployment", "pipeline", "front"}, outside: []string{franz}, packages: []entry{
+			{"internal/embedded", "a broker in the process"},
+			{"internal/demo", "all of it in one process, with a broker of its own"},
+		}},
+		{
+			name: "programs", packages: []entry{{"cmd/runner", "parses and prints; imported by nothing"}},
+			sees: []string{"numbers", "accounting", "wire", "noise", "transforms", "kafka", "deployment", "pipeline", "front", "demo"},
+		},
+		// What only tests import; files that ship, of any layer above, never do.
+		{name: "tests", sees: []string{"numbers", "wire", "noise", "kafka"}, packages: []entry{
+			{"internal/testing/chance", "rates and probabilities"},
+			{"internal/testing/doccheck", "documents and tree agree"},
+			{"internal/testing/fixedseed", "properties draw the same in every run"},
+			{"internal/testing/golden", "golden files"},
+			{"internal/testing/layers", "this test"},
+			{"internal/testing/mutants", "builds with one rule left out"},
+			{"internal/testing/realkafka", "Apache Kafka as a process"},
+			{"internal/testing/reference", "what must come out, computed a second time; no code of pipeline or spend"},
+			{"integration", "tests of the whole"},
+		}},
+	}
+}
