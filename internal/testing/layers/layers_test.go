@@ -42,6 +42,7 @@ func module() []layer {
 		}},
 		{name: "wire", sees: []string{"numbers"}, packages: []entry{
 			{"schemas", "what stands on topics and disks; nothing of how it is made"},
+			{"schemas/event", "events of others, decoded"},
 		}},
 		{name: "noise", sees: []string{"numbers", "accounting"}, packages: []entry{
 			{"transforms/noisereduction/simulate", "what stop rules cost"},
@@ -63,11 +64,28 @@ func module() []layer {
 			{"internal/registry", "schemas by id"},
 		}},
 		// Deployment: what is configured, and what follows from it: passive. It asks nobody.
-		{name: "deployment", sees: []string{"numbers", "wire", "noise", "spending", "transforms"}, packages: []entry{}},
+		{name: "deployment", sees: []string{"numbers", "wire", "noise", "spending", "transforms", "kafka"}, packages: []entry{
+			{"pipeline/internal/calendar", "which turn covers a time, which windows end with it"},
+			{"pipeline/deployment", "what is configured, checked, and what follows from it"},
+		}},
 		// Stages, in the direction of the data; that none imports pipeline follows.
 		{
 			name: "stages", sees: []string{"numbers", "wire", "noise", "spending", "transforms", "kafka", "deployment"},
-			outside: []string{beam, kafkaGo}, packages: []entry{},
+			outside: []string{beam, kafkaGo}, packages: []entry{
+				{"internal/crashpoint", "where tests interrupt a run; does nothing otherwise"},
+				{"pipeline/internal/connect", "a client of a configuration"},
+				{"pipeline/internal/controllog", "which records belong to a turn, what it released, who goes on"},
+				{"pipeline/internal/generations", "what may be changed, and the next generation"},
+				{"pipeline/internal/topicrules", "how topics must be set up"},
+				{"pipeline/internal/fencing", "one writer for a partition"},
+				{"pipeline/internal/watch", "why nothing moves"},
+				{"pipeline/internal/packing", "contributions on their way to the shards"},
+				{"pipeline/internal/ledgerlog", "the ledger on its topic"},
+				{"pipeline/internal/countslog", "what was published"},
+				{"pipeline/internal/reading", "READ: fates, CLOSE, OPEN, where to go on after a start"},
+				{"pipeline/internal/publishing", "RELEASE, PUBLISH and SETTLE on Kafka"},
+				{"pipeline/internal/admin", "what operators do between runs"},
+			},
 		},
 		{
 			name: "pipeline", sees: []string{"numbers", "wire", "noise", "spending", "transforms", "kafka", "deployment", "stages"},
@@ -91,7 +109,8 @@ func module() []layer {
 			sees: []string{"numbers", "accounting", "wire", "noise", "transforms", "kafka", "deployment", "pipeline", "front", "demo"},
 		},
 		// What only tests import; files that ship, of any layer above, never do.
-		{name: "tests", sees: []string{"numbers", "wire", "noise", "kafka"}, packages: []entry{
+		{name: "tests", sees: []string{"numbers", "wire", "noise", "kafka", "deployment", "demo"}, packages: []entry{
+			{"internal/testing/deploytest", "what tests of deployments share"},
 			{"internal/testing/chance", "rates and probabilities"},
 			{"internal/testing/doccheck", "documents and tree agree"},
 			{"internal/testing/fixedseed", "properties draw the same in every run"},
