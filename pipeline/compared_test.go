@@ -42,7 +42,7 @@ func TestRuleEveryFieldIsComparedWithHeaderOrFree(t *testing.T) {
 		"Events.Registry.User": "how the registry is reached", "Events.Registry.Password": "as it is", "Events.Registry.CAFile": "as it is",
 		"Events.AcceptSizeRetention": "what is checked of the topic",
 		"Time.IdleGrace":             "its verdicts stand in CLOSE",
-		"CatchUp":                    "the joints stand in CLOSE",
+		"CatchUp":                    "the spans stand in CLOSE",
 		"Outputs.PublishEvery":       "when, not what",
 		"Events.Format.Filters":      "made from those of the metrics",
 	}

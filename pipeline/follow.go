@@ -19,9 +19,9 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// Published is what counts holds of a turn, or of the turns of a joint.
+// Published is what counts holds of a turn, or of the turns of a span.
 type Published struct {
-	Turn uint64 // the last one of the joint
+	Turn uint64 // the last one of the span
 	// Releases are each there once, by end of window, metric, start of window and
 	// key; none where nothing was released.
 	Releases []schemas.Release

@@ -194,7 +194,7 @@ func TestFollowerPutsTurnsTogether(t *testing.T) {
 		t.Errorf("a partition that is ahead is read on: %+v", f.wants())
 	}
 	give(1, record(schemas.TypeRelease, 3, "z", []byte("garbage")), record("", 4, "z", []byte("{}")), end(5, 5))
-	give(1, value(6, 5, "late"), end(7, 5), end(8, 9)) // turn 5 again; the end of joint 6 is gone
+	give(1, value(6, 5, "late"), end(7, 5), end(8, 9)) // turn 5 again; the end of span 6 is gone
 	give(0, value(12, 8, "y"), end(13, 6), end(14, 9), value(15, 10, "open"))
 	if want := "5: 5a 4b|6: 6x|9: 8y"; strings.Join(got, "|") != want {
 		t.Errorf("got %q, want %q", got, want)

@@ -92,9 +92,9 @@ type adding struct {
 	period  time.Duration
 	header  *schemas.Header // nil before the first
 	turns   *calendar.Turns
-	metrics []MetricTallies // of all metrics so far, each in its place
-	pairs   []uint64        // (record, window) pairs of accepted records, by place
-	places  []int           // of the generation's metrics
+	metrics []MetricTallies // of all metrics so far, each at its own index
+	windows []uint64        // of accepted records, once for each window that holds one; by index
+	indexes []int           // of the metrics of the generation
 
 	closes []*schemas.Close    // of the generation, not taken back
 	read   schemas.ReadTallies // of earlier generations
@@ -112,21 +112,21 @@ func (a *adding) begin(h *schemas.Header) {
 	a.closes = nil
 	before := a.header
 	var old []int
-	old, a.places = a.places, nil
+	old, a.indexes = a.indexes, nil
 	a.header, a.turns = h, calendar.New(h, a.period)
 	for i := range h.Metrics {
 		name := h.Metrics[i].Name
-		place := slices.IndexFunc(a.metrics, func(m MetricTallies) bool { return m.Metric == name })
-		if place < 0 {
-			place = len(a.metrics)
+		index := slices.IndexFunc(a.metrics, func(m MetricTallies) bool { return m.Metric == name })
+		if index < 0 {
+			index = len(a.metrics)
 			a.metrics = append(a.metrics, MetricTallies{Metric: name})
-			a.pairs = append(a.pairs, 0)
+			a.windows = append(a.windows, 0)
 		}
-		a.places = append(a.places, place)
+		a.indexes = append(a.indexes, index)
 	}
-	for i, place := range old {
+	for i, index := range old {
 		if at := generations.MetricNamed(h, before.Metrics[i].Name); at < 0 || h.MetricStarts[at] >= h.SliceStart {
-			a.metrics[place].GivenUp = a.pairs[place] - a.metrics[place].done()
+			a.metrics[index].GivenUp = a.windows[index] - a.metrics[index].done()
 		}
 	}
 }
@@ -138,18 +138,18 @@ func (a *adding) add(c *schemas.Close) {
 	a.read.Add(c.Tallies)
 	a.closed += c.Contributions
 	for turn := c.First; turn <= c.Turn; turn++ {
-		for i, place := range a.places {
-			a.pairs[place] += c.Of(turn) * a.turns.WindowsOf(i, turn)
+		for i, index := range a.indexes {
+			a.windows[index] += c.Of(turn) * a.turns.WindowsOf(i, turn)
 		}
 	}
 }
 
 func (a *adding) settle(s *schemas.Settled) {
 	for _, t := range s.Tallies {
-		if int(t.Metric) >= len(a.places) {
+		if int(t.Metric) >= len(a.indexes) {
 			continue
 		}
-		m := &a.metrics[a.places[t.Metric]]
+		m := &a.metrics[a.indexes[t.Metric]]
 		m.Filtered += t.Filtered
 		m.Clipped += t.Clipped
 		m.OverBudget += t.OverBudget
@@ -165,13 +165,13 @@ func (a *adding) tallies() Tallies {
 		Read: a.read.Read, DeadLettered: a.read.DeadLettered, BeforeStart: a.read.BeforeStart, Late: a.read.Late,
 		Future: a.read.Future, Overtaken: a.read.Overtaken, Accepted: a.read.Accepted, Metrics: a.metrics,
 	}
-	for i, place := range a.places {
+	for i, index := range a.indexes {
 		// A change of what an event is can take a record in that was none when it was tallied.
-		a.pairs[place] += (max(out.Accepted, a.closed) - a.closed) * a.turns.MostWindows(i)
+		a.windows[index] += (max(out.Accepted, a.closed) - a.closed) * a.turns.MostWindows(i)
 	}
 	for i := range out.Metrics {
 		m := &out.Metrics[i]
-		m.Open = a.pairs[i] - m.done() - m.GivenUp
+		m.Open = a.windows[i] - m.done() - m.GivenUp
 	}
 	return out
 }

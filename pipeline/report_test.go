@@ -89,8 +89,8 @@ func TestTrustedReportAddsUpOverAChange(t *testing.T) {
 		c.Contributions, c.Tallies = contributions, tallies
 		return c
 	}
-	joint := closing(3, 4, 7, schemas.ReadTallies{Read: 6, Accepted: 6})
-	joint.Each = []uint64{3, 4}
+	span := closing(3, 4, 7, schemas.ReadTallies{Read: 6, Accepted: 6})
+	span.Each = []uint64{3, 4}
 	d := controlOf(t, &first, &schemas.Epoch{},
 		closing(1, 1, 10, schemas.ReadTallies{Read: 12, Late: 1, Accepted: 11}),
 		closing(2, 2, 90, schemas.ReadTallies{Read: 100, Future: 1, Accepted: 99}), // taken back
@@ -100,7 +100,7 @@ func TestTrustedReportAddsUpOverAChange(t *testing.T) {
 		closing(2, 2, 25, schemas.ReadTallies{Read: 30, Late: 2, Accepted: 26, DeadLettered: map[string]uint64{"malformed": 2}}),
 		settledWith(t, 2, schemas.MetricTally{Metric: 0, PairTally: schemas.PairTally{Counted: 20, Filtered: 5}},
 			schemas.MetricTally{Metric: 1, PairTally: schemas.PairTally{Counted: 24, OverBudget: 1}}),
-		joint)
+		span)
 	got, err := TrustedReport(t.Context(), d)
 	if err != nil {
 		t.Fatal(err)

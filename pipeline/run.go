@@ -56,7 +56,7 @@ type RunOptions struct {
 	// settles stands there or later (FollowReleases).
 	OnStart func(counts []int64)
 	// OnSettled is called after every settled turn, once for all turns of a
-	// joint, from one goroutine.
+	// span, from one goroutine.
 	OnSettled func(Settlement)
 	// Strict refuses what is else only warned of: topics that lose what was
 	// acknowledged with one broker.
@@ -69,7 +69,7 @@ type RunOptions struct {
 	StallLimit time.Duration
 }
 
-// Settlement tells of a settled turn, or of a joint: the turns First to Turn,
+// Settlement tells of a settled turn, or of a span: the turns First to Turn,
 // settled together.
 type Settlement struct {
 	First, Turn uint64
@@ -131,10 +131,10 @@ func Run(ctx context.Context, d *deployment.Deployment, opts RunOptions) (RunRes
 	}
 	defer r.close()
 	if opts.OnStart != nil {
-		opts.OnStart(r.tail.CountsFrom(d.Config.ReleaseShards))
+		opts.OnStart(r.control.CountsFrom(d.Config.ReleaseShards))
 	}
-	if opts.Bounded && !opts.Until.IsZero() && opts.Until.UnixMilli() <= r.tail.Header.StartMillis {
-		return RunResult{}, fmt.Errorf("running until %s: the deployment starts at %s", opts.Until.UTC().Format(time.RFC3339), time.UnixMilli(r.tail.Header.StartMillis).UTC().Format(time.RFC3339))
+	if opts.Bounded && !opts.Until.IsZero() && opts.Until.UnixMilli() <= r.control.Header.StartMillis {
+		return RunResult{}, fmt.Errorf("running until %s: the deployment starts at %s", opts.Until.UTC().Format(time.RFC3339), time.UnixMilli(r.control.Header.StartMillis).UTC().Format(time.RFC3339))
 	}
 	err = r.execute(ctx)
 	if errors.Is(err, klog.ErrUnknownTopic) {
@@ -157,7 +157,7 @@ func (o RunOptions) withDefaults() RunOptions {
 type run struct {
 	dep      *deployment.Deployment
 	id       string
-	tail     *controllog.Log
+	control  *controllog.Log
 	turns    *calendar.Turns
 	reader   *reading.Source
 	ledger   *ledgerlog.Store
@@ -184,7 +184,7 @@ func newRun(ctx context.Context, d *deployment.Deployment, client *klog.Client, 
 		return nil, err
 	}
 	t.At = crashpoint.From(ctx).At
-	r := &run{dep: d, tail: t, id: hex.EncodeToString(t.RunID[:]), turns: calendar.New(t.Header, d.Config.Privacy.Period), ledger: ledgerlog.New(client, t, d)}
+	r := &run{dep: d, control: t, id: hex.EncodeToString(t.RunID[:]), turns: calendar.New(t.Header, d.Config.Privacy.Period), ledger: ledgerlog.New(client, t, d)}
 	var err error
 	r.reader, err = reading.New(ctx, d, client, t, reading.Options{Bounded: opts.Bounded, Until: opts.Until, UntilEnd: opts.UntilEnd,
 		Drain: opts.Drain, StallLimit: opts.StallLimit, Logger: opts.Logger, Stalls: stalls})
@@ -201,12 +201,12 @@ func newRun(ctx context.Context, d *deployment.Deployment, client *klog.Client, 
 
 // execute runs the Beam pipeline on the local runner.
 func (r *run) execute(ctx context.Context) error {
-	rules, err := generations.Rules(r.dep, r.tail.Header)
+	rules, err := generations.Rules(r.dep, r.control.Header)
 	if err != nil {
 		return err
 	}
 	engine, err := spend.NewEngine(spend.Options{
-		Rules: rules, Ledger: r.ledger, Settlements: r.tail,
+		Rules: rules, Ledger: r.ledger, Settlements: r.control,
 		Pairs: r.turns.Pairs, Windows: r.turns, Forget: crashpoint.From(ctx).Forget,
 		Lost: r.reader.Lose,
 	})
@@ -255,7 +255,7 @@ func (r *run) fail(ctx context.Context) func(error) {
 			return
 		}
 		r.first = err
-		over, epoch, werr := r.tail.Past(ctx)
+		over, epoch, werr := r.control.Past(ctx)
 		if werr == nil && over {
 			r.superseded = true
 			return
@@ -266,7 +266,7 @@ func (r *run) fail(ctx context.Context) func(error) {
 		}
 		var control *controllog.Writer
 		if werr == nil {
-			control, werr = controllog.NewWriter(ctx, r.tail)
+			control, werr = controllog.NewWriter(ctx, r.control)
 		}
 		if werr == nil {
 			defer control.Close()
@@ -281,7 +281,7 @@ func (r *run) fail(ctx context.Context) func(error) {
 func (r *run) result() RunResult {
 	drained, superseded, owed := r.reader.Ended()
 	out := RunResult{Drained: drained, Superseded: superseded || r.superseded}
-	r.tail.Look(func(v *controllog.View) { out.Settled = v.Settled })
+	r.control.Look(func(v *controllog.View) { out.Settled = v.Settled })
 	if owed > out.Settled {
 		out.OpenTurns = owed - out.Settled
 	}

@@ -30,31 +30,31 @@ import (
 // The crowd of the throughput benchmarks: an event's user, key and time follow
 // from its number.
 const (
-	crowdEvents  = 1_000_000
-	crowdUsers   = 100_000
-	crowdKeys    = 20
-	crowdWindows = 6
+	benchEvents  = 1_000_000
+	benchUsers   = 100_000
+	benchKeys    = 20
+	benchWindows = 6
 )
 
-var crowdStart = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+var benchStart = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-func crowdEvent(i int) (user, key string, millis int64) {
-	return fmt.Sprint("user", i*7919%crowdUsers), fmt.Sprint("key", i%crowdKeys), crowdStart.UnixMilli() + int64(i)*crowdWindows*3_600_000/crowdEvents
+func benchEvent(i int) (user, key string, millis int64) {
+	return fmt.Sprint("user", i*7919%benchUsers), fmt.Sprint("key", i%benchKeys), benchStart.UnixMilli() + int64(i)*benchWindows*3_600_000/benchEvents
 }
 
-func crowdJSON(i int) []byte {
-	user, key, millis := crowdEvent(i)
+func benchJSON(i int) []byte {
+	user, key, millis := benchEvent(i)
 	return fmt.Appendf(nil, `{"user":%q,"key":%q,"time":%d}`, user, key, millis)
 }
 
-// crowdSchema has seven fields, of which three are read.
-const crowdSchema = `{"type":"record","name":"visit","fields":[
+// benchSchema has seven fields, of which three are read.
+const benchSchema = `{"type":"record","name":"visit","fields":[
   {"name":"id","type":"long"},{"name":"user","type":"string"},{"name":"agent","type":["null","string"]},
   {"name":"time","type":{"type":"long","logicalType":"timestamp-millis"}},{"name":"price","type":"double"},
   {"name":"key","type":"string"},{"name":"paid","type":"boolean"}]}`
 
-func crowdAvro(i int) []byte {
-	user, key, millis := crowdEvent(i)
+func benchAvro(i int) []byte {
+	user, key, millis := benchEvent(i)
 	text := func(b []byte, s string) []byte { return append(binary.AppendVarint(b, int64(len(s))), s...) }
 	b := text(binary.AppendVarint(nil, int64(i)), user)
 	b = text(append(b, 2), "Mozilla/5.0 (X11; Linux)")
@@ -84,15 +84,15 @@ func benchBroker(b *testing.B) (addr string, done func()) {
 
 var benchRuns atomic.Int64
 
-// crowdConfig names its topics anew every time: a real broker keeps them.
-func crowdConfig(addr string) deployment.Config {
+// benchConfig names its topics anew every time: a real broker keeps them.
+func benchConfig(addr string) deployment.Config {
 	cfg := deploytest.Config(addr)
 	cfg.Deployment = fmt.Sprintf("bench-%d-%d", time.Now().UnixNano(), benchRuns.Add(1))
 	cfg.Events.Topic = cfg.Deployment + "-events"
 	cfg.Shards = 16
 	cfg.Metrics[0].Window = time.Hour
 	cfg.Metrics[0].Keys.List = nil
-	for k := range crowdKeys {
+	for k := range benchKeys {
 		cfg.Metrics[0].Keys.List = append(cfg.Metrics[0].Keys.List, fmt.Sprint("key", k))
 	}
 	return cfg
@@ -122,8 +122,8 @@ func load(b *testing.B, d *deployment.Deployment, partitions, n int, event func(
 	}
 }
 
-func crowdMillis(i int) int64 {
-	_, _, millis := crowdEvent(i)
+func benchMillis(i int) int64 {
+	_, _, millis := benchEvent(i)
 	return millis
 }
 
@@ -137,8 +137,8 @@ func BenchmarkThroughput(b *testing.B) {
 		format event.Format
 		event  func(i int) []byte
 	}{
-		{"json", deploytest.Config("").Events.Format, crowdJSON},
-		{"avro", event.Format{Format: "avro", Schema: crowdSchema, User: "user", Key: "key", Time: "time"}, crowdAvro},
+		{"json", deploytest.Config("").Events.Format, benchJSON},
+		{"avro", event.Format{Format: "avro", Schema: benchSchema, User: "user", Key: "key", Time: "time"}, benchAvro},
 	} {
 		b.Run(c.name, func(b *testing.B) { benchmarkThroughput(b, c.format, c.event) })
 		b.Run(c.name+"-beam", func(b *testing.B) { benchmarkBeamCount(b, c.format, c.event) })
@@ -150,10 +150,10 @@ func benchmarkThroughput(b *testing.B, format event.Format, event func(i int) []
 	b.StopTimer()
 	for range b.N {
 		addr, done := benchBroker(b)
-		cfg := crowdConfig(addr)
+		cfg := benchConfig(addr)
 		cfg.Events.Format = format
-		d := deploy(b, cfg, crowdStart, 4)
-		load(b, d, 4, crowdEvents, event, crowdMillis)
+		d := deploy(b, cfg, benchStart, 4)
+		load(b, d, 4, benchEvents, event, benchMillis)
 		runtime.GC()
 		watch := watchHeap()
 		b.StartTimer()
@@ -164,7 +164,7 @@ func benchmarkThroughput(b *testing.B, format event.Format, event func(i int) []
 		heap = max(heap, watch())
 		done()
 	}
-	b.ReportMetric(crowdEvents*float64(b.N)/b.Elapsed().Seconds(), "events/s")
+	b.ReportMetric(benchEvents*float64(b.N)/b.Elapsed().Seconds(), "events/s")
 	b.ReportMetric(float64(heap)/(1<<20), "heap-MB")
 }
 
@@ -220,7 +220,7 @@ func init() {
 func benchmarkBeamCount(b *testing.B, format event.Format, event func(i int) []byte) {
 	initBeam()
 	beamEvents, beamFormat = nil, format
-	for i := range crowdEvents {
+	for i := range benchEvents {
 		beamEvents = append(beamEvents, event(i))
 	}
 	defer func() { beamEvents = nil }()
@@ -233,7 +233,7 @@ func benchmarkBeamCount(b *testing.B, format event.Format, event func(i int) []b
 			b.Fatal(err)
 		}
 	}
-	b.ReportMetric(crowdEvents*float64(b.N)/b.Elapsed().Seconds(), "events/s")
+	b.ReportMetric(benchEvents*float64(b.N)/b.Elapsed().Seconds(), "events/s")
 }
 
 // BenchmarkManyKeys is one turn with as many keys as the name says, each with
@@ -244,13 +244,13 @@ func BenchmarkManyKeys(b *testing.B) {
 			b.StopTimer()
 			for range b.N {
 				addr, done := benchBroker(b)
-				cfg := crowdConfig(addr)
+				cfg := benchConfig(addr)
 				cfg.Metrics[0].Keys = deployment.Keys{Mode: deployment.KeysPrivate}
 				cfg.Metrics[0].LastAtLeast = 1
-				d := deploy(b, cfg, crowdStart, 4)
+				d := deploy(b, cfg, benchStart, 4)
 				load(b, d, 4, keys, func(i int) []byte {
-					return fmt.Appendf(nil, `{"user":"user%d","key":"key%d","time":%d}`, i, i, crowdStart.UnixMilli())
-				}, func(int) int64 { return crowdStart.UnixMilli() })
+					return fmt.Appendf(nil, `{"user":"user%d","key":"key%d","time":%d}`, i, i, benchStart.UnixMilli())
+				}, func(int) int64 { return benchStart.UnixMilli() })
 				b.StartTimer()
 				if _, err := Run(context.Background(), d, RunOptions{Bounded: true}); err != nil {
 					b.Fatal(err)
@@ -279,7 +279,7 @@ func BenchmarkDayBesideMinutes(b *testing.B) {
 			var all []time.Duration
 			for range b.N {
 				addr, done := benchBroker(b)
-				cfg := crowdConfig(addr)
+				cfg := benchConfig(addr)
 				cfg.Metrics[0].Window = time.Minute
 				cfg.LedgerSlots = c.slots
 				if c.day {
@@ -287,10 +287,10 @@ func BenchmarkDayBesideMinutes(b *testing.B) {
 					m.Name, m.Window = "day", 24*time.Hour
 					cfg.Metrics = append(cfg.Metrics, m)
 				}
-				d := deploy(b, cfg, crowdStart, 4)
-				millis := func(i int) int64 { return crowdStart.UnixMilli() + int64(i)*minutes*60_000/crowdEvents }
-				load(b, d, 4, crowdEvents, func(i int) []byte {
-					user, key, _ := crowdEvent(i)
+				d := deploy(b, cfg, benchStart, 4)
+				millis := func(i int) int64 { return benchStart.UnixMilli() + int64(i)*minutes*60_000/benchEvents }
+				load(b, d, 4, benchEvents, func(i int) []byte {
+					user, key, _ := benchEvent(i)
 					return fmt.Appendf(nil, `{"user":%q,"key":%q,"time":%d}`, user, key, millis(i))
 				}, millis)
 				before := time.Now()
@@ -325,7 +325,7 @@ func BenchmarkDayBesideMinutes(b *testing.B) {
 }
 
 // BenchmarkManyTurns runs a backlog of as many tiny turns as b.N says, one by one
-// and in joints, and reports the heap in use behind the first half and at the end:
+// and in spans, and reports the heap in use behind the first half and at the end:
 // run it with -benchtime 20000x.
 func BenchmarkManyTurns(b *testing.B) {
 	for _, catchUp := range []int{1, 4, 16} {
@@ -337,14 +337,14 @@ func benchmarkManyTurns(b *testing.B, catchUp int) {
 	b.StopTimer()
 	addr, done := benchBroker(b)
 	defer done()
-	cfg := crowdConfig(addr)
+	cfg := benchConfig(addr)
 	cfg.Shards = 1
 	cfg.CatchUp = catchUp
 	cfg.Metrics[0].Window = time.Second
-	d := deploy(b, cfg, crowdStart, 1)
-	millis := func(i int) int64 { return crowdStart.UnixMilli() + int64(i)*1000 }
+	d := deploy(b, cfg, benchStart, 1)
+	millis := func(i int) int64 { return benchStart.UnixMilli() + int64(i)*1000 }
 	load(b, d, 1, b.N, func(i int) []byte {
-		return fmt.Appendf(nil, `{"user":"user%d","key":"key%d","time":%d}`, i%500, i%crowdKeys, millis(i))
+		return fmt.Appendf(nil, `{"user":"user%d","key":"key%d","time":%d}`, i%500, i%benchKeys, millis(i))
 	}, millis)
 	inUse := func() float64 {
 		var m runtime.MemStats

@@ -38,27 +38,27 @@ func Lifetimes(d *Deployment) []Lifetime {
 // every metric together. They can fail to fit only where every metric has an
 // explicit ladder.sigma: else split has refused.
 func LastAtLeastFits(d *Deployment) bool {
-	sum, place := new(big.Int), 0
+	sum, at := new(big.Int), 0
 	for i := range d.Config.Metrics {
 		m := &d.Config.Metrics[i]
-		windows := worstOf(d, m, place)
+		windows := worstOf(d, m, at)
 		sum.Add(sum, windows.Mul(windows, big.NewInt(int64(m.LastAtLeast))))
-		place++
+		at++
 		if m.Coverage != nil {
-			place++
+			at++
 		}
 	}
 	return sum.Cmp(accountUnits(d.Budget.Mu2)) <= 0
 }
 
 // worst is the most that a window of the metric, with its coverage, can cost a
-// user. place is where the metric stands in d.Metrics.
-func worstOf(d *Deployment, m *Metric, place int) *big.Int {
+// user. at is where the metric stands in d.Metrics.
+func worstOf(d *Deployment, m *Metric, at int) *big.Int {
 	coverage := new(big.Int)
 	if m.Coverage != nil {
-		coverage = charge(big.NewInt(1), d.Metrics[place+1].Spec.Top)
+		coverage = charge(big.NewInt(1), d.Metrics[at+1].Spec.Top)
 	}
-	return m.worst(d.Metrics[place].Spec.Top, coverage)
+	return m.worst(d.Metrics[at].Spec.Top, coverage)
 }
 
 // affordable is how many windows that cost worst an account pays for, in B² and in

@@ -21,7 +21,7 @@ import (
 type Change struct {
 	dep     *deployment.Deployment // as it shall be
 	client  *klog.Client
-	tail    *controllog.Log
+	control *controllog.Log
 	Old     *schemas.Header
 	Next    schemas.Header
 	epoch   int64
@@ -31,7 +31,7 @@ type Change struct {
 
 // NewChange prepares the change from the generation that control holds to d.
 func NewChange(d *deployment.Deployment, client *klog.Client, t *controllog.Log) *Change {
-	return &Change{dep: d, client: client, tail: t, Old: t.Header}
+	return &Change{dep: d, client: client, control: t, Old: t.Header}
 }
 
 // Unused refuses a new ledger or counts topic that holds anything but what an
@@ -62,7 +62,7 @@ func (c *Change) Unused(ctx context.Context) error {
 // change's; those that are not are found when the shards are stored.
 func (c *Change) unusedLedger(ctx context.Context, topic string) error {
 	var settled uint64
-	c.tail.Look(func(v *controllog.View) { settled = v.Settled })
+	c.control.Look(func(v *controllog.View) { settled = v.Settled })
 	ids, err := c.client.Partitions(ctx, topic)
 	if err != nil {
 		return fmt.Errorf("looking at the new ledger: %w", err)
@@ -95,16 +95,16 @@ func foreignLedger(topic string, err error) error {
 func (c *Change) Begin(ctx context.Context) error {
 	var stop *schemas.Stop
 	var settled uint64
-	c.tail.Look(func(v *controllog.View) { stop, settled = v.Stop, v.Settled })
+	c.control.Look(func(v *controllog.View) { stop, settled = v.Stop, v.Settled })
 	if stop != nil {
 		return controllog.Stopped(stop)
 	}
-	w, err := controllog.NewWriter(ctx, c.tail)
+	w, err := controllog.NewWriter(ctx, c.control)
 	if err != nil {
 		return err
 	}
 	defer w.Close()
-	offsets, err := w.Append(ctx, &schemas.Epoch{RunID: c.tail.RunID, Run: c.tail.Run, Settled: settled})
+	offsets, err := w.Append(ctx, &schemas.Epoch{RunID: c.control.RunID, Run: c.control.Run, Settled: settled})
 	if err != nil {
 		return err
 	}
@@ -114,17 +114,17 @@ func (c *Change) Begin(ctx context.Context) error {
 
 // look reads control and refuses to go on if somebody else has the epoch.
 func (c *Change) look(ctx context.Context) error {
-	if err := c.tail.Update(ctx); err != nil {
+	if err := c.control.Update(ctx); err != nil {
 		return err
 	}
 	var newest, headerAt int64
 	var stop *schemas.Stop
-	c.tail.Look(func(v *controllog.View) {
+	c.control.Look(func(v *controllog.View) {
 		newest, headerAt, stop, c.Settled = v.Epoch, v.HeaderAt, v.Stop, v.Settled
 		c.last = v.Closes[v.Settled]
 	})
 	switch {
-	case newest != c.epoch || headerAt != c.tail.HeaderAt:
+	case newest != c.epoch || headerAt != c.control.HeaderAt:
 		return c.Superseded()
 	case stop != nil:
 		return controllog.Stopped(stop)
@@ -151,10 +151,10 @@ func (c *Change) Store(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	from := ledgerlog.NewOn(c.client, c.tail, c.dep, c.Old.Topics.Ledger)
+	from := ledgerlog.NewOn(c.client, c.control, c.dep, c.Old.Topics.Ledger)
 	defer from.Close()
 	turns := calendar.New(c.Old, c.dep.Config.Privacy.Period)
-	engine, err := spend.NewEngine(spend.Options{Rules: rules, Ledger: from, Settlements: c.tail, Pairs: turns.Pairs, Windows: turns})
+	engine, err := spend.NewEngine(spend.Options{Rules: rules, Ledger: from, Settlements: c.control, Pairs: turns.Pairs, Windows: turns})
 	if err != nil {
 		return err
 	}
@@ -172,7 +172,7 @@ func (c *Change) Store(ctx context.Context) error {
 	}
 	to := from
 	if c.Next.Topics.Ledger != c.Old.Topics.Ledger {
-		to = ledgerlog.NewOn(c.client, c.tail, c.dep, c.Next.Topics.Ledger)
+		to = ledgerlog.NewOn(c.client, c.control, c.dep, c.Next.Topics.Ledger)
 		defer to.Close()
 	}
 	if c.Next.Shards != c.Old.Shards {
@@ -212,7 +212,7 @@ func (c *Change) Write(ctx context.Context) error {
 		}
 		counts[shard] = bounds.High
 	}
-	w, err := controllog.NewWriter(ctx, c.tail)
+	w, err := controllog.NewWriter(ctx, c.control)
 	if err != nil {
 		return err
 	}
@@ -221,11 +221,11 @@ func (c *Change) Write(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := c.tail.Update(ctx); err != nil {
+	if err := c.control.Update(ctx); err != nil {
 		return err
 	}
 	inForce := false
-	c.tail.Look(func(v *controllog.View) { inForce = v.HeaderAt == offsets[0] })
+	c.control.Look(func(v *controllog.View) { inForce = v.HeaderAt == offsets[0] })
 	if !inForce {
 		return fmt.Errorf("changing the deployment: %w before the change was written: drain that run, then change it again", deployment.ErrSuperseded)
 	}
@@ -240,11 +240,11 @@ func (c *Change) unpublished(ctx context.Context) error {
 	out := &old.Config.Outputs
 	out.Ledger, out.Counts = c.Old.Topics.Ledger, c.Old.Topics.Counts
 	old.Config.Shards, old.Config.ReleaseShards = int(c.Old.Shards), int(c.Old.ReleaseShards)
-	if err := topicrules.Intact(ctx, &old, c.client, c.tail); err != nil {
+	if err := topicrules.Intact(ctx, &old, c.client, c.control); err != nil {
 		return err
 	}
 	for shard := range old.Config.ReleaseShards {
-		found, err := countslog.PublishedAfter(ctx, c.client, &old, c.tail, shard, c.Settled)
+		found, err := countslog.PublishedAfter(ctx, c.client, &old, c.control, shard, c.Settled)
 		if err != nil {
 			return err
 		}

@@ -26,11 +26,11 @@ const (
 type Log struct {
 	client *klog.Client
 	Topic  string
-	log    *slog.Logger    // told of records that nobody obeys
+	log    *slog.Logger    // told of records that are ignored
 	At     crashpoint.Hook // for tests
 
-	strayMu sync.Mutex
-	strays  map[string]strayed // by topic and partition
+	foreignMu sync.Mutex
+	foreign   map[string]toldForeign // by topic and partition
 
 	mu   sync.Mutex
 	view *View
@@ -47,8 +47,8 @@ type Log struct {
 // Open finds where to begin: control is kept for ever, and the newest
 // record points back to the oldest one that a start needs.
 func Open(ctx context.Context, client *klog.Client, topic string, ledgerSlots int, log *slog.Logger) (*Log, error) {
-	t := &Log{client: client, Topic: topic, log: log, strays: map[string]strayed{}, view: NewView(ledgerSlots)}
-	t.view.stray = func(offset int64, what string) { t.Stray(t.Topic, Partition, offset, what) }
+	t := &Log{client: client, Topic: topic, log: log, foreign: map[string]toldForeign{}, view: NewView(ledgerSlots)}
+	t.view.foreign = func(offset int64, what string) { t.TellForeign(t.Topic, Partition, offset, what) }
 	bounds, err := client.Offsets(ctx, t.Topic, Partition)
 	if err != nil {
 		return nil, fmt.Errorf("reading control: %w", err)
@@ -197,7 +197,7 @@ func (t *Log) take(r klog.Record) error {
 	}
 	if !ours {
 		t.view.Next = r.Offset + 1
-		t.Stray(t.Topic, Partition, r.Offset, NotOurs)
+		t.TellForeign(t.Topic, Partition, r.Offset, NotOurs)
 		return nil
 	}
 	return t.view.Observe(r.Offset, c)

@@ -78,7 +78,7 @@ func TestRuleEveryKindOfControlRecordCountsInItsPlaceOnly(t *testing.T) {
 			v := NewView(8)
 			v.BeginAt(0, -1, -1)
 			got := said{}
-			v.stray = func(int64, string) { got.Strays++ }
+			v.foreign = func(int64, string) { got.Strays++ }
 			feedView(t, v, begun...)
 			feedView(t, v, test.records...)
 			got.Header, got.Epoch, got.Run, got.Stop, got.Closed, got.Settled = v.HeaderAt, v.Epoch, v.Run, -1, v.Closed, v.Settled

@@ -14,7 +14,7 @@ func closeOf(epoch int64, first, turn uint64) *schemas.Close {
 	return c
 }
 
-func settledJoint(t *testing.T, epoch int64, first, turn uint64) schemas.ControlBody {
+func settledSpan(t *testing.T, epoch int64, first, turn uint64) schemas.ControlBody {
 	t.Helper()
 	parts, err := schemas.SplitSettled(schemas.Settled{Epoch: epoch, First: first, Turn: turn, CountsEnd: []int64{int64(turn)}}, 1<<10)
 	if err != nil || len(parts) != 1 {
@@ -23,33 +23,33 @@ func settledJoint(t *testing.T, epoch int64, first, turn uint64) schemas.Control
 	return &parts[0]
 }
 
-// A joint is closed and settled as one: by a CLOSE that begins behind the last one,
+// A span is closed and settled as one: by a CLOSE that begins behind the last one,
 // and by a SETTLED of exactly its turns.
-func TestAJointIsClosedAndSettledAsOne(t *testing.T) {
+func TestASpanIsClosedAndSettledAsOne(t *testing.T) {
 	v := NewView(64)
 	v.BeginAt(0, -1, -1)
 	feedView(t, v, &schemas.Header{}, &schemas.Epoch{}, closeOf(1, 1, 1), closeOf(1, 3, 5), closeOf(1, 1, 4), closeOf(1, 2, 5))
 	if v.Closed != 5 || v.Closes[1] == v.Closes[2] || v.Closes[2] != v.Closes[5] || v.Closes[2].First != 2 {
 		t.Fatalf("closed %d", v.Closed)
 	}
-	feedView(t, v, settledJoint(t, 1, 1, 1), settledJoint(t, 1, 2, 2), settledJoint(t, 1, 2, 4))
+	feedView(t, v, settledSpan(t, 1, 1, 1), settledSpan(t, 1, 2, 2), settledSpan(t, 1, 2, 4))
 	if v.Settled != 1 {
-		t.Fatalf("settled %d by a SETTLED of a part of the joint", v.Settled)
+		t.Fatalf("settled %d by a SETTLED of a part of the span", v.Settled)
 	}
-	feedView(t, v, settledJoint(t, 1, 2, 5))
+	feedView(t, v, settledSpan(t, 1, 2, 5))
 	if v.Settled != 5 || v.CountsEnd[5][0] != 5 {
 		t.Fatalf("settled %d", v.Settled)
 	}
 	for turn := uint64(2); turn <= 5; turn++ {
 		if s := v.settlements[turn]; s == nil || s.First != 2 || s.Turn != 5 || v.SettledAt[turn] != v.SettledAt[5] {
-			t.Errorf("turn %d of the joint is not found", turn)
+			t.Errorf("turn %d of the span is not found", turn)
 		}
 	}
 }
 
 // What is forgotten of settled turns, and where a later reader must begin, with
-// joints as without.
-func TestBackPointsFarEnoughBehindJoints(t *testing.T) {
+// spans as without.
+func TestBackPointsFarEnoughForSpans(t *testing.T) {
 	const slots = 16
 	log := newControlLog(t, slots)
 	whole, write := log.whole, log.write
@@ -57,7 +57,7 @@ func TestBackPointsFarEnoughBehindJoints(t *testing.T) {
 		first := whole.Closed + 1
 		write(closeOf(whole.Epoch, first, first+i%4))
 		if c := whole.Closes[whole.Settled+1]; i > 1 {
-			write(settledJoint(t, whole.Epoch, c.First, c.Turn))
+			write(settledSpan(t, whole.Epoch, c.First, c.Turn))
 		}
 		if n := len(whole.settlements); n > 2*keepSettlements {
 			t.Fatalf("%d settlements are kept", n)

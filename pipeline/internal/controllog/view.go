@@ -26,7 +26,7 @@ type Closing struct {
 //     next, a SETTLED only for those of one CLOSE.
 //   - A RECOVER lifts the STOP that it names.
 //
-// What is kept by turn is kept by every turn of a joint. Not for concurrent use.
+// What is kept by turn is kept by every turn of a span. Not for concurrent use.
 type View struct {
 	Next     int64 // the first offset not read yet
 	anchored bool  // read from the beginning: turn 0 is known to be the start
@@ -34,20 +34,20 @@ type View struct {
 	Run      int64 // the number of its run, −1 none
 	Stop     *schemas.Stop
 	StopAt   int64                           // its offset
-	stray    func(offset int64, what string) // told of records that nobody obeys
+	foreign  func(offset int64, what string) // told of records that are ignored
 
 	started bool   // some turn was closed
 	oldest  uint64 // the first one that was
 	Closed  uint64
 	Closes  map[uint64]*Closing // of turns from keep back to now
 	Settled uint64
-	Parts   []schemas.Settled // of the joint behind settled, as far as they have come
+	Parts   []schemas.Settled // of the span behind settled, as far as they have come
 	partsAt int64
 
 	SettledAt   map[uint64]int64             // offset of the first part
 	Header      *schemas.Header              // of the generation in force; nil where its record was not read
 	HeaderAt    int64                        // its offset
-	CountsEnd   map[uint64][]int64           // per release shard, by the last turn of a joint
+	CountsEnd   map[uint64][]int64           // per release shard, by the last turn of a span
 	settlements map[uint64]*spend.Settlement // the newest few
 	history     uint64                       // turns that are remembered behind settled
 }
@@ -58,7 +58,7 @@ const keepSettlements = 4
 
 func NewView(ledgerSlots int) *View {
 	return &View{
-		Epoch: -1, Run: -1, stray: func(int64, string) {}, history: 2 * uint64(ledgerSlots),
+		Epoch: -1, Run: -1, foreign: func(int64, string) {}, history: 2 * uint64(ledgerSlots),
 		Closes: map[uint64]*Closing{}, SettledAt: map[uint64]int64{},
 		CountsEnd: map[uint64][]int64{}, settlements: map[uint64]*spend.Settlement{},
 	}
@@ -95,7 +95,7 @@ func (v *View) Observe(offset int64, c schemas.Control) error {
 		}
 	case *schemas.Header:
 		if offset != 0 {
-			v.stray(offset, "is a HEADER; only the one at offset 0 counts, and this one, of an init that came too late, is obeyed by nobody")
+			v.foreign(offset, "is a HEADER; only the one at offset 0 counts, and this one, of an init that came too late, is obeyed by nobody")
 			return nil
 		}
 		v.Header, v.HeaderAt = b, offset
@@ -116,9 +116,9 @@ func (v *View) observeClose(offset int64, c *schemas.Close) {
 		v.started, v.oldest = true, c.First
 	}
 	v.Closed = c.Turn
-	joint := &Closing{Close: *c, offset: offset, lastEpoch: v.Epoch}
+	span := &Closing{Close: *c, offset: offset, lastEpoch: v.Epoch}
 	for turn := c.First; turn <= c.Turn; turn++ {
-		v.Closes[turn] = joint
+		v.Closes[turn] = span
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 
 // Writer appends to control. Not for concurrent use.
 type Writer struct {
-	tail     *Log
+	log      *Log
 	producer *klog.Producer
 }
 
@@ -19,7 +19,7 @@ func NewWriter(ctx context.Context, t *Log) (*Writer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("preparing to write control: %w", err)
 	}
-	return &Writer{tail: t, producer: p}, nil
+	return &Writer{log: t, producer: p}, nil
 }
 
 func (w *Writer) Close() { w.producer.Close() }
@@ -27,7 +27,7 @@ func (w *Writer) Close() { w.producer.Close() }
 // Append writes records in order and returns their offsets.
 func (w *Writer) Append(ctx context.Context, bodies ...schemas.ControlBody) ([]int64, error) {
 	var back, backEpoch, generation int64
-	w.tail.Look(func(v *View) {
+	w.log.Look(func(v *View) {
 		back, backEpoch = v.back()
 		generation = v.HeaderAt
 	})
@@ -41,7 +41,7 @@ func (w *Writer) Append(ctx context.Context, bodies ...schemas.ControlBody) ([]i
 	}
 	var offsets []int64
 	before, after := controlPoints(bodies[0])
-	err := w.tail.At.Around(before, after, -1, func() error {
+	err := w.log.At.Around(before, after, -1, func() error {
 		var err error
 		offsets, err = w.producer.AppendOffsets(ctx, msgs)
 		return err

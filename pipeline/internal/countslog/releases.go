@@ -43,7 +43,7 @@ func ReadTo(ctx context.Context, client *klog.Client, d *deployment.Deployment, 
 	if err != nil {
 		return err
 	}
-	return Each(ctx, client, d.Config.Outputs.Counts, int32(shard), from, to, t.Stray, fn)
+	return Each(ctx, client, d.Config.Outputs.Counts, int32(shard), from, to, t.TellForeign, fn)
 }
 
 // PublishedAfter says whether a counts partition holds anything of a turn after the
@@ -58,12 +58,12 @@ func PublishedAfter(ctx context.Context, client *klog.Client, d *deployment.Depl
 		if TypeOf(&rec) == schemas.TypeTurnEnd {
 			end, err := schemas.DecodeTurnEnd(rec.Value)
 			if err != nil {
-				t.Stray(topic, rec.Partition, rec.Offset, controllog.NotOurs)
+				t.TellForeign(topic, rec.Partition, rec.Offset, controllog.NotOurs)
 			}
 			found = found || err == nil && end.Turn > settled
 			return nil
 		}
-		rel, ok, err := valueOf(topic, &rec, t.Stray)
+		rel, ok, err := valueOf(topic, &rec, t.TellForeign)
 		found = found || ok && rel.Turn > settled
 		return err
 	})
@@ -73,13 +73,13 @@ func PublishedAfter(ctx context.Context, client *klog.Client, d *deployment.Depl
 	return found, nil
 }
 
-// stranger is told of records that are not ours, as tail.stray is.
-type stranger func(topic string, partition int32, offset int64, what string)
+// OnForeign is told of records that are not ours, as controllog.Log.TellForeign is.
+type OnForeign func(topic string, partition int32, offset int64, what string)
 
 // Each calls fn for every value between two offsets.
-func Each(ctx context.Context, client *klog.Client, topic string, partition int32, from, to int64, stray stranger, fn func(r schemas.Release, key, value []byte) error) error {
+func Each(ctx context.Context, client *klog.Client, topic string, partition int32, from, to int64, foreign OnForeign, fn func(r schemas.Release, key, value []byte) error) error {
 	err := client.ReadRange(ctx, topic, partition, from, to, func(rec klog.Record) error {
-		rel, ok, err := valueOf(topic, &rec, stray)
+		rel, ok, err := valueOf(topic, &rec, foreign)
 		if err != nil || !ok {
 			return err
 		}
@@ -93,7 +93,7 @@ func Each(ctx context.Context, client *klog.Client, topic string, partition int3
 
 // valueOf is a record's value, if it is one. What says so and is not is passed over: a
 // value of ours that was damaged is drawn again, the same.
-func valueOf(topic string, rec *klog.Record, stray stranger) (rel schemas.Release, ok bool, err error) {
+func valueOf(topic string, rec *klog.Record, foreign OnForeign) (rel schemas.Release, ok bool, err error) {
 	if TypeOf(rec) != schemas.TypeRelease {
 		return rel, false, nil
 	}
@@ -103,13 +103,13 @@ func valueOf(topic string, rec *klog.Record, stray stranger) (rel schemas.Releas
 	case err == nil:
 		return rel, true, nil
 	case keyErr != nil || errors.Is(err, schemas.ErrMalformed):
-		stray(topic, rec.Partition, rec.Offset, controllog.NotOurs)
+		foreign(topic, rec.Partition, rec.Offset, controllog.NotOurs)
 		return rel, false, nil
 	}
 	return rel, false, fmt.Errorf("offset %d: %w: another version of this program wrote it, or somebody in its name: use that version, and drain it before you use this one", rec.Offset, err)
 }
 
-func Unsaid(string, int32, int64, string) {}
+func IgnoreForeign(string, int32, int64, string) {}
 
 // TypeOf is what a record of counts says that it is.
 func TypeOf(r *klog.Record) string {

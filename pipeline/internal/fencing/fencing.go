@@ -17,10 +17,10 @@ import (
 // transactional id, which refuses every older one from the first record on
 // that the new one writes.
 type Fence struct {
-	Client *klog.Client
-	Tail   *controllog.Log
-	Prefix string // deployment/ledger- or deployment/counts-
-	Topic  string
+	Client  *klog.Client
+	Control *controllog.Log
+	Prefix  string // deployment/ledger- or deployment/counts-
+	Topic   string
 }
 
 // takeTries is how often the newest run takes a partition that an older one,
@@ -43,7 +43,7 @@ func (f *Fence) TakePartition(ctx context.Context, partition int, epoch int64) (
 // tryTake asks whether epoch is the newest before and after the producer's
 // epoch is raised: the newest must win.
 func (f *Fence) tryTake(ctx context.Context, partition int, epoch int64) (*klog.Producer, int64, error) {
-	newest, err := f.Tail.IsNewest(ctx, epoch)
+	newest, err := f.Control.IsNewest(ctx, epoch)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -54,7 +54,7 @@ func (f *Fence) tryTake(ctx context.Context, partition int, epoch int64) (*klog.
 	if err != nil {
 		return nil, 0, fmt.Errorf("taking partition %d of %s: %w", partition, f.Topic, err)
 	}
-	if newest, err = f.Tail.IsNewest(ctx, epoch); err != nil || !newest {
+	if newest, err = f.Control.IsNewest(ctx, epoch); err != nil || !newest {
 		p.Close()
 		if err == nil {
 			err = state.ErrSuperseded
@@ -68,7 +68,7 @@ func (f *Fence) tryTake(ctx context.Context, partition int, epoch int64) (*klog.
 		Headers: []klog.Header{{Key: schemas.HeaderType, Value: []byte(schemas.TypeFence)}}, Timestamp: klog.Now(),
 	}
 	var at int64
-	err = f.Tail.At.Around(crashpoint.FenceWriting, crashpoint.FenceWritten, partition, func() error {
+	err = f.Control.At.Around(crashpoint.FenceWriting, crashpoint.FenceWritten, partition, func() error {
 		var err error
 		at, err = p.Append(ctx, []klog.Message{fence})
 		return err

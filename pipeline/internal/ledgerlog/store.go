@@ -30,7 +30,7 @@ func New(client *klog.Client, t *controllog.Log, d *deployment.Deployment) *Stor
 // NewOn is newLedgerStore for a topic of another generation.
 func NewOn(client *klog.Client, t *controllog.Log, d *deployment.Deployment, topic string) *Store {
 	return &Store{
-		Fence:   fencing.Fence{Client: client, Tail: t, Prefix: d.Config.Deployment + "/ledger-", Topic: topic},
+		Fence:   fencing.Fence{Client: client, Control: t, Prefix: d.Config.Deployment + "/ledger-", Topic: topic},
 		writers: map[int]*klog.Producer{},
 	}
 }
@@ -52,12 +52,12 @@ func (s *Store) Take(ctx context.Context, shard int, epoch int64, each func(stat
 		return nil, fmt.Errorf("reading partition %d of the ledger: %w", shard, err)
 	}
 	err = s.Client.ReadRange(ctx, s.Topic, int32(shard), bounds.Start, fence+1, func(r klog.Record) error {
-		return Record(s.Tail, s.Topic, &r, each(state.LedgerRecord{Key: r.Key, Value: r.Value}))
+		return Record(s.Control, s.Topic, &r, each(state.LedgerRecord{Key: r.Key, Value: r.Value}))
 	})
 	if err != nil {
 		return nil, fmt.Errorf("reading partition %d of the ledger: %w", shard, err)
 	}
-	return &ledgerWriter{producer: p, at: s.Tail.At, shard: shard}, nil
+	return &ledgerWriter{producer: p, at: s.Control.At, shard: shard}, nil
 }
 
 // Record passes over a record that is no part of a ledger: what it stands in
@@ -65,7 +65,7 @@ func (s *Store) Take(ctx context.Context, shard int, epoch int64, each func(stat
 // of another version of this program may say anything: nobody goes on without it.
 func Record(t *controllog.Log, topic string, r *klog.Record, err error) error {
 	if errors.Is(err, schemas.ErrMalformed) || err == nil && r.Value == nil { // no ledger writes tombstones
-		t.Stray(topic, r.Partition, r.Offset, controllog.NotOurs)
+		t.TellForeign(topic, r.Partition, r.Offset, controllog.NotOurs)
 		return nil
 	}
 	if err != nil {

@@ -21,7 +21,7 @@ type Buffer struct {
 	First map[int32]Mark
 }
 
-// Mark is a place to read again from: an offset and the largest append time
+// Mark is where to read again from: an offset and the largest append time
 // before it.
 type Mark struct {
 	Offset     int64
@@ -33,7 +33,7 @@ type Mark struct {
 // adds up.
 type shardBuffer struct {
 	records uint64
-	places  map[string][]uint32 // by key: its first labels, at most fewLabels
+	indexes map[string][]uint32 // by key: its first labels, at most fewLabels
 	more    map[moreLabel]uint32
 	labels  []schemas.Label
 	rows    []row
@@ -103,7 +103,7 @@ func (b *Buffer) Add(c *Contribution, partition int32, at Mark) {
 	}
 	s := b.shards[c.User.Shard]
 	if s == nil {
-		s = &shardBuffer{places: map[string][]uint32{}}
+		s = &shardBuffer{indexes: map[string][]uint32{}}
 		b.shards[c.User.Shard] = s
 	}
 	s.add(c)
@@ -111,7 +111,7 @@ func (b *Buffer) Add(c *Contribution, partition int32, at Mark) {
 
 func (s *shardBuffer) add(c *Contribution) {
 	s.records++
-	label := s.place(c.Label)
+	label := s.index(c.Label)
 	u := c.User
 	if u.in != s || u.period != c.Period {
 		u.in, u.period, u.row = s, c.Period, int32(len(s.rows))
@@ -132,24 +132,24 @@ func (s *shardBuffer) add(c *Contribution) {
 	r.last = int32(len(s.entries) - 1)
 }
 
-// place is a label's index in the dictionary. A key has few labels, one for every
+// index is a label's index in the dictionary. A key has few labels, one for every
 // set of filters that its events pass, but for records that were made to pass
 // many: they must not make each other dearer.
-func (s *shardBuffer) place(l schemas.Label) uint32 {
-	places := s.places[string(l.Key)]
-	for _, p := range places {
+func (s *shardBuffer) index(l schemas.Label) uint32 {
+	indexes := s.indexes[string(l.Key)]
+	for _, p := range indexes {
 		if s.labels[p].Passes == l.Passes {
 			return p
 		}
 	}
 	p := uint32(len(s.labels))
-	if len(places) < fewLabels {
+	if len(indexes) < fewLabels {
 		key := string(l.Key)
-		s.places[key] = append(places, p)
+		s.indexes[key] = append(indexes, p)
 		s.labels = append(s.labels, schemas.Label{Key: []byte(key), Passes: l.Passes})
 		return p
 	}
-	at := moreLabel{places[0], l.Passes}
+	at := moreLabel{indexes[0], l.Passes}
 	if known, ok := s.more[at]; ok {
 		return known
 	}
@@ -157,7 +157,7 @@ func (s *shardBuffer) place(l schemas.Label) uint32 {
 		s.more = map[moreLabel]uint32{}
 	}
 	s.more[at] = p
-	s.labels = append(s.labels, schemas.Label{Key: s.labels[places[0]].Key, Passes: l.Passes})
+	s.labels = append(s.labels, schemas.Label{Key: s.labels[indexes[0]].Key, Passes: l.Passes})
 	return p
 }
 

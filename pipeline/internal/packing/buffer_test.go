@@ -13,7 +13,7 @@ import (
 func TestRuleARecordCostsNoMoreForTheLabelsOfItsKey(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 17))
 	var keys []string
-	s := &shardBuffer{places: map[string][]uint32{}}
+	s := &shardBuffer{indexes: map[string][]uint32{}}
 	want := map[string]uint32{}
 	for i := range 20_000 {
 		l := schemas.Label{Key: []byte{'k', byte(i % 2)}, Passes: rng.Uint64N(1 << 12)}
@@ -24,16 +24,16 @@ func TestRuleARecordCostsNoMoreForTheLabelsOfItsKey(t *testing.T) {
 			want[name] = at
 			keys = append(keys, name)
 		}
-		if got := s.place(l); got != at || fmt.Sprintf("%x/%d", s.labels[got].Key, s.labels[got].Passes) != name {
+		if got := s.index(l); got != at || fmt.Sprintf("%x/%d", s.labels[got].Key, s.labels[got].Passes) != name {
 			t.Fatalf("label %s is at %d, want %d", name, got, at)
 		}
 	}
 	if len(s.labels) != len(keys) || len(keys) < 7000 {
 		t.Errorf("%d labels in the dictionary, want %d", len(s.labels), len(keys))
 	}
-	for key, places := range s.places {
-		if len(places) > 8 {
-			t.Errorf("a record of key %x is compared with up to %d labels one by one", key, len(places))
+	for key, indexes := range s.indexes {
+		if len(indexes) > 8 {
+			t.Errorf("a record of key %x is compared with up to %d labels one by one", key, len(indexes))
 		}
 	}
 }

@@ -46,7 +46,7 @@ func (r *Releaser) publish(ctx context.Context, w *countsWriter, shard int, head
 		return nil, conflict()
 	}
 	if w.turn == head.Turn && len(w.found) > 0 {
-		// They belong to this joint; the next one starts without them.
+		// They belong to this span; the next one starts without them.
 		for k, v := range w.found {
 			w.written[k] = v
 		}
@@ -90,7 +90,7 @@ func (r *Releaser) write(ctx context.Context, w *countsWriter, shard int, msgs [
 			return err
 		}
 		var offsets []int64
-		err := r.Tail.At.Around(crashpoint.CountsWriting, crashpoint.CountsWritten, shard, func() error {
+		err := r.Control.At.Around(crashpoint.CountsWriting, crashpoint.CountsWritten, shard, func() error {
 			var err error
 			offsets, err = producer.AppendOffsets(ctx, msgs)
 			return err

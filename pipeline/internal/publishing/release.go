@@ -38,11 +38,11 @@ type countsWriter struct {
 	mu       sync.Mutex
 	epoch    int64
 	producer *klog.Producer
-	turn     uint64                      // the last one of the joint that is written
+	turn     uint64                      // the last one of the span that is written
 	end      int64                       // the offset behind everything known
 	found    map[string][]byte           // values behind the settled turn, found when the partition was taken
-	written  map[string][]byte           // values of the joint, written in this epoch
-	wait     func(context.Context) error // for the appends of the joint
+	written  map[string][]byte           // values of the span, written in this epoch
+	wait     func(context.Context) error // for the appends of the span
 }
 
 // NewReleaser prepares RELEASE and PUBLISH. lost is told when a partition is in another writer's
@@ -50,7 +50,7 @@ type countsWriter struct {
 func NewReleaser(client *klog.Client, t *controllog.Log, d *deployment.Deployment, turns *calendar.Turns, lost func(epoch int64)) *Releaser {
 	return &Releaser{
 		dep: d, turns: turns, lost: lost, ladders: laddersOf(d, t.Header, turns), writers: map[int]*countsWriter{}, grid: grid(d.Config.Outputs.PublishEvery),
-		Fence: fencing.Fence{Client: client, Tail: t, Prefix: d.Config.Deployment + "/counts-", Topic: d.Config.Outputs.Counts},
+		Fence: fencing.Fence{Client: client, Control: t, Prefix: d.Config.Deployment + "/counts-", Topic: d.Config.Outputs.Counts},
 	}
 }
 
@@ -151,7 +151,7 @@ func (r *Releaser) takeCounts(ctx context.Context, shard int, w *countsWriter, h
 	}
 	w.producer, w.end, w.found, w.turn = producer, fence+1, map[string][]byte{}, 0
 	settled := head.First - 1
-	return countslog.ReadTo(ctx, r.Client, r.dep, r.Tail, shard, settled, fence, func(rel schemas.Release, key, value []byte) error {
+	return countslog.ReadTo(ctx, r.Client, r.dep, r.Control, shard, settled, fence, func(rel schemas.Release, key, value []byte) error {
 		if rel.Turn <= settled {
 			return nil
 		}

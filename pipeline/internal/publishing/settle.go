@@ -12,7 +12,7 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// Settler is SETTLE: once every release shard has acknowledged a joint, which
+// Settler is SETTLE: once every release shard has acknowledged a span, which
 // implies that all its ledger deltas are durable, it writes SETTLED. It
 // implements transforms.Settler.
 type Settler struct {

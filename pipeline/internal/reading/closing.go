@@ -9,7 +9,7 @@ import (
 )
 
 // closeTurns writes the CLOSEs of every turn that all partitions have passed,
-// some ahead of settlement: in joints of CatchUp turns, and of what has passed by
+// some ahead of settlement: in spans of CatchUp turns, and of what has passed by
 // then where nothing else is closed ahead of settlement. It reports whether it
 // wrote any.
 func (r *Source) closeTurns(ctx context.Context, settled uint64) (bool, error) {
@@ -20,7 +20,7 @@ func (r *Source) closeTurns(ctx context.Context, settled uint64) (bool, error) {
 	var bodies []schemas.ControlBody
 	closed := r.closed
 	for {
-		last := r.joint(closed, settled)
+		last := r.nextSpan(closed, settled)
 		if last == closed {
 			break
 		}
@@ -34,7 +34,7 @@ func (r *Source) closeTurns(ctx context.Context, settled uint64) (bool, error) {
 	if len(bodies) == 0 {
 		return false, nil
 	}
-	if _, err := r.control.Append(ctx, bodies...); err != nil {
+	if _, err := r.writer.Append(ctx, bodies...); err != nil {
 		return false, err
 	}
 	r.asked = closed
@@ -46,10 +46,10 @@ func (r *Source) closeTurns(ctx context.Context, settled uint64) (bool, error) {
 	return true, nil
 }
 
-// joint is the last turn of the joint behind closed that is to be closed now, or
+// nextSpan is the last turn of the span behind closed that is to be closed now, or
 // closed when none is. A turn waits for none behind it: it is joined with those
 // that have passed meanwhile, where it would have to wait for settlement anyway.
-func (r *Source) joint(closed, settled uint64) uint64 {
+func (r *Source) nextSpan(closed, settled uint64) uint64 {
 	most := uint64(r.dep.Config.CatchUp)
 	last := closed
 	for last < closed+most && last < settled+max(closeAhead, 2*most) && r.passed(last+1) {

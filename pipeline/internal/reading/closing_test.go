@@ -9,8 +9,8 @@ import (
 )
 
 // Which turns are joined: as many as have passed where nothing else is closed ahead
-// of settlement, else full joints only; never a turn that has not passed.
-func TestJointsAreOfTurnsThatHavePassed(t *testing.T) {
+// of settlement, else full spans only; never a turn that has not passed.
+func TestSpansAreOfTurnsThatHavePassed(t *testing.T) {
 	for _, c := range []struct {
 		most                    int
 		passed, closed, settled uint64
@@ -32,7 +32,7 @@ func TestJointsAreOfTurnsThatHavePassed(t *testing.T) {
 		r.partitions = []*partition{{appendTime: int64(c.passed) * 1000, end: calendar.Forever, idleUntil: calendar.Never}}
 		var got []uint64
 		for closed := c.closed; ; {
-			last := r.joint(closed, c.settled)
+			last := r.nextSpan(closed, c.settled)
 			if last == closed {
 				break
 			}

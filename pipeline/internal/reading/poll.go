@@ -23,8 +23,8 @@ func (r *Source) poll(ctx context.Context, settled uint64) error {
 		return err
 	}
 	var from int64
-	r.tail.Look(func(v *controllog.View) { from = v.Next })
-	wants := []klog.Want{{Topic: r.tail.Topic, Partition: controllog.Partition, Offset: from, MaxBytes: fetchBytes}}
+	r.control.Look(func(v *controllog.View) { from = v.Next })
+	wants := []klog.Want{{Topic: r.control.Topic, Partition: controllog.Partition, Offset: from, MaxBytes: fetchBytes}}
 	byID := map[int32]*partition{}
 	for _, p := range r.partitions {
 		if r.wanted(p, settled) {
@@ -38,11 +38,11 @@ func (r *Source) poll(ctx context.Context, settled uint64) error {
 	}
 	for i := range gots {
 		g := &gots[i]
-		if g.Topic == r.tail.Topic {
+		if g.Topic == r.control.Topic {
 			if g.Err != nil {
 				return fmt.Errorf("reading control: %w", g.Err)
 			}
-			if err := r.tail.Feed(ctx, g.Records); err != nil {
+			if err := r.control.Feed(ctx, g.Records); err != nil {
 				return err
 			}
 			continue
@@ -177,7 +177,7 @@ func (r *Source) overtaken(id int32, offset int64, turn uint64) bool {
 		return false
 	}
 	over, known := false, false
-	r.tail.Look(func(v *controllog.View) {
+	r.control.Look(func(v *controllog.View) {
 		if c := v.Closes[turn]; c != nil {
 			known = true
 			over = offset >= cutOf(c.Cuts, id)

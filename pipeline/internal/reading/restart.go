@@ -24,36 +24,36 @@ const partitionsRefresh = 10 * time.Second
 // where to go on: the same path after a crash, an upgrade and an engine's
 // restore.
 func (r *Source) start(ctx context.Context) error {
-	if err := r.tail.Update(ctx); err != nil {
+	if err := r.control.Update(ctx); err != nil {
 		return err
 	}
 	var stop *schemas.Stop
 	var settled uint64
 	var newest int64
 	newer := false
-	r.tail.Look(func(v *controllog.View) { stop, settled, newest, newer = v.Stop, v.Settled, v.Epoch, v.Run > r.run })
+	r.control.Look(func(v *controllog.View) { stop, settled, newest, newer = v.Stop, v.Settled, v.Epoch, v.Run > r.run })
 	if own := r.epoch.Load(); newer || own >= 0 && newest != own {
 		return deployment.ErrSuperseded // a run that was taken over does not come back
 	}
 	if stop != nil {
 		return controllog.Stopped(stop)
 	}
-	offsets, err := r.control.Append(ctx, &schemas.Epoch{RunID: r.tail.RunID, Run: r.run, Settled: settled})
+	offsets, err := r.writer.Append(ctx, &schemas.Epoch{RunID: r.control.RunID, Run: r.run, Settled: settled})
 	if err != nil {
 		return err
 	}
 	epoch := offsets[0]
-	if err := r.tail.Update(ctx); err != nil {
+	if err := r.control.Update(ctx); err != nil {
 		return err
 	}
 	var closes map[uint64]*controllog.Closing
 	s := session{buffers: map[uint64]*packing.Buffer{}, tallies: newTallies(), openedAt: time.Now()}
 	changed := false
-	r.tail.Look(func(v *controllog.View) {
+	r.control.Look(func(v *controllog.View) {
 		newest, settled, stop = v.Epoch, v.Settled, v.Stop
 		closes = maps.Clone(v.Closes)
 		s.closed = v.Closed
-		changed = v.HeaderAt != r.tail.HeaderAt
+		changed = v.HeaderAt != r.control.HeaderAt
 	})
 	switch {
 	case newest != epoch:
@@ -65,7 +65,7 @@ func (r *Source) start(ctx context.Context) error {
 	}
 	r.epoch.Store(epoch)
 	s.opened, s.asked = settled, s.closed
-	next := settled + 1 // the last turn of the joint that is next
+	next := settled + 1 // the last turn of the span that is next
 	if c := closes[next]; c != nil {
 		next = c.Turn
 	}
@@ -92,10 +92,10 @@ func (r *Source) start(ctx context.Context) error {
 	return nil
 }
 
-// redoable says whether every shard has its deltas of all turns of the joint
-// behind the settled turn, up to last: then that joint may be published already,
+// redoable says whether every shard has its deltas of all turns of the span
+// behind the settled turn, up to last: then that span may be published already,
 // and is redone from the ledger. If counts holds values of it and some shard lacks
-// a delta of any of its turns, a promise was broken: a joint is released once all
+// a delta of any of its turns, a promise was broken: a span is released once all
 // of its deltas are durable.
 func (r *Source) redoable(ctx context.Context, settled, last uint64) (bool, error) {
 	// counts first: an older run may be writing still, and what it has
@@ -106,7 +106,7 @@ func (r *Source) redoable(ctx context.Context, settled, last uint64) (bool, erro
 	}
 	have := 0
 	for shard := range r.dep.Config.Shards {
-		found, err := ledgerlog.HasDeltas(ctx, r.client, r.tail, r.dep.Config.Outputs.Ledger, int32(shard), settled+1, last)
+		found, err := ledgerlog.HasDeltas(ctx, r.client, r.control, r.dep.Config.Outputs.Ledger, int32(shard), settled+1, last)
 		if err != nil {
 			return false, err
 		}
@@ -127,7 +127,7 @@ func (r *Source) redoable(ctx context.Context, settled, last uint64) (bool, erro
 // published says whether counts holds anything of a turn after the settled one.
 func (r *Source) published(ctx context.Context, settled uint64) (bool, error) {
 	for shard := range r.dep.Config.ReleaseShards {
-		if found, err := countslog.PublishedAfter(ctx, r.client, r.dep, r.tail, shard, settled); err != nil || found {
+		if found, err := countslog.PublishedAfter(ctx, r.client, r.dep, r.control, shard, settled); err != nil || found {
 			return found, err
 		}
 	}

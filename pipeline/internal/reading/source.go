@@ -21,17 +21,17 @@ import (
 // Source is READ: it takes the epoch, reads events and control, decides every
 // record's fate, closes turns and opens them. It implements transforms.Source.
 type Source struct {
-	dep    *deployment.Deployment
-	client *klog.Client
-	tail   *controllog.Log
-	opts   Options
-	log    *slog.Logger
-	run    int64         // its number
-	stalls *watch.Stalls // may be nil
-	fates  fates
-	hasher *schemas.Hasher
+	dep     *deployment.Deployment
+	client  *klog.Client
+	control *controllog.Log
+	opts    Options
+	log     *slog.Logger
+	run     int64         // its number
+	stalls  *watch.Stalls // may be nil
+	fates   fates
+	hasher  *schemas.Hasher
 
-	control *controllog.Writer
+	writer  *controllog.Writer
 	dead    *deadLetters
 	fetcher *klog.Fetcher
 
@@ -60,7 +60,7 @@ type session struct {
 	buffered   uint64
 	opened     uint64 // the last turn opened in this epoch, or settled before
 	openedAt   time.Time
-	fromLedger uint64 // the last turn of the joint to be redone from the ledger; 0 none
+	fromLedger uint64 // the last turn of the span to be redone from the ledger; 0 none
 	closed     uint64 // the last turn closed on control, as far as it is known here
 	asked      uint64 // the last turn this run has written a CLOSE for
 	tallies    schemas.ReadTallies
@@ -88,7 +88,7 @@ func New(ctx context.Context, d *deployment.Deployment, client *klog.Client, t *
 		return nil, fmt.Errorf("preparing to decode events: %w", err)
 	}
 	r := &Source{
-		dep: d, client: client, tail: t, run: t.Run, opts: opts, log: opts.Logger, stalls: opts.Stalls,
+		dep: d, client: client, control: t, run: t.Run, opts: opts, log: opts.Logger, stalls: opts.Stalls,
 		hasher: schemas.NewHasher(d.Config.Keys.UserHash),
 		ends:   map[int32]int64{}, users: map[string]*packing.User{},
 		fates: fates{decoder: decoder, turns: calendar.New(t.Header, d.Config.Privacy.Period), clock: clockOf(d), past: pastClocks(t.Header, clockOf(d))},
@@ -98,7 +98,7 @@ func New(ctx context.Context, d *deployment.Deployment, client *klog.Client, t *
 	}
 	r.epoch.Store(-1)
 	r.lost.Store(-1)
-	if r.control, err = controllog.NewWriter(ctx, t); err != nil {
+	if r.writer, err = controllog.NewWriter(ctx, t); err != nil {
 		return nil, err
 	}
 	if r.dead, err = newDeadLetters(ctx, client, d, opts.Logger); err != nil {
@@ -169,7 +169,7 @@ func (r *Source) leave(at transforms.Position, err error) (transforms.Step, erro
 	return transforms.Step{}, err
 }
 
-// advance goes on until a joint can be opened or reading is over.
+// advance goes on until a span can be opened or reading is over.
 func (r *Source) advance(ctx context.Context) ([]transforms.Element, bool, error) {
 	for {
 		settled, err := r.catchUp()
@@ -195,7 +195,7 @@ func (r *Source) advance(ctx context.Context) ([]transforms.Element, bool, error
 			return nil, false, err
 		}
 		if wrote {
-			if err := r.tail.Update(ctx); err != nil {
+			if err := r.control.Update(ctx); err != nil {
 				return nil, false, err
 			}
 			continue
@@ -210,7 +210,7 @@ func (r *Source) advance(ctx context.Context) ([]transforms.Element, bool, error
 func (r *Source) catchUp() (settled uint64, err error) {
 	var newest int64
 	var stop *schemas.Stop
-	r.tail.Look(func(v *controllog.View) {
+	r.control.Look(func(v *controllog.View) {
 		newest, settled, stop = v.Epoch, v.Settled, v.Stop
 		r.closed = max(r.closed, v.Closed)
 	})
@@ -263,7 +263,7 @@ func (r *Source) stalled(settled uint64) bool {
 	return r.opened > settled && (lost || time.Since(r.openedAt) > r.opts.StallLimit)
 }
 
-// open opens the joint behind the settled turn once its CLOSE stands and every
+// open opens the span behind the settled turn once its CLOSE stands and every
 // partition was read up to its cut.
 func (r *Source) open(settled uint64) ([]transforms.Element, error) {
 	turn := settled + 1
@@ -272,7 +272,7 @@ func (r *Source) open(settled uint64) ([]transforms.Element, error) {
 	}
 	var c *controllog.Closing
 	settledAt := int64(-1)
-	r.tail.Look(func(v *controllog.View) {
+	r.control.Look(func(v *controllog.View) {
 		c = v.Closes[turn]
 		if at, ok := v.SettledAt[settled]; ok {
 			settledAt = at
@@ -299,7 +299,7 @@ func (r *Source) open(settled uint64) ([]transforms.Element, error) {
 	return elements, nil
 }
 
-// elements packs the contributions of a joint's turns and its OPENs.
+// elements packs the contributions of a span's turns and its OPENs.
 func (r *Source) elements(open schemas.Open, c *schemas.Close) ([]transforms.Element, error) {
 	shards := r.dep.Config.Shards
 	var out []transforms.Element
@@ -348,8 +348,8 @@ func (r *Source) Close() {
 	if r.fetcher != nil {
 		r.fetcher.Close()
 	}
-	if r.control != nil {
-		r.control.Close()
+	if r.writer != nil {
+		r.writer.Close()
 	}
 	if r.dead != nil {
 		r.dead.close()

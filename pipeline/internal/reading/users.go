@@ -12,7 +12,7 @@ const (
 	// event time, so that a partition that runs ahead waits for the others.
 	lookahead = 32
 	// closeAhead is how many turns may be closed ahead of settlement, or two
-	// joints, if that is more: never more than lookahead.
+	// spans, if that is more: never more than lookahead.
 	closeAhead = 16
 	// maxBuffered bounds the events read ahead; the partition that holds the
 	// turn back is read all the same.

@@ -204,9 +204,9 @@ func (l *Partition) why() (stallKind, int64) {
 
 // tell warns of a stall that is new, has got more partitions, or was not told for
 // long.
-func (s *Stalls) tell(now time.Time, kind stallKind, since time.Time, lanes []int32, text string) {
+func (s *Stalls) tell(now time.Time, kind stallKind, since time.Time, partitions []int32, text string) {
 	t := s.told[kind]
-	more := t != nil && slices.ContainsFunc(lanes, func(id int32) bool { return !slices.Contains(t.partitions, id) })
+	more := t != nil && slices.ContainsFunc(partitions, func(id int32) bool { return !slices.Contains(t.partitions, id) })
 	switch {
 	case t == nil:
 		t = &told{since: since, pause: StallAfter}
@@ -218,7 +218,7 @@ func (s *Stalls) tell(now time.Time, kind stallKind, since time.Time, lanes []in
 		t.pause = min(2*t.pause, StallMost)
 		t.next = now.Add(t.pause)
 	}
-	for _, id := range lanes {
+	for _, id := range partitions {
 		if !slices.Contains(t.partitions, id) {
 			t.partitions = append(t.partitions, id)
 		}
