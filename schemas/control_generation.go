@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"slices"
 	"strings"
+
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
 // PastGeneration is what later generations must know of an earlier one: how it
@@ -44,7 +46,7 @@ func (h *Header) Identity(i int) MetricIdentity {
 	id := MetricIdentity{Name: m.Name, Kind: m.Kind, Filter: m.Filter, Of: m.Of, KeyMode: m.KeyMode, KeysFrom: m.KeysFrom,
 		WindowSize: m.WindowSize, WindowSlide: m.WindowSlide}
 	fields := []string{h.Events.Key, h.Events.Time}
-	if m.Kind == KindSum {
+	if metrickind.Of(m.Kind).Values {
 		fields = append(fields, h.Events.Value)
 	}
 	if at := slices.Index(Filters(h.Metrics), m.Filter); at >= 0 && at < len(h.Events.Filters) {
@@ -62,7 +64,7 @@ func (h *Header) AsPast() PastGeneration {
 	}
 	for i := range h.Metrics {
 		p.Metrics = append(p.Metrics, h.Identity(i))
-		if h.Metrics[i].Kind != KindCoverage {
+		if !metrickind.Of(h.Metrics[i].Kind).Derived {
 			p.Slides = append(p.Slides, h.Metrics[i].WindowSlide)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"slices"
 
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/state"
 )
 
@@ -12,15 +13,15 @@ import (
 // question asked the same way. Its digest enters the noise, so that another definition never meets the same noise.
 type MetricSpec struct {
 	Name   string
-	Kind   string // "events", "distinct_users", "sum" or "coverage"
+	Kind   string // a name of package metrickind
 	Filter string // "" takes every event
-	Of     string // coverage: the metric whose admitted users are counted
+	Of     string // derived kinds: the metric that it is derived from
 
 	// Window size and slide, lateness, skew and slack, all in milliseconds.
 	WindowSize, WindowSlide, Lateness, Skew, Slack int64
 
 	MaxKeysPerUser, MaxEventsPerKey uint32
-	Min, Max                        int64 // sums: every value is clamped to them
+	Min, Max                        int64 // kinds with values: every value is clamped to them
 
 	LadderKind   string // "adaptive" or "geometric"
 	LadderFactor float64
@@ -37,10 +38,10 @@ type MetricSpec struct {
 
 // Kinds of metrics.
 const (
-	KindEvents        = "events"         // how many events
-	KindDistinctUsers = "distinct_users" // how many users
-	KindSum           = "sum"            // the sum of a value
-	KindCoverage      = "coverage"       // how many users were admitted to a window of another metric
+	KindEvents        = metrickind.Events
+	KindDistinctUsers = metrickind.DistinctUsers
+	KindSum           = metrickind.Sum
+	KindCoverage      = metrickind.Coverage
 )
 
 // Key modes of a metric.
@@ -69,6 +70,11 @@ func (m *MetricSpec) Route() string {
 		return m.KeysFrom
 	}
 	return m.Name
+}
+
+// Bounds returns the limits on what one user adds to one count of the metric.
+func (m *MetricSpec) Bounds() metrickind.Bounds {
+	return metrickind.Bounds{Events: int64(m.MaxEventsPerKey), Min: m.Min, Max: m.Max}
 }
 
 // Digest is the SHA-256 of an injective encoding of every field.

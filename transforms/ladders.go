@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
@@ -27,18 +28,15 @@ type Ladders struct {
 }
 
 // PlanOf compiles a metric's ladder. A private key's threshold must hide the
-// greatest contribution of one user: an event bound, or 1 where users are
-// counted. Errors wrap noisereduction.ErrSpec.
+// greatest contribution of one user, metrickind.Kind.Sensitivity. Errors wrap
+// noisereduction.ErrSpec.
 func PlanOf(m *schemas.MetricSpec) (*noisereduction.Plan, error) {
 	s := noisereduction.Spec{
 		Kind: noisereduction.Kind(m.LadderKind), Factor: m.LadderFactor, First: m.First, Top: m.Top,
 		Target: noisereduction.Target{Relative: m.Relative, Absolute: m.Absolute, Confidence: m.Confidence},
 	}
 	if m.KeyMode == schemas.KeysPrivate {
-		s.Private = &noisereduction.Private{Contribution: uint64(m.MaxEventsPerKey), DeltaKey: m.DeltaKey}
-		if m.Kind == schemas.KindDistinctUsers {
-			s.Private.Contribution = 1
-		}
+		s.Private = &noisereduction.Private{Contribution: uint64(metrickind.Of(m.Kind).Sensitivity(m.Bounds())), DeltaKey: m.DeltaKey}
 	}
 	return noisereduction.Compile(s)
 }

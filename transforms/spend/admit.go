@@ -206,7 +206,7 @@ func (b *book) needOf(turn uint64, f *formed) need {
 		for l, label := range f.own.labels {
 			if m.takes(label) {
 				n.open[l] = true
-				n.sums[l] = n.sums[l] || m.spec.Kind == schemas.KindSum
+				n.sums[l] = n.sums[l] || m.kind.Values
 			}
 		}
 	}
@@ -244,7 +244,7 @@ func (n *need) mark(pair int, m *metric, kept []kept) {
 		}
 		if len(kept) > 0 && ownPlace(to, kept[0].key) == key {
 			n.entries[i] = true
-			n.records[i] = n.records[i] || m.spec.Kind == schemas.KindSum
+			n.records[i] = n.records[i] || m.kind.Values
 		}
 	}
 }

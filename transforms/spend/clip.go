@@ -23,7 +23,7 @@ type clipper struct {
 // kept is what a metric counts of one user and key.
 type kept struct {
 	key   uint32 // index into the crowd's keys
-	total int64  // events, 1 for a distinct user, or the sum of values
+	total int64  // what the user adds to the count, see metrickind.Kind
 }
 
 // contribution is the sensitivity: by how much the user moves the count.
@@ -77,17 +77,17 @@ func (c *clipper) keep(m *metric, w *crowd, taken []bool, u *schemas.ContribUser
 		slices.SortFunc(c.own, func(a, b ownKey) int { return cmp.Compare(a.key, b.key) })
 	}
 	c.kept = c.kept[:0]
-	limit := uint64(m.spec.MaxEventsPerKey)
+	bounds := m.spec.Bounds()
 	for _, k := range c.own {
-		stays := min(k.n, limit)
-		total := int64(stays)
-		switch m.spec.Kind {
-		case schemas.KindDistinctUsers:
-			stays, total = k.n, 1
-		case schemas.KindSum:
+		var stays uint64
+		var total int64
+		if m.kind.Values {
+			stays = min(k.n, uint64(bounds.Events))
 			if total, err = c.sum(m, w, taken, u, k); err != nil {
 				return nil, 0, 0, err
 			}
+		} else {
+			stays, total = m.kind.Contribution(k.n, bounds)
 		}
 		counted += stays
 		clipped += k.n - stays

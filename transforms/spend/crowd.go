@@ -196,7 +196,7 @@ func (c *crowd) countFiltered(r *Rules) []uint64 {
 	}
 	filtered := make([]uint64, len(r.metrics))
 	for i := range r.metrics {
-		if r.metrics[i].spec.Kind == schemas.KindCoverage {
+		if r.metrics[i].kind.Derived {
 			continue // it looks at no records
 		}
 		for l, n := range totals {

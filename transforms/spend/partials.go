@@ -113,7 +113,7 @@ func newLastUsers(b *book, d *decision) lastUsers {
 	n := len(d.delta.Pairs)
 	l := lastUsers{inPair: make([]int, n), ofKey: make([][]int, n)}
 	for i, p := range d.delta.Pairs {
-		if b.rules.metrics[p.Metric].spec.Kind == schemas.KindDistinctUsers {
+		if b.rules.metrics[p.Metric].kind.OncePerUser {
 			l.ofKey[i] = make([]int, len(d.formed.crowds[i].keys))
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/state"
 )
 
@@ -13,8 +14,8 @@ import (
 // two windows: of a metric that counts users and of one that counts events.
 func decided(users, keys int, keeps func() bool) (*book, *decision) {
 	b := &book{rules: &Rules{metrics: []metric{
-		{spec: schemas.MetricSpec{Kind: schemas.KindDistinctUsers}, coverage: -1},
-		{spec: schemas.MetricSpec{Kind: schemas.KindEvents}, coverage: -1},
+		{kind: metrickind.Of(metrickind.DistinctUsers), coverage: -1},
+		{kind: metrickind.Of(metrickind.Events), coverage: -1},
 	}}}
 	c := &crowd{keys: make([][]byte, keys)}
 	d := &decision{delta: &schemas.Delta{Pairs: []schemas.Pair{{Metric: 0}, {Metric: 1}}}, formed: &formed{crowds: []*crowd{c, c}}}

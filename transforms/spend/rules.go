@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/state"
 )
 
@@ -25,6 +26,7 @@ type Rules struct {
 
 type metric struct {
 	spec     schemas.MetricSpec
+	kind     metrickind.Kind
 	filter   uint64              // the bit that an event must have; 0: none
 	public   map[string]struct{} // nil unless keys are public
 	rank     string              // names the order in which keys are clipped
@@ -48,7 +50,11 @@ func NewRules(b state.Budget, userHash [32]byte, metrics []schemas.MetricSpec, s
 		if !summable(&spec) {
 			return nil, fmt.Errorf("preparing admission: metric %s: what one user can add to a sum does not fit 63 bits: lower the bounds or the number of events", spec.Name)
 		}
-		m := metric{spec: spec, rank: spec.Route(), coverage: -1}
+		kind, known := metrickind.Find(spec.Kind)
+		if !known {
+			return nil, fmt.Errorf("preparing admission: metric %s: this version knows no kind %q: use the one that wrote the definition, or a later one", spec.Name, spec.Kind)
+		}
+		m := metric{spec: spec, kind: kind, rank: spec.Route(), coverage: -1}
 		if spec.Filter != "" {
 			m.filter = 1 << slices.Index(filters, spec.Filter)
 		}
@@ -58,7 +64,7 @@ func NewRules(b state.Budget, userHash [32]byte, metrics []schemas.MetricSpec, s
 				m.public[string(k)] = struct{}{}
 			}
 		}
-		if spec.Kind == schemas.KindCoverage {
+		if kind.Derived {
 			of := len(r.metrics) - 1
 			if of < 0 || r.metrics[of].spec.Name != spec.Of {
 				return nil, fmt.Errorf("preparing admission: metric %s covers %s and does not stand behind it", spec.Name, spec.Of)
@@ -79,7 +85,7 @@ func summable(m *schemas.MetricSpec) bool {
 
 // takes says whether an event with the label belongs to the metric.
 func (m *metric) takes(l schemas.Label) bool {
-	if m.filter != 0 && l.Passes&m.filter == 0 || m.spec.Kind == schemas.KindCoverage {
+	if m.filter != 0 && l.Passes&m.filter == 0 || m.kind.Derived {
 		return false
 	}
 	if m.public == nil {

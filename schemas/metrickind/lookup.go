@@ -1,0 +1,80 @@
+package metrickind
+
+import "strings"
+
+// Find returns the entry of a kind; ok is false where the table has none of that name.
+func Find(name string) (k Kind, ok bool) {
+	for i := range kinds {
+		if kinds[i].Name == name {
+			return kinds[i], true
+		}
+	}
+	return Kind{}, false
+}
+
+// Of is Find for names that were checked, or of which only properties are asked: a kind that a
+// later version has written has a name, a sensitivity for which no account pays, and no other
+// property.
+func Of(name string) Kind {
+	if k, ok := Find(name); ok {
+		return k
+	}
+	return Kind{Name: name, Range: unlimited, Texts: Texts{Label: name, NoKey: together}}
+}
+
+// All returns every kind, the derived one included.
+func All() []Kind { return where(func(*Kind) bool { return true }) }
+
+// Offered returns the kinds that a configuration can name. The first is the default.
+func Offered() []Kind { return where(func(k *Kind) bool { return !k.Derived }) }
+
+// Counting returns the kinds for which a user's contribution follows from the number of events of a
+// key alone.
+func Counting() []Kind { return where(func(k *Kind) bool { return !k.Derived && !k.Values }) }
+
+// Valued returns the kinds that take values, and so need a value field, min and max.
+func Valued() []Kind { return where(func(k *Kind) bool { return k.Values }) }
+
+// Derived returns the kind of the metric that a configuration releases beside another one, by that
+// metric's coverage.
+func Derived() Kind { return where(func(k *Kind) bool { return k.Derived })[0] }
+
+// Beside is the name of a metric of a derived kind: that of the metric that it is derived from, and
+// the kind's.
+func (k Kind) Beside(metric string) string { return metric + "." + k.Name }
+
+// Names returns the names of kinds.
+func Names(of []Kind) []string { return each(of, func(k *Kind) string { return k.Name }) }
+
+// Meanings returns what kinds that a configuration can name count.
+func Meanings(of []Kind) []string { return each(of, func(k *Kind) string { return k.Texts.Counted }) }
+
+// Plural returns what metrics of the kinds are called, as in "sums".
+func Plural(of []Kind) string {
+	return Listed(each(of, func(k *Kind) string { return k.Texts.Label + "s" }), " and ")
+}
+
+// Listed returns a list as text: "a, b or c" where before is " or ".
+func Listed(list []string, before string) string {
+	if len(list) < 2 {
+		return strings.Join(list, "")
+	}
+	last := len(list) - 1
+	return strings.Join(list[:last], ", ") + before + list[last]
+}
+
+func where(keep func(*Kind) bool) (out []Kind) {
+	for i := range kinds {
+		if keep(&kinds[i]) {
+			out = append(out, kinds[i])
+		}
+	}
+	return out
+}
+
+func each(of []Kind, text func(*Kind) string) (out []string) {
+	for i := range of {
+		out = append(out, text(&of[i]))
+	}
+	return out
+}

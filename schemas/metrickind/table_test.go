@@ -1,0 +1,114 @@
+package metrickind
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	_ "github.com/tollgate-dp/tollgate/internal/fixedseed"
+)
+
+// An entry that leaves something out would be missed by those who read a page or run a deployment;
+// here it is found when it is written.
+func TestEveryEntryIsWhole(t *testing.T) {
+	seen := map[string]bool{}
+	for _, k := range All() {
+		if k.Name == "" || k.Name != strings.ToLower(k.Name) || seen[k.Name] {
+			t.Errorf("name %q: lower case, and used once", k.Name)
+		}
+		seen[k.Name] = true
+		if k.Range == nil {
+			t.Fatalf("%s: no Range", k.Name)
+		}
+		if byEvents := !k.Values && !k.Derived; byEvents != (k.Contribution != nil) {
+			t.Errorf("%s: Contribution is for kinds without Values that are not derived", k.Name)
+		}
+		if k.Derived && (k.Values || k.EventBound || k.NotPrivate == "") {
+			t.Errorf("%s: a derived kind takes no events and has no private keys", k.Name)
+		}
+		x := k.Texts
+		if x.Label == "" || x.Value == "" || x.NoKey == "" {
+			t.Errorf("%s: a text of the page is missing: %+v", k.Name, x)
+		}
+		if (x.Counted == "") != k.Derived {
+			t.Errorf("%s: Counted %q: every kind that can be configured has one", k.Name, x.Counted)
+		}
+		if k.Values != (x.Verb != "") {
+			t.Errorf("%s: verb %q: for kinds with Values", k.Name, x.Verb)
+		}
+	}
+}
+
+// Definitions and headers of deployments that run have these names.
+func TestNamesAreThoseOfRunningDeployments(t *testing.T) {
+	for i, name := range []string{"events", "distinct_users", "sum", "coverage"} {
+		if all := All(); len(all) <= i || !slices.Contains(Names(all), name) {
+			t.Errorf("no kind %q", name)
+		}
+	}
+	if Offered()[0].Name != "events" {
+		t.Errorf("the default is %q: configurations without a kind would change their meaning", Offered()[0].Name)
+	}
+	if n := len(All()) - len(Offered()); n != 1 {
+		t.Errorf("%d derived kinds: the coverage of a configuration takes Derived, so there must be one", n)
+	}
+}
+
+func TestAKindThatIsNotInTheTable(t *testing.T) {
+	k, ok := Find("median")
+	if ok || k.Name != "" {
+		t.Errorf("found %+v", k)
+	}
+	k = Of("median")
+	if c := k.Sensitivity(Bounds{Events: 1}); k.Name != "median" || c < 1<<62 || k.Values || k.Derived {
+		t.Errorf("sensitivity %d of %+v", c, k)
+	}
+}
+
+// What a user adds lies in the range that price and threshold are made from, and reaches its ends.
+func TestContributionsStayInTheirRange(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		k := rapid.SampledFrom(Counting()).Draw(t, "kind")
+		b := Bounds{Events: rapid.Int64Range(1, 1<<30).Draw(t, "bound")}
+		events := rapid.Uint64Range(1, 1<<40).Draw(t, "events")
+		counted, total := k.Contribution(events, b)
+		least, greatest := k.Range(b)
+		if counted < 1 || counted > events || total < least || total > greatest {
+			t.Fatalf("%s: %d of %d events give %d, outside of %d to %d", k.Name, counted, events, total, least, greatest)
+		}
+		if _, most := k.Contribution(1<<40, b); most != greatest || k.Sensitivity(b) != greatest {
+			t.Fatalf("%s: very many events give %d, the greatest is %d, the sensitivity %d", k.Name, most, greatest, k.Sensitivity(b))
+		}
+		if _, more := k.Contribution(1<<40, Bounds{Events: b.Events + 1}); (more != greatest) != k.EventBound {
+			t.Fatalf("%s: a greater event bound gives %d after %d, and EventBound is %v", k.Name, more, greatest, k.EventBound)
+		}
+	})
+}
+
+// Values are clamped and added up: the ends of the range are so many values at one end.
+func TestRangeOfValues(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		k := rapid.SampledFrom(Valued()).Draw(t, "kind")
+		b := Bounds{Events: rapid.Int64Range(1, 5).Draw(t, "events")}
+		b.Min = rapid.Int64Range(-20, 20).Draw(t, "min")
+		b.Max = rapid.Int64Range(b.Min, 20).Draw(t, "max")
+		least, greatest := k.Range(b)
+		var low, high int64
+		for range b.Events {
+			low, high = min(low, low+b.Min), max(high, high+b.Max)
+		}
+		if least != low || greatest != high || k.Sensitivity(b) != max(-low, high) {
+			t.Fatalf("%s: %d to %d, sensitivity %d; want %d to %d", k.Name, least, greatest, k.Sensitivity(b), low, high)
+		}
+	})
+}
+
+func TestListed(t *testing.T) {
+	for want, list := range map[string][]string{"": nil, "a": {"a"}, "a or b": {"a", "b"}, "a, b or c": {"a", "b", "c"}} {
+		if got := Listed(list, " or "); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
