@@ -64,7 +64,8 @@ func (a *admitter) clip(m *metric, id state.AccountID, keys []keyCount) []keyCou
 		if _, listed := m.public[k.key]; !listed && m.public != nil {
 			continue
 		}
-		k.n = min(k.n, m.spec.MaxEventsPerKey)
+		_, total := m.kind.Contribution(uint64(k.n), m.spec.Bounds())
+		k.n = uint32(total) // at most maxBound
 		a.ranked = append(a.ranked, rankedKey{at: k})
 	}
 	if len(a.ranked) > int(m.spec.MaxKeysPerUser) {

@@ -14,6 +14,8 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/testing/passert"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/testing/ptest"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/testing/teststream"
+
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
 // someEvents are events of users of all sorts: some within their budgets, some
@@ -94,7 +96,7 @@ func parseEvent(_ beam.EventTime, line string) (string, string) { return line[:1
 // for the first windows only. What comes behind the watermark touches nothing.
 func TestWindowsAreDecidedInOrderHoweverTheStreamBringsThem(t *testing.T) {
 	s := testSettings(t, 4)
-	s.Metrics = []Metric{{Name: "views", Kind: Events, MaxKeysPerUser: 1, MaxEventsPerKey: 2, Sigma: 12, PublicKeys: []string{"a"}}}
+	s.Metrics = []Metric{{Name: "views", Kind: metrickind.Events, MaxKeysPerUser: 1, MaxEventsPerKey: 2, Sigma: 12, PublicKeys: []string{"a"}}}
 	form := mustForm(t, s)
 	at := func(w, ms int64) int64 { return base + w*hour + ms }
 	onTime := []event{

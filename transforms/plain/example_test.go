@@ -12,6 +12,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism"
 
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/transforms/plain"
 )
@@ -42,7 +43,7 @@ func settings() (plain.Settings, error) {
 		Incarnation: [16]byte{0x5e, 0x1f}, // 16 random bytes, drawn once
 		Budget:      budget, Window: 24 * time.Hour, From: day, To: day.AddDate(0, 0, 2),
 		Metrics: []plain.Metric{{
-			Name: "views", Kind: plain.Events, MaxKeysPerUser: 1, MaxEventsPerKey: 1,
+			Name: "views", Kind: metrickind.Events, MaxKeysPerUser: 1, MaxEventsPerKey: 1,
 			Sigma: 50, PublicKeys: []string{"/"},
 		}},
 	}, err

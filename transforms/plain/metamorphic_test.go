@@ -13,6 +13,7 @@ import (
 	_ "github.com/tollgate-dp/tollgate/internal/testing/fixedseed"
 
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/transforms"
 	"github.com/tollgate-dp/tollgate/transforms/spend"
@@ -79,12 +80,12 @@ func drawSettings(t *rapid.T) Settings {
 	}
 	for i := range rapid.IntRange(1, 3).Draw(t, "metrics") {
 		m := Metric{
-			Name: fmt.Sprint("metric ", i), Kind: Events,
+			Name: fmt.Sprint("metric ", i), Kind: metrickind.Events,
 			MaxKeysPerUser: rapid.IntRange(1, 4).Draw(t, "keys"), MaxEventsPerKey: rapid.IntRange(1, 4).Draw(t, "per key"),
 			Sigma: rapid.Float64Range(1, 60).Draw(t, "sigma"),
 		}
 		if rapid.Bool().Draw(t, "distinct") {
-			m.Kind, m.MaxEventsPerKey = DistinctUsers, 0
+			m.Kind, m.MaxEventsPerKey = metrickind.DistinctUsers, 0
 		}
 		if rapid.Bool().Draw(t, "private") {
 			m.DeltaKey = rapid.Float64Range(1e-9, 2e-7).Draw(t, "delta")

@@ -16,6 +16,7 @@ import (
 	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/testing/ptest"
 
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
@@ -99,9 +100,9 @@ func testSettings(t testing.TB, windows int64) Settings {
 		Incarnation: [16]byte{7}, Budget: b, Window: time.Hour,
 		From: time.UnixMilli(base), To: time.UnixMilli(base + windows*hour),
 		Metrics: []Metric{
-			{Name: "views", Kind: Events, MaxKeysPerUser: 2, MaxEventsPerKey: 3, Sigma: 16, PublicKeys: []string{"b", "a", "c"}},
-			{Name: "all views", Kind: Events, MaxKeysPerUser: 3, MaxEventsPerKey: 2, Sigma: 40, DeltaKey: 1e-8},
-			{Name: "visitors", Kind: DistinctUsers, MaxKeysPerUser: 4, Sigma: 10, PublicKeys: []string{"a", "b", "c", "d"}},
+			{Name: "views", Kind: metrickind.Events, MaxKeysPerUser: 2, MaxEventsPerKey: 3, Sigma: 16, PublicKeys: []string{"b", "a", "c"}},
+			{Name: "all views", Kind: metrickind.Events, MaxKeysPerUser: 3, MaxEventsPerKey: 2, Sigma: 40, DeltaKey: 1e-8},
+			{Name: "visitors", Kind: metrickind.DistinctUsers, MaxKeysPerUser: 4, Sigma: 10, PublicKeys: []string{"a", "b", "c", "d"}},
 		},
 	}
 }

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
@@ -32,21 +34,12 @@ type Settings struct {
 	Metrics []Metric
 }
 
-// Kind is what a metric counts.
-type Kind string
-
-// The kinds of metrics.
-const (
-	Events        Kind = "events"
-	DistinctUsers Kind = "distinct_users"
-)
-
 // Metric is one question asked of every window.
 type Metric struct {
 	Name string
-	Kind Kind
+	Kind string // a name of metrickind.Counting
 	// MaxKeysPerUser and MaxEventsPerKey bound what one user adds to a window:
-	// what is above is left out. Distinct users count one event of a key.
+	// what is above is left out. Kinds that count a user once take no MaxEventsPerKey.
 	MaxKeysPerUser, MaxEventsPerKey int
 	// Sigma is the standard deviation of the noise: the price of a contribution
 	// c is c²/Sigma².
@@ -77,6 +70,7 @@ const (
 // metric is a Metric with what is computed from it.
 type metric struct {
 	spec   schemas.MetricSpec
+	kind   metrickind.Kind
 	public map[string]struct{} // nil for private keys
 }
 
@@ -140,7 +134,7 @@ func (m *Metric) compile(s *Settings) (metric, error) {
 		return fail("%v", err)
 	}
 	spec := schemas.MetricSpec{
-		Name: m.Name, Kind: string(m.Kind),
+		Name: m.Name, Kind: m.Kind,
 		WindowSize: s.Window.Milliseconds(), WindowSlide: s.Window.Milliseconds(),
 		MaxKeysPerUser: uint32(m.MaxKeysPerUser), MaxEventsPerKey: uint32(m.MaxEventsPerKey),
 		LadderKind: string(noisereduction.Geometric), LadderFactor: 2, First: top, Top: top,
@@ -149,7 +143,8 @@ func (m *Metric) compile(s *Settings) (metric, error) {
 	if spec.Confidence == 0 {
 		spec.Confidence = 0.95
 	}
-	if m.Kind == DistinctUsers {
+	kind := metrickind.Of(m.Kind)
+	if !kind.EventBound {
 		spec.MaxEventsPerKey = 1
 	}
 	if len(m.PublicKeys) == 0 {
@@ -159,7 +154,7 @@ func (m *Metric) compile(s *Settings) (metric, error) {
 		if spec.DeltaKey.IsZero() || s.Budget.Keys.IsZero() {
 			return fail("private keys need a delta_key of at least 2^-80 and a budget with a δ for keys")
 		}
-		return metric{spec: spec}, nil
+		return metric{spec: spec, kind: kind}, nil
 	}
 	spec.KeyMode = keysPublic
 	public := make(map[string]struct{}, len(m.PublicKeys))
@@ -169,18 +164,19 @@ func (m *Metric) compile(s *Settings) (metric, error) {
 		}
 		public[key] = struct{}{}
 	}
-	return metric{spec: spec, public: public}, nil
+	return metric{spec: spec, kind: kind, public: public}, nil
 }
 
 func (m *Metric) check() error {
+	kinds := metrickind.Names(metrickind.Counting())
 	switch {
 	case m.Name == "":
 		return invalid("a metric without a name")
-	case m.Kind != Events && m.Kind != DistinctUsers:
-		return invalid("metric %q: kind %q: must be %q or %q", m.Name, m.Kind, Events, DistinctUsers)
+	case !slices.Contains(kinds, m.Kind):
+		return invalid("metric %q: kind %q: must be \"%s\"", m.Name, m.Kind, strings.Join(kinds, `" or "`))
 	case m.MaxKeysPerUser < 1 || m.MaxKeysPerUser > maxBound:
 		return invalid("metric %q: %d keys of a user: must be 1 to %d", m.Name, m.MaxKeysPerUser, maxBound)
-	case m.Kind == Events && (m.MaxEventsPerKey < 1 || m.MaxEventsPerKey > maxBound):
+	case metrickind.Of(m.Kind).EventBound && (m.MaxEventsPerKey < 1 || m.MaxEventsPerKey > maxBound):
 		return invalid("metric %q: %d events of a key: must be 1 to %d", m.Name, m.MaxEventsPerKey, maxBound)
 	case len(m.PublicKeys) > 0 && m.DeltaKey != 0:
 		return invalid("metric %q: public keys take no delta_key", m.Name)
@@ -202,7 +198,7 @@ func (m *metric) plan() (*noisereduction.Plan, error) {
 		Target: noisereduction.Target{Confidence: m.spec.Confidence},
 	}
 	if m.public == nil {
-		s.Private = &noisereduction.Private{Contribution: uint64(m.spec.MaxEventsPerKey), DeltaKey: m.spec.DeltaKey}
+		s.Private = &noisereduction.Private{Contribution: uint64(m.kind.Sensitivity(m.spec.Bounds())), DeltaKey: m.spec.DeltaKey}
 	}
 	plan, err := noisereduction.Compile(s)
 	if err != nil {
