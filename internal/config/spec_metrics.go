@@ -4,19 +4,21 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
 func metricFields() []field {
 	milli := float64(time.Millisecond)
+	offered := metrickind.Offered()
 	return []field{
 		{
 			name: "name", kind: text, needed: true, change: byChange, goField: "Metrics.Name", meaning: "1 to 200 bytes, used once; stands in every release",
 			to: func(d *draft) any { return &d.metric.Name },
 		},
 		{
-			name: "kind", kind: text, initial: "events", oneOf: []string{"events", "distinct_users", "sum"}, change: newName, goField: "Metrics.Kind",
-			meaning: "what is counted: events, users, or the value field's total",
+			name: "kind", kind: text, initial: offered[0].Name, oneOf: metrickind.Names(offered), change: newName, goField: "Metrics.Kind",
+			meaning: "what is counted: " + metrickind.Listed(metrickind.Meanings(offered), ", or "),
 			to:      func(d *draft) any { return &d.metric.Kind },
 		},
 		{
@@ -54,7 +56,7 @@ func metricFields() []field {
 		},
 		{
 			name: "coverage", kind: object, absent: "none", change: byChange, goField: "Metrics.Coverage", plain: true,
-			meaning: "releases beside the metric how many users were admitted to each window, as metric `<name>.coverage`; `coverage: true` takes the defaults",
+			meaning: "releases beside the metric how many users were admitted to each window, as metric `" + metrickind.Derived().Beside("<name>") + "`; `coverage: true` takes the defaults",
 			begin:   func(d *draft, _, _ int) { d.metric.Coverage = &pipeline.Coverage{} },
 			fields: []field{
 				{
@@ -97,6 +99,7 @@ func keysFields() []field {
 
 func boundFields() []field {
 	const maxBound = 1 << 30 // what one contribution can be charged for
+	valued := metrickind.Plural(metrickind.Valued())
 	return []field{
 		{
 			name: "max_keys_per_user", kind: integer, initial: "1", in: within(1, maxBound), change: byChange, goField: "Metrics.MaxKeysPerUser",
@@ -109,11 +112,11 @@ func boundFields() []field {
 			to:      func(d *draft) any { return &d.metric.MaxEventsPerKey },
 		},
 		{
-			name: "min", kind: integer, initial: "0", change: byChange, goField: "Metrics.Min", meaning: "sums: smaller values count as this",
+			name: "min", kind: integer, initial: "0", change: byChange, goField: "Metrics.Min", meaning: valued + ": smaller values count as this",
 			to: func(d *draft) any { return &d.metric.Min },
 		},
 		{
-			name: "max", kind: integer, absent: "needed for sums", change: byChange, goField: "Metrics.Max", meaning: "sums: larger values count as this",
+			name: "max", kind: integer, absent: "needed for " + valued, change: byChange, goField: "Metrics.Max", meaning: valued + ": larger values count as this",
 			to: func(d *draft) any { return &d.metric.Max },
 		},
 	}

@@ -47,7 +47,7 @@ func (s Settings) config(broker string, source Source, secrets Secrets) pipeline
 			Trust: "producer", Lateness: traits.Lateness, Skew: traits.Skew, NoFuture: traits.NoFuture,
 		},
 		Metrics: []pipeline.Metric{{
-			Name: MetricName, Kind: "events", Window: s.Window, Keys: keys,
+			Name: MetricName, Window: s.Window, Keys: keys,
 			MaxKeysPerUser: s.MaxKeysPerUser, MaxEventsPerKey: s.MaxEventsPerKey,
 			Ladder: pipeline.Ladder{Kind: string(noisereduction.Adaptive)},
 			Target: s.Target, Share: 1, LastAtLeast: s.LastAtLeast,

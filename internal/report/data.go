@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
 // metricData is a metric in the page's data block, as page/data.js reads it.
@@ -39,7 +40,7 @@ type keyData struct {
 
 func dataOf(s *series, f metricFacts) metricData {
 	m := metricData{
-		Name: f.Name, NoKey: noKey(f), Gaps: f.KeyMode != pipeline.KeysPublic,
+		Name: f.Name, NoKey: metrickind.Of(f.Kind).Texts.NoKey, Gaps: f.KeyMode != pipeline.KeysPublic,
 		Size: s.id.size, Slide: f.WindowSlide, Keys: []keyData{},
 	}
 	m.First, m.Step = s.grid(f.WindowSlide)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/show"
 	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
 //go:embed page
@@ -112,7 +113,7 @@ func newPage(p promise, held []*series, o Options) (*page, error) {
 			s.Chart, s.Tiles, s.Partial = len(data), sum.tiles(), held[at].partial(sum)
 			data = append(data, dataOf(held[at], m))
 		}
-		if parent := slices.IndexFunc(out.Sections, func(s section) bool { return m.Kind == kindCoverage && s.Name == m.Of }); parent >= 0 {
+		if parent := slices.IndexFunc(out.Sections, func(s section) bool { return metrickind.Of(m.Kind).Derived && s.Name == m.Of }); parent >= 0 {
 			out.Sections[parent].Coverage = append(out.Sections[parent].Coverage, s)
 			continue
 		}
@@ -156,13 +157,10 @@ func noiseKeys(p promise, held []*series) []string {
 }
 
 func (f metricFacts) tag() string {
-	switch {
-	case !f.known:
+	if !f.known {
 		return millis(f.WindowSize) + " windows"
-	case f.Kind == kindUsers:
-		return "distinct users"
 	}
-	return f.Kind
+	return metrickind.Of(f.Kind).Texts.Label
 }
 
 const minute = int64(time.Minute / time.Millisecond)

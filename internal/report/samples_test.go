@@ -10,6 +10,7 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/event"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
@@ -75,10 +76,10 @@ func mixed() sample {
 	r := rand.New(rand.NewPCG(3, 4))
 	private := facts("searches", "events", pipeline.KeysPrivate, hour, hour)
 	private.threshold = 310.5
-	sliding := facts("visitors", kindUsers, pipeline.KeysPublic, 24*hour, hour)
-	coverage := facts("visitors.coverage", kindCoverage, pipeline.KeysPublic, 24*hour, hour)
+	sliding := facts("visitors", metrickind.DistinctUsers, pipeline.KeysPublic, 24*hour, hour)
+	coverage := facts("visitors.coverage", metrickind.Coverage, pipeline.KeysPublic, 24*hour, hour)
 	coverage.Of, coverage.PublicKeys = "visitors", [][]byte{{}}
-	sums := facts("revenue", kindSum, pipeline.KeysFrom, hour, hour)
+	sums := facts("revenue", metrickind.Sum, pipeline.KeysFrom, hour, hour)
 	sums.KeysFrom, sums.Min, sums.Max, sums.Relative, sums.Absolute, sums.Filter = "searches", -500, 2000, 0, 5000, `country == "AT" && price < 2000`
 	s := sample{promise: promiseFor(private, sliding, coverage, sums)}
 	for i := range 96 {

@@ -9,17 +9,11 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/show"
 	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
 // fact is a line of a list of facts.
 type fact struct{ Name, Text string }
-
-// Kinds of metrics, as schemas.MetricSpec has them.
-const (
-	kindUsers    = "distinct_users"
-	kindSum      = "sum"
-	kindCoverage = "coverage"
-)
 
 // promised says what was promised to every user.
 func (p promise) promised() []fact {
@@ -78,7 +72,7 @@ func (f metricFacts) facts(valueField string) []fact {
 		window = size + ", a new one every " + slide + ", UTC"
 	}
 	out = append(out, fact{"Windows", window})
-	if f.Kind != kindCoverage {
+	if !metrickind.Of(f.Kind).Derived {
 		out = append(out, fact{"Keys", f.keys()}, fact{"Bounds", f.bounds()})
 	}
 	out = append(out, fact{"Target", f.target()})
@@ -98,15 +92,8 @@ func (f metricFacts) lasts() string {
 }
 
 func (f metricFacts) counted(valueField string) string {
-	switch f.Kind {
-	case kindUsers:
-		return "number of different users"
-	case kindSum:
-		return fmt.Sprintf("sum of %s, each value clamped to %s to %s", valueField, show.Number(float64(f.Min), 0), show.Number(float64(f.Max), 0))
-	case kindCoverage:
-		return "number of users who were admitted to " + f.Of + ": the others have spent their budget and are missing there"
-	}
-	return "number of events"
+	r := strings.NewReplacer("{value}", valueField, "{min}", show.Number(float64(f.Min), 0), "{max}", show.Number(float64(f.Max), 0), "{of}", f.Of)
+	return r.Replace(metrickind.Of(f.Kind).Texts.Value)
 }
 
 func (f metricFacts) keys() string {
@@ -123,7 +110,7 @@ func (f metricFacts) keys() string {
 
 func (f metricFacts) bounds() string {
 	text := "a user counts with at most " + plural(uint64(f.MaxKeysPerUser), "key") + " per window"
-	if f.Kind == kindUsers {
+	if !metrickind.Of(f.Kind).EventBound {
 		return text
 	}
 	return text + " and " + plural(uint64(f.MaxEventsPerKey), "event") + " per key"
@@ -149,14 +136,6 @@ func (f metricFacts) target() string {
 		return text + ", within reach for no value"
 	}
 	return text + ", within reach for values from " + show.Number(math.Ceil(f.meetableFrom), 0) + " up"
-}
-
-// noKey is what the empty key is called.
-func noKey(f metricFacts) string {
-	if f.Kind == kindCoverage {
-		return "admitted users"
-	}
-	return "all together"
 }
 
 // digits writes a number to six digits, powers of ten as 10⁻⁶.
