@@ -13,6 +13,7 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/generations"
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
 // ChangeOptions say how a deployment is changed.
@@ -118,7 +119,7 @@ func describe(old, next *schemas.Header, r ChangeResult) ChangeResult {
 	r.Generation, r.FromTurn, r.From = next.Generation, next.FromTurn, time.UnixMilli(next.SliceStart).UTC()
 	for i := range old.Metrics {
 		name := old.Metrics[i].Name
-		if old.Metrics[i].Kind == schemas.KindCoverage {
+		if metrickind.Of(old.Metrics[i].Kind).Derived {
 			continue
 		}
 		if at := generations.MetricNamed(next, name); at >= 0 && next.MetricStarts[at] == old.MetricStarts[i] {

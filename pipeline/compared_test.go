@@ -11,6 +11,7 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/internal/generations"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/event"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
@@ -104,7 +105,7 @@ func TestRuleEveryFieldIsComparedWithHeaderOrFree(t *testing.T) {
 		"Time.Slack":                         {func(c *deployment.Config) { c.Time.Trust = deployment.TrustBroker }, func(c *deployment.Config) { c.Time.Trust, c.Time.Slack = deployment.TrustBroker, time.Second }},
 		"Time.NoFuture":                      {nil, func(c *deployment.Config) { c.Time.NoFuture = false }},
 		"Metrics.Name":                       {nil, metric(func(m *deployment.Metric) { m.Name = "x" })},
-		"Metrics.Kind":                       {nil, metric(func(m *deployment.Metric) { m.Kind = schemas.KindDistinctUsers })},
+		"Metrics.Kind":                       {nil, metric(func(m *deployment.Metric) { m.Kind = metrickind.DistinctUsers })},
 		"Metrics.Filter":                     {nil, metric(func(m *deployment.Metric) { m.Filter = "x == 1" })},
 		"Metrics.Window":                     {nil, metric(func(m *deployment.Metric) { m.Window *= 2 })},
 		"Metrics.Slide":                      {nil, metric(func(m *deployment.Metric) { m.Slide = m.Window / 2 })},

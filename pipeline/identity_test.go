@@ -17,6 +17,7 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/internal/generations"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/event"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
 // recordReading is how a deployment reads its events, with what it writes as somebody whose records are laid out so would.
@@ -128,7 +129,7 @@ func (r *recordReading) deploy(t *rapid.T, others bool) *deployment.Deployment {
 	cfg.Events = r.events
 	filtered, sum := cfg.Metrics[0], cfg.Metrics[0]
 	filtered.Name, filtered.Filter = "filtered", `w == 1 or w == "b" or w == "a" or (k ?? 1) == 2`
-	sum.Name, sum.Kind, sum.Max = "sum", schemas.KindSum, 9
+	sum.Name, sum.Kind, sum.Max = "sum", metrickind.Sum, 9
 	cfg.Metrics = append(cfg.Metrics, filtered, sum)
 	for i := range cfg.Metrics {
 		if others {

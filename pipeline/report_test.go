@@ -12,6 +12,7 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
 const testMinute = 60_000
@@ -25,7 +26,7 @@ func testHeader(generation uint32, fromTurn uint64, starts []int64, names ...str
 		if name == "hour" {
 			size *= 60
 		}
-		h.Metrics = append(h.Metrics, schemas.MetricSpec{Name: name, Kind: schemas.KindEvents, WindowSize: size, WindowSlide: size})
+		h.Metrics = append(h.Metrics, schemas.MetricSpec{Name: name, Kind: metrickind.Events, WindowSize: size, WindowSlide: size})
 	}
 	return h
 }

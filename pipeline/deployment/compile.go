@@ -8,6 +8,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/registry"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/event"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/transforms"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
@@ -91,9 +92,9 @@ func setBudget(d *Deployment) error {
 	return nil
 }
 
-// Sums says which events' values must be kept one by one.
+// Sums says which events' values must be kept one by one: those of metrickind.Valued.
 type Sums struct {
-	all    bool   // a sum without a filter
+	all    bool   // such a metric without a filter
 	filter uint64 // the filters of the others
 }
 
@@ -102,7 +103,7 @@ func sumsOf(metrics []schemas.MetricSpec) Sums {
 	filters := schemas.Filters(metrics)
 	for i := range metrics {
 		switch m := &metrics[i]; {
-		case m.Kind != schemas.KindSum:
+		case !metrickind.Of(m.Kind).Values:
 		case m.Filter == "":
 			s.all = true
 		default:
@@ -167,7 +168,7 @@ func compileMetric(d *Deployment, m *Metric, a allotment) ([]CompiledMetric, err
 	}
 	target := m.Coverage.Target
 	cover := spec
-	cover.Name, cover.Kind, cover.Filter, cover.Of = coverageName(m.Name), schemas.KindCoverage, "", m.Name
+	cover.Name, cover.Kind, cover.Filter, cover.Of = coverageName(m.Name), metrickind.Derived().Name, "", m.Name
 	cover.MaxKeysPerUser, cover.MaxEventsPerKey, cover.Min, cover.Max = 1, 1, 0, 0
 	cover.LadderKind, cover.LadderFactor, cover.First, cover.Top = "adaptive", 2, a.coverageFirst, a.coverageTop
 	cover.Relative, cover.Absolute, cover.Confidence = target.Relative, target.Absolute, target.Confidence
@@ -177,7 +178,7 @@ func compileMetric(d *Deployment, m *Metric, a allotment) ([]CompiledMetric, err
 }
 
 // coverageName is the name under which a metric's coverage is released.
-func coverageName(metric string) string { return metric + ".coverage" }
+func coverageName(metric string) string { return metrickind.Derived().Beside(metric) }
 
 func compileSpec(spec schemas.MetricSpec) (CompiledMetric, error) {
 	plan, err := transforms.PlanOf(&spec)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/event"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
@@ -112,7 +113,7 @@ const (
 // Metric is one count per window and key.
 type Metric struct {
 	Name   string
-	Kind   string        // "events" (default), "distinct_users" or "sum"
+	Kind   string        // a name of metrickind.Offered; default: the first
 	Filter string        // takes the events for which it is true; "": all
 	Window time.Duration // size, whole milliseconds
 	// Slide is the distance of window starts, which lie on multiples of it
@@ -120,7 +121,7 @@ type Metric struct {
 	// Default: Window.
 	Slide time.Duration
 	Keys  Keys
-	// Min and Max clamp every value of a sum.
+	// Min and Max clamp every value, for the kinds of metrickind.Valued.
 	Min, Max int64
 	// Coverage, when set, releases beside the metric how many users were
 	// admitted to each window.
@@ -209,7 +210,7 @@ func (c Config) withDefaults() Config {
 	copy(metrics, c.Metrics)
 	for i := range metrics {
 		m := &metrics[i]
-		def(&m.Kind, schemas.KindEvents)
+		def(&m.Kind, metrickind.Offered()[0].Name)
 		def(&m.Slide, m.Window)
 		def(&m.MaxKeysPerUser, 1)
 		def(&m.MaxEventsPerKey, 1)

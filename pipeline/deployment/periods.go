@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/state"
 )
 
@@ -64,14 +65,16 @@ func keysAcross(d *Deployment, n int) float64 {
 	worst := 1.0
 	for i := range d.Metrics {
 		m := &d.Metrics[i]
-		if m.Spec.KeyMode != KeysPrivate || m.Spec.Kind != schemas.KindEvents {
-			continue // a user is one for distinct users, however many periods there are
+		kind := metrickind.Of(m.Spec.Kind)
+		if m.Spec.KeyMode != KeysPrivate || kind.OncePerUser {
+			continue // a user counts once there, however many periods there are
 		}
+		most := float64(kind.Sensitivity(m.Spec.Bounds()))
 		// The deviation that is drawn exceeds that of the precision by less than 2^-30, and
 		// the rounding of this formula is far below 1e-9.
 		sigma := (1 + 0x1p-29) / math.Sqrt(m.Spec.First.Float())
 		for parts := 2; parts <= min(n, reaches(d, &m.Spec)); parts++ {
-			over := m.Plan.Threshold() - float64(parts)*float64(m.Spec.MaxEventsPerKey)
+			over := m.Plan.Threshold() - float64(parts)*most
 			pass := 1.0
 			if over > 0 {
 				pass = (1 + 1e-9) * math.Erfc(over/sigma/math.Sqrt2) / 2

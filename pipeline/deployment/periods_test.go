@@ -7,7 +7,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
-	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/state"
 )
 
@@ -22,12 +22,12 @@ func TestRuleWindowsOverSeveralPeriodsAreInThePromiseOverThem(t *testing.T) {
 		return phi(-epsilon/mu+mu/2) - math.Exp(epsilon)*phi(-epsilon/mu-mu/2)
 	}
 	for _, private := range []bool{false, true} {
-		for _, kind := range []string{schemas.KindEvents, schemas.KindDistinctUsers} {
+		for _, kind := range []string{metrickind.Events, metrickind.DistinctUsers} {
 			for _, periods := range []int{1, 2} {
 				cfg := deploytest.Config("localhost:1")
 				m := &cfg.Metrics[0]
 				m.Kind, m.MaxKeysPerUser, m.MaxEventsPerKey, m.LastAtLeast = kind, 1, 3, 1
-				if kind == schemas.KindDistinctUsers {
+				if kind == metrickind.DistinctUsers {
 					m.MaxEventsPerKey = 1
 				}
 				if private {
@@ -48,7 +48,7 @@ func TestRuleWindowsOverSeveralPeriodsAreInThePromiseOverThem(t *testing.T) {
 				// What two periods show: two windows, or one with both in it.
 				spec := &d.Metrics[0].Spec
 				c, shows := float64(spec.MaxEventsPerKey), 2/float64(periods)
-				if kind == schemas.KindEvents {
+				if kind == metrickind.Events {
 					c *= float64(periods)
 				}
 				mu := c * math.Sqrt(spec.Top.Float()*shows)
@@ -61,7 +61,7 @@ func TestRuleWindowsOverSeveralPeriodsAreInThePromiseOverThem(t *testing.T) {
 				if delta > promise.Delta*(1+1e-9) { // what is in doubt here is computed in float64
 					t.Errorf("%s, private %t, %d periods in a window: (%v, %v) is promised, and δ is %v", kind, private, periods, promise.Epsilon, promise.Delta, delta)
 				}
-				if periods == 1 || kind != schemas.KindEvents {
+				if periods == 1 || kind != metrickind.Events {
 					continue
 				}
 				// What would be promised if the amounts of both periods added does not hold.

@@ -6,7 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/state"
 )
 
@@ -82,13 +82,11 @@ func charge(square *big.Int, u state.Precision) *big.Int {
 
 // contribution is c_max: by how much one user moves one key's count at most.
 func (m *Metric) contribution() int64 {
-	switch m.Kind {
-	case schemas.KindDistinctUsers:
-		return 1
-	case schemas.KindSum:
-		return int64(m.MaxEventsPerKey) * max(m.Max, -m.Max, m.Min, -m.Min)
-	}
-	return int64(m.MaxEventsPerKey)
+	return metrickind.Of(m.Kind).Sensitivity(m.bounds())
+}
+
+func (m *Metric) bounds() metrickind.Bounds {
+	return metrickind.Bounds{Events: int64(m.MaxEventsPerKey), Min: m.Min, Max: m.Max}
 }
 
 func (m *Metric) square() *big.Int {

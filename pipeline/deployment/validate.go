@@ -8,6 +8,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/state"
 )
 
@@ -109,11 +110,12 @@ func (c *Config) checkTopics() error {
 
 func (m *Metric) check() error {
 	at := func(field string) string { return "metrics." + m.Name + "." + field }
+	kinds := metrickind.Names(metrickind.Offered())
 	switch {
 	case m.Name == "" || len(m.Name) > 200:
 		return Invalid("metrics.name", "a metric needs a name of 1 to 200 bytes")
-	case m.Kind != schemas.KindEvents && m.Kind != schemas.KindDistinctUsers && m.Kind != schemas.KindSum:
-		return Invalid(at("kind"), "%q is neither %s, %s nor %s", m.Kind, schemas.KindEvents, schemas.KindDistinctUsers, schemas.KindSum)
+	case !slices.Contains(kinds, m.Kind):
+		return Invalid(at("kind"), "%q is neither %s", m.Kind, metrickind.Listed(kinds, " nor "))
 	case m.Window < time.Millisecond || m.Window%time.Millisecond != 0:
 		return Invalid(at("window.size"), "%v is not a positive whole number of milliseconds", m.Window)
 	case m.Slide < time.Millisecond || m.Slide%time.Millisecond != 0 || m.Window%m.Slide != 0 || m.Window/m.Slide > maxPerSize:
@@ -137,7 +139,7 @@ func (m *Metric) check() error {
 	case !(m.Share >= 0 && m.Share <= 1):
 		return Invalid(at("share"), "it must be in 0 … 1")
 	}
-	if err := m.checkSum(); err != nil {
+	if err := m.checkValues(); err != nil {
 		return err
 	}
 	if c := m.Coverage; c != nil && !(c.Share > 0 && c.Share < 1) {
@@ -146,25 +148,25 @@ func (m *Metric) check() error {
 	return m.checkKeys()
 }
 
-func (m *Metric) checkSum() error {
+// checkValues looks at the bounds of values, and at what they and the kind rule out.
+func (m *Metric) checkValues() error {
 	at := func(field string) string { return "metrics." + m.Name + "." + field }
-	if m.Kind != schemas.KindSum {
-		if m.Min != 0 || m.Max != 0 {
-			return Invalid(at("bounds"), "min and max are for sums")
-		}
-		return nil
-	}
+	kind := metrickind.Of(m.Kind)
 	switch most := int64(maxSum / m.MaxEventsPerKey); {
+	case !kind.Values && (m.Min != 0 || m.Max != 0):
+		return Invalid(at("bounds"), "min and max are for %s", metrickind.Plural(metrickind.Valued()))
 	case m.Min > m.Max:
 		return Invalid(at("bounds.min"), "%d is greater than max, %d", m.Min, m.Max)
-	case m.Min == 0 && m.Max == 0:
-		return Invalid(at("bounds.max"), "a sum needs min and max: every value is clamped to them")
+	case kind.Values && m.Min == 0 && m.Max == 0:
+		return Invalid(at("bounds.max"), "a %s needs min and max: every value is clamped to them", kind.Texts.Label)
 	case m.Max > most || m.Min < -most:
 		return Invalid(at("bounds"), "max_events_per_key times the greatest value is above 2^36, which no account can be charged for; choose a coarser unit")
-	case m.Min < 0 && m.Target.Relative != 0:
-		return Invalid(at("target.relative"), "a sum that can be negative has no relative error; give an absolute target, or a min of 0 or more")
-	case m.Keys.Mode == KeysPrivate:
-		return Invalid(at("keys"), "the size of a sum says nothing about how many users stand behind a key: take the keys of a metric that counts (keys_from), or list public ones")
+	}
+	if least, _ := kind.Range(m.bounds()); least < 0 && m.Target.Relative != 0 {
+		return Invalid(at("target.relative"), "a %s that can be negative has no relative error; give an absolute target, or a min of 0 or more", kind.Texts.Label)
+	}
+	if m.Keys.Mode == KeysPrivate && kind.NotPrivate != "" {
+		return Invalid(at("keys"), "%s: take the keys of a metric that counts (keys_from), or list public ones", kind.NotPrivate)
 	}
 	return nil
 }
@@ -182,8 +184,8 @@ func (c *Config) checkTogether() error {
 		if m.Coverage != nil && byName[coverageName(m.Name)] != nil {
 			return Invalid("metrics."+m.Name+".coverage", "it is released as %q, and a metric has that name", coverageName(m.Name))
 		}
-		if m.Kind == schemas.KindSum && c.Events.Format.Value == "" {
-			return Invalid("events.fields.value", "metric %s sums values: name the field that holds them", m.Name)
+		if kind := metrickind.Of(m.Kind); kind.Values && c.Events.Format.Value == "" {
+			return Invalid("events.fields.value", "metric %s %s values: name the field that holds them", m.Name, kind.Texts.Verb)
 		}
 		if m.Keys.Mode != KeysFrom {
 			continue
@@ -192,7 +194,7 @@ func (c *Config) checkTogether() error {
 		switch at := "metrics." + m.Name + ".keys.keys_from"; {
 		case from == nil:
 			return Invalid(at, "there is no metric %q", m.Keys.From)
-		case from.Keys.Mode != KeysPrivate || from.Kind == schemas.KindSum:
+		case from.Keys.Mode != KeysPrivate || metrickind.Of(from.Kind).NotPrivate != "":
 			return Invalid(at, "%s has no private keys of its own", m.Keys.From)
 		case from.Window != m.Window || from.Slide != m.Slide:
 			return Invalid(at, "the windows of %s are others: both need the same size and slide", m.Keys.From)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
 const (
@@ -56,7 +57,7 @@ func New(h *schemas.Header, period time.Duration) *Turns {
 	t.tables = append(t.tables, table{h.FromTurn, h.SliceStart, terms(Coarse(h.AsPast().Slides))})
 	for i := range h.Metrics {
 		spec := &h.Metrics[i]
-		if spec.Kind == schemas.KindCoverage {
+		if metrickind.Of(spec.Kind).Derived {
 			t.metrics = append(t.metrics, windowed{})
 			continue
 		}

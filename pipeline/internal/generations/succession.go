@@ -5,6 +5,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
 // Succeed makes a header the generation behind another one, from a turn on. last
@@ -52,7 +53,7 @@ func carriedOn(h, next *schemas.Header, i int) (int, bool) {
 			return at, whole
 		}
 		return at, false
-	case m.KeyMode == schemas.KeysPublic && m.Kind != schemas.KindCoverage:
+	case m.KeyMode == schemas.KeysPublic && !metrickind.Of(m.Kind).Derived:
 		return at, slices.EqualFunc(old.PublicKeys, m.PublicKeys, slices.Equal)
 	}
 	return at, true
