@@ -10,7 +10,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/crashpoint"
 	"github.com/tollgate-dp/tollgate/pipeline"
-	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
@@ -249,7 +249,7 @@ func TestRuleWhatAPromiseRestsOnNeverChanges(t *testing.T) {
 		func(c *pipeline.Config) { c.Keys.Noise = []noisereduction.NoiseKey{{ID: "k2", Secret: [32]byte{2}}} })
 	_, err := d.tryChange(crashpoint.Hooks{}, func(c *pipeline.Config) {
 		back := original.Metrics[0]
-		back.Kind, back.MaxEventsPerKey = schemas.KindDistinctUsers, 1
+		back.Kind, back.MaxEventsPerKey = metrickind.DistinctUsers, 1
 		c.Metrics = append(c.Metrics, back)
 	})
 	if !errors.Is(err, pipeline.ErrHeaderMismatch) || !strings.Contains(err.Error(), "new name") {

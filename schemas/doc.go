@@ -24,5 +24,6 @@
 // otherwise: the caller must not change those bytes afterwards. All functions are safe for
 // concurrent use; types that are not say so.
 //
-// The package knows nothing of Beam or Kafka; it depends on package state for accounts and units.
+// The package knows nothing of Beam or Kafka; it depends on package state for accounts and units, and on metrickind for
+// the kinds of metrics.
 package schemas

@@ -36,14 +36,6 @@ type MetricSpec struct {
 	Period     string // of the budget, as time.Duration prints it; "" is one period for ever
 }
 
-// Kinds of metrics.
-const (
-	KindEvents        = metrickind.Events
-	KindDistinctUsers = metrickind.DistinctUsers
-	KindSum           = metrickind.Sum
-	KindCoverage      = metrickind.Coverage
-)
-
 // Key modes of a metric.
 const (
 	KeysPublic  = "public"  // a list; every one is released in every window

@@ -12,6 +12,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/transforms"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
@@ -55,12 +56,12 @@ func sigma(s float64) state.Precision {
 func shopMetrics() []schemas.MetricSpec {
 	return []schemas.MetricSpec{
 		{
-			Name: "views", Kind: schemas.KindEvents, WindowSize: shopHour, WindowSlide: shopHour, MaxKeysPerUser: 2, MaxEventsPerKey: 5,
+			Name: "views", Kind: metrickind.Events, WindowSize: shopHour, WindowSlide: shopHour, MaxKeysPerUser: 2, MaxEventsPerKey: 5,
 			LadderKind: "geometric", LadderFactor: 2, First: sigma(10), Top: sigma(5), Relative: 0.3, Confidence: 0.95,
 			KeyMode: schemas.KeysPublic, PublicKeys: [][]byte{[]byte("/"), []byte("/buy")},
 		},
 		{
-			Name: "visitors", Kind: schemas.KindDistinctUsers, WindowSize: shopHour, WindowSlide: shopHour, MaxKeysPerUser: 3,
+			Name: "visitors", Kind: metrickind.DistinctUsers, WindowSize: shopHour, WindowSlide: shopHour, MaxKeysPerUser: 3,
 			LadderKind: "geometric", LadderFactor: 2, First: sigma(4), Top: sigma(2), Relative: 0.3, Confidence: 0.95,
 			KeyMode: schemas.KeysPrivate, DeltaKey: state.Delta{Lo: 1 << 50},
 		},

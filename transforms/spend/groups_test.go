@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
@@ -51,7 +52,7 @@ func drawStakes(t *rapid.T, want *big.Int) []stake {
 // sum, cut once.
 func TestRuleAShardsCountsAreExact(t *testing.T) {
 	m := publicMetric("m", "a")
-	m.Kind = schemas.KindSum
+	m.Kind = metrickind.Sum
 	s := deployment(100, 0, m)
 	rapid.Check(t, func(t *rapid.T) {
 		var p Partials
@@ -100,7 +101,7 @@ func TestRuleWhatOneUserAddsStaysInRange(t *testing.T) {
 		{0, math.MaxInt64, 2, false}, {-math.MaxInt64, 0, 2, false}, {math.MinInt64, 0, 1, false}, {0, 1 << 36, 1 << 27, false}, {-1 << 36, 5, 1 << 27, false},
 	} {
 		m := publicMetric("m", "a")
-		m.Kind, m.Min, m.Max, m.MaxEventsPerKey = schemas.KindSum, c.min, c.max, c.events
+		m.Kind, m.Min, m.Max, m.MaxEventsPerKey = metrickind.Sum, c.min, c.max, c.events
 		if _, err := NewRules(state.Budget{Mu2: 1}, testHashKey, []schemas.MetricSpec{m}, 1, 1, 4); (err == nil) != c.fits {
 			t.Errorf("%d events from %d to %d: %v", c.events, c.min, c.max, err)
 		}

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/state"
 )
 
@@ -17,7 +18,7 @@ import (
 // then; the filters have other numbers now.
 func TestRuleSlicesOfEarlierGenerationsKeepTheirMeaning(t *testing.T) {
 	spec := func(name, filter string) schemas.MetricSpec {
-		return schemas.MetricSpec{Name: name, Filter: filter, Kind: schemas.KindEvents, KeyMode: schemas.KeysPrivate}
+		return schemas.MetricSpec{Name: name, Filter: filter, Kind: metrickind.Events, KeyMode: schemas.KeysPrivate}
 	}
 	r, err := NewRules(state.Budget{}, [32]byte{}, []schemas.MetricSpec{spec("new", "z"), spec("b", "y"), spec("a", "x")}, 1, 1, 8)
 	if err != nil {

@@ -4,18 +4,19 @@ import (
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/state"
 )
 
 // covered is a metric with a coverage that costs 7 units at its top.
 func covered(m schemas.MetricSpec) []schemas.MetricSpec {
-	return []schemas.MetricSpec{m, {Name: m.Name + ".coverage", Kind: schemas.KindCoverage, Of: m.Name, KeyMode: schemas.KeysPublic,
+	return []schemas.MetricSpec{m, {Name: m.Name + ".coverage", Kind: metrickind.Coverage, Of: m.Name, KeyMode: schemas.KeysPublic,
 		PublicKeys: [][]byte{{}}, First: unit(1), Top: unit(7)}}
 }
 
 func sumMetric(lo, hi int64, keys ...string) schemas.MetricSpec {
 	m := publicMetric("s", keys...)
-	m.Kind, m.Min, m.Max, m.MaxEventsPerKey = schemas.KindSum, lo, hi, 3
+	m.Kind, m.Min, m.Max, m.MaxEventsPerKey = metrickind.Sum, lo, hi, 3
 	return m
 }
 
@@ -80,7 +81,7 @@ func TestRuleCoverageIsInsideTheHold(t *testing.T) {
 // user to whoever counts users; if one of them cannot pay the other still counts.
 func TestRuleDistinctUsersAcrossAPeriodCountOnceAndPayTwice(t *testing.T) {
 	m := publicMetric("m", "a", "b")
-	m.Kind = schemas.KindDistinctUsers
+	m.Kind = metrickind.DistinctUsers
 	s := deployment(4+7, 0, covered(m)...)
 	cs := []contribution{{user: 1, period: 0, key: "a", n: 9}, {user: 1, period: 1, key: "a", n: 1}}
 	b := mustBook(t, s, cs)

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/state"
 )
 
@@ -57,7 +58,7 @@ func (s settings) pairs(turn uint64) []schemas.Pair {
 	end := int64(turn) * testTurn
 	for i, m := range s.metrics {
 		size, slide := cmp.Or(m.WindowSize, testTurn), cmp.Or(m.WindowSlide, testTurn)
-		if m.Kind != schemas.KindCoverage && end%slide == 0 && end >= size {
+		if m.Kind != metrickind.Coverage && end%slide == 0 && end >= size {
 			pairs = append(pairs, schemas.Pair{Metric: uint32(i), WindowStart: end - size, WindowEnd: end})
 		}
 	}
@@ -246,9 +247,9 @@ func (m *model) bring(spec *schemas.MetricSpec, at account, cs []contribution) (
 	n := sumOf(cs)
 	stays := min(n, uint64(spec.MaxEventsPerKey))
 	switch spec.Kind {
-	case schemas.KindDistinctUsers:
+	case metrickind.DistinctUsers:
 		return 1, n
-	case schemas.KindEvents:
+	case metrickind.Events:
 		return int64(stays), stays
 	}
 	type one struct {
@@ -272,7 +273,7 @@ func (m *model) bring(spec *schemas.MetricSpec, at account, cs []contribution) (
 
 func (m *model) coverageOf(metric uint32) *schemas.MetricSpec {
 	for i := range m.metrics {
-		if m.metrics[i].Kind == schemas.KindCoverage && m.metrics[i].Of == m.metrics[metric].Name {
+		if m.metrics[i].Kind == metrickind.Coverage && m.metrics[i].Of == m.metrics[metric].Name {
 			return &m.metrics[i]
 		}
 	}
@@ -292,7 +293,7 @@ func (m *model) count(p schemas.Pair) {
 		for key, c := range h.kept {
 			again := users[h.account.id][key]
 			users[h.account.id][key] = true
-			if m.metrics[p.Metric].Kind != schemas.KindDistinctUsers || !again {
+			if m.metrics[p.Metric].Kind != metrickind.DistinctUsers || !again {
 				m.counts[cell{p.Metric, p.WindowStart, p.WindowEnd, key}] += c
 			}
 		}
@@ -340,7 +341,7 @@ func (m *model) charge(s schemas.Settled) {
 
 // recordsOf says whether the settings want records one by one.
 func (s settings) recordsOf() bool {
-	return slices.ContainsFunc(s.metrics, func(m schemas.MetricSpec) bool { return m.Kind == schemas.KindSum })
+	return slices.ContainsFunc(s.metrics, func(m schemas.MetricSpec) bool { return m.Kind == metrickind.Sum })
 }
 
 func labelKey(l schemas.Label) string {

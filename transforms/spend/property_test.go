@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/state"
 )
 
@@ -23,18 +24,18 @@ func drawSettings(t *rapid.T) settings {
 	base := -1 // a metric whose keys another one may take
 	for i := range rapid.IntRange(1, 4).Draw(t, "metrics") {
 		m := drawMetric(t, fmt.Sprintf("m%d", i))
-		if base >= 0 && m.KeyMode == schemas.KeysPrivate && (m.Kind == schemas.KindSum || rapid.Bool().Draw(t, "from")) {
+		if base >= 0 && m.KeyMode == schemas.KeysPrivate && (m.Kind == metrickind.Sum || rapid.Bool().Draw(t, "from")) {
 			from := s.metrics[base]
 			m.KeyMode, m.DeltaKey, m.KeysFrom, m.WindowSize, m.WindowSlide = schemas.KeysFrom, state.Delta{}, from.Name, from.WindowSize, from.WindowSlide
-		} else if m.KeyMode == schemas.KeysPrivate && m.Kind == schemas.KindSum {
-			m.Kind = schemas.KindEvents
+		} else if m.KeyMode == schemas.KeysPrivate && m.Kind == metrickind.Sum {
+			m.Kind = metrickind.Events
 		}
 		if m.KeyMode == schemas.KeysPrivate {
 			base = len(s.metrics)
 		}
 		s.metrics = append(s.metrics, m)
 		if rapid.IntRange(0, 2).Draw(t, "coverage") == 0 {
-			s.metrics = append(s.metrics, schemas.MetricSpec{Name: m.Name + ".coverage", Kind: schemas.KindCoverage, Of: m.Name, KeyMode: schemas.KeysPublic,
+			s.metrics = append(s.metrics, schemas.MetricSpec{Name: m.Name + ".coverage", Kind: metrickind.Coverage, Of: m.Name, KeyMode: schemas.KeysPublic,
 				PublicKeys: [][]byte{{}}, WindowSize: m.WindowSize, WindowSlide: m.WindowSlide, First: m.First, Top: m.First})
 		}
 	}
@@ -48,7 +49,7 @@ func drawSettings(t *rapid.T) settings {
 func drawMetric(t *rapid.T, name string) schemas.MetricSpec {
 	m := schemas.MetricSpec{
 		Name: name, KeyMode: schemas.KeysPrivate,
-		Kind:            rapid.SampledFrom([]string{schemas.KindEvents, schemas.KindEvents, schemas.KindDistinctUsers, schemas.KindSum}).Draw(t, "kind"),
+		Kind:            rapid.SampledFrom([]string{metrickind.Events, metrickind.Events, metrickind.DistinctUsers, metrickind.Sum}).Draw(t, "kind"),
 		Filter:          rapid.SampledFrom([]string{"", "", "x", "y"}).Draw(t, "filter"),
 		MaxKeysPerUser:  rapid.Uint32Range(1, 4).Draw(t, "K"),
 		MaxEventsPerKey: rapid.Uint32Range(1, 5).Draw(t, "C"),
@@ -58,7 +59,7 @@ func drawMetric(t *rapid.T, name string) schemas.MetricSpec {
 	m.WindowSlide = testTurn * rapid.SampledFrom([]int64{1, 1, 2, 3, 6}).Draw(t, "slide")
 	m.WindowSize = m.WindowSlide * rapid.SampledFrom([]int64{1, 1, 2, 3}).Draw(t, "slides")
 	m.Top, _ = m.First.Add(state.Precision{Lo: rapid.Uint64Range(0, 1<<44).Draw(t, "top")})
-	if m.Kind == schemas.KindSum {
+	if m.Kind == metrickind.Sum {
 		m.Min, m.Max = rapid.Int64Range(-3, 0).Draw(t, "min"), rapid.Int64Range(0, 9).Draw(t, "max")
 	}
 	if rapid.Bool().Draw(t, "public") {
