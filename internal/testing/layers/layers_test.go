@@ -41,6 +41,7 @@ func module() []layer {
 			{"state/bucket", "one curve for many losses"},
 		}},
 		{name: "wire", sees: []string{"numbers"}, packages: []entry{
+			{"schemas/metrickind", "the table of metric kinds"},
 			{"schemas", "what stands on topics and disks; nothing of how it is made"},
 			{"schemas/event", "events of others, decoded"},
 		}},

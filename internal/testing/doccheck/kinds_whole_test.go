@@ -1,0 +1,129 @@
+package doccheck
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tollgate-dp/tollgate/internal/config"
+	"github.com/tollgate-dp/tollgate/internal/report"
+	"github.com/tollgate-dp/tollgate/internal/testing/reference"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
+)
+
+// kindOf is a configuration with one metric of a kind, with what the kind needs, and with coverage.
+func kindOf(k metrickind.Kind, edit ...string) (*deployment.Deployment, error) {
+	bounds := ""
+	if k.Values {
+		bounds = "bounds: {min: 2, max: 10}"
+	}
+	text := fmt.Sprintf(`
+deployment: d
+kafka: {brokers: ["b:9092"]}
+events: {topic: t, format: jsonl, fields: {user: u, key: k, time: t, value: cents}, time_unit: s}
+privacy: {epsilon: 1, delta: 1e-6}
+metrics:
+  - name: m
+    kind: %s
+    window: {size: 1h}
+    keys: {list: [a]}
+    %s
+    target: {absolute: 100}
+    last_at_least: 10
+    coverage: true
+keys: {noise: {id: "1", file: noise.key}, user_hash: {file: user.key}}
+`, k.Name, bounds)
+	for i := 0; i < len(edit); i += 2 {
+		text = strings.Replace(text, edit[i], edit[i+1], 1)
+	}
+	file, err := config.Parse("d.yml", []byte(text))
+	if err != nil {
+		return nil, err
+	}
+	if err := file.Resolve(config.Options{MissingKeys: true}); err != nil {
+		return nil, err
+	}
+	return file.Compile()
+}
+
+// What is configured, checked, computed and printed knows every entry of the table.
+func TestEveryKindOfMetricIsKnownEverywhere(t *testing.T) {
+	for _, k := range metrickind.Offered() {
+		d, err := kindOf(k)
+		if err != nil {
+			t.Errorf("%s cannot be configured: %v", k.Name, err)
+			continue
+		}
+		metrics := d.Metrics
+		derived := metrickind.Derived()
+		if len(metrics) != 2 || metrics[0].Spec.Kind != k.Name || metrics[1].Spec.Kind != derived.Name || metrics[1].Spec.Name != derived.Beside("m") {
+			t.Errorf("%s: compiled to %+v", k.Name, metrics)
+		}
+		var specs []schemas.MetricSpec
+		for _, m := range metrics {
+			specs = append(specs, m.Spec)
+		}
+		if _, err := reference.Compile(reference.Config{Metrics: specs}); err != nil {
+			t.Errorf("internal/reference does not know %s: %v", k.Name, err)
+		}
+		var page strings.Builder
+		if err := report.NewCollector(d).Write(&page, report.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		for _, shown := range []metrickind.Kind{k, derived} {
+			value, _, _ := strings.Cut(shown.Texts.Value, "{")
+			if !strings.Contains(page.String(), shown.Texts.Label) || !strings.Contains(page.String(), value) {
+				t.Errorf("the page does not say what %s is", shown.Name)
+			}
+		}
+		if found := regexp.MustCompile(`\{(value|min|max|of)\}`).FindString(page.String()); found != "" {
+			t.Errorf("%s: the page says %s", k.Name, found)
+		}
+	}
+}
+
+// What a kind cannot have is refused, with the texts of its entry.
+func TestWhatAKindOfMetricCannotHaveIsRefused(t *testing.T) {
+	for _, k := range metrickind.Offered() {
+		edits := map[string][]string{ // what the error says → what is edited
+			k.NotPrivate:                   {"{list: [a]}", "{mode: private}"},
+			"m " + k.Texts.Verb + " value": {", value: cents", ""},
+		}
+		if k.Values {
+			edits[k.Texts.Label+" needs min and max"] = []string{"{min: 2, max: 10}", "{}"}
+			edits[k.Texts.Label+" that can be negative"] = []string{"min: 2", "min: -2", "absolute: 100", "relative: 0.1"}
+		} else {
+			edits["are for "+metrickind.Plural(metrickind.Valued())] = []string{"keys:", "bounds: {min: 2, max: 10}\n    keys:"}
+			delete(edits, "m "+k.Texts.Verb+" value")
+		}
+		if k.NotPrivate == "" {
+			if _, err := kindOf(k, edits[""]...); err != nil {
+				t.Errorf("%s with private keys: %v", k.Name, err)
+			}
+			delete(edits, "")
+		}
+		for _, says := range slices.Sorted(maps.Keys(edits)) {
+			if _, err := kindOf(k, edits[says]...); err == nil || !strings.Contains(err.Error(), says) {
+				t.Errorf("%s, %q: error is %v, want one that says %q", k.Name, edits[says], err, says)
+			}
+		}
+	}
+}
+
+func TestEveryKindOfMetricIsDocumented(t *testing.T) {
+	row := regexp.MustCompile("(?m)^\\| `metrics\\[\\]\\.kind` .*$").FindString(read(t, "docs/configuration.md"))
+	moves := read(t, "docs/guarantee.md")
+	for _, k := range metrickind.All() {
+		if !k.Derived && !strings.Contains(row, "`"+k.Name+"`") {
+			t.Errorf("docs/configuration.md does not list the kind %s", k.Name)
+		}
+		if !regexp.MustCompile("(?m)^\\| `?" + k.Name + "`? \\|").MatchString(moves) {
+			t.Errorf("docs/guarantee.md does not say what one user moves of %s", k.Name)
+		}
+	}
+}
