@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/segmentio/kafka-go/protocol"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // Client knows a cluster: its brokers, its topics' leaders, and a few idle connections. Safe for concurrent use.
@@ -38,6 +38,7 @@ const maxIdle = 8
 
 func newClient(cfg Config) *Client {
 	cfg.health = newHealth(cfg.waits.silent)
+	cfg.frames = &sync.Pool{New: func() any { return new([]byte) }}
 	life, end := context.WithCancel(context.Background())
 	return &Client{
 		cfg:        cfg,
@@ -151,44 +152,46 @@ func (c *Client) release(cn *conn) {
 	c.mu.Unlock()
 }
 
-// ask sends an idempotent request to addr and returns its response.
-func (c *Client) ask(ctx context.Context, addr string, req protocol.Message) (protocol.Message, error) {
-	var res protocol.Message
-	err := c.over(ctx, addr, func(cn *conn) (err error) {
-		res, err = cn.call(ctx, req, c.cfg.waits.request)
-		return err
-	})
-	return res, err
+// requestor sends a request to where it was made for, and returns the response; kmsg gives it its type (RequestWith).
+type requestor func(ctx context.Context, req kmsg.Request) (kmsg.Response, error)
+
+// Request makes r a kmsg.Requestor.
+func (r requestor) Request(ctx context.Context, req kmsg.Request) (kmsg.Response, error) {
+	return r(ctx, req)
 }
 
-// over runs an idempotent exchange on a connection to addr. One that had been idle may have died: then the
-// exchange is run once more on a new one.
-func (c *Client) over(ctx context.Context, addr string, exchange func(*conn) error) error {
-	for {
-		cn, reused, err := c.acquire(ctx, addr)
-		if err != nil {
-			return err
-		}
-		err = exchange(cn)
-		c.release(cn)
-		// After a timeout the caller says what it waits for before it tries again.
-		if err == nil || !reused || ctx.Err() != nil || errors.Is(err, os.ErrDeadlineExceeded) {
-			return err
+// broker sends idempotent requests to addr. A connection that had been idle may have died: then a request is sent
+// once more on a new one.
+func (c *Client) broker(addr string) requestor {
+	return func(ctx context.Context, req kmsg.Request) (kmsg.Response, error) {
+		for {
+			cn, reused, err := c.acquire(ctx, addr)
+			if err != nil {
+				return nil, err
+			}
+			res, err := cn.call(ctx, req, c.cfg.waits.request)
+			c.release(cn)
+			// After a timeout the caller says what it waits for before it tries again.
+			if err == nil || !reused || ctx.Err() != nil || errors.Is(err, os.ErrDeadlineExceeded) {
+				return res, err
+			}
 		}
 	}
 }
 
-// askAny sends an idempotent request to the first broker that answers.
-func (c *Client) askAny(ctx context.Context, req protocol.Message) (protocol.Message, error) {
-	var last error
-	for _, addr := range c.addresses() {
-		res, err := c.ask(ctx, addr, req)
-		if err == nil || ctx.Err() != nil || errors.Is(err, ErrClosed) {
-			return res, err
+// anyBroker sends idempotent requests to the first broker that answers.
+func (c *Client) anyBroker() requestor {
+	return func(ctx context.Context, req kmsg.Request) (kmsg.Response, error) {
+		var last error
+		for _, addr := range c.addresses() {
+			res, err := c.broker(addr)(ctx, req)
+			if err == nil || ctx.Err() != nil || errors.Is(err, ErrClosed) {
+				return res, err
+			}
+			last = err
 		}
-		last = err
+		return nil, last
 	}
-	return nil, last
 }
 
 // addresses lists the brokers known from metadata, then the bootstrap list (which names the same brokers

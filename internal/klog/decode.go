@@ -9,22 +9,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// fetchVersion is the newest version that kafka-go encodes and every broker from 2.3 to 4.x takes.
-const fetchVersion = 11
-
-// parseFetch reads the body of a fetch response.
-func parseFetch(body []byte) (*kmsg.FetchResponse, error) {
-	res := kmsg.NewPtrFetchResponse()
-	res.Version = fetchVersion
-	if err := res.ReadFrom(body); err != nil {
-		return nil, fmt.Errorf("decoding a fetch response: %w", ErrCorrupt)
-	}
-	if err := codeError(res.ErrorCode); err != nil {
-		return nil, err
-	}
-	return res, nil
-}
-
 // decodePartition turns the answer for one partition into a Got. again tells that the partition's error goes away with fresh
 // metadata; the Got is then void.
 func decodePartition(want Want, p *kmsg.FetchResponseTopicPartition, decompressor kgo.Decompressor) (got Got, again error) {

@@ -11,6 +11,7 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -36,7 +37,8 @@ type Config struct {
 	// RetryFor bounds how long a call waits for a cluster that does not answer or has no leader. Default 2 min.
 	RetryFor time.Duration
 
-	health *health // of the client that the connections belong to
+	health *health    // of the client that the connections belong to
+	frames *sync.Pool // see conn
 	waits  waits
 }
 
@@ -133,7 +135,7 @@ func (c *Client) probe(ctx context.Context, addr string) error {
 	if err != nil {
 		return err
 	}
-	if err := c.refreshOn(ctx, cn, nil); err != nil {
+	if err := c.refreshOn(ctx, cn.within(c.cfg.waits.request), nil); err != nil {
 		cn.close()
 		if ctx.Err() != nil {
 			return ctx.Err()

@@ -1,11 +1,18 @@
 // Package klog reads and writes Kafka partitions as logs: exact offsets, exact timestamps, exactly one
 // copy of every appended batch, and errors that say what to check.
 //
-// It speaks the Kafka protocol through the request encoders and SASL mechanisms of
-// github.com/segmentio/kafka-go on connections of its own. Responses to fetches are parsed with
-// github.com/twmb/franz-go's message types and decompressor, and their record batches here, because kafka-go's reader drops
-// what this product stands on: the timestamp type of a batch, the fate of aborted records, and the next offset
-// behind markers, holes and emptied batches.
+// # One codec, one connection
+//
+// A request reaches a broker in one way: a conn writes its frame and reads that of the response, and codec.go encodes and
+// decodes both with github.com/twmb/franz-go/pkg/kmsg. Record batches are encoded and decoded here (record_batch.go,
+// record_set.go). From github.com/segmentio/kafka-go come the SASL mechanisms of a Config, and what the brokers' error codes
+// mean and which of them pass.
+//
+// Requests do not go through kafka-go's Client and Transport, because they lose what this package promises: the
+// cause of a failed dial, the end of a call with its context or with Close, and fresh metadata when a leader moves.
+// Fetches would need a connection of their own beside them, because kafka-go's fetch response drops the timestamp
+// type of a batch, the fate of aborted records, and the next offset after markers, holes and emptied batches.
+// kgo.ProcessFetchPartition keeps those, but not record times after April 2262. docs/dependencies.md has what was measured.
 //
 // # Guarantees
 //

@@ -7,9 +7,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// epochVersion is the newest version with the header of old; every broker from 2.3 to 4.x takes it.
-const epochVersion = 3
-
 // EpochEnd asks the leader of a partition where a leader epoch ended. It returns the largest epoch of its log that is at
 // most leaderEpoch, and the offset where the next larger one begins, which is the end of the log for the present
 // leader's own. When every epoch of the log is larger it returns leaderEpoch itself and the beginning of the first;
@@ -25,15 +22,12 @@ func (c *Client) EpochEnd(ctx context.Context, topic string, partition, leaderEp
 	doing := fmt.Sprintf("asking for the end of leader epoch %d of topic %q partition %d", leaderEpoch, topic, partition)
 	req := epochRequest(topic, partition, leaderEpoch)
 	endOffset, epoch = -1, -1
-	err = c.atLeader(ctx, doing, topic, partition, func(addr string) error {
-		return c.over(ctx, addr, func(cn *conn) error {
-			frame, err := cn.exchangeRaw(ctx, req, c.cfg.waits.request)
-			if err != nil {
-				return err
-			}
-			endOffset, epoch, err = parseEpochEnd(frame[frameHeader:], topic, partition)
-			return err
-		})
+	err = c.atLeader(ctx, doing, topic, partition, func(leader requestor) error {
+		res, err := req.RequestWith(ctx, leader)
+		if err == nil {
+			endOffset, epoch, err = epochEnd(res, topic, partition)
+		}
+		return err
 	})
 	return endOffset, epoch, err
 }
@@ -45,17 +39,12 @@ func epochRequest(topic string, partition, leaderEpoch int32) *kmsg.OffsetForLea
 	t.Topic = topic
 	t.Partitions = append(t.Partitions, p)
 	req := kmsg.NewPtrOffsetForLeaderEpochRequest()
-	req.Version = epochVersion
 	req.Topics = append(req.Topics, t)
 	return req
 }
 
-func parseEpochEnd(body []byte, topic string, partition int32) (endOffset int64, epoch int32, err error) {
-	res := kmsg.NewPtrOffsetForLeaderEpochResponse()
-	res.Version = epochVersion
-	if err := res.ReadFrom(body); err != nil {
-		return -1, -1, fmt.Errorf("decoding the end of a leader epoch: %w", ErrCorrupt)
-	}
+// epochEnd takes the answer for one partition out of a response.
+func epochEnd(res *kmsg.OffsetForLeaderEpochResponse, topic string, partition int32) (endOffset int64, epoch int32, err error) {
 	if len(res.Topics) != 1 || res.Topics[0].Topic != topic || len(res.Topics[0].Partitions) != 1 || res.Topics[0].Partitions[0].Partition != partition {
 		return -1, -1, ErrCorrupt
 	}
@@ -72,7 +61,7 @@ func (c *Client) LeaderEpoch(ctx context.Context, topic string, partition int32)
 	doing := fmt.Sprintf("asking for the leader epoch of topic %q partition %d", topic, partition)
 	epoch := int32(-1)
 	c.forget(topic)
-	err := c.atLeader(ctx, doing, topic, partition, func(string) error {
+	err := c.atLeader(ctx, doing, topic, partition, func(requestor) error {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		epoch = c.topics[topic][partition].epoch

@@ -57,10 +57,17 @@ func epochBody(topic string, partition int32, end int64, epoch int32, code int16
 	t := kmsg.NewOffsetForLeaderEpochResponseTopic()
 	t.Topic = topic
 	t.Partitions = append(t.Partitions, p)
-	res := kmsg.NewPtrOffsetForLeaderEpochResponse()
-	res.Version = epochVersion
+	res := inNewest(kmsg.NewPtrOffsetForLeaderEpochRequest()).ResponseKind().(*kmsg.OffsetForLeaderEpochResponse)
 	res.Topics = append(res.Topics, t)
 	return res.AppendTo(nil)
+}
+
+func parseEpochEnd(body []byte, topic string, partition int32) (endOffset int64, epoch int32, err error) {
+	res, err := decodeResponse(inNewest(kmsg.NewPtrOffsetForLeaderEpochRequest()), body)
+	if err != nil {
+		return -1, -1, err
+	}
+	return epochEnd(res.(*kmsg.OffsetForLeaderEpochResponse), topic, partition)
 }
 
 // Whatever a broker sends, decoding ends without a panic, and answers only for what was asked.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/segmentio/kafka-go"
 )
@@ -76,4 +77,10 @@ func codeError(code int16) error {
 		return nil
 	}
 	return fmt.Errorf("error %d from the broker: %w", code, kafka.Error(code))
+}
+
+// isCode reports whether err carries one of the given Kafka error codes.
+func isCode(err error, codes ...kafka.Error) bool {
+	var code kafka.Error
+	return errors.As(err, &code) && slices.Contains(codes, code)
 }

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/segmentio/kafka-go/protocol/fetch"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // maxFetchBytes bounds one response over all its partitions.
@@ -33,7 +33,8 @@ type Fetcher struct {
 // link is the connection to one broker and the request that is outstanding there.
 type link struct {
 	conn    *conn
-	sent    []Want // nil: nothing outstanding
+	sent    []Want             // nil: nothing outstanding
+	req     *kmsg.FetchRequest // of sent
 	min     int32
 	asked   int64     // unix ms, before sending
 	turn    time.Time // start of the Poll that sent it
@@ -57,7 +58,7 @@ func (f *Fetcher) given(at place) {
 type answer struct {
 	broker int32
 	link   *link
-	frame  []byte
+	res    *kmsg.FetchResponse
 	err    error
 }
 
@@ -145,8 +146,8 @@ func (f *Fetcher) dispatch(ctx context.Context, broker int32, addr string, wants
 	}
 	wait = max(wait, 0)
 	l.asked, l.turn, l.sent, l.min = time.Now().UnixMilli(), start, wants, minBytes
-	l.timeout = wait + f.c.cfg.waits.request
-	if err := l.conn.send(fetchRequest(wants, minBytes, wait, readCommitted), fetchVersion, l.timeout); err != nil {
+	l.req, l.timeout = fetchRequest(wants, minBytes, wait, readCommitted), wait+f.c.cfg.waits.request
+	if err := l.conn.send(l.req, l.timeout); err != nil {
 		f.drop(broker)
 		return err
 	}
@@ -170,9 +171,14 @@ func (f *Fetcher) start(broker int32, l *link) error {
 // await reads one response and hands it to whoever polls.
 func (f *Fetcher) await(broker int32, l *link) {
 	defer f.running.Done()
-	frame, err := l.conn.receive(l.timeout)
+	a := answer{broker: broker, link: l}
+	var res kmsg.Response
+	if res, a.err = l.conn.receive(l.req, l.timeout); a.err == nil {
+		a.res = res.(*kmsg.FetchResponse)
+		a.err = codeError(a.res.ErrorCode)
+	}
 	select {
-	case f.answers <- answer{broker: broker, link: l, frame: frame, err: err}:
+	case f.answers <- a:
 	case <-f.quit:
 	}
 }
@@ -207,29 +213,26 @@ func (f *Fetcher) drop(broker int32) {
 	_ = l.conn.net.Close()
 }
 
-// fetchRequest asks for all wants in one request, grouped by topic.
-func fetchRequest(wants []Want, minBytes int32, wait time.Duration, isolation int8) *fetch.Request {
-	req := &fetch.Request{
-		ReplicaID:      -1,
-		MaxWaitTime:    int32(min(wait.Milliseconds(), 1<<30)),
-		MinBytes:       minBytes,
-		MaxBytes:       maxFetchBytes,
-		IsolationLevel: isolation,
-		SessionEpoch:   -1, // no fetch session: every answer is complete in itself
-	}
+// fetchRequest asks for all wants in one request, grouped by topic. Every answer is complete in itself: there is no fetch
+// session.
+func fetchRequest(wants []Want, minBytes int32, wait time.Duration, isolation int8) *kmsg.FetchRequest {
+	req := kmsg.NewPtrFetchRequest()
+	req.MaxWaitMillis, req.MinBytes, req.MaxBytes = int32(min(wait.Milliseconds(), 1<<30)), minBytes, maxFetchBytes
+	req.IsolationLevel = isolation
 	for _, w := range wants {
-		i := slices.IndexFunc(req.Topics, func(t fetch.RequestTopic) bool { return t.Topic == w.Topic })
+		i := slices.IndexFunc(req.Topics, func(t kmsg.FetchRequestTopic) bool { return t.Topic == w.Topic })
 		if i < 0 {
 			i = len(req.Topics)
-			req.Topics = append(req.Topics, fetch.RequestTopic{Topic: w.Topic})
+			t := kmsg.NewFetchRequestTopic()
+			t.Topic = w.Topic
+			req.Topics = append(req.Topics, t)
 		}
-		limit := w.MaxBytes
-		if limit <= 0 {
-			limit = defaultMaxBytes
+		p := kmsg.NewFetchRequestTopicPartition()
+		p.Partition, p.FetchOffset, p.PartitionMaxBytes = w.Partition, w.Offset, w.MaxBytes
+		if p.PartitionMaxBytes <= 0 {
+			p.PartitionMaxBytes = defaultMaxBytes
 		}
-		req.Topics[i].Partitions = append(req.Topics[i].Partitions, fetch.RequestPartition{
-			Partition: w.Partition, CurrentLeaderEpoch: -1, FetchOffset: w.Offset, LogStartOffset: -1, PartitionMaxBytes: limit,
-		})
+		req.Topics[i].Partitions = append(req.Topics[i].Partitions, p)
 	}
 	return req
 }

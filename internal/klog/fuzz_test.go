@@ -3,8 +3,12 @@ package klog
 import (
 	"bytes"
 	"encoding/binary"
+	"math"
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 	"pgregory.net/rapid"
@@ -18,9 +22,14 @@ func frame(correlation uint32, body []byte) []byte {
 	return append(binary.BigEndian.AppendUint32(b, correlation), body...)
 }
 
+// inNewest returns req in the version that it is sent in to a broker of today.
+func inNewest(req kmsg.Request) kmsg.Request {
+	setVersion(req, math.MaxInt16)
+	return req
+}
+
 func fetchBody(raw []byte, code int16) []byte {
-	res := kmsg.NewPtrFetchResponse()
-	res.Version = fetchVersion
+	res := inNewest(kmsg.NewPtrFetchRequest()).ResponseKind().(*kmsg.FetchResponse)
 	t, p := kmsg.NewFetchResponseTopic(), kmsg.NewFetchResponseTopicPartition()
 	t.Topic, p.ErrorCode, p.RecordBatches = "t", code, raw
 	p.HighWatermark, p.LastStableOffset = 10, 10
@@ -44,12 +53,12 @@ func FuzzFetchResponse(f *testing.F) {
 		if offset < 0 || len(body) > 1<<16 {
 			return
 		}
-		res, err := parseFetch(body)
+		res, err := decodeResponse(inNewest(kmsg.NewPtrFetchRequest()), body)
 		if err != nil {
 			return
 		}
 		wants := []Want{{Topic: "t", Offset: offset}}
-		gots, news, _ := decodeAnswer(wants, res, decompressor)
+		gots, news, _ := decodeAnswer(wants, res.(*kmsg.FetchResponse), decompressor)
 		for _, g := range gots {
 			if g.Next < offset {
 				t.Fatalf("next offset %d below %d", g.Next, offset)
@@ -134,8 +143,8 @@ func sameRecord(t *testing.T, r Record, m *kgo.Record) {
 }
 
 func FuzzProduceResponse(f *testing.F) {
-	res := kmsg.NewPtrProduceResponse()
-	res.Version = produceVersion
+	req := inNewest(kmsg.NewPtrProduceRequest())
+	res := req.ResponseKind().(*kmsg.ProduceResponse)
 	t, p := kmsg.NewProduceResponseTopic(), kmsg.NewProduceResponseTopicPartition()
 	t.Topic, p.BaseOffset = "t", 5
 	t.Partitions = append(t.Partitions, p)
@@ -143,7 +152,11 @@ func FuzzProduceResponse(f *testing.F) {
 	f.Add(res.AppendTo(nil))
 	f.Add([]byte{0, 0, 0, 1})
 	f.Fuzz(func(t *testing.T, body []byte) {
-		if base, code, err := parseProduce(body); err == nil && code == 0 && base < 0 {
+		res, err := decodeResponse(req, body)
+		if err != nil {
+			return
+		}
+		if base, code, err := produced(res.(*kmsg.ProduceResponse)); err == nil && code == 0 && base < 0 {
 			t.Fatalf("base offset %d without an error", base)
 		}
 	})
@@ -160,6 +173,41 @@ func FuzzBatchHeaders(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Every request has a header that is not flexible, in today's newest version and in that of an older broker, and its frame
+// reads back as what it was.
+func TestNoRequestHasAFlexibleHeader(t *testing.T) {
+	for req, newest := range map[kmsg.Request]int16{
+		kmsg.NewPtrProduceRequest(): 8, kmsg.NewPtrFetchRequest(): 11, kmsg.NewPtrListOffsetsRequest(): 5, kmsg.NewPtrMetadataRequest(): 8,
+		kmsg.NewPtrFindCoordinatorRequest(): 2, kmsg.NewPtrInitProducerIDRequest(): 1, kmsg.NewPtrOffsetForLeaderEpochRequest(): 3,
+		kmsg.NewPtrCreateTopicsRequest(): 4, kmsg.NewPtrDescribeConfigsRequest(): 3, kmsg.NewPtrSASLHandshakeRequest(): 1,
+		kmsg.NewPtrSASLAuthenticateRequest(): 1,
+	} {
+		name := kmsg.NameForKey(req.Key())
+		if setVersion(req, math.MaxInt16); req.GetVersion() != newest || req.IsFlexible() {
+			t.Errorf("%s is sent in version %d, want %d", name, req.GetVersion(), newest)
+		}
+		if setVersion(req, 0); req.GetVersion() != 0 {
+			t.Errorf("%s to an old broker is sent in version %d", name, req.GetVersion())
+		}
+	}
+	if v := inNewest(kmsg.NewPtrApiVersionsRequest()).GetVersion(); v != 2 {
+		t.Errorf("ApiVersions is sent in version %d", v)
+	}
+	sent := fetchRequest([]Want{{Topic: "t", Partition: 3, Offset: 9}}, 1, time.Second, readCommitted)
+	setVersion(sent, math.MaxInt16)
+	frame := appendRequest(nil, sent, "id", 77)
+	head := binary.BigEndian.AppendUint32(nil, uint32(len(frame)-4))
+	head = append(head, 0, 1, 0, 11, 0, 0, 0, 77, 0, 2, 'i', 'd')
+	if !bytes.HasPrefix(frame, head) {
+		t.Fatalf("the frame begins with % x, want % x", frame[:len(head)], head)
+	}
+	read := kmsg.NewPtrFetchRequest()
+	read.Version = sent.Version
+	if err := read.ReadFrom(frame[len(head):]); err != nil || !cmp.Equal(read, sent, cmpopts.IgnoreTypes(kmsg.Tags{}), cmpopts.EquateEmpty()) {
+		t.Errorf("read as %+v, sent %+v, %v", read, sent, err)
+	}
 }
 
 func FuzzFrame(f *testing.F) {

@@ -8,9 +8,7 @@ import (
 	"time"
 
 	"github.com/segmentio/kafka-go"
-	"github.com/segmentio/kafka-go/protocol"
-	"github.com/segmentio/kafka-go/protocol/findcoordinator"
-	"github.com/segmentio/kafka-go/protocol/initproducerid"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // transactionTimeout is required by the broker; no transaction is ever begun under the id.
@@ -18,41 +16,32 @@ const transactionTimeout = 60 * time.Second
 
 // initProducer asks for a producer id and epoch. With a transactional id its coordinator answers, and raises the epoch.
 func (c *Client) initProducer(ctx context.Context, transactionalID string) (id int64, epoch int16, err error) {
-	req := &initproducerid.Request{
-		TransactionalID:      transactionalID,
-		TransactionTimeoutMs: int32(transactionTimeout.Milliseconds()),
-		ProducerID:           -1,
-		ProducerEpoch:        -1,
-	}
-	var answer protocol.Message
-	if transactionalID == "" {
-		answer, err = c.askAny(ctx, req)
-	} else {
-		var addr string
-		if addr, err = c.coordinator(ctx, transactionalID); err != nil {
+	req := kmsg.NewPtrInitProducerIDRequest()
+	req.TransactionTimeoutMillis = int32(transactionTimeout.Milliseconds())
+	at := c.anyBroker()
+	if transactionalID != "" {
+		req.TransactionalID = &transactionalID
+		addr, err := c.coordinator(ctx, transactionalID)
+		if err != nil {
 			return -1, -1, err
 		}
-		answer, err = c.ask(ctx, addr, req)
+		at = c.broker(addr)
 	}
+	res, err := req.RequestWith(ctx, at)
 	if err != nil {
 		return -1, -1, err
-	}
-	res, ok := answer.(*initproducerid.Response)
-	if !ok {
-		return -1, -1, ErrCorrupt
 	}
 	return res.ProducerID, res.ProducerEpoch, codeError(res.ErrorCode)
 }
 
+// coordinator returns the address of the broker that keeps a transactional id.
 func (c *Client) coordinator(ctx context.Context, transactionalID string) (string, error) {
-	const keyTypeTransaction = 1
-	answer, err := c.askAny(ctx, &findcoordinator.Request{Key: transactionalID, KeyType: keyTypeTransaction})
+	const ofTransactions = 1
+	req := kmsg.NewPtrFindCoordinatorRequest()
+	req.CoordinatorKey, req.CoordinatorType = transactionalID, ofTransactions
+	res, err := req.RequestWith(ctx, c.anyBroker())
 	if err != nil {
 		return "", err
-	}
-	res, ok := answer.(*findcoordinator.Response)
-	if !ok {
-		return "", ErrCorrupt
 	}
 	return net.JoinHostPort(res.Host, strconv.Itoa(int(res.Port))), codeError(res.ErrorCode)
 }
@@ -89,17 +78,11 @@ func (p *Producer) headers(ctx context.Context, at int64) ([]batchInfo, error) {
 	if err != nil {
 		return nil, err
 	}
-	cn, _, err := p.c.acquire(ctx, addr)
-	if err != nil {
-		return nil, err
-	}
-	defer p.c.release(cn)
 	want := []Want{{Topic: p.topic, Partition: p.partition, Offset: at, MaxBytes: 8 << 20}}
-	frame, err := cn.exchange(ctx, fetchRequest(want, 1, 100*time.Millisecond, readUncommitted), fetchVersion, requestTimeout)
-	if err != nil {
-		return nil, err
+	res, err := fetchRequest(want, 1, 100*time.Millisecond, readUncommitted).RequestWith(ctx, p.c.broker(addr))
+	if err == nil {
+		err = codeError(res.ErrorCode)
 	}
-	res, err := parseFetch(frame[frameHeader:])
 	if err != nil {
 		return nil, err
 	}

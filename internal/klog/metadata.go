@@ -12,8 +12,7 @@ import (
 	"time"
 
 	"github.com/segmentio/kafka-go"
-	"github.com/segmentio/kafka-go/protocol"
-	"github.com/segmentio/kafka-go/protocol/metadata"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // leader is the broker that serves a partition; broker −1 while none is elected.
@@ -75,34 +74,25 @@ func (c *Client) describe(ctx context.Context, topic string) (map[int32]leader, 
 // refresh asks any broker for the state of the given topics and of the cluster. A topic that does not exist is
 // forgotten, without an error.
 func (c *Client) refresh(ctx context.Context, topics ...string) error {
-	res, err := c.askAny(ctx, metadataRequest(topics))
+	return c.refreshOn(ctx, c.anyBroker(), topics)
+}
+
+// refreshOn is refresh by asking a given broker.
+func (c *Client) refreshOn(ctx context.Context, at requestor, topics []string) error {
+	req := kmsg.NewPtrMetadataRequest()
+	req.Topics = []kmsg.MetadataRequestTopic{} // nil would ask for every topic
+	for _, name := range topics {
+		req.Topics = append(req.Topics, kmsg.MetadataRequestTopic{Topic: &name})
+	}
+	res, err := req.RequestWith(ctx, at)
 	if err != nil {
 		return err
 	}
 	return c.learn(res, topics)
 }
 
-// refreshOn is refresh over a given connection.
-func (c *Client) refreshOn(ctx context.Context, cn *conn, topics []string) error {
-	res, err := cn.call(ctx, metadataRequest(topics), c.cfg.waits.request)
-	if err != nil {
-		return err
-	}
-	return c.learn(res, topics)
-}
-
-func metadataRequest(topics []string) *metadata.Request {
-	if topics == nil {
-		topics = []string{} // null would ask for every topic
-	}
-	return &metadata.Request{TopicNames: topics}
-}
-
-func (c *Client) learn(res protocol.Message, topics []string) error {
-	m, ok := res.(*metadata.Response)
-	if !ok {
-		return ErrCorrupt
-	}
+// learn remembers what a broker says of the cluster and of topics.
+func (c *Client) learn(m *kmsg.MetadataResponse, topics []string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(m.Brokers) > 0 {
@@ -117,17 +107,20 @@ func (c *Client) learn(res protocol.Message, topics []string) error {
 	}
 	var failed error
 	for _, t := range m.Topics {
+		if t.Topic == nil {
+			return ErrCorrupt
+		}
 		if err := codeError(t.ErrorCode); err != nil {
 			if !isCode(err, kafka.UnknownTopicOrPartition) {
-				failed = errors.Join(failed, fmt.Errorf("topic %q: %w", t.Name, err))
+				failed = errors.Join(failed, fmt.Errorf("topic %q: %w", *t.Topic, err))
 			}
 			continue
 		}
 		leaders := make(map[int32]leader, len(t.Partitions))
 		for _, p := range t.Partitions {
-			leaders[p.PartitionIndex] = leader{broker: p.LeaderID, epoch: p.LeaderEpoch, replicas: len(p.ReplicaNodes)}
+			leaders[p.Partition] = leader{broker: p.Leader, epoch: p.LeaderEpoch, replicas: len(p.Replicas)}
 		}
-		c.topics[t.Name] = leaders
+		c.topics[*t.Topic] = leaders
 	}
 	return failed
 }
@@ -169,25 +162,14 @@ func (c *Client) forget(topic string) {
 	delete(c.topics, topic)
 }
 
-// askLeader sends an idempotent request to the leader of a partition and calls read with the response, see atLeader.
-func (c *Client) askLeader(ctx context.Context, doing, topic string, partition int32, req protocol.Message, read func(protocol.Message) error) error {
-	return c.atLeader(ctx, doing, topic, partition, func(addr string) error {
-		res, err := c.ask(ctx, addr, req)
-		if err != nil {
-			return err
-		}
-		return read(res)
-	})
-}
-
-// atLeader runs try with the address of a partition's leader, again and again with fresh metadata while the failure is
+// atLeader runs ask with the leader of a partition, again and again with fresh metadata while the failure is
 // retriable. An unknown partition fails after topicGrace.
-func (c *Client) atLeader(ctx context.Context, doing, topic string, partition int32, try func(addr string) error) error {
+func (c *Client) atLeader(ctx context.Context, doing, topic string, partition int32, ask func(leader requestor) error) error {
 	start := time.Now()
 	return c.persist(ctx, doing, func() error {
 		_, addr, err := c.leaderOf(ctx, topic, partition)
 		if err == nil {
-			err = try(addr)
+			err = ask(c.broker(addr))
 		}
 		if err != nil {
 			c.forget(topic)

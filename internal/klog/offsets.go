@@ -4,8 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/segmentio/kafka-go/protocol"
-	"github.com/segmentio/kafka-go/protocol/listoffsets"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // Offsets are the bounds of a partition at (about) one instant.
@@ -51,19 +50,20 @@ func (c *Client) OffsetAt(ctx context.Context, topic string, partition int32, mi
 
 // listOffset asks one question about one partition: brokers refuse two about the same one in a request.
 func (c *Client) listOffset(ctx context.Context, topic string, partition int32, at int64, isolation int8) (int64, error) {
-	req := &listoffsets.Request{
-		ReplicaID:      -1,
-		IsolationLevel: isolation,
-		Topics: []listoffsets.RequestTopic{{
-			Topic:      topic,
-			Partitions: []listoffsets.RequestPartition{{Partition: partition, CurrentLeaderEpoch: -1, Timestamp: at}},
-		}},
-	}
+	p := kmsg.NewListOffsetsRequestTopicPartition()
+	p.Partition, p.Timestamp = partition, at
+	t := kmsg.NewListOffsetsRequestTopic()
+	t.Topic, t.Partitions = topic, []kmsg.ListOffsetsRequestTopicPartition{p}
+	req := kmsg.NewPtrListOffsetsRequest()
+	req.IsolationLevel, req.Topics = isolation, []kmsg.ListOffsetsRequestTopic{t}
 	doing := fmt.Sprintf("asking for offsets of topic %q partition %d", topic, partition)
 	var offset int64
-	err := c.askLeader(ctx, doing, topic, partition, req, func(m protocol.Message) error {
-		res, ok := m.(*listoffsets.Response)
-		if !ok || len(res.Topics) != 1 || len(res.Topics[0].Partitions) != 1 {
+	err := c.atLeader(ctx, doing, topic, partition, func(leader requestor) error {
+		res, err := req.RequestWith(ctx, leader)
+		if err != nil {
+			return err
+		}
+		if len(res.Topics) != 1 || len(res.Topics[0].Partitions) != 1 {
 			return ErrCorrupt
 		}
 		p := res.Topics[0].Partitions[0]

@@ -115,12 +115,7 @@ func (p *poll) take(ctx context.Context, a answer) {
 		p.lost(a.broker, l, wants, a.err)
 		return
 	}
-	res, err := parseFetch(a.frame[frameHeader:])
-	if err != nil {
-		p.lost(a.broker, l, wants, err)
-		return
-	}
-	gots, news, again := decodeAnswer(wants, res, p.f.decompressor)
+	gots, news, again := decodeAnswer(wants, a.res, p.f.decompressor)
 	if len(again) == 0 && !news && l.turn != p.start {
 		p.askAll(ctx) // the answer to an earlier poll may be older than this call
 		return

@@ -1,25 +1,18 @@
 package klog
 
 import (
-	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"sync"
 	"time"
 
 	"github.com/segmentio/kafka-go"
-	"github.com/segmentio/kafka-go/protocol"
-	"github.com/segmentio/kafka-go/protocol/rawproduce"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-const (
-	// produceVersion is the newest that kafka-go encodes; 4.x takes 3 and up.
-	produceVersion = 8
-	acksAll        = -1
-)
+// acksAll asks that every in-sync replica has the records.
+const acksAll = -1
 
 // Producer appends records to one partition: acknowledged by every in-sync replica, each batch exactly once. For one
 // goroutine at a time, except Close.
@@ -132,10 +125,7 @@ func (e *refusal) Unwrap() error { return e.err }
 
 // appendBatch writes one batch, with the same bytes as often as it takes to know its fate.
 func (p *Producer) appendBatch(ctx context.Context, msgs []Message) (int64, error) {
-	// kafka-go writes a raw record set as it is: its length goes in front.
-	p.buf = append(p.buf[:0], 0, 0, 0, 0)
-	p.buf = appendBatch(p.buf, msgs, p.id, p.epoch, p.sequence, time.Now().UnixMilli())
-	binary.BigEndian.PutUint32(p.buf, uint32(len(p.buf)-4))
+	p.buf = appendBatch(p.buf[:0], msgs, p.id, p.epoch, p.sequence, time.Now().UnixMilli())
 	count := int32(len(msgs))
 	var base int64
 	sent := false // an earlier try may have been written
@@ -265,38 +255,31 @@ func (p *Producer) hangUp() {
 
 // send writes the encoded batch and returns the base offset or the error code that came back.
 func (p *Producer) send(ctx context.Context, cn *conn) (base int64, code int16, err error) {
-	req := &rawproduce.Request{
-		Acks:    acksAll,
-		Timeout: int32(requestTimeout.Milliseconds()),
-		Topics: []rawproduce.RequestTopic{{
-			Topic: p.topic,
-			Partitions: []rawproduce.RequestPartition{{
-				Partition: p.partition,
-				RecordSet: protocol.RawRecordSet{Reader: bytes.NewReader(p.buf)},
-			}},
-		}},
-	}
-	frame, err := cn.exchange(ctx, req, produceVersion, requestTimeout+10*time.Second)
+	at := kmsg.NewProduceRequestTopicPartition()
+	at.Partition, at.Records = p.partition, p.buf
+	t := kmsg.NewProduceRequestTopic()
+	t.Topic, t.Partitions = p.topic, []kmsg.ProduceRequestTopicPartition{at}
+	req := kmsg.NewPtrProduceRequest()
+	req.Acks, req.TimeoutMillis, req.Topics = acksAll, int32(requestTimeout.Milliseconds()), []kmsg.ProduceRequestTopic{t}
+	res, err := req.RequestWith(ctx, cn.within(requestTimeout+10*time.Second))
 	if err != nil {
 		return -1, 0, err
 	}
-	base, code, err = parseProduce(frame[frameHeader:])
+	base, code, err = produced(res)
 	if err != nil {
 		cn.broken = true
 	}
 	return base, code, err
 }
 
-// parseProduce reads the body of a response about one partition.
-func parseProduce(body []byte) (base int64, code int16, err error) {
-	res := kmsg.NewPtrProduceResponse()
-	res.Version = produceVersion
-	if err := res.ReadFrom(body); err != nil || len(res.Topics) != 1 || len(res.Topics[0].Partitions) != 1 {
-		return -1, 0, fmt.Errorf("decoding a produce response: %w", ErrCorrupt)
+// produced takes the answer for one partition out of a response.
+func produced(res *kmsg.ProduceResponse) (base int64, code int16, err error) {
+	if len(res.Topics) != 1 || len(res.Topics[0].Partitions) != 1 {
+		return -1, 0, fmt.Errorf("reading a produce response: %w", ErrCorrupt)
 	}
 	at := res.Topics[0].Partitions[0]
 	if at.ErrorCode == 0 && at.BaseOffset < 0 {
-		return -1, 0, fmt.Errorf("decoding a produce response: %w", ErrCorrupt)
+		return -1, 0, fmt.Errorf("reading a produce response: %w", ErrCorrupt)
 	}
 	return at.BaseOffset, at.ErrorCode, nil
 }

@@ -10,10 +10,8 @@ import (
 	"strings"
 
 	"github.com/segmentio/kafka-go"
-	"github.com/segmentio/kafka-go/protocol"
-	"github.com/segmentio/kafka-go/protocol/saslauthenticate"
-	"github.com/segmentio/kafka-go/protocol/saslhandshake"
 	"github.com/segmentio/kafka-go/sasl"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // authenticate runs the SASL exchange of mechanism. Errors are stageErrors that name the mechanism.
@@ -22,19 +20,17 @@ func (c *conn) authenticate(ctx context.Context, mechanism sasl.Mechanism) error
 		return &stageError{stage: stageSASL, addr: c.addr, mechanism: mechanism.Name(), user: userOf(mechanism), offered: offered, err: err}
 	}
 	// Version 0 of the handshake is followed by bare tokens; every broker since 1.0 has version 1.
-	if c.versions[protocol.SaslHandshake] < 1 {
+	hello := kmsg.NewPtrSASLHandshakeRequest()
+	if c.newest[hello.Key()] < 1 {
 		return fail(errors.New("broker older than Kafka 1.0"), nil)
 	}
-	res, err := c.call(ctx, &saslhandshake.Request{Mechanism: mechanism.Name()}, c.dialing)
+	hello.Mechanism = mechanism.Name()
+	res, err := hello.RequestWith(ctx, c.within(c.dialing))
 	if err != nil {
 		return fail(err, nil)
 	}
-	hello, ok := res.(*saslhandshake.Response)
-	if !ok {
-		return fail(ErrCorrupt, nil)
-	}
-	if hello.ErrorCode != 0 {
-		return fail(codeError(hello.ErrorCode), hello.Mechanisms)
+	if err := codeError(res.ErrorCode); err != nil {
+		return fail(err, res.SupportedMechanisms)
 	}
 	host, portText, _ := net.SplitHostPort(c.addr)
 	port, _ := strconv.Atoi(portText)
@@ -56,7 +52,9 @@ func (c *conn) authenticate(ctx context.Context, mechanism sasl.Mechanism) error
 }
 
 func (c *conn) saslStep(ctx context.Context, token []byte) ([]byte, error) {
-	res, err := c.call(ctx, &saslauthenticate.Request{AuthBytes: token}, c.dialing)
+	req := kmsg.NewPtrSASLAuthenticateRequest()
+	req.SASLAuthBytes = token
+	res, err := req.RequestWith(ctx, c.within(c.dialing))
 	if errors.Is(err, io.EOF) {
 		// Some brokers end a failed exchange by closing the connection.
 		return nil, fmt.Errorf("%w: %w", kafka.SASLAuthenticationFailed, err)
@@ -64,11 +62,7 @@ func (c *conn) saslStep(ctx context.Context, token []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	step, ok := res.(*saslauthenticate.Response)
-	if !ok {
-		return nil, ErrCorrupt
-	}
-	return step.AuthBytes, codeError(step.ErrorCode)
+	return res.SASLAuthBytes, codeError(res.ErrorCode)
 }
 
 // Named may be implemented by a SASL mechanism of the caller to have its user name in error texts.

@@ -6,27 +6,26 @@ import (
 	"time"
 
 	"github.com/segmentio/kafka-go"
-	"github.com/segmentio/kafka-go/protocol"
-	"github.com/segmentio/kafka-go/protocol/describeconfigs"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
-
-// configOfTopic is the resource type of a topic in a DescribeConfigs request.
-const configOfTopic = 2
 
 // TopicConfig returns the settings in force of a topic by their Kafka name: its own, else the broker's, else the
 // default. A setting that the broker does not know or keeps secret is absent. Errors: ErrUnknownTopic when there is no such
 // topic, ErrForbidden when the user may not see its settings.
 func (c *Client) TopicConfig(ctx context.Context, topic string) (map[string]string, error) {
 	doing := fmt.Sprintf("asking for the settings of topic %q", topic)
-	req := &describeconfigs.Request{Resources: []describeconfigs.RequestResource{{ResourceType: configOfTopic, ResourceName: topic}}}
+	of := kmsg.NewDescribeConfigsRequestResource()
+	of.ResourceType, of.ResourceName = kmsg.ConfigResourceTypeTopic, topic
+	req := kmsg.NewPtrDescribeConfigsRequest()
+	req.Resources = append(req.Resources, of)
 	start := time.Now()
 	var settings map[string]string
 	err := c.persist(ctx, doing, func() error {
-		m, err := c.askAny(ctx, req)
+		res, err := req.RequestWith(ctx, c.anyBroker())
 		if err != nil {
 			return err
 		}
-		settings, err = settingsOf(m, topic)
+		settings, err = settingsOf(res, topic)
 		switch {
 		case isCode(err, kafka.UnknownTopicOrPartition) && time.Since(start) > topicGrace:
 			return ErrUnknownTopic
@@ -41,22 +40,25 @@ func (c *Client) TopicConfig(ctx context.Context, topic string) (map[string]stri
 	return settings, nil
 }
 
-func settingsOf(m protocol.Message, topic string) (map[string]string, error) {
-	res, ok := m.(*describeconfigs.Response)
-	if !ok || len(res.Resources) != 1 {
+func settingsOf(res *kmsg.DescribeConfigsResponse, topic string) (map[string]string, error) {
+	if len(res.Resources) != 1 {
 		return nil, ErrCorrupt
 	}
 	r := res.Resources[0]
 	if err := codeError(r.ErrorCode); err != nil {
 		return nil, err
 	}
-	if r.ResourceType != configOfTopic || r.ResourceName != topic {
+	if r.ResourceType != kmsg.ConfigResourceTypeTopic || r.ResourceName != topic {
 		return nil, ErrCorrupt
 	}
-	settings := make(map[string]string, len(r.ConfigEntries))
-	for _, e := range r.ConfigEntries {
-		if !e.IsSensitive {
-			settings[e.ConfigName] = e.ConfigValue
+	settings := make(map[string]string, len(r.Configs))
+	for _, e := range r.Configs {
+		switch {
+		case e.IsSensitive:
+		case e.Value == nil:
+			settings[e.Name] = ""
+		default:
+			settings[e.Name] = *e.Value
 		}
 	}
 	return settings, nil

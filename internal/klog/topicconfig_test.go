@@ -4,9 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/segmentio/kafka-go/protocol"
-	"github.com/segmentio/kafka-go/protocol/describeconfigs"
-	"github.com/segmentio/kafka-go/protocol/metadata"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 func TestTopicConfigTellsSettingsInForce(t *testing.T) {
@@ -38,23 +36,28 @@ func TestTopicConfigTellsSettingsInForce(t *testing.T) {
 }
 
 func TestSettingsOfRefusesOtherAnswers(t *testing.T) {
-	entry := func(name, value string, secret bool) describeconfigs.ResponseConfigEntry {
-		return describeconfigs.ResponseConfigEntry{ConfigName: name, ConfigValue: value, IsSensitive: secret}
+	entry := func(name, value string, secret bool) kmsg.DescribeConfigsResponseResourceConfig {
+		return kmsg.DescribeConfigsResponseResourceConfig{Name: name, Value: &value, IsSensitive: secret}
 	}
-	good := describeconfigs.ResponseResource{ResourceType: configOfTopic, ResourceName: "t", ConfigEntries: []describeconfigs.ResponseConfigEntry{
-		entry("a", "1", false), entry("b", "secret", true), entry("c", "", false),
-	}}
-	got, err := settingsOf(&describeconfigs.Response{Resources: []describeconfigs.ResponseResource{good}}, "t")
-	if err != nil || len(got) != 2 || got["a"] != "1" {
+	resource := func(topic string) kmsg.DescribeConfigsResponseResource {
+		return kmsg.DescribeConfigsResponseResource{
+			ResourceType: kmsg.ConfigResourceTypeTopic, ResourceName: topic,
+			Configs: []kmsg.DescribeConfigsResponseResourceConfig{entry("a", "1", false), entry("b", "secret", true), entry("c", "", false), {Name: "d"}},
+		}
+	}
+	got, err := settingsOf(&kmsg.DescribeConfigsResponse{Resources: []kmsg.DescribeConfigsResponseResource{resource("t")}}, "t")
+	if err != nil || len(got) != 3 || got["a"] != "1" {
 		t.Errorf("settings = %v, %v", got, err)
 	}
-	if _, ok := got["c"]; !ok {
-		t.Error("an empty setting is absent")
+	for _, name := range []string{"c", "d"} {
+		if v, ok := got[name]; !ok || v != "" {
+			t.Errorf("the empty setting %s is %q, %v", name, v, ok)
+		}
 	}
-	for name, m := range map[string]protocol.Message{
-		"another message": &metadata.Response{},
-		"no resource":     &describeconfigs.Response{},
-		"another topic":   &describeconfigs.Response{Resources: []describeconfigs.ResponseResource{{ResourceType: configOfTopic, ResourceName: "u"}}},
+	for name, m := range map[string]*kmsg.DescribeConfigsResponse{
+		"no resource":   {},
+		"another topic": {Resources: []kmsg.DescribeConfigsResponseResource{resource("u")}},
+		"two resources": {Resources: []kmsg.DescribeConfigsResponseResource{resource("t"), resource("t")}},
 	} {
 		if _, err := settingsOf(m, "t"); !errors.Is(err, ErrCorrupt) {
 			t.Errorf("%s: %v", name, err)

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/segmentio/kafka-go"
-	"github.com/segmentio/kafka-go/protocol/createtopics"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // TopicSpec describes a topic to create.
@@ -23,19 +23,20 @@ type TopicSpec struct {
 // answer of the broker: on an error some may exist. The error joins one error per failed topic; ErrTopicExists for a topic that
 // was there before. A broken connection is an error, too, since the outcome is unknown then: calling again tells.
 func (c *Client) CreateTopics(ctx context.Context, specs ...TopicSpec) error {
-	req := &createtopics.Request{TimeoutMs: int32(requestTimeout.Milliseconds())}
+	req := kmsg.NewPtrCreateTopicsRequest()
+	req.TimeoutMillis = int32(requestTimeout.Milliseconds())
 	names := make([]string, 0, len(specs))
 	for _, s := range specs {
 		if s.Partitions < 1 || s.Partitions > 1<<20 {
 			return fmt.Errorf("creating topic %q: the number of partitions is %d, it must be at least 1", s.Name, s.Partitions)
 		}
-		replication := int16(-1)
+		t := kmsg.NewCreateTopicsRequestTopic()
+		t.Topic, t.NumPartitions, t.ReplicationFactor = s.Name, int32(s.Partitions), -1
 		if s.Replication > 0 && s.Replication < 1<<15 {
-			replication = int16(s.Replication)
+			t.ReplicationFactor = int16(s.Replication)
 		}
-		t := createtopics.RequestTopic{Name: s.Name, NumPartitions: int32(s.Partitions), ReplicationFactor: replication}
 		for _, k := range slices.Sorted(maps.Keys(s.Config)) {
-			t.Configs = append(t.Configs, createtopics.RequestConfig{Name: k, Value: s.Config[k]})
+			t.Configs = append(t.Configs, kmsg.CreateTopicsRequestTopicConfig{Name: k, Value: kmsg.StringPtr(s.Config[k])})
 		}
 		req.Topics = append(req.Topics, t)
 		names = append(names, s.Name)
@@ -59,7 +60,7 @@ func (c *Client) CreateTopics(ctx context.Context, specs ...TopicSpec) error {
 var errNotController = fmt.Errorf("creating topics: %w", kafka.NotController)
 
 // createOnController returns the names of the topics that were created. A retriable error means that nothing was.
-func (c *Client) createOnController(ctx context.Context, req *createtopics.Request) ([]string, error) {
+func (c *Client) createOnController(ctx context.Context, req *kmsg.CreateTopicsRequest) ([]string, error) {
 	c.mu.Lock()
 	addr, ok := c.brokers[c.controller]
 	c.mu.Unlock()
@@ -77,22 +78,18 @@ func (c *Client) createOnController(ctx context.Context, req *createtopics.Reque
 		c.mu.Unlock()
 		return nil, err
 	}
-	res, err := cn.call(ctx, req, 2*requestTimeout)
+	res, err := req.RequestWith(ctx, cn.within(2*requestTimeout))
 	c.release(cn)
 	if err != nil {
 		return nil, &finalError{err}
 	}
-	answer, ok := res.(*createtopics.Response)
-	if !ok {
-		return nil, &finalError{ErrCorrupt}
-	}
 	var created []string
 	var failed error
-	for _, t := range answer.Topics {
+	for _, t := range res.Topics {
 		err := codeError(t.ErrorCode)
 		switch {
 		case err == nil:
-			created = append(created, t.Name)
+			created = append(created, t.Topic)
 			continue
 		case isCode(err, kafka.NotController):
 			if len(created) == 0 && failed == nil {
@@ -101,11 +98,11 @@ func (c *Client) createOnController(ctx context.Context, req *createtopics.Reque
 			}
 		case isCode(err, kafka.TopicAlreadyExists):
 			err = ErrTopicExists
-		case t.ErrorMessage != "":
+		case t.ErrorMessage != nil:
 			// The broker's words are about the request (a name, a setting), not about records.
-			err = fmt.Errorf("%w (%s)", err, t.ErrorMessage)
+			err = fmt.Errorf("%w (%s)", err, *t.ErrorMessage)
 		}
-		failed = errors.Join(failed, fmt.Errorf("topic %q: %w", t.Name, err))
+		failed = errors.Join(failed, fmt.Errorf("topic %q: %w", t.Topic, err))
 	}
 	if failed != nil {
 		return created, &finalError{failed}
