@@ -3,12 +3,10 @@ package klog
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"os"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -209,65 +207,4 @@ func (c *Client) addresses() []string {
 		}
 	}
 	return list
-}
-
-const (
-	firstPause = 5 * time.Millisecond
-	maxPause   = 250 * time.Millisecond
-)
-
-// pause is the time to wait before try n (0, 1, …): 5 ms doubling up to 250 ms.
-func pause(n int) time.Duration {
-	if n > 5 {
-		return maxPause
-	}
-	return min(firstPause<<n, maxPause)
-}
-
-// sleep waits for d or until ctx ends, and returns the error of ctx then.
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-// persist runs try until it succeeds, fails for good, ctx ends or RetryFor is over.
-func (c *Client) persist(ctx context.Context, doing string, try func() error) error {
-	start := time.Now()
-	call := new(trouble)
-	defer c.cfg.health.over(call)
-	for n := 0; ; n++ {
-		err := try()
-		if err == nil {
-			return nil
-		}
-		if ctx.Err() != nil {
-			return fmt.Errorf("%s: %w", doing, context.Cause(ctx))
-		}
-		c.cfg.health.note(call, start, doing, err)
-		if !retriableDial(err) {
-			return fmt.Errorf("%s: %w", doing, err)
-		}
-		if time.Since(start) > c.cfg.RetryFor {
-			return fmt.Errorf("%s: giving up after %s: %w", doing, c.cfg.RetryFor, err)
-		}
-		if err := sleep(ctx, pause(n)); err != nil {
-			return fmt.Errorf("%s: %w", doing, err)
-		}
-	}
-}
-
-// retriableDial is retriable for errors that may come from dialing: a broker that restarts hangs up in the
-// middle of anything, one that says no does so again.
-func retriableDial(err error) bool {
-	var st *stageError
-	if errors.As(err, &st) {
-		return st.transient()
-	}
-	return retriable(err)
 }

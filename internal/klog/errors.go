@@ -1,7 +1,6 @@
 package klog
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -42,33 +41,6 @@ var (
 	// ErrClosed is returned by calls on a closed Client, Fetcher or Producer.
 	ErrClosed = errors.New("client closed")
 )
-
-// retriable reports whether err may go away by asking again, after a refresh of the metadata: every failure of the
-// network, and the errors of brokers that are about leadership, start-up or replicas.
-func retriable(err error) bool {
-	switch {
-	case err == nil, errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return false
-	case errors.Is(err, ErrClosed), errors.Is(err, ErrRefused), errors.Is(err, ErrUnknownTopic), errors.As(err, new(*finalError)):
-		return false
-	}
-	var code kafka.Error
-	if !errors.As(err, &code) {
-		return true
-	}
-	return retriableCode(code)
-}
-
-func retriableCode(code kafka.Error) bool {
-	switch code {
-	case kafka.ReplicaNotAvailable, kafka.BrokerNotAvailable, kafka.ConcurrentTransactions, kafka.Unknown:
-		return true
-	case kafka.InvalidMessage:
-		// Our own batches carry a right checksum; damage on the way is worth another try.
-		return true
-	}
-	return code.Temporary()
-}
 
 // codeError turns an error code of a response into an error, nil for 0. Only the code and its name go in: a
 // broker's free text may quote what was sent.

@@ -12,9 +12,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// maxFetchBytes bounds one response over all its partitions.
-const maxFetchBytes = 64 << 20
-
 // Fetcher reads partitions by long polls over connections of its own. Not for concurrent use, except Close.
 type Fetcher struct {
 	c            *Client
@@ -211,88 +208,4 @@ func (f *Fetcher) drop(broker int32) {
 	delete(f.conns, l.conn)
 	f.mu.Unlock()
 	_ = l.conn.net.Close()
-}
-
-// fetchRequest asks for all wants in one request, grouped by topic. Every answer is complete in itself: there is no fetch
-// session.
-func fetchRequest(wants []Want, minBytes int32, wait time.Duration, isolation int8) *kmsg.FetchRequest {
-	req := kmsg.NewPtrFetchRequest()
-	req.MaxWaitMillis, req.MinBytes, req.MaxBytes = int32(min(wait.Milliseconds(), 1<<30)), minBytes, maxFetchBytes
-	req.IsolationLevel = isolation
-	for _, w := range wants {
-		i := slices.IndexFunc(req.Topics, func(t kmsg.FetchRequestTopic) bool { return t.Topic == w.Topic })
-		if i < 0 {
-			i = len(req.Topics)
-			t := kmsg.NewFetchRequestTopic()
-			t.Topic = w.Topic
-			req.Topics = append(req.Topics, t)
-		}
-		p := kmsg.NewFetchRequestTopicPartition()
-		p.Partition, p.FetchOffset, p.PartitionMaxBytes = w.Partition, w.Offset, w.MaxBytes
-		if p.PartitionMaxBytes <= 0 {
-			p.PartitionMaxBytes = defaultMaxBytes
-		}
-		req.Topics[i].Partitions = append(req.Topics[i].Partitions, p)
-	}
-	return req
-}
-
-// ReadRange calls fn for every committed record with from ≤ offset < to, in log order, and returns when the log has been
-// looked at up to to. It waits for records that are not there yet, so to is at most Offsets.LastStable where that
-// is not wanted. ErrOffsetOutOfRange when from lies outside the log. An error of fn ends the reading and is returned as it is.
-func (c *Client) ReadRange(ctx context.Context, topic string, partition int32, from, to int64, fn func(Record) error) error {
-	if from >= to {
-		return nil
-	}
-	f := c.takeReader()
-	defer c.returnReader(f)
-	want := []Want{{Topic: topic, Partition: partition, Offset: from, MaxBytes: defaultMaxBytes}}
-	for want[0].Offset < to {
-		gots, err := f.Poll(ctx, want, 1, 500*time.Millisecond)
-		if err != nil {
-			return fmt.Errorf("reading topic %q partition %d: %w", topic, partition, err)
-		}
-		for _, got := range gots {
-			if got.Err != nil {
-				return got.Err
-			}
-			for _, r := range got.Records {
-				if r.Offset >= to {
-					return nil
-				}
-				if err := fn(r); err != nil {
-					return err
-				}
-			}
-			want[0].Offset = got.Next
-		}
-	}
-	return nil
-}
-
-func (c *Client) takeReader() *Fetcher {
-	c.mu.Lock()
-	if n := len(c.readers); n > 0 {
-		f := c.readers[n-1]
-		c.readers = c.readers[:n-1]
-		c.mu.Unlock()
-		return f
-	}
-	c.mu.Unlock()
-	return c.NewFetcher()
-}
-
-func (c *Client) returnReader(f *Fetcher) {
-	for at := range f.failing {
-		f.given(at)
-	}
-	c.mu.Lock()
-	if !c.closed && len(c.readers) < maxIdle {
-		c.readers = append(c.readers, f)
-		f = nil
-	}
-	c.mu.Unlock()
-	if f != nil {
-		f.Close()
-	}
 }

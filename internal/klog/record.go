@@ -18,29 +18,6 @@ type Record struct {
 	Headers     []Header
 }
 
-// Want asks for the records of one partition from Offset on. MaxBytes bounds one answer (the first batch is sent
-// whole in any case); 0 means 1 MiB.
-type Want struct {
-	Topic     string
-	Partition int32
-	Offset    int64
-	MaxBytes  int32
-}
-
-// Got is what one answer said about a wanted partition.
-type Got struct {
-	Topic      string
-	Partition  int32
-	Records    []Record // in log order, from Want.Offset on; may be empty
-	Next       int64    // the offset to ask for next: behind records, markers, holes and emptied batches
-	High       int64    // see Offsets, as of this answer
-	LastStable int64
-	LogStart   int64
-	AppendTime bool  // Records is not empty and every one of them carries the broker's append time
-	Asked      int64 // unix ms of the reader's clock just before this answer's request was sent
-	Err        error // ErrOffsetOutOfRange, ErrUnknownTopic, ErrCorrupt or a kafka.Error: the partition cannot be read on
-}
-
 // Message is a record to append. A nil Value is a tombstone.
 type Message struct {
 	Key, Value []byte
@@ -69,11 +46,4 @@ func (s Stamp) or(now int64) int64 {
 		return s.millis
 	}
 	return now
-}
-
-const defaultMaxBytes = 1 << 20
-
-type place struct {
-	topic     string
-	partition int32
 }

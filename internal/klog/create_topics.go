@@ -110,12 +110,6 @@ func (c *Client) createOnController(ctx context.Context, req *kmsg.CreateTopicsR
 	return created, nil
 }
 
-// finalError ends a retry loop whatever it wraps.
-type finalError struct{ err error }
-
-func (e *finalError) Error() string { return e.err.Error() }
-func (e *finalError) Unwrap() error { return e.err }
-
 // waitForLeaders waits until metadata shows all partitions of the created topics with a leader.
 func (c *Client) waitForLeaders(ctx context.Context, created []string, specs []TopicSpec) error {
 	for _, s := range specs {

@@ -3,11 +3,73 @@ package klog
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/segmentio/kafka-go"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
+
+const (
+	// maxFetchBytes bounds one response over all its partitions.
+	maxFetchBytes = 64 << 20
+	// defaultMaxBytes bounds one partition's part of it where Want.MaxBytes does not.
+	defaultMaxBytes = 1 << 20
+)
+
+// Want asks for the records of one partition from Offset on. MaxBytes bounds one answer (the first batch is sent
+// whole in any case); 0 means 1 MiB.
+type Want struct {
+	Topic     string
+	Partition int32
+	Offset    int64
+	MaxBytes  int32
+}
+
+// Got is what one answer said about a wanted partition.
+type Got struct {
+	Topic      string
+	Partition  int32
+	Records    []Record // in log order, from Want.Offset on; may be empty
+	Next       int64    // the offset to ask for next: behind records, markers, holes and emptied batches
+	High       int64    // see Offsets, as of this answer
+	LastStable int64
+	LogStart   int64
+	AppendTime bool  // Records is not empty and every one of them carries the broker's append time
+	Asked      int64 // unix ms of the reader's clock just before this answer's request was sent
+	Err        error // ErrOffsetOutOfRange, ErrUnknownTopic, ErrCorrupt or a kafka.Error: the partition cannot be read on
+}
+
+// place is a partition of a topic.
+type place struct {
+	topic     string
+	partition int32
+}
+
+// fetchRequest asks for all wants in one request, grouped by topic. Every answer is complete in itself: there is no fetch
+// session.
+func fetchRequest(wants []Want, minBytes int32, wait time.Duration, isolation int8) *kmsg.FetchRequest {
+	req := kmsg.NewPtrFetchRequest()
+	req.MaxWaitMillis, req.MinBytes, req.MaxBytes = int32(min(wait.Milliseconds(), 1<<30)), minBytes, maxFetchBytes
+	req.IsolationLevel = isolation
+	for _, w := range wants {
+		i := slices.IndexFunc(req.Topics, func(t kmsg.FetchRequestTopic) bool { return t.Topic == w.Topic })
+		if i < 0 {
+			i = len(req.Topics)
+			t := kmsg.NewFetchRequestTopic()
+			t.Topic = w.Topic
+			req.Topics = append(req.Topics, t)
+		}
+		p := kmsg.NewFetchRequestTopicPartition()
+		p.Partition, p.FetchOffset, p.PartitionMaxBytes = w.Partition, w.Offset, w.MaxBytes
+		if p.PartitionMaxBytes <= 0 {
+			p.PartitionMaxBytes = defaultMaxBytes
+		}
+		req.Topics[i].Partitions = append(req.Topics[i].Partitions, p)
+	}
+	return req
+}
 
 // decodePartition turns the answer for one partition into a Got. again tells that the partition's error goes away with fresh
 // metadata; the Got is then void.
