@@ -116,12 +116,12 @@ type following struct {
 
 // wants are the partitions that hold the next turn back: one that is ahead waits, so
 // that its values do not pile up here.
-func (f *follower) wants() []klog.Want {
+func (f *follower) wants() []klog.Fetch {
 	least := f.least()
-	var wants []klog.Want
+	var wants []klog.Fetch
 	for i, p := range f.partitions {
 		if p.ended == least {
-			wants = append(wants, klog.Want{Topic: f.topic, Partition: int32(i), Offset: p.next})
+			wants = append(wants, klog.Fetch{Topic: f.topic, Partition: int32(i), Offset: p.next})
 		}
 	}
 	return wants
@@ -135,7 +135,7 @@ func (f *follower) least() uint64 {
 	return least
 }
 
-func (f *follower) take(ctx context.Context, g *klog.Got) error {
+func (f *follower) take(ctx context.Context, g *klog.Fetched) error {
 	p := &f.partitions[g.Partition]
 	if errors.Is(g.Err, klog.ErrOffsetOutOfRange) {
 		bounds, err := f.client.Offsets(ctx, f.topic, g.Partition)

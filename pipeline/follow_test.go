@@ -185,7 +185,7 @@ func TestFollowerPutsTurnsTogether(t *testing.T) {
 	}}
 	give := func(partition int32, records ...klog.Record) {
 		next := records[len(records)-1].Offset + 1
-		if err := errors.Join(f.take(t.Context(), &klog.Got{Partition: partition, Records: records, Next: next}), f.advance()); err != nil {
+		if err := errors.Join(f.take(t.Context(), &klog.Fetched{Partition: partition, Records: records, Next: next}), f.advance()); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -140,7 +140,7 @@ func TestRestartKeepsTheLogAndItsClients(t *testing.T) {
 			t.Fatal(err)
 		}
 		want = append(want, fmt.Sprint(i))
-		gots, err := f.Poll(t.Context(), []klog.Want{{Topic: "t", Offset: int64(i)}}, 1, 10*time.Second)
+		gots, err := f.Poll(t.Context(), []klog.Fetch{{Topic: "t", Offset: int64(i)}}, 1, 10*time.Second)
 		if err != nil || len(gots) != 1 || len(gots[0].Records) != 1 {
 			t.Fatalf("Poll = %+v, %v", gots, err)
 		}
@@ -164,12 +164,12 @@ func TestLongPollOutlivesARestart(t *testing.T) {
 	}
 	f := c.NewFetcher()
 	type polled struct {
-		gots []klog.Got
+		gots []klog.Fetched
 		err  error
 	}
 	done := make(chan polled, 1)
 	go func() {
-		gots, err := f.Poll(context.Background(), []klog.Want{{Topic: "t"}}, 1, 30*time.Second)
+		gots, err := f.Poll(context.Background(), []klog.Fetch{{Topic: "t"}}, 1, 30*time.Second)
 		done <- polled{gots, err}
 	}()
 	time.Sleep(50 * time.Millisecond)

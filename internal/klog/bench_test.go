@@ -34,15 +34,15 @@ func BenchmarkPollReady(b *testing.B) {
 	_, c := setup(b, 17)
 	p := newProducer(b, c, 3, "")
 	mustAppend(b, p, "x")
-	var wants []Want
+	var fetches []Fetch
 	for i := range 17 {
-		wants = append(wants, Want{Topic: "t", Partition: int32(i)})
+		fetches = append(fetches, Fetch{Topic: "t", Partition: int32(i)})
 	}
 	f := c.NewFetcher()
 	b.ReportAllocs()
 	for b.Loop() {
-		if gots, err := f.Poll(b.Context(), wants, 1, time.Second); err != nil || len(gots) != 17 {
-			b.Fatal(len(gots), err)
+		if fetched, err := f.Poll(b.Context(), fetches, 1, time.Second); err != nil || len(fetched) != 17 {
+			b.Fatal(len(fetched), err)
 		}
 	}
 }
@@ -52,18 +52,18 @@ func BenchmarkWake(b *testing.B) {
 	_, c := setup(b, 4)
 	p := newProducer(b, c, 3, "")
 	f := c.NewFetcher()
-	wants := []Want{{Topic: "t", Partition: 0}, {Topic: "t", Partition: 3}}
+	fetches := []Fetch{{Topic: "t", Partition: 0}, {Topic: "t", Partition: 3}}
 	got := make(chan int64)
 	go func() {
 		defer close(got)
 		for {
-			gots, err := f.Poll(b.Context(), wants, 1, time.Minute)
+			fetched, err := f.Poll(b.Context(), fetches, 1, time.Minute)
 			if err != nil {
 				return
 			}
-			for _, g := range gots {
+			for _, g := range fetched {
 				if len(g.Records) > 0 {
-					wants[1].Offset = g.Next
+					fetches[1].Offset = g.Next
 					got <- g.Next
 				}
 			}
@@ -124,7 +124,7 @@ func BenchmarkDecode(b *testing.B) {
 	decompressor := kgo.DefaultDecompressor()
 	b.ReportAllocs()
 	for b.Loop() {
-		got, err := decodePartition(Want{Topic: "t"}, &p, decompressor)
+		got, err := decodePartition(Fetch{Topic: "t"}, &p, decompressor)
 		if err != nil || len(got.Records) != len(msgs) {
 			b.Fatal(err)
 		}

@@ -219,7 +219,7 @@ func TestUseAfterCloseIsAnError(t *testing.T) {
 	f := c.NewFetcher()
 	polled := make(chan error, 1)
 	go func() {
-		_, err := f.Poll(context.Background(), []Want{{Topic: "t", Offset: 1}}, 1, time.Minute)
+		_, err := f.Poll(context.Background(), []Fetch{{Topic: "t", Offset: 1}}, 1, time.Minute)
 		polled <- err
 	}()
 	time.Sleep(20 * time.Millisecond)
@@ -234,7 +234,7 @@ func TestUseAfterCloseIsAnError(t *testing.T) {
 	if _, err := c.Partitions(t.Context(), "t"); !errors.Is(err, ErrClosed) {
 		t.Errorf("partitions: %v", err)
 	}
-	if _, err := c.NewFetcher().Poll(t.Context(), []Want{{Topic: "t"}}, 1, time.Second); !errors.Is(err, ErrClosed) {
+	if _, err := c.NewFetcher().Poll(t.Context(), []Fetch{{Topic: "t"}}, 1, time.Second); !errors.Is(err, ErrClosed) {
 		t.Errorf("poll: %v", err)
 	}
 	if err := c.CreateTopics(t.Context(), TopicSpec{Name: "u", Partitions: 1}); !errors.Is(err, ErrClosed) {

@@ -18,7 +18,7 @@ type Fetcher struct {
 	decompressor kgo.Decompressor
 	links        map[int32]*link
 	answers      chan answer
-	failing      map[place]*failing // partitions that cannot be read
+	failing      map[topicPartition]*failing // partitions that cannot be read
 	quit         chan struct{}
 	once         sync.Once
 	running      sync.WaitGroup
@@ -30,7 +30,7 @@ type Fetcher struct {
 // link is the connection to one broker and the request that is outstanding there.
 type link struct {
 	conn    *conn
-	sent    []Want             // nil: nothing outstanding
+	sent    []Fetch            // nil: nothing outstanding
 	req     *kmsg.FetchRequest // of sent
 	min     int32
 	asked   int64     // unix ms, before sending
@@ -44,8 +44,8 @@ type failing struct {
 	trouble
 }
 
-// given forgets the failure of a partition that was read, or is not wanted any more.
-func (f *Fetcher) given(at place) {
+// forgetFailure forgets the failure of a partition that was read, or is not wanted any more.
+func (f *Fetcher) forgetFailure(at topicPartition) {
 	if was := f.failing[at]; was != nil {
 		f.c.cfg.health.over(&was.trouble)
 		delete(f.failing, at)
@@ -66,7 +66,7 @@ func (c *Client) NewFetcher() *Fetcher {
 		decompressor: kgo.DefaultDecompressor(),
 		links:        map[int32]*link{},
 		answers:      make(chan answer),
-		failing:      map[place]*failing{},
+		failing:      map[topicPartition]*failing{},
 		quit:         make(chan struct{}),
 		conns:        map[*conn]struct{}{},
 	}
@@ -92,15 +92,15 @@ func (f *Fetcher) Close() {
 }
 
 // Poll waits until minBytes of committed records (or an error) have come in from one broker, or maxWait is
-// over, and returns what is known: one Got per partition whose broker answered. Every broker that leads a
+// over, and returns what is known: one Fetched per partition whose broker answered. Every broker that leads a
 // wanted partition has one request with all its partitions, so data in any of them ends the wait at once.
 // A request that is left outstanding when another broker answers first, or ctx ends, is taken up by the next
-// Poll if that asks the same; so only Got.Asked, not the time of the call, dates an answer.
+// Poll if that asks the same; so only Fetched.Asked, not the time of the call, dates an answer.
 //
 // Partitions whose leader is away are asked for again while maxWait lasts, then left out; after RetryFor without
-// success their Got.Err says so. The error of ctx is returned as soon as it ends.
-func (f *Fetcher) Poll(ctx context.Context, wants []Want, minBytes int32, maxWait time.Duration) ([]Got, error) {
-	if len(wants) == 0 {
+// success their Fetched.Err says so. The error of ctx is returned as soon as it ends.
+func (f *Fetcher) Poll(ctx context.Context, fetches []Fetch, minBytes int32, maxWait time.Duration) ([]Fetched, error) {
+	if len(fetches) == 0 {
 		return nil, errors.New("polling: no partition is wanted")
 	}
 	select {
@@ -108,22 +108,22 @@ func (f *Fetcher) Poll(ctx context.Context, wants []Want, minBytes int32, maxWai
 		return nil, fmt.Errorf("polling: %w", ErrClosed)
 	default:
 	}
-	p := &poll{f: f, start: time.Now(), wants: wants, min: max(minBytes, 1), got: make(map[place]Got, len(wants))}
+	p := &poll{f: f, start: time.Now(), fetches: fetches, min: max(minBytes, 1), fetched: make(map[topicPartition]Fetched, len(fetches))}
 	p.deadline = p.start.Add(maxWait)
 	for at := range f.failing {
-		if !slices.ContainsFunc(wants, func(w Want) bool { return w.Topic == at.topic && w.Partition == at.partition }) {
-			f.given(at)
+		if !slices.ContainsFunc(fetches, func(fetch Fetch) bool { return fetch.at() == at }) {
+			f.forgetFailure(at)
 		}
 	}
 	return p.run(ctx)
 }
 
-// dispatch makes sure that exactly the wants are outstanding at a broker: an equal request is kept, another
+// dispatch makes sure that exactly these fetches are outstanding at a broker: an equal request is kept, another
 // is given up with its connection, since Kafka has no way to take it back.
-func (f *Fetcher) dispatch(ctx context.Context, broker int32, addr string, wants []Want, minBytes int32, start time.Time, wait time.Duration) error {
+func (f *Fetcher) dispatch(ctx context.Context, broker int32, addr string, fetches []Fetch, minBytes int32, start time.Time, wait time.Duration) error {
 	l := f.links[broker]
 	if l != nil && l.sent != nil {
-		if l.conn.addr == addr && l.min == minBytes && slices.Equal(l.sent, wants) {
+		if l.conn.addr == addr && l.min == minBytes && slices.Equal(l.sent, fetches) {
 			return nil
 		}
 		f.drop(broker)
@@ -142,8 +142,8 @@ func (f *Fetcher) dispatch(ctx context.Context, broker int32, addr string, wants
 		f.links[broker] = l
 	}
 	wait = max(wait, 0)
-	l.asked, l.turn, l.sent, l.min = time.Now().UnixMilli(), start, wants, minBytes
-	l.req, l.timeout = fetchRequest(wants, minBytes, wait, readCommitted), wait+f.c.cfg.waits.request
+	l.asked, l.turn, l.sent, l.min = time.Now().UnixMilli(), start, fetches, minBytes
+	l.req, l.timeout = fetchRequest(fetches, minBytes, wait, readCommitted), wait+f.c.cfg.waits.request
 	if err := l.conn.send(l.req, l.timeout); err != nil {
 		f.drop(broker)
 		return err

@@ -40,8 +40,8 @@ func (p *Producer) headers(ctx context.Context, at int64) ([]batchInfo, error) {
 	if err != nil {
 		return nil, err
 	}
-	want := []Want{{Topic: p.topic, Partition: p.partition, Offset: at, MaxBytes: 8 << 20}}
-	res, err := fetchRequest(want, 1, 100*time.Millisecond, readUncommitted).RequestWith(ctx, p.c.broker(addr))
+	from := []Fetch{{Topic: p.topic, Partition: p.partition, Offset: at, MaxBytes: 8 << 20}}
+	res, err := fetchRequest(from, 1, 100*time.Millisecond, readUncommitted).RequestWith(ctx, p.c.broker(addr))
 	if err == nil {
 		err = codeError(res.ErrorCode)
 	}

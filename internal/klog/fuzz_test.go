@@ -57,9 +57,9 @@ func FuzzFetchResponse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		wants := []Want{{Topic: "t", Offset: offset}}
-		gots, news, _ := decodeAnswer(wants, res.(*kmsg.FetchResponse), decompressor)
-		for _, g := range gots {
+		fetches := []Fetch{{Topic: "t", Offset: offset}}
+		fetched, news, _ := decodeAnswer(fetches, res.(*kmsg.FetchResponse), decompressor)
+		for _, g := range fetched {
 			if g.Next < offset {
 				t.Fatalf("next offset %d below %d", g.Next, offset)
 			}
@@ -111,7 +111,7 @@ func FuzzRecordSet(f *testing.F) {
 		p := kmsg.NewFetchResponseTopicPartition()
 		p.RecordBatches = raw
 		p.AbortedTransactions = []kmsg.FetchResponseTopicPartitionAbortedTransaction{{ProducerID: 7, FirstOffset: aborted}}
-		got, ok := decodeRecordSet(Want{Topic: "t", Offset: offset}, &p, decompressor)
+		got, ok := decodeRecordSet(Fetch{Topic: "t", Offset: offset}, &p, decompressor)
 		if !ok {
 			return
 		}
@@ -195,7 +195,7 @@ func TestNoRequestHasAFlexibleHeader(t *testing.T) {
 	if v := inNewest(kmsg.NewPtrApiVersionsRequest()).GetVersion(); v != 2 {
 		t.Errorf("ApiVersions is sent in version %d", v)
 	}
-	sent := fetchRequest([]Want{{Topic: "t", Partition: 3, Offset: 9}}, 1, time.Second, readCommitted)
+	sent := fetchRequest([]Fetch{{Topic: "t", Partition: 3, Offset: 9}}, 1, time.Second, readCommitted)
 	setVersion(sent, math.MaxInt16)
 	frame := appendRequest(nil, sent, "id", 77)
 	head := binary.BigEndian.AppendUint32(nil, uint32(len(frame)-4))
@@ -271,7 +271,7 @@ func TestBatchesReadBack(t *testing.T) {
 		}
 		p := kmsg.NewFetchResponseTopicPartition()
 		p.RecordBatches = raw
-		got, err := decodePartition(Want{Topic: "t"}, &p, decompressor)
+		got, err := decodePartition(Fetch{Topic: "t"}, &p, decompressor)
 		if err != nil || got.Err != nil || len(got.Records) != len(msgs) || got.Next != int64(len(msgs)) {
 			t.Fatalf("decoded %d of %d records, %v, %v", len(got.Records), len(msgs), err, got.Err)
 		}
@@ -299,7 +299,7 @@ func TestDamagedBatchIsCorruptNotSkipped(t *testing.T) {
 	raw[len(raw)-1] ^= 1
 	p := kmsg.NewFetchResponseTopicPartition()
 	p.RecordBatches = raw
-	got, err := decodePartition(Want{Topic: "t"}, &p, kgo.DefaultDecompressor())
+	got, err := decodePartition(Fetch{Topic: "t"}, &p, kgo.DefaultDecompressor())
 	if err != nil || got.Err == nil || got.Next != 0 || len(got.Records) != 0 {
 		t.Errorf("damaged batch: %+v, %v", got, err)
 	}
@@ -324,7 +324,7 @@ func TestAppendTimeIsToldPerAnswer(t *testing.T) {
 	} {
 		p := kmsg.NewFetchResponseTopicPartition()
 		p.RecordBatches = tt.raw
-		got, err := decodePartition(Want{Topic: "t"}, &p, kgo.DefaultDecompressor())
+		got, err := decodePartition(Fetch{Topic: "t"}, &p, kgo.DefaultDecompressor())
 		if err != nil || got.Err != nil || got.AppendTime != tt.want || tt.want && got.Records[0].Timestamp != 777 {
 			t.Errorf("%+v, %v, want append time %v", got, err, tt.want)
 		}

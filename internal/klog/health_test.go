@@ -121,7 +121,7 @@ func TestRuleWhatIsTriedAgainIsTold(t *testing.T) {
 	mustAppend(t, p, "a")
 	f := c.NewFetcher()
 	defer f.Close()
-	if _, err := f.Poll(t.Context(), []Want{{Topic: "t"}}, 1, time.Second); err != nil {
+	if _, err := f.Poll(t.Context(), []Fetch{{Topic: "t"}}, 1, time.Second); err != nil {
 		t.Fatal(err)
 	}
 	if list := c.Troubles(); len(list) != 0 {
@@ -138,7 +138,7 @@ func TestRuleWhatIsTriedAgainIsTold(t *testing.T) {
 	go func() { _, _ = c.Offsets(ctx, "t", 0); ended <- struct{}{} }()
 	go func() {
 		for ctx.Err() == nil {
-			_, _ = f.Poll(ctx, []Want{{Topic: "t", Offset: 1}}, 1, 50*time.Millisecond)
+			_, _ = f.Poll(ctx, []Fetch{{Topic: "t", Offset: 1}}, 1, 50*time.Millisecond)
 		}
 		ended <- struct{}{}
 	}()
@@ -155,7 +155,7 @@ func TestRuleWhatIsTriedAgainIsTold(t *testing.T) {
 	for range 3 {
 		<-ended
 	}
-	if _, err := f.Poll(t.Context(), []Want{{Topic: "other"}}, 1, time.Millisecond); err != nil {
+	if _, err := f.Poll(t.Context(), []Fetch{{Topic: "other"}}, 1, time.Millisecond); err != nil {
 		t.Fatal(err)
 	}
 	for _, tr := range c.Troubles() {
@@ -269,7 +269,7 @@ func TestRuleAFrozenBrokerStaysATrouble(t *testing.T) {
 	defer f.Close()
 	calls.Go(func() {
 		for ctx.Err() == nil {
-			_, _ = f.Poll(ctx, []Want{{Topic: "t"}}, 1, request/10)
+			_, _ = f.Poll(ctx, []Fetch{{Topic: "t"}}, 1, request/10)
 		}
 	})
 	calls.Go(func() {

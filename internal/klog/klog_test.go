@@ -178,17 +178,17 @@ func TestPollReturnsEveryPartitionOnTimeout(t *testing.T) {
 	_, c := setup(t, 3)
 	mustAppend(t, newProducer(t, c, 0, ""), "a")
 	f := c.NewFetcher()
-	wants := []Want{{Topic: "t", Partition: 0, Offset: 1}, {Topic: "t", Partition: 2}}
+	fetches := []Fetch{{Topic: "t", Partition: 0, Offset: 1}, {Topic: "t", Partition: 2}}
 	start := time.Now()
-	gots, err := f.Poll(t.Context(), wants, 1, 100*time.Millisecond)
-	if err != nil || len(gots) != 2 {
-		t.Fatalf("Poll = %+v, %v", gots, err)
+	fetched, err := f.Poll(t.Context(), fetches, 1, 100*time.Millisecond)
+	if err != nil || len(fetched) != 2 {
+		t.Fatalf("Poll = %+v, %v", fetched, err)
 	}
 	if waited := time.Since(start); waited < 90*time.Millisecond || waited > 2*time.Second {
 		t.Errorf("waited %s", waited)
 	}
-	if gots[0].High != 1 || gots[0].Next != 1 || gots[1].Next != 0 || gots[0].Asked < start.UnixMilli() {
-		t.Errorf("Poll = %+v", gots)
+	if fetched[0].High != 1 || fetched[0].Next != 1 || fetched[1].Next != 0 || fetched[0].Asked < start.UnixMilli() {
+		t.Errorf("Poll = %+v", fetched)
 	}
 }
 
@@ -209,7 +209,7 @@ func TestLongPollIsWokenByAnyPartition(t *testing.T) {
 		_, _ = p.Append(context.Background(), messages("wake"))
 	}()
 	start := time.Now()
-	gots, err := f.Poll(t.Context(), []Want{{Topic: "t", Partition: 1}, {Topic: "control", Offset: 1}}, 1, 30*time.Second)
+	fetched, err := f.Poll(t.Context(), []Fetch{{Topic: "t", Partition: 1}, {Topic: "control", Offset: 1}}, 1, 30*time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,11 +217,11 @@ func TestLongPollIsWokenByAnyPartition(t *testing.T) {
 		t.Errorf("woken after %s", waited)
 	}
 	var seen bool
-	for _, g := range gots {
+	for _, g := range fetched {
 		seen = seen || g.Topic == "control" && len(g.Records) == 1 && string(g.Records[0].Value) == "wake"
 	}
 	if !seen {
-		t.Errorf("Poll = %+v", gots)
+		t.Errorf("Poll = %+v", fetched)
 	}
 }
 
@@ -231,15 +231,15 @@ func TestLongPollEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(50*time.Millisecond, cancel)
 	start := time.Now()
-	_, err := f.Poll(ctx, []Want{{Topic: "t"}}, 1, 30*time.Second)
+	_, err := f.Poll(ctx, []Fetch{{Topic: "t"}}, 1, 30*time.Second)
 	if !errors.Is(err, context.Canceled) || time.Since(start) > 5*time.Second {
 		t.Fatalf("Poll = %v after %s", err, time.Since(start))
 	}
-	// The request left behind is taken up: data wakes it, and other wants replace it.
+	// The request left behind is taken up: data wakes it, and other fetches replace it.
 	mustAppend(t, newProducer(t, c, 0, ""), "a")
-	gots, err := f.Poll(t.Context(), []Want{{Topic: "t"}}, 1, 30*time.Second)
-	if err != nil || len(gots) != 1 || len(gots[0].Records) != 1 || gots[0].Next != 1 {
-		t.Fatalf("Poll = %+v, %v", gots, err)
+	fetched, err := f.Poll(t.Context(), []Fetch{{Topic: "t"}}, 1, 30*time.Second)
+	if err != nil || len(fetched) != 1 || len(fetched[0].Records) != 1 || fetched[0].Next != 1 {
+		t.Fatalf("Poll = %+v, %v", fetched, err)
 	}
 }
 
@@ -252,12 +252,12 @@ func TestOutOfRangeIsTyped(t *testing.T) {
 	if err := c.ReadRange(t.Context(), "t", 0, 0, 3, func(Record) error { return nil }); !errors.Is(err, ErrOffsetOutOfRange) {
 		t.Errorf("reading below the start: %v", err)
 	}
-	gots, err := c.NewFetcher().Poll(t.Context(), []Want{{Topic: "t", Partition: 0, Offset: 99}, {Topic: "t", Partition: 1}}, 1, time.Second)
+	fetched, err := c.NewFetcher().Poll(t.Context(), []Fetch{{Topic: "t", Partition: 0, Offset: 99}, {Topic: "t", Partition: 1}}, 1, time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !errors.Is(gots[0].Err, ErrOffsetOutOfRange) || gots[0].Next != 99 {
-		t.Errorf("Poll = %+v", gots)
+	if !errors.Is(fetched[0].Err, ErrOffsetOutOfRange) || fetched[0].Next != 99 {
+		t.Errorf("Poll = %+v", fetched)
 	}
 	o, err := c.Offsets(t.Context(), "t", 0)
 	if err != nil || o.Start != 2 {

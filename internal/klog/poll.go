@@ -21,15 +21,15 @@ type poll struct {
 	f        *Fetcher
 	start    time.Time
 	deadline time.Time
-	wants    []Want
+	fetches  []Fetch
 	min      int32
-	got      map[place]Got
+	fetched  map[topicPartition]Fetched
 	done     bool      // records, progress or a final error came in: return
 	retries  int       // failed attempts in a row
 	retryAt  time.Time // when to dispatch again; zero: nothing has failed
 }
 
-func (p *poll) run(ctx context.Context) ([]Got, error) {
+func (p *poll) run(ctx context.Context) ([]Fetched, error) {
 	p.askAll(ctx)
 	for !p.finished() {
 		wake := p.deadline.Add(pollGrace)
@@ -61,28 +61,27 @@ func (p *poll) run(ctx context.Context) ([]Got, error) {
 
 // finished reports whether there is something to return, or nothing left to wait for.
 func (p *poll) finished() bool {
-	if p.done || len(p.got) == len(p.wants) {
+	if p.done || len(p.fetched) == len(p.fetches) {
 		return true
 	}
 	return !p.retryAt.IsZero() && p.retryAt.After(p.deadline)
 }
 
-// askAll dispatches every want that has no answer yet to its leader.
+// askAll dispatches every fetch that has no answer yet to its leader.
 func (p *poll) askAll(ctx context.Context) {
 	begin := time.Now()
 	type group struct {
-		addr  string
-		wants []Want
+		addr    string
+		fetches []Fetch
 	}
 	groups := map[int32]*group{}
-	for _, w := range p.wants {
-		at := place{w.Topic, w.Partition}
-		if _, ok := p.got[at]; ok {
+	for _, fetch := range p.fetches {
+		if _, ok := p.fetched[fetch.at()]; ok {
 			continue
 		}
-		id, addr, err := p.f.c.leaderOf(ctx, w.Topic, w.Partition)
+		id, addr, err := p.f.c.leaderOf(ctx, fetch.Topic, fetch.Partition)
 		if err != nil {
-			p.failed(at, begin, err)
+			p.failed(fetch.at(), begin, err)
 			continue
 		}
 		g := groups[id]
@@ -90,15 +89,15 @@ func (p *poll) askAll(ctx context.Context) {
 			g = &group{addr: addr}
 			groups[id] = g
 		}
-		g.wants = append(g.wants, w)
+		g.fetches = append(g.fetches, fetch)
 	}
 	for id, g := range groups {
-		err := p.f.dispatch(ctx, id, g.addr, g.wants, p.min, p.start, time.Until(p.deadline))
+		err := p.f.dispatch(ctx, id, g.addr, g.fetches, p.min, p.start, time.Until(p.deadline))
 		if err == nil {
 			continue
 		}
-		for _, w := range g.wants {
-			p.failed(place{w.Topic, w.Partition}, begin, err)
+		for _, fetch := range g.fetches {
+			p.failed(fetch.at(), begin, err)
 		}
 	}
 }
@@ -109,13 +108,13 @@ func (p *poll) take(ctx context.Context, a answer) {
 	if p.f.links[a.broker] != l || l.sent == nil {
 		return // given up before
 	}
-	wants := l.sent
+	fetches := l.sent
 	l.sent = nil
 	if a.err != nil {
-		p.lost(a.broker, l, wants, a.err)
+		p.lost(a.broker, l, fetches, a.err)
 		return
 	}
-	gots, news, again := decodeAnswer(wants, a.res, p.f.decompressor)
+	all, news, again := decodeAnswer(fetches, a.res, p.f.decompressor)
 	if len(again) == 0 && !news && l.turn != p.start {
 		p.askAll(ctx) // the answer to an earlier poll may be older than this call
 		return
@@ -126,29 +125,29 @@ func (p *poll) take(ctx context.Context, a answer) {
 	if len(again) > 0 && !news {
 		return // the broker ended the wait early because of the errors: all of them are asked for again
 	}
-	for _, g := range gots {
-		g.Asked = l.asked
-		at := place{g.Topic, g.Partition}
-		p.got[at] = g
-		p.f.given(at)
+	for _, fetched := range all {
+		fetched.Asked = l.asked
+		at := topicPartition{fetched.Topic, fetched.Partition}
+		p.fetched[at] = fetched
+		p.f.forgetFailure(at)
 	}
 	p.done = p.done || news
 }
 
 // lost gives up a connection after a failure that concerns all of its partitions.
-func (p *poll) lost(broker int32, l *link, wants []Want, err error) {
+func (p *poll) lost(broker int32, l *link, fetches []Fetch, err error) {
 	p.f.drop(broker)
 	since := time.Now()
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		since = l.turn // it was waited for since then
 	}
-	for _, w := range wants {
-		p.failed(place{w.Topic, w.Partition}, since, err)
+	for _, fetch := range fetches {
+		p.failed(fetch.at(), since, err)
 	}
 }
 
 // failed notes that a partition could not be read, what began at since, and when to try again.
-func (p *poll) failed(at place, since time.Time, err error) {
+func (p *poll) failed(at topicPartition, since time.Time, err error) {
 	f := p.f
 	f.c.forget(at.topic)
 	now := f.failing[at]
@@ -169,16 +168,16 @@ func (p *poll) failed(at place, since time.Time, err error) {
 		final = fmt.Errorf("giving up after %s: %w", f.c.cfg.RetryFor, err)
 	}
 	if final != nil {
-		got := Got{Topic: at.topic, Partition: at.partition, High: -1, LastStable: -1, LogStart: -1}
-		for _, w := range p.wants {
-			if w.Topic == at.topic && w.Partition == at.partition {
-				got.Next = w.Offset
+		fetched := Fetched{Topic: at.topic, Partition: at.partition, High: -1, LastStable: -1, LogStart: -1}
+		for _, fetch := range p.fetches {
+			if fetch.at() == at {
+				fetched.Next = fetch.Offset
 			}
 		}
-		got.Err = got.fail(final)
-		p.got[at] = got
+		fetched.Err = fetched.fail(final)
+		p.fetched[at] = fetched
 		p.done = true
-		f.given(at)
+		f.forgetFailure(at)
 		return
 	}
 	if p.retryAt.IsZero() {
@@ -187,11 +186,11 @@ func (p *poll) failed(at place, since time.Time, err error) {
 	}
 }
 
-func (p *poll) result() ([]Got, error) {
-	list := make([]Got, 0, len(p.got))
-	for _, w := range p.wants {
-		if g, ok := p.got[place{w.Topic, w.Partition}]; ok {
-			list = append(list, g)
+func (p *poll) result() ([]Fetched, error) {
+	list := make([]Fetched, 0, len(p.fetched))
+	for _, fetch := range p.fetches {
+		if fetched, ok := p.fetched[fetch.at()]; ok {
+			list = append(list, fetched)
 		}
 	}
 	return list, nil

@@ -15,17 +15,17 @@ func (c *Client) ReadRange(ctx context.Context, topic string, partition int32, f
 	}
 	f := c.takeReader()
 	defer c.returnReader(f)
-	want := []Want{{Topic: topic, Partition: partition, Offset: from, MaxBytes: defaultMaxBytes}}
-	for want[0].Offset < to {
-		gots, err := f.Poll(ctx, want, 1, 500*time.Millisecond)
+	next := []Fetch{{Topic: topic, Partition: partition, Offset: from, MaxBytes: defaultMaxBytes}}
+	for next[0].Offset < to {
+		all, err := f.Poll(ctx, next, 1, 500*time.Millisecond)
 		if err != nil {
 			return fmt.Errorf("reading topic %q partition %d: %w", topic, partition, err)
 		}
-		for _, got := range gots {
-			if got.Err != nil {
-				return got.Err
+		for _, one := range all {
+			if one.Err != nil {
+				return one.Err
 			}
-			for _, r := range got.Records {
+			for _, r := range one.Records {
 				if r.Offset >= to {
 					return nil
 				}
@@ -33,7 +33,7 @@ func (c *Client) ReadRange(ctx context.Context, topic string, partition int32, f
 					return err
 				}
 			}
-			want[0].Offset = got.Next
+			next[0].Offset = one.Next
 		}
 	}
 	return nil
@@ -53,7 +53,7 @@ func (c *Client) takeReader() *Fetcher {
 
 func (c *Client) returnReader(f *Fetcher) {
 	for at := range f.failing {
-		f.given(at)
+		f.forgetFailure(at)
 	}
 	c.mu.Lock()
 	if !c.closed && len(c.readers) < maxIdle {

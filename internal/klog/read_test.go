@@ -51,9 +51,9 @@ func TestMarkersAndAbortedRecordsAreSkipped(t *testing.T) {
 	equal(t, readAll(t, c, 0), []string{"a", "b", "c", "d"})
 
 	// The log ends in a marker: a reader gets to its end, record or not.
-	gots, err := c.NewFetcher().Poll(t.Context(), []Want{{Topic: "t", Offset: 8}}, 1, 5*time.Second)
-	if err != nil || len(gots) != 1 || gots[0].Next != 10 || len(gots[0].Records) != 0 || gots[0].High != 10 {
-		t.Fatalf("Poll = %+v, %v", gots, err)
+	fetched, err := c.NewFetcher().Poll(t.Context(), []Fetch{{Topic: "t", Offset: 8}}, 1, 5*time.Second)
+	if err != nil || len(fetched) != 1 || fetched[0].Next != 10 || len(fetched[0].Records) != 0 || fetched[0].High != 10 {
+		t.Fatalf("Poll = %+v, %v", fetched, err)
 	}
 	if err := c.ReadRange(t.Context(), "t", 0, 9, 10, func(Record) error { return errors.New("a record") }); err != nil {
 		t.Errorf("reading a marker: %v", err)
@@ -74,9 +74,9 @@ func TestOpenTransactionHoldsReadersBack(t *testing.T) {
 	f := c.NewFetcher()
 	woken := make(chan error, 1)
 	go func() {
-		gots, err := f.Poll(context.Background(), []Want{{Topic: "t", Offset: 1}}, 1, 30*time.Second)
-		if err == nil && (len(gots) != 1 || len(gots[0].Records) != 2) {
-			err = fmt.Errorf("Poll = %+v", gots)
+		fetched, err := f.Poll(context.Background(), []Fetch{{Topic: "t", Offset: 1}}, 1, 30*time.Second)
+		if err == nil && (len(fetched) != 1 || len(fetched[0].Records) != 2) {
+			err = fmt.Errorf("Poll = %+v", fetched)
 		}
 		woken <- err
 	}()
@@ -150,11 +150,11 @@ func TestRecordsStayValidAfterLaterPolls(t *testing.T) {
 	var kept []Record
 	for i := range 200 {
 		mustAppend(t, p, fmt.Sprintf("value %d", i))
-		gots, err := f.Poll(t.Context(), []Want{{Topic: "t", Offset: int64(i)}}, 1, 5*time.Second)
-		if err != nil || len(gots) != 1 {
+		fetched, err := f.Poll(t.Context(), []Fetch{{Topic: "t", Offset: int64(i)}}, 1, 5*time.Second)
+		if err != nil || len(fetched) != 1 {
 			t.Fatal(err)
 		}
-		kept = append(kept, gots[0].Records...)
+		kept = append(kept, fetched[0].Records...)
 	}
 	for i, r := range kept {
 		if string(r.Value) != fmt.Sprintf("value %d", i) {
@@ -192,9 +192,9 @@ func TestFetchErrorsAreRetried(t *testing.T) {
 			}
 			return res, nil, true
 		})
-		gots, err := f.Poll(t.Context(), []Want{{Topic: "t", Partition: 0}, {Topic: "t", Partition: 1}}, 1, 5*time.Second)
-		if err != nil || len(gots) != 2 || len(gots[1].Records) != 1 || gots[0].Err != nil {
-			t.Errorf("code %d: Poll = %+v, %v", code, gots, err)
+		fetched, err := f.Poll(t.Context(), []Fetch{{Topic: "t", Partition: 0}, {Topic: "t", Partition: 1}}, 1, 5*time.Second)
+		if err != nil || len(fetched) != 2 || len(fetched[1].Records) != 1 || fetched[0].Err != nil {
+			t.Errorf("code %d: Poll = %+v, %v", code, fetched, err)
 		}
 	}
 }
@@ -210,9 +210,9 @@ func TestOtherFetchErrorsAreHandedOut(t *testing.T) {
 		res.Topics = append(res.Topics, rt)
 		return res, nil, true
 	})
-	gots, err := c.NewFetcher().Poll(t.Context(), []Want{{Topic: "t"}}, 1, 5*time.Second)
-	if err != nil || len(gots) != 1 || !isCode(gots[0].Err, 29) {
-		t.Errorf("Poll = %+v, %v", gots, err)
+	fetched, err := c.NewFetcher().Poll(t.Context(), []Fetch{{Topic: "t"}}, 1, 5*time.Second)
+	if err != nil || len(fetched) != 1 || !isCode(fetched[0].Err, 29) {
+		t.Errorf("Poll = %+v, %v", fetched, err)
 	}
 }
 
@@ -233,9 +233,9 @@ func TestDeletedTopicIsUnknown(t *testing.T) {
 			t.Errorf("append to a deleted topic: %v", err)
 		}
 	})
-	gots, err := f.Poll(t.Context(), []Want{{Topic: "t", Offset: 1}}, 1, 20*time.Second)
-	if err != nil || len(gots) != 1 || !errors.Is(gots[0].Err, ErrUnknownTopic) {
-		t.Errorf("Poll = %+v, %v", gots, err)
+	fetched, err := f.Poll(t.Context(), []Fetch{{Topic: "t", Offset: 1}}, 1, 20*time.Second)
+	if err != nil || len(fetched) != 1 || !errors.Is(fetched[0].Err, ErrUnknownTopic) {
+		t.Errorf("Poll = %+v, %v", fetched, err)
 	}
 	wg.Wait()
 }
@@ -265,25 +265,25 @@ func TestSeveralBrokersAndMovingLeaders(t *testing.T) {
 		})
 	}
 	f := c.NewFetcher()
-	wants := make([]Want, partitions)
-	for i := range wants {
-		wants[i] = Want{Topic: "t", Partition: int32(i)}
+	fetches := make([]Fetch, partitions)
+	for i := range fetches {
+		fetches[i] = Fetch{Topic: "t", Partition: int32(i)}
 	}
 	left := partitions * rounds
 	for deadline := time.Now().Add(20 * time.Second); left > 0 && time.Now().Before(deadline); {
-		gots, err := f.Poll(t.Context(), wants, 1, time.Second)
+		fetched, err := f.Poll(t.Context(), fetches, 1, time.Second)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, g := range gots {
+		for _, g := range fetched {
 			if g.Err != nil {
 				t.Fatal(g.Err)
 			}
 			for _, r := range g.Records {
-				if r.Offset != wants[g.Partition].Offset || string(r.Value) != fmt.Sprint(r.Offset) {
+				if r.Offset != fetches[g.Partition].Offset || string(r.Value) != fmt.Sprint(r.Offset) {
 					t.Fatalf("partition %d: offset %d holds %q", g.Partition, r.Offset, r.Value)
 				}
-				wants[g.Partition].Offset++
+				fetches[g.Partition].Offset++
 				left--
 			}
 		}
@@ -310,9 +310,9 @@ func TestIdleBrokerDoesNotDelayTheOther(t *testing.T) {
 	for i := range 20 {
 		mustAppend(t, p, "x")
 		start := time.Now()
-		gots, err := f.Poll(t.Context(), []Want{{Topic: "t", Partition: 0}, {Topic: "t", Partition: 1, Offset: int64(i)}}, 1, 30*time.Second)
-		if err != nil || len(gots) != 1 || gots[0].Partition != 1 || time.Since(start) > 5*time.Second {
-			t.Fatalf("Poll = %+v, %v after %s", gots, err, time.Since(start))
+		fetched, err := f.Poll(t.Context(), []Fetch{{Topic: "t", Partition: 0}, {Topic: "t", Partition: 1, Offset: int64(i)}}, 1, 30*time.Second)
+		if err != nil || len(fetched) != 1 || fetched[0].Partition != 1 || time.Since(start) > 5*time.Second {
+			t.Fatalf("Poll = %+v, %v after %s", fetched, err, time.Since(start))
 		}
 	}
 }

@@ -28,10 +28,10 @@ type recordSet struct {
 	decompressor kgo.Decompressor
 }
 
-// decodeRecordSet returns what raw holds from want.Offset on. ok is false when raw is damaged; what came before the damage
+// decodeRecordSet returns what raw holds from fetch.Offset on. ok is false when raw is damaged; what came before the damage
 // is still returned. A batch cut off at the end is no damage: the broker sends it again.
-func decodeRecordSet(want Want, p *kmsg.FetchResponseTopicPartition, decompressor kgo.Decompressor) (s recordSet, ok bool) {
-	s = recordSet{partition: want.Partition, next: want.Offset, appendTime: true, decompressor: decompressor}
+func decodeRecordSet(fetch Fetch, p *kmsg.FetchResponseTopicPartition, decompressor kgo.Decompressor) (s recordSet, ok bool) {
+	s = recordSet{partition: fetch.Partition, next: fetch.Offset, appendTime: true, decompressor: decompressor}
 	for _, a := range p.AbortedTransactions {
 		if s.aborted == nil {
 			s.aborted = map[int64][]int64{}
@@ -54,7 +54,7 @@ func decodeRecordSet(want Want, p *kmsg.FetchResponseTopicPartition, decompresso
 		raw = rest
 	}
 	// Bytes without progress would be asked for again for ever.
-	return s, len(p.RecordBatches) == 0 || s.next > want.Offset
+	return s, len(p.RecordBatches) == 0 || s.next > fetch.Offset
 }
 
 // reserve makes room for the records that the headers promise, as far as the bytes can hold them.

@@ -24,12 +24,12 @@ func (r *Source) poll(ctx context.Context, settled uint64) error {
 	}
 	var from int64
 	r.control.Look(func(v *controllog.View) { from = v.Next })
-	wants := []klog.Want{{Topic: r.control.Topic, Partition: controllog.Partition, Offset: from, MaxBytes: fetchBytes}}
+	wants := []klog.Fetch{{Topic: r.control.Topic, Partition: controllog.Partition, Offset: from, MaxBytes: fetchBytes}}
 	byID := map[int32]*partition{}
 	for _, p := range r.partitions {
 		if r.wanted(p, settled) {
 			byID[p.id] = p
-			wants = append(wants, klog.Want{Topic: r.dep.Config.Events.Topic, Partition: p.id, Offset: p.next, MaxBytes: fetchBytes})
+			wants = append(wants, klog.Fetch{Topic: r.dep.Config.Events.Topic, Partition: p.id, Offset: p.next, MaxBytes: fetchBytes})
 		}
 	}
 	gots, err := r.fetcher.Poll(ctx, wants, 1, PollWait)
@@ -77,7 +77,7 @@ func (r *Source) wanted(p *partition, settled uint64) bool {
 }
 
 // take reads what came from one partition.
-func (r *Source) take(p *partition, g *klog.Got) error {
+func (r *Source) take(p *partition, g *klog.Fetched) error {
 	if p == nil {
 		return nil
 	}
@@ -104,7 +104,7 @@ func (r *Source) take(p *partition, g *klog.Got) error {
 }
 
 // fault refuses to go on where the log is not what the promises rest on.
-func (r *Source) fault(p *partition, g *klog.Got) error {
+func (r *Source) fault(p *partition, g *klog.Fetched) error {
 	at := fmt.Sprintf("reading %s partition %d at offset %d", g.Topic, p.id, p.next)
 	switch {
 	case errors.Is(g.Err, klog.ErrOffsetOutOfRange):
@@ -207,7 +207,7 @@ func cutOf(cuts []schemas.Cut, id int32) int64 {
 // idle applies the idle rule: a partition that was read to its end, with
 // nothing held back by transactions, moves on with the wall clock as it was
 // before the fetch was sent.
-func (r *Source) idle(p *partition, g *klog.Got) {
+func (r *Source) idle(p *partition, g *klog.Fetched) {
 	p.idleUntil = calendar.Never
 	p.fetched, p.high, p.lastStable = g.High >= 0, g.High, g.LastStable
 	if r.opts.Bounded || g.High < 0 || p.next != g.High || g.High != g.LastStable {

@@ -15,13 +15,13 @@ func TestRuleTheTimestampTypeOfEveryBatchIsChecked(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		trust string
-		got   klog.Got
+		got   klog.Fetched
 		stops bool
 	}{
-		{"producer times where append times were promised", deployment.TrustBroker, klog.Got{Records: records}, true},
-		{"append times where they were promised", deployment.TrustBroker, klog.Got{Records: records, AppendTime: true}, false},
-		{"an empty answer", deployment.TrustBroker, klog.Got{}, false},
-		{"producer times under the producer-time promise", deployment.TrustProducer, klog.Got{Records: records}, false},
+		{"producer times where append times were promised", deployment.TrustBroker, klog.Fetched{Records: records}, true},
+		{"append times where they were promised", deployment.TrustBroker, klog.Fetched{Records: records, AppendTime: true}, false},
+		{"an empty answer", deployment.TrustBroker, klog.Fetched{}, false},
+		{"producer times under the producer-time promise", deployment.TrustProducer, klog.Fetched{Records: records}, false},
 	} {
 		r := &Source{dep: &deployment.Deployment{Config: deployment.Config{Time: deployment.Time{Trust: c.trust}}}}
 		err := r.fault(&partition{}, &c.got)
