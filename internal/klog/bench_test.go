@@ -47,7 +47,8 @@ func BenchmarkPollReady(b *testing.B) {
 	}
 }
 
-// BenchmarkWake is the time from before an append until a long poll in another goroutine has its record.
+// BenchmarkWake is the time from before an append until a long poll in another goroutine has its
+// record.
 func BenchmarkWake(b *testing.B) {
 	_, c := setup(b, 4)
 	p := newProducer(b, c, 3, "")

@@ -11,7 +11,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// Client knows a cluster: its brokers, its topics' leaders, and a few idle connections. Safe for concurrent use.
+// Client knows a cluster: its brokers, its topics' leaders, and a few idle connections. Safe for
+// concurrent use.
 type Client struct {
 	cfg Config
 
@@ -51,7 +52,8 @@ func newClient(cfg Config) *Client {
 	}
 }
 
-// Close closes every connection, fetcher and producer of the client. Calls in progress fail at once, whatever a broker does.
+// Close closes every connection, fetcher and producer of the client. Calls in progress fail at
+// once, whatever a broker does.
 func (c *Client) Close() {
 	c.mu.Lock()
 	if c.closed {
@@ -98,7 +100,8 @@ func (c *Client) disown(o closer) {
 	delete(c.open, o)
 }
 
-// acquire returns an idle connection to addr or a new one. reused tells that the broker may have closed it meanwhile.
+// acquire returns an idle connection to addr or a new one. reused tells that the broker may have
+// closed it meanwhile.
 func (c *Client) acquire(ctx context.Context, addr string) (cn *conn, reused bool, err error) {
 	c.mu.Lock()
 	if c.closed {
@@ -150,7 +153,8 @@ func (c *Client) release(cn *conn) {
 	c.mu.Unlock()
 }
 
-// requestor sends a request to where it was made for, and returns the response; kmsg gives it its type (RequestWith).
+// requestor sends a request to where it was made for, and returns the response; kmsg gives it its
+// type (RequestWith).
 type requestor func(ctx context.Context, req kmsg.Request) (kmsg.Response, error)
 
 // Request makes r a kmsg.Requestor.
@@ -158,8 +162,8 @@ func (r requestor) Request(ctx context.Context, req kmsg.Request) (kmsg.Response
 	return r(ctx, req)
 }
 
-// broker sends idempotent requests to addr. A connection that had been idle may have died: then a request is sent
-// once more on a new one.
+// broker sends idempotent requests to addr. A connection that had been idle may have died: then a
+// request is sent once more on a new one.
 func (c *Client) broker(addr string) requestor {
 	return func(ctx context.Context, req kmsg.Request) (kmsg.Response, error) {
 		for {
@@ -192,8 +196,8 @@ func (c *Client) anyBroker() requestor {
 	}
 }
 
-// addresses lists the brokers known from metadata, then the bootstrap list (which names the same brokers
-// otherwise, or a load balancer in front of them).
+// addresses lists the brokers known from metadata, then the bootstrap list (which names the same
+// brokers otherwise, or a load balancer in front of them).
 func (c *Client) addresses() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -10,16 +10,17 @@ import (
 )
 
 const (
-	// maxFrame bounds what a peer can make us allocate. A fetch asks for at most maxFetchBytes, and a broker may
-	// exceed that by one batch.
+	// maxFrame bounds what a peer can make us allocate. A fetch asks for at most maxFetchBytes, and
+	// a broker may exceed that by one batch.
 	maxFrame = 256 << 20
 	// frameHeader is size and correlation id.
 	frameHeader = 8
 )
 
-// setVersion gives req the newest version up to newest, the broker's, that has no flexible header (KIP-482): the header of
-// every response is then size and correlation id. Brokers from 2.6 to 4.x take what that comes to (produce 8, fetch 11,
-// metadata 8, …); an older one is asked in its own newest version.
+// setVersion gives req the newest version up to newest, the broker's, that has no flexible header
+// (KIP-482): the header of every response is then size and correlation id. Brokers from 2.6 to 4.x
+// take what that comes to (produce 8, fetch 11, metadata 8, …); an older one is asked in its own
+// newest version.
 func setVersion(req kmsg.Request, newest int16) {
 	req.SetVersion(min(newest, req.MaxVersion()))
 	for req.IsFlexible() {
@@ -68,8 +69,8 @@ func readFrame(r io.Reader, correlation int32) ([]byte, error) {
 	return frame, nil
 }
 
-// readBody returns n bytes of which the first frameHeader are left to the caller. Large frames grow as their
-// bytes come in, so that a wrong length costs no more memory than was sent.
+// readBody returns n bytes of which the first frameHeader are left to the caller. Large frames grow
+// as their bytes come in, so that a wrong length costs no more memory than was sent.
 func readBody(r io.Reader, n int) ([]byte, error) {
 	const step = 16 << 20
 	frame := make([]byte, min(n, step))

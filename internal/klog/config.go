@@ -20,13 +20,15 @@ type Config struct {
 	SASL     sasl.Mechanism // nil: no authentication
 	Logger   *slog.Logger   // nil: silent
 
-	// CAFile and CertFile are named in error texts where TLS does not fit; the files are not opened here.
+	// CAFile and CertFile are named in error texts where TLS does not fit; the files are not opened
+	// here.
 	CAFile, CertFile string
 
-	// MaxBatchBytes bounds a record batch that a Producer makes, in bytes. Default 1,000,000, which is below the default
-	// max.message.bytes of a broker (1,048,588).
+	// MaxBatchBytes bounds a record batch that a Producer makes, in bytes. Default 1,000,000, which
+	// is below the default max.message.bytes of a broker (1,048,588).
 	MaxBatchBytes int
-	// RetryFor bounds how long a call waits for a cluster that does not answer or has no leader. Default 2 min.
+	// RetryFor bounds how long a call waits for a cluster that does not answer or has no leader.
+	// Default 2 min.
 	RetryFor time.Duration
 
 	health *health    // of the client that the connections belong to

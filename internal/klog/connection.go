@@ -16,14 +16,14 @@ const (
 	requestTimeout = 30 * time.Second
 )
 
-// waits are how long a client waits for answers; tests have shorter ones.
+// waits says how long a client waits for answers; tests set shorter times.
 type waits struct {
 	dial, request time.Duration
 	silent        time.Duration // see silentAfter
 }
 
-// conn is one authenticated connection to one broker. Not for concurrent use, except that a request may be
-// written by one goroutine and its response read by another afterwards.
+// conn is one authenticated connection to one broker. Not for concurrent use, except that a request
+// may be written by one goroutine and its response read by another afterwards.
 type conn struct {
 	net         net.Conn
 	addr        string
@@ -93,13 +93,14 @@ func (c *conn) within(timeout time.Duration) requestor {
 	return func(ctx context.Context, req kmsg.Request) (kmsg.Response, error) { return c.call(ctx, req, timeout) }
 }
 
-// call sends req and waits for its response. After an error the connection must be closed (broken is set).
+// call sends req and waits for its response. After an error the connection must be closed (broken
+// is set).
 func (c *conn) call(ctx context.Context, req kmsg.Request, timeout time.Duration) (res kmsg.Response, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	// The deadline in the past wakes a read or write in progress. Closing keeps one that is about to begin, with a
-	// deadline of its own, from waiting for that; broken is set below.
+	// The deadline in the past wakes a read or write in progress. Closing keeps one that is about
+	// to begin, with a deadline of its own, from waiting for that; broken is set below.
 	stop := context.AfterFunc(ctx, func() {
 		_ = c.net.SetDeadline(time.Unix(1, 0))
 		_ = c.net.Close()
@@ -136,7 +137,8 @@ func (c *conn) send(req kmsg.Request, timeout time.Duration) error {
 	return nil
 }
 
-// receive reads the response to req, which was the last that was sent. Its bytes are freshly allocated.
+// receive reads the response to req, which was the last that was sent. Its bytes are freshly
+// allocated.
 func (c *conn) receive(req kmsg.Request, timeout time.Duration) (kmsg.Response, error) {
 	var frame []byte
 	err := c.net.SetReadDeadline(time.Now().Add(timeout))

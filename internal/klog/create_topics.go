@@ -19,9 +19,10 @@ type TopicSpec struct {
 	Config      map[string]string // topic-level settings by their Kafka name
 }
 
-// CreateTopics creates the topics and waits until every partition has a leader. Topics are created one by one in the
-// answer of the broker: on an error some may exist. The error joins one error per failed topic; ErrTopicExists for a topic that
-// was there before. A broken connection is an error, too, since the outcome is unknown then: calling again tells.
+// CreateTopics creates the topics and waits until every partition has a leader. Topics are created
+// one by one in the answer of the broker: on an error some may exist. The error joins one error per
+// failed topic; ErrTopicExists for a topic that was there before. A broken connection is an error,
+// too, since the outcome is unknown then: calling again tells.
 func (c *Client) CreateTopics(ctx context.Context, specs ...TopicSpec) error {
 	req := kmsg.NewPtrCreateTopicsRequest()
 	req.TimeoutMillis = int32(requestTimeout.Milliseconds())
@@ -59,7 +60,8 @@ func (c *Client) CreateTopics(ctx context.Context, specs ...TopicSpec) error {
 // notController asks for another try with fresh metadata; the broker has done nothing.
 var errNotController = fmt.Errorf("creating topics: %w", kafka.NotController)
 
-// createOnController returns the names of the topics that were created. A retriable error means that nothing was.
+// createOnController returns the names of the topics that were created. A retriable error means
+// that nothing was.
 func (c *Client) createOnController(ctx context.Context, req *kmsg.CreateTopicsRequest) ([]string, error) {
 	c.mu.Lock()
 	addr, ok := c.brokers[c.controller]
@@ -70,7 +72,8 @@ func (c *Client) createOnController(ctx context.Context, req *kmsg.CreateTopicsR
 		}
 		addr = c.addresses()[0]
 	}
-	// A new connection: on one that had been idle, a failure would leave it open whether the request arrived.
+	// A new connection: on one that had been idle, a failure would leave it open whether the
+	// request arrived.
 	cn, err := c.dial(ctx, addr)
 	if err != nil {
 		c.mu.Lock()

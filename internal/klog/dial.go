@@ -9,9 +9,10 @@ import (
 )
 
 // Dial connects to the first broker of cfg.Brokers that answers, and learns the cluster from it. A
-// failure is ErrUnreachable when no broker could be reached and ErrRefused when one was but TLS, SASL
-// or the protocol did not fit, or it never answered; the text says what to check. Dial does not wait for a broker to come up
-// (see MayComeUp), but one that hangs up is asked once more before anything is blamed on the configuration.
+// failure is ErrUnreachable when no broker could be reached and ErrRefused when one was but TLS,
+// SASL or the protocol did not fit, or it never answered; the text says what to check. Dial does
+// not wait for a broker to come up (see MayComeUp), but one that hangs up is asked once more before
+// anything is blamed on the configuration.
 func Dial(ctx context.Context, cfg Config) (*Client, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -29,11 +30,12 @@ func Dial(ctx context.Context, cfg Config) (*Client, error) {
 	return c, nil
 }
 
-// secondLook is how long after a broker hung up it is asked again: one that stops has closed its port by then.
+// secondLook is how long after a broker hung up it is asked again: one that stops has closed its
+// port by then.
 const secondLook = 300 * time.Millisecond
 
-// MayComeUp reports whether what Dial failed with looks the same for a broker that is down, or just starting or stopping:
-// then it is worth waiting. A broker that says no is not.
+// MayComeUp reports whether what Dial failed with looks the same for a broker that is down, or just
+// starting or stopping: then it is worth waiting. A broker that says no is not.
 func MayComeUp(err error) bool {
 	switch e := err.(type) { //nolint:errorlint // every branch of the tree is looked at
 	case *stageError:
@@ -62,8 +64,9 @@ func (c *Client) probeAll(ctx context.Context) error {
 	return worst(failures)
 }
 
-// probe tries one bootstrap address: connection, versions, authentication, metadata. The last is asked because
-// a listener that wants SASL answers ApiVersions to anybody, and hangs up on the next request.
+// probe tries one bootstrap address: connection, versions, authentication, metadata. The last is
+// asked because a listener that wants SASL answers ApiVersions to every client, and hangs up on the
+// next request.
 func (c *Client) probe(ctx context.Context, addr string) error {
 	cn, err := c.dial(ctx, addr)
 	if err != nil {

@@ -56,7 +56,8 @@ func (e *stageError) silent() bool {
 		errors.Is(e.err, context.Canceled)
 }
 
-// transient tells a broker that is stopping or starting (it hangs up in the middle) from one that says no.
+// transient tells a broker that is stopping or starting (it hangs up in the middle) from one that
+// says no.
 func (e *stageError) transient() bool {
 	return e.stage == stageConnect || e.silent() || (hungUp(e.err) && !isCode(e.err, kafka.SASLAuthenticationFailed))
 }
@@ -175,8 +176,8 @@ func (e *stageError) saslHint() string {
 	return "authentication of " + who + " failed"
 }
 
-// alert reports a fatal alert of the peer about our certificate. crypto/tls has no exported type for
-// alerts received over TCP; its text is stable ("remote error: tls: …").
+// alert reports a fatal alert of the peer about our certificate. crypto/tls has no exported type
+// for alerts received over TCP; its text is stable ("remote error: tls: …").
 func alert(err error) bool {
 	s := err.Error()
 	return strings.Contains(s, "remote error: tls:") && strings.Contains(s, "certificate")

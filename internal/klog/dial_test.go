@@ -84,7 +84,7 @@ func accept(t *testing.T, serve func(net.Conn)) string {
 // listeners are brokers with every kind of listener, and some that are no brokers.
 type listeners struct {
 	open, withSASL, withTLS, elsewhere, mutual string
-	hangsUp, http, closed, nobody              string
+	hangsUp, http, closed, free                string
 	cert, otherCert                            tls.Certificate
 	pool, otherPool                            *x509.CertPool
 }
@@ -111,7 +111,7 @@ func startListeners(t *testing.T) listeners {
 		t.Fatal(err)
 	}
 	free.Close()
-	l.nobody = free.Addr().String()
+	l.free = free.Addr().String()
 	return l
 }
 
@@ -122,7 +122,7 @@ func TestDialExplainsWhatIsWrong(t *testing.T) {
 		is   error
 		says []string
 	}{
-		"nobody listens":    {Config{Brokers: []string{l.nobody}}, ErrUnreachable, []string{"nothing listens there"}},
+		"nothing listens":   {Config{Brokers: []string{l.free}}, ErrUnreachable, []string{"nothing listens there"}},
 		"unknown host":      {Config{Brokers: []string{"no-such-host.invalid:9092"}}, ErrUnreachable, []string{"does not resolve", "no-such-host.invalid"}},
 		"wrong password":    {Config{Brokers: []string{l.withSASL}, SASL: plain.Mechanism{Username: "alice", Password: "guess"}}, ErrRefused, []string{`user "alice"`, "PLAIN", "password"}},
 		"wrong SCRAM":       {Config{Brokers: []string{l.withSASL}, SASL: scramOf(t, scram.SHA256, "bob", "guess")}, ErrRefused, []string{"SCRAM-SHA-256", "password"}},
@@ -140,10 +140,11 @@ func TestDialExplainsWhatIsWrong(t *testing.T) {
 		"another protocol":  {Config{Brokers: []string{l.http}}, ErrRefused, []string{"is this the port of a Kafka listener"}},
 		"no broker":         {Config{}, nil, []string{"no broker address"}},
 		"address":           {Config{Brokers: []string{"localhost"}}, nil, []string{`"localhost" is not host:port`}},
-		"refusals go first": {Config{Brokers: []string{l.nobody, l.withSASL}}, ErrRefused, []string{"is SASL"}},
+		"refusals go first": {Config{Brokers: []string{l.free, l.withSASL}}, ErrRefused, []string{"is SASL"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			// A plaintext broker waits for the rest of what it takes for a long request: do not wait with it.
+			// A plaintext broker waits for the rest of what it takes for a long request: do not
+			// wait with it.
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
 			c, err := Dial(ctx, tt.cfg)
@@ -169,7 +170,7 @@ func TestDialExplainsWhatIsWrong(t *testing.T) {
 func TestDialWorksWithWhatIsRight(t *testing.T) {
 	l := startListeners(t)
 	for name, cfg := range map[string]Config{
-		"plaintext":       {Brokers: []string{l.nobody, l.open}},
+		"plaintext":       {Brokers: []string{l.free, l.open}},
 		"PLAIN":           {Brokers: []string{l.withSASL}, SASL: plain.Mechanism{Username: "alice", Password: "secret"}},
 		"SCRAM":           {Brokers: []string{l.withSASL}, SASL: scramOf(t, scram.SHA256, "bob", "secret")},
 		"TLS":             {Brokers: []string{l.withTLS}, TLS: &tls.Config{RootCAs: l.pool}},

@@ -35,7 +35,8 @@ func answerProduce(cluster *kfake.Cluster, code int16) *atomic.Int32 {
 	return &seen
 }
 
-// hangUpOnProduce makes the broker close the connection on the next produce request without handling it.
+// hangUpOnProduce makes the broker close the connection on the next produce request without
+// handling it.
 func hangUpOnProduce(cluster *kfake.Cluster) {
 	cluster.ControlKey(produceKey, func(kmsg.Request) (kmsg.Response, error, bool) {
 		return nil, errors.New("hang up"), true
@@ -43,7 +44,8 @@ func hangUpOnProduce(cluster *kfake.Cluster) {
 }
 
 func TestRetriedBatchIsWrittenOnce(t *testing.T) {
-	// 3 unknown partition, 6 not leader, 7 timed out, 19 and 20 not enough replicas, 56 storage error.
+	// 3 unknown partition, 6 not leader, 7 timed out, 19 and 20 not enough replicas, 56 storage
+	// error.
 	for _, code := range []int16{3, 5, 6, 7, 19, 20, 56} {
 		cluster, c := setup(t, 1)
 		p := newProducer(t, c, 0, "tx")
@@ -67,14 +69,16 @@ func TestLostConnectionBeforeTheWrite(t *testing.T) {
 	equal(t, readAll(t, c, 0), []string{"a", "b", "c"})
 }
 
-// The answer is lost after the write: the batch is found in the log, with others' records around it.
+// The answer is lost after the write: the batch is found in the log, with others' records around
+// it.
 func TestLostAnswerIsFoundInTheLog(t *testing.T) {
 	_, c := setup(t, 1)
 	p, other := newProducer(t, c, 0, "tx"), newProducer(t, c, 0, "")
 	mustAppend(t, p, "a")
 	mustAppend(t, other, "x")
 	for _, v := range []string{"b", "c"} {
-		// Written behind the producer's back by a copy of it: exactly what a lost answer leaves.
+		// Written by a copy of the producer, which does not know of it: exactly what a lost answer
+		// leaves.
 		twin := *p.twin()
 		mustAppend(t, &twin, v)
 		mustAppend(t, other, "y")

@@ -18,8 +18,8 @@ const (
 	defaultMaxBytes = 1 << 20
 )
 
-// Fetch asks for the records of one partition from Offset on. MaxBytes bounds one answer (the first batch is sent
-// whole in any case); 0 means 1 MiB.
+// Fetch asks for the records of one partition from Offset on. MaxBytes bounds one answer (the first
+// batch is sent whole in any case); 0 means 1 MiB.
 type Fetch struct {
 	Topic     string
 	Partition int32
@@ -49,8 +49,8 @@ type topicPartition struct {
 	partition int32
 }
 
-// fetchRequest puts all fetches into one request, grouped by topic. Every answer is complete in itself: there is no
-// fetch session.
+// fetchRequest puts all fetches into one request, grouped by topic. Every answer is complete in
+// itself: there is no fetch session.
 func fetchRequest(fetches []Fetch, minBytes int32, wait time.Duration, isolation int8) *kmsg.FetchRequest {
 	req := kmsg.NewPtrFetchRequest()
 	req.MaxWaitMillis, req.MinBytes, req.MaxBytes = int32(min(wait.Milliseconds(), 1<<30)), minBytes, maxFetchBytes
@@ -73,8 +73,8 @@ func fetchRequest(fetches []Fetch, minBytes int32, wait time.Duration, isolation
 	return req
 }
 
-// decodePartition decodes the answer for one partition. again is an error of the partition that goes away with fresh
-// metadata; fetched is then void.
+// decodePartition decodes the answer for one partition. again is an error of the partition that
+// goes away with fresh metadata; fetched is then void.
 func decodePartition(fetch Fetch, p *kmsg.FetchResponseTopicPartition, decompressor kgo.Decompressor) (fetched Fetched, again error) {
 	fetched = Fetched{
 		Topic: fetch.Topic, Partition: fetch.Partition, Next: fetch.Offset,
@@ -96,7 +96,8 @@ func decodePartition(fetch Fetch, p *kmsg.FetchResponseTopicPartition, decompres
 	fetched.Records, fetched.Next = set.records, set.next
 	fetched.AppendTime = len(set.records) > 0 && set.appendTime
 	if !ok && len(fetched.Records) == 0 {
-		// What was decoded before the damage is handed out; asking again from Next shows the damage alone.
+		// What was decoded before the damage is handed out; asking again from Next shows the damage
+		// alone.
 		fetched.Err = fetched.fail(ErrCorrupt)
 	}
 	return fetched, nil
@@ -109,9 +110,9 @@ func (f *Fetched) fail(err error) error {
 // errVoid marks an answer that says nothing about a wanted partition.
 var errVoid = errors.New("answer without the wanted partition")
 
-// decodeAnswer matches a response with what was asked. all holds one entry per fetch that was answered; news tells that
-// one of them has records, an error or a next offset further on; again maps the partitions that must be asked for
-// again to the reason.
+// decodeAnswer matches a response with what was asked. all holds one entry per fetch that was
+// answered; news tells that one of them has records, an error or a next offset further on; again
+// maps the partitions that must be asked for again to the reason.
 func decodeAnswer(fetches []Fetch, res *kmsg.FetchResponse, decompressor kgo.Decompressor) (
 	all []Fetched, news bool, again map[topicPartition]error,
 ) {

@@ -12,7 +12,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// Fetcher reads partitions by long polls over connections of its own. Not for concurrent use, except Close.
+// Fetcher reads partitions by long polls over connections of its own. Not for concurrent use,
+// except Close.
 type Fetcher struct {
 	c            *Client
 	decompressor kgo.Decompressor
@@ -77,7 +78,8 @@ func (c *Client) NewFetcher() *Fetcher {
 	return f
 }
 
-// Close closes the connections and waits for the goroutines behind outstanding requests. A Poll in progress fails.
+// Close closes the connections and waits for the goroutines of outstanding requests. A Poll in
+// progress fails.
 func (f *Fetcher) Close() {
 	f.once.Do(func() {
 		f.c.disown(f)
@@ -91,14 +93,16 @@ func (f *Fetcher) Close() {
 	f.running.Wait()
 }
 
-// Poll waits until minBytes of committed records (or an error) have come in from one broker, or maxWait is
-// over, and returns what is known: one Fetched per partition whose broker answered. Every broker that leads a
-// wanted partition has one request with all its partitions, so data in any of them ends the wait at once.
-// A request that is left outstanding when another broker answers first, or ctx ends, is taken up by the next
-// Poll if that asks the same; so only Fetched.Asked, not the time of the call, dates an answer.
+// Poll waits until minBytes of committed records (or an error) have come in from one broker, or
+// maxWait is over, and returns what is known: one Fetched per partition whose broker answered.
+// Every broker that leads a wanted partition has one request with all its partitions, so data in
+// any of them ends the wait at once. A request that is left outstanding when another broker answers
+// first, or ctx ends, is taken up by the next Poll if that asks the same; so only Fetched.Asked,
+// not the time of the call, dates an answer.
 //
-// Partitions whose leader is away are asked for again while maxWait lasts, then left out; after RetryFor without
-// success their Fetched.Err says so. The error of ctx is returned as soon as it ends.
+// Partitions whose leader is away are asked for again while maxWait lasts, then left out; after
+// RetryFor without success their Fetched.Err says so. The error of ctx is returned as soon as it
+// ends.
 func (f *Fetcher) Poll(ctx context.Context, fetches []Fetch, minBytes int32, maxWait time.Duration) ([]Fetched, error) {
 	if len(fetches) == 0 {
 		return nil, errors.New("polling: no partition is wanted")
@@ -118,8 +122,8 @@ func (f *Fetcher) Poll(ctx context.Context, fetches []Fetch, minBytes int32, max
 	return p.run(ctx)
 }
 
-// dispatch makes sure that exactly these fetches are outstanding at a broker: an equal request is kept, another
-// is given up with its connection, since Kafka has no way to take it back.
+// dispatch makes sure that exactly these fetches are outstanding at a broker: an equal request is
+// kept, another is given up with its connection, since Kafka has no way to take it back.
 func (f *Fetcher) dispatch(ctx context.Context, broker int32, addr string, fetches []Fetch, minBytes int32, start time.Time, wait time.Duration) error {
 	l := f.links[broker]
 	if l != nil && l.sent != nil {
@@ -151,7 +155,8 @@ func (f *Fetcher) dispatch(ctx context.Context, broker int32, addr string, fetch
 	return f.start(broker, l)
 }
 
-// start begins to wait for the response to the request just sent, unless the Fetcher is being closed.
+// start begins to wait for the response to the request just sent, unless the Fetcher is being
+// closed.
 func (f *Fetcher) start(broker int32, l *link) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -165,7 +170,7 @@ func (f *Fetcher) start(broker int32, l *link) error {
 	return nil
 }
 
-// await reads one response and hands it to whoever polls.
+// await reads one response and hands it to the Poll in progress.
 func (f *Fetcher) await(broker int32, l *link) {
 	defer f.running.Done()
 	a := answer{broker: broker, link: l}
@@ -197,7 +202,8 @@ func (f *Fetcher) connect(ctx context.Context, addr string) (*conn, error) {
 	return cn, nil
 }
 
-// drop closes the connection to a broker; a goroutine that still waits for it ends with an answer that is ignored.
+// drop closes the connection to a broker; a goroutine that still waits for it ends with an answer
+// that is ignored.
 func (f *Fetcher) drop(broker int32) {
 	l := f.links[broker]
 	if l == nil {

@@ -39,8 +39,8 @@ func fetchBody(raw []byte, code int16) []byte {
 	return res.AppendTo(nil)
 }
 
-// Whatever a broker sends, decoding ends without a panic, with records in the wanted range and a next offset that never
-// goes back.
+// Whatever a broker sends, decoding ends without a panic, with records in the wanted range and a
+// next offset that never goes back.
 func FuzzFetchResponse(f *testing.F) {
 	batch := appendBatch(nil, messages("a", "b"), 7, 0, 0, 1)
 	f.Add(fetchBody(batch, 0), int64(0))
@@ -75,8 +75,8 @@ func FuzzFetchResponse(f *testing.F) {
 	})
 }
 
-// What we take, franz-go takes the same way (it is more lenient with damage). Checksums are put right, so that the
-// fuzzer gets past them.
+// What we take, franz-go takes the same way (it is more lenient with damage). Checksums are put
+// right, so that the fuzzer gets past them.
 func FuzzRecordSet(f *testing.F) {
 	plain := appendBatch(nil, messages("a", "b"), 7, 0, 0, 1)
 	headers := appendBatch(nil, []Message{{Key: []byte("k"), Headers: []Header{{Key: "h", Value: []byte("v")}}}}, 7, 0, 0, 1)
@@ -100,13 +100,13 @@ func FuzzRecordSet(f *testing.F) {
 		raw = bytes.Clone(raw)
 		rest := raw
 		for len(rest) > 0 {
-			_, behind, ok := nextBatch(rest)
+			_, after, ok := nextBatch(rest)
 			if !ok {
 				return
 			}
-			batch := rest[:len(rest)-len(behind)]
+			batch := rest[:len(rest)-len(after)]
 			binary.BigEndian.PutUint32(batch[17:], castagnoli(batch[crcStart:]))
-			rest = behind
+			rest = after
 		}
 		p := kmsg.NewFetchResponseTopicPartition()
 		p.RecordBatches = raw
@@ -175,8 +175,8 @@ func FuzzBatchHeaders(f *testing.F) {
 	})
 }
 
-// Every request has a header that is not flexible, in today's newest version and in that of an older broker, and its frame
-// reads back as what it was.
+// Every request has a header that is not flexible, in today's newest version and in that of an
+// older broker, and its frame reads back as what it was.
 func TestNoRequestHasAFlexibleHeader(t *testing.T) {
 	for req, newest := range map[kmsg.Request]int16{
 		kmsg.NewPtrProduceRequest(): 8, kmsg.NewPtrFetchRequest(): 11, kmsg.NewPtrListOffsetsRequest(): 5, kmsg.NewPtrMetadataRequest(): 8,
@@ -239,8 +239,8 @@ func TestLargeFramesAreReadWhole(t *testing.T) {
 	}
 }
 
-// Every batch we write is read back as it was, is exactly as long as its header says, and no message takes more
-// than maxRecordSize, on which splitting relies.
+// Every batch we write is read back as it was, is exactly as long as its header says, and no
+// message takes more than maxRecordSize, on which splitting relies.
 func TestBatchesReadBack(t *testing.T) {
 	decompressor := kgo.DefaultDecompressor()
 	optional := rapid.OneOf(rapid.Just([]byte(nil)), rapid.SliceOfN(rapid.Byte(), 0, 300))

@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// Trouble is something that the client tries again and again, or waits for, because the cluster does not answer as it should.
+// Trouble is something that the client tries again and again, or waits for, because the cluster
+// does not answer as it should.
 type Trouble struct {
 	Doing string    // what fails, in gerund voice: `reading topic "t" partition 3`
 	Since time.Time // when it was first tried, or asked for, since the last success
@@ -20,16 +21,18 @@ type Trouble struct {
 }
 
 const (
-	// silentAfter is how long a broker may take for an answer before it is a trouble: long polls, which it answers late on
-	// purpose, are over by then.
+	// silentAfter is how long a broker may take for an answer before it is a trouble: long polls,
+	// which it answers late on purpose, are over by then.
 	silentAfter = 5 * time.Second
-	// silentUntil is how long after a request was given up its broker is still waited for: the next one is sent after a pause
-	// and, to a broker whose queue of connections is full, after a dial that times out.
+	// silentUntil is how long after a request was given up its broker is still waited for: the next
+	// one is sent after a pause and, to a broker whose queue of connections is full, after a dial
+	// that times out.
 	silentUntil = dialTimeout + silentAfter
 )
 
-// health keeps what is known of the cluster's answers. A call that is tried again for minutes tells its caller nothing until it
-// gives up; this tells others meanwhile. Safe for concurrent use; a nil health forgets everything.
+// health keeps what is known of the cluster's answers. A call that is tried again for minutes tells
+// its caller nothing until it gives up; this tells others meanwhile. Safe for concurrent use; a nil
+// health forgets everything.
 type health struct {
 	silentAfter time.Duration
 
@@ -40,15 +43,16 @@ type health struct {
 	troubles map[*trouble]Trouble
 }
 
-// silence is that of one broker. It outlives the requests that are given up meanwhile, or a broker that is frozen would seem to
-// have recovered each time that one is sent anew. Only an answer ends it; or that the connection broke, which is no silence and is
-// told by the call that fails; or that nobody asks this broker any more.
+// silence is the state of a broker that owes an answer. It outlives the requests that are given up
+// meanwhile: otherwise a broker that is frozen would seem to have recovered each time that a
+// request is sent again. It ends with an answer; when the connection breaks, which the failing call
+// reports; or when no call asks this broker any more.
 type silence struct {
 	since  time.Time // the oldest request that it has not answered was sent
 	gaveUp time.Time // when the last request was given up
 }
 
-// trouble is one call, or one partition, that may be in trouble. The zero value is none.
+// trouble stands for one call, or one partition, that may be in trouble.
 type trouble struct{ _ byte } // not of size zero: its address is its identity
 
 func newHealth(silentAfter time.Duration) *health {
@@ -58,7 +62,7 @@ func newHealth(silentAfter time.Duration) *health {
 	}
 }
 
-// note notes a failure, of what was begun at since, that will be tried again.
+// note records the failure of something that was begun at since and will be tried again.
 func (h *health) note(t *trouble, since time.Time, doing string, cause error) {
 	if h == nil {
 		return
@@ -72,7 +76,7 @@ func (h *health) note(t *trouble, since time.Time, doing string, cause error) {
 	h.troubles[t] = now
 }
 
-// over says that it has succeeded, or is not tried any more.
+// over ends a trouble: the call has succeeded, or is not tried any more.
 func (h *health) over(t *trouble) {
 	if h == nil {
 		return
@@ -82,7 +86,7 @@ func (h *health) over(t *trouble) {
 	delete(h.troubles, t)
 }
 
-// asked notes that a request is on its way.
+// asked records that a request is on its way.
 func (h *health) asked(cn *conn) {
 	if h == nil {
 		return
@@ -96,7 +100,8 @@ func (h *health) asked(cn *conn) {
 	h.waiting[cn] = now
 }
 
-// heard notes the answer to the request sent last, or the error for which none will come.
+// heard records the answer to the request that was sent last, or the error because of which none
+// will come.
 func (h *health) heard(cn *conn, err error) {
 	if h == nil {
 		return
@@ -123,7 +128,8 @@ func (h *health) heard(cn *conn, err error) {
 	}
 }
 
-// oldest is when the oldest request was sent that a broker has not answered and that is not given up.
+// oldest is when the oldest request was sent that a broker has not answered and that is not given
+// up.
 func (h *health) oldest(addr string) (since time.Time, owes bool) {
 	for cn, at := range h.waiting {
 		if cn.addr == addr && (!owes || at.Before(since)) {
@@ -133,14 +139,15 @@ func (h *health) oldest(addr string) (since time.Time, owes bool) {
 	return since, owes
 }
 
-// forgotten says that nobody waits for a silent broker any more, nor did lately.
+// forgotten reports whether no call waits for a silent broker any more, nor has lately.
 func (h *health) forgotten(addr string, s silence) bool {
 	_, owes := h.oldest(addr)
 	return !owes && time.Since(s.gaveUp) > silentUntil
 }
 
-// Troubles lists what the client waits for at the moment because the cluster does not answer, or says that it cannot yet; the
-// longest first. An empty list says that the cluster works as far as it was asked.
+// Troubles lists what the client waits for at the moment because the cluster does not answer, or
+// says that it cannot yet; the longest first. An empty list says that the cluster works as far as
+// it was asked.
 func (c *Client) Troubles() []Trouble {
 	h := c.cfg.health
 	h.mu.Lock()
@@ -168,8 +175,8 @@ func (c *Client) Answered() time.Time {
 	return h.answered
 }
 
-// Ping asks all known brokers at once, on new connections, and returns nil as soon as one answers, else what the last one
-// failed with.
+// Ping asks all known brokers at once, on new connections, and returns nil as soon as one answers,
+// else what the last one failed with.
 func (c *Client) Ping(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -194,14 +201,16 @@ func (c *Client) Ping(ctx context.Context) error {
 }
 
 const (
-	// goneAfter is how long no broker may have answered anything before Gone asks all of them, for goneAsks, and returns:
-	// together well below ten seconds, which is what supervisors wait before they kill.
+	// goneAfter is how long no broker may have answered anything before Gone asks all of them, for
+	// goneAsks, and returns: together well below ten seconds, which is what supervisors wait before
+	// they kill.
 	goneAfter = 5 * time.Second
 	goneAsks  = 2 * time.Second
 )
 
-// Gone waits until no broker has answered anything for some seconds, nor does when asked for it, and says so; nil at the end of
-// ctx. Whoever is asked to end need not wait any longer for calls that are tried again.
+// Gone waits until no broker has answered anything for some seconds, nor answers when all are
+// asked, and returns an error that says so; nil at the end of ctx. A process that is asked to end
+// need then not wait any longer for calls that are tried again.
 func (c *Client) Gone(ctx context.Context) error {
 	ticker := time.NewTicker(goneAfter / 20)
 	defer ticker.Stop()
@@ -215,7 +224,7 @@ func (c *Client) Gone(ctx context.Context) error {
 		if time.Since(last) < goneAfter {
 			continue
 		}
-		// Perhaps nobody has asked them anything.
+		// Perhaps no call has asked them anything.
 		asked, cancel := context.WithTimeout(ctx, goneAsks)
 		err := c.Ping(asked)
 		cancel()

@@ -16,8 +16,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// hangingUp listens like a broker that stops or starts: it hangs up on the first connections after their first request, and
-// then does what comes after.
+// hangingUp listens like a broker that stops or starts: it hangs up on the first connections after
+// their first request, and then does what comes after.
 func hangingUp(t *testing.T, times int, after func(l net.Listener, c net.Conn)) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -87,11 +87,11 @@ func TestWhatMayComeUp(t *testing.T) {
 		cfg  Config
 		want bool
 	}{
-		"nobody listens": {Config{Brokers: []string{l.nobody}}, true},
-		"hangs up":       {Config{Brokers: []string{l.hangsUp}}, true},
-		"one of two":     {Config{Brokers: []string{l.nobody, l.closed}}, true},
-		"TLS missing":    {Config{Brokers: []string{l.http}}, false},
-		"no address":     {Config{}, false},
+		"nothing listens": {Config{Brokers: []string{l.free}}, true},
+		"hangs up":        {Config{Brokers: []string{l.hangsUp}}, true},
+		"one of two":      {Config{Brokers: []string{l.free, l.closed}}, true},
+		"TLS missing":     {Config{Brokers: []string{l.http}}, false},
+		"no address":      {Config{}, false},
 	} {
 		_, err := Dial(t.Context(), tt.cfg)
 		if got := MayComeUp(err); got != tt.want {
@@ -114,7 +114,7 @@ func troubleOf(t *testing.T, c *Client, word string) Trouble {
 	return Trouble{}
 }
 
-// What is tried again in silence is told to whoever asks, with its cause, until it is over.
+// Troubles tells what is tried again, with its cause, until it is over.
 func TestRuleWhatIsTriedAgainIsTold(t *testing.T) {
 	cluster, c := setup(t, 1)
 	p := newProducer(t, c, 0, "")
@@ -189,7 +189,8 @@ func TestASilentBrokerIsATrouble(t *testing.T) {
 	}
 }
 
-// What ends the silence of a broker: an answer, or that nobody waits for it any more; not that a request is given up.
+// What ends the silence of a broker: an answer, or that no call waits for it any more; not that a
+// request is given up.
 func TestRuleOnlyAnAnswerEndsASilence(t *testing.T) {
 	longAgo := time.Now().Add(-time.Hour)
 	for name, tt := range map[string]struct {
@@ -208,11 +209,11 @@ func TestRuleOnlyAnAnswerEndsASilence(t *testing.T) {
 			h.asked(b)
 			h.heard(b, nil)
 		}, time.Time{}},
-		"nobody asks": {func(h *health, a, _ *conn) {
+		"no call asks": {func(h *health, a, _ *conn) {
 			h.heard(a, os.ErrDeadlineExceeded)
 			h.silent[a.addr] = silence{since: longAgo, gaveUp: time.Now().Add(-2 * silentUntil)}
 		}, time.Time{}},
-		"nobody has asked for long": {func(h *health, a, b *conn) {
+		"no call has asked for long": {func(h *health, a, b *conn) {
 			h.heard(a, os.ErrDeadlineExceeded)
 			h.silent[a.addr] = silence{since: longAgo, gaveUp: time.Now().Add(-2 * silentUntil)}
 			h.asked(b)
@@ -235,8 +236,9 @@ func TestRuleOnlyAnAnswerEndsASilence(t *testing.T) {
 	}
 }
 
-// A broker that is frozen (its connections stay, and new ones are accepted, but nothing is answered) is in trouble from the first
-// request that it does not answer until it does, however often requests are given up and sent again meanwhile.
+// A broker that is frozen (its connections stay, and new ones are accepted, but nothing is
+// answered) is in trouble from the first request that it does not answer until it does, however
+// often requests are given up and sent again meanwhile.
 func TestRuleAFrozenBrokerStaysATrouble(t *testing.T) {
 	const request = 100 * time.Millisecond
 	cluster := startBroker(t)
@@ -340,7 +342,7 @@ func TestReplicationIsTheBrokers(t *testing.T) {
 	}
 }
 
-// Brokers that answer when they are asked are not gone, however long nobody asked them anything.
+// Brokers that answer when they are asked are not gone, however long no call asked them anything.
 func TestBrokersThatNobodyAsksAreNotGone(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for seconds")

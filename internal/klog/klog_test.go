@@ -235,7 +235,8 @@ func TestLongPollEndsWithItsContext(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || time.Since(start) > 5*time.Second {
 		t.Fatalf("Poll = %v after %s", err, time.Since(start))
 	}
-	// The request left behind is taken up: data wakes it, and other fetches replace it.
+	// The request that is still outstanding is taken up: data wakes it, and other fetches replace
+	// it.
 	mustAppend(t, newProducer(t, c, 0, ""), "a")
 	fetched, err := f.Poll(t.Context(), []Fetch{{Topic: "t"}}, 1, 30*time.Second)
 	if err != nil || len(fetched) != 1 || len(fetched[0].Records) != 1 || fetched[0].Next != 1 {

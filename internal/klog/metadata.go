@@ -22,17 +22,19 @@ type leader struct {
 	replicas int
 }
 
-// topicGrace is how long a topic may be missing from metadata before it counts as unknown: brokers learn of
-// a new topic one after the other.
+// topicGrace is how long a topic may be missing from metadata before it counts as unknown: brokers
+// learn of a new topic one after the other.
 const topicGrace = 500 * time.Millisecond
 
-// Partitions returns the partition numbers of topic in ascending order. ErrUnknownTopic when there is no such topic.
+// Partitions returns the partition numbers of topic in ascending order. ErrUnknownTopic when there
+// is no such topic.
 func (c *Client) Partitions(ctx context.Context, topic string) ([]int32, error) {
 	leaders, err := c.describe(ctx, topic)
 	return slices.Sorted(maps.Keys(leaders)), err
 }
 
-// Replication says how many replicas the partition of topic has that has the fewest, and how many brokers the cluster has.
+// Replication says how many replicas the partition of topic has that has the fewest, and how many
+// brokers the cluster has.
 func (c *Client) Replication(ctx context.Context, topic string) (replicas, brokers int, err error) {
 	leaders, err := c.describe(ctx, topic)
 	if err != nil {
@@ -71,8 +73,8 @@ func (c *Client) describe(ctx context.Context, topic string) (map[int32]leader, 
 	return all, err
 }
 
-// refresh asks any broker for the state of the given topics and of the cluster. A topic that does not exist is
-// forgotten, without an error.
+// refresh asks any broker for the state of the given topics and of the cluster. A topic that does
+// not exist is forgotten, without an error.
 func (c *Client) refresh(ctx context.Context, topics ...string) error {
 	return c.refreshOn(ctx, c.anyBroker(), topics)
 }
@@ -162,8 +164,8 @@ func (c *Client) forget(topic string) {
 	delete(c.topics, topic)
 }
 
-// atLeader runs ask with the leader of a partition, again and again with fresh metadata while the failure is
-// retriable. An unknown partition fails after topicGrace.
+// atLeader runs ask with the leader of a partition, again and again with fresh metadata while the
+// failure is retriable. An unknown partition fails after topicGrace.
 func (c *Client) atLeader(ctx context.Context, doing, topic string, partition int32, ask func(leader requestor) error) error {
 	start := time.Now()
 	return c.persist(ctx, doing, func() error {

@@ -21,8 +21,9 @@ const (
 	readCommitted   = 1
 )
 
-// Offsets asks the leader of a partition for its bounds. Start ≤ LastStable ≤ High holds for the result: they are asked in
-// this order, and each only grows. ErrUnknownTopic when there is no such partition.
+// Offsets asks the leader of a partition for its bounds. Start ≤ LastStable ≤ High holds for the
+// result: they are asked in this order, and each only grows. ErrUnknownTopic when there is no such
+// partition.
 func (c *Client) Offsets(ctx context.Context, topic string, partition int32) (Offsets, error) {
 	var o Offsets
 	var err error
@@ -38,8 +39,9 @@ func (c *Client) Offsets(ctx context.Context, topic string, partition int32) (Of
 	return o, nil
 }
 
-// OffsetAt returns the first offset whose timestamp is at or after millis (unix ms, ≥ 0): by append time where the topic uses
-// it, else the first in log order with such a producer time. found is false when no record is that young.
+// OffsetAt returns the first offset whose timestamp is at or after millis (unix ms, ≥ 0): by append
+// time where the topic uses it, else the first in log order with such a producer time. found is
+// false when no record is that young.
 func (c *Client) OffsetAt(ctx context.Context, topic string, partition int32, millis int64) (offset int64, found bool, err error) {
 	if millis < 0 {
 		return 0, false, fmt.Errorf("asking for the offset at a time: %d ms is before 1970", millis)
@@ -48,7 +50,8 @@ func (c *Client) OffsetAt(ctx context.Context, topic string, partition int32, mi
 	return offset, err == nil && offset >= 0, err
 }
 
-// listOffset asks one question about one partition: brokers refuse two about the same one in a request.
+// listOffset asks one question about one partition: brokers refuse two about the same one in a
+// request.
 func (c *Client) listOffset(ctx context.Context, topic string, partition int32, at int64, isolation int8) (int64, error) {
 	p := kmsg.NewListOffsetsRequestTopicPartition()
 	p.Partition, p.Timestamp = partition, at

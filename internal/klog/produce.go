@@ -66,8 +66,8 @@ func (p *Producer) appendBatch(ctx context.Context, msgs []Message) (int64, erro
 	return base, nil
 }
 
-// try sends the batch once and makes sense of the answer. sent is set as soon as bytes may have reached a broker and
-// cleared by an answer that proves that they changed nothing.
+// try sends the batch once and makes sense of the answer. sent is set as soon as bytes may have
+// reached a broker and cleared by an answer that proves that they changed nothing.
 func (p *Producer) try(ctx context.Context, count int32, sent *bool) (int64, error) {
 	cn, err := p.leader(ctx)
 	if err != nil {
@@ -75,7 +75,8 @@ func (p *Producer) try(ctx context.Context, count int32, sent *bool) (int64, err
 		return -1, err
 	}
 	if *sent {
-		// A broker that was restarted may not know the producer any more: look before sending again.
+		// A broker that was restarted may not know the producer any more: look before sending
+		// again.
 		if base, found, err := p.find(ctx, count); err != nil || found {
 			return base, err
 		}

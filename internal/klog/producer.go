@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// Producer appends records to one partition: acknowledged by every in-sync replica, each batch exactly once. For one
-// goroutine at a time, except Close.
+// Producer appends records to one partition: acknowledged by every in-sync replica, each batch
+// exactly once. For one goroutine at a time, except Close.
 type Producer struct {
 	c         *Client
 	topic     string
@@ -26,9 +26,10 @@ type Producer struct {
 	closed bool
 }
 
-// NewProducer takes a producer identity for a partition. With a transactional id it raises that id's epoch, and from the first
-// append on the broker refuses whoever held the id before (on this partition; see the package comment). The batches
-// themselves belong to no transaction: readers see them at once. Without one ("") the producer is merely idempotent.
+// NewProducer takes a producer identity for a partition. With a transactional id it raises that
+// id's epoch, and from the first append on the broker refuses the producers that held the id before
+// (on this partition; see the package comment). The batches themselves belong to no transaction:
+// readers see them at once. Without one ("") the producer is merely idempotent.
 func (c *Client) NewProducer(ctx context.Context, topic string, partition int32, transactionalID string) (*Producer, error) {
 	p := &Producer{c: c, topic: topic, partition: partition, txn: transactionalID}
 	doing := fmt.Sprintf("taking a producer id for topic %q partition %d", topic, partition)
@@ -64,7 +65,8 @@ func (p *Producer) Close() {
 	}
 }
 
-// Append appends msgs in order and returns the offset of the first, once all are acknowledged. See AppendOffsets.
+// Append appends msgs in order and returns the offset of the first, once all are acknowledged. See
+// AppendOffsets.
 func (p *Producer) Append(ctx context.Context, msgs []Message) (base int64, err error) {
 	offsets, err := p.AppendOffsets(ctx, msgs)
 	if len(offsets) == 0 {
@@ -73,13 +75,15 @@ func (p *Producer) Append(ctx context.Context, msgs []Message) (base int64, err 
 	return offsets[0], err
 }
 
-// AppendOffsets appends msgs in order and returns their offsets. Messages beyond Config.MaxBatchBytes go in several
-// batches, between which other producers' records may come to stand; with an error, the offsets returned are those of the
-// leading messages that were acknowledged.
+// AppendOffsets appends msgs in order and returns their offsets. Messages beyond
+// Config.MaxBatchBytes go in several batches, between which other producers' records may come to
+// stand; with an error, the offsets returned are those of the leading messages that were
+// acknowledged.
 //
-// ErrTooLarge by MaxBatchBytes is found before anything is written. Other refusals leave the log as it was behind those. ErrFenced and ErrSequence are final: make a new Producer, or
-// leave the partition to whoever took it. After any other error (the end of ctx, RetryFor) the fate of one batch is
-// unknown and further appends return ErrUnknownOutcome.
+// ErrTooLarge by MaxBatchBytes is found before anything is written. Any other refusal adds nothing
+// to the log after the acknowledged messages. ErrFenced and ErrSequence are final: make a new
+// Producer, or leave the partition to the producer that took it. After any other error (the end of
+// ctx, RetryFor) the fate of one batch is unknown and further appends return ErrUnknownOutcome.
 func (p *Producer) AppendOffsets(ctx context.Context, msgs []Message) ([]int64, error) {
 	if p.failed != nil {
 		return nil, p.wrap(p.failed)

@@ -12,7 +12,8 @@ import (
 // transactionTimeout is required by the broker; no transaction is ever begun under the id.
 const transactionTimeout = 60 * time.Second
 
-// initProducer asks for a producer id and epoch. With a transactional id its coordinator answers, and raises the epoch.
+// initProducer asks for a producer id and epoch. With a transactional id its coordinator answers,
+// and raises the epoch.
 func (c *Client) initProducer(ctx context.Context, transactionalID string) (id int64, epoch int16, err error) {
 	req := kmsg.NewPtrInitProducerIDRequest()
 	req.TransactionTimeoutMillis = int32(transactionTimeout.Milliseconds())

@@ -6,9 +6,10 @@ import (
 	"time"
 )
 
-// ReadRange calls fn for every committed record with from ≤ offset < to, in log order, and returns when the log has been
-// looked at up to to. It waits for records that are not there yet, so to is at most Offsets.LastStable where that
-// is not wanted. ErrOffsetOutOfRange when from lies outside the log. An error of fn ends the reading and is returned as it is.
+// ReadRange calls fn for every committed record with from ≤ offset < to, in log order, and returns
+// when the log has been looked at up to to. It waits for records that are not there yet, so to is
+// at most Offsets.LastStable where that is not wanted. ErrOffsetOutOfRange when from lies outside
+// the log. An error of fn ends the reading and is returned as it is.
 func (c *Client) ReadRange(ctx context.Context, topic string, partition int32, from, to int64, fn func(Record) error) error {
 	if from >= to {
 		return nil

@@ -7,8 +7,8 @@ import (
 // Header is a Kafka record header: Key string, Value []byte.
 type Header = kgo.RecordHeader
 
-// Record is one committed record. Its bytes are shared with the other records of the same fetch and must not be
-// changed; they stay valid for ever. A nil Value is a tombstone.
+// Record is one committed record. Its bytes are shared with the other records of the same fetch and
+// must not be changed; they stay valid for ever. A nil Value is a tombstone.
 type Record struct {
 	Partition   int32
 	Offset      int64
@@ -25,8 +25,9 @@ type Message struct {
 	Timestamp  Stamp
 }
 
-// Stamp is the time that a message is given: At or Now. The zero value is Now, so that a message whose time was forgotten
-// does not claim to be of 1970. Every int64 is a time, 0 and −1 among them: none of them stands for "no time".
+// Stamp is the time that a message is given: At or Now. The zero value is Now, so that a message
+// whose time was forgotten does not claim to be of 1970. Every int64 is a time, 0 and −1 among
+// them: none of them stands for "no time".
 type Stamp struct {
 	millis int64
 	given  bool

@@ -6,10 +6,11 @@ import (
 	"math"
 )
 
-// batchHeader is the size of the header of a record batch, format version 2, up to and including the record count.
+// batchHeader is the size of the header of a record batch, format version 2, up to and including
+// the record count.
 const batchHeader = 61
 
-// crcStart is where the checksummed part begins: behind the checksum itself.
+// crcStart is where the checksummed part begins: after the checksum itself.
 const crcStart = 21
 
 // batchInfo is what a batch header says.
@@ -28,8 +29,8 @@ type batchInfo struct {
 
 func (b batchInfo) last() int64 { return b.base + int64(b.lastDelta) }
 
-// nextBatch reads the header of the first batch in raw. ok is false when raw does not hold a whole batch of
-// format version 2.
+// nextBatch reads the header of the first batch in raw. ok is false when raw does not hold a whole
+// batch of format version 2.
 func nextBatch(raw []byte) (b batchInfo, rest []byte, ok bool) {
 	if len(raw) < batchHeader {
 		return b, nil, false
@@ -55,9 +56,10 @@ func nextBatch(raw []byte) (b batchInfo, rest []byte, ok bool) {
 	return b, raw[length:], sane
 }
 
-// appendBatch encodes msgs as one uncompressed, non-transactional record batch of the given producer and appends it to
-// dst. Its base offset is 0: the broker puts the real one in. now (unix ms) is the time of appending. The
-// distance of two times may not fit an int64: deltas wrap around, and the sum that a reader makes of them does so, too.
+// appendBatch encodes msgs as one uncompressed, non-transactional record batch of the given
+// producer and appends it to dst. Its base offset is 0: the broker puts the real one in. now (unix
+// ms) is the time of appending. The distance of two times may not fit an int64: deltas wrap around,
+// and the sum that a reader makes of them does so, too.
 func appendBatch(dst []byte, msgs []Message, producer int64, epoch int16, sequence int32, now int64) []byte {
 	start := len(dst)
 	first := msgs[0].Timestamp.or(now)
@@ -122,7 +124,7 @@ func bodySize(m *Message, timeDelta int64, index int) int {
 	return n
 }
 
-// maxRecordSize bounds what a message takes in a batch, whatever its place and time in it.
+// maxRecordSize bounds what a message takes in a batch, whatever its index and time in it.
 func maxRecordSize(m *Message) int {
 	return binary.MaxVarintLen32 + bodySize(m, math.MinInt64, math.MaxInt32)
 }
@@ -145,7 +147,8 @@ func varintSize(v int64) int {
 	return n
 }
 
-// splitBatch returns how many of the leading msgs fit in a batch of limit bytes; 0 when the first alone does not.
+// splitBatch returns how many of the leading msgs fit in a batch of limit bytes; 0 when the first
+// alone does not.
 func splitBatch(msgs []Message, limit int) int {
 	size := batchHeader
 	for i := range msgs {

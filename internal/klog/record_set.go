@@ -16,9 +16,9 @@ const (
 	attrControl       = 0x20
 )
 
-// recordSet decodes the batches of one answer in log order. kgo.ProcessFetchPartition is the model (a test
-// compares the two); this one takes 0.6 times the memory, and keeps timestamps beyond the year 2262, which wrap
-// around in time.Time's nanoseconds there.
+// recordSet decodes the batches of one answer in log order. kgo.ProcessFetchPartition is the model
+// (a test compares the two); this one takes 0.6 times the memory, and keeps timestamps beyond the
+// year 2262, which wrap around in time.Time's nanoseconds there.
 type recordSet struct {
 	partition    int32
 	next         int64 // records below are not wanted, or were had already
@@ -28,8 +28,9 @@ type recordSet struct {
 	decompressor kgo.Decompressor
 }
 
-// decodeRecordSet returns what raw holds from fetch.Offset on. ok is false when raw is damaged; what came before the damage
-// is still returned. A batch cut off at the end is no damage: the broker sends it again.
+// decodeRecordSet returns what raw holds from fetch.Offset on. ok is false when raw is damaged;
+// what came before the damage is still returned. A batch cut off at the end is no damage: the
+// broker sends it again.
 func decodeRecordSet(fetch Fetch, p *kmsg.FetchResponseTopicPartition, decompressor kgo.Decompressor) (s recordSet, ok bool) {
 	s = recordSet{partition: fetch.Partition, next: fetch.Offset, appendTime: true, decompressor: decompressor}
 	for _, a := range p.AbortedTransactions {
@@ -104,15 +105,15 @@ func (s *recordSet) add(b batchInfo, raw []byte) bool {
 	return true
 }
 
-// isAborted reports whether a batch belongs to an aborted transaction: its producer has one that begins at or before it
-// and whose marker is still to come.
+// isAborted reports whether a batch belongs to an aborted transaction: its producer has one that
+// begins at or before it and whose marker is still to come.
 func (s *recordSet) isAborted(b batchInfo) bool {
 	firsts := s.aborted[b.producer]
 	return b.attributes&attrTransactional != 0 && len(firsts) > 0 && b.base >= firsts[0]
 }
 
-// marker ends the aborted transaction that an abort marker closes. A control batch holds one record, or none after
-// compaction.
+// marker ends the aborted transaction that an abort marker closes. A control batch holds one
+// record, or none after compaction.
 func (s *recordSet) marker(b batchInfo, body []byte) bool {
 	if b.count == 0 {
 		return len(body) == 0
@@ -129,8 +130,8 @@ func (s *recordSet) marker(b batchInfo, body []byte) bool {
 	return true
 }
 
-// parse appends the wanted records of a batch. Every promised record must be there, inside the batch's offsets, and
-// nothing else.
+// parse appends the wanted records of a batch. Every promised record must be there, inside the
+// batch's offsets, and nothing else.
 func (s *recordSet) parse(b batchInfo, body []byte) bool {
 	appended := b.attributes&attrAppendTime != 0
 	for range b.count {
@@ -160,7 +161,8 @@ func (s *recordSet) parse(b batchInfo, body []byte) bool {
 	return len(body) == 0
 }
 
-// parseRecord reads one record into r (key, value, headers) and returns its deltas and the bytes behind it.
+// parseRecord reads one record into r (key, value, headers) and returns its deltas and the bytes
+// after it.
 func parseRecord(r *Record, in []byte) (timeDelta, offsetDelta int64, rest []byte, ok bool) {
 	length, body, ok := varint(in)
 	if !ok || length < 1 || length > int64(len(body)) {

@@ -60,8 +60,8 @@ func (c *Client) persist(ctx context.Context, doing string, try func() error) er
 	}
 }
 
-// retriableDial is retriable for errors that may come from dialing: a broker that restarts hangs up in the
-// middle of anything, one that says no does so again.
+// retriableDial is retriable for errors that may come from dialing: a broker that restarts hangs up
+// at any step and is worth another try, a broker that refuses will refuse again.
 func retriableDial(err error) bool {
 	var st *stageError
 	if errors.As(err, &st) {
@@ -70,8 +70,9 @@ func retriableDial(err error) bool {
 	return retriable(err)
 }
 
-// retriable reports whether err may go away by asking again, after a refresh of the metadata: every failure of the
-// network, and the errors of brokers that are about leadership, start-up or replicas.
+// retriable reports whether err may go away by asking again, after a refresh of the metadata: every
+// failure of the network, and the errors of brokers that are about leadership, start-up or
+// replicas.
 func retriable(err error) bool {
 	switch {
 	case err == nil, errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):

@@ -27,7 +27,7 @@ func TestTopicConfigTellsSettingsInForce(t *testing.T) {
 			}
 		}
 		if v, ok := got["no.such.setting"]; ok {
-			t.Errorf("%s: a setting nobody knows is %q", topic, v)
+			t.Errorf("%s: an unknown setting is %q", topic, v)
 		}
 	}
 	if _, err := c.TopicConfig(t.Context(), "nowhere"); !errors.Is(err, ErrUnknownTopic) {
