@@ -31,8 +31,9 @@ type Config struct {
 	// Default 2 min.
 	RetryFor time.Duration
 
-	health *health    // of the client that the connections belong to
-	frames *sync.Pool // see conn
+	// Of the client that the connections belong to.
+	health *health
+	frames *sync.Pool // of *[]byte: buffers for requests
 	waits  waits
 }
 

@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"fmt"
 	"net"
-	"sync"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -27,13 +26,10 @@ type waits struct {
 type conn struct {
 	net         net.Conn
 	addr        string
-	clientID    string
+	cfg         *Config         // of the client
 	newest      map[int16]int16 // the broker's newest version, by the key of the request
 	correlation int32
-	frames      *sync.Pool    // of *[]byte: buffers for requests, shared by the client's connections
-	health      *health       // of the client; may be nil
-	dialing     time.Duration // how long a step of coming to terms may take
-	broken      bool          // a request was left without its response: the stream is out of step
+	broken      bool // a request was left without its response: the stream is out of step
 }
 
 // dialConn connects, agrees on versions and authenticates. Errors are stageErrors.
@@ -44,7 +40,7 @@ func dialConn(ctx context.Context, cfg *Config, addr string) (*conn, error) {
 	if err != nil {
 		return nil, &stageError{stage: stageConnect, addr: addr, cfg: cfg, err: err}
 	}
-	c := &conn{net: raw, addr: addr, clientID: cfg.ClientID, health: cfg.health, frames: cfg.frames, dialing: cfg.waits.dial}
+	c := &conn{net: raw, addr: addr, cfg: cfg}
 	if cfg.TLS != nil {
 		t := cfg.TLS
 		if t.ServerName == "" {
@@ -74,7 +70,7 @@ func dialConn(ctx context.Context, cfg *Config, addr string) (*conn, error) {
 
 // agree asks for the newest version of every request that the broker knows.
 func (c *conn) agree(ctx context.Context) error {
-	res, err := kmsg.NewPtrApiVersionsRequest().RequestWith(ctx, c.within(c.dialing))
+	res, err := kmsg.NewPtrApiVersionsRequest().RequestWith(ctx, c.within(c.cfg.waits.dial))
 	if err != nil {
 		return err
 	}
@@ -121,17 +117,17 @@ func (c *conn) call(ctx context.Context, req kmsg.Request, timeout time.Duration
 func (c *conn) send(req kmsg.Request, timeout time.Duration) error {
 	setVersion(req, c.newest[req.Key()])
 	c.correlation++
-	c.health.asked(c)
+	c.cfg.health.asked(c)
 	err := c.net.SetWriteDeadline(time.Now().Add(timeout))
 	if err == nil {
-		frame := c.frames.Get().(*[]byte)
-		*frame = appendRequest((*frame)[:0], req, c.clientID, c.correlation)
+		frame := c.cfg.frames.Get().(*[]byte)
+		*frame = appendRequest((*frame)[:0], req, c.cfg.ClientID, c.correlation)
 		_, err = c.net.Write(*frame)
-		c.frames.Put(frame)
+		c.cfg.frames.Put(frame)
 	}
 	if err != nil {
 		c.broken = true
-		c.health.heard(c, err)
+		c.cfg.health.heard(c, err)
 		return fmt.Errorf("sending to %s: %w", c.addr, err)
 	}
 	return nil
@@ -145,7 +141,7 @@ func (c *conn) receive(req kmsg.Request, timeout time.Duration) (kmsg.Response, 
 	if err == nil {
 		frame, err = readFrame(c.net, c.correlation)
 	}
-	c.health.heard(c, err)
+	c.cfg.health.heard(c, err)
 	var res kmsg.Response
 	if err == nil {
 		res, err = decodeResponse(req, frame[frameHeader:])

@@ -31,8 +31,7 @@ const (
 )
 
 // health keeps what is known of the cluster's answers. A call that is tried again for minutes tells
-// its caller nothing until it gives up; this tells others meanwhile. Safe for concurrent use; a nil
-// health forgets everything.
+// its caller nothing until it gives up; this tells others meanwhile. Safe for concurrent use.
 type health struct {
 	silentAfter time.Duration
 
@@ -64,9 +63,6 @@ func newHealth(silentAfter time.Duration) *health {
 
 // note records the failure of something that was begun at since and will be tried again.
 func (h *health) note(t *trouble, since time.Time, doing string, cause error) {
-	if h == nil {
-		return
-	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	now := Trouble{Doing: doing, Since: since, Cause: cause}
@@ -78,9 +74,6 @@ func (h *health) note(t *trouble, since time.Time, doing string, cause error) {
 
 // over ends a trouble: the call has succeeded, or is not tried any more.
 func (h *health) over(t *trouble) {
-	if h == nil {
-		return
-	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.troubles, t)
@@ -88,9 +81,6 @@ func (h *health) over(t *trouble) {
 
 // asked records that a request is on its way.
 func (h *health) asked(cn *conn) {
-	if h == nil {
-		return
-	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	now := time.Now()
@@ -103,9 +93,6 @@ func (h *health) asked(cn *conn) {
 // heard records the answer to the request that was sent last, or the error because of which none
 // will come.
 func (h *health) heard(cn *conn, err error) {
-	if h == nil {
-		return
-	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	now := time.Now()

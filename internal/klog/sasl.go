@@ -25,7 +25,7 @@ func (c *conn) authenticate(ctx context.Context, mechanism sasl.Mechanism) error
 		return fail(errors.New("broker older than Kafka 1.0"), nil)
 	}
 	hello.Mechanism = mechanism.Name()
-	res, err := hello.RequestWith(ctx, c.within(c.dialing))
+	res, err := hello.RequestWith(ctx, c.within(c.cfg.waits.dial))
 	if err != nil {
 		return fail(err, nil)
 	}
@@ -54,7 +54,7 @@ func (c *conn) authenticate(ctx context.Context, mechanism sasl.Mechanism) error
 func (c *conn) saslStep(ctx context.Context, token []byte) ([]byte, error) {
 	req := kmsg.NewPtrSASLAuthenticateRequest()
 	req.SASLAuthBytes = token
-	res, err := req.RequestWith(ctx, c.within(c.dialing))
+	res, err := req.RequestWith(ctx, c.within(c.cfg.waits.dial))
 	if errors.Is(err, io.EOF) {
 		// Some brokers end a failed exchange by closing the connection.
 		return nil, fmt.Errorf("%w: %w", kafka.SASLAuthenticationFailed, err)
