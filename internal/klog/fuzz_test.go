@@ -162,6 +162,27 @@ func FuzzProduceResponse(f *testing.F) {
 	})
 }
 
+// Whatever a broker says of the cluster and of settings, taking it in ends without a panic.
+func FuzzClusterResponses(f *testing.F) {
+	meta, configs := inNewest(kmsg.NewPtrMetadataRequest()), inNewest(kmsg.NewPtrDescribeConfigsRequest())
+	m := meta.ResponseKind().(*kmsg.MetadataResponse)
+	t := kmsg.NewMetadataResponseTopic()
+	t.Topic, t.Partitions = kmsg.StringPtr("t"), []kmsg.MetadataResponseTopicPartition{{Leader: 1}}
+	m.Brokers, m.Topics = []kmsg.MetadataResponseBroker{{NodeID: 1, Host: "a", Port: 1}}, []kmsg.MetadataResponseTopic{t, {}}
+	f.Add(m.AppendTo(nil))
+	c := configs.ResponseKind().(*kmsg.DescribeConfigsResponse)
+	c.Resources = []kmsg.DescribeConfigsResponseResource{{ResourceType: kmsg.ConfigResourceTypeTopic, ResourceName: "t"}}
+	f.Add(c.AppendTo(nil))
+	f.Fuzz(func(_ *testing.T, body []byte) {
+		if res, err := decodeResponse(meta, body); err == nil {
+			_ = newClient(Config{}).learn(res.(*kmsg.MetadataResponse), []string{"t"})
+		}
+		if res, err := decodeResponse(configs, body); err == nil {
+			_, _ = settingsOf(res.(*kmsg.DescribeConfigsResponse), "t")
+		}
+	})
+}
+
 func FuzzBatchHeaders(f *testing.F) {
 	batch := appendBatch(nil, messages("a", "b"), 7, 1, 3, 1)
 	f.Add(batch)
