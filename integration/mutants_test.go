@@ -42,7 +42,7 @@ func protocolMutants() []mutant {
 		{"open-slices-lost", "book.snapshot", mutants.Drop("append(s.Open"), "TestRuleOpenSlicesOutliveTheSlotsOfTheLedger"},
 		{"filters-not-renumbered", "book.since", mutants.Drop("inherited("), "TestRuleAChangeIsObeyedByEveryReplay"},
 		{"periods-dropped-early", "book.dropPeriods", mutants.After("LeastPeriod(", "if least > -1<<63 { least++ }"), "TestInvariant6EveryRecordOfAMixedDeploymentIsAccountedFor"},
-		{"unreleased-keys-taken", "Ladders.following", mutants.Never("passed"), "TestInvariant6EveryRecordOfAMixedDeploymentIsAccountedFor"},
+		{"unreleased-keys-taken", "ladders.following", mutants.Never("passed"), "TestInvariant6EveryRecordOfAMixedDeploymentIsAccountedFor"},
 		{"joint-unheld", "Engine.spend", mutants.All(mutants.Before("e.decide(", earlierHolds("-")), mutants.After("e.decide(", earlierHolds("+"))), "TestRuleAJointHoldsTheWorstCaseOfAllItsTurns"},
 		{"joint-charged-as-one-turn", "book.charge", mutants.Before("b.first() <= s.Turn", onlyTheLast), "TestInvariant5MixedJointsEqualTheReference"},
 		{"values-unclamped", "clipper.sum", mutants.Value("min(max(v.Value, m.spec.Min), m.spec.Max)", "v.Value"), "TestInvariant6EveryRecordOfAMixedDeploymentIsAccountedFor"},

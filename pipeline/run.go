@@ -161,8 +161,8 @@ type run struct {
 	turns    *calendar.Turns
 	reader   *reading.Source
 	ledger   *ledgerlog.Store
-	releaser *publishing.Releaser
-	settler  *publishing.Settler
+	releaser transforms.Releaser
+	settler  transforms.Settler
 
 	mu         sync.Mutex
 	first      error // of any stage, with its type
@@ -191,8 +191,10 @@ func newRun(ctx context.Context, d *deployment.Deployment, client *klog.Client, 
 	if err != nil {
 		return nil, err
 	}
-	r.releaser = publishing.NewReleaser(client, t, d, r.turns, r.reader.Lose)
-	if r.settler, err = publishing.NewSettler(ctx, t, d, r.turns, notifier(opts.OnSettled)); err != nil {
+	if r.releaser, err = publishing.NewReleaser(client, t, d, r.turns, r.reader.Lose); err == nil {
+		r.settler, err = publishing.NewSettler(ctx, t, d, r.turns, notifier(opts.OnSettled))
+	}
+	if err != nil {
 		r.reader.Close()
 		return nil, err
 	}
@@ -291,6 +293,9 @@ func (r *run) result() RunResult {
 func (r *run) close() {
 	r.reader.Close()
 	r.ledger.Close()
-	r.releaser.Close()
-	r.settler.Close()
+	for _, stage := range []any{r.releaser, r.settler} {
+		if c, ok := stage.(io.Closer); ok {
+			_ = c.Close() // connections to Kafka: closing them does not fail
+		}
+	}
 }

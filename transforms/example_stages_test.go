@@ -150,12 +150,19 @@ func (h ladders) Open(context.Context) (transforms.Releaser, error) {
 	})
 }
 
-// Publish implements transforms.Publisher.
-func (h ladders) Publish(_ context.Context, _ uint64, _ int, values []schemas.Release) (func(context.Context) error, error) {
-	for _, v := range values {
+// Take implements transforms.Publisher. What was printed before cannot be read back,
+// so that each is told of nothing.
+func (h ladders) Take(_ context.Context, _ int, _ int64, _ uint64, _ func(turn uint64, key, value []byte) error) (transforms.CountsWriter, error) {
+	return h, nil
+}
+
+// Append implements transforms.CountsWriter.
+func (h ladders) Append(_ context.Context, _ uint64, records []transforms.CountsRecord) func(context.Context) (int64, error) {
+	for _, r := range records {
+		v := r.Release
 		fmt.Printf("%s %s %s: %.0f ± %.0f %s\n", time.UnixMilli(v.WindowStart).UTC().Format("15:04"), v.Metric, v.Key, float64(v.Value)/1024, v.StdDev, h.Currency)
 	}
-	return nil, nil
+	return func(context.Context) (int64, error) { return 0, nil }
 }
 
 // settlements is the hook of SETTLE, and where SPEND looks for what was settled:

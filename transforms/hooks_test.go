@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -37,13 +37,37 @@ func testPairs(turn uint64) []schemas.Pair {
 // published keeps what a Publisher was given.
 type published struct {
 	values []schemas.Release
+	there  []CountsRecord // what Take finds
+	takes  []int64        // their epochs
+	taking error
 	err    error
 	closed bool
+	let    int // writers that were closed
 }
 
-func (p *published) Publish(_ context.Context, _ uint64, _ int, values []schemas.Release) (func(context.Context) error, error) {
-	p.values = append(p.values, values...)
-	return func(context.Context) error { return p.err }, nil
+func (p *published) Take(_ context.Context, _ int, epoch int64, settled uint64, each func(turn uint64, key, value []byte) error) (CountsWriter, error) {
+	p.takes = append(p.takes, epoch)
+	for _, r := range p.there {
+		if err := each(r.Release.Turn, r.Key, r.Value); err != nil {
+			return nil, fmt.Errorf("reading what stands after turn %d: %w", settled, err)
+		}
+	}
+	return publishedShard{p}, p.taking
+}
+
+type publishedShard struct{ *published }
+
+func (p publishedShard) Append(_ context.Context, _ uint64, records []CountsRecord) func(context.Context) (int64, error) {
+	p.there = append(p.there, records...)
+	for _, r := range records {
+		p.values = append(p.values, r.Release)
+	}
+	return func(context.Context) (int64, error) { return int64(len(p.there)), p.err }
+}
+
+func (p publishedShard) Close() error {
+	p.let++
+	return nil
 }
 
 func (p *published) Close() error {
@@ -101,9 +125,15 @@ func TestReleaserPublishesPublicKeysOfACompleteTurn(t *testing.T) {
 	if err != nil || ack.Epoch != 3 || ack.Turn != 1 || len(ack.Keys) != 2 || len(p.values) != 2 {
 		t.Fatalf("%d keys acknowledged, %d published, %v", len(ack.Keys), len(p.values), err)
 	}
-	first := slices.Clone(p.values)
-	if _, err := r.Release(t.Context(), 0, blobs); err != nil || !reflect.DeepEqual(p.values[2:], first) {
+	if ack.CountsEnd != 2 {
+		t.Errorf("the counts end at %d", ack.CountsEnd)
+	}
+	again := &published{}
+	if _, err := testReleaser(t, again).Release(t.Context(), 0, blobs); err != nil || !reflect.DeepEqual(p.values, again.values) {
 		t.Fatal("the same group again gives other values", err)
+	}
+	if _, err := r.Release(t.Context(), 0, blobs); err != nil || len(p.values) != 2 {
+		t.Fatal("the same group again was published again", err)
 	}
 	p.err = errPlanned
 	if pending, err = r.Release(t.Context(), 0, blobs); err != nil {

@@ -13,18 +13,17 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// Ladders releases the counts of a turn, or of all turns of a joint: what there is to release, in which
+// ladders releases the counts of a turn, or of all turns of a joint: what there is to release, in which
 // order, and with which noise. It is read-only and safe for concurrent use.
-type Ladders struct {
-	Metrics []schemas.MetricSpec // as in spend.NewRules
-	Plans   []*noisereduction.Plan
-	Digests [][32]byte
-	// Pairs as in spend.Options.
-	Pairs func(turn uint64) []schemas.Pair
-	// Incarnation and Generation name the deployment in noise and releases.
-	Incarnation [16]byte
-	Generation  uint32
-	Noise       noisereduction.NoiseKey
+type ladders struct {
+	metrics []schemas.MetricSpec
+	plans   []*noisereduction.Plan // by metric
+	digests [][32]byte             // by metric
+
+	pairs       func(turn uint64) []schemas.Pair
+	incarnation [16]byte
+	generation  uint32
+	noise       noisereduction.NoiseKey
 }
 
 // PlanOf compiles a metric's ladder. A private key's threshold must hide the
@@ -50,13 +49,13 @@ type task struct {
 	release schemas.Release
 }
 
-// Climb climbs the ladder of every key of a release shard: public keys also
+// climbShard climbs the ladder of every key of a release shard: public keys also
 // where nobody contributed; private ones pass their threshold or stay unseen;
 // keys that a metric takes from another one are those which that one has just
 // released. The releases are in order of window, metric and key, and with them
 // goes what their contributors pay for. The turns of a joint have no window in
 // common: each is released as it would be alone.
-func (l *Ladders) Climb(shard int, partials spend.Partials) ([]schemas.Release, []schemas.SettledKey, error) {
+func (l *ladders) climbShard(shard int, partials spend.Partials) ([]schemas.Release, []schemas.SettledKey, error) {
 	counts := partials.Counts()
 	tasks, err := l.tasks(shard, &partials[0], counts)
 	if err != nil {
@@ -82,7 +81,7 @@ func (l *Ladders) Climb(shard int, partials spend.Partials) ([]schemas.Release, 
 	return releases, settled, nil
 }
 
-func (l *Ladders) climbAll(tasks []task) error {
+func (l *ladders) climbAll(tasks []task) error {
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	const chunk = 64
@@ -102,19 +101,19 @@ func (l *Ladders) climbAll(tasks []task) error {
 
 // tasks lists every (metric, window, key) that the shard must look at, each
 // once, but for keys that are taken from another metric.
-func (l *Ladders) tasks(shard int, head *schemas.Partial, counts map[spend.Place]int64) ([]task, error) {
+func (l *ladders) tasks(shard int, head *schemas.Partial, counts map[spend.Place]int64) ([]task, error) {
 	all := map[spend.Place]int64{}
 	for at, n := range counts {
-		if int(at.Metric) >= len(l.Metrics) {
-			return nil, fmt.Errorf("releasing turn %d: a partial count names metric %d of %d", head.Turn, at.Metric, len(l.Metrics))
+		if int(at.Metric) >= len(l.metrics) {
+			return nil, fmt.Errorf("releasing turn %d: a partial count names metric %d of %d", head.Turn, at.Metric, len(l.metrics))
 		}
-		if l.Metrics[at.Metric].KeyMode != schemas.KeysFrom {
+		if l.metrics[at.Metric].KeyMode != schemas.KeysFrom {
 			all[at] = n
 		}
 	}
 	turns := map[int64]uint64{} // by end of their windows
 	for turn := head.First; turn <= head.Turn; turn++ {
-		for _, p := range l.Pairs(turn) {
+		for _, p := range l.pairs(turn) {
 			turns[p.WindowEnd] = turn
 			l.public(all, p, shard, int(head.ReleaseShards))
 		}
@@ -132,9 +131,9 @@ func (l *Ladders) tasks(shard int, head *schemas.Partial, counts map[spend.Place
 }
 
 // public adds the public keys of a pair that the shard releases.
-func (l *Ladders) public(all map[spend.Place]int64, p schemas.Pair, shard, shards int) {
+func (l *ladders) public(all map[spend.Place]int64, p schemas.Pair, shard, shards int) {
 	for _, m := range l.asked(p.Metric) {
-		spec := &l.Metrics[m]
+		spec := &l.metrics[m]
 		for _, key := range spec.PublicKeys {
 			if schemas.ReleaseShardOf(spec.Route(), p.WindowStart, p.WindowEnd, key, shards) == shard {
 				all[spend.Place{Metric: m, Start: p.WindowStart, End: p.WindowEnd, Key: string(key)}] += 0
@@ -145,8 +144,8 @@ func (l *Ladders) public(all map[spend.Place]int64, p schemas.Pair, shard, shard
 
 // asked are the metrics that a window of a metric is released for: itself, and
 // its coverage.
-func (l *Ladders) asked(metric uint32) []uint32 {
-	if next := metric + 1; int(next) < len(l.Metrics) && l.Metrics[next].Of == l.Metrics[metric].Name {
+func (l *ladders) asked(metric uint32) []uint32 {
+	if next := metric + 1; int(next) < len(l.metrics) && l.metrics[next].Of == l.metrics[metric].Name {
 		return []uint32{metric, next}
 	}
 	return []uint32{metric}
@@ -154,15 +153,15 @@ func (l *Ladders) asked(metric uint32) []uint32 {
 
 // following lists the keys that metrics take from what was just released: all
 // of them, also where nobody contributed, for the keys are known now.
-func (l *Ladders) following(released []task, counts map[spend.Place]int64) []task {
+func (l *ladders) following(released []task, counts map[spend.Place]int64) []task {
 	var tasks []task
 	for i := range released {
 		t := &released[i]
 		if !t.passed {
 			continue
 		}
-		for m := range l.Metrics {
-			if spec := &l.Metrics[m]; spec.KeyMode == schemas.KeysFrom && spec.KeysFrom == l.Metrics[t.Metric].Name {
+		for m := range l.metrics {
+			if spec := &l.metrics[m]; spec.KeyMode == schemas.KeysFrom && spec.KeysFrom == l.metrics[t.Metric].Name {
 				at := t.Place
 				at.Metric = uint32(m)
 				tasks = append(tasks, task{Place: at, turn: t.turn, count: counts[at]})
@@ -174,10 +173,10 @@ func (l *Ladders) following(released []task, counts map[spend.Place]int64) []tas
 
 // climb releases one count. Nothing beyond the top that was held for is ever
 // released.
-func (l *Ladders) climb(t *task) error {
-	m, digest := &l.Metrics[t.Metric], l.Digests[t.Metric]
-	result, err := l.Plans[t.Metric].Release(l.Noise, noisereduction.Identity{
-		Incarnation: l.Incarnation, MetricDigest: digest, WindowStart: t.Start, WindowEnd: t.End, Key: []byte(t.Key),
+func (l *ladders) climb(t *task) error {
+	m, digest := &l.metrics[t.Metric], l.digests[t.Metric]
+	result, err := l.plans[t.Metric].Release(l.noise, noisereduction.Identity{
+		Incarnation: l.incarnation, MetricDigest: digest, WindowStart: t.Start, WindowEnd: t.End, Key: []byte(t.Key),
 	}, t.count)
 	switch {
 	case err != nil:
@@ -189,11 +188,11 @@ func (l *Ladders) climb(t *task) error {
 	}
 	t.passed = true
 	t.release = schemas.Release{
-		Turn: t.turn, Generation: l.Generation, Metric: m.Name, MetricDigest: digest,
+		Turn: t.turn, Generation: l.generation, Metric: m.Name, MetricDigest: digest,
 		WindowStart: t.Start, WindowEnd: t.End, Key: t.Key,
 		Value: result.Value, StdDev: result.StdDev, Low: result.Low, High: result.High,
 		Precision: result.Precision, Confidence: m.Confidence, Met: result.Met,
-		Rungs: uint32(result.Rungs), NoiseKeyID: l.Noise.ID,
+		Rungs: uint32(result.Rungs), NoiseKeyID: l.noise.ID,
 	}
 	return nil
 }

@@ -244,9 +244,23 @@ func (h shopReleaser) Open(context.Context) (transforms.Releaser, error) {
 	})
 }
 
-// Publish implements transforms.Publisher.
-func (h shopReleaser) Publish(_ context.Context, turn uint64, shard int, values []schemas.Release) (func(context.Context) error, error) {
-	return func(context.Context) error { return h.put(releasedName(turn, shard), values) }, nil
+// Take implements transforms.Publisher: put itself compares with what is there.
+func (h shopReleaser) Take(_ context.Context, shard int, _ int64, _ uint64, _ func(uint64, []byte, []byte) error) (transforms.CountsWriter, error) {
+	return shopCounts{h.folder, shard}, nil
+}
+
+type shopCounts struct {
+	folder
+	shard int
+}
+
+// Append implements transforms.CountsWriter.
+func (c shopCounts) Append(_ context.Context, turn uint64, records []transforms.CountsRecord) func(context.Context) (int64, error) {
+	var values []schemas.Release
+	for _, r := range records {
+		values = append(values, r.Release)
+	}
+	return func(context.Context) (int64, error) { return 0, c.put(releasedName(turn, c.shard), values) }
 }
 
 func releasedName(turn uint64, shard int) string { return fmt.Sprintf("released-%d-%d", turn, shard) }

@@ -1,24 +1,19 @@
 package transforms
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"sync"
 
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
-
-// Publisher takes released counts. It is called once for a turn (or for all
-// turns of a joint, with the last one's number) and release shard, and again with the same values where an engine repeats a bundle: write
-// what is not there yet, and stop if what is there differs. Publish may return
-// at once; wait returns when the values are durable. Safe for concurrent use.
-// If it is an io.Closer, its Releaser closes it.
-type Publisher interface {
-	Publish(ctx context.Context, turn uint64, releaseShard int, values []schemas.Release) (wait func(context.Context) error, err error)
-}
 
 // ReleaserOptions are what a Releaser needs.
 type ReleaserOptions struct {
@@ -31,42 +26,60 @@ type ReleaserOptions struct {
 	Generation  uint32
 	Noise       noisereduction.NoiseKey
 	Publisher   Publisher
+	// Lost as in spend.Options, of the counts of a release shard.
+	Lost func(epoch int64)
 }
 
-// NewReleaser makes a Releaser that adds up the partial counts of a turn,
-// climbs the ladder of every key, and hands the values to a Publisher. Public
-// keys are released in every window, at zero, too. A group in which a shard is
-// missing releases nothing; one whose record counts do not add up stops the
-// turn.
+// NewReleaser makes a Releaser that adds up the partial counts of a turn, climbs the
+// ladder of every key, and publishes what is not there yet. Public keys are released
+// in every window, at zero, too. A group in which a shard is missing releases
+// nothing, and so does one of an older epoch than the counts were taken for. A turn
+// that is redone publishes the same bytes or nothing.
+//
+// Release and the Pending that it returns fail with *spend.StopError when record
+// counts do not add up or, of ErrConflict, when what the release shard has published
+// of the turn is not what it would publish now. Where a newer epoch has taken the
+// counts over, nothing is acknowledged and Lost is told. The Releaser is an
+// io.Closer and safe for concurrent use.
 func NewReleaser(o ReleaserOptions) (Releaser, error) {
 	if o.Pairs == nil || o.Publisher == nil {
 		return nil, errors.New("making a releaser: pairs and a publisher are needed")
 	}
-	r := &releaser{publisher: o.Publisher, ladders: Ladders{
-		Metrics: o.Metrics, Pairs: o.Pairs, Incarnation: o.Incarnation, Generation: o.Generation, Noise: o.Noise,
+	r := &releaser{publisher: o.Publisher, lost: o.Lost, counts: map[int]*counts{}, ladders: ladders{
+		metrics: o.Metrics, pairs: o.Pairs, incarnation: o.Incarnation, generation: o.Generation, noise: o.Noise,
 	}}
+	if r.lost == nil {
+		r.lost = func(int64) {}
+	}
 	for i := range o.Metrics {
 		m := &o.Metrics[i]
 		plan, err := PlanOf(m)
 		if err != nil {
 			return nil, fmt.Errorf("making a releaser: metric %q: %w", m.Name, err)
 		}
-		r.ladders.Plans, r.ladders.Digests = append(r.ladders.Plans, plan), append(r.ladders.Digests, m.Digest())
+		r.ladders.plans, r.ladders.digests = append(r.ladders.plans, plan), append(r.ladders.digests, m.Digest())
 	}
 	return r, nil
 }
 
 type releaser struct {
 	publisher Publisher
-	ladders   Ladders
+	ladders   ladders
+	lost      func(epoch int64)
+
+	mu     sync.Mutex
+	counts map[int]*counts // by release shard
 }
 
-// Close closes the Publisher.
-func (r *releaser) Close() error {
-	if c, ok := r.publisher.(io.Closer); ok {
-		return c.Close()
-	}
-	return nil
+// counts are what is known of a release shard's published counts.
+type counts struct {
+	mu      sync.Mutex
+	epoch   int64
+	writer  CountsWriter                               // nil: to be taken
+	turn    uint64                                     // the last one of the joint that is written
+	found   map[string][]byte                          // values after the settled turn, found when the counts were taken
+	written map[string][]byte                          // values of the joint, in this epoch
+	wait    func(context.Context) (end int64, e error) // for the appends of the joint
 }
 
 // Release implements Releaser.
@@ -79,30 +92,170 @@ func (r *releaser) Release(ctx context.Context, shard int, blobs [][]byte) (spen
 	if err := partials.Balanced(shard); err != nil {
 		return nil, err
 	}
-	releases, keys, err := r.ladders.Climb(shard, partials)
+	c := r.countsOf(shard)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if head.Epoch < c.epoch {
+		return nil, nil
+	}
+	if err := r.prepare(ctx, shard, c, head); err != nil {
+		if errors.Is(err, state.ErrSuperseded) {
+			r.lost(head.Epoch)
+			return nil, nil
+		}
+		return nil, err
+	}
+	releases, keys, err := r.ladders.climbShard(shard, partials)
 	if err != nil {
 		return nil, err
 	}
-	wait, err := r.publisher.Publish(ctx, head.Turn, shard, releases)
+	records, err := recordsOf(head.Turn, releases)
 	if err != nil {
-		return nil, fmt.Errorf("publishing turn %d: %w", head.Turn, err)
+		return nil, err
+	}
+	if err := c.publish(ctx, shard, head.Turn, records); err != nil {
+		return nil, err
 	}
 	ack := schemas.Ack{Epoch: head.Epoch, First: head.First, Turn: head.Turn, ReleaseShard: uint32(shard), ReleaseShards: head.ReleaseShards, Tallies: partials.Tallies(), Keys: keys}
-	return &publishing{ack, wait}, nil
+	return &publishing{counts: c, ack: ack, wait: c.wait, lost: r.lost}, nil
+}
+
+func (r *releaser) countsOf(shard int) *counts {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c := r.counts[shard]
+	if c == nil {
+		c = &counts{epoch: -1}
+		r.counts[shard] = c
+	}
+	return c
+}
+
+// prepare makes this Releaser the only writer of the counts and finds out what an
+// earlier epoch may have published of the open turn.
+func (r *releaser) prepare(ctx context.Context, shard int, c *counts, head *schemas.Partial) error {
+	if c.epoch != head.Epoch || c.writer == nil {
+		if err := r.take(ctx, shard, c, head); err != nil {
+			return err
+		}
+	}
+	if c.turn != head.Turn {
+		c.turn, c.written, c.wait = head.Turn, map[string][]byte{}, nil
+	}
+	return nil
+}
+
+func (r *releaser) take(ctx context.Context, shard int, c *counts, head *schemas.Partial) error {
+	if err := c.close(); err != nil {
+		return fmt.Errorf("closing the counts of an earlier epoch: %w", err)
+	}
+	c.epoch, c.found, c.turn = head.Epoch, map[string][]byte{}, 0
+	settled := head.First - 1
+	writer, err := r.publisher.Take(ctx, shard, head.Epoch, settled, func(turn uint64, key, value []byte) error {
+		if turn <= settled {
+			return nil
+		}
+		if old, twice := c.found[string(key)]; twice && !bytes.Equal(old, value) {
+			return &spend.StopError{Shard: shard, Turn: turn, Reason: "counts holds two values for one key and window", Err: ErrConflict}
+		}
+		c.found[string(key)] = value
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	c.writer = writer
+	return nil
+}
+
+// publish writes what is not there yet. A value that is there and differs, or that
+// would not be released now, stops the deployment: nothing is ever released twice
+// with different values.
+func (c *counts) publish(ctx context.Context, shard int, turn uint64, records []CountsRecord) error {
+	conflict := &spend.StopError{Shard: shard, Turn: turn, Reason: "a value that was published differs from what the log gives now", Err: ErrConflict}
+	var missing []CountsRecord
+	known := 0
+	for _, r := range records {
+		old, found := c.found[string(r.Key)]
+		there := found
+		if !found {
+			old, there = c.written[string(r.Key)]
+		}
+		switch {
+		case there && !bytes.Equal(old, r.Value):
+			return conflict
+		case found:
+			known++
+		case !there:
+			c.written[string(r.Key)] = r.Value
+			missing = append(missing, r)
+		}
+	}
+	if known != len(c.found) {
+		return conflict
+	}
+	// They belong to this joint; the next one starts without them.
+	maps.Copy(c.written, c.found)
+	c.found = nil
+	// The same turn again finds everything written and waits all the same: the
+	// bundle before may have failed without ever waiting.
+	if c.wait == nil || len(missing) > 0 {
+		c.wait = c.writer.Append(ctx, turn, missing)
+	}
+	return nil
+}
+
+// abandon forgets counts whose write failed: what stands there must be read again.
+func (c *counts) abandon(epoch int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.epoch == epoch {
+		_ = c.close() // there is an error already
+	}
+}
+
+func (c *counts) close() error {
+	writer := c.writer
+	c.writer = nil
+	return closeIfCloser(writer)
+}
+
+// Close closes what is taken of the Publisher, and then the Publisher.
+func (r *releaser) Close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var errs []error
+	for _, c := range r.counts {
+		errs = append(errs, closeIfCloser(c.writer))
+	}
+	return errors.Join(append(errs, closeIfCloser(r.publisher))...)
+}
+
+func closeIfCloser(v any) error {
+	if c, ok := v.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
 }
 
 // publishing acknowledges a turn once its values are durable.
 type publishing struct {
-	ack  schemas.Ack
-	wait func(context.Context) error
+	counts *counts
+	ack    schemas.Ack
+	wait   func(context.Context) (int64, error)
+	lost   func(epoch int64)
 }
 
 // Wait implements spend.Pending.
 func (p *publishing) Wait(ctx context.Context) ([]spend.Blob, error) {
-	if p.wait != nil {
-		if err := p.wait(ctx); err != nil {
-			return nil, fmt.Errorf("publishing turn %d: %w", p.ack.Turn, err)
+	var err error
+	if p.ack.CountsEnd, err = p.wait(ctx); err != nil {
+		p.counts.abandon(p.ack.Epoch)
+		if errors.Is(err, state.ErrSuperseded) {
+			p.lost(p.ack.Epoch)
+			return nil, nil
 		}
+		return nil, fmt.Errorf("publishing turn %d: %w", p.ack.Turn, err)
 	}
 	data, err := schemas.EncodeAck(p.ack)
 	if err != nil {

@@ -4,41 +4,42 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"sync"
 
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
 // SettlementWriter keeps settled turns where SPEND's Settlements and the Source
-// find them. It may be told of the same turn again. If it is an io.Closer, its
-// Settler closes it.
+// find them. A Settler calls it once for a turn and epoch; it may be told of the same
+// turn again by another Settler or in a later epoch. Calls do not overlap. If it is
+// an io.Closer, its Settler closes it.
 type SettlementWriter interface {
 	WriteSettlement(ctx context.Context, s schemas.Settled) error
 }
 
 // NewSettler makes a Settler that puts together what the release shards of a
-// turn have released and hands it on once all of them have acknowledged it.
-// metrics are those of the Releaser.
+// turn have released and hands it on once all of them have acknowledged it, which
+// implies that all its ledger deltas are durable. Acknowledgements of older epochs,
+// and a group in which one is missing, settle nothing. metrics are those of the
+// Releaser. The Settler is an io.Closer and safe for concurrent use.
 func NewSettler(metrics []schemas.MetricSpec, w SettlementWriter) (Settler, error) {
 	if w == nil {
 		return nil, errors.New("making a settler: a writer of settlements is needed")
 	}
-	return &settler{metrics, w}, nil
+	return &settler{metrics: metrics, w: w, done: map[int64]uint64{}}, nil
 }
 
 type settler struct {
 	metrics []schemas.MetricSpec
 	w       SettlementWriter
+
+	mu   sync.Mutex
+	done map[int64]uint64 // by epoch: the last turn settled here
 }
 
 // Close closes the SettlementWriter.
-func (s *settler) Close() error {
-	if c, ok := s.w.(io.Closer); ok {
-		return c.Close()
-	}
-	return nil
-}
+func (s *settler) Close() error { return closeIfCloser(s.w) }
 
 // Settle implements Settler.
 func (s *settler) Settle(ctx context.Context, blobs [][]byte) error {
@@ -46,9 +47,15 @@ func (s *settler) Settle(ctx context.Context, blobs [][]byte) error {
 	if err != nil || acks == nil {
 		return err
 	}
-	settled := spend.Settle(s.metrics, acks)
-	if err := s.w.WriteSettlement(ctx, settled); err != nil {
-		return fmt.Errorf("writing turn %d: %w", settled.Turn, err)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	head := &acks[0]
+	if s.done[head.Epoch] >= head.Turn {
+		return nil
 	}
+	if err := s.w.WriteSettlement(ctx, spend.Settle(s.metrics, acks)); err != nil {
+		return fmt.Errorf("writing turn %d: %w", head.Turn, err)
+	}
+	s.done[head.Epoch] = head.Turn
 	return nil
 }

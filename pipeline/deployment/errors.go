@@ -3,6 +3,8 @@ package deployment
 import (
 	"errors"
 	"fmt"
+
+	"github.com/tollgate-dp/tollgate/transforms"
 )
 
 // ConfigError says which field of a configuration cannot be, and why.
@@ -30,7 +32,7 @@ var (
 	ErrStopped = errors.New("the deployment has stopped itself")
 	// ErrConflict: a value that was published differs from what the log gives
 	// now.
-	ErrConflict = errors.New("published values and the log differ")
+	ErrConflict = transforms.ErrConflict
 	// ErrInterruptedTurn: a deployment cannot be changed while a turn is under
 	// way: drain it first.
 	ErrInterruptedTurn = errors.New("a turn is under way")

@@ -1,0 +1,60 @@
+package transforms
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+// ErrConflict: a value that was published differs from what the log gives now.
+var ErrConflict = errors.New("published values and the log differ")
+
+// Publisher is where released counts go. The counts of every release shard have
+// one writer at a time. Safe for concurrent use, by one goroutine a release shard.
+// If it is an io.Closer, its Releaser closes it.
+type Publisher interface {
+	// Take makes the caller the only writer of a release shard's counts for epoch: a
+	// writer of an older epoch can append nothing any more once Take returns. It then
+	// hands every value to each that a turn after the settled one has published there,
+	// whoever published it: the Releaser compares them with what it would publish.
+	// Values of earlier turns, and values handed over twice, do no harm; the bytes are
+	// kept. An error of each ends Take and is wrapped in its own. state.ErrSuperseded
+	// says that epoch is not the newest. An engine may run several Releasers, each of
+	// which takes the counts, also twice in one epoch.
+	Take(ctx context.Context, releaseShard int, epoch int64, settled uint64, each func(turn uint64, key, value []byte) error) (CountsWriter, error)
+}
+
+// CountsWriter appends to the counts of one release shard. Append is called once
+// for a turn (or for all turns of a joint, with the number of the last one), also
+// when nothing is released: the counts are complete up to the turn with these
+// records. It is called again for a turn only with what was never appended. The
+// values are durable in the order of Append; wait returns once they are, as often
+// as it is called, with the offset after them, by which readers skip what is
+// settled (schemas.Settled.CountsEnd; 0 where counts have no offsets).
+// state.ErrSuperseded says that the counts were taken by a newer epoch. After any
+// error they are taken again. Not for concurrent use. If it is an io.Closer, its
+// Releaser closes it once it is not needed any more.
+type CountsWriter interface {
+	Append(ctx context.Context, turn uint64, records []CountsRecord) (wait func(context.Context) (end int64, err error))
+}
+
+// CountsRecord is a released value, and the bytes of it that are compared where it
+// was published before: schemas.EncodeReleaseKey and schemas.EncodeRelease.
+type CountsRecord struct {
+	Release    schemas.Release
+	Key, Value []byte
+}
+
+func recordsOf(turn uint64, releases []schemas.Release) ([]CountsRecord, error) {
+	records := make([]CountsRecord, len(releases))
+	for i, r := range releases {
+		value, err := schemas.EncodeRelease(r)
+		if err != nil {
+			return nil, fmt.Errorf("releasing turn %d: %w", turn, err)
+		}
+		records[i] = CountsRecord{Release: r, Key: schemas.EncodeReleaseKey(r.Metric, r.WindowStart, r.WindowEnd, []byte(r.Key)), Value: value}
+	}
+	return records, nil
+}

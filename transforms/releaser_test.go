@@ -1,0 +1,136 @@
+package transforms
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
+	"github.com/tollgate-dp/tollgate/transforms/spend"
+)
+
+// losing is a Releaser that notes the epochs of which it was told that they are lost.
+func losing(t *testing.T, p Publisher, lost *[]int64) Releaser {
+	t.Helper()
+	r, err := NewReleaser(ReleaserOptions{Metrics: testMetrics(t), Pairs: testPairs, Incarnation: [16]byte{1},
+		Noise: noisereduction.NoiseKey{ID: "k", Secret: [32]byte{1}}, Publisher: p, Lost: func(epoch int64) { *lost = append(*lost, epoch) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// acknowledged releases a group and waits for it; nil where nothing is acknowledged.
+func acknowledged(r Releaser, blobs [][]byte) (*schemas.Ack, error) {
+	pending, err := r.Release(context.Background(), 0, blobs)
+	if err != nil || pending == nil {
+		return nil, err
+	}
+	acks, err := pending.Wait(context.Background())
+	if err != nil || acks == nil {
+		return nil, err
+	}
+	ack, err := schemas.DecodeAck(acks[0].Data)
+	return &ack, err
+}
+
+// What an earlier epoch has published of the turn is compared, and only what is
+// missing is written.
+func TestRuleAReleasedValueIsTheSameOrTheRunStops(t *testing.T) {
+	first := &published{}
+	if ack, err := acknowledged(testReleaser(t, first), twoPartials(t, 1)); err != nil || ack == nil {
+		t.Fatal(ack, err)
+	}
+	a, b := first.there[0], first.there[1]
+	with := func(change func(r *CountsRecord)) CountsRecord {
+		r := a
+		change(&r)
+		return r
+	}
+	for name, c := range map[string]struct {
+		there  []CountsRecord
+		writes int
+		stops  bool
+	}{
+		"nothing":                     {nil, 2, false},
+		"everything":                  {[]CountsRecord{a, b}, 0, false},
+		"one value":                   {[]CountsRecord{b}, 1, false},
+		"one value twice":             {[]CountsRecord{b, b}, 1, false},
+		"one of a settled turn":       {[]CountsRecord{with(func(r *CountsRecord) { r.Release.Turn, r.Value = 0, []byte("x") })}, 2, false},
+		"another value":               {[]CountsRecord{with(func(r *CountsRecord) { r.Value = []byte("x") })}, 0, true},
+		"two values":                  {[]CountsRecord{a, with(func(r *CountsRecord) { r.Value = []byte("x") })}, 0, true},
+		"one that is not due":         {[]CountsRecord{a, b, with(func(r *CountsRecord) { r.Key = []byte("x") })}, 0, true},
+		"one that is not due, of two": {[]CountsRecord{a, with(func(r *CountsRecord) { r.Key = []byte("x") })}, 0, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := &published{there: c.there}
+			r := testReleaser(t, p)
+			for try := range 2 { // also when the engine repeats the bundle
+				ack, err := acknowledged(r, twoPartials(t, 2))
+				var stop *spend.StopError
+				if stopped := errors.As(err, &stop) && errors.Is(err, ErrConflict); stopped != c.stops || (ack == nil) != c.stops {
+					t.Fatalf("try %d: acknowledged %v, %v", try, ack, err)
+				}
+				if !c.stops && len(p.values) != c.writes {
+					t.Fatalf("try %d: %d values written, want %d", try, len(p.values), c.writes)
+				}
+			}
+		})
+	}
+}
+
+func TestRuleASupersededEpochPublishesAndAcknowledgesNothing(t *testing.T) {
+	superseded := fmt.Errorf("fenced: %w", state.ErrSuperseded)
+	for name, p := range map[string]*published{"taking": {taking: superseded}, "writing": {err: superseded}} {
+		var lost []int64
+		r := losing(t, p, &lost)
+		if ack, err := acknowledged(r, twoPartials(t, 5)); ack != nil || err != nil || !slices.Equal(lost, []int64{5}) {
+			t.Errorf("%s: acknowledged %v, %v, lost %v", name, ack, err, lost)
+		}
+		p.taking, p.err = nil, nil
+		if ack, err := acknowledged(r, twoPartials(t, 4)); ack != nil || err != nil || len(p.takes) != 1 {
+			t.Errorf("%s: an older epoch: acknowledged %v, %v, taken in %v", name, ack, err, p.takes)
+		}
+		if ack, err := acknowledged(r, twoPartials(t, 6)); ack == nil || err != nil || !slices.Equal(p.takes, []int64{5, 6}) || len(p.values) != 2 {
+			t.Errorf("%s: the newer epoch: acknowledged %v, %v, taken in %v, %d values", name, ack, err, p.takes, len(p.values))
+		}
+	}
+}
+
+// A write that failed may have reached the counts or not: they are read again.
+func TestCountsAreTakenAgainAfterAFailedWrite(t *testing.T) {
+	p := &published{err: errPlanned}
+	r := testReleaser(t, p)
+	if ack, err := acknowledged(r, twoPartials(t, 1)); ack != nil || !errors.Is(err, errPlanned) || p.let != 1 {
+		t.Fatalf("acknowledged %v, %v, %d writers closed", ack, err, p.let)
+	}
+	p.err, p.there = nil, p.there[:1]
+	if ack, err := acknowledged(r, twoPartials(t, 1)); ack == nil || err != nil || len(p.takes) != 2 || len(p.values) != 3 {
+		t.Errorf("acknowledged %v, %v, taken in %v, %d values", ack, err, p.takes, len(p.values))
+	}
+}
+
+func TestATurnIsSettledOnceInAnEpoch(t *testing.T) {
+	w := &settledTurns{}
+	s, err := NewSettler(testMetrics(t), w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		epoch  int64
+		turn   uint64
+		writes int
+	}{{1, 4, 1}, {1, 4, 1}, {1, 3, 1}, {2, 4, 2}, {2, 5, 3}, {1, 4, 3}} {
+		b, err := schemas.EncodeAck(schemas.Ack{Epoch: c.epoch, Turn: c.turn, ReleaseShards: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Settle(t.Context(), [][]byte{b}); err != nil || len(w.turns) != c.writes {
+			t.Errorf("epoch %d, turn %d: %d settlements, %v", c.epoch, c.turn, len(w.turns), err)
+		}
+	}
+}
