@@ -1,6 +1,7 @@
 package spend
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -206,5 +207,15 @@ func TestRuleAWindowIsFormedFromAllItsSlices(t *testing.T) {
 	}
 	if got := b.in(t, 1, 0).Spent; got != 9+36+81 {
 		t.Fatalf("paid %d for windows of 3, 6 and 9, want 126", got)
+	}
+}
+
+// A definition of a kind that is not in the table would be counted and charged as something else.
+func TestAKindThatIsNotInTheTableIsRefused(t *testing.T) {
+	m := publicMetric("m", "a")
+	m.Kind = "median"
+	_, err := NewRules(state.Budget{Mu2: 1}, testHashKey, []schemas.MetricSpec{m}, 1, 1, 4)
+	if err == nil || !strings.Contains(err.Error(), `"median"`) {
+		t.Errorf("got %v", err)
 	}
 }
