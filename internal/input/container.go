@@ -14,7 +14,7 @@ import (
 	"github.com/klauspost/compress/snappy"
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/tollgate-dp/tollgate/schemas/event"
+	"github.com/tollgate-dp/tollgate/internal/avro"
 )
 
 // ErrContainer is returned for a file that is not an Avro object container, or
@@ -36,7 +36,8 @@ type Container struct {
 	schema string
 	codec  string
 	sync   [syncBytes]byte
-	length *event.AvroLengths
+	typ    *avro.Type
+	record avro.Reader
 
 	block []byte // what is left of the block
 	left  int64  // records that should be in it
@@ -58,8 +59,8 @@ func NewContainer(r io.Reader, limit int) (*Container, error) {
 		return nil, err
 	}
 	var err error
-	if c.length, err = event.NewAvroLengths(c.schema); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrContainer, err)
+	if c.typ, err = avro.Parse(c.schema); err != nil {
+		return nil, fmt.Errorf("%w: reading Avro schema: %w", ErrContainer, err)
 	}
 	switch c.codec {
 	case "null", "deflate", "snappy", "zstandard":
@@ -168,7 +169,9 @@ func (c *Container) Next() (Record, error) {
 		}
 	}
 	c.count++
-	n, ok := c.length.Next(c.block)
+	c.record.Open(c.block)
+	ok := c.record.Skip(c.typ, 0)
+	n := c.record.At
 	if c.left == 0 || !ok || n == 0 {
 		// Broken, more than there should be, or no bytes for what should be there.
 		n, c.left = len(c.block), 1

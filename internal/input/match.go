@@ -1,12 +1,11 @@
 package input
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/tollgate-dp/tollgate/schemas/event"
+	"github.com/tollgate-dp/tollgate/internal/avro"
 )
 
 // SchemaMismatch says where the schema of a file and that of a topic part.
@@ -39,160 +38,95 @@ func MatchSchemas(file, topic string) error {
 	if err != nil {
 		return fmt.Errorf("the schema of the topic: %w", err)
 	}
-	m := matcher{seen: map[[2]*schemaNode]bool{}}
+	m := matcher{seen: map[[2]*avro.Type]bool{}}
 	if bad := m.match(a, b, ""); bad != nil {
 		return bad
 	}
 	return nil
 }
 
-// schemaNode is a type of a schema, as far as it decides about bytes and
-// meaning. Types may contain themselves.
-type schemaNode struct {
-	kind    string
-	time    string // the logical type, where it is one of points in time
-	size    int
-	names   []string      // of a record's fields, or an enum's symbols
-	members []*schemaNode // fields' types, items, branches
+// parseSchema reads a schema of records.
+func parseSchema(text string) (*avro.Type, error) {
+	t, err := avro.Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("reading Avro schema: %w", err)
+	}
+	return t, nil
 }
 
-// parseSchema reads a schema that package schemas takes.
-func parseSchema(text string) (*schemaNode, error) {
-	if _, err := event.NewAvroLengths(text); err != nil {
-		return nil, err
+// timeOf is the logical type of a long, where it is one of points in time: also one that decoding
+// does not know.
+func timeOf(t *avro.Type) string {
+	if t.Kind == avro.Long && strings.Contains(t.Claimed, "timestamp-") {
+		return t.Claimed
 	}
-	var v any
-	if err := json.Unmarshal([]byte(text), &v); err != nil {
-		return nil, err
-	}
-	return schemaNames{}.parse(v, ""), nil
+	return ""
 }
 
-// schemaNames are the types with names, by full name.
-type schemaNames map[string]*schemaNode
-
-func (s schemaNames) parse(v any, namespace string) *schemaNode {
-	switch v := v.(type) {
-	case []any:
-		n := &schemaNode{kind: "union"}
-		for _, branch := range v {
-			n.members = append(n.members, s.parse(branch, namespace))
+// members are the types of fields, items or branches.
+func members(t *avro.Type) []*avro.Type {
+	switch t.Kind {
+	case avro.Record:
+		types := make([]*avro.Type, len(t.Fields))
+		for i, f := range t.Fields {
+			types[i] = f.Type
 		}
-		return n
-	case map[string]any:
-		return s.object(v, namespace)
-	case string:
-		return s.lookUp(v, namespace)
+		return types
+	case avro.Array, avro.Map:
+		return []*avro.Type{t.Items}
 	}
-	return &schemaNode{kind: fmt.Sprint(v)}
+	return t.Branches
 }
 
-var primitives = []string{"null", "boolean", "int", "long", "float", "double", "bytes", "string"}
-
-func (s schemaNames) lookUp(name, namespace string) *schemaNode {
-	if !slices.Contains(primitives, name) {
-		for _, full := range []string{fullName(name, namespace), name} {
-			if n := s[full]; n != nil {
-				return n
-			}
-		}
+// names are those of a record's fields, or an enum's symbols.
+func names(t *avro.Type) []string {
+	var all []string
+	for _, f := range t.Fields {
+		all = append(all, f.Name)
 	}
-	return &schemaNode{kind: name}
+	for _, symbol := range t.Symbols {
+		all = append(all, string(symbol))
+	}
+	return all
 }
 
-func (s schemaNames) object(o map[string]any, namespace string) *schemaNode {
-	kind, ok := o["type"].(string)
-	if !ok {
-		return s.parse(o["type"], namespace)
-	}
-	n := &schemaNode{kind: kind}
-	switch kind {
-	case "record", "enum", "fixed":
-		if own, ok := o["namespace"].(string); ok {
-			namespace = own
-		}
-		name, _ := o["name"].(string)
-		full := fullName(name, namespace)
-		s[full] = n
-		if i := strings.LastIndexByte(full, '.'); i >= 0 {
-			namespace = full[:i]
-		}
-		s.define(n, o, namespace)
-	case "array":
-		n.members = []*schemaNode{s.parse(o["items"], namespace)}
-	case "map":
-		n.members = []*schemaNode{s.parse(o["values"], namespace)}
-	default:
-		if named := s.lookUp(kind, namespace); named.kind != kind {
-			return named // a type that is defined elsewhere
-		}
-		if logical, _ := o["logicalType"].(string); kind == "long" && strings.Contains(logical, "timestamp-") {
-			n.time = logical
-		}
-	}
-	return n
-}
-
-// define takes what stands in the definition of a type with a name.
-func (s schemaNames) define(n *schemaNode, o map[string]any, namespace string) {
-	fields, _ := o["fields"].([]any)
-	for _, v := range fields {
-		field, _ := v.(map[string]any)
-		name, _ := field["name"].(string)
-		n.names = append(n.names, name)
-		n.members = append(n.members, s.parse(field["type"], namespace))
-	}
-	symbols, _ := o["symbols"].([]any)
-	for _, v := range symbols {
-		symbol, _ := v.(string)
-		n.names = append(n.names, symbol)
-	}
-	size, _ := o["size"].(float64)
-	n.size = int(size)
-}
-
-func fullName(name, namespace string) string {
-	if strings.Contains(name, ".") || namespace == "" {
-		return name
-	}
-	return namespace + "." + name
-}
-
-// String describes the type without what is in it.
-func (n *schemaNode) String() string {
-	switch {
-	case n.kind == "record":
-		return fmt.Sprintf("a record of the fields %s", strings.Join(n.names, ", "))
-	case n.kind == "enum":
-		return fmt.Sprintf("an enum of %s", strings.Join(n.names, ", "))
-	case n.kind == "union":
-		kinds := make([]string, len(n.members))
-		for i, m := range n.members {
-			kinds[i] = m.kind
+// describe says what the type is, without what is in it.
+func describe(t *avro.Type) string {
+	switch t.Kind {
+	case avro.Record:
+		return fmt.Sprintf("a record of the fields %s", strings.Join(names(t), ", "))
+	case avro.Enum:
+		return fmt.Sprintf("an enum of %s", strings.Join(names(t), ", "))
+	case avro.Union:
+		kinds := make([]string, len(t.Branches))
+		for i, b := range t.Branches {
+			kinds[i] = b.Kind.String()
 		}
 		return fmt.Sprintf("a union of %s", strings.Join(kinds, ", "))
-	case n.kind == "fixed":
-		return fmt.Sprintf("fixed of %d bytes", n.size)
-	case n.time != "":
-		return n.kind + " (" + n.time + ")"
+	case avro.Fixed:
+		return fmt.Sprintf("fixed of %d bytes", t.Size)
 	}
-	return n.kind
+	if at := timeOf(t); at != "" {
+		return t.Kind.String() + " (" + at + ")"
+	}
+	return t.Kind.String()
 }
 
 // matcher holds the pairs that were begun: types that contain themselves end there.
-type matcher struct{ seen map[[2]*schemaNode]bool }
+type matcher struct{ seen map[[2]*avro.Type]bool }
 
-func (m matcher) match(file, topic *schemaNode, path string) *SchemaMismatch {
-	pair := [2]*schemaNode{file, topic}
+func (m matcher) match(file, topic *avro.Type, path string) *SchemaMismatch {
+	pair := [2]*avro.Type{file, topic}
 	if m.seen[pair] {
 		return nil
 	}
 	m.seen[pair] = true
-	if !file.readAs(topic) {
-		return &SchemaMismatch{Path: path, File: file.String(), Topic: topic.String()}
+	if !readAs(file, topic) {
+		return &SchemaMismatch{Path: path, File: describe(file), Topic: describe(topic)}
 	}
-	for i, member := range file.members {
-		if bad := m.match(member, topic.members[i], file.below(path, i)); bad != nil {
+	of := members(topic)
+	for i, member := range members(file) {
+		if bad := m.match(member, of[i], below(file, path, i)); bad != nil {
 			return bad
 		}
 	}
@@ -201,33 +135,35 @@ func (m matcher) match(file, topic *schemaNode, path string) *SchemaMismatch {
 
 // readAs reports whether values of a file are read right by a topic's type, as
 // far as they themselves are concerned, not what is in them.
-func (n *schemaNode) readAs(topic *schemaNode) bool {
+func readAs(file, topic *avro.Type) bool {
 	switch {
-	case n.time != topic.time:
+	case timeOf(file) != timeOf(topic):
 		return false
-	case n.kind == "int" && topic.kind == "long", n.kind == "string" && topic.kind == "bytes":
+	case file.Kind == avro.Int && topic.Kind == avro.Long, file.Kind == avro.String && topic.Kind == avro.Bytes:
 		return true
-	case n.kind != topic.kind:
+	case file.Kind != topic.Kind:
 		return false
-	case n.kind == "record":
-		return slices.Equal(n.names, topic.names)
-	case n.kind == "enum":
-		return len(n.names) <= len(topic.names) && slices.Equal(n.names, topic.names[:len(n.names)])
-	case n.kind == "union":
-		return len(n.members) <= len(topic.members)
 	}
-	return n.size == topic.size
+	switch file.Kind {
+	case avro.Record:
+		return slices.Equal(names(file), names(topic))
+	case avro.Enum:
+		return len(file.Symbols) <= len(topic.Symbols) && slices.Equal(names(file), names(topic)[:len(file.Symbols)])
+	case avro.Union:
+		return len(file.Branches) <= len(topic.Branches)
+	}
+	return file.Size == topic.Size
 }
 
 // below is the path of a member: fields have names, branches are where the union is.
-func (n *schemaNode) below(path string, i int) string {
-	switch n.kind {
-	case "record":
+func below(t *avro.Type, path string, i int) string {
+	switch t.Kind {
+	case avro.Record:
 		if path == "" {
-			return n.names[i]
+			return t.Fields[i].Name
 		}
-		return path + "." + n.names[i]
-	case "union":
+		return path + "." + t.Fields[i].Name
+	case avro.Union:
 		return path
 	}
 	return path + "[]"

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+
+	"github.com/tollgate-dp/tollgate/internal/avro"
 )
 
 // avroSource knows the writer schemas and holds the scratch of reading a record.
@@ -22,15 +24,15 @@ type avroSource struct {
 	last    uint32
 	newest  *avroNode // of the last record
 
-	r      avroReader
+	r      avro.Reader
 	class  [fieldCount]string // why a field is not there
 	values []avroSpan         // of filters
-	spans  avroReader         // reads values that filters want
+	spans  avro.Reader        // reads values that filters want
 }
 
 // avroSpan is an encoded value.
 type avroSpan struct {
-	typ *avroType
+	typ *avro.Type
 	b   []byte
 }
 
@@ -130,10 +132,10 @@ func (d *Decoder) decodeAvro(value []byte) error {
 		return err
 	}
 	r := &d.avro.r
-	r.open(body)
+	r.Open(body)
 	d.timed = false
 	d.raw[fieldKey] = nil
-	if !d.project(r, p, 0) || r.at != len(body) {
+	if !d.project(r, p, 0) || r.At != len(body) {
 		return d.fail(ClassUndecodable, "")
 	}
 	for i, class := range d.avro.class {
@@ -145,22 +147,22 @@ func (d *Decoder) decodeAvro(value []byte) error {
 }
 
 // project reads a value in which something is looked for.
-func (d *Decoder) project(r *avroReader, n *avroNode, depth int) bool {
-	start := r.at
+func (d *Decoder) project(r *avro.Reader, n *avroNode, depth int) bool {
+	start := r.At
 	for _, l := range n.lost {
 		d.avro.class[l.number] = l.class
 	}
 	ok := true
 	switch {
-	case n.typ.kind == avroUnion && n.members != nil:
+	case n.typ.Kind == avro.Union && n.members != nil:
 		var i int
-		if i, ok = r.index(len(n.members)); ok {
+		if i, ok = r.Index(len(n.members)); ok {
 			ok = d.project(r, n.members[i], depth+1)
 		}
-	case n.typ.kind == avroRecord && n.members != nil:
+	case n.typ.Kind == avro.Record && n.members != nil:
 		for i, m := range n.members {
 			if m == nil {
-				ok = r.skip(n.typ.fields[i].typ, depth+1)
+				ok = r.Skip(n.typ.Fields[i].Type, depth+1)
 			} else {
 				ok = d.project(r, m, depth+1)
 			}
@@ -171,21 +173,21 @@ func (d *Decoder) project(r *avroReader, n *avroNode, depth int) bool {
 	case len(n.numbers) > 0:
 		ok = d.takeAvro(r, n)
 	default:
-		ok = r.skip(n.typ, depth)
+		ok = r.Skip(n.typ, depth)
 	}
 	if ok {
 		for _, i := range n.filters {
-			d.avro.values[i] = avroSpan{n.typ, r.b[start:r.at]}
+			d.avro.values[i] = avroSpan{n.typ, r.Buf[start:r.At]}
 		}
 	}
 	return ok
 }
 
 // takeAvro reads a value that is one or more of the fields.
-func (d *Decoder) takeAvro(r *avroReader, n *avroNode) bool {
-	start := r.at
+func (d *Decoder) takeAvro(r *avro.Reader, n *avroNode) bool {
+	start := r.At
 	for _, number := range n.numbers {
-		r.at = start
+		r.At = start
 		d.avro.class[number] = ""
 		var ok bool
 		if number == fieldTime {
@@ -201,14 +203,14 @@ func (d *Decoder) takeAvro(r *avroReader, n *avroNode) bool {
 }
 
 // takeAvroText reads a user, a key or a value.
-func (d *Decoder) takeAvroText(r *avroReader, t *avroType, number int) (ok bool) {
+func (d *Decoder) takeAvroText(r *avro.Reader, t *avro.Type, number int) (ok bool) {
 	text := d.unquote[number][:0]
-	switch t.kind {
-	case avroString, avroBytes:
-		d.raw[number], ok = r.bytes()
+	switch t.Kind {
+	case avro.String, avro.Bytes:
+		d.raw[number], ok = r.Bytes()
 		return ok
-	case avroInt, avroLong:
-		n, ok := r.integer(t.kind)
+	case avro.Int, avro.Long:
+		n, ok := r.Integer(t.Kind)
 		if number == fieldValue {
 			d.value = n
 			return ok
@@ -216,26 +218,26 @@ func (d *Decoder) takeAvroText(r *avroReader, t *avroType, number int) (ok bool)
 		text = strconv.AppendInt(text, n, 10)
 		d.unquote[number], d.raw[number] = text, text
 		return ok
-	case avroBoolean:
-		if !r.skip(t, 0) {
+	case avro.Boolean:
+		if !r.Skip(t, 0) {
 			return false
 		}
-		text = strconv.AppendBool(text, r.b[r.at-1] == 1)
+		text = strconv.AppendBool(text, r.Buf[r.At-1] == 1)
 		d.unquote[number], d.raw[number] = text, text
 		return true
-	case avroEnum:
-		i, ok := r.index(len(t.symbols))
+	case avro.Enum:
+		i, ok := r.Index(len(t.Symbols))
 		if ok {
-			d.raw[number] = t.symbols[i]
+			d.raw[number] = t.Symbols[i]
 		}
 		return ok
 	}
-	start := r.at
-	if !r.jump(t.size) {
+	start := r.At
+	if !r.Jump(t.Size) {
 		return false
 	}
-	d.raw[number] = r.b[start:r.at]
-	if t.logical == "uuid" {
+	d.raw[number] = r.Buf[start:r.At]
+	if t.Logical == "uuid" {
 		text = appendUUID(text, d.raw[number])
 		d.unquote[number], d.raw[number] = text, text
 	}
@@ -253,31 +255,24 @@ func appendUUID(dst, b []byte) []byte {
 	return dst
 }
 
-func (r *avroReader) integer(kind avroKind) (int64, bool) {
-	if kind == avroInt {
-		return r.int()
-	}
-	return r.long()
-}
-
 // noTime is what no time is.
 const noTime = math.MaxInt64
 
 // takeAvroTime reads a time: text for later, or a number now.
-func (d *Decoder) takeAvroTime(r *avroReader, n *avroNode) (ok bool) {
-	switch n.typ.kind {
-	case avroString:
+func (d *Decoder) takeAvroTime(r *avro.Reader, n *avroNode) (ok bool) {
+	switch n.typ.Kind {
+	case avro.String:
 		d.timed = false
-		d.raw[fieldTime], ok = r.bytes()
+		d.raw[fieldTime], ok = r.Bytes()
 		return ok
-	case avroDouble:
-		if !r.jump(8) {
+	case avro.Double:
+		if !r.Jump(8) {
 			return false
 		}
-		d.timed, d.millis = true, millisOfFloat(math.Float64frombits(binary.LittleEndian.Uint64(r.b[r.at-8:])), n.unit)
+		d.timed, d.millis = true, millisOfFloat(math.Float64frombits(binary.LittleEndian.Uint64(r.Buf[r.At-8:])), n.unit)
 		return true
 	}
-	v, ok := r.integer(n.typ.kind)
+	v, ok := r.Integer(n.typ.Kind)
 	d.timed, d.millis = true, millisOf(v, n.unit)
 	return ok
 }

@@ -3,11 +3,13 @@ package event
 import (
 	"errors"
 	"fmt"
+
+	"github.com/tollgate-dp/tollgate/internal/avro"
 )
 
 // avroNode is a part of a writer schema in which something is looked for. What has no node is skipped.
 type avroNode struct {
-	typ     *avroType
+	typ     *avro.Type
 	numbers []int       // the fields that it is
 	filters []int       // the fields that filters name and that it is
 	unit    string      // as the event's time
@@ -36,7 +38,7 @@ type planner struct {
 
 // planAvro compiles the projection of a record. Errors are *FormatError.
 func (d *Decoder) planAvro(schema string) (*avroNode, error) {
-	root, err := parseAvroSchema(schema)
+	root, err := avro.Parse(schema)
 	if err != nil {
 		return nil, badFormat("schema", "%v", err)
 	}
@@ -64,8 +66,8 @@ func (d *Decoder) planAvro(schema string) (*avroNode, error) {
 func (d *Decoder) planFilters(root *avroNode) error {
 	for i, name := range d.filter.names() {
 		at := -1
-		for j, f := range root.typ.fields {
-			if f.name == name {
+		for j, f := range root.typ.Fields {
+			if f.Name == name {
 				at = j
 			}
 		}
@@ -73,7 +75,7 @@ func (d *Decoder) planFilters(root *avroNode) error {
 			return badFormat(d.filter.firstUse(name), "the schema's %s has no field %q", root.typ, name)
 		}
 		if root.members[at] == nil {
-			root.members[at] = &avroNode{typ: root.typ.fields[at].typ}
+			root.members[at] = &avroNode{typ: root.typ.Fields[at].Type}
 		}
 		root.members[at].filters = append(root.members[at].filters, i)
 	}
@@ -87,21 +89,21 @@ func (p *planner) lose(n *avroNode, number int, class, why string) {
 	}
 }
 
-func (p *planner) build(t *avroType, wants []avroWant) *avroNode {
+func (p *planner) build(t *avro.Type, wants []avroWant) *avroNode {
 	n := &avroNode{typ: t}
-	switch t.kind {
-	case avroUnion:
-		for _, b := range t.branches {
+	switch t.Kind {
+	case avro.Union:
+		for _, b := range t.Branches {
 			n.members = append(n.members, p.build(b, wants))
 		}
 		return n
-	case avroRecord:
+	case avro.Record:
 		p.buildRecord(n, wants)
 		return n
 	}
 	for _, w := range wants {
 		switch {
-		case t.kind == avroNull:
+		case t.Kind == avro.Null:
 			p.lose(n, w.number, ClassNullField, "it is always null")
 		case len(w.path) > 0:
 			p.lose(n, w.number, ClassWrongType, fmt.Sprintf("the schema has no %q within a value of type %s", w.path[0], t))
@@ -113,7 +115,7 @@ func (p *planner) build(t *avroType, wants []avroWant) *avroNode {
 }
 
 func (p *planner) buildRecord(n *avroNode, wants []avroWant) {
-	n.members = make([]*avroNode, len(n.typ.fields))
+	n.members = make([]*avroNode, len(n.typ.Fields))
 	below := make(map[string][]avroWant)
 	for _, w := range wants {
 		if len(w.path) == 0 {
@@ -122,10 +124,10 @@ func (p *planner) buildRecord(n *avroNode, wants []avroWant) {
 		}
 		below[w.path[0]] = append(below[w.path[0]], avroWant{number: w.number, path: w.path[1:]})
 	}
-	for i, f := range n.typ.fields {
-		if below[f.name] != nil {
-			n.members[i] = p.build(f.typ, below[f.name])
-			delete(below, f.name)
+	for i, f := range n.typ.Fields {
+		if below[f.Name] != nil {
+			n.members[i] = p.build(f.Type, below[f.Name])
+			delete(below, f.Name)
 		}
 	}
 	for _, w := range wants {
@@ -153,21 +155,21 @@ func (p *planner) leaf(n *avroNode, number int) {
 }
 
 // suits says why a type cannot be a user, a key or a value.
-func suits(t *avroType, number int) error {
-	if t.logical == "decimal" || t.logical == "duration" {
+func suits(t *avro.Type, number int) error {
+	if t.Logical == "decimal" || t.Logical == "duration" {
 		return fmt.Errorf("the schema's type there is %s, which is no %s", t, fieldNames[number])
 	}
-	may := map[int][]avroKind{
-		fieldUser:  {avroString, avroBytes, avroInt, avroLong, avroFixed},
-		fieldKey:   {avroString, avroInt, avroLong, avroBoolean, avroEnum},
-		fieldValue: {avroInt, avroLong},
+	may := map[int][]avro.Kind{
+		fieldUser:  {avro.String, avro.Bytes, avro.Int, avro.Long, avro.Fixed},
+		fieldKey:   {avro.String, avro.Int, avro.Long, avro.Boolean, avro.Enum},
+		fieldValue: {avro.Int, avro.Long},
 	}[number]
 	names := ""
 	for _, k := range may {
-		if k == t.kind {
+		if k == t.Kind {
 			return nil
 		}
-		names += ", " + avroKindNames[k]
+		names += ", " + k.String()
 	}
 	return fmt.Errorf("the schema's type there is %s; a %s is one of%s", t, fieldNames[number], names[1:])
 }
@@ -175,16 +177,16 @@ func suits(t *avroType, number int) error {
 var errNoUnit = errors.New("it is a number without a timestamp type: set the time unit to s, ms or us")
 
 // timeUnit returns in which unit a value of the type is a time: "ms", "us", "s" or "rfc3339".
-func timeUnit(t *avroType, unit string) (string, error) {
+func timeUnit(t *avro.Type, unit string) (string, error) {
 	own := ""
-	switch t.logical {
+	switch t.Logical {
 	case "":
 	case "timestamp-millis":
 		own = "ms"
 	case "timestamp-micros":
 		own = "us"
 	case "local-timestamp-millis", "local-timestamp-micros", "local-timestamp-nanos":
-		return "", fmt.Errorf("it is a %s, a time of no known zone: which moment it is cannot be told; write timestamp-millis or timestamp-micros", t.logical)
+		return "", fmt.Errorf("it is a %s, a time of no known zone: which moment it is cannot be told; write timestamp-millis or timestamp-micros", t.Logical)
 	default:
 		return "", fmt.Errorf("its type is %s; a time is timestamp-millis, timestamp-micros, a long or double with a time unit, or a string of RFC 3339", t)
 	}
@@ -192,15 +194,15 @@ func timeUnit(t *avroType, unit string) (string, error) {
 	case own != "" && (unit == own || unit == ""):
 		return own, nil
 	case own != "":
-		return "", fmt.Errorf("it is a %s, but the time unit is %q: leave the time unit empty", t.logical, unit)
+		return "", fmt.Errorf("it is a %s, but the time unit is %q: leave the time unit empty", t.Logical, unit)
 	}
-	switch t.kind {
-	case avroString:
+	switch t.Kind {
+	case avro.String:
 		if unit != "rfc3339" {
 			return "", fmt.Errorf("it is a string: the time unit must be rfc3339, it is %q", unit)
 		}
 		return unit, nil
-	case avroInt, avroLong, avroDouble:
+	case avro.Int, avro.Long, avro.Double:
 		if unit == "" {
 			return "", errNoUnit
 		}

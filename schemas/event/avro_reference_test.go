@@ -12,6 +12,7 @@ import (
 
 	"github.com/linkedin/goavro/v2"
 
+	"github.com/tollgate-dp/tollgate/internal/avro"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
@@ -24,51 +25,51 @@ func init() { goavro.MaxBlockCount = referenceItems }
 const referenceInput = 400
 
 // unwrapped turns what goavro gives into what filters see.
-func unwrapped(t testing.TB, v any, typ *avroType) any {
-	switch typ.kind {
-	case avroUnion:
+func unwrapped(t testing.TB, v any, typ *avro.Type) any {
+	switch typ.Kind {
+	case avro.Union:
 		m, ok := v.(map[string]any)
 		if !ok {
 			return v // null
 		}
 		for name, inner := range m {
-			for _, b := range typ.branches {
-				if full := b.name; name == full || full == "" && strings.SplitN(name, ".", 2)[0] == avroKindNames[b.kind] {
+			for _, b := range typ.Branches {
+				if full := b.Name; name == full || full == "" && strings.SplitN(name, ".", 2)[0] == b.Kind.String() {
 					return unwrapped(t, inner, b)
 				}
 			}
 			t.Fatalf("no branch %q", name)
 		}
-	case avroRecord:
+	case avro.Record:
 		out := map[string]any{}
-		for _, f := range typ.fields {
-			out[f.name] = unwrapped(t, v.(map[string]any)[f.name], f.typ)
+		for _, f := range typ.Fields {
+			out[f.Name] = unwrapped(t, v.(map[string]any)[f.Name], f.Type)
 		}
 		return out
-	case avroMap:
+	case avro.Map:
 		out := map[string]any{}
 		for k, inner := range v.(map[string]any) {
-			out[k] = unwrapped(t, inner, typ.items)
+			out[k] = unwrapped(t, inner, typ.Items)
 		}
 		return out
-	case avroArray:
+	case avro.Array:
 		out := []any{}
 		for _, inner := range v.([]any) {
-			out = append(out, unwrapped(t, inner, typ.items))
+			out = append(out, unwrapped(t, inner, typ.Items))
 		}
 		return out
-	case avroInt:
+	case avro.Int:
 		return int64(v.(int32))
-	case avroLong:
+	case avro.Long:
 		if at, ok := v.(time.Time); ok {
-			if typ.logical == "timestamp-millis" {
+			if typ.Logical == "timestamp-millis" {
 				return at.UnixMilli()
 			}
 			return at.UnixMicro()
 		}
-	case avroFloat:
+	case avro.Float:
 		return float64(v.(float32))
-	case avroBytes, avroFixed:
+	case avro.Bytes, avro.Fixed:
 		return string(v.([]byte))
 	}
 	return v
@@ -80,22 +81,22 @@ func sameValue(a, b any) bool {
 }
 
 // checkAvro compares skipping and building with goavro: the same records accepted, with the same values.
-func checkAvro(t testing.TB, codec *goavro.Codec, typ *avroType, value []byte) (accepted bool) {
+func checkAvro(t testing.TB, codec *goavro.Codec, typ *avro.Type, value []byte) (accepted bool) {
 	want, rest, err := codec.NativeFromBinary(value)
 	if err != nil && strings.Contains(err.Error(), "MaxBlockCount") {
 		return false // goavro's limit in these tests is below ours; there is nothing to compare
 	}
 	accepted = err == nil && len(rest) == 0
-	var r avroReader
-	r.open(value)
-	if got := r.skip(typ, 0) && r.at == len(value); got != accepted {
+	var r avro.Reader
+	r.Open(value)
+	if got := r.Skip(typ, 0) && r.At == len(value); got != accepted {
 		t.Fatalf("%s: %x: accepted %v, goavro %v (%v, %d left)", codec.Schema(), value, got, accepted, err, len(rest))
 	}
 	if !accepted {
 		return false
 	}
-	r.open(value)
-	if got, want := r.any(typ, internedTexts{}), unwrapped(t, want, typ); !sameValue(got, want) {
+	r.Open(value)
+	if got, want := make(internedTexts).avroAny(&r, typ), unwrapped(t, want, typ); !sameValue(got, want) {
 		t.Fatalf("%s: %x: %v, goavro gives %v", codec.Schema(), value, got, want)
 	}
 	return true
@@ -116,7 +117,7 @@ func (g *randomAvro) schema(depth int) string {
 	name := fmt.Sprintf("N%d", g.named)
 	switch k := g.rng.IntN(kinds); k {
 	case 0, 1, 2, 3, 4, 5, 6, 7:
-		return `"` + avroKindNames[k] + `"`
+		return `"` + avro.Kind(k).String() + `"`
 	case 8:
 		return fmt.Sprintf(`{"type":"fixed","name":"%s","size":%d}`, name, 1+g.rng.IntN(3))
 	case 9:
@@ -146,32 +147,32 @@ func (g *randomAvro) record(depth int, name string) string {
 	return fmt.Sprintf(`{"type":"record","name":"%s","namespace":"n%d","fields":[%s]}`, name, depth%2, strings.Join(fields, ","))
 }
 
-func (g *randomAvro) value(b []byte, t *avroType) []byte {
-	switch t.kind {
-	case avroBoolean:
+func (g *randomAvro) value(b []byte, t *avro.Type) []byte {
+	switch t.Kind {
+	case avro.Boolean:
 		return append(b, byte(g.rng.IntN(2)))
-	case avroInt:
+	case avro.Int:
 		return binary.AppendVarint(b, int64(int32(g.rng.Uint32())>>g.rng.IntN(32)))
-	case avroLong:
+	case avro.Long:
 		return binary.AppendVarint(b, int64(g.rng.Uint64())>>g.rng.IntN(64))
-	case avroFloat:
+	case avro.Float:
 		return binary.LittleEndian.AppendUint32(b, math.Float32bits(g.rng.Float32()))
-	case avroDouble:
+	case avro.Double:
 		return binary.LittleEndian.AppendUint64(b, math.Float64bits(g.rng.Float64()))
-	case avroBytes, avroString:
+	case avro.Bytes, avro.String:
 		return append(b, avroText("héllo"[:g.rng.IntN(4)])...)
-	case avroFixed:
-		return append(b, "abc"[:t.size]...)
-	case avroEnum:
-		return binary.AppendVarint(b, int64(g.rng.IntN(len(t.symbols))))
-	case avroUnion:
-		i := g.rng.IntN(len(t.branches))
-		return g.value(binary.AppendVarint(b, int64(i)), t.branches[i])
-	case avroRecord:
-		for _, f := range t.fields {
-			b = g.value(b, f.typ)
+	case avro.Fixed:
+		return append(b, "abc"[:t.Size]...)
+	case avro.Enum:
+		return binary.AppendVarint(b, int64(g.rng.IntN(len(t.Symbols))))
+	case avro.Union:
+		i := g.rng.IntN(len(t.Branches))
+		return g.value(binary.AppendVarint(b, int64(i)), t.Branches[i])
+	case avro.Record:
+		for _, f := range t.Fields {
+			b = g.value(b, f.Type)
 		}
-	case avroArray, avroMap:
+	case avro.Array, avro.Map:
 		for g.rng.IntN(2) == 0 {
 			n := 1 + g.rng.IntN(3)
 			if g.rng.IntN(2) == 0 {
@@ -180,10 +181,10 @@ func (g *randomAvro) value(b []byte, t *avroType) []byte {
 				b = append(binary.AppendVarint(b, int64(-n)), 2)
 			}
 			for range n {
-				if t.kind == avroMap {
+				if t.Kind == avro.Map {
 					b = append(b, avroText(fmt.Sprint(g.rng.IntN(20)))...)
 				}
-				b = g.value(b, t.items)
+				b = g.value(b, t.Items)
 			}
 		}
 		return append(b, 0)
@@ -226,7 +227,7 @@ func TestRandomAvroIsReadAsByGoavro(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", schema, err)
 		}
-		typ, err := parseAvroSchema(schema)
+		typ, err := avro.Parse(schema)
 		if err != nil {
 			t.Fatalf("%s: %v", schema, err)
 		}
@@ -299,7 +300,7 @@ func FuzzAvroProjectionIsGoavro(f *testing.F) {
 	format := visitFormat()
 	format.Value = "amount"
 	d := newDecoder(f, format)
-	typ, err := parseAvroSchema(visitSchema)
+	typ, err := avro.Parse(visitSchema)
 	if err != nil {
 		f.Fatal(err)
 	}

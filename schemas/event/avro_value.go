@@ -3,72 +3,74 @@ package event
 import (
 	"encoding/binary"
 	"math"
+
+	"github.com/tollgate-dp/tollgate/internal/avro"
 )
 
 // any is what filters see of field i: null, bool, int64, float64, string (also of an enum; bytes and fixed as they are),
 // []any and map[string]any; of a union the value of its branch.
 func (a *avroSource) any(i int, texts internedTexts) (any, bool) {
-	a.spans.open(a.values[i].b)
-	return a.spans.any(a.values[i].typ, texts), true
+	a.spans.Open(a.values[i].b)
+	return texts.avroAny(&a.spans, a.values[i].typ), true
 }
 
-// any builds a value that skip has accepted.
-func (r *avroReader) any(t *avroType, texts internedTexts) any {
-	switch t.kind {
-	case avroBoolean:
-		r.at++
-		return r.b[r.at-1] == 1
-	case avroInt, avroLong:
-		n, _ := r.integer(t.kind)
+// avroAny builds a value that Skip has accepted.
+func (texts internedTexts) avroAny(r *avro.Reader, t *avro.Type) any {
+	switch t.Kind {
+	case avro.Boolean:
+		r.At++
+		return r.Buf[r.At-1] == 1
+	case avro.Int, avro.Long:
+		n, _ := r.Integer(t.Kind)
 		return n
-	case avroFloat:
-		r.at += 4
-		return float64(math.Float32frombits(binary.LittleEndian.Uint32(r.b[r.at-4:])))
-	case avroDouble:
-		r.at += 8
-		return math.Float64frombits(binary.LittleEndian.Uint64(r.b[r.at-8:]))
-	case avroBytes, avroString:
-		b, _ := r.bytes()
+	case avro.Float:
+		r.At += 4
+		return float64(math.Float32frombits(binary.LittleEndian.Uint32(r.Buf[r.At-4:])))
+	case avro.Double:
+		r.At += 8
+		return math.Float64frombits(binary.LittleEndian.Uint64(r.Buf[r.At-8:]))
+	case avro.Bytes, avro.String:
+		b, _ := r.Bytes()
 		return texts.text(b)
-	case avroFixed:
-		r.at += t.size
-		return texts.text(r.b[r.at-t.size : r.at])
-	case avroEnum:
-		i, _ := r.index(len(t.symbols))
-		return texts.text(t.symbols[i])
-	case avroUnion:
-		i, _ := r.index(len(t.branches))
-		return r.any(t.branches[i], texts)
-	case avroArray:
-		return r.list(t, texts)
-	case avroMap:
-		return r.pairs(t, texts)
-	case avroRecord:
-		m := make(map[string]any, len(t.fields))
-		for _, f := range t.fields {
-			m[f.name] = r.any(f.typ, texts)
+	case avro.Fixed:
+		r.At += t.Size
+		return texts.text(r.Buf[r.At-t.Size : r.At])
+	case avro.Enum:
+		i, _ := r.Index(len(t.Symbols))
+		return texts.text(t.Symbols[i])
+	case avro.Union:
+		i, _ := r.Index(len(t.Branches))
+		return texts.avroAny(r, t.Branches[i])
+	case avro.Array:
+		return texts.avroList(r, t)
+	case avro.Map:
+		return texts.avroPairs(r, t)
+	case avro.Record:
+		m := make(map[string]any, len(t.Fields))
+		for _, f := range t.Fields {
+			m[f.Name] = texts.avroAny(r, f.Type)
 		}
 		return m
 	}
 	return nil
 }
 
-func (r *avroReader) list(t *avroType, texts internedTexts) any {
+func (texts internedTexts) avroList(r *avro.Reader, t *avro.Type) any {
 	list := []any{}
-	for n, _ := r.block(); n != 0; n, _ = r.block() {
+	for n, _ := r.Block(); n != 0; n, _ = r.Block() {
 		for range n {
-			list = append(list, r.any(t.items, texts))
+			list = append(list, texts.avroAny(r, t.Items))
 		}
 	}
 	return list
 }
 
-func (r *avroReader) pairs(t *avroType, texts internedTexts) any {
+func (texts internedTexts) avroPairs(r *avro.Reader, t *avro.Type) any {
 	m := make(map[string]any)
-	for n, _ := r.block(); n != 0; n, _ = r.block() {
+	for n, _ := r.Block(); n != 0; n, _ = r.Block() {
 		for range n {
-			key, _ := r.bytes()
-			m[string(key)] = r.any(t.items, texts)
+			key, _ := r.Bytes()
+			m[string(key)] = texts.avroAny(r, t.Items)
 		}
 	}
 	return m

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tollgate-dp/tollgate/internal/avro"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
@@ -100,7 +101,7 @@ type avroLayout struct {
 
 // avroRecordUse is a record that was written: a schema may name it again, and within itself.
 type avroRecordUse struct {
-	typ    *avroType
+	typ    *avro.Type
 	values bool
 }
 
@@ -125,7 +126,7 @@ func (l *avroLayout) upTo(n *avroNode, is func(*avroNode) bool, unit bool) {
 		if unit {
 			l.text.WriteString(" in " + n.unit)
 		}
-	case n.typ.kind == avroUnion:
+	case n.typ.Kind == avro.Union:
 		l.text.WriteString("union(")
 		for _, m := range n.members {
 			if m.holds(is) {
@@ -143,7 +144,7 @@ func (l *avroLayout) upTo(n *avroNode, is func(*avroNode) bool, unit bool) {
 				l.upTo(m, is, unit)
 				return
 			}
-			l.whole(n.typ.fields[i].typ, false)
+			l.whole(n.typ.Fields[i].Type, false)
 			l.text.WriteByte(',')
 		}
 	}
@@ -155,27 +156,27 @@ func (n *avroNode) holds(is func(*avroNode) bool) bool {
 }
 
 // whole writes a type: what it takes to skip a value, or with values also what a value means.
-func (l *avroLayout) whole(t *avroType, values bool) {
-	kind := t.kind
-	if kind == avroString && !values {
-		kind = avroBytes
+func (l *avroLayout) whole(t *avro.Type, values bool) {
+	kind := t.Kind
+	if kind == avro.String && !values {
+		kind = avro.Bytes
 	}
-	l.text.WriteString(avroKindNames[kind])
-	if values && t.logical != "" {
-		l.text.WriteString(":" + t.logical)
+	l.text.WriteString(kind.String())
+	if values && t.Logical != "" {
+		l.text.WriteString(":" + t.Logical)
 	}
-	parts := t.branches
+	parts := t.Branches
 	switch {
-	case t.kind == avroFixed:
-		fmt.Fprintf(&l.text, "(%d)", t.size)
-	case t.kind == avroEnum && values:
-		fmt.Fprintf(&l.text, "(%q)", t.symbols)
-	case t.kind == avroEnum:
-		fmt.Fprintf(&l.text, "(%d)", len(t.symbols))
-	case t.items != nil:
-		parts = []*avroType{t.items}
+	case t.Kind == avro.Fixed:
+		fmt.Fprintf(&l.text, "(%d)", t.Size)
+	case t.Kind == avro.Enum && values:
+		fmt.Fprintf(&l.text, "(%q)", t.Symbols)
+	case t.Kind == avro.Enum:
+		fmt.Fprintf(&l.text, "(%d)", len(t.Symbols))
+	case t.Items != nil:
+		parts = []*avro.Type{t.Items}
 	}
-	if t.kind == avroRecord {
+	if t.Kind == avro.Record {
 		l.record(t, values)
 		return
 	}
@@ -190,7 +191,7 @@ func (l *avroLayout) whole(t *avroType, values bool) {
 	l.text.WriteByte(')')
 }
 
-func (l *avroLayout) record(t *avroType, values bool) {
+func (l *avroLayout) record(t *avro.Type, values bool) {
 	use := avroRecordUse{t, values}
 	if number, again := l.named[use]; again {
 		fmt.Fprintf(&l.text, "#%d", number)
@@ -201,11 +202,11 @@ func (l *avroLayout) record(t *avroType, values bool) {
 	}
 	l.named[use] = len(l.named)
 	l.text.WriteByte('{')
-	for _, f := range t.fields {
+	for _, f := range t.Fields {
 		if values {
-			fmt.Fprintf(&l.text, "%q ", f.name)
+			fmt.Fprintf(&l.text, "%q ", f.Name)
 		}
-		l.whole(f.typ, values)
+		l.whole(f.Type, values)
 		l.text.WriteByte(',')
 	}
 	l.text.WriteByte('}')
