@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"io"
+
+	"github.com/tollgate-dp/tollgate/internal/csvrow"
 )
 
 // Record is one record of a file.
@@ -54,15 +56,14 @@ func (s *Splitter) Next() (Record, error) {
 
 // join reads on while a quoted field is open.
 func (s *Splitter) join(first line) (Record, error) {
-	var q quotes
-	verdict := q.feed(first.text)
-	if verdict != open {
+	end := csvrow.Scan(first.text, false)
+	if end != csvrow.Open {
 		return single(first), nil
 	}
 	var behind []line
 	value := append([]byte(nil), first.text...)
-	end := first.end
-	for verdict == open {
+	lineEnd := first.end
+	for end == csvrow.Open {
 		next, err := s.line()
 		if errors.Is(err, io.EOF) {
 			break
@@ -71,14 +72,14 @@ func (s *Splitter) join(first line) (Record, error) {
 			return Record{}, err
 		}
 		behind = append(behind, next)
-		if next.digest != nil || len(value)+len(end)+len(next.text) > s.limit {
+		if next.digest != nil || len(value)+len(lineEnd)+len(next.text) > s.limit {
 			break
 		}
-		value = append(append(value, end...), next.text...)
-		end = next.end
-		verdict = q.feed(next.text)
+		value = append(append(value, lineEnd...), next.text...)
+		lineEnd = next.end
+		end = csvrow.Scan(next.text, true)
 	}
-	if verdict != complete {
+	if end != csvrow.End {
 		s.pending = append(behind, s.pending...)
 		return single(first), nil
 	}

@@ -2,6 +2,8 @@ package event
 
 import (
 	"bytes"
+
+	"github.com/tollgate-dp/tollgate/internal/csvrow"
 )
 
 // decodeRow finds the fields of one CSV or TSV row. A line break at the end is not part of the row.
@@ -81,75 +83,26 @@ func (d *Decoder) splitPlain(line []byte) (fields int, ok bool) {
 	}
 }
 
-// splitQuoted splits a row as encoding/csv does with its default settings: a field that begins with a quote ends with
-// one, two quotes within it are one, line breaks within it are "\n"; elsewhere a quote is a fault. An empty line is no
-// row, nor is what has a second row behind it.
+// splitQuoted splits at commas outside quotes, as encoding/csv does with its default settings. An
+// empty line is no row, nor is what has a second row after it.
 func (d *Decoder) splitQuoted(line []byte) (fields int, ok bool) {
 	if len(line) == 0 {
 		return 0, false
 	}
 	d.row = d.row[:0]
-	for {
-		if len(line) == 0 || line[0] != '"' {
-			i := bytes.IndexByte(line, d.comma)
-			field := line
-			if i >= 0 {
-				field = line[:i]
-			}
-			if bytes.IndexByte(field, '"') >= 0 || bytes.IndexByte(field, '\n') >= 0 {
-				return 0, false
-			}
-			d.keep(fields, field)
-			fields++
-			if i < 0 {
-				return fields, true
-			}
-			line = line[i+1:]
-			continue
-		}
-		field, rest, ok := d.quoted(line[1:])
-		if !ok {
+	for end := csvrow.Comma; end == csvrow.Comma; fields++ {
+		var field []byte
+		var escaped bool
+		field, line, escaped, end = csvrow.Next(line)
+		if end > csvrow.End {
 			return 0, false
+		}
+		if escaped {
+			start := len(d.row)
+			d.row = csvrow.AppendUnescaped(d.row, field)
+			field = d.row[start:]
 		}
 		d.keep(fields, field)
-		fields++
-		if len(rest) == 0 {
-			return fields, true
-		}
-		if rest[0] != d.comma {
-			return 0, false
-		}
-		line = rest[1:]
 	}
-}
-
-// quoted reads a field behind its opening quote and returns what is behind the closing one.
-func (d *Decoder) quoted(line []byte) (field, rest []byte, ok bool) {
-	i := bytes.IndexByte(line, '"')
-	if i < 0 {
-		return nil, nil, false
-	}
-	if (i+1 == len(line) || line[i+1] != '"') && bytes.IndexByte(line[:i], '\r') < 0 {
-		return line[:i], line[i+1:], true
-	}
-	start := len(d.row)
-	for {
-		for _, c := range line[:i] {
-			// "\r\n" is one line break.
-			if n := len(d.row); c == '\n' && n > start && d.row[n-1] == '\r' {
-				d.row[n-1] = '\n'
-				continue
-			}
-			d.row = append(d.row, c)
-		}
-		if i+1 == len(line) || line[i+1] != '"' {
-			return d.row[start:], line[i+1:], true
-		}
-		d.row = append(d.row, '"')
-		line = line[i+2:]
-		i = bytes.IndexByte(line, '"')
-		if i < 0 {
-			return nil, nil, false
-		}
-	}
+	return fields, true
 }

@@ -1,0 +1,97 @@
+package csvrow
+
+import "bytes"
+
+// Ending says how a field, or a row, ends.
+type Ending uint8
+
+// The endings.
+const (
+	Comma     Ending = iota // with a comma: another field follows, which may be empty
+	End                     // with the text
+	Open                    // not in this text: a quoted field goes on in the next line
+	Malformed               // with a quote where none may be
+)
+
+// shortField is up to where a loop over bytes is faster than looking for each of them.
+const shortField = 32
+
+// Next reads the field that text begins with: as it is written, or where it is quoted what stands
+// between its quotes, which is escaped where AppendUnescaped has to say what it means. rest is what
+// follows the comma. A line break is part of a quoted field and makes any other malformed: take
+// that off which ends the row.
+func Next(text []byte) (field, rest []byte, escaped bool, e Ending) {
+	if len(text) > 0 && text[0] == '"' {
+		return resume(text[1:])
+	}
+	for i, c := range text[:min(len(text), shortField)] {
+		switch c {
+		case ',':
+			return text[:i], text[i+1:], false, Comma
+		case '"', '\n':
+			return nil, nil, false, Malformed
+		}
+	}
+	field, e = text, End
+	if i := bytes.IndexByte(text, ','); i >= 0 {
+		field, rest, e = text[:i], text[i+1:], Comma
+	}
+	if bytes.IndexByte(field, '"') >= 0 || bytes.IndexByte(field, '\n') >= 0 {
+		return nil, nil, false, Malformed
+	}
+	return field, rest, false, e
+}
+
+// resume reads on within a quoted field.
+func resume(text []byte) (field, rest []byte, escaped bool, e Ending) {
+	for n := 0; ; n += 2 {
+		i := bytes.IndexByte(text[n:], '"')
+		if i < 0 {
+			return nil, nil, false, Open
+		}
+		n += i
+		if n+1 < len(text) {
+			switch text[n+1] {
+			case '"':
+				escaped = true
+				continue
+			case ',':
+				rest, e = text[n+2:], Comma
+			default:
+				return nil, nil, false, Malformed
+			}
+		} else {
+			e = End
+		}
+		field = text[:n]
+		return field, rest, escaped || bytes.IndexByte(field, '\r') >= 0, e
+	}
+}
+
+// Scan reads fields to the end of the row, or of the text: End, Open or Malformed. inside says that
+// the text begins within a quoted field, which the line before left open.
+func Scan(text []byte, inside bool) Ending {
+	e := Comma
+	if inside {
+		_, text, _, e = resume(text)
+	}
+	for e == Comma {
+		_, text, _, e = Next(text)
+	}
+	return e
+}
+
+// AppendUnescaped appends what a quoted field means: two quotes are one, "\r\n" is "\n".
+func AppendUnescaped(dst, field []byte) []byte {
+	for i := 0; i < len(field); i++ {
+		c := field[i]
+		switch {
+		case c == '"':
+			i++ // the second one
+		case c == '\r' && i+1 < len(field) && field[i+1] == '\n':
+			continue
+		}
+		dst = append(dst, c)
+	}
+	return dst
+}
