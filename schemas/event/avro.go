@@ -49,7 +49,7 @@ func (d *Decoder) compileAvro(schema string) (err error) {
 	if d.avro == nil || schema != "" {
 		d.avro = &avroSource{}
 	}
-	d.avro.values = make([]avroSpan, d.filter.count())
+	d.avro.values = make([]avroSpan, len(d.filter.Names()))
 	if schema == "" {
 		_, err = d.paths()
 		return err

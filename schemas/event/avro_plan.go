@@ -64,7 +64,7 @@ func (d *Decoder) planAvro(schema string) (*avroNode, error) {
 
 // planFilters notes the fields of the record that filters name.
 func (d *Decoder) planFilters(root *avroNode) error {
-	for i, name := range d.filter.names() {
+	for i, name := range d.filter.Names() {
 		at := -1
 		for j, f := range root.typ.Fields {
 			if f.Name == name {
@@ -72,7 +72,7 @@ func (d *Decoder) planFilters(root *avroNode) error {
 			}
 		}
 		if at < 0 {
-			return badFormat(d.filter.firstUse(name), "the schema's %s has no field %q", root.typ, name)
+			return badFormat(d.firstUse(name), "the schema's %s has no field %q", root.typ, name)
 		}
 		if root.members[at] == nil {
 			root.members[at] = &avroNode{typ: root.typ.Fields[at].Type}

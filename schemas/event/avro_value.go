@@ -9,9 +9,9 @@ import (
 
 // any is what filters see of field i: null, bool, int64, float64, string (also of an enum; bytes and fixed as they are),
 // []any and map[string]any; of a union the value of its branch.
-func (a *avroSource) any(i int, texts internedTexts) (any, bool) {
+func (a *avroSource) any(i int, texts internedTexts) any {
 	a.spans.Open(a.values[i].b)
-	return texts.avroAny(&a.spans, a.values[i].typ), true
+	return texts.avroAny(&a.spans, a.values[i].typ)
 }
 
 // avroAny builds a value that Skip has accepted.

@@ -4,6 +4,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/event/filter"
 )
 
 // The classes of records that are no event; they name the reason in the dead-letter topic and in the tallies.
@@ -102,7 +103,8 @@ type Decoder struct {
 	format string
 	unit   string
 	fields [fieldCount]string // as they were named; "" is not looked for
-	filter *filterSet         // nil without filters
+	filter *filter.Set        // nil without filters
+	texts  internedTexts      // of filters' values
 
 	tree  *jsonNode   // jsonl: what is looked for
 	found []jsonValue // jsonl scratch: by field number
@@ -168,6 +170,24 @@ func (d *Decoder) Decode(value []byte, ev *Event) error {
 		ev.Passes = d.passes()
 	}
 	return nil
+}
+
+// passes evaluates all filters for the record that was decoded last.
+func (d *Decoder) passes() uint64 {
+	for i := range d.filter.Names() {
+		var v any
+		present := true
+		switch d.format {
+		case "jsonl":
+			v, present = d.texts.jsonAny(&d.found[fieldCount+i])
+		case "avro":
+			v = d.avro.any(i, d.texts)
+		default:
+			v = d.texts.columnAny(d.raw[fieldCount+i])
+		}
+		d.filter.Put(i, v, present)
+	}
+	return d.filter.Passes()
 }
 
 // fail returns the one error of its class and field: a flood of bad records allocates nothing.

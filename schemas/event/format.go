@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/tollgate-dp/tollgate/schemas/event/filter"
 )
 
 // FormatError says what is impossible in an Format.
@@ -80,10 +82,10 @@ func (f Format) compile(options []Option) (*Decoder, error) {
 		return nil, err
 	}
 	var err error
-	if d.filter, err = newFilterSet(f.Filters); err != nil {
+	if err = d.compileFilters(f.Filters); err != nil {
 		return nil, err
 	}
-	d.raw = make([][]byte, fieldCount+d.filter.count())
+	d.raw = make([][]byte, fieldCount+len(d.filter.Names()))
 	for _, o := range options {
 		o(d)
 	}
@@ -100,6 +102,27 @@ func (f Format) compile(options []Option) (*Decoder, error) {
 	}
 	d.avro = nil
 	return d, d.findColumns(f.Columns)
+}
+
+func (d *Decoder) compileFilters(texts []string) error {
+	if len(texts) == 0 {
+		return nil
+	}
+	if len(texts) > filter.MaxFilters {
+		return badFormat("filters", "%d different filters; the limit is %d", len(texts), filter.MaxFilters)
+	}
+	d.filter, d.texts = filter.NewSet(), make(internedTexts)
+	for i, text := range texts {
+		if err := d.filter.Add(text); err != nil {
+			return badFormat(fmt.Sprintf("filters[%d]", i), "%v", err)
+		}
+	}
+	return nil
+}
+
+// firstUse is the FormatError field of the first filter that uses a field.
+func (d *Decoder) firstUse(name string) string {
+	return fmt.Sprintf("filters[%d]", d.filter.FirstUse(name))
 }
 
 // checkNames finds what is wrong whatever the format.
@@ -163,8 +186,8 @@ func (d *Decoder) findColumns(columns []string) error {
 			return err
 		}
 	}
-	for i, name := range d.filter.names() {
-		if err := find(d.filter.firstUse(name), name, fieldCount+i); err != nil {
+	for i, name := range d.filter.Names() {
+		if err := find(d.firstUse(name), name, fieldCount+i); err != nil {
 			return err
 		}
 	}

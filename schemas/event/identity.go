@@ -9,6 +9,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/avro"
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/event/filter"
 )
 
 // Identity is that of the format's records. registry names the registry that schemas come from: a record holds the id of
@@ -72,10 +73,10 @@ func (d *Decoder) identityOfFilter(text, registry string) string {
 	case d.avro != nil && d.avro.bare == nil:
 		return fmt.Sprintf("fields of avro by the registry %q", registry)
 	}
-	names, _ := FilterFields(text) // compiled before
+	names, _ := filter.Fields(text) // compiled before
 	var all []string
 	for _, name := range names {
-		i := slices.Index(d.filter.names(), name)
+		i := slices.Index(d.filter.Names(), name)
 		found := ""
 		if d.columns > 0 {
 			found = d.columnOf(fieldCount + i)

@@ -21,10 +21,10 @@ func (d *Decoder) plantTree() error {
 			d.tree.plant(path, i)
 		}
 	}
-	for i, name := range d.filter.names() {
+	for i, name := range d.filter.Names() {
 		d.tree.plant([]string{name}, fieldCount+i)
 	}
-	d.found = make([]jsonValue, fieldCount+d.filter.count())
+	d.found = make([]jsonValue, fieldCount+len(d.filter.Names()))
 	return nil
 }
 

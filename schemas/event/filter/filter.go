@@ -1,4 +1,4 @@
-package event
+package filter
 
 import (
 	"errors"
@@ -16,24 +16,17 @@ import (
 // What a filter may be. Filters have neither loops nor variables nor functions: what one takes is linear in its length
 // and the event's.
 const (
-	MaxFilters       = 64   // Event.Passes has a bit for each
-	MaxFilterBytes   = 4096 // of one filter's text
-	maxFilterNodes   = 1000
-	maxFilterRange   = 1000 // numbers of a range a..b
-	filterMemoryCost = 10000
+	MaxBytes   = 4096 // of one filter's text
+	maxNodes   = 1000
+	maxRange   = 1000 // numbers of a range a..b
+	memoryCost = 10000
 )
 
-// CheckFilter says why a text is no filter: an expression over an event's fields that is true or false. Errors hold line
-// and column.
-func CheckFilter(text string) error {
-	_, err := compileFilter(text)
-	return err
-}
-
-// FilterFields returns the names of the fields that a filter uses, each once and sorted: members of the event itself,
-// not of records within it.
-func FilterFields(text string) ([]string, error) {
-	f, err := compileFilter(text)
+// Fields returns the names of the fields that a filter uses, each once and sorted: members of the
+// event itself, not of records within it. A text that is not an expression over an event's fields
+// that is true or false gives an error, which holds line and column.
+func Fields(text string) ([]string, error) {
+	f, err := compile(text)
 	if err != nil {
 		return nil, err
 	}
@@ -41,52 +34,52 @@ func FilterFields(text string) ([]string, error) {
 	return f.names, nil
 }
 
-// compiledFilter is a filter that can be run.
-type compiledFilter struct {
+// compiled is a filter that can be run.
+type compiled struct {
 	program *vm.Program
 	names   []string   // the fields that it uses, in order of first use
 	needs   [][]string // the paths without which no event passes
 }
 
-func compileFilter(text string) (*compiledFilter, error) {
+func compile(text string) (*compiled, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, errors.New("reading filter: it is empty; without a filter every event is taken")
 	}
-	if len(text) > MaxFilterBytes {
-		return nil, fmt.Errorf("reading filter: %d bytes; the limit is %d", len(text), MaxFilterBytes)
+	if len(text) > MaxBytes {
+		return nil, fmt.Errorf("reading filter: %d bytes; the limit is %d", len(text), MaxBytes)
 	}
 	tree, err := parser.Parse(text)
 	if err != nil {
 		return nil, fmt.Errorf("reading filter: %w", err)
 	}
-	w := filterWalker{}
+	w := walker{}
 	w.visit(tree.Node, false)
 	if w.fault != nil {
 		return nil, fmt.Errorf("reading filter: %w", w.fault.Bind(tree.Source))
 	}
 	program, err := expr.Compile(text, expr.Env(map[string]any{}), expr.AllowUndefinedVariables(),
-		expr.DisableAllBuiltins(), expr.AsBool(), expr.MaxNodes(maxFilterNodes))
+		expr.DisableAllBuiltins(), expr.AsBool(), expr.MaxNodes(maxNodes))
 	if err != nil {
 		return nil, fmt.Errorf("reading filter: %w", err)
 	}
-	return &compiledFilter{program: program, names: w.names, needs: w.needs}, nil
+	return &compiled{program: program, names: w.names, needs: w.needs}, nil
 }
 
-// filterWalker finds the fields of a filter and what filters may not have.
-type filterWalker struct {
+// walker finds the fields of a filter and what filters may not have.
+type walker struct {
 	names []string
 	needs [][]string
 	fault *file.Error
 }
 
-func (w *filterWalker) refuse(n ast.Node, reason string) {
+func (w *walker) refuse(n ast.Node, reason string) {
 	if w.fault == nil {
 		w.fault = &file.Error{Location: n.Location(), Message: reason}
 	}
 }
 
 // visit walks an expression. absent: it stands left of "??", where what is not there is nil.
-func (w *filterWalker) visit(node ast.Node, absent bool) {
+func (w *walker) visit(node ast.Node, absent bool) {
 	switch n := node.(type) {
 	case *ast.NilNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.StringNode:
 	case *ast.IdentifierNode, *ast.MemberNode, *ast.ChainNode:
@@ -119,7 +112,7 @@ func (w *filterWalker) visit(node ast.Node, absent bool) {
 	}
 }
 
-func (w *filterWalker) binary(n *ast.BinaryNode, absent bool) {
+func (w *walker) binary(n *ast.BinaryNode, absent bool) {
 	switch n.Operator {
 	case "??":
 		w.visit(n.Left, true)
@@ -132,8 +125,8 @@ func (w *filterWalker) binary(n *ast.BinaryNode, absent bool) {
 	case "..":
 		from, ok1 := n.Left.(*ast.IntegerNode)
 		to, ok2 := n.Right.(*ast.IntegerNode)
-		if !ok1 || !ok2 || to.Value < from.Value || to.Value-from.Value >= maxFilterRange {
-			w.refuse(n, fmt.Sprintf("a range a..b stands between two integers, the second not below the first, and has at most %d numbers", maxFilterRange))
+		if !ok1 || !ok2 || to.Value < from.Value || to.Value-from.Value >= maxRange {
+			w.refuse(n, fmt.Sprintf("a range a..b stands between two integers, the second not below the first, and has at most %d numbers", maxRange))
 		}
 	}
 	w.visit(n.Left, false)
@@ -142,7 +135,7 @@ func (w *filterWalker) binary(n *ast.BinaryNode, absent bool) {
 
 // path takes a field, or a chain of members from a field on. What the filter needs of it ends before the first "?." and
 // before an index.
-func (w *filterWalker) path(node ast.Node, absent bool) {
+func (w *walker) path(node ast.Node, absent bool) {
 	var members []*ast.MemberNode // from the last to the first
 	for {
 		if c, ok := node.(*ast.ChainNode); ok {

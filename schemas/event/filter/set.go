@@ -1,0 +1,110 @@
+package filter
+
+import (
+	"slices"
+
+	"github.com/expr-lang/expr/vm"
+)
+
+// MaxFilters is how many filters a set can have: Passes has a bit for each.
+const MaxFilters = 64
+
+// Set runs filters. A nil Set has none. Not for concurrent use.
+type Set struct {
+	filters []running
+	fields  []string // the fields that any of them uses
+	users   []int    // by field: the first filter that uses it
+
+	machine vm.VM
+	env     map[string]any
+	present []bool // by field: the event has it
+}
+
+type running struct {
+	*compiled
+	needs []need
+}
+
+// need is a path without which no event passes.
+type need struct {
+	field int
+	below []string
+}
+
+// NewSet makes a set without filters.
+func NewSet() *Set {
+	s := &Set{env: make(map[string]any)}
+	s.machine.MemoryBudget = memoryCost
+	return s
+}
+
+// Add compiles the next filter, of at most MaxFilters. Errors are those of Fields.
+func (s *Set) Add(text string) error {
+	f, err := compile(text)
+	if err != nil {
+		return err
+	}
+	for _, name := range f.names {
+		if !slices.Contains(s.fields, name) {
+			s.fields = append(s.fields, name)
+			s.present = append(s.present, false)
+			s.users = append(s.users, len(s.filters))
+		}
+	}
+	r := running{compiled: f}
+	for _, path := range f.needs {
+		r.needs = append(r.needs, need{field: slices.Index(s.fields, path[0]), below: path[1:]})
+	}
+	s.filters = append(s.filters, r)
+	return nil
+}
+
+// Names are the fields that the filters use, each once, in order of first use. The caller must not
+// change them.
+func (s *Set) Names() []string {
+	if s == nil {
+		return nil
+	}
+	return s.fields
+}
+
+// FirstUse is the number of the first filter that uses a field of Names.
+func (s *Set) FirstUse(name string) int { return s.users[slices.Index(s.fields, name)] }
+
+// Put sets the value that an event has in field i of Names: nil, bool, int64, float64, string,
+// []any or map[string]any. present is false where the event does not have the field.
+func (s *Set) Put(i int, v any, present bool) {
+	s.env[s.fields[i]], s.present[i] = v, present
+}
+
+// Passes evaluates all filters for the event of which every field was put: bit i is set where
+// filter i is true. A filter that fails to evaluate is false.
+func (s *Set) Passes() uint64 {
+	var bits uint64
+	for i := range s.filters {
+		if s.passes(&s.filters[i]) {
+			bits |= 1 << i
+		}
+	}
+	return bits
+}
+
+func (s *Set) passes(f *running) bool {
+	for _, need := range f.needs {
+		if !s.present[need.field] {
+			return false
+		}
+		at := s.env[s.fields[need.field]]
+		for _, name := range need.below {
+			record, ok := at.(map[string]any)
+			if !ok {
+				break // evaluation says what becomes of it
+			}
+			if at, ok = record[name]; !ok {
+				return false
+			}
+		}
+	}
+	result, err := s.machine.Run(f.program, s.env)
+	return err == nil && result == true
+}
