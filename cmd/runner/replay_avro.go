@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -116,7 +115,7 @@ func (r *replaying) openAvro(to replayTo) error {
 	if err != nil {
 		return err
 	}
-	r.source, r.schema, r.place, r.scratch = file, file.Schema(), "record", make([]byte, 0, wireBytes)
+	r.source, r.schema, r.place, r.scratch = file, file.Schema(), "record", make([]byte, 0, event.WireBytes)
 	format := to.format
 	if to.registry == nil {
 		if err := input.MatchSchemas(r.schema, format.Schema); err != nil {
@@ -129,9 +128,6 @@ func (r *replaying) openAvro(to replayTo) error {
 	return err
 }
 
-// wireBytes is what a registry's wire format puts before a record.
-const wireBytes = 5
-
 // register learns the id that every record begins with.
 func (r *replaying) register(ctx context.Context, to replayTo) error {
 	if to.registry == nil {
@@ -141,7 +137,7 @@ func (r *replaying) register(ctx context.Context, to replayTo) error {
 	if err != nil {
 		return err
 	}
-	r.prefix = binary.BigEndian.AppendUint32([]byte{0}, id)
+	r.prefix = event.AppendWire(nil, id)
 	r.progress.Note("the schema of the file has the id %d in the registry", id)
 	return nil
 }

@@ -196,7 +196,7 @@ func TestAvroRecordsAreWrittenAsTheyAreRead(t *testing.T) {
 		before             int // bytes before a record
 	}{
 		{"bare", "--schema", avsc, 0},
-		{"framed", "--registry", reg.URL, wireBytes},
+		{"framed", "--registry", reg.URL, event.WireBytes},
 	} {
 		create(t, addr, klog.TopicSpec{Name: c.topic, Partitions: 3})
 		if _, stderr := mustRun(t, append(args, "--topic", c.topic, c.flag, c.value)...); !strings.Contains(stderr, "is on topic "+c.topic) {
@@ -368,7 +368,7 @@ func TestAvroFilesThatATopicCannotTake(t *testing.T) {
 
 // A record without bytes is a broken one, and no tombstone.
 func TestARecordWithoutBytesIsNotNull(t *testing.T) {
-	r := replaying{schema: visitSchema, scratch: make([]byte, 0, wireBytes)}
+	r := replaying{schema: visitSchema, scratch: make([]byte, 0, event.WireBytes)}
 	if got := r.framed(nil); got == nil || len(got) != 0 {
 		t.Errorf("bare: %#v", got)
 	}

@@ -58,8 +58,14 @@ func (d *Decoder) compileAvro(schema string) (err error) {
 	return err
 }
 
-// wireBytes is the length of the registries' wire format before a record: a zero byte and the schema's id.
-const wireBytes = 5
+// WireBytes is the length of what stands before a record in the registries' wire format.
+const WireBytes = 5
+
+// AppendWire appends what stands before a record in the registries' wire format: a zero byte and
+// the id of its schema.
+func AppendWire(dst []byte, id uint32) []byte {
+	return binary.BigEndian.AppendUint32(append(dst, 0), id)
+}
 
 // plan finds how to read a record, and the record.
 func (d *Decoder) plan(value []byte) (*avroNode, []byte, error) {
@@ -67,12 +73,12 @@ func (d *Decoder) plan(value []byte) (*avroNode, []byte, error) {
 	if a.bare != nil {
 		return a.bare, value, nil
 	}
-	if len(value) < wireBytes || value[0] != 0 {
+	if len(value) < WireBytes || value[0] != 0 {
 		return nil, nil, d.fail(ClassUndecodable, "")
 	}
-	id := binary.BigEndian.Uint32(value[1:wireBytes])
+	id := binary.BigEndian.Uint32(value[1:WireBytes])
 	if a.newest != nil && id == a.last {
-		return a.newest, value[wireBytes:], nil
+		return a.newest, value[WireBytes:], nil
 	}
 	p := a.plans[id]
 	if p == nil {
@@ -88,7 +94,7 @@ func (d *Decoder) plan(value []byte) (*avroNode, []byte, error) {
 		}
 	}
 	a.last, a.newest = id, p
-	return p, value[wireBytes:], nil
+	return p, value[WireBytes:], nil
 }
 
 // ask gets a schema from the registry. Whoever can write a record can name any schema that is registered: one that does
