@@ -43,6 +43,9 @@ func module() []layer {
 		{name: "wire", sees: []string{"numbers"}, packages: []entry{
 			{"schemas/metrickind", "the table of metric kinds"},
 			{"schemas", "what stands on topics and disks; nothing of how it is made"},
+			{"schemas/event/filter", "which events a metric takes"},
+			{"internal/avro", "schemas and values of Avro"},
+			{"internal/csvrow", "rows of CSV"},
 			{"schemas/event", "events of others, decoded"},
 		}},
 		{name: "noise", sees: []string{"numbers", "accounting"}, packages: []entry{
