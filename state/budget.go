@@ -9,35 +9,6 @@ import (
 	"github.com/tollgate-dp/tollgate/state/internal/bigmath"
 )
 
-// Accountant names a way of turning (ε, δ) into B².
-type Accountant string
-
-// The accountants. RDP is the Rényi filter with one real order, the best, fixed
-// when the budget is made ("any order that is still within budget" is no valid
-// filter); for Gaussian releases it equals the optimal ZCDP.
-const (
-	GDP  Accountant = "gdp"
-	ZCDP Accountant = "zcdp"
-	RDP  Accountant = "rdp"
-)
-
-// UnknownAccountantError is returned for a name that is no Accountant.
-type UnknownAccountantError struct{ Name string }
-
-func (e *UnknownAccountantError) Error() string {
-	return fmt.Sprintf("accountant is %q, but must be one of gdp, zcdp, rdp", e.Name)
-}
-
-// ParseAccountant returns the Accountant of that name, or an
-// *UnknownAccountantError.
-func ParseAccountant(name string) (Accountant, error) {
-	switch a := Accountant(name); a {
-	case GDP, ZCDP, RDP:
-		return a, nil
-	}
-	return "", &UnknownAccountantError{Name: name}
-}
-
 const (
 	// MaxEpsilon is the largest ε of a budget or a conversion.
 	MaxEpsilon = 1e6
@@ -163,11 +134,6 @@ func ReleasesBeforeRefusal(b Budget, sigma float64, contribution uint64) (uint64
 		return 0, nil
 	}
 	return uint64(b.Mu2 / charge), nil
-}
-
-func known(a Accountant) bool {
-	_, err := ParseAccountant(string(a))
-	return err == nil
 }
 
 func checkEpsilon(epsilon float64) error {

@@ -13,7 +13,8 @@ const hugeEpsilon = 1e9
 
 // deltaUpper returns an upper bound of δ at ε for a mechanism of squared
 // parameter μ² under the accountant, exact to a relative 2^-139 and at most 1.
-// ε ≥ 0 and μ² ≥ 0 are finite; μ² is 0 or at least 2^-100.
+// ε ≥ 0 and μ² ≥ 0 are finite; μ² is 0 or at least 2^-100. It is 1, which promises
+// nothing, for an unknown accountant; exported functions refuse one before.
 //
 // Budgets are inverted once, when a configuration is read, so their formulas can
 // afford an arithmetic in which rounding is no question.
@@ -22,10 +23,11 @@ func deltaUpper(mu2 *big.Float, epsilon float64, a Accountant) *big.Float {
 		return bigmath.Zero()
 	}
 	epsilon = min(epsilon, hugeEpsilon)
-	if a == GDP {
-		return bigmath.Upward(bigmath.GaussianDelta(mu2, bigmath.New(epsilon)))
+	c, ok := curveOf(a)
+	if !ok {
+		return bigmath.New(1)
 	}
-	return bigmath.Upward(zcdpDelta(mu2, epsilon))
+	return bigmath.Upward(c.delta(mu2, epsilon))
 }
 
 // zcdpDelta returns inf over α > 1 of e^((α−1)(αρ−ε))/(α−1)·(1−1/α)^α at ρ = μ²/2,

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/state"
 )
 
 // specification is every field that a file may have.
@@ -73,7 +74,7 @@ func privacyFields() []field {
 			to:      func(d *draft) any { return &d.cfg.Privacy.DeltaKeys },
 		},
 		{
-			name: "accountant", kind: text, initial: "gdp", oneOf: []string{"gdp", "zcdp", "rdp"}, change: never, goField: "Privacy.Accountant",
+			name: "accountant", kind: text, initial: string(state.GDP), oneOf: state.AccountantNames(), change: never, goField: "Privacy.Accountant",
 			meaning: "how (ε, δ) becomes a budget; gdp is exact for Gaussian noise",
 			to:      func(d *draft) any { return &d.cfg.Privacy.Accountant },
 		},

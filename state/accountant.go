@@ -1,0 +1,93 @@
+package state
+
+import (
+	"fmt"
+	"math/big"
+	"strings"
+
+	"github.com/tollgate-dp/tollgate/state/internal/bigmath"
+)
+
+// Accountant names a way of turning (ε, δ) into B².
+type Accountant string
+
+// The accountants that can hold a deployment's budget. RDP is the Rényi filter
+// with one real order, the best, fixed when the budget is made ("any order that is
+// still within budget" is no valid filter); for Gaussian releases it equals the
+// optimal ZCDP.
+//
+// One more is a constant here, a row of curves, and a row of the table in
+// state/compose, which also has the accountants that hold no budget. Parsing,
+// errors, the allowed values of a configuration and the help texts follow from them.
+const (
+	GDP  Accountant = "gdp"
+	ZCDP Accountant = "zcdp"
+	RDP  Accountant = "rdp"
+)
+
+// curve is what an accountant makes of μ²: the δ at ε, as exact as deltaUpper
+// wants it before it is rounded up.
+type curve struct {
+	accountant Accountant
+	delta      func(mu2 *big.Float, epsilon float64) *big.Float
+}
+
+// curves has every Accountant, in the order in which texts name them.
+func curves() []curve {
+	return []curve{
+		{GDP, func(mu2 *big.Float, epsilon float64) *big.Float {
+			return bigmath.GaussianDelta(mu2, bigmath.New(epsilon))
+		}},
+		{ZCDP, zcdpDelta},
+		{RDP, zcdpDelta},
+	}
+}
+
+// curveOf returns the curve of an accountant; false for a name that is not one.
+func curveOf(a Accountant) (curve, bool) {
+	for _, c := range curves() {
+		if c.accountant == a {
+			return c, true
+		}
+	}
+	return curve{}, false
+}
+
+// Accountants returns all of them, in the order in which texts name them.
+func Accountants() []Accountant {
+	var all []Accountant
+	for _, c := range curves() {
+		all = append(all, c.accountant)
+	}
+	return all
+}
+
+// AccountantNames returns the names of Accountants, in their order.
+func AccountantNames() []string {
+	var names []string
+	for _, a := range Accountants() {
+		names = append(names, string(a))
+	}
+	return names
+}
+
+// UnknownAccountantError is returned for a name that is not an Accountant.
+type UnknownAccountantError struct{ Name string }
+
+func (e *UnknownAccountantError) Error() string {
+	return fmt.Sprintf("accountant is %q, but must be one of %s", e.Name, strings.Join(AccountantNames(), ", "))
+}
+
+// ParseAccountant returns the Accountant of that name, or an
+// *UnknownAccountantError.
+func ParseAccountant(name string) (Accountant, error) {
+	if !known(Accountant(name)) {
+		return "", &UnknownAccountantError{Name: name}
+	}
+	return Accountant(name), nil
+}
+
+func known(a Accountant) bool {
+	_, ok := curveOf(a)
+	return ok
+}
