@@ -3,10 +3,12 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/compose"
 )
 
 func (a *app) budget() *cobra.Command {
@@ -20,27 +22,39 @@ func (a *app) budget() *cobra.Command {
 	return cmd
 }
 
-// accountant is the value of --accountant.
+// accountant is the value of --accountant where a deployment's budget is reckoned.
 type accountant state.Accountant
 
 func accountantFlag(cmd *cobra.Command, to *accountant) {
 	*to = accountant(state.GDP)
-	cmd.Flags().Var(to, "accountant", "how (epsilon, delta) becomes a budget: gdp (exact for Gaussian noise), zcdp or rdp")
+	names := state.AccountantNames()
+	for i, name := range names {
+		if a, ok := compose.Named(name); ok && a.Note() != "" {
+			names[i] += " (" + a.Note() + ")"
+		}
+	}
+	cmd.Flags().Var(to, "accountant", "how (epsilon, delta) becomes a budget: "+either(names))
 }
 
 func (v *accountant) String() string { return string(*v) }
-func (v *accountant) Type() string   { return "gdp|zcdp|rdp" }
+func (v *accountant) Type() string   { return strings.Join(state.AccountantNames(), "|") }
 
 func (v *accountant) Set(text string) error {
 	parsed, err := state.ParseAccountant(text)
 	if err != nil {
-		return errors.New("must be gdp, zcdp or rdp")
+		return errors.New("must be " + either(state.AccountantNames()))
 	}
 	*v = accountant(parsed)
 	return nil
 }
 
-// flagError names the flag behind a number that cannot be.
+// either writes two or more names as "a, b or c".
+func either(names []string) string {
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
+}
+
+// flagError names the flag of a number that cannot be.
 func flagError(err error) error {
 	var out *state.RangeError
 	if errors.As(err, &out) {

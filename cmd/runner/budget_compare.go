@@ -1,17 +1,16 @@
 package main
 
 import (
-	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
+
+	"github.com/tollgate-dp/tollgate/state/compose"
 )
 
-// verdict is what one accountant says: two numbers, or why it says nothing.
+// verdict is a compose.Verdict in JSON: two numbers, or why there are none.
 type verdict struct {
 	Epsilon    *float64 `json:"epsilon,omitempty"`
 	Delta      *float64 `json:"delta,omitempty"`
@@ -42,7 +41,7 @@ tightest first, and why others do not apply.
 		if err != nil {
 			return err
 		}
-		verdicts, err := compare(list, q)
+		verdicts, err := compose.Compare(list, q)
 		if err != nil {
 			return err
 		}
@@ -54,31 +53,18 @@ tightest first, and why others do not apply.
 	return cmd
 }
 
-// compare asks every accountant. The tightest comes first, those that do not
-// apply last.
-func compare(list []mechanism, q question) ([]verdict, error) {
-	var said, unsaid []verdict
-	for _, b := range bookkeepers() {
-		answer, err := b.ask(list, q)
-		var none *silent
-		switch {
-		case errors.As(err, &none):
-			unsaid = append(unsaid, verdict{Accountant: b.name, Reason: none.reason})
-		case err != nil:
-			return nil, err
-		default:
-			epsilon, delta := q.with(answer)
-			said = append(said, verdict{Epsilon: &epsilon, Delta: &delta, Accountant: b.name})
+func (a *app) printVerdictsJSON(list []compose.Verdict) error {
+	var rows []verdict
+	for _, v := range list {
+		row := verdict{Accountant: v.Accountant.Name()}
+		if v.NotApplicable != nil {
+			row.Reason = v.NotApplicable.Reason
+		} else {
+			row.Epsilon, row.Delta = &v.Loss.Epsilon, &v.Loss.Delta
 		}
+		rows = append(rows, row)
 	}
-	slices.SortStableFunc(said, func(x, y verdict) int {
-		return cmp.Or(cmp.Compare(*x.Epsilon, *y.Epsilon), cmp.Compare(*x.Delta, *y.Delta))
-	})
-	return append(said, unsaid...), nil
-}
-
-func (a *app) printVerdictsJSON(list []verdict) error {
-	text, err := json.Marshal(list)
+	text, err := json.Marshal(rows)
 	if err != nil {
 		return fmt.Errorf("encoding accountants: %w", err)
 	}
@@ -88,15 +74,15 @@ func (a *app) printVerdictsJSON(list []verdict) error {
 	return nil
 }
 
-func (a *app) printVerdicts(list []verdict) error {
-	number := func(v *float64) string { return strconv.FormatFloat(*v, 'g', -1, 64) }
+func (a *app) printVerdicts(list []compose.Verdict) error {
+	number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 	rows := [][3]string{{"accountant", "epsilon", "delta"}}
 	width := [2]int{}
 	for i, v := range list {
-		if v.Reason != "" {
+		if v.NotApplicable != nil {
 			continue
 		}
-		row := [3]string{v.Accountant, number(v.Epsilon), number(v.Delta)}
+		row := [3]string{v.Accountant.Name(), number(v.Loss.Epsilon), number(v.Loss.Delta)}
 		if i == 0 {
 			row[2] += "  tightest"
 		}
@@ -111,10 +97,10 @@ func (a *app) printVerdicts(list []verdict) error {
 		}
 	}
 	for _, v := range list {
-		if v.Reason == "" {
+		if v.NotApplicable == nil {
 			continue
 		}
-		if _, err := fmt.Fprintf(a.stdout, "%-*s  does not apply: %s\n", width[0], v.Accountant, v.Reason); err != nil {
+		if _, err := fmt.Fprintf(a.stdout, "%-*s  does not apply: %s\n", width[0], v.Accountant.Name(), v.NotApplicable.Reason); err != nil {
 			return fmt.Errorf("writing output: %w", err)
 		}
 	}

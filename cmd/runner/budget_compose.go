@@ -3,11 +3,11 @@ package main
 import (
 	"errors"
 	"fmt"
-	"math"
+	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/compose"
 )
 
 // composition is the flags that compose and compare share.
@@ -41,55 +41,41 @@ func (c *composition) register(cmd *cobra.Command) {
 }
 
 // read parses and checks the flags.
-func (c *composition) read(cmd *cobra.Command) ([]mechanism, question, error) {
-	q := question{forDelta: cmd.Flags().Changed("epsilon"), epsilon: c.epsilon, delta: c.delta}
-	switch {
-	case q.forDelta == cmd.Flags().Changed("delta"):
-		return nil, q, usage(errors.New("give either --epsilon or --delta: the other is the answer"))
-	case q.forDelta && !(c.epsilon >= 0 && c.epsilon <= state.MaxEpsilon):
-		return nil, q, flagError(&state.RangeError{Parameter: "epsilon", Value: c.epsilon, Range: "at least 0 and at most 1e6"})
-	case !q.forDelta && !(c.delta >= state.MinDelta && c.delta < 1):
-		return nil, q, flagError(&state.RangeError{Parameter: "delta", Value: c.delta, Range: "at least 1e-300 and below 1"})
-	case len(c.specs) == 0:
+func (c *composition) read(cmd *cobra.Command) ([]compose.Mechanism, compose.Question, error) {
+	forDelta := cmd.Flags().Changed("epsilon")
+	if forDelta == cmd.Flags().Changed("delta") {
+		return nil, compose.Question{}, usage(errors.New("give either --epsilon or --delta: the other is the answer"))
+	}
+	ask, given := compose.EpsilonAt, c.delta
+	if forDelta {
+		ask, given = compose.DeltaAt, c.epsilon
+	}
+	q, err := ask(given)
+	if err != nil {
+		return nil, q, flagError(err)
+	}
+	if len(c.specs) == 0 {
 		return nil, q, usage(errors.New("--mechanism is needed, once for each kind: gaussian:sigma=100:count=500"))
 	}
-	var list []mechanism
+	var list []compose.Mechanism
 	together := 0
 	for _, text := range c.specs {
 		m, err := parseMechanism(text)
 		if err != nil {
 			return nil, q, usage(fmt.Errorf("--mechanism %s: %w", text, err))
 		}
-		if together += m.count; together > maxCount {
-			return nil, q, usage(fmt.Errorf("--mechanism %s: the counts add up to %d, but at most %d are composed", text, together, maxCount))
+		if together += m.Count(); together > compose.MaxCount {
+			return nil, q, usage(fmt.Errorf("--mechanism %s: the counts add up to %d, but at most %d are composed", text, together, compose.MaxCount))
 		}
 		list = append(list, m)
 	}
 	return list, q, nil
 }
 
-// ask gets an accountant's answer. The error is silent where it has none: a
-// statement that says nothing, or a sum that is out of range.
-func (b bookkeeper) ask(list []mechanism, q question) (float64, error) {
-	answer, err := b.answer(list, q)
-	var out *state.RangeError
-	switch {
-	case errors.As(err, &out): // not one of the flags: they are checked
-		return 0, silence("together they are out of its range: %v", out)
-	case err != nil:
-		return 0, err
-	case q.forDelta && answer >= 1:
-		return 0, silence("it shows no delta below 1 at this epsilon")
-	case math.IsInf(answer, 1) || math.IsNaN(answer):
-		return 0, silence("it shows no finite epsilon at this delta")
-	}
-	return answer, nil
-}
-
 func (a *app) budgetCompose() *cobra.Command {
 	var (
 		c  composition
-		by bookkeeperName
+		by composer
 		f  format
 	)
 	cmd := &cobra.Command{
@@ -117,50 +103,39 @@ One that cannot price a mechanism is an error; compare shows all of them.`,
 		if err != nil {
 			return err
 		}
-		name := string(by)
-		if name == "" {
-			name = tightest(list)
+		by := by.Accountant
+		if by.Name() == "" {
+			by = compose.Tightest(list)
 		}
-		answer, err := bookkeeperOf(name).ask(list, q)
-		var none *silent
-		if errors.As(err, &none) {
-			return usage(fmt.Errorf("--accountant %s does not apply: %w", name, err))
+		cost, err := by.Compose(list, q)
+		if errors.Is(err, compose.ErrNotApplicable) {
+			return usage(fmt.Errorf("--accountant %s does not apply: %w", by.Name(), err))
 		}
 		if err != nil {
 			return err
 		}
 		together := 0
 		for _, m := range list {
-			together += m.count
+			together += m.Count()
 		}
-		epsilon, delta := q.with(answer)
 		return printFields(a.stdout, f, []field{
-			{"epsilon", epsilon}, {"delta", delta}, {"accountant", name}, {"mechanisms", together},
+			{"epsilon", cost.Epsilon}, {"delta", cost.Delta}, {"accountant", by.Name()}, {"mechanisms", together},
 		})
 	})
 	return cmd
 }
 
-// bookkeeperName is the value of --accountant of compose; "" until it is given.
-type bookkeeperName string
+// composer is the value of --accountant of compose; none until it is given.
+type composer struct{ compose.Accountant }
 
-func (v *bookkeeperName) String() string { return string(*v) }
-func (v *bookkeeperName) Type() string   { return "gdp|pld|rdp|zcdp|advanced|basic" }
+func (v *composer) String() string { return v.Name() }
+func (v *composer) Type() string   { return strings.Join(compose.Names(), "|") }
 
-func (v *bookkeeperName) Set(text string) error {
-	if bookkeeperOf(text).answer == nil {
-		return errors.New("must be gdp, pld, rdp, zcdp, advanced or basic")
+func (v *composer) Set(text string) error {
+	named, ok := compose.Named(text)
+	if !ok {
+		return errors.New("must be " + either(compose.Names()))
 	}
-	*v = bookkeeperName(text)
+	v.Accountant = named
 	return nil
-}
-
-// bookkeeperOf is the accountant of a name, or the zero value.
-func bookkeeperOf(name string) bookkeeper {
-	for _, b := range bookkeepers() {
-		if b.name == name {
-			return b
-		}
-	}
-	return bookkeeper{}
 }

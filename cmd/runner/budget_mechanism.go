@@ -1,86 +1,74 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/tollgate-dp/tollgate/internal/directed"
 	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/compose"
 	"github.com/tollgate-dp/tollgate/state/loss"
-	"github.com/tollgate-dp/tollgate/state/pld"
 )
 
-// maxCount bounds the mechanisms of a composition.
-const maxCount = 1_000_000_000
+// parameters are the numbers of a value of --mechanism, by their names.
+type parameters map[string]float64
 
-// mechanism is one value of --mechanism: a dominating pair, and the simpler
-// guarantees that imply something to the other accountants.
-type mechanism struct {
-	name  string // gaussian, laplace, …
-	count int
-	pair  pld.Pair
-	mu    float64      // of Gaussian noise without sampling: sensitivity/σ, rounded up
-	fixed *loss.Approx // of a mechanism that is (ε, δ)-DP for this one ε and δ
-}
-
-// kind is a kind of mechanism: the keys it needs and those it may have.
+// kind is a kind of mechanism: the parameters that it needs and those that it may have.
 type kind struct {
+	name       string
 	needs, may []string
-	make       func(v map[string]float64) (mechanism, error)
+	make       func(v parameters) (compose.Mechanism, error)
 }
 
-func kinds() map[string]kind {
-	return map[string]kind{
-		"gaussian":            {[]string{"sigma"}, []string{"sensitivity", "sampling"}, gaussian},
-		"discrete-gaussian":   {[]string{"sigma"}, []string{"sensitivity"}, discreteGaussian},
-		"laplace":             {[]string{"scale"}, []string{"sensitivity"}, laplace},
-		"randomized-response": {[]string{"epsilon"}, []string{"values"}, randomizedResponse},
-		"eps-delta":           {[]string{"epsilon", "delta"}, nil, epsDelta},
+func kinds() []kind {
+	return []kind{
+		{"gaussian", []string{"sigma"}, []string{"sensitivity", "sampling"}, gaussian},
+		{"discrete-gaussian", []string{"sigma"}, []string{"sensitivity"}, discreteGaussian},
+		{"laplace", []string{"scale"}, []string{"sensitivity"}, laplace},
+		{"randomized-response", []string{"epsilon"}, []string{"values"}, randomizedResponse},
+		{"eps-delta", []string{"epsilon", "delta"}, nil, epsDelta},
 	}
 }
-
-// kindNames are the names of kinds, as they are printed.
-const kindNames = "gaussian, discrete-gaussian, laplace, randomized-response or eps-delta"
 
 // parseMechanism reads "gaussian:sigma=100:count=500". Its errors do not repeat
 // the text.
-func parseMechanism(text string) (mechanism, error) {
+func parseMechanism(text string) (compose.Mechanism, error) {
 	parts := strings.Split(text, ":")
-	k, ok := kinds()[parts[0]]
-	if !ok {
-		return mechanism{}, fmt.Errorf("unknown mechanism %q: it must be %s", parts[0], kindNames)
+	all := kinds()
+	at := slices.IndexFunc(all, func(k kind) bool { return k.name == parts[0] })
+	if at < 0 {
+		var names []string
+		for _, k := range all {
+			names = append(names, k.name)
+		}
+		return compose.Mechanism{}, fmt.Errorf("unknown mechanism %q: it must be %s", parts[0], either(names))
 	}
+	k := all[at]
 	values, err := parseParameters(parts, append(append([]string{"count"}, k.needs...), k.may...))
 	if err != nil {
-		return mechanism{}, err
+		return compose.Mechanism{}, err
 	}
 	for _, key := range k.needs {
 		if _, ok := values[key]; !ok {
-			return mechanism{}, fmt.Errorf("%s is missing: %s:%s=…", key, parts[0], strings.Join(k.needs, "=…:"))
+			return compose.Mechanism{}, fmt.Errorf("%s is missing: %s:%s=…", key, parts[0], strings.Join(k.needs, "=…:"))
 		}
 	}
-	count, err := whole(values, "count", 1, maxCount)
+	count, err := values.whole("count", 1, compose.MaxCount)
 	if err != nil {
-		return mechanism{}, err
+		return compose.Mechanism{}, err
 	}
 	m, err := k.make(values)
 	if err != nil {
-		return mechanism{}, err
+		return compose.Mechanism{}, err
 	}
-	if err := m.pair.Validate(); err != nil {
-		return mechanism{}, parameterError(err, values)
-	}
-	m.name, m.count = parts[0], count
-	return m, nil
+	return m.Times(count)
 }
 
-// parseParameters reads the key=number parts behind the name.
-func parseParameters(parts, keys []string) (map[string]float64, error) {
-	values := map[string]float64{}
+// parseParameters reads the key=number parts after the name.
+func parseParameters(parts, keys []string) (parameters, error) {
+	values := parameters{}
 	for _, part := range parts[1:] {
 		key, number, ok := strings.Cut(part, "=")
 		if !ok {
@@ -104,71 +92,50 @@ func parseParameters(parts, keys []string) (map[string]float64, error) {
 	return values, nil
 }
 
-// parameterError says that it was the ratio of two parameters which is out of
-// range, where it was.
-func parameterError(err error, values map[string]float64) error {
-	var out *state.RangeError
-	if _, scaled := values["sensitivity"]; scaled && errors.As(err, &out) && (out.Parameter == "sigma" || out.Parameter == "scale") && values[out.Parameter] != out.Value {
-		return &state.RangeError{Parameter: out.Parameter + "/sensitivity", Value: out.Value, Range: out.Range}
-	}
-	return err
-}
-
 // whole is an integer parameter, or its least value where it was not given.
-func whole(values map[string]float64, key string, least, most int) (int, error) {
-	v, ok := values[key]
+func (v parameters) whole(key string, least, most int) (int, error) {
+	value, ok := v[key]
 	if !ok {
 		return least, nil
 	}
-	if v != math.Trunc(v) || v < float64(least) || v > float64(most) {
-		return 0, &state.RangeError{Parameter: key, Value: v, Range: fmt.Sprintf("an integer from %d to %d", least, most)}
+	if value != math.Trunc(value) || value < float64(least) || value > float64(most) {
+		return 0, &state.RangeError{Parameter: key, Value: value, Range: fmt.Sprintf("an integer from %d to %d", least, most)}
 	}
-	return int(v), nil
+	return int(value), nil
 }
 
-// sensitivity is 1 where it was not given.
-func sensitivity(values map[string]float64) float64 {
-	if v, ok := values["sensitivity"]; ok {
-		return v
+// orOne is a parameter, 1 where it was not given.
+func (v parameters) orOne(key string) float64 {
+	if value, ok := v[key]; ok {
+		return value
 	}
 	return 1
 }
 
-func gaussian(v map[string]float64) (mechanism, error) {
-	noise := directed.QuotientDown(v["sigma"], sensitivity(v))
-	if q, ok := v["sampling"]; ok && q != 1 {
-		return mechanism{pair: pld.SubsampledGaussian{Sigma: noise, Sampling: q}}, nil
+func gaussian(v parameters) (compose.Mechanism, error) {
+	return compose.SampledGaussian(v["sigma"], v.orOne("sensitivity"), v.orOne("sampling"))
+}
+
+func discreteGaussian(v parameters) (compose.Mechanism, error) {
+	sensitivity, err := v.whole("sensitivity", 1, compose.MaxSensitivity)
+	if err != nil {
+		return compose.Mechanism{}, err
 	}
-	return mechanism{pair: pld.Gaussian{Sigma: noise}, mu: directed.QuotientUp(sensitivity(v), v["sigma"])}, nil
+	return compose.DiscreteGaussian(v["sigma"], sensitivity)
 }
 
-func discreteGaussian(v map[string]float64) (mechanism, error) {
-	by, err := whole(v, "sensitivity", 1, 1<<20)
-	return mechanism{pair: pld.DiscreteGaussian{Sigma: v["sigma"], Sensitivity: by}}, err
+func laplace(v parameters) (compose.Mechanism, error) {
+	return compose.Laplace(v["scale"], v.orOne("sensitivity"))
 }
 
-func laplace(v map[string]float64) (mechanism, error) {
-	pure := loss.Approx{Epsilon: directed.QuotientUp(sensitivity(v), v["scale"])}
-	return mechanism{pair: pld.Laplace{Scale: directed.QuotientDown(v["scale"], sensitivity(v))}, fixed: &pure}, nil
+func randomizedResponse(v parameters) (compose.Mechanism, error) {
+	values, err := v.whole("values", 2, compose.MaxValues)
+	if err != nil {
+		return compose.Mechanism{}, err
+	}
+	return compose.RandomizedResponse(v["epsilon"], values)
 }
 
-func randomizedResponse(v map[string]float64) (mechanism, error) {
-	values, err := whole(v, "values", 2, 1<<30)
-	pure := loss.Approx{Epsilon: v["epsilon"]}
-	return mechanism{pair: pld.RandomizedResponse{Epsilon: v["epsilon"], Values: values}, fixed: &pure}, err
-}
-
-func epsDelta(v map[string]float64) (mechanism, error) {
-	is := loss.Approx{Epsilon: v["epsilon"], Delta: v["delta"]}
-	return mechanism{pair: pld.Approx(is), fixed: &is}, nil
-}
-
-// approximate reports whether the mechanism may fail with some probability: then
-// it has no Rényi divergence.
-func (m mechanism) approximate() bool { return m.fixed != nil && m.fixed.Delta > 0 }
-
-// sampled reports whether the mechanism works on a Poisson sample.
-func (m mechanism) sampled() bool {
-	_, ok := m.pair.(pld.SubsampledGaussian)
-	return ok
+func epsDelta(v parameters) (compose.Mechanism, error) {
+	return compose.Approx(loss.Approx{Epsilon: v["epsilon"], Delta: v["delta"]})
 }

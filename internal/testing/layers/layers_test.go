@@ -39,6 +39,7 @@ func module() []layer {
 			{"state/individual", "filters and odometers for each user"},
 			{"state/pld", "composition by distributions of the loss"},
 			{"state/bucket", "one curve for many losses"},
+			{"state/compose", "what mechanisms cost together, by every accountant"},
 		}},
 		{name: "wire", sees: []string{"numbers"}, packages: []entry{
 			{"schemas/metrickind", "the table of metric kinds"},

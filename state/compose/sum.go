@@ -1,4 +1,4 @@
-package main
+package compose
 
 import "github.com/tollgate-dp/tollgate/internal/directed"
 
@@ -6,7 +6,7 @@ import "github.com/tollgate-dp/tollgate/internal/directed"
 // fits is exact. The zero value is 0.
 type total struct{ sum float64 }
 
-// add adds count·value; value is at least 0 and may be +Inf, count from 1 to maxCount,
+// add adds count·value; value is at least 0 and may be +Inf, count from 1 to MaxCount,
 // which a float64 holds.
 func (t *total) add(value float64, count int) {
 	t.sum = directed.SumUp(t.sum, directed.ProductUp(value, float64(count)))

@@ -1,4 +1,4 @@
-package main
+package compose
 
 import (
 	"math"
@@ -23,13 +23,13 @@ type priced struct {
 // curves tells the ε of mechanisms that have one for every δ, made once for many
 // questions.
 type curves struct {
-	list      []mechanism
+	list      []Mechanism
 	epsilonAt []func(delta float64) (float64, error) // nil for a fixed (ε, δ)
 	fixed     float64                                // sum of the δ of the fixed ones
 	free      int                                    // number of mechanisms whose δ can be chosen
 }
 
-func newCurves(list []mechanism) (*curves, error) {
+func newCurves(list []Mechanism) (*curves, error) {
 	c := &curves{list: list, epsilonAt: make([]func(float64) (float64, error), len(list))}
 	var fixed total
 	for i, m := range list {
@@ -53,15 +53,15 @@ func newCurves(list []mechanism) (*curves, error) {
 }
 
 // prices are the mechanisms' (ε, δ) where all δ together are at most delta, in
-// equal parts for those that can be chosen. It is silent if there is none.
+// equal parts for those that can be chosen. The error is a *NotApplicableError.
 func (c *curves) prices(delta float64) ([]priced, error) {
 	if c.fixed > delta {
-		return nil, silence("the deltas of eps-delta mechanisms add up to %v", c.fixed)
+		return nil, notApplicable("the deltas of eps-delta mechanisms add up to %v", c.fixed)
 	}
 	// 2^-40 of what is left covers the rounding of the sum.
 	share := (delta - c.fixed) * (1 - 0x1p-40) / float64(max(c.free, 1))
 	if c.free > 0 && share < 2*state.MinDelta {
-		return nil, silence("no delta is left for the mechanisms of Gaussian noise")
+		return nil, notApplicable("no delta is left for the mechanisms of Gaussian noise")
 	}
 	list := make([]priced, len(c.list))
 	for i, m := range c.list {
@@ -72,15 +72,15 @@ func (c *curves) prices(delta float64) ([]priced, error) {
 		}
 		epsilon, err := c.epsilonAt[i](share)
 		if err != nil || math.IsInf(epsilon, 1) {
-			return nil, silence("%s has no epsilon at delta %v, its part", m.name, share)
+			return nil, notApplicable("%s has no epsilon at delta %v, its part", m.name, share)
 		}
 		list[i].Approx = loss.Approx{Epsilon: epsilon, Delta: share}
 	}
 	return list, nil
 }
 
-// byBasic adds ε and δ.
-func byBasic(list []mechanism, q question) (float64, error) {
+// byBasic adds ε and δ (Dwork and Roth, 2014, Theorem 3.16).
+func byBasic(list []Mechanism, q Question) (float64, error) {
 	c, err := newCurves(list)
 	if err != nil {
 		return 0, err
@@ -111,13 +111,13 @@ func byBasic(list []mechanism, q question) (float64, error) {
 
 // byAdvanced is the least budget with which the filter of Rogers et al. (2016,
 // Theorem 5.1) accepts all mechanisms.
-func byAdvanced(list []mechanism, q question) (float64, error) {
+func byAdvanced(list []Mechanism, q Question) (float64, error) {
 	asked := 0
 	for _, m := range list {
 		asked += m.count
 	}
 	if asked > maxAsked {
-		return 0, silence("the filter is asked mechanism by mechanism: at most %d", maxAsked)
+		return 0, notApplicable("the filter is asked mechanism by mechanism: at most %d", maxAsked)
 	}
 	c, err := newCurves(list)
 	if err != nil {
@@ -125,7 +125,7 @@ func byAdvanced(list []mechanism, q question) (float64, error) {
 	}
 	if !q.forDelta {
 		if q.delta >= 1/math.E {
-			return 0, silence("the theorem asks for a delta below 1/e")
+			return 0, notApplicable("the theorem asks for a delta below 1/e")
 		}
 		prices, err := c.prices(q.delta / 2)
 		if err != nil {
@@ -157,11 +157,11 @@ func accepts(budget loss.Approx, list []priced) bool {
 }
 
 // least is the least number from low to high, up to 1e-10 of itself and from
-// above, from which on a condition holds. It is silent where it does not hold at
-// high.
+// above, from which on a condition holds. The error is a *NotApplicableError where it
+// does not hold at high.
 func least(holds func(float64) bool, low, high float64, otherwise string) (float64, error) {
 	if !holds(high) {
-		return 0, silence("%s", otherwise)
+		return 0, notApplicable("%s", otherwise)
 	}
 	if holds(low) {
 		return low, nil

@@ -1,0 +1,163 @@
+package compose
+
+import (
+	"cmp"
+	"errors"
+	"math"
+	"slices"
+
+	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/loss"
+)
+
+// Accountant is a way of composing mechanisms: a row of the table below. The zero
+// value is none, and its Compose fails.
+type Accountant struct {
+	name   string
+	note   string
+	budget state.Accountant
+	answer func([]Mechanism, Question) (float64, error)
+}
+
+// accountants is the table of all accountants of this project, by falling tightness
+// where they apply alike. To add one: a row here, whose function answers a valid
+// question about a valid list, rounded up, with a NotApplicableError where it has
+// no answer. One that can also hold the budget of a deployment (and so serves
+// state.NewBudget, the conversions and the releases before refusal) is a state.Accountant
+// first, with its curve in state/accountant.go. Then a row in docs/accounting.md.
+// Flags, help texts, errors, the allowed values of a configuration and its reference
+// come from the two tables; tests here and in cmd/runner hold the rest to them.
+func accountants() []Accountant {
+	return []Accountant{
+		{name: "gdp", budget: state.GDP, answer: byGDP, note: "exact for Gaussian noise"},
+		{name: "pld", answer: byPLD},
+		{name: "rdp", budget: state.RDP, answer: byRDP},
+		{name: "zcdp", budget: state.ZCDP, answer: byZCDP},
+		{name: "advanced", answer: byAdvanced},
+		{name: "basic", answer: byBasic},
+	}
+}
+
+// Accountants returns all of them, by falling tightness where they apply alike.
+func Accountants() []Accountant { return accountants() }
+
+// Names returns the names of Accountants, in their order.
+func Names() []string {
+	var names []string
+	for _, a := range accountants() {
+		names = append(names, a.name)
+	}
+	return names
+}
+
+// Named returns the accountant of a name; false where there is none.
+func Named(name string) (Accountant, bool) {
+	for _, a := range accountants() {
+		if a.name == name {
+			return a, true
+		}
+	}
+	return Accountant{}, false
+}
+
+// Tightest returns the accountant for a list where none was asked for: gdp where all
+// of it is Gaussian noise without sampling, which it composes exactly; else pld.
+func Tightest(list []Mechanism) Accountant {
+	name := "gdp"
+	if slices.ContainsFunc(list, func(m Mechanism) bool { return m.mu == 0 }) {
+		name = "pld"
+	}
+	a, _ := Named(name)
+	return a
+}
+
+// Name returns the accountant's name, as flags and configurations write it.
+func (a Accountant) Name() string { return a.name }
+
+// Note returns a few words on when to take it; "" where there is nothing to say.
+func (a Accountant) Note() string { return a.note }
+
+// Budget returns the accountant by which a deployment's budget is reckoned under this
+// one's name (state.NewBudget, the conversions, state.ReleasesBeforeRefusal); false
+// where it only composes.
+func (a Accountant) Budget() (state.Accountant, bool) { return a.budget, a.budget != "" }
+
+// Compose answers a question about all mechanisms of the list together: an (ε, δ)
+// that they have, of which one number is the question's and the other is the answer,
+// rounded up.
+//
+// The error is a *NotApplicableError where the accountant cannot price a mechanism, or
+// has no finite ε or no δ below 1 to show; a *state.RangeError where the list is empty
+// or has more than MaxCount mechanisms, or where a mechanism, the question or the
+// accountant is a zero value.
+func (a Accountant) Compose(list []Mechanism, q Question) (loss.Approx, error) {
+	if a.answer == nil {
+		return loss.Approx{}, &state.RangeError{Parameter: "accountant", Value: 0, Range: "one of Accountants"}
+	}
+	if err := check(list, q); err != nil {
+		return loss.Approx{}, err
+	}
+	answer, err := a.answer(list, q)
+	var out *state.RangeError
+	switch {
+	case errors.As(err, &out): // a sum: list and question have been checked
+		return loss.Approx{}, notApplicable("together they are out of its range: %v", out)
+	case err != nil:
+		return loss.Approx{}, err
+	case q.forDelta && answer >= 1:
+		return loss.Approx{}, notApplicable("it shows no delta below 1 at this epsilon")
+	case math.IsInf(answer, 1) || math.IsNaN(answer):
+		return loss.Approx{}, notApplicable("it shows no finite epsilon at this delta")
+	}
+	return q.with(answer), nil
+}
+
+// check refuses what was not made by this package's functions, and too much of it.
+func check(list []Mechanism, q Question) error {
+	if err := q.validate(); err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		return &state.RangeError{Parameter: "mechanisms", Value: 0, Range: "at least one"}
+	}
+	together := 0
+	for _, m := range list {
+		if m.count == 0 {
+			return countError(0)
+		}
+		if together += m.count; together > MaxCount {
+			return countError(float64(together))
+		}
+	}
+	return nil
+}
+
+// Verdict is what one accountant says about a list.
+type Verdict struct {
+	Accountant    Accountant
+	Loss          loss.Approx         // where NotApplicable is nil
+	NotApplicable *NotApplicableError // why the accountant says nothing
+}
+
+// Compare asks every accountant. The tightest comes first; those that do not apply
+// come last, in the order of Accountants. The error is a *state.RangeError as of
+// Compose.
+func Compare(list []Mechanism, q Question) ([]Verdict, error) {
+	var said, unsaid []Verdict
+	for _, a := range accountants() {
+		together, err := a.Compose(list, q)
+		var none *NotApplicableError
+		switch {
+		case errors.As(err, &none):
+			unsaid = append(unsaid, Verdict{Accountant: a, NotApplicable: none})
+		case err != nil:
+			return nil, err
+		default:
+			said = append(said, Verdict{Accountant: a, Loss: together})
+		}
+	}
+	slices.SortStableFunc(said, func(x, y Verdict) int {
+		return cmp.Or(cmp.Compare(x.Loss.Epsilon, y.Loss.Epsilon), cmp.Compare(x.Loss.Delta, y.Loss.Delta))
+	})
+	return append(said, unsaid...), nil
+}

@@ -1,0 +1,71 @@
+package compose
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"testing"
+
+	"github.com/tollgate-dp/tollgate/state"
+)
+
+// Whatever can hold a deployment's budget can also compose, under the same name.
+func TestEveryAccountantOfABudgetIsInTheTable(t *testing.T) {
+	var budgets []state.Accountant
+	for _, a := range Accountants() {
+		budget, ok := a.Budget()
+		if !ok {
+			if _, err := state.ParseAccountant(a.Name()); err == nil {
+				t.Errorf("%s holds budgets, and the table does not say so", a.Name())
+			}
+			continue
+		}
+		if string(budget) != a.Name() {
+			t.Errorf("%s holds budgets under the name %s", a.Name(), budget)
+		}
+		budgets = append(budgets, budget)
+	}
+	want := state.Accountants()
+	slices.Sort(want)
+	slices.Sort(budgets)
+	if !slices.Equal(want, budgets) {
+		t.Errorf("the table has budgets for %v, package state for %v", budgets, want)
+	}
+}
+
+func TestNamesAreUniqueAndFindTheirAccountant(t *testing.T) {
+	names := Names()
+	for i, name := range names {
+		if a, ok := Named(name); !ok || a.Name() != name || slices.Index(names, name) != i {
+			t.Errorf("%s finds %q, %v", name, a.Name(), ok)
+		}
+	}
+	if _, ok := Named("moments"); ok {
+		t.Error("there is an accountant moments")
+	}
+}
+
+// docs/accounting.md has a row for each accountant, in the order of the table, which
+// says whether it holds budgets.
+func TestDocumentationFollowsTheTable(t *testing.T) {
+	text, err := os.ReadFile("../../docs/accounting.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	section := regexp.MustCompile(`(?s)\n\| accountant \|.*?\n\n`).Find(text)
+	var got [][2]string
+	for _, row := range regexp.MustCompile("(?m)^\\| `([a-z]+)` \\|.*\\| ([^|]+) \\|$").FindAllSubmatch(section, -1) {
+		got = append(got, [2]string{string(row[1]), string(row[2])})
+	}
+	var want [][2]string
+	for _, a := range Accountants() {
+		holds := "no"
+		if _, ok := a.Budget(); ok {
+			holds = "yes"
+		}
+		want = append(want, [2]string{a.Name(), holds})
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("docs/accounting.md has %v, the table %v", got, want)
+	}
+}

@@ -1,0 +1,262 @@
+package compose
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/loss"
+	"github.com/tollgate-dp/tollgate/state/pld"
+)
+
+// of unwraps what a constructor returns, run count times.
+func of(t *testing.T, count int) func(Mechanism, error) Mechanism {
+	return func(m Mechanism, err error) Mechanism {
+		t.Helper()
+		if err == nil {
+			m, err = m.Times(count)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+}
+
+// eps is an (ε, δ).
+func eps(epsilon, delta float64) loss.Approx { return loss.Approx{Epsilon: epsilon, Delta: delta} }
+
+func asked(t *testing.T, ask func(float64) (Question, error), given float64) Question {
+	t.Helper()
+	q, err := ask(given)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return q
+}
+
+// by is what an accountant says; name "" is the tightest.
+func by(t *testing.T, name string, list []Mechanism, q Question) loss.Approx {
+	t.Helper()
+	a, ok := Named(name)
+	if name == "" {
+		a, ok = Tightest(list), true
+	}
+	if !ok {
+		t.Fatalf("there is no accountant %q", name)
+	}
+	cost, err := a.Compose(list, q)
+	if err != nil {
+		t.Fatalf("%s: %v", a.Name(), err)
+	}
+	return cost
+}
+
+// Values that others computed.
+func TestComposeAgreesWithOthers(t *testing.T) {
+	once := of(t, 1)
+	at, delta := EpsilonAt, DeltaAt
+	gaussians := []Mechanism{of(t, 3)(Gaussian(1.7320508075688772, 1))}
+	approx := []Mechanism{once(Approx(eps(1, 0.1))), once(Approx(eps(2, 0.2)))}
+	for _, tc := range []struct {
+		name       string
+		list       []Mechanism
+		ask        func(float64) (Question, error)
+		given      float64
+		accountant string // "" asks for the tightest, which is used
+		used       string
+		within     float64
+		want       loss.Approx
+	}{
+		// μ = 1 at ε = 1: Dong, Roth and Su, Gaussian differential privacy, Corollary 1.
+		{"three Gaussians", gaussians, delta, 1, "", "gdp", 1e-12, eps(1, 0.126936737506644)},
+		// dp_accounting of Google's differential-privacy library for Python, pld/privacy_loss_distribution_test.py.
+		{"three Gaussians by PLD", gaussians, delta, 1, "pld", "pld", 1e-3, eps(1, 0.126936)},
+		{"Poisson samples", []Mechanism{of(t, 3)(SampledGaussian(0.5, 1, 0.2))}, delta, 1, "", "pld", 1e-4, eps(1, 0.15594)},
+		{"two of (ε, δ)", approx, delta, 3, "", "pld", 1e-9, eps(3, 0.28)},
+		// 0.28 = 1 − (1 − 0.1)(1 − 0.2) is the probability that either fails; the basic sum is 0.3.
+		{"two of (ε, δ) added up", approx, delta, 3, "basic", "basic", 1e-12, eps(3, 0.3)},
+		// Koskela, Tobaben and Honkela: what 495 steps cost in Gaussian terms, 420 cost in Rényi's.
+		{"495 Gaussian steps", []Mechanism{of(t, 495)(Gaussian(100, 1))}, at, 1e-5, "", "gdp", 1e-3, eps(0.815, 1e-5)},
+		{"420 Rényi steps", []Mechanism{of(t, 420)(Gaussian(100, 1))}, at, 1e-5, "rdp", "rdp", 1.5e-3, eps(0.815, 1e-5)},
+		// Package state's tests: ρ = 1/32 is 0.6880024554878085 at 1e-3, to the precision of the grid of orders.
+		{"zCDP", []Mechanism{once(Gaussian(4, 1))}, at, 1e-3, "zcdp", "zcdp", 1e-9, eps(0.6880024554878085, 1e-3)},
+		{"discrete zCDP", []Mechanism{once(DiscreteGaussian(8, 2))}, at, 1e-3, "zcdp", "zcdp", 1e-9, eps(0.6880024554878085, 1e-3)},
+		{"sensitivity", []Mechanism{once(Gaussian(8, 2))}, at, 1e-3, "zcdp", "zcdp", 1e-9, eps(0.6880024554878085, 1e-3)},
+		{"Laplace added up", []Mechanism{of(t, 4)(Laplace(8, 1))}, delta, 0.5, "basic", "basic", 0, eps(0.5, 0)},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if tc.accountant == "" && Tightest(tc.list).Name() != tc.used {
+				t.Errorf("the tightest is %s, want %s", Tightest(tc.list).Name(), tc.used)
+			}
+			got := by(t, tc.accountant, tc.list, asked(t, tc.ask, tc.given))
+			if math.Abs(got.Epsilon-tc.want.Epsilon) > tc.within || math.Abs(got.Delta-tc.want.Delta) > tc.within {
+				t.Errorf("got %+v, want %+v within %v", got, tc.want, tc.within)
+			}
+		})
+	}
+}
+
+// On Gaussian noise every accountant applies, and theory has them in this order;
+// rdp is at most as good as zcdp, which has every order and not a grid of them.
+func TestCompareOrdersAccountantsOnGaussians(t *testing.T) {
+	for _, tc := range []struct {
+		list  []Mechanism
+		delta float64
+	}{
+		{[]Mechanism{of(t, 500)(Gaussian(100, 1))}, 1e-6},
+		{[]Mechanism{of(t, 7)(Gaussian(20, 1)), of(t, 1)(Gaussian(5, 0.5))}, 1e-9},
+	} {
+		at := map[string]float64{}
+		verdicts, err := Compare(tc.list, asked(t, EpsilonAt, tc.delta))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range verdicts {
+			if v.NotApplicable != nil {
+				t.Fatalf("%s does not apply: %v", v.Accountant.Name(), v.NotApplicable)
+			}
+			at[v.Accountant.Name()] = v.Loss.Epsilon
+		}
+		order := []string{"gdp", "pld", "zcdp", "rdp"}
+		for i := range order[1:] {
+			if !(at[order[i]] <= at[order[i+1]]) {
+				t.Errorf("%s says %v, %s says %v", order[i], at[order[i]], order[i+1], at[order[i+1]])
+			}
+		}
+		if len(at) != len(Names()) || !(at["rdp"] < min(at["basic"], at["advanced"])) {
+			t.Errorf("rdp is not below the simple ones: %v", at)
+		}
+		sorted := slices.IsSortedFunc(verdicts, func(x, y Verdict) int {
+			return int(math.Copysign(1, x.Loss.Epsilon-y.Loss.Epsilon))
+		})
+		if verdicts[0].Accountant.Name() != "gdp" || !sorted {
+			t.Errorf("not sorted: %v", at)
+		}
+	}
+}
+
+// The answer to one question, asked the other way round, is no better than the
+// question was, and hardly worse.
+func TestComposeAgreesWithItself(t *testing.T) {
+	for _, m := range []Mechanism{
+		of(t, 20)(Gaussian(10, 1)),
+		of(t, 20)(Laplace(12, 1)),
+		of(t, 50)(SampledGaussian(9, 1, 0.1)),
+		of(t, 9)(RandomizedResponse(0.2, 3)),
+		of(t, 11)(Approx(eps(0.1, 1e-9))),
+	} {
+		list := []Mechanism{m}
+		verdicts, err := Compare(list, asked(t, EpsilonAt, 1e-6))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range verdicts {
+			if v.NotApplicable != nil {
+				continue
+			}
+			name := v.Accountant.Name()
+			back := by(t, name, list, asked(t, DeltaAt, v.Loss.Epsilon))
+			if back.Delta > 1e-6*(1+1e-6) || name == "gdp" && back.Delta < 1e-6*(1-1e-6) {
+				t.Errorf("%s by %s: ε = %v at 1e-6, but δ = %v there", m.name, name, v.Loss.Epsilon, back.Delta)
+			}
+		}
+	}
+}
+
+// Losses that need more points than a grid may have are asked for on a coarser
+// one; the answer is still an upper bound of the exact one.
+func TestComposeTakesACoarserGrid(t *testing.T) {
+	list := []Mechanism{of(t, 40)(Gaussian(0.02, 1)), of(t, 1)(Gaussian(1000, 1))}
+	q := asked(t, EpsilonAt, 1e-6)
+	var size *pld.SizeError
+	if _, err := convolve(list, q, pld.Options{}); !errors.As(err, &size) {
+		t.Fatalf("the finest grid holds them (%v): take others", err)
+	}
+	exact, grid := by(t, "", list, q), by(t, "pld", list, q)
+	if !(grid.Epsilon >= exact.Epsilon && grid.Epsilon < 1.01*exact.Epsilon) {
+		t.Errorf("exact %v, on a grid %v", exact.Epsilon, grid.Epsilon)
+	}
+}
+
+// On Poisson samples, too, the distribution says the least, and Rényi orders say less
+// than the price of all data.
+func TestComposeOrdersAccountantsOfPoissonSamples(t *testing.T) {
+	if testing.Short() {
+		t.Skip("convolves a thousand samples")
+	}
+	list, q := []Mechanism{of(t, 1000)(SampledGaussian(2, 1, 0.01))}, asked(t, EpsilonAt, 1e-6)
+	exact, renyi := by(t, "pld", list, q).Epsilon, by(t, "rdp", list, q).Epsilon
+	if !(exact <= renyi && renyi < 1.3*exact) {
+		t.Errorf("pld says %v, rdp %v", exact, renyi)
+	}
+}
+
+// Sums never come out too small, and what a float64 holds comes out exactly.
+func TestSumsRoundUp(t *testing.T) {
+	var exact, tenths total
+	exact.add(1, 1)
+	exact.add(2, 3)
+	if exact.value() != 7 {
+		t.Errorf("1 + 3·2 is %v", exact.value())
+	}
+	tenths.add(0.1, 1)
+	tenths.add(0.2, 1)
+	if got := tenths.value(); !(got > 0.3) || got > 0.3000000000000001 {
+		t.Errorf("0.1 + 0.2 is %v", got)
+	}
+}
+
+// An accountant without an answer says why in a type, and gives no number.
+func TestWhatDoesNotApplyIsAnErrorOfItsOwn(t *testing.T) {
+	gdp, _ := Named("gdp")
+	cost, err := gdp.Compose([]Mechanism{of(t, 1)(SampledGaussian(1, 1, 0.1))}, asked(t, EpsilonAt, 1e-6))
+	var none *NotApplicableError
+	if !errors.Is(err, ErrNotApplicable) || !errors.As(err, &none) || none.Reason == "" || cost != (loss.Approx{}) {
+		t.Errorf("got %v, %v", cost, err)
+	}
+	// A sum that is out of the accountant's range is not an error of the list's numbers.
+	_, err = gdp.Compose([]Mechanism{of(t, MaxCount)(Gaussian(0.01, 1))}, asked(t, EpsilonAt, 1e-6))
+	var out *state.RangeError
+	if !errors.Is(err, ErrNotApplicable) || errors.As(err, &out) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// What is not a mechanism, a list or a question is a *state.RangeError that names it.
+func TestComposeRefusesWhatIsOutOfRange(t *testing.T) {
+	nan, inf := math.NaN(), math.Inf(1)
+	made := func(_ Mechanism, err error) error { return err }
+	asks := func(_ Question, err error) error { return err }
+	one := of(t, 1)(Gaussian(1, 1))
+	good := asked(t, EpsilonAt, 1e-6)
+	answer := func(list []Mechanism, q Question) error { _, err := Tightest(list).Compose(list, q); return err }
+	times := func(count int) error { _, err := one.Times(count); return err }
+	for i, tc := range []struct {
+		err  error
+		want string
+	}{
+		{asks(EpsilonAt(0)), "delta"}, {asks(EpsilonAt(1)), "delta"}, {asks(EpsilonAt(nan)), "delta"},
+		{asks(DeltaAt(-1)), "epsilon"}, {asks(DeltaAt(inf)), "epsilon"}, {asks(DeltaAt(nan)), "epsilon"},
+		{made(Gaussian(0, 1)), "sigma"}, {made(Gaussian(nan, 1)), "sigma"}, {made(Gaussian(inf, 1)), "sigma"},
+		{made(Gaussian(1, 0)), "sensitivity"}, {made(Gaussian(1, nan)), "sensitivity"}, {made(Gaussian(0, 0)), "sigma"},
+		{made(Gaussian(1, 1e9)), "sigma/sensitivity"}, {made(Gaussian(1e-9, 1)), "sigma"},
+		{made(SampledGaussian(1, 1, 0)), "sampling"}, {made(SampledGaussian(1, 1, 1.5)), "sampling"}, {made(SampledGaussian(1, 1, nan)), "sampling"},
+		{made(DiscreteGaussian(1, 0)), "sensitivity"}, {made(DiscreteGaussian(1, MaxSensitivity+1)), "sensitivity"}, {made(DiscreteGaussian(nan, 1)), "sigma"},
+		{made(Laplace(0, 1)), "scale"}, {made(Laplace(1, -1)), "sensitivity"},
+		{made(RandomizedResponse(-1, 2)), "epsilon"}, {made(RandomizedResponse(nan, 2)), "epsilon"}, {made(RandomizedResponse(1, 1)), "values"},
+		{made(Approx(eps(inf, 0))), "epsilon"}, {made(Approx(eps(1, 1))), "delta"}, {made(Approx(eps(1, nan))), "delta"},
+		{times(0), "count"}, {times(-2), "count"}, {times(MaxCount + 1), "count"},
+		{made(of(t, MaxCount)(one, nil).Times(2)), "count"},
+		{answer(nil, good), "mechanisms"}, {answer([]Mechanism{{}}, good), "count"}, {answer([]Mechanism{one}, Question{}), "delta"},
+		{answer([]Mechanism{one, of(t, MaxCount)(one, nil)}, good), "count"},
+		{func() error { _, err := (Accountant{}).Compose([]Mechanism{one}, good); return err }(), "accountant"},
+	} {
+		var out *state.RangeError
+		if !errors.As(tc.err, &out) || out.Parameter != tc.want {
+			t.Errorf("%d: got %v, want a *state.RangeError of %s", i, tc.err, tc.want)
+		}
+	}
+}

@@ -1,0 +1,67 @@
+package compose
+
+import (
+	"errors"
+	"math"
+
+	"github.com/tollgate-dp/tollgate/state/pld"
+)
+
+// byPLD convolves privacy loss distributions (Zhu, Dong and Wang, 2022, Theorem 10), on
+// coarser and coarser grids as long as they do not fit into memory.
+func byPLD(list []Mechanism, q Question) (float64, error) {
+	o := pld.Options{}
+	if !q.forDelta && q.delta < 1e-14 {
+		o.MinDelta = max(q.delta*1e-6, 1e-280)
+	}
+	answer, err := onGrids(list, q, o)
+	if q.forDelta && err == nil && answer < 1e-14 {
+		o.MinDelta = 1e-120
+		if finer, err := onGrids(list, q, o); err == nil {
+			answer = min(answer, finer)
+		}
+	}
+	var floor *pld.FloorError
+	if errors.As(err, &floor) || err == nil && math.IsInf(answer, 1) {
+		return 0, notApplicable("an unbounded loss has a probability above delta, or one that cannot be told from it")
+	}
+	var size *pld.SizeError
+	if errors.As(err, &size) {
+		return 0, notApplicable("the losses spread too far for any grid")
+	}
+	return answer, err
+}
+
+func onGrids(list []Mechanism, q Question, o pld.Options) (answer float64, err error) {
+	for {
+		answer, err = convolve(list, q, o)
+		var size *pld.SizeError
+		if !errors.As(err, &size) || size.Interval >= pld.MaxInterval {
+			return answer, err
+		}
+		o.Interval = min(4*size.Interval, pld.MaxInterval)
+	}
+}
+
+func convolve(list []Mechanism, q Question, o pld.Options) (float64, error) {
+	var parts []*pld.Distribution
+	for _, m := range list {
+		one, err := pld.New(m.pair, o)
+		if err != nil {
+			return 0, err
+		}
+		all, err := one.Power(m.count)
+		if err != nil {
+			return 0, err
+		}
+		parts = append(parts, all)
+	}
+	all, err := parts[0].Compose(parts[1:]...)
+	if err != nil {
+		return 0, err
+	}
+	if q.forDelta {
+		return all.DeltaAt(q.epsilon)
+	}
+	return all.EpsilonAt(q.delta)
+}

@@ -1,0 +1,135 @@
+package compose
+
+import (
+	"math"
+
+	"github.com/tollgate-dp/tollgate/internal/directed"
+	"github.com/tollgate-dp/tollgate/state/conversion"
+	"github.com/tollgate-dp/tollgate/state/loss"
+	"github.com/tollgate-dp/tollgate/state/pld"
+)
+
+// byGDP adds squares of μ (Dong, Roth and Su, 2022, Corollary 3.3): exact for Gaussian
+// noise. Pure mechanisms are Gaussian with the least μ that covers every ε-DP mechanism
+// (conversion.PureToGDP).
+func byGDP(list []Mechanism, q Question) (float64, error) {
+	var squares total
+	for _, m := range list {
+		mu := m.mu
+		switch {
+		case m.sampled():
+			return 0, notApplicable("on a Poisson sample the least μ is that of all data: leave sampling out, or use pld")
+		case m.approximate():
+			return 0, notApplicable("an eps-delta mechanism with a delta above 0 is not μ-GDP for any μ")
+		case m.fixed != nil:
+			g, err := conversion.PureToGDP(m.fixed.Epsilon)
+			if err != nil {
+				return 0, err
+			}
+			mu = g.Mu
+		case mu == 0:
+			return 0, notApplicable("no μ is known for discrete-gaussian")
+		}
+		squares.add(directed.ProductUp(mu, mu), m.count)
+	}
+	g := loss.GDP{Mu: directed.RootUp(squares.value())}
+	if q.forDelta {
+		return conversion.GDPToDelta(g, q.epsilon)
+	}
+	return conversion.GDPToEpsilon(g, q.delta)
+}
+
+// rho is the ρ of a mechanism of Gaussian noise, μ²/2 (Bun and Steinke, 2016,
+// Proposition 1.6), continuous or discrete.
+func (m Mechanism) rho() (float64, bool) {
+	if m.mu > 0 {
+		return directed.ProductUp(m.mu, m.mu) / 2, true
+	}
+	if g, ok := m.pair.(pld.DiscreteGaussian); ok {
+		// Canonne, Kamath and Steinke, 2020, Theorem 4.
+		mu := directed.QuotientUp(float64(g.Sensitivity), g.Sigma)
+		return directed.ProductUp(mu, mu) / 2, true
+	}
+	return 0, false
+}
+
+// byZCDP adds ρ, and δ where zCDP is approximate (Bun and Steinke, 2016, Lemmas 2.3 and
+// 8.2).
+func byZCDP(list []Mechanism, q Question) (float64, error) {
+	var rho, delta total
+	for _, m := range list {
+		r, ok := m.rho()
+		if ok {
+			rho.add(r, m.count)
+			continue
+		}
+		if m.sampled() {
+			return 0, notApplicable("on a Poisson sample the least ρ is that of all data: leave sampling out, or use pld")
+		}
+		z, err := conversion.ApproxToZCDP(*m.fixed)
+		if err != nil {
+			return 0, err
+		}
+		rho.add(z.Rho, m.count)
+		delta.add(z.Delta, m.count)
+	}
+	z := loss.ZCDP{Rho: rho.value(), Delta: delta.value()}
+	if z.Delta >= 1 {
+		return 0, notApplicable("the deltas of eps-delta mechanisms add up to 1 or more")
+	}
+	if q.forDelta {
+		return conversion.ApproxZCDPToDelta(z, q.epsilon)
+	}
+	if z.Delta > 0 && q.delta <= z.Delta {
+		return 0, notApplicable("the deltas of eps-delta mechanisms add up to %v, which is not below delta", z.Delta)
+	}
+	return conversion.ApproxZCDPToEpsilon(z, q.delta)
+}
+
+// orders are those at which byRDP adds divergences: 1 + 2^(k/16).
+func orders() []float64 {
+	var list []float64
+	for k := -160; k <= 400; k++ {
+		list = append(list, 1+math.Exp2(float64(k)/16))
+	}
+	return list
+}
+
+// byRDP adds Rényi divergences at many orders (Mironov, 2017, Proposition 1); the best
+// one answers.
+func byRDP(list []Mechanism, q Question) (float64, error) {
+	at := orders()
+	sums := make([]total, len(at))
+	for _, m := range list {
+		var (
+			curve loss.RDP
+			err   error
+		)
+		r, ok := m.rho()
+		switch {
+		case ok:
+			curve, err = conversion.ZCDPToRDP(loss.ZCDP{Rho: r}, at)
+		case m.sampled():
+			g, _ := m.pair.(pld.SubsampledGaussian)
+			curve, err = conversion.SampledGaussianToRDP(g.Sigma, g.Sampling, at)
+		case m.approximate():
+			return 0, notApplicable("an eps-delta mechanism with a delta above 0 has no Rényi divergence")
+		default:
+			curve, err = conversion.PureToRDP(m.fixed.Epsilon, at)
+		}
+		if err != nil {
+			return 0, err
+		}
+		for i := range sums {
+			sums[i].add(curve[i].Epsilon, m.count)
+		}
+	}
+	curve := make(loss.RDP, len(at))
+	for i := range sums {
+		curve[i] = loss.Order{Alpha: at[i], Epsilon: sums[i].value()}
+	}
+	if q.forDelta {
+		return conversion.RDPToDelta(curve, q.epsilon)
+	}
+	return conversion.RDPToEpsilon(curve, q.delta)
+}

@@ -1,0 +1,35 @@
+// Package compose says what several mechanisms on the same data cost together: the
+// ε at a δ, or the δ at an ε, by each of the accountants that the literature has.
+//
+//	list := []compose.Mechanism{noise, laplace} // made by Gaussian, Laplace, …, and Times
+//	question, err := compose.EpsilonAt(1e-6)
+//	cost, err := compose.Tightest(list).Compose(list, question)
+//
+// Compare asks all of them. Somebody who adds an accountant begins in accountants.go:
+// the table there is what parsing, help texts and documentation follow.
+//
+// # Guarantees
+//
+//   - An answer is never better than the truth: it is rounded up, and so is every sum
+//     on the way to it. A noise level over a sensitivity is rounded towards more loss.
+//     So a sum of decimals that is exact on paper may come out one digit higher in the
+//     last place.
+//   - An accountant that has no answer says why (NotApplicableError, ErrNotApplicable)
+//     and gives no number: no answer is NaN, infinite, or a δ of 1.
+//   - A number that cannot be what it stands for is a *state.RangeError that names it.
+//     Nothing panics.
+//
+// # What it does not do
+//
+// It is not a filter: the list is fixed beforehand. For mechanisms that are chosen from
+// the answers of earlier ones use packages filter and odometer; docs/accounting.md has
+// which accountant has a filter. All mechanisms must be private for the same two
+// neighbouring inputs: SampledGaussian adds or removes one individual,
+// RandomizedResponse changes one. Neighbours and sensitivities are the caller's to know.
+//
+// # Concurrency
+//
+// Mechanism, Question, Accountant and Verdict are values, and functions have no state:
+// everything may be used by several goroutines at once. An answer can take seconds
+// (pld, advanced) and is not interrupted.
+package compose

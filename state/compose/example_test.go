@@ -1,0 +1,64 @@
+package compose_test
+
+import (
+	"fmt"
+	"log"
+
+	"github.com/tollgate-dp/tollgate/state/compose"
+)
+
+// 500 releases with Gaussian noise of σ = 100, to each of which an individual adds at
+// most 1: what each accountant says that they cost together at δ = 1e-6.
+func Example() {
+	noise, err := compose.Gaussian(100, 1)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if noise, err = noise.Times(500); err != nil {
+		log.Fatal(err)
+	}
+	list := []compose.Mechanism{noise}
+	question, err := compose.EpsilonAt(1e-6)
+	if err != nil {
+		log.Fatal(err)
+	}
+	tightest := compose.Tightest(list)
+	cost, err := tightest.Compose(list, question)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%s: ε = %.3f at δ = %v\n", tightest.Name(), cost.Epsilon, cost.Delta)
+
+	verdicts, err := compose.Compare(list, question)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, v := range verdicts {
+		fmt.Printf("%s %.2f\n", v.Accountant.Name(), v.Loss.Epsilon)
+	}
+	// Output:
+	// gdp: ε = 0.941 at δ = 1e-06
+	// gdp 0.94
+	// pld 0.94
+	// zcdp 1.01
+	// rdp 1.01
+	// advanced 9.50
+	// basic 23.77
+}
+
+// On a Poisson sample some accountants have no answer, and say why.
+func ExampleNotApplicableError() {
+	noise, err := compose.SampledGaussian(2, 1, 0.01)
+	if err != nil {
+		log.Fatal(err)
+	}
+	question, err := compose.EpsilonAt(1e-6)
+	if err != nil {
+		log.Fatal(err)
+	}
+	gdp, _ := compose.Named("gdp")
+	_, err = gdp.Compose([]compose.Mechanism{noise}, question)
+	fmt.Println(err)
+	// Output:
+	// on a Poisson sample the least μ is that of all data: leave sampling out, or use pld
+}

@@ -1,0 +1,174 @@
+package compose
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/tollgate-dp/tollgate/internal/directed"
+	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/loss"
+	"github.com/tollgate-dp/tollgate/state/pld"
+)
+
+const (
+	// MaxCount is how many mechanisms are composed at most.
+	MaxCount = 1_000_000_000
+	// MaxSensitivity is the largest sensitivity of discrete Gaussian noise.
+	MaxSensitivity = 1 << 20
+	// MaxValues is how many values randomized response has at most.
+	MaxValues = 1 << 30
+)
+
+// Mechanism is a mechanism and how often it runs. It is made by one of the functions
+// below, which check everything, and Times; the zero value is not a mechanism.
+type Mechanism struct {
+	name  string
+	count int
+	pair  pld.Pair     // a dominating pair
+	mu    float64      // of Gaussian noise without sampling: sensitivity/σ, rounded up
+	fixed *loss.Approx // of a mechanism that is (ε, δ)-DP for this one ε and δ
+}
+
+// Gaussian is Gaussian noise of standard deviation sigma on a value that one
+// individual changes by at most sensitivity, in the same unit: μ-GDP with μ =
+// sensitivity/σ (Dong, Roth and Su, 2022, Theorem 2.7). Both are finite and above 0, and
+// σ/sensitivity is in the range of pld.Gaussian. The error is a *state.RangeError.
+func Gaussian(sigma, sensitivity float64) (Mechanism, error) {
+	noise, err := scaled("sigma", sigma, sensitivity)
+	if err != nil {
+		return Mechanism{}, err
+	}
+	m := Mechanism{name: "gaussian", pair: pld.Gaussian{Sigma: noise}, mu: directed.QuotientUp(sensitivity, sigma)}
+	return m.scaled("sigma", sigma)
+}
+
+// SampledGaussian is Gaussian on a Poisson sample: every individual is in it with
+// probability sampling, at least 2^-60 and at most 1, which is Gaussian. Neighbouring
+// inputs add or remove one individual. The error is a *state.RangeError.
+func SampledGaussian(sigma, sensitivity, sampling float64) (Mechanism, error) {
+	if sampling == 1 {
+		return Gaussian(sigma, sensitivity)
+	}
+	noise, err := scaled("sigma", sigma, sensitivity)
+	if err != nil {
+		return Mechanism{}, err
+	}
+	m := Mechanism{name: "gaussian", pair: pld.SubsampledGaussian{Sigma: noise, Sampling: sampling}}
+	return m.scaled("sigma", sigma)
+}
+
+// DiscreteGaussian is discrete Gaussian noise of parameter sigma (Canonne, Kamath and
+// Steinke, 2020) on an integer that one individual changes by at most sensitivity, 1 to
+// MaxSensitivity. The error is a *state.RangeError.
+func DiscreteGaussian(sigma float64, sensitivity int) (Mechanism, error) {
+	if err := integer("sensitivity", sensitivity, 1, MaxSensitivity); err != nil {
+		return Mechanism{}, err
+	}
+	return Mechanism{name: "discrete-gaussian", pair: pld.DiscreteGaussian{Sigma: sigma, Sensitivity: sensitivity}}.checked()
+}
+
+// Laplace is Laplace noise of the given scale on a value that one individual changes by
+// at most sensitivity, in the same unit: ε-DP with ε = sensitivity/scale (Dwork et al.,
+// 2006). Both are finite and above 0. The error is a *state.RangeError.
+func Laplace(scale, sensitivity float64) (Mechanism, error) {
+	noise, err := scaled("scale", scale, sensitivity)
+	if err != nil {
+		return Mechanism{}, err
+	}
+	pure := loss.Approx{Epsilon: directed.QuotientUp(sensitivity, scale)}
+	m := Mechanism{name: "laplace", pair: pld.Laplace{Scale: noise}, fixed: &pure}
+	return m.scaled("scale", scale)
+}
+
+// RandomizedResponse tells one individual's value of so many possible ones, 2 to
+// MaxValues, or a random other one, such that it is ε-DP (Kairouz, Oh and Viswanath,
+// 2016). Neighbouring inputs change one individual's value. The error is a
+// *state.RangeError.
+func RandomizedResponse(epsilon float64, values int) (Mechanism, error) {
+	if err := integer("values", values, 2, MaxValues); err != nil {
+		return Mechanism{}, err
+	}
+	pure := loss.Approx{Epsilon: epsilon}
+	return Mechanism{name: "randomized-response", pair: pld.RandomizedResponse{Epsilon: epsilon, Values: values}, fixed: &pure}.checked()
+}
+
+// Approx is any mechanism that is (ε, δ)-DP, of which nothing else is known. The error
+// is a *state.RangeError.
+func Approx(is loss.Approx) (Mechanism, error) {
+	return Mechanism{name: "eps-delta", pair: pld.Approx(is), fixed: &is}.checked()
+}
+
+// Times returns the mechanism run so often as often again: count is 1 to MaxCount, and
+// so is the product with what it was before. The error is a *state.RangeError.
+func (m Mechanism) Times(count int) (Mechanism, error) {
+	if err := integer("count", count, 1, MaxCount); err != nil {
+		return Mechanism{}, err
+	}
+	if m.count > MaxCount/count {
+		return Mechanism{}, countError(float64(m.count) * float64(count))
+	}
+	m.count *= count
+	return m, nil
+}
+
+// Count returns how often the mechanism runs; 0 for the zero value.
+func (m Mechanism) Count() int { return m.count }
+
+// checked is a mechanism that runs once, if its parameters are in their ranges.
+func (m Mechanism) checked() (Mechanism, error) {
+	if err := m.pair.Validate(); err != nil {
+		return Mechanism{}, err
+	}
+	m.count = 1
+	return m, nil
+}
+
+// scaled is checked, and says that it was the ratio of a parameter to the sensitivity
+// which is out of range, where it was.
+func (m Mechanism) scaled(parameter string, given float64) (Mechanism, error) {
+	m, err := m.checked()
+	var out *state.RangeError
+	if errors.As(err, &out) && out.Parameter == parameter && out.Value != given {
+		return m, &state.RangeError{Parameter: parameter + "/sensitivity", Value: out.Value, Range: out.Range}
+	}
+	return m, err
+}
+
+// scaled is the noise for a sensitivity of 1, rounded down.
+func scaled(parameter string, noise, sensitivity float64) (float64, error) {
+	for _, err := range []error{positive(parameter, noise), positive("sensitivity", sensitivity)} {
+		if err != nil {
+			return 0, err
+		}
+	}
+	return directed.QuotientDown(noise, sensitivity), nil
+}
+
+func positive(name string, v float64) error {
+	if !(v > 0 && v <= math.MaxFloat64) {
+		return &state.RangeError{Parameter: name, Value: v, Range: "finite and above 0"}
+	}
+	return nil
+}
+
+func integer(name string, v, least, most int) error {
+	if v < least || v > most {
+		return &state.RangeError{Parameter: name, Value: float64(v), Range: fmt.Sprintf("an integer from %d to %d", least, most)}
+	}
+	return nil
+}
+
+func countError(v float64) error {
+	return &state.RangeError{Parameter: "count", Value: v, Range: fmt.Sprintf("an integer from 1 to %d", MaxCount)}
+}
+
+// approximate reports whether the mechanism may fail with some probability: then it
+// has no Rényi divergence.
+func (m Mechanism) approximate() bool { return m.fixed != nil && m.fixed.Delta > 0 }
+
+// sampled reports whether the mechanism works on a Poisson sample.
+func (m Mechanism) sampled() bool {
+	_, ok := m.pair.(pld.SubsampledGaussian)
+	return ok
+}

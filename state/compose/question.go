@@ -1,0 +1,67 @@
+package compose
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/loss"
+)
+
+// Question asks for the ε at a δ, or for the δ at an ε. It is made by EpsilonAt or
+// DeltaAt; the zero value is not a question.
+type Question struct {
+	forDelta bool // epsilon is given
+	epsilon  float64
+	delta    float64
+}
+
+// EpsilonAt asks for the least ε at a δ, state.MinDelta ≤ δ < 1. The error is a
+// *state.RangeError.
+func EpsilonAt(delta float64) (Question, error) {
+	q := Question{delta: delta}
+	return q, q.validate()
+}
+
+// DeltaAt asks for the least δ at an ε, 0 ≤ ε ≤ state.MaxEpsilon. The error is a
+// *state.RangeError.
+func DeltaAt(epsilon float64) (Question, error) {
+	q := Question{forDelta: true, epsilon: epsilon}
+	return q, q.validate()
+}
+
+func (q Question) validate() error {
+	switch {
+	case q.forDelta && !(q.epsilon >= 0 && q.epsilon <= state.MaxEpsilon):
+		return &state.RangeError{Parameter: "epsilon", Value: q.epsilon, Range: "at least 0 and at most 1e6"}
+	case !q.forDelta && !(q.delta >= state.MinDelta && q.delta < 1):
+		return &state.RangeError{Parameter: "delta", Value: q.delta, Range: "at least 1e-300 and below 1"}
+	}
+	return nil
+}
+
+// with is the question's two numbers, the answer filled in.
+func (q Question) with(answer float64) loss.Approx {
+	if q.forDelta {
+		return loss.Approx{Epsilon: q.epsilon, Delta: answer}
+	}
+	return loss.Approx{Epsilon: answer, Delta: q.delta}
+}
+
+// ErrNotApplicable is what every *NotApplicableError is (errors.Is): an ordinary
+// outcome, as other accountants may have an answer.
+var ErrNotApplicable = errors.New("the accountant does not apply")
+
+// NotApplicableError says why an accountant has no answer to a question about a list.
+type NotApplicableError struct {
+	Reason string // for people: names mechanisms and numbers of the list
+}
+
+func (e *NotApplicableError) Error() string { return e.Reason }
+
+// Is reports whether target is ErrNotApplicable.
+func (e *NotApplicableError) Is(target error) bool { return target == ErrNotApplicable } //nolint:errorlint // Is compares
+
+func notApplicable(format string, args ...any) error {
+	return &NotApplicableError{Reason: fmt.Sprintf(format, args...)}
+}
