@@ -103,8 +103,7 @@ func TestKeysAreMadeOnceAndForTheOwnerOnly(t *testing.T) {
 
 // A header is refused where the topic holds JSON, with the place that says so.
 func TestReplayNamesWhatSaysTheFormat(t *testing.T) {
-	to := replayTo{format: event.Format{Format: "jsonl"}}
-	err := (&replaying{}).open(&replayFlags{header: true, config: "shop.yaml"}, to)
+	err := (&replayFlags{header: true, config: "shop.yaml"}).checkHeader(event.Format{Format: "jsonl"})
 	if exitCode(err) != exitUsage || !strings.Contains(err.Error(), "events.format in shop.yaml is jsonl") {
 		t.Errorf("got %v", err)
 	}

@@ -7,13 +7,17 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/tollgate-dp/tollgate/internal/config"
+	"github.com/tollgate-dp/tollgate/internal/demo"
 	"github.com/tollgate-dp/tollgate/internal/input"
 	"github.com/tollgate-dp/tollgate/internal/klog"
 	"github.com/tollgate-dp/tollgate/internal/registry"
+	"github.com/tollgate-dp/tollgate/internal/replay"
+	"github.com/tollgate-dp/tollgate/internal/show"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
@@ -112,10 +116,54 @@ func (a *app) runReplay(ctx context.Context, f *replayFlags, changed func(string
 		return explain(err)
 	}
 	defer client.Close()
-	if err := refuseAppendTimes(ctx, client, to.topic, f.acceptLate); err != nil {
-		return err
+	if err := f.checkHeader(to.format); err != nil {
+		return fmt.Errorf("reading input file %s: %w", f.input, err)
 	}
 	return a.writeFile(ctx, f, client, to)
+}
+
+// checkHeader refuses a header where the topic's format has none, with the place that
+// says so.
+func (f *replayFlags) checkHeader(format event.Format) error {
+	if !f.header || input.Format(format.Format).Tabular() {
+		return nil
+	}
+	if f.config == "" {
+		return usage(errors.New("--header is for csv and tsv"))
+	}
+	return usage(fmt.Errorf("--header is for csv and tsv, and events.format in %s is %s: a topic holds records of one format, and the file must be of it", f.config, format.Format))
+}
+
+// writeFile writes the file to the topic, and says on stderr how that goes.
+func (a *app) writeFile(ctx context.Context, f *replayFlags, client *klog.Client, to replayTo) error {
+	terminal, _ := show.Terminal(a.stderr)
+	progress := show.NewProgress(a.stderr, terminal, time.Now)
+	defer progress.Flush()
+	r, err := replay.Open(ctx, client, replay.Options{
+		Path: f.input, Topic: to.topic, Format: to.format, Header: f.header, Registry: to.registry,
+		PerSecond: f.rate, AcceptLate: f.acceptLate,
+		OnSchema:   func(id uint32) { progress.Note("the schema of the file has the id %d in the registry", id) },
+		OnProgress: func(percent int64) { progress.Note("%d %% of the file, %s", percent, progress.Elapsed()) },
+	})
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	drain, stop := a.drainOnSignal(progress, func() string { return "writing what was read so far, and no more of the file" })
+	defer stop()
+	result, err := r.Run(ctx, drain)
+	if err != nil {
+		return err
+	}
+	if result.FirstLeftOut > 0 {
+		progress.Note("records longer than %s bytes were left out; the first is in %s %s", show.Number(demo.MaxRecordBytes, 0), result.Unit, show.Number(float64(result.FirstLeftOut), 0))
+	}
+	if result.Drained {
+		progress.Note("stopped by a signal: what was written to topic %s stays there, and writing the file again would write it twice", to.topic)
+		return nil
+	}
+	progress.Note("all of %s is on topic %s, %s", f.input, to.topic, progress.Elapsed())
+	return nil
 }
 
 func (f *replayFlags) check(changed func(string) bool) error {
@@ -226,17 +274,4 @@ func inputFormatOf(name, given string) (input.Format, error) {
 		return "", fmt.Errorf("--input-format: %w", err)
 	}
 	return format, nil
-}
-
-// refuseAppendTimes keeps a replay from being one big late event.
-func refuseAppendTimes(ctx context.Context, client *klog.Client, topic string, accept bool) error {
-	settings, err := client.TopicConfig(ctx, topic)
-	if err != nil {
-		return fmt.Errorf("looking at topic %s: %w", topic, err)
-	}
-	if settings["message.timestamp.type"] == "LogAppendTime" && !accept {
-		return fmt.Errorf("topic %s has append times (message.timestamp.type=LogAppendTime): events of the past would all be late, "+
-			"and none of them counted. Use a topic with message.timestamp.type=CreateTime and time.trust: producer, or --accept-late", topic)
-	}
-	return nil
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -9,8 +8,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/tollgate-dp/tollgate/internal/demo"
-	"github.com/tollgate-dp/tollgate/internal/input"
 	"github.com/tollgate-dp/tollgate/internal/registry"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas/event"
@@ -106,48 +103,4 @@ func registryOf(g *pipeline.Registry) (*registry.Client, error) {
 		return nil, nil
 	}
 	return registry.New(registry.Config{URL: g.URL, User: g.User, Password: g.Password, CAFile: g.CAFile})
-}
-
-// openAvro reads the head of a container file, and refuses one whose records the
-// topic's readers would not take, or would take for something else.
-func (r *replaying) openAvro(to replayTo) error {
-	file, err := input.NewContainer(r.file, demo.MaxRecordBytes)
-	if err != nil {
-		return err
-	}
-	r.source, r.schema, r.place, r.scratch = file, file.Schema(), "record", make([]byte, 0, event.WireBytes)
-	format := to.format
-	if to.registry == nil {
-		if err := input.MatchSchemas(r.schema, format.Schema); err != nil {
-			return fmt.Errorf("%w; bare records must be written with the topic's schema (events.schema, --schema)", err)
-		}
-	} else {
-		format.Schema = r.schema
-	}
-	r.decoder, err = event.NewDecoder(format)
-	return err
-}
-
-// register learns the id that every record begins with.
-func (r *replaying) register(ctx context.Context, to replayTo) error {
-	if to.registry == nil {
-		return nil
-	}
-	id, err := to.registry.Register(ctx, to.topic+"-value", r.schema)
-	if err != nil {
-		return err
-	}
-	r.prefix = event.AppendWire(nil, id)
-	r.progress.Note("the schema of the file has the id %d in the registry", id)
-	return nil
-}
-
-// framed is a record of a container as it stands on the topic: never nil, which
-// would be a tombstone. It is valid until the next call.
-func (r *replaying) framed(value []byte) []byte {
-	if r.schema == "" {
-		return value
-	}
-	r.scratch = append(append(r.scratch[:0], r.prefix...), value...)
-	return r.scratch
 }

@@ -108,6 +108,7 @@ func module() []layer {
 		{name: "demo", sees: []string{"numbers", "wire", "noise", "kafka", "deployment", "pipeline", "front"}, outside: []string{franz}, packages: []entry{
 			{"internal/embedded", "a broker in the process"},
 			{"internal/demo", "all of it in one process, with a broker of its own"},
+			{"internal/replay", "a file onto an events topic"},
 		}},
 		{
 			name: "programs", packages: []entry{{"cmd/runner", "parses and prints; imported by nothing"}},

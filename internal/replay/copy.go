@@ -1,0 +1,112 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/input"
+	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/show"
+	"github.com/tollgate-dp/tollgate/schemas/event"
+)
+
+// copy writes record after record.
+func (r *Replay) copy(ctx context.Context, drain <-chan struct{}) error {
+	var decoded event.Event
+	for {
+		select {
+		case <-drain:
+			r.result.Drained = true
+			return r.partitions.flush(ctx)
+		case <-ctx.Done():
+			return ctx.Err()
+		default:
+		}
+		record, err := r.source.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if errors.Is(err, input.ErrContainer) {
+			return r.damaged(ctx, err)
+		}
+		if err != nil {
+			return err
+		}
+		if record.Digest != nil {
+			if r.result.FirstLeftOut == 0 {
+				r.result.FirstLeftOut = record.Line
+			}
+			continue
+		}
+		if err := r.take(ctx, record, &decoded); err != nil {
+			return err
+		}
+		r.tell()
+	}
+	if !r.timed && len(r.waiting) > 0 {
+		return errNoTime
+	}
+	return r.partitions.flush(ctx)
+}
+
+// damaged writes what was read before a container broke off.
+func (r *Replay) damaged(ctx context.Context, err error) error {
+	if flushed := r.partitions.flush(ctx); flushed != nil {
+		return errors.Join(err, flushed)
+	}
+	return fmt.Errorf("%w: the %s records before that are on the topic", err, show.Number(float64(r.result.Written), 0))
+}
+
+// take writes one record, once there is a time for it.
+func (r *Replay) take(ctx context.Context, record input.Record, decoded *event.Event) error {
+	user := record.Value // a broken record has no user: any partition will do
+	switch err := r.decoder.Decode(record.Value, decoded); {
+	case err == nil:
+		// A broker that compresses itself refuses times before 1970, with an error that names no cause.
+		user, r.last = decoded.User, max(decoded.Millis, 0)
+		if !r.timed {
+			r.timed = true
+			for _, w := range r.waiting {
+				if err := r.write(ctx, w.Value, w.Value); err != nil {
+					return err
+				}
+			}
+			r.waiting = nil
+		}
+	case !errors.As(err, new(*event.Error)):
+		return err
+	case !r.timed:
+		if len(r.waiting) == maxWaiting {
+			return errNoTime
+		}
+		r.waiting = append(r.waiting, record)
+		return nil
+	}
+	return r.write(ctx, user, record.Value)
+}
+
+func (r *Replay) write(ctx context.Context, user, value []byte) error {
+	if wait := r.pace.next(time.Now()); wait > 0 {
+		if err := r.partitions.flush(ctx); err != nil {
+			return err
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	r.result.Written++
+	return r.partitions.add(ctx, user, klog.Message{Value: r.framed(value), Timestamp: klog.At(r.last)})
+}
+
+// tell says now and then how far it is, by what was read of the file.
+func (r *Replay) tell() {
+	if now := time.Now(); r.options.OnProgress != nil && r.size > 0 && now.Sub(r.told) >= 2*time.Second {
+		r.told = now
+		r.options.OnProgress(100 * r.read.n / r.size)
+	}
+}

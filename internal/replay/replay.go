@@ -1,0 +1,158 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/input"
+	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/registry"
+	"github.com/tollgate-dp/tollgate/schemas/event"
+)
+
+// Options say what is written where. Path, Topic and Format are needed.
+type Options struct {
+	Path  string
+	Topic string // it must exist
+
+	// Format is how the pipeline reads the topic, and the layout of the file.
+	Format event.Format
+	// Header says that the first record of a csv or tsv file names the columns and is
+	// not written. Only for these two.
+	Header bool
+	// Registry is where the schemas of a topic's Avro records stand that begin with an
+	// id; nil where Format has the schema of bare records, and for other formats.
+	Registry *registry.Client
+
+	PerSecond  float64 // records a second at most; 0: as fast as it goes
+	AcceptLate bool    // write to a topic with append times all the same
+
+	// OnSchema is told the id of the file's schema in the registry, before anything is
+	// written. OnProgress is told every two seconds how much of a regular file was read, in
+	// percent. Both are called by the goroutine that runs the replay, and may be nil.
+	OnSchema   func(id uint32)
+	OnProgress func(percent int64)
+}
+
+// Result is what a replay that did not fail has done.
+type Result struct {
+	Written      int64  // records
+	FirstLeftOut int64  // number of the first record that was too long; 0: none was
+	Unit         string // what that number counts: "line" or "record"
+	Drained      bool   // the caller ended it: the rest of the file is not on the topic
+}
+
+// Replay is a file on its way to a topic.
+type Replay struct {
+	client  *klog.Client
+	options Options
+
+	file       *os.File
+	read       *countingReader
+	size       int64 // of the file; 0 where it has none
+	source     source
+	decoder    *event.Decoder
+	partitions *partitionWriters
+	pace       pace
+	told       time.Time // when OnProgress was called last
+
+	last    int64          // time of the last record that had one
+	timed   bool           // there was one
+	waiting []input.Record // records before the first time
+	result  Result
+
+	schema  string // of a container file, else ""
+	prefix  []byte // of every record on the topic: its schema's id
+	scratch []byte
+}
+
+// maxWaiting bounds the records before the first usable time.
+const maxWaiting = 100_000
+
+// Open looks at the topic and at the head of the file, registers its schema and takes
+// the partitions; nothing is written yet. The client is the caller's, and stays open.
+// Close the Replay.
+func Open(ctx context.Context, client *klog.Client, o Options) (*Replay, error) {
+	if err := refuseAppendTimes(ctx, client, o.Topic, o.AcceptLate); err != nil {
+		return nil, err
+	}
+	file, err := os.Open(o.Path)
+	if err != nil {
+		return nil, fmt.Errorf("opening input file: %w", err)
+	}
+	r := &Replay{
+		client: client, options: o, file: file, read: &countingReader{r: file},
+		told: time.Now(), pace: pace{perSecond: o.PerSecond},
+	}
+	if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
+		r.size = info.Size()
+	}
+	if err := r.prepare(ctx); err != nil {
+		r.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+func (r *Replay) prepare(ctx context.Context) error {
+	if err := r.openSource(); err != nil {
+		return fmt.Errorf("reading input file %s: %w", r.options.Path, err)
+	}
+	partitions, err := r.client.Partitions(ctx, r.options.Topic)
+	if err != nil {
+		return fmt.Errorf("looking at topic %s: %w", r.options.Topic, err)
+	}
+	if err := r.register(ctx); err != nil {
+		return err
+	}
+	r.partitions, err = newPartitionWriters(ctx, r.client, r.options.Topic, partitions)
+	return err
+}
+
+// Close releases the file and the partitions.
+func (r *Replay) Close() {
+	if r.partitions != nil {
+		r.partitions.close()
+	}
+	r.file.Close()
+}
+
+// refuseAppendTimes keeps a replay from being one big late event.
+func refuseAppendTimes(ctx context.Context, client *klog.Client, topic string, accept bool) error {
+	settings, err := client.TopicConfig(ctx, topic)
+	if err != nil {
+		return fmt.Errorf("looking at topic %s: %w", topic, err)
+	}
+	if settings["message.timestamp.type"] == "LogAppendTime" && !accept {
+		return fmt.Errorf("topic %s has append times (message.timestamp.type=LogAppendTime): events of the past would all be late, "+
+			"and none of them counted. Use a topic with message.timestamp.type=CreateTime and time.trust: producer, or --accept-late", topic)
+	}
+	return nil
+}
+
+// Run writes the file. It ends early once drain is closed: what was read is written,
+// and no more of the file; should no broker answer by then, it ends with the error of
+// klog.Client.Gone. Run is called once. What was written before an error stays on the
+// topic.
+func (r *Replay) Run(ctx context.Context, drain <-chan struct{}) (Result, error) {
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	go func() {
+		select {
+		case <-drain:
+			if err := r.client.Gone(ctx); err != nil {
+				end(err)
+			}
+		case <-ctx.Done():
+		}
+	}()
+	if err := r.copy(ctx, drain); err != nil {
+		return Result{}, fmt.Errorf("replaying %s: %w", r.options.Path, err)
+	}
+	return r.result, nil
+}
+
+var errNoTime = errors.New("no record has a time that can be used: look at the names of the fields, and at the unit of times")

@@ -1,0 +1,130 @@
+package replay
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/tollgate-dp/tollgate/internal/demo"
+	"github.com/tollgate-dp/tollgate/internal/embedded"
+	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/schemas/event"
+)
+
+const topic = "visits"
+
+// broker has a topic with two partitions.
+func broker(t *testing.T) *klog.Client {
+	t.Helper()
+	before := goleak.IgnoreCurrent()
+	t.Cleanup(func() { goleak.VerifyNone(t, before) }) // runs last
+	b, err := embedded.Start(embedded.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.Close)
+	client, err := klog.Dial(t.Context(), klog.Config{Brokers: []string{b.Addr()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	if err := client.CreateTopics(t.Context(), klog.TopicSpec{Name: topic, Partitions: 2, Replication: 1}); err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+// options are those of a file of lines "seconds,user".
+func options(t *testing.T, lines ...string) Options {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "visits.csv")
+	if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return Options{
+		Path: path, Topic: topic,
+		Format: event.Format{Format: "csv", Columns: []string{"when", "who"}, User: "who", Time: "when", TimeUnit: "s"},
+	}
+}
+
+// written are the values on the topic, by partition.
+func written(t *testing.T, client *klog.Client) (values [2][]string) {
+	t.Helper()
+	for p := range int32(2) {
+		bounds, err := client.Offsets(t.Context(), topic, p)
+		if err == nil {
+			err = client.ReadRange(t.Context(), topic, p, bounds.Start, bounds.LastStable, func(r klog.Record) error {
+				values[p] = append(values[p], string(r.Value))
+				return nil
+			})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return values
+}
+
+// The result says what was written and what was left out; users stay together, in the
+// order of the file.
+func TestTheResultSaysWhatWasWritten(t *testing.T) {
+	client := broker(t)
+	lines := []string{"when,who", "soon,early"}
+	for i := range 100 {
+		lines = append(lines, fmt.Sprintf("%d,user-%d", 1_700_000_000+i, i%7))
+	}
+	lines = append(lines, "1700000000,"+strings.Repeat("x", demo.MaxRecordBytes))
+	o := options(t, lines...)
+	o.Header = true
+	r, err := Open(t.Context(), client, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	result, err := r.Run(t.Context(), nil)
+	if want := (Result{Written: 101, FirstLeftOut: 103, Unit: "line"}); err != nil || result != want {
+		t.Errorf("got %+v, %v, want %+v", result, err, want)
+	}
+	seen, where := 0, map[string]int{}
+	for p, values := range written(t, client) {
+		last := ""
+		for _, v := range values {
+			when, who, _ := strings.Cut(v, ",")
+			if at, known := where[who]; known && at != p {
+				t.Errorf("%s is in both partitions", who)
+			}
+			where[who] = p
+			if when != "soon" && when < last {
+				t.Errorf("%s after %s", when, last)
+			} else if when != "soon" {
+				last = when
+			}
+			seen++
+		}
+	}
+	if seen != 101 {
+		t.Errorf("%d records on the topic", seen)
+	}
+}
+
+// A drained replay writes no more of the file, and says so.
+func TestADrainedReplaySaysSo(t *testing.T) {
+	client := broker(t)
+	r, err := Open(t.Context(), client, options(t, "1700000000,a", "1700000001,b"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	drain := make(chan struct{})
+	close(drain)
+	if result, err := r.Run(t.Context(), drain); err != nil || !result.Drained || result.Written != 0 {
+		t.Errorf("got %+v, %v", result, err)
+	}
+	if values := written(t, client); len(values[0])+len(values[1]) != 0 {
+		t.Errorf("on the topic: %v", values)
+	}
+}

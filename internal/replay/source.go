@@ -1,0 +1,108 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/tollgate-dp/tollgate/internal/demo"
+	"github.com/tollgate-dp/tollgate/internal/input"
+	"github.com/tollgate-dp/tollgate/schemas/event"
+)
+
+// source hands out the records of a file, then io.EOF.
+type source interface{ Next() (input.Record, error) }
+
+// openSource finds the columns or the schema, and makes the decoder.
+func (r *Replay) openSource() error {
+	format, layout := r.options.Format, input.Format(r.options.Format.Format)
+	if r.options.Header && !layout.Tabular() {
+		return errors.New("--header is for csv and tsv")
+	}
+	if layout == input.Avro {
+		return r.openAvro()
+	}
+	split := input.NewSplitter(r.read, layout, demo.MaxRecordBytes)
+	r.source, r.result.Unit = split, "line"
+	if r.options.Header {
+		first, err := split.Next()
+		if errors.Is(err, io.EOF) {
+			return errors.New("the file is empty: --header needs a first line")
+		}
+		if err != nil {
+			return err
+		}
+		names, err := input.ParseHeader(layout, first.Value)
+		if err != nil {
+			return err
+		}
+		if len(format.Columns) > 0 && !slices.Equal(names, format.Columns) {
+			return fmt.Errorf("its header does not name the columns that were configured (%d and %d of them, in this order)", len(names), len(format.Columns))
+		}
+		format.Columns = names
+	}
+	var err error
+	r.decoder, err = event.NewDecoder(format)
+	return err
+}
+
+// openAvro reads the head of a container file, and refuses one whose records the
+// topic's readers would not take, or would take for something else.
+func (r *Replay) openAvro() error {
+	file, err := input.NewContainer(r.read, demo.MaxRecordBytes)
+	if err != nil {
+		return err
+	}
+	r.source, r.schema, r.result.Unit = file, file.Schema(), "record"
+	r.scratch = make([]byte, 0, event.WireBytes)
+	format := r.options.Format
+	if r.options.Registry == nil {
+		if err := input.MatchSchemas(r.schema, format.Schema); err != nil {
+			return fmt.Errorf("%w; bare records must be written with the topic's schema (events.schema, --schema)", err)
+		}
+	} else {
+		format.Schema = r.schema
+	}
+	r.decoder, err = event.NewDecoder(format)
+	return err
+}
+
+// register learns the id that every record begins with.
+func (r *Replay) register(ctx context.Context) error {
+	if r.options.Registry == nil {
+		return nil
+	}
+	id, err := r.options.Registry.Register(ctx, r.options.Topic+"-value", r.schema)
+	if err != nil {
+		return err
+	}
+	r.prefix = event.AppendWire(nil, id)
+	if r.options.OnSchema != nil {
+		r.options.OnSchema(id)
+	}
+	return nil
+}
+
+// framed is a record of a container as it stands on the topic: never nil, which
+// would be a tombstone. It is valid until the next call.
+func (r *Replay) framed(value []byte) []byte {
+	if r.schema == "" {
+		return value
+	}
+	r.scratch = append(append(r.scratch[:0], r.prefix...), value...)
+	return r.scratch
+}
+
+// countingReader knows how much was read.
+type countingReader struct {
+	r io.Reader
+	n int64
+}
+
+func (c *countingReader) Read(b []byte) (int, error) {
+	read, err := c.r.Read(b)
+	c.n += int64(read)
+	return read, err
+}

@@ -1,0 +1,19 @@
+package replay
+
+import (
+	"testing"
+
+	"github.com/tollgate-dp/tollgate/schemas/event"
+)
+
+// A record without bytes is a broken one, and no tombstone.
+func TestARecordWithoutBytesIsNotNull(t *testing.T) {
+	r := Replay{schema: `"bytes"`, scratch: make([]byte, 0, event.WireBytes)}
+	if got := r.framed(nil); got == nil || len(got) != 0 {
+		t.Errorf("bare: %#v", got)
+	}
+	r.prefix = []byte{0, 0, 0, 1, 2}
+	if got := string(r.framed(nil)) + string(r.framed([]byte("x"))); got != "\x00\x00\x00\x01\x02\x00\x00\x00\x01\x02x" {
+		t.Errorf("framed: %q", got)
+	}
+}
