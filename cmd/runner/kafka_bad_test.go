@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/keyfile"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
@@ -86,7 +87,7 @@ func TestBadKafkaCommandLines(t *testing.T) {
 
 func TestKeysAreMadeOnceAndForTheOwnerOnly(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "deep", "key")
-	made, err := makeKey(path)
+	made, err := keyfile.Make(path)
 	if err != nil || !made {
 		t.Fatal(made, err)
 	}
@@ -94,7 +95,7 @@ func TestKeysAreMadeOnceAndForTheOwnerOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, err = makeKey(path)
+	made, err = keyfile.Make(path)
 	after, err2 := readNoiseKey(path)
 	if made || err != nil || err2 != nil || before != after {
 		t.Errorf("made %v again, %v %v", made, err, err2)

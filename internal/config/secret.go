@@ -1,10 +1,11 @@
 package config
 
 import (
-	"encoding/hex"
 	"errors"
 	"io/fs"
 	"strings"
+
+	"github.com/tollgate-dp/tollgate/internal/keyfile"
 )
 
 // key reads 256 bits from where a field says. Where its file is missing and may
@@ -37,12 +38,10 @@ func (f *File) key(at string, s source, o Options, standIn byte) (key [32]byte) 
 			return key
 		}
 	}
-	secret, err := hex.DecodeString(strings.TrimSpace(text))
-	if err != nil || len(secret) != len(key) {
-		r.fail(where, at, "the key must be 64 hex digits; make one with: openssl rand -hex 32")
-		return key
+	key, err := keyfile.ParseSecret(text)
+	if err != nil {
+		r.fail(where, at, "%v; make one with: openssl rand -hex 32", err)
 	}
-	copy(key[:], secret)
 	return key
 }
 

@@ -99,6 +99,7 @@ func module() []layer {
 			},
 		},
 		{name: "front", sees: []string{"numbers", "wire", "noise", "deployment", "pipeline"}, packages: []entry{
+			{"internal/keyfile", "the format of key files"},
 			{"internal/config", "configuration files"},
 			{"internal/show", "tables and charts in a terminal"},
 			{"internal/report", "released values as a page"},

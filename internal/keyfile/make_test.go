@@ -1,4 +1,4 @@
-package main
+package keyfile
 
 import (
 	"os"
@@ -15,7 +15,7 @@ func TestAKeyFileAppearsWhole(t *testing.T) {
 		var all sync.WaitGroup
 		for i := range made {
 			all.Go(func() {
-				mine, err := makeKey(path)
+				mine, err := Make(path)
 				if err != nil {
 					t.Error(err)
 				}

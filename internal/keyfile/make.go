@@ -1,0 +1,46 @@
+package keyfile
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"os"
+	"path/filepath"
+)
+
+// Make writes 256 random bits to a new file, and makes the directories that are
+// missing; made is false where there is such a file, which stays as it is. The file
+// appears with its key in it: others who begin the deployment at the same moment, or
+// after a crash, find a whole key or none.
+func Make(path string) (made bool, err error) {
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return false, err
+	}
+	file, err := os.CreateTemp(dir, filepath.Base(path)+".*") // readable by its owner only
+	if err != nil {
+		return false, err
+	}
+	defer os.Remove(file.Name()) //nolint:errcheck // half a key, or a second name of it
+	var secret [32]byte
+	_, err = rand.Read(secret[:])
+	if err == nil {
+		_, err = file.WriteString(hex.EncodeToString(secret[:]) + "\n")
+	}
+	if err == nil {
+		err = file.Sync()
+	}
+	if closed := file.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return false, err
+	}
+	switch err = os.Link(file.Name(), path); {
+	case errors.Is(err, os.ErrExist):
+		return false, nil
+	case err != nil:
+		return false, err
+	}
+	return true, nil
+}
