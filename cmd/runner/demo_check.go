@@ -9,6 +9,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/demo"
 	"github.com/tollgate-dp/tollgate/internal/input"
+	"github.com/tollgate-dp/tollgate/internal/outfile"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
@@ -23,7 +24,7 @@ func (f *demoFlags) check(changed func(string) bool) error {
 		}
 	}
 	for _, out := range []string{f.report, f.trustedReport} {
-		if f.input != "" && out != "" && sameFile(f.input, out) {
+		if f.input != "" && out != "" && outfile.Same(f.input, out) {
 			return usage(fmt.Errorf("%s is the input: a report in its place would destroy it; give it a file of its own", out))
 		}
 	}

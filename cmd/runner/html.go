@@ -1,13 +1,10 @@
 package main
 
 import (
-	"crypto/rand"
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/outfile"
 	html "github.com/tollgate-dp/tollgate/internal/report"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -27,18 +24,14 @@ type page struct {
 
 // openPage refuses a path that cannot be written.
 func openPage(path string, d *pipeline.Deployment) (*page, error) {
-	p := &page{path: path, values: html.NewCollector(d), saved: time.Now()}
-	file, temp, err := p.create()
+	file, err := outfile.Create(path, 0o644)
 	if err == nil {
-		err = file.Close()
-	}
-	if err == nil && temp {
-		err = os.Remove(file.Name())
+		err = file.Discard()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("opening --report (name a file in a directory that can be written): %w", err)
 	}
-	return p, nil
+	return &page{path: path, values: html.NewCollector(d), saved: time.Now()}, nil
 }
 
 // describe says what the page is of, and what its promise does not cover beside
@@ -57,43 +50,16 @@ func (p *page) due(now time.Time) bool { return now.Sub(p.saved) >= htmlEvery }
 func (p *page) save() error {
 	p.saved = time.Now()
 	p.options.Generated = p.saved
-	file, temp, err := p.create()
-	if err != nil {
-		return fmt.Errorf("writing --report %s: %w", p.path, err)
-	}
-	err = p.values.Write(file, p.options)
-	if err == nil && temp {
-		err = file.Sync()
-	}
-	if closed := file.Close(); err == nil {
-		err = closed
-	}
-	if err == nil && temp {
-		err = os.Rename(file.Name(), p.path)
-	}
-	if err != nil {
-		if temp {
-			os.Remove(file.Name()) //nolint:errcheck // nothing more can be done
+	file, err := outfile.Create(p.path, 0o644)
+	if err == nil {
+		if err = p.values.Write(file, p.options); err == nil {
+			err = file.Commit()
+		} else {
+			file.Discard() //nolint:errcheck // the first error says more
 		}
+	}
+	if err != nil {
 		return fmt.Errorf("writing --report %s: %w", p.path, err)
 	}
 	return nil
-}
-
-// create opens what is written to: a new file beside the page, or the path
-// itself where it is no ordinary file.
-func (p *page) create() (file *os.File, temp bool, err error) {
-	info, err := os.Stat(p.path)
-	switch {
-	case err == nil && info.IsDir():
-		return nil, false, fmt.Errorf("%s is a directory", p.path)
-	case err == nil && !info.Mode().IsRegular():
-		file, err = os.OpenFile(p.path, os.O_WRONLY, 0)
-		return file, false, err
-	case err != nil && !errors.Is(err, os.ErrNotExist):
-		return nil, false, err
-	}
-	name := fmt.Sprintf(".%s-%s", filepath.Base(p.path), rand.Text()[:10])
-	file, err = os.OpenFile(filepath.Join(filepath.Dir(p.path), name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	return file, true, err
 }

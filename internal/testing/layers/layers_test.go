@@ -103,6 +103,7 @@ func module() []layer {
 			{"internal/config", "configuration files"},
 			{"internal/show", "tables and charts in a terminal"},
 			{"internal/report", "released values as a page"},
+			{"internal/outfile", "files that appear whole or not at all"},
 			{"internal/input", "files of events in the order of time"},
 			{"internal/generate", "made-up events"},
 		}},

@@ -1,0 +1,98 @@
+package outfile
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// File is a file on its way to its path.
+type File struct {
+	path string
+	file *os.File
+	temp bool // file is to be renamed to path
+	done bool
+}
+
+// Create opens what will be the file of a path: a new file beside it, which nothing
+// else finds under that path before Commit, or the path itself where that is not an
+// ordinary file. perm is the mode of the new file, before the umask. It is an error if
+// the path is a directory, or if its directory cannot be written.
+func Create(path string, perm os.FileMode) (*File, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err == nil && info.IsDir():
+		return nil, fmt.Errorf("%s is a directory", path)
+	case err == nil && !info.Mode().IsRegular():
+		file, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			return nil, err
+		}
+		return &File{path: path, file: file}, nil
+	case err != nil && !errors.Is(err, os.ErrNotExist):
+		return nil, err
+	}
+	name := fmt.Sprintf(".%s-%s", filepath.Base(path), rand.Text()[:10])
+	file, err := os.OpenFile(filepath.Join(filepath.Dir(path), name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+	if err != nil {
+		return nil, err
+	}
+	return &File{path: path, file: file, temp: true}, nil
+}
+
+// Write implements io.Writer.
+func (f *File) Write(p []byte) (int, error) { return f.file.Write(p) }
+
+// Commit makes what was written durable and puts it in place. After an error the path
+// has what it had before.
+func (f *File) Commit() error {
+	var err error
+	if f.temp {
+		err = f.file.Sync()
+	}
+	f.done = true
+	if closed := f.file.Close(); err == nil {
+		err = closed
+	}
+	if !f.temp {
+		return err
+	}
+	if err == nil {
+		err = os.Rename(f.file.Name(), f.path)
+	}
+	if err != nil {
+		os.Remove(f.file.Name()) //nolint:errcheck // nothing more can be done
+	}
+	return err
+}
+
+// Discard removes what was written, unless it has been committed. The error is one of
+// closing or removing it.
+func (f *File) Discard() error {
+	if f.done {
+		return nil
+	}
+	f.done = true
+	err := f.file.Close()
+	if f.temp {
+		err = errors.Join(err, os.Remove(f.file.Name()))
+	}
+	return err
+}
+
+// Same reports whether two paths lead to one file, also to one that is not there yet.
+func Same(a, b string) bool {
+	at, errA := os.Stat(a)
+	other, errB := os.Stat(b)
+	if errA == nil && errB == nil {
+		return os.SameFile(at, other)
+	}
+	if filepath.Base(a) != filepath.Base(b) {
+		return false
+	}
+	at, errA = os.Stat(filepath.Dir(a))
+	other, errB = os.Stat(filepath.Dir(b))
+	return filepath.Clean(a) == filepath.Clean(b) || errA == nil && errB == nil && os.SameFile(at, other)
+}

@@ -1,0 +1,74 @@
+package outfile
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// Until it is committed, and where it is discarded, the path has what it had.
+func TestAFileAppearsWholeOrNotAtAll(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "page.html")
+	has := func(want string) {
+		t.Helper()
+		text, err := os.ReadFile(path)
+		if string(text) != want || (err != nil) != (want == "") {
+			t.Errorf("the path has %q (%v), want %q", text, err, want)
+		}
+	}
+	for _, was := range []string{"", "new"} {
+		for _, commit := range []bool{false, true} {
+			f, err := Create(path, 0o600)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := f.Write([]byte("new")); err != nil {
+				t.Fatal(err)
+			}
+			has(was)
+			if commit {
+				err = f.Commit()
+				was = "new"
+			}
+			if discarded := f.Discard(); err != nil || discarded != nil {
+				t.Fatal(err, discarded)
+			}
+			has(was)
+			files, err := os.ReadDir(dir)
+			if err != nil || len(files) > 1 {
+				t.Errorf("%d files are left, %v", len(files), err)
+			}
+		}
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v", info, err)
+	}
+}
+
+// What cannot be written is refused when it is opened.
+func TestWhatCannotBeWrittenIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	for _, path := range []string{dir, filepath.Join(dir, "nowhere", "page.html")} {
+		if f, err := Create(path, 0o600); err == nil {
+			t.Errorf("%s was opened: %v", path, f.Discard())
+		}
+	}
+}
+
+// What is not an ordinary file is written directly, and stays where it is.
+func TestADeviceIsWrittenDirectly(t *testing.T) {
+	f, err := Create(os.DevNull, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Write([]byte("x")); err != nil {
+		t.Error(err)
+	}
+	if err := f.Commit(); err != nil {
+		t.Error(err)
+	}
+	if info, err := os.Stat(os.DevNull); err != nil || info.Mode().IsRegular() {
+		t.Errorf("%s is now %v (%v)", os.DevNull, info, err)
+	}
+}
