@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/klog"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
@@ -52,42 +51,20 @@ func (v *startValue) resolve(ctx context.Context, cfg pipeline.Config, now func(
 	return v.at, nil
 }
 
-// errFound ends the reading behind the first record.
-var errFound = errors.New("found")
-
 // earliest is the least timestamp of the first records of the events topic's
 // partitions.
 func earliest(ctx context.Context, cfg pipeline.Config) (time.Time, error) {
-	fail := func(err error) (time.Time, error) {
-		return time.Time{}, fmt.Errorf("looking for the first record of topic %s: %w", cfg.Events.Topic, err)
-	}
 	client, err := pipeline.Dial(ctx, cfg.Kafka, nil)
 	if err != nil {
 		return time.Time{}, err
 	}
 	defer client.Close()
-	partitions, err := client.Partitions(ctx, cfg.Events.Topic)
+	millis, found, err := client.FirstTime(ctx, cfg.Events.Topic)
+	if err == nil && !found {
+		err = errors.New("the topic is empty: use --start now or a time")
+	}
 	if err != nil {
-		return fail(err)
+		return time.Time{}, fmt.Errorf("looking for the first record of topic %s: %w", cfg.Events.Topic, err)
 	}
-	least := int64(-1)
-	for _, p := range partitions {
-		bounds, err := client.Offsets(ctx, cfg.Events.Topic, p)
-		if err != nil {
-			return fail(err)
-		}
-		err = client.ReadRange(ctx, cfg.Events.Topic, p, bounds.Start, bounds.LastStable, func(r klog.Record) error {
-			if least < 0 || r.Timestamp < least {
-				least = max(r.Timestamp, 0)
-			}
-			return errFound
-		})
-		if err != nil && !errors.Is(err, errFound) {
-			return fail(err)
-		}
-	}
-	if least < 0 {
-		return fail(errors.New("the topic is empty: use --start now or a time"))
-	}
-	return time.UnixMilli(least).UTC(), nil
+	return time.UnixMilli(millis).UTC(), nil
 }
