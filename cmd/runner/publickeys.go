@@ -27,7 +27,7 @@ func readPublicKeys(value string) ([]string, error) {
 			if err != nil {
 				return nil, fmt.Errorf("reading --public-keys: %w", err)
 			}
-			keys, inFile = lines(text), true
+			keys, inFile = config.Lines(text), true
 			where = "reading --public-keys " + value
 		}
 	}
@@ -57,12 +57,4 @@ func checkKey(key string) error {
 		return errors.New("it is empty: is there a comma too many?")
 	}
 	return schemas.ValidateKey([]byte(key))
-}
-
-func lines(text string) []string {
-	var out []string
-	for line := range strings.Lines(strings.TrimPrefix(text, "\uFEFF")) {
-		out = append(out, strings.TrimRight(line, "\r\n"))
-	}
-	return out
 }

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
@@ -183,8 +182,8 @@ func (f *File) lists(cfg *pipeline.Config) {
 		}
 		at := metricPath(i) + ".keys.list_file"
 		before := len(f.reader.errs)
-		for line := range strings.Lines(strings.TrimPrefix(f.read(at, name, maxKeys), "\uFEFF")) {
-			if key := strings.TrimRight(line, "\r\n"); key != "" {
+		for _, key := range Lines(f.read(at, name, maxKeys)) {
+			if key != "" {
 				metrics[i].Keys.List = append(metrics[i].Keys.List, key)
 			}
 		}

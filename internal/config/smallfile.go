@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"strings"
 )
 
 // ReadSmall reads a file of at most limit bytes, such as a key, a password or a
@@ -24,6 +25,16 @@ func ReadSmall(path string, limit int64) (string, error) {
 		return "", &tooLongError{path: path, limit: limit}
 	}
 	return string(text), nil
+}
+
+// Lines returns the lines of a small file without their ends, and without a byte order
+// mark; empty ones are among them.
+func Lines(text string) []string {
+	var out []string
+	for line := range strings.Lines(strings.TrimPrefix(text, "\uFEFF")) {
+		out = append(out, strings.TrimRight(line, "\r\n"))
+	}
+	return out
 }
 
 // tooLongError is a file that is longer than its limit.
