@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tollgate-dp/tollgate/internal/plan"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
@@ -116,7 +117,7 @@ func (a *app) printInit(f *initFlags, d *loaded, start time.Time) error {
 	first := firstWindow(&cfg, start)
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s is initialised on topic %s; time begins at %s\n\n", cfg.Deployment, cfg.Outputs.Control, first.Format(time.RFC3339))
-	newPlan(d.Deployment).writePromise(&b)
+	writePromise(&b, plan.New(d.Deployment))
 	fmt.Fprintf(&b, "\nnext: runner run --config %s\n", f.config)
 	if _, err := a.stdout.Write([]byte(b.String())); err != nil {
 		return fmt.Errorf("writing output: %w", err)

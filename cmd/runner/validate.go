@@ -11,6 +11,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/config"
 	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/plan"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
@@ -53,8 +54,7 @@ func (a *app) runValidate(ctx context.Context, path string, offline, strict bool
 	for _, name := range d.file.Missing {
 		fmt.Fprintf(a.stderr, "there is no key in %s yet: runner init --generate-keys, or openssl rand -hex 32\n", name)
 	}
-	plan := newPlan(d.Deployment)
-	if err := a.printPlan(plan, f); err != nil {
+	if err := a.printPlan(plan.New(d.Deployment), f); err != nil {
 		return err
 	}
 	if offline {
@@ -73,7 +73,7 @@ func (a *app) runValidate(ctx context.Context, path string, offline, strict bool
 	return nil
 }
 
-func (a *app) printPlan(p *plan, f format) error {
+func (a *app) printPlan(p *plan.Plan, f format) error {
 	var b strings.Builder
 	if f == formatJSON {
 		encoder := json.NewEncoder(&b)
@@ -82,9 +82,9 @@ func (a *app) printPlan(p *plan, f format) error {
 			return fmt.Errorf("encoding the plan: %w", err)
 		}
 	} else {
-		p.writePromise(&b)
-		p.writeMetrics(&b)
-		p.writeLimits(&b)
+		writePromise(&b, p)
+		writeMetrics(&b, p)
+		writeLimits(&b, p)
 	}
 	if _, err := a.stdout.Write([]byte(b.String())); err != nil {
 		return fmt.Errorf("writing output: %w", err)

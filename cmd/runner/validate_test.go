@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/plan"
 	"github.com/tollgate-dp/tollgate/internal/testing/golden"
 	"github.com/tollgate-dp/tollgate/state"
 )
@@ -53,7 +54,7 @@ keys: {noise: {file: noise.key}, user_hash: {file: user.key}}
 
 func TestValidateJSONIsOneObject(t *testing.T) {
 	stdout, _ := mustRun(t, "validate", "--offline", "--format", "json", "--config", write(t, "tollgate.yaml", planned))
-	var p plan
+	var p plan.Plan
 	decoder := json.NewDecoder(strings.NewReader(stdout))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&p); err != nil || len(p.Metrics) != 2 || decoder.More() {
@@ -77,7 +78,7 @@ func TestValidateNeedsBrokersUnlessOffline(t *testing.T) {
 func TestPeriodsAddUp(t *testing.T) {
 	text := strings.Replace(planned, "delta: 1e-6", "delta: 1e-6, period: 1d", 1)
 	stdout, _ := mustRun(t, "validate", "--offline", "--format", "json", "--config", write(t, "tollgate.yaml", text))
-	var p plan
+	var p plan.Plan
 	if err := json.Unmarshal([]byte(stdout), &p); err != nil {
 		t.Fatal(err)
 	}

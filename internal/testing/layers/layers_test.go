@@ -101,6 +101,7 @@ func module() []layer {
 		{name: "front", sees: []string{"numbers", "wire", "noise", "deployment", "pipeline"}, packages: []entry{
 			{"internal/keyfile", "the format of key files"},
 			{"internal/config", "configuration files"},
+			{"internal/plan", "what follows from a configuration, before anything runs"},
 			{"internal/show", "tables and charts in a terminal"},
 			{"internal/report", "released values as a page"},
 			{"internal/outfile", "files that appear whole or not at all"},

@@ -1,7 +1,8 @@
-package main
+package plan
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/config"
@@ -10,31 +11,31 @@ import (
 	"github.com/tollgate-dp/tollgate/state"
 )
 
-// plan is what follows from a configuration, as validate prints it.
-type plan struct {
-	Deployment string       `json:"deployment"`
-	Epsilon    float64      `json:"epsilon"`
-	Delta      float64      `json:"delta"`
-	Accountant string       `json:"accountant"`
-	Mu         float64      `json:"mu"`         // √B²: what an account may spend
-	DeltaKeys  float64      `json:"delta_keys"` // the part of delta that private keys may spend
-	Trust      string       `json:"trust"`
-	Period     string       `json:"period,omitempty"`
-	Periods    []periods    `json:"periods,omitempty"`
-	Metrics    []metricPlan `json:"metrics"`
-	Notes      []string     `json:"notes,omitempty"` // what a reader of the counts must know
-	Limits     []string     `json:"not_protected"`
+// Plan is what follows from a configuration. Its JSON is what runner validate prints.
+type Plan struct {
+	Deployment string   `json:"deployment"`
+	Epsilon    float64  `json:"epsilon"`
+	Delta      float64  `json:"delta"`
+	Accountant string   `json:"accountant"`
+	Mu         float64  `json:"mu"`         // √B²: what an account may spend
+	DeltaKeys  float64  `json:"delta_keys"` // the part of delta that private keys may spend
+	Trust      string   `json:"trust"`
+	Period     string   `json:"period,omitempty"`
+	Periods    []Period `json:"periods,omitempty"`
+	Metrics    []Metric `json:"metrics"`
+	Notes      []string `json:"notes,omitempty"` // what a reader of the counts must know
+	Limits     []string `json:"not_protected"`
 }
 
-// periods is the promise to a user over several periods together.
-type periods struct {
+// Period is the promise to a user over several periods together.
+type Period struct {
 	Periods int     `json:"periods"`
 	Epsilon float64 `json:"epsilon"`
 	Delta   float64 `json:"delta"`
 }
 
-// metricPlan is what follows for one metric.
-type metricPlan struct {
+// Metric is what follows for one metric.
+type Metric struct {
 	Name       string  `json:"name"`
 	Kind       string  `json:"kind"`
 	Window     string  `json:"window"`
@@ -42,8 +43,8 @@ type metricPlan struct {
 	Keys       string  `json:"keys"`
 	KeysFrom   string  `json:"keys_from,omitempty"`
 	PublicKeys int     `json:"public_keys,omitempty"`
-	FirstSigma float64 `json:"first_sigma"`
-	TopSigma   float64 `json:"top_sigma"`
+	FirstSigma float64 `json:"first_sigma"` // of the first release of a count, in the metric's unit
+	TopSigma   float64 `json:"top_sigma"`   // the least that a release can have
 	// Threshold is what the first noisy count of a private key must exceed.
 	Threshold *float64 `json:"threshold"`
 	DeltaKey  float64  `json:"delta_key,omitempty"` // of one key in one window
@@ -62,9 +63,10 @@ type metricPlan struct {
 	Lasts   string `json:"lasts"` // the time from the start of the first to the end of the last of them
 }
 
-func newPlan(d *pipeline.Deployment) *plan {
+// New returns the plan of a deployment. Nothing on any broker is looked at.
+func New(d *pipeline.Deployment) *Plan {
 	cfg, budget := d.Config, d.Budget
-	p := &plan{
+	p := &Plan{
 		Deployment: cfg.Deployment, Epsilon: budget.Epsilon, Delta: budget.Delta, Accountant: string(budget.Accountant),
 		Mu: budget.Mu2.Mu(), DeltaKeys: budget.Keys.Float(), Trust: cfg.Time.Trust,
 	}
@@ -81,22 +83,22 @@ func newPlan(d *pipeline.Deployment) *plan {
 }
 
 // overPeriods states what a user is promised who is active in several periods.
-func overPeriods(d *pipeline.Deployment) []periods {
-	var out []periods
+func overPeriods(d *pipeline.Deployment) []Period {
+	var out []Period
 	for _, n := range []int{1, 2, 12, 52} {
 		p, ok := deployment.OverPeriods(d, n)
 		if !ok {
 			break
 		}
-		out = append(out, periods{Periods: n, Epsilon: p.Epsilon, Delta: p.Delta})
+		out = append(out, Period{Periods: n, Epsilon: p.Epsilon, Delta: p.Delta})
 	}
 	return out
 }
 
-func planMetric(m *pipeline.CompiledMetric, l deployment.Lifetime, cfg *pipeline.Config) metricPlan {
+func planMetric(m *pipeline.CompiledMetric, l deployment.Lifetime, cfg *pipeline.Config) Metric {
 	s := &m.Spec
 	size, slide := time.Duration(s.WindowSize)*time.Millisecond, time.Duration(s.WindowSlide)*time.Millisecond
-	out := metricPlan{
+	out := Metric{
 		Name: s.Name, Kind: s.Kind, Window: config.Duration(size), Keys: s.KeyMode, PublicKeys: len(s.PublicKeys),
 		FirstSigma: deviation(s.First), TopSigma: deviation(s.Top), DeltaKey: s.DeltaKey.Float(),
 		Relative: s.Relative, Absolute: s.Absolute, Confidence: s.Confidence,
@@ -133,4 +135,9 @@ func finite(v float64) *float64 {
 		return nil
 	}
 	return &v
+}
+
+// HasPrivate reports whether a metric has private keys of its own.
+func (p *Plan) HasPrivate() bool {
+	return slices.ContainsFunc(p.Metrics, func(m Metric) bool { return m.Keys == pipeline.KeysPrivate })
 }
