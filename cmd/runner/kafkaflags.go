@@ -64,18 +64,23 @@ func (f *kafkaFlags) kafka(getenv func(string) string) (pipeline.Kafka, error) {
 }
 
 func (f *kafkaFlags) password(getenv func(string) string) (string, error) {
-	switch {
-	case (f.passwordEnv == "") == (f.passwordIn == ""):
+	if (f.passwordEnv == "") == (f.passwordIn == "") {
 		return "", usage(errors.New("give either --sasl-password-env or --sasl-password-file"))
-	case f.passwordEnv != "":
-		if value := getenv(f.passwordEnv); value != "" {
+	}
+	return readPassword("sasl", f.passwordEnv, f.passwordIn, getenv)
+}
+
+// readPassword reads what --NAME-password-env or --NAME-password-file name.
+func readPassword(name, env, file string, getenv func(string) string) (string, error) {
+	if env != "" {
+		if value := getenv(env); value != "" {
 			return value, nil
 		}
-		return "", usage(fmt.Errorf("--sasl-password-env: the variable %s is not set or empty", f.passwordEnv))
+		return "", usage(fmt.Errorf("--%s-password-env: the variable %s is not set or empty", name, env))
 	}
-	text, err := os.ReadFile(f.passwordIn)
+	text, err := os.ReadFile(file)
 	if err != nil {
-		return "", fmt.Errorf("reading --sasl-password-file: %w", err)
+		return "", fmt.Errorf("reading --%s-password-file: %w", name, err)
 	}
 	return strings.TrimRight(string(text), "\r\n"), nil
 }

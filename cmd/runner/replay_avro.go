@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -82,19 +81,10 @@ func (f *avroFlags) password(getenv func(string) string) (string, error) {
 		return "", usage(errors.New("give --registry-password-env or --registry-password-file, not both"))
 	case f.user != "" && f.passwordEnv+f.passwordIn == "":
 		return "", usage(errors.New("--registry-user needs --registry-password-env or --registry-password-file"))
-	case f.passwordEnv != "":
-		if value := getenv(f.passwordEnv); value != "" {
-			return value, nil
-		}
-		return "", usage(fmt.Errorf("--registry-password-env: the variable %s is not set or empty", f.passwordEnv))
-	case f.passwordIn == "":
+	case f.passwordEnv+f.passwordIn == "":
 		return "", nil
 	}
-	text, err := os.ReadFile(f.passwordIn)
-	if err != nil {
-		return "", fmt.Errorf("reading --registry-password-file: %w", err)
-	}
-	return strings.TrimRight(string(text), "\r\n"), nil
+	return readPassword("registry", f.passwordEnv, f.passwordIn, getenv)
 }
 
 // registryOf is a client of a registry; nil where there is none.

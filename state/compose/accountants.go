@@ -11,7 +11,7 @@ import (
 )
 
 // Accountant is a way of composing mechanisms: a row of the table below. The zero
-// value is none, and its Compose fails.
+// value is not an accountant, and its Compose fails.
 type Accountant struct {
 	name   string
 	note   string
