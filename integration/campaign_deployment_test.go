@@ -281,11 +281,11 @@ func (f *feeder) start() {
 		for !f.over() && f.err == nil {
 			if f.s.settings.appendTimes {
 				f.err = f.put(f.live())
-				time.Sleep(f.work.Window / 4)
+				time.Sleep(f.work.Window / 4) // append times are the broker's clock
 				continue
 			}
 			if f.next > int(f.s.watch.now().settled)+ahead {
-				time.Sleep(20 * time.Millisecond)
+				time.Sleep(20 * time.Millisecond) // far enough ahead; over ends it, too
 				continue
 			}
 			f.err = f.put(spread(f.window(f.next, f.work), campaignPartitions))
@@ -371,7 +371,7 @@ func (f *feeder) finish(t testing.TB) {
 	}
 	stamp := base.Add(time.Duration(f.next+10) * f.work.Window).UnixMilli()
 	if f.s.settings.appendTimes {
-		time.Sleep(4 * f.work.Window)
+		time.Sleep(4 * f.work.Window) // the closer's append time has to be so much later
 	}
 	closer := bought("closer", "p00", stamp, f.s.header().StartMillis-1000, 1, "toy")
 	dealt := make([][]arrival, campaignPartitions)

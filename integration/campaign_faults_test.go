@@ -47,6 +47,9 @@ func (c *campaign) between(least, most time.Duration) time.Duration {
 	return least + time.Duration(c.random.Int64N(int64(most-least)))
 }
 
+// pause waits for a time that is drawn: when a fault comes is what a campaign varies, and nothing is waited for.
+func (c *campaign) pause(least, most time.Duration) { time.Sleep(c.between(least, most)) }
+
 func (c *campaign) oneIn(n int) bool { return c.random.IntN(n) == 0 }
 
 // start launches a run beside the current one.
@@ -91,7 +94,7 @@ func (c *campaign) moves(s *subject, p *proc, turns int) {
 			p.stacks()
 			c.complain(p, "no turn was settled for %v: %d are settled, %d closed", goesOnWithin, st.settled, st.closed)
 		default:
-			time.Sleep(3 * time.Millisecond)
+			time.Sleep(3 * time.Millisecond) // the cases above are looked at again
 			continue
 		}
 		if failures++; failures > 3 {
@@ -147,7 +150,7 @@ func (c *campaign) kill(s *subject) bool {
 	c.lookMidway(s)
 	for c.oneIn(4) {
 		c.run(s)
-		time.Sleep(c.between(0, 1200*time.Millisecond))
+		c.pause(0, 1200*time.Millisecond)
 		hit = c.lose(s) || hit
 	}
 	return hit
@@ -159,14 +162,14 @@ func (c *campaign) drain(s *subject) bool {
 	if c.oneIn(5) {
 		p := s.current
 		p.signal(syscall.SIGTERM)
-		time.Sleep(c.between(0, 20*time.Millisecond))
+		c.pause(0, 20*time.Millisecond)
 		c.terminated(s, p)
 		return hit
 	}
 	c.drained(s)
 	for c.oneIn(3) {
 		c.run(s)
-		time.Sleep(c.between(0, 500*time.Millisecond))
+		c.pause(0, 500*time.Millisecond)
 		c.terminated(s, s.current)
 	}
 	return hit
@@ -212,7 +215,7 @@ func (c *campaign) zombie(s *subject) bool {
 	c.run(s)
 	if c.oneIn(4) { // and the one that took over as well
 		c.moves(s, s.current, 1)
-		time.Sleep(c.between(0, 100*time.Millisecond))
+		c.pause(0, 100*time.Millisecond)
 		s.current.signal(syscall.SIGSTOP)
 		zombies = append(zombies, s.current)
 		c.run(s)
@@ -249,7 +252,7 @@ func (c *campaign) twins(s *subject) bool {
 	}
 	hit := c.lose(s)
 	a := c.start(s)
-	time.Sleep(c.between(0, 80*time.Millisecond))
+	c.pause(0, 80*time.Millisecond)
 	c.survivor(s, a, c.start(s))
 	return hit
 }
@@ -266,7 +269,8 @@ func (c *campaign) slowOlder(s *subject) bool {
 		}
 	}
 	older.signal(syscall.SIGSTOP)
-	time.Sleep(100 * time.Millisecond) // what it has sent arrives, and is seen
+	time.Sleep(100 * time.Millisecond) // what it has sent before arrives
+	c.seesAll(s)
 	known := s.watch.now().begun() > older.from.begun()
 	c.run(s)
 	newer := s.current
@@ -289,7 +293,7 @@ func (c *campaign) unreadOutput(s *subject) bool {
 	s.current = p
 	want := p.from.settled + 10
 	for began := time.Now(); p.alive() && s.watch.now().settled < want && time.Since(began) < endsAloneWithin; {
-		time.Sleep(10 * time.Millisecond)
+		time.Sleep(10 * time.Millisecond) // that it did not settle so many is complained of below
 	}
 	if got := s.watch.now().settled; got < want {
 		c.complain(p, "nobody reads the run's output: it settled %d turns, want 10", got-p.from.settled)
@@ -315,7 +319,7 @@ func (c *campaign) change(s *subject) bool {
 	args := []string{"change", "--config", s.file, "--generate-keys"}
 	if c.oneIn(2) {
 		p := launch(c.t, s.named("change"), c.binary, s.dir, args...)
-		time.Sleep(c.between(0, 900*time.Millisecond))
+		c.pause(0, 900*time.Millisecond)
 		p.kill()
 	}
 	p := launch(c.t, s.named("change again"), c.binary, s.dir, args...)

@@ -8,11 +8,11 @@ import (
 // inTrouble is a time with a bad network or none, in which now and then the run dies and another one is started.
 func (c *campaign) inTrouble(s *subject, least, most time.Duration) {
 	if c.oneIn(3) {
-		time.Sleep(c.between(0, most-least))
+		c.pause(0, most-least)
 		c.lose(s)
 		c.run(s)
 	}
-	time.Sleep(c.between(least, most))
+	c.pause(least, most)
 }
 
 func (c *campaign) frozen(s *subject) bool {
@@ -36,12 +36,12 @@ func (c *campaign) cut(s *subject) bool {
 	if c.oneIn(3) { // from the start on
 		c.lose(s)
 		c.run(s)
-		time.Sleep(c.between(0, 300*time.Millisecond))
+		c.pause(0, 300*time.Millisecond)
 	}
 	for range 1 + c.random.IntN(4) {
 		hit = c.open(s) || hit
 		c.proxy.cut()
-		time.Sleep(c.between(20*time.Millisecond, 500*time.Millisecond))
+		c.pause(20*time.Millisecond, 500*time.Millisecond)
 	}
 	return hit
 }
@@ -80,7 +80,7 @@ func (c *campaign) withoutBroker(s *subject, killed bool) bool {
 	case 1: // the broker goes away from a run that starts
 		c.lose(s)
 		p := c.start(s)
-		time.Sleep(c.between(0, 400*time.Millisecond))
+		c.pause(0, 400*time.Millisecond)
 		c.brokerDown(killed)
 		c.brokerUp()
 		c.beganWithoutBroker(s, p)
@@ -96,7 +96,7 @@ func (c *campaign) startWithoutBroker(s *subject) bool {
 	hit := c.lose(s)
 	c.brokerDown(c.oneIn(2))
 	p := c.start(s)
-	time.Sleep(c.between(time.Second, 3*time.Second))
+	c.pause(time.Second, 3*time.Second)
 	c.brokerUp()
 	c.beganWithoutBroker(s, p)
 	return hit
@@ -107,7 +107,7 @@ func (c *campaign) beganWithoutBroker(s *subject, p *proc) {
 	c.t.Helper()
 	settled := s.watch.now().settled
 	for began := time.Now(); p.alive() && s.watch.now().settled == settled && time.Since(began) < goesOnWithin; {
-		time.Sleep(10 * time.Millisecond)
+		time.Sleep(10 * time.Millisecond) // whatever comes of it is looked at below
 	}
 	if p.alive() {
 		s.current = p // befall sees whether it goes on
@@ -122,7 +122,7 @@ func (c *campaign) termWithoutBroker(s *subject) bool {
 	hit := c.open(s)
 	p := s.current
 	c.brokerDown(true)
-	time.Sleep(c.between(100*time.Millisecond, 1500*time.Millisecond))
+	c.pause(100*time.Millisecond, 1500*time.Millisecond)
 	p.signal(syscall.SIGTERM)
 	if !p.ends(endsAloneWithin) {
 		p.stacks()

@@ -118,7 +118,7 @@ func (p *proxy) delay(n int) {
 	}
 	p.mu.Unlock()
 	if until.After(now) {
-		time.Sleep(until.Sub(now))
+		time.Sleep(until.Sub(now)) // the slow network itself
 	}
 }
 

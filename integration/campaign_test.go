@@ -198,7 +198,7 @@ func (c *campaign) befall(s *subject, kind string) {
 		most = 3
 	}
 	c.moves(s, s.current, 1+c.random.IntN(most))
-	time.Sleep(c.between(0, 60*time.Millisecond))
+	c.pause(0, 60*time.Millisecond)
 	for began := time.Now(); !c.open(s) && time.Since(began) < 3*time.Second; { // with append times most of the time no turn is
 		time.Sleep(time.Millisecond)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/testing/await"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
@@ -79,7 +80,7 @@ func startWatch(t testing.TB, broker, topic string) *watch {
 		defer close(done)
 		for ctx.Err() == nil {
 			w.follow(ctx, broker, topic)
-			time.Sleep(50 * time.Millisecond)
+			time.Sleep(50 * time.Millisecond) // and tried again
 		}
 	}()
 	t.Cleanup(func() {
@@ -113,7 +114,7 @@ func (w *watch) follow(ctx context.Context, broker, topic string) {
 			}
 			continue
 		}
-		time.Sleep(5 * time.Millisecond)
+		time.Sleep(5 * time.Millisecond) // control is asked for more
 	}
 }
 
@@ -123,11 +124,20 @@ func (w *watch) now() seen {
 	return w.s
 }
 
+// seesAll waits until the watch has read all that stands on control now.
+func (c *campaign) seesAll(s *subject) {
+	c.t.Helper()
+	await.That(c.t, patience, "control is read to its end", func() bool {
+		bounds, err := s.client.Offsets(c.t.Context(), s.config.Outputs.Control, 0)
+		return err == nil && s.watch.now().next >= bounds.High
+	})
+}
+
 // lookMidway counts how often a run was stopped with a part of a turn written: decisions on the ledger or values on counts that no
 // SETTLED covers.
 func (c *campaign) lookMidway(s *subject) {
 	c.t.Helper()
-	time.Sleep(30 * time.Millisecond) // the watch has seen all of control
+	c.seesAll(s)
 	settled, midway := s.watch.now().settled, false
 	newest := func(topic string, partition int32, turn func(klog.Record) uint64) {
 		bounds, err := s.client.Offsets(c.t.Context(), topic, partition)

@@ -116,7 +116,7 @@ func (k *kafkaContainer) await(ctx context.Context) error {
 		if time.Since(began) > patience {
 			return err
 		}
-		time.Sleep(100 * time.Millisecond)
+		time.Sleep(100 * time.Millisecond) // before it is dialled again
 		c, err = klog.Dial(ctx, klog.Config{Brokers: []string{k.addr}, RetryFor: patience, Logger: quiet()})
 	}
 	if err != nil {

@@ -66,7 +66,7 @@ func (d *deployment) killAtRandom(random *rand.Rand) int {
 			}
 			time.Sleep(time.Duration(random.Int64N(int64(20 * time.Millisecond))))
 		} else {
-			time.Sleep(time.Duration(random.Int64N(int64(700 * time.Millisecond))))
+			time.Sleep(time.Duration(random.Int64N(int64(700 * time.Millisecond)))) // anywhere in the start
 		}
 		c.kill()
 		if c.broken != nil {
@@ -161,7 +161,7 @@ func TestInvariant3NothingIsPublishedBeforeTheLedgerHoldsIt(t *testing.T) {
 	j := d.job()
 	j.Delays = map[string]time.Duration{crashpoint.DeltaWriting: 100 * time.Millisecond}
 	c := startRunner(t, j)
-	for running := true; running; time.Sleep(5 * time.Millisecond) {
+	for running := true; running; time.Sleep(5 * time.Millisecond) { // looks again and again while it writes
 		select {
 		case <-c.exit:
 			running = false
@@ -254,7 +254,7 @@ func TestInvariant9AZombiePublishesNothing(t *testing.T) {
 		j.Delays = map[string]time.Duration{point: 200 * time.Millisecond}
 		zombie := startRunner(t, j)
 		zombie.settled(t, uint64(1+round))
-		time.Sleep(100 * time.Millisecond)
+		zombie.heldUp(t) // with a write on its way
 		zombie.freeze()
 		owner := startRunner(t, d.job())
 		owner.settled(t, uint64(4+round))

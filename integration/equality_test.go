@@ -127,7 +127,7 @@ func TestInvariant5EventsArriveWhileTurnsSettle(t *testing.T) {
 					dealt[p] = dealt[p][n:]
 					left = left || len(dealt[p]) > 0
 				}
-				time.Sleep(time.Duration(random.IntN(20)) * time.Millisecond)
+				time.Sleep(time.Duration(random.IntN(20)) * time.Millisecond) // events come at any pace
 				ended := (slices.Min(last) - base.UnixMilli() - 1000) / 10_000
 				for left && seed%2 == 0 && settled.Load() < ended-1 && time.Since(begun) < patience {
 					time.Sleep(time.Millisecond)

@@ -9,8 +9,8 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// hooks turns a job's wishes into hooks. settled is the last turn that was settled.
-func (j job) hooks(settled *atomic.Uint64) crashpoint.Hooks {
+// hooks turns a job's wishes into hooks. settled is the last turn that was settled; say tells the test of delays.
+func (j job) hooks(settled *atomic.Uint64, say func(line)) crashpoint.Hooks {
 	var passed atomic.Int64
 	var hooks crashpoint.Hooks
 	if j.ForgetEvery > 0 {
@@ -18,7 +18,8 @@ func (j job) hooks(settled *atomic.Uint64) crashpoint.Hooks {
 	}
 	hooks.At = func(point string, _ int) error {
 		if d := j.Delays[point]; d > 0 {
-			time.Sleep(d)
+			say(line{Held: point})
+			time.Sleep(d) // a slow write
 		}
 		if point == j.CrashAt && settled.Load()+1 >= j.CrashTurn && passed.Add(1) > int64(j.Skip) {
 			_ = syscall.Kill(syscall.Getpid(), syscall.SIGKILL)

@@ -142,7 +142,7 @@ func TestInvariant9AZombieWithAJointPublishesNothing(t *testing.T) {
 	j.Delays = map[string]time.Duration{crashpoint.DeltaWriting: 200 * time.Millisecond}
 	zombie := startRunner(t, j)
 	zombie.settled(t, 2)
-	time.Sleep(100 * time.Millisecond)
+	zombie.heldUp(t) // with a write on its way
 	zombie.freeze()
 	d.finish()
 	zombie.thaw()

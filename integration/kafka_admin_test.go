@@ -2,12 +2,14 @@ package integration
 
 import (
 	"context"
+	"fmt"
 	"testing"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/tollgate-dp/tollgate/internal/testing/await"
 )
 
 // adminClient is a client for what the product's own never does.
@@ -43,9 +45,7 @@ func alterTopic(t testing.TB, broker, topic string, settings map[string]string) 
 	if err := kerr.ErrorForCode(response.Resources[0].ErrorCode); err != nil {
 		t.Fatalf("changing topic %s: %v", topic, err)
 	}
-	for !topicHas(ctx, t, client, topic, settings) {
-		time.Sleep(10 * time.Millisecond)
-	}
+	await.That(t, patience, fmt.Sprintf("topic %s has its settings %v", topic, settings), func() bool { return topicHas(ctx, t, client, topic, settings) })
 }
 
 // topicHas tells whether a topic has these settings.

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/await"
 	"github.com/tollgate-dp/tollgate/internal/testing/realkafka"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
@@ -34,13 +35,21 @@ func steppedBroker(t *testing.T) (addr string, step func(time.Duration)) {
 		t.Fatalf("compiling the clock: %v\n%s", err, out)
 	}
 	clock := filepath.Join(dir, "clock")
-	step = func(d time.Duration) {
-		if err := os.WriteFile(clock, strconv.AppendInt(nil, d.Milliseconds(), 10), 0o600); err != nil {
+	set := func(d time.Duration) string {
+		text := strconv.FormatInt(d.Milliseconds(), 10)
+		if err := os.WriteFile(clock, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(200 * time.Millisecond) // the broker looks every 10 ms
+		return text
 	}
-	step(0)
+	step = func(d time.Duration) {
+		want := set(d)
+		await.That(t, patience, "the broker's clock is set by "+want+" ms", func() bool {
+			taken, err := os.ReadFile(clock + ".taken")
+			return err == nil && string(taken) == want
+		})
+	}
+	set(0)
 	broker, err := realkafka.Start(t.Context(), realkafka.Options{Classes: dir, Flags: []string{"-Dtollgate.clock=" + clock}})
 	if err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/crashpoint"
 	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/testing/await"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
@@ -45,21 +46,11 @@ func TestRuleTheLedgerIsCompactedUnderneath(t *testing.T) {
 		j.Delays = map[string]time.Duration{crashpoint.DeltaWriting: 30 * time.Millisecond} // so that turns lie in segments of their own
 		j.CrashAt, j.CrashTurn = []string{crashpoint.SettledWritten, crashpoint.DeltaWritten, crashpoint.CountsWriting}[turn/10%3], turn
 		d.crashed(j)
-		d.waitFor("compaction of the ledger", func() bool { return d.holes(d.config.Outputs.Ledger, 0) > last })
+		await.That(d.t, patience, "compaction of the ledger", func() bool { return d.holes(d.config.Outputs.Ledger, 0) > last })
 		last = d.holes(d.config.Outputs.Ledger, 0)
 	}
 	d.finish()
 	d.verify()
-}
-
-// waitFor waits for what happens in the broker's background.
-func (d *deployment) waitFor(what string, done func() bool) {
-	d.t.Helper()
-	for began := time.Now(); !done(); time.Sleep(100 * time.Millisecond) {
-		if time.Since(began) > patience {
-			d.t.Fatalf("%s did not happen within %v", what, patience)
-		}
-	}
 }
 
 // keyed appends arrivals with record keys, each batch a segment's worth of time after the one before.
@@ -79,7 +70,7 @@ func (d *deployment) keyed(arrivals []arrival, keys int) {
 		if _, err := p.Append(ctx, messages); err != nil {
 			d.t.Fatal(err)
 		}
-		time.Sleep(150 * time.Millisecond)
+		time.Sleep(150 * time.Millisecond) // longer than segment.ms
 	}
 }
 
@@ -88,9 +79,9 @@ func (d *deployment) compactEvents() {
 	d.t.Helper()
 	broker, topic := d.config.Kafka.Brokers[0], d.config.Events.Topic
 	alterTopic(d.t, broker, topic, eager())
-	d.waitFor("compaction of the events", func() bool { return d.holes(topic, 0) > 0 })
+	await.That(d.t, patience, "compaction of the events", func() bool { return d.holes(topic, 0) > 0 })
 	alterTopic(d.t, broker, topic, map[string]string{"cleanup.policy": "delete", "min.cleanable.dirty.ratio": "1.0"})
-	for before := int64(-1); before != d.holes(topic, 0); time.Sleep(time.Second) { // a cleaning under way goes to its end
+	for before := int64(-1); before != d.holes(topic, 0); time.Sleep(time.Second) { // a cleaning under way, of which the broker says nothing, goes to its end
 		before = d.holes(topic, 0)
 	}
 }
@@ -154,7 +145,7 @@ func TestRuleRecordsDeletedUnderARunStopIt(t *testing.T) {
 	for more := true; more; {
 		select {
 		case <-run.settled:
-		case <-time.After(time.Second):
+		case <-time.After(time.Second): // as far as it gets
 			more = false
 		}
 	}

@@ -7,6 +7,8 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/crashpoint"
 	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/testing/await"
+	"github.com/tollgate-dp/tollgate/schemas"
 )
 
 // The broker's own word on fencing, on which the ledger rests: whoever took a transactional id before is refused from the first
@@ -93,7 +95,13 @@ func TestInvariant9TwoInstancesAndABrokerThatDies(t *testing.T) {
 	first := startRunner(t, j)
 	first.settled(t, 2)
 	second := startRunner(t, j)
-	time.Sleep(300 * time.Millisecond)
+	await.That(t, patience, "the second instance has begun", func() bool {
+		tr := trusted{closes: map[uint64]schemas.Close{}, settled: map[uint64]schemas.Settled{}}
+		if err := tr.readControl(d.records(d.config.Outputs.Control, 0)); err != nil {
+			t.Fatal(err)
+		}
+		return len(tr.epochs) > 1
+	})
 	broker.kill()
 	broker.restart(t)
 	finished := false

@@ -58,7 +58,7 @@ func TestInvariant5AppendTimesCloseTurnsLive(t *testing.T) {
 		now := time.Now().UnixMilli()
 		age := random.Int64N(1300) // lateness is a second: some are late by some milliseconds
 		d.append(int32(i%2), []arrival{goodEvent(fmt.Sprintf("u%d", random.IntN(30)), fmt.Sprintf("p0%d", random.IntN(6)), wildStamp(random), now-age)})
-		time.Sleep(time.Duration(random.IntN(40)) * time.Millisecond)
+		time.Sleep(time.Duration(random.IntN(40)) * time.Millisecond) // append times are the broker's clock
 	}
 	passed := uint64(time.Now().UnixMilli()-start) / 2000
 	time.Sleep(4 * time.Second) // one record on each partition then closes what was written

@@ -98,6 +98,7 @@ type job struct {
 // line is what a runner process says: one JSON object a line.
 type line struct {
 	Turn  uint64 // settled; 0 before the pipeline starts
+	Held  string `json:",omitempty"` // the point at which a delay begins
 	Done  *pipeline.RunResult
 	Error string `json:",omitempty"`
 	Kind  string `json:",omitempty"` // name of the sentinel in Error
@@ -148,7 +149,7 @@ func runnerMain() error {
 		options.Logger = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}
 	say(line{})
-	result, err := pipeline.Run(crashpoint.With(context.Background(), j.hooks(&settled)), d, options)
+	result, err := pipeline.Run(crashpoint.With(context.Background(), j.hooks(&settled, say)), d, options)
 	last := line{Done: &result}
 	if err != nil {
 		last.Error, last.Kind = err.Error(), sentinelOf(err)

@@ -66,7 +66,7 @@ func TestRuleAnEngineRestoreLeavesOpenWindowsWhole(t *testing.T) {
 		d.run(func(o *runOptions) {
 			o.Hooks.At = func(point string, _ int) error {
 				if i%2 == 1 && point == crashpoint.DeltaWriting {
-					time.Sleep(20 * time.Millisecond)
+					time.Sleep(20 * time.Millisecond) // a slow write
 				}
 				return nil
 			}
@@ -87,7 +87,7 @@ func TestInvariant9AZombieOfAMixedDeploymentPublishesNothing(t *testing.T) {
 		j.Delays = map[string]time.Duration{[]string{crashpoint.DeltaWriting, crashpoint.CountsWriting}[round%2]: 200 * time.Millisecond}
 		zombie := startRunner(t, j)
 		zombie.settled(t, uint64(2+round))
-		time.Sleep(100 * time.Millisecond)
+		zombie.heldUp(t) // with a write on its way
 		zombie.freeze()
 		owner := startRunner(t, d.job())
 		if end := owner.last(t); end == nil || end.Error != "" {

@@ -85,6 +85,7 @@ type child struct {
 	cmd    *exec.Cmd
 	stdin  io.Closer
 	turns  chan uint64 // settled turns; 0 says that the process is about to start the pipeline
+	held   chan string // points at which the process is held up, for heldUp; dropped while no test waits
 	exit   chan struct{}
 	end    *line // the last word; set before exit is closed, nil where the process was killed
 	broken error // the process ended by itself and without a last word
@@ -98,7 +99,7 @@ func startRunner(t testing.TB, j job) *child {
 	if err != nil {
 		t.Fatalf("encoding the job: %v", err)
 	}
-	c := &child{cmd: exec.Command(os.Args[0]), turns: make(chan uint64, 10_000), stderr: &safeBuffer{}, exit: make(chan struct{})}
+	c := &child{cmd: exec.Command(os.Args[0]), turns: make(chan uint64, 10_000), held: make(chan string), stderr: &safeBuffer{}, exit: make(chan struct{})}
 	c.cmd.Env = append(os.Environ(), roleVariable+"=runner")
 	c.cmd.Stderr = c.stderr
 	stdin, err := c.cmd.StdinPipe()
@@ -130,9 +131,15 @@ func (c *child) listen(stdout io.Reader) {
 		if decoder.Decode(&l) != nil {
 			break
 		}
-		if l.Done != nil {
+		switch {
+		case l.Done != nil:
 			c.end = &l
-		} else {
+		case l.Held != "":
+			select {
+			case c.held <- l.Held:
+			default:
+			}
+		default:
 			c.turns <- l.Turn
 		}
 	}
@@ -200,6 +207,18 @@ func (c *child) settled(t testing.TB, turn uint64) bool {
 			<-c.exit
 			t.Fatalf("turn %d was not settled within %v; stderr:\n%s", turn, patience, c.stderr.tail())
 		}
+	}
+}
+
+// heldUp waits until one of the job's delays begins.
+func (c *child) heldUp(t testing.TB) {
+	t.Helper()
+	select {
+	case <-c.held:
+	case <-c.exit:
+		t.Fatalf("the run ended with %s before it was held up; stderr:\n%s", c.end, c.stderr.tail())
+	case <-time.After(patience):
+		t.Fatalf("the run was not held up within %v; stderr:\n%s", patience, c.stderr.tail())
 	}
 }
 

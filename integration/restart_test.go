@@ -181,7 +181,7 @@ func TestRuleAnEngineRestoreIsARestart(t *testing.T) {
 		d.run(func(o *runOptions) {
 			o.Hooks.At = func(point string, _ int) error {
 				if point == slow[i] {
-					time.Sleep(30 * time.Millisecond)
+					time.Sleep(30 * time.Millisecond) // a slow write
 				}
 				return nil
 			}

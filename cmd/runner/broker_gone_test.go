@@ -1,9 +1,7 @@
 package main
 
 import (
-	"os"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -30,49 +28,33 @@ func TestRuleARunOutlivesARestartOfItsBrokerAndEndsWithoutOne(t *testing.T) {
 	if code != exitError || !strings.Contains(stderr, "nothing listens there") || strings.Contains(stderr, "SASL") {
 		t.Errorf("without waiting: exit %d, stderr %s", code, stderr)
 	}
-	type end struct {
-		code           int
-		stdout, stderr string
-	}
-	start := func(args ...string) chan end {
-		over := make(chan end, 1)
-		go func() {
-			code, stdout, stderr := run(t, append([]string{"run", "--config", cfg}, args...)...)
-			over <- end{code, stdout, stderr}
-		}()
-		return over
-	}
-	signal := func() {
-		if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
-			t.Error(err)
-		}
-	}
+	start := func(args ...string) *begun { return begin(append([]string{"run", "--config", cfg}, args...)...) }
 
-	over := start("--until-end", "--wait-for-broker", "2m")
-	time.Sleep(time.Second)
+	r := start("--until-end", "--wait-for-broker", "2m")
+	says(t, &r.stderr, "no broker answers, waiting for one for up to 2m0s")
 	if b, err = embedded.Start(embedded.Options{Addr: addr, DataDir: dir}); err != nil {
 		t.Fatal(err)
 	}
 	defer func() { b.Close() }()
-	if e := <-over; e.code != exitOK || !strings.Contains(e.stdout, "north") || !strings.Contains(e.stderr, "no broker answers, waiting for one for up to 2m0s") {
-		t.Errorf("a start during a restart: %+v", e)
+	if code := <-r.over; code != exitOK || !strings.Contains(r.stdout.String(), "north") {
+		t.Errorf("a start during a restart: exit %d, stdout %s, stderr %s", code, &r.stdout, &r.stderr)
 	}
 
-	over = start()
-	time.Sleep(2 * time.Second)
+	r = start()
+	says(t, &r.stdout, "2025-03-06") // the second turn of this run
 	b.Close()
 	begin := time.Now()
-	signal()
-	if e := <-over; e.code != exitError || !strings.Contains(e.stderr, "the next run redoes what was under way") || time.Since(begin) > 20*time.Second {
-		t.Errorf("a signal without a broker, after %v: %+v", time.Since(begin), e)
+	terminate(t)
+	if code := <-r.over; code != exitError || !strings.Contains(r.stderr.String(), "the next run redoes what was under way") || time.Since(begin) > 20*time.Second {
+		t.Errorf("a signal without a broker, after %v: exit %d, stderr %s", time.Since(begin), code, &r.stderr)
 	}
 
-	over = start("--wait-for-broker", "10m")
-	time.Sleep(time.Second)
+	r = start("--wait-for-broker", "10m")
+	says(t, &r.stderr, "no broker answers, waiting for one")
 	begin = time.Now()
-	signal()
-	if e := <-over; e.code != exitError || !strings.Contains(e.stderr, "nothing was under way") || strings.Contains(e.stderr, "turn") || time.Since(begin) > 20*time.Second {
-		t.Errorf("a signal during the wait, after %v: %+v", time.Since(begin), e)
+	terminate(t)
+	if code := <-r.over; code != exitError || !strings.Contains(r.stderr.String(), "nothing was under way") || strings.Contains(r.stderr.String(), "turn") || time.Since(begin) > 20*time.Second {
+		t.Errorf("a signal during the wait, after %v: exit %d, stderr %s", time.Since(begin), code, &r.stderr)
 	}
 }
 
@@ -89,21 +71,13 @@ func TestAReplayEndsWithoutABroker(t *testing.T) {
 	cfg := deploymentFile(t, b.Addr())
 	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1")
 	input := visits(t, true)
-	over := make(chan string, 1)
-	go func() {
-		code, _, stderr := run(t, "replay", "--config", cfg, "--input", input, "--header", "--rate", "20")
-		if code != exitError {
-			t.Errorf("exit %d", code)
-		}
-		over <- stderr
-	}()
-	time.Sleep(time.Second)
+	r := begin("replay", "--config", cfg, "--input", input, "--header", "--rate", "20")
+	written(t, b.Addr(), "visits", 10)
 	b.Close()
 	begin := time.Now()
-	if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	if stderr := <-over; !strings.Contains(stderr, "no broker has answered since") || strings.Contains(stderr, "turn") || time.Since(begin) > 20*time.Second {
-		t.Errorf("after %v: %s", time.Since(begin), stderr)
+	terminate(t)
+	code, stderr := <-r.over, r.stderr.String()
+	if code != exitError || !strings.Contains(stderr, "no broker has answered since") || strings.Contains(stderr, "turn") || time.Since(begin) > 20*time.Second {
+		t.Errorf("after %v: exit %d, %s", time.Since(begin), code, stderr)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -210,16 +209,14 @@ func TestRunIsDrainedByASignal(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs pipelines")
 	}
-	cfg := deploymentFile(t, broker(t))
+	addr := broker(t)
+	cfg := deploymentFile(t, addr)
 	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1")
-	timer := time.AfterFunc(2*time.Second, func() {
-		if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
-			t.Error(err)
-		}
-	})
-	defer timer.Stop()
-	if _, stderr := mustRun(t, "run", "--config", cfg); !strings.Contains(stderr, "drained") {
-		t.Errorf("stderr %s", stderr)
+	r := begin("run", "--config", cfg)
+	written(t, addr, "shop-control", 2) // HEADER, RUN, EPOCH: it has begun
+	terminate(t)
+	if code := <-r.over; code != exitOK || !strings.Contains(r.stderr.String(), "drained") {
+		t.Errorf("exit %d, stderr %s", code, &r.stderr)
 	}
 }
 

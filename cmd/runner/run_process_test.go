@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/testing/await"
 )
 
 // processVariable has the command line, one argument a line, of a process that the
@@ -99,6 +101,33 @@ func (k *kept) String() string {
 	return k.b.String()
 }
 
+// begun is a command that runs in this process while the test goes on.
+type begun struct {
+	stdout, stderr kept
+	over           chan int // its exit code
+}
+
+func begin(args ...string) *begun {
+	b := &begun{over: make(chan int, 1)}
+	a := app{stdout: &b.stdout, stderr: &b.stderr, getenv: func(string) string { return "" }}
+	go func() { b.over <- a.execute(context.Background(), args) }()
+	return b
+}
+
+// says waits until a stream has a text.
+func says(t testing.TB, stream *kept, text string) {
+	t.Helper()
+	await.That(t, patience, fmt.Sprintf("the command says %q", text), func() bool { return strings.Contains(stream.String(), text) })
+}
+
+// terminate sends SIGTERM to this process.
+func terminate(t testing.TB) {
+	t.Helper()
+	if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // pipe is one that nobody reads unless the test does.
 func pipe(t testing.TB) (r, w *os.File) {
 	t.Helper()
@@ -147,22 +176,26 @@ func hourly(t testing.TB) (cfg, addr string) {
 // published waits until counts holds more than so many records.
 func published(t testing.TB, addr string, more int64) (end int64) {
 	t.Helper()
+	return written(t, addr, "shop-counts", more)
+}
+
+// written waits until the first partition of a topic holds more than so many records.
+func written(t testing.TB, addr, topic string, more int64) (end int64) {
+	t.Helper()
 	client, err := klog.Dial(t.Context(), klog.Config{Brokers: []string{addr}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	for begin := time.Now(); time.Since(begin) < patience; time.Sleep(20 * time.Millisecond) {
-		bounds, err := client.Offsets(t.Context(), "shop-counts", 0)
+	await.That(t, patience, fmt.Sprintf("%s holds more than %d records", topic, more), func() bool {
+		bounds, err := client.Offsets(t.Context(), topic, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if bounds.High > more {
-			return bounds.High
-		}
-	}
-	t.Fatalf("the run publishes nothing behind offset %d", more)
-	return 0
+		end = bounds.High
+		return end > more
+	})
+	return end
 }
 
 // wholeLines checks what was printed up to the end of the process.

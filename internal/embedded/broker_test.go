@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/embedded"
 	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/testing/await"
 )
 
 // serveEnv makes the test binary run a broker instead of the tests: the process that is killed.
@@ -172,9 +174,9 @@ func TestLongPollOutlivesARestart(t *testing.T) {
 		gots, err := f.Poll(context.Background(), []klog.Fetch{{Topic: "t"}}, 1, 30*time.Second)
 		done <- polled{gots, err}
 	}()
-	time.Sleep(50 * time.Millisecond)
+	time.Sleep(50 * time.Millisecond) // the poll has come to the broker, which does not tell
 	b.Close()
-	time.Sleep(50 * time.Millisecond)
+	await.That(t, 20*time.Second, "the poll finds no broker", func() bool { return len(c.Troubles()) > 0 })
 	start(t, embedded.Options{Addr: b.Addr(), DataDir: dir})
 	p, err := c.NewProducer(t.Context(), "t", 0, "")
 	if err != nil {
@@ -204,18 +206,21 @@ func TestKilledBrokerLosesNothingAcknowledged(t *testing.T) {
 	}
 	const records = 300
 	done := make(chan error, 1)
+	var acknowledged atomic.Int64
 	go func() {
 		for i := range records {
 			if _, err := p.Append(context.Background(), []klog.Message{{Value: fmt.Append(nil, i), Timestamp: klog.Now()}}); err != nil {
 				done <- err
 				return
 			}
-			time.Sleep(2 * time.Millisecond)
+			acknowledged.Add(1)
+			time.Sleep(2 * time.Millisecond) // so that no kill finds all of them appended
 		}
 		done <- nil
 	}()
 	for range 4 {
-		time.Sleep(100 * time.Millisecond)
+		before := acknowledged.Load()
+		await.That(t, time.Minute, "the broker takes 30 more records", func() bool { return acknowledged.Load() >= before+30 })
 		kill(proc)
 		proc = serve(t, addr, dir)
 	}

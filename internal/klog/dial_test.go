@@ -214,16 +214,20 @@ func TestDialEndsWithItsContext(t *testing.T) {
 }
 
 func TestUseAfterCloseIsAnError(t *testing.T) {
-	_, c := setup(t, 1)
+	cluster, c := setup(t, 1)
 	p := newProducer(t, c, 0, "")
 	mustAppend(t, p, "a")
 	f := c.NewFetcher()
+	asked := fetches(cluster)
 	polled := make(chan error, 1)
 	go func() {
-		_, err := f.Poll(context.Background(), []Fetch{{Topic: "t", Offset: 1}}, 1, time.Minute)
+		gots, err := f.Poll(context.Background(), []Fetch{{Topic: "t", Offset: 1}}, 1, time.Minute)
+		if err == nil && len(gots) == 1 {
+			err = gots[0].Err // where Close comes before the poll begins to wait for the answer
+		}
 		polled <- err
 	}()
-	time.Sleep(20 * time.Millisecond)
+	<-asked
 	c.Close()
 	c.Close()
 	if err := <-polled; !errors.Is(err, ErrClosed) {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -14,6 +15,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/tollgate-dp/tollgate/internal/testing/await"
 )
 
 // hangingUp listens like a broker that stops or starts: it hangs up on the first connections after
@@ -103,15 +106,16 @@ func TestWhatMayComeUp(t *testing.T) {
 // troubleOf waits for a trouble whose text has a word in it.
 func troubleOf(t *testing.T, c *Client, word string) Trouble {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		for _, tr := range c.Troubles() {
-			if strings.Contains(tr.Doing, word) {
-				return tr
-			}
+	var found Trouble
+	await.That(t, 20*time.Second, fmt.Sprintf("a trouble says %q", word), func() bool {
+		list := c.Troubles()
+		i := slices.IndexFunc(list, func(tr Trouble) bool { return strings.Contains(tr.Doing, word) })
+		if i >= 0 {
+			found = list[i]
 		}
-	}
-	t.Fatalf("no trouble says %q: %v", word, c.Troubles())
-	return Trouble{}
+		return i >= 0
+	})
+	return found
 }
 
 // Troubles tells what is tried again, with its cause, until it is over.
@@ -288,11 +292,7 @@ func TestRuleAFrozenBrokerStaysATrouble(t *testing.T) {
 		}
 	}
 	melt()
-	for end := time.Now().Add(20 * time.Second); len(c.Troubles()) > 0; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("it answers, and is still a trouble: %v", c.Troubles())
-		}
-	}
+	await.That(t, 20*time.Second, "the broker answers again, and is no trouble any more", func() bool { return len(c.Troubles()) == 0 })
 }
 
 // Close ends calls whose broker is frozen: in the middle of a request, and of making a connection.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // startBroker runs a fake cluster whose retention leaves old records alone.
@@ -45,6 +46,20 @@ func setup(t testing.TB, partitions int) (*kfake.Cluster, *Client) {
 		t.Fatalf("creating topic: %v", err)
 	}
 	return cluster, c
+}
+
+// fetches tells of fetches that have come to the broker since.
+func fetches(cluster *kfake.Cluster) <-chan struct{} {
+	asked := make(chan struct{}, 1)
+	cluster.ControlKey(int16(kmsg.Fetch), func(kmsg.Request) (kmsg.Response, error, bool) {
+		cluster.KeepControl()
+		select {
+		case asked <- struct{}{}:
+		default:
+		}
+		return nil, nil, false
+	})
+	return asked
 }
 
 func newProducer(t testing.TB, c *Client, partition int32, txn string) *Producer {
@@ -194,7 +209,6 @@ func TestPollReturnsEveryPartitionOnTimeout(t *testing.T) {
 
 func TestLongPollIsWokenByAnyPartition(t *testing.T) {
 	cluster, c := setup(t, 2)
-	_ = cluster
 	if err := c.CreateTopics(t.Context(), TopicSpec{Name: "control", Partitions: 1}); err != nil {
 		t.Fatal(err)
 	}
@@ -204,8 +218,9 @@ func TestLongPollIsWokenByAnyPartition(t *testing.T) {
 	}
 	mustAppend(t, p, "warm")
 	f := c.NewFetcher()
+	asked := fetches(cluster)
 	go func() {
-		time.Sleep(100 * time.Millisecond)
+		<-asked
 		_, _ = p.Append(context.Background(), messages("wake"))
 	}()
 	start := time.Now()

@@ -73,6 +73,7 @@ func TestOpenTransactionHoldsReadersBack(t *testing.T) {
 	}
 	equal(t, readAll(t, c, 0), []string{"a"})
 	f := c.NewFetcher()
+	asked := fetches(cluster)
 	woken := make(chan error, 1)
 	go func() {
 		fetched, err := f.Poll(context.Background(), []Fetch{{Topic: "t", Offset: 1}}, 1, 30*time.Second)
@@ -81,7 +82,7 @@ func TestOpenTransactionHoldsReadersBack(t *testing.T) {
 		}
 		woken <- err
 	}()
-	time.Sleep(50 * time.Millisecond)
+	<-asked
 	if err := cl.EndTransaction(t.Context(), kgo.TryCommit); err != nil {
 		t.Fatal(err)
 	}
@@ -261,7 +262,7 @@ func TestSeveralBrokersAndMovingLeaders(t *testing.T) {
 				if n%10 == 5 {
 					_ = cluster.MoveTopicPartition("t", int32(i), int32((i+n)%3))
 				}
-				time.Sleep(time.Millisecond)
+				time.Sleep(time.Millisecond) // so that partitions move between appends and polls
 			}
 		})
 	}

@@ -68,7 +68,7 @@ func TestRuleNobodyWaitsForAStderrThatTakesNothing(t *testing.T) {
 		close(w.free)
 		written := func() {
 			for p.out.behind() {
-				time.Sleep(time.Millisecond)
+				time.Sleep(time.Millisecond) // soon gives up
 			}
 		}
 		soon(t, "a stream that takes everything", written)

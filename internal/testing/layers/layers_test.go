@@ -119,6 +119,7 @@ func module() []layer {
 		},
 		// What only tests import; files that ship, of any layer above, never do.
 		{name: "tests", sees: []string{"numbers", "wire", "noise", "kafka", "deployment", "demo"}, packages: []entry{
+			{"internal/testing/await", "conditions that tests wait for"},
 			{"internal/testing/deploytest", "what tests of deployments share"},
 			{"internal/testing/chance", "rates and probabilities"},
 			{"internal/testing/doccheck", "documents and tree agree"},

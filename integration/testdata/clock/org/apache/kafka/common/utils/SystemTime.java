@@ -6,7 +6,10 @@ import java.util.function.Supplier;
 
 import org.apache.kafka.common.errors.TimeoutException;
 
-/** The broker's clock for a test of clock steps: the machine's, moved by as many milliseconds as a file says. */
+/**
+ * The broker's clock for a test of clock steps: the machine's, moved by as many milliseconds as a file says. What it
+ * goes by now is in a file beside that.
+ */
 class SystemTime implements Time {
     private static final SystemTime SYSTEM_TIME = new SystemTime();
 
@@ -18,10 +21,12 @@ class SystemTime implements Time {
 
     private SystemTime() {
         Path file = Path.of(System.getProperty("tollgate.clock"));
+        Path taken = Path.of(file + ".taken");
         Thread reader = new Thread(() -> {
             while (true) {
                 try {
                     step = Long.parseLong(Files.readString(file).trim());
+                    Files.writeString(taken, Long.toString(step));
                     Thread.sleep(10);
                 } catch (Exception e) {
                     // A file that is being written: the next look will do.
