@@ -1,13 +1,13 @@
 package schemas
 
 import (
-	"github.com/tollgate-dp/tollgate/state"
-
 	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
 	"strconv"
+
+	"github.com/tollgate-dp/tollgate/state"
 )
 
 // LedgerRecord is a Kafka record of a ledger partition. A nil value is a tombstone.

@@ -6,9 +6,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	_ "github.com/tollgate-dp/tollgate/internal/testing/fixedseed"
-
 	"github.com/tollgate-dp/tollgate/internal/config"
+	_ "github.com/tollgate-dp/tollgate/internal/testing/fixedseed"
 )
 
 func TestDurations(t *testing.T) {

@@ -14,7 +14,6 @@ import (
 	"pgregory.net/rapid"
 
 	_ "github.com/tollgate-dp/tollgate/internal/testing/fixedseed"
-
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 

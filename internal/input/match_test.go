@@ -9,9 +9,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	_ "github.com/tollgate-dp/tollgate/internal/testing/fixedseed"
-
 	"github.com/tollgate-dp/tollgate/internal/avro"
+	_ "github.com/tollgate-dp/tollgate/internal/testing/fixedseed"
 )
 
 // recordOf is a schema of fields "name": type.

@@ -5,12 +5,12 @@ import (
 	"math/big"
 	"testing"
 
-	"github.com/tollgate-dp/tollgate/state"
-	"github.com/tollgate-dp/tollgate/state/conversion"
-	"github.com/tollgate-dp/tollgate/state/loss"
 	"pgregory.net/rapid"
 
 	_ "github.com/tollgate-dp/tollgate/internal/testing/fixedseed"
+	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/conversion"
+	"github.com/tollgate-dp/tollgate/state/loss"
 )
 
 const wide = 640

@@ -5,10 +5,11 @@ import (
 	"math"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/conversion"
 	"github.com/tollgate-dp/tollgate/state/loss"
-	"pgregory.net/rapid"
 )
 
 // A mechanism that fails openly with probability δ₀ and is Gaussian else has exactly

@@ -7,10 +7,10 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/tollgate-dp/tollgate/schemas"
 	"pgregory.net/rapid"
 
 	_ "github.com/tollgate-dp/tollgate/internal/testing/fixedseed"
+	"github.com/tollgate-dp/tollgate/schemas"
 )
 
 // The conditions of theorem T1, one neighbour against the other: along one path of outputs, with and without one individual,

@@ -5,8 +5,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/tollgate-dp/tollgate/schemas"
 	"pgregory.net/rapid"
+
+	"github.com/tollgate-dp/tollgate/schemas"
 )
 
 func TestRuleAUserIsOneForDistinctUsers(t *testing.T) {

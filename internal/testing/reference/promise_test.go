@@ -5,9 +5,10 @@ import (
 	"math/big"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
-	"pgregory.net/rapid"
 )
 
 // Substitution is a removal and an addition: one individual's records become others. The difference of every count is then within the

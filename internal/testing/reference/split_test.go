@@ -5,9 +5,10 @@ import (
 	"math/big"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/state"
-	"pgregory.net/rapid"
 )
 
 func TestGaussianBudgetIsThatOfTheMathematics(t *testing.T) {
