@@ -20,8 +20,8 @@ import (
 // Variable is the environment variable that names the mutant that is switched on.
 const Variable = "TOLLGATE_MUTANT"
 
-// A Mutant is a function with a change. In is its name, after that of its receiver's type and of
-// its package where the name alone is not the only one: "Charge", "Account.Fits",
+// A Mutant is a function with a change. In is the function's name, with that of its receiver's type
+// and of its package in front where the name alone is not enough: "readEnvelope", "Account.Fits",
 // "state.Account.Fits".
 type Mutant struct {
 	Name, In string
@@ -86,8 +86,8 @@ func (f *file) edited() ([]byte, error) {
 // functions are the functions of a module by their full names.
 type functions map[string][]*function
 
-// named are the functions of that name; one that names the package as well, or the package and
-// the type, is named by less.
+// named is the only function of that name. The name may leave out the package, and the type before
+// a method, where the rest is enough.
 func (all functions) named(name string) (*function, error) {
 	var found []*function
 	var full []string
