@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/transforms/internal/keyedstate"
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
@@ -70,9 +71,7 @@ func (noCells) Save(_, _, _ []byte) error { return nil }
 type stateLedger struct {
 	records []state.LedgerRecord
 	fresh   []state.LedgerRecord
-
-	saves, deltas     uint64
-	baseSize, pending int
+	kept    keyedstate.State // every save is a change
 }
 
 // Take implements state.LedgerStore: the engine gives a key's state to one
@@ -119,17 +118,17 @@ func (l *stateLedger) save(cells spend.Cells) error {
 	if len(l.fresh) == 0 {
 		return nil
 	}
-	l.saves++
-	delta := appendRecords(binary.AppendUvarint(nil, l.saves), l.fresh)
+	change := l.kept.Last + 1
+	delta := appendRecords(binary.AppendUvarint(nil, change), l.fresh)
 	var base []byte
-	if l.saves == 1 || l.pending+len(delta) > max(l.baseSize, smallState) {
+	if l.kept.Due(len(delta), smallState) {
 		l.put(l.fresh)
-		base, delta, l.deltas = appendRecords([]byte{}, l.records), nil, 0
-	} else {
-		l.deltas++
+		base, delta = appendRecords([]byte{}, l.records), nil
 	}
-	meta := binary.AppendUvarint(binary.AppendUvarint([]byte{stateVersion}, l.saves), l.deltas)
-	if err := cells.Save(meta, base, delta); err != nil {
+	err := l.kept.Save(cells, base, change, delta, change, func(s keyedstate.State) []byte {
+		return keyedstate.AppendMeta(nil, stateVersion, s.Last, s.Last-s.Base)
+	})
+	if err != nil {
 		return fmt.Errorf("keeping the accounts in the state: %w", err)
 	}
 	return nil
@@ -151,46 +150,52 @@ func loadLedger(cells spend.Cells) (*stateLedger, error) {
 		return l, nil
 	}
 	fail := fmt.Errorf("reading the accounts: %w", ErrMalformedState)
-	saves, n := binary.Uvarint(meta[1:])
-	if meta[0] != stateVersion || n <= 0 {
+	var last, count uint64
+	if !keyedstate.ReadMeta(meta, stateVersion, &last, &count) || count > last {
 		return nil, fail
 	}
-	count, m := binary.Uvarint(meta[1+n:])
-	if m <= 0 || 1+n+m != len(meta) || count > saves || uint64(len(deltas)) != count {
-		return nil, fail
-	}
-	l.saves, l.deltas, l.baseSize = saves, count, len(base)
 	if l.records, err = readRecords(base); err != nil {
 		return nil, err
 	}
-	inOrder := make([][]state.LedgerRecord, count)
-	for _, d := range deltas { // a bag has no order
-		at, n := binary.Uvarint(d)
-		if n <= 0 || at > saves || at+count <= saves || inOrder[at+count-saves-1] != nil {
+	changes, size := make([]change, len(deltas)), 0
+	for i, d := range deltas {
+		number, n := binary.Uvarint(d)
+		if n <= 0 {
 			return nil, fail
 		}
-		if inOrder[at+count-saves-1], err = readRecords(d[n:]); err != nil {
+		if changes[i].records, err = readRecords(d[n:]); err != nil {
 			return nil, err
 		}
-		l.pending += len(d)
+		changes[i].number = number
+		size += len(d)
 	}
-	for _, records := range inOrder {
-		l.put(records)
+	if !keyedstate.InOrder(changes, last-count, last, func(c change) uint64 { return c.number }) {
+		return nil, fail
 	}
+	for _, c := range changes {
+		l.put(c.records)
+	}
+	l.kept = keyedstate.Loaded(last-count, last, len(base), size)
 	return l, nil
+}
+
+// change is a delta: the records of one save.
+type change struct {
+	number  uint64
+	records []state.LedgerRecord
 }
 
 func appendRecords(dst []byte, records []state.LedgerRecord) []byte {
 	for _, r := range records {
-		dst = frame(frame(dst, r.Key), r.Value)
+		dst = keyedstate.AppendBlob(keyedstate.AppendBlob(dst, r.Key), r.Value)
 	}
 	return dst
 }
 
 // readRecords is the inverse of appendRecords.
 func readRecords(b []byte) ([]state.LedgerRecord, error) {
-	fields, err := Unpack(b)
-	if err != nil || len(fields)%2 != 0 {
+	fields, ok := keyedstate.SplitBlobs(b)
+	if !ok || len(fields)%2 != 0 {
 		return nil, fmt.Errorf("reading the accounts: %w", ErrMalformedState)
 	}
 	records := make([]state.LedgerRecord, 0, len(fields)/2)

@@ -1,12 +1,13 @@
 package transforms
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
+
+	"github.com/tollgate-dp/tollgate/transforms/internal/keyedstate"
 )
 
 func init() {
@@ -39,15 +40,11 @@ type packFn struct{}
 func (f *packFn) ProcessElement(shard int, blobs func(*[]byte) bool, emit func(int, []byte)) error {
 	var packed, b []byte
 	for blobs(&b) {
-		packed = frame(packed, b)
+		packed = keyedstate.AppendBlob(packed, b)
 		b = nil
 	}
 	emit(shard, packed)
 	return nil
-}
-
-func frame(dst, b []byte) []byte {
-	return append(binary.AppendUvarint(dst, uint64(len(b))), b...)
 }
 
 // ErrMalformedPack is returned for bytes that Pack did not write.
@@ -56,14 +53,9 @@ var ErrMalformedPack = errors.New("malformed pack of blobs")
 // Unpack splits what Pack has packed, for stages of one's own. The blobs share
 // packed's memory. The error is ErrMalformedPack.
 func Unpack(packed []byte) ([][]byte, error) {
-	var blobs [][]byte
-	for len(packed) > 0 {
-		n, used := binary.Uvarint(packed)
-		if used <= 0 || n > uint64(len(packed)-used) {
-			return nil, fmt.Errorf("splitting a group into its blobs: %w", ErrMalformedPack)
-		}
-		blobs = append(blobs, packed[used:used+int(n)])
-		packed = packed[used+int(n):]
+	blobs, ok := keyedstate.SplitBlobs(packed)
+	if !ok {
+		return nil, fmt.Errorf("splitting a group into its blobs: %w", ErrMalformedPack)
 	}
 	return blobs, nil
 }

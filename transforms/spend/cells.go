@@ -1,12 +1,12 @@
 package spend
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/transforms/internal/keyedstate"
 )
 
 // Cells is a shard's keyed state in the engine that runs SPEND: a base and the
@@ -34,41 +34,17 @@ const metaVersion = 2
 var errMeta = errors.New("malformed description of a shard's state")
 
 func (m meta) encode() []byte {
-	b := []byte{metaVersion}
-	b = binary.AppendVarint(b, m.epoch)
-	b = binary.AppendUvarint(b, m.base)
-	return binary.AppendUvarint(b, m.last)
+	return keyedstate.AppendMeta(nil, metaVersion, uint64(m.epoch)<<1^uint64(m.epoch>>63), m.base, m.last)
 }
 
 func decodeMeta(b []byte) (meta, error) {
-	if len(b) == 0 || b[0] != metaVersion {
-		return meta{}, errMeta
-	}
-	b = b[1:]
 	var m meta
-	var n int
-	if m.epoch, n = binary.Varint(b); n <= 0 {
+	var epoch uint64
+	if !keyedstate.ReadMeta(b, metaVersion, &epoch, &m.base, &m.last) || m.last < m.base {
 		return meta{}, errMeta
 	}
-	b = b[n:]
-	if m.base, n = binary.Uvarint(b); n <= 0 {
-		return meta{}, errMeta
-	}
-	b = b[n:]
-	if m.last, n = binary.Uvarint(b); n <= 0 || n != len(b) || m.last < m.base {
-		return meta{}, errMeta
-	}
+	m.epoch = int64(epoch>>1) ^ -int64(epoch&1)
 	return m, nil
-}
-
-// saver decides when the base is written anew: once the deltas since weigh
-// more than it, so that a turn costs what its active users cost.
-type saver struct {
-	base      uint64
-	baseSize  int
-	deltaSize int
-	deltas    int
-	saved     bool
 }
 
 const (
@@ -76,23 +52,19 @@ const (
 	maxDeltas = 256
 )
 
-// due says whether the next joint writes a new base: the accounts as of the
-// turn before it, charged, encoded before admission. A base is never older than
-// the ledger has slots: whoever reads it needs every settlement since, and those
-// are not kept for ever.
-func (s *saver) due(slots uint64) bool {
-	return !s.saved || uint64(s.deltas) >= min(maxDeltas, slots) || s.deltaSize > max(s.baseSize, smallBase)
+// dueBase says whether the next joint writes a new base: the accounts as of the turn
+// before it, charged, encoded before admission. A base is never older than the ledger
+// has slots: the settlements that its deltas are charged by are not kept for ever.
+func dueBase(s *keyedstate.State, slots uint64) bool {
+	return s.Last-s.Base >= min(maxDeltas, slots) || s.Due(0, smallBase)
 }
 
-func (s *saver) write(c Cells, epoch int64, first, turn uint64, base, deltas []byte) error {
-	if base != nil {
-		*s = saver{base: first - 1, baseSize: len(base), saved: true}
-	}
-	s.deltas += int(turn - first + 1)
-	s.deltaSize += len(deltas)
-	m := meta{epoch: epoch, base: s.base, last: turn}
-	if err := c.Save(m.encode(), base, deltas); err != nil {
-		return fmt.Errorf("keeping turn %d in the state: %w", turn, err)
+func saveJoint(s *keyedstate.State, c Cells, open *schemas.Open, base, deltas []byte) error {
+	err := s.Save(c, base, open.First-1, deltas, open.Turn, func(s keyedstate.State) []byte {
+		return meta{epoch: open.Epoch, base: s.Base, last: s.Last}.encode()
+	})
+	if err != nil {
+		return fmt.Errorf("keeping turn %d in the state: %w", open.Turn, err)
 	}
 	return nil
 }
@@ -130,32 +102,19 @@ func (b *book) encodeBase() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	base := appendBlob(nil, accounts)
+	base := keyedstate.AppendBlob(nil, accounts)
 	for _, s := range b.open {
-		base = appendBlob(base, s.data)
+		base = keyedstate.AppendBlob(base, s.data)
 	}
 	return base, nil
 }
 
-func appendBlob(dst, blob []byte) []byte {
-	dst = binary.AppendUvarint(dst, uint64(len(blob)))
-	return append(dst, blob...)
-}
-
 var errBase = errors.New("malformed accounts or deltas of the state")
 
-// splitBlobs is the inverse of appendBlob, again and again.
+// splitBlobs splits what is never empty: a base, or the deltas of a joint.
 func splitBlobs(b []byte) ([][]byte, error) {
-	var blobs [][]byte
-	for len(b) > 0 {
-		n, used := binary.Uvarint(b)
-		if used <= 0 || n > uint64(len(b)-used) {
-			return nil, errBase
-		}
-		blobs = append(blobs, b[used:used+int(n)])
-		b = b[used+int(n):]
-	}
-	if len(blobs) == 0 {
+	blobs, ok := keyedstate.SplitBlobs(b)
+	if !ok || len(blobs) == 0 {
 		return nil, errBase
 	}
 	return blobs, nil

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/transforms/internal/keyedstate"
 )
 
 const (
@@ -82,7 +83,7 @@ type known struct {
 	writer state.LedgerWriter
 	book   *book                       // nil: forgotten
 	wait   func(context.Context) error // for the append of the book's joint; nil: nothing was to be appended
-	saver  saver
+	saver  keyedstate.State
 
 	found    map[uint64]*schemas.Delta // the complete deltas of the open joint, from the ledger
 	snapshot uint64                    // turn of the newest snapshot
@@ -184,7 +185,7 @@ func (e *Engine) spend(ctx context.Context, n int, s *shard, open *schemas.Open,
 		if err != nil {
 			return nil, err
 		}
-		deltas = appendBlob(deltas, blob)
+		deltas = keyedstate.AppendBlob(deltas, blob)
 		if s.found[turn] == nil {
 			delta, err := schemas.EncodeDelta(*d, e.opts.Rules.LedgerSlots, e.maxRecord)
 			if err != nil {
@@ -193,7 +194,7 @@ func (e *Engine) spend(ctx context.Context, n int, s *shard, open *schemas.Open,
 			records = append(records, delta...)
 		}
 	}
-	if err := s.saver.write(cells, open.Epoch, open.First, open.Turn, base, deltas); err != nil {
+	if err := saveJoint(&s.saver, cells, open, base, deltas); err != nil {
 		return nil, err
 	}
 	s.found = nil
@@ -266,7 +267,7 @@ func (e *Engine) charge(ctx context.Context, n int, b *book) error {
 
 // baseFor encodes the accounts for the keyed state when a new base is due.
 func (e *Engine) baseFor(s *shard) ([]byte, error) {
-	if !s.saver.due(e.opts.Rules.LedgerSlots) {
+	if !dueBase(&s.saver, e.opts.Rules.LedgerSlots) {
 		return nil, nil
 	}
 	base, err := s.book.encodeBase()

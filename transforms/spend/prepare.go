@@ -1,14 +1,13 @@
 package spend
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/transforms/internal/keyedstate"
 )
 
 // prepare brings a shard to the state before the open joint, or to the open joint
@@ -102,14 +101,8 @@ func inOrder(m meta, bag [][]byte) ([]*schemas.Delta, error) {
 			all = append(all, d)
 		}
 	}
-	if uint64(len(all)) != m.last-m.base {
+	if !keyedstate.InOrder(all, m.base, m.last, func(d *schemas.Delta) uint64 { return d.Turn }) {
 		return nil, nil
-	}
-	slices.SortFunc(all, func(a, b *schemas.Delta) int { return cmp.Compare(a.Turn, b.Turn) })
-	for i, d := range all {
-		if d.Turn != m.base+1+uint64(i) {
-			return nil, nil
-		}
 	}
 	return all, nil
 }
