@@ -56,6 +56,7 @@ func module() []layer {
 			{"transforms/mechanisms", "other mechanisms, and their prices"},
 		}},
 		{name: "spending", sees: []string{"numbers", "wire", "noise"}, packages: []entry{
+			{"transforms/internal/keyedstate", "a base and its deltas in keyed state"},
 			{"transforms/spend", "clipping, admission, charging; no Beam, so that it is tested without"},
 		}},
 		{name: "transforms", sees: []string{"numbers", "wire", "noise", "spending"}, outside: []string{beam}, packages: []entry{

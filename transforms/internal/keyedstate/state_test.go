@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	_ "github.com/tollgate-dp/tollgate/internal/fixedseed"
+	_ "github.com/tollgate-dp/tollgate/internal/testing/fixedseed"
 )
 
 // engine is what an engine keeps of one key.
