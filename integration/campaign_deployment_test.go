@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/config"
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/reference"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -179,7 +179,7 @@ func (s *subject) attachTo(broker string) {
 func (s *subject) header() *schemas.Header {
 	s.t.Helper()
 	var header *schemas.Header
-	err := s.client.ReadRange(s.t.Context(), s.config.Outputs.Control, 0, 0, 1, func(r klog.Record) error {
+	err := s.client.ReadRange(s.t.Context(), s.config.Outputs.Control, 0, 0, 1, func(r kafkalog.Record) error {
 		c, err := schemas.DecodeControl(r.Value)
 		if err == nil {
 			header, _ = c.Body.(*schemas.Header)
@@ -227,7 +227,7 @@ func (c *campaign) makeTopics(d *deployment) {
 // many windows are written as the faults take; with append times they are written at the pace of the clock.
 type feeder struct {
 	s       *subject
-	client  *klog.Client
+	client  *kafkalog.Client
 	work    workload
 	seed    uint64
 	next    int // window
@@ -329,9 +329,9 @@ func (f *feeder) live() [][]arrival {
 // put appends. A broker that is away is waited for; what was written twice then are two events, for every reader.
 func (f *feeder) put(dealt [][]arrival) error {
 	for p, arrivals := range dealt {
-		messages := make([]klog.Message, len(arrivals))
+		messages := make([]kafkalog.Message, len(arrivals))
 		for i, a := range arrivals {
-			messages[i] = klog.Message{Value: a.value, Timestamp: klog.At(a.stamp)}
+			messages[i] = kafkalog.Message{Value: a.value, Timestamp: kafkalog.At(a.stamp)}
 		}
 		var err error
 		for range 20 {
@@ -346,7 +346,7 @@ func (f *feeder) put(dealt [][]arrival) error {
 	return nil
 }
 
-func (f *feeder) try(partition int32, messages []klog.Message) error {
+func (f *feeder) try(partition int32, messages []kafkalog.Message) error {
 	if len(messages) == 0 {
 		return nil
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/await"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
@@ -30,7 +30,7 @@ func (s seen) begun() int { return s.epochs + s.others }
 func (s seen) open() bool { return s.closed > s.settled }
 
 // take applies the rule of fencing by content.
-func (s *seen) take(r klog.Record) {
+func (s *seen) take(r kafkalog.Record) {
 	s.next = r.Offset + 1
 	c, err := schemas.DecodeControl(r.Value)
 	if err != nil {
@@ -92,7 +92,7 @@ func startWatch(t testing.TB, broker, topic string) *watch {
 
 // follow reads until something fails.
 func (w *watch) follow(ctx context.Context, broker, topic string) {
-	client, err := klog.Dial(ctx, klog.Config{Brokers: []string{broker}, RetryFor: time.Second, Logger: quiet()})
+	client, err := kafkalog.Dial(ctx, kafkalog.Config{Brokers: []string{broker}, RetryFor: time.Second, Logger: quiet()})
 	if err != nil {
 		return
 	}
@@ -103,7 +103,7 @@ func (w *watch) follow(ctx context.Context, broker, topic string) {
 			return
 		}
 		if from := w.now().next; bounds.High > from {
-			err = client.ReadRange(ctx, topic, 0, from, bounds.High, func(r klog.Record) error {
+			err = client.ReadRange(ctx, topic, 0, from, bounds.High, func(r kafkalog.Record) error {
 				w.mu.Lock()
 				defer w.mu.Unlock()
 				w.s.take(r)
@@ -139,10 +139,10 @@ func (c *campaign) lookMidway(s *subject) {
 	c.t.Helper()
 	c.seesAll(s)
 	settled, midway := s.watch.now().settled, false
-	newest := func(topic string, partition int32, turn func(klog.Record) uint64) {
+	newest := func(topic string, partition int32, turn func(kafkalog.Record) uint64) {
 		bounds, err := s.client.Offsets(c.t.Context(), topic, partition)
 		if err == nil {
-			err = s.client.ReadRange(c.t.Context(), topic, partition, max(bounds.Start, bounds.High-60), bounds.High, func(r klog.Record) error {
+			err = s.client.ReadRange(c.t.Context(), topic, partition, max(bounds.Start, bounds.High-60), bounds.High, func(r kafkalog.Record) error {
 				midway = midway || turn(r) > settled
 				return nil
 			})
@@ -152,7 +152,7 @@ func (c *campaign) lookMidway(s *subject) {
 		}
 	}
 	for shard := range int32(s.config.Shards) {
-		newest(s.config.Outputs.Ledger, shard, func(r klog.Record) uint64 {
+		newest(s.config.Outputs.Ledger, shard, func(r kafkalog.Record) uint64 {
 			if part, err := schemas.DecodeLedgerPart(r.Key, r.Value); err == nil && !part.Tombstone && part.Key.Kind == schemas.KindDeltaPart {
 				return part.Set.Turn
 			}
@@ -160,7 +160,7 @@ func (c *campaign) lookMidway(s *subject) {
 		})
 	}
 	for shard := range int32(s.config.ReleaseShards) {
-		newest(s.config.Outputs.Counts, shard, func(r klog.Record) uint64 {
+		newest(s.config.Outputs.Counts, shard, func(r kafkalog.Record) uint64 {
 			if release, err := schemas.DecodeRelease(r.Value); err == nil {
 				return release.Turn
 			}

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/reference"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -29,7 +29,7 @@ type published struct {
 // stands behind a later fence with a new key (invariant 9: such a record may repeat, never add).
 func (d *deployment) readCounts() (published, error) {
 	p := published{values: map[string][]byte{}, turns: map[string]uint64{}}
-	var records [][]klog.Record
+	var records [][]kafkalog.Record
 	for i, g := range append(slices.Clone(d.past), generation{config: d.config}) {
 		if i > 0 && d.past[i-1].config.Outputs.Counts == g.config.Outputs.Counts {
 			continue

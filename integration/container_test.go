@@ -15,7 +15,7 @@ import (
 	"github.com/testcontainers/testcontainers-go"
 	"github.com/testcontainers/testcontainers-go/wait"
 
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/realkafka"
 )
 
@@ -111,13 +111,13 @@ func request(port, advertised string) testcontainers.ContainerRequest {
 
 // await waits for the broker's answer to a client.
 func (k *kafkaContainer) await(ctx context.Context) error {
-	c, err := klog.Dial(ctx, klog.Config{Brokers: []string{k.addr}, RetryFor: patience, Logger: quiet()})
-	for began := time.Now(); errors.Is(err, klog.ErrUnreachable) || errors.Is(err, klog.ErrRefused); {
+	c, err := kafkalog.Dial(ctx, kafkalog.Config{Brokers: []string{k.addr}, RetryFor: patience, Logger: quiet()})
+	for began := time.Now(); errors.Is(err, kafkalog.ErrUnreachable) || errors.Is(err, kafkalog.ErrRefused); {
 		if time.Since(began) > patience {
 			return err
 		}
 		time.Sleep(100 * time.Millisecond) // before it is dialled again
-		c, err = klog.Dial(ctx, klog.Config{Brokers: []string{k.addr}, RetryFor: patience, Logger: quiet()})
+		c, err = kafkalog.Dial(ctx, kafkalog.Config{Brokers: []string{k.addr}, RetryFor: patience, Logger: quiet()})
 	}
 	if err != nil {
 		return err

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/reference"
 )
 
@@ -17,10 +17,10 @@ func TestInvariant6BrokenRecordsAreDeadLettered(t *testing.T) {
 	w := crowd(41)
 	w.Broken = 20
 	random := rand.New(rand.NewPCG(41, 3))
-	sent := map[int32][]klog.Message{}
+	sent := map[int32][]kafkalog.Message{}
 	for p, arrivals := range spread(w.arrivals(), 2) {
 		for _, a := range arrivals {
-			m := klog.Message{Value: a.value, Timestamp: klog.At(a.stamp)}
+			m := kafkalog.Message{Value: a.value, Timestamp: kafkalog.At(a.stamp)}
 			m.Key = [][]byte{nil, {}, []byte(a.user), {0, 0xff, '"'}}[random.IntN(4)]
 			m.Headers = decorations()[random.IntN(len(decorations()))]
 			sent[int32(p)] = append(sent[int32(p)], m)
@@ -52,8 +52,8 @@ func TestInvariant6BrokenRecordsAreDeadLettered(t *testing.T) {
 
 // decorations are headers that a record may have, one after the other: none, several of one name, empty ones and ones without a
 // value, and some that look like the pipeline's own.
-func decorations() [][]klog.Header {
-	return [][]klog.Header{
+func decorations() [][]kafkalog.Header {
+	return [][]kafkalog.Header{
 		nil,
 		{{Key: "trace", Value: []byte("00-4bf9")}},
 		{{Key: "empty", Value: []byte{}}, {Key: "null", Value: nil}, {Key: "", Value: []byte("unnamed")}},
@@ -63,9 +63,9 @@ func decorations() [][]klog.Header {
 }
 
 // expectedDeadLetters says, by place, what the reference wants on the dead-letter topic of what was sent.
-func (d *deployment) expectedDeadLetters(sent map[int32][]klog.Message) map[string]klog.Message {
+func (d *deployment) expectedDeadLetters(sent map[int32][]kafkalog.Message) map[string]kafkalog.Message {
 	d.t.Helper()
-	want := map[string]klog.Message{}
+	want := map[string]kafkalog.Message{}
 	keys, headers := map[string]int{}, map[int]int{}
 	for p, judged := range d.fates(d.eventLog()) {
 		if len(judged) != len(sent[p]) {
@@ -81,12 +81,12 @@ func (d *deployment) expectedDeadLetters(sent map[int32][]klog.Message) map[stri
 			if m.Value != nil {
 				length = fmt.Sprint(len(m.Value))
 			}
-			var own []klog.Header
+			var own []kafkalog.Header
 			for _, h := range [][2]string{
 				{"class", j.Class}, {"topic", d.config.Events.Topic}, {"partition", fmt.Sprint(p)}, {"offset", fmt.Sprint(offset)},
 				{"timestamp", fmt.Sprint(stamp)}, {"length", length},
 			} {
-				own = append(own, klog.Header{Key: "tollgate-" + h[0], Value: []byte(h[1])})
+				own = append(own, kafkalog.Header{Key: "tollgate-" + h[0], Value: []byte(h[1])})
 			}
 			keys[fmt.Sprintf("%v %d", m.Key == nil, min(len(m.Key), 1))]++
 			headers[len(m.Headers)]++
@@ -101,7 +101,7 @@ func (d *deployment) expectedDeadLetters(sent map[int32][]klog.Message) map[stri
 }
 
 // placeIn is what a dead letter says about where its record stood. The first header of a name is the pipeline's.
-func placeIn(headers []klog.Header) string {
+func placeIn(headers []kafkalog.Header) string {
 	first := map[string]string{}
 	for _, h := range headers {
 		if _, known := first[h.Key]; !known {
@@ -114,4 +114,4 @@ func placeIn(headers []klog.Header) string {
 // sameBytes tells nothing and empty apart, as Kafka does.
 func sameBytes(a, b []byte) bool { return bytes.Equal(a, b) && (a == nil) == (b == nil) }
 
-func sameHeader(a, b klog.Header) bool { return a.Key == b.Key && sameBytes(a.Value, b.Value) }
+func sameHeader(a, b kafkalog.Header) bool { return a.Key == b.Key && sameBytes(a.Value, b.Value) }

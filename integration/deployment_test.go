@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/crashpoint"
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/reference"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -35,7 +35,7 @@ type deployment struct {
 	t          testing.TB
 	config     pipeline.Config
 	compiled   *pipeline.Deployment
-	client     *klog.Client
+	client     *kafkalog.Client
 	partitions int
 	clocked    bool          // a clock closed turns: the reference is told the cuts, else it must not need them
 	patience   time.Duration // of finish, where it is more than that of all waits
@@ -89,7 +89,7 @@ func attach(t testing.TB, config pipeline.Config) *deployment {
 	if err != nil {
 		t.Fatalf("compiling: %v", err)
 	}
-	client, err := klog.Dial(context.Background(), klog.Config{Brokers: config.Kafka.Brokers, ClientID: "tests", Logger: quiet()})
+	client, err := kafkalog.Dial(context.Background(), kafkalog.Config{Brokers: config.Kafka.Brokers, ClientID: "tests", Logger: quiet()})
 	if err != nil {
 		t.Fatalf("dialling the broker: %v", err)
 	}
@@ -147,15 +147,15 @@ func (d *deployment) load(perPartition [][]arrival) {
 // append adds arrivals to one partition of the events topic.
 func (d *deployment) append(partition int32, arrivals []arrival) {
 	d.t.Helper()
-	messages := make([]klog.Message, len(arrivals))
+	messages := make([]kafkalog.Message, len(arrivals))
 	for i, a := range arrivals {
-		messages[i] = klog.Message{Value: a.value, Timestamp: klog.At(a.stamp)}
+		messages[i] = kafkalog.Message{Value: a.value, Timestamp: kafkalog.At(a.stamp)}
 	}
 	d.produce(partition, messages)
 }
 
 // produce adds messages to one partition of the events topic.
-func (d *deployment) produce(partition int32, messages []klog.Message) {
+func (d *deployment) produce(partition int32, messages []kafkalog.Message) {
 	d.t.Helper()
 	if len(messages) == 0 {
 		return
@@ -237,7 +237,7 @@ func (d *deployment) drainAtRandom(random *rand.Rand, least, most int, change ..
 func (d *deployment) job() job { return job{Config: d.config, Bounded: true} }
 
 // records reads one partition of a topic from its first record.
-func (d *deployment) records(topic string, partition int32) []klog.Record {
+func (d *deployment) records(topic string, partition int32) []kafkalog.Record {
 	d.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -245,8 +245,8 @@ func (d *deployment) records(topic string, partition int32) []klog.Record {
 	if err != nil {
 		d.t.Fatalf("asking for the offsets of %s/%d: %v", topic, partition, err)
 	}
-	var records []klog.Record
-	err = d.client.ReadRange(ctx, topic, partition, offsets.Start, offsets.High, func(r klog.Record) error {
+	var records []kafkalog.Record
+	err = d.client.ReadRange(ctx, topic, partition, offsets.Start, offsets.High, func(r kafkalog.Record) error {
 		records = append(records, r)
 		return nil
 	})

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
@@ -21,7 +21,7 @@ func TestRuleAChangeTakesNoForeignLedger(t *testing.T) {
 	}
 	// One that a stranger keeps in snapshots alone.
 	kept := func(name string, turn uint64) string {
-		if err := d.client.CreateTopics(t.Context(), klog.TopicSpec{Name: name, Partitions: foreign.config.Shards, Replication: 1,
+		if err := d.client.CreateTopics(t.Context(), kafkalog.TopicSpec{Name: name, Partitions: foreign.config.Shards, Replication: 1,
 			Config: map[string]string{"cleanup.policy": "compact"}}); err != nil {
 			t.Fatal(err)
 		}
@@ -34,7 +34,7 @@ func TestRuleAChangeTakesNoForeignLedger(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := producer.Append(t.Context(), []klog.Message{{Key: records[0].Key, Value: records[0].Value, Timestamp: klog.Now()}}); err != nil {
+		if _, err := producer.Append(t.Context(), []kafkalog.Message{{Key: records[0].Key, Value: records[0].Value, Timestamp: kafkalog.Now()}}); err != nil {
 			t.Fatal(err)
 		}
 		return name

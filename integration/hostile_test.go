@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/reference"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -25,7 +25,7 @@ const (
 
 // hostileRecord is a record with what may become of it.
 type hostileRecord struct {
-	klog.Message
+	kafkalog.Message
 	fate string // a class of dead letters, "before start", "future", "late" or "accepted"
 }
 
@@ -34,7 +34,7 @@ type hostileRecord struct {
 func hostileValues() []hostileRecord {
 	var all []hostileRecord
 	add := func(fate, format string, args ...any) {
-		all = append(all, hostileRecord{klog.Message{Value: fmt.Appendf(nil, format, args...)}, fate})
+		all = append(all, hostileRecord{kafkalog.Message{Value: fmt.Appendf(nil, format, args...)}, fate})
 	}
 	good := base.UnixMilli()
 	for _, millis := range []int64{-62135596800000, -1, 0, 1, good - 1} {
@@ -64,11 +64,11 @@ func hostileValues() []hostileRecord {
 			all[i].Key = []byte{}
 		case 2:
 			all[i].Key = []byte(evil)
-			all[i].Headers = []klog.Header{{Key: "", Value: bytes.Repeat([]byte{0xff}, 20_000)}}
+			all[i].Headers = []kafkalog.Header{{Key: "", Value: bytes.Repeat([]byte{0xff}, 20_000)}}
 		}
 	}
 	last := all[len(all)-2:] // as large as a topic takes them
-	last[0].Key, last[1].Headers = bytes.Repeat([]byte{0xff}, 990_000), []klog.Header{{Key: "", Value: bytes.Repeat([]byte{0xff}, 990_000)}}
+	last[0].Key, last[1].Headers = bytes.Repeat([]byte{0xff}, 990_000), []kafkalog.Header{{Key: "", Value: bytes.Repeat([]byte{0xff}, 990_000)}}
 	return all
 }
 
@@ -86,22 +86,22 @@ func hostileProducer(near int64) []hostileRecord {
 	all := hostileValues()
 	for i := range all {
 		at := stamps[i%len(stamps)]
-		all[i].Timestamp = klog.At(at)
+		all[i].Timestamp = kafkalog.At(at)
 	}
 	for _, at := range stamps { // an event like any other, but for its record's time
 		fate := "future"
 		if at < near && near > base.Add(20*time.Second).UnixMilli() {
 			fate = "late" // after records that have moved the watermark
 		}
-		all = append(all, hostileRecord{klog.Message{Value: goodEvent(evil, "p00", at, base.UnixMilli()).value, Timestamp: klog.At(at)}, fate})
+		all = append(all, hostileRecord{kafkalog.Message{Value: goodEvent(evil, "p00", at, base.UnixMilli()).value, Timestamp: kafkalog.At(at)}, fate})
 	}
-	return append(all, hostileRecord{klog.Message{Value: goodEvent(evil, evilPage, near, near).value, Timestamp: klog.At(near)}, "accepted"})
+	return append(all, hostileRecord{kafkalog.Message{Value: goodEvent(evil, evilPage, near, near).value, Timestamp: kafkalog.At(near)}, "accepted"})
 }
 
-func messagesOf(arrivals []arrival) []klog.Message {
-	out := make([]klog.Message, len(arrivals))
+func messagesOf(arrivals []arrival) []kafkalog.Message {
+	out := make([]kafkalog.Message, len(arrivals))
 	for i, a := range arrivals {
-		out[i] = klog.Message{Value: a.value, Timestamp: klog.At(a.stamp)}
+		out[i] = kafkalog.Message{Value: a.value, Timestamp: kafkalog.At(a.stamp)}
 	}
 	return out
 }
@@ -166,8 +166,8 @@ func (o outcome) sameFor(t *testing.T, what string, with outcome, added []hostil
 func small(c *pipeline.Config) { c.Events.Format.MaxRecordBytes = smallest }
 
 // insert puts hostile records among others.
-func insert(others []klog.Message, place int, hostile []hostileRecord) []klog.Message {
-	var own []klog.Message
+func insert(others []kafkalog.Message, place int, hostile []hostileRecord) []kafkalog.Message {
+	var own []kafkalog.Message
 	for _, h := range hostile {
 		own = append(own, h.Message)
 	}
@@ -259,10 +259,10 @@ func TestRuleOneHostileRecordChangesNobodyElseUnderAppendTimes(t *testing.T) {
 		}
 		return d
 	}
-	var others []klog.Message
+	var others []kafkalog.Message
 	for i, a := range calm(813).arrivals() {
 		millis := start.UnixMilli() + (a.stamp-base.UnixMilli())/10 // twelve windows of ten seconds become ones of one
-		others = append(others, klog.Message{Value: goodEvent(a.user, fmt.Sprintf("p%02d", i%5), 0, millis).value, Timestamp: klog.At(millis)})
+		others = append(others, kafkalog.Message{Value: goodEvent(a.user, fmt.Sprintf("p%02d", i%5), 0, millis).value, Timestamp: kafkalog.At(millis)})
 	}
 	plain := deploy("hostileappendnone")
 	plain.produce(0, others)
@@ -270,10 +270,10 @@ func TestRuleOneHostileRecordChangesNobodyElseUnderAppendTimes(t *testing.T) {
 	want := plain.outcome()
 	var hostile []hostileRecord
 	for i, h := range hostileValues() {
-		h.Timestamp = klog.At(hostileStamps()[i%len(hostileStamps())])
+		h.Timestamp = kafkalog.At(hostileStamps()[i%len(hostileStamps())])
 		hostile = append(hostile, h)
 	}
-	hostile = append(hostile, hostileRecord{klog.Message{Value: goodEvent(evil, evilPage, 0, start.UnixMilli()).value, Timestamp: klog.At(0)}, "accepted"})
+	hostile = append(hostile, hostileRecord{kafkalog.Message{Value: goodEvent(evil, evilPage, 0, start.UnixMilli()).value, Timestamp: kafkalog.At(0)}, "accepted"})
 	d := deploy("hostileappend")
 	with := insert(others, len(others), hostile)
 	with = insert(with, len(others)/2, hostile)

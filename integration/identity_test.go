@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/crashpoint"
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
@@ -22,10 +22,10 @@ func inRows(columns ...string) settings {
 // produceRows writes the rows of one user, each as its own view of a page.
 func (d *deployment) produceRows(row string, from, n int) {
 	d.t.Helper()
-	var messages []klog.Message
+	var messages []kafkalog.Message
 	for i := from; i < from+n; i++ {
 		at := base.Add(time.Duration(i) * time.Second).UnixMilli()
-		messages = append(messages, klog.Message{Value: fmt.Appendf(nil, row, i%100, at), Timestamp: klog.At(at)})
+		messages = append(messages, kafkalog.Message{Value: fmt.Appendf(nil, row, i%100, at), Timestamp: kafkalog.At(at)})
 	}
 	d.produce(0, messages)
 }

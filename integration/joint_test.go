@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/crashpoint"
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/transforms/spend"
@@ -197,7 +197,7 @@ func TestRuleAChangeTakesClosedJointsBack(t *testing.T) {
 	d.verify()
 	d.jointly()
 	records := d.records(d.config.Outputs.Control, 0)
-	read := func(records []klog.Record) (trusted, error) {
+	read := func(records []kafkalog.Record) (trusted, error) {
 		tr := trusted{closes: map[uint64]schemas.Close{}, settled: map[uint64]schemas.Settled{}}
 		return tr, tr.readControl(records)
 	}
@@ -242,7 +242,7 @@ func TestRuleAChangeTakesClosedJointsBack(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				again := klog.Record{Offset: r.Offset, Value: value}
+				again := kafkalog.Record{Offset: r.Offset, Value: value}
 				if _, err := read(slices.Insert(slices.Clone(records), i+1, again)); err == nil || !strings.Contains(err.Error(), "twice") {
 					t.Errorf("turns %d to %d are closed again as %d to %d: %v", body.First, body.Turn, wrong.First, wrong.Turn, err)
 				}

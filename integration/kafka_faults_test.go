@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/crashpoint"
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/await"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
@@ -63,9 +63,9 @@ func (d *deployment) keyed(arrivals []arrival, keys int) {
 		d.t.Fatal(err)
 	}
 	for i := 0; i < len(arrivals); i += 100 {
-		var messages []klog.Message
+		var messages []kafkalog.Message
 		for j, a := range arrivals[i:min(len(arrivals), i+100)] {
-			messages = append(messages, klog.Message{Key: fmt.Appendf(nil, "k%d", (i+j)%keys), Value: a.value, Timestamp: klog.At(a.stamp)})
+			messages = append(messages, kafkalog.Message{Key: fmt.Appendf(nil, "k%d", (i+j)%keys), Value: a.value, Timestamp: kafkalog.At(a.stamp)})
 		}
 		if _, err := p.Append(ctx, messages); err != nil {
 			d.t.Fatal(err)

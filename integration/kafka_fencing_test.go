@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/crashpoint"
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/await"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
@@ -17,7 +17,7 @@ func TestInvariant9TheBrokerRefusesAnOlderEpoch(t *testing.T) {
 	needReal(t)
 	broker := startBroker(t)
 	createTopic(t, broker, "fenced", 1, nil)
-	var owners []*klog.Producer
+	var owners []*kafkalog.Producer
 	for range 2 {
 		p, err := dialled(t, broker).NewProducer(t.Context(), "fenced", 0, "fenced/ledger-0")
 		if err != nil {
@@ -26,14 +26,14 @@ func TestInvariant9TheBrokerRefusesAnOlderEpoch(t *testing.T) {
 		owners = append(owners, p)
 	}
 	write := func(owner int) error {
-		_, err := owners[owner].Append(t.Context(), []klog.Message{{Value: []byte{byte(owner)}, Timestamp: klog.Now()}})
+		_, err := owners[owner].Append(t.Context(), []kafkalog.Message{{Value: []byte{byte(owner)}, Timestamp: kafkalog.Now()}})
 		return err
 	}
 	if err := write(1); err != nil {
 		t.Fatalf("the owner was refused: %v", err)
 	}
 	for range 2 {
-		if err := write(0); !errors.Is(err, klog.ErrFenced) {
+		if err := write(0); !errors.Is(err, kafkalog.ErrFenced) {
 			t.Fatalf("the one before got %v, want ErrFenced", err)
 		}
 	}
@@ -46,9 +46,9 @@ func TestInvariant9TheBrokerRefusesAnOlderEpoch(t *testing.T) {
 	}
 }
 
-func dialled(t *testing.T, broker string) *klog.Client {
+func dialled(t *testing.T, broker string) *kafkalog.Client {
 	t.Helper()
-	client, err := klog.Dial(t.Context(), klog.Config{Brokers: []string{broker}, Logger: quiet()})
+	client, err := kafkalog.Dial(t.Context(), kafkalog.Config{Brokers: []string{broker}, Logger: quiet()})
 	if err != nil {
 		t.Fatal(err)
 	}

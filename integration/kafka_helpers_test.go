@@ -9,7 +9,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/reference"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
@@ -38,12 +38,12 @@ func createTopic(t testing.TB, broker, name string, partitions int, config map[s
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	client, err := klog.Dial(ctx, klog.Config{Brokers: []string{broker}, Logger: quiet()})
+	client, err := kafkalog.Dial(ctx, kafkalog.Config{Brokers: []string{broker}, Logger: quiet()})
 	if err != nil {
 		t.Fatalf("dialling the broker: %v", err)
 	}
 	defer client.Close()
-	if err := client.CreateTopics(ctx, klog.TopicSpec{Name: name, Partitions: partitions, Replication: 1, Config: config}); err != nil {
+	if err := client.CreateTopics(ctx, kafkalog.TopicSpec{Name: name, Partitions: partitions, Replication: 1, Config: config}); err != nil {
 		t.Fatalf("creating a topic: %v", err)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
@@ -18,7 +18,7 @@ type ledger struct {
 
 // readLedger goes through one ledger partition in the order of the log. A turn may be written again by a later epoch, but never
 // with another body, and nothing of an earlier epoch may stand behind a fence.
-func readLedger(records []klog.Record) (ledger, error) {
+func readLedger(records []kafkalog.Record) (ledger, error) {
 	l := ledger{map[uint64]schemas.Delta{}, map[uint64]schemas.Snapshot{}}
 	collected := map[schemas.PartSet]map[uint32]schemas.LedgerPart{}
 	fence, newest := int64(-1), int64(-1)

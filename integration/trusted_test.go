@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
@@ -39,7 +39,7 @@ func (d *deployment) readTrusted() (trusted, error) {
 
 // readControl applies the rule of fencing by content: a CLOSE, SETTLED or STOP counts only if its epoch is the last EPOCH that
 // counts before it, and an EPOCH unless a run of a greater number has taken one.
-func (tr *trusted) readControl(records []klog.Record) error {
+func (tr *trusted) readControl(records []kafkalog.Record) error {
 	epoch, run := int64(-1), int64(-1)
 	parts := map[uint64][]schemas.Settled{}
 	for _, r := range records {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"log/slog"
 
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
 )
@@ -82,7 +82,7 @@ var (
 func Compile(cfg Config) (*Deployment, error) { return deployment.Compile(cfg) }
 
 // Dial connects to the brokers of a configuration. Errors: *ConfigError for security settings that
-// cannot be, klog.ErrUnreachable and klog.ErrRefused with what to check.
-func Dial(ctx context.Context, k Kafka, logger *slog.Logger) (*klog.Client, error) {
+// cannot be, kafkalog.ErrUnreachable and kafkalog.ErrRefused with what to check.
+func Dial(ctx context.Context, k Kafka, logger *slog.Logger) (*kafkalog.Client, error) {
 	return connect.Dial(ctx, k, logger)
 }

@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
 )
@@ -32,7 +32,7 @@ func AwaitBroker(ctx context.Context, d *deployment.Deployment, limit time.Durat
 		switch {
 		case ctx.Err() != nil:
 			return fmt.Errorf("waiting for a broker: %w", context.Cause(ctx))
-		case !klog.MayComeUp(err):
+		case !kafkalog.MayComeUp(err):
 			return err
 		case waited >= limit && told:
 			return fmt.Errorf("waiting for a broker: %w after %s: %w", deployment.ErrNoBroker, waited.Round(time.Second), err)

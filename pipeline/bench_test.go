@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/embedded"
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
@@ -42,11 +42,11 @@ func benchmarkTurn(b *testing.B, shards int) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	var msgs []klog.Message
+	var msgs []kafkalog.Message
 	for i := range b.N * 5 {
 		at := start.Add(time.Duration(i) * 200 * time.Millisecond).UnixMilli()
 		value := fmt.Sprintf(`{"user":"u%d","key":"a","time":%d}`, i%500, at)
-		msgs = append(msgs, klog.Message{Value: []byte(value), Timestamp: klog.At(at)})
+		msgs = append(msgs, kafkalog.Message{Value: []byte(value), Timestamp: kafkalog.At(at)})
 	}
 	if _, err := producer.Append(ctx, msgs); err != nil {
 		b.Fatal(err)

@@ -12,7 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/tollgate-dp/tollgate/internal/crashpoint"
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
@@ -40,7 +40,7 @@ func bounded(t *testing.T, change func(*deployment.Config)) (d *deployment.Deplo
 // the ledger. Where those are lost a change would publish other values for the same
 // windows, and nobody would be charged for the first: it is refused, as a run is.
 func TestRuleAChangeGoesOverNoPublishedTurn(t *testing.T) {
-	for name, lost := range map[string]*klog.Message{
+	for name, lost := range map[string]*kafkalog.Message{
 		"lost to a record of somebody else": {Key: []byte("delta/3/0"), Value: []byte("somebody else's")},
 		"lost to a tombstone":               {Key: []byte("delta/3/0")},
 		"still there":                       nil,
@@ -99,7 +99,7 @@ func TestRuleAChangeAndARunLookAtAllThatWasPublished(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d, next := bounded(t, test.config)
 			diesBeforeSettling(t, d, test.turn)
-			appendRecord(t, d, d.Config.Outputs.Ledger, klog.Message{Key: fmt.Appendf(nil, "delta/%d/0", test.turn), Value: []byte("somebody else's")})
+			appendRecord(t, d, d.Config.Outputs.Ledger, kafkalog.Message{Key: fmt.Appendf(nil, "delta/%d/0", test.turn), Value: []byte("somebody else's")})
 			test.lose(t, d)
 			if _, err := Run(t.Context(), d, RunOptions{Bounded: true}); !errors.Is(err, deployment.ErrLogFault) {
 				t.Errorf("the run ended with %v", err)
@@ -145,7 +145,7 @@ func remakeCounts(t *testing.T, d *deployment.Deployment) {
 // snapshot that a change has written, nobody goes on, neither a run nor another
 // change.
 func TestRuleAGenerationNeedsTheSnapshotThatItBeganWith(t *testing.T) {
-	for name, lost := range map[string]*klog.Message{
+	for name, lost := range map[string]*kafkalog.Message{
 		"lost to a record of somebody else": {Key: []byte("snapshot/0/0"), Value: []byte("somebody else's")},
 		"lost to a tombstone":               {Key: []byte("snapshot/0/0")},
 		"still there":                       nil,
@@ -158,7 +158,7 @@ func TestRuleAGenerationNeedsTheSnapshotThatItBeganWith(t *testing.T) {
 				t.Fatal(err)
 			}
 			at := time.Date(2026, 1, 1, 0, 0, 15, 0, time.UTC).UnixMilli()
-			appendRecord(t, d, "events", klog.Message{Value: fmt.Appendf(nil, `{"user":"u","key":"a","time":%d}`, at), Timestamp: klog.At(at)})
+			appendRecord(t, d, "events", kafkalog.Message{Value: fmt.Appendf(nil, `{"user":"u","key":"a","time":%d}`, at), Timestamp: kafkalog.At(at)})
 			if lost == nil {
 				ran(t, d)
 				return

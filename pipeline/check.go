@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
@@ -51,7 +51,7 @@ func CheckTopics(ctx context.Context, d *deployment.Deployment, o CheckOptions) 
 
 // checkDeployment looks at the deployment that control holds. Where it cannot be
 // opened, the rules of topics have said so, or init has not been run.
-func checkDeployment(ctx context.Context, d *deployment.Deployment, client *klog.Client, o CheckOptions) error {
+func checkDeployment(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, o CheckOptions) error {
 	t, err := controllog.Open(ctx, client, d.Config.Outputs.Control, d.Config.LedgerSlots, slog.New(slog.DiscardHandler))
 	switch {
 	case errors.Is(err, deployment.ErrLogFault):

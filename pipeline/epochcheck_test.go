@@ -10,7 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
@@ -22,7 +22,7 @@ import (
 type elections struct {
 	*kfake.Cluster
 	t      *testing.T
-	client *klog.Client
+	client *kafkalog.Client
 }
 
 func startElections(t *testing.T) *elections {
@@ -32,7 +32,7 @@ func startElections(t *testing.T) *elections {
 		t.Fatal(err)
 	}
 	t.Cleanup(cluster.Close)
-	client, err := klog.Dial(t.Context(), klog.Config{Brokers: cluster.ListenAddrs()})
+	client, err := kafkalog.Dial(t.Context(), kafkalog.Config{Brokers: cluster.ListenAddrs()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,11 +71,11 @@ func (e *elections) write(topic string, n int) {
 }
 
 // eventsAt are events of as many users, a second apart. (A record of time 0 would get the present time.)
-func eventsAt(start time.Time, n int) []klog.Message {
-	var msgs []klog.Message
+func eventsAt(start time.Time, n int) []kafkalog.Message {
+	var msgs []kafkalog.Message
 	for i := range n {
 		at := start.Add(time.Duration(i) * time.Second).UnixMilli()
-		msgs = append(msgs, klog.Message{Value: fmt.Appendf(nil, `{"user":"u%d","key":"a","time":%d}`, i, at), Timestamp: klog.At(at)})
+		msgs = append(msgs, kafkalog.Message{Value: fmt.Appendf(nil, `{"user":"u%d","key":"a","time":%d}`, i, at), Timestamp: kafkalog.At(at)})
 	}
 	return msgs
 }

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
@@ -59,7 +59,7 @@ func followReleases(ctx context.Context, d *deployment.Deployment, from []int64,
 		return err
 	}
 	cfg.RetryFor = followPatience
-	client, err := klog.Dial(ctx, cfg)
+	client, err := kafkalog.Dial(ctx, cfg)
 	if err != nil {
 		return fmt.Errorf("connecting to Kafka: %w", err)
 	}
@@ -99,7 +99,7 @@ func followReleases(ctx context.Context, d *deployment.Deployment, from []int64,
 
 // follower puts turns together from the partitions of counts.
 type follower struct {
-	client     *klog.Client
+	client     *kafkalog.Client
 	topic      string
 	fn         func(Published) error
 	partitions []following
@@ -116,12 +116,12 @@ type following struct {
 
 // wants are the partitions that hold the next turn back: one that is ahead waits, so
 // that its values do not pile up here.
-func (f *follower) wants() []klog.Fetch {
+func (f *follower) wants() []kafkalog.Fetch {
 	least := f.least()
-	var wants []klog.Fetch
+	var wants []kafkalog.Fetch
 	for i, p := range f.partitions {
 		if p.ended == least {
-			wants = append(wants, klog.Fetch{Topic: f.topic, Partition: int32(i), Offset: p.next})
+			wants = append(wants, kafkalog.Fetch{Topic: f.topic, Partition: int32(i), Offset: p.next})
 		}
 	}
 	return wants
@@ -135,9 +135,9 @@ func (f *follower) least() uint64 {
 	return least
 }
 
-func (f *follower) take(ctx context.Context, g *klog.Fetched) error {
+func (f *follower) take(ctx context.Context, g *kafkalog.Fetched) error {
 	p := &f.partitions[g.Partition]
-	if errors.Is(g.Err, klog.ErrOffsetOutOfRange) {
+	if errors.Is(g.Err, kafkalog.ErrOffsetOutOfRange) {
 		bounds, err := f.client.Offsets(ctx, f.topic, g.Partition)
 		if err == nil && p.next < bounds.Start {
 			p.next = bounds.Start // retention was quicker
@@ -156,7 +156,7 @@ func (f *follower) take(ctx context.Context, g *klog.Fetched) error {
 	return nil
 }
 
-func (f *follower) record(p *following, r *klog.Record) {
+func (f *follower) record(p *following, r *kafkalog.Record) {
 	switch countslog.TypeOf(r) {
 	case schemas.TypeRelease:
 		rel, err := schemas.DecodeRelease(r.Value)

@@ -13,7 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/tollgate-dp/tollgate/internal/crashpoint"
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -157,17 +157,17 @@ func TestRuleMissingValuesOfAnOpenTurnStopTheRun(t *testing.T) {
 
 // A value twice, foreign records, a partition that is ahead and what is gone already.
 func TestFollowerPutsTurnsTogether(t *testing.T) {
-	record := func(kind string, offset int64, key string, value []byte) klog.Record {
-		return klog.Record{Offset: offset, Key: []byte(key), Value: value, Headers: []klog.Header{{Key: schemas.HeaderType, Value: []byte(kind)}}}
+	record := func(kind string, offset int64, key string, value []byte) kafkalog.Record {
+		return kafkalog.Record{Offset: offset, Key: []byte(key), Value: value, Headers: []kafkalog.Header{{Key: schemas.HeaderType, Value: []byte(kind)}}}
 	}
-	value := func(offset int64, turn uint64, key string) klog.Record {
+	value := func(offset int64, turn uint64, key string) kafkalog.Record {
 		data, err := schemas.EncodeRelease(oldRelease(turn, key))
 		if err != nil {
 			t.Fatal(err)
 		}
 		return record(schemas.TypeRelease, offset, key, data)
 	}
-	end := func(offset int64, turn uint64) klog.Record {
+	end := func(offset int64, turn uint64) kafkalog.Record {
 		data, err := schemas.EncodeTurnEnd(schemas.TurnEnd{Turn: turn, Generation: 1})
 		if err != nil {
 			t.Fatal(err)
@@ -183,9 +183,9 @@ func TestFollowerPutsTurnsTogether(t *testing.T) {
 		got = append(got, line)
 		return nil
 	}}
-	give := func(partition int32, records ...klog.Record) {
+	give := func(partition int32, records ...kafkalog.Record) {
 		next := records[len(records)-1].Offset + 1
-		if err := errors.Join(f.take(t.Context(), &klog.Fetched{Partition: partition, Records: records, Next: next}), f.advance()); err != nil {
+		if err := errors.Join(f.take(t.Context(), &kafkalog.Fetched{Partition: partition, Records: records, Next: next}), f.advance()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -259,14 +259,14 @@ func writeOld(tb testing.TB, d *deployment.Deployment, n int) {
 		tb.Fatal(err)
 	}
 	defer p.Close()
-	msgs := make([]klog.Message, n)
+	msgs := make([]kafkalog.Message, n)
 	for i := range msgs {
 		key := fmt.Sprint("old-key-", i)
 		data, err := schemas.EncodeRelease(oldRelease(3, key))
 		if err != nil {
 			tb.Fatal(err)
 		}
-		msgs[i] = klog.Message{Key: []byte(key), Value: data, Timestamp: klog.At(1000), Headers: []klog.Header{{Key: schemas.HeaderType, Value: []byte(schemas.TypeRelease)}}}
+		msgs[i] = kafkalog.Message{Key: []byte(key), Value: data, Timestamp: kafkalog.At(1000), Headers: []kafkalog.Header{{Key: schemas.HeaderType, Value: []byte(schemas.TypeRelease)}}}
 	}
 	if _, err := p.Append(tb.Context(), msgs); err != nil {
 		tb.Fatal(err)

@@ -8,7 +8,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/admin"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
@@ -26,7 +26,7 @@ type TopicOptions struct {
 }
 
 // CreateTopics makes the deployment's topics with the settings that a restart
-// needs. Topics that exist are left alone and reported as klog.ErrTopicExists.
+// needs. Topics that exist are left alone and reported as kafkalog.ErrTopicExists.
 func CreateTopics(ctx context.Context, d *deployment.Deployment, o TopicOptions) error {
 	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
 	if err != nil {
@@ -82,7 +82,7 @@ func Init(ctx context.Context, d *deployment.Deployment, o InitOptions) error {
 		return fmt.Errorf("writing the HEADER: %w", err)
 	}
 	defer p.Close()
-	at, err := p.Append(ctx, []klog.Message{{Value: value, Timestamp: klog.Now()}})
+	at, err := p.Append(ctx, []kafkalog.Message{{Value: value, Timestamp: kafkalog.Now()}})
 	if err != nil {
 		return fmt.Errorf("writing the HEADER: %w", err)
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/embedded"
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
 )
@@ -31,11 +31,11 @@ func TestRunReleasesEveryWindow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var msgs []klog.Message
+		var msgs []kafkalog.Message
 		for i := range 2000 {
 			at := start.Add(time.Duration(i) * 300 * time.Millisecond).UnixMilli()
 			value := fmt.Sprintf(`{"user":"u%d","key":"%c","time":%d}`, (i*7+p)%500, 'a'+rune(i%4), at)
-			msgs = append(msgs, klog.Message{Value: []byte(value), Timestamp: klog.At(at)})
+			msgs = append(msgs, kafkalog.Message{Value: []byte(value), Timestamp: kafkalog.At(at)})
 		}
 		if _, err := producer.Append(ctx, msgs); err != nil {
 			t.Fatal(err)

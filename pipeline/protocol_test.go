@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tollgate-dp/tollgate/internal/crashpoint"
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
@@ -33,12 +33,12 @@ func appendControl(t *testing.T, d *deployment.Deployment, bodies ...schemas.Con
 		if err != nil {
 			t.Fatal(err)
 		}
-		offsets = append(offsets, appendRecord(t, d, d.Config.Outputs.Control, klog.Message{Value: value}))
+		offsets = append(offsets, appendRecord(t, d, d.Config.Outputs.Control, kafkalog.Message{Value: value}))
 	}
 	return offsets
 }
 
-func appendRecord(t *testing.T, d *deployment.Deployment, topic string, m klog.Message) int64 {
+func appendRecord(t *testing.T, d *deployment.Deployment, topic string, m kafkalog.Message) int64 {
 	t.Helper()
 	client, err := connect.Dial(context.Background(), d.Config.Kafka, nil)
 	if err != nil {
@@ -50,7 +50,7 @@ func appendRecord(t *testing.T, d *deployment.Deployment, topic string, m klog.M
 		t.Fatal(err)
 	}
 	defer p.Close()
-	at, err := p.Append(context.Background(), []klog.Message{m})
+	at, err := p.Append(context.Background(), []kafkalog.Message{m})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,9 +131,9 @@ func TestRuleRecordsThatWereNeverOursChangeNothing(t *testing.T) {
 			out := &d.Config.Outputs
 			litter := func() {
 				for _, topic := range []string{out.Control, out.Ledger, out.Counts} {
-					for _, m := range []klog.Message{
+					for _, m := range []kafkalog.Message{
 						{Value: []byte("hello")}, {Value: []byte{}}, {Key: []byte("k"), Value: nil}, {Key: []byte("delta/nothing"), Value: []byte("x")},
-						{Key: []byte("k"), Value: []byte("x"), Headers: []klog.Header{{Key: schemas.HeaderType, Value: []byte(schemas.TypeRelease)}}},
+						{Key: []byte("k"), Value: []byte("x"), Headers: []kafkalog.Header{{Key: schemas.HeaderType, Value: []byte(schemas.TypeRelease)}}},
 					} {
 						appendRecord(t, d, topic, m)
 					}
@@ -187,7 +187,7 @@ func TestADamagedRecordOnControlIsNamed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		appendRecord(t, d, d.Config.Outputs.Control, klog.Message{Value: damage(value)})
+		appendRecord(t, d, d.Config.Outputs.Control, kafkalog.Message{Value: damage(value)})
 		if _, err := Run(t.Context(), d, RunOptions{Bounded: true}); !errors.Is(err, deployment.ErrLogFault) || !strings.Contains(err.Error(), says) {
 			t.Errorf("the run ended with %v, want one that says %q", err, says)
 		}
@@ -286,9 +286,9 @@ func TestRuleAReplacedLedgerRecordIsMissedWhereItIsNeeded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := ran(t, tenTurns(t, func(c *deployment.Config) { c.Shards, c.ReleaseShards = 1, 1 }))
-			appendRecord(t, d, d.Config.Outputs.Ledger, klog.Message{Key: []byte(test.key), Value: []byte("somebody else's")})
+			appendRecord(t, d, d.Config.Outputs.Ledger, kafkalog.Message{Key: []byte(test.key), Value: []byte("somebody else's")})
 			at := time.Date(2026, 1, 1, 0, 0, 15, 0, time.UTC).UnixMilli()
-			appendRecord(t, d, "events", klog.Message{Value: fmt.Appendf(nil, `{"user":"u","key":"a","time":%d}`, at), Timestamp: klog.At(at)})
+			appendRecord(t, d, "events", kafkalog.Message{Value: fmt.Appendf(nil, `{"user":"u","key":"a","time":%d}`, at), Timestamp: kafkalog.At(at)})
 			var warnings bytes.Buffer
 			_, err := Run(t.Context(), d, RunOptions{Bounded: true, Logger: deploytest.Logger(&warnings)})
 			if !strings.Contains(warnings.String(), "topic tollgate-ledger, partition 0: the record at offset ") {
@@ -324,7 +324,7 @@ func TestStrangersDoNotFloodTheLog(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := p.Append(t.Context(), slices.Repeat([]klog.Message{{Key: []byte("k"), Value: []byte("x")}}, 2500)); err != nil {
+		if _, err := p.Append(t.Context(), slices.Repeat([]kafkalog.Message{{Key: []byte("k"), Value: []byte("x")}}, 2500)); err != nil {
 			t.Fatal(err)
 		}
 		p.Close()

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/internal/testing/realkafka"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
@@ -114,10 +114,10 @@ func testSecurityOf(t *testing.T, b *realkafka.Broker, f deploytest.PEMFiles) {
 			case tt.says == "" && err != nil:
 				t.Error(err)
 			case tt.says == "":
-				if _, err := client.TopicConfig(t.Context(), "nowhere"); !errors.Is(err, klog.ErrUnknownTopic) {
+				if _, err := client.TopicConfig(t.Context(), "nowhere"); !errors.Is(err, kafkalog.ErrUnknownTopic) {
 					t.Errorf("settings of an unknown topic: %v", err)
 				}
-			case !errors.Is(err, klog.ErrRefused) || !strings.Contains(err.Error(), tt.says) || strings.Contains(err.Error(), "s3cret"):
+			case !errors.Is(err, kafkalog.ErrRefused) || !strings.Contains(err.Error(), tt.says) || strings.Contains(err.Error(), "s3cret"):
 				t.Errorf("%v does not say %q", err, tt.says)
 			}
 		})
@@ -164,7 +164,7 @@ func testEpochsOf(t *testing.T, b *realkafka.Broker) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	if err := client.CreateTopics(t.Context(), klog.TopicSpec{Name: "elected", Partitions: 1, Replication: 1}); err != nil {
+	if err := client.CreateTopics(t.Context(), kafkalog.TopicSpec{Name: "elected", Partitions: 1, Replication: 1}); err != nil {
 		t.Fatal(err)
 	}
 	add := func(n int) {
@@ -183,7 +183,7 @@ func testEpochsOf(t *testing.T, b *realkafka.Broker) {
 	}
 	add(3)
 	var epochs []int32
-	err = client.ReadRange(t.Context(), "elected", 0, 0, 8, func(r klog.Record) error { epochs = append(epochs, r.LeaderEpoch); return nil })
+	err = client.ReadRange(t.Context(), "elected", 0, 0, 8, func(r kafkalog.Record) error { epochs = append(epochs, r.LeaderEpoch); return nil })
 	if err != nil || len(epochs) != 8 || epochs[4] != epochs[0] || epochs[5] <= epochs[4] {
 		t.Fatalf("the records' epochs are %v, %v", epochs, err)
 	}

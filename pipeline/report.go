@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
@@ -60,7 +60,7 @@ func TrustedReport(ctx context.Context, d *deployment.Deployment) (Tallies, erro
 	v := controllog.NewView(d.Config.LedgerSlots)
 	v.BeginAt(0, -1, -1)
 	sum := adding{period: d.Config.Privacy.Period, read: schemas.ReadTallies{DeadLettered: map[string]uint64{}}}
-	err = client.ReadRange(ctx, d.Config.Outputs.Control, controllog.Partition, 0, bounds.LastStable, func(r klog.Record) error {
+	err = client.ReadRange(ctx, d.Config.Outputs.Control, controllog.Partition, 0, bounds.LastStable, func(r kafkalog.Record) error {
 		c, ours, err := controllog.Decode(&r)
 		if err != nil || !ours {
 			return err

@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tollgate-dp/tollgate/internal/embedded"
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
@@ -65,13 +65,13 @@ func controlOf(t *testing.T, bodies ...schemas.ControlBody) *deployment.Deployme
 		t.Fatal(err)
 	}
 	defer producer.Close()
-	var messages []klog.Message
+	var messages []kafkalog.Message
 	for _, b := range bodies {
 		data, err := schemas.EncodeControl(schemas.Control{Body: b})
 		if err != nil {
 			t.Fatal(err)
 		}
-		messages = append(messages, klog.Message{Value: data, Timestamp: klog.Now()})
+		messages = append(messages, kafkalog.Message{Value: data, Timestamp: kafkalog.Now()})
 	}
 	if _, err := producer.Append(t.Context(), messages); err != nil {
 		t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism"
 
 	"github.com/tollgate-dp/tollgate/internal/crashpoint"
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
@@ -137,7 +137,7 @@ func Run(ctx context.Context, d *deployment.Deployment, opts RunOptions) (RunRes
 		return RunResult{}, fmt.Errorf("running until %s: the deployment starts at %s", opts.Until.UTC().Format(time.RFC3339), time.UnixMilli(r.control.Header.StartMillis).UTC().Format(time.RFC3339))
 	}
 	err = r.execute(ctx)
-	if errors.Is(err, klog.ErrUnknownTopic) {
+	if errors.Is(err, kafkalog.ErrUnknownTopic) {
 		err = fmt.Errorf("%w: was a topic of this deployment deleted? What it held is needed: restore it; the next start says which one it is", err)
 	}
 	return r.result(), err
@@ -179,7 +179,7 @@ func notifier(told func(Settlement)) func(settled schemas.Settled, end int64) {
 	}
 }
 
-func newRun(ctx context.Context, d *deployment.Deployment, client *klog.Client, t *controllog.Log, stalls *watch.Stalls, opts RunOptions) (*run, error) {
+func newRun(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, t *controllog.Log, stalls *watch.Stalls, opts RunOptions) (*run, error) {
 	if err := topicrules.Intact(ctx, d, client, t); err != nil {
 		return nil, err
 	}

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/generations"
@@ -18,7 +18,7 @@ import (
 // checks of either take. What is wrong with topics is best explained by HEADER,
 // if the configuration names others than it does; a STOP is told along with it,
 // it may be why.
-func begin(ctx context.Context, d *deployment.Deployment, client *klog.Client, o topicrules.Options) (*controllog.Log, error) {
+func begin(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, o topicrules.Options) (*controllog.Log, error) {
 	began := time.Now()
 	t, failed := controllog.Open(ctx, client, d.Config.Outputs.Control, d.Config.LedgerSlots, o.Logger)
 	if failed != nil && time.Since(began) > controllog.LookAgain {

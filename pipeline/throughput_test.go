@@ -19,7 +19,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/transforms/stats"
 
 	"github.com/tollgate-dp/tollgate/internal/embedded"
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/internal/testing/realkafka"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
@@ -111,9 +111,9 @@ func load(b *testing.B, d *deployment.Deployment, partitions, n int, event func(
 		if err != nil {
 			b.Fatal(err)
 		}
-		var msgs []klog.Message
+		var msgs []kafkalog.Message
 		for i := p; i < n; i += partitions {
-			msgs = append(msgs, klog.Message{Value: event(i), Timestamp: klog.At(millis(i))})
+			msgs = append(msgs, kafkalog.Message{Value: event(i), Timestamp: kafkalog.At(millis(i))})
 		}
 		if _, err := producer.Append(ctx, msgs); err != nil {
 			b.Fatal(err)

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
@@ -18,13 +18,13 @@ import (
 )
 
 // makeTopics creates a deployment's topics as CreateTopics would, with changes: a nil spec leaves the topic out.
-func makeTopics(t *testing.T, cfg deployment.Config, change func(specs map[string]*klog.TopicSpec)) *deployment.Deployment {
+func makeTopics(t *testing.T, cfg deployment.Config, change func(specs map[string]*kafkalog.TopicSpec)) *deployment.Deployment {
 	t.Helper()
 	d, err := deployment.Compile(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	specs := map[string]*klog.TopicSpec{}
+	specs := map[string]*kafkalog.TopicSpec{}
 	for _, s := range topicrules.Specs(d, 2, 1) {
 		specs[strings.TrimPrefix(s.Name, d.Config.Deployment+"-")] = &s
 	}
@@ -47,7 +47,7 @@ func makeTopics(t *testing.T, cfg deployment.Config, change func(specs map[strin
 	return d
 }
 
-type specs = map[string]*klog.TopicSpec
+type specs = map[string]*kafkalog.TopicSpec
 
 // set changes one setting of a topic.
 func set(topic, setting, value string) func(specs) {
@@ -69,7 +69,7 @@ var refusals = []struct {
 	{
 		name: "everything of ours is missing",
 		change: func(s specs) {
-			maps.DeleteFunc(s, func(name string, _ *klog.TopicSpec) bool { return name != "events" })
+			maps.DeleteFunc(s, func(name string, _ *kafkalog.TopicSpec) bool { return name != "events" })
 		},
 		says: []string{
 			"topic tollgate-control does not exist: create it with runner init --create-topics, or correct its name under outputs",
@@ -255,8 +255,8 @@ func TestAcceptedLimitsInBytesAndUncleanElectionsOfEventsAreWarnedOf(t *testing.
 }
 
 func TestAForbiddenLookAtSettingsIsRefusedWithTheFix(t *testing.T) {
-	err := &deployment.TopicError{Topic: "events", Got: "does not let this user see its settings", Fix: "allow the user DescribeConfigs on the topic", Err: klog.ErrForbidden}
-	if !errors.Is(err, klog.ErrForbidden) || !errors.Is(err, deployment.ErrTopicSettings) {
+	err := &deployment.TopicError{Topic: "events", Got: "does not let this user see its settings", Fix: "allow the user DescribeConfigs on the topic", Err: kafkalog.ErrForbidden}
+	if !errors.Is(err, kafkalog.ErrForbidden) || !errors.Is(err, deployment.ErrTopicSettings) {
 		t.Error("its reasons are lost")
 	}
 }
@@ -272,7 +272,7 @@ func TestNobodyAtTheBrokersAddressIsSaidWithTheAddress(t *testing.T) {
 		t.Fatal(err)
 	}
 	for call, err := range map[string]error{"CheckTopics": CheckTopics(t.Context(), d, CheckOptions{}), "Init": Init(t.Context(), d, InitOptions{})} {
-		if !errors.Is(err, klog.ErrUnreachable) || !strings.Contains(err.Error(), "broker "+free.Addr().String()+": nothing listens there: is the broker running, and is the port right?") {
+		if !errors.Is(err, kafkalog.ErrUnreachable) || !strings.Contains(err.Error(), "broker "+free.Addr().String()+": nothing listens there: is the broker running, and is the port right?") {
 			t.Errorf("%s: %v", call, err)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/admin"
@@ -30,7 +30,7 @@ func write(t *testing.T, d *deployment.Deployment, topic string, partition int32
 		t.Fatal(err)
 	}
 	defer p.Close()
-	if _, err := p.Append(t.Context(), []klog.Message{{Key: []byte("k"), Value: []byte(value), Timestamp: klog.Now()}}); err != nil {
+	if _, err := p.Append(t.Context(), []kafkalog.Message{{Key: []byte("k"), Value: []byte(value), Timestamp: kafkalog.Now()}}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/crashpoint"
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
@@ -27,10 +27,10 @@ func tenTurnsFrom(t testing.TB, start time.Time, change func(*deployment.Config)
 	cfg.Metrics[0].Window, cfg.ReleaseShards = time.Second, 2
 	change(&cfg)
 	d := deploy(t, cfg, start, 1)
-	var values []klog.Message
+	var values []kafkalog.Message
 	for i := range 100 {
 		at := start.Add(time.Duration(i) * 100 * time.Millisecond).UnixMilli()
-		values = append(values, klog.Message{Value: fmt.Appendf(nil, `{"user":"u%d","key":"a","time":%d}`, i, at), Timestamp: klog.At(at)})
+		values = append(values, kafkalog.Message{Value: fmt.Appendf(nil, `{"user":"u%d","key":"a","time":%d}`, i, at), Timestamp: kafkalog.At(at)})
 	}
 	client, err := connect.Dial(t.Context(), d.Config.Kafka, nil)
 	if err != nil {
@@ -109,7 +109,7 @@ func endsOfTurns(t *testing.T, d *deployment.Deployment) {
 			t.Fatal(err)
 		}
 		var ended schemas.TurnEnd
-		err = client.ReadRange(t.Context(), d.Config.Outputs.Counts, shard, 0, bounds.High, func(r klog.Record) error {
+		err = client.ReadRange(t.Context(), d.Config.Outputs.Counts, shard, 0, bounds.High, func(r kafkalog.Record) error {
 			switch kind := string(r.Headers[0].Value); kind {
 			case schemas.TypeTurnEnd:
 				e, err := schemas.DecodeTurnEnd(r.Value)

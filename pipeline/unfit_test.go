@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
@@ -76,10 +76,10 @@ func TestRuleARecordOfAnotherSchemaStopsNoRun(t *testing.T) {
 		}
 		defer producer.Close()
 		want := map[string]uint64{}
-		var msgs []klog.Message
+		var msgs []kafkalog.Message
 		for i := range int64(120) {
 			at := start.Add(time.Duration(i) * time.Second).UnixMilli()
-			add := func(value []byte) { msgs = append(msgs, klog.Message{Value: value, Timestamp: klog.At(at)}) }
+			add := func(value []byte) { msgs = append(msgs, kafkalog.Message{Value: value, Timestamp: kafkalog.At(at)}) }
 			if hostile && i%10 == 0 {
 				for id := range otherSchemas {
 					add(visitOf(id, "evil", "a", at))

@@ -14,7 +14,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/crashpoint"
 	"github.com/tollgate-dp/tollgate/internal/embedded"
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
@@ -64,10 +64,10 @@ func TestRuleADrainWithoutABrokerEndsSoon(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var msgs []klog.Message
+			var msgs []kafkalog.Message
 			for i := range 100 {
 				at := start.Add(time.Duration(i) * 6 * time.Second).UnixMilli()
-				msgs = append(msgs, klog.Message{Value: fmt.Appendf(nil, `{"user":"u%d","key":"a","time":%d}`, i, at), Timestamp: klog.At(at)})
+				msgs = append(msgs, kafkalog.Message{Value: fmt.Appendf(nil, `{"user":"u%d","key":"a","time":%d}`, i, at), Timestamp: kafkalog.At(at)})
 			}
 			if _, err := p.Append(t.Context(), msgs); err != nil {
 				t.Fatal(err)
@@ -97,7 +97,7 @@ func TestRuleADrainWithoutABrokerEndsSoon(t *testing.T) {
 			if !errors.Is(err, deployment.ErrNoBroker) || !strings.Contains(err.Error(), "the next run redoes") {
 				t.Errorf("the run ended with %v", err)
 			}
-			// klog gives up after 7 s; the rest is for a machine that is busy. Retries would last for 2 minutes.
+			// kafkalog gives up after 7 s; the rest is for a machine that is busy. Retries would last for 2 minutes.
 			if ended > 20*time.Second {
 				t.Errorf("it took %v", ended)
 			}
@@ -121,11 +121,11 @@ func TestRuleAStartWaitsForItsBroker(t *testing.T) {
 	out := &lockedBuffer{}
 	log := slog.New(slog.NewTextHandler(out, nil))
 
-	if err := AwaitBroker(t.Context(), d, 0, log); !errors.Is(err, klog.ErrUnreachable) || out.String() != "" {
+	if err := AwaitBroker(t.Context(), d, 0, log); !errors.Is(err, kafkalog.ErrUnreachable) || out.String() != "" {
 		t.Errorf("without waiting: %v, %s", err, out)
 	}
 	err = AwaitBroker(t.Context(), d, 1500*time.Millisecond, log)
-	if !errors.Is(err, deployment.ErrNoBroker) || !errors.Is(err, klog.ErrUnreachable) || !strings.Contains(out.String(), "no broker answers, waiting for one for up to 1.5s") || strings.Contains(err.Error(), "SASL") {
+	if !errors.Is(err, deployment.ErrNoBroker) || !errors.Is(err, kafkalog.ErrUnreachable) || !strings.Contains(out.String(), "no broker answers, waiting for one for up to 1.5s") || strings.Contains(err.Error(), "SASL") {
 		t.Errorf("a wait that is over: %v, %s", err, out)
 	}
 
@@ -150,7 +150,7 @@ func TestRuleAStartWaitsForItsBroker(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := AwaitBroker(t.Context(), refused, time.Hour, slog.New(slog.DiscardHandler)); !errors.Is(err, klog.ErrRefused) {
+	if err := AwaitBroker(t.Context(), refused, time.Hour, slog.New(slog.DiscardHandler)); !errors.Is(err, kafkalog.ErrRefused) {
 		t.Errorf("what is no matter of waiting: %v", err)
 	}
 }

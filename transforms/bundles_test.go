@@ -7,7 +7,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/options/jobopts"
 
-	"github.com/tollgate-dp/tollgate/internal/wholebundles"
+	"github.com/tollgate-dp/tollgate/internal/localrunner"
 )
 
 // A job that holds accounts as keyed state asks for bundles that are not split: the
@@ -18,7 +18,7 @@ func TestRuleAccountsInKeyedStateAreNotSplit(t *testing.T) {
 	*jobopts.Experiments = ""
 	_, s := beam.NewPipelineWithRoot()
 	Build(s, "never run")
-	if !slices.Contains(jobopts.GetExperiments(), wholebundles.Experiment) {
+	if !slices.Contains(jobopts.GetExperiments(), localrunner.Experiment) {
 		t.Error("the job allows splits")
 	}
 }

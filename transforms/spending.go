@@ -7,7 +7,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/state"
 
-	"github.com/tollgate-dp/tollgate/internal/wholebundles"
+	"github.com/tollgate-dp/tollgate/internal/localrunner"
 	"github.com/tollgate-dp/tollgate/transforms/hook"
 )
 
@@ -28,7 +28,7 @@ func init() {
 // The Spender is spend.Engine over a ledger, or InState without one. Shards are
 // keys: at most as many run at once as there are.
 func Spend(s beam.Scope, h hook.Hook[Spender], envelopes beam.PCollection) beam.PCollection {
-	wholebundles.Keep()
+	localrunner.Keep()
 	return beam.ParDo(s.Scope("spend"), newSpendFn(h), envelopes)
 }
 

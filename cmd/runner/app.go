@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/tollgate-dp/tollgate/internal/show"
+	"github.com/tollgate-dp/tollgate/internal/terminal"
 )
 
 // app is what a command may touch of the outside.
@@ -35,7 +35,7 @@ func (a *app) execute(ctx context.Context, args []string) int {
 	if code == exitUsage {
 		text += fmt.Sprintf("see %s --help\n", cmd.CommandPath())
 	}
-	show.Say(a.stderr, text)
+	terminal.Say(a.stderr, text)
 	return code
 }
 

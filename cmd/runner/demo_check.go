@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/demo"
-	"github.com/tollgate-dp/tollgate/internal/input"
+	"github.com/tollgate-dp/tollgate/internal/eventfile"
 	"github.com/tollgate-dp/tollgate/internal/outfile"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/state"
@@ -81,7 +81,7 @@ func (f *demoFlags) checkInput() error {
 			return errors.New("--input-format is needed: the name of the file does not end in .csv, .tsv, .jsonl or .avro")
 		}
 	}
-	layout, err := input.ParseFormat(f.inputFormat)
+	layout, err := eventfile.ParseFormat(f.inputFormat)
 	if err != nil {
 		return fmt.Errorf("--input-format: %w", err)
 	}
@@ -100,7 +100,7 @@ func (f *demoFlags) checkInput() error {
 		if f.keyField != "" {
 			fields = append(fields, f.keyField)
 		}
-		if err := input.CheckColumns(f.columns, fields...); err != nil {
+		if err := eventfile.CheckColumns(f.columns, fields...); err != nil {
 			return fmt.Errorf("--columns: %w", err)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/demo"
-	"github.com/tollgate-dp/tollgate/internal/show"
+	"github.com/tollgate-dp/tollgate/internal/terminal"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
@@ -17,18 +17,18 @@ import (
 type printer struct {
 	a     *app
 	j     *job
-	table *show.Table
+	table *terminal.Table
 	width int
-	rows  []show.Row
+	rows  []terminal.Row
 	met   int
 	first string // time to the first release
 	seen  int
 }
 
 func newPrinter(a *app, j *job) *printer {
-	_, width := show.Terminal(a.stdout)
+	_, width := terminal.Terminal(a.stdout)
 	p := &printer{a: a, j: j, width: min(width, 120)}
-	p.table = show.NewTable(a.stdout, p.width, j.settings.Window, j.settings.Target.Confidence, j.settings.PublicKeys)
+	p.table = terminal.NewTable(a.stdout, p.width, j.settings.Window, j.settings.Target.Confidence, j.settings.PublicKeys)
 	return p
 }
 
@@ -72,7 +72,7 @@ func (p *printer) turn(t demo.Turn) error {
 		}
 		return p.print(b.String())
 	}
-	rows := make([]show.Row, len(t.Releases))
+	rows := make([]terminal.Row, len(t.Releases))
 	for i, r := range t.Releases {
 		rows[i] = row(r)
 		if r.Met {
@@ -91,8 +91,8 @@ func (p *printer) turn(t demo.Turn) error {
 	})
 }
 
-func row(r schemas.Release) show.Row {
-	return show.Row{
+func row(r schemas.Release) terminal.Row {
+	return terminal.Row{
 		Start: time.UnixMilli(r.WindowStart), End: time.UnixMilli(r.WindowEnd), Key: r.Key,
 		Value: math.Ldexp(float64(r.Value), -10), Low: r.Low, High: r.High, Met: r.Met,
 	}
@@ -113,16 +113,16 @@ func (p *printer) end(result demo.Result) error {
 	from, _ := p.j.source.Range()
 	var b bytes.Buffer
 	b.WriteByte('\n')
-	err := show.Chart(&b, p.rows, show.ChartOptions{
+	err := terminal.Chart(&b, p.rows, terminal.ChartOptions{
 		From: from, To: from.Add(time.Duration(result.Turns) * p.j.settings.Window), Window: p.j.settings.Window,
 		Confidence: p.j.settings.Target.Confidence, Width: p.width, Height: 6, MaxKeys: 8,
-		Keys: p.j.panelKeys(), Color: show.Color(p.a.stdout, p.a.getenv),
+		Keys: p.j.panelKeys(), Color: terminal.Color(p.a.stdout, p.a.getenv),
 	})
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(&b, "\n%s windows, %s values released, the target was met by %s of them\n",
-		show.Number(float64(result.Turns), 0), show.Number(float64(len(p.rows)), 0), show.Number(float64(p.met), 0))
+		terminal.Number(float64(result.Turns), 0), terminal.Number(float64(len(p.rows)), 0), terminal.Number(float64(p.met), 0))
 	return p.print(b.String())
 }
 

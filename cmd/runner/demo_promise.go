@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/tollgate-dp/tollgate/internal/show"
+	"github.com/tollgate-dp/tollgate/internal/terminal"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
@@ -25,7 +25,7 @@ func (j *job) promise() string {
 	keys := fmt.Sprintf("%d public keys, released in every window", len(s.PublicKeys))
 	switch {
 	case s.Private():
-		keys = "private: a key is released from about " + show.Number(math.Ceil(j.deployment.Metrics[0].Plan.Threshold()), 0) + " events of admitted users up"
+		keys = "private: a key is released from about " + terminal.Number(math.Ceil(j.deployment.Metrics[0].Plan.Threshold()), 0) + " events of admitted users up"
 	case len(s.PublicKeys) == 1:
 		keys = "one public key, released in every window"
 	}
@@ -61,7 +61,7 @@ func (j *job) accuracy() string {
 	case math.IsInf(from, 1):
 		return text + ", within reach for no count"
 	default:
-		return text + ", within reach for counts from " + show.Number(math.Ceil(from), 0) + " up"
+		return text + ", within reach for counts from " + terminal.Number(math.Ceil(from), 0) + " up"
 	}
 }
 
@@ -88,5 +88,5 @@ func plural(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}
-	return show.Number(float64(n), 0) + " " + what + "s"
+	return terminal.Number(float64(n), 0) + " " + what + "s"
 }

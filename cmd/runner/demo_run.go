@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/demo"
+	"github.com/tollgate-dp/tollgate/internal/eventfile"
 	"github.com/tollgate-dp/tollgate/internal/generate"
-	"github.com/tollgate-dp/tollgate/internal/input"
-	"github.com/tollgate-dp/tollgate/internal/show"
+	"github.com/tollgate-dp/tollgate/internal/terminal"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
@@ -26,13 +26,13 @@ type job struct {
 	deployment *pipeline.Deployment // for what is promised
 	source     demo.Source
 	secrets    demo.Secrets
-	progress   *show.Progress
+	progress   *terminal.Progress
 	page       *page // nil: no --report
 }
 
 func (a *app) runDemo(ctx context.Context, f *demoFlags, changed func(string) bool) (err error) {
-	terminal, _ := show.Terminal(a.stderr)
-	j := &job{flags: f, progress: show.NewProgress(a.stderr, terminal, time.Now)}
+	tty, _ := terminal.Terminal(a.stderr)
+	j := &job{flags: f, progress: terminal.NewProgress(a.stderr, tty, time.Now)}
 	defer j.progress.Flush()
 	if err := f.check(changed); err != nil {
 		return err
@@ -134,7 +134,7 @@ func (j *job) openGenerated(key *noisereduction.NoiseKey) error {
 func (j *job) openFile(key *noisereduction.NoiseKey) error {
 	f := j.flags
 	opt := demo.FileOptions{
-		Path: f.input, Format: input.Format(f.inputFormat), Header: f.header, Columns: f.columns,
+		Path: f.input, Format: eventfile.Format(f.inputFormat), Header: f.header, Columns: f.columns,
 		UserField: f.userField, KeyField: f.keyField, TimeField: f.timeField, TimeUnit: string(f.timeUnit),
 		From: f.from.Time, To: f.to.Time, Window: f.window,
 	}
@@ -206,7 +206,7 @@ func announce(turns int) string {
 		takes = "about " + (time.Duration(turns) * turnTime).Round(time.Minute).String()
 	}
 	return fmt.Sprintf("%s windows: this takes %s, at %v a window; a larger --window, or --from and --to, make it shorter",
-		show.Number(float64(turns), 0), takes, turnTime)
+		terminal.Number(float64(turns), 0), takes, turnTime)
 }
 
 // turns is how many windows there are to be settled.
@@ -223,7 +223,7 @@ const finishingTurn = "finishing the open turn"
 
 // drainOnSignal closes drain at the first SIGINT or SIGTERM, saying what is done
 // then, and ends the process at the second.
-func (a *app) drainOnSignal(progress *show.Progress, saying func() string) (drain <-chan struct{}, stop func()) {
+func (a *app) drainOnSignal(progress *terminal.Progress, saying func() string) (drain <-chan struct{}, stop func()) {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
 	draining, ended := make(chan struct{}), make(chan struct{})

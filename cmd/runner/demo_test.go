@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/show"
+	"github.com/tollgate-dp/tollgate/internal/terminal"
 	"github.com/tollgate-dp/tollgate/internal/testing/golden"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
@@ -215,7 +215,7 @@ func TestManyTurnsAreAnnounced(t *testing.T) {
 	text := "when,who,where\n2025-01-01T00:00:00Z,a,b\n2025-01-01T06:00:00Z,a,b\n"
 	j := &job{flags: &demoFlags{input: write(t, "long.csv", text), inputFormat: "csv", header: true, userField: "who", keyField: "where", timeField: "when", timeUnit: "rfc3339", window: time.Second}}
 	j.settings.Window = time.Second
-	j.progress = show.NewProgress(io.Discard, false, time.Now)
+	j.progress = terminal.NewProgress(io.Discard, false, time.Now)
 	if err := j.open(); err != nil {
 		t.Fatal(err)
 	}
@@ -236,7 +236,7 @@ func TestTurnsOfThousandsOfYearsAreCounted(t *testing.T) {
 	text := "when,who,where\n1970-01-01T00:00:00Z,a,b\n9999-12-31T00:00:00Z,a,b\n"
 	j := &job{flags: &demoFlags{input: write(t, "long.csv", text), inputFormat: "csv", header: true, userField: "who", keyField: "where", timeField: "when", timeUnit: "rfc3339", window: 24 * time.Hour}}
 	j.settings.Window = 24 * time.Hour
-	j.progress = show.NewProgress(io.Discard, false, time.Now)
+	j.progress = terminal.NewProgress(io.Discard, false, time.Now)
 	if err := j.open(); err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
@@ -44,7 +44,7 @@ func existing(ctx context.Context, kafka pipeline.Kafka, topics []string) (map[s
 	there := map[string]bool{}
 	for _, topic := range topics {
 		_, err := client.Partitions(ctx, topic)
-		if err != nil && !errors.Is(err, klog.ErrUnknownTopic) {
+		if err != nil && !errors.Is(err, kafkalog.ErrUnknownTopic) {
 			return nil, fmt.Errorf("looking for topic %s: %w", topic, err)
 		}
 		there[topic] = err == nil
@@ -65,5 +65,5 @@ func onlyExists(err error) bool {
 	case interface{ Unwrap() error }:
 		return onlyExists(e.Unwrap())
 	}
-	return err == klog.ErrTopicExists //nolint:errorlint // the end of a chain
+	return err == kafkalog.ErrTopicExists //nolint:errorlint // the end of a chain
 }

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/embedded"
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
@@ -222,7 +222,7 @@ func TestRunIsDrainedByASignal(t *testing.T) {
 
 func TestInitStartsAtTheFirstRecord(t *testing.T) {
 	addr := broker(t)
-	create(t, addr, klog.TopicSpec{Name: "visits", Partitions: 3})
+	create(t, addr, kafkalog.TopicSpec{Name: "visits", Partitions: 3})
 	cfg := deploymentFile(t, addr)
 	code, _, stderr := run(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--start", "earliest")
 	if code != exitError || !strings.Contains(stderr, "the topic is empty") {
@@ -235,9 +235,9 @@ func TestInitStartsAtTheFirstRecord(t *testing.T) {
 	}
 }
 
-func create(t testing.TB, addr string, specs ...klog.TopicSpec) {
+func create(t testing.TB, addr string, specs ...kafkalog.TopicSpec) {
 	t.Helper()
-	c, err := klog.Dial(t.Context(), klog.Config{Brokers: []string{addr}})
+	c, err := kafkalog.Dial(t.Context(), kafkalog.Config{Brokers: []string{addr}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -251,7 +251,7 @@ func create(t testing.TB, addr string, specs ...klog.TopicSpec) {
 // with the time of the event; what has none has that of the record before.
 func TestReplayWritesTheFile(t *testing.T) {
 	addr := broker(t)
-	create(t, addr, klog.TopicSpec{Name: "visits", Partitions: 3})
+	create(t, addr, kafkalog.TopicSpec{Name: "visits", Partitions: 3})
 	lines := []string{`{"broken`, `{"u":"a","t":3}`, `{"u":"b","t":1}`, `{"t":9}`, `{"u":"a","t":2}`, `{"u":"c","t":7}`, `{"u":"a","t":4}`}
 	times := []int64{3000, 3000, 1000, 1000, 2000, 7000, 4000}
 	path := write(t, "events.jsonl", strings.Join(lines, "\n")+"\n"+strings.Repeat("x", 1_000_000)+"\n")
@@ -259,7 +259,7 @@ func TestReplayWritesTheFile(t *testing.T) {
 	if !strings.Contains(stderr, "left out; the first is in line 8") {
 		t.Errorf("stderr %s", stderr)
 	}
-	c, err := klog.Dial(t.Context(), klog.Config{Brokers: []string{addr}})
+	c, err := kafkalog.Dial(t.Context(), kafkalog.Config{Brokers: []string{addr}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -272,7 +272,7 @@ func TestReplayWritesTheFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		last := -1
-		err = c.ReadRange(t.Context(), "visits", p, bounds.Start, bounds.LastStable, func(r klog.Record) error {
+		err = c.ReadRange(t.Context(), "visits", p, bounds.Start, bounds.LastStable, func(r kafkalog.Record) error {
 			for i, line := range lines {
 				if line != string(r.Value) {
 					continue
@@ -302,7 +302,7 @@ func TestReplayWritesTheFile(t *testing.T) {
 
 func TestReplayRefusesAppendTimes(t *testing.T) {
 	addr := broker(t)
-	create(t, addr, klog.TopicSpec{Name: "visits", Partitions: 1, Config: map[string]string{"message.timestamp.type": "LogAppendTime"}})
+	create(t, addr, kafkalog.TopicSpec{Name: "visits", Partitions: 1, Config: map[string]string{"message.timestamp.type": "LogAppendTime"}})
 	args := []string{"replay", "--brokers", addr, "--topic", "visits", "--input", visits(t, true), "--header", "--user-field", "who", "--time-field", "when"}
 	code, _, stderr := run(t, args...)
 	if code != exitError || !strings.Contains(stderr, "--accept-late") {

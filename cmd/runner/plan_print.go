@@ -7,7 +7,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/tollgate-dp/tollgate/internal/plan"
-	"github.com/tollgate-dp/tollgate/internal/show"
+	"github.com/tollgate-dp/tollgate/internal/terminal"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
@@ -64,16 +64,16 @@ func writeMetrics(b *strings.Builder, p *plan.Plan) {
 		case m.KeysFrom != "":
 			keys, always = "those of "+m.KeysFrom, "where they are"
 		case m.PublicKeys > 0:
-			keys = fmt.Sprintf("%s %s", show.Number(float64(m.PublicKeys), 0), m.Keys)
+			keys = fmt.Sprintf("%s %s", terminal.Number(float64(m.PublicKeys), 0), m.Keys)
 		}
-		windows, lasts := show.Number(float64(m.Windows), 0), m.Lasts
+		windows, lasts := terminal.Number(float64(m.Windows), 0), m.Lasts
 		if m.Alone && m.Windows > 0 {
 			windows = "up to " + windows
 			if p.Period == "" {
 				lasts = "up to " + lasts
 			}
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", show.Key(m.Name, 40), m.Kind, window, show.Key(keys, 40),
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", terminal.Key(m.Name, 40), m.Kind, window, terminal.Key(keys, 40),
 			rounded(m.FirstSigma), rounded(m.TopSigma), optional(m.Threshold, always), targetOf(m), meetableFrom(m), windows, lasts)
 	}
 	w.Flush() //nolint:errcheck // a strings.Builder takes everything
@@ -107,13 +107,13 @@ func optional(v *float64, otherwise string) string {
 	if v == nil {
 		return otherwise
 	}
-	return show.Number(math.Ceil(*v), 0)
+	return terminal.Number(math.Ceil(*v), 0)
 }
 
 // rounded writes a deviation to three digits.
 func rounded(v float64) string {
 	if v >= 100 {
-		return show.Number(v, 0)
+		return terminal.Number(v, 0)
 	}
 	return fmt.Sprintf("%.3g", v)
 }

@@ -13,11 +13,11 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/config"
 	"github.com/tollgate-dp/tollgate/internal/demo"
-	"github.com/tollgate-dp/tollgate/internal/input"
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/eventfile"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/registry"
 	"github.com/tollgate-dp/tollgate/internal/replay"
-	"github.com/tollgate-dp/tollgate/internal/show"
+	"github.com/tollgate-dp/tollgate/internal/terminal"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
@@ -125,7 +125,7 @@ func (a *app) runReplay(ctx context.Context, f *replayFlags, changed func(string
 // checkHeader refuses a header where the topic's format has none, with the place that
 // says so.
 func (f *replayFlags) checkHeader(format event.Format) error {
-	if !f.header || input.Format(format.Format).Tabular() {
+	if !f.header || eventfile.Format(format.Format).Tabular() {
 		return nil
 	}
 	if f.config == "" {
@@ -135,9 +135,9 @@ func (f *replayFlags) checkHeader(format event.Format) error {
 }
 
 // writeFile writes the file to the topic, and says on stderr how that goes.
-func (a *app) writeFile(ctx context.Context, f *replayFlags, client *klog.Client, to replayTo) error {
-	terminal, _ := show.Terminal(a.stderr)
-	progress := show.NewProgress(a.stderr, terminal, time.Now)
+func (a *app) writeFile(ctx context.Context, f *replayFlags, client *kafkalog.Client, to replayTo) error {
+	tty, _ := terminal.Terminal(a.stderr)
+	progress := terminal.NewProgress(a.stderr, tty, time.Now)
 	defer progress.Flush()
 	r, err := replay.Open(ctx, client, replay.Options{
 		Path: f.input, Topic: to.topic, Format: to.format, Header: f.header, Registry: to.registry,
@@ -156,7 +156,7 @@ func (a *app) writeFile(ctx context.Context, f *replayFlags, client *klog.Client
 		return err
 	}
 	if result.FirstLeftOut > 0 {
-		progress.Note("records longer than %s bytes were left out; the first is in %s %s", show.Number(demo.MaxRecordBytes, 0), result.Unit, show.Number(float64(result.FirstLeftOut), 0))
+		progress.Note("records longer than %s bytes were left out; the first is in %s %s", terminal.Number(demo.MaxRecordBytes, 0), result.Unit, terminal.Number(float64(result.FirstLeftOut), 0))
 	}
 	if result.Drained {
 		progress.Note("stopped by a signal: what was written to topic %s stays there, and writing the file again would write it twice", to.topic)
@@ -214,7 +214,7 @@ func (a *app) targetOfFile(f *replayFlags) (to replayTo, explain func(error) err
 	cfg := d.Config
 	to = replayTo{kafka: cfg.Kafka, topic: cfg.Events.Topic, format: cfg.Events.Format}
 	given, err := inputFormatOf(f.input, f.inputFormat)
-	if err == nil && string(given) != to.format.Format && (f.inputFormat != "" || given == input.Avro) {
+	if err == nil && string(given) != to.format.Format && (f.inputFormat != "" || given == eventfile.Avro) {
 		return to, nil, usage(fmt.Errorf("--input-format is %s, and the configuration says %s", given, to.format.Format))
 	}
 	if to.registry, err = registryOf(cfg.Events.Registry); err != nil {
@@ -241,7 +241,7 @@ func (a *app) targetOfFlags(f *replayFlags, changed func(string) bool) (to repla
 	case !format.Tabular() && named:
 		return to, usage(errors.New("--header and --columns are for csv and tsv"))
 	}
-	if format != input.Avro {
+	if format != eventfile.Avro {
 		if i := slices.IndexFunc(avroFlagNames(), changed); i >= 0 {
 			return to, usage(fmt.Errorf("--%s is for avro, the input is %s", avroFlagNames()[i], format))
 		}
@@ -254,7 +254,7 @@ func (a *app) targetOfFlags(f *replayFlags, changed func(string) bool) (to repla
 }
 
 // inputFormatOf is the format that was given, else that of the file's name.
-func inputFormatOf(name, given string) (input.Format, error) {
+func inputFormatOf(name, given string) (eventfile.Format, error) {
 	if given == "" {
 		switch strings.ToLower(filepath.Ext(name)) {
 		case ".csv":
@@ -269,7 +269,7 @@ func inputFormatOf(name, given string) (input.Format, error) {
 			return "", errors.New("--input-format is needed: csv, tsv, jsonl or avro")
 		}
 	}
-	format, err := input.ParseFormat(given)
+	format, err := eventfile.ParseFormat(given)
 	if err != nil {
 		return "", fmt.Errorf("--input-format: %w", err)
 	}

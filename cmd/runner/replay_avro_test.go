@@ -15,7 +15,7 @@ import (
 
 	"github.com/linkedin/goavro/v2"
 
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/registry"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas/event"
@@ -149,9 +149,9 @@ func (s *schemaRegistry) byID(w http.ResponseWriter, r *http.Request) {
 }
 
 // onTopic are the records of a topic, partition after partition.
-func onTopic(t testing.TB, addr, topic string) []klog.Record {
+func onTopic(t testing.TB, addr, topic string) []kafkalog.Record {
 	t.Helper()
-	c, err := klog.Dial(t.Context(), klog.Config{Brokers: []string{addr}})
+	c, err := kafkalog.Dial(t.Context(), kafkalog.Config{Brokers: []string{addr}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,13 +160,13 @@ func onTopic(t testing.TB, addr, topic string) []klog.Record {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var out []klog.Record
+	var out []kafkalog.Record
 	for _, p := range partitions {
 		bounds, err := c.Offsets(t.Context(), topic, p)
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = c.ReadRange(t.Context(), topic, p, bounds.Start, bounds.LastStable, func(r klog.Record) error {
+		err = c.ReadRange(t.Context(), topic, p, bounds.Start, bounds.LastStable, func(r kafkalog.Record) error {
 			r.Value = bytes.Clone(r.Value)
 			out = append(out, r)
 			return nil
@@ -198,7 +198,7 @@ func TestAvroRecordsAreWrittenAsTheyAreRead(t *testing.T) {
 		{"bare", "--schema", avsc, 0},
 		{"framed", "--registry", reg.URL, 5}, // a zero, and the id of the schema
 	} {
-		create(t, addr, klog.TopicSpec{Name: c.topic, Partitions: 3})
+		create(t, addr, kafkalog.TopicSpec{Name: c.topic, Partitions: 3})
 		if _, stderr := mustRun(t, append(args, "--topic", c.topic, c.flag, c.value)...); !strings.Contains(stderr, "is on topic "+c.topic) {
 			t.Errorf("%s: stderr %s", c.topic, stderr)
 		}
@@ -295,7 +295,7 @@ func TestFromAContainerToCounts(t *testing.T) {
 func TestAvroFilesThatATopicCannotTake(t *testing.T) {
 	addr, reg, strict := broker(t), startRegistry(t), startRegistry(t)
 	strict.refuse = http.StatusConflict
-	create(t, addr, klog.TopicSpec{Name: "visits", Partitions: 1})
+	create(t, addr, kafkalog.TopicSpec{Name: "visits", Partitions: 1})
 	file := container(t, visitSchema, 10)
 	avsc := write(t, "visit.avsc", visitSchema)
 	micros := write(t, "micros.avsc", strings.Replace(visitSchema, "millis", "micros", 1))

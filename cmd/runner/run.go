@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tollgate-dp/tollgate/internal/config"
-	"github.com/tollgate-dp/tollgate/internal/show"
+	"github.com/tollgate-dp/tollgate/internal/terminal"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
@@ -120,8 +120,8 @@ func (a *app) runDeployment(ctx context.Context, f *runFlags, changed func(strin
 	if err != nil {
 		return err
 	}
-	terminal, _ := show.Terminal(a.stderr)
-	progress := show.NewProgress(a.stderr, terminal, time.Now)
+	tty, _ := terminal.Terminal(a.stderr)
+	progress := terminal.NewProgress(a.stderr, tty, time.Now)
 	defer progress.Flush()
 	result, err := a.publish(ctx, f, d, newRunOutput(a, f.format, d.Deployment, progress, page))
 	if err != nil {
@@ -282,7 +282,7 @@ func after(d time.Duration) <-chan time.Time {
 }
 
 // ended says how a run ended; an error where it did not do what was asked.
-func ended(f *runFlags, result pipeline.RunResult, progress *show.Progress) error {
+func ended(f *runFlags, result pipeline.RunResult, progress *terminal.Progress) error {
 	switch {
 	case result.Superseded:
 		return errors.New("another run of this deployment has taken over")
@@ -298,17 +298,17 @@ func ended(f *runFlags, result pipeline.RunResult, progress *show.Progress) erro
 	return nil
 }
 
-func noteDrained(result pipeline.RunResult, progress *show.Progress) {
+func noteDrained(result pipeline.RunResult, progress *terminal.Progress) {
 	if result.Settled == 0 {
 		progress.Note("drained: nothing was settled; run again to go on")
 		return
 	}
-	progress.Note("drained: what was published is complete up to turn %s; run again to go on", show.Number(float64(result.Settled), 0))
+	progress.Note("drained: what was published is complete up to turn %s; run again to go on", terminal.Number(float64(result.Settled), 0))
 }
 
 func openTurns(n uint64) string {
 	if n == 1 {
 		return "1 turn is"
 	}
-	return show.Number(float64(n), 0) + " turns are"
+	return terminal.Number(float64(n), 0) + " turns are"
 }

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/show"
+	"github.com/tollgate-dp/tollgate/internal/terminal"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
@@ -23,12 +23,12 @@ import (
 type runOutput struct {
 	a        *app
 	format   format
-	progress *show.Progress
+	progress *terminal.Progress
 	topic    string // counts
 	table    bytes.Buffer
-	tables   map[string]*show.Table // by metric; they write to table
-	shown    string                 // metric of the last line of the table
-	failed   chan struct{}          // closed at the first error of printing; not of reading what is printed
+	tables   map[string]*terminal.Table // by metric; they write to table
+	shown    string                     // metric of the last line of the table
+	failed   chan struct{}              // closed at the first error of printing; not of reading what is printed
 
 	pageMu sync.Mutex // not held while stdout is written to
 	page   *page
@@ -46,20 +46,20 @@ type runOutput struct {
 	err       error
 }
 
-func newRunOutput(a *app, f format, d *pipeline.Deployment, progress *show.Progress, page *page) *runOutput {
+func newRunOutput(a *app, f format, d *pipeline.Deployment, progress *terminal.Progress, page *page) *runOutput {
 	now := time.Now()
 	o := &runOutput{
-		a: a, format: f, progress: progress, page: page, topic: d.Config.Outputs.Counts, tables: map[string]*show.Table{},
+		a: a, format: f, progress: progress, page: page, topic: d.Config.Outputs.Counts, tables: map[string]*terminal.Table{},
 		failed: make(chan struct{}), changed: make(chan struct{}), moved: now, lagged: now,
 	}
-	_, width := show.Terminal(a.stdout)
+	_, width := terminal.Terminal(a.stdout)
 	for _, m := range d.Metrics {
 		var keys []string
 		for _, k := range m.Spec.PublicKeys {
 			keys = append(keys, string(k))
 		}
 		size := time.Duration(m.Spec.WindowSize) * time.Millisecond
-		o.tables[m.Spec.Name] = show.NewTable(&o.table, min(width, 120), size, m.Spec.Confidence, keys)
+		o.tables[m.Spec.Name] = terminal.NewTable(&o.table, min(width, 120), size, m.Spec.Confidence, keys)
 	}
 	return o
 }
@@ -116,7 +116,7 @@ func values(n int) string {
 	if n == 1 {
 		return "1 value"
 	}
-	return show.Number(float64(n), 0) + " values"
+	return terminal.Number(float64(n), 0) + " values"
 }
 
 // lagEvery is how often the lag is told.
@@ -261,7 +261,7 @@ func (o *runOutput) text(releases []schemas.Release) ([]byte, error) {
 		if end < 0 {
 			end = len(releases)
 		}
-		rows := make([]show.Row, end)
+		rows := make([]terminal.Row, end)
 		for i, r := range releases[:end] {
 			rows[i] = row(r)
 		}
@@ -273,7 +273,7 @@ func (o *runOutput) text(releases []schemas.Release) ([]byte, error) {
 			continue
 		}
 		if len(o.tables) > 1 && o.shown != metric {
-			o.table.WriteString("metric " + show.Key(metric, 60) + "\n")
+			o.table.WriteString("metric " + terminal.Key(metric, 60) + "\n")
 			o.shown = metric
 		}
 		if err := table.Rows(rows); err != nil {

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/config"
-	"github.com/tollgate-dp/tollgate/internal/show"
+	"github.com/tollgate-dp/tollgate/internal/terminal"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/state"
@@ -25,7 +25,7 @@ func newOutput(t *testing.T, f format) (*runOutput, *bytes.Buffer) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newRunOutput(a, f, d.Deployment, show.NewProgress(&errs, false, time.Now), nil), &out
+	return newRunOutput(a, f, d.Deployment, terminal.NewProgress(&errs, false, time.Now), nil), &out
 }
 
 func released(turn uint64, metric, key string) schemas.Release {
@@ -263,7 +263,7 @@ func TestTheRunsOwnErrorComesFirst(t *testing.T) {
 func TestADrainedRunSaysUpToWhere(t *testing.T) {
 	for settled, want := range map[uint64]string{0: "drained: nothing was settled; run again", 7: "complete up to turn 7; run again"} {
 		var b bytes.Buffer
-		progress := show.NewProgress(&b, false, time.Now)
+		progress := terminal.NewProgress(&b, false, time.Now)
 		noteDrained(pipeline.RunResult{Settled: settled}, progress)
 		progress.Done()
 		if !strings.Contains(b.String(), want) {

@@ -18,7 +18,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/await"
 )
 
@@ -182,7 +182,7 @@ func published(t testing.TB, addr string, more int64) (end int64) {
 // written waits until the first partition of a topic holds more than so many records.
 func written(t testing.TB, addr, topic string, more int64) (end int64) {
 	t.Helper()
-	client, err := klog.Dial(t.Context(), klog.Config{Brokers: []string{addr}})
+	client, err := kafkalog.Dial(t.Context(), kafkalog.Config{Brokers: []string{addr}})
 	if err != nil {
 		t.Fatal(err)
 	}

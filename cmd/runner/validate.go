@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tollgate-dp/tollgate/internal/config"
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/plan"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
@@ -64,7 +64,7 @@ func (a *app) runValidate(ctx context.Context, path string, offline, strict bool
 	look.Start = true
 	err = pipeline.CheckTopics(ctx, d.Deployment, look)
 	switch {
-	case errors.Is(err, klog.ErrUnreachable):
+	case errors.Is(err, kafkalog.ErrUnreachable):
 		return fmt.Errorf("%w (--offline checks the file alone)", err)
 	case err != nil:
 		return d.explained(err)

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 )
 
 const (
@@ -21,7 +21,7 @@ var errDrained = errors.New("drained while loading")
 // after the other: within a partition, timestamps never fall. It returns how
 // many there are, or errDrained when drain is closed before the end.
 func load(ctx context.Context, broker string, source Source, drain <-chan struct{}) (loaded uint64, err error) {
-	client, err := klog.Dial(ctx, klog.Config{Brokers: []string{broker}, ClientID: "tollgate-demo"})
+	client, err := kafkalog.Dial(ctx, kafkalog.Config{Brokers: []string{broker}, ClientID: "tollgate-demo"})
 	if err != nil {
 		return 0, fmt.Errorf("loading events: %w", err)
 	}
@@ -35,7 +35,7 @@ func load(ctx context.Context, broker string, source Source, drain <-chan struct
 		lanes[i] = newLane(ctx, producer)
 	}
 	next := 0
-	err = source.Each(func(m klog.Message) error {
+	err = source.Each(func(m kafkalog.Message) error {
 		select {
 		case <-drain:
 			return errDrained
@@ -56,16 +56,16 @@ func load(ctx context.Context, broker string, source Source, drain <-chan struct
 
 // lane appends to one partition while the next messages are being made.
 type lane struct {
-	batches chan []klog.Message
+	batches chan []kafkalog.Message
 	done    chan struct{}
 	once    sync.Once
 	err     error // of the appender; read it behind done
-	held    []klog.Message
+	held    []kafkalog.Message
 	bytes   int
 }
 
-func newLane(ctx context.Context, p *klog.Producer) *lane {
-	l := &lane{batches: make(chan []klog.Message, 1), done: make(chan struct{})}
+func newLane(ctx context.Context, p *kafkalog.Producer) *lane {
+	l := &lane{batches: make(chan []kafkalog.Message, 1), done: make(chan struct{})}
 	go func() {
 		defer close(l.done)
 		defer p.Close()
@@ -79,7 +79,7 @@ func newLane(ctx context.Context, p *klog.Producer) *lane {
 	return l
 }
 
-func (l *lane) add(m klog.Message) error {
+func (l *lane) add(m kafkalog.Message) error {
 	l.held = append(l.held, m)
 	l.bytes += len(m.Value)
 	if len(l.held) < loadRecords && l.bytes < loadBytes {
@@ -94,7 +94,7 @@ func (l *lane) flush() error {
 	}
 	select {
 	case l.batches <- l.held:
-		l.held, l.bytes = make([]klog.Message, 0, loadRecords), 0
+		l.held, l.bytes = make([]kafkalog.Message, 0, loadRecords), 0
 		return nil
 	case <-l.done:
 		return l.err

@@ -9,10 +9,10 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/embedded"
 	"github.com/tollgate-dp/tollgate/internal/generate"
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 )
 
-func broker(t *testing.T, partitions int) (string, *klog.Client) {
+func broker(t *testing.T, partitions int) (string, *kafkalog.Client) {
 	t.Helper()
 	before := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, before) }) // runs last
@@ -21,12 +21,12 @@ func broker(t *testing.T, partitions int) (string, *klog.Client) {
 		t.Fatal(err)
 	}
 	t.Cleanup(b.Close)
-	client, err := klog.Dial(context.Background(), klog.Config{Brokers: []string{b.Addr()}})
+	client, err := kafkalog.Dial(context.Background(), kafkalog.Config{Brokers: []string{b.Addr()}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(client.Close)
-	if err := client.CreateTopics(context.Background(), klog.TopicSpec{Name: eventsTopic, Partitions: partitions, Replication: 1}); err != nil {
+	if err := client.CreateTopics(context.Background(), kafkalog.TopicSpec{Name: eventsTopic, Partitions: partitions, Replication: 1}); err != nil {
 		t.Fatal(err)
 	}
 	return b.Addr(), client
@@ -55,7 +55,7 @@ func TestLoadKeepsBytesAndOrderOfTime(t *testing.T) {
 			t.Fatal(err)
 		}
 		last := int64(0)
-		err = client.ReadRange(ctx, eventsTopic, partition, 0, bounds.LastStable, func(r klog.Record) error {
+		err = client.ReadRange(ctx, eventsTopic, partition, 0, bounds.LastStable, func(r kafkalog.Record) error {
 			if r.Timestamp < last {
 				t.Errorf("partition %d: the time falls at offset %d", partition, r.Offset)
 			}

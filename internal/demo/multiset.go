@@ -7,7 +7,7 @@ import (
 	"hash"
 	"math/bits"
 
-	"github.com/tollgate-dp/tollgate/internal/input"
+	"github.com/tollgate-dp/tollgate/internal/eventfile"
 )
 
 // Multiset digests records without regard to their order: the sum modulo 2^256
@@ -27,7 +27,7 @@ func NewMultiset(key [32]byte) *Multiset {
 }
 
 // Add adds one record. A truncated one counts with its whole length and digest.
-func (m *Multiset) Add(r input.Record) {
+func (m *Multiset) Add(r eventfile.Record) {
 	m.h.Reset()
 	var head [9]byte
 	if r.Digest != nil {

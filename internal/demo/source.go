@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/generate"
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
@@ -24,7 +24,7 @@ type Source interface {
 	Range() (from, to time.Time)
 	// Each calls fn with every record in the order in which they reach the
 	// topic: timestamps never fall.
-	Each(fn func(klog.Message) error) error
+	Each(fn func(kafkalog.Message) error) error
 	// Truth is what must become of the records, where it is known; it is
 	// asked for behind Each.
 	Truth() (generate.Truth, bool)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/linkedin/goavro/v2"
 
-	"github.com/tollgate-dp/tollgate/internal/input"
+	"github.com/tollgate-dp/tollgate/internal/eventfile"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
@@ -42,7 +42,7 @@ func avroFile(t *testing.T) string {
 }
 
 func TestAvroFilesBecomeBareRecordsWithTheirSchema(t *testing.T) {
-	opt := FileOptions{Path: avroFile(t), Format: input.Avro, UserField: "who.id", KeyField: "page", TimeField: "when", Window: time.Hour}
+	opt := FileOptions{Path: avroFile(t), Format: eventfile.Avro, UserField: "who.id", KeyField: "page", TimeField: "when", Window: time.Hour}
 	f := open(t, opt)
 	d, err := event.NewDecoder(f.Traits().Format)
 	if err != nil {

@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/eventfile"
 	"github.com/tollgate-dp/tollgate/internal/generate"
-	"github.com/tollgate-dp/tollgate/internal/input"
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
@@ -21,7 +21,7 @@ const MaxRecordBytes = 900_000
 // FileOptions say how a person's file is read.
 type FileOptions struct {
 	Path                           string
-	Format                         input.Format
+	Format                         eventfile.Format
 	Header                         bool
 	Columns                        []string
 	UserField, KeyField, TimeField string // KeyField "": all events have the empty key
@@ -36,7 +36,7 @@ type FileOptions struct {
 // File is a person's file as a source. Close it.
 type File struct {
 	opt        FileOptions
-	data       *input.Dataset
+	data       *eventfile.Dataset
 	format     event.Format
 	from, to   time.Time
 	unreadable map[string]uint64
@@ -49,11 +49,11 @@ func OpenFile(opt FileOptions) (*File, error) {
 	if opt.KeyField != "" {
 		fields = append(fields, opt.KeyField)
 	}
-	var observe func(input.Record)
+	var observe func(eventfile.Record)
 	if opt.Digest != nil {
 		observe = opt.Digest.Add
 	}
-	data, err := input.Open(opt.Path, input.Options{
+	data, err := eventfile.Open(opt.Path, eventfile.Options{
 		Format: opt.Format, Header: opt.Header, Columns: opt.Columns, Fields: fields,
 		Limit: MaxRecordBytes + 1, TempDir: opt.TempDir, Memory: opt.SortMemory, Observe: observe,
 	}, f.clock)
@@ -69,7 +69,7 @@ func OpenFile(opt FileOptions) (*File, error) {
 func (f *File) Close() error { return f.data.Close() }
 
 // clock decodes a record as the pipeline will, for its event time.
-func (f *File) clock(head input.Head) (input.Clock, error) {
+func (f *File) clock(head eventfile.Head) (eventfile.Clock, error) {
 	f.format = event.Format{
 		Format: string(f.opt.Format), Columns: head.Columns, Schema: head.Schema, User: f.opt.UserField, Key: f.opt.KeyField, Time: f.opt.TimeField,
 		TimeUnit: f.opt.TimeUnit, MaxRecordBytes: MaxRecordBytes,
@@ -130,14 +130,14 @@ const (
 )
 
 // Each hands out the records in order of event time.
-func (f *File) Each(fn func(klog.Message) error) error {
-	err := f.data.Each(func(e input.Entry) error {
-		m := klog.Message{Value: e.Value, Timestamp: klog.At(e.Millis)}
+func (f *File) Each(fn func(kafkalog.Message) error) error {
+	err := f.data.Each(func(e eventfile.Entry) error {
+		m := kafkalog.Message{Value: e.Value, Timestamp: kafkalog.At(e.Millis)}
 		if m.Value == nil {
 			m.Value = []byte{} // nil would be a tombstone
 		}
 		if e.Digest != nil {
-			m.Headers = []klog.Header{
+			m.Headers = []kafkalog.Header{
 				{Key: HeaderLength, Value: strconv.AppendInt(nil, e.Length, 10)},
 				{Key: HeaderSHA256, Value: []byte(hex.EncodeToString(e.Digest))},
 			}

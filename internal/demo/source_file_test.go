@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/tollgate-dp/tollgate/internal/input"
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/eventfile"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 )
 
 var march = time.Date(2025, 3, 3, 0, 0, 0, 0, time.UTC)
@@ -28,7 +28,7 @@ func write(t testing.TB, text string) string {
 
 func options(path string) FileOptions {
 	return FileOptions{
-		Path: path, Format: input.CSV, Header: true, UserField: "user", KeyField: "page", TimeField: "when", TimeUnit: "rfc3339",
+		Path: path, Format: eventfile.CSV, Header: true, UserField: "user", KeyField: "page", TimeField: "when", TimeUnit: "rfc3339",
 		Window: time.Hour,
 	}
 }
@@ -43,10 +43,10 @@ func open(t testing.TB, opt FileOptions) *File {
 	return f
 }
 
-func messages(t testing.TB, s Source) []klog.Message {
+func messages(t testing.TB, s Source) []kafkalog.Message {
 	t.Helper()
-	var out []klog.Message
-	if err := s.Each(func(m klog.Message) error { out = append(out, m); return nil }); err != nil {
+	var out []kafkalog.Message
+	if err := s.Each(func(m kafkalog.Message) error { out = append(out, m); return nil }); err != nil {
 		t.Fatal(err)
 	}
 	return out
@@ -119,7 +119,7 @@ func TestRange(t *testing.T) {
 
 func TestEarlyEventsKeepTheirTime(t *testing.T) {
 	f := open(t, options(write(t, "user,page,when\nu,a,0001-01-01T00:00:00Z\nu,a,1970-01-01T00:00:00Z\n")))
-	if got := messages(t, f); len(got) != 2 || got[0].Timestamp != klog.At(-62135596800000) || got[1].Timestamp != klog.At(0) {
+	if got := messages(t, f); len(got) != 2 || got[0].Timestamp != kafkalog.At(-62135596800000) || got[1].Timestamp != kafkalog.At(0) {
 		t.Errorf("got %v", got)
 	}
 }
@@ -139,12 +139,12 @@ func TestOversizedRecordsSayHowLongTheyWere(t *testing.T) {
 }
 
 func TestMultisetIgnoresOrderOnly(t *testing.T) {
-	records := []input.Record{}
+	records := []eventfile.Record{}
 	for _, v := range []string{"a", "b", "b", "", "long"} {
-		records = append(records, input.Record{Value: []byte(v), Length: int64(len(v))})
+		records = append(records, eventfile.Record{Value: []byte(v), Length: int64(len(v))})
 	}
 	records[4].Digest, records[4].Length = []byte("digest"), 100
-	sum := func(key byte, rs ...input.Record) [32]byte {
+	sum := func(key byte, rs ...eventfile.Record) [32]byte {
 		m := NewMultiset([32]byte{key})
 		for _, r := range rs {
 			m.Add(r)
@@ -166,7 +166,7 @@ func TestMultisetIgnoresOrderOnly(t *testing.T) {
 		"no record":                sum(1),
 		"another length":           sum(1, cut...),
 		"a twice in place of b":    sum(1, records[0], records[0], records[1], records[3], records[4]),
-		"a truncated one is whole": sum(1, append(slices.Clone(records[:4]), input.Record{Value: []byte("digest"), Length: 100})...),
+		"a truncated one is whole": sum(1, append(slices.Clone(records[:4]), eventfile.Record{Value: []byte("digest"), Length: 100})...),
 	}
 	seen := map[[32]byte]string{whole: "the whole"}
 	for name, digest := range others {

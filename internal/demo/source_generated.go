@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/generate"
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
@@ -39,13 +39,13 @@ func (g *Generated) Traits() Traits {
 func (g *Generated) Range() (from, to time.Time) { return g.config.Start, g.config.End() }
 
 // Each generates the stream anew.
-func (g *Generated) Each(fn func(klog.Message) error) error {
+func (g *Generated) Each(fn func(kafkalog.Message) error) error {
 	stream, err := generate.New(g.config)
 	if err != nil {
 		return err
 	}
 	for e, ok := stream.Next(); ok; e, ok = stream.Next() {
-		if err := fn(klog.Message{Value: e.Value, Timestamp: klog.At(e.Arrival)}); err != nil {
+		if err := fn(kafkalog.Message{Value: e.Value, Timestamp: kafkalog.At(e.Arrival)}); err != nil {
 			return err
 		}
 	}

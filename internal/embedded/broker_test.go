@@ -16,7 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/tollgate-dp/tollgate/internal/embedded"
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/await"
 )
 
@@ -37,9 +37,9 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-func dial(t *testing.T, addr string) *klog.Client {
+func dial(t *testing.T, addr string) *kafkalog.Client {
 	t.Helper()
-	c, err := klog.Dial(t.Context(), klog.Config{Brokers: []string{addr}, RetryFor: 20 * time.Second})
+	c, err := kafkalog.Dial(t.Context(), kafkalog.Config{Brokers: []string{addr}, RetryFor: 20 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,13 +57,13 @@ func start(t *testing.T, o embedded.Options) *embedded.Broker {
 	return b
 }
 
-func read(t *testing.T, c *klog.Client) (values []string) {
+func read(t *testing.T, c *kafkalog.Client) (values []string) {
 	t.Helper()
 	o, err := c.Offsets(t.Context(), "t", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = c.ReadRange(t.Context(), "t", 0, o.Start, o.High, func(r klog.Record) error {
+	err = c.ReadRange(t.Context(), "t", 0, o.Start, o.High, func(r kafkalog.Record) error {
 		values = append(values, string(r.Value))
 		return nil
 	})
@@ -78,10 +78,10 @@ func TestBrokersInMemoryAreIndependent(t *testing.T) {
 	if a.Addr() == b.Addr() {
 		t.Fatalf("both listen on %s", a.Addr())
 	}
-	if err := dial(t, a.Addr()).CreateTopics(t.Context(), klog.TopicSpec{Name: "t", Partitions: 1}); err != nil {
+	if err := dial(t, a.Addr()).CreateTopics(t.Context(), kafkalog.TopicSpec{Name: "t", Partitions: 1}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := dial(t, b.Addr()).Partitions(t.Context(), "t"); !errors.Is(err, klog.ErrUnknownTopic) {
+	if _, err := dial(t, b.Addr()).Partitions(t.Context(), "t"); !errors.Is(err, kafkalog.ErrUnknownTopic) {
 		t.Errorf("the other broker's topic: %v", err)
 	}
 	a.Close()
@@ -101,7 +101,7 @@ func TestTakenAddressIsAnError(t *testing.T) {
 func TestRecordsOfThePastAreKept(t *testing.T) {
 	b := start(t, embedded.Options{})
 	c := dial(t, b.Addr())
-	if err := c.CreateTopics(t.Context(), klog.TopicSpec{Name: "t", Partitions: 1, Config: map[string]string{"segment.bytes": "100"}}); err != nil {
+	if err := c.CreateTopics(t.Context(), kafkalog.TopicSpec{Name: "t", Partitions: 1, Config: map[string]string{"segment.bytes": "100"}}); err != nil {
 		t.Fatal(err)
 	}
 	p, err := c.NewProducer(t.Context(), "t", 0, "")
@@ -109,7 +109,7 @@ func TestRecordsOfThePastAreKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 20 {
-		if _, err := p.Append(t.Context(), []klog.Message{{Value: []byte("x"), Timestamp: klog.At(int64(i + 1))}}); err != nil {
+		if _, err := p.Append(t.Context(), []kafkalog.Message{{Value: []byte("x"), Timestamp: kafkalog.At(int64(i + 1))}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -124,7 +124,7 @@ func TestRestartKeepsTheLogAndItsClients(t *testing.T) {
 	dir := t.TempDir()
 	b := start(t, embedded.Options{DataDir: dir})
 	c := dial(t, b.Addr())
-	if err := c.CreateTopics(t.Context(), klog.TopicSpec{Name: "t", Partitions: 1}); err != nil {
+	if err := c.CreateTopics(t.Context(), kafkalog.TopicSpec{Name: "t", Partitions: 1}); err != nil {
 		t.Fatal(err)
 	}
 	old, err := c.NewProducer(t.Context(), "t", 0, "tx")
@@ -138,11 +138,11 @@ func TestRestartKeepsTheLogAndItsClients(t *testing.T) {
 	f := c.NewFetcher()
 	var want []string
 	for i := range 5 {
-		if _, err := p.Append(t.Context(), []klog.Message{{Value: fmt.Append(nil, i), Timestamp: klog.Now()}}); err != nil {
+		if _, err := p.Append(t.Context(), []kafkalog.Message{{Value: fmt.Append(nil, i), Timestamp: kafkalog.Now()}}); err != nil {
 			t.Fatal(err)
 		}
 		want = append(want, fmt.Sprint(i))
-		gots, err := f.Poll(t.Context(), []klog.Fetch{{Topic: "t", Offset: int64(i)}}, 1, 10*time.Second)
+		gots, err := f.Poll(t.Context(), []kafkalog.Fetch{{Topic: "t", Offset: int64(i)}}, 1, 10*time.Second)
 		if err != nil || len(gots) != 1 || len(gots[0].Records) != 1 {
 			t.Fatalf("Poll = %+v, %v", gots, err)
 		}
@@ -152,7 +152,7 @@ func TestRestartKeepsTheLogAndItsClients(t *testing.T) {
 	if got := read(t, c); fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("log holds %v, want %v", got, want)
 	}
-	if _, err := old.Append(t.Context(), []klog.Message{{Value: []byte("late"), Timestamp: klog.Now()}}); !errors.Is(err, klog.ErrFenced) {
+	if _, err := old.Append(t.Context(), []kafkalog.Message{{Value: []byte("late"), Timestamp: kafkalog.Now()}}); !errors.Is(err, kafkalog.ErrFenced) {
 		t.Errorf("append of a producer that was fenced before the restarts: %v", err)
 	}
 }
@@ -161,17 +161,17 @@ func TestLongPollOutlivesARestart(t *testing.T) {
 	dir := t.TempDir()
 	b := start(t, embedded.Options{DataDir: dir})
 	c := dial(t, b.Addr())
-	if err := c.CreateTopics(t.Context(), klog.TopicSpec{Name: "t", Partitions: 1}); err != nil {
+	if err := c.CreateTopics(t.Context(), kafkalog.TopicSpec{Name: "t", Partitions: 1}); err != nil {
 		t.Fatal(err)
 	}
 	f := c.NewFetcher()
 	type polled struct {
-		gots []klog.Fetched
+		gots []kafkalog.Fetched
 		err  error
 	}
 	done := make(chan polled, 1)
 	go func() {
-		gots, err := f.Poll(context.Background(), []klog.Fetch{{Topic: "t"}}, 1, 30*time.Second)
+		gots, err := f.Poll(context.Background(), []kafkalog.Fetch{{Topic: "t"}}, 1, 30*time.Second)
 		done <- polled{gots, err}
 	}()
 	time.Sleep(50 * time.Millisecond) // the poll has come to the broker, which does not tell
@@ -182,7 +182,7 @@ func TestLongPollOutlivesARestart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Append(t.Context(), []klog.Message{{Value: []byte("x"), Timestamp: klog.Now()}}); err != nil {
+	if _, err := p.Append(t.Context(), []kafkalog.Message{{Value: []byte("x"), Timestamp: kafkalog.Now()}}); err != nil {
 		t.Fatal(err)
 	}
 	if got := <-done; got.err != nil || len(got.gots) != 1 || len(got.gots[0].Records) != 1 {
@@ -197,7 +197,7 @@ func TestKilledBrokerLosesNothingAcknowledged(t *testing.T) {
 	dir, addr := t.TempDir(), freeAddr(t)
 	proc := serve(t, addr, dir)
 	c := dial(t, addr)
-	if err := c.CreateTopics(t.Context(), klog.TopicSpec{Name: "t", Partitions: 1}); err != nil {
+	if err := c.CreateTopics(t.Context(), kafkalog.TopicSpec{Name: "t", Partitions: 1}); err != nil {
 		t.Fatal(err)
 	}
 	p, err := c.NewProducer(t.Context(), "t", 0, "tx")
@@ -209,7 +209,7 @@ func TestKilledBrokerLosesNothingAcknowledged(t *testing.T) {
 	var acknowledged atomic.Int64
 	go func() {
 		for i := range records {
-			if _, err := p.Append(context.Background(), []klog.Message{{Value: fmt.Append(nil, i), Timestamp: klog.Now()}}); err != nil {
+			if _, err := p.Append(context.Background(), []kafkalog.Message{{Value: fmt.Append(nil, i), Timestamp: kafkalog.Now()}}); err != nil {
 				done <- err
 				return
 			}

@@ -7,9 +7,9 @@ import (
 	"io"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/input"
-	"github.com/tollgate-dp/tollgate/internal/klog"
-	"github.com/tollgate-dp/tollgate/internal/show"
+	"github.com/tollgate-dp/tollgate/internal/eventfile"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
+	"github.com/tollgate-dp/tollgate/internal/terminal"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
@@ -29,7 +29,7 @@ func (r *Replay) copy(ctx context.Context, drain <-chan struct{}) error {
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		if errors.Is(err, input.ErrContainer) {
+		if errors.Is(err, eventfile.ErrContainer) {
 			return r.damaged(ctx, err)
 		}
 		if err != nil {
@@ -57,11 +57,11 @@ func (r *Replay) damaged(ctx context.Context, err error) error {
 	if flushed := r.partitions.flush(ctx); flushed != nil {
 		return errors.Join(err, flushed)
 	}
-	return fmt.Errorf("%w: the %s records before that are on the topic", err, show.Number(float64(r.result.Written), 0))
+	return fmt.Errorf("%w: the %s records before that are on the topic", err, terminal.Number(float64(r.result.Written), 0))
 }
 
 // take writes one record, once there is a time for it.
-func (r *Replay) take(ctx context.Context, record input.Record, decoded *event.Event) error {
+func (r *Replay) take(ctx context.Context, record eventfile.Record, decoded *event.Event) error {
 	user := record.Value // a broken record has no user: any partition will do
 	switch err := r.decoder.Decode(record.Value, decoded); {
 	case err == nil:
@@ -100,7 +100,7 @@ func (r *Replay) write(ctx context.Context, user, value []byte) error {
 		}
 	}
 	r.result.Written++
-	return r.partitions.add(ctx, user, klog.Message{Value: r.framed(value), Timestamp: klog.At(r.last)})
+	return r.partitions.add(ctx, user, kafkalog.Message{Value: r.framed(value), Timestamp: kafkalog.At(r.last)})
 }
 
 // tell says now and then how far it is, by what was read of the file.

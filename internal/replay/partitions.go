@@ -8,14 +8,14 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 )
 
 // partitionWriters collect messages by partition and append them all at once. Not for
 // concurrent use.
 type partitionWriters struct {
-	producers []*klog.Producer
-	pending   [][]klog.Message
+	producers []*kafkalog.Producer
+	pending   [][]kafkalog.Message
 	records   int
 	bytes     int
 }
@@ -25,8 +25,8 @@ const (
 	maxPendingBytes   = 8 << 20 // the same
 )
 
-func newPartitionWriters(ctx context.Context, client *klog.Client, topic string, partitions []int32) (*partitionWriters, error) {
-	w := &partitionWriters{pending: make([][]klog.Message, len(partitions))}
+func newPartitionWriters(ctx context.Context, client *kafkalog.Client, topic string, partitions []int32) (*partitionWriters, error) {
+	w := &partitionWriters{pending: make([][]kafkalog.Message, len(partitions))}
 	for _, p := range partitions {
 		producer, err := client.NewProducer(ctx, topic, p, "")
 		if err != nil {
@@ -39,7 +39,7 @@ func newPartitionWriters(ctx context.Context, client *klog.Client, topic string,
 }
 
 // add puts a message into the partition of a user. The bytes are kept.
-func (w *partitionWriters) add(ctx context.Context, user []byte, m klog.Message) error {
+func (w *partitionWriters) add(ctx context.Context, user []byte, m kafkalog.Message) error {
 	h := fnv.New64a()
 	h.Write(user) //nolint:errcheck // a hash never fails
 	partition := int(h.Sum64() % uint64(len(w.producers)))

@@ -7,8 +7,8 @@ import (
 	"os"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/input"
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/eventfile"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/registry"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
@@ -47,7 +47,7 @@ type Result struct {
 
 // Replay is a file on its way to a topic.
 type Replay struct {
-	client  *klog.Client
+	client  *kafkalog.Client
 	options Options
 
 	file       *os.File
@@ -59,9 +59,9 @@ type Replay struct {
 	pace       pace
 	told       time.Time // when OnProgress was called last
 
-	last    int64          // time of the last record that had one
-	timed   bool           // there was one
-	waiting []input.Record // records before the first time
+	last    int64              // time of the last record that had one
+	timed   bool               // there was one
+	waiting []eventfile.Record // records before the first time
 	result  Result
 
 	schema  string // of a container file, else ""
@@ -75,7 +75,7 @@ const maxWaiting = 100_000
 // Open looks at the topic and at the head of the file, registers its schema and takes
 // the partitions; nothing is written yet. The client is the caller's, and stays open.
 // Close the Replay.
-func Open(ctx context.Context, client *klog.Client, o Options) (*Replay, error) {
+func Open(ctx context.Context, client *kafkalog.Client, o Options) (*Replay, error) {
 	if err := refuseAppendTimes(ctx, client, o.Topic, o.AcceptLate); err != nil {
 		return nil, err
 	}
@@ -121,7 +121,7 @@ func (r *Replay) Close() {
 }
 
 // refuseAppendTimes keeps a replay from being one big late event.
-func refuseAppendTimes(ctx context.Context, client *klog.Client, topic string, accept bool) error {
+func refuseAppendTimes(ctx context.Context, client *kafkalog.Client, topic string, accept bool) error {
 	settings, err := client.TopicConfig(ctx, topic)
 	if err != nil {
 		return fmt.Errorf("looking at topic %s: %w", topic, err)
@@ -135,7 +135,7 @@ func refuseAppendTimes(ctx context.Context, client *klog.Client, topic string, a
 
 // Run writes the file. It ends early once drain is closed: what was read is written,
 // and no more of the file; should no broker answer by then, it ends with the error of
-// klog.Client.Gone. Run is called once. What was written before an error stays on the
+// kafkalog.Client.Gone. Run is called once. What was written before an error stays on the
 // topic.
 func (r *Replay) Run(ctx context.Context, drain <-chan struct{}) (Result, error) {
 	ctx, end := context.WithCancelCause(ctx)

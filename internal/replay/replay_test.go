@@ -11,14 +11,14 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/demo"
 	"github.com/tollgate-dp/tollgate/internal/embedded"
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
 const topic = "visits"
 
 // broker has a topic with two partitions.
-func broker(t *testing.T) *klog.Client {
+func broker(t *testing.T) *kafkalog.Client {
 	t.Helper()
 	before := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, before) }) // runs last
@@ -27,12 +27,12 @@ func broker(t *testing.T) *klog.Client {
 		t.Fatal(err)
 	}
 	t.Cleanup(b.Close)
-	client, err := klog.Dial(t.Context(), klog.Config{Brokers: []string{b.Addr()}})
+	client, err := kafkalog.Dial(t.Context(), kafkalog.Config{Brokers: []string{b.Addr()}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(client.Close)
-	if err := client.CreateTopics(t.Context(), klog.TopicSpec{Name: topic, Partitions: 2, Replication: 1}); err != nil {
+	if err := client.CreateTopics(t.Context(), kafkalog.TopicSpec{Name: topic, Partitions: 2, Replication: 1}); err != nil {
 		t.Fatal(err)
 	}
 	return client
@@ -52,12 +52,12 @@ func options(t *testing.T, lines ...string) Options {
 }
 
 // written are the values on the topic, by partition.
-func written(t *testing.T, client *klog.Client) (values [2][]string) {
+func written(t *testing.T, client *kafkalog.Client) (values [2][]string) {
 	t.Helper()
 	for p := range int32(2) {
 		bounds, err := client.Offsets(t.Context(), topic, p)
 		if err == nil {
-			err = client.ReadRange(t.Context(), topic, p, bounds.Start, bounds.LastStable, func(r klog.Record) error {
+			err = client.ReadRange(t.Context(), topic, p, bounds.Start, bounds.LastStable, func(r kafkalog.Record) error {
 				values[p] = append(values[p], string(r.Value))
 				return nil
 			})

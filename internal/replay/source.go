@@ -8,23 +8,25 @@ import (
 	"slices"
 
 	"github.com/tollgate-dp/tollgate/internal/demo"
-	"github.com/tollgate-dp/tollgate/internal/input"
+	"github.com/tollgate-dp/tollgate/internal/eventfile"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
 // source hands out the records of a file, then io.EOF.
-type source interface{ Next() (input.Record, error) }
+type source interface {
+	Next() (eventfile.Record, error)
+}
 
 // openSource finds the columns or the schema, and makes the decoder.
 func (r *Replay) openSource() error {
-	format, layout := r.options.Format, input.Format(r.options.Format.Format)
+	format, layout := r.options.Format, eventfile.Format(r.options.Format.Format)
 	if r.options.Header && !layout.Tabular() {
 		return errors.New("--header is for csv and tsv")
 	}
-	if layout == input.Avro {
+	if layout == eventfile.Avro {
 		return r.openAvro()
 	}
-	split := input.NewSplitter(r.read, layout, demo.MaxRecordBytes)
+	split := eventfile.NewSplitter(r.read, layout, demo.MaxRecordBytes)
 	r.source, r.result.Unit = split, "line"
 	if r.options.Header {
 		first, err := split.Next()
@@ -34,7 +36,7 @@ func (r *Replay) openSource() error {
 		if err != nil {
 			return err
 		}
-		names, err := input.ParseHeader(layout, first.Value)
+		names, err := eventfile.ParseHeader(layout, first.Value)
 		if err != nil {
 			return err
 		}
@@ -51,7 +53,7 @@ func (r *Replay) openSource() error {
 // openAvro reads the head of a container file, and refuses one whose records the
 // topic's readers would not take, or would take for something else.
 func (r *Replay) openAvro() error {
-	file, err := input.NewContainer(r.read, demo.MaxRecordBytes)
+	file, err := eventfile.NewContainer(r.read, demo.MaxRecordBytes)
 	if err != nil {
 		return err
 	}
@@ -59,7 +61,7 @@ func (r *Replay) openAvro() error {
 	r.scratch = make([]byte, 0, event.WireBytes)
 	format := r.options.Format
 	if r.options.Registry == nil {
-		if err := input.MatchSchemas(r.schema, format.Schema); err != nil {
+		if err := eventfile.MatchSchemas(r.schema, format.Schema); err != nil {
 			return fmt.Errorf("%w; bare records must be written with the topic's schema (events.schema, --schema)", err)
 		}
 	} else {

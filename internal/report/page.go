@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/show"
+	"github.com/tollgate-dp/tollgate/internal/terminal"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
@@ -173,17 +173,17 @@ func (s summary) tiles() []fact {
 		}
 		return low + " to " + high
 	}
-	sigma := func(v float64) string { return show.Number(v, places(v)) }
+	sigma := func(v float64) string { return terminal.Number(v, places(v)) }
 	layout := "2006-01-02 15:04"
 	if s.first%minute != 0 || s.last%minute != 0 {
 		layout = "2006-01-02 15:04:05.999"
 	}
 	return []fact{
-		{"windows", show.Number(float64(len(s.windows)), 0)},
-		{"released values", show.Number(float64(s.count), 0)},
+		{"windows", terminal.Number(float64(len(s.windows)), 0)},
+		{"released values", terminal.Number(float64(s.count), 0)},
 		{"met the target", percent(s.met, s.count)},
 		{"σ", span(sigma(s.sigmaMin), sigma(s.sigmaMax))},
-		{"rungs", span(show.Number(float64(s.rungsMin), 0), show.Number(float64(s.rungsMax), 0))},
+		{"rungs", span(terminal.Number(float64(s.rungsMin), 0), terminal.Number(float64(s.rungsMax), 0))},
 		{"first window begins", time.UnixMilli(s.first).UTC().Format(layout)},
 		{"last window ends", time.UnixMilli(s.last).UTC().Format(layout)},
 	}
@@ -198,9 +198,9 @@ func percent(part, of int) string {
 	case part < of && v > 99.9:
 		return "more than 99.9 %"
 	case part == 0 || part == of:
-		return show.Number(v, 0) + " %"
+		return terminal.Number(v, 0) + " %"
 	}
-	return show.Number(v, 1) + " %"
+	return terminal.Number(v, 1) + " %"
 }
 
 // partial says what of a series is not on the page.
@@ -212,11 +212,11 @@ func (s *series) partial(all summary) string {
 	for _, p := range s.points {
 		shown[p.end] = struct{}{}
 	}
-	text := fmt.Sprintf("Charts and table hold %s of %s released values: ", show.Number(float64(len(s.points)), 0), show.Number(float64(all.count), 0))
+	text := fmt.Sprintf("Charts and table hold %s of %s released values: ", terminal.Number(float64(len(s.points)), 0), terminal.Number(float64(all.count), 0))
 	if len(shown) == 1 {
 		return text + "of the newest window, the largest if not all. The figures above are over all of them."
 	}
-	return text + fmt.Sprintf("those of the newest %s windows. The figures above are over all of them.", show.Number(float64(len(shown)), 0))
+	return text + fmt.Sprintf("those of the newest %s windows. The figures above are over all of them.", terminal.Number(float64(len(shown)), 0))
 }
 
 func (p *page) write(w io.Writer) error {

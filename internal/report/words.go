@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/show"
+	"github.com/tollgate-dp/tollgate/internal/terminal"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
@@ -76,7 +76,7 @@ func (f metricFacts) facts(valueField string) []fact {
 		out = append(out, fact{"Keys", f.keys()}, fact{"Bounds", f.bounds()})
 	}
 	out = append(out, fact{"Target", f.target()})
-	return append(out, fact{"Budget", f.lasts() + "; σ is " + show.Number(f.sigmaTop, places(f.sigmaTop)) + " at best"})
+	return append(out, fact{"Budget", f.lasts() + "; σ is " + terminal.Number(f.sigmaTop, places(f.sigmaTop)) + " at best"})
 }
 
 // lasts says for how many windows the budget lasts.
@@ -92,7 +92,7 @@ func (f metricFacts) lasts() string {
 }
 
 func (f metricFacts) counted(valueField string) string {
-	r := strings.NewReplacer("{value}", valueField, "{min}", show.Number(float64(f.Min), 0), "{max}", show.Number(float64(f.Max), 0), "{of}", f.Of)
+	r := strings.NewReplacer("{value}", valueField, "{min}", terminal.Number(float64(f.Min), 0), "{max}", terminal.Number(float64(f.Max), 0), "{of}", f.Of)
 	return r.Replace(metrickind.Of(f.Kind).Texts.Value)
 }
 
@@ -101,7 +101,7 @@ func (f metricFacts) keys() string {
 	case f.KeyMode == pipeline.KeysFrom:
 		return "those that " + f.KeysFrom + " released for the same window"
 	case f.KeyMode == pipeline.KeysPrivate:
-		return "private: a key shows from about " + show.Number(math.Ceil(f.threshold), 0) + " up. A key that did not pass is absent, which does not mean zero"
+		return "private: a key shows from about " + terminal.Number(math.Ceil(f.threshold), 0) + " up. A key that did not pass is absent, which does not mean zero"
 	case len(f.PublicKeys) == 1 && len(f.PublicKeys[0]) == 0:
 		return "none: everything is counted together"
 	}
@@ -135,7 +135,7 @@ func (f metricFacts) target() string {
 	case math.IsInf(f.meetableFrom, 1):
 		return text + ", within reach for no value"
 	}
-	return text + ", within reach for values from " + show.Number(math.Ceil(f.meetableFrom), 0) + " up"
+	return text + ", within reach for values from " + terminal.Number(math.Ceil(f.meetableFrom), 0) + " up"
 }
 
 // digits writes a number to six digits, powers of ten as 10⁻⁶.
@@ -170,7 +170,7 @@ func plural(n uint64, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}
-	return show.Number(float64(n), 0) + " " + what + "s"
+	return terminal.Number(float64(n), 0) + " " + what + "s"
 }
 
 func millis(ms int64) string { return duration(time.Duration(ms) * time.Millisecond) }
@@ -187,9 +187,9 @@ func duration(d time.Duration) string {
 		switch {
 		case n == 0:
 		case n > 1 && unit.name == "day":
-			parts = append(parts, show.Number(float64(n), 0)+" days")
+			parts = append(parts, terminal.Number(float64(n), 0)+" days")
 		default:
-			parts = append(parts, show.Number(float64(n), 0)+" "+unit.name)
+			parts = append(parts, terminal.Number(float64(n), 0)+" "+unit.name)
 		}
 	}
 	return strings.Join(parts, " ")

@@ -3,7 +3,7 @@ package compose
 import (
 	"math"
 
-	"github.com/tollgate-dp/tollgate/internal/directed"
+	"github.com/tollgate-dp/tollgate/internal/rounding"
 	"github.com/tollgate-dp/tollgate/state/conversion"
 	"github.com/tollgate-dp/tollgate/state/loss"
 	"github.com/tollgate-dp/tollgate/state/pld"
@@ -30,9 +30,9 @@ func byGDP(list []Mechanism, q Question) (float64, error) {
 		case mu == 0:
 			return 0, notApplicable("no μ is known for discrete-gaussian")
 		}
-		squares.add(directed.ProductUp(mu, mu), m.count)
+		squares.add(rounding.ProductUp(mu, mu), m.count)
 	}
-	g := loss.GDP{Mu: directed.RootUp(squares.value())}
+	g := loss.GDP{Mu: rounding.RootUp(squares.value())}
 	if q.forDelta {
 		return conversion.GDPToDelta(g, q.epsilon)
 	}
@@ -43,12 +43,12 @@ func byGDP(list []Mechanism, q Question) (float64, error) {
 // Proposition 1.6), continuous or discrete.
 func (m Mechanism) rho() (float64, bool) {
 	if m.mu > 0 {
-		return directed.ProductUp(m.mu, m.mu) / 2, true
+		return rounding.ProductUp(m.mu, m.mu) / 2, true
 	}
 	if g, ok := m.pair.(pld.DiscreteGaussian); ok {
 		// Canonne, Kamath and Steinke, 2020, Theorem 4.
-		mu := directed.QuotientUp(float64(g.Sensitivity), g.Sigma)
-		return directed.ProductUp(mu, mu) / 2, true
+		mu := rounding.QuotientUp(float64(g.Sensitivity), g.Sigma)
+		return rounding.ProductUp(mu, mu) / 2, true
 	}
 	return 0, false
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/tollgate-dp/tollgate/internal/directed"
+	"github.com/tollgate-dp/tollgate/internal/rounding"
 	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/loss"
 	"github.com/tollgate-dp/tollgate/state/pld"
@@ -39,7 +39,7 @@ func Gaussian(sigma, sensitivity float64) (Mechanism, error) {
 	if err != nil {
 		return Mechanism{}, err
 	}
-	m := Mechanism{name: "gaussian", pair: pld.Gaussian{Sigma: noise}, mu: directed.QuotientUp(sensitivity, sigma)}
+	m := Mechanism{name: "gaussian", pair: pld.Gaussian{Sigma: noise}, mu: rounding.QuotientUp(sensitivity, sigma)}
 	return m.scaled("sigma", sigma)
 }
 
@@ -76,7 +76,7 @@ func Laplace(scale, sensitivity float64) (Mechanism, error) {
 	if err != nil {
 		return Mechanism{}, err
 	}
-	pure := loss.Approx{Epsilon: directed.QuotientUp(sensitivity, scale)}
+	pure := loss.Approx{Epsilon: rounding.QuotientUp(sensitivity, scale)}
 	m := Mechanism{name: "laplace", pair: pld.Laplace{Scale: noise}, fixed: &pure}
 	return m.scaled("scale", scale)
 }
@@ -142,7 +142,7 @@ func scaled(parameter string, noise, sensitivity float64) (float64, error) {
 			return 0, err
 		}
 	}
-	return directed.QuotientDown(noise, sensitivity), nil
+	return rounding.QuotientDown(noise, sensitivity), nil
 }
 
 func positive(name string, v float64) error {

@@ -1,6 +1,6 @@
 package compose
 
-import "github.com/tollgate-dp/tollgate/internal/directed"
+import "github.com/tollgate-dp/tollgate/internal/rounding"
 
 // total is a sum of float64 numbers and products, rounded up after every step; what
 // fits is exact. The zero value is 0.
@@ -9,7 +9,7 @@ type total struct{ sum float64 }
 // add adds count·value; value is at least 0 and may be +Inf, count from 1 to MaxCount,
 // which a float64 holds.
 func (t *total) add(value float64, count int) {
-	t.sum = directed.SumUp(t.sum, directed.ProductUp(value, float64(count)))
+	t.sum = rounding.SumUp(t.sum, rounding.ProductUp(value, float64(count)))
 }
 
 // value is the sum: one above the greatest float64 is +Inf.

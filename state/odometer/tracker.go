@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/tollgate-dp/tollgate/internal/directed"
+	"github.com/tollgate-dp/tollgate/internal/rounding"
 	"github.com/tollgate-dp/tollgate/state/filter"
 	"github.com/tollgate-dp/tollgate/state/loss"
 )
@@ -97,9 +97,9 @@ func NewRenyiTracker(step loss.RDP) (RenyiTracker, error) {
 
 // Bound returns m·Δ_α at every order, m being Steps; a fresh slice.
 func (t RenyiTracker) Bound() loss.RDP {
-	bound, steps := make(loss.RDP, len(t.step)), directed.IntegerUp(t.steps)
+	bound, steps := make(loss.RDP, len(t.step)), rounding.IntegerUp(t.steps)
 	for i, o := range t.step {
-		bound[i] = loss.Order{Alpha: o.Alpha, Epsilon: directed.ProductUp(steps, o.Epsilon)}
+		bound[i] = loss.Order{Alpha: o.Alpha, Epsilon: rounding.ProductUp(steps, o.Epsilon)}
 	}
 	return bound
 }
@@ -124,7 +124,7 @@ func NewZCDPTracker(rho float64) (ZCDPTracker, error) {
 
 // Bound returns m·ρ, m being Steps.
 func (t ZCDPTracker) Bound() loss.ZCDP {
-	return loss.ZCDP{Rho: directed.ProductUp(directed.IntegerUp(t.steps), t.rho)}
+	return loss.ZCDP{Rho: rounding.ProductUp(rounding.IntegerUp(t.steps), t.rho)}
 }
 
 // GDPTracker is the Tracker of Gaussian differential privacy (Koskela, Tobaben and
@@ -148,5 +148,5 @@ func NewGDPTracker(mu float64) (GDPTracker, error) {
 
 // Bound returns μ·√m, m being Steps.
 func (t GDPTracker) Bound() loss.GDP {
-	return loss.GDP{Mu: directed.ProductUp(directed.RootUp(directed.IntegerUp(t.steps)), t.mu)}
+	return loss.GDP{Mu: rounding.ProductUp(rounding.RootUp(rounding.IntegerUp(t.steps)), t.mu)}
 }

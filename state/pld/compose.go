@@ -96,7 +96,7 @@ func (c *composition) accumulate(t tilted, to *curve) {
 		delta = keep*delta + gain*tail
 		// One rounding of a relative 2^-52 per step, and those of tilting back.
 		margin := 1 + t.relative + float64(len(t.value)-j+8)*0x1p-50
-		bound := (base + delta*margin) * rounding
+		bound := (base + delta*margin) * raised
 		if !(bound < 1) {
 			break
 		}
@@ -106,7 +106,7 @@ func (c *composition) accumulate(t tilted, to *curve) {
 		tail += max(0, t.value[j]+t.wrong) * math.Exp(exponent) * size
 	}
 	for at := max(to.from, t.low+len(t.value)); at-to.from < len(to.delta); at++ {
-		to.lower(at, base*rounding)
+		to.lower(at, base*raised)
 	}
-	to.floor = min(to.floor, base*rounding)
+	to.floor = min(to.floor, base*raised)
 }

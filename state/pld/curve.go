@@ -53,14 +53,14 @@ func (c *curve) finish() {
 	}
 }
 
-// rounding is what a chord is raised by for its own arithmetic.
-const rounding = 1 + 0x1p-48
+// raised is what a chord is raised by for its own arithmetic.
+const raised = 1 + 0x1p-48
 
 func (c curve) deltaAt(epsilon float64) float64 {
 	j := c.index(epsilon)
 	if j < c.from {
 		// δ is 1 at e^ε = 0 at most.
-		return min(1, rounding*(1-math.Exp(epsilon-c.loss(c.from))*(1-elementary)*(1-c.delta[0])))
+		return min(1, raised*(1-math.Exp(epsilon-c.loss(c.from))*(1-elementary)*(1-c.delta[0])))
 	}
 	i := j - c.from
 	if i >= len(c.delta) {
@@ -72,7 +72,7 @@ func (c curve) deltaAt(epsilon float64) float64 {
 	}
 	right := c.delta[i+1]
 	share := math.Expm1(epsilon-c.loss(j)) / math.Expm1(float64(c.step)*c.unit)
-	return min(left, max(right, (left-(left-right)*share)*rounding))
+	return min(left, max(right, (left-(left-right)*share)*raised))
 }
 
 func (c curve) epsilonAt(delta float64) float64 {

@@ -3,7 +3,7 @@ package pld
 import (
 	"math"
 
-	"github.com/tollgate-dp/tollgate/internal/directed"
+	"github.com/tollgate-dp/tollgate/internal/rounding"
 	"github.com/tollgate-dp/tollgate/state"
 )
 
@@ -74,7 +74,7 @@ func (g SubsampledGaussian) extent(d Direction, tail float64) extent {
 // line returns the pair in units of the noise: (1−q)·N(0, 1) + q·N(μ, 1) and
 // N(0, 1). μ = 1/σ is rounded up, which only shifts the two further apart.
 func (g SubsampledGaussian) line() mixtureLine {
-	return mixtureLine{mu: directed.QuotientUp(1, g.Sigma), q: g.Sampling}
+	return mixtureLine{mu: rounding.QuotientUp(1, g.Sigma), q: g.Sampling}
 }
 
 // mixtureLine is the loss as a function of the output x, in the direction Remove:

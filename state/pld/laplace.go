@@ -3,7 +3,7 @@ package pld
 import (
 	"math"
 
-	"github.com/tollgate-dp/tollgate/internal/directed"
+	"github.com/tollgate-dp/tollgate/internal/rounding"
 )
 
 // MinScale and MaxScale bound the noise of the Laplace pair.
@@ -26,7 +26,7 @@ func (l Laplace) Validate() error { return positive("scale", l.Scale, MinScale, 
 func (l Laplace) symmetric() bool { return true }
 
 // largest returns the greatest loss, 1/b rounded up: less noise dominates more.
-func (l Laplace) largest() float64 { return directed.QuotientUp(1, l.Scale) }
+func (l Laplace) largest() float64 { return rounding.QuotientUp(1, l.Scale) }
 
 func (l Laplace) extent(Direction, float64) extent {
 	top := l.largest()

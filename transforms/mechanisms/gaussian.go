@@ -5,7 +5,7 @@ import (
 	"math/big"
 	"sync"
 
-	"github.com/tollgate-dp/tollgate/internal/directed"
+	"github.com/tollgate-dp/tollgate/internal/rounding"
 	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/conversion"
 	"github.com/tollgate-dp/tollgate/state/loss"
@@ -70,7 +70,7 @@ func (g *Gaussian) GDP(sensitivity float64) (loss.GDP, error) {
 	if err != nil {
 		return loss.GDP{}, err
 	}
-	return loss.GDP{Mu: directed.RootUp(squared)}, nil
+	return loss.GDP{Mu: rounding.RootUp(squared)}, nil
 }
 
 // ZCDP returns the price as ρ = sensitivity²/(2σ²) (Bun and Steinke, 2016,
@@ -80,7 +80,7 @@ func (g *Gaussian) ZCDP(sensitivity float64) (loss.ZCDP, error) {
 	if err != nil {
 		return loss.ZCDP{}, err
 	}
-	return loss.ZCDP{Rho: directed.ProductUp(squared, 0.5)}, nil
+	return loss.ZCDP{Rho: rounding.ProductUp(squared, 0.5)}, nil
 }
 
 // RDP returns the price at the given orders, α·sensitivity²/(2σ²) (Mironov, 2017,

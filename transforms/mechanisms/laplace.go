@@ -3,7 +3,7 @@ package mechanisms
 import (
 	"math"
 
-	"github.com/tollgate-dp/tollgate/internal/directed"
+	"github.com/tollgate-dp/tollgate/internal/rounding"
 	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/conversion"
 	"github.com/tollgate-dp/tollgate/state/loss"
@@ -104,7 +104,7 @@ func pureOf(l lattice, scale uint64, sensitivity float64) (loss.Approx, error) {
 	if err != nil {
 		return loss.Approx{}, err
 	}
-	price := loss.Approx{Epsilon: directed.QuotientUp(steps, float64(scale))}
+	price := loss.Approx{Epsilon: rounding.QuotientUp(steps, float64(scale))}
 	if price.Validate() != nil {
 		return loss.Approx{}, &state.RangeError{Parameter: "sensitivity", Value: sensitivity, Range: "such that its price is finite"}
 	}
@@ -125,7 +125,7 @@ const slack = 0x1p-48
 // coth(y) ≤ 1/y + y/3, A ≤ (1 + 1/a + a·h²/12)/2. Neither ε nor ε²·α/2 (Bun and
 // Steinke, 2016, Proposition 3.3) is ever exceeded.
 func laplaceRenyi(epsilon, h, alpha float64) float64 {
-	least := min(epsilon, directed.ProductUp(alpha, directed.ProductUp(directed.ProductUp(epsilon, epsilon), 0.5)))
+	least := min(epsilon, rounding.ProductUp(alpha, rounding.ProductUp(rounding.ProductUp(epsilon, epsilon), 0.5)))
 	a := 2*alpha - 1
 	rest := max(0, (1-1/a-a*h*h/12)/2-slack) // 1 − A, rounded down
 	inside := rest * -math.Expm1(-a*epsilon) * (1 - slack)

@@ -7,7 +7,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/options/jobopts"
 
-	"github.com/tollgate-dp/tollgate/internal/wholebundles"
+	"github.com/tollgate-dp/tollgate/internal/localrunner"
 )
 
 // The accounts of the plain form stand in keyed state and nowhere else.
@@ -17,7 +17,7 @@ func TestRuleAccountsInKeyedStateAreNotSplit(t *testing.T) {
 	*jobopts.Experiments = ""
 	_, s := beam.NewPipelineWithRoot()
 	mustForm(t, testSettings(t, 1)).Filter(s, source(s, nil))
-	if !slices.Contains(jobopts.GetExperiments(), wholebundles.Experiment) {
+	if !slices.Contains(jobopts.GetExperiments(), localrunner.Experiment) {
 		t.Error("the job allows splits")
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/timers"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
 
-	"github.com/tollgate-dp/tollgate/internal/wholebundles"
+	"github.com/tollgate-dp/tollgate/internal/localrunner"
 	accounts "github.com/tollgate-dp/tollgate/state"
 )
 
@@ -35,7 +35,7 @@ func init() {
 // state and one event-time timer, so that windows are decided in order of their
 // ends whatever the order in which the engine closes them.
 func (f *Form) Filter(s beam.Scope, events beam.PCollection) (admitted, rejected beam.PCollection) {
-	wholebundles.Keep()
+	localrunner.Keep()
 	s = s.Scope("plain.Filter")
 	identified, rejected := f.identify(s, events)
 	// One element a user and window: a visit to state costs far more than a

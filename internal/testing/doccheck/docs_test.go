@@ -160,7 +160,7 @@ func TestRunbookExplainsEveryError(t *testing.T) {
 	runbook := read(t, "docs/runbook.md")
 	found := 0
 	for _, s := range sources(t) {
-		if s.test || (s.dir != "pipeline" && s.dir != "internal/klog") {
+		if s.test || (s.dir != "pipeline" && s.dir != "internal/kafkalog") {
 			continue
 		}
 		for _, name := range sentinels(s.file) {

@@ -153,9 +153,9 @@ func TestTheLayersKeepTheRules(t *testing.T) {
 	for _, rule := range []struct{ from, to string }{
 		{"state", beam}, {"state", kafkaGo}, {"state", "schemas"}, {"state/filter", "transforms/noisereduction"},
 		{"schemas", "transforms"}, {"schemas", "transforms/spend"}, {"schemas", "pipeline"}, {"schemas", franz},
-		{"transforms", "pipeline"}, {"transforms", "internal/klog"}, {"transforms", kafkaGo}, {"transforms/spend", beam}, {"transforms/spend", "internal/klog"},
+		{"transforms", "pipeline"}, {"transforms", "internal/kafkalog"}, {"transforms", kafkaGo}, {"transforms/spend", beam}, {"transforms/spend", "internal/kafkalog"},
 		{"pipeline/internal/stage", "pipeline"}, {"pipeline/internal/stage", "cmd/runner"},
-		{"pipeline", "internal/config"}, {"pipeline", "internal/embedded"}, {"pipeline", franz}, {"internal/demo", "cmd/runner"}, {"internal/report", "internal/klog"}, {"internal/config", kafkaGo},
+		{"pipeline", "internal/config"}, {"pipeline", "internal/embedded"}, {"pipeline", franz}, {"internal/demo", "cmd/runner"}, {"internal/report", "internal/kafkalog"}, {"internal/config", kafkaGo},
 		{"cmd/runner", "internal/testing/golden"}, {"internal/demo", "internal/testing/realkafka"}, {"pipeline", "internal/testing/chance"}, {"pipeline", "integration"},
 		{"internal/testing/reference", "pipeline"}, {"internal/testing/reference", "transforms/spend"},
 	} {

@@ -26,7 +26,7 @@ var restricted = []string{beam, kafkaGo, franz, testTools}
 func module() []layer {
 	return []layer{
 		{name: "numbers", packages: []entry{
-			{"internal/directed", "float64 arithmetic rounded to one side"},
+			{"internal/rounding", "float64 arithmetic rounded to one side"},
 			{"state/internal/bigmath", "tables and bounds in exact arithmetic"},
 			{"state", "units, budgets, accounts"},
 		}},
@@ -60,13 +60,13 @@ func module() []layer {
 			{"transforms/spend", "clipping, admission, charging; no Beam, so that it is tested without"},
 		}},
 		{name: "transforms", sees: []string{"numbers", "wire", "noise", "spending"}, outside: []string{beam}, packages: []entry{
-			{"internal/wholebundles", "how the local runner has to run"},
+			{"internal/localrunner", "how the local runner has to run"},
 			{"transforms/hook", "what an author plugs in, on its way to the worker"},
 			{"transforms", "the DoFns, and interfaces to the outside world; no Kafka, for other logs fit as well"},
 			{"transforms/plain", "parts that are used alone"},
 		}},
 		{name: "kafka", sees: []string{"wire"}, outside: []string{kafkaGo, franz}, packages: []entry{
-			{"internal/klog", "partitions as logs; knows no deployment"},
+			{"internal/kafkalog", "partitions as logs; knows no deployment"},
 			{"internal/registry", "schemas by id"},
 		}},
 		// Deployment: what is configured, and what follows from it: passive. It asks nobody.
@@ -103,10 +103,10 @@ func module() []layer {
 			{"internal/keyfile", "the format of key files"},
 			{"internal/config", "configuration files"},
 			{"internal/plan", "what follows from a configuration, before anything runs"},
-			{"internal/show", "tables and charts in a terminal"},
+			{"internal/terminal", "tables and charts in a terminal"},
 			{"internal/report", "released values as a page"},
 			{"internal/outfile", "files that appear whole or not at all"},
-			{"internal/input", "files of events in the order of time"},
+			{"internal/eventfile", "files of events in the order of time"},
 			{"internal/generate", "made-up events"},
 		}},
 		{name: "demo", sees: []string{"numbers", "wire", "noise", "kafka", "deployment", "pipeline", "front"}, outside: []string{franz}, packages: []entry{

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 )
 
 // Options of a broker. The zero value is a broker with a plain listener and its data in a temporary directory.
@@ -140,7 +140,7 @@ func (b *Broker) await(ctx context.Context, log string) error {
 			return fmt.Errorf("waiting for %q: %w", ready, ctx.Err())
 		}
 	}
-	client, err := klog.Dial(ctx, klog.Config{Brokers: []string{b.Addr()}, RetryFor: 20 * time.Second})
+	client, err := kafkalog.Dial(ctx, kafkalog.Config{Brokers: []string{b.Addr()}, RetryFor: 20 * time.Second})
 	if err != nil {
 		return fmt.Errorf("asking the new broker: %w", err)
 	}

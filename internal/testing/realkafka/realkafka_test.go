@@ -14,7 +14,7 @@ import (
 	"github.com/segmentio/kafka-go/sasl/scram"
 	"go.uber.org/goleak"
 
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/realkafka"
 )
 
@@ -50,10 +50,10 @@ func start(t *testing.T, o realkafka.Options) *realkafka.Broker {
 	return b
 }
 
-func dial(t *testing.T, c klog.Config) *klog.Client {
+func dial(t *testing.T, c kafkalog.Config) *kafkalog.Client {
 	t.Helper()
 	c.RetryFor = 30 * time.Second
-	client, err := klog.Dial(t.Context(), c)
+	client, err := kafkalog.Dial(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,8 +102,8 @@ func TestABrokerKeepsItsLogAndItsAddress(t *testing.T) {
 	if want := "advertised.listeners=PLAINTEXT://" + b.Addr() + ",BEHIND://proxy:7\n"; err != nil || !strings.Contains(string(said), want) {
 		t.Errorf("the settings lack %q, %v:\n%s", want, err, said)
 	}
-	c := dial(t, klog.Config{Brokers: []string{b.Addr()}})
-	if err := c.CreateTopics(t.Context(), klog.TopicSpec{Name: "t", Partitions: 1}); err != nil {
+	c := dial(t, kafkalog.Config{Brokers: []string{b.Addr()}})
+	if err := c.CreateTopics(t.Context(), kafkalog.TopicSpec{Name: "t", Partitions: 1}); err != nil {
 		t.Fatal(err)
 	}
 	p, err := c.NewProducer(t.Context(), "t", 0, "tx")
@@ -111,7 +111,7 @@ func TestABrokerKeepsItsLogAndItsAddress(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 3 {
-		if _, err := p.Append(t.Context(), []klog.Message{{Value: fmt.Append(nil, i), Timestamp: klog.Now()}}); err != nil {
+		if _, err := p.Append(t.Context(), []kafkalog.Message{{Value: fmt.Append(nil, i), Timestamp: kafkalog.Now()}}); err != nil {
 			t.Fatal(err)
 		}
 		if i == 0 {
@@ -127,7 +127,7 @@ func TestABrokerKeepsItsLogAndItsAddress(t *testing.T) {
 		}
 	}
 	var got []string
-	err = c.ReadRange(t.Context(), "t", 0, 0, 3, func(r klog.Record) error {
+	err = c.ReadRange(t.Context(), "t", 0, 0, 3, func(r kafkalog.Record) error {
 		got = append(got, string(r.Value))
 		return nil
 	})
@@ -158,7 +158,7 @@ func TestATemporaryDirectoryIsRemoved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dial(t, klog.Config{Brokers: []string{b.AddrOf("SCRAM")}, SASL: mechanism})
+	dial(t, kafkalog.Config{Brokers: []string{b.AddrOf("SCRAM")}, SASL: mechanism})
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
 	}

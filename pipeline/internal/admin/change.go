@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
@@ -20,7 +20,7 @@ import (
 // Change is one change under way.
 type Change struct {
 	dep     *deployment.Deployment // as it shall be
-	client  *klog.Client
+	client  *kafkalog.Client
 	control *controllog.Log
 	Old     *schemas.Header
 	Next    schemas.Header
@@ -30,7 +30,7 @@ type Change struct {
 }
 
 // NewChange prepares the change from the generation that control holds to d.
-func NewChange(d *deployment.Deployment, client *klog.Client, t *controllog.Log) *Change {
+func NewChange(d *deployment.Deployment, client *kafkalog.Client, t *controllog.Log) *Change {
 	return &Change{dep: d, client: client, control: t, Old: t.Header}
 }
 
@@ -72,7 +72,7 @@ func (c *Change) unusedLedger(ctx context.Context, topic string) error {
 		if err != nil {
 			return fmt.Errorf("looking at the new ledger: %w", err)
 		}
-		err = c.client.ReadRange(ctx, topic, id, bounds.Start, bounds.High, func(r klog.Record) error {
+		err = c.client.ReadRange(ctx, topic, id, bounds.Start, bounds.High, func(r kafkalog.Record) error {
 			part, err := schemas.DecodeLedgerPart(r.Key, r.Value)
 			if err == nil && (part.Key.Kind == schemas.KindFence || part.Key.Kind == schemas.KindSnapshotPart && part.Set.Turn <= settled) {
 				return nil

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -19,7 +19,7 @@ func StartAt(h *schemas.Header, millis int64) {
 }
 
 // Fresh refuses topics that hold anything.
-func Fresh(ctx context.Context, d *deployment.Deployment, client *klog.Client) error {
+func Fresh(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client) error {
 	control, err := client.Offsets(ctx, d.Config.Outputs.Control, controllog.Partition)
 	if err != nil {
 		return fmt.Errorf("looking at control: %w (has the topic been created?)", err)

@@ -16,18 +16,18 @@ import (
 	"github.com/segmentio/kafka-go/sasl/plain"
 	"github.com/segmentio/kafka-go/sasl/scram"
 
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
 // Dial connects to the brokers of a configuration. Errors: *ConfigError for what the configuration says about security and
-// cannot be, klog.ErrUnreachable and klog.ErrRefused with what to check.
-func Dial(ctx context.Context, k deployment.Kafka, logger *slog.Logger) (*klog.Client, error) {
+// cannot be, kafkalog.ErrUnreachable and kafkalog.ErrRefused with what to check.
+func Dial(ctx context.Context, k deployment.Kafka, logger *slog.Logger) (*kafkalog.Client, error) {
 	cfg, err := Config(&k, logger)
 	if err != nil {
 		return nil, err
 	}
-	client, err := klog.Dial(ctx, cfg)
+	client, err := kafkalog.Dial(ctx, cfg)
 	if err != nil {
 		return nil, fmt.Errorf("connecting to Kafka: %w", err)
 	}
@@ -35,8 +35,8 @@ func Dial(ctx context.Context, k deployment.Kafka, logger *slog.Logger) (*klog.C
 }
 
 // Config is the configuration of the Kafka client: it reads the files that TLS names.
-func Config(k *deployment.Kafka, logger *slog.Logger) (klog.Config, error) {
-	cfg := klog.Config{Brokers: k.Brokers, ClientID: "tollgate", Logger: logger}
+func Config(k *deployment.Kafka, logger *slog.Logger) (kafkalog.Config, error) {
+	cfg := kafkalog.Config{Brokers: k.Brokers, ClientID: "tollgate", Logger: logger}
 	if err := k.Check(); err != nil {
 		return cfg, err
 	}
@@ -143,5 +143,5 @@ type namedMechanism struct {
 	user string
 }
 
-// User implements klog.Named.
+// User implements kafkalog.Named.
 func (m namedMechanism) User() string { return m.user }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kfake"
 
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
@@ -85,11 +85,11 @@ func TestDialSpeaksTLSAndSASLAsConfigured(t *testing.T) {
 		{"TLS and PLAIN", deployment.Kafka{Brokers: both, TLS: ca, SASL: &deployment.SASL{Mechanism: "plain", User: "alice", Password: "s3cret"}}, nil, ""},
 		{"TLS and SCRAM-SHA-256", deployment.Kafka{Brokers: both, TLS: ca, SASL: &deployment.SASL{Mechanism: "scram-sha-256", User: "bob", Password: "s3cret"}}, nil, ""},
 		{"TLS and SCRAM-SHA-512", deployment.Kafka{Brokers: both, TLS: ca, SASL: &deployment.SASL{Mechanism: "SCRAM-SHA-512", User: "carol", Password: "s3cret"}}, nil, ""},
-		{"wrong password", deployment.Kafka{Brokers: both, TLS: ca, SASL: &deployment.SASL{Mechanism: "scram-sha-256", User: "bob", Password: "s3cret2"}}, klog.ErrRefused, `authentication of user "bob" with mechanism SCRAM-SHA-256 failed: are user and password right?`},
-		{"SASL is missing", deployment.Kafka{Brokers: both, TLS: ca}, klog.ErrRefused, "is SASL missing in the configuration?"},
-		{"the authority is not known", deployment.Kafka{Brokers: both, TLS: &deployment.TLS{}, SASL: &deployment.SASL{Mechanism: "plain", User: "alice", Password: "s3cret"}}, klog.ErrRefused, "signed by an unknown authority: no CA file is set, is one needed?"},
-		{"the certificate is missing", deployment.Kafka{Brokers: mutual, TLS: ca}, klog.ErrRefused, "the broker wants a client certificate, and none is set"},
-		{"another host name", deployment.Kafka{Brokers: both, TLS: &deployment.TLS{CAFile: f.Cert, ServerName: "elsewhere"}}, klog.ErrRefused, "is for another host name"},
+		{"wrong password", deployment.Kafka{Brokers: both, TLS: ca, SASL: &deployment.SASL{Mechanism: "scram-sha-256", User: "bob", Password: "s3cret2"}}, kafkalog.ErrRefused, `authentication of user "bob" with mechanism SCRAM-SHA-256 failed: are user and password right?`},
+		{"SASL is missing", deployment.Kafka{Brokers: both, TLS: ca}, kafkalog.ErrRefused, "is SASL missing in the configuration?"},
+		{"the authority is not known", deployment.Kafka{Brokers: both, TLS: &deployment.TLS{}, SASL: &deployment.SASL{Mechanism: "plain", User: "alice", Password: "s3cret"}}, kafkalog.ErrRefused, "signed by an unknown authority: no CA file is set, is one needed?"},
+		{"the certificate is missing", deployment.Kafka{Brokers: mutual, TLS: ca}, kafkalog.ErrRefused, "the broker wants a client certificate, and none is set"},
+		{"another host name", deployment.Kafka{Brokers: both, TLS: &deployment.TLS{CAFile: f.Cert, ServerName: "elsewhere"}}, kafkalog.ErrRefused, "is for another host name"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			client, err := Dial(t.Context(), tt.k, nil)

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/crashpoint"
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/state"
@@ -24,7 +24,7 @@ const (
 
 // Log follows control for everybody in the process. Safe for concurrent use.
 type Log struct {
-	client *klog.Client
+	client *kafkalog.Client
 	Topic  string
 	log    *slog.Logger    // told of records that are ignored
 	At     crashpoint.Hook // for tests
@@ -46,7 +46,7 @@ type Log struct {
 
 // Open finds where to begin: control is kept for ever, and the newest
 // record points back to the oldest one that a start needs.
-func Open(ctx context.Context, client *klog.Client, topic string, ledgerSlots int, log *slog.Logger) (*Log, error) {
+func Open(ctx context.Context, client *kafkalog.Client, topic string, ledgerSlots int, log *slog.Logger) (*Log, error) {
 	t := &Log{client: client, Topic: topic, log: log, foreign: map[string]toldForeign{}, view: NewView(ledgerSlots)}
 	t.view.foreign = func(offset int64, what string) { t.TellForeign(t.Topic, Partition, offset, what) }
 	bounds, err := client.Offsets(ctx, t.Topic, Partition)
@@ -146,7 +146,7 @@ func (t *Log) newest(ctx context.Context, end int64) (schemas.Control, error) {
 // last is the last record of this program between two offsets; without a body
 // where there is none.
 func (t *Log) last(ctx context.Context, from, to int64) (c schemas.Control, err error) {
-	err = t.client.ReadRange(ctx, t.Topic, Partition, from, to, func(r klog.Record) error {
+	err = t.client.ReadRange(ctx, t.Topic, Partition, from, to, func(r kafkalog.Record) error {
 		if next, ours, err := Decode(&r); err != nil || ours {
 			c = next
 			return err
@@ -187,7 +187,7 @@ func (t *Log) readTo(ctx context.Context, end int64) error {
 }
 
 // take hands the view a record of control, once.
-func (t *Log) take(r klog.Record) error {
+func (t *Log) take(r kafkalog.Record) error {
 	if r.Offset < t.view.Next {
 		return nil
 	}
@@ -205,7 +205,7 @@ func (t *Log) take(r klog.Record) error {
 
 // Feed hands over records that READ fetched along with the events. Records
 // that do not follow are read again.
-func (t *Log) Feed(ctx context.Context, records []klog.Record) error {
+func (t *Log) Feed(ctx context.Context, records []kafkalog.Record) error {
 	if len(records) == 0 {
 		return nil
 	}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/tollgate-dp/tollgate/internal/crashpoint"
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
@@ -28,7 +28,7 @@ func controlPoints(b schemas.ControlBody) (before, after string) {
 // Decode decodes a record of control. One that no version of this program has
 // written is not ours and says nothing; one of another version, or a damaged one,
 // may say anything: nobody goes on without it.
-func Decode(r *klog.Record) (c schemas.Control, ours bool, err error) {
+func Decode(r *kafkalog.Record) (c schemas.Control, ours bool, err error) {
 	if !schemas.Ours(r.Value) {
 		return c, false, nil
 	}

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/transforms/spend"
@@ -47,7 +47,7 @@ var ErrFound = errors.New("found")
 
 func (t *Log) settledFrom(ctx context.Context, turn uint64, at int64) (*spend.Settlement, error) {
 	var parts []schemas.Settled
-	err := t.client.ReadRange(ctx, t.Topic, Partition, at, t.view.Next, func(r klog.Record) error {
+	err := t.client.ReadRange(ctx, t.Topic, Partition, at, t.view.Next, func(r kafkalog.Record) error {
 		c, _, err := Decode(&r)
 		if err != nil {
 			return err

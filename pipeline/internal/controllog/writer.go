@@ -4,14 +4,14 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
 // Writer appends to control. Not for concurrent use.
 type Writer struct {
 	log      *Log
-	producer *klog.Producer
+	producer *kafkalog.Producer
 }
 
 func NewWriter(ctx context.Context, t *Log) (*Writer, error) {
@@ -31,13 +31,13 @@ func (w *Writer) Append(ctx context.Context, bodies ...schemas.ControlBody) ([]i
 		back, backEpoch = v.back()
 		generation = v.HeaderAt
 	})
-	msgs := make([]klog.Message, len(bodies))
+	msgs := make([]kafkalog.Message, len(bodies))
 	for i, b := range bodies {
 		value, err := schemas.EncodeControl(schemas.Control{Back: back, BackEpoch: backEpoch, Generation: generation, Body: b})
 		if err != nil {
 			return nil, fmt.Errorf("encoding a control record: %w", err)
 		}
-		msgs[i] = klog.Message{Value: value, Timestamp: klog.Now()}
+		msgs[i] = kafkalog.Message{Value: value, Timestamp: kafkalog.Now()}
 	}
 	var offsets []int64
 	before, after := controlPoints(bodies[0])

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -15,7 +15,7 @@ import (
 // have published. Values of settled turns may be gone; whatever stood after them
 // belongs to the open turn, and the values that are drawn again can be compared only
 // with what is still there. A topic of counts is empty when a deployment begins.
-func openTurn(ctx context.Context, client *klog.Client, d *deployment.Deployment, t *controllog.Log, shard int, settled uint64) (from, end int64, err error) {
+func openTurn(ctx context.Context, client *kafkalog.Client, d *deployment.Deployment, t *controllog.Log, shard int, settled uint64) (from, end int64, err error) {
 	topic := d.Config.Outputs.Counts
 	bounds, err := client.Offsets(ctx, topic, int32(shard))
 	if err != nil {
@@ -38,7 +38,7 @@ func openTurn(ctx context.Context, client *klog.Client, d *deployment.Deployment
 
 // ReadTo reads the values of a counts partition after the settled turn up to,
 // not including, an offset.
-func ReadTo(ctx context.Context, client *klog.Client, d *deployment.Deployment, t *controllog.Log, shard int, settled uint64, to int64, fn func(r schemas.Release, key, value []byte) error) error {
+func ReadTo(ctx context.Context, client *kafkalog.Client, d *deployment.Deployment, t *controllog.Log, shard int, settled uint64, to int64, fn func(r schemas.Release, key, value []byte) error) error {
 	from, _, err := openTurn(ctx, client, d, t, shard, settled)
 	if err != nil {
 		return err
@@ -48,13 +48,13 @@ func ReadTo(ctx context.Context, client *klog.Client, d *deployment.Deployment, 
 
 // PublishedAfter says whether a counts partition holds anything of a turn after the
 // settled one: a value, or its end, which alone says that no private key has passed.
-func PublishedAfter(ctx context.Context, client *klog.Client, d *deployment.Deployment, t *controllog.Log, shard int, settled uint64) (found bool, err error) {
+func PublishedAfter(ctx context.Context, client *kafkalog.Client, d *deployment.Deployment, t *controllog.Log, shard int, settled uint64) (found bool, err error) {
 	topic := d.Config.Outputs.Counts
 	from, to, err := openTurn(ctx, client, d, t, shard, settled)
 	if err != nil {
 		return false, err
 	}
-	err = client.ReadRange(ctx, topic, int32(shard), from, to, func(rec klog.Record) error {
+	err = client.ReadRange(ctx, topic, int32(shard), from, to, func(rec kafkalog.Record) error {
 		if TypeOf(&rec) == schemas.TypeTurnEnd {
 			end, err := schemas.DecodeTurnEnd(rec.Value)
 			if err != nil {
@@ -77,8 +77,8 @@ func PublishedAfter(ctx context.Context, client *klog.Client, d *deployment.Depl
 type OnForeign func(topic string, partition int32, offset int64, what string)
 
 // Each calls fn for every value between two offsets.
-func Each(ctx context.Context, client *klog.Client, topic string, partition int32, from, to int64, foreign OnForeign, fn func(r schemas.Release, key, value []byte) error) error {
-	err := client.ReadRange(ctx, topic, partition, from, to, func(rec klog.Record) error {
+func Each(ctx context.Context, client *kafkalog.Client, topic string, partition int32, from, to int64, foreign OnForeign, fn func(r schemas.Release, key, value []byte) error) error {
+	err := client.ReadRange(ctx, topic, partition, from, to, func(rec kafkalog.Record) error {
 		rel, ok, err := valueOf(topic, &rec, foreign)
 		if err != nil || !ok {
 			return err
@@ -93,7 +93,7 @@ func Each(ctx context.Context, client *klog.Client, topic string, partition int3
 
 // valueOf is a record's value, if it is one. What says so and is not is passed over: a
 // value of ours that was damaged is drawn again, the same.
-func valueOf(topic string, rec *klog.Record, foreign OnForeign) (rel schemas.Release, ok bool, err error) {
+func valueOf(topic string, rec *kafkalog.Record, foreign OnForeign) (rel schemas.Release, ok bool, err error) {
 	if TypeOf(rec) != schemas.TypeRelease {
 		return rel, false, nil
 	}
@@ -112,7 +112,7 @@ func valueOf(topic string, rec *klog.Record, foreign OnForeign) (rel schemas.Rel
 func IgnoreForeign(string, int32, int64, string) {}
 
 // TypeOf is what a record of counts says that it is.
-func TypeOf(r *klog.Record) string {
+func TypeOf(r *kafkalog.Record) string {
 	for _, h := range r.Headers {
 		if h.Key == schemas.HeaderType {
 			return string(h.Value)

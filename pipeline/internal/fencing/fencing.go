@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/tollgate-dp/tollgate/internal/crashpoint"
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/state"
@@ -17,7 +17,7 @@ import (
 // transactional id, which refuses every older one from the first record on
 // that the new one writes.
 type Fence struct {
-	Client  *klog.Client
+	Client  *kafkalog.Client
 	Control *controllog.Log
 	Prefix  string // deployment/ledger- or deployment/counts-
 	Topic   string
@@ -31,10 +31,10 @@ const takeTries = 5
 // record. state.ErrSuperseded says that epoch is not the newest. An older run
 // that was still the newest when it asked can raise the producer's epoch over
 // ours; it finds that out itself and drops its element, and we take again.
-func (f *Fence) TakePartition(ctx context.Context, partition int, epoch int64) (*klog.Producer, int64, error) {
+func (f *Fence) TakePartition(ctx context.Context, partition int, epoch int64) (*kafkalog.Producer, int64, error) {
 	for try := 1; ; try++ {
 		p, at, err := f.tryTake(ctx, partition, epoch)
-		if !errors.Is(err, klog.ErrFenced) || try == takeTries {
+		if !errors.Is(err, kafkalog.ErrFenced) || try == takeTries {
 			return p, at, AsSuperseded(err)
 		}
 	}
@@ -42,7 +42,7 @@ func (f *Fence) TakePartition(ctx context.Context, partition int, epoch int64) (
 
 // tryTake asks whether epoch is the newest before and after the producer's
 // epoch is raised: the newest must win.
-func (f *Fence) tryTake(ctx context.Context, partition int, epoch int64) (*klog.Producer, int64, error) {
+func (f *Fence) tryTake(ctx context.Context, partition int, epoch int64) (*kafkalog.Producer, int64, error) {
 	newest, err := f.Control.IsNewest(ctx, epoch)
 	if err != nil {
 		return nil, 0, err
@@ -62,15 +62,15 @@ func (f *Fence) tryTake(ctx context.Context, partition int, epoch int64) (*klog.
 		return nil, 0, err
 	}
 	id, producerEpoch := p.Identity()
-	fence := klog.Message{
+	fence := kafkalog.Message{
 		Key:     schemas.FenceKey(),
 		Value:   schemas.EncodeFence(schemas.Fence{Epoch: epoch, ProducerID: id, ProducerEpoch: producerEpoch}),
-		Headers: []klog.Header{{Key: schemas.HeaderType, Value: []byte(schemas.TypeFence)}}, Timestamp: klog.Now(),
+		Headers: []kafkalog.Header{{Key: schemas.HeaderType, Value: []byte(schemas.TypeFence)}}, Timestamp: kafkalog.Now(),
 	}
 	var at int64
 	err = f.Control.At.Around(crashpoint.FenceWriting, crashpoint.FenceWritten, partition, func() error {
 		var err error
-		at, err = p.Append(ctx, []klog.Message{fence})
+		at, err = p.Append(ctx, []kafkalog.Message{fence})
 		return err
 	})
 	if err != nil {
@@ -83,7 +83,7 @@ func (f *Fence) tryTake(ctx context.Context, partition int, epoch int64) (*klog.
 // AsSuperseded says in the pipeline's words that a producer was fenced, or
 // closed by a newer epoch of this process, which has taken the partition.
 func AsSuperseded(err error) error {
-	if errors.Is(err, klog.ErrFenced) || errors.Is(err, klog.ErrClosed) {
+	if errors.Is(err, kafkalog.ErrFenced) || errors.Is(err, kafkalog.ErrClosed) {
 		return fmt.Errorf("%w: %w", state.ErrSuperseded, err)
 	}
 	return err

@@ -5,20 +5,20 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
 // HasDeltas says whether a shard's ledger has the deltas of all turns from first to
 // last.
-func HasDeltas(ctx context.Context, client *klog.Client, t *controllog.Log, topic string, shard int32, first, last uint64) (bool, error) {
+func HasDeltas(ctx context.Context, client *kafkalog.Client, t *controllog.Log, topic string, shard int32, first, last uint64) (bool, error) {
 	bounds, err := client.Offsets(ctx, topic, shard)
 	if err != nil {
 		return false, fmt.Errorf("reading the ledger: %w", err)
 	}
 	var ledger schemas.LedgerReader
-	err = client.ReadRange(ctx, topic, shard, bounds.Start, bounds.LastStable, func(rec klog.Record) error {
+	err = client.ReadRange(ctx, topic, shard, bounds.Start, bounds.LastStable, func(rec kafkalog.Record) error {
 		return Record(t, topic, &rec, ledger.Add(rec.Key, rec.Value))
 	})
 	if err != nil {

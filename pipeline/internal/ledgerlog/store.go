@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"github.com/tollgate-dp/tollgate/internal/crashpoint"
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/fencing"
@@ -20,18 +20,18 @@ type Store struct {
 	fencing.Fence
 
 	mu      sync.Mutex
-	writers map[int]*klog.Producer
+	writers map[int]*kafkalog.Producer
 }
 
-func New(client *klog.Client, t *controllog.Log, d *deployment.Deployment) *Store {
+func New(client *kafkalog.Client, t *controllog.Log, d *deployment.Deployment) *Store {
 	return NewOn(client, t, d, d.Config.Outputs.Ledger)
 }
 
 // NewOn is newLedgerStore for a topic of another generation.
-func NewOn(client *klog.Client, t *controllog.Log, d *deployment.Deployment, topic string) *Store {
+func NewOn(client *kafkalog.Client, t *controllog.Log, d *deployment.Deployment, topic string) *Store {
 	return &Store{
 		Fence:   fencing.Fence{Client: client, Control: t, Prefix: d.Config.Deployment + "/ledger-", Topic: topic},
-		writers: map[int]*klog.Producer{},
+		writers: map[int]*kafkalog.Producer{},
 	}
 }
 
@@ -51,7 +51,7 @@ func (s *Store) Take(ctx context.Context, shard int, epoch int64, each func(stat
 	if err != nil {
 		return nil, fmt.Errorf("reading partition %d of the ledger: %w", shard, err)
 	}
-	err = s.Client.ReadRange(ctx, s.Topic, int32(shard), bounds.Start, fence+1, func(r klog.Record) error {
+	err = s.Client.ReadRange(ctx, s.Topic, int32(shard), bounds.Start, fence+1, func(r kafkalog.Record) error {
 		return Record(s.Control, s.Topic, &r, each(state.LedgerRecord{Key: r.Key, Value: r.Value}))
 	})
 	if err != nil {
@@ -63,7 +63,7 @@ func (s *Store) Take(ctx context.Context, shard int, epoch int64, each func(stat
 // Record passes over a record that is no part of a ledger: what it stands in
 // the place of, if anything, is missing then, and is missed where it is needed. One
 // of another version of this program may say anything: nobody goes on without it.
-func Record(t *controllog.Log, topic string, r *klog.Record, err error) error {
+func Record(t *controllog.Log, topic string, r *kafkalog.Record, err error) error {
 	if errors.Is(err, schemas.ErrMalformed) || err == nil && r.Value == nil { // no ledger writes tombstones
 		t.TellForeign(topic, r.Partition, r.Offset, controllog.NotOurs)
 		return nil
@@ -84,7 +84,7 @@ func (s *Store) Close() {
 
 // ledgerWriter implements state.LedgerWriter.
 type ledgerWriter struct {
-	producer *klog.Producer
+	producer *kafkalog.Producer
 	at       crashpoint.Hook
 	shard    int
 }
@@ -92,9 +92,9 @@ type ledgerWriter struct {
 // Append implements state.LedgerWriter: the records are on their way when it
 // returns, and wait may be called several times.
 func (w *ledgerWriter) Append(ctx context.Context, records []state.LedgerRecord) func(context.Context) error {
-	msgs := make([]klog.Message, len(records))
+	msgs := make([]kafkalog.Message, len(records))
 	for i, r := range records {
-		msgs[i] = klog.Message{Key: r.Key, Value: r.Value, Timestamp: klog.Now()}
+		msgs[i] = kafkalog.Message{Key: r.Key, Value: r.Value, Timestamp: kafkalog.Now()}
 	}
 	return fencing.Background(func() error {
 		return w.at.Around(crashpoint.DeltaWriting, crashpoint.DeltaWritten, w.shard, func() error {

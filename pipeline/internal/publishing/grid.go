@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 )
 
 // grid is the distance of the instants at which counts may appear: multiples of it
@@ -36,6 +36,6 @@ func (g grid) wait(ctx context.Context, closed <-chan struct{}) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-closed:
-		return klog.ErrClosed
+		return kafkalog.ErrClosed
 	}
 }

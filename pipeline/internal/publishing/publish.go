@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/tollgate-dp/tollgate/internal/crashpoint"
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
@@ -24,7 +24,7 @@ type publisher struct {
 	fencing.Fence
 }
 
-func newPublisher(client *klog.Client, t *controllog.Log, d *deployment.Deployment, turns *calendar.Turns) *publisher {
+func newPublisher(client *kafkalog.Client, t *controllog.Log, d *deployment.Deployment, turns *calendar.Turns) *publisher {
 	return &publisher{
 		dep: d, turns: turns, generation: t.Header.Generation, grid: grid(d.Config.Outputs.PublishEvery),
 		Fence: fencing.Fence{Client: client, Control: t, Prefix: d.Config.Deployment + "/counts-", Topic: d.Config.Outputs.Counts},
@@ -52,17 +52,17 @@ func (p *publisher) Take(ctx context.Context, shard int, epoch int64, settled ui
 type countsWriter struct {
 	*publisher
 	shard    int
-	producer *klog.Producer
+	producer *kafkalog.Producer
 	ended    uint64 // the last turn of which consumers were told, here, that it is complete
 }
 
 // Append implements transforms.CountsWriter.
 func (w *countsWriter) Append(ctx context.Context, turn uint64, records []transforms.CountsRecord) func(context.Context) (int64, error) {
-	msgs := make([]klog.Message, len(records))
+	msgs := make([]kafkalog.Message, len(records))
 	for i := range records {
 		r := &records[i]
-		msgs[i] = klog.Message{Key: r.Key, Value: r.Value, Timestamp: klog.At(r.Release.WindowEnd),
-			Headers: []klog.Header{{Key: schemas.HeaderType, Value: []byte(schemas.TypeRelease)}}}
+		msgs[i] = kafkalog.Message{Key: r.Key, Value: r.Value, Timestamp: kafkalog.At(r.Release.WindowEnd),
+			Headers: []kafkalog.Header{{Key: schemas.HeaderType, Value: []byte(schemas.TypeRelease)}}}
 	}
 	if w.ended != turn {
 		end, err := w.turnEnd(turn)
@@ -93,11 +93,11 @@ func (w *countsWriter) Append(ctx context.Context, turn uint64, records []transf
 
 // turnEnd is what tells consumers that the partition is complete up to the turn:
 // once in an epoch.
-func (w *countsWriter) turnEnd(turn uint64) (klog.Message, error) {
+func (w *countsWriter) turnEnd(turn uint64) (kafkalog.Message, error) {
 	end := w.turns.End(turn)
 	data, err := schemas.EncodeTurnEnd(schemas.TurnEnd{Turn: turn, End: end, Generation: w.generation})
-	return klog.Message{Key: schemas.TurnEndKey(), Value: data, Timestamp: klog.At(end),
-		Headers: []klog.Header{{Key: schemas.HeaderType, Value: []byte(schemas.TypeTurnEnd)}}}, err
+	return kafkalog.Message{Key: schemas.TurnEndKey(), Value: data, Timestamp: kafkalog.At(end),
+		Headers: []kafkalog.Header{{Key: schemas.HeaderType, Value: []byte(schemas.TypeTurnEnd)}}}, err
 }
 
 // Close ends the partition's producer: what it has under way fails.

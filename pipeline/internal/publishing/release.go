@@ -1,7 +1,7 @@
 package publishing
 
 import (
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
@@ -10,7 +10,7 @@ import (
 
 // NewReleaser makes RELEASE and PUBLISH of a deployment. lost is told when a
 // partition of counts is in another writer's hands.
-func NewReleaser(client *klog.Client, t *controllog.Log, d *deployment.Deployment, turns *calendar.Turns, lost func(epoch int64)) (transforms.Releaser, error) {
+func NewReleaser(client *kafkalog.Client, t *controllog.Log, d *deployment.Deployment, turns *calendar.Turns, lost func(epoch int64)) (transforms.Releaser, error) {
 	h := t.Header
 	return transforms.NewReleaser(transforms.ReleaserOptions{
 		Metrics: deployment.Specs(d), Pairs: turns.Pairs, Incarnation: h.Incarnation, Generation: h.Generation,

@@ -7,7 +7,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/topicrules"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/watch"
@@ -18,19 +18,19 @@ import (
 // with their original bytes, place and class. They are durable before a CLOSE
 // counts them; a crash in between can write some twice, with the same place.
 type deadLetters struct {
-	client   *klog.Client
+	client   *kafkalog.Client
 	topic    string
 	fix      string // how the topic is made again
 	log      *slog.Logger
-	producer *klog.Producer
-	waiting  []klog.Message
+	producer *kafkalog.Producer
+	waiting  []kafkalog.Message
 
 	looked time.Time     // when the topic was looked for last
 	again  time.Time     // while it is gone: when to say so again
 	pause  time.Duration // until then; 0 while it is there
 }
 
-func newDeadLetters(ctx context.Context, client *klog.Client, d *deployment.Deployment, log *slog.Logger) (*deadLetters, error) {
+func newDeadLetters(ctx context.Context, client *kafkalog.Client, d *deployment.Deployment, log *slog.Logger) (*deadLetters, error) {
 	letters := &deadLetters{client: client, topic: d.Config.Outputs.DeadLetter, fix: topicrules.RemakeDeadLetter(d), log: log, looked: time.Now()}
 	return letters, letters.prepare(ctx)
 }
@@ -60,7 +60,7 @@ func (d *deadLetters) look(ctx context.Context, now time.Time) error {
 	defer cancel()
 	_, err := d.client.Partitions(patient, d.topic)
 	switch {
-	case errors.Is(err, klog.ErrUnknownTopic):
+	case errors.Is(err, kafkalog.ErrUnknownTopic):
 		if d.pause == 0 {
 			d.pause = watch.StallAfter
 		} else if now.Before(d.again) {
@@ -84,16 +84,16 @@ func (d *deadLetters) look(ctx context.Context, now time.Time) error {
 // maxDeadLetter bounds the bytes that a dead letter keeps of its record.
 const maxDeadLetter = 512 << 10
 
-func (d *deadLetters) add(topic string, r *klog.Record, class string) {
+func (d *deadLetters) add(topic string, r *kafkalog.Record, class string) {
 	place := schemas.Place{Topic: topic, Partition: r.Partition, Offset: r.Offset, Timestamp: r.Timestamp}
 	headers := make([]schemas.RecordHeader, len(r.Headers))
 	for i, h := range r.Headers {
 		headers[i] = schemas.RecordHeader{Key: h.Key, Value: h.Value}
 	}
 	m := schemas.DeadLetter(place, class, r.Key, r.Value, headers, maxDeadLetter)
-	msg := klog.Message{Key: m.Key, Value: m.Value, Timestamp: klog.Now()}
+	msg := kafkalog.Message{Key: m.Key, Value: m.Value, Timestamp: kafkalog.Now()}
 	for _, h := range m.Headers {
-		msg.Headers = append(msg.Headers, klog.Header{Key: h.Key, Value: h.Value})
+		msg.Headers = append(msg.Headers, kafkalog.Header{Key: h.Key, Value: h.Value})
 	}
 	d.waiting = append(d.waiting, msg)
 }
@@ -104,7 +104,7 @@ func (d *deadLetters) flush(ctx context.Context) error {
 		return nil
 	}
 	_, err := d.producer.Append(ctx, d.waiting)
-	if errors.Is(err, klog.ErrUnknownTopic) {
+	if errors.Is(err, kafkalog.ErrUnknownTopic) {
 		return fmt.Errorf("writing dead letters: topic %s does not exist any more (no record is dropped: the next start reads it again); %s: %w", d.topic, d.fix, err)
 	}
 	if err != nil {

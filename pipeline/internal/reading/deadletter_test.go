@@ -11,7 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
@@ -49,7 +49,7 @@ func TestRuleAMissingDeadLetterTopicIsToldBeforeItIsNeeded(t *testing.T) {
 	}
 	defer client.Close()
 	topic := d.Config.Outputs.DeadLetter
-	if err := client.CreateTopics(t.Context(), klog.TopicSpec{Name: topic, Partitions: 1, Replication: 1}); err != nil {
+	if err := client.CreateTopics(t.Context(), kafkalog.TopicSpec{Name: topic, Partitions: 1, Replication: 1}); err != nil {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
@@ -70,7 +70,7 @@ func TestRuleAMissingDeadLetterTopicIsToldBeforeItIsNeeded(t *testing.T) {
 		}
 	}
 	broken := func(offset int64) {
-		letters.add("events", &klog.Record{Partition: 1, Offset: offset, Value: []byte("{")}, "undecodable")
+		letters.add("events", &kafkalog.Record{Partition: 1, Offset: offset, Value: []byte("{")}, "undecodable")
 	}
 	broken(1)
 	if err := letters.flush(t.Context()); err != nil {
@@ -92,14 +92,14 @@ func TestRuleAMissingDeadLetterTopicIsToldBeforeItIsNeeded(t *testing.T) {
 
 	broken(2)
 	err = letters.flush(t.Context())
-	if !errors.Is(err, klog.ErrUnknownTopic) || !strings.Contains(err.Error(), "--create --topic "+topic) {
+	if !errors.Is(err, kafkalog.ErrUnknownTopic) || !strings.Contains(err.Error(), "--create --topic "+topic) {
 		t.Errorf("writing to no topic: %v", err)
 	}
 	if len(letters.waiting) != 1 {
 		t.Errorf("%d letters wait, want the one that could not be written", len(letters.waiting))
 	}
 
-	if err := client.CreateTopics(t.Context(), klog.TopicSpec{Name: topic, Partitions: 1, Replication: 1}); err != nil {
+	if err := client.CreateTopics(t.Context(), kafkalog.TopicSpec{Name: topic, Partitions: 1, Replication: 1}); err != nil {
 		t.Fatal(err)
 	}
 	look(120*time.Second, 1)

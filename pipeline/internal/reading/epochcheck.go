@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -16,7 +16,7 @@ import (
 // anew, can lose records and put others at the same offsets. The newest cut
 // speaks for the older ones: a log that holds the record of an epoch holds
 // everything that the leader of that epoch had before it.
-func SameRecords(ctx context.Context, client *klog.Client, topic string, newest *controllog.Closing) error {
+func SameRecords(ctx context.Context, client *kafkalog.Client, topic string, newest *controllog.Closing) error {
 	if newest == nil {
 		return nil
 	}
@@ -29,7 +29,7 @@ func SameRecords(ctx context.Context, client *klog.Client, topic string, newest 
 }
 
 // SameRecordsBelow is sameRecords for one partition.
-func SameRecordsBelow(ctx context.Context, client *klog.Client, topic string, turn uint64, c *schemas.Cut) error {
+func SameRecordsBelow(ctx context.Context, client *kafkalog.Client, topic string, turn uint64, c *schemas.Cut) error {
 	if c.LeaderEpoch < 0 || c.Cut == 0 {
 		return nil // no record was read, or its epoch is not known
 	}
@@ -62,7 +62,7 @@ func SameRecordsBelow(ctx context.Context, client *klog.Client, topic string, tu
 	// A later leader's records stand below the cut. READ saw none there: only
 	// what it does not see (markers, aborted records, emptied batches) may.
 	from := max(end, bounds.Start)
-	err = client.ReadRange(ctx, topic, c.Partition, from, c.Cut, func(klog.Record) error { return controllog.ErrFound })
+	err = client.ReadRange(ctx, topic, c.Partition, from, c.Cut, func(kafkalog.Record) error { return controllog.ErrFound })
 	switch {
 	case errors.Is(err, controllog.ErrFound):
 		return fault(fmt.Sprintf("leader epoch %d ended at offset %d and its records were read up to %d", c.LeaderEpoch, end, c.Cut))
@@ -75,7 +75,7 @@ func SameRecordsBelow(ctx context.Context, client *klog.Client, topic string, tu
 // knownEpoch judges the answer that nothing is known behind an epoch: right
 // when it is the present leader's or an older one without a successor that
 // wrote, wrong when the partition has never come that far.
-func knownEpoch(ctx context.Context, client *klog.Client, topic string, c *schemas.Cut, fault func(string) error) error {
+func knownEpoch(ctx context.Context, client *kafkalog.Client, topic string, c *schemas.Cut, fault func(string) error) error {
 	present, err := client.LeaderEpoch(ctx, topic, c.Partition)
 	switch {
 	case err != nil:

@@ -3,7 +3,7 @@ package reading
 import (
 	"errors"
 
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -25,7 +25,7 @@ type fates struct {
 // judge reads one record. turn is 0 unless the record is accepted by its own
 // times; whether a CLOSE has overtaken it is for the caller to say. The
 // partition's append time moves.
-func (f *fates) judge(p *partition, r *klog.Record, now int64, t *schemas.ReadTallies) (turn uint64, class string, err error) {
+func (f *fates) judge(p *partition, r *kafkalog.Record, now int64, t *schemas.ReadTallies) (turn uint64, class string, err error) {
 	by := f.clockOf(p.id, r.Offset)
 	ahead := p.stampAhead(r, by, now)
 	if !ahead && r.Timestamp > p.appendTime {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/event"
@@ -27,7 +27,7 @@ func newPartition() *partition {
 func judgeOne(t *testing.T, f *fates, p *partition, offset, stamp, event, now int64) string {
 	t.Helper()
 	tallies := newTallies()
-	rec := klog.Record{Offset: offset, Timestamp: stamp, Value: fmt.Appendf(nil, `{"user":"u","key":"k","time":%d}`, event)}
+	rec := kafkalog.Record{Offset: offset, Timestamp: stamp, Value: fmt.Appendf(nil, `{"user":"u","key":"k","time":%d}`, event)}
 	turn, class, err := f.judge(p, &rec, now, &tallies)
 	if err != nil {
 		t.Fatal(err)
@@ -134,7 +134,7 @@ func TestRuleNoRecordStopsTheProcess(t *testing.T) {
 	for _, value := range []string{"", "x", "{}", `{"user":null}`, `{"user":"","key":"k","time":1}`, `{"user":"u","key":"k","time":"soon"}`,
 		`{"user":"u","key":"k","time":9e99}`, "\x00\xff", `[1,2]`, `{"user":{},"key":"k","time":1}`} {
 		tallies := newTallies()
-		turn, class, err := f.judge(newPartition(), &klog.Record{Value: []byte(value)}, 0, &tallies)
+		turn, class, err := f.judge(newPartition(), &kafkalog.Record{Value: []byte(value)}, 0, &tallies)
 		if err != nil || class == "" || turn != 0 || !tallies.Balanced() || tallies.Read != 1 {
 			t.Errorf("%q: turn %d, class %q, error %v, tallies %+v", value, turn, class, err, tallies)
 		}

@@ -3,7 +3,7 @@ package reading
 import (
 	"slices"
 
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/packing"
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -64,7 +64,7 @@ type clock struct {
 
 // stampAhead says whether a producer's stamp is ahead of the reader's clock. A
 // record below tallied was judged before, and keeps its verdict.
-func (p *partition) stampAhead(r *klog.Record, c *clock, now int64) bool {
+func (p *partition) stampAhead(r *kafkalog.Record, c *clock, now int64) bool {
 	if !c.trustProducer || c.noFuture {
 		return false
 	}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
@@ -24,12 +24,12 @@ func (r *Source) poll(ctx context.Context, settled uint64) error {
 	}
 	var from int64
 	r.control.Look(func(v *controllog.View) { from = v.Next })
-	wants := []klog.Fetch{{Topic: r.control.Topic, Partition: controllog.Partition, Offset: from, MaxBytes: fetchBytes}}
+	wants := []kafkalog.Fetch{{Topic: r.control.Topic, Partition: controllog.Partition, Offset: from, MaxBytes: fetchBytes}}
 	byID := map[int32]*partition{}
 	for _, p := range r.partitions {
 		if r.wanted(p, settled) {
 			byID[p.id] = p
-			wants = append(wants, klog.Fetch{Topic: r.dep.Config.Events.Topic, Partition: p.id, Offset: p.next, MaxBytes: fetchBytes})
+			wants = append(wants, kafkalog.Fetch{Topic: r.dep.Config.Events.Topic, Partition: p.id, Offset: p.next, MaxBytes: fetchBytes})
 		}
 	}
 	gots, err := r.fetcher.Poll(ctx, wants, 1, PollWait)
@@ -77,7 +77,7 @@ func (r *Source) wanted(p *partition, settled uint64) bool {
 }
 
 // take reads what came from one partition.
-func (r *Source) take(p *partition, g *klog.Fetched) error {
+func (r *Source) take(p *partition, g *kafkalog.Fetched) error {
 	if p == nil {
 		return nil
 	}
@@ -104,10 +104,10 @@ func (r *Source) take(p *partition, g *klog.Fetched) error {
 }
 
 // fault refuses to go on where the log is not what the promises rest on.
-func (r *Source) fault(p *partition, g *klog.Fetched) error {
+func (r *Source) fault(p *partition, g *kafkalog.Fetched) error {
 	at := fmt.Sprintf("reading %s partition %d at offset %d", g.Topic, p.id, p.next)
 	switch {
-	case errors.Is(g.Err, klog.ErrOffsetOutOfRange):
+	case errors.Is(g.Err, kafkalog.ErrOffsetOutOfRange):
 		return fmt.Errorf("%s: these records are gone, and turns that are closed but not settled need them (is the retention of the events topic too short?): %w: %w", at, deployment.ErrLogFault, g.Err)
 	case g.Err != nil:
 		return fmt.Errorf("%s: %w", at, g.Err)
@@ -118,7 +118,7 @@ func (r *Source) fault(p *partition, g *klog.Fetched) error {
 }
 
 // record decides one record's fate and keeps what it contributes.
-func (r *Source) record(p *partition, rec *klog.Record, now int64) error {
+func (r *Source) record(p *partition, rec *kafkalog.Record, now int64) error {
 	before := packing.Mark{Offset: rec.Offset, AppendTime: p.appendTime}
 	discard := schemas.ReadTallies{DeadLettered: map[string]uint64{}}
 	tallies := &r.tallies
@@ -207,7 +207,7 @@ func cutOf(cuts []schemas.Cut, id int32) int64 {
 // idle applies the idle rule: a partition that was read to its end, with
 // nothing held back by transactions, moves on with the wall clock as it was
 // before the fetch was sent.
-func (r *Source) idle(p *partition, g *klog.Fetched) {
+func (r *Source) idle(p *partition, g *kafkalog.Fetched) {
 	p.idleUntil = calendar.Never
 	p.fetched, p.high, p.lastStable = g.High >= 0, g.High, g.LastStable
 	if r.opts.Bounded || g.High < 0 || p.next != g.High || g.High != g.LastStable {

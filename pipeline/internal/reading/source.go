@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
@@ -22,7 +22,7 @@ import (
 // record's fate, closes turns and opens them. It implements transforms.Source.
 type Source struct {
 	dep     *deployment.Deployment
-	client  *klog.Client
+	client  *kafkalog.Client
 	control *controllog.Log
 	opts    Options
 	log     *slog.Logger
@@ -33,7 +33,7 @@ type Source struct {
 
 	writer  *controllog.Writer
 	dead    *deadLetters
-	fetcher *klog.Fetcher
+	fetcher *kafkalog.Fetcher
 
 	callMu sync.Mutex // guards calls and interrupt
 	calls  int64
@@ -82,7 +82,7 @@ type Options struct {
 }
 
 // New prepares READ of a run that was announced on control. Close ends it.
-func New(ctx context.Context, d *deployment.Deployment, client *klog.Client, t *controllog.Log, opts Options) (*Source, error) {
+func New(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, t *controllog.Log, opts Options) (*Source, error) {
 	decoder, err := NewDecoder(ctx, d, opts.Logger)
 	if err != nil {
 		return nil, fmt.Errorf("preparing to decode events: %w", err)

@@ -8,11 +8,11 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
-func Check(ctx context.Context, d *deployment.Deployment, client *klog.Client, o Options) error {
+func Check(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, o Options) error {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -24,7 +24,7 @@ func Check(ctx context.Context, d *deployment.Deployment, client *klog.Client, o
 		var wrong *deployment.TopicError
 		switch err := failures[i]; {
 		case errors.As(err, &wrong):
-			missing[rules[i].topic] = errors.Is(err, klog.ErrUnknownTopic)
+			missing[rules[i].topic] = errors.Is(err, kafkalog.ErrUnknownTopic)
 			found = append(found, wrong)
 			continue
 		case err != nil:
@@ -46,7 +46,7 @@ func Check(ctx context.Context, d *deployment.Deployment, client *klog.Client, o
 		// It says more than that the topic does not exist, and another thing to do.
 		found = slices.DeleteFunc(found, func(err error) bool {
 			var t *deployment.TopicError
-			return errors.As(err, &t) && t.Topic == one.Topic && errors.Is(err, klog.ErrUnknownTopic)
+			return errors.As(err, &t) && t.Topic == one.Topic && errors.Is(err, kafkalog.ErrUnknownTopic)
 		})
 		found = append(found, one)
 	}
@@ -65,7 +65,7 @@ func Check(ctx context.Context, d *deployment.Deployment, client *klog.Client, o
 
 // lookAtAll looks at all topics at once: for one that is not there the client
 // waits a little, because brokers learn of new ones late.
-func lookAtAll(ctx context.Context, d *deployment.Deployment, client *klog.Client, rules []rulesOfTopic) ([]*state, []error) {
+func lookAtAll(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, rules []rulesOfTopic) ([]*state, []error) {
 	states, failures := make([]*state, len(rules)), make([]error, len(rules))
 	var all sync.WaitGroup
 	for i := range rules {
@@ -77,15 +77,15 @@ func lookAtAll(ctx context.Context, d *deployment.Deployment, client *klog.Clien
 
 // lookAt asks for everything that the rules need. A *TopicError: it cannot be
 // had.
-func lookAt(ctx context.Context, d *deployment.Deployment, client *klog.Client, name string) (*state, error) {
+func lookAt(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, name string) (*state, error) {
 	t := &state{name: name, broker: d.Config.Kafka.Brokers[0]}
 	ids, err := client.Partitions(ctx, name)
-	if errors.Is(err, klog.ErrUnknownTopic) {
+	if errors.Is(err, kafkalog.ErrUnknownTopic) {
 		fix := "create it with runner init --create-topics, or correct its name under outputs"
 		if name == d.Config.Events.Topic {
 			fix = "create it, or --create-topics --event-partitions N with runner init, or correct events.topic"
 		}
-		return nil, &deployment.TopicError{Topic: name, Got: "does not exist", Fix: fix, Err: klog.ErrUnknownTopic}
+		return nil, &deployment.TopicError{Topic: name, Got: "does not exist", Fix: fix, Err: kafkalog.ErrUnknownTopic}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("checking the topics: %w", err)
@@ -95,8 +95,8 @@ func lookAt(ctx context.Context, d *deployment.Deployment, client *klog.Client, 
 		return nil, fmt.Errorf("checking the topics: %w", err)
 	}
 	t.settings, err = client.TopicConfig(ctx, name)
-	if errors.Is(err, klog.ErrForbidden) {
-		return nil, &deployment.TopicError{Topic: name, Got: "does not let this user see its settings", Fix: "allow the user DescribeConfigs on the topic", Err: klog.ErrForbidden}
+	if errors.Is(err, kafkalog.ErrForbidden) {
+		return nil, &deployment.TopicError{Topic: name, Got: "does not let this user see its settings", Fix: "allow the user DescribeConfigs on the topic", Err: kafkalog.ErrForbidden}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("checking the topics: %w", err)
@@ -107,7 +107,7 @@ func lookAt(ctx context.Context, d *deployment.Deployment, client *klog.Client, 
 // belongTogether looks for topics that cannot stem from one deployment: one is
 // empty or missing while another holds what can only have been written after
 // it.
-func belongTogether(ctx context.Context, d *deployment.Deployment, client *klog.Client, missing map[string]bool) ([]*deployment.TopicError, error) {
+func belongTogether(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, missing map[string]bool) ([]*deployment.TopicError, error) {
 	out := &d.Config.Outputs
 	control, err := HoldsRecords(ctx, client, out.Control, missing)
 	if err != nil {
@@ -140,7 +140,7 @@ func belongTogether(ctx context.Context, d *deployment.Deployment, client *klog.
 }
 
 // HoldsRecords says whether anything was ever written to a topic.
-func HoldsRecords(ctx context.Context, client *klog.Client, topic string, missing map[string]bool) (bool, error) {
+func HoldsRecords(ctx context.Context, client *kafkalog.Client, topic string, missing map[string]bool) (bool, error) {
 	if missing[topic] {
 		return false, nil
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
 )
@@ -14,7 +14,7 @@ import (
 // every turn, and SETTLED says how far counts went. Offsets only grow, also
 // where compaction or retention takes records away: a topic that is shorter
 // was truncated or made anew.
-func Intact(ctx context.Context, d *deployment.Deployment, client *klog.Client, t *controllog.Log) error {
+func Intact(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, t *controllog.Log) error {
 	var settled uint64
 	var ends []int64
 	t.Look(func(v *controllog.View) { settled, ends = v.Settled, v.CountsEnd[v.Settled] })
@@ -34,7 +34,7 @@ func Intact(ctx context.Context, d *deployment.Deployment, client *klog.Client, 
 	return nil
 }
 
-func longer(ctx context.Context, client *klog.Client, topic string, partition int32, want int64, settled uint64) error {
+func longer(ctx context.Context, client *kafkalog.Client, topic string, partition int32, want int64, settled uint64) error {
 	bounds, err := client.Offsets(ctx, topic, partition)
 	switch {
 	case err != nil:

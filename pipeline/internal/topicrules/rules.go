@@ -7,13 +7,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
 const (
 	// minMaxMessage is the largest batch that the client writes.
-	minMaxMessage = klog.DefaultBatchBytes
+	minMaxMessage = kafkalog.DefaultBatchBytes
 	// roomForMessages is Kafka's own default of max.message.bytes.
 	roomForMessages = "1048588"
 	// minRetention and retentionFactor bound from below how long records that a

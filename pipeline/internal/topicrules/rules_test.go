@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
@@ -68,7 +68,7 @@ func TestReplicasAndBrokersAreCounted(t *testing.T) {
 	}
 	defer client.Close()
 	topic := d.Config.Outputs.Control
-	if err := client.CreateTopics(t.Context(), klog.TopicSpec{Name: topic, Partitions: 1, Replication: 1}); err != nil {
+	if err := client.CreateTopics(t.Context(), kafkalog.TopicSpec{Name: topic, Partitions: 1, Replication: 1}); err != nil {
 		t.Fatal(err)
 	}
 	state, err := lookAt(t.Context(), d, client, topic)

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"maps"
 
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
@@ -26,7 +26,7 @@ const (
 // Specs are the deployment's topics with the settings that a restart needs, said aloud: a
 // broker's defaults may differ, and may change. eventPartitions 0: without the events topic;
 // replication 0: the broker's default.
-func Specs(d *deployment.Deployment, eventPartitions, replication int) []klog.TopicSpec {
+func Specs(d *deployment.Deployment, eventPartitions, replication int) []kafkalog.TopicSpec {
 	out := &d.Config.Outputs
 	base := map[string]string{MaxMessageBytes: roomForMessages}
 	if replication >= 3 {
@@ -43,7 +43,7 @@ func Specs(d *deployment.Deployment, eventPartitions, replication int) []klog.To
 	maps.Copy(control, careful)
 	ledger := with(careful)
 	ledger[CleanupPolicy] = "compact"
-	specs := []klog.TopicSpec{
+	specs := []kafkalog.TopicSpec{
 		{Name: out.Control, Partitions: 1, Replication: replication, Config: control},
 		{Name: out.Ledger, Partitions: d.Config.Shards, Replication: replication, Config: ledger},
 		{Name: out.Counts, Partitions: d.Config.ReleaseShards, Replication: replication, Config: with(kept)},
@@ -54,7 +54,7 @@ func Specs(d *deployment.Deployment, eventPartitions, replication int) []klog.To
 		if d.Config.Time.Trust == deployment.TrustBroker {
 			events[TimestampType] = appendTimes
 		}
-		specs = append(specs, klog.TopicSpec{Name: d.Config.Events.Topic, Partitions: eventPartitions, Replication: replication, Config: events})
+		specs = append(specs, kafkalog.TopicSpec{Name: d.Config.Events.Topic, Partitions: eventPartitions, Replication: replication, Config: events})
 	}
 	return specs
 }

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
 )
@@ -121,7 +121,7 @@ func (s *Stalls) See(now time.Time, p Progress) {
 }
 
 // tick tells what there is to tell now. troubles are the client's, the longest first.
-func (s *Stalls) tick(now time.Time, troubles []klog.Trouble) {
+func (s *Stalls) tick(now time.Time, troubles []kafkalog.Trouble) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -237,7 +237,7 @@ func (s *Stalls) over(now time.Time, kind stallKind, text string) {
 	s.log.Warn(text + ", after " + now.Sub(t.since).Round(time.Second).String())
 }
 
-func (s *Stalls) clusterText(troubles []klog.Trouble) string {
+func (s *Stalls) clusterText(troubles []kafkalog.Trouble) string {
 	text := fmt.Sprintf("Kafka does not answer as it should since %s: %s: %v", clockTime(troubles[0].Since), troubles[0].Doing, troubles[0].Cause)
 	if len(troubles) > 1 {
 		text += "; other calls wait, too"

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
 )
 
@@ -20,7 +20,7 @@ type stallScene struct {
 	out    bytes.Buffer
 	at     time.Duration // since noon
 	p      *Progress
-	down   []klog.Trouble
+	down   []kafkalog.Trouble
 }
 
 var stallNoon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -139,14 +139,14 @@ func TestRuleStallsAreToldWithTheirCause(t *testing.T) {
 		s := newStallScene(t, nil)
 		s.p = &Progress{End: windowEnd(0), Partitions: []Partition{quiet1(0)}}
 		s.says(s.until(20 * time.Second))
-		s.down = []klog.Trouble{{Doing: `reading topic "visits" partition 0`, Since: stallNoon.Add(20 * time.Second), Cause: errors.New("nothing listens there")}, {Since: stallNoon.Add(30 * time.Second)}}
+		s.down = []kafkalog.Trouble{{Doing: `reading topic "visits" partition 0`, Since: stallNoon.Add(20 * time.Second), Cause: errors.New("nothing listens there")}, {Since: stallNoon.Add(30 * time.Second)}}
 		s.p = nil // READ waits
 		s.says(s.until(2*time.Minute),
 			[]string{"50s", `no progress for 30s: Kafka does not answer as it should since 2026-03-01T12:00:20Z: reading topic \"visits\" partition 0: nothing listens there; other calls wait, too`},
 			[]string{"1m50s", "no progress for 1m30s"})
 		s.down = nil
 		s.says(s.until(3*time.Minute), []string{"2m1s", "Kafka lets this run go on again, after 1m41s"})
-		s.down = []klog.Trouble{{Since: stallNoon.Add(3 * time.Minute), Cause: errors.New("again")}}
+		s.down = []kafkalog.Trouble{{Since: stallNoon.Add(3 * time.Minute), Cause: errors.New("again")}}
 		s.says(s.until(4*time.Minute), []string{"3m30s", "again"})
 	})
 	t.Run("a frozen broker", func(t *testing.T) {
@@ -154,7 +154,7 @@ func TestRuleStallsAreToldWithTheirCause(t *testing.T) {
 		s := newStallScene(t, nil)
 		since := stallNoon
 		for s.at < 8*time.Minute {
-			s.down = []klog.Trouble{{Doing: "waiting for broker b:9092", Since: since, Cause: errors.New("frozen")}, {Doing: "reading", Since: stallNoon.Add(s.at)}}
+			s.down = []kafkalog.Trouble{{Doing: "waiting for broker b:9092", Since: since, Cause: errors.New("frozen")}, {Doing: "reading", Since: stallNoon.Add(s.at)}}
 			lines := s.until(s.at + 29*time.Second)
 			switch told := s.at - 30*time.Second; told { // the half minute whose looks these are
 			case 30 * time.Second:
@@ -175,7 +175,7 @@ func TestRuleStallsAreToldWithTheirCause(t *testing.T) {
 				s.at -= time.Second
 			}
 		}
-		s.down = []klog.Trouble{{Doing: "reading", Since: stallNoon.Add(s.at)}} // it answers, and the leaders are not there yet
+		s.down = []kafkalog.Trouble{{Doing: "reading", Since: stallNoon.Add(s.at)}} // it answers, and the leaders are not there yet
 		s.says(s.until(s.at + 3*time.Second))
 		s.down = nil
 		s.says(s.until(20*time.Minute), []string{"8m4s", "Kafka lets this run go on again, after 8m4s"})
@@ -183,7 +183,7 @@ func TestRuleStallsAreToldWithTheirCause(t *testing.T) {
 	t.Run("a short failure", func(t *testing.T) {
 		s := newStallScene(t, nil)
 		for i := range 10 {
-			s.down = []klog.Trouble{{Since: stallNoon.Add(s.at), Cause: errors.New("moved")}}
+			s.down = []kafkalog.Trouble{{Since: stallNoon.Add(s.at), Cause: errors.New("moved")}}
 			s.says(s.until(time.Duration(i+1) * 25 * time.Second))
 			s.down = nil
 			s.says(s.until(s.at + time.Second))

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
@@ -15,7 +15,7 @@ const (
 	watchEvery = time.Second
 	// stuckAfter is how long a drain waits for what is tried again and again: below the
 	// ten seconds that supervisors wait before they kill, and long enough for
-	// klog.Client.Gone to say that no broker answers at all.
+	// kafkalog.Client.Gone to say that no broker answers at all.
 	stuckAfter = 9 * time.Second
 )
 
@@ -23,7 +23,7 @@ const (
 // its stages: it tells stalls, and ends a run that is to be drained while no
 // broker answers. end is called for that, with the reason. The call returned
 // ends the watch.
-func Start(ctx context.Context, client *klog.Client, s *Stalls, drain <-chan struct{}, end context.CancelCauseFunc) (stop func()) {
+func Start(ctx context.Context, client *kafkalog.Client, s *Stalls, drain <-chan struct{}, end context.CancelCauseFunc) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	running.Go(func() {
@@ -61,7 +61,7 @@ func Start(ctx context.Context, client *klog.Client, s *Stalls, drain <-chan str
 // stuckCall waits for a call that has been tried again and again for long, and returns
 // it; nil at the end of ctx. What is a trouble already counts from when the wait
 // began: it may pass within a second, and the turn be finished.
-func stuckCall(ctx context.Context, troubles func() []klog.Trouble, long time.Duration) *klog.Trouble {
+func stuckCall(ctx context.Context, troubles func() []kafkalog.Trouble, long time.Duration) *kafkalog.Trouble {
 	began := time.Now()
 	ticker := time.NewTicker(long / 20)
 	defer ticker.Stop()

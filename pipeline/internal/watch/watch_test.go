@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/klog"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 )
 
@@ -16,20 +16,20 @@ import (
 func TestRuleADrainIsNotHeldUpByOnePartition(t *testing.T) {
 	const long = 400 * time.Millisecond
 	begin := time.Now()
-	stays := klog.Trouble{Doing: "appending to topic \"ledger\" partition 3", Since: begin.Add(-time.Minute), Cause: errors.New("no leader")}
-	if got := stuckCall(t.Context(), func() []klog.Trouble { return []klog.Trouble{stays} }, long); got == nil || got.Doing != stays.Doing || time.Since(begin) < long {
+	stays := kafkalog.Trouble{Doing: "appending to topic \"ledger\" partition 3", Since: begin.Add(-time.Minute), Cause: errors.New("no leader")}
+	if got := stuckCall(t.Context(), func() []kafkalog.Trouble { return []kafkalog.Trouble{stays} }, long); got == nil || got.Doing != stays.Doing || time.Since(begin) < long {
 		t.Errorf("%+v after %v", got, time.Since(begin))
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 4*long)
 	defer cancel()
-	passes := func() []klog.Trouble { // each is over soon
-		return []klog.Trouble{{Doing: "reading", Since: time.Now().Add(-long / 2), Cause: errors.New("moved")}}
+	passes := func() []kafkalog.Trouble { // each is over soon
+		return []kafkalog.Trouble{{Doing: "reading", Since: time.Now().Add(-long / 2), Cause: errors.New("moved")}}
 	}
 	if got := stuckCall(ctx, passes, long); got != nil {
 		t.Errorf("%+v ended a drain", got)
 	}
 	drain, ended := make(chan struct{}), make(chan error, 1)
-	client, err := klog.Dial(t.Context(), klog.Config{Brokers: []string{deploytest.Start(t).Addr()}})
+	client, err := kafkalog.Dial(t.Context(), kafkalog.Config{Brokers: []string{deploytest.Start(t).Addr()}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,172 @@
+package eventfile
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func newRunReader(b []byte) *bufio.Reader { return bufio.NewReader(bytes.NewReader(b)) }
+
+func file(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "events.csv")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// second reads the time from the last column.
+func second(Head) (Clock, error) {
+	return func(value []byte) (int64, bool) {
+		fields := strings.Split(string(value), ",")
+		n, err := strconv.ParseInt(fields[len(fields)-1], 10, 64)
+		return n, err == nil
+	}, nil
+}
+
+type timed struct {
+	Millis int64
+	Value  string
+}
+
+func all(t *testing.T, d *Dataset) []timed {
+	t.Helper()
+	var out []timed
+	if err := d.Each(func(e Entry) error {
+		out = append(out, timed{e.Millis, string(e.Value)})
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func TestDatasetPlacesBrokenRecordsBehindTheirPredecessor(t *testing.T) {
+	path := file(t, "user,time\nbroken first\na,30\nbroken after 30\nb,10\nbroken after 10\nc,20\nd,30\n")
+	d, err := Open(path, Options{Format: CSV, Header: true, Fields: []string{"user", "time"}}, second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	want := []timed{
+		{10, "broken first"}, {10, "b,10"}, {10, "broken after 10"}, {20, "c,20"},
+		{30, "a,30"}, {30, "broken after 30"}, {30, "d,30"},
+	}
+	if diff := cmp.Diff(want, all(t, d)); diff != "" {
+		t.Errorf("order differs (-want +got):\n%s", diff)
+	}
+	if d.Records != 7 || d.Timed != 4 || d.First != 10 || d.Last != 30 {
+		t.Errorf("got %d records, %d timed, from %d to %d", d.Records, d.Timed, d.First, d.Last)
+	}
+}
+
+func TestDatasetWithoutAnyTime(t *testing.T) {
+	d, err := Open(file(t, "x\ny\n"), Options{Format: JSONL}, second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if diff := cmp.Diff([]timed{{0, "x"}, {0, "y"}}, all(t, d)); diff != "" {
+		t.Errorf("records differ (-want +got):\n%s", diff)
+	}
+}
+
+func TestEmptyFilesAreEmptyDatasets(t *testing.T) {
+	for _, text := range []string{"", "\n\n", "user,time\n"} {
+		d, err := Open(file(t, text), Options{Format: CSV, Header: true, Fields: []string{"user", "time"}}, second)
+		if err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		if d.Records != 0 || len(all(t, d)) != 0 {
+			t.Errorf("%q: got %d records", text, d.Records)
+		}
+		d.Close()
+	}
+}
+
+func TestOversizedRecordsCarryLengthAndDigest(t *testing.T) {
+	d, err := Open(file(t, "a,1\n"+strings.Repeat("x", 50)+",2\nb,3\n"), Options{Format: CSV, Columns: []string{"u", "t"}, Limit: 10}, second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	var got []Entry
+	if err := d.Each(func(e Entry) error { got = append(got, e); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != 3 || got[1].Millis != 1 || got[1].Length != 52 || len(got[1].Digest) != 32 || len(got[1].Value) != 10 {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestOpenSaysWhatIsWrong(t *testing.T) {
+	for _, tc := range []struct {
+		name, text string
+		opt        Options
+		want       []string
+	}{
+		{"missing column", "user,when\n", Options{Format: CSV, Header: true, Fields: []string{"time"}}, []string{`no column "time"`, "2 columns"}},
+		{"doubled column", "user,x,user\n", Options{Format: CSV, Header: true, Fields: []string{"user"}}, []string{"columns 1 and 3 are both called"}},
+		{"header is broken", "us\"er,time\n", Options{Format: CSV, Header: true}, []string{"header line is not a CSV record"}},
+		{"column name not UTF-8", "user\t\xff\n", Options{Format: TSV, Header: true}, []string{"column 2 is not UTF-8"}},
+		{"gzip", "\x1f\x8b\x08\x00", Options{Format: CSV}, []string{"gunzip"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			path := file(t, tc.text)
+			_, err := Open(path, tc.opt, second)
+			for _, want := range append(tc.want, path) {
+				if err == nil || !strings.Contains(err.Error(), want) {
+					t.Errorf("error %v does not say %q", err, want)
+				}
+			}
+		})
+	}
+	if _, err := Open(filepath.Join(t.TempDir(), "no.csv"), Options{Format: CSV}, second); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("missing file: got %v", err)
+	}
+	if _, err := Open(t.TempDir(), Options{Format: CSV}, second); err == nil || !strings.Contains(err.Error(), "is a directory") {
+		t.Errorf("directory: got %v", err)
+	}
+	if _, err := ParseFormat("xml"); !errors.Is(err, ErrUnknownFormat) {
+		t.Errorf("format xml: got %v", err)
+	}
+}
+
+func BenchmarkSplitter(b *testing.B) {
+	text := []byte(strings.Repeat("user-123456,\"/products/shoes\",1741000000000\n", 10_000))
+	b.SetBytes(int64(len(text)))
+	b.ReportAllocs()
+	for b.Loop() {
+		records(b, bytes.NewReader(text), CSV, 0)
+	}
+}
+
+func BenchmarkSorter(b *testing.B) {
+	dir := b.TempDir()
+	b.ReportAllocs()
+	for b.Loop() {
+		s := NewSorter(dir, 4<<20)
+		for i := range 200_000 {
+			if err := s.Add(Entry{Millis: int64(i * 7919 % 100_003), Value: []byte("user-123456,/products/shoes,1741000000000")}); err != nil {
+				b.Fatal(err)
+			}
+		}
+		m, err := s.Sorted()
+		if err != nil {
+			b.Fatal(err)
+		}
+		if n := len(drain(b, m)); n != 200_000 {
+			b.Fatalf("got %d entries", n)
+		}
+		s.Close()
+	}
+}

@@ -1,0 +1,38 @@
+package eventfile
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Format names the layout of an input file.
+type Format string
+
+// The layouts that can be read. CSV follows RFC 4180 (quotes, records over
+// several lines); TSV has no quoting (a tab or line break cannot be part of a
+// field); JSONL is one JSON object a line; Avro is an object container file.
+const (
+	CSV   Format = "csv"
+	TSV   Format = "tsv"
+	JSONL Format = "jsonl"
+	Avro  Format = "avro"
+)
+
+// ErrUnknownFormat is returned by ParseFormat for any other name.
+var ErrUnknownFormat = errors.New("unknown input format")
+
+// ParseFormat returns the format called name.
+func ParseFormat(name string) (Format, error) {
+	switch f := Format(name); f {
+	case CSV, TSV, JSONL, Avro:
+		return f, nil
+	}
+	return "", fmt.Errorf("%w %q: use csv, tsv, jsonl or avro", ErrUnknownFormat, name)
+}
+
+// Tabular reports whether records are rows of columns, so that column names
+// are needed to find a field.
+func (f Format) Tabular() bool { return f == CSV || f == TSV }
+
+// quoted reports whether a quote can carry a line break into a record.
+func (f Format) quoted() bool { return f == CSV }

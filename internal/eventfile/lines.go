@@ -1,0 +1,131 @@
+package eventfile
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+)
+
+// line is one physical line.
+type line struct {
+	text   []byte // without its terminator, cut off behind the limit
+	end    []byte // the terminator: "\n", "\r\n" or nothing at the end of the file
+	number int64  // 1-based
+	length int64  // of the whole text, beyond the limit too
+	digest []byte // SHA-256 of the whole text, only where it was cut off
+}
+
+// lineReader reads physical lines of any length with bounded memory.
+type lineReader struct {
+	r      *bufio.Reader
+	limit  int // bytes kept of one line
+	number int64
+	peeled bool // the byte order mark was looked for
+}
+
+// ErrEncoding is returned for a file that is compressed or in UTF-16: it names
+// what was found and how to convert the file.
+var ErrEncoding = errors.New("unsupported encoding")
+
+func newLineReader(r io.Reader, limit int) *lineReader {
+	return &lineReader{r: bufio.NewReaderSize(r, 1<<16), limit: limit}
+}
+
+// next returns the next line, or io.EOF. The bytes are the caller's.
+func (l *lineReader) next() (line, error) {
+	if !l.peeled {
+		l.peeled = true
+		if err := l.peel(); err != nil {
+			return line{}, err
+		}
+	}
+	var (
+		out   line
+		whole hash.Hash // of the text; opened when the limit is passed
+		held  bool      // a '\r' at the end of a full buffer, perhaps of the terminator
+		any   bool
+	)
+	keep := func(b []byte) {
+		out.length += int64(len(b))
+		if whole == nil && len(out.text)+len(b) > l.limit {
+			whole = sha256.New()
+			whole.Write(out.text)
+		}
+		if whole != nil {
+			whole.Write(b)
+		}
+		room := min(l.limit-len(out.text), len(b))
+		out.text = append(out.text, b[:room]...)
+	}
+	for {
+		part, err := l.r.ReadSlice('\n')
+		if len(part) > 0 {
+			any = true
+		}
+		ended := err == nil
+		if ended {
+			part = part[:len(part)-1]
+			out.end = []byte("\n")
+		}
+		if held && (len(part) > 0 || errors.Is(err, io.EOF)) {
+			keep([]byte{'\r'})
+			held = false
+		}
+		if n := len(part); n > 0 && part[n-1] == '\r' && (ended || errors.Is(err, bufio.ErrBufferFull)) {
+			part, held = part[:n-1], true
+		}
+		keep(part)
+		switch {
+		case ended && held:
+			out.end = []byte("\r\n")
+			fallthrough
+		case ended:
+			return l.finish(out, whole), nil
+		case errors.Is(err, bufio.ErrBufferFull):
+		case errors.Is(err, io.EOF):
+			if !any {
+				return line{}, io.EOF
+			}
+			return l.finish(out, whole), nil
+		default:
+			return line{}, err
+		}
+	}
+}
+
+func (l *lineReader) finish(out line, whole hash.Hash) line {
+	l.number++
+	out.number = l.number
+	if whole != nil {
+		out.digest = whole.Sum(nil)
+	}
+	// A last line may end in a lone '\r': encoding/csv takes it for a terminator.
+	if n := len(out.text); len(out.end) == 0 && n > 0 && out.text[n-1] == '\r' && whole == nil {
+		out.text, out.end, out.length = out.text[:n-1], []byte("\r"), out.length-1
+	}
+	return out
+}
+
+// peel drops a UTF-8 byte order mark and refuses what is certainly not text in
+// UTF-8, which would otherwise become a file of broken records.
+func (l *lineReader) peel() error {
+	head, err := l.r.Peek(4)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	switch {
+	case len(head) >= 3 && head[0] == 0xEF && head[1] == 0xBB && head[2] == 0xBF:
+		_, err := l.r.Discard(3)
+		return err
+	case len(head) >= 2 && (head[0] == 0xFF && head[1] == 0xFE || head[0] == 0xFE && head[1] == 0xFF):
+		return fmt.Errorf("%w: UTF-16 text; convert it first, for example with iconv -f utf-16 -t utf-8", ErrEncoding)
+	case len(head) >= 2 && head[0] == 0x1F && head[1] == 0x8B:
+		return fmt.Errorf("%w: gzip data; unpack it first with gunzip", ErrEncoding)
+	case len(head) >= 4 && head[0] == 0x28 && head[1] == 0xB5 && head[2] == 0x2F && head[3] == 0xFD:
+		return fmt.Errorf("%w: zstd data; unpack it first with unzstd", ErrEncoding)
+	}
+	return nil
+}

@@ -1,0 +1,170 @@
+package eventfile
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tollgate-dp/tollgate/internal/avro"
+)
+
+// SchemaMismatch says where the schema of a file and that of a topic part.
+type SchemaMismatch struct {
+	Path        string // of the value, as in "user.id"; "" for the record itself
+	File, Topic string // what each has there
+}
+
+// Error names the place and both sides; it has nothing of the data.
+func (e *SchemaMismatch) Error() string {
+	at := "the record"
+	if e.Path != "" {
+		at = "field " + e.Path
+	}
+	return fmt.Sprintf("the file was written with another schema than the topic's: %s is %s in the file, %s on the topic", at, e.File, e.Topic)
+}
+
+// MatchSchemas refuses records of a file for a topic whose readers take every
+// record to be written with the topic's schema: where it would be taken apart
+// otherwise, or mean something else. The names of records, documentation,
+// defaults and aliases do not matter; nor does an int for a long, a string for
+// bytes, or a branch or symbol that only the topic has, behind those of both.
+// Errors: *SchemaMismatch, or that of a schema that cannot be read.
+func MatchSchemas(file, topic string) error {
+	a, err := parseSchema(file)
+	if err != nil {
+		return fmt.Errorf("the schema of the file: %w", err)
+	}
+	b, err := parseSchema(topic)
+	if err != nil {
+		return fmt.Errorf("the schema of the topic: %w", err)
+	}
+	m := matcher{seen: map[[2]*avro.Type]bool{}}
+	if bad := m.match(a, b, ""); bad != nil {
+		return bad
+	}
+	return nil
+}
+
+// parseSchema reads a schema of records.
+func parseSchema(text string) (*avro.Type, error) {
+	t, err := avro.Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("reading Avro schema: %w", err)
+	}
+	return t, nil
+}
+
+// timeOf is the logical type of a long, where it is one of points in time: also one that decoding
+// does not know.
+func timeOf(t *avro.Type) string {
+	if t.Kind == avro.Long && strings.Contains(t.Claimed, "timestamp-") {
+		return t.Claimed
+	}
+	return ""
+}
+
+// members are the types of fields, items or branches.
+func members(t *avro.Type) []*avro.Type {
+	switch t.Kind {
+	case avro.Record:
+		types := make([]*avro.Type, len(t.Fields))
+		for i, f := range t.Fields {
+			types[i] = f.Type
+		}
+		return types
+	case avro.Array, avro.Map:
+		return []*avro.Type{t.Items}
+	}
+	return t.Branches
+}
+
+// names are those of a record's fields, or an enum's symbols.
+func names(t *avro.Type) []string {
+	var all []string
+	for _, f := range t.Fields {
+		all = append(all, f.Name)
+	}
+	for _, symbol := range t.Symbols {
+		all = append(all, string(symbol))
+	}
+	return all
+}
+
+// describe says what the type is, without what is in it.
+func describe(t *avro.Type) string {
+	switch t.Kind {
+	case avro.Record:
+		return fmt.Sprintf("a record of the fields %s", strings.Join(names(t), ", "))
+	case avro.Enum:
+		return fmt.Sprintf("an enum of %s", strings.Join(names(t), ", "))
+	case avro.Union:
+		kinds := make([]string, len(t.Branches))
+		for i, b := range t.Branches {
+			kinds[i] = b.Kind.String()
+		}
+		return fmt.Sprintf("a union of %s", strings.Join(kinds, ", "))
+	case avro.Fixed:
+		return fmt.Sprintf("fixed of %d bytes", t.Size)
+	}
+	if at := timeOf(t); at != "" {
+		return t.Kind.String() + " (" + at + ")"
+	}
+	return t.Kind.String()
+}
+
+// matcher holds the pairs that were begun: types that contain themselves end there.
+type matcher struct{ seen map[[2]*avro.Type]bool }
+
+func (m matcher) match(file, topic *avro.Type, path string) *SchemaMismatch {
+	pair := [2]*avro.Type{file, topic}
+	if m.seen[pair] {
+		return nil
+	}
+	m.seen[pair] = true
+	if !readAs(file, topic) {
+		return &SchemaMismatch{Path: path, File: describe(file), Topic: describe(topic)}
+	}
+	of := members(topic)
+	for i, member := range members(file) {
+		if bad := m.match(member, of[i], below(file, path, i)); bad != nil {
+			return bad
+		}
+	}
+	return nil
+}
+
+// readAs reports whether values of a file are read right by a topic's type, as
+// far as they themselves are concerned, not what is in them.
+func readAs(file, topic *avro.Type) bool {
+	switch {
+	case timeOf(file) != timeOf(topic):
+		return false
+	case file.Kind == avro.Int && topic.Kind == avro.Long, file.Kind == avro.String && topic.Kind == avro.Bytes:
+		return true
+	case file.Kind != topic.Kind:
+		return false
+	}
+	switch file.Kind {
+	case avro.Record:
+		return slices.Equal(names(file), names(topic))
+	case avro.Enum:
+		return len(file.Symbols) <= len(topic.Symbols) && slices.Equal(names(file), names(topic)[:len(file.Symbols)])
+	case avro.Union:
+		return len(file.Branches) <= len(topic.Branches)
+	}
+	return file.Size == topic.Size
+}
+
+// below is the path of a member: fields have names, branches are where the union is.
+func below(t *avro.Type, path string, i int) string {
+	switch t.Kind {
+	case avro.Record:
+		if path == "" {
+			return t.Fields[i].Name
+		}
+		return path + "." + t.Fields[i].Name
+	case avro.Union:
+		return path
+	}
+	return path + "[]"
+}

@@ -1,0 +1,217 @@
+package eventfile
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/csv"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+func records(t testing.TB, r io.Reader, format Format, limit int) []Record {
+	t.Helper()
+	s := NewSplitter(r, format, limit)
+	var out []Record
+	for {
+		record, err := s.Next()
+		if errors.Is(err, io.EOF) {
+			return out
+		}
+		if err != nil {
+			t.Fatalf("splitting: %v", err)
+		}
+		out = append(out, record)
+	}
+}
+
+func values(rs []Record) []string {
+	var out []string
+	for _, r := range rs {
+		out = append(out, string(r.Value))
+	}
+	return out
+}
+
+func TestSplitter(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		format Format
+		in     string
+		want   []string
+	}{
+		{"empty file", CSV, "", nil},
+		{"only line breaks", CSV, "\n\r\n\n", nil},
+		{"last line without terminator", CSV, "a,b\nc,d", []string{"a,b", "c,d"}},
+		{"CRLF is no part of a record", CSV, "a,b\r\nc,d\r\n", []string{"a,b", "c,d"}},
+		{"empty lines are no records", CSV, "a\n\n\nb\n", []string{"a", "b"}},
+		{"quoted comma", CSV, "\"a,b\",c\nd\n", []string{"\"a,b\",c", "d"}},
+		{"quoted line break", CSV, "\"a\nb\",c\nd\n", []string{"\"a\nb\",c", "d"}},
+		{"quoted CRLF keeps its bytes", CSV, "\"a\r\nb\",c\r\nd\r\n", []string{"\"a\r\nb\",c", "d"}},
+		{"quoted empty lines", CSV, "x,\"a\n\n\nb\"\nd\n", []string{"x,\"a\n\n\nb\"", "d"}},
+		{"doubled quotes", CSV, "\"a\"\"\nb\",c\nd\n", []string{"\"a\"\"\nb\",c", "d"}},
+		{"two quoted fields over lines", CSV, "\"a\nb\",\"c\nd\"\ne\n", []string{"\"a\nb\",\"c\nd\"", "e"}},
+		{"quote inside a bare field breaks its line only", CSV, "a\"b\nc\n", []string{"a\"b", "c"}},
+		{"text behind a closing quote breaks the first line only", CSV, "\"a\nb\"x\nc\n", []string{"\"a", "b\"x", "c"}},
+		{"quote that is never closed breaks the first line only", CSV, "1,\"a\n2,b\n3,c\n", []string{"1,\"a", "2,b", "3,c"}},
+		{"lines behind a stray quote may be records over lines", CSV, "1,\"a\n2,\"x\ny\"\n3,c\n", []string{"1,\"a", "2,\"x\ny\"", "3,c"}},
+		{"tsv has no quotes", TSV, "\"a\tb\nc\td\"\n", []string{"\"a\tb", "c\td\""}},
+		{"jsonl is one a line", JSONL, "{\"a\":1}\n\n{\"a\":\"\\n\"}\n", []string{"{\"a\":1}", "{\"a\":\"\\n\"}"}},
+		{"byte order mark is dropped", CSV, "\uFEFFa,b\n", []string{"a,b"}},
+		{"lone carriage returns stay", JSONL, "a\rb\nc\r", []string{"a\rb", "c"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, values(records(t, strings.NewReader(tc.in), tc.format, 0))); diff != "" {
+				t.Errorf("records differ (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestSplitterNumbersLines(t *testing.T) {
+	got := records(t, strings.NewReader("a\n\n\"b\nc\"\nd\n"), CSV, 0)
+	var lines []int64
+	for _, r := range got {
+		lines = append(lines, r.Line)
+	}
+	if !slices.Equal(lines, []int64{1, 3, 5}) {
+		t.Errorf("first lines of records: got %v, want [1 3 5]", lines)
+	}
+}
+
+func TestSplitterTruncatesOversizedRecords(t *testing.T) {
+	long := strings.Repeat("x", 200_000)
+	for _, in := range []string{long, long + "\n", long + "\r\n"} {
+		got := records(t, strings.NewReader("a\n"+in), JSONL, 100)
+		if len(got) != 2 {
+			t.Fatalf("got %d records, want 2", len(got))
+		}
+		want := sha256.Sum256([]byte(long))
+		if r := got[1]; string(r.Value) != long[:100] || r.Length != 200_000 || !bytes.Equal(r.Digest, want[:]) {
+			t.Errorf("truncated record: %d bytes kept, length %d, digest %x", len(r.Value), r.Length, r.Digest)
+		}
+	}
+	t.Run("a quoted record beyond the limit is a stray quote", func(t *testing.T) {
+		in := "1,\"" + strings.Repeat("y\n", 100) + "\"\nz\n"
+		got := values(records(t, strings.NewReader(in), CSV, 50))
+		if got[0] != "1,\"y" || got[1] != "y" || got[len(got)-1] != "z" {
+			t.Errorf("got %q", got)
+		}
+	})
+}
+
+func TestSplitterRefusesWhatIsNotText(t *testing.T) {
+	for name, head := range map[string]string{
+		"UTF-16": "\xFF\xFEa\x00", "gzip": "\x1F\x8B\x08\x00", "zstd": "\x28\xB5\x2F\xFD",
+	} {
+		_, err := NewSplitter(strings.NewReader(head), CSV, 0).Next()
+		if !errors.Is(err, ErrEncoding) || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: got error %v", name, err)
+		}
+	}
+}
+
+// rows that encoding/csv wrote, with either terminator, come back one by one.
+func TestSplitterAgreesWithCSVWriter(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		field := rapid.StringOf(rapid.SampledFrom([]rune("ab,\"\n\r\t é")))
+		rows := rapid.SliceOfN(rapid.SliceOfN(field, 2, 4), 0, 20).Draw(t, "rows")
+		crlf := rapid.Bool().Draw(t, "crlf")
+		var file bytes.Buffer
+		w := csv.NewWriter(&file)
+		w.UseCRLF = crlf
+		if err := w.WriteAll(rows); err != nil {
+			t.Fatal(err)
+		}
+		agree(t, file.Bytes())
+	})
+}
+
+// agree compares the splitter with encoding/csv and checks that no byte but
+// line terminators between records is lost.
+func agree(t interface {
+	Helper()
+	Fatalf(string, ...any)
+}, file []byte) {
+	t.Helper()
+	s := NewSplitter(bytes.NewReader(file), CSV, 1<<20)
+	var got []Record
+	for {
+		record, err := s.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatalf("splitting: %v", err)
+		}
+		got = append(got, record)
+	}
+	rest := file
+	for i, r := range got {
+		rest = bytes.TrimLeft(rest, "\r\n")
+		kept := bytes.TrimLeft(r.Value, "\r\n")
+		if !bytes.HasPrefix(rest, kept) {
+			t.Fatalf("record %d is not the next part of the file", i)
+		}
+		rest = rest[len(kept):]
+	}
+	if rest = bytes.TrimRight(rest, "\r\n"); len(rest) != 0 {
+		t.Fatalf("%d bytes are in no record", len(rest))
+	}
+	r := csv.NewReader(bytes.NewReader(file))
+	r.FieldsPerRecord = -1
+	want, err := r.ReadAll()
+	if err != nil {
+		return // how broken files fall apart is ours to say, not to lose bytes is checked above
+	}
+	if len(want) != len(got) {
+		t.Fatalf("got %d records, encoding/csv %d", len(got), len(want))
+	}
+	for i, record := range got {
+		r := csv.NewReader(strings.NewReader(string(record.Value) + "\r\n"))
+		fields, err := r.Read()
+		if err != nil || !slices.Equal(fields, want[i]) {
+			t.Fatalf("record %d: got %q (%v), encoding/csv %q", i, fields, err, want[i])
+		}
+		if _, err := r.Read(); !errors.Is(err, io.EOF) {
+			t.Fatalf("record %d has a second record in it", i)
+		}
+	}
+}
+
+func FuzzSplitter(f *testing.F) {
+	for _, seed := range []string{
+		"", "\n", "a,b\nc,d\n", "\"a\nb\",c\r\nd", "a\"b\n\"c", "\"\"\"\n\"\"\n\",\n", "x\r", "\r\n\r", "\"a\r\n\"\r\nb",
+		"a,\"b\"c\n", ",\n,\"\n\",\n", "\"a\"\r\r\n", "\r\r\n\"", "0\n\r\r\n", "\"\r\"\n",
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, file []byte) {
+		if newLineReader(bytes.NewReader(file), 1).peel() != nil || bytes.HasPrefix(file, []byte("\uFEFF")) {
+			t.Skip()
+		}
+		agree(t, file)
+	})
+}
+
+// Lines read through any buffer boundary are the same.
+func TestLineReaderBoundaries(t *testing.T) {
+	for n := 1<<16 - 3; n < 1<<16+4; n++ {
+		for _, end := range []string{"\n", "\r\n", "\r\r\n", ""} {
+			text := strings.Repeat("x", n)
+			got := values(records(t, strings.NewReader(text+end+"b\n"), JSONL, 1<<20))
+			want := []string{text + strings.TrimSuffix(strings.TrimSuffix(end, "\n"), "\r"), "b"}
+			if end == "" {
+				want = []string{text + "b"}
+			}
+			if !slices.Equal(got, want) {
+				t.Fatalf("length %d, terminator %q: records differ", n, end)
+			}
+		}
+	}
+}

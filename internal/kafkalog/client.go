@@ -1,0 +1,214 @@
+package kafkalog
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"os"
+	"slices"
+	"sync"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// Client knows a cluster: its brokers, its topics' leaders, and a few idle connections. Safe for
+// concurrent use.
+type Client struct {
+	cfg Config
+
+	mu         sync.Mutex
+	closed     bool
+	brokers    map[int32]string
+	controller int32
+	topics     map[string]map[int32]leader
+	idle       map[string][]*conn
+	busy       map[*conn]struct{} // in a call
+	readers    []*Fetcher         // idle fetchers of ReadRange
+	open       map[closer]struct{}
+	life       context.Context // ends with Close
+	end        context.CancelFunc
+}
+
+// closer is something that Client.Close must end.
+type closer interface{ Close() }
+
+// maxIdle bounds the connections kept per broker between calls.
+const maxIdle = 8
+
+func newClient(cfg Config) *Client {
+	cfg.health = newHealth(cfg.waits.silent)
+	cfg.frames = &sync.Pool{New: func() any { return new([]byte) }}
+	life, end := context.WithCancel(context.Background())
+	return &Client{
+		cfg:        cfg,
+		controller: -1,
+		brokers:    map[int32]string{},
+		topics:     map[string]map[int32]leader{},
+		idle:       map[string][]*conn{},
+		busy:       map[*conn]struct{}{},
+		open:       map[closer]struct{}{},
+		life:       life,
+		end:        end,
+	}
+}
+
+// Close closes every connection, fetcher and producer of the client. Calls in progress fail at
+// once, whatever a broker does.
+func (c *Client) Close() {
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		return
+	}
+	c.closed = true
+	c.end()
+	for cn := range c.busy {
+		_ = cn.net.Close()
+	}
+	idle := c.idle
+	c.idle = map[string][]*conn{}
+	open := slices.Collect(maps.Keys(c.open))
+	c.readers = nil
+	c.mu.Unlock()
+	for _, conns := range idle {
+		for _, cn := range conns {
+			cn.close()
+		}
+	}
+	for _, o := range open {
+		o.Close()
+	}
+}
+
+// Done is closed when Close is called.
+func (c *Client) Done() <-chan struct{} { return c.life.Done() }
+
+// adopt registers o to be closed with the client.
+func (c *Client) adopt(o closer) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return ErrClosed
+	}
+	c.open[o] = struct{}{}
+	return nil
+}
+
+func (c *Client) disown(o closer) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.open, o)
+}
+
+// acquire returns an idle connection to addr or a new one. reused tells that the broker may have
+// closed it meanwhile.
+func (c *Client) acquire(ctx context.Context, addr string) (cn *conn, reused bool, err error) {
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		return nil, false, ErrClosed
+	}
+	if n := len(c.idle[addr]); n > 0 {
+		cn = c.idle[addr][n-1]
+		c.idle[addr] = c.idle[addr][:n-1]
+		c.busy[cn] = struct{}{}
+		c.mu.Unlock()
+		return cn, true, nil
+	}
+	c.mu.Unlock()
+	if cn, err = c.dial(ctx, addr); err != nil {
+		return nil, false, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		cn.close()
+		return nil, false, ErrClosed
+	}
+	c.busy[cn] = struct{}{}
+	return cn, false, nil
+}
+
+// dial makes a connection; Close ends the attempt, too.
+func (c *Client) dial(ctx context.Context, addr string) (*conn, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(c.life, cancel)()
+	return dialConn(ctx, &c.cfg, addr)
+}
+
+// release keeps a healthy connection for the next call.
+func (c *Client) release(cn *conn) {
+	if cn == nil {
+		return
+	}
+	c.mu.Lock()
+	delete(c.busy, cn)
+	if cn.broken || c.closed || len(c.idle[cn.addr]) >= maxIdle {
+		c.mu.Unlock()
+		cn.close()
+		return
+	}
+	c.idle[cn.addr] = append(c.idle[cn.addr], cn)
+	c.mu.Unlock()
+}
+
+// requestor sends a request to where it was made for, and returns the response; kmsg gives it its
+// type (RequestWith).
+type requestor func(ctx context.Context, req kmsg.Request) (kmsg.Response, error)
+
+// Request makes r a kmsg.Requestor.
+func (r requestor) Request(ctx context.Context, req kmsg.Request) (kmsg.Response, error) {
+	return r(ctx, req)
+}
+
+// broker sends idempotent requests to addr. A connection that had been idle may have died: then a
+// request is sent once more on a new one.
+func (c *Client) broker(addr string) requestor {
+	return func(ctx context.Context, req kmsg.Request) (kmsg.Response, error) {
+		for {
+			cn, reused, err := c.acquire(ctx, addr)
+			if err != nil {
+				return nil, err
+			}
+			res, err := cn.call(ctx, req, c.cfg.waits.request)
+			c.release(cn)
+			// After a timeout the caller says what it waits for before it tries again.
+			if err == nil || !reused || ctx.Err() != nil || errors.Is(err, os.ErrDeadlineExceeded) {
+				return res, err
+			}
+		}
+	}
+}
+
+// anyBroker sends idempotent requests to the first broker that answers.
+func (c *Client) anyBroker() requestor {
+	return func(ctx context.Context, req kmsg.Request) (kmsg.Response, error) {
+		var last error
+		for _, addr := range c.addresses() {
+			res, err := c.broker(addr)(ctx, req)
+			if err == nil || ctx.Err() != nil || errors.Is(err, ErrClosed) {
+				return res, err
+			}
+			last = err
+		}
+		return nil, last
+	}
+}
+
+// addresses lists the brokers known from metadata, then the bootstrap list (which names the same
+// brokers otherwise, or a load balancer in front of them).
+func (c *Client) addresses() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	list := make([]string, 0, len(c.brokers)+len(c.cfg.Brokers))
+	for _, id := range slices.Sorted(maps.Keys(c.brokers)) {
+		list = append(list, c.brokers[id])
+	}
+	for _, addr := range c.cfg.Brokers {
+		if !slices.Contains(list, addr) {
+			list = append(list, addr)
+		}
+	}
+	return list
+}

@@ -1,0 +1,70 @@
+package kafkalog
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/segmentio/kafka-go/sasl"
+)
+
+// Config says how to reach a cluster. The zero value of every field but Brokers is usable.
+type Config struct {
+	Brokers  []string       // host:port, tried in order
+	ClientID string         // default "tollgate"
+	TLS      *tls.Config    // nil: plaintext
+	SASL     sasl.Mechanism // nil: no authentication
+	Logger   *slog.Logger   // nil: silent
+
+	// CAFile and CertFile are named in error texts where TLS does not fit; the files are not opened
+	// here.
+	CAFile, CertFile string
+
+	// MaxBatchBytes bounds a record batch that a Producer makes, in bytes. Default 1,000,000, which
+	// is below the default max.message.bytes of a broker (1,048,588).
+	MaxBatchBytes int
+	// RetryFor bounds how long a call waits for a cluster that does not answer or has no leader.
+	// Default 2 min.
+	RetryFor time.Duration
+
+	// Of the client that the connections belong to.
+	health *health
+	frames *sync.Pool // of *[]byte: buffers for requests
+	waits  waits
+}
+
+// DefaultBatchBytes is the default of Config.MaxBatchBytes.
+const DefaultBatchBytes = 1_000_000
+
+const defaultRetryFor = 2 * time.Minute
+
+func (cfg Config) withDefaults() (Config, error) {
+	if len(cfg.Brokers) == 0 {
+		return cfg, errors.New("dialing Kafka: no broker address is set")
+	}
+	for _, addr := range cfg.Brokers {
+		if _, _, err := net.SplitHostPort(addr); err != nil {
+			return cfg, fmt.Errorf("dialing Kafka: broker address %q is not host:port: %w", addr, err)
+		}
+	}
+	if cfg.ClientID == "" {
+		cfg.ClientID = "tollgate"
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.MaxBatchBytes <= 0 {
+		cfg.MaxBatchBytes = DefaultBatchBytes
+	}
+	if cfg.RetryFor <= 0 {
+		cfg.RetryFor = defaultRetryFor
+	}
+	if cfg.waits == (waits{}) {
+		cfg.waits = waits{dial: dialTimeout, request: requestTimeout, silent: silentAfter}
+	}
+	return cfg, nil
+}

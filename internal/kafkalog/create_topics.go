@@ -1,0 +1,138 @@
+package kafkalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/segmentio/kafka-go"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// TopicSpec describes a topic to create.
+type TopicSpec struct {
+	Name        string
+	Partitions  int               // at least 1
+	Replication int               // 0: the broker's default.replication.factor
+	Config      map[string]string // topic-level settings by their Kafka name
+}
+
+// CreateTopics creates the topics and waits until every partition has a leader. Topics are created
+// one by one in the answer of the broker: on an error some may exist. The error joins one error per
+// failed topic; ErrTopicExists for a topic that was there before. A broken connection is an error,
+// too, since the outcome is unknown then: calling again tells.
+func (c *Client) CreateTopics(ctx context.Context, specs ...TopicSpec) error {
+	req := kmsg.NewPtrCreateTopicsRequest()
+	req.TimeoutMillis = int32(requestTimeout.Milliseconds())
+	names := make([]string, 0, len(specs))
+	for _, s := range specs {
+		if s.Partitions < 1 || s.Partitions > 1<<20 {
+			return fmt.Errorf("creating topic %q: the number of partitions is %d, it must be at least 1", s.Name, s.Partitions)
+		}
+		t := kmsg.NewCreateTopicsRequestTopic()
+		t.Topic, t.NumPartitions, t.ReplicationFactor = s.Name, int32(s.Partitions), -1
+		if s.Replication > 0 && s.Replication < 1<<15 {
+			t.ReplicationFactor = int16(s.Replication)
+		}
+		for _, k := range slices.Sorted(maps.Keys(s.Config)) {
+			t.Configs = append(t.Configs, kmsg.CreateTopicsRequestTopicConfig{Name: k, Value: kmsg.StringPtr(s.Config[k])})
+		}
+		req.Topics = append(req.Topics, t)
+		names = append(names, s.Name)
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	var created []string
+	err := c.persist(ctx, "creating topics", func() error {
+		var err error
+		created, err = c.createOnController(ctx, req)
+		return err
+	})
+	if waitErr := c.waitForLeaders(ctx, created, specs); waitErr != nil {
+		err = errors.Join(err, waitErr)
+	}
+	return err
+}
+
+// notController asks for another try with fresh metadata; the broker has done nothing.
+var errNotController = fmt.Errorf("creating topics: %w", kafka.NotController)
+
+// createOnController returns the names of the topics that were created. A retriable error means
+// that nothing was.
+func (c *Client) createOnController(ctx context.Context, req *kmsg.CreateTopicsRequest) ([]string, error) {
+	c.mu.Lock()
+	addr, ok := c.brokers[c.controller]
+	c.mu.Unlock()
+	if !ok {
+		if err := c.refresh(ctx); err != nil {
+			return nil, err
+		}
+		addr = c.addresses()[0]
+	}
+	// A new connection: on one that had been idle, a failure would leave it open whether the
+	// request arrived.
+	cn, err := c.dial(ctx, addr)
+	if err != nil {
+		c.mu.Lock()
+		c.controller = -1
+		c.mu.Unlock()
+		return nil, err
+	}
+	res, err := req.RequestWith(ctx, cn.within(2*requestTimeout))
+	c.release(cn)
+	if err != nil {
+		return nil, &finalError{err}
+	}
+	var created []string
+	var failed error
+	for _, t := range res.Topics {
+		err := codeError(t.ErrorCode)
+		switch {
+		case err == nil:
+			created = append(created, t.Topic)
+			continue
+		case isCode(err, kafka.NotController):
+			if len(created) == 0 && failed == nil {
+				_ = c.refresh(ctx)
+				return nil, errNotController
+			}
+		case isCode(err, kafka.TopicAlreadyExists):
+			err = ErrTopicExists
+		case t.ErrorMessage != nil:
+			// The broker's words are about the request (a name, a setting), not about records.
+			err = fmt.Errorf("%w (%s)", err, *t.ErrorMessage)
+		}
+		failed = errors.Join(failed, fmt.Errorf("topic %q: %w", t.Topic, err))
+	}
+	if failed != nil {
+		return created, &finalError{failed}
+	}
+	return created, nil
+}
+
+// waitForLeaders waits until metadata shows all partitions of the created topics with a leader.
+func (c *Client) waitForLeaders(ctx context.Context, created []string, specs []TopicSpec) error {
+	for _, s := range specs {
+		if !slices.Contains(created, s.Name) {
+			continue
+		}
+		err := c.persist(ctx, fmt.Sprintf("waiting for topic %q to get leaders", s.Name), func() error {
+			if err := c.refresh(ctx, s.Name); err != nil {
+				return err
+			}
+			for p := range s.Partitions {
+				if _, _, ok := c.cachedLeader(s.Name, int32(p)); !ok {
+					return kafka.LeaderNotAvailable
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,98 @@
+package kafkalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Dial connects to the first broker of cfg.Brokers that answers, and learns the cluster from it. A
+// failure is ErrUnreachable when no broker could be reached and ErrRefused when one was but TLS,
+// SASL or the protocol did not fit, or it never answered; the text says what to check. Dial does
+// not wait for a broker to come up (see MayComeUp), but one that hangs up is asked once more before
+// anything is blamed on the configuration.
+func Dial(ctx context.Context, cfg Config) (*Client, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	c := newClient(cfg)
+	err = c.probeAll(ctx)
+	if hungUp(err) && sleep(ctx, secondLook) == nil {
+		err = c.probeAll(ctx)
+	}
+	if err != nil {
+		c.Close()
+		return nil, fmt.Errorf("dialing Kafka: %w", err)
+	}
+	return c, nil
+}
+
+// secondLook is how long after a broker hung up it is asked again: one that stops has closed its
+// port by then.
+const secondLook = 300 * time.Millisecond
+
+// MayComeUp reports whether what Dial failed with looks the same for a broker that is down, or just
+// starting or stopping: then it is worth waiting. A broker that says no is not.
+func MayComeUp(err error) bool {
+	switch e := err.(type) { //nolint:errorlint // every branch of the tree is looked at
+	case *stageError:
+		return e.transient()
+	case interface{ Unwrap() []error }:
+		return slices.ContainsFunc(e.Unwrap(), MayComeUp)
+	case interface{ Unwrap() error }:
+		return MayComeUp(e.Unwrap())
+	}
+	return false
+}
+
+// probeAll tries the bootstrap addresses in order.
+func (c *Client) probeAll(ctx context.Context) error {
+	var failures []error
+	for _, addr := range c.cfg.Brokers {
+		err := c.probe(ctx, addr)
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() != nil && !errors.As(err, new(*stageError)) {
+			return ctx.Err()
+		}
+		failures = append(failures, err)
+	}
+	return worst(failures)
+}
+
+// probe tries one bootstrap address: connection, versions, authentication, metadata. The last is
+// asked because a listener that wants SASL answers ApiVersions to every client, and hangs up on the
+// next request.
+func (c *Client) probe(ctx context.Context, addr string) error {
+	cn, err := c.dial(ctx, addr)
+	if err != nil {
+		return err
+	}
+	if err := c.refreshOn(ctx, cn.within(c.cfg.waits.request), nil); err != nil {
+		cn.close()
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return &stageError{stage: stageMetadata, addr: addr, cfg: &c.cfg, mechanism: mechanismName(c.cfg.SASL), err: err}
+	}
+	c.release(cn)
+	return nil
+}
+
+// worst picks the failures to show: refusals tell more than absences.
+func worst(failures []error) error {
+	var refused []error
+	for _, err := range failures {
+		if errors.Is(err, ErrRefused) {
+			refused = append(refused, err)
+		}
+	}
+	if len(refused) > 0 {
+		return errors.Join(refused...)
+	}
+	return errors.Join(failures...)
+}

@@ -1,0 +1,201 @@
+package kafkalog
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"syscall"
+
+	"github.com/segmentio/kafka-go"
+	"github.com/segmentio/kafka-go/sasl"
+	"github.com/segmentio/kafka-go/sasl/plain"
+)
+
+type stage int
+
+const (
+	stageConnect stage = iota
+	stageTLS
+	stageVersions
+	stageSASL
+	stageMetadata
+)
+
+// stageError is a failed step of coming to terms with a broker. It unwraps to ErrUnreachable or
+// ErrRefused and to the cause.
+type stageError struct {
+	stage     stage
+	addr      string
+	cfg       *Config
+	mechanism string
+	user      string
+	offered   []string
+	err       error
+}
+
+func (e *stageError) Error() string {
+	return fmt.Sprintf("broker %s: %s (%v)", e.addr, e.hint(), e.err)
+}
+
+func (e *stageError) Unwrap() []error {
+	if e.stage == stageConnect {
+		return []error{ErrUnreachable, e.err}
+	}
+	return []error{ErrRefused, e.err}
+}
+
+// silent reports that no answer came in time.
+func (e *stageError) silent() bool {
+	var timeout net.Error
+	return errors.As(e.err, &timeout) && timeout.Timeout() || errors.Is(e.err, context.DeadlineExceeded) ||
+		errors.Is(e.err, context.Canceled)
+}
+
+// transient tells a broker that is stopping or starting (it hangs up in the middle) from one that
+// says no.
+func (e *stageError) transient() bool {
+	return e.stage == stageConnect || e.silent() || (hungUp(e.err) && !isCode(e.err, kafka.SASLAuthenticationFailed))
+}
+
+func hungUp(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, net.ErrClosed)
+}
+
+func (e *stageError) hint() string {
+	switch e.stage {
+	case stageConnect:
+		return e.connectHint()
+	case stageTLS:
+		return e.tlsHint()
+	case stageSASL:
+		return e.saslHint()
+	}
+	switch {
+	case errors.Is(e.err, errExpectsTLS):
+		return "the listener expects TLS: is tls set in the configuration?"
+	case alert(e.err):
+		return e.certificateHint()
+	case errors.Is(e.err, ErrCorrupt):
+		return "the answer is not Kafka's protocol: is this the port of a Kafka listener?"
+	case hungUp(e.err) && e.mechanism == "" && e.cfg.TLS == nil:
+		return "the broker closed the connection right after the request: if it is not just starting or stopping, is SASL or TLS missing in the configuration?"
+	case hungUp(e.err) && e.mechanism == "":
+		return "the broker closed the connection right after the request: if it is not just starting or stopping, is SASL missing in the configuration?"
+	case hungUp(e.err):
+		return "the broker closed the connection right after the request: is it starting or stopping?"
+	case e.silent():
+		return "the broker accepted the connection but did not answer: is it overloaded, or is this another service?"
+	}
+	return "the broker did not accept the request"
+}
+
+func (e *stageError) connectHint() string {
+	var dns *net.DNSError
+	switch {
+	case errors.As(e.err, &dns):
+		return "the host name does not resolve: is it written right, and known on this machine?"
+	case errors.Is(e.err, syscall.ECONNREFUSED):
+		return "nothing listens there: is the broker running, and is the port right?"
+	}
+	return "no connection: is the broker running, and is there a route to it?"
+}
+
+func (e *stageError) tlsHint() string {
+	var (
+		unknown  x509.UnknownAuthorityError
+		host     x509.HostnameError
+		invalid  x509.CertificateInvalidError
+		notTLS   tls.RecordHeaderError
+		verified *tls.CertificateVerificationError
+	)
+	switch {
+	case errors.As(e.err, &unknown):
+		return "the broker's certificate is signed by an unknown authority: " + e.authorityHint()
+	case errors.As(e.err, &host):
+		return "the broker's certificate is for another host name: is the address the one in the certificate?"
+	case errors.As(e.err, &invalid):
+		return "the broker's certificate is not valid: is it expired, or is a clock wrong?"
+	case errors.As(e.err, &verified):
+		return "the broker's certificate was not accepted: " + e.authorityHint()
+	case alert(e.err):
+		return e.certificateHint()
+	case errors.As(e.err, &notTLS):
+		return "the TLS handshake failed: does this listener speak TLS?"
+	case hungUp(e.err):
+		return "the broker closed the connection during the TLS handshake: if it is not just starting or stopping, does this listener speak TLS?"
+	case e.silent():
+		return "no answer to the TLS handshake: does this listener speak TLS?"
+	}
+	return "the TLS handshake failed"
+}
+
+func (e *stageError) authorityHint() string {
+	if e.cfg.TLS.RootCAs == nil {
+		return "no CA file is set, is one needed?"
+	}
+	return fmt.Sprintf("is the CA file%s the right one?", named(e.cfg.CAFile))
+}
+
+func (e *stageError) certificateHint() string {
+	if e.cfg.TLS == nil || len(e.cfg.TLS.Certificates) == 0 {
+		return "the broker wants a client certificate, and none is set"
+	}
+	return fmt.Sprintf("the broker refused the client certificate%s: is it signed by a CA the broker knows?", named(e.cfg.CertFile))
+}
+
+func named(file string) string {
+	if file == "" {
+		return ""
+	}
+	return " " + file
+}
+
+func (e *stageError) saslHint() string {
+	who := "mechanism " + e.mechanism
+	if e.user != "" {
+		who = fmt.Sprintf("user %q with %s", e.user, who)
+	}
+	switch {
+	case hungUp(e.err):
+		return "authentication of " + who + " failed: are user and password right? The broker just closed the connection, as one does that is starting or stopping"
+	case isCode(e.err, kafka.SASLAuthenticationFailed):
+		return "authentication of " + who + " failed: are user and password right?"
+	case isCode(e.err, kafka.UnsupportedSASLMechanism):
+		return fmt.Sprintf("the listener does not offer %s; it offers: %s", e.mechanism, quoteAll(e.offered))
+	case isCode(e.err, kafka.IllegalSASLState):
+		return "this listener takes no SASL: remove it from the configuration or use another port"
+	case e.silent():
+		return "no answer during authentication of " + who
+	}
+	return "authentication of " + who + " failed"
+}
+
+// alert reports a fatal alert of the peer about our certificate. crypto/tls has no exported type
+// for alerts received over TCP; its text is stable ("remote error: tls: …").
+func alert(err error) bool {
+	s := err.Error()
+	return strings.Contains(s, "remote error: tls:") && strings.Contains(s, "certificate")
+}
+
+func mechanismName(m sasl.Mechanism) string {
+	if m == nil {
+		return ""
+	}
+	return m.Name()
+}
+
+func plainUser(m sasl.Mechanism) string {
+	switch p := m.(type) {
+	case plain.Mechanism:
+		return p.Username
+	case *plain.Mechanism:
+		return p.Username
+	}
+	return ""
+}

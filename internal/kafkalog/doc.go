@@ -1,0 +1,53 @@
+// Package kafkalog reads and writes Kafka partitions as logs: exact offsets, exact timestamps, exactly
+// one copy of every appended batch, and errors that say what to check.
+//
+// # One codec, one connection
+//
+// A request reaches a broker in one way: a conn writes its frame and reads that of the response,
+// and codec.go encodes and decodes both with github.com/twmb/franz-go/pkg/kmsg. Record batches are
+// encoded and decoded here (record_batch.go, record_set.go). From github.com/segmentio/kafka-go
+// come the SASL mechanisms of a Config, and what the brokers' error codes mean and which of them
+// pass.
+//
+// Requests do not go through kafka-go's Client and Transport, because they lose what this package
+// promises: the cause of a failed dial, the end of a call with its context or with Close, and fresh
+// metadata when a leader moves. Fetches would need a connection of their own beside them, because
+// kafka-go's fetch response drops the timestamp type of a batch, the fate of aborted records, and
+// the next offset after markers, holes and emptied batches. kgo.ProcessFetchPartition keeps those,
+// but not record times after April 2262. docs/dependencies.md has what was measured.
+//
+// # Guarantees
+//
+//   - Dial asks for ApiVersions and metadata before anything else, and explains a failure: wrong
+//     password, wrong mechanism, TLS missing or not spoken, unknown certificate, no listener.
+//   - Fetcher.Poll hands out committed records only, in log order per partition, and a next offset
+//     that always moves past what was looked at. Data in any wanted partition ends a long poll at
+//     once.
+//   - Records stay valid for ever: their bytes belong to the response they came in, which is never
+//     reused. (One kept record keeps its response of about MaxBytes alive: copy what is kept for
+//     long.)
+//   - Producer.Append returns without an error only when every in-sync replica has the records,
+//     once. A batch whose fate is unknown is looked for in the log and sent again byte for byte;
+//     the broker recognises it by producer id, epoch and sequence. One batch is in flight at a
+//     time.
+//   - A Producer with a transactional id is fenced (ErrFenced) once another took the same id and
+//     wrote to the partition. On Kafka the fence stands on partitions that the new owner has
+//     written to; an owner therefore writes a fence record before it trusts what it reads.
+//   - Changes of leader, lost connections and broker restarts are waited out for Config.RetryFor.
+//   - Connections are the only resource: no goroutine outlives Close, and none runs between calls
+//     except one per outstanding long poll.
+//
+// # What it does not do
+//
+//   - No consumer groups, no transactions across partitions, no compression of what it writes.
+//   - Batches in a format older than Kafka 0.11 are reported as ErrCorrupt.
+//   - An error other than a refusal means "unknown", not "not written". The producer then refuses
+//     further appends, because reusing its sequence for other bytes could lose them without a word.
+//   - The broker forgets a producer after producer.id.expiration.ms and
+//     transactional.id.expiration.ms without writes, and with it the fence.
+//   - When the epochs of a transactional id are used up (32766 takeovers), the broker changes the
+//     producer id; a writer that still holds the old id with the last epoch is not fenced.
+//
+// Error texts and logs name brokers, topics, partitions, offsets and error codes, never keys or
+// values.
+package kafkalog

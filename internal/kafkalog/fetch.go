@@ -1,0 +1,142 @@
+package kafkalog
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/segmentio/kafka-go"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+const (
+	// maxFetchBytes bounds one response over all its partitions.
+	maxFetchBytes = 64 << 20
+	// defaultMaxBytes bounds one partition's part of it where Fetch.MaxBytes does not.
+	defaultMaxBytes = 1 << 20
+)
+
+// Fetch asks for the records of one partition from Offset on. MaxBytes bounds one answer (the first
+// batch is sent whole in any case); 0 means 1 MiB.
+type Fetch struct {
+	Topic     string
+	Partition int32
+	Offset    int64
+	MaxBytes  int32
+}
+
+func (f Fetch) at() topicPartition { return topicPartition{f.Topic, f.Partition} }
+
+// Fetched is what one answer said about the partition of a Fetch.
+type Fetched struct {
+	Topic      string
+	Partition  int32
+	Records    []Record // in log order, from Fetch.Offset on; may be empty
+	Next       int64    // the offset to ask for next: after records, markers, holes and emptied batches
+	High       int64    // see Offsets, as of this answer
+	LastStable int64
+	LogStart   int64
+	AppendTime bool  // Records is not empty and every one of them carries the broker's append time
+	Asked      int64 // unix ms of the reader's clock just before this answer's request was sent
+	Err        error // ErrOffsetOutOfRange, ErrUnknownTopic, ErrCorrupt or a kafka.Error: the partition cannot be read on
+}
+
+// topicPartition is a partition of a topic.
+type topicPartition struct {
+	topic     string
+	partition int32
+}
+
+// fetchRequest puts all fetches into one request, grouped by topic. Every answer is complete in
+// itself: there is no fetch session.
+func fetchRequest(fetches []Fetch, minBytes int32, wait time.Duration, isolation int8) *kmsg.FetchRequest {
+	req := kmsg.NewPtrFetchRequest()
+	req.MaxWaitMillis, req.MinBytes, req.MaxBytes = int32(min(wait.Milliseconds(), 1<<30)), minBytes, maxFetchBytes
+	req.IsolationLevel = isolation
+	for _, fetch := range fetches {
+		i := slices.IndexFunc(req.Topics, func(t kmsg.FetchRequestTopic) bool { return t.Topic == fetch.Topic })
+		if i < 0 {
+			i = len(req.Topics)
+			t := kmsg.NewFetchRequestTopic()
+			t.Topic = fetch.Topic
+			req.Topics = append(req.Topics, t)
+		}
+		p := kmsg.NewFetchRequestTopicPartition()
+		p.Partition, p.FetchOffset, p.PartitionMaxBytes = fetch.Partition, fetch.Offset, fetch.MaxBytes
+		if p.PartitionMaxBytes <= 0 {
+			p.PartitionMaxBytes = defaultMaxBytes
+		}
+		req.Topics[i].Partitions = append(req.Topics[i].Partitions, p)
+	}
+	return req
+}
+
+// decodePartition decodes the answer for one partition. again is an error of the partition that
+// goes away with fresh metadata; fetched is then void.
+func decodePartition(fetch Fetch, p *kmsg.FetchResponseTopicPartition, decompressor kgo.Decompressor) (fetched Fetched, again error) {
+	fetched = Fetched{
+		Topic: fetch.Topic, Partition: fetch.Partition, Next: fetch.Offset,
+		High: p.HighWatermark, LastStable: p.LastStableOffset, LogStart: p.LogStartOffset,
+	}
+	if p.ErrorCode != 0 {
+		code := kafka.Error(p.ErrorCode)
+		switch {
+		case code == kafka.OffsetOutOfRange:
+			fetched.Err = fetched.fail(ErrOffsetOutOfRange)
+		case retriableCode(code):
+			return fetched, code
+		default:
+			fetched.Err = fetched.fail(codeError(p.ErrorCode))
+		}
+		return fetched, nil
+	}
+	set, ok := decodeRecordSet(fetch, p, decompressor)
+	fetched.Records, fetched.Next = set.records, set.next
+	fetched.AppendTime = len(set.records) > 0 && set.appendTime
+	if !ok && len(fetched.Records) == 0 {
+		// What was decoded before the damage is handed out; asking again from Next shows the damage
+		// alone.
+		fetched.Err = fetched.fail(ErrCorrupt)
+	}
+	return fetched, nil
+}
+
+func (f *Fetched) fail(err error) error {
+	return fmt.Errorf("reading topic %q partition %d at offset %d: %w", f.Topic, f.Partition, f.Next, err)
+}
+
+// errVoid marks an answer that says nothing about a wanted partition.
+var errVoid = errors.New("answer without the wanted partition")
+
+// decodeAnswer matches a response with what was asked. all holds one entry per fetch that was
+// answered; news tells that one of them has records, an error or a next offset further on; again
+// maps the partitions that must be asked for again to the reason.
+func decodeAnswer(fetches []Fetch, res *kmsg.FetchResponse, decompressor kgo.Decompressor) (
+	all []Fetched, news bool, again map[topicPartition]error,
+) {
+	parts := make(map[topicPartition]*kmsg.FetchResponseTopicPartition, len(fetches))
+	for i := range res.Topics {
+		t := &res.Topics[i]
+		for j := range t.Partitions {
+			parts[topicPartition{t.Topic, t.Partitions[j].Partition}] = &t.Partitions[j]
+		}
+	}
+	for _, fetch := range fetches {
+		err := errVoid
+		if p := parts[fetch.at()]; p != nil {
+			var fetched Fetched
+			if fetched, err = decodePartition(fetch, p, decompressor); err == nil {
+				all = append(all, fetched)
+				news = news || fetched.Err != nil || len(fetched.Records) > 0 || fetched.Next != fetch.Offset
+				continue
+			}
+		}
+		if again == nil {
+			again = map[topicPartition]error{}
+		}
+		again[fetch.at()] = err
+	}
+	return all, news, again
+}

@@ -1,0 +1,35 @@
+package kafkalog
+
+import (
+	"context"
+	"errors"
+)
+
+// errFound ends the reading after the first record.
+var errFound = errors.New("found")
+
+// FirstTime returns the least timestamp (unix ms) of the first records of a topic's partitions; 0 for one before 1970.
+// found is false when no partition has a committed record. Later records may be older. ErrUnknownTopic when there is no
+// such topic.
+func (c *Client) FirstTime(ctx context.Context, topic string) (millis int64, found bool, err error) {
+	partitions, err := c.Partitions(ctx, topic)
+	if err != nil {
+		return 0, false, err
+	}
+	for _, p := range partitions {
+		bounds, err := c.Offsets(ctx, topic, p)
+		if err != nil {
+			return 0, false, err
+		}
+		err = c.ReadRange(ctx, topic, p, bounds.Start, bounds.LastStable, func(r Record) error {
+			if at := max(r.Timestamp, 0); !found || at < millis {
+				millis, found = at, true
+			}
+			return errFound
+		})
+		if err != nil && !errors.Is(err, errFound) {
+			return 0, false, err
+		}
+	}
+	return millis, found, nil
+}

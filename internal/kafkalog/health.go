@@ -1,0 +1,222 @@
+package kafkalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"os"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Trouble is something that the client tries again and again, or waits for, because the cluster
+// does not answer as it should.
+type Trouble struct {
+	Doing string    // what fails, in gerund voice: `reading topic "t" partition 3`
+	Since time.Time // when it was first tried, or asked for, since the last success
+	Cause error     // of the last failure
+}
+
+const (
+	// silentAfter is how long a broker may take for an answer before it is a trouble: long polls,
+	// which it answers late on purpose, are over by then.
+	silentAfter = 5 * time.Second
+	// silentUntil is how long after a request was given up its broker is still waited for: the next
+	// one is sent after a pause and, to a broker whose queue of connections is full, after a dial
+	// that times out.
+	silentUntil = dialTimeout + silentAfter
+)
+
+// health keeps what is known of the cluster's answers. A call that is tried again for minutes tells
+// its caller nothing until it gives up; this tells others meanwhile. Safe for concurrent use.
+type health struct {
+	silentAfter time.Duration
+
+	mu       sync.Mutex
+	answered time.Time           // when a broker has answered last
+	waiting  map[*conn]time.Time // requests without an answer yet: when they were sent
+	silent   map[string]silence  // brokers that owe an answer, by address
+	troubles map[*trouble]Trouble
+}
+
+// silence is the state of a broker that owes an answer. It outlives the requests that are given up
+// meanwhile: otherwise a broker that is frozen would seem to have recovered each time that a
+// request is sent again. It ends with an answer; when the connection breaks, which the failing call
+// reports; or when no call asks this broker any more.
+type silence struct {
+	since  time.Time // the oldest request that it has not answered was sent
+	gaveUp time.Time // when the last request was given up
+}
+
+// trouble stands for one call, or one partition, that may be in trouble.
+type trouble struct{ _ byte } // not of size zero: its address is its identity
+
+func newHealth(silentAfter time.Duration) *health {
+	return &health{
+		silentAfter: silentAfter, answered: time.Now(),
+		waiting: map[*conn]time.Time{}, silent: map[string]silence{}, troubles: map[*trouble]Trouble{},
+	}
+}
+
+// note records the failure of something that was begun at since and will be tried again.
+func (h *health) note(t *trouble, since time.Time, doing string, cause error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	now := Trouble{Doing: doing, Since: since, Cause: cause}
+	if before, ok := h.troubles[t]; ok {
+		now.Since = before.Since
+	}
+	h.troubles[t] = now
+}
+
+// over ends a trouble: the call has succeeded, or is not tried any more.
+func (h *health) over(t *trouble) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.troubles, t)
+}
+
+// asked records that a request is on its way.
+func (h *health) asked(cn *conn) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	now := time.Now()
+	if s, owes := h.silent[cn.addr]; !owes || h.forgotten(cn.addr, s) {
+		h.silent[cn.addr] = silence{since: now}
+	}
+	h.waiting[cn] = now
+}
+
+// heard records the answer to the request that was sent last, or the error because of which none
+// will come.
+func (h *health) heard(cn *conn, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	now := time.Now()
+	s := h.silent[cn.addr]
+	gaveUp := errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, net.ErrClosed)
+	delete(h.waiting, cn)
+	if err == nil {
+		h.answered = now
+	}
+	if gaveUp && now.Sub(s.since) >= h.silentAfter {
+		s.gaveUp = now
+		h.silent[cn.addr] = s
+		return
+	}
+	// What others still wait for was sent before, or is not answered because of the same.
+	if since, owes := h.oldest(cn.addr); owes {
+		h.silent[cn.addr] = silence{since: since}
+	} else {
+		delete(h.silent, cn.addr)
+	}
+}
+
+// oldest is when the oldest request was sent that a broker has not answered and that is not given
+// up.
+func (h *health) oldest(addr string) (since time.Time, owes bool) {
+	for cn, at := range h.waiting {
+		if cn.addr == addr && (!owes || at.Before(since)) {
+			since, owes = at, true
+		}
+	}
+	return since, owes
+}
+
+// forgotten reports whether no call waits for a silent broker any more, nor has lately.
+func (h *health) forgotten(addr string, s silence) bool {
+	_, owes := h.oldest(addr)
+	return !owes && time.Since(s.gaveUp) > silentUntil
+}
+
+// Troubles lists what the client waits for at the moment because the cluster does not answer, or
+// says that it cannot yet; the longest first. An empty list says that the cluster works as far as
+// it was asked.
+func (c *Client) Troubles() []Trouble {
+	h := c.cfg.health
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	list := slices.Collect(maps.Values(h.troubles))
+	for addr, s := range h.silent {
+		switch {
+		case h.forgotten(addr, s):
+			delete(h.silent, addr)
+		case time.Since(s.since) > h.silentAfter:
+			list = append(list, Trouble{Doing: "waiting for broker " + addr, Since: s.since, Cause: errSilent})
+		}
+	}
+	slices.SortFunc(list, func(a, b Trouble) int { return a.Since.Compare(b.Since) })
+	return list
+}
+
+var errSilent = errors.New("it has not answered a request: is it stopped, overloaded, or is the network gone?")
+
+// Answered is when any broker has answered anything last; at first, when the client was made.
+func (c *Client) Answered() time.Time {
+	h := c.cfg.health
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.answered
+}
+
+// Ping asks all known brokers at once, on new connections, and returns nil as soon as one answers,
+// else what the last one failed with.
+func (c *Client) Ping(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	addrs := c.addresses()
+	answers := make(chan error, len(addrs))
+	for _, addr := range addrs {
+		go func() {
+			cn, err := c.dial(ctx, addr)
+			if err == nil {
+				cn.close()
+			}
+			answers <- err
+		}()
+	}
+	var last error
+	for range addrs {
+		if last = <-answers; last == nil {
+			return nil
+		}
+	}
+	return fmt.Errorf("looking for a broker that answers: %w", last)
+}
+
+const (
+	// goneAfter is how long no broker may have answered anything before Gone asks all of them, for
+	// goneAsks, and returns: together well below ten seconds, which is what supervisors wait before
+	// they kill.
+	goneAfter = 5 * time.Second
+	goneAsks  = 2 * time.Second
+)
+
+// Gone waits until no broker has answered anything for some seconds, nor answers when all are
+// asked, and returns an error that says so; nil at the end of ctx. A process that is asked to end
+// need then not wait any longer for calls that are tried again.
+func (c *Client) Gone(ctx context.Context) error {
+	ticker := time.NewTicker(goneAfter / 20)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		last := c.Answered()
+		if time.Since(last) < goneAfter {
+			continue
+		}
+		// Perhaps no call has asked them anything.
+		asked, cancel := context.WithTimeout(ctx, goneAsks)
+		err := c.Ping(asked)
+		cancel()
+		if err != nil && ctx.Err() == nil && c.Answered().Equal(last) {
+			return fmt.Errorf("no broker has answered since %s: %w", last.UTC().Format(time.RFC3339), err)
+		}
+	}
+}

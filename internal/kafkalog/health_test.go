@@ -1,0 +1,356 @@
+package kafkalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/tollgate-dp/tollgate/internal/testing/await"
+)
+
+// hangingUp listens like a broker that stops or starts: it hangs up on the first connections after
+// their first request, and then does what comes after.
+func hangingUp(t *testing.T, times int, after func(l net.Listener, c net.Conn)) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for n := 1; ; n++ {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			if n > times {
+				after(l, c)
+				continue
+			}
+			_, _ = c.Read(make([]byte, 100))
+			c.Close()
+			if n == times {
+				after(l, nil)
+			}
+		}
+	}()
+	t.Cleanup(func() { l.Close(); <-done })
+	return l.Addr().String()
+}
+
+// A broker that stops hangs up first and is gone then: nothing is wrong with the configuration.
+func TestRuleABrokerThatStopsIsNotAskedForSASL(t *testing.T) {
+	addr := hangingUp(t, 1, func(l net.Listener, _ net.Conn) { l.Close() })
+	_, err := Dial(t.Context(), Config{Brokers: []string{addr}})
+	if !errors.Is(err, ErrUnreachable) || strings.Contains(err.Error(), "SASL") {
+		t.Errorf("a broker that has stopped: %v", err)
+	}
+	if !MayComeUp(err) {
+		t.Errorf("not worth waiting: %v", err)
+	}
+}
+
+// One that starts hangs up once, and then works.
+func TestABrokerThatStartsIsAskedOnceMore(t *testing.T) {
+	target := startBroker(t).ListenAddrs()[0]
+	addr := hangingUp(t, 1, func(_ net.Listener, c net.Conn) {
+		if c == nil {
+			return
+		}
+		up, err := net.Dial("tcp", target)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		go func() { _, _ = io.Copy(up, c); up.Close() }()
+		go func() { _, _ = io.Copy(c, up); c.Close() }()
+	})
+	c, err := Dial(t.Context(), Config{Brokers: []string{addr}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Close()
+}
+
+func TestWhatMayComeUp(t *testing.T) {
+	l := startListeners(t)
+	for name, tt := range map[string]struct {
+		cfg  Config
+		want bool
+	}{
+		"nothing listens": {Config{Brokers: []string{l.free}}, true},
+		"hangs up":        {Config{Brokers: []string{l.hangsUp}}, true},
+		"one of two":      {Config{Brokers: []string{l.free, l.closed}}, true},
+		"TLS missing":     {Config{Brokers: []string{l.http}}, false},
+		"no address":      {Config{}, false},
+	} {
+		_, err := Dial(t.Context(), tt.cfg)
+		if got := MayComeUp(err); got != tt.want {
+			t.Errorf("%s: MayComeUp = %v (%v)", name, got, err)
+		}
+	}
+}
+
+// troubleOf waits for a trouble whose text has a word in it.
+func troubleOf(t *testing.T, c *Client, word string) Trouble {
+	t.Helper()
+	var found Trouble
+	await.That(t, 20*time.Second, fmt.Sprintf("a trouble says %q", word), func() bool {
+		list := c.Troubles()
+		i := slices.IndexFunc(list, func(tr Trouble) bool { return strings.Contains(tr.Doing, word) })
+		if i >= 0 {
+			found = list[i]
+		}
+		return i >= 0
+	})
+	return found
+}
+
+// Troubles tells what is tried again, with its cause, until it is over.
+func TestRuleWhatIsTriedAgainIsTold(t *testing.T) {
+	cluster, c := setup(t, 1)
+	p := newProducer(t, c, 0, "")
+	mustAppend(t, p, "a")
+	f := c.NewFetcher()
+	defer f.Close()
+	if _, err := f.Poll(t.Context(), []Fetch{{Topic: "t"}}, 1, time.Second); err != nil {
+		t.Fatal(err)
+	}
+	if list := c.Troubles(); len(list) != 0 {
+		t.Fatalf("troubles of a cluster that works: %v", list)
+	}
+	if err := c.Ping(t.Context()); err != nil || time.Since(c.Answered()) > 10*time.Second {
+		t.Fatalf("Ping: %v, answered %v", err, c.Answered())
+	}
+	before := time.Now()
+	cluster.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{}, 3)
+	go func() { _, _ = p.Append(ctx, messages("b")); ended <- struct{}{} }()
+	go func() { _, _ = c.Offsets(ctx, "t", 0); ended <- struct{}{} }()
+	go func() {
+		for ctx.Err() == nil {
+			_, _ = f.Poll(ctx, []Fetch{{Topic: "t", Offset: 1}}, 1, 50*time.Millisecond)
+		}
+		ended <- struct{}{}
+	}()
+	for _, doing := range []string{"appending", "asking for offsets", `reading topic "t" partition 0`} {
+		tr := troubleOf(t, c, doing)
+		if tr.Since.Before(before) || tr.Cause == nil {
+			t.Errorf("%s: %+v", doing, tr)
+		}
+	}
+	if err := c.Ping(t.Context()); err == nil {
+		t.Error("Ping: somebody answers")
+	}
+	cancel()
+	for range 3 {
+		<-ended
+	}
+	if _, err := f.Poll(t.Context(), []Fetch{{Topic: "other"}}, 1, time.Millisecond); err != nil {
+		t.Fatal(err)
+	}
+	for _, tr := range c.Troubles() {
+		if !strings.Contains(tr.Doing, "other") {
+			t.Errorf("%q is still a trouble", tr.Doing)
+		}
+	}
+}
+
+// A request without an answer is a trouble long before it is given up.
+func TestASilentBrokerIsATrouble(t *testing.T) {
+	_, c := setup(t, 1)
+	cn, _, err := c.acquire(t.Context(), c.addresses()[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.release(cn)
+	h := c.cfg.health
+	h.asked(cn)
+	if list := c.Troubles(); len(list) != 0 {
+		t.Fatalf("troubles of a request that was just sent: %v", list)
+	}
+	longAgo := time.Now().Add(-2 * silentAfter)
+	h.waiting[cn], h.silent[cn.addr] = longAgo, silence{since: longAgo}
+	if tr := troubleOf(t, c, "waiting for broker "+cn.addr); !errors.Is(tr.Cause, errSilent) {
+		t.Errorf("%+v", tr)
+	}
+	h.heard(cn, nil)
+	if list := c.Troubles(); len(list) != 0 {
+		t.Errorf("troubles after the answer: %v", list)
+	}
+}
+
+// What ends the silence of a broker: an answer, or that no call waits for it any more; not that a
+// request is given up.
+func TestRuleOnlyAnAnswerEndsASilence(t *testing.T) {
+	longAgo := time.Now().Add(-time.Hour)
+	for name, tt := range map[string]struct {
+		then func(h *health, a, b *conn) // a has waited for an hour; b is another connection to the same broker
+		want time.Time                   // since when the broker is silent; zero: it is not
+	}{
+		"nothing":              {func(*health, *conn, *conn) {}, longAgo},
+		"timeout":              {func(h *health, a, _ *conn) { h.heard(a, os.ErrDeadlineExceeded) }, longAgo},
+		"timeout, asked again": {func(h *health, a, b *conn) { h.heard(a, os.ErrDeadlineExceeded); h.asked(b) }, longAgo},
+		"given up":             {func(h *health, a, _ *conn) { h.heard(a, fmt.Errorf("reading: %w", net.ErrClosed)) }, longAgo},
+		"answer to it":         {func(h *health, a, _ *conn) { h.heard(a, nil) }, time.Time{}},
+		"answer to another":    {func(h *health, a, b *conn) { h.asked(b); h.heard(b, nil) }, longAgo},
+		"broken":               {func(h *health, a, _ *conn) { h.heard(a, io.EOF) }, time.Time{}},
+		"answer after a timeout": {func(h *health, a, b *conn) {
+			h.heard(a, os.ErrDeadlineExceeded)
+			h.asked(b)
+			h.heard(b, nil)
+		}, time.Time{}},
+		"no call asks": {func(h *health, a, _ *conn) {
+			h.heard(a, os.ErrDeadlineExceeded)
+			h.silent[a.addr] = silence{since: longAgo, gaveUp: time.Now().Add(-2 * silentUntil)}
+		}, time.Time{}},
+		"no call has asked for long": {func(h *health, a, b *conn) {
+			h.heard(a, os.ErrDeadlineExceeded)
+			h.silent[a.addr] = silence{since: longAgo, gaveUp: time.Now().Add(-2 * silentUntil)}
+			h.asked(b)
+		}, time.Time{}},
+		"another broker answers": {func(h *health, a, _ *conn) {
+			other := &conn{addr: "other:9092"}
+			h.asked(other)
+			h.heard(other, nil)
+		}, longAgo},
+	} {
+		h := newHealth(silentAfter)
+		c := &Client{cfg: Config{health: h}}
+		a, b := &conn{addr: "broker:9092"}, &conn{addr: "broker:9092"}
+		h.waiting[a], h.silent[a.addr] = longAgo, silence{since: longAgo}
+		tt.then(h, a, b)
+		list := c.Troubles()
+		if tt.want.IsZero() && len(list) > 0 || !tt.want.IsZero() && (len(list) != 1 || !list[0].Since.Equal(tt.want)) {
+			t.Errorf("%s: troubles %v, want one since %v", name, list, tt.want)
+		}
+	}
+}
+
+// A broker that is frozen (its connections stay, and new ones are accepted, but nothing is
+// answered) is in trouble from the first request that it does not answer until it does, however
+// often requests are given up and sent again meanwhile.
+func TestRuleAFrozenBrokerStaysATrouble(t *testing.T) {
+	const request = 100 * time.Millisecond
+	cluster := startBroker(t)
+	c, err := Dial(t.Context(), Config{
+		Brokers: cluster.ListenAddrs(), waits: waits{dial: request, request: request, silent: request / 4},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := c.CreateTopics(t.Context(), TopicSpec{Name: "t", Partitions: 1, Replication: 1}); err != nil {
+		t.Fatal(err)
+	}
+	for range 4 { // connections that every call tries first
+		cn, err := c.dial(t.Context(), c.addresses()[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.release(cn)
+	}
+	thaw := make(chan struct{})
+	melt := sync.OnceFunc(func() { close(thaw) })
+	cluster.Control(func(kmsg.Request) (kmsg.Response, error, bool) { <-thaw; return nil, nil, false }) // holds up all of it
+	ctx, cancel := context.WithCancel(t.Context())
+	var calls sync.WaitGroup
+	defer calls.Wait()
+	defer cancel()
+	defer melt()
+	f := c.NewFetcher()
+	defer f.Close()
+	calls.Go(func() {
+		for ctx.Err() == nil {
+			_, _ = f.Poll(ctx, []Fetch{{Topic: "t"}}, 1, request/10)
+		}
+	})
+	calls.Go(func() {
+		for ctx.Err() == nil {
+			_, _ = c.Offsets(ctx, "t", 0)
+			_ = sleep(ctx, time.Millisecond)
+		}
+	})
+	first := troubleOf(t, c, "")
+	for end := time.Now().Add(15 * request); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		list := c.Troubles()
+		if len(list) == 0 || list[0].Since.After(first.Since) {
+			t.Fatalf("still frozen, and in trouble since %v before, now %v", first.Since, list)
+		}
+	}
+	melt()
+	await.That(t, 20*time.Second, "the broker answers again, and is no trouble any more", func() bool { return len(c.Troubles()) == 0 })
+}
+
+// Close ends calls whose broker is frozen: in the middle of a request, and of making a connection.
+func TestCloseEndsCallsToASilentBroker(t *testing.T) {
+	const metadataKey = 3
+	cluster, c := setup(t, 1)
+	release, asked := make(chan struct{}), make(chan struct{}, 10)
+	cluster.ControlKey(metadataKey, func(kmsg.Request) (kmsg.Response, error, bool) {
+		cluster.KeepControl()
+		cluster.SleepControl(func() { asked <- struct{}{}; <-release })
+		return nil, nil, false
+	})
+	defer close(release)
+	silent := accept(t, func(net.Conn) { asked <- struct{}{}; <-release })
+	cfg, err := Config{Brokers: []string{silent}}.withDefaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]*Client{"request": c, "connection": newClient(cfg)} {
+		ended := make(chan error, 1)
+		go func() { _, err := c.Partitions(context.Background(), "t"); ended <- err }()
+		<-asked
+		c.Close()
+		select {
+		case err := <-ended:
+			if !errors.Is(err, ErrClosed) {
+				t.Errorf("%s: %v", name, err)
+			}
+		case <-time.After(8 * time.Second): // dialTimeout is 10 s, requestTimeout 30 s
+			t.Errorf("%s: still waiting", name)
+		}
+	}
+}
+
+func TestReplicationIsTheBrokers(t *testing.T) {
+	c := dial(t, startBroker(t, kfake.NumBrokers(3)))
+	for name, want := range map[string]int{"one": 1, "two": 2, "three": 3} {
+		if err := c.CreateTopics(t.Context(), TopicSpec{Name: name, Partitions: 2, Replication: want}); err != nil {
+			t.Fatal(err)
+		}
+		if got, brokers, err := c.Replication(t.Context(), name); got != want || brokers != 3 || err != nil {
+			t.Errorf("%s: %d replicas, %d brokers, %v", name, got, brokers, err)
+		}
+	}
+	if _, _, err := c.Replication(t.Context(), "nowhere"); !errors.Is(err, ErrUnknownTopic) {
+		t.Error(err)
+	}
+}
+
+// Brokers that answer when they are asked are not gone, however long no call asked them anything.
+func TestBrokersThatNobodyAsksAreNotGone(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for seconds")
+	}
+	_, c := setup(t, 1)
+	ctx, cancel := context.WithTimeout(t.Context(), goneAfter+2*time.Second)
+	defer cancel()
+	if err := c.Gone(ctx); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,282 @@
+package kafkalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// startBroker runs a fake cluster whose retention leaves old records alone.
+func startBroker(t testing.TB, opts ...kfake.Opt) *kfake.Cluster {
+	t.Helper()
+	opts = append([]kfake.Opt{
+		kfake.NumBrokers(1),
+		kfake.BrokerConfigs(map[string]string{"log.retention.ms": "-1"}),
+	}, opts...)
+	cluster, err := kfake.NewCluster(opts...)
+	if err != nil {
+		t.Fatalf("starting kfake: %v", err)
+	}
+	t.Cleanup(cluster.Close)
+	return cluster
+}
+
+func dial(t testing.TB, cluster *kfake.Cluster) *Client {
+	t.Helper()
+	c, err := Dial(t.Context(), Config{Brokers: cluster.ListenAddrs()[:1], RetryFor: 10 * time.Second})
+	if err != nil {
+		t.Fatalf("dialing: %v", err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+// setup starts a broker with topic "t" and dials it.
+func setup(t testing.TB, partitions int) (*kfake.Cluster, *Client) {
+	t.Helper()
+	cluster := startBroker(t)
+	c := dial(t, cluster)
+	if err := c.CreateTopics(t.Context(), TopicSpec{Name: "t", Partitions: partitions, Replication: 1}); err != nil {
+		t.Fatalf("creating topic: %v", err)
+	}
+	return cluster, c
+}
+
+// fetches tells of fetches that have come to the broker since.
+func fetches(cluster *kfake.Cluster) <-chan struct{} {
+	asked := make(chan struct{}, 1)
+	cluster.ControlKey(int16(kmsg.Fetch), func(kmsg.Request) (kmsg.Response, error, bool) {
+		cluster.KeepControl()
+		select {
+		case asked <- struct{}{}:
+		default:
+		}
+		return nil, nil, false
+	})
+	return asked
+}
+
+func newProducer(t testing.TB, c *Client, partition int32, txn string) *Producer {
+	t.Helper()
+	p, err := c.NewProducer(t.Context(), "t", partition, txn)
+	if err != nil {
+		t.Fatalf("making a producer: %v", err)
+	}
+	return p
+}
+
+func mustAppend(t testing.TB, p *Producer, values ...string) int64 {
+	t.Helper()
+	base, err := p.Append(t.Context(), messages(values...))
+	if err != nil {
+		t.Fatalf("appending: %v", err)
+	}
+	return base
+}
+
+func messages(values ...string) []Message {
+	var msgs []Message
+	for _, v := range values {
+		msgs = append(msgs, Message{Value: []byte(v)})
+	}
+	return msgs
+}
+
+// readAll returns the values of a partition from its start to its last stable offset.
+func readAll(t testing.TB, c *Client, partition int32) []string {
+	t.Helper()
+	o, err := c.Offsets(t.Context(), "t", partition)
+	if err != nil {
+		t.Fatalf("asking for offsets: %v", err)
+	}
+	var values []string
+	err = c.ReadRange(t.Context(), "t", partition, o.Start, o.LastStable, func(r Record) error {
+		values = append(values, string(r.Value))
+		return nil
+	})
+	if err != nil {
+		t.Fatalf("reading: %v", err)
+	}
+	return values
+}
+
+func equal(t testing.TB, got, want []string) {
+	t.Helper()
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Fatalf("log holds %v, want %v", got, want)
+	}
+}
+
+func TestRecordsComeBackAsAppended(t *testing.T) {
+	_, c := setup(t, 3)
+	p := newProducer(t, c, 1, "")
+	const past = 86_400_000
+	in := []Message{
+		{Key: []byte("k"), Value: []byte("v"), Timestamp: At(past), Headers: []Header{{Key: "h", Value: []byte("x")}, {Key: "n"}}},
+		{Key: []byte{}, Value: nil, Timestamp: At(past - 7)},
+		{Key: nil, Value: []byte{}, Timestamp: At(past + 1<<40)},
+	}
+	// No time stands for "none given", and the distance of the last two does not fit an int64.
+	for _, millis := range []int64{0, -1, 1, -past, math.MinInt64, math.MaxInt64} {
+		in = append(in, Message{Value: []byte{}, Timestamp: At(millis)})
+	}
+	base, err := p.Append(t.Context(), in)
+	if err != nil || base != 0 {
+		t.Fatalf("Append = %d, %v", base, err)
+	}
+	var out []Record
+	err = c.ReadRange(t.Context(), "t", 1, 0, int64(len(in)), func(r Record) error { out = append(out, r); return nil })
+	if err != nil || len(out) != len(in) {
+		t.Fatalf("read %d records, %v", len(out), err)
+	}
+	for i, r := range out {
+		m := in[i]
+		at, _ := m.Timestamp.Millis()
+		if string(r.Key) != string(m.Key) || string(r.Value) != string(m.Value) || (r.Key == nil) != (m.Key == nil) ||
+			(r.Value == nil) != (m.Value == nil) || r.Timestamp != at || r.Offset != int64(i) ||
+			r.Partition != 1 || len(r.Headers) != len(m.Headers) {
+			t.Errorf("record %d = %+v, appended %+v", i, r, m)
+		}
+	}
+	if h := out[0].Headers; h[0].Key != "h" || string(h[0].Value) != "x" || h[1].Key != "n" || h[1].Value != nil {
+		t.Errorf("headers = %v", h)
+	}
+}
+
+func TestPartitionsAndOffsetsAreTheBrokers(t *testing.T) {
+	_, c := setup(t, 4)
+	ps, err := c.Partitions(t.Context(), "t")
+	if err != nil || fmt.Sprint(ps) != "[0 1 2 3]" {
+		t.Fatalf("Partitions = %v, %v", ps, err)
+	}
+	p := newProducer(t, c, 2, "")
+	mustAppend(t, p, "a", "b")
+	if base := mustAppend(t, p, "c"); base != 2 {
+		t.Errorf("third record at %d", base)
+	}
+	o, err := c.Offsets(t.Context(), "t", 2)
+	if err != nil || o != (Offsets{Start: 0, High: 3, LastStable: 3}) {
+		t.Errorf("Offsets = %+v, %v", o, err)
+	}
+}
+
+func TestTopicErrorsAreTyped(t *testing.T) {
+	_, c := setup(t, 1)
+	err := c.CreateTopics(t.Context(), TopicSpec{Name: "t", Partitions: 1}, TopicSpec{Name: "u", Partitions: 2})
+	if !errors.Is(err, ErrTopicExists) {
+		t.Errorf("creating a topic twice: %v", err)
+	}
+	if ps, err := c.Partitions(t.Context(), "u"); err != nil || len(ps) != 2 {
+		t.Errorf("the other topic was not created: %v, %v", ps, err)
+	}
+	if _, err := c.Partitions(t.Context(), "nowhere"); !errors.Is(err, ErrUnknownTopic) {
+		t.Errorf("partitions of an unknown topic: %v", err)
+	}
+	if _, err := c.Offsets(t.Context(), "t", 7); !errors.Is(err, ErrUnknownTopic) {
+		t.Errorf("offsets of an unknown partition: %v", err)
+	}
+	if _, err := c.NewProducer(t.Context(), "nowhere", 0, ""); !errors.Is(err, ErrUnknownTopic) {
+		t.Errorf("producer of an unknown topic: %v", err)
+	}
+	if err := c.CreateTopics(t.Context(), TopicSpec{Name: "v"}); err == nil {
+		t.Error("a topic without partitions was created")
+	}
+}
+
+func TestPollReturnsEveryPartitionOnTimeout(t *testing.T) {
+	_, c := setup(t, 3)
+	mustAppend(t, newProducer(t, c, 0, ""), "a")
+	f := c.NewFetcher()
+	fetches := []Fetch{{Topic: "t", Partition: 0, Offset: 1}, {Topic: "t", Partition: 2}}
+	start := time.Now()
+	fetched, err := f.Poll(t.Context(), fetches, 1, 100*time.Millisecond)
+	if err != nil || len(fetched) != 2 {
+		t.Fatalf("Poll = %+v, %v", fetched, err)
+	}
+	if waited := time.Since(start); waited < 90*time.Millisecond || waited > 2*time.Second {
+		t.Errorf("waited %s", waited)
+	}
+	if fetched[0].High != 1 || fetched[0].Next != 1 || fetched[1].Next != 0 || fetched[0].Asked < start.UnixMilli() {
+		t.Errorf("Poll = %+v", fetched)
+	}
+}
+
+func TestLongPollIsWokenByAnyPartition(t *testing.T) {
+	cluster, c := setup(t, 2)
+	if err := c.CreateTopics(t.Context(), TopicSpec{Name: "control", Partitions: 1}); err != nil {
+		t.Fatal(err)
+	}
+	p, err := c.NewProducer(t.Context(), "control", 0, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustAppend(t, p, "warm")
+	f := c.NewFetcher()
+	asked := fetches(cluster)
+	go func() {
+		<-asked
+		_, _ = p.Append(context.Background(), messages("wake"))
+	}()
+	start := time.Now()
+	fetched, err := f.Poll(t.Context(), []Fetch{{Topic: "t", Partition: 1}, {Topic: "control", Offset: 1}}, 1, 30*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if waited := time.Since(start); waited > 5*time.Second {
+		t.Errorf("woken after %s", waited)
+	}
+	var seen bool
+	for _, g := range fetched {
+		seen = seen || g.Topic == "control" && len(g.Records) == 1 && string(g.Records[0].Value) == "wake"
+	}
+	if !seen {
+		t.Errorf("Poll = %+v", fetched)
+	}
+}
+
+func TestLongPollEndsWithItsContext(t *testing.T) {
+	_, c := setup(t, 1)
+	f := c.NewFetcher()
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(50*time.Millisecond, cancel)
+	start := time.Now()
+	_, err := f.Poll(ctx, []Fetch{{Topic: "t"}}, 1, 30*time.Second)
+	if !errors.Is(err, context.Canceled) || time.Since(start) > 5*time.Second {
+		t.Fatalf("Poll = %v after %s", err, time.Since(start))
+	}
+	// The request that is still outstanding is taken up: data wakes it, and other fetches replace
+	// it.
+	mustAppend(t, newProducer(t, c, 0, ""), "a")
+	fetched, err := f.Poll(t.Context(), []Fetch{{Topic: "t"}}, 1, 30*time.Second)
+	if err != nil || len(fetched) != 1 || len(fetched[0].Records) != 1 || fetched[0].Next != 1 {
+		t.Fatalf("Poll = %+v, %v", fetched, err)
+	}
+}
+
+func TestOutOfRangeIsTyped(t *testing.T) {
+	cluster, c := setup(t, 2)
+	mustAppend(t, newProducer(t, c, 0, ""), "a", "b", "c")
+	if err := cluster.DeleteRecords("t", 0, 2); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.ReadRange(t.Context(), "t", 0, 0, 3, func(Record) error { return nil }); !errors.Is(err, ErrOffsetOutOfRange) {
+		t.Errorf("reading below the start: %v", err)
+	}
+	fetched, err := c.NewFetcher().Poll(t.Context(), []Fetch{{Topic: "t", Partition: 0, Offset: 99}, {Topic: "t", Partition: 1}}, 1, time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !errors.Is(fetched[0].Err, ErrOffsetOutOfRange) || fetched[0].Next != 99 {
+		t.Errorf("Poll = %+v", fetched)
+	}
+	o, err := c.Offsets(t.Context(), "t", 0)
+	if err != nil || o.Start != 2 {
+		t.Errorf("Offsets = %+v, %v", o, err)
+	}
+}

@@ -1,0 +1,184 @@
+package kafkalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"net"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/segmentio/kafka-go"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// leader is the broker that serves a partition; broker −1 while none is elected.
+type leader struct {
+	broker   int32
+	epoch    int32
+	replicas int
+}
+
+// topicGrace is how long a topic may be missing from metadata before it counts as unknown: brokers
+// learn of a new topic one after the other.
+const topicGrace = 500 * time.Millisecond
+
+// Partitions returns the partition numbers of topic in ascending order. ErrUnknownTopic when there
+// is no such topic.
+func (c *Client) Partitions(ctx context.Context, topic string) ([]int32, error) {
+	leaders, err := c.describe(ctx, topic)
+	return slices.Sorted(maps.Keys(leaders)), err
+}
+
+// Replication says how many replicas the partition of topic has that has the fewest, and how many
+// brokers the cluster has.
+func (c *Client) Replication(ctx context.Context, topic string) (replicas, brokers int, err error) {
+	leaders, err := c.describe(ctx, topic)
+	if err != nil {
+		return 0, 0, err
+	}
+	replicas = math.MaxInt
+	for _, l := range leaders {
+		replicas = min(replicas, l.replicas)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return replicas, len(c.brokers), nil
+}
+
+// describe asks for the state of a topic that exists.
+func (c *Client) describe(ctx context.Context, topic string) (map[int32]leader, error) {
+	doing := fmt.Sprintf("asking for the partitions of topic %q", topic)
+	start := time.Now()
+	var all map[int32]leader
+	err := c.persist(ctx, doing, func() error {
+		err := c.refresh(ctx, topic)
+		if err != nil {
+			return err
+		}
+		c.mu.Lock()
+		all = c.topics[topic]
+		c.mu.Unlock()
+		switch {
+		case len(all) > 0:
+			return nil
+		case time.Since(start) > topicGrace:
+			return ErrUnknownTopic
+		}
+		return kafka.UnknownTopicOrPartition
+	})
+	return all, err
+}
+
+// refresh asks any broker for the state of the given topics and of the cluster. A topic that does
+// not exist is forgotten, without an error.
+func (c *Client) refresh(ctx context.Context, topics ...string) error {
+	return c.refreshOn(ctx, c.anyBroker(), topics)
+}
+
+// refreshOn is refresh by asking a given broker.
+func (c *Client) refreshOn(ctx context.Context, at requestor, topics []string) error {
+	req := kmsg.NewPtrMetadataRequest()
+	req.Topics = []kmsg.MetadataRequestTopic{} // nil would ask for every topic
+	for _, name := range topics {
+		req.Topics = append(req.Topics, kmsg.MetadataRequestTopic{Topic: &name})
+	}
+	res, err := req.RequestWith(ctx, at)
+	if err != nil {
+		return err
+	}
+	return c.learn(res, topics)
+}
+
+// learn remembers what a broker says of the cluster and of topics.
+func (c *Client) learn(m *kmsg.MetadataResponse, topics []string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(m.Brokers) > 0 {
+		clear(c.brokers)
+		for _, b := range m.Brokers {
+			c.brokers[b.NodeID] = net.JoinHostPort(b.Host, strconv.Itoa(int(b.Port)))
+		}
+		c.controller = m.ControllerID
+	}
+	for _, name := range topics {
+		delete(c.topics, name)
+	}
+	var failed error
+	for _, t := range m.Topics {
+		if t.Topic == nil {
+			return ErrCorrupt
+		}
+		if err := codeError(t.ErrorCode); err != nil {
+			if !isCode(err, kafka.UnknownTopicOrPartition) {
+				failed = errors.Join(failed, fmt.Errorf("topic %q: %w", *t.Topic, err))
+			}
+			continue
+		}
+		leaders := make(map[int32]leader, len(t.Partitions))
+		for _, p := range t.Partitions {
+			leaders[p.Partition] = leader{broker: p.Leader, epoch: p.LeaderEpoch, replicas: len(p.Replicas)}
+		}
+		c.topics[*t.Topic] = leaders
+	}
+	return failed
+}
+
+// leaderOf returns the broker that serves a partition, from memory or after asking.
+func (c *Client) leaderOf(ctx context.Context, topic string, partition int32) (id int32, addr string, err error) {
+	if id, addr, ok := c.cachedLeader(topic, partition); ok {
+		return id, addr, nil
+	}
+	if err := c.refresh(ctx, topic); err != nil {
+		return 0, "", err
+	}
+	if id, addr, ok := c.cachedLeader(topic, partition); ok {
+		return id, addr, nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, ok := c.topics[topic][partition]; !ok {
+		return 0, "", kafka.UnknownTopicOrPartition
+	}
+	return 0, "", kafka.LeaderNotAvailable
+}
+
+func (c *Client) cachedLeader(topic string, partition int32) (int32, string, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	l, ok := c.topics[topic][partition]
+	if !ok {
+		return 0, "", false
+	}
+	addr, ok := c.brokers[l.broker]
+	return l.broker, addr, ok
+}
+
+// forget drops what is remembered of a topic, so that the next use asks again.
+func (c *Client) forget(topic string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.topics, topic)
+}
+
+// atLeader runs ask with the leader of a partition, again and again with fresh metadata while the
+// failure is retriable. An unknown partition fails after topicGrace.
+func (c *Client) atLeader(ctx context.Context, doing, topic string, partition int32, ask func(leader requestor) error) error {
+	start := time.Now()
+	return c.persist(ctx, doing, func() error {
+		_, addr, err := c.leaderOf(ctx, topic, partition)
+		if err == nil {
+			err = ask(c.broker(addr))
+		}
+		if err != nil {
+			c.forget(topic)
+		}
+		if isCode(err, kafka.UnknownTopicOrPartition) && time.Since(start) > topicGrace {
+			return ErrUnknownTopic
+		}
+		return err
+	})
+}

@@ -1,0 +1,77 @@
+package kafkalog
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// Offsets are the bounds of a partition at (about) one instant.
+type Offsets struct {
+	Start      int64 // offset of the first record still there
+	High       int64 // one past the last record that all in-sync replicas have
+	LastStable int64 // one past the last record that no open transaction holds back; at most High
+}
+
+const (
+	latestTime      = -1
+	earliestTime    = -2
+	readUncommitted = 0
+	readCommitted   = 1
+)
+
+// Offsets asks the leader of a partition for its bounds. Start ≤ LastStable ≤ High holds for the
+// result: they are asked in this order, and each only grows. ErrUnknownTopic when there is no such
+// partition.
+func (c *Client) Offsets(ctx context.Context, topic string, partition int32) (Offsets, error) {
+	var o Offsets
+	var err error
+	if o.Start, err = c.listOffset(ctx, topic, partition, earliestTime, readUncommitted); err != nil {
+		return Offsets{}, err
+	}
+	if o.LastStable, err = c.listOffset(ctx, topic, partition, latestTime, readCommitted); err != nil {
+		return Offsets{}, err
+	}
+	if o.High, err = c.listOffset(ctx, topic, partition, latestTime, readUncommitted); err != nil {
+		return Offsets{}, err
+	}
+	return o, nil
+}
+
+// OffsetAt returns the first offset whose timestamp is at or after millis (unix ms, ≥ 0): by append
+// time where the topic uses it, else the first in log order with such a producer time. found is
+// false when no record is that young.
+func (c *Client) OffsetAt(ctx context.Context, topic string, partition int32, millis int64) (offset int64, found bool, err error) {
+	if millis < 0 {
+		return 0, false, fmt.Errorf("asking for the offset at a time: %d ms is before 1970", millis)
+	}
+	offset, err = c.listOffset(ctx, topic, partition, millis, readUncommitted)
+	return offset, err == nil && offset >= 0, err
+}
+
+// listOffset asks one question about one partition: brokers refuse two about the same one in a
+// request.
+func (c *Client) listOffset(ctx context.Context, topic string, partition int32, at int64, isolation int8) (int64, error) {
+	p := kmsg.NewListOffsetsRequestTopicPartition()
+	p.Partition, p.Timestamp = partition, at
+	t := kmsg.NewListOffsetsRequestTopic()
+	t.Topic, t.Partitions = topic, []kmsg.ListOffsetsRequestTopicPartition{p}
+	req := kmsg.NewPtrListOffsetsRequest()
+	req.IsolationLevel, req.Topics = isolation, []kmsg.ListOffsetsRequestTopic{t}
+	doing := fmt.Sprintf("asking for offsets of topic %q partition %d", topic, partition)
+	var offset int64
+	err := c.atLeader(ctx, doing, topic, partition, func(leader requestor) error {
+		res, err := req.RequestWith(ctx, leader)
+		if err != nil {
+			return err
+		}
+		if len(res.Topics) != 1 || len(res.Topics[0].Partitions) != 1 {
+			return ErrCorrupt
+		}
+		p := res.Topics[0].Partitions[0]
+		offset = p.Offset
+		return codeError(p.ErrorCode)
+	})
+	return offset, err
+}

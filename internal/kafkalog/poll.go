@@ -1,0 +1,197 @@
+package kafkalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/segmentio/kafka-go"
+)
+
+// pollGrace is how long after its deadline a poll still waits for answers that are on their way.
+const pollGrace = time.Second
+
+// unknownGrace is how long a partition that is being read may be unknown to the cluster.
+const unknownGrace = 3 * time.Second
+
+// poll is one call of Fetcher.Poll.
+type poll struct {
+	f        *Fetcher
+	start    time.Time
+	deadline time.Time
+	fetches  []Fetch
+	min      int32
+	fetched  map[topicPartition]Fetched
+	done     bool      // records, progress or a final error came in: return
+	retries  int       // failed attempts in a row
+	retryAt  time.Time // when to dispatch again; zero: nothing has failed
+}
+
+func (p *poll) run(ctx context.Context) ([]Fetched, error) {
+	p.askAll(ctx)
+	for !p.finished() {
+		wake := p.deadline.Add(pollGrace)
+		if !p.retryAt.IsZero() && p.retryAt.Before(wake) {
+			wake = p.retryAt
+		}
+		timer := time.NewTimer(time.Until(wake))
+		select {
+		case a := <-p.f.answers:
+			p.take(ctx, a)
+		case <-timer.C:
+			if p.retryAt.IsZero() || time.Now().After(p.deadline) {
+				timer.Stop()
+				return p.result()
+			}
+			p.retryAt = time.Time{}
+			p.askAll(ctx)
+		case <-ctx.Done():
+			timer.Stop()
+			return nil, context.Cause(ctx)
+		case <-p.f.quit:
+			timer.Stop()
+			return nil, fmt.Errorf("polling: %w", ErrClosed)
+		}
+		timer.Stop()
+	}
+	return p.result()
+}
+
+// finished reports whether there is something to return, or nothing left to wait for.
+func (p *poll) finished() bool {
+	if p.done || len(p.fetched) == len(p.fetches) {
+		return true
+	}
+	return !p.retryAt.IsZero() && p.retryAt.After(p.deadline)
+}
+
+// askAll dispatches every fetch that has no answer yet to its leader.
+func (p *poll) askAll(ctx context.Context) {
+	begin := time.Now()
+	type group struct {
+		addr    string
+		fetches []Fetch
+	}
+	groups := map[int32]*group{}
+	for _, fetch := range p.fetches {
+		if _, ok := p.fetched[fetch.at()]; ok {
+			continue
+		}
+		id, addr, err := p.f.c.leaderOf(ctx, fetch.Topic, fetch.Partition)
+		if err != nil {
+			p.failed(fetch.at(), begin, err)
+			continue
+		}
+		g := groups[id]
+		if g == nil {
+			g = &group{addr: addr}
+			groups[id] = g
+		}
+		g.fetches = append(g.fetches, fetch)
+	}
+	for id, g := range groups {
+		err := p.f.dispatch(ctx, id, g.addr, g.fetches, p.min, p.start, time.Until(p.deadline))
+		if err == nil {
+			continue
+		}
+		for _, fetch := range g.fetches {
+			p.failed(fetch.at(), begin, err)
+		}
+	}
+}
+
+// take handles one answer.
+func (p *poll) take(ctx context.Context, a answer) {
+	l := a.link
+	if p.f.links[a.broker] != l || l.sent == nil {
+		return // given up before
+	}
+	fetches := l.sent
+	l.sent = nil
+	if a.err != nil {
+		p.lost(a.broker, l, fetches, a.err)
+		return
+	}
+	all, news, again := decodeAnswer(fetches, a.res, p.f.decompressor)
+	if len(again) == 0 && !news && l.turn != p.start {
+		p.askAll(ctx) // the answer to an earlier poll may be older than this call
+		return
+	}
+	for at, err := range again {
+		p.failed(at, time.Now(), err)
+	}
+	if len(again) > 0 && !news {
+		return // the broker ended the wait early because of the errors: all of them are asked for again
+	}
+	for _, fetched := range all {
+		fetched.Asked = l.asked
+		at := topicPartition{fetched.Topic, fetched.Partition}
+		p.fetched[at] = fetched
+		p.f.forgetFailure(at)
+	}
+	p.done = p.done || news
+}
+
+// lost gives up a connection after a failure that concerns all of its partitions.
+func (p *poll) lost(broker int32, l *link, fetches []Fetch, err error) {
+	p.f.drop(broker)
+	since := time.Now()
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		since = l.turn // it was waited for since then
+	}
+	for _, fetch := range fetches {
+		p.failed(fetch.at(), since, err)
+	}
+}
+
+// failed notes that a partition could not be read, what began at since, and when to try again.
+func (p *poll) failed(at topicPartition, since time.Time, err error) {
+	f := p.f
+	f.c.forget(at.topic)
+	now := f.failing[at]
+	if now == nil {
+		now = &failing{since: time.Now()}
+		f.failing[at] = now
+		f.c.cfg.Logger.Debug("waiting for a partition", "topic", at.topic, "partition", at.partition, "cause", err)
+	}
+	f.c.cfg.health.note(&now.trouble, since, fmt.Sprintf("reading topic %q partition %d", at.topic, at.partition), err)
+	age := time.Since(now.since)
+	var final error
+	switch {
+	case isCode(err, kafka.UnknownTopicOrPartition) && age > unknownGrace:
+		final = ErrUnknownTopic
+	case !retriableDial(err) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded):
+		final = err
+	case age > f.c.cfg.RetryFor:
+		final = fmt.Errorf("giving up after %s: %w", f.c.cfg.RetryFor, err)
+	}
+	if final != nil {
+		fetched := Fetched{Topic: at.topic, Partition: at.partition, High: -1, LastStable: -1, LogStart: -1}
+		for _, fetch := range p.fetches {
+			if fetch.at() == at {
+				fetched.Next = fetch.Offset
+			}
+		}
+		fetched.Err = fetched.fail(final)
+		p.fetched[at] = fetched
+		p.done = true
+		f.forgetFailure(at)
+		return
+	}
+	if p.retryAt.IsZero() {
+		p.retryAt = time.Now().Add(pause(p.retries))
+		p.retries++
+	}
+}
+
+func (p *poll) result() ([]Fetched, error) {
+	list := make([]Fetched, 0, len(p.fetched))
+	for _, fetch := range p.fetches {
+		if fetched, ok := p.fetched[fetch.at()]; ok {
+			list = append(list, fetched)
+		}
+	}
+	return list, nil
+}

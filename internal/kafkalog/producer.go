@@ -1,0 +1,114 @@
+package kafkalog
+
+import (
+	"context"
+	"fmt"
+	"sync"
+)
+
+// Producer appends records to one partition: acknowledged by every in-sync replica, each batch
+// exactly once. For one goroutine at a time, except Close.
+type Producer struct {
+	c         *Client
+	topic     string
+	partition int32
+	txn       string
+
+	id       int64
+	epoch    int16
+	sequence int32 // of the next record
+	next     int64 // no batch of ours that is not acknowledged can stand below this offset
+	failed   error // set once the fate of a batch is unknown, or the identity is lost
+	buf      []byte
+
+	mu     sync.Mutex // guards conn and closed, for Close
+	conn   *conn
+	closed bool
+}
+
+// NewProducer takes a producer identity for a partition. With a transactional id it raises that
+// id's epoch, and from the first append on the broker refuses the producers that held the id before
+// (on this partition; see the package comment). The batches themselves belong to no transaction:
+// readers see them at once. Without one ("") the producer is merely idempotent.
+func (c *Client) NewProducer(ctx context.Context, topic string, partition int32, transactionalID string) (*Producer, error) {
+	p := &Producer{c: c, topic: topic, partition: partition, txn: transactionalID}
+	doing := fmt.Sprintf("taking a producer id for topic %q partition %d", topic, partition)
+	err := c.persist(ctx, doing, func() error {
+		var err error
+		p.id, p.epoch, err = c.initProducer(ctx, transactionalID)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	p.next, err = c.listOffset(ctx, topic, partition, latestTime, readUncommitted)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.adopt(p); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// Identity returns the producer id and epoch that the broker knows this producer by.
+func (p *Producer) Identity() (id int64, epoch int16) { return p.id, p.epoch }
+
+// Close closes the connection. An Append in progress fails with an unknown outcome.
+func (p *Producer) Close() {
+	p.c.disown(p)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	if p.conn != nil {
+		_ = p.conn.net.Close()
+	}
+}
+
+// Append appends msgs in order and returns the offset of the first, once all are acknowledged. See
+// AppendOffsets.
+func (p *Producer) Append(ctx context.Context, msgs []Message) (base int64, err error) {
+	offsets, err := p.AppendOffsets(ctx, msgs)
+	if len(offsets) == 0 {
+		return -1, err
+	}
+	return offsets[0], err
+}
+
+// AppendOffsets appends msgs in order and returns their offsets. Messages beyond
+// Config.MaxBatchBytes go in several batches, between which other producers' records may come to
+// stand; with an error, the offsets returned are those of the leading messages that were
+// acknowledged.
+//
+// ErrTooLarge by MaxBatchBytes is found before anything is written. Any other refusal adds nothing
+// to the log after the acknowledged messages. ErrFenced and ErrSequence are final: make a new
+// Producer, or leave the partition to the producer that took it. After any other error (the end of
+// ctx, RetryFor) the fate of one batch is unknown and further appends return ErrUnknownOutcome.
+func (p *Producer) AppendOffsets(ctx context.Context, msgs []Message) ([]int64, error) {
+	if p.failed != nil {
+		return nil, p.wrap(p.failed)
+	}
+	limit := p.c.cfg.MaxBatchBytes
+	for i := range msgs {
+		if batchHeader+maxRecordSize(&msgs[i]) > limit {
+			return nil, p.wrap(fmt.Errorf("%w: message %d, limit %d bytes (MaxBatchBytes)", ErrTooLarge, i, limit))
+		}
+	}
+	offsets := make([]int64, 0, len(msgs))
+	for len(msgs) > 0 {
+		n := splitBatch(msgs, limit)
+		base, err := p.appendBatch(ctx, msgs[:n])
+		if err != nil {
+			return offsets, p.wrap(err)
+		}
+		for i := range n {
+			offsets = append(offsets, base+int64(i))
+		}
+		msgs = msgs[n:]
+	}
+	return offsets, nil
+}
+
+func (p *Producer) wrap(err error) error {
+	return fmt.Errorf("appending to topic %q partition %d: %w", p.topic, p.partition, err)
+}

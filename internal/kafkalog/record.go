@@ -1,0 +1,50 @@
+package kafkalog
+
+import (
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// Header is a Kafka record header: Key string, Value []byte.
+type Header = kgo.RecordHeader
+
+// Record is one committed record. Its bytes are shared with the other records of the same fetch and
+// must not be changed; they stay valid for ever. A nil Value is a tombstone.
+type Record struct {
+	Partition   int32
+	Offset      int64
+	Timestamp   int64 // unix ms: append time where the batch says so, else the producer's
+	LeaderEpoch int32 // of the leader that appended the batch
+	Key, Value  []byte
+	Headers     []Header
+}
+
+// Message is a record to append. A nil Value is a tombstone.
+type Message struct {
+	Key, Value []byte
+	Headers    []Header
+	Timestamp  Stamp
+}
+
+// Stamp is the time that a message is given: At or Now. The zero value is Now, so that a message
+// whose time was forgotten does not claim to be of 1970. Every int64 is a time, 0 and −1 among
+// them: none of them stands for "no time".
+type Stamp struct {
+	millis int64
+	given  bool
+}
+
+// At is a time in unix ms.
+func At(millis int64) Stamp { return Stamp{millis, true} }
+
+// Now is the time of appending, by the clock of this process.
+func Now() Stamp { return Stamp{} }
+
+// Millis is the time in unix ms; false where it is that of appending.
+func (s Stamp) Millis() (int64, bool) { return s.millis, s.given }
+
+func (s Stamp) or(now int64) int64 {
+	if s.given {
+		return s.millis
+	}
+	return now
+}

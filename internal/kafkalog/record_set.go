@@ -1,0 +1,228 @@
+package kafkalog
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// Attribute bits of a record batch.
+const (
+	attrCodec         = 0x07
+	attrAppendTime    = 0x08
+	attrTransactional = 0x10
+	attrControl       = 0x20
+)
+
+// recordSet decodes the batches of one answer in log order. kgo.ProcessFetchPartition is the model
+// (a test compares the two); this one takes 0.6 times the memory, and keeps timestamps beyond the
+// year 2262, which wrap around in time.Time's nanoseconds there.
+type recordSet struct {
+	partition    int32
+	next         int64 // records below are not wanted, or were had already
+	records      []Record
+	appendTime   bool
+	aborted      map[int64][]int64 // first offsets of aborted transactions by producer id, ascending
+	decompressor kgo.Decompressor
+}
+
+// decodeRecordSet returns what raw holds from fetch.Offset on. ok is false when raw is damaged;
+// what came before the damage is still returned. A batch cut off at the end is no damage: the
+// broker sends it again.
+func decodeRecordSet(fetch Fetch, p *kmsg.FetchResponseTopicPartition, decompressor kgo.Decompressor) (s recordSet, ok bool) {
+	s = recordSet{partition: fetch.Partition, next: fetch.Offset, appendTime: true, decompressor: decompressor}
+	for _, a := range p.AbortedTransactions {
+		if s.aborted == nil {
+			s.aborted = map[int64][]int64{}
+		}
+		s.aborted[a.ProducerID] = append(s.aborted[a.ProducerID], a.FirstOffset)
+	}
+	for _, firsts := range s.aborted {
+		slices.Sort(firsts)
+	}
+	raw := p.RecordBatches
+	s.reserve(raw)
+	for len(raw) > 0 {
+		b, rest, whole := nextBatch(raw)
+		if !whole {
+			break
+		}
+		if b.last() >= s.next && !s.add(b, raw[:len(raw)-len(rest)]) {
+			return s, false
+		}
+		raw = rest
+	}
+	// Bytes without progress would be asked for again for ever.
+	return s, len(p.RecordBatches) == 0 || s.next > fetch.Offset
+}
+
+// reserve makes room for the records that the headers promise, as far as the bytes can hold them.
+func (s *recordSet) reserve(raw []byte) {
+	const smallest = 7 // bytes of a record without key, value and headers
+	n, limit := 0, len(raw)/smallest
+	for {
+		b, rest, ok := nextBatch(raw)
+		if !ok {
+			break
+		}
+		n += int(max(b.count, 0))
+		raw = rest
+	}
+	if n = min(n, limit); n > 0 {
+		s.records = make([]Record, 0, n)
+	}
+}
+
+// add decodes one batch; raw is all of it.
+func (s *recordSet) add(b batchInfo, raw []byte) bool {
+	if binary.BigEndian.Uint32(raw[17:]) != castagnoli(raw[crcStart:]) || b.count < 0 {
+		return false
+	}
+	body := raw[batchHeader:]
+	if codec := b.attributes & attrCodec; codec != 0 {
+		var err error
+		if body, err = s.decompressor.Decompress(body, kgo.CompressionCodecType(codec)); err != nil {
+			return false
+		}
+	}
+	if b.attributes&attrControl != 0 {
+		if !s.marker(b, body) {
+			return false
+		}
+	} else {
+		before := *s
+		ok := s.parse(b, body) // an aborted batch must be sound, too, to be stepped over
+		if !ok || s.isAborted(b) {
+			s.records, s.next, s.appendTime = before.records, before.next, before.appendTime
+		}
+		if !ok {
+			return false
+		}
+	}
+	s.next = b.last() + 1 // also where compaction took the last records
+	return true
+}
+
+// isAborted reports whether a batch belongs to an aborted transaction: its producer has one that
+// begins at or before it and whose marker is still to come.
+func (s *recordSet) isAborted(b batchInfo) bool {
+	firsts := s.aborted[b.producer]
+	return b.attributes&attrTransactional != 0 && len(firsts) > 0 && b.base >= firsts[0]
+}
+
+// marker ends the aborted transaction that an abort marker closes. A control batch holds one
+// record, or none after compaction.
+func (s *recordSet) marker(b batchInfo, body []byte) bool {
+	if b.count == 0 {
+		return len(body) == 0
+	}
+	var r Record
+	_, _, rest, ok := parseRecord(&r, body)
+	if !ok || len(rest) != 0 || b.count != 1 {
+		return false
+	}
+	const abort = 0
+	if len(r.Key) >= 4 && binary.BigEndian.Uint16(r.Key[2:]) == abort && s.isAborted(b) {
+		s.aborted[b.producer] = s.aborted[b.producer][1:]
+	}
+	return true
+}
+
+// parse appends the wanted records of a batch. Every promised record must be there, inside the
+// batch's offsets, and nothing else.
+func (s *recordSet) parse(b batchInfo, body []byte) bool {
+	appended := b.attributes&attrAppendTime != 0
+	for range b.count {
+		if len(body) == 0 {
+			return false
+		}
+		s.records = append(s.records, Record{})
+		r := &s.records[len(s.records)-1]
+		timeDelta, offsetDelta, rest, ok := parseRecord(r, body)
+		if !ok || offsetDelta < 0 || offsetDelta > int64(b.lastDelta) {
+			return false
+		}
+		body = rest
+		r.Partition = s.partition
+		r.Offset = b.base + offsetDelta
+		r.LeaderEpoch = b.leaderEpoch
+		if r.Timestamp = b.firstTime + timeDelta; appended {
+			r.Timestamp = b.maxTime
+		}
+		if r.Offset < s.next {
+			s.records = s.records[:len(s.records)-1]
+			continue
+		}
+		s.next = r.Offset + 1
+		s.appendTime = s.appendTime && appended
+	}
+	return len(body) == 0
+}
+
+// parseRecord reads one record into r (key, value, headers) and returns its deltas and the bytes
+// after it.
+func parseRecord(r *Record, in []byte) (timeDelta, offsetDelta int64, rest []byte, ok bool) {
+	length, body, ok := varint(in)
+	if !ok || length < 1 || length > int64(len(body)) {
+		return 0, 0, nil, false
+	}
+	rest = body[length:]
+	body = body[1:length] // attributes: none are defined
+	if timeDelta, body, ok = varint(body); !ok {
+		return 0, 0, nil, false
+	}
+	if offsetDelta, body, ok = varint(body); !ok {
+		return 0, 0, nil, false
+	}
+	if r.Key, body, ok = nullable(body); !ok {
+		return 0, 0, nil, false
+	}
+	if r.Value, body, ok = nullable(body); !ok {
+		return 0, 0, nil, false
+	}
+	n, body, ok := varint(body)
+	if !ok || n < 0 || n > int64(len(body)/2) { // a header takes two bytes at least
+		return 0, 0, nil, false
+	}
+	if n > 0 {
+		r.Headers = make([]Header, n)
+	}
+	for i := range r.Headers {
+		var key []byte
+		if key, body, ok = nullable(body); !ok || key == nil {
+			return 0, 0, nil, false
+		}
+		r.Headers[i].Key = string(key)
+		if r.Headers[i].Value, body, ok = nullable(body); !ok {
+			return 0, 0, nil, false
+		}
+	}
+	return timeDelta, offsetDelta, rest, len(body) == 0
+}
+
+// varint reads a zigzag varint.
+func varint(in []byte) (v int64, rest []byte, ok bool) {
+	if len(in) > 0 && in[0] < 0x80 { // most are one byte
+		u := in[0]
+		return int64(u>>1) ^ -int64(u&1), in[1:], true
+	}
+	v, n := binary.Varint(in)
+	if n <= 0 {
+		return 0, nil, false
+	}
+	return v, in[n:], true
+}
+
+// nullable reads a length and that many bytes; −1 stands for nil.
+func nullable(in []byte) (b, rest []byte, ok bool) {
+	n, in, ok := varint(in)
+	if !ok || n < -1 || n > int64(len(in)) {
+		return nil, nil, false
+	}
+	if n < 0 {
+		return nil, in, true
+	}
+	return in[:n:n], in[n:], true
+}

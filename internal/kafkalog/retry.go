@@ -1,0 +1,105 @@
+package kafkalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/segmentio/kafka-go"
+)
+
+const (
+	firstPause = 5 * time.Millisecond
+	maxPause   = 250 * time.Millisecond
+)
+
+// pause is the time to wait before try n (0, 1, …): 5 ms doubling up to 250 ms.
+func pause(n int) time.Duration {
+	if n > 5 {
+		return maxPause
+	}
+	return min(firstPause<<n, maxPause)
+}
+
+// sleep waits for d or until ctx ends, and returns the error of ctx then.
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// persist runs try until it succeeds, fails for good, ctx ends or RetryFor is over.
+func (c *Client) persist(ctx context.Context, doing string, try func() error) error {
+	start := time.Now()
+	call := new(trouble)
+	defer c.cfg.health.over(call)
+	for n := 0; ; n++ {
+		err := try()
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return fmt.Errorf("%s: %w", doing, context.Cause(ctx))
+		}
+		c.cfg.health.note(call, start, doing, err)
+		if !retriableDial(err) {
+			return fmt.Errorf("%s: %w", doing, err)
+		}
+		if time.Since(start) > c.cfg.RetryFor {
+			return fmt.Errorf("%s: giving up after %s: %w", doing, c.cfg.RetryFor, err)
+		}
+		if err := sleep(ctx, pause(n)); err != nil {
+			return fmt.Errorf("%s: %w", doing, err)
+		}
+	}
+}
+
+// retriableDial is retriable for errors that may come from dialing: a broker that restarts hangs up
+// at any step and is worth another try, a broker that refuses will refuse again.
+func retriableDial(err error) bool {
+	var st *stageError
+	if errors.As(err, &st) {
+		return st.transient()
+	}
+	return retriable(err)
+}
+
+// retriable reports whether err may go away by asking again, after a refresh of the metadata: every
+// failure of the network, and the errors of brokers that are about leadership, start-up or
+// replicas.
+func retriable(err error) bool {
+	switch {
+	case err == nil, errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return false
+	case errors.Is(err, ErrClosed), errors.Is(err, ErrRefused), errors.Is(err, ErrUnknownTopic), errors.As(err, new(*finalError)):
+		return false
+	}
+	var code kafka.Error
+	if !errors.As(err, &code) {
+		return true
+	}
+	return retriableCode(code)
+}
+
+func retriableCode(code kafka.Error) bool {
+	switch code {
+	case kafka.ReplicaNotAvailable, kafka.BrokerNotAvailable, kafka.ConcurrentTransactions, kafka.Unknown:
+		return true
+	case kafka.InvalidMessage:
+		// Our own batches carry a right checksum; damage on the way is worth another try.
+		return true
+	}
+	return code.Temporary()
+}
+
+// finalError ends a retry loop whatever it wraps.
+type finalError struct{ err error }
+
+func (e *finalError) Error() string { return e.err.Error() }
+func (e *finalError) Unwrap() error { return e.err }

@@ -1,0 +1,84 @@
+package kafkalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+
+	"github.com/segmentio/kafka-go"
+	"github.com/segmentio/kafka-go/sasl"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// authenticate runs the SASL exchange of mechanism. Errors are stageErrors that name the mechanism.
+func (c *conn) authenticate(ctx context.Context, mechanism sasl.Mechanism) error {
+	fail := func(err error, offered []string) error {
+		return &stageError{stage: stageSASL, addr: c.addr, mechanism: mechanism.Name(), user: userOf(mechanism), offered: offered, err: err}
+	}
+	// Version 0 of the handshake is followed by bare tokens; every broker since 1.0 has version 1.
+	hello := kmsg.NewPtrSASLHandshakeRequest()
+	if c.newest[hello.Key()] < 1 {
+		return fail(errors.New("broker older than Kafka 1.0"), nil)
+	}
+	hello.Mechanism = mechanism.Name()
+	res, err := hello.RequestWith(ctx, c.within(c.cfg.waits.dial))
+	if err != nil {
+		return fail(err, nil)
+	}
+	if err := codeError(res.ErrorCode); err != nil {
+		return fail(err, res.SupportedMechanisms)
+	}
+	host, portText, _ := net.SplitHostPort(c.addr)
+	port, _ := strconv.Atoi(portText)
+	ctx = sasl.WithMetadata(ctx, &sasl.Metadata{Host: host, Port: port})
+	session, token, err := mechanism.Start(ctx)
+	if err != nil {
+		return fail(err, nil)
+	}
+	for done := false; !done; {
+		challenge, err := c.saslStep(ctx, token)
+		if err != nil {
+			return fail(err, nil)
+		}
+		if done, token, err = session.Next(ctx, challenge); err != nil {
+			return fail(err, nil)
+		}
+	}
+	return nil
+}
+
+func (c *conn) saslStep(ctx context.Context, token []byte) ([]byte, error) {
+	req := kmsg.NewPtrSASLAuthenticateRequest()
+	req.SASLAuthBytes = token
+	res, err := req.RequestWith(ctx, c.within(c.cfg.waits.dial))
+	if errors.Is(err, io.EOF) {
+		// Some brokers end a failed exchange by closing the connection.
+		return nil, fmt.Errorf("%w: %w", kafka.SASLAuthenticationFailed, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return res.SASLAuthBytes, codeError(res.ErrorCode)
+}
+
+// Named may be implemented by a SASL mechanism of the caller to have its user name in error texts.
+type Named interface{ User() string }
+
+func userOf(m sasl.Mechanism) string {
+	if n, ok := m.(Named); ok {
+		return n.User()
+	}
+	return plainUser(m)
+}
+
+// quoteAll renders a list for an error text.
+func quoteAll(names []string) string {
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ", ")
+}

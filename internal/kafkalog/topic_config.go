@@ -1,0 +1,66 @@
+package kafkalog
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/segmentio/kafka-go"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// TopicConfig returns the settings in force of a topic by their Kafka name: its own, else the
+// broker's, else the default. A setting that the broker does not know or keeps secret is absent.
+// Errors: ErrUnknownTopic when there is no such topic, ErrForbidden when the user may not see its
+// settings.
+func (c *Client) TopicConfig(ctx context.Context, topic string) (map[string]string, error) {
+	doing := fmt.Sprintf("asking for the settings of topic %q", topic)
+	of := kmsg.NewDescribeConfigsRequestResource()
+	of.ResourceType, of.ResourceName = kmsg.ConfigResourceTypeTopic, topic
+	req := kmsg.NewPtrDescribeConfigsRequest()
+	req.Resources = append(req.Resources, of)
+	start := time.Now()
+	var settings map[string]string
+	err := c.persist(ctx, doing, func() error {
+		res, err := req.RequestWith(ctx, c.anyBroker())
+		if err != nil {
+			return err
+		}
+		settings, err = settingsOf(res, topic)
+		switch {
+		case isCode(err, kafka.UnknownTopicOrPartition) && time.Since(start) > topicGrace:
+			return ErrUnknownTopic
+		case isCode(err, kafka.TopicAuthorizationFailed, kafka.ClusterAuthorizationFailed):
+			return &finalError{fmt.Errorf("%w: %w", ErrForbidden, err)}
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return settings, nil
+}
+
+func settingsOf(res *kmsg.DescribeConfigsResponse, topic string) (map[string]string, error) {
+	if len(res.Resources) != 1 {
+		return nil, ErrCorrupt
+	}
+	r := res.Resources[0]
+	if err := codeError(r.ErrorCode); err != nil {
+		return nil, err
+	}
+	if r.ResourceType != kmsg.ConfigResourceTypeTopic || r.ResourceName != topic {
+		return nil, ErrCorrupt
+	}
+	settings := make(map[string]string, len(r.Configs))
+	for _, e := range r.Configs {
+		switch {
+		case e.IsSensitive:
+		case e.Value == nil:
+			settings[e.Name] = ""
+		default:
+			settings[e.Name] = *e.Value
+		}
+	}
+	return settings, nil
+}

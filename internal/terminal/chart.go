@@ -1,0 +1,139 @@
+package terminal
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"time"
+)
+
+// ChartOptions say what a chart covers.
+type ChartOptions struct {
+	From, To   time.Time     // windows that were settled
+	Window     time.Duration // size of a window
+	Confidence float64
+	Width      int      // columns; at least 40
+	Height     int      // lines of a panel
+	Keys       []string // order of the panels; nil: by size
+	MaxKeys    int      // panels at most
+	Color      bool
+}
+
+// Chart draws one panel per key: a bar for each window with a whisker for its
+// interval. It draws nothing without rows.
+func Chart(w io.Writer, rows []Row, opt ChartOptions) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	byKey := map[string][]Row{}
+	for _, r := range rows {
+		byKey[r.Key] = append(byKey[r.Key], r)
+	}
+	keys := panelOrder(byKey, opt.Keys)
+	left := len(keys) - min(len(keys), opt.MaxKeys)
+	keys = keys[:len(keys)-left]
+
+	grid := newGrid(opt)
+	b := bufio.NewWriter(w)
+	fmt.Fprintf(b, "█ released value   │ %s interval   × target not met   · nothing released\n", percent(opt.Confidence))
+	if grid.group > 1 {
+		fmt.Fprintf(b, "each bar is the mean of %d windows\n", grid.group)
+	}
+	for _, key := range keys {
+		fmt.Fprintln(b)
+		newPanel(key, byKey[key], grid, opt).draw(b)
+	}
+	fmt.Fprintln(b, grid.labels())
+	if left > 0 {
+		fmt.Fprintf(b, "keys in the table only: %s\n", Number(float64(left), 0))
+	}
+	return b.Flush()
+}
+
+// panelOrder is the order given, then all other keys by what was released.
+func panelOrder(byKey map[string][]Row, given []string) []string {
+	var out, rest []string
+	for _, key := range given {
+		if _, ok := byKey[key]; ok {
+			out = append(out, key)
+		}
+	}
+	sum := map[string]float64{}
+	for key, rows := range byKey {
+		if !slices.Contains(out, key) {
+			rest = append(rest, key)
+		}
+		for _, r := range rows {
+			sum[key] += r.Value
+		}
+	}
+	slices.SortFunc(rest, func(a, b string) int { return cmp.Or(cmp.Compare(sum[b], sum[a]), cmp.Compare(a, b)) })
+	return append(out, rest...)
+}
+
+const gutter = 8 // columns of the axis
+
+// grid places windows in columns.
+type grid struct {
+	from   time.Time
+	size   time.Duration
+	count  int // windows
+	group  int // windows a bar
+	bars   int
+	column int // columns a bar with its whisker
+}
+
+func newGrid(opt ChartOptions) grid {
+	// Times may be thousands of years apart: more than a time.Duration holds.
+	g := grid{from: opt.From, size: opt.Window, count: max(1, int((opt.To.UnixMilli()-opt.From.UnixMilli())/opt.Window.Milliseconds()))}
+	room := max(opt.Width, 40) - gutter
+	g.group = (g.count + room/2 - 1) / (room / 2)
+	g.bars = (g.count + g.group - 1) / g.group
+	g.column = min(6, room/g.bars)
+	return g
+}
+
+// index is the bar of a window.
+func (g grid) index(start time.Time) int {
+	return min(g.bars-1, max(0, int((start.UnixMilli()-g.from.UnixMilli())/g.size.Milliseconds())/g.group))
+}
+
+// labels is the line of times below the last panel.
+func (g grid) labels() string {
+	layout := "01-02 15:04"
+	switch {
+	case g.size >= 24*time.Hour:
+		layout = "2006-01-02"
+	case g.size < time.Minute:
+		layout = "15:04:05"
+	}
+	line := ""
+	columns := 0
+	for i := range g.bars {
+		at := gutter + i*g.column
+		text := time.UnixMilli(g.from.UnixMilli() + int64(i*g.group)*g.size.Milliseconds()).UTC().Format(layout)
+		if columns > 0 && at < columns+3 || at+len(text) > gutter+g.bars*g.column && i > 0 {
+			continue
+		}
+		line = pad(line, at) + text
+		columns = at + len(text)
+	}
+	return line
+}
+
+// niceTop is the least round number that is ≥ v.
+func niceTop(v float64) float64 {
+	if !(v > 0) {
+		return 1
+	}
+	power := math.Pow(10, math.Floor(math.Log10(v)))
+	for _, step := range []float64{1, 1.2, 1.5, 1.8, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 9} {
+		if v <= step*power {
+			return step * power
+		}
+	}
+	return 10 * power
+}

@@ -1,0 +1,167 @@
+package terminal
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Progress says on stderr how far a run is: turns settled, values released and
+// the time it took. On a terminal one line is drawn again and again; elsewhere
+// a plain line appears at most every interval. Nobody waits for a stderr that takes
+// nothing, nor for what somebody else is writing. Safe for concurrent use.
+type Progress struct {
+	out      *relay
+	terminal bool
+	now      func() time.Time
+	begin    time.Time
+
+	mu       sync.Mutex // never held while something is written or waited for
+	drawn    time.Time
+	shown    string // the line on the screen
+	hidden   int    // Interrupts that go on: no line is drawn
+	turns    int
+	total    int // 0: not known
+	released int
+}
+
+const (
+	redraw   = 100 * time.Millisecond // on a terminal
+	interval = 2 * time.Second        // elsewhere
+)
+
+// NewProgress starts the clock; now is the clock.
+func NewProgress(w io.Writer, terminal bool, now func() time.Time) *Progress {
+	at := now()
+	return &Progress{out: &relay{w: w}, terminal: terminal, now: now, begin: at, drawn: at}
+}
+
+// Expect says how many turns there will be; 0 where it is not known.
+func (p *Progress) Expect(turns int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.total = turns
+}
+
+// Elapsed is the time since the start, as it is shown.
+func (p *Progress) Elapsed() string { return seconds(p.now().Sub(p.begin)) }
+
+// Write lets a log write lines that stay, without waiting for them.
+func (p *Progress) Write(line []byte) (n int, err error) {
+	p.stay(string(line))
+	return len(line), nil
+}
+
+// Mention writes one line that stays, without waiting for it.
+func (p *Progress) Mention(format string, args ...any) {
+	p.stay(fmt.Sprintf(format+"\n", args...))
+}
+
+// Note writes one line that stays.
+func (p *Progress) Note(format string, args ...any) {
+	p.Mention(format, args...)
+	p.out.flush()
+}
+
+// Flush waits until what was said is written, so that what others write comes after
+// it; not for long where stderr takes nothing.
+func (p *Progress) Flush() { p.out.flush() }
+
+func (p *Progress) stay(lines string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.shown != "" {
+		lines = clear + lines + p.shown
+	}
+	p.out.put(lines)
+}
+
+// clear takes the line off the screen.
+const clear = "\r\x1b[K"
+
+// Settled says that a turn was settled with so many released values.
+func (p *Progress) Settled(turn, released int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.turns = max(p.turns, turn)
+	p.released += released
+	every := interval
+	if p.terminal {
+		every = redraw
+	}
+	if at := p.now(); at.Sub(p.drawn) >= every && p.hidden == 0 && !p.out.behind() {
+		p.drawn = at
+		p.draw()
+	}
+}
+
+// Interrupt runs fn, which writes to a stream. Where that is the terminal that shows
+// the line, the line is off the screen meanwhile; nobody but the caller waits for it.
+func (p *Progress) Interrupt(to io.Writer, fn func() error) error {
+	if !p.terminal || !sameTerminal(to, p.out.w) {
+		return fn()
+	}
+	p.mu.Lock()
+	p.hidden++
+	drawn := p.shown != ""
+	if drawn {
+		p.out.put(clear)
+		p.shown = ""
+	}
+	p.mu.Unlock()
+	err := p.out.apart(fn)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.hidden--; drawn && p.hidden == 0 {
+		p.shown = p.text()
+		p.out.put(p.shown)
+	}
+	return err
+}
+
+// Done writes the last state and ends the line.
+func (p *Progress) Done() {
+	p.mu.Lock()
+	p.draw()
+	if p.shown != "" {
+		p.out.put("\n")
+		p.shown = ""
+	}
+	p.mu.Unlock()
+	p.out.flush()
+}
+
+func (p *Progress) draw() {
+	line := p.text()
+	if !p.terminal {
+		p.out.put(line + "\n")
+		return
+	}
+	p.out.put(clear + line)
+	p.shown = line
+}
+
+func (p *Progress) text() string {
+	var b strings.Builder
+	if p.terminal && p.total > 0 {
+		const cells = 20
+		full := min(cells, cells*p.turns/p.total)
+		b.WriteString(strings.Repeat("█", full) + strings.Repeat("░", cells-full) + " ")
+	}
+	fmt.Fprintf(&b, "%s", Number(float64(p.turns), 0))
+	if p.total > 0 {
+		fmt.Fprintf(&b, " of %s", Number(float64(p.total), 0))
+	}
+	fmt.Fprintf(&b, " turns settled, %s values released, %s", Number(float64(p.released), 0), seconds(p.now().Sub(p.begin)))
+	return b.String()
+}
+
+// seconds writes an elapsed time to a tenth of a second below a minute.
+func seconds(d time.Duration) string {
+	if d < time.Minute {
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	}
+	return d.Round(time.Second).String()
+}

@@ -1,0 +1,118 @@
+package terminal
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"time"
+)
+
+const (
+	// patience is how long somebody waits for a stream that takes nothing: once, until
+	// it takes something again.
+	patience = 2 * time.Second
+	// maxBacklog is how much is kept for a stream that takes nothing.
+	maxBacklog = 1 << 20
+)
+
+// relay writes to a stream that may stop taking anything, such as a terminal after
+// Ctrl-S or a pipe that nobody reads: what comes meanwhile is kept, up to a limit, and
+// nobody has to wait for it. Safe for concurrent use.
+type relay struct {
+	w io.Writer
+	// screen is held while something is written. Nobody but the relay itself and
+	// output to the same terminal waits for it.
+	screen sync.Mutex
+
+	mu      sync.Mutex
+	queue   [][]byte
+	bytes   int
+	dropped int
+	idle    chan struct{} // closed when all is written; nil when nothing is
+	stalled bool          // somebody has waited in vain, and nothing was taken since
+}
+
+// put hands over text and returns at once.
+func (r *relay) put(text string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.dropped > 0 || r.bytes+len(text) > maxBacklog { // what is said stays in order
+		r.dropped++
+		return
+	}
+	r.queue = append(r.queue, []byte(text))
+	r.bytes += len(text)
+	if r.idle == nil {
+		r.idle = make(chan struct{})
+		go r.work()
+	}
+}
+
+// work writes until nothing is left.
+func (r *relay) work() {
+	for {
+		r.mu.Lock()
+		if len(r.queue) == 0 && r.dropped > 0 {
+			r.queue = append(r.queue, fmt.Appendf(nil, "(%d messages are left out here: nobody took them)\n", r.dropped))
+			r.dropped = 0
+		}
+		if len(r.queue) == 0 {
+			close(r.idle)
+			r.idle, r.stalled = nil, false
+			r.mu.Unlock()
+			return
+		}
+		text := slices.Concat(r.queue...)
+		r.queue, r.bytes = nil, 0
+		r.mu.Unlock()
+		r.screen.Lock()
+		r.w.Write(text) //nolint:errcheck // where notes cannot be written nobody can be told
+		r.screen.Unlock()
+		r.mu.Lock()
+		r.stalled = false
+		r.mu.Unlock()
+	}
+}
+
+// behind says whether something is still to be written.
+func (r *relay) behind() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.idle != nil
+}
+
+// flush waits until everything is written, but not for a stream that takes nothing.
+func (r *relay) flush() {
+	r.mu.Lock()
+	idle := r.idle
+	wait := idle != nil && !r.stalled
+	r.mu.Unlock()
+	if !wait {
+		return
+	}
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case <-idle:
+	case <-timer.C:
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.stalled = r.idle != nil
+	}
+}
+
+// apart runs fn while nothing is written.
+func (r *relay) apart(fn func() error) error {
+	r.flush()
+	r.screen.Lock()
+	defer r.screen.Unlock()
+	return fn()
+}
+
+// Say writes text, but does not wait for long where nobody takes it.
+func Say(w io.Writer, text string) {
+	r := relay{w: w}
+	r.put(text)
+	r.flush()
+}

@@ -1,0 +1,105 @@
+package terminal
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// stuck is a stream that takes nothing until it is let go.
+type stuck struct {
+	free chan struct{}
+	mu   sync.Mutex
+	b    bytes.Buffer
+}
+
+func (s *stuck) Write(b []byte) (int, error) {
+	<-s.free
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(b)
+}
+
+func (s *stuck) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+// soon fails a test that hangs.
+func soon(t *testing.T, what string, fn func()) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		fn()
+	}()
+	select {
+	case <-done:
+	case <-time.After(time.Minute):
+		t.Fatalf("%s waits for a stream that takes nothing", what)
+	}
+}
+
+// Neither logs nor settlements wait for a stderr that takes nothing, and what they say
+// comes, as far as it was kept, once it takes something again.
+func TestRuleNobodyWaitsForAStderrThatTakesNothing(t *testing.T) {
+	for _, terminal := range []bool{false, true} {
+		w := &stuck{free: make(chan struct{})}
+		at := monday
+		p := NewProgress(w, terminal, func() time.Time { at = at.Add(time.Minute); return at })
+		soon(t, "progress", func() {
+			p.Note("first")
+			for i := range 20_000 {
+				p.Settled(i, 1)
+				fmt.Fprintf(p, "level=WARN msg=%d %s\n", i, strings.Repeat("x", 100))
+				p.Mention("line %d", i)
+			}
+			p.Note("last")
+			p.Done()
+			if p.out.bytes > maxBacklog {
+				t.Errorf("%d bytes are kept", p.out.bytes)
+			}
+		})
+		close(w.free)
+		written := func() {
+			for p.out.behind() {
+				time.Sleep(time.Millisecond) // soon gives up
+			}
+		}
+		soon(t, "a stream that takes everything", written)
+		p.Mention("again")
+		soon(t, "a stream that takes everything", written)
+		for _, want := range []string{"first\n", "msg=0 ", "line 1\n", "messages are left out here", "again\n"} {
+			if !strings.Contains(w.String(), want) {
+				t.Errorf("terminal %v: %q did not come", terminal, want)
+			}
+		}
+	}
+}
+
+// Output to another stream that takes nothing keeps nobody from stderr.
+func TestRuleStderrDoesNotWaitForStdout(t *testing.T) {
+	var w bytes.Buffer
+	p := NewProgress(&w, true, time.Now)
+	stdout := &stuck{free: make(chan struct{})}
+	written := make(chan error, 1)
+	go func() {
+		written <- p.Interrupt(stdout, func() error {
+			_, err := stdout.Write([]byte("value\n"))
+			return errors.Join(err, errors.New("full"))
+		})
+	}()
+	soon(t, "a note", func() { p.Note("a note"); p.Settled(1, 1); p.Done() })
+	if !strings.Contains(w.String(), "a note\n") {
+		t.Errorf("got %q", w.String())
+	}
+	close(stdout.free)
+	if err := <-written; err == nil {
+		t.Error("the error of the function is lost")
+	}
+}

@@ -1,0 +1,46 @@
+package terminal
+
+import (
+	"io"
+	"os"
+
+	"golang.org/x/term"
+)
+
+// DefaultWidth is the number of columns where there is no terminal.
+const DefaultWidth = 80
+
+// Terminal reports whether w is a terminal, and how many columns it has.
+func Terminal(w io.Writer) (bool, int) {
+	file, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(file.Fd())) {
+		return false, DefaultWidth
+	}
+	width, _, err := term.GetSize(int(file.Fd()))
+	if err != nil || width < 40 {
+		return true, DefaultWidth
+	}
+	return true, width
+}
+
+// Color reports whether colours may be written to w: on a terminal that has
+// them, unless NO_COLOR is set (https://no-color.org).
+func Color(w io.Writer, getenv func(string) string) bool {
+	terminal, _ := Terminal(w)
+	return terminal && getenv("NO_COLOR") == "" && getenv("TERM") != "dumb"
+}
+
+// sameTerminal reports whether two streams are one and the same terminal.
+func sameTerminal(a, b io.Writer) bool {
+	if a == b {
+		return true
+	}
+	first, ok := a.(*os.File)
+	second, also := b.(*os.File)
+	if !ok || !also || !term.IsTerminal(int(first.Fd())) || !term.IsTerminal(int(second.Fd())) {
+		return false
+	}
+	one, err := first.Stat()
+	other, failed := second.Stat()
+	return err == nil && failed == nil && os.SameFile(one, other)
+}

@@ -1,0 +1,258 @@
+package terminal
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rivo/uniseg"
+	"pgregory.net/rapid"
+
+	_ "github.com/tollgate-dp/tollgate/internal/testing/fixedseed"
+	"github.com/tollgate-dp/tollgate/internal/testing/golden"
+)
+
+var monday = time.Date(2025, 3, 3, 0, 0, 0, 0, time.UTC)
+
+// day makes up n windows of three keys; the smallest key misses its targets at
+// night and is not released twice.
+func day(n int, size time.Duration) []Row {
+	r := rand.New(rand.NewPCG(1, 2))
+	var rows []Row
+	for i := range n {
+		for k, key := range []string{"/home", "/checkout", "/help"} {
+			truth := 1600 / float64(k*k+1) * (1 - 0.55*math.Cos(2*math.Pi*(float64(i%24)-5)/24))
+			margin := math.Max(0.1*truth, 45)
+			if k == 2 && i >= 2 && i < 4 {
+				continue
+			}
+			value := truth + margin/2*r.NormFloat64()
+			start := monday.Add(time.Duration(i) * size)
+			rows = append(rows, Row{
+				Start: start, End: start.Add(size), Key: key, Value: value,
+				Low: value - margin, High: value + margin, Met: margin < 0.12*truth,
+			})
+		}
+	}
+	return rows
+}
+
+func options(n int, size time.Duration) ChartOptions {
+	return ChartOptions{
+		From: monday, To: monday.Add(time.Duration(n) * size), Window: size, Confidence: 0.95,
+		Width: 80, Height: 6, MaxKeys: 8,
+	}
+}
+
+func chart(t testing.TB, rows []Row, opt ChartOptions) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := Chart(&b, rows, opt); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestChartGolden(t *testing.T) {
+	golden.File(t, "testdata/chart_day.golden", chart(t, day(24, time.Hour), options(24, time.Hour)))
+	golden.File(t, "testdata/chart_two_months.golden", chart(t, day(60, 24*time.Hour), options(60, 24*time.Hour)))
+	few := options(3, time.Minute)
+	few.MaxKeys = 2
+	golden.File(t, "testdata/chart_three_minutes.golden", chart(t, day(3, time.Minute), few))
+	color := options(2, time.Hour)
+	color.Color = true
+	golden.File(t, "testdata/chart_color.golden", chart(t, day(2, time.Hour), color))
+}
+
+func TestTableGolden(t *testing.T) {
+	var b bytes.Buffer
+	table := NewTable(&b, 80, time.Hour, 0.95, []string{"/home", "/checkout", "/help"})
+	for _, part := range [][]Row{day(3, time.Hour), {
+		{Start: monday.Add(4 * time.Hour), End: monday.Add(5 * time.Hour), Key: "ключ\x1b[31m\u202e red", Value: -3.14159, Low: -4, High: -2},
+		{Start: monday.Add(4 * time.Hour), End: monday.Add(5 * time.Hour), Key: strings.Repeat("long", 9), Value: 12345678.25, Low: 12345000, High: 12346356.5, Met: true},
+	}} {
+		if err := table.Rows(part); err != nil {
+			t.Fatal(err)
+		}
+	}
+	golden.File(t, "testdata/table.golden", b.String())
+}
+
+// Whatever is drawn, no line is wider than asked for and no escape sequence
+// gets out.
+func TestNothingIsWiderThanAskedFor(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 300).Draw(t, "windows")
+		size := rapid.SampledFrom([]time.Duration{time.Second, time.Minute, time.Hour, 24 * time.Hour, 90 * time.Minute, 7 * 24 * time.Hour}).Draw(t, "size")
+		keys := rapid.SliceOfN(rapid.String(), 1, 4).Draw(t, "keys")
+		value := rapid.Float64Range(-1e13, 1e13)
+		var rows []Row
+		for i := range n {
+			start := monday.Add(time.Duration(i) * size)
+			v, m := value.Draw(t, "v"), math.Abs(value.Draw(t, "m"))
+			rows = append(rows, Row{Start: start, End: start.Add(size), Key: keys[i%len(keys)], Value: v, Low: v - m, High: v + m})
+		}
+		var b bytes.Buffer
+		if err := Chart(&b, rows, options(n, size)); err != nil {
+			t.Fatal(err)
+		}
+		for i := range rows { // six digits and decimals is what a column is made for
+			rows[i].Value, rows[i].Low, rows[i].High = rows[i].Value/1e8, rows[i].Low/1e8, rows[i].High/1e8
+		}
+		if err := NewTable(&b, 80, size, 0.95, nil).Rows(rows); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.SplitSeq(b.String(), "\n") {
+			if w := uniseg.StringWidth(line); w > 80 || strings.ContainsRune(line, '\x1b') || !utf8.ValidString(line) {
+				t.Fatalf("a line of %d columns: %q", w, line)
+			}
+		}
+	})
+}
+
+func TestChartOfNothing(t *testing.T) {
+	if got := chart(t, nil, options(24, time.Hour)); got != "" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// A time.Duration holds 292 years, windows lie in 9999.
+func TestAChartSpansThousandsOfYears(t *testing.T) {
+	size := 24 * time.Hour
+	first, last := time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
+	opt := options(1, size)
+	opt.From, opt.To = first, last.Add(size)
+	g := newGrid(opt)
+	if g.count != 3_652_059 || g.index(first) != 0 || g.index(last) != g.bars-1 || g.index(time.Date(5000, 1, 1, 0, 0, 0, 0, time.UTC)) != (g.bars-1)/2 {
+		t.Errorf("%d windows in %d bars, the last in %d", g.count, g.bars, g.index(last))
+	}
+	if got := g.labels(); !strings.Contains(got, "0001-01-01") || !strings.Contains(got, "7") {
+		t.Errorf("labels %q", got)
+	}
+}
+
+func TestNumber(t *testing.T) {
+	for _, tc := range []struct {
+		v        float64
+		decimals int
+		want     string
+	}{
+		{0, 0, "0"}, {-0.2, 0, "0"}, {-0.04, 1, "0.0"}, {999, 0, "999"}, {1000, 0, "1,000"}, {-1234567.891, 2, "-1,234,567.89"},
+		{0.5, 2, "0.50"}, {-100, 0, "-100"}, {1e15, 0, "1,000,000,000,000,000"},
+	} {
+		if got := Number(tc.v, tc.decimals); got != tc.want {
+			t.Errorf("Number(%v, %d) = %q, want %q", tc.v, tc.decimals, got, tc.want)
+		}
+	}
+}
+
+func TestShortFitsTheAxis(t *testing.T) {
+	for _, v := range []float64{0.5, 1, 2.5, 15, 800, 1500, 99_999, 100_000, 250_000, 1e6, 2.5e7, 8e8, 1.5e9, 1e12, 3e15, 8e17} {
+		if got := short(v); len(got) > gutter-2 {
+			t.Errorf("short(%v) = %q", v, got)
+		}
+	}
+}
+
+func TestWindowText(t *testing.T) {
+	for _, tc := range []struct {
+		start, size time.Duration
+		want        string
+	}{
+		{0, time.Hour, "2025-03-03 00:00–01:00"},
+		{0, 24 * time.Hour, "2025-03-03"},
+		{0, 48 * time.Hour, "2025-03-03 to 03-05"},
+		{time.Hour, 24 * time.Hour, "2025-03-03 01:00–01:00"},
+		{0, 36 * time.Hour, "2025-03-03 00:00 to 03-04 12:00"},
+		{15 * time.Second, 15 * time.Second, "2025-03-03 00:00:15–00:00:30"},
+		{0, 250 * time.Millisecond, "2025-03-03 00:00:00.000–00:00:00.250"},
+	} {
+		if got := windowText(monday.Add(tc.start), monday.Add(tc.start+tc.size)); got != tc.want {
+			t.Errorf("window %v + %v: got %q, want %q", tc.start, tc.size, got, tc.want)
+		}
+	}
+}
+
+func TestKeyCannotSteerTheTerminal(t *testing.T) {
+	for key, want := range map[string]string{
+		"plain": "plain", "": "", "a\x1b[2Jb": `a\x1b[2Jb`, "a\nb\t": `a\nb\t`, "\xff": `\xff`, "\u202eabc": `\u202eabc`,
+		"日本語日本語日本語": "日本語日本語日…", "abcdefghijklmnopq": "abcdefghijklmno…",
+	} {
+		if got := Key(key, 16); got != want {
+			t.Errorf("Key(%q) = %q, want %q", key, got, want)
+		}
+	}
+}
+
+// clock is a clock that tests move.
+type clock struct{ at time.Time }
+
+func (c *clock) now() time.Time { return c.at }
+
+func TestProgressElsewhereIsPlainLines(t *testing.T) {
+	var b bytes.Buffer
+	c := &clock{at: monday}
+	p := NewProgress(&b, false, c.now)
+	p.Expect(1200)
+	for turn := 1; turn <= 100; turn++ {
+		c.at = c.at.Add(50 * time.Millisecond)
+		p.Settled(turn, 6)
+		p.out.flush() // a line is left out while another is being written
+	}
+	p.Note("a %s", "note")
+	c.at = c.at.Add(2 * time.Minute)
+	p.Done()
+	want := `40 of 1,200 turns settled, 240 values released, 2.0 s
+80 of 1,200 turns settled, 480 values released, 4.0 s
+a note
+100 of 1,200 turns settled, 600 values released, 2m5s
+`
+	if diff := cmp.Diff(want, b.String()); diff != "" {
+		t.Errorf("progress differs (-want +got):\n%s", diff)
+	}
+}
+
+func TestProgressOnATerminalIsOneLine(t *testing.T) {
+	var b bytes.Buffer
+	c := &clock{at: monday}
+	p := NewProgress(&b, true, c.now)
+	p.Expect(4)
+	for turn := 1; turn <= 4; turn++ {
+		c.at = c.at.Add(time.Second)
+		p.Settled(turn, 1)
+		p.out.flush()
+		if turn == 2 {
+			if err := p.Interrupt(&b, func() error { b.WriteString("row\n"); return errors.New("full") }); err == nil {
+				t.Error("the error of the function is lost")
+			}
+		}
+	}
+	p.Done()
+	if n := strings.Count(b.String(), "\n"); n != 2 {
+		t.Errorf("%d line breaks, want the row's and the last", n)
+	}
+	if want := "\r\x1b[Krow\n██████████░░░░░░░░░░ 2 of 4 turns settled"; !strings.Contains(b.String(), want) {
+		t.Errorf("got %q", b.String())
+	}
+}
+
+func TestBufferIsNoTerminal(t *testing.T) {
+	if terminal, width := Terminal(&bytes.Buffer{}); terminal || width != 80 {
+		t.Errorf("got %v, %d", terminal, width)
+	}
+	if Color(&bytes.Buffer{}, func(string) string { return "" }) {
+		t.Error("colour without a terminal")
+	}
+}
+
+func ExampleNumber() {
+	fmt.Println(Number(1234567.5, 1))
+	// Output: 1,234,567.5
+}

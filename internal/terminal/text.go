@@ -1,0 +1,132 @@
+package terminal
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/rivo/uniseg"
+)
+
+// Number writes v with thousands separators and the given number of decimals.
+func Number(v float64, decimals int) string {
+	text := strconv.FormatFloat(math.Abs(v), 'f', decimals, 64)
+	whole, fraction, _ := strings.Cut(text, ".")
+	var b strings.Builder
+	if v < 0 && strings.Trim(text, "0.") != "" {
+		b.WriteByte('-')
+	}
+	for i, digit := range []byte(whole) {
+		if i > 0 && (len(whole)-i)%3 == 0 {
+			b.WriteByte(',')
+		}
+		b.WriteByte(digit)
+	}
+	if fraction != "" {
+		b.WriteByte('.')
+		b.WriteString(fraction)
+	}
+	return b.String()
+}
+
+// decimals is the number of decimals worth showing beside an error of margin.
+func decimals(margin float64) int {
+	switch {
+	case margin >= 10:
+		return 0
+	case margin >= 1:
+		return 1
+	default:
+		return 2
+	}
+}
+
+// short writes an axis label in at most six columns.
+func short(v float64) string {
+	for _, unit := range []struct {
+		size float64
+		name string
+	}{{1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e5, "k"}} {
+		if v >= unit.size {
+			if unit.name == "k" {
+				return Number(v/1e3, 0) + "k"
+			}
+			return strconv.FormatFloat(v/unit.size, 'g', 3, 64) + unit.name
+		}
+	}
+	if v < 10 {
+		return strconv.FormatFloat(v, 'g', 3, 64)
+	}
+	return Number(v, 0)
+}
+
+// Key makes a key safe to print and fits it into width columns: characters that
+// do not print are escaped, what is too long ends in "…".
+func Key(key string, width int) string {
+	var b strings.Builder
+	for rest := key; rest != ""; {
+		r, size := utf8.DecodeRuneInString(rest)
+		switch {
+		case r == utf8.RuneError && size == 1:
+			fmt.Fprintf(&b, `\x%02x`, rest[0])
+		case unicode.IsPrint(r):
+			b.WriteRune(r)
+		default:
+			quoted := strconv.QuoteRuneToASCII(r)
+			b.WriteString(quoted[1 : len(quoted)-1])
+		}
+		rest = rest[size:]
+	}
+	text := b.String()
+	if uniseg.StringWidth(text) <= width {
+		return text
+	}
+	var cut strings.Builder
+	used := 0
+	for g := uniseg.NewGraphemes(text); g.Next(); {
+		if used+g.Width() > width-1 {
+			break
+		}
+		cut.WriteString(g.Str())
+		used += g.Width()
+	}
+	return cut.String() + "…"
+}
+
+// pad fills text up to width columns.
+func pad(text string, width int) string {
+	return text + strings.Repeat(" ", max(0, width-uniseg.StringWidth(text)))
+}
+
+// right fills text up to width columns from the left.
+func right(text string, width int) string {
+	return strings.Repeat(" ", max(0, width-uniseg.StringWidth(text))) + text
+}
+
+// windowText names a window in UTC as briefly as its size allows.
+func windowText(start, end time.Time) string {
+	start, end = start.UTC(), end.UTC()
+	size := end.Sub(start)
+	midnight := start.Truncate(24*time.Hour).Equal(start) && size%(24*time.Hour) == 0
+	switch {
+	case midnight && size == 24*time.Hour:
+		return start.Format("2006-01-02")
+	case midnight:
+		return start.Format("2006-01-02") + " to " + end.Format("01-02")
+	}
+	clock := "15:04"
+	switch {
+	case start.Nanosecond() != 0 || size%time.Second != 0:
+		clock = "15:04:05.000"
+	case start.Second() != 0 || size%time.Minute != 0:
+		clock = "15:04:05"
+	}
+	if size > 24*time.Hour {
+		return start.Format("2006-01-02 "+clock) + " to " + end.Format("01-02 "+clock)
+	}
+	return start.Format("2006-01-02 "+clock) + "–" + end.Format(clock)
+}
