@@ -47,7 +47,7 @@ type auditor struct {
 	hasher   *schemas.Hasher
 	accounts map[reference.Owner]reference.Account
 	slices   map[uint64]map[reference.Owner]slice
-	// held and due are the worst cases and the charges of the joint's turns so far.
+	// held and due are the worst cases and the charges of the span's turns so far.
 	held, due map[reference.Owner]*big.Int
 }
 
@@ -68,7 +68,7 @@ func (a *auditor) audit(l ledger, shard, shards int) error {
 				return fmt.Errorf("turn %d: %w", turn, err)
 			}
 		}
-		if a.tr.closes[turn].Turn == turn { // the last one of its joint
+		if a.tr.closes[turn].Turn == turn { // the last one of its span
 			a.charge()
 		}
 		if err := a.compare(l.snapshots[turn], turn); err != nil {
@@ -178,7 +178,7 @@ func (a *auditor) compare(s schemas.Snapshot, turn uint64) error {
 }
 
 // brings is what an individual contributes to a window, from the slices that lie in it.
-func (a *auditor) brings(turn uint64, pair schemas.Pair, owner reference.Owner) map[string]int64 {
+func (a *auditor) brings(turn uint64, pair schemas.MetricWindow, owner reference.Owner) map[string]int64 {
 	spec := a.config.Metrics[pair.Metric]
 	bit := slices.Index(a.config.Format.Filters, spec.Filter)
 	var visits []reference.Visit
@@ -196,7 +196,7 @@ func (a *auditor) brings(turn uint64, pair schemas.Pair, owner reference.Owner) 
 	return reference.Contribute(a.hasher, spec, owner, visits).Counts
 }
 
-// hold holds the worst case of a turn beside those of the turns before it in its joint.
+// hold holds the worst case of a turn beside those of the turns before it in its span.
 func (a *auditor) hold(turn uint64, delta schemas.Delta, user schemas.DeltaUser) error {
 	owner := reference.Owner{ID: user.ID, Period: user.Period}
 	account, known := a.accounts[owner]
@@ -207,7 +207,7 @@ func (a *auditor) hold(turn uint64, delta schemas.Delta, user schemas.DeltaUser)
 		a.held[owner], a.due[owner] = new(big.Int), new(big.Int)
 	}
 	held, actual := a.held[owner], a.due[owner]
-	for i, pair := range delta.Pairs {
+	for i, pair := range delta.Windows {
 		if !user.Admitted.Get(i) {
 			continue
 		}
@@ -244,7 +244,7 @@ func (a *auditor) hold(turn uint64, delta schemas.Delta, user schemas.DeltaUser)
 	return nil
 }
 
-// charge settles the joint.
+// charge settles the span.
 func (a *auditor) charge() {
 	for owner, due := range a.due {
 		account := a.accounts[owner]
@@ -259,7 +259,7 @@ func (a *auditor) charge() {
 
 // paid is the precision that SETTLED names for a key; for a private key that it does not name the first rung; for a key taken from
 // another metric that did not release it, nothing.
-func (a *auditor) paid(turn uint64, pair schemas.Pair, key string) *big.Int {
+func (a *auditor) paid(turn uint64, pair schemas.MetricWindow, key string) *big.Int {
 	settled := a.tr.settled[turn]
 	for _, k := range settled.Keys {
 		if k.Metric == pair.Metric && k.WindowStart == pair.WindowStart && k.WindowEnd == pair.WindowEnd && string(k.Key) == key {

@@ -56,7 +56,7 @@ type subjectRow struct {
 
 // The real binary on a real broker, with processes killed, stopped and started twice, a network that freezes, slows down and breaks,
 // and a broker that dies, while turns settle. What comes out is what the sequential reference says, byte for byte; where timing
-// decides nothing (no joints, no changes) it is also what an undisturbed run of the same binary publishes.
+// decides nothing (no spans, no changes) it is also what an undisturbed run of the same binary publishes.
 func TestInvariant5ACampaignOfFaultsChangesNothing(t *testing.T) {
 	if os.Getenv(campaignVariable) != "1" {
 		t.Skipf("60 faults on a real Kafka take minutes: `.ci/run campaign`, or %s=1 (%s, %s and %s choose others)",
@@ -79,7 +79,7 @@ func TestInvariant5ACampaignOfFaultsChangesNothing(t *testing.T) {
 		deck = deck[n:]
 		return own
 	}
-	c.torment(c.newSubject(subjectSettings{name: "campaign-joint", events: "campaign-joint-events", broker: c.proxy.addr, window: window,
+	c.torment(c.newSubject(subjectSettings{name: "campaign-span", events: "campaign-span-events", broker: c.proxy.addr, window: window,
 		catchUp: 4, slots: 16}, base), share(25))
 	c.torment(c.newSubject(subjectSettings{name: "campaign-change", events: "campaign-change-events", broker: c.proxy.addr, window: window,
 		catchUp: 1, slots: 10}, base), withChanges(share(16), changes))

@@ -63,7 +63,7 @@ func (d *deployment) readCounts() (published, error) {
 	return p, nil
 }
 
-// chargeable is invariant 3: whatever is published has all deltas of its turn, and of all turns of its joint, on the ledger. Counts are read first, so that a
+// chargeable is invariant 3: whatever is published has all deltas of its turn, and of all turns of its span, on the ledger. Counts are read first, so that a
 // pipeline that is running cannot make it fail.
 func (d *deployment) chargeable() error {
 	counts, err := d.readCounts()
@@ -75,8 +75,8 @@ func (d *deployment) chargeable() error {
 		return err
 	}
 	for _, published := range counts.turns {
-		joint := tr.closes[published]
-		for turn := joint.First; turn <= joint.Turn; turn++ {
+		span := tr.closes[published]
+		for turn := span.First; turn <= span.Turn; turn++ {
 			if !tr.completeTurn(turn) {
 				return fmt.Errorf("values of turn %d are published and a delta of turn %d is missing", published, turn)
 			}

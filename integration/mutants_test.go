@@ -37,14 +37,14 @@ func protocolMutants() []mutant {
 		{"ledger-ignored", "Source.redoable", mutants.Never("have =="), "TestRuleAnInterruptedTurnIsRedoneFromTheLedger"},
 		{"fence-skipped", "Fence.tryTake", mutants.Value("fmt.Sprintf(…)", `""`), "TestInvariant9AZombiePublishesNothing"},
 		{"coverage-not-held", "Rules.price", mutants.Never("m.coverage >= 0"), "TestInvariant6EveryRecordOfAMixedDeploymentIsAccountedFor"},
-		{"second-period-free", "book.chargeTurn", mutants.After("prices.of(", freeAgain), "TestInvariant6EveryRecordOfAMixedDeploymentIsAccountedFor"},
+		{"second-period-free", "shardAccounts.chargeTurn", mutants.After("prices.of(", freeAgain), "TestInvariant6EveryRecordOfAMixedDeploymentIsAccountedFor"},
 		{"charged-by-the-end", "Source.record", mutants.Value("e.Millis", endOfWindow), "TestRuleAWindowOverABoundaryIsChargedToBothPeriods"},
-		{"open-slices-lost", "book.snapshot", mutants.Drop("append(s.Open"), "TestRuleOpenSlicesOutliveTheSlotsOfTheLedger"},
-		{"filters-not-renumbered", "book.since", mutants.Drop("inherited("), "TestRuleAChangeIsObeyedByEveryReplay"},
-		{"periods-dropped-early", "book.dropPeriods", mutants.After("LeastPeriod(", "if least > -1<<63 { least++ }"), "TestInvariant6EveryRecordOfAMixedDeploymentIsAccountedFor"},
+		{"open-slices-lost", "shardAccounts.snapshot", mutants.Drop("append(s.Open"), "TestRuleOpenSlicesOutliveTheSlotsOfTheLedger"},
+		{"filters-not-renumbered", "shardAccounts.since", mutants.Drop("inherited("), "TestRuleAChangeIsObeyedByEveryReplay"},
+		{"periods-dropped-early", "shardAccounts.dropPeriods", mutants.After("LeastPeriod(", "if least > -1<<63 { least++ }"), "TestInvariant6EveryRecordOfAMixedDeploymentIsAccountedFor"},
 		{"unreleased-keys-taken", "ladders.following", mutants.Never("passed"), "TestInvariant6EveryRecordOfAMixedDeploymentIsAccountedFor"},
-		{"joint-unheld", "Engine.spend", mutants.All(mutants.Before("e.decide(", earlierHolds("-")), mutants.After("e.decide(", earlierHolds("+"))), "TestRuleAJointHoldsTheWorstCaseOfAllItsTurns"},
-		{"joint-charged-as-one-turn", "book.charge", mutants.Before("b.first() <= s.Turn", onlyTheLast), "TestInvariant5MixedJointsEqualTheReference"},
+		{"span-unheld", "Engine.spend", mutants.All(mutants.Before("e.decide(", earlierHolds("-")), mutants.After("e.decide(", earlierHolds("+"))), "TestRuleASpanHoldsTheWorstCaseOfAllItsTurns"},
+		{"span-charged-as-one-turn", "shardAccounts.charge", mutants.Before("b.first() <= s.Turn", onlyTheLast), "TestInvariant5MixedSpansEqualTheReference"},
 		{"values-unclamped", "clipper.sum", mutants.Value("min(max(v.Value, m.spec.Min), m.spec.Max)", "v.Value"), "TestInvariant6EveryRecordOfAMixedDeploymentIsAccountedFor"},
 		{"clipped-across-periods", "clipper.leastRanks", mutants.Value("u.Period", "0"), "TestInvariant6EveryRecordOfAMixedDeploymentIsAccountedFor"},
 	}
@@ -55,7 +55,7 @@ const (
 	// the last settled turn is charged for those before it, and not taken up itself
 	notCharged = `if turn == settled { if err := e.charge(ctx, n, b); err != nil { return err }; b.turn = settled; break }`
 	// a user's second period pays nothing
-	freeAgain = `if i > 0 && d.stakes[i-1].id == t.id && d.stakes[i-1].period != t.period { actual = 0 }`
+	freeAgain = `if i > 0 && d.reservations[i-1].id == t.id && d.reservations[i-1].period != t.period { actual = 0 }`
 	// the end of a window of 30 s
 	endOfWindow = `e.Millis + 29_999 - e.Millis%30_000`
 	// of the turns settled together, only the last one is charged
@@ -65,12 +65,12 @@ const (
 // earlierHolds takes what the turns that were decided before hold together out of the accounts ("-"), or puts it back ("+"), when
 // one more may have been decided.
 func earlierHolds(sign string) string {
-	earlier := "s.book.decided"
+	earlier := "s.accounts.decided"
 	if sign == "+" {
-		earlier += "[:max(0, len(s.book.decided)-1)]"
+		earlier += "[:max(0, len(s.accounts.decided)-1)]"
 	}
-	return "for _, d := range " + earlier + " { for _, t := range d.stakes {" +
-		" a, _ := s.book.accounts.Get(t.id, t.period); a.Held " + sign + "= t.worst; _ = s.book.put(t.id, t.period, a) } }"
+	return "for _, d := range " + earlier + " { for _, t := range d.reservations {" +
+		" a, _ := s.accounts.store.Get(t.id, t.period); a.Held " + sign + "= t.worst; _ = s.accounts.put(t.id, t.period, a) } }"
 }
 
 func TestMutantsOfTheProtocolAreCaught(t *testing.T) {

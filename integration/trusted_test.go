@@ -13,7 +13,7 @@ import (
 // trusted is what control and ledger say, decoded by the rules of the design and by no code of the pipeline.
 type trusted struct {
 	epochs  []int64
-	closes  map[uint64]schemas.Close   // by every turn of a joint
+	closes  map[uint64]schemas.Close   // by every turn of a span
 	settled map[uint64]schemas.Settled // the same
 	last    uint64                     // the largest turn up to which everything is settled
 	ledgers []ledger                   // by shard
@@ -93,7 +93,7 @@ func (tr *trusted) readControl(records []kafkalog.Record) error {
 	return nil
 }
 
-// first is the first turn of the joint that a turn was closed with.
+// first is the first turn of the span that a turn was closed with.
 func (tr *trusted) first(turn uint64) uint64 { return tr.closes[turn].First }
 
 // keepSet drops parts that belong to another writing of the turn.

@@ -96,11 +96,11 @@ func TestTrustedReportAddsUpOverAChange(t *testing.T) {
 		closing(1, 1, 10, schemas.ReadTallies{Read: 12, Late: 1, Accepted: 11}),
 		closing(2, 2, 90, schemas.ReadTallies{Read: 100, Future: 1, Accepted: 99}), // taken back
 		closing(2, 2, 80, schemas.ReadTallies{Read: 200, Accepted: 200}),           // not the next turn
-		settledWith(t, 1, schemas.MetricTally{Metric: 0, PairTally: schemas.PairTally{Counted: 7, Clipped: 3}}),
+		settledWith(t, 1, schemas.MetricTally{Metric: 0, WindowTally: schemas.WindowTally{Counted: 7, Clipped: 3}}),
 		&schemas.Generation{Epoch: 1, CountsEnd: []int64{0}, Header: second},
 		closing(2, 2, 25, schemas.ReadTallies{Read: 30, Late: 2, Accepted: 26, DeadLettered: map[string]uint64{"malformed": 2}}),
-		settledWith(t, 2, schemas.MetricTally{Metric: 0, PairTally: schemas.PairTally{Counted: 20, Filtered: 5}},
-			schemas.MetricTally{Metric: 1, PairTally: schemas.PairTally{Counted: 24, OverBudget: 1}}),
+		settledWith(t, 2, schemas.MetricTally{Metric: 0, WindowTally: schemas.WindowTally{Counted: 20, Filtered: 5}},
+			schemas.MetricTally{Metric: 1, WindowTally: schemas.WindowTally{Counted: 24, OverBudget: 1}}),
 		span)
 	got, err := TrustedReport(t.Context(), d)
 	if err != nil {

@@ -209,7 +209,7 @@ func (r *run) execute(ctx context.Context) error {
 	}
 	engine, err := spend.NewEngine(spend.Options{
 		Rules: rules, Ledger: r.ledger, Settlements: r.control,
-		Pairs: r.turns.Pairs, Windows: r.turns, Forget: crashpoint.From(ctx).Forget,
+		Ending: r.turns.Ending, Windows: r.turns, Forget: crashpoint.From(ctx).Forget,
 		Lost: r.reader.Lose,
 	})
 	if err != nil {

@@ -97,7 +97,7 @@ func appendUsers(dst []byte, users []ContribUser) []byte {
 	return dst
 }
 
-func (r *reader) users(labels int) []ContribUser {
+func (r *wireDecoder) users(labels int) []ContribUser {
 	n := r.count("users", 17)
 	arena := r.arena("entries")
 	users := make([]ContribUser, n)
@@ -123,7 +123,7 @@ func (r *reader) users(labels int) []ContribUser {
 }
 
 // period reads a step to another period, if there is one.
-func (r *reader) period(before int64, other bool) int64 {
+func (r *wireDecoder) period(before int64, other bool) int64 {
 	if !other {
 		return before
 	}
@@ -145,12 +145,12 @@ func appendEntries(dst []byte, entries []KeyCount) []byte {
 // entryArena hands out slices of one allocation, whose size the encoding states and the bytes left bound.
 type entryArena struct{ free []KeyCount }
 
-func (r *reader) arena(what string) entryArena {
+func (r *wireDecoder) arena(what string) entryArena {
 	return entryArena{free: make([]KeyCount, r.count(what, 2))}
 }
 
 // entries reads n entries with keys below limit.
-func (r *reader) entries(a *entryArena, n uint64, limit int, what string) []KeyCount {
+func (r *wireDecoder) entries(a *entryArena, n uint64, limit int, what string) []KeyCount {
 	if n > uint64(len(a.free)) {
 		r.fail(what)
 		return nil
@@ -183,7 +183,7 @@ func appendRecords(dst []byte, records []RecordValue) []byte {
 }
 
 // records reads what appendRecords wrote: one at least, with keys below limit.
-func (r *reader) records(limit int) []RecordValue {
+func (r *wireDecoder) records(limit int) []RecordValue {
 	n := r.count("records", 19)
 	if n == 0 {
 		r.fail("records")

@@ -22,7 +22,7 @@ type ControlBody interface {
 	controlKind() Kind
 	check() string                // what makes the value impossible to encode, or ""
 	appendBody(dst []byte) []byte // the fields behind Back and BackEpoch
-	readBody(r *reader)
+	readBody(r *wireDecoder)
 }
 
 // Run announces a run, or a change, before it looks at anything: its number is the record's offset, so that runs have an
@@ -113,7 +113,7 @@ func controlBodyOf(b []byte) (ControlBody, error) {
 func (*Run) controlKind() Kind              { return KindRun }
 func (*Run) check() string                  { return "" }
 func (b *Run) appendBody(dst []byte) []byte { return append(dst, b.ID[:]...) }
-func (b *Run) readBody(r *reader)           { b.ID = r.id("run id") }
+func (b *Run) readBody(r *wireDecoder)           { b.ID = r.id("run id") }
 
 func (*Epoch) controlKind() Kind { return KindEpoch }
 func (*Epoch) check() string     { return "" }
@@ -122,7 +122,7 @@ func (e *Epoch) appendBody(dst []byte) []byte {
 	return binary.AppendUvarint(binary.AppendVarint(append(dst, e.RunID[:]...), e.Run), e.Settled)
 }
 
-func (e *Epoch) readBody(r *reader) {
+func (e *Epoch) readBody(r *wireDecoder) {
 	e.RunID = r.id("run id")
 	e.Run = r.varint("run")
 	e.Settled = r.uvarint("settled")
@@ -143,7 +143,7 @@ func (s *Stop) appendBody(dst []byte) []byte {
 	return appendString(dst, s.Reason)
 }
 
-func (s *Stop) readBody(r *reader) {
+func (s *Stop) readBody(r *wireDecoder) {
 	s.Epoch = r.varint("epoch")
 	s.Turn = r.uvarint("turn")
 	s.Reason = r.text("reason")
@@ -162,7 +162,7 @@ func (c *Recover) appendBody(dst []byte) []byte {
 	return binary.AppendVarint(appendString(dst, c.By), c.Stop)
 }
 
-func (c *Recover) readBody(r *reader) {
+func (c *Recover) readBody(r *wireDecoder) {
 	c.By = r.text("by")
 	c.Stop = r.varint("stop")
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Close fixes the end of a joint: which records belong to the turns First to Turn, nearly always one turn. Every later run
+// Close fixes the end of a span: which records belong to the turns First to Turn, nearly always one turn. Every later run
 // obeys it.
 type Close struct {
 	Epoch         int64
@@ -73,7 +73,7 @@ func (t ReadTallies) Balanced() bool {
 func (*Close) controlKind() Kind { return KindClose }
 
 func (c *Close) check() string {
-	if what := checkJoint(c.First, c.Turn); what != "" {
+	if what := checkSpan(c.First, c.Turn); what != "" {
 		return what
 	}
 	if !c.addsUp() {
@@ -92,9 +92,9 @@ func (c *Close) check() string {
 	return ""
 }
 
-// addsUp says whether a joint of several turns has a number for each, and whether their sum is the whole.
+// addsUp says whether a span of several turns has a number for each, and whether their sum is the whole.
 func (c *Close) addsUp() bool {
-	if joint(c.First, c.Turn) == 0 {
+	if span(c.First, c.Turn) == 0 {
 		return len(c.Each) == 0
 	}
 	rest := c.Contributions
@@ -104,7 +104,7 @@ func (c *Close) addsUp() bool {
 		}
 		rest -= n
 	}
-	return rest == 0 && uint64(len(c.Each)) == joint(c.First, c.Turn)+1
+	return rest == 0 && uint64(len(c.Each)) == span(c.First, c.Turn)+1
 }
 
 func (c *Close) appendBody(dst []byte) []byte {
@@ -126,14 +126,14 @@ func (c *Close) appendBody(dst []byte) []byte {
 			last = o
 		}
 	}
-	dst = appendJoint(appendReadTallies(dst, c.Tallies), c.First, c.Turn)
+	dst = appendSpan(appendReadTallies(dst, c.Tallies), c.First, c.Turn)
 	for _, n := range c.Each {
 		dst = binary.AppendUvarint(dst, n)
 	}
 	return dst
 }
 
-func (c *Close) readBody(r *reader) {
+func (c *Close) readBody(r *wireDecoder) {
 	c.Epoch = r.varint("epoch")
 	c.Turn = r.uvarint("turn")
 	c.Contributions = r.uvarint("contributions")
@@ -152,7 +152,7 @@ func (c *Close) readBody(r *reader) {
 		}
 	}
 	c.Tallies = r.readTallies()
-	if c.First = r.joint(c.Turn); c.First < c.Turn && r.err == nil {
+	if c.First = r.span(c.Turn); c.First < c.Turn && r.err == nil {
 		c.Each = make([]uint64, c.Turn-c.First+1)
 		for i := range c.Each {
 			c.Each[i] = r.uvarint("contributions of a turn")
@@ -175,7 +175,7 @@ func appendReadTallies(dst []byte, t ReadTallies) []byte {
 	return dst
 }
 
-func (r *reader) readTallies() (t ReadTallies) {
+func (r *wireDecoder) readTallies() (t ReadTallies) {
 	for _, n := range [...]*uint64{&t.Read, &t.BeforeStart, &t.Late, &t.Future, &t.Overtaken, &t.Accepted} {
 		*n = r.uvarint("tallies")
 	}

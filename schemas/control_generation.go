@@ -100,7 +100,7 @@ func (g *Generation) appendBody(dst []byte) []byte {
 	return g.Header.appendBody(dst)
 }
 
-func (g *Generation) readBody(r *reader) {
+func (g *Generation) readBody(r *wireDecoder) {
 	g.Epoch = r.varint("epoch")
 	g.CountsEnd = make([]int64, r.count("ends of counts", 1))
 	for i := range g.CountsEnd {
@@ -155,7 +155,7 @@ func (h *Header) appendPast(dst []byte) []byte {
 	return dst
 }
 
-func (h *Header) readPast(r *reader) {
+func (h *Header) readPast(r *wireDecoder) {
 	h.FromTurn = r.uvarint("first turn")
 	h.SliceStart = r.varint("start of the first turn")
 	h.MetricStarts = make([]int64, len(h.Metrics))
@@ -201,7 +201,7 @@ func (p *PastGeneration) append(dst []byte) []byte {
 	return dst
 }
 
-func (r *reader) pastGeneration() PastGeneration {
+func (r *wireDecoder) pastGeneration() PastGeneration {
 	p := PastGeneration{FromTurn: r.uvarint("first turn"), SliceStart: r.varint("start of the first turn")}
 	n := r.count("slides", 1)
 	for i := 0; i < n && r.err == nil; i++ {

@@ -138,7 +138,7 @@ func (h *Header) appendBody(dst []byte) []byte {
 	return h.appendPast(dst)
 }
 
-func (h *Header) readBody(r *reader) {
+func (h *Header) readBody(r *wireDecoder) {
 	h.Incarnation = r.id("incarnation")
 	h.Generation = r.uint32("generation")
 	n := r.count("noise keys", 34)

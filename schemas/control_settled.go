@@ -36,7 +36,7 @@ type SettledKey struct {
 func (*Settled) controlKind() Kind { return KindSettled }
 
 func (s *Settled) check() string {
-	if what := checkJoint(s.First, s.Turn); what != "" {
+	if what := checkSpan(s.First, s.Turn); what != "" {
 		return what
 	}
 	if s.Part >= s.Parts {
@@ -65,10 +65,10 @@ func (s *Settled) appendBody(dst []byte) []byte {
 		dst = binary.AppendVarint(dst, o)
 	}
 	dst = appendMetricTallies(dst, s.Tallies)
-	return appendJoint(appendSettledKeys(dst, s.Keys), s.First, s.Turn)
+	return appendSpan(appendSettledKeys(dst, s.Keys), s.First, s.Turn)
 }
 
-func (s *Settled) readBody(r *reader) {
+func (s *Settled) readBody(r *wireDecoder) {
 	s.Epoch = r.varint("epoch")
 	s.Turn = r.uvarint("turn")
 	s.Part = r.uint32("part")
@@ -86,7 +86,7 @@ func (s *Settled) readBody(r *reader) {
 	}
 	s.Tallies = r.metricTallies()
 	s.Keys = r.settledKeys()
-	s.First = r.joint(s.Turn)
+	s.First = r.span(s.Turn)
 	if r.err == nil && s.Part >= s.Parts {
 		r.fail("part number")
 	}
@@ -119,13 +119,13 @@ func appendWindow(dst []byte, from, to int64, start, length *int64) []byte {
 	return dst
 }
 
-func (r *reader) window(start, length *int64) (from, to int64) {
+func (r *wireDecoder) window(start, length *int64) (from, to int64) {
 	*start += r.varint("window start")
 	*length += r.varint("window length")
 	return *start, *start + *length
 }
 
-func (r *reader) settledKeys() []SettledKey {
+func (r *wireDecoder) settledKeys() []SettledKey {
 	n := r.count("settled keys", 5)
 	keys := make([]SettledKey, n)
 	var start, length int64
@@ -146,7 +146,7 @@ func settledDigest(s Settled) [32]byte {
 }
 
 // settledOverhead is more than a part takes beside FirstRungs, CountsEnd and Keys: preamble, six numbers of at most ten
-// bytes, four counts, two part numbers, the digest, the joint.
+// bytes, four counts, two part numbers, the digest, the span.
 const settledOverhead = 4 + 4*10 + 2*5 + 4*10 + 32 + 1
 
 // SplitSettled splits a settled turn into records whose EncodeControl is at most maxBytes long, whatever their Back and

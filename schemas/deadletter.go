@@ -26,8 +26,8 @@ const (
 // DefaultDeadLetterBytes is a size of dead letters that brokers take by default.
 const DefaultDeadLetterBytes = 1000000
 
-// Place is where a record stands in Kafka.
-type Place struct {
+// Origin is where a record stands in Kafka.
+type Origin struct {
 	Topic     string
 	Partition int32
 	Offset    int64
@@ -58,7 +58,7 @@ const (
 // is a key beyond a quarter of the limit; original headers have room for another quarter and the rest of them are
 // counted. A topic name is at most 249 bytes in Kafka, a class one of event.Classes or as short. The message shares
 // memory with the arguments.
-func DeadLetter(place Place, class string, key, value []byte, headers []RecordHeader, maxBytes int) DeadLetterMessage {
+func DeadLetter(place Origin, class string, key, value []byte, headers []RecordHeader, maxBytes int) DeadLetterMessage {
 	if maxBytes <= 0 {
 		maxBytes = DefaultDeadLetterBytes
 	}
@@ -116,7 +116,7 @@ func hexDigest(b []byte) string {
 
 // DeadLetterInfo is what the headers of a dead-lettered record say.
 type DeadLetterInfo struct {
-	Place          Place
+	Place          Origin
 	Class          string
 	Length         int64  // of the original value; −1 for a null value
 	SHA256         string // "" unless the value was cut

@@ -27,7 +27,7 @@ func TestDeadLettersKeepEverythingThatFits(t *testing.T) {
 			size := rapid.OneOf(rapid.IntRange(0, most), rapid.IntRange(most-most/5, most)).Draw(t, name)
 			return bytes.Repeat([]byte{rapid.Byte().Draw(t, name)}, size)
 		}
-		place := Place{Topic: rapid.StringMatching(`[a-z]{1,249}`).Draw(t, "topic"), Partition: rapid.Int32().Draw(t, "p"),
+		place := Origin{Topic: rapid.StringMatching(`[a-z]{1,249}`).Draw(t, "topic"), Partition: rapid.Int32().Draw(t, "p"),
 			Offset: rapid.Int64().Draw(t, "o"), Timestamp: rapid.Int64().Draw(t, "ts")}
 		class := rapid.StringMatching(`[a-z_]{1,16}`).Draw(t, "class")
 		key, value := blob("key", 4000), blob("value", 10000)
@@ -74,12 +74,12 @@ func checkCut(t *rapid.T, name string, whole, kept []byte, digest string) {
 }
 
 func TestANullValueStaysNull(t *testing.T) {
-	m := DeadLetter(Place{Topic: "t"}, "undecodable", nil, nil, nil, 0)
+	m := DeadLetter(Origin{Topic: "t"}, "undecodable", nil, nil, nil, 0)
 	info, err := ReadDeadLetter(m.Headers)
 	if err != nil || m.Value != nil || info.Length != -1 {
 		t.Error(m.Value, info, err)
 	}
-	m = DeadLetter(Place{Topic: "t"}, "undecodable", nil, []byte{}, nil, 0)
+	m = DeadLetter(Origin{Topic: "t"}, "undecodable", nil, []byte{}, nil, 0)
 	if info, err = ReadDeadLetter(m.Headers); err != nil || m.Value == nil || info.Length != 0 {
 		t.Error(m.Value, info, err)
 	}

@@ -156,12 +156,12 @@ func genMetric(t *rapid.T) MetricSpec {
 		Period: genText(t)}
 }
 
-// genFirst is the first turn of a joint that ends with a turn.
+// genFirst is the first turn of a span that ends with a turn.
 func genFirst(t *rapid.T, turn uint64) uint64 {
 	if turn == 0 || rapid.Bool().Draw(t, "ordinary") {
 		return turn
 	}
-	return turn - rapid.Uint64Range(0, min(MaxJoint, turn)-1).Draw(t, "joint")
+	return turn - rapid.Uint64Range(0, min(MaxSpan, turn)-1).Draw(t, "span")
 }
 
 func genTallies(t *rapid.T) ReadTallies {
@@ -238,7 +238,7 @@ func genSettledKey(t *rapid.T) SettledKey {
 
 func genMetricTallies(t *rapid.T) []MetricTally {
 	return genList(t, 3, func(t *rapid.T) MetricTally {
-		return MetricTally{Metric: rapid.Uint32().Draw(t, "metric"), PairTally: PairTally{Filtered: 1, Clipped: 2,
+		return MetricTally{Metric: rapid.Uint32().Draw(t, "metric"), WindowTally: WindowTally{Filtered: 1, Clipped: 2,
 			OverBudget: rapid.Uint64().Draw(t, "over"), Counted: rapid.Uint64().Draw(t, "counted")}}
 	})
 }
@@ -282,22 +282,22 @@ func genControl(t *rapid.T) Control {
 	return c
 }
 
-func genPair(t *rapid.T) Pair {
-	return Pair{Metric: rapid.Uint32().Draw(t, "metric"), WindowStart: rapid.Int64().Draw(t, "start"),
+func genPair(t *rapid.T) MetricWindow {
+	return MetricWindow{Metric: rapid.Uint32().Draw(t, "metric"), WindowStart: rapid.Int64().Draw(t, "start"),
 		WindowEnd: rapid.Int64().Draw(t, "end")}
 }
 
 func genDelta(t *rapid.T) Delta {
 	d := Delta{Turn: rapid.Uint64().Draw(t, "turn"), Epoch: rapid.Int64().Draw(t, "epoch"),
-		Records: rapid.Uint64().Draw(t, "records"), Pairs: genList(t, 11, genPair), Filtered: genFiltered(t), Labels: genLabels(t, true)}
-	d.Tallies = make([]PairTally, len(d.Pairs))
+		Records: rapid.Uint64().Draw(t, "records"), Windows: genList(t, 11, genPair), Filtered: genFiltered(t), Labels: genLabels(t, true)}
+	d.Tallies = make([]WindowTally, len(d.Windows))
 	for i := range d.Tallies {
-		d.Tallies[i] = PairTally{Filtered: rapid.Uint64().Draw(t, "f"), Clipped: 1, OverBudget: 2, Counted: rapid.Uint64().Draw(t, "c")}
+		d.Tallies[i] = WindowTally{Filtered: rapid.Uint64().Draw(t, "f"), Clipped: 1, OverBudget: 2, Counted: rapid.Uint64().Draw(t, "c")}
 	}
 	for _, u := range genContribUsers(t, len(d.Labels), true) {
-		du := DeltaUser{ID: u.ID, Period: u.Period, Slice: u.Entries, Records: u.Records, Admitted: NewBits(len(d.Pairs))}
+		du := DeltaUser{ID: u.ID, Period: u.Period, Slice: u.Entries, Records: u.Records, Admitted: NewBits(len(d.Windows))}
 		mode := rapid.IntRange(0, 2).Draw(t, "admitted")
-		for i := range d.Pairs {
+		for i := range d.Windows {
 			if mode == 1 || mode == 2 && rapid.Bool().Draw(t, "bit") {
 				du.Admitted.Set(i)
 			}

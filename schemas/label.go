@@ -36,7 +36,7 @@ func appendLabels(dst []byte, labels []Label) []byte {
 }
 
 // labels reads a dictionary; sorted demands strictly ascending order.
-func (r *reader) labels(what string, sorted bool) []Label {
+func (r *wireDecoder) labels(what string, sorted bool) []Label {
 	n := r.uvarint(what)
 	filtered := r.bool(what)
 	if n > uint64(len(r.rest)) {

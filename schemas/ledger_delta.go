@@ -17,21 +17,21 @@ type Delta struct {
 	Epoch   int64  // not part of the body: a turn redone in a later epoch has the same BodyDigest
 	Records uint64 // records of the turn in this shard
 
-	Pairs    []Pair      // the (metric, window) pairs that end in the turn, in admission order
-	Tallies  []PairTally // one per pair
+	Windows    []MetricWindow      // the (metric, window) pairs that end in the turn, in admission order
+	Tallies  []WindowTally // one per pair
 	Filtered []uint64    // by metric: records of the turn's slice that it does not take
 	Labels   []Label     // dictionary, strictly ascending
 	Users    []DeltaUser // strictly ascending by (ID, Period)
 }
 
-// Pair is a metric's window.
-type Pair struct {
+// MetricWindow is a metric's window.
+type MetricWindow struct {
 	Metric                 uint32
 	WindowStart, WindowEnd int64 // Unix milliseconds
 }
 
-// PairTally says what became of the shard's accepted records of a pair (trusted side only).
-type PairTally struct {
+// WindowTally says what became of the shard's accepted records of a pair (trusted side only).
+type WindowTally struct {
 	Filtered, Clipped, OverBudget, Counted uint64
 }
 
@@ -97,7 +97,7 @@ func (d Delta) BodyDigest() [32]byte { return sha256.Sum256(d.appendBody(nil)) }
 
 // check returns which rule of the encoding the delta breaks, or "".
 func (d *Delta) check() string {
-	if len(d.Tallies) != len(d.Pairs) {
+	if len(d.Tallies) != len(d.Windows) {
 		return "tallies and pairs differ in number"
 	}
 	if !labelsValid(d.Labels, true) {
@@ -111,7 +111,7 @@ func (d *Delta) check() string {
 		if what := checkEntries(u.Slice, u.Records, len(d.Labels), true); what != "" {
 			return what
 		}
-		if len(u.Admitted) != (len(d.Pairs)+7)/8 || !u.Admitted.within(len(d.Pairs)) {
+		if len(u.Admitted) != (len(d.Windows)+7)/8 || !u.Admitted.within(len(d.Windows)) {
 			return "admissions and pairs differ in number"
 		}
 	}
@@ -132,9 +132,9 @@ func (d *Delta) appendBody(dst []byte) []byte {
 	dst = appendPreamble(dst, KindDeltaBody)
 	dst = binary.AppendUvarint(dst, d.Turn)
 	dst = binary.AppendUvarint(dst, d.Records)
-	dst = binary.AppendUvarint(dst, uint64(len(d.Pairs)))
+	dst = binary.AppendUvarint(dst, uint64(len(d.Windows)))
 	var start, length int64
-	for i, p := range d.Pairs {
+	for i, p := range d.Windows {
 		dst = binary.AppendUvarint(dst, uint64(p.Metric))
 		dst = appendWindow(dst, p.WindowStart, p.WindowEnd, &start, &length)
 		t := d.Tallies[i]
@@ -150,7 +150,7 @@ func (d *Delta) appendBody(dst []byte) []byte {
 		entries += len(d.Users[i].Slice)
 	}
 	dst = binary.AppendUvarint(dst, uint64(entries))
-	all := allBits(len(d.Pairs))
+	all := allBits(len(d.Windows))
 	var period int64
 	for i := range d.Users {
 		u := &d.Users[i]
@@ -201,10 +201,10 @@ func decodeDeltaBody(b []byte) (Delta, error) {
 	r := newReader(b, KindDeltaBody)
 	d := Delta{Turn: r.uvarint("turn"), Records: r.uvarint("records")}
 	n := r.count("pairs", 7)
-	d.Pairs, d.Tallies = make([]Pair, n), make([]PairTally, n)
+	d.Windows, d.Tallies = make([]MetricWindow, n), make([]WindowTally, n)
 	var start, length int64
-	for i := range d.Pairs {
-		p := &d.Pairs[i]
+	for i := range d.Windows {
+		p := &d.Windows[i]
 		p.Metric = r.uint32("metric")
 		p.WindowStart, p.WindowEnd = r.window(&start, &length)
 		t := &d.Tallies[i]
@@ -224,12 +224,12 @@ func decodeDeltaBody(b []byte) (Delta, error) {
 	return d, nil
 }
 
-func (d *Delta) readUsers(r *reader) {
+func (d *Delta) readUsers(r *wireDecoder) {
 	n := r.count("users", 17)
 	arena := r.arena("entries")
 	d.Users = make([]DeltaUser, n)
-	all := allBits(len(d.Pairs))
-	none := NewBits(len(d.Pairs))
+	all := allBits(len(d.Windows))
+	none := NewBits(len(d.Windows))
 	var period int64
 	for i := range d.Users {
 		if r.err != nil {

@@ -58,7 +58,7 @@ func appendCounts(dst []byte, counts []uint64) []byte {
 	return dst
 }
 
-func (r *reader) counts(what string) []uint64 {
+func (r *wireDecoder) counts(what string) []uint64 {
 	out := make([]uint64, r.count(what, 1))
 	for i := range out {
 		out[i] = r.uvarint(what)

@@ -148,9 +148,9 @@ func TestDeltasOutOfOrderHaveNoEncoding(t *testing.T) {
 		"keys":       {Labels: []Label{{Key: []byte{2}}, {Key: []byte{1}}}},
 		"slice":      {Labels: []Label{{Key: []byte{1}}, {Key: []byte{2}}}, Users: []DeltaUser{{Slice: []KeyCount{{1, 1}, {0, 1}}}}},
 		"dictionary": {Users: []DeltaUser{{Slice: []KeyCount{{0, 1}}}}},
-		"tallies":    {Tallies: make([]PairTally, 1)},
+		"tallies":    {Tallies: make([]WindowTally, 1)},
 		"admissions": {Users: []DeltaUser{{Admitted: Bits{0}}}},
-		"spare bit":  {Pairs: make([]Pair, 1), Tallies: make([]PairTally, 1), Users: []DeltaUser{{Admitted: Bits{2}}}},
+		"spare bit":  {Windows: make([]MetricWindow, 1), Tallies: make([]WindowTally, 1), Users: []DeltaUser{{Admitted: Bits{2}}}},
 	} {
 		if _, err := EncodeDelta(d, 8, 1000); !errors.Is(err, ErrInvalid) {
 			t.Errorf("%s: %v", name, err)

@@ -58,7 +58,7 @@ func appendKeys(dst []byte, keys [][]byte) []byte {
 }
 
 // keys reads a dictionary of keys; sorted demands strictly ascending byte order.
-func (r *reader) keys(what string, sorted bool) [][]byte {
+func (r *wireDecoder) keys(what string, sorted bool) [][]byte {
 	n := r.count(what, 1)
 	keys := make([][]byte, 0, n)
 	for i := 0; i < n && r.err == nil; i++ {

@@ -100,7 +100,7 @@ func appendMetricSpec(dst []byte, m MetricSpec) []byte {
 	return appendString(dst, m.Period)
 }
 
-func (r *reader) metricSpec() (m MetricSpec) {
+func (r *wireDecoder) metricSpec() (m MetricSpec) {
 	m.Name = r.text("metric name")
 	m.Kind = r.text("metric kind")
 	m.Filter = r.text("metric filter")

@@ -6,11 +6,11 @@ import "encoding/binary"
 // trusted-side number.
 type MetricTally struct {
 	Metric uint32
-	PairTally
+	WindowTally
 }
 
 // Add adds another pair's tally.
-func (t *PairTally) Add(o PairTally) {
+func (t *WindowTally) Add(o WindowTally) {
 	t.Filtered += o.Filtered
 	t.Clipped += o.Clipped
 	t.OverBudget += o.OverBudget
@@ -28,7 +28,7 @@ func appendMetricTallies(dst []byte, tallies []MetricTally) []byte {
 	return dst
 }
 
-func (r *reader) metricTallies() []MetricTally {
+func (r *wireDecoder) metricTallies() []MetricTally {
 	n := r.count("tallies", 5)
 	if n == 0 {
 		return nil

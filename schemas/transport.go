@@ -15,7 +15,7 @@ type Open struct {
 	FromLedger    bool  // the turns are redone from their deltas; no contributions follow
 }
 
-// Envelope is everything that SPEND gets for one (shard, joint).
+// Envelope is everything that SPEND gets for one (shard, span).
 type Envelope struct {
 	Open    Open
 	Batches []Contributions // of the Open's epoch, turns and shard
@@ -76,7 +76,7 @@ func PeekEpoch(b []byte) (kind Kind, epoch int64, turn uint64, err error) {
 
 // Holds says whether a turn is one of those that are opened.
 func (o *Open) Holds(turn uint64) bool {
-	return turn <= o.Turn && o.Turn-turn <= joint(o.First, o.Turn)
+	return turn <= o.Turn && o.Turn-turn <= span(o.First, o.Turn)
 }
 
 // EncodeOpen encodes an Open.
@@ -86,7 +86,7 @@ func EncodeOpen(o Open) []byte {
 	dst = binary.AppendUvarint(dst, uint64(o.Shard))
 	dst = binary.AppendUvarint(dst, uint64(o.Shards))
 	dst = binary.AppendVarint(dst, o.SettledAt)
-	return appendJoint(appendBool(dst, o.FromLedger), o.First, o.Turn)
+	return appendSpan(appendBool(dst, o.FromLedger), o.First, o.Turn)
 }
 
 // DecodeOpen is the inverse of EncodeOpen. Errors: ErrMalformed, ErrVersion.
@@ -95,7 +95,7 @@ func DecodeOpen(b []byte) (Open, error) {
 	o := Open{Epoch: r.varint("epoch"), Turn: r.uvarint("turn"), Contributions: r.uvarint("contributions"),
 		Shard: r.uint32("shard"), Shards: r.uint32("shards"), SettledAt: r.varint("settled at"),
 		FromLedger: r.bool("from ledger")}
-	o.First = r.joint(o.Turn)
+	o.First = r.span(o.Turn)
 	if err := r.finish(); err != nil {
 		return Open{}, err
 	}
@@ -188,7 +188,7 @@ func DecodeEnvelope(b []byte) (Envelope, error) {
 
 // EncodePartial encodes a partial count. Errors: ErrInvalid (a key too long, too many turns).
 func EncodePartial(p Partial) ([]byte, error) {
-	if what := checkJoint(p.First, p.Turn); what != "" {
+	if what := checkSpan(p.First, p.Turn); what != "" {
 		return nil, invalid(KindPartial, what)
 	}
 	dst := appendTurn(nil, KindPartial, p.Epoch, p.Turn)
@@ -210,7 +210,7 @@ func EncodePartial(p Partial) ([]byte, error) {
 		dst = appendBytes(dst, c.Key)
 		dst = binary.AppendVarint(dst, c.Count)
 	}
-	return appendJoint(dst, p.First, p.Turn), nil
+	return appendSpan(dst, p.First, p.Turn), nil
 }
 
 // DecodePartial is the inverse of EncodePartial. Errors: ErrMalformed, ErrVersion.
@@ -228,7 +228,7 @@ func DecodePartial(b []byte) (Partial, error) {
 		c.Key = r.bytes("key", MaxKeyBytes)
 		c.Count = r.varint("count")
 	}
-	p.First = r.joint(p.Turn)
+	p.First = r.span(p.Turn)
 	if err := r.finish(); err != nil {
 		return Partial{}, err
 	}
@@ -237,7 +237,7 @@ func DecodePartial(b []byte) (Partial, error) {
 
 // EncodeAck encodes an acknowledgement. Errors: ErrInvalid (a key too long, too many turns).
 func EncodeAck(a Ack) ([]byte, error) {
-	if what := checkJoint(a.First, a.Turn); what != "" {
+	if what := checkSpan(a.First, a.Turn); what != "" {
 		return nil, invalid(KindAck, what)
 	}
 	for i := range a.Keys {
@@ -250,7 +250,7 @@ func EncodeAck(a Ack) ([]byte, error) {
 	dst = binary.AppendUvarint(dst, uint64(a.ReleaseShards))
 	dst = binary.AppendVarint(dst, a.CountsEnd)
 	dst = appendMetricTallies(dst, a.Tallies)
-	return appendJoint(appendSettledKeys(dst, a.Keys), a.First, a.Turn), nil
+	return appendSpan(appendSettledKeys(dst, a.Keys), a.First, a.Turn), nil
 }
 
 // DecodeAck is the inverse of EncodeAck. Errors: ErrMalformed, ErrVersion.
@@ -259,7 +259,7 @@ func DecodeAck(b []byte) (Ack, error) {
 	a := Ack{Epoch: r.varint("epoch"), Turn: r.uvarint("turn"), ReleaseShard: r.uint32("release shard"),
 		ReleaseShards: r.uint32("release shards"), CountsEnd: r.varint("end of counts"),
 		Tallies: r.metricTallies(), Keys: r.settledKeys()}
-	a.First = r.joint(a.Turn)
+	a.First = r.span(a.Turn)
 	if err := r.finish(); err != nil {
 		return Ack{}, err
 	}

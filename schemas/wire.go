@@ -125,17 +125,17 @@ func appendWide(dst []byte, hi, lo uint64) []byte {
 func appendPrecision(dst []byte, p state.Precision) []byte { return appendWide(dst, p.Hi, p.Lo) }
 func appendDelta(dst []byte, d state.Delta) []byte         { return appendWide(dst, d.Hi, d.Lo) }
 
-// reader takes an encoding apart. The first fault sticks: every later call returns zero values, and finish reports it,
+// wireDecoder takes an encoding apart. The first fault sticks: every later call returns zero values, and finish reports it,
 // so that decoders read field after field without a branch each. Loops end because count returns 0 after a fault.
-type reader struct {
+type wireDecoder struct {
 	rest []byte
 	kind Kind
 	err  error
 }
 
 // newReader checks the preamble for the wanted kind.
-func newReader(b []byte, k Kind) *reader {
-	r := &reader{rest: b, kind: k}
+func newReader(b []byte, k Kind) *wireDecoder {
+	r := &wireDecoder{rest: b, kind: k}
 	switch {
 	case len(b) < preambleBytes || b[0] != magic0 || b[1] != magic1:
 		r.fail("magic")
@@ -149,7 +149,7 @@ func newReader(b []byte, k Kind) *reader {
 	return r
 }
 
-func (r *reader) fail(what string) {
+func (r *wireDecoder) fail(what string) {
 	if r.err == nil {
 		r.err = malformed(r.kind, what)
 	}
@@ -157,14 +157,14 @@ func (r *reader) fail(what string) {
 }
 
 // finish returns the first fault, or one for bytes left over.
-func (r *reader) finish() error {
+func (r *wireDecoder) finish() error {
 	if r.err == nil && len(r.rest) != 0 {
 		r.fail("bytes left over")
 	}
 	return r.err
 }
 
-func (r *reader) uvarint(what string) uint64 {
+func (r *wireDecoder) uvarint(what string) uint64 {
 	b := r.rest
 	if len(b) > 0 && b[0] < 0x80 {
 		r.rest = b[1:]
@@ -180,12 +180,12 @@ func (r *reader) uvarint(what string) uint64 {
 	return v
 }
 
-func (r *reader) varint(what string) int64 {
+func (r *wireDecoder) varint(what string) int64 {
 	u := r.uvarint(what)
 	return int64(u>>1) ^ -int64(u&1)
 }
 
-func (r *reader) uint32(what string) uint32 {
+func (r *wireDecoder) uint32(what string) uint32 {
 	v := r.uvarint(what)
 	if v > math.MaxUint32 {
 		r.fail(what)
@@ -194,7 +194,7 @@ func (r *reader) uint32(what string) uint32 {
 	return uint32(v)
 }
 
-func (r *reader) int32(what string) int32 {
+func (r *wireDecoder) int32(what string) int32 {
 	v := r.varint(what)
 	if v < math.MinInt32 || v > math.MaxInt32 {
 		r.fail(what)
@@ -204,7 +204,7 @@ func (r *reader) int32(what string) int32 {
 }
 
 // count reads a number of elements of at least size bytes each and bounds it by what is left.
-func (r *reader) count(what string, size int) int {
+func (r *wireDecoder) count(what string, size int) int {
 	n := r.uvarint(what)
 	if n > uint64(len(r.rest)/size) {
 		r.fail(what)
@@ -214,7 +214,7 @@ func (r *reader) count(what string, size int) int {
 }
 
 // take returns the next n bytes, sharing memory.
-func (r *reader) take(n int, what string) []byte {
+func (r *wireDecoder) take(n int, what string) []byte {
 	if n > len(r.rest) {
 		r.fail(what)
 		return nil
@@ -224,7 +224,7 @@ func (r *reader) take(n int, what string) []byte {
 	return b
 }
 
-func (r *reader) bytes(what string, limit int) []byte {
+func (r *wireDecoder) bytes(what string, limit int) []byte {
 	n := r.count(what, 1)
 	if n > limit {
 		r.fail(what)
@@ -233,9 +233,9 @@ func (r *reader) bytes(what string, limit int) []byte {
 	return r.take(n, what)
 }
 
-func (r *reader) text(what string) string { return string(r.bytes(what, maxTextBytes)) }
+func (r *wireDecoder) text(what string) string { return string(r.bytes(what, maxTextBytes)) }
 
-func (r *reader) bool(what string) bool {
+func (r *wireDecoder) bool(what string) bool {
 	b := r.take(1, what)
 	if len(b) == 0 {
 		return false
@@ -246,17 +246,17 @@ func (r *reader) bool(what string) bool {
 	return b[0] == 1
 }
 
-func (r *reader) digest(what string) (d [32]byte) {
+func (r *wireDecoder) digest(what string) (d [32]byte) {
 	copy(d[:], r.take(len(d), what))
 	return d
 }
 
-func (r *reader) id(what string) (d [16]byte) {
+func (r *wireDecoder) id(what string) (d [16]byte) {
 	copy(d[:], r.take(len(d), what))
 	return d
 }
 
-func (r *reader) float(what string) float64 {
+func (r *wireDecoder) float(what string) float64 {
 	b := r.take(8, what)
 	if len(b) == 0 {
 		return 0
@@ -269,7 +269,7 @@ func (r *reader) float(what string) float64 {
 	return f
 }
 
-func (r *reader) wide(what string) (hi, lo uint64) {
+func (r *wireDecoder) wide(what string) (hi, lo uint64) {
 	head := r.take(1, what)
 	if len(head) == 0 {
 		return 0, 0
@@ -291,12 +291,12 @@ func (r *reader) wide(what string) (hi, lo uint64) {
 	return hi, lo
 }
 
-func (r *reader) precision(what string) state.Precision {
+func (r *wireDecoder) precision(what string) state.Precision {
 	hi, lo := r.wide(what)
 	return state.Precision{Hi: hi, Lo: lo}
 }
 
-func (r *reader) delta(what string) state.Delta {
+func (r *wireDecoder) delta(what string) state.Delta {
 	hi, lo := r.wide(what)
 	return state.Delta{Hi: hi, Lo: lo}
 }

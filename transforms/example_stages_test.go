@@ -45,9 +45,9 @@ func views() (schemas.MetricSpec, error) {
 }
 
 // pairs are the windows that end with a turn: one a turn, from 1970 on.
-func pairs(turn uint64) []schemas.Pair {
+func pairs(turn uint64) []schemas.MetricWindow {
 	end := int64(turn) * 3_600_000
-	return []schemas.Pair{{WindowStart: end - 3_600_000, WindowEnd: end}}
+	return []schemas.MetricWindow{{WindowStart: end - 3_600_000, WindowEnd: end}}
 }
 
 // visits are what two users did in a turn, and the OPEN of the turn.
@@ -132,7 +132,7 @@ func (h accounts) Open(context.Context) (transforms.Spender, error) {
 	if err != nil {
 		return nil, err
 	}
-	return transforms.InState(spend.Options{Rules: rules, Pairs: pairs, Settlements: settlements{h.Dir}})
+	return transforms.InState(spend.Options{Rules: rules, Ending: pairs, Settlements: settlements{h.Dir}})
 }
 
 // ladders is the hook of RELEASE.
@@ -144,7 +144,7 @@ func (h ladders) Open(context.Context) (transforms.Releaser, error) {
 		return nil, err
 	}
 	return transforms.NewReleaser(transforms.ReleaserOptions{
-		Metrics: []schemas.MetricSpec{metric}, Pairs: pairs, Incarnation: [16]byte{1},
+		Metrics: []schemas.MetricSpec{metric}, Ending: pairs, Incarnation: [16]byte{1},
 		Noise:     noisereduction.NoiseKey{ID: "2026-a", Secret: [32]byte{2}}, // 256 random bits, from a safe place
 		Publisher: h,
 	})

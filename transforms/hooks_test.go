@@ -30,8 +30,8 @@ func testMetrics(t *testing.T) []schemas.MetricSpec {
 		LadderKind: "geometric", LadderFactor: 2, First: u, Top: u, Confidence: 0.95, KeyMode: "public", PublicKeys: [][]byte{[]byte("a"), []byte("b")}}}
 }
 
-func testPairs(turn uint64) []schemas.Pair {
-	return []schemas.Pair{{WindowStart: int64(turn-1) * 1000, WindowEnd: int64(turn) * 1000}}
+func testPairs(turn uint64) []schemas.MetricWindow {
+	return []schemas.MetricWindow{{WindowStart: int64(turn-1) * 1000, WindowEnd: int64(turn) * 1000}}
 }
 
 // published keeps what a Publisher was given.
@@ -77,7 +77,7 @@ func (p *published) Close() error {
 
 func testReleaser(t *testing.T, p Publisher) Releaser {
 	t.Helper()
-	r, err := NewReleaser(ReleaserOptions{Metrics: testMetrics(t), Pairs: testPairs, Incarnation: [16]byte{1},
+	r, err := NewReleaser(ReleaserOptions{Metrics: testMetrics(t), Ending: testPairs, Incarnation: [16]byte{1},
 		Noise: noisereduction.NoiseKey{ID: "k", Secret: [32]byte{1}}, Publisher: p})
 	if err != nil {
 		t.Fatal(err)
@@ -257,7 +257,7 @@ func (f *partialsFn) ProcessElement(_ []byte, emit func(int, []byte)) {
 type directHook struct{ Metrics []schemas.MetricSpec }
 
 func (h directHook) Open(context.Context) (Releaser, error) {
-	return NewReleaser(ReleaserOptions{Metrics: h.Metrics, Pairs: testPairs, Publisher: &published{}})
+	return NewReleaser(ReleaserOptions{Metrics: h.Metrics, Ending: testPairs, Publisher: &published{}})
 }
 
 type directSettleHook struct{ Metrics []schemas.MetricSpec }

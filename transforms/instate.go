@@ -25,7 +25,7 @@ import (
 //
 // A turn decodes all accounts of its shard. Settlements must still know the
 // turns since the newest snapshot, Rules.LedgerSlots/2 of them and those of one
-// joint.
+// span.
 func InState(o spend.Options) (Spender, error) {
 	if o.Ledger != nil {
 		return nil, errors.New("keeping accounts in keyed state: there is a ledger already: give it to spend.NewEngine")

@@ -13,14 +13,14 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// ladders releases the counts of a turn, or of all turns of a joint: what there is to release, in which
+// ladders releases the counts of a turn, or of all turns of a span: what there is to release, in which
 // order, and with which noise. It is read-only and safe for concurrent use.
 type ladders struct {
 	metrics []schemas.MetricSpec
 	plans   []*noisereduction.Plan // by metric
 	digests [][32]byte             // by metric
 
-	pairs       func(turn uint64) []schemas.Pair
+	windows     func(turn uint64) []schemas.MetricWindow
 	incarnation [16]byte
 	generation  uint32
 	noise       noisereduction.NoiseKey
@@ -42,7 +42,7 @@ func PlanOf(m *schemas.MetricSpec) (*noisereduction.Plan, error) {
 
 // task is one ladder to climb.
 type task struct {
-	spend.Place
+	spend.Cell
 	turn    uint64 // with which the window ends
 	count   int64
 	passed  bool
@@ -53,7 +53,7 @@ type task struct {
 // where nobody contributed; private ones pass their threshold or stay unseen;
 // keys that a metric takes from another one are those which that one has just
 // released. The releases are in order of window, metric and key, and with them
-// goes what their contributors pay for. The turns of a joint have no window in
+// goes what their contributors pay for. The turns of a span have no window in
 // common: each is released as it would be alone.
 func (l *ladders) climbShard(shard int, partials spend.Partials) ([]schemas.Release, []schemas.SettledKey, error) {
 	counts := partials.Counts()
@@ -69,7 +69,7 @@ func (l *ladders) climbShard(shard int, partials spend.Partials) ([]schemas.Rele
 		return nil, nil, err
 	}
 	tasks = append(tasks, following...)
-	slices.SortFunc(tasks, func(a, b task) int { return a.Compare(b.Place) })
+	slices.SortFunc(tasks, func(a, b task) int { return a.Compare(b.Cell) })
 	var releases []schemas.Release
 	var settled []schemas.SettledKey
 	for i := range tasks {
@@ -101,8 +101,8 @@ func (l *ladders) climbAll(tasks []task) error {
 
 // tasks lists every (metric, window, key) that the shard must look at, each
 // once, but for keys that are taken from another metric.
-func (l *ladders) tasks(shard int, head *schemas.Partial, counts map[spend.Place]int64) ([]task, error) {
-	all := map[spend.Place]int64{}
+func (l *ladders) tasks(shard int, head *schemas.Partial, counts map[spend.Cell]int64) ([]task, error) {
+	all := map[spend.Cell]int64{}
 	for at, n := range counts {
 		if int(at.Metric) >= len(l.metrics) {
 			return nil, fmt.Errorf("releasing turn %d: a partial count names metric %d of %d", head.Turn, at.Metric, len(l.metrics))
@@ -113,7 +113,7 @@ func (l *ladders) tasks(shard int, head *schemas.Partial, counts map[spend.Place
 	}
 	turns := map[int64]uint64{} // by end of their windows
 	for turn := head.First; turn <= head.Turn; turn++ {
-		for _, p := range l.pairs(turn) {
+		for _, p := range l.windows(turn) {
 			turns[p.WindowEnd] = turn
 			l.public(all, p, shard, int(head.ReleaseShards))
 		}
@@ -124,19 +124,19 @@ func (l *ladders) tasks(shard int, head *schemas.Partial, counts map[spend.Place
 		if !ends {
 			return nil, fmt.Errorf("releasing turns %d to %d: a partial count names a window that ends with none of them", head.First, head.Turn)
 		}
-		tasks = append(tasks, task{Place: at, turn: turn, count: n})
+		tasks = append(tasks, task{Cell: at, turn: turn, count: n})
 	}
-	slices.SortFunc(tasks, func(a, b task) int { return a.Compare(b.Place) })
+	slices.SortFunc(tasks, func(a, b task) int { return a.Compare(b.Cell) })
 	return tasks, nil
 }
 
-// public adds the public keys of a pair that the shard releases.
-func (l *ladders) public(all map[spend.Place]int64, p schemas.Pair, shard, shards int) {
+// public adds the public keys of a window that the shard releases.
+func (l *ladders) public(all map[spend.Cell]int64, p schemas.MetricWindow, shard, shards int) {
 	for _, m := range l.asked(p.Metric) {
 		spec := &l.metrics[m]
 		for _, key := range spec.PublicKeys {
 			if schemas.ReleaseShardOf(spec.Route(), p.WindowStart, p.WindowEnd, key, shards) == shard {
-				all[spend.Place{Metric: m, Start: p.WindowStart, End: p.WindowEnd, Key: string(key)}] += 0
+				all[spend.Cell{Metric: m, Start: p.WindowStart, End: p.WindowEnd, Key: string(key)}] += 0
 			}
 		}
 	}
@@ -153,7 +153,7 @@ func (l *ladders) asked(metric uint32) []uint32 {
 
 // following lists the keys that metrics take from what was just released: all
 // of them, also where nobody contributed, for the keys are known now.
-func (l *ladders) following(released []task, counts map[spend.Place]int64) []task {
+func (l *ladders) following(released []task, counts map[spend.Cell]int64) []task {
 	var tasks []task
 	for i := range released {
 		t := &released[i]
@@ -162,9 +162,9 @@ func (l *ladders) following(released []task, counts map[spend.Place]int64) []tas
 		}
 		for m := range l.metrics {
 			if spec := &l.metrics[m]; spec.KeyMode == schemas.KeysFrom && spec.KeysFrom == l.metrics[t.Metric].Name {
-				at := t.Place
+				at := t.Cell
 				at.Metric = uint32(m)
-				tasks = append(tasks, task{Place: at, turn: t.turn, count: counts[at]})
+				tasks = append(tasks, task{Cell: at, turn: t.turn, count: counts[at]})
 			}
 		}
 	}

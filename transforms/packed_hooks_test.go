@@ -80,9 +80,9 @@ func shopBudget() (state.Budget, error) {
 	return b, nil
 }
 
-func shopPairs(turn uint64) []schemas.Pair {
+func shopPairs(turn uint64) []schemas.MetricWindow {
 	end := int64(turn) * shopHour
-	return []schemas.Pair{
+	return []schemas.MetricWindow{
 		{Metric: 0, WindowStart: end - shopHour, WindowEnd: end},
 		{Metric: 1, WindowStart: end - shopHour, WindowEnd: end},
 	}
@@ -200,7 +200,7 @@ func (h shopSpender) Open(context.Context) (transforms.Spender, error) {
 	if err != nil {
 		return nil, err
 	}
-	inner, err := transforms.InState(spend.Options{Rules: rules, Pairs: shopPairs, Settlements: h.folder})
+	inner, err := transforms.InState(spend.Options{Rules: rules, Ending: shopPairs, Settlements: h.folder})
 	return shopSpender{h.folder, inner}, err
 }
 
@@ -240,7 +240,7 @@ type shopReleaser struct{ folder }
 
 func (h shopReleaser) Open(context.Context) (transforms.Releaser, error) {
 	return transforms.NewReleaser(transforms.ReleaserOptions{
-		Metrics: shopMetrics(), Pairs: shopPairs, Incarnation: shopIncarnation, Noise: shopNoise, Publisher: h,
+		Metrics: shopMetrics(), Ending: shopPairs, Incarnation: shopIncarnation, Noise: shopNoise, Publisher: h,
 	})
 }
 

@@ -132,7 +132,7 @@ func shopOutcome(t *testing.T, dir folder) outcome {
 				t.Fatalf("shard %d: keyed state has a delta of turn %d: %v, %v", shard, turn, ok, err)
 			}
 			for _, u := range delta.Users {
-				for i, p := range delta.Pairs {
+				for i, p := range delta.Windows {
 					if u.Admitted.Get(i) {
 						out.Admitted[visit{users[u.ID], shopMetrics()[p.Metric].Name, turn}] = true
 					}

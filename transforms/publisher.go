@@ -27,7 +27,7 @@ type Publisher interface {
 }
 
 // CountsWriter appends to the counts of one release shard. Append is called once
-// for a turn (or for all turns of a joint, with the number of the last one), also
+// for a turn (or for all turns of a span, with the number of the last one), also
 // when nothing is released: the counts are complete up to the turn with these
 // records. It is called again for a turn only with what was never appended. The
 // values are durable in the order of Append; wait returns once they are, as often

@@ -30,7 +30,7 @@ func init() {
 // back an older restriction and replays what it had: Position tells a Source.
 func Read(s beam.Scope, h hook.Hook[Source]) beam.PCollection {
 	s = s.Scope("read")
-	return beam.ParDo(s, &readFn{stage[Source]{Hook: hook.Hold(h)}}, beam.Impulse(s))
+	return beam.ParDo(s, &readFn{stage[Source]{Hook: hook.NewField(h)}}, beam.Impulse(s))
 }
 
 // readFn drives a Source. One restriction covers all partitions: a runner that

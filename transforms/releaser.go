@@ -19,8 +19,8 @@ import (
 type ReleaserOptions struct {
 	// Metrics as in spend.NewRules.
 	Metrics []schemas.MetricSpec
-	// Pairs as in spend.Options.
-	Pairs func(turn uint64) []schemas.Pair
+	// Ending as in spend.Options.
+	Ending func(turn uint64) []schemas.MetricWindow
 	// Incarnation and Generation name the deployment in noise and releases.
 	Incarnation [16]byte
 	Generation  uint32
@@ -42,11 +42,11 @@ type ReleaserOptions struct {
 // counts over, nothing is acknowledged and Lost is told. The Releaser is an
 // io.Closer and safe for concurrent use.
 func NewReleaser(o ReleaserOptions) (Releaser, error) {
-	if o.Pairs == nil || o.Publisher == nil {
-		return nil, errors.New("making a releaser: pairs and a publisher are needed")
+	if o.Ending == nil || o.Publisher == nil {
+		return nil, errors.New("making a releaser: windows and a publisher are needed")
 	}
 	r := &releaser{publisher: o.Publisher, lost: o.Lost, counts: map[int]*counts{}, ladders: ladders{
-		metrics: o.Metrics, pairs: o.Pairs, incarnation: o.Incarnation, generation: o.Generation, noise: o.Noise,
+		metrics: o.Metrics, windows: o.Ending, incarnation: o.Incarnation, generation: o.Generation, noise: o.Noise,
 	}}
 	if r.lost == nil {
 		r.lost = func(int64) {}
@@ -76,10 +76,10 @@ type counts struct {
 	mu      sync.Mutex
 	epoch   int64
 	writer  CountsWriter                               // nil: to be taken
-	turn    uint64                                     // the last one of the joint that is written
+	turn    uint64                                     // the last one of the span that is written
 	found   map[string][]byte                          // values after the settled turn, found when the counts were taken
-	written map[string][]byte                          // values of the joint, in this epoch
-	wait    func(context.Context) (end int64, e error) // for the appends of the joint
+	written map[string][]byte                          // values of the span, in this epoch
+	wait    func(context.Context) (end int64, e error) // for the appends of the span
 }
 
 // Release implements Releaser.
@@ -194,7 +194,7 @@ func (c *counts) publish(ctx context.Context, shard int, turn uint64, records []
 	if known != len(c.found) {
 		return conflict
 	}
-	// They belong to this joint; the next one starts without them.
+	// They belong to this span; the next one starts without them.
 	maps.Copy(c.written, c.found)
 	c.found = nil
 	// The same turn again finds everything written and waits all the same: the

@@ -46,7 +46,7 @@ type spendFn struct {
 
 func newSpendFn(h hook.Hook[Spender]) *spendFn {
 	return &spendFn{
-		stage:  stage[Spender]{Hook: hook.Hold(h)},
+		stage:  stage[Spender]{Hook: hook.NewField(h)},
 		Meta:   state.MakeValueState[[]byte]("meta"),
 		Base:   state.MakeValueState[[]byte]("base"),
 		Deltas: state.MakeBagState[[]byte]("deltas"),

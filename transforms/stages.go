@@ -25,7 +25,7 @@ func init() {
 // NewReleaser makes a Releaser of ladders and a Publisher. A Releaser must
 // expect the same group again after a bundle has failed.
 func Release(s beam.Scope, h hook.Hook[Releaser], partials beam.PCollection) beam.PCollection {
-	return beam.ParDo(s.Scope("release"), &releaseFn{stage: stage[Releaser]{Hook: hook.Hold(h)}}, partials)
+	return beam.ParDo(s.Scope("release"), &releaseFn{stage: stage[Releaser]{Hook: hook.NewField(h)}}, partials)
 }
 
 // Settle hands the acknowledgements of every turn to the Settler that h opens.
@@ -33,12 +33,12 @@ func Release(s beam.Scope, h hook.Hook[Releaser], partials beam.PCollection) bea
 // In: what Pack makes of Release's output, KV<int, []byte>. Nothing comes out:
 // the Settler tells the Source that the next turn may open.
 func Settle(s beam.Scope, h hook.Hook[Settler], acks beam.PCollection) {
-	beam.ParDo0(s.Scope("settle"), &settleFn{stage[Settler]{Hook: hook.Hold(h)}}, acks)
+	beam.ParDo0(s.Scope("settle"), &settleFn{stage[Settler]{Hook: hook.NewField(h)}}, acks)
 }
 
 // stage is what the DoFns of all stages have: a hook, and what it opened.
 type stage[T any] struct {
-	Hook hook.Held[T]
+	Hook hook.Field[T]
 
 	opened T
 }

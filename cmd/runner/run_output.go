@@ -122,7 +122,7 @@ func values(n int) string {
 // lagEvery is how often the lag is told.
 const lagEvery = 30 * time.Second
 
-// print prints a turn, or a joint, once this run has settled it. What earlier runs have
+// print prints a turn, or a span, once this run has settled it. What earlier runs have
 // settled is not printed again.
 func (o *runOutput) print(ctx context.Context, p pipeline.Published) error {
 	mine, err := o.await(ctx, p.Turn)
@@ -241,7 +241,7 @@ func (o *runOutput) write(ctx context.Context, text []byte, values int) error {
 	return nil
 }
 
-// text is what is printed of a turn, or of a joint.
+// text is what is printed of a turn, or of a span.
 func (o *runOutput) text(releases []schemas.Release) ([]byte, error) {
 	if o.format == formatJSON {
 		var b bytes.Buffer

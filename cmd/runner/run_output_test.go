@@ -74,8 +74,8 @@ func TestRunPrintsItsOwnTurnsOnly(t *testing.T) {
 	}
 }
 
-// A joint is printed as one, once it is settled.
-func TestRunPrintsTheTurnsOfAJointTogether(t *testing.T) {
+// A span is printed as one, once it is settled.
+func TestRunPrintsTheTurnsOfASpanTogether(t *testing.T) {
 	o, out := newOutput(t, formatJSON)
 	ctx, stop := context.WithCancel(t.Context())
 	stop()

@@ -91,17 +91,17 @@ func (f *File) eventsPath(leaf string) string {
 }
 
 // place is where a field stands, or the closest of what it belongs to.
-func (r *reader) place(at string) place { return closest(r.places, at) }
+func (r *reader) place(at string) position { return closest(r.places, at) }
 
 // valuePlace is where a field's value stands.
-func (r *reader) valuePlace(at string) place {
+func (r *reader) valuePlace(at string) position {
 	if p, ok := r.values[at]; ok {
 		return p
 	}
 	return r.place(at)
 }
 
-func closest(places map[string]place, at string) place {
+func closest(places map[string]position, at string) position {
 	for at != "" {
 		if p, ok := places[at]; ok {
 			return p
@@ -112,5 +112,5 @@ func closest(places map[string]place, at string) place {
 		}
 		at = at[:cut]
 	}
-	return place{1, 1}
+	return position{1, 1}
 }

@@ -16,8 +16,8 @@ import (
 // maxBytes bounds a file: keys by the thousand belong into a list_file.
 const maxBytes = 1 << 20
 
-// place is where something stands in the file; columns are characters.
-type place struct{ line, column int }
+// position is where something stands in the file; columns are characters.
+type position struct{ line, column int }
 
 // reader turns one document into a draft, and keeps every error on the way.
 type reader struct {
@@ -25,8 +25,8 @@ type reader struct {
 	dir     string // relative paths begin here
 	lines   []string
 	secrets secrets
-	places  map[string]place // of every field that is there, by its path
-	values  map[string]place // of its value
+	places  map[string]position // of every field that is there, by its path
+	values  map[string]position // of its value
 	draft   *draft
 	errs    Errors
 }
@@ -34,12 +34,12 @@ type reader struct {
 func newReader(name, dir string, body []byte) *reader {
 	return &reader{
 		name: name, dir: dir, lines: strings.Split(string(body), "\n"), secrets: newSecrets(),
-		places: map[string]place{}, values: map[string]place{}, draft: &draft{},
+		places: map[string]position{}, values: map[string]position{}, draft: &draft{},
 	}
 }
 
 // fail notes an error.
-func (r *reader) fail(at place, field, format string, args ...any) {
+func (r *reader) fail(at position, field, format string, args ...any) {
 	e := &Error{File: r.name, Line: max(at.line, 1), Column: max(at.column, 1), Field: field, Reason: r.secrets.hide(fmt.Sprintf(format, args...))}
 	if e.Line <= len(r.lines) {
 		e.Text = printable(r.secrets.hide(strings.TrimRight(r.lines[e.Line-1], "\r")))
@@ -51,7 +51,7 @@ func (r *reader) fail(at place, field, format string, args ...any) {
 func (r *reader) read(body []byte) {
 	switch {
 	case len(body) > maxBytes:
-		r.fail(place{}, "", "the file has more than %d bytes: long lists of keys go into a list_file", maxBytes)
+		r.fail(position{}, "", "the file has more than %d bytes: long lists of keys go into a list_file", maxBytes)
 		return
 	case !utf8.Valid(body):
 		r.fail(r.firstBad(), "", "this is not UTF-8")
@@ -68,25 +68,25 @@ func (r *reader) read(body []byte) {
 		r.fail(shape.at, "", "%s", shape.reason)
 		return
 	case err != nil:
-		r.fail(place{}, "", "this is not YAML: %v", err)
+		r.fail(position{}, "", "this is not YAML: %v", err)
 		return
 	}
-	r.object("", specification(), node, place{1, 1})
+	r.object("", specification(), node, position{1, 1})
 }
 
 // firstBad is the first line that is not UTF-8.
-func (r *reader) firstBad() place {
+func (r *reader) firstBad() position {
 	for i, line := range r.lines {
 		if !utf8.ValidString(line) {
-			return place{i + 1, 1}
+			return position{i + 1, 1}
 		}
 	}
-	return place{}
+	return position{}
 }
 
 // shapeError is a file that is YAML but not one document.
 type shapeError struct {
-	at     place
+	at     position
 	reason string
 }
 
@@ -109,7 +109,7 @@ func document(body []byte) (node ast.Node, err error) {
 		switch {
 		case doc.Body == nil:
 		case node != nil:
-			return nil, &shapeError{at: start(doc.Body, place{}), reason: "a second document begins here: a file holds one"}
+			return nil, &shapeError{at: start(doc.Body, position{}), reason: "a second document begins here: a file holds one"}
 		default:
 			node = doc.Body
 		}
@@ -117,15 +117,15 @@ func document(body []byte) (node ast.Node, err error) {
 	return node, nil
 }
 
-func placeOf(t *token.Token) place {
+func placeOf(t *token.Token) position {
 	if t == nil || t.Position == nil {
-		return place{}
+		return position{}
 	}
-	return place{t.Position.Line, t.Position.Column}
+	return position{t.Position.Line, t.Position.Column}
 }
 
 // start is where a node begins.
-func start(n ast.Node, otherwise place) place {
+func start(n ast.Node, otherwise position) position {
 	switch v := n.(type) {
 	case *ast.MappingNode:
 		if len(v.Values) > 0 && !v.IsFlowStyle {
@@ -154,7 +154,7 @@ func entries(n ast.Node) (pairs []*ast.MappingValueNode, ok bool) {
 }
 
 // object reads an object's fields; node nil is one without any.
-func (r *reader) object(at string, fields []field, node ast.Node, place place) {
+func (r *reader) object(at string, fields []field, node ast.Node, place position) {
 	var pairs []*ast.MappingValueNode
 	if node != nil {
 		var ok bool
@@ -207,7 +207,7 @@ func (r *reader) pair(at string, fields []field, pair *ast.MappingValueNode, see
 }
 
 // missing gives an absent field its default.
-func (r *reader) missing(at string, f *field, parent place) {
+func (r *reader) missing(at string, f *field, parent position) {
 	switch {
 	case f.needed && (f.kind != object || len(f.fields) == 0 || !hasNeeded(f.fields)):
 		r.fail(parent, at, "it is missing: %s", f.meaning)

@@ -13,7 +13,7 @@ import (
 )
 
 // value reads what stands behind a field's name.
-func (r *reader) value(at string, f *field, node ast.Node, key place) {
+func (r *reader) value(at string, f *field, node ast.Node, key position) {
 	where := start(node, key)
 	switch node.(type) {
 	case *ast.AnchorNode, *ast.AliasNode, *ast.TagNode:
@@ -38,7 +38,7 @@ func (r *reader) value(at string, f *field, node ast.Node, key place) {
 }
 
 // nested reads an object, or the switch that may stand for one.
-func (r *reader) nested(at string, f *field, node ast.Node, key place) {
+func (r *reader) nested(at string, f *field, node ast.Node, key position) {
 	if b, ok := node.(*ast.BoolNode); ok && f.plain {
 		if b.Value {
 			f.begin(r.draft, 0, 1)
@@ -53,7 +53,7 @@ func (r *reader) nested(at string, f *field, node ast.Node, key place) {
 }
 
 // elements reads a list of objects.
-func (r *reader) elements(at string, f *field, node ast.Node, where place) {
+func (r *reader) elements(at string, f *field, node ast.Node, where position) {
 	seq, ok := node.(*ast.SequenceNode)
 	if !ok {
 		r.fail(where, at, "%s stands where a list is needed: every entry begins with a dash", describe(node))
@@ -77,7 +77,7 @@ func (r *reader) elements(at string, f *field, node ast.Node, where place) {
 }
 
 // texts reads a list of texts.
-func (r *reader) texts(at string, f *field, node ast.Node, where place) {
+func (r *reader) texts(at string, f *field, node ast.Node, where position) {
 	seq, ok := node.(*ast.SequenceNode)
 	if !ok {
 		r.fail(where, at, "%s stands where a list is needed, as in [a, b]", describe(node))
@@ -99,7 +99,7 @@ func (r *reader) texts(at string, f *field, node ast.Node, where place) {
 }
 
 // scalar is the text of a value of the right type.
-func (r *reader) scalar(at string, f *field, node ast.Node, where place) (string, bool) {
+func (r *reader) scalar(at string, f *field, node ast.Node, where position) (string, bool) {
 	wrong := func(hint string) (string, bool) {
 		r.fail(where, at, "%s stands where %s is needed%s", describe(node), article(f.kind), hint)
 		return "", false
@@ -147,7 +147,7 @@ func (r *reader) scalar(at string, f *field, node ast.Node, where place) (string
 }
 
 // set converts a value, checks it and puts it into the draft.
-func (r *reader) set(at string, f *field, written string, where place) {
+func (r *reader) set(at string, f *field, written string, where position) {
 	if len(f.oneOf) > 0 && !slices.Contains(f.oneOf, written) {
 		r.fail(where, at, "%s is none of %s", clip(written), strings.Join(f.oneOf, ", "))
 		return
@@ -194,7 +194,7 @@ func (r *reader) set(at string, f *field, written string, where place) {
 	}
 }
 
-func (r *reader) float(at, written string, where place) (float64, bool) {
+func (r *reader) float(at, written string, where position) (float64, bool) {
 	v, err := strconv.ParseFloat(strings.ReplaceAll(written, "_", ""), 64)
 	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) || strings.ContainsAny(written, "xXpP") {
 		r.fail(where, at, "%s is not a number, like 0.05 or 1e-6", clip(written))
@@ -203,7 +203,7 @@ func (r *reader) float(at, written string, where place) (float64, bool) {
 	return v, true
 }
 
-func (r *reader) whole(at, written string, where place) (int64, bool) {
+func (r *reader) whole(at, written string, where position) (int64, bool) {
 	plain := strings.ReplaceAll(written, "_", "")
 	digits := strings.TrimPrefix(plain, "-")
 	v, err := strconv.ParseInt(plain, 10, 64)

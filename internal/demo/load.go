@@ -26,7 +26,7 @@ func load(ctx context.Context, broker string, source Source, drain <-chan struct
 		return 0, fmt.Errorf("loading events: %w", err)
 	}
 	defer client.Close()
-	lanes := make([]*lane, source.Traits().Partitions)
+	lanes := make([]*partitionLoad, source.Traits().Partitions)
 	for i := range lanes {
 		producer, err := client.NewProducer(ctx, eventsTopic, int32(i), "")
 		if err != nil {
@@ -54,8 +54,8 @@ func load(ctx context.Context, broker string, source Source, drain <-chan struct
 	return loaded, err
 }
 
-// lane appends to one partition while the next messages are being made.
-type lane struct {
+// partitionLoad appends to one partition while the next messages are being made.
+type partitionLoad struct {
 	batches chan []kafkalog.Message
 	done    chan struct{}
 	once    sync.Once
@@ -64,8 +64,8 @@ type lane struct {
 	bytes   int
 }
 
-func newLane(ctx context.Context, p *kafkalog.Producer) *lane {
-	l := &lane{batches: make(chan []kafkalog.Message, 1), done: make(chan struct{})}
+func newLane(ctx context.Context, p *kafkalog.Producer) *partitionLoad {
+	l := &partitionLoad{batches: make(chan []kafkalog.Message, 1), done: make(chan struct{})}
 	go func() {
 		defer close(l.done)
 		defer p.Close()
@@ -79,7 +79,7 @@ func newLane(ctx context.Context, p *kafkalog.Producer) *lane {
 	return l
 }
 
-func (l *lane) add(m kafkalog.Message) error {
+func (l *partitionLoad) add(m kafkalog.Message) error {
 	l.held = append(l.held, m)
 	l.bytes += len(m.Value)
 	if len(l.held) < loadRecords && l.bytes < loadBytes {
@@ -88,7 +88,7 @@ func (l *lane) add(m kafkalog.Message) error {
 	return l.flush()
 }
 
-func (l *lane) flush() error {
+func (l *partitionLoad) flush() error {
 	if len(l.held) == 0 {
 		return nil
 	}
@@ -102,7 +102,7 @@ func (l *lane) flush() error {
 }
 
 // close appends what is left and waits for the appender.
-func (l *lane) close() error {
+func (l *partitionLoad) close() error {
 	err := l.flush()
 	l.once.Do(func() { close(l.batches) })
 	<-l.done

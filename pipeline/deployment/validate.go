@@ -41,8 +41,8 @@ func (c *Config) check() error {
 		return Invalid("release_shards", "%d is not in 1 … %d", c.ReleaseShards, maxShards)
 	case c.LedgerSlots < minLedgerSlots:
 		return Invalid("ledger_slots", "%d is below %d", c.LedgerSlots, minLedgerSlots)
-	case c.CatchUp < 1 || c.CatchUp > schemas.MaxJoint:
-		return Invalid("catch_up", "%d is not in 1 … %d", c.CatchUp, schemas.MaxJoint)
+	case c.CatchUp < 1 || c.CatchUp > schemas.MaxSpan:
+		return Invalid("catch_up", "%d is not in 1 … %d", c.CatchUp, schemas.MaxSpan)
 	case c.CatchUp > 1 && c.CatchUp > c.LedgerSlots/4:
 		return Invalid("catch_up", "%d is above a quarter of ledger_slots, %d, of which a restore needs the rest", c.CatchUp, c.LedgerSlots)
 	case len(c.Keys.Noise) != 1:

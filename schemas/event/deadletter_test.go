@@ -44,7 +44,7 @@ func TestDeadLettersKeepTheRecordAndSayWhereAndWhy(t *testing.T) {
 			continue
 		}
 		seen[c.class] = true
-		place := schemas.Place{Topic: "visits", Partition: 3, Offset: 1 << 40, Timestamp: 1700000000123}
+		place := schemas.Origin{Topic: "visits", Partition: 3, Offset: 1 << 40, Timestamp: 1700000000123}
 		headers := []schemas.RecordHeader{{Key: "trace", Value: []byte{0, 1}}, {Key: "tollgate-class", Value: []byte("faked")}}
 		m := schemas.DeadLetter(place, c.class, []byte("key"), value, headers, 2<<20)
 		info, err := schemas.ReadDeadLetter(m.Headers)

@@ -6,9 +6,9 @@ import "math"
 // Erf and Erfc, with room for a handful of roundings around them: 8 units of 2^-53.
 const elementary = 0x1p-50
 
-// cells collects a distribution on the losses (lo + i)·interval. Whatever is added
+// intervals collects a distribution on the losses (lo + i)·interval. Whatever is added
 // is rounded so that the collected pair dominates the one that is described.
-type cells struct {
+type intervals struct {
 	interval float64 // a power of two: every loss on the grid is exact
 	share    float64 // 1 − e^−interval, rounded down
 	lo       int     // index of mass[0]
@@ -19,8 +19,8 @@ type cells struct {
 	added    int     // most additions that one cell can have seen
 }
 
-func newCells(interval float64, lo, size int) *cells {
-	return &cells{
+func newCells(interval float64, lo, size int) *intervals {
+	return &intervals{
 		interval: interval,
 		share:    -math.Expm1(-interval) * (1 - elementary),
 		lo:       lo,
@@ -28,13 +28,13 @@ func newCells(interval float64, lo, size int) *cells {
 	}
 }
 
-func (c *cells) loss(i int) float64 { return float64(i) * c.interval }
+func (c *intervals) loss(i int) float64 { return float64(i) * c.interval }
 
-func (c *cells) last() int { return c.lo + len(c.mass) - 1 }
+func (c *intervals) last() int { return c.lo + len(c.mass) - 1 }
 
 // add puts probability p at the loss with index i, moving up what lies below the
 // grid, to infinity what lies above.
-func (c *cells) add(i int, p float64) {
+func (c *intervals) add(i int, p float64) {
 	switch {
 	case i > c.last():
 		c.infinity += p
@@ -54,14 +54,14 @@ func (c *cells) add(i int, p float64) {
 // P and under Q are kept, which raises the curve δ(ε) between the two points to its
 // chord and leaves it everywhere else (connecting the dots). A greater share moves
 // probability under P to a greater loss, which raises the curve further.
-func (c *cells) spread(i int, p, excess float64) {
+func (c *intervals) spread(i int, p, excess float64) {
 	up := min(p, max(excess, 0)/c.share)
 	c.add(i, p-up)
 	c.add(i+1, up)
 }
 
 // atom puts probability p at a loss between any two grid points.
-func (c *cells) atom(loss, p float64) {
+func (c *intervals) atom(loss, p float64) {
 	at := loss / c.interval // exact but for overflow
 	switch {
 	case at < float64(c.lo):
@@ -78,7 +78,7 @@ func (c *cells) atom(loss, p float64) {
 // end puts probability p, whose losses are above the last grid point, with the
 // given excess over it: what keeps δ at the last grid point goes to infinity, the
 // rest to that point: connecting the dots up to ε = ∞.
-func (c *cells) end(p, excess float64) {
+func (c *intervals) end(p, excess float64) {
 	up := min(p, max(excess, 0)*(1+elementary))
 	c.infinity += up
 	c.cut += up
@@ -87,7 +87,7 @@ func (c *cells) end(p, excess float64) {
 
 // settle makes up for the roundings of the additions and for the slack: every loss
 // goes up by the slack, whole grid points first and the rest by sharing between two.
-func (c *cells) settle() {
+func (c *intervals) settle() {
 	margin := 1 + float64(c.added+16)*0x1p-52
 	whole := math.Floor(c.slack / c.interval)
 	share := min(1, (c.slack-float64(whole*c.interval))/c.share)

@@ -55,7 +55,7 @@ func (g DiscreteGaussian) weight(x int) float64 {
 // farthest is where weights fall below e^−700.
 const farthest = 37.4
 
-func (g DiscreteGaussian) fill(_ Direction, c *cells) error {
+func (g DiscreteGaussian) fill(_ Direction, c *intervals) error {
 	end := int(farthest * g.Sigma)
 	total := 0.0
 	for x := end; x > 0; x-- { // the smallest first

@@ -31,7 +31,7 @@ func (a Approx) extent(Direction, float64) extent {
 	return extent{low: -a.Epsilon, high: a.Epsilon, spread: a.Epsilon}
 }
 
-func (a Approx) fill(_ Direction, c *cells) error {
+func (a Approx) fill(_ Direction, c *intervals) error {
 	c.added = 4
 	less := math.Exp(-a.Epsilon)
 	rest := (1 - a.Delta) * (1 + elementary) / (1 + less)
@@ -64,7 +64,7 @@ func (r RandomizedResponse) extent(Direction, float64) extent {
 	return extent{low: -r.Epsilon, high: r.Epsilon, spread: r.Epsilon}
 }
 
-func (r RandomizedResponse) fill(_ Direction, c *cells) error {
+func (r RandomizedResponse) fill(_ Direction, c *intervals) error {
 	c.added = 6
 	less := math.Exp(-r.Epsilon)
 	truth := (1 + elementary) / (1 + float64(r.Values-1)*less)
@@ -163,7 +163,7 @@ func (f Finite) extent(d Direction, _ float64) extent {
 	return e
 }
 
-func (f Finite) fill(d Direction, c *cells) error {
+func (f Finite) fill(d Direction, c *intervals) error {
 	p, q := f.sides(d)
 	c.added = len(p) + 1
 	missing, _ := offOne(p)

@@ -30,7 +30,7 @@ func (g Gaussian) symmetric() bool { return true }
 
 func (g Gaussian) extent(d Direction, tail float64) extent { return g.mixture().extent(d, tail) }
 
-func (g Gaussian) fill(d Direction, c *cells) error { return g.mixture().fill(d, c) }
+func (g Gaussian) fill(d Direction, c *intervals) error { return g.mixture().fill(d, c) }
 
 // SubsampledGaussian is the pair of the Gaussian mechanism on a Poisson sample, in
 // which every individual is present independently with probability q, for inputs
@@ -116,7 +116,7 @@ func (m mixtureLine) boundary(l float64) (x, wrong float64) {
 	return x, math.Abs(at-l) + parts*0x1p-50
 }
 
-func (g SubsampledGaussian) fill(d Direction, c *cells) error {
+func (g SubsampledGaussian) fill(d Direction, c *intervals) error {
 	m := g.line()
 	c.added = 3
 	lower := m.edge(d, c.loss(c.lo))

@@ -33,7 +33,7 @@ func (l Laplace) extent(Direction, float64) extent {
 	return extent{low: -top, high: top, spread: top / 2}
 }
 
-func (l Laplace) fill(_ Direction, c *cells) error {
+func (l Laplace) fill(_ Direction, c *intervals) error {
 	c.added = 8
 	top := l.largest()
 	room := 1 + elementary*(1+top)

@@ -33,7 +33,7 @@ type Pair interface {
 	// that may be cut off above.
 	extent(d Direction, tail float64) extent
 	// fill adds the whole distribution to the cells.
-	fill(d Direction, c *cells) error
+	fill(d Direction, c *intervals) error
 }
 
 // extent is the range of losses of a pair, but for a negligible part, and the

@@ -23,19 +23,19 @@ type Hook[T any] interface {
 // ErrHook is wrapped by the errors about hooks that cannot travel.
 var ErrHook = errors.New("a hook must be a struct or a pointer to one, registered with beam.RegisterType")
 
-// Held is a Hook as a field of a DoFn. The zero value holds nothing, and
+// Field is a Hook as a field of a DoFn. The zero value holds nothing, and
 // opening it is an error.
-type Held[T any] struct {
+type Field[T any] struct {
 	hook   Hook[T]
 	opened T
 	open   bool
 }
 
-// Hold makes a hook a DoFn's field.
-func Hold[T any](h Hook[T]) Held[T] { return Held[T]{hook: h} }
+// NewField makes a hook a DoFn's field.
+func NewField[T any](h Hook[T]) Field[T] { return Field[T]{hook: h} }
 
 // Open opens the hook; call it in Setup.
-func (h *Held[T]) Open(ctx context.Context) (T, error) {
+func (h *Field[T]) Open(ctx context.Context) (T, error) {
 	if h.open {
 		return h.opened, nil
 	}
@@ -52,7 +52,7 @@ func (h *Held[T]) Open(ctx context.Context) (T, error) {
 }
 
 // Close closes what was opened, if it can be closed; call it in Teardown.
-func (h *Held[T]) Close() error {
+func (h *Field[T]) Close() error {
 	if !h.open {
 		return nil
 	}
@@ -76,7 +76,7 @@ type packed struct {
 }
 
 // MarshalJSON implements json.Marshaler.
-func (h Held[T]) MarshalJSON() ([]byte, error) {
+func (h Field[T]) MarshalJSON() ([]byte, error) {
 	typ := reflect.TypeOf(h.hook)
 	p := packed{}
 	if typ != nil && typ.Kind() == reflect.Pointer {
@@ -99,7 +99,7 @@ func (h Held[T]) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
-func (h *Held[T]) UnmarshalJSON(b []byte) error {
+func (h *Field[T]) UnmarshalJSON(b []byte) error {
 	var p packed
 	if err := json.Unmarshal(b, &p); err != nil {
 		return fmt.Errorf("reading a hook: %w", err)
@@ -118,6 +118,6 @@ func (h *Held[T]) UnmarshalJSON(b []byte) error {
 	if !ok {
 		return fmt.Errorf("reading a hook of type %v: it opens something else than the transform needs: %w", p.Type.T, ErrHook)
 	}
-	*h = Held[T]{hook: made}
+	*h = Field[T]{hook: made}
 	return nil
 }

@@ -61,11 +61,11 @@ func (text) Open(context.Context) (opened, error) { return nil, nil }
 
 func TestAHookArrivesWithItsExportedFields(t *testing.T) {
 	for _, h := range []Hook[opened]{byValue{Dir: "out", Ignored: 7}, &byPointer{Port: 9}} {
-		b, err := json.Marshal(Hold(h))
+		b, err := json.Marshal(NewField(h))
 		if err != nil {
 			t.Fatal(err)
 		}
-		var back Held[opened]
+		var back Field[opened]
 		if err := json.Unmarshal(b, &back); err != nil {
 			t.Fatal(err)
 		}
@@ -82,15 +82,15 @@ func TestAHookArrivesWithItsExportedFields(t *testing.T) {
 
 func TestAHookThatCannotTravelIsRefusedWhenItIsSent(t *testing.T) {
 	for _, h := range []Hook[opened]{nil, unregistered{}, &unregistered{}, text("x")} {
-		if _, err := json.Marshal(Hold(h)); !errors.Is(err, ErrHook) {
+		if _, err := json.Marshal(NewField(h)); !errors.Is(err, ErrHook) {
 			t.Errorf("%T: error %v, want ErrHook", h, err)
 		}
 	}
-	b, err := json.Marshal(Hold[int](other{}))
+	b, err := json.Marshal(NewField[int](other{}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var back Held[opened]
+	var back Field[opened]
 	if err := json.Unmarshal(b, &back); !errors.Is(err, ErrHook) {
 		t.Errorf("a hook of another kind: error %v, want ErrHook", err)
 	}
@@ -102,7 +102,7 @@ func TestAHookThatCannotTravelIsRefusedWhenItIsSent(t *testing.T) {
 }
 
 func TestAHookIsOpenedOnceAndClosedOnce(t *testing.T) {
-	h := Hold[opened](byValue{Dir: "out"})
+	h := NewField[opened](byValue{Dir: "out"})
 	first, err := h.Open(t.Context())
 	if err != nil || first.Name() != "out" {
 		t.Fatal(first, err)
@@ -118,15 +118,15 @@ func TestAHookIsOpenedOnceAndClosedOnce(t *testing.T) {
 	if err := h.Close(); err != nil || *closed != 1 {
 		t.Errorf("closed %d times, %v", *closed, err)
 	}
-	var none Held[opened]
+	var none Field[opened]
 	if _, err := none.Open(t.Context()); !errors.Is(err, ErrHook) {
 		t.Error(err)
 	}
-	fails := Hold[opened](&byPointer{})
+	fails := NewField[opened](&byPointer{})
 	if _, err := fails.Open(t.Context()); !errors.Is(err, errPlanned) {
 		t.Error(err)
 	}
-	numbers := Hold[int](other{})
+	numbers := NewField[int](other{})
 	if _, err := numbers.Open(t.Context()); err != nil {
 		t.Error(err)
 	}

@@ -60,7 +60,7 @@ func secrets() (plain.Environment, error) {
 	return e, nil
 }
 
-func runExample(filter func(f *plain.Form, s beam.Scope, events beam.PCollection) (admitted, rejected beam.PCollection)) error {
+func runExample(filter func(f *plain.Transforms, s beam.Scope, events beam.PCollection) (admitted, rejected beam.PCollection)) error {
 	settings, err := settings()
 	if err != nil {
 		return err
@@ -82,8 +82,8 @@ func runExample(filter func(f *plain.Form, s beam.Scope, events beam.PCollection
 }
 
 // On a stream: the public key shows in every window, also where nobody came.
-func ExampleForm_Filter() {
-	err := runExample((*plain.Form).Filter)
+func ExampleTransforms_Filter() {
+	err := runExample((*plain.Transforms).Filter)
 	if err != nil {
 		fmt.Println(err)
 	}
@@ -93,8 +93,8 @@ func ExampleForm_Filter() {
 }
 
 // On bounded input, without state and timers: the same numbers.
-func ExampleForm_FilterBounded() {
-	err := runExample((*plain.Form).FilterBounded)
+func ExampleTransforms_FilterBounded() {
+	err := runExample((*plain.Transforms).FilterBounded)
 	if err != nil {
 		fmt.Println(err)
 	}

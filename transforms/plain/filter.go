@@ -34,7 +34,7 @@ func init() {
 // Events wait in the engine until their window closes. Every user has one Value
 // state and one event-time timer, so that windows are decided in order of their
 // ends whatever the order in which the engine closes them.
-func (f *Form) Filter(s beam.Scope, events beam.PCollection) (admitted, rejected beam.PCollection) {
+func (f *Transforms) Filter(s beam.Scope, events beam.PCollection) (admitted, rejected beam.PCollection) {
 	localrunner.Keep()
 	s = s.Scope("plain.Filter")
 	identified, rejected := f.identify(s, events)

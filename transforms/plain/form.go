@@ -10,15 +10,15 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/hook"
 )
 
-// Form is checked Settings with the way to their Secrets. Read-only.
-type Form struct {
+// Transforms is checked Settings with the way to their Secrets. Read-only.
+type Transforms struct {
 	settings Settings
 	secrets  hook.Hook[Secrets]
 }
 
 // New checks the settings; what it finds wraps ErrSettings. The secrets are
 // opened on the workers, where a DoFn is set up.
-func New(s Settings, secrets hook.Hook[Secrets]) (*Form, error) {
+func New(s Settings, secrets hook.Hook[Secrets]) (*Transforms, error) {
 	metrics, err := s.compile()
 	if err != nil {
 		return nil, err
@@ -31,16 +31,16 @@ func New(s Settings, secrets hook.Hook[Secrets]) (*Form, error) {
 	if secrets == nil {
 		return nil, invalid("no secrets")
 	}
-	return &Form{settings: s, secrets: secrets}, nil
+	return &Transforms{settings: s, secrets: secrets}, nil
 }
 
 // part is what DoFns carry of a Form.
 type part struct {
 	Settings Settings
-	Secrets  hook.Held[Secrets]
+	Secrets  hook.Field[Secrets]
 }
 
-func (f *Form) part() part { return part{f.settings, hook.Hold(f.secrets)} }
+func (f *Transforms) part() part { return part{f.settings, hook.NewField(f.secrets)} }
 
 // open checks the secrets.
 func (p *part) open(ctx context.Context) (*Secrets, error) {

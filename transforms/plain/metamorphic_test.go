@@ -151,7 +151,7 @@ func decidePlain(t *rapid.T, s Settings, events []event) (out decided, all bool)
 // the same.
 type settledAtTop struct {
 	specs []schemas.MetricSpec
-	pairs func(turn uint64) []schemas.Pair
+	pairs func(turn uint64) []schemas.MetricWindow
 }
 
 func (s settledAtTop) Settlement(_ context.Context, turn uint64) (*spend.Settlement, error) {
@@ -224,7 +224,7 @@ func (d *decided) addAdmitted(ledger *schemas.LedgerReader, turn uint64, specs [
 		return fmt.Errorf("turn %d has no delta in the state", turn)
 	}
 	for _, u := range delta.Users {
-		for i, p := range delta.Pairs {
+		for i, p := range delta.Windows {
 			if u.Admitted.Get(i) {
 				d.admitted[string(schemas.EncodeReleaseKey(specs[p.Metric].Name, p.WindowStart, p.WindowEnd, u.ID[:]))] = true
 			}
@@ -261,11 +261,11 @@ func decidePacked(ctx context.Context, s Settings, events []event) (decided, err
 	for _, m := range metrics {
 		specs = append(specs, m.spec)
 	}
-	pairs := func(turn uint64) []schemas.Pair {
-		var all []schemas.Pair
+	pairs := func(turn uint64) []schemas.MetricWindow {
+		var all []schemas.MetricWindow
 		for i := range specs {
 			end := s.span().from + int64(turn)*s.span().size
-			all = append(all, schemas.Pair{Metric: uint32(i), WindowStart: end - s.span().size, WindowEnd: end})
+			all = append(all, schemas.MetricWindow{Metric: uint32(i), WindowStart: end - s.span().size, WindowEnd: end})
 		}
 		return all
 	}
@@ -273,7 +273,7 @@ func decidePacked(ctx context.Context, s Settings, events []event) (decided, err
 	if err != nil {
 		return out, err
 	}
-	spender, err := transforms.InState(spend.Options{Rules: rules, Settlements: settledAtTop{specs, pairs}, Pairs: pairs})
+	spender, err := transforms.InState(spend.Options{Rules: rules, Settlements: settledAtTop{specs, pairs}, Ending: pairs})
 	if err != nil {
 		return out, err
 	}

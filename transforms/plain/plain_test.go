@@ -121,7 +121,7 @@ func model(t testing.TB, s Settings, events []event) (counts map[string]int64, r
 	}
 	counts = map[string]int64{}
 	for end := s.span().from + s.span().size; end <= s.span().to; end += s.span().size {
-		emitZeros((&Form{settings: s}).publicKeys(), s.span().size, end, func(cell []byte, _ int64) { counts[string(cell)] = 0 })
+		emitZeros((&Transforms{settings: s}).publicKeys(), s.span().size, end, func(cell []byte, _ int64) { counts[string(cell)] = 0 })
 	}
 	users := map[string][]event{}
 	for _, e := range events {
@@ -148,7 +148,7 @@ func model(t testing.TB, s Settings, events []event) (counts map[string]int64, r
 		}
 	}
 	release := &releaseFn{part: part{Settings: s}, noise: noisereduction.NoiseKey{}}
-	release.Secrets = (&Form{s, testEnvironment()}).part().Secrets
+	release.Secrets = (&Transforms{s, testEnvironment()}).part().Secrets
 	if err := release.Setup(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func model(t testing.TB, s Settings, events []event) (counts map[string]int64, r
 	return counts, released
 }
 
-func mustForm(t testing.TB, s Settings) *Form {
+func mustForm(t testing.TB, s Settings) *Transforms {
 	t.Helper()
 	f, err := New(s, testEnvironment())
 	if err != nil {

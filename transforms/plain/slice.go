@@ -98,7 +98,7 @@ func decodeUser(id state.AccountID, b []byte) (user, error) {
 	if len(b) == 0 {
 		return u, nil
 	}
-	r := reader{b: b[1:], bad: b[0] != userVersion}
+	r := windowReader{b: b[1:], bad: b[0] != userVersion}
 	u.done = r.varint()
 	for n := r.length(2); n > 0 && !r.bad; n-- {
 		u.waiting = append(u.waiting, r.slice())
@@ -120,7 +120,7 @@ func decodeUser(id state.AccountID, b []byte) (user, error) {
 }
 
 func decodeSlice(b []byte) (slice, error) {
-	r := reader{b: b}
+	r := windowReader{b: b}
 	s := r.slice()
 	if r.bad || len(r.b) != 0 {
 		return slice{}, ErrMalformed
@@ -128,12 +128,12 @@ func decodeSlice(b []byte) (slice, error) {
 	return s, nil
 }
 
-type reader struct {
+type windowReader struct {
 	b   []byte
 	bad bool
 }
 
-func (r *reader) varint() int64 {
+func (r *windowReader) varint() int64 {
 	v, n := binary.Varint(r.b)
 	if n <= 0 {
 		r.bad, r.b = true, nil
@@ -143,7 +143,7 @@ func (r *reader) varint() int64 {
 	return v
 }
 
-func (r *reader) uvarint() uint64 {
+func (r *windowReader) uvarint() uint64 {
 	v, n := binary.Uvarint(r.b)
 	if n <= 0 {
 		r.bad, r.b = true, nil
@@ -154,7 +154,7 @@ func (r *reader) uvarint() uint64 {
 }
 
 // length reads how many things of at least size bytes follow.
-func (r *reader) length(size int) uint64 {
+func (r *windowReader) length(size int) uint64 {
 	n := r.uvarint()
 	if n > uint64(len(r.b)/size) {
 		r.bad, r.b = true, nil
@@ -163,7 +163,7 @@ func (r *reader) length(size int) uint64 {
 	return n
 }
 
-func (r *reader) slice() slice {
+func (r *windowReader) slice() slice {
 	s := slice{end: r.varint()}
 	for n := r.length(2); n > 0 && !r.bad; n-- {
 		size := r.length(1)

@@ -20,7 +20,7 @@ func init() {
 
 // publicKeys are the metrics with public keys: they are released in every
 // window, whoever is in it.
-func (f *Form) publicKeys() []PublicKeys {
+func (f *Transforms) publicKeys() []PublicKeys {
 	var out []PublicKeys
 	for _, m := range f.settings.Metrics {
 		if len(m.PublicKeys) > 0 {
@@ -46,7 +46,7 @@ func emitZeros(metrics []PublicKeys, size, end int64, emit func([]byte, int64)) 
 }
 
 // zerosAtOnce are the zeros of all windows.
-func (f *Form) zerosAtOnce(s beam.Scope) (beam.PCollection, bool) {
+func (f *Transforms) zerosAtOnce(s beam.Scope) (beam.PCollection, bool) {
 	metrics := f.publicKeys()
 	if len(metrics) == 0 {
 		return beam.PCollection{}, false
@@ -70,7 +70,7 @@ func (f *zerosFn) ProcessElement(_ []byte, emit func([]byte, int64)) {
 
 // zerosInTime are the zeros of every window as the events' watermark passes its
 // end: those of all windows at once would wait in the engine for years.
-func (f *Form) zerosInTime(s beam.Scope, events beam.PCollection) (beam.PCollection, bool) {
+func (f *Transforms) zerosInTime(s beam.Scope, events beam.PCollection) (beam.PCollection, bool) {
 	metrics := f.publicKeys()
 	if len(metrics) == 0 {
 		return beam.PCollection{}, false

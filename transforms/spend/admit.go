@@ -8,56 +8,56 @@ import (
 )
 
 // decide forms the windows that end with a turn, clips and admits their users
-// and holds their worst cases, beside those of the turns before it in its joint,
-// which begins with first. Every turn before the joint must have been charged.
-func (b *book) decide(first, turn uint64, pairs []schemas.Pair, own *crowd, records uint64) (*schemas.Delta, error) {
+// and holds their worst cases, beside those of the turns before it in its span,
+// which begins with first. Every turn before the span must have been charged.
+func (b *shardAccounts) decide(first, turn uint64, windows []schemas.MetricWindow, own *contributions, records uint64) (*schemas.Delta, error) {
 	if !b.follows(first, turn) {
-		return nil, fmt.Errorf("deciding turn %d of a joint from turn %d where turns %d to %d are decided: out of order", turn, first, b.first(), b.turn)
+		return nil, fmt.Errorf("deciding turn %d of a span from turn %d where turns %d to %d are decided: out of order", turn, first, b.first(), b.turn)
 	}
-	f, err := b.form(turn, pairs, own)
+	f, err := b.assemble(turn, windows, own)
 	if err != nil {
 		return nil, err
 	}
-	a := admission{book: b, formed: f, need: b.needOf(turn, f), tallies: make([]schemas.PairTally, len(pairs))}
+	a := admission{shardAccounts: b, ended: f, need: b.needOf(turn, f), tallies: make([]schemas.WindowTally, len(windows))}
 	if err := f.members(a.admit); err != nil {
 		return nil, err
 	}
-	for i, p := range pairs {
-		a.tallies[i].Filtered = f.crowds[i].filtered[p.Metric]
+	for i, p := range windows {
+		a.tallies[i].Filtered = f.contributions[i].filtered[p.Metric]
 	}
-	d := &schemas.Delta{Turn: turn, Records: records, Pairs: pairs, Tallies: a.tallies, Filtered: own.filtered, Users: a.users}
+	d := &schemas.Delta{Turn: turn, Records: records, Windows: windows, Tallies: a.tallies, Filtered: own.filtered, Users: a.users}
 	d.Labels = compactLabels(own.labels, d.Users)
-	b.add(d, f, a.stakes)
+	b.add(d, f, a.reservations)
 	return d, b.keep(d)
 }
 
-func (b *book) add(d *schemas.Delta, f *formed, stakes []stake) {
-	b.turn, b.decided = d.Turn, append(b.decided, decision{d, f, stakes})
+func (b *shardAccounts) add(d *schemas.Delta, f *endedWindows, reservations []reservation) {
+	b.turn, b.decided = d.Turn, append(b.decided, decision{d, f, reservations})
 }
 
 // admission is the walk over a turn's users.
 type admission struct {
-	*book
-	formed  *formed
-	need    need
-	users   []schemas.DeltaUser
-	stakes  []stake
-	tallies []schemas.PairTally
+	*shardAccounts
+	ended        *endedWindows
+	need         need
+	users        []schemas.DeltaUser
+	reservations []reservation
+	tallies      []schemas.WindowTally
 }
 
-// admit walks the pairs in admission order. A pair that does not fit is
+// admit walks the windows in admission order. A window that does not fit is
 // skipped, costs nothing, and the walk goes on.
 func (a *admission) admit(u *member) error {
-	account, _ := a.accounts.Get(u.ID, u.Period)
-	admitted := schemas.NewBits(len(a.formed.pairs))
+	account, _ := a.store.Get(u.ID, u.Period)
+	admitted := schemas.NewBits(len(a.ended.windows))
 	own := a.need.begin(u.own)
 	some := false
-	for i, p := range a.formed.pairs {
+	for i, p := range a.ended.windows {
 		if u.of[i] == nil {
 			continue
 		}
 		m := &a.rules.metrics[p.Metric]
-		kept, counted, clipped, err := a.clip.keep(m, a.formed.crowds[i], a.formed.taken[i], u.of[i])
+		kept, counted, clipped, err := a.clip.keep(m, a.ended.contributions[i], a.ended.taken[i], u.of[i])
 		if err != nil {
 			return err
 		}
@@ -77,7 +77,7 @@ func (a *admission) admit(u *member) error {
 		some = true
 		admitted.Set(i)
 		tally.Counted += counted
-		a.stakes = append(a.stakes, stake{u.ID, u.Period, i, worst, a.arena.clone(kept)})
+		a.reservations = append(a.reservations, reservation{u.ID, u.Period, i, worst, a.arena.clone(kept)})
 		own.mark(i, m, kept)
 	}
 	slice, records := own.rest()
@@ -93,16 +93,16 @@ func (a *admission) admit(u *member) error {
 }
 
 // obey holds what a delta from the ledger or from keyed state decided, as decide
-// does, for the pairs that end with the turn: all of it, or it is an error. A hold
+// does, for the windows that end with the turn: all of it, or it is an error. A hold
 // that was left out would be a charge that is never made.
-func (b *book) obey(first uint64, d *schemas.Delta, pairs []schemas.Pair) error {
+func (b *shardAccounts) obey(first uint64, d *schemas.Delta, windows []schemas.MetricWindow) error {
 	switch {
 	case !b.follows(first, d.Turn):
-		return fmt.Errorf("obeying turn %d of a joint from turn %d where turns %d to %d are decided: out of order", d.Turn, first, b.first(), b.turn)
-	case !slices.Equal(d.Pairs, pairs):
-		return errOtherPairs
+		return fmt.Errorf("obeying turn %d of a span from turn %d where turns %d to %d are decided: out of order", d.Turn, first, b.first(), b.turn)
+	case !slices.Equal(d.Windows, windows):
+		return errOtherWindows
 	}
-	own := &crowd{labels: d.Labels, filtered: d.Filtered, users: make([]schemas.ContribUser, len(d.Users))}
+	own := &contributions{labels: d.Labels, filtered: d.Filtered, users: make([]schemas.ContribUser, len(d.Users))}
 	for i := range d.Users {
 		u := &d.Users[i]
 		own.users[i] = schemas.ContribUser{ID: u.ID, Period: u.Period, Entries: u.Slice, Records: u.Records}
@@ -111,11 +111,11 @@ func (b *book) obey(first uint64, d *schemas.Delta, pairs []schemas.Pair) error 
 		}
 	}
 	own.index()
-	f, err := b.form(d.Turn, d.Pairs, own)
+	f, err := b.assemble(d.Turn, d.Windows, own)
 	if err != nil {
 		return err
 	}
-	var stakes []stake
+	var reservations []reservation
 	next := 0
 	err = f.members(func(u *member) error {
 		if next == len(d.Users) || d.Users[next].ID != u.ID || d.Users[next].Period != u.Period {
@@ -123,7 +123,7 @@ func (b *book) obey(first uint64, d *schemas.Delta, pairs []schemas.Pair) error 
 		}
 		decided := &d.Users[next]
 		next++
-		stakes, err = b.hold(f, u, decided.Admitted, stakes)
+		reservations, err = b.reserve(f, u, decided.Admitted, reservations)
 		return err
 	})
 	if err != nil {
@@ -132,15 +132,15 @@ func (b *book) obey(first uint64, d *schemas.Delta, pairs []schemas.Pair) error 
 	if next != len(d.Users) {
 		return errUserMissed
 	}
-	b.add(d, f, stakes)
+	b.add(d, f, reservations)
 	return b.keep(d)
 }
 
-// hold takes a user's admissions as they are, and holds for them.
-func (b *book) hold(f *formed, u *member, admitted schemas.Bits, stakes []stake) ([]stake, error) {
-	account, _ := b.accounts.Get(u.ID, u.Period)
+// reserve takes a user's admissions as they are, and holds for them.
+func (b *shardAccounts) reserve(f *endedWindows, u *member, admitted schemas.Bits, reservations []reservation) ([]reservation, error) {
+	account, _ := b.store.Get(u.ID, u.Period)
 	some := false
-	for i, p := range f.pairs {
+	for i, p := range f.windows {
 		if !admitted.Get(i) {
 			continue
 		}
@@ -148,7 +148,7 @@ func (b *book) hold(f *formed, u *member, admitted schemas.Bits, stakes []stake)
 			return nil, errNothingKept
 		}
 		m := &b.rules.metrics[p.Metric]
-		kept, _, _, err := b.clip.keep(m, f.crowds[i], f.taken[i], u.of[i])
+		kept, _, _, err := b.clip.keep(m, f.contributions[i], f.taken[i], u.of[i])
 		switch {
 		case err != nil:
 			return nil, err
@@ -163,30 +163,30 @@ func (b *book) hold(f *formed, u *member, admitted schemas.Bits, stakes []stake)
 			return nil, fmt.Errorf("%w: %w", errOverBudget, err)
 		}
 		some = true
-		stakes = append(stakes, stake{u.ID, u.Period, i, worst, b.arena.clone(kept)})
+		reservations = append(reservations, reservation{u.ID, u.Period, i, worst, b.arena.clone(kept)})
 	}
 	if !some {
-		return stakes, nil
+		return reservations, nil
 	}
-	return stakes, b.put(u.ID, u.Period, account)
+	return reservations, b.put(u.ID, u.Period, account)
 }
 
 // need says what of a turn's slice must be remembered: what the admitted
 // brought, until it is charged, and all that a window takes which is still open.
 type need struct {
-	formed *formed
-	toOwn  [][]int32 // by pair: the place of its crowd's keys among the slice's own; −1 none
-	open   []bool    // by label of the slice: an open window takes it
-	sums   []bool    // by label: an open window takes its records one by one
+	ended *endedWindows
+	toOwn [][]int32 // by window: the place of its contributions's keys among the slice's own; −1 none
+	open  []bool    // by label of the slice: an open window takes it
+	sums  []bool    // by label: an open window takes its records one by one
 
 	user    *schemas.ContribUser
 	entries []bool // by entry of the user
 	records []bool // by entry: with its records
 }
 
-func (b *book) needOf(turn uint64, f *formed) need {
-	n := need{formed: f, toOwn: make([][]int32, len(f.pairs)), open: make([]bool, len(f.own.labels)), sums: make([]bool, len(f.own.labels))}
-	for i, c := range f.crowds {
+func (b *shardAccounts) needOf(turn uint64, f *endedWindows) need {
+	n := need{ended: f, toOwn: make([][]int32, len(f.windows)), open: make([]bool, len(f.own.labels)), sums: make([]bool, len(f.own.labels))}
+	for i, c := range f.contributions {
 		if c == f.own {
 			continue
 		}
@@ -229,11 +229,11 @@ func (n *need) begin(u *schemas.ContribUser) *need {
 // mark notes what an admission rests on. The user's entries and what was kept are
 // both in order of keys, so that one pass over the two is enough however many keys
 // a user has.
-func (n *need) mark(pair int, m *metric, kept []kept) {
+func (n *need) mark(window int, m *metric, kept []kept) {
 	if n.user == nil {
 		return
 	}
-	own, to := n.formed.own, n.toOwn[pair]
+	own, to := n.ended.own, n.toOwn[window]
 	for i, e := range n.user.Entries {
 		if !m.takes(own.labels[e.Key]) {
 			continue
@@ -250,7 +250,7 @@ func (n *need) mark(pair int, m *metric, kept []kept) {
 }
 
 // ownPlace is a key's place among the slice's own, −1 for none; to is nil where
-// the crowd is the slice's own.
+// the contributions is the slice's own.
 func ownPlace(to []int32, key uint32) int64 {
 	if to == nil {
 		return int64(key)

@@ -13,7 +13,7 @@ import (
 // markCase is a user with two labels for each of the slice's keys, of which the
 // metric takes one, in a window that has other keys as well.
 func markCase(keys int, step uint32) (*need, *metric, []kept) {
-	own := &crowd{}
+	own := &contributions{}
 	u := &schemas.ContribUser{}
 	for k := range keys {
 		for passes := range uint64(2) {
@@ -33,7 +33,7 @@ func markCase(keys int, step uint32) (*need, *metric, []kept) {
 			to[k] = int32(k / 2)
 		}
 	}
-	n := &need{formed: &formed{own: own}, toOwn: [][]int32{to}, open: make([]bool, len(own.labels)), sums: make([]bool, len(own.labels))}
+	n := &need{ended: &endedWindows{own: own}, toOwn: [][]int32{to}, open: make([]bool, len(own.labels)), sums: make([]bool, len(own.labels))}
 	return n.begin(u), &metric{filter: 1, coverage: -1}, stays
 }
 
@@ -46,7 +46,7 @@ func TestAnAdmissionRestsOnTheKeysThatStay(t *testing.T) {
 		stays = slices.DeleteFunc(stays, func(kept) bool { return rng.IntN(3) == 0 })
 		n.mark(0, m, stays)
 		for i, e := range n.user.Entries {
-			key := n.formed.own.keyOf[e.Key]
+			key := n.ended.own.keyOf[e.Key]
 			want := i%2 == 1 && slices.ContainsFunc(stays, func(k kept) bool { return k.key == 2*key+1 })
 			if n.entries[i] != want || n.records[i] {
 				t.Fatalf("entry %d of key %d: %v, want %v", i, key, n.entries[i], want)

@@ -116,7 +116,7 @@ func BenchmarkSnapshot(b *testing.B) {
 			s := w.engine.shards[n]
 			s.mu.Lock()
 			s.snapshot = 0
-			records, err := w.engine.snapshotRecords(n, &shard{known: known{book: charged(s.book), saver: s.saver}}, &schemas.Open{First: 1 << 41, Turn: 1 << 41})
+			records, err := w.engine.snapshotRecords(n, &shard{known: known{accounts: charged(s.accounts), saver: s.saver}}, &schemas.Open{First: 1 << 41, Turn: 1 << 41})
 			s.mu.Unlock()
 			if err != nil || len(records) == 0 {
 				b.Fatalf("%d records: %v", len(records), err)
@@ -126,10 +126,10 @@ func BenchmarkSnapshot(b *testing.B) {
 }
 
 // charged is the book as if its turn had cost nothing.
-func charged(b *book) *book {
+func charged(b *shardAccounts) *shardAccounts {
 	for i := range b.deltaUsers() {
 		u := &b.last().delta.Users[i]
-		a, _ := b.accounts.Get(u.ID, u.Period)
+		a, _ := b.store.Get(u.ID, u.Period)
 		a.Held = 0
 		_ = b.put(u.ID, u.Period, a)
 	}
@@ -137,7 +137,7 @@ func charged(b *book) *book {
 	return b
 }
 
-func (b *book) deltaUsers() []schemas.DeltaUser {
+func (b *shardAccounts) deltaUsers() []schemas.DeltaUser {
 	if len(b.decided) == 0 {
 		return nil
 	}
@@ -211,7 +211,7 @@ func BenchmarkFromState(b *testing.B) {
 		b.StopTimer()
 		w.cells[0].element()
 		b.StartTimer()
-		if err := w.engine.fromCells(b.Context(), 0, s, &schemas.Open{Epoch: w.epoch, First: last + 1, Turn: last + 1}, w.cells[0]); err != nil || s.book == nil {
+		if err := w.engine.fromCells(b.Context(), 0, s, &schemas.Open{Epoch: w.epoch, First: last + 1, Turn: last + 1}, w.cells[0]); err != nil || s.accounts == nil {
 			b.Fatal(err)
 		}
 	}

@@ -16,12 +16,12 @@ type Cells interface {
 	Load() (meta, base []byte, deltas [][]byte, err error)
 	// Save replaces meta. A nil base keeps the old base and appends delta; a
 	// base that is not nil replaces it and drops the deltas before, and then
-	// delta is the first. A joint's deltas are saved as one.
+	// delta is the first. A span's deltas are saved as one.
 	Save(meta, base, delta []byte) error
 }
 
 // meta describes a shard's keyed state: accounts as of base, charged, and the
-// deltas of base+1 to last, those of the last joint not charged yet. It belongs
+// deltas of base+1 to last, those of the last span not charged yet. It belongs
 // to one epoch; of another epoch the ledger alone is the truth.
 type meta struct {
 	epoch      int64
@@ -52,14 +52,14 @@ const (
 	maxDeltas = 256
 )
 
-// dueBase says whether the next joint writes a new base: the accounts as of the turn
+// dueBase says whether the next span writes a new base: the accounts as of the turn
 // before it, charged, encoded before admission. A base is never older than the ledger
 // has slots: the settlements that its deltas are charged by are not kept for ever.
 func dueBase(s *keyedstate.State, slots uint64) bool {
 	return s.Last-s.Base >= min(maxDeltas, slots) || s.Due(0, smallBase)
 }
 
-func saveJoint(s *keyedstate.State, c Cells, open *schemas.Open, base, deltas []byte) error {
+func saveSpan(s *keyedstate.State, c Cells, open *schemas.Open, base, deltas []byte) error {
 	err := s.Save(c, base, open.First-1, deltas, open.Turn, func(s keyedstate.State) []byte {
 		return meta{epoch: open.Epoch, base: s.Base, last: s.Last}.encode()
 	})
@@ -97,8 +97,8 @@ func decodeDelta(b []byte) (*schemas.Delta, error) {
 
 // encodeBase encodes what a book knows as of a charged turn: its accounts and
 // the slices of open windows.
-func (b *book) encodeBase() ([]byte, error) {
-	accounts, err := b.accounts.AppendBinary(nil)
+func (b *shardAccounts) encodeBase() ([]byte, error) {
+	accounts, err := b.store.AppendBinary(nil)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ func (b *book) encodeBase() ([]byte, error) {
 
 var errBase = errors.New("malformed accounts or deltas of the state")
 
-// splitBlobs splits what is never empty: a base, or the deltas of a joint.
+// splitBlobs splits what is never empty: a base, or the deltas of a span.
 func splitBlobs(b []byte) ([][]byte, error) {
 	blobs, ok := keyedstate.SplitBlobs(b)
 	if !ok || len(blobs) == 0 {
@@ -120,7 +120,7 @@ func splitBlobs(b []byte) ([][]byte, error) {
 	return blobs, nil
 }
 
-func (b *book) decodeBase(base []byte) error {
+func (b *shardAccounts) decodeBase(base []byte) error {
 	blobs, err := splitBlobs(base)
 	if err != nil {
 		return err
@@ -129,12 +129,12 @@ func (b *book) decodeBase(base []byte) error {
 	if err != nil {
 		return fmt.Errorf("decoding the accounts of the state: %w", err)
 	}
-	b.accounts = accounts
+	b.store = accounts
 	return b.reopen(blobs[1:])
 }
 
 // reopen takes over encoded slices of open windows.
-func (b *book) reopen(slices [][]byte) error {
+func (b *shardAccounts) reopen(slices [][]byte) error {
 	b.open = nil
 	for _, data := range slices {
 		turn, err := schemas.PeekOpenSlice(data)

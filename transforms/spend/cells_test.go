@@ -52,7 +52,7 @@ func FuzzDecodeMeta(f *testing.F) {
 func someDelta(turn uint64) *schemas.Delta {
 	admitted := schemas.NewBits(1)
 	admitted.Set(0)
-	return &schemas.Delta{Turn: turn, Epoch: 5, Records: 3, Pairs: []schemas.Pair{{WindowEnd: 1000}}, Tallies: make([]schemas.PairTally, 1), Filtered: []uint64{},
+	return &schemas.Delta{Turn: turn, Epoch: 5, Records: 3, Windows: []schemas.MetricWindow{{WindowEnd: 1000}}, Tallies: make([]schemas.WindowTally, 1), Filtered: []uint64{},
 		Labels: []schemas.Label{{Key: []byte("a")}, {Key: []byte("b")}}, Users: []schemas.DeltaUser{
 			{ID: state.AccountID{1}, Slice: []schemas.KeyCount{{Key: 0, N: 2}}, Admitted: admitted},
 			{ID: state.AccountID{2}, Period: 3, Slice: []schemas.KeyCount{{Key: 1, N: 1}}, Admitted: schemas.NewBits(1)}}}

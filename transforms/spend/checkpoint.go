@@ -27,22 +27,22 @@ func (e *Engine) Checkpoint(ctx context.Context, n int, epoch int64, settled uin
 	s := e.shard(n)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	// Whatever is decided behind the settled turn is found, however long its joint.
+	// Whatever is decided behind the settled turn is found, however long its span.
 	if err := e.take(ctx, n, s, &schemas.Open{Epoch: epoch, First: settled + 1, Turn: settled + 1<<20}); err != nil {
 		return schemas.Snapshot{}, err
 	}
 	if len(s.found) > 0 {
 		return schemas.Snapshot{}, fmt.Errorf("looking at shard %d behind turn %d: %w", n, settled, ErrInterrupted)
 	}
-	if err := e.charge(ctx, n, s.book); err != nil {
+	if err := e.charge(ctx, n, s.accounts); err != nil {
 		return schemas.Snapshot{}, err
 	}
-	return s.book.snapshot(settled, epoch), nil
+	return s.accounts.snapshot(settled, epoch), nil
 }
 
-func (b *book) snapshot(turn uint64, epoch int64) schemas.Snapshot {
+func (b *shardAccounts) snapshot(turn uint64, epoch int64) schemas.Snapshot {
 	s := schemas.Snapshot{Turn: turn, Epoch: epoch}
-	s.Accounts = slices.AppendSeq(make([]state.AccountEntry, 0, b.accounts.Len()), b.accounts.All())
+	s.Accounts = slices.AppendSeq(make([]state.AccountEntry, 0, b.store.Len()), b.store.All())
 	for _, o := range b.open {
 		s.Open = append(s.Open, o.data)
 	}
@@ -139,9 +139,9 @@ func Reshard(old []schemas.Snapshot, shards int) ([]schemas.Snapshot, error) {
 // sliceOf is a shard's part of one turn's slice. What the metrics did not take has
 // no user any more: shard 0 keeps it.
 func sliceOf(n, shards int, from []schemas.OpenSlice) ([]byte, error) {
-	parts := make([]*crowd, len(from))
+	parts := make([]*contributions, len(from))
 	for i := range from {
-		parts[i] = &crowd{labels: from[i].Labels}
+		parts[i] = &contributions{labels: from[i].Labels}
 		if n == 0 {
 			parts[i].filtered = from[i].Filtered
 		}

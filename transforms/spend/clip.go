@@ -22,7 +22,7 @@ type clipper struct {
 
 // kept is what a metric counts of one user and key.
 type kept struct {
-	key   uint32 // index into the crowd's keys
+	key   uint32 // index into the contributions's keys
 	total int64  // what the user adds to the count, see metrickind.Kind
 }
 
@@ -55,7 +55,7 @@ func newClipper(r *Rules) *clipper { return &clipper{hasher: schemas.NewHasher(r
 // keep returns what the metric counts of a user's contributions, ascending by
 // key, the number of records behind it and the number of records clipped. The
 // result is valid until the next call.
-func (c *clipper) keep(m *metric, w *crowd, taken []bool, u *schemas.ContribUser) (out []kept, counted, clipped uint64, err error) {
+func (c *clipper) keep(m *metric, w *contributions, taken []bool, u *schemas.ContribUser) (out []kept, counted, clipped uint64, err error) {
 	c.own = c.own[:0]
 	for _, e := range u.Entries {
 		if !taken[e.Key] {
@@ -96,7 +96,7 @@ func (c *clipper) keep(m *metric, w *crowd, taken []bool, u *schemas.ContribUser
 	return c.kept, counted, clipped, nil
 }
 
-func (c *clipper) leastRanks(m *metric, w *crowd, u *schemas.ContribUser) {
+func (c *clipper) leastRanks(m *metric, w *contributions, u *schemas.ContribUser) {
 	for i := range c.own {
 		c.own[i].rank = c.hasher.ClipRank(m.rank, u.ID, u.Period, w.keys[c.own[i].key])
 	}
@@ -105,7 +105,7 @@ func (c *clipper) leastRanks(m *metric, w *crowd, u *schemas.ContribUser) {
 
 // sum adds up the clamped values of the records of a key that stay: those with
 // the least ranks.
-func (c *clipper) sum(m *metric, w *crowd, taken []bool, u *schemas.ContribUser, k ownKey) (int64, error) {
+func (c *clipper) sum(m *metric, w *contributions, taken []bool, u *schemas.ContribUser, k ownKey) (int64, error) {
 	c.sums = c.sums[:0]
 	var n uint64
 	first, _ := slices.BinarySearchFunc(u.Records, k.key, func(v schemas.RecordValue, key uint32) int { return cmp.Compare(w.keyOf[v.Key], key) })
@@ -136,17 +136,17 @@ func (c *clipper) sum(m *metric, w *crowd, taken []bool, u *schemas.ContribUser,
 	return total, nil
 }
 
-// stake is what an admitted user has at stake in one (metric, window): kept
+// reservation is what an admitted user has at reservation in one (metric, window): kept
 // contributions, and the hold for them.
-type stake struct {
+type reservation struct {
 	id     state.AccountID
 	period int64
-	pair   int
+	window int
 	worst  state.Mu2
 	kept   []kept
 }
 
-// keptArena keeps the kept of many stakes in few allocations.
+// keptArena keeps the kept of many reservations in few allocations.
 type keptArena struct{ free []kept }
 
 func (a *keptArena) clone(k []kept) []kept {

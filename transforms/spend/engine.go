@@ -33,9 +33,9 @@ type Options struct {
 	Rules       *Rules
 	Ledger      state.LedgerStore
 	Settlements Settlements
-	// Pairs names the (metric, window) pairs that end in a turn, in admission
+	// Ending names the (metric, window) windows that end in a turn, in admission
 	// order.
-	Pairs func(turn uint64) []schemas.Pair
+	Ending func(turn uint64) []schemas.MetricWindow
 	// Windows says how windows lie over turns; default: every window is one
 	// turn's slice, and budgets are for life.
 	Windows Windows
@@ -80,20 +80,20 @@ type shard struct {
 
 // known is what a shard forgets when a turn fails.
 type known struct {
-	writer state.LedgerWriter
-	book   *book                       // nil: forgotten
-	wait   func(context.Context) error // for the append of the book's joint; nil: nothing was to be appended
-	saver  keyedstate.State
+	writer   state.LedgerWriter
+	accounts *shardAccounts              // nil: forgotten
+	wait     func(context.Context) error // for the append of the book's span; nil: nothing was to be appended
+	saver    keyedstate.State
 
-	found    map[uint64]*schemas.Delta // the complete deltas of the open joint, from the ledger
+	found    map[uint64]*schemas.Delta // the complete deltas of the open span, from the ledger
 	snapshot uint64                    // turn of the newest snapshot
 	slot     int                       // where it stands
 }
 
 // NewEngine checks its options.
 func NewEngine(o Options) (*Engine, error) {
-	if o.Rules == nil || o.Ledger == nil || o.Settlements == nil || o.Pairs == nil {
-		return nil, errors.New("making an engine: rules, ledger, settlements and pairs are needed")
+	if o.Rules == nil || o.Ledger == nil || o.Settlements == nil || o.Ending == nil {
+		return nil, errors.New("making an engine: rules, ledger, settlements and windows are needed")
 	}
 	if o.Windows == nil {
 		o.Windows = oneSlice{}
@@ -112,7 +112,7 @@ func (e *Engine) shard(n int) *shard {
 	return s
 }
 
-// Spend decides one shard's turn, or its joint of several turns, from an envelope's blobs. A nil Pending means
+// Spend decides one shard's turn, or its span of several turns, from an envelope's blobs. A nil Pending means
 // that nothing is to be handed on: no OPEN, or a newer epoch owns the shard.
 // Errors: *StopError when the run must not go on.
 func (e *Engine) Spend(ctx context.Context, n int, blobs [][]byte, cells Cells) (Pending, error) {
@@ -161,10 +161,10 @@ func (e *Engine) spend(ctx context.Context, n int, s *shard, open *schemas.Open,
 	if err := e.prepare(ctx, n, s, open, cells); err != nil {
 		return nil, err
 	}
-	if s.decided(open) { // the same joint again within the epoch
+	if s.decided(open) { // the same span again within the epoch
 		return e.handOn(n, s, open)
 	}
-	if err := e.charge(ctx, n, s.book); err != nil {
+	if err := e.charge(ctx, n, s.accounts); err != nil {
 		return nil, err
 	}
 	base, err := e.baseFor(s)
@@ -194,7 +194,7 @@ func (e *Engine) spend(ctx context.Context, n int, s *shard, open *schemas.Open,
 			records = append(records, delta...)
 		}
 	}
-	if err := saveJoint(&s.saver, cells, open, base, deltas); err != nil {
+	if err := saveSpan(&s.saver, cells, open, base, deltas); err != nil {
 		return nil, err
 	}
 	s.found = nil
@@ -205,8 +205,8 @@ func (e *Engine) spend(ctx context.Context, n int, s *shard, open *schemas.Open,
 	return e.handOn(n, s, open)
 }
 
-// decide gives the delta of a turn of the open joint: the ledger's where it has
-// one, which must be what the records give, unless the joint is redone from the
+// decide gives the delta of a turn of the open span: the ledger's where it has
+// one, which must be what the records give, unless the span is redone from the
 // ledger alone.
 func (e *Engine) decide(n int, s *shard, open *schemas.Open, turn uint64, batches []schemas.Contributions) (*schemas.Delta, error) {
 	found := s.found[turn]
@@ -214,7 +214,7 @@ func (e *Engine) decide(n int, s *shard, open *schemas.Open, turn uint64, batche
 		if found == nil {
 			return nil, &StopError{Shard: n, Turn: turn, Reason: "the turn is to be redone from the ledger, which does not hold it"}
 		}
-		if err := s.book.obey(open.First, found, e.opts.Pairs(turn)); err != nil {
+		if err := s.accounts.obey(open.First, found, e.opts.Ending(turn)); err != nil {
 			return nil, &StopError{Shard: n, Turn: turn, Reason: "the ledger's decisions cannot be obeyed", Err: err}
 		}
 		return found, nil
@@ -228,7 +228,7 @@ func (e *Engine) decide(n int, s *shard, open *schemas.Open, turn uint64, batche
 			return nil, &StopError{Shard: n, Turn: turn, Reason: errMisrouted}
 		}
 	}
-	d, err := s.book.decide(open.First, turn, e.opts.Pairs(turn), own, records)
+	d, err := s.accounts.decide(open.First, turn, e.opts.Ending(turn), own, records)
 	if err != nil {
 		return nil, err
 	}
@@ -251,7 +251,7 @@ func ofTurn(batches []schemas.Contributions, turn uint64) []schemas.Contribution
 }
 
 // charge settles all of the book's decided turns.
-func (e *Engine) charge(ctx context.Context, n int, b *book) error {
+func (e *Engine) charge(ctx context.Context, n int, b *shardAccounts) error {
 	for len(b.decided) > 0 {
 		turn := b.first()
 		s, err := e.opts.Settlements.Settlement(ctx, turn)
@@ -270,18 +270,18 @@ func (e *Engine) baseFor(s *shard) ([]byte, error) {
 	if !dueBase(&s.saver, e.opts.Rules.LedgerSlots) {
 		return nil, nil
 	}
-	base, err := s.book.encodeBase()
+	base, err := s.accounts.encodeBase()
 	if err != nil {
 		return nil, fmt.Errorf("encoding the accounts for the state: %w", err)
 	}
 	return base, nil
 }
 
-// handOn makes the partial counts of the decided joint. They wait for its
-// append, also when the joint is handed on again: the bundle before may
+// handOn makes the partial counts of the decided span. They wait for its
+// append, also when the span is handed on again: the bundle before may
 // have failed without ever waiting.
 func (e *Engine) handOn(n int, s *shard, open *schemas.Open) (Pending, error) {
-	blobs, err := s.book.partials(n, open)
+	blobs, err := s.accounts.partials(n, open)
 	if err != nil {
 		return nil, err
 	}

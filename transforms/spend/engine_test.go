@@ -286,9 +286,9 @@ func TestConstructorsCheckTheirOptions(t *testing.T) {
 	w := mustWorld(t, oneMetric())
 	full := w.engine.opts
 	for i, o := range []Options{
-		{Ledger: full.Ledger, Settlements: full.Settlements, Pairs: full.Pairs},
-		{Rules: full.Rules, Settlements: full.Settlements, Pairs: full.Pairs},
-		{Rules: full.Rules, Ledger: full.Ledger, Pairs: full.Pairs},
+		{Ledger: full.Ledger, Settlements: full.Settlements, Ending: full.Ending},
+		{Rules: full.Rules, Settlements: full.Settlements, Ending: full.Ending},
+		{Rules: full.Rules, Ledger: full.Ledger, Ending: full.Ending},
 		{Rules: full.Rules, Ledger: full.Ledger, Settlements: full.Settlements},
 	} {
 		if _, err := NewEngine(o); err == nil {

@@ -157,29 +157,29 @@ func (w *world) forge(t *testing.T, d schemas.Delta) {
 // speaks of metrics nobody knows, stops the run; it neither overspends nor
 // crashes.
 func TestForgedDecisionsStop(t *testing.T) {
-	pair := func(m uint32) schemas.Pair { return schemas.Pair{Metric: m, WindowEnd: testTurn} }
-	earlier := schemas.Pair{WindowStart: -testTurn}
+	window := func(m uint32) schemas.MetricWindow { return schemas.MetricWindow{Metric: m, WindowEnd: testTurn} }
+	earlier := schemas.MetricWindow{WindowStart: -testTurn}
 	admitted, nothing := schemas.NewBits(1), schemas.NewBits(1)
 	admitted.Set(0)
 	poor := schemas.DeltaUser{ID: testID(1), Slice: []schemas.KeyCount{{Key: 0, N: 1}}, Admitted: admitted}
 	nobody := schemas.DeltaUser{ID: testID(1), Slice: poor.Slice, Admitted: nothing}
 	rich := schemas.DeltaUser{ID: testID(1), Slice: []schemas.KeyCount{{Key: 0, N: 4}}, Admitted: admitted}
 	for name, d := range map[string]schemas.Delta{
-		"a worst case above the budget": {Pairs: []schemas.Pair{pair(0)}, Labels: []schemas.Label{{Key: []byte("a")}}, Users: []schemas.DeltaUser{rich}},
-		"an unknown metric, admitted":   {Pairs: []schemas.Pair{pair(7)}, Labels: []schemas.Label{{Key: []byte("a")}}, Users: []schemas.DeltaUser{rich}},
-		"an unknown metric, nobody":     {Pairs: []schemas.Pair{pair(7)}},
-		"another window":                {Pairs: []schemas.Pair{earlier}, Labels: []schemas.Label{{Key: []byte("a")}}, Users: []schemas.DeltaUser{poor}},
-		"a window too many":             {Pairs: []schemas.Pair{earlier, pair(0)}, Labels: []schemas.Label{{Key: []byte("a")}}, Users: []schemas.DeltaUser{poor}},
-		"a window twice":                {Pairs: []schemas.Pair{pair(0), pair(0)}, Labels: []schemas.Label{{Key: []byte("a")}}, Users: []schemas.DeltaUser{poor}},
+		"a worst case above the budget": {Windows: []schemas.MetricWindow{window(0)}, Labels: []schemas.Label{{Key: []byte("a")}}, Users: []schemas.DeltaUser{rich}},
+		"an unknown metric, admitted":   {Windows: []schemas.MetricWindow{window(7)}, Labels: []schemas.Label{{Key: []byte("a")}}, Users: []schemas.DeltaUser{rich}},
+		"an unknown metric, nobody":     {Windows: []schemas.MetricWindow{window(7)}},
+		"another window":                {Windows: []schemas.MetricWindow{earlier}, Labels: []schemas.Label{{Key: []byte("a")}}, Users: []schemas.DeltaUser{poor}},
+		"a window too many":             {Windows: []schemas.MetricWindow{earlier, window(0)}, Labels: []schemas.Label{{Key: []byte("a")}}, Users: []schemas.DeltaUser{poor}},
+		"a window twice":                {Windows: []schemas.MetricWindow{window(0), window(0)}, Labels: []schemas.Label{{Key: []byte("a")}}, Users: []schemas.DeltaUser{poor}},
 		"no window":                     {Labels: []schemas.Label{{Key: []byte("a")}}, Users: []schemas.DeltaUser{{ID: testID(1), Slice: poor.Slice, Admitted: schemas.NewBits(0)}}},
 		"no window and nobody":          {},
-		"nothing kept, and admitted":    {Pairs: []schemas.Pair{pair(0)}, Users: []schemas.DeltaUser{{ID: testID(1), Admitted: admitted}}},
-		"another window, nobody in it":  {Pairs: []schemas.Pair{earlier}, Labels: []schemas.Label{{Key: []byte("a")}}, Users: []schemas.DeltaUser{nobody}},
+		"nothing kept, and admitted":    {Windows: []schemas.MetricWindow{window(0)}, Users: []schemas.DeltaUser{{ID: testID(1), Admitted: admitted}}},
+		"another window, nobody in it":  {Windows: []schemas.MetricWindow{earlier}, Labels: []schemas.Label{{Key: []byte("a")}}, Users: []schemas.DeltaUser{nobody}},
 	} {
 		s := oneMetric()
 		s.budget.Mu2 = 63 // the worst case of 4 events is 64
 		w := mustWorld(t, s)
-		d.Turn, d.Epoch, d.Tallies = 1, w.epoch, make([]schemas.PairTally, len(d.Pairs))
+		d.Turn, d.Epoch, d.Tallies = 1, w.epoch, make([]schemas.WindowTally, len(d.Windows))
 		w.forge(t, d)
 		_, err := w.open(1, nil, true)
 		stopReason(t, err, "cannot be obeyed")
@@ -212,9 +212,9 @@ func TestRuleNoDecisionOfADeltaIsLeftOut(t *testing.T) {
 		users []schemas.DeltaUser
 		err   error
 	}{"in order": {users, nil}, "backwards": {backwards, errUserMissed}, "twice": {twice, errUserMissed}} {
-		b := newBook(mustWorld(t, s).rules, oneSlice{})
-		d := schemas.Delta{Turn: 1, Pairs: s.pairs(1), Tallies: make([]schemas.PairTally, 1), Labels: []schemas.Label{{Key: []byte("a")}}, Users: c.users}
-		if err := b.obey(1, &d, s.pairs(1)); !errors.Is(err, c.err) || len(b.decided) != 0 && err != nil {
+		b := newShardAccounts(mustWorld(t, s).rules, oneSlice{})
+		d := schemas.Delta{Turn: 1, Windows: s.windows(1), Tallies: make([]schemas.WindowTally, 1), Labels: []schemas.Label{{Key: []byte("a")}}, Users: c.users}
+		if err := b.obey(1, &d, s.windows(1)); !errors.Is(err, c.err) || len(b.decided) != 0 && err != nil {
 			t.Errorf("users %s: %v with %d decisions, want %v", name, err, len(b.decided), c.err)
 		}
 	}

@@ -29,22 +29,22 @@ func TestRuleCountsAreCutOnceAdded(t *testing.T) {
 		if limit := big.NewInt(most); want.CmpAbs(limit) > 0 {
 			want.Mul(limit, big.NewInt(int64(want.Sign())))
 		}
-		if got := p.Counts()[Place{Key: "a"}]; got != want.Int64() {
+		if got := p.Counts()[Cell{Key: "a"}]; got != want.Int64() {
 			t.Fatalf("the sum is %d, want %v", got, want)
 		}
 	})
 }
 
 // drawStakes gives the users of a shard amounts up to the ends of 64 bits.
-func drawStakes(t *rapid.T, want *big.Int) []stake {
+func drawStakes(t *rapid.T, want *big.Int) []reservation {
 	amount := rapid.OneOf(rapid.Int64(), rapid.SampledFrom([]int64{math.MaxInt64, math.MaxInt64, math.MinInt64, 1 << 62, 1, -1}), rapid.Int64Range(-1<<36, 1<<36))
-	var stakes []stake
+	var reservations []reservation
 	for user := range rapid.IntRange(0, 20).Draw(t, "users") {
 		n := amount.Draw(t, "amount")
-		stakes = append(stakes, stake{id: testID(user), kept: []kept{{total: n}}})
+		reservations = append(reservations, reservation{id: testID(user), kept: []kept{{total: n}}})
 		want.Add(want, big.NewInt(n))
 	}
-	return stakes
+	return reservations
 }
 
 // TestRuleAShardsCountsAreExact: what the users of a shard add up to leaves 64 bits
@@ -58,9 +58,9 @@ func TestRuleAShardsCountsAreExact(t *testing.T) {
 		var p Partials
 		want := new(big.Int)
 		for shard := range rapid.IntRange(1, 4).Draw(t, "shards") {
-			b := newBook(mustRules(t, s), oneSlice{})
-			d := decision{delta: &schemas.Delta{Turn: 1, Pairs: s.pairs(1), Tallies: make([]schemas.PairTally, 1)}, stakes: drawStakes(t, want)}
-			d.formed = &formed{pairs: d.delta.Pairs, crowds: []*crowd{{keys: [][]byte{[]byte("a")}}}}
+			b := newShardAccounts(mustRules(t, s), oneSlice{})
+			d := decision{delta: &schemas.Delta{Turn: 1, Windows: s.windows(1), Tallies: make([]schemas.WindowTally, 1)}, reservations: drawStakes(t, want)}
+			d.ended = &endedWindows{windows: d.delta.Windows, contributions: []*contributions{{keys: [][]byte{[]byte("a")}}}}
 			b.decided = []decision{d}
 			blobs, err := b.partials(shard, &schemas.Open{Turn: 1, First: 1})
 			if err != nil {
@@ -75,7 +75,7 @@ func TestRuleAShardsCountsAreExact(t *testing.T) {
 		if limit := big.NewInt(noisereduction.MaxCount); want.CmpAbs(limit) > 0 {
 			want.Mul(limit, big.NewInt(int64(want.Sign())))
 		}
-		if got := p.Counts()[Place{End: testTurn, Key: "a"}]; got != want.Int64() {
+		if got := p.Counts()[Cell{End: testTurn, Key: "a"}]; got != want.Int64() {
 			t.Fatalf("the count is %d, want %v", got, want)
 		}
 	})

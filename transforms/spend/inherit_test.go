@@ -157,11 +157,11 @@ func TestRuleAChangeKeepsEveryAccountAndOpenWindow(t *testing.T) {
 		m := newModel(s)
 		turn := uint64(0)
 		for range rapid.IntRange(1, 4).Draw(t, "generations") {
-			for range rapid.IntRange(0, 2*s.slots).Draw(t, "joints") {
-				joint := drawJoint(t, s.slots)
-				first, last := turn+1, turn+uint64(len(joint))
-				m.open(first, joint)
-				got, err := w.playJoint(first, joint, drawHappenings(t, s.shards))
+			for range rapid.IntRange(0, 2*s.slots).Draw(t, "spans") {
+				span := drawSpan(t, s.slots)
+				first, last := turn+1, turn+uint64(len(span))
+				m.open(first, span)
+				got, err := w.playSpan(first, span, drawHappenings(t, s.shards))
 				if err != nil {
 					t.Fatalf("turns %d to %d: %v", first, last, err)
 				}
@@ -175,11 +175,11 @@ func TestRuleAChangeKeepsEveryAccountAndOpenWindow(t *testing.T) {
 					if err := w.restart(true); err != nil {
 						t.Fatal(err)
 					}
-					if _, err := w.playJoint(first, joint, nil); err != nil {
+					if _, err := w.playSpan(first, span, nil); err != nil {
 						t.Fatalf("turns %d to %d again: %v", first, last, err)
 					}
 				}
-				m.charge(w.settleJoint(first, last, got))
+				m.charge(w.settleSpan(first, last, got))
 				turn = last
 			}
 			if turn == 0 {

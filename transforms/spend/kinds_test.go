@@ -21,13 +21,13 @@ func sumMetric(lo, hi int64, keys ...string) schemas.MetricSpec {
 	return m
 }
 
-func (b *book) in(t testing.TB, user int, period int64) state.Account {
+func (b *shardAccounts) in(t testing.TB, user int, period int64) state.Account {
 	t.Helper()
-	a, _ := b.accounts.Get(testID(user), period)
+	a, _ := b.store.Get(testID(user), period)
 	return a
 }
 
-func mustCharge(t testing.TB, b *book, s schemas.Settled) {
+func mustCharge(t testing.TB, b *shardAccounts, s schemas.Settled) {
 	t.Helper()
 	s.Turn = b.turn
 	if err := b.charge(NewSettlement(s)); err != nil {
@@ -36,7 +36,7 @@ func mustCharge(t testing.TB, b *book, s schemas.Settled) {
 }
 
 // cellOf is what the book counts for a metric's key in the turn that ends now.
-func cellOf(t testing.TB, b *book, metric uint32, key string) (int64, bool) {
+func cellOf(t testing.TB, b *shardAccounts, metric uint32, key string) (int64, bool) {
 	t.Helper()
 	blobs, err := b.partials(0, &schemas.Open{First: b.turn, Turn: b.turn, Shards: 1})
 	if err != nil {
@@ -121,7 +121,7 @@ func TestRuleSumsCostTheirClampedTotal(t *testing.T) {
 			t.Errorf("user %d holds %d, want %d", user, got, held)
 		}
 	}
-	if got := b.last().delta.Tallies[0]; got != (schemas.PairTally{Counted: 6}) {
+	if got := b.last().delta.Tallies[0]; got != (schemas.WindowTally{Counted: 6}) {
 		t.Errorf("tally %+v", got)
 	}
 }
@@ -138,7 +138,7 @@ func TestRuleSumsKeepTheRecordsOfLeastRank(t *testing.T) {
 		if want < 0 {
 			want = got
 		}
-		if got != want || b.last().delta.Tallies[0] != (schemas.PairTally{Counted: 3, Clipped: 3}) {
+		if got != want || b.last().delta.Tallies[0] != (schemas.WindowTally{Counted: 3, Clipped: 3}) {
 			t.Fatalf("the sum of three records is %d, in another order %d; tally %+v", got, want, b.last().delta.Tallies[0])
 		}
 	}
@@ -176,7 +176,7 @@ func TestRuleFilteredRecordsAreNobodysContribution(t *testing.T) {
 	if _, there := cellOf(t, b, 0, "b"); there {
 		t.Fatal("a key that no record of the metric has exists")
 	}
-	if got := b.last().delta.Tallies[0]; got != (schemas.PairTally{Filtered: 4, Counted: 2}) {
+	if got := b.last().delta.Tallies[0]; got != (schemas.WindowTally{Filtered: 4, Counted: 2}) {
 		t.Fatalf("tally %+v", got)
 	}
 	if got := b.in(t, 1, 0).Held; got != 4*4+4*25 {
@@ -190,7 +190,7 @@ func TestRuleAWindowIsFormedFromAllItsSlices(t *testing.T) {
 	m := publicMetric("m", "a")
 	m.WindowSize, m.WindowSlide = 3*testTurn, testTurn
 	s := deployment(1<<40, 0, m)
-	b := newBook(mustWorld(t, s).rules, s)
+	b := newShardAccounts(mustWorld(t, s).rules, s)
 	for turn, want := range []int64{0, 0, 3, 6, 9} { // the first two windows began before the start
 		mustDecide(t, b, s, []contribution{{user: 1, key: "a", n: uint32(turn)}, {user: 1, key: "elsewhere", n: 1}})
 		if n, _ := cellOf(t, b, 0, "a"); n != want {

@@ -51,22 +51,22 @@ func testID(user int) state.AccountID {
 	return schemas.NewHasher(testHashKey).Account([]byte{byte(user), byte(user >> 8), byte(user >> 16), 'u'})
 }
 
-// pairs are the windows that end with a turn. A metric without a size has
+// windows are the windows that end with a turn. A metric without a size has
 // windows of one turn.
-func (s settings) pairs(turn uint64) []schemas.Pair {
-	var pairs []schemas.Pair
+func (s settings) windows(turn uint64) []schemas.MetricWindow {
+	var windows []schemas.MetricWindow
 	end := int64(turn) * testTurn
 	for i, m := range s.metrics {
 		size, slide := cmp.Or(m.WindowSize, testTurn), cmp.Or(m.WindowSlide, testTurn)
 		if m.Kind != metrickind.Coverage && end%slide == 0 && end >= size {
-			pairs = append(pairs, schemas.Pair{Metric: uint32(i), WindowStart: end - size, WindowEnd: end})
+			windows = append(windows, schemas.MetricWindow{Metric: uint32(i), WindowStart: end - size, WindowEnd: end})
 		}
 	}
-	return pairs
+	return windows
 }
 
 // First implements Windows.
-func (s settings) First(p schemas.Pair) uint64 { return uint64(p.WindowStart/testTurn) + 1 }
+func (s settings) First(p schemas.MetricWindow) uint64 { return uint64(p.WindowStart/testTurn) + 1 }
 
 // Open implements Windows: by looking at every window that could be.
 func (s settings) Open(metric uint32, turn uint64) bool { return s.opening(metric, turn) != 0 }
@@ -75,7 +75,7 @@ func (s settings) Open(metric uint32, turn uint64) bool { return s.opening(metri
 // turn and ends behind it; 0 none.
 func (s settings) opening(metric uint32, turn uint64) uint64 {
 	for later := turn + 1; later < turn+20; later++ {
-		for _, p := range s.pairs(later) {
+		for _, p := range s.windows(later) {
 			if p.Metric == metric && s.First(p) <= turn {
 				return s.First(p)
 			}
@@ -107,9 +107,9 @@ type model struct {
 	hasher   *schemas.Hasher
 	accounts map[account]*modelAccount
 	past     map[uint64][]contribution
-	counts   map[cell]int64 // admitted, of the joint that is open
-	tallies  []schemas.PairTally
-	holds    []hold // of the joint that is open
+	counts   map[Cell]int64 // admitted, of the span that is open
+	tallies  []schemas.WindowTally
+	holds    []hold // of the span that is open
 }
 
 type account struct {
@@ -121,7 +121,7 @@ type modelAccount struct{ spent, held, keys *big.Int }
 
 type hold struct {
 	account account
-	pair    schemas.Pair
+	window  schemas.MetricWindow
 	kept    map[string]int64
 	worst   *big.Int
 }
@@ -138,19 +138,19 @@ func modelCharge(c int64, u state.Precision) *big.Int {
 	return v.Rsh(v, 40)
 }
 
-// open admits the contributions of a joint's turns, one after the other: nothing
+// open admits the contributions of a span's turns, one after the other: nothing
 // is charged in between.
-func (m *model) open(first uint64, joint [][]contribution) {
-	m.counts, m.holds = map[cell]int64{}, nil
-	m.tallies = make([]schemas.PairTally, len(m.metrics))
-	for i, cs := range joint {
+func (m *model) open(first uint64, span [][]contribution) {
+	m.counts, m.holds = map[Cell]int64{}, nil
+	m.tallies = make([]schemas.WindowTally, len(m.metrics))
+	for i, cs := range span {
 		m.turn(first+uint64(i), cs)
 	}
 }
 
 func (m *model) turn(turn uint64, cs []contribution) {
 	m.past[turn] = cs
-	for _, p := range m.pairs(turn) {
+	for _, p := range m.windows(turn) {
 		users := map[account][]contribution{}
 		for t := m.First(p); t <= turn; t++ {
 			for _, c := range m.past[t] {
@@ -173,7 +173,7 @@ func (m *model) takes(spec *schemas.MetricSpec, c contribution) bool {
 	return spec.KeyMode != schemas.KeysPublic || slices.ContainsFunc(spec.PublicKeys, func(k []byte) bool { return string(k) == c.key })
 }
 
-func (m *model) admit(p schemas.Pair, at account, events []contribution) {
+func (m *model) admit(p schemas.MetricWindow, at account, events []contribution) {
 	spec := &m.metrics[p.Metric]
 	tally := &m.tallies[p.Metric]
 	byKey := map[string][]contribution{}
@@ -280,11 +280,11 @@ func (m *model) coverageOf(metric uint32) *schemas.MetricSpec {
 	return nil
 }
 
-// count adds up the holds of a pair. A user of two periods is one user.
-func (m *model) count(p schemas.Pair) {
+// count adds up the holds of a window. A user of two periods is one user.
+func (m *model) count(p schemas.MetricWindow) {
 	users := map[state.AccountID]map[string]bool{}
 	for _, h := range m.holds {
-		if h.pair != p {
+		if h.window != p {
 			continue
 		}
 		if users[h.account.id] == nil {
@@ -294,12 +294,12 @@ func (m *model) count(p schemas.Pair) {
 			again := users[h.account.id][key]
 			users[h.account.id][key] = true
 			if m.metrics[p.Metric].Kind != metrickind.DistinctUsers || !again {
-				m.counts[cell{p.Metric, p.WindowStart, p.WindowEnd, key}] += c
+				m.counts[Cell{p.Metric, p.WindowStart, p.WindowEnd, key}] += c
 			}
 		}
 	}
 	if m.coverageOf(p.Metric) != nil && len(users) > 0 {
-		m.counts[cell{p.Metric + 1, p.WindowStart, p.WindowEnd, ""}] = int64(len(users))
+		m.counts[Cell{p.Metric + 1, p.WindowStart, p.WindowEnd, ""}] = int64(len(users))
 	}
 }
 
@@ -312,18 +312,18 @@ func (m *model) account(at account) *modelAccount {
 	return a
 }
 
-// charge settles the open joint.
+// charge settles the open span.
 func (m *model) charge(s schemas.Settled) {
-	released := map[cell]state.Precision{}
+	released := map[Cell]state.Precision{}
 	for _, k := range s.Keys {
-		released[cell{k.Metric, k.WindowStart, k.WindowEnd, string(k.Key)}] = k.Precision
+		released[Cell{k.Metric, k.WindowStart, k.WindowEnd, string(k.Key)}] = k.Precision
 	}
 	for _, h := range m.holds {
 		a := m.account(h.account)
 		a.held.Sub(a.held, h.worst)
-		spec := &m.metrics[h.pair.Metric]
+		spec := &m.metrics[h.window.Metric]
 		for key, c := range h.kept {
-			u, ok := released[cell{h.pair.Metric, h.pair.WindowStart, h.pair.WindowEnd, key}]
+			u, ok := released[Cell{h.window.Metric, h.window.WindowStart, h.window.WindowEnd, key}]
 			if !ok && spec.KeyMode == schemas.KeysFrom {
 				continue
 			}
@@ -332,8 +332,8 @@ func (m *model) charge(s schemas.Settled) {
 			}
 			a.spent.Add(a.spent, modelCharge(c, u))
 		}
-		if m.coverageOf(h.pair.Metric) != nil {
-			a.spent.Add(a.spent, modelCharge(1, released[cell{h.pair.Metric + 1, h.pair.WindowStart, h.pair.WindowEnd, ""}]))
+		if m.coverageOf(h.window.Metric) != nil {
+			a.spent.Add(a.spent, modelCharge(1, released[Cell{h.window.Metric + 1, h.window.WindowStart, h.window.WindowEnd, ""}]))
 		}
 	}
 	m.holds = nil

@@ -6,13 +6,13 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// partials adds up what the users who were admitted in the open joint
+// partials adds up what the users who were admitted in the open span
 // contributed, one blob per release shard, also when it is empty: a release shard
-// counts its blobs. The order of cells is that of turns, pairs and keys.
-func (b *book) partials(n int, open *schemas.Open) ([]Blob, error) {
+// counts its blobs. The order of cells is that of turns, windows and keys.
+func (b *shardAccounts) partials(n int, open *schemas.Open) ([]Blob, error) {
 	shards := b.rules.ReleaseShards
 	cells := make([][]schemas.Cell, shards)
-	add := func(p schemas.Pair, key []byte, count int64) {
+	add := func(p schemas.MetricWindow, key []byte, count int64) {
 		to := schemas.ReleaseShardOf(b.rules.metrics[p.Metric].spec.Route(), p.WindowStart, p.WindowEnd, key, shards)
 		cells[to] = append(cells[to], schemas.Cell{Metric: p.Metric, WindowStart: p.WindowStart, WindowEnd: p.WindowEnd, Key: key, Count: count})
 	}
@@ -44,91 +44,91 @@ func (b *book) partials(n int, open *schemas.Open) ([]Blob, error) {
 
 // cells calls add for every count of a decided turn, more than once for a count
 // that does not fit 64 bits.
-func (b *book) cells(d *decision, add func(p schemas.Pair, key []byte, count int64)) {
+func (b *shardAccounts) cells(d *decision, add func(p schemas.MetricWindow, key []byte, count int64)) {
 	sums := b.counts(d)
-	for i, p := range d.delta.Pairs {
+	for i, p := range d.delta.Windows {
 		for k, there := range sums.there[i] {
 			if there {
-				sums.keys[i][k].parts(func(n int64) { add(p, d.formed.crowds[i].keys[k], n) })
+				sums.keys[i][k].parts(func(n int64) { add(p, d.ended.contributions[i].keys[k], n) })
 			}
 		}
 		if m := &b.rules.metrics[p.Metric]; m.coverage >= 0 && sums.users[i] > 0 {
-			add(schemas.Pair{Metric: uint32(m.coverage), WindowStart: p.WindowStart, WindowEnd: p.WindowEnd}, nil, sums.users[i])
+			add(schemas.MetricWindow{Metric: uint32(m.coverage), WindowStart: p.WindowStart, WindowEnd: p.WindowEnd}, nil, sums.users[i])
 		}
 	}
 }
 
 // counts are the admitted counts of a shard in one turn.
 type counts struct {
-	keys  [][]wide // by pair and key of its crowd
+	keys  [][]wide // by window and key of its contributions
 	there [][]bool // somebody who was admitted has the key
-	users []int64  // by pair: admitted users
+	users []int64  // by window: admitted users
 }
 
-// counts adds up the stakes. A user with two budget periods in one window is
+// counts adds up the reservations. A user with two budget periods in one window is
 // two individuals who are charged apart, and one user where users are counted.
-func (b *book) counts(d *decision) counts {
-	n := len(d.delta.Pairs)
+func (b *shardAccounts) counts(d *decision) counts {
+	n := len(d.delta.Windows)
 	c := counts{keys: make([][]wide, n), there: make([][]bool, n), users: make([]int64, n)}
 	for i := range n {
-		c.keys[i] = make([]wide, len(d.formed.crowds[i].keys))
-		c.there[i] = make([]bool, len(d.formed.crowds[i].keys))
+		c.keys[i] = make([]wide, len(d.ended.contributions[i].keys))
+		c.there[i] = make([]bool, len(d.ended.contributions[i].keys))
 	}
 	last := newLastUsers(b, d)
 	user := 0 // numbered from 1
-	for i := range d.stakes {
-		t := &d.stakes[i]
-		if i == 0 || t.id != d.stakes[i-1].id {
+	for i := range d.reservations {
+		t := &d.reservations[i]
+		if i == 0 || t.id != d.reservations[i-1].id {
 			user++
 		}
-		if last.inPair[t.pair] != user {
-			last.inPair[t.pair] = user
-			c.users[t.pair]++
+		if last.inWindow[t.window] != user {
+			last.inWindow[t.window] = user
+			c.users[t.window]++
 		}
-		of := last.ofKey[t.pair]
+		of := last.ofKey[t.window]
 		for _, k := range t.kept {
-			c.there[t.pair][k.key] = true
+			c.there[t.window][k.key] = true
 			if of != nil {
 				if of[k.key] == user {
 					continue
 				}
 				of[k.key] = user
 			}
-			sum := &c.keys[t.pair][k.key]
+			sum := &c.keys[t.window][k.key]
 			*sum = sum.add(k.total)
 		}
 	}
 	return c
 }
 
-// lastUsers are the users who were counted last, by pair and, where users are
-// counted, by key: the stakes of one user stand together, so that this tells who
+// lastUsers are the users who were counted last, by window and, where users are
+// counted, by key: the reservations of one user stand together, so that this tells who
 // was counted already, however many keys a user has.
 type lastUsers struct {
-	inPair []int
-	ofKey  [][]int
+	inWindow []int
+	ofKey    [][]int
 }
 
-func newLastUsers(b *book, d *decision) lastUsers {
-	n := len(d.delta.Pairs)
-	l := lastUsers{inPair: make([]int, n), ofKey: make([][]int, n)}
-	for i, p := range d.delta.Pairs {
+func newLastUsers(b *shardAccounts, d *decision) lastUsers {
+	n := len(d.delta.Windows)
+	l := lastUsers{inWindow: make([]int, n), ofKey: make([][]int, n)}
+	for i, p := range d.delta.Windows {
 		if b.rules.metrics[p.Metric].kind.OncePerUser {
-			l.ofKey[i] = make([]int, len(d.formed.crowds[i].keys))
+			l.ofKey[i] = make([]int, len(d.ended.contributions[i].keys))
 		}
 	}
 	return l
 }
 
 // tallies adds up the decided turns' tallies by metric.
-func (b *book) tallies() []schemas.MetricTally {
+func (b *shardAccounts) tallies() []schemas.MetricTally {
 	tallies := make([]schemas.MetricTally, len(b.rules.metrics))
 	for m := range tallies {
 		tallies[m].Metric = uint32(m)
 	}
 	for _, d := range b.decided {
-		for i, p := range d.delta.Pairs {
-			tallies[p.Metric].PairTally.Add(d.delta.Tallies[i])
+		for i, p := range d.delta.Windows {
+			tallies[p.Metric].WindowTally.Add(d.delta.Tallies[i])
 		}
 	}
 	return tallies

@@ -10,26 +10,26 @@ import (
 	"github.com/tollgate-dp/tollgate/state"
 )
 
-// decided is a turn in which users, each in two budget periods, have stakes in
+// decided is a turn in which users, each in two budget periods, have reservations in
 // two windows: of a metric that counts users and of one that counts events.
-func decided(users, keys int, keeps func() bool) (*book, *decision) {
-	b := &book{rules: &Rules{metrics: []metric{
+func decided(users, keys int, keeps func() bool) (*shardAccounts, *decision) {
+	b := &shardAccounts{rules: &Rules{metrics: []metric{
 		{kind: metrickind.Of(metrickind.DistinctUsers), coverage: -1},
 		{kind: metrickind.Of(metrickind.Events), coverage: -1},
 	}}}
-	c := &crowd{keys: make([][]byte, keys)}
-	d := &decision{delta: &schemas.Delta{Pairs: []schemas.Pair{{Metric: 0}, {Metric: 1}}}, formed: &formed{crowds: []*crowd{c, c}}}
+	c := &contributions{keys: make([][]byte, keys)}
+	d := &decision{delta: &schemas.Delta{Windows: []schemas.MetricWindow{{Metric: 0}, {Metric: 1}}}, ended: &endedWindows{contributions: []*contributions{c, c}}}
 	for u := range users {
 		for period := range int64(2) {
-			for pair := range 2 {
-				s := stake{id: state.AccountID{1: byte(u)}, period: period, pair: pair}
+			for window := range 2 {
+				s := reservation{id: state.AccountID{1: byte(u)}, period: period, window: window}
 				for k := range keys {
 					if keeps() {
 						s.kept = append(s.kept, kept{uint32(k), 1})
 					}
 				}
 				if len(s.kept) > 0 {
-					d.stakes = append(d.stakes, s)
+					d.reservations = append(d.reservations, s)
 				}
 			}
 		}
@@ -44,35 +44,35 @@ func TestUsersAreCountedOnceForEveryKeyAndWindow(t *testing.T) {
 	for range 200 {
 		b, d := decided(1+rng.IntN(4), 1+rng.IntN(5), func() bool { return rng.IntN(2) == 0 })
 		type at struct {
-			id        state.AccountID
-			pair, key int
+			id          state.AccountID
+			window, key int
 		}
 		seen := map[at]bool{}
 		users, events := map[[2]int]int64{}, map[int]int64{}
-		for _, s := range d.stakes {
+		for _, s := range d.reservations {
 			for _, k := range append([]kept{{key: 99}}, s.kept...) {
-				place := at{s.id, s.pair, int(k.key)}
+				place := at{s.id, s.window, int(k.key)}
 				if !seen[place] {
-					users[[2]int{s.pair, int(k.key)}]++
+					users[[2]int{s.window, int(k.key)}]++
 				}
 				seen[place] = true
-				if s.pair == 1 {
+				if s.window == 1 {
 					events[int(k.key)]++
 				}
 			}
 		}
 		got := b.counts(d)
-		for pair := range 2 {
-			if got.users[pair] != users[[2]int{pair, 99}] {
-				t.Fatalf("pair %d: %d users, want %d", pair, got.users[pair], users[[2]int{pair, 99}])
+		for window := range 2 {
+			if got.users[window] != users[[2]int{window, 99}] {
+				t.Fatalf("window %d: %d users, want %d", window, got.users[window], users[[2]int{window, 99}])
 			}
-			for k, sum := range got.keys[pair] {
-				want := users[[2]int{pair, k}]
-				if pair == 1 {
+			for k, sum := range got.keys[window] {
+				want := users[[2]int{window, k}]
+				if window == 1 {
 					want = events[k]
 				}
-				if sum.clamped() != want || got.there[pair][k] != (want > 0) {
-					t.Fatalf("pair %d, key %d: %d, want %d", pair, k, sum.clamped(), want)
+				if sum.clamped() != want || got.there[window][k] != (want > 0) {
+					t.Fatalf("window %d, key %d: %d, want %d", window, k, sum.clamped(), want)
 				}
 			}
 		}

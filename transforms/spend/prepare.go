@@ -10,21 +10,21 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/internal/keyedstate"
 )
 
-// prepare brings a shard to the state before the open joint, or to the open joint
+// prepare brings a shard to the state before the open span, or to the open span
 // itself where it was decided in this epoch: from the process's own memory,
 // from keyed state, or from the ledger.
 func (e *Engine) prepare(ctx context.Context, n int, s *shard, open *schemas.Open, cells Cells) error {
 	if e.opts.Forget != nil {
 		switch e.opts.Forget(n, open.Turn) {
 		case ForgetCache:
-			s.book = nil
+			s.accounts = nil
 		case ForgetShard:
 			s.forget()
 		case ForgetNothing:
 		}
 	}
 	fits := func() bool {
-		return s.book != nil && (s.book.turn+1 == open.First || s.decided(open))
+		return s.accounts != nil && (s.accounts.turn+1 == open.First || s.decided(open))
 	}
 	if s.writer != nil && s.epoch == open.Epoch {
 		if fits() {
@@ -40,15 +40,15 @@ func (e *Engine) prepare(ctx context.Context, n int, s *shard, open *schemas.Ope
 	return e.take(ctx, n, s, open)
 }
 
-// decided says whether the book stands behind exactly the open joint.
+// decided says whether the book stands behind exactly the open span.
 func (s *shard) decided(open *schemas.Open) bool {
-	return s.book.turn == open.Turn && s.book.first() == open.First
+	return s.accounts.turn == open.Turn && s.accounts.first() == open.First
 }
 
 // fromCells rebuilds a forgotten shard from keyed state, if that is of this
 // epoch. Otherwise the shard stays forgotten.
 func (e *Engine) fromCells(ctx context.Context, n int, s *shard, open *schemas.Open, cells Cells) error {
-	s.book = nil
+	s.accounts = nil
 	raw, base, deltas, err := cells.Load()
 	if err != nil {
 		return fmt.Errorf("reading the state: %w", err)
@@ -70,7 +70,7 @@ func (e *Engine) fromCells(ctx context.Context, n int, s *shard, open *schemas.O
 	if err != nil || turns == nil {
 		return err
 	}
-	b := newBook(e.opts.Rules, e.opts.Windows)
+	b := newShardAccounts(e.opts.Rules, e.opts.Windows)
 	if err = b.decodeBase(base); err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (e *Engine) fromCells(ctx context.Context, n int, s *shard, open *schemas.O
 			return err
 		}
 	}
-	s.book = b
+	s.accounts = b
 	return nil
 }
 
@@ -108,10 +108,10 @@ func inOrder(m meta, bag [][]byte) ([]*schemas.Delta, error) {
 }
 
 // replay obeys the next delta of the past, with everything before it charged; of
-// the joint that begins with open nothing is charged. Before that one joints need
+// the span that begins with open nothing is charged. Before that one spans need
 // not be told apart: to charge turn by turn holds no more than was held then, and
-// every turn is charged by the settlement of its joint.
-func (e *Engine) replay(ctx context.Context, n int, b *book, d *schemas.Delta, open uint64) error {
+// every turn is charged by the settlement of its span.
+func (e *Engine) replay(ctx context.Context, n int, b *shardAccounts, d *schemas.Delta, open uint64) error {
 	first := open
 	if d.Turn <= open {
 		first = d.Turn
@@ -119,14 +119,14 @@ func (e *Engine) replay(ctx context.Context, n int, b *book, d *schemas.Delta, o
 			return err
 		}
 	}
-	if err := b.obey(first, d, e.opts.Pairs(d.Turn)); err != nil {
+	if err := b.obey(first, d, e.opts.Ending(d.Turn)); err != nil {
 		return &StopError{Shard: n, Turn: d.Turn, Reason: "decisions of the past cannot be obeyed", Err: err}
 	}
 	return nil
 }
 
 // take makes this process the shard's only writer and restores the shard from
-// the ledger as of the turn before the open joint.
+// the ledger as of the turn before the open span.
 func (e *Engine) take(ctx context.Context, n int, s *shard, open *schemas.Open) error {
 	s.forget()
 	if s.epoch != open.Epoch {
@@ -151,9 +151,9 @@ func (e *Engine) take(ctx context.Context, n int, s *shard, open *schemas.Open) 
 	if err != nil {
 		return unreadable(n, open, err)
 	}
-	b := newBook(e.opts.Rules, e.opts.Windows)
+	b := newShardAccounts(e.opts.Rules, e.opts.Windows)
 	for _, a := range snapshot.Accounts {
-		if err := b.accounts.Put(a.ID, a.Period, a.Account); err != nil {
+		if err := b.store.Put(a.ID, a.Period, a.Account); err != nil {
 			return fmt.Errorf("restoring shard %d: %w", n, err)
 		}
 	}
@@ -179,7 +179,7 @@ func (e *Engine) take(ctx context.Context, n int, s *shard, open *schemas.Open) 
 			return e.unfit(ctx, n, open, turn, "the ledger is ahead of the control log (has control lost records?)")
 		}
 	}
-	s.writer, s.book = writer, b
+	s.writer, s.accounts = writer, b
 	s.snapshot, s.slot = snapshot.Turn, slot
 	return nil
 }
@@ -189,7 +189,7 @@ func (e *Engine) take(ctx context.Context, n int, s *shard, open *schemas.Open) 
 var errPast = errors.New("the turn is settled already")
 
 // unfit is the error for a ledger that does not belong to the turn before the
-// open joint: a stop, unless it is the OPEN that is of the past. The slots of a
+// open span: a stop, unless it is the OPEN that is of the past. The slots of a
 // past turn belong to later ones, so that nothing may be written for it.
 func (e *Engine) unfit(ctx context.Context, n int, open *schemas.Open, turn uint64, reason string) error {
 	if _, err := e.opts.Settlements.Settlement(ctx, open.Turn); err == nil || errors.Is(err, ErrForgotten) {
@@ -226,14 +226,14 @@ func newestSnapshot(l *schemas.LedgerReader, settled uint64) (schemas.Snapshot, 
 }
 
 // snapshotRecords gives the records of a snapshot as of the turn before the
-// open joint, when one is due, for the slot that does not hold the newest. They
+// open span, when one is due, for the slot that does not hold the newest. They
 // go before the deltas in one append.
 //
-// A delta's slot is used again after N = LedgerSlots turns: the deltas of a joint
+// A delta's slot is used again after N = LedgerSlots turns: the deltas of a span
 // F … W overwrite those of F−N … W−N. A restore finds no gap, whatever part of
 // the append lands, iff a snapshot as of S ≥ W−N was complete before it. Proof
-// that there is one. A joint has at most K ≤ N/4 turns (Spend refuses more). Let
-// F' … W', W' = F−1, be the joint before, and S the newest snapshot behind it. If
+// that there is one. A span has at most K ≤ N/4 turns (Spend refuses more). Let
+// F' … W', W' = F−1, be the span before, and S the newest snapshot behind it. If
 // S = F'−1, because it was written with F' or was there already, then W−S ≤ 2K ≤
 // N/2. Else none was due with F': W'−S ≤ N/2, so that W−S ≤ N/2 + K < N. Up to the
 // first snapshot S = 0 stands for the empty one. ∎
@@ -248,7 +248,7 @@ func (e *Engine) snapshotRecords(n int, s *shard, open *schemas.Open) ([]schemas
 	if turn == s.snapshot || (!late && behindOwn > open.Turn-open.First) {
 		return nil, nil
 	}
-	records, err := schemas.EncodeSnapshot(s.book.snapshot(turn, open.Epoch), 1-s.slot, e.maxRecord)
+	records, err := schemas.EncodeSnapshot(s.accounts.snapshot(turn, open.Epoch), 1-s.slot, e.maxRecord)
 	if err != nil {
 		return nil, fmt.Errorf("encoding the snapshot of turn %d: %w", turn, err)
 	}

@@ -84,14 +84,14 @@ func drawContributions(t *rapid.T) []contribution {
 	}), 0, 12).Draw(t, "contributions")
 }
 
-// drawJoint draws the contributions of a joint's turns: of one turn at least, and of
+// drawSpan draws the contributions of a span's turns: of one turn at least, and of
 // as many as the slots allow.
-func drawJoint(t *rapid.T, slots int) [][]contribution {
-	joint := make([][]contribution, rapid.IntRange(1, max(1, slots/4)).Draw(t, "turns of the joint"))
-	for i := range joint {
-		joint[i] = drawContributions(t)
+func drawSpan(t *rapid.T, slots int) [][]contribution {
+	span := make([][]contribution, rapid.IntRange(1, max(1, slots/4)).Draw(t, "turns of the span"))
+	for i := range span {
+		span[i] = drawContributions(t)
 	}
-	return joint
+	return span
 }
 
 func drawHappenings(t *rapid.T, shards int) []happening {
@@ -112,7 +112,7 @@ func drawHappenings(t *rapid.T, shards int) []happening {
 // state, redeliveries and compaction, counts, tallies and accounts are those of
 // an independent sequential computation, no account is ever over budget, and
 // partial counts and ledger are byte for byte those of an undisturbed run. Turns
-// come in joints of any length.
+// come in spans of any length.
 func TestAccountsAreExactWhateverHappens(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSettings(t)
@@ -130,14 +130,14 @@ func TestAccountsAreExactWhateverHappens(t *testing.T) {
 		m := newModel(s)
 		turns := rapid.IntRange(1, 3*s.slots).Draw(t, "turns")
 		for first := uint64(1); first <= uint64(turns); {
-			joint := drawJoint(t, s.slots)
-			last := first + uint64(len(joint)) - 1
-			m.open(first, joint)
-			want, err := quiet.playJoint(first, joint, nil)
+			span := drawSpan(t, s.slots)
+			last := first + uint64(len(span)) - 1
+			m.open(first, span)
+			want, err := quiet.playSpan(first, span, nil)
 			if err != nil {
 				t.Fatalf("turns %d to %d, undisturbed: %v", first, last, err)
 			}
-			got, err := disturbed.playJoint(first, joint, drawHappenings(t, s.shards))
+			got, err := disturbed.playSpan(first, span, drawHappenings(t, s.shards))
 			if err != nil {
 				t.Fatalf("turns %d to %d: %v", first, last, err)
 			}
@@ -150,8 +150,8 @@ func TestAccountsAreExactWhateverHappens(t *testing.T) {
 			for turn := first; turn <= last; turn++ {
 				sameDeltas(t, turn, disturbed, quiet)
 			}
-			quiet.settleJoint(first, last, want)
-			m.charge(disturbed.settleJoint(first, last, got))
+			quiet.settleSpan(first, last, want)
+			m.charge(disturbed.settleSpan(first, last, got))
 			first = last + 1
 		}
 	})

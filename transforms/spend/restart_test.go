@@ -89,7 +89,7 @@ func (c *audience) labels() []schemas.Label {
 	return labels
 }
 
-// envelope is a shard's turn with some of the crowd in it, whichever shard the
+// envelope is a shard's turn with some of the contributions in it, whichever shard the
 // ids would belong to.
 func (c *audience) envelope(t testing.TB, epoch int64, turn uint64, shard, shards, from, to int) [][]byte {
 	t.Helper()
@@ -107,7 +107,7 @@ func (c *audience) envelope(t testing.TB, epoch int64, turn uint64, shard, shard
 	return [][]byte{open, data}
 }
 
-// settled releases every key of the crowd.
+// settled releases every key of the contributions.
 func (c *audience) settled(turn uint64, metrics []schemas.MetricSpec) schemas.Settled {
 	s := schemas.Settled{Turn: turn}
 	for i, m := range metrics {

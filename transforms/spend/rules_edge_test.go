@@ -43,7 +43,7 @@ func TestRuleOverflowIsNotAdmitted(t *testing.T) {
 	m.MaxEventsPerKey, m.Top = 1<<30, state.Precision{Hi: 1 << 40}
 	for _, n := range []uint32{1 << 20, 1 << 30, 1<<32 - 1} {
 		b := mustBook(t, deployment(state.MaxMu2, 100, m), []contribution{{user: 1, key: "a", n: n}, {user: 1, key: "b", n: 1}})
-		if len(b.last().stakes) > 0 || b.of(1) != (state.Account{}) {
+		if len(b.last().reservations) > 0 || b.of(1) != (state.Account{}) {
 			t.Errorf("%d events: admitted with %+v", n, b.of(1))
 		}
 	}
@@ -58,7 +58,7 @@ func TestRulePeriodsAreTwoIndividuals(t *testing.T) {
 	if len(b.last().delta.Users) != 2 || !b.last().delta.Users[0].Admitted.Get(0) || !b.last().delta.Users[1].Admitted.Get(0) {
 		t.Fatalf("users are %+v", b.last().delta.Users)
 	}
-	other, _ := b.accounts.Get(testID(1), 1)
+	other, _ := b.store.Get(testID(1), 1)
 	if b.of(1).Keys != other.Keys || other.Keys != (state.Delta{Lo: 1}) {
 		t.Fatalf("accounts are %+v and %+v", b.of(1), other)
 	}
@@ -79,12 +79,12 @@ func TestRuleNoCapOverUsers(t *testing.T) {
 // TestRuleLossesAddToTheBudgetAndNoFurther: a user who takes part until refused
 // has spent ⌊B²/charge⌋ charges, to the unit.
 func TestRuleLossesAddToTheBudgetAndNoFurther(t *testing.T) {
-	b := newBook(mustWorld(t, deployment(1000, 1000, metric1("m"))).rules, oneSlice{})
+	b := newShardAccounts(mustWorld(t, deployment(1000, 1000, metric1("m"))).rules, oneSlice{})
 	s := deployment(1000, 1000, metric1("m"))
 	admitted := 0
 	for turn := uint64(1); turn <= 100; turn++ {
 		mustDecide(t, b, s, []contribution{{user: 1, key: "a", n: 3}})
-		if len(b.last().stakes) > 0 {
+		if len(b.last().reservations) > 0 {
 			admitted++
 		}
 		settled := schemas.Settled{Turn: turn, FirstRungs: []state.Precision{unit(1)}, Keys: []schemas.SettledKey{

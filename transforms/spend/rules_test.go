@@ -34,15 +34,15 @@ func deployment(mu state.Mu2, keys uint64, metrics ...schemas.MetricSpec) settin
 }
 
 // mustBook decides turn 1 of one shard.
-func mustBook(t testing.TB, s settings, cs []contribution) *book {
+func mustBook(t testing.TB, s settings, cs []contribution) *shardAccounts {
 	t.Helper()
 	w := mustWorld(t, s)
-	b := newBook(w.rules, oneSlice{})
+	b := newShardAccounts(w.rules, oneSlice{})
 	mustDecide(t, b, s, cs)
 	return b
 }
 
-func mustDecide(t testing.TB, b *book, s settings, cs []contribution) {
+func mustDecide(t testing.TB, b *shardAccounts, s settings, cs []contribution) {
 	t.Helper()
 	c, err := schemas.DecodeContributions(s.batch(1, b.turn+1, 0, cs))
 	if err != nil {
@@ -52,13 +52,13 @@ func mustDecide(t testing.TB, b *book, s settings, cs []contribution) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.decide(b.turn+1, b.turn+1, s.pairs(b.turn+1), g, records); err != nil {
+	if _, err := b.decide(b.turn+1, b.turn+1, s.windows(b.turn+1), g, records); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func (b *book) of(user int) state.Account {
-	a, _ := b.accounts.Get(testID(user), 0)
+func (b *shardAccounts) of(user int) state.Account {
+	a, _ := b.store.Get(testID(user), 0)
 	return a
 }
 
@@ -111,12 +111,12 @@ func fates(t *rapid.T, w *world, but int) string {
 	t.Helper()
 	var lines []string
 	for shard := range w.shards {
-		d := w.engine.shards[shard].book.last().delta
+		d := w.engine.shards[shard].accounts.last().delta
 		for _, u := range d.Users {
 			if u.ID == testID(but) {
 				continue
 			}
-			a, _ := w.engine.shards[shard].book.accounts.Get(u.ID, u.Period)
+			a, _ := w.engine.shards[shard].accounts.store.Get(u.ID, u.Period)
 			line := fmt.Sprintf("%x %d %v %+v", u.ID, u.Period, u.Admitted, a)
 			for _, e := range u.Slice {
 				line += fmt.Sprintf(" %q:%d", d.Labels[e.Key].Key, e.N)
@@ -143,7 +143,7 @@ func TestRuleClippingNeverByArrivalOrder(t *testing.T) {
 			if _, err := w.play(1, cs, nil); err != nil {
 				t.Fatal(err)
 			}
-			digest := w.engine.shards[0].book.last().delta.BodyDigest()
+			digest := w.engine.shards[0].accounts.last().delta.BodyDigest()
 			if i == 0 {
 				first = digest
 			}
@@ -170,7 +170,7 @@ func TestRuleOneRecordMovesCountsByOne(t *testing.T) {
 		for i := range s.metrics {
 			var l1, l2 int64
 			for _, key := range testKeys {
-				at := cell{uint32(i), 0, 1000, key}
+				at := Cell{uint32(i), 0, 1000, key}
 				d := int64(a[at]) - int64(b[at])
 				l1, l2 = l1+max(d, -d), l2+d*d
 			}
@@ -186,7 +186,7 @@ func TestRuleOneRecordMovesCountsByOne(t *testing.T) {
 	})
 }
 
-func newModelled(t *rapid.T, s settings, cs []contribution) map[cell]int64 {
+func newModelled(t *rapid.T, s settings, cs []contribution) map[Cell]int64 {
 	w, err := newWorld(s, 5)
 	if err != nil {
 		t.Fatal(err)
@@ -195,10 +195,10 @@ func newModelled(t *rapid.T, s settings, cs []contribution) map[cell]int64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	counts := map[cell]int64{}
+	counts := map[Cell]int64{}
 	for _, p := range partials {
 		for _, c := range p.Cells {
-			counts[cell{c.Metric, c.WindowStart, c.WindowEnd, string(c.Key)}] += c.Count
+			counts[Cell{c.Metric, c.WindowStart, c.WindowEnd, string(c.Key)}] += c.Count
 		}
 	}
 	return counts
@@ -226,14 +226,14 @@ func TestRuleChargeIsWhatWasReleased(t *testing.T) {
 	}
 }
 
-// TestRuleAdmissionHoldsTheWholeWorstCase: a second pair of the turn is
+// TestRuleAdmissionHoldsTheWholeWorstCase: a second window of the turn is
 // compared with what is left beside the first one's worst case, though little
 // of that will be charged.
 func TestRuleAdmissionHoldsTheWholeWorstCase(t *testing.T) {
 	s := deployment(4*100+4*100-1, 100, metric1("m0"), metric1("m1"))
 	b := mustBook(t, s, []contribution{{user: 1, key: "a", n: 10}})
 	if got := b.last().delta.Users[0].Admitted; !got.Get(0) || got.Get(1) {
-		t.Fatalf("admitted to %v, want the first pair alone", got)
+		t.Fatalf("admitted to %v, want the first window alone", got)
 	}
 	s.budget.Mu2++
 	b = mustBook(t, s, []contribution{{user: 1, key: "a", n: 10}})
@@ -243,7 +243,7 @@ func TestRuleAdmissionHoldsTheWholeWorstCase(t *testing.T) {
 }
 
 // TestRuleAllOrNothingPerPairAndTheWalkGoesOn: what does not fit is left out
-// whole, costs nothing, and a cheaper pair behind it is still admitted.
+// whole, costs nothing, and a cheaper window behind it is still admitted.
 func TestRuleAllOrNothingPerPairAndTheWalkGoesOn(t *testing.T) {
 	dear := metric1("dear")
 	dear.Top = unit(100)
@@ -251,18 +251,18 @@ func TestRuleAllOrNothingPerPairAndTheWalkGoesOn(t *testing.T) {
 	s.metrics[2].Name = "dear again"
 	b := mustBook(t, s, []contribution{{user: 1, key: "a", n: 1}, {user: 1, key: "b", n: 1}})
 	if got, want := fmt.Sprintf("%04b", b.last().delta.Users[0].Admitted[0]), "1010"; got != want {
-		t.Fatalf("admitted to %s, want %s (last pair first)", got, want)
+		t.Fatalf("admitted to %s, want %s (last window first)", got, want)
 	}
 	if got, want := b.of(1), (state.Account{Held: 16, Keys: state.Delta{Lo: 4}}); got != want {
 		t.Fatalf("account is %+v, want %+v", got, want)
 	}
-	if got := b.last().delta.Tallies[0]; got != (schemas.PairTally{OverBudget: 2}) {
-		t.Fatalf("tally of the dear pair is %+v", got)
+	if got := b.last().delta.Tallies[0]; got != (schemas.WindowTally{OverBudget: 2}) {
+		t.Fatalf("tally of the dear window is %+v", got)
 	}
 }
 
 // TestRuleDeltaOfPrivateKeysIsPaidAtAdmission, for keys that others hold too,
-// and never returned; without δ left the pair is closed though μ² is ample.
+// and never returned; without δ left the window is closed though μ² is ample.
 func TestRuleDeltaOfPrivateKeysIsPaidAtAdmission(t *testing.T) {
 	s := deployment(1<<40, 3, metric1("m"), publicMetric("p", "a"))
 	b := mustBook(t, s, []contribution{{user: 1, key: "a", n: 1}, {user: 1, key: "b", n: 1}, {user: 2, key: "a", n: 1}})
@@ -279,7 +279,7 @@ func TestRuleDeltaOfPrivateKeysIsPaidAtAdmission(t *testing.T) {
 	}
 	mustDecide(t, b, s, []contribution{{user: 1, key: "a", n: 1}, {user: 1, key: "b", n: 1}})
 	if got := b.last().delta.Users[0].Admitted; got.Get(0) || !got.Get(1) {
-		t.Fatalf("admitted to %v: the private pair needs δ 2 of the 1 left, the public one needs none", got)
+		t.Fatalf("admitted to %v: the private window needs δ 2 of the 1 left, the public one needs none", got)
 	}
 }
 

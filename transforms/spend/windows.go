@@ -10,8 +10,8 @@ import (
 // Windows says how windows lie over turns, which are slices of event time: pure
 // functions of the configuration.
 type Windows interface {
-	// First is the turn whose slice a pair's window begins with.
-	First(p schemas.Pair) uint64
+	// First is the turn whose slice a window's window begins with.
+	First(p schemas.MetricWindow) uint64
 	// Open says whether a window of the metric that holds the turn's slice ends
 	// behind the turn.
 	Open(metric uint32, turn uint64) bool
@@ -26,11 +26,11 @@ type Windows interface {
 // oneSlice are windows of one turn each.
 type oneSlice struct{}
 
-// First implements Windows; the caller asks for pairs of the turn at hand only.
-func (oneSlice) First(schemas.Pair) uint64 { return math.MaxUint64 }
-func (oneSlice) Open(uint32, uint64) bool  { return false }
-func (oneSlice) Needed(turn uint64) uint64 { return turn + 1 }
-func (oneSlice) LeastPeriod(uint64) int64  { return math.MinInt64 }
+// First implements Windows; the caller asks for windows of the turn at hand only.
+func (oneSlice) First(schemas.MetricWindow) uint64 { return math.MaxUint64 }
+func (oneSlice) Open(uint32, uint64) bool          { return false }
+func (oneSlice) Needed(turn uint64) uint64         { return turn + 1 }
+func (oneSlice) LeastPeriod(uint64) int64          { return math.MinInt64 }
 
 // openSlice is a slice of a window that is still open, as the ledger has it:
 // encoded, because a day's window has a thousand of them.
@@ -39,21 +39,21 @@ type openSlice struct {
 	data []byte
 }
 
-// formed are the windows that end in a turn, with who contributed what.
-type formed struct {
-	pairs  []schemas.Pair
-	crowds []*crowd // by pair; pairs over the same slices share one
-	taken  [][]bool // by pair: the labels that its metric takes
-	each   []*crowd // every crowd once, the turn's own among them
-	own    *crowd
+// endedWindows are the windows that end in a turn, with who contributed what.
+type endedWindows struct {
+	windows       []schemas.MetricWindow
+	contributions []*contributions // by window; windows over the same slices share one
+	taken         [][]bool         // by window: the labels that its metric takes
+	each          []*contributions // every contributions once, the turn's own among them
+	own           *contributions
 }
 
-// form puts the windows together that end in a turn, from the slices that are
+// assemble puts the windows together that end in a turn, from the slices that are
 // kept and the turn's own.
-func (b *book) form(turn uint64, pairs []schemas.Pair, own *crowd) (*formed, error) {
-	f := &formed{pairs: pairs, crowds: make([]*crowd, len(pairs)), taken: make([][]bool, len(pairs)), own: own, each: []*crowd{own}}
-	byFirst := map[uint64]*crowd{}
-	for i, p := range pairs {
+func (b *shardAccounts) assemble(turn uint64, windows []schemas.MetricWindow, own *contributions) (*endedWindows, error) {
+	f := &endedWindows{windows: windows, contributions: make([]*contributions, len(windows)), taken: make([][]bool, len(windows)), own: own, each: []*contributions{own}}
+	byFirst := map[uint64]*contributions{}
+	for i, p := range windows {
 		m, err := b.metric(p)
 		if err != nil {
 			return nil, err
@@ -69,15 +69,15 @@ func (b *book) form(turn uint64, pairs []schemas.Pair, own *crowd) (*formed, err
 				f.each = append(f.each, c)
 			}
 		}
-		f.crowds[i] = c
+		f.contributions[i] = c
 		f.taken[i] = c.taken(m)
 	}
 	return f, nil
 }
 
 // since merges the kept slices from a turn on with the open turn's own.
-func (b *book) since(first uint64, own *crowd) (*crowd, error) {
-	parts := []*crowd{}
+func (b *shardAccounts) since(first uint64, own *contributions) (*contributions, error) {
+	parts := []*contributions{}
 	for _, s := range b.open {
 		if s.turn < first {
 			continue
@@ -87,7 +87,7 @@ func (b *book) since(first uint64, own *crowd) (*crowd, error) {
 			return nil, fmt.Errorf("reading the slice of turn %d: %w", s.turn, err)
 		}
 		b.rules.inherited(&o)
-		parts = append(parts, &crowd{labels: o.Labels, users: o.Users, filtered: o.Filtered})
+		parts = append(parts, &contributions{labels: o.Labels, users: o.Users, filtered: o.Filtered})
 	}
 	if len(parts) == 0 {
 		return own, nil
@@ -96,7 +96,7 @@ func (b *book) since(first uint64, own *crowd) (*crowd, error) {
 }
 
 // member is one user of the windows that end, with what stands in the turn's
-// own slice and in each pair's window; nil where there is nothing.
+// own slice and in each window's window; nil where there is nothing.
 type member struct {
 	schemas.ContribUser
 	own *schemas.ContribUser
@@ -105,14 +105,14 @@ type member struct {
 
 // members calls fn for every user of the windows and of the turn's slice,
 // ascending. What it hands over is valid until fn returns.
-func (f *formed) members(fn func(m *member) error) error {
+func (f *endedWindows) members(fn func(m *member) error) error {
 	next := make([]int, len(f.each))
-	at := make(map[*crowd]int, len(f.each))
+	at := make(map[*contributions]int, len(f.each))
 	for i, c := range f.each {
 		at[c] = i
 	}
-	m := member{of: make([]*schemas.ContribUser, len(f.pairs))}
-	find := func(c *crowd, i int) *schemas.ContribUser {
+	m := member{of: make([]*schemas.ContribUser, len(f.windows))}
+	find := func(c *contributions, i int) *schemas.ContribUser {
 		if j := next[i]; j < len(c.users) && schemas.CompareUsers(&c.users[j], &m.ContribUser) == 0 {
 			return &c.users[j]
 		}
@@ -130,7 +130,7 @@ func (f *formed) members(fn func(m *member) error) error {
 		}
 		m.ContribUser = schemas.ContribUser{ID: least.ID, Period: least.Period}
 		m.own = find(f.own, at[f.own])
-		for i, c := range f.crowds {
+		for i, c := range f.contributions {
 			m.of[i] = find(c, at[c])
 		}
 		if err := fn(&m); err != nil {
@@ -146,7 +146,7 @@ func (f *formed) members(fn func(m *member) error) error {
 
 // keep puts the decided turn's slice to those of open windows, and lets go of
 // those that no open window holds.
-func (b *book) keep(d *schemas.Delta) error {
+func (b *shardAccounts) keep(d *schemas.Delta) error {
 	needed := b.windows.Needed(d.Turn)
 	rest := b.open[:0]
 	for _, s := range b.open {

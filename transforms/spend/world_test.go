@@ -49,7 +49,7 @@ type world struct {
 	engine      *Engine
 	epoch       int64
 	forget      Forgetting // for the next element
-	first       uint64     // of the joint that is open
+	first       uint64     // of the span that is open
 	maxRecord   int        // bytes of a ledger record; 0: as in production
 	rng         *rand.Rand
 }
@@ -75,7 +75,7 @@ func (w *world) restart(loseCells bool) error {
 	w.epoch = w.ledger.nextEpoch()
 	var err error
 	w.engine, err = NewEngine(Options{
-		Rules: w.rules, Ledger: w.ledger, Settlements: w.settlements, Pairs: w.pairs, Windows: w.settings,
+		Rules: w.rules, Ledger: w.ledger, Settlements: w.settlements, Ending: w.windows, Windows: w.settings,
 		Forget: func(int, uint64) Forgetting {
 			f := w.forget
 			w.forget = ForgetNothing
@@ -90,19 +90,19 @@ func (w *world) restart(loseCells bool) error {
 
 // envelope packs a shard's contributions to a turn.
 func (w *world) envelope(turn uint64, shard int, cs []contribution, fromLedger bool) [][]byte {
-	return w.jointEnvelope(turn, shard, [][]contribution{cs}, fromLedger)
+	return w.spanEnvelope(turn, shard, [][]contribution{cs}, fromLedger)
 }
 
-// jointEnvelope packs a shard's contributions to the turns of a joint, in any order.
-func (w *world) jointEnvelope(first uint64, shard int, joint [][]contribution, fromLedger bool) [][]byte {
+// spanEnvelope packs a shard's contributions to the turns of a span, in any order.
+func (w *world) spanEnvelope(first uint64, shard int, span [][]contribution, fromLedger bool) [][]byte {
 	var all uint64
-	for _, cs := range joint {
+	for _, cs := range span {
 		all += records(cs)
 	}
-	last := first + uint64(len(joint)) - 1
+	last := first + uint64(len(span)) - 1
 	blobs := [][]byte{schemas.EncodeOpen(schemas.Open{Epoch: w.epoch, First: first, Turn: last, Contributions: all, Shard: uint32(shard),
 		Shards: uint32(w.shards), SettledAt: -1, FromLedger: fromLedger})}
-	for i, cs := range joint {
+	for i, cs := range span {
 		if !fromLedger {
 			blobs = append(blobs, w.batches(first+uint64(i), shard, cs)...)
 		}
@@ -169,15 +169,15 @@ func (s settings) batch(epoch int64, turn uint64, shard int, cs []contribution) 
 
 // play spends one turn in all shards.
 func (w *world) play(turn uint64, cs []contribution, happens []happening) ([]schemas.Partial, error) {
-	return w.playJoint(turn, [][]contribution{cs}, happens)
+	return w.playSpan(turn, [][]contribution{cs}, happens)
 }
 
-// playJoint spends the turns of a joint in all shards, whatever happens on the way,
+// playSpan spends the turns of a span in all shards, whatever happens on the way,
 // and returns the partial counts without their epoch.
-func (w *world) playJoint(first uint64, joint [][]contribution, happens []happening) ([]schemas.Partial, error) {
+func (w *world) playSpan(first uint64, span [][]contribution, happens []happening) ([]schemas.Partial, error) {
 	pending := slices.Clone(happens)
 	for {
-		partials, err := w.attempt(first, joint, &pending)
+		partials, err := w.attempt(first, span, &pending)
 		if !errors.Is(err, errCrashed) {
 			return partials, err
 		}
@@ -187,10 +187,10 @@ func (w *world) playJoint(first uint64, joint [][]contribution, happens []happen
 	}
 }
 
-// attempt opens a joint in all shards of the epoch: from the ledger, if all
+// attempt opens a span in all shards of the epoch: from the ledger, if all
 // shards have all of it there.
-func (w *world) attempt(first uint64, joint [][]contribution, pending *[]happening) ([]schemas.Partial, error) {
-	fromLedger, last := true, first+uint64(len(joint))-1
+func (w *world) attempt(first uint64, span [][]contribution, pending *[]happening) ([]schemas.Partial, error) {
+	fromLedger, last := true, first+uint64(len(span))-1
 	w.first = first
 	for shard := range w.shards {
 		r, err := w.ledger.reader(shard)
@@ -208,7 +208,7 @@ func (w *world) attempt(first uint64, joint [][]contribution, pending *[]happeni
 			h = (*pending)[i]
 			*pending = slices.Delete(slices.Clone(*pending), i, i+1)
 		}
-		blobs, err := w.shardJoint(first, shard, joint, fromLedger, h)
+		blobs, err := w.shardSpan(first, shard, span, fromLedger, h)
 		if err != nil {
 			return nil, err
 		}
@@ -227,8 +227,8 @@ func (w *world) attempt(first uint64, joint [][]contribution, pending *[]happeni
 	return partials, nil
 }
 
-func (w *world) shardJoint(first uint64, shard int, joint [][]contribution, fromLedger bool, h happening) ([]Blob, error) {
-	blobs := w.jointEnvelope(first, shard, joint, fromLedger)
+func (w *world) shardSpan(first uint64, shard int, span [][]contribution, fromLedger bool, h happening) ([]Blob, error) {
+	blobs := w.spanEnvelope(first, shard, span, fromLedger)
 	switch h.kind {
 	case forgetCache:
 		w.forget = ForgetCache
@@ -264,7 +264,7 @@ func (w *world) shardJoint(first uint64, shard int, joint [][]contribution, from
 		if h.kind == redeliverForgotten {
 			w.forget = ForgetCache
 		}
-		blobs = w.jointEnvelope(first, shard, joint, fromLedger)
+		blobs = w.spanEnvelope(first, shard, span, fromLedger)
 		if pending, err = w.spend(shard, blobs); err != nil {
 			return nil, err
 		}
@@ -283,34 +283,34 @@ func (w *world) spend(shard int, blobs [][]byte) (Pending, error) {
 
 // settle stops every ladder somewhere, as a hash of the key says.
 func (w *world) settle(turn uint64, partials []schemas.Partial) schemas.Settled {
-	return w.settleJoint(turn, turn, partials)
+	return w.settleSpan(turn, turn, partials)
 }
 
-func (w *world) settleJoint(first, last uint64, partials []schemas.Partial) schemas.Settled {
+func (w *world) settleSpan(first, last uint64, partials []schemas.Partial) schemas.Settled {
 	s := schemas.Settled{First: first, Turn: last}
-	counts := map[cell]int64{}
+	counts := map[Cell]int64{}
 	for _, p := range partials {
 		for _, c := range p.Cells {
-			counts[cell{c.Metric, c.WindowStart, c.WindowEnd, string(c.Key)}] += c.Count
+			counts[Cell{c.Metric, c.WindowStart, c.WindowEnd, string(c.Key)}] += c.Count
 		}
 	}
 	for i := range w.metrics {
 		s.FirstRungs = append(s.FirstRungs, w.metrics[i].First)
 	}
-	var pairs []schemas.Pair
+	var windows []schemas.MetricWindow
 	for turn := first; turn <= last; turn++ {
-		pairs = append(pairs, w.pairs(turn)...)
+		windows = append(windows, w.windows(turn)...)
 	}
-	for _, p := range pairs {
+	for _, p := range windows {
 		for i := p.Metric; int(i) < len(w.metrics) && (i == p.Metric || w.metrics[i].Of == w.metrics[p.Metric].Name); i++ {
 			for _, k := range w.metrics[i].PublicKeys {
-				counts[cell{i, p.WindowStart, p.WindowEnd, string(k)}] += 0
+				counts[Cell{i, p.WindowStart, p.WindowEnd, string(k)}] += 0
 			}
 		}
 	}
-	var released []cell
+	var released []Cell
 	for c := range counts {
-		m := &w.metrics[c.metric]
+		m := &w.metrics[c.Metric]
 		if m.KeyMode == schemas.KeysFrom || m.KeyMode == schemas.KeysPrivate && hashOf(c)%3 == 0 {
 			continue // below the threshold, or not its own to say
 		}
@@ -318,29 +318,29 @@ func (w *world) settleJoint(first, last uint64, partials []schemas.Partial) sche
 	}
 	for _, c := range slices.Clone(released) {
 		for i := range w.metrics {
-			if w.metrics[i].KeysFrom == w.metrics[c.metric].Name {
-				released = append(released, cell{uint32(i), c.start, c.end, c.key})
+			if w.metrics[i].KeysFrom == w.metrics[c.Metric].Name {
+				released = append(released, Cell{uint32(i), c.Start, c.End, c.Key})
 			}
 		}
 	}
 	for _, c := range released {
-		m := &w.metrics[c.metric]
+		m := &w.metrics[c.Metric]
 		span := new(big.Int).Sub(m.Top.Big(), m.First.Big())
 		at := new(big.Int).Mul(span, new(big.Int).SetUint64(hashOf(c)>>8%5))
 		u, err := state.PrecisionFromBig(at.Div(at, big.NewInt(4)).Add(at, m.First.Big()))
 		if err != nil {
 			panic(err) // a mistake of the test's
 		}
-		s.Keys = append(s.Keys, schemas.SettledKey{Metric: c.metric, WindowStart: c.start, WindowEnd: c.end, Key: []byte(c.key), Precision: u})
+		s.Keys = append(s.Keys, schemas.SettledKey{Metric: c.Metric, WindowStart: c.Start, WindowEnd: c.End, Key: []byte(c.Key), Precision: u})
 	}
 	w.settlements.settle(s)
 	return s
 }
 
-func hashOf(c cell) uint64 {
+func hashOf(c Cell) uint64 {
 	h := fnv.New64a()
-	_ = binary.Write(h, binary.BigEndian, []int64{int64(c.metric), c.end})
-	_, _ = h.Write([]byte(c.key))
+	_ = binary.Write(h, binary.BigEndian, []int64{int64(c.Metric), c.End})
+	_, _ = h.Write([]byte(c.Key))
 	return h.Sum64()
 }
 
@@ -348,10 +348,10 @@ func hashOf(c cell) uint64 {
 func (w *world) accounts() map[account]state.Account {
 	all := map[account]state.Account{}
 	for _, s := range w.engine.shards {
-		if s.book == nil {
+		if s.accounts == nil {
 			continue
 		}
-		for e := range s.book.accounts.All() {
+		for e := range s.accounts.store.All() {
 			all[account{e.ID, e.Period}] = e.Account
 		}
 	}
@@ -360,14 +360,14 @@ func (w *world) accounts() map[account]state.Account {
 
 // agree compares everything that can be seen with the model.
 func (w *world) agree(m *model, partials []schemas.Partial) error {
-	counts := map[cell]int64{}
-	tallies := make([]schemas.PairTally, len(w.metrics))
+	counts := map[Cell]int64{}
+	tallies := make([]schemas.WindowTally, len(w.metrics))
 	for _, p := range partials {
 		for _, c := range p.Cells {
-			counts[cell{c.Metric, c.WindowStart, c.WindowEnd, string(c.Key)}] += c.Count
+			counts[Cell{c.Metric, c.WindowStart, c.WindowEnd, string(c.Key)}] += c.Count
 		}
 		for _, t := range p.Tallies {
-			tallies[t.Metric].Add(t.PairTally)
+			tallies[t.Metric].Add(t.WindowTally)
 		}
 	}
 	if fmt.Sprint(counts) != fmt.Sprint(m.counts) {

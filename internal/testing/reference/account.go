@@ -74,7 +74,7 @@ func (c Config) delta(p pairPart) *big.Int {
 }
 
 // admit decides over all pairs of one individual in one turn, in the order of the configuration: each is held in full or skipped in
-// full, and what is held, also since the turns before in the same joint, counts against the pairs behind it. The δ of private keys is
+// full, and what is held, also since the turns before in the same span, counts against the pairs behind it. The δ of private keys is
 // spent here and never comes back.
 func (c Config) admit(account *Account, held *big.Int, m *member) {
 	for i := range m.pairs {

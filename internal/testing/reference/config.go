@@ -32,7 +32,7 @@ type Config struct {
 	Starts []int64
 	Below  map[int32]int64
 
-	// First is the first turn of the joint that a turn belongs to, as control's CLOSEs say it; nil where every turn is closed by
+	// First is the first turn of the span that a turn belongs to, as control's CLOSEs say it; nil where every turn is closed by
 	// itself.
 	First func(turn uint64) uint64
 

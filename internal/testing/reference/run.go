@@ -79,12 +79,12 @@ func Run(c Config, log Log, cuts Cuts, turns uint64) (Output, error) {
 	slices.SortStableFunc(events, func(a, b accepted) int { return cmp.Compare(a.millis, b.millis) })
 	for first := uint64(1); first <= turns; {
 		last := c.lastOf(first, turns)
-		g := decides(all, first) // no joint reaches over a change
+		g := decides(all, first) // no span reaches over a change
 		r := round{Config: all[g], out: &out, generation: g}
 		for _, m := range r.Metrics {
 			r.places = append(r.places, slices.Index(known, m.Name))
 		}
-		if err := r.joint(events, first, ends[first-1:last]); err != nil {
+		if err := r.span(events, first, ends[first-1:last]); err != nil {
 			return Output{}, fmt.Errorf("computing turns %d to %d: %w", first, last, err)
 		}
 		first = last + 1
@@ -101,7 +101,7 @@ type round struct {
 	places     []int // of the metrics' tallies
 }
 
-// lastOf is the last turn of the joint that begins with a turn.
+// lastOf is the last turn of the span that begins with a turn.
 func (c Config) lastOf(first, turns uint64) uint64 {
 	last := first
 	for c.First != nil && last < turns && c.First(last+1) <= first {
@@ -116,9 +116,9 @@ type settlement struct {
 	stopped map[metricKey]*big.Int
 }
 
-// joint runs the turns that end with ends, nearly always one. All of them are decided, each with the worst cases of those before it
+// span runs the turns that end with ends, nearly always one. All of them are decided, each with the worst cases of those before it
 // held in full, before anything is charged.
-func (c round) joint(events []accepted, first uint64, ends []int64) error {
+func (c round) span(events []accepted, first uint64, ends []int64) error {
 	out := c.out
 	held := map[Owner]*big.Int{}
 	var open []settlement

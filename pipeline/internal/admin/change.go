@@ -154,7 +154,7 @@ func (c *Change) Store(ctx context.Context) error {
 	from := ledgerlog.NewOn(c.client, c.control, c.dep, c.Old.Topics.Ledger)
 	defer from.Close()
 	turns := calendar.New(c.Old, c.dep.Config.Privacy.Period)
-	engine, err := spend.NewEngine(spend.Options{Rules: rules, Ledger: from, Settlements: c.control, Pairs: turns.Pairs, Windows: turns})
+	engine, err := spend.NewEngine(spend.Options{Rules: rules, Ledger: from, Settlements: c.control, Ending: turns.Ending, Windows: turns})
 	if err != nil {
 		return err
 	}

@@ -167,21 +167,21 @@ func (t *Turns) By(millis int64) uint64 {
 	return t.Of(millis) - 1
 }
 
-// Pairs are the windows that end with a turn, in admission order. A window that
+// Ending are the windows that end with a turn, in admission order. A window that
 // began before the start is none.
-func (t *Turns) Pairs(turn uint64) []schemas.Pair {
+func (t *Turns) Ending(turn uint64) []schemas.MetricWindow {
 	end := t.End(turn)
-	var pairs []schemas.Pair
+	var windows []schemas.MetricWindow
 	for i, m := range t.metrics {
 		if m.size > 0 && Align(end, m.slide) == end && end-m.size >= m.start {
-			pairs = append(pairs, schemas.Pair{Metric: uint32(i), WindowStart: end - m.size, WindowEnd: end})
+			windows = append(windows, schemas.MetricWindow{Metric: uint32(i), WindowStart: end - m.size, WindowEnd: end})
 		}
 	}
-	return pairs
+	return windows
 }
 
 // First implements spend.Windows.
-func (t *Turns) First(p schemas.Pair) uint64 { return t.Of(p.WindowStart) }
+func (t *Turns) First(p schemas.MetricWindow) uint64 { return t.Of(p.WindowStart) }
 
 // Open implements spend.Windows.
 func (t *Turns) Open(metric uint32, turn uint64) bool {

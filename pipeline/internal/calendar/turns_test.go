@@ -94,7 +94,7 @@ func TestTurnsAreTheUnionOfAllWindowEnds(t *testing.T) {
 func compareWindows(t *rapid.T, w *Turns, ends []int64, n int) {
 	turn := uint64(n)
 	needed, earliest := turn+1, int64(math.MaxInt64)
-	var pairs []schemas.Pair
+	var windows []schemas.MetricWindow
 	for i, m := range w.metrics {
 		open, holding := false, uint64(0)
 		for s := m.start; m.size > 0 && s < ends[n]+m.size; s++ {
@@ -103,7 +103,7 @@ func compareWindows(t *rapid.T, w *Turns, ends []int64, n int) {
 			}
 			e := s + m.size
 			if e == ends[n] {
-				pairs = append(pairs, schemas.Pair{Metric: uint32(i), WindowStart: s, WindowEnd: e})
+				windows = append(windows, schemas.MetricWindow{Metric: uint32(i), WindowStart: s, WindowEnd: e})
 			}
 			if e > ends[n] && s < ends[n] {
 				open = true
@@ -123,13 +123,13 @@ func compareWindows(t *rapid.T, w *Turns, ends []int64, n int) {
 			t.Fatalf("turn %d lies in %d windows of metric %d, not %d", turn, holding, i, got)
 		}
 	}
-	got := w.Pairs(turn)
-	if len(got) != len(pairs) {
-		t.Fatalf("turn %d ends %v, not %v", turn, pairs, got)
+	got := w.Ending(turn)
+	if len(got) != len(windows) {
+		t.Fatalf("turn %d ends %v, not %v", turn, windows, got)
 	}
-	for i, p := range pairs {
+	for i, p := range windows {
 		if got[i] != p {
-			t.Fatalf("turn %d ends %v, not %v", turn, pairs, got)
+			t.Fatalf("turn %d ends %v, not %v", turn, windows, got)
 		}
 		if first := w.First(p); w.End(first-1) != p.WindowStart {
 			t.Fatalf("window %v begins with turn %d", p, first)

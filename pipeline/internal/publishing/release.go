@@ -13,7 +13,7 @@ import (
 func NewReleaser(client *kafkalog.Client, t *controllog.Log, d *deployment.Deployment, turns *calendar.Turns, lost func(epoch int64)) (transforms.Releaser, error) {
 	h := t.Header
 	return transforms.NewReleaser(transforms.ReleaserOptions{
-		Metrics: deployment.Specs(d), Pairs: turns.Pairs, Incarnation: h.Incarnation, Generation: h.Generation,
+		Metrics: deployment.Specs(d), Ending: turns.Ending, Incarnation: h.Incarnation, Generation: h.Generation,
 		Noise: d.Config.Keys.Noise[0], Publisher: newPublisher(client, t, d, turns), Lost: lost,
 	})
 }

@@ -85,7 +85,7 @@ func (d *deadLetters) look(ctx context.Context, now time.Time) error {
 const maxDeadLetter = 512 << 10
 
 func (d *deadLetters) add(topic string, r *kafkalog.Record, class string) {
-	place := schemas.Place{Topic: topic, Partition: r.Partition, Offset: r.Offset, Timestamp: r.Timestamp}
+	place := schemas.Origin{Topic: topic, Partition: r.Partition, Offset: r.Offset, Timestamp: r.Timestamp}
 	headers := make([]schemas.RecordHeader, len(r.Headers))
 	for i, h := range r.Headers {
 		headers[i] = schemas.RecordHeader{Key: h.Key, Value: h.Value}

@@ -8,7 +8,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// Partials are the partial counts of one joint and release shard, in order of
+// Partials are the partial counts of one span and release shard, in order of
 // account shards.
 type Partials []schemas.Partial
 
@@ -39,7 +39,7 @@ func NewestPartials(blobs [][]byte) (Partials, error) {
 	return slices.CompactFunc(partials, func(a, b schemas.Partial) bool { return a.Shard == b.Shard && a.Turn == b.Turn }), nil
 }
 
-// Complete says whether every shard is there, once, for one joint.
+// Complete says whether every shard is there, once, for one span.
 func (p Partials) Complete() bool {
 	if len(p) == 0 || len(p) != int(p[0].Shards) {
 		return false
@@ -73,21 +73,21 @@ func (p Partials) Tallies() []schemas.MetricTally {
 			if len(sum) <= j {
 				sum = append(sum, schemas.MetricTally{Metric: t.Metric})
 			}
-			sum[j].Add(t.PairTally)
+			sum[j].Add(t.WindowTally)
 		}
 	}
 	return sum
 }
 
-// Place names a count: a metric, a window in Unix milliseconds, a key.
-type Place struct {
+// Cell names a count: a metric, a window in Unix milliseconds, a key.
+type Cell struct {
 	Metric     uint32
 	Start, End int64
 	Key        string
 }
 
-// Compare orders places by window, metric and key.
-func (p Place) Compare(o Place) int {
+// Compare orders refs by window, metric and key.
+func (p Cell) Compare(o Cell) int {
 	return cmp.Or(cmp.Compare(p.End, o.End), cmp.Compare(p.Start, o.Start), cmp.Compare(p.Metric, o.Metric), cmp.Compare(p.Key, o.Key))
 }
 
@@ -95,15 +95,15 @@ func (p Place) Compare(o Place) int {
 // the sums to what can be released: a cut of the exact sum moves no further than
 // the sum does, so that nobody's sensitivity grows. A cut before the last addition
 // would make the sum depend on which shard a user is in.
-func (p Partials) Counts() map[Place]int64 {
-	sums := map[Place]wide{}
+func (p Partials) Counts() map[Cell]int64 {
+	sums := map[Cell]wide{}
 	for i := range p {
 		for _, c := range p[i].Cells {
-			at := Place{c.Metric, c.WindowStart, c.WindowEnd, string(c.Key)}
+			at := Cell{c.Metric, c.WindowStart, c.WindowEnd, string(c.Key)}
 			sums[at] = sums[at].add(c.Count)
 		}
 	}
-	counts := make(map[Place]int64, len(sums))
+	counts := make(map[Cell]int64, len(sums))
 	for at, w := range sums {
 		counts[at] = w.clamped()
 	}
@@ -135,7 +135,7 @@ func NewestAcks(blobs [][]byte) ([]schemas.Ack, error) {
 	return acks, nil
 }
 
-// Settle puts together what the release shards of a joint have acknowledged:
+// Settle puts together what the release shards of a span have acknowledged:
 // what was released, and what keys cost that were not.
 func Settle(metrics []schemas.MetricSpec, acks []schemas.Ack) schemas.Settled {
 	settled := schemas.Settled{Epoch: acks[0].Epoch, First: acks[0].First, Turn: acks[0].Turn, CountsEnd: make([]int64, len(acks))}

@@ -5,10 +5,10 @@ import (
 	"testing"
 )
 
-// What First may be: left out for an ordinary turn, never 0 in a joint of several, never MaxJoint turns away.
-func TestJointsHaveAFirstTurnAndABound(t *testing.T) {
+// What First may be: left out for an ordinary turn, never 0 in a span of several, never MaxSpan turns away.
+func TestSpansHaveAFirstTurnAndABound(t *testing.T) {
 	for _, c := range []struct{ first, turn, want uint64 }{
-		{0, 7, 7}, {7, 7, 7}, {6, 7, 6}, {1, MaxJoint, 1}, {0, 0, 0},
+		{0, 7, 7}, {7, 7, 7}, {6, 7, 6}, {1, MaxSpan, 1}, {0, 0, 0},
 	} {
 		got, err := DecodeOpen(EncodeOpen(Open{First: c.first, Turn: c.turn}))
 		if err != nil || got.First != c.want || got.Turn != c.turn {
@@ -20,7 +20,7 @@ func TestJointsHaveAFirstTurnAndABound(t *testing.T) {
 			}
 		}
 	}
-	for _, c := range [][2]uint64{{8, 7}, {1, MaxJoint + 1}, {1, 1 << 60}} {
+	for _, c := range [][2]uint64{{8, 7}, {1, MaxSpan + 1}, {1, 1 << 60}} {
 		if _, err := DecodeOpen(EncodeOpen(Open{First: c[0], Turn: c[1]})); !errors.Is(err, ErrMalformed) {
 			t.Errorf("%v: %v", c, err)
 		}
@@ -36,8 +36,8 @@ func TestJointsHaveAFirstTurnAndABound(t *testing.T) {
 	}
 }
 
-// A joint's CLOSE says how many records each turn has: tallies need it.
-func TestTheTurnsOfAJointAddUpToItsContributions(t *testing.T) {
+// A span's CLOSE says how many records each turn has: tallies need it.
+func TestTheTurnsOfASpanAddUpToItsContributions(t *testing.T) {
 	good := Close{First: 3, Turn: 5, Contributions: 9, Each: []uint64{2, 0, 7}}
 	b, err := EncodeControl(Control{Body: &good})
 	if err != nil {
@@ -62,7 +62,7 @@ func TestTheTurnsOfAJointAddUpToItsContributions(t *testing.T) {
 		"beyond 64 bits":    {First: 4, Turn: 5, Contributions: 9, Each: []uint64{10, 1<<64 - 1}},
 		"of one turn":       {First: 5, Turn: 5, Contributions: 9, Each: []uint64{9}},
 		"none":              {First: 4, Turn: 5, Contributions: 9},
-		"too many turns":    {First: 1, Turn: MaxJoint + 1, Each: make([]uint64, MaxJoint+1)},
+		"too many turns":    {First: 1, Turn: MaxSpan + 1, Each: make([]uint64, MaxSpan+1)},
 		"first behind last": {First: 6, Turn: 5},
 	} {
 		if _, err := EncodeControl(Control{Body: &bad}); !errors.Is(err, ErrInvalid) {

@@ -11,11 +11,11 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// crowd is what the users of a shard contributed to a stretch of event time: a
+// contributions is what the users of a shard contributed to a stretch of event time: a
 // sorted dictionary of labels and, per user and period, how many events of
 // each. It does not depend on the order or the packing in which the
 // contributions came.
-type crowd struct {
+type contributions struct {
 	labels   []schemas.Label
 	users    []schemas.ContribUser // ascending by (ID, Period), entries and records ascending
 	filtered []uint64              // by metric: records that it does not take
@@ -24,12 +24,12 @@ type crowd struct {
 }
 
 // gather merges the batches of one shard and turn.
-func gather(r *Rules, batches []schemas.Contributions) (*crowd, uint64, error) {
-	parts := make([]*crowd, len(batches))
+func gather(r *Rules, batches []schemas.Contributions) (*contributions, uint64, error) {
+	parts := make([]*contributions, len(batches))
 	var records uint64
 	for i := range batches {
 		records += batches[i].Records
-		parts[i] = &crowd{labels: batches[i].Labels, users: batches[i].Users}
+		parts[i] = &contributions{labels: batches[i].Labels, users: batches[i].Users}
 	}
 	c, err := merge(parts)
 	if err != nil {
@@ -39,10 +39,10 @@ func gather(r *Rules, batches []schemas.Contributions) (*crowd, uint64, error) {
 	return c, records, nil
 }
 
-// merge makes one crowd of several, whatever their order. What the metrics do
+// merge makes one contributions of several, whatever their order. What the metrics do
 // not take adds up.
-func merge(parts []*crowd) (*crowd, error) {
-	c := &crowd{}
+func merge(parts []*contributions) (*contributions, error) {
+	c := &contributions{}
 	for _, p := range parts {
 		c.labels = append(c.labels, p.labels...)
 		for i, n := range p.filtered {
@@ -61,22 +61,22 @@ func merge(parts []*crowd) (*crowd, error) {
 	return c, nil
 }
 
-// place of a user among the parts; lead is the beginning of the account id, so
+// userRef of a user among the parts; lead is the beginning of the account id, so
 // that nearly all comparisons stay within the slice that is sorted.
-type place struct {
+type userRef struct {
 	lead       uint64
 	part, user uint32
 }
 
 // join merges the parts' users, with their labels renumbered.
-func (c *crowd) join(parts []*crowd) error {
-	var places []place
+func (c *contributions) join(parts []*contributions) error {
+	var refs []userRef
 	renumbered := make([][]uint32, len(parts))
 	users, entries := 0, 0
 	for _, p := range parts {
 		users += len(p.users)
 	}
-	places = make([]place, 0, users)
+	refs = make([]userRef, 0, users)
 	for i, p := range parts {
 		renumbered[i] = make([]uint32, len(p.labels))
 		for l, label := range p.labels {
@@ -85,11 +85,11 @@ func (c *crowd) join(parts []*crowd) error {
 		}
 		for u := range p.users {
 			entries += len(p.users[u].Entries)
-			places = append(places, place{binary.BigEndian.Uint64(p.users[u].ID[:]), uint32(i), uint32(u)})
+			refs = append(refs, userRef{binary.BigEndian.Uint64(p.users[u].ID[:]), uint32(i), uint32(u)})
 		}
 	}
-	at := func(p place) *schemas.ContribUser { return &parts[p.part].users[p.user] }
-	slices.SortFunc(places, func(a, b place) int {
+	at := func(p userRef) *schemas.ContribUser { return &parts[p.part].users[p.user] }
+	slices.SortFunc(refs, func(a, b userRef) int {
 		if a.lead != b.lead {
 			return cmp.Compare(a.lead, b.lead)
 		}
@@ -97,13 +97,13 @@ func (c *crowd) join(parts []*crowd) error {
 	})
 	arena := make([]schemas.KeyCount, 0, entries)
 	c.users = make([]schemas.ContribUser, 0, users)
-	for i := 0; i < len(places); {
-		first := at(places[i])
+	for i := 0; i < len(refs); {
+		first := at(refs[i])
 		u := schemas.ContribUser{ID: first.ID, Period: first.Period}
 		from := len(arena)
-		for ; i < len(places) && schemas.CompareUsers(at(places[i]), first) == 0; i++ {
+		for ; i < len(refs) && schemas.CompareUsers(at(refs[i]), first) == 0; i++ {
 			var err error
-			if arena, u.Records, err = renumber(arena, u.Records, at(places[i]), renumbered[places[i].part]); err != nil {
+			if arena, u.Records, err = renumber(arena, u.Records, at(refs[i]), renumbered[refs[i].part]); err != nil {
 				return err
 			}
 		}
@@ -116,7 +116,7 @@ func (c *crowd) join(parts []*crowd) error {
 	return nil
 }
 
-// renumber appends a user's entries and records with their labels' new places.
+// renumber appends a user's entries and records with their labels' new refs.
 func renumber(entries []schemas.KeyCount, records []schemas.RecordValue, u *schemas.ContribUser, place []uint32) ([]schemas.KeyCount, []schemas.RecordValue, error) {
 	for _, e := range u.Entries {
 		if int(e.Key) >= len(place) {
@@ -176,7 +176,7 @@ func addSaturating(a, b uint32) uint32 {
 }
 
 // index numbers the keys of the labels.
-func (c *crowd) index() {
+func (c *contributions) index() {
 	c.keyOf = make([]uint32, len(c.labels))
 	for i, l := range c.labels {
 		if i == 0 || !bytes.Equal(c.labels[i-1].Key, l.Key) {
@@ -187,7 +187,7 @@ func (c *crowd) index() {
 }
 
 // countFiltered counts, for every metric, the records that it does not take.
-func (c *crowd) countFiltered(r *Rules) []uint64 {
+func (c *contributions) countFiltered(r *Rules) []uint64 {
 	totals := make([]uint64, len(c.labels))
 	for i := range c.users {
 		for _, e := range c.users[i].Entries {
@@ -209,7 +209,7 @@ func (c *crowd) countFiltered(r *Rules) []uint64 {
 }
 
 // taken says for every label whether a metric takes it.
-func (c *crowd) taken(m *metric) []bool {
+func (c *contributions) taken(m *metric) []bool {
 	out := make([]bool, len(c.labels))
 	for i, l := range c.labels {
 		out[i] = m.takes(l)

@@ -40,65 +40,67 @@ var errOverBudget = errors.New("an admitted user's worst case does not fit the b
 // of the user counts.
 var errNothingKept = errors.New("a user was admitted to a window without contributing to it")
 
-// errOtherPairs says that a ledger decides about other windows than those that end
+// errOtherWindows says that a ledger decides about other windows than those that end
 // with its turn.
-var errOtherPairs = errors.New("the decided windows are not those that end with the turn")
+var errOtherWindows = errors.New("the decided windows are not those that end with the turn")
 
 // errUserMissed says that a ledger's users are out of order, or that the walk over
 // the users of the windows did not meet each of them once.
 var errUserMissed = errors.New("the users with decisions are not met one by one among those of the windows")
 
-// book is one shard's accounts as of a turn. Between a turn's admission and its
+// shardAccounts is one shard's accounts as of a turn. Between a turn's admission and its
 // settlement the worst case of its admitted users is held: of every turn of a
-// joint at once, for nothing of a joint is charged before all of it is decided.
-type book struct {
-	rules    *Rules
-	windows  Windows
-	clip     *clipper
-	accounts *state.Shard
-	open     []openSlice // slices of windows that end behind turn, ascending
-	turn     uint64      // the last turn that was decided
-	decided  []decision  // the turns up to it that are not charged, ascending
-	arena    keptArena
-	period   int64 // accounts of earlier ones were dropped
+// span at once, for nothing of a span is charged before all of it is decided.
+type shardAccounts struct {
+	rules   *Rules
+	windows Windows
+	clip    *clipper
+	store   *state.Shard
+	open    []openSlice // slices of windows that end behind turn, ascending
+	turn    uint64      // the last turn that was decided
+	decided []decision  // the turns up to it that are not charged, ascending
+	arena   keptArena
+	period  int64 // accounts of earlier ones were dropped
 }
 
 // decision is a decided turn that is not charged yet.
 type decision struct {
-	delta  *schemas.Delta
-	formed *formed // the windows that ended with it
-	stakes []stake // of the admitted, ascending by user, then pair
+	delta        *schemas.Delta
+	ended        *endedWindows // the windows that ended with it
+	reservations []reservation // of the admitted, ascending by user, then window
 }
 
-func newBook(r *Rules, w Windows) *book {
-	return &book{rules: r, windows: w, clip: newClipper(r), accounts: state.NewShard(), period: math.MinInt64}
+func newShardAccounts(r *Rules, w Windows) *shardAccounts {
+	return &shardAccounts{rules: r, windows: w, clip: newClipper(r), store: state.NewShard(), period: math.MinInt64}
 }
 
-func (b *book) metric(p schemas.Pair) (*metric, error) {
+func (b *shardAccounts) metric(p schemas.MetricWindow) (*metric, error) {
 	if int(p.Metric) >= len(b.rules.metrics) {
 		return nil, fmt.Errorf("reading a delta: it names metric %d of %d", p.Metric, len(b.rules.metrics))
 	}
 	return &b.rules.metrics[p.Metric], nil
 }
 
-func (b *book) put(id state.AccountID, period int64, a state.Account) error {
-	if err := b.accounts.Put(id, period, a); err != nil {
+func (b *shardAccounts) put(id state.AccountID, period int64, a state.Account) error {
+	if err := b.store.Put(id, period, a); err != nil {
 		return fmt.Errorf("keeping an account: %w", err)
 	}
 	return nil
 }
 
 // first is the first turn that is not charged.
-func (b *book) first() uint64 { return b.turn + 1 - uint64(len(b.decided)) }
+func (b *shardAccounts) first() uint64 { return b.turn + 1 - uint64(len(b.decided)) }
 
-// follows says whether a turn may be decided now, as one of a joint that begins
-// with first: it is the next one, and everything before the joint is charged.
-func (b *book) follows(first, turn uint64) bool { return turn == b.turn+1 && first == b.first() }
+// follows says whether a turn may be decided now, as one of a span that begins
+// with first: it is the next one, and everything before the span is charged.
+func (b *shardAccounts) follows(first, turn uint64) bool {
+	return turn == b.turn+1 && first == b.first()
+}
 
 // charge settles the decided turns that a settlement speaks of, from the first
 // one on: every admitted user pays for what was released, and the rest of the
 // hold goes back.
-func (b *book) charge(s *Settlement) error {
+func (b *shardAccounts) charge(s *Settlement) error {
 	if len(b.decided) == 0 || b.first() < s.First || b.first() > s.Turn {
 		return fmt.Errorf("charging turns %d to %d where turns %d to %d are decided: out of order", s.First, s.Turn, b.first(), b.turn)
 	}
@@ -116,16 +118,16 @@ func (b *book) charge(s *Settlement) error {
 	return b.dropPeriods()
 }
 
-func (b *book) chargeTurn(d *decision, s *Settlement) error {
+func (b *shardAccounts) chargeTurn(d *decision, s *Settlement) error {
 	prices, err := b.prices(d, s)
 	if err != nil {
 		return err
 	}
-	for i := 0; i < len(d.stakes); {
-		first := &d.stakes[i]
-		account, _ := b.accounts.Get(first.id, first.period)
-		for ; i < len(d.stakes) && d.stakes[i].id == first.id && d.stakes[i].period == first.period; i++ {
-			t := &d.stakes[i]
+	for i := 0; i < len(d.reservations); {
+		first := &d.reservations[i]
+		account, _ := b.store.Get(first.id, first.period)
+		for ; i < len(d.reservations) && d.reservations[i].id == first.id && d.reservations[i].period == first.period; i++ {
+			t := &d.reservations[i]
 			actual, err := prices.of(t)
 			if err != nil {
 				return err
@@ -143,56 +145,56 @@ func (b *book) chargeTurn(d *decision, s *Settlement) error {
 
 // dropPeriods lets go of the accounts that no window can charge any more, once
 // no decided turn is left that charges them.
-func (b *book) dropPeriods() error {
+func (b *shardAccounts) dropPeriods() error {
 	least := b.windows.LeastPeriod(b.turn)
 	if least <= b.period {
 		return nil
 	}
 	b.period = least
-	if err := b.accounts.DropBefore(least); err != nil {
+	if err := b.store.DropBefore(least); err != nil {
 		return fmt.Errorf("settling turn %d: %w", b.turn, err)
 	}
 	return nil
 }
 
 // prices are what a contribution of the decided turn costs: a precision by
-// pair and key, and one by pair for coverage.
+// window and key, and one by window for coverage.
 type prices struct {
 	rules    *Rules
-	pairs    []schemas.Pair
+	windows  []schemas.MetricWindow
 	keys     [][]state.Precision
 	coverage []state.Precision
 }
 
-func (b *book) prices(d *decision, s *Settlement) (*prices, error) {
-	n := len(d.delta.Pairs)
-	p := &prices{rules: b.rules, pairs: d.delta.Pairs, keys: make([][]state.Precision, n), coverage: make([]state.Precision, n)}
-	for i, pair := range d.delta.Pairs {
-		m, err := b.metric(pair)
+func (b *shardAccounts) prices(d *decision, s *Settlement) (*prices, error) {
+	n := len(d.delta.Windows)
+	p := &prices{rules: b.rules, windows: d.delta.Windows, keys: make([][]state.Precision, n), coverage: make([]state.Precision, n)}
+	for i, window := range d.delta.Windows {
+		m, err := b.metric(window)
 		if err != nil {
 			return nil, err
 		}
-		c := d.formed.crowds[i]
+		c := d.ended.contributions[i]
 		p.keys[i] = make([]state.Precision, len(c.keys))
 		for k, key := range c.keys {
-			p.keys[i][k] = s.precision(pair, key, m.private())
+			p.keys[i][k] = s.precision(window, key, m.private())
 		}
 		if m.coverage >= 0 {
-			pair.Metric = uint32(m.coverage)
-			p.coverage[i] = s.precision(pair, nil, false)
+			window.Metric = uint32(m.coverage)
+			p.coverage[i] = s.precision(window, nil, false)
 		}
 	}
 	return p, nil
 }
 
-// of is what a stake costs now that the turn is settled. A key that its metric
+// of is what a reservation costs now that the turn is settled. A key that its metric
 // takes from another one, and that was not released, costs nothing: nothing was
 // drawn for it.
-func (p *prices) of(t *stake) (state.Mu2, error) {
-	m := &p.rules.metrics[p.pairs[t.pair].Metric]
+func (p *prices) of(t *reservation) (state.Mu2, error) {
+	m := &p.rules.metrics[p.windows[t.window].Metric]
 	var actual state.Mu2
 	for _, k := range t.kept {
-		u := p.keys[t.pair][k.key]
+		u := p.keys[t.window][k.key]
 		if u.IsZero() && m.spec.KeyMode != schemas.KeysFrom {
 			return 0, errNoPrice
 		}
@@ -200,10 +202,10 @@ func (p *prices) of(t *stake) (state.Mu2, error) {
 		actual, _ = actual.Add(charge)
 	}
 	if m.coverage >= 0 {
-		if p.coverage[t.pair].IsZero() {
+		if p.coverage[t.window].IsZero() {
 			return 0, errNoPrice
 		}
-		charge, _ := state.Charge(1, p.coverage[t.pair])
+		charge, _ := state.Charge(1, p.coverage[t.window])
 		actual, _ = actual.Add(charge)
 	}
 	return actual, nil
@@ -213,26 +215,20 @@ func (p *prices) of(t *stake) (state.Mu2, error) {
 // private key the first rung is the price; a public one is always released.
 var errNoPrice = errors.New("a public key that was counted is missing from the settlement")
 
-// Settlement is a settled joint, of the turns First to Turn: the precision at
+// Settlement is a settled span, of the turns First to Turn: the precision at
 // which every released key stopped. It is read-only and safe for concurrent use.
 type Settlement struct {
 	First, Turn uint64
 
 	firstRungs []state.Precision
-	released   map[cell]state.Precision
-}
-
-type cell struct {
-	metric     uint32
-	start, end int64
-	key        string
+	released   map[Cell]state.Precision
 }
 
 // NewSettlement indexes a complete SETTLED record.
 func NewSettlement(s schemas.Settled) *Settlement {
-	n := &Settlement{First: cmp.Or(s.First, s.Turn), Turn: s.Turn, firstRungs: s.FirstRungs, released: make(map[cell]state.Precision, len(s.Keys))}
+	n := &Settlement{First: cmp.Or(s.First, s.Turn), Turn: s.Turn, firstRungs: s.FirstRungs, released: make(map[Cell]state.Precision, len(s.Keys))}
 	for _, k := range s.Keys {
-		n.released[cell{k.Metric, k.WindowStart, k.WindowEnd, string(k.Key)}] = k.Precision
+		n.released[Cell{k.Metric, k.WindowStart, k.WindowEnd, string(k.Key)}] = k.Precision
 	}
 	return n
 }
@@ -242,8 +238,8 @@ func (s *Settlement) Keys() int { return len(s.released) }
 
 // precision is what a key's contributors pay for: where it stopped, or the
 // first rung for a private key that was not released. Zero: unknown.
-func (s *Settlement) precision(p schemas.Pair, key []byte, private bool) state.Precision {
-	if u, ok := s.released[cell{p.Metric, p.WindowStart, p.WindowEnd, string(key)}]; ok {
+func (s *Settlement) precision(p schemas.MetricWindow, key []byte, private bool) state.Precision {
+	if u, ok := s.released[Cell{p.Metric, p.WindowStart, p.WindowEnd, string(key)}]; ok {
 		return u
 	}
 	if private && int(p.Metric) < len(s.firstRungs) {
@@ -256,8 +252,8 @@ func (s *Settlement) precision(p schemas.Pair, key []byte, private bool) state.P
 // settlement is no longer at hand.
 var ErrForgotten = errors.New("the turn was settled long ago")
 
-// Settlements finds settled turns, each of a joint's by the one settlement of the
-// joint. Implementations must be safe for concurrent use.
+// Settlements finds settled turns, each of a span's by the one settlement of the
+// span. Implementations must be safe for concurrent use.
 type Settlements interface {
 	Settlement(ctx context.Context, turn uint64) (*Settlement, error)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// Joints: turns of a backlog that are opened together. Which ones depends on what had been read when their CLOSE was written; the
+// Spans: turns of a backlog that are opened together. Which ones depends on what had been read when their CLOSE was written; the
 // reference is told by control, and everything else must follow.
 
 func catchingUp(turns int) settings {
@@ -28,8 +28,8 @@ func backlog(seed uint64) workload {
 	return w
 }
 
-// joints counts the settled joints of several turns.
-func (d *deployment) joints() int {
+// spans counts the settled spans of several turns.
+func (d *deployment) spans() int {
 	d.t.Helper()
 	tr, err := d.readTrusted()
 	if err != nil {
@@ -44,24 +44,24 @@ func (d *deployment) joints() int {
 	return n
 }
 
-// jointly fails a test in which nothing was joined.
-func (d *deployment) jointly() {
+// inSpans fails a test in which nothing was joined.
+func (d *deployment) inSpans() {
 	d.t.Helper()
-	if d.joints() == 0 {
+	if d.spans() == 0 {
 		d.t.Errorf("%s: no two turns were opened together: the case says nothing", d.config.Deployment)
 	}
 }
 
 // A user at the edge of the budget: three worst cases fit. The ladder may stop far below its top, so that one turn after the other
-// admits more often than joints do, in which every worst case is held until the last turn is decided.
-func TestRuleAJointHoldsTheWorstCaseOfAllItsTurns(t *testing.T) {
+// admits more often than spans do, in which every worst case is held until the last turn is decided.
+func TestRuleASpanHoldsTheWorstCaseOfAllItsTurns(t *testing.T) {
 	broker := startBroker(t)
 	counted := map[int]uint64{}
 	for _, turns := range []int{1, 4} {
 		m := oneRung(1, 1)
 		m.Ladder.FirstSigma, m.Ladder.Factor = 0, 16
 		m.Target.Relative, m.Target.Absolute = 0.5, 200 // met at the first rungs
-		d := newDeployment(t, broker, numbered("joint-edge", turns), 1, only(m), lasting(t, 3), catchingUp(turns),
+		d := newDeployment(t, broker, numbered("span-edge", turns), 1, only(m), lasting(t, 3), catchingUp(turns),
 			func(c *pipeline.Config) { c.Metrics[0].Ladder.FirstSigma = 8 * c.Metrics[0].Ladder.Sigma })
 		var arrivals []arrival
 		for window := range 12 {
@@ -72,41 +72,41 @@ func TestRuleAJointHoldsTheWorstCaseOfAllItsTurns(t *testing.T) {
 		d.verify()
 		counted[turns] = d.tally().Counted
 		if turns > 1 {
-			d.jointly()
+			d.inSpans()
 		}
 	}
 	if counted[1] != 12 || counted[4] >= counted[1] || counted[4] < 3 {
-		t.Errorf("%d events were counted one turn after the other and %d in joints, want 12 and at least 3, but fewer", counted[1], counted[4])
+		t.Errorf("%d events were counted one turn after the other and %d in spans, want 12 and at least 3, but fewer", counted[1], counted[4])
 	}
 }
 
-func TestInvariant5MixedJointsEqualTheReference(t *testing.T) {
+func TestInvariant5MixedSpansEqualTheReference(t *testing.T) {
 	broker := startBroker(t)
 	for i, partitions := range []int{1, 3}[:pick(1, 2)] {
-		d := newMixed(t, broker, numbered("joint", i), partitions, catchingUp(4), sharded(4, 1+2*i))
+		d := newMixed(t, broker, numbered("span", i), partitions, catchingUp(4), sharded(4, 1+2*i))
 		d.load(scatter(backlog(uint64(700+i)).arrivals(), partitions, uint64(i)))
 		d.run()
 		d.verify()
-		d.jointly()
+		d.inSpans()
 	}
 }
 
-func TestInvariant5MixedJointsWithDrainsAndForgottenShards(t *testing.T) {
+func TestInvariant5MixedSpansWithDrainsAndForgottenShards(t *testing.T) {
 	broker := startBroker(t)
 	for i, forget := range []spend.Forgetting{spend.ForgetCache, spend.ForgetShard} {
-		d := newMixed(t, broker, numbered("joint-drain", i), 2, catchingUp(4))
+		d := newMixed(t, broker, numbered("span-drain", i), 2, catchingUp(4))
 		d.load(scatter(backlog(uint64(710+i)).arrivals(), 2, 1))
 		d.drainAtRandom(rand.New(rand.NewPCG(uint64(i), 8)), 1, 3, func(o *runOptions) { o.Hooks.Forget = missing(1, forget) })
 		d.verify()
-		d.jointly()
+		d.inSpans()
 	}
 }
 
-func TestInvariant5MixedJointsWithKillsAtRandomInstants(t *testing.T) {
+func TestInvariant5MixedSpansWithKillsAtRandomInstants(t *testing.T) {
 	t.Parallel()
 	broker := startBrokerProcess(t)
 	for kills, round := 0, 0; kills < pick(2, 4); round++ {
-		d := newMixed(t, broker, numbered("joint-kill", round), 2, sharded([]int{4, 1}[round%2], 1), catchingUp(4))
+		d := newMixed(t, broker, numbered("span-kill", round), 2, sharded([]int{4, 1}[round%2], 1), catchingUp(4))
 		d.load(scatter(backlog(uint64(720+round)).arrivals(), 2, uint64(round)))
 		kills += d.killAtRandom(rand.New(rand.NewPCG(uint64(round), 79)))
 		d.verify()
@@ -116,27 +116,27 @@ func TestInvariant5MixedJointsWithKillsAtRandomInstants(t *testing.T) {
 	}
 }
 
-// A joint is interrupted at every point: with some of its deltas durable or all of them, with values published or not.
-func TestInvariant5MixedJointsCrashAtEveryPoint(t *testing.T) {
+// A span is interrupted at every point: with some of its deltas durable or all of them, with values published or not.
+func TestInvariant5MixedSpansCrashAtEveryPoint(t *testing.T) {
 	t.Parallel()
 	broker := startBrokerProcess(t)
 	points := []string{crashpoint.DeltaWritten, crashpoint.CountsWritten, crashpoint.DeltaWriting, crashpoint.CountsWriting,
 		crashpoint.SettledWriting, crashpoint.SettledWritten, crashpoint.CloseWritten}
 	for i, point := range points[:pick(2, len(points))] {
 		t.Run(point, func(t *testing.T) {
-			d := newMixed(t, broker, "joint-point-"+point, 2, catchingUp(4))
+			d := newMixed(t, broker, "span-point-"+point, 2, catchingUp(4))
 			d.load(scatter(backlog(uint64(740+i)).arrivals(), 2, uint64(i)))
 			d.crashAt(point, 3, i%2)
 			d.finish()
 			d.verify()
-			d.jointly()
+			d.inSpans()
 		})
 	}
 }
 
-func TestInvariant9AZombieWithAJointPublishesNothing(t *testing.T) {
+func TestInvariant9AZombieWithASpanPublishesNothing(t *testing.T) {
 	t.Parallel()
-	d := newMixed(t, startBrokerProcess(t), "joint-zombie", 2, catchingUp(4))
+	d := newMixed(t, startBrokerProcess(t), "span-zombie", 2, catchingUp(4))
 	d.load(scatter(backlog(760).arrivals(), 2, 1))
 	j := d.job()
 	j.Delays = map[string]time.Duration{crashpoint.DeltaWriting: 200 * time.Millisecond}
@@ -148,13 +148,13 @@ func TestInvariant9AZombieWithAJointPublishesNothing(t *testing.T) {
 	zombie.thaw()
 	zombie.last(t)
 	d.verify()
-	d.jointly()
+	d.inSpans()
 }
 
-// All deltas of an interrupted joint are durable: all of its turns are redone from the ledger, without the events of any.
-func TestRuleAnInterruptedJointIsRedoneFromTheLedger(t *testing.T) {
+// All deltas of an interrupted span are durable: all of its turns are redone from the ledger, without the events of any.
+func TestRuleAnInterruptedSpanIsRedoneFromTheLedger(t *testing.T) {
 	t.Parallel()
-	d := newDeployment(t, startBrokerProcess(t), "joint-deleted", 2, tight, catchingUp(4))
+	d := newDeployment(t, startBrokerProcess(t), "span-deleted", 2, tight, catchingUp(4))
 	d.load(scatter(calm(770).arrivals(), 2, 1))
 	log := d.eventLog()
 	j := d.job()
@@ -171,7 +171,7 @@ func TestRuleAnInterruptedJointIsRedoneFromTheLedger(t *testing.T) {
 		}
 	}
 	if open.First == open.Turn {
-		t.Fatal("the interrupted turn is in no joint: the case says nothing")
+		t.Fatal("the interrupted turn is in no span: the case says nothing")
 	}
 	for _, cut := range open.Cuts {
 		d.deleteRecords(d.config.Events.Topic, cut.Partition, cut.Restart)
@@ -182,10 +182,10 @@ func TestRuleAnInterruptedJointIsRedoneFromTheLedger(t *testing.T) {
 	}
 }
 
-// A change takes closed joints back that no run has opened; they are closed again, in other joints. Whoever reads control here reads on over
+// A change takes closed spans back that no run has opened; they are closed again, in other spans. Whoever reads control here reads on over
 // that, and finds what is wrong behind it.
-func TestRuleAChangeTakesClosedJointsBack(t *testing.T) {
-	d := newMixed(t, startBroker(t), "joint-change", 2, catchingUp(4))
+func TestRuleAChangeTakesClosedSpansBack(t *testing.T) {
+	d := newMixed(t, startBroker(t), "span-change", 2, catchingUp(4))
 	d.load(scatter(backlog(780).arrivals(), 2, 1))
 	d.runTurns(1)
 	d.append(0, []arrival{at("later", "p00", 170*time.Second)}) // other cuts
@@ -195,7 +195,7 @@ func TestRuleAChangeTakesClosedJointsBack(t *testing.T) {
 	d.change(func(c *pipeline.Config) { c.CatchUp, c.Metrics[1].MaxKeysPerUser = 3, 1 })
 	d.run()
 	d.verify()
-	d.jointly()
+	d.inSpans()
 	records := d.records(d.config.Outputs.Control, 0)
 	read := func(records []kafkalog.Record) (trusted, error) {
 		tr := trusted{closes: map[uint64]schemas.Close{}, settled: map[uint64]schemas.Settled{}}
@@ -225,7 +225,7 @@ func TestRuleAChangeTakesClosedJointsBack(t *testing.T) {
 			if len(tr.headers) != 3 || body.Epoch != tr.epochs[len(tr.epochs)-1] {
 				continue
 			}
-			// Of the last run: the same turns again with another cut, and in another joint.
+			// Of the last run: the same turns again with another cut, and in another span.
 			behind++
 			moved, other := *body, *body
 			moved.Cuts = slices.Clone(body.Cuts)
@@ -250,13 +250,13 @@ func TestRuleAChangeTakesClosedJointsBack(t *testing.T) {
 		}
 	}
 	if back == 0 || behind == 0 {
-		t.Errorf("%d of 2 changes took joints back, and %d CLOSEs stand behind them: the case says nothing", back, behind)
+		t.Errorf("%d of 2 changes took spans back, and %d CLOSEs stand behind them: the case says nothing", back, behind)
 	}
 }
 
-// Turns that pass one by one are opened one by one: nobody waits to fill a joint.
-func TestRuleAJointWaitsForNoTurn(t *testing.T) {
-	d := newDeployment(t, startBroker(t), "joint-live", 1, only(publicMetric("visits", 10*time.Second)), catchingUp(4))
+// Turns that pass one by one are opened one by one: nobody waits to fill a span.
+func TestRuleASpanWaitsForNoTurn(t *testing.T) {
+	d := newDeployment(t, startBroker(t), "span-live", 1, only(publicMetric("visits", 10*time.Second)), catchingUp(4))
 	drain := make(chan struct{})
 	var firsts []uint64
 	d.append(0, []arrival{at("u", "p00", time.Second), at("u", "p00", 16*time.Second)})

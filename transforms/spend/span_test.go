@@ -13,25 +13,25 @@ import (
 )
 
 // last is the last decided turn.
-func (b *book) last() *decision { return &b.decided[len(b.decided)-1] }
+func (b *shardAccounts) last() *decision { return &b.decided[len(b.decided)-1] }
 
-// mustJoint plays and settles a joint.
-func mustJoint(t testing.TB, w *world, first uint64, joint [][]contribution) {
+// mustSpan plays and settles a span.
+func mustSpan(t testing.TB, w *world, first uint64, span [][]contribution) {
 	t.Helper()
-	partials, err := w.playJoint(first, joint, nil)
+	partials, err := w.playSpan(first, span, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.settleJoint(first, first+uint64(len(joint))-1, partials)
+	w.settleSpan(first, first+uint64(len(span))-1, partials)
 }
 
-// oneUserJoint is one user's events in each of so many turns.
-func oneUserJoint(first uint64, turns int) [][]contribution {
-	joint := make([][]contribution, turns)
-	for i := range joint {
-		joint[i] = oneUser(first + uint64(i))
+// oneUserSpan is one user's events in each of so many turns.
+func oneUserSpan(first uint64, turns int) [][]contribution {
+	span := make([][]contribution, turns)
+	for i := range span {
+		span[i] = oneUser(first + uint64(i))
 	}
-	return joint
+	return span
 }
 
 // atTheEdge has a budget of three worst cases of one event, of 4 units each.
@@ -42,23 +42,23 @@ func atTheEdge(slots int) settings {
 }
 
 // admittedTo lists the turns that user 1 is admitted to, of those that are open.
-func admittedTo(b *book) (turns []uint64) {
+func admittedTo(b *shardAccounts) (turns []uint64) {
 	for i := range b.decided {
-		if len(b.decided[i].stakes) > 0 {
+		if len(b.decided[i].reservations) > 0 {
 			turns = append(turns, b.decided[i].delta.Turn)
 		}
 	}
 	return turns
 }
 
-// TestRuleAJointHoldsTheWorstCaseOfAllItsTurns: nothing of a joint is charged
+// TestRuleASpanHoldsTheWorstCaseOfAllItsTurns: nothing of a span is charged
 // before all of it is decided. A user at the edge of the budget, of whom one unit
-// is charged where four are held, is admitted to three turns of a joint, and to
+// is charged where four are held, is admitted to three turns of a span, and to
 // nine one after the other; spent plus held never exceeds B².
-func TestRuleAJointHoldsTheWorstCaseOfAllItsTurns(t *testing.T) {
+func TestRuleASpanHoldsTheWorstCaseOfAllItsTurns(t *testing.T) {
 	one := []contribution{{user: 1, key: "a", n: 1}}
 	for _, c := range []struct {
-		turns int // of a joint
+		turns int // of a span
 		price state.Precision
 		want  []uint64
 	}{
@@ -71,16 +71,16 @@ func TestRuleAJointHoldsTheWorstCaseOfAllItsTurns(t *testing.T) {
 		w := mustWorld(t, atTheEdge(16))
 		var got []uint64
 		for first := uint64(1); first < 24; first += uint64(c.turns) {
-			partials, err := w.playJoint(first, slices.Repeat([][]contribution{one}, c.turns), nil)
+			partials, err := w.playSpan(first, slices.Repeat([][]contribution{one}, c.turns), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			b := w.engine.shards[0].book
+			b := w.engine.shards[0].accounts
 			admitted := admittedTo(b)
 			got = append(got, admitted...)
 			a := b.of(1)
 			if sum := a.Spent + a.Held; sum > 12 || a.Held != state.Mu2(4*len(admitted)) {
-				t.Fatalf("joints of %d, turn %d: %+v with %d turns held", c.turns, first, a, len(admitted))
+				t.Fatalf("spans of %d, turn %d: %+v with %d turns held", c.turns, first, a, len(admitted))
 			}
 			last := first + uint64(c.turns) - 1
 			s := schemas.Settled{First: first, Turn: last, FirstRungs: []state.Precision{unit(1)}}
@@ -89,19 +89,19 @@ func TestRuleAJointHoldsTheWorstCaseOfAllItsTurns(t *testing.T) {
 			}
 			w.settlements.settle(s)
 			if n := len(partials[0].Cells); n != len(admitted) {
-				t.Fatalf("joints of %d, turn %d: %d counts are handed on of %d admissions", c.turns, first, n, len(admitted))
+				t.Fatalf("spans of %d, turn %d: %d counts are handed on of %d admissions", c.turns, first, n, len(admitted))
 			}
 		}
 		if !slices.Equal(got, c.want) {
-			t.Errorf("joints of %d at %v a turn: admitted to turns %v, want %v", c.turns, c.price, got, c.want)
+			t.Errorf("spans of %d at %v a turn: admitted to turns %v, want %v", c.turns, c.price, got, c.want)
 		}
 	}
 }
 
-// TestARestartAtAnyJointFindsNoGap: whatever the joints, whatever part of the last
+// TestARestartAtAnySpanFindsNoGap: whatever the spans, whatever part of the last
 // append has landed, and behind a compaction that keeps the newest record of every
 // key alone, a restore finds the accounts of an undisturbed run.
-func TestARestartAtAnyJointFindsNoGap(t *testing.T) {
+func TestARestartAtAnySpanFindsNoGap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := oneMetric()
 		s.slots = rapid.SampledFrom([]int{4, 8, 9, 11, 12, 16, 23}).Draw(t, "slots")
@@ -110,17 +110,17 @@ func TestARestartAtAnyJointFindsNoGap(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		longest := rapid.IntRange(1, s.slots/4).Draw(t, "turns of the longest joint")
+		longest := rapid.IntRange(1, s.slots/4).Draw(t, "turns of the longest span")
 		for first := uint64(1); first <= uint64(3*s.slots); {
-			joint := oneUserJoint(first, rapid.IntRange(1, longest).Draw(t, "turns"))
+			span := oneUserSpan(first, rapid.IntRange(1, longest).Draw(t, "turns"))
 			again := quiet.copied(t)
-			partials, err := quiet.playJoint(first, joint, nil)
+			partials, err := quiet.playSpan(first, span, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			landed := rapid.IntRange(-1, len(joint)+1).Draw(t, "records that land")
+			landed := rapid.IntRange(-1, len(span)+1).Draw(t, "records that land")
 			again.ledger.tear = func(int, int) int { return landed }
-			if _, err := again.attempt(first, joint, new([]happening)); landed >= 0 && err == nil {
+			if _, err := again.attempt(first, span, new([]happening)); landed >= 0 && err == nil {
 				t.Fatal("the append was not torn")
 			}
 			again.ledger.tear = nil
@@ -128,14 +128,14 @@ func TestARestartAtAnyJointFindsNoGap(t *testing.T) {
 			if err := again.restart(true); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := again.playJoint(first, joint, nil); err != nil {
-				t.Fatalf("turns %d to %d, after %d records: %v", first, first+uint64(len(joint))-1, landed, err)
+			if _, err := again.playSpan(first, span, nil); err != nil {
+				t.Fatalf("turns %d to %d, after %d records: %v", first, first+uint64(len(span))-1, landed, err)
 			}
 			if got, want := fmt.Sprint(again.accounts()), fmt.Sprint(quiet.accounts()); got != want {
 				t.Fatalf("turns from %d, after %d records: accounts are %s, want %s", first, landed, got, want)
 			}
-			last := first + uint64(len(joint)) - 1
-			quiet.settleJoint(first, last, partials)
+			last := first + uint64(len(span)) - 1
+			quiet.settleSpan(first, last, partials)
 			first = last + 1
 		}
 	})
@@ -160,39 +160,39 @@ func (w *world) copied(t *rapid.T) *world {
 	return c
 }
 
-// TestAJointThatTheSlotsDoNotAllowStops: a restore could find a gap behind it.
-func TestAJointThatTheSlotsDoNotAllowStops(t *testing.T) {
+// TestASpanThatTheSlotsDoNotAllowStops: a restore could find a gap behind it.
+func TestASpanThatTheSlotsDoNotAllowStops(t *testing.T) {
 	for slots, most := range map[int]int{4: 1, 7: 1, 8: 2, 16: 4, 64: 16} {
 		s := oneMetric()
 		s.slots = slots
 		w := mustWorld(t, s)
-		mustJoint(t, w, 1, oneUserJoint(1, most))
+		mustSpan(t, w, 1, oneUserSpan(1, most))
 		first := uint64(most) + 1
-		if most < schemas.MaxJoint {
-			_, err := w.playJoint(first, oneUserJoint(first, most+1), nil)
+		if most < schemas.MaxSpan {
+			_, err := w.playSpan(first, oneUserSpan(first, most+1), nil)
 			stopReason(t, err, "more turns were opened at once")
 		}
-		mustJoint(t, w, first, oneUserJoint(first, most))
+		mustSpan(t, w, first, oneUserSpan(first, most))
 	}
 }
 
-// TestAForgottenJointIsReadFromTheState, where it stands in one element of the bag,
+// TestAForgottenSpanIsReadFromTheState, where it stands in one element of the bag,
 // and is handed on again with all of it held.
-func TestAForgottenJointIsReadFromTheState(t *testing.T) {
+func TestAForgottenSpanIsReadFromTheState(t *testing.T) {
 	s := oneMetric()
 	s.slots = 16
 	w := mustWorld(t, s)
-	mustJoint(t, w, 1, oneUserJoint(1, 3))
+	mustSpan(t, w, 1, oneUserSpan(1, 3))
 	takes := w.ledger.takes
 	for _, first := range []uint64{4, 7, 10} {
-		joint := oneUserJoint(first, 3)
+		span := oneUserSpan(first, 3)
 		w.forget = ForgetCache
-		want, err := w.playJoint(first, joint, nil)
+		want, err := w.playSpan(first, span, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		held := fmt.Sprint(w.accounts())
-		got, err := w.playJoint(first, joint, []happening{{kind: forgetCache}})
+		got, err := w.playSpan(first, span, []happening{{kind: forgetCache}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -200,16 +200,16 @@ func TestAForgottenJointIsReadFromTheState(t *testing.T) {
 			t.Fatalf("turns from %d: handed on again as %v with accounts %v, at first %v and %s", first, got, w.accounts(), want, held)
 		}
 		if n := len(w.cells[0].deltas); n > 4 {
-			t.Fatalf("%d elements in the bag for %d joints", n, first/3+1)
+			t.Fatalf("%d elements in the bag for %d spans", n, first/3+1)
 		}
-		w.settleJoint(first, first+2, want)
+		w.settleSpan(first, first+2, want)
 	}
 	if w.ledger.takes != takes {
 		t.Error("the ledger was read")
 	}
 }
 
-// TestAnOlderStateIsNotRead: what a program before joints has written there.
+// TestAnOlderStateIsNotRead: what a program before spans has written there.
 func TestAnOlderStateIsNotRead(t *testing.T) {
 	w := mustWorld(t, oneMetric())
 	mustPlay(t, w, 1, 2)
@@ -224,17 +224,17 @@ func TestAnOlderStateIsNotRead(t *testing.T) {
 	}
 }
 
-// TestADecidedTurnIsChargedBeforeTheNextJoint: a book takes no turn that is not the
-// next one of the joint that is open, or the first behind a charged one.
-func TestADecidedTurnIsChargedBeforeTheNextJoint(t *testing.T) {
+// TestADecidedTurnIsChargedBeforeTheNextSpan: a book takes no turn that is not the
+// next one of the span that is open, or the first behind a charged one.
+func TestADecidedTurnIsChargedBeforeTheNextSpan(t *testing.T) {
 	s := atTheEdge(16)
 	b := mustBook(t, s, []contribution{{user: 1, key: "a", n: 1}})
 	for _, c := range []struct{ first, turn uint64 }{{2, 2}, {1, 3}, {1, 1}, {3, 3}} {
-		if _, err := b.decide(c.first, c.turn, s.pairs(c.turn), &crowd{}, 0); err == nil {
-			t.Errorf("turn %d of a joint from %d was decided behind turn 1, which is not charged", c.turn, c.first)
+		if _, err := b.decide(c.first, c.turn, s.windows(c.turn), &contributions{}, 0); err == nil {
+			t.Errorf("turn %d of a span from %d was decided behind turn 1, which is not charged", c.turn, c.first)
 		}
 		if err := b.obey(c.first, &schemas.Delta{Turn: c.turn}, nil); err == nil {
-			t.Errorf("turn %d of a joint from %d was obeyed behind turn 1, which is not charged", c.turn, c.first)
+			t.Errorf("turn %d of a span from %d was obeyed behind turn 1, which is not charged", c.turn, c.first)
 		}
 	}
 	for _, bad := range []schemas.Settled{{First: 2, Turn: 3}, {Turn: 2}} {
