@@ -26,7 +26,7 @@ func mixed(c *pipeline.Config) {
 		sumOf("balance", 40*time.Second),
 		countOf("day", 120*time.Second),
 	}
-	for i, precise := range map[int]float64{0: 0.05, 3: 0.1} { // these two climb to their tops, and use B² up
+	for i, precise := range map[int]float64{0: 0.05, 3: 0.1} { // these two go to their tops, and use B² up
 		m := &c.Metrics[i]
 		m.LastAtLeast, m.MaxEventsPerKey = 1, 1+i/3
 		m.Target.Relative, m.Target.Absolute = precise, 0.5

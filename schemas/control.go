@@ -113,7 +113,7 @@ func controlBodyOf(b []byte) (ControlBody, error) {
 func (*Run) controlKind() Kind              { return KindRun }
 func (*Run) check() string                  { return "" }
 func (b *Run) appendBody(dst []byte) []byte { return append(dst, b.ID[:]...) }
-func (b *Run) readBody(r *wireDecoder)           { b.ID = r.id("run id") }
+func (b *Run) readBody(r *wireDecoder)      { b.ID = r.id("run id") }
 
 func (*Epoch) controlKind() Kind { return KindEpoch }
 func (*Epoch) check() string     { return "" }

@@ -17,11 +17,11 @@ type Delta struct {
 	Epoch   int64  // not part of the body: a turn redone in a later epoch has the same BodyDigest
 	Records uint64 // records of the turn in this shard
 
-	Windows    []MetricWindow      // the (metric, window) pairs that end in the turn, in admission order
-	Tallies  []WindowTally // one per pair
-	Filtered []uint64    // by metric: records of the turn's slice that it does not take
-	Labels   []Label     // dictionary, strictly ascending
-	Users    []DeltaUser // strictly ascending by (ID, Period)
+	Windows  []MetricWindow // the (metric, window) pairs that end in the turn, in admission order
+	Tallies  []WindowTally  // one per pair
+	Filtered []uint64       // by metric: records of the turn's slice that it does not take
+	Labels   []Label        // dictionary, strictly ascending
+	Users    []DeltaUser    // strictly ascending by (ID, Period)
 }
 
 // MetricWindow is a metric's window.

@@ -88,7 +88,7 @@ func TestRuleSpentPlusHeldNeverExceedsBudget(t *testing.T) {
 }
 
 // An attack: five metrics close in one turn, each with a worst case of B²/2, and
-// all climb to their tops. Admission on what is spent lets the user into all five;
+// all go to their tops. Admission on what is spent lets the user into all five;
 // holding 40 % of the worst case does, too: five holds of B²/5 fit, five charges
 // of B²/2 do not.
 func TestRuleHoldWholeWorstCase(t *testing.T) {

@@ -40,7 +40,7 @@ func PlanOf(m *schemas.MetricSpec) (*noisereduction.Plan, error) {
 	return noisereduction.Compile(s)
 }
 
-// task is one ladder to climb.
+// task is one release along a ladder.
 type task struct {
 	spend.Cell
 	turn    uint64 // with which the window ends
@@ -49,23 +49,23 @@ type task struct {
 	release schemas.Release
 }
 
-// climbShard climbs the ladder of every key of a release shard: public keys also
+// releaseShard releases along the ladder of every key of a release shard: public keys also
 // where nobody contributed; private ones pass their threshold or stay unseen;
 // keys that a metric takes from another one are those which that one has just
 // released. The releases are in order of window, metric and key, and with them
 // goes what their contributors pay for. The turns of a span have no window in
 // common: each is released as it would be alone.
-func (l *ladders) climbShard(shard int, partials spend.Partials) ([]schemas.Release, []schemas.SettledKey, error) {
+func (l *ladders) releaseShard(shard int, partials spend.Partials) ([]schemas.Release, []schemas.SettledKey, error) {
 	counts := partials.Counts()
 	tasks, err := l.tasks(shard, &partials[0], counts)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := l.climbAll(tasks); err != nil {
+	if err := l.refineAll(tasks); err != nil {
 		return nil, nil, err
 	}
 	following := l.following(tasks, counts)
-	if err := l.climbAll(following); err != nil {
+	if err := l.refineAll(following); err != nil {
 		return nil, nil, err
 	}
 	tasks = append(tasks, following...)
@@ -81,7 +81,7 @@ func (l *ladders) climbShard(shard int, partials spend.Partials) ([]schemas.Rele
 	return releases, settled, nil
 }
 
-func (l *ladders) climbAll(tasks []task) error {
+func (l *ladders) refineAll(tasks []task) error {
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	const chunk = 64
@@ -89,7 +89,7 @@ func (l *ladders) climbAll(tasks []task) error {
 		part := tasks[from:min(from+chunk, len(tasks))]
 		group.Go(func() error {
 			for i := range part {
-				if err := l.climb(&part[i]); err != nil {
+				if err := l.refine(&part[i]); err != nil {
 					return fmt.Errorf("releasing turn %d: %w", part[i].turn, err)
 				}
 			}
@@ -171,9 +171,9 @@ func (l *ladders) following(released []task, counts map[spend.Cell]int64) []task
 	return tasks
 }
 
-// climb releases one count. Nothing beyond the top that was held for is ever
+// refine releases one count. Nothing beyond the top that was held for is ever
 // released.
-func (l *ladders) climb(t *task) error {
+func (l *ladders) refine(t *task) error {
 	m, digest := &l.metrics[t.Metric], l.digests[t.Metric]
 	result, err := l.plans[t.Metric].Release(l.noise, noisereduction.Identity{
 		Incarnation: l.incarnation, MetricDigest: digest, WindowStart: t.Start, WindowEnd: t.End, Key: []byte(t.Key),

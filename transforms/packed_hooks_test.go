@@ -51,7 +51,7 @@ func sigma(s float64) state.Precision {
 	return u
 }
 
-// shopMetrics: the ladders stop early where there is a crowd, and climb to their
+// shopMetrics: the ladders stop early where there is a crowd, and refine to their
 // tops elsewhere.
 func shopMetrics() []schemas.MetricSpec {
 	return []schemas.MetricSpec{

@@ -56,7 +56,7 @@ func TestThePackedFormOverTurns(t *testing.T) {
 
 // checkShop: the heavy user runs out of budget in the middle and the collector
 // out of private keys, the modest user of nothing; ladders stop at the first rung
-// and climb on; some private keys stay unseen.
+// and refine on; some private keys stay unseen.
 func checkShop(t *testing.T, o outcome) {
 	t.Helper()
 	for v, admissions := range map[visit]int{

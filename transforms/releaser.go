@@ -30,7 +30,7 @@ type ReleaserOptions struct {
 	Lost func(epoch int64)
 }
 
-// NewReleaser makes a Releaser that adds up the partial counts of a turn, climbs the
+// NewReleaser makes a Releaser that adds up the partial counts of a turn, releases along the
 // ladder of every key, and publishes what is not there yet. Public keys are released
 // in every window, at zero, too. A group in which a shard is missing releases
 // nothing, and so does one of an older epoch than the counts were taken for. A turn
@@ -105,7 +105,7 @@ func (r *releaser) Release(ctx context.Context, shard int, blobs [][]byte) (spen
 		}
 		return nil, err
 	}
-	releases, keys, err := r.ladders.climbShard(shard, partials)
+	releases, keys, err := r.ladders.releaseShard(shard, partials)
 	if err != nil {
 		return nil, err
 	}

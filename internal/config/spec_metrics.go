@@ -39,7 +39,7 @@ func metricFields() []field {
 		}},
 		{name: "keys", kind: object, meaning: "which keys are released", fields: keysFields()},
 		{name: "bounds", kind: object, meaning: "what one user can contribute to one window; noise does not depend on it, how long a budget lasts does", fields: boundFields()},
-		{name: "ladder", kind: object, meaning: "the precisions that a release climbs until its target is met", fields: ladderFields()},
+		{name: "ladder", kind: object, meaning: "the precisions that a release goes through until its target is met", fields: ladderFields()},
 		{
 			name: "target", kind: object, meaning: "the accuracy at which a release stops; without one it takes all the precision that the budget pays for",
 			fields: targetFields("Metrics.Target.", func(d *draft) *noisereduction.Target { return &d.metric.Target }),

@@ -162,7 +162,7 @@ const (
 	KeysFrom    = schemas.KeysFrom
 )
 
-// Ladder is the sequence of precisions that a release climbs.
+// Ladder is the sequence of precisions that a release goes through.
 type Ladder struct {
 	Kind   string  // "adaptive" (default) or "geometric"
 	Factor float64 // step of a geometric ladder; default 2

@@ -44,13 +44,13 @@ func TestAttackCatchesTwiceTheBudget(t *testing.T) {
 
 // TestAttackCatchesAdmissionOnWhatWasSpent: an ex-post filter that lets a mechanism run
 // as long as anything is left and charges what was realised, without its worst case
-// (the condition of Rogers et al. 2023, Lemma 5.2). The same climber that stays below
+// (the condition of Rogers et al. 2023, Lemma 5.2). The same refiner that stays below
 // the claim of filter.ExPost shows more.
 func TestAttackCatchesAdmissionOnWhatWasSpent(t *testing.T) {
 	claim := loss.Approx{Epsilon: 1}
 	catches(t, claim, func(secret float64, src mechanisms.Source) float64 {
 		spent := 0.0
-		return climber{
+		return refiner{
 			open:   func(loss.Approx) bool { return spent < claim.Epsilon },
 			settle: func(_, realised loss.Approx) { spent += realised.Epsilon },
 			left: func() float64 {
@@ -63,9 +63,9 @@ func TestAttackCatchesAdmissionOnWhatWasSpent(t *testing.T) {
 	})
 }
 
-// TestAttackCatchesClimbsThatAreNotHeld: the unified filter without its holds: several
-// Brownian climbs are open at once, each of which would have fitted alone.
-func TestAttackCatchesClimbsThatAreNotHeld(t *testing.T) {
+// TestAttackCatchesRefinementsThatAreNotHeld: the unified filter without its holds: several
+// Brownian refinementments are open at once, each of which would have fitted alone.
+func TestAttackCatchesRefinementsThatAreNotHeld(t *testing.T) {
 	base := unified()
 	ladder := brownianLadder(base.Left().Rho)
 	catches(t, promise(), func(secret float64, src mechanisms.Source) float64 {
@@ -77,7 +77,7 @@ func TestAttackCatchesClimbsThatAreNotHeld(t *testing.T) {
 		}
 		score := 0.0
 		for range open {
-			ratio, _ := climbBrownian(ladder, secret, src)
+			ratio, _ := refineBrownian(ladder, secret, src)
 			score += ratio
 		}
 		return score

@@ -150,15 +150,15 @@ func TestAttackOnRenyiFilterOfManyOrders(t *testing.T) {
 	holds(t, claim, 0.7, gambler(t, fresh, renyiMenu(budget, claim.Delta)))
 }
 
-// climber spends an ex-post budget on Laplace reductions of the value. It stops a climb
+// refiner spends an ex-post budget on Laplace reductions of the value. It stops a refinement
 // that goes against it, to have more left for the next.
-type climber struct {
-	open   func(worst loss.Approx) bool // may a climb of this worst case begin?
+type refiner struct {
+	open   func(worst loss.Approx) bool // may a refinement of this worst case begin?
 	settle func(worst, realised loss.Approx)
 	left   func() float64
 }
 
-func (c climber) play(secret float64, src mechanisms.Source) float64 {
+func (c refiner) play(secret float64, src mechanisms.Source) float64 {
 	score := 0.0
 	for range 6 {
 		left := c.left()
@@ -171,16 +171,16 @@ func (c climber) play(secret float64, src mechanisms.Source) float64 {
 		if !c.open(worst) {
 			break
 		}
-		ratio, realised := climb(m, 8*finest, secret, src)
+		ratio, realised := refine(m, 8*finest, secret, src)
 		c.settle(worst, realised)
 		score += ratio
 	}
 	return score
 }
 
-// climb goes down by halves from a scale to the finest unless a rung speaks for 0 by
+// refine goes down by halves from a scale to the finest unless a rung speaks for 0 by
 // more than half of what it may.
-func climb(m *mechanisms.LaplaceReduction, scale, secret float64, src mechanisms.Source) (ratio float64, realised loss.Approx) {
+func refine(m *mechanisms.LaplaceReduction, scale, secret float64, src mechanisms.Source) (ratio float64, realised loss.Approx) {
 	c := must(m.Begin(secret))
 	for range 4 {
 		ratio = laplaceRatio(must(c.Next(scale, src)), scale)
@@ -192,9 +192,9 @@ func climb(m *mechanisms.LaplaceReduction, scale, secret float64, src mechanisms
 	return ratio, must(c.Price(1))
 }
 
-// exPostClimber keeps to the rules of an ex-post filter.
-func exPostClimber(t testing.TB, f *filter.ExPost) climber {
-	return climber{
+// exPostRefiner keeps to the rules of an ex-post filter.
+func exPostRefiner(t testing.TB, f *filter.ExPost) refiner {
+	return refiner{
 		open: func(worst loss.Approx) bool { return f.Hold(worst) == nil },
 		settle: func(worst, realised loss.Approx) {
 			if err := f.Settle(worst, realised); err != nil {
@@ -209,11 +209,11 @@ func TestAttackOnExPostFilter(t *testing.T) {
 	base := must(filter.NewExPost(1))
 	holds(t, loss.Approx{Epsilon: 1}, 0.85, func(secret float64, src mechanisms.Source) float64 {
 		f := *base
-		return exPostClimber(t, &f).play(secret, src)
+		return exPostRefiner(t, &f).play(secret, src)
 	})
 }
 
-// TestAttackOnMixedFilter: responses and noise against the zCDP part, then climbs
+// TestAttackOnMixedFilter: responses and noise against the zCDP part, then refinements
 // against the ex-post part, by what was seen. Each game has copies of the two parts.
 func TestAttackOnMixedFilter(t *testing.T) {
 	model := must(filter.NewMixed(loss.Approx{Epsilon: 0.2, Delta: 0.02}, 0, loss.Approx{Epsilon: 0.8}))
@@ -222,18 +222,18 @@ func TestAttackOnMixedFilter(t *testing.T) {
 		concentrated, exPost := *model.Concentrated(), *model.ExPost()
 		score := gambler(t, func() filter.Filter[loss.ZCDP] { return &concentrated }, menu)(secret, src)
 		if score < 0 {
-			return score - exPostClimber(t, &exPost).play(1-secret, src)
+			return score - exPostRefiner(t, &exPost).play(1-secret, src)
 		}
-		return score + exPostClimber(t, &exPost).play(secret, src)
+		return score + exPostRefiner(t, &exPost).play(secret, src)
 	})
 }
 
-// brownianRung is the next release of a Brownian climb: the increment of precision
+// brownianRung is the next release of a Brownian refinement: the increment of precision
 // from before to after, whose noise is that of a Gaussian.
 type brownianRung struct {
 	m        *mechanisms.Gaussian
 	increase float64
-	rho      loss.ZCDP // of the climb if it stops here
+	rho      loss.ZCDP // of the refinement if it stops here
 }
 
 // brownianLadder is four rungs by factors of two up to a ρ.
@@ -249,8 +249,8 @@ func brownianLadder(rho float64) []brownianRung {
 	return ladder
 }
 
-// climbBrownian stops where the answers speak for 0.
-func climbBrownian(ladder []brownianRung, secret float64, src mechanisms.Source) (ratio float64, stopped loss.ZCDP) {
+// refineBrownian stops where the answers speak for 0.
+func refineBrownian(ladder []brownianRung, secret float64, src mechanisms.Source) (ratio float64, stopped loss.ZCDP) {
 	for _, rung := range ladder {
 		ratio += rung.increase * (must(rung.m.Release(secret, src)) - 0.5)
 		stopped = rung.rho
@@ -267,7 +267,7 @@ func unified() *filter.Unified {
 	return must(filter.NewUnified(c.Rho, 0))
 }
 
-// TestAttackOnUnifiedFilter: Brownian climbs, then a binary response for what they gave
+// TestAttackOnUnifiedFilter: Brownian refinementments, then a binary response for what they gave
 // back, the strongest that fits. Gaussian noise leaks less than zCDP allows.
 func TestAttackOnUnifiedFilter(t *testing.T) {
 	base := unified()
@@ -284,7 +284,7 @@ func TestAttackOnUnifiedFilter(t *testing.T) {
 			if err := f.Hold(worst); err != nil {
 				t.Fatal(err)
 			}
-			ratio, stopped := climbBrownian(ladder, secret, src)
+			ratio, stopped := refineBrownian(ladder, secret, src)
 			score += ratio
 			if err := f.Settle(worst, stopped); err != nil {
 				t.Fatal(err)
@@ -312,7 +312,7 @@ func TestAttackOnAccountOfThePipeline(t *testing.T) {
 			if i == len(ladders) {
 				break
 			}
-			ratio, stopped := climbBrownian(ladders[i], secret, src)
+			ratio, stopped := refineBrownian(ladders[i], secret, src)
 			score += ratio
 			if err := account.Settle(charge(ladders[i][3].rho), charge(stopped)); err != nil {
 				t.Fatal(err)

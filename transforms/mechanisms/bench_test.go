@@ -33,8 +33,8 @@ func BenchmarkRelease(b *testing.B) {
 	}
 }
 
-// BenchmarkClimb is one climb of eight rungs by halves.
-func BenchmarkClimb(b *testing.B) {
+// BenchmarkRefinement is one refinement of eight rungs by halves.
+func BenchmarkRefinement(b *testing.B) {
 	m := must(mechanisms.NewLaplaceReduction(256, 2))
 	src := mechanisms.NewKeyed([32]byte{1})
 	b.ReportAllocs()

@@ -46,7 +46,7 @@ func ExampleGaussian() {
 	// loss does not fit what is left of the budget
 }
 
-// A climb goes down until the answer is good enough, and pays for where it stopped.
+// A refinement goes down until the answer is good enough, and pays for where it stopped.
 func ExampleLaplaceReduction() {
 	reduction, err := mechanisms.NewLaplaceReduction(64, 2)
 	if err != nil {
@@ -67,14 +67,14 @@ func ExampleLaplaceReduction() {
 		fmt.Println(err)
 		return
 	}
-	climb, err := reduction.Begin(500)
+	refinement, err := reduction.Begin(500)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	src := mechanisms.NewKeyed([32]byte{1}, []byte("example"))
 	for scale := 64.0; scale >= 2; scale /= 2 {
-		y, err := climb.Next(scale, src)
+		y, err := refinement.Next(scale, src)
 		if err != nil {
 			fmt.Println(err)
 			return
@@ -84,7 +84,7 @@ func ExampleLaplaceReduction() {
 			break
 		}
 	}
-	realised, err := climb.Price(1)
+	realised, err := refinement.Price(1)
 	if err != nil {
 		fmt.Println(err)
 		return

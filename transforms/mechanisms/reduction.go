@@ -34,7 +34,7 @@ const (
 // all that was released, for values c apart, is at most e^(c/t_k): ex-post
 // private with ε = c/t_k, for every rule of stopping and of choosing scales that
 // reads what was released (Rogers et al., 2023, Definitions 4.1 to 4.3). A ladder
-// that is always climbed to the finest scale is ε-differentially private with the
+// that is always refined to the finest scale is ε-differentially private with the
 // ε of that scale.
 //
 // Safe for concurrent use.
@@ -66,25 +66,25 @@ func (m *LaplaceReduction) spacings(scale float64) uint64 {
 	return uint64(math.Ceil(math.Ldexp(scale, int(m.lattice.exponent))))
 }
 
-// Worst returns the price of a climb to the finest scale, for an individual who
+// Worst returns the price of a refinement to the finest scale, for an individual who
 // changes the value by at most sensitivity: what must fit a budget before Begin.
 func (m *LaplaceReduction) Worst(sensitivity float64) (loss.Approx, error) {
 	return pureOf(m.lattice, m.finest, sensitivity)
 }
 
-// Begin starts a climb for a value. Nothing is released yet. The error is a
+// Begin starts a refinement for a value. Nothing is released yet. The error is a
 // *state.RangeError for a value that is not finite or beyond 2^900.
-func (m *LaplaceReduction) Begin(value float64) (*Climb, error) {
+func (m *LaplaceReduction) Begin(value float64) (*Refinement, error) {
 	base, err := m.lattice.nearest(value)
 	if err != nil {
 		return nil, err
 	}
-	return &Climb{mechanism: m, base: base}, nil
+	return &Refinement{mechanism: m, base: base}, nil
 }
 
-// Climb is the release of one value with less and less noise. It holds the value:
+// Refinement is the release of one value with less and less noise. It holds the value:
 // keep it as secret. Not safe for concurrent use.
-type Climb struct {
+type Refinement struct {
 	mechanism *LaplaceReduction
 	base      float64
 	noise     int64
@@ -95,8 +95,8 @@ type Climb struct {
 // finest to coarsest, then any that is at most 63/64 of the one before. The scale
 // may depend on everything that was released, on nothing else. The error is a
 // *state.RangeError for another scale, or ErrDigits; then nothing was released and
-// the climb is where it was.
-func (c *Climb) Next(scale float64, src Source) (float64, error) {
+// the refinement is where it was.
+func (c *Refinement) Next(scale float64, src Source) (float64, error) {
 	t, err := c.admissible(scale)
 	if err != nil {
 		return 0, err
@@ -114,7 +114,7 @@ func (c *Climb) Next(scale float64, src Source) (float64, error) {
 	return c.mechanism.lattice.noisy(c.base, noise), nil
 }
 
-func (c *Climb) admissible(scale float64) (uint64, error) {
+func (c *Refinement) admissible(scale float64) (uint64, error) {
 	m := c.mechanism
 	if scale >= leastScale && scale <= greatestCoarsest {
 		t, most := m.spacings(scale), m.coarsest
@@ -133,7 +133,7 @@ func (c *Climb) admissible(scale float64) (uint64, error) {
 
 // Price returns what has been released so far costs somebody who changes the value
 // by at most sensitivity: the ε of the last scale, 0 before the first.
-func (c *Climb) Price(sensitivity float64) (loss.Approx, error) {
+func (c *Refinement) Price(sensitivity float64) (loss.Approx, error) {
 	if c.scale == 0 {
 		_, err := c.mechanism.lattice.steps(sensitivity)
 		return loss.Approx{}, err
@@ -143,7 +143,7 @@ func (c *Climb) Price(sensitivity float64) (loss.Approx, error) {
 
 // PriceAt returns what Price would be after Next(scale): for deciding before a
 // release whether it fits a budget. The errors are those of Next.
-func (c *Climb) PriceAt(scale, sensitivity float64) (loss.Approx, error) {
+func (c *Refinement) PriceAt(scale, sensitivity float64) (loss.Approx, error) {
 	t, err := c.admissible(scale)
 	if err != nil {
 		return loss.Approx{}, err

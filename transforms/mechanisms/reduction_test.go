@@ -19,8 +19,8 @@ func reduction(t testing.TB, coarsest, finest float64) *LaplaceReduction {
 	return m
 }
 
-// climb releases a value at each scale and returns the releases less the value.
-func climb(t testing.TB, m *LaplaceReduction, value float64, src Source, scales ...float64) []float64 {
+// releasesOf releases a value at each scale and returns the releases less the value.
+func releasesOf(t testing.TB, m *LaplaceReduction, value float64, src Source, scales ...float64) []float64 {
 	t.Helper()
 	c, err := m.Begin(value)
 	if err != nil {
@@ -36,17 +36,17 @@ func climb(t testing.TB, m *LaplaceReduction, value float64, src Source, scales 
 	return ys
 }
 
-// TestRungsOfAClimbAreCoupledLaplace: each rung is Laplace of its scale, Cov(V_i,
+// TestRungsOfARefinementAreCoupledLaplace: each rung is Laplace of its scale, Cov(V_i,
 // V_j) is the variance 2·b² of the smaller scale, and two rungs are equal with
 // probability (b_j/b_i)² (Koufogiannis, Han and Pappas, 2016, Theorem 9). The
 // lattice changes these by some 2^-20 here.
-func TestRungsOfAClimbAreCoupledLaplace(t *testing.T) {
+func TestRungsOfARefinementAreCoupledLaplace(t *testing.T) {
 	n := chance.Trials(100_000)
 	scales := []float64{100, 98, 30, 2}
 	m, src := reduction(t, 100, 1), seeded(700)
 	rungs := make([][]float64, len(scales))
 	for range n {
-		for i, y := range climb(t, m, 1000, src, scales...) {
+		for i, y := range releasesOf(t, m, 1000, src, scales...) {
 			rungs[i] = append(rungs[i], y)
 		}
 	}
@@ -76,7 +76,7 @@ func TestRungsOfAClimbAreCoupledLaplace(t *testing.T) {
 	}
 }
 
-// TestTheWayDoesNotMatterForTheEnd compares the last rung of climbs that chose their
+// TestTheWayDoesNotMatterForTheEnd compares the last rung of refinements that chose their
 // scales from what was released with the Laplace law of the last scale.
 func TestTheWayDoesNotMatterForTheEnd(t *testing.T) {
 	n := chance.Trials(100_000)
@@ -145,25 +145,25 @@ func TestScalesOutOfTurnReleaseNothing(t *testing.T) {
 		{"not a number", nil, math.NaN()},
 		{"infinite", nil, math.Inf(1)},
 	} {
-		climb, err := m.Begin(5)
+		refinement, err := m.Begin(5)
 		if err != nil {
 			t.Fatal(err)
 		}
 		src := seeded(703)
 		for _, scale := range c.before {
-			if _, err := climb.Next(scale, src); err != nil {
+			if _, err := refinement.Next(scale, src); err != nil {
 				t.Fatal(err)
 			}
 		}
-		price, _ := climb.Price(1)
+		price, _ := refinement.Price(1)
 		var out *state.RangeError
-		if y, err := climb.Next(c.scale, &script{t, nil}); !errors.As(err, &out) || out.Parameter != "scale" || y != 0 {
+		if y, err := refinement.Next(c.scale, &script{t, nil}); !errors.As(err, &out) || out.Parameter != "scale" || y != 0 {
 			t.Errorf("%s: %v, %v; want a *state.RangeError that names scale", c.name, y, err)
 		}
-		if _, err := climb.PriceAt(c.scale, 1); !errors.As(err, &out) {
+		if _, err := refinement.PriceAt(c.scale, 1); !errors.As(err, &out) {
 			t.Errorf("%s: priced: %v", c.name, err)
 		}
-		if after, _ := climb.Price(1); after != price {
+		if after, _ := refinement.Price(1); after != price {
 			t.Errorf("%s: price went from %v to %v", c.name, price, after)
 		}
 	}

@@ -79,9 +79,9 @@ func TestRefineHasTheConditionalLaw(t *testing.T) {
 	}
 }
 
-// TestRungsHaveTheirLawsTogether climbs from scale 8 by 5 to 2 and compares each
+// TestRungsHaveTheirLawsTogether refines from scale 8 by 5 to 2 and compares each
 // rung's law and the law of what was taken off at each step, which is to be
-// independent of where the climb ends.
+// independent of where the refinement ends.
 func TestRungsHaveTheirLawsTogether(t *testing.T) {
 	n := chance.Trials(200_000)
 	scales := []uint64{8, 5, 2}

@@ -34,7 +34,7 @@ func Compile(s Spec) (*Plan, error) {
 		s.Private = &private
 	}
 	p := &Plan{spec: s, barrier: math.MaxInt64, kappa: 1}
-	p.scratch.New = func() any { return new(climb) }
+	p.scratch.New = func() any { return new(refinement) }
 	tail := new(big.Rat).SetFloat64(s.Target.Confidence)
 	tail.Sub(big.NewRat(1, 1), tail)
 	p.z = upperQuantile(tail.Quo(tail, big.NewRat(2, 1)))

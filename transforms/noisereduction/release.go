@@ -37,8 +37,8 @@ type Result struct {
 	Met bool
 }
 
-// climb is the scratch of one release.
-type climb struct {
+// refinement is the scratch of one release.
+type refinement struct {
 	sampler Sampler
 	sum     big.Int // Σ (u_k − u_{k−1})·y_k in units of 2^-(80+finest)
 	y       big.Int
@@ -47,11 +47,11 @@ type climb struct {
 	rest    big.Int
 }
 
-// Release climbs the ladder for one count and returns what is published.
+// Release releases along the ladder for one count and returns what is published.
 // The result is a function of its arguments and the Plan alone. It fails if
 // |count| > MaxCount. Safe for concurrent use.
 func (p *Plan) Release(k NoiseKey, id Identity, count int64) (Result, error) {
-	c := p.scratch.Get().(*climb)
+	c := p.scratch.Get().(*refinement)
 	defer p.scratch.Put(c)
 	c.sampler.begin(id)
 	c.sum.SetUint64(0)
@@ -84,7 +84,7 @@ func (p *Plan) Release(k NoiseKey, id Identity, count int64) (Result, error) {
 
 // add adds (u − before)·y to the weighted sum; y is in units of a lattice
 // 2^shift times coarser than the finest.
-func (c *climb) add(before, u state.Precision, shift uint) {
+func (c *refinement) add(before, u state.Precision, shift uint) {
 	increment, _ := u.Sub(before)
 	c.weight.SetUint64(increment.Hi)
 	c.weight.Lsh(&c.weight, 64)
@@ -96,7 +96,7 @@ func (c *climb) add(before, u state.Precision, shift uint) {
 
 // scoreOf is est·√u in units of 2^-24, rounded toward zero and saturating
 // below MaxInt64, the barrier that is never reached.
-func (c *climb) scoreOf(r *rung) int64 {
+func (c *refinement) scoreOf(r *rung) int64 {
 	c.score.QuoRem(&c.sum, r.root, &c.rest)
 	if !c.score.IsInt64() {
 		return int64(c.score.Sign()) * (math.MaxInt64 - 1)
@@ -117,7 +117,7 @@ func (p *Plan) jump(score int64) int {
 	return 1 + sort.Search(len(p.reach), func(i int) bool { return p.reach[i] < score })
 }
 
-func (p *Plan) result(c *climb, r *rung, rungs int, met bool) Result {
+func (p *Plan) result(c *refinement, r *rung, rungs int, met bool) Result {
 	// value·2^-10 = sum·2^-(80+finest)/(units·2^-80).
 	c.weight.Lsh(r.units, p.finest-valueBits)
 	value := roundQuotient(&c.sum, &c.weight)

@@ -20,9 +20,9 @@ func compile(t testing.TB, s Spec) *Plan {
 	return p
 }
 
-// climbByHand recomputes a release from the sampler and the ladder with
+// refineByHand recomputes a release from the sampler and the ladder with
 // rationals: the mean, and at which point each rung stood.
-func climbByHand(t *testing.T, p *Plan, id Identity, count int64, r Result) *big.Rat {
+func refineByHand(t *testing.T, p *Plan, id Identity, count int64, r Result) *big.Rat {
 	t.Helper()
 	var s Sampler
 	ladder := p.Ladder()
@@ -60,7 +60,7 @@ func TestValueIsTheExactMean(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			mean := shifted(climbByHand(t, p, id, count, r), valueBits)
+			mean := shifted(refineByHand(t, p, id, count, r), valueBits)
 			off := mean.Sub(mean, new(big.Rat).SetInt64(r.Value))
 			if off.Abs(off).Cmp(big.NewRat(1, 2)) > 0 {
 				t.Fatalf("count %d: value is %v units of 2^-10 off the mean", count, off)

@@ -1,8 +1,6 @@
 package spend
 
 import (
-	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -10,28 +8,6 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/state"
 )
-
-// StopError says that the run must not go on until somebody has looked: log
-// and ledger differ, a budget would be exceeded, or records were lost. Its text
-// carries no data.
-type StopError struct {
-	Shard  int
-	Turn   uint64
-	Reason string
-	Err    error
-}
-
-// Error implements error.
-func (e *StopError) Error() string {
-	text := fmt.Sprintf("stopping at turn %d, shard %d: %s", e.Turn, e.Shard, e.Reason)
-	if e.Err != nil {
-		text += ": " + e.Err.Error()
-	}
-	return text
-}
-
-// Unwrap returns the cause.
-func (e *StopError) Unwrap() error { return e.Err }
 
 // errOverBudget says that a ledger holds decisions which no budget allows.
 var errOverBudget = errors.New("an admitted user's worst case does not fit the budget")
@@ -214,46 +190,3 @@ func (p *prices) of(t *reservation) (state.Mu2, error) {
 // errNoPrice says that a public key is missing from a settlement. For a
 // private key the first rung is the price; a public one is always released.
 var errNoPrice = errors.New("a public key that was counted is missing from the settlement")
-
-// Settlement is a settled span, of the turns First to Turn: the precision at
-// which every released key stopped. It is read-only and safe for concurrent use.
-type Settlement struct {
-	First, Turn uint64
-
-	firstRungs []state.Precision
-	released   map[Cell]state.Precision
-}
-
-// NewSettlement indexes a complete SETTLED record.
-func NewSettlement(s schemas.Settled) *Settlement {
-	n := &Settlement{First: cmp.Or(s.First, s.Turn), Turn: s.Turn, firstRungs: s.FirstRungs, released: make(map[Cell]state.Precision, len(s.Keys))}
-	for _, k := range s.Keys {
-		n.released[Cell{k.Metric, k.WindowStart, k.WindowEnd, string(k.Key)}] = k.Precision
-	}
-	return n
-}
-
-// Keys is the number of released keys.
-func (s *Settlement) Keys() int { return len(s.released) }
-
-// precision is what a key's contributors pay for: where it stopped, or the
-// first rung for a private key that was not released. Zero: unknown.
-func (s *Settlement) precision(p schemas.MetricWindow, key []byte, private bool) state.Precision {
-	if u, ok := s.released[Cell{p.Metric, p.WindowStart, p.WindowEnd, string(key)}]; ok {
-		return u
-	}
-	if private && int(p.Metric) < len(s.firstRungs) {
-		return s.firstRungs[p.Metric]
-	}
-	return state.Precision{}
-}
-
-// ErrForgotten is returned for a turn that was settled so long ago that its
-// settlement is no longer at hand.
-var ErrForgotten = errors.New("the turn was settled long ago")
-
-// Settlements finds settled turns, each of a span's by the one settlement of the
-// span. Implementations must be safe for concurrent use.
-type Settlements interface {
-	Settlement(ctx context.Context, turn uint64) (*Settlement, error)
-}

@@ -21,7 +21,7 @@ type ladder struct {
 	limit    *big.Rat   // a private key passes iff its first noisy count exceeds it; nil for public keys
 }
 
-// stop is where a climb ended.
+// stop is where a refinement ended.
 type stop struct {
 	passed            bool
 	precision         *big.Int
@@ -109,8 +109,8 @@ func threshold(spec schemas.MetricSpec) *big.Rat {
 	return new(big.Rat).Add(new(big.Rat).SetInt(greatestTotal(spec)), scale(steps, -exponent))
 }
 
-// climb releases one count.
-func (l *ladder) climb(key noisereduction.NoiseKey, id noisereduction.Identity, count int64) (stop, error) {
+// refine releases one count.
+func (l *ladder) refine(key noisereduction.NoiseKey, id noisereduction.Identity, count int64) (stop, error) {
 	var sampler noisereduction.Sampler
 	sum := new(big.Rat) // Σ (u_k − u_{k−1})·y_k
 	before := new(big.Int)

@@ -84,7 +84,7 @@ func TestLadderAgreesWithTheMechanism(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				got, err := l.climb(key, id, count)
+				got, err := l.refine(key, id, count)
 				if err != nil {
 					t.Fatal(err)
 				}

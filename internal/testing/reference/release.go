@@ -49,7 +49,7 @@ func (c Config) count(members []*member) map[metricKey]int64 {
 	return counts
 }
 
-// release climbs the ladder of every key of every window that ends, and returns the precision that its contributors pay: the one at
+// release releases along the ladder of every key of every window that ends, and returns the precision that its contributors pay: the one at
 // which it stopped, also where that is the first rung of a private key that stayed below its threshold.
 func (c Config) release(out *Output, counts map[metricKey]int64, turn uint64, end int64) (map[metricKey]*big.Int, error) {
 	stopped := map[metricKey]*big.Int{}
@@ -62,9 +62,9 @@ func (c Config) release(out *Output, counts map[metricKey]int64, turn uint64, en
 		}
 		for _, key := range c.releaseKeys(i, counts, released) {
 			at := metricKey{i, key}
-			stop, err := c.climb(i, w, key, counts[at])
+			stop, err := c.refine(i, w, key, counts[at])
 			if err != nil {
-				return nil, fmt.Errorf("climbing the ladder of metric %q: %w", spec.Name, err)
+				return nil, fmt.Errorf("releasing along the ladder of metric %q: %w", spec.Name, err)
 			}
 			stopped[at], released[at] = stop.precision, stop.passed
 			out.Draws = append(out.Draws, Draw{turn, i, key, counts[at], stop.precision, stop.passed})
@@ -122,12 +122,12 @@ func (c Config) releaseKeys(metric int, counts map[metricKey]int64, released map
 	return keys
 }
 
-// climb releases one count.
-func (c Config) climb(metric int, w window, key string, count int64) (stop, error) {
+// refine releases one count.
+func (c Config) refine(metric int, w window, key string, count int64) (stop, error) {
 	if c.path != nil {
 		return c.path(metric, w, key), nil
 	}
-	return c.ladders[metric].climb(c.Noise, noisereduction.Identity{
+	return c.ladders[metric].refine(c.Noise, noisereduction.Identity{
 		Incarnation: c.Incarnation, MetricDigest: c.Metrics[metric].Digest(),
 		WindowStart: w.start, WindowEnd: w.end, Key: []byte(key),
 	}, count)

@@ -22,7 +22,7 @@ type Output struct {
 	Published []Published          // by turn; within one, metrics that take their keys from others come last
 	Accounts  map[Owner]Account    // accounts that are not zero
 	Admitted  map[Owner][]Decision // what was decided about each individual, in order
-	Draws     []Draw               // every climb, the published ones and the others
+	Draws     []Draw               // every refinement, the published ones and the others
 	Fates     map[int32][]Judged
 	Tallies   Tallies
 }

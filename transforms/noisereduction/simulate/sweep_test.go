@@ -68,7 +68,7 @@ func TestSweepAgreesWithSampling(t *testing.T) {
 	}
 }
 
-// sample climbs one ladder of the precisions in starts, from index to 0.
+// sample refines one ladder of the precisions in starts, from index to 0.
 func sample(random *rand.Rand, r Rule, c Cap, starts []Start, index int) (isWrong, isOut bool) {
 	s := starts[index].S
 	brownian := math.Sqrt(s) * random.NormFloat64()

@@ -1,0 +1,25 @@
+package spend
+
+import "fmt"
+
+// StopError says that the run must not go on until somebody has looked: log
+// and ledger differ, a budget would be exceeded, or records were lost. Its text
+// carries no data.
+type StopError struct {
+	Shard  int
+	Turn   uint64
+	Reason string
+	Err    error
+}
+
+// Error implements error.
+func (e *StopError) Error() string {
+	text := fmt.Sprintf("stopping at turn %d, shard %d: %s", e.Turn, e.Shard, e.Reason)
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
+	}
+	return text
+}
+
+// Unwrap returns the cause.
+func (e *StopError) Unwrap() error { return e.Err }
