@@ -26,8 +26,8 @@ func protocolMutants() []mutant {
 		{"digest-unchecked", "Engine.decide", mutants.Never("BodyDigest()"), "TestRuleAChangedLogStopsTheRun"},
 		{"last-charge-forgotten", "Engine.take", mutants.Before("d, ok := deltas[turn]", notCharged), "TestInvariant5CrashBetweenTurns"},
 		{"clip-unkeyed", "clipper.leastRanks", mutants.Value("bytes.Compare(…)", "0"), "TestInvariant6EveryRecordIsAccountedFor"},
-		{"hold-forgotten", "Account.Fits", mutants.Value("a.Held", "0"), "TestInvariant5SameOutputForAllPartitionsAndShards"},
-		{"delta-free", "Account.Hold", mutants.Drop("a.Keys.Add("), "TestRuleAKeyOfUnadmittedUsersDoesNotExist"},
+		{"hold-forgotten", "Account.Fits", mutants.Value("a.Reserved", "0"), "TestInvariant5SameOutputForAllPartitionsAndShards"},
+		{"delta-free", "Account.Reserve", mutants.Drop("a.Keys.Add("), "TestRuleAKeyOfUnadmittedUsersDoesNotExist"},
 		{"suppressed-free", "Settlement.precision", mutants.Value("s.firstRungs[p.Metric]", "state.Precision{Lo: 1}"), "TestInvariant5SameOutputForAllPartitionsAndShards"},
 		{"snapshot-late", "Engine.snapshotRecords", mutants.Value("e.opts.Rules.LedgerSlots/2", "2 * e.opts.Rules.LedgerSlots"), "TestRuleSnapshotsCarryWhatDeltasNoLongerHold"},
 		{"charge-rounds-down", "state.Charge", mutants.Always("p0&"), "TestInvariant5SameOutputForAllPartitionsAndShards"},
@@ -70,7 +70,7 @@ func earlierHolds(sign string) string {
 		earlier += "[:max(0, len(s.accounts.decided)-1)]"
 	}
 	return "for _, d := range " + earlier + " { for _, t := range d.reservations {" +
-		" a, _ := s.accounts.store.Get(t.id, t.period); a.Held " + sign + "= t.worst; _ = s.accounts.put(t.id, t.period, a) } }"
+		" a, _ := s.accounts.store.Get(t.id, t.period); a.Reserved " + sign + "= t.worst; _ = s.accounts.put(t.id, t.period, a) } }"
 }
 
 func TestMutantsOfTheProtocolAreCaught(t *testing.T) {

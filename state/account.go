@@ -22,7 +22,7 @@ func (id AccountID) Compare(o AccountID) int { return bytes.Compare(id[:], o[:])
 // come next.
 type Account struct {
 	Spent Mu2   // charged for releases, never lowered
-	Held  Mu2   // worst case of turns that are not settled yet
+	Reserved  Mu2   // worst case of turns that are not settled yet
 	Keys  Delta // δ spent on private keys, at admission, never returned
 }
 
@@ -30,14 +30,14 @@ type Account struct {
 func (a Account) IsZero() bool { return a == Account{} }
 
 // Fits reports whether a turn with this worst case and this δ may be admitted:
-// Spent + Held + worst ≤ B² and Keys + d ≤ δ_keys. Sums that do not fit their
+// Spent + Reserved + worst ≤ B² and Keys + d ≤ δ_keys. Sums that do not fit their
 // type are refused. It changes nothing.
 //
 // Counting the holds at their full worst case is what makes the filter valid
 // (its Σ d²·v includes draws that are decided but not yet settled): admission on
 // Spent alone overspends as soon as two turns are open.
 func (a *Account) Fits(b Budget, worst Mu2, d Delta) bool {
-	sum, ok := a.Spent.Add(a.Held)
+	sum, ok := a.Spent.Add(a.Reserved)
 	if !ok {
 		return false
 	}
@@ -48,13 +48,13 @@ func (a *Account) Fits(b Budget, worst Mu2, d Delta) bool {
 	return ok && keys.Cmp(b.Keys) <= 0
 }
 
-// Hold admits: it sets worst aside until Settle and spends d at once. If the
+// Reserve admits: it sets worst aside until Settle and spends d at once. If the
 // worst case does not fit it returns ErrOverBudget and changes nothing.
-func (a *Account) Hold(b Budget, worst Mu2, d Delta) error {
+func (a *Account) Reserve(b Budget, worst Mu2, d Delta) error {
 	if !a.Fits(b, worst, d) {
 		return fmt.Errorf("holding a worst case: %w", ErrOverBudget)
 	}
-	a.Held += worst
+	a.Reserved += worst
 	a.Keys, _ = a.Keys.Add(d)
 	return nil
 }
@@ -66,14 +66,14 @@ func (a *Account) Settle(worst, actual Mu2) error {
 	if actual > worst {
 		return fmt.Errorf("charging more than the worst case that was held: %w", ErrSettle)
 	}
-	if worst > a.Held {
+	if worst > a.Reserved {
 		return fmt.Errorf("returning more than is held: %w", ErrSettle)
 	}
 	spent, ok := a.Spent.Add(actual)
 	if !ok {
 		return fmt.Errorf("charging past the range of an account: %w", ErrSettle)
 	}
-	a.Held -= worst
+	a.Reserved -= worst
 	a.Spent = spent
 	return nil
 }

@@ -48,7 +48,7 @@ func TestRuleSpentPlusHeldNeverExceedsBudget(t *testing.T) {
 				if a != before {
 					t.Fatal("Fits changed the account")
 				}
-				err := a.Hold(b, worst, d)
+				err := a.Reserve(b, worst, d)
 				if fits != (err == nil) || err != nil && (a != before || !errors.Is(err, ErrOverBudget)) {
 					t.Fatalf("Fits says %v, Hold says %v", fits, err)
 				}
@@ -74,7 +74,7 @@ func TestRuleSpentPlusHeldNeverExceedsBudget(t *testing.T) {
 			for _, w := range open {
 				held.Add(held, new(big.Int).SetUint64(uint64(w)))
 			}
-			if spent.Cmp(new(big.Int).SetUint64(uint64(a.Spent))) != 0 || held.Cmp(new(big.Int).SetUint64(uint64(a.Held))) != 0 {
+			if spent.Cmp(new(big.Int).SetUint64(uint64(a.Spent))) != 0 || held.Cmp(new(big.Int).SetUint64(uint64(a.Reserved))) != 0 {
 				t.Fatalf("account %+v does not hold %v and %v", a, spent, held)
 			}
 			if held.Add(held, spent).Cmp(new(big.Int).SetUint64(uint64(b.Mu2))) > 0 {
@@ -98,7 +98,7 @@ func TestRuleHoldWholeWorstCase(t *testing.T) {
 		var a Account
 		var admitted int
 		for range 5 {
-			if a.Hold(b, held(worst), Delta{}) == nil {
+			if a.Reserve(b, held(worst), Delta{}) == nil {
 				admitted++
 			}
 		}
@@ -128,17 +128,17 @@ func TestRuleActualIsChargedAndTheRestReturned(t *testing.T) {
 	b := testBudget(t, 0)
 	var a Account
 	for i := range 10 {
-		if err := a.Hold(b, b.Mu2-a.Spent, Delta{}); err != nil {
+		if err := a.Reserve(b, b.Mu2-a.Spent, Delta{}); err != nil {
 			t.Fatalf("turn %d: %v", i, err)
 		}
 		if a.Fits(b, 1, Delta{}) {
 			t.Fatal("a full account fits one more unit")
 		}
-		if err := a.Settle(a.Held, b.Mu2/10); err != nil {
+		if err := a.Settle(a.Reserved, b.Mu2/10); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if want := 10 * (b.Mu2 / 10); a.Spent != want || a.Held != 0 {
+	if want := 10 * (b.Mu2 / 10); a.Spent != want || a.Reserved != 0 {
 		t.Fatalf("account %+v, want %d spent and nothing held", a, want)
 	}
 }
@@ -151,14 +151,14 @@ func TestRuleDeltaIsPaidAtAdmissionAndNeverReturned(t *testing.T) {
 	}
 	var a Account
 	for range 3 {
-		if err := a.Hold(b, 10, third); err != nil {
+		if err := a.Reserve(b, 10, third); err != nil {
 			t.Fatal(err)
 		}
 		if err := a.Settle(10, 0); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if a.Spent != 0 || a.Held != 0 || a.Keys.Cmp(third) <= 0 {
+	if a.Spent != 0 || a.Reserved != 0 || a.Keys.Cmp(third) <= 0 {
 		t.Fatalf("account %+v after three returned holds", a)
 	}
 	if a.Fits(b, 10, third) {
@@ -175,9 +175,9 @@ func TestSettleRefusesWhatWasNotHeld(t *testing.T) {
 		a             Account
 		worst, actual Mu2
 	}{
-		{"more charged than held for it", Account{Held: 10}, 5, 6},
-		{"more returned than held", Account{Held: 10}, 11, 1},
-		{"spent would wrap", Account{Held: 10, Spent: math.MaxUint64}, 10, 1},
+		{"more charged than held for it", Account{Reserved: 10}, 5, 6},
+		{"more returned than held", Account{Reserved: 10}, 11, 1},
+		{"spent would wrap", Account{Reserved: 10, Spent: math.MaxUint64}, 10, 1},
 	} {
 		a := tc.a
 		if err := a.Settle(tc.worst, tc.actual); !errors.Is(err, ErrSettle) || a != tc.a {
@@ -191,7 +191,7 @@ func BenchmarkAccountHoldSettle(b *testing.B) {
 	budget := testBudget(b, 1e-7)
 	a := Account{}
 	for b.Loop() {
-		if err := a.Hold(budget, 1000, Delta{}); err != nil {
+		if err := a.Reserve(budget, 1000, Delta{}); err != nil {
 			b.Fatal(err)
 		}
 		if err := a.Settle(1000, 0); err != nil {

@@ -112,7 +112,7 @@ func TestReleasesBeforeRefusal(t *testing.T) {
 		charge, _ := Charge(1, u)
 		var a Account
 		var paid uint64
-		for a.Hold(b, charge, Delta{}) == nil {
+		for a.Reserve(b, charge, Delta{}) == nil {
 			if err := a.Settle(charge, charge); err != nil {
 				t.Fatal(err)
 			}

@@ -154,8 +154,8 @@ type accountEncoder struct {
 func (enc *accountEncoder) append(dst []byte, e *AccountEntry) ([]byte, error) {
 	a := &e.Account
 	switch {
-	case a.Held != 0:
-		return dst, ErrHeld
+	case a.Reserved != 0:
+		return dst, ErrReserved
 	case a.IsZero():
 		return dst, fmt.Errorf("a zero account is not stored")
 	}

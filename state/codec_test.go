@@ -109,13 +109,13 @@ func TestEncodeAccountsRefusesDisorderHoldsAndZeros(t *testing.T) {
 		"descending": {good, {ID: AccountID{0}, Account: Account{Spent: 1}}},
 		"repeated":   {good, good},
 		"zero":       {{ID: AccountID{1}}},
-		"held":       {{ID: AccountID{1}, Account: Account{Spent: 1, Held: 1}}},
+		"held":       {{ID: AccountID{1}, Account: Account{Spent: 1, Reserved: 1}}},
 	} {
 		b, err := EncodeAccounts([]byte("before"), entries)
 		if err == nil || string(b) != "before" {
 			t.Errorf("%s: %q, %v", name, b, err)
 		}
-		if (name == "held") != errors.Is(err, ErrHeld) {
+		if (name == "held") != errors.Is(err, ErrReserved) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -10,7 +10,7 @@
 //     is "not admitted", never a small number.
 //   - A Budget is the greatest integer B² whose δ, computed with a proven error
 //     bound and rounded upward, does not exceed the δ that was asked for.
-//   - Spent + Held of an Account never exceeds B² under any sequence of Hold and
+//   - Spent + Reserved of an Account never exceeds B² under any sequence of Reserve and
 //     Settle, and a failed call leaves the account as it was.
 //   - An account that is not zero is never deleted from a Shard and never
 //     lowered. The encodings are canonical: equal accounts, equal bytes.

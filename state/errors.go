@@ -6,7 +6,7 @@ import (
 )
 
 var (
-	// ErrOverBudget is returned by Account.Hold when the worst case no longer
+	// ErrOverBudget is returned by Account.Reserve when the worst case no longer
 	// fits the budget. It is an ordinary outcome: the user is left out of the
 	// turn, and pays nothing.
 	ErrOverBudget = errors.New("worst case does not fit the budget")
@@ -24,9 +24,9 @@ var (
 	// run with more shards.
 	ErrShardFull = errors.New("a shard holds at most 67108863 accounts; use more shards")
 
-	// ErrHeld is returned by the encoders for an account with an open hold: what
+	// ErrReserved is returned by the encoders for an account with an open hold: what
 	// is at rest is always settled.
-	ErrHeld = errors.New("an account with an open hold cannot be stored")
+	ErrReserved = errors.New("an account with an open hold cannot be stored")
 )
 
 // RangeError says that a number is not one that the parameter can have.

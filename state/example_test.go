@@ -38,10 +38,10 @@ func ExampleAccount() {
 	actual, _ := state.Charge(3, stopped)
 
 	var a state.Account
-	if err := a.Hold(b, worst, state.Delta{}); err != nil {
+	if err := a.Reserve(b, worst, state.Delta{}); err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println("held", a.Held)
+	fmt.Println("held", a.Reserved)
 	if err := a.Settle(worst, actual); err != nil {
 		log.Fatal(err)
 	}

@@ -84,16 +84,16 @@ func TestRuleOverflowIsNotARefund(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := Account{Spent: 5}
-	if a.Fits(b, m, Delta{}) || a.Hold(b, m, Delta{}) == nil || a != (Account{Spent: 5}) {
+	if a.Fits(b, m, Delta{}) || a.Reserve(b, m, Delta{}) == nil || a != (Account{Spent: 5}) {
 		t.Fatal("an account paid a saturated charge")
 	}
 	// Sums that wrap are refused, too, even against the largest budget.
 	b.Mu2, b.Keys = MaxMu2, Delta{math.MaxUint64, math.MaxUint64}
-	a = Account{Spent: math.MaxUint64 - 1, Held: 1}
+	a = Account{Spent: math.MaxUint64 - 1, Reserved: 1}
 	if a.Fits(b, 1, Delta{}) {
 		t.Error("spent + held + worst wrapped around")
 	}
-	a = Account{Spent: math.MaxUint64, Held: math.MaxUint64}
+	a = Account{Spent: math.MaxUint64, Reserved: math.MaxUint64}
 	if a.Fits(b, 2, Delta{}) {
 		t.Error("spent + held wrapped around")
 	}

@@ -121,8 +121,8 @@ func (s *Shard) DropBefore(period int64) error {
 		if s.entry(n).period >= period {
 			continue
 		}
-		if s.account(n).Held != 0 {
-			return fmt.Errorf("dropping the accounts of past periods: %w", ErrHeld)
+		if s.account(n).Reserved != 0 {
+			return fmt.Errorf("dropping the accounts of past periods: %w", ErrReserved)
 		}
 		drop++
 	}
@@ -210,7 +210,7 @@ func (s *Shard) account(n int) Account {
 	a := Account{Spent: s.entry(n).spent}
 	if rest := s.rests[n>>chunkBits]; rest != nil {
 		r := &rest[n&(chunkSize-1)]
-		a.Held, a.Keys = r.held, r.keys
+		a.Reserved, a.Keys = r.held, r.keys
 	}
 	return a
 }
@@ -219,13 +219,13 @@ func (s *Shard) set(n int, a Account) {
 	s.entry(n).spent = a.Spent
 	rest := s.rests[n>>chunkBits]
 	if rest == nil {
-		if a.Held == 0 && a.Keys.IsZero() {
+		if a.Reserved == 0 && a.Keys.IsZero() {
 			return
 		}
 		rest = new([chunkSize]shardRest)
 		s.rests[n>>chunkBits] = rest
 	}
-	rest[n&(chunkSize-1)] = shardRest{held: a.Held, keys: a.Keys}
+	rest[n&(chunkSize-1)] = shardRest{held: a.Reserved, keys: a.Keys}
 }
 
 func (s *Shard) appendEntry(id AccountID, period int64, a Account) int {

@@ -24,7 +24,7 @@ func smallAccount(t *rapid.T) Account {
 	small := func(name string) uint64 {
 		return rapid.Uint64().Draw(t, name) >> rapid.SampledFrom([]uint{0, 7, 8, 30, 56, 64}).Draw(t, name+" shift")
 	}
-	return Account{Spent: Mu2(small("spent")), Held: Mu2(small("held")), Keys: Delta{Hi: small("hi"), Lo: small("lo")}}
+	return Account{Spent: Mu2(small("spent")), Reserved: Mu2(small("held")), Keys: Delta{Hi: small("hi"), Lo: small("lo")}}
 }
 
 func sortedEntries(m map[accountKey]Account) []AccountEntry {
@@ -70,10 +70,10 @@ func TestShardIsAMapOfAccounts(t *testing.T) {
 			if a, ok := s.Get(e.ID, e.Period); !ok || a != e.Account {
 				t.Fatalf("Get = %+v, %v, want %+v", a, ok, e.Account)
 			}
-			settled = settled && e.Account.Held == 0
+			settled = settled && e.Account.Reserved == 0
 		}
 		b, err := s.AppendBinary([]byte("before"))
-		if settled != (err == nil) || !settled && !errors.Is(err, ErrHeld) {
+		if settled != (err == nil) || !settled && !errors.Is(err, ErrReserved) {
 			t.Fatalf("encoding with settled = %v: %v", settled, err)
 		}
 		if err != nil {
@@ -107,7 +107,7 @@ func TestRuleAccountsAreNeverDeletedOrLowered(t *testing.T) {
 	if err := s.Put(id, 0, Account{}); err != nil || s.Len() != 0 {
 		t.Fatalf("a zero account was stored: %v", err)
 	}
-	spent := Account{Spent: 10, Held: 5, Keys: Delta{Lo: 3}}
+	spent := Account{Spent: 10, Reserved: 5, Keys: Delta{Lo: 3}}
 	if err := s.Put(id, 0, spent); err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func TestRuleAccountsAreNeverDeletedOrLowered(t *testing.T) {
 	}
 	// A hold that comes back in full leaves nothing to store, and no trace.
 	other := AccountID{2}
-	if err := s.Put(other, 0, Account{Held: 7}); err != nil {
+	if err := s.Put(other, 0, Account{Reserved: 7}); err != nil {
 		t.Fatal(err)
 	}
 	if err := errors.Join(s.Put(other, 0, Account{}), s.Put(id, 0, Account{Spent: 10, Keys: Delta{Lo: 3}})); err != nil {
@@ -306,7 +306,7 @@ func BenchmarkAccountUpdate(b *testing.B) {
 			id := AccountID{1, 2, 3}
 			update := func(actual Mu2) {
 				a, _ := s.Get(id, 0)
-				if err := a.Hold(budget, 1000, Delta{}); err != nil {
+				if err := a.Reserve(budget, 1000, Delta{}); err != nil {
 					b.Fatal(err)
 				}
 				if err := s.Put(id, 0, a); err != nil {
@@ -384,10 +384,10 @@ func TestRulePastPeriodsAreDroppedWhole(t *testing.T) {
 		}
 	})
 	s := NewShard()
-	if err := s.Put(AccountID{1}, 1, Account{Spent: 1, Held: 1}); err != nil {
+	if err := s.Put(AccountID{1}, 1, Account{Spent: 1, Reserved: 1}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.DropBefore(2); !errors.Is(err, ErrHeld) || s.Len() != 1 {
+	if err := s.DropBefore(2); !errors.Is(err, ErrReserved) || s.Len() != 1 {
 		t.Errorf("an account with a hold was dropped: %v", err)
 	}
 	if err := s.DropBefore(1); err != nil || s.Len() != 1 {

@@ -44,7 +44,7 @@ func (b Budget) CheckNext(next Budget) error {
 // DeltaOver returns the δ at ε of accounts each of which was held against one of the
 // budgets at every admission, rounded up: δ of the largest B², and the largest δ_keys.
 // It holds however the budgets follow each other, and whoever chooses them from what
-// was released: along every path Spent + Held stays within the largest B², and the
+// was released: along every path Spent + Reserved stays within the largest B², and the
 // probabilities with which private keys may show add up to at most the largest δ_keys.
 // Without budgets it is 0; for an ε or an accountant that is none it is 1.
 func DeltaOver(epsilon float64, a Accountant, budgets ...Budget) float64 {

@@ -58,7 +58,7 @@ func BenchmarkHoldAndSettle(b *testing.B) {
 	worst, stopped := loss.ZCDP{Rho: 1e-6}, loss.ZCDP{Rho: 1e-9}
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := u.Hold(worst); err != nil {
+		if err := u.Reserve(worst); err != nil {
 			b.Fatal(err)
 		}
 		if err := u.Settle(worst, stopped); err != nil {

@@ -35,7 +35,7 @@
 //   - Acceptance is monotone. What fits fits also with smaller numbers, and whatever
 //     fits after some losses fits after smaller ones.
 //   - An update costs the same whatever came before it: no history is kept. Fits,
-//     Spend, Hold and Settle do not allocate, but for the error of bad input.
+//     Spend, Reserve and Settle do not allocate, but for the error of bad input.
 //   - A number that no loss can have gives a *state.RangeError that names it; then,
 //     and with ErrExceeded, the filter is as it was.
 //

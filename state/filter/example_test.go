@@ -107,7 +107,7 @@ func ExampleExPost() {
 		return
 	}
 	worst := loss.Approx{Epsilon: 0.75}
-	if err := f.Hold(worst); err != nil {
+	if err := f.Reserve(worst); err != nil {
 		fmt.Println(err)
 		return
 	}
@@ -131,7 +131,7 @@ func ExampleUnified() {
 		return
 	}
 	last, stopped := loss.ZCDP{Rho: 1.0 / 16}, loss.ZCDP{Rho: 1.0 / 128}
-	if err := f.Hold(last); err != nil {
+	if err := f.Reserve(last); err != nil {
 		fmt.Println(err)
 		return
 	}
@@ -154,7 +154,7 @@ func ExampleMixed() {
 		return
 	}
 	fmt.Println(f.Concentrated().Spend(loss.ZCDP{Rho: 0.01}))
-	fmt.Println(f.ExPost().Hold(loss.Approx{Epsilon: 0.75}))
+	fmt.Println(f.ExPost().Reserve(loss.Approx{Epsilon: 0.75}))
 	fmt.Println(f.Promise())
 	// Output:
 	// <nil>

@@ -31,7 +31,7 @@ import (
 // no more secret than they are.
 type ExPost struct{ sums pair }
 
-var _ Holder[loss.Approx] = (*ExPost)(nil)
+var _ Reserver[loss.Approx] = (*ExPost)(nil)
 
 // NewExPost returns a filter for ex-post bounds that hold always (δ = 0), such as
 // that of Laplace noise reduction: everything together is ε-DP. 2^-80 ≤ epsilon <
@@ -67,9 +67,9 @@ func (e *ExPost) Spend(l loss.Approx) error {
 	return e.sums.spend(l.Epsilon, l.Delta)
 }
 
-// Hold sets the largest ε that the mechanism can realise aside and spends its δ at
+// Reserve sets the largest ε that the mechanism can realise aside and spends its δ at
 // once. The error is ErrExceeded or a *state.RangeError.
-func (e *ExPost) Hold(worst loss.Approx) error {
+func (e *ExPost) Reserve(worst loss.Approx) error {
 	if err := worst.Validate(); err != nil {
 		return err
 	}

@@ -29,14 +29,14 @@ type Filter[L any] interface {
 	Left() L
 }
 
-// Holder is a Filter for mechanisms whose loss is known only when they have
+// Reserver is a Filter for mechanisms whose loss is known only when they have
 // stopped.
-type Holder[L any] interface {
+type Reserver[L any] interface {
 	Filter[L]
 
-	// Hold sets the worst case aside before the mechanism begins. Errors are those
+	// Reserve sets the worst case aside before the mechanism begins. Errors are those
 	// of Spend.
-	Hold(worst L) error
+	Reserve(worst L) error
 
 	// Settle ends a hold of worst: actual is charged and the rest is given back.
 	// The error is state.ErrSettle if actual is above worst or less than worst is

@@ -43,7 +43,7 @@ func (p *pair) spend(l, delta float64) error {
 
 func (p *pair) hold(worst, delta float64) error {
 	amount, failures := fixed.Up(worst), fixed.Up(delta)
-	if !p.delta.Fits(failures) || !p.loss.Hold(amount) {
+	if !p.delta.Fits(failures) || !p.loss.Reserve(amount) {
 		return ErrExceeded
 	}
 	p.delta.Take(failures)

@@ -83,7 +83,7 @@ func TestTheUnifiedFilterPaysOnlyTheStoppedRung(t *testing.T) {
 	last := first * math.Pow(r, k)
 	unified, doubling := must(filter.NewUnified(1, 0)), must(filter.NewUnified(1, 0))
 	worst := loss.ZCDP{Rho: 4 * last}
-	if err := unified.Hold(worst); err != nil {
+	if err := unified.Reserve(worst); err != nil {
 		t.Fatal(err)
 	}
 	if err := unified.Settle(worst, loss.ZCDP{Rho: last}); err != nil {

@@ -28,7 +28,7 @@ import (
 // nor for a stop that reads the data.
 type Unified struct{ sums pair }
 
-var _ Holder[loss.ZCDP] = (*Unified)(nil)
+var _ Reserver[loss.ZCDP] = (*Unified)(nil)
 
 // NewUnified returns a filter with the budgets of NewApproxZCDP. The error is a
 // *state.RangeError.
@@ -63,9 +63,9 @@ func (u *Unified) Spend(l loss.ZCDP) error {
 	return u.sums.spend(l.Rho, l.Delta)
 }
 
-// Hold sets the ρ of the worst rung aside and spends its δ at once. The error is
+// Reserve sets the ρ of the worst rung aside and spends its δ at once. The error is
 // ErrExceeded or a *state.RangeError.
-func (u *Unified) Hold(worst loss.ZCDP) error {
+func (u *Unified) Reserve(worst loss.ZCDP) error {
 	if err := worst.Validate(); err != nil {
 		return err
 	}

@@ -195,7 +195,7 @@ func refine(m *mechanisms.LaplaceReduction, scale, secret float64, src mechanism
 // exPostRefiner keeps to the rules of an ex-post filter.
 func exPostRefiner(t testing.TB, f *filter.ExPost) refiner {
 	return refiner{
-		open: func(worst loss.Approx) bool { return f.Hold(worst) == nil },
+		open: func(worst loss.Approx) bool { return f.Reserve(worst) == nil },
 		settle: func(worst, realised loss.Approx) {
 			if err := f.Settle(worst, realised); err != nil {
 				t.Fatal(err)
@@ -281,7 +281,7 @@ func TestAttackOnUnifiedFilter(t *testing.T) {
 		f, score := *base, 0.0
 		for _, ladder := range ladders {
 			worst := ladder[len(ladder)-1].rho
-			if err := f.Hold(worst); err != nil {
+			if err := f.Reserve(worst); err != nil {
 				t.Fatal(err)
 			}
 			ratio, stopped := refineBrownian(ladder, secret, src)
@@ -295,7 +295,7 @@ func TestAttackOnUnifiedFilter(t *testing.T) {
 }
 
 // TestAttackOnAccountOfThePipeline is the unified filter that the pipeline runs on:
-// state.Account with Hold and Settle, in GDP.
+// state.Account with Reserve and Settle, in GDP.
 func TestAttackOnAccountOfThePipeline(t *testing.T) {
 	mu := must(state.ConvertEpsilonDelta(promise().Epsilon, promise().Delta, state.GDP)).Mu
 	budget := state.Budget{Mu2: state.Mu2(math.Ldexp(mu*mu, 40))}
@@ -306,7 +306,7 @@ func TestAttackOnAccountOfThePipeline(t *testing.T) {
 		score := 0.0
 		for range 8 {
 			i := 0
-			for i < len(ladders) && account.Hold(budget, charge(ladders[i][3].rho), state.Delta{}) != nil {
+			for i < len(ladders) && account.Reserve(budget, charge(ladders[i][3].rho), state.Delta{}) != nil {
 				i++
 			}
 			if i == len(ladders) {

@@ -63,7 +63,7 @@ func ExampleLaplaceReduction() {
 		fmt.Println(err)
 		return
 	}
-	if err := budget.Hold(worst); err != nil {
+	if err := budget.Reserve(worst); err != nil {
 		fmt.Println(err)
 		return
 	}

@@ -41,7 +41,7 @@ func (a *admitter) decide(id state.AccountID, account *state.Account, window sli
 		if len(kept) == 0 || !ok || !account.Fits(a.budget, price, delta) {
 			continue
 		}
-		if err := account.Hold(a.budget, price, delta); err != nil {
+		if err := account.Reserve(a.budget, price, delta); err != nil {
 			return err
 		}
 		if err := account.Settle(price, price); err != nil {

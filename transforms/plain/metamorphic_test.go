@@ -135,7 +135,7 @@ func decidePlain(t *rapid.T, s Settings, events []event) (out decided, all bool)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if account.Spent > s.Budget.Mu2 || account.Held != 0 || account.Keys.Cmp(s.Budget.Keys) > 0 {
+			if account.Spent > s.Budget.Mu2 || account.Reserved != 0 || account.Keys.Cmp(s.Budget.Keys) > 0 {
 				t.Fatal("an account went beyond its budget")
 			}
 		}

@@ -71,7 +71,7 @@ func (a *admission) admit(u *member) error {
 			tally.OverBudget += counted
 			continue
 		}
-		if err := account.Hold(a.rules.Budget, worst, delta); err != nil {
+		if err := account.Reserve(a.rules.Budget, worst, delta); err != nil {
 			return err
 		}
 		some = true
@@ -159,7 +159,7 @@ func (b *shardAccounts) reserve(f *endedWindows, u *member, admitted schemas.Bit
 		if !ok {
 			return nil, errOverBudget
 		}
-		if err := account.Hold(b.rules.Budget, worst, delta); err != nil {
+		if err := account.Reserve(b.rules.Budget, worst, delta); err != nil {
 			return nil, fmt.Errorf("%w: %w", errOverBudget, err)
 		}
 		some = true

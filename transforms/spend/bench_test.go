@@ -130,7 +130,7 @@ func charged(b *shardAccounts) *shardAccounts {
 	for i := range b.deltaUsers() {
 		u := &b.last().delta.Users[i]
 		a, _ := b.store.Get(u.ID, u.Period)
-		a.Held = 0
+		a.Reserved = 0
 		_ = b.put(u.ID, u.Period, a)
 	}
 	b.decided = nil

@@ -117,7 +117,7 @@ func FuzzStateOfThisEpoch(f *testing.F) {
 			return
 		}
 		for _, a := range w.accounts() {
-			if sum, ok := a.Spent.Add(a.Held); !ok || sum > w.budget.Mu2 {
+			if sum, ok := a.Spent.Add(a.Reserved); !ok || sum > w.budget.Mu2 {
 				t.Fatalf("an account is over budget: %+v", a)
 			}
 		}

@@ -60,7 +60,7 @@ func TestRuleCoverageIsInsideTheHold(t *testing.T) {
 	metrics := covered(publicMetric("m", "a"))
 	cs := []contribution{{user: 1, key: "a", n: 2}, {user: 2, key: "a", n: 1}}
 	b := mustBook(t, deployment(4*4+7-1, 0, metrics...), cs)
-	if b.in(t, 1, 0) != (state.Account{}) || b.in(t, 2, 0).Held != 4+7 {
+	if b.in(t, 1, 0) != (state.Account{}) || b.in(t, 2, 0).Reserved != 4+7 {
 		t.Fatalf("accounts are %+v and %+v: the first lacks one unit for the coverage", b.in(t, 1, 0), b.in(t, 2, 0))
 	}
 	if n, _ := cellOf(t, b, 1, ""); n != 1 {
@@ -92,14 +92,14 @@ func TestRuleDistinctUsersAcrossAPeriodCountOnceAndPayTwice(t *testing.T) {
 	if n, _ := cellOf(t, b, 1, ""); n != 1 {
 		t.Fatalf("coverage counts one user %d times", n)
 	}
-	if b.in(t, 1, 0).Held != 11 || b.in(t, 1, 1).Held != 11 {
-		t.Fatalf("held %d and %d: each part pays 1", b.in(t, 1, 0).Held, b.in(t, 1, 1).Held)
+	if b.in(t, 1, 0).Reserved != 11 || b.in(t, 1, 1).Reserved != 11 {
+		t.Fatalf("held %d and %d: each part pays 1", b.in(t, 1, 0).Reserved, b.in(t, 1, 1).Reserved)
 	}
 	cs[0] = contribution{user: 1, period: 0, key: "a", n: 1}
 	cs = append(cs, contribution{user: 1, period: 0, key: "b", n: 1}) // 4+4+7: too much for period 0
 	b = mustBook(t, s, cs)
-	if n, _ := cellOf(t, b, 0, "a"); n != 1 || b.in(t, 1, 0).Held != 0 || b.in(t, 1, 1).Held != 11 {
-		t.Fatalf("counted %d, held %d and %d", n, b.in(t, 1, 0).Held, b.in(t, 1, 1).Held)
+	if n, _ := cellOf(t, b, 0, "a"); n != 1 || b.in(t, 1, 0).Reserved != 0 || b.in(t, 1, 1).Reserved != 11 {
+		t.Fatalf("counted %d, held %d and %d", n, b.in(t, 1, 0).Reserved, b.in(t, 1, 1).Reserved)
 	}
 }
 
@@ -117,7 +117,7 @@ func TestRuleSumsCostTheirClampedTotal(t *testing.T) {
 		t.Fatalf("the sum of b is %d, want -3", n)
 	}
 	for user, held := range map[int]state.Mu2{1: 4 * (400 + 9), 2: 4 * 25, 3: 0} {
-		if got := b.in(t, user, 0).Held; got != held {
+		if got := b.in(t, user, 0).Reserved; got != held {
 			t.Errorf("user %d holds %d, want %d", user, got, held)
 		}
 	}
@@ -179,7 +179,7 @@ func TestRuleFilteredRecordsAreNobodysContribution(t *testing.T) {
 	if got := b.last().delta.Tallies[0]; got != (schemas.WindowTally{Filtered: 4, Counted: 2}) {
 		t.Fatalf("tally %+v", got)
 	}
-	if got := b.in(t, 1, 0).Held; got != 4*4+4*25 {
+	if got := b.in(t, 1, 0).Reserved; got != 4*4+4*25 {
 		t.Fatalf("held %d", got)
 	}
 }

@@ -165,7 +165,7 @@ func TestPartsThatWereTornOffAreNotThere(t *testing.T) {
 			t.Fatalf("%d of %d appends were torn", torn, turns)
 		}
 		for at, a := range w.accounts() {
-			if want := (state.Account{Spent: 4 * (turns - 1), Held: 4, Keys: state.Delta{Lo: turns}}); a != want {
+			if want := (state.Account{Spent: 4 * (turns - 1), Reserved: 4, Keys: state.Delta{Lo: turns}}); a != want {
 				t.Fatalf("torn behind %d records: account %x is %+v, want %+v", landed, at.id, a, want)
 			}
 		}

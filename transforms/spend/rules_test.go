@@ -209,8 +209,8 @@ func newModelled(t *rapid.T, s settings, cs []contribution) map[Cell]int64 {
 func TestRuleChargeIsWhatWasReleased(t *testing.T) {
 	s := deployment(1<<40, 100, metric1("m"))
 	b := mustBook(t, s, []contribution{{user: 1, key: "a", n: 3}, {user: 1, key: "b", n: 2}, {user: 1, key: "c", n: 99}, {user: 2, key: "a", n: 1}})
-	if got := b.of(1); got.Held != 4*(9+4+100) || got.Spent != 0 {
-		t.Fatalf("held %d, want the whole worst case", got.Held)
+	if got := b.of(1); got.Reserved != 4*(9+4+100) || got.Spent != 0 {
+		t.Fatalf("held %d, want the whole worst case", got.Reserved)
 	}
 	odd := state.Precision{Lo: 2<<40 + 1}
 	if err := b.charge(released(unit(1), map[string]state.Precision{"a": odd, "c": unit(4)})); err != nil {
@@ -253,7 +253,7 @@ func TestRuleAllOrNothingPerPairAndTheWalkGoesOn(t *testing.T) {
 	if got, want := fmt.Sprintf("%04b", b.last().delta.Users[0].Admitted[0]), "1010"; got != want {
 		t.Fatalf("admitted to %s, want %s (last window first)", got, want)
 	}
-	if got, want := b.of(1), (state.Account{Held: 16, Keys: state.Delta{Lo: 4}}); got != want {
+	if got, want := b.of(1), (state.Account{Reserved: 16, Keys: state.Delta{Lo: 4}}); got != want {
 		t.Fatalf("account is %+v, want %+v", got, want)
 	}
 	if got := b.last().delta.Tallies[0]; got != (schemas.WindowTally{OverBudget: 2}) {

@@ -79,7 +79,7 @@ func TestRuleASpanHoldsTheWorstCaseOfAllItsTurns(t *testing.T) {
 			admitted := admittedTo(b)
 			got = append(got, admitted...)
 			a := b.of(1)
-			if sum := a.Spent + a.Held; sum > 12 || a.Held != state.Mu2(4*len(admitted)) {
+			if sum := a.Spent + a.Reserved; sum > 12 || a.Reserved != state.Mu2(4*len(admitted)) {
 				t.Fatalf("spans of %d, turn %d: %+v with %d turns held", c.turns, first, a, len(admitted))
 			}
 			last := first + uint64(c.turns) - 1
@@ -242,7 +242,7 @@ func TestADecidedTurnIsChargedBeforeTheNextSpan(t *testing.T) {
 			t.Errorf("turn 1 was charged by a settlement of turns %d to %d", bad.First, bad.Turn)
 		}
 	}
-	if a := b.of(1); a.Held != 4 || a.Spent != 0 {
+	if a := b.of(1); a.Reserved != 4 || a.Spent != 0 {
 		t.Errorf("the account is %+v", a)
 	}
 }

@@ -381,10 +381,10 @@ func (w *world) agree(m *model, partials []schemas.Partial) error {
 		got := accounts[at]
 		delete(accounts, at)
 		if new(big.Int).SetUint64(uint64(got.Spent)).Cmp(want.spent) != 0 ||
-			new(big.Int).SetUint64(uint64(got.Held)).Cmp(want.held) != 0 || got.Keys.Big().Cmp(want.keys) != 0 {
+			new(big.Int).SetUint64(uint64(got.Reserved)).Cmp(want.held) != 0 || got.Keys.Big().Cmp(want.keys) != 0 {
 			return fmt.Errorf("an account is %+v, the model says spent %v, held %v, keys %v", got, want.spent, want.held, want.keys)
 		}
-		if sum, ok := got.Spent.Add(got.Held); !ok || sum > w.budget.Mu2 || got.Keys.Cmp(w.budget.Keys) > 0 {
+		if sum, ok := got.Spent.Add(got.Reserved); !ok || sum > w.budget.Mu2 || got.Keys.Cmp(w.budget.Keys) > 0 {
 			return fmt.Errorf("an account is over budget: %+v of %+v", got, w.budget)
 		}
 	}

@@ -30,8 +30,8 @@ func (m *Meter) Take(a Amount) bool {
 	return true
 }
 
-// Hold sets a aside until Settle, or returns false if it does not fit.
-func (m *Meter) Hold(a Amount) bool {
+// Reserve sets a aside until Settle, or returns false if it does not fit.
+func (m *Meter) Reserve(a Amount) bool {
 	if !m.Fits(a) {
 		return false
 	}

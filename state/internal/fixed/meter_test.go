@@ -40,7 +40,7 @@ func TestAMeterNeverGoesPastItsLimit(t *testing.T) {
 			"hold": func(t *rapid.T) {
 				a := share(t, m.Left())
 				fits := m.Fits(a)
-				if m.Hold(a) != fits {
+				if m.Reserve(a) != fits {
 					t.Fatalf("%v of %v", a.Big(), m.Left().Big())
 				}
 				if fits {
@@ -90,7 +90,7 @@ func share(t *rapid.T, of fixed.Amount) fixed.Amount {
 func TestMaxIsRefusedWhateverTheLimit(t *testing.T) {
 	for _, limit := range []fixed.Amount{{}, fixed.Up(1), fixed.Down(math.Inf(1)), fixed.Max} {
 		m := fixed.NewMeter(limit)
-		if m.Fits(fixed.Max) || m.Take(fixed.Max) || m.Hold(fixed.Max) {
+		if m.Fits(fixed.Max) || m.Take(fixed.Max) || m.Reserve(fixed.Max) {
 			t.Errorf("a meter of %v units took Max", limit.Big())
 		}
 	}

@@ -12,20 +12,20 @@ import (
 	"github.com/tollgate-dp/tollgate/state/loss"
 )
 
-// TestHoldsAndChargesTogetherStayWithinTheBudget runs both kinds of Holder beside
+// TestHoldsAndChargesTogetherStayWithinTheBudget runs both kinds of Reserver beside
 // exact sums of what is spent and held, with any number of holds open.
 func TestHoldsAndChargesTogetherStayWithinTheBudget(t *testing.T) {
 	t.Run("unified", func(t *testing.T) {
-		holdAndSettle(t, func() filter.Holder[loss.ZCDP] { return must(filter.NewUnified(0.7, 1e-5)) }, concentrated, fromConcentrated)
+		holdAndSettle(t, func() filter.Reserver[loss.ZCDP] { return must(filter.NewUnified(0.7, 1e-5)) }, concentrated, fromConcentrated)
 	})
 	t.Run("ex-post", func(t *testing.T) {
-		holdAndSettle(t, func() filter.Holder[loss.Approx] {
+		holdAndSettle(t, func() filter.Reserver[loss.Approx] {
 			return must(filter.NewExPostApprox(loss.Approx{Epsilon: 0.7, Delta: 1e-5}))
 		}, approx, fromApprox)
 	})
 }
 
-func holdAndSettle[L any](t *testing.T, fresh func() filter.Holder[L], in func(numbers) L, out func(L) numbers) {
+func holdAndSettle[L any](t *testing.T, fresh func() filter.Reserver[L], in func(numbers) L, out func(L) numbers) {
 	s := subject{scale: numbers{0.7, 1e-5}}
 	rapid.Check(t, func(t *rapid.T) {
 		f := fresh()
@@ -40,7 +40,7 @@ func holdAndSettle[L any](t *testing.T, fresh func() filter.Holder[L], in func(n
 			"hold": func(t *rapid.T) {
 				n := s.draw(t, out(f.Left()))
 				fits := f.Fits(in(n))
-				if err := f.Hold(in(n)); fits != (err == nil) || err != nil && !errors.Is(err, filter.ErrExceeded) {
+				if err := f.Reserve(in(n)); fits != (err == nil) || err != nil && !errors.Is(err, filter.ErrExceeded) {
 					t.Fatalf("%v fits: %v, but holding it: %v", n, fits, err)
 				}
 				if fits {
@@ -86,7 +86,7 @@ func TestASettlementMustMatchItsHold(t *testing.T) {
 	if err := u.Settle(worst, loss.ZCDP{}); !errors.Is(err, state.ErrSettle) {
 		t.Errorf("nothing is held: %v", err)
 	}
-	if err := u.Hold(worst); err != nil {
+	if err := u.Reserve(worst); err != nil {
 		t.Fatal(err)
 	}
 	before := u.Left()
@@ -104,7 +104,7 @@ func TestASettlementMustMatchItsHold(t *testing.T) {
 	}
 	named(t, "worst", u.Settle(loss.ZCDP{Rho: -1}, loss.ZCDP{}), "rho")
 	named(t, "stopped", u.Settle(worst, loss.ZCDP{Rho: -1}), "rho")
-	named(t, "hold", u.Hold(loss.ZCDP{Rho: 0.1, Delta: -1}), "delta")
+	named(t, "hold", u.Reserve(loss.ZCDP{Rho: 0.1, Delta: -1}), "delta")
 	if u.Left() != before {
 		t.Errorf("failed calls changed what is left from %v to %v", before, u.Left())
 	}
@@ -116,7 +116,7 @@ func TestASettlementMustMatchItsHold(t *testing.T) {
 	}
 
 	e := must(filter.NewExPost(1))
-	if err := e.Hold(loss.Approx{Epsilon: 0.5}); err != nil {
+	if err := e.Reserve(loss.Approx{Epsilon: 0.5}); err != nil {
 		t.Fatal(err)
 	}
 	if err := e.Settle(loss.Approx{Epsilon: 0.5}, loss.Approx{Epsilon: 0.1, Delta: 1e-9}); !errors.Is(err, state.ErrSettle) {
@@ -124,7 +124,7 @@ func TestASettlementMustMatchItsHold(t *testing.T) {
 	}
 	named(t, "worst", e.Settle(loss.Approx{Epsilon: -1}, loss.Approx{}), "epsilon")
 	named(t, "realised", e.Settle(loss.Approx{Epsilon: 0.5}, loss.Approx{Epsilon: -1}), "epsilon")
-	named(t, "hold", e.Hold(loss.Approx{Delta: 1}), "delta")
+	named(t, "hold", e.Reserve(loss.Approx{Delta: 1}), "delta")
 	if err := e.Settle(loss.Approx{Epsilon: 0.5}, loss.Approx{Epsilon: 0.1}); err != nil {
 		t.Error(err)
 	}
@@ -135,10 +135,10 @@ func TestASettlementMustMatchItsHold(t *testing.T) {
 func TestAdmissionCountsOpenHoldsInFull(t *testing.T) {
 	u := must(filter.NewUnified(1, 0))
 	worst := loss.ZCDP{Rho: 0.75}
-	if err := u.Hold(worst); err != nil {
+	if err := u.Reserve(worst); err != nil {
 		t.Fatal(err)
 	}
-	if err := u.Hold(loss.ZCDP{Rho: 0.5}); !errors.Is(err, filter.ErrExceeded) {
+	if err := u.Reserve(loss.ZCDP{Rho: 0.5}); !errors.Is(err, filter.ErrExceeded) {
 		t.Fatalf("a second hold past the budget: %v", err)
 	}
 	if err := u.Spend(loss.ZCDP{Rho: 0.5}); !errors.Is(err, filter.ErrExceeded) {
@@ -164,7 +164,7 @@ func TestAMillionSettledHoldsStayWithinTheBudget(t *testing.T) {
 	for i := range steps {
 		worst := u.Left()
 		stopped := loss.ZCDP{Rho: worst.Rho / float64(steps) * float64(i%7) / 3}
-		if err := u.Hold(worst); err != nil {
+		if err := u.Reserve(worst); err != nil {
 			t.Fatal(err)
 		}
 		if u.Left().Rho >= worst.Rho && worst.Rho > 0 {
@@ -190,7 +190,7 @@ func TestThePartsOfAMixedFilterHaveBudgetsOfTheirOwn(t *testing.T) {
 	if m.Concentrated().Left() != alone.Left() {
 		t.Errorf("the zCDP part has %v, alone it would have %v", m.Concentrated().Left(), alone.Left())
 	}
-	if err := m.ExPost().Hold(loss.Approx{Epsilon: 0.5}); err != nil {
+	if err := m.ExPost().Reserve(loss.Approx{Epsilon: 0.5}); err != nil {
 		t.Fatal(err)
 	}
 	if m.ExPost().Fits(loss.Approx{Epsilon: 1e-9}) || m.Concentrated().Left() != alone.Left() {
