@@ -2,7 +2,6 @@ package schemas
 
 import (
 	_ "embed" // the schema
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -95,7 +94,7 @@ func EncodeRelease(r Release) ([]byte, error) {
 	b, err := codec.SingleFromNative(make([]byte, 0, 192), map[string]any{
 		"metric": r.Metric, "window_start": r.WindowStart, "window_end": r.WindowEnd, "key": r.Key,
 		"value": r.Value, "stddev": r.StdDev, "low": r.Low, "high": r.High, "confidence": r.Confidence,
-		"met": r.Met, "rungs": int32(r.Rungs), "precision": wideBytes(r.Precision.Hi, r.Precision.Lo),
+		"met": r.Met, "rungs": int32(r.Rungs), "precision": r.Precision.AppendBinary(make([]byte, 0, state.WideSize)),
 		"turn": int64(r.Turn), "generation": int64(r.Generation), "metric_digest": r.MetricDigest[:],
 		"noise_key_id": r.NoiseKeyID,
 	})
@@ -104,10 +103,6 @@ func EncodeRelease(r Release) ([]byte, error) {
 		return nil, invalid(KindRelease, "refused by Avro")
 	}
 	return b, nil
-}
-
-func wideBytes(hi, lo uint64) []byte {
-	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(make([]byte, 0, 16), hi), lo)
 }
 
 // DecodeRelease is the inverse of EncodeRelease. goavro resolves no schemas: a fingerprint other than ours is
@@ -152,11 +147,11 @@ func releaseFromNative(fields map[string]any) (Release, error) {
 		return Release{}, malformed(KindRelease, n.missing)
 	case rungs < 1 || turn < 0 || generation < 0 || generation > math.MaxUint32:
 		return Release{}, malformed(KindRelease, "a number out of range")
-	case len(precision) != 16 || len(digest) != 32:
+	case len(precision) != state.WideSize || len(digest) != 32:
 		return Release{}, malformed(KindRelease, "size of a fixed field")
 	}
 	r.Rungs, r.Turn, r.Generation = uint32(rungs), uint64(turn), uint32(generation)
-	r.Precision = state.Precision{Hi: binary.BigEndian.Uint64(precision), Lo: binary.BigEndian.Uint64(precision[8:])}
+	r.Precision, _ = state.PrecisionFromBytes(precision) // of the right length
 	copy(r.MetricDigest[:], digest)
 	if what := r.check(); what != "" {
 		return Release{}, malformed(KindRelease, what)

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/tollgate-dp/tollgate/internal/int128"
 	"github.com/tollgate-dp/tollgate/state"
 )
 
@@ -108,22 +109,13 @@ func appendFloat(dst []byte, f float64) []byte {
 	return binary.BigEndian.AppendUint64(dst, math.Float64bits(f))
 }
 
-// appendWide writes a 128-bit number as a length byte (0 to 16) and its big-endian bytes without leading zeros:
-// precisions of interesting size take 9 to 10 bytes instead of 16.
-func appendWide(dst []byte, hi, lo uint64) []byte {
-	var b [16]byte
-	binary.BigEndian.PutUint64(b[:8], hi)
-	binary.BigEndian.PutUint64(b[8:], lo)
-	i := 0
-	for i < 16 && b[i] == 0 {
-		i++
-	}
-	dst = append(dst, byte(16-i))
-	return append(dst, b[i:]...)
+// appendWide writes a 128-bit number as a length byte (0 to 16) and its big-endian bytes without leading zeros.
+func appendWide(dst []byte, u int128.Uint) []byte {
+	return u.AppendMinimal(append(dst, byte(u.ByteLen())))
 }
 
-func appendPrecision(dst []byte, p state.Precision) []byte { return appendWide(dst, p.Hi, p.Lo) }
-func appendDelta(dst []byte, d state.Delta) []byte         { return appendWide(dst, d.Hi, d.Lo) }
+func appendPrecision(dst []byte, p state.Precision) []byte { return appendWide(dst, int128.Uint(p)) }
+func appendDelta(dst []byte, d state.Delta) []byte         { return appendWide(dst, int128.Uint(d)) }
 
 // wireDecoder takes an encoding apart. The first fault sticks: every later call returns zero values, and finish reports it,
 // so that decoders read field after field without a branch each. Loops end because count returns 0 after a fault.
@@ -269,36 +261,24 @@ func (r *wireDecoder) float(what string) float64 {
 	return f
 }
 
-func (r *wireDecoder) wide(what string) (hi, lo uint64) {
+func (r *wireDecoder) wide(what string) int128.Uint {
 	head := r.take(1, what)
 	if len(head) == 0 {
-		return 0, 0
+		return int128.Uint{}
 	}
 	n := int(head[0])
-	if n > 16 {
+	if n > int128.Size {
 		r.fail(what)
-		return 0, 0
+		return int128.Uint{}
 	}
-	b := r.take(n, what)
-	if len(b) > 0 && b[0] == 0 {
+	u, ok := int128.FromMinimal(r.take(n, what))
+	if !ok {
 		r.fail(what)
-		return 0, 0
 	}
-	for _, c := range b {
-		hi = hi<<8 | lo>>56
-		lo = lo<<8 | uint64(c)
-	}
-	return hi, lo
+	return u
 }
 
-func (r *wireDecoder) precision(what string) state.Precision {
-	hi, lo := r.wide(what)
-	return state.Precision{Hi: hi, Lo: lo}
-}
-
-func (r *wireDecoder) delta(what string) state.Delta {
-	hi, lo := r.wide(what)
-	return state.Delta{Hi: hi, Lo: lo}
-}
+func (r *wireDecoder) precision(what string) state.Precision { return state.Precision(r.wide(what)) }
+func (r *wireDecoder) delta(what string) state.Delta         { return state.Delta(r.wide(what)) }
 
 func finite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }

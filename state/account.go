@@ -21,9 +21,9 @@ func (id AccountID) Compare(o AccountID) int { return bytes.Compare(id[:], o[:])
 // the way, promises what DeltaOver says of all of them. Budget.CheckNext tells which may
 // come next.
 type Account struct {
-	Spent Mu2   // charged for releases, never lowered
-	Reserved  Mu2   // worst case of turns that are not settled yet
-	Keys  Delta // δ spent on private keys, at admission, never returned
+	Spent    Mu2   // charged for releases, never lowered
+	Reserved Mu2   // worst case of turns that are not settled yet
+	Keys     Delta // δ spent on private keys, at admission, never returned
 }
 
 // IsZero reports whether nothing was ever spent or is held.

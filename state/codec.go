@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/bits"
+
+	"github.com/tollgate-dp/tollgate/internal/int128"
 )
 
 // The encodings at rest.
@@ -166,10 +168,8 @@ func (enc *accountEncoder) append(dst []byte, e *AccountEntry) ([]byte, error) {
 	if !sameID {
 		lead = byte(byteLen(gap))
 	}
-	ext := byte(byteLen(a.Keys.Lo))
-	if a.Keys.Hi != 0 {
-		ext = byte(maxHalf + byteLen(a.Keys.Hi))
-	}
+	keys := int128.Uint(a.Keys)
+	ext := byte(keys.ByteLen())
 	if n := byteLen(uint64(a.Spent)); n > maxSpentShort {
 		ext |= extLongSpent
 	} else {
@@ -191,12 +191,7 @@ func (enc *accountEncoder) append(dst []byte, e *AccountEntry) ([]byte, error) {
 		dst = binary.AppendUvarint(dst, zigzag(e.Period-enc.period))
 	}
 	dst = appendMinimal(dst, uint64(a.Spent))
-	if a.Keys.Hi != 0 {
-		dst = appendMinimal(dst, a.Keys.Hi)
-		dst = binary.BigEndian.AppendUint64(dst, a.Keys.Lo)
-	} else {
-		dst = appendMinimal(dst, a.Keys.Lo)
-	}
+	dst = keys.AppendMinimal(dst)
 	enc.high, enc.low, enc.period, enc.started = high, low, e.Period, true
 	return dst, nil
 }

@@ -3,6 +3,8 @@ package state
 import (
 	"encoding/binary"
 	"fmt"
+
+	"github.com/tollgate-dp/tollgate/internal/int128"
 )
 
 // accountDecoder reads an accounts block; b is what has not been read yet.
@@ -121,22 +123,14 @@ func (d *accountDecoder) amounts(a *Account, spentLen int, ext byte) error {
 	a.Spent = Mu2(spent)
 
 	keysLen := int(ext & extKeysMask)
-	switch {
-	case keysLen > 2*maxHalf:
+	if keysLen > int128.Size {
 		return d.fail("its δ is longer than 128 bits")
-	case keysLen > maxHalf:
-		if a.Keys.Hi, ok = d.minimal(keysLen - maxHalf); ok && len(d.b) >= maxHalf {
-			a.Keys.Lo = binary.BigEndian.Uint64(d.b)
-			d.b = d.b[maxHalf:]
-		} else {
-			ok = false
-		}
-	default:
-		a.Keys.Lo, ok = d.minimal(keysLen)
 	}
-	if !ok {
+	keys, ok := int128.FromMinimal(d.b[:min(keysLen, len(d.b))])
+	if !ok || len(d.b) < keysLen {
 		return d.fail("its δ is cut or not minimal")
 	}
+	a.Keys, d.b = Delta(keys), d.b[keysLen:]
 	if a.IsZero() {
 		return d.fail("it is zero")
 	}

@@ -1,11 +1,12 @@
 package state
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math"
 	"math/big"
 	"math/bits"
+
+	"github.com/tollgate-dp/tollgate/internal/int128"
 )
 
 const (
@@ -14,7 +15,7 @@ const (
 )
 
 // WideSize is the length in bytes of the binary form of a Precision or a Delta.
-const WideSize = 16
+const WideSize = int128.Size
 
 // Mu2 is a squared Gaussian-DP parameter μ² in units of 2^-40, the currency of
 // accounts. Losses add: k releases of μ_i² cost Σ μ_i². The zCDP parameter is
@@ -62,7 +63,7 @@ type Precision struct{ Hi, Lo uint64 }
 type Delta struct{ Hi, Lo uint64 }
 
 // Cmp returns -1, 0 or 1 as p is less than, equal to or greater than o.
-func (p Precision) Cmp(o Precision) int { return cmpWide(p.Hi, p.Lo, o.Hi, o.Lo) }
+func (p Precision) Cmp(o Precision) int { return int128.Uint(p).Cmp(int128.Uint(o)) }
 
 // IsZero reports whether p is 0.
 func (p Precision) IsZero() bool { return p == Precision{} }
@@ -70,37 +71,37 @@ func (p Precision) IsZero() bool { return p == Precision{} }
 // Add returns p + o and true, or the greatest Precision and false if the sum
 // does not fit 128 bits.
 func (p Precision) Add(o Precision) (Precision, bool) {
-	hi, lo, ok := addWide(p.Hi, p.Lo, o.Hi, o.Lo)
-	return Precision{hi, lo}, ok
+	u, ok := int128.Uint(p).Add(int128.Uint(o))
+	return Precision(u), ok
 }
 
 // Sub returns p - o and true, or 0 and false if o > p.
 func (p Precision) Sub(o Precision) (Precision, bool) {
-	hi, lo, ok := subWide(p.Hi, p.Lo, o.Hi, o.Lo)
-	return Precision{hi, lo}, ok
+	u, ok := int128.Uint(p).Sub(int128.Uint(o))
+	return Precision(u), ok
 }
 
 // Float returns p as a float64 in 1/count², rounded to within 2^-52 relative.
-func (p Precision) Float() float64 { return floatWide(p.Hi, p.Lo) }
+func (p Precision) Float() float64 { return int128.Uint(p).Float(-finestBits) }
 
 // Big returns the integer number of units of 2^-80, a fresh value.
-func (p Precision) Big() *big.Int { return bigWide(p.Hi, p.Lo) }
+func (p Precision) Big() *big.Int { return int128.Uint(p).Big() }
 
 // AppendBinary appends the 16 bytes of p, big-endian, to dst.
-func (p Precision) AppendBinary(dst []byte) []byte { return appendWide(dst, p.Hi, p.Lo) }
+func (p Precision) AppendBinary(dst []byte) []byte { return int128.Uint(p).AppendBinary(dst) }
 
 // PrecisionFromBig returns the Precision of v units of 2^-80. It fails with a
 // *RangeError unless 0 ≤ v < 2^128. v is not kept.
 func PrecisionFromBig(v *big.Int) (Precision, error) {
-	hi, lo, err := wideFromBig("precision", v)
-	return Precision{hi, lo}, err
+	u, err := wideFromBig("precision", v)
+	return Precision(u), err
 }
 
 // PrecisionFromFloat returns f (in 1/count²) in units of 2^-80, rounded in the
 // direction given. It fails with a *RangeError unless 0 ≤ f < 2^48.
 func PrecisionFromFloat(f float64, dir Rounding) (Precision, error) {
-	hi, lo, err := wideFromFloat("precision", f, dir)
-	return Precision{hi, lo}, err
+	u, err := wideFromFloat("precision", f, dir)
+	return Precision(u), err
 }
 
 // PrecisionFromSigma returns ⌈2^80/σ²⌉: noise of standard deviation σ is
@@ -124,12 +125,12 @@ func PrecisionFromSigma(sigma float64) (Precision, error) {
 // PrecisionFromBytes reads what AppendBinary wrote. It fails with a
 // *DecodeError unless b has exactly 16 bytes.
 func PrecisionFromBytes(b []byte) (Precision, error) {
-	hi, lo, err := wideFromBytes("precision", b)
-	return Precision{hi, lo}, err
+	u, err := wideFromBytes("precision", b)
+	return Precision(u), err
 }
 
 // Cmp returns -1, 0 or 1 as d is less than, equal to or greater than o.
-func (d Delta) Cmp(o Delta) int { return cmpWide(d.Hi, d.Lo, o.Hi, o.Lo) }
+func (d Delta) Cmp(o Delta) int { return int128.Uint(d).Cmp(int128.Uint(o)) }
 
 // IsZero reports whether d is 0.
 func (d Delta) IsZero() bool { return d == Delta{} }
@@ -137,30 +138,30 @@ func (d Delta) IsZero() bool { return d == Delta{} }
 // Add returns d + o and true, or the greatest Delta and false if the sum does
 // not fit 128 bits.
 func (d Delta) Add(o Delta) (Delta, bool) {
-	hi, lo, ok := addWide(d.Hi, d.Lo, o.Hi, o.Lo)
-	return Delta{hi, lo}, ok
+	u, ok := int128.Uint(d).Add(int128.Uint(o))
+	return Delta(u), ok
 }
 
 // Sub returns d - o and true, or 0 and false if o > d.
 func (d Delta) Sub(o Delta) (Delta, bool) {
-	hi, lo, ok := subWide(d.Hi, d.Lo, o.Hi, o.Lo)
-	return Delta{hi, lo}, ok
+	u, ok := int128.Uint(d).Sub(int128.Uint(o))
+	return Delta(u), ok
 }
 
 // Float returns d as a float64, rounded to within 2^-52 relative.
-func (d Delta) Float() float64 { return floatWide(d.Hi, d.Lo) }
+func (d Delta) Float() float64 { return int128.Uint(d).Float(-finestBits) }
 
 // Big returns the integer number of units of 2^-80, a fresh value.
-func (d Delta) Big() *big.Int { return bigWide(d.Hi, d.Lo) }
+func (d Delta) Big() *big.Int { return int128.Uint(d).Big() }
 
 // AppendBinary appends the 16 bytes of d, big-endian, to dst.
-func (d Delta) AppendBinary(dst []byte) []byte { return appendWide(dst, d.Hi, d.Lo) }
+func (d Delta) AppendBinary(dst []byte) []byte { return int128.Uint(d).AppendBinary(dst) }
 
 // DeltaFromBig returns the Delta of v units of 2^-80. It fails with a
 // *RangeError unless 0 ≤ v < 2^128. v is not kept.
 func DeltaFromBig(v *big.Int) (Delta, error) {
-	hi, lo, err := wideFromBig("delta", v)
-	return Delta{hi, lo}, err
+	u, err := wideFromBig("delta", v)
+	return Delta(u), err
 }
 
 // DeltaFromFloat returns f in units of 2^-80, rounded down: a budget of δ is
@@ -169,15 +170,15 @@ func DeltaFromFloat(f float64) (Delta, error) {
 	if !(f >= 0 && f <= 1) {
 		return Delta{}, &RangeError{Parameter: "delta", Value: f, Range: "between 0 and 1"}
 	}
-	hi, lo, err := wideFromFloat("delta", f, RoundDown)
-	return Delta{hi, lo}, err
+	u, err := wideFromFloat("delta", f, RoundDown)
+	return Delta(u), err
 }
 
 // DeltaFromBytes reads what AppendBinary wrote. It fails with a *DecodeError
 // unless b has exactly 16 bytes.
 func DeltaFromBytes(b []byte) (Delta, error) {
-	hi, lo, err := wideFromBytes("delta", b)
-	return Delta{hi, lo}, err
+	u, err := wideFromBytes("delta", b)
+	return Delta(u), err
 }
 
 // Charge returns what a user who contributed c to a release of precision u
@@ -210,82 +211,31 @@ func Charge(c uint64, u Precision) (Mu2, bool) {
 	return Mu2(units).Add(1)
 }
 
-func cmpWide(aHi, aLo, bHi, bLo uint64) int {
-	switch {
-	case aHi != bHi && aHi < bHi, aHi == bHi && aLo < bLo:
-		return -1
-	case aHi == bHi && aLo == bLo:
-		return 0
+func wideFromBytes(what string, b []byte) (int128.Uint, error) {
+	u, ok := int128.FromBytes(b)
+	if !ok {
+		return u, &DecodeError{What: what, Reason: fmt.Sprintf("%d bytes where %d are needed", len(b), WideSize)}
 	}
-	return 1
+	return u, nil
 }
 
-func addWide(aHi, aLo, bHi, bLo uint64) (hi, lo uint64, ok bool) {
-	lo, carry := bits.Add64(aLo, bLo, 0)
-	hi, carry = bits.Add64(aHi, bHi, carry)
-	if carry != 0 {
-		return math.MaxUint64, math.MaxUint64, false
-	}
-	return hi, lo, true
-}
-
-func subWide(aHi, aLo, bHi, bLo uint64) (hi, lo uint64, ok bool) {
-	lo, borrow := bits.Sub64(aLo, bLo, 0)
-	hi, borrow = bits.Sub64(aHi, bHi, borrow)
-	if borrow != 0 {
-		return 0, 0, false
-	}
-	return hi, lo, true
-}
-
-// floatWide converts each half explicitly, so that no compiler can fuse the sum
-// with a product and give another value on another machine.
-func floatWide(hi, lo uint64) float64 {
-	high := float64(math.Ldexp(float64(hi), 64-finestBits))
-	low := float64(math.Ldexp(float64(lo), -finestBits))
-	return high + low
-}
-
-func bigWide(hi, lo uint64) *big.Int {
-	v := new(big.Int).SetUint64(hi)
-	v.Lsh(v, 64)
-	return v.Or(v, new(big.Int).SetUint64(lo))
-}
-
-func appendWide(dst []byte, hi, lo uint64) []byte {
-	dst = binary.BigEndian.AppendUint64(dst, hi)
-	return binary.BigEndian.AppendUint64(dst, lo)
-}
-
-func wideFromBytes(what string, b []byte) (hi, lo uint64, err error) {
-	if len(b) != WideSize {
-		return 0, 0, &DecodeError{What: what, Reason: fmt.Sprintf("%d bytes where %d are needed", len(b), WideSize)}
-	}
-	return binary.BigEndian.Uint64(b), binary.BigEndian.Uint64(b[8:]), nil
-}
-
-func wideFromBig(what string, v *big.Int) (hi, lo uint64, err error) {
-	if v == nil || v.Sign() < 0 || v.BitLen() > 128 {
+func wideFromBig(what string, v *big.Int) (int128.Uint, error) {
+	u, ok := int128.FromBig(v)
+	if !ok {
 		value := math.Inf(1)
 		if v != nil {
 			value, _ = new(big.Float).SetInt(v).Float64()
 		}
-		return 0, 0, &RangeError{Parameter: what, Value: value, Range: "at least 0 and below 2^128 units of 2^-80"}
+		return u, &RangeError{Parameter: what, Value: value, Range: "at least 0 and below 2^128 units of 2^-80"}
 	}
-	var b [WideSize]byte
-	v.FillBytes(b[:])
-	return wideFromBytes(what, b[:])
+	return u, nil
 }
 
-func wideFromFloat(what string, f float64, dir Rounding) (hi, lo uint64, err error) {
+func wideFromFloat(what string, f float64, dir Rounding) (int128.Uint, error) {
 	if !(f >= 0 && f < 0x1p48) {
-		return 0, 0, &RangeError{Parameter: what, Value: f, Range: "at least 0 and below 2^48"}
+		return int128.Uint{}, &RangeError{Parameter: what, Value: f, Range: "at least 0 and below 2^48"}
 	}
-	exact := new(big.Float).SetFloat64(f)
-	exact.SetMantExp(exact, finestBits)
-	units, accuracy := exact.Int(nil)
-	if dir == RoundUp && accuracy == big.Below {
-		units.Add(units, big.NewInt(1))
-	}
-	return wideFromBig(what, units)
+	mantissa, exponent := int128.Split(f)
+	u, _ := int128.Uint{Lo: mantissa}.Scale(exponent+finestBits, dir == RoundUp)
+	return u, nil
 }

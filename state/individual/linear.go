@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/big"
 
+	"github.com/tollgate-dp/tollgate/internal/int128"
 	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/filter"
 )
@@ -99,7 +100,7 @@ func (q *LinearQueries[K]) Answer(d int, values iter.Seq2[K, []int64]) ([]float6
 	}
 	answers := make([]float64, d)
 	for j, total := range totals {
-		if answers[j], err = q.noise(total.clamped(), q.sigma); err != nil {
+		if answers[j], err = q.noise(total.Clamp(math.MinInt64, math.MaxInt64), q.sigma); err != nil {
 			return nil, fmt.Errorf("drawing the noise of a linear query: %w", err)
 		}
 	}
@@ -108,9 +109,9 @@ func (q *LinearQueries[K]) Answer(d int, values iter.Seq2[K, []int64]) ([]float6
 
 // sum charges the users of a query and adds up the vectors of those that are
 // active.
-func (q *LinearQueries[K]) sum(d int, values iter.Seq2[K, []int64]) ([]wide, error) {
+func (q *LinearQueries[K]) sum(d int, values iter.Seq2[K, []int64]) ([]int128.Int, error) {
 	q.users.round++
-	totals := make([]wide, d)
+	totals := make([]int128.Int, d)
 	for user, vector := range values {
 		norm := SquaredNorm(math.MaxUint64)
 		if len(vector) == d {
@@ -124,7 +125,7 @@ func (q *LinearQueries[K]) sum(d int, values iter.Seq2[K, []int64]) ([]wide, err
 			continue
 		}
 		for j, v := range vector {
-			totals[j].add(v)
+			totals[j] = totals[j].Add(v)
 		}
 	}
 	return totals, nil

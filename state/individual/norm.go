@@ -59,27 +59,3 @@ func squaredNorm(vector []int64) SquaredNorm {
 	}
 	return SquaredNorm(sum)
 }
-
-// wide is a signed integer of 128 bits: hi·2^64 + lo.
-type wide struct {
-	hi int64
-	lo uint64
-}
-
-func (w *wide) add(v int64) {
-	var carry uint64
-	w.lo, carry = bits.Add64(w.lo, uint64(v), 0)
-	w.hi += v>>63 + int64(carry)
-}
-
-// clamped returns w, or the nearest int64. Clamping is a contraction: it adds nothing to what
-// one user can change.
-func (w *wide) clamped() int64 {
-	if w.hi == int64(w.lo)>>63 {
-		return int64(w.lo)
-	}
-	if w.hi < 0 {
-		return math.MinInt64
-	}
-	return math.MaxInt64
-}

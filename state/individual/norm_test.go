@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/tollgate-dp/tollgate/internal/int128"
 )
 
 // large draws integers of any size, the extremes more often than chance would.
@@ -36,10 +38,10 @@ func TestSquaredNormIsExactOrSaturates(t *testing.T) {
 
 func TestSumsAreClampedAndNeverWrap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var sum wide
+		var sum int128.Int
 		exact := new(big.Int)
 		for _, v := range rapid.SliceOfN(large(), 0, 40).Draw(t, "values") {
-			sum.add(v)
+			sum = sum.Add(v)
 			exact.Add(exact, big.NewInt(v))
 		}
 		want := int64(math.MaxInt64)
@@ -49,7 +51,7 @@ func TestSumsAreClampedAndNeverWrap(t *testing.T) {
 		case exact.Sign() < 0:
 			want = math.MinInt64
 		}
-		if got := sum.clamped(); got != want {
+		if got := sum.Clamp(math.MinInt64, math.MaxInt64); got != want {
 			t.Fatalf("the sum %v is clamped to %d, want %d", exact, got, want)
 		}
 	})

@@ -3,8 +3,8 @@ package odometer
 import (
 	"fmt"
 	"math"
-	"math/bits"
 
+	"github.com/tollgate-dp/tollgate/internal/int128"
 	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/internal/fixed"
 	"github.com/tollgate-dp/tollgate/state/loss"
@@ -65,13 +65,8 @@ func NewAdvanced(delta float64, n uint64) (*Advanced, error) {
 
 // doublings returns ⌈2·log₂ n⌉, the number of doublings from 1/n² to 1, for n ≥ 2.
 func doublings(n uint64) int {
-	hi, lo := bits.Mul64(n, n)
-	lo, borrow := bits.Sub64(lo, 1, 0)
-	hi -= borrow
-	if hi != 0 {
-		return 64 + bits.Len64(hi)
-	}
-	return bits.Len64(lo)
+	less, _ := int128.Mul(n, n).Sub(int128.Uint{Lo: 1})
+	return less.Len()
 }
 
 // Record adds l. The error is a *state.RangeError; nothing is recorded then.

@@ -3,6 +3,7 @@ package noisereduction
 import (
 	"fmt"
 
+	"github.com/tollgate-dp/tollgate/internal/int128"
 	"github.com/tollgate-dp/tollgate/state"
 )
 
@@ -33,7 +34,7 @@ func (g *Gauss) Rounded(u state.Precision, exponent uint, src Digits) (int64, er
 	if u.IsZero() {
 		return 0, fmt.Errorf("drawing noise: the precision is 0")
 	}
-	if lead := int(exponent) + precisionBits/2 - bitLen(u)/2; lead < 0 || lead > 50 {
+	if lead := int(exponent) + precisionBits/2 - int128.Uint(u).Len()/2; lead < 0 || lead > 50 {
 		return 0, fmt.Errorf("drawing noise: a lattice of 2^-%d does not suit precision %g", exponent, u.Float())
 	}
 	q, t := scaledDeviation(u, exponent)

@@ -7,6 +7,7 @@ import (
 	"math/big"
 	"sort"
 
+	"github.com/tollgate-dp/tollgate/internal/int128"
 	"github.com/tollgate-dp/tollgate/state"
 )
 
@@ -86,9 +87,7 @@ func (p *Plan) Release(k NoiseKey, id Identity, count int64) (Result, error) {
 // 2^shift times coarser than the finest.
 func (c *refinement) add(before, u state.Precision, shift uint) {
 	increment, _ := u.Sub(before)
-	c.weight.SetUint64(increment.Hi)
-	c.weight.Lsh(&c.weight, 64)
-	c.weight.Or(&c.weight, c.rest.SetUint64(increment.Lo))
+	int128.Uint(increment).SetBig(&c.weight, &c.rest)
 	c.y.Lsh(&c.y, shift)
 	c.weight.Mul(&c.weight, &c.y)
 	c.sum.Add(&c.sum, &c.weight)

@@ -6,6 +6,7 @@ import (
 	"math/big"
 	"math/bits"
 
+	"github.com/tollgate-dp/tollgate/internal/int128"
 	"github.com/tollgate-dp/tollgate/state"
 )
 
@@ -74,17 +75,10 @@ func (s *Sampler) noise(k *NoiseKey, rung int, uPrev, u state.Precision, count i
 	return noise, exponent, err
 }
 
-func bitLen(u state.Precision) int {
-	if u.Hi != 0 {
-		return 64 + bits.Len64(u.Hi)
-	}
-	return bits.Len64(u.Lo)
-}
-
 // latticeExponent is the j of the lattice 2^-j for noise of precision u: at
 // least 2^10 points to a standard deviation and to the unit, at most 34.
 func latticeExponent(u state.Precision) uint {
-	return valueBits + uint(max(0, bitLen(u)-precisionBits+1)/2)
+	return valueBits + uint(max(0, int128.Uint(u).Len()-precisionBits+1)/2)
 }
 
 // scaledDeviation returns q·2^-t ≥ 2^exponent/√u, in excess by less than a
@@ -92,20 +86,12 @@ func latticeExponent(u state.Precision) uint {
 // of the 64 leading bits of u, rounded down, and divides upwards.
 func scaledDeviation(u state.Precision, exponent uint) (q uint64, t uint) {
 	// u ≥ lead·2^shift, shift even, 2^62 ≤ lead.
-	shift := bitLen(u) - 64
+	shift := int128.Uint(u).Len() - 64
 	if shift&1 != 0 {
 		shift++
 	}
-	var lead uint64
-	switch {
-	case shift == 64:
-		lead = u.Hi
-	case shift > 0:
-		lead = u.Hi<<(64-shift) | u.Lo>>shift
-	default:
-		lead = u.Lo << -shift
-	}
-	root := rootFloor(lead)
+	lead, _ := int128.Uint(u).Scale(-shift, false)
+	root := rootFloor(lead.Lo)
 	// 2^exponent/√u in real units is 2^(exponent+40)/√(units of u)
 	// ≤ 2^(exponent+40−shift/2)/root, and 2^94/root needs 63 bits.
 	q, rest := bits.Div64(1<<30, 0, root)

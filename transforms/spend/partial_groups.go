@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/tollgate-dp/tollgate/internal/int128"
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
 // Partials are the partial counts of one span and release shard, in order of
@@ -96,18 +98,23 @@ func (p Cell) Compare(o Cell) int {
 // the sum does, so that nobody's sensitivity grows. A cut before the last addition
 // would make the sum depend on which shard a user is in.
 func (p Partials) Counts() map[Cell]int64 {
-	sums := map[Cell]wide{}
+	sums := map[Cell]int128.Int{}
 	for i := range p {
 		for _, c := range p[i].Cells {
 			at := Cell{c.Metric, c.WindowStart, c.WindowEnd, string(c.Key)}
-			sums[at] = sums[at].add(c.Count)
+			sums[at] = sums[at].Add(c.Count)
 		}
 	}
 	counts := make(map[Cell]int64, len(sums))
 	for at, w := range sums {
-		counts[at] = w.clamped()
+		counts[at] = clamped(w)
 	}
 	return counts
+}
+
+// clamped is a sum, cut to what can be released.
+func clamped(sum int128.Int) int64 {
+	return sum.Clamp(-noisereduction.MaxCount, noisereduction.MaxCount)
 }
 
 // NewestAcks decodes the acknowledgements of the largest epoch that an engine has

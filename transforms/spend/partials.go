@@ -3,6 +3,7 @@ package spend
 import (
 	"fmt"
 
+	"github.com/tollgate-dp/tollgate/internal/int128"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
@@ -49,7 +50,7 @@ func (b *shardAccounts) cells(d *decision, add func(p schemas.MetricWindow, key 
 	for i, p := range d.delta.Windows {
 		for k, there := range sums.there[i] {
 			if there {
-				sums.keys[i][k].parts(func(n int64) { add(p, d.ended.contributions[i].keys[k], n) })
+				sums.keys[i][k].Parts(func(n int64) { add(p, d.ended.contributions[i].keys[k], n) })
 			}
 		}
 		if m := &b.rules.metrics[p.Metric]; m.coverage >= 0 && sums.users[i] > 0 {
@@ -60,18 +61,18 @@ func (b *shardAccounts) cells(d *decision, add func(p schemas.MetricWindow, key 
 
 // counts are the admitted counts of a shard in one turn.
 type counts struct {
-	keys  [][]wide // by window and key of its contributions
-	there [][]bool // somebody who was admitted has the key
-	users []int64  // by window: admitted users
+	keys  [][]int128.Int // by window and key of its contributions
+	there [][]bool       // somebody who was admitted has the key
+	users []int64        // by window: admitted users
 }
 
 // counts adds up the reservations. A user with two budget periods in one window is
 // two individuals who are charged apart, and one user where users are counted.
 func (b *shardAccounts) counts(d *decision) counts {
 	n := len(d.delta.Windows)
-	c := counts{keys: make([][]wide, n), there: make([][]bool, n), users: make([]int64, n)}
+	c := counts{keys: make([][]int128.Int, n), there: make([][]bool, n), users: make([]int64, n)}
 	for i := range n {
-		c.keys[i] = make([]wide, len(d.ended.contributions[i].keys))
+		c.keys[i] = make([]int128.Int, len(d.ended.contributions[i].keys))
 		c.there[i] = make([]bool, len(d.ended.contributions[i].keys))
 	}
 	last := newLastUsers(b, d)
@@ -95,7 +96,7 @@ func (b *shardAccounts) counts(d *decision) counts {
 				of[k.key] = user
 			}
 			sum := &c.keys[t.window][k.key]
-			*sum = sum.add(k.total)
+			*sum = sum.Add(k.total)
 		}
 	}
 	return c

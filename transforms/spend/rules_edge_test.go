@@ -4,6 +4,7 @@ import (
 	"math/big"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/int128"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/state"
 )
@@ -71,7 +72,7 @@ func TestRuleNoCapOverUsers(t *testing.T) {
 		cs = append(cs, contribution{user: u, key: "a", n: 1})
 	}
 	b := mustBook(t, deployment(4, 1, metric1("m")), cs)
-	if counts := b.counts(b.last()); counts.keys[0][0] != (wide{low: 5000}) {
+	if counts := b.counts(b.last()); counts.keys[0][0] != (int128.Int{Lo: 5000}) {
 		t.Fatalf("counted %v", counts)
 	}
 }

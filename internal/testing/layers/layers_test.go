@@ -26,6 +26,7 @@ var restricted = []string{beam, kafkaGo, franz, testTools}
 func module() []layer {
 	return []layer{
 		{name: "numbers", packages: []entry{
+			{"internal/int128", "integers of 128 bits"},
 			{"internal/rounding", "float64 arithmetic rounded to one side"},
 			{"state/internal/bigmath", "tables and bounds in exact arithmetic"},
 			{"state", "units, budgets, accounts"},

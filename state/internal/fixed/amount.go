@@ -3,8 +3,8 @@ package fixed
 import (
 	"math"
 	"math/big"
-	"math/bits"
 
+	"github.com/tollgate-dp/tollgate/internal/int128"
 	"github.com/tollgate-dp/tollgate/state"
 )
 
@@ -15,13 +15,13 @@ const (
 
 // Amount is a number from 0 to just below 2^48 in units of 2^-80. The zero value
 // is 0; comparable with ==.
-type Amount struct{ units state.Precision }
+type Amount struct{ units int128.Uint }
 
 var (
 	// Max is the saturation value: a loss of Max is refused by every Meter.
-	Max = Amount{state.Precision{Hi: math.MaxUint64, Lo: math.MaxUint64}}
+	Max = Amount{int128.Max}
 
-	largestLimit = Amount{state.Precision{Hi: math.MaxUint64, Lo: math.MaxUint64 - 1}}
+	largestLimit = Amount{int128.Uint{Hi: math.MaxUint64, Lo: math.MaxUint64 - 1}}
 )
 
 // Up returns the least Amount that is not below f. It returns Max for a NaN and
@@ -44,7 +44,7 @@ func SquareDown(f float64) Amount { return fromSquare(f, state.RoundDown) }
 func (a Amount) Cmp(b Amount) int { return a.units.Cmp(b.units) }
 
 // IsZero reports whether a is 0.
-func (a Amount) IsZero() bool { return a.units.IsZero() }
+func (a Amount) IsZero() bool { return a == Amount{} }
 
 // Add returns a + b, or Max if the sum does not fit.
 func (a Amount) Add(b Amount) Amount {
@@ -89,24 +89,20 @@ func (a Amount) Root() float64 {
 }
 
 func (a Amount) float(dir state.Rounding) float64 {
-	length := bits.Len64(a.units.Hi) + 64
-	if a.units.Hi == 0 {
-		length = bits.Len64(a.units.Lo)
-	}
-	drop := max(0, length-mantissaBits)
-	_, kept, rest := shiftRight(a.units.Hi, a.units.Lo, uint(drop))
+	drop := max(0, a.units.Len()-mantissaBits)
+	kept, rest := a.units.Rsh(uint(drop))
 	if rest && dir == state.RoundUp {
-		kept++
+		kept.Lo++
 	}
-	return math.Ldexp(float64(kept), drop-unitBits)
+	return math.Ldexp(float64(kept.Lo), drop-unitBits)
 }
 
 func fromFloat(f float64, dir state.Rounding) Amount {
 	if !(f > 0 && f <= math.MaxFloat64) {
 		return outside(f, dir)
 	}
-	mantissa, exponent := split(f)
-	return scale(0, mantissa, exponent+unitBits, dir)
+	mantissa, exponent := int128.Split(f)
+	return scale(int128.Uint{Lo: mantissa}, exponent+unitBits, dir)
 }
 
 func fromSquare(f float64, dir state.Rounding) Amount {
@@ -114,9 +110,8 @@ func fromSquare(f float64, dir state.Rounding) Amount {
 	if !(f > 0 && f <= math.MaxFloat64) {
 		return outside(f, dir)
 	}
-	mantissa, exponent := split(f)
-	hi, lo := bits.Mul64(mantissa, mantissa)
-	return scale(hi, lo, 2*exponent+unitBits, dir)
+	mantissa, exponent := int128.Split(f)
+	return scale(int128.Mul(mantissa, mantissa), 2*exponent+unitBits, dir)
 }
 
 // outside is the Amount of what is no positive finite number.
@@ -130,66 +125,12 @@ func outside(f float64, dir state.Rounding) Amount {
 	return Max
 }
 
-// split returns f = mantissa·2^exponent for a positive finite f.
-func split(f float64) (mantissa uint64, exponent int) {
-	const (
-		fraction = 1<<(mantissaBits-1) - 1
-		least    = -1074 // the exponent of the least positive float64
-	)
-	b := math.Float64bits(f)
-	biased := int(b >> (mantissaBits - 1))
-	if biased == 0 {
-		return b, least
-	}
-	return b&fraction | (fraction + 1), least + biased - 1
-}
-
-// scale returns (hi·2^64 + lo)·2^shift in the direction given. hi·2^64 + lo is not 0.
-func scale(hi, lo uint64, shift int, dir state.Rounding) Amount {
-	if shift >= 0 {
-		length := bits.Len64(lo)
-		if hi != 0 {
-			length = 64 + bits.Len64(hi)
-		}
-		if length+shift > 128 {
-			return outside(math.Inf(1), dir)
-		}
-		hi, lo = shiftLeft(hi, lo, uint(shift))
-		return capped(Amount{state.Precision{Hi: hi, Lo: lo}}, dir)
-	}
-	hi, lo, rest := shiftRight(hi, lo, uint(-shift))
-	a := Amount{state.Precision{Hi: hi, Lo: lo}}
-	if rest && dir == state.RoundUp {
-		a = a.Add(Amount{state.Precision{Lo: 1}})
-	}
-	return capped(a, dir)
-}
-
-// capped keeps what was rounded down below Max.
-func capped(a Amount, dir state.Rounding) Amount {
-	if dir == state.RoundDown && a == Max {
+// scale returns u·2^shift in the direction given. What was rounded down stays below
+// Max, also where it does not fit.
+func scale(u int128.Uint, shift int, dir state.Rounding) Amount {
+	u, _ = u.Scale(shift, dir == state.RoundUp)
+	if dir == state.RoundDown && u == int128.Max {
 		return largestLimit
 	}
-	return a
-}
-
-func shiftLeft(hi, lo uint64, n uint) (uint64, uint64) {
-	if n >= 64 {
-		return lo << (n - 64), 0
-	}
-	return hi<<n | lo>>(64-n), lo << n
-}
-
-// shiftRight drops the last n bits and tells whether one of them was set.
-func shiftRight(hi, lo uint64, n uint) (shiftedHi, shiftedLo uint64, rest bool) {
-	switch {
-	case n == 0:
-		return hi, lo, false
-	case n >= 128:
-		return 0, 0, hi|lo != 0
-	case n >= 64:
-		dropped := hi&(1<<(n-64)-1) | lo
-		return 0, hi >> (n - 64), dropped != 0
-	}
-	return hi >> n, hi<<(64-n) | lo>>n, lo&(1<<n-1) != 0
+	return Amount{u}
 }

@@ -1,0 +1,46 @@
+package int128
+
+import (
+	"math"
+	"math/bits"
+)
+
+// Int is a sum of int64s, two's complement: Hi·2^64 + Lo. It would take 2^64 of them
+// to leave its range.
+type Int struct {
+	Hi int64
+	Lo uint64
+}
+
+// Add returns a + n.
+func (a Int) Add(n int64) Int {
+	lo, carry := bits.Add64(a.Lo, uint64(n), 0)
+	return Int{a.Hi + n>>63 + int64(carry), lo}
+}
+
+func (a Int) fits() bool { return a.Hi == int64(a.Lo)>>63 }
+
+// Clamp returns a, or the nearest number of least to most. That is a contraction: two
+// sums move no further apart.
+func (a Int) Clamp(least, most int64) int64 {
+	switch {
+	case a.fits():
+		return min(max(int64(a.Lo), least), most)
+	case a.Hi < 0:
+		return least
+	}
+	return most
+}
+
+// Parts calls add for int64s that add up to a: one, unless it does not fit.
+func (a Int) Parts(add func(n int64)) {
+	for !a.fits() {
+		part := int64(math.MaxInt64)
+		if a.Hi < 0 {
+			part = -math.MaxInt64
+		}
+		add(part)
+		a = a.Add(-part)
+	}
+	add(int64(a.Lo))
+}
