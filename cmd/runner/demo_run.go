@@ -4,10 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"os"
-	"os/signal"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/demo"
@@ -216,35 +213,6 @@ func (j *job) turns() int {
 		return 0 // nothing to release
 	}
 	return int((to.UnixMilli() - from.UnixMilli()) / j.settings.Window.Milliseconds()) // Sub knows 292 years only
-}
-
-// finishingTurn is what a run does that is to end.
-const finishingTurn = "finishing the open turn"
-
-// drainOnSignal closes drain at the first SIGINT or SIGTERM, saying what is done
-// then, and ends the process at the second.
-func (a *app) drainOnSignal(progress *terminal.Progress, saying func() string) (drain <-chan struct{}, stop func()) {
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
-	draining, ended := make(chan struct{}), make(chan struct{})
-	go func() {
-		select {
-		case <-signals:
-			close(draining)
-			progress.Mention("%s; a second signal stops at once", saying())
-		case <-ended:
-			return
-		}
-		select {
-		case <-signals:
-			os.Exit(exitError)
-		case <-ended:
-		}
-	}()
-	return draining, func() {
-		signal.Stop(signals)
-		close(ended)
-	}
 }
 
 // verify checks that every record is accounted for, against the known truth
