@@ -42,6 +42,7 @@ type published struct {
 	taking error
 	err    error
 	closed bool
+	writes int // appends
 	let    int // writers that were closed
 }
 
@@ -58,6 +59,7 @@ func (p *published) Take(_ context.Context, _ int, epoch int64, settled uint64, 
 type publishedShard struct{ *published }
 
 func (p publishedShard) Append(_ context.Context, _ uint64, records []CountsRecord) func(context.Context) (int64, error) {
+	p.writes++
 	p.there = append(p.there, records...)
 	for _, r := range records {
 		p.values = append(p.values, r.Release)
@@ -97,8 +99,14 @@ func partialBlob(t *testing.T, p schemas.Partial) []byte {
 // twoPartials are those of two shards, for one release shard.
 func twoPartials(t *testing.T, epoch int64) [][]byte {
 	t.Helper()
-	head := schemas.Partial{Epoch: epoch, Turn: 1, Shards: 2, ReleaseShards: 1, Records: 3, Total: 6,
-		Cells: []schemas.Cell{{WindowEnd: 1000, Key: []byte("a"), Count: 2}}}
+	return partialsOf(t, epoch, 1)
+}
+
+func partialsOf(t *testing.T, epoch int64, turn uint64) [][]byte {
+	t.Helper()
+	end := int64(turn) * 1000
+	head := schemas.Partial{Epoch: epoch, Turn: turn, Shards: 2, ReleaseShards: 1, Records: 3, Total: 6,
+		Cells: []schemas.Cell{{WindowStart: end - 1000, WindowEnd: end, Key: []byte("a"), Count: 2}}}
 	second := head
 	second.Shard = 1
 	return [][]byte{partialBlob(t, second), partialBlob(t, head)}
@@ -132,7 +140,7 @@ func TestReleaserPublishesPublicKeysOfACompleteTurn(t *testing.T) {
 	if _, err := testReleaser(t, again).Release(t.Context(), 0, blobs); err != nil || !reflect.DeepEqual(p.values, again.values) {
 		t.Fatal("the same group again gives other values", err)
 	}
-	if _, err := r.Release(t.Context(), 0, blobs); err != nil || len(p.values) != 2 {
+	if _, err := r.Release(t.Context(), 0, blobs); err != nil || p.writes != 1 {
 		t.Fatal("the same group again was published again", err)
 	}
 	p.err = errPlanned

@@ -63,6 +63,7 @@ func TestRuleAReleasedValueIsTheSameOrTheRunStops(t *testing.T) {
 		"one of a settled turn":       {[]CountsRecord{with(func(r *CountsRecord) { r.Release.Turn, r.Value = 0, []byte("x") })}, 2, false},
 		"another value":               {[]CountsRecord{with(func(r *CountsRecord) { r.Value = []byte("x") })}, 0, true},
 		"two values":                  {[]CountsRecord{a, with(func(r *CountsRecord) { r.Value = []byte("x") })}, 0, true},
+		"two values, the other first": {[]CountsRecord{with(func(r *CountsRecord) { r.Value = []byte("x") }), a}, 0, true},
 		"one that is not due":         {[]CountsRecord{a, b, with(func(r *CountsRecord) { r.Key = []byte("x") })}, 0, true},
 		"one that is not due, of two": {[]CountsRecord{a, with(func(r *CountsRecord) { r.Key = []byte("x") })}, 0, true},
 	} {
@@ -75,9 +76,15 @@ func TestRuleAReleasedValueIsTheSameOrTheRunStops(t *testing.T) {
 				if stopped := errors.As(err, &stop) && errors.Is(err, ErrConflict); stopped != c.stops || (ack == nil) != c.stops {
 					t.Fatalf("try %d: acknowledged %v, %v", try, ack, err)
 				}
-				if !c.stops && len(p.values) != c.writes {
-					t.Fatalf("try %d: %d values written, want %d", try, len(p.values), c.writes)
+				if !c.stops && (len(p.values) != c.writes || p.writes != 1) {
+					t.Fatalf("try %d: %d values written, want %d, in %d appends", try, len(p.values), c.writes, p.writes)
 				}
+			}
+			if c.stops {
+				return
+			}
+			if ack, err := acknowledged(r, partialsOf(t, 2, 2)); err != nil || ack == nil || len(p.values) != c.writes+2 || len(p.takes) != 1 {
+				t.Fatalf("the next turn: acknowledged %v, %v, %d values written", ack, err, len(p.values))
 			}
 		})
 	}

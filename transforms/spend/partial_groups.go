@@ -107,13 +107,13 @@ func (p Partials) Counts() map[Cell]int64 {
 	}
 	counts := make(map[Cell]int64, len(sums))
 	for at, w := range sums {
-		counts[at] = clamped(w)
+		counts[at] = releasable(w)
 	}
 	return counts
 }
 
-// clamped is a sum, cut to what can be released.
-func clamped(sum int128.Int) int64 {
+// releasable is a sum, cut to what can be released.
+func releasable(sum int128.Int) int64 {
 	return sum.Clamp(-noisereduction.MaxCount, noisereduction.MaxCount)
 }
 

@@ -71,8 +71,8 @@ func TestUsersAreCountedOnceForEveryKeyAndWindow(t *testing.T) {
 				if window == 1 {
 					want = events[k]
 				}
-				if clamped(sum) != want || got.there[window][k] != (want > 0) {
-					t.Fatalf("window %d, key %d: %d, want %d", window, k, clamped(sum), want)
+				if releasable(sum) != want || got.there[window][k] != (want > 0) {
+					t.Fatalf("window %d, key %d: %d, want %d", window, k, releasable(sum), want)
 				}
 			}
 		}
