@@ -10,29 +10,29 @@ import (
 // decide forms the windows that end with a turn, clips and admits their users
 // and holds their worst cases, beside those of the turns before it in its span,
 // which begins with first. Every turn before the span must have been charged.
-func (b *shardAccounts) decide(first, turn uint64, windows []schemas.MetricWindow, own *contributions, records uint64) (*schemas.Delta, error) {
-	if !b.follows(first, turn) {
-		return nil, fmt.Errorf("deciding turn %d of a span from turn %d where turns %d to %d are decided: out of order", turn, first, b.first(), b.turn)
+func (a *shardAccounts) decide(first, turn uint64, windows []schemas.MetricWindow, own *contributions, records uint64) (*schemas.Delta, error) {
+	if !a.follows(first, turn) {
+		return nil, fmt.Errorf("deciding turn %d of a span from turn %d where turns %d to %d are decided: out of order", turn, first, a.first(), a.turn)
 	}
-	f, err := b.assemble(turn, windows, own)
+	ended, err := a.assemble(turn, windows, own)
 	if err != nil {
 		return nil, err
 	}
-	a := admission{shardAccounts: b, ended: f, need: b.needOf(turn, f), tallies: make([]schemas.WindowTally, len(windows))}
-	if err := f.members(a.admit); err != nil {
+	admitted := admission{shardAccounts: a, ended: ended, need: a.needOf(turn, ended), tallies: make([]schemas.WindowTally, len(windows))}
+	if err := ended.members(admitted.admit); err != nil {
 		return nil, err
 	}
-	for i, p := range windows {
-		a.tallies[i].Filtered = f.contributions[i].filtered[p.Metric]
+	for i, w := range windows {
+		admitted.tallies[i].Filtered = ended.contributions[i].filtered[w.Metric]
 	}
-	d := &schemas.Delta{Turn: turn, Records: records, Windows: windows, Tallies: a.tallies, Filtered: own.filtered, Users: a.users}
+	d := &schemas.Delta{Turn: turn, Records: records, Windows: windows, Tallies: admitted.tallies, Filtered: own.filtered, Users: admitted.users}
 	d.Labels = compactLabels(own.labels, d.Users)
-	b.add(d, f, a.reservations)
-	return d, b.keep(d)
+	a.add(d, ended, admitted.reservations)
+	return d, a.keep(d)
 }
 
-func (b *shardAccounts) add(d *schemas.Delta, f *endedWindows, reservations []reservation) {
-	b.turn, b.decided = d.Turn, append(b.decided, decision{d, f, reservations})
+func (a *shardAccounts) add(d *schemas.Delta, ended *endedWindows, reservations []reservation) {
+	a.turn, a.decided = d.Turn, append(a.decided, decision{d, ended, reservations})
 }
 
 // admission is the walk over a turn's users.
@@ -52,11 +52,11 @@ func (a *admission) admit(u *member) error {
 	admitted := schemas.NewBits(len(a.ended.windows))
 	own := a.need.begin(u.own)
 	some := false
-	for i, p := range a.ended.windows {
+	for i, w := range a.ended.windows {
 		if u.of[i] == nil {
 			continue
 		}
-		m := &a.rules.metrics[p.Metric]
+		m := &a.rules.metrics[w.Metric]
 		kept, counted, clipped, err := a.clip.keep(m, a.ended.contributions[i], a.ended.taken[i], u.of[i])
 		if err != nil {
 			return err
@@ -95,10 +95,10 @@ func (a *admission) admit(u *member) error {
 // obey holds what a delta from the ledger or from keyed state decided, as decide
 // does, for the windows that end with the turn: all of it, or it is an error. A hold
 // that was left out would be a charge that is never made.
-func (b *shardAccounts) obey(first uint64, d *schemas.Delta, windows []schemas.MetricWindow) error {
+func (a *shardAccounts) obey(first uint64, d *schemas.Delta, windows []schemas.MetricWindow) error {
 	switch {
-	case !b.follows(first, d.Turn):
-		return fmt.Errorf("obeying turn %d of a span from turn %d where turns %d to %d are decided: out of order", d.Turn, first, b.first(), b.turn)
+	case !a.follows(first, d.Turn):
+		return fmt.Errorf("obeying turn %d of a span from turn %d where turns %d to %d are decided: out of order", d.Turn, first, a.first(), a.turn)
 	case !slices.Equal(d.Windows, windows):
 		return errOtherWindows
 	}
@@ -111,19 +111,19 @@ func (b *shardAccounts) obey(first uint64, d *schemas.Delta, windows []schemas.M
 		}
 	}
 	own.index()
-	f, err := b.assemble(d.Turn, d.Windows, own)
+	ended, err := a.assemble(d.Turn, d.Windows, own)
 	if err != nil {
 		return err
 	}
 	var reservations []reservation
 	next := 0
-	err = f.members(func(u *member) error {
+	err = ended.members(func(u *member) error {
 		if next == len(d.Users) || d.Users[next].ID != u.ID || d.Users[next].Period != u.Period {
 			return nil // nothing in this slice, and admitted to nothing
 		}
 		decided := &d.Users[next]
 		next++
-		reservations, err = b.reserve(f, u, decided.Admitted, reservations)
+		reservations, err = a.reserve(ended, u, decided.Admitted, reservations)
 		return err
 	})
 	if err != nil {
@@ -132,43 +132,43 @@ func (b *shardAccounts) obey(first uint64, d *schemas.Delta, windows []schemas.M
 	if next != len(d.Users) {
 		return errUserMissed
 	}
-	b.add(d, f, reservations)
-	return b.keep(d)
+	a.add(d, ended, reservations)
+	return a.keep(d)
 }
 
 // reserve takes a user's admissions as they are, and holds for them.
-func (b *shardAccounts) reserve(f *endedWindows, u *member, admitted schemas.Bits, reservations []reservation) ([]reservation, error) {
-	account, _ := b.store.Get(u.ID, u.Period)
+func (a *shardAccounts) reserve(ended *endedWindows, u *member, admitted schemas.Bits, reservations []reservation) ([]reservation, error) {
+	account, _ := a.store.Get(u.ID, u.Period)
 	some := false
-	for i, p := range f.windows {
+	for i, w := range ended.windows {
 		if !admitted.Get(i) {
 			continue
 		}
 		if u.of[i] == nil {
 			return nil, errNothingKept
 		}
-		m := &b.rules.metrics[p.Metric]
-		kept, _, _, err := b.clip.keep(m, f.contributions[i], f.taken[i], u.of[i])
+		m := &a.rules.metrics[w.Metric]
+		kept, _, _, err := a.clip.keep(m, ended.contributions[i], ended.taken[i], u.of[i])
 		switch {
 		case err != nil:
 			return nil, err
 		case len(kept) == 0:
 			return nil, errNothingKept
 		}
-		worst, delta, ok := b.rules.price(m, kept)
+		worst, delta, ok := a.rules.price(m, kept)
 		if !ok {
 			return nil, errOverBudget
 		}
-		if err := account.Reserve(b.rules.Budget, worst, delta); err != nil {
+		if err := account.Reserve(a.rules.Budget, worst, delta); err != nil {
 			return nil, fmt.Errorf("%w: %w", errOverBudget, err)
 		}
 		some = true
-		reservations = append(reservations, reservation{u.ID, u.Period, i, worst, b.arena.clone(kept)})
+		reservations = append(reservations, reservation{u.ID, u.Period, i, worst, a.arena.clone(kept)})
 	}
 	if !some {
 		return reservations, nil
 	}
-	return reservations, b.put(u.ID, u.Period, account)
+	return reservations, a.put(u.ID, u.Period, account)
 }
 
 // need says what of a turn's slice must be remembered: what the admitted
@@ -184,26 +184,26 @@ type need struct {
 	records []bool // by entry: with its records
 }
 
-func (b *shardAccounts) needOf(turn uint64, f *endedWindows) need {
-	n := need{ended: f, toOwn: make([][]int32, len(f.windows)), open: make([]bool, len(f.own.labels)), sums: make([]bool, len(f.own.labels))}
-	for i, c := range f.contributions {
-		if c == f.own {
+func (a *shardAccounts) needOf(turn uint64, ended *endedWindows) need {
+	n := need{ended: ended, toOwn: make([][]int32, len(ended.windows)), open: make([]bool, len(ended.own.labels)), sums: make([]bool, len(ended.own.labels))}
+	for i, c := range ended.contributions {
+		if c == ended.own {
 			continue
 		}
 		n.toOwn[i] = make([]int32, len(c.keys))
 		for k, key := range c.keys {
 			n.toOwn[i][k] = -1
-			if at, found := slices.BinarySearchFunc(f.own.keys, key, slices.Compare[[]byte]); found {
+			if at, found := slices.BinarySearchFunc(ended.own.keys, key, slices.Compare[[]byte]); found {
 				n.toOwn[i][k] = int32(at)
 			}
 		}
 	}
-	for i := range b.rules.metrics {
-		m := &b.rules.metrics[i]
-		if !b.windows.Open(uint32(i), turn) {
+	for i := range a.rules.metrics {
+		m := &a.rules.metrics[i]
+		if !a.windows.Open(uint32(i), turn) {
 			continue
 		}
-		for l, label := range f.own.labels {
+		for l, label := range ended.own.labels {
 			if m.takes(label) {
 				n.open[l] = true
 				n.sums[l] = n.sums[l] || m.kind.Values
@@ -239,10 +239,10 @@ func (n *need) mark(window int, m *metric, kept []kept) {
 			continue
 		}
 		key := int64(own.keyOf[e.Key])
-		for len(kept) > 0 && ownPlace(to, kept[0].key) < key {
+		for len(kept) > 0 && ownKeyOf(to, kept[0].key) < key {
 			kept = kept[1:]
 		}
-		if len(kept) > 0 && ownPlace(to, kept[0].key) == key {
+		if len(kept) > 0 && ownKeyOf(to, kept[0].key) == key {
 			n.entries[i] = true
 			n.records[i] = n.records[i] || m.kind.Values
 		}
@@ -251,7 +251,7 @@ func (n *need) mark(window int, m *metric, kept []kept) {
 
 // ownPlace is a key's place among the slice's own, −1 for none; to is nil where
 // the contributions is the slice's own.
-func ownPlace(to []int32, key uint32) int64 {
+func ownKeyOf(to []int32, key uint32) int64 {
 	if to == nil {
 		return int64(key)
 	}
@@ -288,20 +288,20 @@ func compactLabels(labels []schemas.Label, users []schemas.DeltaUser) []schemas.
 			used[e.Key] = true
 		}
 	}
-	place := make([]uint32, len(labels))
+	renumbered := make([]uint32, len(labels))
 	var kept []schemas.Label
 	for i, l := range labels {
 		if used[i] {
-			place[i] = uint32(len(kept))
+			renumbered[i] = uint32(len(kept))
 			kept = append(kept, l)
 		}
 	}
 	for i := range users {
 		for j := range users[i].Slice {
-			users[i].Slice[j].Key = place[users[i].Slice[j].Key]
+			users[i].Slice[j].Key = renumbered[users[i].Slice[j].Key]
 		}
 		for j := range users[i].Records {
-			users[i].Records[j].Key = place[users[i].Records[j].Key]
+			users[i].Records[j].Key = renumbered[users[i].Records[j].Key]
 		}
 	}
 	return kept

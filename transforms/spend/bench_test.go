@@ -126,22 +126,22 @@ func BenchmarkSnapshot(b *testing.B) {
 }
 
 // charged is the book as if its turn had cost nothing.
-func charged(b *shardAccounts) *shardAccounts {
-	for i := range b.deltaUsers() {
-		u := &b.last().delta.Users[i]
-		a, _ := b.store.Get(u.ID, u.Period)
-		a.Reserved = 0
-		_ = b.put(u.ID, u.Period, a)
+func charged(a *shardAccounts) *shardAccounts {
+	for i := range a.deltaUsers() {
+		u := &a.last().delta.Users[i]
+		account, _ := a.store.Get(u.ID, u.Period)
+		account.Reserved = 0
+		_ = a.put(u.ID, u.Period, account)
 	}
-	b.decided = nil
-	return b
+	a.decided = nil
+	return a
 }
 
-func (b *shardAccounts) deltaUsers() []schemas.DeltaUser {
-	if len(b.decided) == 0 {
+func (a *shardAccounts) deltaUsers() []schemas.DeltaUser {
+	if len(a.decided) == 0 {
 		return nil
 	}
-	return b.last().delta.Users
+	return a.last().delta.Users
 }
 
 // BenchmarkRestore takes 16 shards of 10⁶ accounts from the ledger, one after

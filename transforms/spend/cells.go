@@ -97,13 +97,13 @@ func decodeDelta(b []byte) (*schemas.Delta, error) {
 
 // encodeBase encodes what a book knows as of a charged turn: its accounts and
 // the slices of open windows.
-func (b *shardAccounts) encodeBase() ([]byte, error) {
-	accounts, err := b.store.AppendBinary(nil)
+func (a *shardAccounts) encodeBase() ([]byte, error) {
+	accounts, err := a.store.AppendBinary(nil)
 	if err != nil {
 		return nil, err
 	}
 	base := keyedstate.AppendBlob(nil, accounts)
-	for _, s := range b.open {
+	for _, s := range a.open {
 		base = keyedstate.AppendBlob(base, s.data)
 	}
 	return base, nil
@@ -120,7 +120,7 @@ func splitBlobs(b []byte) ([][]byte, error) {
 	return blobs, nil
 }
 
-func (b *shardAccounts) decodeBase(base []byte) error {
+func (a *shardAccounts) decodeBase(base []byte) error {
 	blobs, err := splitBlobs(base)
 	if err != nil {
 		return err
@@ -129,19 +129,19 @@ func (b *shardAccounts) decodeBase(base []byte) error {
 	if err != nil {
 		return fmt.Errorf("decoding the accounts of the state: %w", err)
 	}
-	b.store = accounts
-	return b.reopen(blobs[1:])
+	a.store = accounts
+	return a.reopen(blobs[1:])
 }
 
 // reopen takes over encoded slices of open windows.
-func (b *shardAccounts) reopen(slices [][]byte) error {
-	b.open = nil
+func (a *shardAccounts) reopen(slices [][]byte) error {
+	a.open = nil
 	for _, data := range slices {
 		turn, err := schemas.PeekOpenSlice(data)
 		if err != nil {
 			return fmt.Errorf("reading a slice of an open window: %w", err)
 		}
-		b.open = append(b.open, openSlice{turn, data})
+		a.open = append(a.open, openSlice{turn, data})
 	}
 	return nil
 }

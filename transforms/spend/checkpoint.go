@@ -40,10 +40,10 @@ func (e *Engine) Checkpoint(ctx context.Context, n int, epoch int64, settled uin
 	return s.accounts.snapshot(settled, epoch), nil
 }
 
-func (b *shardAccounts) snapshot(turn uint64, epoch int64) schemas.Snapshot {
+func (a *shardAccounts) snapshot(turn uint64, epoch int64) schemas.Snapshot {
 	s := schemas.Snapshot{Turn: turn, Epoch: epoch}
-	s.Accounts = slices.AppendSeq(make([]state.AccountEntry, 0, b.store.Len()), b.store.All())
-	for _, o := range b.open {
+	s.Accounts = slices.AppendSeq(make([]state.AccountEntry, 0, a.store.Len()), a.store.All())
+	for _, o := range a.open {
 		s.Open = append(s.Open, o.data)
 	}
 	return s

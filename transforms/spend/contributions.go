@@ -117,18 +117,18 @@ func (c *contributions) join(parts []*contributions) error {
 }
 
 // renumber appends a user's entries and records with their labels' new refs.
-func renumber(entries []schemas.KeyCount, records []schemas.RecordValue, u *schemas.ContribUser, place []uint32) ([]schemas.KeyCount, []schemas.RecordValue, error) {
+func renumber(entries []schemas.KeyCount, records []schemas.RecordValue, u *schemas.ContribUser, renumbered []uint32) ([]schemas.KeyCount, []schemas.RecordValue, error) {
 	for _, e := range u.Entries {
-		if int(e.Key) >= len(place) {
+		if int(e.Key) >= len(renumbered) {
 			return nil, nil, errDictionary
 		}
-		entries = append(entries, schemas.KeyCount{Key: place[e.Key], N: e.N})
+		entries = append(entries, schemas.KeyCount{Key: renumbered[e.Key], N: e.N})
 	}
 	for _, v := range u.Records {
-		if int(v.Key) >= len(place) {
+		if int(v.Key) >= len(renumbered) {
 			return nil, nil, errDictionary
 		}
-		v.Key = place[v.Key]
+		v.Key = renumbered[v.Key]
 		records = append(records, v)
 	}
 	return entries, records, nil

@@ -251,14 +251,14 @@ func ofTurn(batches []schemas.Contributions, turn uint64) []schemas.Contribution
 }
 
 // charge settles all of the book's decided turns.
-func (e *Engine) charge(ctx context.Context, n int, b *shardAccounts) error {
-	for len(b.decided) > 0 {
-		turn := b.first()
+func (e *Engine) charge(ctx context.Context, n int, a *shardAccounts) error {
+	for len(a.decided) > 0 {
+		turn := a.first()
 		s, err := e.opts.Settlements.Settlement(ctx, turn)
 		if err != nil {
 			return fmt.Errorf("charging turn %d: %w", turn, err)
 		}
-		if err := b.charge(s); err != nil {
+		if err := a.charge(s); err != nil {
 			return &StopError{Shard: n, Turn: turn, Reason: "the turn cannot be charged", Err: err}
 		}
 	}

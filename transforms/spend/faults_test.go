@@ -212,10 +212,10 @@ func TestRuleNoDecisionOfADeltaIsLeftOut(t *testing.T) {
 		users []schemas.DeltaUser
 		err   error
 	}{"in order": {users, nil}, "backwards": {backwards, errUserMissed}, "twice": {twice, errUserMissed}} {
-		b := newShardAccounts(mustWorld(t, s).rules, oneSlice{})
+		accounts := newShardAccounts(mustWorld(t, s).rules, oneSlice{})
 		d := schemas.Delta{Turn: 1, Windows: s.windows(1), Tallies: make([]schemas.WindowTally, 1), Labels: []schemas.Label{{Key: []byte("a")}}, Users: c.users}
-		if err := b.obey(1, &d, s.windows(1)); !errors.Is(err, c.err) || len(b.decided) != 0 && err != nil {
-			t.Errorf("users %s: %v with %d decisions, want %v", name, err, len(b.decided), c.err)
+		if err := accounts.obey(1, &d, s.windows(1)); !errors.Is(err, c.err) || len(accounts.decided) != 0 && err != nil {
+			t.Errorf("users %s: %v with %d decisions, want %v", name, err, len(accounts.decided), c.err)
 		}
 	}
 }

@@ -58,11 +58,11 @@ func TestRuleAShardsCountsAreExact(t *testing.T) {
 		var p Partials
 		want := new(big.Int)
 		for shard := range rapid.IntRange(1, 4).Draw(t, "shards") {
-			b := newShardAccounts(mustRules(t, s), oneSlice{})
+			a := newShardAccounts(mustRules(t, s), oneSlice{})
 			d := decision{delta: &schemas.Delta{Turn: 1, Windows: s.windows(1), Tallies: make([]schemas.WindowTally, 1)}, reservations: drawStakes(t, want)}
 			d.ended = &endedWindows{windows: d.delta.Windows, contributions: []*contributions{{keys: [][]byte{[]byte("a")}}}}
-			b.decided = []decision{d}
-			blobs, err := b.partials(shard, &schemas.Open{Turn: 1, First: 1})
+			a.decided = []decision{d}
+			blobs, err := a.partials(shard, &schemas.Open{Turn: 1, First: 1})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -21,24 +21,24 @@ func sumMetric(lo, hi int64, keys ...string) schemas.MetricSpec {
 	return m
 }
 
-func (b *shardAccounts) in(t testing.TB, user int, period int64) state.Account {
+func (a *shardAccounts) in(t testing.TB, user int, period int64) state.Account {
 	t.Helper()
-	a, _ := b.store.Get(testID(user), period)
-	return a
+	account, _ := a.store.Get(testID(user), period)
+	return account
 }
 
-func mustCharge(t testing.TB, b *shardAccounts, s schemas.Settled) {
+func mustCharge(t testing.TB, a *shardAccounts, s schemas.Settled) {
 	t.Helper()
-	s.Turn = b.turn
-	if err := b.charge(NewSettlement(s)); err != nil {
+	s.Turn = a.turn
+	if err := a.charge(NewSettlement(s)); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // cellOf is what the book counts for a metric's key in the turn that ends now.
-func cellOf(t testing.TB, b *shardAccounts, metric uint32, key string) (int64, bool) {
+func cellOf(t testing.TB, a *shardAccounts, metric uint32, key string) (int64, bool) {
 	t.Helper()
-	blobs, err := b.partials(0, &schemas.Open{First: b.turn, Turn: b.turn, Shards: 1})
+	blobs, err := a.partials(0, &schemas.Open{First: a.turn, Turn: a.turn, Shards: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,21 +59,21 @@ func cellOf(t testing.TB, b *shardAccounts, metric uint32, key string) (int64, b
 func TestRuleCoverageIsInsideTheHold(t *testing.T) {
 	metrics := covered(publicMetric("m", "a"))
 	cs := []contribution{{user: 1, key: "a", n: 2}, {user: 2, key: "a", n: 1}}
-	b := mustBook(t, deployment(4*4+7-1, 0, metrics...), cs)
-	if b.in(t, 1, 0) != (state.Account{}) || b.in(t, 2, 0).Reserved != 4+7 {
-		t.Fatalf("accounts are %+v and %+v: the first lacks one unit for the coverage", b.in(t, 1, 0), b.in(t, 2, 0))
+	a := mustAccounts(t, deployment(4*4+7-1, 0, metrics...), cs)
+	if a.in(t, 1, 0) != (state.Account{}) || a.in(t, 2, 0).Reserved != 4+7 {
+		t.Fatalf("accounts are %+v and %+v: the first lacks one unit for the coverage", a.in(t, 1, 0), a.in(t, 2, 0))
 	}
-	if n, _ := cellOf(t, b, 1, ""); n != 1 {
+	if n, _ := cellOf(t, a, 1, ""); n != 1 {
 		t.Fatalf("coverage counts %d users, not the one who is admitted", n)
 	}
-	b = mustBook(t, deployment(4*4+7, 0, metrics...), cs)
-	if n, _ := cellOf(t, b, 1, ""); n != 2 {
+	a = mustAccounts(t, deployment(4*4+7, 0, metrics...), cs)
+	if n, _ := cellOf(t, a, 1, ""); n != 2 {
 		t.Fatalf("coverage counts %d users of 2", n)
 	}
-	mustCharge(t, b, schemas.Settled{FirstRungs: []state.Precision{unit(1), unit(1)}, Keys: []schemas.SettledKey{
+	mustCharge(t, a, schemas.Settled{FirstRungs: []state.Precision{unit(1), unit(1)}, Keys: []schemas.SettledKey{
 		{WindowEnd: testTurn, Key: []byte("a"), Precision: unit(2)}, {Metric: 1, WindowEnd: testTurn, Key: nil, Precision: unit(3)}}})
-	if b.in(t, 1, 0).Spent != 4*2+3 || b.in(t, 2, 0).Spent != 2+3 {
-		t.Fatalf("paid %d and %d, want 11 and 5", b.in(t, 1, 0).Spent, b.in(t, 2, 0).Spent)
+	if a.in(t, 1, 0).Spent != 4*2+3 || a.in(t, 2, 0).Spent != 2+3 {
+		t.Fatalf("paid %d and %d, want 11 and 5", a.in(t, 1, 0).Spent, a.in(t, 2, 0).Spent)
 	}
 }
 
@@ -85,21 +85,21 @@ func TestRuleDistinctUsersAcrossAPeriodCountOnceAndPayTwice(t *testing.T) {
 	m.Kind = metrickind.DistinctUsers
 	s := deployment(4+7, 0, covered(m)...)
 	cs := []contribution{{user: 1, period: 0, key: "a", n: 9}, {user: 1, period: 1, key: "a", n: 1}}
-	b := mustBook(t, s, cs)
-	if n, _ := cellOf(t, b, 0, "a"); n != 1 {
+	a := mustAccounts(t, s, cs)
+	if n, _ := cellOf(t, a, 0, "a"); n != 1 {
 		t.Fatalf("one user is counted %d times", n)
 	}
-	if n, _ := cellOf(t, b, 1, ""); n != 1 {
+	if n, _ := cellOf(t, a, 1, ""); n != 1 {
 		t.Fatalf("coverage counts one user %d times", n)
 	}
-	if b.in(t, 1, 0).Reserved != 11 || b.in(t, 1, 1).Reserved != 11 {
-		t.Fatalf("held %d and %d: each part pays 1", b.in(t, 1, 0).Reserved, b.in(t, 1, 1).Reserved)
+	if a.in(t, 1, 0).Reserved != 11 || a.in(t, 1, 1).Reserved != 11 {
+		t.Fatalf("held %d and %d: each part pays 1", a.in(t, 1, 0).Reserved, a.in(t, 1, 1).Reserved)
 	}
 	cs[0] = contribution{user: 1, period: 0, key: "a", n: 1}
 	cs = append(cs, contribution{user: 1, period: 0, key: "b", n: 1}) // 4+4+7: too much for period 0
-	b = mustBook(t, s, cs)
-	if n, _ := cellOf(t, b, 0, "a"); n != 1 || b.in(t, 1, 0).Reserved != 0 || b.in(t, 1, 1).Reserved != 11 {
-		t.Fatalf("counted %d, held %d and %d", n, b.in(t, 1, 0).Reserved, b.in(t, 1, 1).Reserved)
+	a = mustAccounts(t, s, cs)
+	if n, _ := cellOf(t, a, 0, "a"); n != 1 || a.in(t, 1, 0).Reserved != 0 || a.in(t, 1, 1).Reserved != 11 {
+		t.Fatalf("counted %d, held %d and %d", n, a.in(t, 1, 0).Reserved, a.in(t, 1, 1).Reserved)
 	}
 }
 
@@ -107,21 +107,21 @@ func TestRuleDistinctUsersAcrossAPeriodCountOnceAndPayTwice(t *testing.T) {
 // is chosen by rank, and the total's square is charged; nothing for a total of 0.
 func TestRuleSumsCostTheirClampedTotal(t *testing.T) {
 	s := deployment(1<<40, 0, sumMetric(-5, 10, "a", "b"))
-	b := mustBook(t, s, []contribution{
+	a := mustAccounts(t, s, []contribution{
 		{user: 1, key: "a", n: 2, value: 99}, {user: 1, key: "b", n: 1, value: -3},
 		{user: 2, key: "a", n: 1, value: -1000}, {user: 3, key: "a", n: 1, value: 5}, {user: 3, key: "a", n: 1, value: -7}})
-	if n, _ := cellOf(t, b, 0, "a"); n != 20-5+0 {
+	if n, _ := cellOf(t, a, 0, "a"); n != 20-5+0 {
 		t.Fatalf("the sum of a is %d, want 15", n)
 	}
-	if n, _ := cellOf(t, b, 0, "b"); n != -3 {
+	if n, _ := cellOf(t, a, 0, "b"); n != -3 {
 		t.Fatalf("the sum of b is %d, want -3", n)
 	}
 	for user, held := range map[int]state.Mu2{1: 4 * (400 + 9), 2: 4 * 25, 3: 0} {
-		if got := b.in(t, user, 0).Reserved; got != held {
+		if got := a.in(t, user, 0).Reserved; got != held {
 			t.Errorf("user %d holds %d, want %d", user, got, held)
 		}
 	}
-	if got := b.last().delta.Tallies[0]; got != (schemas.WindowTally{Counted: 6}) {
+	if got := a.last().delta.Tallies[0]; got != (schemas.WindowTally{Counted: 6}) {
 		t.Errorf("tally %+v", got)
 	}
 }
@@ -133,13 +133,13 @@ func TestRuleSumsKeepTheRecordsOfLeastRank(t *testing.T) {
 	cs := []contribution{{user: 1, key: "a", n: 2, value: 1}, {user: 1, key: "a", n: 2, value: 10}, {user: 1, key: "a", n: 2, value: 100}}
 	want := int64(-1)
 	for i := range cs { // the order of arrival turns
-		b := mustBook(t, s, append(append([]contribution{}, cs[i:]...), cs[:i]...))
-		got, _ := cellOf(t, b, 0, "a")
+		a := mustAccounts(t, s, append(append([]contribution{}, cs[i:]...), cs[:i]...))
+		got, _ := cellOf(t, a, 0, "a")
 		if want < 0 {
 			want = got
 		}
-		if got != want || b.last().delta.Tallies[0] != (schemas.WindowTally{Counted: 3, Clipped: 3}) {
-			t.Fatalf("the sum of three records is %d, in another order %d; tally %+v", got, want, b.last().delta.Tallies[0])
+		if got != want || a.last().delta.Tallies[0] != (schemas.WindowTally{Counted: 3, Clipped: 3}) {
+			t.Fatalf("the sum of three records is %d, in another order %d; tally %+v", got, want, a.last().delta.Tallies[0])
 		}
 	}
 	if digits := want/100 + want/10%10 + want%10; digits != 3 || want/100 == 1 && want/10%10 == 1 {
@@ -152,14 +152,14 @@ func TestRuleSumsKeepTheRecordsOfLeastRank(t *testing.T) {
 func TestRuleKeysTakenFromAnotherMetricCostNothingUnreleased(t *testing.T) {
 	sum := sumMetric(0, 10)
 	sum.KeyMode, sum.KeysFrom, sum.PublicKeys = schemas.KeysFrom, "m", nil
-	b := mustBook(t, deployment(1<<40, 100, metric1("m"), sum), []contribution{{user: 1, key: "a", n: 1, value: 3}, {user: 1, key: "b", n: 1, value: 2}})
-	if got := b.in(t, 1, 0).Keys; got != (state.Delta{Lo: 2}) {
+	a := mustAccounts(t, deployment(1<<40, 100, metric1("m"), sum), []contribution{{user: 1, key: "a", n: 1, value: 3}, {user: 1, key: "b", n: 1, value: 2}})
+	if got := a.in(t, 1, 0).Keys; got != (state.Delta{Lo: 2}) {
 		t.Fatalf("δ paid is %v, want 2 keys once", got)
 	}
-	mustCharge(t, b, schemas.Settled{FirstRungs: []state.Precision{unit(1), unit(1)}, Keys: []schemas.SettledKey{
+	mustCharge(t, a, schemas.Settled{FirstRungs: []state.Precision{unit(1), unit(1)}, Keys: []schemas.SettledKey{
 		{WindowEnd: testTurn, Key: []byte("a"), Precision: unit(4)}, {Metric: 1, WindowEnd: testTurn, Key: []byte("a"), Precision: unit(2)}}})
 	// m: a at its top, b the first rung; the sum: a alone.
-	if got := b.in(t, 1, 0).Spent; got != 4+1+9*2 {
+	if got := a.in(t, 1, 0).Spent; got != 4+1+9*2 {
 		t.Fatalf("paid %d, want 23", got)
 	}
 }
@@ -169,17 +169,17 @@ func TestRuleFilteredRecordsAreNobodysContribution(t *testing.T) {
 	m := metric1("m")
 	m.Filter = "x"
 	other := metric1("other")
-	b := mustBook(t, deployment(1<<40, 100, m, other), []contribution{{user: 1, key: "a", n: 2, passes: 1}, {user: 1, key: "a", n: 3}, {user: 2, key: "b", n: 1}})
-	if n, _ := cellOf(t, b, 0, "a"); n != 2 {
+	a := mustAccounts(t, deployment(1<<40, 100, m, other), []contribution{{user: 1, key: "a", n: 2, passes: 1}, {user: 1, key: "a", n: 3}, {user: 2, key: "b", n: 1}})
+	if n, _ := cellOf(t, a, 0, "a"); n != 2 {
 		t.Fatalf("counted %d of 2 that pass", n)
 	}
-	if _, there := cellOf(t, b, 0, "b"); there {
+	if _, there := cellOf(t, a, 0, "b"); there {
 		t.Fatal("a key that no record of the metric has exists")
 	}
-	if got := b.last().delta.Tallies[0]; got != (schemas.WindowTally{Filtered: 4, Counted: 2}) {
+	if got := a.last().delta.Tallies[0]; got != (schemas.WindowTally{Filtered: 4, Counted: 2}) {
 		t.Fatalf("tally %+v", got)
 	}
-	if got := b.in(t, 1, 0).Reserved; got != 4*4+4*25 {
+	if got := a.in(t, 1, 0).Reserved; got != 4*4+4*25 {
 		t.Fatalf("held %d", got)
 	}
 }
@@ -190,22 +190,22 @@ func TestRuleAWindowIsFormedFromAllItsSlices(t *testing.T) {
 	m := publicMetric("m", "a")
 	m.WindowSize, m.WindowSlide = 3*testTurn, testTurn
 	s := deployment(1<<40, 0, m)
-	b := newShardAccounts(mustWorld(t, s).rules, s)
+	a := newShardAccounts(mustWorld(t, s).rules, s)
 	for turn, want := range []int64{0, 0, 3, 6, 9} { // the first two windows began before the start
-		mustDecide(t, b, s, []contribution{{user: 1, key: "a", n: uint32(turn)}, {user: 1, key: "elsewhere", n: 1}})
-		if n, _ := cellOf(t, b, 0, "a"); n != want {
-			t.Fatalf("the window that ends with turn %d counts %d, want %d", b.turn, n, want)
+		mustDecide(t, a, s, []contribution{{user: 1, key: "a", n: uint32(turn)}, {user: 1, key: "elsewhere", n: 1}})
+		if n, _ := cellOf(t, a, 0, "a"); n != want {
+			t.Fatalf("the window that ends with turn %d counts %d, want %d", a.turn, n, want)
 		}
-		if want, got := min(turn+1, 2), len(b.open); got != want {
-			t.Fatalf("behind turn %d %d slices are kept, want %d", b.turn, got, want)
+		if want, got := min(turn+1, 2), len(a.open); got != want {
+			t.Fatalf("behind turn %d %d slices are kept, want %d", a.turn, got, want)
 		}
 		settled := schemas.Settled{FirstRungs: []state.Precision{unit(1)}}
-		if b.turn >= 3 {
-			settled.Keys = []schemas.SettledKey{{WindowStart: int64(b.turn-3) * testTurn, WindowEnd: int64(b.turn) * testTurn, Key: []byte("a"), Precision: unit(1)}}
+		if a.turn >= 3 {
+			settled.Keys = []schemas.SettledKey{{WindowStart: int64(a.turn-3) * testTurn, WindowEnd: int64(a.turn) * testTurn, Key: []byte("a"), Precision: unit(1)}}
 		}
-		mustCharge(t, b, settled)
+		mustCharge(t, a, settled)
 	}
-	if got := b.in(t, 1, 0).Spent; got != 9+36+81 {
+	if got := a.in(t, 1, 0).Spent; got != 9+36+81 {
 		t.Fatalf("paid %d for windows of 3, 6 and 9, want 126", got)
 	}
 }

@@ -66,7 +66,7 @@ func (s settings) windows(turn uint64) []schemas.MetricWindow {
 }
 
 // First implements Windows.
-func (s settings) First(p schemas.MetricWindow) uint64 { return uint64(p.WindowStart/testTurn) + 1 }
+func (s settings) First(w schemas.MetricWindow) uint64 { return uint64(w.WindowStart/testTurn) + 1 }
 
 // Open implements Windows: by looking at every window that could be.
 func (s settings) Open(metric uint32, turn uint64) bool { return s.opening(metric, turn) != 0 }
@@ -75,9 +75,9 @@ func (s settings) Open(metric uint32, turn uint64) bool { return s.opening(metri
 // turn and ends behind it; 0 none.
 func (s settings) opening(metric uint32, turn uint64) uint64 {
 	for later := turn + 1; later < turn+20; later++ {
-		for _, p := range s.windows(later) {
-			if p.Metric == metric && s.First(p) <= turn {
-				return s.First(p)
+		for _, w := range s.windows(later) {
+			if w.Metric == metric && s.First(w) <= turn {
+				return s.First(w)
 			}
 		}
 	}
@@ -150,18 +150,18 @@ func (m *model) open(first uint64, span [][]contribution) {
 
 func (m *model) turn(turn uint64, cs []contribution) {
 	m.past[turn] = cs
-	for _, p := range m.windows(turn) {
+	for _, w := range m.windows(turn) {
 		users := map[account][]contribution{}
-		for t := m.First(p); t <= turn; t++ {
+		for t := m.First(w); t <= turn; t++ {
 			for _, c := range m.past[t] {
 				at := account{testID(c.user), c.period}
 				users[at] = append(users[at], c)
 			}
 		}
 		for at, events := range users {
-			m.admit(p, at, events)
+			m.admit(w, at, events)
 		}
-		m.count(p)
+		m.count(w)
 	}
 }
 
@@ -173,9 +173,9 @@ func (m *model) takes(spec *schemas.MetricSpec, c contribution) bool {
 	return spec.KeyMode != schemas.KeysPublic || slices.ContainsFunc(spec.PublicKeys, func(k []byte) bool { return string(k) == c.key })
 }
 
-func (m *model) admit(p schemas.MetricWindow, at account, events []contribution) {
-	spec := &m.metrics[p.Metric]
-	tally := &m.tallies[p.Metric]
+func (m *model) admit(w schemas.MetricWindow, at account, events []contribution) {
+	spec := &m.metrics[w.Metric]
+	tally := &m.tallies[w.Metric]
 	byKey := map[string][]contribution{}
 	for _, c := range events {
 		if m.takes(spec, c) {
@@ -184,7 +184,7 @@ func (m *model) admit(p schemas.MetricWindow, at account, events []contribution)
 			tally.Filtered += uint64(c.n)
 		}
 	}
-	h := hold{at, p, map[string]int64{}, new(big.Int)}
+	h := hold{at, w, map[string]int64{}, new(big.Int)}
 	delta := new(big.Int)
 	var kept uint64
 	for i, key := range m.keysByRank(spec, at, byKey) {
@@ -205,7 +205,7 @@ func (m *model) admit(p schemas.MetricWindow, at account, events []contribution)
 	if len(h.kept) == 0 {
 		return
 	}
-	if cover := m.coverageOf(p.Metric); cover != nil {
+	if cover := m.coverageOf(w.Metric); cover != nil {
 		h.worst.Add(h.worst, modelCharge(1, cover.Top))
 	}
 	a := m.account(at)
@@ -281,10 +281,10 @@ func (m *model) coverageOf(metric uint32) *schemas.MetricSpec {
 }
 
 // count adds up the holds of a window. A user of two periods is one user.
-func (m *model) count(p schemas.MetricWindow) {
+func (m *model) count(w schemas.MetricWindow) {
 	users := map[state.AccountID]map[string]bool{}
 	for _, h := range m.holds {
-		if h.window != p {
+		if h.window != w {
 			continue
 		}
 		if users[h.account.id] == nil {
@@ -293,13 +293,13 @@ func (m *model) count(p schemas.MetricWindow) {
 		for key, c := range h.kept {
 			again := users[h.account.id][key]
 			users[h.account.id][key] = true
-			if m.metrics[p.Metric].Kind != metrickind.DistinctUsers || !again {
-				m.counts[Cell{p.Metric, p.WindowStart, p.WindowEnd, key}] += c
+			if m.metrics[w.Metric].Kind != metrickind.DistinctUsers || !again {
+				m.counts[Cell{w.Metric, w.WindowStart, w.WindowEnd, key}] += c
 			}
 		}
 	}
-	if m.coverageOf(p.Metric) != nil && len(users) > 0 {
-		m.counts[Cell{p.Metric + 1, p.WindowStart, p.WindowEnd, ""}] = int64(len(users))
+	if m.coverageOf(w.Metric) != nil && len(users) > 0 {
+		m.counts[Cell{w.Metric + 1, w.WindowStart, w.WindowEnd, ""}] = int64(len(users))
 	}
 }
 

@@ -89,8 +89,8 @@ type Cell struct {
 }
 
 // Compare orders refs by window, metric and key.
-func (p Cell) Compare(o Cell) int {
-	return cmp.Or(cmp.Compare(p.End, o.End), cmp.Compare(p.Start, o.Start), cmp.Compare(p.Metric, o.Metric), cmp.Compare(p.Key, o.Key))
+func (c Cell) Compare(o Cell) int {
+	return cmp.Or(cmp.Compare(c.End, o.End), cmp.Compare(c.Start, o.Start), cmp.Compare(c.Metric, o.Metric), cmp.Compare(c.Key, o.Key))
 }
 
 // Counts adds up the shards' cells, of which a place may have several, and cuts

@@ -10,17 +10,17 @@ import (
 // partials adds up what the users who were admitted in the open span
 // contributed, one blob per release shard, also when it is empty: a release shard
 // counts its blobs. The order of cells is that of turns, windows and keys.
-func (b *shardAccounts) partials(n int, open *schemas.Open) ([]Blob, error) {
-	shards := b.rules.ReleaseShards
+func (a *shardAccounts) partials(n int, open *schemas.Open) ([]Blob, error) {
+	shards := a.rules.ReleaseShards
 	cells := make([][]schemas.Cell, shards)
-	add := func(p schemas.MetricWindow, key []byte, count int64) {
-		to := schemas.ReleaseShardOf(b.rules.metrics[p.Metric].spec.Route(), p.WindowStart, p.WindowEnd, key, shards)
-		cells[to] = append(cells[to], schemas.Cell{Metric: p.Metric, WindowStart: p.WindowStart, WindowEnd: p.WindowEnd, Key: key, Count: count})
+	add := func(w schemas.MetricWindow, key []byte, count int64) {
+		to := schemas.ReleaseShardOf(a.rules.metrics[w.Metric].spec.Route(), w.WindowStart, w.WindowEnd, key, shards)
+		cells[to] = append(cells[to], schemas.Cell{Metric: w.Metric, WindowStart: w.WindowStart, WindowEnd: w.WindowEnd, Key: key, Count: count})
 	}
 	var records uint64
-	for i := range b.decided {
-		records += b.decided[i].delta.Records
-		b.cells(&b.decided[i], add)
+	for i := range a.decided {
+		records += a.decided[i].delta.Records
+		a.cells(&a.decided[i], add)
 	}
 	blobs := make([]Blob, shards)
 	for r := range blobs {
@@ -32,7 +32,7 @@ func (b *shardAccounts) partials(n int, open *schemas.Open) ([]Blob, error) {
 			Cells: cells[r],
 		}
 		if r == 0 {
-			partial.Tallies = b.tallies()
+			partial.Tallies = a.tallies()
 		}
 		data, err := schemas.EncodePartial(partial)
 		if err != nil {
@@ -45,16 +45,16 @@ func (b *shardAccounts) partials(n int, open *schemas.Open) ([]Blob, error) {
 
 // cells calls add for every count of a decided turn, more than once for a count
 // that does not fit 64 bits.
-func (b *shardAccounts) cells(d *decision, add func(p schemas.MetricWindow, key []byte, count int64)) {
-	sums := b.counts(d)
-	for i, p := range d.delta.Windows {
+func (a *shardAccounts) cells(d *decision, add func(w schemas.MetricWindow, key []byte, count int64)) {
+	sums := a.counts(d)
+	for i, w := range d.delta.Windows {
 		for k, there := range sums.there[i] {
 			if there {
-				sums.keys[i][k].Parts(func(n int64) { add(p, d.ended.contributions[i].keys[k], n) })
+				sums.keys[i][k].Parts(func(n int64) { add(w, d.ended.contributions[i].keys[k], n) })
 			}
 		}
-		if m := &b.rules.metrics[p.Metric]; m.coverage >= 0 && sums.users[i] > 0 {
-			add(schemas.MetricWindow{Metric: uint32(m.coverage), WindowStart: p.WindowStart, WindowEnd: p.WindowEnd}, nil, sums.users[i])
+		if m := &a.rules.metrics[w.Metric]; m.coverage >= 0 && sums.users[i] > 0 {
+			add(schemas.MetricWindow{Metric: uint32(m.coverage), WindowStart: w.WindowStart, WindowEnd: w.WindowEnd}, nil, sums.users[i])
 		}
 	}
 }
@@ -68,34 +68,34 @@ type counts struct {
 
 // counts adds up the reservations. A user with two budget periods in one window is
 // two individuals who are charged apart, and one user where users are counted.
-func (b *shardAccounts) counts(d *decision) counts {
+func (a *shardAccounts) counts(d *decision) counts {
 	n := len(d.delta.Windows)
 	c := counts{keys: make([][]int128.Int, n), there: make([][]bool, n), users: make([]int64, n)}
 	for i := range n {
 		c.keys[i] = make([]int128.Int, len(d.ended.contributions[i].keys))
 		c.there[i] = make([]bool, len(d.ended.contributions[i].keys))
 	}
-	last := newLastUsers(b, d)
+	last := newLastUsers(a, d)
 	user := 0 // numbered from 1
 	for i := range d.reservations {
-		t := &d.reservations[i]
-		if i == 0 || t.id != d.reservations[i-1].id {
+		r := &d.reservations[i]
+		if i == 0 || r.id != d.reservations[i-1].id {
 			user++
 		}
-		if last.inWindow[t.window] != user {
-			last.inWindow[t.window] = user
-			c.users[t.window]++
+		if last.inWindow[r.window] != user {
+			last.inWindow[r.window] = user
+			c.users[r.window]++
 		}
-		of := last.ofKey[t.window]
-		for _, k := range t.kept {
-			c.there[t.window][k.key] = true
+		of := last.ofKey[r.window]
+		for _, k := range r.kept {
+			c.there[r.window][k.key] = true
 			if of != nil {
 				if of[k.key] == user {
 					continue
 				}
 				of[k.key] = user
 			}
-			sum := &c.keys[t.window][k.key]
+			sum := &c.keys[r.window][k.key]
 			*sum = sum.Add(k.total)
 		}
 	}
@@ -110,11 +110,11 @@ type lastUsers struct {
 	ofKey    [][]int
 }
 
-func newLastUsers(b *shardAccounts, d *decision) lastUsers {
+func newLastUsers(a *shardAccounts, d *decision) lastUsers {
 	n := len(d.delta.Windows)
 	l := lastUsers{inWindow: make([]int, n), ofKey: make([][]int, n)}
-	for i, p := range d.delta.Windows {
-		if b.rules.metrics[p.Metric].kind.OncePerUser {
+	for i, w := range d.delta.Windows {
+		if a.rules.metrics[w.Metric].kind.OncePerUser {
 			l.ofKey[i] = make([]int, len(d.ended.contributions[i].keys))
 		}
 	}
@@ -122,14 +122,14 @@ func newLastUsers(b *shardAccounts, d *decision) lastUsers {
 }
 
 // tallies adds up the decided turns' tallies by metric.
-func (b *shardAccounts) tallies() []schemas.MetricTally {
-	tallies := make([]schemas.MetricTally, len(b.rules.metrics))
+func (a *shardAccounts) tallies() []schemas.MetricTally {
+	tallies := make([]schemas.MetricTally, len(a.rules.metrics))
 	for m := range tallies {
 		tallies[m].Metric = uint32(m)
 	}
-	for _, d := range b.decided {
-		for i, p := range d.delta.Windows {
-			tallies[p.Metric].WindowTally.Add(d.delta.Tallies[i])
+	for _, d := range a.decided {
+		for i, w := range d.delta.Windows {
+			tallies[w.Metric].WindowTally.Add(d.delta.Tallies[i])
 		}
 	}
 	return tallies

@@ -13,7 +13,7 @@ import (
 // decided is a turn in which users, each in two budget periods, have reservations in
 // two windows: of a metric that counts users and of one that counts events.
 func decided(users, keys int, keeps func() bool) (*shardAccounts, *decision) {
-	b := &shardAccounts{rules: &Rules{metrics: []metric{
+	a := &shardAccounts{rules: &Rules{metrics: []metric{
 		{kind: metrickind.Of(metrickind.DistinctUsers), coverage: -1},
 		{kind: metrickind.Of(metrickind.Events), coverage: -1},
 	}}}
@@ -34,7 +34,7 @@ func decided(users, keys int, keeps func() bool) (*shardAccounts, *decision) {
 			}
 		}
 	}
-	return b, d
+	return a, d
 }
 
 // A user of two budget periods is one user where users are counted, and two where
@@ -42,7 +42,7 @@ func decided(users, keys int, keeps func() bool) (*shardAccounts, *decision) {
 func TestUsersAreCountedOnceForEveryKeyAndWindow(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 1))
 	for range 200 {
-		b, d := decided(1+rng.IntN(4), 1+rng.IntN(5), func() bool { return rng.IntN(2) == 0 })
+		a, d := decided(1+rng.IntN(4), 1+rng.IntN(5), func() bool { return rng.IntN(2) == 0 })
 		type at struct {
 			id          state.AccountID
 			window, key int
@@ -51,17 +51,17 @@ func TestUsersAreCountedOnceForEveryKeyAndWindow(t *testing.T) {
 		users, events := map[[2]int]int64{}, map[int]int64{}
 		for _, s := range d.reservations {
 			for _, k := range append([]kept{{key: 99}}, s.kept...) {
-				place := at{s.id, s.window, int(k.key)}
-				if !seen[place] {
+				cell := at{s.id, s.window, int(k.key)}
+				if !seen[cell] {
 					users[[2]int{s.window, int(k.key)}]++
 				}
-				seen[place] = true
+				seen[cell] = true
 				if s.window == 1 {
 					events[int(k.key)]++
 				}
 			}
 		}
-		got := b.counts(d)
+		got := a.counts(d)
 		for window := range 2 {
 			if got.users[window] != users[[2]int{window, 99}] {
 				t.Fatalf("window %d: %d users, want %d", window, got.users[window], users[[2]int{window, 99}])
@@ -84,10 +84,10 @@ func TestUsersAreCountedOnceForEveryKeyAndWindow(t *testing.T) {
 func BenchmarkCounts(b *testing.B) {
 	for _, keys := range []int{10, 1000, 20_000} {
 		b.Run(fmt.Sprintf("keys=%d", keys), func(b *testing.B) {
-			book, d := decided(1, keys, func() bool { return true })
+			accounts, d := decided(1, keys, func() bool { return true })
 			b.ReportAllocs()
 			for b.Loop() {
-				book.counts(d)
+				accounts.counts(d)
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*keys*4), "ns/key")
 		})

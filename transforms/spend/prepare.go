@@ -70,17 +70,17 @@ func (e *Engine) fromCells(ctx context.Context, n int, s *shard, open *schemas.O
 	if err != nil || turns == nil {
 		return err
 	}
-	b := newShardAccounts(e.opts.Rules, e.opts.Windows)
-	if err = b.decodeBase(base); err != nil {
+	a := newShardAccounts(e.opts.Rules, e.opts.Windows)
+	if err = a.decodeBase(base); err != nil {
 		return err
 	}
-	b.turn = m.base
+	a.turn = m.base
 	for _, d := range turns {
-		if err := e.replay(ctx, n, b, d, open.First); err != nil {
+		if err := e.replay(ctx, n, a, d, open.First); err != nil {
 			return err
 		}
 	}
-	s.accounts = b
+	s.accounts = a
 	return nil
 }
 
@@ -111,15 +111,15 @@ func inOrder(m meta, bag [][]byte) ([]*schemas.Delta, error) {
 // the span that begins with open nothing is charged. Before that one spans need
 // not be told apart: to charge turn by turn holds no more than was held then, and
 // every turn is charged by the settlement of its span.
-func (e *Engine) replay(ctx context.Context, n int, b *shardAccounts, d *schemas.Delta, open uint64) error {
+func (e *Engine) replay(ctx context.Context, n int, a *shardAccounts, d *schemas.Delta, open uint64) error {
 	first := open
 	if d.Turn <= open {
 		first = d.Turn
-		if err := e.charge(ctx, n, b); err != nil {
+		if err := e.charge(ctx, n, a); err != nil {
 			return err
 		}
 	}
-	if err := b.obey(first, d, e.opts.Ending(d.Turn)); err != nil {
+	if err := a.obey(first, d, e.opts.Ending(d.Turn)); err != nil {
 		return &StopError{Shard: n, Turn: d.Turn, Reason: "decisions of the past cannot be obeyed", Err: err}
 	}
 	return nil
@@ -151,14 +151,14 @@ func (e *Engine) take(ctx context.Context, n int, s *shard, open *schemas.Open) 
 	if err != nil {
 		return unreadable(n, open, err)
 	}
-	b := newShardAccounts(e.opts.Rules, e.opts.Windows)
-	for _, a := range snapshot.Accounts {
-		if err := b.store.Put(a.ID, a.Period, a.Account); err != nil {
+	a := newShardAccounts(e.opts.Rules, e.opts.Windows)
+	for _, entry := range snapshot.Accounts {
+		if err := a.store.Put(entry.ID, entry.Period, entry.Account); err != nil {
 			return fmt.Errorf("restoring shard %d: %w", n, err)
 		}
 	}
-	b.turn = snapshot.Turn
-	if err := b.reopen(snapshot.Open); err != nil {
+	a.turn = snapshot.Turn
+	if err := a.reopen(snapshot.Open); err != nil {
 		return unreadable(n, open, err)
 	}
 	for turn := snapshot.Turn + 1; turn <= settled; turn++ {
@@ -166,7 +166,7 @@ func (e *Engine) take(ctx context.Context, n int, s *shard, open *schemas.Open) 
 		if !ok {
 			return e.unfit(ctx, n, open, turn, "the ledger has a gap: this turn is settled and its decisions are missing (has the ledger topic lost records? Restore them: without them accounts are not known, and recover does not help)")
 		}
-		if err := e.replay(ctx, n, b, &d, open.First); err != nil {
+		if err := e.replay(ctx, n, a, &d, open.First); err != nil {
 			return err
 		}
 	}
@@ -179,7 +179,7 @@ func (e *Engine) take(ctx context.Context, n int, s *shard, open *schemas.Open) 
 			return e.unfit(ctx, n, open, turn, "the ledger is ahead of the control log (has control lost records?)")
 		}
 	}
-	s.writer, s.accounts = writer, b
+	s.writer, s.accounts = writer, a
 	s.snapshot, s.slot = snapshot.Turn, slot
 	return nil
 }

@@ -33,33 +33,33 @@ func deployment(mu state.Mu2, keys uint64, metrics ...schemas.MetricSpec) settin
 	return settings{shards: 1, releaseShards: 1, slots: 4, metrics: metrics, budget: state.Budget{Mu2: mu, Keys: state.Delta{Lo: keys}}}
 }
 
-// mustBook decides turn 1 of one shard.
-func mustBook(t testing.TB, s settings, cs []contribution) *shardAccounts {
+// mustAccounts decides turn 1 of one shard.
+func mustAccounts(t testing.TB, s settings, cs []contribution) *shardAccounts {
 	t.Helper()
 	w := mustWorld(t, s)
-	b := newShardAccounts(w.rules, oneSlice{})
-	mustDecide(t, b, s, cs)
-	return b
-}
-
-func mustDecide(t testing.TB, b *shardAccounts, s settings, cs []contribution) {
-	t.Helper()
-	c, err := schemas.DecodeContributions(s.batch(1, b.turn+1, 0, cs))
-	if err != nil {
-		t.Fatal(err)
-	}
-	g, records, err := gather(b.rules, []schemas.Contributions{c})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := b.decide(b.turn+1, b.turn+1, s.windows(b.turn+1), g, records); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func (b *shardAccounts) of(user int) state.Account {
-	a, _ := b.store.Get(testID(user), 0)
+	a := newShardAccounts(w.rules, oneSlice{})
+	mustDecide(t, a, s, cs)
 	return a
+}
+
+func mustDecide(t testing.TB, a *shardAccounts, s settings, cs []contribution) {
+	t.Helper()
+	c, err := schemas.DecodeContributions(s.batch(1, a.turn+1, 0, cs))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, records, err := gather(a.rules, []schemas.Contributions{c})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.decide(a.turn+1, a.turn+1, s.windows(a.turn+1), g, records); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (a *shardAccounts) of(user int) state.Account {
+	account, _ := a.store.Get(testID(user), 0)
+	return account
 }
 
 // released makes a settlement of turn 1 with these precisions of metric 0.
@@ -208,20 +208,20 @@ func newModelled(t *rapid.T, s settings, cs []contribution) map[Cell]int64 {
 // rounded up by itself; the first rung for a private key that stayed below.
 func TestRuleChargeIsWhatWasReleased(t *testing.T) {
 	s := deployment(1<<40, 100, metric1("m"))
-	b := mustBook(t, s, []contribution{{user: 1, key: "a", n: 3}, {user: 1, key: "b", n: 2}, {user: 1, key: "c", n: 99}, {user: 2, key: "a", n: 1}})
-	if got := b.of(1); got.Reserved != 4*(9+4+100) || got.Spent != 0 {
+	a := mustAccounts(t, s, []contribution{{user: 1, key: "a", n: 3}, {user: 1, key: "b", n: 2}, {user: 1, key: "c", n: 99}, {user: 2, key: "a", n: 1}})
+	if got := a.of(1); got.Reserved != 4*(9+4+100) || got.Spent != 0 {
 		t.Fatalf("held %d, want the whole worst case", got.Reserved)
 	}
 	odd := state.Precision{Lo: 2<<40 + 1}
-	if err := b.charge(released(unit(1), map[string]state.Precision{"a": odd, "c": unit(4)})); err != nil {
+	if err := a.charge(released(unit(1), map[string]state.Precision{"a": odd, "c": unit(4)})); err != nil {
 		t.Fatal(err)
 	}
 	// a stopped just above 2 units: 9·2 and a fraction, rounded up; b stayed
 	// below: first rung; c at the top, clipped to 10 events.
-	if got, want := b.of(1), (state.Account{Spent: 19 + 4 + 400, Keys: state.Delta{Lo: 3}}); got != want {
+	if got, want := a.of(1), (state.Account{Spent: 19 + 4 + 400, Keys: state.Delta{Lo: 3}}); got != want {
 		t.Fatalf("account is %+v, want %+v", got, want)
 	}
-	if got, want := b.of(2), (state.Account{Spent: 3, Keys: state.Delta{Lo: 1}}); got != want {
+	if got, want := a.of(2), (state.Account{Spent: 3, Keys: state.Delta{Lo: 1}}); got != want {
 		t.Fatalf("account is %+v, want %+v", got, want)
 	}
 }
@@ -231,13 +231,13 @@ func TestRuleChargeIsWhatWasReleased(t *testing.T) {
 // of that will be charged.
 func TestRuleAdmissionHoldsTheWholeWorstCase(t *testing.T) {
 	s := deployment(4*100+4*100-1, 100, metric1("m0"), metric1("m1"))
-	b := mustBook(t, s, []contribution{{user: 1, key: "a", n: 10}})
-	if got := b.last().delta.Users[0].Admitted; !got.Get(0) || got.Get(1) {
+	a := mustAccounts(t, s, []contribution{{user: 1, key: "a", n: 10}})
+	if got := a.last().delta.Users[0].Admitted; !got.Get(0) || got.Get(1) {
 		t.Fatalf("admitted to %v, want the first window alone", got)
 	}
 	s.budget.Mu2++
-	b = mustBook(t, s, []contribution{{user: 1, key: "a", n: 10}})
-	if got := b.last().delta.Users[0].Admitted; !got.Get(1) {
+	a = mustAccounts(t, s, []contribution{{user: 1, key: "a", n: 10}})
+	if got := a.last().delta.Users[0].Admitted; !got.Get(1) {
 		t.Fatal("the worst case fits to the unit and was refused")
 	}
 }
@@ -249,14 +249,14 @@ func TestRuleAllOrNothingPerPairAndTheWalkGoesOn(t *testing.T) {
 	dear.Top = unit(100)
 	s := deployment(150, 100, dear, metric1("cheap"), dear, metric1("cheap again"))
 	s.metrics[2].Name = "dear again"
-	b := mustBook(t, s, []contribution{{user: 1, key: "a", n: 1}, {user: 1, key: "b", n: 1}})
-	if got, want := fmt.Sprintf("%04b", b.last().delta.Users[0].Admitted[0]), "1010"; got != want {
+	a := mustAccounts(t, s, []contribution{{user: 1, key: "a", n: 1}, {user: 1, key: "b", n: 1}})
+	if got, want := fmt.Sprintf("%04b", a.last().delta.Users[0].Admitted[0]), "1010"; got != want {
 		t.Fatalf("admitted to %s, want %s (last window first)", got, want)
 	}
-	if got, want := b.of(1), (state.Account{Reserved: 16, Keys: state.Delta{Lo: 4}}); got != want {
+	if got, want := a.of(1), (state.Account{Reserved: 16, Keys: state.Delta{Lo: 4}}); got != want {
 		t.Fatalf("account is %+v, want %+v", got, want)
 	}
-	if got := b.last().delta.Tallies[0]; got != (schemas.WindowTally{OverBudget: 2}) {
+	if got := a.last().delta.Tallies[0]; got != (schemas.WindowTally{OverBudget: 2}) {
 		t.Fatalf("tally of the dear window is %+v", got)
 	}
 }
@@ -265,20 +265,20 @@ func TestRuleAllOrNothingPerPairAndTheWalkGoesOn(t *testing.T) {
 // and never returned; without δ left the window is closed though μ² is ample.
 func TestRuleDeltaOfPrivateKeysIsPaidAtAdmission(t *testing.T) {
 	s := deployment(1<<40, 3, metric1("m"), publicMetric("p", "a"))
-	b := mustBook(t, s, []contribution{{user: 1, key: "a", n: 1}, {user: 1, key: "b", n: 1}, {user: 2, key: "a", n: 1}})
-	if b.of(1).Keys != (state.Delta{Lo: 2}) || b.of(2).Keys != (state.Delta{Lo: 1}) {
-		t.Fatalf("δ paid: %v and %v", b.of(1).Keys, b.of(2).Keys)
+	a := mustAccounts(t, s, []contribution{{user: 1, key: "a", n: 1}, {user: 1, key: "b", n: 1}, {user: 2, key: "a", n: 1}})
+	if a.of(1).Keys != (state.Delta{Lo: 2}) || a.of(2).Keys != (state.Delta{Lo: 1}) {
+		t.Fatalf("δ paid: %v and %v", a.of(1).Keys, a.of(2).Keys)
 	}
 	both := NewSettlement(schemas.Settled{Turn: 1, FirstRungs: []state.Precision{unit(1), unit(1)},
 		Keys: []schemas.SettledKey{{Metric: 1, WindowEnd: 1000, Key: []byte("a"), Precision: unit(1)}}})
-	if err := b.charge(both); err != nil {
+	if err := a.charge(both); err != nil {
 		t.Fatal(err)
 	}
-	if b.of(1).Keys != (state.Delta{Lo: 2}) {
+	if a.of(1).Keys != (state.Delta{Lo: 2}) {
 		t.Fatal("δ came back")
 	}
-	mustDecide(t, b, s, []contribution{{user: 1, key: "a", n: 1}, {user: 1, key: "b", n: 1}})
-	if got := b.last().delta.Users[0].Admitted; got.Get(0) || !got.Get(1) {
+	mustDecide(t, a, s, []contribution{{user: 1, key: "a", n: 1}, {user: 1, key: "b", n: 1}})
+	if got := a.last().delta.Users[0].Admitted; got.Get(0) || !got.Get(1) {
 		t.Fatalf("admitted to %v: the private window needs δ 2 of the 1 left, the public one needs none", got)
 	}
 }
@@ -300,14 +300,14 @@ func TestRulePublicKeyMissingFromASettlementStops(t *testing.T) {
 		"private, no cost":   {metric1("m"), map[string]state.Precision{"a": {}}, 0},
 		"above the top":      {metric1("m"), map[string]state.Precision{"a": {Lo: 4<<40 + 1}}, 0},
 	} {
-		b := mustBook(t, deployment(1<<40, 100, c.metric), cs)
-		err := b.charge(released(unit(1), c.keys))
+		a := mustAccounts(t, deployment(1<<40, 100, c.metric), cs)
+		err := a.charge(released(unit(1), c.keys))
 		if c.paid == 0 {
 			if err == nil {
-				t.Errorf("%s: charged %d", name, b.of(1).Spent)
+				t.Errorf("%s: charged %d", name, a.of(1).Spent)
 			}
-		} else if err != nil || b.of(1).Spent != c.paid {
-			t.Errorf("%s: charged %d, want %d (%v)", name, b.of(1).Spent, c.paid, err)
+		} else if err != nil || a.of(1).Spent != c.paid {
+			t.Errorf("%s: charged %d, want %d (%v)", name, a.of(1).Spent, c.paid, err)
 		}
 	}
 }

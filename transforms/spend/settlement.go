@@ -32,12 +32,12 @@ func (s *Settlement) Keys() int { return len(s.released) }
 
 // precision is what a key's contributors pay for: where it stopped, or the
 // first rung for a private key that was not released. Zero: unknown.
-func (s *Settlement) precision(p schemas.MetricWindow, key []byte, private bool) state.Precision {
-	if u, ok := s.released[Cell{p.Metric, p.WindowStart, p.WindowEnd, string(key)}]; ok {
+func (s *Settlement) precision(w schemas.MetricWindow, key []byte, private bool) state.Precision {
+	if u, ok := s.released[Cell{w.Metric, w.WindowStart, w.WindowEnd, string(key)}]; ok {
 		return u
 	}
-	if private && int(p.Metric) < len(s.firstRungs) {
-		return s.firstRungs[p.Metric]
+	if private && int(w.Metric) < len(s.firstRungs) {
+		return s.firstRungs[w.Metric]
 	}
 	return state.Precision{}
 }

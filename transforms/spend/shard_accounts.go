@@ -50,69 +50,69 @@ func newShardAccounts(r *Rules, w Windows) *shardAccounts {
 	return &shardAccounts{rules: r, windows: w, clip: newClipper(r), store: state.NewShard(), period: math.MinInt64}
 }
 
-func (b *shardAccounts) metric(p schemas.MetricWindow) (*metric, error) {
-	if int(p.Metric) >= len(b.rules.metrics) {
-		return nil, fmt.Errorf("reading a delta: it names metric %d of %d", p.Metric, len(b.rules.metrics))
+func (a *shardAccounts) metric(w schemas.MetricWindow) (*metric, error) {
+	if int(w.Metric) >= len(a.rules.metrics) {
+		return nil, fmt.Errorf("reading a delta: it names metric %d of %d", w.Metric, len(a.rules.metrics))
 	}
-	return &b.rules.metrics[p.Metric], nil
+	return &a.rules.metrics[w.Metric], nil
 }
 
-func (b *shardAccounts) put(id state.AccountID, period int64, a state.Account) error {
-	if err := b.store.Put(id, period, a); err != nil {
+func (a *shardAccounts) put(id state.AccountID, period int64, account state.Account) error {
+	if err := a.store.Put(id, period, account); err != nil {
 		return fmt.Errorf("keeping an account: %w", err)
 	}
 	return nil
 }
 
 // first is the first turn that is not charged.
-func (b *shardAccounts) first() uint64 { return b.turn + 1 - uint64(len(b.decided)) }
+func (a *shardAccounts) first() uint64 { return a.turn + 1 - uint64(len(a.decided)) }
 
 // follows says whether a turn may be decided now, as one of a span that begins
 // with first: it is the next one, and everything before the span is charged.
-func (b *shardAccounts) follows(first, turn uint64) bool {
-	return turn == b.turn+1 && first == b.first()
+func (a *shardAccounts) follows(first, turn uint64) bool {
+	return turn == a.turn+1 && first == a.first()
 }
 
 // charge settles the decided turns that a settlement speaks of, from the first
 // one on: every admitted user pays for what was released, and the rest of the
 // hold goes back.
-func (b *shardAccounts) charge(s *Settlement) error {
-	if len(b.decided) == 0 || b.first() < s.First || b.first() > s.Turn {
-		return fmt.Errorf("charging turns %d to %d where turns %d to %d are decided: out of order", s.First, s.Turn, b.first(), b.turn)
+func (a *shardAccounts) charge(s *Settlement) error {
+	if len(a.decided) == 0 || a.first() < s.First || a.first() > s.Turn {
+		return fmt.Errorf("charging turns %d to %d where turns %d to %d are decided: out of order", s.First, s.Turn, a.first(), a.turn)
 	}
-	for len(b.decided) > 0 && b.first() <= s.Turn {
-		if err := b.chargeTurn(&b.decided[0], s); err != nil {
+	for len(a.decided) > 0 && a.first() <= s.Turn {
+		if err := a.chargeTurn(&a.decided[0], s); err != nil {
 			return err
 		}
-		b.decided[0] = decision{} // its windows may be large
-		b.decided = b.decided[1:]
+		a.decided[0] = decision{} // its windows may be large
+		a.decided = a.decided[1:]
 	}
-	if len(b.decided) > 0 {
+	if len(a.decided) > 0 {
 		return nil
 	}
-	b.decided = nil
-	return b.dropPeriods()
+	a.decided = nil
+	return a.dropPeriods()
 }
 
-func (b *shardAccounts) chargeTurn(d *decision, s *Settlement) error {
-	prices, err := b.prices(d, s)
+func (a *shardAccounts) chargeTurn(d *decision, s *Settlement) error {
+	prices, err := a.prices(d, s)
 	if err != nil {
 		return err
 	}
 	for i := 0; i < len(d.reservations); {
 		first := &d.reservations[i]
-		account, _ := b.store.Get(first.id, first.period)
+		account, _ := a.store.Get(first.id, first.period)
 		for ; i < len(d.reservations) && d.reservations[i].id == first.id && d.reservations[i].period == first.period; i++ {
-			t := &d.reservations[i]
-			actual, err := prices.of(t)
+			r := &d.reservations[i]
+			actual, err := prices.of(r)
 			if err != nil {
 				return err
 			}
-			if err := account.Settle(t.worst, actual); err != nil {
+			if err := account.Settle(r.worst, actual); err != nil {
 				return err
 			}
 		}
-		if err := b.put(first.id, first.period, account); err != nil {
+		if err := a.put(first.id, first.period, account); err != nil {
 			return err
 		}
 	}
@@ -121,14 +121,14 @@ func (b *shardAccounts) chargeTurn(d *decision, s *Settlement) error {
 
 // dropPeriods lets go of the accounts that no window can charge any more, once
 // no decided turn is left that charges them.
-func (b *shardAccounts) dropPeriods() error {
-	least := b.windows.LeastPeriod(b.turn)
-	if least <= b.period {
+func (a *shardAccounts) dropPeriods() error {
+	least := a.windows.LeastPeriod(a.turn)
+	if least <= a.period {
 		return nil
 	}
-	b.period = least
-	if err := b.store.DropBefore(least); err != nil {
-		return fmt.Errorf("settling turn %d: %w", b.turn, err)
+	a.period = least
+	if err := a.store.DropBefore(least); err != nil {
+		return fmt.Errorf("settling turn %d: %w", a.turn, err)
 	}
 	return nil
 }
@@ -142,11 +142,11 @@ type prices struct {
 	coverage []state.Precision
 }
 
-func (b *shardAccounts) prices(d *decision, s *Settlement) (*prices, error) {
+func (a *shardAccounts) prices(d *decision, s *Settlement) (*prices, error) {
 	n := len(d.delta.Windows)
-	p := &prices{rules: b.rules, windows: d.delta.Windows, keys: make([][]state.Precision, n), coverage: make([]state.Precision, n)}
+	p := &prices{rules: a.rules, windows: d.delta.Windows, keys: make([][]state.Precision, n), coverage: make([]state.Precision, n)}
 	for i, window := range d.delta.Windows {
-		m, err := b.metric(window)
+		m, err := a.metric(window)
 		if err != nil {
 			return nil, err
 		}
@@ -166,11 +166,11 @@ func (b *shardAccounts) prices(d *decision, s *Settlement) (*prices, error) {
 // of is what a reservation costs now that the turn is settled. A key that its metric
 // takes from another one, and that was not released, costs nothing: nothing was
 // drawn for it.
-func (p *prices) of(t *reservation) (state.Mu2, error) {
-	m := &p.rules.metrics[p.windows[t.window].Metric]
+func (p *prices) of(r *reservation) (state.Mu2, error) {
+	m := &p.rules.metrics[p.windows[r.window].Metric]
 	var actual state.Mu2
-	for _, k := range t.kept {
-		u := p.keys[t.window][k.key]
+	for _, k := range r.kept {
+		u := p.keys[r.window][k.key]
 		if u.IsZero() && m.spec.KeyMode != schemas.KeysFrom {
 			return 0, errNoPrice
 		}
@@ -178,10 +178,10 @@ func (p *prices) of(t *reservation) (state.Mu2, error) {
 		actual, _ = actual.Add(charge)
 	}
 	if m.coverage >= 0 {
-		if p.coverage[t.window].IsZero() {
+		if p.coverage[r.window].IsZero() {
 			return 0, errNoPrice
 		}
-		charge, _ := state.Charge(1, p.coverage[t.window])
+		charge, _ := state.Charge(1, p.coverage[r.window])
 		actual, _ = actual.Add(charge)
 	}
 	return actual, nil

@@ -13,7 +13,7 @@ import (
 )
 
 // last is the last decided turn.
-func (b *shardAccounts) last() *decision { return &b.decided[len(b.decided)-1] }
+func (a *shardAccounts) last() *decision { return &a.decided[len(a.decided)-1] }
 
 // mustSpan plays and settles a span.
 func mustSpan(t testing.TB, w *world, first uint64, span [][]contribution) {
@@ -42,10 +42,10 @@ func atTheEdge(slots int) settings {
 }
 
 // admittedTo lists the turns that user 1 is admitted to, of those that are open.
-func admittedTo(b *shardAccounts) (turns []uint64) {
-	for i := range b.decided {
-		if len(b.decided[i].reservations) > 0 {
-			turns = append(turns, b.decided[i].delta.Turn)
+func admittedTo(a *shardAccounts) (turns []uint64) {
+	for i := range a.decided {
+		if len(a.decided[i].reservations) > 0 {
+			turns = append(turns, a.decided[i].delta.Turn)
 		}
 	}
 	return turns
@@ -75,12 +75,12 @@ func TestRuleASpanHoldsTheWorstCaseOfAllItsTurns(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			b := w.engine.shards[0].accounts
-			admitted := admittedTo(b)
+			accounts := w.engine.shards[0].accounts
+			admitted := admittedTo(accounts)
 			got = append(got, admitted...)
-			a := b.of(1)
-			if sum := a.Spent + a.Reserved; sum > 12 || a.Reserved != state.Mu2(4*len(admitted)) {
-				t.Fatalf("spans of %d, turn %d: %+v with %d turns held", c.turns, first, a, len(admitted))
+			account := accounts.of(1)
+			if sum := account.Spent + account.Reserved; sum > 12 || account.Reserved != state.Mu2(4*len(admitted)) {
+				t.Fatalf("spans of %d, turn %d: %+v with %d turns held", c.turns, first, account, len(admitted))
 			}
 			last := first + uint64(c.turns) - 1
 			s := schemas.Settled{First: first, Turn: last, FirstRungs: []state.Precision{unit(1)}}
@@ -228,21 +228,21 @@ func TestAnOlderStateIsNotRead(t *testing.T) {
 // next one of the span that is open, or the first behind a charged one.
 func TestADecidedTurnIsChargedBeforeTheNextSpan(t *testing.T) {
 	s := atTheEdge(16)
-	b := mustBook(t, s, []contribution{{user: 1, key: "a", n: 1}})
+	accounts := mustAccounts(t, s, []contribution{{user: 1, key: "a", n: 1}})
 	for _, c := range []struct{ first, turn uint64 }{{2, 2}, {1, 3}, {1, 1}, {3, 3}} {
-		if _, err := b.decide(c.first, c.turn, s.windows(c.turn), &contributions{}, 0); err == nil {
+		if _, err := accounts.decide(c.first, c.turn, s.windows(c.turn), &contributions{}, 0); err == nil {
 			t.Errorf("turn %d of a span from %d was decided behind turn 1, which is not charged", c.turn, c.first)
 		}
-		if err := b.obey(c.first, &schemas.Delta{Turn: c.turn}, nil); err == nil {
+		if err := accounts.obey(c.first, &schemas.Delta{Turn: c.turn}, nil); err == nil {
 			t.Errorf("turn %d of a span from %d was obeyed behind turn 1, which is not charged", c.turn, c.first)
 		}
 	}
 	for _, bad := range []schemas.Settled{{First: 2, Turn: 3}, {Turn: 2}} {
-		if err := b.charge(NewSettlement(bad)); err == nil {
+		if err := accounts.charge(NewSettlement(bad)); err == nil {
 			t.Errorf("turn 1 was charged by a settlement of turns %d to %d", bad.First, bad.Turn)
 		}
 	}
-	if a := b.of(1); a.Reserved != 4 || a.Spent != 0 {
-		t.Errorf("the account is %+v", a)
+	if account := accounts.of(1); account.Reserved != 4 || account.Spent != 0 {
+		t.Errorf("the account is %+v", account)
 	}
 }

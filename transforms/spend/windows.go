@@ -11,7 +11,7 @@ import (
 // functions of the configuration.
 type Windows interface {
 	// First is the turn whose slice a window's window begins with.
-	First(p schemas.MetricWindow) uint64
+	First(w schemas.MetricWindow) uint64
 	// Open says whether a window of the metric that holds the turn's slice ends
 	// behind the turn.
 	Open(metric uint32, turn uint64) bool
@@ -50,35 +50,35 @@ type endedWindows struct {
 
 // assemble puts the windows together that end in a turn, from the slices that are
 // kept and the turn's own.
-func (b *shardAccounts) assemble(turn uint64, windows []schemas.MetricWindow, own *contributions) (*endedWindows, error) {
-	f := &endedWindows{windows: windows, contributions: make([]*contributions, len(windows)), taken: make([][]bool, len(windows)), own: own, each: []*contributions{own}}
+func (a *shardAccounts) assemble(turn uint64, windows []schemas.MetricWindow, own *contributions) (*endedWindows, error) {
+	e := &endedWindows{windows: windows, contributions: make([]*contributions, len(windows)), taken: make([][]bool, len(windows)), own: own, each: []*contributions{own}}
 	byFirst := map[uint64]*contributions{}
-	for i, p := range windows {
-		m, err := b.metric(p)
+	for i, w := range windows {
+		m, err := a.metric(w)
 		if err != nil {
 			return nil, err
 		}
-		first := min(b.windows.First(p), turn)
+		first := min(a.windows.First(w), turn)
 		c := byFirst[first]
 		if c == nil {
-			if c, err = b.since(first, own); err != nil {
+			if c, err = a.since(first, own); err != nil {
 				return nil, err
 			}
 			byFirst[first] = c
 			if c != own {
-				f.each = append(f.each, c)
+				e.each = append(e.each, c)
 			}
 		}
-		f.contributions[i] = c
-		f.taken[i] = c.taken(m)
+		e.contributions[i] = c
+		e.taken[i] = c.taken(m)
 	}
-	return f, nil
+	return e, nil
 }
 
 // since merges the kept slices from a turn on with the open turn's own.
-func (b *shardAccounts) since(first uint64, own *contributions) (*contributions, error) {
+func (a *shardAccounts) since(first uint64, own *contributions) (*contributions, error) {
 	parts := []*contributions{}
-	for _, s := range b.open {
+	for _, s := range a.open {
 		if s.turn < first {
 			continue
 		}
@@ -86,7 +86,7 @@ func (b *shardAccounts) since(first uint64, own *contributions) (*contributions,
 		if err != nil {
 			return nil, fmt.Errorf("reading the slice of turn %d: %w", s.turn, err)
 		}
-		b.rules.inherited(&o)
+		a.rules.inherited(&o)
 		parts = append(parts, &contributions{labels: o.Labels, users: o.Users, filtered: o.Filtered})
 	}
 	if len(parts) == 0 {
@@ -105,13 +105,13 @@ type member struct {
 
 // members calls fn for every user of the windows and of the turn's slice,
 // ascending. What it hands over is valid until fn returns.
-func (f *endedWindows) members(fn func(m *member) error) error {
-	next := make([]int, len(f.each))
-	at := make(map[*contributions]int, len(f.each))
-	for i, c := range f.each {
+func (e *endedWindows) members(fn func(m *member) error) error {
+	next := make([]int, len(e.each))
+	at := make(map[*contributions]int, len(e.each))
+	for i, c := range e.each {
 		at[c] = i
 	}
-	m := member{of: make([]*schemas.ContribUser, len(f.windows))}
+	m := member{of: make([]*schemas.ContribUser, len(e.windows))}
 	find := func(c *contributions, i int) *schemas.ContribUser {
 		if j := next[i]; j < len(c.users) && schemas.CompareUsers(&c.users[j], &m.ContribUser) == 0 {
 			return &c.users[j]
@@ -120,7 +120,7 @@ func (f *endedWindows) members(fn func(m *member) error) error {
 	}
 	for {
 		var least *schemas.ContribUser
-		for i, c := range f.each {
+		for i, c := range e.each {
 			if next[i] < len(c.users) && (least == nil || schemas.CompareUsers(&c.users[next[i]], least) < 0) {
 				least = &c.users[next[i]]
 			}
@@ -129,14 +129,14 @@ func (f *endedWindows) members(fn func(m *member) error) error {
 			return nil
 		}
 		m.ContribUser = schemas.ContribUser{ID: least.ID, Period: least.Period}
-		m.own = find(f.own, at[f.own])
-		for i, c := range f.contributions {
+		m.own = find(e.own, at[e.own])
+		for i, c := range e.contributions {
 			m.of[i] = find(c, at[c])
 		}
 		if err := fn(&m); err != nil {
 			return err
 		}
-		for i, c := range f.each {
+		for i, c := range e.each {
 			if find(c, i) != nil {
 				next[i]++
 			}
@@ -146,16 +146,16 @@ func (f *endedWindows) members(fn func(m *member) error) error {
 
 // keep puts the decided turn's slice to those of open windows, and lets go of
 // those that no open window holds.
-func (b *shardAccounts) keep(d *schemas.Delta) error {
-	needed := b.windows.Needed(d.Turn)
-	rest := b.open[:0]
-	for _, s := range b.open {
+func (a *shardAccounts) keep(d *schemas.Delta) error {
+	needed := a.windows.Needed(d.Turn)
+	rest := a.open[:0]
+	for _, s := range a.open {
 		if s.turn >= needed {
 			rest = append(rest, s)
 		}
 	}
-	clear(b.open[len(rest):])
-	b.open = rest
+	clear(a.open[len(rest):])
+	a.open = rest
 	if d.Turn < needed {
 		return nil
 	}
@@ -170,6 +170,6 @@ func (b *shardAccounts) keep(d *schemas.Delta) error {
 	if err != nil {
 		return fmt.Errorf("keeping the slice of turn %d: %w", d.Turn, err)
 	}
-	b.open = append(b.open, openSlice{d.Turn, data})
+	a.open = append(a.open, openSlice{d.Turn, data})
 	return nil
 }
