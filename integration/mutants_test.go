@@ -28,7 +28,7 @@ func protocolMutants() []mutant {
 		{"clip-unkeyed", "clipper.leastRanks", mutants.Value("bytes.Compare(…)", "0"), "TestInvariant6EveryRecordIsAccountedFor"},
 		{"hold-forgotten", "Account.Fits", mutants.Value("a.Reserved", "0"), "TestInvariant5SameOutputForAllPartitionsAndShards"},
 		{"delta-free", "Account.Reserve", mutants.Drop("a.Keys.Add("), "TestRuleAKeyOfUnadmittedUsersDoesNotExist"},
-		{"suppressed-free", "Settlement.precision", mutants.Value("s.firstRungs[p.Metric]", "state.Precision{Lo: 1}"), "TestInvariant5SameOutputForAllPartitionsAndShards"},
+		{"suppressed-free", "Settlement.precision", mutants.Value("s.firstRungs[w.Metric]", "state.Precision{Lo: 1}"), "TestInvariant5SameOutputForAllPartitionsAndShards"},
 		{"snapshot-late", "Engine.snapshotRecords", mutants.Value("e.opts.Rules.LedgerSlots/2", "2 * e.opts.Rules.LedgerSlots"), "TestRuleSnapshotsCarryWhatDeltasNoLongerHold"},
 		{"charge-rounds-down", "state.Charge", mutants.Always("p0&"), "TestInvariant5SameOutputForAllPartitionsAndShards"},
 		{"restart-at-cut", "partition.cut", mutants.Never("restart != nil"), "TestInvariant5CrashBetweenTurns"},
@@ -44,7 +44,7 @@ func protocolMutants() []mutant {
 		{"periods-dropped-early", "shardAccounts.dropPeriods", mutants.After("LeastPeriod(", "if least > -1<<63 { least++ }"), "TestInvariant6EveryRecordOfAMixedDeploymentIsAccountedFor"},
 		{"unreleased-keys-taken", "ladders.following", mutants.Never("passed"), "TestInvariant6EveryRecordOfAMixedDeploymentIsAccountedFor"},
 		{"span-unheld", "Engine.spend", mutants.All(mutants.Before("e.decide(", earlierHolds("-")), mutants.After("e.decide(", earlierHolds("+"))), "TestRuleASpanHoldsTheWorstCaseOfAllItsTurns"},
-		{"span-charged-as-one-turn", "shardAccounts.charge", mutants.Before("b.first() <= s.Turn", onlyTheLast), "TestInvariant5MixedSpansEqualTheReference"},
+		{"span-charged-as-one-turn", "shardAccounts.charge", mutants.Before("a.first() <= s.Turn", onlyTheLast), "TestInvariant5MixedSpansEqualTheReference"},
 		{"values-unclamped", "clipper.sum", mutants.Value("min(max(v.Value, m.spec.Min), m.spec.Max)", "v.Value"), "TestInvariant6EveryRecordOfAMixedDeploymentIsAccountedFor"},
 		{"clipped-across-periods", "clipper.leastRanks", mutants.Value("u.Period", "0"), "TestInvariant6EveryRecordOfAMixedDeploymentIsAccountedFor"},
 	}
@@ -53,13 +53,13 @@ func protocolMutants() []mutant {
 // Code of mutants that is too long for their lines.
 const (
 	// the last settled turn is charged for those before it, and not taken up itself
-	notCharged = `if turn == settled { if err := e.charge(ctx, n, b); err != nil { return err }; b.turn = settled; break }`
+	notCharged = `if turn == settled { if err := e.charge(ctx, n, a); err != nil { return err }; a.turn = settled; break }`
 	// a user's second period pays nothing
-	freeAgain = `if i > 0 && d.reservations[i-1].id == t.id && d.reservations[i-1].period != t.period { actual = 0 }`
+	freeAgain = `if i > 0 && d.reservations[i-1].id == r.id && d.reservations[i-1].period != r.period { actual = 0 }`
 	// the end of a window of 30 s
 	endOfWindow = `e.Millis + 29_999 - e.Millis%30_000`
 	// of the turns settled together, only the last one is charged
-	onlyTheLast = `if n := len(b.decided); n > 1 { b.decided = b.decided[n-1:] }`
+	onlyTheLast = `if n := len(a.decided); n > 1 { a.decided = a.decided[n-1:] }`
 )
 
 // earlierHolds takes what the turns that were decided before hold together out of the accounts ("-"), or puts it back ("+"), when

@@ -7,9 +7,9 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// decide forms the windows that end with a turn, clips and admits their users
-// and holds their worst cases, beside those of the turns before it in its span,
-// which begins with first. Every turn before the span must have been charged.
+// decide assembles the windows that end with a turn, clips and admits their users and reserves their
+// worst cases, beside those of the turns before it in its span, which begins with first. Every turn
+// before the span must have been charged.
 func (a *shardAccounts) decide(first, turn uint64, windows []schemas.MetricWindow, own *contributions, records uint64) (*schemas.Delta, error) {
 	if !a.follows(first, turn) {
 		return nil, fmt.Errorf("deciding turn %d of a span from turn %d where turns %d to %d are decided: out of order", turn, first, a.first(), a.turn)
@@ -92,9 +92,9 @@ func (a *admission) admit(u *member) error {
 	return nil
 }
 
-// obey holds what a delta from the ledger or from keyed state decided, as decide
-// does, for the windows that end with the turn: all of it, or it is an error. A hold
-// that was left out would be a charge that is never made.
+// obey reserves what a delta from the ledger or from keyed state decided, as decide does, for the
+// windows that end with the turn: all of it, or it is an error. A reservation that was left out would
+// be a charge that is never made.
 func (a *shardAccounts) obey(first uint64, d *schemas.Delta, windows []schemas.MetricWindow) error {
 	switch {
 	case !a.follows(first, d.Turn):
@@ -136,7 +136,7 @@ func (a *shardAccounts) obey(first uint64, d *schemas.Delta, windows []schemas.M
 	return a.keep(d)
 }
 
-// reserve takes a user's admissions as they are, and holds for them.
+// reserve takes a user's admissions as they are, and makes the reservations for them.
 func (a *shardAccounts) reserve(ended *endedWindows, u *member, admitted schemas.Bits, reservations []reservation) ([]reservation, error) {
 	account, _ := a.store.Get(u.ID, u.Period)
 	some := false
@@ -171,11 +171,11 @@ func (a *shardAccounts) reserve(ended *endedWindows, u *member, admitted schemas
 	return reservations, a.put(u.ID, u.Period, account)
 }
 
-// need says what of a turn's slice must be remembered: what the admitted
-// brought, until it is charged, and all that a window takes which is still open.
+// need says which part of a turn's slice must be kept: what the admitted users contributed, until it
+// is charged, and everything that a window takes which is still open.
 type need struct {
 	ended *endedWindows
-	toOwn [][]int32 // by window: the place of its contributions's keys among the slice's own; −1 none
+	toOwn [][]int32 // by window: the index of each of its keys among the slice's own; −1: not there
 	open  []bool    // by label of the slice: an open window takes it
 	sums  []bool    // by label: an open window takes its records one by one
 
@@ -249,8 +249,8 @@ func (n *need) mark(window int, m *metric, kept []kept) {
 	}
 }
 
-// ownPlace is a key's place among the slice's own, −1 for none; to is nil where
-// the contributions is the slice's own.
+// ownKeyOf returns a key's index among the slice's own keys, −1 if it is not there; to is nil where
+// the contributions are the slice's own.
 func ownKeyOf(to []int32, key uint32) int64 {
 	if to == nil {
 		return int64(key)
@@ -258,7 +258,7 @@ func ownKeyOf(to []int32, key uint32) int64 {
 	return int64(to[key])
 }
 
-// rest is what remains of the user's part of the slice.
+// rest returns the part of the user's slice that must be kept.
 func (n *need) rest() ([]schemas.KeyCount, []schemas.RecordValue) {
 	if n.user == nil {
 		return nil, nil

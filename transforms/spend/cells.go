@@ -52,7 +52,7 @@ const (
 	maxDeltas = 256
 )
 
-// dueBase says whether the next span writes a new base: the accounts as of the turn
+// dueBase reports whether the next span writes a new base: the accounts as of the turn
 // before it, charged, encoded before admission. A base is never older than the ledger
 // has slots: the settlements that its deltas are charged by are not kept for ever.
 func dueBase(s *keyedstate.State, slots uint64) bool {
@@ -69,8 +69,7 @@ func saveSpan(s *keyedstate.State, c Cells, open *schemas.Open, base, deltas []b
 	return nil
 }
 
-// encodeDelta makes one blob of a delta for the keyed state, in the ledger's
-// own format.
+// encodeDelta encodes a delta for the keyed state as one blob, in the ledger's format.
 func encodeDelta(d *schemas.Delta) ([]byte, error) {
 	records, err := schemas.EncodeDelta(*d, 1, 1<<30)
 	if err != nil {
@@ -95,8 +94,7 @@ func decodeDelta(b []byte) (*schemas.Delta, error) {
 	return &d, nil
 }
 
-// encodeBase encodes what a book knows as of a charged turn: its accounts and
-// the slices of open windows.
+// encodeBase encodes the state as of a charged turn: the accounts and the slices of open windows.
 func (a *shardAccounts) encodeBase() ([]byte, error) {
 	accounts, err := a.store.AppendBinary(nil)
 	if err != nil {

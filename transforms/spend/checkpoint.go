@@ -12,13 +12,13 @@ import (
 	"github.com/tollgate-dp/tollgate/state"
 )
 
-// ErrInterrupted says that the turn behind the settled one has decisions on the
+// ErrInterrupted says that the turn after the settled one has decisions on the
 // ledger already: it must be finished under the rules that they were made by.
 var ErrInterrupted = errors.New("a turn was interrupted")
 
 // ErrForeignLedger says that a ledger holds accounts that this deployment did not
 // leave there.
-var ErrForeignLedger = errors.New("the ledger holds accounts of somebody else")
+var ErrForeignLedger = errors.New("the ledger holds accounts that this deployment did not leave there")
 
 // Checkpoint takes a shard for an epoch and returns its accounts and open slices
 // as of a settled turn, charged. Errors: ErrInterrupted, state.ErrSuperseded,
@@ -27,12 +27,12 @@ func (e *Engine) Checkpoint(ctx context.Context, n int, epoch int64, settled uin
 	s := e.shard(n)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	// Whatever is decided behind the settled turn is found, however long its span.
+	// Whatever is decided after the settled turn is found, however long its span.
 	if err := e.take(ctx, n, s, &schemas.Open{Epoch: epoch, First: settled + 1, Turn: settled + 1<<20}); err != nil {
 		return schemas.Snapshot{}, err
 	}
 	if len(s.found) > 0 {
-		return schemas.Snapshot{}, fmt.Errorf("looking at shard %d behind turn %d: %w", n, settled, ErrInterrupted)
+		return schemas.Snapshot{}, fmt.Errorf("looking at shard %d after turn %d: %w", n, settled, ErrInterrupted)
 	}
 	if err := e.charge(ctx, n, s.accounts); err != nil {
 		return schemas.Snapshot{}, err
@@ -51,8 +51,8 @@ func (a *shardAccounts) snapshot(turn uint64, epoch int64) schemas.Snapshot {
 
 // Store writes a snapshot to a shard's ledger and waits until it is durable. It
 // goes to the slot that does not hold the newest one; the same one of an earlier
-// attempt is left as it is. Errors: ErrInterrupted for a turn behind it,
-// ErrForeignLedger for other accounts of its turn or any of a later one.
+// attempt is left as it is. Errors: ErrInterrupted for a turn after it,
+// ErrForeignLedger for other accounts as of its turn or any as of a later one.
 func Store(ctx context.Context, to state.LedgerStore, n int, snapshot schemas.Snapshot) error {
 	var ledger schemas.LedgerReader
 	writer, err := to.Take(ctx, n, snapshot.Epoch, func(r state.LedgerRecord) error { return ledger.Add(r.Key, r.Value) })
@@ -66,7 +66,7 @@ func Store(ctx context.Context, to state.LedgerStore, n int, snapshot schemas.Sn
 	}
 	for _, info := range ledger.Snapshots() {
 		if info.Complete && info.Turn > snapshot.Turn {
-			return fmt.Errorf("storing shard %d as of turn %d: one of turn %d is there: %w", n, snapshot.Turn, info.Turn, ErrForeignLedger)
+			return fmt.Errorf("storing shard %d as of turn %d: a snapshot as of turn %d is there: %w", n, snapshot.Turn, info.Turn, ErrForeignLedger)
 		}
 	}
 	found, slot, err := newestSnapshot(&ledger, snapshot.Turn)
@@ -75,7 +75,7 @@ func Store(ctx context.Context, to state.LedgerStore, n int, snapshot schemas.Sn
 	}
 	if found.Turn == snapshot.Turn {
 		if !sameState(&found, &snapshot) {
-			return fmt.Errorf("storing shard %d: another one as of turn %d is there: %w", n, snapshot.Turn, ErrForeignLedger)
+			return fmt.Errorf("storing shard %d: another snapshot as of turn %d is there: %w", n, snapshot.Turn, ErrForeignLedger)
 		}
 		return nil
 	}
@@ -89,7 +89,7 @@ func Store(ctx context.Context, to state.LedgerStore, n int, snapshot schemas.Sn
 	return nil
 }
 
-// sameState says whether two snapshots hold the same accounts and open slices.
+// sameState reports whether two snapshots have the same accounts and open slices.
 func sameState(a, b *schemas.Snapshot) bool {
 	return slices.Equal(a.Accounts, b.Accounts) && slices.EqualFunc(a.Open, b.Open, bytes.Equal)
 }
@@ -136,8 +136,8 @@ func Reshard(old []schemas.Snapshot, shards int) ([]schemas.Snapshot, error) {
 	return fresh, nil
 }
 
-// sliceOf is a shard's part of one turn's slice. What the metrics did not take has
-// no user any more: shard 0 keeps it.
+// sliceOf returns a shard's part of one turn's slice. The records that metrics did not take no longer
+// belong to a user: shard 0 keeps their counts.
 func sliceOf(n, shards int, from []schemas.OpenSlice) ([]byte, error) {
 	parts := make([]*contributions, len(from))
 	for i := range from {

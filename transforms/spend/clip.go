@@ -22,11 +22,11 @@ type clipper struct {
 
 // kept is what a metric counts of one user and key.
 type kept struct {
-	key   uint32 // index into the contributions's keys
+	key   uint32 // index into the keys of the contributions
 	total int64  // what the user adds to the count, see metrickind.Kind
 }
 
-// contribution is the sensitivity: by how much the user moves the count.
+// contribution returns the sensitivity: by how much the user changes the count.
 func (k kept) contribution() uint64 {
 	if k.total < 0 {
 		return -uint64(k.total)
@@ -47,13 +47,13 @@ type rankedRecord struct {
 	val  int64
 }
 
-// errRecords says that a sum's records are not all there.
+// errRecords says that some of a sum's records are missing.
 var errRecords = errors.New("a user's records do not add up to the number of the user's events")
 
 func newClipper(r *Rules) *clipper { return &clipper{hasher: schemas.NewHasher(r.UserHash)} }
 
 // keep returns what the metric counts of a user's contributions, ascending by
-// key, the number of records behind it and the number of records clipped. The
+// key, the number of records that make it up and the number of records clipped. The
 // result is valid until the next call.
 func (c *clipper) keep(m *metric, w *contributions, taken []bool, u *schemas.ContribUser) (out []kept, counted, clipped uint64, err error) {
 	c.own = c.own[:0]
@@ -136,8 +136,8 @@ func (c *clipper) sum(m *metric, w *contributions, taken []bool, u *schemas.Cont
 	return total, nil
 }
 
-// reservation is what an admitted user has at reservation in one (metric, window): kept
-// contributions, and the hold for them.
+// reservation is the worst case that an admitted user's account sets aside for one metric window,
+// with the contributions that count there.
 type reservation struct {
 	id     state.AccountID
 	period int64
@@ -146,7 +146,7 @@ type reservation struct {
 	kept   []kept
 }
 
-// keptArena keeps the kept of many reservations in few allocations.
+// keptArena stores the kept contributions of many reservations in few allocations.
 type keptArena struct{ free []kept }
 
 func (a *keptArena) clone(k []kept) []kept {

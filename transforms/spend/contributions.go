@@ -39,8 +39,8 @@ func gather(r *Rules, batches []schemas.Contributions) (*contributions, uint64, 
 	return c, records, nil
 }
 
-// merge makes one contributions of several, whatever their order. What the metrics do
-// not take adds up.
+// merge makes one set of contributions of several, whatever their order. The counts of records that
+// metrics do not take are added up.
 func merge(parts []*contributions) (*contributions, error) {
 	c := &contributions{}
 	for _, p := range parts {
@@ -61,7 +61,7 @@ func merge(parts []*contributions) (*contributions, error) {
 	return c, nil
 }
 
-// userRef of a user among the parts; lead is the beginning of the account id, so
+// userRef is the position of a user among the parts; lead is the beginning of the account id, so
 // that nearly all comparisons stay within the slice that is sorted.
 type userRef struct {
 	lead       uint64
@@ -116,7 +116,7 @@ func (c *contributions) join(parts []*contributions) error {
 	return nil
 }
 
-// renumber appends a user's entries and records with their labels' new refs.
+// renumber appends a user's entries and records with their labels' new numbers.
 func renumber(entries []schemas.KeyCount, records []schemas.RecordValue, u *schemas.ContribUser, renumbered []uint32) ([]schemas.KeyCount, []schemas.RecordValue, error) {
 	for _, e := range u.Entries {
 		if int(e.Key) >= len(renumbered) {
@@ -208,7 +208,7 @@ func (c *contributions) countFiltered(r *Rules) []uint64 {
 	return filtered
 }
 
-// taken says for every label whether a metric takes it.
+// taken returns for every label whether a metric takes it.
 func (c *contributions) taken(m *metric) []bool {
 	out := make([]bool, len(c.labels))
 	for i, l := range c.labels {

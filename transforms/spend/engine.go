@@ -33,15 +33,14 @@ type Options struct {
 	Rules       *Rules
 	Ledger      state.LedgerStore
 	Settlements Settlements
-	// Ending names the (metric, window) windows that end in a turn, in admission
-	// order.
+	// Ending returns the metric windows that end with a turn, in admission order.
 	Ending func(turn uint64) []schemas.MetricWindow
 	// Windows says how windows lie over turns; default: every window is one
 	// turn's slice, and budgets are for life.
 	Windows Windows
 	// Lost, when set, is told the epoch whenever a shard was found in another
-	// writer's hands. Whether that writer belongs to a newer run is for others to find
-	// out; if not, the turn must be opened again in a new epoch.
+	// writer's hands. The caller finds out whether that writer belongs to a newer run; if
+	// not, the turn must be opened again in a new epoch.
 	Lost func(epoch int64)
 	// Forget, when set, is asked before every turn whether to drop the decoded
 	// shard, so that tests can force the way through keyed state or ledger.
@@ -58,8 +57,8 @@ const (
 	ForgetShard              // writer and shard: the ledger is read
 )
 
-// Engine is SPEND without Beam: it decides the turns of all shards that are
-// handed to this process. Safe for concurrent use; a shard's turns are
+// Engine is SPEND without Beam: it decides the turns of all shards that this process is
+// given. Safe for concurrent use; a shard's turns are
 // serialised.
 type Engine struct {
 	opts      Options
@@ -68,9 +67,8 @@ type Engine struct {
 	shards    map[int]*shard
 }
 
-// shard is what the process knows of one shard: the decoded accounts, who may
-// write its ledger, and what the ledger said when it was taken. A failed turn
-// drops it.
+// shard is what the process knows of one shard: the decoded accounts, the writer of its ledger, and
+// what the ledger said when it was taken. A failed turn drops it.
 type shard struct {
 	mu    sync.Mutex
 	epoch int64
@@ -82,7 +80,7 @@ type shard struct {
 type known struct {
 	writer   state.LedgerWriter
 	accounts *shardAccounts              // nil: forgotten
-	wait     func(context.Context) error // for the append of the book's span; nil: nothing was to be appended
+	wait     func(context.Context) error // for the append of the decided span; nil: nothing was to be appended
 	saver    keyedstate.State
 
 	found    map[uint64]*schemas.Delta // the complete deltas of the open span, from the ledger
@@ -112,8 +110,8 @@ func (e *Engine) shard(n int) *shard {
 	return s
 }
 
-// Spend decides one shard's turn, or its span of several turns, from an envelope's blobs. A nil Pending means
-// that nothing is to be handed on: no OPEN, or a newer epoch owns the shard.
+// Spend decides one shard's turn, or its span of several turns, from an envelope's blobs. A nil
+// Pending means that nothing is to be handed on: there is no OPEN, or a newer epoch owns the shard.
 // Errors: *StopError when the run must not go on.
 func (e *Engine) Spend(ctx context.Context, n int, blobs [][]byte, cells Cells) (Pending, error) {
 	open, batches, err := readEnvelope(n, blobs)
@@ -205,7 +203,7 @@ func (e *Engine) spend(ctx context.Context, n int, s *shard, open *schemas.Open,
 	return e.handOn(n, s, open)
 }
 
-// decide gives the delta of a turn of the open span: the ledger's where it has
+// decide returns the delta of a turn of the open span: the ledger's where it has
 // one, which must be what the records give, unless the span is redone from the
 // ledger alone.
 func (e *Engine) decide(n int, s *shard, open *schemas.Open, turn uint64, batches []schemas.Contributions) (*schemas.Delta, error) {
@@ -239,7 +237,7 @@ func (e *Engine) decide(n int, s *shard, open *schemas.Open, turn uint64, batche
 	return d, nil
 }
 
-// ofTurn are the batches of one turn.
+// ofTurn returns the batches of one turn.
 func ofTurn(batches []schemas.Contributions, turn uint64) []schemas.Contributions {
 	var of []schemas.Contributions
 	for i := range batches {
@@ -250,7 +248,7 @@ func ofTurn(batches []schemas.Contributions, turn uint64) []schemas.Contribution
 	return of
 }
 
-// charge settles all of the book's decided turns.
+// charge settles all of the shard's decided turns.
 func (e *Engine) charge(ctx context.Context, n int, a *shardAccounts) error {
 	for len(a.decided) > 0 {
 		turn := a.first()
@@ -376,6 +374,6 @@ func readEnvelope(n int, blobs [][]byte) (*schemas.Open, []schemas.Contributions
 	return open, mine, nil
 }
 
-// errMisrouted: a user has one account, in one shard; a blob in another shard's
-// hands would open a second one.
+// errMisrouted is the reason for a stop: a user has one account, in one shard; a blob that another
+// shard took would open a second one.
 const errMisrouted = "the engine handed over elements of another shard"

@@ -16,7 +16,7 @@ type Partials []schemas.Partial
 
 // NewestPartials decodes what an engine has grouped: the blobs of the largest
 // epoch, one per shard. The same turn again within one epoch gives the same blob
-// again. nil where there are none.
+// again. nil if there are no blobs.
 func NewestPartials(blobs [][]byte) (Partials, error) {
 	newest := int64(-1)
 	for _, b := range blobs {
@@ -41,7 +41,7 @@ func NewestPartials(blobs [][]byte) (Partials, error) {
 	return slices.CompactFunc(partials, func(a, b schemas.Partial) bool { return a.Shard == b.Shard && a.Turn == b.Turn }), nil
 }
 
-// Complete says whether every shard is there, once, for one span.
+// Complete reports whether every shard is there, once, for one span.
 func (p Partials) Complete() bool {
 	if len(p) == 0 || len(p) != int(p[0].Shards) {
 		return false
@@ -88,15 +88,15 @@ type Cell struct {
 	Key        string
 }
 
-// Compare orders refs by window, metric and key.
+// Compare orders cells by window, metric and key.
 func (c Cell) Compare(o Cell) int {
 	return cmp.Or(cmp.Compare(c.End, o.End), cmp.Compare(c.Start, o.Start), cmp.Compare(c.Metric, o.Metric), cmp.Compare(c.Key, o.Key))
 }
 
-// Counts adds up the shards' cells, of which a place may have several, and cuts
-// the sums to what can be released: a cut of the exact sum moves no further than
-// the sum does, so that nobody's sensitivity grows. A cut before the last addition
-// would make the sum depend on which shard a user is in.
+// Counts adds up the shards' partial counts, of which a cell may have several, and clamps the sums to
+// what can be released: the clamped exact sum moves no further than the sum does, so that no user's
+// sensitivity grows. Clamping before the last addition would make the sum depend on which shard a
+// user is in.
 func (p Partials) Counts() map[Cell]int64 {
 	sums := map[Cell]int128.Int{}
 	for i := range p {
@@ -112,7 +112,7 @@ func (p Partials) Counts() map[Cell]int64 {
 	return counts
 }
 
-// releasable is a sum, cut to what can be released.
+// releasable returns a sum, clamped to what can be released.
 func releasable(sum int128.Int) int64 {
 	return sum.Clamp(-noisereduction.MaxCount, noisereduction.MaxCount)
 }
@@ -142,8 +142,8 @@ func NewestAcks(blobs [][]byte) ([]schemas.Ack, error) {
 	return acks, nil
 }
 
-// Settle puts together what the release shards of a span have acknowledged:
-// what was released, and what keys cost that were not.
+// Settle makes the SETTLED record of a span from what its release shards have acknowledged: what was
+// released, and what those keys cost that were not released.
 func Settle(metrics []schemas.MetricSpec, acks []schemas.Ack) schemas.Settled {
 	settled := schemas.Settled{Epoch: acks[0].Epoch, First: acks[0].First, Turn: acks[0].Turn, CountsEnd: make([]int64, len(acks))}
 	for i := range metrics {

@@ -59,10 +59,10 @@ func (a *shardAccounts) cells(d *decision, add func(w schemas.MetricWindow, key 
 	}
 }
 
-// counts are the admitted counts of a shard in one turn.
+// counts is the admitted counts of a shard in one turn.
 type counts struct {
 	keys  [][]int128.Int // by window and key of its contributions
-	there [][]bool       // somebody who was admitted has the key
+	there [][]bool       // an admitted user has the key
 	users []int64        // by window: admitted users
 }
 
@@ -102,9 +102,9 @@ func (a *shardAccounts) counts(d *decision) counts {
 	return c
 }
 
-// lastUsers are the users who were counted last, by window and, where users are
-// counted, by key: the reservations of one user stand together, so that this tells who
-// was counted already, however many keys a user has.
+// lastUsers is the users who were counted last, by window and, where users are counted, by key: the
+// reservations of one user follow each other, so that this tells which users were counted already,
+// however many keys a user has.
 type lastUsers struct {
 	inWindow []int
 	ofKey    [][]int

@@ -40,13 +40,13 @@ func (e *Engine) prepare(ctx context.Context, n int, s *shard, open *schemas.Ope
 	return e.take(ctx, n, s, open)
 }
 
-// decided says whether the book stands behind exactly the open span.
+// decided reports whether exactly the open span is decided and not charged yet.
 func (s *shard) decided(open *schemas.Open) bool {
 	return s.accounts.turn == open.Turn && s.accounts.first() == open.First
 }
 
 // fromCells rebuilds a forgotten shard from keyed state, if that is of this
-// epoch. Otherwise the shard stays forgotten.
+// epoch. Otherwise the shard remains forgotten.
 func (e *Engine) fromCells(ctx context.Context, n int, s *shard, open *schemas.Open, cells Cells) error {
 	s.accounts = nil
 	raw, base, deltas, err := cells.Load()
@@ -109,7 +109,7 @@ func inOrder(m meta, bag [][]byte) ([]*schemas.Delta, error) {
 
 // replay obeys the next delta of the past, with everything before it charged; of
 // the span that begins with open nothing is charged. Before that one spans need
-// not be told apart: to charge turn by turn holds no more than was held then, and
+// not be told apart: charging turn by turn reserves no more than was reserved then, and
 // every turn is charged by the settlement of its span.
 func (e *Engine) replay(ctx context.Context, n int, a *shardAccounts, d *schemas.Delta, open uint64) error {
 	first := open
@@ -188,8 +188,8 @@ func (e *Engine) take(ctx context.Context, n int, s *shard, open *schemas.Open) 
 // the OPEN back, and a new one is on its way.
 var errPast = errors.New("the turn is settled already")
 
-// unfit is the error for a ledger that does not belong to the turn before the
-// open span: a stop, unless it is the OPEN that is of the past. The slots of a
+// unfit returns the error for a ledger that does not belong to the turn before the open span: a stop,
+// unless it is the OPEN that is of the past. The slots of a
 // past turn belong to later ones, so that nothing may be written for it.
 func (e *Engine) unfit(ctx context.Context, n int, open *schemas.Open, turn uint64, reason string) error {
 	if _, err := e.opts.Settlements.Settlement(ctx, open.Turn); err == nil || errors.Is(err, ErrForgotten) {
@@ -207,8 +207,8 @@ func unreadable(n int, open *schemas.Open, err error) error {
 	return &StopError{Shard: n, Turn: open.Turn, Reason: "the ledger holds a record that cannot be read", Err: err}
 }
 
-// newestSnapshot finds the newest complete snapshot as of a turn, and the slot
-// it stands in. Without any it is the empty one of turn 0, "in" slot 1.
+// newestSnapshot finds the newest complete snapshot as of a turn, and its slot. Without any it is the
+// empty one of turn 0, "in" slot 1.
 func newestSnapshot(l *schemas.LedgerReader, settled uint64) (schemas.Snapshot, int, error) {
 	found, ok, err := l.NewestSnapshot(settled)
 	if err != nil {
@@ -225,7 +225,7 @@ func newestSnapshot(l *schemas.LedgerReader, settled uint64) (schemas.Snapshot, 
 	return found, 1, nil
 }
 
-// snapshotRecords gives the records of a snapshot as of the turn before the
+// snapshotRecords returns the records of a snapshot as of the turn before the
 // open span, when one is due, for the slot that does not hold the newest. They
 // go before the deltas in one append.
 //
@@ -233,9 +233,9 @@ func newestSnapshot(l *schemas.LedgerReader, settled uint64) (schemas.Snapshot, 
 // F … W overwrite those of F−N … W−N. A restore finds no gap, whatever part of
 // the append lands, iff a snapshot as of S ≥ W−N was complete before it. Proof
 // that there is one. A span has at most K ≤ N/4 turns (Spend refuses more). Let
-// F' … W', W' = F−1, be the span before, and S the newest snapshot behind it. If
+// F' … W', W' = F−1, be the span before, and S the newest snapshot once it is written. If
 // S = F'−1, because it was written with F' or was there already, then W−S ≤ 2K ≤
-// N/2. Else none was due with F': W'−S ≤ N/2, so that W−S ≤ N/2 + K < N. Up to the
+// N/2. Else no snapshot was due with F': W'−S ≤ N/2, so that W−S ≤ N/2 + K < N. Up to the
 // first snapshot S = 0 stands for the empty one. ∎
 //
 // Shards take turns, so that no turn carries all snapshots: shard n writes one
@@ -244,8 +244,8 @@ func (e *Engine) snapshotRecords(n int, s *shard, open *schemas.Open) ([]schemas
 	period := e.opts.Rules.LedgerSlots / 2
 	turn := open.First - 1
 	late := open.Turn-s.snapshot > period
-	behindOwn := (open.Turn - 1 + period - uint64(n)%period) % period // turns from the shard's own to W−1
-	if turn == s.snapshot || (!late && behindOwn > open.Turn-open.First) {
+	sinceOwn := (open.Turn - 1 + period - uint64(n)%period) % period // turns from the shard's own to W−1
+	if turn == s.snapshot || (!late && sinceOwn > open.Turn-open.First) {
 		return nil, nil
 	}
 	records, err := schemas.EncodeSnapshot(s.accounts.snapshot(turn, open.Epoch), 1-s.slot, e.maxRecord)

@@ -27,14 +27,14 @@ type Rules struct {
 type metric struct {
 	spec     schemas.MetricSpec
 	kind     metrickind.Kind
-	filter   uint64              // the bit that an event must have; 0: none
+	filter   uint64              // the bit that an event must have; 0: no filter
 	public   map[string]struct{} // nil unless keys are public
 	rank     string              // names the order in which keys are clipped
-	coverage int                 // the metric that counts this one's admitted users; −1 none
+	coverage int                 // the metric that counts this one's admitted users; −1: no metric
 }
 
 // NewRules checks the counts and prepares the metrics. Their order is the order
-// of admission; a coverage metric stands behind the metric that it covers. Rules that
+// of admission; a coverage metric comes right after the metric that it covers. Rules that
 // take over the accounts of others may only keep or lower their budget, by
 // state.Budget.CheckNext: accounts do not know it.
 func NewRules(b state.Budget, userHash [32]byte, metrics []schemas.MetricSpec, shards, releaseShards, ledgerSlots int) (*Rules, error) {
@@ -67,7 +67,7 @@ func NewRules(b state.Budget, userHash [32]byte, metrics []schemas.MetricSpec, s
 		if kind.Derived {
 			of := len(r.metrics) - 1
 			if of < 0 || r.metrics[of].spec.Name != spec.Of {
-				return nil, fmt.Errorf("preparing admission: metric %s covers %s and does not stand behind it", spec.Name, spec.Of)
+				return nil, fmt.Errorf("preparing admission: metric %s covers %s and does not come right after it", spec.Name, spec.Of)
 			}
 			r.metrics[of].coverage = len(r.metrics)
 		}
@@ -76,14 +76,14 @@ func NewRules(b state.Budget, userHash [32]byte, metrics []schemas.MetricSpec, s
 	return r, nil
 }
 
-// summable says whether the sum of one user's clamped values stays in range.
+// summable reports whether the sum of one user's clamped values stays in range.
 func summable(m *schemas.MetricSpec) bool {
 	greatest := max(m.Max, -m.Min) // −2⁶³ is its own negative
 	high, low := bits.Mul64(uint64(max(greatest, 0)), uint64(m.MaxEventsPerKey))
 	return m.Min != math.MinInt64 && high == 0 && low <= math.MaxInt64
 }
 
-// takes says whether an event with the label belongs to the metric.
+// takes reports whether an event with the label belongs to the metric.
 func (m *metric) takes(l schemas.Label) bool {
 	if m.filter != 0 && l.Passes&m.filter == 0 || m.kind.Derived {
 		return false
@@ -95,12 +95,11 @@ func (m *metric) takes(l schemas.Label) bool {
 	return ok
 }
 
-// private says whether the metric's keys are its own secret: each costs δ.
+// private reports whether the metric's keys are private ones of its own: each costs δ.
 func (m *metric) private() bool { return m.spec.KeyMode == schemas.KeysPrivate }
 
-// price is the worst case of what a user brings to a window of the metric and
-// of its coverage, with the δ of private keys; ok is false when it does not fit
-// an account.
+// price returns the worst case of what a user contributes to a window of the metric and to its
+// coverage, with the δ of private keys; ok is false if it does not fit an account.
 func (r *Rules) price(m *metric, kept []kept) (worst state.Mu2, d state.Delta, ok bool) {
 	for _, k := range kept {
 		charge, fits := state.Charge(k.contribution(), m.spec.Top)

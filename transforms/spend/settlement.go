@@ -27,11 +27,11 @@ func NewSettlement(s schemas.Settled) *Settlement {
 	return n
 }
 
-// Keys is the number of released keys.
+// Keys returns the number of released keys.
 func (s *Settlement) Keys() int { return len(s.released) }
 
-// precision is what a key's contributors pay for: where it stopped, or the
-// first rung for a private key that was not released. Zero: unknown.
+// precision returns the precision that a key's contributors pay for: the one at which its release
+// stopped, or that of the first rung for a private key that was not released. Zero means unknown.
 func (s *Settlement) precision(w schemas.MetricWindow, key []byte, private bool) state.Precision {
 	if u, ok := s.released[Cell{w.Metric, w.WindowStart, w.WindowEnd, string(key)}]; ok {
 		return u
@@ -46,8 +46,7 @@ func (s *Settlement) precision(w schemas.MetricWindow, key []byte, private bool)
 // settlement is no longer at hand.
 var ErrForgotten = errors.New("the turn was settled long ago")
 
-// Settlements finds settled turns, each of a span's by the one settlement of the
-// span. Implementations must be safe for concurrent use.
+// Settlements finds settled turns; every turn of a span has the settlement of the span. Implementations must be safe for concurrent use.
 type Settlements interface {
 	Settlement(ctx context.Context, turn uint64) (*Settlement, error)
 }

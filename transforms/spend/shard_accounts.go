@@ -24,15 +24,15 @@ var errOtherWindows = errors.New("the decided windows are not those that end wit
 // the users of the windows did not meet each of them once.
 var errUserMissed = errors.New("the users with decisions are not met one by one among those of the windows")
 
-// shardAccounts is one shard's accounts as of a turn. Between a turn's admission and its
-// settlement the worst case of its admitted users is held: of every turn of a
-// span at once, for nothing of a span is charged before all of it is decided.
+// shardAccounts is one shard's accounts as of a turn. From a turn's admission to its settlement the
+// worst case of its admitted users is reserved: for every turn of a span at once, because nothing of
+// a span is charged before all of it is decided.
 type shardAccounts struct {
 	rules   *Rules
 	windows Windows
 	clip    *clipper
 	store   *state.Shard
-	open    []openSlice // slices of windows that end behind turn, ascending
+	open    []openSlice // slices of windows that end after turn, ascending
 	turn    uint64      // the last turn that was decided
 	decided []decision  // the turns up to it that are not charged, ascending
 	arena   keptArena
@@ -64,18 +64,18 @@ func (a *shardAccounts) put(id state.AccountID, period int64, account state.Acco
 	return nil
 }
 
-// first is the first turn that is not charged.
+// first returns the first turn that is not charged.
 func (a *shardAccounts) first() uint64 { return a.turn + 1 - uint64(len(a.decided)) }
 
-// follows says whether a turn may be decided now, as one of a span that begins
-// with first: it is the next one, and everything before the span is charged.
+// follows reports whether a turn may be decided now, as one of a span that begins with first: it is
+// the next one, and everything before the span is charged.
 func (a *shardAccounts) follows(first, turn uint64) bool {
 	return turn == a.turn+1 && first == a.first()
 }
 
 // charge settles the decided turns that a settlement speaks of, from the first
 // one on: every admitted user pays for what was released, and the rest of the
-// hold goes back.
+// reservation goes back.
 func (a *shardAccounts) charge(s *Settlement) error {
 	if len(a.decided) == 0 || a.first() < s.First || a.first() > s.Turn {
 		return fmt.Errorf("charging turns %d to %d where turns %d to %d are decided: out of order", s.First, s.Turn, a.first(), a.turn)
@@ -119,8 +119,8 @@ func (a *shardAccounts) chargeTurn(d *decision, s *Settlement) error {
 	return nil
 }
 
-// dropPeriods lets go of the accounts that no window can charge any more, once
-// no decided turn is left that charges them.
+// dropPeriods drops the accounts that no window can charge any more, once no decided turn is left
+// that charges them.
 func (a *shardAccounts) dropPeriods() error {
 	least := a.windows.LeastPeriod(a.turn)
 	if least <= a.period {
@@ -133,8 +133,8 @@ func (a *shardAccounts) dropPeriods() error {
 	return nil
 }
 
-// prices are what a contribution of the decided turn costs: a precision by
-// window and key, and one by window for coverage.
+// prices says what a contribution to a decided turn costs: a precision by window and key, and one by
+// window for coverage.
 type prices struct {
 	rules    *Rules
 	windows  []schemas.MetricWindow
@@ -163,7 +163,7 @@ func (a *shardAccounts) prices(d *decision, s *Settlement) (*prices, error) {
 	return p, nil
 }
 
-// of is what a reservation costs now that the turn is settled. A key that its metric
+// of returns what a reservation costs now that the turn is settled. A key that its metric
 // takes from another one, and that was not released, costs nothing: nothing was
 // drawn for it.
 func (p *prices) of(r *reservation) (state.Mu2, error) {

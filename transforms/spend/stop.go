@@ -2,7 +2,7 @@ package spend
 
 import "fmt"
 
-// StopError says that the run must not go on until somebody has looked: log
+// StopError says that the run must not go on until an operator has looked: log
 // and ledger differ, a budget would be exceeded, or records were lost. Its text
 // carries no data.
 type StopError struct {

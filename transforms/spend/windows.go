@@ -10,20 +10,20 @@ import (
 // Windows says how windows lie over turns, which are slices of event time: pure
 // functions of the configuration.
 type Windows interface {
-	// First is the turn whose slice a window's window begins with.
+	// First returns the turn with whose slice a metric window begins.
 	First(w schemas.MetricWindow) uint64
-	// Open says whether a window of the metric that holds the turn's slice ends
-	// behind the turn.
+	// Open reports whether a window of the metric that contains the turn's slice ends
+	// after the turn.
 	Open(metric uint32, turn uint64) bool
-	// Needed is the least turn whose slice a window holds that ends behind the
-	// given turn; turn+1 when there is none.
+	// Needed returns the least turn whose slice belongs to a window that ends after the
+	// given turn; turn+1 when there is no such window.
 	Needed(turn uint64) uint64
-	// LeastPeriod is the least budget period that windows ending behind the
+	// LeastPeriod returns the least budget period that windows which end after the
 	// turn can charge; math.MinInt64 where budgets are for life.
 	LeastPeriod(turn uint64) int64
 }
 
-// oneSlice are windows of one turn each.
+// oneSlice is the Windows of metrics whose windows have one turn each.
 type oneSlice struct{}
 
 // First implements Windows; the caller asks for windows of the turn at hand only.
@@ -39,17 +39,17 @@ type openSlice struct {
 	data []byte
 }
 
-// endedWindows are the windows that end in a turn, with who contributed what.
+// endedWindows is the windows that end with a turn, and what each user contributed to them.
 type endedWindows struct {
 	windows       []schemas.MetricWindow
 	contributions []*contributions // by window; windows over the same slices share one
 	taken         [][]bool         // by window: the labels that its metric takes
-	each          []*contributions // every contributions once, the turn's own among them
+	each          []*contributions // each set of contributions once, the turn's own among them
 	own           *contributions
 }
 
-// assemble puts the windows together that end in a turn, from the slices that are
-// kept and the turn's own.
+// assemble assembles the windows that end with a turn, from the slices that are kept and the turn's
+// own.
 func (a *shardAccounts) assemble(turn uint64, windows []schemas.MetricWindow, own *contributions) (*endedWindows, error) {
 	e := &endedWindows{windows: windows, contributions: make([]*contributions, len(windows)), taken: make([][]bool, len(windows)), own: own, each: []*contributions{own}}
 	byFirst := map[uint64]*contributions{}
@@ -95,8 +95,8 @@ func (a *shardAccounts) since(first uint64, own *contributions) (*contributions,
 	return merge(append(parts, own))
 }
 
-// member is one user of the windows that end, with what stands in the turn's
-// own slice and in each window's window; nil where there is nothing.
+// member is one user of the windows that end, with what the user contributed to the turn's own slice
+// and to each window; nil for nothing.
 type member struct {
 	schemas.ContribUser
 	own *schemas.ContribUser
@@ -104,7 +104,7 @@ type member struct {
 }
 
 // members calls fn for every user of the windows and of the turn's slice,
-// ascending. What it hands over is valid until fn returns.
+// ascending. Its argument is valid until fn returns.
 func (e *endedWindows) members(fn func(m *member) error) error {
 	next := make([]int, len(e.each))
 	at := make(map[*contributions]int, len(e.each))
@@ -144,8 +144,8 @@ func (e *endedWindows) members(fn func(m *member) error) error {
 	}
 }
 
-// keep puts the decided turn's slice to those of open windows, and lets go of
-// those that no open window holds.
+// keep adds the decided turn's slice to those of open windows, and drops the slices that no open
+// window needs.
 func (a *shardAccounts) keep(d *schemas.Delta) error {
 	needed := a.windows.Needed(d.Turn)
 	rest := a.open[:0]
