@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// AccountID names one account's holder: 128 bits that the caller derives from
+// AccountID names the user of one account: 128 bits that the caller derives from
 // the user id. Two users must never share one (a shared account is a breach), so
 // derive it with a keyed hash of the full 128 bits, not with less.
 type AccountID [16]byte
@@ -17,8 +17,8 @@ func (id AccountID) Compare(o AccountID) int { return bytes.Compare(id[:], o[:])
 // metrics of a deployment together. The zero value is a new user's account. Not
 // safe for concurrent use.
 //
-// It does not know its budget: whoever holds it against one after another, chosen on
-// the way, promises what DeltaOver says of all of them. Budget.CheckNext tells which may
+// It does not know its budget: a caller who checks it against one budget after another, chosen on the
+// way, promises what DeltaOver says of all of them. Budget.CheckNext tells which may
 // come next.
 type Account struct {
 	Spent    Mu2   // charged for releases, never lowered
@@ -26,14 +26,14 @@ type Account struct {
 	Keys     Delta // δ spent on private keys, at admission, never returned
 }
 
-// IsZero reports whether nothing was ever spent or is held.
+// IsZero reports whether nothing was ever spent and nothing is reserved.
 func (a Account) IsZero() bool { return a == Account{} }
 
 // Fits reports whether a turn with this worst case and this δ may be admitted:
 // Spent + Reserved + worst ≤ B² and Keys + d ≤ δ_keys. Sums that do not fit their
 // type are refused. It changes nothing.
 //
-// Counting the holds at their full worst case is what makes the filter valid
+// Counting the reservations at their full worst case is what makes the filter valid
 // (its Σ d²·v includes draws that are decided but not yet settled): admission on
 // Spent alone overspends as soon as two turns are open.
 func (a *Account) Fits(b Budget, worst Mu2, d Delta) bool {
@@ -52,22 +52,22 @@ func (a *Account) Fits(b Budget, worst Mu2, d Delta) bool {
 // worst case does not fit it returns ErrOverBudget and changes nothing.
 func (a *Account) Reserve(b Budget, worst Mu2, d Delta) error {
 	if !a.Fits(b, worst, d) {
-		return fmt.Errorf("holding a worst case: %w", ErrOverBudget)
+		return fmt.Errorf("reserving a worst case: %w", ErrOverBudget)
 	}
 	a.Reserved += worst
 	a.Keys, _ = a.Keys.Add(d)
 	return nil
 }
 
-// Settle ends a hold of worst: it charges actual and returns the rest. The δ
+// Settle ends a reservation of worst: it charges actual and returns the rest. The δ
 // spent at admission stays spent. It returns ErrSettle and changes nothing if
-// actual > worst or if less than worst is held.
+// actual > worst or if less than worst is reserved.
 func (a *Account) Settle(worst, actual Mu2) error {
 	if actual > worst {
-		return fmt.Errorf("charging more than the worst case that was held: %w", ErrSettle)
+		return fmt.Errorf("charging more than the worst case that was reserved: %w", ErrSettle)
 	}
 	if worst > a.Reserved {
-		return fmt.Errorf("returning more than is held: %w", ErrSettle)
+		return fmt.Errorf("returning more than is reserved: %w", ErrSettle)
 	}
 	spent, ok := a.Spent.Add(actual)
 	if !ok {

@@ -11,13 +11,13 @@ import (
 // Accountant names a way of turning (ε, δ) into B².
 type Accountant string
 
-// The accountants that can hold a deployment's budget. RDP is the Rényi filter
+// The accountants that can keep a deployment's budget. RDP is the Rényi filter
 // with one real order, the best, fixed when the budget is made ("any order that is
 // still within budget" is no valid filter); for Gaussian releases it equals the
 // optimal ZCDP.
 //
 // One more is a constant here, a row of curves, and a row of the table in
-// state/compose, which also has the accountants that hold no budget. Parsing,
+// state/compose, which also has the accountants that only compose. Parsing,
 // errors, the allowed values of a configuration and the help texts follow from them.
 const (
 	GDP  Accountant = "gdp"
@@ -25,7 +25,7 @@ const (
 	RDP  Accountant = "rdp"
 )
 
-// curve is what an accountant makes of μ²: the δ at ε, as exact as deltaUpper
+// curve is an accountant's reading of μ²: the δ at ε, as exact as deltaUpper
 // wants it before it is rounded up.
 type curve struct {
 	accountant Accountant

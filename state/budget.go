@@ -16,17 +16,17 @@ const (
 	MinDelta = 1e-300
 )
 
-// Budget is what every account of a deployment is held against.
+// Budget is what every account of a deployment is checked against.
 type Budget struct {
 	Epsilon, Delta float64 // the promise: (ε, δ)
 	Accountant     Accountant
-	Mu2            Mu2   // B², what an account may spend and hold together
+	Mu2            Mu2   // B², what an account may have spent and reserved together
 	Keys           Delta // δ_keys, the part of Delta for private keys; 0 without them
 }
 
 // NewBudget returns the budget of an (ε, δ) promise, 0 < ε ≤ MaxEpsilon and
-// MinDelta ≤ δ < 1. deltaKeys is the part of δ set aside for private keys: 0 for
-// none, else 2^-80 ≤ deltaKeys < δ, kept in units of 2^-80 rounded down.
+// MinDelta ≤ δ < 1. deltaKeys is the part of δ set aside for private keys: 0 without
+// them, else 2^-80 ≤ deltaKeys < δ, kept in units of 2^-80 rounded down.
 //
 // B² is the greatest number of units whose δ at ε, rounded upward, is at most
 // δ − deltaKeys. That the sum of both parts is (ε, δ)-DP: if the keys that only
@@ -82,7 +82,7 @@ func largestMu2(epsilon float64, target *big.Float, a Accountant) Mu2 {
 	return lo
 }
 
-// DeltaOf returns the δ at ε of somebody who spent m, rounded up. It returns 1,
+// DeltaOf returns the δ at ε of a user who spent m, rounded up. It returns 1,
 // which promises nothing, for an ε that is negative or NaN and for an unknown
 // accountant.
 func DeltaOf(m Mu2, epsilon float64, a Accountant) float64 {
@@ -92,7 +92,7 @@ func DeltaOf(m Mu2, epsilon float64, a Accountant) float64 {
 	return bigmath.RoundUp(deltaUpper(bigFromMu2(m), epsilon, a))
 }
 
-// EpsilonOf returns the least ε ≥ 0 at which somebody who spent m has at most
+// EpsilonOf returns the least ε ≥ 0 at which a user who spent m has at most
 // that δ, rounded up. It returns +Inf, which promises nothing, for a δ outside
 // [MinDelta, 1) and for an unknown accountant.
 func EpsilonOf(m Mu2, delta float64, a Accountant) float64 {

@@ -11,7 +11,7 @@ import (
 // The encodings at rest.
 //
 // A shard is the magic "TGS", a version byte and an accounts block, with nothing
-// behind it. An accounts block is the kind byte 'A', a version byte, the number of
+// after it. An accounts block is the kind byte 'A', a version byte, the number of
 // accounts as a uvarint and then each account, in strictly ascending order of
 // (id, period):
 //
@@ -47,8 +47,8 @@ const (
 	minAccountBytes = 4
 )
 
-// AppendBinary appends the encoding of the shard to dst. It fails with ErrHeld if
-// an account has an open hold; dst's contents up to its length are never changed.
+// AppendBinary appends the encoding of the shard to dst. It fails with ErrReserved if
+// an account has an open reservation; dst's contents up to its length are never changed.
 // dst may be nil.
 func (s *Shard) AppendBinary(dst []byte) ([]byte, error) {
 	out := append(dst, shardMagic...)
@@ -104,7 +104,7 @@ func DecodeShard(b []byte) (*Shard, error) {
 
 // EncodeAccounts appends an accounts block to dst: the piece of a ledger snapshot
 // that holds accounts. The entries must be in strictly ascending order of (ID,
-// Period), none zero, none with a hold (ErrHeld). On error dst is returned as it
+// Period), no account may be zero or have a reservation (ErrReserved). On error dst is returned as it
 // was. dst may be nil.
 func EncodeAccounts(dst []byte, entries []AccountEntry) ([]byte, error) {
 	out := appendAccountsHeader(dst, len(entries))
@@ -112,7 +112,7 @@ func EncodeAccounts(dst []byte, entries []AccountEntry) ([]byte, error) {
 	for i := range entries {
 		e := &entries[i]
 		if i > 0 && entries[i-1].compare(e.ID, e.Period) >= 0 {
-			return dst, fmt.Errorf("encoding accounts: entry %d is not behind entry %d in the order of id and period", i, i-1)
+			return dst, fmt.Errorf("encoding accounts: entry %d does not come after entry %d in the order of id and period", i, i-1)
 		}
 		var err error
 		if out, err = enc.append(out, e); err != nil {
@@ -123,7 +123,7 @@ func EncodeAccounts(dst []byte, entries []AccountEntry) ([]byte, error) {
 }
 
 // DecodeAccounts reads the accounts block at the start of b and returns what is
-// behind it. It fails with a *DecodeError and never allocates more than a small
+// after it. It fails with a *DecodeError and never allocates more than a small
 // multiple of len(b). b is not kept; rest is part of it.
 func DecodeAccounts(b []byte) (entries []AccountEntry, rest []byte, err error) {
 	dec, err := newAccountDecoder(b)

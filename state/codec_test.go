@@ -85,9 +85,9 @@ func TestDecodersRefuseWhatTheEncoderNeverWrites(t *testing.T) {
 		{"δ too long", "A\x01\x01\x90\x11" + one + strings.Repeat("\x01", 18), "128 bits"},
 		{"period that does not differ", "A\x01\x01\x90\x40" + one + "\x00\x01", "period"},
 		{"long period", "A\x01\x01\x90\x40" + one + "\x82\x00\x01", "period"},
-		{"ids out of order", "A\x01\x02\x10" + one + "\x01\x10" + one + "\x01", "not behind"},
+		{"ids out of order", "A\x01\x02\x10" + one + "\x01\x10" + one + "\x01", "its id does not come after"},
 		{"id repeated", "A\x01\x02\x10" + one + "\x01\x1f\x01\x00\x00", "repeats"},
-		{"periods out of order", "A\x01\x02\x10" + one + "\x01\x9f\x40\x01\x01", "period is not behind"},
+		{"periods out of order", "A\x01\x02\x10" + one + "\x01\x9f\x40\x01\x01", "period does not come after"},
 		{"ids past the end", "A\x01\x02\x18\xff\xff\xff\xff\xff\xff\xff\xff" + one + "\x01\x11\x01" + one + "\x01", "out of range"},
 	} {
 		_, _, err := DecodeAccounts([]byte(tc.body))

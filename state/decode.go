@@ -67,7 +67,7 @@ func (d *accountDecoder) next() (AccountEntry, error) {
 	return e, nil
 }
 
-// key reads id and period and checks that they lie behind the last account's.
+// key reads id and period and checks that they come after the last account's.
 func (d *accountDecoder) key(e *AccountEntry, gapForm byte, periodDiffers bool) error {
 	first, sameID := d.left == d.total, gapForm == gapSameID
 	switch {
@@ -83,7 +83,7 @@ func (d *accountDecoder) key(e *AccountEntry, gapForm byte, periodDiffers bool) 
 		low := binary.BigEndian.Uint64(d.b)
 		d.b = d.b[maxHalf:]
 		if gap == 0 && !first && low <= d.low {
-			return d.fail("its id is not behind the last one")
+			return d.fail("its id does not come after the last one")
 		}
 		if d.high+gap < d.high {
 			return d.fail("its id is out of range")
@@ -97,7 +97,7 @@ func (d *accountDecoder) key(e *AccountEntry, gapForm byte, periodDiffers bool) 
 		}
 		period := d.period + unzigzag(difference)
 		if sameID && period <= d.period {
-			return d.fail("its period is not behind the last one")
+			return d.fail("its period does not come after the last one")
 		}
 		d.period = period
 	} else if sameID {

@@ -8,7 +8,7 @@ import (
 )
 
 // hugeEpsilon caps ε inside formulas. δ falls with ε, so evaluating at the cap is
-// an upper bound for everything behind it.
+// an upper bound for everything beyond it.
 const hugeEpsilon = 1e9
 
 // deltaUpper returns an upper bound of δ at ε for a mechanism of squared

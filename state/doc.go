@@ -1,5 +1,5 @@
 // Package state keeps what every user has spent: the numbers in which privacy
-// loss is counted, the budgets they are held against, the conversions between
+// loss is counted, the budgets that accounts are checked against, the conversions between
 // ways of stating a guarantee, and the accounts themselves.
 //
 // # Guarantees

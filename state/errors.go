@@ -12,9 +12,9 @@ var (
 	ErrOverBudget = errors.New("worst case does not fit the budget")
 
 	// ErrSettle is returned by Account.Settle when more is returned than was
-	// held, or more is charged than was held for it. It means that the caller's
+	// reserved, or more is charged than was reserved for it. It means that the caller's
 	// records and the account disagree: stop, do not clip.
-	ErrSettle = errors.New("settlement does not match the hold")
+	ErrSettle = errors.New("settlement does not match the reservation")
 
 	// ErrLowered is returned by Shard.Put when an account would lose something
 	// it has spent.
@@ -24,9 +24,9 @@ var (
 	// run with more shards.
 	ErrShardFull = errors.New("a shard holds at most 67108863 accounts; use more shards")
 
-	// ErrReserved is returned by the encoders for an account with an open hold: what
-	// is at rest is always settled.
-	ErrReserved = errors.New("an account with an open hold cannot be stored")
+	// ErrReserved is returned by the encoders for an account with an open reservation:
+	// what is at rest is always settled.
+	ErrReserved = errors.New("an account with an open reservation cannot be stored")
 )
 
 // RangeError says that a number is not one that the parameter can have.
@@ -40,7 +40,7 @@ func (e *RangeError) Error() string {
 	return fmt.Sprintf("%s is %v, but must be %s", e.Parameter, e.Value, e.Range)
 }
 
-// DecodeError says why bytes are not the encoding of anything. Its text names
+// DecodeError says why bytes are not a valid encoding. Its text names
 // positions and lengths, never contents.
 type DecodeError struct {
 	What   string // "shard", "accounts", "precision"

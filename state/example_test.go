@@ -25,7 +25,7 @@ func ExampleReleasesBeforeRefusal() {
 	// rdp 53559345232 487
 }
 
-// One turn of one user: the worst case is held before anything is drawn; once the
+// One turn of one user: the worst case is reserved before anything is drawn; once the
 // ladder has stopped, the precision it reached is charged and the rest returned.
 func ExampleAccount() {
 	b, err := state.NewBudget(1, 1e-6, state.GDP, 0)
@@ -41,13 +41,13 @@ func ExampleAccount() {
 	if err := a.Reserve(b, worst, state.Delta{}); err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println("held", a.Reserved)
+	fmt.Println("reserved", a.Reserved)
 	if err := a.Settle(worst, actual); err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println("spent", a.Spent)
 	// Output:
-	// held 24739011625
+	// reserved 24739011625
 	// spent 989560465
 }
 

@@ -6,7 +6,7 @@ import (
 )
 
 // ErrSuperseded is returned by a LedgerStore when a newer epoch owns the
-// shard: whoever gets it forgets the shard and publishes nothing.
+// shard: a caller who gets it forgets the shard and publishes nothing.
 var ErrSuperseded = errors.New("a newer run owns this shard")
 
 // LedgerRecord is one keyed record of a shard's ledger. A later record with

@@ -48,7 +48,7 @@ func (m Mu2) Rho() float64 { return m.Float() / 2 }
 type Rounding int
 
 // The two directions. There is no rounding to nearest: every use in accounting
-// has a safe side.
+// has a safe direction.
 const (
 	RoundDown Rounding = iota
 	RoundUp
@@ -182,7 +182,7 @@ func DeltaFromBytes(b []byte) (Delta, error) {
 }
 
 // Charge returns what a user who contributed c to a release of precision u
-// pays: μ² = c²·u, as ⌈c²·u·2^-40⌉ account units. The product is formed in 256
+// pays: μ² = c²·u, as ⌈c²·u·2^-40⌉ account units. The product is computed in 256
 // bits. If the charge does not fit 64 bits the result is MaxMu2 and false, which
 // a caller must treat as "cannot be paid"; wrapping would turn it into a refund.
 func Charge(c uint64, u Precision) (Mu2, bool) {

@@ -25,13 +25,13 @@ const (
 // a growing table in chunks that are never copied, and an open-addressing index
 // over it. In memory a user without private keys costs 32 bytes of entry and 5 to
 // 11 bytes of index. Accounts are never deleted, but for those of periods that are
-// over (DropBefore). Not for concurrent use, reading included (Range sorts on
+// over (DropBefore). Not for concurrent use, reading included (All and Range sort on
 // demand).
 type Shard struct {
 	chunks []*[chunkSize]shardEntry
-	rests  []*[chunkSize]shardRest // beside chunks; nil while no entry has a hold or δ
+	rests  []*[chunkSize]shardRest // beside chunks; nil while no entry has a reservation or δ
 	count  int                     // entries, zero ones included
-	zero   int                     // entries whose account is zero: holds that were returned in full
+	zero   int                     // entries whose account is zero: reservations that were returned in full
 	index  []uint32                // open addressing, a power of two long
 	order  []uint32                // the first len(order) entries in key order, as of the last Range
 	seed   maphash.Seed
@@ -72,7 +72,7 @@ func (s *Shard) Get(id AccountID, period int64) (Account, bool) {
 	return a, !a.IsZero()
 }
 
-// Put stores the account. A zero account that is not there stays away. It returns
+// Put stores the account. A zero account that is not there is not added. It returns
 // ErrLowered, and changes nothing, if Spent or Keys would fall below what is
 // stored: nothing ever spent is forgotten. Amortised O(1), whatever the account's
 // history.
@@ -112,7 +112,7 @@ func (s *Shard) replace(n int, a Account) error {
 }
 
 // DropBefore removes the accounts of all periods before the given one, for
-// which nothing may be held. It is for periods that nothing can be charged to
+// in which nothing may be reserved. It is for periods that nothing can be charged to
 // any more: an account that could be would begin anew. O(accounts) where there
 // is something to remove.
 func (s *Shard) DropBefore(period int64) error {
@@ -198,8 +198,8 @@ func slotOf(hash uint64, n int) uint32 {
 	return uint32(hash>>32)&^slotMask | uint32(n+1)
 }
 
-// hash is seeded per Shard: ids may be anything, and somebody else's pipeline may
-// let users choose theirs.
+// hash is seeded per Shard: ids may be anything, and another pipeline may let users choose
+// theirs.
 func (s *Shard) hash(k accountKey) uint64 { return maphash.Comparable(s.seed, k) }
 
 func (s *Shard) entry(n int) *shardEntry {

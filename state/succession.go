@@ -18,15 +18,15 @@ func (e *RaisedError) Error() string {
 	return fmt.Sprintf("%s would rise from %v to %v, and no part of a budget may rise while its accounts go on", e.Parameter, e.From, e.To)
 }
 
-// CheckNext returns nil if accounts that were held against b may be held against next
-// from now on, whoever decides so and from whatever was released: if none of ε, δ,
+// CheckNext returns nil if accounts that were checked against b may be checked against next
+// from now on, however that was decided and from whatever was released: if none of ε, δ,
 // δ_keys and B² rises. Else it returns a *RaisedError for the first of them that does.
 //
 // That each budget keeps its own promise is not enough. Outputs choose in which of
 // them a user ends, and what may fail in one adds to what may fail in the other: B² at
 // no δ_keys, then δ_keys = 0.9·δ at a lower B², comes to 1.9·δ. DeltaOver says to how
 // much. As B² is the greatest at δ − δ_keys, any rise of δ_keys breaks the promise of b,
-// also a rise back to what it was before b: to whoever came under b, b was promised.
+// also a rise back to what it was before b: users who came under b were promised b.
 func (b Budget) CheckNext(next Budget) error {
 	switch {
 	case next.Epsilon > b.Epsilon:
@@ -41,12 +41,12 @@ func (b Budget) CheckNext(next Budget) error {
 	return nil
 }
 
-// DeltaOver returns the δ at ε of accounts each of which was held against one of the
+// DeltaOver returns the δ at ε of accounts each of which was checked against one of the
 // budgets at every admission, rounded up: δ of the largest B², and the largest δ_keys.
-// It holds however the budgets follow each other, and whoever chooses them from what
+// It is true in whatever order the budgets follow each other, and also if they are chosen from what
 // was released: along every path Spent + Reserved stays within the largest B², and the
 // probabilities with which private keys may show add up to at most the largest δ_keys.
-// Without budgets it is 0; for an ε or an accountant that is none it is 1.
+// Without budgets it is 0; for an invalid ε or an unknown accountant it is 1.
 func DeltaOver(epsilon float64, a Accountant, budgets ...Budget) float64 {
 	if !(epsilon >= 0) || !known(a) {
 		return 1

@@ -123,7 +123,7 @@ func (f *Filter) Spend(n Noise) error {
 	return f.counts.Add(i)
 }
 
-// Left returns the lowest level of the ladder that still fits, +Inf if none does.
+// Left returns the lowest level of the ladder that still fits, +Inf if no level does.
 func (f *Filter) Left() Noise {
 	i := sort.Search(f.ladder.Len(), func(i int) bool { return f.Fits(Noise{f.ladder.Sigma(i)}) })
 	if i == f.ladder.Len() {

@@ -65,7 +65,7 @@ func (l Ladder) Len() int { return len(l.sigmas) }
 func (l Ladder) Sigma(i int) float64 { return l.sigmas[i] }
 
 // Bucket returns the highest level that is at most sigma. Below the lowest level
-// there is none: a *state.RangeError. +Inf is the highest level.
+// there is no such level: a *state.RangeError. +Inf is the highest level.
 func (l Ladder) Bucket(sigma float64) (int, error) {
 	i := sort.Search(len(l.sigmas), func(i int) bool { return !(l.sigmas[i] <= sigma) }) - 1
 	if i < 0 {

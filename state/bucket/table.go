@@ -66,7 +66,7 @@ type Table struct {
 	circle    *circle
 	spectra   [2][]*spectrum // by pld.Direction; the same pointer in both where a pair is symmetric
 	symmetric bool           // all pairs are
-	squares   []float64      // μ² of a Gaussian pair known to cover each pair without slack, rounded up; +Inf if none is
+	squares   []float64      // μ² of a Gaussian pair known to cover each pair without slack, rounded up; +Inf if no such pair is known
 }
 
 // NewTable discretises the pairs and transforms them. The error is a

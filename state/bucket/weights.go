@@ -40,7 +40,7 @@ func newCircle(r roots, spacing float64) *circle {
 //	z^first·(1/(1−z) − c/(1−r)) − z^(n/2)·(1/(1−z) − e/(1−r)).
 type weight struct {
 	*circle
-	first  int        // the first j with a loss above ε; n/2 if there is none
+	first  int        // the first j with a loss above ε; n/2 if there is no such j
 	near   [2]float64 // 1/(1−z) − c/(1−r) = (near[0] + near[1]·z)/((1−z)(1−r)), both ≥ 0 at d ≤ spacing
 	tail   float64    // e
 	zero   float64    // Σ w_j

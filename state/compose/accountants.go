@@ -22,11 +22,11 @@ type Accountant struct {
 // accountants is the table of all accountants of this project, by falling tightness
 // where they apply alike. To add one: a row here, whose function answers a valid
 // question about a valid list, rounded up, with a NotApplicableError where it has
-// no answer. One that can also hold the budget of a deployment (and so serves
+// no answer. One that can also keep the budget of a deployment (and so serves
 // state.NewBudget, the conversions and the releases before refusal) is a state.Accountant
 // first, with its curve in state/accountant.go. Then a row in docs/accounting.md.
 // Flags, help texts, errors, the allowed values of a configuration and its reference
-// come from the two tables; tests here and in cmd/runner hold the rest to them.
+// come from the two tables; tests here and in cmd/runner check the rest against them.
 func accountants() []Accountant {
 	return []Accountant{
 		{name: "gdp", budget: state.GDP, answer: byGDP, note: "exact for Gaussian noise"},
@@ -50,7 +50,7 @@ func Names() []string {
 	return names
 }
 
-// Named returns the accountant of a name; false where there is none.
+// Named returns the accountant of a name; false for a name that is not one.
 func Named(name string) (Accountant, bool) {
 	for _, a := range accountants() {
 		if a.name == name {
@@ -60,7 +60,7 @@ func Named(name string) (Accountant, bool) {
 	return Accountant{}, false
 }
 
-// Tightest returns the accountant for a list where none was asked for: gdp where all
+// Tightest returns the accountant for a list where the caller asked for no particular one: gdp where all
 // of it is Gaussian noise without sampling, which it composes exactly; else pld.
 func Tightest(list []Mechanism) Accountant {
 	name := "gdp"
@@ -146,10 +146,10 @@ func Compare(list []Mechanism, q Question) ([]Verdict, error) {
 	var said, unsaid []Verdict
 	for _, a := range accountants() {
 		together, err := a.Compose(list, q)
-		var none *NotApplicableError
+		var refusal *NotApplicableError
 		switch {
-		case errors.As(err, &none):
-			unsaid = append(unsaid, Verdict{Accountant: a, NotApplicable: none})
+		case errors.As(err, &refusal):
+			unsaid = append(unsaid, Verdict{Accountant: a, NotApplicable: refusal})
 		case err != nil:
 			return nil, err
 		default:

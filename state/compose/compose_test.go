@@ -70,7 +70,7 @@ func TestComposeAgreesWithOthers(t *testing.T) {
 		within     float64
 		want       loss.Approx
 	}{
-		// μ = 1 at ε = 1: Dong, Roth and Su, Gaussian differential privacy, Corollary 1.
+		// μ = 1 at ε = 1: Dong, Roth and Su, 2022, Corollary 2.13 (conversion.GDPToDelta).
 		{"three Gaussians", gaussians, delta, 1, "", "gdp", 1e-12, eps(1, 0.126936737506644)},
 		// dp_accounting of Google's differential-privacy library for Python, pld/privacy_loss_distribution_test.py.
 		{"three Gaussians by PLD", gaussians, delta, 1, "pld", "pld", 1e-3, eps(1, 0.126936)},

@@ -41,7 +41,7 @@ func pureRho(epsilon float64) *big.Float {
 //
 //	ln((e^(αε) + e^((1−α)ε))/(1 + e^ε))/(α−1)
 //
-// (Mironov, 2017, Proposition 6). 0 ≤ ε ≤ state.MaxEpsilon; the orders are above 1,
+// (Mironov, 2017, Proposition 5). 0 ≤ ε ≤ state.MaxEpsilon; the orders are above 1,
 // finite and rise. The error is a *state.RangeError.
 func PureToRDP(epsilon float64, orders []float64) (loss.RDP, error) {
 	if err := checkEpsilon(epsilon); err != nil {
@@ -102,7 +102,7 @@ func least(x, y *big.Float) *big.Float {
 
 // PureToGDP returns the least μ for which ε-DP is μ-GDP, rounded up:
 // 2·Φ⁻¹(e^ε/(1 + e^ε)), at which the Gaussian curve goes through the corner of that of
-// randomised response (see TradeOff.ToGDP). For δ > 0 there is none.
+// randomised response (see TradeOff.ToGDP). For δ > 0 there is no μ.
 // 0 ≤ ε ≤ state.MaxEpsilon; the error is a *state.RangeError.
 func PureToGDP(epsilon float64) (loss.GDP, error) {
 	t, err := FromApprox(loss.Approx{Epsilon: epsilon})

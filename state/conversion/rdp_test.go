@@ -158,7 +158,7 @@ func TestMoreOrdersNeverCostMoreAndMoreLossNeverLess(t *testing.T) {
 		d1, err1 := conversion.RDPToDelta(r, all)
 		d2, err2 := conversion.RDPToDelta(r, math.Nextafter(all, 1e9))
 		if err1 != nil || err2 != nil || d2 > d1 || d1 > delta {
-			t.Fatalf("δ(ε) = %v, %v, behind it %v, %v; asked for %v", d1, err1, d2, err2, delta)
+			t.Fatalf("δ(ε) = %v, %v, after it %v, %v; asked for %v", d1, err1, d2, err2, delta)
 		}
 	})
 }

@@ -13,7 +13,7 @@ import (
 const maxSampledOrder = 512
 
 // SampledGaussianToRDP returns Rényi divergences of Gaussian noise of standard
-// deviation sigma, for sensitivity 1, on a Poisson sample that takes everybody with
+// deviation sigma, for sensitivity 1, on a Poisson sample that takes each individual with
 // probability sampling, in both directions, rounded up. At an integer order α it is
 //
 //	ln Σ_k C(α,k)·(1−q)^(α−k)·q^k·e^(k(k−1)/(2σ²)) / (α−1)

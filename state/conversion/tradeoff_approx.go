@@ -13,10 +13,10 @@ import (
 
 // profile is the curve of (ε, δ) guarantees. In δ as a function of e^ε, which is
 // convex, they are points, and whatever is on a line between two of them or above
-// holds, too. A guarantee for both directions has a mirror image at −ε with
+// is true, too. A guarantee for both directions has a mirror image at −ε with
 // δ' = 1 − e^−ε·(1 − δ).
 //
-// 1 − δ is never formed where a small δ matters: from 1e-17 down it would be lost.
+// 1 − δ is never computed where a small δ matters: from 1e-17 down it would be lost.
 type profile struct {
 	// knots are the corners of that convex function, by rising ε and falling δ.
 	knots []knot

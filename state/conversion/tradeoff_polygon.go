@@ -23,7 +23,7 @@ type polygon struct{ corners []corner }
 // nothing is f = 0.
 var nothing = polygon{[]corner{{new(big.Rat), new(big.Rat)}, one}}
 
-// exactPoints returns the points by rising α, none above 1 − α.
+// exactPoints returns the points by rising α; no point is above 1 − α.
 func exactPoints(points []Point) ([]corner, error) {
 	if len(points) == 0 {
 		return nil, &state.RangeError{Parameter: "points", Value: 0, Range: "at least one"}
@@ -81,7 +81,7 @@ func slope(a, b corner) *big.Rat {
 func impliedCorners(points []corner) []corner {
 	n := len(points)
 	// flat[i] is the greatest β/(1−α) from the i-th point on: f(x) ≥ flat·(1−x)
-	// before it. steep[i] is the least (1−β)/α up to it; nil where there is none.
+	// before it. steep[i] is the least (1−β)/α up to it; nil where there is no such point.
 	flat, steep := make([]*big.Rat, n+1), make([]*big.Rat, n)
 	flat[n] = new(big.Rat)
 	for i := n - 1; i >= 0; i-- {

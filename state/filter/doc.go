@@ -5,7 +5,7 @@
 // Adding up parameters that were chosen on the way is not covered by ordinary
 // composition theorems, and some of them fail there (Rogers, Roth, Ullman and
 // Vadhan, "Privacy Odometers and Filters", 2016). Every type here implements the
-// halting rule of a theorem that holds for adaptive choice:
+// halting rule of a theorem that is proved for adaptive choice:
 //
 //   - Basic and Advanced: Rogers et al. 2016, Theorems 3.3 and 5.1.
 //   - Renyi and RenyiOrders: Feldman and Zrnic, "Individual Privacy Accounting via
@@ -36,12 +36,12 @@
 //     fits after some losses fits after smaller ones.
 //   - An update costs the same whatever came before it: no history is kept. Fits,
 //     Spend, Reserve and Settle do not allocate, but for the error of bad input.
-//   - A number that no loss can have gives a *state.RangeError that names it; then,
+//   - An invalid number gives a *state.RangeError that names it; then,
 //     and with ErrExceeded, the filter is as it was.
 //
 // # What it does not do
 //
-// It cannot know whether a loss is one: a bound that is too small, or that was
+// It cannot know whether a loss is a true bound: one that is too small, or that was
 // chosen with knowledge of the data, voids the promise. It draws no noise, keeps no
 // accounts (see packages state and state/individual) and persists nothing. Left is
 // no promise of usefulness: losses below 2^-80 are charged 2^-80 each.
@@ -51,10 +51,10 @@
 // A budget is fixed when a filter is made, and the filter is all that knows what was
 // spent. Two filters for the same people are two budgets, also where one is a copy of
 // the other. Where several watch the same mechanisms, each must accept: to go on while any
-// of them does lets the outputs choose which one is left at the end. The same holds for a
+// of them does lets the outputs choose which one is left at the end. The same is true of a
 // filter that is replaced, or of which another budget is made on the way, because of what
 // was released: each way of ending may be within a budget, and the failure probabilities δ
-// of different ways add. What then holds is that of the largest loss and the largest δ of
+// of different ways add. What is then promised is that of the largest loss and the largest δ of
 // all of them together, not the (ε, δ) of each.
 //
 // # Concurrency

@@ -15,13 +15,13 @@ import (
 // exceeds E(y) with probability at most δ, whatever was released before (Definition
 // 4.1). Two calls make up one use of it:
 //
-//   - Hold, before it runs, with the largest value that E can take. Without such a
+//   - Reserve, before it runs, with the largest value that E can take. Without such a
 //     value, or where it does not fit, the mechanism must not run.
 //   - Settle, when it has stopped, with E of the outcome.
 //
-// Everything held or spent together is (ε, δ)-DP with the budget's ε and δ: but for
+// Everything reserved or spent together is (ε, δ)-DP with the budget's ε and δ: but for
 // an event of probability Σ δ_i the loss of the whole transcript is at most Σ E_i(y_i)
-// ≤ ε, in both directions. Holds may overlap where each bound holds for every rule of
+// ≤ ε, in both directions. Reservations may overlap where each bound is true for every rule of
 // stopping: what else is released meanwhile is then one more reason to stop, and the
 // loss of a transcript is the sum of theirs, outcome by outcome.
 //
@@ -33,7 +33,7 @@ type ExPost struct{ sums pair }
 
 var _ Reserver[loss.Approx] = (*ExPost)(nil)
 
-// NewExPost returns a filter for ex-post bounds that hold always (δ = 0), such as
+// NewExPost returns a filter for ex-post bounds that are always true (δ = 0), such as
 // that of Laplace noise reduction: everything together is ε-DP. 2^-80 ≤ epsilon <
 // 2^48; the error is a *state.RangeError.
 func NewExPost(epsilon float64) (*ExPost, error) {
@@ -56,7 +56,7 @@ func (e *ExPost) Fits(worst loss.Approx) bool {
 	return worst.Validate() == nil && e.sums.fits(worst.Epsilon, worst.Delta)
 }
 
-// Spend charges l in full, without a hold: for a mechanism whose bound does not
+// Spend charges l in full, without a reservation: for a mechanism whose bound does not
 // depend on its outcome, before it runs, or, where nothing else is open, for the
 // realised bound of a mechanism that ran because Fits had said yes to its worst
 // case. The error is ErrExceeded or a *state.RangeError.
@@ -73,11 +73,11 @@ func (e *ExPost) Reserve(worst loss.Approx) error {
 	if err := worst.Validate(); err != nil {
 		return err
 	}
-	return e.sums.hold(worst.Epsilon, worst.Delta)
+	return e.sums.reserve(worst.Epsilon, worst.Delta)
 }
 
-// Settle ends a hold of worst: the realised ε is charged and the rest is given
-// back. The δ that Hold spent stays spent; realised may not have a larger
+// Settle ends a reservation of worst: the realised ε is charged and the rest is given
+// back. The δ that Reserve spent stays spent; realised may not have a larger
 // one. The error is state.ErrSettle or a *state.RangeError.
 func (e *ExPost) Settle(worst, realised loss.Approx) error {
 	if err := worst.Validate(); err != nil {
@@ -87,12 +87,12 @@ func (e *ExPost) Settle(worst, realised loss.Approx) error {
 		return err
 	}
 	if realised.Delta > worst.Delta {
-		return fmt.Errorf("settling with a larger delta than was held: %w", state.ErrSettle)
+		return fmt.Errorf("settling with a larger delta than was reserved: %w", state.ErrSettle)
 	}
 	return e.sums.settle(worst.Epsilon, realised.Epsilon)
 }
 
-// Left returns what is neither spent nor held of ε, and what is left of δ.
+// Left returns what is neither spent nor reserved of ε, and what is left of δ.
 func (e *ExPost) Left() loss.Approx {
 	epsilon, delta := e.sums.left()
 	return loss.Approx{Epsilon: epsilon, Delta: delta}

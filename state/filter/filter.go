@@ -17,11 +17,11 @@ var ErrExceeded = errors.New("loss does not fit what is left of the budget")
 // not safe for concurrent use.
 type Filter[L any] interface {
 	// Fits reports whether Spend would take this loss. It changes nothing, and is
-	// false for a loss that is none.
+	// false for an invalid loss.
 	Fits(L) bool
 
 	// Spend takes a loss. Where it does not fit the error is ErrExceeded, where it
-	// is no loss a *state.RangeError; either way nothing has changed.
+	// is invalid a *state.RangeError; either way nothing has changed.
 	Spend(L) error
 
 	// Left returns the largest loss that still fits, rounded down. Where a loss
@@ -38,9 +38,9 @@ type Reserver[L any] interface {
 	// of Spend.
 	Reserve(worst L) error
 
-	// Settle ends a hold of worst: actual is charged and the rest is given back.
+	// Settle ends a reservation of worst: actual is charged and the rest is given back.
 	// The error is state.ErrSettle if actual is above worst or less than worst is
-	// held, a *state.RangeError if one of them is no loss; either way nothing has
+	// reserved, a *state.RangeError if one of them is invalid; either way nothing has
 	// changed.
 	Settle(worst, actual L) error
 }

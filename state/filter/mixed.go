@@ -4,7 +4,7 @@ import "github.com/tollgate-dp/tollgate/state/loss"
 
 // Mixed has zCDP and ex-post private mechanisms side by side (Rogers et al. 2023,
 // Theorem 3): at each step either kind may run, chosen and bounded from everything
-// released before, each held against a budget of its own. Not safe for concurrent
+// released before, each checked against a budget of its own. Not safe for concurrent
 // use.
 //
 // The two parts are filters of two interactive systems on the same data. With (ε, δ)

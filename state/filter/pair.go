@@ -8,7 +8,7 @@ import (
 )
 
 // pair is two sums that are spent together: a loss (ε or ρ), of which a part may be
-// held, and the δ that comes with it, which is spent at once. Arguments are valid
+// reserved, and the δ that comes with it, which is spent at once. Arguments are valid
 // losses.
 type pair struct {
 	loss, delta fixed.Meter
@@ -41,7 +41,7 @@ func (p *pair) spend(l, delta float64) error {
 	return nil
 }
 
-func (p *pair) hold(worst, delta float64) error {
+func (p *pair) reserve(worst, delta float64) error {
 	amount, failures := fixed.Up(worst), fixed.Up(delta)
 	if !p.delta.Fits(failures) || !p.loss.Reserve(amount) {
 		return ErrExceeded
@@ -52,7 +52,7 @@ func (p *pair) hold(worst, delta float64) error {
 
 func (p *pair) settle(worst, actual float64) error {
 	if !p.loss.Settle(fixed.Up(worst), fixed.Up(actual)) {
-		return fmt.Errorf("charging what was realised of a hold: %w", state.ErrSettle)
+		return fmt.Errorf("charging what was realised of a reservation: %w", state.ErrSettle)
 	}
 	return nil
 }

@@ -12,18 +12,18 @@ import (
 // and was stopped at one of them is charged the zCDP of that one. Not safe for
 // concurrent use.
 //
-// Hold the ρ of the last rung before the first one is released, stop when the
+// Reserve the ρ of the last rung before the first one is released, stop when the
 // released answers say so, then Settle with the ρ of the rung that was reached. A
 // rung whose noise has variance T costs ρ = D²/(2T) at sensitivity D. Any number of
 // mechanisms may be open at once; Spend takes those whose loss is known before.
 //
 // The promise is that of ApproxZCDP with the same budgets: δ-approximate ρ-zCDP,
-// thus (ε, δ + δ')-DP for every δ' > 0 and ε = ρ + 2·√(ρ·ln 1/δ'). It holds because
+// thus (ε, δ + δ')-DP for every δ' > 0 and ε = ρ + 2·√(ρ·ln 1/δ'). It is true because
 // rung k of a Brownian mechanism is one more Gaussian release, of ρ_k − ρ_{k−1} and
 // independent noise; the increments add up to the last rung, and a stop that reads
 // answers is ordinary adaptivity.
 //
-// It does not hold for noise reduction with Laplace noise, whose bound is ex-post
+// It is not true for noise reduction with Laplace noise, whose bound is ex-post
 // (see ExPost), nor for fresh noise at every rung, which costs the sum of all rungs,
 // nor for a stop that reads the data.
 type Unified struct{ sums pair }
@@ -50,7 +50,7 @@ func NewUnifiedFor(budget loss.Approx, approximate float64) (*Unified, error) {
 	return &Unified{sums: z.sums}, nil
 }
 
-// Fits reports whether l would be taken by Spend or Hold.
+// Fits reports whether l would be taken by Spend or Reserve.
 func (u *Unified) Fits(l loss.ZCDP) bool {
 	return l.Validate() == nil && u.sums.fits(l.Rho, l.Delta)
 }
@@ -69,11 +69,11 @@ func (u *Unified) Reserve(worst loss.ZCDP) error {
 	if err := worst.Validate(); err != nil {
 		return err
 	}
-	return u.sums.hold(worst.Rho, worst.Delta)
+	return u.sums.reserve(worst.Rho, worst.Delta)
 }
 
-// Settle ends a hold of worst: the ρ of the rung that was reached is charged and the
-// rest is given back. The δ that Hold spent stays spent; stopped may not have a
+// Settle ends a reservation of worst: the ρ of the rung that was reached is charged and the
+// rest is given back. The δ that Reserve spent stays spent; stopped may not have a
 // larger one. A mechanism that never released a rung is settled with the zero
 // loss. The error is state.ErrSettle or a *state.RangeError.
 func (u *Unified) Settle(worst, stopped loss.ZCDP) error {
@@ -84,12 +84,12 @@ func (u *Unified) Settle(worst, stopped loss.ZCDP) error {
 		return err
 	}
 	if stopped.Delta > worst.Delta {
-		return fmt.Errorf("settling with a larger delta than was held: %w", state.ErrSettle)
+		return fmt.Errorf("settling with a larger delta than was reserved: %w", state.ErrSettle)
 	}
 	return u.sums.settle(worst.Rho, stopped.Rho)
 }
 
-// Left returns what is neither spent nor held of ρ, and what is left of δ.
+// Left returns what is neither spent nor reserved of ρ, and what is left of δ.
 func (u *Unified) Left() loss.ZCDP {
 	rho, delta := u.sums.left()
 	return loss.ZCDP{Rho: rho, Delta: delta}

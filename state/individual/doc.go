@@ -1,5 +1,5 @@
-// Package individual holds every user against a budget of their own: each round
-// leaves out whoever's loss no longer fits, instead of stopping for all when the
+// Package individual checks every user against a budget of their own: each round
+// leaves out the users whose loss no longer fits, instead of stopping for all when the
 // first budget is used up.
 //
 // # What it promises
@@ -17,14 +17,14 @@
 //     data at hand is not enough: others' active sets would depend on this user.
 //   - A loss is a function of the user's own data and of what was released before.
 //     Nothing else decides who is active, no cap on the number of users either.
-//   - The mechanism of a round reads the active users and nobody else, and runs once.
+//   - The mechanism of a round reads the active users and no other user, and runs once.
 //   - One key is one person (or whatever the promise is made to), in all rounds.
 //
 // # Leaving out and coming back
 //
 // Two policies are offered. ForRound, Algorithm 3 as printed: a user who does not
 // fit is left out of that round, pays nothing for it, and comes back when a later
-// loss fits. ForGood: whoever was refused once stays out, which is the set S_t of
+// loss fits. ForGood: users who were refused once stay out, which is the set S_t of
 // Corollary 4.7. The answer is about fewer users then, but never about one who was
 // missing before.
 //
@@ -38,7 +38,7 @@
 // # What it does not do
 //
 // Who is active, how many are, what is left of a budget and whether a round left
-// anybody out depend on private data: nothing of that may be published. Leaving
+// users out depend on private data: nothing of that may be published. Leaving
 // users out biases what is computed on the rest. Accounts are kept in memory, are
 // never deleted and are not stored; package state has accounts that are.
 //

@@ -64,13 +64,13 @@ func New[K comparable, L any](policy Policy, fresh func() (filter.Filter[L], err
 type Active[K comparable] struct {
 	Users   []K // in the order given
 	LeftOut int // users whose loss did not fit, or who are out for good
-	Invalid int // users left out because their loss was none (NaN, negative, …)
+	Invalid int // users left out because their loss was invalid (NaN, negative, …)
 }
 
 // Round determines the active users of the next round and charges them, before the
 // round's mechanism runs. losses yields every user the mechanism would read, once,
 // with a bound on their individual loss; a user it does not yield must not be read.
-// Who is not active pays nothing, and nobody's being active depends on another
+// A user who is not active pays nothing, and whether a user is active does not depend on another
 // user.
 //
 // After an error the mechanism must not run: ErrTwice, or that of making a filter.
@@ -95,7 +95,7 @@ func (f *Filter[K, L]) Round(losses iter.Seq2[K, L]) (Active[K], error) {
 	return active, nil
 }
 
-var errInvalid = errors.New("loss is none")
+var errInvalid = errors.New("loss is invalid")
 
 // admit charges user for this round, or returns false or an error: ErrExceeded,
 // errInvalid, or one that ends the round.

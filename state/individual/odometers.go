@@ -7,13 +7,13 @@ import (
 	"github.com/tollgate-dp/tollgate/state/odometer"
 )
 
-// Odometers follows every user's losses where nobody is left out: one odometer of
+// Odometers follows every user's losses where no user is left out: one odometer of
 // losses L and bounds B for each (Feldman and Zrnic, 2021, end of Section 4.4). What
-// one odometer claims holds for its user alone, and is private data, as are the
+// one odometer claims is true of its user alone, and is private data, as are the
 // losses. Not safe for concurrent use.
 type Odometers[K comparable, L, B any] struct {
 	fresh func() (odometer.Odometer[L, B], error)
-	none  B // the bound on somebody who was never named
+	none  B // the bound on a user who was never named
 	users map[K]*reading[L, B]
 	round uint64
 }

@@ -37,7 +37,7 @@ func TestOdometersRefuseWhatTheyCannotRecord(t *testing.T) {
 	}
 	var out *state.RangeError
 	if err := o.Record(each([]pair[loss.GDP]{{"a", loss.GDP{Mu: math.NaN()}}})); !errors.As(err, &out) || out.Parameter != "mu" {
-		t.Errorf("a loss that is none: %v", err)
+		t.Errorf("an invalid loss: %v", err)
 	}
 	if err := o.Record(each([]pair[loss.GDP]{{"a", loss.GDP{Mu: 2}}})); !errors.Is(err, odometer.ErrStep) {
 		t.Errorf("a loss above a step: %v", err)

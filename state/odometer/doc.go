@@ -1,4 +1,4 @@
-// Package odometer tells how much privacy has been lost so far, where nobody fixed
+// Package odometer tells how much privacy has been lost so far, where it was not fixed
 // in advance how much may be: the counterpart of package filter, which refuses
 // what no longer fits.
 //
@@ -21,7 +21,7 @@
 //   - Linear and Mixture bound the realised loss of one stopped Brownian mechanism
 //     by its stopped variance. What they return is a loss for Basic to add up.
 //
-// None of the first and third kind is (ε, δ)-differential privacy with ε the
+// No claim of the first and third kind is (ε, δ)-differential privacy with ε the
 // number that was read: that number is itself a function of the releases.
 //
 // # Guarantees

@@ -74,7 +74,7 @@ type tilted struct {
 	relative float64
 	theta    float64
 	scale    float64
-	beyond   float64 // upper bound of the probability of losses behind the window
+	beyond   float64 // upper bound of the probability of losses beyond the window
 }
 
 // accumulate adds the upper bound of δ that t gives to the curve. Going down the

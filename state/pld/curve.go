@@ -20,7 +20,7 @@ func (l lattice) index(epsilon float64) int {
 
 // curve is an upper bound of δ as a function of ε ≥ 0: its values at the losses
 // j = from, from+1, … of a lattice. Between two of them the true δ is convex in
-// e^ε, so that the chord is an upper bound; behind the last it is at most floor.
+// e^ε, so that the chord is an upper bound; beyond the last it is at most floor.
 type curve struct {
 	lattice
 	from     int
@@ -82,7 +82,7 @@ func (c curve) epsilonAt(delta float64) float64 {
 	if c.deltaAt(0) <= delta {
 		return 0
 	}
-	// The first grid point whose δ is small enough, or the one behind the last.
+	// The first grid point whose δ is small enough, or the one after the last.
 	lo, hi := 0, len(c.delta)
 	for lo < hi {
 		if mid := (lo + hi) / 2; c.delta[mid] <= delta {

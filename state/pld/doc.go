@@ -28,8 +28,8 @@
 //
 // # What it does not do
 //
-// It is no filter: with dominating pairs that depend on earlier answers the
-// composed curve is no guarantee. It gives no lower bounds. It knows nothing of
+// It is not a filter: with dominating pairs that depend on earlier answers the
+// composed curve guarantees nothing. It gives no lower bounds. It knows nothing of
 // how a mechanism is implemented: pricing floating-point noise as Gaussian is the
 // caller's claim.
 //

@@ -78,7 +78,7 @@ func (s shape) smallest(x, bound, lo, hi float64) float64 {
 }
 
 // solve returns the θ above the given one with K(θ) − θK'(θ) = target, or false if
-// there is none: the greatest loss has a greater probability.
+// there is no such θ: the greatest loss has a greater probability.
 func (s shape) solve(target, above float64) (float64, bool) {
 	const steepest = 0x1p24
 	depth := func(theta float64) float64 {
@@ -139,7 +139,7 @@ func (c *composition) windowFor(s shape, theta float64) (window, error) {
 	return window{low: int(low), size: int(size), chernoff: chernoff}, nil
 }
 
-// beyond returns an upper bound of the probability of a finite loss behind the
+// beyond returns an upper bound of the probability of a finite loss beyond the
 // window: e^(K(t) − t·x) at its end x.
 func (c *composition) beyond(w window) float64 {
 	if w.low+w.size > c.lattice.last {

@@ -1,6 +1,6 @@
 // Package fixed has the sums of privacy loss: 128-bit integers of 2^-80, made
 // from float64 values with the direction of rounding stated, and the meters that
-// hold such sums against a limit.
+// check such sums against a limit.
 //
 // # Guarantees
 //
@@ -9,7 +9,7 @@
 //     are exact, however many are added: there is no accumulated error.
 //   - Arithmetic saturates at Max. No limit reaches Max, so that whatever does not
 //     fit 128 bits is refused by every Meter.
-//   - What a Meter has taken and what it holds never exceed its limit together, and
+//   - What a Meter has taken and what is reserved never exceed its limit together, and
 //     a call that returns false has changed nothing.
 //   - No operation allocates, but for Big.
 //
