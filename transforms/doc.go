@@ -1,5 +1,5 @@
-// Package transforms holds the Beam side of Tollgate: the DoFns that carry one
-// turn from the reader to its settlement.
+// Package transforms has the Beam side of Tollgate: the DoFns that carry one
+// turn from the events to its settlement.
 //
 //	READ ─ group ─ PACK ─ SPEND (keyed state) ─ group ─ RELEASE ─ group ─ SETTLE
 //
@@ -11,15 +11,15 @@
 //
 // The stages are transforms of their own: [Read], [Pack], [Spend], [Release] and
 // [Settle], for any pipeline. The package knows Beam and nothing of Kafka: what
-// a stage does to the outside world stands behind an interface, opened by a hook
+// a stage does to the outside world goes through an interface, opened by a hook
 // that travels with the pipeline (package hook). [InState], [NewReleaser] and
 // [NewSettler] make a Spender, a Releaser and a Settler of accounts in keyed
 // state, ladders and a [Publisher]. [Build] puts all stages together for a run
-// whose [Runtime] is registered in this process; its hooks hold the run's id
-// alone. For a pipeline without the loop see package plain.
+// whose [Runtime] is registered in this process; its hooks have the run's id
+// only. For a pipeline without the loop see package plain.
 //
 // Guarantees: a group without an OPEN of its epoch produces nothing and keeps
-// nothing, so a drain, a flush at the end of time or a stray restore publishes
+// nothing, so a drain, a flush at the end of time or a late restore publishes
 // nothing; nothing leaves SPEND before its ledger delta is durable; nothing
 // leaves RELEASE before its counts are.
 //

@@ -148,7 +148,7 @@ func (l *loop) opens(epoch int64, turn uint64) []Element {
 }
 
 // Spend implements Spender: it keeps one delta a turn and now and then a base.
-func (l *loop) Spend(_ context.Context, shard int, envelope [][]byte, c spend.Cells) (spend.Pending, error) {
+func (l *loop) Spend(_ context.Context, shard int, envelope [][]byte, c spend.KeyedState) (spend.Pending, error) {
 	open, err := openOf(envelope)
 	if err != nil || open == nil {
 		return nil, err
@@ -279,7 +279,7 @@ func (b *broken) Step(ctx context.Context, at Position) (Step, error) {
 	return b.loop.Step(ctx, at)
 }
 
-func (b *broken) Spend(ctx context.Context, shard int, e [][]byte, c spend.Cells) (spend.Pending, error) {
+func (b *broken) Spend(ctx context.Context, shard int, e [][]byte, c spend.KeyedState) (spend.Pending, error) {
 	switch b.stage {
 	case "spend":
 		return nil, b.err

@@ -220,24 +220,24 @@ func TestAccountsAreNotKeptTwice(t *testing.T) {
 	}
 }
 
-// brokenCells gives a state that was not written as it is.
-type brokenCells struct {
+// brokenState gives a state that was not written as it is.
+type brokenState struct {
 	meta, base []byte
 	deltas     [][]byte
 }
 
-func (c brokenCells) Load() (meta, base []byte, deltas [][]byte, err error) {
+func (c brokenState) Load() (meta, base []byte, deltas [][]byte, err error) {
 	return c.meta, c.base, c.deltas, nil
 }
 
-func (brokenCells) Save(_, _, _ []byte) error { return nil }
+func (brokenState) Save(_, _, _ []byte) error { return nil }
 
 func FuzzLoadLedger(f *testing.F) {
 	f.Add([]byte{stateVersion, 2, 1}, []byte{1, 'k', 1, 'v'}, []byte{2, 1, 'k', 1, 'w'})
 	f.Add([]byte{stateVersion, 2, 1}, []byte{1, 'k'}, []byte{1})
 	f.Add([]byte{9}, []byte{}, []byte{})
 	f.Fuzz(func(t *testing.T, meta, base, delta []byte) {
-		if _, err := loadLedger(brokenCells{meta, base, [][]byte{delta}}); err != nil && !errors.Is(err, ErrMalformedState) {
+		if _, err := loadLedger(brokenState{meta, base, [][]byte{delta}}); err != nil && !errors.Is(err, ErrMalformedState) {
 			t.Fatal("untyped error:", err)
 		}
 	})

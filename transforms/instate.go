@@ -41,8 +41,8 @@ type inState struct{ opts spend.Options }
 
 // Spend implements Spender. Every element gets an Engine of its own: what an
 // Engine remembers may be of a bundle that the runner has rolled back.
-func (s *inState) Spend(ctx context.Context, shard int, envelope [][]byte, cells spend.Cells) (spend.Pending, error) {
-	ledger, err := loadLedger(cells)
+func (s *inState) Spend(ctx context.Context, shard int, envelope [][]byte, keyed spend.KeyedState) (spend.Pending, error) {
+	ledger, err := loadLedger(keyed)
 	if err != nil {
 		return nil, err
 	}
@@ -52,19 +52,19 @@ func (s *inState) Spend(ctx context.Context, shard int, envelope [][]byte, cells
 	if err != nil {
 		return nil, err
 	}
-	pending, err := engine.Spend(ctx, shard, envelope, noCells{})
+	pending, err := engine.Spend(ctx, shard, envelope, noState{})
 	if err != nil || pending == nil {
 		return nil, err
 	}
-	return pending, ledger.save(cells)
+	return pending, ledger.save(keyed)
 }
 
-// noCells is the working copy that an Engine does not need here.
-type noCells struct{}
+// noState is the working copy that an Engine does not need here.
+type noState struct{}
 
-func (noCells) Load() (meta, base []byte, deltas [][]byte, err error) { return nil, nil, nil, nil }
+func (noState) Load() (meta, base []byte, deltas [][]byte, err error) { return nil, nil, nil, nil }
 
-func (noCells) Save(_, _, _ []byte) error { return nil }
+func (noState) Save(_, _, _ []byte) error { return nil }
 
 // stateLedger is a shard's ledger within keyed state: the records by key, in
 // the order in which they were written last.
@@ -114,7 +114,7 @@ const smallState = 16 << 10
 
 // save writes the appended records as a delta, or everything as a new base once
 // the deltas weigh more than it.
-func (l *stateLedger) save(cells spend.Cells) error {
+func (l *stateLedger) save(keyed spend.KeyedState) error {
 	if len(l.fresh) == 0 {
 		return nil
 	}
@@ -125,7 +125,7 @@ func (l *stateLedger) save(cells spend.Cells) error {
 		l.put(l.fresh)
 		base, delta = appendRecords([]byte{}, l.records), nil
 	}
-	err := l.kept.Save(cells, base, change, delta, change, func(s keyedstate.State) []byte {
+	err := l.kept.Save(keyed, base, change, delta, change, func(s keyedstate.State) []byte {
 		return keyedstate.AppendMeta(nil, stateVersion, s.Last, s.Last-s.Base)
 	})
 	if err != nil {
@@ -140,8 +140,8 @@ var ErrMalformedState = errors.New("malformed or incomplete accounts in keyed st
 
 const stateVersion = 1
 
-func loadLedger(cells spend.Cells) (*stateLedger, error) {
-	meta, base, deltas, err := cells.Load()
+func loadLedger(keyed spend.KeyedState) (*stateLedger, error) {
+	meta, base, deltas, err := keyed.Load()
 	if err != nil {
 		return nil, fmt.Errorf("reading the accounts: %w", err)
 	}

@@ -50,7 +50,7 @@ type task struct {
 }
 
 // releaseShard releases along the ladder of every key of a release shard: public keys also
-// where nobody contributed; private ones pass their threshold or stay unseen;
+// where no user contributed; private ones pass their threshold or stay unseen;
 // keys that a metric takes from another one are those which that one has just
 // released. The releases are in order of window, metric and key, and with them
 // goes what their contributors pay for. The turns of a span have no window in
@@ -99,7 +99,7 @@ func (l *ladders) refineAll(tasks []task) error {
 	return group.Wait()
 }
 
-// tasks lists every (metric, window, key) that the shard must look at, each
+// tasks lists every cell that the shard must release, each
 // once, but for keys that are taken from another metric.
 func (l *ladders) tasks(shard int, head *schemas.Partial, counts map[spend.Cell]int64) ([]task, error) {
 	all := map[spend.Cell]int64{}
@@ -142,7 +142,7 @@ func (l *ladders) public(all map[spend.Cell]int64, p schemas.MetricWindow, shard
 	}
 }
 
-// asked are the metrics that a window of a metric is released for: itself, and
+// asked returns the metrics that a window of a metric is released for: the metric itself, and
 // its coverage.
 func (l *ladders) asked(metric uint32) []uint32 {
 	if next := metric + 1; int(next) < len(l.metrics) && l.metrics[next].Of == l.metrics[metric].Name {
@@ -152,7 +152,7 @@ func (l *ladders) asked(metric uint32) []uint32 {
 }
 
 // following lists the keys that metrics take from what was just released: all
-// of them, also where nobody contributed, for the keys are known now.
+// of them, also where no user contributed, because the keys are known now.
 func (l *ladders) following(released []task, counts map[spend.Cell]int64) []task {
 	var tasks []task
 	for i := range released {
@@ -171,8 +171,8 @@ func (l *ladders) following(released []task, counts map[spend.Cell]int64) []task
 	return tasks
 }
 
-// refine releases one count. Nothing beyond the top that was held for is ever
-// released.
+// refine releases one count. No release goes beyond the top precision that was
+// reserved for.
 func (l *ladders) refine(t *task) error {
 	m, digest := &l.metrics[t.Metric], l.digests[t.Metric]
 	result, err := l.plans[t.Metric].Release(l.noise, noisereduction.Identity{

@@ -16,7 +16,7 @@ func init() {
 	register.Emitter2[int, []byte]()
 }
 
-// Pack makes one element of what a shard has in a tick. It stands before every
+// Pack makes one element of what a shard has in a tick. It comes before every
 // stage.
 //
 // In: KV<int, []byte>, blobs by shard, each with the event time of its tick (a
@@ -24,14 +24,14 @@ func init() {
 // one tick). Out: KV<int, []byte>, one pack of blobs a shard and tick, in the
 // global window with the time of the tick, once the watermark has passed it.
 //
-// Blobs come in any order. What arrives behind the watermark is dropped by the
+// Blobs come in any order. What arrives after the watermark has passed its tick is dropped by the
 // runner. Unpack splits a pack.
 func Pack(s beam.Scope, blobs beam.PCollection) beam.PCollection {
 	s = s.Scope("pack")
 	return inGlobal(s, beam.ParDo(s, &packFn{}, beam.GroupByKey(s, inTicks(s, blobs))))
 }
 
-// packFn turns a group into one element. Every stage behind a group needs it:
+// packFn turns a group into one element. Every stage after a group needs it:
 // a group cannot leave its window as a group, and keyed state wants one
 // element per shard and turn.
 type packFn struct{}
@@ -50,7 +50,7 @@ func (f *packFn) ProcessElement(shard int, blobs func(*[]byte) bool, emit func(i
 // ErrMalformedPack is returned for bytes that Pack did not write.
 var ErrMalformedPack = errors.New("malformed pack of blobs")
 
-// Unpack splits what Pack has packed, for stages of one's own. The blobs share
+// Unpack splits what Pack has packed, for stages outside this package. The blobs share
 // packed's memory. The error is ErrMalformedPack.
 func Unpack(packed []byte) ([][]byte, error) {
 	blobs, ok := keyedstate.SplitBlobs(packed)

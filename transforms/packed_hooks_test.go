@@ -205,12 +205,12 @@ func (h shopSpender) Open(context.Context) (transforms.Spender, error) {
 }
 
 // Spend implements transforms.Spender.
-func (h shopSpender) Spend(ctx context.Context, shard int, envelope [][]byte, cells spend.Cells) (spend.Pending, error) {
+func (h shopSpender) Spend(ctx context.Context, shard int, envelope [][]byte, keyed spend.KeyedState) (spend.Pending, error) {
 	_, _, turn, err := schemas.PeekEpoch(envelope[0])
 	if err != nil {
 		return nil, err
 	}
-	return h.inner.Spend(ctx, shard, envelope, notedCells{cells, h.folder, keptName(shard, turn)})
+	return h.inner.Spend(ctx, shard, envelope, notedState{keyed, h.folder, keptName(shard, turn)})
 }
 
 // kept is what keyed state gives back.
@@ -221,15 +221,15 @@ type kept struct {
 
 func keptName(shard int, turn uint64) string { return fmt.Sprintf("kept-%d-%d", shard, turn) }
 
-type notedCells struct {
-	spend.Cells
+type notedState struct {
+	spend.KeyedState
 	to   folder
 	name string
 }
 
-// Load implements spend.Cells.
-func (c notedCells) Load() (meta, base []byte, deltas [][]byte, err error) {
-	if meta, base, deltas, err = c.Cells.Load(); err != nil {
+// Load implements spend.KeyedState.
+func (c notedState) Load() (meta, base []byte, deltas [][]byte, err error) {
+	if meta, base, deltas, err = c.KeyedState.Load(); err != nil {
 		return nil, nil, nil, err
 	}
 	return meta, base, deltas, c.to.put(c.name, kept{meta, base, deltas})

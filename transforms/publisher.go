@@ -8,7 +8,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// ErrConflict: a value that was published differs from what the log gives now.
+// ErrConflict says that a value that was published differs from what the log gives now.
 var ErrConflict = errors.New("published values and the log differ")
 
 // Publisher is where released counts go. The counts of every release shard have
@@ -18,8 +18,8 @@ type Publisher interface {
 	// Take makes the caller the only writer of a release shard's counts for epoch: a
 	// writer of an older epoch can append nothing any more once Take returns. It then
 	// hands every value to each that a turn after the settled one has published there,
-	// whoever published it: the Releaser compares them with what it would publish.
-	// Values of earlier turns, and values handed over twice, do no harm; the bytes are
+	// by whichever writer: the Releaser compares them with what it would publish.
+	// Values of earlier turns, and values handed over twice, are harmless; the bytes are
 	// kept. An error of each ends Take and is wrapped in its own. state.ErrSuperseded
 	// says that epoch is not the newest. An engine may run several Releasers, each of
 	// which takes the counts, also twice in one epoch.
@@ -31,7 +31,7 @@ type Publisher interface {
 // when nothing is released: the counts are complete up to the turn with these
 // records. It is called again for a turn only with what was never appended. The
 // values are durable in the order of Append; wait returns once they are, as often
-// as it is called, with the offset after them, by which readers skip what is
+// as it is called, with the offset after them, by which consumers skip what is
 // settled (schemas.Settled.CountsEnd; 0 where counts have no offsets).
 // state.ErrSuperseded says that the counts were taken by a newer epoch. After any
 // error they are taken again. Not for concurrent use. If it is an io.Closer, its

@@ -22,11 +22,11 @@ func init() {
 	beam.RegisterType(reflect.TypeOf((*Position)(nil)).Elem())
 }
 
-// Read drives a Source until it is done: one restriction, one reader. Out come
-// KV<int, []byte>: the Source's elements by shard of SPEND, each with the event
+// Read drives a Source until it is done: one restriction, one reader. Its
+// output is KV<int, []byte>: the Source's elements by shard of SPEND, each with the event
 // time of its tick, and the watermark passes a tick once a step has Opened it.
 //
-// One Read in a pipeline, not parallel. An engine that fails behind it hands
+// A pipeline has one Read, not parallel. An engine that fails downstream of it hands
 // back an older restriction and replays what it had: Position tells a Source.
 func Read(s beam.Scope, h hook.Hook[Source]) beam.PCollection {
 	s = s.Scope("read")
@@ -35,7 +35,7 @@ func Read(s beam.Scope, h hook.Hook[Source]) beam.PCollection {
 
 // readFn drives a Source. One restriction covers all partitions: a runner that
 // takes the watermark of the last bundle, not the minimum over restrictions,
-// would lose what a slow partition still holds.
+// would lose what a slow partition still has.
 type readFn struct {
 	stage[Source]
 }
@@ -148,7 +148,7 @@ func (t *positionTracker) TrySplit(fraction float64) (any, any, error) {
 // GetProgress reports a constant: the work has no end.
 func (t *positionTracker) GetProgress() (float64, float64) { return 0, 1 }
 
-// IsDone is true after a checkpoint and after the last step.
+// IsDone reports true after a checkpoint and after the last step.
 func (t *positionTracker) IsDone() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

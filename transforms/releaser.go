@@ -26,7 +26,7 @@ type ReleaserOptions struct {
 	Generation  uint32
 	Noise       noisereduction.NoiseKey
 	Publisher   Publisher
-	// Lost as in spend.Options, of the counts of a release shard.
+	// Lost as in spend.Options, for the counts of a release shard.
 	Lost func(epoch int64)
 }
 
@@ -71,7 +71,7 @@ type releaser struct {
 	counts map[int]*counts // by release shard
 }
 
-// counts are what is known of a release shard's published counts.
+// counts is what is known of a release shard's published counts.
 type counts struct {
 	mu      sync.Mutex
 	epoch   int64
@@ -205,7 +205,7 @@ func (c *counts) publish(ctx context.Context, shard int, turn uint64, records []
 	return nil
 }
 
-// abandon forgets counts whose write failed: what stands there must be read again.
+// abandon forgets counts whose write failed: what was written must be read again.
 func (c *counts) abandon(epoch int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -19,10 +19,10 @@ func init() {
 	beam.RegisterType(reflect.TypeFor[runSettler]())
 }
 
-// Position is READ's whole restriction. It holds no offsets: where reading
+// Position is READ's whole restriction. It has no offsets: where reading
 // goes on is decided from the control log. Epoch and Calls let a Source see
 // that an engine handed back an older restriction; Tick is the next opening's
-// place in Beam's time.
+// tick in Beam's time.
 type Position struct {
 	Epoch int64
 	Calls int64
@@ -57,7 +57,7 @@ type Source interface {
 // Spender admits and charges: one envelope of one shard and turn. A nil
 // Pending means that nothing is to be emitted.
 type Spender interface {
-	Spend(ctx context.Context, shard int, envelope [][]byte, cells spend.Cells) (spend.Pending, error)
+	Spend(ctx context.Context, shard int, envelope [][]byte, keyed spend.KeyedState) (spend.Pending, error)
 }
 
 // Releaser turns the partial counts of one release shard and turn into
@@ -72,8 +72,8 @@ type Settler interface {
 	Settle(ctx context.Context, acks [][]byte) error
 }
 
-// Runtime is what the DoFns of one run share in one process. Fail is told of
-// the first error of any stage, with its type intact: runners hand errors on
+// Runtime is what the DoFns of one run share in one process. Fail is called with
+// the first error of any stage, with its type intact: runners pass errors on
 // as text.
 type Runtime struct {
 	Source   Source
@@ -117,7 +117,7 @@ func lookup(run string) (*Runtime, error) {
 }
 
 // The hooks of a registered run. They open what is there already, so that
-// nothing is closed behind them: the run closes what is its own.
+// nothing is closed after them: the run closes what it owns.
 type (
 	runSource   struct{ Run string }
 	runSpender  struct{ Run string }

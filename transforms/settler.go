@@ -18,7 +18,7 @@ type SettlementWriter interface {
 	WriteSettlement(ctx context.Context, s schemas.Settled) error
 }
 
-// NewSettler makes a Settler that puts together what the release shards of a
+// NewSettler makes a Settler that collects what the release shards of a
 // turn have released and hands it on once all of them have acknowledged it, which
 // implies that all its ledger deltas are durable. Acknowledgements of older epochs,
 // and a group in which one is missing, settle nothing. metrics are those of the

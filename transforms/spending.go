@@ -20,7 +20,7 @@ func init() {
 //
 // In: what Pack gives, KV<int, []byte> by shard, in the global window: in it one
 // OPEN and the contributions of the turn (schemas.EncodeOpen and
-// EncodeContributions). A group without an OPEN gives nothing. Out:
+// EncodeContributions). A group without an OPEN produces nothing. Out:
 // KV<int, []byte> by release shard: one partial count (schemas.Partial) of every
 // shard for every release shard, with the time of its turn, once the Spender
 // calls it durable.
@@ -62,7 +62,7 @@ func (f *spendFn) ProcessElement(ctx context.Context, at beam.EventTime, p state
 	if err != nil {
 		return f.fail(err)
 	}
-	pending, err := f.opened.Spend(ctx, shard, blobs, &cells{f: f, p: p})
+	pending, err := f.opened.Spend(ctx, shard, blobs, &keyedState{f: f, p: p})
 	if err != nil {
 		return f.fail(fmt.Errorf("spending in shard %d: %w", shard, err))
 	}
@@ -75,14 +75,14 @@ func (f *spendFn) FinishBundle(ctx context.Context, emit func(beam.EventTime, in
 	return f.fail(f.pending.wait(ctx, emit))
 }
 
-// cells is the keyed state of the element that is being processed.
-type cells struct {
+// keyedState is the keyed state of the element that is being processed.
+type keyedState struct {
 	f *spendFn
 	p state.Provider
 }
 
-// Load implements spend.Cells.
-func (c *cells) Load() (meta, base []byte, deltas [][]byte, err error) {
+// Load implements spend.KeyedState.
+func (c *keyedState) Load() (meta, base []byte, deltas [][]byte, err error) {
 	if meta, _, err = c.f.Meta.Read(c.p); err != nil {
 		return nil, nil, nil, fmt.Errorf("reading the state's description: %w", err)
 	}
@@ -98,8 +98,8 @@ func (c *cells) Load() (meta, base []byte, deltas [][]byte, err error) {
 	return meta, base, deltas, nil
 }
 
-// Save implements spend.Cells.
-func (c *cells) Save(meta, base, delta []byte) error {
+// Save implements spend.KeyedState.
+func (c *keyedState) Save(meta, base, delta []byte) error {
 	if err := c.f.Meta.Write(c.p, meta); err != nil {
 		return fmt.Errorf("writing the state's description: %w", err)
 	}

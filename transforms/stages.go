@@ -53,8 +53,8 @@ func (s *stage[T]) Setup(ctx context.Context) error {
 // Teardown closes what the hook opened.
 func (s *stage[T]) Teardown() error { return s.Hook.Close() }
 
-// FailureListener may be implemented by what a stage's hook opens. Fail is told
-// of every error of the stage, with its type intact: runners hand errors on as
+// FailureListener may be implemented by what a stage's hook opens. Fail is called
+// with every error of the stage, with its type intact: runners pass errors on as
 // text.
 type FailureListener interface {
 	Fail(err error)
@@ -116,7 +116,7 @@ func (f *settleFn) ProcessElement(ctx context.Context, _ int, packed []byte) err
 	return nil
 }
 
-// waits are the pieces of work that a bundle has under way, with the event
+// waits is the list of work that a bundle has under way, with the event
 // times that their results must carry.
 type waits struct {
 	at      []beam.EventTime

@@ -12,7 +12,7 @@ import (
 // watermarks to them.
 const tickLength = time.Second
 
-// tickStart is the event time of everything that belongs to a tick. Ticks
+// tickStart returns the event time of everything that belongs to a tick. Ticks
 // count from 1.
 func tickStart(tick int64) beam.EventTime {
 	return mtime.FromMilliseconds(tick * tickLength.Milliseconds())

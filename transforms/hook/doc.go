@@ -1,5 +1,5 @@
 // Package hook carries what a pipeline's author plugs into a transform to
-// wherever the engine runs it.
+// the worker on which the engine runs it.
 //
 // A DoFn is serialised, sent to a worker and made again there, so that nothing
 // live can travel in it: no connection, no lock, no closure. What travels is a
@@ -19,6 +19,6 @@
 //
 // Not guaranteed: that Teardown is ever called. An engine may end a worker
 // without it, so that Close must not be what makes data durable. Secrets do not
-// belong into a hook's fields: engines store and show what is serialised. Put
-// there where the secret is found, and read it in Open.
+// belong in a hook's fields: engines store and show what is serialised. Let a field
+// say where the secret is found, and read it in Open.
 package hook

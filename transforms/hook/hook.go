@@ -23,7 +23,7 @@ type Hook[T any] interface {
 // ErrHook is wrapped by the errors about hooks that cannot travel.
 var ErrHook = errors.New("a hook must be a struct or a pointer to one, registered with beam.RegisterType")
 
-// Field is a Hook as a field of a DoFn. The zero value holds nothing, and
+// Field is a Hook as a field of a DoFn. The zero value has no hook, and
 // opening it is an error.
 type Field[T any] struct {
 	hook   Hook[T]
@@ -41,7 +41,7 @@ func (h *Field[T]) Open(ctx context.Context) (T, error) {
 	}
 	var none T
 	if h.hook == nil {
-		return none, fmt.Errorf("opening a hook: there is none: %w", ErrHook)
+		return none, fmt.Errorf("opening a hook: no hook was given: %w", ErrHook)
 	}
 	opened, err := h.hook.Open(ctx)
 	if err != nil {
@@ -68,7 +68,7 @@ func (h *Field[T]) Close() error {
 	return nil
 }
 
-// packed is a hook on its way.
+// packed is a hook in its serialised form.
 type packed struct {
 	Type    beam.EncodedType
 	Pointer bool
@@ -116,7 +116,7 @@ func (h *Field[T]) UnmarshalJSON(b []byte) error {
 	}
 	made, ok := value.Interface().(Hook[T])
 	if !ok {
-		return fmt.Errorf("reading a hook of type %v: it opens something else than the transform needs: %w", p.Type.T, ErrHook)
+		return fmt.Errorf("reading a hook of type %v: it opens another type than the transform needs: %w", p.Type.T, ErrHook)
 	}
 	*h = Field[T]{hook: made}
 	return nil

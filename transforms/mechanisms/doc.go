@@ -21,9 +21,9 @@
 // The sensitivity is the caller's: a bound on the difference of the two float64
 // values that are handed over. Sums of floating-point numbers can differ by more
 // than the terms (Casacuberta, Shoemate, Vadhan and Wagaman, 2022): add integers.
-// The package charges nobody; ask a filter before a release. An error about a
-// value depends on the value. How long a draw takes depends on the noise: whoever
-// can time single draws learns something about it, as for every exact sampler by
+// The package charges no account; ask a filter before a release. An error about a
+// value depends on the value. How long a draw takes depends on the noise: an
+// observer who can time single draws learns something about it, as for every exact sampler by
 // rejection. Two releases from the same digits share their noise and give the
 // values away (see NewKeyed).
 package mechanisms

@@ -30,7 +30,7 @@ const (
 // it. The transcript y₁ … y_k has, by the coupling read backwards, probability
 // p_k(y_k − f)·Π w_i(y_i − y_{i+1}), where p_k is the discrete Laplace law of
 // scale t_k, f the value and w_i the law of the noise that was taken off. Only the
-// first factor knows f. Hence wherever somebody stops, the likelihood ratio of
+// first factor knows f. Hence wherever one stops, the likelihood ratio of
 // all that was released, for values c apart, is at most e^(c/t_k): ex-post
 // private with ε = c/t_k, for every rule of stopping and of choosing scales that
 // reads what was released (Rogers et al., 2023, Definitions 4.1 to 4.3). A ladder
@@ -82,7 +82,7 @@ func (m *LaplaceReduction) Begin(value float64) (*Refinement, error) {
 	return &Refinement{mechanism: m, base: base}, nil
 }
 
-// Refinement is the release of one value with less and less noise. It holds the value:
+// Refinement is the release of one value with less and less noise. It contains the value:
 // keep it as secret. Not safe for concurrent use.
 type Refinement struct {
 	mechanism *LaplaceReduction
@@ -131,7 +131,7 @@ func (c *Refinement) admissible(scale float64) (uint64, error) {
 	}
 }
 
-// Price returns what has been released so far costs somebody who changes the value
+// Price returns what has been released so far costs an individual who changes the value
 // by at most sensitivity: the ε of the last scale, 0 before the first.
 func (c *Refinement) Price(sensitivity float64) (loss.Approx, error) {
 	if c.scale == 0 {

@@ -44,12 +44,12 @@ type Keyed struct{ generator *rand.ChaCha8 }
 
 // NewKeyed returns the digits of a label under a secret of 256 random bits: ChaCha8
 // seeded with HMAC-SHA-256 of the label's fields, each length-prefixed. Labels
-// that differ give independent digits, as far as anybody without the secret can
+// that differ give independent digits, as far as an observer without the secret can
 // tell.
 //
 // A label must name everything that tells one release from another, the exact
 // value and the scale of the noise among it: two releases that share noise give
-// away the values behind them.
+// away the values under them.
 func NewKeyed(secret [32]byte, label ...[]byte) *Keyed {
 	mac := hmac.New(sha256.New, secret[:])
 	for _, field := range append([][]byte{[]byte(keyedFormat)}, label...) {

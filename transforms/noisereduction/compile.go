@@ -121,10 +121,10 @@ func (p *Plan) setRungs(z, kappa, width *big.Rat) error {
 	return nil
 }
 
-// First is the precision of the first rung.
+// First returns the precision of the first rung.
 func (p *Plan) First() state.Precision { return p.spec.First }
 
-// Top is the precision that no release exceeds.
+// Top returns the precision that no release exceeds.
 func (p *Plan) Top() state.Precision { return p.spec.Top }
 
 // Ladder returns the precisions that a release can stop at, increasing. A
@@ -137,7 +137,7 @@ func (p *Plan) Ladder() []state.Precision {
 	return all
 }
 
-// MeetableFrom is the least count whose target can be met within Top, in
+// MeetableFrom returns the least count whose target can be met within Top, in
 // the middle of the noise: 0 where the absolute target is within reach,
 // +Inf where there is no target. For display.
 func (p *Plan) MeetableFrom() float64 {

@@ -9,7 +9,7 @@
 // the noise-reduction mechanism of Whitehouse, Ramdas, Rogers and Wu
 // ("Brownian Noise Reduction", 2022). Every rung is one more Gaussian
 // release; where to stop and how far to go next are functions of what was
-// released, so the loss of someone who contributed c is that of one
+// released, so the loss of a user who contributed c is that of one
 // Gaussian release of the last precision: μ² = c²·u_T.
 //
 // # Guarantees
@@ -24,8 +24,8 @@
 //
 // # No guarantees
 //
-// The package charges nobody and knows no users: the caller must have
-// admitted everyone in the count at precision Top and must charge
+// The package charges no account and knows no users: the caller must have
+// admitted every user in the count at precision Top and must charge
 // Result.Precision. It keeps no memory: never release under one Identity
 // with two keys. The noise is computational: as good as HMAC-SHA-256 under
 // a secret of 256 random bits. How many rungs a release took, and so its

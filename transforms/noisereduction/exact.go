@@ -12,7 +12,7 @@ import (
 type Digits interface{ Word() uint64 }
 
 // Gauss draws rounded Gaussian noise from digits of the caller's choice, by the
-// same exact algorithm as a Sampler. The zero value is ready for use; it holds
+// same exact algorithm as a Sampler. The zero value is ready for use; it contains
 // scratch space only. Not safe for concurrent use.
 type Gauss struct {
 	gauss  normal

@@ -16,7 +16,7 @@ const maxInteger = 512
 type digits interface{ word() uint64 }
 
 // deviate is a uniform deviate in [0, 1) of which as many 64-bit digits are
-// known as anybody has asked for.
+// known as were asked for.
 type deviate []uint64
 
 func (r *deviate) digit(i int, src digits) uint64 {
@@ -38,9 +38,9 @@ func less(a, b *deviate, src digits) bool {
 
 // normal draws exact normal deviates: Algorithm N of Karney, "Sampling
 // exactly from the normal distribution" (ACM TOMS 42:3, 2016). Every
-// decision compares random digits, none evaluates a function in floating
+// decision compares random digits and evaluates no function in floating
 // point, so that the law of the result is the normal law itself and not
-// one near it. Not safe for concurrent use; it holds scratch only.
+// one near it. Not safe for concurrent use; it contains scratch space only.
 type normal struct {
 	fraction, first, second, third deviate
 }

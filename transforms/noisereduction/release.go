@@ -12,7 +12,7 @@ import (
 )
 
 // ErrPrecision is returned when a release would exceed the top of its
-// ladder, which nobody was admitted for. It means a fault in this package.
+// ladder, for which no user was admitted. It means a fault in this package.
 var ErrPrecision = errors.New("precision beyond the top of the ladder")
 
 // Result is one release. All of it is public except that a private key
@@ -34,7 +34,7 @@ type Result struct {
 	Precision state.Precision
 	// Rungs is the number of draws, at least 1.
 	Rungs int
-	// Met says whether the ladder stopped because the target was reached.
+	// Met reports whether the ladder stopped because the target was reached.
 	Met bool
 }
 

@@ -20,7 +20,7 @@ const (
 )
 
 // Sampler draws the noisy counts of single rungs. The zero value is ready
-// for use; it holds scratch space only. Not safe for concurrent use.
+// for use; it contains scratch space only. Not safe for concurrent use.
 type Sampler struct {
 	message, buffer []byte
 	prefix          int // length of the identity in message
@@ -75,7 +75,7 @@ func (s *Sampler) noise(k *NoiseKey, rung int, uPrev, u state.Precision, count i
 	return noise, exponent, err
 }
 
-// latticeExponent is the j of the lattice 2^-j for noise of precision u: at
+// latticeExponent returns the j of the lattice 2^-j for noise of precision u: at
 // least 2^10 points to a standard deviation and to the unit, at most 34.
 func latticeExponent(u state.Precision) uint {
 	return valueBits + uint(max(0, int128.Uint(u).Len()-precisionBits+1)/2)

@@ -32,8 +32,8 @@ func ParseKind(name string) (Kind, error) {
 // max(Relative·count, Absolute) with the given Confidence. With neither
 // error set the ladder goes to its top, and Met is never true.
 type Target struct {
-	Relative   float64 // 0 (none) or in (0, 0.5]
-	Absolute   float64 // counts; 0 (none) or positive
+	Relative   float64 // 0 (no relative target) or in (0, 0.5]
+	Absolute   float64 // counts; 0 (no absolute target) or positive
 	Confidence float64 // in [0.8, 0.999]
 }
 

@@ -1,5 +1,5 @@
-// The table was fitted by internal/fitstop on a coarse grid of counts; cells
-// whose worst place, computed on a fine grid, was beyond what is allowed were
+// The table was fitted by internal/fitstop on a coarse grid of counts; entries
+// whose worst count, computed on a fine grid, was beyond what is allowed were
 // then lowered, and the row of adaptive ladders at 5 % was fitted again. It is
 // TestFactorsKeepThePromise and TestRuleAccuracyPromise that vouch for it, not
 // its origin. go generate fits it anew (some 13 minutes of one core, and every

@@ -14,8 +14,8 @@ type threshold struct {
 }
 
 // newThreshold returns τ = ⌈C + σ₁·z⌉ up to the lattice of the first rung,
-// z = −Φ⁻¹(δ_key) and σ₁ the deviation that the sampler uses. A key that one
-// user alone stands behind has a count of at most C, so that it passes with
+// z = −Φ⁻¹(δ_key) and σ₁ the deviation that the sampler uses. A key to which
+// only one user contributes has a count of at most C, so that it passes with
 // probability at most P(C + σ₁·Z > τ) ≤ δ_key. (Rounding y₁ to the lattice
 // moves no mass across a lattice point from below τ to above it: y₁ > τ
 // implies y₁ ≥ τ + one step, so the unrounded y exceeds τ.)
@@ -30,7 +30,7 @@ func newThreshold(first state.Precision, private Private) *threshold {
 	return &threshold{limit: limit.Add(limit, count.Lsh(count, exponent)), exponent: exponent}
 }
 
-// Threshold is τ: a private key is released iff its first noisy count
+// Threshold returns τ: a private key is released iff its first noisy count
 // exceeds it. -Inf for public keys.
 func (p *Plan) Threshold() float64 {
 	if p.threshold == nil {

@@ -31,7 +31,7 @@ func newAdmitter(s *Settings, secrets *Secrets) (*admitter, error) {
 }
 
 // decide walks the metrics for one window of one user, charges the account for
-// what it admits, and emits it. The price is known, so that hold and charge are
+// what it admits, and emits it. The price is known, so that reservation and charge are
 // one step.
 func (a *admitter) decide(id state.AccountID, account *state.Account, window slice, emit func(cell []byte, n int64)) error {
 	for i := range a.metrics {
@@ -54,7 +54,7 @@ func (a *admitter) decide(id state.AccountID, account *state.Account, window sli
 	return nil
 }
 
-// clip is what the metric counts of a user's window: the keys with the least
+// clip returns what the metric counts of a user's window: the keys with the least
 // ranks among those it takes, and of each so many events. Valid until the next
 // call.
 func (a *admitter) clip(m *metric, id state.AccountID, keys []keyCount) []keyCount {
@@ -82,8 +82,8 @@ func (a *admitter) clip(m *metric, id state.AccountID, keys []keyCount) []keyCou
 	return kept
 }
 
-// price is what a contribution costs, with the δ of its private keys; ok is
-// false when it fits no account.
+// price returns what a contribution costs, with the δ of its private keys; ok is
+// false if it does not fit an account.
 func (m *metric) price(kept []keyCount) (price state.Mu2, delta state.Delta, ok bool) {
 	for _, k := range kept {
 		charge, fits := state.Charge(uint64(k.n), m.spec.Top)

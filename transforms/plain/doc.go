@@ -1,5 +1,5 @@
-// Package plain counts with differential privacy in somebody's own Beam
-// pipeline, in three transforms and without the loop through Kafka: one account
+// Package plain counts with differential privacy in a Beam pipeline of the caller's
+// own, in three transforms and without the loop through Kafka: one account
 // per user in keyed state, and a price that is fixed beforehand.
 //
 //	form, err := plain.New(settings, plain.Environment{UserHash: "USER_HASH", Noise: "NOISE", NoiseID: "2026"})
@@ -18,9 +18,9 @@
 //   - A user pays for all metrics, windows and keys from one account, and what
 //     the account admits never exceeds the budget. The unit of privacy is one
 //     user with all of their events within one life of the pipeline's state.
-//   - A user's part in a (metric, window) is admitted as a whole or not at all,
+//   - A user's part in a metric window is admitted as a whole or not at all,
 //     in the order of the ends of windows and, within one, of Settings.Metrics.
-//     A part that does not fit costs nothing, and the walk goes on.
+//     A part that does not fit costs nothing, and admission goes on with the next one.
 //   - Bounds are applied by a keyed hash of the user's own keys. Who is
 //     admitted, and with what, depends on that user's own records only: not on
 //     their order, on bundles, on parallelism or on other users.
@@ -34,22 +34,22 @@
 //
 // # Not guaranteed
 //
-//   - There is no ledger. The accounts are the engine's state: whoever starts
-//     the pipeline again without it starts with empty accounts, and the budget
+//   - There is no ledger. The accounts are the engine's state: a pipeline that is
+//     started again without it starts with empty accounts, and the budget
 //     is promised once more. The same events released again are the same
 //     numbers and cost nothing; other events of the same people add up.
 //   - State and outputs must be those of exactly one attempt of every bundle,
 //     as Beam's engines promise. On an engine that delivers at least once a user
 //     could be charged twice, never too little.
-//   - An event behind the watermark when its window closes is dropped by the
+//   - An event that comes after the watermark has closed its window is dropped by the
 //     engine's first grouping, before it touches an account. It costs nothing
 //     and is counted nowhere: a metric that showed how many there are would
-//     show data to everybody who can see metrics. Which events are late is
+//     show data to everyone who can see metrics. Which events are late is
 //     decided by the watermark, hence by other people's events, too.
 //   - Accounts are for life; there are no budget periods, sums, filters,
 //     sliding windows or ladders. Filter events before, and keep to one window
 //     size; or use the packed form.
-//   - Metrics, logs and errors of this package hold no user, no key and no
+//   - Metrics, logs and errors of this package name no user, no key and no
 //     count. An engine's own metrics, state and web page do: they belong to the
 //     trusted side, like the rejected events.
 package plain

@@ -22,14 +22,14 @@ func init() {
 	register.Emitter3[beam.EventTime, []byte, int64]()
 }
 
-// Filter lets in what users can pay for, on a stream or on bounded input.
+// Filter admits what users can pay for, on a stream or on bounded input.
 //
 // In: KV<string, string>, user and key, with the time of the event as event
 // time, in any windows. Out: KV<[]byte, int64> in the global window, with the
 // last instant of their window: what an admitted user adds to a count (named by
 // schemas.EncodeReleaseKey), and a zero for every public key of every window;
-// and the events that are none, as they came: outside of From and To, users
-// and keys that schemas.ValidateUser and ValidateKey refuse.
+// and the invalid events, as they came: those outside of From and To, and those with users
+// or keys that schemas.ValidateUser and ValidateKey refuse.
 //
 // Events wait in the engine until their window closes. Every user has one Value
 // state and one event-time timer, so that windows are decided in order of their
@@ -179,7 +179,7 @@ func (f *admitFn) keep(p state.Provider, tp timers.Provider, id accounts.Account
 	return nil
 }
 
-// setDue wakes at the end of a window and holds the watermark at its last
+// setDue wakes at the end of a window and holds back the watermark to its last
 // instant, so that what is emitted then is in time for it.
 func setDue(due timers.EventTime, tp timers.Provider, end int64) {
 	due.Set(tp, mtime.FromMilliseconds(end).ToTime(), timers.WithOutputTimestamp(lastOf(end).ToTime()))

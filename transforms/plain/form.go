@@ -16,7 +16,7 @@ type Transforms struct {
 	secrets  hook.Hook[Secrets]
 }
 
-// New checks the settings; what it finds wraps ErrSettings. The secrets are
+// New checks the settings; its errors wrap ErrSettings. The secrets are
 // opened on the workers, where a DoFn is set up.
 func New(s Settings, secrets hook.Hook[Secrets]) (*Transforms, error) {
 	metrics, err := s.compile()
@@ -34,7 +34,7 @@ func New(s Settings, secrets hook.Hook[Secrets]) (*Transforms, error) {
 	return &Transforms{settings: s, secrets: secrets}, nil
 }
 
-// part is what DoFns carry of a Form.
+// part is what DoFns carry of Transforms.
 type part struct {
 	Settings Settings
 	Secrets  hook.Field[Secrets]
@@ -54,7 +54,7 @@ func (p *part) open(ctx context.Context) (*Secrets, error) {
 // Teardown closes the hook.
 func (p *part) Teardown() error { return p.Secrets.Close() }
 
-// lastOf is the event time of everything that belongs to the window that ends
+// lastOf returns the event time of everything that belongs to the window that ends
 // at end: its last instant.
 func lastOf(end int64) beam.EventTime { return mtime.FromMilliseconds(end - 1) }
 

@@ -16,7 +16,7 @@ func init() {
 }
 
 // identifyFn replaces the user by the id of their account and the event by a
-// slice of one event. What is no event of any window goes to the second output.
+// slice of one event. An event that belongs to no window goes to the second output.
 type identifyFn struct {
 	part
 

@@ -168,19 +168,19 @@ func (s settledAtTop) Settlement(_ context.Context, turn uint64) (*spend.Settlem
 	return spend.NewSettlement(settled), nil
 }
 
-// memoryCells is keyed state of one shard.
-type memoryCells struct {
+// memoryState is keyed state of one shard.
+type memoryState struct {
 	meta, base []byte
 	deltas     [][]byte
 }
 
-func (c *memoryCells) Load() (meta, base []byte, deltas [][]byte, err error) {
+func (c *memoryState) Load() (meta, base []byte, deltas [][]byte, err error) {
 	deltas = slices.Clone(c.deltas)
 	slices.Reverse(deltas) // a bag has no order
 	return c.meta, c.base, deltas, nil
 }
 
-func (c *memoryCells) Save(meta, base, delta []byte) error {
+func (c *memoryState) Save(meta, base, delta []byte) error {
 	c.meta = meta
 	if base != nil {
 		c.base, c.deltas = base, nil
@@ -193,7 +193,7 @@ func (c *memoryCells) Save(meta, base, delta []byte) error {
 
 // ledger reads what the packed form keeps in the state: records of a ledger, key
 // and value in turn, in a base and in deltas that begin with their number.
-func (c *memoryCells) ledger() (*schemas.LedgerReader, error) {
+func (c *memoryState) ledger() (*schemas.LedgerReader, error) {
 	parts := [][]byte{c.base}
 	for _, d := range c.deltas {
 		_, n := binary.Uvarint(d)
@@ -279,18 +279,18 @@ func decidePacked(ctx context.Context, s Settings, events []event) (decided, err
 	}
 	turns := uint64((s.span().to - s.span().from) / s.span().size)
 	for shard := range shards {
-		var cells memoryCells
+		var keyed memoryState
 		var ledger *schemas.LedgerReader
 		// A shard writes a snapshot every slots/2 turns.
 		for turn := uint64(1); turn <= turns+slots/2; turn++ {
-			partials, err := spendTurn(ctx, spender, s.span(), turn, shard, shards, events, &cells)
+			partials, err := spendTurn(ctx, spender, s.span(), turn, shard, shards, events, &keyed)
 			if err != nil {
 				return out, err
 			}
 			for _, c := range partials.Cells {
 				out.counts[string(schemas.EncodeReleaseKey(specs[c.Metric].Name, c.WindowStart, c.WindowEnd, c.Key))] += c.Count
 			}
-			if ledger, err = cells.ledger(); err != nil {
+			if ledger, err = keyed.ledger(); err != nil {
 				return out, err
 			}
 			if err := out.addAdmitted(ledger, turn, specs); err != nil {
@@ -304,7 +304,7 @@ func decidePacked(ctx context.Context, s Settings, events []event) (decided, err
 	return out, nil
 }
 
-func spendTurn(ctx context.Context, spender transforms.Spender, sp span, turn uint64, shard, shards int, events []event, cells *memoryCells) (schemas.Partial, error) {
+func spendTurn(ctx context.Context, spender transforms.Spender, sp span, turn uint64, shard, shards int, events []event, keyed *memoryState) (schemas.Partial, error) {
 	hasher := schemas.NewHasher(testSecrets().UserHash)
 	batch := schemas.Contributions{Epoch: 1, Turn: turn, Shard: uint32(shard)}
 	for _, e := range events {
@@ -322,7 +322,7 @@ func spendTurn(ctx context.Context, spender transforms.Spender, sp span, turn ui
 		return schemas.Partial{}, err
 	}
 	open := schemas.EncodeOpen(schemas.Open{Epoch: 1, Turn: turn, Contributions: batch.Records, Shard: uint32(shard), Shards: uint32(shards), SettledAt: -1})
-	pending, err := spender.Spend(ctx, shard, [][]byte{data, open}, cells)
+	pending, err := spender.Spend(ctx, shard, [][]byte{data, open}, keyed)
 	if err != nil {
 		return schemas.Partial{}, err
 	}

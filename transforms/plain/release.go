@@ -51,7 +51,7 @@ type Released struct {
 // Release adds the noise.
 //
 // In: what Count gives, each element once: two counts of one key and window are
-// two releases, which nobody has paid for. Out: PCollection<Released>, in the
+// two releases, the second of which no user has paid for. Out: PCollection<Released>, in the
 // same windows; private keys at or below their threshold do not appear.
 //
 // Low and High enclose the count of admitted users with the metric's

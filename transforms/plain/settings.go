@@ -14,13 +14,13 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// Settings say what is counted, at which price, and what everybody may spend.
-// They travel with the pipeline and hold nothing secret.
+// Settings say what is counted, at which price, and what every user may spend.
+// They travel with the pipeline and contain no secret.
 type Settings struct {
 	// Incarnation names this promise: 128 random bits, drawn once and kept. The
 	// same incarnation, keys and events give the same noise.
 	Incarnation [16]byte
-	// Budget is every user's; see state.NewBudget. With private keys it needs a
+	// Budget is the budget of every user; see state.NewBudget. With private keys it needs a
 	// δ for them. An update of a pipeline that takes over its state may only keep
 	// or lower it, by state.Budget.CheckNext; nothing here can see the one before.
 	Budget state.Budget

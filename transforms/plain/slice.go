@@ -50,7 +50,7 @@ func (s *slice) append(dst []byte) []byte {
 	return dst
 }
 
-// user is what the state holds of a user: the account, the end of the last
+// user is what the state says about a user: the account, the end of the last
 // window that was decided, and the windows that wait, ascending by end.
 type user struct {
 	account state.Account
@@ -58,8 +58,8 @@ type user struct {
 	waiting []slice
 }
 
-// wait takes a slice in. What belongs to a decided window came behind the
-// watermark and is dropped: a (user, window) is decided once.
+// wait adds a slice to those that wait. A slice of a decided window came after the
+// watermark and is dropped: a user's window is decided once.
 func (u *user) wait(s slice) {
 	if s.end <= u.done {
 		return

@@ -18,8 +18,8 @@ func init() {
 	beam.RegisterDoFn(&clockFn{})
 }
 
-// publicKeys are the metrics with public keys: they are released in every
-// window, whoever is in it.
+// publicKeys returns the metrics with public keys: those keys are released in every
+// window, whichever users are in it.
 func (f *Transforms) publicKeys() []PublicKeys {
 	var out []PublicKeys
 	for _, m := range f.settings.Metrics {
@@ -45,7 +45,7 @@ func emitZeros(metrics []PublicKeys, size, end int64, emit func([]byte, int64)) 
 	}
 }
 
-// zerosAtOnce are the zeros of all windows.
+// zerosAtOnce returns the zeros of all windows.
 func (f *Transforms) zerosAtOnce(s beam.Scope) (beam.PCollection, bool) {
 	metrics := f.publicKeys()
 	if len(metrics) == 0 {
@@ -68,7 +68,7 @@ func (f *zerosFn) ProcessElement(_ []byte, emit func([]byte, int64)) {
 	}
 }
 
-// zerosInTime are the zeros of every window as the events' watermark passes its
+// zerosInTime returns the zeros of every window as the events' watermark passes its
 // end: those of all windows at once would wait in the engine for years.
 func (f *Transforms) zerosInTime(s beam.Scope, events beam.PCollection) (beam.PCollection, bool) {
 	metrics := f.publicKeys()

@@ -67,9 +67,9 @@ func benchTurn(b *testing.B, w *world, c *audience, turn uint64, active int) {
 	}
 	b.StopTimer()
 	w.settlements.settle(c.settled(turn, w.metrics))
-	for shard := range w.cells { // keep the benchmark's own memory small
+	for shard := range w.keyed { // keep the benchmark's own memory small
 		w.ledger.logs[shard] = nil
-		w.cells[shard].deltas = nil
+		w.keyed[shard].deltas = nil
 	}
 	b.StartTimer()
 }
@@ -209,9 +209,9 @@ func BenchmarkFromState(b *testing.B) {
 	b.StartTimer()
 	for b.Loop() {
 		b.StopTimer()
-		w.cells[0].element()
+		w.keyed[0].element()
 		b.StartTimer()
-		if err := w.engine.fromCells(b.Context(), 0, s, &schemas.Open{Epoch: w.epoch, First: last + 1, Turn: last + 1}, w.cells[0]); err != nil || s.accounts == nil {
+		if err := w.engine.fromKeyed(b.Context(), 0, s, &schemas.Open{Epoch: w.epoch, First: last + 1, Turn: last + 1}, w.keyed[0]); err != nil || s.accounts == nil {
 			b.Fatal(err)
 		}
 	}

@@ -9,10 +9,10 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/internal/keyedstate"
 )
 
-// Cells is a shard's keyed state in the engine that runs SPEND: a base and the
+// KeyedState is a shard's keyed state in the engine that runs SPEND: a base and the
 // deltas since, with a short description of both. Load reads once; Save writes
 // once, after Load if at all.
-type Cells interface {
+type KeyedState interface {
 	Load() (meta, base []byte, deltas [][]byte, err error)
 	// Save replaces meta. A nil base keeps the old base and appends delta; a
 	// base that is not nil replaces it and drops the deltas before, and then
@@ -59,7 +59,7 @@ func dueBase(s *keyedstate.State, slots uint64) bool {
 	return s.Last-s.Base >= min(maxDeltas, slots) || s.Due(0, smallBase)
 }
 
-func saveSpan(s *keyedstate.State, c Cells, open *schemas.Open, base, deltas []byte) error {
+func saveSpan(s *keyedstate.State, c KeyedState, open *schemas.Open, base, deltas []byte) error {
 	err := s.Save(c, base, open.First-1, deltas, open.Turn, func(s keyedstate.State) []byte {
 		return meta{epoch: open.Epoch, base: s.Base, last: s.Last}.encode()
 	})

@@ -111,7 +111,7 @@ func FuzzStateOfThisEpoch(f *testing.F) {
 	f.Fuzz(func(t *testing.T, meta, base, delta []byte) {
 		w := mustWorld(t, oneMetric())
 		mustPlay(t, w, 1, 2)
-		w.cells[0] = &memCells{meta: meta, base: base, deltas: [][]byte{delta}}
+		w.keyed[0] = &memState{meta: meta, base: base, deltas: [][]byte{delta}}
 		w.forget = ForgetCache
 		if _, err := w.play(3, oneUser(3), nil); err != nil {
 			return
@@ -134,11 +134,11 @@ func TestTheBaseIsWrittenOnceTheDeltasWeighMoreThanIt(t *testing.T) {
 	var last []byte
 	for turn := uint64(1); turn <= 2*maxDeltas+10; turn++ {
 		mustPlay(t, w, turn, turn)
-		if !bytes.Equal(last, w.cells[0].base) {
-			bases, last = bases+1, w.cells[0].base
+		if !bytes.Equal(last, w.keyed[0].base) {
+			bases, last = bases+1, w.keyed[0].base
 		}
-		if len(w.cells[0].deltas) > maxDeltas {
-			t.Fatalf("turn %d: %d deltas in the state", turn, len(w.cells[0].deltas))
+		if len(w.keyed[0].deltas) > maxDeltas {
+			t.Fatalf("turn %d: %d deltas in the state", turn, len(w.keyed[0].deltas))
 		}
 	}
 	if bases != 3 {
@@ -157,7 +157,7 @@ func TestTheBaseIsNeverOlderThanTheLedgerHasSlots(t *testing.T) {
 			w.forget = ForgetCache
 		}
 		mustPlay(t, w, turn, turn)
-		m, err := decodeMeta(w.cells[0].meta)
+		m, err := decodeMeta(w.keyed[0].meta)
 		if err != nil || m.last-m.base > uint64(s.slots) {
 			t.Fatalf("turn %d: the base is as of turn %d (%v)", turn, m.base, err)
 		}
@@ -172,7 +172,7 @@ func TestAForgottenCacheIsReadFromTheState(t *testing.T) {
 	for turn := uint64(5); turn <= 9; turn++ {
 		w.forget = ForgetCache
 		mustPlay(t, w, turn, turn)
-		if w.cells[0].loads != 1 {
+		if w.keyed[0].loads != 1 {
 			t.Fatal("the state was not read")
 		}
 	}
@@ -193,7 +193,7 @@ func TestAStateWithoutADecisionIsNotRead(t *testing.T) {
 	mustPlay(t, w, 1, 2)
 	takes := w.ledger.takes
 	for _, last := range []uint64{2, 3} {
-		w.cells[0] = &memCells{meta: meta{epoch: w.epoch, base: last, last: last}.encode()}
+		w.keyed[0] = &memState{meta: meta{epoch: w.epoch, base: last, last: last}.encode()}
 		w.forget = ForgetCache
 		if _, err := w.play(3, oneUser(3), nil); err != nil {
 			t.Fatal(err)

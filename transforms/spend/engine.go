@@ -113,7 +113,7 @@ func (e *Engine) shard(n int) *shard {
 // Spend decides one shard's turn, or its span of several turns, from an envelope's blobs. A nil
 // Pending means that nothing is to be handed on: there is no OPEN, or a newer epoch owns the shard.
 // Errors: *StopError when the run must not go on.
-func (e *Engine) Spend(ctx context.Context, n int, blobs [][]byte, cells Cells) (Pending, error) {
+func (e *Engine) Spend(ctx context.Context, n int, blobs [][]byte, keyed KeyedState) (Pending, error) {
 	open, batches, err := readEnvelope(n, blobs)
 	if err != nil || open == nil {
 		return nil, err
@@ -130,7 +130,7 @@ func (e *Engine) Spend(ctx context.Context, n int, blobs [][]byte, cells Cells) 
 	if open.Epoch < s.epoch || (open.Epoch == s.epoch && open.Turn < s.last) {
 		return nil, nil // what an engine's restore brought back
 	}
-	pending, err := e.spend(ctx, n, s, open, batches, cells)
+	pending, err := e.spend(ctx, n, s, open, batches, keyed)
 	if err != nil {
 		s.forget()
 		if errors.Is(err, state.ErrSuperseded) {
@@ -155,8 +155,8 @@ func (e *Engine) lost(epoch int64) {
 
 func (s *shard) forget() { s.known = known{} }
 
-func (e *Engine) spend(ctx context.Context, n int, s *shard, open *schemas.Open, batches []schemas.Contributions, cells Cells) (Pending, error) {
-	if err := e.prepare(ctx, n, s, open, cells); err != nil {
+func (e *Engine) spend(ctx context.Context, n int, s *shard, open *schemas.Open, batches []schemas.Contributions, keyed KeyedState) (Pending, error) {
+	if err := e.prepare(ctx, n, s, open, keyed); err != nil {
 		return nil, err
 	}
 	if s.decided(open) { // the same span again within the epoch
@@ -192,7 +192,7 @@ func (e *Engine) spend(ctx context.Context, n int, s *shard, open *schemas.Open,
 			records = append(records, delta...)
 		}
 	}
-	if err := saveSpan(&s.saver, cells, open, base, deltas); err != nil {
+	if err := saveSpan(&s.saver, keyed, open, base, deltas); err != nil {
 		return nil, err
 	}
 	s.found = nil

@@ -154,10 +154,10 @@ func TestASupersededWriterHandsOnNothing(t *testing.T) {
 		t.Fatalf("a superseded writer handed on %d blobs (%v), was told %d times, wrote %d records", len(blobs), err, lost, len(w.ledger.logs[0])-before)
 	}
 	// The next element of its epoch finds that out from the ledger's owner.
-	w.cells[0].element()
-	again, err := w.engine.Spend(t.Context(), 0, w.envelope(3, 0, oneUser(3), false), w.cells[0])
-	if again != nil || err != nil || w.cells[0].saves != 0 {
-		t.Fatalf("a superseded run went on: %v, %v, %d writes of state", again, err, w.cells[0].saves)
+	w.keyed[0].element()
+	again, err := w.engine.Spend(t.Context(), 0, w.envelope(3, 0, oneUser(3), false), w.keyed[0])
+	if again != nil || err != nil || w.keyed[0].saves != 0 {
+		t.Fatalf("a superseded run went on: %v, %v, %d writes of state", again, err, w.keyed[0].saves)
 	}
 }
 
@@ -173,11 +173,11 @@ func TestAnOlderEpochsElementIsDropped(t *testing.T) {
 	mustPlay(t, w, 3, 3)
 	records, takes := len(w.ledger.logs[0]), w.ledger.takes
 	w.engine.opts.Lost = func(int64) { t.Error("the shard was given up") }
-	w.cells[0].element()
-	if p, err := w.engine.Spend(t.Context(), 0, old, w.cells[0]); p != nil || err != nil {
+	w.keyed[0].element()
+	if p, err := w.engine.Spend(t.Context(), 0, old, w.keyed[0]); p != nil || err != nil {
 		t.Fatalf("an element of an older epoch gave %v, %v", p, err)
 	}
-	if w.cells[0].saves != 0 || len(w.ledger.logs[0]) != records {
+	if w.keyed[0].saves != 0 || len(w.ledger.logs[0]) != records {
 		t.Fatal("an element of an older epoch was kept")
 	}
 	if mustPlay(t, w, 4, 4); w.ledger.takes != takes {
@@ -191,16 +191,16 @@ func TestAnOlderEpochsElementIsDropped(t *testing.T) {
 func TestAnOpenOfASettledTurnIsDropped(t *testing.T) {
 	type world2 struct {
 		name   string
-		before func(w *world, old *memCells)
+		before func(w *world, old *memState)
 	}
 	for _, c := range []world2{
-		{"the process goes on", func(*world, *memCells) {}},
-		{"the process goes on, its state is rolled back", func(w *world, old *memCells) { w.cells[0] = old }},
-		{"the process goes on, has forgotten its cache, its state is rolled back", func(w *world, old *memCells) {
-			w.cells[0], w.forget = old, ForgetCache
+		{"the process goes on", func(*world, *memState) {}},
+		{"the process goes on, its state is rolled back", func(w *world, old *memState) { w.keyed[0] = old }},
+		{"the process goes on, has forgotten its cache, its state is rolled back", func(w *world, old *memState) {
+			w.keyed[0], w.forget = old, ForgetCache
 		}},
-		{"another process", func(w *world, old *memCells) {
-			w.cells[0] = old
+		{"another process", func(w *world, old *memState) {
+			w.keyed[0] = old
 			opts := w.engine.opts
 			w.engine, _ = NewEngine(opts)
 		}},
@@ -208,17 +208,17 @@ func TestAnOpenOfASettledTurnIsDropped(t *testing.T) {
 		for _, last := range []uint64{4, 5, 12} { // within the slots, and past them
 			w := mustWorld(t, oneMetric())
 			mustPlay(t, w, 1, 2)
-			stale, old := w.envelope(3, 0, oneUser(3), false), w.cells[0].clone()
+			stale, old := w.envelope(3, 0, oneUser(3), false), w.keyed[0].clone()
 			mustPlay(t, w, 3, last)
 			appends := w.ledger.appends[0]
 			c.before(w, old)
-			w.cells[0].element()
-			p, err := w.engine.Spend(t.Context(), 0, stale, w.cells[0])
+			w.keyed[0].element()
+			p, err := w.engine.Spend(t.Context(), 0, stale, w.keyed[0])
 			if err != nil || p != nil {
 				t.Errorf("%s, turn %d: the OPEN of turn 3 gave %v, %v", c.name, last, p, err)
 			}
-			if w.cells[0].saves != 0 || w.ledger.appends[0] != appends {
-				t.Errorf("%s, turn %d: the OPEN of turn 3 was written: %d writes of state, %d appends", c.name, last, w.cells[0].saves, w.ledger.appends[0]-appends)
+			if w.keyed[0].saves != 0 || w.ledger.appends[0] != appends {
+				t.Errorf("%s, turn %d: the OPEN of turn 3 was written: %d writes of state, %d appends", c.name, last, w.keyed[0].saves, w.ledger.appends[0]-appends)
 			}
 			// The run goes on in a new epoch as if nothing had been.
 			if err := w.restart(true); err != nil {
@@ -239,10 +239,10 @@ func TestAnEnvelopeWithoutOpenDoesNothing(t *testing.T) {
 	for name, blobs := range map[string][][]byte{
 		"nothing": nil, "contributions alone": {contributions}, "an older epoch's OPEN": {contributions, olderOpen},
 	} {
-		w.cells[0].element()
-		p, err := w.engine.Spend(t.Context(), 0, blobs, w.cells[0])
-		if p != nil || err != nil || w.cells[0].saves+w.cells[0].loads+w.ledger.takes != 0 {
-			t.Errorf("%s: %v, %v, %d writes of state, %d takes", name, p, err, w.cells[0].saves, w.ledger.takes)
+		w.keyed[0].element()
+		p, err := w.engine.Spend(t.Context(), 0, blobs, w.keyed[0])
+		if p != nil || err != nil || w.keyed[0].saves+w.keyed[0].loads+w.ledger.takes != 0 {
+			t.Errorf("%s: %v, %v, %d writes of state, %d takes", name, p, err, w.keyed[0].saves, w.ledger.takes)
 		}
 	}
 }
@@ -257,11 +257,11 @@ func TestRefusesWhatIsNoEnvelope(t *testing.T) {
 	for name, blobs := range map[string][][]byte{
 		"garbage": {[]byte("garbage")}, "a partial": {open, partial}, "a cut OPEN": {open[:len(open)-1]}, "an empty blob": {{}},
 	} {
-		if p, err := w.engine.Spend(t.Context(), 0, blobs, w.cells[0]); err == nil || p != nil {
+		if p, err := w.engine.Spend(t.Context(), 0, blobs, w.keyed[0]); err == nil || p != nil {
 			t.Errorf("%s was taken", name)
 		}
 	}
-	_, err = w.engine.Spend(t.Context(), 0, [][]byte{schemas.EncodeOpen(schemas.Open{Epoch: w.epoch, Turn: 1, Shards: 2})}, w.cells[0])
+	_, err = w.engine.Spend(t.Context(), 0, [][]byte{schemas.EncodeOpen(schemas.Open{Epoch: w.epoch, Turn: 1, Shards: 2})}, w.keyed[0])
 	stopReason(t, err, "another number of shards")
 }
 

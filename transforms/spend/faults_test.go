@@ -112,7 +112,7 @@ func TestARedoNeedsTheLedger(t *testing.T) {
 	w := mustWorld(t, oneMetric())
 	_, err := w.open(1, nil, true)
 	stopReason(t, err, "redone from the ledger")
-	if w.cells[0].saves != 0 {
+	if w.keyed[0].saves != 0 {
 		t.Error("state was written")
 	}
 }
@@ -236,11 +236,11 @@ func TestAFailedAppendForgetsTheShard(t *testing.T) {
 		mustPlay(t, w, 1, 1)
 		takes := w.ledger.takes
 		w.ledger.tear = func(int, int) int { return landed }
-		before := w.cells[0].clone()
+		before := w.keyed[0].clone()
 		if blobs, err := w.open(2, oneUser(2), false); err == nil || blobs != nil {
 			t.Fatalf("a failed append handed on %d blobs", len(blobs))
 		}
-		w.ledger.tear, w.cells[0] = nil, before
+		w.ledger.tear, w.keyed[0] = nil, before
 		if _, err := w.open(2, oneUser(2), false); err != nil {
 			t.Fatal(err)
 		}
@@ -255,7 +255,7 @@ func TestAFailedAppendForgetsTheShard(t *testing.T) {
 func TestTheStateOfAnotherEpochIsNotRead(t *testing.T) {
 	w := mustWorld(t, oneMetric())
 	mustPlay(t, w, 1, 3)
-	rubbish := w.cells[0].clone()
+	rubbish := w.keyed[0].clone()
 	rubbish.base = []byte("rubbish")
 	for i := range rubbish.deltas {
 		rubbish.deltas[i] = []byte("rubbish")
@@ -264,7 +264,7 @@ func TestTheStateOfAnotherEpochIsNotRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	for turn := uint64(4); turn <= 6; turn++ {
-		w.cells[0] = rubbish.clone()
+		w.keyed[0] = rubbish.clone()
 		w.forget = ForgetCache
 		mustPlay(t, w, turn, turn)
 	}

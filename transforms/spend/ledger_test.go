@@ -150,10 +150,10 @@ func (w *memWriter) land(records []state.LedgerRecord) error {
 	return nil
 }
 
-// memCells is one shard's keyed state in memory. It insists on being read at
+// memState is one shard's keyed state in memory. It insists on being read at
 // most once and written at most once an element, and hands its bag back in
 // another order every time.
-type memCells struct {
+type memState struct {
 	meta, base []byte
 	deltas     [][]byte
 	rng        *rand.Rand
@@ -162,15 +162,15 @@ type memCells struct {
 	written      int // bytes, in all
 }
 
-func (c *memCells) element() { c.loads, c.saves = 0, 0 }
+func (c *memState) element() { c.loads, c.saves = 0, 0 }
 
-func (c *memCells) clone() *memCells {
+func (c *memState) clone() *memState {
 	d := *c
 	d.deltas = append([][]byte(nil), c.deltas...)
 	return &d
 }
 
-func (c *memCells) Load() (meta, base []byte, deltas [][]byte, err error) {
+func (c *memState) Load() (meta, base []byte, deltas [][]byte, err error) {
 	if c.loads++; c.loads > 1 || c.saves > 0 {
 		return nil, nil, nil, errors.New("the state was read twice, or behind a write")
 	}
@@ -184,7 +184,7 @@ func (c *memCells) Load() (meta, base []byte, deltas [][]byte, err error) {
 	return c.meta, c.base, bag, nil
 }
 
-func (c *memCells) Save(meta, base, delta []byte) error {
+func (c *memState) Save(meta, base, delta []byte) error {
 	if c.saves++; c.saves > 1 {
 		return errors.New("the state was written twice")
 	}

@@ -13,7 +13,7 @@ import (
 // prepare brings a shard to the state before the open span, or to the open span
 // itself where it was decided in this epoch: from the process's own memory,
 // from keyed state, or from the ledger.
-func (e *Engine) prepare(ctx context.Context, n int, s *shard, open *schemas.Open, cells Cells) error {
+func (e *Engine) prepare(ctx context.Context, n int, s *shard, open *schemas.Open, keyed KeyedState) error {
 	if e.opts.Forget != nil {
 		switch e.opts.Forget(n, open.Turn) {
 		case ForgetCache:
@@ -30,7 +30,7 @@ func (e *Engine) prepare(ctx context.Context, n int, s *shard, open *schemas.Ope
 		if fits() {
 			return nil
 		}
-		if err := e.fromCells(ctx, n, s, open, cells); err != nil {
+		if err := e.fromKeyed(ctx, n, s, open, keyed); err != nil {
 			return err
 		}
 		if fits() {
@@ -45,11 +45,11 @@ func (s *shard) decided(open *schemas.Open) bool {
 	return s.accounts.turn == open.Turn && s.accounts.first() == open.First
 }
 
-// fromCells rebuilds a forgotten shard from keyed state, if that is of this
+// fromKeyed rebuilds a forgotten shard from keyed state, if that is of this
 // epoch. Otherwise the shard remains forgotten.
-func (e *Engine) fromCells(ctx context.Context, n int, s *shard, open *schemas.Open, cells Cells) error {
+func (e *Engine) fromKeyed(ctx context.Context, n int, s *shard, open *schemas.Open, keyed KeyedState) error {
 	s.accounts = nil
-	raw, base, deltas, err := cells.Load()
+	raw, base, deltas, err := keyed.Load()
 	if err != nil {
 		return fmt.Errorf("reading the state: %w", err)
 	}

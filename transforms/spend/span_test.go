@@ -199,7 +199,7 @@ func TestAForgottenSpanIsReadFromTheState(t *testing.T) {
 		if fmt.Sprint(got) != fmt.Sprint(want) || fmt.Sprint(w.accounts()) != held {
 			t.Fatalf("turns from %d: handed on again as %v with accounts %v, at first %v and %s", first, got, w.accounts(), want, held)
 		}
-		if n := len(w.cells[0].deltas); n > 4 {
+		if n := len(w.keyed[0].deltas); n > 4 {
 			t.Fatalf("%d elements in the bag for %d spans", n, first/3+1)
 		}
 		w.settleSpan(first, first+2, want)
@@ -214,9 +214,9 @@ func TestAnOlderStateIsNotRead(t *testing.T) {
 	w := mustWorld(t, oneMetric())
 	mustPlay(t, w, 1, 2)
 	takes := w.ledger.takes
-	old := w.cells[0].clone()
+	old := w.keyed[0].clone()
 	old.meta = append([]byte{1}, old.meta[1:]...)
-	w.cells[0] = old
+	w.keyed[0] = old
 	w.forget = ForgetCache
 	mustPlay(t, w, 3, 3)
 	if w.ledger.takes != takes+1 {

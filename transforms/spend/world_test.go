@@ -45,7 +45,7 @@ type world struct {
 	rules       *Rules
 	ledger      *memLedger
 	settlements *memSettlements
-	cells       []*memCells
+	keyed       []*memState
 	engine      *Engine
 	epoch       int64
 	forget      Forgetting // for the next element
@@ -60,16 +60,16 @@ func newWorld(s settings, seed uint64) (*world, error) {
 		return nil, err
 	}
 	w := &world{settings: s, rules: rules, ledger: newMemLedger(), settlements: newMemSettlements(),
-		cells: make([]*memCells, s.shards), rng: rand.New(rand.NewPCG(seed, 1))}
+		keyed: make([]*memState, s.shards), rng: rand.New(rand.NewPCG(seed, 1))}
 	w.settlements.history = 2 * uint64(s.slots)
 	return w, w.restart(true)
 }
 
 // restart makes a new process with a new epoch.
-func (w *world) restart(loseCells bool) error {
-	if loseCells {
-		for i := range w.cells {
-			w.cells[i] = &memCells{rng: w.rng}
+func (w *world) restart(loseState bool) error {
+	if loseState {
+		for i := range w.keyed {
+			w.keyed[i] = &memState{rng: w.rng}
 		}
 	}
 	w.epoch = w.ledger.nextEpoch()
@@ -249,7 +249,7 @@ func (w *world) shardSpan(first uint64, shard int, span [][]contribution, fromLe
 		blobs = append(blobs, w.batch(w.epoch-1, first, shard, old),
 			schemas.EncodeOpen(schemas.Open{Epoch: w.epoch - 1, Turn: first + 5, Shard: uint32(shard), Shards: uint32(w.shards)}))
 	}
-	before := w.cells[shard].clone()
+	before := w.keyed[shard].clone()
 	pending, err := w.spend(shard, blobs)
 	if err != nil {
 		return nil, err
@@ -259,7 +259,7 @@ func (w *world) shardSpan(first uint64, shard int, span [][]contribution, fromLe
 		return nil, errCrashed
 	case redeliver, redeliverRollback, redeliverForgotten:
 		if h.kind != redeliver {
-			w.cells[shard] = before
+			w.keyed[shard] = before
 		}
 		if h.kind == redeliverForgotten {
 			w.forget = ForgetCache
@@ -273,8 +273,8 @@ func (w *world) shardSpan(first uint64, shard int, span [][]contribution, fromLe
 }
 
 func (w *world) spend(shard int, blobs [][]byte) (Pending, error) {
-	w.cells[shard].element()
-	pending, err := w.engine.Spend(context.Background(), shard, blobs, w.cells[shard])
+	w.keyed[shard].element()
+	pending, err := w.engine.Spend(context.Background(), shard, blobs, w.keyed[shard])
 	if err == nil && pending == nil {
 		return nil, errors.New("an OPEN of the newest epoch was dropped")
 	}

@@ -6,13 +6,13 @@ import (
 	"slices"
 )
 
-// Store is the keyed state of one key in an engine: spend.Cells.
+// Store is the keyed state of one key in an engine: spend.KeyedState.
 type Store interface {
 	Save(meta, base, delta []byte) error
 }
 
 // State describes a base and its deltas: changes are numbered from 1, the base
-// holds those up to Base, the deltas those of Base+1 to Last. The zero value has no
+// has those up to Base, the deltas those of Base+1 to Last. The zero value has no
 // base. Not safe for concurrent use.
 type State struct {
 	Base, Last uint64
@@ -26,7 +26,7 @@ func Loaded(base, last uint64, baseSize, deltaSize int) State {
 	return State{Base: base, Last: last, written: last > 0, baseSize: baseSize, deltaSize: deltaSize}
 }
 
-// Due says whether a new base is worth it: there is none, or the deltas with
+// Due reports whether a new base is worth it: there is no base, or the deltas with
 // another one of more bytes weigh more than the base, and more than least bytes.
 func (s *State) Due(more, least int) bool {
 	return !s.written || s.deltaSize+more > max(s.baseSize, least)

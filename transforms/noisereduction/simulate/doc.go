@@ -1,7 +1,7 @@
 // Package simulate computes what ladders and stop rules of package
 // noisereduction do: how often a met release is wrong, how often the printed
 // interval misses, and what precision is paid. It fits the factors that the
-// mechanism compiles in, and holds the baselines it is compared with.
+// mechanism compiles in, and has the baselines it is compared with.
 //
 // # Guarantees
 //
@@ -11,6 +11,6 @@
 //
 // # No guarantees
 //
-// Everything here is floating point for people and for tests. Nothing of it
+// Everything here is floating point for people and for tests. None of it
 // may decide or compute a release.
 package simulate

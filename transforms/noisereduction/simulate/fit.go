@@ -13,7 +13,7 @@ type Factors struct {
 // covers the grid of the sweep and ladder ends that lie between its points.
 const slack = 0.99
 
-// ends are the places for a ladder's top or floor precision, in units of the
+// ends is the list of positions for a ladder's top or floor precision, in units of the
 // precision a² at which the typical estimate stops: for small targets what
 // matters is the distance in standard deviations, for great ones the ratio.
 func (r Rule) ends() []float64 {
@@ -28,7 +28,7 @@ func (r Rule) ends() []float64 {
 // coarse: few rungs, so that it matters much where they lie.
 func (r Rule) coarse() bool { return r.Step >= 1.3 }
 
-// phases is the number of places tried for the rung nearest the barrier.
+// phases is the number of positions tried for the rung nearest the barrier.
 func (r Rule) phases() int {
 	if r.coarse() {
 		return 24
@@ -73,7 +73,7 @@ func (w *Sweeper) FitKappa(r Rule, near float64) float64 {
 // without an absolute target: Wrong and Out are set.
 func (w *Sweeper) WorstPlain(r Rule) Start { return w.worstPlain(r, wrong, out) }
 
-// WorstFloor is WorstPlain over absolute targets, too, all places of the
+// WorstFloor is WorstPlain over absolute targets, too, all positions of the
 // floor tried.
 func (w *Sweeper) WorstFloor(r Rule) Start { return w.worstFloor(r, wrong, out) }
 

@@ -18,7 +18,7 @@ type Cap struct {
 	Floor float64
 }
 
-// Start is what a ladder does when its first rung stands at S.
+// Start is what a ladder does when its first rung has precision S.
 type Start struct {
 	S     float64
 	Wrong float64 // P(met and |value − f| > max(r·f, floor))
@@ -51,8 +51,8 @@ func newKernel(ratio float64) *kernel {
 }
 
 // weight is the quadrature weight of a grid point at x standard deviations.
-// Densities, not masses of cells: the sum converges faster than any power of
-// the grid step, while lumping cells adds a variance of gridStep²/12 a rung.
+// Densities, not masses of intervals: the sum converges faster than any power of
+// the grid step, while lumping intervals adds a variance of gridStep²/12 a rung.
 func weight(x float64) float64 {
 	return gridStep / math.Sqrt(2*math.Pi) * math.Exp(-x*x/2)
 }
