@@ -97,39 +97,39 @@ func appendUsers(dst []byte, users []ContribUser) []byte {
 	return dst
 }
 
-func (r *wireDecoder) users(labels int) []ContribUser {
-	n := r.count("users", 17)
-	arena := r.arena("entries")
+func (d *wireDecoder) users(labels int) []ContribUser {
+	n := d.count("users", 17)
+	arena := d.arena("entries")
 	users := make([]ContribUser, n)
 	var period int64
 	for i := range users {
-		if r.err != nil {
+		if d.err != nil {
 			return nil
 		}
 		u := &users[i]
-		u.ID = r.id("user")
-		head := r.uvarint("user head")
-		period = r.period(period, head&1 != 0)
+		u.ID = d.id("user")
+		head := d.uvarint("user head")
+		period = d.period(period, head&1 != 0)
 		u.Period = period
-		u.Entries = r.entries(&arena, head>>2, labels, "entries")
+		u.Entries = d.entries(&arena, head>>2, labels, "entries")
 		if head&2 != 0 {
-			u.Records = r.records(labels)
+			u.Records = d.records(labels)
 		}
 	}
 	if len(arena.free) != 0 {
-		r.fail("number of entries")
+		d.fail("number of entries")
 	}
 	return users
 }
 
 // period reads a step to another period, if there is one.
-func (r *wireDecoder) period(before int64, other bool) int64 {
+func (d *wireDecoder) period(before int64, other bool) int64 {
 	if !other {
 		return before
 	}
-	step := r.varint("period")
+	step := d.varint("period")
 	if step == 0 {
-		r.fail("period")
+		d.fail("period")
 	}
 	return before + step
 }
@@ -145,22 +145,22 @@ func appendEntries(dst []byte, entries []KeyCount) []byte {
 // entryArena hands out slices of one allocation, whose size the encoding states and the bytes left bound.
 type entryArena struct{ free []KeyCount }
 
-func (r *wireDecoder) arena(what string) entryArena {
-	return entryArena{free: make([]KeyCount, r.count(what, 2))}
+func (d *wireDecoder) arena(what string) entryArena {
+	return entryArena{free: make([]KeyCount, d.count(what, 2))}
 }
 
 // entries reads n entries with keys below limit.
-func (r *wireDecoder) entries(a *entryArena, n uint64, limit int, what string) []KeyCount {
+func (d *wireDecoder) entries(a *entryArena, n uint64, limit int, what string) []KeyCount {
 	if n > uint64(len(a.free)) {
-		r.fail(what)
+		d.fail(what)
 		return nil
 	}
 	out := a.free[:n:n]
 	a.free = a.free[n:]
 	for i := range out {
-		out[i] = KeyCount{Key: r.uint32(what), N: r.uint32(what)}
+		out[i] = KeyCount{Key: d.uint32(what), N: d.uint32(what)}
 		if int64(out[i].Key) >= int64(limit) {
-			r.fail(what)
+			d.fail(what)
 		}
 	}
 	return out
@@ -183,17 +183,17 @@ func appendRecords(dst []byte, records []RecordValue) []byte {
 }
 
 // records reads what appendRecords wrote: one at least, with keys below limit.
-func (r *wireDecoder) records(limit int) []RecordValue {
-	n := r.count("records", 19)
+func (d *wireDecoder) records(limit int) []RecordValue {
+	n := d.count("records", 19)
 	if n == 0 {
-		r.fail("records")
+		d.fail("records")
 		return nil
 	}
 	out := make([]RecordValue, n)
 	for i := range out {
-		out[i] = RecordValue{Key: r.uint32("record"), N: r.uint32("record"), Value: r.varint("record"), ID: r.id("record")}
+		out[i] = RecordValue{Key: d.uint32("record"), N: d.uint32("record"), Value: d.varint("record"), ID: d.id("record")}
 		if int64(out[i].Key) >= int64(limit) {
-			r.fail("record")
+			d.fail("record")
 		}
 	}
 	return out

@@ -22,7 +22,7 @@ type ControlBody interface {
 	controlKind() Kind
 	check() string                // what makes the value impossible to encode, or ""
 	appendBody(dst []byte) []byte // the fields behind Back and BackEpoch
-	readBody(r *wireDecoder)
+	readBody(d *wireDecoder)
 }
 
 // Run announces a run, or a change, before it looks at anything: its number is the record's offset, so that runs have an
@@ -75,10 +75,10 @@ func DecodeControl(b []byte) (Control, error) {
 	if err != nil {
 		return Control{}, err
 	}
-	r := newReader(b, body.controlKind())
-	c := Control{Back: r.varint("back"), BackEpoch: r.varint("back epoch"), Generation: r.varint("generation"), Body: body}
-	body.readBody(r)
-	if err := r.finish(); err != nil {
+	d := newWireDecoder(b, body.controlKind())
+	c := Control{Back: d.varint("back"), BackEpoch: d.varint("back epoch"), Generation: d.varint("generation"), Body: body}
+	body.readBody(d)
+	if err := d.finish(); err != nil {
 		return Control{}, err
 	}
 	return c, nil
@@ -113,7 +113,7 @@ func controlBodyOf(b []byte) (ControlBody, error) {
 func (*Run) controlKind() Kind              { return KindRun }
 func (*Run) check() string                  { return "" }
 func (b *Run) appendBody(dst []byte) []byte { return append(dst, b.ID[:]...) }
-func (b *Run) readBody(r *wireDecoder)      { b.ID = r.id("run id") }
+func (b *Run) readBody(d *wireDecoder)      { b.ID = d.id("run id") }
 
 func (*Epoch) controlKind() Kind { return KindEpoch }
 func (*Epoch) check() string     { return "" }
@@ -122,10 +122,10 @@ func (e *Epoch) appendBody(dst []byte) []byte {
 	return binary.AppendUvarint(binary.AppendVarint(append(dst, e.RunID[:]...), e.Run), e.Settled)
 }
 
-func (e *Epoch) readBody(r *wireDecoder) {
-	e.RunID = r.id("run id")
-	e.Run = r.varint("run")
-	e.Settled = r.uvarint("settled")
+func (e *Epoch) readBody(d *wireDecoder) {
+	e.RunID = d.id("run id")
+	e.Run = d.varint("run")
+	e.Settled = d.uvarint("settled")
 }
 
 func (*Stop) controlKind() Kind { return KindStop }
@@ -143,10 +143,10 @@ func (s *Stop) appendBody(dst []byte) []byte {
 	return appendString(dst, s.Reason)
 }
 
-func (s *Stop) readBody(r *wireDecoder) {
-	s.Epoch = r.varint("epoch")
-	s.Turn = r.uvarint("turn")
-	s.Reason = r.text("reason")
+func (s *Stop) readBody(d *wireDecoder) {
+	s.Epoch = d.varint("epoch")
+	s.Turn = d.uvarint("turn")
+	s.Reason = d.text("reason")
 }
 
 func (*Recover) controlKind() Kind { return KindRecover }
@@ -162,7 +162,7 @@ func (c *Recover) appendBody(dst []byte) []byte {
 	return binary.AppendVarint(appendString(dst, c.By), c.Stop)
 }
 
-func (c *Recover) readBody(r *wireDecoder) {
-	c.By = r.text("by")
-	c.Stop = r.varint("stop")
+func (c *Recover) readBody(d *wireDecoder) {
+	c.By = d.text("by")
+	c.Stop = d.varint("stop")
 }

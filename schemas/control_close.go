@@ -133,33 +133,33 @@ func (c *Close) appendBody(dst []byte) []byte {
 	return dst
 }
 
-func (c *Close) readBody(r *wireDecoder) {
-	c.Epoch = r.varint("epoch")
-	c.Turn = r.uvarint("turn")
-	c.Contributions = r.uvarint("contributions")
-	n := r.count("cuts", 7)
+func (c *Close) readBody(d *wireDecoder) {
+	c.Epoch = d.varint("epoch")
+	c.Turn = d.uvarint("turn")
+	c.Contributions = d.uvarint("contributions")
+	n := d.count("cuts", 7)
 	c.Cuts = make([]Cut, n)
 	for i := range c.Cuts {
-		c.Cuts[i] = Cut{Partition: r.int32("partition"), Cut: r.varint("cut"), Restart: r.varint("restart"),
-			AppendTime: r.varint("append time"), LeaderEpoch: r.int32("leader epoch"), Idle: r.bool("idle")}
-		if ahead := r.count("offsets ahead", 1); ahead > 0 {
+		c.Cuts[i] = Cut{Partition: d.int32("partition"), Cut: d.varint("cut"), Restart: d.varint("restart"),
+			AppendTime: d.varint("append time"), LeaderEpoch: d.int32("leader epoch"), Idle: d.bool("idle")}
+		if ahead := d.count("offsets ahead", 1); ahead > 0 {
 			c.Cuts[i].Ahead = make([]int64, ahead)
 			last := c.Cuts[i].Restart
 			for j := range c.Cuts[i].Ahead {
-				last += r.varint("offset ahead")
+				last += d.varint("offset ahead")
 				c.Cuts[i].Ahead[j] = last
 			}
 		}
 	}
-	c.Tallies = r.readTallies()
-	if c.First = r.span(c.Turn); c.First < c.Turn && r.err == nil {
+	c.Tallies = d.readTallies()
+	if c.First = d.span(c.Turn); c.First < c.Turn && d.err == nil {
 		c.Each = make([]uint64, c.Turn-c.First+1)
 		for i := range c.Each {
-			c.Each[i] = r.uvarint("contributions of a turn")
+			c.Each[i] = d.uvarint("contributions of a turn")
 		}
 	}
-	if r.err == nil && c.check() != "" {
-		r.fail(c.check())
+	if d.err == nil && c.check() != "" {
+		d.fail(c.check())
 	}
 }
 
@@ -175,21 +175,21 @@ func appendReadTallies(dst []byte, t ReadTallies) []byte {
 	return dst
 }
 
-func (r *wireDecoder) readTallies() (t ReadTallies) {
+func (d *wireDecoder) readTallies() (t ReadTallies) {
 	for _, n := range [...]*uint64{&t.Read, &t.BeforeStart, &t.Late, &t.Future, &t.Overtaken, &t.Accepted} {
-		*n = r.uvarint("tallies")
+		*n = d.uvarint("tallies")
 	}
-	n := r.count("dead-letter classes", 2)
+	n := d.count("dead-letter classes", 2)
 	if n > 0 {
 		t.DeadLettered = make(map[string]uint64, n)
 	}
 	last := ""
-	for i := 0; i < n && r.err == nil; i++ {
-		class := r.text("dead-letter class")
+	for i := 0; i < n && d.err == nil; i++ {
+		class := d.text("dead-letter class")
 		if i > 0 && class <= last {
-			r.fail("dead-letter classes out of order")
+			d.fail("dead-letter classes out of order")
 		}
-		t.DeadLettered[class] = r.uvarint("dead-letter tally")
+		t.DeadLettered[class] = d.uvarint("dead-letter tally")
 		last = class
 	}
 	return t

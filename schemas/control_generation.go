@@ -100,15 +100,15 @@ func (g *Generation) appendBody(dst []byte) []byte {
 	return g.Header.appendBody(dst)
 }
 
-func (g *Generation) readBody(r *wireDecoder) {
-	g.Epoch = r.varint("epoch")
-	g.CountsEnd = make([]int64, r.count("ends of counts", 1))
+func (g *Generation) readBody(d *wireDecoder) {
+	g.Epoch = d.varint("epoch")
+	g.CountsEnd = make([]int64, d.count("ends of counts", 1))
 	for i := range g.CountsEnd {
-		g.CountsEnd[i] = r.varint("end of counts")
+		g.CountsEnd[i] = d.varint("end of counts")
 	}
-	g.Header.readBody(r)
-	if r.err == nil && g.check() != "" {
-		r.fail(g.check())
+	g.Header.readBody(d)
+	if d.err == nil && g.check() != "" {
+		d.fail(g.check())
 	}
 }
 
@@ -155,19 +155,19 @@ func (h *Header) appendPast(dst []byte) []byte {
 	return dst
 }
 
-func (h *Header) readPast(r *wireDecoder) {
-	h.FromTurn = r.uvarint("first turn")
-	h.SliceStart = r.varint("start of the first turn")
+func (h *Header) readPast(d *wireDecoder) {
+	h.FromTurn = d.uvarint("first turn")
+	h.SliceStart = d.varint("start of the first turn")
 	h.MetricStarts = make([]int64, len(h.Metrics))
 	for i := range h.MetricStarts {
-		h.MetricStarts[i] = r.varint("start of a metric")
+		h.MetricStarts[i] = d.varint("start of a metric")
 	}
-	n := r.count("past generations", 9)
-	for i := 0; i < n && r.err == nil; i++ {
-		h.Past = append(h.Past, r.pastGeneration())
+	n := d.count("past generations", 9)
+	for i := 0; i < n && d.err == nil; i++ {
+		h.Past = append(h.Past, d.pastGeneration())
 	}
-	if r.err == nil && h.checkPast() != "" {
-		r.fail(h.checkPast())
+	if d.err == nil && h.checkPast() != "" {
+		d.fail(h.checkPast())
 	}
 }
 
@@ -201,31 +201,31 @@ func (p *PastGeneration) append(dst []byte) []byte {
 	return dst
 }
 
-func (r *wireDecoder) pastGeneration() PastGeneration {
-	p := PastGeneration{FromTurn: r.uvarint("first turn"), SliceStart: r.varint("start of the first turn")}
-	n := r.count("slides", 1)
-	for i := 0; i < n && r.err == nil; i++ {
-		p.Slides = append(p.Slides, r.varint("slide"))
+func (d *wireDecoder) pastGeneration() PastGeneration {
+	p := PastGeneration{FromTurn: d.uvarint("first turn"), SliceStart: d.varint("start of the first turn")}
+	n := d.count("slides", 1)
+	for i := 0; i < n && d.err == nil; i++ {
+		p.Slides = append(p.Slides, d.varint("slide"))
 	}
-	n = r.count("metrics", 9)
-	for i := 0; i < n && r.err == nil; i++ {
+	n = d.count("metrics", 9)
+	for i := 0; i < n && d.err == nil; i++ {
 		var m MetricIdentity
 		for _, text := range [...]*string{&m.Name, &m.Kind, &m.Filter, &m.Of, &m.KeyMode, &m.KeysFrom, &m.Fields} {
-			*text = r.text("metric")
+			*text = d.text("metric")
 		}
-		m.WindowSize, m.WindowSlide = r.varint("window"), r.varint("slide")
+		m.WindowSize, m.WindowSlide = d.varint("window"), d.varint("slide")
 		p.Metrics = append(p.Metrics, m)
 	}
-	n = r.count("filters", 1)
-	for i := 0; i < n && r.err == nil; i++ {
-		p.Filters = append(p.Filters, r.text("filter"))
+	n = d.count("filters", 1)
+	for i := 0; i < n && d.err == nil; i++ {
+		p.Filters = append(p.Filters, d.text("filter"))
 	}
 	for _, ms := range [...]*int64{&p.Lateness, &p.Skew, &p.Slack} {
-		*ms = r.varint("lateness")
+		*ms = d.varint("lateness")
 	}
-	n = r.count("boundaries", 2)
-	for i := 0; i < n && r.err == nil; i++ {
-		p.Below = append(p.Below, Boundary{r.int32("partition"), r.varint("boundary")})
+	n = d.count("boundaries", 2)
+	for i := 0; i < n && d.err == nil; i++ {
+		p.Below = append(p.Below, Boundary{d.int32("partition"), d.varint("boundary")})
 	}
 	return p
 }

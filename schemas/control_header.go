@@ -138,42 +138,42 @@ func (h *Header) appendBody(dst []byte) []byte {
 	return h.appendPast(dst)
 }
 
-func (h *Header) readBody(r *wireDecoder) {
-	h.Incarnation = r.id("incarnation")
-	h.Generation = r.uint32("generation")
-	n := r.count("noise keys", 34)
+func (h *Header) readBody(d *wireDecoder) {
+	h.Incarnation = d.id("incarnation")
+	h.Generation = d.uint32("generation")
+	n := d.count("noise keys", 34)
 	h.NoiseKeys = make([]KeyFingerprint, n)
 	for i := range h.NoiseKeys {
-		h.NoiseKeys[i] = KeyFingerprint{ID: r.text("noise key id"), FromTurn: r.uvarint("noise key turn"),
-			Fingerprint: r.digest("noise key fingerprint")}
+		h.NoiseKeys[i] = KeyFingerprint{ID: d.text("noise key id"), FromTurn: d.uvarint("noise key turn"),
+			Fingerprint: d.digest("noise key fingerprint")}
 	}
-	h.UserHash = r.digest("user hash fingerprint")
-	h.Budget.Epsilon = r.float("epsilon")
-	h.Budget.Delta = r.float("delta")
-	h.Budget.Accountant = state.Accountant(r.text("accountant"))
-	h.Budget.Mu2 = state.Mu2(r.uvarint("budget"))
-	h.Budget.Keys = r.delta("key budget")
+	h.UserHash = d.digest("user hash fingerprint")
+	h.Budget.Epsilon = d.float("epsilon")
+	h.Budget.Delta = d.float("delta")
+	h.Budget.Accountant = state.Accountant(d.text("accountant"))
+	h.Budget.Mu2 = state.Mu2(d.uvarint("budget"))
+	h.Budget.Keys = d.delta("key budget")
 	for _, v := range [...]*uint32{&h.Shards, &h.ReleaseShards, &h.LedgerSlots} {
-		*v = r.uint32("shards")
+		*v = d.uint32("shards")
 	}
-	h.StartMillis = r.varint("start")
+	h.StartMillis = d.varint("start")
 	e := &h.Events
 	for _, s := range [...]*string{&h.Deployment, &h.EventsTopic, &e.Records, &e.User, &e.Key, &e.Time, &e.Value, &h.Trust,
 		&h.Topics.Counts, &h.Topics.Control, &h.Topics.Ledger, &h.Topics.DeadLetter} {
-		*s = r.text("names")
+		*s = d.text("names")
 	}
-	h.NoFuture = r.bool("future test")
+	h.NoFuture = d.bool("future test")
 	// 48 bytes is less than the shortest metric: four floats, eight texts, numbers.
-	n = r.count("metrics", 48)
+	n = d.count("metrics", 48)
 	h.Metrics = make([]MetricSpec, 0, n)
-	for i := 0; i < n && r.err == nil; i++ {
-		h.Metrics = append(h.Metrics, r.metricSpec())
+	for i := 0; i < n && d.err == nil; i++ {
+		h.Metrics = append(h.Metrics, d.metricSpec())
 	}
-	if r.err == nil {
+	if d.err == nil {
 		e.Filters = make([]string, len(Filters(h.Metrics)))
 		for i := range e.Filters {
-			e.Filters[i] = r.text("fields of a filter")
+			e.Filters[i] = d.text("fields of a filter")
 		}
 	}
-	h.readPast(r)
+	h.readPast(d)
 }

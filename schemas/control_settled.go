@@ -68,27 +68,27 @@ func (s *Settled) appendBody(dst []byte) []byte {
 	return appendSpan(appendSettledKeys(dst, s.Keys), s.First, s.Turn)
 }
 
-func (s *Settled) readBody(r *wireDecoder) {
-	s.Epoch = r.varint("epoch")
-	s.Turn = r.uvarint("turn")
-	s.Part = r.uint32("part")
-	s.Parts = r.uint32("parts")
-	s.Digest = r.digest("digest")
-	n := r.count("first rungs", 1)
+func (s *Settled) readBody(d *wireDecoder) {
+	s.Epoch = d.varint("epoch")
+	s.Turn = d.uvarint("turn")
+	s.Part = d.uint32("part")
+	s.Parts = d.uint32("parts")
+	s.Digest = d.digest("digest")
+	n := d.count("first rungs", 1)
 	s.FirstRungs = make([]state.Precision, n)
 	for i := range s.FirstRungs {
-		s.FirstRungs[i] = r.precision("first rung")
+		s.FirstRungs[i] = d.precision("first rung")
 	}
-	n = r.count("ends of counts", 1)
+	n = d.count("ends of counts", 1)
 	s.CountsEnd = make([]int64, n)
 	for i := range s.CountsEnd {
-		s.CountsEnd[i] = r.varint("end of counts")
+		s.CountsEnd[i] = d.varint("end of counts")
 	}
-	s.Tallies = r.metricTallies()
-	s.Keys = r.settledKeys()
-	s.First = r.span(s.Turn)
-	if r.err == nil && s.Part >= s.Parts {
-		r.fail("part number")
+	s.Tallies = d.metricTallies()
+	s.Keys = d.settledKeys()
+	s.First = d.span(s.Turn)
+	if d.err == nil && s.Part >= s.Parts {
+		d.fail("part number")
 	}
 }
 
@@ -119,22 +119,22 @@ func appendWindow(dst []byte, from, to int64, start, length *int64) []byte {
 	return dst
 }
 
-func (r *wireDecoder) window(start, length *int64) (from, to int64) {
-	*start += r.varint("window start")
-	*length += r.varint("window length")
+func (d *wireDecoder) window(start, length *int64) (from, to int64) {
+	*start += d.varint("window start")
+	*length += d.varint("window length")
 	return *start, *start + *length
 }
 
-func (r *wireDecoder) settledKeys() []SettledKey {
-	n := r.count("settled keys", 5)
+func (d *wireDecoder) settledKeys() []SettledKey {
+	n := d.count("settled keys", 5)
 	keys := make([]SettledKey, n)
 	var start, length int64
 	for i := range keys {
 		k := &keys[i]
-		k.Metric = r.uint32("metric")
-		k.WindowStart, k.WindowEnd = r.window(&start, &length)
-		k.Key = r.bytes("key", MaxKeyBytes)
-		k.Precision = r.precision("precision")
+		k.Metric = d.uint32("metric")
+		k.WindowStart, k.WindowEnd = d.window(&start, &length)
+		k.Key = d.bytes("key", MaxKeyBytes)
+		k.Precision = d.precision("precision")
 	}
 	return keys
 }

@@ -36,28 +36,28 @@ func appendLabels(dst []byte, labels []Label) []byte {
 }
 
 // labels reads a dictionary; sorted demands strictly ascending order.
-func (r *wireDecoder) labels(what string, sorted bool) []Label {
-	n := r.uvarint(what)
-	filtered := r.bool(what)
-	if n > uint64(len(r.rest)) {
-		r.fail(what)
+func (d *wireDecoder) labels(what string, sorted bool) []Label {
+	n := d.uvarint(what)
+	filtered := d.bool(what)
+	if n > uint64(len(d.rest)) {
+		d.fail(what)
 		return nil
 	}
 	labels := make([]Label, 0, n)
 	some := false
-	for i := uint64(0); i < n && r.err == nil; i++ {
-		l := Label{Key: r.bytes(what, MaxKeyBytes)}
+	for i := uint64(0); i < n && d.err == nil; i++ {
+		l := Label{Key: d.bytes(what, MaxKeyBytes)}
 		if filtered {
-			l.Passes = r.uvarint(what)
+			l.Passes = d.uvarint(what)
 			some = some || l.Passes != 0
 		}
-		if sorted && i > 0 && r.err == nil && labels[i-1].Compare(l) >= 0 {
-			r.fail(what + " out of order")
+		if sorted && i > 0 && d.err == nil && labels[i-1].Compare(l) >= 0 {
+			d.fail(what + " out of order")
 		}
 		labels = append(labels, l)
 	}
 	if filtered && !some {
-		r.fail(what)
+		d.fail(what)
 	}
 	return labels
 }

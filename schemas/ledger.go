@@ -107,21 +107,21 @@ func DecodeLedgerPart(key, value []byte) (LedgerPart, error) {
 		}
 		return p, nil
 	}
-	r := newReader(value, k.Kind)
-	p.Set.Turn = r.uvarint("turn")
-	p.Set.Epoch = r.varint("epoch")
-	part := r.uint32("part")
-	p.Set.Parts = r.uint32("parts")
-	p.Set.Digest = r.digest("digest")
-	p.Chunk = r.take(len(r.rest), "chunk")
-	if r.err == nil && (part != k.Part || part >= p.Set.Parts) {
-		r.fail("part number")
+	d := newWireDecoder(value, k.Kind)
+	p.Set.Turn = d.uvarint("turn")
+	p.Set.Epoch = d.varint("epoch")
+	part := d.uint32("part")
+	p.Set.Parts = d.uint32("parts")
+	p.Set.Digest = d.digest("digest")
+	p.Chunk = d.take(len(d.rest), "chunk")
+	if d.err == nil && (part != k.Part || part >= p.Set.Parts) {
+		d.fail("part number")
 	}
-	if r.err == nil && len(p.Chunk) == 0 {
-		r.fail("empty part")
+	if d.err == nil && len(p.Chunk) == 0 {
+		d.fail("empty part")
 	}
-	if r.err != nil {
-		return LedgerPart{}, r.err
+	if d.err != nil {
+		return LedgerPart{}, d.err
 	}
 	return p, nil
 }
@@ -206,14 +206,14 @@ func EncodeFence(f Fence) []byte {
 
 // DecodeFence is the inverse of EncodeFence. Errors: ErrMalformed, ErrVersion.
 func DecodeFence(b []byte) (Fence, error) {
-	r := newReader(b, KindFence)
-	f := Fence{Epoch: r.varint("epoch"), ProducerID: r.varint("producer id")}
-	e := r.varint("producer epoch")
+	d := newWireDecoder(b, KindFence)
+	f := Fence{Epoch: d.varint("epoch"), ProducerID: d.varint("producer id")}
+	e := d.varint("producer epoch")
 	f.ProducerEpoch = int16(e)
 	if int64(f.ProducerEpoch) != e {
-		r.fail("producer epoch")
+		d.fail("producer epoch")
 	}
-	if err := r.finish(); err != nil {
+	if err := d.finish(); err != nil {
 		return Fence{}, err
 	}
 	return f, nil

@@ -198,24 +198,24 @@ func admittedMode(b, all Bits) int {
 }
 
 func decodeDeltaBody(b []byte) (Delta, error) {
-	r := newReader(b, KindDeltaBody)
-	d := Delta{Turn: r.uvarint("turn"), Records: r.uvarint("records")}
-	n := r.count("pairs", 7)
+	dec := newWireDecoder(b, KindDeltaBody)
+	d := Delta{Turn: dec.uvarint("turn"), Records: dec.uvarint("records")}
+	n := dec.count("pairs", 7)
 	d.Windows, d.Tallies = make([]MetricWindow, n), make([]WindowTally, n)
 	var start, length int64
 	for i := range d.Windows {
 		p := &d.Windows[i]
-		p.Metric = r.uint32("metric")
-		p.WindowStart, p.WindowEnd = r.window(&start, &length)
+		p.Metric = dec.uint32("metric")
+		p.WindowStart, p.WindowEnd = dec.window(&start, &length)
 		t := &d.Tallies[i]
 		for _, v := range [...]*uint64{&t.Filtered, &t.Clipped, &t.OverBudget, &t.Counted} {
-			*v = r.uvarint("tally")
+			*v = dec.uvarint("tally")
 		}
 	}
-	d.Filtered = r.counts("filtered")
-	d.Labels = r.labels("labels", true)
-	d.readUsers(r)
-	if err := r.finish(); err != nil {
+	d.Filtered = dec.counts("filtered")
+	d.Labels = dec.labels("labels", true)
+	d.readUsers(dec)
+	if err := dec.finish(); err != nil {
 		return Delta{}, err
 	}
 	if what := d.check(); what != "" {
@@ -224,21 +224,21 @@ func decodeDeltaBody(b []byte) (Delta, error) {
 	return d, nil
 }
 
-func (d *Delta) readUsers(r *wireDecoder) {
-	n := r.count("users", 17)
-	arena := r.arena("entries")
+func (d *Delta) readUsers(dec *wireDecoder) {
+	n := dec.count("users", 17)
+	arena := dec.arena("entries")
 	d.Users = make([]DeltaUser, n)
 	all := allBits(len(d.Windows))
 	none := NewBits(len(d.Windows))
 	var period int64
 	for i := range d.Users {
-		if r.err != nil {
+		if dec.err != nil {
 			return
 		}
 		u := &d.Users[i]
-		u.ID = r.id("user")
-		head := r.uvarint("user head")
-		period = r.period(period, head&1 != 0)
+		u.ID = dec.id("user")
+		head := dec.uvarint("user head")
+		period = dec.period(period, head&1 != 0)
 		u.Period = period
 		// The two common sets are shared by all users of the delta.
 		switch head >> 1 & 3 {
@@ -247,19 +247,19 @@ func (d *Delta) readUsers(r *wireDecoder) {
 		case admittedAll:
 			u.Admitted = all
 		case admittedSome:
-			u.Admitted = Bits(r.take(len(all), "admissions"))
+			u.Admitted = Bits(dec.take(len(all), "admissions"))
 		default:
-			r.fail("admissions")
+			dec.fail("admissions")
 		}
-		if mode := int(head >> 1 & 3); r.err == nil && admittedMode(u.Admitted, all) != mode {
-			r.fail("admissions")
+		if mode := int(head >> 1 & 3); dec.err == nil && admittedMode(u.Admitted, all) != mode {
+			dec.fail("admissions")
 		}
-		u.Slice = r.entries(&arena, head>>4, len(d.Labels), "slice")
+		u.Slice = dec.entries(&arena, head>>4, len(d.Labels), "slice")
 		if head&8 != 0 {
-			u.Records = r.records(len(d.Labels))
+			u.Records = dec.records(len(d.Labels))
 		}
 	}
 	if len(arena.free) != 0 {
-		r.fail("number of entries")
+		dec.fail("number of entries")
 	}
 }

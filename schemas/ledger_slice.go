@@ -24,10 +24,10 @@ func EncodeOpenSlice(o OpenSlice) ([]byte, error) {
 
 // DecodeOpenSlice is the inverse of EncodeOpenSlice. Errors: ErrMalformed, ErrVersion.
 func DecodeOpenSlice(b []byte) (OpenSlice, error) {
-	r := newReader(b, KindOpenSlice)
-	o := OpenSlice{Turn: r.uvarint("slice turn"), Filtered: r.counts("filtered"), Labels: r.labels("slice labels", true)}
-	o.Users = r.users(len(o.Labels))
-	if err := r.finish(); err != nil {
+	d := newWireDecoder(b, KindOpenSlice)
+	o := OpenSlice{Turn: d.uvarint("slice turn"), Filtered: d.counts("filtered"), Labels: d.labels("slice labels", true)}
+	o.Users = d.users(len(o.Labels))
+	if err := d.finish(); err != nil {
 		return OpenSlice{}, err
 	}
 	if what := o.check(); what != "" {
@@ -38,9 +38,9 @@ func DecodeOpenSlice(b []byte) (OpenSlice, error) {
 
 // PeekOpenSlice reads the turn of an encoded slice. Errors: ErrMalformed, ErrVersion.
 func PeekOpenSlice(b []byte) (turn uint64, err error) {
-	r := newReader(b, KindOpenSlice)
-	turn = r.uvarint("slice turn")
-	return turn, r.err
+	d := newWireDecoder(b, KindOpenSlice)
+	turn = d.uvarint("slice turn")
+	return turn, d.err
 }
 
 func (o *OpenSlice) check() string {
@@ -58,10 +58,10 @@ func appendCounts(dst []byte, counts []uint64) []byte {
 	return dst
 }
 
-func (r *wireDecoder) counts(what string) []uint64 {
-	out := make([]uint64, r.count(what, 1))
+func (d *wireDecoder) counts(what string) []uint64 {
+	out := make([]uint64, d.count(what, 1))
 	for i := range out {
-		out[i] = r.uvarint(what)
+		out[i] = d.uvarint(what)
 	}
 	return out
 }

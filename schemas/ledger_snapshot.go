@@ -57,22 +57,22 @@ func JoinSnapshot(parts ...LedgerPart) (Snapshot, error) {
 }
 
 func decodeSnapshotBody(b []byte) (Snapshot, error) {
-	r := newReader(b, KindSnapshotBody)
-	s := Snapshot{Turn: r.uvarint("turn")}
-	if r.err != nil {
-		return Snapshot{}, r.err
+	d := newWireDecoder(b, KindSnapshotBody)
+	s := Snapshot{Turn: d.uvarint("turn")}
+	if d.err != nil {
+		return Snapshot{}, d.err
 	}
 	var err error
-	s.Accounts, r.rest, err = state.DecodeAccounts(r.rest)
+	s.Accounts, d.rest, err = state.DecodeAccounts(d.rest)
 	if err != nil {
 		return Snapshot{}, fmt.Errorf("%w: %w", malformed(KindSnapshotBody, "accounts"), err)
 	}
-	n := r.count("open slices", 1)
+	n := d.count("open slices", 1)
 	s.Open = make([][]byte, 0, n)
-	for i := 0; i < n && r.err == nil; i++ {
-		s.Open = append(s.Open, r.take(r.count("open slice", 1), "open slice"))
+	for i := 0; i < n && d.err == nil; i++ {
+		s.Open = append(s.Open, d.take(d.count("open slice", 1), "open slice"))
 	}
-	if err := r.finish(); err != nil {
+	if err := d.finish(); err != nil {
 		return Snapshot{}, err
 	}
 	if what := checkOpen(s.Open); what != "" {

@@ -58,13 +58,13 @@ func appendKeys(dst []byte, keys [][]byte) []byte {
 }
 
 // keys reads a dictionary of keys; sorted demands strictly ascending byte order.
-func (r *wireDecoder) keys(what string, sorted bool) [][]byte {
-	n := r.count(what, 1)
+func (d *wireDecoder) keys(what string, sorted bool) [][]byte {
+	n := d.count(what, 1)
 	keys := make([][]byte, 0, n)
-	for i := 0; i < n && r.err == nil; i++ {
-		k := r.bytes(what, MaxKeyBytes)
-		if sorted && i > 0 && r.err == nil && bytes.Compare(keys[i-1], k) >= 0 {
-			r.fail(what + " out of order")
+	for i := 0; i < n && d.err == nil; i++ {
+		k := d.bytes(what, MaxKeyBytes)
+		if sorted && i > 0 && d.err == nil && bytes.Compare(keys[i-1], k) >= 0 {
+			d.fail(what + " out of order")
 		}
 		keys = append(keys, k)
 	}

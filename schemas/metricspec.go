@@ -100,30 +100,30 @@ func appendMetricSpec(dst []byte, m MetricSpec) []byte {
 	return appendString(dst, m.Period)
 }
 
-func (r *wireDecoder) metricSpec() (m MetricSpec) {
-	m.Name = r.text("metric name")
-	m.Kind = r.text("metric kind")
-	m.Filter = r.text("metric filter")
-	m.Of = r.text("covered metric")
+func (d *wireDecoder) metricSpec() (m MetricSpec) {
+	m.Name = d.text("metric name")
+	m.Kind = d.text("metric kind")
+	m.Filter = d.text("metric filter")
+	m.Of = d.text("covered metric")
 	for _, ms := range [...]*int64{&m.WindowSize, &m.WindowSlide, &m.Lateness, &m.Skew, &m.Slack} {
-		*ms = r.varint("metric times")
+		*ms = d.varint("metric times")
 	}
-	m.MaxKeysPerUser = r.uint32("keys per user")
-	m.MaxEventsPerKey = r.uint32("events per key")
-	m.Min = r.varint("least value")
-	m.Max = r.varint("greatest value")
-	m.LadderKind = r.text("ladder kind")
-	m.LadderFactor = r.float("ladder factor")
-	m.First = r.precision("first precision")
-	m.Top = r.precision("top precision")
-	m.Relative = r.float("relative target")
-	m.Absolute = r.float("absolute target")
-	m.Confidence = r.float("confidence")
-	m.KeyMode = r.text("key mode")
-	m.KeysFrom = r.text("source of keys")
-	m.PublicKeys = r.keys("public keys", true)
-	m.DeltaKey = r.delta("key delta")
-	m.Period = r.text("period")
+	m.MaxKeysPerUser = d.uint32("keys per user")
+	m.MaxEventsPerKey = d.uint32("events per key")
+	m.Min = d.varint("least value")
+	m.Max = d.varint("greatest value")
+	m.LadderKind = d.text("ladder kind")
+	m.LadderFactor = d.float("ladder factor")
+	m.First = d.precision("first precision")
+	m.Top = d.precision("top precision")
+	m.Relative = d.float("relative target")
+	m.Absolute = d.float("absolute target")
+	m.Confidence = d.float("confidence")
+	m.KeyMode = d.text("key mode")
+	m.KeysFrom = d.text("source of keys")
+	m.PublicKeys = d.keys("public keys", true)
+	m.DeltaKey = d.delta("key delta")
+	m.Period = d.text("period")
 	return m
 }
 

@@ -21,10 +21,10 @@ func EncodeReleaseKey(metric string, windowStart, windowEnd int64, key []byte) [
 
 // DecodeReleaseKey is the inverse of EncodeReleaseKey for keys that pass ValidateKey. Errors: ErrMalformed, ErrVersion.
 func DecodeReleaseKey(b []byte) (ReleaseKey, error) {
-	r := newReader(b, KindReleaseKey)
-	k := ReleaseKey{Metric: r.text("metric"), WindowStart: r.varint("window start"),
-		WindowEnd: r.varint("window end"), Key: string(r.bytes("key", MaxKeyBytes))}
-	if err := r.finish(); err != nil {
+	d := newWireDecoder(b, KindReleaseKey)
+	k := ReleaseKey{Metric: d.text("metric"), WindowStart: d.varint("window start"),
+		WindowEnd: d.varint("window end"), Key: string(d.bytes("key", MaxKeyBytes))}
+	if err := d.finish(); err != nil {
 		return ReleaseKey{}, err
 	}
 	return k, nil

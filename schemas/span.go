@@ -28,10 +28,10 @@ func appendSpan(dst []byte, first, turn uint64) []byte {
 }
 
 // span is the inverse of appendSpan. Readers go through the turns of a span one by one: their number is bounded here.
-func (r *wireDecoder) span(turn uint64) (first uint64) {
-	before := r.uvarint("span")
+func (d *wireDecoder) span(turn uint64) (first uint64) {
+	before := d.uvarint("span")
 	if before > 0 && (before >= MaxSpan || before >= turn) {
-		r.fail("span")
+		d.fail("span")
 		return 0
 	}
 	return turn - before

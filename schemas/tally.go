@@ -28,17 +28,17 @@ func appendMetricTallies(dst []byte, tallies []MetricTally) []byte {
 	return dst
 }
 
-func (r *wireDecoder) metricTallies() []MetricTally {
-	n := r.count("tallies", 5)
+func (d *wireDecoder) metricTallies() []MetricTally {
+	n := d.count("tallies", 5)
 	if n == 0 {
 		return nil
 	}
 	tallies := make([]MetricTally, n)
 	for i := range tallies {
 		t := &tallies[i]
-		t.Metric = r.uint32("tally's metric")
+		t.Metric = d.uint32("tally's metric")
 		for _, to := range [...]*uint64{&t.Filtered, &t.Clipped, &t.OverBudget, &t.Counted} {
-			*to = r.uvarint("tally")
+			*to = d.uvarint("tally")
 		}
 	}
 	return tallies

@@ -69,9 +69,9 @@ func PeekEpoch(b []byte) (kind Kind, epoch int64, turn uint64, err error) {
 	default:
 		return 0, 0, 0, malformed(kind, "not a kind of transport")
 	}
-	r := newReader(b, kind)
-	epoch, turn = r.varint("epoch"), r.uvarint("turn")
-	return kind, epoch, turn, r.err
+	d := newWireDecoder(b, kind)
+	epoch, turn = d.varint("epoch"), d.uvarint("turn")
+	return kind, epoch, turn, d.err
 }
 
 // Holds says whether a turn is one of those that are opened.
@@ -91,12 +91,12 @@ func EncodeOpen(o Open) []byte {
 
 // DecodeOpen is the inverse of EncodeOpen. Errors: ErrMalformed, ErrVersion.
 func DecodeOpen(b []byte) (Open, error) {
-	r := newReader(b, KindOpen)
-	o := Open{Epoch: r.varint("epoch"), Turn: r.uvarint("turn"), Contributions: r.uvarint("contributions"),
-		Shard: r.uint32("shard"), Shards: r.uint32("shards"), SettledAt: r.varint("settled at"),
-		FromLedger: r.bool("from ledger")}
-	o.First = r.span(o.Turn)
-	if err := r.finish(); err != nil {
+	d := newWireDecoder(b, KindOpen)
+	o := Open{Epoch: d.varint("epoch"), Turn: d.uvarint("turn"), Contributions: d.uvarint("contributions"),
+		Shard: d.uint32("shard"), Shards: d.uint32("shards"), SettledAt: d.varint("settled at"),
+		FromLedger: d.bool("from ledger")}
+	o.First = d.span(o.Turn)
+	if err := d.finish(); err != nil {
 		return Open{}, err
 	}
 	return o, nil
@@ -154,15 +154,15 @@ func PackEnvelope(open []byte, batches [][]byte) ([]byte, error) {
 
 // DecodeEnvelope is the inverse of EncodeEnvelope. Errors: ErrMalformed, ErrVersion.
 func DecodeEnvelope(b []byte) (Envelope, error) {
-	r := newReader(b, KindEnvelope)
-	epoch, turn := r.varint("epoch"), r.uvarint("turn")
-	open := r.take(r.count("open", 1), "open")
-	n := r.count("batches", 10)
+	d := newWireDecoder(b, KindEnvelope)
+	epoch, turn := d.varint("epoch"), d.uvarint("turn")
+	open := d.take(d.count("open", 1), "open")
+	n := d.count("batches", 10)
 	raw := make([][]byte, n)
 	for i := range raw {
-		raw[i] = r.take(r.count("batch", 1), "batch")
+		raw[i] = d.take(d.count("batch", 1), "batch")
 	}
-	if err := r.finish(); err != nil {
+	if err := d.finish(); err != nil {
 		return Envelope{}, err
 	}
 	o, err := DecodeOpen(open)
@@ -215,21 +215,21 @@ func EncodePartial(p Partial) ([]byte, error) {
 
 // DecodePartial is the inverse of EncodePartial. Errors: ErrMalformed, ErrVersion.
 func DecodePartial(b []byte) (Partial, error) {
-	r := newReader(b, KindPartial)
-	p := Partial{Epoch: r.varint("epoch"), Turn: r.uvarint("turn"), Shard: r.uint32("shard"),
-		Shards: r.uint32("shards"), ReleaseShard: r.uint32("release shard"), ReleaseShards: r.uint32("release shards"),
-		Records: r.uvarint("records"), Total: r.uvarint("total"), Tallies: r.metricTallies()}
-	p.Cells = make([]Cell, r.count("cells", 5))
+	d := newWireDecoder(b, KindPartial)
+	p := Partial{Epoch: d.varint("epoch"), Turn: d.uvarint("turn"), Shard: d.uint32("shard"),
+		Shards: d.uint32("shards"), ReleaseShard: d.uint32("release shard"), ReleaseShards: d.uint32("release shards"),
+		Records: d.uvarint("records"), Total: d.uvarint("total"), Tallies: d.metricTallies()}
+	p.Cells = make([]Cell, d.count("cells", 5))
 	var start, length int64
 	for i := range p.Cells {
 		c := &p.Cells[i]
-		c.Metric = r.uint32("metric")
-		c.WindowStart, c.WindowEnd = r.window(&start, &length)
-		c.Key = r.bytes("key", MaxKeyBytes)
-		c.Count = r.varint("count")
+		c.Metric = d.uint32("metric")
+		c.WindowStart, c.WindowEnd = d.window(&start, &length)
+		c.Key = d.bytes("key", MaxKeyBytes)
+		c.Count = d.varint("count")
 	}
-	p.First = r.span(p.Turn)
-	if err := r.finish(); err != nil {
+	p.First = d.span(p.Turn)
+	if err := d.finish(); err != nil {
 		return Partial{}, err
 	}
 	return p, nil
@@ -255,12 +255,12 @@ func EncodeAck(a Ack) ([]byte, error) {
 
 // DecodeAck is the inverse of EncodeAck. Errors: ErrMalformed, ErrVersion.
 func DecodeAck(b []byte) (Ack, error) {
-	r := newReader(b, KindAck)
-	a := Ack{Epoch: r.varint("epoch"), Turn: r.uvarint("turn"), ReleaseShard: r.uint32("release shard"),
-		ReleaseShards: r.uint32("release shards"), CountsEnd: r.varint("end of counts"),
-		Tallies: r.metricTallies(), Keys: r.settledKeys()}
-	a.First = r.span(a.Turn)
-	if err := r.finish(); err != nil {
+	d := newWireDecoder(b, KindAck)
+	a := Ack{Epoch: d.varint("epoch"), Turn: d.uvarint("turn"), ReleaseShard: d.uint32("release shard"),
+		ReleaseShards: d.uint32("release shards"), CountsEnd: d.varint("end of counts"),
+		Tallies: d.metricTallies(), Keys: d.settledKeys()}
+	a.First = d.span(a.Turn)
+	if err := d.finish(); err != nil {
 		return Ack{}, err
 	}
 	return a, nil

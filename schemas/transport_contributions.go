@@ -30,11 +30,11 @@ func EncodeContributions(c Contributions) ([]byte, error) {
 
 // DecodeContributions is the inverse of EncodeContributions. Errors: ErrMalformed, ErrVersion.
 func DecodeContributions(b []byte) (Contributions, error) {
-	r := newReader(b, KindContributions)
-	c := Contributions{Epoch: r.varint("epoch"), Turn: r.uvarint("turn"), Shard: r.uint32("shard"),
-		Records: r.uvarint("records"), Labels: r.labels("labels", false)}
-	c.Users = r.users(len(c.Labels))
-	if err := r.finish(); err != nil {
+	d := newWireDecoder(b, KindContributions)
+	c := Contributions{Epoch: d.varint("epoch"), Turn: d.uvarint("turn"), Shard: d.uint32("shard"),
+		Records: d.uvarint("records"), Labels: d.labels("labels", false)}
+	c.Users = d.users(len(c.Labels))
+	if err := d.finish(); err != nil {
 		return Contributions{}, err
 	}
 	return c, nil

@@ -125,160 +125,160 @@ type wireDecoder struct {
 	err  error
 }
 
-// newReader checks the preamble for the wanted kind.
-func newReader(b []byte, k Kind) *wireDecoder {
-	r := &wireDecoder{rest: b, kind: k}
+// newWireDecoder checks the preamble for the wanted kind.
+func newWireDecoder(b []byte, k Kind) *wireDecoder {
+	d := &wireDecoder{rest: b, kind: k}
 	switch {
 	case len(b) < preambleBytes || b[0] != magic0 || b[1] != magic1:
-		r.fail("magic")
+		d.fail("magic")
 	case Kind(b[2]) != k:
-		r.fail("kind")
+		d.fail("kind")
 	case b[3] != k.version():
-		r.err = &MalformedError{Kind: k, What: "version " + strconv.Itoa(int(b[3])), cause: ErrVersion}
+		d.err = &MalformedError{Kind: k, What: "version " + strconv.Itoa(int(b[3])), cause: ErrVersion}
 	default:
-		r.rest = b[preambleBytes:]
+		d.rest = b[preambleBytes:]
 	}
-	return r
+	return d
 }
 
-func (r *wireDecoder) fail(what string) {
-	if r.err == nil {
-		r.err = malformed(r.kind, what)
+func (d *wireDecoder) fail(what string) {
+	if d.err == nil {
+		d.err = malformed(d.kind, what)
 	}
-	r.rest = nil
+	d.rest = nil
 }
 
 // finish returns the first fault, or one for bytes left over.
-func (r *wireDecoder) finish() error {
-	if r.err == nil && len(r.rest) != 0 {
-		r.fail("bytes left over")
+func (d *wireDecoder) finish() error {
+	if d.err == nil && len(d.rest) != 0 {
+		d.fail("bytes left over")
 	}
-	return r.err
+	return d.err
 }
 
-func (r *wireDecoder) uvarint(what string) uint64 {
-	b := r.rest
+func (d *wireDecoder) uvarint(what string) uint64 {
+	b := d.rest
 	if len(b) > 0 && b[0] < 0x80 {
-		r.rest = b[1:]
+		d.rest = b[1:]
 		return uint64(b[0])
 	}
 	v, n := binary.Uvarint(b)
 	// A last byte of zero is a longer form of a shorter number: refused, so that an encoding is unique.
 	if n <= 0 || b[n-1] == 0 {
-		r.fail(what)
+		d.fail(what)
 		return 0
 	}
-	r.rest = b[n:]
+	d.rest = b[n:]
 	return v
 }
 
-func (r *wireDecoder) varint(what string) int64 {
-	u := r.uvarint(what)
+func (d *wireDecoder) varint(what string) int64 {
+	u := d.uvarint(what)
 	return int64(u>>1) ^ -int64(u&1)
 }
 
-func (r *wireDecoder) uint32(what string) uint32 {
-	v := r.uvarint(what)
+func (d *wireDecoder) uint32(what string) uint32 {
+	v := d.uvarint(what)
 	if v > math.MaxUint32 {
-		r.fail(what)
+		d.fail(what)
 		return 0
 	}
 	return uint32(v)
 }
 
-func (r *wireDecoder) int32(what string) int32 {
-	v := r.varint(what)
+func (d *wireDecoder) int32(what string) int32 {
+	v := d.varint(what)
 	if v < math.MinInt32 || v > math.MaxInt32 {
-		r.fail(what)
+		d.fail(what)
 		return 0
 	}
 	return int32(v)
 }
 
 // count reads a number of elements of at least size bytes each and bounds it by what is left.
-func (r *wireDecoder) count(what string, size int) int {
-	n := r.uvarint(what)
-	if n > uint64(len(r.rest)/size) {
-		r.fail(what)
+func (d *wireDecoder) count(what string, size int) int {
+	n := d.uvarint(what)
+	if n > uint64(len(d.rest)/size) {
+		d.fail(what)
 		return 0
 	}
 	return int(n)
 }
 
 // take returns the next n bytes, sharing memory.
-func (r *wireDecoder) take(n int, what string) []byte {
-	if n > len(r.rest) {
-		r.fail(what)
+func (d *wireDecoder) take(n int, what string) []byte {
+	if n > len(d.rest) {
+		d.fail(what)
 		return nil
 	}
-	b := r.rest[:n:n]
-	r.rest = r.rest[n:]
+	b := d.rest[:n:n]
+	d.rest = d.rest[n:]
 	return b
 }
 
-func (r *wireDecoder) bytes(what string, limit int) []byte {
-	n := r.count(what, 1)
+func (d *wireDecoder) bytes(what string, limit int) []byte {
+	n := d.count(what, 1)
 	if n > limit {
-		r.fail(what)
+		d.fail(what)
 		return nil
 	}
-	return r.take(n, what)
+	return d.take(n, what)
 }
 
-func (r *wireDecoder) text(what string) string { return string(r.bytes(what, maxTextBytes)) }
+func (d *wireDecoder) text(what string) string { return string(d.bytes(what, maxTextBytes)) }
 
-func (r *wireDecoder) bool(what string) bool {
-	b := r.take(1, what)
+func (d *wireDecoder) bool(what string) bool {
+	b := d.take(1, what)
 	if len(b) == 0 {
 		return false
 	}
 	if b[0] > 1 {
-		r.fail(what)
+		d.fail(what)
 	}
 	return b[0] == 1
 }
 
-func (r *wireDecoder) digest(what string) (d [32]byte) {
-	copy(d[:], r.take(len(d), what))
-	return d
+func (d *wireDecoder) digest(what string) (out [32]byte) {
+	copy(out[:], d.take(len(out), what))
+	return out
 }
 
-func (r *wireDecoder) id(what string) (d [16]byte) {
-	copy(d[:], r.take(len(d), what))
-	return d
+func (d *wireDecoder) id(what string) (out [16]byte) {
+	copy(out[:], d.take(len(out), what))
+	return out
 }
 
-func (r *wireDecoder) float(what string) float64 {
-	b := r.take(8, what)
+func (d *wireDecoder) float(what string) float64 {
+	b := d.take(8, what)
 	if len(b) == 0 {
 		return 0
 	}
 	f := math.Float64frombits(binary.BigEndian.Uint64(b))
 	if !finite(f) {
-		r.fail(what)
+		d.fail(what)
 		return 0
 	}
 	return f
 }
 
-func (r *wireDecoder) wide(what string) int128.Uint {
-	head := r.take(1, what)
+func (d *wireDecoder) wide(what string) int128.Uint {
+	head := d.take(1, what)
 	if len(head) == 0 {
 		return int128.Uint{}
 	}
 	n := int(head[0])
 	if n > int128.Size {
-		r.fail(what)
+		d.fail(what)
 		return int128.Uint{}
 	}
-	u, ok := int128.FromMinimal(r.take(n, what))
+	u, ok := int128.FromMinimal(d.take(n, what))
 	if !ok {
-		r.fail(what)
+		d.fail(what)
 	}
 	return u
 }
 
-func (r *wireDecoder) precision(what string) state.Precision { return state.Precision(r.wide(what)) }
-func (r *wireDecoder) delta(what string) state.Delta         { return state.Delta(r.wide(what)) }
+func (d *wireDecoder) precision(what string) state.Precision { return state.Precision(d.wide(what)) }
+func (d *wireDecoder) delta(what string) state.Delta         { return state.Delta(d.wide(what)) }
 
 func finite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }
