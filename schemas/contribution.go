@@ -22,7 +22,7 @@ type KeyCount struct {
 	N   uint32
 }
 
-// RecordValue is a record that a sum may take, with the number of records of the same bytes.
+// RecordValue is a record that a sum may take, with the number N of records of the same bytes.
 type RecordValue struct {
 	Key   uint32 // index of the label
 	N     uint32
@@ -39,7 +39,8 @@ func CompareUsers(a, b *ContribUser) int {
 	return cmp.Or(bytes.Compare(a.ID[:], b.ID[:]), cmp.Compare(a.Period, b.Period))
 }
 
-// checkUsers finds entries and records beyond the dictionary and, where sorted is asked for, out of order.
+// checkUsers returns what is wrong with users, or "": entries and records beyond a dictionary of so
+// many labels and, if sorted, users, entries and records out of order.
 func checkUsers(users []ContribUser, labels int, sorted bool) string {
 	for i := range users {
 		u := &users[i]
@@ -67,8 +68,8 @@ func checkEntries(entries []KeyCount, records []RecordValue, labels int, sorted 
 	return ""
 }
 
-// appendUsers writes users with one head each: number of entries, whether records follow, whether the period is another
-// than the user's before.
+// appendUsers writes users with one head each: the number of entries, whether records follow, and
+// whether the period differs from that of the user before.
 func appendUsers(dst []byte, users []ContribUser) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(users)))
 	entries := 0
@@ -117,19 +118,20 @@ func (d *wireDecoder) users(labels int) []ContribUser {
 		}
 	}
 	if len(arena.free) != 0 {
-		d.fail("number of entries")
+		d.fail("fewer entries than announced")
 	}
 	return users
 }
 
-// period reads a step to another period, if there is one.
+// period returns the period of a user, which differs from that of the user before by a step that is
+// read if other is true.
 func (d *wireDecoder) period(before int64, other bool) int64 {
 	if !other {
 		return before
 	}
 	step := d.varint("period")
 	if step == 0 {
-		d.fail("period")
+		d.fail("period: a step of 0")
 	}
 	return before + step
 }
@@ -142,7 +144,8 @@ func appendEntries(dst []byte, entries []KeyCount) []byte {
 	return dst
 }
 
-// entryArena hands out slices of one allocation, whose size the encoding states and the bytes left bound.
+// entryArena hands out slices of one allocation. The encoding states its size, and the bytes that
+// are left bound it.
 type entryArena struct{ free []KeyCount }
 
 func (d *wireDecoder) arena(what string) entryArena {
@@ -152,7 +155,7 @@ func (d *wireDecoder) arena(what string) entryArena {
 // entries reads n entries with keys below limit.
 func (d *wireDecoder) entries(a *entryArena, n uint64, limit int, what string) []KeyCount {
 	if n > uint64(len(a.free)) {
-		d.fail(what)
+		d.fail(what + ": more than announced")
 		return nil
 	}
 	out := a.free[:n:n]
@@ -160,13 +163,13 @@ func (d *wireDecoder) entries(a *entryArena, n uint64, limit int, what string) [
 	for i := range out {
 		out[i] = KeyCount{Key: d.uint32(what), N: d.uint32(what)}
 		if int64(out[i].Key) >= int64(limit) {
-			d.fail(what)
+			d.fail(what + ": a label beyond the dictionary")
 		}
 	}
 	return out
 }
 
-// appendRecords writes a user's records; none are nothing.
+// appendRecords writes a user's records. It writes nothing where there are none: the user's head says so.
 func appendRecords(dst []byte, records []RecordValue) []byte {
 	if len(records) == 0 {
 		return dst
@@ -182,18 +185,18 @@ func appendRecords(dst []byte, records []RecordValue) []byte {
 	return dst
 }
 
-// records reads what appendRecords wrote: one at least, with keys below limit.
+// records reads what appendRecords wrote: at least one record, with keys below limit.
 func (d *wireDecoder) records(limit int) []RecordValue {
 	n := d.count("records", 19)
 	if n == 0 {
-		d.fail("records")
+		d.fail("records announced, but there are none")
 		return nil
 	}
 	out := make([]RecordValue, n)
 	for i := range out {
 		out[i] = RecordValue{Key: d.uint32("record"), N: d.uint32("record"), Value: d.varint("record"), ID: d.id("record")}
 		if int64(out[i].Key) >= int64(limit) {
-			d.fail("record")
+			d.fail("record: a label beyond the dictionary")
 		}
 	}
 	return out

@@ -5,14 +5,15 @@ import (
 	"fmt"
 )
 
-// Control is a record of the control topic. A record counts only if its epoch is the last EPOCH before it; readers
-// apply that rule, the codec does not.
+// Control is a record of the control log. A record counts only if its epoch is the last EPOCH before
+// it; readers apply that rule, the codec does not.
 type Control struct {
 	// Back is the offset at which a reader that starts from this record must begin reading.
 	Back int64
 	// BackEpoch is the offset of the last EPOCH before Back, or −1.
 	BackEpoch int64
-	// Generation is the offset of the newest GENERATION before the record, 0 (the HEADER's) where there is none.
+	// Generation is the offset of the newest GENERATION before the record; without one it is 0, the
+	// offset of the HEADER.
 	Generation int64
 	Body       ControlBody
 }
@@ -21,12 +22,12 @@ type Control struct {
 type ControlBody interface {
 	controlKind() Kind
 	check() string                // what makes the value impossible to encode, or ""
-	appendBody(dst []byte) []byte // the fields behind Back and BackEpoch
+	appendBody(dst []byte) []byte // the fields after Back, BackEpoch and Generation
 	readBody(d *wireDecoder)
 }
 
-// Run announces a run, or a change, before it looks at anything: its number is the record's offset, so that runs have an
-// order that no slow start can turn round.
+// Run announces a run, or a change, before it looks at anything. The run's number is the record's
+// offset, so that runs have an order that no slow start can reverse.
 type Run struct {
 	ID [16]byte // random
 }
@@ -34,23 +35,23 @@ type Run struct {
 // Epoch begins an epoch of a run; the epoch's number is the record's offset. It counts unless a run of a greater number
 // has taken an epoch before it.
 type Epoch struct {
-	RunID   [16]byte // the name of the run that takes it
-	Run     int64    // its number
-	Settled uint64   // the largest turn up to which everything was settled when the epoch began
+	RunID   [16]byte // the name of the run that takes the epoch
+	Run     int64    // the run's number
+	Settled uint64   // the greatest turn up to which every turn was settled when the epoch began
 }
 
-// Stop ends all runs until a Recover: log and ledger differ, or the log itself is at fault. It counts only if its epoch is
-// the last EPOCH before it: what a superseded run found says nothing about its successor. Reason is for the trusted side
-// and holds no user, key or count.
+// Stop ends all runs until a Recover: the control log and the ledger differ, or the log itself is at
+// fault. It counts only if its epoch is the last EPOCH before it: what a superseded run found says
+// nothing about its successor. Reason is for the trusted side and holds no user, key or count.
 type Stop struct {
 	Epoch  int64
 	Turn   uint64
 	Reason string // at most 64 KiB
 }
 
-// Recover lifts the one Stop that somebody has looked into, and no later one.
+// Recover lifts the one Stop that an operator has looked into, and no later one.
 type Recover struct {
-	By   string // at most 64 KiB
+	By   string // the operator's name; at most 64 KiB
 	Stop int64  // the offset of the STOP
 }
 
@@ -106,7 +107,7 @@ func controlBodyOf(b []byte) (ControlBody, error) {
 	case KindRecover:
 		return new(Recover), nil
 	default:
-		return nil, malformed(k, "not a kind of the control topic")
+		return nil, malformed(k, "no record of the control topic is of this kind")
 	}
 }
 

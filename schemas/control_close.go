@@ -6,18 +6,18 @@ import (
 	"slices"
 )
 
-// Close fixes the end of a span: which records belong to the turns First to Turn, nearly always one turn. Every later run
-// obeys it.
+// Close fixes the end of a span: which records belong to the turns First to Turn, nearly always one
+// turn. Every later run keeps to it.
 type Close struct {
 	Epoch         int64
 	First, Turn   uint64
-	Contributions uint64   // accepted records of all its turns
-	Each          []uint64 // by turn, where there are several: they add up to Contributions
-	Cuts          []Cut    // by partition, strictly ascending; where Turn ends
+	Contributions uint64   // accepted records of all turns of the span
+	Each          []uint64 // the same by turn, if there are several turns: the sum is Contributions
+	Cuts          []Cut    // where Turn ends, by partition, strictly ascending
 	Tallies       ReadTallies
 }
 
-// Of is the number of accepted records of one of its turns.
+// Of returns the number of accepted records of one turn of the span.
 func (c *Close) Of(turn uint64) uint64 {
 	if i := turn - c.First; i < uint64(len(c.Each)) {
 		return c.Each[i]
@@ -28,18 +28,18 @@ func (c *Close) Of(turn uint64) uint64 {
 // Cut is where a turn ends in one partition of the events topic.
 type Cut struct {
 	Partition   int32
-	Cut         int64 // the first offset that is read behind the turn
+	Cut         int64 // the first offset after the turn
 	Restart     int64 // the lowest offset that contributes to a later turn, else Cut
 	AppendTime  int64 // the largest append time before Restart, Unix milliseconds
 	LeaderEpoch int32
 	Idle        bool // the partition's end was taken by the idle rule
-	// Ahead are the offsets from Restart to Cut whose producer's stamp was ahead of the reader's clock, ascending: the
-	// clock's verdict, kept so that reading them again gives the same.
+	// Ahead has the offsets from Restart to Cut whose producer's stamp was ahead of the reader's
+	// clock, ascending: the clock's verdict, kept so that reading them again gives the same.
 	Ahead []int64
 }
 
-// ReadTallies say what became of the records that READ saw. They are trusted-side numbers: never on standard output, in
-// logs or in metrics.
+// ReadTallies says what became of the records that READ saw. These are trusted-side numbers: never
+// on standard output, in logs or in metrics.
 type ReadTallies struct {
 	Read, BeforeStart, Late, Future, Overtaken, Accepted uint64
 	DeadLettered                                         map[string]uint64 // by class
@@ -77,7 +77,7 @@ func (c *Close) check() string {
 		return what
 	}
 	if !c.addsUp() {
-		return "contributions of each turn"
+		return "the turns' contributions do not add up to the span's"
 	}
 	for i, cut := range c.Cuts {
 		if cut.Partition < 0 || i > 0 && c.Cuts[i-1].Partition >= cut.Partition {
@@ -92,7 +92,8 @@ func (c *Close) check() string {
 	return ""
 }
 
-// addsUp says whether a span of several turns has a number for each, and whether their sum is the whole.
+// addsUp reports whether a span of several turns has a number of contributions for each turn, and
+// whether their sum is that of the span.
 func (c *Close) addsUp() bool {
 	if span(c.First, c.Turn) == 0 {
 		return len(c.Each) == 0
@@ -122,7 +123,7 @@ func (c *Close) appendBody(dst []byte) []byte {
 		dst = binary.AppendUvarint(dst, uint64(len(cut.Ahead)))
 		last := cut.Restart
 		for _, o := range cut.Ahead {
-			dst = binary.AppendVarint(dst, o-last) // a flood of them costs a byte each
+			dst = binary.AppendVarint(dst, o-last) // a byte for each, if there are many
 			last = o
 		}
 	}

@@ -8,20 +8,19 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// PastGeneration is what later generations must know of an earlier one: how it
-// numbered turns, and what the metrics and filters were to which the slices of
-// windows that are still open refer.
+// PastGeneration is what later generations must know of an earlier one: how it numbered turns, and
+// the metrics and filters to which the slices of windows that are still open refer.
 type PastGeneration struct {
 	FromTurn   uint64
 	SliceStart int64 // Unix milliseconds: the start of its first turn
 	Slides     []int64
-	Metrics    []MetricIdentity // in its own order
-	Filters    []string         // in its own order, see Filters
-	// Lateness, Skew and Slack, in milliseconds, judged the records below Below and
-	// judge them still: by partition, ascending, where the last turn of the
-	// generation was cut.
+	Metrics    []MetricIdentity // in the generation's order
+	Filters    []string         // in the generation's order, see Filters
+	// Lateness, Skew and Slack, in milliseconds, decide about the records below Below, also when
+	// these are read again.
 	Lateness, Skew, Slack int64
-	Below                 []Boundary
+	// Below says where the last turn of the generation was cut, by partition, ascending.
+	Below []Boundary
 }
 
 // Boundary is an offset in a partition of the events topic.
@@ -30,17 +29,17 @@ type Boundary struct {
 	Offset    int64
 }
 
-// MetricIdentity is what a metric's name stands for as long as a deployment
-// lives: whoever wants another one takes another name.
+// MetricIdentity is what a metric's name stands for as long as a deployment lives: a metric with
+// another identity must have another name.
 type MetricIdentity struct {
 	Name, Kind, Filter, Of, KeyMode, KeysFrom string
-	// Fields are those of an event that are read, where they stand and how they are
-	// decoded, see EventIdentity: those of the filter among them.
+	// Fields says which fields of an event are read, those of the filter among them, where they
+	// stand and how they are decoded, see EventIdentity.
 	Fields                  string
 	WindowSize, WindowSlide int64
 }
 
-// Identity is that of the header's metric i.
+// Identity returns the identity of the header's metric i.
 func (h *Header) Identity(i int) MetricIdentity {
 	m := &h.Metrics[i]
 	id := MetricIdentity{Name: m.Name, Kind: m.Kind, Filter: m.Filter, Of: m.Of, KeyMode: m.KeyMode, KeysFrom: m.KeysFrom,
@@ -56,7 +55,7 @@ func (h *Header) Identity(i int) MetricIdentity {
 	return id
 }
 
-// AsPast is what the generations behind this one keep of it.
+// AsPast returns what later generations keep of this one.
 func (h *Header) AsPast() PastGeneration {
 	p := PastGeneration{FromTurn: h.FromTurn, SliceStart: h.SliceStart, Filters: Filters(h.Metrics)}
 	if len(h.Metrics) > 0 {
@@ -71,13 +70,13 @@ func (h *Header) AsPast() PastGeneration {
 	return p
 }
 
-// Generation changes a deployment at the end of a turn: from FromTurn on its
-// Header is in force. It counts only if its epoch is the last EPOCH before it and
-// every turn before FromTurn is settled; it undoes every CLOSE of a turn from
-// FromTurn on, of which nothing was published.
+// Generation changes a deployment at the end of a turn: from the turn Header.FromTurn on its Header
+// is in force. It counts only if its epoch is the last EPOCH before it and every turn before
+// FromTurn is settled. It undoes every CLOSE of a turn from FromTurn on, of which nothing was
+// published.
 type Generation struct {
 	Epoch int64
-	// CountsEnd is, by release shard, where the counts of the generation begin.
+	// CountsEnd is, by release shard, the offset at which the counts of the generation begin.
 	CountsEnd []int64
 	Header    Header
 }
@@ -114,7 +113,7 @@ func (g *Generation) readBody(d *wireDecoder) {
 
 func (h *Header) checkPast() string {
 	if len(h.MetricStarts) != len(h.Metrics) {
-		return "not one start for every metric"
+		return "metrics and their starts differ in number"
 	}
 	for i := range h.Past {
 		p := &h.Past[i]

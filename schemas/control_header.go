@@ -7,10 +7,10 @@ import (
 	"github.com/tollgate-dp/tollgate/state"
 )
 
-// Header is the first record of the control topic, and the body of every later generation: what a deployment has promised.
-// A run refuses to start unless its configuration agrees with the newest.
+// Header is the first record of the control log, and the body of every later generation: what a
+// deployment has promised. A run refuses to start unless its configuration agrees with the newest.
 type Header struct {
-	Incarnation [16]byte // random; enters every noise draw
+	Incarnation [16]byte // random; part of the input of every noise draw
 	Generation  uint32
 	NoiseKeys   []KeyFingerprint
 	UserHash    [32]byte // fingerprint of the user-hash key
@@ -18,44 +18,45 @@ type Header struct {
 
 	Shards, ReleaseShards, LedgerSlots uint32
 
-	// Deployment is the prefix of the transactional ids that fence older runs off.
+	// Deployment is the prefix of the transactional ids by which older runs are fenced.
 	Deployment  string
 	StartMillis int64 // events before it belong to no turn; Unix milliseconds
 	EventsTopic string
-	// Events says what its records are taken for, by filter in the order of Filters.
+	// Events says how the records of EventsTopic are decoded. Its filters are in the order of the
+	// function Filters.
 	Events EventIdentity
-	// Trust and NoFuture say how the times of events are judged.
+	// Trust and NoFuture say how far the times of events are believed.
 	Trust    string
 	NoFuture bool
 
 	Metrics []MetricSpec
 	Topics  Topics
 
-	// FromTurn is the first turn of this generation: 1 in a HEADER. Its slice
-	// begins at SliceStart, where the turn before it ends: StartMillis in a HEADER.
+	// FromTurn is the first turn of this generation: 1 in a HEADER. Its slice begins at SliceStart,
+	// where the turn before it ends: StartMillis in a HEADER. Unix milliseconds.
 	FromTurn   uint64
 	SliceStart int64
-	// MetricStarts are, by metric, the time before which none of its windows
-	// begins: a metric that came later, or whose public keys were changed, has no
-	// window that reaches back behind the change.
+	// MetricStarts has, by metric, the time before which no window of the metric begins: a metric
+	// that was added, or whose public keys were changed, has no window that begins before the
+	// change. Unix milliseconds.
 	MetricStarts []int64
-	// Past are the generations before this one, oldest first.
+	// Past has the generations before this one, oldest first.
 	Past []PastGeneration
 }
 
-// EventIdentity says what a format takes records for. Two formats of the same identity decode every record alike. Where
-// they agree in User, every record that is an event in both has the same user in both, and so for Key, Time, Value and
-// each of Filters: what is compared is where a field stands in the bytes and how it is read, not what it is called. The
-// texts are for people, too.
+// EventIdentity says how a format decodes records. Two formats of the same identity decode every
+// record alike. Where they agree in User, every record that is an event in both has the same user in
+// both, and so for Key, Time, Value and each of Filters: it says where a field stands in the bytes
+// and how it is read, not what it is called. The texts are for people, too.
 type EventIdentity struct {
-	// Records says, beside the other texts, which records are events at all.
+	// Records says, together with the other texts, which records are events at all.
 	Records                string
 	User, Key, Time, Value string // Value is "" without a value field
-	// Filters are, by filter of the format, the fields that it names.
+	// Filters has, by filter of the format, the fields that the filter names.
 	Filters []string
 }
 
-// KeyFingerprint names a noise key and the first turn that it serves.
+// KeyFingerprint names a noise key and the first turn whose noise is drawn from it.
 type KeyFingerprint struct {
 	ID          string
 	FromTurn    uint64
@@ -93,12 +94,12 @@ func (h *Header) check() string {
 
 func (h *Header) checkEvents() string {
 	if len(h.Events.Filters) != len(Filters(h.Metrics)) {
-		return "not the fields of every filter"
+		return "filters and their fields differ in number"
 	}
 	return ""
 }
 
-// names are the texts that every header has once.
+// names returns the texts that every header has once.
 func (h *Header) names() []string {
 	e := &h.Events
 	return []string{h.Deployment, h.EventsTopic, e.Records, e.User, e.Key, e.Time, e.Value, h.Trust,
@@ -132,7 +133,7 @@ func (h *Header) appendBody(dst []byte) []byte {
 	for _, m := range h.Metrics {
 		dst = appendMetricSpec(dst, m)
 	}
-	for _, f := range h.Events.Filters { // one for each of the metrics' filters
+	for _, f := range h.Events.Filters { // as many as the metrics have different filters
 		dst = appendString(dst, f)
 	}
 	return h.appendPast(dst)
@@ -163,7 +164,7 @@ func (h *Header) readBody(d *wireDecoder) {
 		*s = d.text("names")
 	}
 	h.NoFuture = d.bool("future test")
-	// 48 bytes is less than the shortest metric: four floats, eight texts, numbers.
+	// The shortest metric has more than 48 bytes: four floats, eight texts, numbers.
 	n = d.count("metrics", 48)
 	h.Metrics = make([]MetricSpec, 0, n)
 	for i := 0; i < n && d.err == nil; i++ {

@@ -8,24 +8,25 @@ import (
 	"github.com/tollgate-dp/tollgate/state"
 )
 
-// Settled says what the turns First to Turn released: every key with the precision at which it stopped, and per metric the
-// precision that a key not listed has cost. It is what users are charged by.
+// Settled says what the turns First to Turn released: every cell with the precision at which it
+// stopped, and by metric the precision that a key which is not listed has cost. Users are charged
+// for what it says.
 type Settled struct {
 	Epoch       int64
 	First, Turn uint64
 
-	// Part of Parts and Digest are set by SplitSettled and cleared by JoinSettled. FirstRungs, CountsEnd and Tallies
-	// stand in part 0.
+	// Part of Parts and Digest are set by SplitSettled and cleared by JoinSettled. FirstRungs,
+	// CountsEnd and Tallies stand in part 0.
 	Part, Parts uint32
 	Digest      [32]byte
 
 	FirstRungs []state.Precision // by metric index
-	CountsEnd  []int64           // by release shard: the offset of counts behind the turn
+	CountsEnd  []int64           // by release shard: the offset after the turn's counts
 	Tallies    []MetricTally     // what became of the turn's records, by metric
 	Keys       []SettledKey
 }
 
-// SettledKey is one released key.
+// SettledKey is one released cell and the precision at which it stopped.
 type SettledKey struct {
 	Metric                 uint32
 	WindowStart, WindowEnd int64 // Unix milliseconds
@@ -88,12 +89,12 @@ func (s *Settled) readBody(d *wireDecoder) {
 	s.Keys = d.settledKeys()
 	s.First = d.span(s.Turn)
 	if d.err == nil && s.Part >= s.Parts {
-		d.fail("part number")
+		d.fail("part number: not below the number of parts")
 	}
 }
 
-// appendSettledKeys writes windows as differences to the key before: a turn has few windows and many keys, so that a
-// key costs three bytes beside its text and its precision.
+// appendSettledKeys writes each window as its difference from that of the key before: a turn has few
+// windows and many keys, so that a key costs three bytes beside its text and its precision.
 func appendSettledKeys(dst []byte, keys []SettledKey) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(keys)))
 	var start, length int64
@@ -110,8 +111,8 @@ func appendSettledKey(dst []byte, k *SettledKey, start, length *int64) []byte {
 	return appendPrecision(dst, k.Precision)
 }
 
-// appendWindow writes a window relative to the one before it, whose start and length it updates. The differences may
-// wrap around; reading wraps them back.
+// appendWindow writes a window as its difference from the one before, whose start and length it
+// updates. The differences may wrap around; reading wraps them back.
 func appendWindow(dst []byte, from, to int64, start, length *int64) []byte {
 	dst = binary.AppendVarint(dst, from-*start)
 	dst = binary.AppendVarint(dst, to-from-*length)
@@ -139,14 +140,14 @@ func (d *wireDecoder) settledKeys() []SettledKey {
 	return keys
 }
 
-// settledDigest covers everything but the parts' own fields.
+// settledDigest returns the SHA-256 of everything but Part, Parts and Digest.
 func settledDigest(s Settled) [32]byte {
 	s.Part, s.Parts, s.Digest = 0, 0, [32]byte{}
 	return sha256.Sum256(s.appendBody(appendPreamble(nil, KindSettled)))
 }
 
-// settledOverhead is more than a part takes beside FirstRungs, CountsEnd and Keys: preamble, six numbers of at most ten
-// bytes, four counts, two part numbers, the digest, the span.
+// settledOverhead is more than a part takes beside FirstRungs, CountsEnd and Keys: the preamble, six
+// numbers of at most ten bytes, four counts, two part numbers, the digest, the span.
 const settledOverhead = 4 + 4*10 + 2*5 + 4*10 + 32 + 1
 
 // SplitSettled splits a settled turn into records whose EncodeControl is at most maxBytes long, whatever their Back and
@@ -190,8 +191,9 @@ func SplitSettled(s Settled, maxBytes int) ([]Settled, error) {
 	return parts, nil
 }
 
-// JoinSettled puts the parts of one settled turn together, in whatever order; a part given twice counts once. Errors:
-// ErrIncomplete where a part is missing, ErrMalformed where the parts are not of one record or the digest differs.
+// JoinSettled puts the parts of one settled turn together, given in any order; a part that is given
+// twice counts once. Errors: ErrIncomplete if a part is missing, ErrMalformed if the parts are not
+// of one record or the digest differs.
 func JoinSettled(parts []Settled) (Settled, error) {
 	if len(parts) == 0 {
 		return Settled{}, fmt.Errorf("joining settled turn: %w: no parts", ErrIncomplete)
@@ -205,7 +207,7 @@ func JoinSettled(parts []Settled) (Settled, error) {
 			return Settled{}, malformed(KindSettled, "parts of different records")
 		}
 		if p.Part >= p.Parts {
-			return Settled{}, malformed(KindSettled, "part number")
+			return Settled{}, malformed(KindSettled, "part number: not below the number of parts")
 		}
 		if byPart[p.Part] == nil {
 			keys += len(p.Keys)
@@ -222,7 +224,7 @@ func JoinSettled(parts []Settled) (Settled, error) {
 		out.Keys = append(out.Keys, byPart[i].Keys...)
 	}
 	if settledDigest(out) != id.Digest {
-		return Settled{}, malformed(KindSettled, "digest")
+		return Settled{}, malformed(KindSettled, "the contents do not have the record's digest")
 	}
 	return out, nil
 }

@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// The headers of a dead-lettered record, before those that the record had. The digests are SHA-256 in hexadecimal of
-// the whole key or value, there only when it was cut.
+// The headers of a dead-lettered record, which stand before those that the record had. The digests
+// are SHA-256 in hexadecimal of the whole key or value, and present only if it was cut.
 const (
 	DeadLetterPrefix         = "tollgate-"
 	DeadLetterClass          = DeadLetterPrefix + "class"
@@ -16,17 +16,17 @@ const (
 	DeadLetterPartition      = DeadLetterPrefix + "partition"
 	DeadLetterOffset         = DeadLetterPrefix + "offset"
 	DeadLetterTimestamp      = DeadLetterPrefix + "timestamp" // of the record, Unix milliseconds
-	DeadLetterLength         = DeadLetterPrefix + "length"    // of the original value, bytes, or "null"; the last of ours
+	DeadLetterLength         = DeadLetterPrefix + "length"    // of the original value, bytes, or "null"; the last of these
 	DeadLetterSHA256         = DeadLetterPrefix + "sha256"
 	DeadLetterKeyLength      = DeadLetterPrefix + "key-length"
 	DeadLetterKeySHA256      = DeadLetterPrefix + "key-sha256"
 	DeadLetterHeadersDropped = DeadLetterPrefix + "headers-dropped" // how many headers found no room
 )
 
-// DefaultDeadLetterBytes is a size of dead letters that brokers take by default.
+// DefaultDeadLetterBytes is a size of dead letters that brokers accept by default, in bytes.
 const DefaultDeadLetterBytes = 1000000
 
-// Origin is where a record stands in Kafka.
+// Origin says where a record stands in Kafka.
 type Origin struct {
 	Topic     string
 	Partition int32
@@ -46,19 +46,21 @@ type DeadLetterMessage struct {
 	Headers    []RecordHeader
 }
 
-// What framing a message and a header take at most beside their texts.
+// The most bytes that the framing of a message and of a header take beside their texts.
 const (
 	messageFraming = 128
 	headerFraming  = 10
 )
 
-// DeadLetter makes the message that keeps a record which is no event: original key, value and headers behind headers
-// that say where it stood and why it is here. Key, value, headers and framing together are at most maxBytes (0:
-// DefaultDeadLetterBytes; less than 4096 counts as 4096): a longer value is cut and its length and digest noted, and so
-// is a key beyond a quarter of the limit; original headers have room for another quarter and the rest of them are
-// counted. A topic name is at most 249 bytes in Kafka, a class one of event.Classes or as short. The message shares
-// memory with the arguments.
-func DeadLetter(place Origin, class string, key, value []byte, headers []RecordHeader, maxBytes int) DeadLetterMessage {
+// DeadLetter makes the message that keeps a record which is not an event. It has the original key
+// and value, headers that say where the record stood and why it is a dead letter, and after them the
+// original headers. Key, value, headers and framing together are at most maxBytes (0:
+// DefaultDeadLetterBytes; less than 4096 counts as 4096). A longer value is cut and its length and
+// digest are noted, and so is a key beyond a quarter of the limit; original headers have room for
+// another quarter, and those that do not fit are counted. A topic name is at most 249 bytes in
+// Kafka; a class must be one of event.Classes or as short. The message shares memory with the
+// arguments.
+func DeadLetter(origin Origin, class string, key, value []byte, headers []RecordHeader, maxBytes int) DeadLetterMessage {
 	if maxBytes <= 0 {
 		maxBytes = DefaultDeadLetterBytes
 	}
@@ -69,10 +71,10 @@ func DeadLetter(place Origin, class string, key, value []byte, headers []RecordH
 	}
 	m := DeadLetterMessage{Key: key, Value: value}
 	m.add(DeadLetterClass, class)
-	m.add(DeadLetterTopic, place.Topic)
-	m.add(DeadLetterPartition, strconv.Itoa(int(place.Partition)))
-	m.add(DeadLetterOffset, strconv.FormatInt(place.Offset, 10))
-	m.add(DeadLetterTimestamp, strconv.FormatInt(place.Timestamp, 10))
+	m.add(DeadLetterTopic, origin.Topic)
+	m.add(DeadLetterPartition, strconv.Itoa(int(origin.Partition)))
+	m.add(DeadLetterOffset, strconv.FormatInt(origin.Offset, 10))
+	m.add(DeadLetterTimestamp, strconv.FormatInt(origin.Timestamp, 10))
 	if len(key) > maxBytes/4 {
 		m.Key = key[:maxBytes/4]
 		m.add(DeadLetterKeyLength, strconv.Itoa(len(key)))
@@ -116,7 +118,7 @@ func hexDigest(b []byte) string {
 
 // DeadLetterInfo is what the headers of a dead-lettered record say.
 type DeadLetterInfo struct {
-	Place          Origin
+	Origin         Origin
 	Class          string
 	Length         int64  // of the original value; −1 for a null value
 	SHA256         string // "" unless the value was cut
@@ -126,22 +128,23 @@ type DeadLetterInfo struct {
 	Original       []RecordHeader
 }
 
-// ReadDeadLetter reads the headers of a dead-lettered record: the ones that DeadLetter wrote end with DeadLetterLength
-// and stand before the record's own, so that a record cannot fake them. Errors: ErrMalformed.
+// ReadDeadLetter reads the headers of a dead-lettered record. Those that DeadLetter wrote end with
+// DeadLetterLength and stand before the record's own, so that a record cannot fake them. Errors:
+// ErrMalformed.
 func ReadDeadLetter(headers []RecordHeader) (DeadLetterInfo, error) {
 	info := DeadLetterInfo{KeyLength: -1}
 	seen := make(map[string]string)
 	ours := 1 + slices.IndexFunc(headers, func(h RecordHeader) bool { return h.Key == DeadLetterLength })
 	for _, h := range headers[:ours] {
 		if _, twice := seen[h.Key]; twice || !isDeadLetterHeader(h.Key) {
-			return DeadLetterInfo{}, malformed(KindDeadLetter, "headers")
+			return DeadLetterInfo{}, malformed(KindDeadLetter, "a header twice, or an unknown one")
 		}
 		seen[h.Key] = string(h.Value)
 	}
 	info.Original = headers[ours:]
-	info.Class, info.Place.Topic = seen[DeadLetterClass], seen[DeadLetterTopic]
+	info.Class, info.Origin.Topic = seen[DeadLetterClass], seen[DeadLetterTopic]
 	info.SHA256, info.KeySHA256 = seen[DeadLetterSHA256], seen[DeadLetterKeySHA256]
-	bad := info.Class == "" || info.Place.Topic == ""
+	bad := info.Class == "" || info.Origin.Topic == ""
 	number := func(name string, bits int, missing int64) int64 {
 		text, ok := seen[name]
 		if !ok {
@@ -152,9 +155,9 @@ func ReadDeadLetter(headers []RecordHeader) (DeadLetterInfo, error) {
 		bad = bad || err != nil
 		return n
 	}
-	info.Place.Partition = int32(number(DeadLetterPartition, 32, 0))
-	info.Place.Offset = number(DeadLetterOffset, 64, 0)
-	info.Place.Timestamp = number(DeadLetterTimestamp, 64, 0)
+	info.Origin.Partition = int32(number(DeadLetterPartition, 32, 0))
+	info.Origin.Offset = number(DeadLetterOffset, 64, 0)
+	info.Origin.Timestamp = number(DeadLetterTimestamp, 64, 0)
 	info.Length = -1
 	if seen[DeadLetterLength] != "null" {
 		info.Length = number(DeadLetterLength, 64, 0)
@@ -162,7 +165,7 @@ func ReadDeadLetter(headers []RecordHeader) (DeadLetterInfo, error) {
 	info.KeyLength = number(DeadLetterKeyLength, 64, -1)
 	info.HeadersDropped = int(max(number(DeadLetterHeadersDropped, 32, -1), 0))
 	if bad {
-		return DeadLetterInfo{}, malformed(KindDeadLetter, "headers")
+		return DeadLetterInfo{}, malformed(KindDeadLetter, "a header is missing, or is not a number")
 	}
 	return info, nil
 }

@@ -27,7 +27,7 @@ func TestDeadLettersKeepEverythingThatFits(t *testing.T) {
 			size := rapid.OneOf(rapid.IntRange(0, most), rapid.IntRange(most-most/5, most)).Draw(t, name)
 			return bytes.Repeat([]byte{rapid.Byte().Draw(t, name)}, size)
 		}
-		place := Origin{Topic: rapid.StringMatching(`[a-z]{1,249}`).Draw(t, "topic"), Partition: rapid.Int32().Draw(t, "p"),
+		origin := Origin{Topic: rapid.StringMatching(`[a-z]{1,249}`).Draw(t, "topic"), Partition: rapid.Int32().Draw(t, "p"),
 			Offset: rapid.Int64().Draw(t, "o"), Timestamp: rapid.Int64().Draw(t, "ts")}
 		class := rapid.StringMatching(`[a-z_]{1,16}`).Draw(t, "class")
 		key, value := blob("key", 4000), blob("value", 10000)
@@ -35,18 +35,18 @@ func TestDeadLettersKeepEverythingThatFits(t *testing.T) {
 			name := rapid.SampledFrom([]string{"x", DeadLetterLength, DeadLetterClass, DeadLetterKeyLength}).Draw(t, "name")
 			return RecordHeader{Key: name, Value: blob("header", 900)}
 		})
-		m := DeadLetter(place, class, key, value, headers, limit)
+		m := DeadLetter(origin, class, key, value, headers, limit)
 		if n := messageBytes(m); n > limit {
 			t.Fatalf("%d bytes, limit %d", n, limit)
 		}
-		if again := DeadLetter(place, class, key, value, headers, limit); same(m, again) != "" {
+		if again := DeadLetter(origin, class, key, value, headers, limit); same(m, again) != "" {
 			t.Fatal("one record has two dead letters")
 		}
 		info, err := ReadDeadLetter(m.Headers)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if info.Place != place || info.Class != class || info.Length != int64(len(value)) {
+		if info.Origin != origin || info.Class != class || info.Length != int64(len(value)) {
 			t.Fatal(info)
 		}
 		checkCut(t, "value", value, m.Value, info.SHA256)
@@ -99,8 +99,8 @@ func FuzzReadDeadLetter(f *testing.F) {
 			}
 			return
 		}
-		m := DeadLetter(info.Place, info.Class, nil, nil, info.Original, 0)
-		if again, err := ReadDeadLetter(m.Headers); len(topic)+len(class) < 500 && (err != nil || again.Place != info.Place) {
+		m := DeadLetter(info.Origin, info.Class, nil, nil, info.Original, 0)
+		if again, err := ReadDeadLetter(m.Headers); len(topic)+len(class) < 500 && (err != nil || again.Origin != info.Origin) {
 			t.Fatal(again, err)
 		}
 		for i := range headers {

@@ -1,13 +1,13 @@
-// Package schemas holds what is on the wire and on disk between the stages and topics of tollgate,
-// and the codecs for it: the control topic, the ledger topic, the counts topic, the dead-letter
-// topic, the elements that travel between the pipeline's stages, and the identifiers derived from
-// users and keys. Events that others write are decoded by package schemas/event.
+// Package schemas defines every record on tollgate's own topics, and encodes and decodes it: the
+// control log, the ledger, the counts and the dead letters. It also has the elements that travel
+// between the pipeline's stages, and the identifiers derived from users and keys. Events that other
+// programs write are decoded by package schemas/event.
 //
 // What every codec here guarantees:
 //
-//   - An encoding starts with two magic bytes, a kind and a version. A decoder given another kind,
-//     another version or anything left over returns an error that errors.Is finds as ErrMalformed
-//     (or ErrVersion), never a partial value.
+//   - An encoding starts with two magic bytes, a kind and a version. A decoder that is given another
+//     kind, another version or bytes left over returns an error in which errors.Is finds
+//     ErrMalformed (or ErrVersion), never a partial value.
 //   - The same value gives the same bytes on every machine: maps are written sorted, integers in
 //     their shortest form.
 //   - A decoder accepts the shortest form only, checks every length against what is left before it
@@ -17,13 +17,13 @@
 //     below a limit and joined by count and SHA-256 digest: a set with a part missing is
 //     ErrIncomplete, not a shorter value.
 //
-// What is not guaranteed: authenticity. The digests find faults, not forgery; the control, ledger
+// What is not guaranteed: authenticity. The digests find damage, not forgery; the control, ledger
 // and dead-letter topics are trusted and must be protected by the broker's access control.
 //
 // Decoded values share memory with the bytes they were decoded from unless a function says
 // otherwise: the caller must not change those bytes afterwards. All functions are safe for
 // concurrent use; types that are not say so.
 //
-// The package knows nothing of Beam or Kafka; it depends on package state for accounts and units, and on metrickind for
-// the kinds of metrics.
+// The package knows nothing of Beam or Kafka. It depends on package state for accounts and units,
+// and on metrickind for the kinds of metrics.
 package schemas

@@ -6,27 +6,31 @@ import (
 )
 
 var (
-	// ErrMalformed is found (errors.Is) in every error of a decoder about bytes that no encoder of this package wrote.
+	// ErrMalformed is found (errors.Is) in every error of a decoder about bytes that no encoder of
+	// this package wrote.
 	ErrMalformed = errors.New("malformed record")
-	// ErrVersion is found in an error about a record of a version that this binary does not know: it was written by a
-	// newer one.
+	// ErrVersion is found in an error about a record of a version that this program does not know:
+	// another version of the program wrote it.
 	ErrVersion = errors.New("unsupported format version")
 	// ErrIncomplete is found in an error about a record of several parts of which some are missing.
 	ErrIncomplete = errors.New("incomplete record")
-	// ErrTooLarge is found in an encoder's error about a limit too small for the record's indivisible part.
+	// ErrTooLarge is found in an encoder's error about a limit that is too small for the indivisible
+	// part of a record.
 	ErrTooLarge = errors.New("record too large")
-	// ErrInvalid is found in an encoder's error about a value that has no encoding, such as users out of order.
+	// ErrInvalid is found in an encoder's error about a value that has no encoding, such as users out
+	// of order.
 	ErrInvalid = errors.New("invalid value")
 )
 
-// MalformedError says which format was being decoded and what was wrong. It holds no data of the record.
+// MalformedError says which format was being decoded and what was wrong. It holds no data of the
+// record.
 type MalformedError struct {
 	Kind  Kind
-	What  string // the field or the rule that was broken
+	What  string // what is wrong, and with which field
 	cause error  // ErrMalformed or ErrVersion
 }
 
-// Error names the format and the field.
+// Error names the format and what is wrong.
 func (e *MalformedError) Error() string {
 	return fmt.Sprintf("decoding %s: %v: %s", e.Kind, e.cause, e.What)
 }

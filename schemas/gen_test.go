@@ -282,14 +282,14 @@ func genControl(t *rapid.T) Control {
 	return c
 }
 
-func genPair(t *rapid.T) MetricWindow {
+func genMetricWindow(t *rapid.T) MetricWindow {
 	return MetricWindow{Metric: rapid.Uint32().Draw(t, "metric"), WindowStart: rapid.Int64().Draw(t, "start"),
 		WindowEnd: rapid.Int64().Draw(t, "end")}
 }
 
 func genDelta(t *rapid.T) Delta {
 	d := Delta{Turn: rapid.Uint64().Draw(t, "turn"), Epoch: rapid.Int64().Draw(t, "epoch"),
-		Records: rapid.Uint64().Draw(t, "records"), Windows: genList(t, 11, genPair), Filtered: genFiltered(t), Labels: genLabels(t, true)}
+		Records: rapid.Uint64().Draw(t, "records"), Windows: genList(t, 11, genMetricWindow), Filtered: genFiltered(t), Labels: genLabels(t, true)}
 	d.Tallies = make([]WindowTally, len(d.Windows))
 	for i := range d.Tallies {
 		d.Tallies[i] = WindowTally{Filtered: rapid.Uint64().Draw(t, "f"), Clipped: 1, OverBudget: 2, Counted: rapid.Uint64().Draw(t, "c")}
@@ -360,7 +360,7 @@ func genPartial(t *rapid.T) Partial {
 		ReleaseShard: u32(), ReleaseShards: u32(), Records: rapid.Uint64().Draw(t, "records"),
 		Total: rapid.Uint64().Draw(t, "total"), Tallies: genMetricTallies(t),
 		Cells: genList(t, 8, func(t *rapid.T) Cell {
-			p := genPair(t)
+			p := genMetricWindow(t)
 			return Cell{Metric: p.Metric, WindowStart: p.WindowStart, WindowEnd: p.WindowEnd, Key: genKey(t),
 				Count: rapid.Int64().Draw(t, "count")}
 		})}

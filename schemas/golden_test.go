@@ -7,7 +7,7 @@ func goldenValue(c codec, i int) any {
 	n := uint64(i)
 	keys := [][]byte{[]byte(""), []byte("/"), []byte("/products/42")}
 	labels := []Label{{Key: keys[0]}, {keys[1], 5}, {Key: keys[2]}}
-	pairs := []MetricWindow{{0, 1700000000000, 1700000060000}, {1, 1699999200000, 1700000060000}}
+	windows := []MetricWindow{{0, 1700000000000, 1700000060000}, {1, 1699999200000, 1700000060000}}
 	u := state.Precision{Hi: n, Lo: 0x0123456789abcdef}
 	tallies := []MetricTally{{0, WindowTally{0, 1, 2, 300}}}
 	settled := []SettledKey{{0, 1700000000000, 1700000060000, keys[1], u}, {1, 1699999200000, 1700000060000, keys[2], u}}
@@ -23,7 +23,7 @@ func goldenValue(c codec, i int) any {
 	case "fence":
 		return Fence{Epoch: 17, ProducerID: 4000 + int64(n), ProducerEpoch: int16(n)}
 	case "delta-body":
-		d := Delta{Turn: 5 + n, Records: 4, Windows: pairs, Tallies: []WindowTally{{0, 1, 2, 3}, {4, 5, 6, 7}}, Filtered: []uint64{4, 9}, Labels: labels}
+		d := Delta{Turn: 5 + n, Records: 4, Windows: windows, Tallies: []WindowTally{{0, 1, 2, 3}, {4, 5, 6, 7}}, Filtered: []uint64{4, 9}, Labels: labels}
 		for j, cu := range users {
 			admitted := NewBits(2)
 			for k := range j {

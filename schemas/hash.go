@@ -9,8 +9,9 @@ import (
 	"github.com/tollgate-dp/tollgate/state"
 )
 
-// Domain bytes keep the uses of one key apart: an account id, a rank and a fingerprint are never the same function of
-// the same input. All inputs behind them are length-prefixed or of fixed length, hence injective.
+// Domain bytes keep the uses of one key apart: an account id, a rank and a fingerprint are never the
+// same function of the same input. Every input after its domain byte is length-prefixed or of fixed
+// length, hence injective.
 const (
 	domainAccount     = 1
 	domainClipRank    = 2
@@ -19,8 +20,8 @@ const (
 	domainRecordRank  = 5
 )
 
-// Hasher derives account ids and clipping ranks from the user-hash key by HMAC-SHA-256. It is not safe for concurrent
-// use: give every goroutine its Clone.
+// Hasher derives account ids, record ids and clipping ranks from the user-hash key by HMAC-SHA-256.
+// It is not safe for concurrent use: give every goroutine its own Clone.
 type Hasher struct {
 	key     [32]byte
 	mac     hash.Hash
@@ -36,16 +37,17 @@ func NewHasher(key [32]byte) *Hasher {
 // Clone returns an independent hasher with the same key.
 func (h *Hasher) Clone() *Hasher { return NewHasher(h.key) }
 
-// Account is the account id of a user: 128 bits, so that two among 10^8 users share one with probability 1.5e-23. The
-// user id must have passed ValidateUser.
+// Account returns the account id of a user: 128 bits, so that two among 10^8 users share one with
+// probability 1.5e-23. The user id must have passed ValidateUser.
 func (h *Hasher) Account(user []byte) state.AccountID {
 	h.scratch = append(h.scratch[:0], domainAccount)
 	h.scratch = append(h.scratch, user...)
 	return state.AccountID(h.finish())
 }
 
-// ClipRank orders the keys of one user for one metric: the keys with the least ranks are kept. It is a function of the
-// user's own data only, hence never of offsets or arrival order.
+// ClipRank returns the rank by which the keys of one user are ordered for one metric: the keys with
+// the least ranks are kept. It is a function of the user's own data only, hence never of offsets or
+// arrival order.
 func (h *Hasher) ClipRank(metric string, id state.AccountID, period int64, key []byte) [16]byte {
 	b := append(h.scratch[:0], domainClipRank)
 	b = appendString(b, metric)
@@ -55,8 +57,8 @@ func (h *Hasher) ClipRank(metric string, id state.AccountID, period int64, key [
 	return h.finish()
 }
 
-// Record identifies a record by its bytes, so that a ledger can order a user's records without holding them. Equal bytes
-// are equal records.
+// Record returns the id of a record, which is a function of its bytes: the ledger can order a user's
+// records without keeping them. Equal bytes are equal records.
 func (h *Hasher) Record(value []byte) RecordID {
 	h.scratch = append(h.scratch[:0], domainRecord)
 	h.scratch = append(h.scratch, value...)
@@ -66,7 +68,8 @@ func (h *Hasher) Record(value []byte) RecordID {
 // RecordID identifies a record's bytes under the user-hash key.
 type RecordID [16]byte
 
-// RecordRank orders the records of one user and key for one metric: a sum keeps those with the least ranks.
+// RecordRank returns the rank by which the records of one user and key are ordered for one metric: a
+// sum keeps those with the least ranks.
 func (h *Hasher) RecordRank(metric string, id state.AccountID, period int64, record RecordID) [16]byte {
 	b := append(h.scratch[:0], domainRecordRank)
 	b = appendString(b, metric)
@@ -83,8 +86,9 @@ func (h *Hasher) finish() (out [16]byte) {
 	return out
 }
 
-// KeyFingerprintOf identifies a secret key in public and trusted records without revealing it: two deployments that
-// show the same fingerprint for the same label hold the same key. label says what the key is for.
+// KeyFingerprintOf returns a fingerprint that identifies a secret key in public and trusted records
+// without revealing it: two deployments that show the same fingerprint for the same label have the
+// same key. label says what the key is for.
 func KeyFingerprintOf(label string, secret [32]byte) (out [32]byte) {
 	mac := hmac.New(sha256.New, secret[:])
 	mac.Write(appendString([]byte{domainFingerprint}, label))
@@ -92,8 +96,8 @@ func KeyFingerprintOf(label string, secret [32]byte) (out [32]byte) {
 	return out
 }
 
-// ShardOf places an account in one of shards shards (at least 1; less counts as 1). Account ids are uniform, so are
-// the shards.
+// ShardOf returns the shard of an account, from 0 to shards−1 (fewer shards than 1 count as 1). The
+// shards are uniform, because account ids are.
 func ShardOf(id state.AccountID, shards int) int {
 	if shards <= 1 {
 		return 0
@@ -101,8 +105,8 @@ func ShardOf(id state.AccountID, shards int) int {
 	return int(binary.BigEndian.Uint64(id[8:]) % uint64(shards))
 }
 
-// ReleaseShardOf places a (metric, window, key) in one of shards release shards (at least 1; less counts as 1).
-// Window bounds are in Unix milliseconds.
+// ReleaseShardOf returns the release shard of a cell, from 0 to shards−1 (fewer shards than 1 count
+// as 1). Window bounds are in Unix milliseconds.
 func ReleaseShardOf(metric string, windowStart, windowEnd int64, key []byte, shards int) int {
 	if shards <= 1 {
 		return 0

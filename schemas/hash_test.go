@@ -52,13 +52,13 @@ func TestHashesAreSeparated(t *testing.T) {
 			t.Fatal("ranks of different keys are equal, or of equal keys differ")
 		}
 		if a.key != "" {
-			// The same bytes one after the other, with the border behind the metric moved by one.
+			// The same bytes one after the other, with the border after the metric moved by one.
 			rest := binary.BigEndian.AppendUint64(a.id[:], uint64(a.period))
 			rest = append(rest, a.key...)
 			moved := rank{metric: a.metric + string(rest[:1]), period: int64(binary.BigEndian.Uint64(rest[17:])), key: string(rest[25:])}
 			copy(moved.id[:], rest[1:])
 			if of(a) == of(moved) {
-				t.Fatal("the border behind the metric is lost")
+				t.Fatal("the border after the metric is lost")
 			}
 		}
 		if h.Account([]byte(a.key)) == state.AccountID(of(a)) {

@@ -6,8 +6,8 @@ import (
 	"encoding/binary"
 )
 
-// Label is what an event says besides who, when and how much: its key, and which of the deployment's filters it passes.
-// Contributions, deltas and slices have dictionaries of labels.
+// Label is what an event says besides its user, time and value: its key, and which of the
+// deployment's filters it passes. Contributions, deltas and slices have dictionaries of labels.
 type Label struct {
 	Key    []byte
 	Passes uint64 // bit i: the event passes filter i
@@ -18,7 +18,8 @@ func (l Label) Compare(o Label) int {
 	return cmp.Or(bytes.Compare(l.Key, o.Key), cmp.Compare(l.Passes, o.Passes))
 }
 
-// appendLabels writes a dictionary; deployments without filters spend one byte on them.
+// appendLabels writes a dictionary. In deployments without filters, Passes takes one byte for all
+// labels together.
 func appendLabels(dst []byte, labels []Label) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(labels)))
 	filtered := false
@@ -40,7 +41,7 @@ func (d *wireDecoder) labels(what string, sorted bool) []Label {
 	n := d.uvarint(what)
 	filtered := d.bool(what)
 	if n > uint64(len(d.rest)) {
-		d.fail(what)
+		d.fail(what + ": longer than the rest of the record")
 		return nil
 	}
 	labels := make([]Label, 0, n)
@@ -57,7 +58,7 @@ func (d *wireDecoder) labels(what string, sorted bool) []Label {
 		labels = append(labels, l)
 	}
 	if filtered && !some {
-		d.fail(what)
+		d.fail(what + ": no label passes a filter, but filters are announced")
 	}
 	return labels
 }

@@ -10,10 +10,11 @@ import (
 	"github.com/tollgate-dp/tollgate/state"
 )
 
-// LedgerRecord is a Kafka record of a ledger partition. A nil value is a tombstone.
+// LedgerRecord is a Kafka record of a ledger partition; a nil value is a tombstone.
 type LedgerRecord = state.LedgerRecord
 
-// LedgerKey is a ledger key taken apart. Kind is KindDeltaPart, KindSnapshotPart or KindFence.
+// LedgerKey is the decoded Kafka key of a ledger record. Kind is KindDeltaPart, KindSnapshotPart or
+// KindFence.
 type LedgerKey struct {
 	Kind Kind
 	Slot uint64
@@ -26,7 +27,7 @@ const (
 	fenceKey       = "fence"
 )
 
-// Bytes is the key as it stands in Kafka.
+// Bytes returns the key as it stands in Kafka.
 func (k LedgerKey) Bytes() []byte {
 	var b []byte
 	switch k.Kind {
@@ -54,25 +55,26 @@ func DecodeLedgerKey(key []byte) (LedgerKey, error) {
 	case bytes.HasPrefix(key, []byte(snapshotPrefix)):
 		k.Kind, rest = KindSnapshotPart, key[len(snapshotPrefix):]
 	default:
-		return LedgerKey{}, malformed(KindLedgerKey, "prefix")
+		return LedgerKey{}, malformed(KindLedgerKey, "does not begin as a delta's, a snapshot's or a fence's")
 	}
 	slot, part, ok := bytes.Cut(rest, []byte{'/'})
 	if !ok || len(slot) > 20 || len(part) > 10 {
-		return LedgerKey{}, malformed(KindLedgerKey, "slot and part")
+		return LedgerKey{}, malformed(KindLedgerKey, "does not end with slot and part")
 	}
 	s, err := strconv.ParseUint(string(slot), 10, 64)
 	p, err2 := strconv.ParseUint(string(part), 10, 32)
 	k.Slot, k.Part = s, uint32(p)
 	if err != nil || err2 != nil || !bytes.Equal(k.Bytes(), key) {
-		return LedgerKey{}, malformed(KindLedgerKey, "slot and part")
+		return LedgerKey{}, malformed(KindLedgerKey, "does not end with slot and part")
 	}
 	if k.Kind == KindSnapshotPart && s > 1 {
-		return LedgerKey{}, malformed(KindLedgerKey, "snapshot slot")
+		return LedgerKey{}, malformed(KindLedgerKey, "the slot of a snapshot is not 0 or 1")
 	}
 	return k, nil
 }
 
-// LedgerPart is a decoded ledger record. For a fence only Key and Fence are set; for a tombstone only Key and Tombstone.
+// LedgerPart is a decoded ledger record. For a fence only Key and Fence are set; for a tombstone only
+// Key and Tombstone.
 type LedgerPart struct {
 	Key       LedgerKey
 	Tombstone bool
@@ -89,7 +91,7 @@ type PartSet struct {
 	Digest [32]byte // SHA-256 of the body, which holds everything but the epoch
 }
 
-// DecodeLedgerPart takes one ledger record apart. Errors: ErrMalformed, ErrVersion.
+// DecodeLedgerPart decodes one ledger record. Errors: ErrMalformed, ErrVersion.
 func DecodeLedgerPart(key, value []byte) (LedgerPart, error) {
 	k, err := DecodeLedgerKey(key)
 	if err != nil {
@@ -115,7 +117,7 @@ func DecodeLedgerPart(key, value []byte) (LedgerPart, error) {
 	p.Set.Digest = d.digest("digest")
 	p.Chunk = d.take(len(d.rest), "chunk")
 	if d.err == nil && (part != k.Part || part >= p.Set.Parts) {
-		d.fail("part number")
+		d.fail("part number: not that of the key, or not below the number of parts")
 	}
 	if d.err == nil && len(p.Chunk) == 0 {
 		d.fail("empty part")
@@ -129,7 +131,7 @@ func DecodeLedgerPart(key, value []byte) (LedgerPart, error) {
 // partOverhead is the most that a part's fields and its key take beside the chunk.
 const partOverhead = preambleBytes + 10 + 10 + 5 + 5 + 32 + len(snapshotPrefix) + 20 + 1 + 10
 
-// splitBody cuts a body into parts of which key and value together are at most maxBytes long.
+// splitBody cuts a body into parts, the key and value of each at most maxBytes long together.
 func splitBody(kind Kind, slot, turn uint64, epoch int64, body []byte, maxBytes int) ([]LedgerRecord, error) {
 	chunk := maxBytes - partOverhead
 	if chunk < 1 {
@@ -180,20 +182,21 @@ func joinBody(kind Kind, parts []LedgerPart) ([]byte, PartSet, error) {
 		}
 	}
 	if sha256.Sum256(body) != set.Digest {
-		return nil, PartSet{}, malformed(kind, "digest")
+		return nil, PartSet{}, malformed(kind, "the contents do not have the record's digest")
 	}
 	return body, set, nil
 }
 
-// Fence is what a new owner of a partition writes before it restores the shard: whatever stands before it was written
-// by earlier owners, and nothing of theirs comes behind it. Used on ledger and on counts.
+// Fence is what a new owner of a partition writes before it restores the shard: every record before
+// it was written by earlier owners, and none after it is theirs. Fences stand on the ledger and on
+// counts.
 type Fence struct {
 	Epoch         int64
 	ProducerID    int64
 	ProducerEpoch int16
 }
 
-// FenceKey is the Kafka key of a fence.
+// FenceKey returns the Kafka key of a fence.
 func FenceKey() []byte { return []byte(fenceKey) }
 
 // EncodeFence encodes a fence's value.

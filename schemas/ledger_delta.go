@@ -10,27 +10,29 @@ import (
 	"github.com/tollgate-dp/tollgate/state"
 )
 
-// Delta is what one shard did in one turn: what each user contributed to the turn's slice and to which of the windows
-// that end they were admitted. With the settled record of the turn it gives every charge without the events.
+// Delta is what one shard did in one turn: what each user contributed to the turn's slice, and to
+// which of the windows that end in the turn each user was admitted. Every charge follows from it and
+// the settled record of the turn, without the events.
 type Delta struct {
 	Turn    uint64
 	Epoch   int64  // not part of the body: a turn redone in a later epoch has the same BodyDigest
 	Records uint64 // records of the turn in this shard
 
-	Windows  []MetricWindow // the (metric, window) pairs that end in the turn, in admission order
-	Tallies  []WindowTally  // one per pair
-	Filtered []uint64       // by metric: records of the turn's slice that it does not take
+	Windows  []MetricWindow // the metric windows that end in the turn, in admission order
+	Tallies  []WindowTally  // by metric window
+	Filtered []uint64       // by metric: records of the turn's slice that the metric does not take
 	Labels   []Label        // dictionary, strictly ascending
 	Users    []DeltaUser    // strictly ascending by (ID, Period)
 }
 
-// MetricWindow is a metric's window.
+// MetricWindow is one window of one metric.
 type MetricWindow struct {
 	Metric                 uint32
 	WindowStart, WindowEnd int64 // Unix milliseconds
 }
 
-// WindowTally says what became of the shard's accepted records of a pair (trusted side only).
+// WindowTally says what became of the shard's accepted records of a metric window. It is for the
+// trusted side only.
 type WindowTally struct {
 	Filtered, Clipped, OverBudget, Counted uint64
 }
@@ -41,30 +43,32 @@ type DeltaUser struct {
 	Period   int64
 	Slice    []KeyCount    // strictly ascending by label
 	Records  []RecordValue // strictly ascending by (label, ID)
-	Admitted Bits          // over Delta.Pairs
+	Admitted Bits          // over Delta.Windows
 }
 
-// Bits is a set of small integers: bit i stands in byte i/8. A nil Bits is the empty set of capacity 0.
+// Bits is a set of small integers: bit i is in byte i/8. A nil Bits is the empty set of capacity 0.
 type Bits []byte
 
 // NewBits returns the empty set with room for 0 to n−1.
 func NewBits(n int) Bits { return make(Bits, (n+7)/8) }
 
-// Get reports whether i is in the set; false beyond its capacity.
+// Get reports whether i is in the set; it returns false beyond the capacity.
 func (b Bits) Get(i int) bool { return i>>3 < len(b) && b[i>>3]&(1<<(i&7)) != 0 }
 
 // Set puts i, which must be within the capacity, into the set.
 func (b Bits) Set(i int) { b[i>>3] |= 1 << (i & 7) }
 
-// How a user's admissions are written: most turns admit a user to everything, and then a user has no bit field.
+// How a user's admissions are written. In most turns a user is admitted to every metric window, and
+// then has no bit field.
 const (
 	admittedNone = 0
 	admittedAll  = 1
-	admittedSome = 2 // a bit field of (pairs+7)/8 bytes follows
+	admittedSome = 2 // a bit field of (windows+7)/8 bytes follows
 )
 
-// EncodeDelta encodes a delta into records whose key and value together are at most maxBytes long (Kafka's own framing
-// comes on top), for the slot Turn mod slots. Errors: ErrInvalid (order, sizes), ErrTooLarge (maxBytes below 108).
+// EncodeDelta encodes a delta into records whose key and value together are at most maxBytes long
+// (Kafka's own framing is not included), for the slot Turn mod slots. Errors: ErrInvalid (order,
+// sizes), ErrTooLarge (maxBytes below 108).
 func EncodeDelta(d Delta, slots uint64, maxBytes int) ([]LedgerRecord, error) {
 	if slots == 0 {
 		return nil, invalid(KindDeltaBody, "no slots")
@@ -75,7 +79,8 @@ func EncodeDelta(d Delta, slots uint64, maxBytes int) ([]LedgerRecord, error) {
 	return splitBody(KindDeltaPart, d.Turn%slots, d.Turn, d.Epoch, d.appendBody(nil), maxBytes)
 }
 
-// JoinDelta puts a delta together from its parts in ascending order. Errors: ErrIncomplete, ErrMalformed, ErrVersion.
+// JoinDelta puts a delta together from its parts in ascending order. Errors: ErrIncomplete,
+// ErrMalformed, ErrVersion.
 func JoinDelta(parts ...LedgerPart) (Delta, error) {
 	body, set, err := joinBody(KindDeltaPart, parts)
 	if err != nil {
@@ -86,19 +91,20 @@ func JoinDelta(parts ...LedgerPart) (Delta, error) {
 		return Delta{}, fmt.Errorf("joining ledger delta of turn %d: %w", set.Turn, err)
 	}
 	if d.Turn != set.Turn {
-		return Delta{}, malformed(KindDeltaPart, "turn of part and body differ")
+		return Delta{}, malformed(KindDeltaPart, "its turn is not that of the delta")
 	}
 	d.Epoch = set.Epoch
 	return d, nil
 }
 
-// BodyDigest is the SHA-256 of everything but Epoch: equal digests mean equal contributions and equal decisions.
+// BodyDigest returns the SHA-256 of everything but Epoch: equal digests mean equal contributions and
+// equal decisions.
 func (d Delta) BodyDigest() [32]byte { return sha256.Sum256(d.appendBody(nil)) }
 
 // check returns which rule of the encoding the delta breaks, or "".
 func (d *Delta) check() string {
 	if len(d.Tallies) != len(d.Windows) {
-		return "tallies and pairs differ in number"
+		return "tallies and metric windows differ in number"
 	}
 	if !labelsValid(d.Labels, true) {
 		return "labels too long or out of order"
@@ -112,13 +118,13 @@ func (d *Delta) check() string {
 			return what
 		}
 		if len(u.Admitted) != (len(d.Windows)+7)/8 || !u.Admitted.within(len(d.Windows)) {
-			return "admissions and pairs differ in number"
+			return "admissions and metric windows differ in number"
 		}
 	}
 	return ""
 }
 
-// within reports whether no bit at n or beyond is set in the last byte of a set for n.
+// within reports whether the last byte of a set for 0 to n−1 has no bit set at n or beyond.
 func (b Bits) within(n int) bool { return n&7 == 0 || b[len(b)-1]>>(n&7) == 0 }
 
 func compareUsers(a, b *DeltaUser) int {
@@ -200,7 +206,7 @@ func admittedMode(b, all Bits) int {
 func decodeDeltaBody(b []byte) (Delta, error) {
 	dec := newWireDecoder(b, KindDeltaBody)
 	d := Delta{Turn: dec.uvarint("turn"), Records: dec.uvarint("records")}
-	n := dec.count("pairs", 7)
+	n := dec.count("metric windows", 7)
 	d.Windows, d.Tallies = make([]MetricWindow, n), make([]WindowTally, n)
 	var start, length int64
 	for i := range d.Windows {
@@ -240,7 +246,7 @@ func (d *Delta) readUsers(dec *wireDecoder) {
 		head := dec.uvarint("user head")
 		period = dec.period(period, head&1 != 0)
 		u.Period = period
-		// The two common sets are shared by all users of the delta.
+		// All users of the delta share the two common sets.
 		switch head >> 1 & 3 {
 		case admittedNone:
 			u.Admitted = none
@@ -249,10 +255,10 @@ func (d *Delta) readUsers(dec *wireDecoder) {
 		case admittedSome:
 			u.Admitted = Bits(dec.take(len(all), "admissions"))
 		default:
-			dec.fail("admissions")
+			dec.fail("admissions: unknown form")
 		}
 		if mode := int(head >> 1 & 3); dec.err == nil && admittedMode(u.Admitted, all) != mode {
-			dec.fail("admissions")
+			dec.fail("admissions: not in the shortest form")
 		}
 		u.Slice = dec.entries(&arena, head>>4, len(d.Labels), "slice")
 		if head&8 != 0 {
@@ -260,6 +266,6 @@ func (d *Delta) readUsers(dec *wireDecoder) {
 		}
 	}
 	if len(arena.free) != 0 {
-		dec.fail("number of entries")
+		dec.fail("fewer entries than announced")
 	}
 }

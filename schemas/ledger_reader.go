@@ -7,10 +7,11 @@ import (
 	"slices"
 )
 
-// LedgerReader collects a ledger partition's records in log order and says what stands there: the complete deltas, the
-// newest snapshot, the last fence. A part replaces an earlier part at its key, as compaction does, so that the result
-// does not depend on whether the topic has been compacted; a set of parts of which any is missing or replaced is not
-// there. It keeps copies of the parts in force and nothing else. Not for concurrent use; the zero value is ready.
+// LedgerReader collects a ledger partition's records in log order and says what stands there: the
+// complete deltas, the newest snapshot, the last fence. A part replaces an earlier part with its key,
+// as compaction does, so that the result does not depend on whether the topic has been compacted; a
+// set counts as absent if a part of it is missing or was replaced. It keeps copies of the parts in
+// force and nothing else. Not for concurrent use; the zero value is ready.
 type LedgerReader struct {
 	deltas    map[uint64]map[uint32]LedgerPart // by slot and part
 	snapshots [2]map[uint32]LedgerPart
@@ -18,9 +19,10 @@ type LedgerReader struct {
 	hasFence  bool
 }
 
-// Add takes the next record of the partition; a nil value is a tombstone. The bytes are copied. Errors: ErrMalformed,
-// ErrVersion. A malformed record under a key of the ledger's takes the place of what stood there, as any later record
-// does: the caller may go on, and finds that part missing if it is needed. Under another key it says nothing.
+// Add takes the next record of the partition; a nil value is a tombstone. The bytes are copied.
+// Errors: ErrMalformed, ErrVersion. A malformed record under a key of the ledger's replaces the
+// earlier record with this key, as any later record does: the caller may go on, and finds that part
+// missing if it is needed. A malformed record under another key changes nothing.
 func (l *LedgerReader) Add(key, value []byte) error {
 	p, err := DecodeLedgerPart(key, value)
 	if err != nil {
@@ -43,7 +45,7 @@ func (l *LedgerReader) put(p LedgerPart) {
 		if l.snapshots[p.Key.Slot] == nil {
 			l.snapshots[p.Key.Slot] = make(map[uint32]LedgerPart)
 		}
-		place(l.snapshots[p.Key.Slot], p)
+		putPart(l.snapshots[p.Key.Slot], p)
 	default:
 		if l.deltas == nil {
 			l.deltas = make(map[uint64]map[uint32]LedgerPart)
@@ -51,11 +53,11 @@ func (l *LedgerReader) put(p LedgerPart) {
 		if l.deltas[p.Key.Slot] == nil {
 			l.deltas[p.Key.Slot] = make(map[uint32]LedgerPart)
 		}
-		place(l.deltas[p.Key.Slot], p)
+		putPart(l.deltas[p.Key.Slot], p)
 	}
 }
 
-func place(slot map[uint32]LedgerPart, p LedgerPart) {
+func putPart(slot map[uint32]LedgerPart, p LedgerPart) {
 	if p.Tombstone {
 		delete(slot, p.Key.Part)
 		return
@@ -63,8 +65,8 @@ func place(slot map[uint32]LedgerPart, p LedgerPart) {
 	slot[p.Key.Part] = p
 }
 
-// complete returns the parts of the set that a slot holds in full, in order. Part 0 names the set: it is written first,
-// so that the newest set either has it or has nothing.
+// complete returns the parts of the set that a slot has in full, in order. Part 0 names the set: it
+// is written first, so that the newest set either has it or has no part at all.
 func complete(slot map[uint32]LedgerPart) ([]LedgerPart, bool) {
 	head, ok := slot[0]
 	if !ok || int64(head.Set.Parts) > int64(len(slot)) {
@@ -81,8 +83,8 @@ func complete(slot map[uint32]LedgerPart) ([]LedgerPart, bool) {
 	return parts, true
 }
 
-// deltaSets maps each turn that is complete to its parts; of two slots with one turn (the number of slots has changed)
-// the later epoch's counts.
+// deltaSets maps each turn whose delta is complete to its parts. If two slots have the same turn,
+// because the number of slots has changed, the later epoch's counts.
 func (l *LedgerReader) deltaSets() map[uint64][]LedgerPart {
 	sets := make(map[uint64][]LedgerPart, len(l.deltas))
 	for _, slot := range slices.Sorted(maps.Keys(l.deltas)) {
@@ -103,7 +105,8 @@ func (l *LedgerReader) DeltaTurns() []uint64 {
 	return slices.Sorted(maps.Keys(l.deltaSets()))
 }
 
-// Delta returns the delta of one turn; false where none is complete. Errors: ErrMalformed, ErrVersion.
+// Delta returns the delta of one turn; false if there is no complete one. Errors: ErrMalformed,
+// ErrVersion.
 func (l *LedgerReader) Delta(turn uint64) (Delta, bool, error) {
 	parts, ok := l.deltaSets()[turn]
 	if !ok {
@@ -118,8 +121,8 @@ func (l *LedgerReader) Deltas() (map[uint64]Delta, error) {
 	return l.DeltasAfter(0)
 }
 
-// DeltasAfter returns the complete deltas of turns greater than turn: those that a snapshot as of turn does not hold.
-// Errors: ErrMalformed, ErrVersion.
+// DeltasAfter returns the complete deltas of turns greater than turn: those that a snapshot as of
+// turn does not include. Errors: ErrMalformed, ErrVersion.
 func (l *LedgerReader) DeltasAfter(turn uint64) (map[uint64]Delta, error) {
 	out := make(map[uint64]Delta)
 	for t, parts := range l.deltaSets() {
@@ -135,14 +138,15 @@ func (l *LedgerReader) DeltasAfter(turn uint64) (map[uint64]Delta, error) {
 	return out, nil
 }
 
-// SnapshotInfo says what a snapshot slot holds.
+// SnapshotInfo says which snapshot a slot has.
 type SnapshotInfo struct {
 	Complete bool // the other fields are set only if it is
 	Turn     uint64
 	Epoch    int64
 }
 
-// Snapshots says what the two snapshot slots hold: the next snapshot goes to the one that does not hold the newest.
+// Snapshots says which snapshots the two slots have: the next snapshot goes to the slot without the
+// newest one.
 func (l *LedgerReader) Snapshots() (out [2]SnapshotInfo) {
 	for i := range out {
 		if parts, ok := complete(l.snapshots[i]); ok {
@@ -152,8 +156,8 @@ func (l *LedgerReader) Snapshots() (out [2]SnapshotInfo) {
 	return out
 }
 
-// NewestSnapshot returns the complete snapshot with the largest turn up to maxTurn; false where there is none. Errors:
-// those of JoinSnapshot.
+// NewestSnapshot returns the complete snapshot with the greatest turn up to maxTurn; false if there
+// is no such snapshot. Errors: those of JoinSnapshot.
 func (l *LedgerReader) NewestSnapshot(maxTurn uint64) (Snapshot, bool, error) {
 	var best []LedgerPart
 	for i := range l.snapshots {
@@ -172,5 +176,5 @@ func (l *LedgerReader) NewestSnapshot(maxTurn uint64) (Snapshot, bool, error) {
 	return s, err == nil, err
 }
 
-// LastFence returns the last fence added; false where there is none.
+// LastFence returns the last fence that was added; false if there is no fence.
 func (l *LedgerReader) LastFence() (Fence, bool) { return l.fence, l.hasFence }

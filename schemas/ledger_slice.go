@@ -2,10 +2,11 @@ package schemas
 
 import "encoding/binary"
 
-// OpenSlice is what the shard's users contributed to the slice of one turn, kept while a window that holds it is open.
+// OpenSlice is what the shard's users contributed to the slice of one turn, kept while a window that
+// contains the slice is open.
 type OpenSlice struct {
 	Turn     uint64
-	Filtered []uint64      // by metric: records of the slice that it does not take
+	Filtered []uint64      // by metric: records of the slice that the metric does not take
 	Labels   []Label       // dictionary, strictly ascending
 	Users    []ContribUser // strictly ascending by (ID, Period), entries and records strictly ascending
 }

@@ -7,17 +7,18 @@ import (
 	"github.com/tollgate-dp/tollgate/state"
 )
 
-// Snapshot is a shard's accounts and its slices of windows still open, charged up to and including Turn.
+// Snapshot is a shard's accounts, charged up to and including Turn, and its slices of the windows
+// that are still open.
 type Snapshot struct {
 	Turn     uint64
 	Epoch    int64                // not part of the body, like a delta's
-	Accounts []state.AccountEntry // strictly ascending by (ID, Period), nothing held, none zero
+	Accounts []state.AccountEntry // strictly ascending by (ID, Period), without reservations, none zero
 	Open     [][]byte             // encoded OpenSlices, strictly ascending by turn
 }
 
-// EncodeSnapshot encodes a snapshot for slot 0 or 1 into records whose key and value together are at most maxBytes long
-// (Kafka's own framing comes on top). Errors: ErrInvalid, ErrTooLarge (maxBytes below 108), and those of
-// state.EncodeAccounts.
+// EncodeSnapshot encodes a snapshot for slot 0 or 1 into records whose key and value together are at
+// most maxBytes long (Kafka's own framing is not included). Errors: ErrInvalid, ErrTooLarge (maxBytes
+// below 108), and those of state.EncodeAccounts.
 func EncodeSnapshot(s Snapshot, slot, maxBytes int) ([]LedgerRecord, error) {
 	if slot != 0 && slot != 1 {
 		return nil, invalid(KindSnapshotBody, "slot is not 0 or 1")
@@ -38,8 +39,8 @@ func EncodeSnapshot(s Snapshot, slot, maxBytes int) ([]LedgerRecord, error) {
 	return splitBody(KindSnapshotPart, uint64(slot), s.Turn, s.Epoch, body, maxBytes)
 }
 
-// JoinSnapshot puts a snapshot together from its parts in ascending order. Errors: ErrIncomplete, ErrMalformed,
-// ErrVersion, and those of state.DecodeAccounts.
+// JoinSnapshot puts a snapshot together from its parts in ascending order. Errors: ErrIncomplete,
+// ErrMalformed, ErrVersion, and those of state.DecodeAccounts.
 func JoinSnapshot(parts ...LedgerPart) (Snapshot, error) {
 	body, set, err := joinBody(KindSnapshotPart, parts)
 	if err != nil {
@@ -50,7 +51,7 @@ func JoinSnapshot(parts ...LedgerPart) (Snapshot, error) {
 		return Snapshot{}, fmt.Errorf("joining ledger snapshot of turn %d: %w", set.Turn, err)
 	}
 	if s.Turn != set.Turn {
-		return Snapshot{}, malformed(KindSnapshotPart, "turn of part and body differ")
+		return Snapshot{}, malformed(KindSnapshotPart, "its turn is not that of the snapshot")
 	}
 	s.Epoch = set.Epoch
 	return s, nil
@@ -81,16 +82,17 @@ func decodeSnapshotBody(b []byte) (Snapshot, error) {
 	return s, nil
 }
 
-// checkOpen finds slices that are none, or out of order. What is in them is looked at when a window needs them.
+// checkOpen returns what is wrong with encoded open slices, or "": other records among them, or
+// slices out of order. Their contents are decoded when a window needs them.
 func checkOpen(open [][]byte) string {
 	var before uint64
 	for i, o := range open {
 		turn, err := PeekOpenSlice(o)
 		if err != nil {
-			return "not an open slice"
+			return "a slice that is not an open slice's encoding"
 		}
 		if i > 0 && before >= turn {
-			return "slices out of order"
+			return "open slices out of order"
 		}
 		before = turn
 	}

@@ -16,7 +16,8 @@ const (
 )
 
 var (
-	// ErrEmptyUser is returned for a user id of no bytes: it would be one account shared by everybody without a name.
+	// ErrEmptyUser is returned for a user id of no bytes: all users without an id would share one
+	// account.
 	ErrEmptyUser = errors.New("empty user id")
 	// ErrUserTooLong is returned for a user id of more than MaxUserBytes.
 	ErrUserTooLong = fmt.Errorf("user id longer than %d bytes", MaxUserBytes)
@@ -37,7 +38,7 @@ func ValidateUser(user []byte) error {
 	return nil
 }
 
-// ValidateKey checks a key: at most MaxKeyBytes bytes of valid UTF-8; the empty key is a key.
+// ValidateKey checks a key: at most MaxKeyBytes bytes of valid UTF-8; the empty key is valid.
 func ValidateKey(key []byte) error {
 	switch {
 	case len(key) > MaxKeyBytes:

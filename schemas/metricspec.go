@@ -9,19 +9,20 @@ import (
 	"github.com/tollgate-dp/tollgate/state"
 )
 
-// MetricSpec is everything about a metric that its released values mean: two metrics with one Digest are the same
-// question asked the same way. Its digest enters the noise, so that another definition never meets the same noise.
+// MetricSpec is everything on which the meaning of a metric's released values depends: two metrics
+// with one Digest are the same question asked in the same way. The digest is part of the input of
+// the noise, so that two definitions never have the same noise.
 type MetricSpec struct {
 	Name   string
 	Kind   string // a name of package metrickind
-	Filter string // "" takes every event
-	Of     string // derived kinds: the metric that it is derived from
+	Filter string // "" passes every event
+	Of     string // for derived kinds: the metric that it is derived from
 
 	// Window size and slide, lateness, skew and slack, all in milliseconds.
 	WindowSize, WindowSlide, Lateness, Skew, Slack int64
 
 	MaxKeysPerUser, MaxEventsPerKey uint32
-	Min, Max                        int64 // kinds with values: every value is clamped to them
+	Min, Max                        int64 // for kinds with values: every value is clamped to them
 
 	LadderKind   string // "adaptive" or "geometric"
 	LadderFactor float64
@@ -30,21 +31,21 @@ type MetricSpec struct {
 	Relative, Absolute, Confidence float64 // the target
 
 	KeyMode    string   // "public", "private" or "from"
-	KeysFrom   string   // "from": the metric whose released keys this one takes
+	KeysFrom   string   // for "from": the metric whose released keys this one takes
 	PublicKeys [][]byte // strictly ascending in byte order
 	DeltaKey   state.Delta
-	Period     string // of the budget, as time.Duration prints it; "" is one period for ever
+	Period     string // of the budget, as time.Duration prints it; "" is one period without end
 }
 
 // Key modes of a metric.
 const (
-	KeysPublic  = "public"  // a list; every one is released in every window
-	KeysPrivate = "private" // those that pass a threshold
-	KeysFrom    = "from"    // those that another metric has released
+	KeysPublic  = "public"  // a list of keys; each is released in every window
+	KeysPrivate = "private" // the keys whose noisy count passes a threshold
+	KeysFrom    = "from"    // the keys that another metric has released
 )
 
-// Filters are the distinct filters of a deployment's metrics in the order of their first use: filter i is bit i of
-// event.Event.Passes and Label.Passes.
+// Filters returns the distinct filters of a deployment's metrics in the order of their first use:
+// filter i is bit i of event.Event.Passes and Label.Passes.
 func Filters(metrics []MetricSpec) []string {
 	var filters []string
 	for i := range metrics {
@@ -55,8 +56,8 @@ func Filters(metrics []MetricSpec) []string {
 	return filters
 }
 
-// Route is the name that places the metric's keys in release shards: a metric that takes another's keys is released
-// where those are.
+// Route returns the metric name from which the release shards of the metric's keys follow: a metric
+// that takes the keys of another one is released in the shards of that one.
 func (m *MetricSpec) Route() string {
 	if m.KeysFrom != "" {
 		return m.KeysFrom
@@ -69,7 +70,7 @@ func (m *MetricSpec) Bounds() metrickind.Bounds {
 	return metrickind.Bounds{Events: int64(m.MaxEventsPerKey), Min: m.Min, Max: m.Max}
 }
 
-// Digest is the SHA-256 of an injective encoding of every field.
+// Digest returns the SHA-256 of an injective encoding of every field.
 func (m MetricSpec) Digest() [32]byte {
 	return sha256.Sum256(appendMetricSpec(appendPreamble(nil, KindMetricSpec), m))
 }
@@ -127,7 +128,7 @@ func (d *wireDecoder) metricSpec() (m MetricSpec) {
 	return m
 }
 
-// check finds what appendMetricSpec writes but metricSpec refuses.
+// check returns what metricSpec would refuse in the encoding, or "".
 func (m MetricSpec) check() string {
 	for _, s := range [...]string{m.Name, m.Kind, m.Filter, m.Of, m.LadderKind, m.KeyMode, m.KeysFrom, m.Period} {
 		if len(s) > maxTextBytes {

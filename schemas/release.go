@@ -14,7 +14,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state"
 )
 
-// Kinds of records on the counts topic, told by the Kafka header HeaderType.
+// Kinds of records on the counts topic, as the Kafka header HeaderType says.
 const (
 	HeaderType  = "tollgate-type"
 	TypeRelease = "release"
@@ -30,7 +30,7 @@ type Release struct {
 	MetricDigest           [32]byte
 	WindowStart, WindowEnd int64 // Unix milliseconds
 	Key                    string
-	Value                  int64 // unit 2^-10 counts
+	Value                  int64 // in units of 2^-10 counts
 	StdDev, Low, High      float64
 	Precision              state.Precision // 1/variance
 	Confidence             float64
@@ -42,15 +42,16 @@ type Release struct {
 //go:embed release.avsc
 var releaseSchema string
 
-// ReleaseSchema is the Avro schema of a release as it is published.
+// ReleaseSchema returns the Avro schema with which releases are published.
 func ReleaseSchema() string { return releaseSchema }
 
-// timestampType is how the schema says that a long is a time.
+// timestampType is the type of a time in the schema.
 const timestampType = `{"type": "long", "logicalType": "timestamp-millis"}`
 
-// releaseCodec compiles the schema once; a goavro codec has no state after that. goavro 2.15 reduces a logical type to
-// {"type":"long"} where the specification's canonical form says "long": its fingerprint would be found in no other
-// reader's schema store. The bytes are the same, so the codec is made without the annotation.
+// releaseCodec compiles the schema once; a goavro codec has no state after that. goavro 2.15 reduces
+// a logical type to {"type":"long"} where the specification's canonical form says "long": no other
+// reader's schema store would have its fingerprint. The bytes are the same, so the codec is made
+// without the annotation.
 var releaseCodec = sync.OnceValues(func() (*goavro.Codec, error) {
 	c, err := goavro.NewCodec(strings.ReplaceAll(releaseSchema, timestampType, `"long"`))
 	if err != nil {
@@ -67,21 +68,22 @@ func (r *Release) check() string {
 	}
 	switch {
 	case r.Turn > math.MaxInt64:
-		return "turn"
+		return "turn out of range"
 	case r.Rungs < 1 || r.Rungs > math.MaxInt32:
-		return "rungs"
+		return "rungs out of range"
 	case len(r.Key) > MaxKeyBytes || !utf8.ValidString(r.Key):
-		return "key"
+		return "key too long or not UTF-8"
 	case len(r.Metric) > maxTextBytes || !utf8.ValidString(r.Metric):
-		return "metric"
+		return "metric too long or not UTF-8"
 	case len(r.NoiseKeyID) > maxTextBytes || !utf8.ValidString(r.NoiseKeyID):
-		return "noise key id"
+		return "noise key id too long or not UTF-8"
 	}
 	return ""
 }
 
-// EncodeRelease encodes a release in Avro's single-object encoding: two bytes of magic, the fingerprint of the schema,
-// the fields. Errors: ErrInvalid (numbers not finite, no rung, a text too long or not UTF-8).
+// EncodeRelease encodes a release in Avro's single-object encoding: two magic bytes, the fingerprint
+// of the schema, the fields. Errors: ErrInvalid (numbers not finite, no rung, a text too long or not
+// UTF-8).
 func EncodeRelease(r Release) ([]byte, error) {
 	if what := r.check(); what != "" {
 		return nil, invalid(KindRelease, what)
@@ -90,7 +92,8 @@ func EncodeRelease(r Release) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// goavro silently ignores a misspelled name here: a test holds the names against the schema.
+	// goavro ignores a misspelled name here without an error: a test compares the names with the
+	// schema.
 	b, err := codec.SingleFromNative(make([]byte, 0, 192), map[string]any{
 		"metric": r.Metric, "window_start": r.WindowStart, "window_end": r.WindowEnd, "key": r.Key,
 		"value": r.Value, "stddev": r.StdDev, "low": r.Low, "high": r.High, "confidence": r.Confidence,
@@ -105,8 +108,8 @@ func EncodeRelease(r Release) ([]byte, error) {
 	return b, nil
 }
 
-// DecodeRelease is the inverse of EncodeRelease. goavro resolves no schemas: a fingerprint other than ours is
-// ErrVersion. Errors: ErrMalformed, ErrVersion.
+// DecodeRelease is the inverse of EncodeRelease. goavro resolves no schemas: a fingerprint other than
+// that of ReleaseSchema is ErrVersion. Errors: ErrMalformed, ErrVersion.
 func DecodeRelease(b []byte) (Release, error) {
 	codec, err := releaseCodec()
 	if err != nil {
@@ -115,7 +118,7 @@ func DecodeRelease(b []byte) (Release, error) {
 	native, rest, err := codec.NativeFromSingle(b)
 	var wrong goavro.ErrWrongCodec
 	if errors.As(err, &wrong) {
-		return Release{}, &MalformedError{Kind: KindRelease, What: "schema fingerprint", cause: ErrVersion}
+		return Release{}, &MalformedError{Kind: KindRelease, What: "written with another schema", cause: ErrVersion}
 	}
 	if err != nil {
 		return Release{}, malformed(KindRelease, "not the Avro encoding of its schema")
@@ -144,14 +147,14 @@ func releaseFromNative(fields map[string]any) (Release, error) {
 	precision, digest := fieldOf[[]byte](&n, "precision"), fieldOf[[]byte](&n, "metric_digest")
 	switch {
 	case n.missing != "":
-		return Release{}, malformed(KindRelease, n.missing)
+		return Release{}, malformed(KindRelease, n.missing+" is missing or of another type")
 	case rungs < 1 || turn < 0 || generation < 0 || generation > math.MaxUint32:
 		return Release{}, malformed(KindRelease, "a number out of range")
 	case len(precision) != state.WideSize || len(digest) != 32:
-		return Release{}, malformed(KindRelease, "size of a fixed field")
+		return Release{}, malformed(KindRelease, "precision or metric_digest of another size")
 	}
 	r.Rungs, r.Turn, r.Generation = uint32(rungs), uint64(turn), uint32(generation)
-	r.Precision, _ = state.PrecisionFromBytes(precision) // of the right length
+	r.Precision, _ = state.PrecisionFromBytes(precision) // its length was checked
 	copy(r.MetricDigest[:], digest)
 	if what := r.check(); what != "" {
 		return Release{}, malformed(KindRelease, what)
@@ -159,7 +162,8 @@ func releaseFromNative(fields map[string]any) (Release, error) {
 	return r, nil
 }
 
-// native is goavro's form of a record, with the first field that was missing or of another type.
+// native is a record as goavro decodes it, with the name of the first field that was missing or of
+// another type.
 type native struct {
 	fields  map[string]any
 	missing string

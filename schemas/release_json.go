@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// MarshalJSON writes the release as consumers see it: counts as exact decimals, times in RFC 3339 with Z, precision as
-// 1/count². It fails where EncodeRelease would.
+// MarshalJSON writes the release as consumers see it: counts as exact decimals, times in RFC 3339
+// with Z, the precision in 1/count². It fails where EncodeRelease would.
 func (r Release) MarshalJSON() ([]byte, error) {
 	if what := r.check(); what != "" {
 		return nil, invalid(KindRelease, what)
@@ -40,7 +40,8 @@ func (r Release) MarshalJSON() ([]byte, error) {
 
 func formatMillis(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.RFC3339Nano) }
 
-// FormatValue writes a value in units of 2^-10 as its exact decimal, at most ten places, without trailing zeros.
+// FormatValue writes a value in units of 2^-10 as its exact decimal, with at most ten digits after
+// the point and without trailing zeros.
 func FormatValue(v int64) string {
 	sign, u := "", uint64(v)
 	if v < 0 {
@@ -51,6 +52,6 @@ func FormatValue(v int64) string {
 		return whole
 	}
 	// 2^-10 is 9765625 units of 10^-10.
-	places := fmt.Sprintf("%010d", (u&1023)*9765625)
-	return whole + "." + strings.TrimRight(places, "0")
+	fraction := fmt.Sprintf("%010d", (u&1023)*9765625)
+	return whole + "." + strings.TrimRight(fraction, "0")
 }

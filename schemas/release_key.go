@@ -2,14 +2,15 @@ package schemas
 
 import "encoding/binary"
 
-// ReleaseKey is the Kafka key of a release: what it is a count of. A (metric, window, key) has one value for ever.
+// ReleaseKey is the Kafka key of a release: the cell whose count it is. A cell has one value for
+// ever.
 type ReleaseKey struct {
 	Metric                 string
 	WindowStart, WindowEnd int64 // Unix milliseconds
 	Key                    string
 }
 
-// EncodeReleaseKey encodes the Kafka key of a release; different arguments give different bytes.
+// EncodeReleaseKey encodes the Kafka key of a release. Different arguments give different bytes.
 func EncodeReleaseKey(metric string, windowStart, windowEnd int64, key []byte) []byte {
 	dst := make([]byte, 0, preambleBytes+len(metric)+len(key)+24)
 	dst = appendPreamble(dst, KindReleaseKey)
@@ -19,7 +20,8 @@ func EncodeReleaseKey(metric string, windowStart, windowEnd int64, key []byte) [
 	return appendBytes(dst, key)
 }
 
-// DecodeReleaseKey is the inverse of EncodeReleaseKey for keys that pass ValidateKey. Errors: ErrMalformed, ErrVersion.
+// DecodeReleaseKey is the inverse of EncodeReleaseKey for keys that pass ValidateKey. Errors:
+// ErrMalformed, ErrVersion.
 func DecodeReleaseKey(b []byte) (ReleaseKey, error) {
 	d := newWireDecoder(b, KindReleaseKey)
 	k := ReleaseKey{Metric: d.text("metric"), WindowStart: d.varint("window start"),

@@ -57,13 +57,13 @@ func TestTheTurnsOfASpanAddUpToItsContributions(t *testing.T) {
 		t.Errorf("an ordinary turn has %d records, want 6", one.Of(4))
 	}
 	for name, bad := range map[string]Close{
-		"too few turns":     {First: 3, Turn: 5, Contributions: 9, Each: []uint64{2, 7}},
-		"another sum":       {First: 3, Turn: 5, Contributions: 9, Each: []uint64{2, 0, 6}},
-		"beyond 64 bits":    {First: 4, Turn: 5, Contributions: 9, Each: []uint64{10, 1<<64 - 1}},
-		"of one turn":       {First: 5, Turn: 5, Contributions: 9, Each: []uint64{9}},
-		"none":              {First: 4, Turn: 5, Contributions: 9},
-		"too many turns":    {First: 1, Turn: MaxSpan + 1, Each: make([]uint64, MaxSpan+1)},
-		"first behind last": {First: 6, Turn: 5},
+		"too few turns":    {First: 3, Turn: 5, Contributions: 9, Each: []uint64{2, 7}},
+		"another sum":      {First: 3, Turn: 5, Contributions: 9, Each: []uint64{2, 0, 6}},
+		"beyond 64 bits":   {First: 4, Turn: 5, Contributions: 9, Each: []uint64{10, 1<<64 - 1}},
+		"of one turn":      {First: 5, Turn: 5, Contributions: 9, Each: []uint64{9}},
+		"none":             {First: 4, Turn: 5, Contributions: 9},
+		"too many turns":   {First: 1, Turn: MaxSpan + 1, Each: make([]uint64, MaxSpan+1)},
+		"first after last": {First: 6, Turn: 5},
 	} {
 		if _, err := EncodeControl(Control{Body: &bad}); !errors.Is(err, ErrInvalid) {
 			t.Errorf("%s: %v", name, err)

@@ -2,14 +2,14 @@ package schemas
 
 import "encoding/binary"
 
-// MetricTally says what became of the records that the shards saw for one metric in a turn. Like every tally it is a
-// trusted-side number.
+// MetricTally says what became of the records that the shards saw for one metric in a turn. Like
+// every tally it is a trusted-side number.
 type MetricTally struct {
 	Metric uint32
 	WindowTally
 }
 
-// Add adds another pair's tally.
+// Add adds the tally of another metric window.
 func (t *WindowTally) Add(o WindowTally) {
 	t.Filtered += o.Filtered
 	t.Clipped += o.Clipped

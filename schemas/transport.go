@@ -5,20 +5,20 @@ import (
 	"fmt"
 )
 
-// Open tells a shard that the turns First to Turn may be spent: everything before them is settled.
+// Open tells a shard that the turns First to Turn may be spent: every turn before them is settled.
 type Open struct {
 	Epoch         int64
 	First, Turn   uint64
-	Contributions uint64 // of all its turns, over all shards
+	Contributions uint64 // of all turns of the span, over all shards
 	Shard, Shards uint32
-	SettledAt     int64 // control offset of the first part of the settled record of First−1; −1 where there is none
+	SettledAt     int64 // control offset of the first part of the SETTLED of turn First−1; −1 without one
 	FromLedger    bool  // the turns are redone from their deltas; no contributions follow
 }
 
-// Envelope is everything that SPEND gets for one (shard, span).
+// Envelope is everything that SPEND gets for one shard and span.
 type Envelope struct {
 	Open    Open
-	Batches []Contributions // of the Open's epoch, turns and shard
+	Batches []Contributions // of the epoch, turns and shard of Open
 }
 
 // Partial is what one shard adds to the counts of one release shard in the turns First to Turn.
@@ -28,11 +28,12 @@ type Partial struct {
 	Shard, Shards, ReleaseShard, ReleaseShards uint32
 	Records                                    uint64        // records of the turns in this shard
 	Total                                      uint64        // records of the turns in all shards, from OPEN
-	Tallies                                    []MetricTally // in the blob for release shard 0 only
+	Tallies                                    []MetricTally // in the Partial for release shard 0 only
 	Cells                                      []Cell
 }
 
-// Cell is an admitted count, or sum.
+// Cell is what one shard adds to a count: the contributions of its admitted users to a metric, window
+// and key, clipped and summed.
 type Cell struct {
 	Metric                 uint32
 	WindowStart, WindowEnd int64 // Unix milliseconds
@@ -45,7 +46,7 @@ type Ack struct {
 	Epoch                       int64
 	First, Turn                 uint64
 	ReleaseShard, ReleaseShards uint32
-	CountsEnd                   int64 // offset of the counts partition behind the turns
+	CountsEnd                   int64 // the offset after the turns' values, in the counts partition
 	Tallies                     []MetricTally
 	Keys                        []SettledKey
 }
@@ -57,8 +58,8 @@ func appendTurn(dst []byte, k Kind, epoch int64, turn uint64) []byte {
 	return binary.AppendUvarint(dst, turn)
 }
 
-// PeekEpoch reads what kind of transport element b is, and its epoch and turn, without decoding the rest. Errors:
-// ErrMalformed, ErrVersion.
+// PeekEpoch returns what kind of transport element b is, its epoch and its turn, without decoding the
+// rest. Errors: ErrMalformed, ErrVersion.
 func PeekEpoch(b []byte) (kind Kind, epoch int64, turn uint64, err error) {
 	if len(b) < preambleBytes {
 		return 0, 0, 0, malformed(0, "shorter than its preamble")
@@ -67,14 +68,14 @@ func PeekEpoch(b []byte) (kind Kind, epoch int64, turn uint64, err error) {
 	switch kind {
 	case KindContributions, KindOpen, KindEnvelope, KindPartial, KindAck:
 	default:
-		return 0, 0, 0, malformed(kind, "not a kind of transport")
+		return 0, 0, 0, malformed(kind, "it does not travel between stages")
 	}
 	d := newWireDecoder(b, kind)
 	epoch, turn = d.varint("epoch"), d.uvarint("turn")
 	return kind, epoch, turn, d.err
 }
 
-// Holds says whether a turn is one of those that are opened.
+// Holds reports whether a turn is one of those that are opened.
 func (o *Open) Holds(turn uint64) bool {
 	return turn <= o.Turn && o.Turn-turn <= span(o.First, o.Turn)
 }
@@ -102,7 +103,8 @@ func DecodeOpen(b []byte) (Open, error) {
 	return o, nil
 }
 
-// EncodeEnvelope encodes an envelope. Errors: ErrInvalid, also where a batch is of another epoch, turn or shard.
+// EncodeEnvelope encodes an envelope. Errors: ErrInvalid, also if a batch is of another epoch, turn
+// or shard.
 func EncodeEnvelope(e Envelope) ([]byte, error) {
 	batches := make([][]byte, len(e.Batches))
 	for i, c := range e.Batches {
@@ -118,15 +120,16 @@ func EncodeEnvelope(e Envelope) ([]byte, error) {
 	return PackEnvelope(EncodeOpen(e.Open), batches)
 }
 
-// PackEnvelope makes an envelope of an encoded Open and encoded Contributions without decoding them: the bytes are those
-// of EncodeEnvelope. Errors: ErrMalformed, ErrVersion, ErrInvalid (a batch of another epoch or turn).
+// PackEnvelope makes an envelope of an encoded Open and encoded Contributions without decoding the
+// contributions: the bytes are those of EncodeEnvelope. Errors: ErrMalformed, ErrVersion, ErrInvalid
+// (a batch of another epoch or turn).
 func PackEnvelope(open []byte, batches [][]byte) ([]byte, error) {
 	kind, epoch, turn, err := PeekEpoch(open)
 	if err != nil {
 		return nil, fmt.Errorf("packing envelope: %w", err)
 	}
 	if kind != KindOpen {
-		return nil, invalid(KindEnvelope, "not an open")
+		return nil, invalid(KindEnvelope, "it does not begin with an open")
 	}
 	o, err := DecodeOpen(open)
 	if err != nil {
@@ -170,7 +173,7 @@ func DecodeEnvelope(b []byte) (Envelope, error) {
 		return Envelope{}, fmt.Errorf("decoding envelope: %w", err)
 	}
 	if o.Epoch != epoch || o.Turn != turn {
-		return Envelope{}, malformed(KindEnvelope, "open of another epoch or turn")
+		return Envelope{}, malformed(KindEnvelope, "its open is of another epoch or turn")
 	}
 	e := Envelope{Open: o, Batches: make([]Contributions, n)}
 	for i := range raw {
@@ -186,7 +189,7 @@ func DecodeEnvelope(b []byte) (Envelope, error) {
 	return e, nil
 }
 
-// EncodePartial encodes a partial count. Errors: ErrInvalid (a key too long, too many turns).
+// EncodePartial encodes partial counts. Errors: ErrInvalid (a key too long, too many turns).
 func EncodePartial(p Partial) ([]byte, error) {
 	if what := checkSpan(p.First, p.Turn); what != "" {
 		return nil, invalid(KindPartial, what)

@@ -2,8 +2,8 @@ package schemas
 
 import "encoding/binary"
 
-// Contributions is a batch of what users of one shard contributed to the slice of one turn. A user may stand in several
-// batches, and in one batch more than once.
+// Contributions is a batch of what users of one shard contributed to the slice of one turn. A user
+// may be in several batches, and in one batch more than once.
 type Contributions struct {
 	Epoch   int64
 	Turn    uint64
@@ -13,7 +13,8 @@ type Contributions struct {
 	Users   []ContribUser
 }
 
-// EncodeContributions encodes a batch. Errors: ErrInvalid (a key too long, an index beyond the dictionary).
+// EncodeContributions encodes a batch. Errors: ErrInvalid (a key too long, an index beyond the
+// dictionary).
 func EncodeContributions(c Contributions) ([]byte, error) {
 	if !labelsValid(c.Labels, false) {
 		return nil, invalid(KindContributions, "key too long")

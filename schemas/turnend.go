@@ -11,9 +11,8 @@ import (
 	"github.com/linkedin/goavro/v2"
 )
 
-// TurnEnd stands on the counts topic behind the values of a turn, in every
-// partition: for consumers only. It may come again, and nothing in the pipeline
-// rests on it.
+// TurnEnd stands on the counts topic after the values of a turn, in every partition, for consumers
+// only. It may come again, and the pipeline never reads it.
 type TurnEnd struct {
 	Turn       uint64 // at most 2^63−1
 	End        int64  // Unix milliseconds
@@ -23,10 +22,10 @@ type TurnEnd struct {
 //go:embed turnend.avsc
 var turnEndSchema string
 
-// TurnEndSchema is the Avro schema of a turn's end as it is published.
+// TurnEndSchema returns the Avro schema with which the ends of turns are published.
 func TurnEndSchema() string { return turnEndSchema }
 
-// turnEndCodec is made as releaseCodec is, for the same reason.
+// turnEndCodec compiles the schema without its annotations, for the reason that releaseCodec has.
 var turnEndCodec = sync.OnceValues(func() (*goavro.Codec, error) {
 	c, err := goavro.NewCodec(strings.ReplaceAll(turnEndSchema, timestampType, `"long"`))
 	if err != nil {
@@ -35,14 +34,13 @@ var turnEndCodec = sync.OnceValues(func() (*goavro.Codec, error) {
 	return c, nil
 })
 
-// TurnEndKey is the Kafka key of every TurnEnd, which no release has.
+// TurnEndKey returns the Kafka key of every TurnEnd, which no release has.
 func TurnEndKey() []byte { return appendPreamble(nil, KindTurnEnd) }
 
-// EncodeTurnEnd encodes a turn's end in Avro's single-object encoding. Errors:
-// ErrInvalid.
+// EncodeTurnEnd encodes a turn's end in Avro's single-object encoding. Errors: ErrInvalid.
 func EncodeTurnEnd(e TurnEnd) ([]byte, error) {
 	if e.Turn > math.MaxInt64 {
-		return nil, invalid(KindTurnEnd, "turn")
+		return nil, invalid(KindTurnEnd, "turn out of range")
 	}
 	codec, err := turnEndCodec()
 	if err != nil {
@@ -64,7 +62,7 @@ func DecodeTurnEnd(b []byte) (TurnEnd, error) {
 	decoded, rest, err := codec.NativeFromSingle(b)
 	var wrong goavro.ErrWrongCodec
 	if errors.As(err, &wrong) {
-		return TurnEnd{}, &MalformedError{Kind: KindTurnEnd, What: "schema fingerprint", cause: ErrVersion}
+		return TurnEnd{}, &MalformedError{Kind: KindTurnEnd, What: "written with another schema", cause: ErrVersion}
 	}
 	fields, ok := decoded.(map[string]any)
 	if err != nil || !ok || len(rest) != 0 {
@@ -74,7 +72,7 @@ func DecodeTurnEnd(b []byte) (TurnEnd, error) {
 	turn, end, generation := fieldOf[int64](&n, "turn"), fieldOf[int64](&n, "end"), fieldOf[int64](&n, "generation")
 	switch {
 	case n.missing != "":
-		return TurnEnd{}, malformed(KindTurnEnd, n.missing)
+		return TurnEnd{}, malformed(KindTurnEnd, n.missing+" is missing or of another type")
 	case turn < 0 || generation < 0 || generation > math.MaxUint32:
 		return TurnEnd{}, malformed(KindTurnEnd, "a number out of range")
 	}

@@ -9,10 +9,11 @@ import (
 	"github.com/tollgate-dp/tollgate/state"
 )
 
-// Kind tells the formats of this package apart; it is the third byte of every encoding but the Avro ones.
+// Kind tells the formats of this package apart. It is the third byte of every encoding but the Avro
+// ones.
 type Kind byte
 
-// The kinds. A number is never given to another format.
+// The kinds. A number is never used again for another format.
 const (
 	KindHeader        Kind = 1
 	KindEpoch         Kind = 2
@@ -32,7 +33,7 @@ const (
 	KindReleaseKey    Kind = 32
 	KindRelease       Kind = 33 // Avro; named in errors only
 	KindMetricSpec    Kind = 34
-	KindTurnEnd       Kind = 35 // Avro but for its Kafka key
+	KindTurnEnd       Kind = 35 // Avro, except for its Kafka key
 	KindContributions Kind = 48
 	KindOpen          Kind = 49
 	KindEnvelope      Kind = 50
@@ -41,7 +42,7 @@ const (
 	KindDeadLetter    Kind = 64 // Kafka headers; named in errors only
 )
 
-// String is the name that error texts use.
+// String returns the name that error texts use.
 func (k Kind) String() string {
 	names := [...]struct {
 		kind Kind
@@ -71,8 +72,8 @@ const (
 	maxTextBytes   = 1 << 16 // names, topics, reasons
 )
 
-// version is that of a kind's format. Version 1 knew event counts over fixed windows only; version 2 of the control
-// topic did not number the runs. Neither was ever released.
+// version returns the version of a kind's format. Version 1 had only event counts over fixed windows;
+// version 2 of the control log did not number the runs. Neither was ever released.
 func (k Kind) version() byte {
 	if k <= KindRun {
 		return 3
@@ -84,8 +85,8 @@ func appendPreamble(dst []byte, k Kind) []byte {
 	return append(dst, magic0, magic1, byte(k), k.version())
 }
 
-// Ours says whether some version of this program wrote an encoding, whole or damaged: all of them begin with the same
-// two bytes, but for the Avro ones.
+// Ours reports whether a version of this program wrote an encoding, whole or damaged: all encodings
+// but the Avro ones begin with the same two bytes.
 func Ours(b []byte) bool { return len(b) >= 2 && b[0] == magic0 && b[1] == magic1 }
 
 func appendBytes(dst, b []byte) []byte {
@@ -117,22 +118,23 @@ func appendWide(dst []byte, u int128.Uint) []byte {
 func appendPrecision(dst []byte, p state.Precision) []byte { return appendWide(dst, int128.Uint(p)) }
 func appendDelta(dst []byte, d state.Delta) []byte         { return appendWide(dst, int128.Uint(d)) }
 
-// wireDecoder takes an encoding apart. The first fault sticks: every later call returns zero values, and finish reports it,
-// so that decoders read field after field without a branch each. Loops end because count returns 0 after a fault.
+// wireDecoder decodes one encoding, field after field. After the first fault every call returns zero
+// values, and finish reports the fault, so that callers need no branch for each field. Loops end
+// because count returns 0 after a fault.
 type wireDecoder struct {
 	rest []byte
 	kind Kind
 	err  error
 }
 
-// newWireDecoder checks the preamble for the wanted kind.
+// newWireDecoder makes a decoder for b, which must begin with the preamble of kind k.
 func newWireDecoder(b []byte, k Kind) *wireDecoder {
 	d := &wireDecoder{rest: b, kind: k}
 	switch {
 	case len(b) < preambleBytes || b[0] != magic0 || b[1] != magic1:
-		d.fail("magic")
+		d.fail("it does not begin as a record of this program")
 	case Kind(b[2]) != k:
-		d.fail("kind")
+		d.fail("it is of another kind")
 	case b[3] != k.version():
 		d.err = &MalformedError{Kind: k, What: "version " + strconv.Itoa(int(b[3])), cause: ErrVersion}
 	default:
@@ -141,6 +143,7 @@ func newWireDecoder(b []byte, k Kind) *wireDecoder {
 	return d
 }
 
+// fail records a fault, if it is the first. what says what is wrong, in the record's terms.
 func (d *wireDecoder) fail(what string) {
 	if d.err == nil {
 		d.err = malformed(d.kind, what)
@@ -163,9 +166,10 @@ func (d *wireDecoder) uvarint(what string) uint64 {
 		return uint64(b[0])
 	}
 	v, n := binary.Uvarint(b)
-	// A last byte of zero is a longer form of a shorter number: refused, so that an encoding is unique.
+	// A number whose last byte is zero has a shorter form: it is refused, so that an encoding is
+	// unique.
 	if n <= 0 || b[n-1] == 0 {
-		d.fail(what)
+		d.fail(what + ": not a number in its shortest form")
 		return 0
 	}
 	d.rest = b[n:]
@@ -180,7 +184,7 @@ func (d *wireDecoder) varint(what string) int64 {
 func (d *wireDecoder) uint32(what string) uint32 {
 	v := d.uvarint(what)
 	if v > math.MaxUint32 {
-		d.fail(what)
+		d.fail(what + ": out of range")
 		return 0
 	}
 	return uint32(v)
@@ -189,26 +193,27 @@ func (d *wireDecoder) uint32(what string) uint32 {
 func (d *wireDecoder) int32(what string) int32 {
 	v := d.varint(what)
 	if v < math.MinInt32 || v > math.MaxInt32 {
-		d.fail(what)
+		d.fail(what + ": out of range")
 		return 0
 	}
 	return int32(v)
 }
 
-// count reads a number of elements of at least size bytes each and bounds it by what is left.
+// count reads a number of elements of at least size bytes each. They must fit in the bytes that are
+// left.
 func (d *wireDecoder) count(what string, size int) int {
 	n := d.uvarint(what)
 	if n > uint64(len(d.rest)/size) {
-		d.fail(what)
+		d.fail(what + ": longer than the rest of the record")
 		return 0
 	}
 	return int(n)
 }
 
-// take returns the next n bytes, sharing memory.
+// take returns the next n bytes, which share memory with the encoding.
 func (d *wireDecoder) take(n int, what string) []byte {
 	if n > len(d.rest) {
-		d.fail(what)
+		d.fail(what + ": cut off")
 		return nil
 	}
 	b := d.rest[:n:n]
@@ -219,7 +224,7 @@ func (d *wireDecoder) take(n int, what string) []byte {
 func (d *wireDecoder) bytes(what string, limit int) []byte {
 	n := d.count(what, 1)
 	if n > limit {
-		d.fail(what)
+		d.fail(what + ": too long")
 		return nil
 	}
 	return d.take(n, what)
@@ -233,7 +238,7 @@ func (d *wireDecoder) bool(what string) bool {
 		return false
 	}
 	if b[0] > 1 {
-		d.fail(what)
+		d.fail(what + ": neither yes nor no")
 	}
 	return b[0] == 1
 }
@@ -255,7 +260,7 @@ func (d *wireDecoder) float(what string) float64 {
 	}
 	f := math.Float64frombits(binary.BigEndian.Uint64(b))
 	if !finite(f) {
-		d.fail(what)
+		d.fail(what + ": not finite")
 		return 0
 	}
 	return f
@@ -268,12 +273,12 @@ func (d *wireDecoder) wide(what string) int128.Uint {
 	}
 	n := int(head[0])
 	if n > int128.Size {
-		d.fail(what)
+		d.fail(what + ": out of range")
 		return int128.Uint{}
 	}
 	u, ok := int128.FromMinimal(d.take(n, what))
 	if !ok {
-		d.fail(what)
+		d.fail(what + ": not a number in its shortest form")
 	}
 	return u
 }

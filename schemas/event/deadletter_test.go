@@ -44,14 +44,14 @@ func TestDeadLettersKeepTheRecordAndSayWhereAndWhy(t *testing.T) {
 			continue
 		}
 		seen[c.class] = true
-		place := schemas.Origin{Topic: "visits", Partition: 3, Offset: 1 << 40, Timestamp: 1700000000123}
+		origin := schemas.Origin{Topic: "visits", Partition: 3, Offset: 1 << 40, Timestamp: 1700000000123}
 		headers := []schemas.RecordHeader{{Key: "trace", Value: []byte{0, 1}}, {Key: "tollgate-class", Value: []byte("faked")}}
-		m := schemas.DeadLetter(place, c.class, []byte("key"), value, headers, 2<<20)
+		m := schemas.DeadLetter(origin, c.class, []byte("key"), value, headers, 2<<20)
 		info, err := schemas.ReadDeadLetter(m.Headers)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !bytes.Equal(m.Value, value) || string(m.Key) != "key" || info.Place != place || info.Class != c.class || info.Length != int64(len(value)) {
+		if !bytes.Equal(m.Value, value) || string(m.Key) != "key" || info.Origin != origin || info.Class != c.class || info.Length != int64(len(value)) {
 			t.Errorf("%s: %+v", c.class, info)
 		}
 		if len(info.Original) != 2 || info.Original[0].Key != "trace" || !bytes.Equal(info.Original[0].Value, headers[0].Value) || string(info.Original[1].Value) != "faked" {

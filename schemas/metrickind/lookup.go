@@ -2,7 +2,7 @@ package metrickind
 
 import "strings"
 
-// Find returns the entry of a kind; ok is false where the table has none of that name.
+// Find returns the entry of a kind; ok is false if the table has no kind of that name.
 func Find(name string) (k Kind, ok bool) {
 	for i := range kinds {
 		if kinds[i].Name == name {
@@ -12,9 +12,9 @@ func Find(name string) (k Kind, ok bool) {
 	return Kind{}, false
 }
 
-// Of is Find for names that were checked, or of which only properties are asked: a kind that a
-// later version has written has a name, a sensitivity for which no account pays, and no other
-// property.
+// Of returns the entry of a kind whose name was checked before. For a name that is not in the table,
+// as a later version may have written it, Of returns a kind with that name, a sensitivity that no
+// account can pay, and no other property.
 func Of(name string) Kind {
 	if k, ok := Find(name); ok {
 		return k
@@ -35,21 +35,21 @@ func Counting() []Kind { return where(func(k *Kind) bool { return !k.Derived && 
 // Valued returns the kinds that take values, and so need a value field, min and max.
 func Valued() []Kind { return where(func(k *Kind) bool { return k.Values }) }
 
-// Derived returns the kind of the metric that a configuration releases beside another one, by that
-// metric's coverage.
+// Derived returns the kind of the metric that is released beside another one whose configuration
+// asks for its coverage.
 func Derived() Kind { return where(func(k *Kind) bool { return k.Derived })[0] }
 
-// Beside is the name of a metric of a derived kind: that of the metric that it is derived from, and
-// the kind's.
+// Beside returns the name of the metric of a derived kind beside metric: metric's name, a dot and
+// the name of the kind.
 func (k Kind) Beside(metric string) string { return metric + "." + k.Name }
 
 // Names returns the names of kinds.
 func Names(of []Kind) []string { return each(of, func(k *Kind) string { return k.Name }) }
 
-// Meanings returns what kinds that a configuration can name count.
+// Meanings returns what each of the kinds counts; the kinds must not be derived.
 func Meanings(of []Kind) []string { return each(of, func(k *Kind) string { return k.Texts.Counted }) }
 
-// Plural returns what metrics of the kinds are called, as in "sums".
+// Plural returns what metrics of the kinds are called, as in "sums and means".
 func Plural(of []Kind) string {
 	return Listed(each(of, func(k *Kind) string { return k.Texts.Label + "s" }), " and ")
 }

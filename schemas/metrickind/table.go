@@ -2,8 +2,8 @@ package metrickind
 
 import "math"
 
-// The kinds of metrics, for tests and for users of the library. Code that ships looks an entry up
-// instead, by the name that a metric's definition has.
+// The kinds of metrics, for tests and for users of the library. Other code that ships looks up the
+// entry with the name that a metric's definition has.
 const (
 	Events        = "events"         // how many events
 	DistinctUsers = "distinct_users" // how many users
@@ -20,22 +20,22 @@ type Kind struct {
 	// Range is what one user can add to one count: from least ≤ 0 to greatest ≥ 0, in units of the
 	// count. The bounds must fit together, see Bounds.
 	Range func(b Bounds) (least, greatest int64)
-	// Contribution is what a user with so many events, 1 or more, of a key in a window adds to the
-	// count, and how many of these events it rests on; the others are clipped. It is nil for kinds
-	// with Values and for derived ones.
+	// Contribution returns what a user with so many events (at least 1) of a key in a window adds to
+	// the count, and how many of these events are counted; the others are clipped. It is nil for
+	// kinds with Values and for derived kinds.
 	Contribution func(events uint64, b Bounds) (counted uint64, total int64)
-	// Values says that events' values are taken one by one: of a user's events of a key those with
-	// the least ranks stay, up to Bounds.Events; each value is clamped to Bounds.Min and
-	// Bounds.Max, and they are added up. Such a metric needs a value field, min and max.
-	// Contributions carry the values of its events one by one.
+	// Values says that the values of events are summed: of a user's events of a key the Bounds.Events
+	// with the least ranks are kept, each value is clamped to Bounds.Min and Bounds.Max, and the
+	// clamped values are added up. Such a metric needs a value field, min and max, and contributions
+	// have the values of its events one by one.
 	Values bool
 	// EventBound says that Bounds.Events limits a contribution.
 	EventBound bool
-	// OncePerUser says that a user whose events of a window lie in several budget periods, and who
-	// is charged once for each, is counted once.
+	// OncePerUser says that a user whose events of a window lie in several budget periods is counted
+	// once, though charged once for each period.
 	OncePerUser bool
-	// NotPrivate says why keys cannot be private, "" where they can. The threshold of private keys
-	// has to hide Sensitivity.
+	// NotPrivate says why keys cannot be private; "" if they can. The threshold of private keys has
+	// to hide Sensitivity.
 	NotPrivate string
 	// Derived says that no configuration names the kind: such a metric stands after the metric that
 	// it is derived from, takes no events, and counts the users who were admitted to that metric's
@@ -49,15 +49,16 @@ type Kind struct {
 type Texts struct {
 	// Counted is what is counted, in the reference of the configuration; "" for derived kinds.
 	Counted string
-	// Label is the kind in a heading; for kinds with Values also one of its counts, as in "a sum
+	// Label is the kind in a heading; for kinds with Values also the name of one count, as in "a sum
 	// needs min and max".
 	Label string
 	// Value says what a count is. {value} stands for the value field, {min} and {max} for the
 	// bounds of values, {of} for the metric that a derived one is derived from.
 	Value string
-	// NoKey is what stands in place of the empty key.
+	// NoKey is shown instead of the empty key.
 	NoKey string
-	// Verb is what a metric with Values does to them, as in "metric m sums values"; else "".
+	// Verb is what a metric does to its values, as in "metric m sums values"; "" for kinds without
+	// Values.
 	Verb string
 }
 
@@ -66,19 +67,19 @@ type Texts struct {
 // value must fit an int64.
 type Bounds struct{ Events, Min, Max int64 }
 
-// Sensitivity is by how much one user moves one count at most, in units of the count. It is what a
-// window's price for a key is made of, c² times the precision (state.Charge), and what the
-// threshold of a private key has to hide.
+// Sensitivity returns by how much one user changes one count at most, in units of the count. With
+// sensitivity c, a release costs the user c² times its precision (state.Charge), and the threshold
+// of a private key has to hide c.
 func (k Kind) Sensitivity(b Bounds) int64 {
 	least, greatest := k.Range(b)
 	return max(-least, greatest)
 }
 
-// together stands in place of the empty key where nothing better is known.
+// together is shown instead of the empty key by kinds that have no text of their own for it.
 const together = "all together"
 
-// kinds is the table. Those that a configuration can name stand in the order in which texts list
-// them; the first is the one that a metric has without saying so.
+// kinds is the table. The kinds that a configuration can name stand in the order in which texts list
+// them; the first is the default.
 var kinds = [...]Kind{
 	{
 		Name:  Events,
@@ -104,7 +105,7 @@ var kinds = [...]Kind{
 		},
 		Values:     true,
 		EventBound: true,
-		NotPrivate: "the size of a sum says nothing about how many users stand behind a key",
+		NotPrivate: "the size of a sum says nothing about how many users have a key",
 		Texts: Texts{
 			Counted: "the value field's total", Label: "sum", NoKey: together, Verb: "sums",
 			Value: "sum of {value}, each value clamped to {min} to {max}",
