@@ -12,7 +12,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/avro"
 )
 
-// avroSource knows the writer schemas and holds the scratch of reading a record.
+// avroSource has the writer schemas that are known, and the scratch of reading a record.
 type avroSource struct {
 	bare *avroNode // nil: records begin with a schema's id
 
@@ -27,7 +27,7 @@ type avroSource struct {
 	r      avro.Reader
 	class  [fieldCount]string // why a field is not there
 	values []avroSpan         // of filters
-	spans  avro.Reader        // reads values that filters want
+	spans  avro.Reader        // reads the values that filters use
 }
 
 // avroSpan is an encoded value.
@@ -36,7 +36,7 @@ type avroSpan struct {
 	b   []byte
 }
 
-// maxUnknownSchemas bounds what is remembered of ids that lead nowhere: broken records make them up.
+// maxUnknownSchemas bounds how many unknown ids are remembered: broken records can have any id.
 const maxUnknownSchemas = 1 << 14
 
 func newAvroSource(ctx context.Context, from SchemaSource) *avroSource {
@@ -58,7 +58,7 @@ func (d *Decoder) compileAvro(schema string) (err error) {
 	return err
 }
 
-// WireBytes is the length of what stands before a record in the registries' wire format.
+// WireBytes is the length of what stands before a record in the registries' wire format, in bytes.
 const WireBytes = 5
 
 // AppendWire appends what stands before a record in the registries' wire format: a zero byte and
@@ -67,7 +67,7 @@ func AppendWire(dst []byte, id uint32) []byte {
 	return binary.BigEndian.AppendUint32(append(dst, 0), id)
 }
 
-// plan finds how to read a record, and the record.
+// plan returns how to read a record, and its bytes without the id of its schema.
 func (d *Decoder) plan(value []byte) (*avroNode, []byte, error) {
 	a := d.avro
 	if a.bare != nil {
@@ -97,8 +97,9 @@ func (d *Decoder) plan(value []byte) (*avroNode, []byte, error) {
 	return p, value[WireBytes:], nil
 }
 
-// ask gets a schema from the registry. Whoever can write a record can name any schema that is registered: one that does
-// not fit is the fault of its records, and what an id means never changes.
+// ask gets a schema from the registry and compiles it. A producer can name any schema that is
+// registered: if no event can be read by it, its records are at fault. What an id means never
+// changes.
 func (d *Decoder) ask(id uint32) (*avroNode, error) {
 	a := d.avro
 	text, err := a.from.Schema(a.ctx, id)
@@ -130,8 +131,8 @@ func (d *Decoder) failUnfit(id uint32, reason error) error {
 	return d.fail(ClassUnfitSchema, "")
 }
 
-// decodeAvro finds the fields of one record. What is left behind it makes it undecodable: it was written with another
-// schema.
+// decodeAvro finds the fields of one record. With bytes left over after it, a record is undecodable:
+// it was written with another schema.
 func (d *Decoder) decodeAvro(value []byte) error {
 	p, body, err := d.plan(value)
 	if err != nil {
@@ -250,7 +251,7 @@ func (d *Decoder) takeAvroText(r *avro.Reader, t *avro.Type, number int) (ok boo
 	return true
 }
 
-// appendUUID writes 16 bytes as a UUID is written, so that a user is the same in either form.
+// appendUUID appends the text form of a UUID of 16 bytes, so that a user is the same in either form.
 func appendUUID(dst, b []byte) []byte {
 	for i, part := range [...][]byte{b[:4], b[4:6], b[6:8], b[8:10], b[10:16]} {
 		if i > 0 {
@@ -261,10 +262,10 @@ func appendUUID(dst, b []byte) []byte {
 	return dst
 }
 
-// noTime is what no time is.
+// noTime stands for a time out of range.
 const noTime = math.MaxInt64
 
-// takeAvroTime reads a time: text for later, or a number now.
+// takeAvroTime reads a time: text is kept to be parsed later, a number is converted now.
 func (d *Decoder) takeAvroTime(r *avro.Reader, n *avroNode) (ok bool) {
 	switch n.typ.Kind {
 	case avro.String:
@@ -283,7 +284,7 @@ func (d *Decoder) takeAvroTime(r *avro.Reader, n *avroNode) (ok bool) {
 	return ok
 }
 
-// millisOf is the floor of milliseconds of v units, noTime where that is far outside what times can be.
+// millisOf returns the floor of milliseconds of v units, or noTime if that is far out of range.
 func millisOf(v int64, unit string) int64 {
 	switch unit {
 	case "s":
@@ -301,8 +302,8 @@ func millisOf(v int64, unit string) int64 {
 	return v
 }
 
-// millisOfFloat rounds to the nearest microsecond before it takes the floor of milliseconds: 1700000000.123 s is not a
-// double, and the one nearest to it lies below.
+// millisOfFloat rounds to the nearest microsecond before it takes the floor of milliseconds:
+// 1700000000.123 s is not a double, and the nearest double lies below it.
 func millisOfFloat(v float64, unit string) int64 {
 	switch unit {
 	case "s":

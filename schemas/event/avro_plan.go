@@ -7,36 +7,39 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/avro"
 )
 
-// avroNode is a part of a writer schema in which something is looked for. What has no node is skipped.
+// avroNode is a part of a writer schema in which a field is looked for. Parts without a node are
+// skipped.
 type avroNode struct {
 	typ     *avro.Type
-	numbers []int       // the fields that it is
-	filters []int       // the fields that filters name and that it is
-	unit    string      // as the event's time
-	lost    []avroLoss  // fields that are not here
+	numbers []int       // which of the event's fields it is
+	filters []int       // which of the fields that filters name it is
+	unit    string      // its unit, if it is the event's time
+	lost    []avroLoss  // fields that a record with this part does not have
 	members []*avroNode // by field of a record, by branch of a union; nil: skipped
 }
 
-// avroLoss is a field that a value does not have: a path leads through null, or through what is no record.
+// avroLoss is a field that a value does not have, because its path leads through null, or through a
+// value that is not a record.
 type avroLoss struct {
 	number int
 	class  string
 }
 
-// avroWant is a field that is looked for below a type.
-type avroWant struct {
+// avroTarget is a field that is looked for below a type.
+type avroTarget struct {
 	number int
 	path   []string
 }
 
-// planner compiles what is looked for against a writer schema.
+// planner compiles the fields that are looked for against a writer schema.
 type planner struct {
 	unit  string
 	found [fieldCount]bool
 	why   [fieldCount]string // the first reason why a field cannot be had
 }
 
-// planAvro compiles the projection of a record. Errors are *FormatError.
+// planAvro compiles how the fields of a record are found and the rest is skipped. Errors are
+// *FormatError.
 func (d *Decoder) planAvro(schema string) (*avroNode, error) {
 	root, err := avro.Parse(schema)
 	if err != nil {
@@ -46,14 +49,14 @@ func (d *Decoder) planAvro(schema string) (*avroNode, error) {
 	if err != nil {
 		return nil, err
 	}
-	var wants []avroWant
+	var targets []avroTarget
 	for i, path := range paths {
 		if path != nil {
-			wants = append(wants, avroWant{number: i, path: path})
+			targets = append(targets, avroTarget{number: i, path: path})
 		}
 	}
 	p := planner{unit: d.unit}
-	node := p.build(root, wants)
+	node := p.build(root, targets)
 	for i, text := range d.fields {
 		if text != "" && !p.found[i] {
 			return nil, badFormat(fieldNames[i], "field %q: %s", text, p.why[i])
@@ -89,19 +92,19 @@ func (p *planner) lose(n *avroNode, number int, class, why string) {
 	}
 }
 
-func (p *planner) build(t *avro.Type, wants []avroWant) *avroNode {
+func (p *planner) build(t *avro.Type, targets []avroTarget) *avroNode {
 	n := &avroNode{typ: t}
 	switch t.Kind {
 	case avro.Union:
 		for _, b := range t.Branches {
-			n.members = append(n.members, p.build(b, wants))
+			n.members = append(n.members, p.build(b, targets))
 		}
 		return n
 	case avro.Record:
-		p.buildRecord(n, wants)
+		p.buildRecord(n, targets)
 		return n
 	}
-	for _, w := range wants {
+	for _, w := range targets {
 		switch {
 		case t.Kind == avro.Null:
 			p.lose(n, w.number, ClassNullField, "it is always null")
@@ -114,15 +117,15 @@ func (p *planner) build(t *avro.Type, wants []avroWant) *avroNode {
 	return n
 }
 
-func (p *planner) buildRecord(n *avroNode, wants []avroWant) {
+func (p *planner) buildRecord(n *avroNode, targets []avroTarget) {
 	n.members = make([]*avroNode, len(n.typ.Fields))
-	below := make(map[string][]avroWant)
-	for _, w := range wants {
+	below := make(map[string][]avroTarget)
+	for _, w := range targets {
 		if len(w.path) == 0 {
 			p.lose(n, w.number, ClassWrongType, fmt.Sprintf("the schema has a %s there, which has fields of its own", n.typ))
 			continue
 		}
-		below[w.path[0]] = append(below[w.path[0]], avroWant{number: w.number, path: w.path[1:]})
+		below[w.path[0]] = append(below[w.path[0]], avroTarget{number: w.number, path: w.path[1:]})
 	}
 	for i, f := range n.typ.Fields {
 		if below[f.Name] != nil {
@@ -130,7 +133,7 @@ func (p *planner) buildRecord(n *avroNode, wants []avroWant) {
 			delete(below, f.Name)
 		}
 	}
-	for _, w := range wants {
+	for _, w := range targets {
 		if len(w.path) > 0 && below[w.path[0]] != nil {
 			p.lose(n, w.number, ClassMissingField, fmt.Sprintf("the schema's %s has no field %q", n.typ, w.path[0]))
 		}
@@ -157,7 +160,7 @@ func (p *planner) leaf(n *avroNode, number int) {
 // suits says why a type cannot be a user, a key or a value.
 func suits(t *avro.Type, number int) error {
 	if t.Logical == "decimal" || t.Logical == "duration" {
-		return fmt.Errorf("the schema's type there is %s, which is no %s", t, fieldNames[number])
+		return fmt.Errorf("the schema's type there is %s, which cannot be a %s", t, fieldNames[number])
 	}
 	may := map[int][]avro.Kind{
 		fieldUser:  {avro.String, avro.Bytes, avro.Int, avro.Long, avro.Fixed},
@@ -171,7 +174,7 @@ func suits(t *avro.Type, number int) error {
 		}
 		names += ", " + k.String()
 	}
-	return fmt.Errorf("the schema's type there is %s; a %s is one of%s", t, fieldNames[number], names[1:])
+	return fmt.Errorf("the schema's type there is %s; the type of a %s must be one of%s", t, fieldNames[number], names[1:])
 }
 
 var errNoUnit = errors.New("it is a number without a timestamp type: set the time unit to s, ms or us")

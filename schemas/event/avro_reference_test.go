@@ -21,7 +21,7 @@ const referenceItems = 1 << 12
 
 func init() { goavro.MaxBlockCount = referenceItems }
 
-// referenceInput bounds inputs: beyond it this package's bound on nesting would differ from goavro's, which has none.
+// referenceInput bounds inputs: beyond it this package's bound on nesting would show: goavro has no bound.
 const referenceInput = 400
 
 // unwrapped turns what goavro gives into what filters see.

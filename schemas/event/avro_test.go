@@ -263,8 +263,9 @@ func TestRecordsAreReadByTheSchemaThatTheyName(t *testing.T) {
 	}
 }
 
-// Whoever writes a record can name any schema of the registry: another topic's, one of another kind, a broken one. Its
-// records are dead letters, the trusted side is told once which schema and why, and everybody else's records go on.
+// A producer can name any schema of the registry in a record: another topic's, one of another kind, a
+// broken one. Such records are dead letters, the trusted side is told once which schema and why, and
+// the records of other producers are read as before.
 func TestRuleARecordOfAnySchemaStopsNothing(t *testing.T) {
 	s, ms := `"string"`, `{"type":"long","logicalType":"timestamp-millis"}`
 	r := &registry{schemas: map[uint32]string{

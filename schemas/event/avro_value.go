@@ -7,8 +7,8 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/avro"
 )
 
-// any is what filters see of field i: null, bool, int64, float64, string (also of an enum; bytes and fixed as they are),
-// []any and map[string]any; of a union the value of its branch.
+// any returns what filters see of field i: nil, bool, int64, float64, string (also for an enum; bytes
+// and fixed as they are), []any and map[string]any; for a union the value of its branch.
 func (a *avroSource) any(i int, texts internedTexts) any {
 	a.spans.Open(a.values[i].b)
 	return texts.avroAny(&a.spans, a.values[i].typ)
@@ -44,7 +44,7 @@ func (texts internedTexts) avroAny(r *avro.Reader, t *avro.Type) any {
 	case avro.Array:
 		return texts.avroList(r, t)
 	case avro.Map:
-		return texts.avroPairs(r, t)
+		return texts.avroMap(r, t)
 	case avro.Record:
 		m := make(map[string]any, len(t.Fields))
 		for _, f := range t.Fields {
@@ -65,7 +65,7 @@ func (texts internedTexts) avroList(r *avro.Reader, t *avro.Type) any {
 	return list
 }
 
-func (texts internedTexts) avroPairs(r *avro.Reader, t *avro.Type) any {
+func (texts internedTexts) avroMap(r *avro.Reader, t *avro.Type) any {
 	m := make(map[string]any)
 	for n, _ := r.Block(); n != 0; n, _ = r.Block() {
 		for range n {

@@ -28,11 +28,12 @@ func (d *Decoder) decodeRow(value []byte) error {
 			return d.fail(ClassMissingField, fieldNames[i])
 		}
 	}
-	// A row with too many fields, or too few behind the last one that is looked for, is not the row it seems to be.
+	// A row with too many fields, or with too few after the last one that is looked for, is not what
+	// it seems to be.
 	return d.fail(ClassUndecodable, "")
 }
 
-// trimLineBreak takes one "\n" or "\r\n" from the end; like encoding/csv also a bare "\r".
+// trimLineBreak removes one "\n" or "\r\n" from the end; like encoding/csv also a bare "\r".
 func trimLineBreak(b []byte) []byte {
 	if n := len(b); n > 0 && b[n-1] == '\n' {
 		b = b[:n-1]
@@ -43,7 +44,7 @@ func trimLineBreak(b []byte) []byte {
 	return b
 }
 
-// keep notes the n-th field of the row if it is one of those looked for.
+// keep notes the n-th field of the row if it is one that is looked for.
 func (d *Decoder) keep(n int, field []byte) {
 	if n >= len(d.targets) {
 		return
@@ -66,7 +67,7 @@ func (d *Decoder) takeValueText() error {
 	return nil
 }
 
-// splitPlain splits at tabs; quotes mean nothing. An empty line is no row.
+// splitPlain splits at tabs; quotes have no meaning. An empty line is not a row.
 func (d *Decoder) splitPlain(line []byte) (fields int, ok bool) {
 	if len(line) == 0 || bytes.IndexByte(line, '\n') >= 0 || bytes.IndexByte(line, '\r') >= 0 {
 		return 0, false
@@ -84,7 +85,7 @@ func (d *Decoder) splitPlain(line []byte) (fields int, ok bool) {
 }
 
 // splitQuoted splits at commas outside quotes, as encoding/csv does with its default settings. An
-// empty line is no row, nor is what has a second row after it.
+// empty line is not a row, nor is a text with a second row.
 func (d *Decoder) splitQuoted(line []byte) (fields int, ok bool) {
 	if len(line) == 0 {
 		return 0, false

@@ -7,37 +7,38 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event/filter"
 )
 
-// The classes of records that are no event; they name the reason in the dead-letter topic and in the tallies.
+// The classes of records that are not events. They name the reason on the dead-letter topic and in
+// the tallies.
 const (
 	ClassUndecodable   = "undecodable"    // not one CSV row, JSON object or Avro record with the right fields
 	ClassMissingField  = "missing_field"  // no such field, or a row too short to have it
 	ClassNullField     = "null_field"     // null
-	ClassWrongType     = "wrong_type"     // a value that such a field cannot have
-	ClassBadTimestamp  = "bad_timestamp"  // unparsable, or outside years 1 to 9999 UTC
+	ClassWrongType     = "wrong_type"     // a value of a type that the field cannot have
+	ClassBadTimestamp  = "bad_timestamp"  // not a time, or outside years 1 to 9999 UTC
 	ClassEmptyUser     = "empty_user"     // a user id of no bytes
 	ClassUserTooLong   = "user_too_long"  // more than schemas.MaxUserBytes
 	ClassKeyTooLong    = "key_too_long"   // more than schemas.MaxKeyBytes
 	ClassBadKey        = "bad_key"        // not valid UTF-8
 	ClassOversized     = "oversized"      // more than Format.MaxRecordBytes
 	ClassUnknownSchema = "unknown_schema" // written with a schema id that the registry does not know
-	ClassUnfitSchema   = "unfit_schema"   // written with a schema of the registry that no event can be read by
+	ClassUnfitSchema   = "unfit_schema"   // written with a schema of the registry by which no event can be read
 )
 
-// Classes lists every class.
+// Classes returns every class.
 func Classes() []string {
 	return []string{ClassUndecodable, ClassMissingField, ClassNullField, ClassWrongType, ClassBadTimestamp,
 		ClassEmptyUser, ClassUserTooLong, ClassKeyTooLong, ClassBadKey, ClassOversized, ClassUnknownSchema,
 		ClassUnfitSchema}
 }
 
-// Error says why a record is no event. It holds nothing of the record; Field is "user", "key", "time", "value" or
-// "".
+// Error says why a record is not an event. It has nothing of the record; Field is "user", "key",
+// "time", "value" or "".
 type Error struct {
 	Class string
 	Field string
 }
 
-// Error names the class and the field's role.
+// Error names the class and the field.
 func (e *Error) Error() string {
 	if e.Field == "" {
 		return "decoding event: " + e.Class
@@ -45,16 +46,18 @@ func (e *Error) Error() string {
 	return "decoding event: " + e.Class + ": " + e.Field
 }
 
-// DefaultMaxRecordBytes is the limit of a record's length where Format names none.
+// DefaultMaxRecordBytes is the limit of a record's length if Format.MaxRecordBytes is 0.
 const DefaultMaxRecordBytes = 1 << 20
 
-// Format says how events are encoded and which fields hold what. The demo derives secrets from it as JSON: a field
-// that came later is left out where it is empty, so that they stay the same.
+// Format says how events are encoded and which fields have what. The demo derives secrets from its
+// JSON form, from which fields that were added later are left out if they are empty, so that the
+// secrets stay the same.
 type Format struct {
-	// Format is "csv" (RFC 4180 as encoding/csv reads it), "tsv" (fields between tabs, nothing quoted, no tab or line
-	// break within a field), "jsonl" (one JSON object) or "avro" (one record in Avro's binary encoding).
+	// Format is "csv" (RFC 4180 as encoding/csv reads it), "tsv" (fields between tabs, nothing
+	// quoted, no tab or line break within a field), "jsonl" (one JSON object) or "avro" (one record
+	// in Avro's binary encoding).
 	Format string
-	// Columns are the names of a row's fields in order (csv and tsv).
+	// Columns has the names of a row's fields in order (csv and tsv).
 	Columns []string
 	// User, Key and Time name the fields: columns by their names, fields of JSON and Avro by paths ("user.id"; `\.` is
 	// a dot within a name). With Key "" every event has the empty key. In JSON a user is a string or an integer, a key
@@ -67,26 +70,30 @@ type Format struct {
 	TimeUnit string
 	// MaxRecordBytes bounds a record; 0 is DefaultMaxRecordBytes.
 	MaxRecordBytes int
-	// Value names the field with an event's integer value; "" is none.
+	// Value names the field with an event's integer value; with "" events have no value.
 	Value string `json:",omitempty"`
-	// Filters are expressions over an event's fields; Event.Passes says which of them an event passes. At most 64.
+	// Filters are expressions over an event's fields, at most 64; Event.Passes says which of them
+	// an event passes.
 	Filters []string `json:",omitempty"`
-	// Schema is an Avro writer schema, the contents of an .avsc file: records are then bare. Without it they begin with
-	// the id of a schema in a registry, which WithSchemas names.
+	// Schema is an Avro writer schema, the contents of an .avsc file: then nothing stands before a
+	// record. Without it a record begins with the id of a schema in the registry that WithSchemas
+	// names.
 	Schema string `json:",omitempty"`
 }
 
 // Event is a decoded event.
 type Event struct {
-	// User and Key are valid until the next Decode with the same decoder, and as long as the record's bytes are.
+	// User and Key are valid until the next Decode with the same decoder, and no longer than the
+	// record's bytes are.
 	User, Key []byte
 	Millis    int64 // event time, floor of milliseconds since 1970
-	Value     int64 // 0 where Format names no value field
+	Value     int64 // 0 if Format names no value field
 	// Passes has bit i where the event passes Format.Filters[i].
 	Passes uint64
 }
 
-// The fields that are looked for. Numbers from fieldCount on are the fields that filters name.
+// The numbers of the fields that are looked for. Those from fieldCount on are the fields that filters
+// name.
 const (
 	fieldUser = iota
 	fieldKey
@@ -102,11 +109,11 @@ type Decoder struct {
 	max    int
 	format string
 	unit   string
-	fields [fieldCount]string // as they were named; "" is not looked for
+	fields [fieldCount]string // their names in Format; "" is not looked for
 	filter *filter.Set        // nil without filters
 	texts  internedTexts      // of filters' values
 
-	tree  *jsonNode   // jsonl: what is looked for
+	tree  *jsonNode   // jsonl: the members that are looked for
 	found []jsonValue // jsonl scratch: by field number
 
 	comma   byte
@@ -119,17 +126,18 @@ type Decoder struct {
 	raw     [][]byte           // scratch of Decode: the fields' bytes, by number
 	unquote [fieldCount][]byte // scratch: unescaped and rendered values
 	row     []byte             // scratch: unescaped fields of a row
-	timed   bool               // scratch: millis is the time of an Avro record that has it as a number
+	timed   bool               // scratch: the time of an Avro record is a number, and stands in millis
 	millis  int64
 	value   int64 // scratch
 	errs    map[Error]*Error
 }
 
-// Decode decodes a record into ev, or returns an *Error. It does not allocate once warm, but for filters. Where
-// several things are wrong, the whole record comes first, then user, key, time and value.
+// Decode decodes a record into ev, or returns an *Error. It does not allocate once warm, except for
+// filters. If several things are wrong, the error is about the first of these: the whole record, the
+// user, the key, the time, the value.
 //
-// With WithSchemas it may also return an error that is no *Error and says nothing about the record: why its schema
-// could not be had this time.
+// With WithSchemas it may also return an error that is not an *Error and says nothing about the
+// record: why the registry did not return its schema this time.
 func (d *Decoder) Decode(value []byte, ev *Event) error {
 	if len(value) > d.max {
 		return d.fail(ClassOversized, "")
@@ -190,7 +198,7 @@ func (d *Decoder) passes() uint64 {
 	return d.filter.Passes()
 }
 
-// fail returns the one error of its class and field: a flood of bad records allocates nothing.
+// fail returns the error of a class and field, made once, so that many bad records allocate nothing.
 func (d *Decoder) fail(class, field string) error {
 	id := Error{Class: class, Field: field}
 	if e := d.errs[id]; e != nil {

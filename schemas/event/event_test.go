@@ -85,9 +85,9 @@ func TestEveryBrokenRecordHasItsClass(t *testing.T) {
 		{"two rows", "csv", "s", "1,u,x,p,y\n1,u,x,p,y", ClassUndecodable},
 		{"bare quote", "csv", "s", "1,u\",x,p,y", ClassUndecodable},
 		{"open quote", "csv", "s", "1,\"u,x,p,y", ClassUndecodable},
-		{"text behind a quote", "csv", "s", "1,\"u\"x,x,p,y", ClassUndecodable},
+		{"text after a quote", "csv", "s", "1,\"u\"x,x,p,y", ClassUndecodable},
 		{"too many fields", "csv", "s", "1,u,x,p,y,z", ClassUndecodable},
-		{"one field short behind the key", "csv", "s", "1,u,x,p", ClassUndecodable},
+		{"one field short after the key", "csv", "s", "1,u,x,p", ClassUndecodable},
 		{"no key", "csv", "s", "1,u,x", ClassMissingField},
 		{"no user", "csv", "s", "1", ClassMissingField},
 		{"empty user in a row", "csv", "s", "1,,x,p,y", ClassEmptyUser},
@@ -110,7 +110,7 @@ func TestEveryBrokenRecordHasItsClass(t *testing.T) {
 				t.Errorf("class %q, want %q", got, c.class)
 			}
 			if err != nil && len(c.value) > 0 && strings.Contains(err.Error(), long[:40]) {
-				t.Error("error text holds data of the record")
+				t.Error("error text has data of the record")
 			}
 		})
 	}

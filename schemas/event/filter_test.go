@@ -61,7 +61,7 @@ func TestWhatPassesAFilter(t *testing.T) {
 		{`x matches "a"`, `"x":null`, false}, {`x + 1 == 6`, `"x":5`, true}, {`x % 2 == 1`, `"x":5`, true}, {`x % 2 == 1`, `"x":5.5`, false},
 		{`x % 0 == 1`, `"x":5`, false}, {`x / 0 > 1`, `"x":5`, true}, {`x ? y : false`, `"x":true,"y":true`, true}, {`x ** 2 == 25`, `"x":5`, true},
 		{`x > 1 and y == "a" || false`, `"x":5,"y":"a"`, true}, {`1 < x < 9`, `"x":5`, true}, {`"x" == "x"`, ``, true}, {`false`, ``, false},
-		// Names that the language knows as functions, and names that are none.
+		// Names that the language knows as functions, and names that it does not know.
 		{`count == 1 and type == "a" and len == 2`, `"count":1,"type":"a","len":2`, true}, {`$env["a b"] == 1`, `"a b":1`, true},
 		{`$env["a b"].c == 1`, `"a b":{"c":1}`, true}, {`$env["a b"] != 1`, ``, false}, {`user == "u" and t == 1`, ``, true},
 	} {
@@ -97,7 +97,7 @@ func TestFiltersSeeColumnsAsNumbersOrStrings(t *testing.T) {
 	}
 }
 
-func TestFormatsNameTheFilterThatIsNone(t *testing.T) {
+func TestFormatsNameTheInvalidFilter(t *testing.T) {
 	f := jsonFormat("s")
 	f.Filters = []string{"x", "x ="}
 	var bad *FormatError
@@ -136,7 +136,7 @@ func TestEveryFilterHasItsBit(t *testing.T) {
 	}
 }
 
-// An event cannot make a filter hang, grow beyond bounds or leave something behind.
+// An event cannot make a filter hang, grow beyond bounds or change what later events pass.
 func TestHostileEventsDoNotHangFilters(t *testing.T) {
 	size := 400000
 	if testing.Short() {

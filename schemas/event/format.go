@@ -9,10 +9,10 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event/filter"
 )
 
-// FormatError says what is impossible in an Format.
+// FormatError says what is impossible in a Format.
 type FormatError struct {
-	// Field is where: "format", "columns", "user", "key", "time", "time_unit", "value", "max_record_bytes", "filters[2]"
-	// or "schema".
+	// Field says where: "format", "columns", "user", "key", "time", "time_unit", "value",
+	// "max_record_bytes", "filters[2]" or "schema".
 	Field  string
 	Reason string
 }
@@ -24,9 +24,9 @@ func badFormat(field, format string, args ...any) error {
 	return &FormatError{Field: field, Reason: fmt.Sprintf(format, args...)}
 }
 
-// SchemaSource returns writer schemas by their id in a registry. An error for which errors.Is finds ErrUnknownSchema
-// says that there is definitely no schema with this id, ErrUnfitSchema that there is one and that no event can ever be
-// read by it; every other one that it could not be had this time.
+// SchemaSource returns writer schemas by their id in a registry. An error in which errors.Is finds
+// ErrUnknownSchema says that the registry has no schema with this id; ErrUnfitSchema says that it has
+// one by which no event can ever be read; any other error says that there was no answer this time.
 type SchemaSource interface {
 	Schema(ctx context.Context, id uint32) (string, error)
 }
@@ -34,27 +34,30 @@ type SchemaSource interface {
 // ErrUnknownSchema is what a SchemaSource returns when the registry has no Avro schema with an id.
 var ErrUnknownSchema = errors.New("no schema with this id")
 
-// ErrUnfitSchema is what a SchemaSource returns when the schema with an id is not Avro, or cannot be had as one text.
+// ErrUnfitSchema is what a SchemaSource returns when the schema with an id is not Avro, or is not one
+// text.
 var ErrUnfitSchema = errors.New("unfit schema")
 
 // Option is an option of NewDecoder.
 type Option func(*Decoder)
 
-// WithSchemas gives the decoder a registry for Avro records in the registries' wire format: a zero byte, the schema's id
-// in four bytes big-endian, the record. Each schema is asked for once, within ctx.
+// WithSchemas gives the decoder a registry for Avro records in the registries' wire format: a zero
+// byte, the schema's id in four bytes big-endian, the record. Each schema is asked for once, within
+// ctx.
 func WithSchemas(ctx context.Context, source SchemaSource) Option {
 	return func(d *Decoder) { d.avro = newAvroSource(ctx, source) }
 }
 
-// OnUnfitSchema has fn called once for each schema of a registry by which no event can be read, before the first of its
-// records becomes a dead letter of ClassUnfitSchema. The reason is a *FormatError, or has ErrUnfitSchema in it; it may
-// quote the schema, and holds nothing of a record.
+// OnUnfitSchema makes the decoder call fn once for each schema of a registry by which no event can be
+// read, before the first record of the schema becomes a dead letter of ClassUnfitSchema. The reason
+// is a *FormatError, or errors.Is finds ErrUnfitSchema in it; it may quote the schema, and has
+// nothing of a record.
 func OnUnfitSchema(fn func(id uint32, reason error)) Option {
 	return func(d *Decoder) { d.tellUnfit = fn }
 }
 
-// Check finds what is impossible in the format, as NewDecoder does, but leaves open where the schemas of Avro
-// records come from. Errors are *FormatError.
+// Check checks the format as NewDecoder does, but does not ask where the schemas of Avro records come
+// from. Errors are *FormatError.
 func (f Format) Check() error {
 	_, err := f.compile(nil)
 	return err
@@ -120,12 +123,12 @@ func (d *Decoder) compileFilters(texts []string) error {
 	return nil
 }
 
-// firstUse is the FormatError field of the first filter that uses a field.
+// firstUse returns the FormatError.Field of the first filter that uses a field.
 func (d *Decoder) firstUse(name string) string {
 	return fmt.Sprintf("filters[%d]", d.filter.FirstUse(name))
 }
 
-// checkNames finds what is wrong whatever the format.
+// checkNames checks what does not depend on columns, paths and schemas.
 func (f Format) checkNames() error {
 	switch {
 	case !slices.Contains([]string{"csv", "tsv", "jsonl", "avro"}, f.Format):

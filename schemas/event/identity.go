@@ -12,8 +12,9 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event/filter"
 )
 
-// Identity is that of the format's records. registry names the registry that schemas come from: a record holds the id of
-// its schema, and what that means the registry says. Errors are *FormatError.
+// Identity returns how the format decodes records. registry names the registry that schemas come
+// from: a record has the id of its schema, and the registry says what that means. Errors are
+// *FormatError.
 func (f Format) Identity(registry string) (schemas.EventIdentity, error) {
 	d, err := f.compile(nil)
 	if err != nil {
@@ -41,7 +42,7 @@ func (f Format) Identity(registry string) (schemas.EventIdentity, error) {
 	return id, nil
 }
 
-// identityOf says how one of the fields of every event is found and read.
+// identityOf returns how one of the fields of every event is found and read.
 func (d *Decoder) identityOf(field int, registry string) string {
 	name := d.fields[field]
 	if name == "" {
@@ -65,7 +66,7 @@ func (d *Decoder) identityOf(field int, registry string) string {
 	return text
 }
 
-// identityOfFilter says how the fields are found that a filter names.
+// identityOfFilter returns how the fields that a filter names are found.
 func (d *Decoder) identityOfFilter(text, registry string) string {
 	switch {
 	case d.avro == nil && d.columns == 0:
@@ -93,8 +94,8 @@ func (d *Decoder) columnOf(number int) string {
 	return fmt.Sprintf("column %d of %s", at+1, d.format)
 }
 
-// avroLayout writes what of a writer schema decides how bytes are read: neither documentation nor defaults, aliases and
-// the names of types.
+// avroLayout writes the parts of a writer schema that decide how bytes are read: neither
+// documentation nor defaults, aliases and the names of types.
 type avroLayout struct {
 	text  strings.Builder
 	named map[avroRecordUse]int
@@ -111,8 +112,9 @@ func (l *avroLayout) digest() string {
 	return "avro layout " + hex.EncodeToString(sum[:])
 }
 
-// layoutUpTo is the layout of a record up to what is looked for. What stands behind it does not move it, and what
-// stands in another branch of a union is not there when it is.
+// layoutUpTo returns the digest of the layout of a record up to the field that is looked for. What
+// stands after the field does not move it, and what stands in another branch of a union is absent
+// when the field is present.
 func (n *avroNode) layoutUpTo(is func(*avroNode) bool, unit bool) string {
 	var l avroLayout
 	l.upTo(n, is, unit)
@@ -130,7 +132,7 @@ func (l *avroLayout) upTo(n *avroNode, is func(*avroNode) bool, unit bool) {
 	case n.typ.Kind == avro.Union:
 		l.text.WriteString("union(")
 		for _, m := range n.members {
-			if m.holds(is) {
+			if m.contains(is) {
 				l.upTo(m, is, unit)
 			} else {
 				l.text.WriteByte('-')
@@ -141,7 +143,7 @@ func (l *avroLayout) upTo(n *avroNode, is func(*avroNode) bool, unit bool) {
 	default:
 		l.text.WriteString("record{")
 		for i, m := range n.members {
-			if m.holds(is) {
+			if m.contains(is) {
 				l.upTo(m, is, unit)
 				return
 			}
@@ -151,12 +153,12 @@ func (l *avroLayout) upTo(n *avroNode, is func(*avroNode) bool, unit bool) {
 	}
 }
 
-// holds says whether what is looked for stands in a node, which may be nil.
-func (n *avroNode) holds(is func(*avroNode) bool) bool {
-	return n != nil && (is(n) || slices.ContainsFunc(n.members, func(m *avroNode) bool { return m.holds(is) }))
+// contains reports whether the field that is looked for stands in a node, which may be nil.
+func (n *avroNode) contains(is func(*avroNode) bool) bool {
+	return n != nil && (is(n) || slices.ContainsFunc(n.members, func(m *avroNode) bool { return m.contains(is) }))
 }
 
-// whole writes a type: what it takes to skip a value, or with values also what a value means.
+// whole writes a type: what must be known to skip a value or, with values, also to understand it.
 func (l *avroLayout) whole(t *avro.Type, values bool) {
 	kind := t.Kind
 	if kind == avro.String && !values {

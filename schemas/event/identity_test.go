@@ -44,7 +44,7 @@ func (g *randomAvro) another(schema string) string {
 }
 
 // Two schemas that agree in where a field stands decode every record that both can read to the same field, whatever stands before it,
-// around it and behind it; what agrees in everything decodes alike to the last error.
+// around it and after it; what agrees in everything decodes alike to the last error.
 func TestFormatsThatAgreeInAFieldDecodeItAlike(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 7))
 	var alike, apart, other int
@@ -90,7 +90,7 @@ func TestFormatsThatAgreeInAFieldDecodeItAlike(t *testing.T) {
 			} {
 				switch {
 				case c[0] && !c[1]:
-					t.Fatalf("the %s stands in one place, and of %x is %v and %v:\n%s\n%s", field, record, a, b, f.Schema, to.Schema)
+					t.Fatalf("the %s stands at one position, and of %x is %v and %v:\n%s\n%s", field, record, a, b, f.Schema, to.Schema)
 				case !c[1]:
 					other++
 				case c[0] && was.Records != is.Records:

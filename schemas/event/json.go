@@ -9,7 +9,7 @@ type jsonNode struct {
 	members []*jsonNode
 }
 
-// plantTree makes the tree of members that are looked for.
+// plantTree makes the tree of the members that are looked for.
 func (d *Decoder) plantTree() error {
 	paths, err := d.paths()
 	if err != nil {
@@ -44,9 +44,9 @@ func (n *jsonNode) plant(path []string, number int) {
 	m.plant(path[1:], number)
 }
 
-// decodeJSON finds the fields of one JSON object, matched by exact name; of a member given twice the last counts, with
-// all that is in it. A record that is not valid UTF-8 is undecodable: encoding/json would replace the bytes, and two
-// users' ids would become one.
+// decodeJSON finds the fields of one JSON object, matched by exact name. If a member comes twice, the
+// last one counts, with all that is in it. A record that is not valid UTF-8 is undecodable:
+// encoding/json would replace the bytes, and two users' ids would become one.
 func (d *Decoder) decodeJSON(value []byte) error {
 	clear(d.found)
 	if !utf8.Valid(value) || !d.scanRecord(value) {
@@ -83,7 +83,7 @@ func (d *Decoder) take(i int, v *jsonValue) (class string) {
 		d.unquote[i], whole = appendUnescaped(d.unquote[i][:0], v.raw)
 		d.raw[i] = d.unquote[i]
 		if !whole {
-			// Half a surrogate pair has no UTF-8: ids that differ in it only would become one.
+			// Half a surrogate pair has no UTF-8: ids that differ only there would become one.
 			return loneSurrogateClass(i)
 		}
 		return ""
@@ -138,7 +138,7 @@ func (d *Decoder) takeInteger(i int, raw []byte) string {
 	return ""
 }
 
-// scanRecord reads value, which must be one object with nothing but space around it.
+// scanRecord reads value, which must be one object with only space around it.
 func (d *Decoder) scanRecord(value []byte) bool {
 	s := jsonScanner{b: value}
 	s.space()
@@ -217,7 +217,8 @@ func (d *Decoder) scanMember(s *jsonScanner, m *jsonNode, depth int) bool {
 		ok = d.scanMembers(s, m, depth+1)
 		v.raw = s.b[start:s.at]
 	} else if v, ok = s.value(depth); ok {
-		// A field below what is no object: null where that is null, else of the wrong type.
+		// A field below a value that is not an object is null if that is null, else of the wrong
+		// type.
 		below := jsonValue{kind: jsonNested}
 		if v.kind == jsonNull {
 			below.kind = jsonNull

@@ -22,8 +22,9 @@ const (
 // maxJSONDepth is encoding/json's own limit.
 const maxJSONDepth = 10000
 
-// jsonScanner reads one JSON text. It accepts exactly what encoding/json accepts among texts of valid UTF-8 (fuzz and
-// seeded tests compare the two) but builds nothing: an event takes a quarter of the time and no allocation.
+// jsonScanner reads one JSON text. Of the texts of valid UTF-8 it accepts exactly those that
+// encoding/json accepts (fuzz and seeded tests compare the two), but it builds no values: an event
+// takes a quarter of the time and no allocation.
 type jsonScanner struct {
 	b  []byte
 	at int
@@ -84,7 +85,7 @@ func (s *jsonScanner) string() (raw []byte, escaped, ok bool) {
 	return nil, false, false
 }
 
-// escapeLength is the length of the escape at the start of b, 0 where it is none.
+// escapeLength returns the length of the escape at the start of b, 0 if there is no valid one.
 func escapeLength(b []byte) int {
 	if len(b) < 2 {
 		return 0
@@ -118,7 +119,7 @@ func hexRune(b []byte) rune {
 	return r
 }
 
-// value reads any value; depth is how many objects and arrays it stands in.
+// value reads any value, which stands in depth objects and arrays.
 func (s *jsonScanner) value(depth int) (v jsonValue, ok bool) {
 	s.space()
 	if s.at >= len(s.b) {
@@ -174,7 +175,7 @@ func (s *jsonScanner) number() bool {
 	return ok
 }
 
-// nested skips an object or an array, which is the depth-th around its contents.
+// nested skips an object or an array that stands in depth−1 others.
 func (s *jsonScanner) nested(depth int) bool {
 	if depth > maxJSONDepth {
 		return false
@@ -213,8 +214,8 @@ func (s *jsonScanner) nested(depth int) bool {
 	}
 }
 
-// appendUnescaped appends the contents of a string that the scanner has accepted. whole is false where it has half a
-// surrogate pair, which becomes U+FFFD as with encoding/json.
+// appendUnescaped appends the contents of a string that the scanner has accepted. whole is false if
+// it has half a surrogate pair, which becomes U+FFFD as with encoding/json.
 func appendUnescaped(dst, raw []byte) (out []byte, whole bool) {
 	whole = true
 	for i := 0; i < len(raw); {

@@ -41,7 +41,8 @@ func parseWhole(b []byte) (int64, bool) {
 	if !ok {
 		return 0, false
 	}
-	// The digits are whole followed by fraction; the decimal point stands behind the first point of them.
+	// The digits are whole followed by fraction; the decimal point stands after the first point of
+	// them.
 	point := len(whole) + exponent
 	digits := len(whole) + len(fraction)
 	digit := func(i int) byte {

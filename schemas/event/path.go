@@ -8,7 +8,7 @@ import (
 // Errors of a field path.
 var (
 	errPathSegment = errors.New(`a name between its dots is empty (\. is a dot in a name)`)
-	errPathEscape  = errors.New("a backslash stands before a dot or a backslash only")
+	errPathEscape  = errors.New("a backslash must stand before a dot or another backslash")
 )
 
 // parsePath splits a field path at its dots: "user.id" is the member id of the record user. `\.` is a dot within a name,

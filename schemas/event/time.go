@@ -8,8 +8,9 @@ const (
 	maxMillis = 253402300799999
 )
 
-// parseTime reads a time in the given unit and takes the floor of milliseconds since 1970. It is exact: no float is
-// involved. ok is false for what does not parse and for what is outside years 1 to 9999.
+// parseTime reads a time in the given unit and returns the floor of milliseconds since 1970. It is
+// exact: no float is involved. ok is false for a text that is not a time, and for a time outside
+// years 1 to 9999.
 func parseTime(b []byte, unit string) (ms int64, ok bool) {
 	switch unit {
 	case "s":
@@ -28,12 +29,12 @@ func parseTime(b []byte, unit string) (ms int64, ok bool) {
 	return ms, ok && ms >= minMillis && ms <= maxMillis
 }
 
-// maxExponent bounds what is read of an exponent: beyond it, a number of at most 1 MiB of digits is zero or too large
-// whatever the rest of the exponent says.
+// maxExponent bounds how much of an exponent is read: beyond it, a number of at most 1 MiB of digits
+// is zero or too large, whatever the rest of the exponent is.
 const maxExponent = 1 << 40
 
-// parseDecimal returns floor(x·10^shift) for a number x in JSON's grammar; ok is false for another text or a result
-// of more than 18 digits.
+// parseDecimal returns floor(x·10^shift) for a number x in JSON's grammar; ok is false for another
+// text, or a result of more than 18 digits.
 func parseDecimal(b []byte, shift int) (n int64, ok bool) {
 	whole, fraction, exponent, negative, ok := splitNumber(b)
 	if !ok {
@@ -79,7 +80,7 @@ func parseDecimal(b []byte, shift int) (n int64, ok bool) {
 	return n, true
 }
 
-// splitNumber takes a number in JSON's grammar apart: -?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?
+// splitNumber splits a number in JSON's grammar: -?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?
 func splitNumber(b []byte) (whole, fraction []byte, exponent int, negative, ok bool) {
 	if len(b) > 0 && b[0] == '-' {
 		negative, b = true, b[1:]

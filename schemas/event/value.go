@@ -2,8 +2,8 @@ package event
 
 import "strconv"
 
-// internedTexts keeps the boxed values of short texts that were seen, so that fields of few values (a country, a type)
-// cost no allocation.
+// internedTexts keeps the boxed values of short texts that were seen, so that fields with few
+// different values (a country, a type) cost no allocation.
 type internedTexts map[string]any
 
 const (
@@ -27,8 +27,8 @@ func (t internedTexts) text(b []byte) any {
 	return t[s]
 }
 
-// number boxes a number in JSON's grammar: an integer without fraction and exponent as int64 where it fits, else a
-// float64; one beyond that is infinite.
+// number boxes a number in JSON's grammar: an integer without fraction and exponent as int64 if it
+// fits, any other as float64; a number that is too large for that is infinite.
 func number(b []byte) any {
 	if n, ok := parseInteger(b); ok {
 		return n
@@ -37,7 +37,8 @@ func number(b []byte) any {
 	return f
 }
 
-// columnAny is what filters see of a column: a number where the text is a JSON number, else the string.
+// columnAny returns what filters see of a column: a number if the text is a JSON number, else the
+// string.
 func (t internedTexts) columnAny(b []byte) any {
 	if len(b) > 0 && (b[0] == '-' || b[0] >= '0' && b[0] <= '9') {
 		if _, _, _, _, ok := splitNumber(b); ok {
@@ -47,7 +48,7 @@ func (t internedTexts) columnAny(b []byte) any {
 	return t.text(b)
 }
 
-// jsonAny is what filters see of a member; false: there is none.
+// jsonAny returns what filters see of a member; false if the record does not have the member.
 func (t internedTexts) jsonAny(v *jsonValue) (any, bool) {
 	switch v.kind {
 	case jsonAbsent:

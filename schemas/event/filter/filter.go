@@ -13,8 +13,8 @@ import (
 	"github.com/expr-lang/expr/vm"
 )
 
-// What a filter may be. Filters have neither loops nor variables nor functions: what one takes is linear in its length
-// and the event's.
+// The limits of a filter. Filters have neither loops nor variables nor functions: the time that one
+// takes is linear in its length and the event's.
 const (
 	MaxBytes   = 4096 // of one filter's text
 	maxNodes   = 1000
@@ -23,8 +23,8 @@ const (
 )
 
 // Fields returns the names of the fields that a filter uses, each once and sorted: members of the
-// event itself, not of records within it. A text that is not an expression over an event's fields
-// that is true or false gives an error, which holds line and column.
+// event itself, not of records within it. It returns an error with line and column for a text that is
+// not an expression over an event's fields with the value true or false.
 func Fields(text string) ([]string, error) {
 	f, err := compile(text)
 	if err != nil {
@@ -65,7 +65,7 @@ func compile(text string) (*compiled, error) {
 	return &compiled{program: program, names: w.names, needs: w.needs}, nil
 }
 
-// walker finds the fields of a filter and what filters may not have.
+// walker finds the fields of a filter, and the first thing that filters may not have.
 type walker struct {
 	names []string
 	needs [][]string
@@ -78,7 +78,7 @@ func (w *walker) refuse(n ast.Node, reason string) {
 	}
 }
 
-// visit walks an expression. absent: it stands left of "??", where what is not there is nil.
+// visit walks an expression. absent says that it stands left of "??", where a missing field is nil.
 func (w *walker) visit(node ast.Node, absent bool) {
 	switch n := node.(type) {
 	case *ast.NilNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.StringNode:
@@ -126,15 +126,15 @@ func (w *walker) binary(n *ast.BinaryNode, absent bool) {
 		from, ok1 := n.Left.(*ast.IntegerNode)
 		to, ok2 := n.Right.(*ast.IntegerNode)
 		if !ok1 || !ok2 || to.Value < from.Value || to.Value-from.Value >= maxRange {
-			w.refuse(n, fmt.Sprintf("a range a..b stands between two integers, the second not below the first, and has at most %d numbers", maxRange))
+			w.refuse(n, fmt.Sprintf("a range a..b must be between two integers, the second not below the first, and have at most %d numbers", maxRange))
 		}
 	}
 	w.visit(n.Left, false)
 	w.visit(n.Right, false)
 }
 
-// path takes a field, or a chain of members from a field on. What the filter needs of it ends before the first "?." and
-// before an index.
+// path notes a field, or a chain of members from a field on. The part that an event must have ends
+// before the first "?." and before an index.
 func (w *walker) path(node ast.Node, absent bool) {
 	var members []*ast.MemberNode // from the last to the first
 	for {
@@ -162,7 +162,7 @@ func (w *walker) path(node ast.Node, absent bool) {
 	for _, m := range members {
 		name, isName := m.Property.(*ast.StringNode)
 		if ok && need == nil {
-			// $env["a name"] is a field whose name is no identifier.
+			// $env["a name"] is a field whose name is not an identifier.
 			if !isName {
 				break
 			}
@@ -180,7 +180,7 @@ func (w *walker) path(node ast.Node, absent bool) {
 	switch {
 	case !ok:
 	case need == nil:
-		w.refuse(node, `$env stands before the name of a field only: $env["a name"]`)
+		w.refuse(node, `$env can only stand before the name of a field: $env["a name"]`)
 	default:
 		if !slices.Contains(w.names, need[0]) {
 			w.names = append(w.names, need[0])

@@ -6,7 +6,7 @@ import (
 	"github.com/expr-lang/expr/vm"
 )
 
-// MaxFilters is how many filters a set can have: Passes has a bit for each.
+// MaxFilters is the greatest number of filters of a set: Passes has a bit for each.
 const MaxFilters = 64
 
 // Set runs filters. A nil Set has none. Not for concurrent use.
@@ -17,7 +17,7 @@ type Set struct {
 
 	machine vm.VM
 	env     map[string]any
-	present []bool // by field: the event has it
+	present []bool // by field: whether the event has it
 }
 
 type running struct {
@@ -59,8 +59,8 @@ func (s *Set) Add(text string) error {
 	return nil
 }
 
-// Names are the fields that the filters use, each once, in order of first use. The caller must not
-// change them.
+// Names returns the fields that the filters use, each once, in order of first use. The caller must
+// not change them.
 func (s *Set) Names() []string {
 	if s == nil {
 		return nil
@@ -68,7 +68,7 @@ func (s *Set) Names() []string {
 	return s.fields
 }
 
-// FirstUse is the number of the first filter that uses a field of Names.
+// FirstUse returns the number of the first filter that uses a field of Names.
 func (s *Set) FirstUse(name string) int { return s.users[slices.Index(s.fields, name)] }
 
 // Put sets the value that an event has in field i of Names: nil, bool, int64, float64, string,
@@ -98,7 +98,7 @@ func (s *Set) passes(f *running) bool {
 		for _, name := range need.below {
 			record, ok := at.(map[string]any)
 			if !ok {
-				break // evaluation says what becomes of it
+				break // the evaluation decides
 			}
 			if at, ok = record[name]; !ok {
 				return false
