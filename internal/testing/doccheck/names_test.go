@@ -78,6 +78,7 @@ func TestWrongNamesOnAPageAreFound(t *testing.T) {
 		"form, err := plain.New(plain.Nothing{})\n" +
 		"form.Whatever()\n" +
 		"```\n" +
+		"```sh\n./runner demo; deploy/nowhere.sh ~/x/y\n```\n" +
 		"`go test -run 'AreFound|ByNobody' -bench Turn/x ./state` and `-bench ByNobody` choose nothing.\n" +
 		"`form.Whatever` is of the sample above, a span may\nbreak its line: `go vet\n./nothing`.\n"
 	want := []string{
@@ -95,9 +96,10 @@ func TestWrongNamesOnAPageAreFound(t *testing.T) {
 		"made-up.md:10: nothing is called ErrOfNothing",
 		"made-up.md:10: nothing is called nothingAtAll",
 		"made-up.md:13: package plain declares no Nothing",
-		"made-up.md:16: nothing is chosen by -run ByNobody",
-		"made-up.md:16: nothing is chosen by -bench ByNobody",
-		"made-up.md:19: there is no nothing",
+		"made-up.md:17: there is no deploy/nowhere.sh",
+		"made-up.md:19: nothing is chosen by -run ByNobody",
+		"made-up.md:19: nothing is chosen by -bench ByNobody",
+		"made-up.md:22: there is no nothing",
 	}
 	got, _ := wrongNames(declarations(t), "made-up.md", page)
 	if !slices.Equal(got, want) {
