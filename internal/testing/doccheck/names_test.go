@@ -107,6 +107,13 @@ func TestWrongNamesOnAPageAreFound(t *testing.T) {
 	}
 }
 
+func TestABackQuoteWithoutItsPartnerIsFound(t *testing.T) {
+	got, _ := wrongNames(declarations(t), "p.md", "| `pipeline |\n| `pipeline` |\n")
+	if want := []string{"p.md:1: a back quote without its partner"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestOldNamesOfAChangelogAreNotLookedAt(t *testing.T) {
 	const log = "## Unreleased\n`plain.Form` is `plain.Transforms`; `state.Nothing` is gone.\n## v1\n`plain.Form` is new.\n"
 	got, _ := wrongNames(declarations(t), "log.md", unreleased(log))
@@ -118,6 +125,8 @@ func TestOldNamesOfAChangelogAreNotLookedAt(t *testing.T) {
 var (
 	fence  = regexp.MustCompile("(?ms)^[ ]*```[a-z]*\n(.*?)^[ ]*```")
 	quoted = regexp.MustCompile("`([^`]+)`")
+	// A quotation that goes on into another paragraph, item or row has lost its end.
+	endless = regexp.MustCompile(`\n\s*(?:\n|\||#|[-*] )`)
 	// Of a sample: the variables that it sets, and p.Name.
 	variables = regexp.MustCompile(`(?m)^\s*(?:if |for )?(\w+(?:, \w+)*) :?= `)
 	selectors = regexp.MustCompile(`(?:^|[^\w."])([a-z][a-z0-9]*\.[A-Z]\w*)`)
@@ -190,6 +199,10 @@ func (p *page) prose(body string) {
 	file, end := "", 0 // the file that was named last, and where
 	for _, m := range quoted.FindAllStringSubmatchIndex(body, -1) {
 		text := body[m[2]:m[3]]
+		if endless.MatchString(text) {
+			p.found[m[0]] = "a back quote without its partner"
+			return
+		}
 		if file != "" && body[end:m[0]] == ", " && inFile.MatchString(text) && path.Ext(text) != ".go" {
 			if p.looked++; !p.tops[file][text] {
 				p.found[m[2]] = file + " declares no " + text
