@@ -10,15 +10,15 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// accounts charges what ledger and control say, turn by turn, and checks at every turn that nobody's spent and held amounts exceed
-// the budget, and at every snapshot that it says the same.
+// accounts charges what ledger and control say, turn by turn, and checks at every turn that no
+// user's spent and reserved amounts exceed the budget, and at every snapshot that it says the same.
 func (d *deployment) accounts(tr trusted) (map[reference.Owner]reference.Account, error) {
 	all := map[reference.Owner]reference.Account{}
 	config := d.referenceConfig()
 	for shard, l := range tr.ledgers {
 		a := auditor{tr: tr, header: tr.headers[len(tr.headers)-1], config: config, ends: config.TurnEnds(tr.last), hasher: schemas.NewHasher(d.config.Keys.UserHash),
 			accounts: map[reference.Owner]reference.Account{}, slices: map[uint64]map[reference.Owner]slice{},
-			held: map[reference.Owner]*big.Int{}, due: map[reference.Owner]*big.Int{}}
+			reserved: map[reference.Owner]*big.Int{}, due: map[reference.Owner]*big.Int{}}
 		if err := a.audit(l, shard, d.config.Shards); err != nil {
 			return nil, fmt.Errorf("auditing shard %d: %w", shard, err)
 		}
@@ -38,7 +38,8 @@ type labelled struct {
 	passes uint64
 }
 
-// auditor follows the accounts of one shard. It forms windows from the slices of the deltas and knows no event.
+// auditor follows the accounts of one shard. It assembles windows from the slices of the deltas and
+// knows no event.
 type auditor struct {
 	tr       trusted
 	header   schemas.Header
@@ -47,8 +48,8 @@ type auditor struct {
 	hasher   *schemas.Hasher
 	accounts map[reference.Owner]reference.Account
 	slices   map[uint64]map[reference.Owner]slice
-	// held and due are the worst cases and the charges of the span's turns so far.
-	held, due map[reference.Owner]*big.Int
+	// reserved and due are the worst cases and the charges of the span's turns so far.
+	reserved, due map[reference.Owner]*big.Int
 }
 
 func (a *auditor) audit(l ledger, shard, shards int) error {
@@ -64,7 +65,7 @@ func (a *auditor) audit(l ledger, shard, shards int) error {
 				return fmt.Errorf("turn %d: a user of shard %d stands in shard %d", turn, got, shard)
 			}
 			a.slices[turn][reference.Owner{ID: user.ID, Period: user.Period}] = sliceOf(delta.Labels, user.Slice, user.Records)
-			if err := a.hold(turn, delta, user); err != nil {
+			if err := a.reserve(turn, delta, user); err != nil {
 				return fmt.Errorf("turn %d: %w", turn, err)
 			}
 		}
@@ -91,8 +92,8 @@ func sliceOf(labels []schemas.Label, entries []schemas.KeyCount, records []schem
 	return s
 }
 
-// begin finds the first turn to charge: turn 1, or where compaction took a delta whose slot was used again, the turn behind the
-// earliest snapshot that holds it.
+// begin finds the first turn to charge: turn 1, or where compaction took a delta whose slot was
+// used again, the turn after the earliest snapshot that holds it.
 func (a *auditor) begin(l ledger) (uint64, error) {
 	lost := a.header.FromTurn - 1 // what was before the last change is in snapshots
 	for turn := lost + 1; turn <= a.tr.last; turn++ {
@@ -130,7 +131,7 @@ func (a *auditor) restore(s schemas.Snapshot) error {
 	return nil
 }
 
-// labels are those of a slice with the filters numbered as they are now.
+// labels returns those of a slice with the filters numbered as they are now.
 func (a *auditor) labels(open schemas.OpenSlice) []schemas.Label {
 	filters := a.config.Format.Filters
 	for i, past := range a.header.Past {
@@ -154,8 +155,8 @@ func (a *auditor) labels(open schemas.OpenSlice) []schemas.Label {
 	return labels
 }
 
-// compare holds a snapshot, where there is one, against the accounts as of its turn. Accounts of a period that no window can charge
-// any more may be gone.
+// compare compares a snapshot, where there is one, with the accounts as of its turn. Accounts of a
+// period that no window can charge any more may be gone.
 func (a *auditor) compare(s schemas.Snapshot, turn uint64) error {
 	if s.Turn != turn {
 		return nil
@@ -177,12 +178,12 @@ func (a *auditor) compare(s schemas.Snapshot, turn uint64) error {
 	return nil
 }
 
-// brings is what an individual contributes to a window, from the slices that lie in it.
-func (a *auditor) brings(turn uint64, pair schemas.MetricWindow, owner reference.Owner) map[string]int64 {
-	spec := a.config.Metrics[pair.Metric]
+// brings returns what an individual contributes to a window, from the slices that lie in it.
+func (a *auditor) brings(turn uint64, window schemas.MetricWindow, owner reference.Owner) map[string]int64 {
+	spec := a.config.Metrics[window.Metric]
 	bit := slices.Index(a.config.Format.Filters, spec.Filter)
 	var visits []reference.Visit
-	for t := turn; t > 0 && a.ends[t-1] > pair.WindowStart; t-- {
+	for t := turn; t > 0 && a.ends[t-1] > window.WindowStart; t-- {
 		list := a.slices[t][owner].events
 		if spec.Kind == "sum" {
 			list = a.slices[t][owner].values
@@ -196,46 +197,46 @@ func (a *auditor) brings(turn uint64, pair schemas.MetricWindow, owner reference
 	return reference.Contribute(a.hasher, spec, owner, visits).Counts
 }
 
-// hold holds the worst case of a turn beside those of the turns before it in its span.
-func (a *auditor) hold(turn uint64, delta schemas.Delta, user schemas.DeltaUser) error {
+// reserve reserves the worst case of a turn beside those of the turns before it in its span.
+func (a *auditor) reserve(turn uint64, delta schemas.Delta, user schemas.DeltaUser) error {
 	owner := reference.Owner{ID: user.ID, Period: user.Period}
 	account, known := a.accounts[owner]
 	if !known {
 		account = reference.Account{Spent: new(big.Int), Keys: new(big.Int)}
 	}
-	if a.held[owner] == nil {
-		a.held[owner], a.due[owner] = new(big.Int), new(big.Int)
+	if a.reserved[owner] == nil {
+		a.reserved[owner], a.due[owner] = new(big.Int), new(big.Int)
 	}
-	held, actual := a.held[owner], a.due[owner]
-	for i, pair := range delta.Windows {
+	reserved, actual := a.reserved[owner], a.due[owner]
+	for i, window := range delta.Windows {
 		if !user.Admitted.Get(i) {
 			continue
 		}
-		brings := a.brings(turn, pair, owner)
+		brings := a.brings(turn, window, owner)
 		if len(brings) == 0 {
-			return fmt.Errorf("a user was admitted to metric %d with nothing", pair.Metric)
+			return fmt.Errorf("a user was admitted to metric %d with nothing", window.Metric)
 		}
-		spec := a.config.Metrics[pair.Metric]
+		spec := a.config.Metrics[window.Metric]
 		for key, c := range brings {
-			held.Add(held, reference.Charge(c, spec.Top.Big()))
-			actual.Add(actual, reference.Charge(c, a.paid(turn, pair, key)))
+			reserved.Add(reserved, reference.Charge(c, spec.Top.Big()))
+			actual.Add(actual, reference.Charge(c, a.paid(turn, window, key)))
 			if spec.KeyMode == "private" {
 				account.Keys.Add(account.Keys, spec.DeltaKey.Big())
 			}
 		}
-		if next := int(pair.Metric) + 1; next < len(a.config.Metrics) && a.config.Metrics[next].Kind == "coverage" {
-			held.Add(held, reference.Charge(1, a.config.Metrics[next].Top.Big()))
-			pair.Metric++
-			actual.Add(actual, reference.Charge(1, a.paid(turn, pair, "")))
+		if next := int(window.Metric) + 1; next < len(a.config.Metrics) && a.config.Metrics[next].Kind == "coverage" {
+			reserved.Add(reserved, reference.Charge(1, a.config.Metrics[next].Top.Big()))
+			window.Metric++
+			actual.Add(actual, reference.Charge(1, a.paid(turn, window, "")))
 		}
 	}
-	if held.Sign() == 0 { // a budget may have been lowered below what was spent
-		delete(a.held, owner)
+	if reserved.Sign() == 0 { // a budget may have been lowered below what was spent
+		delete(a.reserved, owner)
 		delete(a.due, owner)
 		return nil
 	}
-	if sum := new(big.Int).Add(held, account.Spent); sum.Cmp(a.config.Budget.Mu2) > 0 {
-		return fmt.Errorf("a user's spent and held amounts are %v of %v", sum, a.config.Budget.Mu2)
+	if sum := new(big.Int).Add(reserved, account.Spent); sum.Cmp(a.config.Budget.Mu2) > 0 {
+		return fmt.Errorf("a user's spent and reserved amounts are %v of %v", sum, a.config.Budget.Mu2)
 	}
 	if account.Keys.Cmp(a.config.Budget.Keys) > 0 {
 		return fmt.Errorf("a user's δ is %v of %v", account.Keys, a.config.Budget.Keys)
@@ -253,21 +254,21 @@ func (a *auditor) charge() {
 			delete(a.accounts, owner)
 		}
 	}
-	clear(a.held)
+	clear(a.reserved)
 	clear(a.due)
 }
 
-// paid is the precision that SETTLED names for a key; for a private key that it does not name the first rung; for a key taken from
-// another metric that did not release it, nothing.
-func (a *auditor) paid(turn uint64, pair schemas.MetricWindow, key string) *big.Int {
+// paid returns the precision that SETTLED names for a key; for a private key that it does not name
+// the first rung; for a key taken from another metric that did not release it, nothing.
+func (a *auditor) paid(turn uint64, window schemas.MetricWindow, key string) *big.Int {
 	settled := a.tr.settled[turn]
 	for _, k := range settled.Keys {
-		if k.Metric == pair.Metric && k.WindowStart == pair.WindowStart && k.WindowEnd == pair.WindowEnd && string(k.Key) == key {
+		if k.Metric == window.Metric && k.WindowStart == window.WindowStart && k.WindowEnd == window.WindowEnd && string(k.Key) == key {
 			return k.Precision.Big()
 		}
 	}
-	if a.config.Metrics[pair.Metric].KeyMode == "from" {
+	if a.config.Metrics[window.Metric].KeyMode == "from" {
 		return new(big.Int)
 	}
-	return settled.FirstRungs[pair.Metric].Big()
+	return settled.FirstRungs[window.Metric].Big()
 }

@@ -10,8 +10,9 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/realkafka"
 )
 
-// kindVariable chooses the broker that the tests run against: "embedded" (default), "kafka" (a process of this machine, see
-// internal/testing/realkafka) or "docker" (a container of a Docker engine that answers).
+// kindVariable chooses the broker that the tests run against: "embedded" (default), "kafka" (a
+// process of this machine, see internal/testing/realkafka) or "docker" (a container of a Docker
+// engine that answers).
 const kindVariable = "TOLLGATE_BROKER"
 
 // requireVariable makes a broker that cannot be had a failure instead of a skip.
@@ -33,7 +34,7 @@ type testBroker interface {
 	restart(t testing.TB)
 }
 
-// kind is what kindVariable says.
+// kind returns what kindVariable says.
 func kind(t testing.TB) string {
 	t.Helper()
 	switch k := os.Getenv(kindVariable); k {
@@ -64,8 +65,9 @@ func needReal(t testing.TB) {
 	}
 }
 
-// startBroker gives the address of a broker: an embedded one of the test's own in this process, or the real one that all
-// tests of the binary share. Topics of a real one are there for all: deployments of different tests have different names.
+// startBroker returns the address of a broker: an embedded one of the test's own in this process,
+// or the real one that all tests of the binary share. Topics of a real one are there for all:
+// deployments of different tests have different names.
 func startBroker(t testing.TB) string {
 	t.Helper()
 	if kind(t) == embeddedKind {
@@ -83,7 +85,7 @@ func startBrokerProcess(t testing.TB) string {
 	return theShared.get(t).address()
 }
 
-// startOwnBroker starts a broker that nobody else uses and that outlives being killed.
+// startOwnBroker starts a broker that no other test uses and that outlives being killed.
 func startOwnBroker(t testing.TB) testBroker {
 	t.Helper()
 	if kind(t) == embeddedKind {
@@ -143,7 +145,8 @@ type sharedBroker struct {
 	err    error
 }
 
-// theShared belongs to the whole test binary: to start a JVM for every test would take longer than the tests.
+// theShared belongs to the whole test binary: to start a JVM for every test would take longer than
+// the tests.
 var theShared sharedBroker
 
 func (s *sharedBroker) get(t testing.TB) testBroker {

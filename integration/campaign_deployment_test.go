@@ -20,8 +20,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// subject is a deployment that faults befall. The runs know it by its file and come through the proxy; the test reads its topics past
-// the proxy.
+// subject is a deployment that faults befall. The runs know it by its file and come through the
+// proxy; the test reads its topics past the proxy.
 type subject struct {
 	*deployment
 	dir, file string
@@ -46,7 +46,7 @@ type subjectSettings struct {
 
 const campaignPartitions = 3
 
-// yaml is the configuration file. Metrics of all kinds, over windows of three sizes.
+// yaml returns the configuration file. Metrics of all kinds, over windows of three sizes.
 func (s subjectSettings) yaml() string {
 	w := func(n int) string { return config.Duration(time.Duration(n) * s.window) }
 	trust := fmt.Sprintf("{trust: producer, lateness: %s, skew: 1m, idle_grace: 300d}", w(1))
@@ -121,7 +121,7 @@ func (s *subject) write() {
 	}
 }
 
-// load is the file as the test uses it: straight to the broker.
+// load returns the file as the test uses it: straight to the broker.
 func (s *subject) load(broker string) pipeline.Config {
 	s.t.Helper()
 	file, err := config.Load(s.file, config.Options{})
@@ -133,7 +133,8 @@ func (s *subject) load(broker string) pipeline.Config {
 	return c
 }
 
-// newSubject begins a deployment as people do: a file, topics and keys by `runner init`, the first events by `runner replay`.
+// newSubject begins a deployment as people do: a file, topics and keys by `runner init`, the first
+// events by `runner replay`.
 func (c *campaign) newSubject(settings subjectSettings, start time.Time) *subject {
 	c.t.Helper()
 	s := &subject{dir: c.t.TempDir(), settings: settings, deployment: &deployment{t: c.t}}
@@ -175,7 +176,7 @@ func (s *subject) attachTo(broker string) {
 	}
 }
 
-// header is the first record of control.
+// header returns the first record of control.
 func (s *subject) header() *schemas.Header {
 	s.t.Helper()
 	var header *schemas.Header
@@ -192,8 +193,9 @@ func (s *subject) header() *schemas.Header {
 	return header
 }
 
-// calm is the same deployment over the same events, with the same incarnation and the same keys, under a name of its own: what it
-// publishes undisturbed is what the subject must have published.
+// calm returns the same deployment over the same events, with the same incarnation and the same
+// keys, under a name of its own: what it publishes undisturbed is what the subject must have
+// published.
 func (c *campaign) calm(s *subject) *subject {
 	c.t.Helper()
 	settings := s.settings
@@ -223,8 +225,9 @@ func (c *campaign) makeTopics(d *deployment) {
 	}
 }
 
-// feeder keeps a backlog of events in front of the runs. With producers' times a window's events are a function of its number, and so
-// many windows are written as the faults take; with append times they are written at the pace of the clock.
+// feeder keeps a backlog of events in front of the runs. With producers' times a window's events
+// are a function of its number, and so many windows are written as the faults take; with append
+// times they are written at the pace of the clock.
 type feeder struct {
 	s       *subject
 	client  *kafkalog.Client
@@ -258,7 +261,8 @@ func (f *feeder) window(n int, w workload) []arrival {
 	return all
 }
 
-// file writes the first windows to a file. Replayed records have the times of their events: none may be far ahead.
+// file writes the first windows to a file. Replayed records have the times of their events: none
+// may be far ahead.
 func (f *feeder) file(windows int) string {
 	w := f.work
 	w.Broken, w.Late, w.Past, w.Future = 0, 0, 0, 0
@@ -309,7 +313,8 @@ func (f *feeder) over() bool {
 	}
 }
 
-// live is a quarter of a window's events as of now: some of them late by a little, some far from any clock.
+// live returns a quarter of a window's events as of now: some of them late by a little, some far
+// from any clock.
 func (f *feeder) live() [][]arrival {
 	random := rand.New(rand.NewPCG(f.seed, uint64(time.Now().UnixNano())))
 	w, now := f.work, time.Now().UnixMilli()
@@ -326,7 +331,8 @@ func (f *feeder) live() [][]arrival {
 	return spread(all, campaignPartitions)
 }
 
-// put appends. A broker that is away is waited for; what was written twice then are two events, for every reader.
+// put appends. A broker that is away is waited for; what was written twice then are two events, for
+// every reader.
 func (f *feeder) put(dealt [][]arrival) error {
 	for p, arrivals := range dealt {
 		messages := make([]kafkalog.Message, len(arrivals))
@@ -361,7 +367,8 @@ func (f *feeder) try(partition int32, messages []kafkalog.Message) error {
 	return err
 }
 
-// finish ends the feeding and moves the time of every partition past all windows, by records that belong to none.
+// finish ends the feeding and moves the time of every partition past all windows, by records that
+// belong to none.
 func (f *feeder) finish(t testing.TB) {
 	t.Helper()
 	close(f.stopped)

@@ -5,15 +5,16 @@ import (
 	"time"
 )
 
-// faultKind is a fault, and how often it is drawn. do lets it happen and tells whether a turn was open; where it leaves no run behind,
-// current is nil.
+// faultKind is a fault, and how often it is drawn. do lets it happen and tells whether a turn was
+// open; where it leaves no run behind, current is nil.
 type faultKind struct {
 	name   string
 	weight int
 	do     func(*campaign, *subject) bool
 }
 
-// changeFault is no kind of the deck: only one of the deployments can be changed, the others are compared with undisturbed runs.
+// changeFault is no kind of the deck: only one of the deployments can be changed, the others are
+// compared with undisturbed runs.
 const changeFault = "change"
 
 // Those that take long, or that are about one particular moment, are drawn seldom.
@@ -32,14 +33,15 @@ var faultKinds = []faultKind{
 	{"SIGTERM without broker", 1, (*campaign).termWithoutBroker},
 	{"init again", 1, (*campaign).initAgain},
 	{"two inits at once", 1, (*campaign).twoInits},
-	{"nobody reads stdout", 1, (*campaign).unreadOutput},
+	{"unread stdout", 1, (*campaign).unreadOutput},
 }
 
 // Waits that end as soon as there is something to see; what takes longer hangs.
 const (
 	goesOnWithin = 90 * time.Second
 	endsWithin   = 40 * time.Second
-	// A run whose broker is away, or whose output nobody reads, ends within ten seconds of SIGTERM; the rest is for a busy machine.
+	// A run whose broker is away, or whose output is not read, ends within ten seconds of SIGTERM;
+	// the rest is for a busy machine.
 	endsAloneWithin = 20 * time.Second
 )
 
@@ -47,7 +49,8 @@ func (c *campaign) between(least, most time.Duration) time.Duration {
 	return least + time.Duration(c.random.Int64N(int64(most-least)))
 }
 
-// pause waits for a time that is drawn: when a fault comes is what a campaign varies, and nothing is waited for.
+// pause waits for a time that is drawn: when a fault comes is what a campaign varies, and nothing
+// is waited for.
 func (c *campaign) pause(least, most time.Duration) { time.Sleep(c.between(least, most)) }
 
 func (c *campaign) oneIn(n int) bool { return c.random.IntN(n) == 0 }
@@ -79,8 +82,8 @@ func (c *campaign) lose(s *subject) bool {
 	return hit
 }
 
-// moves waits until so many more turns are settled. p is the run that has to; one that ends or hangs is a failure, and another one
-// takes its place, so that the campaign goes on.
+// moves waits until so many more turns are settled. p is the run that has to; one that ends or
+// hangs is a failure, and another one takes its place, so that the campaign goes on.
 func (c *campaign) moves(s *subject, p *proc, turns int) {
 	c.t.Helper()
 	target := s.watch.now().settled + uint64(turns)
@@ -175,8 +178,8 @@ func (c *campaign) drain(s *subject) bool {
 	return hit
 }
 
-// terminated sends SIGTERM to a run that may not have begun, or may have been sent one: it ends, in good order or at once, and has
-// nothing to complain of.
+// terminated sends SIGTERM to a run that may not have begun, or may have been sent one: it ends, in
+// good order or at once, and has nothing to complain of.
 func (c *campaign) terminated(s *subject, p *proc) {
 	c.t.Helper()
 	p.signal(syscall.SIGTERM)
@@ -257,8 +260,8 @@ func (c *campaign) twins(s *subject) bool {
 	return hit
 }
 
-// A run that was started first, and comes to its start late, after a newer one has taken over. It has lost if anything of it stood on
-// control by then; if nothing did, either of the two may go on.
+// A run that was started first, and comes to its start late, after a newer one has taken over. It
+// has lost if anything of it stood on control by then; if nothing did, either of the two may go on.
 func (c *campaign) slowOlder(s *subject) bool {
 	hit := c.lose(s)
 	older := c.start(s)
@@ -284,7 +287,7 @@ func (c *campaign) slowOlder(s *subject) bool {
 	return hit
 }
 
-// What is printed goes nowhere: turns settle all the same, and SIGTERM is obeyed.
+// No process reads what is printed: turns settle all the same, and the run ends on SIGTERM.
 func (c *campaign) unreadOutput(s *subject) bool {
 	c.drained(s)
 	p := launchUnread(c.t, s.named("run"), c.binary, "run", "--config", s.file, "--format", "json")
@@ -296,19 +299,20 @@ func (c *campaign) unreadOutput(s *subject) bool {
 		time.Sleep(10 * time.Millisecond) // that it did not settle so many is complained of below
 	}
 	if got := s.watch.now().settled; got < want {
-		c.complain(p, "nobody reads the run's output: it settled %d turns, want 10", got-p.from.settled)
+		c.complain(p, "the run's output is not read: it settled %d turns, want 10", got-p.from.settled)
 	}
 	hit := c.open(s)
 	p.signal(syscall.SIGTERM)
 	if !p.ends(endsAloneWithin) {
 		p.stacks()
-		c.complain(p, "nobody reads the run's output, and it does not obey SIGTERM")
+		c.complain(p, "the run's output is not read, and the run does not end on SIGTERM")
 	}
 	s.current = nil
 	return hit
 }
 
-// change drains the run and puts another configuration in force, now and then at a second attempt, after the first was killed.
+// change drains the run and puts another configuration in force, now and then at a second attempt,
+// after the first was killed.
 func (c *campaign) change(s *subject) bool {
 	c.t.Helper()
 	hit := c.open(s)

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// initAgain runs init on a deployment that goes on: it changes nothing and says so, also on a slow network.
+// initAgain runs init on a deployment that goes on: it changes nothing and says so, also on a slow
+// network.
 func (c *campaign) initAgain(s *subject) bool {
 	hit := c.open(s)
 	if c.oneIn(2) {
@@ -26,8 +27,9 @@ func (c *campaign) initAgain(s *subject) bool {
 	return hit
 }
 
-// twoInits begins another deployment twice at once, with two promises, on a network that makes them overlap. One init succeeds; its
-// promise is the one in force, and a run with the other is refused. No turn is hit by it.
+// twoInits begins another deployment twice at once, with two promises, on a network that makes them
+// overlap. One init succeeds; its promise is the one in force, and a run with the other is refused.
+// No turn is hit by it.
 func (c *campaign) twoInits(s *subject) bool {
 	c.others++
 	settings := s.settings

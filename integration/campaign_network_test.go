@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// inTrouble is a time with a bad network or none, in which now and then the run dies and another one is started.
+// inTrouble is a time with a bad network or none, in which now and then the run dies and another
+// one is started.
 func (c *campaign) inTrouble(s *subject, least, most time.Duration) {
 	if c.oneIn(3) {
 		c.pause(0, most-least)
@@ -46,7 +47,7 @@ func (c *campaign) cut(s *subject) bool {
 	return hit
 }
 
-// brokerDown ends the broker, one way or the other; nobody listens then.
+// brokerDown ends the broker, one way or the other; no process listens then.
 func (c *campaign) brokerDown(killed bool) {
 	c.t.Helper()
 	if killed {
@@ -102,7 +103,8 @@ func (c *campaign) startWithoutBroker(s *subject) bool {
 	return hit
 }
 
-// beganWithoutBroker looks at a run from whose start the broker was away for a while: it goes on, or has said why not.
+// beganWithoutBroker looks at a run from whose start the broker was away for a while: it goes on,
+// or has said why not.
 func (c *campaign) beganWithoutBroker(s *subject, p *proc) {
 	c.t.Helper()
 	settled := s.watch.now().settled

@@ -19,8 +19,8 @@ import (
 // finish ends a deployment and compares all that it has written.
 func (c *campaign) finish(s *subject, row *subjectRow) {
 	c.t.Helper()
-	// Whether the last run finds turns settled that no event owns, and which records stand behind the last CLOSE, is to depend on no
-	// run before it.
+	// Whether the last run finds turns settled that no event owns, and which records stand after
+	// the last CLOSE, is to depend on no run before it.
 	c.lose(s)
 	s.feed.finish(c.t)
 	tallies := c.toTheEnd(s)
@@ -52,8 +52,8 @@ func (c *campaign) finish(s *subject, row *subjectRow) {
 	}
 }
 
-// equalsReference compares counts, accounts and tallies with the sequential computation. What compaction has taken from the ledger are
-// accounts of periods that are over: they are left out.
+// equalsReference compares counts, accounts and tallies with the sequential computation. What
+// compaction has taken from the ledger are accounts of periods that are over: they are left out.
 func (s *subject) equalsReference() error {
 	if !s.settings.compacted {
 		return s.check()
@@ -156,7 +156,8 @@ func differences(got, want published) string {
 	return fmt.Sprintf("of %d values of the undisturbed run %d are missing and %d are others, and there are %d more", len(want.values), lost, other, more)
 }
 
-// comparePrinted looks for every value that a run has printed among those on counts, and counts them.
+// comparePrinted looks for every value that a run has printed among those on counts, and counts
+// them.
 func (c *campaign) comparePrinted(s *subject, counts published) int {
 	c.t.Helper()
 	there := map[string]bool{}
@@ -184,7 +185,7 @@ func (c *campaign) comparePrinted(s *subject, counts published) int {
 	return printed
 }
 
-// printed is what a process wrote to its standard output.
+// printed returns what a process wrote to its standard output.
 func (p *proc) printed(t testing.TB) []byte {
 	t.Helper()
 	if p.stdout == "" {

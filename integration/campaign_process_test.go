@@ -60,7 +60,7 @@ func launch(t testing.TB, name, binary, dir string, args ...string) *proc {
 	return p
 }
 
-// launchUnread starts the binary with its output in a pipe that is full and that nobody reads.
+// launchUnread starts the binary with its output in a pipe that is full and that no process reads.
 func launchUnread(t testing.TB, name, binary string, args ...string) *proc {
 	t.Helper()
 	p := &proc{name: name, args: args}
@@ -138,7 +138,7 @@ func (p *proc) stacks() {
 	}
 }
 
-// code is the exit status, −1 after a signal.
+// code returns the exit status, −1 after a signal.
 func (p *proc) code() int {
 	var exit *exec.ExitError
 	switch {
@@ -195,14 +195,15 @@ func ownStacks(dump string) string {
 	return out.String()
 }
 
-// all is everything that a process wrote.
+// all returns everything that a process wrote.
 func (s *safeBuffer) all() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.b.String()
 }
 
-// alarming are words that no run of a sound deployment says, whatever befalls it: a run that lost a race for an epoch included.
+// alarming are words that no run of a sound deployment says, whatever befalls it: a run that lost a
+// race for an epoch included.
 var alarming = []string{
 	"panic:", "fatal error:", "DATA RACE", "lost records", "cannot be trusted", "does not hold", "no ledger record", "has stopped itself",
 	"published values and the log differ",

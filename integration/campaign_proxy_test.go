@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// proxy stands on loopback in front of a broker and is the network that faults befall: frozen, slow, cut, or with no one listening.
+// proxy stands on loopback in front of a broker and is the network that faults befall: frozen,
+// slow, cut, or with no one listening.
 type proxy struct {
 	addr string
 
@@ -146,7 +147,7 @@ func (p *proxy) cut() {
 	}
 }
 
-// down refuses connections, as a port does on which nobody listens.
+// down refuses connections, as a port does on which no process listens.
 func (p *proxy) down() {
 	p.mu.Lock()
 	if p.listener != nil {

@@ -14,7 +14,8 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/realkafka"
 )
 
-// The campaign is a test of minutes: it runs where somebody asks for it, with as many faults as are asked for.
+// The campaign is a test of minutes: it runs where a tester asks for it, with as many faults as are
+// asked for.
 const (
 	campaignVariable       = "TOLLGATE_CAMPAIGN"
 	campaignSeedVariable   = "TOLLGATE_CAMPAIGN_SEED"
@@ -54,9 +55,10 @@ type subjectRow struct {
 	comparedBytes                bool
 }
 
-// The real binary on a real broker, with processes killed, stopped and started twice, a network that freezes, slows down and breaks,
-// and a broker that dies, while turns settle. What comes out is what the sequential reference says, byte for byte; where timing
-// decides nothing (no spans, no changes) it is also what an undisturbed run of the same binary publishes.
+// The real binary on a real broker, with processes killed, stopped and started twice, a network
+// that freezes, slows down and breaks, and a broker that dies, while turns settle. What comes out
+// is what the sequential reference says, byte for byte; where timing decides nothing (no spans, no
+// changes) it is also what an undisturbed run of the same binary publishes.
 func TestInvariant5ACampaignOfFaultsChangesNothing(t *testing.T) {
 	if os.Getenv(campaignVariable) != "1" {
 		t.Skipf("60 faults on a real Kafka take minutes: `.ci/run campaign`, or %s=1 (%s, %s and %s choose others)",
@@ -89,7 +91,7 @@ func TestInvariant5ACampaignOfFaultsChangesNothing(t *testing.T) {
 	c.table()
 }
 
-// number is a variable's value.
+// number returns a variable's value.
 func number(t testing.TB, variable string, otherwise uint64) uint64 {
 	t.Helper()
 	text := os.Getenv(variable)
@@ -111,9 +113,9 @@ func startCampaign(t *testing.T, seed uint64) *campaign {
 	}
 	c.binary = buildRunner(t)
 	c.proxy = startProxy(t)
-	const behind = "PROXIED"
+	const proxied = "PROXIED"
 	broker, err := realkafka.Start(t.Context(), realkafka.Options{
-		Listeners: []realkafka.Listener{{Name: behind, Protocol: "PLAINTEXT", Advertised: c.proxy.addr}},
+		Listeners: []realkafka.Listener{{Name: proxied, Protocol: "PLAINTEXT", Advertised: c.proxy.addr}},
 	})
 	if err != nil {
 		unavailable(t, err)
@@ -124,11 +126,12 @@ func startCampaign(t *testing.T, seed uint64) *campaign {
 		}
 	})
 	c.broker = broker
-	c.proxy.to(broker.AddrOf(behind))
+	c.proxy.to(broker.AddrOf(proxied))
 	return c
 }
 
-// deck is so many faults in random order: every kind at least once where there are enough of them, then as their weights say.
+// deck is so many faults in random order: every kind at least once where there are enough of them,
+// then as their weights say.
 func (c *campaign) deck(n int) []string {
 	kinds := slices.Clone(faultKinds)
 	if only := os.Getenv(campaignKindsVariable); only != "" {

@@ -11,7 +11,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// seen is what stands on control, as far as the campaign needs it while runs go on; readTrusted looks at everything in the end.
+// seen is what stands on control, as far as the campaign needs it while runs go on; readTrusted
+// looks at everything in the end.
 type seen struct {
 	next    int64 // offset that is read next
 	epoch   int64
@@ -20,7 +21,7 @@ type seen struct {
 	closed  uint64
 	settled uint64
 	stops   int
-	others  int // records of kinds that are none of these: what a run writes before its EPOCH
+	others  int // records of other kinds: what a run writes before its EPOCH
 }
 
 // begun counts what starts of runs have left.
@@ -133,8 +134,8 @@ func (c *campaign) seesAll(s *subject) {
 	})
 }
 
-// lookMidway counts how often a run was stopped with a part of a turn written: decisions on the ledger or values on counts that no
-// SETTLED covers.
+// lookMidway counts how often a run was stopped with a part of a turn written: decisions on the
+// ledger or values on counts that no SETTLED covers.
 func (c *campaign) lookMidway(s *subject) {
 	c.t.Helper()
 	c.seesAll(s)

@@ -25,8 +25,9 @@ type published struct {
 	turns  map[string]uint64
 }
 
-// readCounts reads the counts topic. It fails where a key has two values (invariant 2) and where a record of an earlier epoch's owner
-// stands behind a later fence with a new key (invariant 9: such a record may repeat, never add).
+// readCounts reads the counts topic. It fails where a key has two values (invariant 2) and where a
+// record of an earlier epoch's owner stands after a later fence with a new key (invariant 9: such a
+// record may repeat, never add).
 func (d *deployment) readCounts() (published, error) {
 	p := published{values: map[string][]byte{}, turns: map[string]uint64{}}
 	var records [][]kafkalog.Record
@@ -63,8 +64,9 @@ func (d *deployment) readCounts() (published, error) {
 	return p, nil
 }
 
-// chargeable is invariant 3: whatever is published has all deltas of its turn, and of all turns of its span, on the ledger. Counts are read first, so that a
-// pipeline that is running cannot make it fail.
+// chargeable is invariant 3: whatever is published has all deltas of its turn, and of all turns of
+// its span, on the ledger. Counts are read first, so that a pipeline that is running cannot make it
+// fail.
 func (d *deployment) chargeable() error {
 	counts, err := d.readCounts()
 	if err != nil {
@@ -85,7 +87,8 @@ func (d *deployment) chargeable() error {
 	return nil
 }
 
-// check compares everything that a deployment has written with the reference and returns all that is wrong.
+// check compares everything that a deployment has written with the reference and returns all that
+// is wrong.
 func (d *deployment) check() error { return d.checkAgainst(d.eventLog()) }
 
 // checkAgainst is check for events that may be gone from the topic.

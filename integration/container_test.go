@@ -19,7 +19,8 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/realkafka"
 )
 
-// imageVariable names the image of a broker in a container: java in the path, Kafka's jars in /opt/kafka/libs.
+// imageVariable names the image of a broker in a container: java in the path, Kafka's jars in
+// /opt/kafka/libs.
 const imageVariable = "TOLLGATE_KAFKA_IMAGE"
 
 const defaultImage = "apache/kafka:4.1.1"
@@ -34,8 +35,9 @@ type kafkaContainer struct {
 	addr      string
 }
 
-// startContainer starts a broker where a Docker engine answers. The port is the same inside and outside: the broker tells clients
-// where it is before the engine could say which port it has chosen, and comes to itself by that address, too.
+// startContainer starts a broker where a Docker engine answers. The port is the same inside and
+// outside: the broker tells clients where it is before the engine could say which port it has
+// chosen, and comes to itself by that address, too.
 func startContainer() (testBroker, func(), error) {
 	ctx, cancel := context.WithTimeout(context.Background(), imageTimeout)
 	defer cancel()

@@ -8,8 +8,8 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
-// Retention may take what was settled from counts, and a run goes on, also after a crash; what was published of a turn that is not
-// settled is missed.
+// Retention may take what was settled from counts, and a run goes on, also after a crash; what was
+// published of a turn that is not settled is missed.
 func TestRuleOldCountsMayBeGoneAndThoseOfAnOpenTurnNot(t *testing.T) {
 	t.Parallel()
 	broker := startBrokerProcess(t)

@@ -11,8 +11,8 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
-// finish runs a process to the end and fails on any error. A test that does not need the pipeline in its own process is parallel
-// with finish in place of run.
+// finish runs a process to the end and fails on any error. A test that does not need the pipeline
+// in its own process is parallel with finish in place of run.
 func (d *deployment) finish(change ...func(*job)) {
 	d.t.Helper()
 	j := d.job()
@@ -52,14 +52,15 @@ func (d *deployment) crashAt(point string, turn uint64, skip int) {
 	}
 }
 
-// killAtRandom starts runners and kills them at random instants until one finishes; it counts the kills. After every kill
-// whatever is published must be chargeable.
+// killAtRandom starts runners and kills them at random instants until one finishes; it counts the
+// kills. After every kill whatever is published must be chargeable.
 func (d *deployment) killAtRandom(random *rand.Rand) int {
 	d.t.Helper()
 	for kills := 0; ; kills++ {
 		c := startRunner(d.t, d.job())
 		if random.IntN(4) > 0 {
-			// Past the start, so that most kills meet a turn: some settlements, then a random part of a turn.
+			// Past the start, so that most kills meet a turn: some settlements, then a random part
+			// of a turn.
 			c.settled(d.t, 0)
 			for range random.IntN(4) {
 				c.settled(d.t, 1)
@@ -92,7 +93,7 @@ func TestInvariant5KillsAtRandomInstants(t *testing.T) {
 		shape := []settings{sharded(4, 1), sharded(1, 1), sharded(16, 2)}[round%3]
 		slots := func(c *pipeline.Config) { c.LedgerSlots = 4 + 12*(round%2) }
 		d := newDeployment(t, broker, fmt.Sprintf("kill%d", round), 1+round%3, shape, slots, tight)
-		d.load(scatter(crowd(uint64(100+round)).arrivals(), d.partitions, uint64(round)))
+		d.load(scatter(usualWorkload(uint64(100+round)).arrivals(), d.partitions, uint64(round)))
 		random := rand.New(rand.NewPCG(uint64(round), 77))
 		kills += d.killAtRandom(random)
 		d.verify()
@@ -103,8 +104,8 @@ func TestInvariant5KillsAtRandomInstants(t *testing.T) {
 	}
 }
 
-// Every write of a turn is a place to crash at, before and behind it; the processes that come after must bring the same output to
-// its end.
+// Every write of a turn is a point to crash at, before and after it; the processes that come after
+// must bring the same output to its end.
 func TestInvariant5CrashAtEveryPoint(t *testing.T) {
 	t.Parallel()
 	broker := startBrokerProcess(t)
@@ -133,8 +134,8 @@ func TestInvariant5CrashAtEveryPoint(t *testing.T) {
 	}
 }
 
-// Processes that die right behind a settlement, one after the other: each restart must know every charge before it, and read again
-// what contributes to later turns.
+// Processes that die right after a settlement, one after the other: each restart must know every
+// charge before it, and read again what contributes to later turns.
 func TestInvariant5CrashBetweenTurns(t *testing.T) {
 	t.Parallel()
 	broker := startBrokerProcess(t)
@@ -151,7 +152,8 @@ func TestInvariant5CrashBetweenTurns(t *testing.T) {
 	d.verify()
 }
 
-// The ledger is slow: whoever looks at the topics meanwhile never finds a value whose turn is not on the ledger.
+// The ledger is slow: a reader of the topics meanwhile never finds a value whose turn is not on the
+// ledger.
 func TestInvariant3NothingIsPublishedBeforeTheLedgerHoldsIt(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, startBrokerProcess(t), "slow", 1, tight)
@@ -177,7 +179,7 @@ func TestInvariant3NothingIsPublishedBeforeTheLedgerHoldsIt(t *testing.T) {
 	d.verify()
 }
 
-// A drain finishes the open turn: behind it, everything published is settled.
+// A drain finishes the open turn: after it, everything published is settled.
 func TestRuleADrainLeavesNothingUnsettled(t *testing.T) {
 	t.Parallel()
 	broker := startBrokerProcess(t)
@@ -192,7 +194,7 @@ func TestRuleADrainLeavesNothingUnsettled(t *testing.T) {
 		if end := c.last(t); end == nil || end.Error != "" || !end.Done.Drained {
 			t.Fatalf("draining ended with %s", end)
 		}
-		if err := d.nothingBehindSettled(); err != nil {
+		if err := d.nothingAfterSettled(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -200,8 +202,8 @@ func TestRuleADrainLeavesNothingUnsettled(t *testing.T) {
 	d.verify()
 }
 
-// nothingBehindSettled says whether all that is published is settled.
-func (d *deployment) nothingBehindSettled() error {
+// nothingAfterSettled says whether all that is published is settled.
+func (d *deployment) nothingAfterSettled() error {
 	counts, err := d.readCounts()
 	if err != nil {
 		return err
@@ -212,7 +214,7 @@ func (d *deployment) nothingBehindSettled() error {
 	}
 	for _, turn := range counts.turns {
 		if turn > tr.last {
-			return fmt.Errorf("values of turn %d are published behind a drain at turn %d", turn, tr.last)
+			return fmt.Errorf("values of turn %d are published after a drain at turn %d", turn, tr.last)
 		}
 	}
 	return d.chargeable()
@@ -223,7 +225,7 @@ func TestInvariant9TwoInstancesAtOnce(t *testing.T) {
 	broker := startBrokerProcess(t)
 	for round := range pick(1, onReal(t, 3, 6)) {
 		d := newDeployment(t, broker, fmt.Sprintf("two%d", round), 2, tight)
-		d.load(scatter(crowd(uint64(300+round)).arrivals(), 2, uint64(round)))
+		d.load(scatter(usualWorkload(uint64(300+round)).arrivals(), 2, uint64(round)))
 		first := startRunner(t, d.job())
 		if round%2 == 1 {
 			first.settled(t, 1)
@@ -241,14 +243,14 @@ func TestInvariant9TwoInstancesAtOnce(t *testing.T) {
 	}
 }
 
-// A zombie is an instance that stood still (a stopped virtual machine, a long pause) with a write on its way, while another one took
-// over and went on.
+// A zombie is an instance that stood still (a stopped virtual machine, a long pause) with a write
+// on its way, while another one took over and went on.
 func TestInvariant9AZombiePublishesNothing(t *testing.T) {
 	t.Parallel()
 	broker := startBrokerProcess(t)
 	for round := range pick(1, onReal(t, 3, 6)) {
 		d := newDeployment(t, broker, fmt.Sprintf("zombie%d", round), 2, tight)
-		d.load(scatter(crowd(uint64(400+round)).arrivals(), 2, uint64(round)))
+		d.load(scatter(usualWorkload(uint64(400+round)).arrivals(), 2, uint64(round)))
 		j := d.job()
 		point := []string{crashpoint.DeltaWriting, crashpoint.CountsWriting, crashpoint.SettledWriting}[round%3]
 		j.Delays = map[string]time.Duration{point: 200 * time.Millisecond}

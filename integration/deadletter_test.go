@@ -11,10 +11,11 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/reference"
 )
 
-// Every broken record is on the dead-letter topic, once, with its original key, bytes and headers, its place and its class.
+// Every broken record is on the dead-letter topic, once, with its original key, bytes and headers,
+// its origin and its class.
 func TestInvariant6BrokenRecordsAreDeadLettered(t *testing.T) {
 	d := newDeployment(t, startBroker(t), "dead", 2)
-	w := crowd(41)
+	w := usualWorkload(41)
 	w.Broken = 20
 	random := rand.New(rand.NewPCG(41, 3))
 	sent := map[int32][]kafkalog.Message{}
@@ -31,7 +32,7 @@ func TestInvariant6BrokenRecordsAreDeadLettered(t *testing.T) {
 	d.verify()
 	missing := d.expectedDeadLetters(sent)
 	for _, r := range d.records(d.config.Outputs.DeadLetter, 0) {
-		where := placeIn(r.Headers)
+		where := originIn(r.Headers)
 		want, ok := missing[where]
 		switch {
 		case !ok:
@@ -50,8 +51,8 @@ func TestInvariant6BrokenRecordsAreDeadLettered(t *testing.T) {
 	}
 }
 
-// decorations are headers that a record may have, one after the other: none, several of one name, empty ones and ones without a
-// value, and some that look like the pipeline's own.
+// decorations are headers that a record may have, one after the other: none, several of one name,
+// empty ones and ones without a value, and some that look like the pipeline's own.
 func decorations() [][]kafkalog.Header {
 	return [][]kafkalog.Header{
 		nil,
@@ -62,7 +63,8 @@ func decorations() [][]kafkalog.Header {
 	}
 }
 
-// expectedDeadLetters says, by place, what the reference wants on the dead-letter topic of what was sent.
+// expectedDeadLetters returns, by origin, what the reference wants on the dead-letter topic of what
+// was sent.
 func (d *deployment) expectedDeadLetters(sent map[int32][]kafkalog.Message) map[string]kafkalog.Message {
 	d.t.Helper()
 	want := map[string]kafkalog.Message{}
@@ -91,7 +93,7 @@ func (d *deployment) expectedDeadLetters(sent map[int32][]kafkalog.Message) map[
 			keys[fmt.Sprintf("%v %d", m.Key == nil, min(len(m.Key), 1))]++
 			headers[len(m.Headers)]++
 			m.Headers = append(own, m.Headers...)
-			want[placeIn(m.Headers)] = m
+			want[originIn(m.Headers)] = m
 		}
 	}
 	if len(keys) != 3 || len(headers) != 4 {
@@ -100,8 +102,9 @@ func (d *deployment) expectedDeadLetters(sent map[int32][]kafkalog.Message) map[
 	return want
 }
 
-// placeIn is what a dead letter says about where its record stood. The first header of a name is the pipeline's.
-func placeIn(headers []kafkalog.Header) string {
+// originIn returns what a dead letter says about where its record stood. Of several headers of a
+// name, the pipeline wrote the first.
+func originIn(headers []kafkalog.Header) string {
 	first := map[string]string{}
 	for _, h := range headers {
 		if _, known := first[h.Key]; !known {

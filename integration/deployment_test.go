@@ -22,7 +22,8 @@ import (
 // patienceVariable sets how long a wait may last: mutants hang more often than not.
 const patienceVariable = "TOLLGATE_INTEGRATION_PATIENCE"
 
-// patience bounds every wait of these tests: a pipeline that hangs fails a test instead of stopping the suite.
+// patience bounds every wait of these tests: a pipeline that hangs fails a test instead of stopping
+// the suite.
 var patience = func() time.Duration {
 	if d, err := time.ParseDuration(os.Getenv(patienceVariable)); err == nil {
 		return d
@@ -49,14 +50,15 @@ type deployment struct {
 	past []generation // before the present one
 }
 
-// incarnation is fixed so that deployments with the same configuration draw the same noise and can be compared.
+// incarnation is fixed so that deployments with the same configuration draw the same noise and can
+// be compared.
 var incarnation = [16]byte{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}
 
 // settings changes a configuration before it is compiled.
 type settings func(*pipeline.Config)
 
-// newDeployment creates the topics and the HEADER of a configuration: two metrics over windows of 10 s, one with public and
-// one with private keys, unless settings say otherwise.
+// newDeployment creates the topics and the HEADER of a configuration: two metrics over windows of
+// 10 s, one with public and one with private keys, unless settings say otherwise.
 func newDeployment(t testing.TB, broker, name string, partitions int, change ...settings) *deployment {
 	t.Helper()
 	return newDeploymentAt(t, broker, name, partitions, base, change...)
@@ -220,7 +222,7 @@ func (d *deployment) runTurns(turns int, change ...func(*runOptions)) (drained b
 	})...).Drained
 }
 
-// drainAtRandom runs to the end of the events, drained again and again behind least
+// drainAtRandom runs to the end of the events, drained again and again after least
 // to most turns.
 func (d *deployment) drainAtRandom(random *rand.Rand, least, most int, change ...func(*runOptions)) {
 	d.t.Helper()
@@ -268,7 +270,8 @@ func (d *deployment) eventLog() reference.Log {
 	return log
 }
 
-// referenceConfig is the configuration as the reference takes it, with the generations before it as control tells of them.
+// referenceConfig returns the configuration as the reference takes it, with the generations before
+// it as control tells of them.
 func (d *deployment) referenceConfig() reference.Config {
 	d.t.Helper()
 	if len(d.past) == 0 {
@@ -296,7 +299,7 @@ func (d *deployment) referenceConfig() reference.Config {
 	return c
 }
 
-// referenceOf is one generation's configuration.
+// referenceOf returns one generation's configuration.
 func (d *deployment) referenceOf(config pipeline.Config, compiled *pipeline.Deployment) reference.Config {
 	var metrics []schemas.MetricSpec
 	for _, m := range compiled.Metrics {

@@ -13,13 +13,14 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// crowd is the usual workload of these tests: some windows with broken, late, early and future records.
-func crowd(seed uint64) workload {
+// usualWorkload returns the usual workload of these tests: some windows with broken, late, early
+// and future records.
+func usualWorkload(seed uint64) workload {
 	return workload{Seed: seed, Users: 60, Pages: 8, Windows: pick(8, 12), Window: 10 * time.Second, Events: 120,
 		Disturb: 4 * time.Second, Broken: 3, Late: 3, Past: 2, Future: 2}
 }
 
-// calm is a workload whose records are all accepted, however they are dealt to partitions.
+// calm returns a workload whose records are all accepted, however they are dealt to partitions.
 func calm(seed uint64) workload {
 	return workload{Seed: seed, Users: 60, Pages: 8, Windows: pick(8, 12), Window: 10 * time.Second, Events: 120}
 }
@@ -28,8 +29,8 @@ func sharded(shards, releaseShards int) settings {
 	return func(c *pipeline.Config) { c.Shards, c.ReleaseShards = shards, releaseShards }
 }
 
-// tight gives users a budget for a few windows, so that the order of charges and holds decides about admission, and noise so small
-// that private keys pass their threshold and targets are met.
+// tight gives users a budget for a few windows, so that the order of charges and holds decides
+// about admission, and noise so small that private keys pass their threshold and targets are met.
 func tight(c *pipeline.Config) {
 	for i := range c.Metrics {
 		c.Metrics[i].Ladder.Sigma = 1.2
@@ -67,7 +68,7 @@ func TestInvariant6EveryRecordIsAccountedFor(t *testing.T) {
 	broker := startBrokerProcess(t)
 	for _, partitions := range []int{8, 1, 2}[:pick(1, 3)] {
 		d := newDeployment(t, broker, fmt.Sprintf("tallies%d", partitions), partitions)
-		d.load(spread(crowd(2).arrivals(), partitions))
+		d.load(spread(usualWorkload(2).arrivals(), partitions))
 		d.finish()
 		d.verify()
 	}
@@ -91,19 +92,20 @@ func TestInvariant5SameOutputForEveryArrivalOrder(t *testing.T) {
 	}
 }
 
-// The two topics arrive in random order: events are appended in small random batches while turns are being closed and settled. Every
-// other time they wait, with a turn that has ended and is not yet to be closed, for the turn before it: a busy machine, too, then
-// closes turns while events of theirs are missing, if it closes them too early.
+// The two topics arrive in random order: events are appended in small random batches while turns
+// are being closed and settled. Every other time they wait, with a turn that has ended and is not
+// yet to be closed, for the turn before it: a busy machine, too, then closes turns while events of
+// theirs are missing, if it closes them too early.
 func TestInvariant5EventsArriveWhileTurnsSettle(t *testing.T) {
 	broker := startBroker(t)
 	for seed := range uint64(pick(1, onReal(t, 3, 5))) {
 		d := newDeployment(t, broker, fmt.Sprintf("live%d", seed), 4, tight)
 		random := rand.New(rand.NewPCG(seed, 9))
 		w := calm(10 + seed)
-		w.Disturb = 4 * time.Second // within the lateness: whoever closes a turn too early loses some
+		w.Disturb = 4 * time.Second // within the lateness: a run that closes a turn too early loses some
 		dealt := scatter(w.arrivals(), 4, seed)
 		turns := d.referenceConfig().TurnsUntil(base.Add(12 * 10 * time.Second).UnixMilli())
-		for p := range dealt { // one record behind everything closes the last windows
+		for p := range dealt { // one record after all others closes the last windows
 			dealt[p] = append(dealt[p], at("closer", "p00", 130*time.Second))
 		}
 		drain := make(chan struct{})
@@ -152,7 +154,7 @@ func TestInvariant5DrainAtRandomTurns(t *testing.T) {
 	broker := startBroker(t)
 	for seed := range uint64(pick(1, onReal(t, 4, 8))) {
 		d := newDeployment(t, broker, fmt.Sprintf("drain%d", seed), 2, tight)
-		d.load(scatter(crowd(20+seed).arrivals(), 2, seed))
+		d.load(scatter(usualWorkload(20+seed).arrivals(), 2, seed))
 		d.drainAtRandom(rand.New(rand.NewPCG(seed, 5)), 0, 3)
 		d.verify()
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// A new ledger that holds somebody else's records gives nobody their accounts.
+// A new ledger that holds another deployment's records gives its accounts to no user.
 func TestRuleAChangeTakesNoForeignLedger(t *testing.T) {
 	broker := startBroker(t)
 	foreign := newMixed(t, broker, "strangers", 1)
@@ -19,7 +19,7 @@ func TestRuleAChangeTakesNoForeignLedger(t *testing.T) {
 	moved := func(ledger string) settings {
 		return func(c *pipeline.Config) { c.Shards, c.Outputs.Ledger = foreign.config.Shards, ledger }
 	}
-	// One that a stranger keeps in snapshots alone.
+	// One that another deployment keeps in snapshots alone.
 	kept := func(name string, turn uint64) string {
 		if err := d.client.CreateTopics(t.Context(), kafkalog.TopicSpec{Name: name, Partitions: foreign.config.Shards, Replication: 1,
 			Config: map[string]string{"cleanup.policy": "compact"}}); err != nil {
@@ -59,8 +59,8 @@ func TestRuleAChangeTakesNoForeignLedger(t *testing.T) {
 	refused("before any turn", later)
 	d.load(spread(calm(3).arrivals(), 1))
 	d.runTurns(2)
-	refused("behind a turn", foreign.config.Outputs.Ledger)
-	refused("behind a turn", later)
+	refused("after a turn", foreign.config.Outputs.Ledger)
+	refused("after a turn", later)
 	d.verify()
 	d.change(moved("moving-own"))
 	d.run()

@@ -55,8 +55,9 @@ func (d *deployment) change(change ...settings) pipeline.ChangeResult {
 	return result
 }
 
-// manyChanges touches everything that can be changed at once: metrics that come, go and move to other places among filters; bounds,
-// ladders, targets, lateness, public keys, the budget, the noise key, shards and slots.
+// manyChanges touches everything that can be changed at once: metrics that come, go and move to
+// other places among filters; bounds, ladders, targets, lateness, public keys, the budget, the
+// noise key, shards and slots.
 func manyChanges(name string) settings {
 	return func(c *pipeline.Config) {
 		m := c.Metrics
@@ -96,7 +97,8 @@ func TestRuleAChangeIsObeyedByEveryReplay(t *testing.T) {
 			t.Fatal("the shards were not changed")
 		}
 		d.runTurns(3)
-		// A change of nothing is none, and one of a few things may follow at once, and again.
+		// A change of nothing changes nothing, and one of a few things may follow at once, and
+		// again.
 		if again := d.change(); len(again.Differences) != 0 {
 			t.Errorf("the same configuration again differs in %v", again.Differences)
 		}
@@ -124,8 +126,8 @@ func TestRuleAChangeIsObeyedByEveryReplay(t *testing.T) {
 
 var errDied = errors.New("the process died")
 
-// A change that dies at any point has not happened or has happened whole, and can be made again; the old configuration goes on where
-// it has not happened.
+// A change that dies at any point has not happened or has happened whole, and can be made again;
+// the old configuration goes on where it has not happened.
 func TestRuleAnInterruptedChangeHasNotHappened(t *testing.T) {
 	broker := startBroker(t)
 	points := []string{crashpoint.EpochWriting, crashpoint.EpochWritten, crashpoint.FenceWriting, crashpoint.FenceWritten,
@@ -174,7 +176,8 @@ func TestRuleAnInterruptedChangeHasNotHappened(t *testing.T) {
 	}
 }
 
-// A change waits for nobody: a turn that is under way, a run that has taken over and a STOP are in its way.
+// A change waits for no other process: a turn that is under way, a run that has taken over and a
+// STOP are in its way.
 func TestRuleATurnUnderWayIsFinishedBeforeAChange(t *testing.T) {
 	broker := startBroker(t)
 	d := newDeployment(t, broker, "underway", 2, tight)
@@ -264,7 +267,8 @@ func TestRuleWhatAPromiseRestsOnNeverChanges(t *testing.T) {
 	d.verify()
 }
 
-// Every range of turns has a noise key of its own, named in every value. Once a change is made the old key is needed for nothing.
+// Every range of turns has a noise key of its own, named in every value. Once a change is made the
+// old key is needed for nothing.
 func TestRuleANoiseKeyServesOneRangeOfTurns(t *testing.T) {
 	broker := startBrokerProcess(t)
 	d := newMixed(t, broker, "rotation", 2)
@@ -286,7 +290,7 @@ func TestRuleANoiseKeyServesOneRangeOfTurns(t *testing.T) {
 		if _, err := pipeline.Run(t.Context(), d.past[i].compiled, pipeline.RunOptions{Bounded: true, Logger: quiet()}); !errors.Is(err, pipeline.ErrHeaderMismatch) {
 			t.Fatalf("with the retired key: %v", err)
 		}
-		// A turn that is interrupted behind the change is redone without it.
+		// A turn that is interrupted after the change is redone without it.
 		j := d.job()
 		j.CrashAt, j.CrashTurn = crashpoint.CountsWritten, result.FromTurn
 		d.crashed(j)
@@ -310,7 +314,8 @@ func TestRuleANoiseKeyServesOneRangeOfTurns(t *testing.T) {
 	}
 }
 
-// A budget that is lowered holds for everybody: who has spent more takes part in nothing any more, and loses nothing of the account.
+// A budget that is lowered holds for everybody: who has spent more takes part in nothing any more,
+// and loses nothing of the account.
 func TestRuleALoweredBudgetIsHeldAgainstWhatWasSpent(t *testing.T) {
 	d := newDeployment(t, startBroker(t), "lowered", 1, tight)
 	d.load(spread(calm(92).arrivals(), 1))
@@ -341,8 +346,8 @@ func TestRuleALoweredBudgetIsHeldAgainstWhatWasSpent(t *testing.T) {
 	}
 }
 
-// A metric with private keys comes where δ_keys was reserved from the start, and nowhere else: what users may spend was computed
-// without it. It goes again, and what it had is kept.
+// A metric with private keys comes where δ_keys was reserved from the start, and nowhere else: what
+// users may spend was computed without it. It goes again, and what it had is kept.
 func TestRulePrivateKeysComeOnlyWhereTheyWereReserved(t *testing.T) {
 	broker := startBroker(t)
 	publicOnly := func(c *pipeline.Config) { c.Metrics = c.Metrics[:1] }

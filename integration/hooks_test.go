@@ -9,7 +9,8 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// hooks turns a job's wishes into hooks. settled is the last turn that was settled; say tells the test of delays.
+// hooks turns a job's wishes into hooks. settled is the last turn that was settled; say tells the
+// test of delays.
 func (j job) hooks(settled *atomic.Uint64, say func(line)) crashpoint.Hooks {
 	var passed atomic.Int64
 	var hooks crashpoint.Hooks
@@ -23,14 +24,14 @@ func (j job) hooks(settled *atomic.Uint64, say func(line)) crashpoint.Hooks {
 		}
 		if point == j.CrashAt && settled.Load()+1 >= j.CrashTurn && passed.Add(1) > int64(j.Skip) {
 			_ = syscall.Kill(syscall.Getpid(), syscall.SIGKILL)
-			select {} // nothing behind this line happens any more
+			select {} // nothing after this line happens any more
 		}
 		return nil
 	}
 	return hooks
 }
 
-// forgetting is a change of a job: shards forget in every n-th turn.
+// forgetting returns a change of a job: shards forget in every n-th turn.
 func forgetting(every uint64, what spend.Forgetting) func(*job) {
 	return func(j *job) { j.Forget, j.ForgetEvery = what, every }
 }

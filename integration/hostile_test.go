@@ -29,8 +29,8 @@ type hostileRecord struct {
 	fate string // a class of dead letters, "before start", "future", "late" or "accepted"
 }
 
-// hostileValues are what records can hold: event times from one end to the other, every class of dead letters that
-// JSON has, nothing. fate is that of a record with a sound time.
+// hostileValues returns what records can hold: event times from one end to the other, every class
+// of dead letters that JSON has, nothing. fate is that of a record with a sound time.
 func hostileValues() []hostileRecord {
 	var all []hostileRecord
 	add := func(fate, format string, args ...any) {
@@ -72,7 +72,8 @@ func hostileValues() []hostileRecord {
 	return all
 }
 
-// hostileStamps are times of records that move no watermark: before everybody else's, or ahead of every clock.
+// hostileStamps are times of records that move no watermark: before everybody else's, or ahead of
+// every clock.
 func hostileStamps() []int64 {
 	return []int64{
 		math.MinInt64, math.MinInt64 + 1, -62135596800000, -2, -1, 0, 1, base.Add(-time.Hour).UnixMilli(),
@@ -80,7 +81,8 @@ func hostileStamps() []int64 {
 	}
 }
 
-// hostileProducer are hostile records on a topic with producers' times. near is the time of the record beside them.
+// hostileProducer are hostile records on a topic with producers' times. near is the time of the
+// record beside them.
 func hostileProducer(near int64) []hostileRecord {
 	stamps := hostileStamps()
 	all := hostileValues()
@@ -166,19 +168,20 @@ func (o outcome) sameFor(t *testing.T, what string, with outcome, added []hostil
 func small(c *pipeline.Config) { c.Events.Format.MaxRecordBytes = smallest }
 
 // insert puts hostile records among others.
-func insert(others []kafkalog.Message, place int, hostile []hostileRecord) []kafkalog.Message {
+func insert(others []kafkalog.Message, index int, hostile []hostileRecord) []kafkalog.Message {
 	var own []kafkalog.Message
 	for _, h := range hostile {
 		own = append(own, h.Message)
 	}
-	return slices.Insert(slices.Clone(others), place, own...)
+	return slices.Insert(slices.Clone(others), index, own...)
 }
 
-// Whatever one user writes to a topic with producers' times, wherever it stands there: as long as its record's time moves no
-// watermark, nobody else's fate, admission, charge or count changes.
-func TestRuleOneHostileRecordOnATopicChangesNobodyElse(t *testing.T) {
+// Whatever one user writes to a topic with producers' times, wherever it stands there: as long as
+// its record's time moves no watermark, no other record's fate, no other user's admission, charge
+// or count changes.
+func TestRuleOneHostileRecordOnATopicChangesNoOtherUser(t *testing.T) {
 	broker := startBroker(t)
-	w := crowd(811)
+	w := usualWorkload(811)
 	parts := spread(w.arrivals(), 2)
 	others := messagesOf(parts[0])
 	deploy := func(name string) *deployment {
@@ -194,21 +197,21 @@ func TestRuleOneHostileRecordOnATopicChangesNobodyElse(t *testing.T) {
 		t.Fatalf("%d values, fates %v: the case is not what it should be", len(want.values), want.fates)
 	}
 	number := 0
-	check := func(place int, hostile ...hostileRecord) {
+	check := func(index int, hostile ...hostileRecord) {
 		t.Helper()
 		number++
 		d := deploy(fmt.Sprintf("hostile%d", number))
-		d.produce(0, insert(others, place, hostile))
+		d.produce(0, insert(others, index, hostile))
 		d.run()
-		want.sameFor(t, fmt.Sprintf("%d records at %d, the first: %.80q", len(hostile), place, hostile[0].Value), d.outcome(), hostile)
+		want.sameFor(t, fmt.Sprintf("%d records at %d, the first: %.80q", len(hostile), index, hostile[0].Value), d.outcome(), hostile)
 	}
-	for at, place := range []int{0, len(others) / 2, len(others)} {
-		near := parts[0][min(place, len(others)-1)].stamp
+	for at, index := range []int{0, len(others) / 2, len(others)} {
+		near := parts[0][min(index, len(others)-1)].stamp
 		all := hostileProducer(near)
-		check(place, all...)
+		check(index, all...)
 		for i, h := range all {
 			if !testing.Short() && kind(t) == embeddedKind && i%3 == at {
-				check(place, h)
+				check(index, h)
 			}
 		}
 	}
@@ -242,8 +245,9 @@ func TestRuleHostileRecordsCloseNoTurn(t *testing.T) {
 	want.sameFor(t, "records before all others", d.outcome(), hostile)
 }
 
-// With append times not even a record's own time decides: the same at the beginning, in the middle and at the end of a topic.
-func TestRuleOneHostileRecordChangesNobodyElseUnderAppendTimes(t *testing.T) {
+// With append times not even a record's own time decides: the same at the beginning, in the middle
+// and at the end of a topic.
+func TestRuleOneHostileRecordChangesNoOtherUserUnderAppendTimes(t *testing.T) {
 	needReal(t)
 	broker := startBroker(t)
 	start := time.Now().Add(-40 * time.Second).Truncate(2 * time.Second)

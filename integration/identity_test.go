@@ -30,8 +30,9 @@ func (d *deployment) produceRows(row string, from, n int) {
 	d.produce(0, messages)
 }
 
-// A restart, or a change, that takes another column for the user would give everybody a new account with every record. Neither takes place;
-// a column at the end of the rows does, by a change, and the account goes on.
+// A restart, or a change, that takes another column for the user would give everybody a new account
+// with every record. Neither takes place; a column at the end of the rows does, by a change, and
+// the account goes on.
 func TestRuleARestartTakesNoOtherColumnForTheUser(t *testing.T) {
 	d := newDeployment(t, startBroker(t), "swapped", 1, inRows("user", "page", "ts"))
 	d.produceRows("somebody,p%02d,%d", 0, 60)
@@ -59,7 +60,7 @@ func TestRuleARestartTakesNoOtherColumnForTheUser(t *testing.T) {
 	d.produceRows("somebody,p%02d,%d,CH", 60, 60)
 	d.run() // the reference reads all records in one way: it cannot be asked any more
 	if now := d.report(); now.Accepted != before.Accepted+60 {
-		t.Errorf("%d records were accepted behind the change and %d before, want 60 more", now.Accepted, before.Accepted)
+		t.Errorf("%d records were accepted after the change and %d before, want 60 more", now.Accepted, before.Accepted)
 	}
 	tr, err := d.readTrusted()
 	if err != nil {

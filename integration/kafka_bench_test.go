@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// BenchmarkTinyTurns is the protocol alone: a deployment of 200 windows with one event each, on the broker that TOLLGATE_BROKER
-// names. Reported beside the time of the whole: milliseconds a turn, and the time of a start that has nothing left to do.
+// BenchmarkTinyTurns is the protocol alone: a deployment of 200 windows with one event each, on the
+// broker that TOLLGATE_BROKER names. Reported beside the time of the whole: milliseconds a turn,
+// and the time of a start that has nothing left to do.
 func BenchmarkTinyTurns(b *testing.B) {
 	const windows = 200
 	for _, shards := range []int{1, 16} {

@@ -15,7 +15,8 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
-// steppedBroker is a Kafka whose clock can be moved: one class of it is replaced by testdata/clock. step sets how far it is off.
+// steppedBroker returns a Kafka whose clock can be moved: one class of it is replaced by
+// testdata/clock. step sets how far it is off.
 func steppedBroker(t *testing.T) (addr string, step func(time.Duration)) {
 	t.Helper()
 	if kind(t) != kafkaKind {
@@ -62,8 +63,9 @@ func steppedBroker(t *testing.T) (addr string, step func(time.Duration)) {
 	return broker.Addr(), step
 }
 
-// The broker's clock steps back, as clocks do that are corrected. Below the slack the record's own times alone decide about it;
-// above, what stood before it on the partition decides, too, which the reference says as well.
+// The broker's clock steps back, as clocks do that are corrected. Below the slack the record's own
+// times alone decide about it; above, what stood before it on the partition decides, too, which the
+// reference says as well.
 func TestRuleAClockStepBelowTheSlackChangesNoFate(t *testing.T) {
 	needReal(t)
 	t.Parallel()

@@ -53,7 +53,8 @@ func TestRuleTheLedgerIsCompactedUnderneath(t *testing.T) {
 	d.verify()
 }
 
-// keyed appends arrivals with record keys, each batch a segment's worth of time after the one before.
+// keyed appends arrivals with record keys, each batch a segment's worth of time after the one
+// before.
 func (d *deployment) keyed(arrivals []arrival, keys int) {
 	d.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -81,7 +82,8 @@ func (d *deployment) compactEvents() {
 	alterTopic(d.t, broker, topic, eager())
 	await.That(d.t, patience, "compaction of the events", func() bool { return d.holes(topic, 0) > 0 })
 	alterTopic(d.t, broker, topic, map[string]string{"cleanup.policy": "delete", "min.cleanable.dirty.ratio": "1.0"})
-	for before := int64(-1); before != d.holes(topic, 0); time.Sleep(time.Second) { // a cleaning under way, of which the broker says nothing, goes to its end
+	// a cleaning under way, of which the broker says nothing, goes to its end
+	for before := int64(-1); before != d.holes(topic, 0); time.Sleep(time.Second) {
 		before = d.holes(topic, 0)
 	}
 }
@@ -124,7 +126,8 @@ func TestRuleHolesInAClosedTurnStopTheRun(t *testing.T) {
 	}
 }
 
-// Records are deleted that a waiting run has not read yet: the answer is out of range, and the run must not jump over the gap.
+// Records are deleted that a waiting run has not read yet: the answer is out of range, and the run
+// must not jump over the gap.
 func TestRuleRecordsDeletedUnderARunStopIt(t *testing.T) {
 	needReal(t)
 	d := newDeployment(t, startBroker(t), "deleted", 2, tight)
@@ -164,8 +167,8 @@ func TestRuleRecordsDeletedUnderARunStopIt(t *testing.T) {
 	}
 }
 
-// Retention takes what was settled long ago: nobody needs it.
-func TestRuleRetentionBehindTheRestartOffsetsIsHarmless(t *testing.T) {
+// Retention takes what was settled long ago: no run needs it.
+func TestRuleRetentionBeforeTheRestartOffsetsIsHarmless(t *testing.T) {
 	needReal(t)
 	d := newDeployment(t, startBroker(t), "retained", 2, tight)
 	d.load(scatter(calm(614).arrivals(), 2, 1))

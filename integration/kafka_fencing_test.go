@@ -11,8 +11,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// The broker's own word on fencing, on which the ledger rests: whoever took a transactional id before is refused from the first
-// record on that the new owner writes, and not earlier.
+// The broker's own word on fencing, on which the ledger rests: the former owner of a transactional
+// id is refused from the first record on that the new owner writes, and not earlier.
 func TestInvariant9TheBrokerRefusesAnOlderEpoch(t *testing.T) {
 	needReal(t)
 	broker := startBroker(t)
@@ -38,7 +38,7 @@ func TestInvariant9TheBrokerRefusesAnOlderEpoch(t *testing.T) {
 		}
 	}
 	if err := write(1); err != nil {
-		t.Fatalf("the owner was refused behind the one before: %v", err)
+		t.Fatalf("the owner was refused after the one before: %v", err)
 	}
 	d := &deployment{t: t, client: dialled(t, broker)}
 	if n := len(d.records("fenced", 0)); n != 2 {
@@ -56,8 +56,9 @@ func dialled(t *testing.T, broker string) *kafkalog.Client {
 	return client
 }
 
-// Somebody takes the transactional ids of a running deployment and writes nothing, as a run does that dies right behind its taking:
-// the run takes its partitions again and goes on, and the output is what it would have been.
+// Another process takes the transactional ids of a running deployment and writes nothing, as a run
+// does that dies right after it took them: the run takes its partitions again and goes on, and the
+// output is what it would have been.
 func TestInvariant9ARunThatIsFencedTakesItsPartitionsAgain(t *testing.T) {
 	needReal(t)
 	d := newDeployment(t, startBroker(t), "snatched", 2, tight)
@@ -89,7 +90,7 @@ func TestInvariant9TwoInstancesAndABrokerThatDies(t *testing.T) {
 	t.Parallel()
 	broker := startOwnBroker(t)
 	d := newDeployment(t, broker.address(), "bothlost", 2, tight)
-	d.load(scatter(crowd(621).arrivals(), 2, 3))
+	d.load(scatter(usualWorkload(621).arrivals(), 2, 3))
 	j := d.job()
 	j.Delays = map[string]time.Duration{crashpoint.DeltaWriting: 20 * time.Millisecond}
 	first := startRunner(t, j)

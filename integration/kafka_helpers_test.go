@@ -14,7 +14,8 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
-// appended is a deployment over an events topic with append times, windows of two seconds and a start near now.
+// appended returns a deployment over an events topic with append times, windows of two seconds and
+// a start near now.
 func appended(t testing.TB, broker, name string, partitions int, change ...settings) *deployment {
 	t.Helper()
 	createTopic(t, broker, name+"-events", partitions, map[string]string{"message.timestamp.type": "LogAppendTime"})
@@ -48,12 +49,13 @@ func createTopic(t testing.TB, broker, name string, partitions int, config map[s
 	}
 }
 
-// wildStamp is what a producer without a clock writes.
+// wildStamp returns what a producer without a clock writes.
 func wildStamp(random *rand.Rand) int64 {
 	return []int64{1, 86_400_000, time.Now().UnixMilli() - 3_600_000, time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()}[random.IntN(4)]
 }
 
-// independentLog reads the events topic as committed records only, by franz-go's own client and none of the product's code.
+// independentLog reads the events topic as committed records only, by franz-go's own client and
+// none of the product's code.
 func (d *deployment) independentLog() reference.Log {
 	d.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -107,7 +109,7 @@ func (d *deployment) sameLog(want reference.Log) {
 	}
 }
 
-// report is the trusted report.
+// report returns the trusted report.
 func (d *deployment) report() pipeline.Tallies {
 	d.t.Helper()
 	r, err := pipeline.TrustedReport(d.t.Context(), d.compiled)

@@ -11,8 +11,8 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
-// The stamps that producers write are of no consequence on a topic with append times: lateness, the test for the future and the
-// end of turns go by the broker's clock.
+// The stamps that producers write are of no consequence on a topic with append times: lateness, the
+// test for the future and the end of turns go by the broker's clock.
 func TestRuleAppendTimesDecideAndProducersStampsDoNot(t *testing.T) {
 	needReal(t)
 	d := appended(t, startBroker(t), "stamps", 2, func(c *pipeline.Config) { c.Time.Lateness = 5 * time.Second })
@@ -24,7 +24,7 @@ func TestRuleAppendTimesDecideAndProducersStampsDoNot(t *testing.T) {
 		}
 	}
 	write(0, "punctual", time.Now(), 5)
-	write(1, "late", time.Now().Add(-10*time.Second), 7) // later than lateness allows, and behind the start of the deployment
+	write(1, "late", time.Now().Add(-10*time.Second), 7) // later than lateness allows, and after the start of the deployment
 	write(0, "ahead", time.Now().Add(10*time.Minute), 11)
 	write(1, "before", time.Now().Add(-time.Hour), 3)
 	write(0, "skewed", time.Now().Add(20*time.Second), 2) // within the skew
@@ -46,8 +46,9 @@ func TestRuleAppendTimesDecideAndProducersStampsDoNot(t *testing.T) {
 	}
 }
 
-// A run that follows the topic closes turns by append times alone: records whose event times scatter around the lateness
-// get the same fate live as in the reference, which knows the log and no clock.
+// A run that follows the topic closes turns by append times alone: records whose event times
+// scatter around the lateness get the same fate live as in the reference, which knows the log and
+// no clock.
 func TestInvariant5AppendTimesCloseTurnsLive(t *testing.T) {
 	needReal(t)
 	d := appended(t, startBroker(t), "appendlive", 2)
@@ -67,7 +68,7 @@ func TestInvariant5AppendTimesCloseTurnsLive(t *testing.T) {
 	}
 	run.until(t, passed)
 	run.finish(t)
-	d.run() // tallies what stands behind the last CLOSE
+	d.run() // tallies what stands after the last CLOSE
 	if err := d.checkAgainst(d.independentLog()); err != nil {
 		t.Fatal(err)
 	}
@@ -76,8 +77,8 @@ func TestInvariant5AppendTimesCloseTurnsLive(t *testing.T) {
 	}
 }
 
-// A topic whose producers stamp its records is refused where append times were promised: at the start, and where somebody changes
-// the topic under a run.
+// A topic whose producers stamp its records is refused where append times were promised: at the
+// start, and where an operator changes the topic under a run.
 func TestRuleProducerStampsAreRefusedWhereAppendTimesArePromised(t *testing.T) {
 	needReal(t)
 	d := appended(t, startBroker(t), "nostamps", 1)
@@ -104,8 +105,8 @@ func TestRuleProducerStampsAreRefusedWhereAppendTimesArePromised(t *testing.T) {
 	}
 }
 
-// One partition falls silent: nothing moves before lateness, skew and grace are over on the broker's side of time, everything
-// behind, and the CLOSEs say that a clock was used.
+// One partition falls silent: nothing moves before lateness, skew and grace are over on the
+// broker's side of time, everything afterwards, and the CLOSEs say that a clock was used.
 func TestRuleASilentPartitionIsPassedAfterItsGrace(t *testing.T) {
 	needReal(t)
 	const skew, grace = 500 * time.Millisecond, 3 * time.Second
@@ -136,7 +137,8 @@ func TestRuleASilentPartitionIsPassedAfterItsGrace(t *testing.T) {
 	close(stop)
 	<-stopped
 	run.finish(t)
-	// Whoever comes now is late by the broker's clock: with append times the idle rule takes nothing from records on time.
+	// An event that comes now is late by the broker's clock: with append times the idle rule takes
+	// nothing from records on time.
 	d.append(1, []arrival{goodEvent("tardy", "p00", 1, now.UnixMilli())})
 	d.run()
 	if err := d.checkAgainst(d.independentLog()); err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
-// upstream is a producer of somebody else's that writes events in transactions.
+// upstream is a producer of another program, which writes events in transactions.
 type upstream struct {
 	t      testing.TB
 	topic  string
@@ -55,9 +55,9 @@ func (u *upstream) end(how kgo.TransactionEndTry) {
 	}
 }
 
-// Two upstream producers and one without transactions write to the same partitions at once; a third of the transactions is aborted.
-// What counts is what was committed, and the markers between the records confuse nobody, whether the pipeline reads everything
-// at once or dies in between.
+// Two upstream producers and one without transactions write to the same partitions at once; a third
+// of the transactions is aborted. What counts is what was committed, and the markers between the
+// records change nothing, whether the pipeline reads everything at once or dies in between.
 func TestRuleAbortedRecordsAreNeverCounted(t *testing.T) {
 	needReal(t)
 	d := newDeployment(t, startBroker(t), "aborted", 2, tight)
@@ -110,8 +110,8 @@ func TestRuleAbortedRecordsAreNeverCounted(t *testing.T) {
 	}
 }
 
-// An open transaction holds back everything behind it on its partition: neither a bounded run nor one that waits, nor the idle
-// rule, may pass it, since its records may be committed still.
+// An open transaction holds back everything after it on its partition: neither a bounded run nor
+// one that waits, nor the idle rule, may pass it, since its records may be committed still.
 func TestRuleAnOpenTransactionHoldsItsPartitionBack(t *testing.T) {
 	needReal(t)
 	d := newDeployment(t, startBroker(t), "open", 2, tight, func(c *pipeline.Config) { c.Time.IdleGrace = time.Second })

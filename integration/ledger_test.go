@@ -16,8 +16,9 @@ type ledger struct {
 	snapshots map[uint64]schemas.Snapshot
 }
 
-// readLedger goes through one ledger partition in the order of the log. A turn may be written again by a later epoch, but never
-// with another body, and nothing of an earlier epoch may stand behind a fence.
+// readLedger goes through one ledger partition in the order of the log. A turn may be written again
+// by a later epoch, but never with another body, and nothing of an earlier epoch may stand after a
+// fence.
 func readLedger(records []kafkalog.Record) (ledger, error) {
 	l := ledger{map[uint64]schemas.Delta{}, map[uint64]schemas.Snapshot{}}
 	collected := map[schemas.PartSet]map[uint32]schemas.LedgerPart{}
@@ -32,12 +33,12 @@ func readLedger(records []kafkalog.Record) (ledger, error) {
 			continue
 		case part.Key.Kind == schemas.KindFence:
 			if part.Fence.Epoch < fence {
-				return l, fmt.Errorf("record %d is a fence of epoch %d behind that of %d", r.Offset, part.Fence.Epoch, fence)
+				return l, fmt.Errorf("record %d is a fence of epoch %d after that of %d", r.Offset, part.Fence.Epoch, fence)
 			}
 			fence = part.Fence.Epoch
 			continue
 		case part.Set.Epoch < fence:
-			return l, fmt.Errorf("record %d of epoch %d stands behind the fence of epoch %d", r.Offset, part.Set.Epoch, fence)
+			return l, fmt.Errorf("record %d of epoch %d stands after the fence of epoch %d", r.Offset, part.Set.Epoch, fence)
 		}
 		newest = max(newest, part.Set.Epoch)
 		if collected[part.Set] == nil {

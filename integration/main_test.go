@@ -22,10 +22,12 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// roleVariable makes a copy of the test binary act as a broker or as a runner, so that both can be killed.
+// roleVariable makes a copy of the test binary act as a broker or as a runner, so that both can be
+// killed.
 const roleVariable = "TOLLGATE_INTEGRATION_ROLE"
 
-// brokerVariable is where a broker listens, brokerDirVariable where it keeps its log; empty: in memory.
+// brokerVariable is where a broker listens, brokerDirVariable where it keeps its log; empty: in
+// memory.
 const (
 	brokerVariable    = "TOLLGATE_INTEGRATION_BROKER"
 	brokerDirVariable = "TOLLGATE_INTEGRATION_BROKER_DIR"
@@ -52,8 +54,9 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// atOnce sets how many parallel tests run at a time, unless the command line does: they wait for their processes more than they
-// work, so that they end sooner when there are more of them than processors.
+// atOnce sets how many parallel tests run at a time, unless the command line does: they wait for
+// their processes more than they work, so that they end sooner when there are more of them than
+// processors.
 func atOnce(tests string) error {
 	flag.Parse()
 	given := false
@@ -82,8 +85,8 @@ func brokerMain() error {
 type job struct {
 	Config  pipeline.Config
 	Bounded bool
-	// CrashAt kills the process (−9) where it passes a point of the protocol while CrashTurn is open, or a later one; Skip passings
-	// are let go.
+	// CrashAt kills the process (−9) where it passes a point of the protocol while CrashTurn is
+	// open, or a later one; Skip passings are let go.
 	CrashAt   string
 	CrashTurn uint64
 	Skip      int

@@ -10,8 +10,9 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// Mixed deployments: metrics of all kinds and key modes over fixed and sliding windows of different sizes, with filters, coverage and
-// budget periods whose boundaries lie within windows. Seconds stand for minutes.
+// Mixed deployments: metrics of all kinds and key modes over fixed and sliding windows of different
+// sizes, with filters, coverage and budget periods whose boundaries lie within windows. Seconds
+// stand for minutes.
 
 // mixed gives a deployment everything at once, under budgets that last for some windows.
 func mixed(c *pipeline.Config) {
@@ -63,7 +64,7 @@ func privately(m pipeline.Metric) pipeline.Metric {
 	return m
 }
 
-// sumOf is a sum that may be negative.
+// sumOf returns a sum that may be negative.
 func sumOf(name string, window time.Duration) pipeline.Metric {
 	m := countOf(name, window)
 	m.Kind, m.Min, m.Max = "sum", -5, 15
@@ -79,9 +80,10 @@ func keysFrom(name, base string, window time.Duration) pipeline.Metric {
 	return m
 }
 
-// shoppers is a workload for mixed deployments, shoppersAtPeace one whose records are all accepted.
+// shoppers returns a workload for mixed deployments, shoppersAtPeace one whose records are all
+// accepted.
 func shoppers(seed uint64) workload {
-	w := crowd(seed)
+	w := usualWorkload(seed)
 	w.Bought, w.Windows = true, pick(14, 26)
 	return w
 }
@@ -92,8 +94,8 @@ func shoppersAtPeace(seed uint64) workload {
 	return w
 }
 
-// tellsMuch fails a test whose case has become too tame: everything that the definitions tell apart must happen in it, users at the
-// edge of either budget and of both among it.
+// tellsMuch fails a test whose case has become too tame: everything that the definitions tell apart
+// must happen in it, users at the edge of either budget and of both among it.
 func (d *deployment) tellsMuch() {
 	d.t.Helper()
 	want := d.reference()
@@ -153,8 +155,8 @@ func (s *drawn) add(d *deployment) {
 	s.records.Accepted += want.Tallies.Records.Accepted
 }
 
-// tellMuch fails a test whose deployments have become too tame: most records must come in time and some must not, and each of both
-// budgets must have refused somebody.
+// tellMuch fails a test whose deployments have become too tame: most records must come in time and
+// some must not, and each of both budgets must have refused some users.
 func (s *drawn) tellMuch(t *testing.T) {
 	t.Helper()
 	r := s.records
@@ -167,7 +169,7 @@ func (s *drawn) tellMuch(t *testing.T) {
 	}
 }
 
-// reference is what the reference made of the events topic when it was verified.
+// reference returns what the reference made of the events topic when it was verified.
 func (d *deployment) reference() reference.Output {
 	d.t.Helper()
 	if d.verified == nil {

@@ -55,7 +55,7 @@ func TestInvariant5MixedDrainAtRandomTurns(t *testing.T) {
 	}
 }
 
-// Whoever forgets a shard between two slices of a window must find the earlier ones again.
+// A process that forgets a shard between two slices of a window must find the earlier ones again.
 func TestInvariant5MixedForcedCacheMisses(t *testing.T) {
 	t.Parallel()
 	broker := startBrokerProcess(t)
@@ -69,7 +69,8 @@ func TestInvariant5MixedForcedCacheMisses(t *testing.T) {
 	}
 }
 
-// An hour that slides by minutes and a day beside minutes, in their real sizes: 15 slices of an hour, 360 of a day.
+// An hour that slides by minutes and a day beside minutes, in their real sizes: 15 slices of an
+// hour, 360 of a day.
 func TestInvariant5MinutesHoursAndDaysTogether(t *testing.T) {
 	if testing.Short() {
 		t.Skip("some 380 turns take half a minute")

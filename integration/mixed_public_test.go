@@ -27,8 +27,9 @@ func (b *lockedBuffer) Write(p []byte) (int, error) {
 	return b.Buffer.Write(p)
 }
 
-// The log of a run is for operators, who are on the other side of the wall: it names no user and no key, and no count of records.
-func TestRuleLogsNameNobody(t *testing.T) {
+// The log of a run is for operators, who are on the other side of the wall: it names no user and no
+// key, and no count of records.
+func TestRuleLogsNameNoUser(t *testing.T) {
 	d := newMixed(t, startBroker(t), "logs", 2)
 	var arrivals []arrival
 	for i := range 3001 {
@@ -83,7 +84,8 @@ func TestRuleNothingIsDeduplicated(t *testing.T) {
 	}
 }
 
-// Bounds clip what one user can burn. The noise of a metric is as it was asked for, whatever they are.
+// Bounds clip what one user can burn. The noise of a metric is as it was asked for, whatever they
+// are.
 func TestRuleBoundsDoNotChangeTheNoise(t *testing.T) {
 	ladder := func(keys, events int) []float64 {
 		config := baseConfig("localhost:1", "bounds")
@@ -106,7 +108,7 @@ func TestRuleBoundsDoNotChangeTheNoise(t *testing.T) {
 	}
 }
 
-// Trusting producers' clocks weakens the promise: nobody gets it without asking.
+// Trusting producers' clocks weakens the promise: no deployment does so without asking for it.
 func TestRuleProducerTimesAreAnExplicitChoice(t *testing.T) {
 	d := newDeployment(t, startBroker(t), "mixed-trust", 1, func(c *pipeline.Config) { c.Time.Trust = "" })
 	if got := d.compiled.Config.Time; got.Trust != pipeline.TrustBroker || got.Slack == 0 {
@@ -114,7 +116,8 @@ func TestRuleProducerTimesAreAnExplicitChoice(t *testing.T) {
 	}
 }
 
-// What a user pays in one deployment is one account over all metrics: the same records cost the sum of what each metric charges.
+// What a user pays in one deployment is one account over all metrics: the same records cost the sum
+// of what each metric charges.
 func TestRuleOneAccountCoversAllMetrics(t *testing.T) {
 	t.Parallel()
 	d := newMixed(t, startBrokerProcess(t), "account", 1, forLife)

@@ -12,8 +12,9 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// Mixed deployments drawn at random: kinds, key modes, filters, windows, coverage, periods, ladders, budgets, layout, and whether
-// shards are forgotten on the way. A seed that fails is a case to keep.
+// Mixed deployments drawn at random: kinds, key modes, filters, windows, coverage, periods,
+// ladders, budgets, layout, and whether shards are forgotten on the way. A seed that fails is a
+// case to keep.
 func TestInvariant5MixedRandomDeployments(t *testing.T) {
 	t.Parallel()
 	broker := startBrokerProcess(t)
@@ -43,7 +44,8 @@ func TestInvariant5MixedRandomDeployments(t *testing.T) {
 	sum.tellMuch(t)
 }
 
-// drawMixed draws until a configuration can be: some leave no precision or ask for more than the budget.
+// drawMixed draws until a configuration can be: some leave no precision or ask for more than the
+// budget.
 func drawMixed(t *testing.T, random *rand.Rand, broker, name string, unit time.Duration) pipeline.Config {
 	t.Helper()
 	for range 50 {

@@ -9,8 +9,8 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
-// Windows are open over more turns than the ledger has slots: what was contributed to them is on snapshots alone when a process
-// comes back. Every third turn somebody dies.
+// Windows are open over more turns than the ledger has slots: what was contributed to them is on
+// snapshots alone when a process comes back. In every third turn a process dies.
 func TestRuleOpenSlicesOutliveTheSlotsOfTheLedger(t *testing.T) {
 	t.Parallel()
 	d := newMixed(t, startBrokerProcess(t), "slots", 2, func(c *pipeline.Config) { c.LedgerSlots = 4 })

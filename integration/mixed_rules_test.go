@@ -12,7 +12,8 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// lasting gives the only metric one rung that a budget pays for so many times and not once more, for a contribution of 1.
+// lasting gives the only metric one rung that a budget pays for so many times and not once more,
+// for a contribution of 1.
 func lasting(t *testing.T, times float64) settings {
 	t.Helper()
 	return func(c *pipeline.Config) {
@@ -80,7 +81,8 @@ func TestRuleAWindowOverABoundaryIsChargedToBothPeriods(t *testing.T) {
 	}
 }
 
-// With periods last_at_least need not be given: a user who is everywhere is never refused, in any alignment of windows and periods.
+// With periods last_at_least need not be given: a user who is everywhere is never refused, in any
+// alignment of windows and periods.
 func TestRuleAPeriodPaysForAllWindowsThatOverlapIt(t *testing.T) {
 	broker := startBroker(t)
 	for name, k := range map[string]struct{ window, slide, period time.Duration }{
@@ -120,7 +122,8 @@ func TestRuleAPeriodPaysForAllWindowsThatOverlapIt(t *testing.T) {
 	}
 }
 
-// The δ of private keys runs out by itself, with most of the budget left, and comes back with the next period.
+// The δ of private keys runs out by itself, with most of the budget left, and comes back with the
+// next period.
 func TestRuleTheDeltaOfAPeriodRunsOutByItself(t *testing.T) {
 	m := privateMetric("pages", 10*time.Second)
 	m.MaxKeysPerUser, m.MaxEventsPerKey, m.LastAtLeast = 1, 1, 2
@@ -138,9 +141,10 @@ func TestRuleTheDeltaOfAPeriodRunsOutByItself(t *testing.T) {
 	}
 }
 
-// The distinguishing attack of a budget period: all that one user did in one period is taken away. Ladders of one rung keep the public
-// record from feeding back, so that everything about everybody else, and about that user's other periods, must be equal.
-func TestRuleRemovingAPeriodOfAUserChangesNobodyElse(t *testing.T) {
+// The distinguishing attack of a budget period: all that one user did in one period is taken away.
+// Ladders of one rung keep the public record from feeding back, so that everything about everybody
+// else, and about that user's other periods, must be equal.
+func TestRuleRemovingAPeriodOfAUserChangesNoOtherUser(t *testing.T) {
 	broker := startBroker(t)
 	attacked := func(c *pipeline.Config) {
 		mixed(c)
@@ -182,9 +186,9 @@ func TestRuleRemovingAPeriodOfAUserChangesNobodyElse(t *testing.T) {
 	delete(accounts, owner)
 	others, theirs := rest.decisions()
 	if !maps.EqualFunc(admitted, others, maps.Equal[map[uint64]string, map[uint64]string]) {
-		t.Error("removing one individual changed somebody else's admission")
+		t.Error("removing one individual changed another user's admission")
 	}
 	if !maps.EqualFunc(accounts, theirs, func(a, b reference.Account) bool { return a.Spent.Cmp(b.Spent) == 0 && a.Keys.Cmp(b.Keys) == 0 }) {
-		t.Error("removing one individual changed somebody else's account")
+		t.Error("removing one individual changed another user's account")
 	}
 }

@@ -18,7 +18,8 @@ type mutant struct {
 	caught   string
 }
 
-// protocolMutants are found by function (package mutants says how): where one is renamed, its line here is what changes.
+// protocolMutants are found by function (package mutants says how): where one is renamed, its line
+// here is what changes.
 func protocolMutants() []mutant {
 	return []mutant{
 		{"ack-not-awaited", "handover.Wait", mutants.Always("h.wait == nil"), "TestInvariant3NothingIsPublishedBeforeTheLedgerHoldsIt"},
@@ -26,7 +27,7 @@ func protocolMutants() []mutant {
 		{"digest-unchecked", "Engine.decide", mutants.Never("BodyDigest()"), "TestRuleAChangedLogStopsTheRun"},
 		{"last-charge-forgotten", "Engine.take", mutants.Before("d, ok := deltas[turn]", notCharged), "TestInvariant5CrashBetweenTurns"},
 		{"clip-unkeyed", "clipper.leastRanks", mutants.Value("bytes.Compare(…)", "0"), "TestInvariant6EveryRecordIsAccountedFor"},
-		{"hold-forgotten", "Account.Fits", mutants.Value("a.Reserved", "0"), "TestInvariant5SameOutputForAllPartitionsAndShards"},
+		{"reservation-forgotten", "Account.Fits", mutants.Value("a.Reserved", "0"), "TestInvariant5SameOutputForAllPartitionsAndShards"},
 		{"delta-free", "Account.Reserve", mutants.Drop("a.Keys.Add("), "TestRuleAKeyOfUnadmittedUsersDoesNotExist"},
 		{"suppressed-free", "Settlement.precision", mutants.Value("s.firstRungs[w.Metric]", "state.Precision{Lo: 1}"), "TestInvariant5SameOutputForAllPartitionsAndShards"},
 		{"snapshot-late", "Engine.snapshotRecords", mutants.Value("e.opts.Rules.LedgerSlots/2", "2 * e.opts.Rules.LedgerSlots"), "TestRuleSnapshotsCarryWhatDeltasNoLongerHold"},
@@ -36,14 +37,14 @@ func protocolMutants() []mutant {
 		{"settled-not-awaited", "Source.open", mutants.Value("settled + 1", "r.opened + 1"), "TestRuleADrainLeavesNothingUnsettled"},
 		{"ledger-ignored", "Source.redoable", mutants.Never("have =="), "TestRuleAnInterruptedTurnIsRedoneFromTheLedger"},
 		{"fence-skipped", "Fence.tryTake", mutants.Value("fmt.Sprintf(…)", `""`), "TestInvariant9AZombiePublishesNothing"},
-		{"coverage-not-held", "Rules.price", mutants.Never("m.coverage >= 0"), "TestInvariant6EveryRecordOfAMixedDeploymentIsAccountedFor"},
+		{"coverage-not-reserved", "Rules.price", mutants.Never("m.coverage >= 0"), "TestInvariant6EveryRecordOfAMixedDeploymentIsAccountedFor"},
 		{"second-period-free", "shardAccounts.chargeTurn", mutants.After("prices.of(", freeAgain), "TestInvariant6EveryRecordOfAMixedDeploymentIsAccountedFor"},
 		{"charged-by-the-end", "Source.record", mutants.Value("e.Millis", endOfWindow), "TestRuleAWindowOverABoundaryIsChargedToBothPeriods"},
 		{"open-slices-lost", "shardAccounts.snapshot", mutants.Drop("append(s.Open"), "TestRuleOpenSlicesOutliveTheSlotsOfTheLedger"},
 		{"filters-not-renumbered", "shardAccounts.since", mutants.Drop("inherited("), "TestRuleAChangeIsObeyedByEveryReplay"},
 		{"periods-dropped-early", "shardAccounts.dropPeriods", mutants.After("LeastPeriod(", "if least > -1<<63 { least++ }"), "TestInvariant6EveryRecordOfAMixedDeploymentIsAccountedFor"},
 		{"unreleased-keys-taken", "ladders.following", mutants.Never("passed"), "TestInvariant6EveryRecordOfAMixedDeploymentIsAccountedFor"},
-		{"span-unheld", "Engine.spend", mutants.All(mutants.Before("e.decide(", earlierHolds("-")), mutants.After("e.decide(", earlierHolds("+"))), "TestRuleASpanHoldsTheWorstCaseOfAllItsTurns"},
+		{"span-unreserved", "Engine.spend", mutants.All(mutants.Before("e.decide(", earlierReservations("-")), mutants.After("e.decide(", earlierReservations("+"))), "TestRuleASpanHoldsTheWorstCaseOfAllItsTurns"},
 		{"span-charged-as-one-turn", "shardAccounts.charge", mutants.Before("a.first() <= s.Turn", onlyTheLast), "TestInvariant5MixedSpansEqualTheReference"},
 		{"values-unclamped", "clipper.sum", mutants.Value("min(max(v.Value, m.spec.Min), m.spec.Max)", "v.Value"), "TestInvariant6EveryRecordOfAMixedDeploymentIsAccountedFor"},
 		{"clipped-across-periods", "clipper.leastRanks", mutants.Value("u.Period", "0"), "TestInvariant6EveryRecordOfAMixedDeploymentIsAccountedFor"},
@@ -62,9 +63,9 @@ const (
 	onlyTheLast = `if n := len(a.decided); n > 1 { a.decided = a.decided[n-1:] }`
 )
 
-// earlierHolds takes what the turns that were decided before hold together out of the accounts ("-"), or puts it back ("+"), when
-// one more may have been decided.
-func earlierHolds(sign string) string {
+// earlierReservations takes what the turns that were decided before have reserved together out of
+// the accounts ("-"), or puts it back ("+"), when one more may have been decided.
+func earlierReservations(sign string) string {
 	earlier := "s.accounts.decided"
 	if sign == "+" {
 		earlier += "[:max(0, len(s.accounts.decided)-1)]"
@@ -126,7 +127,7 @@ func TestMutantsOfTheProtocolAreCaught(t *testing.T) {
 	}
 }
 
-// firstFinding is the first line of a test's output that says what was wrong.
+// firstFinding returns the first line of a test's output that says what was wrong.
 func firstFinding(out string) string {
 	for l := range strings.Lines(out) {
 		if strings.Contains(l, "_test.go:") {

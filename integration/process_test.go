@@ -29,7 +29,8 @@ func startEmbedded(t testing.TB) string {
 	return broker.Addr()
 }
 
-// brokerProcess is an embedded broker in a process of its own, which ends with the test at the latest.
+// brokerProcess is an embedded broker in a process of its own, which ends with the test at the
+// latest.
 type brokerProcess struct {
 	cmd  *exec.Cmd
 	addr string
@@ -161,8 +162,8 @@ func (c *child) thaw()   { _ = c.cmd.Process.Signal(syscall.SIGCONT) }
 // errHangs says that a process did not end in time.
 var errHangs = errors.New("the runner hangs")
 
-// wait waits for the end of the process and gives its last word, nil where it was killed. A process that does not end is made to
-// print its stacks and ended.
+// wait waits for the end of the process and gives its last word, nil where it was killed. A process
+// that does not end is made to print its stacks and ended.
 func (c *child) wait(timeout time.Duration) (*line, error) {
 	select {
 	case <-c.exit:
@@ -184,7 +185,8 @@ func (c *child) last(t testing.TB) *line {
 	return end
 }
 
-// settled waits until a turn at or behind this one is settled; false where the process ends before. Turn 0 is the start.
+// settled waits until this turn or a later one is settled; false where the process ends before.
+// Turn 0 is the start.
 func (c *child) settled(t testing.TB, turn uint64) bool {
 	t.Helper()
 	timer := time.NewTimer(patience)
@@ -234,7 +236,7 @@ func (s *safeBuffer) Write(p []byte) (int, error) {
 	return s.b.Write(p)
 }
 
-// tail is the last part of it, for messages.
+// tail returns the last part of it, for messages.
 func (s *safeBuffer) tail() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,7 +11,8 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// Deployments drawn at random: metrics, bounds, ladders, budgets, lateness, layout and workload. A seed that fails is a case to keep.
+// Deployments drawn at random: metrics, bounds, ladders, budgets, lateness, layout and workload. A
+// seed that fails is a case to keep.
 func TestInvariant5RandomDeployments(t *testing.T) {
 	t.Parallel()
 	broker := startBrokerProcess(t)
@@ -40,8 +41,8 @@ func TestInvariant5RandomDeployments(t *testing.T) {
 	sum.tellMuch(t)
 }
 
-// mostlyInTime draws by how much event times lie before their records': by so little more than the lateness, at most, that no more
-// than a quarter of the records come too late for it.
+// mostlyInTime draws by how much event times lie before their records': by so little more than the
+// lateness, at most, that no more than a quarter of the records come too late for it.
 func mostlyInTime(random *rand.Rand, c pipeline.Config) time.Duration {
 	return time.Duration(random.Int64N(int64(c.Time.Lateness)*4/3+1)) + time.Millisecond
 }
@@ -74,7 +75,8 @@ func drawConfig(random *rand.Rand, c *pipeline.Config, window time.Duration) {
 	}
 }
 
-// No record of a user may stop the process or move another's count: hostile values are dead-lettered, and the pipeline goes on.
+// No record of a user may stop the process or move another's count: hostile values are
+// dead-lettered, and the pipeline goes on.
 func TestRuleNoRecordStopsTheProcess(t *testing.T) {
 	d := newDeployment(t, startBroker(t), "hostile", 2, tight, func(c *pipeline.Config) { c.Events.Format.MaxRecordBytes = 5000 })
 	long := strings.Repeat("k", 600)

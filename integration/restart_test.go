@@ -43,7 +43,7 @@ func (d *deployment) deleteRecords(topicName string, partition int32, before int
 	}
 }
 
-// openTurn is the first turn that is not settled, with its restart offsets.
+// openTurn returns the first turn that is not settled, with its restart offsets.
 func (d *deployment) openTurn() (uint64, map[int32]int64) {
 	d.t.Helper()
 	tr, err := d.readTrusted()
@@ -57,7 +57,8 @@ func (d *deployment) openTurn() (uint64, map[int32]int64) {
 	return tr.last + 1, restart
 }
 
-// All deltas of the interrupted turn are durable: it is redone from the ledger, and nobody needs its events.
+// All deltas of the interrupted turn are durable: it is redone from the ledger, and no shard needs
+// its events.
 func TestRuleAnInterruptedTurnIsRedoneFromTheLedger(t *testing.T) {
 	t.Parallel()
 	broker := startBrokerProcess(t)
@@ -91,7 +92,8 @@ func TestRuleAnInterruptedTurnIsRedoneFromTheLedger(t *testing.T) {
 	}
 }
 
-// A delta is missing, and so are the events: the run must stop and say so instead of counting what is left.
+// A delta is missing, and so are the events: the run must stop and say so instead of counting what
+// is left.
 func TestRuleMissingEventsOfAnOpenTurnStopTheRun(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, startBrokerProcess(t), "missing", 1, tight)
@@ -113,7 +115,8 @@ func TestRuleMissingEventsOfAnOpenTurnStopTheRun(t *testing.T) {
 	}
 }
 
-// What has been released can no longer be charged where the ledger has lost records: nothing more is released.
+// What has been released can no longer be charged where the ledger has lost records: nothing more
+// is released.
 func TestRuleALostLedgerStopsTheRun(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, startBrokerProcess(t), "lost", 1, tight)
@@ -169,8 +172,9 @@ func TestRuleTheRunSurvivesItsBroker(t *testing.T) {
 	d.verify()
 }
 
-// An engine's restore hands READ a restriction of the past, and the elements that were buffered then come once more. Writes of the
-// turn that was under way are held up, so that the new epoch overtakes them.
+// An engine's restore hands READ a restriction of the past, and the elements that were buffered
+// then come once more. Writes of the turn that was under way are held up, so that the new epoch
+// overtakes them.
 func TestRuleAnEngineRestoreIsARestart(t *testing.T) {
 	broker := startBroker(t)
 	slow := []string{"", crashpoint.CountsWriting, crashpoint.DeltaWriting, crashpoint.FenceWriting, crashpoint.SettledWriting, ""}
@@ -200,8 +204,9 @@ func TestRuleAnEngineRestoreIsARestart(t *testing.T) {
 	}
 }
 
-// An idle partition is closed by the clock: what arrives behind the CLOSE is overtaken, counted, and changes nothing else.
-func TestRuleRecordsBehindAnIdleCloseAreOvertaken(t *testing.T) {
+// An idle partition is closed by the clock: what arrives after the CLOSE is overtaken, counted, and
+// changes nothing else.
+func TestRuleRecordsAfterAnIdleCloseAreOvertaken(t *testing.T) {
 	d := newDeployment(t, startBroker(t), "idle", 2, func(c *pipeline.Config) { c.Time.IdleGrace = time.Second })
 	d.clocked = true
 	d.append(0, calm(33).arrivals())
@@ -227,8 +232,8 @@ func TestRuleRecordsBehindAnIdleCloseAreOvertaken(t *testing.T) {
 	}
 }
 
-// A backlog of many tiny turns in records so large that one fetch holds a part of them only: wherever the fetches of the next run
-// end, every turn that is closed is read to its cut.
+// A backlog of many tiny turns in records so large that one fetch holds a part of them only:
+// wherever the fetches of the next run end, every turn that is closed is read to its cut.
 func TestRuleABacklogOfLargeRecordsIsReadInPieces(t *testing.T) {
 	t.Parallel()
 	windows, pad := pick(45, 200), strings.Repeat("x", 30_000)
@@ -268,8 +273,8 @@ func TestRuleSnapshotsCarryWhatDeltasNoLongerHold(t *testing.T) {
 	d.verify()
 }
 
-// Some shards have their delta of the interrupted turn, and the events that are read again are not the ones before: the run stops,
-// for good.
+// Some shards have their delta of the interrupted turn, and the events that are read again are not
+// the ones before: the run stops, for good.
 func TestRuleAChangedLogStopsTheRun(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, startBrokerProcess(t), "changed", 2, tight, sharded(16, 1))
@@ -297,11 +302,11 @@ func TestRuleAChangedLogStopsTheRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	if end := startRunner(t, d.job()).last(t); end == nil || end.Kind != "stopped" {
-		t.Fatalf("behind a STOP, the next run ended with: %s", end)
+		t.Fatalf("after a STOP, the next run ended with: %s", end)
 	}
 }
 
-// changedLog gives every event of the open turn to another page.
+// changedLog moves every event of the open turn to another page.
 func changedLog(d *deployment, log reference.Log) reference.Log {
 	turn, _ := d.openTurn()
 	ends := d.referenceConfig().TurnEnds(turn)

@@ -20,8 +20,8 @@ func only(metrics ...pipeline.Metric) settings {
 	return func(c *pipeline.Config) { c.Metrics = metrics }
 }
 
-// oneRung is a public metric that always pays for the same precision, so that a user's budget lasts for a known number of
-// windows: ⌊B²/⌈C²·u(σ)⌉⌋.
+// oneRung returns a public metric that always pays for the same precision, so that a user's budget
+// lasts for a known number of windows: ⌊B²/⌈C²·u(σ)⌉⌋.
 func oneRung(sigma float64, contribution int) pipeline.Metric {
 	m := publicMetric("visits", 10*time.Second)
 	m.MaxKeysPerUser, m.MaxEventsPerKey, m.LastAtLeast = 1, contribution, 0
@@ -64,7 +64,8 @@ func TestRuleAUserIsAdmittedUntilTheBudgetIsSpentAndNotOnce(t *testing.T) {
 	}
 }
 
-// decisions are what the ledger says about every user: turn → admission bits, and the amounts spent.
+// decisions returns what the ledger says about every user: turn → admission bits, and the amounts
+// spent.
 func (d *deployment) decisions() (map[reference.Owner]map[uint64]string, map[reference.Owner]reference.Account) {
 	d.t.Helper()
 	tr, err := d.readTrusted()
@@ -95,9 +96,10 @@ func (d *deployment) owner(user string, period int64) reference.Owner {
 	return reference.Owner{ID: schemas.NewHasher(d.config.Keys.UserHash).Account([]byte(user)), Period: period}
 }
 
-// The distinguishing attack on admission: two runs, with and without one user. With a ladder of one rung the public record does not
-// feed back, so everything about everybody else must be equal, whatever that user does.
-func TestRuleRemovingAUserChangesNobodyElsesAdmissionOrCharge(t *testing.T) {
+// The distinguishing attack on admission: two runs, with and without one user. With a ladder of one
+// rung the public record does not feed back, so everything about everybody else must be equal,
+// whatever that user does.
+func TestRuleRemovingAUserChangesNoOtherAdmissionOrCharge(t *testing.T) {
 	broker := startBroker(t)
 	m := oneRung(12, 3)
 	m.MaxKeysPerUser = 2
@@ -127,14 +129,14 @@ func TestRuleRemovingAUserChangesNobodyElsesAdmissionOrCharge(t *testing.T) {
 	delete(accounts, gone)
 	others, theirs := rest.decisions()
 	if !maps.EqualFunc(admitted, others, maps.Equal[map[uint64]string, map[uint64]string]) {
-		t.Error("removing one user changed somebody else's admission")
+		t.Error("removing one user changed another user's admission")
 	}
 	if !maps.EqualFunc(accounts, theirs, func(a, b reference.Account) bool { return a.Spent.Cmp(b.Spent) == 0 && a.Keys.Cmp(b.Keys) == 0 }) {
-		t.Error("removing one user changed somebody else's account")
+		t.Error("removing one user changed another user's account")
 	}
 }
 
-func TestRuleAPrivateKeyNeedsACrowd(t *testing.T) {
+func TestRuleAPrivateKeyNeedsManyUsers(t *testing.T) {
 	d := newDeployment(t, startBroker(t), "crowds", 1, only(privateMetric("pages", 10*time.Second)), func(c *pipeline.Config) {
 		c.Metrics[0].MaxEventsPerKey = 1
 		c.Metrics[0].LastAtLeast = 5
@@ -165,7 +167,8 @@ func TestRuleAPrivateKeyNeedsACrowd(t *testing.T) {
 	}
 }
 
-// Keys seen only in records that were dropped exist nowhere: no noise is drawn for them and nobody pays.
+// Keys seen only in records that were dropped exist nowhere: no noise is drawn for them and no user
+// pays.
 func TestRuleAKeyOfUnadmittedUsersDoesNotExist(t *testing.T) {
 	d := newDeployment(t, startBroker(t), "unadmitted", 1, only(privateMetric("pages", 10*time.Second)), func(c *pipeline.Config) {
 		c.Metrics[0].LastAtLeast, c.Metrics[0].MaxKeysPerUser = 1, 1

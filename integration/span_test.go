@@ -14,14 +14,15 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// Spans: turns of a backlog that are opened together. Which ones depends on what had been read when their CLOSE was written; the
-// reference is told by control, and everything else must follow.
+// Spans: turns of a backlog that are opened together. Which ones depends on what had been read when
+// their CLOSE was written; the reference is told by control, and everything else must follow.
 
 func catchingUp(turns int) settings {
 	return func(c *pipeline.Config) { c.CatchUp, c.LedgerSlots = turns, max(c.LedgerSlots, 4*turns) }
 }
 
-// backlog is a small workload for mixed deployments: every one of these tests runs it several times.
+// backlog returns a small workload for mixed deployments: every one of these tests runs it several
+// times.
 func backlog(seed uint64) workload {
 	w := shoppers(seed)
 	w.Windows, w.Events = 14, 80
@@ -52,8 +53,9 @@ func (d *deployment) inSpans() {
 	}
 }
 
-// A user at the edge of the budget: three worst cases fit. The ladder may stop far below its top, so that one turn after the other
-// admits more often than spans do, in which every worst case is held until the last turn is decided.
+// A user at the edge of the budget: three worst cases fit. The ladder may stop far below its top,
+// so that one turn after the other admits more often than spans do, in which every worst case is
+// held until the last turn is decided.
 func TestRuleASpanHoldsTheWorstCaseOfAllItsTurns(t *testing.T) {
 	broker := startBroker(t)
 	counted := map[int]uint64{}
@@ -116,7 +118,8 @@ func TestInvariant5MixedSpansWithKillsAtRandomInstants(t *testing.T) {
 	}
 }
 
-// A span is interrupted at every point: with some of its deltas durable or all of them, with values published or not.
+// A span is interrupted at every point: with some of its deltas durable or all of them, with values
+// published or not.
 func TestInvariant5MixedSpansCrashAtEveryPoint(t *testing.T) {
 	t.Parallel()
 	broker := startBrokerProcess(t)
@@ -151,7 +154,8 @@ func TestInvariant9AZombieWithASpanPublishesNothing(t *testing.T) {
 	d.inSpans()
 }
 
-// All deltas of an interrupted span are durable: all of its turns are redone from the ledger, without the events of any.
+// All deltas of an interrupted span are durable: all of its turns are redone from the ledger,
+// without the events of any.
 func TestRuleAnInterruptedSpanIsRedoneFromTheLedger(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, startBrokerProcess(t), "span-deleted", 2, tight, catchingUp(4))
@@ -182,8 +186,8 @@ func TestRuleAnInterruptedSpanIsRedoneFromTheLedger(t *testing.T) {
 	}
 }
 
-// A change takes closed spans back that no run has opened; they are closed again, in other spans. Whoever reads control here reads on over
-// that, and finds what is wrong behind it.
+// A change takes closed spans back that no run has opened; they are closed again, in other spans.
+// The reader of the control log here reads on over that, and finds what is wrong after it.
 func TestRuleAChangeTakesClosedSpansBack(t *testing.T) {
 	d := newMixed(t, startBroker(t), "span-change", 2, catchingUp(4))
 	d.load(scatter(backlog(780).arrivals(), 2, 1))
@@ -205,7 +209,7 @@ func TestRuleAChangeTakesClosedSpansBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var back, behind int
+	var back, after int
 	last := uint64(0)
 	for i, r := range records {
 		c, err := schemas.DecodeControl(r.Value)
@@ -226,7 +230,7 @@ func TestRuleAChangeTakesClosedSpansBack(t *testing.T) {
 				continue
 			}
 			// Of the last run: the same turns again with another cut, and in another span.
-			behind++
+			after++
 			moved, other := *body, *body
 			moved.Cuts = slices.Clone(body.Cuts)
 			moved.Cuts[0].Cut++
@@ -249,12 +253,12 @@ func TestRuleAChangeTakesClosedSpansBack(t *testing.T) {
 			}
 		}
 	}
-	if back == 0 || behind == 0 {
-		t.Errorf("%d of 2 changes took spans back, and %d CLOSEs stand behind them: the case says nothing", back, behind)
+	if back == 0 || after == 0 {
+		t.Errorf("%d of 2 changes took spans back, and %d CLOSEs stand after them: the case says nothing", back, after)
 	}
 }
 
-// Turns that pass one by one are opened one by one: nobody waits to fill a span.
+// Turns that pass one by one are opened one by one: none waits for others to fill a span.
 func TestRuleASpanWaitsForNoTurn(t *testing.T) {
 	d := newDeployment(t, startBroker(t), "span-live", 1, only(publicMetric("visits", 10*time.Second)), catchingUp(4))
 	drain := make(chan struct{})

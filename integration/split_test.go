@@ -10,7 +10,8 @@ import (
 	"github.com/tollgate-dp/tollgate/state"
 )
 
-// A user who contributes all that the bounds allow takes part in N windows of every metric, not in N−1.
+// A user who contributes all that the bounds allow takes part in N windows of every metric, not in
+// N−1.
 func TestRuleLastAtLeastHoldsForWholeWindows(t *testing.T) {
 	for _, k := range []struct{ n, keys, events, metrics int }{{100, 4, 10, 1}, {100, 4, 10, 3}, {7, 3, 7, 2}, {1, 1, 1, 1}, {365, 20, 50, 2}} {
 		config := baseConfig("localhost:1", "split")
@@ -46,7 +47,8 @@ func TestRuleLastAtLeastHoldsForWholeWindows(t *testing.T) {
 	}
 }
 
-// The budget itself is held against the curve in 320-bit arithmetic: never above, and at most a few units of 2^-40 below.
+// The budget itself is held against the curve in 320-bit arithmetic: never above, and at most a few
+// units of 2^-40 below.
 func TestRuleBudgetsRoundDown(t *testing.T) {
 	for _, k := range []struct{ epsilon, delta float64 }{{1, 1e-6}, {0.2, 1e-9}, {40, 1e-4}} {
 		config := baseConfig("localhost:1", "budget")

@@ -47,7 +47,8 @@ func (s *safeBuffer) has(text string) bool {
 	return bytes.Contains(s.b.Bytes(), []byte(text))
 }
 
-// A partition that is silent, and a dead-letter topic that was deleted, are told while the run goes on.
+// A partition that is silent, and a dead-letter topic that was deleted, are told while the run goes
+// on.
 func TestRuleASilentPartitionAndALostDeadLetterTopicAreTold(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits half a minute")
@@ -91,7 +92,8 @@ func TestRuleAnOpenTransactionIsTold(t *testing.T) {
 	}
 }
 
-// A broker that was killed or has frozen is told; a drain then ends soon, and the next run has lost nothing.
+// A broker that was killed or has frozen is told; a drain then ends soon, and the next run has lost
+// nothing.
 func TestRuleABrokerThatIsGoneIsToldAndADrainEnds(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits half a minute")
@@ -119,7 +121,8 @@ func TestRuleABrokerThatIsGoneIsToldAndADrainEnds(t *testing.T) {
 			begin := time.Now()
 			c.drain()
 			end := c.last(t)
-			// 7 s by design at the most; the rest is for a machine that is busy. Retries would last for 2 minutes.
+			// 7 s by design at the most; the rest is for a machine that is busy. Retries would last
+			// for 2 minutes.
 			if took := time.Since(begin); took > 25*time.Second || end.Kind != "no-broker" || !strings.Contains(end.Error, "the next run redoes") {
 				t.Errorf("after %v: %v", took, end)
 			}

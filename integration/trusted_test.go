@@ -10,7 +10,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// trusted is what control and ledger say, decoded by the rules of the design and by no code of the pipeline.
+// trusted is what control and ledger say, decoded by the rules of the design and by no code of the
+// pipeline.
 type trusted struct {
 	epochs  []int64
 	closes  map[uint64]schemas.Close   // by every turn of a span
@@ -37,8 +38,9 @@ func (d *deployment) readTrusted() (trusted, error) {
 	return tr, nil
 }
 
-// readControl applies the rule of fencing by content: a CLOSE, SETTLED or STOP counts only if its epoch is the last EPOCH that
-// counts before it, and an EPOCH unless a run of a greater number has taken one.
+// readControl applies the rule of fencing by content: a CLOSE, SETTLED or STOP counts only if its
+// epoch is the last EPOCH that counts before it, and an EPOCH unless a run of a greater number has
+// taken one.
 func (tr *trusted) readControl(records []kafkalog.Record) error {
 	epoch, run := int64(-1), int64(-1)
 	parts := map[uint64][]schemas.Settled{}
@@ -61,7 +63,7 @@ func (tr *trusted) readControl(records []kafkalog.Record) error {
 			maps.DeleteFunc(tr.closes, func(turn uint64, _ schemas.Close) bool { return turn >= body.Header.FromTurn }) // taken back
 		case *schemas.Epoch:
 			if body.Settled > tr.last {
-				return fmt.Errorf("EPOCH at %d starts behind turn %d, settled is %d", r.Offset, body.Settled, tr.last)
+				return fmt.Errorf("EPOCH at %d starts after turn %d, settled is %d", r.Offset, body.Settled, tr.last)
 			}
 			if body.Run < run {
 				continue // of an older run, which started slowly
@@ -93,7 +95,7 @@ func (tr *trusted) readControl(records []kafkalog.Record) error {
 	return nil
 }
 
-// first is the first turn of the span that a turn was closed with.
+// first returns the first turn of the span that a turn was closed with.
 func (tr *trusted) first(turn uint64) uint64 { return tr.closes[turn].First }
 
 // keepSet drops parts that belong to another writing of the turn.

@@ -76,19 +76,19 @@ func (w workload) arrival(random *rand.Rand, user, page string, stamp int64) arr
 // categories of the records that have one.
 var categories = [...]string{"book", "game", "toy"}
 
-// bought is a good record with an amount and a category.
+// bought returns a good record with an amount and a category.
 func bought(user, page string, stamp, millis, amount int64, category string) arrival {
 	value := fmt.Appendf(nil, `{"user":%q,"page":%q,"ts":%d,"amount":%d,"item":{"category":%q,"gift":%v}}`,
 		user, page, millis, amount, category, amount%3 == 0)
 	return arrival{user, stamp, value}
 }
 
-// goodEvent is a good record.
+// goodEvent returns a good record.
 func goodEvent(user, page string, stamp, millis int64) arrival {
 	return arrival{user, stamp, fmt.Appendf(nil, `{"user":%q,"page":%q,"ts":%d}`, user, page, millis)}
 }
 
-// at is a good record stamped with its own event time, counted from base.
+// at returns a good record stamped with its own event time, counted from base.
 func at(user, page string, after time.Duration) arrival {
 	millis := base.Add(after).UnixMilli()
 	return goodEvent(user, page, millis, millis)
@@ -135,7 +135,8 @@ func scatter(arrivals []arrival, partitions int, seed uint64) [][]arrival {
 	return out
 }
 
-// shuffleWithin moves every arrival by less than slack in time, so that lateness of at least slack accepts what it accepted before.
+// shuffleWithin moves every arrival by less than slack in time, so that lateness of at least slack
+// accepts what it accepted before.
 func shuffleWithin(arrivals []arrival, slack time.Duration, seed uint64) []arrival {
 	random := rand.New(rand.NewPCG(seed, 2))
 	type moved struct {

@@ -21,6 +21,6 @@ if [[ ! -f $dir/complete ]]; then
   chmod 755 "$half"
   touch "$half/complete"
   if [[ -d $dir && ! -f $dir/complete ]]; then rm -rf "$dir"; fi
-  mv -T "$half" "$dir" 2>/dev/null || [[ -f $dir/complete ]] # somebody else was quicker
+  mv -T "$half" "$dir" 2>/dev/null || [[ -f $dir/complete ]] # another process was quicker
 fi
 echo "$dir"

@@ -52,7 +52,8 @@ func Logger(to *bytes.Buffer) *slog.Logger {
 	return slog.New(slog.NewTextHandler(to, &slog.HandlerOptions{Level: slog.LevelWarn}))
 }
 
-// PEMFiles are a self-signed certificate of 127.0.0.1 with its key, and files that are wrong in some way.
+// PEMFiles are a self-signed certificate of 127.0.0.1 with its key, and files that are wrong in
+// some way.
 type PEMFiles struct {
 	Dir        string
 	Cert, Key  string

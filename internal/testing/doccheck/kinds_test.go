@@ -12,9 +12,9 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// A kind is an entry of metrickind's table: everything else asks the entry for a property. Whoever
-// adds a kind would have to find every file that compares names. internal/testing/reference computes what
-// must come out a second time, on its own.
+// A kind is an entry of metrickind's table: everything else asks the entry for a property. To add a
+// kind, one would otherwise have to find every file that compares names. internal/testing/reference
+// computes what must come out a second time, on its own.
 func TestKindsAreNamedInTheirTableOnly(t *testing.T) {
 	for _, s := range sources(t) {
 		if s.test || s.dir == "schemas/metrickind" || strings.HasPrefix(s.dir, "internal/testing/") {
@@ -93,7 +93,7 @@ func kindsNamed(file *ast.File) (found []string) {
 	return found
 }
 
-// constant is the Go name of a kind's constant: DistinctUsers of distinct_users.
+// constant returns the Go name of a kind's constant: DistinctUsers of distinct_users.
 func constant(name string) (out string) {
 	for part := range strings.SplitSeq(name, "_") {
 		out += strings.ToUpper(part[:1]) + part[1:]

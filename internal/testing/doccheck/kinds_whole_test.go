@@ -16,7 +16,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// kindOf is a configuration with one metric of a kind, with what the kind needs, and with coverage.
+// kindOf returns a configuration with one metric of a kind, with what the kind needs, and with
+// coverage.
 func kindOf(k metrickind.Kind, edit ...string) (*deployment.Deployment, error) {
 	bounds := ""
 	if k.Values {

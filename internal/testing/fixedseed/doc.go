@@ -6,7 +6,7 @@
 //
 // RAPID_SEED=7 in the environment, or -rapid.seed 7, draws others, and -rapid.seed 0
 // other ones each time; RAPID_CHECKS=10000 draws more of them. To look for cases
-// that nobody has seen:
+// that have not been seen before:
 //
 //	RAPID_SEED=$RANDOM RAPID_CHECKS=10000 go test ./state/...
 //

@@ -11,7 +11,7 @@ const Seed = "20260101"
 
 func init() { set(flag.CommandLine) }
 
-// set gives the flag the seed unless somebody chose one.
+// set gives the flag the seed unless the command line has one.
 func set(flags *flag.FlagSet) {
 	if f := flags.Lookup("rapid.seed"); f != nil && f.Value.String() == "0" {
 		// A number is what the flag takes: there is no error.

@@ -10,7 +10,7 @@ import (
 
 func TestEveryRunDrawsTheSame(t *testing.T) {
 	if got := flag.Lookup("rapid.seed").Value.String(); got != Seed {
-		t.Skipf("rapid.seed is %s: somebody chose one", got)
+		t.Skipf("rapid.seed is %s: the command line has it", got)
 	}
 	draw := func() (all []int) {
 		rapid.Check(t, func(t *rapid.T) { all = append(all, rapid.Int().Draw(t, "any")) })

@@ -137,7 +137,7 @@ func TestViolationsAreFound(t *testing.T) {
 	}
 }
 
-// The rules that the layers are there for, said once more of the table itself: whoever adds an
+// The rules that the layers are there for, said once more of the table itself: a person who adds an
 // arrow sees what it would break.
 func TestTheLayersKeepTheRules(t *testing.T) {
 	graph := map[string][]string{}
@@ -214,7 +214,7 @@ func files(t *testing.T) (out []file) {
 	return out
 }
 
-// path is what an import names.
+// path returns what an import names.
 func path(i *ast.ImportSpec) string {
 	p, err := strconv.Unquote(i.Path.Value)
 	if err != nil {

@@ -21,8 +21,8 @@ const (
 
 var restricted = []string{beam, kafkaGo, franz, testTools}
 
-// module lists the layers from the bottom up: data goes down the list, an import up. Whoever adds
-// a package adds a line, and whoever needs another arrow sees here what it would tie together.
+// module lists the layers from the bottom up: data goes down the list, an import up. A new package
+// is a new line here; a new arrow shows what it would tie together.
 func module() []layer {
 	return []layer{
 		{name: "numbers", packages: []entry{
@@ -70,7 +70,7 @@ func module() []layer {
 			{"internal/kafkalog", "partitions as logs; knows no deployment"},
 			{"internal/registry", "schemas by id"},
 		}},
-		// Deployment: what is configured, and what follows from it: passive. It asks nobody.
+		// Deployment: what is configured, and what follows from it: passive. It asks no server.
 		{name: "deployment", sees: []string{"numbers", "wire", "noise", "spending", "transforms", "kafka"}, packages: []entry{
 			{"pipeline/internal/calendar", "which turn covers a time, which windows end with it"},
 			{"pipeline/deployment", "what is configured, checked, and what follows from it"},

@@ -96,10 +96,10 @@ type function struct {
 	file *file
 }
 
-// bare is a text without white space.
+// bare returns a text without white space.
 func bare(text string) string { return strings.Join(strings.Fields(text), "") }
 
-// printed is the code of a node, without white space and comments.
+// printed returns the code of a node, without white space and comments.
 func (f *function) printed(n ast.Node) string {
 	var b bytes.Buffer
 	if err := format.Node(&b, f.file.set, n); err != nil {
@@ -118,7 +118,7 @@ func (f *function) gives(e ast.Expr, described string) bool {
 	return ok && f.printed(call.Fun) == bare(name)
 }
 
-// single is the only node of those found, else an error with the function's code.
+// single returns the only node of those found, else an error with the function's code.
 func (f *function) single(what, text string, found []ast.Node) (ast.Node, error) {
 	if len(found) == 1 {
 		return found[0], nil
@@ -147,7 +147,7 @@ func (f *function) condition(text, more string) error {
 	return nil
 }
 
-// statement is the innermost one of a list of statements that contains a text.
+// statement returns the innermost one of a list of statements that contains a text.
 func (f *function) statement(text string) (ast.Node, error) {
 	var found []ast.Node
 	var within func(list []ast.Stmt) bool

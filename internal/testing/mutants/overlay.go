@@ -66,7 +66,7 @@ func (f *file) wrap(n ast.Node, before, after string) {
 	f.inserts = append(f.inserts, insertion{begin, end, before}, insertion{end, begin, after})
 }
 
-// edited is the file with its insertions. Where several come at one offset, those of the inner
+// edited returns the file with its insertions. Where several come at one offset, those of the inner
 // piece are next to it.
 func (f *file) edited() ([]byte, error) {
 	slices.SortStableFunc(f.inserts, func(a, b insertion) int { return cmp.Or(a.at-b.at, b.other-a.other) })
@@ -86,8 +86,8 @@ func (f *file) edited() ([]byte, error) {
 // functions are the functions of a module by their full names.
 type functions map[string][]*function
 
-// named is the only function of that name. The name may leave out the package, and the type before
-// a method, where the rest is enough.
+// named returns the only function of that name. The name may leave out the package, and the type
+// before a method, where the rest is enough.
 func (all functions) named(name string) (*function, error) {
 	var found []*function
 	var full []string
@@ -123,7 +123,7 @@ func (all functions) add(path string, text []byte) error {
 	return nil
 }
 
-// receiver is the name of a method's type and a dot, without stars and parameters; empty for a
+// receiver returns the name of a method's type and a dot, without stars and parameters; empty for a
 // function.
 func receiver(decl *ast.FuncDecl) string {
 	if decl.Recv == nil || len(decl.Recv.List) != 1 {

@@ -15,7 +15,8 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 )
 
-// Options of a broker. The zero value is a broker with a plain listener and its data in a temporary directory.
+// Options of a broker. The zero value is a broker with a plain listener and its data in a temporary
+// directory.
 type Options struct {
 	// Dir is where data and logs are kept; empty: a temporary directory that Close removes.
 	Dir string
@@ -23,10 +24,11 @@ type Options struct {
 	Settings map[string]string
 	// Listeners are opened beside the plain one.
 	Listeners []Listener
-	// ScramUsers are added when the storage is formatted: "SCRAM-SHA-256=[name=alice,password=secret]".
+	// ScramUsers are added when the storage is formatted:
+	// "SCRAM-SHA-256=[name=alice,password=secret]".
 	ScramUsers []string
-	// Classes is a directory of classes that stand in for Kafka's own, Flags are handed to the JVM: for tests that need another
-	// clock, say.
+	// Classes is a directory of classes that stand in for Kafka's own, Flags are handed to the JVM:
+	// for tests that need another clock, say.
 	Classes string
 	Flags   []string
 }
@@ -48,8 +50,8 @@ const (
 	stopTimeout  = 30 * time.Second
 )
 
-// Start formats the storage where that has not been done and starts a broker. It returns once the broker has answered a client.
-// ErrMissing where Missing says so. The caller must Close the broker.
+// Start formats the storage where that has not been done and starts a broker. It returns once the
+// broker has answered a client. ErrMissing where Missing says so. The caller must Close the broker.
 func Start(ctx context.Context, o Options) (*Broker, error) {
 	b := &Broker{dir: o.Dir, users: o.ScramUsers, addrs: map[string]string{}}
 	java, jars, err := find()
@@ -77,10 +79,10 @@ func Start(ctx context.Context, o Options) (*Broker, error) {
 	return b, nil
 }
 
-// Addr is the host:port of the plain listener.
+// Addr returns the host:port of the plain listener.
 func (b *Broker) Addr() string { return b.addrs[plainListener] }
 
-// AddrOf is the host:port where one of Options.Listeners listens, whatever it advertises.
+// AddrOf returns the host:port where one of Options.Listeners listens, whatever it advertises.
 func (b *Broker) AddrOf(listener string) string { return b.addrs[listener] }
 
 // prepare chooses ports, writes the configuration and formats the storage.
@@ -156,7 +158,8 @@ func (b *Broker) Kill() {
 	}
 }
 
-// Stop ends the process in good order (SIGTERM). A process that takes too long is killed, which is an error.
+// Stop ends the process in good order (SIGTERM). A process that takes too long is killed, which is
+// an error.
 func (b *Broker) Stop() error {
 	if b.process == nil {
 		return nil
@@ -184,7 +187,7 @@ func (b *Broker) remove() error {
 	return nil
 }
 
-// freeAddrs finds n addresses of 127.0.0.1 that nobody listens on.
+// freeAddrs finds n addresses of 127.0.0.1 on which no process listens.
 func freeAddrs(n int) ([]string, error) {
 	var addrs []string
 	for range n {
@@ -198,7 +201,7 @@ func freeAddrs(n int) ([]string, error) {
 	return addrs, nil
 }
 
-// tail is the last part of a file, for messages.
+// tail returns the last part of a file, for messages.
 func tail(file string) string {
 	said, err := os.ReadFile(file)
 	if err != nil {

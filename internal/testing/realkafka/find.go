@@ -17,7 +17,8 @@ const DirVariable = "TOLLGATE_KAFKA_DIR"
 // ErrMissing says that java or the jars are not there.
 var ErrMissing = errors.New("a real Kafka cannot be run here")
 
-// Missing returns nil where Start can work, else an ErrMissing that says what is not there and how to get it.
+// Missing returns nil where Start can work, else an ErrMissing that says what is not there and how
+// to get it.
 func Missing() error {
 	_, _, err := find()
 	return err
@@ -34,8 +35,8 @@ func find() (java, jars string, err error) {
 	return java, jars, nil
 }
 
-// Jars returns the directory that deploy/kafka-local/fetch.sh has filled: TOLLGATE_KAFKA_DIR, by default
-// ${XDG_CACHE_HOME:-~/.cache}/tollgate/kafka-<version>.
+// Jars returns the directory that deploy/kafka-local/fetch.sh has filled: TOLLGATE_KAFKA_DIR, by
+// default ${XDG_CACHE_HOME:-~/.cache}/tollgate/kafka-<version>.
 func Jars() (string, error) {
 	dir := os.Getenv(DirVariable)
 	if dir == "" {

@@ -4,5 +4,6 @@ package realkafka
 
 import "syscall"
 
-// orphanEnds does nothing where the kernel does not tell of a parent's death: the broker ends with Close.
+// orphanEnds does nothing where the kernel does not tell of a parent's death: the broker ends with
+// Close.
 func orphanEnds() *syscall.SysProcAttr { return nil }

@@ -11,11 +11,13 @@ import (
 	"strings"
 )
 
-// A broker of tests lives for minutes and shares two cores with them: no time for the second compiler.
+// A broker of tests lives for minutes and shares two cores with them: no time for the second
+// compiler.
 func jvm() []string { return []string{"-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"} }
 
-// Script is a shell script that formats the storage in dir where that has not been done and then becomes the broker, for a
-// container. The other arguments are the directory of the jars, the settings and the log4j2 configuration.
+// Script returns a shell script that formats the storage in dir where that has not been done and
+// then becomes the broker, for a container. The other arguments are the directory of the jars, the
+// settings and the log4j2 configuration.
 func Script(jars, dir, properties, logConfig string) string {
 	java := fmt.Sprintf("java %s -cp '%s/*'", strings.Join(jvm(), " "), jars)
 	return fmt.Sprintf("test -f %s/meta.properties || %s kafka.tools.StorageTool format -t %s -c %s || exit 1\n"+
@@ -56,7 +58,8 @@ func (b *Broker) launch(log string) (*process, error) {
 	p := &process{gone: make(chan struct{})}
 	started := make(chan error)
 	go func() {
-		// The kernel's word that a parent died comes from the thread that started the child: it must live as long as the child.
+		// The kernel's word that a parent died comes from the thread that started the child: it
+		// must live as long as the child.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := cmd.Start()

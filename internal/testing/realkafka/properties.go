@@ -10,13 +10,13 @@ import (
 // ClusterID is written into the storage when it is formatted: any 22 characters of base64.
 const ClusterID = "dG9sbGdhdGUta2Fma2EtMQ"
 
-// Listener is a listener beside the plain one. Its settings ("listener.name.<name in lower case>.…", "ssl.…",
-// "sasl.enabled.mechanisms") go into Options.Settings.
+// Listener is a listener beside the plain one. Its settings ("listener.name.<name in lower
+// case>.…", "ssl.…", "sasl.enabled.mechanisms") go into Options.Settings.
 type Listener struct {
 	Name     string // upper case letters
 	Protocol string // PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL
-	// Advertised is the host:port that clients of this listener are sent to, for something that stands in between; empty: where it
-	// listens.
+	// Advertised is the host:port that clients of this listener are sent to, for something that
+	// stands in between; empty: where it listens.
 	Advertised string
 }
 
@@ -31,8 +31,9 @@ const (
 	controllerListener = "CONTROLLER"
 )
 
-// Properties returns the server.properties of a single node that listens on bind and tells clients to come to advertised
-// (host:port both), with the controller on the third address and its data in dir. extra comes last and wins.
+// Properties returns the server.properties of a single node that listens on bind and tells clients
+// to come to advertised (host:port both), with the controller on the third address and its data in
+// dir. extra comes last and wins.
 func Properties(bind, advertised, controller, dir string, extra map[string]string) string {
 	return properties([]endpoint{{Listener{Name: plainListener, Protocol: plainListener}, bind, advertised}}, controller, dir, extra)
 }
@@ -91,8 +92,8 @@ func escape(value string) string {
 	return strings.NewReplacer(`\`, `\\`, "\n", `\n`, "\r", `\r`, "\t", `\t`).Replace(value)
 }
 
-// LogConfig is a log4j2 configuration that writes warnings, and the line that says that the broker is ready, to standard output.
-// Without one the broker says nothing.
+// LogConfig is a log4j2 configuration that writes warnings, and the line that says that the broker
+// is ready, to standard output. Without one the broker says nothing.
 const LogConfig = `<Configuration status="WARN">
   <Appenders>
     <Console name="out"><PatternLayout pattern="%d{HH:mm:ss.SSS} %p %m (%c{1})%n"/></Console>

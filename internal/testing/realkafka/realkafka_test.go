@@ -97,9 +97,9 @@ func TestSettingsOfTheCallerWin(t *testing.T) {
 func TestABrokerKeepsItsLogAndItsAddress(t *testing.T) {
 	need(t)
 	dir := t.TempDir()
-	b := start(t, realkafka.Options{Dir: dir, Listeners: []realkafka.Listener{{Name: "BEHIND", Protocol: "PLAINTEXT", Advertised: "proxy:7"}}})
+	b := start(t, realkafka.Options{Dir: dir, Listeners: []realkafka.Listener{{Name: "PROXIED", Protocol: "PLAINTEXT", Advertised: "proxy:7"}}})
 	said, err := os.ReadFile(filepath.Join(dir, "server.properties"))
-	if want := "advertised.listeners=PLAINTEXT://" + b.Addr() + ",BEHIND://proxy:7\n"; err != nil || !strings.Contains(string(said), want) {
+	if want := "advertised.listeners=PLAINTEXT://" + b.Addr() + ",PROXIED://proxy:7\n"; err != nil || !strings.Contains(string(said), want) {
 		t.Errorf("the settings lack %q, %v:\n%s", want, err, said)
 	}
 	c := dial(t, kafkalog.Config{Brokers: []string{b.Addr()}})
@@ -120,7 +120,7 @@ func TestABrokerKeepsItsLogAndItsAddress(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := net.Dial("tcp", b.Addr()); err == nil {
-			t.Fatal("somebody listens where the broker was")
+			t.Fatal("a process listens where the broker was")
 		}
 		if err := b.Restart(t.Context()); err != nil {
 			t.Fatal(err)

@@ -28,7 +28,7 @@ func TestChargeRoundsUp(t *testing.T) {
 	}
 }
 
-// units is a precision whose charge for a contribution of 1 is n account units.
+// units returns a precision whose charge for a contribution of 1 is n account units.
 func units(n int64) state.Precision {
 	p, err := state.PrecisionFromBig(new(big.Int).Lsh(big.NewInt(n), 40))
 	if err != nil {
@@ -41,7 +41,7 @@ func TestAdmissionHoldsTheWorstCaseInTheOrderOfTheConfiguration(t *testing.T) {
 	c := testConfig(testMetric("a", "public", 100), testMetric("b", "public", 100), testMetric("c", "public", 100))
 	c.Metrics[0].Top, c.Metrics[1].Top, c.Metrics[2].Top = units(10), units(100), units(5)
 	member := func() *member {
-		return &member{pairs: []pairPart{
+		return &member{parts: []windowPart{
 			{metric: 0, counts: map[string]int64{"x": 2, "y": 1}}, // 40 + 10
 			{metric: 1, counts: map[string]int64{"x": 1}},         // 100
 			{metric: 2, counts: map[string]int64{"x": 1}},         // 5
@@ -64,9 +64,9 @@ func TestAdmissionHoldsTheWorstCaseInTheOrderOfTheConfiguration(t *testing.T) {
 		account := Account{big.NewInt(k.spent), new(big.Int)}
 		m := member()
 		c.admit(&account, new(big.Int), m)
-		for i, part := range m.pairs {
+		for i, part := range m.parts {
 			if part.admitted != k.want[i] {
-				t.Errorf("budget %d, spent %d: pair %d admitted is %v, want %v", k.budget, k.spent, i, part.admitted, k.want[i])
+				t.Errorf("budget %d, spent %d: metric window %d admitted is %v, want %v", k.budget, k.spent, i, part.admitted, k.want[i])
 			}
 		}
 		if account.Spent.Int64() != k.spent {
@@ -86,10 +86,10 @@ func TestPrivateKeysCostDeltaThatNeverComesBack(t *testing.T) {
 			delete(keys, "y") // one key fits where two did not
 			c.Budget.Keys = big.NewInt(21)
 		}
-		m := &member{pairs: []pairPart{{metric: 0, counts: keys}}}
+		m := &member{parts: []windowPart{{metric: 0, counts: keys}}}
 		c.admit(&account, new(big.Int), m)
-		if m.pairs[0].admitted != want {
-			t.Errorf("turn %d: admitted is %v, want %v", i, m.pairs[0].admitted, want)
+		if m.parts[0].admitted != want {
+			t.Errorf("turn %d: admitted is %v, want %v", i, m.parts[0].admitted, want)
 		}
 	}
 	if account.Keys.Int64() != 21 {
@@ -102,23 +102,23 @@ func TestRefusalsAreCountedByReason(t *testing.T) {
 	c.Metrics[0].Top, c.Metrics[1].Top = units(1), units(1)
 	c.Metrics[0].DeltaKey = state.Delta{Lo: 7}
 	c.Budget = Budget{Mu2: big.NewInt(10), Keys: big.NewInt(7)}
-	brings := func(metric int, n int64, keys ...string) pairPart {
-		p := pairPart{metric: metric, counts: map[string]int64{}}
+	brings := func(metric int, n int64, keys ...string) windowPart {
+		p := windowPart{metric: metric, counts: map[string]int64{}}
 		for _, key := range keys {
 			p.counts[key] = n
 		}
 		return p
 	}
 	out := Output{Admitted: map[Owner][]Decision{}}
-	for i, pairs := range [][]pairPart{
+	for i, parts := range [][]windowPart{
 		{brings(0, 1, "x"), brings(1, 3, "x")},                         // both just fit
 		{brings(0, 1, "x"), brings(1, 4, "x"), brings(0, 1, "x")},      // by B², then by δ
 		{brings(0, 4, "x", "y"), brings(0, 4, "x"), brings(0, 1, "x")}, // by both, by B², and the last one fits
 		{brings(0, 1, "x", "y")},
 	} {
-		m := &member{owner: Owner{Period: int64(i)}, pairs: pairs}
+		m := &member{owner: Owner{Period: int64(i)}, parts: parts}
 		c.admit(&Account{new(big.Int), new(big.Int)}, new(big.Int), m)
-		for _, part := range m.pairs {
+		for _, part := range m.parts {
 			if part.admitted != (part.refusal == Refusal{}) {
 				t.Errorf("%+v: admitted is %v", part.refusal, part.admitted)
 			}

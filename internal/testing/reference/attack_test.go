@@ -13,9 +13,10 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// The conditions of theorem T1, one neighbour against the other: along one path of outputs, with and without one individual,
-// whoever else there is decides, is decided about and pays the same, and what the individual adds to the counts is covered by what it
-// paid. A path is a function of metric, window and key to where the release stopped: what is public.
+// The conditions of theorem T1, one neighbour against the other: along one path of outputs, with
+// and without one individual, every other user decides, is decided about and pays the same, and
+// what the individual adds to the counts is covered by what it paid. A path is a function of
+// metric, window and key to where the release stopped: what is public.
 
 // mixed has a metric of every kind and key mode, over fixed and sliding windows.
 func mixed() Config {
@@ -33,8 +34,8 @@ func mixed() Config {
 	return testConfig(metrics...)
 }
 
-// pathOf makes a path from a seed. Private keys pass only where they exist for others: keys that the individual is alone with are
-// the part of the promise that δ pays for (theorem T2).
+// pathOf makes a path from a seed. Private keys pass only where they exist for others: keys that
+// the individual is alone with are the part of the promise that δ pays for (theorem T2).
 func pathOf(seed uint64, exists func(metric int, w window, key string) bool) func(int, window, string) stop {
 	return func(metric int, w window, key string) stop {
 		h := fnv.New64a()
@@ -49,18 +50,18 @@ func pathOf(seed uint64, exists func(metric int, w window, key string) bool) fun
 
 // neighbours runs two logs along one path; the first one has the individual.
 func neighbours(t *rapid.T, c Config, seed uint64, with, without []visit, turns uint64) (all, rest Output) {
-	type place struct {
+	type cell struct {
 		metric int
 		window window
 		key    string
 	}
-	there := map[place]bool{}
+	there := map[cell]bool{}
 	c.path = pathOf(seed, func(metric int, w window, key string) bool {
-		there[place{metric, w, key}] = true
+		there[cell{metric, w, key}] = true
 		return true
 	})
 	rest = mustRun(t, c, onePartition(without...), turns)
-	c.path = pathOf(seed, func(metric int, w window, key string) bool { return there[place{metric, w, key}] })
+	c.path = pathOf(seed, func(metric int, w window, key string) bool { return there[cell{metric, w, key}] })
 	return mustRun(t, c, onePartition(with...), turns), rest
 }
 
@@ -106,33 +107,34 @@ func attack(t *rapid.T, c Config) {
 	}
 }
 
-// compareDraws checks, draw by draw, that the individual adds to a count what it was admitted with and nothing else, and that
-// Σ d²·u over everything that was drawn, published or not, is within what it paid; and Σ δ_key over the keys it is alone with.
+// compareDraws checks, draw by draw, that the individual adds to a count what it was admitted with
+// and nothing else, and that Σ d²·u over everything that was drawn, published or not, is within
+// what it paid; and Σ δ_key over the keys it is alone with.
 func compareDraws(t *rapid.T, c Config, all, rest Output, gone Owner) {
-	type place struct {
+	type cell struct {
 		turn   uint64
 		metric int
 		key    string
 	}
-	before := map[place]Draw{}
+	before := map[cell]Draw{}
 	for _, d := range rest.Draws {
-		before[place{d.Turn, d.Metric, d.Key}] = d
+		before[cell{d.Turn, d.Metric, d.Key}] = d
 	}
-	brings := map[place]int64{}
+	brings := map[cell]int64{}
 	for _, d := range all.Admitted[gone] {
 		if !d.Admitted {
 			continue
 		}
 		for key, n := range d.Counts {
-			brings[place{d.Turn, d.Metric, key}] = n
+			brings[cell{d.Turn, d.Metric, key}] = n
 		}
 		if coverage, ok := c.coverageOf(d.Metric); ok {
-			brings[place{d.Turn, coverage, ""}] = 1
+			brings[cell{d.Turn, coverage, ""}] = 1
 		}
 	}
 	loss, delta := new(big.Int), new(big.Int)
 	for _, d := range all.Draws {
-		at := place{d.Turn, d.Metric, d.Key}
+		at := cell{d.Turn, d.Metric, d.Key}
 		b, drawn := before[at]
 		if !drawn { // a key that exists through the individual alone
 			if d.Released {

@@ -64,7 +64,7 @@ func problemOfSum(m schemas.MetricSpec) string {
 // problemBeside looks at a metric among the others and at the deployment.
 func (c Config) problemBeside(i int, m schemas.MetricSpec) string {
 	if m.Filter != "" && !slices.Contains(c.Format.Filters, m.Filter) {
-		return "its filter is none of the event format's"
+		return "the event format does not have its filter"
 	}
 	period := ""
 	if c.Period != 0 {
@@ -78,7 +78,7 @@ func (c Config) problemBeside(i int, m schemas.MetricSpec) string {
 	}
 	if m.Kind == "coverage" {
 		if of, ok := c.coverageOf(i - 1); i == 0 || !ok || of != i || !sameWindows(i-1) {
-			return "coverage does not stand behind its metric"
+			return "coverage does not stand right after its metric"
 		}
 	}
 	if m.KeyMode == "from" {

@@ -16,15 +16,17 @@ type Visit struct {
 	Record schemas.RecordID
 }
 
-// Contribution is what one individual brings to one (metric, window) after clipping.
+// Contribution is what one individual contributes to one metric window after clipping.
 type Contribution struct {
-	// Counts are the kept keys with what they get: a number of events, 1 for a user, a signed total.
+	// Counts are the kept keys with what they get: a number of events, 1 for a user, a signed
+	// total.
 	Counts map[string]int64
-	// Kept and Clipped count the records behind them, and those that were left out.
+	// Kept and Clipped count the records that they come from, and those that were left out.
 	Kept, Clipped uint64
 }
 
-// Contribute bounds what one individual brings: the MaxKeysPerUser keys of least rank stay, each with what its records come to.
+// Contribute bounds what one individual brings: the MaxKeysPerUser keys of least rank stay, each
+// with what its records come to.
 func Contribute(h *schemas.Hasher, spec schemas.MetricSpec, of Owner, visits []Visit) Contribution {
 	byKey := map[string][]Visit{}
 	for _, v := range visits {
@@ -52,7 +54,7 @@ func Contribute(h *schemas.Hasher, spec schemas.MetricSpec, of Owner, visits []V
 	return c
 }
 
-// ofKey is what the records of one kept key come to, and how many of them are in it.
+// ofKey returns what the records of one kept key come to, and how many of them are in it.
 func ofKey(h *schemas.Hasher, spec schemas.MetricSpec, of Owner, visits []Visit) (count int64, kept uint64) {
 	n := uint64(len(visits))
 	switch spec.Kind {
@@ -88,7 +90,7 @@ func leastFirst[T any](all []T, rank func(T) [16]byte) []T {
 	return out
 }
 
-// Takes tells whether a key belongs to a metric: with public keys those of the list, else every one.
+// Takes says whether a key belongs to a metric: with public keys those of the list, else every one.
 func Takes(spec schemas.MetricSpec, key string) bool {
 	if spec.KeyMode != "public" {
 		return true
@@ -101,7 +103,7 @@ func Takes(spec schemas.MetricSpec, key string) bool {
 	return false
 }
 
-// greatestTotal is the most that one individual can bring to one key: c_max.
+// greatestTotal returns the most that one individual can bring to one key: c_max.
 func greatestTotal(m schemas.MetricSpec) *big.Int {
 	switch m.Kind {
 	case "distinct_users", "coverage":

@@ -25,21 +25,22 @@ type Config struct {
 	Clock       int64 // with producers' times: stamps beyond it + Skew are the future's and do not count; 0 trusts all
 	Metrics     []schemas.MetricSpec
 
-	// Before is the generation that was in force before turn From; nil for the first one. Starts are, by metric, the times before
-	// which none of its windows begins; nil: Start for all. Below are, by partition, the offsets below which Before's times judge.
+	// Before is the generation that was in force before turn From; nil for the first one. Starts
+	// are, by metric, the times before which none of its windows begins; nil: Start for all. Below
+	// are, by partition, the offsets below which Before's times judge.
 	Before *Config
 	From   uint64
 	Starts []int64
 	Below  map[int32]int64
 
-	// First is the first turn of the span that a turn belongs to, as control's CLOSEs say it; nil where every turn is closed by
-	// itself.
+	// First is the first turn of the span that a turn belongs to, as control's CLOSEs say it; nil
+	// where every turn is closed by itself.
 	First func(turn uint64) uint64
 
 	ladders []*ladder // by metric; set by Compile
 
-	// path, when set, decides in place of the ladders where releases stop. Tests walk along one path of outputs with different
-	// inputs by it.
+	// path, when set, decides in place of the ladders where releases stop. Tests walk along one
+	// path of outputs with different inputs by it.
 	path func(metric int, w window, key string) stop
 }
 
@@ -59,12 +60,12 @@ type Record struct {
 // Log is the events topic: partition → records in the order of their offsets.
 type Log map[int32][]Record
 
-// Cuts are the CLOSE records: turn → partition → the first offset that came too late for the turn. A partition or turn that is
-// missing closed behind everything.
+// Cuts are the CLOSE records: turn → partition → the first offset that came too late for the turn.
+// A partition or turn that is missing closed after all of them.
 type Cuts map[uint64]map[int32]int64
 
-// Compile checks a configuration and works its ladders out, which takes most of the time of a small run. Run does it where it has
-// not been done; the metrics must not change afterwards.
+// Compile checks a configuration and works its ladders out, which takes most of the time of a small
+// run. Run does it where it has not been done; the metrics must not change afterwards.
 func Compile(c Config) (Config, error) {
 	if c.ladders != nil {
 		return c, nil
@@ -99,7 +100,8 @@ func (c Config) metric(name string) (int, bool) {
 	return 0, false
 }
 
-// coverageOf is the metric that counts the admitted users of another one. It stands right behind it.
+// coverageOf returns the metric that counts the admitted users of another one. It stands right
+// after it.
 func (c Config) coverageOf(metric int) (int, bool) {
 	next := metric + 1
 	return next, next < len(c.Metrics) && c.Metrics[next].Kind == "coverage" && c.Metrics[next].Of == c.Metrics[metric].Name

@@ -2,8 +2,8 @@ package reference
 
 import "math/big"
 
-// The curve of the Gaussian mechanism in 320-bit arithmetic: slow, and without the cancellation and the library functions that a
-// float64 implementation has to argue about.
+// The curve of the Gaussian mechanism in 320-bit arithmetic: slow, and without the cancellation and
+// the library functions that a float64 implementation has to argue about.
 
 const curveBits = 320
 
@@ -11,7 +11,7 @@ func real64(x float64) *big.Float { return new(big.Float).SetPrec(curveBits).Set
 
 func newReal() *big.Float { return new(big.Float).SetPrec(curveBits) }
 
-// exp is e^x: the Taylor series at x/2^k, squared k times.
+// exp returns e^x: the Taylor series at x/2^k, squared k times.
 func exp(x *big.Float) *big.Float {
 	const halvings = 24
 	small := newReal().SetMantExp(x, -halvings)
@@ -27,7 +27,7 @@ func exp(x *big.Float) *big.Float {
 	return sum
 }
 
-// normal is Φ(x) = ½ + φ(x)·Σ x^(2n+1)/(1·3·…·(2n+1)).
+// normal returns Φ(x) = ½ + φ(x)·Σ x^(2n+1)/(1·3·…·(2n+1)).
 func normal(x *big.Float) *big.Float {
 	if x.Sign() < 0 {
 		return newReal().Sub(real64(1), normal(newReal().Neg(x)))
@@ -45,7 +45,8 @@ func normal(x *big.Float) *big.Float {
 	return sum.Add(sum.Mul(sum, density), real64(0.5))
 }
 
-// GaussianDelta is δ = Φ(−ε/B + B/2) − e^ε·Φ(−ε/B − B/2) at B² = mu2·2^-40 (Corollary C.2 of the accuracy-first paper).
+// GaussianDelta returns δ = Φ(−ε/B + B/2) − e^ε·Φ(−ε/B − B/2) at B² = mu2·2^-40 (Corollary C.2 of
+// the accuracy-first paper).
 func GaussianDelta(mu2 *big.Int, epsilon float64) *big.Float {
 	b := newReal().Sqrt(newReal().SetMantExp(newReal().SetInt(mu2), -40))
 	ratio := newReal().Quo(real64(epsilon), b)
@@ -55,7 +56,7 @@ func GaussianDelta(mu2 *big.Int, epsilon float64) *big.Float {
 	return first.Sub(first, second.Mul(second, exp(real64(epsilon))))
 }
 
-// GaussianBudget is the largest B² in units of 2^-40 whose curve passes at or below (ε, δ).
+// GaussianBudget returns the largest B² in units of 2^-40 whose curve passes at or below (ε, δ).
 func GaussianBudget(epsilon, delta float64) *big.Int {
 	low, high := big.NewInt(1), new(big.Int).Lsh(big.NewInt(1), 47) // B² ≤ 128
 	for {

@@ -4,11 +4,12 @@
 // imports it.
 //
 // It is written to be checked by eye: slices, maps, big.Int and big.Rat, no caches, no concurrency,
-// whole inputs in memory; a window is formed from all events in it and knows nothing of slices. It
-// shares with the pipeline the codecs (schemas/event: event decoding and filters; schemas: account
-// ids, ranks, metric digests, the bytes of a release) and the sampler (noisereduction.Draw), and
-// nothing else: windows, turns, lateness, periods, budgets, the split of a budget over metrics,
-// holds, charges, the ladder and the stop rule are written a second time from the definitions.
+// whole inputs in memory; a window is assembled from all events in it and knows nothing of slices.
+// It shares with the pipeline the codecs (schemas/event: event decoding and filters; schemas:
+// account ids, ranks, metric digests, the bytes of a release) and the sampler
+// (noisereduction.Draw), and nothing else: windows, turns, lateness, periods, budgets, the split of
+// a budget over metrics, reservations, charges, the ladder and the stop rule are written a second
+// time from the definitions.
 //
 // Guarantees: Run is a pure function of its arguments. Not guaranteed: speed or bounded memory.
 package reference

@@ -37,7 +37,8 @@ type Judged struct {
 	Class string
 }
 
-// judge decides the fate of all records of one partition. ends are the ends of the turns that were closed.
+// judge decides the fate of all records of one partition. ends are the ends of the turns that were
+// closed.
 func judge(all []Config, partition int32, records []Record, cuts Cuts, ends []int64) ([]Judged, []accepted, error) {
 	decoders := make([]*event.Decoder, len(all))
 	for i := range all {
@@ -53,8 +54,9 @@ func judge(all []Config, partition int32, records []Record, cuts Cuts, ends []in
 	for _, r := range records {
 		by := judges(all, partition, r.Offset)
 		c := all[by]
-		// The largest append time up to and including this record, broken records included: they were appended, too. A
-		// producer's stamp from beyond the reader's clock says nothing about the time.
+		// The largest append time up to and including this record, broken records included: they
+		// were appended, too. A producer's stamp from beyond the reader's clock says nothing about
+		// the time.
 		ahead := c.Clock != 0 && !c.NoFuture && earlier(c.Clock, r.Timestamp, c.Skew)
 		if !ahead {
 			largest = max(largest, r.Timestamp)
@@ -118,13 +120,14 @@ func (c Config) fate(millis, appended, largest int64) Fate {
 	return Accepted
 }
 
-// earlier tells whether a < b − d. Records may have any int64 as their time: what does not fit is compared exactly.
+// earlier tells whether a < b − d. Records may have any int64 as their time: what does not fit is
+// compared exactly.
 func earlier(a, b, d int64) bool {
 	return new(big.Int).Add(big.NewInt(a), big.NewInt(d)).Cmp(big.NewInt(b)) < 0
 }
 
-// overtaken tells whether the turn that covers an event's time was closed before the record could be read. Then it is lost to every
-// window, also to those that end later.
+// overtaken tells whether the turn that covers an event's time was closed before the record could
+// be read. Then it is lost to every window, also to those that end later.
 func overtaken(partition int32, offset, millis int64, cuts Cuts, ends []int64) bool {
 	turn, closed := turnOf(millis, ends)
 	if !closed {

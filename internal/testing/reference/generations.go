@@ -10,9 +10,10 @@ func (c Config) generations() []Config {
 	return append(c.Before.generations(), c)
 }
 
-// Succeed makes c the generation behind another one, from a turn on. A metric's windows reach back behind the change where the other
-// generation had the metric, with the same public keys or with the keys of a metric of which that is true. below are the offsets up
-// to which the other generation had read.
+// Succeed makes c the generation after another one, from a turn on. A metric's windows reach back
+// before the change where the other generation had the metric, with the same public keys or with
+// the keys of a metric of which that is true. below are the offsets up to which the other
+// generation had read.
 func Succeed(before, c Config, from uint64, below map[int32]int64) Config {
 	c.Before, c.From, c.Below, c.Start = &before, from, below, before.Start
 	start := c.sliceStart()
@@ -35,7 +36,8 @@ func Succeed(before, c Config, from uint64, below map[int32]int64) Config {
 	return c
 }
 
-// decides is the generation that decides a turn: of two that begin with the same turn the later one.
+// decides returns the generation that decides a turn: of two that begin with the same turn the
+// later one.
 func decides(all []Config, turn uint64) int {
 	for i := len(all) - 1; i > 0; i-- {
 		if all[i].From <= turn {
@@ -45,7 +47,8 @@ func decides(all []Config, turn uint64) int {
 	return 0
 }
 
-// judges is the generation whose times judge a record: the one that was in force when it was first read.
+// judges returns the generation whose times judge a record: the one that was in force when it was
+// first read.
 func judges(all []Config, partition int32, offset int64) int {
 	for i := 1; i < len(all); i++ {
 		if offset < all[i].Below[partition] {
@@ -63,7 +66,7 @@ func (c Config) sliceStart() int64 {
 	return c.TurnEnds(c.From - 1)[c.From-2]
 }
 
-// startOf is the time before which no window of a metric begins.
+// startOf returns the time before which no window of a metric begins.
 func (c Config) startOf(name string) int64 {
 	if i, ok := c.metric(name); ok && c.Starts != nil {
 		return c.Starts[i]
@@ -84,8 +87,8 @@ func names(all []Config) []string {
 	return out
 }
 
-// givenUp tells whether a change has cut a window short: it was open, and a generation that followed, whose first turn begins at
-// the start given with it, does not go on with it.
+// givenUp tells whether a change has cut a window short: it was open, and a generation that
+// followed, whose first turn begins at the start given with it, does not go on with it.
 func givenUp(later []Config, starts []int64, name string, w window) bool {
 	for i, next := range later {
 		if w.end <= starts[i] {

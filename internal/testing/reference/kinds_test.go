@@ -39,7 +39,8 @@ func TestRuleEverySummedValueIsClampedBeforeTheTotal(t *testing.T) {
 	wantTallies(t, out, MetricTallies{Counted: 6})
 }
 
-// Of each key stay the records of least rank, among equal ones as many as there is room for; what they are worth does not matter.
+// Of each key stay the records of least rank, among equal ones as many as there is room for; what
+// they are worth does not matter.
 func TestRuleASumKeepsRecordsByTheirOwnBytes(t *testing.T) {
 	m := sum(testMetric("m", "public", 100), 0, 100)
 	m.MaxEventsPerKey = 2
@@ -89,13 +90,13 @@ func TestFiltersTakeWhatPassesThem(t *testing.T) {
 	wantSpent(t, c, out, map[string]int64{"u0": 4 + 1, "v0": 1}, nil)
 }
 
-// S8: a sum has the keys that its base released, at zero, too; the other keys are not drawn and cost nothing, while they cost the
-// base's contributors the first rung.
+// S8: a sum has the keys that its base released, at zero, too; the other keys are not drawn and
+// cost nothing, while they cost the base's contributors the first rung.
 func TestRuleASumTakesTheReleasedKeysOfACount(t *testing.T) {
 	base := kind(testMetric("n", "private", 100), "events")
 	s := from(sum(testMetric("s", "public", 100), 0, 10), "n")
 	s.Filter = tagged
-	c := testConfig(s, base) // the base may stand behind
+	c := testConfig(s, base) // the base may stand after it
 	c.path = script(map[string]outcome{"a": {1, true}, "b": {1, true}, "c": {1, false}})
 	out := mustRun(t, c, onePartition(
 		visit{user: "u", page: "a", millis: 1, amount: 4, tag: "x"}, visit{user: "u", page: "c", millis: 2, amount: 3, tag: "x"},
@@ -110,7 +111,8 @@ func TestRuleASumTakesTheReleasedKeysOfACount(t *testing.T) {
 	}
 }
 
-// A sum of own keys would rank keys under its own name and keep others than the count that its keys come from.
+// A sum of own keys would rank keys under its own name and keep others than the count that its keys
+// come from.
 func TestAMetricKeepsTheSameKeysAsTheOneItTakesThemFrom(t *testing.T) {
 	base := kind(testMetric("n", "private", 100), "events")
 	s := from(kind(testMetric("s", "public", 100), "events"), "n")

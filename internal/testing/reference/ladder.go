@@ -9,8 +9,8 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// ladder is the mechanism of one metric, written down from its documentation with exact numbers: precisions are integers of
-// 2^-80, everything else is a rational.
+// ladder is the mechanism of one metric, written down from its documentation with exact numbers:
+// precisions are integers of 2^-80, everything else is a rational.
 type ladder struct {
 	spec     schemas.MetricSpec
 	points   []*big.Int // the precisions that a release may stop at
@@ -64,7 +64,8 @@ func newLadder(spec schemas.MetricSpec) (*ladder, error) {
 	return l, nil
 }
 
-// ladderPoints are the precisions from first to last: steps of a fixed factor, or of 2^(1/14) for the adaptive ladder.
+// ladderPoints returns the precisions from first to last: steps of a fixed factor, or of 2^(1/14)
+// for the adaptive ladder.
 func ladderPoints(spec schemas.MetricSpec, last *big.Int) []*big.Int {
 	first := spec.First.Big()
 	points := []*big.Int{first}
@@ -93,11 +94,12 @@ func ladderPoints(spec schemas.MetricSpec, last *big.Int) []*big.Int {
 	return points
 }
 
-// threshold is τ = ⌈C + σ₁·z⌉ on the lattice of the first rung, z = −Φ⁻¹(δ_key), σ₁ the deviation that the sampler uses, C the most
-// that one individual adds to a key.
+// threshold is τ = ⌈C + σ₁·z⌉ on the lattice of the first rung, z = −Φ⁻¹(δ_key), σ₁ the deviation
+// that the sampler uses, C the most that one individual adds to a key.
 func threshold(spec schemas.MetricSpec) *big.Rat {
 	u := spec.First.Big()
-	// The sampler takes an integer root of the 64 leading bits of u, an even number of bits cut off, and divides upwards.
+	// The sampler takes an integer root of the 64 leading bits of u, an even number of bits cut
+	// off, and divides upwards.
 	shift := u.BitLen() - 64
 	shift += shift & 1
 	lead := floor(scale(new(big.Rat).SetInt(u), -shift))
@@ -154,7 +156,7 @@ func draw(s *noisereduction.Sampler, key noisereduction.NoiseKey, id noisereduct
 	return scale(new(big.Rat).SetInt(y), -int(exponent)), nil
 }
 
-// scoreOf is est·√u in units of 2^-24, toward zero.
+// scoreOf returns est·√u in units of 2^-24, toward zero.
 func scoreOf(estimate *big.Rat, u *big.Int) *big.Int {
 	square := new(big.Rat).Mul(estimate, estimate)
 	square.Mul(square, scale(new(big.Rat).SetInt(u), 48-80))
@@ -166,8 +168,8 @@ func scoreOf(estimate *big.Rat, u *big.Int) *big.Int {
 	return score
 }
 
-// jump is the number of points to the next rung of an adaptive ladder: the greatest m ≤ 56 (×16) with
-// (est·√u + 2)·2^(m/28) ≤ barrier, at least 1.
+// jump returns the number of points to the next rung of an adaptive ladder: the greatest m ≤ 56
+// (×16) with (est·√u + 2)·2^(m/28) ≤ barrier, at least 1.
 func (l *ladder) jump(score *big.Int) int {
 	switch {
 	case l.spec.LadderKind != string(noisereduction.Adaptive):
@@ -183,7 +185,7 @@ func (l *ladder) jump(score *big.Int) int {
 	return m
 }
 
-// step is the barrier divided by 2^(m/28), worked out once.
+// step returns the barrier divided by 2^(m/28), worked out once.
 func (l *ladder) step(m int) *big.Int {
 	for len(l.steps) <= m {
 		l.steps = append(l.steps, divideByRoot(l.barrier, len(l.steps)))
@@ -191,7 +193,7 @@ func (l *ladder) step(m int) *big.Int {
 	return l.steps[m]
 }
 
-// divideByRoot is ⌊v·2^(−m/28)⌋, the greatest w with w^28·2^m ≤ v^28.
+// divideByRoot returns ⌊v·2^(−m/28)⌋, the greatest w with w^28·2^m ≤ v^28.
 func divideByRoot(v *big.Int, m int) *big.Int {
 	power := new(big.Int).Exp(v, big.NewInt(28), nil)
 	return integerRoot(power.Rsh(power, uint(m)), 28)

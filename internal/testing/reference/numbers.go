@@ -2,7 +2,7 @@ package reference
 
 import "math/big"
 
-// scale is r·2^n, a fresh value.
+// scale returns r·2^n, a fresh value.
 func scale(r *big.Rat, n int) *big.Rat {
 	power := new(big.Rat).SetInt(new(big.Int).Lsh(big.NewInt(1), uint(max(n, -n))))
 	if n < 0 {
@@ -13,13 +13,13 @@ func scale(r *big.Rat, n int) *big.Rat {
 
 func whole(n uint64) *big.Rat { return new(big.Rat).SetInt(new(big.Int).SetUint64(n)) }
 
-// floor is ⌊r⌋ for r ≥ 0.
+// floor returns ⌊r⌋ for r ≥ 0.
 func floor(r *big.Rat) *big.Int { return new(big.Int).Quo(r.Num(), r.Denom()) }
 
-// ceilRat is ⌈r⌉ for r ≥ 0.
+// ceilRat returns ⌈r⌉ for r ≥ 0.
 func ceilRat(r *big.Rat) *big.Int { return ceilDiv(r.Num(), r.Denom()) }
 
-// ceilDiv is ⌈a/b⌉ for a ≥ 0 and b > 0.
+// ceilDiv returns ⌈a/b⌉ for a ≥ 0 and b > 0.
 func ceilDiv(a, b *big.Int) *big.Int {
 	sum := new(big.Int).Add(a, b)
 	sum.Sub(sum, big.NewInt(1))
@@ -37,7 +37,7 @@ func roundHalfEven(r *big.Rat) int64 {
 	return below.Int64()
 }
 
-// integerRoot is the greatest integer r ≥ 0 with r^n ≤ v.
+// integerRoot returns the greatest integer r ≥ 0 with r^n ≤ v.
 func integerRoot(v *big.Int, n int) *big.Int {
 	low, high := new(big.Int), new(big.Int).Lsh(big.NewInt(1), uint(v.BitLen()/n+1))
 	for { // low^n ≤ v < high^n
@@ -54,12 +54,12 @@ func integerRoot(v *big.Int, n int) *big.Int {
 	}
 }
 
-// rootOfTwo is ⌊2^(i/n)·2^places⌋.
+// rootOfTwo returns ⌊2^(i/n)·2^places⌋.
 func rootOfTwo(i, n, places int) *big.Int {
 	return integerRoot(new(big.Int).Lsh(big.NewInt(1), uint(i+n*places)), n)
 }
 
-// quantile is the least multiple z of 2^-40 with 1 − Φ(z) ≤ p, for 0 < p ≤ 1/2.
+// quantile returns the least multiple z of 2^-40 with 1 − Φ(z) ≤ p, for 0 < p ≤ 1/2.
 func quantile(p *big.Rat) *big.Rat {
 	limit := newReal().SetRat(p)
 	fits := func(z *big.Int) bool {

@@ -26,8 +26,8 @@ func TestRuleAWindowAcrossABoundarySeesTwoIndividuals(t *testing.T) {
 	wantTallies(t, out, MetricTallies{Counted: 4, Clipped: 1})
 }
 
-// To whoever removes all of a user, the parts are one: the window moves by their sum, and what they paid is up to as many times too
-// little as there are of them.
+// To an attacker who removes all of a user, the parts are one: the window moves by their sum, and
+// what they paid is up to as many times too little as there are of them.
 func TestRuleAWindowOverTwoPeriodsLosesUpToTwiceWhatWasPaid(t *testing.T) {
 	c := straddling()
 	others := []visit{seen("v", "a", 149)}
@@ -66,12 +66,14 @@ func TestRuleAPeriodWithoutBudgetLeavesTheOtherIn(t *testing.T) {
 	), 3)
 	wantCounts(t, out, 1, 1, map[string]int64{"a": 3, "b": 0, "c": 0})
 	wantCounts(t, out, 3, 0, map[string]int64{"a": 1 + 1, "b": 2, "c": 0})
-	// Of [50, 100) u paid 1 in period 0; [100, 150) ends with the long window, and stands behind it in the configuration.
+	// Of [50, 100) u paid 1 in period 0; [100, 150) ends with the long window, and stands after it
+	// in the configuration.
 	wantSpent(t, c, out, map[string]int64{"u0": 1 + 1 + 2, "u1": 1 + 1, "v0": 4, "v1": 1 + 1}, nil)
 	wantTallies(t, out, MetricTallies{Counted: 4, OverBudget: 2}, MetricTallies{Counted: 6})
 }
 
-// For distinct users and coverage a user who is in with either part is one, and each part that is in pays for it.
+// For distinct users and coverage a user who is in with either part is one, and each part that is
+// in pays for it.
 func TestRuleAUserIsOneInBothPeriodsAndEachPays(t *testing.T) {
 	m := kind(testMetric("m", "public", 150), "distinct_users")
 	c := inPeriods(testConfig(m, coverage(m)), 100, "100ms")
@@ -115,7 +117,7 @@ func TestRuleEachPeriodPaysTheDeltaOfItsOwnKeys(t *testing.T) {
 		seen("u", "a", 101),
 		seen("v", "c", 103),
 	), 1)
-	wantCounts(t, out, 1, 0, map[string]int64{"a": 1, "c": 1}) // b is nobody's who was admitted
+	wantCounts(t, out, 1, 0, map[string]int64{"a": 1, "c": 1}) // no admitted user has b
 	wantSpent(t, c, out, map[string]int64{"u1": 1, "v1": 1}, map[string]int64{"u1": 1, "v1": 1})
 	if len(out.Published) != 0 {
 		t.Errorf("%d values were published", len(out.Published))

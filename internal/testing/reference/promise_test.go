@@ -11,8 +11,9 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// Substitution is a removal and an addition: one individual's records become others. The difference of every count is then within the
-// sum of both contributions, and √(Σ d²·u) within the sum of what both paid, that is twice the Gaussian parameter B.
+// Substitution is a removal and an addition: one individual's records become others. The difference
+// of every count is then within the sum of both contributions, and √(Σ d²·u) within the sum of what
+// both paid, that is twice the Gaussian parameter B.
 func TestRuleSubstitutingAUserIsTwiceTheParameter(t *testing.T) {
 	config, err := Compile(mixed())
 	if err != nil {
@@ -38,20 +39,20 @@ func TestRuleSubstitutingAUserIsTwiceTheParameter(t *testing.T) {
 		}
 		one, rest := neighbours(t, c, seed, append(before, others...), others, 30)
 		two, _ := neighbours(t, c, seed, append(after, others...), others, 30)
-		type place struct {
+		type cell struct {
 			turn   uint64
 			metric int
 			key    string
 		}
-		counts := map[place]int64{}
-		precisions := map[place]*big.Int{}
+		counts := map[cell]int64{}
+		precisions := map[cell]*big.Int{}
 		for _, d := range rest.Draws { // keys that only u has are the part that δ pays for
-			counts[place{d.Turn, d.Metric, d.Key}] = 0
-			precisions[place{d.Turn, d.Metric, d.Key}] = d.Precision
+			counts[cell{d.Turn, d.Metric, d.Key}] = 0
+			precisions[cell{d.Turn, d.Metric, d.Key}] = d.Precision
 		}
 		for sign, out := range map[int64]Output{1: one, -1: two} {
 			for _, d := range out.Draws {
-				if at := (place{d.Turn, d.Metric, d.Key}); precisions[at] != nil {
+				if at := (cell{d.Turn, d.Metric, d.Key}); precisions[at] != nil {
 					counts[at] += sign * d.Count
 				}
 			}
@@ -66,7 +67,8 @@ func TestRuleSubstitutingAUserIsTwiceTheParameter(t *testing.T) {
 	})
 }
 
-// Two metrics with private keys of their own each pay for a key that they share; a metric that takes the other's keys pays nothing.
+// Two metrics with private keys of their own each pay for a key that they share; a metric that
+// takes the other's keys pays nothing.
 func TestRuleEveryMetricWithPrivateKeysPaysForItsKeys(t *testing.T) {
 	n, m := kind(testMetric("n", "private", 100), "events"), kind(testMetric("m", "private", 100), "distinct_users")
 	c := testConfig(n, m, from(kind(testMetric("s", "public", 100), "events"), "n"))
@@ -76,8 +78,8 @@ func TestRuleEveryMetricWithPrivateKeysPaysForItsKeys(t *testing.T) {
 	wantSpent(t, c, out, map[string]int64{"u0": 3, "v0": 6}, map[string]int64{"u0": 2, "v0": 4})
 }
 
-// The lattice that values are rounded to contains the integers and is a function of the two precisions alone; rounding commutes with
-// adding the count.
+// The lattice that values are rounded to contains the integers and is a function of the two
+// precisions alone; rounding commutes with adding the count.
 func TestRuleTheLatticeDependsOnPublicValuesOnly(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		from, err1 := state.PrecisionFromSigma(rapid.Float64Range(10, 1e6).Draw(t, "from"))
@@ -102,7 +104,8 @@ func TestRuleTheLatticeDependsOnPublicValuesOnly(t *testing.T) {
 	})
 }
 
-// Over n periods a user has √n·B: n budgets spent in full are n times B², whose curve passes where that of √n·B does.
+// Over n periods a user has √n·B: n budgets spent in full are n times B², whose curve passes where
+// that of √n·B does.
 func TestRuleLossesOfPeriodsAdd(t *testing.T) {
 	one := big.NewInt(1 << 40) // B = 1
 	for _, n := range []int64{2, 9, 30} {

@@ -1,10 +1,10 @@
 package reference
 
-// Refusal tells which budgets had too little left for a pair of (metric, window): B², whose test counts what is held, and the δ of
-// private keys.
+// Refusal tells which budgets had too little left for a metric window: B², whose test counts what
+// is reserved, and the δ of private keys.
 type Refusal struct{ Budget, Keys bool }
 
-// Refusals count the pairs that were refused, by reason, each once.
+// Refusals count the metric windows that were refused, for a user, by reason, each once.
 type Refusals struct{ ByBudget, ByKeys, ByBoth int }
 
 // Add adds another count.
@@ -23,8 +23,8 @@ func (r *Refusals) count(one Refusal) {
 	}
 }
 
-// Refusals counts what was refused to everybody, and the individuals at both edges: those to whom each budget refused something that
-// the other one had room for, or both refused the same.
+// Refusals counts what was refused to everybody, and the individuals at both edges: those to whom
+// each budget refused something that the other one had room for, or both refused the same.
 func (o Output) Refusals() (all Refusals, atBothEdges int) {
 	for _, decisions := range o.Admitted {
 		var own Refusals

@@ -11,8 +11,8 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// count adds up what everybody admitted brings. A user who is admitted in two periods adds twice to events and sums, and is one user
-// for distinct users and coverage.
+// count adds up what everybody admitted brings. A user who is admitted in two periods adds twice to
+// events and sums, and is one user for distinct users and coverage.
 func (c Config) count(members []*member) map[metricKey]int64 {
 	counts := map[metricKey]int64{}
 	type userAt struct {
@@ -27,7 +27,7 @@ func (c Config) count(members []*member) map[metricKey]int64 {
 		}
 	}
 	for _, m := range members {
-		for _, part := range m.pairs {
+		for _, part := range m.parts {
 			if !part.admitted {
 				continue
 			}
@@ -49,8 +49,9 @@ func (c Config) count(members []*member) map[metricKey]int64 {
 	return counts
 }
 
-// release releases along the ladder of every key of every window that ends, and returns the precision that its contributors pay: the one at
-// which it stopped, also where that is the first rung of a private key that stayed below its threshold.
+// release releases along the ladder of every key of every window that ends, and returns the
+// precision that its contributors pay: the one at which it stopped, also where that is the first
+// rung of a private key that stayed below its threshold.
 func (c Config) release(out *Output, counts map[metricKey]int64, turn uint64, end int64) (map[metricKey]*big.Int, error) {
 	stopped := map[metricKey]*big.Int{}
 	released := map[metricKey]bool{}
@@ -81,7 +82,8 @@ func (c Config) release(out *Output, counts map[metricKey]int64, turn uint64, en
 	return stopped, nil
 }
 
-// basesFirst lists the metrics in the order of the configuration, those that take the keys of another one behind all others.
+// basesFirst lists the metrics in the order of the configuration, those that take the keys of
+// another one after all others.
 func (c Config) basesFirst() []int {
 	var own, taken []int
 	for i, spec := range c.Metrics {
@@ -94,8 +96,9 @@ func (c Config) basesFirst() []int {
 	return append(own, taken...)
 }
 
-// releaseKeys lists the keys that a metric draws noise for: all public ones; the private ones with an admitted count; or those that
-// the metric it takes them from has released, also where nobody contributed to it.
+// releaseKeys lists the keys that a metric draws noise for: all public ones; the private ones with
+// an admitted count; or those that the metric it takes them from has released, also where no user
+// contributed to it.
 func (c Config) releaseKeys(metric int, counts map[metricKey]int64, released map[metricKey]bool) []string {
 	spec := c.Metrics[metric]
 	var keys []string

@@ -14,7 +14,7 @@ import (
 type Published struct {
 	Key, Value []byte
 	Release    schemas.Release // what Value decodes to
-	Count      int64           // the exact count behind it; known to tests only
+	Count      int64           // the exact count that it was drawn from; known to tests only
 }
 
 // Output is all that a deployment publishes and keeps.
@@ -27,7 +27,7 @@ type Output struct {
 	Tallies   Tallies
 }
 
-// Decision is the admission of one individual to one (metric, window), with what it would contribute.
+// Decision is the admission of one individual to one metric window, with what it would contribute.
 type Decision struct {
 	Turn     uint64
 	Metric   int
@@ -51,8 +51,8 @@ type metricKey struct {
 	key    string
 }
 
-// Run computes the output of a log whose first turns turns were closed. Cuts matter only where a clock closed a turn (idle
-// partitions, the forced end of a bounded run); nil stands for none.
+// Run computes the output of a log whose first turns turns were closed. Cuts matter only where a
+// clock closed a turn (idle partitions, the forced end of a bounded run); nil stands for none.
 func Run(c Config, log Log, cuts Cuts, turns uint64) (Output, error) {
 	c, err := Compile(c)
 	if err != nil {
@@ -82,7 +82,7 @@ func Run(c Config, log Log, cuts Cuts, turns uint64) (Output, error) {
 		g := decides(all, first) // no span reaches over a change
 		r := round{Config: all[g], out: &out, generation: g}
 		for _, m := range r.Metrics {
-			r.places = append(r.places, slices.Index(known, m.Name))
+			r.indices = append(r.indices, slices.Index(known, m.Name))
 		}
 		if err := r.span(events, first, ends[first-1:last]); err != nil {
 			return Output{}, fmt.Errorf("computing turns %d to %d: %w", first, last, err)
@@ -98,10 +98,10 @@ type round struct {
 	Config
 	out        *Output
 	generation int
-	places     []int // of the metrics' tallies
+	indices    []int // of the metrics' tallies
 }
 
-// lastOf is the last turn of the span that begins with a turn.
+// lastOf returns the last turn of the span that begins with a turn.
 func (c Config) lastOf(first, turns uint64) uint64 {
 	last := first
 	for c.First != nil && last < turns && c.First(last+1) <= first {
@@ -116,14 +116,14 @@ type settlement struct {
 	stopped map[metricKey]*big.Int
 }
 
-// span runs the turns that end with ends, nearly always one. All of them are decided, each with the worst cases of those before it
-// held in full, before anything is charged.
+// span runs the turns that end with ends, nearly always one. All of them are decided, each with the
+// worst cases of those before it reserved in full, before anything is charged.
 func (c round) span(events []accepted, first uint64, ends []int64) error {
 	out := c.out
-	held := map[Owner]*big.Int{}
+	reserved := map[Owner]*big.Int{}
 	var open []settlement
 	for i, end := range ends {
-		s, err := c.turn(events, held, first+uint64(i), end)
+		s, err := c.turn(events, reserved, first+uint64(i), end)
 		if err != nil {
 			return err
 		}
@@ -138,7 +138,7 @@ func (c round) span(events []accepted, first uint64, ends []int64) error {
 			out.Accounts[m.owner] = account
 		}
 	}
-	for owner := range held {
+	for owner := range reserved {
 		if account := out.Accounts[owner]; account.Spent.Sign() == 0 && account.Keys.Sign() == 0 {
 			delete(out.Accounts, owner)
 		}
@@ -146,8 +146,9 @@ func (c round) span(events []accepted, first uint64, ends []int64) error {
 	return nil
 }
 
-// turn runs one turn up to its release: windows, clipping, admission beside what is held by owner, ladders.
-func (c round) turn(events []accepted, held map[Owner]*big.Int, turn uint64, end int64) (settlement, error) {
+// turn runs one turn up to its release: windows, clipping, admission beside what is reserved by
+// owner, ladders.
+func (c round) turn(events []accepted, reserved map[Owner]*big.Int, turn uint64, end int64) (settlement, error) {
 	out := c.out
 	members := c.members(events, end)
 	for _, m := range members {
@@ -155,13 +156,13 @@ func (c round) turn(events []accepted, held map[Owner]*big.Int, turn uint64, end
 		if !known {
 			account = Account{new(big.Int), new(big.Int)}
 		}
-		if held[m.owner] == nil {
-			held[m.owner] = new(big.Int)
+		if reserved[m.owner] == nil {
+			reserved[m.owner] = new(big.Int)
 		}
-		c.admit(&account, held[m.owner], m)
+		c.admit(&account, reserved[m.owner], m)
 		out.Accounts[m.owner] = account
-		for _, part := range m.pairs {
-			tally := &out.Tallies.Metrics[c.places[part.metric]]
+		for _, part := range m.parts {
+			tally := &out.Tallies.Metrics[c.indices[part.metric]]
 			if part.admitted {
 				tally.Counted += part.records
 			} else {
@@ -174,8 +175,8 @@ func (c round) turn(events []accepted, held map[Owner]*big.Int, turn uint64, end
 	return settlement{members, stopped}, err
 }
 
-// members collects who brings what to the windows that end, clipped, and counts what is left out on the way. Coverage is no pair of
-// its own: it goes with its metric.
+// members collects who brings what to the windows that end, clipped, and counts what is left out on
+// the way. Coverage has no part of its own: it goes with its metric.
 func (c round) members(events []accepted, end int64) []*member {
 	out := c.out
 	hasher := schemas.NewHasher(c.UserHash)
@@ -188,24 +189,25 @@ func (c round) members(events []accepted, end int64) []*member {
 		visits := map[Owner][]Visit{}
 		for _, e := range within(events, w) {
 			if !c.takes(spec, e) {
-				out.Tallies.Metrics[c.places[i]].Filtered++
+				out.Tallies.Metrics[c.indices[i]].Filtered++
 				continue
 			}
 			visits[e.owner] = append(visits[e.owner], e.visit)
 		}
 		for owner, list := range visits {
 			brings := Contribute(hasher, spec, owner, list)
-			out.Tallies.Metrics[c.places[i]].Clipped += brings.Clipped
+			out.Tallies.Metrics[c.indices[i]].Clipped += brings.Clipped
 			if byOwner[owner] == nil {
 				byOwner[owner] = &member{owner: owner}
 			}
-			byOwner[owner].pairs = append(byOwner[owner].pairs, pairPart{metric: i, counts: brings.Counts, records: brings.Kept})
+			byOwner[owner].parts = append(byOwner[owner].parts, windowPart{metric: i, counts: brings.Counts, records: brings.Kept})
 		}
 	}
 	return slices.SortedFunc(maps.Values(byOwner), func(a, b *member) int { return compareOwners(a.owner, b.owner) })
 }
 
-// within is the part of the events, which are in the order of their times, that lies in a window.
+// within returns the part of the events, which are in the order of their times, that lies in a
+// window.
 func within(events []accepted, w window) []accepted {
 	before := func(e accepted, millis int64) int { return cmp.Compare(e.millis, millis) }
 	from, _ := slices.BinarySearchFunc(events, w.start, before)

@@ -20,7 +20,7 @@ import (
 // tagged is the filter of the tests.
 const tagged = `tag == "x"`
 
-// testConfig is a deployment whose budget never ends.
+// testConfig returns a deployment whose budget never ends.
 func testConfig(metrics ...schemas.MetricSpec) Config {
 	return Config{
 		Incarnation: [16]byte{1},
@@ -35,7 +35,8 @@ func testConfig(metrics ...schemas.MetricSpec) Config {
 	}
 }
 
-// testMetric keeps two keys of three events a user. Its ladder has one rung, so that nobody's charge depends on a count.
+// testMetric keeps two keys of three events a user. Its ladder has one rung, so that no charge
+// depends on a count.
 func testMetric(name, mode string, size int64) schemas.MetricSpec {
 	m := schemas.MetricSpec{
 		Name: name, Kind: "events", WindowSize: size, WindowSlide: size, MaxKeysPerUser: 2, MaxEventsPerKey: 3,
@@ -57,7 +58,7 @@ type visit struct {
 	tag        string
 }
 
-// seen is a visit that nobody asks anything else about.
+// seen returns a visit of which nothing else matters.
 func seen(user, page string, millis int64) visit {
 	return visit{user: user, page: page, millis: millis}
 }
@@ -66,7 +67,8 @@ func (v visit) record() []byte {
 	return fmt.Appendf(nil, `{"user":%q,"page":%q,"ts":%d,"amount":%d,"tag":%q}`, v.user, v.page, v.millis, v.amount, v.tag)
 }
 
-// logOf deals visits to partitions in the order given; every record has the same timestamp, so that none is late.
+// logOf deals visits to partitions in the order given; every record has the same timestamp, so that
+// none is late.
 func logOf(visits []visit, partitionOf func(int) int32) Log {
 	log := Log{}
 	for i, v := range visits {
@@ -76,7 +78,7 @@ func logOf(visits []visit, partitionOf func(int) int32) Log {
 	return log
 }
 
-// onePartition is a log of one partition.
+// onePartition returns a log of one partition.
 func onePartition(visits ...visit) Log { return logOf(visits, func(int) int32 { return 0 }) }
 
 // owner names a user's account in a period.
@@ -143,7 +145,7 @@ func TestPublicKeysAreReleasedInEmptyWindows(t *testing.T) {
 	}
 }
 
-// drawVisits makes a small crowd with many collisions of users, keys and windows.
+// drawVisits makes a few visits with many collisions of users, keys and windows.
 func drawVisits(t *rapid.T) []visit {
 	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) visit {
 		return visit{

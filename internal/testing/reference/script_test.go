@@ -9,8 +9,9 @@ import (
 	"github.com/tollgate-dp/tollgate/state"
 )
 
-// Hand-computed cases follow one path of outputs: releases stop where the case says, at a precision that costs an individual who
-// contributed 1 so many account units. What does not stand in the case is not released and costs 1 unit.
+// Hand-computed cases follow one path of outputs: releases stop where the case says, at a precision
+// that costs an individual who contributed 1 so many account units. What does not stand in the case
+// is not released and costs 1 unit.
 type outcome struct {
 	units    int64
 	released bool
@@ -50,7 +51,7 @@ func from(m schemas.MetricSpec, base string) schemas.MetricSpec {
 	return m
 }
 
-// coverage is the metric that stands behind another one.
+// coverage returns the metric that stands after another one.
 func coverage(of schemas.MetricSpec) schemas.MetricSpec {
 	m := testMetric(of.Name+".coverage", "public", of.WindowSize)
 	m.Kind, m.Of, m.WindowSlide, m.Period = "coverage", of.Name, of.WindowSlide, of.Period
@@ -86,7 +87,8 @@ func wantCounts(t *testing.T, out Output, turn uint64, metric int, want map[stri
 	}
 }
 
-// wantSpent compares all accounts, by user and period, in account units; δ is compared in keys of 2^50.
+// wantSpent compares all accounts, by user and period, in account units; δ is compared in keys of
+// 2^50.
 func wantSpent(t *testing.T, c Config, out Output, spent map[string]int64, keys map[string]int64) {
 	t.Helper()
 	found := 0

@@ -2,10 +2,11 @@ package reference
 
 import "math/big"
 
-// TopPrecision is definitions.md's u_top in units of 2^-80: the largest precision at which at least n windows of an individual with k
-// keys of c_max each fit into a share of a budget (units of 2^-40). Every charge is rounded up by itself, so budgets are divided into
-// whole units first: a window has ⌊share·B²/n⌋ of them, coverage takes covered (CoverageUnits; 0 without), and each key gets an equal
-// part of the rest, which bounds its charge ⌈c²·u·2^-40⌉.
+// TopPrecision returns definitions.md's u_top in units of 2^-80: the largest precision at which at
+// least n windows of an individual with k keys of c_max each fit into a share of a budget (units of
+// 2^-40). Every charge is rounded up by itself, so budgets are divided into whole units first: a
+// window has ⌊share·B²/n⌋ of them, coverage takes covered (CoverageUnits; 0 without), and each key
+// gets an equal part of the rest, which bounds its charge ⌈c²·u·2^-40⌉.
 func TopPrecision(share *big.Rat, budget, covered *big.Int, n, k uint64, cMax *big.Int) *big.Int {
 	rest := windowUnits(share, budget, n)
 	rest.Sub(rest, covered)
@@ -14,33 +15,34 @@ func TopPrecision(share *big.Rat, budget, covered *big.Int, n, k uint64, cMax *b
 	return u.Quo(u, new(big.Int).Mul(cMax, cMax))
 }
 
-// CoverageUnits is what coverage takes of every window of its metric, in units of 2^-40: ⌊units·s⌋. A user counts once, so its u_top
-// is that many account units.
+// CoverageUnits returns what coverage takes of every window of its metric, in units of 2^-40:
+// ⌊units·s⌋. A user counts once, so its u_top is that many account units.
 func CoverageUnits(share *big.Rat, budget *big.Int, n uint64, coverage float64) *big.Int {
 	units := new(big.Rat).SetInt(windowUnits(share, budget, n))
 	return floor(units.Mul(units, new(big.Rat).SetFloat64(coverage)))
 }
 
-// KeyDelta is definitions.md's δ_key in units of 2^-80: ⌊share·δ_keys/(n·k)⌋.
+// KeyDelta returns definitions.md's δ_key in units of 2^-80: ⌊share·δ_keys/(n·k)⌋.
 func KeyDelta(share *big.Rat, keys *big.Int, n, k uint64) *big.Int {
 	units := windowUnits(share, keys, n)
 	return units.Quo(units, whole(k).Num())
 }
 
-// windowUnits is the part of one window in a share of a budget.
+// windowUnits returns the part of one window in a share of a budget.
 func windowUnits(share *big.Rat, budget *big.Int, n uint64) *big.Int {
 	part := new(big.Rat).Mul(share, new(big.Rat).SetInt(budget))
 	return floor(part.Quo(part, whole(n)))
 }
 
-// WindowsOfAPeriod is the most windows of one metric that overlap one budget period, wherever the period begins: the greatest number
-// of multiples of slide strictly between b and b + period + size over all multiples b of period. It tries them all.
+// WindowsOfAPeriod returns the most windows of one metric that overlap one budget period, wherever
+// the period begins: the greatest number of multiples of slide strictly between b and b + period +
+// size over all multiples b of period. It tries them all.
 func WindowsOfAPeriod(period, size, slide int64) uint64 {
 	most := int64(0)
 	for begin := int64(0); begin == 0 || begin%slide != 0; begin += period {
 		first := begin/slide + 1
-		behind := (begin + period + size + slide - 1) / slide
-		most = max(most, behind-first)
+		after := (begin + period + size + slide - 1) / slide
+		most = max(most, after-first)
 	}
 	return uint64(most)
 }

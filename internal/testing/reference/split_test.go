@@ -40,7 +40,8 @@ func TestRuleBudgetsRoundDown(t *testing.T) {
 	}
 }
 
-// The literal formula ⌊share·B²/(N·K·C²)⌋ fails this: at (1, 1e-6), N = 100, K = 4, C = 10 its hundredth window is refused.
+// The literal formula ⌊share·B²/(N·K·C²)⌋ fails this: at (1, 1e-6), N = 100, K = 4, C = 10 its
+// hundredth window is refused.
 func TestRuleLastAtLeastCountsWholeWindows(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		budget := new(big.Int).SetUint64(rapid.Uint64Range(1<<20, 1<<40).Draw(t, "budget"))
@@ -68,7 +69,8 @@ func TestRuleLastAtLeastCountsWholeWindows(t *testing.T) {
 }
 
 func TestSplitOfAWindowByHand(t *testing.T) {
-	// 1001 units for two windows are 500 each; coverage takes ⌊500·¼⌋ = 125; 375/3 = 125 are left for each of three keys.
+	// 1001 units for two windows are 500 each; coverage takes ⌊500·¼⌋ = 125; 375/3 = 125 are left
+	// for each of three keys.
 	share, budget := big.NewRat(1, 1), big.NewInt(1001)
 	covered := CoverageUnits(share, budget, 2, 0.25)
 	if covered.Int64() != 125 {
@@ -103,7 +105,7 @@ func TestWindowsOfAPeriod(t *testing.T) {
 	}{
 		{100, 100, 100, 1}, // a period is a window
 		{100, 10, 10, 10},
-		{100, 30, 10, 12},  // ten that end in it, and two that end behind it
+		{100, 30, 10, 12},  // ten that end in it, and two that end after it
 		{100, 300, 300, 1}, // three periods to a window
 		{10, 15, 15, 2},    // [10, 20) overlaps two windows
 		{10, 20, 20, 1},

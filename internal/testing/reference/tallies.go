@@ -8,8 +8,8 @@ type RecordTallies struct {
 	DeadLettered                                         map[string]uint64 // by class
 }
 
-// MetricTallies count what one metric made of the accepted records, once for every window that a record lies in. Coverage counts
-// nothing of its own.
+// MetricTallies count what one metric made of the accepted records, once for every window that a
+// record lies in. Coverage counts nothing of its own.
 type MetricTallies struct {
 	Filtered, Clipped, OverBudget, Counted, Open, GivenUp uint64
 }
@@ -46,7 +46,8 @@ func (t *RecordTallies) add(j Judged) {
 	}
 }
 
-// tallyWindows counts the windows of every accepted record, and those of them that have not ended or never will.
+// tallyWindows counts the windows of every accepted record, and those of them that have not ended
+// or never will.
 func tallyWindows(all []Config, t *Tallies, events []accepted, ends []int64) {
 	last := all[0].Start
 	if len(ends) > 0 {

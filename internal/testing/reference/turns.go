@@ -6,11 +6,11 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// A window is [start, end) in Unix milliseconds. The starts of a metric's windows lie on multiples of its slide since the Unix
-// epoch.
+// A window is [start, end) in Unix milliseconds. The starts of a metric's windows lie on multiples
+// of its slide since the Unix epoch.
 type window struct{ start, end int64 }
 
-// floorDivide is ⌊a/b⌋ for b > 0, also before 1970.
+// floorDivide returns ⌊a/b⌋ for b > 0, also before 1970.
 func floorDivide(a, b int64) int64 {
 	if a%b < 0 {
 		return a/b - 1
@@ -18,7 +18,8 @@ func floorDivide(a, b int64) int64 {
 	return a / b
 }
 
-// windowsOf lists a metric's windows that contain a time, the earliest first. Windows that began before the deployment did are none.
+// windowsOf lists a metric's windows that contain a time, the earliest first. Windows that began
+// before the deployment did do not count.
 func (c Config) windowsOf(m schemas.MetricSpec, millis int64) []window {
 	var all []window
 	last := floorDivide(millis, m.WindowSlide) * m.WindowSlide
@@ -30,13 +31,14 @@ func (c Config) windowsOf(m schemas.MetricSpec, millis int64) []window {
 	return all
 }
 
-// windowEnding is a metric's window that ends at a time, where there is one.
+// windowEnding returns a metric's window that ends at a time, where there is one.
 func (c Config) windowEnding(m schemas.MetricSpec, end int64) (window, bool) {
 	w := window{end - m.WindowSize, end}
 	return w, end%m.WindowSlide == 0 && w.start >= c.startOf(m.Name)
 }
 
-// TurnEnds lists the ends of the first n turns: the multiples of all slides after start, in order, each once.
+// TurnEnds lists the ends of the first n turns: the multiples of all slides after start, in order,
+// each once.
 func (c Config) TurnEnds(n uint64) []int64 {
 	ends := make([]int64, 0, n)
 	last := c.Start
@@ -52,7 +54,7 @@ func (c Config) TurnEnds(n uint64) []int64 {
 	return ends
 }
 
-// nextEnd is the first multiple of any slide after a time.
+// nextEnd returns the first multiple of any slide after a time.
 func (c Config) nextEnd(after int64) int64 {
 	var candidates []int64
 	for _, m := range c.Metrics {
@@ -70,7 +72,8 @@ func (c Config) TurnsUntil(millis int64) uint64 {
 	return turns
 }
 
-// turnOf numbers the turn that covers an event's time: the first one that ends after it. Turns are numbered from 1.
+// turnOf numbers the turn that covers an event's time: the first one that ends after it. Turns are
+// numbered from 1.
 func turnOf(millis int64, ends []int64) (uint64, bool) {
 	at, exact := slices.BinarySearch(ends, millis)
 	if exact { // a turn does not cover its own end
@@ -87,7 +90,8 @@ func (c Config) periodOf(millis int64) int64 {
 	return floorDivide(millis, c.Period)
 }
 
-// PeriodIsOver tells whether every window with a time of the period in it has ended at a time: no window charges it any more.
+// PeriodIsOver tells whether every window with a time of the period in it has ended at a time: no
+// window charges it any more.
 func (c Config) PeriodIsOver(period, now int64) bool {
 	if c.Period == 0 {
 		return false

@@ -7,7 +7,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// sliding is a metric that has windows and nothing else.
+// sliding returns a metric that has windows and nothing else.
 func sliding(size, slide int64) schemas.MetricSpec {
 	return schemas.MetricSpec{WindowSize: size, WindowSlide: slide}
 }
@@ -70,7 +70,7 @@ func TestTurnsEndAtAllMultiplesOfAllSlides(t *testing.T) {
 		}
 	}
 	if _, ok := turnOf(150, want); ok {
-		t.Error("an event behind the last turn falls into a closed turn")
+		t.Error("an event after the last turn falls into a closed turn")
 	}
 }
 

@@ -19,7 +19,8 @@ func TestRuleASlidingWindowIsPaidEachTime(t *testing.T) {
 		}
 	}
 	wantSpent(t, c, out, map[string]int64{"u0": 4 + 1}, nil)
-	// The event at 5 lies in [0, 30) alone; those at 25 in three windows, of which [20, 50) is open.
+	// The event at 5 lies in [0, 30) alone; those at 25 in three windows, of which [20, 50) is
+	// open.
 	wantTallies(t, out, MetricTallies{Counted: 3, Filtered: 2, Open: 2})
 	if out.Tallies.Windows[0] != 1+3+3 {
 		t.Errorf("%d pairs of records and windows, want 7", out.Tallies.Windows[0])
@@ -45,12 +46,14 @@ func TestSlidingAndFixedWindowsEndTogether(t *testing.T) {
 			}
 		}
 	}
-	// Four records came before the start. [0, 40) of the day began before it, too: its records are in no window of the day.
+	// Four records came before the start. [0, 40) of the day began before it, too: its records are
+	// in no window of the day.
 	wantTallies(t, out, MetricTallies{Counted: 12}, MetricTallies{Counted: 8}, MetricTallies{Counted: 20, Open: 2})
 }
 
-// Coverage is one public key, released in every window; whoever is admitted to the metric is in it and pays for it.
-func TestRuleCoverageIsAReleasedCountInsideTheHold(t *testing.T) {
+// Coverage is one public key, released in every window; every user admitted to the metric is in it
+// and pays for it.
+func TestRuleCoverageIsAReleasedCountInsideTheReservation(t *testing.T) {
 	m := kind(testMetric("m", "public", 100), "events")
 	c := testConfig(m, coverage(m))
 	c.path = everythingAt(1)
@@ -72,7 +75,7 @@ func TestRuleCoverageIsAReleasedCountInsideTheHold(t *testing.T) {
 			wantSpent(t, c, out, map[string]int64{"u0": 11, "v0": 3, "w0": 2}, nil)
 		}
 		if k.covered == 0 && len(out.Accounts) != 0 {
-			t.Error("somebody who was not admitted paid")
+			t.Error("a user who was not admitted paid")
 		}
 		if out.Tallies.Metrics[1] != (MetricTallies{}) {
 			t.Errorf("coverage has tallies of its own: %+v", out.Tallies.Metrics[1])
