@@ -19,6 +19,7 @@ type source struct {
 	path string // from the module's directory, with slashes
 	dir  string
 	test bool
+	fset *token.FileSet
 	file *ast.File
 }
 
@@ -51,7 +52,7 @@ func sources(t *testing.T) []source {
 		}
 		rel = filepath.ToSlash(rel)
 		dir := filepath.ToSlash(filepath.Dir(rel))
-		out = append(out, source{path: rel, dir: dir, test: strings.HasSuffix(name, "_test.go"), file: file})
+		out = append(out, source{path: rel, dir: dir, test: strings.HasSuffix(name, "_test.go"), fset: fset, file: file})
 		return nil
 	})
 	if err != nil {

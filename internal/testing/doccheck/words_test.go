@@ -1,0 +1,291 @@
+package doccheck
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// notYet lists the directories and pages that do not keep to the words yet, from the module's
+// directory; what stands beneath a directory is part of it.
+var notYet = []string{
+	"cmd", "docs", "README.md", "pipeline", "schemas", "state", "transforms",
+	"internal/avro", "internal/config", "internal/crashpoint", "internal/csvrow", "internal/demo",
+	"internal/embedded", "internal/eventfile", "internal/generate", "internal/int128",
+	"internal/kafkalog", "internal/keyfile", "internal/localrunner", "internal/outfile",
+	"internal/plan", "internal/registry", "internal/replay", "internal/report",
+	"internal/rounding", "internal/terminal", "internal/testing/deploytest",
+}
+
+// A givenUp word is one that the glossary has another word for, or that does not read at once.
+// Spaces in its expressions stand for any white space.
+type givenUp struct {
+	words   string // regular expression for whole words, in any case
+	instead string
+	// allowed are expressions of the phrases in which the words mean something else, and are right.
+	allowed []string
+}
+
+// wordsGivenUp are the words to look for, with what to write instead.
+var wordsGivenUp = []givenUp{
+	{words: `behind`, instead: "after, for what comes later in time, in a log or in a list", allowed: []string{
+		`(lags?|lagging|lagged|falls?|fell|fallen|falling|stays?|remains?) (\S+ ){0,3}behind`, // a reader of a log, a clock
+		`(is|are|was|were|be|been|how far) (far |\S+ seconds? )?behind`,                       // the same
+		`(leaves?|left|leaving) (\S+ ){0,4}behind`,                                            // what remains
+		`behind (the|a|its) watermark`,                                                        // Beam's words for late data
+	}},
+	{words: `whoever`, instead: "users who, an operator who: the noun"},
+	{words: `nobody`, instead: "no user, no process: the noun"},
+	{words: `somebody`, instead: "another process, an operator: the noun"},
+	{words: `(is|are|was|were) none`, instead: "is not one", allowed: []string{`there (is|are|was|were) none`}},
+	{words: `obeyed by|(is|are) obeyed`, instead: "counts, is ignored: what happens"},
+	{words: `(is|are|was|were) (the|a|an|another) [\pL-]+['’]s[.;:]`, instead: `the full noun phrase: "returns the deployment's ladders"`},
+
+	{words: `joint(s|ly)?`, instead: "span"},
+	{words: `crowds?`, instead: "contributions"},
+	{words: `books?|booked|bookkeep(ers?|ing)`, instead: "a shard's accounts; accountant"},
+	{words: `stak(es?|ed|ing)`, instead: "reservation"},
+	{words: `climb(s|ed|ing)?`, instead: "refine, release along a ladder"},
+	{words: `lanes?`, instead: "partition"},
+	{words: `(tails?|tailed|tailing) (of )?(the )?control|control('s)? tail|tail of the log`, instead: "control log"},
+	{words: `stray (records?|ones?)|strays|strangers?`, instead: "foreign record"},
+	{words: `form(s|ed|ing)? (a|the|its|their|these|new) (metric )?windows?|windows? (that )?(is|are|was|were|be|been) formed|formed windows?`, instead: "assemble a window"},
+	{words: `pairs? of (a )?\(?metric|pairs? \(metric|\(metric, window\) pairs?`, instead: "metric window"},
+	{words: `(a|the|this|that|its|their|whose|each|every|same|by|with) places?`, instead: "position in a file, origin of a record, cell, index", allowed: []string{
+		`in (its|their|the) place`,                         // instead of it
+		`(takes?|took|taken|taking) (its|their|the) place`, // the same
+	}},
+	{words: `(a|the|its|his|their|user's|every|each|no|of) holds?`, instead: "reservation"},
+
+	{words: `klog`, instead: "kafkalog"},
+	{words: `wholebundles?`, instead: "localrunner"},
+	{words: `internal/(directed|show|input)`, instead: "internal/rounding, internal/terminal, internal/eventfile"},
+	{words: `fate by fate`, instead: "what is compared"},
+}
+
+// compiled are the expressions of a givenUp word.
+type compiled struct {
+	givenUp
+	word    *regexp.Regexp
+	allowed []*regexp.Regexp
+}
+
+// compile compiles the words to look for: whole words, in any case, over ends of lines.
+func compile(list []givenUp) (out []compiled) {
+	whole := func(words string) *regexp.Regexp {
+		return regexp.MustCompile(`(?i)\b(?:` + strings.ReplaceAll(words, " ", `\s+`) + `)(?:\b|\s|$)`)
+	}
+	for _, g := range list {
+		c := compiled{givenUp: g, word: whole(g.words)}
+		for _, phrase := range g.allowed {
+			c.allowed = append(c.allowed, whole(phrase))
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// A finding is a given-up word in a text.
+type finding struct {
+	line    int // of the text, from 0
+	found   string
+	instead string
+}
+
+// find looks for given-up words in a text. A word within an allowed phrase is left alone.
+func find(list []compiled, text string) (out []finding) {
+	for _, c := range list {
+		var fine [][]int
+		for _, phrase := range c.allowed {
+			fine = append(fine, phrase.FindAllStringIndex(text, -1)...)
+		}
+		for _, at := range c.word.FindAllStringIndex(text, -1) {
+			if slices.ContainsFunc(fine, func(f []int) bool { return f[0] <= at[0] && at[1] <= f[1] }) {
+				continue
+			}
+			out = append(out, finding{strings.Count(text[:at[0]], "\n"), strings.Join(strings.Fields(text[at[0]:at[1]]), " "), c.instead})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b finding) int { return a.line - b.line })
+	return out
+}
+
+// A passage is a text in a file, from a line on.
+type passage struct {
+	line int
+	text string
+}
+
+// passages lists a Go file's comments and, but of tests, its string literals.
+func passages(fset *token.FileSet, file *ast.File, test bool) (out []passage) {
+	for _, group := range file.Comments {
+		var lines []string
+		for _, c := range group.List {
+			if !strings.HasPrefix(c.Text, "//go:") && !strings.HasPrefix(c.Text, "//lint:") {
+				lines = append(lines, strings.TrimPrefix(c.Text, "//"))
+				continue
+			}
+			lines = append(lines, "")
+		}
+		out = append(out, passage{fset.Position(group.Pos()).Line, strings.Join(lines, "\n")})
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.ImportSpec:
+			return false
+		case *ast.BasicLit:
+			if n.Kind == token.STRING && !test {
+				out = append(out, passage{fset.Position(n.Pos()).Line, n.Value})
+			}
+		}
+		return true
+	})
+	return out
+}
+
+// isNotYet says whether a file stands in notYet.
+func isNotYet(path string) bool {
+	return slices.ContainsFunc(notYet, func(entry string) bool {
+		return path == entry || strings.HasPrefix(path, entry+"/")
+	})
+}
+
+// pages lists README and the pages of docs/.
+func pages(t *testing.T) []string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
+	if err != nil || len(found) < 10 {
+		t.Fatalf("found %d pages in docs/ (%v)", len(found), err)
+	}
+	out := []string{"README.md"}
+	for _, page := range found {
+		out = append(out, "docs/"+filepath.Base(page))
+	}
+	return out
+}
+
+// Comments, texts and pages keep to the glossary and to plain English.
+func TestGivenUpWordsStayAway(t *testing.T) {
+	list := compile(wordsGivenUp)
+	complain := func(path string, p passage) {
+		for _, f := range find(list, p.text) {
+			t.Errorf("%s:%d: %q: write %s (docs/glossary.md)", path, p.line+f.line, f.found, f.instead)
+		}
+	}
+	for _, s := range sources(t) {
+		if isNotYet(s.path) {
+			continue
+		}
+		for _, p := range passages(s.fset, s.file, s.test) {
+			complain(s.path, p)
+		}
+	}
+	for _, page := range pages(t) {
+		if !isNotYet(page) {
+			complain(page, passage{1, read(t, page)})
+		}
+	}
+}
+
+// Words are found over ends of lines and in any case, in comments and in the texts of files that
+// are not tests; phrases in which they are right are left alone.
+func TestGivenUpWordsAreRecognised(t *testing.T) {
+	const text = `// Package p stands behind
+// another one. Its reader lags behind; whatever
+// it leaves of it behind is fine, and there is none.
+package p
+
+import _ "example.com/klog"
+
+//go:generate nobody
+const a = "Nobody climbs" + "the klog's crowd" // by the way
+// what is
+// none of these are obeyed by it
+
+// b has two decimal places in place of one: every hold is the deployment's.
+/* jointly */
+const b = ` + "`a lane, hold on,\nthe stake`" + `
+
+func onTheBook() {}
+`
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, "p.go", text, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range []struct {
+		test bool
+		want []string
+	}{
+		{true, []string{"1 behind", "10 is none", "11 are obeyed", "13 every hold", "13 is the deployment's.", "14 jointly"}},
+		{false, []string{"1 behind", "9 Nobody", "9 climbs", "9 crowd", "9 klog", "10 is none", "11 are obeyed", "13 every hold",
+			"13 is the deployment's.", "14 jointly", "15 lane", "16 stake"}},
+	} {
+		var got []string
+		for _, p := range passages(fset, file, k.test) {
+			for _, f := range find(compile(wordsGivenUp), p.text) {
+				got = append(got, fmt.Sprintf("%02d %s", p.line+f.line, f.found))
+			}
+		}
+		slices.Sort(got)
+		for i := range got {
+			got[i] = strings.TrimPrefix(got[i], "0")
+		}
+		if !slices.Equal(got, k.want) {
+			t.Errorf("with the file as a test: %v: found %q, want %q", k.test, got, k.want)
+		}
+	}
+}
+
+// Most is how many columns a comment may have; a tab counts as four.
+const most = 100
+
+// longComments lists the lines of a file that are nothing but a comment, and too wide: by their
+// numbers from 1. Directives, and lines that no space breaks, such as addresses, are left alone.
+func longComments(text string) (out []int) {
+	number := 0
+	for line := range strings.Lines(text) {
+		number++
+		line = strings.TrimRight(line, "\r\n")
+		comment := strings.TrimLeft(line, "\t ")
+		said, ok := strings.CutPrefix(comment, "// ")
+		if !ok || !strings.Contains(strings.TrimSpace(said), " ") {
+			continue
+		}
+		if utf8.RuneCountInString(strings.ReplaceAll(line, "\t", "    ")) > most {
+			out = append(out, number)
+		}
+	}
+	return out
+}
+
+func TestCommentsHaveAHundredColumns(t *testing.T) {
+	for _, s := range sources(t) {
+		if isNotYet(s.path) {
+			continue
+		}
+		for _, line := range longComments(read(t, s.path)) {
+			t.Errorf("%s:%d: the comment has more than %d columns", s.path, line, most)
+		}
+	}
+}
+
+func TestLongCommentsAreRecognised(t *testing.T) {
+	filled := func(n int) string { return strings.Repeat("é ", n/2) + strings.Repeat("x", n%2) }
+	text := "// " + filled(97) + "\n" + // 100
+		"// " + filled(99) + "\n" + // 102, one of them a space at the end
+		"\t// " + filled(95) + "\n" + // 102
+		"//nolint:errcheck // " + filled(99) + "\n" +
+		"// " + strings.Repeat("x", 120) + "\n" +
+		"var s = 1 // " + filled(99) + "\n"
+	if got, want := longComments(text), []int{2, 3}; !slices.Equal(got, want) {
+		t.Fatalf("found lines %v, want %v", got, want)
+	}
+}
