@@ -59,7 +59,7 @@ func TestDoublingCost(t *testing.T) {
 		if got := fmt.Sprintf("%.4f", ratio); got != test.want {
 			t.Errorf("×%v, %d rungs: doubling pays %s times as much, want %s", test.factor, test.rungs, got, test.want)
 		}
-		if got := fmt.Sprintf("%.4f", simulate.DoublingRatio(test.factor, test.rungs)); got != test.want {
+		if got := fmt.Sprintf("%.4f", doublingRatio(test.factor, test.rungs)); got != test.want {
 			t.Errorf("×%v, %d rungs: formula gives %s, want %s", test.factor, test.rungs, got, test.want)
 		}
 	}
@@ -92,7 +92,7 @@ func TestTableOfLadders(t *testing.T) {
 		}
 		for _, step := range []float64{1.5, 2} {
 			ladder := Spec{Kind: Geometric, Factor: step, Target: Target{Relative: cell.r, Confidence: cell.confidence}}
-			fmt.Fprintf(&out, "| %.3f ", simulate.Doubling(ruleOf(cell.r, cell.confidence, step, factorsFor(ladder))).Cost)
+			fmt.Fprintf(&out, "| %.3f ", doublingCost(ruleOf(cell.r, cell.confidence, step, factorsFor(ladder))))
 		}
 		fmt.Fprint(&out, "|")
 		for i, c := range costs[1:] {
