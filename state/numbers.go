@@ -125,8 +125,11 @@ func PrecisionFromSigma(sigma float64) (Precision, error) {
 // PrecisionFromBytes reads what AppendBinary wrote. It fails with a
 // *DecodeError unless b has exactly 16 bytes.
 func PrecisionFromBytes(b []byte) (Precision, error) {
-	u, err := wideFromBytes("precision", b)
-	return Precision(u), err
+	u, ok := int128.FromBytes(b)
+	if !ok {
+		return Precision{}, &DecodeError{What: "precision", Reason: fmt.Sprintf("%d bytes where %d are needed", len(b), WideSize)}
+	}
+	return Precision(u), nil
 }
 
 // Cmp returns -1, 0 or 1 as d is less than, equal to or greater than o.
@@ -154,9 +157,6 @@ func (d Delta) Float() float64 { return int128.Uint(d).Float(-finestBits) }
 // Big returns the integer number of units of 2^-80, a fresh value.
 func (d Delta) Big() *big.Int { return int128.Uint(d).Big() }
 
-// AppendBinary appends the 16 bytes of d, big-endian, to dst.
-func (d Delta) AppendBinary(dst []byte) []byte { return int128.Uint(d).AppendBinary(dst) }
-
 // DeltaFromBig returns the Delta of v units of 2^-80. It fails with a
 // *RangeError unless 0 ≤ v < 2^128. v is not kept.
 func DeltaFromBig(v *big.Int) (Delta, error) {
@@ -171,13 +171,6 @@ func DeltaFromFloat(f float64) (Delta, error) {
 		return Delta{}, &RangeError{Parameter: "delta", Value: f, Range: "between 0 and 1"}
 	}
 	u, err := wideFromFloat("delta", f, RoundDown)
-	return Delta(u), err
-}
-
-// DeltaFromBytes reads what AppendBinary wrote. It fails with a *DecodeError
-// unless b has exactly 16 bytes.
-func DeltaFromBytes(b []byte) (Delta, error) {
-	u, err := wideFromBytes("delta", b)
 	return Delta(u), err
 }
 
@@ -209,14 +202,6 @@ func Charge(c uint64, u Precision) (Mu2, bool) {
 		return Mu2(units), true
 	}
 	return Mu2(units).Add(1)
-}
-
-func wideFromBytes(what string, b []byte) (int128.Uint, error) {
-	u, ok := int128.FromBytes(b)
-	if !ok {
-		return u, &DecodeError{What: what, Reason: fmt.Sprintf("%d bytes where %d are needed", len(b), WideSize)}
-	}
-	return u, nil
 }
 
 func wideFromBig(what string, v *big.Int) (int128.Uint, error) {
