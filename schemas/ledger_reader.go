@@ -8,15 +8,13 @@ import (
 )
 
 // LedgerReader collects a ledger partition's records in log order and says what stands there: the
-// complete deltas, the newest snapshot, the last fence. A part replaces an earlier part with its key,
-// as compaction does, so that the result does not depend on whether the topic has been compacted; a
-// set counts as absent if a part of it is missing or was replaced. It keeps copies of the parts in
-// force and nothing else. Not for concurrent use; the zero value is ready.
+// complete deltas, the newest snapshot. A part replaces an earlier part with its key, as compaction
+// does, so that the result does not depend on whether the topic has been compacted; a set counts as
+// absent if a part of it is missing or was replaced. It keeps copies of the parts in force and nothing
+// else. Not for concurrent use; the zero value is ready.
 type LedgerReader struct {
 	deltas    map[uint64]map[uint32]LedgerPart // by slot and part
 	snapshots [2]map[uint32]LedgerPart
-	fence     Fence
-	hasFence  bool
 }
 
 // Add takes the next record of the partition; a nil value is a tombstone. The bytes are copied.
@@ -39,8 +37,7 @@ func (l *LedgerReader) Add(key, value []byte) error {
 
 func (l *LedgerReader) put(p LedgerPart) {
 	switch p.Key.Kind {
-	case KindFence:
-		l.fence, l.hasFence = p.Fence, !p.Tombstone
+	case KindFence: // says who writes, nothing of accounts
 	case KindSnapshotPart:
 		if l.snapshots[p.Key.Slot] == nil {
 			l.snapshots[p.Key.Slot] = make(map[uint32]LedgerPart)
@@ -105,24 +102,8 @@ func (l *LedgerReader) DeltaTurns() []uint64 {
 	return slices.Sorted(maps.Keys(l.deltaSets()))
 }
 
-// Delta returns the delta of one turn; false if there is no complete one. Errors: ErrMalformed,
-// ErrVersion.
-func (l *LedgerReader) Delta(turn uint64) (Delta, bool, error) {
-	parts, ok := l.deltaSets()[turn]
-	if !ok {
-		return Delta{}, false, nil
-	}
-	d, err := JoinDelta(parts...)
-	return d, err == nil, err
-}
-
-// Deltas returns every complete delta by turn. Errors: ErrMalformed, ErrVersion.
-func (l *LedgerReader) Deltas() (map[uint64]Delta, error) {
-	return l.DeltasAfter(0)
-}
-
-// DeltasAfter returns the complete deltas of turns greater than turn: those that a snapshot as of
-// turn does not include. Errors: ErrMalformed, ErrVersion.
+// DeltasAfter returns the complete deltas of turns greater than turn, by turn: those that a snapshot
+// as of turn does not include; 0 for all. Errors: ErrMalformed, ErrVersion.
 func (l *LedgerReader) DeltasAfter(turn uint64) (map[uint64]Delta, error) {
 	out := make(map[uint64]Delta)
 	for t, parts := range l.deltaSets() {
@@ -175,6 +156,3 @@ func (l *LedgerReader) NewestSnapshot(maxTurn uint64) (Snapshot, bool, error) {
 	s, err := JoinSnapshot(best...)
 	return s, err == nil, err
 }
-
-// LastFence returns the last fence that was added; false if there is no fence.
-func (l *LedgerReader) LastFence() (Fence, bool) { return l.fence, l.hasFence }

@@ -109,7 +109,7 @@ func BenchmarkReadDelta(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		l := readLedger(b, records)
-		if _, err := l.Deltas(); err != nil {
+		if _, err := l.DeltasAfter(0); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -127,7 +127,8 @@ func shopOutcome(t *testing.T, dir folder) outcome {
 	users := shopUsers()
 	for shard := range shopShards {
 		for turn := uint64(1); turn < shopAllTurns; turn++ {
-			delta, ok, err := shopLedger(t, dir, shard, turn+1).Delta(turn)
+			after, err := shopLedger(t, dir, shard, turn+1).DeltasAfter(turn - 1)
+			delta, ok := after[turn]
 			if err != nil || !ok {
 				t.Fatalf("shard %d: keyed state has a delta of turn %d: %v, %v", shard, turn, ok, err)
 			}

@@ -216,10 +216,11 @@ func (c *memoryState) ledger() (*schemas.LedgerReader, error) {
 
 // addAdmitted adds who was admitted in a turn.
 func (d *decided) addAdmitted(ledger *schemas.LedgerReader, turn uint64, specs []schemas.MetricSpec) error {
-	delta, ok, err := ledger.Delta(turn)
+	after, err := ledger.DeltasAfter(turn - 1)
 	if err != nil {
 		return err
 	}
+	delta, ok := after[turn]
 	if !ok {
 		return fmt.Errorf("turn %d has no delta in the state", turn)
 	}

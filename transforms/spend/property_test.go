@@ -167,7 +167,8 @@ func sameDeltas(t *rapid.T, turn uint64, a, b *world) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			d, ok, err := r.Delta(turn)
+			after, err := r.DeltasAfter(turn - 1)
+			d, ok := after[turn]
 			if err != nil || !ok {
 				t.Fatalf("turn %d, shard %d: handed on without a delta in the ledger (%v)", turn, shard, err)
 			}
@@ -205,10 +206,11 @@ func watchSlots(t *rapid.T, w *world) {
 			if turn == uint64(w.slots) { // slot 0 was never written
 				covered = true
 			}
-			d, complete, err := before.Delta(turn)
+			after, err := before.DeltasAfter(turn - 1)
 			if err != nil {
 				t.Fatal(err)
 			}
+			d, complete := after[turn]
 			if complete && (d.Epoch != part.Set.Epoch || d.BodyDigest() != part.Set.Digest) {
 				t.Fatalf("shard %d: the delta of turn %d is complete and another one is written over it", shard, turn)
 			}
