@@ -124,11 +124,18 @@ func (s *subject) write() {
 // load returns the file as the test uses it: straight to the broker.
 func (s *subject) load(broker string) pipeline.Config {
 	s.t.Helper()
-	file, err := config.Load(s.file, config.Options{})
-	if err != nil {
-		s.t.Fatalf("loading %s: %v", s.file, err)
+	file, err := config.Open(s.file)
+	if err == nil {
+		err = file.Resolve(config.Options{})
 	}
-	c := file.Config()
+	if err != nil {
+		s.t.Fatalf("reading %s: %v", s.file, err)
+	}
+	compiled, err := file.Compile()
+	if err != nil {
+		s.t.Fatalf("compiling %s: %v", s.file, err)
+	}
+	c := compiled.Config
 	c.Kafka.Brokers = []string{broker}
 	return c
 }

@@ -27,16 +27,6 @@ type Options struct {
 	MissingKeys bool
 }
 
-// Load reads a file and all that it names. The error is Errors where the
-// contents are wrong, else what the operating system said.
-func Load(name string, o Options) (*File, error) {
-	f, err := Open(name)
-	if err != nil {
-		return nil, err
-	}
-	return f, f.Resolve(o)
-}
-
 // Open reads a file, but nothing that it names.
 func Open(name string) (*File, error) {
 	file, err := os.Open(name)
@@ -207,9 +197,6 @@ func (f *File) read(at, name string, limit int64) string {
 	}
 	return text
 }
-
-// Config is what the file says, for pipeline.Compile.
-func (f *File) Config() pipeline.Config { return f.config }
 
 // KeyFiles are the files of the noise key and of the user-hash key; "" for one
 // from the environment.

@@ -1,0 +1,15 @@
+package config
+
+import "github.com/tollgate-dp/tollgate/pipeline"
+
+// Load reads a file and all that it names.
+func Load(name string, o Options) (*File, error) {
+	f, err := Open(name)
+	if err != nil {
+		return nil, err
+	}
+	return f, f.Resolve(o)
+}
+
+// Config returns what the file says, without defaults.
+func (f *File) Config() pipeline.Config { return f.config }
