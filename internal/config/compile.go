@@ -9,8 +9,8 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
-// Compile is pipeline.Compile with errors that show where in the file they come
-// from: Errors.
+// Compile calls pipeline.Compile. Its errors are Errors: they show which line of the file
+// each of them comes from.
 func (f *File) Compile() (*pipeline.Deployment, error) {
 	d, err := pipeline.Compile(f.config)
 	if err == nil {
@@ -19,22 +19,22 @@ func (f *File) Compile() (*pipeline.Deployment, error) {
 	return nil, f.Locate(err)
 }
 
-// Locate turns a *pipeline.ConfigError into Errors with its place; any other
-// error is handed back as it is.
+// Locate turns a *pipeline.ConfigError into Errors with its position in the file; any
+// other error is handed back as it is.
 func (f *File) Locate(err error) error {
 	var wrong *pipeline.ConfigError
 	if !errors.As(err, &wrong) {
 		return err
 	}
-	r := f.reader
-	r.errs = nil
+	doc := f.document
+	doc.errs = nil
 	at := f.pathOf(wrong.Field)
-	r.fail(r.place(at), at, "%s", wrong.Reason)
-	return r.errs
+	doc.fail(doc.position(at), at, "%s", wrong.Reason)
+	return doc.errs
 }
 
-// pathOf is a file's path of a field as the pipeline names it: metrics by their
-// names, and without the objects that only group them in a file.
+// pathOf returns the path in the file of a field that the pipeline names: the pipeline
+// calls metrics by their names, and leaves out objects that only group fields in a file.
 func (f *File) pathOf(named string) string {
 	if leaf, ok := strings.CutPrefix(named, "events."); ok {
 		return f.eventsPath(strings.TrimPrefix(leaf, "format."))
@@ -46,7 +46,7 @@ func (f *File) pathOf(named string) string {
 	index, length := -1, -1
 	for i := range f.config.Metrics {
 		name := f.config.Metrics[i].Name
-		if (rest == name || strings.HasPrefix(rest, name+".")) && len(name) >= length { // of two with one name the second is to blame
+		if (rest == name || strings.HasPrefix(rest, name+".")) && len(name) >= length { // of two metrics with one name the second is to blame
 			index, length = i, len(name)
 		}
 	}
@@ -69,8 +69,8 @@ func (f *File) pathOf(named string) string {
 	return metricPath(index) + "." + leaf
 }
 
-// eventsPath is the path of a field of the events. Filters are the metrics', each
-// once.
+// eventsPath returns the path of a field of the events. The pipeline has one list of all
+// filters, each once; a file has them in its metrics.
 func (f *File) eventsPath(leaf string) string {
 	switch leaf {
 	case "user", "key", "time", "value":
@@ -90,20 +90,20 @@ func (f *File) eventsPath(leaf string) string {
 	return "events." + leaf
 }
 
-// place is where a field stands, or the closest of what it belongs to.
-func (r *reader) place(at string) position { return closest(r.places, at) }
+// position returns where a field stands, or the closest object that it belongs to.
+func (doc *document) position(at string) position { return closest(doc.positions, at) }
 
-// valuePlace is where a field's value stands.
-func (r *reader) valuePlace(at string) position {
-	if p, ok := r.values[at]; ok {
+// valuePosition returns where a field's value stands.
+func (doc *document) valuePosition(at string) position {
+	if p, ok := doc.valuePositions[at]; ok {
 		return p
 	}
-	return r.place(at)
+	return doc.position(at)
 }
 
-func closest(places map[string]position, at string) position {
+func closest(positions map[string]position, at string) position {
 	for at != "" {
-		if p, ok := places[at]; ok {
+		if p, ok := positions[at]; ok {
 			return p
 		}
 		cut := strings.LastIndexAny(at, ".[")

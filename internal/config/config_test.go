@@ -52,7 +52,7 @@ func TestBadFilesAreRefusedWithThePlace(t *testing.T) {
 			}
 			var all config.Errors
 			if !errors.As(err, &all) || len(all) == 0 {
-				t.Fatalf("%T has no place: %v", err, err)
+				t.Fatalf("%T has no position: %v", err, err)
 			}
 			for _, secret := range []string{"hunter2", "c3c3c3c3"} {
 				if strings.Contains(err.Error(), secret) {
@@ -114,7 +114,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			var all config.Errors
 			if !errors.As(err, &all) || len(all) == 0 {
-				t.Fatalf("%T has no place", err)
+				t.Fatalf("%T has no position", err)
 			}
 			for _, e := range all {
 				if e.Line < 1 || e.Column < 1 || e.Reason == "" {

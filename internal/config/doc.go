@@ -1,15 +1,14 @@
 // Package config reads a deployment's configuration file: YAML, strictly.
 //
 // One specification (spec.go and its neighbours) says of every field where it
-// stands, what type it has, what it may be, what holds without it and what it
-// means. Parsing, the check of single values, defaults, suggestions for
+// stands, its type, its range, its default and what it means. Parsing, the check of single values, defaults, suggestions for
 // misspelt names and the reference in docs/configuration.md come from it; a test
 // keeps the reference equal to it.
 //
 // Guarantees: a field that is not in the specification, a value of another type, a
 // doubled key, an anchor, a tag, a second document are errors, never ignored.
-// Every error says file, line and column and shows the line, and those of
-// pipeline.Compile are mapped back to where they were caused. No error shows a
+// Every error says file, line and column and shows the line; errors of
+// pipeline.Compile are mapped back to the field that caused them. No error shows a
 // password or anything that looks like a key.
 //
 // Not guaranteed: that a configuration that parses can run. Compile says whether

@@ -14,13 +14,14 @@ type draft struct {
 	noise, userHash                source
 	saslPassword, registryPassword source
 	schemaFile                     string
-	metric                         *pipeline.Metric // the one being read
+	metric                         *pipeline.Metric // the metric that is being read
 	at                             int              // its index
 	listFiles                      []string         // by metric
 }
 
-// source is a secret that stands somewhere else.
+// source says where a secret stands that is not in the file: in another file, or in an
+// environment variable.
 type source struct{ file, env string }
 
-// metricPath is the path of a metric.
+// metricPath returns the path of a metric.
 func metricPath(i int) string { return "metrics[" + strconv.Itoa(i) + "]" }

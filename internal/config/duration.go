@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// units of durations, longest first.
+// units returns the units of durations, longest first.
 func units() []struct {
 	name string
 	size time.Duration
@@ -55,7 +55,8 @@ func ParseDuration(text string) (time.Duration, error) {
 	return sum, nil
 }
 
-// unitOf is the unit that a text begins with; 0 for none.
+// unitOf returns the unit that a text begins with, and its name; 0 where it begins with
+// no unit.
 func unitOf(text string) (time.Duration, string) {
 	end := strings.IndexFunc(text, func(r rune) bool { return r >= '0' && r <= '9' })
 	if end >= 0 {

@@ -9,7 +9,7 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// Error is one thing that is wrong with a file.
+// Error is one mistake in a file.
 type Error struct {
 	File         string
 	Line, Column int    // from 1; columns are characters
@@ -18,7 +18,7 @@ type Error struct {
 	Text         string // the line, with secrets hidden
 }
 
-// Error shows the place, the reason and the line with a caret below it.
+// Error shows the position, the reason and the line with a caret below it.
 func (e *Error) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s:%d:%d: ", e.File, e.Line, e.Column)
@@ -34,7 +34,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// indent is as wide as the characters before a column; tabs stay tabs.
+// indent returns white space as wide as the characters before a column; tabs stay tabs.
 func indent(text string, column int) string {
 	var b strings.Builder
 	n := 1
@@ -49,7 +49,7 @@ func indent(text string, column int) string {
 	return b.String()
 }
 
-// Errors is everything that is wrong with a file, in its order; never empty.
+// Errors are all mistakes in a file, in its order; never empty.
 type Errors []*Error
 
 // maxShown bounds what is shown at once.
@@ -71,7 +71,7 @@ func (e Errors) Error() string {
 	return b.String()
 }
 
-// Unwrap gives the single errors.
+// Unwrap returns the single errors.
 func (e Errors) Unwrap() []error {
 	out := make([]error, len(e))
 	for i, one := range e {
@@ -93,7 +93,7 @@ func newSecrets() secrets {
 	}
 }
 
-// hide replaces secrets in a text; what stands before them keeps its place.
+// hide replaces secrets in a text; what stands before them keeps its column.
 func (s secrets) hide(text string) string {
 	text = s.userinfo.ReplaceAllString(text, "$1…@")
 	return s.digits.ReplaceAllString(s.password.ReplaceAllString(text, "$1…"), "…")

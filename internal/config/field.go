@@ -29,17 +29,17 @@ type field struct {
 	kind    kind
 	unit    string
 	meaning string
-	// initial is the value of an absent field, as a file would say it. absent says
-	// in words what holds then, where that is no value.
+	// initial is the value of an absent field, as a file would say it. Where that is not
+	// one value, absent says in words what an absent field means.
 	initial, absent string
 	needed          bool // an error where absent
 	change          changing
 	oneOf           []string
 	in              *limits
-	goField         string  // of pipeline.Config; a test wants each of them once
-	fields          []field // of an object, or of every one of a list
-	// begin prepares the draft for an object that is there; index is its place in
-	// a list of objects, of count.
+	goField         string  // the field of pipeline.Config that it sets; a test wants each of them once
+	fields          []field // of an object, or of every object of a list
+	// begin prepares the draft for an object that is there; index is its
+	// index in a list of count objects.
 	begin func(d *draft, index, count int)
 	// plain lets true stand for an object with all defaults and false for none.
 	plain bool
@@ -48,7 +48,7 @@ type field struct {
 	to func(d *draft) any
 }
 
-// limits is an interval of numbers, or of durations in nanoseconds.
+// limits are the ends of an interval of numbers, or of durations in nanoseconds.
 type limits struct {
 	low, high   float64
 	open, below bool // low, or high, is not in it
@@ -62,7 +62,7 @@ func between(low, high float64) *limits {
 	return &limits{low: low, high: high, open: true, below: true}
 }
 
-func (l *limits) holds(v float64) bool {
+func (l *limits) contain(v float64) bool {
 	return (v > l.low || v == l.low && !l.open) && (v < l.high || v == l.high && !l.below)
 }
 
@@ -102,7 +102,7 @@ func find(fields []field, name string) *field {
 	return nil
 }
 
-// suggest is the name that was probably meant, or "".
+// suggest returns the name that was probably meant, or "".
 func suggest(fields []field, name string) string {
 	best, least := "", 3
 	for i := range fields {
@@ -113,8 +113,8 @@ func suggest(fields []field, name string) string {
 	return best
 }
 
-// distance is the number of letters to insert, delete, replace or swap with a
-// neighbour (optimal string alignment).
+// distance returns how many letters have to be inserted, deleted, replaced or swapped with
+// a neighbour to turn a into b (optimal string alignment).
 func distance(a, b string) int {
 	x, y := []rune(a), []rune(b)
 	if len(x) > 64 || len(y) > 64 {
@@ -143,8 +143,8 @@ func distance(a, b string) int {
 	return d[len(x)][len(y)]
 }
 
-// changing says how a deployment that has begun takes another value; "" at the
-// start of its next run.
+// changing says how a deployment that has begun takes another value; "" says that it takes
+// it at the start of its next run.
 type changing string
 
 const (
@@ -152,6 +152,6 @@ const (
 	downwards changing = "`change`, down"
 	newName   changing = "new name"
 	never     changing = "never"
-	// byPlace is for what says where every field stands in a record.
-	byPlace changing = "[by what moves](#where-fields-stand)"
+	// byFields is for the fields that say where everything stands in a record.
+	byFields changing = "[by what moves](#where-fields-stand)"
 )

@@ -13,8 +13,8 @@ import (
 
 // File is a configuration file that was read. Not for concurrent use.
 type File struct {
-	reader *reader
-	config pipeline.Config
+	document *document
+	config   pipeline.Config
 	// Missing are the key files that do not exist yet; see Options.
 	Missing []string
 }
@@ -22,12 +22,12 @@ type File struct {
 // Options say where secrets come from.
 type Options struct {
 	Getenv func(string) string // default: os.Getenv
-	// MissingKeys lets key files be absent: stand-ins take their place, for
-	// checks, and File.Missing names them.
+	// MissingKeys accepts key files that do not exist: stand-ins are used instead, for
+	// checks, and File.Missing names the files.
 	MissingKeys bool
 }
 
-// Open reads a file, but nothing that it names.
+// Open reads a file, but none of the files that it names.
 func Open(name string) (*File, error) {
 	file, err := os.Open(name)
 	if err != nil {
@@ -41,56 +41,56 @@ func Open(name string) (*File, error) {
 	return Parse(name, body)
 }
 
-// Parse is Open for a text; name is what errors call it, and relative paths
-// begin in its directory.
+// Parse reads the text of a file. Errors call it name, and relative paths begin in the
+// directory of name.
 func Parse(name string, body []byte) (*File, error) {
-	r := newReader(name, filepath.Dir(name), body)
-	r.read(body)
-	if len(r.errs) == 0 {
-		r.together()
+	doc := newDocument(name, filepath.Dir(name), body)
+	doc.read(body)
+	if len(doc.errs) == 0 {
+		doc.together()
 	}
-	if len(r.errs) > 0 {
-		return nil, r.errs
+	if len(doc.errs) > 0 {
+		return nil, doc.errs
 	}
-	return &File{reader: r}, nil
+	return &File{document: doc}, nil
 }
 
-// together checks what fields say about each other and the pipeline cannot see.
-func (r *reader) together() {
-	d := r.draft
+// together checks rules between fields that the pipeline cannot check.
+func (doc *document) together() {
+	d := doc.draft
 	for i := range d.cfg.Metrics {
-		r.keysOf(i)
+		doc.keysOf(i)
 	}
-	if _, given := r.values["privacy.delta_keys"]; given && d.cfg.Privacy.DeltaKeys == 0 && r.anyPrivate() {
-		r.fail(r.valuePlace("privacy.delta_keys"), "privacy.delta_keys", "a metric has private keys, which need a part of delta: leave the field out for a tenth of it, or give a number above 0")
+	if _, given := doc.valuePositions["privacy.delta_keys"]; given && d.cfg.Privacy.DeltaKeys == 0 && doc.anyPrivate() {
+		doc.fail(doc.valuePosition("privacy.delta_keys"), "privacy.delta_keys", "a metric has private keys, which need a part of delta: leave the field out for a tenth of it, or give a number above 0")
 	}
-	r.oneSource("keys.noise", d.noise)
-	r.oneSource("keys.user_hash", d.userHash)
+	doc.oneSource("keys.noise", d.noise)
+	doc.oneSource("keys.user_hash", d.userHash)
 	if sasl := d.cfg.Kafka.SASL; sasl != nil {
-		r.onePassword("kafka.sasl", sasl.Password, d.saslPassword, true)
+		doc.onePassword("kafka.sasl", sasl.Password, d.saslPassword, true)
 	}
 	if registry := d.cfg.Events.Registry; registry != nil {
-		r.onePassword("events.registry", registry.Password, d.registryPassword, registry.User != "")
+		doc.onePassword("events.registry", registry.Password, d.registryPassword, registry.User != "")
 	}
 	if d.cfg.Kafka.TLS != nil && (d.cfg.Kafka.TLS.CertFile == "") != (d.cfg.Kafka.TLS.KeyFile == "") {
-		r.fail(r.place("kafka.tls"), "kafka.tls", "cert and key go together")
+		doc.fail(doc.position("kafka.tls"), "kafka.tls", "give both cert and key, or neither")
 	}
 	if d.schemaFile != "" && d.cfg.Events.Format.Format != "avro" {
-		r.fail(r.place("events.schema"), "events.schema", "it goes with format: avro")
+		doc.fail(doc.position("events.schema"), "events.schema", "a schema goes with format: avro")
 	}
 }
 
-func (r *reader) anyPrivate() bool {
-	return slices.ContainsFunc(r.draft.cfg.Metrics, func(m pipeline.Metric) bool { return m.Keys.Mode == pipeline.KeysPrivate })
+func (doc *document) anyPrivate() bool {
+	return slices.ContainsFunc(doc.draft.cfg.Metrics, func(m pipeline.Metric) bool { return m.Keys.Mode == pipeline.KeysPrivate })
 }
 
-// keysOf settles a metric's key mode.
-func (r *reader) keysOf(i int) {
-	m, at := &r.draft.cfg.Metrics[i], metricPath(i)+".keys"
-	listed := len(m.Keys.List) > 0 || r.draft.listFiles[i] != ""
+// keysOf decides a metric's key mode.
+func (doc *document) keysOf(i int) {
+	m, at := &doc.draft.cfg.Metrics[i], metricPath(i)+".keys"
+	listed := len(m.Keys.List) > 0 || doc.draft.listFiles[i] != ""
 	switch {
-	case len(m.Keys.List) > 0 && r.draft.listFiles[i] != "":
-		r.fail(r.place(at+".list_file"), at, "give list or list_file, not both")
+	case len(m.Keys.List) > 0 && doc.draft.listFiles[i] != "":
+		doc.fail(doc.position(at+".list_file"), at, "give list or list_file, not both")
 	case m.Keys.Mode == "" && m.Keys.From != "":
 		m.Keys.Mode = pipeline.KeysFrom
 	case m.Keys.Mode == "" && listed:
@@ -99,23 +99,23 @@ func (r *reader) keysOf(i int) {
 		m.Keys.Mode = pipeline.KeysPrivate
 	}
 	if m.Keys.Mode == pipeline.KeysFrom && m.Keys.From == "" {
-		r.fail(r.place(at+".mode"), at, "mode from needs keys_from: the name of a metric")
+		doc.fail(doc.position(at+".mode"), at, "mode from needs keys_from: the name of a metric")
 	}
 	if m.Keys.Mode != pipeline.KeysFrom && m.Keys.From != "" {
-		r.fail(r.place(at+".keys_from"), at, "keys_from goes with mode: from")
+		doc.fail(doc.position(at+".keys_from"), at, "keys_from goes with mode: from")
 	}
 	if m.Keys.Mode != pipeline.KeysPublic && listed {
-		r.fail(r.place(at), at, "a list goes with mode: public")
+		doc.fail(doc.position(at), at, "a list goes with mode: public")
 	}
 }
 
-func (r *reader) oneSource(at string, s source) {
+func (doc *document) oneSource(at string, s source) {
 	if (s.file == "") == (s.env == "") {
-		r.fail(r.place(at), at, "give either file or env; the file holds what openssl rand -hex 32 prints")
+		doc.fail(doc.position(at), at, "give either file or env; the file holds what openssl rand -hex 32 prints")
 	}
 }
 
-func (r *reader) onePassword(at, value string, s source, needed bool) {
+func (doc *document) onePassword(at, value string, s source, needed bool) {
 	count := 0
 	for _, text := range []string{value, s.file, s.env} {
 		if text != "" {
@@ -123,24 +123,24 @@ func (r *reader) onePassword(at, value string, s source, needed bool) {
 		}
 	}
 	if count > 1 || count == 0 && needed {
-		r.fail(r.place(at), at, "give one of password, password_env and password_file")
+		doc.fail(doc.position(at), at, "give one of password, password_env and password_file")
 	}
 }
 
-// Resolve reads the files and environment variables that the configuration
-// names. Errors.
+// Resolve reads the files and environment variables that the configuration names. Its error
+// is Errors.
 func (f *File) Resolve(o Options) error {
-	r, d := f.reader, f.reader.draft
+	doc, d := f.document, f.document.draft
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
 	}
-	r.errs = nil
+	doc.errs = nil
 	cfg := d.cfg
 	var noise [32]byte
 	noise, cfg.Keys.UserHash = f.key("keys.noise", d.noise, o, 1), f.key("keys.user_hash", d.userHash, o, 2)
 	cfg.Keys.Noise = []noisereduction.NoiseKey{{ID: d.noiseID, Secret: noise}}
 	if len(d.noiseID) > 64 {
-		r.fail(r.valuePlace("keys.noise.id"), "keys.noise.id", "it is longer than 64 bytes")
+		doc.fail(doc.valuePosition("keys.noise.id"), "keys.noise.id", "it is longer than 64 bytes")
 	}
 	if sasl := cfg.Kafka.SASL; sasl != nil {
 		with := *sasl
@@ -156,8 +156,8 @@ func (f *File) Resolve(o Options) error {
 		cfg.Events.Format.Schema = f.read("events.schema", d.schemaFile, maxSchema)
 	}
 	f.lists(&cfg)
-	if len(r.errs) > 0 {
-		return r.errs
+	if len(doc.errs) > 0 {
+		return doc.errs
 	}
 	f.config = cfg
 	return nil
@@ -166,19 +166,19 @@ func (f *File) Resolve(o Options) error {
 // lists reads the lists of public keys.
 func (f *File) lists(cfg *pipeline.Config) {
 	metrics := append([]pipeline.Metric(nil), cfg.Metrics...)
-	for i, name := range f.reader.draft.listFiles {
+	for i, name := range f.document.draft.listFiles {
 		if name == "" {
 			continue
 		}
 		at := metricPath(i) + ".keys.list_file"
-		before := len(f.reader.errs)
+		before := len(f.document.errs)
 		for _, key := range Lines(f.read(at, name, maxKeys)) {
 			if key != "" {
 				metrics[i].Keys.List = append(metrics[i].Keys.List, key)
 			}
 		}
-		if len(metrics[i].Keys.List) == 0 && len(f.reader.errs) == before {
-			f.reader.fail(f.reader.valuePlace(at), at, "the file has no key in it")
+		if len(metrics[i].Keys.List) == 0 && len(f.document.errs) == before {
+			f.document.fail(f.document.valuePosition(at), at, "the file has no key in it")
 		}
 	}
 	cfg.Metrics = metrics
@@ -189,17 +189,17 @@ const (
 	maxKeys   = 64 << 20
 )
 
-// read reads a file that a field names; an error is the field's.
+// read reads a file that a field names, and notes an error at that field.
 func (f *File) read(at, name string, limit int64) string {
 	text, err := ReadSmall(name, limit)
 	if err != nil {
-		f.reader.fail(f.reader.valuePlace(at), at, "%v", cause(err))
+		f.document.fail(f.document.valuePosition(at), at, "%v", cause(err))
 	}
 	return text
 }
 
-// KeyFiles are the files of the noise key and of the user-hash key; "" for one
-// from the environment.
+// KeyFiles returns the paths of the files of the noise key and of the user-hash key; "" for
+// a key from the environment.
 func (f *File) KeyFiles() (noise, userHash string) {
-	return f.reader.draft.noise.file, f.reader.draft.userHash.file
+	return f.document.draft.noise.file, f.document.draft.userHash.file
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
-// However the pipeline names a field, its place in the file is found.
+// Whatever name the pipeline has for a field, its position in the file is found.
 func TestFieldsOfThePipelineAreFoundInTheFile(t *testing.T) {
 	f, err := Load("testdata/small.good.yml", Options{})
 	if err != nil {

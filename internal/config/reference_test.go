@@ -28,13 +28,13 @@ func TestReferenceIsInTheDocumentation(t *testing.T) {
 		t.Fatal(err)
 	}
 	head, rest, ok := strings.Cut(string(body), begin)
-	table, tail, ok2 := strings.Cut(rest, end)
+	table, after, ok2 := strings.Cut(rest, end)
 	if !ok || !ok2 {
-		t.Fatalf("%s has no place for the reference: %s…%s", page, begin, end)
+		t.Fatalf("%s has no marks for the reference: %s…%s", page, begin, end)
 	}
 	want := "\n" + referenceTable() + "\n"
 	if rewrite() {
-		if err := os.WriteFile(page, []byte(head+begin+want+end+tail), 0o644); err != nil {
+		if err := os.WriteFile(page, []byte(head+begin+want+end+after), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return

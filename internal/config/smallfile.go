@@ -37,7 +37,7 @@ func Lines(text string) []string {
 	return out
 }
 
-// tooLongError is a file that is longer than its limit.
+// tooLongError says that a file is longer than its limit.
 type tooLongError struct {
 	path  string
 	limit int64
@@ -47,8 +47,8 @@ func (e *tooLongError) Error() string {
 	return fmt.Sprintf("%s is longer than %d bytes", e.path, e.limit)
 }
 
-// cause drops the path from an error of ReadSmall: the line of the configuration
-// shows it.
+// cause removes the path from an error of ReadSmall: the line of the configuration that is
+// shown has it.
 func cause(err error) error {
 	var tooLong *tooLongError
 	if errors.As(err, &tooLong) {

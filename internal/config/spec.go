@@ -7,7 +7,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state"
 )
 
-// specification is every field that a file may have.
+// specification returns every field that a file may have.
 func specification() []field {
 	return []field{
 		{
@@ -50,7 +50,7 @@ func specification() []field {
 		},
 		{
 			name: "catch_up", kind: integer, initial: "1", in: within(1, 16), goField: "CatchUp",
-			meaning: "turns that a run that is behind may open at once, with the worst cases of all of them held together; at most a quarter of `ledger_slots`",
+			meaning: "how many turns a run that lags may open at once; users' accounts then reserve the worst cases of all of them. At most a quarter of `ledger_slots`",
 			to:      func(d *draft) any { return &d.cfg.CatchUp },
 		},
 	}
@@ -65,7 +65,7 @@ func privacyFields() []field {
 		},
 		{
 			name: "delta", kind: number, needed: true, in: between(0, 1), change: downwards, goField: "Privacy.Delta",
-			meaning: "δ of the same; well below one in the number of users",
+			meaning: "δ of the same promise; well below 1 divided by the number of users",
 			to:      func(d *draft) any { return &d.cfg.Privacy.Delta },
 		},
 		{
@@ -97,12 +97,12 @@ func timeFields() []field {
 		},
 		{
 			name: "lateness", kind: duration, initial: "0s", in: within(0, year), change: byChange, goField: "Time.Lateness",
-			meaning: "how far behind its append time an event may be",
+			meaning: "how much older than its append time an event may be",
 			to:      func(d *draft) any { return &d.cfg.Time.Lateness },
 		},
 		{
 			name: "skew", kind: duration, initial: "0s", in: within(0, year), change: byChange, goField: "Time.Skew",
-			meaning: "how far ahead of its append time an event may be; with producer times also how far ahead of the clock a record's time may be and still end windows for everybody",
+			meaning: "how much newer than its append time an event may be; with producer times also how far ahead of the clock a record's time may be and still end windows for everybody",
 			to:      func(d *draft) any { return &d.cfg.Time.Skew },
 		},
 		{
@@ -133,8 +133,8 @@ func outputFields() []field {
 	return []field{
 		topic("counts", "Outputs.Counts", "the public topic", byChange, func(d *draft) any { return &d.cfg.Outputs.Counts }),
 		topic("control", "Outputs.Control", "trusted: what belongs to a turn, what it released", never, func(d *draft) any { return &d.cfg.Outputs.Control }),
-		topic("ledger", "Outputs.Ledger", "trusted: who contributed what", byChange, func(d *draft) any { return &d.cfg.Outputs.Ledger }),
-		topic("dead_letter", "Outputs.DeadLetter", "trusted: records that are no events", byChange, func(d *draft) any { return &d.cfg.Outputs.DeadLetter }),
+		topic("ledger", "Outputs.Ledger", "trusted: which user contributed what", byChange, func(d *draft) any { return &d.cfg.Outputs.Ledger }),
+		topic("dead_letter", "Outputs.DeadLetter", "trusted: records that cannot be counted as events", byChange, func(d *draft) any { return &d.cfg.Outputs.DeadLetter }),
 		{
 			name: "publish_every", kind: duration, absent: "at once", in: within(float64(time.Millisecond), float64(time.Hour)), goField: "Outputs.PublishEvery",
 			meaning: "counts appear at multiples of it only, by the wall clock: when they appear then tells nothing about how much there was to count",
@@ -171,12 +171,12 @@ func keyFields() []field {
 	return []field{
 		{
 			name: "noise", kind: object, needed: true, change: byChange, goField: "Keys.Noise.Secret",
-			meaning: "the noise key. Whoever has it and the counts topic has the exact counts. HEADER keeps a fingerprint",
+			meaning: "the noise key. Anyone who has it and the released counts can compute the exact counts. HEADER keeps a fingerprint",
 			fields:  append([]field{id}, where(func(d *draft) *source { return &d.noise })...),
 		},
 		{
 			name: "user_hash", kind: object, needed: true, change: never, goField: "Keys.UserHash",
-			meaning: "another key: turns user ids into account ids and orders what is clipped. HEADER keeps a fingerprint",
+			meaning: "another key: turns user ids into account ids and decides which contributions are clipped. HEADER keeps a fingerprint",
 			fields:  where(func(d *draft) *source { return &d.userHash }),
 		},
 	}

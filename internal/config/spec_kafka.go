@@ -15,7 +15,7 @@ func kafkaFields() []field {
 			begin:   func(d *draft, _, _ int) { d.cfg.Kafka.TLS = &pipeline.TLS{} },
 			fields: []field{
 				{name: "ca", kind: path, absent: "the system's authorities", meaning: "PEM file of the authority that signed the brokers' certificates", to: func(d *draft) any { return &d.cfg.Kafka.TLS.CAFile }},
-				{name: "cert", kind: path, absent: "none is shown", meaning: "PEM file of the client's certificate", to: func(d *draft) any { return &d.cfg.Kafka.TLS.CertFile }},
+				{name: "cert", kind: path, absent: "none is sent", meaning: "PEM file of the client's certificate", to: func(d *draft) any { return &d.cfg.Kafka.TLS.CertFile }},
 				{name: "key", kind: path, absent: "none", meaning: "PEM file of the client's key", to: func(d *draft) any { return &d.cfg.Kafka.TLS.KeyFile }},
 				{name: "server_name", kind: text, absent: "the broker's host name", meaning: "name in the brokers' certificates", to: func(d *draft) any { return &d.cfg.Kafka.TLS.ServerName }},
 			},
@@ -35,12 +35,12 @@ func kafkaFields() []field {
 	}
 }
 
-// passwordFields are the three places of a password; one of them is used.
+// passwordFields returns the three fields that can give a password; one of them is used.
 func passwordFields(value func(d *draft) *string, from func(d *draft) *source) []field {
 	return []field{
 		{name: "password", kind: text, absent: "one of the next two", meaning: "the password itself: better not in a file like this", to: func(d *draft) any { return value(d) }},
 		{name: "password_env", kind: text, absent: "", meaning: "environment variable with the password", to: func(d *draft) any { return &from(d).env }},
-		{name: "password_file", kind: path, absent: "", meaning: "file with the password; a line end behind it is dropped", to: func(d *draft) any { return &from(d).file }},
+		{name: "password_file", kind: path, absent: "", meaning: "file with the password; a line end after it is dropped", to: func(d *draft) any { return &from(d).file }},
 	}
 }
 
@@ -57,7 +57,7 @@ func eventsFields() []field {
 			to:      func(d *draft) any { return &d.cfg.Events.Format.Format },
 		},
 		{
-			name: "schema", kind: path, absent: "by the registry", change: byPlace, goField: "Events.Format.Schema",
+			name: "schema", kind: path, absent: "by the registry", change: byFields, goField: "Events.Format.Schema",
 			meaning: "avro: the `.avsc` file of the schema that events were written with",
 			to:      func(d *draft) any { return &d.schemaFile },
 		},
@@ -73,32 +73,32 @@ func eventsFields() []field {
 		},
 		{
 			name: "accept_size_retention", kind: boolean, initial: "false", goField: "Events.AcceptSizeRetention",
-			meaning: "starts although the topic forgets by size (`retention.bytes`): whoever says so sees to it that records last for days; a restart that finds some gone stops",
+			meaning: "starts although the topic forgets by size (`retention.bytes`): you then have to see to it that records stay for days; a restart that finds records gone stops",
 			to:      func(d *draft) any { return &d.cfg.Events.AcceptSizeRetention },
 		},
 		{
-			name: "columns", kind: list, absent: "needed for csv and tsv", change: byPlace, goField: "Events.Format.Columns",
+			name: "columns", kind: list, absent: "needed for csv and tsv", change: byFields, goField: "Events.Format.Columns",
 			meaning: "csv and tsv: the names of a row's fields, in order",
 			to:      func(d *draft) any { return &d.cfg.Events.Format.Columns },
 		},
-		{name: "fields", kind: object, needed: true, meaning: "which field holds what; paths into nested records have dots", fields: []field{
+		{name: "fields", kind: object, needed: true, meaning: "which field has what; paths into nested records have dots", fields: []field{
 			{
-				name: "user", kind: text, needed: true, change: byPlace, goField: "Events.Format.User",
-				meaning: "field with the user's id: 1 to 1024 bytes, no two people the same",
+				name: "user", kind: text, needed: true, change: byFields, goField: "Events.Format.User",
+				meaning: "field with the user's id: 1 to 1024 bytes, a different one for every person",
 				to:      func(d *draft) any { return &d.cfg.Events.Format.User },
 			},
 			{
-				name: "key", kind: text, absent: "every event has the empty key", change: byPlace, goField: "Events.Format.Key",
+				name: "key", kind: text, absent: "every event has the empty key", change: byFields, goField: "Events.Format.Key",
 				meaning: "field with the key: at most 512 bytes of UTF-8",
 				to:      func(d *draft) any { return &d.cfg.Events.Format.Key },
 			},
 			{
-				name: "time", kind: text, needed: true, change: byPlace, goField: "Events.Format.Time",
+				name: "time", kind: text, needed: true, change: byFields, goField: "Events.Format.Time",
 				meaning: "field with the event's time; with `privacy.period` it never changes",
 				to:      func(d *draft) any { return &d.cfg.Events.Format.Time },
 			},
 			{
-				name: "value", kind: text, absent: "none; needed for sums", change: byPlace, goField: "Events.Format.Value",
+				name: "value", kind: text, absent: "none; needed for sums", change: byFields, goField: "Events.Format.Value",
 				meaning: "integer field that sums add up; every record must have it",
 				to:      func(d *draft) any { return &d.cfg.Events.Format.Value },
 			},

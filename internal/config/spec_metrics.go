@@ -151,7 +151,7 @@ func ladderFields() []field {
 	}
 }
 
-// targetFields are those of a target; goField is "" where the whole target is
+// targetFields returns the fields of a target; goField is "" where the whole target is
 // one field of a larger one.
 func targetFields(goField string, of func(d *draft) *noisereduction.Target) []field {
 	name := func(leaf string) string {

@@ -12,96 +12,96 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// value reads what stands behind a field's name.
-func (r *reader) value(at string, f *field, node ast.Node, key position) {
+// value reads what stands after a field's name.
+func (doc *document) value(at string, f *field, node ast.Node, key position) {
 	where := start(node, key)
 	switch node.(type) {
 	case *ast.AnchorNode, *ast.AliasNode, *ast.TagNode:
-		r.fail(where, at, "anchors, aliases and tags are not used here: write the value")
+		doc.fail(where, at, "anchors, aliases and tags are not used here: write the value")
 		return
 	case *ast.NullNode:
-		r.fail(key, at, "it has no value; leave the field out, or give it %s", f.kind)
+		doc.fail(key, at, "it has no value; leave the field out, or give it %s", f.kind)
 		return
 	}
 	switch f.kind {
 	case object:
-		r.nested(at, f, node, key)
+		doc.nested(at, f, node, key)
 	case objects:
-		r.elements(at, f, node, where)
+		doc.elements(at, f, node, where)
 	case list:
-		r.texts(at, f, node, where)
+		doc.texts(at, f, node, where)
 	default:
-		if written, ok := r.scalar(at, f, node, where); ok {
-			r.set(at, f, written, where)
+		if written, ok := doc.scalar(at, f, node, where); ok {
+			doc.set(at, f, written, where)
 		}
 	}
 }
 
 // nested reads an object, or the switch that may stand for one.
-func (r *reader) nested(at string, f *field, node ast.Node, key position) {
+func (doc *document) nested(at string, f *field, node ast.Node, key position) {
 	if b, ok := node.(*ast.BoolNode); ok && f.plain {
 		if b.Value {
-			f.begin(r.draft, 0, 1)
-			r.object(at, f.fields, nil, key)
+			f.begin(doc.draft, 0, 1)
+			doc.object(at, f.fields, nil, key)
 		}
 		return
 	}
 	if f.begin != nil {
-		f.begin(r.draft, 0, 1)
+		f.begin(doc.draft, 0, 1)
 	}
-	r.object(at, f.fields, node, key)
+	doc.object(at, f.fields, node, key)
 }
 
 // elements reads a list of objects.
-func (r *reader) elements(at string, f *field, node ast.Node, where position) {
+func (doc *document) elements(at string, f *field, node ast.Node, where position) {
 	seq, ok := node.(*ast.SequenceNode)
 	if !ok {
-		r.fail(where, at, "%s stands where a list is needed: every entry begins with a dash", describe(node))
+		doc.fail(where, at, "a list is needed here, not %s: every entry begins with a dash", describe(node))
 		return
 	}
 	if len(seq.Values) == 0 {
-		r.fail(where, at, "the list is empty")
+		doc.fail(where, at, "the list is empty")
 		return
 	}
 	for i, element := range seq.Values {
-		f.begin(r.draft, i, len(seq.Values))
+		f.begin(doc.draft, i, len(seq.Values))
 		here := start(element, where)
 		full := at + strings.TrimPrefix(metricPath(i), "metrics")
-		r.places[full], r.values[full] = here, here
+		doc.positions[full], doc.valuePositions[full] = here, here
 		if _, null := element.(*ast.NullNode); null {
-			r.fail(here, full, "the entry is empty")
+			doc.fail(here, full, "the entry is empty")
 			continue
 		}
-		r.object(full, f.fields, element, here)
+		doc.object(full, f.fields, element, here)
 	}
 }
 
 // texts reads a list of texts.
-func (r *reader) texts(at string, f *field, node ast.Node, where position) {
+func (doc *document) texts(at string, f *field, node ast.Node, where position) {
 	seq, ok := node.(*ast.SequenceNode)
 	if !ok {
-		r.fail(where, at, "%s stands where a list is needed, as in [a, b]", describe(node))
+		doc.fail(where, at, "a list like [a, b] is needed here, not %s", describe(node))
 		return
 	}
 	if len(seq.Values) == 0 {
-		r.fail(where, at, "the list is empty")
+		doc.fail(where, at, "the list is empty")
 		return
 	}
 	var out []string
 	for _, element := range seq.Values {
-		if written, ok := r.scalar(at, &field{kind: text}, element, start(element, where)); ok {
+		if written, ok := doc.scalar(at, &field{kind: text}, element, start(element, where)); ok {
 			out = append(out, written)
 		}
 	}
-	if to, ok := f.to(r.draft).(*[]string); ok {
+	if to, ok := f.to(doc.draft).(*[]string); ok {
 		*to = out
 	}
 }
 
-// scalar is the text of a value of the right type.
-func (r *reader) scalar(at string, f *field, node ast.Node, where position) (string, bool) {
+// scalar returns the text of a value of the right type.
+func (doc *document) scalar(at string, f *field, node ast.Node, where position) (string, bool) {
 	wrong := func(hint string) (string, bool) {
-		r.fail(where, at, "%s stands where %s is needed%s", describe(node), article(f.kind), hint)
+		doc.fail(where, at, "%s is needed here, not %s%s", article(f.kind), describe(node), hint)
 		return "", false
 	}
 	switch v := node.(type) {
@@ -131,7 +131,7 @@ func (r *reader) scalar(at string, f *field, node ast.Node, where position) (str
 		return node.GetToken().Value, true
 	case *ast.MappingNode, *ast.MappingValueNode:
 		if f.kind == text || f.kind == path { // [a:1] within braces
-			return wrong(": put one with a colon into quotes")
+			return wrong(": put a text with a colon into quotes")
 		}
 		return wrong("")
 	case *ast.BoolNode:
@@ -147,74 +147,74 @@ func (r *reader) scalar(at string, f *field, node ast.Node, where position) (str
 }
 
 // set converts a value, checks it and puts it into the draft.
-func (r *reader) set(at string, f *field, written string, where position) {
+func (doc *document) set(at string, f *field, written string, where position) {
 	if len(f.oneOf) > 0 && !slices.Contains(f.oneOf, written) {
-		r.fail(where, at, "%s is none of %s", clip(written), strings.Join(f.oneOf, ", "))
+		doc.fail(where, at, "%s is not one of %s", clip(written), strings.Join(f.oneOf, ", "))
 		return
 	}
 	inside := func(v float64) bool {
-		if f.in == nil || f.in.holds(v) {
+		if f.in == nil || f.in.contain(v) {
 			return true
 		}
-		r.fail(where, at, "%s is not %s", written, f.in.text(f.kind))
+		doc.fail(where, at, "%s is not %s", written, f.in.text(f.kind))
 		return false
 	}
-	switch to := f.to(r.draft).(type) {
+	switch to := f.to(doc.draft).(type) {
 	case *string:
 		if written == "" {
-			r.fail(where, at, "it is empty; leave the field out, or say something")
+			doc.fail(where, at, "it is empty; leave the field out, or give it a value")
 			return
 		}
 		if f.kind == path && !filepath.IsAbs(written) {
-			written = filepath.Join(r.dir, written)
+			written = filepath.Join(doc.dir, written)
 		}
 		*to = written
 	case *bool:
 		*to = written == "true"
 	case *float64:
-		if v, ok := r.float(at, written, where); ok && inside(v) {
+		if v, ok := doc.float(at, written, where); ok && inside(v) {
 			*to = v
 		}
 	case *int:
-		if v, ok := r.whole(at, written, where); ok && inside(float64(v)) {
+		if v, ok := doc.whole(at, written, where); ok && inside(float64(v)) {
 			*to = int(v)
 		}
 	case *int64:
-		if v, ok := r.whole(at, written, where); ok && inside(float64(v)) {
+		if v, ok := doc.whole(at, written, where); ok && inside(float64(v)) {
 			*to = v
 		}
 	case *time.Duration:
 		v, err := ParseDuration(written)
 		switch {
 		case err != nil:
-			r.fail(where, at, "%v", err)
+			doc.fail(where, at, "%v", err)
 		case inside(float64(v)):
 			*to = v
 		}
 	}
 }
 
-func (r *reader) float(at, written string, where position) (float64, bool) {
+func (doc *document) float(at, written string, where position) (float64, bool) {
 	v, err := strconv.ParseFloat(strings.ReplaceAll(written, "_", ""), 64)
 	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) || strings.ContainsAny(written, "xXpP") {
-		r.fail(where, at, "%s is not a number, like 0.05 or 1e-6", clip(written))
+		doc.fail(where, at, "%s is not a number, like 0.05 or 1e-6", clip(written))
 		return 0, false
 	}
 	return v, true
 }
 
-func (r *reader) whole(at, written string, where position) (int64, bool) {
+func (doc *document) whole(at, written string, where position) (int64, bool) {
 	plain := strings.ReplaceAll(written, "_", "")
 	digits := strings.TrimPrefix(plain, "-")
 	v, err := strconv.ParseInt(plain, 10, 64)
 	if err != nil || len(digits) > 18 || len(digits) > 1 && digits[0] == '0' {
-		r.fail(where, at, "%s is not a whole number of at most 18 digits", clip(written))
+		doc.fail(where, at, "%s is not a whole number of at most 18 digits", clip(written))
 		return 0, false
 	}
 	return v, true
 }
 
-// describe names what stands somewhere.
+// describe names the type of a node.
 func describe(n ast.Node) string {
 	switch n.(type) {
 	case *ast.MappingNode, *ast.MappingValueNode:
