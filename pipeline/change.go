@@ -63,15 +63,15 @@ func Change(ctx context.Context, d *deployment.Deployment, o ChangeOptions) (Cha
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	t, err := controllog.Open(ctx, client, d.Config.Outputs.Control, d.Config.LedgerSlots, o.Logger)
+	control, err := controllog.Open(ctx, client, d.Config.Outputs.Control, d.Config.LedgerSlots, o.Logger)
 	if err != nil {
 		return ChangeResult{}, err
 	}
-	if err := generations.PromiseKept(ctx, d, t); err != nil {
+	if err := generations.PromiseKept(ctx, d, control); err != nil {
 		return ChangeResult{}, err
 	}
-	t.At = crashpoint.From(ctx).At
-	c := admin.NewChange(d, client, t)
+	control.At = crashpoint.From(ctx).At
+	c := admin.NewChange(d, client, control)
 	want := generations.Header(d)
 	result := ChangeResult{Differences: generations.Differences(c.Old, &want)}
 	if len(result.Differences) == 0 {
@@ -81,7 +81,7 @@ func Change(ctx context.Context, d *deployment.Deployment, o ChangeOptions) (Cha
 		return result, fmt.Errorf("changing generation %d on topic %s: %s cannot be changed: %s: %w", c.Old.Generation, d.Config.Outputs.Control, first.What, first.Never, deployment.ErrHeaderMismatch)
 	}
 	if !o.DryRun {
-		if err := t.Announce(ctx); err != nil {
+		if err := control.Announce(ctx); err != nil {
 			return result, err
 		}
 	}
@@ -93,7 +93,7 @@ func Change(ctx context.Context, d *deployment.Deployment, o ChangeOptions) (Cha
 	}
 	if o.DryRun {
 		var stop *schemas.Stop
-		t.Look(func(v *controllog.View) { c.Settled, stop = v.Settled, v.Stop })
+		control.Look(func(v *controllog.View) { c.Settled, stop = v.Settled, v.Stop })
 		if stop != nil {
 			return result, controllog.Stopped(stop)
 		}
@@ -106,7 +106,7 @@ func Change(ctx context.Context, d *deployment.Deployment, o ChangeOptions) (Cha
 	c.Next = c.Generation(&want)
 	if err := c.Store(ctx); err != nil {
 		// What looks like lost records may be the work of a run that took over.
-		if over, _, lookErr := t.Past(ctx); lookErr == nil && over {
+		if over, _, lookErr := control.Past(ctx); lookErr == nil && over {
 			return result, c.Superseded()
 		}
 		return result, err

@@ -52,28 +52,28 @@ func CheckTopics(ctx context.Context, d *deployment.Deployment, o CheckOptions) 
 // checkDeployment looks at the deployment that control holds. Where it cannot be
 // opened, the rules of topics have said so, or init has not been run.
 func checkDeployment(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, o CheckOptions) error {
-	t, err := controllog.Open(ctx, client, d.Config.Outputs.Control, d.Config.LedgerSlots, slog.New(slog.DiscardHandler))
+	control, err := controllog.Open(ctx, client, d.Config.Outputs.Control, d.Config.LedgerSlots, slog.New(slog.DiscardHandler))
 	switch {
 	case errors.Is(err, deployment.ErrLogFault):
 		return err
 	case err != nil:
 		return nil //nolint:nilerr // see above
 	}
-	if err := generations.PromiseKept(ctx, d, t); err != nil || !o.Start {
+	if err := generations.PromiseKept(ctx, d, control); err != nil || !o.Start {
 		return err
 	}
 	want := generations.Header(d)
-	if all := generations.Differences(t.Header, &want); len(all) > 0 {
-		err := generations.Agrees(d, t.Header)
+	if all := generations.Differences(control.Header, &want); len(all) > 0 {
+		err := generations.Agrees(d, control.Header)
 		if all[0].Never != "" {
 			return err
 		}
 		o.Logger.Warn(fmt.Sprintf("the configuration is not the one in force, and a run refuses it: %v (runner change --dry-run lists all differences)", err))
 	}
 	var stop *schemas.Stop
-	t.Look(func(v *controllog.View) { stop = v.Stop })
+	control.Look(func(v *controllog.View) { stop = v.Stop })
 	if stop != nil {
 		return controllog.Stopped(stop)
 	}
-	return topicrules.Intact(ctx, d, client, t)
+	return topicrules.Intact(ctx, d, client, control)
 }

@@ -65,11 +65,11 @@ func followReleases(ctx context.Context, d *deployment.Deployment, from []int64,
 	}
 	defer client.Close()
 	if from == nil {
-		t, err := controllog.Open(ctx, client, d.Config.Outputs.Control, d.Config.LedgerSlots, slog.New(slog.DiscardHandler))
+		control, err := controllog.Open(ctx, client, d.Config.Outputs.Control, d.Config.LedgerSlots, slog.New(slog.DiscardHandler))
 		if err != nil {
 			return fmt.Errorf("following counts: %w", err)
 		}
-		from = t.CountsFrom(d.Config.ReleaseShards)
+		from = control.CountsFrom(d.Config.ReleaseShards)
 	}
 	f := follower{client: client, topic: d.Config.Outputs.Counts, fn: fn, values: map[uint64]map[string]schemas.Release{}}
 	for shard := range d.Config.ReleaseShards {

@@ -99,17 +99,17 @@ func Recover(ctx context.Context, d *deployment.Deployment, by string) error {
 		return err
 	}
 	defer client.Close()
-	t, err := controllog.Open(ctx, client, d.Config.Outputs.Control, d.Config.LedgerSlots, slog.New(slog.DiscardHandler))
+	control, err := controllog.Open(ctx, client, d.Config.Outputs.Control, d.Config.LedgerSlots, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
 	}
 	var stop *schemas.Stop
 	var at int64
-	t.Look(func(v *controllog.View) { stop, at = v.Stop, v.StopAt })
+	control.Look(func(v *controllog.View) { stop, at = v.Stop, v.StopAt })
 	if stop == nil {
 		return errors.New("recovering: the deployment has not stopped itself; there is nothing to recover from")
 	}
-	w, err := controllog.NewWriter(ctx, t)
+	w, err := controllog.NewWriter(ctx, control)
 	if err != nil {
 		return err
 	}

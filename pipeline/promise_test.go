@@ -67,25 +67,25 @@ func writeGeneration(t *testing.T, d *deployment.Deployment, b state.Budget) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	tail, err := controllog.Open(ctx, client, d.Config.Outputs.Control, d.Config.LedgerSlots, slog.New(slog.DiscardHandler))
+	control, err := controllog.Open(ctx, client, d.Config.Outputs.Control, d.Config.LedgerSlots, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := tail.Announce(ctx); err != nil {
+	if err := control.Announce(ctx); err != nil {
 		t.Fatal(err)
 	}
-	w, err := controllog.NewWriter(ctx, tail)
+	w, err := controllog.NewWriter(ctx, control)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	epoch, err := w.Append(ctx, &schemas.Epoch{RunID: tail.RunID, Run: tail.Run})
+	epoch, err := w.Append(ctx, &schemas.Epoch{RunID: control.RunID, Run: control.Run})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := *tail.Header
+	want := *control.Header
 	want.Budget = b
-	next := generations.Succeed(tail.Header, &want, 1, tail.Header.SliceStart, nil)
+	next := generations.Succeed(control.Header, &want, 1, control.Header.SliceStart, nil)
 	if _, err := w.Append(ctx, &schemas.Generation{Epoch: epoch[0], CountsEnd: make([]int64, next.ReleaseShards), Header: next}); err != nil {
 		t.Fatal(err)
 	}

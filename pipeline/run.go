@@ -179,20 +179,20 @@ func notifier(told func(Settlement)) func(settled schemas.Settled, end int64) {
 	}
 }
 
-func newRun(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, t *controllog.Log, stalls *watch.Stalls, opts RunOptions) (*run, error) {
-	if err := topicrules.Intact(ctx, d, client, t); err != nil {
+func newRun(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, control *controllog.Log, stalls *watch.Stalls, opts RunOptions) (*run, error) {
+	if err := topicrules.Intact(ctx, d, client, control); err != nil {
 		return nil, err
 	}
-	t.At = crashpoint.From(ctx).At
-	r := &run{dep: d, control: t, id: hex.EncodeToString(t.RunID[:]), turns: calendar.New(t.Header, d.Config.Privacy.Period), ledger: ledgerlog.New(client, t, d)}
+	control.At = crashpoint.From(ctx).At
+	r := &run{dep: d, control: control, id: hex.EncodeToString(control.RunID[:]), turns: calendar.New(control.Header, d.Config.Privacy.Period), ledger: ledgerlog.New(client, control, d)}
 	var err error
-	r.reader, err = reading.New(ctx, d, client, t, reading.Options{Bounded: opts.Bounded, Until: opts.Until, UntilEnd: opts.UntilEnd,
+	r.reader, err = reading.New(ctx, d, client, control, reading.Options{Bounded: opts.Bounded, Until: opts.Until, UntilEnd: opts.UntilEnd,
 		Drain: opts.Drain, StallLimit: opts.StallLimit, Logger: opts.Logger, Stalls: stalls})
 	if err != nil {
 		return nil, err
 	}
-	if r.releaser, err = publishing.NewReleaser(client, t, d, r.turns, r.reader.Lose); err == nil {
-		r.settler, err = publishing.NewSettler(ctx, t, d, r.turns, notifier(opts.OnSettled))
+	if r.releaser, err = publishing.NewReleaser(client, control, d, r.turns, r.reader.Lose); err == nil {
+		r.settler, err = publishing.NewSettler(ctx, control, d, r.turns, notifier(opts.OnSettled))
 	}
 	if err != nil {
 		r.reader.Close()

@@ -20,22 +20,22 @@ import (
 // it may be why.
 func begin(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, o topicrules.Options) (*controllog.Log, error) {
 	began := time.Now()
-	t, failed := controllog.Open(ctx, client, d.Config.Outputs.Control, d.Config.LedgerSlots, o.Logger)
+	control, failed := controllog.Open(ctx, client, d.Config.Outputs.Control, d.Config.LedgerSlots, o.Logger)
 	if failed != nil && time.Since(began) > controllog.LookAgain {
 		return nil, failed // the broker was waited for; topics cannot explain it
 	}
 	var stop *schemas.Stop
 	if failed == nil {
-		if err := generations.PromiseKept(ctx, d, t); err != nil {
+		if err := generations.PromiseKept(ctx, d, control); err != nil {
 			return nil, err
 		}
-		if err := generations.Agrees(d, t.Header); err != nil {
+		if err := generations.Agrees(d, control.Header); err != nil {
 			return nil, err
 		}
-		t.Look(func(v *controllog.View) { stop = v.Stop })
+		control.Look(func(v *controllog.View) { stop = v.Stop })
 	}
 	if failed == nil && stop == nil { // a supervisor may start a stopped deployment for ever
-		if err := t.Announce(ctx); err != nil {
+		if err := control.Announce(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -48,5 +48,5 @@ func begin(ctx context.Context, d *deployment.Deployment, client *kafkalog.Clien
 	case err != nil:
 		return nil, err // also where control could not be opened: what was found says why
 	}
-	return t, failed
+	return control, failed
 }

@@ -30,8 +30,8 @@ type Change struct {
 }
 
 // NewChange prepares the change from the generation that control holds to d.
-func NewChange(d *deployment.Deployment, client *kafkalog.Client, t *controllog.Log) *Change {
-	return &Change{dep: d, client: client, control: t, Old: t.Header}
+func NewChange(d *deployment.Deployment, client *kafkalog.Client, control *controllog.Log) *Change {
+	return &Change{dep: d, client: client, control: control, Old: control.Header}
 }
 
 // Unused refuses a new ledger or counts topic that holds anything but what an

@@ -9,22 +9,22 @@ const NotOurs = "was not written by this program and is passed over; somebody el
 
 // TellForeign tells of a record that is ignored, once; of many in one partition only now
 // and then.
-func (t *Log) TellForeign(topic string, partition int32, offset int64, what string) {
-	t.foreignMu.Lock()
-	defer t.foreignMu.Unlock()
+func (l *Log) TellForeign(topic string, partition int32, offset int64, what string) {
+	l.foreignMu.Lock()
+	defer l.foreignMu.Unlock()
 	partitionName := fmt.Sprintf("topic %s, partition %d", topic, partition)
-	told, again := t.foreign[partitionName]
+	told, again := l.foreign[partitionName]
 	if again && offset <= told.last {
 		return
 	}
 	told.last = offset
 	told.n++
-	t.foreign[partitionName] = told
+	l.foreign[partitionName] = told
 	switch {
 	case told.n <= foreignNamed:
-		t.log.Warn(fmt.Sprintf("%s: the record at offset %d %s", partitionName, offset, what))
+		l.log.Warn(fmt.Sprintf("%s: the record at offset %d %s", partitionName, offset, what))
 	case told.n%foreignCounted == 0:
-		t.log.Warn(fmt.Sprintf("%s: the record at offset %d is the %d. of these; every %d. is named", partitionName, offset, told.n, foreignCounted))
+		l.log.Warn(fmt.Sprintf("%s: the record at offset %d is the %d. of these; every %d. is named", partitionName, offset, told.n, foreignCounted))
 	}
 }
 

@@ -13,31 +13,31 @@ import (
 
 // Settlement implements spend.Settlements: read once per process, for the few
 // turns that are charged now; older ones are read again.
-func (t *Log) Settlement(ctx context.Context, turn uint64) (*spend.Settlement, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+func (l *Log) Settlement(ctx context.Context, turn uint64) (*spend.Settlement, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	for range 2 {
-		if s, ok := t.view.settlements[turn]; ok {
+		if s, ok := l.view.settlements[turn]; ok {
 			return s, nil
 		}
-		if at, ok := t.view.SettledAt[turn]; ok {
-			s, err := t.settledFrom(ctx, turn, at)
+		if at, ok := l.view.SettledAt[turn]; ok {
+			s, err := l.settledFrom(ctx, turn, at)
 			if err != nil {
 				return nil, err
 			}
-			t.view.remember(s)
+			l.view.remember(s)
 			return s, nil
 		}
-		bounds, err := t.client.Offsets(ctx, t.Topic, Partition)
+		bounds, err := l.client.Offsets(ctx, l.Topic, Partition)
 		if err != nil {
 			return nil, fmt.Errorf("reading control: %w", err)
 		}
-		if err := t.readTo(ctx, bounds.LastStable); err != nil {
+		if err := l.readTo(ctx, bounds.LastStable); err != nil {
 			return nil, err
 		}
 	}
 	err := fmt.Errorf("looking for the settlement of turn %d: control does not hold it as far back as it was read: %w", turn, deployment.ErrLogFault)
-	if turn <= t.view.Settled {
+	if turn <= l.view.Settled {
 		err = fmt.Errorf("%w: %w", err, spend.ErrForgotten)
 	}
 	return nil, err
@@ -45,9 +45,9 @@ func (t *Log) Settlement(ctx context.Context, turn uint64) (*spend.Settlement, e
 
 var ErrFound = errors.New("found")
 
-func (t *Log) settledFrom(ctx context.Context, turn uint64, at int64) (*spend.Settlement, error) {
+func (l *Log) settledFrom(ctx context.Context, turn uint64, at int64) (*spend.Settlement, error) {
 	var parts []schemas.Settled
-	err := t.client.ReadRange(ctx, t.Topic, Partition, at, t.view.Next, func(r kafkalog.Record) error {
+	err := l.client.ReadRange(ctx, l.Topic, Partition, at, l.view.Next, func(r kafkalog.Record) error {
 		c, _, err := Decode(&r)
 		if err != nil {
 			return err

@@ -14,12 +14,12 @@ type Writer struct {
 	producer *kafkalog.Producer
 }
 
-func NewWriter(ctx context.Context, t *Log) (*Writer, error) {
-	p, err := t.client.NewProducer(ctx, t.Topic, Partition, "")
+func NewWriter(ctx context.Context, l *Log) (*Writer, error) {
+	p, err := l.client.NewProducer(ctx, l.Topic, Partition, "")
 	if err != nil {
 		return nil, fmt.Errorf("preparing to write control: %w", err)
 	}
-	return &Writer{log: t, producer: p}, nil
+	return &Writer{log: l, producer: p}, nil
 }
 
 func (w *Writer) Close() { w.producer.Close() }

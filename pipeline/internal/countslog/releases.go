@@ -15,7 +15,7 @@ import (
 // have published. Values of settled turns may be gone; whatever stood after them
 // belongs to the open turn, and the values that are drawn again can be compared only
 // with what is still there. A topic of counts is empty when a deployment begins.
-func openTurn(ctx context.Context, client *kafkalog.Client, d *deployment.Deployment, t *controllog.Log, shard int, settled uint64) (from, end int64, err error) {
+func openTurn(ctx context.Context, client *kafkalog.Client, d *deployment.Deployment, control *controllog.Log, shard int, settled uint64) (from, end int64, err error) {
 	topic := d.Config.Outputs.Counts
 	bounds, err := client.Offsets(ctx, topic, int32(shard))
 	if err != nil {
@@ -24,7 +24,7 @@ func openTurn(ctx context.Context, client *kafkalog.Client, d *deployment.Deploy
 	if settled > 0 {
 		from = bounds.Start
 	}
-	t.Look(func(v *controllog.View) {
+	control.Look(func(v *controllog.View) {
 		if ends := v.CountsEnd[settled]; shard < len(ends) {
 			from = ends[shard]
 		}
@@ -38,19 +38,19 @@ func openTurn(ctx context.Context, client *kafkalog.Client, d *deployment.Deploy
 
 // ReadTo reads the values of a counts partition after the settled turn up to,
 // not including, an offset.
-func ReadTo(ctx context.Context, client *kafkalog.Client, d *deployment.Deployment, t *controllog.Log, shard int, settled uint64, to int64, fn func(r schemas.Release, key, value []byte) error) error {
-	from, _, err := openTurn(ctx, client, d, t, shard, settled)
+func ReadTo(ctx context.Context, client *kafkalog.Client, d *deployment.Deployment, control *controllog.Log, shard int, settled uint64, to int64, fn func(r schemas.Release, key, value []byte) error) error {
+	from, _, err := openTurn(ctx, client, d, control, shard, settled)
 	if err != nil {
 		return err
 	}
-	return Each(ctx, client, d.Config.Outputs.Counts, int32(shard), from, to, t.TellForeign, fn)
+	return Each(ctx, client, d.Config.Outputs.Counts, int32(shard), from, to, control.TellForeign, fn)
 }
 
 // PublishedAfter says whether a counts partition holds anything of a turn after the
 // settled one: a value, or its end, which alone says that no private key has passed.
-func PublishedAfter(ctx context.Context, client *kafkalog.Client, d *deployment.Deployment, t *controllog.Log, shard int, settled uint64) (found bool, err error) {
+func PublishedAfter(ctx context.Context, client *kafkalog.Client, d *deployment.Deployment, control *controllog.Log, shard int, settled uint64) (found bool, err error) {
 	topic := d.Config.Outputs.Counts
-	from, to, err := openTurn(ctx, client, d, t, shard, settled)
+	from, to, err := openTurn(ctx, client, d, control, shard, settled)
 	if err != nil {
 		return false, err
 	}
@@ -58,12 +58,12 @@ func PublishedAfter(ctx context.Context, client *kafkalog.Client, d *deployment.
 		if TypeOf(&rec) == schemas.TypeTurnEnd {
 			end, err := schemas.DecodeTurnEnd(rec.Value)
 			if err != nil {
-				t.TellForeign(topic, rec.Partition, rec.Offset, controllog.NotOurs)
+				control.TellForeign(topic, rec.Partition, rec.Offset, controllog.NotOurs)
 			}
 			found = found || err == nil && end.Turn > settled
 			return nil
 		}
-		rel, ok, err := valueOf(topic, &rec, t.TellForeign)
+		rel, ok, err := valueOf(topic, &rec, control.TellForeign)
 		found = found || ok && rel.Turn > settled
 		return err
 	})

@@ -77,8 +77,8 @@ func weakened(budgets []state.Budget) (int, float64) {
 
 // PromiseKept refuses a deployment in which some change has weakened what was promised
 // before it. Change allows none; programs before it did.
-func PromiseKept(ctx context.Context, d *deployment.Deployment, t *controllog.Log) error {
-	budgets, err := t.Budgets(ctx)
+func PromiseKept(ctx context.Context, d *deployment.Deployment, control *controllog.Log) error {
+	budgets, err := control.Budgets(ctx)
 	if err != nil {
 		return err
 	}

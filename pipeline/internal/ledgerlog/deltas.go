@@ -12,14 +12,14 @@ import (
 
 // HasDeltas says whether a shard's ledger has the deltas of all turns from first to
 // last.
-func HasDeltas(ctx context.Context, client *kafkalog.Client, t *controllog.Log, topic string, shard int32, first, last uint64) (bool, error) {
+func HasDeltas(ctx context.Context, client *kafkalog.Client, control *controllog.Log, topic string, shard int32, first, last uint64) (bool, error) {
 	bounds, err := client.Offsets(ctx, topic, shard)
 	if err != nil {
 		return false, fmt.Errorf("reading the ledger: %w", err)
 	}
 	var ledger schemas.LedgerReader
 	err = client.ReadRange(ctx, topic, shard, bounds.Start, bounds.LastStable, func(rec kafkalog.Record) error {
-		return Record(t, topic, &rec, ledger.Add(rec.Key, rec.Value))
+		return Record(control, topic, &rec, ledger.Add(rec.Key, rec.Value))
 	})
 	if err != nil {
 		return false, fmt.Errorf("reading the ledger's partition %d: %w", shard, err)

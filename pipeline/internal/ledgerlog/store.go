@@ -23,14 +23,14 @@ type Store struct {
 	writers map[int]*kafkalog.Producer
 }
 
-func New(client *kafkalog.Client, t *controllog.Log, d *deployment.Deployment) *Store {
-	return NewOn(client, t, d, d.Config.Outputs.Ledger)
+func New(client *kafkalog.Client, control *controllog.Log, d *deployment.Deployment) *Store {
+	return NewOn(client, control, d, d.Config.Outputs.Ledger)
 }
 
 // NewOn is newLedgerStore for a topic of another generation.
-func NewOn(client *kafkalog.Client, t *controllog.Log, d *deployment.Deployment, topic string) *Store {
+func NewOn(client *kafkalog.Client, control *controllog.Log, d *deployment.Deployment, topic string) *Store {
 	return &Store{
-		Fence:   fencing.Fence{Client: client, Control: t, Prefix: d.Config.Deployment + "/ledger-", Topic: topic},
+		Fence:   fencing.Fence{Client: client, Control: control, Prefix: d.Config.Deployment + "/ledger-", Topic: topic},
 		writers: map[int]*kafkalog.Producer{},
 	}
 }
@@ -63,9 +63,9 @@ func (s *Store) Take(ctx context.Context, shard int, epoch int64, each func(stat
 // Record passes over a record that is no part of a ledger: what it stands in
 // the place of, if anything, is missing then, and is missed where it is needed. One
 // of another version of this program may say anything: nobody goes on without it.
-func Record(t *controllog.Log, topic string, r *kafkalog.Record, err error) error {
+func Record(control *controllog.Log, topic string, r *kafkalog.Record, err error) error {
 	if errors.Is(err, schemas.ErrMalformed) || err == nil && r.Value == nil { // no ledger writes tombstones
-		t.TellForeign(topic, r.Partition, r.Offset, controllog.NotOurs)
+		control.TellForeign(topic, r.Partition, r.Offset, controllog.NotOurs)
 		return nil
 	}
 	if err != nil {

@@ -24,10 +24,10 @@ type publisher struct {
 	fencing.Fence
 }
 
-func newPublisher(client *kafkalog.Client, t *controllog.Log, d *deployment.Deployment, turns *calendar.Turns) *publisher {
+func newPublisher(client *kafkalog.Client, control *controllog.Log, d *deployment.Deployment, turns *calendar.Turns) *publisher {
 	return &publisher{
-		dep: d, turns: turns, generation: t.Header.Generation, grid: grid(d.Config.Outputs.PublishEvery),
-		Fence: fencing.Fence{Client: client, Control: t, Prefix: d.Config.Deployment + "/counts-", Topic: d.Config.Outputs.Counts},
+		dep: d, turns: turns, generation: control.Header.Generation, grid: grid(d.Config.Outputs.PublishEvery),
+		Fence: fencing.Fence{Client: client, Control: control, Prefix: d.Config.Deployment + "/counts-", Topic: d.Config.Outputs.Counts},
 	}
 }
 

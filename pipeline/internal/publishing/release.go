@@ -10,10 +10,10 @@ import (
 
 // NewReleaser makes RELEASE and PUBLISH of a deployment. lost is told when a
 // partition of counts is in another writer's hands.
-func NewReleaser(client *kafkalog.Client, t *controllog.Log, d *deployment.Deployment, turns *calendar.Turns, lost func(epoch int64)) (transforms.Releaser, error) {
-	h := t.Header
+func NewReleaser(client *kafkalog.Client, control *controllog.Log, d *deployment.Deployment, turns *calendar.Turns, lost func(epoch int64)) (transforms.Releaser, error) {
+	h := control.Header
 	return transforms.NewReleaser(transforms.ReleaserOptions{
 		Metrics: deployment.Specs(d), Ending: turns.Ending, Incarnation: h.Incarnation, Generation: h.Generation,
-		Noise: d.Config.Keys.Noise[0], Publisher: newPublisher(client, t, d, turns), Lost: lost,
+		Noise: d.Config.Keys.Noise[0], Publisher: newPublisher(client, control, d, turns), Lost: lost,
 	})
 }

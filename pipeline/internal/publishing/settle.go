@@ -19,12 +19,12 @@ type settlements struct {
 }
 
 // NewSettler makes SETTLE of a deployment.
-func NewSettler(ctx context.Context, t *controllog.Log, d *deployment.Deployment, turns *calendar.Turns, notify func(settled schemas.Settled, end int64)) (transforms.Settler, error) {
-	control, err := controllog.NewWriter(ctx, t)
+func NewSettler(ctx context.Context, control *controllog.Log, d *deployment.Deployment, turns *calendar.Turns, notify func(settled schemas.Settled, end int64)) (transforms.Settler, error) {
+	writer, err := controllog.NewWriter(ctx, control)
 	if err != nil {
 		return nil, err
 	}
-	return transforms.NewSettler(deployment.Specs(d), &settlements{turns: turns, control: control, notify: notify})
+	return transforms.NewSettler(deployment.Specs(d), &settlements{turns: turns, control: writer, notify: notify})
 }
 
 // WriteSettlement implements transforms.SettlementWriter.

@@ -82,23 +82,23 @@ type Options struct {
 }
 
 // New prepares READ of a run that was announced on control. Close ends it.
-func New(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, t *controllog.Log, opts Options) (*Source, error) {
+func New(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, control *controllog.Log, opts Options) (*Source, error) {
 	decoder, err := NewDecoder(ctx, d, opts.Logger)
 	if err != nil {
 		return nil, fmt.Errorf("preparing to decode events: %w", err)
 	}
 	r := &Source{
-		dep: d, client: client, control: t, run: t.Run, opts: opts, log: opts.Logger, stalls: opts.Stalls,
+		dep: d, client: client, control: control, run: control.Run, opts: opts, log: opts.Logger, stalls: opts.Stalls,
 		hasher: schemas.NewHasher(d.Config.Keys.UserHash),
 		ends:   map[int32]int64{}, users: map[string]*packing.User{},
-		fates: fates{decoder: decoder, turns: calendar.New(t.Header, d.Config.Privacy.Period), clock: clockOf(d), past: pastClocks(t.Header, clockOf(d))},
+		fates: fates{decoder: decoder, turns: calendar.New(control.Header, d.Config.Privacy.Period), clock: clockOf(d), past: pastClocks(control.Header, clockOf(d))},
 	}
 	if !opts.Bounded && !opts.Until.IsZero() {
 		r.owed = r.fates.turns.By(opts.Until.UnixMilli())
 	}
 	r.epoch.Store(-1)
 	r.lost.Store(-1)
-	if r.writer, err = controllog.NewWriter(ctx, t); err != nil {
+	if r.writer, err = controllog.NewWriter(ctx, control); err != nil {
 		return nil, err
 	}
 	if r.dead, err = newDeadLetters(ctx, client, d, opts.Logger); err != nil {

@@ -14,10 +14,10 @@ import (
 // every turn, and SETTLED says how far counts went. Offsets only grow, also
 // where compaction or retention takes records away: a topic that is shorter
 // was truncated or made anew.
-func Intact(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, t *controllog.Log) error {
+func Intact(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, control *controllog.Log) error {
 	var settled uint64
 	var ends []int64
-	t.Look(func(v *controllog.View) { settled, ends = v.Settled, v.CountsEnd[v.Settled] })
+	control.Look(func(v *controllog.View) { settled, ends = v.Settled, v.CountsEnd[v.Settled] })
 	if settled == 0 {
 		return nil
 	}
