@@ -34,7 +34,7 @@ func protocolMutants() []mutant {
 		{"charge-rounds-down", "state.Charge", mutants.Always("p0&"), "TestInvariant5SameOutputForAllPartitionsAndShards"},
 		{"restart-at-cut", "partition.cut", mutants.Never("restart != nil"), "TestInvariant5CrashBetweenTurns"},
 		{"closed-early", "partition.watermark", mutants.Value("t.Slack + t.Lateness", "t.Slack"), "TestInvariant5EventsArriveWhileTurnsSettle"},
-		{"settled-not-awaited", "Source.open", mutants.Value("settled + 1", "r.opened + 1"), "TestRuleADrainLeavesNothingUnsettled"},
+		{"settled-not-awaited", "Source.open", mutants.Value("settled + 1", "s.opened + 1"), "TestRuleADrainLeavesNothingUnsettled"},
 		{"ledger-ignored", "Source.redoable", mutants.Never("have =="), "TestRuleAnInterruptedTurnIsRedoneFromTheLedger"},
 		{"fence-skipped", "Fence.tryTake", mutants.Value("fmt.Sprintf(…)", `""`), "TestInvariant9AZombiePublishesNothing"},
 		{"coverage-not-reserved", "Rules.price", mutants.Never("m.coverage >= 0"), "TestInvariant6EveryRecordOfAMixedDeploymentIsAccountedFor"},

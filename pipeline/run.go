@@ -159,7 +159,7 @@ type run struct {
 	id       string
 	control  *controllog.Log
 	turns    *calendar.Turns
-	reader   *reading.Source
+	source   *reading.Source
 	ledger   *ledgerlog.Store
 	releaser transforms.Releaser
 	settler  transforms.Settler
@@ -186,16 +186,16 @@ func newRun(ctx context.Context, d *deployment.Deployment, client *kafkalog.Clie
 	control.At = crashpoint.From(ctx).At
 	r := &run{dep: d, control: control, id: hex.EncodeToString(control.RunID[:]), turns: calendar.New(control.Header, d.Config.Privacy.Period), ledger: ledgerlog.New(client, control, d)}
 	var err error
-	r.reader, err = reading.New(ctx, d, client, control, reading.Options{Bounded: opts.Bounded, Until: opts.Until, UntilEnd: opts.UntilEnd,
+	r.source, err = reading.New(ctx, d, client, control, reading.Options{Bounded: opts.Bounded, Until: opts.Until, UntilEnd: opts.UntilEnd,
 		Drain: opts.Drain, StallLimit: opts.StallLimit, Logger: opts.Logger, Stalls: stalls})
 	if err != nil {
 		return nil, err
 	}
-	if r.releaser, err = publishing.NewReleaser(client, control, d, r.turns, r.reader.Lose); err == nil {
+	if r.releaser, err = publishing.NewReleaser(client, control, d, r.turns, r.source.Lose); err == nil {
 		r.settler, err = publishing.NewSettler(ctx, control, d, r.turns, notifier(opts.OnSettled))
 	}
 	if err != nil {
-		r.reader.Close()
+		r.source.Close()
 		return nil, err
 	}
 	return r, nil
@@ -210,14 +210,14 @@ func (r *run) execute(ctx context.Context) error {
 	engine, err := spend.NewEngine(spend.Options{
 		Rules: rules, Ledger: r.ledger, Settlements: r.control,
 		Ending: r.turns.Ending, Windows: r.turns, Forget: crashpoint.From(ctx).Forget,
-		Lost: r.reader.Lose,
+		Lost: r.source.Lose,
 	})
 	if err != nil {
 		return err
 	}
-	var source transforms.Source = r.reader
+	var source transforms.Source = r.source
 	if restore := crashpoint.From(ctx).Restore; restore != nil {
-		source = &crashpoint.Restoring{Source: r.reader, Restore: restore}
+		source = &crashpoint.Restoring{Source: r.source, Restore: restore}
 	}
 	forget, err := transforms.Register(r.id, &transforms.Runtime{
 		Source: source, Spender: engine, Releaser: r.releaser, Settler: r.settler, Fail: r.fail(ctx),
@@ -281,7 +281,7 @@ func (r *run) fail(ctx context.Context) func(error) {
 }
 
 func (r *run) result() RunResult {
-	drained, superseded, owed := r.reader.Ended()
+	drained, superseded, owed := r.source.Ended()
 	out := RunResult{Drained: drained, Superseded: superseded || r.superseded}
 	r.control.Look(func(v *controllog.View) { out.Settled = v.Settled })
 	if owed > out.Settled {
@@ -291,7 +291,7 @@ func (r *run) result() RunResult {
 }
 
 func (r *run) close() {
-	r.reader.Close()
+	r.source.Close()
 	r.ledger.Close()
 	for _, stage := range []any{r.releaser, r.settler} {
 		if c, ok := stage.(io.Closer); ok {

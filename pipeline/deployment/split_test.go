@@ -105,20 +105,20 @@ func TestSplitLeavesAsManyWindowsAsItSays(t *testing.T) {
 		if shares && !deployment.LastAtLeastFits(d) {
 			rt.Error("what is shared does not fit")
 		}
-		lifetimes, place := deployment.Lifetimes(d), 0
+		lifetimes, at := deployment.Lifetimes(d), 0
 		if len(lifetimes) != len(d.Metrics) {
 			rt.Fatalf("%d lifetimes of %d metrics", len(lifetimes), len(d.Metrics))
 		}
 		for i := range cfg.Metrics {
-			m, l := &cfg.Metrics[i], lifetimes[place]
-			counts := d.Metrics[place : place+1]
+			m, l := &cfg.Metrics[i], lifetimes[at]
+			counts := d.Metrics[at : at+1]
 			if m.Coverage != nil {
-				counts = d.Metrics[place : place+2]
-				if lifetimes[place+1] != l {
-					rt.Errorf("coverage lasts %+v, what it covers %+v", lifetimes[place+1], l)
+				counts = d.Metrics[at : at+2]
+				if lifetimes[at+1] != l {
+					rt.Errorf("coverage lasts %+v, what it covers %+v", lifetimes[at+1], l)
 				}
 			}
-			place += len(counts)
+			at += len(counts)
 			taken := admitted(d.Budget, m, counts)
 			if want := min(taken, uint64(m.LastAtLeast)); l.Windows != want {
 				rt.Errorf("%s: %d windows, want %d", m.Name, l.Windows, want)

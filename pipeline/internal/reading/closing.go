@@ -12,21 +12,21 @@ import (
 // some ahead of settlement: in spans of CatchUp turns, and of what has passed by
 // then where nothing else is closed ahead of settlement. It reports whether it
 // wrote any.
-func (r *Source) closeTurns(ctx context.Context, settled uint64) (bool, error) {
-	if r.asked > r.closed || !r.caughtUp() {
+func (s *Source) closeTurns(ctx context.Context, settled uint64) (bool, error) {
+	if s.asked > s.closed || !s.caughtUp() {
 		return false, nil // wait for our own to come back, and until all closed turns are read
 	}
-	r.findLast()
+	s.findLast()
 	var bodies []schemas.ControlBody
-	closed := r.closed
+	closed := s.closed
 	for {
-		last := r.nextSpan(closed, settled)
+		last := s.nextSpan(closed, settled)
 		if last == closed {
 			break
 		}
-		c := r.closeOf(closed+1, last)
+		c := s.closeOf(closed+1, last)
 		if len(bodies) == 0 {
-			c.Tallies = r.tallies
+			c.Tallies = s.tallies
 		}
 		bodies = append(bodies, c)
 		closed = last
@@ -34,14 +34,14 @@ func (r *Source) closeTurns(ctx context.Context, settled uint64) (bool, error) {
 	if len(bodies) == 0 {
 		return false, nil
 	}
-	if _, err := r.writer.Append(ctx, bodies...); err != nil {
+	if _, err := s.writer.Append(ctx, bodies...); err != nil {
 		return false, err
 	}
-	r.asked = closed
-	r.tallies = newTallies()
-	for _, p := range r.partitions {
+	s.asked = closed
+	s.tallies = newTallies()
+	for _, p := range s.partitions {
 		p.tallied = p.next
-		p.ahead = slices.DeleteFunc(p.ahead, below(r.lowest(p)))
+		p.ahead = slices.DeleteFunc(p.ahead, below(s.lowest(p)))
 	}
 	return true, nil
 }
@@ -49,10 +49,10 @@ func (r *Source) closeTurns(ctx context.Context, settled uint64) (bool, error) {
 // nextSpan is the last turn of the span behind closed that is to be closed now, or
 // closed when none is. A turn waits for none behind it: it is joined with those
 // that have passed meanwhile, where it would have to wait for settlement anyway.
-func (r *Source) nextSpan(closed, settled uint64) uint64 {
-	most := uint64(r.dep.Config.CatchUp)
+func (s *Source) nextSpan(closed, settled uint64) uint64 {
+	most := uint64(s.dep.Config.CatchUp)
 	last := closed
-	for last < closed+most && last < settled+max(closeAhead, 2*most) && r.passed(last+1) {
+	for last < closed+most && last < settled+max(closeAhead, 2*most) && s.passed(last+1) {
 		last++
 	}
 	if last < closed+most && closed > settled {
@@ -62,11 +62,11 @@ func (r *Source) nextSpan(closed, settled uint64) uint64 {
 }
 
 // closeOf is the CLOSE of the turns from first to last.
-func (r *Source) closeOf(first, last uint64) *schemas.Close {
-	c := &schemas.Close{Epoch: r.epoch.Load(), First: first, Turn: last}
+func (s *Source) closeOf(first, last uint64) *schemas.Close {
+	c := &schemas.Close{Epoch: s.epoch.Load(), First: first, Turn: last}
 	for turn := first; turn <= last; turn++ {
 		var records uint64
-		if b := r.buffers[turn]; b != nil {
+		if b := s.buffers[turn]; b != nil {
 			records = b.Records
 		}
 		c.Contributions += records
@@ -74,16 +74,16 @@ func (r *Source) closeOf(first, last uint64) *schemas.Close {
 			c.Each = append(c.Each, records)
 		}
 	}
-	for _, p := range r.partitions {
-		c.Cuts = append(c.Cuts, p.cut(r.restart(p, last)))
+	for _, p := range s.partitions {
+		c.Cuts = append(c.Cuts, p.cut(s.restart(p, last)))
 	}
 	return c
 }
 
 // caughtUp says whether everything before the last CLOSE's cuts was read: a
 // new cut may not stand before an old one.
-func (r *Source) caughtUp() bool {
-	for _, p := range r.partitions {
+func (s *Source) caughtUp() bool {
+	for _, p := range s.partitions {
 		if p.next < p.tallied {
 			return false
 		}
@@ -93,12 +93,12 @@ func (r *Source) caughtUp() bool {
 
 // passed says whether a turn can be closed: every partition is behind its end.
 // A bounded run closes every turn up to the last one once all is read.
-func (r *Source) passed(turn uint64) bool {
-	if r.lastKnown && (turn > r.last || (turn == r.last && !r.atEnd())) {
+func (s *Source) passed(turn uint64) bool {
+	if s.lastKnown && (turn > s.last || (turn == s.last && !s.atEnd())) {
 		return false
 	}
-	for _, p := range r.partitions {
-		if p.watermark(r.dep.Metrics[0].Spec) < r.fates.turns.End(turn) {
+	for _, p := range s.partitions {
+		if p.watermark(s.dep.Metrics[0].Spec) < s.fates.turns.End(turn) {
 			return false
 		}
 	}
@@ -108,30 +108,30 @@ func (r *Source) passed(turn uint64) bool {
 // findLast fixes a bounded run's last turn: from the start where Until says it,
 // else once everything was read: the last one that has an event. Records that
 // belong to no turn are tallied in a CLOSE, too: there is one at least.
-func (r *Source) findLast() {
-	if !r.opts.Bounded || r.lastKnown {
+func (s *Source) findLast() {
+	if !s.opts.Bounded || s.lastKnown {
 		return
 	}
-	if !r.opts.Until.IsZero() {
-		r.last, r.lastKnown = max(r.closed, r.fates.turns.Of(r.opts.Until.UnixMilli()-1)), true
+	if !s.opts.Until.IsZero() {
+		s.last, s.lastKnown = max(s.closed, s.fates.turns.Of(s.opts.Until.UnixMilli()-1)), true
 		return
 	}
-	if !r.atEnd() {
+	if !s.atEnd() {
 		return
 	}
-	r.last, r.lastKnown = max(r.closed, r.opened), true
-	for turn := range r.buffers {
-		r.last = max(r.last, turn)
+	s.last, s.lastKnown = max(s.closed, s.opened), true
+	for turn := range s.buffers {
+		s.last = max(s.last, turn)
 	}
-	if r.last == r.closed && r.tallies.Read > 0 {
-		r.last++
+	if s.last == s.closed && s.tallies.Read > 0 {
+		s.last++
 	}
 }
 
 // restart is the lowest mark that contributes to a turn behind the given one.
-func (r *Source) restart(p *partition, turn uint64) *packing.Mark {
+func (s *Source) restart(p *partition, turn uint64) *packing.Mark {
 	var lowest *packing.Mark
-	for t, b := range r.buffers {
+	for t, b := range s.buffers {
 		if t <= turn {
 			continue
 		}
@@ -143,8 +143,8 @@ func (r *Source) restart(p *partition, turn uint64) *packing.Mark {
 }
 
 // lowest is the lowest offset that may have to be read again.
-func (r *Source) lowest(p *partition) int64 {
-	if m := r.restart(p, r.opened); m != nil {
+func (s *Source) lowest(p *partition) int64 {
+	if m := s.restart(p, s.opened); m != nil {
 		return m.Offset
 	}
 	return p.next

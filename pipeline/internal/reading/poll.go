@@ -15,73 +15,73 @@ import (
 )
 
 // poll reads control and the wanted partitions with one long-polling fetch.
-func (r *Source) poll(ctx context.Context, settled uint64) error {
-	if err := r.refreshPartitions(ctx); err != nil {
+func (s *Source) poll(ctx context.Context, settled uint64) error {
+	if err := s.refreshPartitions(ctx); err != nil {
 		return err
 	}
-	if err := r.dead.look(ctx, time.Now()); err != nil {
+	if err := s.dead.look(ctx, time.Now()); err != nil {
 		return err
 	}
 	var from int64
-	r.control.Look(func(v *controllog.View) { from = v.Next })
-	wants := []kafkalog.Fetch{{Topic: r.control.Topic, Partition: controllog.Partition, Offset: from, MaxBytes: fetchBytes}}
+	s.control.Look(func(v *controllog.View) { from = v.Next })
+	wants := []kafkalog.Fetch{{Topic: s.control.Topic, Partition: controllog.Partition, Offset: from, MaxBytes: fetchBytes}}
 	byID := map[int32]*partition{}
-	for _, p := range r.partitions {
-		if r.wanted(p, settled) {
+	for _, p := range s.partitions {
+		if s.wanted(p, settled) {
 			byID[p.id] = p
-			wants = append(wants, kafkalog.Fetch{Topic: r.dep.Config.Events.Topic, Partition: p.id, Offset: p.next, MaxBytes: fetchBytes})
+			wants = append(wants, kafkalog.Fetch{Topic: s.dep.Config.Events.Topic, Partition: p.id, Offset: p.next, MaxBytes: fetchBytes})
 		}
 	}
-	gots, err := r.fetcher.Poll(ctx, wants, 1, PollWait)
+	gots, err := s.fetcher.Poll(ctx, wants, 1, PollWait)
 	if err != nil {
 		return fmt.Errorf("fetching: %w", err)
 	}
 	for i := range gots {
 		g := &gots[i]
-		if g.Topic == r.control.Topic {
+		if g.Topic == s.control.Topic {
 			if g.Err != nil {
 				return fmt.Errorf("reading control: %w", g.Err)
 			}
-			if err := r.control.Feed(ctx, g.Records); err != nil {
+			if err := s.control.Feed(ctx, g.Records); err != nil {
 				return err
 			}
 			continue
 		}
-		if err := r.take(byID[g.Partition], g); err != nil {
+		if err := s.take(byID[g.Partition], g); err != nil {
 			return err
 		}
 	}
-	r.tellStalls(settled)
-	return r.dead.flush(ctx)
+	s.tellStalls(settled)
+	return s.dead.flush(ctx)
 }
 
 // wanted bounds read-ahead by event time, and by the number of events only for
 // partitions that no turn waits for.
-func (r *Source) wanted(p *partition, settled uint64) bool {
+func (s *Source) wanted(p *partition, settled uint64) bool {
 	if p.done() {
 		return false
 	}
 	if p.next < p.tallied {
 		return true // turns that are closed wait for it
 	}
-	if r.lastKnown && r.closed+1 >= r.last {
+	if s.lastKnown && s.closed+1 >= s.last {
 		return true // only the end of the input is waited for
 	}
-	spec := r.dep.Metrics[0].Spec
+	spec := s.dep.Metrics[0].Spec
 	w := p.watermark(spec)
-	holdsBack := w < r.fates.turns.End(r.closed+1)
-	if r.buffered > maxBuffered {
+	holdsBack := w < s.fates.turns.End(s.closed+1)
+	if s.buffered > maxBuffered {
 		return holdsBack
 	}
-	return holdsBack || w < r.fates.turns.End(settled+1+lookahead)
+	return holdsBack || w < s.fates.turns.End(settled+1+lookahead)
 }
 
 // take reads what came from one partition.
-func (r *Source) take(p *partition, g *kafkalog.Fetched) error {
+func (s *Source) take(p *partition, g *kafkalog.Fetched) error {
 	if p == nil {
 		return nil
 	}
-	if err := r.fault(p, g); err != nil {
+	if err := s.fault(p, g); err != nil {
 		return err
 	}
 	now := time.Now().UnixMilli()
@@ -93,91 +93,91 @@ func (r *Source) take(p *partition, g *kafkalog.Fetched) error {
 		if rec.Offset >= p.end {
 			break
 		}
-		if err := r.record(p, rec, now); err != nil {
+		if err := s.record(p, rec, now); err != nil {
 			return err
 		}
 		p.next = rec.Offset + 1
 	}
 	p.next = min(max(p.next, g.Next), p.end)
-	r.idle(p, g)
+	s.idle(p, g)
 	return nil
 }
 
 // fault refuses to go on where the log is not what the promises rest on.
-func (r *Source) fault(p *partition, g *kafkalog.Fetched) error {
+func (s *Source) fault(p *partition, g *kafkalog.Fetched) error {
 	at := fmt.Sprintf("reading %s partition %d at offset %d", g.Topic, p.id, p.next)
 	switch {
 	case errors.Is(g.Err, kafkalog.ErrOffsetOutOfRange):
 		return fmt.Errorf("%s: these records are gone, and turns that are closed but not settled need them (is the retention of the events topic too short?): %w: %w", at, deployment.ErrLogFault, g.Err)
 	case g.Err != nil:
 		return fmt.Errorf("%s: %w", at, g.Err)
-	case len(g.Records) > 0 && !g.AppendTime && r.dep.Config.Time.Trust == deployment.TrustBroker:
+	case len(g.Records) > 0 && !g.AppendTime && s.dep.Config.Time.Trust == deployment.TrustBroker:
 		return fmt.Errorf("%s: batches carry producer times and the deployment trusts the broker's: set message.timestamp.type=LogAppendTime on the topic, or time.trust: producer: %w", at, deployment.ErrLogFault)
 	}
 	return nil
 }
 
 // record decides one record's fate and keeps what it contributes.
-func (r *Source) record(p *partition, rec *kafkalog.Record, now int64) error {
+func (s *Source) record(p *partition, rec *kafkalog.Record, now int64) error {
 	before := packing.Mark{Offset: rec.Offset, AppendTime: p.appendTime}
 	discard := schemas.ReadTallies{DeadLettered: map[string]uint64{}}
-	tallies := &r.tallies
+	tallies := &s.tallies
 	again := rec.Offset < p.tallied
 	if again {
 		tallies = &discard
 	}
 	p.leaderEpoch = rec.LeaderEpoch
-	turn, class, err := r.fates.judge(p, rec, now, tallies)
+	turn, class, err := s.fates.judge(p, rec, now, tallies)
 	switch {
 	case err != nil:
 		return fmt.Errorf("decoding the record at offset %d of partition %d: %w", rec.Offset, p.id, err)
 	case class != "":
 		if !again {
-			r.dead.add(r.dep.Config.Events.Topic, rec, class)
+			s.dead.add(s.dep.Config.Events.Topic, rec, class)
 		}
 		return nil
 	case turn == 0:
 		return nil
-	case r.overtaken(p.id, rec.Offset, turn):
+	case s.overtaken(p.id, rec.Offset, turn):
 		tallies.Overtaken++
 		return nil
 	}
 	tallies.Accepted++
-	if r.opts.UntilEnd && rec.Offset < r.ends[p.id] {
-		r.owed = max(r.owed, turn)
+	if s.opts.UntilEnd && rec.Offset < s.ends[p.id] {
+		s.owed = max(s.owed, turn)
 	}
-	if turn <= r.opened || turn <= r.fromLedger {
+	if turn <= s.opened || turn <= s.fromLedger {
 		return nil // of a turn that is settled, or is redone without its events
 	}
-	b := r.buffers[turn]
+	b := s.buffers[turn]
 	if b == nil {
-		b = packing.New(r.dep.Config.Shards)
-		r.buffers[turn] = b
+		b = packing.New(s.dep.Config.Shards)
+		s.buffers[turn] = b
 	}
-	e := &r.fates.event
+	e := &s.fates.event
 	c := packing.Contribution{
-		User:   r.user(e.User),
-		Period: r.fates.turns.PeriodOf(e.Millis),
+		User:   s.user(e.User),
+		Period: s.fates.turns.PeriodOf(e.Millis),
 		Label:  schemas.Label{Key: e.Key, Passes: e.Passes},
 		Value:  e.Value,
 	}
-	if c.Sums = r.dep.Sums.Takes(e); c.Sums {
-		c.ID = r.hasher.Record(rec.Value)
+	if c.Sums = s.dep.Sums.Takes(e); c.Sums {
+		c.ID = s.hasher.Record(rec.Value)
 	}
 	b.Add(&c, p.id, before)
-	r.buffered++
+	s.buffered++
 	return nil
 }
 
 // overtaken says whether a record stands behind the CLOSE of its turn. A
 // settled turn's CLOSE may be forgotten: what is read again of it stands before
 // its cut, and what is new behind.
-func (r *Source) overtaken(id int32, offset int64, turn uint64) bool {
-	if turn > r.closed {
+func (s *Source) overtaken(id int32, offset int64, turn uint64) bool {
+	if turn > s.closed {
 		return false
 	}
 	over, known := false, false
-	r.control.Look(func(v *controllog.View) {
+	s.control.Look(func(v *controllog.View) {
 		if c := v.Closes[turn]; c != nil {
 			known = true
 			over = offset >= cutOf(c.Cuts, id)
@@ -186,7 +186,7 @@ func (r *Source) overtaken(id int32, offset int64, turn uint64) bool {
 	if known {
 		return over
 	}
-	for _, p := range r.partitions {
+	for _, p := range s.partitions {
 		if p.id == id {
 			return offset >= p.tallied
 		}
@@ -207,12 +207,12 @@ func cutOf(cuts []schemas.Cut, id int32) int64 {
 // idle applies the idle rule: a partition that was read to its end, with
 // nothing held back by transactions, moves on with the wall clock as it was
 // before the fetch was sent.
-func (r *Source) idle(p *partition, g *kafkalog.Fetched) {
+func (s *Source) idle(p *partition, g *kafkalog.Fetched) {
 	p.idleUntil = calendar.Never
 	p.fetched, p.high, p.lastStable = g.High >= 0, g.High, g.LastStable
-	if r.opts.Bounded || g.High < 0 || p.next != g.High || g.High != g.LastStable {
+	if s.opts.Bounded || g.High < 0 || p.next != g.High || g.High != g.LastStable {
 		return
 	}
-	t := &r.dep.Config.Time
+	t := &s.dep.Config.Time
 	p.idleUntil = g.Asked - t.Lateness.Milliseconds() - t.Skew.Milliseconds() - t.IdleGrace.Milliseconds()
 }

@@ -8,24 +8,24 @@ import (
 )
 
 // tellStalls hands over what READ knows, about once a second.
-func (r *Source) tellStalls(settled uint64) {
+func (s *Source) tellStalls(settled uint64) {
 	now := time.Now()
-	if !r.stalls.Wants(now) {
+	if !s.stalls.Wants(now) {
 		return
 	}
 	p := watch.Progress{End: calendar.Forever}
-	next := r.closed + 1
-	if !r.lastKnown || next <= r.last {
-		p.End = r.fates.turns.End(next)
+	next := s.closed + 1
+	if !s.lastKnown || next <= s.last {
+		p.End = s.fates.turns.End(next)
 	}
-	if r.opened > settled {
-		p.Open, p.OpenedAt = r.opened, r.openedAt
+	if s.opened > settled {
+		p.Open, p.OpenedAt = s.opened, s.openedAt
 	}
-	spec := r.dep.Metrics[0].Spec
-	for _, of := range r.partitions {
+	spec := s.dep.Metrics[0].Spec
+	for _, of := range s.partitions {
 		if of.fetched {
 			p.Partitions = append(p.Partitions, watch.Partition{ID: of.id, Next: of.next, High: of.high, LastStable: of.lastStable, HeldBack: of.watermark(spec) < p.End})
 		}
 	}
-	r.stalls.See(now, p)
+	s.stalls.See(now, p)
 }

@@ -23,37 +23,37 @@ const partitionsRefresh = 10 * time.Second
 // start takes a new epoch and finds out, from control, ledger and counts alone,
 // where to go on: the same path after a crash, an upgrade and an engine's
 // restore.
-func (r *Source) start(ctx context.Context) error {
-	if err := r.control.Update(ctx); err != nil {
+func (s *Source) start(ctx context.Context) error {
+	if err := s.control.Update(ctx); err != nil {
 		return err
 	}
 	var stop *schemas.Stop
 	var settled uint64
 	var newest int64
 	newer := false
-	r.control.Look(func(v *controllog.View) { stop, settled, newest, newer = v.Stop, v.Settled, v.Epoch, v.Run > r.run })
-	if own := r.epoch.Load(); newer || own >= 0 && newest != own {
+	s.control.Look(func(v *controllog.View) { stop, settled, newest, newer = v.Stop, v.Settled, v.Epoch, v.Run > s.run })
+	if own := s.epoch.Load(); newer || own >= 0 && newest != own {
 		return deployment.ErrSuperseded // a run that was taken over does not come back
 	}
 	if stop != nil {
 		return controllog.Stopped(stop)
 	}
-	offsets, err := r.writer.Append(ctx, &schemas.Epoch{RunID: r.control.RunID, Run: r.run, Settled: settled})
+	offsets, err := s.writer.Append(ctx, &schemas.Epoch{RunID: s.control.RunID, Run: s.run, Settled: settled})
 	if err != nil {
 		return err
 	}
 	epoch := offsets[0]
-	if err := r.control.Update(ctx); err != nil {
+	if err := s.control.Update(ctx); err != nil {
 		return err
 	}
 	var closes map[uint64]*controllog.Closing
-	s := session{buffers: map[uint64]*packing.Buffer{}, tallies: newTallies(), openedAt: time.Now()}
+	fresh := session{buffers: map[uint64]*packing.Buffer{}, tallies: newTallies(), openedAt: time.Now()}
 	changed := false
-	r.control.Look(func(v *controllog.View) {
+	s.control.Look(func(v *controllog.View) {
 		newest, settled, stop = v.Epoch, v.Settled, v.Stop
 		closes = maps.Clone(v.Closes)
-		s.closed = v.Closed
-		changed = v.HeaderAt != r.control.HeaderAt
+		fresh.closed = v.Closed
+		changed = v.HeaderAt != s.control.HeaderAt
 	})
 	switch {
 	case newest != epoch:
@@ -63,32 +63,32 @@ func (r *Source) start(ctx context.Context) error {
 	case changed:
 		return fmt.Errorf("starting: the deployment was changed while this run began: start it again with the configuration of the new generation: %w", deployment.ErrHeaderMismatch)
 	}
-	r.epoch.Store(epoch)
-	s.opened, s.asked = settled, s.closed
+	s.epoch.Store(epoch)
+	fresh.opened, fresh.asked = settled, fresh.closed
 	next := settled + 1 // the last turn of the span that is next
 	if c := closes[next]; c != nil {
 		next = c.Turn
 	}
-	redo, err := r.redoable(ctx, settled, next)
+	redo, err := s.redoable(ctx, settled, next)
 	if err != nil {
 		return err
 	}
 	base := settled
 	if redo {
 		base = next
-		s.fromLedger = base
+		fresh.fromLedger = base
 		if closes[base] == nil {
 			return fmt.Errorf("starting at turn %d: the ledger holds it and control has no CLOSE for it: %w", base, deployment.ErrLogFault)
 		}
 	}
-	s.partitions, err = r.positions(ctx, base, s.closed, closes)
+	fresh.partitions, err = s.positions(ctx, base, fresh.closed, closes)
 	if err != nil {
 		return err
 	}
-	r.session = s
-	clear(r.users) // they point into the buffers of the session before
-	r.refreshed = time.Now()
-	r.log.Info("reading", "epoch", epoch, "settled_turns", settled, "redo_from_ledger", redo)
+	s.session = fresh
+	clear(s.users) // they point into the buffers of the session before
+	s.refreshed = time.Now()
+	s.log.Info("reading", "epoch", epoch, "settled_turns", settled, "redo_from_ledger", redo)
 	return nil
 }
 
@@ -97,16 +97,16 @@ func (r *Source) start(ctx context.Context) error {
 // and is redone from the ledger. If counts holds values of it and some shard lacks
 // a delta of any of its turns, a promise was broken: a span is released once all
 // of its deltas are durable.
-func (r *Source) redoable(ctx context.Context, settled, last uint64) (bool, error) {
+func (s *Source) redoable(ctx context.Context, settled, last uint64) (bool, error) {
 	// counts first: an older run may be writing still, and what it has
 	// published by now has its deltas on the ledger from now on.
-	published, err := r.published(ctx, settled)
+	published, err := s.published(ctx, settled)
 	if err != nil {
 		return false, err
 	}
 	have := 0
-	for shard := range r.dep.Config.Shards {
-		found, err := ledgerlog.HasDeltas(ctx, r.client, r.control, r.dep.Config.Outputs.Ledger, int32(shard), settled+1, last)
+	for shard := range s.dep.Config.Shards {
+		found, err := ledgerlog.HasDeltas(ctx, s.client, s.control, s.dep.Config.Outputs.Ledger, int32(shard), settled+1, last)
 		if err != nil {
 			return false, err
 		}
@@ -114,20 +114,20 @@ func (r *Source) redoable(ctx context.Context, settled, last uint64) (bool, erro
 			have++
 		}
 	}
-	if have == r.dep.Config.Shards {
+	if have == s.dep.Config.Shards {
 		return true, nil
 	}
 	if published {
 		return false, fmt.Errorf("starting at turn %d: counts holds values of it, and %d of %d shards have no ledger record of it: the ledger topic has lost records: %w",
-			settled+1, r.dep.Config.Shards-have, r.dep.Config.Shards, deployment.ErrLogFault)
+			settled+1, s.dep.Config.Shards-have, s.dep.Config.Shards, deployment.ErrLogFault)
 	}
 	return false, nil
 }
 
 // published says whether counts holds anything of a turn after the settled one.
-func (r *Source) published(ctx context.Context, settled uint64) (bool, error) {
-	for shard := range r.dep.Config.ReleaseShards {
-		if found, err := countslog.PublishedAfter(ctx, r.client, r.dep, r.control, shard, settled); err != nil || found {
+func (s *Source) published(ctx context.Context, settled uint64) (bool, error) {
+	for shard := range s.dep.Config.ReleaseShards {
+		if found, err := countslog.PublishedAfter(ctx, s.client, s.dep, s.control, shard, settled); err != nil || found {
 			return found, err
 		}
 	}
@@ -136,9 +136,9 @@ func (r *Source) published(ctx context.Context, settled uint64) (bool, error) {
 
 // positions are where reading begins: at the restart offsets of the CLOSE of
 // turn base, or at the beginning of the topic when there is none yet.
-func (r *Source) positions(ctx context.Context, base, closed uint64, closes map[uint64]*controllog.Closing) ([]*partition, error) {
-	topic := r.dep.Config.Events.Topic
-	ids, err := r.client.Partitions(ctx, topic)
+func (s *Source) positions(ctx context.Context, base, closed uint64, closes map[uint64]*controllog.Closing) ([]*partition, error) {
+	topic := s.dep.Config.Events.Topic
+	ids, err := s.client.Partitions(ctx, topic)
 	if err != nil {
 		return nil, fmt.Errorf("looking for the events topic: %w", err)
 	}
@@ -148,7 +148,7 @@ func (r *Source) positions(ctx context.Context, base, closed uint64, closes map[
 	}
 	known := map[int32]*partition{}
 	for _, id := range ids {
-		p, err := r.position(ctx, id, base, closes, true)
+		p, err := s.position(ctx, id, base, closes, true)
 		if err != nil {
 			return nil, err
 		}
@@ -171,7 +171,7 @@ func (r *Source) positions(ctx context.Context, base, closed uint64, closes map[
 	for _, id := range ids {
 		out = append(out, known[id])
 	}
-	return out, SameRecords(ctx, r.client, topic, closes[closed])
+	return out, SameRecords(ctx, s.client, topic, closes[closed])
 }
 
 // recall takes over what a CLOSE says about records that are read again.
@@ -188,9 +188,9 @@ func (p *partition) recall(c *schemas.Cut) {
 
 // position is where a partition is read from; first says that it stood on the
 // topic when the run began, or at least that nobody knows better.
-func (r *Source) position(ctx context.Context, id int32, base uint64, closes map[uint64]*controllog.Closing, first bool) (*partition, error) {
+func (s *Source) position(ctx context.Context, id int32, base uint64, closes map[uint64]*controllog.Closing, first bool) (*partition, error) {
 	p := &partition{id: id, appendTime: calendar.Never, leaderEpoch: -1, idleUntil: calendar.Never, end: calendar.Forever, replayed: map[int64]bool{}}
-	bounds, err := r.client.Offsets(ctx, r.dep.Config.Events.Topic, id)
+	bounds, err := s.client.Offsets(ctx, s.dep.Config.Events.Topic, id)
 	if err != nil {
 		return nil, fmt.Errorf("looking at partition %d of the events topic: %w", id, err)
 	}
@@ -205,45 +205,45 @@ func (r *Source) position(ctx context.Context, id int32, base uint64, closes map
 	}
 	if p.next < bounds.Start || p.next > bounds.High {
 		return nil, fmt.Errorf("starting at offset %d of partition %d of %s: the topic holds %d to %d; records that a turn needs are gone, or the topic was made anew: %w",
-			p.next, id, r.dep.Config.Events.Topic, bounds.Start, bounds.High, deployment.ErrLogFault)
+			p.next, id, s.dep.Config.Events.Topic, bounds.Start, bounds.High, deployment.ErrLogFault)
 	}
-	if _, taken := r.ends[id]; !taken && first {
-		r.ends[id] = bounds.LastStable
+	if _, taken := s.ends[id]; !taken && first {
+		s.ends[id] = bounds.LastStable
 	}
-	if r.opts.Bounded {
-		p.end = r.ends[id]
+	if s.opts.Bounded {
+		p.end = s.ends[id]
 	}
 	return p, nil
 }
 
 // refreshPartitions takes in partitions that were added to the events topic:
 // they join at the next CLOSE, from their beginning.
-func (r *Source) refreshPartitions(ctx context.Context) error {
-	if r.opts.Bounded || time.Since(r.refreshed) < partitionsRefresh {
+func (s *Source) refreshPartitions(ctx context.Context) error {
+	if s.opts.Bounded || time.Since(s.refreshed) < partitionsRefresh {
 		return nil
 	}
-	r.refreshed = time.Now()
-	ids, err := r.client.Partitions(ctx, r.dep.Config.Events.Topic)
+	s.refreshed = time.Now()
+	ids, err := s.client.Partitions(ctx, s.dep.Config.Events.Topic)
 	if err != nil {
 		return fmt.Errorf("looking for new partitions: %w", err)
 	}
-	if len(ids) < len(r.partitions) {
-		return fmt.Errorf("looking for new partitions: %s had %d partitions and has %d; was it made anew? %w", r.dep.Config.Events.Topic, len(r.partitions), len(ids), deployment.ErrLogFault)
+	if len(ids) < len(s.partitions) {
+		return fmt.Errorf("looking for new partitions: %s had %d partitions and has %d; was it made anew? %w", s.dep.Config.Events.Topic, len(s.partitions), len(ids), deployment.ErrLogFault)
 	}
 	have := map[int32]bool{}
-	for _, p := range r.partitions {
+	for _, p := range s.partitions {
 		have[p.id] = true
 	}
 	for _, id := range ids {
 		if have[id] {
 			continue
 		}
-		p, err := r.position(ctx, id, 0, nil, false)
+		p, err := s.position(ctx, id, 0, nil, false)
 		if err != nil {
 			return err
 		}
-		r.partitions = append(r.partitions, p)
+		s.partitions = append(s.partitions, p)
 	}
-	slices.SortFunc(r.partitions, func(a, b *partition) int { return int(a.id - b.id) })
+	slices.SortFunc(s.partitions, func(a, b *partition) int { return int(a.id - b.id) })
 	return nil
 }

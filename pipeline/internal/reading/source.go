@@ -87,57 +87,57 @@ func New(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client,
 	if err != nil {
 		return nil, fmt.Errorf("preparing to decode events: %w", err)
 	}
-	r := &Source{
+	s := &Source{
 		dep: d, client: client, control: control, run: control.Run, opts: opts, log: opts.Logger, stalls: opts.Stalls,
 		hasher: schemas.NewHasher(d.Config.Keys.UserHash),
 		ends:   map[int32]int64{}, users: map[string]*packing.User{},
 		fates: fates{decoder: decoder, turns: calendar.New(control.Header, d.Config.Privacy.Period), clock: clockOf(d), past: pastClocks(control.Header, clockOf(d))},
 	}
 	if !opts.Bounded && !opts.Until.IsZero() {
-		r.owed = r.fates.turns.By(opts.Until.UnixMilli())
+		s.owed = s.fates.turns.By(opts.Until.UnixMilli())
 	}
-	r.epoch.Store(-1)
-	r.lost.Store(-1)
-	if r.writer, err = controllog.NewWriter(ctx, control); err != nil {
+	s.epoch.Store(-1)
+	s.lost.Store(-1)
+	if s.writer, err = controllog.NewWriter(ctx, control); err != nil {
 		return nil, err
 	}
-	if r.dead, err = newDeadLetters(ctx, client, d, opts.Logger); err != nil {
-		r.Close()
+	if s.dead, err = newDeadLetters(ctx, client, d, opts.Logger); err != nil {
+		s.Close()
 		return nil, err
 	}
-	r.fetcher = client.NewFetcher()
-	return r, nil
+	s.fetcher = client.NewFetcher()
+	return s, nil
 }
 
 // Lose tells READ that a stage found another writer in its place in an epoch.
-func (r *Source) Lose(epoch int64) { r.lost.Store(epoch) }
+func (s *Source) Lose(epoch int64) { s.lost.Store(epoch) }
 
 // Ended says how reading ended: by a drain, or because another run has taken over; and which
 // turn the run was to settle at last. For use after the last Step.
-func (r *Source) Ended() (drained, superseded bool, owed uint64) {
-	return r.drained, r.superseded, r.owed
+func (s *Source) Ended() (drained, superseded bool, owed uint64) {
+	return s.drained, s.superseded, s.owed
 }
 
 // Step implements transforms.Source. A position that is not the reader's own
 // is a restore by the engine: the reader takes a new epoch.
-func (r *Source) Step(ctx context.Context, at transforms.Position) (transforms.Step, error) {
-	ctx, calls, own := r.begin(ctx, at)
-	r.step.Lock()
-	defer r.step.Unlock()
+func (s *Source) Step(ctx context.Context, at transforms.Position) (transforms.Step, error) {
+	ctx, calls, own := s.begin(ctx, at)
+	s.step.Lock()
+	defer s.step.Unlock()
 	if ctx.Err() != nil {
 		return transforms.Step{}, ctx.Err()
 	}
 	if !own {
-		if err := r.start(ctx); err != nil {
-			return r.leave(at, err)
+		if err := s.start(ctx); err != nil {
+			return s.leave(at, err)
 		}
 	}
 	next := transforms.Position{Calls: calls, Tick: at.Tick}
-	elements, done, err := r.advance(ctx)
+	elements, done, err := s.advance(ctx)
 	if err != nil {
-		return r.leave(at, err)
+		return s.leave(at, err)
 	}
-	next.Epoch = r.epoch.Load() // a stalled turn takes a new one
+	next.Epoch = s.epoch.Load() // a stalled turn takes a new one
 	next.Done = done
 	if len(elements) > 0 {
 		next.Tick++
@@ -147,22 +147,22 @@ func (r *Source) Step(ctx context.Context, at transforms.Position) (transforms.S
 
 // begin counts a call at its start and interrupts one that an engine has given
 // up but that still runs.
-func (r *Source) begin(ctx context.Context, at transforms.Position) (context.Context, int64, bool) {
-	r.callMu.Lock()
-	defer r.callMu.Unlock()
-	if r.stopIt != nil {
-		r.stopIt()
+func (s *Source) begin(ctx context.Context, at transforms.Position) (context.Context, int64, bool) {
+	s.callMu.Lock()
+	defer s.callMu.Unlock()
+	if s.stopIt != nil {
+		s.stopIt()
 	}
-	own := r.calls > 0 && at.Calls == r.calls && at.Epoch == r.epoch.Load()
-	r.calls++
-	ctx, r.stopIt = context.WithCancel(ctx)
-	return ctx, r.calls, own
+	own := s.calls > 0 && at.Calls == s.calls && at.Epoch == s.epoch.Load()
+	s.calls++
+	ctx, s.stopIt = context.WithCancel(ctx)
+	return ctx, s.calls, own
 }
 
 // leave ends reading when another run has taken over.
-func (r *Source) leave(at transforms.Position, err error) (transforms.Step, error) {
+func (s *Source) leave(at transforms.Position, err error) (transforms.Step, error) {
 	if err == deployment.ErrSuperseded { //nolint:errorlint // never wrapped: it is this package's own answer
-		r.superseded = true
+		s.superseded = true
 		at.Done = true
 		return transforms.Step{Next: at}, nil
 	}
@@ -170,51 +170,51 @@ func (r *Source) leave(at transforms.Position, err error) (transforms.Step, erro
 }
 
 // advance goes on until a span can be opened or reading is over.
-func (r *Source) advance(ctx context.Context) ([]transforms.Element, bool, error) {
+func (s *Source) advance(ctx context.Context) ([]transforms.Element, bool, error) {
 	for {
-		settled, err := r.catchUp()
+		settled, err := s.catchUp()
 		if err != nil {
 			return nil, false, err
 		}
-		if r.finished(settled) {
+		if s.finished(settled) {
 			return nil, true, nil
 		}
-		if r.stalled(settled) {
-			r.log.Warn("a turn is held up; taking a new epoch", "turn", r.opened)
-			if err := r.start(ctx); err != nil {
+		if s.stalled(settled) {
+			s.log.Warn("a turn is held up; taking a new epoch", "turn", s.opened)
+			if err := s.start(ctx); err != nil {
 				return nil, false, err
 			}
 			continue
 		}
-		elements, err := r.open(settled)
+		elements, err := s.open(settled)
 		if err != nil || elements != nil {
 			return elements, false, err
 		}
-		wrote, err := r.closeTurns(ctx, settled)
+		wrote, err := s.closeTurns(ctx, settled)
 		if err != nil {
 			return nil, false, err
 		}
 		if wrote {
-			if err := r.control.Update(ctx); err != nil {
+			if err := s.control.Update(ctx); err != nil {
 				return nil, false, err
 			}
 			continue
 		}
-		if err := r.poll(ctx, settled); err != nil {
+		if err := s.poll(ctx, settled); err != nil {
 			return nil, false, err
 		}
 	}
 }
 
 // catchUp takes over what control says now.
-func (r *Source) catchUp() (settled uint64, err error) {
+func (s *Source) catchUp() (settled uint64, err error) {
 	var newest int64
 	var stop *schemas.Stop
-	r.control.Look(func(v *controllog.View) {
+	s.control.Look(func(v *controllog.View) {
 		newest, settled, stop = v.Epoch, v.Settled, v.Stop
-		r.closed = max(r.closed, v.Closed)
+		s.closed = max(s.closed, v.Closed)
 	})
-	if newest != r.epoch.Load() {
+	if newest != s.epoch.Load() {
 		return 0, deployment.ErrSuperseded
 	}
 	if stop != nil {
@@ -225,30 +225,30 @@ func (r *Source) catchUp() (settled uint64, err error) {
 
 // finished says whether everything opened is settled and nothing more is to be
 // opened: a drain, or the end of a bounded run.
-func (r *Source) finished(settled uint64) bool {
-	if settled < r.opened {
+func (s *Source) finished(settled uint64) bool {
+	if settled < s.opened {
 		return false
 	}
 	select {
-	case <-r.opts.Drain:
-		r.drained = true
+	case <-s.opts.Drain:
+		s.drained = true
 		return true
 	default:
 	}
 	switch {
-	case r.opts.UntilEnd:
-		return r.pastEnds() && settled >= r.owed
-	case !r.opts.Bounded && !r.opts.Until.IsZero():
-		return settled >= r.owed
+	case s.opts.UntilEnd:
+		return s.pastEnds() && settled >= s.owed
+	case !s.opts.Bounded && !s.opts.Until.IsZero():
+		return settled >= s.owed
 	}
-	return r.lastKnown && settled >= r.last && r.atEnd()
+	return s.lastKnown && settled >= s.last && s.atEnd()
 }
 
 // pastEnds says whether everything was read that stood on the topic at the
 // start.
-func (r *Source) pastEnds() bool {
-	for _, p := range r.partitions {
-		if p.next < r.ends[p.id] {
+func (s *Source) pastEnds() bool {
+	for _, p := range s.partitions {
+		if p.next < s.ends[p.id] {
 			return false
 		}
 	}
@@ -258,21 +258,21 @@ func (r *Source) pastEnds() bool {
 // stalled says that the open turn will not settle: it takes too long, or a
 // stage found another writer in its place. If that writer belongs to a newer
 // run, start finds out.
-func (r *Source) stalled(settled uint64) bool {
-	lost := r.lost.Swap(-1) == r.epoch.Load()
-	return r.opened > settled && (lost || time.Since(r.openedAt) > r.opts.StallLimit)
+func (s *Source) stalled(settled uint64) bool {
+	lost := s.lost.Swap(-1) == s.epoch.Load()
+	return s.opened > settled && (lost || time.Since(s.openedAt) > s.opts.StallLimit)
 }
 
 // open opens the span behind the settled turn once its CLOSE stands and every
 // partition was read up to its cut.
-func (r *Source) open(settled uint64) ([]transforms.Element, error) {
+func (s *Source) open(settled uint64) ([]transforms.Element, error) {
 	turn := settled + 1
-	if r.opened >= turn || r.closed < turn {
+	if s.opened >= turn || s.closed < turn {
 		return nil, nil
 	}
 	var c *controllog.Closing
 	settledAt := int64(-1)
-	r.control.Look(func(v *controllog.View) {
+	s.control.Look(func(v *controllog.View) {
 		c = v.Closes[turn]
 		if at, ok := v.SettledAt[settled]; ok {
 			settledAt = at
@@ -281,30 +281,30 @@ func (r *Source) open(settled uint64) ([]transforms.Element, error) {
 	if c == nil || c.First != turn {
 		return nil, fmt.Errorf("opening turn %d: control says that it is closed, and no CLOSE that begins with it was read: %w", turn, deployment.ErrLogFault)
 	}
-	open := schemas.Open{Epoch: r.epoch.Load(), First: c.First, Turn: c.Turn, Contributions: c.Contributions, SettledAt: settledAt, FromLedger: r.fromLedger == c.Turn}
-	if !open.FromLedger && !r.readTo(c.Cuts) {
+	open := schemas.Open{Epoch: s.epoch.Load(), First: c.First, Turn: c.Turn, Contributions: c.Contributions, SettledAt: settledAt, FromLedger: s.fromLedger == c.Turn}
+	if !open.FromLedger && !s.readTo(c.Cuts) {
 		return nil, nil
 	}
-	elements, err := r.elements(open, &c.Close)
+	elements, err := s.elements(open, &c.Close)
 	if err != nil {
 		return nil, err
 	}
 	for turn := c.First; turn <= c.Turn; turn++ {
-		if b := r.buffers[turn]; b != nil {
-			r.buffered -= b.Records
-			delete(r.buffers, turn)
+		if b := s.buffers[turn]; b != nil {
+			s.buffered -= b.Records
+			delete(s.buffers, turn)
 		}
 	}
-	r.opened, r.openedAt = c.Turn, time.Now()
+	s.opened, s.openedAt = c.Turn, time.Now()
 	return elements, nil
 }
 
 // elements packs the contributions of a span's turns and its OPENs.
-func (r *Source) elements(open schemas.Open, c *schemas.Close) ([]transforms.Element, error) {
-	shards := r.dep.Config.Shards
+func (s *Source) elements(open schemas.Open, c *schemas.Close) ([]transforms.Element, error) {
+	shards := s.dep.Config.Shards
 	var out []transforms.Element
 	for turn := c.First; turn <= c.Turn && !open.FromLedger; turn++ {
-		b := r.buffers[turn]
+		b := s.buffers[turn]
 		if b == nil {
 			b = packing.New(shards)
 		}
@@ -324,9 +324,9 @@ func (r *Source) elements(open schemas.Open, c *schemas.Close) ([]transforms.Ele
 }
 
 // readTo says whether every partition was read up to a CLOSE's cuts.
-func (r *Source) readTo(cuts []schemas.Cut) bool {
+func (s *Source) readTo(cuts []schemas.Cut) bool {
 	for _, c := range cuts {
-		for _, p := range r.partitions {
+		for _, p := range s.partitions {
 			if p.id == c.Partition && p.next < c.Cut {
 				return false
 			}
@@ -335,8 +335,8 @@ func (r *Source) readTo(cuts []schemas.Cut) bool {
 	return true
 }
 
-func (r *Source) atEnd() bool {
-	for _, p := range r.partitions {
+func (s *Source) atEnd() bool {
+	for _, p := range s.partitions {
 		if !p.done() {
 			return false
 		}
@@ -344,14 +344,14 @@ func (r *Source) atEnd() bool {
 	return true
 }
 
-func (r *Source) Close() {
-	if r.fetcher != nil {
-		r.fetcher.Close()
+func (s *Source) Close() {
+	if s.fetcher != nil {
+		s.fetcher.Close()
 	}
-	if r.writer != nil {
-		r.writer.Close()
+	if s.writer != nil {
+		s.writer.Close()
 	}
-	if r.dead != nil {
-		r.dead.close()
+	if s.dead != nil {
+		s.dead.close()
 	}
 }

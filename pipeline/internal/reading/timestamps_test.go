@@ -23,8 +23,8 @@ func TestRuleTheTimestampTypeOfEveryBatchIsChecked(t *testing.T) {
 		{"an empty answer", deployment.TrustBroker, kafkalog.Fetched{}, false},
 		{"producer times under the producer-time promise", deployment.TrustProducer, kafkalog.Fetched{Records: records}, false},
 	} {
-		r := &Source{dep: &deployment.Deployment{Config: deployment.Config{Time: deployment.Time{Trust: c.trust}}}}
-		err := r.fault(&partition{}, &c.got)
+		s := &Source{dep: &deployment.Deployment{Config: deployment.Config{Time: deployment.Time{Trust: c.trust}}}}
+		err := s.fault(&partition{}, &c.got)
 		if c.stops != errors.Is(err, deployment.ErrLogFault) || (!c.stops && err != nil) {
 			t.Errorf("%s: %v", c.name, err)
 		}

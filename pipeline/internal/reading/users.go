@@ -24,15 +24,15 @@ const (
 
 // user is who a user id belongs to; hashing every record would cost more than
 // the rest of its way.
-func (r *Source) user(user []byte) *packing.User {
-	if u, ok := r.users[string(user)]; ok {
+func (s *Source) user(user []byte) *packing.User {
+	if u, ok := s.users[string(user)]; ok {
 		return u
 	}
-	if len(r.users) >= maxKnownUsers {
-		clear(r.users)
+	if len(s.users) >= maxKnownUsers {
+		clear(s.users)
 	}
-	id := r.hasher.Account(user)
-	u := &packing.User{ID: id, Shard: schemas.ShardOf(id, r.dep.Config.Shards)}
-	r.users[string(user)] = u
+	id := s.hasher.Account(user)
+	u := &packing.User{ID: id, Shard: schemas.ShardOf(id, s.dep.Config.Shards)}
+	s.users[string(user)] = u
 	return u
 }

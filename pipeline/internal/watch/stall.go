@@ -137,7 +137,7 @@ func (s *Stalls) tick(now time.Time, troubles []kafkalog.Trouble) {
 	}
 	s.tickOpen(now)
 	if now.Sub(s.seenAt) < stallFresh {
-		s.tickLanes(now)
+		s.tickPartitions(now)
 	}
 }
 
@@ -150,25 +150,25 @@ func (s *Stalls) tickOpen(now time.Time) {
 	s.over(now, stallOpen, "turns are settled again")
 }
 
-func (s *Stalls) tickLanes(now time.Time) {
+func (s *Stalls) tickPartitions(now time.Time) {
 	// Until then the turn may just be filling up.
 	overdue := s.seen.End < calendar.Forever && now.UnixMilli() >= s.seen.End+(s.rules.lateness+s.rules.slack).Milliseconds()
 	long := map[stallKind][]int32{}
 	since := map[stallKind]time.Time{}
 	present := map[int32]bool{}
-	for _, l := range s.seen.Partitions {
-		kind, mark := l.why()
+	for _, p := range s.seen.Partitions {
+		kind, mark := p.why()
 		if kind == stallNone || !overdue {
 			continue
 		}
-		present[l.ID] = true
-		was := s.held[l.ID]
+		present[p.ID] = true
+		was := s.held[p.ID]
 		if was.kind != kind || was.mark != mark {
 			was = heldPartition{kind: kind, mark: mark, since: now}
-			s.held[l.ID] = was
+			s.held[p.ID] = was
 		}
 		if now.Sub(was.since) >= StallAfter {
-			long[kind] = append(long[kind], l.ID)
+			long[kind] = append(long[kind], p.ID)
 			if at, ok := since[kind]; !ok || was.since.Before(at) {
 				since[kind] = was.since
 			}
@@ -181,7 +181,7 @@ func (s *Stalls) tickLanes(now time.Time) {
 	}
 	for _, kind := range []stallKind{stallTransaction, stallSilent} {
 		if len(long[kind]) > 0 {
-			s.tell(now, kind, since[kind], long[kind], s.laneText(kind, long[kind]))
+			s.tell(now, kind, since[kind], long[kind], s.waitingText(kind, long[kind]))
 		} else if t := s.told[kind]; t != nil {
 			s.over(now, kind, partitionsText(t.partitions, s.rules.topic)+" no longer waited for")
 		}
@@ -190,14 +190,14 @@ func (s *Stalls) tickLanes(now time.Time) {
 
 // why says why the turn that is to be closed next waits for a partition, and
 // where it stands: as long as that does not move, it is stuck.
-func (l *Partition) why() (stallKind, int64) {
+func (p *Partition) why() (stallKind, int64) {
 	switch {
-	case !l.HeldBack:
+	case !p.HeldBack:
 		return stallNone, 0
-	case l.LastStable < l.High && l.Next >= l.LastStable:
-		return stallTransaction, l.LastStable
-	case l.Next >= l.High:
-		return stallSilent, l.Next
+	case p.LastStable < p.High && p.Next >= p.LastStable:
+		return stallTransaction, p.LastStable
+	case p.Next >= p.High:
+		return stallSilent, p.Next
 	}
 	return stallNone, 0 // it is being read
 }
@@ -245,7 +245,7 @@ func (s *Stalls) clusterText(troubles []kafkalog.Trouble) string {
 	return text
 }
 
-func (s *Stalls) laneText(kind stallKind, ids []int32) string {
+func (s *Stalls) waitingText(kind stallKind, ids []int32) string {
 	who, end := partitionsText(ids, s.rules.topic), clockTime(time.UnixMilli(s.seen.End))
 	if kind == stallTransaction {
 		return fmt.Sprintf("%s held back by an open transaction, and the windows that ended at %s wait for it: a producer has neither committed nor aborted; "+
