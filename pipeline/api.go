@@ -9,80 +9,130 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
 )
 
-// What a deployment is, and its parts: see package deployment, which has the fields.
+// The parts of a deployment, under the names that most programs need. Package
+// deployment has their fields, with units, ranges and defaults;
+// docs/configuration.md has the same by the names of a configuration file.
 type (
-	// Config describes a deployment.
+	// Config describes a deployment: brokers, events, privacy, times, metrics,
+	// topics and keys. Compile checks it. A zero field takes its default, where it
+	// has one.
 	Config = deployment.Config
 	// Kafka says where the brokers are and how to talk to them.
 	Kafka = deployment.Kafka
-	// TLS names PEM files.
+	// TLS names the PEM files of connections to brokers.
 	TLS = deployment.TLS
-	// SASL is how clients authenticate.
+	// SASL is how clients authenticate to brokers. Printed, it shows no password.
 	SASL = deployment.SASL
-	// Events says what is read.
+	// Events says which topic is read, and how its records are decoded.
 	Events = deployment.Events
-	// Registry is a schema registry that speaks Confluent's API.
+	// Registry is a schema registry that speaks Confluent's API, for Avro events.
 	Registry = deployment.Registry
-	// Privacy is the promise to every user.
+	// Privacy is the promise to every user: (ε, δ) over everything that the
+	// deployment ever releases, or over one budget period.
 	Privacy = deployment.Privacy
 	// Time says whose clock decides, and how much disorder is on time.
 	Time = deployment.Time
-	// Metric is one count per window and key.
+	// Metric is one count for each window and key: its kind, windows, keys, bounds,
+	// ladder, target and share of the budget.
 	Metric = deployment.Metric
-	// Keys says which keys are released.
+	// Keys says which keys of a metric are released.
 	Keys = deployment.Keys
-	// Coverage is the count of admitted users of a metric's window.
+	// Coverage asks for the count of admitted users of a metric's windows.
 	Coverage = deployment.Coverage
-	// Ladder is the sequence of precisions of a release.
+	// Ladder is the sequence of precisions that a release goes through.
 	Ladder = deployment.Ladder
 	// Outputs names the deployment's own topics, and says when counts appear.
 	Outputs = deployment.Outputs
-	// SecretKeys are the deployment's keys.
+	// SecretKeys are the deployment's keys, for noise and for the hashes of user ids.
 	SecretKeys = deployment.SecretKeys
-	// Deployment is a configuration that has been checked, and what was computed from it.
+
+	// Deployment is a configuration that Compile has checked, with what was computed
+	// from it: every call of this package takes one. Read-only, and safe for
+	// concurrent use.
 	Deployment = deployment.Deployment
-	// CompiledMetric is a metric with everything that was computed for it.
+	// CompiledMetric is a metric of a Deployment, or its coverage, with its digest and
+	// its ladder.
 	CompiledMetric = deployment.CompiledMetric
-	// ConfigError says which field of a configuration cannot be, and why.
+
+	// ConfigError says which field of a configuration is invalid, and why.
 	ConfigError = deployment.ConfigError
-	// TopicError says what is wrong with a topic and how to put it right.
+	// TopicError says what is wrong with a topic and how to put it right. Every
+	// TopicError is an ErrTopicSettings.
 	TopicError = deployment.TopicError
 )
 
-// Values of Config's fields.
+// Values of Time.Trust.
 const (
-	TrustBroker     = deployment.TrustBroker
-	TrustProducer   = deployment.TrustProducer
-	KeysPublic      = deployment.KeysPublic
-	KeysPrivate     = deployment.KeysPrivate
-	KeysFrom        = deployment.KeysFrom
+	// TrustBroker is the default: the broker's append times decide.
+	TrustBroker = deployment.TrustBroker
+	// TrustProducer lets the producers' times decide: a weaker promise.
+	TrustProducer = deployment.TrustProducer
+)
+
+// Values of Keys.Mode.
+const (
+	// KeysPublic releases the listed keys, in every window and also at zero.
+	KeysPublic = deployment.KeysPublic
+	// KeysPrivate releases the keys whose noisy counts pass a threshold.
+	KeysPrivate = deployment.KeysPrivate
+	// KeysFrom takes the keys that another metric has released.
+	KeysFrom = deployment.KeysFrom
+)
+
+// Values of SASL.Mechanism.
+const (
 	SASLPlain       = deployment.SASLPlain
 	SASLScramSHA256 = deployment.SASLScramSHA256
 	SASLScramSHA512 = deployment.SASLScramSHA512
 )
 
-// What a deployment refuses, and why a run ends: see package deployment.
+// The errors of calls on a deployment, for errors.Is. docs/runbook.md says what to do
+// about each.
 var (
-	ErrNotInitialised  = deployment.ErrNotInitialised
-	ErrInitialised     = deployment.ErrInitialised
-	ErrHeaderMismatch  = deployment.ErrHeaderMismatch
-	ErrStopped         = deployment.ErrStopped
-	ErrConflict        = deployment.ErrConflict
+	// ErrNotInitialised says that the control topic holds no HEADER: call Init first.
+	ErrNotInitialised = deployment.ErrNotInitialised
+	// ErrInitialised says that the control topic holds a HEADER already.
+	ErrInitialised = deployment.ErrInitialised
+	// ErrHeaderMismatch says that the configuration is not the one in force: put the old
+	// value back, or call Change where the text says that this is possible.
+	ErrHeaderMismatch = deployment.ErrHeaderMismatch
+	// ErrStopped says that the deployment has stopped itself, and that no operator has
+	// called Recover since.
+	ErrStopped = deployment.ErrStopped
+	// ErrConflict says that a value that was published differs from what the topics
+	// give now.
+	ErrConflict = deployment.ErrConflict
+	// ErrInterruptedTurn says that a turn is under way, over which nothing can be
+	// changed: run the old configuration and drain it first.
 	ErrInterruptedTurn = deployment.ErrInterruptedTurn
-	ErrLogFault        = deployment.ErrLogFault
+	// ErrLogFault says that a topic lost, changed or never had something that the
+	// promises rest on.
+	ErrLogFault = deployment.ErrLogFault
+	// ErrPromiseWeakened says that a change of an earlier version has raised a part of
+	// the budget: begin a new deployment.
 	ErrPromiseWeakened = deployment.ErrPromiseWeakened
-	ErrTopicSettings   = deployment.ErrTopicSettings
-	ErrStrict          = deployment.ErrStrict
-	ErrNoBroker        = deployment.ErrNoBroker
-	ErrStuck           = deployment.ErrStuck
+	// ErrTopicSettings says that a topic is missing, or is set up so that it could lose
+	// what the promises rest on.
+	ErrTopicSettings = deployment.ErrTopicSettings
+	// ErrStrict comes with ErrTopicSettings where only strictness refuses.
+	ErrStrict = deployment.ErrStrict
+	// ErrNoBroker says that no broker answered while a run was to be drained, or until a
+	// wait was over. Nothing is lost.
+	ErrNoBroker = deployment.ErrNoBroker
+	// ErrStuck says that a run was to be drained and Kafka did not let it finish the open
+	// turn. Nothing is lost.
+	ErrStuck = deployment.ErrStuck
 )
 
-// Compile checks a configuration and computes budget, ladders and digests. Errors: *ConfigError
-// names the field.
+// Compile checks a configuration, fills in its defaults, and computes the budget, its
+// division over the metrics, ladders and digests. It looks at no broker and no topic.
+// Errors: *ConfigError names the field.
 func Compile(cfg Config) (*Deployment, error) { return deployment.Compile(cfg) }
 
-// Dial connects to the brokers of a configuration. Errors: *ConfigError for security settings that
-// cannot be, kafkalog.ErrUnreachable and kafkalog.ErrRefused with what to check.
+// Dial connects to the brokers of a configuration; Close ends the connections. Nothing
+// in this package needs that: every call makes connections of its own. A nil logger
+// discards. Errors: *ConfigError for invalid security settings, kafkalog.ErrUnreachable
+// and kafkalog.ErrRefused with what to check.
 func Dial(ctx context.Context, k Kafka, logger *slog.Logger) (*kafkalog.Client, error) {
 	return connect.Dial(ctx, k, logger)
 }

@@ -11,12 +11,14 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
 )
 
-// awaitEvery is how often a broker is looked for that is not there yet.
+// awaitEvery is how often AwaitBroker looks for a broker that does not answer yet.
 const awaitEvery = time.Second
 
-// AwaitBroker waits until a broker answers, for at most limit: a start during
-// its restart. It says at once, to the logger, what it waits for. What is no
-// matter of waiting, a wrong password for example, is returned at once.
+// AwaitBroker waits until a broker answers, for at most limit, so that a run can be
+// started while its broker restarts. It says at once, to log, what it waits for.
+// Errors: ErrNoBroker when limit is over; at once what waiting does not mend, a wrong
+// password for example; ctx's cause. With limit 0 it does not wait, and returns the
+// client's own error.
 func AwaitBroker(ctx context.Context, d *deployment.Deployment, limit time.Duration, log *slog.Logger) error {
 	begin := time.Now()
 	for told := false; ; {

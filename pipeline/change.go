@@ -20,40 +20,44 @@ import (
 type ChangeOptions struct {
 	// DryRun says what would change and writes nothing; a run may go on meanwhile.
 	DryRun bool
-	// Logger is told of records on the deployment's topics that somebody else wrote;
-	// default: discards.
+	// Logger is told of foreign records on the deployment's topics; default: discards.
 	Logger *slog.Logger
 }
 
 // ChangeResult says what a change has done, or would do.
 type ChangeResult struct {
-	Differences []generations.Difference // none: the configuration is in force already
-	Generation  uint32
-	FromTurn    uint64
-	From        time.Time // where the first slice of the generation begins
+	// Differences are the points in which the configuration differs from the one in
+	// force, those that can never be changed first: What says the point, Never why it
+	// cannot be changed, "" where it can. Empty: the configuration is in force already.
+	Differences []generations.Difference
+	Generation  uint32    // the number of the new generation; that of HEADER is 1
+	FromTurn    uint64    // the first turn of the generation
+	From        time.Time // where that turn begins, UTC
 	// GivenUp are the metrics whose windows that were open are never released;
 	// CarriedOn those whose windows go on.
 	GivenUp, CarriedOn []string
-	// RetiredKey is the id of a noise key that no turn needs any more, RetiredTopics
-	// are topics that nobody reads any more.
+	// RetiredKey is the id of a noise key that no turn needs any more, "" where it
+	// stays; RetiredTopics are topics that no run reads any more.
 	RetiredKey    string
 	RetiredTopics []string
 }
 
-// Change puts the configuration of d in force from the turn behind the last
+// Change puts the configuration of d in force from the turn after the last
 // settled one on, as a new generation on control. It takes over from a run as
 // another run would; the deployment must have been drained, so that no turn is
 // under way. Accounts and open windows go on; a metric whose public keys changed,
-// or that is new, begins with windows behind the change.
+// or that is new, begins with windows after the change.
 //
 // Whatever was settled is charged before the change is written, in a snapshot of
-// every shard, so that nobody ever has to decide or draw anything of an earlier
+// every shard, so that no run ever has to decide or draw anything of an earlier
 // turn again: a noise key that was replaced may be destroyed then. A change that
 // is interrupted has not happened, and can be made again.
 //
 // Errors: ErrHeaderMismatch where a difference can never be, ErrPromiseWeakened,
-// ErrInterruptedTurn, ErrStopped, ErrNotInitialised, ErrTopicSettings, *spend.StopError, or what the
-// broker said.
+// ErrInterruptedTurn, ErrStopped, ErrNotInitialised, ErrTopicSettings, ErrLogFault,
+// deployment.ErrSuperseded where a run or another change has taken over,
+// *spend.StopError, or what the broker said. With an error the result holds the
+// differences as far as they are known.
 func Change(ctx context.Context, d *deployment.Deployment, o ChangeOptions) (ChangeResult, error) {
 	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
 	if err != nil {
@@ -114,7 +118,7 @@ func Change(ctx context.Context, d *deployment.Deployment, o ChangeOptions) (Cha
 	return describe(c.Old, &c.Next, result), c.Write(ctx)
 }
 
-// describe says what the generation means.
+// describe adds to a result what the generation next means for users of old.
 func describe(old, next *schemas.Header, r ChangeResult) ChangeResult {
 	r.Generation, r.FromTurn, r.From = next.Generation, next.FromTurn, time.UnixMilli(next.SliceStart).UTC()
 	for i := range old.Metrics {

@@ -38,12 +38,12 @@ func bounded(t *testing.T, change func(*deployment.Config)) (d *deployment.Deplo
 
 // What was published of a turn that is not settled is charged by its decisions on
 // the ledger. Where those are lost a change would publish other values for the same
-// windows, and nobody would be charged for the first: it is refused, as a run is.
+// windows, and no user would be charged for the first: it is refused, as a run is.
 func TestRuleAChangeGoesOverNoPublishedTurn(t *testing.T) {
 	for name, lost := range map[string]*kafkalog.Message{
-		"lost to a record of somebody else": {Key: []byte("delta/3/0"), Value: []byte("somebody else's")},
-		"lost to a tombstone":               {Key: []byte("delta/3/0")},
-		"still there":                       nil,
+		"lost to a foreign record": {Key: []byte("delta/3/0"), Value: []byte("another program's")},
+		"lost to a tombstone":      {Key: []byte("delta/3/0")},
+		"still there":              nil,
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, next := bounded(t, func(*deployment.Config) {})
@@ -99,7 +99,7 @@ func TestRuleAChangeAndARunLookAtAllThatWasPublished(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d, next := bounded(t, test.config)
 			diesBeforeSettling(t, d, test.turn)
-			appendRecord(t, d, d.Config.Outputs.Ledger, kafkalog.Message{Key: fmt.Appendf(nil, "delta/%d/0", test.turn), Value: []byte("somebody else's")})
+			appendRecord(t, d, d.Config.Outputs.Ledger, kafkalog.Message{Key: fmt.Appendf(nil, "delta/%d/0", test.turn), Value: []byte("another program's")})
 			test.lose(t, d)
 			if _, err := Run(t.Context(), d, RunOptions{Bounded: true}); !errors.Is(err, deployment.ErrLogFault) {
 				t.Errorf("the run ended with %v", err)
@@ -142,13 +142,12 @@ func remakeCounts(t *testing.T, d *deployment.Deployment) {
 }
 
 // Decisions of earlier generations were made under other rules: without the
-// snapshot that a change has written, nobody goes on, neither a run nor another
-// change.
+// snapshot that a change has written, neither a run nor another change goes on.
 func TestRuleAGenerationNeedsTheSnapshotThatItBeganWith(t *testing.T) {
 	for name, lost := range map[string]*kafkalog.Message{
-		"lost to a record of somebody else": {Key: []byte("snapshot/0/0"), Value: []byte("somebody else's")},
-		"lost to a tombstone":               {Key: []byte("snapshot/0/0")},
-		"still there":                       nil,
+		"lost to a foreign record": {Key: []byte("snapshot/0/0"), Value: []byte("another program's")},
+		"lost to a tombstone":      {Key: []byte("snapshot/0/0")},
+		"still there":              nil,
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, next := bounded(t, func(*deployment.Config) {})

@@ -18,24 +18,27 @@ import (
 
 // CheckOptions say how topics are looked at.
 type CheckOptions struct {
-	Logger *slog.Logger // told what could be better; default: discards
-	// Strict refuses topics that one broker's end can take acknowledged records from, which is else only warned of.
+	// Logger is told what could be better; default: discards.
+	Logger *slog.Logger
+	// Strict refuses topics that can lose acknowledged records together with one
+	// broker; without it CheckTopics only warns of them.
 	Strict bool
 
-	// Start also looks at the deployment that control holds, if it holds one, as a run does before it starts.
+	// Start also looks at the deployment that control holds, if it holds one, as a
+	// run does before it starts.
 	Start bool
 }
 
 // CheckTopics looks at the deployment's topics, and at the newest schema of a
 // registry, and returns everything that a run would refuse, joined: one
-// *TopicError for each topic's setting. What could be better is told to the
-// logger. It changes nothing. Other errors: ErrStrict beside ErrTopicSettings
-// when there is nothing but what CheckOptions.Strict refuses; ErrLogFault when the
-// topics do not belong together, ErrPromiseWeakened, *event.FormatError in a
-// schema that lacks a field, and what broker and registry said. With
-// CheckOptions.Start also ErrHeaderMismatch where the configuration can never be
-// that of the deployment, and ErrStopped; one that a change could put in force is
-// told to the logger. Whether the events that a run needs are there only READ finds.
+// *TopicError for each topic's setting. It tells the logger what could be better. It
+// changes nothing. Other errors: ErrStrict beside ErrTopicSettings when there is
+// nothing but what CheckOptions.Strict refuses; ErrLogFault when the topics do not
+// belong together, ErrPromiseWeakened, *event.FormatError in a schema that lacks a
+// field, and what broker and registry said. With CheckOptions.Start also
+// ErrHeaderMismatch where the configuration can never be that of the deployment, and
+// ErrStopped; of a configuration that a change could put in force it warns the
+// logger. Whether the events that a run needs are there, only a run finds out.
 func CheckTopics(ctx context.Context, d *deployment.Deployment, o CheckOptions) error {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -49,8 +52,8 @@ func CheckTopics(ctx context.Context, d *deployment.Deployment, o CheckOptions) 
 	return errors.Join(topicrules.Check(ctx, d, client, topicrules.Options{Logger: o.Logger, Strict: o.Strict}), unreadable, checkDeployment(ctx, d, client, o))
 }
 
-// checkDeployment looks at the deployment that control holds. Where it cannot be
-// opened, the rules of topics have said so, or init has not been run.
+// checkDeployment looks at the deployment that control holds. Where control cannot
+// be opened, the rules of topics have said so, or init has not been run.
 func checkDeployment(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, o CheckOptions) error {
 	control, err := controllog.Open(ctx, client, d.Config.Outputs.Control, d.Config.LedgerSlots, slog.New(slog.DiscardHandler))
 	switch {

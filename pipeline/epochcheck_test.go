@@ -123,7 +123,7 @@ func TestReplacedRecordsBelowTheLastCutAreRecognised(t *testing.T) {
 		{name: "everything below the cut is past its retention", records: []int{5, 5}, more: func() { _ = e.DeleteRecords("events", 0, 10) }, cut: 9, epoch: 1},
 		{name: "the log is shorter", records: []int{5}, cut: 6, says: "it ends at offset 5 and was read up to 6"},
 		{name: "a later leader's records stand below the cut", records: []int{3, 3, 5}, cut: 8, epoch: 1, says: "leader epoch 1 ended at offset 6 and its records were read up to 8"},
-		{name: "the epoch has left nothing", records: []int{3, 0, 5}, cut: 8, epoch: 1, says: "leader epoch 1 wrote its records, and the partition has none of that epoch"},
+		{name: "the epoch has left nothing", records: []int{3, 0, 5}, cut: 8, epoch: 1, says: "leader epoch 1 wrote its records, and the partition has no record of that epoch"},
 		{name: "made anew", records: []int{8}, cut: 8, epoch: 3, says: "its records were read from leader epoch 3 and the partition is at epoch 0"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

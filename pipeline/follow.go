@@ -21,23 +21,24 @@ import (
 
 // Published is what counts holds of a turn, or of the turns of a span.
 type Published struct {
-	Turn uint64 // the last one of the span
-	// Releases are each there once, by end of window, metric, start of window and
-	// key; none where nothing was released.
+	Turn uint64 // the turn, or the last one of the span
+	// Releases holds each value once, in the order of the windows' ends, metrics, the
+	// windows' starts and keys; empty where nothing was released.
 	Releases []schemas.Release
 }
 
 // FollowReleases calls fn with what counts holds of each turn, in order, as soon as
 // every partition has ended the turn, and then with every new one, until ctx ends
-// (which is no error) or fn returns an error. from are offsets, one for each
-// partition of counts, such as RunOptions.OnStart is given; nil: where the last
-// settled turn ends now. What is gone from the topic is left out.
+// (which is no error) or fn returns an error, which it returns. from holds one
+// offset for each partition of counts, as RunOptions.OnStart is given them; nil
+// begins where the last settled turn ends now. What is gone from the topic is left
+// out.
 //
-// A turn that has ended on counts is not always settled: Settlement tells that. The
-// topic is the queue: fn may take as long as it wants, and no more than a fetch of
-// each partition is kept meanwhile. Records that cannot be read as ours are left out.
-// A cluster that does not answer, or has no leader, is waited for as long as ctx lasts:
-// how long that may go on is for whoever writes there to say.
+// A turn that has ended on counts is not always settled: RunOptions.OnSettled tells
+// that. The topic is the queue: fn may take as long as it wants, and no more than a
+// fetch of each partition is kept meanwhile. Foreign records are left out. While the
+// cluster does not answer, or a partition has no leader, FollowReleases waits as long
+// as ctx lasts: the run that writes there decides how long that may go on.
 func FollowReleases(ctx context.Context, d *deployment.Deployment, from []int64, fn func(Published) error) error {
 	err := followReleases(ctx, d, from, fn)
 	if err != nil && (ctx.Err() != nil || errors.Is(err, context.Canceled)) {
@@ -46,8 +47,8 @@ func FollowReleases(ctx context.Context, d *deployment.Deployment, from []int64,
 	return err
 }
 
-// followPatience is how long a call is tried again: reading what a run has published
-// does not decide when the run ends.
+// followPatience is how long a call is tried again: for ever, because reading what a
+// run has published does not decide when the run ends.
 const followPatience = time.Duration(math.MaxInt64)
 
 func followReleases(ctx context.Context, d *deployment.Deployment, from []int64, fn func(Published) error) error {
@@ -82,12 +83,12 @@ func followReleases(ctx context.Context, d *deployment.Deployment, from []int64,
 	fetcher := client.NewFetcher()
 	defer fetcher.Close()
 	for {
-		gots, err := fetcher.Poll(ctx, f.wants(), 1, reading.PollWait)
+		fetched, err := fetcher.Poll(ctx, f.wants(), 1, reading.PollWait)
 		if err != nil {
 			return fmt.Errorf("following counts: %w", err)
 		}
-		for i := range gots {
-			if err := f.take(ctx, &gots[i]); err != nil {
+		for i := range fetched {
+			if err := f.take(ctx, &fetched[i]); err != nil {
 				return err
 			}
 		}
@@ -103,8 +104,8 @@ type follower struct {
 	topic      string
 	fn         func(Published) error
 	partitions []following
-	ends       []uint64                              // turns that a partition has ended, ascending, not handed out yet
-	values     map[uint64]map[string]schemas.Release // by turn and key of the record: a value may stand there twice
+	ends       []uint64                              // turns that some partition has ended, ascending, not handed out yet
+	values     map[uint64]map[string]schemas.Release // by turn and key of the record: a value may stand on counts twice
 	done       uint64                                // the last turn that was handed out
 }
 
@@ -114,8 +115,8 @@ type following struct {
 	ended uint64 // the last turn that it has ended
 }
 
-// wants are the partitions that hold the next turn back: one that is ahead waits, so
-// that its values do not pile up here.
+// wants returns the partitions that the next turn waits for: one that is ahead is not
+// read, so that its values do not pile up here.
 func (f *follower) wants() []kafkalog.Fetch {
 	least := f.least()
 	var wants []kafkalog.Fetch
@@ -140,7 +141,7 @@ func (f *follower) take(ctx context.Context, g *kafkalog.Fetched) error {
 	if errors.Is(g.Err, kafkalog.ErrOffsetOutOfRange) {
 		bounds, err := f.client.Offsets(ctx, f.topic, g.Partition)
 		if err == nil && p.next < bounds.Start {
-			p.next = bounds.Start // retention was quicker
+			p.next = bounds.Start // retention has deleted what was to be read
 			return nil
 		}
 	}

@@ -22,7 +22,7 @@ import (
 var errKilled = errors.New("killed")
 
 // twoRuns deploys ten turns and ends the first run soon after it has settled turn 5, or
-// when it is about to. It gives the first turn that is open then.
+// when it is about to. It returns the first turn that is open then.
 func twoRuns(t testing.TB, killed bool, settled func(d *deployment.Deployment, s Settlement)) (d *deployment.Deployment, open uint64) {
 	t.Helper()
 	d = tenTurns(t, func(c *deployment.Config) {})
@@ -50,7 +50,7 @@ func twoRuns(t testing.TB, killed bool, settled func(d *deployment.Deployment, s
 	return d, result.Settled + 1
 }
 
-// followed runs a deployment to its end, and gives what was followed.
+// followed runs a deployment to its end, and returns what was followed.
 func followed(t testing.TB, d *deployment.Deployment) []Published {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
@@ -79,7 +79,7 @@ func checkTurns(t *testing.T, all []Published, first uint64) {
 	t.Helper()
 	for i, p := range all {
 		if p.Turn != first+uint64(i) || len(p.Releases) != 3 {
-			t.Errorf("turn %d came at place %d with %d values", p.Turn, i, len(p.Releases))
+			t.Errorf("turn %d came at index %d with %d values", p.Turn, i, len(p.Releases))
 		}
 	}
 	if n := 10 - int(first) + 1; len(all) != n {
@@ -87,7 +87,7 @@ func checkTurns(t *testing.T, all []Published, first uint64) {
 	}
 }
 
-// deleteCounts takes away everything that stands on counts.
+// deleteCounts deletes every record on counts.
 func deleteCounts(t testing.TB, d *deployment.Deployment) {
 	t.Helper()
 	client, err := kgo.NewClient(kgo.SeedBrokers(d.Config.Kafka.Brokers...))
@@ -116,7 +116,7 @@ func deleteCounts(t testing.TB, d *deployment.Deployment) {
 }
 
 // What was settled before is not read again, and may be gone.
-func TestFollowingBeginsBehindTheSettledTurn(t *testing.T) {
+func TestFollowingBeginsAfterTheSettledTurn(t *testing.T) {
 	d, open := twoRuns(t, false, nil)
 	deleteCounts(t, d)
 	checkTurns(t, followed(t, d), open)
@@ -141,7 +141,7 @@ func TestFollowingHandsOutWhatWasNotSettledOnce(t *testing.T) {
 	checkTurns(t, followed(t, d), 5)
 }
 
-// Without the values that an interrupted turn has published nobody can say that what
+// Without the values that an interrupted turn has published it is not known whether what
 // is drawn again is the same: no run goes on.
 func TestRuleMissingValuesOfAnOpenTurnStopTheRun(t *testing.T) {
 	d, _ := twoRuns(t, true, nil)
@@ -155,7 +155,7 @@ func TestRuleMissingValuesOfAnOpenTurnStopTheRun(t *testing.T) {
 	}
 }
 
-// A value twice, foreign records, a partition that is ahead and what is gone already.
+// A value twice, foreign records, a partition that is ahead, and records that are gone already.
 func TestFollowerPutsTurnsTogether(t *testing.T) {
 	record := func(kind string, offset int64, key string, value []byte) kafkalog.Record {
 		return kafkalog.Record{Offset: offset, Key: []byte(key), Value: value, Headers: []kafkalog.Header{{Key: schemas.HeaderType, Value: []byte(kind)}}}
@@ -210,8 +210,8 @@ func oldRelease(turn uint64, key string) schemas.Release {
 	return r
 }
 
-// BenchmarkFollowing is what following costs over a counts topic with many old values:
-// how many are handed out, and the memory that is held when the last turn has been.
+// BenchmarkFollowing measures what following costs over a counts topic with many old values:
+// how many are handed out, and the memory in use once the last turn was.
 func BenchmarkFollowing(b *testing.B) {
 	d, _ := twoRuns(b, true, func(d *deployment.Deployment, s Settlement) {
 		if s.Turn == 1 {

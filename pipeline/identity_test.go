@@ -20,7 +20,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// recordReading is how a deployment reads its events, with what it writes as somebody whose records are laid out so would.
+// recordReading is how a deployment reads its events, and how a producer writes records of that layout.
 type recordReading struct {
 	events deployment.Events
 	write  func(t *rapid.T) []byte
@@ -31,7 +31,7 @@ type schemasOf string
 
 func (s schemasOf) Schema(_ context.Context, id uint32) (string, error) {
 	fields := []string{"u", "k", "t", "v", "w"}
-	turn := int(id) + len(s) // a registry with a longer address has others behind the same ids
+	turn := int(id) + len(s) // a registry with a longer address has others under the same ids
 	slices.Reverse(fields[:1+turn%len(fields)])
 	return avroSchema(fields, turn), nil
 }
@@ -165,7 +165,7 @@ func decodeAll(d *deployment.Deployment, t *rapid.T, records [][]byte) (events [
 }
 
 // Two configurations of any formats: what a restart accepts decodes every record to the same event or the same class;
-// what a change accepts decodes nobody's record to another user, and for a metric that keeps its name to no other key,
+// what a change accepts decodes no record to another user, and for a metric that keeps its name to no other key,
 // time or value, and its filter passes the same records.
 func TestRuleNoRestartAndNoChangeReadsARecordAsSomebodyElse(t *testing.T) {
 	var same, changed, renamed, refused int
@@ -218,7 +218,7 @@ func TestRuleNoRestartAndNoChangeReadsARecordAsSomebodyElse(t *testing.T) {
 	}
 }
 
-// What people need to do stays possible, and what nobody can check is refused.
+// What operators need to do stays possible, and what cannot be checked is refused.
 func TestRuleWhatDecidesWhoAUserIsNeverChanges(t *testing.T) {
 	const restart, change, rename, never = "restart", "change", "new name", "never"
 	csv := func(columns string, edit ...func(*deployment.Events)) deployment.Events {
@@ -249,8 +249,8 @@ func TestRuleWhatDecidesWhoAUserIsNeverChanges(t *testing.T) {
 		"a column before the user's":        {plain, csv("x u k t w"), never},
 		"a column at the end":               {plain, csv("u k t w x"), change},
 		"a column after the user's":         {plain, csv("u x k t w"), rename},
-		"another name, the same place":      {plain, csv("who what t w", func(e *deployment.Events) { e.Format.User, e.Format.Key = "who", "what" }), restart},
-		"another name of what nobody reads": {plain, csv("u k t x"), restart},
+		"another name, the same column":     {plain, csv("who what t w", func(e *deployment.Events) { e.Format.User, e.Format.Key = "who", "what" }), restart},
+		"another name of a column not read": {plain, csv("u k t x"), restart},
 		"tabs":                              {plain, csv("u k t w", func(e *deployment.Events) { e.Format.Format = "tsv" }), never},
 		"another unit":                      {plain, csv("u k t w", func(e *deployment.Events) { e.Format.TimeUnit = "s" }), rename},
 		"no key":                            {plain, csv("u k t w", func(e *deployment.Events) { e.Format.Key = "" }), rename},
@@ -312,7 +312,7 @@ func TestAMovedRegistryIsToldFromAMovedUser(t *testing.T) {
 		cheap bool
 	}{{at("user", "other:8081"), true}, {at("name", "registry:8081"), false}, {at("name", "other:8081"), false}} {
 		all := generations.Differences(old, tc.want)
-		if len(all) == 0 || strings.Contains(all[0].Never, cheap) != tc.cheap || !strings.Contains(all[0].Never, "could belong to other people") {
+		if len(all) == 0 || strings.Contains(all[0].Never, cheap) != tc.cheap || !strings.Contains(all[0].Never, "could belong to other users") {
 			t.Errorf("%q: %v", tc.want.Events.User, all)
 		}
 	}

@@ -21,12 +21,13 @@ import (
 
 // TopicOptions say how topics are made.
 type TopicOptions struct {
-	EventPartitions int // 0: the events topic is somebody else's
-	Replication     int // 0: the broker's default
+	EventPartitions int // of the events topic; 0: another program makes that topic
+	Replication     int // replicas of every partition; 0: the broker's default
 }
 
 // CreateTopics makes the deployment's topics with the settings that a restart
-// needs. Topics that exist are left alone and reported as kafkalog.ErrTopicExists.
+// needs. It leaves topics that exist as they are, and reports each of them as
+// kafkalog.ErrTopicExists; the others are made all the same.
 func CreateTopics(ctx context.Context, d *deployment.Deployment, o TopicOptions) error {
 	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
 	if err != nil {
@@ -41,15 +42,18 @@ func CreateTopics(ctx context.Context, d *deployment.Deployment, o TopicOptions)
 
 // InitOptions fix what a deployment never changes.
 type InitOptions struct {
-	// Incarnation enters every noise draw; zero: 128 random bits.
+	// Incarnation enters every noise draw, so that no two deployments draw the same
+	// noise under one key; zero: 128 random bits.
 	Incarnation [16]byte
 	// Start is truncated to a multiple of the least slide; earlier events belong
 	// to no window, and windows that began earlier are not released. Zero: now.
 	Start time.Time
 }
 
-// Init writes the deployment's HEADER. Errors: ErrInitialised when control has
-// one; ErrLogFault when control is empty and ledger or counts are not.
+// Init writes the deployment's HEADER, from which no later configuration may
+// differ but by Change. The topics must exist. Errors: ErrInitialised when control
+// holds a HEADER already, or another Init was first; ErrLogFault when control is
+// empty and ledger or counts are not; ErrTopicSettings, or what the broker said.
 func Init(ctx context.Context, d *deployment.Deployment, o InitOptions) error {
 	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
 	if err != nil {
@@ -87,12 +91,14 @@ func Init(ctx context.Context, d *deployment.Deployment, o InitOptions) error {
 		return fmt.Errorf("writing the HEADER: %w", err)
 	}
 	if at != 0 {
-		return fmt.Errorf("writing the HEADER: somebody else was first on topic %s; the HEADER of this one stands at offset %d and is obeyed by nobody: %w", d.Config.Outputs.Control, at, deployment.ErrInitialised)
+		return fmt.Errorf("writing the HEADER: another init was first on topic %s; the HEADER of this one stands at offset %d and is ignored: %w", d.Config.Outputs.Control, at, deployment.ErrInitialised)
 	}
 	return nil
 }
 
-// Recover says that somebody has looked into a STOP: the next run may start.
+// Recover says that an operator has looked into the STOP of a deployment, so that
+// the next run may start. by names the operator, for the record on control. It is an
+// error where the deployment has not stopped itself.
 func Recover(ctx context.Context, d *deployment.Deployment, by string) error {
 	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
 	if err != nil {

@@ -24,7 +24,7 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// appendControl writes bodies to control as somebody else would, who knows nothing
+// appendControl writes bodies to control as another program would, which knows nothing
 // of what stands there; it returns their offsets.
 func appendControl(t *testing.T, d *deployment.Deployment, bodies ...schemas.ControlBody) (offsets []int64) {
 	t.Helper()
@@ -67,7 +67,7 @@ func released(t *testing.T, d *deployment.Deployment) []schemas.Release {
 }
 
 // Of many inits at once one begins the deployment, with its own configuration, and
-// whatever HEADERs the others leave are obeyed by nobody.
+// whatever HEADERs the others leave are ignored.
 func TestRuleOnlyTheRecordAtOffset0IsAHeader(t *testing.T) {
 	cfg := deploytest.Config(deploytest.Start(t).Addr())
 	late := 0
@@ -98,7 +98,7 @@ func TestRuleOnlyTheRecordAtOffset0IsAHeader(t *testing.T) {
 				won++
 			case !errors.Is(err, deployment.ErrInitialised):
 				t.Fatalf("init %d: %v", i, err)
-			case strings.Contains(err.Error(), "obeyed by nobody"):
+			case strings.Contains(err.Error(), "is ignored"):
 				late++
 			}
 		}
@@ -121,8 +121,8 @@ func TestRuleOnlyTheRecordAtOffset0IsAHeader(t *testing.T) {
 	}
 }
 
-// Records of others on control, ledger and counts change nothing, and are named
-// with their place.
+// Foreign records on control, ledger and counts change nothing, and are named
+// with their offsets.
 func TestRuleRecordsThatWereNeverOursChangeNothing(t *testing.T) {
 	want := released(t, ran(t, tenTurns(t, func(c *deployment.Config) { c.ReleaseShards = 1 })))
 	for name, at := range map[string]string{"before the first run": "init", "while a run goes on": "run"} {
@@ -153,7 +153,7 @@ func TestRuleRecordsThatWereNeverOursChangeNothing(t *testing.T) {
 			if _, err := Run(crashpoint.With(t.Context(), hooks), d, RunOptions{Bounded: true, Logger: deploytest.Logger(&warnings)}); err != nil {
 				t.Fatal(err)
 			}
-			litter() // the newest record of control is somebody else's, too
+			litter() // the newest record of control is a foreign one, too
 			ran(t, d)
 			for _, topic := range []string{out.Control, out.Ledger, out.Counts} {
 				if text := warnings.String(); at == "init" && !strings.Contains(text, "topic "+topic+", partition 0: the record at offset ") {
@@ -176,7 +176,7 @@ func ran(t *testing.T, d *deployment.Deployment) *deployment.Deployment {
 }
 
 // A damaged record of ours on control, or one of a later version, stops every
-// start, with its place and what to do.
+// start, with its offset and what to do.
 func TestADamagedRecordOnControlIsNamed(t *testing.T) {
 	for says, damage := range map[string]func([]byte) []byte{
 		"at offset 1 of partition 0: decoding control run: malformed record: run id: cut off; it was damaged on its way":            func(b []byte) []byte { return b[:len(b)-1] },
@@ -195,8 +195,8 @@ func TestADamagedRecordOnControlIsNamed(t *testing.T) {
 }
 
 // A run that was announced first and starts slowly does not take over from one
-// that was announced later: it never writes anything but its EPOCH, and nobody
-// obeys that.
+// that was announced later: it never writes anything but its EPOCH, and that is
+// ignored.
 func TestRuleTheRunThatWasAnnouncedLastIsTheNewer(t *testing.T) {
 	d := tenTurns(t, func(*deployment.Config) {})
 	var epoch int64
@@ -270,9 +270,9 @@ func mustCompile(t *testing.T, cfg deployment.Config) *deployment.Deployment {
 	return d
 }
 
-// A record of somebody else under a key of the ledger's stands where one of ours
-// may have been. Who needs that one stops, with a STOP that names what is missing;
-// nobody else does.
+// A foreign record under a key of the ledger stands where one of ours may have been. A
+// run that needs that one stops, with a STOP that names what is missing; no other run
+// does.
 func TestRuleAReplacedLedgerRecordIsMissedWhereItIsNeeded(t *testing.T) {
 	for name, test := range map[string]struct {
 		key  string
@@ -286,7 +286,7 @@ func TestRuleAReplacedLedgerRecordIsMissedWhereItIsNeeded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := ran(t, tenTurns(t, func(c *deployment.Config) { c.Shards, c.ReleaseShards = 1, 1 }))
-			appendRecord(t, d, d.Config.Outputs.Ledger, kafkalog.Message{Key: []byte(test.key), Value: []byte("somebody else's")})
+			appendRecord(t, d, d.Config.Outputs.Ledger, kafkalog.Message{Key: []byte(test.key), Value: []byte("another program's")})
 			at := time.Date(2026, 1, 1, 0, 0, 15, 0, time.UTC).UnixMilli()
 			appendRecord(t, d, "events", kafkalog.Message{Value: fmt.Appendf(nil, `{"user":"u","key":"a","time":%d}`, at), Timestamp: kafkalog.At(at)})
 			var warnings bytes.Buffer
@@ -311,8 +311,8 @@ func TestRuleAReplacedLedgerRecordIsMissedWhereItIsNeeded(t *testing.T) {
 	}
 }
 
-// Many records of somebody else are not a line each.
-func TestStrangersDoNotFloodTheLog(t *testing.T) {
+// Many foreign records do not get a line each.
+func TestForeignRecordsDoNotFloodTheLog(t *testing.T) {
 	d := ran(t, tenTurns(t, func(c *deployment.Config) { c.Shards, c.ReleaseShards = 1, 1 }))
 	client, err := connect.Dial(t.Context(), d.Config.Kafka, nil)
 	if err != nil {

@@ -15,10 +15,10 @@ import (
 
 var beamOnce sync.Once
 
-// initBeam readies Beam once per process. Beam makes itself the process's
-// default logger and its runner then tells stderr of every job and failure;
-// what a run has to say it says through its own logger, so the default logger
-// is put back, without Beam's lines.
+// initBeam initialises Beam once per process. Beam makes itself the process's
+// default logger, and its runner then tells stderr of every job and failure. A run
+// says what it has to say through its own logger, so initBeam puts the default
+// logger back, without Beam's lines.
 func initBeam() {
 	beamOnce.Do(func() {
 		before := slog.Default()

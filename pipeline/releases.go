@@ -10,8 +10,9 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// ReadReleases returns everything on the counts topic, in the order of its
-// partitions.
+// ReadReleases returns every value on the counts topic, partition after partition, in
+// the order in which they were written. A value that was written twice is there
+// twice; foreign records are left out.
 func ReadReleases(ctx context.Context, d *deployment.Deployment) ([]schemas.Release, error) {
 	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
 	if err != nil {

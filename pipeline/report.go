@@ -15,25 +15,28 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// Tallies account for every record: trusted-side numbers, never for logs or
-// standard output. Read = DeadLettered + BeforeStart + Late + Future +
+// Tallies account for every record: exact numbers for the trusted side only, never
+// for logs or standard output. Read = DeadLettered + BeforeStart + Late + Future +
 // Overtaken + Accepted. In a metric a record counts once for every window that
-// holds it: Filtered + Clipped + OverBudget + Counted + Open are those.
+// holds it: Filtered + Clipped + OverBudget + Counted + Open + GivenUp is the number
+// of these.
 type Tallies struct {
 	Read         uint64            `json:"read"`
-	DeadLettered map[string]uint64 `json:"dead_lettered"`
-	BeforeStart  uint64            `json:"before_start"`
-	Late         uint64            `json:"late"`
-	Future       uint64            `json:"future"`
-	Overtaken    uint64            `json:"overtaken"`
+	DeadLettered map[string]uint64 `json:"dead_lettered"` // by class
+	BeforeStart  uint64            `json:"before_start"`  // of event times before the deployment's start
+	Late         uint64            `json:"late"`          // too far behind the append times of their partition
+	Future       uint64            `json:"future"`        // too far ahead of their append times, or stamped ahead of the clock
+	Overtaken    uint64            `json:"overtaken"`     // read after the CLOSE of their turn
 	Accepted     uint64            `json:"accepted"`
 	Metrics      []MetricTallies   `json:"metrics"`
 }
 
 // MetricTallies say what became of the accepted records in one metric's
-// windows. Open are those of windows that are not released yet; a turn that is
-// not closed is taken to lie in as many windows as there can be. GivenUp are
-// those of windows that a change of the deployment cut short: they are never
+// windows. Filtered did not pass the metric's filter; Clipped went beyond what one
+// user can contribute; OverBudget are of users whose accounts could not pay; Counted
+// went into a count. Open are those of windows that are not released yet; a
+// turn that is not closed is taken to lie in as many windows as there can be. GivenUp
+// are those of windows that a change of the deployment cut short: they are never
 // released. A coverage metric looks at no records.
 type MetricTallies struct {
 	Metric     string `json:"metric"`
@@ -46,7 +49,9 @@ type MetricTallies struct {
 }
 
 // TrustedReport adds up the tallies of all CLOSEs and SETTLEDs on control that
-// count, of every metric that there has ever been. It changes nothing.
+// count, of every metric that there has ever been. It reads control from its
+// beginning and changes nothing. Errors: ErrLogFault for a damaged record of control,
+// or what the broker said.
 func TrustedReport(ctx context.Context, d *deployment.Deployment) (Tallies, error) {
 	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
 	if err != nil {
@@ -87,7 +92,7 @@ func TrustedReport(ctx context.Context, d *deployment.Deployment) (Tallies, erro
 	return sum.tallies(), nil
 }
 
-// adding adds up what control says, generation by generation.
+// adding adds up what control says, generation after generation.
 type adding struct {
 	period  time.Duration
 	header  *schemas.Header // nil before the first
@@ -101,8 +106,8 @@ type adding struct {
 	closed uint64              // records of their turns
 }
 
-// begin ends the generation before and takes up another one. CLOSEs behind its
-// end were taken back.
+// begin ends the generation before and takes up another one. CLOSEs of turns after
+// that end were taken back.
 func (a *adding) begin(h *schemas.Header) {
 	for _, c := range a.closes {
 		if c.Turn < h.FromTurn {
@@ -166,7 +171,7 @@ func (a *adding) tallies() Tallies {
 		Future: a.read.Future, Overtaken: a.read.Overtaken, Accepted: a.read.Accepted, Metrics: a.metrics,
 	}
 	for i, index := range a.indexes {
-		// A change of what an event is can take a record in that was none when it was tallied.
+		// A change of what an event is can accept a record that was no event when it was tallied.
 		a.windows[index] += (max(out.Accepted, a.closed) - a.closed) * a.turns.MostWindows(i)
 	}
 	for i := range out.Metrics {

@@ -30,16 +30,20 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// RunOptions say how a run behaves; nothing in them changes what is released.
+// RunOptions say how a run behaves; nothing in them changes what is released. The
+// zero value reads until ctx is cancelled or another run takes over.
 type RunOptions struct {
-	Logger *slog.Logger // default: discards
-	// Bounded ends the run: the end of the events topic, as it is at the
-	// start, closes every window.
+	// Logger is told what an operator should know; default: discards. No record
+	// holds a user id, a key or a raw count.
+	Logger *slog.Logger
+	// Bounded ends the run at the end of the events topic, as it is at the start:
+	// that end closes every window. Not together with UntilEnd.
 	Bounded bool
 	// Until is the end of the last window that is released, whatever the records
-	// say. A bounded run closes it at the end of the topic; default there: the
-	// window of the last event. Any other run ends once every turn that ends by then
-	// is settled: it closes none early, but waits for the clock.
+	// say. A bounded run closes that window at the end of the topic; its default is
+	// the window of the last event. Any other run ends once every turn that ends by
+	// then is settled: it closes no window early, but waits for the clock. Not
+	// together with UntilEnd.
 	Until time.Time
 	// UntilEnd ends the run once every turn that owns an event below the ends
 	// of the events topic, as they are at the start, is settled. It closes no
@@ -51,38 +55,38 @@ type RunOptions struct {
 	// broker answers, or a partition cannot be written to, it ends within ten seconds
 	// all the same, with ErrNoBroker or ErrStuck.
 	Drain <-chan struct{}
-	// OnStart is called once, before this run settles anything, with the offsets of
-	// the partitions of counts behind the last settled turn: whatever this run
-	// settles stands there or later (FollowReleases).
+	// OnStart is called once, before this run settles anything, with one offset for
+	// each partition of counts, right after the last settled turn: whatever this run
+	// settles stands at these offsets or later. FollowReleases takes them.
 	OnStart func(counts []int64)
-	// OnSettled is called after every settled turn, once for all turns of a
-	// span, from one goroutine.
+	// OnSettled is called after every settled turn, once for all turns of a span,
+	// never twice at the same time. The stage that settles waits until it returns.
 	OnSettled func(Settlement)
-	// Strict refuses what is else only warned of: topics that lose what was
-	// acknowledged with one broker.
+	// Strict refuses what a run otherwise only warns of: topics that can lose
+	// acknowledged records together with one broker.
 	Strict bool
-	// Disposable says that the topics end with the process, as a demo's do:
-	// nothing is said about how durable they are.
+	// Disposable says that the topics end with the process, as a demo's do: a run
+	// does not warn of topics that are not durable.
 	Disposable bool
-	// StallLimit is how long an open turn may take before the run takes a new
-	// epoch; default 2 minutes.
+	// StallLimit is how long an open turn may take, beside Outputs.PublishEvery,
+	// before the run takes a new epoch; default 2 minutes.
 	StallLimit time.Duration
 }
 
 // Settlement tells of a settled turn, or of a span: the turns First to Turn,
 // settled together.
 type Settlement struct {
-	First, Turn uint64
-	WindowEnd   time.Time // of Turn
-	Keys        int       // released in all of them
+	First, Turn uint64    // turns are numbered from 1
+	WindowEnd   time.Time // where Turn ends, UTC
+	Keys        int       // how many cells were released in all of these turns
 }
 
 // RunResult says how a run ended.
 type RunResult struct {
-	Settled    uint64 // the last settled turn
-	Drained    bool   // Drain ended it
-	OpenTurns  uint64 // with UntilEnd or Until: turns that the run was to settle and did not
-	Superseded bool   // another run has taken over
+	Settled    uint64 // the last settled turn of the deployment; 0 for none
+	Drained    bool   // Drain ended the run
+	OpenTurns  uint64 // with UntilEnd or Until: how many turns the run was to settle and did not
+	Superseded bool   // another run has taken over, which is no error
 }
 
 // defaultStallLimit is far above any healthy turn.
@@ -92,12 +96,17 @@ const defaultStallLimit = 2 * time.Minute
 // global.
 var oneRun sync.Mutex
 
-// Run reads events and publishes counts until it is drained, superseded or, if
-// bounded, done. Cancelling ctx ends it at once; whatever was under way is
-// taken up by the next run. One run at a time in a process; further calls wait.
+// Run reads events and publishes counts until it is drained or superseded, or
+// until it has settled what Bounded, Until or UntilEnd ask for. Cancelling ctx ends
+// it at once; the next run takes up whatever was under way. One run at a time in a
+// process; further calls wait. Runs of other processes may start at any time: the
+// one that was announced last takes over.
 //
-// Errors: ErrNotInitialised, ErrHeaderMismatch, ErrStopped, ErrConflict,
+// Errors: ErrNotInitialised, ErrHeaderMismatch, ErrTopicSettings (with ErrStrict
+// where strictness alone refuses), ErrPromiseWeakened, ErrStopped, ErrConflict,
 // ErrLogFault, *spend.StopError, ErrNoBroker, ErrStuck, or what the broker said.
+// After ErrConflict and *spend.StopError every later run ends with ErrStopped, until
+// Recover.
 func Run(ctx context.Context, d *deployment.Deployment, opts RunOptions) (RunResult, error) {
 	oneRun.Lock()
 	defer oneRun.Unlock()
@@ -153,7 +162,7 @@ func (o RunOptions) withDefaults() RunOptions {
 	return o
 }
 
-// run is everything that one Run has open.
+// run holds everything that one Run has open.
 type run struct {
 	dep      *deployment.Deployment
 	id       string
@@ -245,10 +254,10 @@ func (r *run) execute(ctx context.Context) error {
 	return nil
 }
 
-// fail keeps the first error of any stage and, for one that must not be
-// restarted over, writes a STOP that every later start refuses. Before it believes
-// any error it reads control again: what looks like lost records to a run that
-// was taken over is its successor's work.
+// fail keeps the first error of any stage. For one that no restart may pass over it
+// writes a STOP, with which every later start refuses to run. Before it believes any
+// error it reads control again: what looks like lost records to a run that was taken
+// over is its successor's work.
 func (r *run) fail(ctx context.Context) func(error) {
 	return func(err error) {
 		r.mu.Lock()

@@ -13,16 +13,16 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// begin opens control and announces the run there, before anything is checked: of
-// two runs the one that was announced last is the newer one, however long the
-// checks of either take. What is wrong with topics is best explained by HEADER,
-// if the configuration names others than it does; a STOP is told along with it,
-// it may be why.
+// begin opens the control log and announces the run there, before anything is
+// checked: of two runs the one that was announced last is the newer one, however
+// long the checks of either take. HEADER is compared before the topics are checked:
+// where the configuration names other topics than it does, that explains best what
+// is wrong with them. A STOP is told along with what is wrong: it may be the reason.
 func begin(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, o topicrules.Options) (*controllog.Log, error) {
 	began := time.Now()
 	control, failed := controllog.Open(ctx, client, d.Config.Outputs.Control, d.Config.LedgerSlots, o.Logger)
 	if failed != nil && time.Since(began) > controllog.LookAgain {
-		return nil, failed // the broker was waited for; topics cannot explain it
+		return nil, failed // it waited for the broker; no rule of topics explains that
 	}
 	var stop *schemas.Stop
 	if failed == nil {
@@ -34,7 +34,7 @@ func begin(ctx context.Context, d *deployment.Deployment, client *kafkalog.Clien
 		}
 		control.Look(func(v *controllog.View) { stop = v.Stop })
 	}
-	if failed == nil && stop == nil { // a supervisor may start a stopped deployment for ever
+	if failed == nil && stop == nil { // a supervisor may start a stopped deployment again and again
 		if err := control.Announce(ctx); err != nil {
 			return nil, err
 		}
@@ -46,7 +46,7 @@ func begin(ctx context.Context, d *deployment.Deployment, client *kafkalog.Clien
 	case stop != nil:
 		return nil, errors.Join(controllog.Stopped(stop), err)
 	case err != nil:
-		return nil, err // also where control could not be opened: what was found says why
+		return nil, err // also where control could not be opened: these findings say why
 	}
 	return control, failed
 }

@@ -27,7 +27,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// The crowd of the throughput benchmarks: an event's user, key and time follow
+// The users of the throughput benchmarks: an event's user, key and time follow
 // from its number.
 const (
 	benchEvents  = 1_000_000
@@ -130,7 +130,7 @@ func benchMillis(i int) int64 {
 // BenchmarkThroughput is the whole loop on one million events of 100,000 users,
 // 20 keys and 6 windows, with the greatest heap on the way (the embedded broker's
 // log is in it); and, for comparison, Beam's own count of the same records from
-// memory on the same runner, which promises nobody anything.
+// memory on the same runner, without any promise of privacy.
 func BenchmarkThroughput(b *testing.B) {
 	for _, c := range []struct {
 		name   string
@@ -325,7 +325,7 @@ func BenchmarkDayBesideMinutes(b *testing.B) {
 }
 
 // BenchmarkManyTurns runs a backlog of as many tiny turns as b.N says, one by one
-// and in spans, and reports the heap in use behind the first half and at the end:
+// and in spans, and reports the heap in use after the first half and at the end:
 // run it with -benchtime 20000x.
 func BenchmarkManyTurns(b *testing.B) {
 	for _, catchUp := range []int{1, 4, 16} {

@@ -83,7 +83,7 @@ var refusals = []struct {
 		config: func(c *deployment.Config) { c.Time = deployment.Time{Trust: deployment.TrustBroker} },
 		says: []string{"topic events: message.timestamp.type is CreateTime, it must be LogAppendTime with time.trust: broker: " +
 			"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name events --add-config message.timestamp.type=LogAppendTime " +
-			"(records that are there already keep their times: start behind them), or set time.trust: producer, which is a weaker promise"},
+			"(records that are there already keep their times: start after them), or set time.trust: producer, which is a weaker promise"},
 	},
 	{name: "broker times with append times", config: func(c *deployment.Config) { c.Time = deployment.Time{Trust: deployment.TrustBroker} }},
 	{
@@ -261,7 +261,7 @@ func TestAForbiddenLookAtSettingsIsRefusedWithTheFix(t *testing.T) {
 	}
 }
 
-func TestNobodyAtTheBrokersAddressIsSaidWithTheAddress(t *testing.T) {
+func TestAnUnreachableBrokerIsNamedByItsAddress(t *testing.T) {
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

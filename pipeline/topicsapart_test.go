@@ -51,7 +51,7 @@ func TestAMissingHeaderIsRefused(t *testing.T) {
 			}
 			write(t, d, "tollgate-control", 0, string(value))
 		}, other},
-		"control is somebody's text": {func(t *testing.T, d *deployment.Deployment) { write(t, d, "tollgate-control", 0, "hello") }, other},
+		"control is another topic": {func(t *testing.T, d *deployment.Deployment) { write(t, d, "tollgate-control", 0, "hello") }, other},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -154,7 +154,7 @@ func TestAStopIsToldAlongWithWhatIsWrongWithTopics(t *testing.T) {
 	}
 }
 
-// A changed name explains a missing topic better than that it is missing.
+// That its name was changed explains a missing topic best.
 func TestADifferenceFromHeaderIsToldBeforeTopicsThatAreMissing(t *testing.T) {
 	broker := deploytest.Start(t)
 	cfg := deploytest.Config(broker.Addr())

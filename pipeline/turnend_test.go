@@ -77,7 +77,7 @@ func TestRuleCountsAppearOnAGridOfTime(t *testing.T) {
 }
 
 // Every partition tells where a turn ends, also one without values, and no value
-// of an ended turn comes behind that.
+// of an ended turn comes after that.
 func TestEveryPartitionTellsWhereATurnEnds(t *testing.T) {
 	endsOfTurns(t, tenTurns(t, func(*deployment.Config) {}))
 }
@@ -117,7 +117,7 @@ func endsOfTurns(t *testing.T, d *deployment.Deployment) {
 					return err
 				}
 				if e.Turn != ended.Turn+1 || e.Generation != 1 || r.Timestamp != e.End {
-					t.Errorf("behind turn %d: %+v", ended.Turn, e)
+					t.Errorf("after turn %d: %+v", ended.Turn, e)
 				}
 				ended = e
 			case schemas.TypeRelease:
@@ -129,7 +129,7 @@ func endsOfTurns(t *testing.T, d *deployment.Deployment) {
 					t.Errorf("a value of a window that ends at %d has the time %d", rel.WindowEnd, r.Timestamp)
 				}
 				if ended.Turn > 0 && rel.WindowEnd <= ended.End {
-					t.Errorf("a value for a window that ends at %d stands behind the end of %d", rel.WindowEnd, ended.End)
+					t.Errorf("a value for a window that ends at %d stands after the end of %d", rel.WindowEnd, ended.End)
 				}
 			}
 			return nil

@@ -7,7 +7,8 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// Points at which Hooks.At is called.
+// Points at which Hooks.At is called: right before (Writing) and right after (Written) a
+// write of the record, or of the values, that the name says.
 const (
 	EpochWriting   = "epoch-writing"
 	EpochWritten   = "epoch-written"
@@ -28,12 +29,12 @@ const (
 
 type hooksKey struct{}
 
-// With makes everything that is run under the context call the hooks.
+// With returns a context under which a run, a change and their stages call the hooks.
 func With(ctx context.Context, h Hooks) context.Context {
 	return context.WithValue(ctx, hooksKey{}, h)
 }
 
-// From are the context's hooks; none where there are none.
+// From returns the context's hooks; the zero Hooks where it carries none.
 func From(ctx context.Context) Hooks {
 	h, _ := ctx.Value(hooksKey{}).(Hooks)
 	return h
@@ -41,18 +42,19 @@ func From(ctx context.Context) Hooks {
 
 // Hooks let tests play what engines do. The zero value changes nothing.
 type Hooks struct {
-	// Forget is asked before every shard's turn what the process forgets.
+	// Forget is called before every shard's turn and says what the process forgets.
 	Forget func(shard int, turn uint64) spend.Forgetting
-	// At is called right before and right after every kind of write, from any
-	// goroutine: it may delay, or kill its own process. An error fails the
-	// write. shard is −1 for control.
+	// At is called at every point.
 	At Hook
-	// Restore, asked before every step of READ, makes the engine hand back the
-	// step before: an older restriction and older elements.
+	// Restore is called before every step of READ but the first, with its number, from 2
+	// on. Where it returns true, the engine hands back the step before: an older
+	// restriction and older elements.
 	Restore func(step int) bool
 }
 
-// Hook calls Hooks.At.
+// Hook is called at a point, from any goroutine: it may delay, or kill its own process.
+// An error fails the write, or what follows it. shard is that of the partition, −1 for
+// control. A nil Hook does nothing.
 type Hook func(point string, shard int) error
 
 func (h Hook) reach(point string, shard int) error {
@@ -62,7 +64,8 @@ func (h Hook) reach(point string, shard int) error {
 	return h(point, shard)
 }
 
-// Around makes a write between two points.
+// Around calls write between two points; "" is no point. It returns the first error of
+// the three.
 func (h Hook) Around(before, after string, shard int, write func() error) error {
 	if err := h.reach(before, shard); err != nil {
 		return err
@@ -73,12 +76,12 @@ func (h Hook) Around(before, after string, shard int, write func() error) error 
 	return h.reach(after, shard)
 }
 
-// Restoring plays an engine that restores a checkpoint: READ is handed the
+// Restoring plays an engine that restores a checkpoint: it hands READ the
 // restriction of an earlier step, and the elements that were buffered then come
-// again.
+// again. It implements transforms.Source. Not for concurrent use.
 type Restoring struct {
-	Source  transforms.Source
-	Restore func(step int) bool
+	Source  transforms.Source   // READ
+	Restore func(step int) bool // as in Hooks
 
 	steps    int
 	earlier  transforms.Position

@@ -20,20 +20,22 @@ import (
 // concurrent use.
 type Deployment struct {
 	Config  Config                // with its defaults filled in
-	Budget  state.Budget          // every user's
+	Budget  state.Budget          // that every user has
 	Metrics []CompiledMetric      // in the order of the configuration, each before its coverage
 	Events  schemas.EventIdentity // what records are taken for
 	Sums    Sums                  // the events whose values must be kept one by one
 }
 
-// CompiledMetric is a metric with everything that was computed for it.
+// CompiledMetric is a metric, or a metric's coverage, with everything that was
+// computed for it.
 type CompiledMetric struct {
-	Spec   schemas.MetricSpec
-	Digest [32]byte
-	Plan   *noisereduction.Plan
+	Spec   schemas.MetricSpec   // its definition
+	Digest [32]byte             // of Spec
+	Plan   *noisereduction.Plan // its ladder, stop rule and threshold
 }
 
-// Compile checks a configuration and computes budget, ladders and digests.
+// Compile checks a configuration, fills in its defaults, and computes the budget, its
+// division over the metrics, ladders and digests. It looks at no broker and no topic.
 // Errors: *ConfigError names the field.
 func Compile(cfg Config) (*Deployment, error) {
 	cfg = cfg.withDefaults()
@@ -113,6 +115,7 @@ func sumsOf(metrics []schemas.MetricSpec) Sums {
 	return s
 }
 
+// Takes says whether some metric of a kind with values takes an event.
 func (s *Sums) Takes(e *event.Event) bool { return s.all || e.Passes&s.filter != 0 }
 
 // checkFormat refuses an event format that no decoder can be made for, and notes
@@ -145,7 +148,7 @@ func checkFormat(d *Deployment) (err error) {
 	return nil
 }
 
-// compileMetric computes a metric and, behind it, its coverage.
+// compileMetric computes a metric and, after it, its coverage.
 func compileMetric(d *Deployment, m *Metric, a allotment) ([]CompiledMetric, error) {
 	t := d.Config.Time
 	spec := schemas.MetricSpec{
@@ -177,7 +180,7 @@ func compileMetric(d *Deployment, m *Metric, a allotment) ([]CompiledMetric, err
 	return []CompiledMetric{counted, covering}, err
 }
 
-// coverageName is the name under which a metric's coverage is released.
+// coverageName returns the name under which a metric's coverage is released.
 func coverageName(metric string) string { return metrickind.Derived().Beside(metric) }
 
 func compileSpec(spec schemas.MetricSpec) (CompiledMetric, error) {
@@ -188,7 +191,8 @@ func compileSpec(spec schemas.MetricSpec) (CompiledMetric, error) {
 	return CompiledMetric{Spec: spec, Digest: spec.Digest(), Plan: plan}, nil
 }
 
-// Specs are the definitions of the deployment's metrics.
+// Specs returns the definitions of the deployment's metrics, in the order of
+// Deployment.Metrics.
 func Specs(d *Deployment) []schemas.MetricSpec {
 	specs := make([]schemas.MetricSpec, len(d.Metrics))
 	for i := range d.Metrics {
@@ -197,7 +201,7 @@ func Specs(d *Deployment) []schemas.MetricSpec {
 	return specs
 }
 
-// LeastSlide is the least of all metrics.
+// LeastSlide returns the least slide of all metrics, in milliseconds.
 func LeastSlide(d *Deployment) int64 {
 	least := int64(math.MaxInt64)
 	for i := range d.Metrics {

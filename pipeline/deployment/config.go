@@ -10,7 +10,7 @@ import (
 )
 
 // Config describes a deployment. The zero value of a field takes the default
-// that its comment names.
+// that its comment names. Compile keeps parts of it: do not change it afterwards.
 type Config struct {
 	// Deployment prefixes the transactional ids that fence writers; two
 	// deployments on one cluster need different ones. Default "tollgate".
@@ -24,52 +24,52 @@ type Config struct {
 	Keys       SecretKeys
 	// Shards is the number of account shards, and of the ledger's partitions:
 	// 1 to 4096, default 16. ReleaseShards is the number of partitions of the
-	// counts topic: default 1. LedgerSlots is after how many turns a ledger
-	// slot is used again: 4 or more, default 64, or a quarter of the turns in the
-	// longest window, up to 1024.
+	// counts topic: 1 to 4096, default 1. LedgerSlots is after how many turns a
+	// ledger slot is used again: 4 or more, default 64, or a quarter of the turns in
+	// the longest window, up to 1024.
 	Shards, ReleaseShards, LedgerSlots int
-	// CatchUp is how many turns a run that is behind may open at once, with the
-	// worst cases of all of them held together: 1 to 16 and at most a quarter of
-	// LedgerSlots; default 1.
+	// CatchUp is how many turns a run that is behind may open at once, as one span:
+	// accounts then reserve the worst cases of all of these turns together. 1 to 16
+	// and at most a quarter of LedgerSlots; default 1.
 	CatchUp int
 }
 
 // Kafka says where the brokers are and how to talk to them.
 type Kafka struct {
-	Brokers []string // host:port
+	Brokers []string // host:port of at least one broker
 	TLS     *TLS     // nil: plaintext
-	SASL    *SASL    // nil: none
+	SASL    *SASL    // nil: no authentication
 }
 
-// TLS names PEM files. The zero value trusts the system's authorities and
-// shows no certificate.
+// TLS names the PEM files of connections to brokers. The zero value trusts the
+// system's authorities and shows no certificate.
 type TLS struct {
-	CAFile            string
-	CertFile, KeyFile string
+	CAFile            string // the authorities that are trusted; "": the system's
+	CertFile, KeyFile string // the client's certificate and private key: both or neither
 	ServerName        string // default: the broker's host name
 }
 
-// SASL is how clients authenticate.
+// SASL is how clients authenticate to brokers.
 type SASL struct {
 	Mechanism      string // plain, scram-sha-256 or scram-sha-512
 	User, Password string
 }
 
-// Events says what is read.
+// Events says which topic is read, and how its records are decoded.
 type Events struct {
 	Topic    string
 	Format   event.Format
 	Registry *Registry // nil: no schema registry
-	// AcceptSizeRetention lets the topic have a limit in bytes (retention.bytes): how
-	// long that lasts nobody knows beforehand, and a restart that finds records gone
-	// stops.
+	// AcceptSizeRetention lets the topic have a limit in bytes (retention.bytes): it
+	// is not known beforehand how long records last there, and a restart that finds
+	// records gone stops.
 	AcceptSizeRetention bool
 }
 
 // Registry is a schema registry that speaks Confluent's API.
 type Registry struct {
 	URL            string
-	User, Password string // basic authentication; "" none
+	User, Password string // basic authentication; "": without
 	CAFile         string // PEM; "": the system's authorities
 }
 
@@ -79,13 +79,14 @@ type Privacy struct {
 	Epsilon float64 // above 0
 	Delta   float64 // between 0 and 1
 	// DeltaKeys is the part of Delta that private keys may spend; default
-	// Delta/10 when a metric has private keys, else 0. It never rises: give it from
+	// Delta/10 when a metric has private keys, else 0. It never rises: set it from
 	// the start where a change may add a metric with private keys.
 	DeltaKeys  float64
 	Accountant string // gdp (default), zcdp or rdp
 	// Period, when set, makes the unit of privacy a user in one period of the
 	// events' time: every period has a budget of its own. Periods lie on
-	// multiples of it since the Unix epoch, UTC. 0: one budget for life.
+	// multiples of it since the Unix epoch, UTC; whole milliseconds. 0: one budget
+	// for life.
 	Period time.Duration
 }
 
@@ -95,33 +96,34 @@ type Time struct {
 	// "producer" (the promise then depends on sane producers).
 	Trust string
 	// Lateness is how far behind its append time an event may be. Skew is how
-	// far ahead. Slack is the clock step below which a record's own times
-	// alone decide: default 5 s with broker times, always 0 with producer
-	// times. IdleGrace is how long a partition must be silent before the wall
-	// clock moves it on: default 60 s.
+	// far ahead of it an event may be. Slack is the clock step below which a
+	// record's own times alone decide: default 5 s with broker times, always 0 with
+	// producer times. IdleGrace is how long a partition must be silent before the
+	// wall clock moves it on: default 60 s. All are whole milliseconds, up to a year.
 	Lateness, Skew, Slack, IdleGrace time.Duration
 	// NoFuture turns the test for events of the future off: for files.
 	NoFuture bool
 }
 
-// Time trusts.
+// Values of Time.Trust.
 const (
 	TrustBroker   = "broker"
 	TrustProducer = "producer"
 )
 
-// Metric is one count per window and key.
+// Metric is one count for each window and key.
 type Metric struct {
-	Name   string
+	Name   string        // 1 to 200 bytes
 	Kind   string        // a name of metrickind.Offered; default: the first
 	Filter string        // takes the events for which it is true; "": all
 	Window time.Duration // size, whole milliseconds
-	// Slide is the distance of window starts, which lie on multiples of it
-	// since the Unix epoch: Window is a multiple of it, at most 100 times.
+	// Slide is the distance between the starts of windows, which lie on multiples of
+	// it since the Unix epoch: Window is a multiple of it, at most 100 times.
 	// Default: Window.
 	Slide time.Duration
 	Keys  Keys
-	// Min and Max clamp every value, for the kinds of metrickind.Valued.
+	// Min and Max clamp every value, in the events' own unit, for the kinds of
+	// metrickind.Valued; 0 for the others.
 	Min, Max int64
 	// Coverage, when set, releases beside the metric how many users were
 	// admitted to each window.
@@ -130,12 +132,14 @@ type Metric struct {
 	// one window; defaults 1 and 1. Noise does not depend on them.
 	MaxKeysPerUser, MaxEventsPerKey int
 	Ladder                          Ladder
-	Target                          noisereduction.Target
-	// Share is the part of the budget that the metric may use; default: equal
-	// parts. LastAtLeast is the number of windows that every user can take
-	// part in, however much they contribute within the bounds.
+	// Target is the accuracy at which a release stops.
+	Target noisereduction.Target
+	// Share is the part of the budget that the metric may use, from 0 to 1; default:
+	// equal parts.
 	Share float64
-	// LastAtLeast defaults to all windows of a period where the budget has one.
+	// LastAtLeast is the number of windows that every user can take part in, however
+	// much they contribute within the bounds. It is needed unless Ladder.Sigma is
+	// set, and defaults to all windows of a period where the budget has one.
 	LastAtLeast int
 }
 
@@ -155,7 +159,7 @@ type Coverage struct {
 	Share float64
 }
 
-// Key modes.
+// Values of Keys.Mode.
 const (
 	KeysPublic  = schemas.KeysPublic
 	KeysPrivate = schemas.KeysPrivate
@@ -166,12 +170,12 @@ const (
 type Ladder struct {
 	Kind   string  // "adaptive" (default) or "geometric"
 	Factor float64 // step of a geometric ladder; default 2
-	// Sigma, when set, is the standard deviation at the top: an explicit cap
-	// per window in place of LastAtLeast.
+	// Sigma, when set, is the standard deviation at the top, in the unit of the
+	// count: an explicit cap per window in place of LastAtLeast.
 	Sigma float64
 	// FirstSigma, when set, is the standard deviation of the first rung. Else
 	// ExpectedMax, the largest count expected, sets it for public keys; else
-	// the default of docs/configuration.
+	// the default of docs/configuration.md.
 	FirstSigma  float64
 	ExpectedMax float64
 }
@@ -181,14 +185,16 @@ type Outputs struct {
 	Counts, Control, Ledger, DeadLetter string // defaults: deployment-counts and so on
 	// PublishEvery makes counts appear at multiples of it since the Unix epoch only,
 	// by the wall clock, so that the moment tells nothing. A turn then takes that
-	// long at least. 0: as soon as they are ready.
+	// long at least. Whole milliseconds, up to an hour. 0: as soon as counts are
+	// ready.
 	PublishEvery time.Duration
 }
 
-// SecretKeys are the deployment's keys: 256 random bits each.
+// SecretKeys are the deployment's keys: 256 random bits each, independent of each
+// other.
 type SecretKeys struct {
-	Noise    []noisereduction.NoiseKey // one, from turn 1
-	UserHash [32]byte
+	Noise    []noisereduction.NoiseKey // exactly one: the key that noise is drawn with
+	UserHash [32]byte                  // hashes user ids to account ids, and records to record ids
 }
 
 func (c Config) withDefaults() Config {
@@ -254,7 +260,7 @@ func defaultSlots(metrics []Metric) int {
 	return int(min(max(longest/least/4, few), many))
 }
 
-// overlapping is the greatest number of windows that hold a part of one period:
+// overlapping returns the greatest number of windows that hold a part of one period:
 // every one of them may charge it.
 func overlapping(period, window, slide time.Duration) int {
 	g, rest := period, slide

@@ -13,8 +13,8 @@ import (
 	"github.com/tollgate-dp/tollgate/state"
 )
 
-// TestCompileRefusesWhatCannotBe: every impossible value names its field.
-func TestCompileRefusesWhatCannotBe(t *testing.T) {
+// TestCompileRefusesInvalidValues: every invalid value names its field.
+func TestCompileRefusesInvalidValues(t *testing.T) {
 	for _, test := range []struct {
 		field  string
 		change func(c *deployment.Config)
@@ -79,7 +79,7 @@ func TestCompileRefusesWhatCannotBe(t *testing.T) {
 		{"metrics.views.last_at_least", func(c *deployment.Config) { c.Metrics[0].LastAtLeast = 0 }},
 		{"metrics.views.last_at_least", func(c *deployment.Config) { c.Metrics[0].LastAtLeast = math.MaxInt64 }},
 		{"metrics.views.ladder.sigma", func(c *deployment.Config) { c.Metrics[0].Ladder.Sigma = math.Inf(1) }},
-		{"metrics.views.ladder", func(c *deployment.Config) { c.Metrics[0].Ladder.Sigma = 0.01 }}, // nobody can pay
+		{"metrics.views.ladder", func(c *deployment.Config) { c.Metrics[0].Ladder.Sigma = 0.01 }}, // no user can pay
 		{"metrics.views.ladder", func(c *deployment.Config) { c.Metrics[0].Ladder.FirstSigma = 0.5 }},
 		{"metrics.views.share", func(c *deployment.Config) { c.Metrics[0].Share = 1.5 }},
 		{"metrics.views.keys", func(c *deployment.Config) { c.Metrics[0].Keys.List = nil }},

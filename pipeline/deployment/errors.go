@@ -7,57 +7,61 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms"
 )
 
-// ConfigError says which field of a configuration cannot be, and why.
+// ConfigError says which field of a configuration is invalid, and why.
 type ConfigError struct {
-	Field  string
-	Reason string
+	Field  string // as in a configuration file, with the metric's name: metrics.views.keys
+	Reason string // a sentence without the field: what is wrong, and what to do
 }
 
 // Error implements error.
 func (e *ConfigError) Error() string { return fmt.Sprintf("%s: %s", e.Field, e.Reason) }
 
+// Invalid returns a *ConfigError for a field, with a reason as of fmt.Sprintf.
 func Invalid(field, format string, args ...any) error {
 	return &ConfigError{Field: field, Reason: fmt.Sprintf(format, args...)}
 }
 
 var (
-	// ErrNotInitialised: control holds no HEADER; run Init first.
+	// ErrNotInitialised says that the control log holds no HEADER: run Init first.
 	ErrNotInitialised = errors.New("the deployment is not initialised")
-	// ErrInitialised: control holds a HEADER already, which never changes.
+	// ErrInitialised says that the control log holds a HEADER already, which never
+	// changes.
 	ErrInitialised = errors.New("the deployment is initialised already")
-	// ErrHeaderMismatch: the configuration and the HEADER disagree on
-	// something that must never change.
+	// ErrHeaderMismatch says that the configuration differs from the generation in
+	// force, in something that only a change may alter, or nothing ever.
 	ErrHeaderMismatch = errors.New("the configuration does not match the deployment")
-	// ErrStopped: control holds a STOP that nobody has recovered from.
+	// ErrStopped says that the control log holds a STOP from which no operator has
+	// recovered yet.
 	ErrStopped = errors.New("the deployment has stopped itself")
-	// ErrConflict: a value that was published differs from what the log gives
-	// now.
+	// ErrConflict says that a value that was published differs from what the topics
+	// give now.
 	ErrConflict = transforms.ErrConflict
-	// ErrInterruptedTurn: a deployment cannot be changed while a turn is under
+	// ErrInterruptedTurn says that a deployment cannot be changed while a turn is under
 	// way: drain it first.
 	ErrInterruptedTurn = errors.New("a turn is under way")
-	// ErrLogFault: a topic lost, changed or never had something that the
+	// ErrLogFault says that a topic lost, changed or never had something that the
 	// promises rest on.
 	ErrLogFault = errors.New("a topic cannot be trusted")
-	// ErrPromiseWeakened: a change of an earlier version has raised a part of the
-	// budget, and the generations together do not keep what was promised.
+	// ErrPromiseWeakened says that a change of an earlier version has raised a part of
+	// the budget, and that the generations together do not keep what was promised.
 	ErrPromiseWeakened = errors.New("the promise was weakened by an earlier change")
-	// ErrTopicSettings: a topic is missing, or is set up so that it could lose
+	// ErrTopicSettings says that a topic is missing, or is set up so that it could lose
 	// what the promises rest on. Every *TopicError is one.
 	ErrTopicSettings = errors.New("a topic is not set up as it must be")
 
-	// errSuperseded: another run's EPOCH stands behind this run's.
+	// ErrSuperseded says that another run, or a change, has taken over: an EPOCH that
+	// counts stands after the caller's own. A run then ends without an error.
 	ErrSuperseded = errors.New("another run has taken over")
 )
 
 // TopicError says what is wrong with a topic and how to put it right.
 type TopicError struct {
 	Topic   string
-	Setting string // Kafka's name of it, or "partitions"; "" when the topic itself is the matter
-	Got     string
-	Want    string
-	Fix     string
-	Err     error // a more special reason; may be nil
+	Setting string // Kafka's name of the setting, or "partitions"; "" when the topic itself is the matter
+	Got     string // the value found; without a Setting what the topic does, as in "does not exist"
+	Want    string // what would be accepted; "" without a Setting
+	Fix     string // what to do, mostly a command
+	Err     error  // a more special reason; may be nil
 }
 
 // Error implements error.
@@ -76,15 +80,15 @@ func (e *TopicError) Unwrap() []error {
 	return []error{ErrTopicSettings, e.Err}
 }
 
-// ErrStrict says that the topics would do, and are refused because strictness was asked for: what is acknowledged could be lost
-// with one broker. It comes with ErrTopicSettings.
+// ErrStrict says that the topics would do, and are refused because strictness was asked for:
+// acknowledged records could be lost together with one broker. It comes with ErrTopicSettings.
 var ErrStrict = errors.New("refused because of strictness")
 
 // ErrNoBroker says that a run was to be drained, or a wait was over, and no broker
-// answered. Nothing is lost: what was under way is redone by the next run.
+// answered. Nothing is lost: the next run redoes what was under way.
 var ErrNoBroker = errors.New("no broker answers")
 
-// ErrStuck says that a run was to be drained, and that Kafka answers and does not let
-// the open turn be finished: a partition has no leader, for example. Nothing is lost,
+// ErrStuck says that a run was to be drained, and that Kafka answers but does not let
+// the run finish the open turn: a partition has no leader, for example. Nothing is lost,
 // as with ErrNoBroker.
 var ErrStuck = errors.New("Kafka does not let the open turn be finished")

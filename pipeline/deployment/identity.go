@@ -7,7 +7,7 @@ import (
 )
 
 // identity names the registry: another one may give the ids that stand in records
-// to other schemas. Whether it is asked over TLS and as whom makes no difference.
+// to other schemas. TLS and the user that asks make no difference.
 func (g *Registry) identity() string {
 	if g == nil {
 		return ""

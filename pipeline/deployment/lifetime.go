@@ -10,16 +10,16 @@ import (
 type Lifetime struct {
 	// Windows is how many windows every user can take part in, however much they
 	// contribute within the bounds: what last_at_least asks for, or fewer where an
-	// explicit ladder.sigma makes a window cost more than that leaves. 0: who uses
-	// the bounds to the full can take part in none.
+	// explicit ladder.sigma makes a window cost more than that leaves. 0: a user who
+	// uses the bounds to the full can take part in no window.
 	Windows uint64
 	// UpTo says that this holds only while the other metrics leave the budget to
-	// this one: nothing of the account is kept for an explicit ladder.sigma.
+	// this one: no part of the account is kept for an explicit ladder.sigma.
 	UpTo bool
 }
 
-// Lifetimes has a Lifetime for each of Metrics. Coverage is admitted together with
-// the metric that it covers, and lasts as long.
+// Lifetimes returns a Lifetime for each of Deployment.Metrics. Coverage is admitted
+// together with the metric that it covers, and lasts as long.
 func Lifetimes(d *Deployment) []Lifetime {
 	out := make([]Lifetime, 0, len(d.Metrics))
 	for i := range d.Config.Metrics {
@@ -36,7 +36,7 @@ func Lifetimes(d *Deployment) []Lifetime {
 
 // LastAtLeastFits says whether one account pays for the last_at_least windows of
 // every metric together. They can fail to fit only where every metric has an
-// explicit ladder.sigma: else split has refused.
+// explicit ladder.sigma: Compile has refused any other such configuration.
 func LastAtLeastFits(d *Deployment) bool {
 	sum, at := new(big.Int), 0
 	for i := range d.Config.Metrics {
@@ -51,8 +51,8 @@ func LastAtLeastFits(d *Deployment) bool {
 	return sum.Cmp(accountUnits(d.Budget.Mu2)) <= 0
 }
 
-// worst is the most that a window of the metric, with its coverage, can cost a
-// user. at is where the metric stands in d.Metrics.
+// worstOf returns the most that a window of the metric, with its coverage, can cost a
+// user, in account units. at is the index of the metric in d.Metrics.
 func worstOf(d *Deployment, m *Metric, at int) *big.Int {
 	coverage := new(big.Int)
 	if m.Coverage != nil {
@@ -61,7 +61,7 @@ func worstOf(d *Deployment, m *Metric, at int) *big.Int {
 	return m.worst(d.Metrics[at].Spec.Top, coverage)
 }
 
-// affordable is how many windows that cost worst an account pays for, in B² and in
+// affordable returns how many windows that cost worst an account pays for, in B² and in
 // δ, and no more than were asked for.
 func affordable(d *Deployment, m *Metric, worst *big.Int, compiled *CompiledMetric) uint64 {
 	windows := new(big.Int).Div(accountUnits(d.Budget.Mu2), worst)

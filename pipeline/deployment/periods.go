@@ -12,8 +12,8 @@ import (
 // all of them together.
 type PeriodsPromise struct{ Epsilon, Delta float64 }
 
-// OverPeriods states the promise over n ≥ 1 periods of a deployment that has periods; ok
-// is false where it is none that is worth stating.
+// OverPeriods returns the promise over n ≥ 1 periods of a deployment that has periods; ok
+// is false where there is no promise that is worth stating.
 //
 // Where every window lies within one period the amounts add: n·B², and n·δ_keys. A window
 // that reaches into w periods is moved by what a user did in all of them: (Σ c_p)² is up
@@ -34,8 +34,8 @@ func OverPeriods(d *Deployment, n int) (p PeriodsPromise, ok bool) {
 	return PeriodsPromise{Epsilon: c.Epsilon, Delta: rest + keys}, true
 }
 
-// PeriodsInAWindow is how many periods a window of some metric reaches into at most; 1
-// without periods.
+// PeriodsInAWindow returns how many periods a window of some metric reaches into at most;
+// 1 without periods.
 func PeriodsInAWindow(d *Deployment) int {
 	most := 1
 	for i := range d.Metrics {
@@ -44,9 +44,10 @@ func PeriodsInAWindow(d *Deployment) int {
 	return most
 }
 
-// reaches is how many periods a window of the metric reaches into at most. Windows begin
-// at multiples of their slide, periods at multiples of theirs: relative to its period a
-// window begins at a multiple of what divides both, the latest so much before the end.
+// reaches returns how many periods a window of the metric reaches into at most. Windows
+// begin at multiples of their slide, periods at multiples of their length: relative to its
+// period a window begins at a multiple of what divides both, the latest one so much before
+// the end.
 func reaches(d *Deployment, m *schemas.MetricSpec) int {
 	period := d.Config.Privacy.Period.Milliseconds()
 	if period == 0 {
@@ -59,8 +60,9 @@ func reaches(d *Deployment, m *schemas.MetricSpec) int {
 	return int((period-unit+m.WindowSize-1)/period) + 1
 }
 
-// keysAcross is by how much the keys that only one user has are likelier to show than
-// their δ says that was paid for them, over n periods; 1 where no window reaches into two.
+// keysAcross returns the factor by which a key that only one user has is likelier to be
+// released than the δ says that was paid for it, over n periods; 1 where no window reaches
+// into two.
 func keysAcross(d *Deployment, n int) float64 {
 	worst := 1.0
 	for i := range d.Metrics {

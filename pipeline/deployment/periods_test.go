@@ -64,7 +64,7 @@ func TestRuleWindowsOverSeveralPeriodsAreInThePromiseOverThem(t *testing.T) {
 				if periods == 1 || kind != metrickind.Events {
 					continue
 				}
-				// What would be promised if the amounts of both periods added does not hold.
+				// The promise that follows if the amounts of both periods are added does not hold.
 				b := d.Budget
 				sum, err := state.ConvertDeltaMu(2*(b.Delta-b.Keys.Float()), b.Mu2.Mu()*math.Sqrt2, b.Accountant)
 				if err != nil {

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// SASL mechanisms.
+// Values of SASL.Mechanism.
 const (
 	SASLPlain       = "plain"
 	SASLScramSHA256 = "scram-sha-256"
 	SASLScramSHA512 = "scram-sha-512"
 )
 
-// Check refuses addresses and security settings that cannot be, without looking at files. Errors:
+// Check refuses invalid addresses and security settings, without looking at files. Errors:
 // *ConfigError names the field.
 func (k *Kafka) Check() error {
 	if err := k.checkBrokers(); err != nil {
@@ -23,7 +23,7 @@ func (k *Kafka) Check() error {
 	return k.checkSecurity()
 }
 
-// checkBrokers refuses what cannot be the address of a broker.
+// checkBrokers refuses what is not the address of a broker.
 func (k *Kafka) checkBrokers() error {
 	for i, address := range k.Brokers {
 		host, port, err := net.SplitHostPort(address)
@@ -37,7 +37,7 @@ func (k *Kafka) checkBrokers() error {
 	return nil
 }
 
-// checkSecurity refuses what cannot be, without looking at files.
+// checkSecurity refuses invalid settings of TLS and SASL, without looking at files.
 func (k *Kafka) checkSecurity() error {
 	if t := k.TLS; t != nil {
 		switch {
@@ -53,7 +53,7 @@ func (k *Kafka) checkSecurity() error {
 		case "":
 			return Invalid("kafka.sasl.mechanism", "it is missing: %s, %s or %s", SASLPlain, SASLScramSHA256, SASLScramSHA512)
 		default:
-			return Invalid("kafka.sasl.mechanism", "%q is none of %s, %s and %s", s.Mechanism, SASLPlain, SASLScramSHA256, SASLScramSHA512)
+			return Invalid("kafka.sasl.mechanism", "%q is not %s, %s or %s", s.Mechanism, SASLPlain, SASLScramSHA256, SASLScramSHA512)
 		}
 		switch {
 		case s.User == "":

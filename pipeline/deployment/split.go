@@ -10,11 +10,11 @@ import (
 	"github.com/tollgate-dp/tollgate/state"
 )
 
-// allotment is what a metric gets of the budget.
+// allotment is the part of the budget that a metric gets.
 type allotment struct {
 	first, top state.Precision
 	deltaKey   state.Delta
-	// coverage is what the metric's coverage gets; zero without one.
+	// of the metric's coverage; zero without one
 	coverageFirst, coverageTop state.Precision
 }
 
@@ -66,7 +66,7 @@ func split(metrics []Metric, b state.Budget) ([]allotment, error) {
 
 var twoTo40 = new(big.Int).Lsh(big.NewInt(1), 40)
 
-// worst is what one window costs a user at most, in account units: K counts at
+// worst returns what one window costs a user at most, in account units: K counts at
 // the top, each charged in whole units, and what coverage takes beside them.
 func (m *Metric) worst(top state.Precision, coverage *big.Int) *big.Int {
 	w := charge(m.square(), top)
@@ -80,7 +80,7 @@ func charge(square *big.Int, u state.Precision) *big.Int {
 	return w.Add(w, new(big.Int).Sub(twoTo40, big.NewInt(1))).Rsh(w, 40)
 }
 
-// contribution is c_max: by how much one user moves one key's count at most.
+// contribution returns c_max: by how much one user moves one key's count at most.
 func (m *Metric) contribution() int64 {
 	return metrickind.Of(m.Kind).Sensitivity(m.bounds())
 }
@@ -179,7 +179,7 @@ func allot(m *Metric, rest *big.Rat, s share, b state.Budget) (allotment, error)
 	return a, nil
 }
 
-// sharedTop is u_top from a metric's part of B², with the account units of its
+// sharedTop returns u_top from a metric's part of B², with the account units of its
 // coverage in one window. Each of the K charges of a window is rounded up on its
 // own, so the part is divided into whole account units first:
 // ⌈C²·u_top·2^-40⌉ ≤ ⌊rest/K⌋. Dividing once by N·K·C² would leave the last
@@ -219,7 +219,7 @@ func floorDiv(r *big.Rat, by *big.Int) *big.Int {
 	return new(big.Int).Div(r.Num(), new(big.Int).Mul(r.Denom(), by))
 }
 
-// firstRung is u_1 (definitions.md, "First rung and steps").
+// firstRung returns u_1 (definitions.md, "First rung and steps").
 func firstRung(m *Metric, top state.Precision) (state.Precision, error) {
 	field := "metrics." + m.Name + ".ladder"
 	var first state.Precision

@@ -24,7 +24,7 @@ const (
 	maxPerSize = 100 // slides in a window
 )
 
-// check refuses what cannot be, field by field, before anything is computed.
+// check refuses an invalid configuration, field by field, before anything is computed.
 func (c *Config) check() error {
 	switch {
 	case len(c.Kafka.Brokers) == 0:
@@ -171,7 +171,7 @@ func (m *Metric) checkValues() error {
 	return nil
 }
 
-// checkTogether finds what cannot be between metrics.
+// checkTogether refuses metrics that do not fit together.
 func (c *Config) checkTogether() error {
 	byName := map[string]*Metric{}
 	for i := range c.Metrics {
@@ -222,7 +222,7 @@ func (m *Metric) checkKeys() error {
 		}
 		for _, k := range m.Keys.List {
 			if err := schemas.ValidateKey([]byte(k)); err != nil {
-				return Invalid(at, "a key of the list cannot be: %v", err)
+				return Invalid(at, "a key of the list is invalid: %v", err)
 			}
 		}
 	case KeysFrom:
@@ -235,7 +235,7 @@ func (m *Metric) checkKeys() error {
 	return nil
 }
 
-// publicKeys is the list in byte order, each key once.
+// publicKeys returns the list in byte order, each key once.
 func (m *Metric) publicKeys() [][]byte {
 	var keys [][]byte
 	for _, k := range m.Keys.List {

@@ -22,6 +22,8 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
+// AsSum returns a change of a configuration of Config that makes its metric a sum of
+// prices from 0 to 100, of up to two events a key, and then calls change with it.
 func AsSum(change func(m *deployment.Metric)) func(c *deployment.Config) {
 	return func(c *deployment.Config) {
 		c.Events.Format.Value = "price"
@@ -31,6 +33,8 @@ func AsSum(change func(m *deployment.Metric)) func(c *deployment.Config) {
 	}
 }
 
+// Config returns a configuration that compiles, for the broker at addr: one metric with the
+// public keys a, b and c and windows of a minute, producers' times, and constant keys.
 func Config(addr string) deployment.Config {
 	return deployment.Config{
 		Kafka:   deployment.Kafka{Brokers: []string{addr}},
@@ -47,21 +51,22 @@ func Config(addr string) deployment.Config {
 	}
 }
 
-// Logger collects what a run warns of.
+// Logger returns a logger that writes warnings and errors to a buffer.
 func Logger(to *bytes.Buffer) *slog.Logger {
 	return slog.New(slog.NewTextHandler(to, &slog.HandlerOptions{Level: slog.LevelWarn}))
 }
 
-// PEMFiles are a self-signed certificate of 127.0.0.1 with its key, and files that are wrong in
-// some way.
+// PEMFiles names a self-signed certificate of 127.0.0.1 with its key, and files that are
+// wrong in some way.
 type PEMFiles struct {
-	Dir        string
+	Dir        string // which holds all of them
 	Cert, Key  string
-	OtherKey   string
-	Encrypted  string
-	Text, Gone string
+	OtherKey   string // of another certificate
+	Encrypted  string // a key that is encrypted
+	Text, Gone string // a file without a PEM block, and one that does not exist
 }
 
+// WritePEM writes PEMFiles to a directory that ends with the test.
 func WritePEM(t *testing.T) PEMFiles {
 	t.Helper()
 	f := PEMFiles{Dir: t.TempDir()}
@@ -101,6 +106,7 @@ func WritePEM(t *testing.T) PEMFiles {
 	return f
 }
 
+// Start starts an embedded broker that ends with the test.
 func Start(t testing.TB) *embedded.Broker {
 	t.Helper()
 	broker, err := embedded.Start(embedded.Options{})

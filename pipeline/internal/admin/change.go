@@ -17,19 +17,21 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// Change is one change under way.
+// Change is one change of a deployment that is under way. Its steps, in order: Unused,
+// Begin, Generation (whose result goes to Next), Store, Write. Not for concurrent use.
 type Change struct {
 	dep     *deployment.Deployment // as it shall be
 	client  *kafkalog.Client
 	control *controllog.Log
-	Old     *schemas.Header
-	Next    schemas.Header
-	epoch   int64
-	Settled uint64
-	last    *controllog.Closing // the CLOSE of the settled turn
+	Old     *schemas.Header     // of the generation in force
+	Next    schemas.Header      // of the generation that is to follow; the caller sets it
+	epoch   int64               // the offset of the change's own EPOCH
+	Settled uint64              // the last settled turn, after Begin; a dry run sets it
+	last    *controllog.Closing // the CLOSE of that turn
 }
 
-// NewChange prepares the change from the generation that control holds to d.
+// NewChange prepares the change from the generation that was in force when the control log
+// was opened, to the configuration of d.
 func NewChange(d *deployment.Deployment, client *kafkalog.Client, control *controllog.Log) *Change {
 	return &Change{dep: d, client: client, control: control, Old: control.Header}
 }
@@ -57,9 +59,9 @@ func (c *Change) Unused(ctx context.Context) error {
 }
 
 // unusedLedger refuses a new ledger topic with decisions on it, or with snapshots of
-// turns that are not settled here: whoever restored a shard from them would give
-// people other people's accounts. Snapshots of settled turns may be an interrupted
-// change's; those that are not are found when the shards are stored.
+// turns that are not settled here: a shard that was restored from them would give users
+// the accounts of others. Snapshots of settled turns may be those of an interrupted
+// change; any others are found when the shards are stored.
 func (c *Change) unusedLedger(ctx context.Context, topic string) error {
 	var settled uint64
 	c.control.Look(func(v *controllog.View) { settled = v.Settled })
@@ -91,7 +93,8 @@ func foreignLedger(topic string, err error) error {
 }
 
 // Begin takes an epoch, so that no run goes on, and finds out where the
-// deployment stands.
+// deployment stands. Errors: deployment.ErrStopped, deployment.ErrSuperseded,
+// deployment.ErrLogFault, or what the broker said.
 func (c *Change) Begin(ctx context.Context) error {
 	var stop *schemas.Stop
 	var settled uint64
@@ -112,7 +115,7 @@ func (c *Change) Begin(ctx context.Context) error {
 	return c.look(ctx)
 }
 
-// look reads control and refuses to go on if somebody else has the epoch.
+// look reads control and refuses to go on if a run or another change has taken over.
 func (c *Change) look(ctx context.Context) error {
 	if err := c.control.Update(ctx); err != nil {
 		return err
@@ -129,23 +132,28 @@ func (c *Change) look(ctx context.Context) error {
 	case stop != nil:
 		return controllog.Stopped(stop)
 	case c.Settled > 0 && c.last == nil:
-		return fmt.Errorf("changing the deployment behind turn %d: control does not hold its CLOSE: %w", c.Settled, deployment.ErrLogFault)
+		return fmt.Errorf("changing the deployment after turn %d: control does not hold its CLOSE: %w", c.Settled, deployment.ErrLogFault)
 	}
 	return nil
 }
 
+// Superseded returns the deployment.ErrSuperseded of a change that was overtaken by a run
+// or another change.
 func (c *Change) Superseded() error {
 	return fmt.Errorf("changing the deployment: %w: drain the run that goes on, then change it again", deployment.ErrSuperseded)
 }
 
-// Generation is the one that begins behind the settled turn.
+// Generation returns the header of the generation that begins after the settled turn: want
+// is the header of the new configuration, as generations.Header makes it.
 func (c *Change) Generation(want *schemas.Header) schemas.Header {
 	start := calendar.New(c.Old, c.dep.Config.Privacy.Period).End(c.Settled)
 	return generations.Succeed(c.Old, want, c.Settled+1, start, c.last)
 }
 
-// Store winds the old generation up: every shard, charged, in a snapshot, on the
-// ledger that the new generation reads.
+// Store winds up the old generation: it charges every shard for what was settled and
+// writes its snapshot to the ledger that Next reads. Errors: deployment.ErrInterruptedTurn,
+// deployment.ErrLogFault, *deployment.TopicError for a new ledger that is not empty,
+// *spend.StopError, or what the broker said.
 func (c *Change) Store(ctx context.Context) error {
 	rules, err := generations.Rules(c.dep, c.Old)
 	if err != nil {
@@ -168,7 +176,7 @@ func (c *Change) Store(ctx context.Context) error {
 		return err
 	}
 	if c.Settled == 0 {
-		return nil // nobody has an account
+		return nil // no user has an account yet
 	}
 	to := from
 	if c.Next.Topics.Ledger != c.Old.Topics.Ledger {
@@ -191,7 +199,7 @@ func (c *Change) Store(ctx context.Context) error {
 // interrupted says what to do about a turn that is under way.
 func (c *Change) interrupted(err error) error {
 	if errors.Is(err, spend.ErrInterrupted) {
-		return fmt.Errorf("changing the deployment behind turn %d: the next turn was interrupted and may be published in part: run the old configuration and drain it, then change it: %w", c.Settled, deployment.ErrInterruptedTurn)
+		return fmt.Errorf("changing the deployment after turn %d: the next turn was interrupted and may be published in part: run the old configuration and drain it, then change it: %w", c.Settled, deployment.ErrInterruptedTurn)
 	}
 	if errors.Is(err, spend.ErrForeignLedger) && c.Next.Topics.Ledger != c.Old.Topics.Ledger {
 		return foreignLedger(c.Next.Topics.Ledger, err)
@@ -199,7 +207,8 @@ func (c *Change) interrupted(err error) error {
 	return fmt.Errorf("winding up generation %d: %w", c.Old.Generation, err)
 }
 
-// Write puts the generation in force, if nobody has taken over meanwhile.
+// Write puts Next in force, if no run and no other change has taken over meanwhile
+// (deployment.ErrSuperseded).
 func (c *Change) Write(ctx context.Context) error {
 	if err := c.look(ctx); err != nil {
 		return err
@@ -233,8 +242,8 @@ func (c *Change) Write(ctx context.Context) error {
 }
 
 // unpublished refuses a change over anything that was published of a turn that is not
-// settled: the ledger has lost the decisions behind it, and the next generation would
-// publish something else that nobody compares with that.
+// settled: the ledger has lost the decisions that it rests on, and the next generation
+// would publish something else, which no run compares with it.
 func (c *Change) unpublished(ctx context.Context) error {
 	old := *c.dep
 	out := &old.Config.Outputs
@@ -249,7 +258,7 @@ func (c *Change) unpublished(ctx context.Context) error {
 			return err
 		}
 		if found {
-			return fmt.Errorf("changing the deployment behind turn %d: topic %s holds what a later turn has published, and the ledger does not have the decisions behind it: topic %s has lost records; restore it, or begin a new deployment: %w",
+			return fmt.Errorf("changing the deployment after turn %d: topic %s holds what a later turn has published, and the ledger does not have the decisions that it rests on: topic %s has lost records; restore it, or begin a new deployment: %w",
 				c.Settled, out.Counts, out.Ledger, deployment.ErrLogFault)
 		}
 	}

@@ -10,7 +10,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// StartAt makes a header the first of a deployment.
+// StartAt makes a header that of a deployment's beginning: generation 1 with turn 1, which
+// begins at a time in Unix milliseconds, a multiple of the least slide.
 func StartAt(h *schemas.Header, millis int64) {
 	h.StartMillis, h.FromTurn, h.SliceStart = millis, 1, millis
 	for range h.Metrics {
@@ -18,7 +19,9 @@ func StartAt(h *schemas.Header, millis int64) {
 	}
 }
 
-// Fresh refuses topics that hold anything.
+// Fresh refuses a control, ledger or counts topic that holds anything, or that has another
+// number of partitions than the configuration says. Errors: deployment.ErrInitialised,
+// deployment.ErrLogFault, deployment.ErrHeaderMismatch, or what the broker said.
 func Fresh(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client) error {
 	control, err := client.Offsets(ctx, d.Config.Outputs.Control, controllog.Partition)
 	if err != nil {

@@ -10,21 +10,25 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
+// Times in Unix milliseconds that stand for the ends of time.
 const (
-	Never   = math.MinInt64 // an append time before every other
-	Forever = math.MaxInt64
+	Never   = math.MinInt64 // before every other time
+	Forever = math.MaxInt64 // after every other time
 )
 
-// MaxSlides bounds the slides of a deployment that are no multiples of one
-// another: the number of a turn is computed by inclusion and exclusion over them.
+// MaxSlides bounds the slides of a deployment that are not multiples of one another, as
+// Coarse counts them: the number of a turn is computed by inclusion and exclusion over
+// them.
 const MaxSlides = 6
 
 // Turns numbers the slices of event time between the ends of the metrics'
 // windows: a pure function of the configuration and of the changes that control
-// records. Turn w covers [end(w−1), end(w)); the ends are the multiples of all
-// slides behind the start. It implements spend.Windows. Safe for concurrent use.
+// records. Turn w covers [End(w−1), End(w)); the ends are the multiples of all
+// slides after the start. All times are Unix milliseconds; turns are numbered from 1,
+// metrics by their indexes in the header. It implements spend.Windows. Read-only, and
+// safe for concurrent use.
 type Turns struct {
-	Start   int64   // Unix milliseconds; earlier events belong to no turn
+	Start   int64   // of the deployment; earlier events belong to no turn
 	tables  []table // by generation, ascending; the last one is in force
 	metrics []windowed
 	period  int64 // of the budget, milliseconds; 0 for life
@@ -46,8 +50,8 @@ type term struct{ every, sign int64 }
 // coverage metric, which has those of the metric before it.
 type windowed struct{ size, slide, start int64 }
 
-// New are those of a generation: its windows, over its own turns and those of
-// the generations before it.
+// New returns the turns of a generation and of those before it, with the windows of the
+// generation's metrics. h is its header, period that of the budget, 0 for life.
 func New(h *schemas.Header, period time.Duration) *Turns {
 	t := &Turns{Start: h.StartMillis, period: period.Milliseconds()}
 	for i := range h.Past {
@@ -66,7 +70,8 @@ func New(h *schemas.Header, period time.Duration) *Turns {
 	return t
 }
 
-// Coarse leaves out what is a multiple of another.
+// Coarse returns the slides that are not multiples of another one, ascending and each
+// once. All must be above 0.
 func Coarse(slides []int64) []int64 {
 	slides = slices.Clone(slides)
 	slices.Sort(slides)
@@ -94,7 +99,7 @@ func terms(slides []int64) []term {
 	return out
 }
 
-// lcm is the least common multiple, or math.MaxInt64 where it is greater: such a
+// lcm returns the least common multiple, or math.MaxInt64 where it is greater: such a
 // time does not come.
 func lcm(a, b int64) int64 {
 	x, y := a, b
@@ -107,7 +112,8 @@ func lcm(a, b int64) int64 {
 	return math.MaxInt64
 }
 
-// Align truncates a time to a multiple of size since the Unix epoch.
+// Align truncates a time to a multiple of size since the Unix epoch, downwards also
+// before it. size must be above 0.
 func Align(millis, size int64) int64 { return floorDivide(millis, size) * size }
 
 func floorDivide(a, b int64) int64 {
@@ -127,7 +133,7 @@ func (t *table) ends(millis int64) int64 {
 	return n
 }
 
-// end is the end of a turn of a table.
+// end returns the end of a turn of a table.
 func (t *table) end(turn uint64) int64 {
 	n := int64(turn - t.first + 1)
 	if len(t.terms) == 1 {
@@ -140,7 +146,7 @@ func (t *table) end(turn uint64) int64 {
 	return t.start + int64(after)
 }
 
-// End is the end of a turn in Unix milliseconds; end(0) is the start.
+// End returns the end of a turn in Unix milliseconds; End(0) is the start.
 func (t *Turns) End(turn uint64) int64 {
 	for i := len(t.tables) - 1; i >= 0; i-- {
 		if t.tables[i].first <= turn {
@@ -150,7 +156,7 @@ func (t *Turns) End(turn uint64) int64 {
 	return t.Start
 }
 
-// Of is the turn that covers a time at or behind the start.
+// Of returns the turn that covers a time, which must not be before the start.
 func (t *Turns) Of(millis int64) uint64 {
 	at := len(t.tables) - 1
 	for at > 0 && t.tables[at].start > millis {
@@ -159,7 +165,7 @@ func (t *Turns) Of(millis int64) uint64 {
 	return t.tables[at].first + uint64(t.tables[at].ends(millis))
 }
 
-// By is the last turn that ends at or before a time; 0 for none.
+// By returns the last turn that ends at or before a time; 0 for none.
 func (t *Turns) By(millis int64) uint64 {
 	if millis < t.Start {
 		return 0
@@ -167,8 +173,8 @@ func (t *Turns) By(millis int64) uint64 {
 	return t.Of(millis) - 1
 }
 
-// Ending are the windows that end with a turn, in admission order. A window that
-// began before the start is none.
+// Ending returns the metric windows that end with a turn, in the order of admission.
+// Windows that began before the start are not among them.
 func (t *Turns) Ending(turn uint64) []schemas.MetricWindow {
 	end := t.End(turn)
 	var windows []schemas.MetricWindow
@@ -180,27 +186,28 @@ func (t *Turns) Ending(turn uint64) []schemas.MetricWindow {
 	return windows
 }
 
-// First implements spend.Windows.
+// First implements spend.Windows: it returns the turn with which a metric window begins.
 func (t *Turns) First(p schemas.MetricWindow) uint64 { return t.Of(p.WindowStart) }
 
-// Open implements spend.Windows.
+// Open implements spend.Windows: it says whether some window of a metric holds a turn's
+// slice and ends after the turn.
 func (t *Turns) Open(metric uint32, turn uint64) bool {
 	_, open := t.open(int(metric), turn)
 	return open
 }
 
-// earliest is where the first window begins.
+// earliest returns where the first window begins.
 func (m windowed) earliest() int64 { return Align(m.start-1, m.slide) + m.slide }
 
-// open is the start of the earliest window of a metric that holds a turn's
-// slice and ends behind the turn.
+// open returns the start of the earliest window of a metric that holds a turn's
+// slice and ends after the turn, and whether there is such a window.
 func (t *Turns) open(metric int, turn uint64) (int64, bool) {
 	m := t.metrics[metric]
 	if m.size == 0 {
 		return 0, false
 	}
 	begin, end := t.End(turn-1), t.End(turn)
-	// The earliest start whose window ends behind the turn's end.
+	// The earliest start whose window ends after the turn's end.
 	first := Align(end-m.size, m.slide) + m.slide
 	if earliest := m.earliest(); first < earliest {
 		first = earliest
@@ -208,7 +215,8 @@ func (t *Turns) open(metric int, turn uint64) (int64, bool) {
 	return first, first <= begin
 }
 
-// Needed implements spend.Windows.
+// Needed implements spend.Windows: it returns the first turn whose slice some window
+// needs that ends after a turn.
 func (t *Turns) Needed(turn uint64) uint64 {
 	needed := turn + 1
 	for i := range t.metrics {
@@ -219,7 +227,8 @@ func (t *Turns) Needed(turn uint64) uint64 {
 	return needed
 }
 
-// LeastPeriod implements spend.Windows.
+// LeastPeriod implements spend.Windows: it returns the earliest budget period of a time in
+// some window that ends after a turn; math.MinInt64 with one budget for life.
 func (t *Turns) LeastPeriod(turn uint64) int64 {
 	if t.period == 0 {
 		return math.MinInt64
@@ -227,7 +236,8 @@ func (t *Turns) LeastPeriod(turn uint64) int64 {
 	return t.PeriodOf(t.End(t.Needed(turn) - 1))
 }
 
-// PeriodOf is the budget period of a time.
+// PeriodOf returns the number of the budget period of a time: periods are counted from the
+// Unix epoch, those before it have negative numbers. 0 with one budget for life.
 func (t *Turns) PeriodOf(millis int64) int64 {
 	if t.period == 0 {
 		return 0

@@ -136,11 +136,11 @@ func compareWindows(t *rapid.T, w *Turns, ends []int64, n int) {
 		}
 	}
 	if w.Needed(turn) != needed {
-		t.Fatalf("behind turn %d slices from %d on are needed, not %d", turn, needed, w.Needed(turn))
+		t.Fatalf("after turn %d slices from %d on are needed, not %d", turn, needed, w.Needed(turn))
 	}
 	// No window that ends later holds a time of an earlier period.
 	if least := w.LeastPeriod(turn); w.period > 0 && (least > floorDivide(earliest, w.period) || least > floorDivide(ends[n], w.period)) {
-		t.Fatalf("behind turn %d period %d counts as the least; a window from %d on is open", turn, least, earliest)
+		t.Fatalf("after turn %d period %d counts as the least; a window from %d on is open", turn, least, earliest)
 	}
 }
 
@@ -154,9 +154,9 @@ func TestTurnsOfFarTimes(t *testing.T) {
 	}
 }
 
-// Generations number their turns one behind the other; the times of old turns keep
+// Generations number their turns one after the other; the times of old turns keep
 // their numbers, and a window reaches back as far as its metric does.
-func TestTurnsGoOnBehindAChange(t *testing.T) {
+func TestTurnsGoOnAfterAChange(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := schemas.Header{StartMillis: rapid.Int64Range(-50, 50).Draw(t, "start"), FromTurn: 1}
 		h.SliceStart = h.StartMillis

@@ -20,8 +20,9 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
-// Dial connects to the brokers of a configuration. Errors: *ConfigError for what the configuration says about security and
-// cannot be, kafkalog.ErrUnreachable and kafkalog.ErrRefused with what to check.
+// Dial connects to the brokers of a configuration; a nil logger discards. Errors:
+// *deployment.ConfigError for invalid security settings, kafkalog.ErrUnreachable and
+// kafkalog.ErrRefused with what to check.
 func Dial(ctx context.Context, k deployment.Kafka, logger *slog.Logger) (*kafkalog.Client, error) {
 	cfg, err := Config(&k, logger)
 	if err != nil {
@@ -34,7 +35,8 @@ func Dial(ctx context.Context, k deployment.Kafka, logger *slog.Logger) (*kafkal
 	return client, nil
 }
 
-// Config is the configuration of the Kafka client: it reads the files that TLS names.
+// Config returns the configuration of the Kafka client. It reads the files that TLS names.
+// Errors: *deployment.ConfigError.
 func Config(k *deployment.Kafka, logger *slog.Logger) (kafkalog.Config, error) {
 	cfg := kafkalog.Config{Brokers: k.Brokers, ClientID: "tollgate", Logger: logger}
 	if err := k.Check(); err != nil {
@@ -77,7 +79,8 @@ func loadTLS(t *deployment.TLS) (*tls.Config, error) {
 	return cfg, nil
 }
 
-// certificate is the client's. Texts about the key's file never quote it: crypto/tls names formats only.
+// certificate reads the client's certificate and key. Error texts never quote the key's file:
+// crypto/tls names formats only.
 func certificate(t *deployment.TLS) (tls.Certificate, error) {
 	cert, err := readPEM("kafka.tls.cert", t.CertFile, "CERTIFICATE")
 	if err != nil {
@@ -100,7 +103,7 @@ func readPEM(field, file, kind string) ([]byte, error) {
 	if err != nil {
 		var path *fs.PathError
 		if errors.As(err, &path) {
-			err = path.Err // the name stands in the text already
+			err = path.Err // the text has the name already
 		}
 		return nil, deployment.Invalid(field, "reading %s: %v", file, err)
 	}
@@ -118,7 +121,7 @@ func readPEM(field, file, kind string) ([]byte, error) {
 	}
 }
 
-// mechanism is nil for a nil SASL.
+// mechanism returns how to authenticate; nil for a nil SASL.
 func mechanism(s *deployment.SASL) (sasl.Mechanism, error) {
 	if s == nil {
 		return nil, nil

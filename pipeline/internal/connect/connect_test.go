@@ -33,7 +33,7 @@ func TestWhatIsWrongWithSecurityIsSaidByField(t *testing.T) {
 		{"key of another certificate", deployment.Kafka{TLS: &deployment.TLS{CertFile: f.Cert, KeyFile: f.OtherKey}}, "kafka.tls.key: DIR/other-key.pem and the certificate DIR/cert.pem do not make a pair: tls: private key does not match public key"},
 		{"encrypted key", deployment.Kafka{TLS: &deployment.TLS{CertFile: f.Cert, KeyFile: f.Encrypted}}, "kafka.tls.key: the private key in DIR/encrypted.pem is encrypted: give it without a passphrase, readable by this program alone"},
 		{"no mechanism", deployment.Kafka{SASL: &deployment.SASL{User: "u", Password: "s3cret"}}, "kafka.sasl.mechanism: it is missing: plain, scram-sha-256 or scram-sha-512"},
-		{"another mechanism", deployment.Kafka{SASL: &deployment.SASL{Mechanism: "gssapi", User: "u", Password: "s3cret"}}, `kafka.sasl.mechanism: "gssapi" is none of plain, scram-sha-256 and scram-sha-512`},
+		{"another mechanism", deployment.Kafka{SASL: &deployment.SASL{Mechanism: "gssapi", User: "u", Password: "s3cret"}}, `kafka.sasl.mechanism: "gssapi" is not plain, scram-sha-256 or scram-sha-512`},
 		{"no user", deployment.Kafka{SASL: &deployment.SASL{Mechanism: "plain", Password: "s3cret"}}, "kafka.sasl.user: it is missing: plain needs a user"},
 		{"no password", deployment.Kafka{SASL: &deployment.SASL{Mechanism: "plain", User: "u"}}, `kafka.sasl.password: it is missing for user "u"`},
 		{"a password that SCRAM cannot carry", deployment.Kafka{SASL: &deployment.SASL{Mechanism: "scram-sha-512", User: "u", Password: "s3cret\x00"}}, `kafka.sasl.user: user "u" or its password has characters that scram-sha-512 cannot carry`},

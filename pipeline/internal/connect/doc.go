@@ -1,5 +1,5 @@
 // Package connect makes a Kafka client of a configuration: TLS files, SASL mechanisms, addresses.
 //
-// Guarantees: what the configuration says about security and cannot be is a *deployment.ConfigError
-// that names the field; no text holds a password or a private key.
+// Guarantees: an invalid security setting is a *deployment.ConfigError that names the field; no
+// text holds a password or a private key.
 package connect

@@ -6,6 +6,6 @@
 // the rules by which a record counts or is ignored; a [Writer] appends to it.
 //
 // Guarantees: every reader of the same records holds the same View, wherever it begins to read (a
-// record points back to the oldest one that a start needs). Not guaranteed: anything where somebody
-// else can write to the topic in the deployment's name.
+// record points back to the oldest one that a start needs). Not guaranteed: anything where others
+// can write to the topic in the deployment's name.
 package controllog

@@ -4,11 +4,12 @@ import (
 	"fmt"
 )
 
-// NotOurs is what is said of a record that no version of this program has written.
-const NotOurs = "was not written by this program and is passed over; somebody else can write to the topic: see to its access control"
+// NotOurs is the text about a record that no version of this program has written, for
+// TellForeign.
+const NotOurs = "was not written by this program and is passed over; others can write to the topic: see to its access control"
 
-// TellForeign tells of a record that is ignored, once; of many in one partition only now
-// and then.
+// TellForeign warns the logger of a record that is ignored, once: what says why. Of many
+// in one partition it names the first ten, and then one in a thousand.
 func (l *Log) TellForeign(topic string, partition int32, offset int64, what string) {
 	l.foreignMu.Lock()
 	defer l.foreignMu.Unlock()
@@ -33,7 +34,7 @@ const (
 	foreignCounted = 1000
 )
 
-// toldForeign is what was told of a partition.
+// toldForeign is what was told of a partition: how many records, and the last one's offset.
 type toldForeign struct {
 	n    int
 	last int64

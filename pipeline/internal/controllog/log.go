@@ -17,35 +17,42 @@ import (
 )
 
 const (
+	// Partition is the only partition of the control topic.
 	Partition = 0
-	// maxControlRecord keeps control's records below the usual message limit.
+	// MaxRecord is how large a record of control may be, in bytes: below the usual limit
+	// of a message. A greater SETTLED is written in parts.
 	MaxRecord = 900 << 10
 )
 
-// Log follows control for everybody in the process. Safe for concurrent use.
+// Log follows the control log for every stage of a process. Its methods are safe for
+// concurrent use; its exported fields are set by Open and Announce, and by the caller
+// before other goroutines use the Log.
 type Log struct {
 	client *kafkalog.Client
-	Topic  string
+	Topic  string          // the control topic
 	log    *slog.Logger    // told of records that are ignored
-	At     crashpoint.Hook // for tests
+	At     crashpoint.Hook // called around every write to control, ledger and counts; nil but in tests
 
 	foreignMu sync.Mutex
 	foreign   map[string]toldForeign // by topic and partition
 
 	mu   sync.Mutex
 	view *View
-	// header and headerAt are of the generation that was in force when the tail was
-	// opened.
+	// Header is of the generation that was in force when the Log was opened, and
+	// HeaderAt the offset of the record that holds it. The View has those in force now.
 	Header   *schemas.Header
 	HeaderAt int64
-	// run is the number of the run, or change, that was announced, and runID its
-	// name.
+	// Run is the number of the run, or change, that Announce has announced: the offset
+	// of its RUN record. RunID is its name, 128 random bits. Both are zero before.
 	Run   int64
 	RunID [16]byte
 }
 
-// Open finds where to begin: control is kept for ever, and the newest
-// record points back to the oldest one that a start needs.
+// Open reads the control log to its present end. It need not read all of it: control is
+// kept for ever, and the newest record points back to the oldest one that a start needs.
+// ledgerSlots says how many turns are remembered until the HEADER was read. log is told
+// of foreign records. Errors: deployment.ErrNotInitialised without a HEADER,
+// deployment.ErrLogFault for a damaged or shortened topic, or what the broker said.
 func Open(ctx context.Context, client *kafkalog.Client, topic string, ledgerSlots int, log *slog.Logger) (*Log, error) {
 	l := &Log{client: client, Topic: topic, log: log, foreign: map[string]toldForeign{}, view: NewView(ledgerSlots)}
 	l.view.foreign = func(offset int64, what string) { l.TellForeign(l.Topic, Partition, offset, what) }
@@ -85,8 +92,8 @@ func Open(ctx context.Context, client *kafkalog.Client, topic string, ledgerSlot
 	return l, nil
 }
 
-// generation takes over the generation that a record of control names: it may lie
-// before the place where reading begins.
+// generation takes over the generation that a record of control names: its record may
+// lie before the offset at which reading begins.
 func (l *Log) generation(ctx context.Context, offset int64) error {
 	c, err := l.record(ctx, offset)
 	if err != nil {
@@ -95,20 +102,21 @@ func (l *Log) generation(ctx context.Context, offset int64) error {
 	switch b := c.Body.(type) {
 	case *schemas.Header:
 		if offset != 0 {
-			return fmt.Errorf("reading control: its records rest on a HEADER at offset %d, and only the one at offset 0 counts: an earlier version of this program has obeyed an init that came too late, and windows may have two values: begin a new deployment: %w", offset, deployment.ErrLogFault)
+			return fmt.Errorf("reading control: its records rest on a HEADER at offset %d, and only the one at offset 0 counts: an earlier version of this program has taken the HEADER of an init that came too late, and windows may have two values: begin a new deployment: %w", offset, deployment.ErrLogFault)
 		}
 		l.view.Header = b
 	case *schemas.Generation:
 		l.view.Header = &b.Header
 	default:
-		return fmt.Errorf("reading control at offset %d: no HEADER and no GENERATION stands there: %w", offset, deployment.ErrLogFault)
+		return fmt.Errorf("reading control at offset %d: a HEADER or GENERATION was expected there: %w", offset, deployment.ErrLogFault)
 	}
 	l.view.HeaderAt = offset
 	l.view.history = 2 * uint64(l.view.Header.LedgerSlots)
 	return nil
 }
 
-// runOf is the number of the run that took an epoch; −1 for none.
+// runOf returns the number of the run that took an epoch; −1 for the epoch −1, which is
+// that before any EPOCH.
 func (l *Log) runOf(ctx context.Context, epoch int64) (int64, error) {
 	if epoch < 0 {
 		return -1, nil
@@ -119,11 +127,12 @@ func (l *Log) runOf(ctx context.Context, epoch int64) (int64, error) {
 	}
 	e, ok := c.Body.(*schemas.Epoch)
 	if !ok {
-		return 0, fmt.Errorf("reading control at offset %d: a later record says that an EPOCH stands there, and none does: %w", epoch, deployment.ErrLogFault)
+		return 0, fmt.Errorf("reading control at offset %d: a later record says that an EPOCH stands there, and another record does: %w", epoch, deployment.ErrLogFault)
 	}
 	return e.Run, nil
 }
 
+// record returns the record at an offset, which must be one of this program.
 func (l *Log) record(ctx context.Context, offset int64) (schemas.Control, error) {
 	c, err := l.last(ctx, offset, offset+1)
 	if err == nil && c.Body == nil {
@@ -132,9 +141,9 @@ func (l *Log) record(ctx context.Context, offset int64) (schemas.Control, error)
 	return c, err
 }
 
-// newest is the last record of this program before an offset.
+// newest returns the last record of this program before an offset.
 func (l *Log) newest(ctx context.Context, end int64) (schemas.Control, error) {
-	const atOnce = 64 // strangers are rare
+	const atOnce = 64 // foreign records are rare
 	for to := end; to > 0; to -= atOnce {
 		if c, err := l.last(ctx, max(0, to-atOnce), to); err != nil || c.Body != nil {
 			return c, err
@@ -143,8 +152,8 @@ func (l *Log) newest(ctx context.Context, end int64) (schemas.Control, error) {
 	return schemas.Control{}, fmt.Errorf("reading control: topic %s has lost its HEADER: %w", l.Topic, deployment.ErrLogFault)
 }
 
-// last is the last record of this program between two offsets; without a body
-// where there is none.
+// last returns the last record of this program at or after one offset and before
+// another; without a body where no such record is there.
 func (l *Log) last(ctx context.Context, from, to int64) (c schemas.Control, err error) {
 	err = l.client.ReadRange(ctx, l.Topic, Partition, from, to, func(r kafkalog.Record) error {
 		if next, ours, err := Decode(&r); err != nil || ours {
@@ -159,7 +168,7 @@ func (l *Log) last(ctx context.Context, from, to int64) (c schemas.Control, err 
 	return c, nil
 }
 
-// Update reads control to its present end.
+// Update reads the control log to its present end.
 func (l *Log) Update(ctx context.Context) error {
 	bounds, err := l.client.Offsets(ctx, l.Topic, Partition)
 	if err != nil {
@@ -203,8 +212,8 @@ func (l *Log) take(r kafkalog.Record) error {
 	return l.view.Observe(r.Offset, c)
 }
 
-// Feed hands over records that READ fetched along with the events. Records
-// that do not follow are read again.
+// Feed takes over records of control that READ has fetched along with the events, in
+// the order of their offsets. It reads what lies between, and passes over what it knows.
 func (l *Log) Feed(ctx context.Context, records []kafkalog.Record) error {
 	if len(records) == 0 {
 		return nil
@@ -222,15 +231,16 @@ func (l *Log) Feed(ctx context.Context, records []kafkalog.Record) error {
 	return nil
 }
 
-// Look runs fn under the tail's lock.
+// Look calls fn with what control says so far. fn holds the Log's lock: it must neither
+// call the Log nor keep the View or its maps.
 func (l *Log) Look(fn func(v *View)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	fn(l.view)
 }
 
-// Announce gives a run, or a change, its number: before it looks at anything that
-// another one could change.
+// Announce gives a run, or a change, its number, by a RUN record. Call it once, before
+// the run looks at anything that another one could change.
 func (l *Log) Announce(ctx context.Context) error {
 	if _, err := rand.Read(l.RunID[:]); err != nil {
 		return fmt.Errorf("naming the run: %w", err)
@@ -248,12 +258,13 @@ func (l *Log) Announce(ctx context.Context) error {
 	return nil
 }
 
-// LookAgain is how long a verdict waits for another look at control: a run that ends
-// because no broker answers has waited long enough.
+// LookAgain is how long Past waits for control: a run that ends because no broker answers
+// has waited long enough.
 const LookAgain = 10 * time.Second
 
-// Past says whether the run, or change, that was announced has been taken over; and
-// which epoch is in force now.
+// Past reads control again and says whether a newer run has taken over from the run, or
+// change, that was announced; and which epoch is in force now. It gives up after
+// LookAgain.
 func (l *Log) Past(ctx context.Context) (over bool, epoch int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, LookAgain)
 	defer cancel()
@@ -264,7 +275,8 @@ func (l *Log) Past(ctx context.Context) (over bool, epoch int64, err error) {
 	return over, epoch, nil
 }
 
-// IsNewest says whether epoch is the last one on control now.
+// IsNewest reads control again and says whether epoch, the offset of an EPOCH, is the
+// last one that counts.
 func (l *Log) IsNewest(ctx context.Context, epoch int64) (bool, error) {
 	if err := l.Update(ctx); err != nil {
 		return false, err
@@ -274,15 +286,16 @@ func (l *Log) IsNewest(ctx context.Context, epoch int64) (bool, error) {
 	return newest, nil
 }
 
-// CountsFrom is where the last settled turn ends on the partitions of counts.
+// CountsFrom returns where the last settled turn ends on counts: an offset for each of
+// its partitions, 0 before the first turn.
 func (l *Log) CountsFrom(shards int) []int64 {
 	from := make([]int64, shards)
 	l.Look(func(v *View) { copy(from, v.CountsEnd[v.Settled]) })
 	return from
 }
 
-// Budgets are those of all generations, oldest first. Every GENERATION names the one
-// that it follows.
+// Budgets returns the budgets of all generations, oldest first. It reads their records,
+// of which each names the one that it follows.
 func (l *Log) Budgets(ctx context.Context) ([]state.Budget, error) {
 	var all []state.Budget
 	for at := l.HeaderAt; ; {
@@ -296,7 +309,7 @@ func (l *Log) Budgets(ctx context.Context) ([]state.Budget, error) {
 		case *schemas.Generation:
 			all = append(all, b.Header.Budget)
 		default:
-			return nil, fmt.Errorf("reading control at offset %d: no HEADER and no GENERATION stands there: %w", at, deployment.ErrLogFault)
+			return nil, fmt.Errorf("reading control at offset %d: a HEADER or GENERATION was expected there: %w", at, deployment.ErrLogFault)
 		}
 		if at == 0 {
 			slices.Reverse(all)

@@ -16,8 +16,8 @@ type said struct {
 }
 
 // The table of docs/design-notes.md, "Who may write what": every kind of record of
-// control in its place, of an older epoch or run, out of place, and twice.
-func TestRuleEveryKindOfControlRecordCountsInItsPlaceOnly(t *testing.T) {
+// control where it counts, of an older epoch or run, where it does not count, and twice.
+func TestRuleEveryKindOfControlRecordCountsWhereItBelongsOnly(t *testing.T) {
 	// Two runs are announced at offsets 1 and 2; the newer one has the epoch at 3.
 	begun := []schemas.ControlBody{&schemas.Header{Generation: 1, LedgerSlots: 8}, &schemas.Run{}, &schemas.Run{}, &schemas.Epoch{Run: 2}}
 	closes := func(epoch int64, turn uint64) *schemas.Close {

@@ -10,7 +10,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// controlPoints are the points around a write to control.
+// controlPoints returns the crash points around a write of a record to control.
 func controlPoints(b schemas.ControlBody) (before, after string) {
 	switch b.(type) {
 	case *schemas.Epoch:
@@ -25,9 +25,9 @@ func controlPoints(b schemas.ControlBody) (before, after string) {
 	return "", ""
 }
 
-// Decode decodes a record of control. One that no version of this program has
-// written is not ours and says nothing; one of another version, or a damaged one,
-// may say anything: nobody goes on without it.
+// Decode decodes a record of control. ours is false for a foreign record, which says
+// nothing. A record of another version, or a damaged one, may say anything: no run goes
+// on without it, and the error, a deployment.ErrLogFault, names its offset and a remedy.
 func Decode(r *kafkalog.Record) (c schemas.Control, ours bool, err error) {
 	if !schemas.Ours(r.Value) {
 		return c, false, nil

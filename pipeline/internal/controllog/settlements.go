@@ -11,8 +11,10 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// Settlement implements spend.Settlements: read once per process, for the few
-// turns that are charged now; older ones are read again.
+// Settlement implements spend.Settlements: it returns what a turn has released. The
+// settlements of the few turns that are charged now are kept; older ones are read again.
+// Errors: deployment.ErrLogFault where control does not hold it, with spend.ErrForgotten
+// where the turn is settled and was forgotten.
 func (l *Log) Settlement(ctx context.Context, turn uint64) (*spend.Settlement, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -43,8 +45,11 @@ func (l *Log) Settlement(ctx context.Context, turn uint64) (*spend.Settlement, e
 	return nil, err
 }
 
+// ErrFound is what a callback of ReadRange returns to end reading, at the record that it
+// looks for.
 var ErrFound = errors.New("found")
 
+// settledFrom reads the settlement of a turn, whose first part is at an offset.
 func (l *Log) settledFrom(ctx context.Context, turn uint64, at int64) (*spend.Settlement, error) {
 	var parts []schemas.Settled
 	err := l.client.ReadRange(ctx, l.Topic, Partition, at, l.view.Next, func(r kafkalog.Record) error {

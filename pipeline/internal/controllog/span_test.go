@@ -23,8 +23,8 @@ func settledSpan(t *testing.T, epoch int64, first, turn uint64) schemas.ControlB
 	return &parts[0]
 }
 
-// A span is closed and settled as one: by a CLOSE that begins behind the last one,
-// and by a SETTLED of exactly its turns.
+// A span is closed and settled as one: by a CLOSE that begins with the turn after the last
+// closed one, and by a SETTLED of exactly its turns.
 func TestASpanIsClosedAndSettledAsOne(t *testing.T) {
 	v := NewView(64)
 	v.BeginAt(0, -1, -1)

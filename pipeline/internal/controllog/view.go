@@ -9,15 +9,15 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// Closing is a CLOSE that counts, with its place on control.
+// Closing is a CLOSE that counts, with its offset on control.
 type Closing struct {
 	schemas.Close
 	offset    int64
-	lastEpoch int64 // the last EPOCH before it
+	lastEpoch int64 // the offset of the last EPOCH that counts before it
 }
 
-// View is what control says, as far as it was read. Every reader applies the
-// same rules, record by record (docs/design-notes.md has them as a table):
+// View is what the control log says, as far as it was read. Every reader applies the
+// same rules, record after record (docs/design-notes.md has them as a table):
 //
 //   - A HEADER counts at offset 0 and nowhere else.
 //   - An EPOCH counts unless a run of a greater number has taken one before it.
@@ -26,36 +26,39 @@ type Closing struct {
 //     next, a SETTLED only for those of one CLOSE.
 //   - A RECOVER lifts the STOP that it names.
 //
-// What is kept by turn is kept by every turn of a span. Not for concurrent use.
+// What is kept by turn is kept for every turn of a span. Its exported fields are for
+// reading. Not for concurrent use: Log.Look locks it.
 type View struct {
-	Next     int64 // the first offset not read yet
-	anchored bool  // read from the beginning: turn 0 is known to be the start
-	Epoch    int64 // the last EPOCH that counts, −1 none
-	Run      int64 // the number of its run, −1 none
-	Stop     *schemas.Stop
-	StopAt   int64                           // its offset
+	Next     int64                           // the first offset of control that was not read yet
+	anchored bool                            // read from the beginning: turn 0 is known to be the start
+	Epoch    int64                           // the offset of the last EPOCH that counts; −1 before the first
+	Run      int64                           // the number of the run that took that epoch; −1 before the first
+	Stop     *schemas.Stop                   // the STOP that holds; nil for none
+	StopAt   int64                           // its offset; without meaning where Stop is nil
 	foreign  func(offset int64, what string) // told of records that are ignored
 
-	started bool   // some turn was closed
-	oldest  uint64 // the first one that was
-	Closed  uint64
-	Closes  map[uint64]*Closing // of turns from keep back to now
-	Settled uint64
-	Parts   []schemas.Settled // of the span behind settled, as far as they have come
-	partsAt int64
+	started bool                // some turn was closed
+	oldest  uint64              // the first turn that was closed
+	Closed  uint64              // the last turn that is closed; 0 before the first
+	Closes  map[uint64]*Closing // the CLOSE of each turn that is remembered
+	Settled uint64              // the last turn that is settled; 0 before the first
+	Parts   []schemas.Settled   // of the SETTLED of the next span, as far as they have come
+	partsAt int64               // the offset of the first of these
 
-	SettledAt   map[uint64]int64             // offset of the first part
+	SettledAt   map[uint64]int64             // by turn: the offset of the first part of its SETTLED
 	Header      *schemas.Header              // of the generation in force; nil where its record was not read
 	HeaderAt    int64                        // its offset
-	CountsEnd   map[uint64][]int64           // per release shard, by the last turn of a span
-	settlements map[uint64]*spend.Settlement // the newest few
-	history     uint64                       // turns that are remembered behind settled
+	CountsEnd   map[uint64][]int64           // by the last turn of a span: where it ends on each partition of counts
+	settlements map[uint64]*spend.Settlement // of the newest few turns
+	history     uint64                       // how many turns up to the settled one are remembered
 }
 
-// keepSettlements bounds the decoded settlements in memory: a restore charges
-// turn by turn, shard by shard.
+// keepSettlements bounds how many decoded settlements are in memory: a restore charges
+// turn after turn, in every shard.
 const keepSettlements = 4
 
+// NewView returns a View that has read nothing. It remembers twice ledgerSlots turns
+// until a generation says otherwise.
 func NewView(ledgerSlots int) *View {
 	return &View{
 		Epoch: -1, Run: -1, foreign: func(int64, string) {}, history: 2 * uint64(ledgerSlots),
@@ -64,13 +67,16 @@ func NewView(ledgerSlots int) *View {
 	}
 }
 
-// BeginAt makes the view start in the middle of control, where a record's Back
-// points, behind an EPOCH of a run.
+// BeginAt makes the view begin at an offset of control: 0, or that to which the Back of
+// a record points. lastEpoch is the offset of the last EPOCH that counts before it, run
+// the number of its run; −1 where there is none.
 func (v *View) BeginAt(offset, lastEpoch, run int64) {
 	v.Next, v.Epoch, v.Run, v.anchored = offset, lastEpoch, run, offset == 0
 }
 
-// Observe takes the record at v.next.
+// Observe takes the record c, which stands at an offset of control. Records must come in
+// the order of their offsets. What a record does not count for is ignored without an
+// error.
 func (v *View) Observe(offset int64, c schemas.Control) error {
 	v.Next = offset + 1
 	switch b := c.Body.(type) {
@@ -95,7 +101,7 @@ func (v *View) Observe(offset int64, c schemas.Control) error {
 		}
 	case *schemas.Header:
 		if offset != 0 {
-			v.foreign(offset, "is a HEADER; only the one at offset 0 counts, and this one, of an init that came too late, is obeyed by nobody")
+			v.foreign(offset, "is a HEADER; only the one at offset 0 counts, and this one, of an init that came too late, is ignored")
 			return nil
 		}
 		v.Header, v.HeaderAt = b, offset
@@ -123,7 +129,7 @@ func (v *View) observeClose(offset int64, c *schemas.Close) {
 }
 
 // observeGeneration puts another generation in force, if every turn before it is
-// settled. What was closed behind that is open again: nothing of it was
+// settled. Turns that were closed after those are open again: nothing of them was
 // published.
 func (v *View) observeGeneration(offset int64, g *schemas.Generation) {
 	h := &g.Header
@@ -175,7 +181,7 @@ func (v *View) observeSettled(offset int64, s *schemas.Settled) error {
 	v.Parts = nil
 	switch {
 	case errors.Is(err, schemas.ErrIncomplete) && !known:
-		return nil // its first parts lie before the place where reading began
+		return nil // its first parts lie before the offset at which reading began
 	case err != nil:
 		return fmt.Errorf("reading control at offset %d: %w", offset, err)
 	}
@@ -202,16 +208,16 @@ func (v *View) remember(s *spend.Settlement) {
 	for turn := s.First; turn <= s.Turn; turn++ {
 		v.settlements[turn] = s
 	}
-	crowded := s.Turn == v.Settled || len(v.settlements) > 2*keepSettlements // a restore looks at old ones, in order
+	full := s.Turn == v.Settled || len(v.settlements) > 2*keepSettlements // a restore looks at old ones, in order
 	for turn, old := range v.settlements {
-		if crowded && old != s && turn+keepSettlements <= v.Settled {
+		if full && old != s && turn+keepSettlements <= v.Settled {
 			delete(v.settlements, turn)
 		}
 	}
 }
 
-// back is where a later reader must begin to know what this one knows: at the
-// oldest CLOSE that is remembered, or at the first record behind the HEADER.
+// back returns where a later reader must begin to know what this one knows: the offset of
+// the oldest CLOSE that is remembered, with the last EPOCH before it, or the beginning.
 func (v *View) back() (offset, lastEpoch int64) {
 	var oldest *Closing
 	if v.Settled > v.history {
@@ -223,6 +229,7 @@ func (v *View) back() (offset, lastEpoch int64) {
 	return oldest.offset, oldest.lastEpoch
 }
 
+// Stopped returns the deployment.ErrStopped of a run that finds a STOP.
 func Stopped(s *schemas.Stop) error {
 	return fmt.Errorf("%w at turn %d: %s; look into it, then run recover", deployment.ErrStopped, s.Turn, s.Reason)
 }

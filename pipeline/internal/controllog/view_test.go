@@ -55,7 +55,7 @@ func TestRuleControlIsFencedByItsContent(t *testing.T) {
 	feedView(t, v, &schemas.Header{}, &schemas.Epoch{}) // offsets 0 and 1
 	feedView(t, v, &schemas.Close{Epoch: 1, Turn: 1}, &schemas.Close{Epoch: 1, Turn: 3}, &schemas.Close{Epoch: 0, Turn: 2})
 	if v.Closed != 1 {
-		t.Fatalf("closed %d, want 1: turn 3 is not next and epoch 0 is none", v.Closed)
+		t.Fatalf("closed %d, want 1: turn 3 is not next, and no EPOCH stands at offset 0", v.Closed)
 	}
 	feedView(t, v, &schemas.Epoch{}) // offset 5: a new run
 	feedView(t, v, &schemas.Close{Epoch: 1, Turn: 2}, settledParts(t, 1, 1, 1)[0])
@@ -90,7 +90,7 @@ func TestRuleSettledCountsWithItsLastPart(t *testing.T) {
 	feedView(t, v, &schemas.Epoch{}) // the run dies
 	feedView(t, v, parts[len(parts)-1])
 	if v.Settled != 0 {
-		t.Fatal("a part behind a newer EPOCH settled the turn")
+		t.Fatal("a part of an older epoch settled the turn")
 	}
 	feedView(t, v, settledParts(t, v.Epoch, 1, 20)...)
 	if v.Settled != 1 || v.settlements[1].Keys() != 20 {
@@ -185,10 +185,10 @@ func generationFrom(epoch int64, from uint64) *schemas.Generation {
 		Generation: 2, FromTurn: from, LedgerSlots: 8, Past: []schemas.PastGeneration{{FromTurn: 1}}}}
 }
 
-// TestRuleAChangeBeginsBehindTheLastSettledTurn: a GENERATION counts only in the
-// last epoch and right behind what is settled; CLOSEs that stand ahead of it are
-// taken back.
-func TestRuleAChangeBeginsBehindTheLastSettledTurn(t *testing.T) {
+// TestRuleAChangeBeginsAfterTheLastSettledTurn: a GENERATION counts only in the
+// last epoch and for the turn right after the settled one; CLOSEs of that turn and later
+// ones are taken back.
+func TestRuleAChangeBeginsAfterTheLastSettledTurn(t *testing.T) {
 	v := NewView(64)
 	v.BeginAt(0, -1, -1)
 	feedView(t, v, &schemas.Header{Generation: 1}, &schemas.Epoch{}) // offsets 0 and 1
@@ -213,7 +213,7 @@ func TestRuleAChangeBeginsBehindTheLastSettledTurn(t *testing.T) {
 	at := v.Next
 	feedView(t, v, generationFrom(epoch, 3))
 	if v.Header == first || v.HeaderAt != at || v.Closed != 2 || v.Closes[3] != nil || v.Closes[4] != nil || v.Closes[2] == nil {
-		t.Fatalf("behind the change: closed %d, %d CLOSEs", v.Closed, len(v.Closes))
+		t.Fatalf("after the change: closed %d, %d CLOSEs", v.Closed, len(v.Closes))
 	}
 	if v.CountsEnd[2][0] != 77 || v.history != 16 {
 		t.Errorf("counts begin at %v, history %d", v.CountsEnd[2], v.history)

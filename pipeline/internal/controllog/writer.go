@@ -8,12 +8,13 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// Writer appends to control. Not for concurrent use.
+// Writer appends to the control log. Not for concurrent use.
 type Writer struct {
 	log      *Log
 	producer *kafkalog.Producer
 }
 
+// NewWriter returns a Writer for the control log that l follows. Close ends it.
 func NewWriter(ctx context.Context, l *Log) (*Writer, error) {
 	p, err := l.client.NewProducer(ctx, l.Topic, Partition, "")
 	if err != nil {
@@ -22,9 +23,11 @@ func NewWriter(ctx context.Context, l *Log) (*Writer, error) {
 	return &Writer{log: l, producer: p}, nil
 }
 
+// Close ends the writer's connections.
 func (w *Writer) Close() { w.producer.Close() }
 
-// Append writes records in order and returns their offsets.
+// Append writes at least one record, in order, durably, and returns their offsets. Each
+// points back to what a later start needs, as l has read control so far.
 func (w *Writer) Append(ctx context.Context, bodies ...schemas.ControlBody) ([]int64, error) {
 	var back, backEpoch, generation int64
 	w.log.Look(func(v *View) {

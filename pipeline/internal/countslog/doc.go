@@ -1,6 +1,6 @@
-// Package countslog reads the counts topic as a run does that has to know what was published: after
-// the settled turn, and record by record.
+// Package countslog reads the counts topic for a run that has to know what was published after the
+// settled turn, and for all who read it record after record.
 //
 // Guarantees: a value that was published and is not settled is found, or its absence is an error. A
-// record that is not the deployment's is passed over and told.
+// foreign record is passed over and told.
 package countslog

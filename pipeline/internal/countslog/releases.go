@@ -11,10 +11,10 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// openTurn is where a counts partition may hold what turns after the settled one
-// have published. Values of settled turns may be gone; whatever stood after them
-// belongs to the open turn, and the values that are drawn again can be compared only
-// with what is still there. A topic of counts is empty when a deployment begins.
+// openTurn returns the offsets between which a counts partition may hold what turns after
+// the settled one have published. Values of settled turns may be gone; whatever stood
+// after them belongs to the open turn, and the values that are drawn again can be compared
+// only with what is still there. A topic of counts is empty when a deployment begins.
 func openTurn(ctx context.Context, client *kafkalog.Client, d *deployment.Deployment, control *controllog.Log, shard int, settled uint64) (from, end int64, err error) {
 	topic := d.Config.Outputs.Counts
 	bounds, err := client.Offsets(ctx, topic, int32(shard))
@@ -36,8 +36,10 @@ func openTurn(ctx context.Context, client *kafkalog.Client, d *deployment.Deploy
 	return from, bounds.LastStable, nil
 }
 
-// ReadTo reads the values of a counts partition after the settled turn up to,
-// not including, an offset.
+// ReadTo calls fn for every value of a counts partition after the settled turn up to, not
+// including, the offset to, with the record's key and value. It tells control of foreign
+// records. Errors: deployment.ErrLogFault where such values are gone, the error of fn, or
+// what the broker said.
 func ReadTo(ctx context.Context, client *kafkalog.Client, d *deployment.Deployment, control *controllog.Log, shard int, settled uint64, to int64, fn func(r schemas.Release, key, value []byte) error) error {
 	from, _, err := openTurn(ctx, client, d, control, shard, settled)
 	if err != nil {
@@ -47,7 +49,8 @@ func ReadTo(ctx context.Context, client *kafkalog.Client, d *deployment.Deployme
 }
 
 // PublishedAfter says whether a counts partition holds anything of a turn after the
-// settled one: a value, or its end, which alone says that no private key has passed.
+// settled one: a value, or the turn's end, which alone says that no private key has
+// passed. Errors are those of ReadTo.
 func PublishedAfter(ctx context.Context, client *kafkalog.Client, d *deployment.Deployment, control *controllog.Log, shard int, settled uint64) (found bool, err error) {
 	topic := d.Config.Outputs.Counts
 	from, to, err := openTurn(ctx, client, d, control, shard, settled)
@@ -73,10 +76,13 @@ func PublishedAfter(ctx context.Context, client *kafkalog.Client, d *deployment.
 	return found, nil
 }
 
-// OnForeign is told of records that are not ours, as controllog.Log.TellForeign is.
+// OnForeign is told of foreign records, as controllog.Log.TellForeign is.
 type OnForeign func(topic string, partition int32, offset int64, what string)
 
-// Each calls fn for every value between two offsets.
+// Each calls fn for every value of a partition at or after the offset from and before the
+// offset to, with the record's key and value, and foreign for records that are passed
+// over. Errors: one for a value of another version of this program, the error of fn, or
+// what the broker said.
 func Each(ctx context.Context, client *kafkalog.Client, topic string, partition int32, from, to int64, foreign OnForeign, fn func(r schemas.Release, key, value []byte) error) error {
 	err := client.ReadRange(ctx, topic, partition, from, to, func(rec kafkalog.Record) error {
 		rel, ok, err := valueOf(topic, &rec, foreign)
@@ -91,8 +97,9 @@ func Each(ctx context.Context, client *kafkalog.Client, topic string, partition 
 	return nil
 }
 
-// valueOf is a record's value, if it is one. What says so and is not is passed over: a
-// value of ours that was damaged is drawn again, the same.
+// valueOf decodes a record that is a value; ok is false for any other. A record that says
+// that it is a value and is not one is passed over: a value of ours that was damaged is
+// drawn again, the same.
 func valueOf(topic string, rec *kafkalog.Record, foreign OnForeign) (rel schemas.Release, ok bool, err error) {
 	if TypeOf(rec) != schemas.TypeRelease {
 		return rel, false, nil
@@ -106,12 +113,14 @@ func valueOf(topic string, rec *kafkalog.Record, foreign OnForeign) (rel schemas
 		foreign(topic, rec.Partition, rec.Offset, controllog.NotOurs)
 		return rel, false, nil
 	}
-	return rel, false, fmt.Errorf("offset %d: %w: another version of this program wrote it, or somebody in its name: use that version, and drain it before you use this one", rec.Offset, err)
+	return rel, false, fmt.Errorf("offset %d: %w: another version of this program wrote it, or another program in its name: use that version, and drain it before you use this one", rec.Offset, err)
 }
 
+// IgnoreForeign is an OnForeign that tells nothing.
 func IgnoreForeign(string, int32, int64, string) {}
 
-// TypeOf is what a record of counts says that it is.
+// TypeOf returns what a record of counts says that it is, schemas.TypeRelease for
+// example; "" where it says nothing.
 func TypeOf(r *kafkalog.Record) string {
 	for _, h := range r.Headers {
 		if h.Key == schemas.HeaderType {

@@ -12,25 +12,26 @@ import (
 	"github.com/tollgate-dp/tollgate/state"
 )
 
-// Fence takes partitions of ledger and counts: whoever receives the first
+// Fence takes partitions of ledger and counts: the stage that receives the first
 // element of an epoch for a partition makes a producer with the partition's
-// transactional id, which refuses every older one from the first record on
-// that the new one writes.
+// transactional id, and the broker refuses every older producer from the first
+// record on that the new one writes. Safe for concurrent use.
 type Fence struct {
 	Client  *kafkalog.Client
-	Control *controllog.Log
-	Prefix  string // deployment/ledger- or deployment/counts-
-	Topic   string
+	Control *controllog.Log // says which epoch is the newest
+	Prefix  string          // of transactional ids, which end with the partition: <deployment>/ledger- or <deployment>/counts-
+	Topic   string          // the topic whose partitions are taken
 }
 
 // takeTries is how often the newest run takes a partition that an older one,
 // late in its own taking, has snatched from it.
 const takeTries = 5
 
-// TakePartition returns the partition's new producer and the offset of its fence
-// record. state.ErrSuperseded says that epoch is not the newest. An older run
-// that was still the newest when it asked can raise the producer's epoch over
-// ours; it finds that out itself and drops its element, and we take again.
+// TakePartition returns the partition's new producer, which the caller closes, and the
+// offset of its fence record. state.ErrSuperseded says that epoch, the offset of an
+// EPOCH, is not the newest. An older run that was still the newest when it asked can
+// raise the producer's epoch over ours; it finds that out itself and drops its element,
+// and we take the partition again.
 func (f *Fence) TakePartition(ctx context.Context, partition int, epoch int64) (*kafkalog.Producer, int64, error) {
 	for try := 1; ; try++ {
 		p, at, err := f.tryTake(ctx, partition, epoch)
@@ -80,8 +81,9 @@ func (f *Fence) tryTake(ctx context.Context, partition int, epoch int64) (*kafka
 	return p, at, nil
 }
 
-// AsSuperseded says in the pipeline's words that a producer was fenced, or
-// closed by a newer epoch of this process, which has taken the partition.
+// AsSuperseded adds state.ErrSuperseded to an error which says that a producer was
+// fenced, or closed because a newer epoch of this process has taken its partition. It
+// returns any other error, and nil, as it is.
 func AsSuperseded(err error) error {
 	if errors.Is(err, kafkalog.ErrFenced) || errors.Is(err, kafkalog.ErrClosed) {
 		return fmt.Errorf("%w: %w", state.ErrSuperseded, err)
@@ -89,8 +91,9 @@ func AsSuperseded(err error) error {
 	return err
 }
 
-// Background starts fn and returns what waits for it, as often as it is
-// called.
+// Background starts fn in a goroutine and returns a function that waits for it and
+// returns its error, or ctx's when that ends first. That function may be called several
+// times, from any goroutine.
 func Background(fn func() error) func(context.Context) error {
 	done := make(chan struct{})
 	var err error

@@ -13,13 +13,15 @@ import (
 // Difference is a point in which a configuration differs from the generation in
 // force.
 type Difference struct {
-	What string // as a user would call it
-	// Never says why the point cannot be changed as it was; "" where it can.
+	What string // the point, as an operator would call it
+	// Never says why the point can never be changed like this; "" where a change can put
+	// it in force.
 	Never string
 }
 
-// Differences lists how a configuration, as a header, differs from the
-// generation in force: what can never be changed first.
+// Differences lists how a configuration, as the header want, differs from the
+// generation in force, h: the points that can never be changed first. None: the
+// configuration is in force.
 func Differences(h, want *schemas.Header) []Difference {
 	var all []Difference
 	add := func(differs bool, what, never string) {
@@ -28,11 +30,11 @@ func Differences(h, want *schemas.Header) []Difference {
 		}
 	}
 	const other = "begin a new deployment for it"
-	add(h.UserHash != want.UserHash, "the user-hash key", "everybody's account would be lost")
+	add(h.UserHash != want.UserHash, "the user-hash key", "the accounts of all users would be lost")
 	add(h.Deployment != want.Deployment, "the deployment's name", "the broker knows older runs by it and keeps them from writing")
 	add(h.EventsTopic != want.EventsTopic, "the events topic", other)
 	add(h.Events.User != want.Events.User, moved("where the user stands in a record", h.Events.User, want.Events.User),
-		"accounts could belong to other people; "+sameRegistry(h.Events.User, want.Events.User)+other)
+		"accounts could belong to other users; "+sameRegistry(h.Events.User, want.Events.User)+other)
 	add(periodOf(h) != periodOf(want), "the period of the budget", "it is the unit of privacy; "+other)
 	add(h.Trust != want.Trust || h.NoFuture != want.NoFuture, "whose times are trusted, or the test for the future", other)
 	add(h.Topics.Control != want.Topics.Control, "the control topic", "the deployment's history is on it")
@@ -58,13 +60,13 @@ func Differences(h, want *schemas.Header) []Difference {
 	return all
 }
 
-// moved says what the deployment and the configuration take the records of events
+// moved says what the deployment and what the configuration take the records of events
 // for.
 func moved(what, was, is string) string {
 	return fmt.Sprintf("%s (the deployment: %s; the configuration: %s)", what, cmp.Or(was, "nowhere"), cmp.Or(is, "nowhere"))
 }
 
-// sameRegistry is the cheaper remedy where nothing but the registry's address differs.
+// sameRegistry returns the cheaper remedy where nothing but the registry's address differs.
 func sameRegistry(was, is string) string {
 	const by = " of avro by the registry "
 	field, _, registry := strings.Cut(was, by)
@@ -88,10 +90,11 @@ func when(cond bool, text string) string {
 
 func periodOf(h *schemas.Header) string { return h.Metrics[0].Period }
 
+// NewestKey returns the fingerprint of the noise key that a generation draws with.
 func NewestKey(h *schemas.Header) schemas.KeyFingerprint { return h.NoiseKeys[len(h.NoiseKeys)-1] }
 
-// keyNever refuses a noise key that a turn behind the present one was released
-// under: each key serves one range of turns, so that it can be destroyed.
+// keyNever refuses a noise key under which an earlier turn was released: each key serves
+// one range of turns, so that it can be destroyed afterwards.
 func keyNever(h *schemas.Header, now schemas.KeyFingerprint) string {
 	for _, k := range h.NoiseKeys {
 		switch {
@@ -100,7 +103,7 @@ func keyNever(h *schemas.Header, now schemas.KeyFingerprint) string {
 		case k.ID == now.ID:
 			return "this id belongs to another key: name the new key otherwise (keys.noise.id)"
 		case k.Fingerprint == now.Fingerprint:
-			return "the same key stood under another id: make a new one"
+			return "the same key was used under another id: make a new one"
 		}
 	}
 	return ""
@@ -140,11 +143,13 @@ func metricDifferences(h, want *schemas.Header) []Difference {
 	return all
 }
 
+// MetricNamed returns the index of a metric in a header; −1 where no metric has the name.
 func MetricNamed(h *schemas.Header, name string) int {
 	return slices.IndexFunc(h.Metrics, func(m schemas.MetricSpec) bool { return m.Name == name })
 }
 
-// Agrees refuses a configuration that is not the one of the generation in force.
+// Agrees refuses a configuration that is not the one of the generation in force, h, with
+// deployment.ErrHeaderMismatch, the first difference and a remedy.
 func Agrees(d *deployment.Deployment, h *schemas.Header) error {
 	want := Header(d)
 	all := Differences(h, &want)

@@ -5,7 +5,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// Header is what a run's HEADER must say.
+// Header returns what a configuration says of the header of a deployment that begins with
+// it. Incarnation, start and metric starts are empty: admin.StartAt or Succeed fill them in.
 func Header(d *deployment.Deployment) schemas.Header {
 	h := schemas.Header{
 		Generation:    1,

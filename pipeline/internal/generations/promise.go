@@ -42,7 +42,8 @@ func budgetDifferences(h, want *state.Budget) []Difference {
 	return []Difference{{whole, fmt.Sprintf("%s would rise from %v to %v; a promise can be made stronger, never weaker", raised.Parameter, raised.From, raised.To)}}
 }
 
-// keysText is δ_keys as somebody writes it: the shortest number that gives this budget.
+// keysText returns δ_keys as it is written in a configuration: the shortest number that
+// gives this budget.
 func keysText(b *state.Budget) string {
 	for digits := 1; digits < 17; digits++ {
 		text := strconv.FormatFloat(b.Keys.Float(), 'g', digits, 64)
@@ -61,7 +62,7 @@ func keysText(b *state.Budget) string {
 }
 
 // weakened finds the first of a deployment's budgets, oldest first, whose promise does
-// not hold together with those after it, and the δ that they come to; −1 for none.
+// not hold together with those after it, and the δ that they come to; −1 where all hold.
 func weakened(budgets []state.Budget) (int, float64) {
 	found, delta := -1, 0.0
 	for i := len(budgets) - 1; i >= 0; i-- {
@@ -76,7 +77,8 @@ func weakened(budgets []state.Budget) (int, float64) {
 }
 
 // PromiseKept refuses a deployment in which some change has weakened what was promised
-// before it. Change allows none; programs before it did.
+// before it, with deployment.ErrPromiseWeakened. This version allows no such change;
+// earlier versions did.
 func PromiseKept(ctx context.Context, d *deployment.Deployment, control *controllog.Log) error {
 	budgets, err := control.Budgets(ctx)
 	if err != nil {
@@ -88,6 +90,6 @@ func PromiseKept(ctx context.Context, d *deployment.Deployment, control *control
 	}
 	b := &budgets[at]
 	return fmt.Errorf("comparing the %d generations on topic %s: generation %d promised (%v, %v) and a later one has raised delta_keys or what users may spend: "+
-		"together they come to (%v, %v) for whoever took part since: %w; begin a new deployment, and tell those who rely on the promise",
+		"together they come to (%v, %v) for every user who took part since: %w; begin a new deployment, and tell those who rely on the promise",
 		len(budgets), d.Config.Outputs.Control, at+1, b.Epsilon, b.Delta, b.Epsilon, delta, deployment.ErrPromiseWeakened)
 }

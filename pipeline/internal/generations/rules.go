@@ -8,8 +8,8 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// Rules are the rules of admission of a generation: the deployment's own, or
-// those of an earlier one that is wound up.
+// Rules returns the rules of admission of a generation: of that of d itself, or of an
+// earlier one that is wound up. h is the generation's header.
 func Rules(d *deployment.Deployment, h *schemas.Header) (*spend.Rules, error) {
 	rules, err := spend.NewRules(h.Budget, d.Config.Keys.UserHash, h.Metrics, int(h.Shards), int(h.ReleaseShards), int(h.LedgerSlots))
 	if err != nil {

@@ -8,8 +8,9 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// Succeed makes a header the generation behind another one, from a turn on. last
-// is the CLOSE of the turn before it, nil where there is none.
+// Succeed returns the header of the generation that follows that of h and has the
+// configuration of want: from is its first turn, sliceStart where that begins in Unix
+// milliseconds, last the CLOSE of the turn before, nil where no turn was closed.
 func Succeed(h, want *schemas.Header, from uint64, sliceStart int64, last *controllog.Closing) schemas.Header {
 	next := *want
 	next.Incarnation, next.StartMillis = h.Incarnation, h.StartMillis
@@ -36,9 +37,9 @@ func Succeed(h, want *schemas.Header, from uint64, sliceStart int64, last *contr
 	return next
 }
 
-// carriedOn says whether the open windows of a metric go on behind a change, and
-// which metric of the old generation it is: the slices that are kept hold whatever
-// the metric looks at. They do not where its public keys were changed.
+// carriedOn says whether the open windows of a metric go on after a change, and which
+// metric of the old generation it is. They go on where the slices that are kept hold
+// whatever the metric looks at; they do not where its public keys were changed.
 func carriedOn(h, next *schemas.Header, i int) (int, bool) {
 	m := &next.Metrics[i]
 	at := MetricNamed(h, m.Name)

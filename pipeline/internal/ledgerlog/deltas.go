@@ -10,8 +10,9 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// HasDeltas says whether a shard's ledger has the deltas of all turns from first to
-// last.
+// HasDeltas says whether a shard's partition of the ledger holds the deltas of all turns
+// from first to last. It reads the partition without taking it, and tells control of
+// foreign records.
 func HasDeltas(ctx context.Context, client *kafkalog.Client, control *controllog.Log, topic string, shard int32, first, last uint64) (bool, error) {
 	bounds, err := client.Offsets(ctx, topic, shard)
 	if err != nil {

@@ -3,5 +3,5 @@
 // every turn.
 //
 // Guarantees: an append that has been waited for is durable; nothing is read or appended by an
-// epoch that is not the newest. A record that is not the ledger's is passed over and told.
+// epoch that is not the newest. A foreign record is passed over and told.
 package ledgerlog

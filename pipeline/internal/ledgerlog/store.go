@@ -15,7 +15,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state"
 )
 
-// Store implements state.LedgerStore on the ledger topic.
+// Store implements state.LedgerStore on a ledger topic. Safe for concurrent use.
 type Store struct {
 	fencing.Fence
 
@@ -23,11 +23,12 @@ type Store struct {
 	writers map[int]*kafkalog.Producer
 }
 
+// New returns the store of the deployment's ledger. Close ends it.
 func New(client *kafkalog.Client, control *controllog.Log, d *deployment.Deployment) *Store {
 	return NewOn(client, control, d, d.Config.Outputs.Ledger)
 }
 
-// NewOn is newLedgerStore for a topic of another generation.
+// NewOn is New on another topic: the ledger of another generation.
 func NewOn(client *kafkalog.Client, control *controllog.Log, d *deployment.Deployment, topic string) *Store {
 	return &Store{
 		Fence:   fencing.Fence{Client: client, Control: control, Prefix: d.Config.Deployment + "/ledger-", Topic: topic},
@@ -60,9 +61,10 @@ func (s *Store) Take(ctx context.Context, shard int, epoch int64, each func(stat
 	return &ledgerWriter{producer: p, at: s.Control.At, shard: shard}, nil
 }
 
-// Record passes over a record that is no part of a ledger: what it stands in
-// the place of, if anything, is missing then, and is missed where it is needed. One
-// of another version of this program may say anything: nobody goes on without it.
+// Record judges the error of decoding a record of a ledger topic. It passes over a foreign
+// record, and tells control: if the record has replaced one of the ledger's, that one is
+// missing then, and is missed where it is needed. A record of another version of this
+// program may say anything: its error is returned, and no run goes on without it.
 func Record(control *controllog.Log, topic string, r *kafkalog.Record, err error) error {
 	if errors.Is(err, schemas.ErrMalformed) || err == nil && r.Value == nil { // no ledger writes tombstones
 		control.TellForeign(topic, r.Partition, r.Offset, controllog.NotOurs)
@@ -74,6 +76,8 @@ func Record(control *controllog.Log, topic string, r *kafkalog.Record, err error
 	return nil
 }
 
+// Close ends the producers of all partitions that were taken: what they have under way
+// fails.
 func (s *Store) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,22 +10,22 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms"
 )
 
-// maxBatchUsers bounds one packed batch, and so the size of an element.
+// maxBatchUsers bounds the users of one packed batch, and so the size of an element.
 const maxBatchUsers = 32 << 10
 
-// Buffer holds what was read for one turn that is not open yet.
+// Buffer holds what was read for one turn that is not open yet. Not for concurrent use.
 type Buffer struct {
-	Records uint64
+	Records uint64 // how many events were added
 	shards  []*shardBuffer
-	// first is, per partition, the first offset that contributes.
+	// First holds, for each partition of the events topic, the first event that was
+	// added from it: a restart reads from there on.
 	First map[int32]Mark
 }
 
-// Mark is where to read again from: an offset and the largest append time
-// before it.
+// Mark is an offset of a partition from which to read again.
 type Mark struct {
 	Offset     int64
-	AppendTime int64
+	AppendTime int64 // the largest append time before it, Unix milliseconds; calendar.Never without one
 }
 
 // shardBuffer is what the users of one shard contributed: a row for a user and
@@ -45,7 +45,8 @@ type shardBuffer struct {
 // every key has fewer.
 const fewLabels = 8
 
-// moreLabel is a label beyond a key's first ones; first is the first of them.
+// moreLabel is a label beyond the first ones of a key; first is the index of the key's
+// first label.
 type moreLabel struct {
 	first  uint32
 	passes uint64
@@ -70,12 +71,12 @@ type recordOf struct {
 	schemas.RecordValue
 }
 
-// User is a user whose account id was computed, with the row that was
-// written for the user last: in most input a user's events of a turn stand close
-// together.
+// User is a user whose account id was computed, with the row that was last
+// written for the user: in most input a user's events of a turn stand close
+// together. A User is used with the buffers of one session of reading.
 type User struct {
 	ID     state.AccountID
-	Shard  int
+	Shard  int // of the account: schemas.ShardOf the id
 	in     *shardBuffer
 	period int64
 	row    int32
@@ -84,18 +85,20 @@ type User struct {
 // Contribution is an accepted event on its way to a shard.
 type Contribution struct {
 	User   *User
-	Period int64
-	Label  schemas.Label // the key is not kept
-	Sums   bool          // some sum may take the record
-	Value  int64
-	ID     schemas.RecordID
+	Period int64            // the budget period of the event, as calendar.Turns.PeriodOf numbers it
+	Label  schemas.Label    // its key and the filters that it passes; Add copies the key
+	Sums   bool             // some sum may take the event: Value and ID are kept
+	Value  int64            // without meaning unless Sums
+	ID     schemas.RecordID // without meaning unless Sums
 }
 
+// New returns an empty buffer for a deployment with so many account shards.
 func New(shards int) *Buffer {
 	return &Buffer{shards: make([]*shardBuffer, shards), First: map[int32]Mark{}}
 }
 
-// Add counts one event of a user.
+// Add adds an event that was read from a partition at an offset, at. Events of a
+// partition come in the order of their offsets.
 func (b *Buffer) Add(c *Contribution, partition int32, at Mark) {
 	b.Records++
 	if _, seen := b.First[partition]; !seen {
@@ -132,9 +135,9 @@ func (s *shardBuffer) add(c *Contribution) {
 	r.last = int32(len(s.entries) - 1)
 }
 
-// index is a label's index in the dictionary. A key has few labels, one for every
-// set of filters that its events pass, but for records that were made to pass
-// many: they must not make each other dearer.
+// index returns a label's index in the dictionary. A key has few labels, one for every
+// set of filters that its events pass, unless records were made to pass many such sets:
+// these must not make each other dearer.
 func (s *shardBuffer) index(l schemas.Label) uint32 {
 	indexes := s.indexes[string(l.Key)]
 	for _, p := range indexes {
@@ -161,7 +164,9 @@ func (s *shardBuffer) index(l schemas.Label) uint32 {
 	return p
 }
 
-// Contributions appends the turn's, packed for every shard.
+// Contributions appends the turn's contributions to out, packed for every shard in
+// batches, and empties the buffer: nothing can be added afterwards. epoch is the offset
+// of the EPOCH in which the turn is opened.
 func (b *Buffer) Contributions(out []transforms.Element, epoch int64, turn uint64) ([]transforms.Element, error) {
 	var pack packer
 	for n, s := range b.shards {

@@ -7,12 +7,12 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 )
 
-// grid is the distance of the instants at which counts may appear: multiples of it
-// since the Unix epoch, by the wall clock. Else the moment at which a value appears
-// tells how long its turn took, and so how much there was to count. 0: at once.
+// grid is the distance between the instants at which counts may appear: multiples of it
+// since the Unix epoch, by the wall clock. Without a grid the moment at which a value
+// appears tells how long its turn took, and so how much there was to count. 0: at once.
 type grid time.Duration
 
-// next is the first instant of the grid that is not before a time.
+// next returns the first instant of the grid that is not before a time.
 func (g grid) next(now time.Time) time.Time {
 	every := int64(g)
 	at := now.UnixNano()

@@ -47,13 +47,13 @@ func (p *publisher) Take(ctx context.Context, shard int, epoch int64, settled ui
 	return &countsWriter{publisher: p, shard: shard, producer: producer}, nil
 }
 
-// countsWriter is a taken partition of counts. It implements
+// countsWriter appends to a partition of counts that its epoch has taken. It implements
 // transforms.CountsWriter.
 type countsWriter struct {
 	*publisher
 	shard    int
 	producer *kafkalog.Producer
-	ended    uint64 // the last turn of which consumers were told, here, that it is complete
+	ended    uint64 // the last turn whose end this writer has told to consumers
 }
 
 // Append implements transforms.CountsWriter.
@@ -91,8 +91,8 @@ func (w *countsWriter) Append(ctx context.Context, turn uint64, records []transf
 	}
 }
 
-// turnEnd is what tells consumers that the partition is complete up to the turn:
-// once in an epoch.
+// turnEnd makes the record that tells consumers that the partition is complete up to a
+// turn: it is written once in an epoch.
 func (w *countsWriter) turnEnd(turn uint64) (kafkalog.Message, error) {
 	end := w.turns.End(turn)
 	data, err := schemas.EncodeTurnEnd(schemas.TurnEnd{Turn: turn, End: end, Generation: w.generation})

@@ -8,8 +8,9 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms"
 )
 
-// NewReleaser makes RELEASE and PUBLISH of a deployment. lost is told when a
-// partition of counts is in another writer's hands.
+// NewReleaser makes RELEASE and PUBLISH of a deployment, in the generation that was in
+// force when control was opened. It calls lost with the epoch in which a partition of
+// counts was lost to another writer. It implements io.Closer.
 func NewReleaser(client *kafkalog.Client, control *controllog.Log, d *deployment.Deployment, turns *calendar.Turns, lost func(epoch int64)) (transforms.Releaser, error) {
 	h := control.Header
 	return transforms.NewReleaser(transforms.ReleaserOptions{

@@ -18,7 +18,9 @@ type settlements struct {
 	notify  func(settled schemas.Settled, end int64) // nil: not told
 }
 
-// NewSettler makes SETTLE of a deployment.
+// NewSettler makes SETTLE of a deployment: it writes to the control log, and calls notify,
+// unless that is nil, after every settled span, with the end of its last turn in Unix
+// milliseconds. It implements io.Closer.
 func NewSettler(ctx context.Context, control *controllog.Log, d *deployment.Deployment, turns *calendar.Turns, notify func(settled schemas.Settled, end int64)) (transforms.Settler, error) {
 	writer, err := controllog.NewWriter(ctx, control)
 	if err != nil {

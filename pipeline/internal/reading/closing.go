@@ -9,9 +9,8 @@ import (
 )
 
 // closeTurns writes the CLOSEs of every turn that all partitions have passed,
-// some ahead of settlement: in spans of CatchUp turns, and of what has passed by
-// then where nothing else is closed ahead of settlement. It reports whether it
-// wrote any.
+// some ahead of settlement: in spans of CatchUp turns, or of fewer where no other turn
+// is closed ahead of settlement. It reports whether it wrote any.
 func (s *Source) closeTurns(ctx context.Context, settled uint64) (bool, error) {
 	if s.asked > s.closed || !s.caughtUp() {
 		return false, nil // wait for our own to come back, and until all closed turns are read
@@ -46,9 +45,10 @@ func (s *Source) closeTurns(ctx context.Context, settled uint64) (bool, error) {
 	return true, nil
 }
 
-// nextSpan is the last turn of the span behind closed that is to be closed now, or
-// closed when none is. A turn waits for none behind it: it is joined with those
-// that have passed meanwhile, where it would have to wait for settlement anyway.
+// nextSpan returns the last turn of the span after closed that is to be closed now, or
+// closed when there is no such span. A turn waits for no later one: a span takes in the
+// turns that have passed meanwhile, where its first turn would have to wait for
+// settlement anyway.
 func (s *Source) nextSpan(closed, settled uint64) uint64 {
 	most := uint64(s.dep.Config.CatchUp)
 	last := closed
@@ -61,7 +61,7 @@ func (s *Source) nextSpan(closed, settled uint64) uint64 {
 	return last
 }
 
-// closeOf is the CLOSE of the turns from first to last.
+// closeOf makes the CLOSE of the turns from first to last.
 func (s *Source) closeOf(first, last uint64) *schemas.Close {
 	c := &schemas.Close{Epoch: s.epoch.Load(), First: first, Turn: last}
 	for turn := first; turn <= last; turn++ {
@@ -91,7 +91,8 @@ func (s *Source) caughtUp() bool {
 	return true
 }
 
-// passed says whether a turn can be closed: every partition is behind its end.
+// passed says whether a turn can be closed: the watermark of every partition has
+// reached its end.
 // A bounded run closes every turn up to the last one once all is read.
 func (s *Source) passed(turn uint64) bool {
 	if s.lastKnown && (turn > s.last || (turn == s.last && !s.atEnd())) {
@@ -107,7 +108,7 @@ func (s *Source) passed(turn uint64) bool {
 
 // findLast fixes a bounded run's last turn: from the start where Until says it,
 // else once everything was read: the last one that has an event. Records that
-// belong to no turn are tallied in a CLOSE, too: there is one at least.
+// belong to no turn are tallied in a CLOSE, too: at least one is written.
 func (s *Source) findLast() {
 	if !s.opts.Bounded || s.lastKnown {
 		return
@@ -128,7 +129,8 @@ func (s *Source) findLast() {
 	}
 }
 
-// restart is the lowest mark that contributes to a turn behind the given one.
+// restart returns the lowest mark of an event that belongs to a turn after the given
+// one; nil for none.
 func (s *Source) restart(p *partition, turn uint64) *packing.Mark {
 	var lowest *packing.Mark
 	for t, b := range s.buffers {
@@ -142,7 +144,7 @@ func (s *Source) restart(p *partition, turn uint64) *packing.Mark {
 	return lowest
 }
 
-// lowest is the lowest offset that may have to be read again.
+// lowest returns the lowest offset of a partition that may have to be read again.
 func (s *Source) lowest(p *partition) int64 {
 	if m := s.restart(p, s.opened); m != nil {
 		return m.Offset

@@ -8,7 +8,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// Which turns are joined: as many as have passed where nothing else is closed ahead
+// Which turns make a span: as many as have passed where no other turn is closed ahead
 // of settlement, else full spans only; never a turn that has not passed.
 func TestSpansAreOfTurnsThatHavePassed(t *testing.T) {
 	for _, c := range []struct {

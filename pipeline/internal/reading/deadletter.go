@@ -15,8 +15,8 @@ import (
 )
 
 // deadLetters writes records that cannot be counted to the dead-letter topic,
-// with their original bytes, place and class. They are durable before a CLOSE
-// counts them; a crash in between can write some twice, with the same place.
+// with their original bytes, origin and class. They are durable before a CLOSE
+// counts them; a crash in between can write some twice, with the same origin.
 type deadLetters struct {
 	client   *kafkalog.Client
 	topic    string
@@ -44,13 +44,13 @@ func (d *deadLetters) prepare(ctx context.Context) error {
 	return nil
 }
 
-// lookPatience is how long a look at the topic may take: it is not worth more.
+// lookPatience is how long a look at the topic may take: a look is not worth more time.
 const lookPatience = 2 * time.Second
 
 // look notices, from time to time, that the topic was deleted, before the next
 // broken record ends the run: days may lie between. The run goes on meanwhile,
-// because nothing is lost: it stops at a record that it cannot write there, and
-// no CLOSE speaks of that.
+// because nothing is lost: it stops at a record that it cannot write there, which
+// no CLOSE has counted then.
 func (d *deadLetters) look(ctx context.Context, now time.Time) error {
 	if now.Sub(d.looked) < partitionsRefresh {
 		return nil
@@ -78,19 +78,19 @@ func (d *deadLetters) look(ctx context.Context, now time.Time) error {
 		d.pause = 0
 		d.log.Warn(fmt.Sprintf("topic %s, which takes dead letters, exists again", d.topic))
 	}
-	return nil // whatever else is the matter with the brokers is told elsewhere
+	return nil // package watch tells of any other trouble with the brokers
 }
 
 // maxDeadLetter bounds the bytes that a dead letter keeps of its record.
 const maxDeadLetter = 512 << 10
 
 func (d *deadLetters) add(topic string, r *kafkalog.Record, class string) {
-	place := schemas.Origin{Topic: topic, Partition: r.Partition, Offset: r.Offset, Timestamp: r.Timestamp}
+	origin := schemas.Origin{Topic: topic, Partition: r.Partition, Offset: r.Offset, Timestamp: r.Timestamp}
 	headers := make([]schemas.RecordHeader, len(r.Headers))
 	for i, h := range r.Headers {
 		headers[i] = schemas.RecordHeader{Key: h.Key, Value: h.Value}
 	}
-	m := schemas.DeadLetter(place, class, r.Key, r.Value, headers, maxDeadLetter)
+	m := schemas.DeadLetter(origin, class, r.Key, r.Value, headers, maxDeadLetter)
 	msg := kafkalog.Message{Key: m.Key, Value: m.Value, Timestamp: kafkalog.Now()}
 	for _, h := range m.Headers {
 		msg.Headers = append(msg.Headers, kafkalog.Header{Key: h.Key, Value: h.Value})

@@ -11,8 +11,10 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// decoder decodes the deployment's events; a registry is asked when a schema
-// appears for the first time. What an operator should know of it is logged.
+// NewDecoder returns the decoder of the deployment's events, which asks a registry when a
+// schema appears for the first time, as long as ctx lasts. It warns log of what an
+// operator should know about schemas. Errors: *event.FormatError where the newest schema
+// of the registry lacks a configured field, or what the registry said.
 func NewDecoder(ctx context.Context, d *deployment.Deployment, log *slog.Logger) (*event.Decoder, error) {
 	g := d.Config.Events.Registry
 	if g == nil {
@@ -37,8 +39,8 @@ func NewDecoder(ctx context.Context, d *deployment.Deployment, log *slog.Logger)
 // checkNewest refuses, before anything is read, a registry that does not answer,
 // and a schema that lacks a configured field or has a time of another type. The
 // subject is the one that producers use unless they are told otherwise; where it
-// is unknown, nothing is looked at: a record's own schema decides about that record
-// only, as whoever writes one can name any schema.
+// is unknown, checkNewest looks at nothing: a record's own schema decides about that
+// record only, because a producer can name any schema.
 func checkNewest(ctx context.Context, d *deployment.Deployment, client *registry.Client) error {
 	subject := d.Config.Events.Topic + "-value"
 	text, err := client.Latest(ctx, subject)

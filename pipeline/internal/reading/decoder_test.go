@@ -16,7 +16,7 @@ import (
 )
 
 // registryWith answers with a schema for every subject, or says that it knows
-// none.
+// no subject.
 func registryWith(t *testing.T, schema string) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -15,7 +15,8 @@ import (
 // are not the ones that were read: an unclean leader election, or a topic made
 // anew, can lose records and put others at the same offsets. The newest cut
 // speaks for the older ones: a log that holds the record of an epoch holds
-// everything that the leader of that epoch had before it.
+// everything that the leader of that epoch had before it. newest is that CLOSE; nil
+// compares nothing. Errors: deployment.ErrLogFault, or what the broker said.
 func SameRecords(ctx context.Context, client *kafkalog.Client, topic string, newest *controllog.Closing) error {
 	if newest == nil {
 		return nil
@@ -28,7 +29,7 @@ func SameRecords(ctx context.Context, client *kafkalog.Client, topic string, new
 	return nil
 }
 
-// SameRecordsBelow is sameRecords for one partition.
+// SameRecordsBelow is SameRecords for one partition: turn is that of the CLOSE, c its cut.
 func SameRecordsBelow(ctx context.Context, client *kafkalog.Client, topic string, turn uint64, c *schemas.Cut) error {
 	if c.LeaderEpoch < 0 || c.Cut == 0 {
 		return nil // no record was read, or its epoch is not known
@@ -42,7 +43,7 @@ func SameRecordsBelow(ctx context.Context, client *kafkalog.Client, topic string
 		return fmt.Errorf("looking at partition %d of the events topic: %w", c.Partition, err)
 	}
 	if c.Cut <= bounds.Start {
-		return nil // nothing below the cut is left to compare, and a restart needs nothing of it
+		return nil // no record below the cut is left to compare, and a restart needs none of them
 	}
 	if bounds.High < c.Cut {
 		return fault(fmt.Sprintf("it ends at offset %d and was read up to %d", bounds.High, c.Cut))
@@ -55,12 +56,12 @@ func SameRecordsBelow(ctx context.Context, client *kafkalog.Client, topic string
 	case epoch < 0:
 		return knownEpoch(ctx, client, topic, c, fault)
 	case epoch != c.LeaderEpoch:
-		return fault(fmt.Sprintf("leader epoch %d wrote its records, and the partition has none of that epoch", c.LeaderEpoch))
+		return fault(fmt.Sprintf("leader epoch %d wrote its records, and the partition has no record of that epoch", c.LeaderEpoch))
 	case end >= c.Cut:
 		return nil
 	}
-	// A later leader's records stand below the cut. READ saw none there: only
-	// what it does not see (markers, aborted records, emptied batches) may.
+	// A later leader has written below the cut. READ saw no record there: only what it
+	// does not see may stand there (markers, aborted records, emptied batches).
 	from := max(end, bounds.Start)
 	err = client.ReadRange(ctx, topic, c.Partition, from, c.Cut, func(kafkalog.Record) error { return controllog.ErrFound })
 	switch {
@@ -72,8 +73,8 @@ func SameRecordsBelow(ctx context.Context, client *kafkalog.Client, topic string
 	return nil
 }
 
-// knownEpoch judges the answer that nothing is known behind an epoch: right
-// when it is the present leader's or an older one without a successor that
+// knownEpoch judges the answer that the broker knows nothing after an epoch: right
+// when it is the present leader's epoch or an older one without a successor that
 // wrote, wrong when the partition has never come that far.
 func knownEpoch(ctx context.Context, client *kafkalog.Client, topic string, c *schemas.Cut, fault func(string) error) error {
 	present, err := client.LeaderEpoch(ctx, topic, c.Partition)

@@ -12,19 +12,20 @@ import (
 
 // fates decides what becomes of records: dead letter, before the start, late,
 // of the future, overtaken by a CLOSE, or accepted for a turn. All but
-// "overtaken" and stamps ahead of the reader's clock depend on the record, its
+// "overtaken" and stamps ahead of this machine's clock depend only on the record, its
 // append time and the append times before it in its partition.
 type fates struct {
 	decoder *event.Decoder
 	clock   clock
-	past    []pastClock // of earlier generations, oldest first
+	past    []pastClock // those of earlier generations, oldest first
 	turns   *calendar.Turns
 	event   event.Event // of the last call
 }
 
-// judge reads one record. turn is 0 unless the record is accepted by its own
-// times; whether a CLOSE has overtaken it is for the caller to say. The
-// partition's append time moves.
+// judge decodes one record and tallies its fate. turn is 0 unless the record is accepted
+// by its own times; the caller finds out whether a CLOSE has overtaken it. class is that
+// of a dead letter, else "". now is the time of this machine's clock in Unix
+// milliseconds. The partition's append time moves.
 func (f *fates) judge(p *partition, r *kafkalog.Record, now int64, t *schemas.ReadTallies) (turn uint64, class string, err error) {
 	by := f.clockOf(p.id, r.Offset)
 	ahead := p.stampAhead(r, by, now)
@@ -54,13 +55,14 @@ func (f *fates) judge(p *partition, r *kafkalog.Record, now int64, t *schemas.Re
 	return 0, "", nil
 }
 
-// pastClock judged, and judges still, the records below an offset.
+// pastClock is the clock that has judged, and judges again, the records below an offset
+// of each partition.
 type pastClock struct {
 	clock
 	below map[int32]int64
 }
 
-// clockOf is the clock of the generation that has read a record first.
+// clockOf returns the clock of the generation that has read a record first.
 func (f *fates) clockOf(partition int32, offset int64) *clock {
 	for i := range f.past {
 		if offset < f.past[i].below[partition] {
@@ -70,7 +72,7 @@ func (f *fates) clockOf(partition int32, offset int64) *clock {
 	return &f.clock
 }
 
-// pastClocks are those of the generations before a header's.
+// pastClocks returns the clocks of the generations before a header's.
 func pastClocks(h *schemas.Header, present clock) []pastClock {
 	var all []pastClock
 	for i := range h.Past {

@@ -80,7 +80,7 @@ func TestRuleFatesFromTheRecordsOwnTimes(t *testing.T) {
 }
 
 // TestRuleAStampFromTheFutureClosesNothing: with producer times a stamp beyond
-// the reader's clock and skew is of the future and does not move the
+// this machine's clock and skew is of the future and does not move the
 // watermark; read again later, it keeps its verdict.
 func TestRuleAStampFromTheFutureClosesNothing(t *testing.T) {
 	f := testFates(t, clock{trustProducer: true, lateness: 100, skew: 50})

@@ -12,15 +12,15 @@ import (
 // partition is what READ knows of one partition of the events topic.
 type partition struct {
 	id          int32
-	next        int64 // the next offset to read
-	appendTime  int64 // A: the largest append time so far; never before the first
-	leaderEpoch int32
-	end         int64 // bounded runs: the last stable offset at the start; else forever
-	tallied     int64 // records below are in the tallies of a CLOSE that counts
-	idleUntil   int64 // the idle rule's watermark; never when it does not hold
-	ahead       []int64
-	replayed    map[int64]bool // offsets below tallied that the clock judged ahead
-	// As of the last fetch, for what is told of stalls.
+	next        int64          // the next offset to read
+	appendTime  int64          // A: the largest append time so far; calendar.Never before the first
+	leaderEpoch int32          // of the last record that was read; −1 before the first
+	end         int64          // bounded runs: the last stable offset at the start; else calendar.Forever
+	tallied     int64          // records below are in the tallies of a CLOSE that counts
+	idleUntil   int64          // the idle rule's watermark; calendar.Never when the rule does not apply
+	ahead       []int64        // offsets of records whose stamps are ahead of the clock, ascending
+	replayed    map[int64]bool // those below tallied that were judged so before
+	// As of the last fetch, for the texts about stalls.
 	fetched          bool
 	high, lastStable int64
 }
@@ -28,7 +28,8 @@ type partition struct {
 // done says that a bounded run has read the partition to its end.
 func (p *partition) done() bool { return p.next >= p.end }
 
-// watermark is the event time behind which no record on time can come.
+// watermark returns the event time before which the partition can bring no more records
+// that are on time.
 func (p *partition) watermark(t schemas.MetricSpec) int64 {
 	if p.done() {
 		return calendar.Forever
@@ -36,8 +37,9 @@ func (p *partition) watermark(t schemas.MetricSpec) int64 {
 	return max(p.idleUntil, minus(p.appendTime, t.Slack+t.Lateness))
 }
 
-// minus is time − d, and plus is time + d, for d ≥ 0: a producer may write any
-// int64 as a record's time, and one that wraps around would close every window.
+// minus returns time − d, and plus time + d, for d ≥ 0, without wrapping around: a
+// producer may write any int64 as a record's time, and one that wraps around would close
+// every window.
 func minus(time, d int64) int64 {
 	if time < calendar.Never+d {
 		return calendar.Never
@@ -52,8 +54,8 @@ func plus(time, d int64) int64 {
 	return time + d
 }
 
-// clock is the part of the time rules that needs a clock: producer times
-// ahead of the reader's own.
+// clock holds the time rules of a generation: in milliseconds, and whether stamps of
+// producers are compared with this machine's clock.
 type clock struct {
 	trustProducer bool
 	noFuture      bool
@@ -62,7 +64,7 @@ type clock struct {
 	slack         int64
 }
 
-// stampAhead says whether a producer's stamp is ahead of the reader's clock. A
+// stampAhead says whether a producer's stamp is ahead of this machine's clock. A
 // record below tallied was judged before, and keeps its verdict.
 func (p *partition) stampAhead(r *kafkalog.Record, c *clock, now int64) bool {
 	if !c.trustProducer || c.noFuture {
@@ -78,8 +80,8 @@ func (p *partition) stampAhead(r *kafkalog.Record, c *clock, now int64) bool {
 	return true
 }
 
-// cut describes the partition for a CLOSE. restart is where a later run must
-// begin to see every contribution to later turns.
+// cut describes the partition for a CLOSE. restart is where a later run must begin to
+// see every contribution to later turns; nil for the cut itself.
 func (p *partition) cut(restart *packing.Mark) schemas.Cut {
 	c := schemas.Cut{
 		Partition: p.id, Cut: p.next, Restart: p.next, AppendTime: p.appendTime,

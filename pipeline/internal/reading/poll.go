@@ -32,12 +32,12 @@ func (s *Source) poll(ctx context.Context, settled uint64) error {
 			wants = append(wants, kafkalog.Fetch{Topic: s.dep.Config.Events.Topic, Partition: p.id, Offset: p.next, MaxBytes: fetchBytes})
 		}
 	}
-	gots, err := s.fetcher.Poll(ctx, wants, 1, PollWait)
+	fetched, err := s.fetcher.Poll(ctx, wants, 1, PollWait)
 	if err != nil {
 		return fmt.Errorf("fetching: %w", err)
 	}
-	for i := range gots {
-		g := &gots[i]
+	for i := range fetched {
+		g := &fetched[i]
 		if g.Topic == s.control.Topic {
 			if g.Err != nil {
 				return fmt.Errorf("reading control: %w", g.Err)
@@ -76,7 +76,7 @@ func (s *Source) wanted(p *partition, settled uint64) bool {
 	return holdsBack || w < s.fates.turns.End(settled+1+lookahead)
 }
 
-// take reads what came from one partition.
+// take takes over what came from one partition; p is nil for one that was not asked for.
 func (s *Source) take(p *partition, g *kafkalog.Fetched) error {
 	if p == nil {
 		return nil
@@ -169,9 +169,9 @@ func (s *Source) record(p *partition, rec *kafkalog.Record, now int64) error {
 	return nil
 }
 
-// overtaken says whether a record stands behind the CLOSE of its turn. A
-// settled turn's CLOSE may be forgotten: what is read again of it stands before
-// its cut, and what is new behind.
+// overtaken says whether a record comes after the cut of its turn's CLOSE. The CLOSE of
+// a settled turn may be forgotten: then records that are read again stand before that
+// cut, and new ones after it.
 func (s *Source) overtaken(id int32, offset int64, turn uint64) bool {
 	if turn > s.closed {
 		return false
@@ -194,7 +194,7 @@ func (s *Source) overtaken(id int32, offset int64, turn uint64) bool {
 	return true
 }
 
-// cutOf is a partition's cut, 0 for one that the CLOSE does not know.
+// cutOf returns a partition's cut, 0 for one that the CLOSE does not know.
 func cutOf(cuts []schemas.Cut, id int32) int64 {
 	for _, c := range cuts {
 		if c.Partition == id {

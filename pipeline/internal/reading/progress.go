@@ -7,7 +7,7 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/internal/watch"
 )
 
-// tellStalls hands over what READ knows, about once a second.
+// tellStalls tells package watch what READ knows, about once a second.
 func (s *Source) tellStalls(settled uint64) {
 	now := time.Now()
 	if !s.stalls.Wants(now) {

@@ -16,13 +16,12 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// partitionsRefresh is how often new partitions of the events topic are looked
-// for.
+// partitionsRefresh is how often READ looks for new partitions of the events topic.
 const partitionsRefresh = 10 * time.Second
 
 // start takes a new epoch and finds out, from control, ledger and counts alone,
 // where to go on: the same path after a crash, an upgrade and an engine's
-// restore.
+// restore. deployment.ErrSuperseded says that another run has taken over.
 func (s *Source) start(ctx context.Context) error {
 	if err := s.control.Update(ctx); err != nil {
 		return err
@@ -93,7 +92,7 @@ func (s *Source) start(ctx context.Context) error {
 }
 
 // redoable says whether every shard has its deltas of all turns of the span
-// behind the settled turn, up to last: then that span may be published already,
+// after the settled turn, up to last: then that span may be published already,
 // and is redone from the ledger. If counts holds values of it and some shard lacks
 // a delta of any of its turns, a promise was broken: a span is released once all
 // of its deltas are durable.
@@ -134,8 +133,8 @@ func (s *Source) published(ctx context.Context, settled uint64) (bool, error) {
 	return false, nil
 }
 
-// positions are where reading begins: at the restart offsets of the CLOSE of
-// turn base, or at the beginning of the topic when there is none yet.
+// positions returns the partitions, where reading begins: at the restart offsets of the
+// CLOSE of turn base, or at the beginning of the topic when no turn is closed yet.
 func (s *Source) positions(ctx context.Context, base, closed uint64, closes map[uint64]*controllog.Closing) ([]*partition, error) {
 	topic := s.dep.Config.Events.Topic
 	ids, err := s.client.Partitions(ctx, topic)
@@ -144,7 +143,7 @@ func (s *Source) positions(ctx context.Context, base, closed uint64, closes map[
 	}
 	slices.Sort(ids)
 	if base > 0 && closes[base] == nil {
-		return nil, fmt.Errorf("starting behind turn %d: control does not hold its CLOSE: %w", base, deployment.ErrLogFault)
+		return nil, fmt.Errorf("starting after turn %d: control does not hold its CLOSE: %w", base, deployment.ErrLogFault)
 	}
 	known := map[int32]*partition{}
 	for _, id := range ids {
@@ -162,7 +161,7 @@ func (s *Source) positions(ctx context.Context, base, closed uint64, closes map[
 		for i := range c.Cuts {
 			p := known[c.Cuts[i].Partition]
 			if p == nil {
-				return nil, fmt.Errorf("starting behind turn %d: partition %d of %s is gone; a topic's partitions must not be taken away: %w", base, c.Cuts[i].Partition, topic, deployment.ErrLogFault)
+				return nil, fmt.Errorf("starting after turn %d: partition %d of %s is gone; a topic's partitions must not be taken away: %w", base, c.Cuts[i].Partition, topic, deployment.ErrLogFault)
 			}
 			p.recall(&c.Cuts[i])
 		}
@@ -186,8 +185,8 @@ func (p *partition) recall(c *schemas.Cut) {
 	slices.Sort(p.ahead)
 }
 
-// position is where a partition is read from; first says that it stood on the
-// topic when the run began, or at least that nobody knows better.
+// position returns a partition, where reading of it begins; first says that it was part
+// of the topic when the run began, as far as is known.
 func (s *Source) position(ctx context.Context, id int32, base uint64, closes map[uint64]*controllog.Closing, first bool) (*partition, error) {
 	p := &partition{id: id, appendTime: calendar.Never, leaderEpoch: -1, idleUntil: calendar.Never, end: calendar.Forever, replayed: map[int64]bool{}}
 	bounds, err := s.client.Offsets(ctx, s.dep.Config.Events.Topic, id)

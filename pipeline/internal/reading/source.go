@@ -19,14 +19,15 @@ import (
 )
 
 // Source is READ: it takes the epoch, reads events and control, decides every
-// record's fate, closes turns and opens them. It implements transforms.Source.
+// record's fate, closes turns and opens them. It implements transforms.Source. Step and
+// Lose are safe for concurrent use; of several Steps one runs at a time.
 type Source struct {
 	dep     *deployment.Deployment
 	client  *kafkalog.Client
 	control *controllog.Log
 	opts    Options
 	log     *slog.Logger
-	run     int64         // its number
+	run     int64         // the number of the run
 	stalls  *watch.Stalls // may be nil
 	fates   fates
 	hasher  *schemas.Hasher
@@ -35,15 +36,15 @@ type Source struct {
 	dead    *deadLetters
 	fetcher *kafkalog.Fetcher
 
-	callMu sync.Mutex // guards calls and interrupt
+	callMu sync.Mutex // guards calls and stopIt
 	calls  int64
 	stopIt context.CancelFunc
 	step   sync.Mutex // held by the one step that runs
 
 	epoch atomic.Int64 // begin looks at it while a step runs
-	lost  atomic.Int64 // the epoch in which a stage found another writer in its place, else −1
+	lost  atomic.Int64 // the epoch in which a stage has lost a partition to another writer, else −1
 	session
-	// ends are the last offsets as they were at the first start, for runs that
+	// ends holds the last stable offsets as they were at the first start, for runs that
 	// have an end. owed is the last turn that the run is to settle: with UntilEnd
 	// the last that owns an event below the ends, as far as was read.
 	ends  map[int32]int64
@@ -53,14 +54,14 @@ type Source struct {
 	superseded, drained bool
 }
 
-// session is what a reader knows within one epoch.
+// session is what READ knows within one epoch.
 type session struct {
 	partitions []*partition
 	buffers    map[uint64]*packing.Buffer
 	buffered   uint64
 	opened     uint64 // the last turn opened in this epoch, or settled before
 	openedAt   time.Time
-	fromLedger uint64 // the last turn of the span to be redone from the ledger; 0 none
+	fromLedger uint64 // the last turn of the span to be redone from the ledger; 0 for no span
 	closed     uint64 // the last turn closed on control, as far as it is known here
 	asked      uint64 // the last turn this run has written a CLOSE for
 	tallies    schemas.ReadTallies
@@ -69,16 +70,16 @@ type session struct {
 	refreshed  time.Time
 }
 
-// Options say where reading ends, and to whom it tells what. RunOptions has the meaning of
-// each.
+// Options say where reading ends, and to whom it tells what: pipeline.RunOptions has
+// fields of the same names and meanings.
 type Options struct {
 	Bounded    bool
 	Until      time.Time
 	UntilEnd   bool
 	Drain      <-chan struct{}
-	StallLimit time.Duration
-	Logger     *slog.Logger
-	Stalls     *watch.Stalls // told what READ knows; nil for none
+	StallLimit time.Duration // with Outputs.PublishEvery; no default
+	Logger     *slog.Logger  // must not be nil
+	Stalls     *watch.Stalls // told what READ knows; may be nil
 }
 
 // New prepares READ of a run that was announced on control. Close ends it.
@@ -109,17 +110,19 @@ func New(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client,
 	return s, nil
 }
 
-// Lose tells READ that a stage found another writer in its place in an epoch.
+// Lose tells READ that a stage has lost a partition to another writer in an epoch. READ
+// then takes a new epoch, unless a newer run has taken over.
 func (s *Source) Lose(epoch int64) { s.lost.Store(epoch) }
 
-// Ended says how reading ended: by a drain, or because another run has taken over; and which
-// turn the run was to settle at last. For use after the last Step.
+// Ended says how reading ended: by a drain, or because another run has taken over; and
+// the last turn that the run was to settle, with Until or UntilEnd, else 0. For use after
+// the last Step.
 func (s *Source) Ended() (drained, superseded bool, owed uint64) {
 	return s.drained, s.superseded, s.owed
 }
 
-// Step implements transforms.Source. A position that is not the reader's own
-// is a restore by the engine: the reader takes a new epoch.
+// Step implements transforms.Source. A position other than that of the last Step is a
+// restore by the engine: READ takes a new epoch.
 func (s *Source) Step(ctx context.Context, at transforms.Position) (transforms.Step, error) {
 	ctx, calls, own := s.begin(ctx, at)
 	s.step.Lock()
@@ -146,7 +149,7 @@ func (s *Source) Step(ctx context.Context, at transforms.Position) (transforms.S
 }
 
 // begin counts a call at its start and interrupts one that an engine has given
-// up but that still runs.
+// up but that still runs. own says that the position is that of the last call.
 func (s *Source) begin(ctx context.Context, at transforms.Position) (context.Context, int64, bool) {
 	s.callMu.Lock()
 	defer s.callMu.Unlock()
@@ -161,7 +164,7 @@ func (s *Source) begin(ctx context.Context, at transforms.Position) (context.Con
 
 // leave ends reading when another run has taken over.
 func (s *Source) leave(at transforms.Position, err error) (transforms.Step, error) {
-	if err == deployment.ErrSuperseded { //nolint:errorlint // never wrapped: it is this package's own answer
+	if err == deployment.ErrSuperseded { //nolint:errorlint // never wrapped: this package alone returns it here
 		s.superseded = true
 		at.Done = true
 		return transforms.Step{Next: at}, nil
@@ -256,14 +259,14 @@ func (s *Source) pastEnds() bool {
 }
 
 // stalled says that the open turn will not settle: it takes too long, or a
-// stage found another writer in its place. If that writer belongs to a newer
+// stage has lost a partition to another writer. If that writer belongs to a newer
 // run, start finds out.
 func (s *Source) stalled(settled uint64) bool {
 	lost := s.lost.Swap(-1) == s.epoch.Load()
 	return s.opened > settled && (lost || time.Since(s.openedAt) > s.opts.StallLimit)
 }
 
-// open opens the span behind the settled turn once its CLOSE stands and every
+// open opens the span after the settled turn once control has its CLOSE and every
 // partition was read up to its cut.
 func (s *Source) open(settled uint64) ([]transforms.Element, error) {
 	turn := settled + 1
@@ -299,7 +302,7 @@ func (s *Source) open(settled uint64) ([]transforms.Element, error) {
 	return elements, nil
 }
 
-// elements packs the contributions of a span's turns and its OPENs.
+// elements packs the contributions of a span's turns, and one OPEN for each shard.
 func (s *Source) elements(open schemas.Open, c *schemas.Close) ([]transforms.Element, error) {
 	shards := s.dep.Config.Shards
 	var out []transforms.Element
@@ -335,6 +338,7 @@ func (s *Source) readTo(cuts []schemas.Cut) bool {
 	return true
 }
 
+// atEnd says whether a bounded run has read everything.
 func (s *Source) atEnd() bool {
 	for _, p := range s.partitions {
 		if !p.done() {
@@ -344,6 +348,7 @@ func (s *Source) atEnd() bool {
 	return true
 }
 
+// Close ends the connections that New and Step have made; not the client.
 func (s *Source) Close() {
 	if s.fetcher != nil {
 		s.fetcher.Close()

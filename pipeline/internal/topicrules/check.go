@@ -12,6 +12,10 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
+// Check looks at all topics of a deployment and returns everything that is wrong, joined:
+// one *deployment.TopicError for each topic's setting. It tells o.Logger what could be
+// better. Other errors: deployment.ErrLogFault among them where topics do not belong
+// together, or what the broker said.
 func Check(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, o Options) error {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -50,7 +54,7 @@ func Check(ctx context.Context, d *deployment.Deployment, client *kafkalog.Clien
 		})
 		found = append(found, one)
 	}
-	more := len(found) > 0 // than strictness is the matter
+	more := len(found) > 0 // strictness is not all that is the matter
 	for _, w := range weaknesses(states, o) {
 		if more {
 			w.Err = nil
@@ -63,8 +67,8 @@ func Check(ctx context.Context, d *deployment.Deployment, client *kafkalog.Clien
 	return fmt.Errorf("checking the topics: %w", errors.Join(found...))
 }
 
-// lookAtAll looks at all topics at once: for one that is not there the client
-// waits a little, because brokers learn of new ones late.
+// lookAtAll looks at all topics at the same time: for one that does not exist the client
+// waits a little, because brokers learn of new topics late.
 func lookAtAll(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, rules []rulesOfTopic) ([]*state, []error) {
 	states, failures := make([]*state, len(rules)), make([]error, len(rules))
 	var all sync.WaitGroup
@@ -75,8 +79,8 @@ func lookAtAll(ctx context.Context, d *deployment.Deployment, client *kafkalog.C
 	return states, failures
 }
 
-// lookAt asks for everything that the rules need. A *TopicError: it cannot be
-// had.
+// lookAt asks for everything that the rules need. A *deployment.TopicError says why the
+// broker does not give it.
 func lookAt(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, name string) (*state, error) {
 	t := &state{name: name, broker: d.Config.Kafka.Brokers[0]}
 	ids, err := client.Partitions(ctx, name)
@@ -139,7 +143,8 @@ func belongTogether(ctx context.Context, d *deployment.Deployment, client *kafka
 	return apart, nil
 }
 
-// HoldsRecords says whether anything was ever written to a topic.
+// HoldsRecords says whether anything was ever written to a topic. It does not ask for
+// topics that are known to be missing; missing may be nil.
 func HoldsRecords(ctx context.Context, client *kafkalog.Client, topic string, missing map[string]bool) (bool, error) {
 	if missing[topic] {
 		return false, nil

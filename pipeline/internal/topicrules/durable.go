@@ -8,18 +8,20 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
-// ReplicationFactor is not one of Kafka's settings: a property of the topic.
+// ReplicationFactor stands for the number of replicas in texts: a property of the topic,
+// not one of Kafka's settings.
 const ReplicationFactor = "replication factor"
 
 // Options say how topics are looked at.
 type Options struct {
 	Logger     *slog.Logger // told what could be better; default: discards
-	Strict     bool         // refuse what is else only warned of
+	Strict     bool         // refuse what Check otherwise only warns of
 	Disposable bool         // the topics end with the process: say nothing about how durable they are
 }
 
-// durable looks at how many replicas a write must have reached before it is acknowledged. The client asks for all that are in
-// sync: with one of them, what one broker loses was acknowledged, and published or charged, all the same.
+// durable looks at how many replicas a write must have reached before it is acknowledged. The
+// client asks for all that are in sync: with one replica in sync, what one broker loses was
+// acknowledged, and published or charged, all the same.
 func durable(t *state) {
 	least, err := strconv.Atoi(t.setting(MinInSync))
 	if t.replicas == 0 || err != nil {
@@ -40,18 +42,18 @@ func durable(t *state) {
 	}
 }
 
-// weak notes what is refused only where somebody wants to be strict.
+// weak notes what Check refuses only with Options.Strict.
 func (t *state) weak(setting, got, want, fix string) {
 	t.weaknesses = append(t.weaknesses, &deployment.TopicError{Topic: t.name, Setting: setting, Got: got, Want: want, Fix: fix, Err: deployment.ErrStrict})
 }
 
-// alone says that a replica more has no place: there is one broker.
+// alone says that no broker is there for one more replica: the cluster has one broker.
 func (t *state) alone(e *deployment.TopicError) bool {
 	return e.Setting == ReplicationFactor && t.brokers == 1
 }
 
-// weaknesses are the refusals of a strict look; else they are told. On a cluster of one broker every topic has one replica, which
-// is said once.
+// weaknesses returns what a strict look refuses; any other look warns of it. On a cluster of
+// one broker every topic has one replica, which is said once.
 func weaknesses(states []*state, o Options) []*deployment.TopicError {
 	if o.Disposable {
 		return nil

@@ -13,7 +13,7 @@ import (
 // there when the last turn was settled: every shard writes to the ledger in
 // every turn, and SETTLED says how far counts went. Offsets only grow, also
 // where compaction or retention takes records away: a topic that is shorter
-// was truncated or made anew.
+// was truncated or made anew. Errors: deployment.ErrLogFault, or what the broker said.
 func Intact(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, control *controllog.Log) error {
 	var settled uint64
 	var ends []int64
@@ -34,6 +34,8 @@ func Intact(ctx context.Context, d *deployment.Deployment, client *kafkalog.Clie
 	return nil
 }
 
+// longer refuses a partition that ends before the offset want, at which it ended, or
+// later, when the turn settled was settled.
 func longer(ctx context.Context, client *kafkalog.Client, topic string, partition int32, want int64, settled uint64) error {
 	bounds, err := client.Offsets(ctx, topic, partition)
 	switch {

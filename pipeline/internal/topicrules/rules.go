@@ -22,7 +22,7 @@ const (
 	retentionFactor = 3
 )
 
-// kafkaDefault stands for a setting that a broker does not report.
+// kafkaDefault returns Kafka's default of a setting, for brokers that do not report it.
 func kafkaDefault(setting string) string {
 	switch setting {
 	case CleanupPolicy:
@@ -64,7 +64,7 @@ type rulesOfTopic struct {
 	rules []topicRule
 }
 
-// topicRules are the rules of every topic of the deployment, docs/runbook.md
+// rulesOfTopics returns the rules of every topic of the deployment; docs/runbook.md
 // has them as a table.
 func rulesOfTopics(d *deployment.Deployment) []rulesOfTopic {
 	out, need := &d.Config.Outputs, neededRetention(d)
@@ -92,10 +92,10 @@ func rulesOfTopics(d *deployment.Deployment) []rulesOfTopic {
 	}
 }
 
-// minRetention is how long events must stay at the least: a restart reads from
+// neededRetention returns how long events must stay at the least: a restart reads from
 // the cut of the last settled turn, so the open turn, what may still come late
-// to it and the wait for silent partitions lie between; three times that, and
-// an hour for whoever has to restart it.
+// to it and the wait for silent partitions lie between; three times that, and at least
+// an hour, so that an operator has time to restart the run.
 func neededRetention(d *deployment.Deployment) time.Duration {
 	turn := time.Duration(deployment.LeastSlide(d)) * time.Millisecond
 	t := &d.Config.Time
@@ -121,7 +121,7 @@ func (t *state) policies() []string {
 
 func (t *state) compacted() bool { return slices.Contains(t.policies(), "compact") }
 
-// alter is the command that sets a setting.
+// alter returns the command that sets a setting.
 func (t *state) alter(setting, value string) string {
 	return fmt.Sprintf("kafka-configs.sh --bootstrap-server %s --alter --entity-type topics --entity-name %s --add-config %s=%s", t.broker, t.name, setting, value)
 }
@@ -138,7 +138,7 @@ func timestampRule(d *deployment.Deployment) topicRule {
 	return func(t *state) {
 		if d.Config.Time.Trust == deployment.TrustBroker && t.setting(TimestampType) != appendTimes {
 			t.wrong(TimestampType, appendTimes+" with time.trust: broker",
-				t.alter(TimestampType, appendTimes)+" (records that are there already keep their times: start behind them), or set time.trust: producer, which is a weaker promise")
+				t.alter(TimestampType, appendTimes)+" (records that are there already keep their times: start after them), or set time.trust: producer, which is a weaker promise")
 		}
 	}
 }
@@ -194,8 +194,8 @@ func partitionsRule(want int, fix string) topicRule {
 	}
 }
 
-// safeElections: a turn whose record is gone has been published and charged to
-// nobody.
+// safeElections refuses unclean elections: a turn whose ledger record they lose has been
+// published, and no user is charged for it.
 func safeElections(t *state) {
 	if t.setting(UncleanElections) == "true" {
 		t.wrong(UncleanElections, "false", "an election could lose records of what was published: "+t.alter(UncleanElections, "false"))
@@ -209,7 +209,8 @@ func roomRule(t *state) {
 	}
 }
 
-// bytesRule: how long a number of bytes lasts nobody knows beforehand.
+// bytesRule refuses a limit in bytes: it is not known beforehand how long records last
+// under it.
 func bytesRule(instead string) topicRule {
 	return func(t *state) {
 		if t.limitedInBytes() {
@@ -218,7 +219,8 @@ func bytesRule(instead string) topicRule {
 	}
 }
 
-// eventBytesRule: the topic may be somebody else's, who has to be believed.
+// eventBytesRule is bytesRule for the events topic, unless the configuration accepts such
+// a limit: the topic may belong to another team, whose word has to do.
 func eventBytesRule(d *deployment.Deployment) topicRule {
 	return func(t *state) {
 		switch {

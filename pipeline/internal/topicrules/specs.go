@@ -8,7 +8,7 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
-// Topic settings by their Kafka name.
+// Topic settings by their names in Kafka.
 const (
 	CleanupPolicy    = "cleanup.policy"
 	Retention        = "retention.ms"
@@ -23,9 +23,9 @@ const (
 	forEver     = "-1"
 )
 
-// Specs are the deployment's topics with the settings that a restart needs, said aloud: a
-// broker's defaults may differ, and may change. eventPartitions 0: without the events topic;
-// replication 0: the broker's default.
+// Specs returns the deployment's topics with all settings that a restart needs, also where they
+// are Kafka's defaults: a broker's defaults may differ, and may change. eventPartitions 0:
+// without the events topic; replication 0: the broker's default.
 func Specs(d *deployment.Deployment, eventPartitions, replication int) []kafkalog.TopicSpec {
 	out := &d.Config.Outputs
 	base := map[string]string{MaxMessageBytes: roomForMessages}
@@ -59,7 +59,8 @@ func Specs(d *deployment.Deployment, eventPartitions, replication int) []kafkalo
 	return specs
 }
 
-// RemakeDeadLetter is how somebody makes the dead-letter topic again, as a remedy in a text.
+// RemakeDeadLetter returns the remedy for a dead-letter topic that was deleted: the command that
+// makes it again.
 func RemakeDeadLetter(d *deployment.Deployment) string {
 	return fmt.Sprintf("make it again: kafka-topics.sh --bootstrap-server %s --create --topic %s --partitions 1 --config %s=%s --config %s=%s --config %s=%s",
 		d.Config.Kafka.Brokers[0], d.Config.Outputs.DeadLetter, Retention, forEver, RetentionBytes, forEver, MaxMessageBytes, roomForMessages)

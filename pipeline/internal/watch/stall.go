@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	// stallAfter is how long something may not move before it is told, and
-	// stallMost how long at the most until it is told again.
+	// StallAfter is how long nothing may move before it is told, and StallMost how
+	// long at the most until it is told again.
 	StallAfter = 30 * time.Second
 	StallMost  = 10 * time.Minute
-	// stallFresh is how old READ's knowledge may be to be judged by: it polls
+	// stallFresh is how old READ's knowledge may be to be judged by: READ polls
 	// several times a second unless it waits for something else, which is told
 	// instead.
 	stallFresh = 5 * time.Second
@@ -26,21 +26,23 @@ const (
 
 // Partition is what READ knows of a partition, to tell why no turn closes.
 type Partition struct {
-	ID                     int32
+	ID int32
+	// Next is the next offset to read. High is the partition's end, LastStable the first
+	// offset that an open transaction hides, or High.
 	Next, High, LastStable int64
-	HeldBack               bool // the turn that is to be closed next waits for it
+	HeldBack               bool // the turn that is to be closed next waits for the partition
 }
 
 // Progress is what READ knows at a time.
 type Progress struct {
-	Partitions []Partition // of which something was fetched
-	End        int64       // of the turn that is to be closed next; forever when none is
-	Open       uint64      // the turn that was opened and is not settled; 0 none
-	OpenedAt   time.Time
+	Partitions []Partition // those that were fetched from
+	End        int64       // of the turn that is to be closed next, Unix milliseconds; calendar.Forever when no turn is
+	Open       uint64      // the turn that was opened and is not settled; 0 for none
+	OpenedAt   time.Time   // when Open was opened
 }
 
-// Rules are what a deployment expects of time, to tell waiting that belongs
-// to it from a stall.
+// Rules say how long a deployment waits by its own rules of time, so that such a wait is
+// not taken for a stall.
 type Rules struct {
 	topic                        string
 	broker                       string // for commands in texts
@@ -50,6 +52,8 @@ type Rules struct {
 	limit                        time.Duration // RunOptions.StallLimit
 }
 
+// RulesOf returns the rules of a deployment, for a run that is bounded or not. limit is
+// after what time without settlement the run takes a new epoch.
 func RulesOf(d *deployment.Deployment, bounded bool, limit time.Duration) Rules {
 	t := &d.Config.Time
 	return Rules{
@@ -72,8 +76,8 @@ const (
 
 // Stalls tells, by what READ knows and by what the client cannot get done, that
 // nothing moves, why, and what to do: after half a minute, again at growing
-// intervals, and when it is over. It has no clock: whoever calls it has. Safe for
-// concurrent use; a nil one tells nothing.
+// intervals, and when it is over. It has no clock: its callers pass the time. Safe for
+// concurrent use; Wants of a nil Stalls is false, so that nothing is told.
 type Stalls struct {
 	rules Rules
 	log   *slog.Logger
@@ -92,18 +96,20 @@ type heldPartition struct {
 	since time.Time
 }
 
-// told is a stall that was told.
+// told is a stall that was told: since when it lasts, when it is told next, and how long
+// after that again.
 type told struct {
 	since, next time.Time
 	pause       time.Duration
 	partitions  []int32
 }
 
+// New returns Stalls that tell log. Start makes them look about once a second.
 func New(rules Rules, log *slog.Logger) *Stalls {
 	return &Stalls{rules: rules, log: log, held: map[int32]heldPartition{}, told: map[stallKind]*told{}}
 }
 
-// Wants says whether READ's knowledge is to be heard again.
+// Wants says whether See is due: a second has passed since the last call.
 func (s *Stalls) Wants(now time.Time) bool {
 	if s == nil {
 		return false
@@ -113,7 +119,7 @@ func (s *Stalls) Wants(now time.Time) bool {
 	return now.Sub(s.seenAt) >= time.Second
 }
 
-// See hears what READ knows now.
+// See takes over what READ knows now.
 func (s *Stalls) See(now time.Time, p Progress) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -202,8 +208,8 @@ func (p *Partition) why() (stallKind, int64) {
 	return stallNone, 0 // it is being read
 }
 
-// tell warns of a stall that is new, has got more partitions, or was not told for
-// long.
+// tell warns of a stall that is new, concerns more partitions than before, or was not
+// told for long.
 func (s *Stalls) tell(now time.Time, kind stallKind, since time.Time, partitions []int32, text string) {
 	t := s.told[kind]
 	more := t != nil && slices.ContainsFunc(partitions, func(id int32) bool { return !slices.Contains(t.partitions, id) })

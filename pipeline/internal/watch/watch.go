@@ -19,10 +19,10 @@ const (
 	stuckAfter = 9 * time.Second
 )
 
-// Start looks after a run from outside, which may wait for a broker in any of
-// its stages: it tells stalls, and ends a run that is to be drained while no
-// broker answers. end is called for that, with the reason. The call returned
-// ends the watch.
+// Start looks after a run from outside, because the run may wait for a broker in any of
+// its stages. It tells stalls. Once drain is closed, it calls end when no broker answers
+// (deployment.ErrNoBroker) or a call is not done for long (deployment.ErrStuck). The
+// function that it returns ends the watch.
 func Start(ctx context.Context, client *kafkalog.Client, s *Stalls, drain <-chan struct{}, end context.CancelCauseFunc) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
@@ -59,8 +59,8 @@ func Start(ctx context.Context, client *kafkalog.Client, s *Stalls, drain <-chan
 }
 
 // stuckCall waits for a call that has been tried again and again for long, and returns
-// it; nil at the end of ctx. What is a trouble already counts from when the wait
-// began: it may pass within a second, and the turn be finished.
+// it; nil at the end of ctx. A trouble that is older counts from the beginning of the
+// wait: it may pass within a second, and the turn be finished.
 func stuckCall(ctx context.Context, troubles func() []kafkalog.Trouble, long time.Duration) *kafkalog.Trouble {
 	began := time.Now()
 	ticker := time.NewTicker(long / 20)
@@ -78,8 +78,8 @@ func stuckCall(ctx context.Context, troubles func() []kafkalog.Trouble, long tim
 	}
 }
 
-// UnlessEnded is the reason for which the watch has ended a run, or what the run
-// itself returned.
+// UnlessEnded returns the reason for which the watch has ended a run, by the end function
+// of ctx, or err, which the run itself returned.
 func UnlessEnded(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); err != nil && (errors.Is(cause, deployment.ErrNoBroker) || errors.Is(cause, deployment.ErrStuck)) {
 		return cause
