@@ -25,7 +25,7 @@
 // as the two topics tell it.
 //
 // The stages themselves are the packages of pipeline/internal. What is configured,
-// and every error, is in pipeline/deployment.
+// and the errors, are in pipeline/deployment.
 //
 // Guarantees: the invariants of docs/guarantee.md under any crash, restart and
 // interleaving of runs, as long as the two topics keep what they were given.

@@ -95,7 +95,7 @@ func TrustedReport(ctx context.Context, d *deployment.Deployment) (Tallies, erro
 // adding adds up what control says, generation after generation.
 type adding struct {
 	period  time.Duration
-	header  *schemas.Header // nil before the first
+	header  *schemas.Header // of the generation that is added up; nil before the first
 	turns   *calendar.Turns
 	metrics []MetricTallies // of all metrics so far, each at its own index
 	windows []uint64        // of accepted records, once for each window that holds one; by index

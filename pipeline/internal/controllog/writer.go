@@ -27,7 +27,7 @@ func NewWriter(ctx context.Context, l *Log) (*Writer, error) {
 func (w *Writer) Close() { w.producer.Close() }
 
 // Append writes at least one record, in order, durably, and returns their offsets. Each
-// points back to what a later start needs, as l has read control so far.
+// points back to what a later start needs, as far as the Log has read control.
 func (w *Writer) Append(ctx context.Context, bodies ...schemas.ControlBody) ([]int64, error) {
 	var back, backEpoch, generation int64
 	w.log.Look(func(v *View) {
