@@ -34,8 +34,9 @@ func leaves(t reflect.Type, path string) []string {
 	return all
 }
 
-// Every field of a configuration is either compared with HEADER, or it stands here with the reason why runs of one deployment may have it
-// otherwise: what is decided again in a replay must not depend on it.
+// Every field of a configuration is either compared with HEADER, or it stands here with the reason
+// why runs of one deployment may have it otherwise: what is decided again in a replay must not
+// depend on it.
 func TestRuleEveryFieldIsComparedWithHeaderOrFree(t *testing.T) {
 	free := map[string]string{
 		"Kafka.Brokers": "how the cluster is reached", "Kafka.TLS.CAFile": "as it is", "Kafka.TLS.CertFile": "as it is", "Kafka.TLS.KeyFile": "as it is", "Kafka.TLS.ServerName": "as it is",

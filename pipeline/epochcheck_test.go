@@ -70,7 +70,8 @@ func (e *elections) write(topic string, n int) {
 	}
 }
 
-// eventsAt are events of as many users, a second apart. (A record of time 0 would get the present time.)
+// eventsAt are events of as many users, a second apart. (A record of time 0 would get the present
+// time.)
 func eventsAt(start time.Time, n int) []kafkalog.Message {
 	var msgs []kafkalog.Message
 	for i := range n {
@@ -80,7 +81,8 @@ func eventsAt(start time.Time, n int) []kafkalog.Message {
 	return msgs
 }
 
-// abort writes n records in a transaction that is aborted: they and the marker take up offsets, and READ sees none of them.
+// abort writes n records in a transaction that is aborted: they and the marker take up offsets, and
+// READ sees none of them.
 func (e *elections) abort(topic string, n int) {
 	e.t.Helper()
 	client, err := kgo.NewClient(kgo.SeedBrokers(e.ListenAddrs()...), kgo.TransactionalID("t"), kgo.DefaultProduceTopic(topic))
@@ -101,8 +103,8 @@ func (e *elections) abort(topic string, n int) {
 	}
 }
 
-// At a restart the leader epoch of the last cut must still lead up to the cut: records that were lost and replaced at the
-// same offsets are recognised, whatever their number.
+// At a restart the leader epoch of the last cut must still lead up to the cut: records that were
+// lost and replaced at the same offsets are recognised, whatever their number.
 func TestReplacedRecordsBelowTheLastCutAreRecognised(t *testing.T) {
 	e := startElections(t)
 	for _, tt := range []struct {

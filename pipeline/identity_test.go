@@ -20,7 +20,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// recordReading is how a deployment reads its events, and how a producer writes records of that layout.
+// recordReading is how a deployment reads its events, and how a producer writes records of that
+// layout.
 type recordReading struct {
 	events deployment.Events
 	write  func(t *rapid.T) []byte
@@ -55,8 +56,8 @@ func avroSchema(fields []string, variant int) string {
 	return fmt.Sprintf(`{"type":"record","name":"r%d","doc":"%d","fields":[%s]}`, variant, variant, strings.Join(all, ","))
 }
 
-// avroBytes writes strings of one or two letters, small numbers, and branches: the bytes of one layout are often those
-// of another.
+// avroBytes writes strings of one or two letters, small numbers, and branches: the bytes of one
+// layout are often those of another.
 func avroBytes(t *rapid.T, fields int) []byte {
 	var b []byte
 	for range fields + rapid.IntRange(0, 1).Draw(t, "more") {
@@ -164,9 +165,9 @@ func decodeAll(d *deployment.Deployment, t *rapid.T, records [][]byte) (events [
 	return events, faults
 }
 
-// Two configurations of any formats: what a restart accepts decodes every record to the same event or the same class;
-// what a change accepts decodes no record to another user, and for a metric that keeps its name to no other key,
-// time or value, and its filter passes the same records.
+// Two configurations of any formats: what a restart accepts decodes every record to the same event
+// or the same class; what a change accepts decodes no record to another user, and for a metric that
+// keeps its name to no other key, time or value, and its filter passes the same records.
 func TestRuleNoRestartAndNoChangeReadsARecordAsSomebodyElse(t *testing.T) {
 	var same, changed, renamed, refused int
 	rapid.Check(t, func(t *rapid.T) {

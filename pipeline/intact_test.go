@@ -11,7 +11,8 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/internal/topicrules"
 )
 
-// A ledger or counts topic that was made anew after a turn was settled is refused before anything is written to it.
+// A ledger or counts topic that was made anew after a turn was settled is refused before anything
+// is written to it.
 func TestALedgerOrCountsTopicThatWasMadeAnewIsRefused(t *testing.T) {
 	for topic, says := range map[string]string{
 		"tollgate-ledger": "comparing topic tollgate-ledger with control: partition 0 ends at offset 0, and when turn 2 was settled it ended at 1 or later",

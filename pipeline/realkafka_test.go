@@ -69,8 +69,8 @@ func startKafka(t *testing.T, f deploytest.PEMFiles) *realkafka.Broker {
 	return b
 }
 
-// What the embedded broker cannot show: how Apache Kafka answers what is wrong, what it says of topics, and where its leaders'
-// epochs end. One broker for all, because starting it takes seconds.
+// What the embedded broker cannot show: how Apache Kafka answers what is wrong, what it says of
+// topics, and where its leaders' epochs end. One broker for all, because starting it takes seconds.
 func TestApacheKafka(t *testing.T) {
 	f := deploytest.WritePEM(t)
 	b := startKafka(t, f)

@@ -24,7 +24,7 @@ type Tallies struct {
 	Read         uint64            `json:"read"`
 	DeadLettered map[string]uint64 `json:"dead_lettered"` // by class
 	BeforeStart  uint64            `json:"before_start"`  // of event times before the deployment's start
-	Late         uint64            `json:"late"`          // too far behind the append times of their partition
+	Late         uint64            `json:"late"`          // of event times too far before the append times
 	Future       uint64            `json:"future"`        // too far ahead of their append times, or stamped ahead of the clock
 	Overtaken    uint64            `json:"overtaken"`     // read after the CLOSE of their turn
 	Accepted     uint64            `json:"accepted"`

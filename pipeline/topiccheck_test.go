@@ -17,7 +17,8 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/internal/topicrules"
 )
 
-// makeTopics creates a deployment's topics as CreateTopics would, with changes: a nil spec leaves the topic out.
+// makeTopics creates a deployment's topics as CreateTopics would, with changes: a nil spec leaves
+// the topic out.
 func makeTopics(t *testing.T, cfg deployment.Config, change func(specs map[string]*kafkalog.TopicSpec)) *deployment.Deployment {
 	t.Helper()
 	d, err := deployment.Compile(cfg)

@@ -68,8 +68,8 @@ var durabilities = []struct {
 	},
 }
 
-// Whatever one broker can lose after it was acknowledged is told, with what mends it, by a look at the topics and by every run;
-// with Strict it is refused.
+// Whatever one broker can lose after it was acknowledged is told, with what mends it, by a look at
+// the topics and by every run; with Strict it is refused.
 func TestRuleTopicsThatOneBrokerCanLoseAreTold(t *testing.T) {
 	for _, tt := range durabilities {
 		t.Run(tt.name, func(t *testing.T) {

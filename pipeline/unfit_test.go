@@ -55,8 +55,8 @@ func visitOf(id int, user, key string, at int64) []byte {
 	return binary.AppendVarint(b, at)
 }
 
-// A producer can name any schema of a registry that others use as well. The run and the counts of all other users
-// go on as without such records, and the trusted side is told once per schema.
+// A producer can name any schema of a registry that others use as well. The run and the counts of
+// all other users go on as without such records, and the trusted side is told once per schema.
 func TestRuleARecordOfAnotherSchemaStopsNoRun(t *testing.T) {
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	values := map[bool][]schemas.Release{}

@@ -38,8 +38,8 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
-// A drain while no broker answers ends within ten seconds, in the middle of a turn as well: nothing is open that the next run
-// would not redo.
+// A drain while no broker answers ends within ten seconds, in the middle of a turn as well: nothing
+// is open that the next run would not redo.
 func TestRuleADrainWithoutABrokerEndsSoon(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for seconds")
@@ -97,7 +97,8 @@ func TestRuleADrainWithoutABrokerEndsSoon(t *testing.T) {
 			if !errors.Is(err, deployment.ErrNoBroker) || !strings.Contains(err.Error(), "the next run redoes") {
 				t.Errorf("the run ended with %v", err)
 			}
-			// kafkalog gives up after 7 s; the rest is for a machine that is busy. Retries would last for 2 minutes.
+			// kafkalog gives up after 7 s; the rest is for a machine that is busy. Retries would
+			// last for 2 minutes.
 			if ended > 20*time.Second {
 				t.Errorf("it took %v", ended)
 			}

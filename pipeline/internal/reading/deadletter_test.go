@@ -35,8 +35,9 @@ func deleteTopic(t *testing.T, broker, topic string) {
 	}
 }
 
-// A dead-letter topic that was deleted is told before a record needs it, with the way back; a record that cannot be written there
-// is an error, never dropped; and one that was made again is written to.
+// A dead-letter topic that was deleted is told before a record needs it, with the way back; a
+// record that cannot be written there is an error, never dropped; and one that was made again is
+// written to.
 func TestRuleAMissingDeadLetterTopicIsToldBeforeItIsNeeded(t *testing.T) {
 	broker := deploytest.Start(t)
 	d, err := deployment.Compile(deploytest.Config(broker.Addr()))

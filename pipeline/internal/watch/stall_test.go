@@ -36,7 +36,8 @@ func newStallScene(t *testing.T, change func(*Rules)) *stallScene {
 	return s
 }
 
-// until lets the clock run, with a look every second and whatever READ says then, and returns the lines told with their times.
+// until lets the clock run, with a look every second and whatever READ says then, and returns the
+// lines told with their times.
 func (s *stallScene) until(end time.Duration) []string {
 	var lines []string
 	for ; s.at <= end; s.at += time.Second {
@@ -150,7 +151,8 @@ func TestRuleStallsAreToldWithTheirCause(t *testing.T) {
 		s.says(s.until(4*time.Minute), []string{"3m30s", "again"})
 	})
 	t.Run("a frozen broker", func(t *testing.T) {
-		// Requests time out after 30 s and are sent again, other calls come and go, and a look may see young troubles only.
+		// Requests time out after 30 s and are sent again, other calls come and go, and a look may
+		// see young troubles only.
 		s := newStallScene(t, nil)
 		since := stallNoon
 		for s.at < 8*time.Minute {
