@@ -34,8 +34,8 @@ func ParseHeader(format Format, record []byte) ([]string, error) {
 	return names, nil
 }
 
-// CheckColumns reports names that are not UTF-8, and fields that are not exactly
-// once among them. The text names columns of the header only: never data.
+// CheckColumns checks that all names are UTF-8, and that each of fields is exactly once among them.
+// Its error names columns of the header only, never data. Errors: ErrColumns.
 func CheckColumns(names []string, fields ...string) error {
 	for i, name := range names {
 		if !utf8.ValidString(name) {

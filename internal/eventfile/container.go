@@ -27,9 +27,9 @@ const (
 	syncBytes          = 16
 )
 
-// Container reads the records of an Avro object container file. A record that
-// cannot be read makes the rest of its block one broken record, because where
-// the next one begins is not known. Not for concurrent use.
+// Container reads the records of an Avro object container file. If a record cannot be read, the rest
+// of its block is one broken record, because it is not known where the next one begins. Not for
+// concurrent use.
 type Container struct {
 	r      *bufio.Reader
 	limit  int
@@ -69,10 +69,10 @@ func NewContainer(r io.Reader, limit int) (*Container, error) {
 	return nil, fmt.Errorf("%w: it is packed with %q: write it with null, deflate, snappy or zstandard", ErrContainer, c.codec)
 }
 
-// Schema is what the records were written with.
+// Schema returns the schema with which the records were written.
 func (c *Container) Schema() string { return c.schema }
 
-// header reads the map of texts behind the magic.
+// header reads the map of texts after the magic bytes.
 func (c *Container) header() error {
 	for {
 		n, err := c.long()
@@ -127,7 +127,7 @@ func (c *Container) long() (int64, error) {
 	return 0, fmt.Errorf("%w: a number of more than 64 bits", ErrContainer)
 }
 
-// early says of an end of the file that it comes too early.
+// early turns an end of the file into an error that says that it comes too early.
 func early(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("%w: it ends too early", ErrContainer)
@@ -146,7 +146,7 @@ func (c *Container) text() ([]byte, error) {
 	return c.exactly(n)
 }
 
-// exactly reads n bytes, and takes memory only as they come.
+// exactly reads n bytes, and takes memory only as they come in.
 func (c *Container) exactly(n int64) ([]byte, error) {
 	var b bytes.Buffer
 	got, err := io.CopyN(&b, c.r, n)
@@ -156,9 +156,8 @@ func (c *Container) exactly(n int64) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Next returns the next record, or io.EOF behind the last one; ErrContainer where
-// the file is damaged beyond a record. Line is the record's number. The record's
-// bytes belong to the caller.
+// Next returns the next record, or io.EOF after the last one; ErrContainer if the file is damaged
+// beyond one record. Line is the record's number. The record's bytes belong to the caller.
 func (c *Container) Next() (Record, error) {
 	for c.left == 0 && len(c.block) == 0 {
 		if _, err := c.r.Peek(1); err != nil {
@@ -173,7 +172,8 @@ func (c *Container) Next() (Record, error) {
 	ok := c.record.Skip(c.typ, 0)
 	n := c.record.At
 	if c.left == 0 || !ok || n == 0 {
-		// Broken, more than there should be, or no bytes for what should be there.
+		// A broken record, more records than there should be, or no bytes for those that should be
+		// there.
 		n, c.left = len(c.block), 1
 	}
 	c.left--
@@ -237,7 +237,7 @@ func (c *Container) unpack(b []byte) ([]byte, error) {
 		}
 		out, err := snappy.Decode(nil, b)
 		if err == nil && crc32.ChecksumIEEE(out) != sum {
-			err = errors.New("its checksum is another")
+			err = errors.New("its checksum is wrong")
 		}
 		return out, err
 	case "zstandard":

@@ -108,7 +108,7 @@ func TestBrokenRecordsOfAContainerAreHandedOut(t *testing.T) {
 		{"more bytes than records", 1, "\x02a\x02\x02b\x02", []string{"\x02a\x02", "\x02b\x02"}},
 		{"fewer records", 3, "\x02a\x02", []string{"\x02a\x02", ""}},
 		{"very many of nothing", 1 << 60, "", []string{""}},
-		{"none", 0, "", nil},
+		{"no record", 0, "", nil},
 	} {
 		got, err := contents(t, handmade("null", c.count, []byte(c.block)), 0)
 		if err != nil || len(got) != len(c.want) {

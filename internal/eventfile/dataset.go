@@ -15,7 +15,7 @@ type Options struct {
 	Header bool
 	// Columns name the columns where there is no header.
 	Columns []string
-	// Fields must be columns of a CSV or TSV file.
+	// Fields lists names that must be columns of a CSV or TSV file.
 	Fields []string
 	// Limit is the number of bytes kept of one record; 0 means 1 MiB.
 	Limit int
@@ -27,14 +27,14 @@ type Options struct {
 	Observe func(Record)
 }
 
-// Clock returns the event time of a record in Unix milliseconds; false for a
-// record that has none, because it is broken in whatever way.
+// Clock returns the event time of a record in Unix milliseconds; false for a broken record, which
+// has no event time.
 type Clock func(value []byte) (millis int64, ok bool)
 
 // Head is what a file says of its records.
 type Head struct {
 	Columns []string // from the header or the options; CSV and TSV only
-	Schema  string   // that the records were written with; Avro only
+	Schema  string   // with which the records were written; Avro only
 }
 
 // Dataset is a file, sorted. Close it to free the disk.
@@ -53,7 +53,7 @@ type Dataset struct {
 // time takes that of the last record before it that has one; those at the
 // beginning of the file take First.
 //
-// The errors name the path and say what can be done; none has data in it.
+// The errors name the path and say what can be done; they have no data in them.
 func Open(path string, opt Options, clock func(Head) (Clock, error)) (_ *Dataset, err error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -107,7 +107,7 @@ func (d *Dataset) head(split *Splitter, opt Options) error {
 	if opt.Header {
 		first, err := split.Next()
 		if errors.Is(err, io.EOF) {
-			// An empty file has no columns, and nothing to find in them either.
+			// An empty file has no columns, and no records that need them.
 			d.Columns = opt.Fields
 			return nil
 		}

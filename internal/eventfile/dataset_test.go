@@ -50,7 +50,7 @@ func all(t *testing.T, d *Dataset) []timed {
 	return out
 }
 
-func TestDatasetPlacesBrokenRecordsBehindTheirPredecessor(t *testing.T) {
+func TestDatasetPutsBrokenRecordsAfterTheirPredecessor(t *testing.T) {
 	path := file(t, "user,time\nbroken first\na,30\nbroken after 30\nb,10\nbroken after 10\nc,20\nd,30\n")
 	d, err := Open(path, Options{Format: CSV, Header: true, Fields: []string{"user", "time"}}, second)
 	if err != nil {

@@ -8,15 +8,15 @@ import (
 	"io"
 )
 
-// Entry is a record with the time it is sorted by.
+// Entry is a record with the time by which it is sorted.
 type Entry struct {
 	Millis int64  // Unix milliseconds
 	Value  []byte // original bytes, at most the splitter's limit
-	Length int64  // of the whole record where Value is truncated, else 0
-	Digest []byte // SHA-256 of the whole record where Value is truncated, else nil
+	Length int64  // of the whole record if Value is truncated, else 0
+	Digest []byte // SHA-256 of the whole record if Value is truncated, else nil
 }
 
-// Size is what an entry costs in memory while it waits to be sorted, in bytes.
+// size returns how much memory an entry takes while it waits to be sorted, in bytes.
 func (e Entry) size() int { return len(e.Value) + len(e.Digest) + entryOverhead }
 
 const (
@@ -41,7 +41,7 @@ func (e Entry) write(w *bufio.Writer, scratch []byte) ([]byte, error) {
 
 var errRun = errors.New("damaged sort run")
 
-// readEntry reads what write wrote; io.EOF only where a whole entry ended.
+// readEntry reads what write wrote. It returns io.EOF only after a whole entry.
 func readEntry(r *bufio.Reader) (Entry, error) {
 	var e Entry
 	var err error

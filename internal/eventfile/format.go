@@ -10,7 +10,7 @@ type Format string
 
 // The layouts that can be read. CSV follows RFC 4180 (quotes, records over
 // several lines); TSV has no quoting (a tab or line break cannot be part of a
-// field); JSONL is one JSON object a line; Avro is an object container file.
+// field); JSONL has one JSON object on each line; Avro is an object container file.
 const (
 	CSV   Format = "csv"
 	TSV   Format = "tsv"
@@ -34,5 +34,5 @@ func ParseFormat(name string) (Format, error) {
 // are needed to find a field.
 func (f Format) Tabular() bool { return f == CSV || f == TSV }
 
-// quoted reports whether a quote can carry a line break into a record.
+// quoted reports whether a quoted field can have a line break in it.
 func (f Format) quoted() bool { return f == CSV }

@@ -11,11 +11,11 @@ import (
 
 // line is one physical line.
 type line struct {
-	text   []byte // without its terminator, cut off behind the limit
+	text   []byte // without its terminator, cut off after the limit
 	end    []byte // the terminator: "\n", "\r\n" or nothing at the end of the file
 	number int64  // 1-based
 	length int64  // of the whole text, beyond the limit too
-	digest []byte // SHA-256 of the whole text, only where it was cut off
+	digest []byte // SHA-256 of the whole text, only if it was cut off
 }
 
 // lineReader reads physical lines of any length with bounded memory.
@@ -23,7 +23,7 @@ type lineReader struct {
 	r      *bufio.Reader
 	limit  int // bytes kept of one line
 	number int64
-	peeled bool // the byte order mark was looked for
+	peeled bool // whether peel was called
 }
 
 // ErrEncoding is returned for a file that is compressed or in UTF-16: it names
@@ -43,10 +43,10 @@ func (l *lineReader) next() (line, error) {
 		}
 	}
 	var (
-		out   line
-		whole hash.Hash // of the text; opened when the limit is passed
-		held  bool      // a '\r' at the end of a full buffer, perhaps of the terminator
-		any   bool
+		out       line
+		whole     hash.Hash // of the text; made when the limit is passed
+		pendingCR bool      // a '\r' ended a full buffer, and may belong to the terminator
+		any       bool
 	)
 	keep := func(b []byte) {
 		out.length += int64(len(b))
@@ -70,16 +70,16 @@ func (l *lineReader) next() (line, error) {
 			part = part[:len(part)-1]
 			out.end = []byte("\n")
 		}
-		if held && (len(part) > 0 || errors.Is(err, io.EOF)) {
+		if pendingCR && (len(part) > 0 || errors.Is(err, io.EOF)) {
 			keep([]byte{'\r'})
-			held = false
+			pendingCR = false
 		}
 		if n := len(part); n > 0 && part[n-1] == '\r' && (ended || errors.Is(err, bufio.ErrBufferFull)) {
-			part, held = part[:n-1], true
+			part, pendingCR = part[:n-1], true
 		}
 		keep(part)
 		switch {
-		case ended && held:
+		case ended && pendingCR:
 			out.end = []byte("\r\n")
 			fallthrough
 		case ended:
@@ -102,7 +102,7 @@ func (l *lineReader) finish(out line, whole hash.Hash) line {
 	if whole != nil {
 		out.digest = whole.Sum(nil)
 	}
-	// A last line may end in a lone '\r': encoding/csv takes it for a terminator.
+	// A last line may end in a single '\r': encoding/csv reads it as a terminator.
 	if n := len(out.text); len(out.end) == 0 && n > 0 && out.text[n-1] == '\r' && whole == nil {
 		out.text, out.end, out.length = out.text[:n-1], []byte("\r"), out.length-1
 	}

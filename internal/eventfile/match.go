@@ -8,13 +8,13 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/avro"
 )
 
-// SchemaMismatch says where the schema of a file and that of a topic part.
+// SchemaMismatch says where the schema of a file and that of a topic differ.
 type SchemaMismatch struct {
 	Path        string // of the value, as in "user.id"; "" for the record itself
 	File, Topic string // what each has there
 }
 
-// Error names the place and both sides; it has nothing of the data.
+// Error names the field and both types; it has nothing of the data.
 func (e *SchemaMismatch) Error() string {
 	at := "the record"
 	if e.Path != "" {
@@ -23,20 +23,19 @@ func (e *SchemaMismatch) Error() string {
 	return fmt.Sprintf("the file was written with another schema than the topic's: %s is %s in the file, %s on the topic", at, e.File, e.Topic)
 }
 
-// MatchSchemas refuses records of a file for a topic whose readers take every
-// record to be written with the topic's schema: where it would be taken apart
-// otherwise, or mean something else. The names of records, documentation,
-// defaults and aliases do not matter; nor does an int for a long, a string for
-// bytes, or a branch or symbol that only the topic has, behind those of both.
-// Errors: *SchemaMismatch, or that of a schema that cannot be read.
+// MatchSchemas checks that the records of a file can go on a topic whose readers decode every record
+// with the topic's schema: that they decode as with the file's own schema, and mean the same. The
+// names of records, documentation, defaults and aliases do not matter; the topic may have a long for
+// an int, bytes for a string, and more branches or symbols after those of the file. Errors:
+// *SchemaMismatch, or that of a schema that cannot be read.
 func MatchSchemas(file, topic string) error {
 	a, err := parseSchema(file)
 	if err != nil {
-		return fmt.Errorf("the schema of the file: %w", err)
+		return fmt.Errorf("comparing the schema of the file: %w", err)
 	}
 	b, err := parseSchema(topic)
 	if err != nil {
-		return fmt.Errorf("the schema of the topic: %w", err)
+		return fmt.Errorf("comparing the schema of the topic: %w", err)
 	}
 	m := matcher{seen: map[[2]*avro.Type]bool{}}
 	if bad := m.match(a, b, ""); bad != nil {
@@ -45,7 +44,7 @@ func MatchSchemas(file, topic string) error {
 	return nil
 }
 
-// parseSchema reads a schema of records.
+// parseSchema reads the schema of a record.
 func parseSchema(text string) (*avro.Type, error) {
 	t, err := avro.Parse(text)
 	if err != nil {
@@ -54,8 +53,8 @@ func parseSchema(text string) (*avro.Type, error) {
 	return t, nil
 }
 
-// timeOf is the logical type of a long, where it is one of points in time: also one that decoding
-// does not know.
+// timeOf returns the logical type of a long if it is a point in time, also one that decoding does not
+// know; else "".
 func timeOf(t *avro.Type) string {
 	if t.Kind == avro.Long && strings.Contains(t.Claimed, "timestamp-") {
 		return t.Claimed
@@ -63,7 +62,7 @@ func timeOf(t *avro.Type) string {
 	return ""
 }
 
-// members are the types of fields, items or branches.
+// members returns the types of fields, items or branches.
 func members(t *avro.Type) []*avro.Type {
 	switch t.Kind {
 	case avro.Record:
@@ -78,7 +77,7 @@ func members(t *avro.Type) []*avro.Type {
 	return t.Branches
 }
 
-// names are those of a record's fields, or an enum's symbols.
+// names returns the names of a record's fields, or an enum's symbols.
 func names(t *avro.Type) []string {
 	var all []string
 	for _, f := range t.Fields {
@@ -90,7 +89,7 @@ func names(t *avro.Type) []string {
 	return all
 }
 
-// describe says what the type is, without what is in it.
+// describe returns what the type is, without the types in it.
 func describe(t *avro.Type) string {
 	switch t.Kind {
 	case avro.Record:
@@ -112,7 +111,8 @@ func describe(t *avro.Type) string {
 	return t.Kind.String()
 }
 
-// matcher holds the pairs that were begun: types that contain themselves end there.
+// matcher compares two types. seen has those whose comparison was begun: types that contain
+// themselves end there.
 type matcher struct{ seen map[[2]*avro.Type]bool }
 
 func (m matcher) match(file, topic *avro.Type, path string) *SchemaMismatch {
@@ -133,8 +133,8 @@ func (m matcher) match(file, topic *avro.Type, path string) *SchemaMismatch {
 	return nil
 }
 
-// readAs reports whether values of a file are read right by a topic's type, as
-// far as they themselves are concerned, not what is in them.
+// readAs reports whether values of a file are decoded correctly by a topic's type, apart from the
+// values in them.
 func readAs(file, topic *avro.Type) bool {
 	switch {
 	case timeOf(file) != timeOf(topic):
@@ -155,7 +155,7 @@ func readAs(file, topic *avro.Type) bool {
 	return file.Size == topic.Size
 }
 
-// below is the path of a member: fields have names, branches are where the union is.
+// below returns the path of a member of t: fields have names, branches have the path of the union.
 func below(t *avro.Type, path string, i int) string {
 	switch t.Kind {
 	case avro.Record:

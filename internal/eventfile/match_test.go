@@ -59,7 +59,7 @@ func TestSchemasThatATopicsReadersWouldTakeApartOtherwise(t *testing.T) {
 		{"bytes for a string", recordOf("n bytes"), recordOf("n string"), "n", "bytes"},
 		{"another unit of time", recordOf("t " + micros), recordOf("t " + millis), "t", "long (timestamp-micros) in the file, long (timestamp-millis)"},
 		{"a time for a number", recordOf("t " + micros), recordOf("t long"), "t", "timestamp-micros"},
-		{"a union for none", recordOf(`n ["null","string"]`), recordOf("n string"), "n", "a union of null, string in the file, string"},
+		{"a union for a single type", recordOf(`n ["null","string"]`), recordOf("n string"), "n", "a union of null, string in the file, string"},
 		{"branches the other way", recordOf(`n ["null","string"]`), recordOf(`n ["string","null"]`), "n", "null in the file, string"},
 		{"a branch more in the file", recordOf(`n ["null","string","long"]`), recordOf(`n ["null","string"]`), "n", "a union"},
 		{"symbols the other way", recordOf("c " + colour), recordOf("c " + strings.Replace(colour, `"red","blue"`, `"blue","red"`, 1)), "c", "an enum of red, blue"},
@@ -77,7 +77,7 @@ func TestSchemasThatATopicsReadersWouldTakeApartOtherwise(t *testing.T) {
 	}
 	for side, err := range map[string]error{"file": MatchSchemas(`"string"`, visits), "topic": MatchSchemas(visits, `{`)} {
 		if err == nil || !strings.Contains(err.Error(), "schema of the "+side) {
-			t.Errorf("a schema of the %s that is none: %v", side, err)
+			t.Errorf("an invalid schema of the %s: %v", side, err)
 		}
 	}
 }
@@ -127,8 +127,8 @@ func drawType(t *rapid.T, depth int, names *int) valued {
 	return valued{fmt.Sprintf(`{"type":"record","name":"N%d","fields":[%s]}`, *names, strings.Join(fields, ",")), all}
 }
 
-// Whatever matches, a record of the file is one whole record for the topic's
-// readers; and a schema matches itself.
+// If the schemas match, a record of the file is one whole record for the topic's readers; and every
+// schema matches itself.
 func TestMatchingSchemasReadTheSameBytes(t *testing.T) {
 	matched := 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -159,6 +159,6 @@ func TestMatchingSchemasReadTheSameBytes(t *testing.T) {
 		}
 	})
 	if matched < 3 {
-		t.Errorf("only %d of the pairs matched: the test shows nothing", matched)
+		t.Errorf("only %d of the comparisons matched: the test shows nothing", matched)
 	}
 }

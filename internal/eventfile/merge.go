@@ -7,7 +7,7 @@ import (
 	"io"
 )
 
-// source hands out entries in order of time, then io.EOF.
+// source returns entries in order of time, then io.EOF.
 type source interface{ next() (Entry, error) }
 
 // memory is a source over sorted entries.
@@ -24,8 +24,8 @@ func (m *memory) next() (Entry, error) {
 	return m.entries[m.at-1], nil
 }
 
-// Merge hands out the entries of several sources in order of time, those of
-// equal time in the order of the sources. Not for concurrent use.
+// Merge returns the entries of several sources in order of time, those of equal time in the order of
+// the sources. Not for concurrent use.
 type Merge struct{ heads heads }
 
 type head struct {
@@ -50,7 +50,7 @@ func newMerge(sources []source) (*Merge, error) {
 	return m, nil
 }
 
-// Next returns the next entry; false behind the last one.
+// Next returns the next entry; false after the last one.
 func (m *Merge) Next() (Entry, bool, error) {
 	if len(m.heads) == 0 {
 		return Entry{}, false, nil

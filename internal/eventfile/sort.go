@@ -8,25 +8,25 @@ import (
 	"slices"
 )
 
-// fanIn is how many runs are merged at once, and so how many files are open.
+// fanIn is how many runs of one level are merged at once, and so how many of its files are open.
 const fanIn = 64
 
 // Sorter puts entries in order of time, those of equal time in the order in
-// which they were added. Up to limit bytes are held in memory; beyond that,
-// sorted runs go to disk. Not for concurrent use.
+// which they were added. Up to limit bytes stay in memory; beyond that, sorted
+// runs go to disk. Not for concurrent use.
 //
 // Runs are kept in levels: fanIn runs of one level are merged into one of the
 // next, so that n entries are written O(log n) times and files stay few.
 type Sorter struct {
 	dir    string // where runs go; "" is the system's directory for temporary files
 	limit  int
-	held   []Entry
+	memory []Entry
 	bytes  int
 	levels [][]*run // runs of a higher level are older
 	count  int64
 }
 
-// NewSorter returns a sorter that holds at most limit bytes of entries in
+// NewSorter returns a sorter that keeps at most limit bytes of entries in
 // memory (less than 1: 64 MiB) and writes runs to dir ("": os.TempDir()).
 func NewSorter(dir string, limit int) *Sorter {
 	if limit < 1 {
@@ -35,9 +35,9 @@ func NewSorter(dir string, limit int) *Sorter {
 	return &Sorter{dir: dir, limit: limit}
 }
 
-// Add takes an entry over, its bytes included.
+// Add adds an entry, whose bytes then belong to the sorter.
 func (s *Sorter) Add(e Entry) error {
-	s.held = append(s.held, e)
+	s.memory = append(s.memory, e)
 	s.bytes += e.size()
 	s.count++
 	if s.bytes < s.limit {
@@ -46,7 +46,7 @@ func (s *Sorter) Add(e Entry) error {
 	return s.spill()
 }
 
-// Len is the number of entries added.
+// Len returns the number of entries that were added.
 func (s *Sorter) Len() int64 { return s.count }
 
 // Sorted ends the adding and returns the entries in order. The sorter must
@@ -62,7 +62,7 @@ func (s *Sorter) Sorted() (*Merge, error) {
 			sources = append(sources, r)
 		}
 	}
-	return newMerge(append(sources, &memory{entries: s.held}))
+	return newMerge(append(sources, &memory{entries: s.memory}))
 }
 
 // Close removes all runs. The first error is returned.
@@ -75,39 +75,39 @@ func (s *Sorter) Close() error {
 			}
 		}
 	}
-	s.levels, s.held = nil, nil
+	s.levels, s.memory = nil, nil
 	return first
 }
 
-// order sorts what is held. Sorting times and positions and moving each entry
-// once is several times faster than a stable sort of the entries themselves.
+// order sorts the entries in memory. To sort times and indexes and then move each entry once is
+// several times faster than a stable sort of the entries themselves.
 func (s *Sorter) order() {
 	type position struct{ millis, at int64 }
-	keys := make([]position, len(s.held))
-	for i, e := range s.held {
+	keys := make([]position, len(s.memory))
+	for i, e := range s.memory {
 		keys[i] = position{e.Millis, int64(i)}
 	}
 	slices.SortFunc(keys, func(a, b position) int {
 		return cmp.Or(cmp.Compare(a.millis, b.millis), cmp.Compare(a.at, b.at))
 	})
-	sorted := make([]Entry, len(s.held))
+	sorted := make([]Entry, len(s.memory))
 	for i, k := range keys {
-		sorted[i] = s.held[k.at]
+		sorted[i] = s.memory[k.at]
 	}
-	s.held = sorted
+	s.memory = sorted
 }
 
 func (s *Sorter) spill() error {
 	s.order()
-	m, err := newMerge([]source{&memory{entries: s.held}})
+	m, err := newMerge([]source{&memory{entries: s.memory}})
 	if err != nil {
 		return err
 	}
 	if err := s.store(0, m); err != nil {
 		return err
 	}
-	clear(s.held)
-	s.held, s.bytes = s.held[:0], 0
+	clear(s.memory)
+	s.memory, s.bytes = s.memory[:0], 0
 	return nil
 }
 
@@ -160,7 +160,7 @@ func writeRun(dir string, m *Merge) (_ *run, err error) {
 	}
 	file, err := os.CreateTemp(dir, "tollgate-sort-*")
 	if err != nil {
-		return nil, fmt.Errorf("creating a file to sort in under %s (set TMPDIR to another directory): %w", dir, err)
+		return nil, fmt.Errorf("creating a temporary file for sorting in %s (set TMPDIR to another directory): %w", dir, err)
 	}
 	// Raw records must not outlive a kill: without a name the file goes with the
 	// process. Where an open file cannot be unlinked, close removes it.
@@ -169,7 +169,7 @@ func writeRun(dir string, m *Merge) (_ *run, err error) {
 	defer func() {
 		if err != nil {
 			r.close() //nolint:errcheck // the first error counts
-			err = fmt.Errorf("writing a file to sort in under %s (set TMPDIR to a directory with room): %w", dir, err)
+			err = fmt.Errorf("writing a temporary file for sorting in %s (set TMPDIR to a directory with room): %w", dir, err)
 		}
 	}()
 	w := bufio.NewWriterSize(file, 1<<18)

@@ -13,24 +13,24 @@ type Record struct {
 	Value  []byte // original bytes without the last line terminator; at most the limit
 	Line   int64  // number of its first line, from 1
 	Length int64  // bytes of the whole record
-	Digest []byte // SHA-256 of the whole record where Value is truncated, else nil
+	Digest []byte // SHA-256 of the whole record if Value is truncated, else nil
 }
 
 // Splitter finds the records of a file. Not for concurrent use.
 //
-// A malformed or never-ending quote breaks only the physical line it stands
-// on: the lines behind it are looked at afresh, so that a stray quote cannot
-// swallow the rest of the file. Empty lines are no records.
+// A malformed quote, or one that is never closed, breaks only the physical line on which it stands:
+// the lines after it are read again on their own, so that it cannot swallow the rest of the file.
+// Empty lines are not records.
 type Splitter struct {
 	lines   *lineReader
 	quoted  bool
 	limit   int
-	pending []line // read ahead behind a quote that turned out to be broken
+	pending []line // that were read ahead after a quote that turned out to be broken
 }
 
 // NewSplitter reads records of format from r and keeps at most limit bytes of
 // each; limit < 1 means 1 MiB. A record over several lines that would pass the
-// limit is treated as a stray quote.
+// limit is treated as a quote that is never closed.
 func NewSplitter(r io.Reader, format Format, limit int) *Splitter {
 	if limit < 1 {
 		limit = 1 << 20
@@ -38,8 +38,8 @@ func NewSplitter(r io.Reader, format Format, limit int) *Splitter {
 	return &Splitter{lines: newLineReader(r, limit), quoted: format.quoted(), limit: limit}
 }
 
-// Next returns the next record, or io.EOF behind the last one. The record's
-// bytes belong to the caller.
+// Next returns the next record, or io.EOF after the last one. The record's bytes belong to the
+// caller.
 func (s *Splitter) Next() (Record, error) {
 	first, err := s.line()
 	for err == nil && len(first.text) == 0 {
@@ -60,7 +60,7 @@ func (s *Splitter) join(first line) (Record, error) {
 	if end != csvrow.Open {
 		return single(first), nil
 	}
-	var behind []line
+	var after []line
 	value := append([]byte(nil), first.text...)
 	lineEnd := first.end
 	for end == csvrow.Open {
@@ -71,7 +71,7 @@ func (s *Splitter) join(first line) (Record, error) {
 		if err != nil {
 			return Record{}, err
 		}
-		behind = append(behind, next)
+		after = append(after, next)
 		if next.digest != nil || len(value)+len(lineEnd)+len(next.text) > s.limit {
 			break
 		}
@@ -80,7 +80,7 @@ func (s *Splitter) join(first line) (Record, error) {
 		end = csvrow.Scan(next.text, true)
 	}
 	if end != csvrow.End {
-		s.pending = append(behind, s.pending...)
+		s.pending = append(after, s.pending...)
 		return single(first), nil
 	}
 	return Record{Value: value, Line: first.number, Length: int64(len(value))}, nil

@@ -57,9 +57,9 @@ func TestSplitter(t *testing.T) {
 		{"doubled quotes", CSV, "\"a\"\"\nb\",c\nd\n", []string{"\"a\"\"\nb\",c", "d"}},
 		{"two quoted fields over lines", CSV, "\"a\nb\",\"c\nd\"\ne\n", []string{"\"a\nb\",\"c\nd\"", "e"}},
 		{"quote inside a bare field breaks its line only", CSV, "a\"b\nc\n", []string{"a\"b", "c"}},
-		{"text behind a closing quote breaks the first line only", CSV, "\"a\nb\"x\nc\n", []string{"\"a", "b\"x", "c"}},
+		{"text after a closing quote breaks the first line only", CSV, "\"a\nb\"x\nc\n", []string{"\"a", "b\"x", "c"}},
 		{"quote that is never closed breaks the first line only", CSV, "1,\"a\n2,b\n3,c\n", []string{"1,\"a", "2,b", "3,c"}},
-		{"lines behind a stray quote may be records over lines", CSV, "1,\"a\n2,\"x\ny\"\n3,c\n", []string{"1,\"a", "2,\"x\ny\"", "3,c"}},
+		{"lines after an open quote may be records over lines", CSV, "1,\"a\n2,\"x\ny\"\n3,c\n", []string{"1,\"a", "2,\"x\ny\"", "3,c"}},
 		{"tsv has no quotes", TSV, "\"a\tb\nc\td\"\n", []string{"\"a\tb", "c\td\""}},
 		{"jsonl is one a line", JSONL, "{\"a\":1}\n\n{\"a\":\"\\n\"}\n", []string{"{\"a\":1}", "{\"a\":\"\\n\"}"}},
 		{"byte order mark is dropped", CSV, "\uFEFFa,b\n", []string{"a,b"}},
@@ -96,7 +96,7 @@ func TestSplitterTruncatesOversizedRecords(t *testing.T) {
 			t.Errorf("truncated record: %d bytes kept, length %d, digest %x", len(r.Value), r.Length, r.Digest)
 		}
 	}
-	t.Run("a quoted record beyond the limit is a stray quote", func(t *testing.T) {
+	t.Run("a quoted record beyond the limit counts as an open quote", func(t *testing.T) {
 		in := "1,\"" + strings.Repeat("y\n", 100) + "\"\nz\n"
 		got := values(records(t, strings.NewReader(in), CSV, 50))
 		if got[0] != "1,\"y" || got[1] != "y" || got[len(got)-1] != "z" {
@@ -167,7 +167,7 @@ func agree(t interface {
 	r.FieldsPerRecord = -1
 	want, err := r.ReadAll()
 	if err != nil {
-		return // how broken files fall apart is ours to say, not to lose bytes is checked above
+		return // encoding/csv does not define how broken files are split; that no byte is lost was checked above
 	}
 	if len(want) != len(got) {
 		t.Fatalf("got %d records, encoding/csv %d", len(got), len(want))
@@ -199,7 +199,7 @@ func FuzzSplitter(f *testing.F) {
 	})
 }
 
-// Lines read through any buffer boundary are the same.
+// Lines are the same wherever a buffer ends.
 func TestLineReaderBoundaries(t *testing.T) {
 	for n := 1<<16 - 3; n < 1<<16+4; n++ {
 		for _, end := range []string{"\n", "\r\n", "\r\r\n", ""} {
