@@ -1,15 +1,16 @@
 // Package avro reads Avro: writer schemas, and values in the binary encoding. It is the only parser
-// of schemas that events are read by; what we write ourselves is encoded by goavro (package
+// of the schemas by which events are read; tollgate's own records are encoded by goavro (package
 // schemas).
 //
 // Guarantees:
 //
-//   - Parse accepts what decoding needs and is bounded in length and depth.
-//   - A Reader accepts what goavro 2.15 accepts, within bounds of its own on items and depth; it
-//     allocates nothing but the keys of maps while it skips, does not panic, and takes time linear
-//     in the record's length. Tests and fuzzers of package schemas/event hold it to goavro.
+//   - Parse accepts every schema by which records can be decoded, up to bounds on its length and
+//     depth.
+//   - A Reader accepts what goavro 2.15 accepts, within bounds of its own on items and depth. While
+//     it skips it allocates only for the keys of maps; it does not panic, and takes time linear in
+//     the record's length. Tests and fuzzers of package schemas/event compare it with goavro.
 //   - Errors name types and fields of a schema, never values.
 //
 // Not guaranteed: that a schema is valid in every respect. Names, defaults, aliases and
-// documentation are not looked at.
+// documentation are not validated.
 package avro

@@ -5,27 +5,27 @@ import (
 	"math"
 )
 
-// What a record may make the decoder do. goavro has none of these bounds but the first, and allocates what a block's
-// count says.
+// Bounds of what a record may make the reader do. goavro has only the first of these bounds, and
+// allocates as much as a block's count says.
 const (
 	maxBlockItems = math.MaxInt32 // of one block
 	maxEmptyItems = 1 << 16       // of one record, where items have no bytes
 	maxAvroDepth  = 1000          // of records, unions, arrays and maps in each other
-	keptMapKeys   = 1 << 12       // scratch that is kept
-	fewMapKeys    = 16            // are compared with each other
-	moreVarint    = 1 << 7        // this bit of a byte: more of the integer follows
+	keptMapKeys   = 1 << 12       // of the scratch that is kept
+	fewMapKeys    = 16            // up to so many are compared with each other
+	moreVarint    = 1 << 7        // this bit of a byte: the integer goes on
 )
 
-// Reader reads Avro's binary encoding. It accepts what goavro 2.15 accepts within the bounds above (differential
-// fuzzing compares the two): integers of any length, whose bits beyond the type's are dropped; a byte other than 0 and 1
-// is no boolean, and a key that a map has twice is a fault. Methods return false where
-// the record is at fault; At may then be anywhere. Not for concurrent use.
+// Reader reads Avro's binary encoding. It accepts what goavro 2.15 accepts within the bounds above
+// (differential fuzzing compares the two): integers of any length, whose bits beyond the type's are
+// dropped; a byte other than 0 and 1 is not a boolean, and a map with the same key twice is at fault.
+// Methods return false if the record is at fault; At has no meaning then. Not for concurrent use.
 type Reader struct {
 	Buf []byte // the record
-	At  int    // how much of it was read
+	At  int    // how many of its bytes were read
 
 	keys  [][]byte // of the maps that are being read
-	empty int64    // items without bytes so far
+	empty int64    // how many items without bytes were read
 }
 
 // Long reads a zigzag integer.
@@ -53,7 +53,8 @@ func (r *Reader) longLong() (int64, bool) {
 	return 0, false
 }
 
-// Int reads an integer of 32 bits as goavro does: the upper half of the zigzag is dropped behind the shift.
+// Int reads an integer of 32 bits as goavro does: it drops the upper half of the zigzag after the
+// shift.
 func (r *Reader) Int() (int64, bool) {
 	start := r.At
 	if !r.skipVarint() {
@@ -86,7 +87,7 @@ func (r *Reader) skipVarint() bool {
 	return false
 }
 
-// Bytes reads a length and as many bytes.
+// Bytes reads a length and that many bytes.
 func (r *Reader) Bytes() ([]byte, bool) {
 	n, ok := r.Long()
 	if !ok || n < 0 || n > int64(len(r.Buf)-r.At) {
@@ -112,7 +113,7 @@ func (r *Reader) Index(n int) (int, bool) {
 	return int(i), ok && i >= 0 && i < int64(n)
 }
 
-// Skip passes over a value. depth is how many values it stands in.
+// Skip passes over a value, which stands in depth other values.
 func (r *Reader) Skip(t *Type, depth int) bool {
 	switch t.Kind {
 	case Null:
@@ -161,7 +162,7 @@ func (r *Reader) Block() (int64, bool) {
 		return 0, false
 	}
 	if n < 0 {
-		// The block's size in bytes follows; like goavro, nobody relies on it.
+		// The block's size in bytes follows; as in goavro, nothing relies on it.
 		n = -n
 		if !r.skipVarint() {
 			return 0, false

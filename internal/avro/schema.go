@@ -30,21 +30,21 @@ const (
 var kindNames = [...]string{"null", "boolean", "int", "long", "float", "double", "bytes", "string", "fixed", "enum",
 	"array", "map", "union", "record"}
 
-// String is the name that the specification has for the kind.
+// String returns the name that the specification has for the kind.
 func (k Kind) String() string { return kindNames[k] }
 
 // Type is a type of a writer schema. Types may contain themselves.
 type Type struct {
 	Kind     Kind
-	Logical  string // "" where there is none, or one that does not fit the type
-	Claimed  string // the logical type as the schema has it, whether it fits or not
+	Logical  string // the logical type; "" without one, or with one that does not fit the type
+	Claimed  string // the logical type in the schema, whether it fits or not
 	Name     string // of a record, enum or fixed
 	Size     int    // fixed
 	Symbols  [][]byte
 	Fields   []Field
 	Items    *Type // of an array, values of a map
 	Branches []*Type
-	Empty    bool // values have no bytes
+	Empty    bool // whether values have no bytes
 }
 
 // Field is a field of a record.
@@ -71,8 +71,9 @@ const (
 	maxSchemaDepth = 200
 )
 
-// Parse reads a schema. It is as strict as decoding needs: names, defaults, aliases and documentation are not
-// looked at, and a logical type that does not fit is none, as the specification says.
+// Parse reads a schema, which must be that of a record. It is as strict as decoding needs: names,
+// defaults, aliases and documentation are not validated, and a logical type that does not fit is
+// ignored, as the specification says.
 func Parse(text string) (*Type, error) {
 	if len(text) > maxSchemaBytes {
 		return nil, fmt.Errorf("the schema has %d bytes; the limit is %d", len(text), maxSchemaBytes)
@@ -260,7 +261,7 @@ func (p *schemaParser) enum(o map[string]any, namespace string) (*Type, error) {
 	for _, v := range symbols {
 		s, ok := v.(string)
 		if !ok {
-			return nil, fmt.Errorf("the schema's enum %s has a symbol that is no string", t.Name)
+			return nil, fmt.Errorf("the schema's enum %s has a symbol that is not a string", t.Name)
 		}
 		t.Symbols = append(t.Symbols, []byte(s))
 	}
@@ -282,8 +283,9 @@ func (p *schemaParser) fixed(o map[string]any, namespace string) (*Type, error) 
 	return t, nil
 }
 
-// findEmpty marks the records whose values have no bytes: those of empty fields only. A record stands behind those that
-// it contains, but for itself, and what contains itself and nothing else has no values at all.
+// findEmpty marks the records whose values have no bytes: those with only empty fields. A record
+// comes after the other records that it contains; a record that contains only itself has no values
+// at all.
 func (p *schemaParser) findEmpty() {
 	for _, t := range p.records {
 		t.Empty = true

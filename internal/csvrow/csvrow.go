@@ -10,16 +10,17 @@ const (
 	Comma     Ending = iota // with a comma: another field follows, which may be empty
 	End                     // with the text
 	Open                    // not in this text: a quoted field goes on in the next line
-	Malformed               // with a quote where none may be
+	Malformed               // with a quote where no quote may be
 )
 
-// shortField is up to where a loop over bytes is faster than looking for each of them.
+// shortField is the length up to which one loop over the bytes is faster than a search for each kind
+// of byte.
 const shortField = 32
 
-// Next reads the field that text begins with: as it is written, or where it is quoted what stands
-// between its quotes, which is escaped where AppendUnescaped has to say what it means. rest is what
-// follows the comma. A line break is part of a quoted field and makes any other malformed: take
-// that off which ends the row.
+// Next reads the field with which text begins. It returns the field as it is written or, if it is
+// quoted, the text between the quotes; escaped says that AppendUnescaped has to decode that text.
+// rest is the text after the comma. A line break is part of a quoted field and makes any other field
+// malformed: the caller removes the one that ends the row.
 func Next(text []byte) (field, rest []byte, escaped bool, e Ending) {
 	if len(text) > 0 && text[0] == '"' {
 		return resume(text[1:])
@@ -68,8 +69,8 @@ func resume(text []byte) (field, rest []byte, escaped bool, e Ending) {
 	}
 }
 
-// Scan reads fields to the end of the row, or of the text: End, Open or Malformed. inside says that
-// the text begins within a quoted field, which the line before left open.
+// Scan reads fields to the end of the row, or of the text, and returns End, Open or Malformed. inside
+// says that the text begins within a quoted field, which the line before left open.
 func Scan(text []byte, inside bool) Ending {
 	e := Comma
 	if inside {
@@ -81,7 +82,8 @@ func Scan(text []byte, inside bool) Ending {
 	return e
 }
 
-// AppendUnescaped appends what a quoted field means: two quotes are one, "\r\n" is "\n".
+// AppendUnescaped appends the decoded text of a quoted field: two quotes become one, "\r\n" becomes
+// "\n".
 func AppendUnescaped(dst, field []byte) []byte {
 	for i := 0; i < len(field); i++ {
 		c := field[i]

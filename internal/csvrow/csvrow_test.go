@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Every text of up to six of the bytes that mean something ends a field in the same way, however
-// long the field was before.
+// Every text of up to six bytes with a meaning ends a field in the same way, however long the field
+// was before.
 func TestLongFieldsAreReadAsShortOnes(t *testing.T) {
 	var text []byte
 	var extend func()
@@ -35,7 +35,7 @@ func TestLongFieldsAreReadAsShortOnes(t *testing.T) {
 	extend()
 }
 
-// A row over several lines ends where the whole of it ends.
+// A row over several lines ends where its last line ends.
 func TestLinesOfARowAreFollowed(t *testing.T) {
 	for _, c := range []struct {
 		lines []string

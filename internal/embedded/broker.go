@@ -15,7 +15,7 @@ import (
 type Options struct {
 	Addr    string       // host:port to listen on; default "127.0.0.1:0"
 	DataDir string       // where the log is kept; empty: in memory only
-	Logger  *slog.Logger // nil: silent. Errors and warnings of the broker only
+	Logger  *slog.Logger // for errors and warnings of the broker; nil: no log
 }
 
 // Broker is a running broker. Safe for concurrent use.
@@ -25,8 +25,8 @@ type Broker struct {
 	close   sync.Once
 }
 
-// Start starts a broker that keeps records of any age (log.retention.ms = -1). It fails when the address is
-// taken or DataDir cannot be used. The caller must Close it.
+// Start starts a broker that keeps records of any age (log.retention.ms = -1). It fails if the
+// address is in use or DataDir cannot be used. The caller must Close the broker.
 func Start(o Options) (*Broker, error) { return start(o) }
 
 func start(o Options, extra ...kfake.Opt) (*Broker, error) {
@@ -40,7 +40,8 @@ func start(o Options, extra ...kfake.Opt) (*Broker, error) {
 	opts := []kfake.Opt{
 		kfake.NumBrokers(1),
 		kfake.ListenFn(func(network, _ string) (net.Listener, error) { return net.Listen(network, addr) }),
-		// Retention goes by record timestamps: with the default of a week, events of the past would vanish.
+		// Retention follows the timestamps of records: with the default of a week, events of the past
+		// would vanish.
 		kfake.BrokerConfigs(map[string]string{"log.retention.ms": "-1"}),
 	}
 	if o.DataDir != "" {
@@ -61,13 +62,13 @@ func start(o Options, extra ...kfake.Opt) (*Broker, error) {
 	return &Broker{cluster: cluster, addr: addrs[0]}, nil
 }
 
-// Addr is the host:port that clients connect to.
+// Addr returns the host:port that clients connect to.
 func (b *Broker) Addr() string { return b.addr }
 
 // Close stops the broker and waits for its log to be written. Further calls do nothing.
 func (b *Broker) Close() { b.close.Do(b.cluster.Close) }
 
-// logger passes the broker's warnings and errors on, and nothing chattier.
+// logger passes on the broker's warnings and errors, but no other messages.
 type logger struct{ to *slog.Logger }
 
 func (l logger) Logf(level kfake.LogLevel, format string, args ...any) {

@@ -38,8 +38,8 @@ func init() {
 
 func keyed(key string) (string, int64) { return key, 1 }
 
-// slowFn counts the visits of a key in its state. Some keys take their time in the
-// second round, as on a machine that is busy.
+// slowFn counts the visits of a key in its state. Some keys are slow in the second round, as on a
+// busy machine.
 type slowFn struct{ Count state.Value[int64] }
 
 func (f *slowFn) ProcessElement(p state.Provider, key string, n int64, emit func(string)) error {

@@ -16,17 +16,19 @@ import (
 // Config says where the registry is.
 type Config struct {
 	URL            string // http or https, without user and password
-	User, Password string // basic authentication; "" is none
+	User, Password string // basic authentication; "" sends none
 	CAFile         string // PEM certificates that sign the registry's; "" trusts the system's
 
 	Timeout  time.Duration // of one request; 0 is 10 seconds
-	Attempts int           // of one question; 0 is 5
+	Attempts int           // for one question; 0 is 5
 	Pause    time.Duration // before the second attempt, then doubled each time; 0 is 200 ms
 
-	// Patience is how long a question is asked again while the registry answers "too many requests", with the pauses
-	// that it asks for, of at most a minute; 0 is 15 minutes. Such answers are no attempts.
+	// Patience is how long a question is asked again while the registry answers "too many requests",
+	// with the pauses that it asks for, of at most a minute; 0 is 15 minutes. Such answers do not
+	// count as attempts.
 	Patience time.Duration
-	// Waiting is told, once per question, when one has waited some seconds for that; nil is nobody.
+	// Waiting is called once for each question that has waited some seconds because of that; nil is
+	// not called.
 	Waiting func(why error)
 }
 
@@ -38,10 +40,11 @@ type Client struct {
 
 	mu    sync.Mutex
 	known map[uint32]string
-	size  int // of what is known, in bytes
+	size  int // of the known schemas, in bytes
 }
 
-// maxKnown bounds the text that is remembered: records may name every schema of a registry that others use as well.
+// maxKnown bounds the text that is remembered, in bytes: records may name every schema of a registry
+// that other programs use as well.
 const maxKnown = 16 << 20
 
 // New checks the configuration; it does not connect. Errors: *ConfigError.
@@ -80,8 +83,8 @@ func New(cfg Config) (*Client, error) {
 // Close drops idle connections.
 func (c *Client) Close() { c.transport.CloseIdleConnections() }
 
-// Schema returns the Avro schema with an id. Errors: event.ErrUnknownSchema, event.ErrUnfitSchema (it is not Avro,
-// refers to others, or is too long), ErrUnreachable, ErrUnauthorized, or that of ctx.
+// Schema returns the Avro schema with an id. Errors: event.ErrUnknownSchema, event.ErrUnfitSchema (it
+// is not Avro, refers to others, or is too long), ErrUnreachable, ErrUnauthorized, or that of ctx.
 func (c *Client) Schema(ctx context.Context, id uint32) (string, error) {
 	c.mu.Lock()
 	text, ok := c.known[id]
@@ -114,8 +117,9 @@ func (c *Client) Schema(ctx context.Context, id uint32) (string, error) {
 	return s.Schema, nil
 }
 
-// Latest returns the newest Avro schema of a subject, for a look at what producers write before anything is read: by
-// default the subject of a topic's values is the topic with "-value" behind it. Errors: as Schema.
+// Latest returns the newest Avro schema of a subject, so that the schema of producers can be checked
+// before anything is read: by default the subject of a topic's values is the topic's name followed
+// by "-value". Errors: as Schema.
 func (c *Client) Latest(ctx context.Context, subject string) (string, error) {
 	var s sr.SubjectSchema
 	err := c.try(ctx, func(ctx context.Context) (err error) {
@@ -131,7 +135,8 @@ func (c *Client) Latest(ctx context.Context, subject string) (string, error) {
 	return s.Schema.Schema, nil
 }
 
-// avroOnly says what is wrong with an answer. One without a schema is no registry's: some proxies answer so.
+// avroOnly returns what is wrong with an answer. An answer without a schema is not that of a
+// registry, but some proxies give it.
 func (c *Client) avroOnly(s sr.Schema) error {
 	switch {
 	case s.Type != sr.TypeAvro:
@@ -144,5 +149,5 @@ func (c *Client) avroOnly(s sr.Schema) error {
 	return nil
 }
 
-// The Client is what event decoders ask.
+// Event decoders ask a Client.
 var _ event.SchemaSource = (*Client)(nil)

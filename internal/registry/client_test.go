@@ -130,12 +130,12 @@ func TestFailuresThatPassAreTriedAgain(t *testing.T) {
 	gone := s.URL
 	s.Close()
 	if _, err := client(t, Config{URL: gone, Attempts: 2}).Schema(t.Context(), 7); !errors.Is(err, ErrUnreachable) || errors.Is(err, event.ErrUnknownSchema) {
-		t.Errorf("nobody there: %v", err)
+		t.Errorf("nothing listens: %v", err)
 	}
 }
 
-// Records with made-up schema ids ask faster than a registry may allow: "too many requests" is waited out, however
-// often it is said, and no attempt.
+// Records with made-up schema ids can ask faster than a registry allows: "too many requests" is waited
+// out, however often it comes, and does not count as an attempt.
 func TestRuleABusyRegistryIsAskedAgainLater(t *testing.T) {
 	const busy = 12 // more than there are attempts
 	s, n := fake(t, false, func(w http.ResponseWriter, r *http.Request, n int64) {
@@ -155,7 +155,7 @@ func TestRuleABusyRegistryIsAskedAgainLater(t *testing.T) {
 	}
 }
 
-// The pause that is asked for is kept, at most a minute of it, and has an end.
+// The pause that the registry asks for is kept, up to a minute, and the waiting has an end.
 func TestABusyRegistrySaysWhenToAskAgain(t *testing.T) {
 	after := "3600"
 	s, n := fake(t, false, func(w http.ResponseWriter, r *http.Request, _ int64) {
@@ -199,7 +199,8 @@ func TestABusyRegistrySaysWhenToAskAgain(t *testing.T) {
 	}
 }
 
-// What the registry holds under an id is its answer, however long; what is no schema at all is somebody else's.
+// What the registry has under an id is its answer, however long; an answer without a schema is not the
+// registry's.
 func TestAnswersThatAreTooLongOrHoldNoSchema(t *testing.T) {
 	s, n := fake(t, false, func(w http.ResponseWriter, r *http.Request, _ int64) {
 		switch r.URL.Path {
@@ -234,9 +235,9 @@ func TestWaitingEndsWithTheContext(t *testing.T) {
 }
 
 func TestSlowRegistriesAreUnreachable(t *testing.T) {
-	hold := make(chan struct{})
-	s, _ := fake(t, false, func(w http.ResponseWriter, r *http.Request, _ int64) { <-hold })
-	defer close(hold)
+	ended := make(chan struct{})
+	s, _ := fake(t, false, func(w http.ResponseWriter, r *http.Request, _ int64) { <-ended })
+	defer close(ended)
 	_, err := client(t, Config{URL: s.URL, Timeout: 20 * time.Millisecond, Attempts: 1}).Schema(t.Context(), 7)
 	if !errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(), "no answer in time") {
 		t.Error(err)

@@ -17,12 +17,14 @@ import (
 var (
 	// ErrUnreachable is returned when no attempt got an answer from a registry.
 	ErrUnreachable = errors.New("schema registry unreachable")
-	// ErrUnauthorized is returned when the registry refused user and password, or the lack of them.
+	// ErrUnauthorized is returned when the registry refused user and password, or a request without
+	// them.
 	ErrUnauthorized = errors.New("schema registry refused access")
-	// ErrUnsupported is returned by Register for what the registry does not take for a schema.
+	// ErrUnsupported is returned by Register for a text that the registry does not accept as a
+	// schema.
 	ErrUnsupported = errors.New("unsupported schema")
-	// ErrIncompatible is returned when the compatibility rule of a subject refuses a schema: the topic's readers were
-	// promised another one.
+	// ErrIncompatible is returned when the compatibility rule of a subject refuses a schema: the
+	// topic's readers were promised another one.
 	ErrIncompatible = errors.New("schema incompatible with those of its subject")
 )
 
@@ -37,14 +39,15 @@ func (e *ConfigError) Error() string {
 	return "reading registry settings: " + e.Field + ": " + e.Reason
 }
 
-// Error codes of the API that say that there is no such thing.
+// Error codes of the API that say that a subject, version or schema does not exist.
 const (
 	codeSubjectNotFound = 40401
 	codeVersionNotFound = 40402
 	codeSchemaNotFound  = 40403
 )
 
-// explain turns a failure of one attempt into one of this package's errors and says whether another attempt may help.
+// explain turns the failure of one attempt into one of this package's errors, and says whether
+// another attempt may help.
 func (c *Client) explain(ctx context.Context, err error) (explained error, again bool) {
 	if ctx.Err() != nil {
 		return ctx.Err(), false
@@ -81,7 +84,7 @@ func (c *Client) explain(ctx context.Context, err error) (explained error, again
 		ErrUnreachable, at, answer.StatusCode), false
 }
 
-// hint says in a few words why there was no answer, and what to check.
+// hint says why there was no answer, and what to check.
 func hint(err error) string {
 	var (
 		name      *net.DNSError

@@ -12,9 +12,10 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// Register returns the id of an Avro schema under a subject. A schema that the subject has already is only looked up, so
-// that who may not register can still use it; any other becomes the subject's next version. Errors: ErrIncompatible,
-// ErrUnsupported (the registry does not take it for a schema), ErrUnreachable, ErrUnauthorized, or that of ctx.
+// Register returns the id of an Avro schema under a subject. A schema that the subject has already is
+// only looked up, so that users who must not register can use it; any other becomes the subject's
+// next version. Errors: ErrIncompatible, ErrUnsupported (the registry does not accept it as a
+// schema), ErrUnreachable, ErrUnauthorized, or that of ctx.
 func (c *Client) Register(ctx context.Context, subject, schema string) (uint32, error) {
 	wanted := sr.Schema{Schema: schema, Type: sr.TypeAvro}
 	id := 0
@@ -30,7 +31,7 @@ func (c *Client) Register(ctx context.Context, subject, schema string) (uint32, 
 		})
 	}
 	if err == nil && (id < 0 || id > math.MaxInt32) {
-		err = fmt.Errorf("%w: %s answers with the id %d, which is none", ErrUnsupported, c.cfg.URL, id)
+		err = fmt.Errorf("%w: %s answers with the id %d, which no schema can have", ErrUnsupported, c.cfg.URL, id)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("registering a schema under %q: %w", subject, err)
@@ -38,7 +39,7 @@ func (c *Client) Register(ctx context.Context, subject, schema string) (uint32, 
 	return uint32(id), nil
 }
 
-// explainRefusal says why a registry does not take a schema; nil where it is something else.
+// explainRefusal returns why a registry refused a schema; nil if the answer is about something else.
 func (c *Client) explainRefusal(answer *sr.ResponseError) error {
 	if answer.Method != http.MethodPost {
 		return nil
@@ -50,7 +51,7 @@ func (c *Client) explainRefusal(answer *sr.ResponseError) error {
 	case http.StatusConflict:
 		return fmt.Errorf("%w: %s", ErrIncompatible, shortened(answer.Message))
 	case http.StatusUnprocessableEntity:
-		return fmt.Errorf("%w: %s does not take it: %s", ErrUnsupported, c.cfg.URL, shortened(answer.Message))
+		return fmt.Errorf("%w: %s does not accept it: %s", ErrUnsupported, c.cfg.URL, shortened(answer.Message))
 	}
 	return nil
 }

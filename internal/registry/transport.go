@@ -23,13 +23,13 @@ const maxAnswer = 4 << 20
 const maxPause = 5 * time.Second
 
 const (
-	// maxAsked bounds the pause that a registry asks for.
+	// maxAsked bounds how long a pause that a registry asks for is kept.
 	maxAsked = time.Minute
-	// tellAfter is how long a question waits for a busy registry before that is told.
+	// tellAfter is how long a question waits for a busy registry before Config.Waiting is called.
 	tellAfter = 10 * time.Second
 )
 
-// CheckURL refuses what cannot be the address of a registry. Error: *ConfigError.
+// CheckURL checks that a text can be the address of a registry. Error: *ConfigError.
 func CheckURL(text string) error {
 	u, err := url.Parse(text)
 	switch {
@@ -79,7 +79,8 @@ func (c Config) transport() (*http.Transport, error) {
 	return t, nil
 }
 
-// bounded cuts answers that are too long for a registry's, and turns "too many requests" into a *busyError.
+// bounded cuts answers that are too long for a registry's, and turns "too many requests" into a
+// *busyError.
 type bounded struct{ http.RoundTripper }
 
 func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -96,15 +97,15 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// errTooLong is found where a registry's answer is a JSON object and longer than maxAnswer.
+// errTooLong is found in the error about an answer that is a JSON object and longer than maxAnswer.
 var errTooLong = errors.New("the answer is too long")
 
-// boundedBody ends after maxAnswer bytes: with errTooLong if that cuts an object that the registry gives as a
-// schema, which will be as long the next time.
+// boundedBody ends after maxAnswer bytes: with errTooLong if that cuts an object that the registry
+// gives as a schema, because it will be as long the next time.
 type boundedBody struct {
 	io.ReadCloser
 	left   int
-	whole  bool // cutting is an error
+	whole  bool // whether cutting is an error
 	object bool
 }
 
@@ -123,7 +124,8 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// busyError says that the registry wants to be asked again later: by itself after some time, 0 where it does not say.
+// busyError says that the registry has to be asked again later: after the time that it asks for, 0 if
+// it does not say.
 type busyError struct{ after time.Duration }
 
 func (e *busyError) Error() string { return "the registry answers with status 429, too many requests" }
@@ -140,12 +142,12 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 	return 0
 }
 
-// try asks until there is an answer, the attempts are used up or ctx ends. "Too many requests" uses up no attempt:
-// records can ask for schemas faster than a registry allows, and it answers as soon as it is asked slowly enough.
-// It has an end all the same, for registries that never do.
+// try asks until there is an answer, the attempts are used up or ctx ends. "Too many requests" uses
+// up no attempt: records can ask for schemas faster than a registry allows, and it answers as soon as
+// it is asked slowly enough. Config.Patience ends this for registries that never answer.
 func (c *Client) try(ctx context.Context, ask func(context.Context) error) error {
 	pause := c.cfg.Pause
-	var waited time.Duration // as the registry told us to
+	var waited time.Duration // because the registry asked for it
 	told := false
 	for attempt := 1; ; {
 		err := ask(ctx)
