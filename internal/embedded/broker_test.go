@@ -233,7 +233,7 @@ func TestKilledBrokerLosesNothingAcknowledged(t *testing.T) {
 	}
 	for i, v := range got {
 		if v != fmt.Sprint(i) {
-			t.Fatalf("offset %d holds %s", i, v)
+			t.Fatalf("offset %d has %s", i, v)
 		}
 	}
 }

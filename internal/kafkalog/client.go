@@ -83,7 +83,7 @@ func (c *Client) Close() {
 // Done is closed when Close is called.
 func (c *Client) Done() <-chan struct{} { return c.life.Done() }
 
-// adopt registers o to be closed with the client.
+// adopt registers o, which Client.Close then closes.
 func (c *Client) adopt(o closer) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -100,8 +100,8 @@ func (c *Client) disown(o closer) {
 	delete(c.open, o)
 }
 
-// acquire returns an idle connection to addr or a new one. reused tells that the broker may have
-// closed it meanwhile.
+// acquire returns an idle connection to addr or a new one. reused says that it was idle, so that the
+// broker may have closed it meanwhile.
 func (c *Client) acquire(ctx context.Context, addr string) (cn *conn, reused bool, err error) {
 	c.mu.Lock()
 	if c.closed {
@@ -129,7 +129,7 @@ func (c *Client) acquire(ctx context.Context, addr string) (cn *conn, reused boo
 	return cn, false, nil
 }
 
-// dial makes a connection; Close ends the attempt, too.
+// dial makes a connection. Client.Close ends the attempt, too.
 func (c *Client) dial(ctx context.Context, addr string) (*conn, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -153,8 +153,8 @@ func (c *Client) release(cn *conn) {
 	c.mu.Unlock()
 }
 
-// requestor sends a request to where it was made for, and returns the response; kmsg gives it its
-// type (RequestWith).
+// requestor sends a request to the broker for which the requestor was made, and returns the response;
+// kmsg's RequestWith gives the response its type.
 type requestor func(ctx context.Context, req kmsg.Request) (kmsg.Response, error)
 
 // Request makes r a kmsg.Requestor.
@@ -162,8 +162,8 @@ func (r requestor) Request(ctx context.Context, req kmsg.Request) (kmsg.Response
 	return r(ctx, req)
 }
 
-// broker sends idempotent requests to addr. A connection that had been idle may have died: then a
-// request is sent once more on a new one.
+// broker returns a requestor that sends idempotent requests to addr. If a connection that was idle
+// turns out to be closed, it sends the request once more on a new one.
 func (c *Client) broker(addr string) requestor {
 	return func(ctx context.Context, req kmsg.Request) (kmsg.Response, error) {
 		for {
@@ -173,7 +173,7 @@ func (c *Client) broker(addr string) requestor {
 			}
 			res, err := cn.call(ctx, req, c.cfg.waits.request)
 			c.release(cn)
-			// After a timeout the caller says what it waits for before it tries again.
+			// After a timeout the caller reports what it waits for before it tries again.
 			if err == nil || !reused || ctx.Err() != nil || errors.Is(err, os.ErrDeadlineExceeded) {
 				return res, err
 			}
@@ -181,7 +181,7 @@ func (c *Client) broker(addr string) requestor {
 	}
 }
 
-// anyBroker sends idempotent requests to the first broker that answers.
+// anyBroker returns a requestor that sends idempotent requests to the first broker that answers.
 func (c *Client) anyBroker() requestor {
 	return func(ctx context.Context, req kmsg.Request) (kmsg.Response, error) {
 		var last error
@@ -196,8 +196,8 @@ func (c *Client) anyBroker() requestor {
 	}
 }
 
-// addresses lists the brokers known from metadata, then the bootstrap list (which names the same
-// brokers otherwise, or a load balancer in front of them).
+// addresses returns the brokers known from metadata, then the bootstrap list, which has other names
+// of the same brokers, or a load balancer in front of them.
 func (c *Client) addresses() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// maxFrame bounds what a peer can make us allocate. A fetch asks for at most maxFetchBytes, and
-	// a broker may exceed that by one batch.
+	// maxFrame bounds the memory that a peer can make this process allocate. A fetch asks for at most
+	// maxFetchBytes, and a broker may exceed that by one batch.
 	maxFrame = 256 << 20
 	// frameHeader is size and correlation id.
 	frameHeader = 8
@@ -19,8 +19,8 @@ const (
 
 // setVersion gives req the newest version up to newest, the broker's, that has no flexible header
 // (KIP-482): the header of every response is then size and correlation id. Brokers from 2.6 to 4.x
-// take what that comes to (produce 8, fetch 11, metadata 8, …); an older one is asked in its own
-// newest version.
+// support these versions (produce 8, fetch 11, metadata 8, …); an older one is asked in its own newest
+// version.
 func setVersion(req kmsg.Request, newest int16) {
 	req.SetVersion(min(newest, req.MaxVersion()))
 	for req.IsFlexible() {
@@ -59,7 +59,7 @@ func readFrame(r io.Reader, correlation int32) ([]byte, error) {
 		return nil, fmt.Errorf("%w: this is not a Kafka broker", ErrCorrupt)
 	}
 	if int32(binary.BigEndian.Uint32(head[4:])) != correlation {
-		return nil, fmt.Errorf("%w: response to another request", ErrCorrupt)
+		return nil, fmt.Errorf("%w: it answers another request", ErrCorrupt)
 	}
 	frame, err := readBody(r, int(size)+4)
 	if err != nil {
@@ -90,7 +90,7 @@ func readBody(r io.Reader, n int) ([]byte, error) {
 	}
 }
 
-// errExpectsTLS: the first bytes of the answer are a TLS alert.
+// errExpectsTLS is the error for an answer whose first bytes are a TLS alert.
 var errExpectsTLS = errors.New("broker appears to be expecting TLS")
 
 // looksLikeTLS reports whether the first bytes of an answer are a TLS alert record.

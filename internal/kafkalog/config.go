@@ -18,10 +18,10 @@ type Config struct {
 	ClientID string         // default "tollgate"
 	TLS      *tls.Config    // nil: plaintext
 	SASL     sasl.Mechanism // nil: no authentication
-	Logger   *slog.Logger   // nil: silent
+	Logger   *slog.Logger   // nil: no log
 
-	// CAFile and CertFile are named in error texts where TLS does not fit; the files are not opened
-	// here.
+	// CAFile and CertFile are the names of the files from which TLS was made, for error texts; they
+	// are not opened here.
 	CAFile, CertFile string
 
 	// MaxBatchBytes bounds a record batch that a Producer makes, in bytes. Default 1,000,000, which
@@ -31,7 +31,7 @@ type Config struct {
 	// Default 2 min.
 	RetryFor time.Duration
 
-	// Of the client that the connections belong to.
+	// These belong to the client of the connections.
 	health *health
 	frames *sync.Pool // of *[]byte: buffers for requests
 	waits  waits

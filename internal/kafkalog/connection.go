@@ -29,7 +29,7 @@ type conn struct {
 	cfg         *Config         // of the client
 	newest      map[int16]int16 // the broker's newest version, by the key of the request
 	correlation int32
-	broken      bool // a request was left without its response: the stream is out of step
+	broken      bool // a request is without its response: the stream is out of step
 }
 
 // dialConn connects, agrees on versions and authenticates. Errors are stageErrors.
@@ -84,7 +84,7 @@ func (c *conn) agree(ctx context.Context) error {
 	return nil
 }
 
-// within sends over c and waits for the response that long.
+// within returns a requestor that sends over c and waits for each response for at most timeout.
 func (c *conn) within(timeout time.Duration) requestor {
 	return func(ctx context.Context, req kmsg.Request) (kmsg.Response, error) { return c.call(ctx, req, timeout) }
 }
@@ -95,8 +95,9 @@ func (c *conn) call(ctx context.Context, req kmsg.Request, timeout time.Duration
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	// The deadline in the past wakes a read or write in progress. Closing keeps one that is about
-	// to begin, with a deadline of its own, from waiting for that; broken is set below.
+	// The deadline in the past wakes a read or write in progress. Because the connection is closed,
+	// one that is about to begin, with a deadline of its own, does not wait for that; broken is set
+	// below.
 	stop := context.AfterFunc(ctx, func() {
 		_ = c.net.SetDeadline(time.Unix(1, 0))
 		_ = c.net.Close()
@@ -113,7 +114,7 @@ func (c *conn) call(ctx context.Context, req kmsg.Request, timeout time.Duration
 	return res, err
 }
 
-// send writes one request, in the newest version that the broker and we know.
+// send writes one request, in the newest version that both the broker and this package know.
 func (c *conn) send(req kmsg.Request, timeout time.Duration) error {
 	setVersion(req, c.newest[req.Key()])
 	c.correlation++

@@ -15,14 +15,14 @@ import (
 type TopicSpec struct {
 	Name        string
 	Partitions  int               // at least 1
-	Replication int               // 0: the broker's default.replication.factor
+	Replication int               // replicas of each partition; 0: the broker's default.replication.factor
 	Config      map[string]string // topic-level settings by their Kafka name
 }
 
-// CreateTopics creates the topics and waits until every partition has a leader. Topics are created
-// one by one in the answer of the broker: on an error some may exist. The error joins one error per
-// failed topic; ErrTopicExists for a topic that was there before. A broken connection is an error,
-// too, since the outcome is unknown then: calling again tells.
+// CreateTopics creates the topics and waits until every partition has a leader. The broker creates
+// each topic on its own: after an error some of them may exist. The error joins one error per failed
+// topic, ErrTopicExists for a topic that was there before. A broken connection is an error, too,
+// because the outcome is unknown then; a second call finds it out.
 func (c *Client) CreateTopics(ctx context.Context, specs ...TopicSpec) error {
 	req := kmsg.NewPtrCreateTopicsRequest()
 	req.TimeoutMillis = int32(requestTimeout.Milliseconds())
@@ -72,7 +72,7 @@ func (c *Client) createOnController(ctx context.Context, req *kmsg.CreateTopicsR
 		}
 		addr = c.addresses()[0]
 	}
-	// A new connection: on one that had been idle, a failure would leave it open whether the
+	// A new connection: after a failure on one that was idle, it would not be known whether the
 	// request arrived.
 	cn, err := c.dial(ctx, addr)
 	if err != nil {

@@ -26,7 +26,7 @@ const (
 	stageMetadata
 )
 
-// stageError is a failed step of coming to terms with a broker. It unwraps to ErrUnreachable or
+// stageError is the failure of one step of connecting to a broker. It unwraps to ErrUnreachable or
 // ErrRefused and to the cause.
 type stageError struct {
 	stage     stage
@@ -49,15 +49,15 @@ func (e *stageError) Unwrap() []error {
 	return []error{ErrRefused, e.err}
 }
 
-// silent reports that no answer came in time.
+// silent reports whether no answer came in time.
 func (e *stageError) silent() bool {
 	var timeout net.Error
 	return errors.As(e.err, &timeout) && timeout.Timeout() || errors.Is(e.err, context.DeadlineExceeded) ||
 		errors.Is(e.err, context.Canceled)
 }
 
-// transient tells a broker that is stopping or starting (it hangs up in the middle) from one that
-// says no.
+// transient reports whether the broker may just be stopping or starting, because it hung up in the
+// middle, and has not refused.
 func (e *stageError) transient() bool {
 	return e.stage == stageConnect || e.silent() || (hungUp(e.err) && !isCode(e.err, kafka.SASLAuthenticationFailed))
 }
@@ -176,8 +176,8 @@ func (e *stageError) saslHint() string {
 	return "authentication of " + who + " failed"
 }
 
-// alert reports a fatal alert of the peer about our certificate. crypto/tls has no exported type
-// for alerts received over TCP; its text is stable ("remote error: tls: …").
+// alert reports whether err is a fatal alert of the peer about the client's certificate. crypto/tls
+// has no exported type for alerts received over TCP; its text is stable ("remote error: tls: …").
 func alert(err error) bool {
 	s := err.Error()
 	return strings.Contains(s, "remote error: tls:") && strings.Contains(s, "certificate")

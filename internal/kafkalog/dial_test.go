@@ -81,7 +81,7 @@ func accept(t *testing.T, serve func(net.Conn)) string {
 	return l.Addr().String()
 }
 
-// listeners are brokers with every kind of listener, and some that are no brokers.
+// listeners are brokers with every kind of listener, and some that are not brokers.
 type listeners struct {
 	open, withSASL, withTLS, elsewhere, mutual string
 	hangsUp, http, closed, free                string
@@ -195,8 +195,8 @@ func TestWrongMechanismNamesThoseOffered(t *testing.T) {
 	if s := err.Error(); !strings.Contains(s, "PLAIN, SCRAM-SHA-256") || !strings.Contains(s, "does not offer SCRAM-SHA-512") {
 		t.Error(s)
 	}
-	none := &stageError{stage: stageSASL, addr: "b:1", mechanism: "PLAIN", err: codeError(34)}
-	if s := none.Error(); !strings.Contains(s, "takes no SASL") {
+	unsupported := &stageError{stage: stageSASL, addr: "b:1", mechanism: "PLAIN", err: codeError(34)}
+	if s := unsupported.Error(); !strings.Contains(s, "takes no SASL") {
 		t.Error(s)
 	}
 }

@@ -12,8 +12,8 @@ var (
 	// ErrUnreachable is returned by Dial when no broker of the list could be reached: the name does
 	// not resolve, nothing listens, or the network drops the packets.
 	ErrUnreachable = errors.New("no broker reachable")
-	// ErrRefused is returned by Dial when a broker was reached but would not talk: TLS or SASL do
-	// not match, or no answer came. The text says what to check.
+	// ErrRefused is returned by Dial when a broker was reached but refused the connection: TLS or
+	// SASL do not match, or no answer came. The text says what to check.
 	ErrRefused = errors.New("broker refused the connection")
 	// ErrTopicExists is returned by CreateTopics for a topic that is already there.
 	ErrTopicExists = errors.New("topic exists")
@@ -31,7 +31,7 @@ var (
 	ErrFenced = errors.New("producer fenced by a newer one")
 	// ErrSequence is returned when the partition does not continue where this producer's
 	// acknowledged records end, and the batch is not in the log: acknowledged records were lost, or
-	// the broker forgot the producer. Read the log again before writing on.
+	// the broker forgot the producer. Read the log again before writing more.
 	ErrSequence = errors.New("log does not continue this producer's records")
 	// ErrTooLarge is returned for a message that does not fit in one batch. The limits are
 	// Config.MaxBatchBytes here and max.message.bytes of the topic.
@@ -39,14 +39,14 @@ var (
 	// ErrUnknownOutcome is returned by a Producer that has failed before in a way that leaves it
 	// open whether the records were written. Make a new Producer and read the log.
 	ErrUnknownOutcome = errors.New("earlier append has an unknown outcome")
-	// ErrCorrupt is returned for bytes from a broker that are not what the protocol says.
+	// ErrCorrupt is returned for bytes from a broker that break the protocol.
 	ErrCorrupt = errors.New("corrupt response")
 	// ErrClosed is returned by calls on a closed Client, Fetcher or Producer.
 	ErrClosed = errors.New("client closed")
 )
 
-// codeError turns an error code of a response into an error, nil for 0. Only the code and its name
-// go in: a broker's free text may quote what was sent.
+// codeError turns an error code of a response into an error, nil for 0. The error has only the code
+// and its name, because a broker's free text may quote what was sent.
 func codeError(code int16) error {
 	if code == 0 {
 		return nil

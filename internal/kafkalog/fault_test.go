@@ -234,7 +234,7 @@ func TestNewerProducerFencesTheOlder(t *testing.T) {
 	equal(t, readAll(t, c, 0), []string{"a", "x", "fence", "b", "y"})
 }
 
-func TestFenceIsFoundBehindALostAnswer(t *testing.T) {
+func TestFenceIsFoundAfterALostAnswer(t *testing.T) {
 	cluster, c := setup(t, 1)
 	old := newProducer(t, c, 0, "tx")
 	mustAppend(t, old, "a")

@@ -14,7 +14,7 @@ import (
 const (
 	// maxFetchBytes bounds one response over all its partitions.
 	maxFetchBytes = 64 << 20
-	// defaultMaxBytes bounds one partition's part of it where Fetch.MaxBytes does not.
+	// defaultMaxBytes bounds one partition's part of a response if Fetch.MaxBytes is 0.
 	defaultMaxBytes = 1 << 20
 )
 
@@ -29,7 +29,7 @@ type Fetch struct {
 
 func (f Fetch) at() topicPartition { return topicPartition{f.Topic, f.Partition} }
 
-// Fetched is what one answer said about the partition of a Fetch.
+// Fetched is what one answer says about the partition of a Fetch.
 type Fetched struct {
 	Topic      string
 	Partition  int32
@@ -40,7 +40,7 @@ type Fetched struct {
 	LogStart   int64
 	AppendTime bool  // Records is not empty and every one of them carries the broker's append time
 	Asked      int64 // unix ms of the reader's clock just before this answer's request was sent
-	Err        error // ErrOffsetOutOfRange, ErrUnknownTopic, ErrCorrupt or a kafka.Error: the partition cannot be read on
+	Err        error // why the partition cannot be read further: ErrOffsetOutOfRange, ErrUnknownTopic, ErrCorrupt or a kafka.Error
 }
 
 // topicPartition is a partition of a topic.
@@ -73,8 +73,8 @@ func fetchRequest(fetches []Fetch, minBytes int32, wait time.Duration, isolation
 	return req
 }
 
-// decodePartition decodes the answer for one partition. again is an error of the partition that
-// goes away with fresh metadata; fetched is then void.
+// decodePartition decodes the answer for one partition. again is an error of the partition that goes
+// away with fresh metadata; fetched has no meaning then.
 func decodePartition(fetch Fetch, p *kmsg.FetchResponseTopicPartition, decompressor kgo.Decompressor) (fetched Fetched, again error) {
 	fetched = Fetched{
 		Topic: fetch.Topic, Partition: fetch.Partition, Next: fetch.Offset,
@@ -96,8 +96,7 @@ func decodePartition(fetch Fetch, p *kmsg.FetchResponseTopicPartition, decompres
 	fetched.Records, fetched.Next = set.records, set.next
 	fetched.AppendTime = len(set.records) > 0 && set.appendTime
 	if !ok && len(fetched.Records) == 0 {
-		// What was decoded before the damage is handed out; asking again from Next shows the damage
-		// alone.
+		// The records before the damage are returned; another fetch from Next shows the damage alone.
 		fetched.Err = fetched.fail(ErrCorrupt)
 	}
 	return fetched, nil
@@ -107,12 +106,12 @@ func (f *Fetched) fail(err error) error {
 	return fmt.Errorf("reading topic %q partition %d at offset %d: %w", f.Topic, f.Partition, f.Next, err)
 }
 
-// errVoid marks an answer that says nothing about a wanted partition.
+// errVoid is the error for an answer that says nothing about a wanted partition.
 var errVoid = errors.New("answer without the wanted partition")
 
-// decodeAnswer matches a response with what was asked. all holds one entry per fetch that was
-// answered; news tells that one of them has records, an error or a next offset further on; again
-// maps the partitions that must be asked for again to the reason.
+// decodeAnswer matches a response with the fetches that were sent. all has one entry per fetch that
+// was answered; news says that one of them has records, an error or a greater next offset; again maps
+// the partitions that must be asked for again to the reason.
 func decodeAnswer(fetches []Fetch, res *kmsg.FetchResponse, decompressor kgo.Decompressor) (
 	all []Fetched, news bool, again map[topicPartition]error,
 ) {

@@ -35,11 +35,11 @@ type link struct {
 	req     *kmsg.FetchRequest // of sent
 	min     int32
 	asked   int64     // unix ms, before sending
-	turn    time.Time // start of the Poll that sent it
+	started time.Time // when the Poll began that sent it
 	timeout time.Duration
 }
 
-// failing is a partition that cannot be read for the moment.
+// failing is the state of a partition that cannot be read for the moment.
 type failing struct {
 	since time.Time
 	trouble
@@ -96,8 +96,8 @@ func (f *Fetcher) Close() {
 // Poll waits until minBytes of committed records (or an error) have come in from one broker, or
 // maxWait is over, and returns what is known: one Fetched per partition whose broker answered.
 // Every broker that leads a wanted partition has one request with all its partitions, so data in
-// any of them ends the wait at once. A request that is left outstanding when another broker answers
-// first, or ctx ends, is taken up by the next Poll if that asks the same; so only Fetched.Asked,
+// any of them ends the wait at once. A request that is still outstanding when another broker answers
+// first, or when ctx ends, is kept for the next Poll if that asks the same; so only Fetched.Asked,
 // not the time of the call, dates an answer.
 //
 // Partitions whose leader is away are asked for again while maxWait lasts, then left out; after
@@ -123,7 +123,7 @@ func (f *Fetcher) Poll(ctx context.Context, fetches []Fetch, minBytes int32, max
 }
 
 // dispatch makes sure that exactly these fetches are outstanding at a broker: an equal request is
-// kept, another is given up with its connection, since Kafka has no way to take it back.
+// kept, another one is given up with its connection, because Kafka has no way to cancel it.
 func (f *Fetcher) dispatch(ctx context.Context, broker int32, addr string, fetches []Fetch, minBytes int32, start time.Time, wait time.Duration) error {
 	l := f.links[broker]
 	if l != nil && l.sent != nil {
@@ -146,7 +146,7 @@ func (f *Fetcher) dispatch(ctx context.Context, broker int32, addr string, fetch
 		f.links[broker] = l
 	}
 	wait = max(wait, 0)
-	l.asked, l.turn, l.sent, l.min = time.Now().UnixMilli(), start, fetches, minBytes
+	l.asked, l.started, l.sent, l.min = time.Now().UnixMilli(), start, fetches, minBytes
 	l.req, l.timeout = fetchRequest(fetches, minBytes, wait, readCommitted), wait+f.c.cfg.waits.request
 	if err := l.conn.send(l.req, l.timeout); err != nil {
 		f.drop(broker)
@@ -155,8 +155,8 @@ func (f *Fetcher) dispatch(ctx context.Context, broker int32, addr string, fetch
 	return f.start(broker, l)
 }
 
-// start begins to wait for the response to the request just sent, unless the Fetcher is being
-// closed.
+// start begins to wait for the response to the request that was just sent, unless the Fetcher is
+// being closed.
 func (f *Fetcher) start(broker int32, l *link) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

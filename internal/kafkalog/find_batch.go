@@ -9,7 +9,7 @@ import (
 )
 
 // find looks for the producer's current batch in the log, from the last acknowledged offset on, and
-// returns its base offset. Transactions of others do not hide it.
+// returns its base offset. Open transactions of other producers do not hide it.
 func (p *Producer) find(ctx context.Context, count int32) (base int64, found bool, err error) {
 	end, err := p.c.listOffset(ctx, p.topic, p.partition, latestTime, readUncommitted)
 	if err != nil {
@@ -54,7 +54,7 @@ func (p *Producer) headers(ctx context.Context, at int64) ([]batchInfo, error) {
 	part := res.Topics[0].Partitions[0]
 	if err := codeError(part.ErrorCode); err != nil {
 		if isCode(err, kafka.OffsetOutOfRange) {
-			return nil, ErrSequence // the log ends before our acknowledged records, or starts after them
+			return nil, ErrSequence // the log ends before the acknowledged records, or starts after them
 		}
 		return nil, err
 	}

@@ -8,9 +8,9 @@ import (
 // errFound ends the reading after the first record.
 var errFound = errors.New("found")
 
-// FirstTime returns the least timestamp (unix ms) of the first records of a topic's partitions; 0 for one before 1970.
-// found is false when no partition has a committed record. Later records may be older. ErrUnknownTopic when there is no
-// such topic.
+// FirstTime returns the least timestamp (unix ms) of the first records of a topic's partitions; a
+// timestamp before 1970 counts as 0. found is false if no partition has a committed record. Later
+// records may be older. Errors: ErrUnknownTopic if the cluster does not have the topic.
 func (c *Client) FirstTime(ctx context.Context, topic string) (millis int64, found bool, err error) {
 	partitions, err := c.Partitions(ctx, topic)
 	if err != nil {

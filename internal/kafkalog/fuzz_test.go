@@ -75,8 +75,8 @@ func FuzzFetchResponse(f *testing.F) {
 	})
 }
 
-// What we take, franz-go takes the same way (it is more lenient with damage). Checksums are put
-// right, so that the fuzzer gets past them.
+// franz-go decodes what this package accepts in the same way (it is more lenient with damage).
+// Checksums are corrected, so that the fuzzer gets past them.
 func FuzzRecordSet(f *testing.F) {
 	plain := appendBatch(nil, messages("a", "b"), 7, 0, 0, 1)
 	headers := appendBatch(nil, []Message{{Key: []byte("k"), Headers: []Header{{Key: "h", Value: []byte("v")}}}}, 7, 0, 0, 1)
@@ -162,7 +162,7 @@ func FuzzProduceResponse(f *testing.F) {
 	})
 }
 
-// Whatever a broker says of the cluster and of settings, taking it in ends without a panic.
+// Whatever a broker says about the cluster and about settings, decoding it ends without a panic.
 func FuzzClusterResponses(f *testing.F) {
 	meta, configs := inNewest(kmsg.NewPtrMetadataRequest()), inNewest(kmsg.NewPtrDescribeConfigsRequest())
 	m := meta.ResponseKind().(*kmsg.MetadataResponse)
@@ -260,7 +260,7 @@ func TestLargeFramesAreReadWhole(t *testing.T) {
 	}
 }
 
-// Every batch we write is read back as it was, is exactly as long as its header says, and no
+// Every batch that is written is read back as it was, is exactly as long as its header says, and no
 // message takes more than maxRecordSize, on which splitting relies.
 func TestBatchesReadBack(t *testing.T) {
 	decompressor := kgo.DefaultDecompressor()

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Trouble is something that the client tries again and again, or waits for, because the cluster
-// does not answer as it should.
+// Trouble is a call that the client tries again and again, or an answer for which it waits, because
+// the cluster does not answer as it should.
 type Trouble struct {
 	Doing string    // what fails, in gerund voice: `reading topic "t" partition 3`
 	Since time.Time // when it was first tried, or asked for, since the last success
@@ -24,30 +24,31 @@ const (
 	// silentAfter is how long a broker may take for an answer before it is a trouble: long polls,
 	// which it answers late on purpose, are over by then.
 	silentAfter = 5 * time.Second
-	// silentUntil is how long after a request was given up its broker is still waited for: the next
-	// one is sent after a pause and, to a broker whose queue of connections is full, after a dial
-	// that times out.
+	// silentUntil is how long after a request was given up its broker still counts as silent: the
+	// next request is sent after a pause and, to a broker whose queue of connections is full, after a
+	// dial that times out.
 	silentUntil = dialTimeout + silentAfter
 )
 
-// health keeps what is known of the cluster's answers. A call that is tried again for minutes tells
-// its caller nothing until it gives up; this tells others meanwhile. Safe for concurrent use.
+// health keeps what is known of the cluster's answers. A call that is tried again for minutes returns
+// nothing to its caller until it gives up; health shows the trouble meanwhile. Safe for concurrent
+// use.
 type health struct {
 	silentAfter time.Duration
 
 	mu       sync.Mutex
-	answered time.Time           // when a broker has answered last
+	answered time.Time           // when a broker answered last
 	waiting  map[*conn]time.Time // requests without an answer yet: when they were sent
 	silent   map[string]silence  // brokers that owe an answer, by address
 	troubles map[*trouble]Trouble
 }
 
 // silence is the state of a broker that owes an answer. It outlives the requests that are given up
-// meanwhile: otherwise a broker that is frozen would seem to have recovered each time that a
-// request is sent again. It ends with an answer; when the connection breaks, which the failing call
-// reports; or when no call asks this broker any more.
+// meanwhile: otherwise a frozen broker would seem to have recovered each time that a request is sent
+// again. It ends with an answer; when the connection breaks, which the failing call reports; or when
+// no call asks this broker any more.
 type silence struct {
-	since  time.Time // the oldest request that it has not answered was sent
+	since  time.Time // when the oldest request was sent that it has not answered
 	gaveUp time.Time // when the last request was given up
 }
 
@@ -90,7 +91,7 @@ func (h *health) asked(cn *conn) {
 	h.waiting[cn] = now
 }
 
-// heard records the answer to the request that was sent last, or the error because of which none
+// heard records the answer to the request that was sent last, or the error because of which no answer
 // will come.
 func (h *health) heard(cn *conn, err error) {
 	h.mu.Lock()
@@ -107,7 +108,8 @@ func (h *health) heard(cn *conn, err error) {
 		h.silent[cn.addr] = s
 		return
 	}
-	// What others still wait for was sent before, or is not answered because of the same.
+	// The requests for which other calls still wait were sent before, or are unanswered for the same
+	// reason.
 	if since, owes := h.oldest(cn.addr); owes {
 		h.silent[cn.addr] = silence{since: since}
 	} else {
@@ -115,8 +117,8 @@ func (h *health) heard(cn *conn, err error) {
 	}
 }
 
-// oldest is when the oldest request was sent that a broker has not answered and that is not given
-// up.
+// oldest returns when the oldest request was sent that a broker has not answered and that is not
+// given up.
 func (h *health) oldest(addr string) (since time.Time, owes bool) {
 	for cn, at := range h.waiting {
 		if cn.addr == addr && (!owes || at.Before(since)) {
@@ -132,9 +134,9 @@ func (h *health) forgotten(addr string, s silence) bool {
 	return !owes && time.Since(s.gaveUp) > silentUntil
 }
 
-// Troubles lists what the client waits for at the moment because the cluster does not answer, or
-// says that it cannot yet; the longest first. An empty list says that the cluster works as far as
-// it was asked.
+// Troubles returns what the client waits for at the moment because the cluster does not answer, or
+// answers that it cannot do it yet; the longest wait first. An empty list says that the cluster works
+// as far as it was asked.
 func (c *Client) Troubles() []Trouble {
 	h := c.cfg.health
 	h.mu.Lock()
@@ -154,7 +156,8 @@ func (c *Client) Troubles() []Trouble {
 
 var errSilent = errors.New("it has not answered a request: is it stopped, overloaded, or is the network gone?")
 
-// Answered is when any broker has answered anything last; at first, when the client was made.
+// Answered returns when a broker answered a request last; before the first answer, when the client
+// was made.
 func (c *Client) Answered() time.Time {
 	h := c.cfg.health
 	h.mu.Lock()
@@ -163,7 +166,7 @@ func (c *Client) Answered() time.Time {
 }
 
 // Ping asks all known brokers at once, on new connections, and returns nil as soon as one answers,
-// else what the last one failed with.
+// else the error of the last one.
 func (c *Client) Ping(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -188,16 +191,15 @@ func (c *Client) Ping(ctx context.Context) error {
 }
 
 const (
-	// goneAfter is how long no broker may have answered anything before Gone asks all of them, for
-	// goneAsks, and returns: together well below ten seconds, which is what supervisors wait before
-	// they kill.
+	// After goneAfter without an answer of any broker, Gone asks all of them, waits for goneAsks, and
+	// returns: together well below the ten seconds that supervisors wait before they kill a process.
 	goneAfter = 5 * time.Second
 	goneAsks  = 2 * time.Second
 )
 
-// Gone waits until no broker has answered anything for some seconds, nor answers when all are
-// asked, and returns an error that says so; nil at the end of ctx. A process that is asked to end
-// need then not wait any longer for calls that are tried again.
+// Gone waits until no broker has answered for some seconds, nor answers when all are asked, and
+// returns an error that says so; nil at the end of ctx. A process that was told to end need not wait
+// any longer then for calls that are tried again.
 func (c *Client) Gone(ctx context.Context) error {
 	ticker := time.NewTicker(goneAfter / 20)
 	defer ticker.Stop()
@@ -211,7 +213,7 @@ func (c *Client) Gone(ctx context.Context) error {
 		if time.Since(last) < goneAfter {
 			continue
 		}
-		// Perhaps no call has asked them anything.
+		// Perhaps no call has sent them a request.
 		asked, cancel := context.WithTimeout(ctx, goneAsks)
 		err := c.Ping(asked)
 		cancel()

@@ -50,7 +50,7 @@ func hangingUp(t *testing.T, times int, after func(l net.Listener, c net.Conn)) 
 	return l.Addr().String()
 }
 
-// A broker that stops hangs up first and is gone then: nothing is wrong with the configuration.
+// A broker that stops hangs up, and is gone afterwards: nothing is wrong with the configuration.
 func TestRuleABrokerThatStopsIsNotAskedForSASL(t *testing.T) {
 	addr := hangingUp(t, 1, func(l net.Listener, _ net.Conn) { l.Close() })
 	_, err := Dial(t.Context(), Config{Brokers: []string{addr}})
@@ -62,7 +62,7 @@ func TestRuleABrokerThatStopsIsNotAskedForSASL(t *testing.T) {
 	}
 }
 
-// One that starts hangs up once, and then works.
+// A broker that starts hangs up once, and works afterwards.
 func TestABrokerThatStartsIsAskedOnceMore(t *testing.T) {
 	target := startBroker(t).ListenAddrs()[0]
 	addr := hangingUp(t, 1, func(_ net.Listener, c net.Conn) {
@@ -118,7 +118,7 @@ func troubleOf(t *testing.T, c *Client, word string) Trouble {
 	return found
 }
 
-// Troubles tells what is tried again, with its cause, until it is over.
+// Troubles returns what is tried again, with its cause, until it is over.
 func TestRuleWhatIsTriedAgainIsTold(t *testing.T) {
 	cluster, c := setup(t, 1)
 	p := newProducer(t, c, 0, "")
@@ -153,7 +153,7 @@ func TestRuleWhatIsTriedAgainIsTold(t *testing.T) {
 		}
 	}
 	if err := c.Ping(t.Context()); err == nil {
-		t.Error("Ping: somebody answers")
+		t.Error("Ping: a broker answers")
 	}
 	cancel()
 	for range 3 {
@@ -193,7 +193,7 @@ func TestASilentBrokerIsATrouble(t *testing.T) {
 	}
 }
 
-// What ends the silence of a broker: an answer, or that no call waits for it any more; not that a
+// The silence of a broker ends with an answer, or when no call waits for it any more; not when a
 // request is given up.
 func TestRuleOnlyAnAnswerEndsASilence(t *testing.T) {
 	longAgo := time.Now().Add(-time.Hour)
@@ -265,7 +265,7 @@ func TestRuleAFrozenBrokerStaysATrouble(t *testing.T) {
 	}
 	thaw := make(chan struct{})
 	melt := sync.OnceFunc(func() { close(thaw) })
-	cluster.Control(func(kmsg.Request) (kmsg.Response, error, bool) { <-thaw; return nil, nil, false }) // holds up all of it
+	cluster.Control(func(kmsg.Request) (kmsg.Response, error, bool) { <-thaw; return nil, nil, false }) // blocks the whole cluster
 	ctx, cancel := context.WithCancel(t.Context())
 	var calls sync.WaitGroup
 	defer calls.Wait()
@@ -343,7 +343,7 @@ func TestReplicationIsTheBrokers(t *testing.T) {
 }
 
 // Brokers that answer when they are asked are not gone, however long no call asked them anything.
-func TestBrokersThatNobodyAsksAreNotGone(t *testing.T) {
+func TestBrokersThatNoCallAsksAreNotGone(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for seconds")
 	}

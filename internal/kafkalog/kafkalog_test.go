@@ -48,7 +48,7 @@ func setup(t testing.TB, partitions int) (*kfake.Cluster, *Client) {
 	return cluster, c
 }
 
-// fetches tells of fetches that have come to the broker since.
+// fetches returns a channel of the fetches that come to the broker from now on.
 func fetches(cluster *kfake.Cluster) <-chan struct{} {
 	asked := make(chan struct{}, 1)
 	cluster.ControlKey(int16(kmsg.Fetch), func(kmsg.Request) (kmsg.Response, error, bool) {
@@ -122,7 +122,7 @@ func TestRecordsComeBackAsAppended(t *testing.T) {
 		{Key: []byte{}, Value: nil, Timestamp: At(past - 7)},
 		{Key: nil, Value: []byte{}, Timestamp: At(past + 1<<40)},
 	}
-	// No time stands for "none given", and the distance of the last two does not fit an int64.
+	// No value stands for "no time", and the distance of the last two does not fit an int64.
 	for _, millis := range []int64{0, -1, 1, -past, math.MinInt64, math.MaxInt64} {
 		in = append(in, Message{Value: []byte{}, Timestamp: At(millis)})
 	}

@@ -7,16 +7,16 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// EpochEnd asks the leader of a partition where a leader epoch ended. It returns the largest epoch
-// of its log that is at most leaderEpoch, and the offset where the next larger one begins, which is
-// the end of the log for the epoch of the present leader. When every epoch of the log is larger it
-// returns leaderEpoch itself and the beginning of the first; when the log knows of nothing after
-// leaderEpoch it returns −1 and −1: on Apache Kafka the epoch is then larger than any the log has
-// had.
+// EpochEnd asks the leader of a partition where a leader epoch ended. It returns the greatest epoch of
+// its log that is at most leaderEpoch, and the offset where the next greater epoch begins, which for
+// the epoch of the present leader is the end of the log. If every epoch of the log is greater, it
+// returns leaderEpoch itself and the offset where the first one begins. If the log has nothing after
+// leaderEpoch, it returns −1 and −1: on Apache Kafka the epoch is then greater than any that the log
+// has had.
 //
 // A record of epoch e at offset o is still the same as it was if and only if EpochEnd(e) returns e
 // and an end above o (or o lies below the beginning of the log): an election that lost it has begun
-// a larger epoch at o or below.
+// a greater epoch at o or below.
 func (c *Client) EpochEnd(ctx context.Context, topic string, partition, leaderEpoch int32) (endOffset int64, epoch int32, err error) {
 	if leaderEpoch < 0 {
 		return -1, -1, fmt.Errorf("asking for the end of a leader epoch of topic %q partition %d: the epoch is %d, it must not be negative", topic, partition, leaderEpoch)
@@ -45,7 +45,7 @@ func epochRequest(topic string, partition, leaderEpoch int32) *kmsg.OffsetForLea
 	return req
 }
 
-// epochEnd takes the answer for one partition out of a response.
+// epochEnd returns the answer for one partition from a response.
 func epochEnd(res *kmsg.OffsetForLeaderEpochResponse, topic string, partition int32) (endOffset int64, epoch int32, err error) {
 	if len(res.Topics) != 1 || res.Topics[0].Topic != topic || len(res.Topics[0].Partitions) != 1 || res.Topics[0].Partitions[0].Partition != partition {
 		return -1, -1, ErrCorrupt
@@ -57,8 +57,8 @@ func epochEnd(res *kmsg.OffsetForLeaderEpochResponse, topic string, partition in
 	return p.EndOffset, p.LeaderEpoch, nil
 }
 
-// LeaderEpoch asks for the leader epoch of a partition; −1 when the cluster does not tell.
-// ErrUnknownTopic when there is no such partition.
+// LeaderEpoch asks for the leader epoch of a partition; −1 if the cluster does not say it. Errors:
+// ErrUnknownTopic if the cluster does not have the partition.
 func (c *Client) LeaderEpoch(ctx context.Context, topic string, partition int32) (int32, error) {
 	doing := fmt.Sprintf("asking for the leader epoch of topic %q partition %d", topic, partition)
 	epoch := int32(-1)

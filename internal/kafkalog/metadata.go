@@ -26,14 +26,14 @@ type leader struct {
 // learn of a new topic one after the other.
 const topicGrace = 500 * time.Millisecond
 
-// Partitions returns the partition numbers of topic in ascending order. ErrUnknownTopic when there
-// is no such topic.
+// Partitions returns the partition numbers of topic in ascending order. Errors: ErrUnknownTopic if
+// the cluster does not have the topic.
 func (c *Client) Partitions(ctx context.Context, topic string) ([]int32, error) {
 	leaders, err := c.describe(ctx, topic)
 	return slices.Sorted(maps.Keys(leaders)), err
 }
 
-// Replication says how many replicas the partition of topic has that has the fewest, and how many
+// Replication returns the least number of replicas that a partition of topic has, and how many
 // brokers the cluster has.
 func (c *Client) Replication(ctx context.Context, topic string) (replicas, brokers int, err error) {
 	leaders, err := c.describe(ctx, topic)
@@ -79,7 +79,7 @@ func (c *Client) refresh(ctx context.Context, topics ...string) error {
 	return c.refreshOn(ctx, c.anyBroker(), topics)
 }
 
-// refreshOn is refresh by asking a given broker.
+// refreshOn does what refresh does, but asks a given broker.
 func (c *Client) refreshOn(ctx context.Context, at requestor, topics []string) error {
 	req := kmsg.NewPtrMetadataRequest()
 	req.Topics = []kmsg.MetadataRequestTopic{} // nil would ask for every topic
@@ -93,7 +93,7 @@ func (c *Client) refreshOn(ctx context.Context, at requestor, topics []string) e
 	return c.learn(res, topics)
 }
 
-// learn remembers what a broker says of the cluster and of topics.
+// learn remembers what a broker says about the cluster and about topics.
 func (c *Client) learn(m *kmsg.MetadataResponse, topics []string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -127,7 +127,7 @@ func (c *Client) learn(m *kmsg.MetadataResponse, topics []string) error {
 	return failed
 }
 
-// leaderOf returns the broker that serves a partition, from memory or after asking.
+// leaderOf returns the broker that serves a partition, from memory or after a request.
 func (c *Client) leaderOf(ctx context.Context, topic string, partition int32) (id int32, addr string, err error) {
 	if id, addr, ok := c.cachedLeader(topic, partition); ok {
 		return id, addr, nil
@@ -164,8 +164,8 @@ func (c *Client) forget(topic string) {
 	delete(c.topics, topic)
 }
 
-// atLeader runs ask with the leader of a partition, again and again with fresh metadata while the
-// failure is retriable. An unknown partition fails after topicGrace.
+// atLeader calls ask with the leader of a partition, again and again with fresh metadata while the
+// failure is retriable. For an unknown partition it fails after topicGrace.
 func (c *Client) atLeader(ctx context.Context, doing, topic string, partition int32, ask func(leader requestor) error) error {
 	start := time.Now()
 	return c.persist(ctx, doing, func() error {

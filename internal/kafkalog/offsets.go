@@ -9,9 +9,9 @@ import (
 
 // Offsets are the bounds of a partition at (about) one instant.
 type Offsets struct {
-	Start      int64 // offset of the first record still there
-	High       int64 // one past the last record that all in-sync replicas have
-	LastStable int64 // one past the last record that no open transaction holds back; at most High
+	Start      int64 // offset of the first record that is still there
+	High       int64 // one after the last record that all in-sync replicas have
+	LastStable int64 // one after the last record before any open transaction; at most High
 }
 
 const (
@@ -22,8 +22,8 @@ const (
 )
 
 // Offsets asks the leader of a partition for its bounds. Start ≤ LastStable ≤ High holds for the
-// result: they are asked in this order, and each only grows. ErrUnknownTopic when there is no such
-// partition.
+// result: they are asked for in this order, and each only grows. Errors: ErrUnknownTopic if the
+// cluster does not have the partition.
 func (c *Client) Offsets(ctx context.Context, topic string, partition int32) (Offsets, error) {
 	var o Offsets
 	var err error
@@ -40,8 +40,8 @@ func (c *Client) Offsets(ctx context.Context, topic string, partition int32) (Of
 }
 
 // OffsetAt returns the first offset whose timestamp is at or after millis (unix ms, ≥ 0): by append
-// time where the topic uses it, else the first in log order with such a producer time. found is
-// false when no record is that young.
+// time if the topic uses it, else the first in log order with such a producer time. found is false
+// if there is no such record.
 func (c *Client) OffsetAt(ctx context.Context, topic string, partition int32, millis int64) (offset int64, found bool, err error) {
 	if millis < 0 {
 		return 0, false, fmt.Errorf("asking for the offset at a time: %d ms is before 1970", millis)

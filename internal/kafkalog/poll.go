@@ -115,7 +115,7 @@ func (p *poll) take(ctx context.Context, a answer) {
 		return
 	}
 	all, news, again := decodeAnswer(fetches, a.res, p.f.decompressor)
-	if len(again) == 0 && !news && l.turn != p.start {
+	if len(again) == 0 && !news && l.started != p.start {
 		p.askAll(ctx) // the answer to an earlier poll may be older than this call
 		return
 	}
@@ -123,7 +123,7 @@ func (p *poll) take(ctx context.Context, a answer) {
 		p.failed(at, time.Now(), err)
 	}
 	if len(again) > 0 && !news {
-		return // the broker ended the wait early because of the errors: all of them are asked for again
+		return // the broker ended the wait early because of the errors: all partitions are asked for again
 	}
 	for _, fetched := range all {
 		fetched.Asked = l.asked
@@ -134,19 +134,19 @@ func (p *poll) take(ctx context.Context, a answer) {
 	p.done = p.done || news
 }
 
-// lost gives up a connection after a failure that concerns all of its partitions.
+// lost gives up a connection after a failure that affects all of its partitions.
 func (p *poll) lost(broker int32, l *link, fetches []Fetch, err error) {
 	p.f.drop(broker)
 	since := time.Now()
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		since = l.turn // it was waited for since then
+		since = l.started // the Poll has waited since then
 	}
 	for _, fetch := range fetches {
 		p.failed(fetch.at(), since, err)
 	}
 }
 
-// failed notes that a partition could not be read, what began at since, and when to try again.
+// failed notes that a partition could not be read, that this began at since, and when to try again.
 func (p *poll) failed(at topicPartition, since time.Time, err error) {
 	f := p.f
 	f.c.forget(at.topic)

@@ -19,7 +19,7 @@ type refusal struct{ err error }
 func (e *refusal) Error() string { return e.err.Error() }
 func (e *refusal) Unwrap() error { return e.err }
 
-// appendBatch writes one batch, with the same bytes as often as it takes to know its fate.
+// appendBatch writes one batch, with the same bytes as often as needed until its fate is known.
 func (p *Producer) appendBatch(ctx context.Context, msgs []Message) (int64, error) {
 	p.buf = appendBatch(p.buf[:0], msgs, p.id, p.epoch, p.sequence, time.Now().UnixMilli())
 	count := int32(len(msgs))
@@ -66,8 +66,8 @@ func (p *Producer) appendBatch(ctx context.Context, msgs []Message) (int64, erro
 	return base, nil
 }
 
-// try sends the batch once and makes sense of the answer. sent is set as soon as bytes may have
-// reached a broker and cleared by an answer that proves that they changed nothing.
+// try sends the batch once and interprets the answer. sent is set as soon as bytes may have reached a
+// broker, and cleared by an answer that proves that they changed nothing.
 func (p *Producer) try(ctx context.Context, count int32, sent *bool) (int64, error) {
 	cn, err := p.leader(ctx)
 	if err != nil {
@@ -169,7 +169,7 @@ func (p *Producer) send(ctx context.Context, cn *conn) (base int64, code int16, 
 	return base, code, err
 }
 
-// produced takes the answer for one partition out of a response.
+// produced returns the answer for one partition from a response.
 func produced(res *kmsg.ProduceResponse) (base int64, code int16, err error) {
 	if len(res.Topics) != 1 || len(res.Topics[0].Partitions) != 1 {
 		return -1, 0, fmt.Errorf("reading a produce response: %w", ErrCorrupt)

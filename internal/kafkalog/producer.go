@@ -17,7 +17,7 @@ type Producer struct {
 	id       int64
 	epoch    int16
 	sequence int32 // of the next record
-	next     int64 // no batch of ours that is not acknowledged can stand below this offset
+	next     int64 // no unacknowledged batch of this producer can stand below this offset
 	failed   error // set once the fate of a batch is unknown, or the identity is lost
 	buf      []byte
 
@@ -26,10 +26,10 @@ type Producer struct {
 	closed bool
 }
 
-// NewProducer takes a producer identity for a partition. With a transactional id it raises that
-// id's epoch, and from the first append on the broker refuses the producers that held the id before
+// NewProducer gets a producer id and epoch for a partition. With a transactional id it raises that
+// id's epoch, and from the first append on the broker refuses the producers that had the id before
 // (on this partition; see the package comment). The batches themselves belong to no transaction:
-// readers see them at once. Without one ("") the producer is merely idempotent.
+// readers see them at once. Without a transactional id ("") the producer is only idempotent.
 func (c *Client) NewProducer(ctx context.Context, topic string, partition int32, transactionalID string) (*Producer, error) {
 	p := &Producer{c: c, topic: topic, partition: partition, txn: transactionalID}
 	doing := fmt.Sprintf("taking a producer id for topic %q partition %d", topic, partition)
@@ -76,14 +76,14 @@ func (p *Producer) Append(ctx context.Context, msgs []Message) (base int64, err 
 }
 
 // AppendOffsets appends msgs in order and returns their offsets. Messages beyond
-// Config.MaxBatchBytes go in several batches, between which other producers' records may come to
-// stand; with an error, the offsets returned are those of the leading messages that were
-// acknowledged.
+// Config.MaxBatchBytes go in several batches, between which records of other producers may come;
+// with an error, the offsets returned are those of the leading messages that were acknowledged.
 //
-// ErrTooLarge by MaxBatchBytes is found before anything is written. Any other refusal adds nothing
-// to the log after the acknowledged messages. ErrFenced and ErrSequence are final: make a new
-// Producer, or leave the partition to the producer that took it. After any other error (the end of
-// ctx, RetryFor) the fate of one batch is unknown and further appends return ErrUnknownOutcome.
+// ErrTooLarge because of MaxBatchBytes is returned before anything is written. After any other
+// refusal the log has nothing after the acknowledged messages. ErrFenced and ErrSequence are final:
+// make a new Producer, or leave the partition to the producer that took it. After any other error
+// (the end of ctx, RetryFor) the fate of one batch is unknown and further appends return
+// ErrUnknownOutcome.
 func (p *Producer) AppendOffsets(ctx context.Context, msgs []Message) ([]int64, error) {
 	if p.failed != nil {
 		return nil, p.wrap(p.failed)

@@ -283,7 +283,7 @@ func TestSeveralBrokersAndMovingLeaders(t *testing.T) {
 			}
 			for _, r := range g.Records {
 				if r.Offset != fetches[g.Partition].Offset || string(r.Value) != fmt.Sprint(r.Offset) {
-					t.Fatalf("partition %d: offset %d holds %q", g.Partition, r.Offset, r.Value)
+					t.Fatalf("partition %d: offset %d has %q", g.Partition, r.Offset, r.Value)
 				}
 				fetches[g.Partition].Offset++
 				left--

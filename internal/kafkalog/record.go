@@ -12,7 +12,7 @@ type Header = kgo.RecordHeader
 type Record struct {
 	Partition   int32
 	Offset      int64
-	Timestamp   int64 // unix ms: append time where the batch says so, else the producer's
+	Timestamp   int64 // unix ms: append time if the batch says so, else the producer's
 	LeaderEpoch int32 // of the leader that appended the batch
 	Key, Value  []byte
 	Headers     []Header
@@ -25,21 +25,21 @@ type Message struct {
 	Timestamp  Stamp
 }
 
-// Stamp is the time that a message is given: At or Now. The zero value is Now, so that a message
-// whose time was forgotten does not claim to be of 1970. Every int64 is a time, 0 and −1 among
-// them: none of them stands for "no time".
+// Stamp is the time of a message: At or Now. The zero value is Now, so that a message whose time was
+// forgotten does not claim to be of 1970. Every int64 is a time, also 0 and −1: no value stands for
+// "no time".
 type Stamp struct {
 	millis int64
 	given  bool
 }
 
-// At is a time in unix ms.
+// At returns the stamp of a time in unix ms.
 func At(millis int64) Stamp { return Stamp{millis, true} }
 
-// Now is the time of appending, by the clock of this process.
+// Now returns the stamp of the time of appending, by the clock of this process.
 func Now() Stamp { return Stamp{} }
 
-// Millis is the time in unix ms; false where it is that of appending.
+// Millis returns the time in unix ms; false if it is the time of appending.
 func (s Stamp) Millis() (int64, bool) { return s.millis, s.given }
 
 func (s Stamp) or(now int64) int64 {

@@ -21,7 +21,7 @@ const (
 // year 2262, which wrap around in time.Time's nanoseconds there.
 type recordSet struct {
 	partition    int32
-	next         int64 // records below are not wanted, or were had already
+	next         int64 // records below it are not wanted, or were returned already
 	records      []Record
 	appendTime   bool
 	aborted      map[int64][]int64 // first offsets of aborted transactions by producer id, ascending
@@ -29,8 +29,8 @@ type recordSet struct {
 }
 
 // decodeRecordSet returns what raw holds from fetch.Offset on. ok is false when raw is damaged;
-// what came before the damage is still returned. A batch cut off at the end is no damage: the
-// broker sends it again.
+// what came before the damage is still returned. A batch that is cut off at the end is not damaged:
+// the broker sends it again.
 func decodeRecordSet(fetch Fetch, p *kmsg.FetchResponseTopicPartition, decompressor kgo.Decompressor) (s recordSet, ok bool) {
 	s = recordSet{partition: fetch.Partition, next: fetch.Offset, appendTime: true, decompressor: decompressor}
 	for _, a := range p.AbortedTransactions {
@@ -43,7 +43,7 @@ func decodeRecordSet(fetch Fetch, p *kmsg.FetchResponseTopicPartition, decompres
 		slices.Sort(firsts)
 	}
 	raw := p.RecordBatches
-	s.reserve(raw)
+	s.grow(raw)
 	for len(raw) > 0 {
 		b, rest, whole := nextBatch(raw)
 		if !whole {
@@ -58,8 +58,8 @@ func decodeRecordSet(fetch Fetch, p *kmsg.FetchResponseTopicPartition, decompres
 	return s, len(p.RecordBatches) == 0 || s.next > fetch.Offset
 }
 
-// reserve makes room for the records that the headers promise, as far as the bytes can hold them.
-func (s *recordSet) reserve(raw []byte) {
+// grow allocates room for the records that the headers promise, as far as the bytes can have them.
+func (s *recordSet) grow(raw []byte) {
 	const smallest = 7 // bytes of a record without key, value and headers
 	n, limit := 0, len(raw)/smallest
 	for {
@@ -93,7 +93,7 @@ func (s *recordSet) add(b batchInfo, raw []byte) bool {
 		}
 	} else {
 		before := *s
-		ok := s.parse(b, body) // an aborted batch must be sound, too, to be stepped over
+		ok := s.parse(b, body) // an aborted batch must be valid, too, to be skipped
 		if !ok || s.isAborted(b) {
 			s.records, s.next, s.appendTime = before.records, before.next, before.appendTime
 		}
@@ -101,7 +101,7 @@ func (s *recordSet) add(b batchInfo, raw []byte) bool {
 			return false
 		}
 	}
-	s.next = b.last() + 1 // also where compaction took the last records
+	s.next = b.last() + 1 // also if compaction removed the last records
 	return true
 }
 
@@ -112,8 +112,8 @@ func (s *recordSet) isAborted(b batchInfo) bool {
 	return b.attributes&attrTransactional != 0 && len(firsts) > 0 && b.base >= firsts[0]
 }
 
-// marker ends the aborted transaction that an abort marker closes. A control batch holds one
-// record, or none after compaction.
+// marker ends the aborted transaction that an abort marker closes. A control batch has one record, or
+// no record after compaction.
 func (s *recordSet) marker(b batchInfo, body []byte) bool {
 	if b.count == 0 {
 		return len(body) == 0

@@ -14,7 +14,7 @@ const (
 	maxPause   = 250 * time.Millisecond
 )
 
-// pause is the time to wait before try n (0, 1, …): 5 ms doubling up to 250 ms.
+// pause returns the time to wait before try n (0, 1, …): 5 ms, doubled each time up to 250 ms.
 func pause(n int) time.Duration {
 	if n > 5 {
 		return maxPause
@@ -22,7 +22,7 @@ func pause(n int) time.Duration {
 	return min(firstPause<<n, maxPause)
 }
 
-// sleep waits for d or until ctx ends, and returns the error of ctx then.
+// sleep waits for d, or until ctx ends: then it returns the error of ctx.
 func sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -34,7 +34,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// persist runs try until it succeeds, fails for good, ctx ends or RetryFor is over.
+// persist calls try until it succeeds, fails with a final error, ctx ends or RetryFor is over.
 func (c *Client) persist(ctx context.Context, doing string, try func() error) error {
 	start := time.Now()
 	call := new(trouble)
@@ -60,8 +60,8 @@ func (c *Client) persist(ctx context.Context, doing string, try func() error) er
 	}
 }
 
-// retriableDial is retriable for errors that may come from dialing: a broker that restarts hangs up
-// at any step and is worth another try, a broker that refuses will refuse again.
+// retriableDial reports what retriable reports, for errors that may come from dialing: a broker that
+// restarts hangs up at any step and is worth another try, a broker that refuses will refuse again.
 func retriableDial(err error) bool {
 	var st *stageError
 	if errors.As(err, &st) {
@@ -92,13 +92,14 @@ func retriableCode(code kafka.Error) bool {
 	case kafka.ReplicaNotAvailable, kafka.BrokerNotAvailable, kafka.ConcurrentTransactions, kafka.Unknown:
 		return true
 	case kafka.InvalidMessage:
-		// Our own batches carry a right checksum; damage on the way is worth another try.
+		// The batches of this package have a correct checksum; after damage on the way another try
+		// may succeed.
 		return true
 	}
 	return code.Temporary()
 }
 
-// finalError ends a retry loop whatever it wraps.
+// finalError ends a retry loop, whatever error it wraps.
 type finalError struct{ err error }
 
 func (e *finalError) Error() string { return e.err.Error() }
