@@ -63,7 +63,7 @@ type KeyFingerprint struct {
 	Fingerprint [32]byte
 }
 
-// Topics are the names of the deployment's own topics.
+// Topics has the names of the deployment's own topics.
 type Topics struct {
 	Counts, Control, Ledger, DeadLetter string
 }

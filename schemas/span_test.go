@@ -16,7 +16,7 @@ func TestSpansHaveAFirstTurnAndABound(t *testing.T) {
 		}
 		for turn := range c.turn + 3 {
 			if want := turn >= c.want && turn <= c.turn; got.Holds(turn) != want {
-				t.Errorf("%d to %d: turn %d is held: %v", c.want, c.turn, turn, !want)
+				t.Errorf("%d to %d: turn %d is one of the span: %v", c.want, c.turn, turn, !want)
 			}
 		}
 	}

@@ -13,7 +13,7 @@ type Options struct {
 	Format Format
 	// Header: the first record names the columns (CSV and TSV).
 	Header bool
-	// Columns name the columns where there is no header.
+	// Columns has the names of the columns if there is no header.
 	Columns []string
 	// Fields lists names that must be columns of a CSV or TSV file.
 	Fields []string

@@ -116,11 +116,11 @@ func describe(t *avro.Type) string {
 type matcher struct{ seen map[[2]*avro.Type]bool }
 
 func (m matcher) match(file, topic *avro.Type, path string) *SchemaMismatch {
-	pair := [2]*avro.Type{file, topic}
-	if m.seen[pair] {
+	types := [2]*avro.Type{file, topic}
+	if m.seen[types] {
 		return nil
 	}
-	m.seen[pair] = true
+	m.seen[types] = true
 	if !readAs(file, topic) {
 		return &SchemaMismatch{Path: path, File: describe(file), Topic: describe(topic)}
 	}

@@ -20,7 +20,7 @@ const fanIn = 64
 type Sorter struct {
 	dir    string // where runs go; "" is the system's directory for temporary files
 	limit  int
-	memory []Entry
+	buffer []Entry
 	bytes  int
 	levels [][]*run // runs of a higher level are older
 	count  int64
@@ -37,7 +37,7 @@ func NewSorter(dir string, limit int) *Sorter {
 
 // Add adds an entry, whose bytes then belong to the sorter.
 func (s *Sorter) Add(e Entry) error {
-	s.memory = append(s.memory, e)
+	s.buffer = append(s.buffer, e)
 	s.bytes += e.size()
 	s.count++
 	if s.bytes < s.limit {
@@ -62,7 +62,7 @@ func (s *Sorter) Sorted() (*Merge, error) {
 			sources = append(sources, r)
 		}
 	}
-	return newMerge(append(sources, &memory{entries: s.memory}))
+	return newMerge(append(sources, &memory{entries: s.buffer}))
 }
 
 // Close removes all runs. The first error is returned.
@@ -75,7 +75,7 @@ func (s *Sorter) Close() error {
 			}
 		}
 	}
-	s.levels, s.memory = nil, nil
+	s.levels, s.buffer = nil, nil
 	return first
 }
 
@@ -83,31 +83,31 @@ func (s *Sorter) Close() error {
 // several times faster than a stable sort of the entries themselves.
 func (s *Sorter) order() {
 	type position struct{ millis, at int64 }
-	keys := make([]position, len(s.memory))
-	for i, e := range s.memory {
+	keys := make([]position, len(s.buffer))
+	for i, e := range s.buffer {
 		keys[i] = position{e.Millis, int64(i)}
 	}
 	slices.SortFunc(keys, func(a, b position) int {
 		return cmp.Or(cmp.Compare(a.millis, b.millis), cmp.Compare(a.at, b.at))
 	})
-	sorted := make([]Entry, len(s.memory))
+	sorted := make([]Entry, len(s.buffer))
 	for i, k := range keys {
-		sorted[i] = s.memory[k.at]
+		sorted[i] = s.buffer[k.at]
 	}
-	s.memory = sorted
+	s.buffer = sorted
 }
 
 func (s *Sorter) spill() error {
 	s.order()
-	m, err := newMerge([]source{&memory{entries: s.memory}})
+	m, err := newMerge([]source{&memory{entries: s.buffer}})
 	if err != nil {
 		return err
 	}
 	if err := s.store(0, m); err != nil {
 		return err
 	}
-	clear(s.memory)
-	s.memory, s.bytes = s.memory[:0], 0
+	clear(s.buffer)
+	s.buffer, s.bytes = s.buffer[:0], 0
 	return nil
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// Config says where the registry is.
+// Config says how to reach a registry.
 type Config struct {
 	URL            string // http or https, without user and password
 	User, Password string // basic authentication; "" sends none

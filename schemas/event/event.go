@@ -88,7 +88,7 @@ type Event struct {
 	User, Key []byte
 	Millis    int64 // event time, floor of milliseconds since 1970
 	Value     int64 // 0 if Format names no value field
-	// Passes has bit i where the event passes Format.Filters[i].
+	// Passes has bit i set if the event passes Format.Filters[i].
 	Passes uint64
 }
 

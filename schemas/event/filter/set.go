@@ -72,7 +72,7 @@ func (s *Set) Names() []string {
 func (s *Set) FirstUse(name string) int { return s.users[slices.Index(s.fields, name)] }
 
 // Put sets the value that an event has in field i of Names: nil, bool, int64, float64, string,
-// []any or map[string]any. present is false where the event does not have the field.
+// []any or map[string]any. present is false if the event does not have the field.
 func (s *Set) Put(i int, v any, present bool) {
 	s.env[s.fields[i]], s.present[i] = v, present
 }
