@@ -34,7 +34,7 @@ func newLineReader(r io.Reader, limit int) *lineReader {
 	return &lineReader{r: bufio.NewReaderSize(r, 1<<16), limit: limit}
 }
 
-// next returns the next line, or io.EOF. The bytes are the caller's.
+// next returns the next line, or io.EOF. The bytes belong to the caller.
 func (l *lineReader) next() (line, error) {
 	if !l.peeled {
 		l.peeled = true
