@@ -9,12 +9,14 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/crashpoint"
 	"github.com/tollgate-dp/tollgate/internal/embedded"
 	"github.com/tollgate-dp/tollgate/internal/kafkalog"
+	"github.com/tollgate-dp/tollgate/internal/testing/await"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
@@ -44,15 +46,19 @@ func TestRuleADrainWithoutABrokerEndsSoon(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for seconds")
 	}
-	for name, change := range map[string]func(*deployment.Config){
-		"between turns":      func(*deployment.Config) {},
-		"waiting to publish": func(c *deployment.Config) { c.Outputs.PublishEvery = time.Hour },
-		"in the next window": func(c *deployment.Config) { c.Time.IdleGrace = 24 * time.Hour },
+	for name, k := range map[string]struct {
+		change func(*deployment.Config)
+		point  string // that the run has passed so many times when the broker goes away
+		times  int64
+	}{
+		"between turns":      {func(*deployment.Config) {}, crashpoint.SettledWritten, 3},
+		"waiting to publish": {func(c *deployment.Config) { c.Outputs.PublishEvery = time.Hour }, crashpoint.DeltaWritten, 4}, // by every shard
+		"in the next window": {func(c *deployment.Config) { c.Time.IdleGrace = 24 * time.Hour }, crashpoint.SettledWritten, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			broker := deploytest.Start(t)
 			cfg := deploytest.Config(broker.Addr())
-			change(&cfg)
+			k.change(&cfg)
 			start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 			d := deploy(t, cfg, start, 1)
 			client, err := connect.Dial(t.Context(), d.Config.Kafka, nil)
@@ -72,23 +78,21 @@ func TestRuleADrainWithoutABrokerEndsSoon(t *testing.T) {
 			if _, err := p.Append(t.Context(), msgs); err != nil {
 				t.Fatal(err)
 			}
-			reached := make(chan struct{})
-			once := sync.OnceFunc(func() { close(reached) })
+			var passed atomic.Int64
 			drain := make(chan struct{})
 			var ended time.Duration
 			over := make(chan error, 1)
 			go func() {
 				hooks := crashpoint.Hooks{At: func(point string, _ int) error {
-					if point == crashpoint.CloseWritten {
-						once()
+					if point == k.point {
+						passed.Add(1)
 					}
 					return nil
 				}}
 				_, err := Run(crashpoint.With(context.Background(), hooks), d, RunOptions{Drain: drain})
 				over <- err
 			}()
-			<-reached
-			time.Sleep(300 * time.Millisecond) // well into a turn, or beyond the last one
+			await.That(t, time.Minute, "the run is in the middle of its work", func() bool { return passed.Load() >= k.times })
 			broker.Close()
 			begin := time.Now()
 			close(drain)
@@ -133,9 +137,7 @@ func TestRuleAStartWaitsForItsBroker(t *testing.T) {
 	out = &lockedBuffer{}
 	over := make(chan error, 1)
 	go func() { over <- AwaitBroker(t.Context(), d, time.Minute, slog.New(slog.NewTextHandler(out, nil))) }()
-	for !strings.Contains(out.String(), "no broker answers") {
-		time.Sleep(5 * time.Millisecond)
-	}
+	await.That(t, time.Minute, "the wait for a broker is logged", func() bool { return strings.Contains(out.String(), "no broker answers") })
 	broker, err := embedded.Start(embedded.Options{Addr: addr})
 	if err != nil {
 		t.Fatal(err)
