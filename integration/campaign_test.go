@@ -40,7 +40,7 @@ type campaign struct {
 	rows     []subjectRow
 }
 
-// fault is one that has happened.
+// fault is a fault that has happened.
 type fault struct {
 	kind string
 	hit  bool // a turn was open, or a run was starting over an open turn
@@ -130,8 +130,8 @@ func startCampaign(t *testing.T, seed uint64) *campaign {
 	return c
 }
 
-// deck is so many faults in random order: every kind at least once where there are enough of them,
-// then as their weights say.
+// deck returns so many faults in random order: every kind at least once where there are enough of
+// them, then as their weights say.
 func (c *campaign) deck(n int) []string {
 	kinds := slices.Clone(faultKinds)
 	if only := os.Getenv(campaignKindsVariable); only != "" {

@@ -173,7 +173,7 @@ func (d *deployment) produce(partition int32, messages []kafkalog.Message) {
 	}
 }
 
-// runOptions are those of a run and what interrupts it.
+// runOptions are the options of a run, and what interrupts it.
 type runOptions struct {
 	pipeline.RunOptions
 	Hooks crashpoint.Hooks

@@ -29,8 +29,9 @@ func sharded(shards, releaseShards int) settings {
 	return func(c *pipeline.Config) { c.Shards, c.ReleaseShards = shards, releaseShards }
 }
 
-// tight gives users a budget for a few windows, so that the order of charges and holds decides
-// about admission, and noise so small that private keys pass their threshold and targets are met.
+// tight gives users a budget for a few windows, so that the order of charges and reservations
+// decides about admission, and noise so small that private keys pass their threshold and targets
+// are met.
 func tight(c *pipeline.Config) {
 	for i := range c.Metrics {
 		c.Metrics[i].Ladder.Sigma = 1.2

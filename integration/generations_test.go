@@ -56,7 +56,7 @@ func (d *deployment) change(change ...settings) pipeline.ChangeResult {
 }
 
 // manyChanges touches everything that can be changed at once: metrics that come, go and move to
-// other places among filters; bounds, ladders, targets, lateness, public keys, the budget, the
+// other positions among filters; bounds, ladders, targets, lateness, public keys, the budget, the
 // noise key, shards and slots.
 func manyChanges(name string) settings {
 	return func(c *pipeline.Config) {
@@ -314,8 +314,8 @@ func TestRuleANoiseKeyServesOneRangeOfTurns(t *testing.T) {
 	}
 }
 
-// A budget that is lowered holds for everybody: who has spent more takes part in nothing any more,
-// and loses nothing of the account.
+// A budget that is lowered holds for all users: those who have spent more take part in nothing
+// any more, and lose nothing of their accounts.
 func TestRuleALoweredBudgetIsHeldAgainstWhatWasSpent(t *testing.T) {
 	d := newDeployment(t, startBroker(t), "lowered", 1, tight)
 	d.load(spread(calm(92).arrivals(), 1))

@@ -81,7 +81,7 @@ func hostileStamps() []int64 {
 	}
 }
 
-// hostileProducer are hostile records on a topic with producers' times. near is the time of the
+// hostileProducer returns hostile records on a topic with producers' times. near is the time of the
 // record beside them.
 func hostileProducer(near int64) []hostileRecord {
 	stamps := hostileStamps()
@@ -108,7 +108,7 @@ func messagesOf(arrivals []arrival) []kafkalog.Message {
 	return out
 }
 
-// outcome is all that a deployment says of everybody but one user.
+// outcome is all that a deployment says of all users but one.
 type outcome struct {
 	values   map[string][]byte
 	accounts map[reference.Owner]reference.Account

@@ -12,7 +12,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/await"
 )
 
-// adminClient returns a client for what the product's own never does.
+// adminClient returns a client for requests that the product's own client never makes.
 func adminClient(t testing.TB, broker string, options ...kgo.Opt) *kgo.Client {
 	t.Helper()
 	client, err := kgo.NewClient(append([]kgo.Opt{kgo.SeedBrokers(broker)}, options...)...)

@@ -22,7 +22,7 @@ func eager() map[string]string {
 	}
 }
 
-// holes is how many offsets of a partition have no record any more.
+// holes returns how many offsets of a partition have no record any more.
 func (d *deployment) holes(topic string, partition int32) int64 {
 	d.t.Helper()
 	bounds, err := d.client.Offsets(d.t.Context(), topic, partition)

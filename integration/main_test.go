@@ -132,7 +132,7 @@ func runnerMain() error {
 		<-signals
 		close(drain)
 	}()
-	go func() { // the test is gone: so are we
+	go func() { // the test has ended, and so does this process
 		_, _ = io.Copy(io.Discard, input)
 		os.Exit(3)
 	}()

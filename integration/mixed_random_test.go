@@ -44,7 +44,7 @@ func TestInvariant5MixedRandomDeployments(t *testing.T) {
 	sum.tellMuch(t)
 }
 
-// drawMixed draws until a configuration can be: some leave no precision or ask for more than the
+// drawMixed draws until a configuration is valid: some leave no precision or ask for more than the
 // budget.
 func drawMixed(t *testing.T, random *rand.Rand, broker, name string, unit time.Duration) pipeline.Config {
 	t.Helper()

@@ -31,7 +31,7 @@ func periodOf(length time.Duration) settings {
 	return func(c *pipeline.Config) { c.Privacy.Period = length }
 }
 
-// tally is that of the first metric.
+// tally returns the tally of the first metric.
 func (d *deployment) tally() pipeline.MetricTallies {
 	d.t.Helper()
 	report, err := pipeline.TrustedReport(d.t.Context(), d.compiled)
