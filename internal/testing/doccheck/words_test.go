@@ -39,6 +39,7 @@ var wordsGivenUp = []givenUp{
 		`(lags?|lagging|lagged|falls?|fell|fallen|falling|stays?|remains?) (\S+ ){0,3}behind`, // a reader of a log, a clock
 		`(is|are|was|were|be|been|how far) (far |\S+ seconds? )?behind`,                       // the same
 		`(leaves?|left|leaving) (\S+ ){0,4}behind`,                                            // what remains
+		`behind (an|one|the|a) (interface|constructor|proxy)`,                                 // what stands in front of it
 		`behind (the|a|its) watermark`,                                                        // Beam's words for late data
 	}},
 	{words: `whoever`, instead: "users who, an operator who: the noun"},
@@ -58,7 +59,7 @@ var wordsGivenUp = []givenUp{
 	{words: `stray (records?|ones?)|strays|strangers?`, instead: "foreign record"},
 	{words: `form(s|ed|ing)? (a|the|its|their|these|new) (metric )?windows?|windows? (that )?(is|are|was|were|be|been) formed|formed windows?`, instead: "assemble a window"},
 	{words: `pairs? of (a )?\(?metric|pairs? \(metric|\(metric, window\) pairs?`, instead: "metric window"},
-	{words: `(a|the|this|that|its|their|whose|each|every|same|by|with) places?`, instead: "position in a file, origin of a record, cell, index", allowed: []string{
+	{words: `(a|the|this|its|their|whose|each|every|same|by|with) places?`, instead: "position in a file, origin of a record, cell, index", allowed: []string{
 		`in (its|their|the) place`,                         // instead of it
 		`(takes?|took|taken|taking) (its|their|the) place`, // the same
 	}},
