@@ -13,7 +13,7 @@ type Accountant string
 
 // The accountants that can keep a deployment's budget. RDP is the Rényi filter
 // with one real order, the best, fixed when the budget is made ("any order that is
-// still within budget" is no valid filter); for Gaussian releases it equals the
+// still within budget" is not a valid filter); for Gaussian releases it equals the
 // optimal ZCDP.
 //
 // One more is a constant here, a row of curves, and a row of the table in

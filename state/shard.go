@@ -44,8 +44,8 @@ type shardEntry struct {
 }
 
 type shardRest struct {
-	held Mu2
-	keys Delta
+	reserved Mu2
+	keys     Delta
 }
 
 type accountKey struct {
@@ -210,7 +210,7 @@ func (s *Shard) account(n int) Account {
 	a := Account{Spent: s.entry(n).spent}
 	if rest := s.rests[n>>chunkBits]; rest != nil {
 		r := &rest[n&(chunkSize-1)]
-		a.Reserved, a.Keys = r.held, r.keys
+		a.Reserved, a.Keys = r.reserved, r.keys
 	}
 	return a
 }
@@ -225,7 +225,7 @@ func (s *Shard) set(n int, a Account) {
 		rest = new([chunkSize]shardRest)
 		s.rests[n>>chunkBits] = rest
 	}
-	rest[n&(chunkSize-1)] = shardRest{held: a.Reserved, keys: a.Keys}
+	rest[n&(chunkSize-1)] = shardRest{reserved: a.Reserved, keys: a.Keys}
 }
 
 func (s *Shard) appendEntry(id AccountID, period int64, a Account) int {

@@ -31,7 +31,7 @@
 //
 // # What it does not do
 //
-// The curve of a user whose noise levels depend on earlier outputs is no (ε, δ)
+// The curve of a user whose noise levels depend on earlier outputs is not an (ε, δ)
 // guarantee, however tight; nor may it be published: it is a function of the
 // user's data. The Gaussian mechanism without sampling has an exact filter at no
 // cost (filter.GDP): nothing here improves on it. For the same noise a Rényi filter

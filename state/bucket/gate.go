@@ -93,7 +93,7 @@ func NewGate(t *Table, b Budget) (*Gate, error) {
 	return g, nil
 }
 
-// Admits tells whether a user with these counts may take part in one more
+// Admits reports whether a user with these counts may take part in one more
 // mechanism of the bucket. It changes nothing that can be seen. The error is a
 // *state.RangeError for counts that are not of the gate's table or a bucket that
 // does not exist; a count that is full is refused.
@@ -165,7 +165,7 @@ func (g *Gate) bounded(counts Counts) bool {
 // Budget returns the budget of the gate.
 func (g *Gate) Budget() Budget { return g.budget }
 
-// Orders returns the Rényi orders at which the sum of divergences is held to α·B²/2.
+// Orders returns the Rényi orders at which the sum of divergences may not exceed α·B²/2.
 func (g *Gate) Orders() []float64 { return append([]float64(nil), g.orders...) }
 
 // EpsilonAt returns the ε at δ that is promised under adaptive choice, rounded up.

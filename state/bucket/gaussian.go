@@ -26,7 +26,7 @@ func tangentAt(mu, epsilon float64) tangent {
 	return tangent{delta: math.Max(0, upper-slope-wrong), slope: slope, wrong: wrong}
 }
 
-// stays tells whether the curve stays at or above the chord from (ε, from) to
+// stays reports whether the curve stays at or above the chord from (ε, from) to
 // (ε + step, to), lowered by slack, on the whole interval, if it does so at both
 // ends. a and b are its tangents there. Between them the curve is above both, and
 // their maximum less the chord is least where they meet.

@@ -82,7 +82,7 @@ type cover struct {
 	mu, slack float64
 }
 
-// above tells whether δ_μ + slack is above all chords between samples.
+// above reports whether δ_μ + slack is above all chords between samples.
 func (c cover) above(s []sample) bool {
 	at := tangentAt(c.mu, s[0].epsilon)
 	for i := 1; i < len(s); i++ {
@@ -95,7 +95,7 @@ func (c cover) above(s []sample) bool {
 	return true
 }
 
-// between tells whether δ_μ + slack is above the curve from one sample to another.
+// between reports whether δ_μ + slack is above the curve from one sample to another.
 func (c cover) between(from, to sample, a, b tangent, refine int) bool {
 	if from.delta > a.delta+c.slack || to.delta > b.delta+c.slack {
 		return false
@@ -153,7 +153,7 @@ func (c *Curve) SmallestMu(slack float64) (float64, error) {
 	return muAt(i), nil
 }
 
-// CoveredBy tells whether δ(ε) ≤ δ_μ(ε) + slack for every real ε, in both
+// CoveredBy reports whether δ(ε) ≤ δ_μ(ε) + slack for every real ε, in both
 // directions: see SmallestMu. The error is a *state.RangeError unless
 // MinMu ≤ μ ≤ MaxMu and MinSlack ≤ slack < 1.
 func (c *Curve) CoveredBy(mu, slack float64) (bool, error) {

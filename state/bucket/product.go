@@ -130,7 +130,7 @@ func (p *product) deltaAt(c *circle, epsilon float64) (delta, by float64) {
 	return clamp(max((sum+low)/n, 0) + by), clamp(by)
 }
 
-// clamp rounds a sum of bounds up and keeps it a probability: what is no number
+// clamp rounds a sum of bounds up and keeps it a probability: what is not a number
 // bounds nothing.
 func clamp(p float64) float64 {
 	if p *= 1 + 8*unit; p <= 1 {

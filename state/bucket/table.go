@@ -123,7 +123,7 @@ func ownSquare(p pld.Pair) float64 {
 	return 1 / (sigma * sigma) * (1 + 8*unit)
 }
 
-// discretize gives a pair the grid that it needs, if it fits the window.
+// discretize returns the pair on the grid that it needs, if that fits the window.
 func (o Options) discretize(p pld.Pair, d pld.Direction) (pld.Vector, error) {
 	grid, err := pld.Cover(p, d, o.Interval, o.Tail)
 	if err != nil {

@@ -65,7 +65,7 @@ func (c *circle) weight(epsilon float64, centre int) weight {
 	return w
 }
 
-// empty tells whether every loss of the window is at most ε.
+// empty reports whether every loss of the window is at most ε.
 func (w *weight) empty() bool { return w.first == w.n/2 }
 
 // at returns component k ≥ 1 of the transform of w and a bound on its error.

@@ -19,7 +19,7 @@ type Accountant struct {
 	answer func([]Mechanism, Question) (float64, error)
 }
 
-// accountants is the table of all accountants of this project, by falling tightness
+// accountants returns the table of all accountants of this project, by falling tightness
 // where they apply alike. To add one: a row here, whose function answers a valid
 // question about a valid list, rounded up, with a NotApplicableError where it has
 // no answer. One that can also keep the budget of a deployment (and so serves

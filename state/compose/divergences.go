@@ -39,7 +39,7 @@ func byGDP(list []Mechanism, q Question) (float64, error) {
 	return conversion.GDPToEpsilon(g, q.delta)
 }
 
-// rho is the ρ of a mechanism of Gaussian noise, μ²/2 (Bun and Steinke, 2016,
+// rho returns the ρ of a mechanism of Gaussian noise, μ²/2 (Bun and Steinke, 2016,
 // Proposition 1.6), continuous or discrete.
 func (m Mechanism) rho() (float64, bool) {
 	if m.mu > 0 {
@@ -86,7 +86,7 @@ func byZCDP(list []Mechanism, q Question) (float64, error) {
 	return conversion.ApproxZCDPToEpsilon(z, q.delta)
 }
 
-// orders are those at which byRDP adds divergences: 1 + 2^(k/16).
+// orders returns the orders at which byRDP adds divergences: 1 + 2^(k/16).
 func orders() []float64 {
 	var list []float64
 	for k := -160; k <= 400; k++ {

@@ -30,7 +30,7 @@ type Mechanism struct {
 	fixed *loss.Approx // of a mechanism that is (ε, δ)-DP for this one ε and δ
 }
 
-// Gaussian is Gaussian noise of standard deviation sigma on a value that one
+// Gaussian returns the mechanism of Gaussian noise of standard deviation sigma on a value that one
 // individual changes by at most sensitivity, in the same unit: μ-GDP with μ =
 // sensitivity/σ (Dong, Roth and Su, 2022, Theorem 2.7). Both are finite and above 0, and
 // σ/sensitivity is in the range of pld.Gaussian. The error is a *state.RangeError.
@@ -43,7 +43,7 @@ func Gaussian(sigma, sensitivity float64) (Mechanism, error) {
 	return m.scaled("sigma", sigma)
 }
 
-// SampledGaussian is Gaussian on a Poisson sample: every individual is in it with
+// SampledGaussian returns the mechanism of Gaussian on a Poisson sample: every individual is in it with
 // probability sampling, at least 2^-60 and at most 1, which is Gaussian. Neighbouring
 // inputs add or remove one individual. The error is a *state.RangeError.
 func SampledGaussian(sigma, sensitivity, sampling float64) (Mechanism, error) {
@@ -58,7 +58,7 @@ func SampledGaussian(sigma, sensitivity, sampling float64) (Mechanism, error) {
 	return m.scaled("sigma", sigma)
 }
 
-// DiscreteGaussian is discrete Gaussian noise of parameter sigma (Canonne, Kamath and
+// DiscreteGaussian returns the mechanism of discrete Gaussian noise of parameter sigma (Canonne, Kamath and
 // Steinke, 2020) on an integer that one individual changes by at most sensitivity, 1 to
 // MaxSensitivity. The error is a *state.RangeError.
 func DiscreteGaussian(sigma float64, sensitivity int) (Mechanism, error) {
@@ -68,7 +68,7 @@ func DiscreteGaussian(sigma float64, sensitivity int) (Mechanism, error) {
 	return Mechanism{name: "discrete-gaussian", pair: pld.DiscreteGaussian{Sigma: sigma, Sensitivity: sensitivity}}.checked()
 }
 
-// Laplace is Laplace noise of the given scale on a value that one individual changes by
+// Laplace returns the mechanism of Laplace noise of the given scale on a value that one individual changes by
 // at most sensitivity, in the same unit: ε-DP with ε = sensitivity/scale (Dwork et al.,
 // 2006). Both are finite and above 0. The error is a *state.RangeError.
 func Laplace(scale, sensitivity float64) (Mechanism, error) {
@@ -81,7 +81,7 @@ func Laplace(scale, sensitivity float64) (Mechanism, error) {
 	return m.scaled("scale", scale)
 }
 
-// RandomizedResponse tells one individual's value of so many possible ones, 2 to
+// RandomizedResponse returns the mechanism that tells one individual's value of so many possible ones, 2 to
 // MaxValues, or a random other one, such that it is ε-DP (Kairouz, Oh and Viswanath,
 // 2016). Neighbouring inputs change one individual's value. The error is a
 // *state.RangeError.
@@ -93,7 +93,7 @@ func RandomizedResponse(epsilon float64, values int) (Mechanism, error) {
 	return Mechanism{name: "randomized-response", pair: pld.RandomizedResponse{Epsilon: epsilon, Values: values}, fixed: &pure}.checked()
 }
 
-// Approx is any mechanism that is (ε, δ)-DP, of which nothing else is known. The error
+// Approx returns a mechanism that is (ε, δ)-DP, of which nothing else is known. The error
 // is a *state.RangeError.
 func Approx(is loss.Approx) (Mechanism, error) {
 	return Mechanism{name: "eps-delta", pair: pld.Approx(is), fixed: &is}.checked()
@@ -115,7 +115,7 @@ func (m Mechanism) Times(count int) (Mechanism, error) {
 // Count returns how often the mechanism runs; 0 for the zero value.
 func (m Mechanism) Count() int { return m.count }
 
-// checked is a mechanism that runs once, if its parameters are in their ranges.
+// checked returns the mechanism, run once, if its parameters are in their ranges.
 func (m Mechanism) checked() (Mechanism, error) {
 	if err := m.pair.Validate(); err != nil {
 		return Mechanism{}, err
@@ -124,8 +124,8 @@ func (m Mechanism) checked() (Mechanism, error) {
 	return m, nil
 }
 
-// scaled is checked, and says that it was the ratio of a parameter to the sensitivity
-// which is out of range, where it was.
+// scaled does what checked does, and its error names the ratio of a parameter to the sensitivity where
+// that is what is out of range.
 func (m Mechanism) scaled(parameter string, given float64) (Mechanism, error) {
 	m, err := m.checked()
 	var out *state.RangeError
@@ -135,7 +135,7 @@ func (m Mechanism) scaled(parameter string, given float64) (Mechanism, error) {
 	return m, err
 }
 
-// scaled is the noise for a sensitivity of 1, rounded down.
+// scaled returns the noise for a sensitivity of 1, rounded down.
 func scaled(parameter string, noise, sensitivity float64) (float64, error) {
 	for _, err := range []error{positive(parameter, noise), positive("sensitivity", sensitivity)} {
 		if err != nil {

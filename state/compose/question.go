@@ -40,7 +40,7 @@ func (q Question) validate() error {
 	return nil
 }
 
-// with is the question's two numbers, the answer filled in.
+// with returns the question's two numbers, with the answer filled in.
 func (q Question) with(answer float64) loss.Approx {
 	if q.forDelta {
 		return loss.Approx{Epsilon: q.epsilon, Delta: answer}

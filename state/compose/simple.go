@@ -52,7 +52,7 @@ func newCurves(list []Mechanism) (*curves, error) {
 	return c, nil
 }
 
-// prices are the mechanisms' (ε, δ) where all δ together are at most delta, in
+// prices returns the mechanisms' (ε, δ) where all δ together are at most delta, in
 // equal parts for those that can be chosen. The error is a *NotApplicableError.
 func (c *curves) prices(delta float64) ([]priced, error) {
 	if c.fixed > delta {
@@ -109,7 +109,7 @@ func byBasic(list []Mechanism, q Question) (float64, error) {
 	return least(within, state.MinDelta, 1-0x1p-20, "the epsilons add up to more than epsilon at every delta")
 }
 
-// byAdvanced is the least budget with which the filter of Rogers et al. (2016,
+// byAdvanced finds the least budget with which the filter of Rogers et al. (2016,
 // Theorem 5.1) accepts all mechanisms.
 func byAdvanced(list []Mechanism, q Question) (float64, error) {
 	asked := 0
@@ -156,7 +156,7 @@ func accepts(budget loss.Approx, list []priced) bool {
 	return true
 }
 
-// least is the least number from low to high, up to 1e-10 of itself and from
+// least returns the least number from low to high, up to 1e-10 of itself and from
 // above, from which on a condition holds. The error is a *NotApplicableError where it
 // does not hold at high.
 func least(holds func(float64) bool, low, high float64, otherwise string) (float64, error) {

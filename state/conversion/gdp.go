@@ -56,20 +56,20 @@ func GDPWithin(budget loss.Approx) (loss.GDP, error) {
 // GDPToZCDP returns the least ρ for which μ-GDP is ρ-zCDP, rounded up: μ²/2, that
 // of the Gaussian pair, which every μ-GDP pair is a processing of (Dong, Roth and
 // Su, 2022, Corollary B.6; Bun and Steinke, 2016, Proposition 1.6). The error is a
-// *state.RangeError, also where ρ is no finite float64.
+// *state.RangeError, also where ρ does not fit a float64.
 func GDPToZCDP(g loss.GDP) (loss.ZCDP, error) {
 	if err := g.Validate(); err != nil {
 		return loss.ZCDP{}, err
 	}
 	z := loss.ZCDP{Rho: bigmath.RoundUp(bigmath.Half(bigmath.Square(g.Mu)))}
 	if z.Validate() != nil {
-		return loss.ZCDP{}, &state.RangeError{Parameter: "mu", Value: g.Mu, Range: "at most 1.8e154, or rho = mu²/2 is no float64"}
+		return loss.ZCDP{}, &state.RangeError{Parameter: "mu", Value: g.Mu, Range: "at most 1.8e154, or rho = mu²/2 does not fit a float64"}
 	}
 	return z, nil
 }
 
 // GDPToRDP returns the least Rényi divergences of μ-GDP at the orders given,
-// α·μ²/2 each, rounded up; +Inf where that is no float64. The orders are above 1,
+// α·μ²/2 each, rounded up; +Inf where that does not fit a float64. The orders are above 1,
 // finite and rise. The error is a *state.RangeError.
 func GDPToRDP(g loss.GDP, orders []float64) (loss.RDP, error) {
 	if err := g.Validate(); err != nil {

@@ -41,7 +41,7 @@ func SampledGaussianToRDP(sigma, sampling float64, orders []float64) (loss.RDP, 
 	})
 }
 
-// sampledDivergence is the divergence at an integer order. All terms are positive, and
+// sampledDivergence returns the divergence at an integer order. All terms are positive, and
 // each has a relative error below 2^-150: e^(1/σ²) has one below 2^-180 and is raised to
 // a power below 2^18.
 func sampledDivergence(sigma, sampling float64, alpha int) float64 {

@@ -10,7 +10,7 @@ import (
 
 // segment is a straight piece of a curve: the logarithm of how steeply it falls, and
 // the length of α on which it does, not below the true one. Steepness 0 and the jump
-// at α = 0 where f(0) < 1 are no segments.
+// at α = 0 where f(0) < 1 are not segments.
 type segment struct {
 	logSlope *big.Float
 	length   *big.Float

@@ -92,7 +92,7 @@ func ZCDPWithin(budget loss.Approx) (loss.ZCDP, error) {
 }
 
 // ZCDPToRDP returns the Rényi divergences of ρ-zCDP at the orders given, ρ·α each,
-// rounded up; +Inf where that is no float64. The δ of z must be 0: approximate zCDP
+// rounded up; +Inf where that does not fit a float64. The δ of z must be 0: approximate zCDP
 // bounds the divergence of conditional laws only, and implies no RDP. The orders are
 // above 1, finite and rise. The error is a *state.RangeError.
 func ZCDPToRDP(z loss.ZCDP, orders []float64) (loss.RDP, error) {

@@ -76,7 +76,7 @@ func (r *Renyi) price(l loss.RDP) (fixed.Amount, error) {
 // own for each order). Everything accepted together is (α, B_α)-RDP at every order.
 // Not safe for concurrent use.
 //
-// Going on while any order is within budget would be no valid filter: the order that
+// Going on while any order is within budget would not be a valid filter: the order that
 // is left at the end was chosen by the outputs.
 //
 // A loss is charged at each order of the filter what it states at its own least

@@ -74,7 +74,7 @@ type Active[K comparable] struct {
 // user.
 //
 // After an error the mechanism must not run: ErrTwice, or that of making a filter.
-// Users that were charged before it stay charged, which is no harm to privacy. The
+// Users that were charged before it stay charged, which does not harm privacy. The
 // time for one user does not depend on what was charged before.
 func (f *Filter[K, L]) Round(losses iter.Seq2[K, L]) (Active[K], error) {
 	f.round++

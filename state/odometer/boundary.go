@@ -25,7 +25,7 @@ type Boundary interface {
 	//
 	// The claim is about the loss of either input against the other. The δ was
 	// spent when the mechanism began: record the result in a Basic whatever
-	// became of the release. The zero value of a boundary is no boundary.
+	// became of the release. The zero value of a boundary is not a boundary.
 	At(sensitivity, variance float64) (loss.Approx, error)
 }
 

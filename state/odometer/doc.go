@@ -16,7 +16,7 @@
 //     Vadhan, 2016, Definition 3.1).
 //   - The trackers and totals bound a guarantee: for every B fixed in advance (a
 //     multiple of the step, for a tracker), what was released up to the last moment
-//     at which Bound was at most B is B-private. That is no statement about a stop
+//     at which Bound was at most B is B-private. That is not a statement about a stop
 //     that depended on the releases (Feldman and Zrnic, 2021, Proposition 4.10).
 //   - Linear and Mixture bound the realised loss of one stopped Brownian mechanism
 //     by its stopped variance. What they return is a loss for Basic to add up.

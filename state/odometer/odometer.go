@@ -11,7 +11,7 @@ import (
 // together. Not safe for concurrent use.
 type Odometer[L, B any] interface {
 	// Record adds the loss of one more mechanism. It returns a *state.RangeError
-	// and changes nothing if that is no loss.
+	// and changes nothing if that is invalid.
 	Record(L) error
 	// Bound returns the claim about everything recorded so far, rounded up. It
 	// changes nothing.

@@ -24,7 +24,7 @@ import (
 // (Rogers et al., 2016, Lemma 2.3, is the case ε′ = 2ε. Its δ′ cannot be less than δ:
 // randomised response reveals everything with probability δ.)
 //
-// The error is a *state.RangeError: l is no loss, epsilon is not above l.Epsilon,
+// The error is a *state.RangeError: l is invalid, epsilon is not above l.Epsilon,
 // or δ′ is not below 1.
 func PointWise(l loss.Approx, epsilon float64) (loss.Approx, error) {
 	if err := l.Validate(); err != nil {

@@ -45,7 +45,7 @@ func NewTracker[L any](fresh func() (filter.Filter[L], error)) (*Tracker[L], err
 }
 
 // Record adds l. It returns ErrStep if l does not fit a whole step, and the error
-// of the filter, a *state.RangeError, if l is no loss; nothing is recorded then.
+// of the filter, a *state.RangeError, if l is invalid; nothing is recorded then.
 func (t *Tracker[L]) Record(l L) error {
 	if t.current != nil {
 		err := t.current.Spend(l)
@@ -73,7 +73,7 @@ func (t *Tracker[L]) Record(l L) error {
 // Steps returns the number of filters opened so far, 0 before the first loss.
 func (t *Tracker[L]) Steps() uint64 { return t.steps }
 
-// Bound is Steps.
+// Bound returns Steps.
 func (t *Tracker[L]) Bound() uint64 { return t.steps }
 
 // RenyiTracker is the Tracker of Rényi divergences, at one or many orders.

@@ -20,7 +20,7 @@ func uniform(m uint64, src Source) uint64 {
 	}
 }
 
-// ratio is true with probability min(1, n/d), d > 0: a uniform real number is
+// ratio returns true with probability min(1, n/d), d > 0: a uniform real number is
 // compared with n/d digit by digit until they differ.
 func ratio(n, d uint64, src Source) bool {
 	if n >= d {
@@ -38,7 +38,7 @@ func ratio(n, d uint64, src Source) bool {
 	}
 }
 
-// expFraction is true with probability exp(−n/d), n ≤ d: Algorithm 1 of Canonne,
+// expFraction returns true with probability exp(−n/d), n ≤ d: Algorithm 1 of Canonne,
 // Kamath and Steinke, "The Discrete Gaussian for Differential Privacy" (2020). The
 // run of successes of probability γ/1, γ/2, … has length at least k with
 // probability γ^k/k!, so that its parity is even with the probability wanted.
@@ -50,10 +50,10 @@ func expFraction(n, d uint64, src Source) bool {
 	}
 }
 
-// expMinus is true with probability exp(−n/d).
+// expMinus returns true with probability exp(−n/d).
 func expMinus(n, d uint64, src Source) bool { return expMinusProduct(n, 1, d, src) }
 
-// expMinusProduct is true with probability exp(−x·y/d); the product may have 128
+// expMinusProduct returns true with probability exp(−x·y/d); the product may have 128
 // bits.
 func expMinusProduct(x, y, d uint64, src Source) bool {
 	hi, lo := bits.Mul64(x, y)

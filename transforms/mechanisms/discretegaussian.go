@@ -87,7 +87,7 @@ func (d *DiscreteGaussian) noise(src Source) (int64, error) {
 	}
 }
 
-// keep is true with probability exp(−distance/below).
+// keep returns true with probability exp(−distance/below).
 func (c *trial) keep(below *big.Int, src Source) bool {
 	c.whole.QuoRem(&c.distance, below, &c.rest)
 	whole := uint64(math.MaxUint64) // where it is more: e^-2^64 is 0
@@ -107,7 +107,7 @@ func (c *trial) keep(below *big.Int, src Source) bool {
 	}
 }
 
-// ratio is true with probability distance/below < 1, as the function ratio; it
+// ratio returns true with probability distance/below < 1, as the function ratio; it
 // uses distance up.
 func (c *trial) ratio(below *big.Int, src Source) bool {
 	for {

@@ -97,7 +97,7 @@ func (l *Laplace) RDP(sensitivity float64, orders ...float64) (loss.RDP, error) 
 	return r, nil
 }
 
-// pureOf is the ε of discrete Laplace noise whose scale is a number of spacings:
+// pureOf returns the ε of discrete Laplace noise whose scale is a number of spacings:
 // ⌈sensitivity/spacing⌉/scale, rounded up.
 func pureOf(l lattice, scale uint64, sensitivity float64) (loss.Approx, error) {
 	steps, err := l.steps(sensitivity)

@@ -38,7 +38,7 @@ func magnitude(u int64) uint64 {
 	return uint64(u)
 }
 
-// keeps is true with probability sinh(1/t₁)/sinh(1/t₂)·e^(−m·(1/t₂−1/t₁)). The
+// keeps returns true with probability sinh(1/t₁)/sinh(1/t₂)·e^(−m·(1/t₂−1/t₁)). The
 // first factor is e^−(1/t₂−1/t₁)·(1 − e^(−2/t₁))/(1 − e^(−2/t₂)), and with w =
 // e^(−1/(t₁·t₂)) the fraction in it is (1 − w^(2·t₂))/(1 − w^(2·t₁)): the
 // probability that a geometric variable of ratio w below 2·t₁ is below 2·t₂.

@@ -24,7 +24,7 @@ func tableConfidences() [confidenceCount]float64 {
 	return [...]float64{.8, .9, .95, .98, .99, .995, .999}
 }
 
-// ladderClass is the column of the table for a ladder. Geometric factors
+// ladderClass returns the column of the table for a ladder. Geometric factors
 // between two classes take the finer one, which is the stricter.
 func ladderClass(s Spec) int {
 	switch {

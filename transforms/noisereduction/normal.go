@@ -84,7 +84,7 @@ func (n *normal) magnitude(src digits) (int, error) {
 	}
 }
 
-// keepInteger is true with probability exp(−k(k−1)/2).
+// keepInteger returns true with probability exp(−k(k−1)/2).
 func (n *normal) keepInteger(k int, src digits) bool {
 	for range k * (k - 1) {
 		if !n.halfExp(src) {
@@ -94,7 +94,7 @@ func (n *normal) keepInteger(k int, src digits) bool {
 	return true
 }
 
-// keepFraction is true with probability exp(−x(2k+x)/2), x the fraction.
+// keepFraction returns true with probability exp(−x(2k+x)/2), x the fraction.
 func (n *normal) keepFraction(k int, src digits) bool {
 	for range k + 1 {
 		if !n.expStep(k, src) {
@@ -104,7 +104,7 @@ func (n *normal) keepFraction(k int, src digits) bool {
 	return true
 }
 
-// halfExp is true with probability exp(−1/2): the longest run
+// halfExp returns true with probability exp(−1/2): the longest run
 // 1/2 > U₁ > U₂ > … has length ≥ n with probability (1/2)^n/n!, so that its
 // parity is even with the probability wanted.
 func (n *normal) halfExp(src digits) bool {
@@ -122,7 +122,7 @@ func (n *normal) halfExp(src digits) bool {
 	}
 }
 
-// expStep is true with probability exp(−x·(2k+x)/(2k+2)): as halfExp, with
+// expStep returns true with probability exp(−x·(2k+x)/(2k+2)): as halfExp, with
 // the run starting below x and each step passing a test of probability
 // (2k+x)/(2k+2) besides.
 func (n *normal) expStep(k int, src digits) bool {

@@ -93,7 +93,7 @@ func (c *refinement) add(before, u state.Precision, shift uint) {
 	c.sum.Add(&c.sum, &c.weight)
 }
 
-// scoreOf is est·√u in units of 2^-24, rounded toward zero and saturating
+// scoreOf returns est·√u in units of 2^-24, rounded toward zero and saturating
 // below MaxInt64, the barrier that is never reached.
 func (c *refinement) scoreOf(r *rung) int64 {
 	c.score.QuoRem(&c.sum, r.root, &c.rest)
@@ -103,7 +103,7 @@ func (c *refinement) scoreOf(r *rung) int64 {
 	return min(c.score.Int64(), math.MaxInt64-1)
 }
 
-// jump is the number of ladder points from a rung to the next.
+// jump returns the number of ladder points from a rung to the next.
 func (p *Plan) jump(score int64) int {
 	if p.spec.Kind != Adaptive {
 		return 1

@@ -101,7 +101,7 @@ func scaledDeviation(u state.Precision, exponent uint) (q uint64, t uint) {
 	return q, uint(94 - precisionBits/2 - int(exponent) + shift/2)
 }
 
-// rootFloor is ⌊√v⌋; the floating-point root is a guess that is corrected.
+// rootFloor returns ⌊√v⌋; the floating-point root is a guess that is corrected.
 func rootFloor(v uint64) uint64 {
 	r := uint64(math.Sqrt(float64(v)))
 	r = min(r, 1<<32-1)

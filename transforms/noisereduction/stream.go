@@ -78,7 +78,7 @@ func appendDraw(dst []byte, d draw) []byte {
 	return appendUint(dst, d.exactCount)
 }
 
-// hmacSum is HMAC-SHA-256 under a 32-byte key, written out because
+// hmacSum returns HMAC-SHA-256 under a 32-byte key, written out because
 // crypto/hmac allocates a state per key. buffer is scratch.
 func hmacSum(secret *[32]byte, message, buffer []byte) (sum [32]byte, grown []byte) {
 	var pad [64]byte

@@ -24,11 +24,11 @@ func init() {
 // stays in the global window and comes at the end. It also runs on engines that
 // have neither. No event is late here, whatever the input's watermark. A user's
 // events must fit in memory.
-func (f *Transforms) FilterBounded(s beam.Scope, events beam.PCollection) (admitted, rejected beam.PCollection) {
+func (t *Transforms) FilterBounded(s beam.Scope, events beam.PCollection) (admitted, rejected beam.PCollection) {
 	s = s.Scope("plain.FilterBounded")
-	identified, rejected := f.identify(s, events)
-	admitted = beam.ParDo(s, &admitAllFn{part: f.part()}, beam.GroupByKey(s, identified))
-	if zeros, any := f.zerosAtOnce(s); any {
+	identified, rejected := t.identify(s, events)
+	admitted = beam.ParDo(s, &admitAllFn{part: t.part()}, beam.GroupByKey(s, identified))
+	if zeros, any := t.zerosAtOnce(s); any {
 		admitted = beam.Flatten(s, admitted, zeros)
 	}
 	return admitted, rejected

@@ -2,10 +2,10 @@
 // own, in three transforms and without the loop through Kafka: one account
 // per user in keyed state, and a price that is fixed beforehand.
 //
-//	form, err := plain.New(settings, plain.Environment{UserHash: "USER_HASH", Noise: "NOISE", NoiseID: "2026"})
+//	dp, err := plain.New(settings, plain.Environment{UserHash: "USER_HASH", Noise: "NOISE", NoiseID: "2026"})
 //	…
-//	admitted, rejected := form.Filter(s, events) // KV<user, key>, with event times
-//	released := form.Release(s, form.Count(s, admitted))
+//	admitted, rejected := dp.Filter(s, events) // KV<user, key>, with event times
+//	released := dp.Release(s, dp.Count(s, admitted))
 //
 // Every count is released with Gaussian noise of the metric's Sigma: a ladder
 // of one rung. A user who contributes c events of a key to a window pays c²/σ²

@@ -34,18 +34,18 @@ func init() {
 // Events wait in the engine until their window closes. Every user has one Value
 // state and one event-time timer, so that windows are decided in order of their
 // ends whatever the order in which the engine closes them.
-func (f *Transforms) Filter(s beam.Scope, events beam.PCollection) (admitted, rejected beam.PCollection) {
+func (t *Transforms) Filter(s beam.Scope, events beam.PCollection) (admitted, rejected beam.PCollection) {
 	localrunner.Keep()
 	s = s.Scope("plain.Filter")
-	identified, rejected := f.identify(s, events)
+	identified, rejected := t.identify(s, events)
 	// One element a user and window: a visit to state costs far more than a
 	// grouping.
-	merged := beam.ParDo(s, &mergeFn{}, beam.GroupByKey(s, inWindows(s, &f.settings, identified)))
-	admitted = beam.ParDo(s, newAdmitFn(f.part()), inGlobal(s, merged))
-	if zeros, any := f.zerosInTime(s, identified); any {
+	merged := beam.ParDo(s, &mergeFn{}, beam.GroupByKey(s, inWindows(s, &t.settings, identified)))
+	admitted = beam.ParDo(s, newAdmitFn(t.part()), inGlobal(s, merged))
+	if zeros, any := t.zerosInTime(s, identified); any {
 		admitted = beam.Flatten(s, admitted, zeros)
 	}
-	return inWindows(s, &f.settings, admitted), rejected
+	return inWindows(s, &t.settings, admitted), rejected
 }
 
 // mergeFn makes one slice of a user's slices of one window.

@@ -40,7 +40,7 @@ type part struct {
 	Secrets  hook.Field[Secrets]
 }
 
-func (f *Transforms) part() part { return part{f.settings, hook.NewField(f.secrets)} }
+func (t *Transforms) part() part { return part{t.settings, hook.NewField(t.secrets)} }
 
 // open checks the secrets.
 func (p *part) open(ctx context.Context) (*Secrets, error) {

@@ -47,6 +47,6 @@ func (f *identifyFn) ProcessElement(_ context.Context, at beam.EventTime, user, 
 	return nil
 }
 
-func (f *Transforms) identify(s beam.Scope, events beam.PCollection) (identified, rejected beam.PCollection) {
-	return beam.ParDo2(s, &identifyFn{part: f.part()}, inGlobal(s, events))
+func (t *Transforms) identify(s beam.Scope, events beam.PCollection) (identified, rejected beam.PCollection) {
+	return beam.ParDo2(s, &identifyFn{part: t.part()}, inGlobal(s, events))
 }

@@ -26,7 +26,7 @@ func init() {
 // Out: KV<[]byte, int64>, in the same windows, one element for every metric,
 // window and key once the window closes. They are raw counts of admitted users:
 // trusted side.
-func (f *Transforms) Count(s beam.Scope, admitted beam.PCollection) beam.PCollection {
+func (t *Transforms) Count(s beam.Scope, admitted beam.PCollection) beam.PCollection {
 	return beam.CombinePerKey(s.Scope("plain.Count"), &sumFn{}, admitted)
 }
 
@@ -57,8 +57,8 @@ type Released struct {
 // Low and High enclose the count of admitted users with the metric's
 // confidence. Users who could not pay are missing, so that counts are too low
 // rather than too high once budgets run out.
-func (f *Transforms) Release(s beam.Scope, counts beam.PCollection) beam.PCollection {
-	return beam.ParDo(s.Scope("plain.Release"), &releaseFn{part: f.part()}, counts)
+func (t *Transforms) Release(s beam.Scope, counts beam.PCollection) beam.PCollection {
+	return beam.ParDo(s.Scope("plain.Release"), &releaseFn{part: t.part()}, counts)
 }
 
 // releaseFn draws a count's noise: a pure function of settings, secrets and

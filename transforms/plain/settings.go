@@ -77,7 +77,7 @@ type metric struct {
 // span is the windows that are released, in Unix milliseconds.
 type span struct{ from, to, size int64 }
 
-// end is the end of the window that a time lies in; ok is false outside.
+// end returns the end of the window that a time lies in; ok is false outside.
 func (s span) end(millis int64) (end int64, ok bool) {
 	if millis < s.from || millis >= s.to {
 		return 0, false
@@ -191,7 +191,7 @@ func (m *Metric) check() error {
 	return nil
 }
 
-// plan is the metric's ladder of one rung.
+// plan returns the metric's ladder of one rung.
 func (m *metric) plan() (*noisereduction.Plan, error) {
 	s := noisereduction.Spec{
 		Kind: noisereduction.Kind(m.spec.LadderKind), Factor: m.spec.LadderFactor, First: m.spec.First, Top: m.spec.Top,

@@ -20,9 +20,9 @@ func init() {
 
 // publicKeys returns the metrics with public keys: those keys are released in every
 // window, whichever users are in it.
-func (f *Transforms) publicKeys() []PublicKeys {
+func (t *Transforms) publicKeys() []PublicKeys {
 	var out []PublicKeys
-	for _, m := range f.settings.Metrics {
+	for _, m := range t.settings.Metrics {
 		if len(m.PublicKeys) > 0 {
 			out = append(out, PublicKeys{m.Name, m.PublicKeys})
 		}
@@ -46,12 +46,12 @@ func emitZeros(metrics []PublicKeys, size, end int64, emit func([]byte, int64)) 
 }
 
 // zerosAtOnce returns the zeros of all windows.
-func (f *Transforms) zerosAtOnce(s beam.Scope) (beam.PCollection, bool) {
-	metrics := f.publicKeys()
+func (t *Transforms) zerosAtOnce(s beam.Scope) (beam.PCollection, bool) {
+	metrics := t.publicKeys()
 	if len(metrics) == 0 {
 		return beam.PCollection{}, false
 	}
-	sp := f.settings.span()
+	sp := t.settings.span()
 	return beam.ParDo(s, &zerosFn{Metrics: metrics, From: sp.from, To: sp.to, Size: sp.size}, beam.Impulse(s)), true
 }
 
@@ -70,12 +70,12 @@ func (f *zerosFn) ProcessElement(_ []byte, emit func([]byte, int64)) {
 
 // zerosInTime returns the zeros of every window as the events' watermark passes its
 // end: those of all windows at once would wait in the engine for years.
-func (f *Transforms) zerosInTime(s beam.Scope, events beam.PCollection) (beam.PCollection, bool) {
-	metrics := f.publicKeys()
+func (t *Transforms) zerosInTime(s beam.Scope, events beam.PCollection) (beam.PCollection, bool) {
+	metrics := t.publicKeys()
 	if len(metrics) == 0 {
 		return beam.PCollection{}, false
 	}
-	sp := f.settings.span()
+	sp := t.settings.span()
 	// The impulse alone would have its watermark at the end of time.
 	clock := beam.Flatten(s, beam.ParDo(s, &wakeFn{}, beam.Impulse(s)), beam.ParDo(s, &watermarkFn{}, events))
 	return beam.ParDo(s, newClockFn(metrics, sp), clock), true

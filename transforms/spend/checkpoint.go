@@ -50,7 +50,7 @@ func (a *shardAccounts) snapshot(turn uint64, epoch int64) schemas.Snapshot {
 }
 
 // Store writes a snapshot to a shard's ledger and waits until it is durable. It
-// goes to the slot that does not hold the newest one; the same one of an earlier
+// goes to the slot that does not have the newest one; the same one of an earlier
 // attempt is left as it is. Errors: ErrInterrupted for a turn after it,
 // ErrForeignLedger for other accounts as of its turn or any as of a later one.
 func Store(ctx context.Context, to state.LedgerStore, n int, snapshot schemas.Snapshot) error {

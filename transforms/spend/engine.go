@@ -146,7 +146,7 @@ func (e *Engine) Spend(ctx context.Context, n int, blobs [][]byte, keyed KeyedSt
 	return pending, nil
 }
 
-// lost says that a shard was found in another writer's hands.
+// lost tells the caller that a shard was found in another writer's hands.
 func (e *Engine) lost(epoch int64) {
 	if e.opts.Lost != nil {
 		e.opts.Lost(epoch)

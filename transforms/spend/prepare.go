@@ -57,7 +57,7 @@ func (e *Engine) fromKeyed(ctx context.Context, n int, s *shard, open *schemas.O
 		return nil
 	}
 	if raw[0] != metaVersion {
-		return nil // another program's, which an engine has handed over
+		return nil // it belongs to another program, and an engine has handed it over
 	}
 	m, err := decodeMeta(raw)
 	if err != nil {
@@ -226,7 +226,7 @@ func newestSnapshot(l *schemas.LedgerReader, settled uint64) (schemas.Snapshot, 
 }
 
 // snapshotRecords returns the records of a snapshot as of the turn before the
-// open span, when one is due, for the slot that does not hold the newest. They
+// open span, when one is due, for the slot that does not have the newest. They
 // go before the deltas in one append.
 //
 // A delta's slot is used again after N = LedgerSlots turns: the deltas of a span

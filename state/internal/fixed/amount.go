@@ -114,7 +114,7 @@ func fromSquare(f float64, dir state.Rounding) Amount {
 	return scale(int128.Mul(mantissa, mantissa), 2*exponent+unitBits, dir)
 }
 
-// outside is the Amount of what is no positive finite number.
+// outside returns the Amount of what is not a positive finite number.
 func outside(f float64, dir state.Rounding) Amount {
 	switch {
 	case f <= 0, math.IsNaN(f) && dir == state.RoundDown:

@@ -13,7 +13,7 @@ type Factors struct {
 // covers the grid of the sweep and ladder ends that lie between its points.
 const slack = 0.99
 
-// ends is the list of positions for a ladder's top or floor precision, in units of the
+// ends returns the list of positions for a ladder's top or floor precision, in units of the
 // precision a² at which the typical estimate stops: for small targets what
 // matters is the distance in standard deviations, for great ones the ratio.
 func (r Rule) ends() []float64 {
@@ -28,7 +28,7 @@ func (r Rule) ends() []float64 {
 // coarse: few rungs, so that it matters much where they lie.
 func (r Rule) coarse() bool { return r.Step >= 1.3 }
 
-// phases is the number of positions tried for the rung nearest the barrier.
+// phases returns the number of positions tried for the rung nearest the barrier.
 func (r Rule) phases() int {
 	if r.coarse() {
 		return 24
@@ -61,7 +61,7 @@ func (w *Sweeper) Fit(r Rule, near Factors) Factors {
 	return f
 }
 
-// FitKappa is the part of Fit for a relative target alone.
+// FitKappa returns the part of Fit for a relative target alone.
 func (w *Sweeper) FitKappa(r Rule, near float64) float64 {
 	return solve(near, func(k float64) float64 {
 		r.Kappa = k
@@ -69,11 +69,11 @@ func (w *Sweeper) FitKappa(r Rule, near float64) float64 {
 	})
 }
 
-// WorstPlain is the worst over counts, first rungs and tops of a rule
+// WorstPlain returns the worst over counts, first rungs and tops of a rule
 // without an absolute target: Wrong and Out are set.
 func (w *Sweeper) WorstPlain(r Rule) Start { return w.worstPlain(r, wrong, out) }
 
-// WorstFloor is WorstPlain over absolute targets, too, all positions of the
+// WorstFloor returns what WorstPlain does, over absolute targets, too, all positions of the
 // floor tried.
 func (w *Sweeper) WorstFloor(r Rule) Start { return w.worstFloor(r, wrong, out) }
 
@@ -112,7 +112,7 @@ func (w *Sweeper) worstFloor(r Rule, want ...quantity) Start {
 	return worst
 }
 
-// Typical is what an unbounded ladder that starts far below its stop does on
+// Typical returns what an unbounded ladder that starts far below its stop does on
 // average over counts (uniform in their logarithm).
 func (w *Sweeper) Typical(r Rule) Start {
 	const phases = 8

@@ -24,17 +24,17 @@ type Rule struct {
 	Widen      float64 // printed interval: estimate ± Widen·z·σ
 }
 
-// Z is the two-sided normal quantile of the confidence.
+// Z returns the two-sided normal quantile of the confidence.
 func (r Rule) Z() float64 { return math.Sqrt2 * math.Erfinv(r.Confidence) }
 
-// Barrier is a = z/(κ·r): the rung at which X ≥ a is the last one.
+// Barrier returns a = z/(κ·r): the rung at which X ≥ a is the last one.
 func (r Rule) Barrier() float64 { return r.Z() / (r.Kappa * r.Relative) }
 
-// Clairvoyant is the least s that keeps the promise when the count is
+// Clairvoyant returns the least s that keeps the promise when the count is
 // known: (z/r)².
 func (r Rule) Clairvoyant() float64 { return math.Pow(r.Z()/r.Relative, 2) }
 
-// Jump is the number of ladder points from a rung at x to the next one.
+// Jump returns the number of ladder points from a rung at x to the next one.
 func (r Rule) Jump(x float64) int {
 	if r.Step != 0 {
 		return 1
@@ -46,7 +46,7 @@ func (r Rule) Jump(x float64) int {
 	return min(max(m, 1), MaxJump)
 }
 
-// ratio is the step between neighbouring ladder points.
+// ratio returns the step between neighbouring ladder points.
 func (r Rule) ratio() float64 {
 	if r.Step != 0 {
 		return r.Step
@@ -58,14 +58,14 @@ func (r Rule) ratio() float64 {
 // low, in standard deviations, when it computes the next precision.
 const Margin = 2
 
-// Targets are the relative targets that factors are fitted for.
+// Targets returns the relative targets that factors are fitted for.
 func Targets() []float64 {
 	return []float64{.01, .02, .03, .05, .07, .1, .15, .2, .25, .3, .4, .5}
 }
 
-// Confidences are the confidences that factors are fitted for.
+// Confidences returns the confidences that factors are fitted for.
 func Confidences() []float64 { return []float64{.8, .9, .95, .98, .99, .995, .999} }
 
-// Ladders are the classes of ladder that factors are fitted for: adaptive,
+// Ladders returns the classes of ladder that factors are fitted for: adaptive,
 // geometric with steps from 1.05 and geometric with steps from 2.
 func Ladders() []float64 { return []float64{0, 1.05, 2} }

@@ -50,7 +50,7 @@ func newKernel(ratio float64) *kernel {
 	return k
 }
 
-// weight is the quadrature weight of a grid point at x standard deviations.
+// weight returns the quadrature weight of a grid point at x standard deviations.
 // Densities, not masses of intervals: the sum converges faster than any power of
 // the grid step, while lumping intervals adds a variance of gridStep²/12 a rung.
 func weight(x float64) float64 {
@@ -198,7 +198,7 @@ func dot(weights, values []float64) float64 {
 	return sum
 }
 
-// overlap is the part of [lo, hi] that lies in [a, b].
+// overlap returns the part of [lo, hi] that lies in [a, b].
 func overlap(lo, hi, a, b float64) float64 {
 	return math.Max(0, math.Min(hi, b)-math.Max(lo, a)) / (hi - lo)
 }
