@@ -20,9 +20,9 @@ func testBudget(t testing.TB, deltaKeys float64) Budget {
 	return b
 }
 
-// Invariant 1: spent + held never exceeds B², and δ never exceeds δ_keys, under
+// Invariant 1: spent + reserved never exceeds B², and δ never exceeds δ_keys, under
 // any sequence of calls, with any amounts and with settlements that lie.
-func TestRuleSpentPlusHeldNeverExceedsBudget(t *testing.T) {
+func TestRuleSpentPlusReservedNeverExceedsBudget(t *testing.T) {
 	b := testBudget(t, 1e-7)
 	amount := rapid.Custom(func(t *rapid.T) Mu2 {
 		if rapid.IntRange(0, 9).Draw(t, "huge") == 9 {
@@ -38,7 +38,7 @@ func TestRuleSpentPlusHeldNeverExceedsBudget(t *testing.T) {
 		spent := new(big.Int)
 		for range rapid.IntRange(20, 60).Draw(t, "steps") {
 			before := a
-			if len(open) == 0 || rapid.Bool().Draw(t, "hold") {
+			if len(open) == 0 || rapid.Bool().Draw(t, "reserve") {
 				worst := amount.Draw(t, "worst")
 				d := Delta{Lo: b.Keys.Lo / rapid.Uint64Range(2, 9).Draw(t, "δ divisor")}
 				if rapid.Bool().Draw(t, "no private keys") {
@@ -50,7 +50,7 @@ func TestRuleSpentPlusHeldNeverExceedsBudget(t *testing.T) {
 				}
 				err := a.Reserve(b, worst, d)
 				if fits != (err == nil) || err != nil && (a != before || !errors.Is(err, ErrOverBudget)) {
-					t.Fatalf("Fits says %v, Hold says %v", fits, err)
+					t.Fatalf("Fits says %v, Reserve says %v", fits, err)
 				}
 				if err == nil {
 					open = append(open, worst)
@@ -70,15 +70,15 @@ func TestRuleSpentPlusHeldNeverExceedsBudget(t *testing.T) {
 					spent.Add(spent, new(big.Int).SetUint64(uint64(actual)))
 				}
 			}
-			held := new(big.Int)
+			reserved := new(big.Int)
 			for _, w := range open {
-				held.Add(held, new(big.Int).SetUint64(uint64(w)))
+				reserved.Add(reserved, new(big.Int).SetUint64(uint64(w)))
 			}
-			if spent.Cmp(new(big.Int).SetUint64(uint64(a.Spent))) != 0 || held.Cmp(new(big.Int).SetUint64(uint64(a.Reserved))) != 0 {
-				t.Fatalf("account %+v does not hold %v and %v", a, spent, held)
+			if spent.Cmp(new(big.Int).SetUint64(uint64(a.Spent))) != 0 || reserved.Cmp(new(big.Int).SetUint64(uint64(a.Reserved))) != 0 {
+				t.Fatalf("account %+v does not have %v and %v", a, spent, reserved)
 			}
-			if held.Add(held, spent).Cmp(new(big.Int).SetUint64(uint64(b.Mu2))) > 0 {
-				t.Fatalf("spent + held = %v, above B² = %d", held, b.Mu2)
+			if reserved.Add(reserved, spent).Cmp(new(big.Int).SetUint64(uint64(b.Mu2))) > 0 {
+				t.Fatalf("spent + reserved = %v, above B² = %d", reserved, b.Mu2)
 			}
 			if a.Keys.Cmp(b.Keys) > 0 {
 				t.Fatalf("δ spent %v, above %v", a.Keys, b.Keys)
@@ -89,31 +89,31 @@ func TestRuleSpentPlusHeldNeverExceedsBudget(t *testing.T) {
 
 // An attack: five metrics close in one turn, each with a worst case of B²/2, and
 // all go to their tops. Admission on what is spent lets the user into all five;
-// holding 40 % of the worst case does, too: five holds of B²/5 fit, five charges
+// reserving 40 % of the worst case does, too: five reservations of B²/5 fit, five charges
 // of B²/2 do not.
-func TestRuleHoldWholeWorstCase(t *testing.T) {
+func TestRuleReserveWholeWorstCase(t *testing.T) {
 	b := testBudget(t, 0)
 	worst := b.Mu2 / 2
-	attack := func(held func(Mu2) Mu2) (paid Mu2) {
+	attack := func(reserved func(Mu2) Mu2) (paid Mu2) {
 		var a Account
 		var admitted int
 		for range 5 {
-			if a.Reserve(b, held(worst), Delta{}) == nil {
+			if a.Reserve(b, reserved(worst), Delta{}) == nil {
 				admitted++
 			}
 		}
 		return Mu2(admitted) * worst
 	}
 	for _, tc := range []struct {
-		name   string
-		held   func(Mu2) Mu2
-		breaks bool
+		name     string
+		reserved func(Mu2) Mu2
+		breaks   bool
 	}{
 		{"admission on spent alone", func(Mu2) Mu2 { return 0 }, true},
 		{"40 % of the worst case", func(w Mu2) Mu2 { return w / 5 * 2 }, true},
 		{"the whole worst case", func(w Mu2) Mu2 { return w }, false},
 	} {
-		paid := attack(tc.held)
+		paid := attack(tc.reserved)
 		if breaks := paid > b.Mu2; breaks != tc.breaks {
 			t.Errorf("%s: the user pays %.2f B²", tc.name, paid.Float()/b.Mu2.Float())
 		}
@@ -123,7 +123,7 @@ func TestRuleHoldWholeWorstCase(t *testing.T) {
 	}
 }
 
-// The rest of a hold comes back and admits again; what was charged does not.
+// The rest of a reservation comes back and admits again; what was charged does not.
 func TestRuleActualIsChargedAndTheRestReturned(t *testing.T) {
 	b := testBudget(t, 0)
 	var a Account
@@ -139,7 +139,7 @@ func TestRuleActualIsChargedAndTheRestReturned(t *testing.T) {
 		}
 	}
 	if want := 10 * (b.Mu2 / 10); a.Spent != want || a.Reserved != 0 {
-		t.Fatalf("account %+v, want %d spent and nothing held", a, want)
+		t.Fatalf("account %+v, want %d spent and nothing reserved", a, want)
 	}
 }
 
@@ -159,7 +159,7 @@ func TestRuleDeltaIsPaidAtAdmissionAndNeverReturned(t *testing.T) {
 		}
 	}
 	if a.Spent != 0 || a.Reserved != 0 || a.Keys.Cmp(third) <= 0 {
-		t.Fatalf("account %+v after three returned holds", a)
+		t.Fatalf("account %+v after three returned reservations", a)
 	}
 	if a.Fits(b, 10, third) {
 		t.Error("a fourth third of δ_keys fits")
@@ -169,14 +169,14 @@ func TestRuleDeltaIsPaidAtAdmissionAndNeverReturned(t *testing.T) {
 	}
 }
 
-func TestSettleRefusesWhatWasNotHeld(t *testing.T) {
+func TestSettleRefusesWhatWasNotReserved(t *testing.T) {
 	for _, tc := range []struct {
 		name          string
 		a             Account
 		worst, actual Mu2
 	}{
-		{"more charged than held for it", Account{Reserved: 10}, 5, 6},
-		{"more returned than held", Account{Reserved: 10}, 11, 1},
+		{"more charged than reserved for it", Account{Reserved: 10}, 5, 6},
+		{"more returned than reserved", Account{Reserved: 10}, 11, 1},
 		{"spent would wrap", Account{Reserved: 10, Spent: math.MaxUint64}, 10, 1},
 	} {
 		a := tc.a
@@ -186,7 +186,7 @@ func TestSettleRefusesWhatWasNotHeld(t *testing.T) {
 	}
 }
 
-func BenchmarkAccountHoldSettle(b *testing.B) {
+func BenchmarkAccountReserveSettle(b *testing.B) {
 	b.ReportAllocs()
 	budget := testBudget(b, 1e-7)
 	a := Account{}

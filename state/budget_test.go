@@ -216,7 +216,7 @@ func TestNeverNaN(t *testing.T) {
 		}
 	}
 	if e := EpsilonOf(0, 1e-6, GDP); e != 0 {
-		t.Errorf("nobody spent anything, yet ε = %v", e)
+		t.Errorf("no user spent anything, yet ε = %v", e)
 	}
 }
 

@@ -61,8 +61,8 @@ func TestDecodersRefuseEveryCut(t *testing.T) {
 	if _, err := DecodeShard(append(slices.Clone(b), 0)); err == nil {
 		t.Error("one byte too many was accepted")
 	}
-	entries, rest, err := DecodeAccounts(append(slices.Clone(b[4:]), "behind"...))
-	if err != nil || string(rest) != "behind" || !slices.Equal(entries, specimens()) {
+	entries, rest, err := DecodeAccounts(append(slices.Clone(b[4:]), "the rest"...))
+	if err != nil || string(rest) != "the rest" || !slices.Equal(entries, specimens()) {
 		t.Errorf("DecodeAccounts = %v, %q, %v", entries, rest, err)
 	}
 }
@@ -103,19 +103,19 @@ func TestDecodersRefuseWhatTheEncoderNeverWrites(t *testing.T) {
 	}
 }
 
-func TestEncodeAccountsRefusesDisorderHoldsAndZeros(t *testing.T) {
+func TestEncodeAccountsRefusesDisorderReservationsAndZeros(t *testing.T) {
 	good := AccountEntry{ID: AccountID{1}, Account: Account{Spent: 1}}
 	for name, entries := range map[string][]AccountEntry{
 		"descending": {good, {ID: AccountID{0}, Account: Account{Spent: 1}}},
 		"repeated":   {good, good},
 		"zero":       {{ID: AccountID{1}}},
-		"held":       {{ID: AccountID{1}, Account: Account{Spent: 1, Reserved: 1}}},
+		"reserved":   {{ID: AccountID{1}, Account: Account{Spent: 1, Reserved: 1}}},
 	} {
 		b, err := EncodeAccounts([]byte("before"), entries)
 		if err == nil || string(b) != "before" {
 			t.Errorf("%s: %q, %v", name, b, err)
 		}
-		if (name == "held") != errors.Is(err, ErrReserved) {
+		if (name == "reserved") != errors.Is(err, ErrReserved) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

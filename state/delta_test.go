@@ -98,7 +98,7 @@ func TestGaussianDeltaAgreesWithTextbookFormula(t *testing.T) {
 	}
 }
 
-// zcdpLog is the logarithm of the bound at order α, as privacy texts print it.
+// zcdpLog returns the logarithm of the bound at order α, as privacy texts print it.
 func zcdpLog(rho, epsilon, alpha float64) float64 {
 	return (alpha-1)*(alpha*rho-epsilon) - math.Log(alpha-1) + alpha*math.Log1p(-1/alpha)
 }

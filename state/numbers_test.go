@@ -25,7 +25,7 @@ func anyContribution(t *rapid.T) uint64 {
 	return rapid.Uint64().Draw(t, "c") >> rapid.UintRange(0, 63).Draw(t, "cshift")
 }
 
-// exactCharge is c²·u in account units as a rational number.
+// exactCharge returns c²·u in account units as a rational number.
 func exactCharge(c uint64, u Precision) *big.Rat {
 	v := new(big.Int).SetUint64(c)
 	v.Mul(v, v)
@@ -91,11 +91,11 @@ func TestRuleOverflowIsNotARefund(t *testing.T) {
 	b.Mu2, b.Keys = MaxMu2, Delta{math.MaxUint64, math.MaxUint64}
 	a = Account{Spent: math.MaxUint64 - 1, Reserved: 1}
 	if a.Fits(b, 1, Delta{}) {
-		t.Error("spent + held + worst wrapped around")
+		t.Error("spent + reserved + worst wrapped around")
 	}
 	a = Account{Spent: math.MaxUint64, Reserved: math.MaxUint64}
 	if a.Fits(b, 2, Delta{}) {
-		t.Error("spent + held wrapped around")
+		t.Error("spent + reserved wrapped around")
 	}
 	a = Account{Keys: Delta{math.MaxUint64, math.MaxUint64}}
 	if a.Fits(b, 0, Delta{Lo: 1}) {

@@ -24,7 +24,7 @@ func smallAccount(t *rapid.T) Account {
 	small := func(name string) uint64 {
 		return rapid.Uint64().Draw(t, name) >> rapid.SampledFrom([]uint{0, 7, 8, 30, 56, 64}).Draw(t, name+" shift")
 	}
-	return Account{Spent: Mu2(small("spent")), Reserved: Mu2(small("held")), Keys: Delta{Hi: small("hi"), Lo: small("lo")}}
+	return Account{Spent: Mu2(small("spent")), Reserved: Mu2(small("reserved")), Keys: Delta{Hi: small("hi"), Lo: small("lo")}}
 }
 
 func sortedEntries(m map[accountKey]Account) []AccountEntry {
@@ -78,7 +78,7 @@ func TestShardIsAMapOfAccounts(t *testing.T) {
 		}
 		if err != nil {
 			if string(b) != "before" {
-				t.Fatal("a failed encoding left something behind")
+				t.Fatal("a failed encoding appended something")
 			}
 			return
 		}
@@ -119,7 +119,7 @@ func TestRuleAccountsAreNeverDeletedOrLowered(t *testing.T) {
 	if a, ok := s.Get(id, 0); !ok || a != spent {
 		t.Errorf("account is %+v, %v, want %+v", a, ok, spent)
 	}
-	// A hold that comes back in full leaves nothing to store, and no trace.
+	// A reservation that comes back in full leaves nothing to store, and no trace.
 	other := AccountID{2}
 	if err := s.Put(other, 0, Account{Reserved: 7}); err != nil {
 		t.Fatal(err)
@@ -128,7 +128,7 @@ func TestRuleAccountsAreNeverDeletedOrLowered(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, ok := s.Get(other, 0); ok || s.Len() != 1 {
-		t.Errorf("a returned hold is still an account; Len = %d", s.Len())
+		t.Errorf("a returned reservation is still an account; Len = %d", s.Len())
 	}
 	if b, err := s.AppendBinary(nil); err != nil || len(b) != 4+3+1+1+16+1+1 {
 		t.Errorf("encoding of one account: %d bytes, %v", len(b), err)
@@ -296,8 +296,8 @@ func BenchmarkShardGet1e6(b *testing.B) {
 	}
 }
 
-// One turn of one user: get, hold, put; get, settle, put. The figures must not
-// grow with the number of turns the account has behind it.
+// One turn of one user: get, reserve, put; get, settle, put. The figures must not
+// grow with the number of turns that the account has seen.
 func BenchmarkAccountUpdate(b *testing.B) {
 	budget := testBudget(b, 0)
 	for _, history := range []int{1, 1_000, 1_000_000} {
@@ -352,7 +352,7 @@ func BenchmarkDecode1e6In16Shards(b *testing.B) {
 }
 
 // TestRulePastPeriodsAreDroppedWhole: exactly the accounts of earlier periods
-// go, whatever the order they came in, and none that holds something.
+// go, whatever the order they came in, and no account with a reservation.
 func TestRulePastPeriodsAreDroppedWhole(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := NewShard()
@@ -388,7 +388,7 @@ func TestRulePastPeriodsAreDroppedWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := s.DropBefore(2); !errors.Is(err, ErrReserved) || s.Len() != 1 {
-		t.Errorf("an account with a hold was dropped: %v", err)
+		t.Errorf("an account with a reservation was dropped: %v", err)
 	}
 	if err := s.DropBefore(1); err != nil || s.Len() != 1 {
 		t.Errorf("dropping nothing: %v", err)

@@ -12,7 +12,7 @@ import (
 )
 
 // strategy is an adversary who decides by what was released how budgets follow each
-// other. Up to the first of the times, in units of μ², whoever is attacked takes part
+// other. Up to the first of the times, in units of μ², the user who is attacked takes part
 // under the first budget. There the adversary, who has seen the releases, either stays,
 // and uses this budget up, or has it changed into the next one; and so on. Every
 // budget's δ_keys is used up, too, by a key that only the attacked user has: it shows
@@ -33,7 +33,7 @@ type strategy struct {
 
 func normalCDF(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
 
-// excess is E[(a·e^(√s·Z − s/2) − c)₊] for standard normal Z.
+// excess returns E[(a·e^(√s·Z − s/2) − c)₊] for standard normal Z.
 func excess(a, c, s float64) float64 {
 	if s == 0 {
 		return max(0, a-c)
@@ -42,7 +42,7 @@ func excess(a, c, s float64) float64 {
 	return a*normalCDF(d) - c*normalCDF(d-math.Sqrt(s))
 }
 
-// shortfall is E[(c − a·e^(√s·Z − s/2))₊].
+// shortfall returns E[(c − a·e^(√s·Z − s/2))₊].
 func shortfall(a, c, s float64) float64 {
 	if s == 0 {
 		return max(0, c-a)
@@ -51,7 +51,7 @@ func shortfall(a, c, s float64) float64 {
 	return c*normalCDF(math.Sqrt(s)-d) - a*normalCDF(-d)
 }
 
-// keysOf is the most that private keys may have shown with, under budget number i or one
+// keysOf returns the most that private keys may have shown with, under budget number i or one
 // before it. A budget that came when more than its B² was spent admits to no key any more.
 func (a *strategy) keysOf(i int) float64 {
 	keys := a.budgets[0].Keys.Float()
@@ -63,7 +63,7 @@ func (a *strategy) keysOf(i int) float64 {
 	return keys
 }
 
-// staying is the gain, by the density without the user, of using budget number i up
+// staying returns the gain, by the density without the user, of using budget number i up
 // from time t and point w on.
 func (a *strategy) staying(i int, t, w float64) float64 {
 	keys, rest := a.keysOf(i), max(0, a.budgets[i].Mu2.Float()-t)
@@ -74,7 +74,7 @@ func (a *strategy) staying(i int, t, w float64) float64 {
 	return keys*ratio + excess((1-keys)*ratio, math.Exp(a.epsilon), rest)
 }
 
-// deciding is the gain from decision number i on: the better of staying and changing.
+// deciding returns the gain from decision number i on: the better of staying and changing.
 func (a *strategy) deciding(i int, w float64) float64 {
 	return max(a.staying(i, a.times[i], w), a.changing(i, w))
 }
@@ -86,7 +86,7 @@ func (a *strategy) changing(i int, w float64) float64 {
 	return a.expected(i+1, w, a.times[i+1]-a.times[i])
 }
 
-// expected is the gain from decision number i on, s before it, at point w.
+// expected returns the gain from decision number i on, s before it, at point w.
 func (a *strategy) expected(i int, w, s float64) float64 {
 	sigma := math.Sqrt(s)
 	better := func(x float64) bool { return a.changing(i, x) > a.staying(i, a.times[i], x) }
@@ -109,7 +109,7 @@ func (a *strategy) expected(i int, w, s float64) float64 {
 	return sum
 }
 
-// points are the ends of intervals from low to high on which what follows decision
+// points returns the ends of intervals from low to high on which what follows decision
 // number i is smooth: it bends where the rejection region of a budget begins, the more
 // sharply the less is left of that budget.
 func (a *strategy) points(i int, low, high float64) []float64 {
@@ -133,10 +133,10 @@ func (a *strategy) points(i int, low, high float64) []float64 {
 	return slices.Compact(points)
 }
 
-// gain is what the adversary gains, as a part of delta.
+// gain returns what the adversary gains, as a part of delta.
 func (a strategy) gain(delta float64) float64 { return a.expected(0, 0, a.times[0]) / delta }
 
-// best is the greatest gain over when the decisions are made, as parts of the first B²
+// best returns the greatest gain over when the decisions are made, as parts of the first B²
 // or just when a next budget is used up, and over both directions.
 func best(epsilon, delta float64, fractions []float64, budgets ...Budget) float64 {
 	most, limit := 0.0, budgets[0].Mu2.Float()
@@ -269,7 +269,7 @@ func TestRuleWhatWasLoweredIsNotRaisedAgain(t *testing.T) {
 }
 
 // Sequences of budgets: whatever CheckNext lets pass keeps the promise of each of them
-// to whoever comes under it, by the exact curve, rounded upward; and what it refuses
+// to users who come under it, by the exact curve, rounded upward; and what it refuses
 // for δ_keys or B² does not.
 func TestRuleSequencesOfBudgetsKeepEveryPromise(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -322,6 +322,6 @@ func TestDeltaOverPromisesNothingWhereNothingIsAsked(t *testing.T) {
 		}
 	}
 	if d := DeltaOver(1, GDP); d != 0 {
-		t.Errorf("nobody has a budget, and δ = %v", d)
+		t.Errorf("no user has a budget, and δ = %v", d)
 	}
 }

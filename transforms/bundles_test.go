@@ -10,7 +10,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/localrunner"
 )
 
-// A job that holds accounts as keyed state asks for bundles that are not split: the
+// A job that keeps accounts as keyed state asks for bundles that are not split: the
 // local runner would lose some.
 func TestRuleAccountsInKeyedStateAreNotSplit(t *testing.T) {
 	before := *jobopts.Experiments

@@ -44,13 +44,13 @@ func views() (schemas.MetricSpec, error) {
 	}, err
 }
 
-// pairs are the windows that end with a turn: one a turn, from 1970 on.
-func pairs(turn uint64) []schemas.MetricWindow {
+// windowsOf returns the windows that end with a turn: one window a turn, from 1970 on.
+func windowsOf(turn uint64) []schemas.MetricWindow {
 	end := int64(turn) * 3_600_000
 	return []schemas.MetricWindow{{WindowStart: end - 3_600_000, WindowEnd: end}}
 }
 
-// visits are what two users did in a turn, and the OPEN of the turn.
+// visits returns what two users did in a turn, and the OPEN of the turn.
 func visits(turn uint64) ([][]byte, error) {
 	hasher := schemas.NewHasher([32]byte{1})
 	batch := schemas.Contributions{
@@ -112,7 +112,7 @@ func (h hours) Step(_ context.Context, at transforms.Position) (transforms.Step,
 	return transforms.Step{Next: next, Elements: []transforms.Element{{Data: blobs[0]}, {Data: blobs[1]}}, Opened: true}, nil
 }
 
-// accounts is the hook of SPEND: how large everybody's budget is. The accounts
+// accounts is the hook of SPEND: how large every user's budget is. The accounts
 // stand in keyed state.
 type accounts struct {
 	Epsilon, Delta float64
@@ -132,7 +132,7 @@ func (h accounts) Open(context.Context) (transforms.Spender, error) {
 	if err != nil {
 		return nil, err
 	}
-	return transforms.InState(spend.Options{Rules: rules, Ending: pairs, Settlements: settlements{h.Dir}})
+	return transforms.InState(spend.Options{Rules: rules, Ending: windowsOf, Settlements: settlements{h.Dir}})
 }
 
 // ladders is the hook of RELEASE.
@@ -144,7 +144,7 @@ func (h ladders) Open(context.Context) (transforms.Releaser, error) {
 		return nil, err
 	}
 	return transforms.NewReleaser(transforms.ReleaserOptions{
-		Metrics: []schemas.MetricSpec{metric}, Ending: pairs, Incarnation: [16]byte{1},
+		Metrics: []schemas.MetricSpec{metric}, Ending: windowsOf, Incarnation: [16]byte{1},
 		Noise:     noisereduction.NoiseKey{ID: "2026-a", Secret: [32]byte{2}}, // 256 random bits, from a safe place
 		Publisher: h,
 	})

@@ -39,7 +39,7 @@ func runPipeline(t *testing.T, rt *Runtime) ([]error, error) {
 	onePipeline.Lock()
 	defer onePipeline.Unlock()
 	var mu sync.Mutex
-	var told []error // a stage may still add to it behind our back
+	var told []error // a stage may still add to it meanwhile
 	rt.Fail = func(err error) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -104,7 +104,7 @@ func (l *loop) fault(format string, args ...any) {
 func (l *loop) Step(ctx context.Context, at Position) (Step, error) {
 	l.mu.Lock()
 	if at.Calls != l.calls || at.Tick != int64(l.turn)+1 {
-		l.fault("step %d was handed %+v behind %d openings", l.calls, at, l.turn)
+		l.fault("step %d was handed %+v after %d openings", l.calls, at, l.turn)
 	}
 	next := at
 	next.Calls++
@@ -193,7 +193,7 @@ func (l *loop) Spend(_ context.Context, shard int, envelope [][]byte, c spend.Ke
 	return out, nil
 }
 
-// openOf is the OPEN of the largest epoch in an envelope.
+// openOf returns the OPEN of the largest epoch in an envelope.
 func openOf(envelope [][]byte) (*schemas.Open, error) {
 	var open *schemas.Open
 	for _, b := range envelope {

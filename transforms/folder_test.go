@@ -62,7 +62,7 @@ func (f folder) Settlement(_ context.Context, turn uint64) (*spend.Settlement, e
 	return spend.NewSettlement(s), nil
 }
 
-// settled says whether a turn is settled: the Source asks before it opens the
+// settled reports whether a turn is settled: the Source asks before it opens the
 // next one.
 func (f folder) settled(turn uint64) (bool, error) {
 	switch _, err := os.Stat(filepath.Join(f.Dir, settledName(turn))); {

@@ -30,7 +30,7 @@ func testMetrics(t *testing.T) []schemas.MetricSpec {
 		LadderKind: "geometric", LadderFactor: 2, First: u, Top: u, Confidence: 0.95, KeyMode: "public", PublicKeys: [][]byte{[]byte("a"), []byte("b")}}}
 }
 
-func testPairs(turn uint64) []schemas.MetricWindow {
+func testWindows(turn uint64) []schemas.MetricWindow {
 	return []schemas.MetricWindow{{WindowStart: int64(turn-1) * 1000, WindowEnd: int64(turn) * 1000}}
 }
 
@@ -79,7 +79,7 @@ func (p *published) Close() error {
 
 func testReleaser(t *testing.T, p Publisher) Releaser {
 	t.Helper()
-	r, err := NewReleaser(ReleaserOptions{Metrics: testMetrics(t), Ending: testPairs, Incarnation: [16]byte{1},
+	r, err := NewReleaser(ReleaserOptions{Metrics: testMetrics(t), Ending: testWindows, Incarnation: [16]byte{1},
 		Noise: noisereduction.NoiseKey{ID: "k", Secret: [32]byte{1}}, Publisher: p})
 	if err != nil {
 		t.Fatal(err)
@@ -96,7 +96,7 @@ func partialBlob(t *testing.T, p schemas.Partial) []byte {
 	return b
 }
 
-// twoPartials are those of two shards, for one release shard.
+// twoPartials returns those of two shards, for one release shard.
 func twoPartials(t *testing.T, epoch int64) [][]byte {
 	t.Helper()
 	return partialsOf(t, epoch, 1)
@@ -265,7 +265,7 @@ func (f *partialsFn) ProcessElement(_ []byte, emit func(int, []byte)) {
 type directHook struct{ Metrics []schemas.MetricSpec }
 
 func (h directHook) Open(context.Context) (Releaser, error) {
-	return NewReleaser(ReleaserOptions{Metrics: h.Metrics, Ending: testPairs, Publisher: &published{}})
+	return NewReleaser(ReleaserOptions{Metrics: h.Metrics, Ending: testWindows, Publisher: &published{}})
 }
 
 type directSettleHook struct{ Metrics []schemas.MetricSpec }

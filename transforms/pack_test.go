@@ -24,7 +24,7 @@ func init() {
 // shardAndBlob makes an element of a test stream's line: "2 blob".
 func shardAndBlob(line string) (int, []byte) { return int(line[0] - '0'), []byte(line[2:]) }
 
-// describePack says what a pack holds, in which tick and window it is.
+// describePack returns what is in a pack, with its tick and window.
 func describePack(w typex.Window, at beam.EventTime, shard int, pack []byte) (string, error) {
 	blobs, err := transforms.Unpack(pack)
 	if err != nil {
@@ -40,7 +40,7 @@ func describePack(w typex.Window, at beam.EventTime, shard int, pack []byte) (st
 
 // TestPackHasOnePackForAShardAndTick, however the stream mixes shards and ticks:
 // a tick's elements come in pieces, before and after those of later ticks, and
-// two ticks end at once. What comes behind the watermark is in no pack: neither
+// two ticks end at once. What comes after the watermark is in no pack: neither
 // in that of its tick, which is gone, nor in a second one, nor in another tick's.
 func TestPackHasOnePackForAShardAndTick(t *testing.T) {
 	stream := teststream.NewConfig()
@@ -57,7 +57,7 @@ func TestPackHasOnePackForAShardAndTick(t *testing.T) {
 	stream.AdvanceWatermark(1500) // within tick 1: it goes on
 	add(1, "0 f", "0 g")
 	stream.AdvanceWatermark(2000)
-	add(1, "0 late", "2 late") // of a shard that had a pack, and of one that had none
+	add(1, "0 late", "2 late") // of a shard that had a pack, and of one without a pack
 	add(3, "0 h")
 	add(2, "1 i")
 	add(4, "1 j")

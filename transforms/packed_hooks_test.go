@@ -26,7 +26,7 @@ func init() {
 	beam.RegisterType(reflect.TypeFor[shopSettler]())
 }
 
-// The shop is a deployment of several shards and metrics. Somebody does
+// The shop is a deployment of several shards and metrics. Users do
 // something in its first shopTurns turns. Every shard writes a snapshot once in
 // shopSlots/2 turns; one turn later keyed state gives it back.
 const (
@@ -51,7 +51,7 @@ func sigma(s float64) state.Precision {
 	return u
 }
 
-// shopMetrics: the ladders stop early where there is a crowd, and refine to their
+// shopMetrics: the ladders stop early where there are many users, and refine to their
 // tops elsewhere.
 func shopMetrics() []schemas.MetricSpec {
 	return []schemas.MetricSpec{
@@ -80,7 +80,7 @@ func shopBudget() (state.Budget, error) {
 	return b, nil
 }
 
-func shopPairs(turn uint64) []schemas.MetricWindow {
+func shopWindows(turn uint64) []schemas.MetricWindow {
 	end := int64(turn) * shopHour
 	return []schemas.MetricWindow{
 		{Metric: 0, WindowStart: end - shopHour, WindowEnd: end},
@@ -88,9 +88,9 @@ func shopPairs(turn uint64) []schemas.MetricWindow {
 	}
 }
 
-// shopEvents is how often each user saw each page in a turn: a crowd of other
+// shopEvents returns how often each user saw each page in a turn: many other
 // visitors each time, a heavy and a modest user every time, and a collector of
-// pages that nobody else sees.
+// pages that no other user sees.
 func shopEvents(turn uint64) map[string]map[string]uint32 {
 	if turn > shopTurns {
 		return nil
@@ -144,7 +144,7 @@ func (h *shopSource) Step(_ context.Context, at transforms.Position) (transforms
 	return transforms.Step{Next: next, Elements: rest, Opened: true}, nil
 }
 
-// shopElements are a turn's contributions, half of them in the first piece, and
+// shopElements returns a turn's contributions, half of them in the first piece, and
 // its OPENs.
 func shopElements(turn uint64) (first, rest []transforms.Element, err error) {
 	hasher := schemas.NewHasher(shopUserHash)
@@ -200,7 +200,7 @@ func (h shopSpender) Open(context.Context) (transforms.Spender, error) {
 	if err != nil {
 		return nil, err
 	}
-	inner, err := transforms.InState(spend.Options{Rules: rules, Ending: shopPairs, Settlements: h.folder})
+	inner, err := transforms.InState(spend.Options{Rules: rules, Ending: shopWindows, Settlements: h.folder})
 	return shopSpender{h.folder, inner}, err
 }
 
@@ -240,7 +240,7 @@ type shopReleaser struct{ folder }
 
 func (h shopReleaser) Open(context.Context) (transforms.Releaser, error) {
 	return transforms.NewReleaser(transforms.ReleaserOptions{
-		Metrics: shopMetrics(), Ending: shopPairs, Incarnation: shopIncarnation, Noise: shopNoise, Publisher: h,
+		Metrics: shopMetrics(), Ending: shopWindows, Incarnation: shopIncarnation, Noise: shopNoise, Publisher: h,
 	})
 }
 

@@ -87,7 +87,7 @@ func checkShop(t *testing.T, o outcome) {
 	}
 }
 
-// shopUsers are all users by account.
+// shopUsers returns all users by account.
 func shopUsers() map[state.AccountID]string {
 	hasher := schemas.NewHasher(shopUserHash)
 	users := map[state.AccountID]string{}
@@ -151,7 +151,7 @@ func shopOutcome(t *testing.T, dir folder) outcome {
 	return out
 }
 
-// shopLedger is what keyed state gave back to a turn.
+// shopLedger returns what keyed state gave back to a turn.
 func shopLedger(t *testing.T, dir folder, shard int, turn uint64) *schemas.LedgerReader {
 	t.Helper()
 	var k kept
@@ -180,12 +180,12 @@ type sequence struct {
 	metrics []schemas.MetricSpec
 	plans   []*noisereduction.Plan
 
-	counts map[place]int64
-	held   map[string]state.Mu2
-	owed   []debt
+	counts   map[cell]int64
+	reserved map[string]state.Mu2
+	owed     []debt
 }
 
-type place struct {
+type cell struct {
 	metric uint32
 	key    string
 }
@@ -193,7 +193,7 @@ type place struct {
 // debt is what a user pays for one key once it is known where its ladder stopped.
 type debt struct {
 	user string
-	at   place
+	at   cell
 	n    uint64
 }
 
@@ -219,18 +219,18 @@ func shopInSequence(t *testing.T) outcome {
 }
 
 func (s *sequence) turn(turn uint64) {
-	s.counts, s.held, s.owed = map[place]int64{}, map[string]state.Mu2{}, nil
+	s.counts, s.reserved, s.owed = map[cell]int64{}, map[string]state.Mu2{}, nil
 	for user, pages := range shopEvents(turn) {
 		for i := range s.metrics {
 			s.admit(turn, user, uint32(i), pages)
 		}
 	}
-	for _, p := range shopPairs(turn) {
-		for _, key := range s.metrics[p.Metric].PublicKeys {
-			s.counts[place{p.Metric, string(key)}] += 0
+	for _, w := range shopWindows(turn) {
+		for _, key := range s.metrics[w.Metric].PublicKeys {
+			s.counts[cell{w.Metric, string(key)}] += 0
 		}
 	}
-	prices := map[place]state.Precision{}
+	prices := map[cell]state.Precision{}
 	for at, n := range s.counts {
 		prices[at] = s.release(turn, at, n)
 	}
@@ -249,11 +249,11 @@ func (s *sequence) charge(n uint64, u state.Precision) state.Mu2 {
 	return c
 }
 
-// admit counts a user in a window, if the account can pay the worst case. Nobody
+// admit counts a user in a window, if the account can pay the worst case. No user
 // sees more pages than a metric takes.
 func (s *sequence) admit(turn uint64, user string, metric uint32, pages map[string]uint32) {
 	m := &s.metrics[metric]
-	a, worst := s.Accounts[user], s.held[user]
+	a, worst := s.Accounts[user], s.reserved[user]
 	var owed []debt
 	for page, n := range pages {
 		switch {
@@ -266,12 +266,12 @@ func (s *sequence) admit(turn uint64, user string, metric uint32, pages map[stri
 			n = min(n, m.MaxEventsPerKey)
 		}
 		worst += s.charge(uint64(n), m.Top)
-		owed = append(owed, debt{user, place{metric, page}, uint64(n)})
+		owed = append(owed, debt{user, cell{metric, page}, uint64(n)})
 	}
 	if len(owed) == 0 || cmp.Compare(a.Spent+worst, s.budget.Mu2) > 0 || a.Keys.Cmp(s.budget.Keys) > 0 {
 		return
 	}
-	s.Accounts[user], s.held[user] = a, worst
+	s.Accounts[user], s.reserved[user] = a, worst
 	s.Admitted[visit{user, m.Name, turn}] = true
 	s.owed = append(s.owed, owed...)
 	for _, d := range owed {
@@ -280,8 +280,8 @@ func (s *sequence) admit(turn uint64, user string, metric uint32, pages map[stri
 }
 
 // release says what a count's contributors pay for.
-func (s *sequence) release(turn uint64, at place, count int64) state.Precision {
-	m, window := &s.metrics[at.metric], shopPairs(turn)[at.metric]
+func (s *sequence) release(turn uint64, at cell, count int64) state.Precision {
+	m, window := &s.metrics[at.metric], shopWindows(turn)[at.metric]
 	r, err := s.plans[at.metric].Release(shopNoise, noisereduction.Identity{
 		Incarnation: shopIncarnation, MetricDigest: m.Digest(), WindowStart: window.WindowStart, WindowEnd: window.WindowEnd, Key: []byte(at.key),
 	}, count)

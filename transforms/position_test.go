@@ -37,8 +37,8 @@ func TestACheckpointLeavesTheRest(t *testing.T) {
 	}
 }
 
-// TestSplitsOfAnOpenEndedReaderAreRefused: one reader over all partitions.
-func TestSplitsOfAnOpenEndedReaderAreRefused(t *testing.T) {
+// TestSplitsOfAnOpenEndedReadAreRefused: one Read over all partitions.
+func TestSplitsOfAnOpenEndedReadAreRefused(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		at := Position{Tick: 1}
 		tr := &positionTracker{rest: at}
@@ -70,7 +70,7 @@ func TestTheLastStepEndsTheRestriction(t *testing.T) {
 		t.Fatal("the last step does not end the restriction")
 	}
 	if _, residual, _ := tr.TrySplit(0); residual != nil {
-		t.Fatal("there is a rest behind the last step")
+		t.Fatal("there is a rest after the last step")
 	}
 	if !(&positionTracker{rest: Position{Done: true}}).IsDone() {
 		t.Fatal("a finished restriction is not done")
@@ -99,7 +99,7 @@ func TestADrainByTheEngineEndsReading(t *testing.T) {
 }
 
 // TestTheWatermarkStandsAtTheNextTick: everything of a tick is before its end,
-// everything of the next at it or behind.
+// everything of the next at it or after.
 func TestTheWatermarkStandsAtTheNextTick(t *testing.T) {
 	f := &readFn{}
 	for _, tick := range []int64{1, 2, 1 << 30} {

@@ -13,10 +13,10 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// losing is a Releaser that notes the epochs of which it was told that they are lost.
+// losing returns a Releaser that notes the epochs of which it was told that they are lost.
 func losing(t *testing.T, p Publisher, lost *[]int64) Releaser {
 	t.Helper()
-	r, err := NewReleaser(ReleaserOptions{Metrics: testMetrics(t), Ending: testPairs, Incarnation: [16]byte{1},
+	r, err := NewReleaser(ReleaserOptions{Metrics: testMetrics(t), Ending: testWindows, Incarnation: [16]byte{1},
 		Noise: noisereduction.NoiseKey{ID: "k", Secret: [32]byte{1}}, Publisher: p, Lost: func(epoch int64) { *lost = append(*lost, epoch) }})
 	if err != nil {
 		t.Fatal(err)

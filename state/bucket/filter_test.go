@@ -191,7 +191,7 @@ func TestFilterOfSampledGaussiansKeepsItsPromise(t *testing.T) {
 	})
 }
 
-// sampledRenyi is the Rényi divergence of integer order of the sampled Gaussian
+// sampledRenyi returns the Rényi divergence of integer order of the sampled Gaussian
 // mechanism: log(Σ_k C(α,k)(1−q)^(α−k) q^k e^((k²−k)/(2σ²)))/(α−1).
 func sampledRenyi(alpha int, q, sigma float64) float64 {
 	sum, binomial := 0.0, 1.0

@@ -69,7 +69,7 @@ func smallestMu(t testing.TB, c *bucket.Curve, slack float64) float64 {
 	return mu
 }
 
-// gaussianDelta is the δ of μ-GDP from package state: another implementation, in
+// gaussianDelta returns the δ of μ-GDP from package state: another implementation, in
 // 384 bits.
 func gaussianDelta(t testing.TB, mu, epsilon float64) float64 {
 	t.Helper()

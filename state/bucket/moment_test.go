@@ -10,7 +10,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state/pld"
 )
 
-// exactMoment is log Σ p·e^(λ·(loss − shift·interval)) with 384 bits.
+// exactMoment returns log Σ p·e^(λ·(loss − shift·interval)) with 384 bits.
 func exactMoment(v pld.Vector, shift int, lambda float64) float64 {
 	sum := bigmath.Zero()
 	for i, p := range v.Probabilities {

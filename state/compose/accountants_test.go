@@ -9,19 +9,19 @@ import (
 	"github.com/tollgate-dp/tollgate/state"
 )
 
-// Whatever can hold a deployment's budget can also compose, under the same name.
+// An accountant that can keep a deployment's budget can also compose, under the same name.
 func TestEveryAccountantOfABudgetIsInTheTable(t *testing.T) {
 	var budgets []state.Accountant
 	for _, a := range Accountants() {
 		budget, ok := a.Budget()
 		if !ok {
 			if _, err := state.ParseAccountant(a.Name()); err == nil {
-				t.Errorf("%s holds budgets, and the table does not say so", a.Name())
+				t.Errorf("%s keeps budgets, and the table does not say so", a.Name())
 			}
 			continue
 		}
 		if string(budget) != a.Name() {
-			t.Errorf("%s holds budgets under the name %s", a.Name(), budget)
+			t.Errorf("%s keeps budgets under the name %s", a.Name(), budget)
 		}
 		budgets = append(budgets, budget)
 	}
@@ -46,7 +46,7 @@ func TestNamesAreUniqueAndFindTheirAccountant(t *testing.T) {
 }
 
 // docs/accounting.md has a row for each accountant, in the order of the table, which
-// says whether it holds budgets.
+// says whether it keeps budgets.
 func TestDocumentationFollowsTheTable(t *testing.T) {
 	text, err := os.ReadFile("../../docs/accounting.md")
 	if err != nil {
@@ -59,11 +59,11 @@ func TestDocumentationFollowsTheTable(t *testing.T) {
 	}
 	var want [][2]string
 	for _, a := range Accountants() {
-		holds := "no"
+		keeps := "no"
 		if _, ok := a.Budget(); ok {
-			holds = "yes"
+			keeps = "yes"
 		}
-		want = append(want, [2]string{a.Name(), holds})
+		want = append(want, [2]string{a.Name(), keeps})
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("docs/accounting.md has %v, the table %v", got, want)

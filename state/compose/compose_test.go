@@ -25,7 +25,7 @@ func of(t *testing.T, count int) func(Mechanism, error) Mechanism {
 	}
 }
 
-// eps is an (ε, δ).
+// eps returns an (ε, δ).
 func eps(epsilon, delta float64) loss.Approx { return loss.Approx{Epsilon: epsilon, Delta: delta} }
 
 func asked(t *testing.T, ask func(float64) (Question, error), given float64) Question {
@@ -37,7 +37,7 @@ func asked(t *testing.T, ask func(float64) (Question, error), given float64) Que
 	return q
 }
 
-// by is what an accountant says; name "" is the tightest.
+// by returns what an accountant says; name "" is the tightest.
 func by(t *testing.T, name string, list []Mechanism, q Question) loss.Approx {
 	t.Helper()
 	a, ok := Named(name)

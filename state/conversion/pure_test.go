@@ -8,7 +8,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state/loss"
 )
 
-// responseRDP is Σ p^α·q^(1−α) of randomised response, as the definition has it.
+// responseRDP returns Σ p^α·q^(1−α) of randomised response, as the definition has it.
 func responseRDP(epsilon, alpha float64) float64 {
 	p := 1 / (1 + math.Exp(-epsilon))
 	sum := math.Pow(p, alpha)*math.Pow(1-p, 1-alpha) + math.Pow(1-p, alpha)*math.Pow(p, 1-alpha)

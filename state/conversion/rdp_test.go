@@ -15,7 +15,7 @@ import (
 
 const wide = 640
 
-// exactExp is e^x by its Taylor series in 640 bits, shared with nothing.
+// exactExp returns e^x by its Taylor series in 640 bits, shared with nothing.
 func exactExp(x *big.Float) *big.Float {
 	number := func(v float64) *big.Float { return new(big.Float).SetPrec(wide).SetFloat64(v) }
 	small := new(big.Float).SetPrec(wide).SetMantExp(x, -32)
@@ -31,7 +31,7 @@ func exactExp(x *big.Float) *big.Float {
 	return sum
 }
 
-// exactRenyi is e^((α−1)(γ−ε))·(α−1)^(α−1)/α^α at a whole order.
+// exactRenyi returns e^((α−1)(γ−ε))·(α−1)^(α−1)/α^α at a whole order.
 func exactRenyi(alpha int64, gamma, epsilon float64) *big.Float {
 	exponent := new(big.Float).SetPrec(wide).SetFloat64(gamma)
 	exponent.Sub(exponent, new(big.Float).SetFloat64(epsilon))
@@ -97,7 +97,7 @@ func anyDelta(t *rapid.T) float64 {
 	return max(state.MinDelta, math.Pow(10, rapid.Float64Range(-300, -0.5).Draw(t, "log delta")))
 }
 
-// anyRDP is the curve of a Gaussian, of randomised response, or rising at random.
+// anyRDP returns the curve of a Gaussian, of randomised response, or rising at random.
 func anyRDP(t *rapid.T) loss.RDP {
 	var orders []float64
 	alpha := 1.0

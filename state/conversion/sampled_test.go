@@ -38,7 +38,7 @@ func TestPoissonSamplesHaveTheMomentsAccountantsEpsilon(t *testing.T) {
 	}
 }
 
-// At order 2 the sum is 1 + q²(e^(1/σ²) − 1); with everybody in the sample the
+// At order 2 the sum is 1 + q²(e^(1/σ²) − 1); with every individual in the sample the
 // divergence is α/(2σ²); and it never falls with the order.
 func TestPoissonSamplesHaveTheClosedForms(t *testing.T) {
 	orders := []float64{1.001, 2, 2.5, 3, 17.2, 64, 511.5, 512}
@@ -63,7 +63,7 @@ func TestPoissonSamplesHaveTheClosedForms(t *testing.T) {
 		}
 		all, err := SampledGaussianToRDP(sigma, 1, []float64{2, 64})
 		if err != nil || math.Abs(all[1].Epsilon/(32/(sigma*sigma))-1) > 1e-12 {
-			t.Errorf("σ = %v with everybody: %v (%v)", sigma, all, err)
+			t.Errorf("σ = %v with every individual: %v (%v)", sigma, all, err)
 		}
 	}
 }

@@ -49,7 +49,7 @@ func TestOneGuaranteeComesBackExactly(t *testing.T) {
 	}
 }
 
-// anyGuarantees are some (ε, δ) of one mechanism, in any order.
+// anyGuarantees returns some (ε, δ) of one mechanism, in any order.
 func anyGuarantees(t *rapid.T) []loss.Approx {
 	var all []loss.Approx
 	for range rapid.IntRange(1, 6).Draw(t, "guarantees") {
@@ -111,7 +111,7 @@ func TestGaussianCurveIsItsOwnInverse(t *testing.T) {
 	})
 }
 
-// samples are points on the curve of μ-GDP, rounded down.
+// samples returns points on the curve of μ-GDP, rounded down.
 func samples(t *testing.T, mu, step float64) (conversion.TradeOff, []conversion.Point) {
 	t.Helper()
 	f, err := conversion.FromGDP(loss.GDP{Mu: mu})
@@ -170,7 +170,7 @@ func TestSamplesNeverPromiseMoreThanTheirCurve(t *testing.T) {
 	}
 }
 
-// anyPolygon are corners of a curve below 1 − α, the first at α = 0.
+// anyPolygon returns corners of a curve below 1 − α, the first at α = 0.
 func anyPolygon(t *rapid.T) []conversion.Point {
 	points := []conversion.Point{{Alpha: 0, Beta: rapid.SampledFrom([]float64{1, 0.99, 0.5}).Draw(t, "first")}}
 	for range rapid.IntRange(0, 5).Draw(t, "corners") {

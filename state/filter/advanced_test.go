@@ -82,7 +82,7 @@ func count[L any](t *testing.T, f filter.Filter[L], l L) int {
 	}
 }
 
-// advancedCount is the number of equal losses that Theorem 5.1 allows, by bisection
+// advancedCount returns the number of equal losses that Theorem 5.1 allows, by bisection
 // of the 384-bit formula.
 func advancedCount(p loss.Approx, epsilon float64) int {
 	excess, square := advancedAddends(epsilon, 0), squared(epsilon, 0)

@@ -51,9 +51,9 @@ func spend[L any](b *testing.B, name string, f filter.Filter[L], l L) {
 	}
 }
 
-// BenchmarkHoldAndSettle is one noise-reduction mechanism from admission to its
+// BenchmarkReserveAndSettle is one noise-reduction mechanism from admission to its
 // charge.
-func BenchmarkHoldAndSettle(b *testing.B) {
+func BenchmarkReserveAndSettle(b *testing.B) {
 	u := must(filter.NewUnified(1e6, 0))
 	worst, stopped := loss.ZCDP{Rho: 1e-6}, loss.ZCDP{Rho: 1e-9}
 	b.ReportAllocs()

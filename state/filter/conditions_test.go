@@ -12,7 +12,7 @@ import (
 // The conditions of the theorems with formulas in them, evaluated in 384 bits and
 // written out as they stand in the papers rather than as the filters compute them.
 
-// impliesSimply is ε ≥ ρ + 2·√(ρ·ln 1/δ') for δ' = δ − approximate, and Σ δ_i ≤
+// impliesSimply returns the condition ε ≥ ρ + 2·√(ρ·ln 1/δ') for δ' = δ − approximate, and Σ δ_i ≤
 // approximate: Rogers et al. 2023, Theorem 2; without approximate, Feldman and
 // Zrnic, Theorem 4.9 with Fact 2.4.
 func impliesSimply(p loss.Approx, approximate float64) func([]*big.Float) bool {
@@ -55,7 +55,7 @@ func impliesGaussian(p loss.Approx) func([]*big.Float) bool {
 	}
 }
 
-// advancedAddends is ε(e^ε − 1)/2 for the ε of a loss, and its δ as it is.
+// advancedAddends returns ε(e^ε − 1)/2 for the ε of a loss, and its δ as it is.
 func advancedAddends(x float64, i int) *big.Float {
 	if i == 1 {
 		return exact(x)
@@ -75,7 +75,7 @@ func advancedAddends(x float64, i int) *big.Float {
 	return v.Mul(v, bigmath.New(0.5)).SetPrec(exactBits)
 }
 
-// advancedCondition is the condition of Rogers et al. 2016, Theorem 5.1, on Σ
+// advancedCondition returns the condition of Rogers et al. 2016, Theorem 5.1, on Σ
 // ε(e^ε − 1)/2, Σ ε² and Σ δ.
 func advancedCondition(p loss.Approx) func([]*big.Float) bool {
 	return func(sums []*big.Float) bool {

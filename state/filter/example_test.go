@@ -99,7 +99,7 @@ func ExampleGDP() {
 }
 
 // Laplace noise reduction bounds its loss by the ε of the answer at which it
-// stopped: the worst case is held before, the realised one is charged.
+// stopped: the worst case is reserved before, the realised one is charged.
 func ExampleExPost() {
 	f, err := filter.NewExPost(1)
 	if err != nil {

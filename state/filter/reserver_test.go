@@ -12,9 +12,9 @@ import (
 	"github.com/tollgate-dp/tollgate/state/loss"
 )
 
-// TestHoldsAndChargesTogetherStayWithinTheBudget runs both kinds of Reserver beside
-// exact sums of what is spent and held, with any number of holds open.
-func TestHoldsAndChargesTogetherStayWithinTheBudget(t *testing.T) {
+// TestReservationsAndChargesTogetherStayWithinTheBudget runs both kinds of Reserver beside
+// exact sums of what is spent and reserved, with any number of reservations open.
+func TestReservationsAndChargesTogetherStayWithinTheBudget(t *testing.T) {
 	t.Run("unified", func(t *testing.T) {
 		holdAndSettle(t, func() filter.Reserver[loss.ZCDP] { return must(filter.NewUnified(0.7, 1e-5)) }, concentrated, fromConcentrated)
 	})
@@ -30,21 +30,21 @@ func holdAndSettle[L any](t *testing.T, fresh func() filter.Reserver[L], in func
 	rapid.Check(t, func(t *rapid.T) {
 		f := fresh()
 		total, failures := exact(0), exact(0)
-		var held []numbers
+		var reserved []numbers
 		t.Repeat(map[string]func(*rapid.T){
 			"": func(t *rapid.T) {
 				if total.Cmp(exact(0.7)) > 0 || failures.Cmp(exact(1e-5)) > 0 {
-					t.Fatal("more is spent and held than the budget")
+					t.Fatal("more is spent and reserved than the budget")
 				}
 			},
-			"hold": func(t *rapid.T) {
+			"reserve": func(t *rapid.T) {
 				n := s.draw(t, out(f.Left()))
 				fits := f.Fits(in(n))
 				if err := f.Reserve(in(n)); fits != (err == nil) || err != nil && !errors.Is(err, filter.ErrExceeded) {
-					t.Fatalf("%v fits: %v, but holding it: %v", n, fits, err)
+					t.Fatalf("%v fits: %v, but reserving it: %v", n, fits, err)
 				}
 				if fits {
-					held = append(held, n)
+					reserved = append(reserved, n)
 					total.Add(total, exact(n[0]))
 					failures.Add(failures, exact(n[1]))
 				}
@@ -57,10 +57,10 @@ func holdAndSettle[L any](t *testing.T, fresh func() filter.Reserver[L], in func
 				}
 			},
 			"settle": func(t *rapid.T) {
-				if len(held) == 0 {
-					t.Skip("nothing is held")
+				if len(reserved) == 0 {
+					t.Skip("nothing is reserved")
 				}
-				worst := held[0]
+				worst := reserved[0]
 				actual := numbers{drawNumber(t, worst[0], worst[0]), 0}
 				before := out(f.Left())
 				err := f.Settle(in(worst), in(actual))
@@ -69,7 +69,7 @@ func holdAndSettle[L any](t *testing.T, fresh func() filter.Reserver[L], in func
 				}
 				// Above the worst case only what costs the same number of units passes.
 				if err == nil {
-					held = held[1:]
+					reserved = reserved[1:]
 					total.Sub(total, exact(worst[0]))
 					total.Add(total, exact(min(actual[0], worst[0])))
 				} else if after := out(f.Left()); !errors.Is(err, state.ErrSettle) || after[0] != before[0] {
@@ -80,11 +80,11 @@ func holdAndSettle[L any](t *testing.T, fresh func() filter.Reserver[L], in func
 	})
 }
 
-func TestASettlementMustMatchItsHold(t *testing.T) {
+func TestASettlementMustMatchItsReservation(t *testing.T) {
 	u := must(filter.NewUnified(1, 1e-6))
 	worst := loss.ZCDP{Rho: 0.5, Delta: 1e-7}
 	if err := u.Settle(worst, loss.ZCDP{}); !errors.Is(err, state.ErrSettle) {
-		t.Errorf("nothing is held: %v", err)
+		t.Errorf("nothing is reserved: %v", err)
 	}
 	if err := u.Reserve(worst); err != nil {
 		t.Fatal(err)
@@ -95,7 +95,7 @@ func TestASettlementMustMatchItsHold(t *testing.T) {
 		worst, stopped loss.ZCDP
 	}{
 		{"more than the worst case", worst, loss.ZCDP{Rho: 0.6}},
-		{"more than is held", loss.ZCDP{Rho: 0.6}, loss.ZCDP{Rho: 0.1}},
+		{"more than is reserved", loss.ZCDP{Rho: 0.6}, loss.ZCDP{Rho: 0.1}},
 		{"a larger delta", worst, loss.ZCDP{Rho: 0.1, Delta: 2e-7}},
 	} {
 		if err := u.Settle(c.worst, c.stopped); !errors.Is(err, state.ErrSettle) {
@@ -104,7 +104,7 @@ func TestASettlementMustMatchItsHold(t *testing.T) {
 	}
 	named(t, "worst", u.Settle(loss.ZCDP{Rho: -1}, loss.ZCDP{}), "rho")
 	named(t, "stopped", u.Settle(worst, loss.ZCDP{Rho: -1}), "rho")
-	named(t, "hold", u.Reserve(loss.ZCDP{Rho: 0.1, Delta: -1}), "delta")
+	named(t, "reserve", u.Reserve(loss.ZCDP{Rho: 0.1, Delta: -1}), "delta")
 	if u.Left() != before {
 		t.Errorf("failed calls changed what is left from %v to %v", before, u.Left())
 	}
@@ -112,7 +112,7 @@ func TestASettlementMustMatchItsHold(t *testing.T) {
 		t.Fatal(err)
 	}
 	if left := u.Left(); left.Rho != 1 || left.Delta >= 1e-6-0.99e-7 {
-		t.Errorf("a hold that released nothing leaves %v: the ρ comes back, the δ stays spent", left)
+		t.Errorf("a reservation that released nothing leaves %v: the ρ comes back, the δ stays spent", left)
 	}
 
 	e := must(filter.NewExPost(1))
@@ -124,25 +124,25 @@ func TestASettlementMustMatchItsHold(t *testing.T) {
 	}
 	named(t, "worst", e.Settle(loss.Approx{Epsilon: -1}, loss.Approx{}), "epsilon")
 	named(t, "realised", e.Settle(loss.Approx{Epsilon: 0.5}, loss.Approx{Epsilon: -1}), "epsilon")
-	named(t, "hold", e.Reserve(loss.Approx{Delta: 1}), "delta")
+	named(t, "reserve", e.Reserve(loss.Approx{Delta: 1}), "delta")
 	if err := e.Settle(loss.Approx{Epsilon: 0.5}, loss.Approx{Epsilon: 0.1}); err != nil {
 		t.Error(err)
 	}
 }
 
-// TestAdmissionCountsOpenHoldsInFull is the mistake that a filter on charges alone
+// TestAdmissionCountsOpenReservationsInFull is the mistake that a filter on charges alone
 // makes: while two mechanisms are open both could stop at their worst rung.
-func TestAdmissionCountsOpenHoldsInFull(t *testing.T) {
+func TestAdmissionCountsOpenReservationsInFull(t *testing.T) {
 	u := must(filter.NewUnified(1, 0))
 	worst := loss.ZCDP{Rho: 0.75}
 	if err := u.Reserve(worst); err != nil {
 		t.Fatal(err)
 	}
 	if err := u.Reserve(loss.ZCDP{Rho: 0.5}); !errors.Is(err, filter.ErrExceeded) {
-		t.Fatalf("a second hold past the budget: %v", err)
+		t.Fatalf("a second reservation past the budget: %v", err)
 	}
 	if err := u.Spend(loss.ZCDP{Rho: 0.5}); !errors.Is(err, filter.ErrExceeded) {
-		t.Fatalf("a mechanism past the budget beside a hold: %v", err)
+		t.Fatalf("a mechanism past the budget beside a reservation: %v", err)
 	}
 	if err := u.Settle(worst, loss.ZCDP{Rho: 0.125}); err != nil {
 		t.Fatal(err)
@@ -152,9 +152,9 @@ func TestAdmissionCountsOpenHoldsInFull(t *testing.T) {
 	}
 }
 
-// TestAMillionSettledHoldsStayWithinTheBudget always asks for the most that is left
+// TestAMillionSettledReservationsStayWithinTheBudget always asks for the most that is left
 // and stops anywhere.
-func TestAMillionSettledHoldsStayWithinTheBudget(t *testing.T) {
+func TestAMillionSettledReservationsStayWithinTheBudget(t *testing.T) {
 	steps := 1_000_000
 	if testing.Short() {
 		steps = 20_000
@@ -168,7 +168,7 @@ func TestAMillionSettledHoldsStayWithinTheBudget(t *testing.T) {
 			t.Fatal(err)
 		}
 		if u.Left().Rho >= worst.Rho && worst.Rho > 0 {
-			t.Fatal("a hold took nothing")
+			t.Fatal("a reservation took nothing")
 		}
 		if err := u.Settle(worst, stopped); err != nil {
 			t.Fatal(err)

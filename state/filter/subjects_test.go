@@ -15,7 +15,7 @@ import (
 // sees losses so.
 type numbers []float64
 
-// machine is a filter behind numbers.
+// machine is a filter that is driven by numbers.
 type machine struct {
 	fits  func(numbers) bool
 	spend func(numbers) error

@@ -16,7 +16,7 @@ type digits struct{ *rand.PCG }
 
 func (d digits) Word() uint64 { return d.Uint64() }
 
-// gaussianNoise is mechanisms.GaussianNoise, with each σ's mechanism made once: most of
+// gaussianNoise returns mechanisms.GaussianNoise, with each σ's mechanism made once: most of
 // the time of the games went into that.
 func gaussianNoise(src mechanisms.Source) individual.Noise {
 	made := map[float64]*mechanisms.Gaussian{}

@@ -98,12 +98,12 @@ func TestInvalidLossesLeaveOnlyTheirUserOut(t *testing.T) {
 	}
 }
 
-func TestNobodyIsActiveWhereAUserAppearsTwice(t *testing.T) {
+func TestNoUserIsActiveWhereOneAppearsTwice(t *testing.T) {
 	f := must(individual.New[string](individual.ForRound, zcdp(1)))
 	l := loss.ZCDP{Rho: 0.25}
 	active, err := f.Round(each([]pair[loss.ZCDP]{{"a", l}, {"b", l}, {"a", l}}))
 	if !errors.Is(err, individual.ErrTwice) || active.Users != nil {
-		t.Errorf("%+v, %v; want ErrTwice and nobody", active, err)
+		t.Errorf("%+v, %v; want ErrTwice and no user", active, err)
 	}
 	if active = must(f.Round(each([]pair[loss.ZCDP]{{"a", l}, {"b", l}}))); len(active.Users) != 2 {
 		t.Errorf("the next round has %+v, want both", active)
@@ -131,13 +131,13 @@ func TestImpossibleFiltersAreRefused(t *testing.T) {
 	}))
 	active, err := f.Round(each([]pair[loss.GDP]{{"a", loss.GDP{Mu: 0.5}}, {"b", loss.GDP{Mu: 0.5}}}))
 	if !errors.Is(err, broken) || active.Users != nil {
-		t.Errorf("%+v, %v; want the error of the filter and nobody", active, err)
+		t.Errorf("%+v, %v; want the error of the filter and no user", active, err)
 	}
 }
 
 // What the theorems rest on: on every path the losses of a user's active rounds add
-// up to at most the budget, in exact arithmetic; nobody who would fit is left out;
-// and a user is active or not for reasons of their own, whoever else is there.
+// up to at most the budget, in exact arithmetic; no user who would fit is left out;
+// and a user is active or not for reasons of their own, whichever others are there.
 func TestLossesOfActiveRoundsNeverExceedTheBudget(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		users := []string{"a", "b", "c", "d"}
@@ -188,7 +188,7 @@ func TestLossesOfActiveRoundsNeverExceedTheBudget(t *testing.T) {
 }
 
 // The individual filter is what its filters are: a round's decisions for one user
-// are those of a filter of package filter that nobody else uses.
+// are those of a filter of package filter that no other user has.
 func TestFilterWorksOverEveryKind(t *testing.T) {
 	approx := func(v float64) loss.Approx { return loss.Approx{Epsilon: v, Delta: v * 1e-9} }
 	rdp := func(v float64) loss.RDP { return loss.RDP{{Alpha: 2, Epsilon: v}, {Alpha: 16, Epsilon: 4 * v}} }

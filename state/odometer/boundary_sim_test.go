@@ -38,7 +38,7 @@ func binomialFloor(n int, p float64) int {
 	return n
 }
 
-// stop is one run of a Brownian mechanism on a ladder of precisions, with an
+// stop makes one run of a Brownian mechanism on a ladder of precisions, with an
 // adversary who knows both candidate inputs and sees every rung: it returns for
 // every boundary whether there was a rung at which to stop with a realised loss
 // above it, and one as far on the other side of the mean loss.
@@ -137,7 +137,7 @@ func TestBoundariesHoldAgainstAdversarialStops(t *testing.T) {
 }
 
 // The bound of one variance alone, ρ + 2√(ρ·ln(1/δ)) at whatever variance the run
-// stopped, is no ex-post bound: the same adversary exceeds it far more often than δ.
+// stopped, is not an ex-post bound: the same adversary exceeds it far more often than δ.
 func TestBoundOfTheStoppedVarianceAloneIsExceeded(t *testing.T) {
 	const delta = 0.05
 	const runs = 4000

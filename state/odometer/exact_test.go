@@ -70,7 +70,7 @@ func TestAdvancedBoundIsItsFormulaRoundedUp(t *testing.T) {
 	})
 }
 
-// advancedBound is Theorem 6.2 with ⌈2·log₂ n⌉ values in the union, Σδ added, or Σε
+// advancedBound returns the bound of Theorem 6.2 with ⌈2·log₂ n⌉ values in the union, Σδ added, or Σε
 // where that is less.
 func advancedBound(epsilon, failure *big.Float, count int, delta *big.Float, n uint64) *big.Float {
 	k := bigmath.New(float64(count))
@@ -166,7 +166,7 @@ func TestTinyLossesDoNotVanish(t *testing.T) {
 	}
 }
 
-func TestDeltasAreHeldAgainstTheExactBudget(t *testing.T) {
+func TestDeltasAreCheckedAgainstTheExactBudget(t *testing.T) {
 	const unit = 0x1p-80
 	o := must(odometer.NewBasic(1.5 * unit))
 	recordMany(t, o, loss.Approx{Epsilon: 1, Delta: unit}, 1)

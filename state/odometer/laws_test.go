@@ -107,7 +107,7 @@ func TestReadingChangesNothing(t *testing.T) {
 			first, second, unread := m.bound(), m.bound(), once[name].bound()
 			for i := range first {
 				if first[i] != second[i] || first[i] != unread[i] {
-					t.Fatalf("%s: reads %v, then %v; %v where nobody had read before", name, first, second, unread)
+					t.Fatalf("%s: reads %v, then %v; %v where Bound had not been read before", name, first, second, unread)
 				}
 			}
 		}
@@ -183,7 +183,7 @@ func TestOrderOfLossesDoesNotMatter(t *testing.T) {
 	})
 }
 
-// Whatever is recorded, no bound is a NaN or negative, and what is no loss is a
+// Whatever is recorded, no bound is a NaN or negative, and what is invalid is a
 // *state.RangeError that changes nothing.
 func TestNoInputMakesABoundThatIsNoNumber(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

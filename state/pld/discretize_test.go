@@ -135,7 +135,7 @@ func TestEachDirectionHasTheReferenceCurve(t *testing.T) {
 	}
 }
 
-// gaussianDelta is the exact δ of the Gaussian mechanism at any ε, also a negative
+// gaussianDelta returns the exact δ of the Gaussian mechanism at any ε, also a negative
 // one: δ(−ε) = 1 − e^−ε(1 − δ(ε)) for a symmetric pair.
 func gaussianDelta(t require, sigma, epsilon float64) float64 {
 	if epsilon < 0 {
@@ -180,7 +180,7 @@ func TestNoGridShowsLessThanTheExactGaussianDelta(t *testing.T) {
 	})
 }
 
-// laplaceDelta is 1 − e^((ε−λ)/2) for |ε| ≤ λ = 1/b (Balle, Barthe and Gaboardi, 2018,
+// laplaceDelta returns 1 − e^((ε−λ)/2) for |ε| ≤ λ = 1/b (Balle, Barthe and Gaboardi, 2018,
 // Theorem 3).
 func laplaceDelta(scale, epsilon float64) float64 {
 	switch {

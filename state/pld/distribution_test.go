@@ -180,7 +180,7 @@ func TestTruncatedDiscreteGaussianHasTheReferenceCurve(t *testing.T) {
 	}
 }
 
-// optimalDelta is Kairouz, Oh and Viswanath (2015), Theorem 3.3: the δ at (k−2i)·ε of k
+// optimalDelta returns, by Kairouz, Oh and Viswanath (2015), Theorem 3.3, the δ at (k−2i)·ε of k
 // mechanisms of (ε, δ).
 func optimalDelta(epsilon, delta float64, k, i int) float64 {
 	sum := 0.0

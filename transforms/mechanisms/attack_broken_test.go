@@ -63,9 +63,9 @@ func TestAttackCatchesAdmissionOnWhatWasSpent(t *testing.T) {
 	})
 }
 
-// TestAttackCatchesRefinementsThatAreNotHeld: the unified filter without its holds: several
+// TestAttackCatchesRefinementsThatAreNotReserved: the unified filter without its reservations: several
 // Brownian refinementments are open at once, each of which would have fitted alone.
-func TestAttackCatchesRefinementsThatAreNotHeld(t *testing.T) {
+func TestAttackCatchesRefinementsThatAreNotReserved(t *testing.T) {
 	base := unified()
 	ladder := brownianLadder(base.Left().Rho)
 	catches(t, promise(), func(secret float64, src mechanisms.Source) float64 {

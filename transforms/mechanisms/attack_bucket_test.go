@@ -28,7 +28,7 @@ type bucketState struct {
 	level  int
 }
 
-// gamblersBudget is what the claims here are made of.
+// gamblersBudget returns what the claims here are made of.
 func gamblersBudget() bucket.Budget { return bucket.Budget{Mu: 1.5, Slack: 1e-3} }
 
 func newBucketGame(sampling float64, l bucket.Ladder, b bucket.Budget) *bucketGame {
@@ -36,13 +36,13 @@ func newBucketGame(sampling float64, l bucket.Ladder, b bucket.Budget) *bucketGa
 	return &bucketGame{must(bucket.NewGate(table, b)), l, map[bucketState]bool{}}
 }
 
-// adaptive is what Gate promises for noise chosen from earlier outputs.
+// adaptive returns what Gate promises for noise chosen from earlier outputs.
 func (g *bucketGame) adaptive() loss.Approx {
 	const delta = 0.1
 	return loss.Approx{Epsilon: must(g.gate.EpsilonAt(delta)), Delta: delta}
 }
 
-// fixed is what Gate promises for noise fixed beforehand: δ_B(ε) + slack.
+// fixed returns what Gate promises for noise fixed beforehand: δ_B(ε) + slack.
 func (g *bucketGame) fixed() loss.Approx {
 	const delta = 0.1
 	b := g.gate.Budget()
@@ -118,7 +118,7 @@ func sampledGame(sampling, sigma float64) func(float64, mechanisms.Source) float
 	}
 }
 
-// planner takes the dearest offer that fits until none does, whatever it sees.
+// planner takes the dearest offer that fits until no offer does, whatever it sees.
 func planner[L any](t testing.TB, fresh func() filter.Filter[L], menu []offer[L]) adversary {
 	return func(secret float64, src mechanisms.Source) float64 {
 		f, score := fresh(), 0.0
@@ -132,7 +132,7 @@ func planner[L any](t testing.TB, fresh func() filter.Filter[L], menu []offer[L]
 	}
 }
 
-// bucketAttackGames is fewer games than attackGames: sampled ones have more mechanisms.
+// bucketAttackGames returns fewer games than attackGames: sampled ones have more mechanisms.
 func bucketAttackGames() int { return min(20_000, attackGames()) }
 
 // brokenBucketGames is enough to refute the claims of this file, also under -short.
@@ -179,7 +179,7 @@ func TestAttackCatchesBucketBudgetsTooLarge(t *testing.T) {
 }
 
 // TestAttackCatchesSamplingThatDidNotHappen: a gate that prices a Poisson sample, where
-// everybody is in every release.
+// each individual is in every release.
 func TestAttackCatchesSamplingThatDidNotHappen(t *testing.T) {
 	g := newBucketGame(gamblersSampling, sampledLadder(), gamblersBudget())
 	catchesIn(t, brokenBucketGames, g.adaptive(), gambler(t, g.fresh, bucketMenu(1, g.ladder)))

@@ -97,7 +97,7 @@ func count(scores []float64, in func(float64) bool) int {
 	return n
 }
 
-// atLeast is the lower limit of Clopper and Pearson (1934) for a probability, from k
+// atLeast returns the lower limit of Clopper and Pearson (1934) for a probability, from k
 // successes of n: wrong with probability miss at most.
 func atLeast(k, n int, miss float64) float64 {
 	if k == 0 {
@@ -106,7 +106,7 @@ func atLeast(k, n int, miss float64) float64 {
 	return mathext.InvRegIncBeta(float64(k), float64(n-k+1), miss)
 }
 
-// atMost is the upper limit.
+// atMost returns the upper limit.
 func atMost(k, n int, miss float64) float64 {
 	if k == n {
 		return 1
@@ -127,7 +127,7 @@ func TestClopperPearsonLimits(t *testing.T) {
 	}
 }
 
-// attackGames is how often each value is played after the pilot.
+// attackGames returns how often each value is played after the pilot.
 func attackGames() int {
 	if testing.Short() {
 		return 3_000
@@ -164,7 +164,7 @@ type offer[L any] struct {
 }
 
 // gambler takes from a menu, dearest first, until nothing fits. It chooses by what it
-// has seen: behind, it starts from the second offer to keep the large stakes for
+// has seen: behind, it starts from the second offer to keep the large bets for
 // later.
 func gambler[L any](t testing.TB, fresh func() filter.Filter[L], menu []offer[L]) adversary {
 	return func(secret float64, src mechanisms.Source) float64 {
@@ -230,7 +230,7 @@ func laplaceGame(scale float64) (m *mechanisms.Laplace, run func(float64, mechan
 
 func laplaceRatio(y, scale float64) float64 { return (math.Abs(y) - math.Abs(y-1)) / scale }
 
-// leakyResponse is randomised response that gives the value away with probability δ:
+// leakyResponse returns randomised response that gives the value away with probability δ:
 // the mechanism that (ε, δ)-DP allows at most (Kairouz, Oh and Viswanath, 2015).
 func leakyResponse(price loss.Approx) func(float64, mechanisms.Source) float64 {
 	honest := 1 / (1 + math.Exp(-price.Epsilon))

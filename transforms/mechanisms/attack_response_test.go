@@ -24,7 +24,7 @@ func (b binary) run(secret float64, src mechanisms.Source) float64 {
 	return math.Log((1 - b.p) / (1 - b.q))
 }
 
-// divergence is the Rényi divergence of order alpha, the larger of the directions.
+// divergence returns the Rényi divergence of order alpha, the larger of the directions.
 func (b binary) divergence(alpha float64) float64 {
 	one := func(p, q float64) float64 {
 		yes := alpha*math.Log(p) + (1-alpha)*math.Log(q)
@@ -80,13 +80,13 @@ func TestBinaryPricesCoverTheDivergence(t *testing.T) {
 	}
 }
 
-// binaryZCDP is the strongest binary response of a ρ.
+// binaryZCDP returns the strongest binary response of a ρ.
 func binaryZCDP(rho, delta float64) offer[loss.ZCDP] {
 	b := strongestBinary(delta, func(b binary) bool { return b.rho() <= rho })
 	return offer[loss.ZCDP]{loss.ZCDP{Rho: b.rho()}, b.run}
 }
 
-// binaryRDP is the strongest binary response within a Rényi curve.
+// binaryRDP returns the strongest binary response within a Rényi curve.
 func binaryRDP(curve loss.RDP, delta float64) offer[loss.RDP] {
 	price := func(b binary) loss.RDP {
 		r := make(loss.RDP, len(curve))

@@ -11,11 +11,11 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/mechanisms"
 )
 
-// promise is what the filters of the attacks claim. δ is large for a claim: the
-// place of the curve where games of this number see the most of it.
+// promise returns what the filters of the attacks claim. δ is large for a claim: the
+// point of the curve where games of this number see the most of it.
 func promise() loss.Approx { return loss.Approx{Epsilon: 1, Delta: 0.1} }
 
-// shares are the parts of a budget that the offers of a menu cost.
+// shares returns the parts of a budget that the offers of a menu cost.
 func shares() []float64 { return []float64{0.5, 0.25, 0.125, 0.125, 0.0625} }
 
 // hair keeps an offer that costs a part of a budget from costing a rounding more.
@@ -236,7 +236,7 @@ type brownianRung struct {
 	rho      loss.ZCDP // of the refinement if it stops here
 }
 
-// brownianLadder is four rungs by factors of two up to a ρ.
+// brownianLadder returns four rungs by factors of two up to a ρ.
 func brownianLadder(rho float64) []brownianRung {
 	var ladder []brownianRung
 	before := 0.0

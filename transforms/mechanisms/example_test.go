@@ -93,10 +93,10 @@ func ExampleLaplaceReduction() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Printf("paid %.4f of the %.1f held, left %.4f\n", realised.Epsilon, worst.Epsilon, budget.Left().Epsilon)
+	fmt.Printf("paid %.4f of the %.1f reserved, left %.4f\n", realised.Epsilon, worst.Epsilon, budget.Left().Epsilon)
 	// Output:
 	// scale 64: 465.9
 	// scale 32: 535.8
 	// scale 16: 524.3
-	// paid 0.0625 of the 0.5 held, left 0.9375
+	// paid 0.0625 of the 0.5 reserved, left 0.9375
 }

@@ -82,7 +82,7 @@ func laplaceCDF(x float64) float64 {
 
 func normalCDF(x float64) float64 { return 0.5 * math.Erfc(-x/math.Sqrt2) }
 
-// discreteLaplaceLaw is tanh(r/2)·e^(−r·|x|), r the rate, as far as it matters.
+// discreteLaplaceLaw returns tanh(r/2)·e^(−r·|x|), r the rate, as far as it matters.
 func discreteLaplaceLaw(rate float64) map[int64]float64 {
 	law := map[int64]float64{}
 	for x := int64(0); rate*float64(x) < 25; x++ {

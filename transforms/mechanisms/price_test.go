@@ -200,7 +200,7 @@ func TestRoundingKeepsTheSensitivity(t *testing.T) {
 	})
 }
 
-// directDivergence is the Rényi divergence of order alpha between a law on the
+// directDivergence returns the Rényi divergence of order alpha between a law on the
 // integers and the same moved by k, by adding up (log of the law as an argument).
 func directDivergence(logLaw func(x float64) float64, k, alpha float64, last int) float64 {
 	logs, most := make([]float64, 0, 2*last+1), math.Inf(-1)

@@ -95,7 +95,7 @@ func TestFractionFarInTail(t *testing.T) {
 	}
 }
 
-// scaledTail is (1 − Φ(k+x))·e^(k²/2).
+// scaledTail returns (1 − Φ(k+x))·e^(k²/2).
 func scaledTail(k int, x float64) float64 {
 	return 0.5 * math.Erfc((float64(k)+x)/math.Sqrt2) * math.Exp(float64(k*k)/2)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction/simulate"
 )
 
-// optimum is the clairvoyant precision (z/(r·f))².
+// optimum returns the clairvoyant precision (z/(r·f))².
 func optimum(target Target, count float64) float64 {
 	z := math.Sqrt2 * math.Erfinv(target.Confidence)
 	return math.Pow(z/(target.Relative*count), 2)

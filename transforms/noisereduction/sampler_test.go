@@ -23,7 +23,7 @@ func precision(t testing.TB, sigma float64) state.Precision {
 	return u
 }
 
-// testKey is a key with a secret that is not zero.
+// testKey returns a key with a secret that is not zero.
 func testKey() NoiseKey {
 	k := NoiseKey{ID: "test"}
 	for i := range k.Secret {

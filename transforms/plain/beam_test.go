@@ -18,7 +18,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
-// someEvents are events of users of all sorts: some within their budgets, some
+// someEvents returns events of users of all sorts: some within their budgets, some
 // at the edge, some far beyond.
 func someEvents(seed uint64, users, windows int) []event {
 	rng := rand.New(rand.NewPCG(seed, 5))
@@ -42,13 +42,13 @@ func someEvents(seed uint64, users, windows int) []event {
 func TestStreamAndBoundedReleaseTheSame(t *testing.T) {
 	const windows = 6
 	s := testSettings(t, windows)
-	events := someEvents(1, 40, windows-1) // nobody in the last window
-	for w := range windows - 1 {           // a crowd, so that a private key passes
+	events := someEvents(1, 40, windows-1) // no user in the last window
+	for w := range windows - 1 {           // many users, so that a private key passes
 		for u := range 450 {
 			events = append(events, event{fmt.Sprintf("visitor %d", u), "e", base + int64(w)*hour + int64(u)})
 		}
 	}
-	stray := []event{{"early", "a", base - 1}, {"late", "a", base + windows*hour}, {"", "a", base}, {"x", strings.Repeat("k", 513), base}}
+	rejects := []event{{"early", "a", base - 1}, {"late", "a", base + windows*hour}, {"", "a", base}, {"x", strings.Repeat("k", 513), base}}
 	_, want := model(t, s, events)
 	private := 0
 	for _, r := range want {
@@ -59,14 +59,14 @@ func TestStreamAndBoundedReleaseTheSame(t *testing.T) {
 	if len(want) < windows*7 || private == 0 {
 		t.Fatalf("%d values, %d of private keys: the test shows too little", len(want), private)
 	}
-	form := mustForm(t, s)
+	dp := mustTransforms(t, s)
 	ptest.BuildAndRun(t, func(scope beam.Scope) {
-		all := source(scope, shuffled(append(events, stray...), 9))
-		admitted, rejected := form.Filter(scope, all)
-		passert.Equals(scope, inGlobal(scope, form.Release(scope, form.Count(scope, admitted))), anys(want)...)
-		passert.Count(scope, rejected, "rejected", len(stray))
-		bounded, _ := form.FilterBounded(scope, all)
-		passert.Equals(scope, inGlobal(scope, form.Release(scope, form.Count(scope, bounded))), anys(want)...)
+		all := source(scope, shuffled(append(events, rejects...), 9))
+		admitted, rejected := dp.Filter(scope, all)
+		passert.Equals(scope, inGlobal(scope, dp.Release(scope, dp.Count(scope, admitted))), anys(want)...)
+		passert.Count(scope, rejected, "rejected", len(rejects))
+		bounded, _ := dp.FilterBounded(scope, all)
+		passert.Equals(scope, inGlobal(scope, dp.Release(scope, dp.Count(scope, bounded))), anys(want)...)
 	})
 }
 
@@ -75,10 +75,10 @@ func TestBoundedRunsOnTheOlderDirectRunner(t *testing.T) {
 	s := testSettings(t, 3)
 	events := someEvents(2, 30, 3)
 	_, want := model(t, s, events)
-	form := mustForm(t, s)
+	dp := mustTransforms(t, s)
 	p, scope := beam.NewPipelineWithRoot()
-	admitted, _ := form.FilterBounded(scope, source(scope, events))
-	passert.Equals(scope, inGlobal(scope, form.Release(scope, form.Count(scope, admitted))), anys(want)...)
+	admitted, _ := dp.FilterBounded(scope, source(scope, events))
+	passert.Equals(scope, inGlobal(scope, dp.Release(scope, dp.Count(scope, admitted))), anys(want)...)
 	if _, err := direct.Execute(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
@@ -93,11 +93,11 @@ func parseEvent(_ beam.EventTime, line string) (string, string) { return line[:1
 
 // TestWindowsAreDecidedInOrderHoweverTheStreamBringsThem: events of three
 // windows arrive mixed, the watermark passes two at once; the account can pay
-// for the first windows only. What comes behind the watermark touches nothing.
+// for the first windows only. What comes after the watermark touches nothing.
 func TestWindowsAreDecidedInOrderHoweverTheStreamBringsThem(t *testing.T) {
 	s := testSettings(t, 4)
 	s.Metrics = []Metric{{Name: "views", Kind: metrickind.Events, MaxKeysPerUser: 1, MaxEventsPerKey: 2, Sigma: 12, PublicKeys: []string{"a"}}}
-	form := mustForm(t, s)
+	dp := mustTransforms(t, s)
 	at := func(w, ms int64) int64 { return base + w*hour + ms }
 	onTime := []event{
 		{"u", "a", at(2, 5)}, {"u", "a", at(0, 9)}, {"v", "a", at(1, 1)}, {"u", "a", at(1, 3)}, {"u", "a", at(0, 2)}, {"u", "a", at(1, 4)},
@@ -109,7 +109,7 @@ func TestWindowsAreDecidedInOrderHoweverTheStreamBringsThem(t *testing.T) {
 		sum += n
 	}
 	if int(sum) >= len(onTime) {
-		t.Fatal("everybody could pay: the test shows too little")
+		t.Fatal("every user could pay: the test shows too little")
 	}
 	stream := teststream.NewConfig()
 	add := func(events ...event) {
@@ -127,7 +127,7 @@ func TestWindowsAreDecidedInOrderHoweverTheStreamBringsThem(t *testing.T) {
 	stream.AdvanceWatermarkToInfinity()
 	ptest.BuildAndRun(t, func(scope beam.Scope) {
 		lines := teststream.Create(scope, stream)
-		admitted, _ := form.Filter(scope, beam.ParDo(scope, parseEvent, lines))
-		passert.Equals(scope, inGlobal(scope, form.Release(scope, form.Count(scope, admitted))), anys(want)...)
+		admitted, _ := dp.Filter(scope, beam.ParDo(scope, parseEvent, lines))
+		passert.Equals(scope, inGlobal(scope, dp.Release(scope, dp.Count(scope, admitted))), anys(want)...)
 	})
 }

@@ -10,13 +10,13 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/localrunner"
 )
 
-// The accounts of the plain form stand in keyed state and nowhere else.
+// The accounts of the plain form are kept in keyed state and nowhere else.
 func TestRuleAccountsInKeyedStateAreNotSplit(t *testing.T) {
 	before := *jobopts.Experiments
 	defer func() { *jobopts.Experiments = before }()
 	*jobopts.Experiments = ""
 	_, s := beam.NewPipelineWithRoot()
-	mustForm(t, testSettings(t, 1)).Filter(s, source(s, nil))
+	mustTransforms(t, testSettings(t, 1)).Filter(s, source(s, nil))
 	if !slices.Contains(jobopts.GetExperiments(), localrunner.Experiment) {
 		t.Error("the job allows splits")
 	}

@@ -69,19 +69,19 @@ func runExample(filter func(f *plain.Transforms, s beam.Scope, events beam.PColl
 	if err != nil {
 		return err
 	}
-	form, err := plain.New(settings, secrets)
+	dp, err := plain.New(settings, secrets)
 	if err != nil {
 		return err
 	}
 	p, s := beam.NewPipelineWithRoot()
 	events := beam.ParDo(s, &visits{Users: 2000, Millis: settings.From.UnixMilli()}, beam.Impulse(s))
-	admitted, _ := filter(form, s, events)
-	beam.ParDo0(s, show, form.Release(s, form.Count(s, admitted)))
+	admitted, _ := filter(dp, s, events)
+	beam.ParDo0(s, show, dp.Release(s, dp.Count(s, admitted)))
 	_, err = prism.Execute(context.Background(), p)
 	return err
 }
 
-// On a stream: the public key shows in every window, also where nobody came.
+// On a stream: the public key shows in every window, also in one without users.
 func ExampleTransforms_Filter() {
 	err := runExample((*plain.Transforms).Filter)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 
 // TestPlainAndPackedDecideTheSame: at the same prices (ladders of one rung)
 // both forms admit the same users to the same windows, count the same, and leave
-// everybody with the same account. The packed one keeps its accounts in keyed
+// every user with the same account. The packed one keeps its accounts in keyed
 // state, turn after turn.
 func TestPlainAndPackedDecideTheSame(t *testing.T) {
 	refused, private := 0, 0
@@ -52,7 +52,7 @@ func TestPlainAndPackedDecideTheSame(t *testing.T) {
 		}
 	})
 	if refused == 0 || private == 0 {
-		t.Errorf("%d times somebody ran out of budget, %d accounts paid for private keys: the test shows nothing", refused, private)
+		t.Errorf("%d times a user ran out of budget, %d accounts paid for private keys: the test shows nothing", refused, private)
 	}
 }
 
@@ -96,7 +96,7 @@ func drawSettings(t *rapid.T) Settings {
 	return s
 }
 
-// decidePlain decides user after user; all says whether everybody could pay.
+// decidePlain decides user after user; all says whether every user could pay.
 func decidePlain(t *rapid.T, s Settings, events []event) (out decided, all bool) {
 	secrets := testSecrets()
 	a, err := newAdmitter(&s, &secrets)
@@ -150,8 +150,8 @@ func decidePlain(t *rapid.T, s Settings, events []event) (out decided, all bool)
 // the only precision there is. Private keys may be released or not: both cost
 // the same.
 type settledAtTop struct {
-	specs []schemas.MetricSpec
-	pairs func(turn uint64) []schemas.MetricWindow
+	specs     []schemas.MetricSpec
+	windowsOf func(turn uint64) []schemas.MetricWindow
 }
 
 func (s settledAtTop) Settlement(_ context.Context, turn uint64) (*spend.Settlement, error) {
@@ -159,7 +159,7 @@ func (s settledAtTop) Settlement(_ context.Context, turn uint64) (*spend.Settlem
 	for _, m := range s.specs {
 		settled.FirstRungs = append(settled.FirstRungs, m.First)
 	}
-	for _, p := range s.pairs(turn) {
+	for _, p := range s.windowsOf(turn) {
 		for _, key := range s.specs[p.Metric].PublicKeys {
 			settled.Keys = append(settled.Keys, schemas.SettledKey{
 				Metric: p.Metric, WindowStart: p.WindowStart, WindowEnd: p.WindowEnd, Key: key, Precision: s.specs[p.Metric].Top})
@@ -262,7 +262,7 @@ func decidePacked(ctx context.Context, s Settings, events []event) (decided, err
 	for _, m := range metrics {
 		specs = append(specs, m.spec)
 	}
-	pairs := func(turn uint64) []schemas.MetricWindow {
+	windowsOf := func(turn uint64) []schemas.MetricWindow {
 		var all []schemas.MetricWindow
 		for i := range specs {
 			end := s.span().from + int64(turn)*s.span().size
@@ -274,7 +274,7 @@ func decidePacked(ctx context.Context, s Settings, events []event) (decided, err
 	if err != nil {
 		return out, err
 	}
-	spender, err := transforms.InState(spend.Options{Rules: rules, Settlements: settledAtTop{specs, pairs}, Ending: pairs})
+	spender, err := transforms.InState(spend.Options{Rules: rules, Settlements: settledAtTop{specs, windowsOf}, Ending: windowsOf})
 	if err != nil {
 		return out, err
 	}

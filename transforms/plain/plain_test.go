@@ -64,7 +64,7 @@ func (f *eventsFn) ProcessElement(_ int, millis []int64, emit func(beam.EventTim
 	}
 }
 
-// source is a collection of events with their times.
+// source returns a collection of events with their times.
 func source(s beam.Scope, events []event) beam.PCollection {
 	fn := &eventsFn{}
 	var millis []int64
@@ -107,7 +107,7 @@ func testSettings(t testing.TB, windows int64) Settings {
 	}
 }
 
-// model is the same once more, sequentially: counts by (metric, window, key)
+// model computes the same once more, sequentially: counts by (metric, window, key)
 // of what is admitted, and what is released.
 func model(t testing.TB, s Settings, events []event) (counts map[string]int64, released []Released) {
 	t.Helper()
@@ -160,7 +160,7 @@ func model(t testing.TB, s Settings, events []event) (counts map[string]int64, r
 	return counts, released
 }
 
-func mustForm(t testing.TB, s Settings) *Transforms {
+func mustTransforms(t testing.TB, s Settings) *Transforms {
 	t.Helper()
 	f, err := New(s, testEnvironment())
 	if err != nil {

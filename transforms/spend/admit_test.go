@@ -10,7 +10,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// markCase is a user with two labels for each of the slice's keys, of which the
+// markCase returns a user with two labels for each of the slice's keys, of which the
 // metric takes one, in a window that has other keys as well.
 func markCase(keys int, step uint32) (*need, *metric, []kept) {
 	own := &contributions{}

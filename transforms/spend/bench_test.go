@@ -125,7 +125,7 @@ func BenchmarkSnapshot(b *testing.B) {
 	}
 }
 
-// charged is the book as if its turn had cost nothing.
+// charged returns the accounts as if their turn had cost nothing.
 func charged(a *shardAccounts) *shardAccounts {
 	for i := range a.deltaUsers() {
 		u := &a.last().delta.Users[i]
@@ -175,7 +175,7 @@ func BenchmarkRestore(b *testing.B) {
 				}
 				b.StartTimer()
 				for shard := range benchShards {
-					// What taking does, without the turn behind it.
+					// What taking does, without the turn after it.
 					s := w.engine.shard(shard)
 					open, _, err := readEnvelope(shard, envelopes[shard])
 					if err != nil {

@@ -186,7 +186,7 @@ func TestAForgottenCacheIsReadFromTheState(t *testing.T) {
 	}
 }
 
-// TestAStateWithoutADecisionIsNotRead: a base with no delta behind it was never
+// TestAStateWithoutADecisionIsNotRead: a base with no delta after it was never
 // written by this package.
 func TestAStateWithoutADecisionIsNotRead(t *testing.T) {
 	w := mustWorld(t, oneMetric())

@@ -13,7 +13,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state"
 )
 
-// oneMetric is the smallest deployment: one shard, private keys, ample budget.
+// oneMetric returns the smallest deployment: one shard, private keys, ample budget.
 func oneMetric() settings {
 	return settings{
 		shards: 1, releaseShards: 2, slots: 4,
@@ -56,8 +56,8 @@ func stopReason(t *testing.T, err error, part string) {
 	}
 }
 
-// TestNothingIsHandedOnBeforeTheDeltaIsDurable holds for every delivery of a
-// turn, also one behind a delivery that nobody waited for.
+// TestNothingIsHandedOnBeforeTheDeltaIsDurable checks every delivery of a
+// turn, also one after a delivery for which no caller waited.
 func TestNothingIsHandedOnBeforeTheDeltaIsDurable(t *testing.T) {
 	for _, deliveries := range []int{1, 2, 3} {
 		w := mustWorld(t, oneMetric())
@@ -232,7 +232,7 @@ func TestAnOpenOfASettledTurnIsDropped(t *testing.T) {
 	}
 }
 
-// TestAnEnvelopeWithoutOpenDoesNothing: a drain, a flush, a stray restore.
+// TestAnEnvelopeWithoutOpenDoesNothing: a drain, a flush, a late restore.
 func TestAnEnvelopeWithoutOpenDoesNothing(t *testing.T) {
 	w := mustWorld(t, oneMetric())
 	contributions := w.batch(w.epoch, 1, 0, oneUser(1))

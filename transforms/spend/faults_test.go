@@ -21,7 +21,7 @@ func (w *world) open(turn uint64, cs []contribution, fromLedger bool) ([]Blob, e
 	return pending.Wait(context.Background())
 }
 
-// rewrite changes a shard's log while nobody looks.
+// rewrite changes a shard's log while no engine reads it.
 func (l *memLedger) rewrite(shard int, keep func(schemas.LedgerPart) bool) {
 	l.logs[shard] = slices.DeleteFunc(l.logs[shard], func(r state.LedgerRecord) bool {
 		p, err := schemas.DecodeLedgerPart(r.Key, r.Value)
@@ -29,7 +29,7 @@ func (l *memLedger) rewrite(shard int, keep func(schemas.LedgerPart) bool) {
 	})
 }
 
-// TestEventsThatDifferFromTheLedgerStop: the log was changed behind a decided
+// TestEventsThatDifferFromTheLedgerStop: the log was changed after a decided
 // turn, by a record more, a record less, or another user.
 func TestEventsThatDifferFromTheLedgerStop(t *testing.T) {
 	for name, cs := range map[string][]contribution{
@@ -154,7 +154,7 @@ func (w *world) forge(t *testing.T, d schemas.Delta) {
 }
 
 // TestForgedDecisionsStop: a ledger whose decisions no budget allows, or that
-// speaks of metrics nobody knows, stops the run; it neither overspends nor
+// speaks of unknown metrics, stops the run; it neither overspends nor
 // crashes.
 func TestForgedDecisionsStop(t *testing.T) {
 	window := func(m uint32) schemas.MetricWindow { return schemas.MetricWindow{Metric: m, WindowEnd: testTurn} }
@@ -162,19 +162,19 @@ func TestForgedDecisionsStop(t *testing.T) {
 	admitted, nothing := schemas.NewBits(1), schemas.NewBits(1)
 	admitted.Set(0)
 	poor := schemas.DeltaUser{ID: testID(1), Slice: []schemas.KeyCount{{Key: 0, N: 1}}, Admitted: admitted}
-	nobody := schemas.DeltaUser{ID: testID(1), Slice: poor.Slice, Admitted: nothing}
+	unadmitted := schemas.DeltaUser{ID: testID(1), Slice: poor.Slice, Admitted: nothing}
 	rich := schemas.DeltaUser{ID: testID(1), Slice: []schemas.KeyCount{{Key: 0, N: 4}}, Admitted: admitted}
 	for name, d := range map[string]schemas.Delta{
 		"a worst case above the budget": {Windows: []schemas.MetricWindow{window(0)}, Labels: []schemas.Label{{Key: []byte("a")}}, Users: []schemas.DeltaUser{rich}},
 		"an unknown metric, admitted":   {Windows: []schemas.MetricWindow{window(7)}, Labels: []schemas.Label{{Key: []byte("a")}}, Users: []schemas.DeltaUser{rich}},
-		"an unknown metric, nobody":     {Windows: []schemas.MetricWindow{window(7)}},
+		"an unknown metric, no user":    {Windows: []schemas.MetricWindow{window(7)}},
 		"another window":                {Windows: []schemas.MetricWindow{earlier}, Labels: []schemas.Label{{Key: []byte("a")}}, Users: []schemas.DeltaUser{poor}},
 		"a window too many":             {Windows: []schemas.MetricWindow{earlier, window(0)}, Labels: []schemas.Label{{Key: []byte("a")}}, Users: []schemas.DeltaUser{poor}},
 		"a window twice":                {Windows: []schemas.MetricWindow{window(0), window(0)}, Labels: []schemas.Label{{Key: []byte("a")}}, Users: []schemas.DeltaUser{poor}},
 		"no window":                     {Labels: []schemas.Label{{Key: []byte("a")}}, Users: []schemas.DeltaUser{{ID: testID(1), Slice: poor.Slice, Admitted: schemas.NewBits(0)}}},
-		"no window and nobody":          {},
+		"no window and no user":         {},
 		"nothing kept, and admitted":    {Windows: []schemas.MetricWindow{window(0)}, Users: []schemas.DeltaUser{{ID: testID(1), Admitted: admitted}}},
-		"another window, nobody in it":  {Windows: []schemas.MetricWindow{earlier}, Labels: []schemas.Label{{Key: []byte("a")}}, Users: []schemas.DeltaUser{nobody}},
+		"another window, no user in it": {Windows: []schemas.MetricWindow{earlier}, Labels: []schemas.Label{{Key: []byte("a")}}, Users: []schemas.DeltaUser{unadmitted}},
 	} {
 		s := oneMetric()
 		s.budget.Mu2 = 63 // the worst case of 4 events is 64
@@ -196,9 +196,9 @@ func TestForgedDecisionsStop(t *testing.T) {
 	}
 }
 
-// TestRuleNoDecisionOfADeltaIsLeftOut: whoever is not met among the users of the
-// windows would be admitted and never pay, and whoever is met twice pays twice. The
-// codec refuses users out of order; this is what stands behind it.
+// TestRuleNoDecisionOfADeltaIsLeftOut: a user who is not met among the users of the
+// windows would be admitted and never pay, and one who is met twice pays twice. The
+// codec refuses users out of order; this is the second check.
 func TestRuleNoDecisionOfADeltaIsLeftOut(t *testing.T) {
 	s := oneMetric()
 	admitted := schemas.NewBits(1)
@@ -228,7 +228,7 @@ func TestGarbageInTheLedgerIsAnError(t *testing.T) {
 	}
 }
 
-// TestAFailedAppendForgetsTheShard: what the process holds in memory may be
+// TestAFailedAppendForgetsTheShard: what the process has in memory may be
 // ahead of the ledger, so the next try begins with the ledger.
 func TestAFailedAppendForgetsTheShard(t *testing.T) {
 	for landed := range 2 {

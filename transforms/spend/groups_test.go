@@ -35,8 +35,8 @@ func TestRuleCountsAreCutOnceAdded(t *testing.T) {
 	})
 }
 
-// drawStakes gives the users of a shard amounts up to the ends of 64 bits.
-func drawStakes(t *rapid.T, want *big.Int) []reservation {
+// drawReservations gives the users of a shard amounts up to the ends of 64 bits.
+func drawReservations(t *rapid.T, want *big.Int) []reservation {
 	amount := rapid.OneOf(rapid.Int64(), rapid.SampledFrom([]int64{math.MaxInt64, math.MaxInt64, math.MinInt64, 1 << 62, 1, -1}), rapid.Int64Range(-1<<36, 1<<36))
 	var reservations []reservation
 	for user := range rapid.IntRange(0, 20).Draw(t, "users") {
@@ -59,7 +59,7 @@ func TestRuleAShardsCountsAreExact(t *testing.T) {
 		want := new(big.Int)
 		for shard := range rapid.IntRange(1, 4).Draw(t, "shards") {
 			a := newShardAccounts(mustRules(t, s), oneSlice{})
-			d := decision{delta: &schemas.Delta{Turn: 1, Windows: s.windows(1), Tallies: make([]schemas.WindowTally, 1)}, reservations: drawStakes(t, want)}
+			d := decision{delta: &schemas.Delta{Turn: 1, Windows: s.windows(1), Tallies: make([]schemas.WindowTally, 1)}, reservations: drawReservations(t, want)}
 			d.ended = &endedWindows{windows: d.delta.Windows, contributions: []*contributions{{keys: [][]byte{[]byte("a")}}}}
 			a.decided = []decision{d}
 			blobs, err := a.partials(shard, &schemas.Open{Turn: 1, First: 1})

@@ -107,7 +107,7 @@ func TestReshardingLosesNothing(t *testing.T) {
 	})
 }
 
-// change winds the world's shards up behind a settled turn and begins another one
+// change winds the world's shards up after a settled turn and begins another one
 // with other shards and slots, on the same ledger or on a new one.
 func (w *world) change(settled uint64, next settings) (*world, error) {
 	epoch := w.ledger.nextEpoch()
@@ -187,14 +187,14 @@ func TestRuleAChangeKeepsEveryAccountAndOpenWindow(t *testing.T) {
 			}
 			s.shards, s.slots = rapid.IntRange(1, 4).Draw(t, "shards"), rapid.IntRange(minLedgerSlots, 9).Draw(t, "slots")
 			if w, err = w.change(turn, s); err != nil {
-				t.Fatalf("changing behind turn %d: %v", turn, err)
+				t.Fatalf("changing after turn %d: %v", turn, err)
 			}
 		}
 	})
 }
 
-// TestRuleAShardIsNeverStoredBesideForeignAccounts: a ledger that holds anything
-// but what a change left there is somebody else's, and none of it may be adopted.
+// TestRuleAShardIsNeverStoredBesideForeignAccounts: a ledger that has anything
+// but what a change left there belongs to another deployment, and must not be adopted.
 func TestRuleAShardIsNeverStoredBesideForeignAccounts(t *testing.T) {
 	account := func(id byte, spent state.Mu2) state.AccountEntry {
 		return state.AccountEntry{ID: state.AccountID{id}, Account: state.Account{Spent: spent}}

@@ -9,7 +9,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state"
 )
 
-// covered is a metric with a coverage that costs 7 units at its top.
+// covered returns a metric with a coverage that costs 7 units at its top.
 func covered(m schemas.MetricSpec) []schemas.MetricSpec {
 	return []schemas.MetricSpec{m, {Name: m.Name + ".coverage", Kind: metrickind.Coverage, Of: m.Name, KeyMode: schemas.KeysPublic,
 		PublicKeys: [][]byte{{}}, First: unit(1), Top: unit(7)}}
@@ -35,7 +35,7 @@ func mustCharge(t testing.TB, a *shardAccounts, s schemas.Settled) {
 	}
 }
 
-// cellOf is what the book counts for a metric's key in the turn that ends now.
+// cellOf returns what the accounts count for a metric's key in the turn that ends now.
 func cellOf(t testing.TB, a *shardAccounts, metric uint32, key string) (int64, bool) {
 	t.Helper()
 	blobs, err := a.partials(0, &schemas.Open{First: a.turn, Turn: a.turn, Shards: 1})
@@ -54,9 +54,9 @@ func cellOf(t testing.TB, a *shardAccounts, metric uint32, key string) (int64, b
 	return 0, false
 }
 
-// TestRuleCoverageIsInsideTheHold: a user is admitted only if the coverage can be paid,
+// TestRuleCoverageIsInsideTheReservation: a user is admitted only if the coverage can be paid,
 // too, and pays one contribution at the precision where it stopped.
-func TestRuleCoverageIsInsideTheHold(t *testing.T) {
+func TestRuleCoverageIsInsideTheReservation(t *testing.T) {
 	metrics := covered(publicMetric("m", "a"))
 	cs := []contribution{{user: 1, key: "a", n: 2}, {user: 2, key: "a", n: 1}}
 	a := mustAccounts(t, deployment(4*4+7-1, 0, metrics...), cs)
@@ -79,7 +79,7 @@ func TestRuleCoverageIsInsideTheHold(t *testing.T) {
 
 // TestRuleDistinctUsersAcrossAPeriodCountOnceAndPayTwice: in a window over a
 // period's boundary a user is two individuals with an account each, and one
-// user to whoever counts users; if one of them cannot pay the other still counts.
+// user for a metric that counts users; if one of them cannot pay the other still counts.
 func TestRuleDistinctUsersAcrossAPeriodCountOnceAndPayTwice(t *testing.T) {
 	m := publicMetric("m", "a", "b")
 	m.Kind = metrickind.DistinctUsers
@@ -93,13 +93,13 @@ func TestRuleDistinctUsersAcrossAPeriodCountOnceAndPayTwice(t *testing.T) {
 		t.Fatalf("coverage counts one user %d times", n)
 	}
 	if a.in(t, 1, 0).Reserved != 11 || a.in(t, 1, 1).Reserved != 11 {
-		t.Fatalf("held %d and %d: each part pays 1", a.in(t, 1, 0).Reserved, a.in(t, 1, 1).Reserved)
+		t.Fatalf("reserved %d and %d: each part pays 1", a.in(t, 1, 0).Reserved, a.in(t, 1, 1).Reserved)
 	}
 	cs[0] = contribution{user: 1, period: 0, key: "a", n: 1}
 	cs = append(cs, contribution{user: 1, period: 0, key: "b", n: 1}) // 4+4+7: too much for period 0
 	a = mustAccounts(t, s, cs)
 	if n, _ := cellOf(t, a, 0, "a"); n != 1 || a.in(t, 1, 0).Reserved != 0 || a.in(t, 1, 1).Reserved != 11 {
-		t.Fatalf("counted %d, held %d and %d", n, a.in(t, 1, 0).Reserved, a.in(t, 1, 1).Reserved)
+		t.Fatalf("counted %d, reserved %d and %d", n, a.in(t, 1, 0).Reserved, a.in(t, 1, 1).Reserved)
 	}
 }
 
@@ -116,9 +116,9 @@ func TestRuleSumsCostTheirClampedTotal(t *testing.T) {
 	if n, _ := cellOf(t, a, 0, "b"); n != -3 {
 		t.Fatalf("the sum of b is %d, want -3", n)
 	}
-	for user, held := range map[int]state.Mu2{1: 4 * (400 + 9), 2: 4 * 25, 3: 0} {
-		if got := a.in(t, user, 0).Reserved; got != held {
-			t.Errorf("user %d holds %d, want %d", user, got, held)
+	for user, reserved := range map[int]state.Mu2{1: 4 * (400 + 9), 2: 4 * 25, 3: 0} {
+		if got := a.in(t, user, 0).Reserved; got != reserved {
+			t.Errorf("user %d has %d reserved, want %d", user, got, reserved)
 		}
 	}
 	if got := a.last().delta.Tallies[0]; got != (schemas.WindowTally{Counted: 6}) {
@@ -164,8 +164,8 @@ func TestRuleKeysTakenFromAnotherMetricCostNothingUnreleased(t *testing.T) {
 	}
 }
 
-// TestRuleFilteredRecordsAreNobodysContribution: they are tallied and cost nothing.
-func TestRuleFilteredRecordsAreNobodysContribution(t *testing.T) {
+// TestRuleFilteredRecordsAreNoContribution: they are tallied and cost nothing.
+func TestRuleFilteredRecordsAreNoContribution(t *testing.T) {
 	m := metric1("m")
 	m.Filter = "x"
 	other := metric1("other")
@@ -180,13 +180,13 @@ func TestRuleFilteredRecordsAreNobodysContribution(t *testing.T) {
 		t.Fatalf("tally %+v", got)
 	}
 	if got := a.in(t, 1, 0).Reserved; got != 4*4+4*25 {
-		t.Fatalf("held %d", got)
+		t.Fatalf("reserved %d", got)
 	}
 }
 
-// TestRuleAWindowIsFormedFromAllItsSlices, and a slice is remembered as long as
+// TestRuleAWindowIsAssembledFromAllItsSlices, and a slice is remembered as long as
 // a window with it is open, no longer.
-func TestRuleAWindowIsFormedFromAllItsSlices(t *testing.T) {
+func TestRuleAWindowIsAssembledFromAllItsSlices(t *testing.T) {
 	m := publicMetric("m", "a")
 	m.WindowSize, m.WindowSlide = 3*testTurn, testTurn
 	s := deployment(1<<40, 0, m)
@@ -197,7 +197,7 @@ func TestRuleAWindowIsFormedFromAllItsSlices(t *testing.T) {
 			t.Fatalf("the window that ends with turn %d counts %d, want %d", a.turn, n, want)
 		}
 		if want, got := min(turn+1, 2), len(a.open); got != want {
-			t.Fatalf("behind turn %d %d slices are kept, want %d", a.turn, got, want)
+			t.Fatalf("after turn %d %d slices are kept, want %d", a.turn, got, want)
 		}
 		settled := schemas.Settled{FirstRungs: []state.Precision{unit(1)}}
 		if a.turn >= 3 {

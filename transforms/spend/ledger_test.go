@@ -16,7 +16,7 @@ var errCrashed = errors.New("the process was killed while it wrote")
 
 // memLedger is a ledger in memory: one log per shard, fenced as the contract of
 // state.LedgerStore says. Records land when they are appended, unless the test
-// tears the append off or holds it back.
+// tears the append off or delays it.
 type memLedger struct {
 	mu      sync.Mutex
 	newest  int64 // the newest epoch on control
@@ -172,7 +172,7 @@ func (c *memState) clone() *memState {
 
 func (c *memState) Load() (meta, base []byte, deltas [][]byte, err error) {
 	if c.loads++; c.loads > 1 || c.saves > 0 {
-		return nil, nil, nil, errors.New("the state was read twice, or behind a write")
+		return nil, nil, nil, errors.New("the state was read twice, or after a write")
 	}
 	if len(c.meta) == 0 {
 		return nil, nil, nil, nil

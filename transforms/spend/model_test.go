@@ -46,12 +46,12 @@ const testTurn = 1000
 
 var testHashKey = [32]byte{1, 2, 3}
 
-// testID is a user's account id: the hash of a real one.
+// testID returns a user's account id: the hash of a real one.
 func testID(user int) state.AccountID {
 	return schemas.NewHasher(testHashKey).Account([]byte{byte(user), byte(user >> 8), byte(user >> 16), 'u'})
 }
 
-// windows are the windows that end with a turn. A metric without a size has
+// windows returns the windows that end with a turn. A metric without a size has
 // windows of one turn.
 func (s settings) windows(turn uint64) []schemas.MetricWindow {
 	var windows []schemas.MetricWindow
@@ -71,8 +71,8 @@ func (s settings) First(w schemas.MetricWindow) uint64 { return uint64(w.WindowS
 // Open implements Windows: by looking at every window that could be.
 func (s settings) Open(metric uint32, turn uint64) bool { return s.opening(metric, turn) != 0 }
 
-// opening is the first turn of the earliest window of a metric that holds the
-// turn and ends behind it; 0 none.
+// opening returns the first turn of the earliest window of a metric that contains the
+// turn and ends after it; 0 if there is no such window.
 func (s settings) opening(metric uint32, turn uint64) uint64 {
 	for later := turn + 1; later < turn+20; later++ {
 		for _, w := range s.windows(later) {
@@ -104,12 +104,12 @@ func (s settings) LeastPeriod(uint64) int64 { return math.MinInt64 }
 // the package but the hash that clipping is defined by.
 type model struct {
 	settings
-	hasher   *schemas.Hasher
-	accounts map[account]*modelAccount
-	past     map[uint64][]contribution
-	counts   map[Cell]int64 // admitted, of the span that is open
-	tallies  []schemas.WindowTally
-	holds    []hold // of the span that is open
+	hasher       *schemas.Hasher
+	accounts     map[account]*modelAccount
+	past         map[uint64][]contribution
+	counts       map[Cell]int64 // admitted, of the span that is open
+	tallies      []schemas.WindowTally
+	reservations []modelReservation // of the span that is open
 }
 
 type account struct {
@@ -117,9 +117,9 @@ type account struct {
 	period int64
 }
 
-type modelAccount struct{ spent, held, keys *big.Int }
+type modelAccount struct{ spent, reserved, keys *big.Int }
 
-type hold struct {
+type modelReservation struct {
 	account account
 	window  schemas.MetricWindow
 	kept    map[string]int64
@@ -130,7 +130,7 @@ func newModel(s settings) *model {
 	return &model{settings: s, hasher: schemas.NewHasher(testHashKey), accounts: map[account]*modelAccount{}, past: map[uint64][]contribution{}}
 }
 
-// modelCharge is ⌈c²·u/2^40⌉.
+// modelCharge returns ⌈c²·u/2^40⌉.
 func modelCharge(c int64, u state.Precision) *big.Int {
 	v := big.NewInt(c)
 	v.Mul(v, v).Mul(v, u.Big())
@@ -141,7 +141,7 @@ func modelCharge(c int64, u state.Precision) *big.Int {
 // open admits the contributions of a span's turns, one after the other: nothing
 // is charged in between.
 func (m *model) open(first uint64, span [][]contribution) {
-	m.counts, m.holds = map[Cell]int64{}, nil
+	m.counts, m.reservations = map[Cell]int64{}, nil
 	m.tallies = make([]schemas.WindowTally, len(m.metrics))
 	for i, cs := range span {
 		m.turn(first+uint64(i), cs)
@@ -165,7 +165,7 @@ func (m *model) turn(turn uint64, cs []contribution) {
 	}
 }
 
-// takes says whether a metric wants a contribution.
+// takes reports whether a metric wants a contribution.
 func (m *model) takes(spec *schemas.MetricSpec, c contribution) bool {
 	if spec.Filter != "" && c.passes>>slices.Index(schemas.Filters(m.metrics), spec.Filter)&1 == 0 {
 		return false
@@ -184,7 +184,7 @@ func (m *model) admit(w schemas.MetricWindow, at account, events []contribution)
 			tally.Filtered += uint64(c.n)
 		}
 	}
-	h := hold{at, w, map[string]int64{}, new(big.Int)}
+	r := modelReservation{at, w, map[string]int64{}, new(big.Int)}
 	delta := new(big.Int)
 	var kept uint64
 	for i, key := range m.keysByRank(spec, at, byKey) {
@@ -196,30 +196,30 @@ func (m *model) admit(w schemas.MetricWindow, at account, events []contribution)
 		c, stays := m.bring(spec, at, byKey[key])
 		tally.Clipped += n - stays
 		kept += stays
-		h.kept[key] = c
-		h.worst.Add(h.worst, modelCharge(c, spec.Top))
+		r.kept[key] = c
+		r.worst.Add(r.worst, modelCharge(c, spec.Top))
 		if spec.KeyMode == schemas.KeysPrivate {
 			delta.Add(delta, spec.DeltaKey.Big())
 		}
 	}
-	if len(h.kept) == 0 {
+	if len(r.kept) == 0 {
 		return
 	}
 	if cover := m.coverageOf(w.Metric); cover != nil {
-		h.worst.Add(h.worst, modelCharge(1, cover.Top))
+		r.worst.Add(r.worst, modelCharge(1, cover.Top))
 	}
 	a := m.account(at)
-	mu := new(big.Int).Add(a.spent, a.held)
-	mu.Add(mu, h.worst)
+	mu := new(big.Int).Add(a.spent, a.reserved)
+	mu.Add(mu, r.worst)
 	keys := new(big.Int).Add(a.keys, delta)
 	if mu.Cmp(new(big.Int).SetUint64(uint64(m.budget.Mu2))) > 0 || keys.Cmp(m.budget.Keys.Big()) > 0 {
 		tally.OverBudget += kept
 		return
 	}
-	a.held.Add(a.held, h.worst)
+	a.reserved.Add(a.reserved, r.worst)
 	a.keys = keys
 	tally.Counted += kept
-	m.holds = append(m.holds, h)
+	m.reservations = append(m.reservations, r)
 }
 
 func (m *model) keysByRank(spec *schemas.MetricSpec, at account, byKey map[string][]contribution) []string {
@@ -242,7 +242,7 @@ func sumOf(cs []contribution) (n uint64) {
 	return n
 }
 
-// bring is what a user brings to one key, and how many records stand behind it.
+// bring returns what a user brings to one key, and how many records make it up.
 func (m *model) bring(spec *schemas.MetricSpec, at account, cs []contribution) (int64, uint64) {
 	n := sumOf(cs)
 	stays := min(n, uint64(spec.MaxEventsPerKey))
@@ -280,19 +280,19 @@ func (m *model) coverageOf(metric uint32) *schemas.MetricSpec {
 	return nil
 }
 
-// count adds up the holds of a window. A user of two periods is one user.
+// count adds up the reservations for a window. A user of two periods is one user.
 func (m *model) count(w schemas.MetricWindow) {
 	users := map[state.AccountID]map[string]bool{}
-	for _, h := range m.holds {
-		if h.window != w {
+	for _, r := range m.reservations {
+		if r.window != w {
 			continue
 		}
-		if users[h.account.id] == nil {
-			users[h.account.id] = map[string]bool{}
+		if users[r.account.id] == nil {
+			users[r.account.id] = map[string]bool{}
 		}
-		for key, c := range h.kept {
-			again := users[h.account.id][key]
-			users[h.account.id][key] = true
+		for key, c := range r.kept {
+			again := users[r.account.id][key]
+			users[r.account.id][key] = true
 			if m.metrics[w.Metric].Kind != metrickind.DistinctUsers || !again {
 				m.counts[Cell{w.Metric, w.WindowStart, w.WindowEnd, key}] += c
 			}
@@ -318,12 +318,12 @@ func (m *model) charge(s schemas.Settled) {
 	for _, k := range s.Keys {
 		released[Cell{k.Metric, k.WindowStart, k.WindowEnd, string(k.Key)}] = k.Precision
 	}
-	for _, h := range m.holds {
-		a := m.account(h.account)
-		a.held.Sub(a.held, h.worst)
-		spec := &m.metrics[h.window.Metric]
-		for key, c := range h.kept {
-			u, ok := released[Cell{h.window.Metric, h.window.WindowStart, h.window.WindowEnd, key}]
+	for _, r := range m.reservations {
+		a := m.account(r.account)
+		a.reserved.Sub(a.reserved, r.worst)
+		spec := &m.metrics[r.window.Metric]
+		for key, c := range r.kept {
+			u, ok := released[Cell{r.window.Metric, r.window.WindowStart, r.window.WindowEnd, key}]
 			if !ok && spec.KeyMode == schemas.KeysFrom {
 				continue
 			}
@@ -332,14 +332,14 @@ func (m *model) charge(s schemas.Settled) {
 			}
 			a.spent.Add(a.spent, modelCharge(c, u))
 		}
-		if m.coverageOf(h.window.Metric) != nil {
-			a.spent.Add(a.spent, modelCharge(1, released[Cell{h.window.Metric + 1, h.window.WindowStart, h.window.WindowEnd, ""}]))
+		if m.coverageOf(r.window.Metric) != nil {
+			a.spent.Add(a.spent, modelCharge(1, released[Cell{r.window.Metric + 1, r.window.WindowStart, r.window.WindowEnd, ""}]))
 		}
 	}
-	m.holds = nil
+	m.reservations = nil
 }
 
-// recordsOf says whether the settings want records one by one.
+// recordsOf reports whether the settings want records one by one.
 func (s settings) recordsOf() bool {
 	return slices.ContainsFunc(s.metrics, func(m schemas.MetricSpec) bool { return m.Kind == metrickind.Sum })
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state"
 )
 
-// decided is a turn in which users, each in two budget periods, have reservations in
+// decided returns a turn in which users, each in two budget periods, have reservations in
 // two windows: of a metric that counts users and of one that counts events.
 func decided(users, keys int, keeps func() bool) (*shardAccounts, *decision) {
 	a := &shardAccounts{rules: &Rules{metrics: []metric{

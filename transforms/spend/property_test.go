@@ -183,7 +183,7 @@ func sameDeltas(t *rapid.T, turn uint64, a, b *world) {
 // watchSlots checks the rules of what may be overwritten at every record that
 // lands: a delta only where a snapshot of an earlier append covers it, a complete
 // one of the same turn by nothing but itself, and a snapshot only in the slot that
-// does not hold the newest.
+// does not have the newest.
 func watchSlots(t *rapid.T, w *world) {
 	w.ledger.onRecord = func(shard int, log []state.LedgerRecord, r state.LedgerRecord) {
 		part, err := schemas.DecodeLedgerPart(r.Key, r.Value)

@@ -12,7 +12,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state"
 )
 
-// TestARestartAtAnyTurnRestoresExactly, with every number of slots, behind a
+// TestARestartAtAnyTurnRestoresExactly, with every number of slots, after a
 // compaction that keeps the newest record of every key and nothing else.
 func TestARestartAtAnyTurnRestoresExactly(t *testing.T) {
 	for _, slots := range []int{4, 5, 8, 9} {
@@ -37,7 +37,7 @@ func TestARestartAtAnyTurnRestoresExactly(t *testing.T) {
 				t.Fatalf("%d slots, restarted at turn %d: accounts are %s, want %s", slots, at, got, want[at-1])
 			}
 			if n := len(w.ledger.logs[0]); n > slots+2+int(at)+4 {
-				t.Fatalf("%d slots, turn %d: %d records behind a compaction", slots, at, n)
+				t.Fatalf("%d slots, turn %d: %d records after a compaction", slots, at, n)
 			}
 		}
 	}
@@ -89,7 +89,7 @@ func (c *audience) labels() []schemas.Label {
 	return labels
 }
 
-// envelope is a shard's turn with some of the contributions in it, whichever shard the
+// envelope returns a shard's turn with some of the contributions in it, whichever shard the
 // ids would belong to.
 func (c *audience) envelope(t testing.TB, epoch int64, turn uint64, shard, shards, from, to int) [][]byte {
 	t.Helper()
@@ -166,11 +166,11 @@ func TestPartsThatWereTornOffAreNotThere(t *testing.T) {
 		}
 		for at, a := range w.accounts() {
 			if want := (state.Account{Spent: 4 * (turns - 1), Reserved: 4, Keys: state.Delta{Lo: turns}}); a != want {
-				t.Fatalf("torn behind %d records: account %x is %+v, want %+v", landed, at.id, a, want)
+				t.Fatalf("torn after %d records: account %x is %+v, want %+v", landed, at.id, a, want)
 			}
 		}
 		if n := len(w.accounts()); n != users {
-			t.Fatalf("torn behind %d records: %d accounts of %d", landed, n, users)
+			t.Fatalf("torn after %d records: %d accounts of %d", landed, n, users)
 		}
 	}
 }

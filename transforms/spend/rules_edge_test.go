@@ -38,7 +38,7 @@ func TestRuleKeyExistsIffAdmittedCount(t *testing.T) {
 	}
 }
 
-// TestRuleOverflowIsNotAdmitted: a charge past 64 bits is no refund.
+// TestRuleOverflowIsNotAdmitted: a charge past 64 bits is not a refund.
 func TestRuleOverflowIsNotAdmitted(t *testing.T) {
 	m := metric1("m")
 	m.MaxEventsPerKey, m.Top = 1<<30, state.Precision{Hi: 1 << 40}

@@ -11,7 +11,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state"
 )
 
-// unit is a precision that costs one account unit for one event.
+// unit returns a precision that costs one account unit for one event.
 func unit(n uint64) state.Precision { return state.Precision{Hi: n >> 24, Lo: n << 40} }
 
 // metric1 has private keys, first rung 1 unit, top 4, and ample bounds.
@@ -33,7 +33,7 @@ func deployment(mu state.Mu2, keys uint64, metrics ...schemas.MetricSpec) settin
 	return settings{shards: 1, releaseShards: 1, slots: 4, metrics: metrics, budget: state.Budget{Mu2: mu, Keys: state.Delta{Lo: keys}}}
 }
 
-// mustAccounts decides turn 1 of one shard.
+// mustAccounts decides turn 1 of one shard and returns its accounts.
 func mustAccounts(t testing.TB, s settings, cs []contribution) *shardAccounts {
 	t.Helper()
 	w := mustWorld(t, s)
@@ -105,7 +105,7 @@ func TestRuleAdmissionDependsOnOwnRecordsOnly(t *testing.T) {
 	})
 }
 
-// fates says what the last turn decided for everybody but one user, and what
+// fates says what the last turn decided for every user but one, and what
 // their accounts are.
 func fates(t *rapid.T, w *world, but int) string {
 	t.Helper()
@@ -210,7 +210,7 @@ func TestRuleChargeIsWhatWasReleased(t *testing.T) {
 	s := deployment(1<<40, 100, metric1("m"))
 	a := mustAccounts(t, s, []contribution{{user: 1, key: "a", n: 3}, {user: 1, key: "b", n: 2}, {user: 1, key: "c", n: 99}, {user: 2, key: "a", n: 1}})
 	if got := a.of(1); got.Reserved != 4*(9+4+100) || got.Spent != 0 {
-		t.Fatalf("held %d, want the whole worst case", got.Reserved)
+		t.Fatalf("reserved %d, want the whole worst case", got.Reserved)
 	}
 	odd := state.Precision{Lo: 2<<40 + 1}
 	if err := a.charge(released(unit(1), map[string]state.Precision{"a": odd, "c": unit(4)})); err != nil {
@@ -226,10 +226,10 @@ func TestRuleChargeIsWhatWasReleased(t *testing.T) {
 	}
 }
 
-// TestRuleAdmissionHoldsTheWholeWorstCase: a second window of the turn is
+// TestRuleAdmissionReservesTheWholeWorstCase: a second window of the turn is
 // compared with what is left beside the first one's worst case, though little
 // of that will be charged.
-func TestRuleAdmissionHoldsTheWholeWorstCase(t *testing.T) {
+func TestRuleAdmissionReservesTheWholeWorstCase(t *testing.T) {
 	s := deployment(4*100+4*100-1, 100, metric1("m0"), metric1("m1"))
 	a := mustAccounts(t, s, []contribution{{user: 1, key: "a", n: 10}})
 	if got := a.last().delta.Users[0].Admitted; !got.Get(0) || got.Get(1) {
@@ -242,9 +242,9 @@ func TestRuleAdmissionHoldsTheWholeWorstCase(t *testing.T) {
 	}
 }
 
-// TestRuleAllOrNothingPerPairAndTheWalkGoesOn: what does not fit is left out
-// whole, costs nothing, and a cheaper window behind it is still admitted.
-func TestRuleAllOrNothingPerPairAndTheWalkGoesOn(t *testing.T) {
+// TestRuleAllOrNothingPerMetricWindowAndTheWalkGoesOn: what does not fit is left out
+// whole, costs nothing, and a cheaper window after it is still admitted.
+func TestRuleAllOrNothingPerMetricWindowAndTheWalkGoesOn(t *testing.T) {
 	dear := metric1("dear")
 	dear.Top = unit(100)
 	s := deployment(150, 100, dear, metric1("cheap"), dear, metric1("cheap again"))
@@ -261,7 +261,7 @@ func TestRuleAllOrNothingPerPairAndTheWalkGoesOn(t *testing.T) {
 	}
 }
 
-// TestRuleDeltaOfPrivateKeysIsPaidAtAdmission, for keys that others hold too,
+// TestRuleDeltaOfPrivateKeysIsPaidAtAdmission, for keys that others have too,
 // and never returned; without δ left the window is closed though μ² is ample.
 func TestRuleDeltaOfPrivateKeysIsPaidAtAdmission(t *testing.T) {
 	s := deployment(1<<40, 3, metric1("m"), publicMetric("p", "a"))
@@ -279,7 +279,7 @@ func TestRuleDeltaOfPrivateKeysIsPaidAtAdmission(t *testing.T) {
 	}
 	mustDecide(t, a, s, []contribution{{user: 1, key: "a", n: 1}, {user: 1, key: "b", n: 1}})
 	if got := a.last().delta.Users[0].Admitted; got.Get(0) || !got.Get(1) {
-		t.Fatalf("admitted to %v: the private window needs δ 2 of the 1 left, the public one needs none", got)
+		t.Fatalf("admitted to %v: the private window needs δ 2 of the 1 left, the public one needs no δ", got)
 	}
 }
 

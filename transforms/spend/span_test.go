@@ -12,7 +12,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state"
 )
 
-// last is the last decided turn.
+// last returns the last decided turn.
 func (a *shardAccounts) last() *decision { return &a.decided[len(a.decided)-1] }
 
 // mustSpan plays and settles a span.
@@ -25,7 +25,7 @@ func mustSpan(t testing.TB, w *world, first uint64, span [][]contribution) {
 	w.settleSpan(first, first+uint64(len(span))-1, partials)
 }
 
-// oneUserSpan is one user's events in each of so many turns.
+// oneUserSpan returns one user's events in each of so many turns.
 func oneUserSpan(first uint64, turns int) [][]contribution {
 	span := make([][]contribution, turns)
 	for i := range span {
@@ -51,18 +51,18 @@ func admittedTo(a *shardAccounts) (turns []uint64) {
 	return turns
 }
 
-// TestRuleASpanHoldsTheWorstCaseOfAllItsTurns: nothing of a span is charged
+// TestRuleASpanReservesTheWorstCaseOfAllItsTurns: nothing of a span is charged
 // before all of it is decided. A user at the edge of the budget, of whom one unit
-// is charged where four are held, is admitted to three turns of a span, and to
-// nine one after the other; spent plus held never exceeds B².
-func TestRuleASpanHoldsTheWorstCaseOfAllItsTurns(t *testing.T) {
+// is charged where four are reserved, is admitted to three turns of a span, and to
+// nine one after the other; spent plus reserved never exceeds B².
+func TestRuleASpanReservesTheWorstCaseOfAllItsTurns(t *testing.T) {
 	one := []contribution{{user: 1, key: "a", n: 1}}
 	for _, c := range []struct {
 		turns int // of a span
 		price state.Precision
 		want  []uint64
 	}{
-		{1, unit(1), []uint64{1, 2, 3, 4, 5, 6, 7, 8, 9}}, // spent 8 and held 4 fit, then 9 and 4 do not
+		{1, unit(1), []uint64{1, 2, 3, 4, 5, 6, 7, 8, 9}}, // spent 8 and reserved 4 fit, then 9 and 4 do not
 		{1, unit(4), []uint64{1, 2, 3}},
 		{4, unit(1), []uint64{1, 2, 3, 5, 6, 9, 13, 17, 21}}, // three of four, then two beside 3 spent, then one beside 5 to 8
 		{4, unit(4), []uint64{1, 2, 3}},
@@ -80,7 +80,7 @@ func TestRuleASpanHoldsTheWorstCaseOfAllItsTurns(t *testing.T) {
 			got = append(got, admitted...)
 			account := accounts.of(1)
 			if sum := account.Spent + account.Reserved; sum > 12 || account.Reserved != state.Mu2(4*len(admitted)) {
-				t.Fatalf("spans of %d, turn %d: %+v with %d turns held", c.turns, first, account, len(admitted))
+				t.Fatalf("spans of %d, turn %d: %+v with %d turns reserved", c.turns, first, account, len(admitted))
 			}
 			last := first + uint64(c.turns) - 1
 			s := schemas.Settled{First: first, Turn: last, FirstRungs: []state.Precision{unit(1)}}
@@ -99,7 +99,7 @@ func TestRuleASpanHoldsTheWorstCaseOfAllItsTurns(t *testing.T) {
 }
 
 // TestARestartAtAnySpanFindsNoGap: whatever the spans, whatever part of the last
-// append has landed, and behind a compaction that keeps the newest record of every
+// append has landed, and after a compaction that keeps the newest record of every
 // key alone, a restore finds the accounts of an undisturbed run.
 func TestARestartAtAnySpanFindsNoGap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -141,7 +141,7 @@ func TestARestartAtAnySpanFindsNoGap(t *testing.T) {
 	})
 }
 
-// copied is another process over a copy of the ledger.
+// copied returns another process over a copy of the ledger.
 func (w *world) copied(t *rapid.T) *world {
 	t.Helper()
 	c, err := newWorld(w.settings, 2)
@@ -160,7 +160,7 @@ func (w *world) copied(t *rapid.T) *world {
 	return c
 }
 
-// TestASpanThatTheSlotsDoNotAllowStops: a restore could find a gap behind it.
+// TestASpanThatTheSlotsDoNotAllowStops: a restore could find a gap after it.
 func TestASpanThatTheSlotsDoNotAllowStops(t *testing.T) {
 	for slots, most := range map[int]int{4: 1, 7: 1, 8: 2, 16: 4, 64: 16} {
 		s := oneMetric()
@@ -177,7 +177,7 @@ func TestASpanThatTheSlotsDoNotAllowStops(t *testing.T) {
 }
 
 // TestAForgottenSpanIsReadFromTheState, where it stands in one element of the bag,
-// and is handed on again with all of it held.
+// and is handed on again with all of it reserved.
 func TestAForgottenSpanIsReadFromTheState(t *testing.T) {
 	s := oneMetric()
 	s.slots = 16
@@ -191,13 +191,13 @@ func TestAForgottenSpanIsReadFromTheState(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		held := fmt.Sprint(w.accounts())
+		before := fmt.Sprint(w.accounts())
 		got, err := w.playSpan(first, span, []happening{{kind: forgetCache}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if fmt.Sprint(got) != fmt.Sprint(want) || fmt.Sprint(w.accounts()) != held {
-			t.Fatalf("turns from %d: handed on again as %v with accounts %v, at first %v and %s", first, got, w.accounts(), want, held)
+		if fmt.Sprint(got) != fmt.Sprint(want) || fmt.Sprint(w.accounts()) != before {
+			t.Fatalf("turns from %d: handed on again as %v with accounts %v, at first %v and %s", first, got, w.accounts(), want, before)
 		}
 		if n := len(w.keyed[0].deltas); n > 4 {
 			t.Fatalf("%d elements in the bag for %d spans", n, first/3+1)
@@ -224,17 +224,17 @@ func TestAnOlderStateIsNotRead(t *testing.T) {
 	}
 }
 
-// TestADecidedTurnIsChargedBeforeTheNextSpan: a book takes no turn that is not the
-// next one of the span that is open, or the first behind a charged one.
+// TestADecidedTurnIsChargedBeforeTheNextSpan: the accounts take no turn that is not the
+// next one of the span that is open, or the first after a charged one.
 func TestADecidedTurnIsChargedBeforeTheNextSpan(t *testing.T) {
 	s := atTheEdge(16)
 	accounts := mustAccounts(t, s, []contribution{{user: 1, key: "a", n: 1}})
 	for _, c := range []struct{ first, turn uint64 }{{2, 2}, {1, 3}, {1, 1}, {3, 3}} {
 		if _, err := accounts.decide(c.first, c.turn, s.windows(c.turn), &contributions{}, 0); err == nil {
-			t.Errorf("turn %d of a span from %d was decided behind turn 1, which is not charged", c.turn, c.first)
+			t.Errorf("turn %d of a span from %d was decided after turn 1, which is not charged", c.turn, c.first)
 		}
 		if err := accounts.obey(c.first, &schemas.Delta{Turn: c.turn}, nil); err == nil {
-			t.Errorf("turn %d of a span from %d was obeyed behind turn 1, which is not charged", c.turn, c.first)
+			t.Errorf("turn %d of a span from %d was obeyed after turn 1, which is not charged", c.turn, c.first)
 		}
 	}
 	for _, bad := range []schemas.Settled{{First: 2, Turn: 3}, {Turn: 2}} {

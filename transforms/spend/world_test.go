@@ -23,12 +23,12 @@ const (
 	forgetShard
 	restart            // a new process and epoch; the engine's state survives
 	restartWithout     // a new process and epoch; the engine's state is lost, too
-	tear               // the append is torn off behind arg records, then the process is killed
+	tear               // the append is torn off after arg records, then the process is killed
 	killBeforeWait     // everything lands, and the process is killed before it hands on
-	redeliver          // the same element again before anybody waited for the first
+	redeliver          // the same element again before a caller waited for the first
 	redeliverRollback  // the same, and the engine has rolled its state back
 	redeliverForgotten // the same, rolled back, and the cache is lost
-	staleBlobs         // the envelope holds blobs of an older epoch, too
+	staleBlobs         // the envelope has blobs of an older epoch, too
 	compaction
 	kinds
 )
@@ -218,7 +218,7 @@ func (w *world) attempt(first uint64, span [][]contribution, pending *[]happenin
 				return nil, err
 			}
 			if p.Epoch != w.epoch || int(p.ReleaseShard) != b.Shard || int(p.Shard) != shard || p.First != first || p.Turn != last {
-				return nil, fmt.Errorf("a partial of epoch %d, turn %d, shard %d in the place of %d, %d, %d", p.Epoch, p.Turn, p.Shard, w.epoch, last, shard)
+				return nil, fmt.Errorf("a partial of epoch %d, turn %d, shard %d instead of %d, %d, %d", p.Epoch, p.Turn, p.Shard, w.epoch, last, shard)
 			}
 			p.Epoch = 0
 			partials = append(partials, p)
@@ -344,7 +344,7 @@ func hashOf(c Cell) uint64 {
 	return h.Sum64()
 }
 
-// accounts are all shards' accounts as the processes know them.
+// accounts returns all shards' accounts as the processes know them.
 func (w *world) accounts() map[account]state.Account {
 	all := map[account]state.Account{}
 	for _, s := range w.engine.shards {
@@ -381,8 +381,8 @@ func (w *world) agree(m *model, partials []schemas.Partial) error {
 		got := accounts[at]
 		delete(accounts, at)
 		if new(big.Int).SetUint64(uint64(got.Spent)).Cmp(want.spent) != 0 ||
-			new(big.Int).SetUint64(uint64(got.Reserved)).Cmp(want.held) != 0 || got.Keys.Big().Cmp(want.keys) != 0 {
-			return fmt.Errorf("an account is %+v, the model says spent %v, held %v, keys %v", got, want.spent, want.held, want.keys)
+			new(big.Int).SetUint64(uint64(got.Reserved)).Cmp(want.reserved) != 0 || got.Keys.Big().Cmp(want.keys) != 0 {
+			return fmt.Errorf("an account is %+v, the model says spent %v, reserved %v, keys %v", got, want.spent, want.reserved, want.keys)
 		}
 		if sum, ok := got.Spent.Add(got.Reserved); !ok || sum > w.budget.Mu2 || got.Keys.Cmp(w.budget.Keys) > 0 {
 			return fmt.Errorf("an account is over budget: %+v of %+v", got, w.budget)

@@ -23,7 +23,7 @@ func parse(t *testing.T, digits string) *big.Float {
 	t.Helper()
 	x, ok := new(big.Float).SetPrec(2 * Bits).SetString(digits)
 	if !ok {
-		t.Fatalf("%q is no number", digits)
+		t.Fatalf("%q is not a number", digits)
 	}
 	return x
 }
@@ -56,7 +56,7 @@ func TestExpAndLogAgreeWithPublishedDigits(t *testing.T) {
 	}
 }
 
-// quarterTenth is 1/40 to 384 bits.
+// quarterTenth returns 1/40 to 384 bits.
 func quarterTenth() *big.Float { return Zero().Quo(New(1), New(40)) }
 
 // pi by Machin's formula.

@@ -19,12 +19,12 @@ func TestAMeterNeverGoesPastItsLimit(t *testing.T) {
 		if limit == fixed.Max {
 			limit = limit.Sub(fixed.Up(0x1p-80))
 		}
-		total := new(big.Int) // taken and held
-		var held []fixed.Amount
+		total := new(big.Int) // taken and reserved
+		var reserved []fixed.Amount
 		t.Repeat(map[string]func(*rapid.T){
 			"": func(t *rapid.T) {
 				if got := new(big.Int).Add(total, m.Left().Big()); got.Cmp(limit.Big()) != 0 {
-					t.Fatalf("taken, held and left are %v, the limit is %v", got, limit.Big())
+					t.Fatalf("taken, reserved and left are %v, the limit is %v", got, limit.Big())
 				}
 			},
 			"take": func(t *rapid.T) {
@@ -37,7 +37,7 @@ func TestAMeterNeverGoesPastItsLimit(t *testing.T) {
 					total.Add(total, a.Big())
 				}
 			},
-			"hold": func(t *rapid.T) {
+			"reserve": func(t *rapid.T) {
 				a := share(t, m.Left())
 				fits := m.Fits(a)
 				if m.Reserve(a) != fits {
@@ -45,29 +45,29 @@ func TestAMeterNeverGoesPastItsLimit(t *testing.T) {
 				}
 				if fits {
 					total.Add(total, a.Big())
-					held = append(held, a)
+					reserved = append(reserved, a)
 				}
 			},
 			"settle": func(t *rapid.T) {
-				if len(held) == 0 {
-					t.Skip("nothing is held")
+				if len(reserved) == 0 {
+					t.Skip("nothing is reserved")
 				}
-				worst := held[len(held)-1]
+				worst := reserved[len(reserved)-1]
 				actual := share(t, worst)
 				if ok := m.Settle(worst, actual); ok != (actual.Cmp(worst) <= 0) {
 					t.Fatalf("settled %v of %v: %v", actual.Big(), worst.Big(), ok)
 				} else if ok {
-					held = held[:len(held)-1]
+					reserved = reserved[:len(reserved)-1]
 					total.Sub(total, worst.Big()).Add(total, actual.Big())
 				}
 			},
 			"settle too much": func(t *rapid.T) {
 				sum := fixed.Up(0x1p-80)
-				for _, h := range held {
+				for _, h := range reserved {
 					sum = sum.Add(h)
 				}
 				if m.Settle(sum, fixed.Amount{}) {
-					t.Fatal("more was given back than is held")
+					t.Fatal("more was given back than is reserved")
 				}
 			},
 		})
