@@ -144,7 +144,8 @@ func TestRuleEveryFieldIsComparedWithHeaderOrFree(t *testing.T) {
 	} {
 		compiled := func(change func(*deployment.Config)) schemas.Header {
 			cfg := deploytest.Config("localhost:1")
-			cfg.Outputs = deployment.Outputs{Counts: "counts", Control: "control", Ledger: "ledger", DeadLetter: "dead"} // whatever the deployment is called
+			// whatever the deployment is called
+			cfg.Outputs = deployment.Outputs{Counts: "counts", Control: "control", Ledger: "ledger", DeadLetter: "dead"}
 			if change != nil {
 				change(&cfg)
 			}

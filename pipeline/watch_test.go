@@ -51,8 +51,9 @@ func TestRuleADrainWithoutABrokerEndsSoon(t *testing.T) {
 		point  string // that the run has passed so many times when the broker goes away
 		times  int64
 	}{
-		"between turns":      {func(*deployment.Config) {}, crashpoint.SettledWritten, 3},
-		"waiting to publish": {func(c *deployment.Config) { c.Outputs.PublishEvery = time.Hour }, crashpoint.DeltaWritten, 4}, // by every shard
+		"between turns": {func(*deployment.Config) {}, crashpoint.SettledWritten, 3},
+		// by every shard
+		"waiting to publish": {func(c *deployment.Config) { c.Outputs.PublishEvery = time.Hour }, crashpoint.DeltaWritten, 4},
 		"in the next window": {func(c *deployment.Config) { c.Time.IdleGrace = 24 * time.Hour }, crashpoint.SettledWritten, 3},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -169,7 +169,8 @@ func (d *wireDecoder) entries(a *entryArena, n uint64, limit int, what string) [
 	return out
 }
 
-// appendRecords writes a user's records. Without records it writes nothing: the user's head says so.
+// appendRecords writes a user's records. Without records it writes nothing: the user's head says
+// so.
 func appendRecords(dst []byte, records []RecordValue) []byte {
 	if len(records) == 0 {
 		return dst

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Control is a record of the control log. A record counts only if its epoch is the last EPOCH before
-// it; readers apply that rule, the codec does not.
+// Control is a record of the control log. A record counts only if its epoch is the last EPOCH
+// before it; readers apply that rule, the codec does not.
 type Control struct {
 	// Back is the offset at which a reader that starts from this record must begin reading.
 	Back int64
@@ -32,17 +32,17 @@ type Run struct {
 	ID [16]byte // random
 }
 
-// Epoch begins an epoch of a run; the epoch's number is the record's offset. It counts unless a run of a greater number
-// has taken an epoch before it.
+// Epoch begins an epoch of a run; the epoch's number is the record's offset. It counts unless a run
+// of a greater number has taken an epoch before it.
 type Epoch struct {
 	RunID   [16]byte // the name of the run that takes the epoch
 	Run     int64    // the run's number
 	Settled uint64   // the greatest turn up to which every turn was settled when the epoch began
 }
 
-// Stop ends all runs until a Recover: the control log and the ledger differ, or the log itself is at
-// fault. It counts only if its epoch is the last EPOCH before it: what a superseded run found says
-// nothing about its successor. Reason is for the trusted side and holds no user, key or count.
+// Stop ends all runs until a Recover: the control log and the ledger differ, or the log itself is
+// at fault. It counts only if its epoch is the last EPOCH before it: what a superseded run found
+// says nothing about its successor. Reason is for the trusted side and holds no user, key or count.
 type Stop struct {
 	Epoch  int64
 	Turn   uint64

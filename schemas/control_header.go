@@ -45,9 +45,9 @@ type Header struct {
 }
 
 // EventIdentity says how a format decodes records. Two formats of the same identity decode every
-// record alike. Where they agree in User, every record that is an event in both has the same user in
-// both, and so for Key, Time, Value and each of Filters: it says where a field stands in the bytes
-// and how it is read, not what it is called. The texts are for people, too.
+// record alike. Where they agree in User, every record that is an event in both has the same user
+// in both, and so for Key, Time, Value and each of Filters: it says where a field stands in the
+// bytes and how it is read, not what it is called. The texts are for people, too.
 type EventIdentity struct {
 	// Records says, together with the other texts, which records are events at all.
 	Records                string

@@ -93,8 +93,8 @@ func (s *Settled) readBody(d *wireDecoder) {
 	}
 }
 
-// appendSettledKeys writes each window as its difference from that of the key before: a turn has few
-// windows and many keys, so that a key costs three bytes beside its text and its precision.
+// appendSettledKeys writes each window as its difference from that of the key before: a turn has
+// few windows and many keys, so that a key costs three bytes beside its text and its precision.
 func appendSettledKeys(dst []byte, keys []SettledKey) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(keys)))
 	var start, length int64
@@ -146,12 +146,12 @@ func settledDigest(s Settled) [32]byte {
 	return sha256.Sum256(s.appendBody(appendPreamble(nil, KindSettled)))
 }
 
-// settledOverhead is more than a part takes beside FirstRungs, CountsEnd and Keys: the preamble, six
-// numbers of at most ten bytes, four counts, two part numbers, the digest, the span.
+// settledOverhead is more than a part takes beside FirstRungs, CountsEnd and Keys: the preamble,
+// six numbers of at most ten bytes, four counts, two part numbers, the digest, the span.
 const settledOverhead = 4 + 4*10 + 2*5 + 4*10 + 32 + 1
 
-// SplitSettled splits a settled turn into records whose EncodeControl is at most maxBytes long, whatever their Back and
-// BackEpoch. They share memory with s. Errors: ErrTooLarge, ErrInvalid.
+// SplitSettled splits a settled turn into records whose EncodeControl is at most maxBytes long,
+// whatever their Back and BackEpoch. They share memory with s. Errors: ErrTooLarge, ErrInvalid.
 func SplitSettled(s Settled, maxBytes int) ([]Settled, error) {
 	s.Part, s.Parts, s.Digest = 0, 1, [32]byte{}
 	if what := s.check(); what != "" {

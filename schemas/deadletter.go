@@ -53,8 +53,8 @@ const (
 )
 
 // DeadLetter makes the message that keeps a record which is not an event. It has the original key
-// and value, headers that say where the record stood and why it is a dead letter, and after them the
-// original headers. Key, value, headers and framing together are at most maxBytes (0:
+// and value, headers that say where the record stood and why it is a dead letter, and after them
+// the original headers. Key, value, headers and framing together are at most maxBytes (0:
 // DefaultDeadLetterBytes; less than 4096 counts as 4096). A longer value is cut and its length and
 // digest are noted, and so is a key beyond a quarter of the limit; original headers have room for
 // another quarter, and those that do not fit are counted. A topic name is at most 249 bytes in

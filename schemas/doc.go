@@ -5,8 +5,8 @@
 //
 // What every codec here guarantees:
 //
-//   - An encoding starts with two magic bytes, a kind and a version. A decoder that is given another
-//     kind, another version or bytes left over returns an error in which errors.Is finds
+//   - An encoding starts with two magic bytes, a kind and a version. A decoder that is given
+//     another kind, another version or bytes left over returns an error in which errors.Is finds
 //     ErrMalformed (or ErrVersion), never a partial value.
 //   - The same value gives the same bytes on every machine: maps are written sorted, integers in
 //     their shortest form.

@@ -14,11 +14,11 @@ var (
 	ErrVersion = errors.New("unsupported format version")
 	// ErrIncomplete is found in an error about a record of several parts of which some are missing.
 	ErrIncomplete = errors.New("incomplete record")
-	// ErrTooLarge is found in an encoder's error about a limit that is too small for the indivisible
-	// part of a record.
+	// ErrTooLarge is found in an encoder's error about a limit that is too small for the
+	// indivisible part of a record.
 	ErrTooLarge = errors.New("record too large")
-	// ErrInvalid is found in an encoder's error about a value that has no encoding, such as users out
-	// of order.
+	// ErrInvalid is found in an encoder's error about a value that has no encoding, such as users
+	// out of order.
 	ErrInvalid = errors.New("invalid value")
 )
 

@@ -97,7 +97,8 @@ func TestEveryFormatGivesBackWhatWasEncoded(t *testing.T) {
 	}
 }
 
-// A prefix, an extension, another kind and another version of an encoding are refused, each with a typed error.
+// A prefix, an extension, another kind and another version of an encoding are refused, each with a
+// typed error.
 func TestEveryFormatRefusesWhatIsNotExactlyAnEncoding(t *testing.T) {
 	for _, c := range codecs() {
 		t.Run(c.name, func(t *testing.T) {
@@ -124,7 +125,8 @@ func TestEveryFormatRefusesWhatIsNotExactlyAnEncoding(t *testing.T) {
 	}
 }
 
-// What a decoder accepts is the one encoding of its value. (Avro allows longer forms of a number, hence not for it.)
+// What a decoder accepts is the one encoding of its value. (Avro allows longer forms of a number,
+// hence not for it.)
 func checkCanonical(t *testing.T, c codec, b []byte) {
 	t.Helper()
 	v, err := c.decode(b)
@@ -198,8 +200,8 @@ func TestChangedBytesNeverPanicNorBreakTheRoundTrip(t *testing.T) {
 	}
 }
 
-// The bytes of a version never change: logs hold them for years. A failure here means that a format was changed without
-// a new version.
+// The bytes of a version never change: logs hold them for years. A failure here means that a format
+// was changed without a new version.
 func TestFormatsAreWhatTheyWere(t *testing.T) {
 	var out bytes.Buffer
 	for _, c := range codecs() {

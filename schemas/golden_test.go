@@ -2,7 +2,8 @@ package schemas
 
 import "github.com/tollgate-dp/tollgate/state"
 
-// goldenValue is value i of the golden file: fixed in this file, so that no library's generator decides it.
+// goldenValue is value i of the golden file: fixed in this file, so that no library's generator
+// decides it.
 func goldenValue(c codec, i int) any {
 	n := uint64(i)
 	keys := [][]byte{[]byte(""), []byte("/"), []byte("/products/42")}

@@ -9,9 +9,9 @@ import (
 	"github.com/tollgate-dp/tollgate/state"
 )
 
-// Domain bytes keep the uses of one key apart: an account id, a rank and a fingerprint are never the
-// same function of the same input. Every input after its domain byte is length-prefixed or of fixed
-// length, hence injective.
+// Domain bytes keep the uses of one key apart: an account id, a rank and a fingerprint are never
+// the same function of the same input. Every input after its domain byte is length-prefixed or of
+// fixed length, hence injective.
 const (
 	domainAccount     = 1
 	domainClipRank    = 2
@@ -29,7 +29,8 @@ type Hasher struct {
 	sum     [sha256.Size]byte
 }
 
-// NewHasher makes a hasher for the deployment's user-hash key, which must be 256 random bits and never change.
+// NewHasher makes a hasher for the deployment's user-hash key, which must be 256 random bits and
+// never change.
 func NewHasher(key [32]byte) *Hasher {
 	return &Hasher{key: key, mac: hmac.New(sha256.New, key[:])}
 }
@@ -57,8 +58,8 @@ func (h *Hasher) ClipRank(metric string, id state.AccountID, period int64, key [
 	return h.finish()
 }
 
-// Record returns the id of a record, which is a function of its bytes: the ledger can order a user's
-// records without keeping them. Equal bytes are equal records.
+// Record returns the id of a record, which is a function of its bytes: the ledger can order a
+// user's records without keeping them. Equal bytes are equal records.
 func (h *Hasher) Record(value []byte) RecordID {
 	h.scratch = append(h.scratch[:0], domainRecord)
 	h.scratch = append(h.scratch, value...)
@@ -68,8 +69,8 @@ func (h *Hasher) Record(value []byte) RecordID {
 // RecordID identifies a record's bytes under the user-hash key.
 type RecordID [16]byte
 
-// RecordRank returns the rank by which the records of one user and key are ordered for one metric: a
-// sum keeps those with the least ranks.
+// RecordRank returns the rank by which the records of one user and key are ordered for one metric:
+// a sum keeps those with the least ranks.
 func (h *Hasher) RecordRank(metric string, id state.AccountID, period int64, record RecordID) [16]byte {
 	b := append(h.scratch[:0], domainRecordRank)
 	b = appendString(b, metric)
@@ -121,7 +122,8 @@ func ReleaseShardOf(metric string, windowStart, windowEnd int64, key []byte, sha
 	for _, c := range key {
 		h = (h ^ uint64(c)) * fnvPrime
 	}
-	// FNV's low bits mix poorly; the finaliser of MurmurHash3 spreads them before the remainder is taken.
+	// FNV's low bits mix poorly; the finaliser of MurmurHash3 spreads them before the remainder is
+	// taken.
 	h ^= h >> 33
 	h *= 0xff51afd7ed558ccd
 	h ^= h >> 33

@@ -16,7 +16,8 @@ import (
 	"github.com/tollgate-dp/tollgate/state"
 )
 
-// The account id is HMAC-SHA-256 cut to 128 bits, and never changes: accounts are kept under it for ever.
+// The account id is HMAC-SHA-256 cut to 128 bits, and never changes: accounts are kept under it for
+// ever.
 func TestAccountIDsAreWhatTheyWere(t *testing.T) {
 	h := NewHasher([32]byte{1, 2, 3})
 	id := h.Account([]byte("alice"))
@@ -76,8 +77,8 @@ func TestShardsAreUniformAndInRange(t *testing.T) {
 		users[ShardOf(h.Account(key), shards)]++
 		keys[ReleaseShardOf("views", 0, 60000, key, shards)]++
 	}
-	// Chi-square with 63 degrees of freedom: 126 is exceeded with probability 4e-6 by a uniform hash; the inputs are
-	// fixed, so the test never flickers.
+	// Chi-square with 63 degrees of freedom: 126 is exceeded with probability 4e-6 by a uniform
+	// hash; the inputs are fixed, so the test never flickers.
 	for name, counts := range map[string][shards]float64{"users": users, "keys": keys} {
 		chi := 0.0
 		for _, c := range counts {
@@ -200,7 +201,8 @@ func TestTalliesAddUp(t *testing.T) {
 	}
 }
 
-// A record's id and its ranks are functions of the key, the user, the metric and the bytes, and of nothing else.
+// A record's id and its ranks are functions of the key, the user, the metric and the bytes, and of
+// nothing else.
 func TestRuleRecordsAreRankedByTheirOwnBytes(t *testing.T) {
 	h, other := NewHasher([32]byte{1}), NewHasher([32]byte{2})
 	id, record := state.AccountID{1}, h.Record([]byte("record"))

@@ -73,8 +73,8 @@ func DecodeLedgerKey(key []byte) (LedgerKey, error) {
 	return k, nil
 }
 
-// LedgerPart is a decoded ledger record. For a fence only Key and Fence are set; for a tombstone only
-// Key and Tombstone.
+// LedgerPart is a decoded ledger record. For a fence only Key and Fence are set; for a tombstone
+// only Key and Tombstone.
 type LedgerPart struct {
 	Key       LedgerKey
 	Tombstone bool
@@ -83,7 +83,8 @@ type LedgerPart struct {
 	Chunk     []byte // part Key.Part of the body
 }
 
-// PartSet identifies the record that a part belongs to: parts are joined only with parts of the same set.
+// PartSet identifies the record that a part belongs to: parts are joined only with parts of the
+// same set.
 type PartSet struct {
 	Turn   uint64
 	Epoch  int64
@@ -155,7 +156,8 @@ func splitBody(kind Kind, slot, turn uint64, epoch int64, body []byte, maxBytes 
 	return out, nil
 }
 
-// joinBody is the inverse of splitBody for the parts of one set in ascending order, each exactly once.
+// joinBody is the inverse of splitBody for the parts of one set in ascending order, each exactly
+// once.
 func joinBody(kind Kind, parts []LedgerPart) ([]byte, PartSet, error) {
 	if len(parts) == 0 {
 		return nil, PartSet{}, fmt.Errorf("joining %s: %w: no parts", kind, ErrIncomplete)

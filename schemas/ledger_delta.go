@@ -11,8 +11,8 @@ import (
 )
 
 // Delta is what one shard did in one turn: what each user contributed to the turn's slice, and to
-// which of the windows that end in the turn each user was admitted. Every charge follows from it and
-// the settled record of the turn, without the events.
+// which of the windows that end in the turn each user was admitted. Every charge follows from it
+// and the settled record of the turn, without the events.
 type Delta struct {
 	Turn    uint64
 	Epoch   int64  // not part of the body: a turn redone in a later epoch has the same BodyDigest
@@ -97,8 +97,8 @@ func JoinDelta(parts ...LedgerPart) (Delta, error) {
 	return d, nil
 }
 
-// BodyDigest returns the SHA-256 of everything but Epoch: equal digests mean equal contributions and
-// equal decisions.
+// BodyDigest returns the SHA-256 of everything but Epoch: equal digests mean equal contributions
+// and equal decisions.
 func (d Delta) BodyDigest() [32]byte { return sha256.Sum256(d.appendBody(nil)) }
 
 // check returns which rule of the encoding the delta breaks, or "".

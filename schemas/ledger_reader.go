@@ -10,8 +10,8 @@ import (
 // LedgerReader collects a ledger partition's records in log order and says what stands there: the
 // complete deltas, the newest snapshot. A part replaces an earlier part with its key, as compaction
 // does, so that the result does not depend on whether the topic has been compacted; a set counts as
-// absent if a part of it is missing or was replaced. It keeps copies of the parts in force and nothing
-// else. Not for concurrent use; the zero value is ready.
+// absent if a part of it is missing or was replaced. It keeps copies of the parts in force and
+// nothing else. Not for concurrent use; the zero value is ready.
 type LedgerReader struct {
 	deltas    map[uint64]map[uint32]LedgerPart // by slot and part
 	snapshots [2]map[uint32]LedgerPart
@@ -102,8 +102,8 @@ func (l *LedgerReader) DeltaTurns() []uint64 {
 	return slices.Sorted(maps.Keys(l.deltaSets()))
 }
 
-// DeltasAfter returns the complete deltas of turns greater than turn, by turn: those that a snapshot
-// as of turn does not include; 0 for all. Errors: ErrMalformed, ErrVersion.
+// DeltasAfter returns the complete deltas of turns greater than turn, by turn: those that a
+// snapshot as of turn does not include; 0 for all. Errors: ErrMalformed, ErrVersion.
 func (l *LedgerReader) DeltasAfter(turn uint64) (map[uint64]Delta, error) {
 	out := make(map[uint64]Delta)
 	for t, parts := range l.deltaSets() {

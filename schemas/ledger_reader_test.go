@@ -157,7 +157,8 @@ func modelDeltas(t *rapid.T, log []LedgerRecord) map[uint64]int64 {
 	return out
 }
 
-// Whatever was written, killed, written again and compacted: the reader finds the same complete deltas.
+// Whatever was written, killed, written again and compacted: the reader finds the same complete
+// deltas.
 func TestTheReaderDoesNotDependOnCompaction(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var log []LedgerRecord

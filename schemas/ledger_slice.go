@@ -2,8 +2,8 @@ package schemas
 
 import "encoding/binary"
 
-// OpenSlice is what the shard's users contributed to the slice of one turn, kept while a window that
-// contains the slice is open.
+// OpenSlice is what the shard's users contributed to the slice of one turn, kept while a window
+// that contains the slice is open.
 type OpenSlice struct {
 	Turn     uint64
 	Filtered []uint64      // by metric: records of the slice that the metric does not take

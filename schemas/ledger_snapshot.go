@@ -16,9 +16,9 @@ type Snapshot struct {
 	Open     [][]byte             // encoded OpenSlices, strictly ascending by turn
 }
 
-// EncodeSnapshot encodes a snapshot for slot 0 or 1 into records whose key and value together are at
-// most maxBytes long (Kafka's own framing is not included). Errors: ErrInvalid, ErrTooLarge (maxBytes
-// below 108), and those of state.EncodeAccounts.
+// EncodeSnapshot encodes a snapshot for slot 0 or 1 into records whose key and value together are
+// at most maxBytes long (Kafka's own framing is not included). Errors: ErrInvalid, ErrTooLarge
+// (maxBytes below 108), and those of state.EncodeAccounts.
 func EncodeSnapshot(s Snapshot, slot, maxBytes int) ([]LedgerRecord, error) {
 	if slot != 0 && slot != 1 {
 		return nil, invalid(KindSnapshotBody, "slot is not 0 or 1")

@@ -48,10 +48,10 @@ func ReleaseSchema() string { return releaseSchema }
 // timestampType is the type of a time in the schema.
 const timestampType = `{"type": "long", "logicalType": "timestamp-millis"}`
 
-// releaseCodec compiles the schema once; a goavro codec has no state after that. goavro 2.15 reduces
-// a logical type to {"type":"long"} where the specification's canonical form says "long": no other
-// reader's schema store would have its fingerprint. The bytes are the same, so the codec is made
-// without the annotation.
+// releaseCodec compiles the schema once; a goavro codec has no state after that. goavro 2.15
+// reduces a logical type to {"type":"long"} where the specification's canonical form says "long":
+// no other reader's schema store would have its fingerprint. The bytes are the same, so the codec
+// is made without the annotation.
 var releaseCodec = sync.OnceValues(func() (*goavro.Codec, error) {
 	c, err := goavro.NewCodec(strings.ReplaceAll(releaseSchema, timestampType, `"long"`))
 	if err != nil {
@@ -81,9 +81,9 @@ func (r *Release) check() string {
 	return ""
 }
 
-// EncodeRelease encodes a release in Avro's single-object encoding: two magic bytes, the fingerprint
-// of the schema, the fields. Errors: ErrInvalid (numbers not finite, no rung, a text too long or not
-// UTF-8).
+// EncodeRelease encodes a release in Avro's single-object encoding: two magic bytes, the
+// fingerprint of the schema, the fields. Errors: ErrInvalid (numbers not finite, no rung, a text
+// too long or not UTF-8).
 func EncodeRelease(r Release) ([]byte, error) {
 	if what := r.check(); what != "" {
 		return nil, invalid(KindRelease, what)
@@ -108,8 +108,8 @@ func EncodeRelease(r Release) ([]byte, error) {
 	return b, nil
 }
 
-// DecodeRelease is the inverse of EncodeRelease. goavro resolves no schemas: a fingerprint other than
-// that of ReleaseSchema is ErrVersion. Errors: ErrMalformed, ErrVersion.
+// DecodeRelease is the inverse of EncodeRelease. goavro resolves no schemas: a fingerprint other
+// than that of ReleaseSchema is ErrVersion. Errors: ErrMalformed, ErrVersion.
 func DecodeRelease(b []byte) (Release, error) {
 	codec, err := releaseCodec()
 	if err != nil {

@@ -53,7 +53,8 @@ func TestValuesAreWrittenExactly(t *testing.T) {
 	})
 }
 
-// goavro takes a misspelled field for a missing one only where there is no default, and ignores fields it does not know.
+// goavro takes a misspelled field for a missing one only where there is no default, and ignores
+// fields it does not know.
 func TestTheSchemaHasNoDefaultsNoUnionsAndADocForEveryField(t *testing.T) {
 	var schema struct {
 		Doc    string
@@ -189,6 +190,6 @@ func BenchmarkDecodeRelease(b *testing.B) {
 	}
 }
 
-// releaseFingerprint is the CRC-64-AVRO of version 1's canonical form, computed from the specification by a program
-// of its own, not by goavro.
+// releaseFingerprint is the CRC-64-AVRO of version 1's canonical form, computed from the
+// specification by a program of its own, not by goavro.
 const releaseFingerprint = 0x6a33790a1c1af8d9

@@ -27,8 +27,8 @@ func appendSpan(dst []byte, first, turn uint64) []byte {
 	return binary.AppendUvarint(dst, span(first, turn))
 }
 
-// span is the inverse of appendSpan. Callers go through the turns of a span one by one, so it bounds
-// their number.
+// span is the inverse of appendSpan. Callers go through the turns of a span one by one, so it
+// bounds their number.
 func (d *wireDecoder) span(turn uint64) (first uint64) {
 	before := d.uvarint("span")
 	if before > 0 && (before >= MaxSpan || before >= turn) {

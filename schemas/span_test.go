@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// What First may be: left out for an ordinary turn, never 0 in a span of several, never MaxSpan turns away.
+// What First may be: left out for an ordinary turn, never 0 in a span of several, never MaxSpan
+// turns away.
 func TestSpansHaveAFirstTurnAndABound(t *testing.T) {
 	for _, c := range []struct{ first, turn, want uint64 }{
 		{0, 7, 7}, {7, 7, 7}, {6, 7, 6}, {1, MaxSpan, 1}, {0, 0, 0},

@@ -32,8 +32,8 @@ type Partial struct {
 	Cells                                      []Cell
 }
 
-// Cell is what one shard adds to a count: the contributions of its admitted users to a metric, window
-// and key, clipped and summed.
+// Cell is what one shard adds to a count: the contributions of its admitted users to a metric,
+// window and key, clipped and summed.
 type Cell struct {
 	Metric                 uint32
 	WindowStart, WindowEnd int64 // Unix milliseconds
@@ -58,8 +58,8 @@ func appendTurn(dst []byte, k Kind, epoch int64, turn uint64) []byte {
 	return binary.AppendUvarint(dst, turn)
 }
 
-// PeekEpoch returns what kind of transport element b is, its epoch and its turn, without decoding the
-// rest. Errors: ErrMalformed, ErrVersion.
+// PeekEpoch returns what kind of transport element b is, its epoch and its turn, without decoding
+// the rest. Errors: ErrMalformed, ErrVersion.
 func PeekEpoch(b []byte) (kind Kind, epoch int64, turn uint64, err error) {
 	if len(b) < preambleBytes {
 		return 0, 0, 0, malformed(0, "shorter than its preamble")
@@ -121,8 +121,8 @@ func EncodeEnvelope(e Envelope) ([]byte, error) {
 }
 
 // PackEnvelope makes an envelope of an encoded Open and encoded Contributions without decoding the
-// contributions: the bytes are those of EncodeEnvelope. Errors: ErrMalformed, ErrVersion, ErrInvalid
-// (a batch of another epoch or turn).
+// contributions: the bytes are those of EncodeEnvelope. Errors: ErrMalformed, ErrVersion,
+// ErrInvalid (a batch of another epoch or turn).
 func PackEnvelope(open []byte, batches [][]byte) ([]byte, error) {
 	kind, epoch, turn, err := PeekEpoch(open)
 	if err != nil {

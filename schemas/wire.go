@@ -72,8 +72,8 @@ const (
 	maxTextBytes   = 1 << 16 // names, topics, reasons
 )
 
-// version returns the version of a kind's format. Version 1 had only event counts over fixed windows;
-// version 2 of the control log did not number the runs. Neither was ever released.
+// version returns the version of a kind's format. Version 1 had only event counts over fixed
+// windows; version 2 of the control log did not number the runs. Neither was ever released.
 func (k Kind) version() byte {
 	if k <= KindRun {
 		return 3
@@ -110,7 +110,8 @@ func appendFloat(dst []byte, f float64) []byte {
 	return binary.BigEndian.AppendUint64(dst, math.Float64bits(f))
 }
 
-// appendWide writes a 128-bit number as a length byte (0 to 16) and its big-endian bytes without leading zeros.
+// appendWide writes a 128-bit number as a length byte (0 to 16) and its big-endian bytes without
+// leading zeros.
 func appendWide(dst []byte, u int128.Uint) []byte {
 	return u.AppendMinimal(append(dst, byte(u.ByteLen())))
 }
@@ -118,9 +119,9 @@ func appendWide(dst []byte, u int128.Uint) []byte {
 func appendPrecision(dst []byte, p state.Precision) []byte { return appendWide(dst, int128.Uint(p)) }
 func appendDelta(dst []byte, d state.Delta) []byte         { return appendWide(dst, int128.Uint(d)) }
 
-// wireDecoder decodes one encoding, field after field. After the first fault every call returns zero
-// values, and finish reports the fault, so that callers need no branch for each field. Loops end
-// because count returns 0 after a fault.
+// wireDecoder decodes one encoding, field after field. After the first fault every call returns
+// zero values, and finish reports the fault, so that callers need no branch for each field. Loops
+// end because count returns 0 after a fault.
 type wireDecoder struct {
 	rest []byte
 	kind Kind

@@ -17,9 +17,8 @@ func (id AccountID) Compare(o AccountID) int { return bytes.Compare(id[:], o[:])
 // metrics of a deployment together. The zero value is a new user's account. Not
 // safe for concurrent use.
 //
-// It does not know its budget: a caller who checks it against one budget after another, chosen on the
-// way, promises what DeltaOver says of all of them. Budget.CheckNext tells which may
-// come next.
+// It does not know its budget: a caller who checks it against one budget after another, chosen on
+// the way, promises what DeltaOver says of all of them. Budget.CheckNext tells which may come next.
 type Account struct {
 	Spent    Mu2   // charged for releases, never lowered
 	Reserved Mu2   // worst case of turns that are not settled yet

@@ -102,10 +102,9 @@ func DecodeShard(b []byte) (*Shard, error) {
 	return s, nil
 }
 
-// EncodeAccounts appends an accounts block to dst: the piece of a ledger snapshot
-// that holds accounts. The entries must be in strictly ascending order of (ID,
-// Period), no account may be zero or have a reservation (ErrReserved). On error dst is returned as it
-// was. dst may be nil.
+// EncodeAccounts appends an accounts block to dst: the piece of a ledger snapshot that holds
+// accounts. The entries must be in strictly ascending order of (ID, Period), no account may be zero
+// or have a reservation (ErrReserved). On error dst is returned as it was. dst may be nil.
 func EncodeAccounts(dst []byte, entries []AccountEntry) ([]byte, error) {
 	out := appendAccountsHeader(dst, len(entries))
 	var enc accountEncoder

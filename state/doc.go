@@ -2,6 +2,11 @@
 // loss is counted, the budgets that accounts are checked against, the conversions between
 // ways of stating a guarantee, and the accounts themselves.
 //
+// Beneath it: loss (the vocabulary), conversion (from one description of a loss to another), filter
+// (how much may still be spent), odometer (how much was spent), individual (both for each user),
+// pld and bucket (tighter composition), and compose, whose accountants.go lists every accountant;
+// accountant.go here lists those that can hold a deployment's budget.
+//
 // # Guarantees
 //
 //   - Amounts are integers (Mu2, Precision, Delta). A charge is rounded up, a

@@ -13,8 +13,8 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// ladders releases the counts of a turn, or of all turns of a span: what there is to release, in which
-// order, and with which noise. It is read-only and safe for concurrent use.
+// ladders releases the counts of a turn, or of all turns of a span: what there is to release, in
+// which order, and with which noise. It is read-only and safe for concurrent use.
 type ladders struct {
 	metrics []schemas.MetricSpec
 	plans   []*noisereduction.Plan // by metric

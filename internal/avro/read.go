@@ -18,8 +18,9 @@ const (
 
 // Reader reads Avro's binary encoding. It accepts what goavro 2.15 accepts within the bounds above
 // (differential fuzzing compares the two): integers of any length, whose bits beyond the type's are
-// dropped; a byte other than 0 and 1 is not a boolean, and a map with the same key twice is at fault.
-// Methods return false if the record is at fault; At has no meaning then. Not for concurrent use.
+// dropped; a byte other than 0 and 1 is not a boolean, and a map with the same key twice is at
+// fault. Methods return false if the record is at fault; At has no meaning then. Not for concurrent
+// use.
 type Reader struct {
 	Buf []byte // the record
 	At  int    // how many of its bytes were read

@@ -13,14 +13,14 @@ const (
 	Malformed               // with a quote where no quote may be
 )
 
-// shortField is the length up to which one loop over the bytes is faster than a search for each kind
-// of byte.
+// shortField is the length up to which one loop over the bytes is faster than a search for each
+// kind of byte.
 const shortField = 32
 
 // Next reads the field with which text begins. It returns the field as it is written or, if it is
 // quoted, the text between the quotes; escaped says that AppendUnescaped has to decode that text.
-// rest is the text after the comma. A line break is part of a quoted field and makes any other field
-// malformed: the caller removes the one that ends the row.
+// rest is the text after the comma. A line break is part of a quoted field and makes any other
+// field malformed: the caller removes the one that ends the row.
 func Next(text []byte) (field, rest []byte, escaped bool, e Ending) {
 	if len(text) > 0 && text[0] == '"' {
 		return resume(text[1:])
@@ -69,8 +69,8 @@ func resume(text []byte) (field, rest []byte, escaped bool, e Ending) {
 	}
 }
 
-// Scan reads fields to the end of the row, or of the text, and returns End, Open or Malformed. inside
-// says that the text begins within a quoted field, which the line before left open.
+// Scan reads fields to the end of the row, or of the text, and returns End, Open or Malformed.
+// inside says that the text begins within a quoted field, which the line before left open.
 func Scan(text []byte, inside bool) Ending {
 	e := Comma
 	if inside {

@@ -40,8 +40,8 @@ func start(o Options, extra ...kfake.Opt) (*Broker, error) {
 	opts := []kfake.Opt{
 		kfake.NumBrokers(1),
 		kfake.ListenFn(func(network, _ string) (net.Listener, error) { return net.Listen(network, addr) }),
-		// Retention follows the timestamps of records: with the default of a week, events of the past
-		// would vanish.
+		// Retention follows the timestamps of records: with the default of a week, events of the
+		// past would vanish.
 		kfake.BrokerConfigs(map[string]string{"log.retention.ms": "-1"}),
 	}
 	if o.DataDir != "" {

@@ -27,9 +27,9 @@ const (
 	syncBytes          = 16
 )
 
-// Container reads the records of an Avro object container file. If a record cannot be read, the rest
-// of its block is one broken record, because it is not known where the next one begins. Not for
-// concurrent use.
+// Container reads the records of an Avro object container file. If a record cannot be read, the
+// rest of its block is one broken record, because it is not known where the next one begins. Not
+// for concurrent use.
 type Container struct {
 	r      *bufio.Reader
 	limit  int

@@ -1,6 +1,6 @@
 // Package eventfile reads a file of events: it finds the records of a CSV, TSV, JSON-lines or Avro
-// container file, reads the header, and returns the records in order of event time, however the file
-// was ordered.
+// container file, reads the header, and returns the records in order of event time, however the
+// file was ordered.
 //
 // Guarantees:
 //   - Every record of the file, also a broken one, is returned exactly once, as its original bytes
@@ -11,9 +11,9 @@
 //   - A record without a usable time is returned right after the record that precedes it in the
 //     file, so that it moves no watermark.
 //
-// Not guaranteed: that a record is well formed (the event decoder of the pipeline decides that), and
-// nothing about a file that changes while it is read. An oversized record is returned truncated, with
-// its length and SHA-256. In an Avro container, if a record cannot be read, the rest of its block is
-// one broken record. Runs on disk have raw records: they are unlinked as soon as they are open if the
-// operating system allows it, else removed by Close.
+// Not guaranteed: that a record is well formed (the event decoder of the pipeline decides that),
+// and nothing about a file that changes while it is read. An oversized record is returned
+// truncated, with its length and SHA-256. In an Avro container, if a record cannot be read, the
+// rest of its block is one broken record. Runs on disk have raw records: they are unlinked as soon
+// as they are open if the operating system allows it, else removed by Close.
 package eventfile

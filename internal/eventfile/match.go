@@ -23,11 +23,11 @@ func (e *SchemaMismatch) Error() string {
 	return fmt.Sprintf("the file was written with another schema than the topic's: %s is %s in the file, %s on the topic", at, e.File, e.Topic)
 }
 
-// MatchSchemas checks that the records of a file can go on a topic whose readers decode every record
-// with the topic's schema: that they decode as with the file's own schema, and mean the same. The
-// names of records, documentation, defaults and aliases do not matter; the topic may have a long for
-// an int, bytes for a string, and more branches or symbols after those of the file. Errors:
-// *SchemaMismatch, or that of a schema that cannot be read.
+// MatchSchemas checks that the records of a file can go on a topic whose readers decode every
+// record with the topic's schema: that they decode as with the file's own schema, and mean the
+// same. The names of records, documentation, defaults and aliases do not matter; the topic may have
+// a long for an int, bytes for a string, and more branches or symbols after those of the file.
+// Errors: *SchemaMismatch, or that of a schema that cannot be read.
 func MatchSchemas(file, topic string) error {
 	a, err := parseSchema(file)
 	if err != nil {
@@ -53,8 +53,8 @@ func parseSchema(text string) (*avro.Type, error) {
 	return t, nil
 }
 
-// timeOf returns the logical type of a long if it is a point in time, also one that decoding does not
-// know; else "".
+// timeOf returns the logical type of a long if it is a point in time, also one that decoding does
+// not know; else "".
 func timeOf(t *avro.Type) string {
 	if t.Kind == avro.Long && strings.Contains(t.Claimed, "timestamp-") {
 		return t.Claimed

@@ -24,8 +24,8 @@ func (m *memory) next() (Entry, error) {
 	return m.entries[m.at-1], nil
 }
 
-// Merge returns the entries of several sources in order of time, those of equal time in the order of
-// the sources. Not for concurrent use.
+// Merge returns the entries of several sources in order of time, those of equal time in the order
+// of the sources. Not for concurrent use.
 type Merge struct{ heads heads }
 
 type head struct {

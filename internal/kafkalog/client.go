@@ -100,8 +100,8 @@ func (c *Client) disown(o closer) {
 	delete(c.open, o)
 }
 
-// acquire returns an idle connection to addr or a new one. reused says that it was idle, so that the
-// broker may have closed it meanwhile.
+// acquire returns an idle connection to addr or a new one. reused says that it was idle, so that
+// the broker may have closed it meanwhile.
 func (c *Client) acquire(ctx context.Context, addr string) (cn *conn, reused bool, err error) {
 	c.mu.Lock()
 	if c.closed {
@@ -153,8 +153,8 @@ func (c *Client) release(cn *conn) {
 	c.mu.Unlock()
 }
 
-// requestor sends a request to the broker for which the requestor was made, and returns the response;
-// kmsg's RequestWith gives the response its type.
+// requestor sends a request to the broker for which the requestor was made, and returns the
+// response; kmsg's RequestWith gives the response its type.
 type requestor func(ctx context.Context, req kmsg.Request) (kmsg.Response, error)
 
 // Request makes r a kmsg.Requestor.

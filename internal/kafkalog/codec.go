@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// maxFrame bounds the memory that a peer can make this process allocate. A fetch asks for at most
-	// maxFetchBytes, and a broker may exceed that by one batch.
+	// maxFrame bounds the memory that a peer can make this process allocate. A fetch asks for at
+	// most maxFetchBytes, and a broker may exceed that by one batch.
 	maxFrame = 256 << 20
 	// frameHeader is size and correlation id.
 	frameHeader = 8
@@ -19,8 +19,8 @@ const (
 
 // setVersion gives req the newest version up to newest, the broker's, that has no flexible header
 // (KIP-482): the header of every response is then size and correlation id. Brokers from 2.6 to 4.x
-// support these versions (produce 8, fetch 11, metadata 8, …); an older one is asked in its own newest
-// version.
+// support these versions (produce 8, fetch 11, metadata 8, …); an older one is asked in its own
+// newest version.
 func setVersion(req kmsg.Request, newest int16) {
 	req.SetVersion(min(newest, req.MaxVersion()))
 	for req.IsFlexible() {

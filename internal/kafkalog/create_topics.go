@@ -20,9 +20,9 @@ type TopicSpec struct {
 }
 
 // CreateTopics creates the topics and waits until every partition has a leader. The broker creates
-// each topic on its own: after an error some of them may exist. The error joins one error per failed
-// topic, ErrTopicExists for a topic that was there before. A broken connection is an error, too,
-// because the outcome is unknown then; a second call finds it out.
+// each topic on its own: after an error some of them may exist. The error joins one error per
+// failed topic, ErrTopicExists for a topic that was there before. A broken connection is an error,
+// too, because the outcome is unknown then; a second call finds it out.
 func (c *Client) CreateTopics(ctx context.Context, specs ...TopicSpec) error {
 	req := kmsg.NewPtrCreateTopicsRequest()
 	req.TimeoutMillis = int32(requestTimeout.Milliseconds())

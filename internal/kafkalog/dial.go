@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// Dial connects to the first broker of cfg.Brokers that answers, and learns the cluster from it. The
-// error is ErrUnreachable if no broker could be reached, and ErrRefused if one was reached but TLS,
-// SASL or the protocol did not fit, or it never answered; the text says what to check. Dial does not
-// wait for a broker to come up (see MayComeUp), but asks one that hangs up once more before it blames
-// the configuration.
+// Dial connects to the first broker of cfg.Brokers that answers, and learns the cluster from it.
+// The error is ErrUnreachable if no broker could be reached, and ErrRefused if one was reached but
+// TLS, SASL or the protocol did not fit, or it never answered; the text says what to check. Dial
+// does not wait for a broker to come up (see MayComeUp), but asks one that hangs up once more
+// before it blames the configuration.
 func Dial(ctx context.Context, cfg Config) (*Client, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -30,12 +30,12 @@ func Dial(ctx context.Context, cfg Config) (*Client, error) {
 	return c, nil
 }
 
-// secondLook is how long after a broker hung up it is asked again: a broker that stops has closed its
-// port by then.
+// secondLook is how long after a broker hung up it is asked again: a broker that stops has closed
+// its port by then.
 const secondLook = 300 * time.Millisecond
 
-// MayComeUp reports whether an error of Dial may come from a broker that is down, or just starting or
-// stopping: then it is worth waiting. It is not worth waiting for a broker that refuses.
+// MayComeUp reports whether an error of Dial may come from a broker that is down, or just starting
+// or stopping: then it is worth waiting. It is not worth waiting for a broker that refuses.
 func MayComeUp(err error) bool {
 	switch e := err.(type) { //nolint:errorlint // every branch of the tree is looked at
 	case *stageError:
@@ -83,7 +83,8 @@ func (c *Client) probe(ctx context.Context, addr string) error {
 	return nil
 }
 
-// worst picks the failures to show: a broker that refuses says more than one that cannot be reached.
+// worst picks the failures to show: a broker that refuses says more than one that cannot be
+// reached.
 func worst(failures []error) error {
 	var refused []error
 	for _, err := range failures {

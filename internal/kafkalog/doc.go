@@ -1,5 +1,5 @@
-// Package kafkalog reads and writes Kafka partitions as logs: exact offsets, exact timestamps, exactly
-// one copy of every appended batch, and errors that say what to check.
+// Package kafkalog reads and writes Kafka partitions as logs: exact offsets, exact timestamps,
+// exactly one copy of every appended batch, and errors that say what to check.
 //
 // # One codec, one connection
 //
@@ -22,16 +22,16 @@
 //     password, wrong mechanism, TLS missing or not spoken, unknown certificate, no listener.
 //   - Fetcher.Poll returns committed records only, in log order per partition, and a next offset
 //     after everything that was looked at. Data in any wanted partition ends a long poll at once.
-//   - Records stay valid for ever: their bytes belong to the response with which they came, which is
-//     never reused. (One kept record keeps its response of about MaxBytes in memory: copy what is
-//     kept for long.)
+//   - Records stay valid for ever: their bytes belong to the response with which they came, which
+//     is never reused. (One kept record keeps its response of about MaxBytes in memory: copy what
+//     is kept for long.)
 //   - Producer.Append returns without an error only when every in-sync replica has the records,
 //     once. A batch whose fate is unknown is looked for in the log and sent again byte for byte;
 //     the broker recognises it by producer id, epoch and sequence. One batch is in flight at a
 //     time.
-//   - A Producer with a transactional id is fenced (ErrFenced) once another one has taken the same id
-//     and written to the partition. Kafka fences only on partitions that the new owner has written
-//     to; an owner therefore writes a fence record before it trusts what it reads.
+//   - A Producer with a transactional id is fenced (ErrFenced) once another one has taken the same
+//     id and written to the partition. Kafka fences only on partitions that the new owner has
+//     written to; an owner therefore writes a fence record before it trusts what it reads.
 //   - During changes of leader, lost connections and broker restarts, calls are tried again for
 //     Config.RetryFor.
 //   - Connections are the only resource: no goroutine outlives Close, and none runs between calls
@@ -42,8 +42,8 @@
 //   - No consumer groups, no transactions across partitions, no compression of what it writes.
 //   - Batches in a format older than Kafka 0.11 are reported as ErrCorrupt.
 //   - An error of an append other than a refusal means "unknown", not "not written". The producer
-//     then refuses further appends, because with its sequence used again for other bytes, these could
-//     be lost without an error.
+//     then refuses further appends, because with its sequence used again for other bytes, these
+//     could be lost without an error.
 //   - The broker forgets a producer after producer.id.expiration.ms and
 //     transactional.id.expiration.ms without writes, and with it the fence.
 //   - When the epochs of a transactional id are used up (after 32766 takeovers), the broker changes

@@ -73,8 +73,8 @@ func fetchRequest(fetches []Fetch, minBytes int32, wait time.Duration, isolation
 	return req
 }
 
-// decodePartition decodes the answer for one partition. again is an error of the partition that goes
-// away with fresh metadata; fetched has no meaning then.
+// decodePartition decodes the answer for one partition. again is an error of the partition that
+// goes away with fresh metadata; fetched has no meaning then.
 func decodePartition(fetch Fetch, p *kmsg.FetchResponseTopicPartition, decompressor kgo.Decompressor) (fetched Fetched, again error) {
 	fetched = Fetched{
 		Topic: fetch.Topic, Partition: fetch.Partition, Next: fetch.Offset,
@@ -96,7 +96,8 @@ func decodePartition(fetch Fetch, p *kmsg.FetchResponseTopicPartition, decompres
 	fetched.Records, fetched.Next = set.records, set.next
 	fetched.AppendTime = len(set.records) > 0 && set.appendTime
 	if !ok && len(fetched.Records) == 0 {
-		// The records before the damage are returned; another fetch from Next shows the damage alone.
+		// The records before the damage are returned; another fetch from Next shows the damage
+		// alone.
 		fetched.Err = fetched.fail(ErrCorrupt)
 	}
 	return fetched, nil
@@ -110,8 +111,8 @@ func (f *Fetched) fail(err error) error {
 var errVoid = errors.New("answer without the wanted partition")
 
 // decodeAnswer matches a response with the fetches that were sent. all has one entry per fetch that
-// was answered; news says that one of them has records, an error or a greater next offset; again maps
-// the partitions that must be asked for again to the reason.
+// was answered; news says that one of them has records, an error or a greater next offset; again
+// maps the partitions that must be asked for again to the reason.
 func decodeAnswer(fetches []Fetch, res *kmsg.FetchResponse, decompressor kgo.Decompressor) (
 	all []Fetched, news bool, again map[topicPartition]error,
 ) {

@@ -96,9 +96,9 @@ func (f *Fetcher) Close() {
 // Poll waits until minBytes of committed records (or an error) have come in from one broker, or
 // maxWait is over, and returns what is known: one Fetched per partition whose broker answered.
 // Every broker that leads a wanted partition has one request with all its partitions, so data in
-// any of them ends the wait at once. A request that is still outstanding when another broker answers
-// first, or when ctx ends, is kept for the next Poll if that asks the same; so only Fetched.Asked,
-// not the time of the call, dates an answer.
+// any of them ends the wait at once. A request that is still outstanding when another broker
+// answers first, or when ctx ends, is kept for the next Poll if that asks the same; so only
+// Fetched.Asked, not the time of the call, dates an answer.
 //
 // Partitions whose leader is away are asked for again while maxWait lasts, then left out; after
 // RetryFor without success their Fetched.Err says so. The error of ctx is returned as soon as it

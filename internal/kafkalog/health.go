@@ -25,14 +25,14 @@ const (
 	// which it answers late on purpose, are over by then.
 	silentAfter = 5 * time.Second
 	// silentUntil is how long after a request was given up its broker still counts as silent: the
-	// next request is sent after a pause and, to a broker whose queue of connections is full, after a
-	// dial that times out.
+	// next request is sent after a pause and, to a broker whose queue of connections is full, after
+	// a dial that times out.
 	silentUntil = dialTimeout + silentAfter
 )
 
-// health keeps what is known of the cluster's answers. A call that is tried again for minutes returns
-// nothing to its caller until it gives up; health shows the trouble meanwhile. Safe for concurrent
-// use.
+// health keeps what is known of the cluster's answers. A call that is tried again for minutes
+// returns nothing to its caller until it gives up; health shows the trouble meanwhile. Safe for
+// concurrent use.
 type health struct {
 	silentAfter time.Duration
 
@@ -44,9 +44,9 @@ type health struct {
 }
 
 // silence is the state of a broker that owes an answer. It outlives the requests that are given up
-// meanwhile: otherwise a frozen broker would seem to have recovered each time that a request is sent
-// again. It ends with an answer; when the connection breaks, which the failing call reports; or when
-// no call asks this broker any more.
+// meanwhile: otherwise a frozen broker would seem to have recovered each time that a request is
+// sent again. It ends with an answer; when the connection breaks, which the failing call reports;
+// or when no call asks this broker any more.
 type silence struct {
 	since  time.Time // when the oldest request was sent that it has not answered
 	gaveUp time.Time // when the last request was given up
@@ -91,8 +91,8 @@ func (h *health) asked(cn *conn) {
 	h.waiting[cn] = now
 }
 
-// heard records the answer to the request that was sent last, or the error because of which no answer
-// will come.
+// heard records the answer to the request that was sent last, or the error because of which no
+// answer will come.
 func (h *health) heard(cn *conn, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -108,8 +108,8 @@ func (h *health) heard(cn *conn, err error) {
 		h.silent[cn.addr] = s
 		return
 	}
-	// The requests for which other calls still wait were sent before, or are unanswered for the same
-	// reason.
+	// The requests for which other calls still wait were sent before, or are unanswered for the
+	// same reason.
 	if since, owes := h.oldest(cn.addr); owes {
 		h.silent[cn.addr] = silence{since: since}
 	} else {
@@ -135,8 +135,8 @@ func (h *health) forgotten(addr string, s silence) bool {
 }
 
 // Troubles returns what the client waits for at the moment because the cluster does not answer, or
-// answers that it cannot do it yet; the longest wait first. An empty list says that the cluster works
-// as far as it was asked.
+// answers that it cannot do it yet; the longest wait first. An empty list says that the cluster
+// works as far as it was asked.
 func (c *Client) Troubles() []Trouble {
 	h := c.cfg.health
 	h.mu.Lock()
@@ -191,15 +191,16 @@ func (c *Client) Ping(ctx context.Context) error {
 }
 
 const (
-	// After goneAfter without an answer of any broker, Gone asks all of them, waits for goneAsks, and
-	// returns: together well below the ten seconds that supervisors wait before they kill a process.
+	// After goneAfter without an answer of any broker, Gone asks all of them, waits for goneAsks,
+	// and returns: together well below the ten seconds that supervisors wait before they kill a
+	// process.
 	goneAfter = 5 * time.Second
 	goneAsks  = 2 * time.Second
 )
 
 // Gone waits until no broker has answered for some seconds, nor answers when all are asked, and
-// returns an error that says so; nil at the end of ctx. A process that was told to end need not wait
-// any longer then for calls that are tried again.
+// returns an error that says so; nil at the end of ctx. A process that was told to end need not
+// wait any longer then for calls that are tried again.
 func (c *Client) Gone(ctx context.Context) error {
 	ticker := time.NewTicker(goneAfter / 20)
 	defer ticker.Stop()

@@ -7,12 +7,12 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// EpochEnd asks the leader of a partition where a leader epoch ended. It returns the greatest epoch of
-// its log that is at most leaderEpoch, and the offset where the next greater epoch begins, which for
-// the epoch of the present leader is the end of the log. If every epoch of the log is greater, it
-// returns leaderEpoch itself and the offset where the first one begins. If the log has nothing after
-// leaderEpoch, it returns −1 and −1: on Apache Kafka the epoch is then greater than any that the log
-// has had.
+// EpochEnd asks the leader of a partition where a leader epoch ended. It returns the greatest epoch
+// of its log that is at most leaderEpoch, and the offset where the next greater epoch begins, which
+// for the epoch of the present leader is the end of the log. If every epoch of the log is greater,
+// it returns leaderEpoch itself and the offset where the first one begins. If the log has nothing
+// after leaderEpoch, it returns −1 and −1: on Apache Kafka the epoch is then greater than any that
+// the log has had.
 //
 // A record of epoch e at offset o is still the same as it was if and only if EpochEnd(e) returns e
 // and an end above o (or o lies below the beginning of the log): an election that lost it has begun

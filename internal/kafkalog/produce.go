@@ -66,8 +66,8 @@ func (p *Producer) appendBatch(ctx context.Context, msgs []Message) (int64, erro
 	return base, nil
 }
 
-// try sends the batch once and interprets the answer. sent is set as soon as bytes may have reached a
-// broker, and cleared by an answer that proves that they changed nothing.
+// try sends the batch once and interprets the answer. sent is set as soon as bytes may have reached
+// a broker, and cleared by an answer that proves that they changed nothing.
 func (p *Producer) try(ctx context.Context, count int32, sent *bool) (int64, error) {
 	cn, err := p.leader(ctx)
 	if err != nil {

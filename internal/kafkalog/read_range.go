@@ -7,9 +7,9 @@ import (
 )
 
 // ReadRange calls fn for every committed record with from ≤ offset < to, in log order, and returns
-// when the log has been read up to to. It waits for records that are not there yet; a caller who does
-// not want that gives a to of at most Offsets.LastStable. An error of fn ends the reading and is
-// returned as it is. Errors: ErrOffsetOutOfRange if from is outside the log.
+// when the log has been read up to to. It waits for records that are not there yet; a caller who
+// does not want that gives a to of at most Offsets.LastStable. An error of fn ends the reading and
+// is returned as it is. Errors: ErrOffsetOutOfRange if from is outside the log.
 func (c *Client) ReadRange(ctx context.Context, topic string, partition int32, from, to int64, fn func(Record) error) error {
 	if from >= to {
 		return nil

@@ -25,9 +25,9 @@ type Message struct {
 	Timestamp  Stamp
 }
 
-// Stamp is the time of a message: At or Now. The zero value is Now, so that a message whose time was
-// forgotten does not claim to be of 1970. Every int64 is a time, also 0 and −1: no value stands for
-// "no time".
+// Stamp is the time of a message: At or Now. The zero value is Now, so that a message whose time
+// was forgotten does not claim to be of 1970. Every int64 is a time, also 0 and −1: no value stands
+// for "no time".
 type Stamp struct {
 	millis int64
 	given  bool

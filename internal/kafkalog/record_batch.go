@@ -57,9 +57,9 @@ func nextBatch(raw []byte) (b batchInfo, rest []byte, ok bool) {
 }
 
 // appendBatch encodes msgs as one uncompressed, non-transactional record batch of the given
-// producer and appends it to dst. Its base offset is 0: the broker writes the real one. now (unix ms)
-// is the time of appending. The distance of two times may not fit an int64: deltas wrap around, and
-// so does the sum that a reader makes of them.
+// producer and appends it to dst. Its base offset is 0: the broker writes the real one. now (unix
+// ms) is the time of appending. The distance of two times may not fit an int64: deltas wrap around,
+// and so does the sum that a reader makes of them.
 func appendBatch(dst []byte, msgs []Message, producer int64, epoch int16, sequence int32, now int64) []byte {
 	start := len(dst)
 	first := msgs[0].Timestamp.or(now)

@@ -112,8 +112,8 @@ func (s *recordSet) isAborted(b batchInfo) bool {
 	return b.attributes&attrTransactional != 0 && len(firsts) > 0 && b.base >= firsts[0]
 }
 
-// marker ends the aborted transaction that an abort marker closes. A control batch has one record, or
-// no record after compaction.
+// marker ends the aborted transaction that an abort marker closes. A control batch has one record,
+// or no record after compaction.
 func (s *recordSet) marker(b batchInfo, body []byte) bool {
 	if b.count == 0 {
 		return len(body) == 0

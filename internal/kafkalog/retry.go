@@ -60,8 +60,9 @@ func (c *Client) persist(ctx context.Context, doing string, try func() error) er
 	}
 }
 
-// retriableDial reports what retriable reports, for errors that may come from dialing: a broker that
-// restarts hangs up at any step and is worth another try, a broker that refuses will refuse again.
+// retriableDial reports what retriable reports, for errors that may come from dialing: a broker
+// that restarts hangs up at any step and is worth another try, a broker that refuses will refuse
+// again.
 func retriableDial(err error) bool {
 	var st *stageError
 	if errors.As(err, &st) {

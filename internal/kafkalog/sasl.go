@@ -65,7 +65,8 @@ func (c *conn) saslStep(ctx context.Context, token []byte) ([]byte, error) {
 	return res.SASLAuthBytes, codeError(res.ErrorCode)
 }
 
-// Named may be implemented by a SASL mechanism of the caller, so that error texts have its user name.
+// Named may be implemented by a SASL mechanism of the caller, so that error texts have its user
+// name.
 type Named interface{ User() string }
 
 func userOf(m sasl.Mechanism) string {

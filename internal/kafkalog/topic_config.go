@@ -11,8 +11,8 @@ import (
 
 // TopicConfig returns the settings of a topic that are in force, by their Kafka name: the topic's
 // own, else the broker's, else the default. A setting that the broker does not know or keeps secret
-// is absent. Errors: ErrUnknownTopic if the cluster does not have the topic, ErrForbidden if the user
-// may not see its settings.
+// is absent. Errors: ErrUnknownTopic if the cluster does not have the topic, ErrForbidden if the
+// user may not see its settings.
 func (c *Client) TopicConfig(ctx context.Context, topic string) (map[string]string, error) {
 	doing := fmt.Sprintf("asking for the settings of topic %q", topic)
 	of := kmsg.NewDescribeConfigsRequestResource()

@@ -3,8 +3,8 @@
 // Prism of Beam 2.77 splits a bundle that makes no progress for a while, also one of a stateful
 // stage. Another bundle can then take the keys of the part that is split off, but the first bundle
 // still has a copy of their state from its own beginning, and when it ends it overwrites what the
-// other one wrote. Here that would be a charge forgotten. The runner has an experiment that turns all
-// splits off; nothing in this module gains from them.
+// other one wrote. Here that would be a charge forgotten. The runner has an experiment that turns
+// all splits off; nothing in this module gains from them.
 //
 // # Guarantees
 //

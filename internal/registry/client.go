@@ -23,9 +23,9 @@ type Config struct {
 	Attempts int           // for one question; 0 is 5
 	Pause    time.Duration // before the second attempt, then doubled each time; 0 is 200 ms
 
-	// Patience is how long a question is asked again while the registry answers "too many requests",
-	// with the pauses that it asks for, of at most a minute; 0 is 15 minutes. Such answers do not
-	// count as attempts.
+	// Patience is how long a question is asked again while the registry answers "too many
+	// requests", with the pauses that it asks for, of at most a minute; 0 is 15 minutes. Such
+	// answers do not count as attempts.
 	Patience time.Duration
 	// Waiting is called once for each question that has waited some seconds because of that; nil is
 	// not called.
@@ -43,8 +43,8 @@ type Client struct {
 	size  int // of the known schemas, in bytes
 }
 
-// maxKnown bounds the text that is remembered, in bytes: records may name every schema of a registry
-// that other programs use as well.
+// maxKnown bounds the text that is remembered, in bytes: records may name every schema of a
+// registry that other programs use as well.
 const maxKnown = 16 << 20
 
 // New checks the configuration; it does not connect. Errors: *ConfigError.
@@ -83,8 +83,9 @@ func New(cfg Config) (*Client, error) {
 // Close drops idle connections.
 func (c *Client) Close() { c.transport.CloseIdleConnections() }
 
-// Schema returns the Avro schema with an id. Errors: event.ErrUnknownSchema, event.ErrUnfitSchema (it
-// is not Avro, refers to others, or is too long), ErrUnreachable, ErrUnauthorized, or that of ctx.
+// Schema returns the Avro schema with an id. Errors: event.ErrUnknownSchema, event.ErrUnfitSchema
+// (it is not Avro, refers to others, or is too long), ErrUnreachable, ErrUnauthorized, or that of
+// ctx.
 func (c *Client) Schema(ctx context.Context, id uint32) (string, error) {
 	c.mu.Lock()
 	text, ok := c.known[id]
@@ -93,7 +94,8 @@ func (c *Client) Schema(ctx context.Context, id uint32) (string, error) {
 		return text, nil
 	}
 	if id > math.MaxInt32 {
-		// Registries count in 32 bits with a sign, and take a greater number for a page that they do not have.
+		// Registries count in 32 bits with a sign, and take a greater number for a page that they
+		// do not have.
 		return "", event.ErrUnknownSchema
 	}
 	var s sr.Schema
@@ -117,9 +119,9 @@ func (c *Client) Schema(ctx context.Context, id uint32) (string, error) {
 	return s.Schema, nil
 }
 
-// Latest returns the newest Avro schema of a subject, so that the schema of producers can be checked
-// before anything is read: by default the subject of a topic's values is the topic's name followed
-// by "-value". Errors: as Schema.
+// Latest returns the newest Avro schema of a subject, so that the schema of producers can be
+// checked before anything is read: by default the subject of a topic's values is the topic's name
+// followed by "-value". Errors: as Schema.
 func (c *Client) Latest(ctx context.Context, subject string) (string, error) {
 	var s sr.SubjectSchema
 	err := c.try(ctx, func(ctx context.Context) (err error) {

@@ -134,8 +134,8 @@ func TestFailuresThatPassAreTriedAgain(t *testing.T) {
 	}
 }
 
-// Records with made-up schema ids can ask faster than a registry allows: "too many requests" is waited
-// out, however often it comes, and does not count as an attempt.
+// Records with made-up schema ids can ask faster than a registry allows: "too many requests" is
+// waited out, however often it comes, and does not count as an attempt.
 func TestRuleABusyRegistryIsAskedAgainLater(t *testing.T) {
 	const busy = 12 // more than there are attempts
 	s, n := fake(t, false, func(w http.ResponseWriter, r *http.Request, n int64) {
@@ -199,8 +199,8 @@ func TestABusyRegistrySaysWhenToAskAgain(t *testing.T) {
 	}
 }
 
-// What the registry has under an id is its answer, however long; an answer without a schema is not the
-// registry's.
+// What the registry has under an id is its answer, however long; an answer without a schema is not
+// the registry's.
 func TestAnswersThatAreTooLongOrHoldNoSchema(t *testing.T) {
 	s, n := fake(t, false, func(w http.ResponseWriter, r *http.Request, _ int64) {
 		switch r.URL.Path {

@@ -12,10 +12,10 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// Register returns the id of an Avro schema under a subject. A schema that the subject has already is
-// only looked up, so that users who must not register can use it; any other becomes the subject's
-// next version. Errors: ErrIncompatible, ErrUnsupported (the registry does not accept it as a
-// schema), ErrUnreachable, ErrUnauthorized, or that of ctx.
+// Register returns the id of an Avro schema under a subject. A schema that the subject has already
+// is only looked up, so that users who must not register can use it; any other becomes the
+// subject's next version. Errors: ErrIncompatible, ErrUnsupported (the registry does not accept it
+// as a schema), ErrUnreachable, ErrUnauthorized, or that of ctx.
 func (c *Client) Register(ctx context.Context, subject, schema string) (uint32, error) {
 	wanted := sr.Schema{Schema: schema, Type: sr.TypeAvro}
 	id := 0
@@ -39,7 +39,8 @@ func (c *Client) Register(ctx context.Context, subject, schema string) (uint32, 
 	return uint32(id), nil
 }
 
-// explainRefusal returns why a registry refused a schema; nil if the answer is about something else.
+// explainRefusal returns why a registry refused a schema; nil if the answer is about something
+// else.
 func (c *Client) explainRefusal(answer *sr.ResponseError) error {
 	if answer.Method != http.MethodPost {
 		return nil

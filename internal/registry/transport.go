@@ -124,8 +124,8 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// busyError says that the registry has to be asked again later: after the time that it asks for, 0 if
-// it does not say.
+// busyError says that the registry has to be asked again later: after the time that it asks for, 0
+// if it does not say.
 type busyError struct{ after time.Duration }
 
 func (e *busyError) Error() string { return "the registry answers with status 429, too many requests" }
@@ -143,8 +143,8 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 }
 
 // try asks until there is an answer, the attempts are used up or ctx ends. "Too many requests" uses
-// up no attempt: records can ask for schemas faster than a registry allows, and it answers as soon as
-// it is asked slowly enough. Config.Patience ends this for registries that never answer.
+// up no attempt: records can ask for schemas faster than a registry allows, and it answers as soon
+// as it is asked slowly enough. Config.Patience ends this for registries that never answer.
 func (c *Client) try(ctx context.Context, ask func(context.Context) error) error {
 	pause := c.cfg.Pause
 	var waited time.Duration // because the registry asked for it
@@ -182,7 +182,8 @@ func (c *Client) try(ctx context.Context, ask func(context.Context) error) error
 	}
 }
 
-// sleep waits for the time given, or up to half as long again, so that many readers do not ask at once.
+// sleep waits for the time given, or up to half as long again, so that many readers do not ask at
+// once.
 func sleep(ctx context.Context, d time.Duration) error {
 	wait := time.NewTimer(d + rand.N(d/2+1))
 	defer wait.Stop()

@@ -131,8 +131,8 @@ func (d *Decoder) failUnfit(id uint32, reason error) error {
 	return d.fail(ClassUnfitSchema, "")
 }
 
-// decodeAvro finds the fields of one record. With bytes left over after it, a record is undecodable:
-// it was written with another schema.
+// decodeAvro finds the fields of one record. With bytes left over after it, a record is
+// undecodable: it was written with another schema.
 func (d *Decoder) decodeAvro(value []byte) error {
 	p, body, err := d.plan(value)
 	if err != nil {
@@ -251,7 +251,8 @@ func (d *Decoder) takeAvroText(r *avro.Reader, t *avro.Type, number int) (ok boo
 	return true
 }
 
-// appendUUID appends the text form of a UUID of 16 bytes, so that a user is the same in either form.
+// appendUUID appends the text form of a UUID of 16 bytes, so that a user is the same in either
+// form.
 func appendUUID(dst, b []byte) []byte {
 	for i, part := range [...][]byte{b[:4], b[4:6], b[6:8], b[8:10], b[10:16]} {
 		if i > 0 {

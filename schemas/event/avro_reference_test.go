@@ -21,7 +21,8 @@ const referenceItems = 1 << 12
 
 func init() { goavro.MaxBlockCount = referenceItems }
 
-// referenceInput bounds inputs: beyond it this package's bound on nesting would show: goavro has no bound.
+// referenceInput bounds inputs: beyond it this package's bound on nesting would show: goavro has no
+// bound.
 const referenceInput = 400
 
 // unwrapped turns what goavro gives into what filters see.
@@ -80,7 +81,8 @@ func sameValue(a, b any) bool {
 	return reflect.DeepEqual(a, b) || strings.Contains(fmt.Sprint(a), "NaN") && fmt.Sprint(a) == fmt.Sprint(b)
 }
 
-// checkAvro compares skipping and building with goavro: the same records accepted, with the same values.
+// checkAvro compares skipping and building with goavro: the same records accepted, with the same
+// values.
 func checkAvro(t testing.TB, codec *goavro.Codec, typ *avro.Type, value []byte) (accepted bool) {
 	want, rest, err := codec.NativeFromBinary(value)
 	if err != nil && strings.Contains(err.Error(), "MaxBlockCount") {
@@ -211,8 +213,8 @@ func mutated(rng *rand.Rand, value []byte) []byte {
 	return bad
 }
 
-// Random values of random schemas, whole and with a byte deleted, doubled or changed, are read as by goavro. The
-// generator is seeded: the test gives the same result every time.
+// Random values of random schemas, whole and with a byte deleted, doubled or changed, are read as
+// by goavro. The generator is seeded: the test gives the same result every time.
 func TestRandomAvroIsReadAsByGoavro(t *testing.T) {
 	n := 20000
 	if testing.Short() {
@@ -250,7 +252,8 @@ func TestRandomAvroIsReadAsByGoavro(t *testing.T) {
 	}
 }
 
-// referenceVisit is decoding by goavro, with the rules of this package on top, for visitFormat with a value.
+// referenceVisit is decoding by goavro, with the rules of this package on top, for visitFormat with
+// a value.
 func referenceVisit(codec *goavro.Codec, value []byte) (ev Event, class string) {
 	v, rest, err := codec.NativeFromBinary(value)
 	if err != nil || len(rest) > 0 {

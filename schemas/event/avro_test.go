@@ -263,9 +263,9 @@ func TestRecordsAreReadByTheSchemaThatTheyName(t *testing.T) {
 	}
 }
 
-// A producer can name any schema of the registry in a record: another topic's, one of another kind, a
-// broken one. Such records are dead letters, the trusted side is told once which schema and why, and
-// the records of other producers are read as before.
+// A producer can name any schema of the registry in a record: another topic's, one of another kind,
+// a broken one. Such records are dead letters, the trusted side is told once which schema and why,
+// and the records of other producers are read as before.
 func TestRuleARecordOfAnySchemaStopsNothing(t *testing.T) {
 	s, ms := `"string"`, `{"type":"long","logicalType":"timestamp-millis"}`
 	r := &registry{schemas: map[uint32]string{

@@ -7,8 +7,8 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/avro"
 )
 
-// any returns what filters see of field i: nil, bool, int64, float64, string (also for an enum; bytes
-// and fixed as they are), []any and map[string]any; for a union the value of its branch.
+// any returns what filters see of field i: nil, bool, int64, float64, string (also for an enum;
+// bytes and fixed as they are), []any and map[string]any; for a union the value of its branch.
 func (a *avroSource) any(i int, texts internedTexts) any {
 	a.spans.Open(a.values[i].b)
 	return texts.avroAny(&a.spans, a.values[i].typ)

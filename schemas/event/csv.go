@@ -28,8 +28,8 @@ func (d *Decoder) decodeRow(value []byte) error {
 			return d.fail(ClassMissingField, fieldNames[i])
 		}
 	}
-	// A row with too many fields, or with too few after the last one that is looked for, is not what
-	// it seems to be.
+	// A row with too many fields, or with too few after the last one that is looked for, is not
+	// what it seems to be.
 	return d.fail(ClassUndecodable, "")
 }
 
@@ -54,7 +54,8 @@ func (d *Decoder) keep(n int, field []byte) {
 	}
 }
 
-// takeValueText reads the value column: a decimal integer in JSON's grammar, without fraction and exponent.
+// takeValueText reads the value column: a decimal integer in JSON's grammar, without fraction and
+// exponent.
 func (d *Decoder) takeValueText() error {
 	if d.fields[fieldValue] == "" {
 		return nil

@@ -8,7 +8,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// Whatever is wrong with a record, its dead letter has the record as it was, where it stood, and why.
+// Whatever is wrong with a record, its dead letter has the record as it was, where it stood, and
+// why.
 func TestDeadLettersKeepTheRecordAndSayWhereAndWhy(t *testing.T) {
 	long := strings.Repeat("x", schemas.MaxUserBytes+1)
 	known := &registry{schemas: map[uint32]string{7: typed(`"string"`, `"string"`, `"long"`), 9: `"long"`}}

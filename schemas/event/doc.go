@@ -1,5 +1,5 @@
-// Package event decodes events: from one record of CSV, TSV, JSON or Avro it gets the user, the key,
-// the time and the value, and the filters that the event passes.
+// Package event decodes events: from one record of CSV, TSV, JSON or Avro it gets the user, the
+// key, the time and the value, and the filters that the event passes.
 //
 // A Format says how records are encoded and which fields hold what; NewDecoder checks it once and
 // makes a Decoder, which returns an Event or an *Error with the class of the dead letter that the
@@ -19,9 +19,9 @@
 //   - Errors have nothing of a record: neither users nor keys nor values.
 //   - Two formats with the same Identity decode every record alike.
 //
-// Not guaranteed: that a record is a whole and honest event, that an accepted record comes only once
-// (nothing is deduplicated), and that the registry can be asked for schemas: Decode returns its
-// errors.
+// Not guaranteed: that a record is a whole and honest event, that an accepted record comes only
+// once (nothing is deduplicated), and that the registry can be asked for schemas: Decode returns
+// its errors.
 //
 // A Decoder is not for concurrent use; a Format may be shared.
 package event

@@ -59,14 +59,16 @@ type Format struct {
 	Format string
 	// Columns has the names of a row's fields in order (csv and tsv).
 	Columns []string
-	// User, Key and Time name the fields: columns by their names, fields of JSON and Avro by paths ("user.id"; `\.` is
-	// a dot within a name). With Key "" every event has the empty key. In JSON a user is a string or an integer, a key
-	// also a boolean; the integer 17 and the string "17" are the same user. In Avro a user is a string, bytes, an int,
-	// a long or a fixed, a key a string, an int, a long, a boolean or an enum.
+	// User, Key and Time name the fields: columns by their names, fields of JSON and Avro by paths
+	// ("user.id"; `\.` is a dot within a name). With Key "" every event has the empty key. In JSON
+	// a user is a string or an integer, a key also a boolean; the integer 17 and the string "17"
+	// are the same user. In Avro a user is a string, bytes, an int, a long or a fixed, a key a
+	// string, an int, a long, a boolean or an enum.
 	User, Key, Time string
-	// TimeUnit is "s", "ms", "us" (numbers since 1970 in JSON's grammar, fractions allowed, or strings of such; in Avro
-	// an int, a long or a double) or "rfc3339" (as time.Time.UnmarshalText reads it). In Avro "" takes the unit from
-	// the logical type: timestamp-millis or timestamp-micros.
+	// TimeUnit is "s", "ms", "us" (numbers since 1970 in JSON's grammar, fractions allowed, or
+	// strings of such; in Avro an int, a long or a double) or "rfc3339" (as time.Time.UnmarshalText
+	// reads it). In Avro "" takes the unit from the logical type: timestamp-millis or
+	// timestamp-micros.
 	TimeUnit string
 	// MaxRecordBytes bounds a record; 0 is DefaultMaxRecordBytes.
 	MaxRecordBytes int
@@ -92,8 +94,8 @@ type Event struct {
 	Passes uint64
 }
 
-// The numbers of the fields that are looked for. Those from fieldCount on are the fields that filters
-// name.
+// The numbers of the fields that are looked for. Those from fieldCount on are the fields that
+// filters name.
 const (
 	fieldUser = iota
 	fieldKey
@@ -133,8 +135,8 @@ type Decoder struct {
 }
 
 // Decode decodes a record into ev, or returns an *Error. It does not allocate once warm, except for
-// filters. If several things are wrong, the error is about the first of these: the whole record, the
-// user, the key, the time, the value.
+// filters. If several things are wrong, the error is about the first of these: the whole record,
+// the user, the key, the time, the value.
 //
 // With WithSchemas it may also return an error that is not an *Error and says nothing about the
 // record: why the registry did not return its schema this time.
@@ -198,7 +200,8 @@ func (d *Decoder) passes() uint64 {
 	return d.filter.Passes()
 }
 
-// fail returns the error of a class and field, made once, so that many bad records allocate nothing.
+// fail returns the error of a class and field, made once, so that many bad records allocate
+// nothing.
 func (d *Decoder) fail(class, field string) error {
 	id := Error{Class: class, Field: field}
 	if e := d.errs[id]; e != nil {

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Every text of up to six of the bytes that mean something to CSV (up to eight without -short: 488,280 texts).
+// Every text of up to six of the bytes that mean something to CSV (up to eight without -short:
+// 488,280 texts).
 func TestEveryShortRowIsReadAsByEncodingCSV(t *testing.T) {
 	longest := 8
 	if testing.Short() {
@@ -105,8 +106,8 @@ func jsonText(rng *rand.Rand, b *strings.Builder, depth int) {
 	space()
 }
 
-// Random objects, whole and with a byte deleted, doubled, changed or swapped, are read as by encoding/json. The generator
-// is seeded: the test gives the same result every time.
+// Random objects, whole and with a byte deleted, doubled, changed or swapped, are read as by
+// encoding/json. The generator is seeded: the test gives the same result every time.
 func TestRandomObjectsAreReadAsByEncodingJSON(t *testing.T) {
 	n := 100000
 	if testing.Short() {

@@ -169,8 +169,8 @@ func TestHostileEventsDoNotHangFilters(t *testing.T) {
 	}
 }
 
-// No text makes the compiler panic or take long, no filter that it accepts makes evaluation panic, and what an event
-// passes does not depend on the events before it.
+// No text makes the compiler panic or take long, no filter that it accepts makes evaluation panic,
+// and what an event passes does not depend on the events before it.
 func FuzzFilter(f *testing.F) {
 	for _, s := range []string{`x == 5`, `x.a?.b ?? 1 > 2`, `x in ["a", nil, 1.5]`, `x matches "^a"`, `not (x startsWith "a") and y[0] != 'b'`,
 		`x ? y : z[1:]`, `$env["a b"] .. 3`, `1..5`, `-x ** 2 % y`, `if x { y } else { z }`, "x == `a`", `"\u0041" == x`, `0x1F < x`, `1_000 == x`} {

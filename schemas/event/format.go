@@ -25,8 +25,9 @@ func badFormat(field, format string, args ...any) error {
 }
 
 // SchemaSource returns writer schemas by their id in a registry. An error in which errors.Is finds
-// ErrUnknownSchema says that the registry has no schema with this id; ErrUnfitSchema says that it has
-// one by which no event can ever be read; any other error says that there was no answer this time.
+// ErrUnknownSchema says that the registry has no schema with this id; ErrUnfitSchema says that it
+// has one by which no event can ever be read; any other error says that there was no answer this
+// time.
 type SchemaSource interface {
 	Schema(ctx context.Context, id uint32) (string, error)
 }
@@ -34,8 +35,8 @@ type SchemaSource interface {
 // ErrUnknownSchema is what a SchemaSource returns when the registry has no Avro schema with an id.
 var ErrUnknownSchema = errors.New("no schema with this id")
 
-// ErrUnfitSchema is what a SchemaSource returns when the schema with an id is not Avro, or is not one
-// text.
+// ErrUnfitSchema is what a SchemaSource returns when the schema with an id is not Avro, or is not
+// one text.
 var ErrUnfitSchema = errors.New("unfit schema")
 
 // Option is an option of NewDecoder.
@@ -48,16 +49,16 @@ func WithSchemas(ctx context.Context, source SchemaSource) Option {
 	return func(d *Decoder) { d.avro = newAvroSource(ctx, source) }
 }
 
-// OnUnfitSchema makes the decoder call fn once for each schema of a registry by which no event can be
-// read, before the first record of the schema becomes a dead letter of ClassUnfitSchema. The reason
-// is a *FormatError, or errors.Is finds ErrUnfitSchema in it; it may quote the schema, and has
-// nothing of a record.
+// OnUnfitSchema makes the decoder call fn once for each schema of a registry by which no event can
+// be read, before the first record of the schema becomes a dead letter of ClassUnfitSchema. The
+// reason is a *FormatError, or errors.Is finds ErrUnfitSchema in it; it may quote the schema, and
+// has nothing of a record.
 func OnUnfitSchema(fn func(id uint32, reason error)) Option {
 	return func(d *Decoder) { d.tellUnfit = fn }
 }
 
-// Check checks the format as NewDecoder does, but does not ask where the schemas of Avro records come
-// from. Errors are *FormatError.
+// Check checks the format as NewDecoder does, but does not ask where the schemas of Avro records
+// come from. Errors are *FormatError.
 func (f Format) Check() error {
 	_, err := f.compile(nil)
 	return err

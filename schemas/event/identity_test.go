@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// eventSchema is a random schema with a user, within a record or a branch of a union, a key and a time among random fields.
+// eventSchema is a random schema with a user, within a record or a branch of a union, a key and a
+// time among random fields.
 func (g *randomAvro) eventSchema() string {
 	types := []string{`"string"`, `"bytes"`, `"long"`, `{"type":"fixed","name":"U","size":3}`, `["null","string"]`, `["long","string"]`}
 	random := func(name string) string { return fmt.Sprintf(`{"name":"%s","type":%s}`, name, g.schema(2)) }
@@ -43,8 +44,9 @@ func (g *randomAvro) another(schema string) string {
 	return schema
 }
 
-// Two schemas that agree in where a field stands decode every record that both can read to the same field, whatever stands before it,
-// around it and after it; what agrees in everything decodes alike to the last error.
+// Two schemas that agree in where a field stands decode every record that both can read to the same
+// field, whatever stands before it, around it and after it; what agrees in everything decodes alike
+// to the last error.
 func TestFormatsThatAgreeInAFieldDecodeItAlike(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 7))
 	var alike, apart, other int

@@ -44,8 +44,8 @@ func (n *jsonNode) plant(path []string, number int) {
 	m.plant(path[1:], number)
 }
 
-// decodeJSON finds the fields of one JSON object, matched by exact name. If a member comes twice, the
-// last one counts, with all that is in it. A record that is not valid UTF-8 is undecodable:
+// decodeJSON finds the fields of one JSON object, matched by exact name. If a member comes twice,
+// the last one counts, with all that is in it. A record that is not valid UTF-8 is undecodable:
 // encoding/json would replace the bytes, and two users' ids would become one.
 func (d *Decoder) decodeJSON(value []byte) error {
 	clear(d.found)
@@ -149,7 +149,8 @@ func (d *Decoder) scanRecord(value []byte) bool {
 	return s.at == len(value)
 }
 
-// scanMembers reads an object, the depth-th around its contents, and keeps the members that node looks for.
+// scanMembers reads an object, the depth-th around its contents, and keeps the members that node
+// looks for.
 func (d *Decoder) scanMembers(s *jsonScanner, node *jsonNode, depth int) bool {
 	if depth > maxJSONDepth {
 		return false

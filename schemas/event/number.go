@@ -32,7 +32,8 @@ func parseInteger(b []byte) (int64, bool) {
 	return int64(n), true
 }
 
-// parseWhole reads a number in JSON's grammar whose value is an integer, however it is written: 5, 5.0 and 5e0 are 5.
+// parseWhole reads a number in JSON's grammar whose value is an integer, however it is written: 5,
+// 5.0 and 5e0 are 5.
 func parseWhole(b []byte) (int64, bool) {
 	if n, ok := parseInteger(b); ok {
 		return n, true

@@ -11,8 +11,8 @@ var (
 	errPathEscape  = errors.New("a backslash must stand before a dot or another backslash")
 )
 
-// parsePath splits a field path at its dots: "user.id" is the member id of the record user. `\.` is a dot within a name,
-// `\\` a backslash.
+// parsePath splits a field path at its dots: "user.id" is the member id of the record user. `\.` is
+// a dot within a name, `\\` a backslash.
 func parsePath(text string) ([]string, error) {
 	var path []string
 	var name strings.Builder

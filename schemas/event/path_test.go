@@ -110,7 +110,8 @@ func lookUp(raw json.RawMessage, path []string) (json.RawMessage, string) {
 	return raw, ""
 }
 
-// Members of members are found as by encoding/json, and values are what rational numbers say. The generator is seeded.
+// Members of members are found as by encoding/json, and values are what rational numbers say. The
+// generator is seeded.
 func TestRandomPathsAreReadAsByEncodingJSON(t *testing.T) {
 	n := 60000
 	if testing.Short() {

@@ -78,7 +78,8 @@ func FuzzTime(f *testing.F) {
 
 var jsonEscape = regexp.MustCompile(`\\(u[0-9a-fA-F]{4}|.)`)
 
-// referenceString decodes a JSON string with encoding/json; whole is false where that replaced half a surrogate pair.
+// referenceString decodes a JSON string with encoding/json; whole is false where that replaced half
+// a surrogate pair.
 func referenceString(raw json.RawMessage) (s string, whole bool) {
 	if err := json.Unmarshal(raw, &s); err != nil {
 		return "", false
@@ -192,8 +193,8 @@ func TestJSONDepthIsThatOfEncodingJSON(t *testing.T) {
 	}
 }
 
-// checkCSV compares with encoding/csv: the same fields where both take a record as one row, and no row refused that
-// encoding/csv reads as exactly one row from the first byte to the last.
+// checkCSV compares with encoding/csv: the same fields where both take a record as one row, and no
+// row refused that encoding/csv reads as exactly one row from the first byte to the last.
 func checkCSV(t *testing.T, value []byte) {
 	r := csv.NewReader(bytes.NewReader(value))
 	r.FieldsPerRecord = -1

@@ -29,8 +29,8 @@ func parseTime(b []byte, unit string) (ms int64, ok bool) {
 	return ms, ok && ms >= minMillis && ms <= maxMillis
 }
 
-// maxExponent bounds how much of an exponent is read: beyond it, a number of at most 1 MiB of digits
-// is zero or too large, whatever the rest of the exponent is.
+// maxExponent bounds how much of an exponent is read: beyond it, a number of at most 1 MiB of
+// digits is zero or too large, whatever the rest of the exponent is.
 const maxExponent = 1 << 40
 
 // parseDecimal returns floor(x·10^shift) for a number x in JSON's grammar; ok is false for another
@@ -40,7 +40,8 @@ func parseDecimal(b []byte, shift int) (n int64, ok bool) {
 	if !ok {
 		return 0, false
 	}
-	// The digits are whole followed by fraction; point is how many of them stand before the decimal point.
+	// The digits are whole followed by fraction; point is how many of them stand before the decimal
+	// point.
 	point := len(whole) + exponent + shift
 	digits := 0 // significant digits taken
 	inexact := false

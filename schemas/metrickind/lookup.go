@@ -12,9 +12,9 @@ func Find(name string) (k Kind, ok bool) {
 	return Kind{}, false
 }
 
-// Of returns the entry of a kind whose name was checked before. For a name that is not in the table,
-// as a later version may have written it, Of returns a kind with that name, a sensitivity that no
-// account can pay, and no other property.
+// Of returns the entry of a kind whose name was checked before. For a name that is not in the
+// table, as a later version may have written it, Of returns a kind with that name, a sensitivity
+// that no account can pay, and no other property.
 func Of(name string) Kind {
 	if k, ok := Find(name); ok {
 		return k

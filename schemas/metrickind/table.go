@@ -20,19 +20,19 @@ type Kind struct {
 	// Range is what one user can add to one count: from least ≤ 0 to greatest ≥ 0, in units of the
 	// count. The bounds must fit together, see Bounds.
 	Range func(b Bounds) (least, greatest int64)
-	// Contribution returns what a user with so many events (at least 1) of a key in a window adds to
-	// the count, and how many of these events are counted; the others are clipped. It is nil for
+	// Contribution returns what a user with so many events (at least 1) of a key in a window adds
+	// to the count, and how many of these events are counted; the others are clipped. It is nil for
 	// kinds with Values and for derived kinds.
 	Contribution func(events uint64, b Bounds) (counted uint64, total int64)
-	// Values says that the values of events are summed: of a user's events of a key the Bounds.Events
-	// with the least ranks are kept, each value is clamped to Bounds.Min and Bounds.Max, and the
-	// clamped values are added up. Such a metric needs a value field, min and max, and contributions
-	// have the values of its events one by one.
+	// Values says that the values of events are summed: of a user's events of a key the
+	// Bounds.Events with the least ranks are kept, each value is clamped to Bounds.Min and
+	// Bounds.Max, and the clamped values are added up. Such a metric needs a value field, min and
+	// max, and contributions have the values of its events one by one.
 	Values bool
 	// EventBound says that Bounds.Events limits a contribution.
 	EventBound bool
-	// OncePerUser says that a user whose events of a window lie in several budget periods is counted
-	// once, though charged once for each period.
+	// OncePerUser says that a user whose events of a window lie in several budget periods is
+	// counted once, though charged once for each period.
 	OncePerUser bool
 	// NotPrivate says why keys cannot be private; "" if they can. The threshold of private keys has
 	// to hide Sensitivity.
@@ -49,8 +49,8 @@ type Kind struct {
 type Texts struct {
 	// Counted is what is counted, in the reference of the configuration; "" for derived kinds.
 	Counted string
-	// Label is the kind in a heading; for kinds with Values also the name of one count, as in "a sum
-	// needs min and max".
+	// Label is the kind in a heading; for kinds with Values also the name of one count, as in "a
+	// sum needs min and max".
 	Label string
 	// Value says what a count is. {value} stands for the value field, {min} and {max} for the
 	// bounds of values, {of} for the metric that a derived one is derived from.
@@ -78,8 +78,8 @@ func (k Kind) Sensitivity(b Bounds) int64 {
 // together is shown instead of the empty key by kinds that have no text of their own for it.
 const together = "all together"
 
-// kinds is the table. The kinds that a configuration can name stand in the order in which texts list
-// them; the first is the default.
+// kinds is the table. The kinds that a configuration can name stand in the order in which texts
+// list them; the first is the default.
 var kinds = [...]Kind{
 	{
 		Name:  Events,

@@ -73,8 +73,8 @@ func BenchmarkFilterSpend(b *testing.B) {
 		gate := newGate(b, table, bucket.Budget{Mu: 1.5, Slack: 1e-7})
 		for _, before := range histories {
 			b.Run(fmt.Sprintf("after %d", before), func(b *testing.B) {
-				// Ten at little noise are beyond what Σ σ̃^-2 allows: from there on sampling is what
-				// makes a history fit. The rest goes where even 10^6 lose little.
+				// Ten at little noise are beyond what Σ σ̃^-2 allows: from there on sampling is
+				// what makes a history fit. The rest goes where even 10^6 lose little.
 				counts, square := table.NewCounts(), 0.0
 				for i := range before {
 					level := i % 5

@@ -83,8 +83,8 @@ func (c *Curve) bounds(epsilon float64) (delta, by float64) {
 	return delta, by
 }
 
-// EpsilonAt returns an ε ≥ 0 with δ(ε) ≤ delta, the least one up to 2^-40 of the
-// window and to what the error bounds differ by. The error is a *state.RangeError unless 0 < delta < 1, and a
+// EpsilonAt returns an ε ≥ 0 with δ(ε) ≤ delta, the least one up to 2^-40 of the window and to what
+// the error bounds differ by. The error is a *state.RangeError unless 0 < delta < 1, and a
 // *pld.FloorError (with ε = +Inf) where the error bounds alone exceed delta.
 func (c *Curve) EpsilonAt(delta float64) (float64, error) {
 	if !(delta > 0 && delta < 1) {

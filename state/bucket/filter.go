@@ -40,14 +40,13 @@ func NoiseFor(sigma, c float64) (Noise, error) {
 	return Noise{Sigma: math.Nextafter(sigma/c, 0)}, nil
 }
 
-// Filter is the approximate filter of Koskela, Tobaben and Honkela, Section 5, for one
-// user: a mechanism is accepted while the smallest μ that covers everything
-// accepted is at most the budget's. Gate says what exactly is checked and
-// promised. What is below the lowest level of the ladder never fits. An update
-// takes a few operations per bucket and order where Σ σ̃^-2 decides, and else as
-// much as setting a Curve and covering it: at most proportional to the points of
-// the table, whatever came before, and less the more there is to compose. Not safe for concurrent use, nor are filters of
-// one Gate.
+// Filter is the approximate filter of Koskela, Tobaben and Honkela, Section 5, for one user: a
+// mechanism is accepted while the smallest μ that covers everything accepted is at most the
+// budget's. Gate says what exactly is checked and promised. What is below the lowest level of the
+// ladder never fits. An update takes a few operations per bucket and order where Σ σ̃^-2 decides,
+// and else as much as setting a Curve and covering it: at most proportional to the points of the
+// table, whatever came before, and less the more there is to compose. Not safe for concurrent use,
+// nor are filters of one Gate.
 type Filter struct {
 	gate   *Gate
 	ladder Ladder
@@ -66,12 +65,11 @@ func NewFilter(g *Gate, l Ladder) (*Filter, error) {
 	return ResumeFilter(g, l, g.table.NewCounts())
 }
 
-// ResumeFilter returns the filter of a user whose counts are known. They are
-// copied. Where they were made at gates of other budgets, over the same table, what is
-// promised of everything together is that of a gate with the greatest Mu and the greatest
-// Slack among them, however each is made up: outputs may have chosen which of them
-// refused last, and slack of one adds to δ of another. The error is a *state.RangeError unless table, ladder and counts have the
-// same length.
+// ResumeFilter returns the filter of a user whose counts are known. They are copied. Where they
+// were made at gates of other budgets, over the same table, what is promised of everything together
+// is that of a gate with the greatest Mu and the greatest Slack among them, however each is made
+// up: outputs may have chosen which of them refused last, and slack of one adds to δ of another.
+// The error is a *state.RangeError unless table, ladder and counts have the same length.
 func ResumeFilter(g *Gate, l Ladder, c Counts) (*Filter, error) {
 	if g == nil {
 		return nil, &state.RangeError{Parameter: "gate", Value: 0, Range: "made by NewGate"}

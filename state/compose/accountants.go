@@ -60,8 +60,8 @@ func Named(name string) (Accountant, bool) {
 	return Accountant{}, false
 }
 
-// Tightest returns the accountant for a list where the caller asked for no particular one: gdp where all
-// of it is Gaussian noise without sampling, which it composes exactly; else pld.
+// Tightest returns the accountant for a list where the caller asked for no particular one: gdp
+// where all of it is Gaussian noise without sampling, which it composes exactly; else pld.
 func Tightest(list []Mechanism) Accountant {
 	name := "gdp"
 	if slices.ContainsFunc(list, func(m Mechanism) bool { return m.mu == 0 }) {

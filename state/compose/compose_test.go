@@ -72,7 +72,8 @@ func TestComposeAgreesWithOthers(t *testing.T) {
 	}{
 		// μ = 1 at ε = 1: Dong, Roth and Su, 2022, Corollary 2.13 (conversion.GDPToDelta).
 		{"three Gaussians", gaussians, delta, 1, "", "gdp", 1e-12, eps(1, 0.126936737506644)},
-		// dp_accounting of Google's differential-privacy library for Python, pld/privacy_loss_distribution_test.py.
+		// dp_accounting of Google's differential-privacy library for Python,
+		// pld/privacy_loss_distribution_test.py.
 		{"three Gaussians by PLD", gaussians, delta, 1, "pld", "pld", 1e-3, eps(1, 0.126936)},
 		{"Poisson samples", []Mechanism{of(t, 3)(SampledGaussian(0.5, 1, 0.2))}, delta, 1, "", "pld", 1e-4, eps(1, 0.15594)},
 		{"two of (ε, δ)", approx, delta, 3, "", "pld", 1e-9, eps(3, 0.28)},
@@ -81,7 +82,8 @@ func TestComposeAgreesWithOthers(t *testing.T) {
 		// Koskela, Tobaben and Honkela: what 495 steps cost in Gaussian terms, 420 cost in Rényi's.
 		{"495 Gaussian steps", []Mechanism{of(t, 495)(Gaussian(100, 1))}, at, 1e-5, "", "gdp", 1e-3, eps(0.815, 1e-5)},
 		{"420 Rényi steps", []Mechanism{of(t, 420)(Gaussian(100, 1))}, at, 1e-5, "rdp", "rdp", 1.5e-3, eps(0.815, 1e-5)},
-		// Package state's tests: ρ = 1/32 is 0.6880024554878085 at 1e-3, to the precision of the grid of orders.
+		// Package state's tests: ρ = 1/32 is 0.6880024554878085 at 1e-3, to the precision of the
+		// grid of orders.
 		{"zCDP", []Mechanism{once(Gaussian(4, 1))}, at, 1e-3, "zcdp", "zcdp", 1e-9, eps(0.6880024554878085, 1e-3)},
 		{"discrete zCDP", []Mechanism{once(DiscreteGaussian(8, 2))}, at, 1e-3, "zcdp", "zcdp", 1e-9, eps(0.6880024554878085, 1e-3)},
 		{"sensitivity", []Mechanism{once(Gaussian(8, 2))}, at, 1e-3, "zcdp", "zcdp", 1e-9, eps(0.6880024554878085, 1e-3)},

@@ -43,9 +43,9 @@ func Gaussian(sigma, sensitivity float64) (Mechanism, error) {
 	return m.scaled("sigma", sigma)
 }
 
-// SampledGaussian returns the mechanism of Gaussian on a Poisson sample: every individual is in it with
-// probability sampling, at least 2^-60 and at most 1, which is Gaussian. Neighbouring
-// inputs add or remove one individual. The error is a *state.RangeError.
+// SampledGaussian returns the mechanism of Gaussian on a Poisson sample: every individual is in it
+// with probability sampling, at least 2^-60 and at most 1, which is Gaussian. Neighbouring inputs
+// add or remove one individual. The error is a *state.RangeError.
 func SampledGaussian(sigma, sensitivity, sampling float64) (Mechanism, error) {
 	if sampling == 1 {
 		return Gaussian(sigma, sensitivity)
@@ -58,8 +58,8 @@ func SampledGaussian(sigma, sensitivity, sampling float64) (Mechanism, error) {
 	return m.scaled("sigma", sigma)
 }
 
-// DiscreteGaussian returns the mechanism of discrete Gaussian noise of parameter sigma (Canonne, Kamath and
-// Steinke, 2020) on an integer that one individual changes by at most sensitivity, 1 to
+// DiscreteGaussian returns the mechanism of discrete Gaussian noise of parameter sigma (Canonne,
+// Kamath and Steinke, 2020) on an integer that one individual changes by at most sensitivity, 1 to
 // MaxSensitivity. The error is a *state.RangeError.
 func DiscreteGaussian(sigma float64, sensitivity int) (Mechanism, error) {
 	if err := integer("sensitivity", sensitivity, 1, MaxSensitivity); err != nil {
@@ -68,8 +68,8 @@ func DiscreteGaussian(sigma float64, sensitivity int) (Mechanism, error) {
 	return Mechanism{name: "discrete-gaussian", pair: pld.DiscreteGaussian{Sigma: sigma, Sensitivity: sensitivity}}.checked()
 }
 
-// Laplace returns the mechanism of Laplace noise of the given scale on a value that one individual changes by
-// at most sensitivity, in the same unit: ε-DP with ε = sensitivity/scale (Dwork et al.,
+// Laplace returns the mechanism of Laplace noise of the given scale on a value that one individual
+// changes by at most sensitivity, in the same unit: ε-DP with ε = sensitivity/scale (Dwork et al.,
 // 2006). Both are finite and above 0. The error is a *state.RangeError.
 func Laplace(scale, sensitivity float64) (Mechanism, error) {
 	noise, err := scaled("scale", scale, sensitivity)
@@ -81,10 +81,9 @@ func Laplace(scale, sensitivity float64) (Mechanism, error) {
 	return m.scaled("scale", scale)
 }
 
-// RandomizedResponse returns the mechanism that tells one individual's value of so many possible ones, 2 to
-// MaxValues, or a random other one, such that it is ε-DP (Kairouz, Oh and Viswanath,
-// 2016). Neighbouring inputs change one individual's value. The error is a
-// *state.RangeError.
+// RandomizedResponse returns the mechanism that tells one individual's value of so many possible
+// ones, 2 to MaxValues, or a random other one, such that it is ε-DP (Kairouz, Oh and Viswanath,
+// 2016). Neighbouring inputs change one individual's value. The error is a *state.RangeError.
 func RandomizedResponse(epsilon float64, values int) (Mechanism, error) {
 	if err := integer("values", values, 2, MaxValues); err != nil {
 		return Mechanism{}, err
@@ -124,8 +123,8 @@ func (m Mechanism) checked() (Mechanism, error) {
 	return m, nil
 }
 
-// scaled does what checked does, and its error names the ratio of a parameter to the sensitivity where
-// that is what is out of range.
+// scaled does what checked does, and its error names the ratio of a parameter to the sensitivity
+// where that is what is out of range.
 func (m Mechanism) scaled(parameter string, given float64) (Mechanism, error) {
 	m, err := m.checked()
 	var out *state.RangeError

@@ -22,9 +22,9 @@ import (
 //	E = (e^((α−1)γ) − α·s^(α−1) + (α−1)·s^α)/(α·(r^(α−1) − s^(α−1))),
 //	and bounds iff (α−1)·(r^α − s^α) ≤ α·e^ε·(r^(α−1) − s^(α−1)).
 //
-// s = 0 is RDPToDelta. Where γ ≥ ε + ln(α/(α−1)) the optimum is 1 − e^(ε−γ), that of an
-// event that is certain on one side. The search for s and r is done in float64; that the pair is one
-// that bounds is checked in wide arithmetic.
+// s = 0 is RDPToDelta. Where γ ≥ ε + ln(α/(α−1)) the optimum is 1 − e^(ε−γ), that of an event that
+// is certain on one side. The search for s and r is done in float64; that the pair is one that
+// bounds is checked in wide arithmetic.
 //
 // What several orders together imply may be less; that optimum is not known.
 //

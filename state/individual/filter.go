@@ -41,8 +41,8 @@ type account[L any] struct {
 	out    bool   // for good
 }
 
-// New returns a Filter over the filters that fresh makes, one for each user, all
-// with the same budget, whatever was released before, and nothing spent. The error is a *state.RangeError for the
+// New returns a Filter over the filters that fresh makes, one for each user, all with the same
+// budget, whatever was released before, and nothing spent. The error is a *state.RangeError for the
 // policy, or that of fresh, which Round may return, too.
 func New[K comparable, L any](policy Policy, fresh func() (filter.Filter[L], error)) (*Filter[K, L], error) {
 	if policy != ForRound && policy != ForGood {

@@ -28,7 +28,8 @@ func TestLinearQueriesAddUpActiveUsers(t *testing.T) {
 		{vectors(pair[[]int64]{"a", []int64{1, 0}}, pair[[]int64]{"b", []int64{-2, 2}}), []float64{-2, 2}},
 		{vectors(pair[[]int64]{"a", []int64{0, 0}}, pair[[]int64]{"b", []int64{4, 0}}), []float64{0, 0}}, // b has 15 left
 		{vectors(pair[[]int64]{"b", []int64{-3, 2}}, pair[[]int64]{"c", []int64{5, 0}}), []float64{2, 2}},
-		{vectors(pair[[]int64]{"d", []int64{1, 2, 3}}, pair[[]int64]{"e", []int64{1}}, pair[[]int64]{"f", nil}), []float64{0, 0}}, // not two coordinates
+		// not two coordinates
+		{vectors(pair[[]int64]{"d", []int64{1, 2, 3}}, pair[[]int64]{"e", []int64{1}}, pair[[]int64]{"f", nil}), []float64{0, 0}},
 	} {
 		got, err := q.Answer(2, each(c.values))
 		if err != nil || !slices.Equal(got, c.want) {

@@ -70,8 +70,8 @@ func TestAdvancedBoundIsItsFormulaRoundedUp(t *testing.T) {
 	})
 }
 
-// advancedBound returns the bound of Theorem 6.2 with ⌈2·log₂ n⌉ values in the union, Σδ added, or Σε
-// where that is less.
+// advancedBound returns the bound of Theorem 6.2 with ⌈2·log₂ n⌉ values in the union, Σδ added, or
+// Σε where that is less.
 func advancedBound(epsilon, failure *big.Float, count int, delta *big.Float, n uint64) *big.Float {
 	k := bigmath.New(float64(count))
 	one, half, two := bigmath.New(1), bigmath.New(0.5), bigmath.New(2)

@@ -63,8 +63,8 @@ func TestAttackCatchesAdmissionOnWhatWasSpent(t *testing.T) {
 	})
 }
 
-// TestAttackCatchesRefinementsThatAreNotReserved: the unified filter without its reservations: several
-// Brownian refinementments are open at once, each of which would have fitted alone.
+// TestAttackCatchesRefinementsThatAreNotReserved: the unified filter without its reservations:
+// several Brownian refinementments are open at once, each of which would have fitted alone.
 func TestAttackCatchesRefinementsThatAreNotReserved(t *testing.T) {
 	base := unified()
 	ladder := brownianLadder(base.Left().Rho)

@@ -164,7 +164,7 @@ type offer[L any] struct {
 }
 
 // gambler takes from a menu, dearest first, until nothing fits. It chooses by what it
-// has seen: behind, it starts from the second offer to keep the large bets for
+// has seen: where it is behind, it starts from the second offer to keep the large bets for
 // later.
 func gambler[L any](t testing.TB, fresh func() filter.Filter[L], menu []offer[L]) adversary {
 	return func(secret float64, src mechanisms.Source) float64 {

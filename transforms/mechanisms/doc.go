@@ -18,7 +18,7 @@
 //
 // # No guarantees
 //
-// The sensitivity is the caller's: a bound on the difference of the two float64
+// The caller answers for the sensitivity: a bound on the difference of the two float64
 // values that are handed over. Sums of floating-point numbers can differ by more
 // than the terms (Casacuberta, Shoemate, Vadhan and Wagaman, 2022): add integers.
 // The package charges no account; ask a filter before a release. An error about a

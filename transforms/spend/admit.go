@@ -7,9 +7,9 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// decide assembles the windows that end with a turn, clips and admits their users and reserves their
-// worst cases, beside those of the turns before it in its span, which begins with first. Every turn
-// before the span must have been charged.
+// decide assembles the windows that end with a turn, clips and admits their users and reserves
+// their worst cases, beside those of the turns before it in its span, which begins with first.
+// Every turn before the span must have been charged.
 func (a *shardAccounts) decide(first, turn uint64, windows []schemas.MetricWindow, own *contributions, records uint64) (*schemas.Delta, error) {
 	if !a.follows(first, turn) {
 		return nil, fmt.Errorf("deciding turn %d of a span from turn %d where turns %d to %d are decided: out of order", turn, first, a.first(), a.turn)
@@ -93,8 +93,8 @@ func (a *admission) admit(u *member) error {
 }
 
 // obey reserves what a delta from the ledger or from keyed state decided, as decide does, for the
-// windows that end with the turn: all of it, or it is an error. A reservation that was left out would
-// be a charge that is never made.
+// windows that end with the turn: all of it, or it is an error. A reservation that was left out
+// would be a charge that is never made.
 func (a *shardAccounts) obey(first uint64, d *schemas.Delta, windows []schemas.MetricWindow) error {
 	switch {
 	case !a.follows(first, d.Turn):
@@ -171,8 +171,8 @@ func (a *shardAccounts) reserve(ended *endedWindows, u *member, admitted schemas
 	return reservations, a.put(u.ID, u.Period, account)
 }
 
-// need says which part of a turn's slice must be kept: what the admitted users contributed, until it
-// is charged, and everything that a window takes which is still open.
+// need says which part of a turn's slice must be kept: what the admitted users contributed, until
+// it is charged, and everything that a window takes which is still open.
 type need struct {
 	ended *endedWindows
 	toOwn [][]int32 // by window: the index of each of its keys among the slice's own; −1: not there

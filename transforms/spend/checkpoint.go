@@ -136,8 +136,8 @@ func Reshard(old []schemas.Snapshot, shards int) ([]schemas.Snapshot, error) {
 	return fresh, nil
 }
 
-// sliceOf returns a shard's part of one turn's slice. The records that metrics did not take no longer
-// belong to a user: shard 0 keeps their counts.
+// sliceOf returns a shard's part of one turn's slice. The records that metrics did not take no
+// longer belong to a user: shard 0 keeps their counts.
 func sliceOf(n, shards int, from []schemas.OpenSlice) ([]byte, error) {
 	parts := make([]*contributions, len(from))
 	for i := range from {

@@ -10,9 +10,9 @@
 // Guarantees: spent plus reserved never exceeds the budget; a user's admission and
 // charge depend on that user's own records and on released facts only; the same
 // records give the same delta, byte for byte, in any order of arrival; a delta
-// in the ledger is obeyed, never rewritten, and one that differs from what the
+// in the ledger holds and is never rewritten, and one that differs from what the
 // records give stops the run; nothing is handed on before the delta is durable.
 //
 // Not guaranteed: that a counted key is released at all; see package
-// noisereduction and privacy.md for thresholds.
+// noisereduction for thresholds.
 package spend

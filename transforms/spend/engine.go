@@ -184,22 +184,17 @@ func (e *Engine) spend(ctx context.Context, n int, s *shard, open *schemas.Open,
 			return nil, err
 		}
 		deltas = keyedstate.AppendBlob(deltas, blob)
-		if s.found[turn] == nil {
-			delta, err := schemas.EncodeDelta(*d, e.opts.Rules.LedgerSlots, e.maxRecord)
-			if err != nil {
-				return nil, fmt.Errorf("encoding the delta of turn %d: %w", turn, err)
-			}
-			records = append(records, delta...)
+		delta, err := e.deltaRecords(s, d)
+		if err != nil {
+			return nil, err
 		}
+		records = append(records, delta...)
 	}
 	if err := saveSpan(&s.saver, keyed, open, base, deltas); err != nil {
 		return nil, err
 	}
 	s.found = nil
-	s.wait = nil
-	if len(records) > 0 {
-		s.wait = s.writer.Append(ctx, records)
-	}
+	s.write(ctx, records)
 	return e.handOn(n, s, open)
 }
 

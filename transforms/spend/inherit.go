@@ -7,8 +7,8 @@ import (
 )
 
 // Inherit tells the rules about the generations before them: slices of windows that are still open
-// may come from an earlier generation, which numbered filters and metrics differently. from is the first turn of the generation whose rules these are. It
-// must be called before the rules are used.
+// may come from an earlier generation, which numbered filters and metrics differently. from is the
+// first turn of the generation whose rules these are. It must be called before the rules are used.
 func (r *Rules) Inherit(past []schemas.PastGeneration, from uint64) {
 	r.from, r.past = from, nil
 	specs := make([]schemas.MetricSpec, len(r.metrics))
@@ -28,8 +28,8 @@ func (r *Rules) Inherit(past []schemas.PastGeneration, from uint64) {
 	}
 }
 
-// heritage maps an earlier generation's numbers of filters and metrics to those of today: −1 for one
-// that no longer exists.
+// heritage maps an earlier generation's numbers of filters and metrics to those of today: −1 for
+// one that no longer exists.
 type heritage struct {
 	from    uint64
 	filters []int

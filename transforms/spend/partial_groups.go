@@ -93,10 +93,10 @@ func (c Cell) Compare(o Cell) int {
 	return cmp.Or(cmp.Compare(c.End, o.End), cmp.Compare(c.Start, o.Start), cmp.Compare(c.Metric, o.Metric), cmp.Compare(c.Key, o.Key))
 }
 
-// Counts adds up the shards' partial counts, of which a cell may have several, and clamps the sums to
-// what can be released: the clamped exact sum moves no further than the sum does, so that no user's
-// sensitivity grows. Clamping before the last addition would make the sum depend on which shard a
-// user is in.
+// Counts adds up the shards' partial counts, of which a cell may have several, and clamps the sums
+// to what can be released: the clamped exact sum moves no further than the sum does, so that no
+// user's sensitivity grows. Clamping before the last addition would make the sum depend on which
+// shard a user is in.
 func (p Partials) Counts() map[Cell]int64 {
 	sums := map[Cell]int128.Int{}
 	for i := range p {
@@ -142,8 +142,8 @@ func NewestAcks(blobs [][]byte) ([]schemas.Ack, error) {
 	return acks, nil
 }
 
-// Settle makes the SETTLED record of a span from what its release shards have acknowledged: what was
-// released, and what those keys cost that were not released.
+// Settle makes the SETTLED record of a span from what its release shards have acknowledged: what
+// was released, and what those keys cost that were not released.
 func Settle(metrics []schemas.MetricSpec, acks []schemas.Ack) schemas.Settled {
 	settled := schemas.Settled{Epoch: acks[0].Epoch, First: acks[0].First, Turn: acks[0].Turn, CountsEnd: make([]int64, len(acks))}
 	for i := range metrics {

@@ -188,9 +188,9 @@ func (e *Engine) take(ctx context.Context, n int, s *shard, open *schemas.Open) 
 // the OPEN back, and a new one is on its way.
 var errPast = errors.New("the turn is settled already")
 
-// unfit returns the error for a ledger that does not belong to the turn before the open span: a stop,
-// unless it is the OPEN that is of the past. The slots of a
-// past turn belong to later ones, so that nothing may be written for it.
+// unfit returns the error for a ledger that does not belong to the turn before the open span: a
+// stop, unless it is the OPEN that is of the past. The slots of a past turn belong to later ones,
+// so that nothing may be written for it.
 func (e *Engine) unfit(ctx context.Context, n int, open *schemas.Open, turn uint64, reason string) error {
 	if _, err := e.opts.Settlements.Settlement(ctx, open.Turn); err == nil || errors.Is(err, ErrForgotten) {
 		return errPast
@@ -207,8 +207,8 @@ func unreadable(n int, open *schemas.Open, err error) error {
 	return &StopError{Shard: n, Turn: open.Turn, Reason: "the ledger holds a record that cannot be read", Err: err}
 }
 
-// newestSnapshot finds the newest complete snapshot as of a turn, and its slot. Without any it is the
-// empty one of turn 0, "in" slot 1.
+// newestSnapshot finds the newest complete snapshot as of a turn, and its slot. Without any it is
+// the empty one of turn 0, "in" slot 1.
 func newestSnapshot(l *schemas.LedgerReader, settled uint64) (schemas.Snapshot, int, error) {
 	found, ok, err := l.NewestSnapshot(settled)
 	if err != nil {
@@ -223,35 +223,4 @@ func newestSnapshot(l *schemas.LedgerReader, settled uint64) (schemas.Snapshot, 
 		}
 	}
 	return found, 1, nil
-}
-
-// snapshotRecords returns the records of a snapshot as of the turn before the
-// open span, when one is due, for the slot that does not have the newest. They
-// go before the deltas in one append.
-//
-// A delta's slot is used again after N = LedgerSlots turns: the deltas of a span
-// F … W overwrite those of F−N … W−N. A restore finds no gap, whatever part of
-// the append lands, iff a snapshot as of S ≥ W−N was complete before it. Proof
-// that there is one. A span has at most K ≤ N/4 turns (Spend refuses more). Let
-// F' … W', W' = F−1, be the span before, and S the newest snapshot once it is written. If
-// S = F'−1, because it was written with F' or was there already, then W−S ≤ 2K ≤
-// N/2. Else no snapshot was due with F': W'−S ≤ N/2, so that W−S ≤ N/2 + K < N. Up to the
-// first snapshot S = 0 stands for the empty one. ∎
-//
-// Shards take turns, so that no turn carries all snapshots: shard n writes one
-// where F−1 … W−1 have a turn of its own.
-func (e *Engine) snapshotRecords(n int, s *shard, open *schemas.Open) ([]schemas.LedgerRecord, error) {
-	period := e.opts.Rules.LedgerSlots / 2
-	turn := open.First - 1
-	late := open.Turn-s.snapshot > period
-	sinceOwn := (open.Turn - 1 + period - uint64(n)%period) % period // turns from the shard's own to W−1
-	if turn == s.snapshot || (!late && sinceOwn > open.Turn-open.First) {
-		return nil, nil
-	}
-	records, err := schemas.EncodeSnapshot(s.accounts.snapshot(turn, open.Epoch), 1-s.slot, e.maxRecord)
-	if err != nil {
-		return nil, fmt.Errorf("encoding the snapshot of turn %d: %w", turn, err)
-	}
-	s.snapshot, s.slot = turn, 1-s.slot
-	return records, nil
 }

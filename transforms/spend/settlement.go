@@ -46,7 +46,8 @@ func (s *Settlement) precision(w schemas.MetricWindow, key []byte, private bool)
 // settlement is no longer at hand.
 var ErrForgotten = errors.New("the turn was settled long ago")
 
-// Settlements finds settled turns; every turn of a span has the settlement of the span. Implementations must be safe for concurrent use.
+// Settlements finds settled turns; every turn of a span has the settlement of the span.
+// Implementations must be safe for concurrent use.
 type Settlements interface {
 	Settlement(ctx context.Context, turn uint64) (*Settlement, error)
 }

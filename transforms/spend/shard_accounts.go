@@ -25,8 +25,8 @@ var errOtherWindows = errors.New("the decided windows are not those that end wit
 var errUserMissed = errors.New("the users with decisions are not met one by one among those of the windows")
 
 // shardAccounts is one shard's accounts as of a turn. From a turn's admission to its settlement the
-// worst case of its admitted users is reserved: for every turn of a span at once, because nothing of
-// a span is charged before all of it is decided.
+// worst case of its admitted users is reserved: for every turn of a span at once, because nothing
+// of a span is charged before all of it is decided.
 type shardAccounts struct {
 	rules   *Rules
 	windows Windows
@@ -133,8 +133,8 @@ func (a *shardAccounts) dropPeriods() error {
 	return nil
 }
 
-// prices says what a contribution to a decided turn costs: a precision by window and key, and one by
-// window for coverage.
+// prices says what a contribution to a decided turn costs: a precision by window and key, and one
+// by window for coverage.
 type prices struct {
 	rules    *Rules
 	windows  []schemas.MetricWindow

@@ -95,8 +95,8 @@ func (a *shardAccounts) since(first uint64, own *contributions) (*contributions,
 	return merge(append(parts, own))
 }
 
-// member is one user of the windows that end, with what the user contributed to the turn's own slice
-// and to each window; nil for nothing.
+// member is one user of the windows that end, with what the user contributed to the turn's own
+// slice and to each window; nil for nothing.
 type member struct {
 	schemas.ContribUser
 	own *schemas.ContribUser

@@ -1,5 +1,6 @@
 // Package reading is READ: it takes an epoch, reads the events topic and the control log with one
-// poll, decides what becomes of every record (fate.go), closes turns (closing.go) and opens them
+// poll, decides what becomes of every record (fate.go by its times,
+// poll.go by the CLOSEs), closes turns (closing.go) and opens them
 // for the account shards, and finds out at every start where to go on (restart.go).
 //
 // Guarantees: which records belong to a turn is written in its CLOSE before anything of it is

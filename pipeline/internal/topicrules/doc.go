@@ -3,5 +3,6 @@
 // right. docs/runbook.md has the rules as a table.
 //
 // Guarantees: a topic that could lose what the promises rest on is refused with a
-// *deployment.TopicError that names the setting and the remedy. It changes no topic.
+// *deployment.TopicError that names the setting and the remedy. It only looks: package pipeline
+// creates topics.
 package topicrules

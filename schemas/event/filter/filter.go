@@ -23,8 +23,8 @@ const (
 )
 
 // Fields returns the names of the fields that a filter uses, each once and sorted: members of the
-// event itself, not of records within it. It returns an error with line and column for a text that is
-// not an expression over an event's fields with the value true or false.
+// event itself, not of records within it. It returns an error with line and column for a text that
+// is not an expression over an event's fields with the value true or false.
 func Fields(text string) ([]string, error) {
 	f, err := compile(text)
 	if err != nil {
