@@ -34,7 +34,7 @@ type keyData struct {
 	Above      ints   `json:"above"` // high − value
 	Sigma      floats `json:"sigma"`
 	Rungs      ints   `json:"rungs"`
-	Missed     runs   `json:"missed"`     // places in the columns where the target was not met
+	Missed     runs   `json:"missed"`     // indices in the columns where the target was not met
 	Confidence floats `json:"confidence"` // confidence, for how many values, confidence, …
 }
 
@@ -58,8 +58,8 @@ func dataOf(s *series, f metricFacts) metricData {
 	return m
 }
 
-// grid is where windows start: at the first start and every so often behind
-// it. That is the slide, unless releases tell that it was once another.
+// grid returns when windows start: at first, and every step after it. The step is the
+// slide, unless releases show that the slide was once another.
 func (s *series) grid(slide int64) (first, step int64) {
 	if len(s.points) == 0 {
 		return 0, max(slide, 1)
@@ -98,7 +98,7 @@ func columns(key string, points []point, first, step int64) keyData {
 	return k
 }
 
-// runs are ascending numbers as pairs: where a run begins, how long it is.
+// runs are ascending numbers as runs: for each its first number, then its length.
 type runs ints
 
 func (r runs) with(v int64) runs {

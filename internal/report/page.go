@@ -21,12 +21,12 @@ import (
 //go:embed page
 var files embed.FS
 
-// scripts is the order in which the parts of the one script stand.
+// scripts are the parts of the one script, in order.
 var scripts = [...]string{
 	"format.js", "data.js", "scale.js", "plot.js", "tooltip.js", "chart.js", "picker.js", "table.js", "main.js",
 }
 
-// assets is what is the same on every page.
+// assets are the parts that are the same on every page.
 type assets struct {
 	page          *template.Template
 	script, style string
@@ -58,7 +58,7 @@ var loadAssets = sync.OnceValues(func() (*assets, error) {
 	return a, err
 })
 
-// policy is the page's content security policy: its own script and style,
+// policy returns the page's content security policy: its own script and style,
 // nothing else from anywhere.
 func (a *assets) policy() string {
 	source := func(text string) string {
@@ -68,7 +68,7 @@ func (a *assets) policy() string {
 	return "default-src 'none'; script-src " + source(a.script) + "; style-src " + source(a.style) + "; img-src data:; base-uri 'none'; form-action 'none'"
 }
 
-// page is what the template shows.
+// page has what the template shows.
 type page struct {
 	Title, Generated, Source string
 	Promised                 []fact
@@ -86,13 +86,13 @@ type section struct {
 	ID, Name, Tag string
 	Facts         []fact
 	Tiles         []fact
-	Partial       string // what is left out of the page, if anything is
+	Partial       string // says what is left out of the page; "" where nothing is
 	Gaps          bool
-	Chart         int // place in the data block; -1: nothing was released
+	Chart         int // index in the data block; -1: nothing was released
 	Coverage      []section
 }
 
-func newPage(p promise, held []*series, o Options) (*page, error) {
+func newPage(p promise, released []*series, o Options) (*page, error) {
 	out := &page{Title: o.Title, Source: o.Source}
 	if out.Title == "" {
 		out.Title = "Tollgate report"
@@ -100,18 +100,18 @@ func newPage(p promise, held []*series, o Options) (*page, error) {
 	if !o.Generated.IsZero() {
 		out.Generated = o.Generated.UTC().Format(time.RFC3339)
 	}
-	p.noiseKeys = noiseKeys(p, held)
+	p.noiseKeys = noiseKeys(p, released)
 	out.Promised, out.Uncovered = p.promised(), p.uncovered(o.Notes)
 	data := []metricData{}
-	for i, m := range p.everyMetric(held) {
+	for i, m := range p.everyMetric(released) {
 		out.Biased = out.Biased || !m.known || m.KeyMode == pipeline.KeysPrivate
 		s := section{
 			ID: fmt.Sprintf("metric-%d", i+1), Name: m.Name, Tag: m.tag(), Facts: m.facts(p.valueField), Chart: -1, Gaps: m.known && m.KeyMode != "public",
 		}
-		if at := slices.IndexFunc(held, func(h *series) bool { return h.id == m.id() }); at >= 0 {
-			sum := held[at].summary()
-			s.Chart, s.Tiles, s.Partial = len(data), sum.tiles(), held[at].partial(sum)
-			data = append(data, dataOf(held[at], m))
+		if at := slices.IndexFunc(released, func(h *series) bool { return h.id == m.id() }); at >= 0 {
+			sum := released[at].summary()
+			s.Chart, s.Tiles, s.Partial = len(data), sum.tiles(), released[at].partial(sum)
+			data = append(data, dataOf(released[at], m))
 		}
 		if parent := slices.IndexFunc(out.Sections, func(s section) bool { return metrickind.Of(m.Kind).Derived && s.Name == m.Of }); parent >= 0 {
 			out.Sections[parent].Coverage = append(out.Sections[parent].Coverage, s)
@@ -128,11 +128,11 @@ func newPage(p promise, held []*series, o Options) (*page, error) {
 
 func (f metricFacts) id() seriesID { return seriesID{f.Name, f.WindowSize} }
 
-// everyMetric are the metrics of the configuration in its order, then those
-// that were released under another one.
-func (p promise) everyMetric(held []*series) []metricFacts {
+// everyMetric returns the metrics of the configuration in its order, then those that were
+// released under another configuration.
+func (p promise) everyMetric(released []*series) []metricFacts {
 	out := slices.Clone(p.metrics)
-	for _, s := range held {
+	for _, s := range released {
 		if !slices.ContainsFunc(p.metrics, func(m metricFacts) bool { return m.id() == s.id }) {
 			f := metricFacts{}
 			f.Name, f.WindowSize = s.id.name, s.id.size
@@ -142,10 +142,10 @@ func (p promise) everyMetric(held []*series) []metricFacts {
 	return out
 }
 
-// noiseKeys are the configured ids and those that releases carry.
-func noiseKeys(p promise, held []*series) []string {
+// noiseKeys returns the ids of the configured noise keys and of those that releases name.
+func noiseKeys(p promise, released []*series) []string {
 	ids := slices.Clone(p.noiseKeys)
-	for _, s := range held {
+	for _, s := range released {
 		for id := range s.noise {
 			if id != "" && !slices.Contains(ids, id) {
 				ids = append(ids, id)
@@ -165,7 +165,7 @@ func (f metricFacts) tag() string {
 
 const minute = int64(time.Minute / time.Millisecond)
 
-// tiles are the figures over all windows.
+// tiles returns the figures over all windows.
 func (s summary) tiles() []fact {
 	span := func(low, high string) string {
 		if low == high {
@@ -173,7 +173,7 @@ func (s summary) tiles() []fact {
 		}
 		return low + " to " + high
 	}
-	sigma := func(v float64) string { return terminal.Number(v, places(v)) }
+	sigma := func(v float64) string { return terminal.Number(v, decimals(v)) }
 	layout := "2006-01-02 15:04"
 	if s.first%minute != 0 || s.last%minute != 0 {
 		layout = "2006-01-02 15:04:05.999"
@@ -182,14 +182,14 @@ func (s summary) tiles() []fact {
 		{"windows", terminal.Number(float64(len(s.windows)), 0)},
 		{"released values", terminal.Number(float64(s.count), 0)},
 		{"met the target", percent(s.met, s.count)},
-		{"σ", span(sigma(s.sigmaMin), sigma(s.sigmaMax))},
+		{"noise (standard deviation σ)", span(sigma(s.sigmaMin), sigma(s.sigmaMax))},
 		{"rungs", span(terminal.Number(float64(s.rungsMin), 0), terminal.Number(float64(s.rungsMax), 0))},
 		{"first window begins", time.UnixMilli(s.first).UTC().Format(layout)},
 		{"last window ends", time.UnixMilli(s.last).UTC().Format(layout)},
 	}
 }
 
-// percent never rounds to all or nothing.
+// percent writes a share as a percentage; it never rounds to all or nothing.
 func percent(part, of int) string {
 	v := 100 * float64(part) / float64(of)
 	switch {
@@ -203,7 +203,7 @@ func percent(part, of int) string {
 	return terminal.Number(v, 1) + " %"
 }
 
-// partial says what of a series is not on the page.
+// partial says which values of a series are not on the page.
 func (s *series) partial(all summary) string {
 	if all.count == len(s.points) {
 		return ""
@@ -212,11 +212,11 @@ func (s *series) partial(all summary) string {
 	for _, p := range s.points {
 		shown[p.end] = struct{}{}
 	}
-	text := fmt.Sprintf("Charts and table hold %s of %s released values: ", terminal.Number(float64(len(s.points)), 0), terminal.Number(float64(all.count), 0))
+	text := fmt.Sprintf("Charts and table show %s of %s released values: ", terminal.Number(float64(len(s.points)), 0), terminal.Number(float64(all.count), 0))
 	if len(shown) == 1 {
-		return text + "of the newest window, the largest if not all. The figures above are over all of them."
+		return text + "those of the newest window, or the largest of them. The figures above are over all released values."
 	}
-	return text + fmt.Sprintf("those of the newest %s windows. The figures above are over all of them.", terminal.Number(float64(len(shown)), 0))
+	return text + fmt.Sprintf("those of the newest %s windows. The figures above are over all released values.", terminal.Number(float64(len(shown)), 0))
 }
 
 func (p *page) write(w io.Writer) error {

@@ -9,7 +9,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// unit is that of released values, 1/count.
+// unit is how many units of a released value make one count.
 const unit = 1024
 
 // point is a released value of a series without the names that all of them
@@ -38,17 +38,17 @@ type series struct {
 	keys   []string
 	index  map[string]int32
 	points []point
-	left   summary // of points that are not held any more
-	// horizon is the end of the oldest window that is held whole; what ends
+	left   summary // of points that are not kept any more
+	// horizon is the end of the oldest window that is kept whole; what ends
 	// before it is only summed up.
 	horizon int64
 	noise   map[string]struct{} // ids of noise keys
 }
 
-// points holds releases, at most 2·limit of them at a time.
+// points keeps releases, at most 2·limit of them at a time.
 type points struct {
 	limit int
-	held  int
+	kept  int
 	byID  map[seriesID]*series
 	err   error // the first conflict
 }
@@ -79,14 +79,14 @@ func (p *points) add(r schemas.Release) {
 	}
 	pt.key = key
 	s.points = append(s.points, pt)
-	p.held++
-	if p.held >= 2*p.limit {
+	p.kept++
+	if p.kept >= 2*p.limit {
 		p.prune()
 	}
 }
 
-// margin is the distance from a value to one end of its interval, rounded up:
-// an interval that is drawn covers the one that was released.
+// margin returns the distance from a value to one end of its interval, rounded up: an
+// interval that is drawn covers the interval that was released.
 func margin(value int64, end float64, sign float64) int64 {
 	d := math.Ceil(sign*(end-float64(value)/unit)*unit - 1e-6)
 	switch {
@@ -115,7 +115,7 @@ func (s *series) sort() error {
 	return err
 }
 
-// rankKeys is the place of every key in byte order.
+// rankKeys returns the rank of every key in byte order.
 func (s *series) rankKeys() []int32 {
 	order := make([]int32, len(s.keys))
 	for i := range order {
@@ -123,8 +123,8 @@ func (s *series) rankKeys() []int32 {
 	}
 	slices.SortFunc(order, func(a, b int32) int { return cmp.Compare(s.keys[a], s.keys[b]) })
 	rank := make([]int32, len(order))
-	for place, key := range order {
-		rank[key] = int32(place)
+	for i, key := range order {
+		rank[key] = int32(i)
 	}
 	return rank
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// promise is what a deployment promises: public configuration, and what was
+// promise has what a deployment promises: public configuration, and numbers that were
 // computed from it.
 type promise struct {
 	epsilon, delta, deltaKeys float64
@@ -22,13 +22,13 @@ type promise struct {
 	metrics                   []metricFacts
 }
 
-// metricFacts is what is known of a metric beside its releases.
+// metricFacts has what is known of a metric beside its releases.
 type metricFacts struct {
 	schemas.MetricSpec
 	known        bool // the configuration has it
 	lifetime     deployment.Lifetime
-	threshold    float64 // private keys of its own: the count from which a key shows; else 0
-	meetableFrom float64 // the least count whose target is within reach; +Inf: none
+	threshold    float64 // private keys of its own: the count from which a key is released; else 0
+	meetableFrom float64 // the least count that can meet the target; +Inf: no count can
 	sigmaTop     float64
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// Whoever reads a page with private keys, of now or of an earlier configuration,
-// is told that their counts may be biased up.
+// Readers of a page with private keys, of this or of an earlier configuration,
+// are told that their values may be biased up.
 func TestRuleThePageSaysTheBiasOfPrivateKeys(t *testing.T) {
 	for name, test := range map[string]struct {
 		sample sample
@@ -21,7 +21,7 @@ func TestRuleThePageSaysTheBiasOfPrivateKeys(t *testing.T) {
 	}{
 		"private keys":   {mixed(), true},
 		"public keys":    {pages(), false},
-		"nobody knows":   {hostile(), true}, // has values of a metric that is no longer configured
+		"not configured": {hostile(), true}, // has values of a metric that is no longer configured
 		"nothing is out": {sample{promise: mixed().promise}, true},
 	} {
 		html := render(t, test.sample, MaxPoints, written)
@@ -44,10 +44,10 @@ func TestRuleThePageSaysWhatTheBudgetPays(t *testing.T) {
 	other.Name = "other"
 	never.MaxEventsPerKey = 10
 	for want, metrics := range map[string][]pipeline.Metric{
-		"lasts every user for 89 windows or more;":                                     {views},
-		"lasts every user for 44 windows or more;":                                     {covered},
-		"lasts every user for up to 89 windows, as far as the other metrics leave it;": {views, other},
-		"lasts for no window of a user who uses the bounds to the full;":               {never},
+		"every user can take part in at least 89 windows;":                                        {views},
+		"every user can take part in at least 44 windows;":                                        {covered},
+		"every user can take part in up to 89 windows, as far as the other metrics leave budget;": {views, other},
+		"not enough for one window of a user who uses the bounds to the full;":                    {never},
 	} {
 		d, err := compiled(metrics...)
 		if err != nil {
@@ -58,7 +58,7 @@ func TestRuleThePageSaysWhatTheBudgetPays(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := strings.Count(b.String(), want); got != len(d.Metrics) {
-			t.Errorf("%q stands %d times on the page, want %d", want, got, len(d.Metrics))
+			t.Errorf("%q is %d times on the page, want %d", want, got, len(d.Metrics))
 		}
 	}
 }

@@ -17,16 +17,16 @@ func (p *points) prune() {
 			p.err = err
 		}
 	}
-	p.held = 0
+	p.kept = 0
 	for i, room := range p.share(ids) {
 		s := p.byID[ids[i]]
 		s.keep(room)
-		p.held += len(s.points)
+		p.kept += len(s.points)
 	}
 }
 
-// share divides the limit by what every metric ever had: who needs less than an
-// equal part leaves the rest to the others.
+// share divides the limit among the metrics by how many points each ever had: a metric that
+// needs less than an equal part leaves the rest to the others.
 func (p *points) share(ids []seriesID) []int {
 	rooms, order := make([]int, len(ids)), make([]int, len(ids))
 	for i, id := range ids {
@@ -42,8 +42,8 @@ func (p *points) share(ids []seriesID) []int {
 	return rooms
 }
 
-// keep leaves the newest whole windows that fit into room. Of a newest window
-// that does not fit by itself the largest values stay.
+// keep keeps the newest whole windows that fit into room. Of a newest window that does not
+// fit by itself the largest values stay.
 func (s *series) keep(room int) {
 	if len(s.points) <= room {
 		return

@@ -16,15 +16,15 @@ import (
 const MaxPoints = 250_000
 
 // ErrConflict is returned when two releases of one metric, window and key
-// differ. The counts topic never holds such: it has been tampered with.
+// differ. The counts topic never has two: it has been tampered with.
 var ErrConflict = errors.New("two different values for one metric, window and key")
 
 // Options are what a page says about itself.
 type Options struct {
 	Title     string    // default "Tollgate report"
-	Generated time.Time // when; zero: not said
-	Source    string    // where the releases come from; "": not said
-	Notes     []string  // more that is not covered, beside what follows from the deployment
+	Generated time.Time // when the page was made; zero: the page does not say it
+	Source    string    // where the releases come from; "": the page does not say it
+	Notes     []string  // what else is not covered, beside what follows from the deployment
 }
 
 // Collector gathers releases for one page or for many, as they come. Not safe
@@ -45,14 +45,14 @@ func newCollector(p promise, limit int) *Collector {
 // nothing.
 func (c *Collector) Add(r schemas.Release) { c.points.add(r) }
 
-// Write writes a page of what was added so far. More may be added afterwards.
+// Write writes a page of the releases that were added so far. More may be added afterwards.
 // Errors: ErrConflict, and those of w.
 func (c *Collector) Write(w io.Writer, o Options) error {
-	held, err := c.points.settle()
+	released, err := c.points.settle()
 	if err != nil {
 		return fmt.Errorf("writing report: %w", err)
 	}
-	view, err := newPage(c.promise, held, o)
+	view, err := newPage(c.promise, released, o)
 	if err != nil {
 		return fmt.Errorf("writing report: %w", err)
 	}

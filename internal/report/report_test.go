@@ -170,7 +170,7 @@ func TestAPageThatCannotHoldAllSaysSo(t *testing.T) {
 		t.Errorf("%d keys from %d: %v", len(m.Keys), m.First, m.Keys[0].At)
 	}
 	for _, text := range []string{
-		"Charts and table hold 300 of 1,200 released values: those of the newest 15 windows.", "<dd>1,200</dd>", "<dt>windows</dt><dd>60</dd>", "2025-03-03 00:00</dd>",
+		"Charts and table show 300 of 1,200 released values: those of the newest 15 windows.", "<dd>1,200</dd>", "<dt>windows</dt><dd>60</dd>", "2025-03-03 00:00</dd>",
 	} {
 		if !strings.Contains(html, text) {
 			t.Errorf("the page does not say %q", text)
@@ -181,7 +181,7 @@ func TestAPageThatCannotHoldAllSaysSo(t *testing.T) {
 	if len(m.Keys) != 7 || m.Keys[0].Key != "service-000" || !strings.Contains(one, "of the newest window") {
 		t.Errorf("of a window that does not fit: %d keys", len(m.Keys))
 	}
-	if whole := render(t, s, 1200, written); strings.Contains(whole, "Charts and table hold") {
+	if whole := render(t, s, 1200, written); strings.Contains(whole, "Charts and table show") {
 		t.Error("a whole page says that it is a part")
 	}
 }
@@ -249,7 +249,7 @@ func TestWriteOfADeployment(t *testing.T) {
 	}
 	for _, text := range []string{
 		"(ε, δ)-differential privacy with ε = 1 and δ = 10⁻⁶", "every user, with all of their events, for ever", "δ for private keys",
-		"private: a key shows from about", "within reach for values from", "144", "k1", "Made up.",
+		"private: a key is released from a value of about", "which values from", "144", "k1", "Made up.",
 	} {
 		if !strings.Contains(b.String(), text) {
 			t.Errorf("the page does not say %q", text)

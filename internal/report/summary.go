@@ -1,6 +1,6 @@
 package report
 
-// summary is what is said of many points together.
+// summary has the figures over many points.
 type summary struct {
 	count, met         int
 	sigmaMin, sigmaMax float64
@@ -24,7 +24,7 @@ func (s *summary) add(p point) {
 	s.windows[[2]int64{p.start, p.end}] = struct{}{}
 }
 
-// summary sums up all points that ever were, held or not.
+// summary sums up all points that were ever added, kept or not.
 func (s *series) summary() summary {
 	all := s.left
 	all.windows = nil

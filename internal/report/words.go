@@ -15,20 +15,20 @@ import (
 // fact is a line of a list of facts.
 type fact struct{ Name, Text string }
 
-// promised says what was promised to every user.
+// promised returns what was promised to every user.
 func (p promise) promised() []fact {
 	unit := "every user, with all of their events, for ever"
 	if p.period > 0 {
-		unit = "every user within every period of " + duration(p.period) + " (UTC); who is active in several periods has this promise for each, and they add up"
+		unit = "every user within every period of " + duration(p.period) + " (UTC); a user who is active in several periods has this promise for each, and the privacy losses add up"
 	}
 	out := []fact{
 		{"Guarantee", fmt.Sprintf("(ε, δ)-differential privacy with ε = %s and δ = %s", digits(p.epsilon), digits(p.delta))},
 		{"For", unit},
 		{"Over", "everything that this deployment releases, all metrics together"},
-		{"Accountant", fmt.Sprintf("%s; the budget is that of one Gaussian release with μ = %s", p.accountant, digits(p.mu))},
+		{"Budget", fmt.Sprintf("for each user as much as one release with Gaussian noise and μ = %s costs; accountant %s", digits(p.mu), p.accountant)},
 	}
 	if p.deltaKeys > 0 {
-		out = append(out, fact{"δ for private keys", digits(p.deltaKeys) + ", part of δ"})
+		out = append(out, fact{"δ for private keys", digits(p.deltaKeys) + ", the part of δ for hiding which private keys exist"})
 	}
 	if len(p.noiseKeys) > 0 {
 		name := "Noise key"
@@ -40,24 +40,24 @@ func (p promise) promised() []fact {
 	return out
 }
 
-// uncovered says what the promise does not cover.
+// uncovered returns what the promise does not cover.
 func (p promise) uncovered(notes []string) []string {
 	out := append([]string(nil), notes...)
 	if p.trust == pipeline.TrustProducer {
-		out = append(out, "Times are those that the records state, and are believed: who can forge them can decide which records count.")
+		out = append(out, "The times in the records are believed: someone who can forge them can decide which records count.")
 	} else {
-		out = append(out, "Records that become visible behind the closing of their window are left out. Which ones depends on the brokers and their clock, and one person's traffic can influence that.")
+		out = append(out, "Records that become visible after their window was closed are left out. Which ones these are depends on the brokers and their clock, and one person's traffic can influence it.")
 	}
 	return append(out,
-		"A person with several user ids is several users; people who share an id are one.",
-		"Targets, bounds and lists of public keys that were chosen by looking at the data.",
-		"When a value appears, and whether the deployment runs at all.",
-		"Whoever has the noise key can compute the exact counts: noise is as secret as that key.",
-		"Anything that others publish about the same people.",
+		"A person with several user ids counts as several users; people who share an id count as one.",
+		"Targets, bounds and lists of public keys that were chosen by looking at the data can reveal some of it.",
+		"When a value appears, and whether the deployment runs at all, is visible.",
+		"Anyone who has the noise key can compute the exact counts: noise is as secret as that key.",
+		"What others publish about the same people is not part of this promise.",
 	)
 }
 
-// facts says what is known of a metric.
+// facts returns what is known of a metric.
 func (f metricFacts) facts(valueField string) []fact {
 	if !f.known {
 		return []fact{{"Definition", "not in this configuration: released under an earlier one"}}
@@ -76,18 +76,18 @@ func (f metricFacts) facts(valueField string) []fact {
 		out = append(out, fact{"Keys", f.keys()}, fact{"Bounds", f.bounds()})
 	}
 	out = append(out, fact{"Target", f.target()})
-	return append(out, fact{"Budget", f.lasts() + "; σ is " + terminal.Number(f.sigmaTop, places(f.sigmaTop)) + " at best"})
+	return append(out, fact{"Budget", f.lasts() + "; the least noise has a standard deviation σ of " + terminal.Number(f.sigmaTop, decimals(f.sigmaTop))})
 }
 
 // lasts says for how many windows the budget lasts.
 func (f metricFacts) lasts() string {
 	switch n := f.lifetime.Windows; {
 	case n == 0:
-		return "lasts for no window of a user who uses the bounds to the full"
+		return "not enough for one window of a user who uses the bounds to the full"
 	case f.lifetime.UpTo:
-		return "lasts every user for up to " + plural(n, "window") + ", as far as the other metrics leave it"
+		return "every user can take part in up to " + plural(n, "window") + ", as far as the other metrics leave budget"
 	default:
-		return "lasts every user for " + plural(n, "window") + " or more"
+		return "every user can take part in at least " + plural(n, "window")
 	}
 }
 
@@ -101,15 +101,15 @@ func (f metricFacts) keys() string {
 	case f.KeyMode == pipeline.KeysFrom:
 		return "those that " + f.KeysFrom + " released for the same window"
 	case f.KeyMode == pipeline.KeysPrivate:
-		return "private: a key shows from about " + terminal.Number(math.Ceil(f.threshold), 0) + " up. A key that did not pass is absent, which does not mean zero"
+		return "private: a key is released from a value of about " + terminal.Number(math.Ceil(f.threshold), 0) + " on. A key that is not released is absent, which does not mean zero"
 	case len(f.PublicKeys) == 1 && len(f.PublicKeys[0]) == 0:
-		return "none: everything is counted together"
+		return "no keys: everything is counted together"
 	}
-	return plural(uint64(len(f.PublicKeys)), "public key") + ", released in every window, at zero, too"
+	return plural(uint64(len(f.PublicKeys)), "public key") + ", released in every window, also at zero"
 }
 
 func (f metricFacts) bounds() string {
-	text := "a user counts with at most " + plural(uint64(f.MaxKeysPerUser), "key") + " per window"
+	text := "each user counts with at most " + plural(uint64(f.MaxKeysPerUser), "key") + " per window"
 	if !metrickind.Of(f.Kind).EventBound {
 		return text
 	}
@@ -126,16 +126,16 @@ func (f metricFacts) target() string {
 	}
 	confidence := digits(f.Confidence*100) + " % confidence"
 	if len(parts) == 0 {
-		return "none: every value has all the precision that the budget pays for; intervals at " + confidence
+		return "no target: every value is as precise as the budget allows; intervals at " + confidence
 	}
 	text := strings.Join(parts, " or ") + " at " + confidence
 	switch {
 	case f.meetableFrom == 0:
-		return text + ", within reach for every value"
+		return text + ", which every value can meet"
 	case math.IsInf(f.meetableFrom, 1):
-		return text + ", within reach for no value"
+		return text + ", which no value can meet"
 	}
-	return text + ", within reach for values from " + terminal.Number(math.Ceil(f.meetableFrom), 0) + " up"
+	return text + ", which values from " + terminal.Number(math.Ceil(f.meetableFrom), 0) + " on can meet"
 }
 
 // digits writes a number to six digits, powers of ten as 10⁻⁶.
@@ -145,7 +145,7 @@ func digits(v float64) string {
 		return mantissa
 	}
 	n, err := strconv.Atoi(exponent)
-	if err != nil { // FormatFloat writes no other
+	if err != nil { // FormatFloat writes no other exponent
 		return mantissa + "e" + exponent
 	}
 	raised := strings.NewReplacer("-", "⁻", "0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴", "5", "⁵", "6", "⁶", "7", "⁷", "8", "⁸", "9", "⁹").Replace(strconv.Itoa(n))
@@ -155,8 +155,8 @@ func digits(v float64) string {
 	return mantissa + "·10" + raised
 }
 
-// places is the number of decimals that say something about v.
-func places(v float64) int {
+// decimals returns how many decimals say something about v.
+func decimals(v float64) int {
 	switch {
 	case v >= 100:
 		return 0

@@ -52,14 +52,14 @@ class Chart {
 
   // A key keeps its colour while it is shown.
   colour() {
-    for (const place of [...this.colors.keys()]) if (!this.chosen.some((s) => s.place === place)) this.colors.delete(place);
+    for (const rank of [...this.colors.keys()]) if (!this.chosen.some((s) => s.rank === rank)) this.colors.delete(rank);
     const taken = new Set(this.colors.values());
     for (const s of this.chosen) {
-      if (this.colors.has(s.place)) continue;
+      if (this.colors.has(s.rank)) continue;
       let i = 0;
       while (taken.has(i)) i++;
       taken.add(i);
-      this.colors.set(s.place, i);
+      this.colors.set(s.rank, i);
     }
   }
 
@@ -107,7 +107,7 @@ class Chart {
 
   draw() {
     this.colour();
-    const v = (this.seen = this.view()), l = (this.place = this.layout()), ratio = window.devicePixelRatio || 1;
+    const v = (this.seen = this.view()), l = (this.shape = this.layout()), ratio = window.devicePixelRatio || 1;
     const colors = palette(this.canvas), c = this.canvas.getContext("2d");
     for (const canvas of [this.canvas, this.over]) {
       canvas.width = Math.round(v.width * ratio);
@@ -126,7 +126,7 @@ class Chart {
   }
 
   describe(colors, v) {
-    this.legend.replaceChildren(...this.chosen.map((s) => el("li", null, swatch(colors.series[this.colors.get(s.place)]), el("bdi", null, s.label))));
+    this.legend.replaceChildren(...this.chosen.map((s) => el("li", null, swatch(colors.series[this.colors.get(s.rank)]), el("bdi", null, s.label))));
     const wide = windowWidth(this.metric, v);
     const said = ["Strips below: full where the target was met, thin red where it was missed, empty where nothing was released."];
     if (wide < 2) said.push("There are more windows than room: each pixel spans the least and the greatest of about " + Math.max(2, Math.round(1 / wide)) + ". Zoom in to see single ones.");
@@ -137,11 +137,11 @@ class Chart {
   // mark draws the cursor and the selection over the chart.
   mark(selection) {
     const c = this.over.getContext("2d"), v = this.seen, m = this.metric, colors = palette(this.canvas);
-    c.clearRect(0, 0, v.width, this.place.height);
+    c.clearRect(0, 0, v.width, this.shape.height);
     if (selection) {
       c.globalAlpha = 0.15;
       c.fillStyle = colors.text;
-      c.fillRect(Math.min(...selection), 8, Math.abs(selection[1] - selection[0]), this.place.bottom - 8);
+      c.fillRect(Math.min(...selection), 8, Math.abs(selection[1] - selection[0]), this.shape.bottom - 8);
       c.globalAlpha = 1;
     }
     if (this.at < 0) return;
@@ -149,11 +149,11 @@ class Chart {
     c.strokeStyle = colors.soft;
     c.lineWidth = 1;
     c.setLineDash([3, 3]);
-    line(c, x, 8, x, this.place.bottom);
+    line(c, x, 8, x, this.shape.bottom);
     c.setLineDash([]);
-    for (const p of this.place.panels) {
+    for (const p of this.shape.panels) {
       for (const { s, i } of rowsAt(m, p.series, this.at)) {
-        c.fillStyle = colors.series[this.colors.get(s.place)];
+        c.fillStyle = colors.series[this.colors.get(s.rank)];
         c.strokeStyle = colors.card;
         c.beginPath();
         c.arc(x, p.y(s.value[i]), 4, 0, 7);
@@ -167,15 +167,15 @@ class Chart {
     const colors = palette(this.canvas), m = this.metric;
     this.at = at;
     this.mark();
-    const panel = this.place.panels.find((p) => y <= p.bottom + 20) || this.place.panels[0];
+    const panel = this.shape.panels.find((p) => y <= p.bottom + 20) || this.shape.panels[0];
     const rows = rowsAt(m, panel ? panel.series : [], at);
     const near = rows.reduce((best, r) => !best || Math.abs(panel.y(r.s.value[r.i]) - y) < Math.abs(panel.y(best.s.value[best.i]) - y) ? r : best, null);
-    this.tip.replaceChildren(...tip(m, this.chosen, at, near && near.s, (s) => colors.series[this.colors.get(s.place)]).filter(Boolean));
+    this.tip.replaceChildren(...tip(m, this.chosen, at, near && near.s, (s) => colors.series[this.colors.get(s.rank)]).filter(Boolean));
     this.tip.hidden = false;
     const x = this.seen.x(m.left(at)), width = this.tip.offsetWidth, room = this.plot.clientWidth;
     const right = x + 18 + width <= room;
     this.tip.style.left = Math.max(0, right ? x + 18 : Math.min(x - width - 12, room - width)) + "px";
-    this.tip.style.top = Math.max(0, Math.min(y + 12, this.place.height - this.tip.offsetHeight)) + "px";
+    this.tip.style.top = Math.max(0, Math.min(y + 12, this.shape.height - this.tip.offsetHeight)) + "px";
   }
 
   leave() {

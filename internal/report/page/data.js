@@ -17,10 +17,10 @@ function repeat(runs, into) {
   return into;
 }
 
-function series(metric, k, place) {
+function series(metric, k, rank) {
   const n = k.value.length;
   const s = {
-    place, key: k.key, label: k.key === "" ? metric.nokey : shown(k.key), n,
+    rank, key: k.key, label: k.key === "" ? metric.nokey : shown(k.key), n,
     at: spread(k.at, new Int32Array(n)), value: new Float64Array(n), low: new Float64Array(n), high: new Float64Array(n),
     sigma: Float64Array.from(k.sigma), rungs: Int32Array.from(k.rungs), met: new Uint8Array(n).fill(1),
     confidence: repeat(k.confidence, new Float64Array(n)), total: 0,
@@ -38,7 +38,7 @@ function series(metric, k, place) {
 function load(metric) {
   const m = { ...metric, keys: null };
   m.series = metric.keys.map((k, i) => series(metric, k, i));
-  m.largest = [...m.series].sort((a, b) => b.total - a.total || a.place - b.place);
+  m.largest = [...m.series].sort((a, b) => b.total - a.total || a.rank - b.rank);
   m.windows = 1 + m.series.reduce((last, s) => Math.max(last, s.n ? s.at[s.n - 1] : 0), 0);
   m.points = m.series.reduce((sum, s) => sum + s.n, 0);
   m.sliding = m.slide < m.size;
@@ -52,7 +52,7 @@ function load(metric) {
   return m;
 }
 
-// find is the place of a window in a series, or the place where it would stand.
+// find is the index of a window in a series, or the index at which it would stand.
 function find(s, at) {
   let low = 0, high = s.n;
   while (low < high) {
@@ -63,7 +63,7 @@ function find(s, at) {
   return low;
 }
 
-const placeOf = (s, at) => {
+const indexAt = (s, at) => {
   const i = find(s, at);
   return i < s.n && s.at[i] === at ? i : -1;
 };

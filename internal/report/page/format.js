@@ -15,11 +15,11 @@ function el(tag, attributes, ...children) {
 }
 
 const formats = new Map();
-function grouped(v, places) {
-  if (!formats.has(places)) {
-    formats.set(places, new Intl.NumberFormat("en-US", { minimumFractionDigits: places, maximumFractionDigits: places }));
+function grouped(v, decimals) {
+  if (!formats.has(decimals)) {
+    formats.set(decimals, new Intl.NumberFormat("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals }));
   }
-  return formats.get(places).format(v).replace(/^-(?=[0.,]*$)/, "");
+  return formats.get(decimals).format(v).replace(/^-(?=[0.,]*$)/, "");
 }
 
 // number writes v with as many decimals as an error of margin leaves sense in.

@@ -7,14 +7,14 @@ for (const kind of ["error", "securitypolicyviolation"]) window.addEventListener
 const metrics = JSON.parse(document.getElementById("data").textContent).metrics.map(load);
 const charts = [];
 
-for (const place of document.querySelectorAll(".chart[data-metric]")) {
-  const metric = metrics[+place.dataset.metric], chart = new Chart(metric, place.dataset.heading);
-  place.append(chart.bar, chart.side);
+for (const box of document.querySelectorAll(".chart[data-metric]")) {
+  const metric = metrics[+box.dataset.metric], chart = new Chart(metric, box.dataset.heading);
+  box.append(chart.bar, chart.side);
   if (metric.series.length > 1) {
-    place.classList.add("keyed");
-    place.append(picker(chart));
+    box.classList.add("keyed");
+    box.append(picker(chart));
   }
-  place.append(tableOf(chart));
+  box.append(tableOf(chart));
   charts.push(chart);
 }
 

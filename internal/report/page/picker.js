@@ -17,15 +17,15 @@ function picker(chart) {
     let matches = m.largest.filter((s, i) => lower[i].includes(text));
     const found = matches.length;
     if (text === "") matches = [...chart.chosen, ...matches.filter((s) => !chosen.has(s))];
-    const focused = list.contains(document.activeElement) ? document.activeElement.dataset.place : null;
+    const focused = list.contains(document.activeElement) ? document.activeElement.dataset.rank : null;
     list.replaceChildren(...matches.slice(0, listed).map((s) => {
       const box = el("input", {
-        type: "checkbox", "data-place": String(s.place), checked: chosen.has(s), disabled: full && !chosen.has(s), onchange: (e) => toggle(s, e.target.checked),
+        type: "checkbox", "data-rank": String(s.rank), checked: chosen.has(s), disabled: full && !chosen.has(s), onchange: (e) => toggle(s, e.target.checked),
       });
       return el("li", null, el("label", { title: s.label }, box, el("bdi", { class: "name" }, s.label), el("span", { class: "size" }, short(s.total))));
     }));
     if (focused !== null) {
-      const again = list.querySelector('input[data-place="' + focused + '"]');
+      const again = list.querySelector('input[data-rank="' + focused + '"]');
       if (again) again.focus();
     }
     const notes = [];

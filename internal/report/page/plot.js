@@ -71,7 +71,7 @@ function drawPanel(c, panel, metric, view, colors) {
   c.beginPath();
   c.rect(view.leftEdge, panel.top - 6, view.rightEdge - view.leftEdge, panel.bottom - panel.top + 12);
   c.clip();
-  const all = panel.series.map((s) => ({ s, ...pieces(metric, s, view), color: colors.series[panel.colors.get(s.place)] }));
+  const all = panel.series.map((s) => ({ s, ...pieces(metric, s, view), color: colors.series[panel.colors.get(s.rank)] }));
   for (const p of all) drawBand(c, p, y);
   for (const p of all) drawLine(c, p, y, metric, colors);
   c.restore();

@@ -12,7 +12,7 @@ function linear(low, high) {
 }
 
 // logarithmic is linear around zero, up to about the least error, so that
-// zero and negative values have a place.
+// zero and negative values can be drawn.
 function logarithmic(low, high, error) {
   const unit = 10 ** Math.floor(Math.log10(Math.max(error, 1)));
   const bend = (v) => Math.sign(v) * Math.log10(1 + Math.abs(v) / unit);

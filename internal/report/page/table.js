@@ -14,8 +14,8 @@ function tableRows(list, view) {
 
 function sorted(rows, column, down) {
   const by = columnsOf[column][1], sign = down ? -1 : 1;
-  const compare = by ? (a, b) => a.s[by][a.i] - b.s[by][b.i] : (a, b) => a.s.place - b.s.place;
-  return rows.sort((a, b) => sign * compare(a, b) || a.s.at[a.i] - b.s.at[b.i] || a.s.place - b.s.place);
+  const compare = by ? (a, b) => a.s[by][a.i] - b.s[by][b.i] : (a, b) => a.s.rank - b.s.rank;
+  return rows.sort((a, b) => sign * compare(a, b) || a.s.at[a.i] - b.s.at[b.i] || a.s.rank - b.s.rank);
 }
 
 function tableOf(chart) {

@@ -1,7 +1,7 @@
 // What is said about one window: beside the pointer, and to screen readers.
 
 function rowsAt(metric, chosen, at) {
-  return chosen.map((s) => ({ s, i: placeOf(s, at) })).filter((r) => r.i >= 0);
+  return chosen.map((s) => ({ s, i: indexAt(s, at) })).filter((r) => r.i >= 0);
 }
 
 function tip(metric, chosen, at, near, colorOf) {
