@@ -10,11 +10,11 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/terminal"
 )
 
-// app is what a command may touch of the outside.
+// app has what a command may use of the world outside.
 type app struct {
 	stdout, stderr io.Writer
 	getenv         func(string) string
-	running        bool // flags were fine, a command is at work
+	running        bool // the flags were accepted, and a command is at work
 }
 
 // execute runs one command line and returns the exit code.
@@ -45,15 +45,16 @@ func (a *app) root() *cobra.Command {
 		Short: "Counts per window and key from Kafka, with a privacy budget for every user",
 		Long: `Tollgate counts events per window and key, and publishes each count with as much
 noise as the accuracy target allows. Every user has an account of privacy loss;
-who cannot pay any more is left out of a count.
+a user who cannot pay any more is left out of a count.
 
 On Kafka: describe a deployment in a file, check it with validate, begin it with
 init, and run it. To try things out: demo.
 
-Exit codes: 0 done or drained; 1 broker, topic, input file or output, a STOP,
-another run has taken over, or --wait was over; 2 flags; 3 contents of the
-configuration or of a file of keys, a configuration that is not that of the
-deployment, or what only --strict refuses.`,
+Exit codes: 0 done, or ended by a signal after the open turn; 1 an error of a
+broker, a topic, an input file or an output, a STOP, another run has taken over,
+or --wait was over; 2 an error in the flags; 3 an error in the configuration or in
+a file of keys, a configuration that is not that of the deployment, or something
+that only --strict refuses.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.NoArgs,

@@ -14,7 +14,7 @@ import (
 func (a *app) budget() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "budget",
-		Short: "Reckon with privacy budgets",
+		Short: "Compute what a privacy budget pays for, and what releases cost",
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -22,7 +22,7 @@ func (a *app) budget() *cobra.Command {
 	return cmd
 }
 
-// accountant is the value of --accountant where a deployment's budget is reckoned.
+// accountant is the value of --accountant where a deployment's budget is computed.
 type accountant state.Accountant
 
 func accountantFlag(cmd *cobra.Command, to *accountant) {
@@ -54,7 +54,7 @@ func either(names []string) string {
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
-// flagError names the flag of a number that cannot be.
+// flagError names the flag of a number that is out of range.
 func flagError(err error) error {
 	var out *state.RangeError
 	if errors.As(err, &out) {

@@ -10,7 +10,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state/compose"
 )
 
-// verdict is a compose.Verdict in JSON: two numbers, or why there are none.
+// verdict is a compose.Verdict in JSON: two numbers, or the reason why the accountant does not apply.
 type verdict struct {
 	Epsilon    *float64 `json:"epsilon,omitempty"`
 	Delta      *float64 `json:"delta,omitempty"`
@@ -25,9 +25,9 @@ func (a *app) budgetCompare() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "compare",
-		Short: "What each accountant says that several mechanisms cost",
-		Long: `Print what every accountant says about several mechanisms on the same data, the
-tightest first, and why others do not apply.
+		Short: "Compare what several mechanisms cost by each accountant",
+		Long: `Print the (epsilon, delta) of several mechanisms on the same data by every accountant,
+the tightest first, and why the other accountants do not apply.
 
 ` + mechanismHelp,
 		Example: `  runner budget compare --mechanism gaussian:sigma=100:count=500 --delta 1e-6

@@ -10,7 +10,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state/compose"
 )
 
-// composition is the flags that compose and compare share.
+// composition has the flags that compose and compare share.
 type composition struct {
 	specs          []string
 	epsilon, delta float64
@@ -19,25 +19,25 @@ type composition struct {
 const mechanismHelp = `A mechanism is a name, its parameters and how often it runs (count, 1 if it is
 left out):
 
-  gaussian:sigma=S[:sensitivity=D][:sampling=Q]  sampling: on a Poisson sample,
-                                                 everybody with probability Q
+  gaussian:sigma=S[:sensitivity=D][:sampling=Q]  sampling: on a Poisson sample, which
+                                                 has each user with probability Q
   discrete-gaussian:sigma=S[:sensitivity=D]      D an integer
   laplace:scale=B[:sensitivity=D]
   randomized-response:epsilon=E[:values=K]       of 2 values if left out
   eps-delta:epsilon=E:delta=D                    anything that is (E, D)-private
 
-The sensitivity is 1 if it is left out. All must be private for the same two
-neighbouring inputs: gaussian with sampling adds or removes one user, and
-randomized-response changes one. The list must be fixed beforehand; for
-mechanisms that are chosen on the way see docs/accounting.md.
+The sensitivity is 1 if it is left out. All mechanisms must be private for the same
+two neighbouring inputs: gaussian with sampling adds or removes one user, and
+randomized-response changes one. The list must be fixed beforehand; for mechanisms
+that are chosen by earlier results see docs/accounting.md.
 
-Give --delta or --epsilon, and the other is the answer, rounded up.`
+Give --delta or --epsilon; the answer is the other one, rounded up.`
 
 func (c *composition) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&c.specs, "mechanism", nil, "a mechanism as `name:key=number:…`, repeatable")
-	flags.Float64Var(&c.epsilon, "epsilon", 0, "privacy loss ε, at least 0: asks for δ")
-	flags.Float64Var(&c.delta, "delta", 0, "failure probability δ, between 0 and 1: asks for ε")
+	flags.Float64Var(&c.epsilon, "epsilon", 0, "privacy loss ε, at least 0: computes δ")
+	flags.Float64Var(&c.delta, "delta", 0, "failure probability δ, between 0 and 1: computes ε")
 }
 
 // read parses and checks the flags.
@@ -80,15 +80,16 @@ func (a *app) budgetCompose() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "compose",
-		Short: "What several mechanisms cost together",
+		Short: "Compute what several mechanisms cost together",
 		Long: `Print the (epsilon, delta) of several mechanisms on the same data.
 
 ` + mechanismHelp + `
 
 Accountants: pld convolves privacy loss distributions and takes every mechanism;
 gdp is exact for gaussian without sampling; rdp, zcdp, advanced and basic are
-looser. Without --accountant it is gdp for a list of gaussian only, else pld.
-One that cannot price a mechanism is an error; compare shows all of them.`,
+looser. Without --accountant it is gdp where all mechanisms are gaussian without
+sampling, else pld. An accountant that cannot price a mechanism is an error; compare
+shows all of them.`,
 		Example: `  runner budget compose --mechanism gaussian:sigma=100:count=500 --delta 1e-6
   runner budget compose --mechanism gaussian:sigma=2:sampling=0.01:count=1000 \
     --mechanism laplace:scale=10 --delta 1e-6
@@ -96,7 +97,7 @@ One that cannot price a mechanism is an error; compare shows all of them.`,
 		Args: cobra.NoArgs,
 	}
 	c.register(cmd)
-	cmd.Flags().Var(&by, "accountant", "how losses add up; the tightest if it is left out")
+	cmd.Flags().Var(&by, "accountant", "how losses add up (default: the tightest)")
 	formatFlag(cmd, &f)
 	cmd.RunE = a.run(func(cmd *cobra.Command) error {
 		list, q, err := c.read(cmd)
@@ -125,7 +126,7 @@ One that cannot price a mechanism is an error; compare shows all of them.`,
 	return cmd
 }
 
-// composer is the value of --accountant of compose; none until it is given.
+// composer is the value of --accountant of compose; empty until it is given.
 type composer struct{ compose.Accountant }
 
 func (v *composer) String() string { return v.Name() }

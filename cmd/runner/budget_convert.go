@@ -17,7 +17,7 @@ func (a *app) budgetConvert() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "convert",
 		Short: "Convert between (epsilon, delta) and mu or rho",
-		Long: `Give any two of --epsilon, --delta and --mu (or --rho in its place) and print the
+		Long: `Give any two of --epsilon, --delta and --mu (or --rho instead) and print the
 third. mu is the parameter of Gaussian differential privacy and rho = mu²/2 that
 of zero-concentrated differential privacy. Results are rounded so that the
 statement stays true: epsilon and delta up, mu and rho down.`,
@@ -30,7 +30,7 @@ statement stays true: epsilon and delta up, mu and rho down.`,
 	flags.Float64Var(&epsilon, "epsilon", 0, "privacy loss ε, above 0")
 	flags.Float64Var(&delta, "delta", 0, "failure probability δ, between 0 and 1")
 	flags.Float64Var(&mu, "mu", 0, "Gaussian parameter μ, above 0")
-	flags.Float64Var(&rho, "rho", 0, "concentrated parameter ρ, above 0, in place of --mu")
+	flags.Float64Var(&rho, "rho", 0, "concentrated parameter ρ, above 0, instead of --mu")
 	accountantFlag(cmd, &by)
 	formatFlag(cmd, &f)
 	cmd.RunE = a.run(func(cmd *cobra.Command) error {
@@ -65,5 +65,5 @@ func convert(given string, epsilon, delta, mu, rho float64, by state.Accountant)
 	case "delta rho ":
 		return state.ConvertDeltaRho(delta, rho, by)
 	}
-	return state.Conversion{}, usage(errors.New("give exactly two of --epsilon, --delta and --mu (or --rho in its place)"))
+	return state.Conversion{}, usage(errors.New("give exactly two of --epsilon, --delta and --mu (or --rho instead)"))
 }

@@ -92,7 +92,7 @@ func parseParameters(parts, keys []string) (parameters, error) {
 	return values, nil
 }
 
-// whole is an integer parameter, or its least value where it was not given.
+// whole returns an integer parameter, or its least value where it was not given.
 func (v parameters) whole(key string, least, most int) (int, error) {
 	value, ok := v[key]
 	if !ok {
@@ -104,7 +104,7 @@ func (v parameters) whole(key string, least, most int) (int, error) {
 	return int(value), nil
 }
 
-// orOne is a parameter, 1 where it was not given.
+// orOne returns a parameter, 1 where it was not given.
 func (v parameters) orOne(key string) float64 {
 	if value, ok := v[key]; ok {
 		return value

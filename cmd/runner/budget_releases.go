@@ -15,10 +15,11 @@ func (a *app) budgetReleases() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "releases",
-		Short: "How many releases a user can take part in",
+		Short: "Compute how many releases a user can take part in",
 		Long: `Print how many releases with noise of standard deviation --sigma a user can take
-part in, with --contribution events in each, before the account refuses:
-⌊B² / ⌈C²·u(σ)⌉⌋ in the integers that the accounts are kept in.`,
+part in, with --contribution events in each, before the budget is spent. Exactly:
+⌊B² / ⌈C²·u(σ)⌉⌋ in the integers of the accounts, where B² is the budget, C the
+contribution and u(σ) the precision of the noise.`,
 		Example: "  runner budget releases --epsilon 1 --delta 1e-6 --accountant gdp --sigma 100 --contribution 1",
 		Args:    cobra.NoArgs,
 	}

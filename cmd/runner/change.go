@@ -27,23 +27,24 @@ func (a *app) change() *cobra.Command {
 	f := &changeFlags{}
 	cmd := &cobra.Command{
 		Use:   "change",
-		Short: "Change a deployment behind its last settled turn: metrics, bounds, keys, shards",
-		Long: `Put a changed configuration in force, as a new generation on the control topic that
-every later run obeys. Drain the run first (SIGTERM); no turn may be under way.
+		Short: "Change a deployment between two runs: metrics, bounds, keys, shards",
+		Long: `Put a changed configuration in force after the last settled turn, as a new generation
+on the control topic that every later run follows. End the run first (SIGTERM); no
+turn may be under way.
 Accounts stay as they are, and so do the open windows of every metric that keeps
 its name and its public keys. Windows that a change cuts short are never released.
 
-What can be changed: metrics that come and go, bounds, ladders, targets, public
-keys, lateness, the budget downwards, the noise key, ledger slots; the number of
-shards together with the name of the ledger topic, and of release shards together
-with that of the counts topic. What a metric's name stands for never changes: what
-is counted otherwise takes another name. The promise never becomes weaker: metrics
+What can be changed: metrics can be added and removed; bounds, ladders, targets,
+public keys, lateness, the noise key and ledger slots; the budget, downwards; the
+number of shards together with the name of the ledger topic, and the number of
+release shards together with the name of the counts topic. What a metric's name
+stands for never changes: to count something else, give it another name. The promise never becomes weaker: metrics
 with private keys can be added only where privacy.delta_keys was reserved from the
-start, and it stays when they go. The accountant, the period, the user-hash key and
-where the user stands in a record never change.
+start, and that part stays when they are removed. The accountant, the period, the user-hash key and
+the field of the user in a record never change.
 
-To rotate the noise key, name a new one under keys.noise with a new id. Once the
-change is made no turn needs the old one any more, and it can be destroyed.
+To rotate the noise key, name a new one under keys.noise with a new id. After the
+change no turn needs the old one any more, and it can be destroyed.
 
 --dry-run says what would change, also while a run goes on.`,
 		Example: `  runner change --config tollgate.yaml --dry-run
@@ -54,8 +55,8 @@ change is made no turn needs the old one any more, and it can be destroyed.
 	flags.SortFlags = false
 	configPath(cmd, &f.config)
 	flags.BoolVar(&f.dryRun, "dry-run", false, "say what would change, and change nothing")
-	flags.BoolVar(&f.createTopics, "create-topics", false, "make the deployment's topics where they are missing")
-	flags.IntVar(&f.replication, "replication", 0, "with --create-topics: replicas of each partition (default the brokers' own)")
+	flags.BoolVar(&f.createTopics, "create-topics", false, "make those of the deployment's topics that do not exist")
+	flags.IntVar(&f.replication, "replication", 0, "with --create-topics: replicas of each partition (default: the brokers' setting)")
 	flags.BoolVar(&f.generateKeys, "generate-keys", false, "make the key files that do not exist")
 	formatFlag(cmd, &f.format)
 	cmd.RunE = a.run(func(cmd *cobra.Command) error { return a.runChange(cmd.Context(), f) })
@@ -69,7 +70,7 @@ func (a *app) runChange(ctx context.Context, f *changeFlags) error {
 	case f.replication != 0 && !f.createTopics:
 		return usage(errors.New("--replication goes with --create-topics"))
 	case f.replication < 0 || f.replication > 1<<15-1:
-		return usage(fmt.Errorf("--replication is %d", f.replication))
+		return usage(fmt.Errorf("--replication is %d: it must be from 1 to %d", f.replication, 1<<15-1))
 	}
 	d, err := a.prepare(f.config, f.generateKeys)
 	if err != nil {
@@ -128,7 +129,7 @@ func (a *app) printChange(f *changeFlags, r pipeline.ChangeResult) error {
 func (c *changed) text(file string) string {
 	var b strings.Builder
 	if len(c.Changes) == 0 {
-		return "nothing differs: the configuration is in force\n"
+		return "nothing to change: this configuration is in force already\n"
 	}
 	verb := "is in force"
 	if c.DryRun {
@@ -144,15 +145,15 @@ func (c *changed) text(file string) string {
 		}
 	}
 	b.WriteString("\n")
-	list("open windows go on", c.CarriedOn)
-	list("open windows are given up", c.GivenUp)
+	list("metrics whose open windows go on", c.CarriedOn)
+	list("metrics whose open windows are given up", c.GivenUp)
 	if c.DryRun {
 		return b.String()
 	}
 	if c.RetiredKey != "" {
 		fmt.Fprintf(&b, "no turn needs noise key %s any more: destroy it, and every copy\n", c.RetiredKey)
 	}
-	list("nobody reads these topics any more", c.RetiredTopics)
+	list("topics that no run reads any more", c.RetiredTopics)
 	fmt.Fprintf(&b, "\nnext: runner run --config %s\n", file)
 	return b.String()
 }

@@ -30,7 +30,7 @@ func TestADeploymentIsChangedAndItsKeyRotated(t *testing.T) {
 	mustRun(t, "replay", "--config", cfg, "--input", visits(t, true), "--header")
 	mustRun(t, "run", "--config", cfg, "--until-end", "--wait", "1m")
 
-	if stdout, _ := mustRun(t, "change", "--config", cfg); stdout != "nothing differs: the configuration is in force\n" {
+	if stdout, _ := mustRun(t, "change", "--config", cfg); stdout != "nothing to change: this configuration is in force already\n" {
 		t.Errorf("without a change: %s", stdout)
 	}
 	edit(t, cfg, "absolute: 30", "absolute: 40", "noise: {file: secrets/noise.key}", "noise: {id: spring, file: secrets/spring.key}")
@@ -95,7 +95,7 @@ func TestValidateComparesWithTheDeployment(t *testing.T) {
 	cfg := deploymentFile(t, broker(t))
 	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1")
 	if _, stderr := mustRun(t, "validate", "--config", cfg); strings.Contains(stderr, "in force") {
-		t.Errorf("nothing differs, and validate says: %s", stderr)
+		t.Errorf("nothing to change, and validate says: %s", stderr)
 	}
 	edit(t, cfg, "\nkeys:", "\nledger_slots: 128\nkeys:")
 	if _, stderr := mustRun(t, "validate", "--config", cfg); !strings.Contains(stderr, "the configuration is not the one in force, and a run refuses it") || !strings.Contains(stderr, "runner change") {

@@ -21,8 +21,8 @@ type loaded struct {
 	file *config.File
 }
 
-// load reads, resolves and compiles a configuration. Its contents decide the
-// exit code; a file that is not there does not.
+// load reads, resolves and compiles a configuration. Errors in its contents have an exit
+// code of their own, which a missing file does not have.
 func (a *app) load(path string, o config.Options) (*loaded, error) {
 	file, err := config.Open(path)
 	if err != nil {
@@ -52,9 +52,9 @@ func inFile(err error) error {
 	return err
 }
 
-// explained marks what a command of the pipeline found wrong with the
-// configuration only when it used it: files of certificates, and what differs
-// from the HEADER. What only --strict refuses has the same exit code.
+// explained marks errors of the configuration that only a command of the pipeline finds:
+// files of certificates, and differences from the HEADER. What only --strict refuses has the
+// same exit code.
 func (d *loaded) explained(err error) error {
 	strict := errors.Is(err, pipeline.ErrStrict) && !errors.Is(err, pipeline.ErrStopped)
 	if strict || errors.Is(err, pipeline.ErrHeaderMismatch) {

@@ -34,7 +34,7 @@ type demoFlags struct {
 	runner                          string
 }
 
-// Groups of flags: what is given decides between made-up events and a file.
+// Groups of flags that go with made-up events only, and with a file only.
 var (
 	generatorFlags = [...]string{"seed", "events", "users", "keys-count", "windows"}
 	fileFlags      = [...]string{
@@ -52,18 +52,18 @@ it releases: a table and a chart, or JSON lines.
 
 Without --input the events are made up: people and pages by Zipf's law, a daily
 rhythm, late and broken records. Noise then comes from --seed, too, so that a run
-can be repeated; it protects nobody.
+can be repeated; such noise protects no user.
 
 With --input FILE the events are yours. The file may be in any order and of any
-size. A record that is broken is set aside, never a reason to stop. Noise is
-drawn afresh in every run unless --noise-key-file is given: each such run is a
-promise of its own, and what they cost the users in the file adds up.
+size. A broken record is set aside, and the run goes on. Noise is drawn afresh in
+every run unless --noise-key-file is given: each such run is a promise of its own,
+and the privacy losses of the users in the file add up.
 
 What is promised: (epsilon, delta)-differential privacy for each user with all of
-their events, if the times in the file are right. The number of windows follows
-from the data unless --from and --to are given: it is then not protected, and one
-record far away in time shows. Without --public-keys a key is released only when
-enough users stand behind it.`,
+their events, if the times in the file are right. Without --from and --to the number
+of windows follows from the data and is not protected: one record far away in time
+shows in it. Without --public-keys a key is released only when enough users have
+contributed to it.`,
 		Example: `  runner demo
   runner demo --relative 0.05 --events 2000000
   runner demo --input visits.csv --header --user-field user --key-field page \
@@ -79,7 +79,7 @@ func (f *demoFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	s := &f.stream
-	flags.Uint64Var(&s.Seed, "seed", s.Seed, "made-up events: another seed, other events and other noise")
+	flags.Uint64Var(&s.Seed, "seed", s.Seed, "made-up events: another seed gives other events and other noise")
 	flags.IntVar(&s.Events, "events", s.Events, "made-up events: how many")
 	flags.IntVar(&s.Users, "users", s.Users, "made-up events: how many users may appear")
 	flags.IntVar(&s.Keys, "keys-count", s.Keys, "made-up events: how many keys may appear")
@@ -94,8 +94,8 @@ func (f *demoFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.timeField, "time-field", "", "column or path of the time of the event")
 	f.timeUnit = "rfc3339"
 	flags.Var(&f.timeUnit, "time-unit", "how times are written: seconds, milliseconds or microseconds since 1970, or RFC 3339 (default for avro: as the schema says)")
-	flags.Var(&f.from, "from", "start of the first window, RFC 3339 or 2006-01-02 in UTC; protects the range (without it one early record adds windows)")
-	flags.Var(&f.to, "to", "end of the last window; protects the range (without it one late record adds windows)")
+	flags.Var(&f.from, "from", "start of the first window, RFC 3339 or 2006-01-02 in UTC; protects the range of windows (without it one early record adds windows)")
+	flags.Var(&f.to, "to", "end of the last window; protects the range of windows (without it one late record adds windows)")
 
 	flags.DurationVar(&f.window, "window", time.Hour, "size of a window")
 	flags.Float64Var(&f.epsilon, "epsilon", 1, "privacy loss ε of a user over everything that is released")
@@ -104,10 +104,10 @@ func (f *demoFlags) register(cmd *cobra.Command) {
 	flags.Float64Var(&f.relative, "relative", 0.1, "target: relative error, 0 for none")
 	flags.Float64Var(&f.absolute, "absolute", 0, "target: absolute error that is always good enough, 0 for none")
 	flags.Float64Var(&f.confidence, "confidence", 0.95, "target: probability that the error is not larger")
-	flags.IntVar(&f.maxKeysPerUser, "max-keys-per-user", 2, "keys per window in which a user counts")
-	flags.IntVar(&f.maxEventsPerKey, "max-events-per-key", 2, "events per window and key with which a user counts")
+	flags.IntVar(&f.maxKeysPerUser, "max-keys-per-user", 2, "keys per window to which a user can contribute")
+	flags.IntVar(&f.maxEventsPerKey, "max-events-per-key", 2, "events that a user can contribute to a key in a window")
 	flags.IntVar(&f.lastAtLeast, "last-at-least", 24, "windows in which every user can take part before the budget is spent")
-	flags.Var(&f.keys, "keys", "public: the list of --public-keys, released at zero, too; private: keys are protected (default public for made-up events and where --public-keys is given, else private)")
+	flags.Var(&f.keys, "keys", "public: the list of --public-keys, also keys with a count of zero; private: which keys exist is protected (default public for made-up events and where --public-keys is given, else private)")
 	flags.StringVar(&f.publicKeys, "public-keys", "", "file with one key per line, or a,b,c")
 	flags.StringVar(&f.noiseKeyFile, "noise-key-file", "", "file with 64 hex digits, kept secret: the same data then gives the same output (default: random noise)")
 	flags.StringVar(&f.report, "report", "", "file for an HTML page of what was released: charts, tables, the promise")

@@ -15,8 +15,8 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// check refuses combinations of flags that mean nothing, before anything is
-// opened. changed tells which flags were given.
+// check refuses combinations of flags that make no sense, before anything is opened.
+// changed reports whether a flag was given.
 func (f *demoFlags) check(changed func(string) bool) error {
 	for name, value := range map[string]string{"public-keys": f.publicKeys, "noise-key-file": f.noiseKeyFile, "report": f.report, "trusted-report": f.trustedReport} {
 		if changed(name) && value == "" {
@@ -25,7 +25,7 @@ func (f *demoFlags) check(changed func(string) bool) error {
 	}
 	for _, out := range []string{f.report, f.trustedReport} {
 		if f.input != "" && out != "" && outfile.Same(f.input, out) {
-			return usage(fmt.Errorf("%s is the input: a report in its place would destroy it; give it a file of its own", out))
+			return usage(fmt.Errorf("%s is the input, and the report would overwrite it: give the report a file of its own", out))
 		}
 	}
 	if err := apart(f.report, f.trustedReport); err != nil {
@@ -50,7 +50,7 @@ func (f *demoFlags) check(changed func(string) bool) error {
 			return usage(err)
 		}
 		if f.inputFormat == "avro" && !changed("time-unit") {
-			f.timeUnit = "" // that of the logical type
+			f.timeUnit = "" // the unit of the logical type
 		}
 		if err := f.checkRange(); err != nil {
 			return usage(err)
@@ -65,7 +65,7 @@ func (f *demoFlags) check(changed func(string) bool) error {
 	return nil
 }
 
-// checkInput settles the layout of the file.
+// checkInput decides the layout of the file.
 func (f *demoFlags) checkInput() error {
 	if f.inputFormat == "" {
 		switch strings.ToLower(filepath.Ext(f.input)) {
@@ -107,7 +107,7 @@ func (f *demoFlags) checkInput() error {
 	return nil
 }
 
-// checkRange wants the range to end on borders of windows, in UTC.
+// checkRange refuses a range that does not begin and end where windows do, in UTC.
 func (f *demoFlags) checkRange() error {
 	if f.window < time.Millisecond || f.window%time.Millisecond != 0 {
 		return fmt.Errorf("--window is %v: it must be a positive whole number of milliseconds", f.window)
@@ -131,7 +131,7 @@ func (f *demoFlags) checkRange() error {
 	return nil
 }
 
-// settings are the flags that the pipeline understands, checked by it.
+// settings returns the flags as settings of the pipeline, which checks them.
 func (f *demoFlags) settings(publicKeys []string) (demo.Settings, *pipeline.Deployment, error) {
 	s := demo.Settings{
 		Epsilon: f.epsilon, Delta: f.delta, Accountant: string(f.accountant), Window: f.window,
@@ -159,7 +159,7 @@ func (f *demoFlags) settings(publicKeys []string) (demo.Settings, *pipeline.Depl
 	return s, d, nil
 }
 
-// configFlag names the flag behind a field of the pipeline's configuration.
+// configFlag names the flag that sets a field of the pipeline's configuration.
 func configFlag(err error) error {
 	var bad *pipeline.ConfigError
 	if !errors.As(err, &bad) {

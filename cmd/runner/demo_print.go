@@ -13,7 +13,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// printer writes releases as they come, and the chart behind the last.
+// printer writes releases as they come, and the chart after the last.
 type printer struct {
 	a     *app
 	j     *job
@@ -32,7 +32,7 @@ func newPrinter(a *app, j *job) *printer {
 	return p
 }
 
-// begin says what is promised: on stdout beside the table, else on stderr.
+// begin says what is promised: on stdout with a table, on stderr with JSON.
 func (p *printer) begin() error {
 	text := p.j.promise()
 	if p.j.flags.format == formatJSON {
@@ -98,7 +98,7 @@ func row(r schemas.Release) terminal.Row {
 	}
 }
 
-// end draws the chart and says how it went.
+// end draws the chart and sums up the run.
 func (p *printer) end(result demo.Result) error {
 	p.j.progress.Done()
 	if p.first != "" {
@@ -121,12 +121,13 @@ func (p *printer) end(result demo.Result) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(&b, "\n%s windows, %s values released, the target was met by %s of them\n",
-		terminal.Number(float64(result.Turns), 0), terminal.Number(float64(len(p.rows)), 0), terminal.Number(float64(p.met), 0))
+	fmt.Fprintf(&b, "\n%s, %s released, the target was met by %s of them\n",
+		plural(int(result.Turns), "window"), values(len(p.rows)), terminal.Number(float64(p.met), 0))
 	return p.print(b.String())
 }
 
-// panelKeys is the order of the chart: made-up pages as they were made up.
+// panelKeys returns the order of the chart: made-up pages as they were made up; nil for the
+// default.
 func (j *job) panelKeys() []string {
 	if j.flags.input == "" && j.flags.publicKeys == "" {
 		return j.settings.PublicKeys
@@ -134,11 +135,11 @@ func (j *job) panelKeys() []string {
 	return nil
 }
 
-// nothing says why nothing was released, as far as that is no secret.
+// nothing says why nothing was released, as far as that is not a secret.
 func (j *job) nothing() string {
 	if from, _ := j.source.Range(); from.IsZero() {
 		return "nothing to release: no record has a user, a key and a time that can be used. If that is not what you expect, look at " +
-			"--user-field, --key-field, --time-field and --time-unit; --trusted-report FILE says what is wrong with how many"
+			"--user-field, --key-field, --time-field and --time-unit; --trusted-report FILE says how many records have which error"
 	}
-	return "nothing was released: no key has enough users behind it. Larger windows, a larger --epsilon or a smaller --last-at-least lower the threshold"
+	return "nothing was released: no key has enough users. Larger windows, a larger --epsilon or a smaller --last-at-least lower the threshold"
 }

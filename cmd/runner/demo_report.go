@@ -2,7 +2,7 @@ package main
 
 import "github.com/tollgate-dp/tollgate/internal/demo"
 
-// openPage makes the page of --report where one was asked for.
+// openPage makes the page of --report, if one was asked for.
 func (j *job) openPage() error {
 	if j.flags.report == "" {
 		return nil
@@ -12,17 +12,16 @@ func (j *job) openPage() error {
 	return err
 }
 
-// describePage says what is special about a demo. It can be said once the
-// source is open.
+// describePage adds to the page what is special about a demo. The source must be open.
 func (j *job) describePage() {
 	if j.page == nil {
 		return
 	}
-	source, notes := "made-up events", []string{"These events are made up and their noise can be repeated: this protects nobody."}
+	source, notes := "made-up events", []string{"These events are made up and their noise can be repeated: no user is protected."}
 	if j.flags.input != "" {
-		source, notes = "one run over a file", []string{"Another run over the same people is another promise, and what they cost adds up."}
+		source, notes = "one run over a file", []string{"Another run over the same people is another promise, and the privacy losses add up."}
 		if j.flags.from.IsZero() || j.flags.to.IsZero() {
-			notes = append(notes, "The range of windows, or one end of it, comes from the data: one record far away in time shows.")
+			notes = append(notes, "The range of windows, or one end of it, comes from the data: one record far away in time shows in it.")
 		}
 	}
 	j.page.describe("Tollgate demo", source, notes...)
@@ -38,7 +37,7 @@ func (j *job) collect(t demo.Turn) {
 	}
 }
 
-// savePage writes the page, after a drain as at the end.
+// savePage writes the page, also of a run that was ended by a signal.
 func (j *job) savePage() error {
 	if j.page == nil {
 		return nil

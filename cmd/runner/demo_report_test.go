@@ -40,7 +40,7 @@ func TestDemoWritesAReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, part := range []string{
-		"<title>Tollgate demo</title>", "this protects nobody", "<dt>released values</dt><dd>8</dd>", "<dt>windows</dt><dd>4</dd>", `"name":"events"`,
+		"<title>Tollgate demo</title>", "no user is protected", "<dt>released values</dt><dd>8</dd>", "<dt>windows</dt><dd>4</dd>", `"name":"events"`,
 	} {
 		if !bytes.Contains(text, []byte(part)) {
 			t.Errorf("the page lacks %q", part)

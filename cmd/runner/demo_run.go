@@ -15,8 +15,8 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// job is a demo that has been checked: everything that can be refused at the
-// start has been.
+// job is a demo whose flags were checked: everything that can be refused at the start has
+// been refused.
 type job struct {
 	flags      *demoFlags
 	settings   demo.Settings
@@ -80,7 +80,7 @@ func (a *app) runDemo(ctx context.Context, f *demoFlags, changed func(string) bo
 	return j.verify(result)
 }
 
-// publicKeyList is nil where keys are private.
+// publicKeyList returns the public keys; nil where keys are private.
 func (f *demoFlags) publicKeyList() ([]string, error) {
 	switch {
 	case f.keys == keysPrivate:
@@ -90,7 +90,7 @@ func (f *demoFlags) publicKeyList() ([]string, error) {
 	case f.input == "":
 		return generate.Names(max(1, min(f.stream.Keys, 1<<16))), nil
 	case f.keyField == "":
-		return []string{""}, nil // one count: whether there is one is no secret
+		return []string{""}, nil // one count of all events: that there is one is not a secret
 	}
 	return nil, nil
 }
@@ -193,7 +193,7 @@ const (
 	turnTime = 15 * time.Millisecond
 )
 
-// announce says how long many turns take; "" for few.
+// announce says how long a run of many turns takes; "" for a run of few.
 func announce(turns int) string {
 	if turns <= manyTurns {
 		return ""
@@ -206,17 +206,17 @@ func announce(turns int) string {
 		terminal.Number(float64(turns), 0), takes, turnTime)
 }
 
-// turns is how many windows there are to be settled.
+// turns returns how many windows are to be settled.
 func (j *job) turns() int {
 	from, to := j.source.Range()
 	if from.IsZero() && to.IsZero() {
 		return 0 // nothing to release
 	}
-	return int((to.UnixMilli() - from.UnixMilli()) / j.settings.Window.Milliseconds()) // Sub knows 292 years only
+	return int((to.UnixMilli() - from.UnixMilli()) / j.settings.Window.Milliseconds()) // Time.Sub is limited to 292 years
 }
 
-// verify checks that every record is accounted for, against the known truth
-// where there is one. Numbers are in the trusted report only.
+// verify checks that every record is accounted for, against the known truth where there is
+// one. What it says has no numbers: they are in the trusted report only.
 func (j *job) verify(result demo.Result) error {
 	if err := demo.CheckTallies(result.Tallies); err != nil {
 		return err
@@ -225,11 +225,11 @@ func (j *job) verify(result demo.Result) error {
 		if err := demo.CompareTallies(result.Tallies, truth); err != nil {
 			return err
 		}
-		j.progress.Note("every made-up record is accounted for: the tallies are equal to the known truth, fate by fate")
+		j.progress.Note("every made-up record is accounted for: the run found as many usable, late and broken ones as were made up")
 		return nil
 	}
 	if result.Drained {
-		j.progress.Note("stopped by a signal behind the open turn; what was released is complete up to there")
+		j.progress.Note("stopped by a signal once the open window was finished; every window up to there is complete")
 		return nil
 	}
 	if result.Tallies.Read != result.Loaded {

@@ -5,8 +5,8 @@
 // else. Progress and logs go to stderr. Neither has a user id, a key or a raw
 // count in it: released values only.
 //
-// Exit codes: 0 done, or drained by a signal; 1 an error of a broker, a topic, an
-// input file or an output, a STOP, another run has taken over, or --wait was over;
-// 2 flags; 3 the contents of the configuration or of a file of keys, a configuration
-// that is not that of the deployment, or what only --strict refuses.
+// Exit codes: 0 done, or ended by a signal after the open turn; 1 an error of a broker,
+// a topic, an input file or an output, a STOP, another run has taken over, or --wait was
+// over; 2 an error in the flags; 3 an error in the configuration or in a file of keys, a
+// configuration that is not that of the deployment, or something that only --strict refuses.
 package main

@@ -19,7 +19,7 @@ type codedError struct {
 func (e *codedError) Error() string { return e.err.Error() }
 func (e *codedError) Unwrap() error { return e.err }
 
-// usage marks an error that other flags would cure.
+// usage marks an error that other flags would avoid.
 func usage(err error) error { return coded(exitUsage, err) }
 
 // contents marks an error in a configuration file.
@@ -32,7 +32,7 @@ func coded(code int, err error) error {
 	return &codedError{code: code, err: err}
 }
 
-// exitCode is the code of a command's error; unmarked ones are ordinary.
+// exitCode returns the exit code of a command's error: exitError where it is not marked.
 func exitCode(err error) int {
 	if err == nil {
 		return exitOK

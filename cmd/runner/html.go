@@ -13,8 +13,8 @@ import (
 // htmlEvery is how often a run without an end writes its page.
 const htmlEvery = time.Minute
 
-// page is the file of --report: released values as a page, put in place
-// whole or not at all, as often as wanted. Not safe for concurrent use.
+// page is the file of --report: an HTML page of released values, written whole or not at
+// all, as often as wanted. Not safe for concurrent use.
 type page struct {
 	path    string
 	options html.Options
@@ -34,8 +34,8 @@ func openPage(path string, d *pipeline.Deployment) (*page, error) {
 	return &page{path: path, values: html.NewCollector(d), saved: time.Now()}, nil
 }
 
-// describe says what the page is of, and what its promise does not cover beside
-// what follows from the deployment.
+// describe sets title and source of the page, and notes on what its promise does not cover
+// beside what follows from the deployment.
 func (p *page) describe(title, source string, notes ...string) {
 	p.options.Title, p.options.Source, p.options.Notes = title, source, notes
 }
@@ -43,7 +43,7 @@ func (p *page) describe(title, source string, notes ...string) {
 // add takes a release, in any order, any number of times.
 func (p *page) add(r schemas.Release) { p.values.Add(r) }
 
-// due reports whether a page is to be written in between.
+// due reports whether the page is to be written again before the end.
 func (p *page) due(now time.Time) bool { return now.Sub(p.saved) >= htmlEvery }
 
 // save writes the page of everything that was added so far.

@@ -35,13 +35,13 @@ to start with anything else. "runner change" can change metrics, the noise key a
 more (its help says what), and lower the budget; the promise never becomes weaker.
 A deployment that has a HEADER already is left as it is.
 
-Earlier events than --start belong to no window. "earliest" takes the timestamp of
-the first record of the events topic, of all its partitions: with producer times
-an event behind it may well be older; such events are then not counted. The start
-is cut down to the beginning of a window.
+Events before --start belong to no window. "earliest" takes the timestamp of the
+first record of the events topic, the least one of all its partitions: with producer
+times a later record may well have an older event; such events are not counted. The
+start is rounded down to the beginning of a window.
 
 --create-topics makes the deployment's own topics with the settings that a restart
-needs, and leaves topics alone that exist. --generate-keys makes the key files
+needs, and does not touch topics that exist. --generate-keys makes the key files
 that are missing, readable by their owner only.`,
 		Example: `  runner init --config tollgate.yaml --generate-keys --create-topics --replication 3
   runner init --config tollgate.yaml --start 2026-01-01T00:00:00Z`,
@@ -50,10 +50,10 @@ that are missing, readable by their owner only.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	configPath(cmd, &f.config)
-	flags.Var(&f.start, "start", "where the first window begins: now, earliest (one record can decide it), or a time as 2026-01-01T00:00:00Z")
-	flags.BoolVar(&f.createTopics, "create-topics", false, "make the deployment's topics where they are missing")
-	flags.IntVar(&f.eventPartitions, "event-partitions", 0, "with --create-topics: make the events topic, too, with so many partitions")
-	flags.IntVar(&f.replication, "replication", 0, "with --create-topics: replicas of each partition (default the brokers' own)")
+	flags.Var(&f.start, "start", "where the first window begins: now, earliest (one record can decide it), or a time like 2026-01-01T00:00:00Z")
+	flags.BoolVar(&f.createTopics, "create-topics", false, "make those of the deployment's topics that do not exist")
+	flags.IntVar(&f.eventPartitions, "event-partitions", 0, "with --create-topics: make the events topic as well, with this many partitions")
+	flags.IntVar(&f.replication, "replication", 0, "with --create-topics: replicas of each partition (default: the brokers' setting)")
 	flags.BoolVar(&f.generateKeys, "generate-keys", false, "make the key files that do not exist")
 	strictFlag(cmd, &f.strict)
 	cmd.RunE = a.run(func(cmd *cobra.Command) error { return a.runInit(cmd.Context(), f) })
@@ -65,9 +65,9 @@ func (f *initFlags) check() error {
 	case !f.createTopics && (f.eventPartitions != 0 || f.replication != 0):
 		return usage(fmt.Errorf("--event-partitions and --replication go with --create-topics"))
 	case f.eventPartitions < 0:
-		return usage(fmt.Errorf("--event-partitions is %d", f.eventPartitions))
+		return usage(fmt.Errorf("--event-partitions is %d: it must be at least 1", f.eventPartitions))
 	case f.replication < 0 || f.replication > 1<<15-1:
-		return usage(fmt.Errorf("--replication is %d", f.replication))
+		return usage(fmt.Errorf("--replication is %d: it must be from 1 to %d", f.replication, 1<<15-1))
 	}
 	return nil
 }
@@ -111,7 +111,7 @@ func (a *app) begin(ctx context.Context, f *initFlags, d *loaded) error {
 	return a.printInit(f, d, start)
 }
 
-// printInit says what was promised, and what comes next.
+// printInit prints what was promised, and what to do next.
 func (a *app) printInit(f *initFlags, d *loaded, start time.Time) error {
 	cfg := d.Config
 	first := firstWindow(&cfg, start)
@@ -125,8 +125,8 @@ func (a *app) printInit(f *initFlags, d *loaded, start time.Time) error {
 	return nil
 }
 
-// firstWindow is where a deployment's time begins: start, cut down to a multiple
-// of the smallest slide.
+// firstWindow returns where a deployment's time begins: start, rounded down to a multiple of
+// the smallest slide.
 func firstWindow(cfg *pipeline.Config, start time.Time) time.Time {
 	slide := slideOf(&cfg.Metrics[0])
 	for i := range cfg.Metrics {

@@ -12,7 +12,7 @@ func (a *app) generateKeys(file *config.File) error {
 	noise, userHash := file.KeyFiles()
 	for _, key := range [...]struct{ field, path string }{{"keys.noise", noise}, {"keys.user_hash", userHash}} {
 		if key.path == "" {
-			return usage(fmt.Errorf("--generate-keys makes files, and %s names an environment variable", key.field))
+			return usage(fmt.Errorf("--generate-keys makes files, but %s names an environment variable", key.field))
 		}
 		made, err := keyfile.Make(key.path)
 		if err != nil {

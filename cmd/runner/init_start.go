@@ -51,8 +51,7 @@ func (v *startValue) resolve(ctx context.Context, cfg pipeline.Config, now func(
 	return v.at, nil
 }
 
-// earliest is the least timestamp of the first records of the events topic's
-// partitions.
+// earliest returns the least timestamp of the first records of the events topic's partitions.
 func earliest(ctx context.Context, cfg pipeline.Config) (time.Time, error) {
 	client, err := pipeline.Dial(ctx, cfg.Kafka, nil)
 	if err != nil {
@@ -61,7 +60,7 @@ func earliest(ctx context.Context, cfg pipeline.Config) (time.Time, error) {
 	defer client.Close()
 	millis, found, err := client.FirstTime(ctx, cfg.Events.Topic)
 	if err == nil && !found {
-		err = errors.New("the topic is empty: use --start now or a time")
+		err = errors.New("the topic is empty: give --start now, or a time")
 	}
 	if err != nil {
 		return time.Time{}, fmt.Errorf("looking for the first record of topic %s: %w", cfg.Events.Topic, err)

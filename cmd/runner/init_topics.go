@@ -9,7 +9,7 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
-// createTopics makes the topics that are missing, and says which.
+// createTopics makes the topics that are missing, and says which they are.
 func (a *app) createTopics(ctx context.Context, d *loaded, o pipeline.TopicOptions) error {
 	cfg := d.Config
 	topics := []string{cfg.Outputs.Control, cfg.Outputs.Ledger, cfg.Outputs.Counts, cfg.Outputs.DeadLetter}
@@ -34,7 +34,7 @@ func (a *app) createTopics(ctx context.Context, d *loaded, o pipeline.TopicOptio
 	return nil
 }
 
-// existing finds the topics that are there.
+// existing returns which of the topics exist.
 func existing(ctx context.Context, kafka pipeline.Kafka, topics []string) (map[string]bool, error) {
 	client, err := pipeline.Dial(ctx, kafka, nil)
 	if err != nil {
@@ -52,7 +52,7 @@ func existing(ctx context.Context, kafka pipeline.Kafka, topics []string) (map[s
 	return there, nil
 }
 
-// onlyExists says whether every reason of an error is a topic that was there.
+// onlyExists reports whether every cause of an error is a topic that existed already.
 func onlyExists(err error) bool {
 	switch e := err.(type) { //nolint:errorlint // every branch of the tree is looked at
 	case interface{ Unwrap() []error }:

@@ -279,7 +279,7 @@ func TestReplayWritesTheFile(t *testing.T) {
 				}
 				found++
 				if i < last || r.Timestamp != times[i] {
-					return fmt.Errorf("record %d at %d behind record %d", i, r.Timestamp, last)
+					return fmt.Errorf("record %d at %d follows record %d: out of order, or with another time", i, r.Timestamp, last)
 				}
 				last = i
 				if user := regexp.MustCompile(`"u":"(.)"`).FindStringSubmatch(line); user != nil {

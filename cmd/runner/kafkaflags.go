@@ -32,7 +32,7 @@ func (f *kafkaFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.passwordIn, "sasl-password-file", "", "file with the password")
 }
 
-// kafkaFlagNames are the names that register takes.
+// kafkaFlagNames returns the names of the flags that register adds.
 func kafkaFlagNames() []string {
 	return []string{
 		"brokers", "tls", "tls-ca", "tls-cert", "tls-key", "tls-server-name",
@@ -40,7 +40,7 @@ func kafkaFlagNames() []string {
 	}
 }
 
-// kafka is what the flags say.
+// kafka returns how to reach the brokers that the flags name.
 func (f *kafkaFlags) kafka(getenv func(string) string) (pipeline.Kafka, error) {
 	k := pipeline.Kafka{Brokers: f.brokers}
 	if len(f.brokers) == 0 {
@@ -70,7 +70,7 @@ func (f *kafkaFlags) password(getenv func(string) string) (string, error) {
 	return readPassword("sasl", f.passwordEnv, f.passwordIn, getenv)
 }
 
-// readPassword reads what --NAME-password-env or --NAME-password-file name.
+// readPassword reads the password of --NAME-password-env or --NAME-password-file.
 func readPassword(name, env, file string, getenv func(string) string) (string, error) {
 	if env != "" {
 		if value := getenv(env); value != "" {

@@ -8,7 +8,7 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// readNoiseKey reads the file of --noise-key-file. No error has any of the file in it.
+// readNoiseKey reads the file of --noise-key-file. Its errors show nothing of the file.
 func readNoiseKey(path string) (noisereduction.NoiseKey, error) {
 	text, err := config.ReadSmall(path, 4096)
 	if err != nil {

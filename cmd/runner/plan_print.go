@@ -11,21 +11,21 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
-// writePromise says what users are promised.
+// writePromise writes what users are promised: first what it means, then the exact terms.
 func writePromise(b *strings.Builder, p *plan.Plan) {
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(b, "%-9s %s\n", name, fmt.Sprintf(format, args...))
 	}
-	whom := "for each user with all of their events, for ever"
+	what := "all of their events, for ever"
 	if p.Period != "" {
-		whom = "for each user in each period of " + p.Period
+		what = "all of their events in one period of " + p.Period
 	}
-	line("privacy", "(%s, %s)-differential privacy, accountant %s,", number(p.Epsilon), number(p.Delta), p.Accountant)
-	line("", "%s", whom)
+	line("privacy", "what is released would be almost as likely without any one user and")
+	line("", "%s: (%s, %s)-differential privacy, accountant %s", what, number(p.Epsilon), number(p.Delta), p.Accountant)
 	if p.Trust == pipeline.TrustProducer {
-		line("", "producer-time promise: the times in the records must be right")
+		line("", "if the times in the records are right (producer-time promise)")
 	} else {
-		line("", "append-time promise: the brokers' clocks decide, whatever producers say")
+		line("", "the brokers' clocks decide about times, whatever producers write (append-time promise)")
 	}
 	for i, n := range p.Periods {
 		if n.Periods > 1 {
@@ -33,38 +33,41 @@ func writePromise(b *strings.Builder, p *plan.Plan) {
 			if i == 1 {
 				name = "periods"
 			}
-			line(name, "a user of %d periods, all together: (%s, %s)", n.Periods, number(n.Epsilon), number(n.Delta))
+			line(name, "a user who is active in %d periods, all together: (%s, %s)", n.Periods, number(n.Epsilon), number(n.Delta))
 		}
 	}
-	line("budget", "μ up to %s per user", number(p.Mu))
+	line("budget", "each user can pay a privacy loss μ of %s (that of one release with Gaussian noise)", number(p.Mu))
 	switch {
 	case p.DeltaKeys > 0 && p.HasPrivate():
-		line("", "%s of δ for protecting which keys there are", number(p.DeltaKeys))
+		line("", "δ: %s of the %s is for hiding which private keys exist", number(p.DeltaKeys), number(p.Delta))
 	case p.DeltaKeys > 0:
-		line("", "%s of δ reserved for metrics with private keys that may come later", number(p.DeltaKeys))
+		line("", "δ: %s of the %s is reserved for metrics with private keys that may be added later", number(p.DeltaKeys), number(p.Delta))
 	}
 	for _, text := range p.Notes {
 		line("note", "%s", text)
 	}
 }
 
-// writeMetrics is a table of the metrics.
+// writeMetrics writes a table of the metrics.
 func writeMetrics(b *strings.Builder, p *plan.Plan) {
 	w := tabwriter.NewWriter(b, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(b)
-	fmt.Fprintln(w, "metric\tkind\twindow\tkeys\tσ first\tσ top\treleased above\ttarget\tmet from\tevery user's windows\tlasts")
+	fmt.Fprintln(w, "metric\tkind\twindow\tkeys\tfirst noise σ\tleast noise σ\treleased\ttarget\tmet by counts\twindows for every user\tlasting")
 	for i := range p.Metrics {
 		m := &p.Metrics[i]
 		window := m.Window
 		if m.Slide != "" {
 			window += " every " + m.Slide
 		}
-		keys, always := m.Keys, "every window"
+		keys, released := m.Keys, "in every window"
 		switch {
 		case m.KeysFrom != "":
-			keys, always = "those of "+m.KeysFrom, "where they are"
+			keys, released = "those of "+m.KeysFrom, "where those are"
 		case m.PublicKeys > 0:
 			keys = fmt.Sprintf("%s %s", terminal.Number(float64(m.PublicKeys), 0), m.Keys)
+		}
+		if m.Threshold != nil {
+			released = "above " + ceiling(*m.Threshold)
 		}
 		windows, lasts := terminal.Number(float64(m.Windows), 0), m.Lasts
 		if m.Alone && m.Windows > 0 {
@@ -74,7 +77,7 @@ func writeMetrics(b *strings.Builder, p *plan.Plan) {
 			}
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", terminal.Key(m.Name, 40), m.Kind, window, terminal.Key(keys, 40),
-			rounded(m.FirstSigma), rounded(m.TopSigma), optional(m.Threshold, always), targetOf(m), meetableFrom(m), windows, lasts)
+			rounded(m.FirstSigma), rounded(m.TopSigma), released, targetOf(m), meetableFrom(m), windows, lasts)
 	}
 	w.Flush() //nolint:errcheck // a strings.Builder takes everything
 }
@@ -96,21 +99,18 @@ func targetOf(m *plan.Metric) string {
 func meetableFrom(m *plan.Metric) string {
 	switch {
 	case m.Relative == 0 && m.Absolute == 0:
-		return "never"
-	case m.MeetableFrom != nil && *m.MeetableFrom == 0:
-		return "every count"
+		return "no target"
+	case m.MeetableFrom == nil:
+		return "none"
+	case *m.MeetableFrom == 0:
+		return "all"
 	}
-	return optional(m.MeetableFrom, "no count")
+	return "from " + ceiling(*m.MeetableFrom)
 }
 
-func optional(v *float64, otherwise string) string {
-	if v == nil {
-		return otherwise
-	}
-	return terminal.Number(math.Ceil(*v), 0)
-}
+func ceiling(v float64) string { return terminal.Number(math.Ceil(v), 0) }
 
-// rounded writes a deviation to three digits.
+// rounded writes a standard deviation to three digits.
 func rounded(v float64) string {
 	if v >= 100 {
 		return terminal.Number(v, 0)
@@ -118,7 +118,7 @@ func rounded(v float64) string {
 	return fmt.Sprintf("%.3g", v)
 }
 
-// writeLimits says what is not protected.
+// writeLimits writes what is not protected.
 func writeLimits(b *strings.Builder, p *plan.Plan) {
 	b.WriteString("\nnot protected:\n")
 	for _, text := range p.Limits {

@@ -2,8 +2,8 @@ package main
 
 import "github.com/tollgate-dp/tollgate/internal/config"
 
-// prepare loads a configuration that is to be put in force, and first makes the
-// key files that it names and that do not exist, if that is asked for.
+// prepare loads a configuration that is to be put in force. With generateKeys it first makes
+// the key files that the configuration names and that do not exist.
 func (a *app) prepare(path string, generateKeys bool) (*loaded, error) {
 	file, err := config.Open(path)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 
 const maxKeyFile = 64 << 20
 
-// readPublicKeys reads --public-keys: a file with a key per line where there is
-// one of that name, else a list with commas. Doubled keys count once.
+// readPublicKeys reads --public-keys: a file of that name with a key per line where there is
+// one, else a list with commas. A key that is given twice counts once.
 func readPublicKeys(value string) ([]string, error) {
 	keys := strings.Split(value, ",")
 	where := "--public-keys"
@@ -54,7 +54,7 @@ func readPublicKeys(value string) ([]string, error) {
 
 func checkKey(key string) error {
 	if key == "" {
-		return errors.New("it is empty: is there a comma too many?")
+		return errors.New("it is empty: is there one comma too many?")
 	}
 	return schemas.ValidateKey([]byte(key))
 }

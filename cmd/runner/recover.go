@@ -15,18 +15,18 @@ func (a *app) recover() *cobra.Command {
 	var path, by string
 	cmd := &cobra.Command{
 		Use:   "recover",
-		Short: "Let a deployment go on that has stopped itself",
-		Long: `A run that finds log and ledger at odds, a value that would differ from a published
-one, or a budget exceeded writes a STOP to the control topic, and every later run
-refuses to start. Find out why and put it right (docs/runbook.md); then say so with
-this command. It changes nothing else: if the reason is still there, the next run
-stops again.`,
+		Short: "Let a deployment that has stopped itself go on",
+		Long: `A run writes a STOP to the control topic when control log and ledger contradict each
+other, when a value would differ from a published one, or when a budget is exceeded.
+Every later run then refuses to start. Find out why and put it right
+(docs/runbook.md); then say so with this command. It changes nothing else: if the
+reason is still there, the next run stops again.`,
 		Example: `  runner recover --config tollgate.yaml --by "Ada, ticket 1234"`,
 		Args:    cobra.NoArgs,
 	}
 	cmd.Flags().SortFlags = false
 	configPath(cmd, &path)
-	cmd.Flags().StringVar(&by, "by", "", "who has looked into it, and where that is written down; kept on the control topic")
+	cmd.Flags().StringVar(&by, "by", "", "name of the person who has looked into it, and where that is written down; kept on the control topic")
 	cmd.MarkFlagRequired("by") //nolint:errcheck // the flag exists
 	cmd.RunE = a.run(func(cmd *cobra.Command) error { return a.runRecover(cmd.Context(), path, by) })
 	return cmd
@@ -34,7 +34,7 @@ stops again.`,
 
 func (a *app) runRecover(ctx context.Context, path, by string) error {
 	if by == "" {
-		return usage(errors.New("--by is empty: say who has looked into it"))
+		return usage(errors.New("--by is empty: name the person who has looked into it"))
 	}
 	d, err := a.load(path, config.Options{})
 	if err != nil {

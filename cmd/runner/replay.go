@@ -42,21 +42,22 @@ func (a *app) replay() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "replay",
 		Short: "Write a file to an events topic",
-		Long: `Write the records of a file to a topic, as they are and in the file's order, to
-the partition that a hash of the user's id names, with the time of the event as the
-record's time. A record without a usable time takes that of the record before it:
-the pipeline will put it with the dead letters. Records longer than 900,000 bytes
-are left out. Nothing is sorted: with time.trust: producer one record of a later
-time makes those that follow it in its partition late, as far as time.lateness does
-not cover them; sort the file first.
+		Long: `Write the records of a file to a topic, as they are and in the file's order. A hash
+of the user's id chooses the partition, and the time of the event becomes the
+record's time. A record without a usable time takes the time of the record before
+it; the pipeline will put it with the dead letters. Records longer than 900,000 bytes
+are left out. Nothing is sorted: with time.trust: producer a record with a later time
+makes those that follow it in its partition late, unless time.lateness covers them;
+sort the file first.
 
 With --config the brokers, the topic and the fields are those of a deployment.
 
-Of an Avro container file the records are written as the pipeline reads them: for a
-schema file (events.schema, --schema) bare, and the file must have been written with
-that schema; for a schema registry (events.registry, --registry) with the id of the
-file's schema before each, which is registered under the subject TOPIC-value unless
-it is there already.
+The records of an Avro container file are written as the pipeline reads them. For a
+topic that is read with a schema file (events.schema, --schema) they are written bare,
+and the file must have been written with that schema. For a topic that is read with
+a schema registry (events.registry, --registry) each record begins with the id of the
+file's schema, which is registered under the subject TOPIC-value unless it is there
+already.
 
 On a topic with append times (message.timestamp.type=LogAppendTime) the broker
 replaces the times: events of the past are then late, and none of them is counted.
@@ -79,9 +80,9 @@ Such a topic is refused unless --accept-late is given.`,
 	flags.StringSliceVar(&f.columns, "columns", nil, "names of the columns where there is no header: a,b,c")
 	flags.StringVar(&f.userField, "user-field", "", "column, JSON member or Avro field with the user's id")
 	flags.StringVar(&f.timeField, "time-field", "", "column, JSON member or Avro field with the time of the event")
-	flags.Var(&f.timeUnit, "time-unit", "how times are written: seconds, milliseconds or microseconds since 1970, or RFC 3339; of Avro that of the logical type unless given")
+	flags.Var(&f.timeUnit, "time-unit", "how times are written: seconds, milliseconds or microseconds since 1970, or RFC 3339; for Avro the unit of the logical type unless given")
 	f.avro.register(flags)
-	flags.Float64Var(&f.rate, "rate", 0, "write at most so many records a second (default as fast as it goes)")
+	flags.Float64Var(&f.rate, "rate", 0, "write at most this many records a second (default: as fast as it goes)")
 	flags.BoolVar(&f.acceptLate, "accept-late", false, "write to a topic with append times all the same")
 	cmd.MarkFlagRequired("input") //nolint:errcheck // the flag exists
 	cmd.RunE = a.run(func(cmd *cobra.Command) error { return a.runReplay(cmd.Context(), f, cmd.Flags().Changed) })
@@ -93,7 +94,7 @@ type replayTo struct {
 	kafka    pipeline.Kafka
 	topic    string
 	format   event.Format
-	registry *registry.Client // of Avro records with schema ids; nil: none
+	registry *registry.Client // for Avro records with schema ids; nil for other records
 }
 
 func (to replayTo) close() {
@@ -122,8 +123,8 @@ func (a *app) runReplay(ctx context.Context, f *replayFlags, changed func(string
 	return a.writeFile(ctx, f, client, to)
 }
 
-// checkHeader refuses a header where the topic's format has none, with the place that
-// says so.
+// checkHeader refuses a header where the topic's format has no header, and says where the
+// format is given.
 func (f *replayFlags) checkHeader(format event.Format) error {
 	if !f.header || eventfile.Format(format.Format).Tabular() {
 		return nil
@@ -131,10 +132,10 @@ func (f *replayFlags) checkHeader(format event.Format) error {
 	if f.config == "" {
 		return usage(errors.New("--header is for csv and tsv"))
 	}
-	return usage(fmt.Errorf("--header is for csv and tsv, and events.format in %s is %s: a topic holds records of one format, and the file must be of it", f.config, format.Format))
+	return usage(fmt.Errorf("--header is for csv and tsv, and events.format in %s is %s: a topic has records of one format, and the file must have the same", f.config, format.Format))
 }
 
-// writeFile writes the file to the topic, and says on stderr how that goes.
+// writeFile writes the file to the topic, and reports on stderr how far it is.
 func (a *app) writeFile(ctx context.Context, f *replayFlags, client *kafkalog.Client, to replayTo) error {
 	tty, _ := terminal.Terminal(a.stderr)
 	progress := terminal.NewProgress(a.stderr, tty, time.Now)
@@ -143,7 +144,7 @@ func (a *app) writeFile(ctx context.Context, f *replayFlags, client *kafkalog.Cl
 		Path: f.input, Topic: to.topic, Format: to.format, Header: f.header, Registry: to.registry,
 		PerSecond: f.rate, AcceptLate: f.acceptLate,
 		OnSchema:   func(id uint32) { progress.Note("the schema of the file has the id %d in the registry", id) },
-		OnProgress: func(percent int64) { progress.Note("%d %% of the file, %s", percent, progress.Elapsed()) },
+		OnProgress: func(percent int64) { progress.Note("%d %% of the file after %s", percent, progress.Elapsed()) },
 	})
 	if err != nil {
 		return err
@@ -159,10 +160,10 @@ func (a *app) writeFile(ctx context.Context, f *replayFlags, client *kafkalog.Cl
 		progress.Note("records longer than %s bytes were left out; the first is in %s %s", terminal.Number(demo.MaxRecordBytes, 0), result.Unit, terminal.Number(float64(result.FirstLeftOut), 0))
 	}
 	if result.Drained {
-		progress.Note("stopped by a signal: what was written to topic %s stays there, and writing the file again would write it twice", to.topic)
+		progress.Note("stopped by a signal: what was written to topic %s stays there; if the file is replayed again, it is written twice", to.topic)
 		return nil
 	}
-	progress.Note("all of %s is on topic %s, %s", f.input, to.topic, progress.Elapsed())
+	progress.Note("all of %s is on topic %s after %s", f.input, to.topic, progress.Elapsed())
 	return nil
 }
 
@@ -170,7 +171,7 @@ func (f *replayFlags) check(changed func(string) bool) error {
 	if f.config != "" {
 		own := slices.Concat(kafkaFlagNames(), []string{"topic", "columns", "user-field", "time-field", "time-unit"}, avroFlagNames())
 		if i := slices.IndexFunc(own, changed); i >= 0 {
-			return usage(fmt.Errorf("--%s stands in the file of --config already", own[i]))
+			return usage(fmt.Errorf("--%s is given by the file of --config already: leave it out", own[i]))
 		}
 	}
 	switch {
@@ -190,8 +191,8 @@ func (f *replayFlags) check(changed func(string) bool) error {
 	return nil
 }
 
-// replayTarget is what flags or configuration say. explain puts errors of the
-// connection to their place.
+// replayTarget returns the target that flags or configuration name. explain maps errors of
+// the connection to the flag or to the position in the file that caused them.
 func (a *app) replayTarget(f *replayFlags, changed func(string) bool) (to replayTo, explain func(error) error, err error) {
 	if f.config != "" {
 		return a.targetOfFile(f)
@@ -215,7 +216,7 @@ func (a *app) targetOfFile(f *replayFlags) (to replayTo, explain func(error) err
 	to = replayTo{kafka: cfg.Kafka, topic: cfg.Events.Topic, format: cfg.Events.Format}
 	given, err := inputFormatOf(f.input, f.inputFormat)
 	if err == nil && string(given) != to.format.Format && (f.inputFormat != "" || given == eventfile.Avro) {
-		return to, nil, usage(fmt.Errorf("--input-format is %s, and the configuration says %s", given, to.format.Format))
+		return to, nil, usage(fmt.Errorf("--input-format is %s, but events.format in the configuration is %s", given, to.format.Format))
 	}
 	if to.registry, err = registryOf(cfg.Events.Registry); err != nil {
 		return to, nil, contents(fmt.Errorf("events.registry: %w", err))
@@ -248,12 +249,12 @@ func (a *app) targetOfFlags(f *replayFlags, changed func(string) bool) (to repla
 		return to, nil
 	}
 	if !changed("time-unit") {
-		to.format.TimeUnit = "" // that of the logical type
+		to.format.TimeUnit = "" // the unit of the logical type
 	}
 	return to, f.avro.target(&to, a.getenv)
 }
 
-// inputFormatOf is the format that was given, else that of the file's name.
+// inputFormatOf returns the format that was given, else the format of the file's name.
 func inputFormatOf(name, given string) (eventfile.Format, error) {
 	if given == "" {
 		switch strings.ToLower(filepath.Ext(name)) {

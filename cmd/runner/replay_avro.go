@@ -28,17 +28,17 @@ func (f *avroFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.caCrt, "registry-ca", "", "PEM file of the authority that signed the registry's certificate")
 }
 
-// avroFlagNames are the names that register takes.
+// avroFlagNames returns the names of the flags that register adds.
 func avroFlagNames() []string {
 	return []string{"schema", "registry", "registry-user", "registry-password-env", "registry-password-file", "registry-ca"}
 }
 
-// target puts down how records are to be written.
+// target sets in to how records are to be written.
 func (f *avroFlags) target(to *replayTo, getenv func(string) string) error {
 	switch {
 	case f.schema == "" && f.registry == "":
 		return usage(errors.New("say how the topic's Avro records are read: --registry URL where each begins with the id of its schema, " +
-			"--schema FILE.avsc where they are bare and all of one schema; or --config FILE, which says it"))
+			"--schema FILE.avsc where they are bare and all have one schema; or --config FILE, which has it"))
 	case f.schema != "" && f.registry != "":
 		return usage(errors.New("give --schema or --registry: records are either bare or have the id of their schema"))
 	case f.schema != "" && f.user+f.passwordEnv+f.passwordIn+f.caCrt != "":
@@ -62,8 +62,7 @@ func (f *avroFlags) target(to *replayTo, getenv func(string) string) error {
 	return nil
 }
 
-// schemaError marks what is wrong with a schema file, or with the fields that
-// flags look for in it.
+// schemaError marks errors of a schema file, and of flags that name fields it does not have.
 func schemaError(name string, err error) error {
 	var wrong *event.FormatError
 	switch {
@@ -87,7 +86,7 @@ func (f *avroFlags) password(getenv func(string) string) (string, error) {
 	return readPassword("registry", f.passwordEnv, f.passwordIn, getenv)
 }
 
-// registryOf is a client of a registry; nil where there is none.
+// registryOf returns a client of a registry; nil where no registry is configured.
 func registryOf(g *pipeline.Registry) (*registry.Client, error) {
 	if g == nil {
 		return nil, nil

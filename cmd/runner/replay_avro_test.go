@@ -333,8 +333,8 @@ func TestAvroFilesThatATopicCannotTake(t *testing.T) {
 		{"field that the file lacks", of(file, "--registry", reg.URL, "--user-field", "who.name"), 1, `no field "name"`},
 		{"columns of a container", with("--schema", avsc, "--header"), 2, "for csv and tsv"},
 		{"schema for csv", with("--schema", avsc, "--input-format", "csv", "--header"), 2, "--schema is for avro, the input is csv"},
-		{"registry beside a file", []string{"replay", "--config", remote, "--input", file, "--registry", reg.URL}, 2, "--registry stands in the file"},
-		{"container for csv", []string{"replay", "--config", deploymentFile(t, addr), "--input", file}, 2, "--input-format is avro, and the configuration says csv"},
+		{"registry beside a file", []string{"replay", "--config", remote, "--input", file, "--registry", reg.URL}, 2, "--registry is given by the file"},
+		{"container for csv", []string{"replay", "--config", deploymentFile(t, addr), "--input", file}, 2, "--input-format is avro, but events.format in the configuration is csv"},
 		{"registry of a file without an address", []string{"replay", "--config", avroDeployment(t, addr, `registry: {url: "registry"}`), "--input", file}, 3, "events.registry.url: "},
 		{"header of a container", []string{"replay", "--config", remote, "--input", file, "--header"}, 2, "--header is for csv and tsv"},
 
@@ -361,7 +361,7 @@ func TestAvroFilesThatATopicCannotTake(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, _, stderr := run(t, of(cut, "--schema", avsc)...)
-	if n := len(onTopic(t, addr, "visits")); code != exitError || n != 10 || !strings.Contains(stderr, "the 10 records before that are on the topic") {
+	if n := len(onTopic(t, addr, "visits")); code != exitError || n != 10 || !strings.Contains(stderr, "the records before that (10) are on the topic") {
 		t.Errorf("a cut container: exit %d, %d records, stderr %s", code, n, stderr)
 	}
 }

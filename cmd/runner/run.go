@@ -39,22 +39,23 @@ func (a *app) runCommand() *cobra.Command {
 		Short: "Read events from Kafka, publish counts, and print them as they are published",
 		Long: `Run a deployment that "runner init" has begun: read its events topic, publish to
 its counts topic, and print every value that this run publishes. It goes on until
-it is stopped. SIGINT or SIGTERM finish the open turn and end it (drained); a
-second signal ends it at once, which is as safe as any crash. Started again, it
-goes on where it was. While no broker answers, the first signal ends it within
-ten seconds: the next run redoes what was under way, and the exit code is 1.
+it is stopped. At SIGINT or SIGTERM it finishes the open turn (what lies between two
+ends of windows) and ends: it is drained. A second signal ends it at once, which is
+as safe as any crash. Started again, it goes on where it was. While no broker
+answers, the first signal ends it within ten seconds: the next run redoes what was
+under way, and the exit code is 1.
 
 A broker that does not answer at the start may be restarting: the run says so and
-waits for it, as long as --wait-for-broker says.
+waits for it, for the time of --wait-for-broker.
 
---until ends the run when every window that ends by a time is settled: "now" for
-every window that is over when the run begins. No record changes which ones these
-are. --until-end ends it when every window with an event that was on the topic at
-the start is settled; which windows appear last, and how long that takes, can hang
-on one record: on the event that is furthest ahead (time.skew says how far, with
-time.no_future nothing does). Neither closes a window early: where only the clock
-can close the last ones, the run waits. --wait bounds that: the run is then
-drained, says how many turns are open, and the exit code is 1.`,
+--until ends the run when every window that ends by a given time is settled; "now"
+stands for every window that is over when the run begins. No record changes which
+windows these are. --until-end ends the run when every window with an event that was
+on the topic at the start is settled; which window is the last, and how long that
+takes, can depend on one record: the event that is furthest ahead (time.skew limits
+how far; with time.no_future there is no limit). Neither flag closes a window early:
+where only the clock can close the last windows, the run waits. --wait limits that:
+the run is then drained, says how many turns are open, and the exit code is 1.`,
 		Example: `  runner run --config tollgate.yaml
   runner run --config tollgate.yaml --format json
   runner run --config tollgate.yaml --until now --wait 10m`,
@@ -65,13 +66,13 @@ drained, says how many turns are open, and the exit code is 1.`,
 	configPath(cmd, &f.config)
 	flags.Var(&f.until, "until", "end when every window that ends by this time is settled")
 	flags.BoolVar(&f.untilEnd, "until-end", false, "end when everything that is on the topic now is settled; one record can decide when")
-	flags.DurationVar(&f.wait, "wait", 0, "with --until or --until-end: wait at most so long (default as long as it takes)")
+	flags.DurationVar(&f.wait, "wait", 0, "with --until or --until-end: wait at most this long (default: as long as it takes)")
 	formatFlag(cmd, &f.format)
 	flags.StringVar(&f.trustedReport, "trusted-report", "", "file for exact tallies of all records, as JSON; not for publication")
-	flags.StringVar(&f.report, "report", "", "HTML file with a chart of what was published")
+	flags.StringVar(&f.report, "report", "", "file for an HTML page of what was published: charts, tables, the promise")
 	runnerFlag(cmd, &f.runner)
 	strictFlag(cmd, &f.strict)
-	flags.DurationVar(&f.waitForBroker, "wait-for-broker", defaultWaitForBroker, "at the start: wait so long for a broker that does not answer yet; 0 waits for none")
+	flags.DurationVar(&f.waitForBroker, "wait-for-broker", defaultWaitForBroker, "at the start: wait this long for a broker that does not answer yet; 0: do not wait")
 	cmd.RunE = a.run(func(cmd *cobra.Command) error { return a.runDeployment(cmd.Context(), f, cmd.Flags().Changed) })
 	return cmd
 }
@@ -83,9 +84,9 @@ func (f *runFlags) check(changed func(string) bool) error {
 	case changed("wait") && !f.ends():
 		return usage(errors.New("--wait goes with --until-end or --until"))
 	case changed("wait") && f.wait <= 0:
-		return usage(fmt.Errorf("--wait is %v", f.wait))
+		return usage(fmt.Errorf("--wait is %v: it must be above 0", f.wait))
 	case f.waitForBroker < 0:
-		return usage(fmt.Errorf("--wait-for-broker is %v", f.waitForBroker))
+		return usage(fmt.Errorf("--wait-for-broker is %v: it must not be negative", f.waitForBroker))
 	case changed("report") && f.report == "":
 		return usage(errors.New("--report is empty: name a file"))
 	case changed("trusted-report") && f.trustedReport == "":
@@ -205,7 +206,8 @@ func (a *app) publish(ctx context.Context, f *runFlags, d *loaded, out *runOutpu
 	return result, out.finish(result, err, fired(signalled))
 }
 
-// hurryOf is closed once nobody wants to wait for the printing any more.
+// hurryOf returns a channel that is closed once the printing is not to be waited for any
+// more: at a signal, or when the run has failed.
 func hurryOf(signalled <-chan struct{}, err error) <-chan struct{} {
 	if err == nil {
 		return signalled
@@ -215,17 +217,18 @@ func hurryOf(signalled <-chan struct{}, err error) <-chan struct{} {
 	return now
 }
 
-// finish says what was not printed, and writes the last page; err is how the run ended.
+// finish says how much was not printed, and writes the last page; err is the error of the
+// run.
 func (o *runOutput) finish(result pipeline.RunResult, err error, signalled bool) error {
 	switch failed := o.failure(); {
 	case err == nil: // else the run's own error comes first: what follows it fails for the same reason
 		err = failed
 	case failed != nil && !signalled && errors.Is(err, pipeline.ErrNoBroker):
-		// It was to be drained for the printing, and for nothing else.
+		// The run was to be drained because printing failed, and for no other reason.
 		err = fmt.Errorf("%w; the run ended for that, and %w meanwhile: the next run redoes what was under way", failed, pipeline.ErrNoBroker)
 	}
 	if left := o.unprinted(); left > 0 {
-		o.progress.Note("%s published and not printed: see topic %s, which keeps values as long as its retention says", were(left), o.topic)
+		o.progress.Note("%s published and not printed: see topic %s, which keeps values for the time of its retention", were(left), o.topic)
 		if err == nil && !signalled && !result.Superseded {
 			err = o.unread()
 		}
@@ -273,7 +276,7 @@ func awaitBroker(ctx context.Context, f *runFlags, d *loaded, log *slog.Logger, 
 	return pipeline.AwaitBroker(ctx, d.Deployment, f.waitForBroker, log)
 }
 
-// after is time.After, or never for 0.
+// after calls time.After; for 0 the channel never yields.
 func after(d time.Duration) <-chan time.Time {
 	if d == 0 {
 		return nil
@@ -281,26 +284,26 @@ func after(d time.Duration) <-chan time.Time {
 	return time.After(d)
 }
 
-// ended says how a run ended; an error where it did not do what was asked.
+// ended notes how a run ended; it returns an error where the run did not do what was asked.
 func ended(f *runFlags, result pipeline.RunResult, progress *terminal.Progress) error {
 	switch {
 	case result.Superseded:
 		return errors.New("another run of this deployment has taken over")
 	case result.Drained && f.ends() && result.OpenTurns > 0:
-		return fmt.Errorf("not everything that was asked for is settled: %s open; run again to go on", openTurns(result.OpenTurns))
+		return fmt.Errorf("not every window that was asked for is settled: %s open; run again to go on", openTurns(result.OpenTurns))
 	case result.Drained:
 		noteDrained(result, progress)
 	case !f.until.at.IsZero():
 		progress.Note("every window that ends by %s is settled", &f.until)
 	case f.untilEnd:
-		progress.Note("everything that was on the topic is settled")
+		progress.Note("every window with an event that was on the topic is settled")
 	}
 	return nil
 }
 
 func noteDrained(result pipeline.RunResult, progress *terminal.Progress) {
 	if result.Settled == 0 {
-		progress.Note("drained: nothing was settled; run again to go on")
+		progress.Note("drained: no turn was settled; run again to go on")
 		return
 	}
 	progress.Note("drained: what was published is complete up to turn %s; run again to go on", terminal.Number(float64(result.Settled), 0))

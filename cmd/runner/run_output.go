@@ -17,8 +17,8 @@ import (
 
 // runOutput prints the turns that this run settles. Two sides meet in it: settlements
 // are noted as they happen, and the printing follows the counts topic, as quickly as
-// stdout takes what is printed. The topic is the queue between them: nobody holds a
-// lock while stdout is written to, and only the printing ever waits. Safe for
+// stdout takes what is printed. The topic is the queue between them: no lock is held
+// while stdout is written to, and only the printing ever waits. Safe for
 // concurrent use; print is for one goroutine.
 type runOutput struct {
 	a        *app
@@ -28,7 +28,7 @@ type runOutput struct {
 	table    bytes.Buffer
 	tables   map[string]*terminal.Table // by metric; they write to table
 	shown    string                     // metric of the last line of the table
-	failed   chan struct{}              // closed at the first error of printing; not of reading what is printed
+	failed   chan struct{}              // closed at the first error of printing; an error of reading what is to be printed does not close it
 
 	pageMu sync.Mutex // not held while stdout is written to
 	page   *page
@@ -41,7 +41,7 @@ type runOutput struct {
 	published int           // values of this run's turns
 	printed   int           // of them
 	moved     time.Time     // when stdout took something, or nothing was waiting
-	lagged    time.Time     // when the lag was last told
+	lagged    time.Time     // when the lag was last reported
 	lost      error         // why counts cannot be read at the moment
 	err       error
 }
@@ -64,7 +64,7 @@ func newRunOutput(a *app, f format, d *pipeline.Deployment, progress *terminal.P
 	return o
 }
 
-// update changes what is below mu, and tells whoever waits.
+// update changes the fields below mu, and wakes the goroutines that wait for a change.
 func (o *runOutput) update(fn func()) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -73,7 +73,7 @@ func (o *runOutput) update(fn func()) {
 	o.changed = make(chan struct{})
 }
 
-// settle takes one settlement. It waits for nobody.
+// settle takes one settlement. It never waits for the printing.
 func (o *runOutput) settle(s pipeline.Settlement) {
 	now := time.Now()
 	lag, stuck := false, 0
@@ -98,11 +98,11 @@ func (o *runOutput) settle(s pipeline.Settlement) {
 		o.progress.Mention("%s", upTo(s.WindowEnd, now))
 	}
 	if stuck > 0 {
-		o.progress.Mention("nothing was printed for %v (does anything read stdout?): %s wait, and stay on topic %s; the run goes on", lagEvery, values(stuck), o.topic)
+		o.progress.Mention("nothing was printed for %v (does anything read stdout?); not printed yet: %s, to be found on topic %s; the run goes on", lagEvery, values(stuck), o.topic)
 	}
 }
 
-// upTo says how far windows are settled. Beyond 292 years the distance is more than a
+// upTo says up to which time windows are settled. Beyond 292 years the distance is more than a
 // time.Duration holds, and is left out.
 func upTo(end, now time.Time) string {
 	text := "windows are settled up to " + end.UTC().Format(time.RFC3339)
@@ -119,7 +119,7 @@ func values(n int) string {
 	return terminal.Number(float64(n), 0) + " values"
 }
 
-// lagEvery is how often the lag is told.
+// lagEvery is how often the lag is reported.
 const lagEvery = 30 * time.Second
 
 // print prints a turn, or a span, once this run has settled it. What earlier runs have
@@ -145,9 +145,9 @@ func (o *runOutput) print(ctx context.Context, p pipeline.Published) error {
 }
 
 // follow prints what following the counts topic hands out, until ctx ends or printing
-// fails. What keeps the topic from being read does not end the printing, and the run
-// least of all: the run waits for the same brokers, and tells it. It is followed again,
-// after pauses that grow from the given one to a minute.
+// fails. An error of reading the topic ends neither the printing nor the run, which waits
+// for the same brokers and says so. The topic is followed again, after pauses that grow
+// from the given one to a minute.
 func (o *runOutput) follow(ctx context.Context, pause time.Duration, following func(context.Context, func(pipeline.Published) error) error) {
 	for ; ; pause = min(2*pause, time.Minute) {
 		var failed error
@@ -175,7 +175,7 @@ func (o *runOutput) follow(ctx context.Context, pause time.Duration, following f
 	}
 }
 
-// unread is why values were not printed.
+// unread returns the reason why values were not printed.
 func (o *runOutput) unread() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -185,8 +185,8 @@ func (o *runOutput) unread() error {
 	return errUnprinted
 }
 
-// await waits until a turn is settled, and says whether this run has done that and it
-// is not printed yet.
+// await waits until a turn is settled, and reports whether this run has settled it and it is
+// not printed yet.
 func (o *runOutput) await(ctx context.Context, turn uint64) (bool, error) {
 	for {
 		o.mu.Lock()
@@ -208,12 +208,12 @@ func (o *runOutput) await(ctx context.Context, turn uint64) (bool, error) {
 	}
 }
 
-// atomicWrite is how much a pipe takes whole or not at all (PIPE_BUF of Linux).
+// atomicWrite is how many bytes a pipe takes whole or not at all (PIPE_BUF of Linux).
 const atomicWrite = 4096
 
-// write hands stdout whole lines, so that none is cut in two when the process ends
-// while nobody reads: no more at a time than a pipe takes as one, unless a single line
-// is longer.
+// write hands stdout whole lines, so that no line is cut in two when the process ends while
+// stdout is not read: no more at a time than a pipe takes as one, unless a single line is
+// longer.
 func (o *runOutput) write(ctx context.Context, text []byte, values int) error {
 	for len(text) > 0 {
 		if err := ctx.Err(); err != nil {
@@ -241,7 +241,7 @@ func (o *runOutput) write(ctx context.Context, text []byte, values int) error {
 	return nil
 }
 
-// text is what is printed of a turn, or of a span.
+// text returns what is printed of a turn, or of a span.
 func (o *runOutput) text(releases []schemas.Release) ([]byte, error) {
 	if o.format == formatJSON {
 		var b bytes.Buffer
@@ -283,9 +283,9 @@ func (o *runOutput) text(releases []schemas.Release) ([]byte, error) {
 	return o.table.Bytes(), nil
 }
 
-// wait returns when every settled turn is printed, or printing failed; false when
-// stdout takes nothing any more. Once somebody wants the run to end, that is found out
-// sooner, and nobody waits longer than followLimit for the rest.
+// wait returns true when every settled turn is printed or printing has failed, and false
+// when stdout takes nothing for followLimit. Once hurry is closed it waits for hurryLimit
+// only, and for followLimit altogether.
 func (o *runOutput) wait(hurry <-chan struct{}) bool {
 	limit := followLimit
 	deadline := never()
@@ -314,7 +314,7 @@ func (o *runOutput) wait(hurry <-chan struct{}) bool {
 	}
 }
 
-// never is a time that does not come.
+// never returns a channel that never yields.
 func never() <-chan time.Time { return nil }
 
 const (
@@ -324,14 +324,15 @@ const (
 	hurryLimit = 3 * time.Second
 )
 
-// unprinted counts the values that this run has published and not printed.
+// unprinted returns how many values this run has published and not printed.
 func (o *runOutput) unprinted() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.published - o.printed
 }
 
-// errUnprinted says that stdout takes nothing, or took it later than the topic kept it.
+// errUnprinted says that stdout took nothing, or took values so late that the topic had
+// dropped them.
 var errUnprinted = errors.New("printing what was published: stdout did not take all of it in time; what was published is complete all the same")
 
 // fail ends the printing, and with it the run; the first error counts.

@@ -261,7 +261,7 @@ func TestTheRunsOwnErrorComesFirst(t *testing.T) {
 }
 
 func TestADrainedRunSaysUpToWhere(t *testing.T) {
-	for settled, want := range map[uint64]string{0: "drained: nothing was settled; run again", 7: "complete up to turn 7; run again"} {
+	for settled, want := range map[uint64]string{0: "drained: no turn was settled; run again", 7: "complete up to turn 7; run again"} {
 		var b bytes.Buffer
 		progress := terminal.NewProgress(&b, false, time.Now)
 		noteDrained(pipeline.RunResult{Settled: settled}, progress)

@@ -21,7 +21,7 @@ func openPageFor(f *runFlags, d *loaded) (*page, error) {
 	return page, nil
 }
 
-// chart adds releases to the page, and writes it now and then.
+// chart adds releases to the page, and writes it every htmlEvery.
 func (o *runOutput) chart(releases []schemas.Release) error {
 	if o.page == nil {
 		return nil
@@ -37,8 +37,8 @@ func (o *runOutput) chart(releases []schemas.Release) error {
 	return nil
 }
 
-// end finishes progress and page. A page that is no ordinary file may be a pipe that
-// nobody reads: limit is how long that is waited for.
+// end finishes progress and page. A page that is not an ordinary file may be a pipe without
+// a reader: limit is how long end waits for one.
 func (o *runOutput) end(limit time.Duration) error {
 	o.progress.Done()
 	if o.page == nil {
@@ -54,6 +54,6 @@ func (o *runOutput) end(limit time.Duration) error {
 	case err := <-saved:
 		return err
 	case <-time.After(limit):
-		return fmt.Errorf("writing --report %s: nothing takes it for %v; is it a pipe that nobody reads?", o.page.path, limit)
+		return fmt.Errorf("writing --report %s: nothing has read it for %v; is it a pipe without a reader?", o.page.path, limit)
 	}
 }

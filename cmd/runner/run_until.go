@@ -33,5 +33,5 @@ func (v *untilValue) Set(text string) error {
 	return nil
 }
 
-// ends tells whether the run is to end by itself.
+// ends reports whether the run is to end by itself.
 func (f *runFlags) ends() bool { return f.untilEnd || !f.until.at.IsZero() }

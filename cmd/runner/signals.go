@@ -8,7 +8,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/terminal"
 )
 
-// finishingTurn is what a run does that is to end.
+// finishingTurn says what a run does after it was told to end.
 const finishingTurn = "finishing the open turn"
 
 // drainOnSignal closes drain at the first SIGINT or SIGTERM, saying what is done

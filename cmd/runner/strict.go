@@ -10,7 +10,7 @@ import (
 
 // strictFlag adds --strict to a command that looks at the topics.
 func strictFlag(cmd *cobra.Command, to *bool) {
-	cmd.Flags().BoolVar(to, "strict", false, "refuse what is else only warned of: topics that lose records with one broker (exit code 3)")
+	cmd.Flags().BoolVar(to, "strict", false, "refuse (exit code 3) what otherwise is only a warning: topics that lose records when one broker is lost")
 }
 
 // checking looks at topics and says on stderr what could be better about them.

@@ -10,15 +10,15 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
-// report is the file of --trusted-report: opened before anything runs, so that
-// nothing is computed in vain.
+// report is the file of --trusted-report. It is opened before anything runs: a path that
+// cannot be written is refused at once.
 type report struct {
 	path string
 	file *outfile.File
 }
 
-// apart refuses one file for both reports: the exact tallies would take the place of
-// the page that everybody may see.
+// apart refuses one file for both reports: the exact tallies would replace the page that is
+// made for publication.
 func apart(page, trusted string) error {
 	if page == "" || trusted == "" || !outfile.Same(page, trusted) {
 		return nil
@@ -27,7 +27,7 @@ func apart(page, trusted string) error {
 }
 
 // openReport refuses a path that cannot be written, also a file that is there and
-// protected. The file is readable by its owner only: what it holds is not for publication.
+// protected. The file is readable by its owner only: its contents are not for publication.
 func openReport(path string) (*report, error) {
 	fail := func(err error) (*report, error) {
 		return nil, fmt.Errorf("opening --trusted-report (name a file in a directory that can be written): %w", err)

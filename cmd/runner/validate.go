@@ -26,13 +26,14 @@ func (a *app) validate() *cobra.Command {
 		Use:   "validate",
 		Short: "Check a configuration, and say what it promises and how long its budget lasts",
 		Long: `Check a configuration file and everything that follows from it: what is promised to
-users, and for every metric how precise its counts can become, from which count on
-the target can be met, and in how many windows every user can take part.
+users, and for every metric how much noise its counts have at first and at least (as
+standard deviation σ), which counts can meet the target, and in how many windows every
+user can take part.
 
-Then look at the topics on the brokers, and at the deployment that they hold, as
+Then look at the topics on the brokers, and at the deployment that they have, as
 "runner run" does before it reads. A difference that "runner change" could put in
-force is told; one that never can be is an error. --offline leaves all that out.
-Key files that do not exist yet are no error.`,
+force is reported; a difference that can never be put in force is an error. --offline
+leaves all that out. Key files that do not exist yet are not an error.`,
 		Example: `  runner validate --config tollgate.yaml --offline
   runner validate --config tollgate.yaml --format json`,
 		Args: cobra.NoArgs,

@@ -151,7 +151,7 @@ func TestRuleAnExplicitCapLastsAsLongAsTheBudgetPays(t *testing.T) {
 	}
 }
 
-// Whoever reads a count of a private key is told that it may be biased up:
+// Readers of a count of a private key are told that it may be biased up:
 // where the promise is, before the run and in the README.
 func TestRuleTheBiasOfPrivateKeysIsSaid(t *testing.T) {
 	const biased = "biased up"
@@ -182,7 +182,7 @@ func TestRuleTheBiasOfPrivateKeysIsSaid(t *testing.T) {
 // Only before the start can something be reserved for private keys: so it is said there,
 // with what to write and what it costs, and init says it with what was promised.
 func TestRuleValidateSaysWhatPrivateKeysNeed(t *testing.T) {
-	const never, reserved = "can never add a metric with private keys", "1e-07 of δ reserved for metrics with private keys that may come later"
+	const never, reserved = "can never add a metric with private keys", "1e-07 of the 1e-06 is reserved for metrics with private keys that may be added later"
 	file := capped(cappedViews)
 	stdout, _ := mustRun(t, "validate", "--offline", "--config", write(t, "tollgate.yaml", file))
 	if !strings.Contains(stdout, never) || !strings.Contains(stdout, "privacy.delta_keys: 1e-07, which takes 1 % of") || strings.Contains(stdout, reserved) {

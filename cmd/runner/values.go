@@ -12,11 +12,11 @@ import (
 
 // runnerFlag adds --runner to a command.
 func runnerFlag(cmd *cobra.Command, to *string) {
-	cmd.Flags().StringVar(to, "runner", "local", "Beam's runner: local, prism or direct, which all are the local one, prism")
+	cmd.Flags().StringVar(to, "runner", "local", "Beam's runner: local, prism or direct; each of them is the local runner, prism")
 }
 
-// runnerNote checks --runner. note, where not empty, says which runner runs in
-// place of the one that was named.
+// runnerNote checks --runner. note, where not empty, says which runner runs
+// instead of the one that was named.
 func runnerNote(name string) (note string, err error) {
 	if _, note, err = transforms.LocalRunner(name); err != nil {
 		return "", usage(fmt.Errorf("--runner: %w", err))

@@ -1,5 +1,5 @@
 // Package demo runs the pipeline inside one process, against an embedded
-// broker, on a made-up stream or on a person's own file, and hands out the
+// broker, on a made-up stream or on a user's own file, and hands out the
 // releases turn by turn.
 //
 // Guarantees: every record of the source reaches the events topic as its

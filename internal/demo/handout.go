@@ -13,19 +13,19 @@ import (
 // taken.
 const drainLimit = 3 * time.Second
 
-// errNotTaken says that nobody reads what is released.
-var errNotTaken = errors.New("handing out what was released: nobody takes it; is something reading the output?")
+// errNotTaken says that releases are not read.
+var errNotTaken = errors.New("handing out releases: the output is not read; is something reading stdout?")
 
-// handingOut hands the turns on counts to Options.OnTurn. The topic is the queue: the
+// handingOut hands the turns on the counts topic to Options.OnTurn. The topic is the queue: the
 // run goes on while OnTurn does.
 type handingOut struct {
-	turns chan uint64 // that were handed out, the newest only
+	turns chan uint64 // turns that were handed out; the newest only
 	ended chan struct{}
 	err   error // set before ended is closed
-	hangs bool  // wait has given it up
+	hangs bool  // wait has given up on a call of OnTurn
 }
 
-// handOut begins to follow counts; halt is called at the first error.
+// handOut begins to follow the counts topic; halt is called at the first error.
 func handOut(ctx context.Context, d *pipeline.Deployment, onTurn func(Turn) error, halt func()) *handingOut {
 	h := &handingOut{turns: make(chan uint64, 1), ended: make(chan struct{})}
 	go func() {
@@ -57,7 +57,7 @@ func handOut(ctx context.Context, d *pipeline.Deployment, onTurn func(Turn) erro
 	return h
 }
 
-// wait returns when a turn was handed out, or with the error that kept it from that.
+// wait returns when a turn was handed out, or the error that prevented it.
 func (h *handingOut) wait(turn uint64, drain <-chan struct{}) error {
 	var late <-chan time.Time
 	for last := uint64(0); last < turn; {
@@ -81,7 +81,7 @@ func (h *handingOut) wait(turn uint64, drain <-chan struct{}) error {
 	return nil
 }
 
-// failure is the error of the handing out, if it has ended with one.
+// failure returns the error that ended the handing out, if there was one.
 func (h *handingOut) failure() error {
 	select {
 	case <-h.ended:
@@ -91,7 +91,7 @@ func (h *handingOut) failure() error {
 	}
 }
 
-// leave waits for the end of the handing out, but not for a call that hangs.
+// leave waits until the handing out has ended, but not for a call that hangs.
 func (h *handingOut) leave() {
 	if h.hangs {
 		return

@@ -63,7 +63,7 @@ func testSecrets() Secrets {
 // A record that one user has written, whatever is in it and wherever in the file it
 // stands, changes nobody else's fate, admission or count: every value that is
 // published is the same, and the tallies differ by that record's own fate.
-func TestRuleOneHostileRecordChangesNobodyElse(t *testing.T) {
+func TestRuleOneHostileRecordChangesNoOtherUser(t *testing.T) {
 	lines := visits(400)
 	file := func(lines []string) FileOptions {
 		opt := options(write(t, "user,page,when\n"+strings.Join(lines, "\n")+"\n"))

@@ -14,25 +14,25 @@ const (
 	loadBytes   = 4 << 20 // bytes of one append
 )
 
-// errDrained ends the loading early.
+// errDrained says that the loading was ended early.
 var errDrained = errors.New("drained while loading")
 
-// load writes a source to the events topic, record by record to one partition
-// after the other: within a partition, timestamps never fall. It returns how
-// many there are, or errDrained when drain is closed before the end.
+// load writes a source to the events topic, record by record to one partition after the
+// other: within a partition, timestamps never fall. It returns the number of records, or
+// errDrained when drain is closed before the end.
 func load(ctx context.Context, broker string, source Source, drain <-chan struct{}) (loaded uint64, err error) {
 	client, err := kafkalog.Dial(ctx, kafkalog.Config{Brokers: []string{broker}, ClientID: "tollgate-demo"})
 	if err != nil {
 		return 0, fmt.Errorf("loading events: %w", err)
 	}
 	defer client.Close()
-	lanes := make([]*partitionLoad, source.Traits().Partitions)
-	for i := range lanes {
+	loads := make([]*partitionLoad, source.Traits().Partitions)
+	for i := range loads {
 		producer, err := client.NewProducer(ctx, eventsTopic, int32(i), "")
 		if err != nil {
 			return 0, fmt.Errorf("loading events: %w", err)
 		}
-		lanes[i] = newLane(ctx, producer)
+		loads[i] = newPartitionLoad(ctx, producer)
 	}
 	next := 0
 	err = source.Each(func(m kafkalog.Message) error {
@@ -41,12 +41,12 @@ func load(ctx context.Context, broker string, source Source, drain <-chan struct
 			return errDrained
 		default:
 		}
-		l := lanes[next]
+		l := loads[next]
 		loaded++
-		next = (next + 1) % len(lanes)
+		next = (next + 1) % len(loads)
 		return l.add(m)
 	})
-	for _, l := range lanes {
+	for _, l := range loads {
 		if closed := l.close(); err == nil {
 			err = closed
 		}
@@ -59,12 +59,12 @@ type partitionLoad struct {
 	batches chan []kafkalog.Message
 	done    chan struct{}
 	once    sync.Once
-	err     error // of the appender; read it behind done
-	held    []kafkalog.Message
+	err     error // of the appender; to be read after done is closed
+	pending []kafkalog.Message
 	bytes   int
 }
 
-func newLane(ctx context.Context, p *kafkalog.Producer) *partitionLoad {
+func newPartitionLoad(ctx context.Context, p *kafkalog.Producer) *partitionLoad {
 	l := &partitionLoad{batches: make(chan []kafkalog.Message, 1), done: make(chan struct{})}
 	go func() {
 		defer close(l.done)
@@ -80,21 +80,21 @@ func newLane(ctx context.Context, p *kafkalog.Producer) *partitionLoad {
 }
 
 func (l *partitionLoad) add(m kafkalog.Message) error {
-	l.held = append(l.held, m)
+	l.pending = append(l.pending, m)
 	l.bytes += len(m.Value)
-	if len(l.held) < loadRecords && l.bytes < loadBytes {
+	if len(l.pending) < loadRecords && l.bytes < loadBytes {
 		return nil
 	}
 	return l.flush()
 }
 
 func (l *partitionLoad) flush() error {
-	if len(l.held) == 0 {
+	if len(l.pending) == 0 {
 		return nil
 	}
 	select {
-	case l.batches <- l.held:
-		l.held, l.bytes = make([]kafkalog.Message, 0, loadRecords), 0
+	case l.batches <- l.pending:
+		l.pending, l.bytes = make([]kafkalog.Message, 0, loadRecords), 0
 		return nil
 	case <-l.done:
 		return l.err

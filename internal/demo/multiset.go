@@ -12,7 +12,7 @@ import (
 
 // Multiset digests records without regard to their order: the sum modulo 2^256
 // of their HMACs (MSet-Add-Hash of Clarke et al., "Incremental multiset hash
-// functions", 2003: whoever lacks the key cannot make two multisets collide).
+// functions", 2003: without the key it is infeasible to make two multisets collide).
 // Not for concurrent use.
 type Multiset struct {
 	h     hash.Hash
@@ -49,7 +49,7 @@ func (m *Multiset) Add(r eventfile.Record) {
 	m.count++
 }
 
-// Sum is the digest of the records so far, with their number.
+// Sum returns the digest of the records so far, with their number.
 func (m *Multiset) Sum() [32]byte {
 	m.h.Reset()
 	var buf [40]byte

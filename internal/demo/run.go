@@ -15,18 +15,18 @@ import (
 // Options of a run.
 type Options struct {
 	Logger *slog.Logger
-	// Drain, when closed, ends the run behind the open turn.
+	// Drain, when closed, ends the run after the open turn.
 	Drain <-chan struct{}
 	// OnLoaded is called when every record is on the broker.
 	OnLoaded func()
 	// OnTurn is called with the releases of each turn, in order of turns; it is never
-	// called twice at once. The run does not wait for it, only its end does; after
-	// Drain not for long: a call that hangs is left behind, and is an error. An error
-	// ends the run.
+	// called twice at once. The run goes on meanwhile; only Run's return waits for
+	// it, and after Drain not for long: a call that hangs is abandoned, and is an error.
+	// An error ends the run.
 	OnTurn func(Turn) error
 }
 
-// Turn is a turn with its releases by metric and key.
+// Turn is a turn with its releases, ordered by metric and key.
 type Turn struct {
 	Number   uint64
 	Releases []schemas.Release
@@ -34,7 +34,7 @@ type Turn struct {
 
 // Result of a run.
 type Result struct {
-	Turns   uint64 // settled
+	Turns   uint64 // turns settled
 	Drained bool   // ended by Options.Drain
 	Loaded  uint64 // records of the source
 	Tallies pipeline.Tallies
@@ -85,7 +85,7 @@ func Run(ctx context.Context, s Settings, source Source, secrets Secrets, opt Op
 func run(ctx context.Context, d *pipeline.Deployment, to time.Time, opt Options) (Result, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	// What cannot be shown need not be computed: the run is drained, not
+	// Where showing the releases fails, the run is to end: it is drained, not
 	// cancelled, because Beam's worker may send on a closed channel when it is
 	// cancelled in the middle of a bundle.
 	drain := make(chan struct{})

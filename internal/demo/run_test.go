@@ -166,9 +166,9 @@ func TestFileWithoutEventsGivesAnEmptyResult(t *testing.T) {
 	}
 }
 
-// With --to before the end of the data what lies behind is accounted for, but in
+// With --to before the end of the data what lies after it is accounted for, but in
 // no release.
-func TestRecordsBehindTheRangeStayOpen(t *testing.T) {
+func TestRecordsAfterTheRangeStayOpen(t *testing.T) {
 	opt := options(write(t, "user,page,when\n"+strings.Join(visits(400), "\n")))
 	opt.From, opt.To = march.Add(time.Hour), march.Add(3*time.Hour)
 	secrets, err := RandomSecrets()
@@ -198,18 +198,18 @@ func TestPublicKeysAreReleasedInAnEmptyRange(t *testing.T) {
 	}
 }
 
-func TestPrivateKeysNeedACrowd(t *testing.T) {
+func TestPrivateKeysNeedManyUsers(t *testing.T) {
 	var lines []string
 	for i := range 4000 {
-		lines = append(lines, fmt.Sprintf("user%d,crowd,2025-03-03T00:00:00Z", i))
+		lines = append(lines, fmt.Sprintf("user%d,many,2025-03-03T00:00:00Z", i))
 	}
-	lines = append(lines, "somebody,alone,2025-03-03T00:00:00Z")
+	lines = append(lines, "one,alone,2025-03-03T00:00:00Z")
 	s := settings()
 	if !s.Private() {
 		t.Fatal("settings without a list are not private")
 	}
 	out := derived(t, s, options(write(t, "user,page,when\n"+strings.Join(lines, "\n"))), 9)
-	if !strings.Contains(out, `"key":"crowd"`) || strings.Contains(out, "alone") {
+	if !strings.Contains(out, `"key":"many"`) || strings.Contains(out, "alone") {
 		t.Errorf("output %q", out)
 	}
 }
@@ -227,7 +227,7 @@ func TestFailureOfTheOutputEndsTheRun(t *testing.T) {
 	}
 }
 
-func TestDrainEndsBehindATurn(t *testing.T) {
+func TestDrainEndsAfterATurn(t *testing.T) {
 	secrets, err := RandomSecrets()
 	if err != nil {
 		t.Fatal(err)
@@ -269,8 +269,8 @@ func TestSettingsAreChecked(t *testing.T) {
 	}
 }
 
-// A run is not held up by a reader that hangs: told to end, it ends.
-func TestRuleAReaderThatHangsDoesNotHoldADemo(t *testing.T) {
+// A run is not stopped by a reader that hangs: told to end, it ends.
+func TestRuleAReaderThatHangsDoesNotStopADemo(t *testing.T) {
 	secrets, err := RandomSecrets()
 	if err != nil {
 		t.Fatal(err)
@@ -304,7 +304,7 @@ func TestDerivedSecretsAreFixed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Changing these changes everybody's output: only with a new version in
+	// Changing these changes the output of every user's run: only with a new version in
 	// the domain strings.
 	if got := hex.EncodeToString(s.Incarnation[:]) + " " + hex.EncodeToString(s.UserHash[:8]); got != wantSecrets {
 		t.Errorf("got %q, want %q", got, wantSecrets)

@@ -71,8 +71,8 @@ func keyed(key [32]byte, domain string, parts ...[]byte) [32]byte {
 	return [32]byte(h.Sum(nil))
 }
 
-// SeedKey is the noise key of made-up events: no secret, so that a seed repeats
-// a run to the last byte.
+// SeedKey returns the noise key of made-up events. It is not a secret: a seed repeats a run
+// to the last byte.
 func SeedKey(seed uint64) noisereduction.NoiseKey {
 	var b [8]byte
 	binary.BigEndian.PutUint64(b[:], seed)

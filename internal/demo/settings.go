@@ -7,7 +7,7 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-// Settings are what is promised, how exact releases shall be and what one user
+// Settings are what is promised, how exact releases are to be and what one user
 // can contribute. Their meaning is that of the pipeline's configuration.
 type Settings struct {
 	Epsilon, Delta  float64
@@ -31,7 +31,7 @@ const (
 	shards      = 16
 )
 
-// config is the pipeline's configuration for a source on a broker.
+// config returns the pipeline's configuration for a source on a broker.
 func (s Settings) config(broker string, source Source, secrets Secrets) pipeline.Config {
 	keys := pipeline.Keys{Mode: "private"}
 	if !s.Private() {
@@ -58,9 +58,9 @@ func (s Settings) config(broker string, source Source, secrets Secrets) pipeline
 	}
 }
 
-// Compile checks the settings before anything is read or started. What it
-// returns tells the budget and the ladder; it is not for running. The error is
-// the pipeline's *ConfigError.
+// Compile checks the settings before anything is read or started. The deployment that it
+// returns has the budget and the ladder; it cannot be run. The error is the pipeline's
+// *ConfigError.
 func (s Settings) Compile() (*pipeline.Deployment, error) {
 	stand := Secrets{Noise: noisereduction.NoiseKey{ID: noiseKeyID, Secret: [32]byte{1}}, UserHash: [32]byte{2}}
 	config := s.config("127.0.0.1:1", &Generated{}, stand)

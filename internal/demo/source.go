@@ -19,16 +19,16 @@ type Traits struct {
 // Source hands out the records of a demo. Not for concurrent use.
 type Source interface {
 	Traits() Traits
-	// Range is the windows to be released, [from, to): both on a border of
-	// windows in UTC. Both are zero where there is nothing to release.
+	// Range returns the range of the windows to be released, [from, to): both are ends
+	// of windows in UTC. Both are zero where there is nothing to release.
 	Range() (from, to time.Time)
 	// Each calls fn with every record in the order in which they reach the
 	// topic: timestamps never fall.
 	Each(fn func(kafkalog.Message) error) error
-	// Truth is what must become of the records, where it is known; it is
-	// asked for behind Each.
+	// Truth returns what must become of the records, where it is known; it is
+	// asked for after Each.
 	Truth() (generate.Truth, bool)
-	// Unreadable is how many records of which class there are in a source
-	// without any range.
+	// Unreadable returns the numbers of broken records by class, of a source without a
+	// range.
 	Unreadable() map[string]uint64
 }

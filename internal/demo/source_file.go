@@ -18,7 +18,7 @@ import (
 // length and digest, and so is dead-lettered as oversized.
 const MaxRecordBytes = 900_000
 
-// FileOptions say how a person's file is read.
+// FileOptions say how a user's file is read.
 type FileOptions struct {
 	Path                           string
 	Format                         eventfile.Format
@@ -30,10 +30,10 @@ type FileOptions struct {
 	Window                         time.Duration
 	Digest                         *Multiset // nil: no digest is needed
 	TempDir                        string
-	SortMemory                     int // bytes; 0: the default of package input
+	SortMemory                     int // bytes; 0: the default of package eventfile
 }
 
-// File is a person's file as a source. Close it.
+// File is a user's file as a source. Close it.
 type File struct {
 	opt        FileOptions
 	data       *eventfile.Dataset
@@ -92,9 +92,9 @@ func (f *File) clock(head eventfile.Head) (eventfile.Clock, error) {
 	}, nil
 }
 
-// setRange takes the windows that hold the data where none were given. They begin
-// in 1970 at the earliest: what is before that is a date that nobody set more often
-// than an event.
+// setRange takes the windows that contain the data where none were given. They begin
+// in 1970 at the earliest: a time before that is a date that was not set more often than the
+// time of an event.
 func (f *File) setRange() {
 	f.from, f.to = f.opt.From, f.opt.To
 	window := f.opt.Window.Milliseconds()
@@ -119,7 +119,7 @@ func (f *File) setRange() {
 // Traits of a sorted file: nothing is late, and every time is believed.
 func (f *File) Traits() Traits { return Traits{Format: f.format, NoFuture: true, Partitions: 1} }
 
-// Range is what was asked for, else the windows from the first to the last
+// Range returns what was asked for, else the windows from the first to the last
 // event; zero for a file without any event.
 func (f *File) Range() (from, to time.Time) { return f.from, f.to }
 

@@ -96,7 +96,7 @@ func TestRange(t *testing.T) {
 		{"as given", data, march, march.Add(24 * time.Hour), march, march.Add(24 * time.Hour)},
 		{"start given", data, march, time.Time{}, march, march.Add(4 * time.Hour)},
 		{"end given", data, time.Time{}, march.Add(24 * time.Hour), march.Add(2 * time.Hour), march.Add(24 * time.Hour)},
-		{"start behind the data", data, march.Add(24 * time.Hour), time.Time{}, march.Add(24 * time.Hour), march.Add(25 * time.Hour)},
+		{"start after the data", data, march.Add(24 * time.Hour), time.Time{}, march.Add(24 * time.Hour), march.Add(25 * time.Hour)},
 		{"no events", "user,page,when\nx\n", time.Time{}, time.Time{}, time.Time{}, time.Time{}},
 		{"no events, start given", "user,page,when\n", march, time.Time{}, time.Time{}, time.Time{}},
 		{"no events, both given", "", march, march.Add(time.Hour), march, march.Add(time.Hour)},
@@ -165,7 +165,7 @@ func TestMultisetIgnoresOrderOnly(t *testing.T) {
 		"one copy of b less":       sum(1, records[0], records[1], records[3], records[4]),
 		"no record":                sum(1),
 		"another length":           sum(1, cut...),
-		"a twice in place of b":    sum(1, records[0], records[0], records[1], records[3], records[4]),
+		"a twice instead of b":     sum(1, records[0], records[0], records[1], records[3], records[4]),
 		"a truncated one is whole": sum(1, append(slices.Clone(records[:4]), eventfile.Record{Value: []byte("digest"), Length: 100})...),
 	}
 	seen := map[[32]byte]string{whole: "the whole"}

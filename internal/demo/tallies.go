@@ -10,7 +10,7 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
-// unreadable are the tallies of records none of which is an event.
+// unreadable returns the tallies of records of which none is an event.
 func unreadable(classes map[string]uint64) pipeline.Tallies {
 	t := pipeline.Tallies{DeadLettered: map[string]uint64{}, Metrics: []pipeline.MetricTallies{{Metric: MetricName}}}
 	for class, n := range classes {
@@ -42,8 +42,8 @@ func CheckTallies(t pipeline.Tallies) error {
 	return nil
 }
 
-// CompareTallies reports where tallies differ from a known truth: record fate
-// by fate and class by class, with nothing left open.
+// CompareTallies reports where tallies differ from a known truth, for every fate of a record
+// and every class of dead letters. No record may be left open.
 func CompareTallies(t pipeline.Tallies, truth generate.Truth) error {
 	for _, part := range []struct {
 		name      string

@@ -27,7 +27,7 @@ type Config struct {
 // ErrConfig is returned by New for a Config that describes no stream.
 var ErrConfig = errors.New("impossible stream")
 
-// Defaults is a day of a small shop: 24 windows of an hour, in the past.
+// Defaults returns a day of a small shop: 24 windows of an hour, in the past.
 func Defaults() Config {
 	return Config{
 		Seed: 1, Events: 400_000, Users: 100_000, Keys: 6,
@@ -38,21 +38,21 @@ func Defaults() Config {
 	}
 }
 
-// End is the end of the last window.
+// End returns the end of the last window.
 func (c Config) End() time.Time { return c.Start.Add(time.Duration(c.Windows) * c.Window) }
 
 func (c Config) check() error {
 	switch {
 	case c.Events < 0:
-		return fmt.Errorf("%w: %d events", ErrConfig, c.Events)
+		return fmt.Errorf("%w: %d events, there must be at least 0", ErrConfig, c.Events)
 	case c.Users < 1 || c.Users > 1<<24:
-		return fmt.Errorf("%w: %d users, must be from 1 to %d", ErrConfig, c.Users, 1<<24)
+		return fmt.Errorf("%w: %d users, there must be from 1 to %d", ErrConfig, c.Users, 1<<24)
 	case c.Keys < 1 || c.Keys > 1<<16:
-		return fmt.Errorf("%w: %d keys, must be from 1 to %d", ErrConfig, c.Keys, 1<<16)
+		return fmt.Errorf("%w: %d keys, there must be from 1 to %d", ErrConfig, c.Keys, 1<<16)
 	case c.Windows < 1 || c.Windows > 1<<20:
-		return fmt.Errorf("%w: %d windows, must be from 1 to %d", ErrConfig, c.Windows, 1<<20)
+		return fmt.Errorf("%w: %d windows, there must be from 1 to %d", ErrConfig, c.Windows, 1<<20)
 	case c.Window < time.Second || c.Window > 366*24*time.Hour || c.Window%time.Millisecond != 0:
-		return fmt.Errorf("%w: a window of %s, must be whole milliseconds from 1s to 366 days", ErrConfig, c.Window)
+		return fmt.Errorf("%w: a window of %s, it must be whole milliseconds from 1s to 366 days", ErrConfig, c.Window)
 	case c.Start.UnixMilli() < 0 || c.Windows > int(200*366*24*time.Hour/c.Window):
 		return fmt.Errorf("%w: the windows must begin after 1970 and span at most 200 years", ErrConfig)
 	case c.Lateness < 0 || c.Skew < 0:
@@ -60,7 +60,7 @@ func (c Config) check() error {
 	case c.Late < 0 || c.Future < 0 || c.Broken < 0 || !(c.Late+c.Future+c.Broken <= 1):
 		return fmt.Errorf("%w: the shares of late, future and broken records must be from 0 to 1 together", ErrConfig)
 	case c.MaxRecordBytes < 4096 || c.MaxRecordBytes > 900_000:
-		return fmt.Errorf("%w: at most %d bytes a record, must be from 4096 to 900000", ErrConfig, c.MaxRecordBytes)
+		return fmt.Errorf("%w: at most %d bytes a record, the limit must be from 4096 to 900000", ErrConfig, c.MaxRecordBytes)
 	}
 	return nil
 }

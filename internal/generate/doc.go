@@ -7,6 +7,6 @@
 // Truth counts every one of them under exactly one fate; memory does not grow
 // with the number of events.
 //
-// Not guaranteed: that it resembles anybody's own traffic. It is for trying and
+// Not guaranteed: that it resembles real traffic. It is for trying and
 // testing; the randomness is not cryptographic and no noise comes from it.
 package generate

@@ -48,7 +48,7 @@ func New(c Config) (*Generator, error) {
 	}, nil
 }
 
-// Names are the n keys that may appear, the most frequent first.
+// Names returns the n keys that may appear, the most frequent first.
 func Names(n int) []string {
 	pages := []string{"/home", "/search", "/product", "/cart", "/checkout", "/account", "/deals", "/help"}
 	for i := len(pages); i < n; i++ {
@@ -60,7 +60,7 @@ func Names(n int) []string {
 // Truth returns what the events handed out so far are.
 func (g *Generator) Truth() Truth { return g.truth.clone() }
 
-// Next returns the next event; false behind the last one.
+// Next returns the next event; false after the last one.
 func (g *Generator) Next() (Event, bool) {
 	if g.made == g.c.Events {
 		return Event{}, false
@@ -94,7 +94,7 @@ func (g *Generator) open() {
 	})
 }
 
-// value draws who did what, when, and what went wrong on the way.
+// value draws user, page, time and fate of an event, and returns its record.
 func (g *Generator) value(arrival int64) []byte {
 	user := fmt.Sprintf("u%07d", g.users.draw(g.r)+1)
 	page := g.names[g.page(arrival)]
@@ -152,7 +152,7 @@ func (g *Generator) page(arrival int64) int {
 	}
 }
 
-// record is a well-formed event.
+// record returns a well-formed event.
 func record(user, page string, at int64) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, `{"user":%q,"page":%q,"ts":%d}`, user, page, at)

@@ -69,7 +69,7 @@ func TestTruthFollowsFromTheRecords(t *testing.T) {
 		previous := c.Start.UnixMilli()
 		for e, ok := g.Next(); ok; e, ok = g.Next() {
 			if e.Arrival < previous || e.Arrival >= c.End().UnixMilli() {
-				t.Fatalf("arrival %d behind %d", e.Arrival, previous)
+				t.Fatalf("arrival %d is before %d", e.Arrival, previous)
 			}
 			previous = e.Arrival
 			want.Read++

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// pieces is the number of pieces the time is cut into: within a piece arrivals
-// are uniform.
+// pieces is the number of pieces that the time is cut into: within a piece arrivals are
+// uniform.
 const pieces = 2880
 
-// daily is the traffic at a time of day relative to its mean: quiet at four in
+// daily returns the traffic at a time of day relative to its mean: quiet at four in
 // the morning, a shoulder at noon and the peak in the evening. Always positive.
 func daily(t time.Time) float64 {
 	day := float64(t.UnixMilli()%86_400_000) / 86_400_000
@@ -42,7 +42,7 @@ func newArrivals(c Config) arrivals {
 	return a
 }
 
-// at places the fraction in [0, 1) of a slice, in Unix milliseconds.
+// at returns the time of the fraction in [0, 1) of a slice, in Unix milliseconds.
 func (a arrivals) at(slice int, fraction float64) int64 {
 	return int64(math.Floor(a.start + a.span*(float64(slice)+fraction)/pieces))
 }

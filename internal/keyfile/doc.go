@@ -2,9 +2,9 @@
 // digits on a line, for a noise key also with its id and first turn before them.
 //
 // Guarantees:
-//   - No error has anything of a key in it.
+//   - No error shows any part of a key.
 //   - A key file appears whole or not at all, is readable by its owner only, and never
-//     takes the place of another.
+//     replaces another.
 //
 // Functions have no state and may be called by several goroutines and processes at once.
 package keyfile

@@ -10,8 +10,8 @@ import (
 
 // Make writes 256 random bits to a new file, and makes the directories that are
 // missing; made is false where there is such a file, which stays as it is. The file
-// appears with its key in it: others who begin the deployment at the same moment, or
-// after a crash, find a whole key or none.
+// appears with its key in it: another process that begins the deployment at the same moment, or after
+// a crash, finds a whole key or no key.
 func Make(path string) (made bool, err error) {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -21,7 +21,7 @@ func Make(path string) (made bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	defer os.Remove(file.Name()) //nolint:errcheck // half a key, or a second name of it
+	defer os.Remove(file.Name()) //nolint:errcheck // the file of half a key, or a second name of the whole one
 	var secret [32]byte
 	_, err = rand.Read(secret[:])
 	if err == nil {

@@ -37,7 +37,7 @@ func ParseNoiseKey(text string) (noisereduction.NoiseKey, error) {
 			return key, errors.New("the key id is longer than 64 bytes")
 		}
 	default:
-		return key, errors.New("it must hold one key: 64 hex digits, or a key id, 1 and 64 hex digits")
+		return key, errors.New("it must have one key: 64 hex digits, or a key id, 1 and 64 hex digits")
 	}
 	var err error
 	if key.Secret, err = ParseSecret(words[len(words)-1]); err != nil {

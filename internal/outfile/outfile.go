@@ -12,7 +12,7 @@ import (
 type File struct {
 	path string
 	file *os.File
-	temp bool // file is to be renamed to path
+	temp bool // file is a new one, to be renamed to path
 	done bool
 }
 
@@ -45,8 +45,8 @@ func Create(path string, perm os.FileMode) (*File, error) {
 // Write implements io.Writer.
 func (f *File) Write(p []byte) (int, error) { return f.file.Write(p) }
 
-// Commit makes what was written durable and puts it in place. After an error the path
-// has what it had before.
+// Commit makes what was written durable, under the path. After an error the path has what it
+// had before.
 func (f *File) Commit() error {
 	var err error
 	if f.temp {
@@ -68,7 +68,7 @@ func (f *File) Commit() error {
 	return err
 }
 
-// Discard removes what was written, unless it has been committed. The error is one of
+// Discard removes what was written, unless it has been committed. The error is that of
 // closing or removing it.
 func (f *File) Discard() error {
 	if f.done {

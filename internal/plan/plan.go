@@ -17,7 +17,7 @@ type Plan struct {
 	Epsilon    float64  `json:"epsilon"`
 	Delta      float64  `json:"delta"`
 	Accountant string   `json:"accountant"`
-	Mu         float64  `json:"mu"`         // √B²: what an account may spend
+	Mu         float64  `json:"mu"`         // √B²: the privacy loss that an account may spend
 	DeltaKeys  float64  `json:"delta_keys"` // the part of delta that private keys may spend
 	Trust      string   `json:"trust"`
 	Period     string   `json:"period,omitempty"`
@@ -43,16 +43,17 @@ type Metric struct {
 	Keys       string  `json:"keys"`
 	KeysFrom   string  `json:"keys_from,omitempty"`
 	PublicKeys int     `json:"public_keys,omitempty"`
-	FirstSigma float64 `json:"first_sigma"` // of the first release of a count, in the metric's unit
-	TopSigma   float64 `json:"top_sigma"`   // the least that a release can have
-	// Threshold is what the first noisy count of a private key must exceed.
+	FirstSigma float64 `json:"first_sigma"` // standard deviation of a count's first release, in the metric's unit
+	TopSigma   float64 `json:"top_sigma"`   // the least standard deviation that a release can have
+	// Threshold is what the first noisy count of a private key must exceed; nil where keys
+	// are not private.
 	Threshold *float64 `json:"threshold"`
-	DeltaKey  float64  `json:"delta_key,omitempty"` // of one key in one window
+	DeltaKey  float64  `json:"delta_key,omitempty"` // the part of delta that one key in one window spends
 
 	Relative   float64 `json:"relative"`
 	Absolute   float64 `json:"absolute"`
 	Confidence float64 `json:"confidence"`
-	// MeetableFrom is the least count that can meet the target; nil for none.
+	// MeetableFrom is the least count that can meet the target; nil where no count can.
 	MeetableFrom *float64 `json:"meetable_from"`
 
 	// Windows is how many windows every user can take part in, however much they
@@ -82,7 +83,7 @@ func New(d *pipeline.Deployment) *Plan {
 	return p
 }
 
-// overPeriods states what a user is promised who is active in several periods.
+// overPeriods returns what is promised to a user who is active in several periods.
 func overPeriods(d *pipeline.Deployment) []Period {
 	var out []Period
 	for _, n := range []int{1, 2, 12, 52} {
@@ -112,7 +113,7 @@ func planMetric(m *pipeline.CompiledMetric, l deployment.Lifetime, cfg *pipeline
 	return out
 }
 
-// lasts is the time that n windows span.
+// lasts says how much time n windows cover.
 func lasts(n uint64, size, slide, period time.Duration) string {
 	if n == 0 {
 		return "no window"
@@ -129,7 +130,7 @@ func lasts(n uint64, size, slide, period time.Duration) string {
 
 func deviation(p state.Precision) float64 { return 1 / math.Sqrt(p.Float()) }
 
-// finite is nil for an infinite number.
+// finite returns nil for an infinite number.
 func finite(v float64) *float64 {
 	if math.IsInf(v, 0) || math.IsNaN(v) {
 		return nil

@@ -57,10 +57,10 @@ func (r *Replay) damaged(ctx context.Context, err error) error {
 	if flushed := r.partitions.flush(ctx); flushed != nil {
 		return errors.Join(err, flushed)
 	}
-	return fmt.Errorf("%w: the %s records before that are on the topic", err, terminal.Number(float64(r.result.Written), 0))
+	return fmt.Errorf("%w: the records before that (%s) are on the topic", err, terminal.Number(float64(r.result.Written), 0))
 }
 
-// take writes one record, once there is a time for it.
+// take writes one record, or keeps it until there is a time for it.
 func (r *Replay) take(ctx context.Context, record eventfile.Record, decoded *event.Event) error {
 	user := record.Value // a broken record has no user: any partition will do
 	switch err := r.decoder.Decode(record.Value, decoded); {
@@ -103,7 +103,7 @@ func (r *Replay) write(ctx context.Context, user, value []byte) error {
 	return r.partitions.add(ctx, user, kafkalog.Message{Value: r.framed(value), Timestamp: kafkalog.At(r.last)})
 }
 
-// tell says now and then how far it is, by what was read of the file.
+// tell reports every two seconds how much of the file was read.
 func (r *Replay) tell() {
 	if now := time.Now(); r.options.OnProgress != nil && r.size > 0 && now.Sub(r.told) >= 2*time.Second {
 		r.told = now

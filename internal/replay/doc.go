@@ -14,7 +14,7 @@
 //
 // Not guaranteed: once only. A replay that is begun again writes its records again, and so
 // does one that fails, up to where it failed. Records longer than demo.MaxRecordBytes are left
-// out, and the result says so. Nothing is sorted: package input sorts.
+// out, and the result says so. Nothing is sorted: package eventfile sorts.
 //
 // A Replay belongs to one goroutine at a time.
 package replay

@@ -13,7 +13,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// Options say what is written where. Path, Topic and Format are needed.
+// Options say which file is written to which topic, and how. Path, Topic and Format are needed.
 type Options struct {
 	Path  string
 	Topic string // it must exist
@@ -23,8 +23,7 @@ type Options struct {
 	// Header says that the first record of a csv or tsv file names the columns and is
 	// not written. Only for these two.
 	Header bool
-	// Registry is where the schemas of a topic's Avro records stand that begin with an
-	// id; nil where Format has the schema of bare records, and for other formats.
+	// Registry has the schemas of Avro records that begin with an id; nil where Format has the schema of bare records, and for other formats.
 	Registry *registry.Client
 
 	PerSecond  float64 // records a second at most; 0: as fast as it goes
@@ -40,7 +39,7 @@ type Options struct {
 // Result is what a replay that did not fail has done.
 type Result struct {
 	Written      int64  // records
-	FirstLeftOut int64  // number of the first record that was too long; 0: none was
+	FirstLeftOut int64  // number of the first record that was too long; 0: no record was
 	Unit         string // what that number counts: "line" or "record"
 	Drained      bool   // the caller ended it: the rest of the file is not on the topic
 }
@@ -52,20 +51,20 @@ type Replay struct {
 
 	file       *os.File
 	read       *countingReader
-	size       int64 // of the file; 0 where it has none
+	size       int64 // of the file; 0 where it has no size
 	source     source
 	decoder    *event.Decoder
 	partitions *partitionWriters
 	pace       pace
 	told       time.Time // when OnProgress was called last
 
-	last    int64              // time of the last record that had one
-	timed   bool               // there was one
+	last    int64              // time of the last record that had a time
+	timed   bool               // a record had a time
 	waiting []eventfile.Record // records before the first time
 	result  Result
 
 	schema  string // of a container file, else ""
-	prefix  []byte // of every record on the topic: its schema's id
+	prefix  []byte // of every record on the topic: the id of its schema
 	scratch []byte
 }
 
@@ -120,7 +119,7 @@ func (r *Replay) Close() {
 	r.file.Close()
 }
 
-// refuseAppendTimes keeps a replay from being one big late event.
+// refuseAppendTimes refuses a topic on which every event of the past would be late.
 func refuseAppendTimes(ctx context.Context, client *kafkalog.Client, topic string, accept bool) error {
 	settings, err := client.TopicConfig(ctx, topic)
 	if err != nil {

@@ -51,7 +51,7 @@ func (r *Replay) openSource() error {
 }
 
 // openAvro reads the head of a container file, and refuses one whose records the
-// topic's readers would not take, or would take for something else.
+// topic's readers would not take, or would take for other events.
 func (r *Replay) openAvro() error {
 	file, err := eventfile.NewContainer(r.read, demo.MaxRecordBytes)
 	if err != nil {
@@ -87,8 +87,8 @@ func (r *Replay) register(ctx context.Context) error {
 	return nil
 }
 
-// framed is a record of a container as it stands on the topic: never nil, which
-// would be a tombstone. It is valid until the next call.
+// framed returns a record of a container as it stands on the topic: never nil, which would be
+// a tombstone. It is valid until the next call.
 func (r *Replay) framed(value []byte) []byte {
 	if r.schema == "" {
 		return value
@@ -97,7 +97,7 @@ func (r *Replay) framed(value []byte) []byte {
 	return r.scratch
 }
 
-// countingReader knows how much was read.
+// countingReader counts the bytes that were read.
 type countingReader struct {
 	r io.Reader
 	n int64

@@ -53,7 +53,8 @@ func Chart(w io.Writer, rows []Row, opt ChartOptions) error {
 	return b.Flush()
 }
 
-// panelOrder is the order given, then all other keys by what was released.
+// panelOrder returns the keys in the order given, then all other keys by the sum of their
+// values.
 func panelOrder(byKey map[string][]Row, given []string) []string {
 	var out, rest []string
 	for _, key := range given {
@@ -76,7 +77,7 @@ func panelOrder(byKey map[string][]Row, given []string) []string {
 
 const gutter = 8 // columns of the axis
 
-// grid places windows in columns.
+// grid maps windows to columns.
 type grid struct {
 	from   time.Time
 	size   time.Duration
@@ -87,7 +88,7 @@ type grid struct {
 }
 
 func newGrid(opt ChartOptions) grid {
-	// Times may be thousands of years apart: more than a time.Duration holds.
+	// Times may be thousands of years apart: more than a time.Duration can be.
 	g := grid{from: opt.From, size: opt.Window, count: max(1, int((opt.To.UnixMilli()-opt.From.UnixMilli())/opt.Window.Milliseconds()))}
 	room := max(opt.Width, 40) - gutter
 	g.group = (g.count + room/2 - 1) / (room / 2)
@@ -96,12 +97,12 @@ func newGrid(opt ChartOptions) grid {
 	return g
 }
 
-// index is the bar of a window.
+// index returns the bar of a window.
 func (g grid) index(start time.Time) int {
 	return min(g.bars-1, max(0, int((start.UnixMilli()-g.from.UnixMilli())/g.size.Milliseconds())/g.group))
 }
 
-// labels is the line of times below the last panel.
+// labels returns the line of times below the last panel.
 func (g grid) labels() string {
 	layout := "01-02 15:04"
 	switch {
@@ -124,7 +125,7 @@ func (g grid) labels() string {
 	return line
 }
 
-// niceTop is the least round number that is ≥ v.
+// niceTop returns the least round number that is ≥ v.
 func niceTop(v float64) float64 {
 	if !(v > 0) {
 		return 1

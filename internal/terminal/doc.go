@@ -3,7 +3,7 @@
 //
 // Guarantees: everything fits the width asked for (80 columns unless told
 // otherwise) when keys are shortened to it; no colour and no cursor movement is
-// written unless the caller says that a terminal is there; control characters
+// written unless the caller says that the output is a terminal; control characters
 // in keys are escaped, so that a key cannot steer the terminal. Nothing but
 // released values and public facts is given to this package, and it draws
 // nothing else.

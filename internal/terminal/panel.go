@@ -9,7 +9,7 @@ import (
 
 // bar is what one column of a panel shows.
 type bar struct {
-	released        int // windows behind it; 0: nothing was released
+	released        int // windows that it stands for; 0: nothing was released
 	value, low, top float64
 	missed          bool // some target was not met
 }
@@ -96,15 +96,14 @@ func (p panel) line(line int) string {
 	return b.String()
 }
 
-// block is the part of a bar that lies in a line, in eighths.
+// block returns the part of a bar that lies in a line, in eighths.
 func (p panel) block(value float64, line int) string {
 	eighths := int(math.Round(value / p.scale * float64(p.height) * 8))
 	return string([]rune(" ▁▂▃▄▅▆▇█")[max(0, min(8, eighths-8*line))])
 }
 
-// whisker is the part of an interval that lies in a line, in halves: a half is
-// drawn when the interval covers its middle. The half line that holds the value
-// is always drawn.
+// whisker returns the part of an interval that lies in a line, in halves: a half is drawn
+// when the interval covers its middle. The half line that contains the value is always drawn.
 func (p panel) whisker(low, top float64, line int) string {
 	unit := p.scale / float64(p.height) / 2
 	middle := (low + top) / 2
@@ -124,8 +123,8 @@ func (p panel) whisker(low, top float64, line int) string {
 	return " "
 }
 
-// foot is the axis, with a mark below the bars that missed their target and
-// where nothing was released.
+// foot returns the axis, with a mark below the bars that missed their target and where
+// nothing was released.
 func (p panel) foot() string {
 	var b strings.Builder
 	for _, bar := range p.bars {

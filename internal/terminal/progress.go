@@ -10,8 +10,8 @@ import (
 
 // Progress says on stderr how far a run is: turns settled, values released and
 // the time it took. On a terminal one line is drawn again and again; elsewhere
-// a plain line appears at most every interval. Nobody waits for a stderr that takes
-// nothing, nor for what somebody else is writing. Safe for concurrent use.
+// a plain line appears at most every interval. No caller waits for a stderr that takes
+// nothing, nor for what another goroutine is writing. Safe for concurrent use.
 type Progress struct {
 	out      *relay
 	terminal bool
@@ -21,7 +21,7 @@ type Progress struct {
 	mu       sync.Mutex // never held while something is written or waited for
 	drawn    time.Time
 	shown    string // the line on the screen
-	hidden   int    // Interrupts that go on: no line is drawn
+	hidden   int    // Interrupts that are running: no line is drawn meanwhile
 	turns    int
 	total    int // 0: not known
 	released int
@@ -45,7 +45,7 @@ func (p *Progress) Expect(turns int) {
 	p.total = turns
 }
 
-// Elapsed is the time since the start, as it is shown.
+// Elapsed returns the time since the start, as it is shown.
 func (p *Progress) Elapsed() string { return seconds(p.now().Sub(p.begin)) }
 
 // Write lets a log write lines that stay, without waiting for them.
@@ -65,8 +65,8 @@ func (p *Progress) Note(format string, args ...any) {
 	p.out.flush()
 }
 
-// Flush waits until what was said is written, so that what others write comes after
-// it; not for long where stderr takes nothing.
+// Flush waits until all messages are written, so that what others write comes after them;
+// not for long where stderr takes nothing.
 func (p *Progress) Flush() { p.out.flush() }
 
 func (p *Progress) stay(lines string) {
@@ -81,7 +81,7 @@ func (p *Progress) stay(lines string) {
 // clear takes the line off the screen.
 const clear = "\r\x1b[K"
 
-// Settled says that a turn was settled with so many released values.
+// Settled takes the number of a turn that was settled, and how many values it released.
 func (p *Progress) Settled(turn, released int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -91,14 +91,14 @@ func (p *Progress) Settled(turn, released int) {
 	if p.terminal {
 		every = redraw
 	}
-	if at := p.now(); at.Sub(p.drawn) >= every && p.hidden == 0 && !p.out.behind() {
+	if at := p.now(); at.Sub(p.drawn) >= every && p.hidden == 0 && !p.out.busy() {
 		p.drawn = at
 		p.draw()
 	}
 }
 
 // Interrupt runs fn, which writes to a stream. Where that is the terminal that shows
-// the line, the line is off the screen meanwhile; nobody but the caller waits for it.
+// the line, the line is off the screen meanwhile; only the caller waits for it.
 func (p *Progress) Interrupt(to io.Writer, fn func() error) error {
 	if !p.terminal || !sameTerminal(to, p.out.w) {
 		return fn()
@@ -151,11 +151,21 @@ func (p *Progress) text() string {
 		b.WriteString(strings.Repeat("█", full) + strings.Repeat("░", cells-full) + " ")
 	}
 	fmt.Fprintf(&b, "%s", Number(float64(p.turns), 0))
+	of := p.turns
 	if p.total > 0 {
+		of = p.total
 		fmt.Fprintf(&b, " of %s", Number(float64(p.total), 0))
 	}
-	fmt.Fprintf(&b, " turns settled, %s values released, %s", Number(float64(p.released), 0), seconds(p.now().Sub(p.begin)))
+	fmt.Fprintf(&b, " %s settled, %s %s released, %s", plural(of, "turn"), Number(float64(p.released), 0), plural(p.released, "value"), seconds(p.now().Sub(p.begin)))
 	return b.String()
+}
+
+// plural returns the form of a noun that goes with n.
+func plural(n int, noun string) string {
+	if n == 1 {
+		return noun
+	}
+	return noun + "s"
 }
 
 // seconds writes an elapsed time to a tenth of a second below a minute.

@@ -9,20 +9,20 @@ import (
 )
 
 const (
-	// patience is how long somebody waits for a stream that takes nothing: once, until
+	// patience is how long a caller waits for a stream that takes nothing: once, until
 	// it takes something again.
 	patience = 2 * time.Second
-	// maxBacklog is how much is kept for a stream that takes nothing.
+	// maxBacklog is how many bytes are kept for a stream that takes nothing.
 	maxBacklog = 1 << 20
 )
 
 // relay writes to a stream that may stop taking anything, such as a terminal after
-// Ctrl-S or a pipe that nobody reads: what comes meanwhile is kept, up to a limit, and
-// nobody has to wait for it. Safe for concurrent use.
+// Ctrl-S or a pipe without a reader: what comes meanwhile is kept, up to a limit, and no
+// caller has to wait for it. Safe for concurrent use.
 type relay struct {
 	w io.Writer
-	// screen is held while something is written. Nobody but the relay itself and
-	// output to the same terminal waits for it.
+	// screen is locked while something is written. Only the relay itself and output to
+	// the same terminal wait for it.
 	screen sync.Mutex
 
 	mu      sync.Mutex
@@ -30,14 +30,14 @@ type relay struct {
 	bytes   int
 	dropped int
 	idle    chan struct{} // closed when all is written; nil when nothing is
-	stalled bool          // somebody has waited in vain, and nothing was taken since
+	stalled bool          // a caller has waited for patience, and nothing was taken since
 }
 
 // put hands over text and returns at once.
 func (r *relay) put(text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.dropped > 0 || r.bytes+len(text) > maxBacklog { // what is said stays in order
+	if r.dropped > 0 || r.bytes+len(text) > maxBacklog { // messages stay in order
 		r.dropped++
 		return
 	}
@@ -54,7 +54,7 @@ func (r *relay) work() {
 	for {
 		r.mu.Lock()
 		if len(r.queue) == 0 && r.dropped > 0 {
-			r.queue = append(r.queue, fmt.Appendf(nil, "(%d messages are left out here: nobody took them)\n", r.dropped))
+			r.queue = append(r.queue, fmt.Appendf(nil, "(%d %s left out here: this stream took nothing for too long)\n", r.dropped, plural(r.dropped, "message")))
 			r.dropped = 0
 		}
 		if len(r.queue) == 0 {
@@ -67,7 +67,7 @@ func (r *relay) work() {
 		r.queue, r.bytes = nil, 0
 		r.mu.Unlock()
 		r.screen.Lock()
-		r.w.Write(text) //nolint:errcheck // where notes cannot be written nobody can be told
+		r.w.Write(text) //nolint:errcheck // an error of writing notes cannot be reported anywhere
 		r.screen.Unlock()
 		r.mu.Lock()
 		r.stalled = false
@@ -75,8 +75,8 @@ func (r *relay) work() {
 	}
 }
 
-// behind says whether something is still to be written.
-func (r *relay) behind() bool {
+// busy reports whether something is still to be written.
+func (r *relay) busy() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.idle != nil
@@ -110,7 +110,7 @@ func (r *relay) apart(fn func() error) error {
 	return fn()
 }
 
-// Say writes text, but does not wait for long where nobody takes it.
+// Say writes text, but does not wait for long where w takes nothing.
 func Say(w io.Writer, text string) {
 	r := relay{w: w}
 	r.put(text)

@@ -47,7 +47,7 @@ func soon(t *testing.T, what string, fn func()) {
 
 // Neither logs nor settlements wait for a stderr that takes nothing, and what they say
 // comes, as far as it was kept, once it takes something again.
-func TestRuleNobodyWaitsForAStderrThatTakesNothing(t *testing.T) {
+func TestRuleNoCallerWaitsForAStderrThatTakesNothing(t *testing.T) {
 	for _, terminal := range []bool{false, true} {
 		w := &stuck{free: make(chan struct{})}
 		at := monday
@@ -67,14 +67,14 @@ func TestRuleNobodyWaitsForAStderrThatTakesNothing(t *testing.T) {
 		})
 		close(w.free)
 		written := func() {
-			for p.out.behind() {
+			for p.out.busy() {
 				time.Sleep(time.Millisecond) // soon gives up
 			}
 		}
 		soon(t, "a stream that takes everything", written)
 		p.Mention("again")
 		soon(t, "a stream that takes everything", written)
-		for _, want := range []string{"first\n", "msg=0 ", "line 1\n", "messages are left out here", "again\n"} {
+		for _, want := range []string{"first\n", "msg=0 ", "line 1\n", "messages left out here", "again\n"} {
 			if !strings.Contains(w.String(), want) {
 				t.Errorf("terminal %v: %q did not come", terminal, want)
 			}
@@ -82,7 +82,7 @@ func TestRuleNobodyWaitsForAStderrThatTakesNothing(t *testing.T) {
 	}
 }
 
-// Output to another stream that takes nothing keeps nobody from stderr.
+// Output to another stream that takes nothing keeps no message from stderr.
 func TestRuleStderrDoesNotWaitForStdout(t *testing.T) {
 	var w bytes.Buffer
 	p := NewProgress(&w, true, time.Now)

@@ -11,5 +11,5 @@ type Row struct {
 	Met        bool    // the target was met
 }
 
-// margin is half the width of the interval.
+// margin returns half the width of the interval.
 func (r Row) margin() float64 { return (r.High - r.Low) / 2 }

@@ -33,7 +33,7 @@ func Number(v float64, decimals int) string {
 	return b.String()
 }
 
-// decimals is the number of decimals worth showing beside an error of margin.
+// decimals returns how many decimals are worth showing for a value with an error of margin.
 func decimals(margin float64) int {
 	switch {
 	case margin >= 10:
@@ -65,7 +65,7 @@ func short(v float64) string {
 }
 
 // Key makes a key safe to print and fits it into width columns: characters that
-// do not print are escaped, what is too long ends in "…".
+// do not print are escaped, a key that is too long is cut and ends in "…".
 func Key(key string, width int) string {
 	var b strings.Builder
 	for rest := key; rest != ""; {
