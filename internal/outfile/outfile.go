@@ -34,7 +34,9 @@ func Create(path string, perm os.FileMode) (*File, error) {
 	case err != nil && !errors.Is(err, os.ErrNotExist):
 		return nil, err
 	}
-	name := fmt.Sprintf(".%s-%s", filepath.Base(path), rand.Text()[:10])
+	// Names are limited to 255 bytes in most file systems: a longer path's own name is cut.
+	base := filepath.Base(path)
+	name := fmt.Sprintf(".%s-%s", base[:min(len(base), 200)], rand.Text()[:10])
 	file, err := os.OpenFile(filepath.Join(filepath.Dir(path), name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
 	if err != nil {
 		return nil, err
