@@ -12,7 +12,7 @@ import (
 
 // Flags, help texts, the allowed values of a configuration and the documentation name
 // the accountants of the table in state/compose, and no others.
-func TestEveryPlaceNamesTheSameAccountants(t *testing.T) {
+func TestFlagsAndDocumentationNameTheSameAccountants(t *testing.T) {
 	budgets := state.AccountantNames()
 	quoted := "`" + strings.Join(budgets, "`, `") + "`"
 	page, err := os.ReadFile("../../docs/configuration.md")

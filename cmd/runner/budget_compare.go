@@ -10,7 +10,8 @@ import (
 	"github.com/tollgate-dp/tollgate/state/compose"
 )
 
-// verdict is a compose.Verdict in JSON: two numbers, or the reason why the accountant does not apply.
+// verdict is a compose.Verdict in JSON: two numbers, or the reason why the accountant does not
+// apply.
 type verdict struct {
 	Epsilon    *float64 `json:"epsilon,omitempty"`
 	Delta      *float64 `json:"delta,omitempty"`

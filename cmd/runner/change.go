@@ -30,18 +30,19 @@ func (a *app) change() *cobra.Command {
 		Short: "Change a deployment between two runs: metrics, bounds, keys, shards",
 		Long: `Put a changed configuration in force after the last settled turn, as a new generation
 on the control topic that every later run follows. End the run first (SIGTERM); no
-turn may be under way.
-Accounts stay as they are, and so do the open windows of every metric that keeps
-its name and its public keys. Windows that a change cuts short are never released.
+turn may be under way. Accounts stay as they are, and so do the open windows of every
+metric that keeps its name and its public keys. Windows that a change cuts short are
+never released.
 
 What can be changed: metrics can be added and removed; bounds, ladders, targets,
 public keys, lateness, the noise key and ledger slots; the budget, downwards; the
 number of shards together with the name of the ledger topic, and the number of
 release shards together with the name of the counts topic. What a metric's name
-stands for never changes: to count something else, give it another name. The promise never becomes weaker: metrics
-with private keys can be added only where privacy.delta_keys was reserved from the
-start, and that part stays when they are removed. The accountant, the period, the user-hash key and
-the field of the user in a record never change.
+stands for never changes: to count something else, use another name. The promise never
+becomes weaker: metrics with private keys can be added only where privacy.delta_keys
+was reserved from the start, and that part stays when they are removed. The
+accountant, the period, the user-hash key and the field of the user in a record never
+change.
 
 To rotate the noise key, name a new one under keys.noise with a new id. After the
 change no turn needs the old one any more, and it can be destroyed.

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// edit changes a configuration file in its place.
+// edit changes a configuration file.
 func edit(t *testing.T, file string, change ...string) {
 	t.Helper()
 	text, err := os.ReadFile(file)

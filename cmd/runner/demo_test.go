@@ -231,7 +231,7 @@ func TestManyTurnsAreAnnounced(t *testing.T) {
 }
 
 // No flag of the demo may be forgotten: the list.
-// A time.Duration holds 292 years, the times of records 9999.
+// A time.Duration can be 292 years, the times of records reach the year 9999.
 func TestTurnsOfThousandsOfYearsAreCounted(t *testing.T) {
 	text := "when,who,where\n1970-01-01T00:00:00Z,a,b\n9999-12-31T00:00:00Z,a,b\n"
 	j := &job{flags: &demoFlags{input: write(t, "long.csv", text), inputFormat: "csv", header: true, userField: "who", keyField: "where", timeField: "when", timeUnit: "rfc3339", window: 24 * time.Hour}}
@@ -262,8 +262,8 @@ func TestDemoHasEveryFlag(t *testing.T) {
 	}
 }
 
-// Whoever asks for the SDK's direct runner is told which one runs instead, by
-// demo as by run; nothing of it is on stdout.
+// Users who ask for the SDK's direct runner are told which one runs instead, by demo and by
+// run; stdout does not show it.
 func TestTheRunnerThatRunsIsNamed(t *testing.T) {
 	const line = "runner direct: running on prism"
 	file := write(t, "empty.csv", "when,who,where\n")

@@ -102,7 +102,7 @@ func TestKeysAreMadeOnceAndForTheOwnerOnly(t *testing.T) {
 	}
 }
 
-// A header is refused where the topic holds JSON, with the place that says so.
+// A header is refused where the topic has JSON, with the field that says so.
 func TestReplayNamesWhatSaysTheFormat(t *testing.T) {
 	err := (&replayFlags{header: true, config: "shop.yaml"}).checkHeader(event.Format{Format: "jsonl"})
 	if exitCode(err) != exitUsage || !strings.Contains(err.Error(), "events.format in shop.yaml is jsonl") {
@@ -110,7 +110,7 @@ func TestReplayNamesWhatSaysTheFormat(t *testing.T) {
 	}
 }
 
-// What init says is what is to be done next, and nothing that does not help.
+// An error of init says what to do next, and nothing that does not help.
 func TestInitSaysWhatToDo(t *testing.T) {
 	code, _, stderr := run(t, "init", "--config", deploymentFile(t, "127.0.0.1:1"), "--generate-keys")
 	if code != exitError || !strings.Contains(stderr, "127.0.0.1:1") || strings.Contains(stderr, "--create-topics") {

@@ -167,7 +167,7 @@ func TestUntilEndClosesNoWindowEarly(t *testing.T) {
 		t.Skip("runs pipelines")
 	}
 	addr := broker(t)
-	cfg := deploymentFile(t, addr, "no_future: true", "lateness: 1h") // no window that holds now can close while the test runs
+	cfg := deploymentFile(t, addr, "no_future: true", "lateness: 1h") // no window that contains the present can close while the test runs
 	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1")
 	now := time.Now().UTC().Format(time.RFC3339)
 	mustRun(t, "replay", "--config", cfg, "--input", write(t, "now.csv", now+",a,north\n"+now+",b,north\n"))

@@ -57,7 +57,7 @@ func TestVersion(t *testing.T) {
 
 // Whatever is wrong with flags ends in exit code 2, files that cannot be used
 // in 1, the contents of key files in 3; nothing is printed on stdout, and the
-// message names the place.
+// message names the flag.
 func TestBadCommandLines(t *testing.T) {
 	csv := write(t, "events.csv", "user,page,when\nu1,a,2025-03-03T00:00:00Z\n")
 	plain := write(t, "events.dat", "")
@@ -93,7 +93,7 @@ func TestBadCommandLines(t *testing.T) {
 		{"epsilon negative", []string{"demo", "--epsilon", "-1"}, 2, "--epsilon is -1"},
 		{"delta 0", []string{"demo", "--delta", "0"}, 2, "--delta is 0"},
 		{"delta 1", []string{"demo", "--delta", "1"}, 2, "--delta is 1"},
-		{"ladder nobody can pay", []string{"demo", "--epsilon", "1e-7", "--last-at-least", "1000000000"}, 2, "--last-at-least"},
+		{"ladder that no user can pay", []string{"demo", "--epsilon", "1e-7", "--last-at-least", "1000000000"}, 2, "--last-at-least"},
 		{"last at least nothing", []string{"demo", "--last-at-least", "0"}, 2, "--last-at-least is 0"},
 		{"no keys per user", []string{"demo", "--max-keys-per-user", "0"}, 2, "--max-keys-per-user is 0"},
 		{"no events per key", []string{"demo", "--max-events-per-key", "-3"}, 2, "--max-events-per-key is -3"},
@@ -116,7 +116,7 @@ func TestBadCommandLines(t *testing.T) {
 		{"unknown input format", with("--input-format", "xml"), 2, "--input-format"},
 		{"format not in the name", []string{"demo", "--input", plain, "--user-field", "a", "--time-field", "b"}, 2, "--input-format is needed"},
 		{"unknown time unit", with("--time-unit", "h"), 2, "must be s, ms, us or rfc3339"},
-		{"from is no time", with("--from", "yesterday"), 2, "must be a time like"},
+		{"from is not a time", with("--from", "yesterday"), 2, "must be a time like"},
 		{"from inside a window", with("--from", "2025-03-03T00:30:00Z"), 2, "2025-03-03T00:00:00Z or 2025-03-03T01:00:00Z"},
 		{"from the year 1", with("--from", "0001-01-01"), 2, "before 1970"},
 		{"from before 1970", with("--from", "1969-01-01"), 2, "before 1970"},

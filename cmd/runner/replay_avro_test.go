@@ -61,7 +61,7 @@ type schemaRegistry struct {
 	refuse int
 
 	mu   sync.Mutex
-	kept map[string][]string // subject → schemas; an id is 100 and the place of all
+	kept map[string][]string // subject → schemas; an id is 100 and the index among all schemas
 	all  []string
 }
 
@@ -322,7 +322,7 @@ func TestAvroFilesThatATopicCannotTake(t *testing.T) {
 		{"neither schema nor registry", with(), 2, "--registry URL where each begins with the id of its schema, --schema FILE.avsc where they are bare"},
 		{"schema and registry", with("--schema", avsc, "--registry", reg.URL), 2, "give --schema or --registry"},
 		{"user of no registry", with("--schema", avsc, "--registry-user", "ann"), 2, "go with --registry"},
-		{"registry that is no address", with("--registry", "registry"), 2, "must be http://host:port"},
+		{"registry without an address", with("--registry", "registry"), 2, "must be http://host:port"},
 		{"registry user without a password", with("--registry", reg.URL, "--registry-user", "ann"), 2, "--registry-user needs"},
 		{"password that is not set", with("--registry", reg.URL, "--registry-user", "ann", "--registry-password-env", "P"), 2, "P is not set"},
 		{"two passwords", with("--registry", reg.URL, "--registry-user", "ann", "--registry-password-env", "P", "--registry-password-file", avsc), 2, "not both"},

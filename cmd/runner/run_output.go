@@ -34,7 +34,7 @@ type runOutput struct {
 	page   *page
 
 	mu        sync.Mutex
-	changed   chan struct{} // closed and made anew at every change of what is below
+	changed   chan struct{} // closed and made anew at every change of the fields below
 	first     uint64        // turn that this run has settled, 0 none yet
 	settled   uint64        // the last one
 	done      uint64        // the last turn that was printed
@@ -268,7 +268,7 @@ func (o *runOutput) text(releases []schemas.Release) ([]byte, error) {
 		releases = releases[end:]
 		table := o.tables[metric]
 		if table == nil {
-			// Not one of ours; it is no reason to end either.
+			// A foreign release is not a reason to end the run.
 			o.progress.Mention("a release on topic %s names a metric that the deployment does not have, and is left out", o.topic)
 			continue
 		}

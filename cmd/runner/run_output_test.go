@@ -101,7 +101,7 @@ func TestTablesOfSeveralMetricsAreNamed(t *testing.T) {
 	}
 }
 
-// atOnce keeps the sizes of writes, and fails behind some.
+// atOnce keeps the sizes of writes, and fails after some.
 type atOnce struct {
 	writes []string
 	most   int
@@ -212,7 +212,8 @@ func TestRuleOnlyAFailedWriteEndsTheRun(t *testing.T) {
 	}
 }
 
-// The end of the run is not held up by following that is tried again, and is no error where all was printed.
+// The end of the run does not wait for following that is tried again, and is not an error where
+// everything was printed.
 func TestFollowingEndsWithTheRun(t *testing.T) {
 	o, _ := newOutput(t, formatJSON)
 	ctx, stop := context.WithCancel(t.Context())

@@ -128,7 +128,7 @@ func terminate(t testing.TB) {
 	}
 }
 
-// pipe is one that nobody reads unless the test does.
+// pipe is one without a reader unless the test reads it.
 func pipe(t testing.TB) (r, w *os.File) {
 	t.Helper()
 	r, w, err := os.Pipe()
@@ -173,13 +173,13 @@ func hourly(t testing.TB) (cfg, addr string) {
 	return cfg, addr
 }
 
-// published waits until counts holds more than so many records.
+// published waits until counts has more than so many records.
 func published(t testing.TB, addr string, more int64) (end int64) {
 	t.Helper()
 	return written(t, addr, "shop-counts", more)
 }
 
-// written waits until the first partition of a topic holds more than so many records.
+// written waits until the first partition of a topic has more than so many records.
 func written(t testing.TB, addr, topic string, more int64) (end int64) {
 	t.Helper()
 	client, err := kafkalog.Dial(t.Context(), kafkalog.Config{Brokers: []string{addr}})
@@ -187,7 +187,7 @@ func written(t testing.TB, addr, topic string, more int64) (end int64) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	await.That(t, patience, fmt.Sprintf("%s holds more than %d records", topic, more), func() bool {
+	await.That(t, patience, fmt.Sprintf("%s has more than %d records", topic, more), func() bool {
 		bounds, err := client.Offsets(t.Context(), topic, 0)
 		if err != nil {
 			t.Fatal(err)
@@ -214,7 +214,7 @@ func wholeLines(t *testing.T, r, w *os.File) (lines int) {
 	return lines
 }
 
-// Whoever stops reading stdout stops the printing and nothing else: turns are settled,
+// A reader that stops reading stdout stops the printing and nothing else: turns are settled,
 // a signal drains the run, and what was not printed is counted.
 func TestRuleAReaderThatStopsReadingDoesNotStopTheRun(t *testing.T) {
 	if testing.Short() {
@@ -261,7 +261,7 @@ func TestRuleAStderrThatTakesNothingDoesNotStopTheRun(t *testing.T) {
 	}
 }
 
-func TestASecondSignalEndsARunThatNobodyReads(t *testing.T) {
+func TestASecondSignalEndsARunWithoutAReader(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs pipelines")
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Exact tallies must never take the place of the page that everybody may see.
+// Exact tallies must never replace the page that is made for publication.
 func TestRuleThePublicPageIsNoTrustedReport(t *testing.T) {
 	t.Chdir(t.TempDir())
 	must := func(err error) {
@@ -24,14 +24,14 @@ func TestRuleThePublicPageIsNoTrustedReport(t *testing.T) {
 	full, err := filepath.Abs("new.html")
 	must(err)
 	config := deploymentFile(t, "127.0.0.1:1")
-	for _, pair := range [][2]string{
+	for _, paths := range [][2]string{
 		{"page.html", "page.html"}, {"new.html", "./new.html"}, {"new.html", full}, {"nowhere/new.html", "nowhere/./new.html"},
 		{"page.html", "linked"}, {"hard", "page.html"}, {"here/new.html", "there/new.html"},
 	} {
 		for _, args := range [][]string{small(), {"run", "--config", config}} {
-			code, stdout, stderr := run(t, append(args, "--report", pair[0], "--trusted-report", pair[1])...)
+			code, stdout, stderr := run(t, append(args, "--report", paths[0], "--trusted-report", paths[1])...)
 			if code != exitUsage || stdout != "" || !strings.Contains(stderr, "name the same file") {
-				t.Errorf("%s with %q: exit %d, stderr %q", args[0], pair, code, stderr)
+				t.Errorf("%s with %q: exit %d, stderr %q", args[0], paths, code, stderr)
 			}
 		}
 	}
@@ -39,14 +39,14 @@ func TestRuleThePublicPageIsNoTrustedReport(t *testing.T) {
 		t.Errorf("the page is now %q (%v)", text, err)
 	}
 	must(os.WriteFile("tallies.json", nil, 0o600))
-	for _, pair := range [][2]string{{"page.html", "tallies.json"}, {"new.html", "here/new.html"}, {"new.html", "newer.html"}} {
-		if err := apart(pair[0], pair[1]); err != nil {
-			t.Errorf("%q are two files: %v", pair, err)
+	for _, paths := range [][2]string{{"page.html", "tallies.json"}, {"new.html", "here/new.html"}, {"new.html", "newer.html"}} {
+		if err := apart(paths[0], paths[1]); err != nil {
+			t.Errorf("%q are two files: %v", paths, err)
 		}
 	}
 }
 
-func TestNoReportTakesThePlaceOfTheInput(t *testing.T) {
+func TestNoReportReplacesTheInput(t *testing.T) {
 	const text = "u,a,1740787200000\n"
 	for _, flag := range []string{"--report", "--trusted-report"} {
 		input := write(t, "visits.csv", text)
@@ -55,7 +55,7 @@ func TestNoReportTakesThePlaceOfTheInput(t *testing.T) {
 			t.Errorf("%s: exit %d, %s", flag, code, stderr)
 		}
 		if got, err := os.ReadFile(input); err != nil || string(got) != text {
-			t.Errorf("%s: the input holds %q, %v", flag, got, err)
+			t.Errorf("%s: the input has become %q, %v", flag, got, err)
 		}
 	}
 }

@@ -53,7 +53,7 @@ func (a *app) runValidate(ctx context.Context, path string, offline, strict bool
 		return err
 	}
 	for _, name := range d.file.Missing {
-		fmt.Fprintf(a.stderr, "there is no key in %s yet: runner init --generate-keys, or openssl rand -hex 32\n", name)
+		fmt.Fprintf(a.stderr, "there is no key in %s yet: make one with runner init --generate-keys, or openssl rand -hex 32\n", name)
 	}
 	if err := a.printPlan(plan.New(d.Deployment), f); err != nil {
 		return err

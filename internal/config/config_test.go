@@ -40,7 +40,7 @@ func TestGoodFilesCompile(t *testing.T) {
 }
 
 // Every bad file is refused with the message beside it, which shows no secret.
-func TestBadFilesAreRefusedWithThePlace(t *testing.T) {
+func TestBadFilesAreRefusedWithThePosition(t *testing.T) {
 	for _, path := range files(t, "testdata/*.bad.yml") {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			f, err := config.Load(path, config.Options{Getenv: environment})

@@ -1,7 +1,8 @@
 // Package config reads a deployment's configuration file: YAML, strictly.
 //
 // One specification (spec.go and its neighbours) says of every field where it
-// stands, its type, its range, its default and what it means. Parsing, the check of single values, defaults, suggestions for
+// stands, its type, its range, its default and what it means. Parsing, the check of single
+// values, defaults, suggestions for
 // misspelt names and the reference in docs/configuration.md come from it; a test
 // keeps the reference equal to it.
 //

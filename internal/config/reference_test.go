@@ -63,7 +63,7 @@ func TestReferenceExplainsEveryFieldWell(t *testing.T) {
 		case f.meaning == "":
 			t.Errorf("%s has no meaning", name)
 		case !regexp.MustCompile(`^[a-z_]+$`).MatchString(f.name):
-			t.Errorf("%s is no name", name)
+			t.Errorf("%s is not a name", name)
 		case (f.kind == object || f.kind == objects) == (len(f.fields) == 0):
 			t.Errorf("%s: objects have fields, others none", name)
 		case f.to == nil && len(f.fields) == 0:

@@ -29,7 +29,7 @@ func TestSmallFilesAreReadUpToTheirLimit(t *testing.T) {
 }
 
 // The line of the configuration names the file, so the message does not.
-func TestFilesThatAreTooLongAreRefusedWithThePlace(t *testing.T) {
+func TestFilesThatAreTooLongAreRefusedWithTheirPath(t *testing.T) {
 	body, err := os.ReadFile("testdata/key_too_short.bad.yml")
 	if err != nil {
 		t.Fatal(err)

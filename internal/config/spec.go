@@ -92,7 +92,7 @@ func timeFields() []field {
 	return []field{
 		{
 			name: "trust", kind: text, initial: "broker", oneOf: []string{"broker", "producer"}, change: never, goField: "Time.Trust",
-			meaning: "broker: append times, which the topic must have (`message.timestamp.type=LogAppendTime`); producer: what records say is believed, a weaker promise: one record with a later time than its neighbours makes their events late for everybody",
+			meaning: "broker: append times, which the topic must have (`message.timestamp.type=LogAppendTime`); producer: what records say is believed, a weaker promise: one record with a later time than its neighbours makes their events late for all users",
 			to:      func(d *draft) any { return &d.cfg.Time.Trust },
 		},
 		{
@@ -102,7 +102,7 @@ func timeFields() []field {
 		},
 		{
 			name: "skew", kind: duration, initial: "0s", in: within(0, year), change: byChange, goField: "Time.Skew",
-			meaning: "how much newer than its append time an event may be; with producer times also how far ahead of the clock a record's time may be and still end windows for everybody",
+			meaning: "how much newer than its append time an event may be; with producer times also how far ahead of the clock a record's time may be and still end windows for all users",
 			to:      func(d *draft) any { return &d.cfg.Time.Skew },
 		},
 		{

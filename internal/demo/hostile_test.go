@@ -40,7 +40,7 @@ func hostile() []struct{ line, fate string } {
 		{"evil," + strings.Repeat("k", 513) + ",2025-03-03T01:00:00Z", event.ClassKeyTooLong},
 		{"evil,\xff,2025-03-03T01:00:00Z", event.ClassBadKey},
 		{"evil,a," + strings.Repeat("x", MaxRecordBytes), event.ClassOversized},
-		{"evil,of nobody else,2025-03-03T01:00:00Z", "accepted"},
+		{"evil,of one user,2025-03-03T01:00:00Z", "accepted"},
 	}
 }
 
@@ -61,7 +61,7 @@ func testSecrets() Secrets {
 }
 
 // A record that one user has written, whatever is in it and wherever in the file it
-// stands, changes nobody else's fate, admission or count: every value that is
+// stands, changes no other user's fate, admission or count: every value that is
 // published is the same, and the tallies differ by that record's own fate.
 func TestRuleOneHostileRecordChangesNoOtherUser(t *testing.T) {
 	lines := visits(400)
@@ -118,7 +118,7 @@ func TestRuleOneRecordOf1970MayAddWindowsAndNothingElse(t *testing.T) {
 	}
 	before, want := run()
 	for _, day := range []string{"1970-01-01T00:00:00Z", "1969-12-31T23:59:59.999Z"} {
-		after, got := run("evil,of nobody else," + day)
+		after, got := run("evil,of one user," + day)
 		if after.Tallies.Late != 0 || after.Tallies.Overtaken != 0 || after.Turns <= before.Turns || !strings.HasSuffix(got, want) {
 			t.Errorf("%s: tallies %+v, the last values are\n%s\nwant\n%s", day, after.Tallies, got[max(0, len(got)-len(want)):], want)
 		}

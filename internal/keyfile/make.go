@@ -10,8 +10,8 @@ import (
 
 // Make writes 256 random bits to a new file, and makes the directories that are
 // missing; made is false where there is such a file, which stays as it is. The file
-// appears with its key in it: another process that begins the deployment at the same moment, or after
-// a crash, finds a whole key or no key.
+// appears with its key in it: another process that begins the deployment at the same moment,
+// or after a crash, finds a whole key or no key.
 func Make(path string) (made bool, err error) {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -23,7 +23,8 @@ type Options struct {
 	// Header says that the first record of a csv or tsv file names the columns and is
 	// not written. Only for these two.
 	Header bool
-	// Registry has the schemas of Avro records that begin with an id; nil where Format has the schema of bare records, and for other formats.
+	// Registry has the schemas of Avro records that begin with an id; nil where Format has
+	// the schema of bare records, and for other formats.
 	Registry *registry.Client
 
 	PerSecond  float64 // records a second at most; 0: as fast as it goes

@@ -120,7 +120,7 @@ func TestAnyKeyIsOneString(t *testing.T) {
 	})
 }
 
-func TestColumnsHoldWhatWasReleased(t *testing.T) {
+func TestColumnsHaveWhatWasReleased(t *testing.T) {
 	s := mixed()
 	type id struct {
 		metric, key string
@@ -162,7 +162,7 @@ func flat(r runs) (out []int64) {
 	return out
 }
 
-func TestAPageThatCannotHoldAllSaysSo(t *testing.T) {
+func TestAPageThatCannotHaveAllValuesSaysSo(t *testing.T) {
 	s := many(20, 60)
 	html := render(t, s, 310, written)
 	m := block(t, html).Metrics[0]

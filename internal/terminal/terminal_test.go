@@ -123,7 +123,7 @@ func TestChartOfNothing(t *testing.T) {
 	}
 }
 
-// A time.Duration holds 292 years, windows lie in 9999.
+// A time.Duration can be 292 years; windows reach the year 9999.
 func TestAChartSpansThousandsOfYears(t *testing.T) {
 	size := 24 * time.Hour
 	first, last := time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
