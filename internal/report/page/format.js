@@ -15,14 +15,14 @@ function el(tag, attributes, ...children) {
 }
 
 const formats = new Map();
-function grouped(v, decimals) {
-  if (!formats.has(decimals)) {
-    formats.set(decimals, new Intl.NumberFormat("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals }));
+function grouped(v, digits) {
+  if (!formats.has(digits)) {
+    formats.set(digits, new Intl.NumberFormat("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits }));
   }
-  return formats.get(decimals).format(v).replace(/^-(?=[0.,]*$)/, "");
+  return formats.get(digits).format(v).replace(/^-(?=[0.,]*$)/, "");
 }
 
-// number writes v with as many decimals as an error of margin leaves sense in.
+// number writes v with as many digits as an error of margin leaves sense in.
 const number = (v, margin) => grouped(v, margin >= 10 ? 0 : margin >= 1 ? 1 : margin >= 0.1 ? 2 : 3);
 
 const sigmaText = (v) => number(v, v / 10);

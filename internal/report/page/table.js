@@ -2,7 +2,7 @@
 
 const pageRows = 50;
 
-const columnsOf = [["window (UTC)", "at"], ["key"], ["value", "value"], ["low", "low"], ["high", "high"], ["\u03c3", "sigma"], ["rungs", "rungs"], ["target", "met"]];
+const columnsOf = [["window (UTC)", "at"], ["key"], ["value", "value"], ["low", "low"], ["high", "high"], ["noise \u03c3", "sigma"], ["rungs", "rungs"], ["target", "met"]];
 
 function tableRows(list, view) {
   const rows = [];

@@ -19,7 +19,7 @@ function tip(metric, chosen, at, near, colorOf) {
   return [
     el("strong", null, windowText(metric.start(at), metric.end(at)) + " UTC"),
     rows.length ? el("table", null,
-      el("thead", null, el("tr", null, ...["", "value", confidence, "\u03c3", "rungs", "target"].map((t) => cell("th", t)))),
+      el("thead", null, el("tr", null, ...["", "value", confidence, "noise \u03c3", "rungs", "target"].map((t) => cell("th", t)))),
       el("tbody", null, ...body)) : null,
     absent ? cell("span", rows.length ? absent + " of the keys not released in this window" : "Nothing released in this window") : null,
   ];
@@ -31,7 +31,7 @@ function spoken(metric, chosen, at) {
     return s.label + " " + number(s.value[i], margin) + ", " + number(s.low[i], margin) + " to " + number(s.high[i], margin) +
       (s.met[i] ? "" : ", target missed");
   });
-  if (rows.length > 3) said.push((rows.length - 3) + " more keys");
+  if (rows.length > 3) said.push("more keys: " + (rows.length - 3));
   return windowText(metric.start(at), metric.end(at)) + ": " + (said.join("; ") || "nothing released");
 }
 
