@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/config"
@@ -215,20 +216,20 @@ func TestRuleOnlyAFailedWriteEndsTheRun(t *testing.T) {
 // The end of the run does not wait for following that is tried again, and is not an error where
 // everything was printed.
 func TestFollowingEndsWithTheRun(t *testing.T) {
-	o, _ := newOutput(t, formatJSON)
-	ctx, stop := context.WithCancel(t.Context())
-	gone := errors.New("topic is gone")
-	o.follow(ctx, time.Hour, func(context.Context, func(pipeline.Published) error) error {
-		time.AfterFunc(time.Millisecond, stop)
-		return gone
+	synctest.Test(t, func(t *testing.T) {
+		o, _ := newOutput(t, formatJSON)
+		ctx, stop := context.WithCancel(t.Context())
+		gone := errors.New("topic is gone")
+		time.AfterFunc(time.Millisecond, stop) // while following waits to be tried again
+		o.follow(ctx, time.Hour, func(context.Context, func(pipeline.Published) error) error { return gone })
+		if err := o.finish(pipeline.RunResult{}, nil, false); err != nil {
+			t.Errorf("nothing was to be printed: %v", err)
+		}
+		o.settle(pipeline.Settlement{First: 1, Turn: 1, Keys: 1})
+		if err := o.finish(pipeline.RunResult{}, nil, false); !errors.Is(err, gone) || strings.Contains(err.Error(), "stdout") {
+			t.Errorf("people are told %v", err)
+		}
 	})
-	if err := o.finish(pipeline.RunResult{}, nil, false); err != nil {
-		t.Errorf("nothing was to be printed: %v", err)
-	}
-	o.settle(pipeline.Settlement{First: 1, Turn: 1, Keys: 1})
-	if err := o.finish(pipeline.RunResult{}, nil, false); !errors.Is(err, gone) || strings.Contains(err.Error(), "stdout") {
-		t.Errorf("people are told %v", err)
-	}
 }
 
 // A run that ends because its output failed says so, and not that it was asked to drain.
