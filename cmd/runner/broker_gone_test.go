@@ -8,7 +8,8 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/embedded"
 )
 
-// A run that is started while its broker restarts waits for it, and one that is to end while no broker answers ends soon.
+// A run that is started while its broker restarts waits for it, and one that is to end while no
+// broker answers ends soon.
 func TestRuleARunOutlivesARestartOfItsBrokerAndEndsWithoutOne(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs pipelines")

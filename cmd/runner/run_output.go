@@ -28,7 +28,9 @@ type runOutput struct {
 	table    bytes.Buffer
 	tables   map[string]*terminal.Table // by metric; they write to table
 	shown    string                     // metric of the last line of the table
-	failed   chan struct{}              // closed at the first error of printing; an error of reading what is to be printed does not close it
+	// closed at the first error of printing; an error of reading what is to be printed does not
+	// close it
+	failed chan struct{}
 
 	pageMu sync.Mutex // not held while stdout is written to
 	page   *page
@@ -106,8 +108,8 @@ func (o *runOutput) settle(s pipeline.Settlement) {
 // time.Duration holds, and is left out.
 func upTo(end, now time.Time) string {
 	text := "windows are settled up to " + end.UTC().Format(time.RFC3339)
-	if behind := now.Sub(end); now.Add(-behind).Equal(end) {
-		text += fmt.Sprintf(", %v behind the clock", behind.Round(time.Second))
+	if lag := now.Sub(end); now.Add(-lag).Equal(end) {
+		text += fmt.Sprintf(", %v behind the clock", lag.Round(time.Second))
 	}
 	return text
 }

@@ -157,8 +157,8 @@ func TestTheFirstErrorEndsThePrinting(t *testing.T) {
 	}
 }
 
-// Printing does not decide when a run ends: what keeps counts from being read is waited out, nothing is printed twice then, and
-// only an output that takes nothing ends the run.
+// Printing does not decide when a run ends: what keeps counts from being read is waited out,
+// nothing is printed twice then, and only an output that takes nothing ends the run.
 func TestRuleOnlyAFailedWriteEndsTheRun(t *testing.T) {
 	o, out := newOutput(t, formatJSON)
 	o.settle(pipeline.Settlement{First: 1, Turn: 3, Keys: 3})

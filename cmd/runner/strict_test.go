@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// What one broker can lose is told by every command that looks at the topics, in one line where there is only one broker; with
-// --strict it is refused as the contents of a configuration are.
+// What one broker can lose is told by every command that looks at the topics, in one line where
+// there is only one broker; with --strict it is refused as the contents of a configuration are.
 func TestRuleEveryLookAtTheTopicsSaysWhatOneBrokerCanLose(t *testing.T) {
 	cfg := deploymentFile(t, broker(t))
 	initialise := []string{"init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1"}

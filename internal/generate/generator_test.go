@@ -158,7 +158,8 @@ func TestEveryClassCanBeGenerated(t *testing.T) {
 		made = append(made, kind.class)
 	}
 	want := slices.DeleteFunc(event.Classes(), func(class string) bool {
-		return class == event.ClassUnknownSchema || class == event.ClassUnfitSchema // made-up events are JSON: no registry is asked for them
+		// made-up events are JSON: no registry is asked for them
+		return class == event.ClassUnknownSchema || class == event.ClassUnfitSchema
 	})
 	slices.Sort(made)
 	slices.Sort(want)

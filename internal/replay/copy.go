@@ -65,7 +65,8 @@ func (r *Replay) take(ctx context.Context, record eventfile.Record, decoded *eve
 	user := record.Value // a broken record has no user: any partition will do
 	switch err := r.decoder.Decode(record.Value, decoded); {
 	case err == nil:
-		// A broker that compresses itself refuses times before 1970, with an error that names no cause.
+		// A broker that compresses itself refuses times before 1970, with an error that names no
+		// cause.
 		user, r.last = decoded.User, max(decoded.Millis, 0)
 		if !r.timed {
 			r.timed = true

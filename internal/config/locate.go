@@ -46,7 +46,8 @@ func (f *File) pathOf(named string) string {
 	index, length := -1, -1
 	for i := range f.config.Metrics {
 		name := f.config.Metrics[i].Name
-		if (rest == name || strings.HasPrefix(rest, name+".")) && len(name) >= length { // of two metrics with one name the second is to blame
+		// of two metrics with one name the second is to blame
+		if (rest == name || strings.HasPrefix(rest, name+".")) && len(name) >= length {
 			index, length = i, len(name)
 		}
 	}
