@@ -1,10 +1,13 @@
 // Package config reads a deployment's configuration file: YAML, strictly.
 //
-// One specification (spec.go and its neighbours) says of every field where it
-// stands, its type, its range, its default and what it means. Parsing, the check of single
-// values, defaults, suggestions for
-// misspelt names and the reference in docs/configuration.md come from it; a test
-// keeps the reference equal to it.
+// A file becomes a pipeline.Config in three steps: Open or Parse reads it (parse.go), Resolve reads
+// the files and variables that it names (resolve.go), and Compile has pipeline check and compute
+// it, with the position of every error (locate.go).
+//
+// One specification (spec.go and its neighbours) says of every field where it stands, its type, its
+// range, its default and what it means. Parsing, the check of single values, defaults, suggestions
+// for misspelt names and the reference in docs/configuration.md come from it; a test keeps the
+// reference equal to it.
 //
 // Guarantees: a field that is not in the specification, a value of another type, a
 // doubled key, an anchor, a tag, a second document are errors, never ignored.
