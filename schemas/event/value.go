@@ -12,19 +12,19 @@ const (
 )
 
 // text boxes a string.
-func (t internedTexts) text(b []byte) any {
+func (texts internedTexts) text(b []byte) any {
 	if len(b) > maxInternedBytes {
 		return string(b)
 	}
-	if v, ok := t[string(b)]; ok {
+	if v, ok := texts[string(b)]; ok {
 		return v
 	}
-	if len(t) >= maxInternedTexts {
-		clear(t)
+	if len(texts) >= maxInternedTexts {
+		clear(texts)
 	}
 	s := string(b)
-	t[s] = s
-	return t[s]
+	texts[s] = s
+	return texts[s]
 }
 
 // number boxes a number in JSON's grammar: an integer without fraction and exponent as int64 if it
@@ -39,17 +39,17 @@ func number(b []byte) any {
 
 // columnAny returns what filters see of a column: a number if the text is a JSON number, else the
 // string.
-func (t internedTexts) columnAny(b []byte) any {
+func (texts internedTexts) columnAny(b []byte) any {
 	if len(b) > 0 && (b[0] == '-' || b[0] >= '0' && b[0] <= '9') {
 		if _, _, _, _, ok := splitNumber(b); ok {
 			return number(b)
 		}
 	}
-	return t.text(b)
+	return texts.text(b)
 }
 
 // jsonAny returns what filters see of a member; false if the record does not have the member.
-func (t internedTexts) jsonAny(v *jsonValue) (any, bool) {
+func (texts internedTexts) jsonAny(v *jsonValue) (any, bool) {
 	switch v.kind {
 	case jsonAbsent:
 		return nil, false
@@ -66,14 +66,14 @@ func (t internedTexts) jsonAny(v *jsonValue) (any, bool) {
 			whole, _ := appendUnescaped(nil, v.raw)
 			return string(whole), true
 		}
-		return t.text(v.raw), true
+		return texts.text(v.raw), true
 	}
 	s := jsonScanner{b: v.raw}
-	return t.nestedAny(&s), true
+	return texts.nestedAny(&s), true
 }
 
 // nestedAny builds an object or an array that the scanner has accepted.
-func (t internedTexts) nestedAny(s *jsonScanner) any {
+func (texts internedTexts) nestedAny(s *jsonScanner) any {
 	object := s.b[s.at] == '{'
 	s.at++
 	list, members := []any{}, map[string]any{}
@@ -103,10 +103,10 @@ func (t internedTexts) nestedAny(s *jsonScanner) any {
 		}
 		var item any
 		if c := s.b[s.at]; c == '{' || c == '[' {
-			item = t.nestedAny(s)
+			item = texts.nestedAny(s)
 		} else {
 			v, _ := s.value(0)
-			item, _ = t.jsonAny(&v)
+			item, _ = texts.jsonAny(&v)
 		}
 		if object {
 			members[name] = item
