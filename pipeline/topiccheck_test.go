@@ -65,7 +65,7 @@ var refusals = []struct {
 	{name: "as they are made"},
 	{
 		name: "events are missing", change: func(s specs) { delete(s, "events") },
-		says: []string{"topic events does not exist: create it, or --create-topics --event-partitions N with runner init, or correct events.topic"},
+		says: []string{"topic events does not exist: create it, let runner init --create-topics --event-partitions N make it, or correct events.topic"},
 	},
 	{
 		name: "everything of ours is missing",

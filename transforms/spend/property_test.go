@@ -49,7 +49,7 @@ func drawSettings(t *rapid.T) settings {
 func drawMetric(t *rapid.T, name string) schemas.MetricSpec {
 	m := schemas.MetricSpec{
 		Name: name, KeyMode: schemas.KeysPrivate,
-		Kind:            rapid.SampledFrom([]string{metrickind.Events, metrickind.Events, metrickind.DistinctUsers, metrickind.Sum}).Draw(t, "kind"),
+		Kind:            rapid.SampledFrom(append(metrickind.Names(metrickind.Offered()), metrickind.Events)).Draw(t, "kind"),
 		Filter:          rapid.SampledFrom([]string{"", "", "x", "y"}).Draw(t, "filter"),
 		MaxKeysPerUser:  rapid.Uint32Range(1, 4).Draw(t, "K"),
 		MaxEventsPerKey: rapid.Uint32Range(1, 5).Draw(t, "C"),

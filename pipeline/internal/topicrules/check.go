@@ -87,7 +87,7 @@ func lookAt(ctx context.Context, d *deployment.Deployment, client *kafkalog.Clie
 	if errors.Is(err, kafkalog.ErrUnknownTopic) {
 		fix := "create it with runner init --create-topics, or correct its name under outputs"
 		if name == d.Config.Events.Topic {
-			fix = "create it, or --create-topics --event-partitions N with runner init, or correct events.topic"
+			fix = "create it, let runner init --create-topics --event-partitions N make it, or correct events.topic"
 		}
 		return nil, &deployment.TopicError{Topic: name, Got: "does not exist", Fix: fix, Err: kafkalog.ErrUnknownTopic}
 	}
