@@ -122,6 +122,16 @@ var (
 	// ErrStuck says that a run was to be drained and Kafka did not let it finish the open
 	// turn. Nothing is lost.
 	ErrStuck = deployment.ErrStuck
+	// ErrUnreachable says that no broker could be reached, with the addresses that were tried.
+	ErrUnreachable = kafkalog.ErrUnreachable
+	// ErrRefused says that a broker was reached and would not talk: the text says what to check.
+	ErrRefused = kafkalog.ErrRefused
+	// ErrForbidden says that the user may not do what was asked for.
+	ErrForbidden = kafkalog.ErrForbidden
+	// ErrTopicExists says that CreateTopics found a topic; the others may have been made.
+	ErrTopicExists = kafkalog.ErrTopicExists
+	// ErrUnknownTopic says that a topic or partition is not there.
+	ErrUnknownTopic = kafkalog.ErrUnknownTopic
 )
 
 // Compile checks a configuration, fills in its defaults, and computes the budget, its
@@ -131,8 +141,8 @@ func Compile(cfg Config) (*Deployment, error) { return deployment.Compile(cfg) }
 
 // Dial connects to the brokers of a configuration; Close ends the connections. Nothing
 // in this package needs that: every call makes connections of its own. A nil logger
-// discards. Errors: *ConfigError for invalid security settings, kafkalog.ErrUnreachable
-// and kafkalog.ErrRefused with what to check.
+// discards. Errors: *ConfigError for invalid security settings, ErrUnreachable and
+// ErrRefused with what to check.
 func Dial(ctx context.Context, k Kafka, logger *slog.Logger) (*kafkalog.Client, error) {
 	return connect.Dial(ctx, k, logger)
 }

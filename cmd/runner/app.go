@@ -98,3 +98,13 @@ func (f *format) Set(text string) error {
 	}
 	return fmt.Errorf("must be table or json")
 }
+
+// noArguments refuses arguments without a flag: nearly always a file whose flag was left out.
+func noArguments(flag string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		return usage(fmt.Errorf("%s takes no argument without a flag, and %q has none: is %s %s meant?", cmd.Name(), args[0], flag, args[0]))
+	}
+}

@@ -50,7 +50,7 @@ change no turn needs the old one any more, and it can be destroyed.
 --dry-run says what would change, also while a run goes on.`,
 		Example: `  runner change --config tollgate.yaml --dry-run
   runner change --config tollgate.yaml --generate-keys --create-topics`,
-		Args: cobra.NoArgs,
+		Args: noArguments("--config"),
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false

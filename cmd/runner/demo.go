@@ -68,7 +68,7 @@ contributed to it.`,
   runner demo --relative 0.05 --events 2000000
   runner demo --input visits.csv --header --user-field user --key-field page \
     --time-field when --time-unit rfc3339 --window 24h`,
-		Args: cobra.NoArgs,
+		Args: noArguments("--input"),
 	}
 	f.register(cmd)
 	cmd.RunE = a.run(func(cmd *cobra.Command) error { return a.runDemo(cmd.Context(), f, cmd.Flags().Changed) })

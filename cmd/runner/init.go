@@ -45,7 +45,7 @@ needs, and does not touch topics that exist. --generate-keys makes the key files
 that are missing, readable by their owner only.`,
 		Example: `  runner init --config tollgate.yaml --generate-keys --create-topics --replication 3
   runner init --config tollgate.yaml --start 2026-01-01T00:00:00Z`,
-		Args: cobra.NoArgs,
+		Args: noArguments("--config"),
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false

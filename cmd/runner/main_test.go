@@ -72,7 +72,7 @@ func TestBadCommandLines(t *testing.T) {
 	}{
 		{"unknown command", []string{"dmeo"}, 2, `unknown command "dmeo"`},
 		{"unknown flag", []string{"demo", "--colour"}, 2, "unknown flag: --colour"},
-		{"argument", []string{"demo", "file.csv"}, 2, `unknown command "file.csv"`},
+		{"argument", []string{"demo", "file.csv"}, 2, `is --input file.csv meant?`},
 		{"format", []string{"version", "--format", "yaml"}, 2, "must be table or json"},
 
 		{"releases without sigma", []string{"budget", "releases"}, 2, `"sigma" not set`},

@@ -22,7 +22,7 @@ Every later run then refuses to start. Find out why and put it right
 (docs/runbook.md); then say so with this command. It changes nothing else: if the
 reason is still there, the next run stops again.`,
 		Example: `  runner recover --config tollgate.yaml --by "Ada, ticket 1234"`,
-		Args:    cobra.NoArgs,
+		Args:    noArguments("--config"),
 	}
 	cmd.Flags().SortFlags = false
 	configPath(cmd, &path)

@@ -67,7 +67,7 @@ Such a topic is refused unless --accept-late is given.`,
     --user-field user --time-field when --rate 1000
   runner replay --brokers localhost:9092 --topic visits --input visits.avro \
     --user-field user.id --time-field at --registry http://localhost:8081`,
-		Args: cobra.NoArgs,
+		Args: noArguments("--input"),
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false

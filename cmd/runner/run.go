@@ -59,7 +59,7 @@ the run is then drained, says how many turns are open, and the exit code is 1.`,
 		Example: `  runner run --config tollgate.yaml
   runner run --config tollgate.yaml --format json
   runner run --config tollgate.yaml --until now --wait 10m`,
-		Args: cobra.NoArgs,
+		Args: noArguments("--config"),
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false

@@ -36,7 +36,7 @@ force is reported; a difference that can never be put in force is an error. --of
 leaves all that out. Key files that do not exist yet are not an error.`,
 		Example: `  runner validate --config tollgate.yaml --offline
   runner validate --config tollgate.yaml --format json`,
-		Args: cobra.NoArgs,
+		Args: noArguments("--config"),
 	}
 	cmd.Flags().SortFlags = false
 	configPath(cmd, &path)
