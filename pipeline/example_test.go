@@ -1,0 +1,75 @@
+package pipeline_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/embedded"
+	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/schemas/event"
+	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
+)
+
+// The smallest deployment: two hours without any event, of which the public keys are released all
+// the same, with noise. With a real Kafka, Brokers is its address and the keys are 256 random bits
+// each.
+func ExampleRun() {
+	ctx := context.Background()
+	broker, err := embedded.Start(embedded.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer broker.Close()
+	d, err := pipeline.Compile(pipeline.Config{
+		Kafka: pipeline.Kafka{Brokers: []string{broker.Addr()}},
+		Events: pipeline.Events{Topic: "visits", Format: event.Format{
+			Format: "jsonl", User: "who", Key: "page", Time: "at", TimeUnit: "ms",
+		}},
+		Privacy: pipeline.Privacy{Epsilon: 1, Delta: 1e-6},
+		Time:    pipeline.Time{Trust: pipeline.TrustProducer}, // the embedded broker has no append times
+		Metrics: []pipeline.Metric{{
+			Name: "views", Window: time.Hour, LastAtLeast: 24,
+			Keys:   pipeline.Keys{Mode: pipeline.KeysPublic, List: []string{"/cart", "/home"}},
+			Target: noisereduction.Target{Relative: 0.1, Confidence: 0.95},
+		}},
+		Keys: pipeline.SecretKeys{
+			Noise:    []noisereduction.NoiseKey{{ID: "2026-a", Secret: [32]byte{1}}},
+			UserHash: [32]byte{2},
+		},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	start := time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
+	if err := pipeline.CreateTopics(ctx, d, pipeline.TopicOptions{EventPartitions: 1}); err != nil {
+		fmt.Println(err)
+		return
+	}
+	if err := pipeline.Init(ctx, d, pipeline.InitOptions{Start: start}); err != nil {
+		fmt.Println(err)
+		return
+	}
+	result, err := pipeline.Run(ctx, d, pipeline.RunOptions{Bounded: true, Until: start.Add(2 * time.Hour)})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	releases, err := pipeline.ReadReleases(ctx, d)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(result.Settled, "turns settled")
+	for _, r := range releases { // r.Value is in units of 2^-10 counts
+		fmt.Println(time.UnixMilli(r.WindowStart).UTC().Format("15:04"), r.Key)
+	}
+	// Output:
+	// 2 turns settled
+	// 08:00 /cart
+	// 08:00 /home
+	// 09:00 /cart
+	// 09:00 /home
+}
