@@ -121,7 +121,7 @@ func TestInitSaysWhatToDo(t *testing.T) {
 	}
 	cfg := deploymentFile(t, broker(t))
 	code, _, stderr = run(t, "init", "--config", cfg, "--generate-keys", "--create-topics")
-	if code != exitError || !strings.Contains(stderr, "topic visits does not exist: create it, or --create-topics --event-partitions N") || strings.Contains(stderr, "makes those") {
+	if code != exitError || !strings.Contains(stderr, "topic visits does not exist: create it, let runner init --create-topics --event-partitions N make it") || strings.Contains(stderr, "makes those") {
 		t.Errorf("without events: exit %d, stderr %q", code, stderr)
 	}
 	mustRun(t, "init", "--config", cfg, "--create-topics", "--event-partitions", "1")
