@@ -1,6 +1,11 @@
 // Command runner is tollgate's command line: it parses flags, calls the
 // packages that do the work, and prints.
 //
+// A configuration file is read in configfile.go (package internal/config does it), the demo's flags
+// in demo_settings.go. SIGINT and SIGTERM are taken in signals.go: they drain the run, which ends
+// in pipeline/internal/reading (source.go, finished) once the open turn is settled, or by
+// pipeline/internal/watch where Kafka does not let it.
+//
 // Output for people is a table; with --format json, stdout has JSON and nothing
 // else. Progress and logs go to stderr. Neither has a user id, a key or a raw
 // count in it: released values only.

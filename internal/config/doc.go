@@ -1,8 +1,8 @@
 // Package config reads a deployment's configuration file: YAML, strictly.
 //
-// A file becomes a pipeline.Config in three steps: Open or Parse reads it (parse.go), Resolve reads
-// the files and variables that it names (resolve.go), and Compile has pipeline check and compute
-// it, with the position of every error (locate.go).
+// A file becomes a pipeline.Config in three steps: Open or Parse reads it (parse.go; value.go puts
+// each value where spec.go says), Resolve reads the files and variables that it names (resolve.go),
+// and Compile has pipeline check and compute it, with the position of every error (locate.go).
 //
 // One specification (spec.go and its neighbours) says of every field where it stands, its type, its
 // range, its default and what it means. Parsing, the check of single values, defaults, suggestions

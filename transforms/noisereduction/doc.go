@@ -12,6 +12,10 @@
 // released, so the loss of a user who contributed c is that of one
 // Gaussian release of the last precision: μ² = c²·u_T.
 //
+// Noise is drawn in sampler.go, from the keyed digits of stream.go, by the exact method of
+// normal.go; release.go goes along a ladder; threshold.go has the threshold of private keys, whose
+// δ per key comes from pipeline/deployment (split.go).
+//
 // # Guarantees
 //
 // The noise is exactly Gaussian, rounded (Sampler), keyed by everything

@@ -9,7 +9,7 @@ import (
 
 // This file is what a shard writes to the ledger, and when: for every span, before any count of it
 // is handed on, the delta of each turn that the ledger does not have yet, and after some turns a
-// snapshot before them.
+// snapshot before them. A change of the deployment stores snapshots of its own: checkpoint.go.
 
 // write starts to append the records of a span. Nothing of the span may leave the shard before
 // s.wait has returned without an error.
