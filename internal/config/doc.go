@@ -1,8 +1,9 @@
 // Package config reads a deployment's configuration file: YAML, strictly.
 //
-// A file becomes a pipeline.Config in three steps: Open or Parse reads it (parse.go; value.go puts
-// each value where spec.go says), Resolve reads the files and variables that it names (resolve.go),
-// and Compile has pipeline check and compute it, with the position of every error (locate.go).
+// A file becomes a pipeline.Config in load.go: Open or Parse reads it and puts every value at its
+// field (parse.go and value.go, by the specification of spec.go), and Resolve reads the files and
+// variables that it names. Compile then has pipeline check and compute it, with the position of
+// every error (locate.go).
 //
 // One specification (spec.go and its neighbours) says of every field where it stands, its type, its
 // range, its default and what it means. Parsing, the check of single values, defaults, suggestions

@@ -2,6 +2,7 @@
 // (CLOSE), what a turn released (SETTLED), which run goes on (RUN, EPOCH), which configuration is
 // in force (HEADER, GENERATION), and whether the deployment has stopped itself (STOP, RECOVER).
 //
+// The formats of its records are in package schemas (control.go, control_close.go and so on).
 // [Open] reads it; a [Log] follows it for every stage of the process; [View] holds what it says and
 // the rules by which a record counts or is ignored; a [Writer] appends to it.
 //
