@@ -44,7 +44,7 @@ func recordBytes(records []LedgerRecord) (n int) {
 	return n
 }
 
-// The sizes that design.md asks for: 22 to 45 bytes per active user with one key.
+// The sizes that the ledger may have: 22 to 45 bytes per active user with one key.
 func TestALedgerDeltaIsSmall(t *testing.T) {
 	for _, n := range []int{100, 1000, 10000, 100000} {
 		d := benchDelta(n)

@@ -101,7 +101,7 @@ func TestCompileRefusesInvalidValues(t *testing.T) {
 }
 
 // TestRuleDeltaKeysDefaultsToATenth: private keys take δ/10 unless told, and
-// B² shrinks with it (definitions.md).
+// B² shrinks with it.
 func TestRuleDeltaKeysDefaultsToATenth(t *testing.T) {
 	cfg := deploytest.Config("localhost:1")
 	public, err := deployment.Compile(cfg)

@@ -18,8 +18,7 @@ type allotment struct {
 	coverageFirst, coverageTop state.Precision
 }
 
-// split divides B² and δ_keys over the metrics (definitions.md,
-// "last_at_least N → u_top"): what explicit caps take for their own
+// split divides B² and δ_keys over the metrics: what explicit caps take for their own
 // last_at_least windows comes off first, the rest goes by share.
 func split(metrics []Metric, b state.Budget) ([]allotment, error) {
 	rest := new(big.Rat).SetInt(accountUnits(b.Mu2))
@@ -219,7 +218,7 @@ func floorDiv(r *big.Rat, by *big.Int) *big.Int {
 	return new(big.Int).Div(r.Num(), new(big.Int).Mul(r.Denom(), by))
 }
 
-// firstRung returns u_1 (definitions.md, "First rung and steps").
+// firstRung returns u_1, the precision of the first rung.
 func firstRung(m *Metric, top state.Precision) (state.Precision, error) {
 	field := "metrics." + m.Name + ".ladder"
 	var first state.Precision

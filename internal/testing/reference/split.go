@@ -2,7 +2,7 @@ package reference
 
 import "math/big"
 
-// TopPrecision returns definitions.md's u_top in units of 2^-80: the largest precision at which at
+// TopPrecision returns u_top in units of 2^-80: the largest precision at which at
 // least n windows of an individual with k keys of c_max each fit into a share of a budget (units of
 // 2^-40). Every charge is rounded up by itself, so budgets are divided into whole units first: a
 // window has ⌊share·B²/n⌋ of them, coverage takes covered (CoverageUnits; 0 without), and each key
@@ -22,7 +22,7 @@ func CoverageUnits(share *big.Rat, budget *big.Int, n uint64, coverage float64) 
 	return floor(units.Mul(units, new(big.Rat).SetFloat64(coverage)))
 }
 
-// KeyDelta returns definitions.md's δ_key in units of 2^-80: ⌊share·δ_keys/(n·k)⌋.
+// KeyDelta returns δ_key, the δ of one private key, in units of 2^-80: ⌊share·δ_keys/(n·k)⌋.
 func KeyDelta(share *big.Rat, keys *big.Int, n, k uint64) *big.Int {
 	units := windowUnits(share, keys, n)
 	return units.Quo(units, whole(k).Num())
