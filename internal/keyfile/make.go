@@ -17,7 +17,8 @@ func Make(path string) (made bool, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return false, err
 	}
-	file, err := os.CreateTemp(dir, filepath.Base(path)+".*") // readable by its owner only
+	base := filepath.Base(path)                                      // cut, because names are limited to 255 bytes in most file systems
+	file, err := os.CreateTemp(dir, base[:min(len(base), 200)]+".*") // readable by its owner only
 	if err != nil {
 		return false, err
 	}

@@ -3,6 +3,7 @@ package keyfile
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 )
@@ -46,5 +47,13 @@ func TestAKeyFileAppearsWhole(t *testing.T) {
 		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 			t.Fatalf("mode %v, %v", info.Mode(), err)
 		}
+	}
+}
+
+// The longest name that a file system takes is a name that a key file can have.
+func TestALongNameIsTaken(t *testing.T) {
+	path := filepath.Join(t.TempDir(), strings.Repeat("a", 255))
+	if made, err := Make(path); !made || err != nil {
+		t.Errorf("made: %v, %v", made, err)
 	}
 }

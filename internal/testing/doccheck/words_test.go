@@ -59,6 +59,7 @@ var wordsGivenUp = []givenUp{
 	{words: `klog`, instead: "kafkalog"},
 	{words: `wholebundles?`, instead: "localrunner"},
 	{words: `internal/(directed|show|input)`, instead: "internal/rounding, internal/terminal, internal/eventfile"},
+	{words: `(definitions|privacy|design)\.md`, instead: "a page that is in docs/"},
 	{words: `fate by fate`, instead: "what is compared"},
 }
 
