@@ -57,6 +57,35 @@ func ConvertEpsilonDelta(epsilon, delta float64, a Accountant) (Conversion, erro
 	return Conversion{Epsilon: epsilon, Delta: delta, Mu: mu, Rho: bigmath.RoundDown(bigmath.Half(bigmath.Square(mu))), Accountant: a}, nil
 }
 
+// LargestSquare returns the greatest μ² (2ρ) that (ε, δ) allows, rounded down by less than
+// a relative 2^-58: what ConvertEpsilonDelta returns before it is rounded to a float64 μ.
+// Its δ at ε, rounded up, was computed and is at most delta. Ranges and errors are those
+// of ConvertEpsilonDelta.
+func LargestSquare(epsilon, delta float64, a Accountant) (*big.Float, error) {
+	c, err := ConvertEpsilonDelta(epsilon, delta, a)
+	if err != nil {
+		return nil, err
+	}
+	target := bigmath.New(delta)
+	low, high := bigmath.Square(c.Mu), bigmath.Square(math.Nextafter(c.Mu, math.Inf(1)))
+	// So near to each other δ is linear in μ², to as many digits again as they share.
+	least := deltaUpper(low, epsilon, a)
+	part := bigmath.Zero().Sub(target, least)
+	part.Quo(part, bigmath.Zero().Sub(deltaUpper(high, epsilon, a), least))
+	width := high.Sub(high, low)
+	for bits := -40; bits < -1; bits += 4 {
+		step := bigmath.Zero().Sub(part, bigmath.Zero().SetMantExp(bigmath.New(1), bits))
+		if step.Sign() <= 0 {
+			break
+		}
+		step.Mul(step, width)
+		if step.Add(step, low); deltaUpper(step, epsilon, a).Cmp(target) <= 0 {
+			return step, nil
+		}
+	}
+	return low, nil
+}
+
 // ConvertEpsilonMu returns the δ of μ at ε, rounded up. 0 < ε ≤ MaxEpsilon and
 // MinMu ≤ μ ≤ MaxMu; the error is a *RangeError or an *UnknownAccountantError.
 func ConvertEpsilonMu(epsilon, mu float64, a Accountant) (Conversion, error) {

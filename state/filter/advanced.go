@@ -18,8 +18,7 @@ import (
 //	Σ ε_i(e^ε_i − 1)/2 + √(2(Σ ε_i² + β)(1 + ½·ln(Σ ε_i²/β + 1))·ln 2/δ) ≤ ε
 //
 // with β = ε²/(28.04·ln 1/δ). The left side is bounded from above: a relative 2^-40 of
-// the first sum and of Σ ε_i² + β may go unused, and each loss adds at least 2^-80 to
-// both, so that budgets of ε below 1e-9 lose more.
+// the first sum and of Σ ε_i² + β may go unused.
 //
 // For pure ε_i-DP mechanisms of the same budget NewZCDP accepts whatever this filter
 // does, and more: ½·Σ ε_i² + √(2·Σ ε_i²·ln 1/δ) is less than the above, term by term.

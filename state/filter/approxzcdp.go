@@ -48,11 +48,15 @@ func NewApproxZCDPFor(budget loss.Approx, approximate float64) (*ApproxZCDP, err
 	if err != nil {
 		return nil, fmt.Errorf("converting what approximate leaves of delta: %w", err)
 	}
-	f, err := NewApproxZCDP(rho, approximate)
+	losses, err := limitOf("rho", rho)
 	if err != nil {
 		return nil, fmt.Errorf("making an approximate zCDP filter for (%v, %v): %w", budget.Epsilon, budget.Delta, err)
 	}
-	return f, nil
+	deltas, err := failure("delta", approximate)
+	if err != nil {
+		return nil, fmt.Errorf("making an approximate zCDP filter for (%v, %v): %w", budget.Epsilon, budget.Delta, err)
+	}
+	return &ApproxZCDP{sums: pair{loss: losses, delta: deltas}}, nil
 }
 
 // Fits reports whether l would be taken.

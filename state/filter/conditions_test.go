@@ -4,7 +4,6 @@ import (
 	"math"
 	"math/big"
 
-	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/internal/bigmath"
 	"github.com/tollgate-dp/tollgate/state/loss"
 )
@@ -31,27 +30,50 @@ func impliesSimply(p loss.Approx, approximate float64) func([]*big.Float) bool {
 	}
 }
 
-// impliesOptimally asks package state for the δ of the sum.
+// least is the μ² below which no promise here is in danger.
+var least = exact(0x1p-100)
+
+// impliesOptimally is δ ≥ e^((α−1)(αρ−ε))/(α−1)·(1−1/α)^α at the best α (package state,
+// Lemma C.4), which is found by bisection and two steps of Newton's.
 func impliesOptimally(p loss.Approx) func([]*big.Float) bool {
 	return func(sums []*big.Float) bool {
-		rho := bigmath.RoundUp(sums[0])
-		if rho == 0 {
+		if sums[0].Cmp(least) < 0 {
 			return true
 		}
-		c, err := state.ConvertEpsilonRho(p.Epsilon, rho, state.ZCDP)
-		return err == nil && c.Delta <= p.Delta || err != nil && rho < 1e-30
+		rho := bigmath.Zero().Set(sums[0])
+		r, _ := rho.Float64()
+		low, high := 1e-9, 1e9 // of α − 1
+		for range 200 {
+			if t := math.Sqrt(low * high); r*(1+2*t)-p.Epsilon-math.Log1p(1/t) < 0 {
+				low = t
+			} else {
+				high = t
+			}
+		}
+		t := bigmath.New(low)
+		for range 2 {
+			alpha := bigmath.Zero().Add(t, bigmath.New(1))
+			slope := bigmath.Zero().Add(alpha, t)
+			slope.Mul(slope, rho)
+			slope.Sub(slope, bigmath.New(p.Epsilon))
+			slope.Add(slope, bigmath.Log(bigmath.Zero().Quo(t, alpha)))
+			bend := bigmath.Zero().Quo(bigmath.New(1), bigmath.Zero().Mul(t, alpha))
+			bend.Add(bend, bigmath.Zero().Mul(rho, bigmath.New(2)))
+			t.Sub(t, slope.Quo(slope, bend))
+		}
+		alpha := bigmath.Zero().Add(t, bigmath.New(1))
+		return bigmath.RenyiDelta(t, alpha.Mul(alpha, rho), bigmath.New(p.Epsilon)).Cmp(bigmath.New(p.Delta)) <= 0
 	}
 }
 
-// impliesGaussian asks package state for the δ of the root of the sum.
+// impliesGaussian is δ ≥ Φ(−ε/μ + μ/2) − e^ε·Φ(−ε/μ − μ/2) at the root of the sum.
 func impliesGaussian(p loss.Approx) func([]*big.Float) bool {
 	return func(sums []*big.Float) bool {
-		mu := bigmath.RootUp(sums[0])
-		if mu < state.MinMu {
+		if sums[0].Cmp(least) < 0 {
 			return true
 		}
-		c, err := state.ConvertEpsilonMu(p.Epsilon, mu, state.GDP)
-		return err == nil && c.Delta <= p.Delta
+		delta := bigmath.GaussianDelta(bigmath.Zero().Set(sums[0]), bigmath.New(p.Epsilon))
+		return delta.Cmp(bigmath.New(p.Delta)) <= 0
 	}
 }
 

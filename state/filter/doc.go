@@ -28,10 +28,16 @@
 //
 // # Guarantees
 //
-//   - A filter accepts only what its theorem allows. Losses are rounded up and
-//     budgets down to units of 2^-80 (8.3e-25), sums are exact, and where a theorem
-//     has a formula of the sums it is evaluated with an error bound on the
-//     safe side. What does not fit the range of a sum (2^48) is refused.
+//   - A filter accepts only what its theorem allows. Sums are exact, of units of
+//     2^-208: a budget that is a number, a loss of at least 2^-156 and the square of
+//     a μ of at least 2^-52 are not rounded at all, smaller ones are rounded up. So
+//     losses that add up to a budget, as real numbers, fit it, and those that
+//     exceed it by anything do not. A budget that is computed from (ε, δ) is rounded
+//     down, by less than a relative 2^-58, and where a theorem has a formula of the
+//     sums it is evaluated with an error bound on the safe side. What does not fit the
+//     range of a sum (2^48) is refused.
+//   - A float64 quotient such as B/√k may be above B/√k, so that k of them are more than
+//     B. The Split methods of package loss round it down: k of those fit.
 //   - Acceptance is monotone. What fits fits also with smaller numbers, and whatever
 //     fits after some losses fits after smaller ones.
 //   - An update costs the same whatever came before it: no history is kept. Fits,
@@ -44,7 +50,7 @@
 // It cannot know whether a loss is a true bound: one that is too small, or that was
 // chosen with knowledge of the data, voids the promise. It draws no noise, keeps no
 // accounts (see packages state and state/individual) and persists nothing. Left is
-// no promise of usefulness: losses below 2^-80 are charged 2^-80 each.
+// no promise of usefulness.
 //
 // # One budget, one filter
 //

@@ -2,6 +2,7 @@ package filter
 
 import (
 	"errors"
+	"math/big"
 
 	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/internal/bigmath"
@@ -48,13 +49,21 @@ type Reserver[L any] interface {
 // limitRange is what a budget can be in units of a sum.
 const limitRange = "at least 2^-80 (8.3e-25) and below 2^48 (2.8e14)"
 
-// limit returns a Meter for a budget, rounded down, or a *state.RangeError if that
-// would be nothing or too much.
+// limit returns a Meter for a budget, which it holds as it is, or a *state.RangeError if
+// that would be too little or too much.
 func limit(name string, budget float64) (fixed.Meter, error) {
 	if !(budget >= 0x1p-80 && budget < 0x1p48) {
 		return fixed.Meter{}, &state.RangeError{Parameter: name, Value: budget, Range: limitRange}
 	}
 	return fixed.NewMeter(fixed.Down(budget)), nil
+}
+
+// limitOf is limit for a budget that was computed from a promise, rounded down.
+func limitOf(name string, budget *big.Float) (fixed.Meter, error) {
+	if _, err := limit(name, bigmath.RoundDown(budget)); err != nil {
+		return fixed.Meter{}, err
+	}
+	return fixed.NewMeter(fixed.BigDown(budget)), nil
 }
 
 // failure returns a Meter for a sum of δ: 0, or from 2^-80 to below 1.

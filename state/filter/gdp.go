@@ -21,28 +21,36 @@ type GDP struct {
 
 var _ Filter[loss.GDP] = (*GDP)(nil)
 
-// NewGDP returns a GDP filter of budget μ, 2^-40 ≤ μ < 2^24. The error is a
-// *state.RangeError.
+// NewGDP returns a GDP filter of budget μ, 2^-40 ≤ μ < 2^24. It holds μ² without
+// rounding: one loss of μ fits, and so do k losses of loss.GDP{Mu: μ}.Split(k). The error
+// is a *state.RangeError.
 func NewGDP(mu float64) (*GDP, error) {
-	if !(mu >= 0x1p-40 && mu < 0x1p24) {
-		return nil, &state.RangeError{Parameter: "mu", Value: mu, Range: "at least 2^-40 (9.1e-13) and below 2^24"}
+	if err := checkMu(mu); err != nil {
+		return nil, err
 	}
 	return &GDP{squares: fixed.NewMeter(fixed.SquareDown(mu))}, nil
 }
 
-// NewGDPFor returns a GDP filter with the greatest μ that (ε, δ) allows
-// (state.ConvertEpsilonDelta). The error is a *state.RangeError: ε and δ as there,
-// and large enough for a μ of 2^-40.
+func checkMu(mu float64) error {
+	if !(mu >= 0x1p-40 && mu < 0x1p24) {
+		return &state.RangeError{Parameter: "mu", Value: mu, Range: "at least 2^-40 (9.1e-13) and below 2^24"}
+	}
+	return nil
+}
+
+// NewGDPFor returns a GDP filter with the greatest μ² that (ε, δ) allows
+// (state.LargestSquare). The error is a *state.RangeError: ε and δ as there, and large
+// enough for a μ of 2^-40.
 func NewGDPFor(budget loss.Approx) (*GDP, error) {
-	c, err := state.ConvertEpsilonDelta(budget.Epsilon, budget.Delta, state.GDP)
+	square, err := state.LargestSquare(budget.Epsilon, budget.Delta, state.GDP)
 	if err != nil {
 		return nil, err
 	}
-	f, err := NewGDP(c.Mu)
-	if err != nil {
+	squares := fixed.BigDown(square)
+	if err := checkMu(squares.Root()); err != nil {
 		return nil, fmt.Errorf("making a Gaussian filter for (%v, %v): %w", budget.Epsilon, budget.Delta, err)
 	}
-	return f, nil
+	return &GDP{squares: fixed.NewMeter(squares)}, nil
 }
 
 // Fits reports whether l would be taken.

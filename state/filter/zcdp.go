@@ -2,6 +2,7 @@ package filter
 
 import (
 	"fmt"
+	"math/big"
 
 	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/internal/bigmath"
@@ -35,18 +36,18 @@ func NewZCDP(budget loss.Approx) (*ZCDP, error) {
 }
 
 // NewZCDPOptimal returns a ZCDP filter with the greatest ρ that implies (ε, δ)
-// through a Rényi order (state.ConvertEpsilonDelta). The error is a
+// through a Rényi order (state.LargestSquare). The error is a
 // *state.RangeError: ε and δ as there, and large enough for a ρ of 2^-80.
 func NewZCDPOptimal(budget loss.Approx) (*ZCDP, error) {
-	c, err := state.ConvertEpsilonDelta(budget.Epsilon, budget.Delta, state.ZCDP)
+	square, err := state.LargestSquare(budget.Epsilon, budget.Delta, state.ZCDP)
 	if err != nil {
 		return nil, err
 	}
-	return newZCDP(budget, c.Rho)
+	return newZCDP(budget, bigmath.Half(square))
 }
 
-func newZCDP(budget loss.Approx, rho float64) (*ZCDP, error) {
-	meter, err := limit("rho", rho)
+func newZCDP(budget loss.Approx, rho *big.Float) (*ZCDP, error) {
+	meter, err := limitOf("rho", rho)
 	if err != nil {
 		return nil, fmt.Errorf("making a zCDP filter for (%v, %v): %w", budget.Epsilon, budget.Delta, err)
 	}
@@ -82,12 +83,12 @@ func checkPlain(l loss.ZCDP) error {
 	return nil
 }
 
-// simpleRho returns the ρ of ε = ρ + 2·√(ρ·ln 1/δ), rounded down, or a
+// simpleRho returns the ρ of ε = ρ + 2·√(ρ·ln 1/δ), less a relative 2^-140, or a
 // *state.RangeError. With L = ln 1/δ it is (ε/(√(L+ε) + √L))², in which nothing
 // cancels.
-func simpleRho(p loss.Approx) (float64, error) {
+func simpleRho(p loss.Approx) (*big.Float, error) {
 	if err := checkPromise(p); err != nil {
-		return 0, err
+		return nil, err
 	}
 	epsilon := bigmath.New(p.Epsilon)
 	l := bigmath.Log(bigmath.New(p.Delta))
@@ -96,5 +97,5 @@ func simpleRho(p loss.Approx) (float64, error) {
 	root.Add(root, bigmath.Zero().Sqrt(l))
 	root.Quo(epsilon, root)
 	rho := root.Mul(root, root)
-	return bigmath.RoundDown(rho.Sub(rho, bigmath.Margin(rho))), nil
+	return rho.Sub(rho, bigmath.Margin(rho)), nil
 }

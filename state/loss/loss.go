@@ -1,10 +1,12 @@
 package loss
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
 	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/internal/bigmath"
 )
 
 // Approx is (ε, δ)-differential privacy (Dwork et al., 2006): every event is at
@@ -22,6 +24,15 @@ func (a Approx) Validate() error {
 		return err
 	}
 	return probability("delta", a.Delta)
+}
+
+// Split returns the greatest loss of which k together are a, by basic composition: ε/k
+// and δ/k, rounded down. k is at least 1; the error is a *state.RangeError.
+func (a Approx) Split(k int) (Approx, error) {
+	if err := errors.Join(a.Validate(), atLeastOne(k)); err != nil {
+		return Approx{}, err
+	}
+	return Approx{Epsilon: quotientDown(a.Epsilon, k), Delta: quotientDown(a.Delta, k)}, nil
 }
 
 // ZCDP is δ-approximate ρ-zero-concentrated differential privacy (Bun and
@@ -42,6 +53,15 @@ func (z ZCDP) Validate() error {
 	return probability("delta", z.Delta)
 }
 
+// Split returns the greatest loss of which k together are z: ρ/k and δ/k, rounded down.
+// k is at least 1; the error is a *state.RangeError.
+func (z ZCDP) Split(k int) (ZCDP, error) {
+	if err := errors.Join(z.Validate(), atLeastOne(k)); err != nil {
+		return ZCDP{}, err
+	}
+	return ZCDP{Rho: quotientDown(z.Rho, k), Delta: quotientDown(z.Delta, k)}, nil
+}
+
 // GDP is μ-Gaussian differential privacy (Dong, Roth and Su, 2022, Definition
 // 2.6): telling the two inputs apart is at least as hard as telling N(0, 1) from
 // N(μ, 1).
@@ -51,6 +71,24 @@ type GDP struct {
 
 // Validate returns a *state.RangeError that names mu where it is out of its range.
 func (g GDP) Validate() error { return atLeastZero("mu", g.Mu) }
+
+// Split returns the greatest loss of which k together are g: μ/√k, rounded down. k is at
+// least 1; the error is a *state.RangeError.
+func (g GDP) Split(k int) (GDP, error) {
+	if err := errors.Join(g.Validate(), atLeastOne(k)); err != nil {
+		return GDP{}, err
+	}
+	square := bigmath.Square(g.Mu)
+	times := bigmath.Zero().SetInt64(int64(k))
+	mu := g.Mu / math.Sqrt(float64(k))
+	for bigmath.Zero().Mul(times, bigmath.Square(mu)).Cmp(square) <= 0 && mu < g.Mu {
+		mu = math.Nextafter(mu, math.Inf(1))
+	}
+	for bigmath.Zero().Mul(times, bigmath.Square(mu)).Cmp(square) > 0 {
+		mu = math.Nextafter(mu, 0)
+	}
+	return GDP{Mu: mu}, nil
+}
 
 // Order is one point of a Rényi curve: the Rényi divergence of order Alpha is at
 // most Epsilon, in both directions.
@@ -80,6 +118,18 @@ func (r RDP) Validate() error {
 		last = o.Alpha
 	}
 	return nil
+}
+
+func atLeastOne(k int) error {
+	if k < 1 {
+		return &state.RangeError{Parameter: "k", Value: float64(k), Range: "at least 1"}
+	}
+	return nil
+}
+
+// quotientDown returns x/k, rounded down.
+func quotientDown(x float64, k int) float64 {
+	return bigmath.RoundDown(bigmath.Down().Quo(bigmath.New(x), bigmath.Zero().SetInt64(int64(k))))
 }
 
 func atLeastZero(name string, v float64) error {

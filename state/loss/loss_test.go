@@ -3,6 +3,7 @@ package loss
 import (
 	"errors"
 	"math"
+	"math/big"
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/state"
@@ -52,6 +53,41 @@ func TestLossesAtTheirLimitsAreTaken(t *testing.T) {
 	} {
 		if err := l.Validate(); err != nil {
 			t.Errorf("%#v: %v", l, err)
+		}
+	}
+}
+
+func TestSplitIsTheGreatestOfWhichKFit(t *testing.T) {
+	rat := func(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
+	square := func(x float64) *big.Rat { return new(big.Rat).Mul(rat(x), rat(x)) }
+	for _, x := range []float64{0, 5e-324, 1e-300, 0.1, 1, 3, 0.7, 1e300} {
+		for _, k := range []int{1, 2, 3, 4, 10, 1000, 999_983, math.MaxInt} {
+			times := new(big.Rat).SetInt64(int64(k))
+			fits := func(whole, part *big.Rat) bool { return new(big.Rat).Mul(times, part).Cmp(whole) <= 0 }
+			a, errA := Approx{Epsilon: x, Delta: min(x, 0.5)}.Split(k)
+			z, errZ := ZCDP{Rho: x}.Split(k)
+			g, errG := GDP{Mu: x}.Split(k)
+			if err := errors.Join(errA, errZ, errG); err != nil {
+				t.Fatal(err)
+			}
+			next := func(f float64) float64 { return math.Nextafter(f, math.Inf(1)) }
+			if !fits(rat(x), rat(a.Epsilon)) || fits(rat(x), rat(next(a.Epsilon))) || !fits(rat(min(x, 0.5)), rat(a.Delta)) || z.Rho != a.Epsilon {
+				t.Errorf("%v over %d: %v and %v", x, k, a, z)
+			}
+			if !fits(square(x), square(g.Mu)) || fits(square(x), square(next(g.Mu))) {
+				t.Errorf("μ = %v over %d: %v", x, k, g.Mu)
+			}
+		}
+	}
+	for _, k := range []int{0, -1} {
+		_, errA := Approx{}.Split(k)
+		_, errZ := ZCDP{}.Split(k)
+		_, errG := GDP{}.Split(k)
+		for _, err := range []error{errA, errZ, errG} {
+			var out *state.RangeError
+			if !errors.As(err, &out) || out.Parameter != "k" {
+				t.Errorf("%d: %v", k, err)
+			}
 		}
 	}
 }

@@ -32,7 +32,7 @@ type Basic struct {
 var _ Odometer[loss.Approx, loss.Approx] = (*Basic)(nil)
 
 // NewBasic returns an odometer whose claims hold but for a probability of delta,
-// 0 ≤ delta < 1, kept in units of 2^-80 rounded down. The error is a
+// 0 ≤ delta < 1, kept in units of 2^-208 rounded down. The error is a
 // *state.RangeError.
 func NewBasic(delta float64) (*Basic, error) {
 	if err := (loss.Approx{Delta: delta}).Validate(); err != nil {

@@ -26,7 +26,7 @@
 //
 // # Guarantees
 //
-//   - Sums are integers of 2^-80, every loss rounded up; what is computed from them
+//   - Sums are integers of 2^-208, every loss rounded up; what is computed from them
 //     is enlarged by more than the error of the computation. A claim is never
 //     smaller than its theorem's.
 //   - Recording takes a time that does not depend on what was recorded before, and

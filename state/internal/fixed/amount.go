@@ -9,19 +9,21 @@ import (
 )
 
 const (
-	unitBits     = 80 // an Amount counts units of 2^-80
-	mantissaBits = 53 // of a float64
+	unitBits     = 208 // an Amount counts units of 2^-208
+	mantissaBits = 53  // of a float64
 )
 
-// Amount is a number from 0 to just below 2^48 in units of 2^-80. The zero value
-// is 0; comparable with ==.
-type Amount struct{ units int128.Uint }
+// Amount is a number from 0 to just below 2^48 in units of 2^-208. Every float64 of at
+// least 2^-156 is a whole number of them, and so is the square of every one of at least
+// 2^-52: sums of such are those of the real numbers. The zero value is 0; comparable
+// with ==.
+type Amount struct{ units wide }
 
 var (
 	// Max is the saturation value: a loss of Max is refused by every Meter.
-	Max = Amount{int128.Max}
+	Max = Amount{wideMax}
 
-	largestLimit = Amount{int128.Uint{Hi: math.MaxUint64, Lo: math.MaxUint64 - 1}}
+	largestLimit = Amount{wideMax.sub(wide{a: 1})}
 )
 
 // Up returns the least Amount that is not below f. It returns Max for a NaN and
@@ -40,26 +42,33 @@ func SquareUp(f float64) Amount { return fromSquare(f, state.RoundUp) }
 // and 0 for a NaN.
 func SquareDown(f float64) Amount { return fromSquare(f, state.RoundDown) }
 
+// BigDown returns the greatest Amount below Max that is not above x: 0 for whatever is
+// not above 0.
+func BigDown(x *big.Float) Amount {
+	if x.Sign() <= 0 {
+		return Amount{}
+	}
+	if x.MantExp(nil) > wideBits-unitBits {
+		return largestLimit
+	}
+	units, _ := new(big.Float).SetMantExp(x, unitBits).Int(nil)
+	return below(wideFromBig(units))
+}
+
 // Cmp returns -1, 0 or 1 as a is less than, equal to or greater than b.
-func (a Amount) Cmp(b Amount) int { return a.units.Cmp(b.units) }
+func (a Amount) Cmp(b Amount) int { return a.units.cmp(b.units) }
 
 // IsZero reports whether a is 0.
 func (a Amount) IsZero() bool { return a == Amount{} }
 
 // Add returns a + b, or Max if the sum does not fit.
-func (a Amount) Add(b Amount) Amount {
-	sum, _ := a.units.Add(b.units)
-	return Amount{sum}
-}
+func (a Amount) Add(b Amount) Amount { return Amount{a.units.add(b.units)} }
 
 // Sub returns a - b, or 0 if b > a.
-func (a Amount) Sub(b Amount) Amount {
-	difference, _ := a.units.Sub(b.units)
-	return Amount{difference}
-}
+func (a Amount) Sub(b Amount) Amount { return Amount{a.units.sub(b.units)} }
 
-// Big returns the number of units of 2^-80, a fresh value.
-func (a Amount) Big() *big.Int { return a.units.Big() }
+// Big returns the number of units of 2^-208, a fresh value.
+func (a Amount) Big() *big.Int { return a.units.big() }
 
 // FloatDown returns the greatest float64 that is not above a. For a below Max it
 // is also the greatest f with Up(f) ≤ a.
@@ -89,12 +98,12 @@ func (a Amount) Root() float64 {
 }
 
 func (a Amount) float(dir state.Rounding) float64 {
-	drop := max(0, a.units.Len()-mantissaBits)
-	kept, rest := a.units.Rsh(uint(drop))
+	drop := max(0, a.units.length()-mantissaBits)
+	kept, rest := a.units.top(drop)
 	if rest && dir == state.RoundUp {
-		kept.Lo++
+		kept++
 	}
-	return math.Ldexp(float64(kept.Lo), drop-unitBits)
+	return math.Ldexp(float64(kept), drop-unitBits)
 }
 
 func fromFloat(f float64, dir state.Rounding) Amount {
@@ -128,9 +137,17 @@ func outside(f float64, dir state.Rounding) Amount {
 // scale returns u·2^shift in the direction given. What was rounded down stays below
 // Max, also where it does not fit.
 func scale(u int128.Uint, shift int, dir state.Rounding) Amount {
-	u, _ = u.Scale(shift, dir == state.RoundUp)
-	if dir == state.RoundDown && u == int128.Max {
+	units := placed(u, shift, dir == state.RoundUp)
+	if dir == state.RoundDown {
+		return below(units)
+	}
+	return Amount{units}
+}
+
+// below returns so many units, or the Amount below Max instead of it.
+func below(units wide) Amount {
+	if units == wideMax {
 		return largestLimit
 	}
-	return Amount{u}
+	return Amount{units}
 }

@@ -11,10 +11,10 @@ import (
 	"github.com/tollgate-dp/tollgate/state/internal/fixed"
 )
 
-// units returns f·2^80 exactly.
+// units returns f·2^208 exactly.
 func units(f float64) *big.Rat {
 	r := new(big.Rat).SetFloat64(f)
-	return r.Mul(r, new(big.Rat).SetInt(new(big.Int).Lsh(big.NewInt(1), 80)))
+	return r.Mul(r, new(big.Rat).SetInt(new(big.Int).Lsh(big.NewInt(1), 208)))
 }
 
 func floor(r *big.Rat) *big.Int { return new(big.Int).Div(r.Num(), r.Denom()) }
@@ -29,7 +29,7 @@ var powers = rapid.Custom(func(t *rapid.T) float64 {
 })
 
 func TestRoundingIsExactAndDirected(t *testing.T) {
-	bound := new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 128), big.NewInt(1))
+	bound := new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 256), big.NewInt(1))
 	lower := func(v *big.Int, cap int64) *big.Int {
 		limit := new(big.Int).Sub(bound, big.NewInt(cap))
 		if v.Cmp(limit) > 0 {
@@ -59,7 +59,7 @@ func TestRoundingIsExactAndDirected(t *testing.T) {
 }
 
 func TestWhatIsNoPositiveNumberTakesTheSafeSide(t *testing.T) {
-	zero, nearly := fixed.Amount{}, fixed.Max.Sub(fixed.Up(0x1p-80))
+	zero, nearly := fixed.Amount{}, fixed.Max.Sub(fixed.Up(0x1p-208))
 	inf := math.Inf(1)
 	for _, c := range []struct {
 		name      string
@@ -72,18 +72,18 @@ func TestWhatIsNoPositiveNumberTakesTheSafeSide(t *testing.T) {
 		{"Up(-Inf)", fixed.Up(-inf), zero},
 		{"Up(-1)", fixed.Up(-1), zero},
 		{"Up(0)", fixed.Up(0), zero},
-		{"Up(least)", fixed.Up(math.SmallestNonzeroFloat64), fixed.Up(0x1p-80)},
+		{"Up(least)", fixed.Up(math.SmallestNonzeroFloat64), fixed.Up(0x1p-208)},
 		{"Down(NaN)", fixed.Down(math.NaN()), zero},
 		{"Down(-Inf)", fixed.Down(-inf), zero},
 		{"Down(-1)", fixed.Down(-1), zero},
 		{"Down(+Inf)", fixed.Down(inf), nearly},
 		{"Down(2^48)", fixed.Down(0x1p48), nearly},
-		{"Down(just below 2^-80)", fixed.Down(math.Nextafter(0x1p-80, 0)), zero},
+		{"Down(just below 2^-208)", fixed.Down(math.Nextafter(0x1p-208, 0)), zero},
 		{"SquareUp(NaN)", fixed.SquareUp(math.NaN()), fixed.Max},
 		{"SquareUp(2^24)", fixed.SquareUp(0x1p24), fixed.Max},
 		{"SquareUp(-Inf)", fixed.SquareUp(-inf), fixed.Max},
 		{"SquareUp(MaxFloat64)", fixed.SquareUp(math.MaxFloat64), fixed.Max},
-		{"SquareUp(least)", fixed.SquareUp(math.SmallestNonzeroFloat64), fixed.Up(0x1p-80)},
+		{"SquareUp(least)", fixed.SquareUp(math.SmallestNonzeroFloat64), fixed.Up(0x1p-208)},
 		{"SquareDown(NaN)", fixed.SquareDown(math.NaN()), zero},
 		{"SquareDown(+Inf)", fixed.SquareDown(inf), nearly},
 	} {
@@ -93,10 +93,10 @@ func TestWhatIsNoPositiveNumberTakesTheSafeSide(t *testing.T) {
 	}
 }
 
-// amounts covers every length from 0 to 128 bits, Max included.
+// amounts covers every length from 0 to 256 bits, Max included.
 var amounts = rapid.Custom(func(t *rapid.T) fixed.Amount {
-	a := fixed.Down(math.Ldexp(rapid.Float64Range(0.5, 1).Draw(t, "high"), rapid.IntRange(-81, 48).Draw(t, "exponent")))
-	return a.Add(fixed.Down(math.Ldexp(rapid.Float64Range(0, 1).Draw(t, "low"), rapid.IntRange(-80, -10).Draw(t, "low exponent"))))
+	a := fixed.Down(math.Ldexp(rapid.Float64Range(0.5, 1).Draw(t, "high"), rapid.IntRange(-209, 48).Draw(t, "exponent")))
+	return a.Add(fixed.Down(math.Ldexp(rapid.Float64Range(0, 1).Draw(t, "low"), rapid.IntRange(-208, -10).Draw(t, "low exponent"))))
 })
 
 func TestAFloatComesBackOnTheSideThatWasAskedFor(t *testing.T) {
@@ -128,7 +128,7 @@ func TestARootIsTheGreatestWhoseSquareFits(t *testing.T) {
 		next := math.Nextafter(root, math.Inf(1))
 		return fixed.SquareUp(root).Cmp(a) <= 0 && (fixed.SquareUp(next).Cmp(a) > 0 || fixed.SquareUp(next) == fixed.Max)
 	}
-	one := fixed.Up(0x1p-80)
+	one := fixed.Up(0x1p-208)
 	for _, a := range []fixed.Amount{{}, one, one.Add(one), fixed.Down(1), fixed.Max.Sub(one), fixed.Max} {
 		if !check(a) {
 			t.Errorf("the root of %v units is given as %v", a.Big(), a.Root())

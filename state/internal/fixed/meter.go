@@ -1,38 +1,33 @@
 package fixed
 
-// Meter counts what was taken and what is reserved of a limit. The zero value has a
+// Meter keeps what is left of a limit and what is reserved of it. The zero value has a
 // limit of 0. Not safe for concurrent use.
 type Meter struct {
-	limit, taken, reserved Amount
+	left, reserved Amount
 }
 
 // NewMeter returns a Meter of which nothing is taken. A limit of Max is lowered by
 // one unit.
-func NewMeter(limit Amount) Meter {
-	if limit == Max {
-		limit = largestLimit
-	}
-	return Meter{limit: limit}
-}
+func NewMeter(limit Amount) Meter { return Meter{left: below(limit.units)} }
 
 // Left returns what is neither taken nor reserved.
-func (m *Meter) Left() Amount { return m.limit.Sub(m.taken).Sub(m.reserved) }
+func (m *Meter) Left() Amount { return m.left }
 
 // Fits reports whether a is at most what is left. It changes nothing.
-func (m *Meter) Fits(a Amount) bool { return a.Cmp(m.Left()) <= 0 }
+func (m *Meter) Fits(a Amount) bool { return !m.left.units.less(a.units) }
 
 // Take takes a, or returns false if it does not fit.
 func (m *Meter) Take(a Amount) bool {
 	if !m.Fits(a) {
 		return false
 	}
-	m.taken = m.taken.Add(a)
+	m.left = m.left.Sub(a)
 	return true
 }
 
 // Reserve sets a aside until Settle, or returns false if it does not fit.
 func (m *Meter) Reserve(a Amount) bool {
-	if !m.Fits(a) {
+	if !m.Take(a) {
 		return false
 	}
 	m.reserved = m.reserved.Add(a)
@@ -46,6 +41,6 @@ func (m *Meter) Settle(worst, actual Amount) bool {
 		return false
 	}
 	m.reserved = m.reserved.Sub(worst)
-	m.taken = m.taken.Add(actual)
+	m.left = m.left.Add(worst.Sub(actual))
 	return true
 }

@@ -17,7 +17,7 @@ func TestAMeterNeverGoesPastItsLimit(t *testing.T) {
 		limit := amounts.Draw(t, "limit")
 		m := fixed.NewMeter(limit)
 		if limit == fixed.Max {
-			limit = limit.Sub(fixed.Up(0x1p-80))
+			limit = limit.Sub(fixed.Up(0x1p-208))
 		}
 		total := new(big.Int) // taken and reserved
 		var reserved []fixed.Amount
@@ -62,7 +62,7 @@ func TestAMeterNeverGoesPastItsLimit(t *testing.T) {
 				}
 			},
 			"settle too much": func(t *rapid.T) {
-				sum := fixed.Up(0x1p-80)
+				sum := fixed.Up(0x1p-208)
 				for _, h := range reserved {
 					sum = sum.Add(h)
 				}
@@ -80,7 +80,7 @@ func share(t *rapid.T, of fixed.Amount) fixed.Amount {
 	case 0:
 		return of
 	case 1:
-		return of.Add(fixed.Up(0x1p-80))
+		return of.Add(fixed.Up(0x1p-208))
 	case 2:
 		return fixed.Max
 	}
