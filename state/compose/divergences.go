@@ -2,6 +2,7 @@ package compose
 
 import (
 	"math"
+	"slices"
 
 	"github.com/tollgate-dp/tollgate/internal/rounding"
 	"github.com/tollgate-dp/tollgate/state/conversion"
@@ -86,13 +87,19 @@ func byZCDP(list []Mechanism, q Question) (float64, error) {
 	return conversion.ApproxZCDPToEpsilon(z, q.delta)
 }
 
-// orders returns the orders at which byRDP adds divergences: 1 + 2^(k/16).
+// orders returns those at which byRDP adds divergences: 1 + 2^(k/16), and the integers at
+// which a Poisson sample has a divergence of its own, all of them, as any other order is
+// given that of the next integer.
 func orders() []float64 {
 	var list []float64
 	for k := -160; k <= 400; k++ {
 		list = append(list, 1+math.Exp2(float64(k)/16))
 	}
-	return list
+	for alpha := 2.0; alpha <= conversion.MaxSampledOrder; alpha++ {
+		list = append(list, alpha)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
 }
 
 // byRDP adds Rényi divergences at many orders (Mironov, 2017, Proposition 1); the best

@@ -9,8 +9,8 @@ import (
 	"github.com/tollgate-dp/tollgate/state/loss"
 )
 
-// maxSampledOrder is the greatest order at which SampledGaussianToRDP knows a bound.
-const maxSampledOrder = 512
+// MaxSampledOrder is the greatest order at which SampledGaussianToRDP knows a bound.
+const MaxSampledOrder = 512
 
 // SampledGaussianToRDP returns Rényi divergences of Gaussian noise of standard
 // deviation sigma, for sensitivity 1, on a Poisson sample that takes each individual with
@@ -19,8 +19,8 @@ const maxSampledOrder = 512
 //	ln Σ_k C(α,k)·(1−q)^(α−k)·q^k·e^(k(k−1)/(2σ²)) / (α−1)
 //
 // (Mironov, Talwar and Zhang, 2019, Section 3.3 with Corollary 7); any other order is
-// given the divergence of the next integer, which is no less, and an order above 512
-// +Inf. 2^-20 ≤ sigma ≤ 2^60, 0 < sampling ≤ 1; the orders are above 1, finite and
+// given the divergence of the next integer, which is no less, and an order above
+// MaxSampledOrder +Inf. 2^-20 ≤ sigma ≤ 2^60, 0 < sampling ≤ 1; the orders are above 1, finite and
 // rise. The error is a *state.RangeError.
 func SampledGaussianToRDP(sigma, sampling float64, orders []float64) (loss.RDP, error) {
 	if !(sigma >= 0x1p-20 && sigma <= 0x1p60) {
@@ -31,7 +31,7 @@ func SampledGaussianToRDP(sigma, sampling float64, orders []float64) (loss.RDP, 
 	}
 	at, bound := 0, math.Inf(1) // orders rise: one integer serves all up to it
 	return curve(orders, func(alpha float64) float64 {
-		if alpha > maxSampledOrder {
+		if alpha > MaxSampledOrder {
 			return math.Inf(1)
 		}
 		if n := int(math.Ceil(alpha)); n != at {
