@@ -54,8 +54,8 @@ the tightest first, and why the other accountants do not apply.
 	return cmd
 }
 
-func (a *app) printVerdictsJSON(list []compose.Verdict) error {
-	var rows []verdict
+// verdictRows returns verdicts as they stand in JSON.
+func verdictRows(list []compose.Verdict) (rows []verdict) {
 	for _, v := range list {
 		row := verdict{Accountant: v.Accountant.Name()}
 		if v.NotApplicable != nil {
@@ -65,7 +65,11 @@ func (a *app) printVerdictsJSON(list []compose.Verdict) error {
 		}
 		rows = append(rows, row)
 	}
-	text, err := json.Marshal(rows)
+	return rows
+}
+
+func (a *app) printVerdictsJSON(list []compose.Verdict) error {
+	text, err := json.Marshal(verdictRows(list))
 	if err != nil {
 		return fmt.Errorf("encoding accountants: %w", err)
 	}
@@ -97,11 +101,16 @@ func (a *app) printVerdicts(list []compose.Verdict) error {
 			return fmt.Errorf("writing output: %w", err)
 		}
 	}
+	return a.printNotApplicable(list, width[0])
+}
+
+// printNotApplicable prints why accountants do not apply, of those that do not.
+func (a *app) printNotApplicable(list []compose.Verdict, width int) error {
 	for _, v := range list {
 		if v.NotApplicable == nil {
 			continue
 		}
-		if _, err := fmt.Fprintf(a.stdout, "%-*s  does not apply: %s\n", width[0], v.Accountant.Name(), v.NotApplicable.Reason); err != nil {
+		if _, err := fmt.Fprintf(a.stdout, "%-*s  does not apply: %s\n", width, v.Accountant.Name(), v.NotApplicable.Reason); err != nil {
 			return fmt.Errorf("writing output: %w", err)
 		}
 	}

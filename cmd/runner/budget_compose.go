@@ -87,9 +87,9 @@ func (a *app) budgetCompose() *cobra.Command {
 
 Accountants: pld convolves privacy loss distributions and takes every mechanism;
 gdp is exact for gaussian without sampling; rdp, zcdp, advanced and basic are
-looser. Without --accountant it is gdp where all mechanisms are gaussian without
-sampling, else pld. An accountant that cannot price a mechanism is an error; compare
-shows all of them.`,
+looser. Without --accountant it is the tightest that has an answer, and those that
+have none are named with the reason. One that is asked for by name and cannot
+price a mechanism is an error; compare shows all of them.`,
 		Example: `  runner budget compose --mechanism gaussian:sigma=100:count=500 --delta 1e-6
   runner budget compose --mechanism gaussian:sigma=2:sampling=0.01:count=1000 \
     --mechanism laplace:scale=10 --delta 1e-6
@@ -104,14 +104,7 @@ shows all of them.`,
 		if err != nil {
 			return err
 		}
-		by := by.Accountant
-		if by.Name() == "" {
-			by = compose.Tightest(list)
-		}
-		cost, err := by.Compose(list, q)
-		if errors.Is(err, compose.ErrNotApplicable) {
-			return usage(fmt.Errorf("--accountant %s does not apply: %w", by.Name(), err))
-		}
+		best, others, err := by.answer(list, q)
 		if err != nil {
 			return err
 		}
@@ -119,11 +112,36 @@ shows all of them.`,
 		for _, m := range list {
 			together += m.Count()
 		}
-		return printFields(a.stdout, f, []field{
-			{"epsilon", cost.Epsilon}, {"delta", cost.Delta}, {"accountant", by.Name()}, {"mechanisms", together},
-		})
+		fields := []field{
+			{"epsilon", best.Loss.Epsilon}, {"delta", best.Loss.Delta}, {"accountant", best.Accountant.Name()}, {"mechanisms", together},
+		}
+		if f == formatJSON && len(others) > 0 {
+			fields = append(fields, field{"not_applicable", verdictRows(others)})
+		}
+		if err := printFields(a.stdout, f, fields); err != nil || f == formatJSON {
+			return err
+		}
+		return a.printNotApplicable(others, len("accountant"))
 	})
 	return cmd
+}
+
+// answer asks the accountant that was given, or for the best one, and returns those that
+// do not apply then.
+func (v *composer) answer(list []compose.Mechanism, q compose.Question) (best compose.Verdict, others []compose.Verdict, err error) {
+	if v.Name() == "" {
+		best, others, err = compose.Best(list, q)
+		if errors.Is(err, compose.ErrNotApplicable) {
+			return best, others, usage(fmt.Errorf("answering without --accountant: %w", err))
+		}
+		return best, others, err
+	}
+	best.Accountant = v.Accountant
+	best.Loss, err = v.Compose(list, q)
+	if errors.Is(err, compose.ErrNotApplicable) {
+		err = usage(fmt.Errorf("--accountant %s does not apply: %w; leave --accountant out for the tightest that does", v.Name(), err))
+	}
+	return best, nil, err
 }
 
 // composer is the value of --accountant of compose; empty until it is given.

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,6 +16,7 @@ type composedJSON struct {
 	Epsilon, Delta float64
 	Accountant     string
 	Mechanisms     int
+	NotApplicable  []verdict `json:"not_applicable"`
 }
 
 func composed(t *testing.T, args ...string) composedJSON {
@@ -189,6 +191,7 @@ func TestBudgetComposeSaysWhatDoesNotApply(t *testing.T) {
 		{"--mechanism eps-delta:epsilon=1:delta=1e-9 --delta 1e-6 --accountant gdp", "eps-delta"},
 		{"--mechanism eps-delta:epsilon=1:delta=1e-9 --delta 1e-6 --accountant rdp", "eps-delta"},
 		{"--mechanism eps-delta:epsilon=1:delta=1e-3 --delta 1e-6", "unbounded loss"},
+		{"--mechanism eps-delta:epsilon=1:delta=1e-3 --delta 1e-6", "basic: the deltas"},
 		{"--mechanism eps-delta:epsilon=1:delta=1e-3 --delta 1e-6 --accountant zcdp", "add up to 0.001"},
 		{"--mechanism eps-delta:epsilon=1:delta=1e-3 --delta 1e-6 --accountant basic", "add up to 0.001"},
 		{"--mechanism eps-delta:epsilon=0.1:delta=1e-4:count=11 --delta 1e-3 --accountant zcdp", "add up to 0.0011"},
@@ -201,6 +204,36 @@ func TestBudgetComposeSaysWhatDoesNotApply(t *testing.T) {
 		code, stdout, stderr := run(t, append([]string{"budget", "compose"}, strings.Fields(tc.args)...)...)
 		if code != exitUsage || stdout != "" || !strings.Contains(stderr, tc.want) || !strings.Contains(stderr, "--accountant") {
 			t.Errorf("%s: exit %d, stdout %q, stderr %q, want %q", tc.args, code, stdout, stderr, tc.want)
+		}
+	}
+}
+
+// Without --accountant the tightest that has an answer gives it, also where pld has none,
+// and it is named why others have none.
+func TestBudgetComposeTakesTheTightestThatApplies(t *testing.T) {
+	for _, tc := range []struct{ args, accountant, others string }{
+		{"--mechanism gaussian:sigma=1:sampling=0.1 --delta 1e-6", "pld", "gdp zcdp"},
+		{"--mechanism discrete-gaussian:sigma=3 --delta 1e-300", "zcdp", "gdp pld basic advanced"},
+		{"--mechanism gaussian:sigma=0.001:count=1000000000 --delta 1e-6", "rdp", "gdp pld zcdp advanced"},
+		{"--mechanism laplace:scale=10:count=30 --delta 1e-40", "basic", ""},
+		{"--mechanism gaussian:sigma=100:count=500 --delta 1e-6", "gdp", ""},
+	} {
+		args := strings.Fields(tc.args)
+		got := composed(t, args...)
+		verdicts := compared(t, args...)
+		if got.Accountant != tc.accountant || verdicts[0].Accountant != tc.accountant || got.Epsilon != *verdicts[0].Epsilon {
+			t.Errorf("%s: %+v, compare says %+v first", tc.args, got, verdicts[0])
+		}
+		_, text, _ := run(t, append([]string{"budget", "compose"}, args...)...)
+		for _, v := range got.NotApplicable {
+			if v.Reason == "" || !strings.Contains(text, v.Reason) {
+				t.Errorf("%s: the text does not say of %s %q: %s", tc.args, v.Accountant, v.Reason, text)
+			}
+		}
+		for _, name := range strings.Fields(tc.others) {
+			if !slices.ContainsFunc(got.NotApplicable, func(v verdict) bool { return v.Accountant == name }) {
+				t.Errorf("%s: it is not said why not %s: %s", tc.args, name, text)
+			}
 		}
 	}
 }

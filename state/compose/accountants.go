@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/loss"
@@ -60,8 +61,9 @@ func Named(name string) (Accountant, bool) {
 	return Accountant{}, false
 }
 
-// Tightest returns the accountant for a list where the caller asked for no particular one: gdp
-// where all of it is Gaussian noise without sampling, which it composes exactly; else pld.
+// Tightest returns the accountant that is tightest for a list by its theory: gdp where all
+// of it is Gaussian noise without sampling, which it composes exactly; else pld, which may
+// have no answer at a very small δ, and rounds to a grid. Best asks.
 func Tightest(list []Mechanism) Accountant {
 	name := "gdp"
 	if slices.ContainsFunc(list, func(m Mechanism) bool { return m.mu == 0 }) {
@@ -69,6 +71,35 @@ func Tightest(list []Mechanism) Accountant {
 	}
 	a, _ := Named(name)
 	return a
+}
+
+// Best answers a question about a list by the accountant that says the least of those that
+// apply: by Tightest alone where that is gdp, which is exact. The others are those that do
+// not apply, and why. The error is a *NotApplicableError with every reason where no
+// accountant applies, and a *state.RangeError as of Compose.
+func Best(list []Mechanism, q Question) (best Verdict, others []Verdict, err error) {
+	if a := Tightest(list); a.budget == state.GDP {
+		if together, err := a.Compose(list, q); err == nil {
+			return Verdict{Accountant: a, Loss: together}, nil, nil
+		}
+	}
+	verdicts, err := Compare(list, q)
+	if err != nil {
+		return Verdict{}, nil, err
+	}
+	from := slices.IndexFunc(verdicts, func(v Verdict) bool { return v.NotApplicable != nil })
+	if from < 0 {
+		return verdicts[0], nil, nil
+	}
+	others = verdicts[from:]
+	if from > 0 {
+		return verdicts[0], others, nil
+	}
+	var reasons []string
+	for _, v := range others {
+		reasons = append(reasons, v.Accountant.Name()+": "+v.NotApplicable.Reason)
+	}
+	return Verdict{}, others, notApplicable("no accountant has an answer: %s", strings.Join(reasons, "; "))
 }
 
 // Name returns the accountant's name, as flags and configurations write it.
