@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/big"
-	"sort"
 
 	"github.com/tollgate-dp/tollgate/state/internal/bigmath"
 )
@@ -104,13 +103,23 @@ func EpsilonOf(m Mu2, delta float64, a Accountant) float64 {
 
 // epsilonUpper returns the least float64 ε in [0, hugeEpsilon] whose
 // upward-rounded δ is at most delta, or +Inf. Non-negative floats are ordered as
-// their bit patterns, so that halving the pattern finds the exact one.
+// their bit patterns, so that a search of the patterns finds the exact one.
 func epsilonUpper(mu2 *big.Float, delta float64, a Accountant) float64 {
 	target := bigmath.New(delta)
-	last := int(math.Float64bits(hugeEpsilon))
-	pattern := sort.Search(last, func(i int) bool {
-		return deltaUpper(mu2, math.Float64frombits(uint64(i)), a).Cmp(target) <= 0
+	at := func(epsilon float64) (bool, float64) {
+		d := deltaUpper(mu2, epsilon, a)
+		return d.Cmp(target) <= 0, excessOf(d, target)
+	}
+	if below, _ := at(0); below {
+		return 0
+	}
+	m2, _ := mu2.Float64()
+	mu := math.Sqrt(m2)
+	start, slope := nearZeroOf(0x1p-200, hugeEpsilon, math.Log(delta), false, func(epsilon float64) float64 {
+		return logDelta(mu, epsilon, a)
 	})
+	last := int(math.Float64bits(hugeEpsilon))
+	pattern := leastPattern(1, last, start, slope, at)
 	if pattern == last {
 		return math.Inf(1)
 	}

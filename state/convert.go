@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/big"
-	"sort"
 
 	"github.com/tollgate-dp/tollgate/state/internal/bigmath"
 )
@@ -41,19 +40,21 @@ func ConvertEpsilonDelta(epsilon, delta float64, a Accountant) (Conversion, erro
 		return Conversion{}, err
 	}
 	target := bigmath.New(delta)
-	exceeds := func(i int) bool {
-		mu2 := bigmath.Square(math.Float64frombits(uint64(i)))
-		return deltaUpper(mu2, epsilon, a).Cmp(target) > 0
-	}
+	start, slope := nearZeroOf(MinMu, MaxMu, math.Log(delta), true, func(mu float64) float64 {
+		return logDelta(mu, epsilon, a)
+	})
 	first, last := int(math.Float64bits(MinMu)), int(math.Float64bits(MaxMu))
-	steps := sort.Search(last-first+1, func(i int) bool { return exceeds(first + i) })
-	if steps == 0 || steps == last-first+1 {
+	above := leastPattern(first, last+1, start, slope, func(mu float64) (bool, float64) {
+		d := deltaUpper(bigmath.Square(mu), epsilon, a)
+		return d.Cmp(target) > 0, excessOf(d, target)
+	})
+	if above == first || above == last+1 {
 		return Conversion{}, &RangeError{
 			Parameter: "epsilon", Value: epsilon,
 			Range: fmt.Sprintf("such that mu lies between 1e-15 and 4096 at delta %v", delta),
 		}
 	}
-	mu := math.Float64frombits(uint64(first + steps - 1))
+	mu := math.Float64frombits(uint64(above - 1))
 	return Conversion{Epsilon: epsilon, Delta: delta, Mu: mu, Rho: bigmath.RoundDown(bigmath.Half(bigmath.Square(mu))), Accountant: a}, nil
 }
 

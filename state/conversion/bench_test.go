@@ -1,6 +1,7 @@
 package conversion_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/state/conversion"
@@ -38,6 +39,18 @@ func BenchmarkConversions(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				if _, err := c.run(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+func BenchmarkGDPToEpsilon(b *testing.B) {
+	for _, c := range []struct{ mu, delta float64 }{{0.01, 1e-6}, {0.5, 1e-6}, {1, 1e-5}, {5, 1e-9}, {100, 1e-15}} {
+		b.Run(fmt.Sprintf("mu=%v,delta=%v", c.mu, c.delta), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := conversion.GDPToEpsilon(loss.GDP{Mu: c.mu}, c.delta); err != nil {
 					b.Fatal(err)
 				}
 			}
