@@ -19,15 +19,19 @@ const (
 // its default.
 type Options struct {
 	// Interval is the distance between two losses in nats, a power of two between
-	// pld.MinInterval and pld.MaxInterval; 0 means 2^-11. Connecting the dots adds up
-	// to Interval²/4 to the variance of every mechanism's loss, so Interval belongs
-	// well below the σ̃^-1 of most.
+	// pld.MinInterval and pld.MaxInterval. Connecting the dots adds up to Interval²/4 to
+	// the variance of every mechanism's loss, so Interval belongs well below its standard
+	// deviation: 1/σ̃ for Gaussian noise, but about q/σ̃ on Poisson samples. 0 takes an
+	// eighth of the least one of the pairs (pld.Spread), rounded down to a power of two; 2^-11
+	// where that is finer, and a greater one where a pair would not fit half of the window.
 	Interval float64
 
 	// Points is the number of losses that are told apart, a power of two between
-	// MinPoints and MaxPoints; 0 means 2^15. The window Points·Interval follows the
+	// MinPoints and MaxPoints; 0 means 2^15, and where Interval is chosen as many more,
+	// up to 2^17, as keep the window at 16 nats. The window Points·Interval follows the
 	// mean of a composition; it must hold every single pair, and should span 20
-	// standard deviations of the greatest composition.
+	// standard deviations of the greatest composition: with both chosen, that of 10^5
+	// mechanisms like the one that loses least.
 	Points int
 
 	// Tail is the probability that each mechanism may lose at the top of its
@@ -36,26 +40,77 @@ type Options struct {
 	Tail float64
 }
 
-func (o Options) withDefaults() (Options, error) {
-	if o.Interval == 0 {
-		o.Interval = 0x1p-11
-	}
-	if o.Points == 0 {
-		o.Points = 1 << 15
-	}
+const (
+	coarsest       = 0x1p-11 // Interval, if it is chosen
+	stepsPerSpread = 8       // at least so many intervals in a standard deviation, if it is chosen
+	window         = 16      // nats, of the coarsest Interval and the fewest Points
+	fewestPoints   = 1 << 15
+	mostPoints     = 1 << 17
+)
+
+// withDefaults fills in what is 0 and checks all of it.
+func (o Options) withDefaults(pairs []pld.Pair) (Options, error) {
 	if o.Tail == 0 {
 		o.Tail = 1e-18
 	}
-	if err := (pld.Grid{Interval: o.Interval, Size: 2}).Validate(); err != nil {
+	chosen := o.Interval == 0
+	if chosen {
+		o.Interval = intervalFor(pairs)
+	}
+	if o.Points == 0 {
+		o.Points = fewestPoints
+		for chosen && o.Points < mostPoints && float64(o.Points)*o.Interval < window {
+			o.Points *= 2
+		}
+	}
+	if err := o.validate(); err != nil {
 		return o, err
 	}
-	if o.Points < MinPoints || o.Points > MaxPoints || bits.OnesCount(uint(o.Points)) != 1 {
-		return o, &state.RangeError{Parameter: "points", Value: float64(o.Points), Range: "0 for the default, or a power of two between 64 and 2^20"}
-	}
-	if !(o.Tail >= 1e-300 && o.Tail <= 0.1) {
-		return o, &state.RangeError{Parameter: "tail", Value: o.Tail, Range: "0 for the default, or between 1e-300 and 0.1"}
+	for chosen && o.Interval < coarsest && !o.roomy(pairs) {
+		o.Interval *= 2
 	}
 	return o, nil
+}
+
+// intervalFor is the interval for pairs; one that is not valid is left to discretize.
+func intervalFor(pairs []pld.Pair) float64 {
+	interval := coarsest
+	for _, p := range pairs {
+		if spread, err := pld.Spread(p); err == nil && spread > 0 {
+			_, exponent := math.Frexp(spread / stepsPerSpread)
+			interval = min(interval, math.Ldexp(0.5, exponent))
+		}
+	}
+	return max(interval, pld.MinInterval)
+}
+
+// roomy reports whether every valid pair fits half of the window.
+func (o Options) roomy(pairs []pld.Pair) bool {
+	o.Points /= 2
+	for _, p := range pairs {
+		if p.Validate() != nil {
+			continue
+		}
+		for _, d := range []pld.Direction{pld.Remove, pld.Add} {
+			if _, err := o.cover(p, d); err != nil {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func (o Options) validate() error {
+	if err := (pld.Grid{Interval: o.Interval, Size: 2}).Validate(); err != nil {
+		return err
+	}
+	if o.Points < MinPoints || o.Points > MaxPoints || bits.OnesCount(uint(o.Points)) != 1 {
+		return &state.RangeError{Parameter: "points", Value: float64(o.Points), Range: "0 for the default, or a power of two between 64 and 2^20"}
+	}
+	if !(o.Tail >= 1e-300 && o.Tail <= 0.1) {
+		return &state.RangeError{Parameter: "tail", Value: o.Tail, Range: "0 for the default, or between 1e-300 and 0.1"}
+	}
+	return nil
 }
 
 // Table has the transforms of a list of dominating pairs, the buckets. It never
@@ -73,7 +128,7 @@ type Table struct {
 // *state.RangeError for a bad option or pair, or a *pld.SizeError for a pair whose
 // losses spread over more than the window.
 func NewTable(pairs []pld.Pair, o Options) (*Table, error) {
-	o, err := o.withDefaults()
+	o, err := o.withDefaults(pairs)
 	if err != nil {
 		return nil, err
 	}
@@ -125,17 +180,25 @@ func ownSquare(p pld.Pair) float64 {
 
 // discretize returns the pair on the grid that it needs, if that fits the window.
 func (o Options) discretize(p pld.Pair, d pld.Direction) (pld.Vector, error) {
-	grid, err := pld.Cover(p, d, o.Interval, o.Tail)
+	grid, err := o.cover(p, d)
 	if err != nil {
 		return pld.Vector{}, err
 	}
-	if grid.Size > o.Points {
-		return pld.Vector{}, &pld.SizeError{Points: float64(grid.Size), Limit: o.Points, Interval: o.Interval}
-	}
-	if grid.Lowest < -maxShift || grid.Lowest > maxShift {
-		return pld.Vector{}, &state.RangeError{Parameter: "lowest", Value: float64(grid.Lowest), Range: "between -2^20 and 2^20"}
-	}
 	return pld.Discretize(p, d, grid)
+}
+
+// cover is the grid that a pair needs, or why there is none in the window.
+func (o Options) cover(p pld.Pair, d pld.Direction) (pld.Grid, error) {
+	grid, err := pld.Cover(p, d, o.Interval, o.Tail)
+	switch {
+	case err != nil:
+		return grid, err
+	case grid.Size > o.Points:
+		return grid, &pld.SizeError{Points: float64(grid.Size), Limit: o.Points, Interval: o.Interval}
+	case grid.Lowest < -maxShift || grid.Lowest > maxShift:
+		return grid, &state.RangeError{Parameter: "lowest", Value: float64(grid.Lowest), Range: "between -2^20 and 2^20"}
+	}
+	return grid, nil
 }
 
 // maxShift and maxTotal keep a count times a shift of the lattice below 2^52, so

@@ -82,6 +82,17 @@ func Discretize(p Pair, d Direction, g Grid) (Vector, error) {
 // distribution.
 func Symmetric(p Pair) bool { return p.symmetric() }
 
+// Spread returns about one standard deviation of the pair's loss, the lesser of the two
+// directions: 1/σ for Gaussian noise, about q/σ on a Poisson sample; 0 where nothing is
+// lost. It is for choosing a grid and promises nothing. The error is a
+// *state.RangeError for a bad pair.
+func Spread(p Pair) (float64, error) {
+	if err := p.Validate(); err != nil {
+		return 0, err
+	}
+	return min(p.extent(Remove, defaultMinDelta).spread, p.extent(Add, defaultMinDelta).spread), nil
+}
+
 // Cover returns a grid for the pair with the given interval on which at most a
 // probability of about tail is cut off above, and less below. The error is a
 // *state.RangeError (0 < tail < 1, at least 1e-300) or, if the grid would exceed
