@@ -36,7 +36,7 @@ func protocolMutants() []mutant {
 		{"closed-early", "partition.watermark", mutants.Value("t.Slack + t.Lateness", "t.Slack"), "TestInvariant5EventsArriveWhileTurnsSettle"},
 		{"settled-not-awaited", "Source.open", mutants.Value("settled + 1", "s.opened + 1"), "TestRuleADrainLeavesNothingUnsettled"},
 		{"ledger-ignored", "Source.redoable", mutants.Never("have =="), "TestRuleAnInterruptedTurnIsRedoneFromTheLedger"},
-		{"fence-skipped", "Fence.tryTake", mutants.Value("fmt.Sprintf(…)", `""`), "TestInvariant9AZombiePublishesNothing"},
+		{"fence-skipped", "Fence.tryTake", mutants.Value("fmt.Sprintf(…)", `fmt.Sprintf("%p", new(int))`), "TestInvariant9AZombiePublishesNothing"},
 		{"coverage-not-reserved", "Rules.price", mutants.Never("m.coverage >= 0"), "TestInvariant6EveryRecordOfAMixedDeploymentIsAccountedFor"},
 		{"second-period-free", "shardAccounts.chargeTurn", mutants.After("prices.of(", freeAgain), "TestInvariant6EveryRecordOfAMixedDeploymentIsAccountedFor"},
 		{"charged-by-the-end", "Source.record", mutants.Value("e.Millis", endOfWindow), "TestRuleAWindowOverABoundaryIsChargedToBothPeriods"},

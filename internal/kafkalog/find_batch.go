@@ -16,10 +16,11 @@ func (p *Producer) find(ctx context.Context, count int32) (base int64, found boo
 		return -1, false, err
 	}
 	for at := p.next; at < end; {
-		batches, err := p.headers(ctx, at)
+		raw, err := p.batches(ctx, at)
 		if err != nil {
 			return -1, false, err
 		}
+		batches := scanBatches(raw)
 		if len(batches) == 0 {
 			return -1, false, fmt.Errorf("looking for a batch at offset %d: %w", at, kafka.OffsetNotAvailable)
 		}
@@ -34,8 +35,9 @@ func (p *Producer) find(ctx context.Context, count int32) (base int64, found boo
 	return -1, false, nil
 }
 
-// headers fetches from offset at and returns what the batch headers say.
-func (p *Producer) headers(ctx context.Context, at int64) ([]batchInfo, error) {
+// batches fetches from offset at, also what belongs to open transactions. ErrSequence says that the
+// log ends before at, or begins after it.
+func (p *Producer) batches(ctx context.Context, at int64) ([]byte, error) {
 	_, addr, err := p.c.leaderOf(ctx, p.topic, p.partition)
 	if err != nil {
 		return nil, err
@@ -58,7 +60,7 @@ func (p *Producer) headers(ctx context.Context, at int64) ([]batchInfo, error) {
 		}
 		return nil, err
 	}
-	return scanBatches(part.RecordBatches), nil
+	return part.RecordBatches, nil
 }
 
 // scanBatches reads the headers of the whole batches in raw.

@@ -118,16 +118,34 @@ func (s *recordSet) marker(b batchInfo, body []byte) bool {
 	if b.count == 0 {
 		return len(body) == 0
 	}
-	var r Record
-	_, _, rest, ok := parseRecord(&r, body)
-	if !ok || len(rest) != 0 || b.count != 1 {
+	kind, ok := markerKind(body)
+	if !ok || b.count != 1 {
 		return false
 	}
-	const abort = 0
-	if len(r.Key) >= 4 && binary.BigEndian.Uint16(r.Key[2:]) == abort && s.isAborted(b) {
+	if kind == abortMarker && s.isAborted(b) {
 		s.aborted[b.producer] = s.aborted[b.producer][1:]
 	}
 	return true
+}
+
+// Kinds of markers.
+const (
+	noMarker     = -1 // another control record
+	abortMarker  = 0
+	commitMarker = 1
+)
+
+// markerKind returns the kind of the one record that the body of a control batch has; ok is false
+// for anything else.
+func markerKind(body []byte) (kind int, ok bool) {
+	var r Record
+	if _, _, rest, ok := parseRecord(&r, body); !ok || len(rest) != 0 {
+		return noMarker, false
+	}
+	if len(r.Key) < 4 {
+		return noMarker, true
+	}
+	return int(binary.BigEndian.Uint16(r.Key[2:])), true
 }
 
 // parse appends the wanted records of a batch. Every promised record must be there, inside the

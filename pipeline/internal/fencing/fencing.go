@@ -8,14 +8,13 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/crashpoint"
 	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
-	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/state"
 )
 
 // Fence takes partitions of ledger and counts: the stage that receives the first
 // element of an epoch for a partition makes a producer with the partition's
-// transactional id, and the broker refuses every older producer from the first
-// record on that the new one writes. Safe for concurrent use.
+// transactional id, and waits for the marker after which the broker refuses every older
+// producer. Safe for concurrent use.
 type Fence struct {
 	Client  *kafkalog.Client
 	Control *controllog.Log // says which epoch is the newest
@@ -28,7 +27,8 @@ type Fence struct {
 const takeTries = 5
 
 // TakePartition returns the partition's new producer, which the caller closes, and the
-// offset of its fence record. state.ErrSuperseded says that epoch, the offset of an
+// offset of its fence: what older producers have written stands before it, and no record
+// stands at it. state.ErrSuperseded says that epoch, the offset of an
 // EPOCH, is not the newest. An older run that was still the newest when it asked can
 // raise the producer's epoch over ours; it finds that out itself and drops its element,
 // and we take the partition again.
@@ -62,16 +62,10 @@ func (f *Fence) tryTake(ctx context.Context, partition int, epoch int64) (*kafka
 		}
 		return nil, 0, err
 	}
-	id, producerEpoch := p.Identity()
-	fence := kafkalog.Message{
-		Key:     schemas.FenceKey(),
-		Value:   schemas.EncodeFence(schemas.Fence{Epoch: epoch, ProducerID: id, ProducerEpoch: producerEpoch}),
-		Headers: []kafkalog.Header{{Key: schemas.HeaderType, Value: []byte(schemas.TypeFence)}}, Timestamp: kafkalog.Now(),
-	}
 	var at int64
 	err = f.Control.At.Around(crashpoint.FenceWriting, crashpoint.FenceWritten, partition, func() error {
 		var err error
-		at, err = p.Append(ctx, []kafkalog.Message{fence})
+		at, err = p.Fence(ctx)
 		return err
 	})
 	if err != nil {
