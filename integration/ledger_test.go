@@ -18,11 +18,11 @@ type ledger struct {
 
 // readLedger goes through one ledger partition in the order of the log. A turn may be written again
 // by a later epoch, but never with another body, and nothing of an earlier epoch may stand after a
-// fence.
+// record of a later one.
 func readLedger(records []kafkalog.Record) (ledger, error) {
 	l := ledger{map[uint64]schemas.Delta{}, map[uint64]schemas.Snapshot{}}
 	collected := map[schemas.PartSet]map[uint32]schemas.LedgerPart{}
-	fence, newest := int64(-1), int64(-1)
+	newest := int64(-1)
 	for _, r := range records {
 		part, err := schemas.DecodeLedgerPart(r.Key, r.Value)
 		if err != nil {
@@ -31,16 +31,10 @@ func readLedger(records []kafkalog.Record) (ledger, error) {
 		switch {
 		case part.Tombstone:
 			continue
-		case part.Key.Kind == schemas.KindFence:
-			if part.Fence.Epoch < fence {
-				return l, fmt.Errorf("record %d is a fence of epoch %d after that of %d", r.Offset, part.Fence.Epoch, fence)
-			}
-			fence = part.Fence.Epoch
-			continue
-		case part.Set.Epoch < fence:
-			return l, fmt.Errorf("record %d of epoch %d stands after the fence of epoch %d", r.Offset, part.Set.Epoch, fence)
+		case part.Set.Epoch < newest:
+			return l, fmt.Errorf("record %d of epoch %d stands after one of epoch %d", r.Offset, part.Set.Epoch, newest)
 		}
-		newest = max(newest, part.Set.Epoch)
+		newest = part.Set.Epoch
 		if collected[part.Set] == nil {
 			collected[part.Set] = map[uint32]schemas.LedgerPart{}
 		}
@@ -48,9 +42,6 @@ func readLedger(records []kafkalog.Record) (ledger, error) {
 		if err := l.add(collected[part.Set]); err != nil {
 			return l, fmt.Errorf("record %d: %w", r.Offset, err)
 		}
-	}
-	if newest > fence { // compaction leaves the last fence only, so that this cannot be asked record by record
-		return l, fmt.Errorf("epoch %d wrote without a fence, the last one is of epoch %d", newest, fence)
 	}
 	return l, nil
 }

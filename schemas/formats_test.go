@@ -37,7 +37,6 @@ func noError[T any](encode func(T) []byte) func(T) ([]byte, error) {
 func codecs() []codec {
 	return []codec{
 		codecOf("control", genControl, EncodeControl, DecodeControl),
-		codecOf("fence", genFence, noError(EncodeFence), DecodeFence),
 		codecOf("delta-body", func(t *rapid.T) Delta { d := genDelta(t); d.Epoch = 0; return d },
 			func(d Delta) ([]byte, error) {
 				if what := d.check(); what != "" {
@@ -169,7 +168,6 @@ func fuzzCodec(f *testing.F, name string) {
 }
 
 func FuzzDecodeControl(f *testing.F)       { fuzzCodec(f, "control") }
-func FuzzDecodeFence(f *testing.F)         { fuzzCodec(f, "fence") }
 func FuzzDecodeDeltaBody(f *testing.F)     { fuzzCodec(f, "delta-body") }
 func FuzzDecodeSnapshotBody(f *testing.F)  { fuzzCodec(f, "snapshot") }
 func FuzzDecodeOpenSlice(f *testing.F)     { fuzzCodec(f, "open-slice") }

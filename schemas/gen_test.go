@@ -373,11 +373,6 @@ func genAck(t *rapid.T) Ack {
 		CountsEnd: rapid.Int64().Draw(t, "end"), Tallies: genMetricTallies(t), Keys: genList(t, 8, genSettledKey)}
 }
 
-func genFence(t *rapid.T) Fence {
-	return Fence{Epoch: rapid.Int64().Draw(t, "epoch"), ProducerID: rapid.Int64().Draw(t, "id"),
-		ProducerEpoch: rapid.Int16().Draw(t, "producer epoch")}
-}
-
 func genRelease(t *rapid.T) Release {
 	return Release{Turn: rapid.Uint64Range(0, math.MaxInt64).Draw(t, "turn"), Generation: rapid.Uint32().Draw(t, "generation"),
 		Metric: genText(t), MetricDigest: gen32(t), WindowStart: rapid.Int64().Draw(t, "start"),

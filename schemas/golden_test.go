@@ -21,8 +21,6 @@ func goldenValue(c codec, i int) any {
 	switch c.name {
 	case "control":
 		return Control{Back: 12, BackEpoch: -1, Body: goldenBody(i, u, keys, settled)}
-	case "fence":
-		return Fence{Epoch: 17, ProducerID: 4000 + int64(n), ProducerEpoch: int16(n)}
 	case "delta-body":
 		d := Delta{Turn: 5 + n, Records: 4, Windows: windows, Tallies: []WindowTally{{0, 1, 2, 3}, {4, 5, 6, 7}}, Filtered: []uint64{4, 9}, Labels: labels}
 		for j, cu := range users {

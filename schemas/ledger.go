@@ -13,8 +13,8 @@ import (
 // LedgerRecord is a Kafka record of a ledger partition; a nil value is a tombstone.
 type LedgerRecord = state.LedgerRecord
 
-// LedgerKey is the decoded Kafka key of a ledger record. Kind is KindDeltaPart, KindSnapshotPart or
-// KindFence.
+// LedgerKey is the decoded Kafka key of a ledger record. Kind is KindDeltaPart or
+// KindSnapshotPart.
 type LedgerKey struct {
 	Kind Kind
 	Slot uint64
@@ -24,20 +24,15 @@ type LedgerKey struct {
 const (
 	deltaPrefix    = "delta/"
 	snapshotPrefix = "snapshot/"
-	fenceKey       = "fence"
 )
 
 // Bytes returns the key as it stands in Kafka.
 func (k LedgerKey) Bytes() []byte {
-	var b []byte
-	switch k.Kind {
-	case KindDeltaPart:
-		b = append(b, deltaPrefix...)
-	case KindSnapshotPart:
-		b = append(b, snapshotPrefix...)
-	default:
-		return []byte(fenceKey)
+	prefix := deltaPrefix
+	if k.Kind == KindSnapshotPart {
+		prefix = snapshotPrefix
 	}
+	b := []byte(prefix)
 	b = strconv.AppendUint(b, k.Slot, 10)
 	b = append(b, '/')
 	return strconv.AppendUint(b, uint64(k.Part), 10)
@@ -48,14 +43,12 @@ func DecodeLedgerKey(key []byte) (LedgerKey, error) {
 	k := LedgerKey{}
 	var rest []byte
 	switch {
-	case string(key) == fenceKey:
-		return LedgerKey{Kind: KindFence}, nil
 	case bytes.HasPrefix(key, []byte(deltaPrefix)):
 		k.Kind, rest = KindDeltaPart, key[len(deltaPrefix):]
 	case bytes.HasPrefix(key, []byte(snapshotPrefix)):
 		k.Kind, rest = KindSnapshotPart, key[len(snapshotPrefix):]
 	default:
-		return LedgerKey{}, malformed(KindLedgerKey, "does not begin as a delta's, a snapshot's or a fence's")
+		return LedgerKey{}, malformed(KindLedgerKey, "does not begin as a delta's or a snapshot's")
 	}
 	slot, part, ok := bytes.Cut(rest, []byte{'/'})
 	if !ok || len(slot) > 20 || len(part) > 10 {
@@ -73,12 +66,10 @@ func DecodeLedgerKey(key []byte) (LedgerKey, error) {
 	return k, nil
 }
 
-// LedgerPart is a decoded ledger record. For a fence only Key and Fence are set; for a tombstone
-// only Key and Tombstone.
+// LedgerPart is a decoded ledger record. For a tombstone only Key and Tombstone are set.
 type LedgerPart struct {
 	Key       LedgerKey
 	Tombstone bool
-	Fence     Fence
 	Set       PartSet
 	Chunk     []byte // part Key.Part of the body
 }
@@ -99,15 +90,8 @@ func DecodeLedgerPart(key, value []byte) (LedgerPart, error) {
 		return LedgerPart{}, err
 	}
 	p := LedgerPart{Key: k}
-	switch {
-	case value == nil:
+	if value == nil {
 		p.Tombstone = true
-		return p, nil
-	case k.Kind == KindFence:
-		p.Fence, err = DecodeFence(value)
-		if err != nil {
-			return LedgerPart{}, err
-		}
 		return p, nil
 	}
 	d := newWireDecoder(value, k.Kind)
@@ -187,39 +171,4 @@ func joinBody(kind Kind, parts []LedgerPart) ([]byte, PartSet, error) {
 		return nil, PartSet{}, malformed(kind, "the contents do not have the record's digest")
 	}
 	return body, set, nil
-}
-
-// Fence is what a new owner of a partition writes before it restores the shard: every record before
-// it was written by earlier owners, and none after it is theirs. Fences stand on the ledger and on
-// counts.
-type Fence struct {
-	Epoch         int64
-	ProducerID    int64
-	ProducerEpoch int16
-}
-
-// FenceKey returns the Kafka key of a fence.
-func FenceKey() []byte { return []byte(fenceKey) }
-
-// EncodeFence encodes a fence's value.
-func EncodeFence(f Fence) []byte {
-	dst := appendPreamble(nil, KindFence)
-	dst = binary.AppendVarint(dst, f.Epoch)
-	dst = binary.AppendVarint(dst, f.ProducerID)
-	return binary.AppendVarint(dst, int64(f.ProducerEpoch))
-}
-
-// DecodeFence is the inverse of EncodeFence. Errors: ErrMalformed, ErrVersion.
-func DecodeFence(b []byte) (Fence, error) {
-	d := newWireDecoder(b, KindFence)
-	f := Fence{Epoch: d.varint("epoch"), ProducerID: d.varint("producer id")}
-	e := d.varint("producer epoch")
-	f.ProducerEpoch = int16(e)
-	if int64(f.ProducerEpoch) != e {
-		d.fail("producer epoch")
-	}
-	if err := d.finish(); err != nil {
-		return Fence{}, err
-	}
-	return f, nil
 }

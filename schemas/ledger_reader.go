@@ -24,7 +24,7 @@ type LedgerReader struct {
 func (l *LedgerReader) Add(key, value []byte) error {
 	p, err := DecodeLedgerPart(key, value)
 	if err != nil {
-		if k, keyErr := DecodeLedgerKey(key); keyErr == nil && errors.Is(err, ErrMalformed) && k.Kind != KindFence {
+		if k, keyErr := DecodeLedgerKey(key); keyErr == nil && errors.Is(err, ErrMalformed) {
 			l.put(LedgerPart{Key: k, Tombstone: true})
 		}
 		return fmt.Errorf("reading ledger: %w", err)
@@ -37,7 +37,6 @@ func (l *LedgerReader) Add(key, value []byte) error {
 
 func (l *LedgerReader) put(p LedgerPart) {
 	switch p.Key.Kind {
-	case KindFence: // says who writes, nothing of accounts
 	case KindSnapshotPart:
 		if l.snapshots[p.Key.Slot] == nil {
 			l.snapshots[p.Key.Slot] = make(map[uint32]LedgerPart)

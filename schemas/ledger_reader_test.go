@@ -118,7 +118,6 @@ func TestTombstonesTakeAway(t *testing.T) {
 	if got := l.DeltaTurns(); len(got) != 0 {
 		t.Error("a delta with a deleted part is there")
 	}
-	addAll(t, &l, []LedgerRecord{{Key: FenceKey(), Value: EncodeFence(Fence{5, 1, 1})}, {Key: FenceKey()}})
 }
 
 func TestAChangedByteInALedgerIsFound(t *testing.T) {

@@ -225,14 +225,13 @@ func TestSettledTurnsSplitBelowTheLimitAndJoin(t *testing.T) {
 }
 
 func TestLedgerKeysAreUnique(t *testing.T) {
-	for _, k := range []LedgerKey{{KindDeltaPart, 0, 0}, {KindDeltaPart, 1<<64 - 1, 1<<32 - 1}, {KindSnapshotPart, 1, 7},
-		{KindFence, 0, 0}} {
+	for _, k := range []LedgerKey{{KindDeltaPart, 0, 0}, {KindDeltaPart, 1<<64 - 1, 1<<32 - 1}, {KindSnapshotPart, 1, 7}} {
 		got, err := DecodeLedgerKey(k.Bytes())
 		if err != nil || got != k {
 			t.Errorf("%s: %v %v", k.Bytes(), got, err)
 		}
 	}
-	for _, bad := range []string{"", "fence/", "delta", "delta/", "delta/1", "delta/01/0", "delta/1/-1", "delta/1/+1",
+	for _, bad := range []string{"", "fence", "delta", "delta/", "delta/1", "delta/01/0", "delta/1/-1", "delta/1/+1",
 		"delta/1/4294967296", "delta/18446744073709551616/0", "snapshot/2/0", "delta/1/0/0", "Delta/1/0"} {
 		if _, err := DecodeLedgerKey([]byte(bad)); !errors.Is(err, ErrMalformed) {
 			t.Errorf("%q: %v", bad, err)
@@ -249,7 +248,6 @@ func FuzzDecodeLedgerPart(f *testing.F) {
 	for _, r := range records {
 		f.Add(r.Key, r.Value)
 	}
-	f.Add(FenceKey(), EncodeFence(Fence{1, 2, 3}))
 	f.Add([]byte("snapshot/1/0"), []byte{})
 	f.Fuzz(func(t *testing.T, key, value []byte) {
 		p, err := DecodeLedgerPart(key, value)

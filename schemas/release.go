@@ -18,7 +18,6 @@ import (
 const (
 	HeaderType  = "tollgate-type"
 	TypeRelease = "release"
-	TypeFence   = "fence"
 	TypeTurnEnd = "turn-end"
 )
 

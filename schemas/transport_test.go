@@ -78,8 +78,8 @@ func TestPeekingFindsKindEpochAndTurn(t *testing.T) {
 		b, err = EncodeEnvelope(e)
 		check(KindEnvelope, e.Open.Epoch, e.Open.Turn, b, err)
 	})
-	if _, _, _, err := PeekEpoch(EncodeFence(Fence{})); !errors.Is(err, ErrMalformed) {
-		t.Error("a fence is no transport element:", err)
+	if _, _, _, err := PeekEpoch(LedgerKey{Kind: KindDeltaPart}.Bytes()); !errors.Is(err, ErrMalformed) {
+		t.Error("a ledger key is no transport element:", err)
 	}
 }
 

@@ -26,8 +26,7 @@ const (
 	KindDeltaPart     Kind = 16
 	KindDeltaBody     Kind = 17
 	KindSnapshotPart  Kind = 18
-	KindSnapshotBody  Kind = 19
-	KindFence         Kind = 20
+	KindSnapshotBody  Kind = 19 // 20 was a fence, a record that no version writes any more
 	KindLedgerKey     Kind = 21 // the text keys of the ledger; named in errors only
 	KindOpenSlice     Kind = 22
 	KindReleaseKey    Kind = 32
@@ -53,7 +52,7 @@ func (k Kind) String() string {
 		{KindRun, "control run"},
 		{KindDeltaPart, "ledger delta part"}, {KindDeltaBody, "ledger delta"},
 		{KindSnapshotPart, "ledger snapshot part"}, {KindSnapshotBody, "ledger snapshot"},
-		{KindFence, "fence"}, {KindOpenSlice, "open slice"}, {KindLedgerKey, "ledger key"}, {KindReleaseKey, "release key"},
+		{KindOpenSlice, "open slice"}, {KindLedgerKey, "ledger key"}, {KindReleaseKey, "release key"},
 		{KindRelease, "release"}, {KindMetricSpec, "metric specification"}, {KindTurnEnd, "turn end"},
 		{KindContributions, "contributions"}, {KindOpen, "open"}, {KindEnvelope, "envelope"},
 		{KindPartial, "partial counts"}, {KindAck, "acknowledgement"}, {KindDeadLetter, "dead letter"},

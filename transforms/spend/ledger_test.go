@@ -54,8 +54,6 @@ func (l *memLedger) Take(_ context.Context, shard int, epoch int64, each func(st
 	l.takes++
 	w := &memWriter{ledger: l, shard: shard}
 	l.owners[shard] = w
-	fence := schemas.Fence{Epoch: epoch, ProducerID: int64(l.takes)}
-	l.logs[shard] = append(l.logs[shard], state.LedgerRecord{Key: schemas.FenceKey(), Value: schemas.EncodeFence(fence)})
 	for _, r := range l.logs[shard] {
 		if err := each(r); err != nil {
 			return nil, err

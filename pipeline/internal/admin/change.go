@@ -76,7 +76,7 @@ func (c *Change) unusedLedger(ctx context.Context, topic string) error {
 		}
 		err = c.client.ReadRange(ctx, topic, id, bounds.Start, bounds.High, func(r kafkalog.Record) error {
 			part, err := schemas.DecodeLedgerPart(r.Key, r.Value)
-			if err == nil && (part.Key.Kind == schemas.KindFence || part.Key.Kind == schemas.KindSnapshotPart && part.Set.Turn <= settled) {
+			if err == nil && part.Key.Kind == schemas.KindSnapshotPart && part.Set.Turn <= settled {
 				return nil
 			}
 			return foreignLedger(topic, err)
