@@ -45,6 +45,10 @@ func TestRuleEveryFieldIsComparedWithHeaderOrFree(t *testing.T) {
 		"Events.AcceptSizeRetention": "what is checked of the topic",
 		"Time.IdleGrace":             "its verdicts stand in CLOSE",
 		"CatchUp":                    "the spans stand in CLOSE",
+		"Outputs.Registry.URL":       "HEADER has the schema's id",
+		"Outputs.Registry.User":      "how the registry is reached",
+		"Outputs.Registry.Password":  "how the registry is reached",
+		"Outputs.Registry.CAFile":    "how the registry is reached",
 		"Outputs.PublishEvery":       "when, not what",
 		"Events.Format.Filters":      "made from those of the metrics",
 	}
@@ -135,6 +139,8 @@ func TestRuleEveryFieldIsComparedWithHeaderOrFree(t *testing.T) {
 		"Outputs.Control":                    {nil, func(c *deployment.Config) { c.Outputs.Control = "x" }},
 		"Outputs.Ledger":                     {nil, func(c *deployment.Config) { c.Outputs.Ledger = "x" }},
 		"Outputs.DeadLetter":                 {nil, func(c *deployment.Config) { c.Outputs.DeadLetter = "x" }},
+		"Outputs.Turns":                      {nil, func(c *deployment.Config) { c.Outputs.Turns = "x" }},
+		"Outputs.CountsFormat":               {nil, func(c *deployment.Config) { c.Outputs.CountsFormat = schemas.CountsAvroObject }},
 		"Keys.Noise.ID":                      {nil, func(c *deployment.Config) { c.Keys.Noise[0].ID = "x" }},
 		"Keys.Noise.Secret":                  {nil, func(c *deployment.Config) { c.Keys.Noise[0].Secret = [32]byte{9} }},
 		"Keys.UserHash":                      {nil, func(c *deployment.Config) { c.Keys.UserHash = [32]byte{9} }},
@@ -145,7 +151,7 @@ func TestRuleEveryFieldIsComparedWithHeaderOrFree(t *testing.T) {
 		compiled := func(change func(*deployment.Config)) schemas.Header {
 			cfg := deploytest.Config("localhost:1")
 			// whatever the deployment is called
-			cfg.Outputs = deployment.Outputs{Counts: "counts", Control: "control", Ledger: "ledger", DeadLetter: "dead"}
+			cfg.Outputs = deployment.Outputs{Counts: "counts", Control: "control", Ledger: "ledger", DeadLetter: "dead", Turns: "turns"}
 			if change != nil {
 				change(&cfg)
 			}

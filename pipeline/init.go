@@ -53,7 +53,9 @@ type InitOptions struct {
 // Init writes the deployment's HEADER, from which no later configuration may
 // differ but by Change. The topics must exist. Errors: ErrInitialised when control
 // holds a HEADER already, or another Init was first; ErrLogFault when control is
-// empty and ledger or counts are not; ErrTopicSettings, or what the broker said.
+// empty and ledger or counts are not; ErrTopicSettings, or what the broker said. Where
+// counts are written as schemas.CountsAvro, Init first has their schema registered: then also
+// what the registry said.
 func Init(ctx context.Context, d *deployment.Deployment, o InitOptions) error {
 	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
 	if err != nil {
@@ -67,6 +69,10 @@ func Init(ctx context.Context, d *deployment.Deployment, o InitOptions) error {
 		return err
 	}
 	h := generations.Header(d)
+	// A schema that is registered by an init that ends here is found by the next one.
+	if h.Counts, err = admin.RegisterCounts(ctx, d); err != nil {
+		return err
+	}
 	h.Incarnation = o.Incarnation
 	if h.Incarnation == [16]byte{} {
 		if _, err := rand.Read(h.Incarnation[:]); err != nil {

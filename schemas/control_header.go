@@ -31,6 +31,9 @@ type Header struct {
 
 	Metrics []MetricSpec
 	Topics  Topics
+	// Counts says how the values of this generation are written to Topics.Counts: a turn that is
+	// redone gives the same bytes.
+	Counts CountsEncoding
 
 	// FromTurn is the first turn of this generation: 1 in a HEADER. Its slice begins at SliceStart,
 	// where the turn before it ends: StartMillis in a HEADER. Unix milliseconds.
@@ -66,6 +69,7 @@ type KeyFingerprint struct {
 // Topics has the names of the deployment's own topics.
 type Topics struct {
 	Counts, Control, Ledger, DeadLetter string
+	Turns                               string // the ends of turns, for consumers
 }
 
 func (*Header) controlKind() Kind { return KindHeader }
@@ -89,7 +93,7 @@ func (h *Header) check() string {
 			return what
 		}
 	}
-	return cmp.Or(h.checkEvents(), h.checkPast())
+	return cmp.Or(h.Counts.check(), h.checkEvents(), h.checkPast())
 }
 
 func (h *Header) checkEvents() string {
@@ -103,7 +107,8 @@ func (h *Header) checkEvents() string {
 func (h *Header) names() []string {
 	e := &h.Events
 	return []string{h.Deployment, h.EventsTopic, e.Records, e.User, e.Key, e.Time, e.Value, h.Trust,
-		h.Topics.Counts, h.Topics.Control, h.Topics.Ledger, h.Topics.DeadLetter}
+		h.Topics.Counts, h.Topics.Control, h.Topics.Ledger, h.Topics.DeadLetter,
+		h.Topics.Turns, string(h.Counts.Format)}
 }
 
 func (h *Header) appendBody(dst []byte) []byte {
@@ -128,6 +133,7 @@ func (h *Header) appendBody(dst []byte) []byte {
 	for _, s := range h.names() {
 		dst = appendString(dst, s)
 	}
+	dst = binary.AppendUvarint(dst, uint64(h.Counts.SchemaID))
 	dst = appendBool(dst, h.NoFuture)
 	dst = binary.AppendUvarint(dst, uint64(len(h.Metrics)))
 	for _, m := range h.Metrics {
@@ -160,8 +166,13 @@ func (h *Header) readBody(d *wireDecoder) {
 	h.StartMillis = d.varint("start")
 	e := &h.Events
 	for _, s := range [...]*string{&h.Deployment, &h.EventsTopic, &e.Records, &e.User, &e.Key, &e.Time, &e.Value, &h.Trust,
-		&h.Topics.Counts, &h.Topics.Control, &h.Topics.Ledger, &h.Topics.DeadLetter} {
+		&h.Topics.Counts, &h.Topics.Control, &h.Topics.Ledger, &h.Topics.DeadLetter,
+		&h.Topics.Turns, (*string)(&h.Counts.Format)} {
 		*s = d.text("names")
+	}
+	h.Counts.SchemaID = d.uint32("schema of counts")
+	if what := h.Counts.check(); d.err == nil && what != "" {
+		d.fail(what)
 	}
 	h.NoFuture = d.bool("future test")
 	// The shortest metric has more than 48 bytes: four floats, eight texts, numbers.

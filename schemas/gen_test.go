@@ -207,7 +207,15 @@ func genFirstHeader(t *rapid.T) *Header {
 		LedgerSlots: rapid.Uint32().Draw(t, "slots"), StartMillis: rapid.Int64().Draw(t, "start"),
 		Deployment: genText(t), EventsTopic: genText(t), Events: EventIdentity{Records: genText(t), User: genText(t), Key: genText(t), Time: genText(t), Value: genText(t)},
 		Trust: genText(t), NoFuture: rapid.Bool().Draw(t, "no future"), Metrics: genList(t, 3, genMetric),
-		Topics: Topics{Counts: genText(t), Control: genText(t), Ledger: genText(t), DeadLetter: genText(t)}}
+		Topics: Topics{Counts: genText(t), Control: genText(t), Ledger: genText(t), DeadLetter: genText(t), Turns: genText(t)}, Counts: genCountsEncoding(t)}
+}
+
+func genCountsEncoding(t *rapid.T) CountsEncoding {
+	e := CountsEncoding{Format: CountsFormat(rapid.SampledFrom(CountsFormats()).Draw(t, "format"))}
+	if e.Format == CountsAvro {
+		e.SchemaID = rapid.Uint32Range(1, math.MaxInt32).Draw(t, "schema id")
+	}
+	return e
 }
 
 func genClose(t *rapid.T) *Close {

@@ -70,7 +70,7 @@ func goldenBody(i int, u state.Precision, keys [][]byte, settled []SettledKey) C
 			Deployment: "tollgate", EventsTopic: "events", Trust: "broker",
 			Events: EventIdentity{Records: "5 columns, at most 1048576 bytes", User: "column 1 of csv", Key: "column 3 of csv",
 				Time: `column 2 of csv in "ms"`, Value: "column 5 of csv", Filters: []string{`"a" in column 4 of csv`}},
-			NoFuture: true, Topics: Topics{"counts", "control", "ledger", "dead"},
+			NoFuture: true, Topics: Topics{"counts", "control", "ledger", "dead", "turns"}, Counts: CountsEncoding{CountsAvro, 7},
 			Metrics: []MetricSpec{{Name: "views", Kind: "events", Filter: "a == 1", Of: "x", KeysFrom: "y", Min: -3, Max: 1000, Period: "24h0m0s", WindowSize: 60000, WindowSlide: 60000, Lateness: 1000,
 				Skew: 2000, Slack: 5000, MaxKeysPerUser: 4, MaxEventsPerKey: 10, LadderKind: "adaptive", LadderFactor: 1.05,
 				First: u, Top: state.Precision{Hi: 5}, Relative: 0.05, Absolute: 10, Confidence: 0.95, KeyMode: "public",

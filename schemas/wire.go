@@ -2,6 +2,7 @@ package schemas
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
 	"strconv"
 
@@ -72,10 +73,11 @@ const (
 )
 
 // version returns the version of a kind's format. Version 1 had only event counts over fixed
-// windows; version 2 of the control log did not number the runs. Neither was ever released.
+// windows; version 2 of the control log did not number the runs, version 3 did not say how counts
+// are written. None of them was ever released.
 func (k Kind) version() byte {
 	if k <= KindRun {
-		return 3
+		return 4
 	}
 	return 2
 }
@@ -136,7 +138,7 @@ func newWireDecoder(b []byte, k Kind) *wireDecoder {
 	case Kind(b[2]) != k:
 		d.fail("it is of another kind")
 	case b[3] != k.version():
-		d.err = &MalformedError{Kind: k, What: "version " + strconv.Itoa(int(b[3])), cause: ErrVersion}
+		d.err = &MalformedError{Kind: k, What: fmt.Sprintf("it is of version %d, this program knows version %d", b[3], k.version()), cause: ErrVersion, Version: b[3]}
 	default:
 		d.rest = b[preambleBytes:]
 	}

@@ -12,7 +12,7 @@ import (
 // createTopics makes the topics that are missing, and says which they are.
 func (a *app) createTopics(ctx context.Context, d *loaded, o pipeline.TopicOptions) error {
 	cfg := d.Config
-	topics := []string{cfg.Outputs.Control, cfg.Outputs.Ledger, cfg.Outputs.Counts, cfg.Outputs.DeadLetter}
+	topics := []string{cfg.Outputs.Control, cfg.Outputs.Ledger, cfg.Outputs.Counts, cfg.Outputs.Turns, cfg.Outputs.DeadLetter}
 	if o.EventPartitions > 0 {
 		topics = append(topics, cfg.Events.Topic)
 	}

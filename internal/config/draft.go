@@ -13,6 +13,7 @@ type draft struct {
 	noiseID                        string
 	noise, userHash                source
 	saslPassword, registryPassword source
+	countsPassword                 source // of outputs.registry
 	schemaFile                     string
 	metric                         *pipeline.Metric // the metric that is being read
 	at                             int              // its index

@@ -72,6 +72,9 @@ func (doc *document) together() {
 	if registry := d.cfg.Events.Registry; registry != nil {
 		doc.onePassword("events.registry", registry.Password, d.registryPassword, registry.User != "")
 	}
+	if registry := d.cfg.Outputs.Registry; registry != nil {
+		doc.onePassword("outputs.registry", registry.Password, d.countsPassword, registry.User != "")
+	}
 	if d.cfg.Kafka.TLS != nil && (d.cfg.Kafka.TLS.CertFile == "") != (d.cfg.Kafka.TLS.KeyFile == "") {
 		doc.fail(doc.position("kafka.tls"), "kafka.tls", "give both cert and key, or neither")
 	}
@@ -147,11 +150,8 @@ func (f *File) Resolve(o Options) error {
 		f.password("kafka.sasl", &with.Password, d.saslPassword, o)
 		cfg.Kafka.SASL = &with
 	}
-	if registry := cfg.Events.Registry; registry != nil {
-		with := *registry
-		f.password("events.registry", &with.Password, d.registryPassword, o)
-		cfg.Events.Registry = &with
-	}
+	cfg.Events.Registry = f.withPassword("events.registry", cfg.Events.Registry, d.registryPassword, o)
+	cfg.Outputs.Registry = f.withPassword("outputs.registry", cfg.Outputs.Registry, d.countsPassword, o)
 	if d.schemaFile != "" {
 		cfg.Events.Format.Schema = f.read("events.schema", d.schemaFile, maxSchema)
 	}
@@ -161,6 +161,17 @@ func (f *File) Resolve(o Options) error {
 	}
 	f.config = cfg
 	return nil
+}
+
+// withPassword returns a copy of a registry's settings with the password from its source; nil
+// where none is configured.
+func (f *File) withPassword(at string, registry *pipeline.Registry, from source, o Options) *pipeline.Registry {
+	if registry == nil {
+		return nil
+	}
+	with := *registry
+	f.password(at, &with.Password, from, o)
+	return &with
 }
 
 // lists reads the lists of public keys.

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/state"
 )
 
@@ -135,6 +136,18 @@ func outputFields() []field {
 		topic("control", "Outputs.Control", "trusted: what belongs to a turn, what it released", never, func(d *draft) any { return &d.cfg.Outputs.Control }),
 		topic("ledger", "Outputs.Ledger", "trusted: which user contributed what", byChange, func(d *draft) any { return &d.cfg.Outputs.Ledger }),
 		topic("dead_letter", "Outputs.DeadLetter", "trusted: records that cannot be counted as events", byChange, func(d *draft) any { return &d.cfg.Outputs.DeadLetter }),
+		topic("turns", "Outputs.Turns", "the public topic of the ends of turns: up to where counts are complete", byChange, func(d *draft) any { return &d.cfg.Outputs.Turns }),
+		{
+			name: "counts_format", kind: text, absent: "avro where a registry is configured, else json", oneOf: schemas.CountsFormats(), change: byChange, goField: "Outputs.CountsFormat",
+			meaning: "how counts are written: avro: with the id of a schema in the registry; json: an object a record; avro_object: Avro's single-object encoding",
+			to:      func(d *draft) any { return (*string)(&d.cfg.Outputs.CountsFormat) },
+		},
+		{
+			name: "registry", kind: object, absent: "that of the events", goField: "Outputs.Registry",
+			meaning: "avro counts: schema registry with Confluent's API. `init` and `change` register the schema of counts there, `validate` looks it up, and a run never asks",
+			begin:   func(d *draft, _, _ int) { d.cfg.Outputs.Registry = &pipeline.Registry{} },
+			fields:  registryFields("", "its address, `https://…`", func(d *draft) *pipeline.Registry { return d.cfg.Outputs.Registry }, func(d *draft) *source { return &d.countsPassword }),
+		},
 		{
 			name: "publish_every", kind: duration, absent: "at once", in: within(float64(time.Millisecond), float64(time.Hour)), goField: "Outputs.PublishEvery",
 			meaning: "counts appear at multiples of it only, by the wall clock: when they appear then tells nothing about how much there was to count",

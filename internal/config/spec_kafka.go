@@ -44,6 +44,15 @@ func passwordFields(value func(d *draft) *string, from func(d *draft) *source) [
 	}
 }
 
+// registryFields returns the fields of a registry, whose address may be changed as change says.
+func registryFields(change changing, address string, of func(d *draft) *pipeline.Registry, password func(d *draft) *source) []field {
+	return append([]field{
+		{name: "url", kind: text, needed: true, change: change, meaning: address, to: func(d *draft) any { return &of(d).URL }},
+		{name: "user", kind: text, absent: "no authentication", meaning: "user name", to: func(d *draft) any { return &of(d).User }},
+		{name: "ca", kind: path, absent: "the system's authorities", meaning: "PEM file of the authority that signed its certificate", to: func(d *draft) any { return &of(d).CAFile }},
+	}, passwordFields(func(d *draft) *string { return &of(d).Password }, password)...)
+}
+
 func eventsFields() []field {
 	return []field{
 		{
@@ -65,11 +74,8 @@ func eventsFields() []field {
 			name: "registry", kind: object, absent: "none", change: never, goField: "Events.Registry",
 			meaning: "avro: schema registry with Confluent's API; records then begin with a schema id, whose meaning is the registry's",
 			begin:   func(d *draft, _, _ int) { d.cfg.Events.Registry = &pipeline.Registry{} },
-			fields: append([]field{
-				{name: "url", kind: text, needed: true, change: never, meaning: "its address, `https://…`: a name that you can move. From http to https, at the same port, it may change", to: func(d *draft) any { return &d.cfg.Events.Registry.URL }},
-				{name: "user", kind: text, absent: "no authentication", meaning: "user name", to: func(d *draft) any { return &d.cfg.Events.Registry.User }},
-				{name: "ca", kind: path, absent: "the system's authorities", meaning: "PEM file of the authority that signed its certificate", to: func(d *draft) any { return &d.cfg.Events.Registry.CAFile }},
-			}, passwordFields(func(d *draft) *string { return &d.cfg.Events.Registry.Password }, func(d *draft) *source { return &d.registryPassword })...),
+			fields: registryFields(never, "its address, `https://…`: a name that you can move. From http to https, at the same port, it may change",
+				func(d *draft) *pipeline.Registry { return d.cfg.Events.Registry }, func(d *draft) *source { return &d.registryPassword }),
 		},
 		{
 			name: "accept_size_retention", kind: boolean, initial: "false", goField: "Events.AcceptSizeRetention",

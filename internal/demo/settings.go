@@ -52,7 +52,7 @@ func (s Settings) config(broker string, source Source, secrets Secrets) pipeline
 			Ladder: pipeline.Ladder{Kind: string(noisereduction.Adaptive)},
 			Target: s.Target, Share: 1, LastAtLeast: s.LastAtLeast,
 		}},
-		Outputs: pipeline.Outputs{Counts: "counts", Control: "control", Ledger: "ledger", DeadLetter: "dead-letter"},
+		Outputs: pipeline.Outputs{Counts: "counts", Control: "control", Ledger: "ledger", DeadLetter: "dead-letter", Turns: "turns"},
 		Keys:    pipeline.SecretKeys{Noise: []noisereduction.NoiseKey{secrets.Noise}, UserHash: secrets.UserHash},
 		Shards:  shards, ReleaseShards: 1,
 	}

@@ -17,24 +17,38 @@ import (
 // subject's next version. Errors: ErrIncompatible, ErrUnsupported (the registry does not accept it
 // as a schema), ErrUnreachable, ErrUnauthorized, or that of ctx.
 func (c *Client) Register(ctx context.Context, subject, schema string) (uint32, error) {
-	wanted := sr.Schema{Schema: schema, Type: sr.TypeAvro}
+	found, err := c.Lookup(ctx, subject, schema)
+	if !errors.Is(err, event.ErrUnknownSchema) {
+		return found, err
+	}
+	id := 0
+	err = c.try(ctx, func(ctx context.Context) (err error) {
+		id, err = c.sr.RegisterSchema(ctx, subject, sr.Schema{Schema: schema, Type: sr.TypeAvro}, -1, -1)
+		return err
+	})
+	return c.checked(id, err, "registering a schema under", subject)
+}
+
+// Lookup returns the id that an Avro schema has under a subject, and registers nothing. Errors:
+// event.ErrUnknownSchema where the subject does not have it, else as Register.
+func (c *Client) Lookup(ctx context.Context, subject, schema string) (uint32, error) {
 	id := 0
 	err := c.try(ctx, func(ctx context.Context) error {
-		found, err := c.sr.LookupSchema(ctx, subject, wanted)
+		found, err := c.sr.LookupSchema(ctx, subject, sr.Schema{Schema: schema, Type: sr.TypeAvro})
 		id = found.ID
 		return err
 	})
-	if errors.Is(err, event.ErrUnknownSchema) {
-		err = c.try(ctx, func(ctx context.Context) (err error) {
-			id, err = c.sr.RegisterSchema(ctx, subject, wanted, -1, -1)
-			return err
-		})
-	}
-	if err == nil && (id < 0 || id > math.MaxInt32) {
+	return c.checked(id, err, "looking for a schema under", subject)
+}
+
+// checked refuses an id that no registry gives: ids are 1 to 2^31−1, and an answer without one is
+// not a registry's.
+func (c *Client) checked(id int, err error, doing, subject string) (uint32, error) {
+	if err == nil && (id < 1 || id > math.MaxInt32) {
 		err = fmt.Errorf("%w: %s answers with the id %d, which no schema can have", ErrUnsupported, c.cfg.URL, id)
 	}
 	if err != nil {
-		return 0, fmt.Errorf("registering a schema under %q: %w", subject, err)
+		return 0, fmt.Errorf("%s %q: %w", doing, subject, err)
 	}
 	return uint32(id), nil
 }

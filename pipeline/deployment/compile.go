@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/tollgate-dp/tollgate/internal/registry"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
@@ -65,6 +64,9 @@ func Compile(cfg Config) (*Deployment, error) {
 		return nil, Invalid("metrics.filter", "%d different filters; at most %d", len(d.Config.Events.Format.Filters), maxFilters)
 	}
 	if err := checkFormat(d); err != nil {
+		return nil, err
+	}
+	if err := cfg.checkCounts(); err != nil { // last: its registry may be that of the events
 		return nil, err
 	}
 	d.Sums = sumsOf(specs)
@@ -137,13 +139,8 @@ func checkFormat(d *Deployment) (err error) {
 		return Invalid("events.registry", "avro events have their schema from a file or from a registry, not from both")
 	case !avro && e.Registry != nil:
 		return Invalid("events.registry", "only avro events have schemas")
-	case e.Registry != nil && e.Registry.URL == "":
-		return Invalid("events.registry.url", "no registry is named")
 	case e.Registry != nil:
-		var bad *registry.ConfigError
-		if errors.As(registry.CheckURL(e.Registry.URL), &bad) {
-			return Invalid("events.registry."+bad.Field, "%s", bad.Reason)
-		}
+		return e.Registry.check("events.registry")
 	}
 	return nil
 }

@@ -183,6 +183,14 @@ type Ladder struct {
 // Outputs names the deployment's own topics, and says when counts appear.
 type Outputs struct {
 	Counts, Control, Ledger, DeadLetter string // defaults: deployment-counts and so on
+	// Turns is the topic of the ends of turns, for consumers of counts; default: deployment-turns.
+	Turns string
+	// CountsFormat says how counts are written; default: schemas.CountsAvro where a registry is
+	// configured, schemas.CountsJSON without one.
+	CountsFormat schemas.CountsFormat
+	// Registry has the schema of counts in CountsAvro; default: that of the events. Init and Change
+	// register the schema there. nil: none.
+	Registry *Registry
 	// PublishEvery makes counts appear at multiples of it since the Unix epoch only,
 	// by the wall clock, so that the moment tells nothing. A turn then takes that
 	// long at least. Whole milliseconds, up to an hour. 0: as soon as counts are
@@ -205,6 +213,8 @@ func (c Config) withDefaults() Config {
 	def(&c.Outputs.Control, c.Deployment+"-control")
 	def(&c.Outputs.Ledger, c.Deployment+"-ledger")
 	def(&c.Outputs.DeadLetter, c.Deployment+"-dead-letter")
+	def(&c.Outputs.Turns, c.Deployment+"-turns")
+	c.Outputs.defaultFormat(c.Events.Registry)
 	def(&c.Shards, 16)
 	def(&c.ReleaseShards, 1)
 	def(&c.CatchUp, 1)
@@ -241,6 +251,16 @@ func (c Config) withDefaults() Config {
 	c.Metrics = metrics
 	def(&c.LedgerSlots, defaultSlots(metrics))
 	return c
+}
+
+func (o *Outputs) defaultFormat(events *Registry) {
+	if o.CountsFormat == "" || o.CountsFormat == schemas.CountsAvro {
+		def(&o.Registry, events)
+	}
+	if o.Registry != nil {
+		def(&o.CountsFormat, schemas.CountsAvro)
+	}
+	def(&o.CountsFormat, schemas.CountsJSON)
 }
 
 // defaultSlots makes snapshots rare where they carry many slices of open windows:

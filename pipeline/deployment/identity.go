@@ -1,10 +1,25 @@
 package deployment
 
 import (
+	"errors"
 	"net"
 	"net/url"
 	"strings"
+
+	"github.com/tollgate-dp/tollgate/internal/registry"
 )
+
+// check refuses an impossible address; field is where the registry is configured.
+func (g *Registry) check(field string) error {
+	if g.URL == "" {
+		return Invalid(field+".url", "no registry is named")
+	}
+	var bad *registry.ConfigError
+	if errors.As(registry.CheckURL(g.URL), &bad) {
+		return Invalid(field+"."+bad.Field, "%s", bad.Reason)
+	}
+	return nil
+}
 
 // identity names the registry: another one may give the ids that stand in records
 // to other schemas. TLS and the user that asks make no difference.

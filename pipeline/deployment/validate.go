@@ -98,12 +98,29 @@ func (c *Config) checkTimes() error {
 }
 
 func (c *Config) checkTopics() error {
-	topics := []string{c.Events.Topic, c.Outputs.Counts, c.Outputs.Control, c.Outputs.Ledger, c.Outputs.DeadLetter}
+	topics := []string{c.Events.Topic, c.Outputs.Counts, c.Outputs.Control, c.Outputs.Ledger, c.Outputs.DeadLetter, c.Outputs.Turns}
 	slices.Sort(topics)
 	for i := 1; i < len(topics); i++ {
 		if topics[i] == topics[i-1] {
 			return Invalid("outputs", "the topic %s is used for two things", topics[i])
 		}
+	}
+	return nil
+}
+
+// checkCounts refuses a format of counts without what it needs, or with what it does not use.
+func (c *Config) checkCounts() error {
+	o := &c.Outputs
+	if formats := schemas.CountsFormats(); !slices.Contains(formats, string(o.CountsFormat)) {
+		return Invalid("outputs.counts_format", "%q is neither %s", o.CountsFormat, metrickind.Listed(formats, " nor "))
+	}
+	switch avro := o.CountsFormat == schemas.CountsAvro; {
+	case avro && o.Registry == nil:
+		return Invalid("outputs.counts_format", "avro counts carry the id of a schema in a registry: name it (outputs.registry), or choose %s or %s", schemas.CountsJSON, schemas.CountsAvroObject)
+	case !avro && o.Registry != nil:
+		return Invalid("outputs.registry", "only counts in the format %s have a schema in a registry, and outputs.counts_format is %s: leave one of the two out", schemas.CountsAvro, o.CountsFormat)
+	case avro:
+		return o.Registry.check("outputs.registry")
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ func StartAt(h *schemas.Header, millis int64) {
 	}
 }
 
-// Fresh refuses a control, ledger or counts topic that holds anything, or that has another
+// Fresh refuses a control, ledger, counts or turns topic that holds anything, or that has another
 // number of partitions than the configuration says. Errors: deployment.ErrInitialised,
 // deployment.ErrLogFault, deployment.ErrHeaderMismatch, or what the broker said.
 func Fresh(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client) error {
@@ -33,7 +33,7 @@ func Fresh(ctx context.Context, d *deployment.Deployment, client *kafkalog.Clien
 	for _, t := range []struct {
 		topic string
 		want  int
-	}{{d.Config.Outputs.Ledger, d.Config.Shards}, {d.Config.Outputs.Counts, d.Config.ReleaseShards}} {
+	}{{d.Config.Outputs.Ledger, d.Config.Shards}, {d.Config.Outputs.Counts, d.Config.ReleaseShards}, {d.Config.Outputs.Turns, 1}} {
 		ids, err := client.Partitions(ctx, t.topic)
 		if err != nil {
 			return fmt.Errorf("looking at topic %s: %w", t.topic, err)

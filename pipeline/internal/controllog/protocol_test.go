@@ -19,7 +19,7 @@ type said struct {
 // control where it counts, of an older epoch or run, where it does not count, and twice.
 func TestRuleEveryKindOfControlRecordCountsWhereItBelongsOnly(t *testing.T) {
 	// Two runs are announced at offsets 1 and 2; the newer one has the epoch at 3.
-	begun := []schemas.ControlBody{&schemas.Header{Generation: 1, LedgerSlots: 8}, &schemas.Run{}, &schemas.Run{}, &schemas.Epoch{Run: 2}}
+	begun := []schemas.ControlBody{&schemas.Header{Counts: inJSON, Generation: 1, LedgerSlots: 8}, &schemas.Run{}, &schemas.Run{}, &schemas.Epoch{Run: 2}}
 	closes := func(epoch int64, turn uint64) *schemas.Close {
 		return &schemas.Close{Epoch: epoch, First: turn, Turn: turn}
 	}
@@ -39,7 +39,7 @@ func TestRuleEveryKindOfControlRecordCountsWhereItBelongsOnly(t *testing.T) {
 		want    said
 	}{
 		"nothing more":          {nil, same},
-		"HEADER, not at 0":      {[]schemas.ControlBody{&schemas.Header{Generation: 1, Incarnation: [16]byte{5}}}, with(func(s *said) { s.Strays = 1 })},
+		"HEADER, not at 0":      {[]schemas.ControlBody{&schemas.Header{Counts: inJSON, Generation: 1, Incarnation: [16]byte{5}}}, with(func(s *said) { s.Strays = 1 })},
 		"HEADER, twice":         {[]schemas.ControlBody{begun[0]}, with(func(s *said) { s.Strays = 1 })},
 		"RUN":                   {[]schemas.ControlBody{&schemas.Run{}, &schemas.Run{}}, same},
 		"EPOCH":                 {[]schemas.ControlBody{&schemas.Epoch{Run: 2}}, with(func(s *said) { s.Epoch = 4 })},

@@ -36,8 +36,10 @@ func Decode(r *kafkalog.Record) (c schemas.Control, ours bool, err error) {
 		return c, true, nil
 	}
 	cure := "it was damaged on its way: restore the topic from a copy, or begin a new deployment"
-	if errors.Is(err, schemas.ErrVersion) {
-		cure = "another version of this program wrote it: use that version, or begin a new deployment"
+	var other *schemas.MalformedError
+	if errors.Is(err, schemas.ErrVersion) && errors.As(err, &other) {
+		cure = fmt.Sprintf("the deployment was begun by a version of tollgate that writes version %d of the control log (docs/changelog.md says which), and no later one goes on with it: "+
+			"go on using that version, or drain the deployment with it and begin a new one, with another name, by runner init (users' budgets begin anew there)", other.Version)
 	}
 	return c, true, fmt.Errorf("at offset %d of partition %d: %w; %s: %w", r.Offset, r.Partition, err, cure, deployment.ErrLogFault)
 }

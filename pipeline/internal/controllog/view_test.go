@@ -52,7 +52,7 @@ func settledParts(t *testing.T, epoch int64, turn uint64, keys int) []schemas.Co
 func TestRuleControlIsFencedByItsContent(t *testing.T) {
 	v := NewView(64)
 	v.BeginAt(0, -1, -1)
-	feedView(t, v, &schemas.Header{}, &schemas.Epoch{}) // offsets 0 and 1
+	feedView(t, v, &schemas.Header{Counts: inJSON}, &schemas.Epoch{}) // offsets 0 and 1
 	feedView(t, v, &schemas.Close{Epoch: 1, Turn: 1}, &schemas.Close{Epoch: 1, Turn: 3}, &schemas.Close{Epoch: 0, Turn: 2})
 	if v.Closed != 1 {
 		t.Fatalf("closed %d, want 1: turn 3 is not next, and no EPOCH stands at offset 0", v.Closed)
@@ -78,7 +78,7 @@ func TestRuleControlIsFencedByItsContent(t *testing.T) {
 func TestRuleSettledCountsWithItsLastPart(t *testing.T) {
 	v := NewView(64)
 	v.BeginAt(0, -1, -1)
-	feedView(t, v, &schemas.Header{}, &schemas.Epoch{}, &schemas.Close{Epoch: 1, Turn: 1})
+	feedView(t, v, &schemas.Header{Counts: inJSON}, &schemas.Epoch{}, &schemas.Close{Epoch: 1, Turn: 1})
 	parts := settledParts(t, 1, 1, 20)
 	if len(parts) < 3 {
 		t.Fatalf("%d parts, want several", len(parts))
@@ -133,7 +133,7 @@ type controlLog struct {
 func newControlLog(t *testing.T, slots int) *controlLog {
 	l := &controlLog{t: t, slots: slots, whole: NewView(slots)}
 	l.whole.BeginAt(0, -1, -1)
-	l.write(&schemas.Header{})
+	l.write(&schemas.Header{Counts: inJSON})
 	l.write(&schemas.Epoch{})
 	return l
 }
@@ -170,7 +170,7 @@ func (l *controlLog) checkBack() {
 func TestStopHoldsUntilRecover(t *testing.T) {
 	v := NewView(64)
 	v.BeginAt(0, -1, -1)
-	feedView(t, v, &schemas.Header{}, &schemas.Epoch{}, &schemas.Stop{Epoch: 1, Turn: 1, Reason: "x"}, &schemas.Epoch{})
+	feedView(t, v, &schemas.Header{Counts: inJSON}, &schemas.Epoch{}, &schemas.Stop{Epoch: 1, Turn: 1, Reason: "x"}, &schemas.Epoch{})
 	if v.Stop == nil {
 		t.Fatal("a new EPOCH lifted the STOP")
 	}
@@ -182,6 +182,7 @@ func TestStopHoldsUntilRecover(t *testing.T) {
 
 func generationFrom(epoch int64, from uint64) *schemas.Generation {
 	return &schemas.Generation{Epoch: epoch, CountsEnd: []int64{77}, Header: schemas.Header{
+		Counts:     inJSON,
 		Generation: 2, FromTurn: from, LedgerSlots: 8, Past: []schemas.PastGeneration{{FromTurn: 1}}}}
 }
 
@@ -191,7 +192,7 @@ func generationFrom(epoch int64, from uint64) *schemas.Generation {
 func TestRuleAChangeBeginsAfterTheLastSettledTurn(t *testing.T) {
 	v := NewView(64)
 	v.BeginAt(0, -1, -1)
-	feedView(t, v, &schemas.Header{Generation: 1}, &schemas.Epoch{}) // offsets 0 and 1
+	feedView(t, v, &schemas.Header{Counts: inJSON, Generation: 1}, &schemas.Epoch{}) // offsets 0 and 1
 	first := v.Header
 	for turn := range uint64(4) {
 		feedView(t, v, &schemas.Close{Epoch: 1, Turn: turn + 1})

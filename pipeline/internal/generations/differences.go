@@ -55,6 +55,8 @@ func Differences(h, want *schemas.Header) []Difference {
 	add(was.Value != is.Value, moved("where the value stands in a record", was.Value, is.Value), "")
 	add(!ledger, "the name of the ledger topic", "")
 	add(!counts, "the name of the counts topic", "")
+	add(h.Topics.Turns != want.Topics.Turns, "the name of the topic of the ends of turns", "")
+	add(h.Counts.Format != want.Counts.Format, moved("the format of counts", string(h.Counts.Format), string(want.Counts.Format)), "")
 	add(h.Topics.DeadLetter != want.Topics.DeadLetter, "the name of the dead-letter topic", "")
 	slices.SortStableFunc(all, func(a, b Difference) int { return rank(a) - rank(b) })
 	return all

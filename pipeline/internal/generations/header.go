@@ -6,7 +6,8 @@ import (
 )
 
 // Header returns what a configuration says of the header of a deployment that begins with
-// it. Incarnation, start and metric starts are empty: admin.StartAt or Succeed fill them in.
+// it. Incarnation, start and metric starts are empty: admin.StartAt or Succeed fill them in; so is
+// Counts.SchemaID, which the registry gives.
 func Header(d *deployment.Deployment) schemas.Header {
 	h := schemas.Header{
 		Generation:    1,
@@ -23,7 +24,9 @@ func Header(d *deployment.Deployment) schemas.Header {
 		Topics: schemas.Topics{
 			Counts: d.Config.Outputs.Counts, Control: d.Config.Outputs.Control,
 			Ledger: d.Config.Outputs.Ledger, DeadLetter: d.Config.Outputs.DeadLetter,
+			Turns: d.Config.Outputs.Turns,
 		},
+		Counts: schemas.CountsEncoding{Format: d.Config.Outputs.CountsFormat},
 	}
 	for _, k := range d.Config.Keys.Noise {
 		h.NoiseKeys = append(h.NoiseKeys, schemas.KeyFingerprint{ID: k.ID, FromTurn: 1, Fingerprint: schemas.KeyFingerprintOf("noise", k.Secret)})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/registry"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
@@ -20,8 +21,7 @@ func NewDecoder(ctx context.Context, d *deployment.Deployment, log *slog.Logger)
 	if g == nil {
 		return event.NewDecoder(d.Config.Events.Format)
 	}
-	client, err := registry.New(registry.Config{URL: g.URL, User: g.User, Password: g.Password, CAFile: g.CAFile,
-		Waiting: func(why error) { log.Warn("reading waits for the schema registry and goes on by itself", "cause", why) }})
+	client, err := connect.Registry(g, func(why error) { log.Warn("reading waits for the schema registry and goes on by itself", "cause", why) })
 	if err != nil {
 		return nil, err
 	}

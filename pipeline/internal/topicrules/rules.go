@@ -86,6 +86,10 @@ func rulesOfTopics(d *deployment.Deployment) []rulesOfTopic {
 			notCompacted("later windows' values would replace earlier ones"),
 			retentionRule(need), bytesRule(""), roomRule, durable,
 		}},
+		{out.Turns, []topicRule{
+			partitionsRule(1, "name another topic under outputs.turns"),
+			notCompacted("only one turn's end would be left"), roomRule, durable,
+		}},
 		{out.DeadLetter, []topicRule{
 			notCompacted("records without a key cannot be written there"), roomRule, durable,
 		}},

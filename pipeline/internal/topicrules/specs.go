@@ -47,6 +47,7 @@ func Specs(d *deployment.Deployment, eventPartitions, replication int) []kafkalo
 		{Name: out.Control, Partitions: 1, Replication: replication, Config: control},
 		{Name: out.Ledger, Partitions: d.Config.Shards, Replication: replication, Config: ledger},
 		{Name: out.Counts, Partitions: d.Config.ReleaseShards, Replication: replication, Config: with(kept)},
+		{Name: out.Turns, Partitions: 1, Replication: replication, Config: with(kept)},
 		{Name: out.DeadLetter, Partitions: 1, Replication: replication, Config: with(kept)},
 	}
 	if eventPartitions > 0 {

@@ -1,0 +1,13 @@
+package connect
+
+import (
+	"github.com/tollgate-dp/tollgate/internal/registry"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+)
+
+// Registry returns a client of a registry; it does not connect. waiting is called once for each
+// question that waits because the registry is busy; nil is not called. Errors:
+// *registry.ConfigError.
+func Registry(g *deployment.Registry, waiting func(why error)) (*registry.Client, error) {
+	return registry.New(registry.Config{URL: g.URL, User: g.User, Password: g.Password, CAFile: g.CAFile, Waiting: waiting})
+}
