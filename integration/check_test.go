@@ -47,8 +47,11 @@ func (d *deployment) readCounts() (published, error) {
 					kind = string(h.Value)
 				}
 			}
+			if kind == "" {
+				continue // another program's
+			}
 			if kind != "release" {
-				continue
+				return p, fmt.Errorf("counts record %d/%d is a %s and no count", shard, r.Offset, kind)
 			}
 			release, err := schemas.DecodeRelease(r.Value)
 			if err != nil {
@@ -127,7 +130,7 @@ func (d *deployment) checkAgainst(log reference.Log) error {
 	if err == nil {
 		err = compareAccounts(accounts, want)
 	}
-	return errors.Join(compareCounts(counts, want), err, d.compareTallies(want))
+	return errors.Join(compareCounts(counts, want), err, d.compareTallies(want), d.checkFences())
 }
 
 func compareCounts(got published, want reference.Output) error {

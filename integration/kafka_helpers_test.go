@@ -2,6 +2,7 @@ package integration
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -58,42 +59,78 @@ func wildStamp(random *rand.Rand) int64 {
 // none of the product's code.
 func (d *deployment) independentLog() reference.Log {
 	d.t.Helper()
+	log := reference.Log{}
+	for _, r := range independentRecords(d.t, d.config.Kafka.Brokers[0], d.config.Events.Topic, d.partitions) {
+		if !r.Attrs.IsControl() {
+			log[r.Partition] = append(log[r.Partition], reference.Record{Offset: r.Offset, Timestamp: r.Timestamp.UnixMilli(), Value: r.Value})
+		}
+	}
+	return log
+}
+
+// independentRecords returns the committed records and the markers of a topic, each partition's in
+// the order of the log, as franz-go's own client reads them.
+func independentRecords(t testing.TB, broker, topic string, partitions int) []*kgo.Record {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	log, left := reference.Log{}, map[int32]int64{}
-	starts := map[int32]kgo.Offset{}
-	for p := range int32(d.partitions) {
-		bounds, err := d.client.Offsets(ctx, d.config.Events.Topic, p)
+	admin, err := kafkalog.Dial(ctx, kafkalog.Config{Brokers: []string{broker}, Logger: quiet()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer admin.Close()
+	left, starts := map[int32]int64{}, map[int32]kgo.Offset{}
+	for p := range int32(partitions) {
+		bounds, err := admin.Offsets(ctx, topic, p)
 		if err != nil {
-			d.t.Fatal(err)
+			t.Fatal(err)
 		}
-		starts[p] = kgo.NewOffset().AtStart()
 		if bounds.LastStable > bounds.Start {
-			left[p] = bounds.LastStable
+			starts[p], left[p] = kgo.NewOffset().AtStart(), bounds.LastStable
 		}
 	}
 	// Control records tell where the end is when nothing else stands there.
-	client := adminClient(d.t, d.config.Kafka.Brokers[0], kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{d.config.Events.Topic: starts}),
+	client := adminClient(t, broker, kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: starts}),
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.KeepControlRecords())
+	var records []*kgo.Record
 	for len(left) > 0 {
 		fetches := client.PollFetches(ctx)
 		if err := fetches.Err0(); err != nil {
-			d.t.Fatalf("reading with another client: %v", err)
+			t.Fatalf("reading with another client: %v", err)
 		}
 		fetches.EachRecord(func(r *kgo.Record) {
-			if !r.Attrs.IsControl() {
-				log[r.Partition] = append(log[r.Partition], reference.Record{Offset: r.Offset, Timestamp: r.Timestamp.UnixMilli(), Value: r.Value})
-			}
-		})
-		fetches.EachPartition(func(p kgo.FetchTopicPartition) {
-			for _, r := range p.Records {
-				if r.Offset >= left[r.Partition]-1 {
-					delete(left, r.Partition)
-				}
+			records = append(records, r)
+			if end, wanted := left[r.Partition]; wanted && r.Offset >= end-1 {
+				delete(left, r.Partition)
 			}
 		})
 	}
-	return log
+	return records
+}
+
+// checkFences reports what the fences of ledger and counts must never let happen: that a record of
+// an older producer stands after the marker, or a record, of a newer one. Producers of one
+// partition have one transactional id, and so one producer id.
+func (d *deployment) checkFences() error {
+	d.t.Helper()
+	for topic, partitions := range map[string]int{d.config.Outputs.Ledger: d.config.Shards, d.config.Outputs.Counts: d.config.ReleaseShards} {
+		newest, ids := map[int32]int16{}, map[int32]int64{}
+		for _, r := range independentRecords(d.t, d.config.Kafka.Brokers[0], topic, partitions) {
+			id, known := ids[r.Partition]
+			switch {
+			case !r.Attrs.IsControl() && r.Key == nil:
+				continue // a test's
+			case known && id != r.ProducerID:
+				return fmt.Errorf("%s/%d: offset %d is of another producer than those before", topic, r.Partition, r.Offset)
+			case known && r.ProducerEpoch < newest[r.Partition]:
+				return fmt.Errorf("%s/%d: offset %d of producer epoch %d stands after one of %d", topic, r.Partition, r.Offset, r.ProducerEpoch, newest[r.Partition])
+			case !r.Attrs.IsControl() && r.ProducerEpoch > newest[r.Partition] && known:
+				return fmt.Errorf("%s/%d: offset %d of producer epoch %d stands before its fence", topic, r.Partition, r.Offset, r.ProducerEpoch)
+			}
+			newest[r.Partition], ids[r.Partition] = r.ProducerEpoch, r.ProducerID
+		}
+	}
+	return nil
 }
 
 // sameLog fails the test unless the product's client reads what another one does.

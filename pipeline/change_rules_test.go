@@ -82,19 +82,17 @@ func diesBeforeSettling(t *testing.T, d *deployment.Deployment, last int) {
 	}
 }
 
-// That no private key has passed is published, too, by the end of the turn alone. And
-// what counts has lost may have been values, in the first turn as in any other.
+// What counts has lost may have been values, in the first turn as in any other.
 func TestRuleAChangeAndARunLookAtAllThatWasPublished(t *testing.T) {
-	private := func(c *deployment.Config) { c.Metrics[0].Keys = deployment.Keys{Mode: deployment.KeysPrivate} }
 	for name, test := range map[string]struct {
 		config func(*deployment.Config)
 		turn   int
 		lose   func(*testing.T, *deployment.Deployment)
 	}{
-		"the end of a turn without values": {private, 3, func(*testing.T, *deployment.Deployment) {}},
-		"values that are gone":             {func(*deployment.Config) {}, 3, func(t *testing.T, d *deployment.Deployment) { deleteCounts(t, d) }},
-		"values of the first turn, gone":   {func(*deployment.Config) {}, 1, func(t *testing.T, d *deployment.Deployment) { deleteCounts(t, d) }},
-		"counts that were made anew":       {func(*deployment.Config) {}, 3, remakeCounts},
+		"values that are there":          {func(*deployment.Config) {}, 3, func(*testing.T, *deployment.Deployment) {}},
+		"values that are gone":           {func(*deployment.Config) {}, 3, func(t *testing.T, d *deployment.Deployment) { deleteCounts(t, d) }},
+		"values of the first turn, gone": {func(*deployment.Config) {}, 1, func(t *testing.T, d *deployment.Deployment) { deleteCounts(t, d) }},
+		"counts that were made anew":     {func(*deployment.Config) {}, 3, remakeCounts},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, next := bounded(t, test.config)

@@ -27,19 +27,25 @@ type Published struct {
 	Releases []schemas.Release
 }
 
-// FollowReleases calls fn with what counts holds of each turn, in order, as soon as
-// every partition has ended the turn, and then with every new one, until ctx ends
-// (which is no error) or fn returns an error, which it returns. from holds one
-// offset for each partition of counts, as RunOptions.OnStart is given them; nil
-// begins where the last settled turn ends now. What is gone from the topic is left
-// out.
+// Position is where FollowReleases begins: after a settled turn. The zero Position is the
+// beginning of both topics.
+type Position struct {
+	Turn   uint64  // the last turn that is not followed
+	Counts []int64 // where it ends on counts, by partition
+	Ends   int64   // an offset of the turns topic before which no later turn ends
+}
+
+// FollowReleases calls fn with what counts holds of each turn, in order, as soon as the
+// turn is settled, until ctx ends (which is no error) or fn returns an error, which it
+// returns. from is where to begin, as RunOptions.OnStart is given it; nil begins after the
+// turn that is settled now. What is gone from the topics is left out: a turn whose end is
+// missing comes with the next one.
 //
-// A turn that has ended on counts is not always settled: RunOptions.OnSettled tells
-// that. The topic is the queue: fn may take as long as it wants, and no more than a
-// fetch of each partition is kept meanwhile. Foreign records are left out. While the
-// cluster does not answer, or a partition has no leader, FollowReleases waits as long
-// as ctx lasts: the run that writes there decides how long that may go on.
-func FollowReleases(ctx context.Context, d *deployment.Deployment, from []int64, fn func(Published) error) error {
+// The topics are the queue: fn may take as long as it wants, and no more than one turn
+// is kept meanwhile. Foreign records are left out. While the cluster does not answer, or
+// a partition has no leader, FollowReleases waits as long as ctx lasts: the run that
+// writes there decides how long that may go on.
+func FollowReleases(ctx context.Context, d *deployment.Deployment, from *Position, fn func(Published) error) error {
 	err := followReleases(ctx, d, from, fn)
 	if err != nil && (ctx.Err() != nil || errors.Is(err, context.Canceled)) {
 		return nil
@@ -51,7 +57,7 @@ func FollowReleases(ctx context.Context, d *deployment.Deployment, from []int64,
 // run has published does not decide when the run ends.
 const followPatience = time.Duration(math.MaxInt64)
 
-func followReleases(ctx context.Context, d *deployment.Deployment, from []int64, fn func(Published) error) error {
+func followReleases(ctx context.Context, d *deployment.Deployment, from *Position, fn func(Published) error) error {
 	if err := AwaitBroker(ctx, d, followPatience, slog.New(slog.DiscardHandler)); err != nil {
 		return err
 	}
@@ -66,144 +72,141 @@ func followReleases(ctx context.Context, d *deployment.Deployment, from []int64,
 	}
 	defer client.Close()
 	if from == nil {
-		control, err := controllog.Open(ctx, client, d.Config.Outputs.Control, d.Config.LedgerSlots, slog.New(slog.DiscardHandler))
+		now, err := settledNow(ctx, client, d)
 		if err != nil {
 			return fmt.Errorf("following counts: %w", err)
 		}
-		from = control.CountsFrom(d.Config.ReleaseShards)
+		from = &now
 	}
-	f := follower{client: client, topic: d.Config.Outputs.Counts, fn: fn, values: map[uint64]map[string]schemas.Release{}}
-	for shard := range d.Config.ReleaseShards {
-		p := following{}
-		if shard < len(from) {
-			p.next = from[shard]
-		}
-		f.partitions = append(f.partitions, p)
+	f := follower{client: client, counts: d.Config.Outputs.Counts, turns: d.Config.Outputs.Turns, fn: fn, done: from.Turn, ends: from.Ends,
+		next: make([]int64, d.Config.ReleaseShards)}
+	copy(f.next, from.Counts)
+	return f.follow(ctx)
+}
+
+// settledNow opens control for a Position.
+func settledNow(ctx context.Context, client *kafkalog.Client, d *deployment.Deployment) (Position, error) {
+	ends, err := endsOfTurns(ctx, client, d)
+	if err != nil {
+		return Position{}, err
 	}
-	fetcher := client.NewFetcher()
+	control, err := controllog.Open(ctx, client, d.Config.Outputs.Control, d.Config.LedgerSlots, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return Position{}, err
+	}
+	return position(control, d, ends), nil
+}
+
+// endsOfTurns returns where the turns topic ends. A turn that control, when it is read after that,
+// does not call settled is told at this offset or later.
+func endsOfTurns(ctx context.Context, client *kafkalog.Client, d *deployment.Deployment) (int64, error) {
+	bounds, err := client.Offsets(ctx, d.Config.Outputs.Turns, 0)
+	if err != nil {
+		return 0, fmt.Errorf("reading topic %s: %w", d.Config.Outputs.Turns, err)
+	}
+	return bounds.LastStable, nil
+}
+
+func position(control *controllog.Log, d *deployment.Deployment, ends int64) Position {
+	p := Position{Counts: control.CountsFrom(d.Config.ReleaseShards), Ends: ends}
+	control.Look(func(v *controllog.View) { p.Turn = v.Settled })
+	return p
+}
+
+// follower reads a turn from counts when its end is told.
+type follower struct {
+	client        *kafkalog.Client
+	counts, turns string // topics
+	fn            func(Published) error
+	done          uint64  // the last turn that was handed out
+	ends          int64   // offset of the next end of a turn
+	next          []int64 // offset of the next value, by partition of counts
+}
+
+func (f *follower) follow(ctx context.Context) error {
+	fetcher := f.client.NewFetcher()
 	defer fetcher.Close()
 	for {
-		fetched, err := fetcher.Poll(ctx, f.wants(), 1, reading.PollWait)
+		fetched, err := fetcher.Poll(ctx, []kafkalog.Fetch{{Topic: f.turns, Offset: f.ends}}, 1, reading.PollWait)
 		if err != nil {
-			return fmt.Errorf("following counts: %w", err)
+			return fmt.Errorf("following the ends of turns: %w", err)
 		}
 		for i := range fetched {
 			if err := f.take(ctx, &fetched[i]); err != nil {
 				return err
 			}
 		}
-		if err := f.advance(); err != nil {
-			return err
-		}
 	}
 }
 
-// follower puts turns together from the partitions of counts.
-type follower struct {
-	client     *kafkalog.Client
-	topic      string
-	fn         func(Published) error
-	partitions []following
-	ends       []uint64                              // turns that some partition has ended, ascending, not handed out yet
-	values     map[uint64]map[string]schemas.Release // by turn and key of the record: a value may stand on counts twice
-	done       uint64                                // the last turn that was handed out
-}
-
-// following is how far a partition was read.
-type following struct {
-	next  int64
-	ended uint64 // the last turn that it has ended
-}
-
-// wants returns the partitions that the next turn waits for: one that is ahead is not
-// read, so that its values do not pile up here.
-func (f *follower) wants() []kafkalog.Fetch {
-	least := f.least()
-	var wants []kafkalog.Fetch
-	for i, p := range f.partitions {
-		if p.ended == least {
-			wants = append(wants, kafkalog.Fetch{Topic: f.topic, Partition: int32(i), Offset: p.next})
-		}
-	}
-	return wants
-}
-
-func (f *follower) least() uint64 {
-	least := f.partitions[0].ended
-	for _, p := range f.partitions {
-		least = min(least, p.ended)
-	}
-	return least
-}
-
+// take hands out the turns whose ends were fetched.
 func (f *follower) take(ctx context.Context, g *kafkalog.Fetched) error {
-	p := &f.partitions[g.Partition]
 	if errors.Is(g.Err, kafkalog.ErrOffsetOutOfRange) {
-		bounds, err := f.client.Offsets(ctx, f.topic, g.Partition)
-		if err == nil && p.next < bounds.Start {
-			p.next = bounds.Start // retention has deleted what was to be read
+		bounds, err := f.client.Offsets(ctx, f.turns, 0)
+		if err == nil && f.ends < bounds.Start {
+			f.ends = bounds.Start // retention has deleted what was to be read
 			return nil
 		}
 	}
 	if g.Err != nil {
-		return fmt.Errorf("following counts, partition %d: %w", g.Partition, g.Err)
+		return fmt.Errorf("following the ends of turns: %w", g.Err)
 	}
-	for i := range g.Records {
-		if g.Records[i].Offset >= p.next {
-			f.record(p, &g.Records[i])
+	for _, r := range g.Records {
+		if r.Offset < f.ends {
+			continue
+		}
+		end, err := schemas.DecodeTurnEnd(r.Value)
+		if err != nil || end.Turn <= f.done || end.Counts != f.counts {
+			continue // foreign, told before, or of values on another topic
+		}
+		if err := f.hand(ctx, end); err != nil {
+			return err
 		}
 	}
-	p.next = max(p.next, g.Next)
+	f.ends = max(f.ends, g.Next)
 	return nil
 }
 
-func (f *follower) record(p *following, r *kafkalog.Record) {
-	switch countslog.TypeOf(r) {
-	case schemas.TypeRelease:
-		rel, err := schemas.DecodeRelease(r.Value)
-		if err != nil || rel.Turn <= f.done {
-			return
-		}
-		if f.values[rel.Turn] == nil {
-			f.values[rel.Turn] = map[string]schemas.Release{}
-		}
-		f.values[rel.Turn][string(r.Key)] = rel
-	case schemas.TypeTurnEnd:
-		end, err := schemas.DecodeTurnEnd(r.Value)
-		if err != nil || end.Turn <= p.ended {
-			return
-		}
-		p.ended = end.Turn
-		if at, there := slices.BinarySearch(f.ends, end.Turn); !there && end.Turn > f.done {
-			f.ends = slices.Insert(f.ends, at, end.Turn)
+// hand hands out what counts holds of a turn, and of those before it whose ends are missing.
+func (f *follower) hand(ctx context.Context, end schemas.TurnEnd) error {
+	values := map[string]schemas.Release{} // by key of the record: a value may stand on counts twice
+	for shard := range min(len(f.next), len(end.CountsEnd)) {
+		if err := f.read(ctx, shard, end.CountsEnd[shard], values); err != nil {
+			return fmt.Errorf("following counts: %w", err)
 		}
 	}
+	out := Published{Turn: end.Turn}
+	for _, r := range values {
+		if r.Turn > f.done {
+			out.Releases = append(out.Releases, r)
+		}
+	}
+	slices.SortFunc(out.Releases, func(a, b schemas.Release) int {
+		return cmp.Or(cmp.Compare(a.WindowEnd, b.WindowEnd), cmp.Compare(a.Metric, b.Metric),
+			cmp.Compare(a.WindowStart, b.WindowStart), cmp.Compare(a.Key, b.Key))
+	})
+	f.done = end.Turn
+	return f.fn(out)
 }
 
-// advance hands out the turns that all partitions have ended.
-func (f *follower) advance() error {
-	least := f.least()
-	for len(f.ends) > 0 && f.ends[0] <= least {
-		turn := f.ends[0]
-		f.ends = f.ends[1:]
-		out := Published{Turn: turn}
-		for t, values := range f.values {
-			if t > turn {
+// read adds the values of a partition up to an offset to those of a turn.
+func (f *follower) read(ctx context.Context, shard int, to int64, values map[string]schemas.Release) error {
+	for f.next[shard] < to {
+		err := countslog.Each(ctx, f.client, f.counts, int32(shard), f.next[shard], to, countslog.IgnoreForeign, func(r schemas.Release, key, _ []byte) error {
+			values[string(key)] = r
+			return nil
+		})
+		if errors.Is(err, kafkalog.ErrOffsetOutOfRange) {
+			bounds, boundsErr := f.client.Offsets(ctx, f.counts, int32(shard))
+			if boundsErr == nil && f.next[shard] < bounds.Start {
+				f.next[shard] = bounds.Start // retention has deleted what was to be read
 				continue
 			}
-			for _, r := range values {
-				out.Releases = append(out.Releases, r)
-			}
-			delete(f.values, t)
 		}
-		slices.SortFunc(out.Releases, func(a, b schemas.Release) int {
-			return cmp.Or(cmp.Compare(a.WindowEnd, b.WindowEnd), cmp.Compare(a.Metric, b.Metric),
-				cmp.Compare(a.WindowStart, b.WindowStart), cmp.Compare(a.Key, b.Key))
-		})
-		f.done = turn
-		if err := f.fn(out); err != nil {
+		if err != nil {
 			return err
 		}
+		f.next[shard] = to
 	}
 	return nil
 }

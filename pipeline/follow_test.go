@@ -57,16 +57,17 @@ func followed(t testing.TB, d *deployment.Deployment) []Published {
 	defer stop()
 	var all []Published
 	done := make(chan error, 1)
-	begin := make(chan []int64, 1)
+	begin := make(chan Position, 1)
 	go func() {
-		done <- FollowReleases(ctx, d, <-begin, func(p Published) error {
+		from := <-begin
+		done <- FollowReleases(ctx, d, &from, func(p Published) error {
 			if all = append(all, p); p.Turn == 10 {
 				stop()
 			}
 			return nil
 		})
 	}()
-	if _, err := Run(t.Context(), d, RunOptions{Bounded: true, OnStart: func(from []int64) { begin <- from }}); err != nil {
+	if _, err := Run(t.Context(), d, RunOptions{Bounded: true, OnStart: func(from Position) { begin <- from }}); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-done; err != nil {
@@ -149,58 +150,85 @@ func TestRuleMissingValuesOfAnOpenTurnStopTheRun(t *testing.T) {
 	for range 2 {
 		_, err := Run(t.Context(), d, RunOptions{Bounded: true})
 		want := "what turn 5 published stood from offset "
-		if !errors.Is(err, deployment.ErrLogFault) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "topic tollgate-counts: partition 0 begins at offset ") {
+		if !errors.Is(err, deployment.ErrLogFault) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "topic tollgate-counts: partition ") {
 			t.Fatalf("%v\ndoes not say\n%s", err, want)
 		}
 	}
 }
 
-// A value twice, foreign records, a partition that is ahead, and records that are gone already.
+// A value twice, foreign records on both topics, an end that is missing, one that comes again and
+// one of another topic's values.
 func TestFollowerPutsTurnsTogether(t *testing.T) {
-	record := func(kind string, offset int64, key string, value []byte) kafkalog.Record {
-		return kafkalog.Record{Offset: offset, Key: []byte(key), Value: value, Headers: []kafkalog.Header{{Key: schemas.HeaderType, Value: []byte(kind)}}}
+	d := tenTurns(t, func(*deployment.Config) {})
+	write := writerTo(t, d)
+	counts := func(partition int32, turn uint64, keys ...string) {
+		for _, key := range keys {
+			data, err := schemas.EncodeRelease(oldRelease(turn, key))
+			if err != nil {
+				t.Fatal(err)
+			}
+			write(d.Config.Outputs.Counts, partition, kafkalog.Message{Key: []byte(key), Value: data, Headers: []kafkalog.Header{{Key: schemas.HeaderType, Value: []byte(schemas.TypeRelease)}}})
+		}
 	}
-	value := func(offset int64, turn uint64, key string) kafkalog.Record {
-		data, err := schemas.EncodeRelease(oldRelease(turn, key))
+	end := func(turn uint64, topic string, offsets ...int64) {
+		data, err := schemas.EncodeTurnEnd(schemas.TurnEnd{Turn: turn, Generation: 1, Counts: topic, CountsEnd: offsets})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return record(schemas.TypeRelease, offset, key, data)
+		write(d.Config.Outputs.Turns, 0, kafkalog.Message{Key: schemas.TurnEndKey(), Value: data})
 	}
-	end := func(offset int64, turn uint64) kafkalog.Record {
-		data, err := schemas.EncodeTurnEnd(schemas.TurnEnd{Turn: turn, Generation: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return record(schemas.TypeTurnEnd, offset, "end", data)
-	}
+	counts(0, 4, "b")
+	counts(0, 5, "a", "a")
+	counts(0, 6, "x")
+	counts(0, 8, "y", "open")
+	counts(1, 5, "c")
+	write(d.Config.Outputs.Counts, 1, kafkalog.Message{Key: []byte("z"), Value: []byte("garbage")})
+	counts(1, 7, "d")
+	topic := d.Config.Outputs.Counts
+	end(4, topic, 1, 0)
+	end(5, topic, 3, 1)
+	write(d.Config.Outputs.Turns, 0, kafkalog.Message{Value: []byte("garbage")})
+	end(6, "elsewhere", 100, 100)
+	end(5, topic, 3, 1)
+	end(7, topic, 4, 3) // that of turn 6 is missing
+	end(8, topic, 5, 3)
+	end(9, topic, 5, 3)
 	var got []string
-	f := follower{partitions: make([]following, 2), values: map[uint64]map[string]schemas.Release{}, fn: func(p Published) error {
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	err := FollowReleases(ctx, d, &Position{Turn: 4, Counts: []int64{1, 0}}, func(p Published) error {
 		line := fmt.Sprint(p.Turn, ":")
 		for _, r := range p.Releases {
 			line += fmt.Sprint(" ", r.Turn, r.Key)
 		}
-		got = append(got, line)
+		if got = append(got, line); p.Turn == 9 {
+			stop()
+		}
 		return nil
-	}}
-	give := func(partition int32, records ...kafkalog.Record) {
-		next := records[len(records)-1].Offset + 1
-		if err := errors.Join(f.take(t.Context(), &kafkalog.Fetched{Partition: partition, Records: records, Next: next}), f.advance()); err != nil {
+	})
+	if want := "5: 5a 5c|7: 7d 6x|8: 8y|9:"; err != nil || strings.Join(got, "|") != want {
+		t.Errorf("got %q, %v, want %q", got, err, want)
+	}
+}
+
+// writerTo returns a function that appends to any topic of a deployment's broker.
+func writerTo(t *testing.T, d *deployment.Deployment) func(topic string, partition int32, m kafkalog.Message) {
+	t.Helper()
+	client, err := connect.Dial(t.Context(), d.Config.Kafka, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	return func(topic string, partition int32, m kafkalog.Message) {
+		t.Helper()
+		p, err := client.NewProducer(t.Context(), topic, partition, "")
+		if err != nil {
 			t.Fatal(err)
 		}
-	}
-	give(0, value(7, 4, "b"), value(8, 5, "a"), value(9, 4, "b"), end(10, 5), value(11, 6, "x"))
-	if len(f.wants()) != 1 || f.wants()[0].Partition != 1 {
-		t.Errorf("a partition that is ahead is read on: %+v", f.wants())
-	}
-	give(1, record(schemas.TypeRelease, 3, "z", []byte("garbage")), record("", 4, "z", []byte("{}")), end(5, 5))
-	give(1, value(6, 5, "late"), end(7, 5), end(8, 9)) // turn 5 again; the end of span 6 is gone
-	give(0, value(12, 8, "y"), end(13, 6), end(14, 9), value(15, 10, "open"))
-	if want := "5: 5a 4b|6: 6x|9: 8y"; strings.Join(got, "|") != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-	if len(f.values) != 1 || len(f.ends) != 0 || len(f.wants()) != 2 {
-		t.Errorf("%d turns are kept, %d ends, %d partitions are read", len(f.values), len(f.ends), len(f.wants()))
+		defer p.Close()
+		if _, err := p.Append(t.Context(), []kafkalog.Message{m}); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
@@ -218,7 +246,7 @@ func BenchmarkFollowing(b *testing.B) {
 			writeOld(b, d, 200_000)
 		}
 	})
-	for name, from := range map[string][]int64{"settled": nil, "beginning": {0, 0}} {
+	for name, from := range map[string]*Position{"settled": nil, "beginning": {}} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			var before, after runtime.MemStats
@@ -228,7 +256,7 @@ func BenchmarkFollowing(b *testing.B) {
 				runtime.ReadMemStats(&before)
 				ctx, stop := context.WithTimeout(b.Context(), time.Minute)
 				err := FollowReleases(ctx, d, from, func(p Published) error {
-					if values += len(p.Releases); p.Turn == 5 {
+					if values += len(p.Releases); p.Turn == 10 {
 						runtime.GC()
 						runtime.ReadMemStats(&after)
 						stop()

@@ -55,10 +55,10 @@ type RunOptions struct {
 	// broker answers, or a partition cannot be written to, it ends within ten seconds
 	// all the same, with ErrNoBroker or ErrStuck.
 	Drain <-chan struct{}
-	// OnStart is called once, before this run settles anything, with one offset for
-	// each partition of counts, right after the last settled turn: whatever this run
-	// settles stands at these offsets or later. FollowReleases takes them.
-	OnStart func(counts []int64)
+	// OnStart is called once, before this run settles anything, with the position after
+	// the last settled turn: whatever this run settles stands there or later.
+	// FollowReleases takes it.
+	OnStart func(Position)
 	// OnSettled is called after every settled turn, once for all turns of a span,
 	// never twice at the same time. The stage that settles waits until it returns.
 	OnSettled func(Settlement)
@@ -140,7 +140,11 @@ func Run(ctx context.Context, d *deployment.Deployment, opts RunOptions) (RunRes
 	}
 	defer r.close()
 	if opts.OnStart != nil {
-		opts.OnStart(r.control.CountsFrom(d.Config.ReleaseShards))
+		from, err := r.position(ctx, client)
+		if err != nil {
+			return RunResult{}, watch.UnlessEnded(ctx, err)
+		}
+		opts.OnStart(from)
 	}
 	if opts.Bounded && !opts.Until.IsZero() && opts.Until.UnixMilli() <= r.control.Header.StartMillis {
 		return RunResult{}, fmt.Errorf("running until %s: the deployment starts at %s", opts.Until.UTC().Format(time.RFC3339), time.UnixMilli(r.control.Header.StartMillis).UTC().Format(time.RFC3339))
@@ -201,13 +205,22 @@ func newRun(ctx context.Context, d *deployment.Deployment, client *kafkalog.Clie
 		return nil, err
 	}
 	if r.releaser, err = publishing.NewReleaser(client, control, d, r.turns, r.source.Lose); err == nil {
-		r.settler, err = publishing.NewSettler(ctx, control, d, r.turns, notifier(opts.OnSettled))
+		r.settler, err = publishing.NewSettler(ctx, client, control, d, r.turns, notifier(opts.OnSettled))
 	}
 	if err != nil {
 		r.source.Close()
 		return nil, err
 	}
 	return r, nil
+}
+
+// position returns where what this run settles begins.
+func (r *run) position(ctx context.Context, client *kafkalog.Client) (Position, error) {
+	ends, err := endsOfTurns(ctx, client, r.dep)
+	if err == nil {
+		err = r.control.Update(ctx)
+	}
+	return position(r.control, r.dep, ends), err
 }
 
 // execute runs the Beam pipeline on the local runner.

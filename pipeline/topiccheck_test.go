@@ -76,6 +76,7 @@ var refusals = []struct {
 			"topic tollgate-control does not exist: create it with runner init --create-topics, or correct its name under outputs",
 			"topic tollgate-ledger does not exist: create it with runner init --create-topics, or correct its name under outputs",
 			"topic tollgate-counts does not exist: create it with runner init --create-topics, or correct its name under outputs",
+			"topic tollgate-turns does not exist: create it with runner init --create-topics, or correct its name under outputs",
 			"topic tollgate-dead-letter does not exist: create it with runner init --create-topics, or correct its name under outputs",
 		},
 	},
@@ -170,10 +171,12 @@ var refusals = []struct {
 		},
 	},
 	{
-		name: "compacted counts", change: set("counts", topicrules.CleanupPolicy, "compact"),
-		says: []string{"topic tollgate-counts: cleanup.policy is compact, it must be delete: later windows' values would replace earlier ones: " +
-			"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name tollgate-counts --add-config cleanup.policy=delete; if records were compacted away already, use another topic"},
+		name: "compacted ends of turns", change: set("turns", topicrules.CleanupPolicy, "compact"),
+		says: []string{"topic tollgate-turns: cleanup.policy is compact, it must be delete: only one turn's end would be left: " +
+			"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name tollgate-turns --add-config cleanup.policy=delete; if records were compacted away already, use another topic"},
 	},
+	{name: "compacted counts", change: set("counts", topicrules.CleanupPolicy, "compact")},
+	{name: "short retention of ends of turns", change: set("turns", topicrules.Retention, "1000")},
 	{
 		name: "short retention of counts", change: set("counts", topicrules.Retention, "1000"),
 		says: []string{"topic tollgate-counts: retention.ms is 1000, it must be 3600000 (1h0m0s) or more, or -1: a restart could find that records it needs are gone: " +

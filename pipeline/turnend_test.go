@@ -2,7 +2,9 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -76,66 +78,146 @@ func TestRuleCountsAppearOnAGridOfTime(t *testing.T) {
 	}
 }
 
-// Every partition tells where a turn ends, also one without values, and no value
-// of an ended turn comes after that.
-func TestEveryPartitionTellsWhereATurnEnds(t *testing.T) {
-	endsOfTurns(t, tenTurns(t, func(*deployment.Config) {}))
+// The end of every turn is told, with where its values stand, also of one without values, and no
+// value of it stands anywhere else. Nothing but counts stands on counts.
+func TestRuleTheTurnsTopicTellsWhereTheValuesOfATurnEnd(t *testing.T) {
+	endsOnTheTurnsTopic(t, tenTurns(t, func(*deployment.Config) {}))
 }
 
 // Windows that end in 1970 and before are windows like others: their values and
 // ends have that time, not the time of writing.
 func TestRuleWindowsOfAnyTimeAreCounted(t *testing.T) {
 	d := tenTurnsFrom(t, time.UnixMilli(-5000), func(*deployment.Config) {})
-	endsOfTurns(t, d)
+	endsOnTheTurnsTopic(t, d)
 	report, err := TrustedReport(t.Context(), d)
 	if err != nil || report.Accepted != 100 {
 		t.Errorf("tallies %+v, %v", report, err)
 	}
 }
 
-func endsOfTurns(t *testing.T, d *deployment.Deployment) {
+// toldEnds returns the ends on the turns topic.
+func toldEnds(t *testing.T, d *deployment.Deployment) []schemas.TurnEnd {
 	t.Helper()
-	if _, err := Run(t.Context(), d, RunOptions{Bounded: true}); err != nil {
-		t.Fatal(err)
-	}
+	var ends []schemas.TurnEnd
+	eachRecord(t, d, d.Config.Outputs.Turns, 0, func(r kafkalog.Record) {
+		e, err := schemas.DecodeTurnEnd(r.Value)
+		if err != nil || r.Timestamp != e.End || string(r.Key) != string(schemas.TurnEndKey()) {
+			t.Errorf("offset %d of the turns topic: %s, %s at %d (%v)", r.Offset, r.Key, r.Value, r.Timestamp, err)
+		}
+		ends = append(ends, e)
+	})
+	return ends
+}
+
+func eachRecord(t *testing.T, d *deployment.Deployment, topic string, partition int32, fn func(kafkalog.Record)) {
+	t.Helper()
 	client, err := connect.Dial(context.Background(), d.Config.Kafka, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	for shard := range int32(2) {
-		bounds, err := client.Offsets(t.Context(), d.Config.Outputs.Counts, shard)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var ended schemas.TurnEnd
-		err = client.ReadRange(t.Context(), d.Config.Outputs.Counts, shard, 0, bounds.High, func(r kafkalog.Record) error {
-			switch kind := string(r.Headers[0].Value); kind {
-			case schemas.TypeTurnEnd:
-				e, err := schemas.DecodeTurnEnd(r.Value)
-				if err != nil {
-					return err
-				}
-				if e.Turn != ended.Turn+1 || e.Generation != 1 || r.Timestamp != e.End {
-					t.Errorf("after turn %d: %+v", ended.Turn, e)
-				}
-				ended = e
-			case schemas.TypeRelease:
-				rel, err := schemas.DecodeRelease(r.Value)
-				if err != nil {
-					return err
-				}
-				if r.Timestamp != rel.WindowEnd {
-					t.Errorf("a value of a window that ends at %d has the time %d", rel.WindowEnd, r.Timestamp)
-				}
-				if ended.Turn > 0 && rel.WindowEnd <= ended.End {
-					t.Errorf("a value for a window that ends at %d stands after the end of %d", rel.WindowEnd, ended.End)
-				}
-			}
+	bounds, err := client.Offsets(t.Context(), topic, partition)
+	if err == nil {
+		err = client.ReadRange(t.Context(), topic, partition, bounds.Start, bounds.High, func(r kafkalog.Record) error {
+			fn(r)
 			return nil
 		})
-		if err != nil || ended.Turn != 10 {
-			t.Errorf("partition %d tells of %d turns (%v)", shard, ended.Turn, err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func endsOnTheTurnsTopic(t *testing.T, d *deployment.Deployment) {
+	t.Helper()
+	if _, err := Run(t.Context(), d, RunOptions{Bounded: true}); err != nil {
+		t.Fatal(err)
+	}
+	ends := toldEnds(t, d)
+	if len(ends) != 10 {
+		t.Fatalf("%d ends were told, want 10", len(ends))
+	}
+	for i, e := range ends {
+		if e.Turn != uint64(i+1) || e.Generation != 1 || e.Counts != d.Config.Outputs.Counts || len(e.CountsEnd) != 2 {
+			t.Errorf("end %d: %+v", i, e)
 		}
+	}
+	values := 0
+	for shard := range int32(2) {
+		eachRecord(t, d, d.Config.Outputs.Counts, shard, func(r kafkalog.Record) {
+			rel, err := schemas.DecodeRelease(r.Value)
+			if err != nil {
+				t.Fatalf("offset %d of counts is no count: %v", r.Offset, err)
+			}
+			values++
+			if r.Timestamp != rel.WindowEnd {
+				t.Errorf("a value of a window that ends at %d has the time %d", rel.WindowEnd, r.Timestamp)
+			}
+			after, before := ends[rel.Turn-1].CountsEnd[shard], int64(0)
+			if rel.Turn > 1 {
+				before = ends[rel.Turn-2].CountsEnd[shard]
+			}
+			if r.Offset < before || r.Offset >= after || rel.WindowEnd != ends[rel.Turn-1].End {
+				t.Errorf("a value of turn %d stands at offset %d of %d, not from %d on before %d", rel.Turn, r.Offset, shard, before, after)
+			}
+		})
+	}
+	if values != 30 {
+		t.Errorf("%d values, want 30", values)
+	}
+}
+
+// That no private key has passed is published by the end of the turn alone: it is told once the
+// turn is settled, which no later start takes back. Until then nothing is published.
+func TestRuleTheEndOfATurnIsToldOnceItIsSettled(t *testing.T) {
+	d, next := bounded(t, func(c *deployment.Config) { c.Metrics[0].Keys = deployment.Keys{Mode: deployment.KeysPrivate} })
+	diesBeforeSettling(t, d, 3)
+	if ends := toldEnds(t, d); len(ends) > 2 || len(ends) > 0 && ends[len(ends)-1].Turn > 2 {
+		t.Errorf("told before it is settled: %+v", ends)
+	}
+	appendRecord(t, d, d.Config.Outputs.Ledger, kafkalog.Message{Key: []byte("delta/3/0"), Value: []byte("another program's")})
+	// Nothing of turn 3 was published, so that a change may come before it.
+	if _, err := Change(t.Context(), mustCompile(t, next), ChangeOptions{}); err != nil {
+		t.Error(err)
+	}
+	ran(t, mustCompile(t, next))
+	last := uint64(0)
+	for _, e := range toldEnds(t, d) {
+		if e.Turn < last || e.Turn > last+1 {
+			t.Errorf("the end of turn %d comes after that of %d", e.Turn, last)
+		}
+		last = e.Turn
+	}
+	if last != 10 {
+		t.Errorf("the last end is that of turn %d, want 10", last)
+	}
+}
+
+// A run that dies after it has settled a turn leaves its end to the next one.
+func TestTheEndOfASettledTurnIsToldByTheNextRun(t *testing.T) {
+	d := tenTurns(t, func(*deployment.Config) {})
+	hooks := crashpoint.Hooks{At: func(point string, _ int) error {
+		if point == crashpoint.SettledWritten {
+			return errors.New("died")
+		}
+		return nil
+	}}
+	for range 2 {
+		if _, err := Run(crashpoint.With(t.Context(), hooks), d, RunOptions{Bounded: true}); err == nil {
+			t.Fatal("the run did not die")
+		}
+	}
+	if ends := toldEnds(t, d); len(ends) != 1 || ends[0].Turn != 1 {
+		t.Errorf("after two deaths, at turns 1 and 2: %+v", ends)
+	}
+	if _, err := Run(t.Context(), d, RunOptions{Bounded: true}); err != nil {
+		t.Fatal(err)
+	}
+	var turns []uint64
+	for _, e := range toldEnds(t, d) {
+		turns = append(turns, e.Turn)
+	}
+	if want := []uint64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}; !slices.Equal(turns, want) {
+		t.Errorf("ends of %v, want %v", turns, want)
 	}
 }

@@ -18,7 +18,6 @@ import (
 const (
 	HeaderType  = "tollgate-type"
 	TypeRelease = "release"
-	TypeTurnEnd = "turn-end"
 )
 
 // Release is one released count.

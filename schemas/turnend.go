@@ -1,80 +1,109 @@
 package schemas
 
 import (
-	_ "embed" // the schema
-	"errors"
+	"bytes"
+	"encoding/json"
 	"fmt"
+	"io"
 	"math"
+	"strconv"
 	"strings"
-	"sync"
-
-	"github.com/linkedin/goavro/v2"
+	"time"
 )
 
-// TurnEnd stands on the counts topic after the values of a turn, in every partition, for consumers
-// only. It may come again, and the pipeline never reads it.
+// TurnEnd stands on the turns topic once a turn is settled, for consumers of counts only: all
+// windows that end at or before End are released, as far as they will ever be, and stand before
+// CountsEnd. It may come again, and one that is missing is implied by any later one.
 type TurnEnd struct {
 	Turn       uint64 // at most 2^63−1
 	End        int64  // Unix milliseconds
 	Generation uint32
+	Counts     string  // the topic of the values
+	CountsEnd  []int64 // offset after the last value, by partition of Counts
 }
 
-//go:embed turnend.avsc
-var turnEndSchema string
+// turnEndJSON is how a TurnEnd is written.
+type turnEndJSON struct {
+	Turn       *uint64 `json:"turn"`
+	End        string  `json:"end"`
+	Generation *uint32 `json:"generation"`
+	Counts     string  `json:"counts"`
+	CountsEnd  []int64 `json:"counts_end"`
+}
 
-// TurnEndSchema returns the Avro schema with which the ends of turns are published.
-func TurnEndSchema() string { return turnEndSchema }
+// TurnEndKey returns the Kafka key of every TurnEnd.
+func TurnEndKey() []byte { return []byte("settled") }
 
-// turnEndCodec compiles the schema without its annotations, for the reason that releaseCodec has.
-var turnEndCodec = sync.OnceValues(func() (*goavro.Codec, error) {
-	c, err := goavro.NewCodec(strings.ReplaceAll(turnEndSchema, timestampType, `"long"`))
-	if err != nil {
-		return nil, fmt.Errorf("compiling the schema of a turn's end: %w", err)
+func (e *TurnEnd) check() string {
+	switch {
+	case e.Turn > math.MaxInt64:
+		return "turn out of range"
+	case len(e.Counts) > maxTextBytes:
+		return "the name of a topic is too long"
+	case e.CountsEnd == nil:
+		return "no partition of counts"
 	}
-	return c, nil
-})
+	for _, offset := range e.CountsEnd {
+		if offset < 0 {
+			return "an offset out of range"
+		}
+	}
+	return ""
+}
 
-// TurnEndKey returns the Kafka key of every TurnEnd, which no release has.
-func TurnEndKey() []byte { return appendPreamble(nil, KindTurnEnd) }
-
-// EncodeTurnEnd encodes a turn's end in Avro's single-object encoding. Errors: ErrInvalid.
+// EncodeTurnEnd encodes a turn's end as JSON, the time in RFC 3339 with Z. Errors: ErrInvalid.
 func EncodeTurnEnd(e TurnEnd) ([]byte, error) {
-	if e.Turn > math.MaxInt64 {
-		return nil, invalid(KindTurnEnd, "turn out of range")
+	if what := e.check(); what != "" {
+		return nil, invalid(KindTurnEnd, what)
 	}
-	codec, err := turnEndCodec()
+	b, err := json.Marshal(turnEndJSON{Turn: &e.Turn, End: formatMillis(e.End), Generation: &e.Generation, Counts: e.Counts, CountsEnd: e.CountsEnd})
 	if err != nil {
-		return nil, err
-	}
-	b, err := codec.SingleFromNative(nil, map[string]any{"turn": int64(e.Turn), "end": e.End, "generation": int64(e.Generation)})
-	if err != nil {
-		return nil, invalid(KindTurnEnd, "refused by Avro")
+		return nil, fmt.Errorf("encoding a turn's end: %w", err)
 	}
 	return b, nil
 }
 
-// DecodeTurnEnd is the inverse of EncodeTurnEnd. Errors: ErrMalformed, ErrVersion.
+// DecodeTurnEnd is the inverse of EncodeTurnEnd. It passes over fields that a later version may
+// add. Errors: ErrMalformed.
 func DecodeTurnEnd(b []byte) (TurnEnd, error) {
-	codec, err := turnEndCodec()
+	var j turnEndJSON
+	d := json.NewDecoder(bytes.NewReader(b))
+	if err := d.Decode(&j); err != nil {
+		return TurnEnd{}, malformed(KindTurnEnd, "not the JSON of a turn's end")
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return TurnEnd{}, malformed(KindTurnEnd, "bytes left over")
+	}
+	if j.Turn == nil || j.Generation == nil {
+		return TurnEnd{}, malformed(KindTurnEnd, "turn or generation is missing")
+	}
+	end, ok := parseMillis(j.End)
+	if !ok {
+		return TurnEnd{}, malformed(KindTurnEnd, "end is no time of whole milliseconds")
+	}
+	e := TurnEnd{Turn: *j.Turn, End: end, Generation: *j.Generation, Counts: j.Counts, CountsEnd: j.CountsEnd}
+	if what := e.check(); what != "" {
+		return TurnEnd{}, malformed(KindTurnEnd, what)
+	}
+	return e, nil
+}
+
+// parseMillis is the inverse of formatMillis, also beyond the years that package time parses: a
+// window of the year 9999 may end in the next one.
+func parseMillis(text string) (ms int64, ok bool) {
+	if len(text) == 0 {
+		return 0, false
+	}
+	dash := 1 + strings.IndexByte(text[1:], '-') // a year may have a sign
+	year, err := strconv.Atoi(text[:dash])
 	if err != nil {
-		return TurnEnd{}, err
+		return 0, false
 	}
-	decoded, rest, err := codec.NativeFromSingle(b)
-	var wrong goavro.ErrWrongCodec
-	if errors.As(err, &wrong) {
-		return TurnEnd{}, &MalformedError{Kind: KindTurnEnd, What: "written with another schema", cause: ErrVersion}
+	const leap = 2000 // has every day that a year can have
+	t, err := time.Parse(time.RFC3339Nano, strconv.Itoa(leap)+text[dash:])
+	if err != nil {
+		return 0, false
 	}
-	fields, ok := decoded.(map[string]any)
-	if err != nil || !ok || len(rest) != 0 {
-		return TurnEnd{}, malformed(KindTurnEnd, "not the Avro encoding of its schema")
-	}
-	n := native{fields: fields}
-	turn, end, generation := fieldOf[int64](&n, "turn"), fieldOf[int64](&n, "end"), fieldOf[int64](&n, "generation")
-	switch {
-	case n.missing != "":
-		return TurnEnd{}, malformed(KindTurnEnd, n.missing+" is missing or of another type")
-	case turn < 0 || generation < 0 || generation > math.MaxUint32:
-		return TurnEnd{}, malformed(KindTurnEnd, "a number out of range")
-	}
-	return TurnEnd{Turn: uint64(turn), End: end, Generation: uint32(generation)}, nil
+	ms = time.Date(year, t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC).UnixMilli()
+	return ms, formatMillis(ms) == text
 }

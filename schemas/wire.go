@@ -33,7 +33,7 @@ const (
 	KindReleaseKey    Kind = 32
 	KindRelease       Kind = 33 // Avro; named in errors only
 	KindMetricSpec    Kind = 34
-	KindTurnEnd       Kind = 35 // Avro, except for its Kafka key
+	KindTurnEnd       Kind = 35 // JSON; named in errors only
 	KindContributions Kind = 48
 	KindOpen          Kind = 49
 	KindEnvelope      Kind = 50

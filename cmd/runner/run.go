@@ -177,14 +177,14 @@ func (a *app) publish(ctx context.Context, f *runFlags, d *loaded, out *runOutpu
 		}
 		halt()
 	}()
-	begin := make(chan []int64, 1)
+	begin := make(chan pipeline.Position, 1)
 	followed := make(chan struct{})
 	go func() {
 		defer close(followed)
 		select {
 		case from := <-begin:
 			out.follow(ctx, time.Second, func(ctx context.Context, fn func(pipeline.Published) error) error {
-				return pipeline.FollowReleases(ctx, d.Deployment, from, fn)
+				return pipeline.FollowReleases(ctx, d.Deployment, &from, fn)
 			})
 		case <-ctx.Done():
 		}
@@ -192,7 +192,7 @@ func (a *app) publish(ctx context.Context, f *runFlags, d *loaded, out *runOutpu
 	result, err := pipeline.Run(ctx, d.Deployment, pipeline.RunOptions{
 		Logger: log,
 		Until:  f.until.at, UntilEnd: f.untilEnd, Drain: drain, OnSettled: out.settle, Strict: f.strict,
-		OnStart: func(from []int64) { begin <- from },
+		OnStart: func(from pipeline.Position) { begin <- from },
 	})
 	gone := errors.Is(err, pipeline.ErrNoBroker) // nothing comes back from it
 	printed := gone || out.wait(hurryOf(signalled, err))

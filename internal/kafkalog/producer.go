@@ -54,6 +54,10 @@ func (c *Client) NewProducer(ctx context.Context, topic string, partition int32,
 // Identity returns the producer id and epoch that the broker knows this producer by.
 func (p *Producer) Identity() (id int64, epoch int16) { return p.id, p.epoch }
 
+// End returns the offset after the last record that the producer has written and was told of, or
+// after its fence.
+func (p *Producer) End() int64 { return p.next }
+
 // Close closes the connection. An Append in progress fails with an unknown outcome.
 func (p *Producer) Close() {
 	p.c.disown(p)

@@ -36,8 +36,9 @@ type Log struct {
 	foreignMu sync.Mutex
 	foreign   map[string]toldForeign // by topic and partition
 
-	mu   sync.Mutex
-	view *View
+	mu    sync.Mutex
+	view  *View
+	moved chan struct{} // closed, and made anew, when the view has taken records
 	// Header is of the generation that was in force when the Log was opened, and
 	// HeaderAt the offset of the record that holds it. The View has those in force now.
 	Header   *schemas.Header
@@ -54,7 +55,7 @@ type Log struct {
 // of foreign records. Errors: deployment.ErrNotInitialised without a HEADER,
 // deployment.ErrLogFault for a damaged or shortened topic, or what the broker said.
 func Open(ctx context.Context, client *kafkalog.Client, topic string, ledgerSlots int, log *slog.Logger) (*Log, error) {
-	l := &Log{client: client, Topic: topic, log: log, foreign: map[string]toldForeign{}, view: NewView(ledgerSlots)}
+	l := &Log{client: client, Topic: topic, log: log, foreign: map[string]toldForeign{}, view: NewView(ledgerSlots), moved: make(chan struct{})}
 	l.view.foreign = func(offset int64, what string) { l.TellForeign(l.Topic, Partition, offset, what) }
 	bounds, err := client.Offsets(ctx, l.Topic, Partition)
 	if err != nil {
@@ -181,7 +182,42 @@ func (l *Log) Update(ctx context.Context) error {
 func (l *Log) updateTo(ctx context.Context, end int64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	defer l.wake()
 	return l.readTo(ctx, end)
+}
+
+// wake wakes whoever waits for the view to move.
+func (l *Log) wake() {
+	close(l.moved)
+	l.moved = make(chan struct{})
+}
+
+// readsAlong is how long AwaitSettled waits for somebody else to read control.
+const readsAlong = 100 * time.Millisecond
+
+// AwaitSettled waits until control says that a turn is settled, which no later record takes
+// back. It returns false where control, read to its present end, does not say so: the SETTLED that
+// the caller knows of does not count, because a newer run had taken over.
+func (l *Log) AwaitSettled(ctx context.Context, turn uint64) (bool, error) {
+	timer := time.NewTimer(readsAlong)
+	defer timer.Stop()
+	for {
+		l.mu.Lock()
+		settled, moved := l.view.Settled >= turn, l.moved
+		l.mu.Unlock()
+		if settled {
+			return true, nil
+		}
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			return false, ctx.Err()
+		case <-timer.C:
+			err := l.Update(ctx)
+			l.Look(func(v *View) { settled = v.Settled >= turn })
+			return settled, err
+		}
+	}
 }
 
 func (l *Log) readTo(ctx context.Context, end int64) error {
@@ -220,6 +256,7 @@ func (l *Log) Feed(ctx context.Context, records []kafkalog.Record) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	defer l.wake()
 	if err := l.readTo(ctx, records[0].Offset); err != nil {
 		return err
 	}

@@ -48,32 +48,19 @@ func ReadTo(ctx context.Context, client *kafkalog.Client, d *deployment.Deployme
 	return Each(ctx, client, d.Config.Outputs.Counts, int32(shard), from, to, control.TellForeign, fn)
 }
 
-// PublishedAfter says whether a counts partition holds anything of a turn after the
-// settled one: a value, or the turn's end, which alone says that no private key has
-// passed. Errors are those of ReadTo.
+// PublishedAfter says whether a counts partition holds a value of a turn after the settled one.
+// That is all there can be of such a turn: its end is told once it is settled. Errors are those
+// of ReadTo.
 func PublishedAfter(ctx context.Context, client *kafkalog.Client, d *deployment.Deployment, control *controllog.Log, shard int, settled uint64) (found bool, err error) {
-	topic := d.Config.Outputs.Counts
 	from, to, err := openTurn(ctx, client, d, control, shard, settled)
 	if err != nil {
 		return false, err
 	}
-	err = client.ReadRange(ctx, topic, int32(shard), from, to, func(rec kafkalog.Record) error {
-		if TypeOf(&rec) == schemas.TypeTurnEnd {
-			end, err := schemas.DecodeTurnEnd(rec.Value)
-			if err != nil {
-				control.TellForeign(topic, rec.Partition, rec.Offset, controllog.NotOurs)
-			}
-			found = found || err == nil && end.Turn > settled
-			return nil
-		}
-		rel, ok, err := valueOf(topic, &rec, control.TellForeign)
-		found = found || ok && rel.Turn > settled
-		return err
+	err = Each(ctx, client, d.Config.Outputs.Counts, int32(shard), from, to, control.TellForeign, func(r schemas.Release, _, _ []byte) error {
+		found = found || r.Turn > settled
+		return nil
 	})
-	if err != nil {
-		return false, fmt.Errorf("reading topic %s, partition %d: %w", topic, shard, err)
-	}
-	return found, nil
+	return found, err
 }
 
 // OnForeign is told of foreign records, as controllog.Log.TellForeign is.

@@ -6,7 +6,6 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/crashpoint"
 	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
-	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/countslog"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/fencing"
@@ -17,16 +16,14 @@ import (
 // publisher is PUBLISH: it takes partitions of counts under their fence and appends
 // to them. It implements transforms.Publisher.
 type publisher struct {
-	dep        *deployment.Deployment
-	turns      *calendar.Turns
-	generation uint32
-	grid       grid
+	dep  *deployment.Deployment
+	grid grid
 	fencing.Fence
 }
 
-func newPublisher(client *kafkalog.Client, control *controllog.Log, d *deployment.Deployment, turns *calendar.Turns) *publisher {
+func newPublisher(client *kafkalog.Client, control *controllog.Log, d *deployment.Deployment) *publisher {
 	return &publisher{
-		dep: d, turns: turns, generation: control.Header.Generation, grid: grid(d.Config.Outputs.PublishEvery),
+		dep: d, grid: grid(d.Config.Outputs.PublishEvery),
 		Fence: fencing.Fence{Client: client, Control: control, Prefix: d.Config.Deployment + "/counts-", Topic: d.Config.Outputs.Counts},
 	}
 }
@@ -53,7 +50,6 @@ type countsWriter struct {
 	*publisher
 	shard    int
 	producer *kafkalog.Producer
-	ended    uint64 // the last turn whose end this writer has told to consumers
 }
 
 // Append implements transforms.CountsWriter.
@@ -64,21 +60,14 @@ func (w *countsWriter) Append(ctx context.Context, turn uint64, records []transf
 		msgs[i] = kafkalog.Message{Key: r.Key, Value: r.Value, Timestamp: kafkalog.At(r.Release.WindowEnd),
 			Headers: []kafkalog.Header{{Key: schemas.HeaderType, Value: []byte(schemas.TypeRelease)}}}
 	}
-	if w.ended != turn || len(msgs) == 0 { // an end twice does no harm, and its offset is asked for
-		end, err := w.turnEnd(turn)
-		if err != nil {
-			return func(context.Context) (int64, error) { return 0, err }
-		}
-		msgs, w.ended = append(msgs, end), turn
-	}
-	var offsets []int64
+	var end int64
 	wait := fencing.Background(func() error {
 		if err := w.grid.wait(ctx, w.Client.Done()); err != nil {
 			return err
 		}
 		err := w.Control.At.Around(crashpoint.CountsWriting, crashpoint.CountsWritten, w.shard, func() error {
-			var err error
-			offsets, err = w.producer.AppendOffsets(ctx, msgs)
+			_, err := w.producer.AppendOffsets(ctx, msgs)
+			end = w.producer.End()
 			return err
 		})
 		return fencing.AsSuperseded(err)
@@ -87,17 +76,8 @@ func (w *countsWriter) Append(ctx context.Context, turn uint64, records []transf
 		if err := wait(ctx); err != nil {
 			return 0, err
 		}
-		return offsets[len(offsets)-1] + 1, nil
+		return end, nil
 	}
-}
-
-// turnEnd makes the record that tells consumers that the partition is complete up to a
-// turn: it is written once in an epoch.
-func (w *countsWriter) turnEnd(turn uint64) (kafkalog.Message, error) {
-	end := w.turns.End(turn)
-	data, err := schemas.EncodeTurnEnd(schemas.TurnEnd{Turn: turn, End: end, Generation: w.generation})
-	return kafkalog.Message{Key: schemas.TurnEndKey(), Value: data, Timestamp: kafkalog.At(end),
-		Headers: []kafkalog.Header{{Key: schemas.HeaderType, Value: []byte(schemas.TypeTurnEnd)}}}, err
 }
 
 // Close ends the partition's producer: what it has under way fails.

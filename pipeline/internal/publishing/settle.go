@@ -3,6 +3,7 @@ package publishing
 import (
 	"context"
 
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
@@ -15,18 +16,24 @@ import (
 type settlements struct {
 	turns   *calendar.Turns
 	control *controllog.Writer
+	ends    *turnEnds
 	notify  func(settled schemas.Settled, end int64) // nil: not told
 }
 
-// NewSettler makes SETTLE of a deployment: it writes to the control log, and calls notify,
-// unless that is nil, after every settled span, with the end of its last turn in Unix
-// milliseconds. It implements io.Closer.
-func NewSettler(ctx context.Context, control *controllog.Log, d *deployment.Deployment, turns *calendar.Turns, notify func(settled schemas.Settled, end int64)) (transforms.Settler, error) {
+// NewSettler makes SETTLE of a deployment: it writes to the control log, and then the end of the
+// turn to the turns topic. It calls notify, unless that is nil, after every settled span, with the
+// end of its last turn in Unix milliseconds. It implements io.Closer.
+func NewSettler(ctx context.Context, client *kafkalog.Client, control *controllog.Log, d *deployment.Deployment, turns *calendar.Turns, notify func(settled schemas.Settled, end int64)) (transforms.Settler, error) {
 	writer, err := controllog.NewWriter(ctx, control)
 	if err != nil {
 		return nil, err
 	}
-	return transforms.NewSettler(deployment.Specs(d), &settlements{turns: turns, control: writer, notify: notify})
+	ends, err := tellEnds(ctx, client, control, d, turns)
+	if err != nil {
+		writer.Close()
+		return nil, err
+	}
+	return transforms.NewSettler(deployment.Specs(d), &settlements{turns: turns, control: writer, ends: ends, notify: notify})
 }
 
 // WriteSettlement implements transforms.SettlementWriter.
@@ -42,14 +49,17 @@ func (s *settlements) WriteSettlement(ctx context.Context, settled schemas.Settl
 	if _, err := s.control.Append(ctx, bodies...); err != nil {
 		return err
 	}
+	if err := s.ends.tell(settled.Turn, settled.CountsEnd); err != nil {
+		return err
+	}
 	if s.notify != nil {
 		s.notify(settled, s.turns.End(settled.Turn))
 	}
 	return nil
 }
 
-// Close closes the connection to control.
+// Close closes the connection to control, once the ends of turns are told.
 func (s *settlements) Close() error {
 	s.control.Close()
-	return nil
+	return s.ends.close()
 }

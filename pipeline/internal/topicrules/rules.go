@@ -83,7 +83,6 @@ func rulesOfTopics(d *deployment.Deployment) []rulesOfTopic {
 		}},
 		{out.Counts, []topicRule{
 			partitionsRule(d.Config.ReleaseShards, "set release_shards to that number, or name another topic under outputs.counts"),
-			notCompacted("later windows' values would replace earlier ones"),
 			retentionRule(need), bytesRule(""), roomRule, durable,
 		}},
 		{out.Turns, []topicRule{

@@ -1,0 +1,130 @@
+package publishing
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+// turnEnds writes the ends of turns to their topic, beside the turns: none waits for it. A turn is
+// told once control says that it is settled. So whoever reads the topic learns of no turn that a
+// later start could take for unpublished, also where all that was published of it is that no
+// private key has passed.
+type turnEnds struct {
+	control    *controllog.Log
+	producer   *kafkalog.Producer
+	turns      *calendar.Turns
+	counts     string
+	generation uint32
+
+	cancel context.CancelFunc
+	done   chan struct{}
+
+	mu      sync.Mutex
+	waiting []schemas.TurnEnd
+	closed  bool
+	more    chan struct{} // has an element when waiting or closed has changed
+	err     error
+}
+
+// tellEnds begins with the turn that is settled already: the run that settled it may have died
+// before it could tell.
+func tellEnds(ctx context.Context, client *kafkalog.Client, control *controllog.Log, d *deployment.Deployment, turns *calendar.Turns) (*turnEnds, error) {
+	producer, err := client.NewProducer(ctx, d.Config.Outputs.Turns, 0, "")
+	if err != nil {
+		return nil, fmt.Errorf("preparing to write the ends of turns: %w", err)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	e := &turnEnds{control: control, producer: producer, turns: turns, counts: d.Config.Outputs.Counts, generation: control.Header.Generation,
+		cancel: cancel, done: make(chan struct{}), more: make(chan struct{}, 1)}
+	var settled uint64
+	control.Look(func(v *controllog.View) { settled = v.Settled })
+	if settled > 0 {
+		err = e.tell(settled, control.CountsFrom(d.Config.ReleaseShards))
+	}
+	go e.write(ctx)
+	return e, err
+}
+
+// tell has the end of a turn written whose SETTLED stands on control. It returns the error that an
+// earlier one met.
+func (e *turnEnds) tell(turn uint64, countsEnd []int64) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.waiting = append(e.waiting, schemas.TurnEnd{Turn: turn, End: e.turns.End(turn), Generation: e.generation, Counts: e.counts, CountsEnd: countsEnd})
+	e.signal()
+	return e.err
+}
+
+func (e *turnEnds) signal() {
+	select {
+	case e.more <- struct{}{}:
+	default:
+	}
+}
+
+// close writes what is waiting, unless the run was ended, and returns what prevented it.
+func (e *turnEnds) close() error {
+	e.mu.Lock()
+	e.closed = true
+	e.signal()
+	e.mu.Unlock()
+	<-e.done
+	e.cancel()
+	e.producer.Close()
+	return e.err
+}
+
+func (e *turnEnds) write(ctx context.Context) {
+	defer close(e.done)
+	for {
+		select {
+		case <-e.more:
+		case <-ctx.Done():
+			return
+		}
+		e.mu.Lock()
+		batch, closed := e.waiting, e.closed
+		e.waiting = nil
+		e.mu.Unlock()
+		err := e.append(ctx, batch)
+		if err != nil && ctx.Err() == nil {
+			e.mu.Lock()
+			e.err = fmt.Errorf("writing the ends of turns: %w", err)
+			e.mu.Unlock()
+		}
+		if err != nil || closed {
+			return
+		}
+	}
+}
+
+// append writes those of a batch that count.
+func (e *turnEnds) append(ctx context.Context, batch []schemas.TurnEnd) error {
+	var msgs []kafkalog.Message
+	for _, end := range batch {
+		settled, err := e.control.AwaitSettled(ctx, end.Turn)
+		if err != nil {
+			return err
+		}
+		if !settled {
+			break // a newer run has taken over, and tells itself
+		}
+		value, err := schemas.EncodeTurnEnd(end)
+		if err != nil {
+			return err
+		}
+		msgs = append(msgs, kafkalog.Message{Key: schemas.TurnEndKey(), Value: value, Timestamp: kafkalog.At(end.End)})
+	}
+	if len(msgs) == 0 {
+		return nil
+	}
+	_, err := e.producer.Append(ctx, msgs)
+	return err
+}
