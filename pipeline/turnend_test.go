@@ -221,3 +221,30 @@ func TestTheEndOfASettledTurnIsToldByTheNextRun(t *testing.T) {
 		t.Errorf("ends of %v, want %v", turns, want)
 	}
 }
+
+// A SETTLED of a run that another one has taken over counts for nobody, though it stands on
+// control: the end of its turn is the successor's to tell.
+func TestRuleASupersededRunTellsNoEnd(t *testing.T) {
+	d := tenTurns(t, func(*deployment.Config) {})
+	settling := 0
+	hooks := crashpoint.Hooks{At: func(point string, _ int) error {
+		if point == crashpoint.SettledWriting {
+			if settling++; settling == 3 {
+				run := appendControl(t, d, &schemas.Run{ID: [16]byte{9}})[0]
+				appendControl(t, d, &schemas.Epoch{Run: run})
+			}
+		}
+		return nil
+	}}
+	result, err := Run(crashpoint.With(t.Context(), hooks), d, RunOptions{Bounded: true})
+	if err != nil || !result.Superseded || settling < 3 {
+		t.Fatalf("%+v, %v after %d", result, err, settling)
+	}
+	if ends := toldEnds(t, d); len(ends) != 2 {
+		t.Errorf("%d ends are told, want those of two turns: %+v", len(ends), ends)
+	}
+	ran(t, d)
+	if ends := toldEnds(t, d); ends[len(ends)-1].Turn != 10 || ends[2].Turn != 2 {
+		t.Errorf("after the next run: %+v", ends)
+	}
+}
