@@ -113,6 +113,7 @@ func TestInvariant5CrashAtEveryPoint(t *testing.T) {
 		crashpoint.EpochWriting, crashpoint.EpochWritten, crashpoint.CloseWriting, crashpoint.CloseWritten,
 		crashpoint.FenceWriting, crashpoint.FenceWritten, crashpoint.DeltaWriting, crashpoint.DeltaWritten,
 		crashpoint.CountsWriting, crashpoint.CountsWritten, crashpoint.SettledWriting, crashpoint.SettledWritten,
+		crashpoint.EndWriting, crashpoint.EndWritten,
 	}
 	if testing.Short() {
 		points = []string{crashpoint.DeltaWritten, crashpoint.CountsWritten}

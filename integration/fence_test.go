@@ -20,7 +20,7 @@ type taking struct {
 	acked []int64 // offsets of its records
 }
 
-// What a fence promises, on the broker at hand, where nobody asks first who is the newest: many
+// What a fence promises, on the broker at hand, where no taker asks first who is the newest: many
 // take one partition at once, write as fast as they can, and stop when the broker tells them to.
 // Between a fence and the next newer one stands nothing from anybody else, everything that an older
 // one was told is written stands before it, and no reader of the log sees a fence.

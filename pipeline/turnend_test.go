@@ -222,7 +222,7 @@ func TestTheEndOfASettledTurnIsToldByTheNextRun(t *testing.T) {
 	}
 }
 
-// A SETTLED of a run that another one has taken over counts for nobody, though it stands on
+// A SETTLED of a run that another one has taken over does not count, though it stands on
 // control: the end of its turn is the successor's to tell.
 func TestRuleASupersededRunTellsNoEnd(t *testing.T) {
 	d := tenTurns(t, func(*deployment.Config) {})

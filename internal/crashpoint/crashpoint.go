@@ -22,6 +22,8 @@ const (
 	DeltaWritten   = "delta-written"
 	CountsWriting  = "counts-writing"
 	CountsWritten  = "counts-written"
+	EndWriting     = "end-writing"
+	EndWritten     = "end-written"
 
 	GenerationWriting = "generation-writing"
 	GenerationWritten = "generation-written"
@@ -54,7 +56,7 @@ type Hooks struct {
 
 // Hook is called at a point, from any goroutine: it may delay, or kill its own process.
 // An error fails the write, or what follows it. shard is that of the partition, −1 for
-// control. A nil Hook does nothing.
+// control and the ends of turns. A nil Hook does nothing.
 type Hook func(point string, shard int) error
 
 func (h Hook) reach(point string, shard int) error {

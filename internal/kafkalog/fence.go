@@ -92,7 +92,8 @@ func (p *Producer) commitTransaction(ctx context.Context) error {
 }
 
 // transactionError returns the error of a code in a coordinator's answer. A transaction that the
-// coordinator does not know any more was aborted because it lasted too long, or by a newer producer.
+// coordinator does not know any more was aborted because it lasted too long, or by a newer
+// producer.
 func transactionError(code int16) error {
 	switch kafka.Error(code) {
 	case kafka.InvalidProducerEpoch, kafka.ProducerFenced, kafka.InvalidTransactionState, kafka.InvalidProducerIDMapping:

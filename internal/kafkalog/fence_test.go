@@ -56,8 +56,8 @@ func TestAFenceEndsOlderProducersAndIsNoRecord(t *testing.T) {
 	equal(t, before, []string{"a"})
 }
 
-// A commit is acknowledged before its marker stands. Whoever took the partition waits for the
-// marker: until then an older producer may write.
+// A commit is acknowledged before its marker stands. The producer that took the partition waits for
+// the marker: until then an older producer may write.
 func TestAFenceWaitsForItsMarker(t *testing.T) {
 	cluster, c := setup(t, 1)
 	p := newProducer(t, c, 0, "tx")
@@ -139,7 +139,7 @@ func TestAFenceOutlivesFaults(t *testing.T) {
 			t.Errorf("request %d: %d faults", key, seen.Load())
 		}
 	}
-	// It was committed, and nobody heard: a second commit changes nothing.
+	// It was committed, and no answer came: a second commit changes nothing.
 	_, c := setup(t, 1)
 	p := newProducer(t, c, 0, "tx")
 	if err := errors.Join(p.joinTransaction(t.Context()), p.commitTransaction(t.Context()), p.commitTransaction(t.Context())); err != nil {

@@ -93,8 +93,8 @@ func (p *Producer) try(ctx context.Context, count int32, sent *bool) (int64, err
 	case 0:
 		return base, nil
 	case kafka.InvalidProducerEpoch, kafka.ProducerFenced, kafka.InvalidTransactionState:
-		// The last: a newer producer is in the middle of its fence (the embedded broker says so; our
-		// own transaction is over before the first append).
+		// The last: a newer producer is in the middle of its fence (the embedded broker says so;
+		// our own transaction is over before the first append).
 		return -1, fmt.Errorf("%w (error %d)", ErrFenced, code)
 	case kafka.OutOfOrderSequenceNumber, kafka.DuplicateSequenceNumber, kafka.UnknownProducerId:
 		base, found, err := p.find(ctx, count)

@@ -186,13 +186,13 @@ func (l *Log) updateTo(ctx context.Context, end int64) error {
 	return l.readTo(ctx, end)
 }
 
-// wake wakes whoever waits for the view to move.
+// wake wakes the goroutines that wait for the view to move.
 func (l *Log) wake() {
 	close(l.moved)
 	l.moved = make(chan struct{})
 }
 
-// readsAlong is how long AwaitSettled waits for somebody else to read control.
+// readsAlong is how long AwaitSettled waits for another stage to read control.
 const readsAlong = 100 * time.Millisecond
 
 // AwaitSettled waits until control says that a turn is settled, which no later record takes

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/tollgate-dp/tollgate/internal/crashpoint"
 	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
@@ -13,12 +14,14 @@ import (
 )
 
 // turnEnds writes the ends of turns to their topic, beside the turns: none waits for it. A turn is
-// told once control says that it is settled. So whoever reads the topic learns of no turn that a
+// told once control says that it is settled. So a reader of the topic learns of no turn that a
 // later start could take for unpublished, also where all that was published of it is that no
 // private key has passed.
 type turnEnds struct {
+	client     *kafkalog.Client
 	control    *controllog.Log
 	producer   *kafkalog.Producer
+	grid       grid
 	turns      *calendar.Turns
 	counts     string
 	generation uint32
@@ -33,6 +36,10 @@ type turnEnds struct {
 	err     error
 }
 
+// endsOnGrid is how many instants for ends of turns there are for one at which counts may appear:
+// an end appears soon after the values, and its moment says no more than theirs.
+const endsOnGrid = 16
+
 // tellEnds begins with the turn that is settled already: the run that settled it may have died
 // before it could tell.
 func tellEnds(ctx context.Context, client *kafkalog.Client, control *controllog.Log, d *deployment.Deployment, turns *calendar.Turns) (*turnEnds, error) {
@@ -41,7 +48,7 @@ func tellEnds(ctx context.Context, client *kafkalog.Client, control *controllog.
 		return nil, fmt.Errorf("preparing to write the ends of turns: %w", err)
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	e := &turnEnds{control: control, producer: producer, turns: turns, counts: d.Config.Outputs.Counts, generation: control.Header.Generation,
+	e := &turnEnds{client: client, control: control, producer: producer, grid: grid(d.Config.Outputs.PublishEvery / endsOnGrid), turns: turns, counts: d.Config.Outputs.Counts, generation: control.Header.Generation,
 		cancel: cancel, done: make(chan struct{}), more: make(chan struct{}, 1)}
 	var settled uint64
 	control.Look(func(v *controllog.View) { settled = v.Settled })
@@ -125,6 +132,11 @@ func (e *turnEnds) append(ctx context.Context, batch []schemas.TurnEnd) error {
 	if len(msgs) == 0 {
 		return nil
 	}
-	_, err := e.producer.Append(ctx, msgs)
-	return err
+	if err := e.grid.wait(ctx, e.client.Done()); err != nil {
+		return err
+	}
+	return e.control.At.Around(crashpoint.EndWriting, crashpoint.EndWritten, -1, func() error {
+		_, err := e.producer.Append(ctx, msgs)
+		return err
+	})
 }
