@@ -198,7 +198,7 @@ func (d *deployment) compareTallies(want reference.Output) error {
 		wrong = append(wrong, fmt.Sprintf("%+v, want %+v", r, w))
 	}
 	for i, m := range got.Metrics {
-		have := reference.MetricTallies{Filtered: m.Filtered, Clipped: m.Clipped, OverBudget: m.OverBudget, Counted: m.Counted, Open: m.Open,
+		have := reference.MetricTallies{Filtered: m.Filtered, ClippedKeys: m.ClippedKeys, ClippedEvents: m.ClippedEvents, OverBudget: m.OverBudget, Counted: m.Counted, Open: m.Open,
 			GivenUp: m.GivenUp}
 		if have != want.Tallies.Metrics[i] {
 			wrong = append(wrong, fmt.Sprintf("metric %d %+v, want %+v", i, have, want.Tallies.Metrics[i]))

@@ -101,10 +101,11 @@ func (d *deployment) tellsMuch() {
 	want := d.reference()
 	var sum reference.MetricTallies
 	for _, m := range want.Tallies.Metrics {
-		sum.Filtered, sum.Clipped, sum.Counted = sum.Filtered+m.Filtered, sum.Clipped+m.Clipped, sum.Counted+m.Counted
+		sum.Filtered, sum.Counted = sum.Filtered+m.Filtered, sum.Counted+m.Counted
+		sum.ClippedKeys, sum.ClippedEvents = sum.ClippedKeys+m.ClippedKeys, sum.ClippedEvents+m.ClippedEvents
 		sum.OverBudget, sum.Open = sum.OverBudget+m.OverBudget, sum.Open+m.Open
 	}
-	if sum.Filtered == 0 || sum.Clipped == 0 || sum.Counted == 0 || sum.OverBudget == 0 {
+	if sum.Filtered == 0 || sum.ClippedKeys == 0 || sum.ClippedEvents == 0 || sum.Counted == 0 || sum.OverBudget == 0 {
 		d.t.Errorf("the case says little: %+v", sum)
 	}
 	released, suppressed, met, fromKeys, negative := 0, 0, 0, 0, 0

@@ -31,21 +31,24 @@ type Tallies struct {
 	Metrics      []MetricTallies   `json:"metrics"`
 }
 
-// MetricTallies say what became of the accepted records in one metric's
-// windows. Filtered did not pass the metric's filter; Clipped went beyond what one
-// user can contribute; OverBudget are of users whose accounts could not pay; Counted
-// went into a count. Open are those of windows that are not released yet; a
-// turn that is not closed is taken to lie in as many windows as there can be. GivenUp
-// are those of windows that a change of the deployment cut short: they are never
-// released. A coverage metric looks at no records.
+// MetricTallies say what became of the accepted records in one metric's windows. Filtered did not
+// pass the metric's filter, or have a key that is not on its list; Clipped went beyond what one
+// user can contribute: ClippedKeys beyond max_keys_per_user, and ClippedEvents beyond
+// max_events_per_key of a key that was kept; OverBudget are of users whose accounts could not pay;
+// Counted went into a count. Open are those of windows that are not released yet; a turn that is
+// not closed is taken to lie in as many windows as there can be. GivenUp are those of windows that
+// a change of the deployment cut short: they are never released. A coverage metric looks at no
+// records.
 type MetricTallies struct {
-	Metric     string `json:"metric"`
-	Filtered   uint64 `json:"filtered"`
-	Clipped    uint64 `json:"clipped"`
-	OverBudget uint64 `json:"over_budget"`
-	Counted    uint64 `json:"counted"`
-	Open       uint64 `json:"open"`
-	GivenUp    uint64 `json:"given_up"`
+	Metric        string `json:"metric"`
+	Filtered      uint64 `json:"filtered"`
+	Clipped       uint64 `json:"clipped"` // the sum of the next two
+	ClippedKeys   uint64 `json:"clipped_keys"`
+	ClippedEvents uint64 `json:"clipped_events"`
+	OverBudget    uint64 `json:"over_budget"`
+	Counted       uint64 `json:"counted"`
+	Open          uint64 `json:"open"`
+	GivenUp       uint64 `json:"given_up"`
 }
 
 // TrustedReport adds up the tallies of all CLOSEs and SETTLEDs on control that
@@ -156,7 +159,9 @@ func (a *adding) settle(s *schemas.Settled) {
 		}
 		m := &a.metrics[a.indexes[t.Metric]]
 		m.Filtered += t.Filtered
-		m.Clipped += t.Clipped
+		m.Clipped += t.Clipped()
+		m.ClippedKeys += t.ClippedKeys
+		m.ClippedEvents += t.ClippedEvents
 		m.OverBudget += t.OverBudget
 		m.Counted += t.Counted
 	}

@@ -246,7 +246,7 @@ func genSettledKey(t *rapid.T) SettledKey {
 
 func genMetricTallies(t *rapid.T) []MetricTally {
 	return genList(t, 3, func(t *rapid.T) MetricTally {
-		return MetricTally{Metric: rapid.Uint32().Draw(t, "metric"), WindowTally: WindowTally{Filtered: 1, Clipped: 2,
+		return MetricTally{Metric: rapid.Uint32().Draw(t, "metric"), WindowTally: WindowTally{Filtered: 1, ClippedKeys: 2, ClippedEvents: 9,
 			OverBudget: rapid.Uint64().Draw(t, "over"), Counted: rapid.Uint64().Draw(t, "counted")}}
 	})
 }
@@ -300,7 +300,7 @@ func genDelta(t *rapid.T) Delta {
 		Records: rapid.Uint64().Draw(t, "records"), Windows: genList(t, 11, genMetricWindow), Filtered: genFiltered(t), Labels: genLabels(t, true)}
 	d.Tallies = make([]WindowTally, len(d.Windows))
 	for i := range d.Tallies {
-		d.Tallies[i] = WindowTally{Filtered: rapid.Uint64().Draw(t, "f"), Clipped: 1, OverBudget: 2, Counted: rapid.Uint64().Draw(t, "c")}
+		d.Tallies[i] = WindowTally{Filtered: rapid.Uint64().Draw(t, "f"), ClippedKeys: 1, ClippedEvents: 4, OverBudget: 2, Counted: rapid.Uint64().Draw(t, "c")}
 	}
 	for _, u := range genContribUsers(t, len(d.Labels), true) {
 		du := DeltaUser{ID: u.ID, Period: u.Period, Slice: u.Entries, Records: u.Records, Admitted: NewBits(len(d.Windows))}

@@ -10,7 +10,7 @@ func goldenValue(c codec, i int) any {
 	labels := []Label{{Key: keys[0]}, {keys[1], 5}, {Key: keys[2]}}
 	windows := []MetricWindow{{0, 1700000000000, 1700000060000}, {1, 1699999200000, 1700000060000}}
 	u := state.Precision{Hi: n, Lo: 0x0123456789abcdef}
-	tallies := []MetricTally{{0, WindowTally{0, 1, 2, 300}}}
+	tallies := []MetricTally{{0, WindowTally{0, 1, 4, 2, 300}}}
 	settled := []SettledKey{{0, 1700000000000, 1700000060000, keys[1], u}, {1, 1699999200000, 1700000060000, keys[2], u}}
 	records := []RecordValue{{0, 1, -12, RecordID{1}}, {2, 300, 7, RecordID{9}}}
 	users := []ContribUser{{state.AccountID{1, 2, 3}, 0, []KeyCount{{0, 1}, {2, 300}}, records}, {ID: state.AccountID{1, 2, 3}, Period: 7},
@@ -22,7 +22,7 @@ func goldenValue(c codec, i int) any {
 	case "control":
 		return Control{Back: 12, BackEpoch: -1, Body: goldenBody(i, u, keys, settled)}
 	case "delta-body":
-		d := Delta{Turn: 5 + n, Records: 4, Windows: windows, Tallies: []WindowTally{{0, 1, 2, 3}, {4, 5, 6, 7}}, Filtered: []uint64{4, 9}, Labels: labels}
+		d := Delta{Turn: 5 + n, Records: 4, Windows: windows, Tallies: []WindowTally{{0, 1, 8, 2, 3}, {4, 5, 9, 6, 7}}, Filtered: []uint64{4, 9}, Labels: labels}
 		for j, cu := range users {
 			admitted := NewBits(2)
 			for k := range j {
@@ -84,6 +84,6 @@ func goldenBody(i int, u state.Precision, keys [][]byte, settled []SettledKey) C
 			DeadLettered: map[string]uint64{"empty_user": 1, "bad_timestamp": 2}}}
 	default:
 		return &Settled{Epoch: 17, First: 4, Turn: 5, Parts: 1, Digest: [32]byte{4}, FirstRungs: []state.Precision{u},
-			CountsEnd: []int64{77}, Tallies: []MetricTally{{0, WindowTally{0, 1, 2, 300}}}, Keys: settled}
+			CountsEnd: []int64{77}, Tallies: []MetricTally{{0, WindowTally{0, 1, 4, 2, 300}}}, Keys: settled}
 	}
 }

@@ -31,12 +31,6 @@ type MetricWindow struct {
 	WindowStart, WindowEnd int64 // Unix milliseconds
 }
 
-// WindowTally says what became of the shard's accepted records of a metric window. It is for the
-// trusted side only.
-type WindowTally struct {
-	Filtered, Clipped, OverBudget, Counted uint64
-}
-
 // DeltaUser is one (user, period) of a delta.
 type DeltaUser struct {
 	ID       state.AccountID
@@ -143,10 +137,7 @@ func (d *Delta) appendBody(dst []byte) []byte {
 	for i, p := range d.Windows {
 		dst = binary.AppendUvarint(dst, uint64(p.Metric))
 		dst = appendWindow(dst, p.WindowStart, p.WindowEnd, &start, &length)
-		t := d.Tallies[i]
-		for _, n := range [...]uint64{t.Filtered, t.Clipped, t.OverBudget, t.Counted} {
-			dst = binary.AppendUvarint(dst, n)
-		}
+		dst = d.Tallies[i].append(dst)
 	}
 	dst = appendCounts(dst, d.Filtered)
 	dst = appendLabels(dst, d.Labels)
@@ -206,17 +197,14 @@ func admittedMode(b, all Bits) int {
 func decodeDeltaBody(b []byte) (Delta, error) {
 	dec := newWireDecoder(b, KindDeltaBody)
 	d := Delta{Turn: dec.uvarint("turn"), Records: dec.uvarint("records")}
-	n := dec.count("metric windows", 7)
+	n := dec.count("metric windows", 3+tallyBytes)
 	d.Windows, d.Tallies = make([]MetricWindow, n), make([]WindowTally, n)
 	var start, length int64
 	for i := range d.Windows {
 		p := &d.Windows[i]
 		p.Metric = dec.uint32("metric")
 		p.WindowStart, p.WindowEnd = dec.window(&start, &length)
-		t := &d.Tallies[i]
-		for _, v := range [...]*uint64{&t.Filtered, &t.Clipped, &t.OverBudget, &t.Counted} {
-			*v = dec.uvarint("tally")
-		}
+		d.Tallies[i].read(dec)
 	}
 	d.Filtered = dec.counts("filtered")
 	d.Labels = dec.labels("labels", true)

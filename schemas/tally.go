@@ -2,8 +2,15 @@ package schemas
 
 import "encoding/binary"
 
-// MetricTally says what became of the records that the shards saw for one metric in a turn. Like
-// every tally it is a trusted-side number.
+// WindowTally says what became of the accepted records of a metric window: how many the metric does
+// not take, how many were clipped by max_keys_per_user and how many by max_events_per_key, how many
+// are of users whose accounts could not pay, and how many were counted. Like every tally it is for
+// the trusted side only.
+type WindowTally struct {
+	Filtered, ClippedKeys, ClippedEvents, OverBudget, Counted uint64
+}
+
+// MetricTally says what became of the records that the shards saw for one metric in a turn.
 type MetricTally struct {
 	Metric uint32
 	WindowTally
@@ -11,35 +18,53 @@ type MetricTally struct {
 
 // Add adds the tally of another metric window.
 func (t *WindowTally) Add(o WindowTally) {
-	t.Filtered += o.Filtered
-	t.Clipped += o.Clipped
-	t.OverBudget += o.OverBudget
-	t.Counted += o.Counted
+	of := o.numbers()
+	for i, n := range t.numbers() {
+		*n += *of[i]
+	}
+}
+
+// Clipped returns how many records were clipped, by either bound.
+func (t WindowTally) Clipped() uint64 { return t.ClippedKeys + t.ClippedEvents }
+
+// numbers lists the fields in the order of the encoding.
+func (t *WindowTally) numbers() [5]*uint64 {
+	return [...]*uint64{&t.Filtered, &t.ClippedKeys, &t.ClippedEvents, &t.OverBudget, &t.Counted}
+}
+
+// tallyBytes is the least length of an encoded WindowTally.
+const tallyBytes = 5
+
+func (t WindowTally) append(dst []byte) []byte {
+	for _, n := range t.numbers() {
+		dst = binary.AppendUvarint(dst, *n)
+	}
+	return dst
+}
+
+func (t *WindowTally) read(d *wireDecoder) {
+	for _, to := range t.numbers() {
+		*to = d.uvarint("tally")
+	}
 }
 
 func appendMetricTallies(dst []byte, tallies []MetricTally) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(tallies)))
 	for _, t := range tallies {
-		dst = binary.AppendUvarint(dst, uint64(t.Metric))
-		for _, n := range [...]uint64{t.Filtered, t.Clipped, t.OverBudget, t.Counted} {
-			dst = binary.AppendUvarint(dst, n)
-		}
+		dst = t.append(binary.AppendUvarint(dst, uint64(t.Metric)))
 	}
 	return dst
 }
 
 func (d *wireDecoder) metricTallies() []MetricTally {
-	n := d.count("tallies", 5)
+	n := d.count("tallies", 1+tallyBytes)
 	if n == 0 {
 		return nil
 	}
 	tallies := make([]MetricTally, n)
 	for i := range tallies {
-		t := &tallies[i]
-		t.Metric = d.uint32("tally's metric")
-		for _, to := range [...]*uint64{&t.Filtered, &t.Clipped, &t.OverBudget, &t.Counted} {
-			*to = d.uvarint("tally")
-		}
+		tallies[i].Metric = d.uint32("tally's metric")
+		tallies[i].read(d)
 	}
 	return tallies
 }

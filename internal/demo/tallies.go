@@ -35,6 +35,9 @@ func CheckTallies(t pipeline.Tallies) error {
 		return fmt.Errorf("%w: records read", ErrTallies)
 	}
 	for _, m := range t.Metrics {
+		if m.Clipped != m.ClippedKeys+m.ClippedEvents {
+			return fmt.Errorf("%w: records clipped, metric %s", ErrTallies, m.Metric)
+		}
 		if m.Filtered+m.Clipped+m.OverBudget+m.Counted+m.Open != t.Accepted {
 			return fmt.Errorf("%w: records accepted, metric %s", ErrTallies, m.Metric)
 		}

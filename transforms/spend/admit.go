@@ -57,18 +57,18 @@ func (a *admission) admit(u *member) error {
 			continue
 		}
 		m := &a.rules.metrics[w.Metric]
-		kept, counted, clipped, err := a.clip.keep(m, a.ended.contributions[i], a.ended.taken[i], u.of[i])
+		kept, of, err := a.clip.keep(m, a.ended.contributions[i], a.ended.taken[i], u.of[i])
 		if err != nil {
 			return err
 		}
-		tally := &a.tallies[i]
-		tally.Clipped += clipped
 		if len(kept) == 0 {
+			a.tallies[i].Add(of)
 			continue
 		}
 		worst, delta, ok := a.rules.price(m, kept)
 		if !ok || !account.Fits(a.rules.Budget, worst, delta) {
-			tally.OverBudget += counted
+			of.OverBudget, of.Counted = of.Counted, 0
+			a.tallies[i].Add(of)
 			continue
 		}
 		if err := account.Reserve(a.rules.Budget, worst, delta); err != nil {
@@ -76,7 +76,7 @@ func (a *admission) admit(u *member) error {
 		}
 		some = true
 		admitted.Set(i)
-		tally.Counted += counted
+		a.tallies[i].Add(of)
 		a.reservations = append(a.reservations, reservation{u.ID, u.Period, i, worst, a.arena.clone(kept)})
 		own.mark(i, m, kept)
 	}
@@ -148,7 +148,7 @@ func (a *shardAccounts) reserve(ended *endedWindows, u *member, admitted schemas
 			return nil, errNothingKept
 		}
 		m := &a.rules.metrics[w.Metric]
-		kept, _, _, err := a.clip.keep(m, ended.contributions[i], ended.taken[i], u.of[i])
+		kept, _, err := a.clip.keep(m, ended.contributions[i], ended.taken[i], u.of[i])
 		switch {
 		case err != nil:
 			return nil, err

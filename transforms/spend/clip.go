@@ -53,9 +53,9 @@ var errRecords = errors.New("a user's records do not add up to the number of the
 func newClipper(r *Rules) *clipper { return &clipper{hasher: schemas.NewHasher(r.UserHash)} }
 
 // keep returns what the metric counts of a user's contributions, ascending by
-// key, the number of records that make it up and the number of records clipped. The
-// result is valid until the next call.
-func (c *clipper) keep(m *metric, w *contributions, taken []bool, u *schemas.ContribUser) (out []kept, counted, clipped uint64, err error) {
+// key, and the tally of the user's records: all of them are clipped by one bound or counted. The
+// list is valid until the next call.
+func (c *clipper) keep(m *metric, w *contributions, taken []bool, u *schemas.ContribUser) (out []kept, tally schemas.WindowTally, err error) {
 	c.own = c.own[:0]
 	for _, e := range u.Entries {
 		if !taken[e.Key] {
@@ -71,7 +71,7 @@ func (c *clipper) keep(m *metric, w *contributions, taken []bool, u *schemas.Con
 	if limit := int(m.spec.MaxKeysPerUser); len(c.own) > limit {
 		c.leastRanks(m, w, u)
 		for _, k := range c.own[limit:] {
-			clipped += k.n
+			tally.ClippedKeys += k.n
 		}
 		c.own = c.own[:limit]
 		slices.SortFunc(c.own, func(a, b ownKey) int { return cmp.Compare(a.key, b.key) })
@@ -84,16 +84,16 @@ func (c *clipper) keep(m *metric, w *contributions, taken []bool, u *schemas.Con
 		if m.kind.Values {
 			stays = min(k.n, uint64(bounds.Events))
 			if total, err = c.sum(m, w, taken, u, k); err != nil {
-				return nil, 0, 0, err
+				return nil, tally, err
 			}
 		} else {
 			stays, total = m.kind.Contribution(k.n, bounds)
 		}
-		counted += stays
-		clipped += k.n - stays
+		tally.Counted += stays
+		tally.ClippedEvents += k.n - stays
 		c.kept = append(c.kept, kept{k.key, total})
 	}
-	return c.kept, counted, clipped, nil
+	return c.kept, tally, nil
 }
 
 func (c *clipper) leastRanks(m *metric, w *contributions, u *schemas.ContribUser) {

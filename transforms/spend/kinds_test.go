@@ -138,7 +138,7 @@ func TestRuleSumsKeepTheRecordsOfLeastRank(t *testing.T) {
 		if want < 0 {
 			want = got
 		}
-		if got != want || a.last().delta.Tallies[0] != (schemas.WindowTally{Counted: 3, Clipped: 3}) {
+		if got != want || a.last().delta.Tallies[0] != (schemas.WindowTally{Counted: 3, ClippedEvents: 3}) {
 			t.Fatalf("the sum of three records is %d, in another order %d; tally %+v", got, want, a.last().delta.Tallies[0])
 		}
 	}

@@ -190,11 +190,11 @@ func (m *model) admit(w schemas.MetricWindow, at account, events []contribution)
 	for i, key := range m.keysByRank(spec, at, byKey) {
 		n := sumOf(byKey[key])
 		if i >= int(spec.MaxKeysPerUser) {
-			tally.Clipped += n
+			tally.ClippedKeys += n
 			continue
 		}
 		c, stays := m.bring(spec, at, byKey[key])
-		tally.Clipped += n - stays
+		tally.ClippedEvents += n - stays
 		kept += stays
 		r.kept[key] = c
 		r.worst.Add(r.worst, modelCharge(c, spec.Top))

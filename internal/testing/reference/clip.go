@@ -21,8 +21,9 @@ type Contribution struct {
 	// Counts are the kept keys with what they get: a number of events, 1 for a user, a signed
 	// total.
 	Counts map[string]int64
-	// Kept and Clipped count the records that they come from, and those that were left out.
-	Kept, Clipped uint64
+	// Kept counts the records that they come from; ClippedKeys those of keys beyond
+	// MaxKeysPerUser, and ClippedEvents those beyond MaxEventsPerKey of a key that stays.
+	Kept, ClippedKeys, ClippedEvents uint64
 }
 
 // Contribute bounds what one individual brings: the MaxKeysPerUser keys of least rank stay, each
@@ -43,13 +44,13 @@ func Contribute(h *schemas.Hasher, spec schemas.MetricSpec, of Owner, visits []V
 	for i, key := range keys {
 		n := uint64(len(byKey[key]))
 		if i >= int(spec.MaxKeysPerUser) {
-			c.Clipped += n
+			c.ClippedKeys += n
 			continue
 		}
 		count, kept := ofKey(h, spec, of, byKey[key])
 		c.Counts[key] = count
 		c.Kept += kept
-		c.Clipped += n - kept
+		c.ClippedEvents += n - kept
 	}
 	return c
 }

@@ -71,7 +71,7 @@ func TestRuleASumKeepsRecordsByTheirOwnBytes(t *testing.T) {
 		out := mustRun(t, c, onePartition(k.visits...), 1)
 		wantCounts(t, out, 1, 0, map[string]int64{"a": k.want, "b": 0, "c": 0})
 		wantSpent(t, c, out, map[string]int64{"u0": k.want * k.want}, nil)
-		wantTallies(t, out, MetricTallies{Counted: uint64(min(2, len(k.visits))), Clipped: uint64(max(0, len(k.visits)-2))})
+		wantTallies(t, out, MetricTallies{Counted: uint64(min(2, len(k.visits))), ClippedEvents: uint64(max(0, len(k.visits)-2))})
 	}
 }
 
@@ -157,7 +157,7 @@ func TestRuleClippingDependsOnOwnRecordsOnly(t *testing.T) {
 			if !sameContribution(one, two) {
 				t.Fatalf("%s: in one order %+v, in another %+v", of, one, two)
 			}
-			if one.Kept+one.Clipped != uint64(len(visits)) || len(one.Counts) > 2 || len(one.Counts) == 0 {
+			if one.Kept+one.ClippedKeys+one.ClippedEvents != uint64(len(visits)) || len(one.Counts) > 2 || len(one.Counts) == 0 {
 				t.Fatalf("%s: %d records come to %+v", of, len(visits), one)
 			}
 			for _, n := range one.Counts {
@@ -170,7 +170,7 @@ func TestRuleClippingDependsOnOwnRecordsOnly(t *testing.T) {
 }
 
 func sameContribution(a, b Contribution) bool {
-	if len(a.Counts) != len(b.Counts) || a.Kept != b.Kept || a.Clipped != b.Clipped {
+	if len(a.Counts) != len(b.Counts) || a.Kept != b.Kept || a.ClippedKeys != b.ClippedKeys || a.ClippedEvents != b.ClippedEvents {
 		return false
 	}
 	for key, n := range a.Counts {

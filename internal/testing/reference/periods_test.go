@@ -23,7 +23,7 @@ func TestRuleAWindowAcrossABoundarySeesTwoIndividuals(t *testing.T) {
 	), 1)
 	wantCounts(t, out, 1, 0, map[string]int64{"a": 2 + 1 + 1, "b": 0, "c": 0})
 	wantSpent(t, c, out, map[string]int64{"u0": 4, "u1": 1, "v1": 1}, nil) // not (2+1)² = 9 from one of them
-	wantTallies(t, out, MetricTallies{Counted: 4, Clipped: 1})
+	wantTallies(t, out, MetricTallies{Counted: 4, ClippedEvents: 1})
 }
 
 // To an attacker who removes all of a user, the parts are one: the window moves by their sum, and

@@ -196,7 +196,9 @@ func (c round) members(events []accepted, end int64) []*member {
 		}
 		for owner, list := range visits {
 			brings := Contribute(hasher, spec, owner, list)
-			out.Tallies.Metrics[c.indices[i]].Clipped += brings.Clipped
+			tally := &out.Tallies.Metrics[c.indices[i]]
+			tally.ClippedKeys += brings.ClippedKeys
+			tally.ClippedEvents += brings.ClippedEvents
 			if byOwner[owner] == nil {
 				byOwner[owner] = &member{owner: owner}
 			}

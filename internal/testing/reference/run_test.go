@@ -107,8 +107,8 @@ func TestSmallCaseByHand(t *testing.T) {
 	}
 	out := mustRun(t, c, onePartition(visits...), 2)
 	want := []MetricTallies{
-		{Filtered: 1, Clipped: 1, Counted: 6, Open: 1},
-		{Clipped: 2, Counted: 6, Open: 1}, // n sees u with five a: 3 of 5; v with two b and one zz
+		{Filtered: 1, ClippedEvents: 1, Counted: 6, Open: 1},
+		{ClippedEvents: 2, Counted: 6, Open: 1}, // n sees u with five a: 3 of 5; v with two b and one zz
 	}
 	if !reflect.DeepEqual(out.Tallies.Metrics, want) {
 		t.Errorf("tallies are %+v, want %+v", out.Tallies.Metrics, want)

@@ -11,7 +11,7 @@ type RecordTallies struct {
 // MetricTallies count what one metric made of the accepted records, once for every window that a
 // record lies in. Coverage counts nothing of its own.
 type MetricTallies struct {
-	Filtered, Clipped, OverBudget, Counted, Open, GivenUp uint64
+	Filtered, ClippedKeys, ClippedEvents, OverBudget, Counted, Open, GivenUp uint64
 }
 
 // Tallies account for every record.
@@ -90,7 +90,7 @@ func (t Tallies) Consistent() bool {
 		return false
 	}
 	for i, m := range t.Metrics {
-		if m.Filtered+m.Clipped+m.OverBudget+m.Counted+m.Open+m.GivenUp != t.Windows[i] {
+		if m.Filtered+m.ClippedKeys+m.ClippedEvents+m.OverBudget+m.Counted+m.Open+m.GivenUp != t.Windows[i] {
 			return false
 		}
 	}
