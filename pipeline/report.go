@@ -139,7 +139,20 @@ func (a *adding) begin(h *schemas.Header) {
 	}
 }
 
+// done returns the pairs of records and windows of which the fate is known.
 func (m *MetricTallies) done() uint64 { return m.Filtered + m.Clipped + m.OverBudget + m.Counted }
+
+// Pairs returns how many pairs of accepted records and windows there are: the sum of all parts.
+func (m MetricTallies) Pairs() uint64 { return m.done() + m.Open + m.GivenUp }
+
+// Broken returns how many records were dead-lettered, of whatever class.
+func (t Tallies) Broken() uint64 {
+	var sum uint64
+	for _, n := range t.DeadLettered {
+		sum += n
+	}
+	return sum
+}
 
 // add takes over a CLOSE for good.
 func (a *adding) add(c *schemas.Close) {

@@ -27,18 +27,14 @@ var ErrTallies = errors.New("the tallies do not add up")
 // CheckTallies reports a whole that is not the sum of its parts. The text names
 // what differs, never how many.
 func CheckTallies(t pipeline.Tallies) error {
-	sum := t.BeforeStart + t.Late + t.Future + t.Overtaken + t.Accepted
-	for _, n := range t.DeadLettered {
-		sum += n
-	}
-	if sum != t.Read {
+	if t.Broken()+t.BeforeStart+t.Late+t.Future+t.Overtaken+t.Accepted != t.Read {
 		return fmt.Errorf("%w: records read", ErrTallies)
 	}
 	for _, m := range t.Metrics {
 		if m.Clipped != m.ClippedKeys+m.ClippedEvents {
 			return fmt.Errorf("%w: records clipped, metric %s", ErrTallies, m.Metric)
 		}
-		if m.Filtered+m.Clipped+m.OverBudget+m.Counted+m.Open != t.Accepted {
+		if m.Pairs() != t.Accepted {
 			return fmt.Errorf("%w: records accepted, metric %s", ErrTallies, m.Metric)
 		}
 	}

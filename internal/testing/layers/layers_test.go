@@ -105,6 +105,7 @@ func module() []layer {
 			{"internal/config", "configuration files"},
 			{"internal/plan", "what follows from a configuration, before anything runs"},
 			{"internal/terminal", "tables and charts in a terminal"},
+			{"internal/funnel", "what became of the records, and whether most were lost"},
 			{"internal/report", "released values as a page"},
 			{"internal/outfile", "files that appear whole or not at all"},
 			{"internal/eventfile", "files of events in the order of time"},
