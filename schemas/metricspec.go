@@ -65,6 +65,10 @@ func (m *MetricSpec) Route() string {
 	return m.Name
 }
 
+// HasTarget reports whether the metric has a target; without one every count is as precise as the
+// budget allows, and Release.Met is always false.
+func (m *MetricSpec) HasTarget() bool { return m.Relative > 0 || m.Absolute > 0 }
+
 // Bounds returns the limits on what one user adds to one count of the metric.
 func (m *MetricSpec) Bounds() metrickind.Bounds {
 	return metrickind.Bounds{Events: int64(m.MaxEventsPerKey), Min: m.Min, Max: m.Max}

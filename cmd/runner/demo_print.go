@@ -28,9 +28,11 @@ type printer struct {
 func newPrinter(a *app, j *job) *printer {
 	_, width := terminal.Terminal(a.stdout)
 	p := &printer{a: a, j: j, width: min(width, 120)}
-	p.table = terminal.NewTable(a.stdout, p.width, j.settings.Window, j.settings.Target.Confidence, j.settings.PublicKeys)
+	p.table = terminal.NewTable(a.stdout, p.width, j.settings.Window, j.settings.Target.Confidence, p.hasTarget(), j.settings.PublicKeys)
 	return p
 }
+
+func (p *printer) hasTarget() bool { return p.j.deployment.Metrics[0].Spec.HasTarget() }
 
 // begin says what is promised: on stdout with a table, on stderr with JSON.
 func (p *printer) begin() error {
@@ -115,14 +117,17 @@ func (p *printer) end(result demo.Result) error {
 	b.WriteByte('\n')
 	err := terminal.Chart(&b, p.rows, terminal.ChartOptions{
 		From: from, To: from.Add(time.Duration(result.Turns) * p.j.settings.Window), Window: p.j.settings.Window,
-		Confidence: p.j.settings.Target.Confidence, Width: p.width, Height: 6, MaxKeys: 8,
+		Confidence: p.j.settings.Target.Confidence, Target: p.hasTarget(), Width: p.width, Height: 6, MaxKeys: 8,
 		Keys: p.j.panelKeys(), Color: terminal.Color(p.a.stdout, p.a.getenv),
 	})
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(&b, "\n%s, %s released, the target was met by %s of them\n",
-		plural(int(result.Turns), "window"), values(len(p.rows)), terminal.Number(float64(p.met), 0))
+	fmt.Fprintf(&b, "\n%s, %s released", plural(int(result.Turns), "window"), values(len(p.rows)))
+	if p.hasTarget() {
+		fmt.Fprintf(&b, ", the target was met by %s of them", terminal.Number(float64(p.met), 0))
+	}
+	b.WriteByte('\n')
 	return p.print(b.String())
 }
 

@@ -61,7 +61,7 @@ func newRunOutput(a *app, f format, d *pipeline.Deployment, progress *terminal.P
 			keys = append(keys, string(k))
 		}
 		size := time.Duration(m.Spec.WindowSize) * time.Millisecond
-		o.tables[m.Spec.Name] = terminal.NewTable(&o.table, min(width, 120), size, m.Spec.Confidence, keys)
+		o.tables[m.Spec.Name] = terminal.NewTable(&o.table, min(width, 120), size, m.Spec.Confidence, m.Spec.HasTarget(), keys)
 	}
 	return o
 }

@@ -18,6 +18,7 @@ type metricData struct {
 	Name  string    `json:"name"`
 	NoKey string    `json:"nokey"` // what the empty key is called
 	Gaps  bool      `json:"gaps"`  // a key may be absent from a window
+	Aims  bool      `json:"aims"`  // there is a target, as far as is known
 	Size  int64     `json:"size"`
 	Slide int64     `json:"slide"`
 	First int64     `json:"first"` // start of window 0
@@ -40,7 +41,7 @@ type keyData struct {
 
 func dataOf(s *series, f metricFacts) metricData {
 	m := metricData{
-		Name: f.Name, NoKey: metrickind.Of(f.Kind).Texts.NoKey, Gaps: f.KeyMode != pipeline.KeysPublic,
+		Name: f.Name, NoKey: metrickind.Of(f.Kind).Texts.NoKey, Gaps: f.KeyMode != pipeline.KeysPublic, Aims: f.aims(),
 		Size: s.id.size, Slide: f.WindowSlide, Keys: []keyData{},
 	}
 	m.First, m.Step = s.grid(f.WindowSlide)

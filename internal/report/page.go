@@ -110,7 +110,7 @@ func newPage(p promise, released []*series, o Options) (*page, error) {
 		}
 		if at := slices.IndexFunc(released, func(h *series) bool { return h.id == m.id() }); at >= 0 {
 			sum := released[at].summary()
-			s.Chart, s.Tiles, s.Partial = len(data), sum.tiles(), released[at].partial(sum)
+			s.Chart, s.Tiles, s.Partial = len(data), sum.tiles(m.aims()), released[at].partial(sum)
 			data = append(data, dataOf(released[at], m))
 		}
 		if parent := slices.IndexFunc(out.Sections, func(s section) bool { return metrickind.Of(m.Kind).Derived && s.Name == m.Of }); parent >= 0 {
@@ -166,7 +166,7 @@ func (f metricFacts) tag() string {
 const minute = int64(time.Minute / time.Millisecond)
 
 // tiles returns the figures over all windows.
-func (s summary) tiles() []fact {
+func (s summary) tiles(aims bool) []fact {
 	span := func(low, high string) string {
 		if low == high {
 			return low
@@ -178,15 +178,16 @@ func (s summary) tiles() []fact {
 	if s.first%minute != 0 || s.last%minute != 0 {
 		layout = "2006-01-02 15:04:05.999"
 	}
-	return []fact{
-		{"windows", terminal.Number(float64(len(s.windows)), 0)},
-		{"released values", terminal.Number(float64(s.count), 0)},
-		{"met the target", percent(s.met, s.count)},
+	out := []fact{{"windows", terminal.Number(float64(len(s.windows)), 0)}, {"released values", terminal.Number(float64(s.count), 0)}}
+	if aims {
+		out = append(out, fact{"met the target", percent(s.met, s.count)})
+	}
+	return append(out, []fact{
 		{"noise (standard deviation σ)", span(sigma(s.sigmaMin), sigma(s.sigmaMax))},
 		{"rungs", span(terminal.Number(float64(s.rungsMin), 0), terminal.Number(float64(s.rungsMax), 0))},
 		{"first window begins", time.UnixMilli(s.first).UTC().Format(layout)},
 		{"last window ends", time.UnixMilli(s.last).UTC().Format(layout)},
-	}
+	}...)
 }
 
 // percent writes a share as a percentage; it never rounds to all or nothing.

@@ -116,6 +116,9 @@ func (f metricFacts) bounds() string {
 	return text + " and " + plural(uint64(f.MaxEventsPerKey), "event") + " per key"
 }
 
+// aims reports whether the page says what met the target: not where the configuration has none.
+func (f metricFacts) aims() bool { return !f.known || f.HasTarget() }
+
 func (f metricFacts) target() string {
 	var parts []string
 	if f.Relative > 0 {

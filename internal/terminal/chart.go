@@ -15,6 +15,7 @@ type ChartOptions struct {
 	From, To   time.Time     // windows that were settled
 	Window     time.Duration // size of a window
 	Confidence float64
+	Target     bool     // there is one; else nothing is said of whether it was met
 	Width      int      // columns; at least 40
 	Height     int      // lines of a panel
 	Keys       []string // order of the panels; nil: by size
@@ -38,7 +39,11 @@ func Chart(w io.Writer, rows []Row, opt ChartOptions) error {
 
 	grid := newGrid(opt)
 	b := bufio.NewWriter(w)
-	fmt.Fprintf(b, "█ released value   │ %s interval   × target not met   · nothing released\n", percent(opt.Confidence))
+	missed := ""
+	if opt.Target {
+		missed = "   × target not met"
+	}
+	fmt.Fprintf(b, "█ released value   │ %s interval%s   · nothing released\n", percent(opt.Confidence), missed)
 	if grid.group > 1 {
 		fmt.Fprintf(b, "each bar is the mean of %d windows\n", grid.group)
 	}

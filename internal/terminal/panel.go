@@ -22,13 +22,14 @@ type panel struct {
 	height   int
 	column   int
 	color    bool
+	target   bool
 	met, of  int
 	min, max float64 // least and largest margin
 }
 
 func newPanel(key string, rows []Row, g grid, opt ChartOptions) panel {
 	p := panel{
-		key: key, bars: make([]bar, g.bars), height: max(opt.Height, 2), column: g.column, color: opt.Color,
+		key: key, bars: make([]bar, g.bars), height: max(opt.Height, 2), column: g.column, color: opt.Color, target: opt.Target,
 		of: len(rows), min: math.Inf(1),
 	}
 	variance := make([]float64, g.bars)
@@ -38,7 +39,7 @@ func newPanel(key string, rows []Row, g grid, opt ChartOptions) panel {
 		b.released++
 		b.value += r.Value
 		variance[i] += r.margin() * r.margin()
-		b.missed = b.missed || !r.Met
+		b.missed = b.missed || opt.Target && !r.Met
 		if r.Met {
 			p.met++
 		}
@@ -64,7 +65,10 @@ func (p panel) draw(b *bufio.Writer) {
 	if high := short(p.max); high != short(p.min) {
 		margins += " to " + high
 	}
-	fmt.Fprintf(b, "%s   %s   target met in %d of %d\n", p.bold(Key(p.key, 30)), margins, p.met, p.of)
+	if p.target {
+		margins += fmt.Sprintf("   target met in %d of %d", p.met, p.of)
+	}
+	fmt.Fprintf(b, "%s   %s\n", p.bold(Key(p.key, 30)), margins)
 	for line := p.height - 1; line >= 0; line-- {
 		label, edge := "", "│"
 		if line == p.height-1 {

@@ -16,6 +16,7 @@ type Table struct {
 	keyWidth   int
 	timeWidth  int
 	confidence float64
+	target     bool
 	window     time.Time
 	begun      bool
 }
@@ -24,10 +25,10 @@ const valueWidth, marginWidth, targetWidth = 12, 11, 7
 
 // NewTable returns a table on w. Windows are about as large as size; keys are
 // fitted into what width leaves for them, at most what the keys need (nil:
-// unknown keys). confidence is in (0, 1).
-func NewTable(w io.Writer, width int, size time.Duration, confidence float64, keys []string) *Table {
+// unknown keys). confidence is in (0, 1). Without a target nothing is said of whether it was met.
+func NewTable(w io.Writer, width int, size time.Duration, confidence float64, target bool, keys []string) *Table {
 	sample := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
-	t := &Table{w: w, confidence: confidence, timeWidth: utf8.RuneCountInString(windowText(sample, sample.Add(size)))}
+	t := &Table{w: w, confidence: confidence, target: target, timeWidth: utf8.RuneCountInString(windowText(sample, sample.Add(size)))}
 	t.timeWidth = max(t.timeWidth, len("window (UTC)"))
 	room := max(8, width-t.timeWidth-valueWidth-marginWidth-targetWidth-6)
 	t.keyWidth = room
@@ -53,21 +54,32 @@ func (t *Table) Rows(rows []Row) error {
 		if !r.Start.Equal(t.window) {
 			name, t.window = windowText(r.Start, r.End), r.Start
 		}
-		target := "met"
+		met := "met"
 		if !r.Met {
-			target = "not met"
+			met = "not met"
 		}
 		digits := decimals(r.margin())
-		fmt.Fprintf(b, "%s  %s %s %s  %s\n", pad(name, t.timeWidth), pad(Key(r.Key, t.keyWidth), t.keyWidth),
-			right(Number(r.Value, digits), valueWidth), right("± "+Number(r.margin(), digits), marginWidth), target)
+		t.line(b, name, Key(r.Key, t.keyWidth), Number(r.Value, digits), "± "+Number(r.margin(), digits), met)
 	}
 	return b.Flush()
 }
 
+// line writes one line; the last column is there with a target only.
+func (t *Table) line(b *bufio.Writer, window, key, value, margin, target string) {
+	fmt.Fprintf(b, "%s  %s %s %s", pad(window, t.timeWidth), pad(key, t.keyWidth), right(value, valueWidth), right(margin, marginWidth))
+	if t.target {
+		b.WriteString("  " + target)
+	}
+	b.WriteByte('\n')
+}
+
 func (t *Table) head(b *bufio.Writer) {
-	fmt.Fprintf(b, "%s  %s %s %s  %s\n", pad("window (UTC)", t.timeWidth), pad("key", t.keyWidth),
-		right("value", valueWidth), right("± at "+percent(t.confidence), marginWidth), "target")
-	fmt.Fprintln(b, strings.Repeat("─", t.timeWidth+t.keyWidth+valueWidth+marginWidth+targetWidth+6))
+	t.line(b, "window (UTC)", "key", "value", "± at "+percent(t.confidence), "target")
+	width := t.timeWidth + t.keyWidth + valueWidth + marginWidth + 4
+	if t.target {
+		width += targetWidth + 2
+	}
+	fmt.Fprintln(b, strings.Repeat("─", width))
 }
 
 // percent writes a share as a percentage: 0.95 as "95 %".

@@ -47,7 +47,7 @@ func day(n int, size time.Duration) []Row {
 func options(n int, size time.Duration) ChartOptions {
 	return ChartOptions{
 		From: monday, To: monday.Add(time.Duration(n) * size), Window: size, Confidence: 0.95,
-		Width: 80, Height: 6, MaxKeys: 8,
+		Width: 80, Height: 6, Target: true, MaxKeys: 8,
 	}
 }
 
@@ -73,7 +73,7 @@ func TestChartGolden(t *testing.T) {
 
 func TestTableGolden(t *testing.T) {
 	var b bytes.Buffer
-	table := NewTable(&b, 80, time.Hour, 0.95, []string{"/home", "/checkout", "/help"})
+	table := NewTable(&b, 80, time.Hour, 0.95, true, []string{"/home", "/checkout", "/help"})
 	for _, part := range [][]Row{day(3, time.Hour), {
 		{Start: monday.Add(4 * time.Hour), End: monday.Add(5 * time.Hour), Key: "ключ\x1b[31m\u202e red", Value: -3.14159, Low: -4, High: -2},
 		{Start: monday.Add(4 * time.Hour), End: monday.Add(5 * time.Hour), Key: strings.Repeat("long", 9), Value: 12345678.25, Low: 12345000, High: 12346356.5, Met: true},
@@ -83,6 +83,23 @@ func TestTableGolden(t *testing.T) {
 		}
 	}
 	golden.File(t, "testdata/table.golden", b.String())
+}
+
+// Without a target there is none to meet or to miss.
+func TestWithoutATargetNothingIsSaidOfIt(t *testing.T) {
+	opt := options(3, time.Hour)
+	opt.Target = false
+	rows := day(3, time.Hour)
+	for i := range rows {
+		rows[i].Met = false
+	}
+	var b bytes.Buffer
+	if err := NewTable(&b, 80, time.Hour, 0.95, false, nil).Rows(rows); err != nil {
+		t.Fatal(err)
+	}
+	if text := b.String() + chart(t, rows, opt); strings.Contains(text, "met") || strings.Contains(text, "target") || strings.Contains(text, "×") {
+		t.Errorf("there is a target in\n%s", text)
+	}
 }
 
 // Whatever is drawn, no line is wider than asked for and no escape sequence
@@ -106,7 +123,7 @@ func TestNothingIsWiderThanAskedFor(t *testing.T) {
 		for i := range rows { // six digits and decimals is what a column is made for
 			rows[i].Value, rows[i].Low, rows[i].High = rows[i].Value/1e8, rows[i].Low/1e8, rows[i].High/1e8
 		}
-		if err := NewTable(&b, 80, size, 0.95, nil).Rows(rows); err != nil {
+		if err := NewTable(&b, 80, size, 0.95, true, nil).Rows(rows); err != nil {
 			t.Fatal(err)
 		}
 		for line := range strings.SplitSeq(b.String(), "\n") {

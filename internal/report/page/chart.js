@@ -128,7 +128,7 @@ class Chart {
   describe(colors, v) {
     this.legend.replaceChildren(...this.chosen.map((s) => el("li", null, swatch(colors.series[this.colors.get(s.rank)]), el("bdi", null, s.label))));
     const wide = windowWidth(this.metric, v);
-    const said = ["Strips below: full where the target was met, thin red where it was missed, empty where nothing was released."];
+    const said = ["Strips below: full where " + (this.metric.aims ? "the target was met, thin red where it was missed" : "released") + ", empty where nothing was released."];
     if (wide < 2) said.push("There are more windows than room: each pixel spans the least and the greatest of about " + Math.max(2, Math.round(1 / wide)) + ". Zoom in to see single windows.");
     if (this.metric.sliding) said.push("Windows overlap; each stands at its end.");
     this.said.textContent = said.join(" ");

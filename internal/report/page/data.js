@@ -31,7 +31,8 @@ function series(metric, k, rank) {
     s.high[i] = (k.value[i] + k.above[i]) / unit;
     s.total += s.value[i];
   }
-  for (let r = 0; r < k.missed.length; r += 2) s.met.fill(0, k.missed[r], k.missed[r] + k.missed[r + 1]);
+  if (!metric.aims) s.met.fill(2); // neither met nor missed
+  else for (let r = 0; r < k.missed.length; r += 2) s.met.fill(0, k.missed[r], k.missed[r] + k.missed[r + 1]);
   return s;
 }
 

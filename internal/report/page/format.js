@@ -10,7 +10,7 @@ function el(tag, attributes, ...children) {
     if (name.startsWith("on")) e.addEventListener(name.slice(2), value);
     else if (value !== false && value != null) e.setAttribute(name, value === true ? "" : value);
   }
-  e.append(...children.filter((c) => c != null));
+  e.append(...children.filter((c) => c != null && c !== false));
   return e;
 }
 

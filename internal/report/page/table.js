@@ -24,7 +24,7 @@ function tableOf(chart) {
   const head = el("tr"), body = el("tbody"), said = el("span", { "aria-live": "polite" });
   const press = (text, onclick) => el("button", { type: "button", onclick }, text), turn = (text, by) => press(text, () => { first += by; fill(); });
   const back = turn("Earlier rows", -pageRows), on = turn("More rows", pageRows);
-  const heads = columnsOf.map(([name], i) => el("th", { scope: "col" }, press(name, () => { down = column === i && !down; column = i; collect(); })));
+  const heads = columnsOf.slice(0, m.aims ? 8 : 7).map(([name], i) => el("th", { scope: "col" }, press(name, () => { down = column === i && !down; column = i; collect(); })));
   head.append(...heads);
 
   function collect() {
@@ -41,7 +41,7 @@ function tableOf(chart) {
       return el("tr", null, el("td", null, windowText(m.start(s.at[i]), m.end(s.at[i]))), el("td", null, el("bdi", null, s.label)),
         ...[s.value[i], s.low[i], s.high[i]].map((v) => el("td", null, number(v, margin))),
         el("td", null, sigmaText(s.sigma[i])), el("td", null, String(s.rungs[i])),
-        el("td", s.met[i] ? null : { class: "missed" }, s.met[i] ? "met" : "missed"));
+        m.aims && el("td", s.met[i] ? null : { class: "missed" }, s.met[i] ? "met" : "missed"));
     }));
     back.disabled = first === 0;
     on.disabled = first + pageRows >= rows.length;

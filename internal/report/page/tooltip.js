@@ -12,14 +12,14 @@ function tip(metric, chosen, at, near, colorOf) {
     if (s === near) name.style.fontWeight = "600";
     return el("tr", null, name, cell("td", number(s.value[i], margin)),
       cell("td", number(s.low[i], margin) + " to " + number(s.high[i], margin)),
-      cell("td", sigmaText(s.sigma[i])), cell("td", String(s.rungs[i])), cell("td", s.met[i] ? "met" : "missed"));
+      cell("td", sigmaText(s.sigma[i])), cell("td", String(s.rungs[i])), metric.aims && cell("td", s.met[i] ? "met" : "missed"));
   });
   const absent = chosen.length - rows.length;
   const confidence = rows.length ? percent(rows[0].s.confidence[rows[0].i]) + " interval" : "";
   return [
     el("strong", null, windowText(metric.start(at), metric.end(at)) + " UTC"),
     rows.length ? el("table", null,
-      el("thead", null, el("tr", null, ...["", "value", confidence, "noise \u03c3", "rungs", "target"].map((t) => cell("th", t)))),
+      el("thead", null, el("tr", null, ...["", "value", confidence, "noise \u03c3", "rungs", metric.aims && "target"].map((t) => t === false ? t : cell("th", t)))),
       el("tbody", null, ...body)) : null,
     absent ? cell("span", rows.length ? absent + " of the keys not released in this window" : "Nothing released in this window") : null,
   ];
