@@ -54,7 +54,8 @@ Exit codes: 0 done, or ended by a signal after the open turn; 1 an error of a
 broker, a topic, an input file or an output, a STOP, another run has taken over,
 or --wait was over; 2 an error in the flags; 3 an error in the configuration or in
 a file of keys, a configuration that is not that of the deployment, or something
-that only --strict refuses.`,
+that only --strict refuses; 4 with --strict, more than half of the records lost
+before counting, at the end of demo or of a run that ends.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.NoArgs,

@@ -32,6 +32,7 @@ type demoFlags struct {
 	report, trustedReport           string
 	format                          format
 	runner                          string
+	strict                          bool
 }
 
 // Groups of flags that go with made-up events only, and with a file only.
@@ -114,4 +115,5 @@ func (f *demoFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.trustedReport, "trusted-report", "", "file for exact tallies of all records, as JSON; not for publication")
 	formatFlag(cmd, &f.format)
 	runnerFlag(cmd, &f.runner)
+	flags.BoolVar(&f.strict, "strict", false, "refuse (exit code 4) what otherwise is only a warning: more than half of the records lost before counting")
 }

@@ -106,9 +106,6 @@ func (p *printer) end(result demo.Result) error {
 	if p.first != "" {
 		p.j.progress.Note("first release after %s", p.first)
 	}
-	if p.seen == 0 {
-		p.j.progress.Note("%s", p.j.nothing())
-	}
 	if p.j.flags.format == formatJSON || len(p.rows) == 0 {
 		return nil
 	}
@@ -138,13 +135,4 @@ func (j *job) panelKeys() []string {
 		return j.settings.PublicKeys
 	}
 	return nil
-}
-
-// nothing says why nothing was released, as far as that is not a secret.
-func (j *job) nothing() string {
-	if from, _ := j.source.Range(); from.IsZero() {
-		return "nothing to release: no record has a user, a key and a time that can be used. If that is not what you expect, look at " +
-			"--user-field, --key-field, --time-field and --time-unit; --trusted-report FILE says how many records have which error"
-	}
-	return "nothing was released: no key has enough users. Larger windows, a larger --epsilon or a smaller --last-at-least lower the threshold"
 }

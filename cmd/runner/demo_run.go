@@ -65,7 +65,7 @@ func (a *app) runDemo(ctx context.Context, f *demoFlags, changed func(string) bo
 	if file, ok := j.source.(*demo.File); ok {
 		defer file.Close() //nolint:errcheck // it was only read
 	}
-	result, err := a.present(ctx, j)
+	result, released, err := a.present(ctx, j)
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,10 @@ func (a *app) runDemo(ctx context.Context, f *demoFlags, changed func(string) bo
 			return err
 		}
 	}
-	return j.verify(result)
+	if err := j.verify(result); err != nil {
+		return err
+	}
+	return j.sumUp(result, released)
 }
 
 // publicKeyList returns the public keys; nil where keys are private.
@@ -152,8 +155,8 @@ func (j *job) openFile(key *noisereduction.NoiseKey) error {
 	return err
 }
 
-// present runs the job and prints what it releases.
-func (a *app) present(ctx context.Context, j *job) (demo.Result, error) {
+// present runs the job and prints what it releases; it returns how many values these were.
+func (a *app) present(ctx context.Context, j *job) (demo.Result, int, error) {
 	turns := j.turns()
 	j.progress.Expect(turns)
 	if text := announce(turns); text != "" {
@@ -169,7 +172,7 @@ func (a *app) present(ctx context.Context, j *job) (demo.Result, error) {
 	defer stop()
 	p := newPrinter(a, j)
 	if err := p.begin(); err != nil {
-		return demo.Result{}, err
+		return demo.Result{}, 0, err
 	}
 	result, err := demo.Run(ctx, j.settings, j.source, j.secrets, demo.Options{
 		Logger: slog.New(slog.NewTextHandler(j.progress, &slog.HandlerOptions{Level: slog.LevelWarn})),
@@ -182,9 +185,9 @@ func (a *app) present(ctx context.Context, j *job) (demo.Result, error) {
 	})
 	if err != nil {
 		j.progress.Done()
-		return demo.Result{}, err
+		return demo.Result{}, 0, err
 	}
-	return result, p.end(result)
+	return result, p.seen, p.end(result)
 }
 
 const (
@@ -235,6 +238,6 @@ func (j *job) verify(result demo.Result) error {
 	if result.Tallies.Read != result.Loaded {
 		return fmt.Errorf("%w: records of the file", demo.ErrTallies)
 	}
-	j.progress.Note("every record of the file is accounted for (exact tallies: --trusted-report FILE)")
+	j.progress.Note("every record of the file is accounted for")
 	return nil
 }

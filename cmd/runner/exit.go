@@ -8,6 +8,7 @@ const (
 	exitError  = 1
 	exitUsage  = 2
 	exitConfig = 3
+	exitLosses = 4
 )
 
 // codedError is an error that decides the exit code.

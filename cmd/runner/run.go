@@ -72,6 +72,7 @@ the run is then drained, says how many turns are open, and the exit code is 1.`,
 	flags.StringVar(&f.report, "report", "", "file for an HTML page of what was published: charts, tables, the promise")
 	runnerFlag(cmd, &f.runner)
 	strictFlag(cmd, &f.strict)
+	flags.Lookup("strict").Usage += strictLosses
 	flags.DurationVar(&f.waitForBroker, "wait-for-broker", defaultWaitForBroker, "at the start: wait this long for a broker that does not answer yet; 0: do not wait")
 	cmd.RunE = a.run(func(cmd *cobra.Command) error { return a.runDeployment(cmd.Context(), f, cmd.Flags().Changed) })
 	return cmd
@@ -124,27 +125,38 @@ func (a *app) runDeployment(ctx context.Context, f *runFlags, changed func(strin
 	tty, _ := terminal.Terminal(a.stderr)
 	progress := terminal.NewProgress(a.stderr, tty, time.Now)
 	defer progress.Flush()
-	result, err := a.publish(ctx, f, d, newRunOutput(a, f.format, d.Deployment, progress, page))
+	losses := losses{d: d.Deployment, wanted: f.ends()}
+	result, err := a.publish(ctx, f, d, newRunOutput(a, f.format, d.Deployment, progress, page), losses.begin)
 	if err != nil {
 		if result.Drained {
 			noteDrained(result, progress)
 		}
 		return d.explained(err)
 	}
-	if trusted != nil {
-		tallies, err := pipeline.TrustedReport(ctx, d.Deployment)
-		if err != nil {
-			return err
-		}
+	var tallies pipeline.Tallies
+	if trusted != nil || losses.wanted {
+		tallies, err = pipeline.TrustedReport(ctx, d.Deployment)
+	}
+	switch {
+	case err != nil && (trusted != nil || f.strict):
+		return err
+	case err != nil: // what was asked for is done
+		losses.wanted = false
+		progress.Note("whether most records were lost before counting is not known: %v", err)
+	case trusted != nil:
 		if err := trusted.write(tallies); err != nil {
 			return err
 		}
 	}
-	return ended(f, result, progress)
+	if err := ended(f, result, progress); err != nil || result.Drained {
+		return err
+	}
+	return losses.end(f, tallies, progress)
 }
 
-// publish runs the pipeline and prints what it publishes.
-func (a *app) publish(ctx context.Context, f *runFlags, d *loaded, out *runOutput) (pipeline.RunResult, error) {
+// publish runs the pipeline and prints what it publishes. begin is called once a broker answers,
+// before the run does anything.
+func (a *app) publish(ctx context.Context, f *runFlags, d *loaded, out *runOutput, begin func(context.Context)) (pipeline.RunResult, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	drain := make(chan struct{})
@@ -165,6 +177,7 @@ func (a *app) publish(ctx context.Context, f *runFlags, d *loaded, out *runOutpu
 	if err := awaitBroker(ctx, f, d, log, signalled); err != nil {
 		return pipeline.RunResult{}, err
 	}
+	begin(ctx)
 	begun.Store(true)
 	go func() {
 		select {
@@ -177,12 +190,12 @@ func (a *app) publish(ctx context.Context, f *runFlags, d *loaded, out *runOutpu
 		}
 		halt()
 	}()
-	begin := make(chan pipeline.Position, 1)
+	started := make(chan pipeline.Position, 1)
 	followed := make(chan struct{})
 	go func() {
 		defer close(followed)
 		select {
-		case from := <-begin:
+		case from := <-started:
 			out.follow(ctx, time.Second, func(ctx context.Context, fn func(pipeline.Published) error) error {
 				return pipeline.FollowReleases(ctx, d.Deployment, &from, fn)
 			})
@@ -192,7 +205,7 @@ func (a *app) publish(ctx context.Context, f *runFlags, d *loaded, out *runOutpu
 	result, err := pipeline.Run(ctx, d.Deployment, pipeline.RunOptions{
 		Logger: log,
 		Until:  f.until.at, UntilEnd: f.untilEnd, Drain: drain, OnSettled: out.settle, Strict: f.strict,
-		OnStart: func(from pipeline.Position) { begin <- from },
+		OnStart: func(from pipeline.Position) { started <- from },
 	})
 	gone := errors.Is(err, pipeline.ErrNoBroker) // nothing comes back from it
 	printed := gone || out.wait(hurryOf(signalled, err))

@@ -1,0 +1,254 @@
+package demo
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/tollgate-dp/tollgate/internal/funnel"
+	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/schemas/event"
+)
+
+// MaxCauses is how many causes Causes returns at most.
+const MaxCauses = 3
+
+// cause is one reason why little was released, with the records that it took, or keeps unpublished.
+type cause struct {
+	records uint64
+	text    string
+}
+
+// Causes says why nothing or little was released, or most records were lost: each cause with its
+// figures, and the flag with a value that would change it, those that took most records first. Only
+// what the source proves is named; nil where enough was released, and where no cause stands out.
+// released is how many values were released. The texts are exact, for the holder of the source
+// only.
+//
+// It may read the source again, and holds then its users and keys in memory. Errors are those of
+// reading the source.
+func Causes(s Settings, source Source, result Result, released int) ([]string, error) {
+	little, odd := s.little(result, released), oddRange(source)
+	if !little && !odd {
+		return nil, nil
+	}
+	if result.Tallies.Read == 0 {
+		return []string{"the input has no records"}, nil
+	}
+	threshold, err := s.threshold()
+	if err != nil {
+		return nil, err
+	}
+	f, err := s.look(source, threshold)
+	if err != nil || f.now == nil {
+		return nil, err
+	}
+	e := explaining{Settings: s, figures: f, source: source, tallies: result.Tallies, tau: threshold}
+	if _, file := source.(*File); file {
+		wrong, err := e.wrongTime()
+		if err != nil || wrong != "" {
+			return slices.DeleteFunc([]string{wrong}, func(text string) bool { return text == "" }), err // what follows from wrong times is no cause
+		}
+	}
+	if !little {
+		return nil, nil
+	}
+	if err := e.all(); err != nil {
+		return nil, err
+	}
+	return e.texts(), nil
+}
+
+// little reports whether so little was released, or counted, that a reader asks why.
+func (s Settings) little(result Result, released int) bool {
+	t := result.Tallies
+	m := t.Metrics[0]
+	return released == 0 || funnel.Lost(pipeline.Tallies{}, t).Most() || 2*m.Filtered > t.Accepted || 2*m.Open > t.Accepted ||
+		s.Private() && 10*uint64(released) < result.Turns
+}
+
+// oddRange reports whether windows lie where hardly an event lies: a sign of a wrong unit of time.
+func oddRange(source Source) bool {
+	from, to := source.Range()
+	return !from.IsZero() && (from.Before(plausibleFrom) || to.After(plausibleTo.AddDate(1, 0, 0)))
+}
+
+// threshold returns the size from which on a private key is released, in units of the count; −Inf
+// for public keys.
+func (s Settings) threshold() (float64, error) {
+	d, err := s.Compile()
+	if err != nil {
+		return 0, err
+	}
+	return d.Metrics[0].Plan.Threshold(), nil
+}
+
+// explaining collects the causes.
+type explaining struct {
+	Settings
+	*figures
+	source  Source
+	tallies pipeline.Tallies
+	tau     float64
+	found   []cause
+}
+
+func (e *explaining) add(records uint64, format string, args ...any) {
+	e.found = append(e.found, cause{records, fmt.Sprintf(format, args...)})
+}
+
+// texts returns the causes that took at least a tenth of the records.
+func (e *explaining) texts() []string {
+	slices.SortStableFunc(e.found, func(a, b cause) int { return cmp.Compare(b.records, a.records) })
+	var out []string
+	for _, c := range e.found {
+		if 10*c.records >= e.tallies.Read && len(out) < MaxCauses {
+			out = append(out, c.text)
+		}
+	}
+	return out
+}
+
+func (e *explaining) all() error {
+	if err := e.brokenRecords(); err != nil {
+		return err
+	}
+	e.outside()
+	m := e.tallies.Metrics[0]
+	at := e.sizes[0]
+	if m.ClippedKeys > 0 {
+		e.add(m.ClippedKeys, "%s are of more keys than --max-keys-per-user %d allows a user in a window: %d would keep 95 %%, at the cost of more noise; a smaller --window clips less, too",
+			of(m.ClippedKeys, e.tallies.Accepted, "accepted record"), e.MaxKeysPerUser, at.byKeys.keeps(0.95))
+	}
+	if m.ClippedEvents > 0 {
+		e.add(m.ClippedEvents, "%s are more than --max-events-per-key %d allows a user for a key in a window: %d would keep 95 %%, at the cost of more noise; a smaller --window clips less, too",
+			of(m.ClippedEvents, e.tallies.Accepted, "accepted record"), e.MaxEventsPerKey, at.byEvents.keeps(0.95))
+	}
+	if m.OverBudget > 0 {
+		e.add(m.OverBudget, "%s are of users whose budget was spent: --last-at-least %d would last for 95 %% of the records (now %d), at the cost of more noise; so do larger windows",
+			of(m.OverBudget, e.tallies.Accepted, "accepted record"), at.byWindows().keeps(0.95), e.LastAtLeast)
+	}
+	if m.Filtered > 0 {
+		near := ""
+		if e.foldable > 0 {
+			near = fmt.Sprintf("; %s differ from a key of the list only in case or spaces", number(e.foldable))
+		}
+		e.add(m.Filtered, "%s have a key that --public-keys does not list%s: list it, or find the keys of the file with --keys private",
+			of(m.Filtered, e.tallies.Accepted, "accepted record"), near)
+	}
+	if e.Private() && 2*at.below > at.counts {
+		text, err := e.belowThreshold(at)
+		if err != nil {
+			return err
+		}
+		e.add(at.belowOf, "%s", text)
+	}
+	return nil
+}
+
+// brokenRecords names what is wrong with most of the records that are no events, and where.
+func (e *explaining) brokenRecords() error {
+	n := e.tallies.Broken()
+	if 10*n < e.tallies.Read {
+		return nil
+	}
+	var most event.Error
+	var kinds []string
+	byCount := func(a, b event.Error) int {
+		return cmp.Or(cmp.Compare(e.broken[b], e.broken[a]), strings.Compare(a.Class+a.Field, b.Class+b.Field))
+	}
+	for i, kind := range slices.SortedFunc(maps.Keys(e.broken), byCount) {
+		if i == 0 {
+			most = kind
+		}
+		if i < MaxCauses {
+			kinds = append(kinds, number(e.broken[kind])+" "+strings.TrimSpace(kind.Class+" "+kind.Field))
+		}
+	}
+	records, err := sample(e.source)
+	if err != nil {
+		return err
+	}
+	format := e.source.Traits().Format
+	fields := ""
+	if names := fieldsOf(format, records); len(names) > 0 {
+		fields = "; the fields are " + strings.Join(names, ", ")
+	}
+	remedy := map[string]string{
+		"user": fmt.Sprintf("is --user-field %s right?", format.User),
+		"key":  fmt.Sprintf("is --key-field %s right?", format.Key),
+		"time": fmt.Sprintf("are --time-field %s and --time-unit %s right?", format.Time, cmp.Or(format.TimeUnit, "(of the schema)")),
+		"":     fmt.Sprintf("are --input-format %s, --header and --columns right?", format.Format),
+	}[most.Field]
+	if most.Class == event.ClassOversized {
+		remedy, fields = "a record may have "+number(MaxRecordBytes)+" bytes", ""
+	}
+	e.add(n, "%s are broken (%s): %s%s", of(n, e.tallies.Read, "record"), strings.Join(kinds, ", "), remedy, fields)
+	return nil
+}
+
+// outside names records that lie outside of the range of windows.
+func (e *explaining) outside() {
+	from, to := e.source.Range()
+	size := e.Window.Milliseconds()
+	if n := e.tallies.BeforeStart; n > 0 {
+		first := max(e.now.all.first, 0)
+		e.add(n, "%s lie before --from %s: the earliest is of %s, --from %s takes them", of(n, e.tallies.Read, "record"), stamp(from.UnixMilli()),
+			stamp(e.now.all.first), stamp(first-first%size))
+	}
+	if n := e.tallies.Metrics[0].Open; n > 0 {
+		last := e.now.all.last
+		e.add(n, "%s do not lie before --to %s: the latest is of %s, --to %s takes them", of(n, e.tallies.Read, "record"), stamp(to.UnixMilli()),
+			stamp(last), stamp(last-last%size+size))
+	}
+}
+
+// belowThreshold says how far the counts are from the threshold, and which flags would help,
+// as far as the data prove it.
+func (e *explaining) belowThreshold(at *cells) (string, error) {
+	reach := fmt.Sprintf("none of %s", plural(at.counts, "count"))
+	if at.below < at.counts {
+		reach = fmt.Sprintf("only %s of %s", number(at.counts-at.below), plural(at.counts, "count"))
+	}
+	text := fmt.Sprintf("%s (a key in a window) can reach %s, from where on a private key is released: the largest comes to %s, of %s; the median window has %s.",
+		reach, number(uint64(math.Ceil(e.tau))), number(at.largest), plural(at.behind, "user"), plural(uint64(at.median()), "user"))
+	var cures []string
+	if n, tau, err := e.lastWithin(float64(at.largest)); err != nil {
+		return "", err
+	} else if n > 0 {
+		cures = append(cures, fmt.Sprintf("--last-at-least %d lowers it to %s", n, number(uint64(math.Ceil(tau)))))
+	}
+	for _, c := range e.sizes[1:] {
+		if float64(c.largest) >= e.tau {
+			cures = append(cures, fmt.Sprintf("--window %s raises the largest to %s", hours(c.size), number(c.largest)))
+			break
+		}
+	}
+	if e.source.Traits().Format.Key != "" {
+		cures = append(cures, "--keys public --public-keys FILE, for keys that are known without looking at the data, releases all of them")
+	}
+	return text + " " + strings.Join(cures, "; "), nil
+}
+
+// lastWithin returns the greatest --last-at-least below that of the settings under which a count
+// reaches the threshold, and that threshold; 0 where there is none.
+func (e *explaining) lastWithin(count float64) (n int, tau float64, err error) {
+	low, high := 0, e.LastAtLeast // low reaches it, or is 0; high does not
+	for low+1 < high {
+		s := e.Settings
+		s.LastAtLeast = (low + high) / 2
+		t, err := s.threshold()
+		if err != nil {
+			return 0, 0, err
+		}
+		if t <= count {
+			low, tau = s.LastAtLeast, t
+		} else {
+			high = s.LastAtLeast
+		}
+	}
+	return low, tau, nil
+}
