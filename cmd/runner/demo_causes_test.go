@@ -40,7 +40,7 @@ func causeCases() []causeCase {
 		{
 			name: "seconds read as milliseconds", header: header, record: ordinary(func(t time.Time) string { return fmt.Sprint(t.Unix()) }),
 			args:  []string{"--time-unit", "ms"},
-			want:  []string{"2,000 of 2,000 records (100 %) have no time of the years 2000 to 2039 by --time-field when --time-unit ms", "from 1970-01-21T", "--time-unit s gives 2,000 times from 2025-03-01T00:00:00Z to 2025-03-01T16:39:00Z"},
+			want:  []string{"2,000 of 2,000 records (100 %) have no time of the years 1971 to 2039 by --time-field when --time-unit ms", "from 1970-01-21T", "--time-unit s gives 2,000 times from 2025-03-01T00:00:00Z to 2025-03-01T16:39:00Z"},
 			never: []string{threshold},
 		},
 		{
@@ -119,6 +119,21 @@ func causeCases() []causeCase {
 		{
 			name: "a budget for too many windows", header: header, record: ordinary(rfc3339), args: []string{"--last-at-least", "4000"},
 			want: []string{"none of 1 count", "the largest comes to 2,000", "--last-at-least 1"},
+		},
+		{
+			// Old events, and numbers that are seconds of 2008 by chance.
+			name: "old events", header: "id,when,who,where", record: func(i int) string {
+				return fmt.Sprintf("%d,%s", 1_200_000_000+i, ordinary(func(t time.Time) string { return rfc3339(t.AddDate(-40, 0, 0)) })(i))
+			},
+			never: []string{"why", "WARNING", "nothing was released"},
+		},
+		{
+			// Half of it is old: nothing says that this is wrong.
+			name: "dates that were not set", header: header, record: func(i int) string {
+				return ordinary(func(t time.Time) string { return rfc3339([]time.Time{t, time.UnixMilli(0).UTC()}[i%2]) })(i)
+			},
+			args:  []string{"--from", "2025-03-01", "--to", "2025-03-02"},
+			never: []string{"--time-unit"},
 		},
 		{
 			// In any order, and enough of everything: nothing to explain.

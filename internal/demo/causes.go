@@ -73,7 +73,7 @@ func (s Settings) little(result Result, released int) bool {
 // oddRange reports whether windows lie where hardly an event lies: a sign of a wrong unit of time.
 func oddRange(source Source) bool {
 	from, to := source.Range()
-	return !from.IsZero() && (from.Before(plausibleFrom) || to.After(plausibleTo.AddDate(1, 0, 0)))
+	return !from.IsZero() && (from.Before(believedFrom) || to.After(believedTo.AddDate(1, 0, 0)))
 }
 
 // threshold returns the size from which on a private key is released, in units of the count; −Inf

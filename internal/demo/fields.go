@@ -70,7 +70,7 @@ func timeFields(format event.Format, names []string, records [][]byte) []*readin
 			for _, value := range records {
 				r.read(value, &ev) //nolint:errcheck // what cannot be read so counts for nothing
 			}
-			if 2*r.plausible.n > uint64(len(records)) {
+			if 2*r.recent.n > uint64(len(records)) {
 				out = append(out, r)
 			}
 		}

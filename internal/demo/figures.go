@@ -9,11 +9,12 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
-// Times that are taken for those of events: a text that is read in the wrong unit lies in 1970, or
-// beyond the year 9999.
+// A time of these days that is read in the wrong unit lies in 1970, or beyond the year 9999. Times
+// from 1971 to 2039 are believed; only those from 2000 on say that another reading is right.
 var (
-	plausibleFrom = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
-	plausibleTo   = time.Date(2040, 1, 1, 0, 0, 0, 0, time.UTC)
+	believedFrom = time.Date(1971, 1, 1, 0, 0, 0, 0, time.UTC)
+	recentFrom   = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+	believedTo   = time.Date(2040, 1, 1, 0, 0, 0, 0, time.UTC)
 )
 
 // span is a range of times, and how many of them lie in it; Unix milliseconds.
@@ -34,9 +35,9 @@ func (s *span) add(millis int64) {
 
 // reading is what the times of records are when a field is read in a unit.
 type reading struct {
-	field, unit    string
-	all, plausible span
-	decoder        *event.Decoder
+	field, unit           string
+	all, believed, recent span
+	decoder               *event.Decoder
 }
 
 // newReading returns nil where the format cannot be read so.
@@ -55,8 +56,12 @@ func (r *reading) read(value []byte, ev *event.Event) error {
 		return err
 	}
 	r.all.add(ev.Millis)
-	if ev.Millis >= plausibleFrom.UnixMilli() && ev.Millis < plausibleTo.UnixMilli() {
-		r.plausible.add(ev.Millis)
+	if ev.Millis < believedFrom.UnixMilli() || ev.Millis >= believedTo.UnixMilli() {
+		return nil
+	}
+	r.believed.add(ev.Millis)
+	if ev.Millis >= recentFrom.UnixMilli() {
+		r.recent.add(ev.Millis)
 	}
 	return nil
 }

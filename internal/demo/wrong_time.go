@@ -15,12 +15,12 @@ import (
 // most records lie in no year in which events lie, and most of them would in another unit, or by
 // another field. It returns "" where the file does not prove it.
 func (e *explaining) wrongTime() (string, error) {
-	if e.records == 0 || 2*e.now.plausible.n > e.records {
+	if e.records == 0 || 2*e.now.believed.n >= e.records {
 		return "", nil
 	}
 	var better []*reading
 	for _, r := range e.others {
-		if 2*r.plausible.n > e.records {
+		if 2*r.recent.n > e.records {
 			better = append(better, r)
 		}
 	}
@@ -43,11 +43,11 @@ func (e *explaining) wrongTime() (string, error) {
 	}
 	var cures []string
 	for _, r := range better[:min(len(better), MaxCauses)] {
-		p := r.plausible
+		p := r.recent
 		cures = append(cures, fmt.Sprintf("--time-field %s --time-unit %s gives %s times from %s to %s", r.field, r.unit, number(p.n), stamp(p.first), stamp(p.last)))
 	}
-	return fmt.Sprintf("%s have no time of the years %d to %d by --time-field %s --time-unit %s (%s); of the %s, %s", of(e.records-e.now.plausible.n, e.records, "record"),
-		plausibleFrom.Year(), plausibleTo.Year()-1, e.now.field, cmp.Or(e.now.unit, "(of the schema)"), lie, checked, strings.Join(cures, ", or ")), nil
+	return fmt.Sprintf("%s have no time of the years %d to %d by --time-field %s --time-unit %s (%s); of the %s, %s", of(e.records-e.now.believed.n, e.records, "record"),
+		believedFrom.Year(), believedTo.Year()-1, e.now.field, cmp.Or(e.now.unit, "(of the schema)"), lie, checked, strings.Join(cures, ", or ")), nil
 }
 
 // of writes a part of a whole with its share.
