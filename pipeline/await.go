@@ -9,23 +9,25 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/watch"
 )
 
 // awaitEvery is how often AwaitBroker looks for a broker that does not answer yet.
 const awaitEvery = time.Second
 
 // AwaitBroker waits until a broker answers, for at most limit, so that a run can be
-// started while its broker restarts. It says at once, to log, what it waits for.
+// started while its broker restarts. It says to log what it waits for, at once and again
+// at growing intervals.
 // Errors: ErrNoBroker when limit is over; at once what waiting does not mend, a wrong
 // password for example; ctx's cause. With limit 0 it does not wait, and returns the
 // client's own error.
 func AwaitBroker(ctx context.Context, d *deployment.Deployment, limit time.Duration, log *slog.Logger) error {
 	begin := time.Now()
-	for told := false; ; {
+	for told := (watch.Repeat{}); ; {
 		client, err := connect.Dial(ctx, d.Config.Kafka, nil)
 		if err == nil {
 			client.Close()
-			if told {
+			if told.Told() {
 				log.Warn("a broker answers now, after " + time.Since(begin).Round(time.Second).String())
 			}
 			return nil
@@ -36,13 +38,12 @@ func AwaitBroker(ctx context.Context, d *deployment.Deployment, limit time.Durat
 			return fmt.Errorf("waiting for a broker: %w", context.Cause(ctx))
 		case !kafkalog.MayComeUp(err):
 			return err
-		case waited >= limit && told:
+		case waited >= limit && told.Told():
 			return fmt.Errorf("waiting for a broker: %w after %s: %w", deployment.ErrNoBroker, waited.Round(time.Second), err)
 		case waited >= limit:
 			return err
-		case !told:
-			told = true
-			log.Warn(fmt.Sprintf("no broker answers, waiting for one for up to %s: %v", limit, err))
+		case told.Due(time.Now()):
+			log.Warn(fmt.Sprintf("no broker answers, waiting for one for up to %s: %v", (limit - waited).Round(100*time.Millisecond), err))
 		}
 		select {
 		case <-ctx.Done():

@@ -25,9 +25,8 @@ type deadLetters struct {
 	producer *kafkalog.Producer
 	waiting  []kafkalog.Message
 
-	looked time.Time     // when the topic was looked for last
-	again  time.Time     // while it is gone: when to say so again
-	pause  time.Duration // until then; 0 while it is there
+	looked time.Time    // when the topic was looked for last
+	gone   watch.Repeat // says so while it is gone
 }
 
 func newDeadLetters(ctx context.Context, client *kafkalog.Client, d *deployment.Deployment, log *slog.Logger) (*deadLetters, error) {
@@ -61,21 +60,17 @@ func (d *deadLetters) look(ctx context.Context, now time.Time) error {
 	_, err := d.client.Partitions(patient, d.topic)
 	switch {
 	case errors.Is(err, kafkalog.ErrUnknownTopic):
-		if d.pause == 0 {
-			d.pause = watch.StallAfter
-		} else if now.Before(d.again) {
+		if !d.gone.Due(now) {
 			return nil
 		}
-		d.pause = min(2*d.pause, watch.StallMost)
-		d.again = now.Add(d.pause)
 		d.log.Warn(fmt.Sprintf("topic %s, which takes dead letters, does not exist any more, and with it those that it held: the run stops at the next record that is broken; %s", d.topic, d.fix))
-	case err == nil && d.pause > 0:
+	case err == nil && d.gone.Told():
 		// Another topic of that name: it does not know the old producer.
 		d.producer.Close()
 		if err := d.prepare(ctx); err != nil {
 			return err
 		}
-		d.pause = 0
+		d.gone = watch.Repeat{}
 		d.log.Warn(fmt.Sprintf("topic %s, which takes dead letters, exists again", d.topic))
 	}
 	return nil // package watch tells of any other trouble with the brokers

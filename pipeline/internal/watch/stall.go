@@ -96,12 +96,11 @@ type heldPartition struct {
 	since time.Time
 }
 
-// told is a stall that was told: since when it lasts, when it is told next, and how long
-// after that again.
+// told is a stall that was told, and since when it lasts.
 type told struct {
-	since, next time.Time
-	pause       time.Duration
-	partitions  []int32
+	Repeat
+	since      time.Time
+	partitions []int32
 }
 
 // New returns Stalls that tell log. Start makes them look about once a second.
@@ -213,16 +212,12 @@ func (p *Partition) why() (stallKind, int64) {
 func (s *Stalls) tell(now time.Time, kind stallKind, since time.Time, partitions []int32, text string) {
 	t := s.told[kind]
 	more := t != nil && slices.ContainsFunc(partitions, func(id int32) bool { return !slices.Contains(t.partitions, id) })
-	switch {
-	case t == nil:
-		t = &told{since: since, pause: StallAfter}
+	if t == nil {
+		t = &told{since: since}
 		s.told[kind] = t
-	case now.Before(t.next) && !more:
-		return
 	}
-	if t.next.IsZero() || !now.Before(t.next) {
-		t.pause = min(2*t.pause, StallMost)
-		t.next = now.Add(t.pause)
+	if !t.Due(now) && !more {
+		return
 	}
 	for _, id := range partitions {
 		if !slices.Contains(t.partitions, id) {
