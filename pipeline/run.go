@@ -62,11 +62,15 @@ type RunOptions struct {
 	// OnSettled is called after every settled turn, once for all turns of a span,
 	// never twice at the same time. The stage that settles waits until it returns.
 	OnSettled func(Settlement)
+	// OnProgress is called about once a second while reading goes on, never twice at the
+	// same time. Not with Bounded: there no clock closes a window.
+	OnProgress func(Progress)
 	// Strict refuses what a run otherwise only warns of: topics that can lose
 	// acknowledged records together with one broker.
 	Strict bool
 	// Disposable says that the topics end with the process, as a demo's do: a run
-	// does not warn of topics that are not durable.
+	// does not warn of topics that are not durable, nor says coarsely what is wrong with
+	// the records, of which its caller knows more.
 	Disposable bool
 	// StallLimit is how long an open turn may take, beside Outputs.PublishEvery,
 	// before the run takes a new epoch; default 2 minutes.
@@ -81,12 +85,16 @@ type Settlement struct {
 	Keys        int       // how many cells were released in all of these turns
 }
 
+// Progress says how far a run has read, and when its next counts can appear.
+type Progress = watch.Outlook
+
 // RunResult says how a run ended.
 type RunResult struct {
-	Settled    uint64 // the last settled turn of the deployment; 0 for none
-	Drained    bool   // Drain ended the run
-	OpenTurns  uint64 // with UntilEnd or Until: how many turns the run was to settle and did not
-	Superseded bool   // another run has taken over, which is no error
+	Settled    uint64   // the last settled turn of the deployment; 0 for none
+	Drained    bool     // Drain ended the run
+	OpenTurns  uint64   // with UntilEnd or Until: how many turns the run was to settle and did not
+	Open       Progress // with OpenTurns: where the last of these ends, and what closes it
+	Superseded bool     // another run has taken over, which is no error
 }
 
 // defaultStallLimit is far above any healthy turn.
@@ -107,7 +115,7 @@ var oneRun sync.Mutex
 // ErrLogFault, *spend.StopError, ErrNoBroker, ErrStuck, or what the broker said.
 // After ErrConflict and *spend.StopError every later run ends with ErrStopped, until
 // Recover.
-func Run(ctx context.Context, d *deployment.Deployment, opts RunOptions) (RunResult, error) {
+func Run(ctx context.Context, d *deployment.Deployment, opts RunOptions) (result RunResult, err error) {
 	oneRun.Lock()
 	defer oneRun.Unlock()
 	opts = opts.withDefaults()
@@ -125,8 +133,10 @@ func Run(ctx context.Context, d *deployment.Deployment, opts RunOptions) (RunRes
 		return RunResult{}, err
 	}
 	defer client.Close()
+	defer func() { err = watch.Named(client, err) }()
 	stalls := watch.New(watch.RulesOf(d, opts.Bounded, opts.StallLimit), opts.Logger)
-	defer watch.Start(ctx, client, stalls, opts.Drain, cancel)()
+	looks := watch.Start(ctx, client, stalls, opts.Drain, cancel)
+	defer looks.Stop()
 	// The engine's own context ends with the job only: closing the connections
 	// is what makes every stage of a cancelled run return.
 	defer context.AfterFunc(ctx, client.Close)()
@@ -139,6 +149,14 @@ func Run(ctx context.Context, d *deployment.Deployment, opts RunOptions) (RunRes
 		return RunResult{}, watch.UnlessEnded(ctx, err)
 	}
 	defer r.close()
+	looks.Also(r.losses.Look)
+	if opts.OnProgress != nil && !opts.Bounded {
+		looks.Also(func(now time.Time) {
+			if o, known := stalls.Outlook(now); known {
+				opts.OnProgress(o)
+			}
+		})
+	}
 	if opts.OnStart != nil {
 		from, err := r.position(ctx, client)
 		if err != nil {
@@ -176,6 +194,7 @@ type run struct {
 	ledger   *ledgerlog.Store
 	releaser transforms.Releaser
 	settler  transforms.Settler
+	losses   *watch.Losses // nil for a run whose caller has the input
 
 	mu         sync.Mutex
 	first      error // of any stage, with its type
@@ -198,9 +217,12 @@ func newRun(ctx context.Context, d *deployment.Deployment, client *kafkalog.Clie
 	}
 	control.At = crashpoint.From(ctx).At
 	r := &run{dep: d, control: control, id: hex.EncodeToString(control.RunID[:]), turns: calendar.New(control.Header, d.Config.Privacy.Period), ledger: ledgerlog.New(client, control, d)}
+	if !opts.Disposable {
+		r.losses = watch.NewLosses(watch.LossRulesOf(d, time.UnixMilli(control.Header.StartMillis)), opts.Logger)
+	}
 	var err error
 	r.source, err = reading.New(ctx, d, client, control, reading.Options{Bounded: opts.Bounded, Until: opts.Until, UntilEnd: opts.UntilEnd,
-		Drain: opts.Drain, StallLimit: opts.StallLimit, Logger: opts.Logger, Stalls: stalls})
+		Drain: opts.Drain, StallLimit: opts.StallLimit, Logger: opts.Logger, Stalls: stalls, Losses: r.losses})
 	if err != nil {
 		return nil, err
 	}
@@ -308,6 +330,10 @@ func (r *run) result() RunResult {
 	r.control.Look(func(v *controllog.View) { out.Settled = v.Settled })
 	if owed > out.Settled {
 		out.OpenTurns = owed - out.Settled
+		end := r.turns.End(owed)
+		rules := watch.RulesOf(r.dep, false, 0)
+		out.Open.WindowEnd = time.UnixMilli(end).UTC()
+		out.Open.Earliest, out.Open.Latest = rules.Closes(end)
 	}
 	return out
 }

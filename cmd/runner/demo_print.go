@@ -102,7 +102,11 @@ func row(r schemas.Release) terminal.Row {
 
 // end draws the chart and sums up the run.
 func (p *printer) end(result demo.Result) error {
-	p.j.progress.Done()
+	also := ""
+	if result.Drained {
+		also = "stopped by a signal once the open window was finished; every window up to there is complete"
+	}
+	p.j.progress.Done(also)
 	if p.first != "" {
 		p.j.progress.Note("first release after %s", p.first)
 	}

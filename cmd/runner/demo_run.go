@@ -184,7 +184,7 @@ func (a *app) present(ctx context.Context, j *job) (demo.Result, int, error) {
 		OnTurn: p.turn,
 	})
 	if err != nil {
-		j.progress.Done()
+		j.progress.Done("")
 		return demo.Result{}, 0, err
 	}
 	return result, p.seen, p.end(result)
@@ -232,7 +232,6 @@ func (j *job) verify(result demo.Result) error {
 		return nil
 	}
 	if result.Drained {
-		j.progress.Note("stopped by a signal once the open window was finished; every window up to there is complete")
 		return nil
 	}
 	if result.Tallies.Read != result.Loaded {

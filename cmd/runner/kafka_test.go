@@ -155,7 +155,7 @@ func TestFromAFileToCountsOnKafka(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, _, stderr = run(t, "run", "--config", changed)
-	if code != exitConfig || !strings.Contains(stderr, "budget") {
+	if code != exitConfig || !strings.Contains(stderr, "budget") || strings.Contains(stderr, "settled") {
 		t.Errorf("another budget: exit %d, stderr %s", code, stderr)
 	}
 }
@@ -172,8 +172,11 @@ func TestUntilEndClosesNoWindowEarly(t *testing.T) {
 	now := time.Now().UTC().Format(time.RFC3339)
 	mustRun(t, "replay", "--config", cfg, "--input", write(t, "now.csv", now+",a,north\n"+now+",b,north\n"))
 	code, stdout, stderr := run(t, "run", "--config", cfg, "--until-end", "--wait", "3s")
-	if code != exitError || !strings.Contains(stderr, "1 turn is open") || strings.Contains(stdout, "north") {
+	if code != exitError || !strings.Contains(stderr, "1 turn is open, the last one until ") || !strings.Contains(stderr, "the clock does at ") || strings.Contains(stdout, "north") {
 		t.Errorf("exit %d, stdout %s, stderr %s", code, stdout, stderr)
+	}
+	if !strings.Contains(stderr, "first result at ") || strings.Contains(stderr, "drained") || strings.Count(stderr, "turns settled") > 1 {
+		t.Errorf("the progress, and no summary beside the error: %s", stderr)
 	}
 }
 

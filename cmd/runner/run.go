@@ -127,28 +127,23 @@ func (a *app) runDeployment(ctx context.Context, f *runFlags, changed func(strin
 	defer progress.Flush()
 	losses := losses{d: d.Deployment, wanted: f.ends()}
 	result, err := a.publish(ctx, f, d, newRunOutput(a, f.format, d.Deployment, progress, page), losses.begin)
-	if err != nil {
-		if result.Drained {
-			noteDrained(result, progress)
+	var tallies pipeline.Tallies
+	if err == nil && (trusted != nil || losses.wanted) {
+		tallies, err = pipeline.TrustedReport(ctx, d.Deployment)
+		switch {
+		case err != nil && trusted == nil && !f.strict: // what was asked for is done
+			losses.wanted = false
+			progress.Note("whether most records were lost before counting is not known: %v", err)
+			err = nil
+		case err == nil && trusted != nil:
+			err = trusted.write(tallies)
 		}
+	}
+	progress.Done(summary(f, result, err))
+	if err != nil {
 		return d.explained(err)
 	}
-	var tallies pipeline.Tallies
-	if trusted != nil || losses.wanted {
-		tallies, err = pipeline.TrustedReport(ctx, d.Deployment)
-	}
-	switch {
-	case err != nil && (trusted != nil || f.strict):
-		return err
-	case err != nil: // what was asked for is done
-		losses.wanted = false
-		progress.Note("whether most records were lost before counting is not known: %v", err)
-	case trusted != nil:
-		if err := trusted.write(tallies); err != nil {
-			return err
-		}
-	}
-	if err := ended(f, result, progress); err != nil || result.Drained {
+	if err := unfinished(result, time.Now()); err != nil || result.Drained {
 		return err
 	}
 	return losses.end(f, tallies, progress)
@@ -184,7 +179,7 @@ func (a *app) publish(ctx context.Context, f *runFlags, d *loaded, out *runOutpu
 		case <-signalled:
 		case <-out.failed:
 		case <-after(f.wait):
-			out.progress.Mention("--wait %v is over; finishing the open turn", f.wait)
+			out.progress.Mention("--wait %v is over: %s", f.wait, finishingTurn)
 		case <-ctx.Done():
 			return
 		}
@@ -205,7 +200,7 @@ func (a *app) publish(ctx context.Context, f *runFlags, d *loaded, out *runOutpu
 	result, err := pipeline.Run(ctx, d.Deployment, pipeline.RunOptions{
 		Logger: log,
 		Until:  f.until.at, UntilEnd: f.untilEnd, Drain: drain, OnSettled: out.settle, Strict: f.strict,
-		OnStart: func(from pipeline.Position) { started <- from },
+		OnStart: func(from pipeline.Position) { started <- from }, OnProgress: out.expect,
 	})
 	gone := errors.Is(err, pipeline.ErrNoBroker) // nothing comes back from it
 	printed := gone || out.wait(hurryOf(signalled, err))
@@ -297,34 +292,52 @@ func after(d time.Duration) <-chan time.Time {
 	return time.After(d)
 }
 
-// ended notes how a run ended; it returns an error where the run did not do what was asked.
-func ended(f *runFlags, result pipeline.RunResult, progress *terminal.Progress) error {
+// summary says how a run ended that has not failed, or that was drained; "" for others.
+func summary(f *runFlags, result pipeline.RunResult, err error) string {
+	switch {
+	case result.Drained && result.OpenTurns == 0 || result.Drained && err != nil:
+		return drained(result)
+	case err != nil || result.Superseded || result.OpenTurns > 0:
+		return ""
+	case !f.until.at.IsZero():
+		return fmt.Sprintf("every window that ends by %s is settled", &f.until)
+	case f.untilEnd:
+		return "every window with an event that was on the topic is settled"
+	}
+	return ""
+}
+
+func drained(result pipeline.RunResult) string {
+	if result.Settled == 0 {
+		return "drained: no turn was settled; run again to go on"
+	}
+	return fmt.Sprintf("drained: what was published is complete up to turn %s; run again to go on", terminal.Number(float64(result.Settled), 0))
+}
+
+// unfinished is the error of a run that did not do what was asked.
+func unfinished(result pipeline.RunResult, now time.Time) error {
 	switch {
 	case result.Superseded:
 		return errors.New("another run of this deployment has taken over")
-	case result.Drained && f.ends() && result.OpenTurns > 0:
-		return fmt.Errorf("not every window that was asked for is settled: %s open; run again to go on", openTurns(result.OpenTurns))
-	case result.Drained:
-		noteDrained(result, progress)
-	case !f.until.at.IsZero():
-		progress.Note("every window that ends by %s is settled", &f.until)
-	case f.untilEnd:
-		progress.Note("every window with an event that was on the topic is settled")
+	case result.Drained && result.OpenTurns > 0:
+		return fmt.Errorf("not every window that was asked for is settled: %s; run again to go on", openTurns(result, now))
 	}
 	return nil
 }
 
-func noteDrained(result pipeline.RunResult, progress *terminal.Progress) {
-	if result.Settled == 0 {
-		progress.Note("drained: no turn was settled; run again to go on")
-		return
+// openTurns says how many turns are open, until when, and what closes them.
+func openTurns(result pipeline.RunResult, now time.Time) string {
+	text := "1 turn is open"
+	if result.OpenTurns > 1 {
+		text = terminal.Number(float64(result.OpenTurns), 0) + " turns are open"
 	}
-	progress.Note("drained: what was published is complete up to turn %s; run again to go on", terminal.Number(float64(result.Settled), 0))
-}
-
-func openTurns(n uint64) string {
-	if n == 1 {
-		return "1 turn is"
+	o := &result.Open
+	text += ", the last one until " + moment(o.WindowEnd, now)
+	switch {
+	case now.Before(o.Earliest):
+		return text + fmt.Sprintf("; records from %s on, on every partition, close it, and where a partition is silent the clock does at %s", moment(o.Earliest, now), moment(o.Latest, now))
+	case now.Before(o.Latest):
+		return text + fmt.Sprintf("; a later record on every partition closes it, and where a partition is silent the clock does at %s", moment(o.Latest, now))
 	}
-	return terminal.Number(float64(n), 0) + " turns are"
+	return text + "; nothing but reading on is needed to close it"
 }

@@ -25,6 +25,7 @@ type runOutput struct {
 	format   format
 	progress *terminal.Progress
 	topic    string // counts
+	certain  bool   // some keys are public: every window has a result
 	table    bytes.Buffer
 	tables   map[string]*terminal.Table // by metric; they write to table
 	shown    string                     // metric of the last line of the table
@@ -43,7 +44,7 @@ type runOutput struct {
 	published int           // values of this run's turns
 	printed   int           // of them
 	moved     time.Time     // when stdout took something, or nothing was waiting
-	lagged    time.Time     // when the lag was last reported
+	warned    time.Time     // when it was last said that stdout takes nothing
 	lost      error         // why counts cannot be read at the moment
 	err       error
 }
@@ -52,7 +53,7 @@ func newRunOutput(a *app, f format, d *pipeline.Deployment, progress *terminal.P
 	now := time.Now()
 	o := &runOutput{
 		a: a, format: f, progress: progress, page: page, topic: d.Config.Outputs.Counts, tables: map[string]*terminal.Table{},
-		failed: make(chan struct{}), changed: make(chan struct{}), moved: now, lagged: now,
+		failed: make(chan struct{}), changed: make(chan struct{}), moved: now, warned: now,
 	}
 	_, width := terminal.Terminal(a.stdout)
 	for _, m := range d.Metrics {
@@ -61,6 +62,7 @@ func newRunOutput(a *app, f format, d *pipeline.Deployment, progress *terminal.P
 			keys = append(keys, string(k))
 		}
 		size := time.Duration(m.Spec.WindowSize) * time.Millisecond
+		o.certain = o.certain || m.Spec.KeyMode == schemas.KeysPublic
 		o.tables[m.Spec.Name] = terminal.NewTable(&o.table, min(width, 120), size, m.Spec.Confidence, m.Spec.HasTarget(), keys)
 	}
 	return o
@@ -78,41 +80,29 @@ func (o *runOutput) update(fn func()) {
 // settle takes one settlement. It never waits for the printing.
 func (o *runOutput) settle(s pipeline.Settlement) {
 	now := time.Now()
-	lag, stuck := false, 0
+	stuck, begun := 0, uint64(0)
 	o.update(func() {
 		if o.first == 0 {
 			o.first = cmp.Or(s.First, s.Turn)
 		}
+		begun = o.first
 		if o.printed == o.published {
 			o.moved = now
 		}
 		o.settled = s.Turn
 		o.published += s.Keys
-		if now.Sub(o.lagged) >= lagEvery {
-			o.lagged, lag = now, true
-			if now.Sub(o.moved) >= lagEvery {
-				stuck = o.published - o.printed
-			}
+		if now.Sub(o.warned) >= stuckEvery && now.Sub(o.moved) >= stuckEvery {
+			o.warned, stuck = now, o.published-o.printed
 		}
 	})
-	o.progress.Settled(int(s.Turn), s.Keys)
-	if lag {
-		o.progress.Mention("%s", upTo(s.WindowEnd, now))
-	}
+	o.progress.Settled(int(s.Turn-begun+1), s.Keys)
 	if stuck > 0 {
-		o.progress.Mention("nothing was printed for %v (does anything read stdout?); not printed yet: %s, to be found on topic %s; the run goes on", lagEvery, values(stuck), o.topic)
+		o.progress.Mention("nothing was printed for %v (does anything read stdout?); not printed yet: %s, to be found on topic %s; the run goes on", stuckEvery, values(stuck), o.topic)
 	}
 }
 
-// upTo says up to which time windows are settled. Beyond 292 years the distance is more than a
-// time.Duration holds, and is left out.
-func upTo(end, now time.Time) string {
-	text := "windows are settled up to " + end.UTC().Format(time.RFC3339)
-	if lag := now.Sub(end); now.Add(-lag).Equal(end) {
-		text += fmt.Sprintf(", %v behind the clock", lag.Round(time.Second))
-	}
-	return text
-}
+// stuckEvery is how long stdout may take nothing until that is said, and said again.
+const stuckEvery = 30 * time.Second
 
 func values(n int) string {
 	if n == 1 {
@@ -120,9 +110,6 @@ func values(n int) string {
 	}
 	return terminal.Number(float64(n), 0) + " values"
 }
-
-// lagEvery is how often the lag is reported.
-const lagEvery = 30 * time.Second
 
 // print prints a turn, or a span, once this run has settled it. What earlier runs have
 // settled is not printed again.

@@ -261,28 +261,3 @@ func TestTheRunsOwnErrorComesFirst(t *testing.T) {
 		}
 	}
 }
-
-func TestADrainedRunSaysUpToWhere(t *testing.T) {
-	for settled, want := range map[uint64]string{0: "drained: no turn was settled; run again", 7: "complete up to turn 7; run again"} {
-		var b bytes.Buffer
-		progress := terminal.NewProgress(&b, false, time.Now)
-		noteDrained(pipeline.RunResult{Settled: settled}, progress)
-		progress.Done()
-		if !strings.Contains(b.String(), want) {
-			t.Errorf("%d turns: %q", settled, b.String())
-		}
-	}
-}
-
-func TestHowFarWindowsAreSettledIsNeverALie(t *testing.T) {
-	now := time.Date(2026, 1, 1, 0, 0, 30, 400, time.UTC)
-	for year, want := range map[int]string{
-		2026: "windows are settled up to 2026-01-01T00:00:00Z, 30s behind the clock",
-		1:    "windows are settled up to 0001-01-01T00:00:00Z",
-		9999: "windows are settled up to 9999-01-01T00:00:00Z",
-	} {
-		if got := upTo(time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC), now); got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
-	}
-}

@@ -230,7 +230,7 @@ func TestRuleAReaderThatStopsReadingDoesNotStopTheRun(t *testing.T) {
 	if code := p.code(t); code != exitOK {
 		t.Errorf("exit %d, stderr %s", code, &stderr)
 	}
-	for _, want := range []string{"finishing the open turn", "drained: what was published is complete up to turn", " values were published and not printed: see topic shop-counts"} {
+	for _, want := range []string{"ending; a turn that is being released is finished first", "drained: what was published is complete up to turn", " values were published and not printed: see topic shop-counts"} {
 		if !strings.Contains(stderr.String(), want) {
 			t.Errorf("stderr does not say %q: %s", want, &stderr)
 		}

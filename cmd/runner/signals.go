@@ -9,7 +9,7 @@ import (
 )
 
 // finishingTurn says what a run does after it was told to end.
-const finishingTurn = "finishing the open turn"
+const finishingTurn = "ending; a turn that is being released is finished first"
 
 // drainOnSignal closes drain at the first SIGINT or SIGTERM, saying what is done
 // then, and ends the process at the second.

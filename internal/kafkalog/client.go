@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -134,7 +135,12 @@ func (c *Client) dial(ctx context.Context, addr string) (*conn, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(c.life, cancel)()
-	return dialConn(ctx, &c.cfg, addr)
+	begin := time.Now()
+	cn, err := dialConn(ctx, &c.cfg, addr)
+	if err == nil || ctx.Err() == nil { // an attempt that was given up says nothing of the broker
+		c.cfg.health.dialed(addr, begin, err)
+	}
+	return cn, err
 }
 
 // release keeps a healthy connection for the next call.

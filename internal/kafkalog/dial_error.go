@@ -39,8 +39,11 @@ type stageError struct {
 }
 
 func (e *stageError) Error() string {
-	return fmt.Sprintf("broker %s: %s (%v)", e.addr, e.hint(), e.err)
+	return fmt.Sprintf("broker %s: %s", e.addr, e.why())
 }
+
+// why says what to check, and the cause.
+func (e *stageError) why() string { return fmt.Sprintf("%s (%v)", e.hint(), e.err) }
 
 func (e *stageError) Unwrap() []error {
 	if e.stage == stageConnect {

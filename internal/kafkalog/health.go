@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -41,6 +42,7 @@ type health struct {
 	waiting  map[*conn]time.Time // requests without an answer yet: when they were sent
 	silent   map[string]silence  // brokers that owe an answer, by address
 	troubles map[*trouble]Trouble
+	away     map[string]Away // brokers that could not be connected to, by address
 }
 
 // silence is the state of a broker that owes an answer. It outlives the requests that are given up
@@ -58,7 +60,7 @@ type trouble struct{ _ byte } // not of size zero: its address is its identity
 func newHealth(silentAfter time.Duration) *health {
 	return &health{
 		silentAfter: silentAfter, answered: time.Now(),
-		waiting: map[*conn]time.Time{}, silent: map[string]silence{}, troubles: map[*trouble]Trouble{},
+		waiting: map[*conn]time.Time{}, silent: map[string]silence{}, troubles: map[*trouble]Trouble{}, away: map[string]Away{},
 	}
 }
 
@@ -155,6 +157,42 @@ func (c *Client) Troubles() []Trouble {
 }
 
 var errSilent = errors.New("it has not answered a request: is it stopped, overloaded, or is the network gone?")
+
+// Away is a broker to which no connection can be made.
+type Away struct {
+	Broker string    // host:port
+	Since  time.Time // when the first attempt began that failed since the last success
+	Asked  time.Time // when the last one failed
+	Why    string    // what the last one said, and what to check
+}
+
+// dialed records the outcome of an attempt to connect that began at since.
+func (h *health) dialed(addr string, since time.Time, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err == nil {
+		delete(h.away, addr)
+		return
+	}
+	var failed *stageError
+	if !errors.As(err, &failed) || !failed.transient() {
+		return // it refuses, which the failing call reports
+	}
+	if before, ok := h.away[addr]; ok {
+		since = before.Since
+	}
+	h.away[addr] = Away{Broker: addr, Since: since, Asked: time.Now(), Why: failed.why()}
+}
+
+// Away returns the brokers to which no connection could be made when that was last tried, by
+// address. It need not keep the client from working: other brokers may stand in, and a broker that
+// nothing is asked of stays in the list, with an Asked that does not move.
+func (c *Client) Away() []Away {
+	h := c.cfg.health
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.SortedFunc(maps.Values(h.away), func(a, b Away) int { return strings.Compare(a.Broker, b.Broker) })
+}
 
 // Answered returns when a broker answered a request last; before the first answer, when the client
 // was made.

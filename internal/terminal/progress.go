@@ -15,6 +15,7 @@ import (
 type Progress struct {
 	out      *relay
 	terminal bool
+	width    int // of the terminal when the clock was started
 	now      func() time.Time
 	begin    time.Time
 
@@ -25,17 +26,23 @@ type Progress struct {
 	turns    int
 	total    int // 0: not known
 	released int
+	status   string        // what is waited for
+	pause    time.Duration // elsewhere: until the status is written again
 }
 
 const (
 	redraw   = 100 * time.Millisecond // on a terminal
 	interval = 2 * time.Second        // elsewhere
+	// Where nothing is settled, the status is written at intervals that grow.
+	statusFirst = 30 * time.Second
+	statusMost  = 10 * time.Minute
 )
 
 // NewProgress starts the clock; now is the clock.
 func NewProgress(w io.Writer, terminal bool, now func() time.Time) *Progress {
 	at := now()
-	return &Progress{out: &relay{w: w}, terminal: terminal, now: now, begin: at, drawn: at}
+	_, width := Terminal(w)
+	return &Progress{out: &relay{w: w}, terminal: terminal, width: width, now: now, begin: at, drawn: at}
 }
 
 // Expect says how many turns there will be; 0 where it is not known.
@@ -87,14 +94,35 @@ func (p *Progress) Settled(turn, released int) {
 	defer p.mu.Unlock()
 	p.turns = max(p.turns, turn)
 	p.released += released
-	every := interval
+	p.status, p.pause = "", 0
+	p.drawAfter(interval)
+}
+
+// Status takes what is waited for, about once a second: on a terminal the line shows it;
+// elsewhere it is written at once and again at growing intervals, until something is
+// settled.
+func (p *Progress) Status(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.status = text
+	if p.drawAfter(p.pause) && !p.terminal {
+		p.pause = min(max(2*p.pause, statusFirst), statusMost)
+	}
+}
+
+// drawAfter draws the line if that was not done for some time: the given one where there
+// is no terminal.
+func (p *Progress) drawAfter(every time.Duration) bool {
 	if p.terminal {
 		every = redraw
 	}
-	if at := p.now(); at.Sub(p.drawn) >= every && p.hidden == 0 && !p.out.busy() {
-		p.drawn = at
-		p.draw()
+	at := p.now()
+	if at.Sub(p.drawn) < every || p.hidden > 0 || p.out.busy() {
+		return false
 	}
+	p.drawn = at
+	p.draw()
+	return true
 }
 
 // Interrupt runs fn, which writes to a stream. Where that is the terminal that shows
@@ -121,13 +149,28 @@ func (p *Progress) Interrupt(to io.Writer, fn func() error) error {
 	return err
 }
 
-// Done writes the last state and ends the line.
-func (p *Progress) Done() {
+// Done writes the summary, one line: the last state, unless nothing was settled, and what
+// else there is to say, if anything.
+func (p *Progress) Done(also string) {
 	p.mu.Lock()
-	p.draw()
+	p.status = ""
+	var parts []string
+	if p.turns > 0 {
+		parts = append(parts, p.text())
+	}
+	if also != "" {
+		parts = append(parts, also)
+	}
+	line := strings.Join(parts, "; ")
+	if line != "" {
+		line += "\n"
+	}
 	if p.shown != "" {
-		p.out.put("\n")
+		line = clear + line
 		p.shown = ""
+	}
+	if line != "" {
+		p.out.put(line)
 	}
 	p.mu.Unlock()
 	p.out.flush()
@@ -138,6 +181,9 @@ func (p *Progress) draw() {
 	if !p.terminal {
 		p.out.put(line + "\n")
 		return
+	}
+	if runes := []rune(line); len(runes) >= p.width { // a line that is wrapped cannot be drawn over
+		line = string(runes[:p.width-2]) + "…"
 	}
 	p.out.put(clear + line)
 	p.shown = line
@@ -156,7 +202,11 @@ func (p *Progress) text() string {
 		of = p.total
 		fmt.Fprintf(&b, " of %s", Number(float64(p.total), 0))
 	}
-	fmt.Fprintf(&b, " %s settled, %s %s released, %s", plural(of, "turn"), Number(float64(p.released), 0), plural(p.released, "value"), seconds(p.now().Sub(p.begin)))
+	fmt.Fprintf(&b, " %s settled, %s %s released, ", plural(of, "turn"), Number(float64(p.released), 0), plural(p.released, "value"))
+	if p.status != "" {
+		b.WriteString(p.status + ", ")
+	}
+	b.WriteString(seconds(p.now().Sub(p.begin)))
 	return b.String()
 }
 

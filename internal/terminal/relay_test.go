@@ -60,7 +60,7 @@ func TestRuleNoCallerWaitsForAStderrThatTakesNothing(t *testing.T) {
 				p.Mention("line %d", i)
 			}
 			p.Note("last")
-			p.Done()
+			p.Done("")
 			if p.out.bytes > maxBacklog {
 				t.Errorf("%d bytes are kept", p.out.bytes)
 			}
@@ -94,7 +94,7 @@ func TestRuleStderrDoesNotWaitForStdout(t *testing.T) {
 			return errors.Join(err, errors.New("full"))
 		})
 	}()
-	soon(t, "a note", func() { p.Note("a note"); p.Settled(1, 1); p.Done() })
+	soon(t, "a note", func() { p.Note("a note"); p.Settled(1, 1); p.Done("") })
 	if !strings.Contains(w.String(), "a note\n") {
 		t.Errorf("got %q", w.String())
 	}

@@ -225,7 +225,7 @@ func TestProgressElsewhereIsPlainLines(t *testing.T) {
 	}
 	p.Note("a %s", "note")
 	c.at = c.at.Add(2 * time.Minute)
-	p.Done()
+	p.Done("")
 	want := `40 of 1,200 turns settled, 240 values released, 2.0 s
 80 of 1,200 turns settled, 480 values released, 4.0 s
 a note
@@ -251,12 +251,74 @@ func TestProgressOnATerminalIsOneLine(t *testing.T) {
 			}
 		}
 	}
-	p.Done()
+	p.Done("")
 	if n := strings.Count(b.String(), "\n"); n != 2 {
 		t.Errorf("%d line breaks, want the row's and the last", n)
 	}
 	if want := "\r\x1b[Krow\n██████████░░░░░░░░░░ 2 of 4 turns settled"; !strings.Contains(b.String(), want) {
 		t.Errorf("got %q", b.String())
+	}
+}
+
+// While nothing is settled the status shows that the run goes on: in place on a terminal, at growing
+// intervals elsewhere.
+func TestProgressShowsWhatIsWaitedFor(t *testing.T) {
+	for terminal, want := range map[bool]string{
+		false: `0 turns settled, 0 values released, first result at 14:02:05Z, 1.0 s
+0 turns settled, 0 values released, first result at 14:02:05Z, 31.0 s
+0 turns settled, 0 values released, first result at 14:02:05Z, 1m31s
+0 turns settled, 0 values released, first result at 14:02:05Z, 3m31s
+1 turn settled, 6 values released, 5m1s
+1 turn settled, 6 values released, next result at 15:02:05Z, 5m2s
+1 turn settled, 6 values released, 5m2s; drained
+`,
+		true: "0 turns settled, 0 values released, first result at 14:02:05Z, 1.0 s\r\x1b[K0 turns settled, 0 values released, first result at 14:02:05Z, 2.0 s",
+	} {
+		var b bytes.Buffer
+		c := &clock{at: monday}
+		p := NewProgress(&b, terminal, c.now)
+		next := func(status string) {
+			c.at = c.at.Add(time.Second)
+			p.Status(status)
+			p.out.flush() // a line is left out while another is being written
+		}
+		for range 300 {
+			next("first result at 14:02:05Z")
+		}
+		c.at = c.at.Add(time.Second)
+		p.Settled(1, 6)
+		p.out.flush()
+		next("next result at 15:02:05Z")
+		p.Done("drained")
+		if got := b.String(); !terminal && got != want || !strings.Contains(got, want) {
+			t.Errorf("terminal %v: %s", terminal, cmp.Diff(want, got))
+		}
+		if n := strings.Count(b.String(), "\n"); terminal && n != 1 {
+			t.Errorf("%d line breaks on a terminal, want the last one", n)
+		}
+	}
+}
+
+// A run that has settled nothing has no summary of what it settled, and a line that does not fit a
+// terminal is cut: it could not be drawn over.
+func TestProgressSumsUpWhatThereIs(t *testing.T) {
+	for terminal, want := range map[bool]string{false: "", true: clear} {
+		var b bytes.Buffer
+		c := &clock{at: monday}
+		p := NewProgress(&b, terminal, c.now)
+		if p.Done(""); b.String() != "" {
+			t.Errorf("%q of a run that showed nothing", b.String())
+		}
+		c.at = c.at.Add(time.Second)
+		p.Status(strings.Repeat("x", 100))
+		p.out.flush()
+		if line := strings.TrimPrefix(b.String(), clear); terminal && utf8.RuneCountInString(line) != DefaultWidth-1 {
+			t.Errorf("a line of %d columns: %q", utf8.RuneCountInString(line), line)
+		}
+		b.Reset()
+		if p.Done(""); b.String() != want {
+			t.Errorf("terminal %v: %q", terminal, b.String())
+		}
 	}
 }
 

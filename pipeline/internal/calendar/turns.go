@@ -186,6 +186,18 @@ func (t *Turns) Ending(turn uint64) []schemas.MetricWindow {
 	return windows
 }
 
+// NextEnd returns the end of the first metric window that ends after a turn. Windows that began
+// before the start are none.
+func (t *Turns) NextEnd(turn uint64) int64 {
+	end, next := t.End(turn), int64(Forever)
+	for _, m := range t.metrics {
+		if m.size > 0 {
+			next = min(next, max(Align(end, m.slide)+m.slide, m.earliest()+m.size))
+		}
+	}
+	return next
+}
+
 // First implements spend.Windows: it returns the turn with which a metric window begins.
 func (t *Turns) First(p schemas.MetricWindow) uint64 { return t.Of(p.WindowStart) }
 

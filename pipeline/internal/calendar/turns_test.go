@@ -202,3 +202,25 @@ func TestTurnsGoOnAfterAChange(t *testing.T) {
 		}
 	})
 }
+
+// NextEnd agrees with the windows that end with every turn.
+func TestTheNextWindowToEnd(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		start := rapid.Int64Range(-200, 200).Draw(t, "start")
+		var metrics []windowed
+		for range rapid.IntRange(1, 3).Draw(t, "metrics") {
+			slide := rapid.Int64Range(1, 20).Draw(t, "slide")
+			metrics = append(metrics, windowed{}, windowed{size: slide * rapid.Int64Range(1, 6).Draw(t, "times"), slide: slide})
+		}
+		w := testTurns(start, 0, metrics...)
+		for turn := range uint64(20) {
+			next := turn + 1
+			for len(w.Ending(next)) == 0 {
+				next++
+			}
+			if got := w.NextEnd(turn); got != w.End(next) {
+				t.Fatalf("after turn %d: %d, and turn %d ends at %d", turn, got, next, w.End(next))
+			}
+		}
+	})
+}

@@ -6,6 +6,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/watch"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
@@ -22,37 +23,68 @@ type fates struct {
 	event   event.Event // of the last call
 }
 
-// judge decodes one record and tallies its fate. turn is 0 unless the record is accepted
-// by its own times; the caller finds out whether a CLOSE has overtaken it. class is that
-// of a dead letter, else "". now is the time of this machine's clock in Unix
-// milliseconds. The partition's append time moves.
-func (f *fates) judge(p *partition, r *kafkalog.Record, now int64, t *schemas.ReadTallies) (turn uint64, class string, err error) {
+// verdict is what becomes of a record: its fate, the turn of one that is accepted, the
+// class of a dead letter, and by how many milliseconds its time breaks the rule.
+type verdict struct {
+	watch.Fate
+	turn  uint64
+	class string
+	off   uint64
+}
+
+// judge decodes one record and decides its fate. A record that is accepted is so by its
+// own times; the caller finds out whether a CLOSE has overtaken it. now is the time of
+// this machine's clock in Unix milliseconds. The partition's append time moves.
+func (f *fates) judge(p *partition, r *kafkalog.Record, now int64) (verdict, error) {
 	by := f.clockOf(p.id, r.Offset)
 	ahead := p.stampAhead(r, by, now)
 	if !ahead && r.Timestamp > p.appendTime {
 		p.appendTime = r.Timestamp
 	}
-	t.Read++
 	if err := f.decoder.Decode(r.Value, &f.event); err != nil {
 		var bad *event.Error
 		if !errors.As(err, &bad) {
-			return 0, "", err
+			return verdict{}, err
 		}
-		t.DeadLettered[bad.Class]++
-		return 0, bad.Class, nil
+		return verdict{Fate: watch.DeadLettered, class: bad.Class}, nil
 	}
 	at := f.event.Millis
+	reached := max(r.Timestamp, minus(p.appendTime, by.slack))
 	switch {
 	case at < f.turns.Start:
-		t.BeforeStart++
-	case at < minus(max(r.Timestamp, minus(p.appendTime, by.slack)), by.lateness) && !ahead:
-		t.Late++
-	case ahead, !by.noFuture && at > plus(r.Timestamp, by.skew):
-		t.Future++
-	default:
-		return f.turns.Of(at), "", nil
+		return verdict{Fate: watch.BeforeStart, off: apart(f.turns.Start, at)}, nil
+	case at < minus(r.Timestamp, by.lateness) && !ahead:
+		return verdict{Fate: watch.Late, off: apart(r.Timestamp, at)}, nil
+	case at < minus(reached, by.lateness) && !ahead:
+		return verdict{Fate: watch.Disordered, off: apart(reached, at)}, nil
+	case ahead:
+		return verdict{Fate: watch.Future, off: apart(r.Timestamp, now)}, nil
+	case !by.noFuture && at > plus(r.Timestamp, by.skew):
+		return verdict{Fate: watch.Future, off: apart(at, r.Timestamp)}, nil
 	}
-	return 0, "", nil
+	return verdict{Fate: watch.Accepted, turn: f.turns.Of(at)}, nil
+}
+
+// apart returns later − earlier, also where an int64 cannot hold it.
+func apart(later, earlier int64) uint64 { return uint64(later) - uint64(earlier) }
+
+// tally counts a verdict in the tallies of a CLOSE.
+func (v *verdict) tally(t *schemas.ReadTallies) {
+	t.Read++
+	switch v.Fate {
+	case watch.Accepted:
+		t.Accepted++
+	case watch.Late, watch.Disordered:
+		t.Late++
+	case watch.Future:
+		t.Future++
+	case watch.BeforeStart:
+		t.BeforeStart++
+	case watch.Overtaken:
+		t.Overtaken++
+	case watch.DeadLettered:
+		t.DeadLettered[v.class]++
+	}
 }
 
 // pastClock is the clock that has judged, and judges again, the records below an offset

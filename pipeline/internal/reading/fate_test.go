@@ -2,10 +2,12 @@ package reading
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/watch"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
@@ -26,23 +28,24 @@ func newPartition() *partition {
 
 func judgeOne(t *testing.T, f *fates, p *partition, offset, stamp, event, now int64) string {
 	t.Helper()
-	tallies := newTallies()
 	rec := kafkalog.Record{Offset: offset, Timestamp: stamp, Value: fmt.Appendf(nil, `{"user":"u","key":"k","time":%d}`, event)}
-	turn, class, err := f.judge(p, &rec, now, &tallies)
+	v, err := f.judge(p, &rec, now)
 	if err != nil {
 		t.Fatal(err)
 	}
-	switch {
-	case class != "":
-		return class
-	case tallies.BeforeStart == 1:
+	switch v.Fate {
+	case watch.DeadLettered:
+		return v.class
+	case watch.BeforeStart:
 		return "before start"
-	case tallies.Late == 1:
+	case watch.Late:
 		return "late"
-	case tallies.Future == 1:
+	case watch.Disordered:
+		return "late by the order"
+	case watch.Future:
 		return "future"
 	}
-	return fmt.Sprint("turn ", turn)
+	return fmt.Sprint("turn ", v.turn)
 }
 
 // TestRuleLatenessIsAPropertyOfOneRecord: below the slack, what another record
@@ -58,7 +61,7 @@ func TestRuleLatenessIsAPropertyOfOneRecord(t *testing.T) {
 	}
 	p := newPartition()
 	judgeOne(t, f, p, 0, 5501, 5000, 0)
-	if got := judgeOne(t, f, p, 1, 5000, 4900, 0); got != "late" {
+	if got := judgeOne(t, f, p, 1, 5000, 4900, 0); got != "late by the order" {
 		t.Errorf("beyond the slack the watermark decides: got %s", got)
 	}
 }
@@ -115,7 +118,7 @@ func TestRuleNoTimeOfARecordWrapsAround(t *testing.T) {
 	for _, stamp := range []int64{calendar.Never, calendar.Never + 1, calendar.Never + 99, calendar.Never + 100, -62135596800000, -1, 0, 1, calendar.Forever, calendar.Forever - 1, calendar.Forever - 50, 253402300799999} {
 		for _, event := range []int64{-62135596800000, -1, 0, 5000, 253402300799999} {
 			f, p := testFates(t, c), newPartition()
-			if got := judgeOne(t, f, p, 0, stamp, event, now); got == "late" && event >= 5000 {
+			if got := judgeOne(t, f, p, 0, stamp, event, now); strings.HasPrefix(got, "late") && event >= 5000 {
 				t.Errorf("stamp %d, event of %d: %s", stamp, event, got)
 			}
 			if w := p.watermark(spec); w > min(stamp, now+c.skew) {
@@ -134,9 +137,10 @@ func TestRuleNoRecordStopsTheProcess(t *testing.T) {
 	for _, value := range []string{"", "x", "{}", `{"user":null}`, `{"user":"","key":"k","time":1}`, `{"user":"u","key":"k","time":"soon"}`,
 		`{"user":"u","key":"k","time":9e99}`, "\x00\xff", `[1,2]`, `{"user":{},"key":"k","time":1}`} {
 		tallies := newTallies()
-		turn, class, err := f.judge(newPartition(), &kafkalog.Record{Value: []byte(value)}, 0, &tallies)
-		if err != nil || class == "" || turn != 0 || !tallies.Balanced() || tallies.Read != 1 {
-			t.Errorf("%q: turn %d, class %q, error %v, tallies %+v", value, turn, class, err, tallies)
+		v, err := f.judge(newPartition(), &kafkalog.Record{Value: []byte(value)}, 0)
+		v.tally(&tallies)
+		if err != nil || v.Fate != watch.DeadLettered || v.class == "" || v.turn != 0 || !tallies.Balanced() || tallies.Read != 1 {
+			t.Errorf("%q: %+v, error %v, tallies %+v", value, v, err, tallies)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/packing"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/watch"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
@@ -52,6 +53,7 @@ func (s *Source) poll(ctx context.Context, settled uint64) error {
 		}
 	}
 	s.tellStalls(settled)
+	s.opts.Losses.See(time.Now(), &s.read)
 	return s.dead.flush(ctx)
 }
 
@@ -120,29 +122,25 @@ func (s *Source) fault(p *partition, g *kafkalog.Fetched) error {
 // record decides one record's fate and keeps what it contributes.
 func (s *Source) record(p *partition, rec *kafkalog.Record, now int64) error {
 	before := packing.Mark{Offset: rec.Offset, AppendTime: p.appendTime}
-	discard := schemas.ReadTallies{DeadLettered: map[string]uint64{}}
-	tallies := &s.tallies
-	again := rec.Offset < p.tallied
-	if again {
-		tallies = &discard
-	}
 	p.leaderEpoch = rec.LeaderEpoch
-	turn, class, err := s.fates.judge(p, rec, now, tallies)
-	switch {
-	case err != nil:
+	v, err := s.fates.judge(p, rec, now)
+	if err != nil {
 		return fmt.Errorf("decoding the record at offset %d of partition %d: %w", rec.Offset, p.id, err)
-	case class != "":
-		if !again {
-			s.dead.add(s.dep.Config.Events.Topic, rec, class)
+	}
+	if v.Fate == watch.Accepted && s.overtaken(p.id, rec.Offset, v.turn) {
+		v.Fate = watch.Overtaken
+	}
+	if rec.Offset >= p.tallied { // it is read for the first time
+		v.tally(&s.tallies)
+		s.read.Count(v.Fate, v.class, v.off)
+		if v.Fate == watch.DeadLettered {
+			s.dead.add(s.dep.Config.Events.Topic, rec, v.class)
 		}
-		return nil
-	case turn == 0:
-		return nil
-	case s.overtaken(p.id, rec.Offset, turn):
-		tallies.Overtaken++
+	}
+	if v.Fate != watch.Accepted {
 		return nil
 	}
-	tallies.Accepted++
+	turn := v.turn
 	if s.opts.UntilEnd && rec.Offset < s.ends[p.id] {
 		s.owed = max(s.owed, turn)
 	}

@@ -13,7 +13,7 @@ func (s *Source) tellStalls(settled uint64) {
 	if !s.stalls.Wants(now) {
 		return
 	}
-	p := watch.Progress{End: calendar.Forever}
+	p := watch.Progress{End: calendar.Forever, Result: s.fates.turns.NextEnd(settled), Behind: calendar.Forever}
 	next := s.closed + 1
 	if !s.lastKnown || next <= s.last {
 		p.End = s.fates.turns.End(next)
@@ -21,10 +21,14 @@ func (s *Source) tellStalls(settled uint64) {
 	if s.opened > settled {
 		p.Open, p.OpenedAt = s.opened, s.openedAt
 	}
+	p.Closed = s.closed > settled && s.fates.turns.End(s.closed) >= p.Result
 	spec := s.dep.Metrics[0].Spec
 	for _, of := range s.partitions {
 		if of.fetched {
 			p.Partitions = append(p.Partitions, watch.Partition{ID: of.id, Next: of.next, High: of.high, LastStable: of.lastStable, HeldBack: of.watermark(spec) < p.End})
+			if of.next < of.lastStable && of.appendTime != calendar.Never {
+				p.Behind = min(p.Behind, of.appendTime)
+			}
 		}
 	}
 	s.stalls.See(now, p)

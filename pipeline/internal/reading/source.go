@@ -30,6 +30,7 @@ type Source struct {
 	run     int64         // the number of the run
 	stalls  *watch.Stalls // may be nil
 	fates   fates
+	read    watch.Fates // of what Losses was not told yet
 	hasher  *schemas.Hasher
 
 	writer  *controllog.Writer
@@ -80,6 +81,7 @@ type Options struct {
 	StallLimit time.Duration // with Outputs.PublishEvery; no default
 	Logger     *slog.Logger  // must not be nil
 	Stalls     *watch.Stalls // told what READ knows; may be nil
+	Losses     *watch.Losses // told what becomes of records; may be nil
 }
 
 // New prepares READ of a run that was announced on control. Close ends it.

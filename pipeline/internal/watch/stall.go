@@ -39,6 +39,9 @@ type Progress struct {
 	End        int64       // of the turn that is to be closed next, Unix milliseconds; calendar.Forever when no turn is
 	Open       uint64      // the turn that was opened and is not settled; 0 for none
 	OpenedAt   time.Time   // when Open was opened
+	Result     int64       // the end of the next metric window whose counts are not released
+	Closed     bool        // the turn of that end is closed: its counts are under way
+	Behind     int64       // the append time up to which a partition was read that is not at its end; calendar.Forever for none
 }
 
 // Rules say how long a deployment waits by its own rules of time, so that such a wait is
@@ -87,6 +90,7 @@ type Stalls struct {
 	seenAt time.Time
 	held   map[int32]heldPartition
 	told   map[stallKind]*told
+	away   map[string]*told // by broker
 }
 
 // heldPartition is a partition that is waited for: why, where it stands, since when.
@@ -105,7 +109,7 @@ type told struct {
 
 // New returns Stalls that tell log. Start makes them look about once a second.
 func New(rules Rules, log *slog.Logger) *Stalls {
-	return &Stalls{rules: rules, log: log, held: map[int32]heldPartition{}, told: map[stallKind]*told{}}
+	return &Stalls{rules: rules, log: log, held: map[int32]heldPartition{}, told: map[stallKind]*told{}, away: map[string]*told{}}
 }
 
 // Wants says whether See is due: a second has passed since the last call.
@@ -125,10 +129,12 @@ func (s *Stalls) See(now time.Time, p Progress) {
 	s.seen, s.seenAt = p, now
 }
 
-// tick tells what there is to tell now. troubles are the client's, the longest first.
-func (s *Stalls) tick(now time.Time, troubles []kafkalog.Trouble) {
+// tick tells what there is to tell now. troubles are the client's, the longest first; away are the
+// brokers that it cannot connect to.
+func (s *Stalls) tick(now time.Time, troubles []kafkalog.Trouble, away []kafkalog.Away) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.tickBrokers(now, away)
 	switch {
 	case len(troubles) > 0 && now.Sub(troubles[0].Since) >= StallAfter:
 		s.tell(now, stallCluster, troubles[0].Since, nil, s.clusterText(troubles))

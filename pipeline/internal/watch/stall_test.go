@@ -21,6 +21,7 @@ type stallScene struct {
 	at     time.Duration // since noon
 	p      *Progress
 	down   []kafkalog.Trouble
+	away   []kafkalog.Away
 }
 
 var stallNoon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -45,7 +46,7 @@ func (s *stallScene) until(end time.Duration) []string {
 		if s.p != nil {
 			s.stalls.See(now, *s.p)
 		}
-		s.stalls.tick(now, s.down)
+		s.stalls.tick(now, s.down, s.away)
 		for line := range strings.SplitSeq(strings.TrimSpace(s.out.String()), "\n") {
 			if line != "" {
 				lines = append(lines, fmt.Sprint(s.at, " ", line))
@@ -149,6 +150,31 @@ func TestRuleStallsAreToldWithTheirCause(t *testing.T) {
 		s.says(s.until(3*time.Minute), []string{"2m1s", "Kafka lets this run go on again, after 1m41s"})
 		s.down = []kafkalog.Trouble{{Since: stallNoon.Add(3 * time.Minute), Cause: errors.New("again")}}
 		s.says(s.until(4*time.Minute), []string{"3m30s", "again"})
+	})
+	t.Run("a broker that is away", func(t *testing.T) {
+		s := newStallScene(t, nil)
+		s.p = &Progress{End: windowEnd(time.Hour)}
+		away := func(since time.Duration) []kafkalog.Away {
+			return []kafkalog.Away{{Broker: "b:9092", Since: stallNoon.Add(since), Asked: stallNoon.Add(since).Add(time.Hour), Why: "nothing listens there"}}
+		}
+		s.away = away(0)
+		s.says(s.until(10*time.Minute),
+			[]string{"2s", "broker b:9092 unreachable since 2026-03-01T12:00:00Z: nothing listens there"}, []string{"1m2s", "since 2026-03-01T12:00:00Z"}, []string{"3m2s"}, []string{"7m2s"})
+		s.away = nil
+		s.says(s.until(11*time.Minute), []string{"10m1s", "broker b:9092 is back, after 10m1s"})
+		s.away = away(11 * time.Minute) // its restart: nothing has to wait
+		s.says(s.until(11*time.Minute + time.Second))
+		s.away = nil
+		s.says(s.until(12 * time.Minute))
+		s.away = away(12 * time.Minute)
+		s.away[0].Asked = stallNoon.Add(12*time.Minute + 10*time.Second) // then others stand in
+		s.says(s.until(20*time.Minute), []string{"12m2s", "unreachable"})
+	})
+	t.Run("the only broker is away", func(t *testing.T) { // what nothing can move is said once
+		s := newStallScene(t, nil)
+		s.away = []kafkalog.Away{{Broker: "b:9092", Since: stallNoon, Asked: stallNoon.Add(time.Hour), Why: "nothing listens there"}}
+		s.down = []kafkalog.Trouble{{Doing: "reading", Since: stallNoon, Cause: errors.New("broker b:9092: nothing listens there")}}
+		s.says(s.until(4*time.Minute), []string{"2s", "broker b:9092 unreachable"}, []string{"30s", "no progress for 30s", "broker b:9092"}, []string{"1m30s", "no progress"}, []string{"3m30s", "no progress"})
 	})
 	t.Run("a frozen broker", func(t *testing.T) {
 		// Requests time out after 30 s and are sent again, other calls come and go, and a look may

@@ -19,14 +19,22 @@ const (
 	stuckAfter = 9 * time.Second
 )
 
-// Start looks after a run from outside, because the run may wait for a broker in any of
-// its stages. It tells stalls. Once drain is closed, it calls end when no broker answers
-// (deployment.ErrNoBroker) or a call is not done for long (deployment.ErrStuck). The
-// function that it returns ends the watch.
-func Start(ctx context.Context, client *kafkalog.Client, s *Stalls, drain <-chan struct{}, end context.CancelCauseFunc) (stop func()) {
+// Watch looks after a run from outside, because the run may wait for a broker in any of its
+// stages. Safe for concurrent use.
+type Watch struct {
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+
+	mu   sync.Mutex
+	also []func(now time.Time)
+}
+
+// Start tells stalls, about once a second. Once drain is closed, it calls end when no broker
+// answers (deployment.ErrNoBroker) or a call is not done for long (deployment.ErrStuck).
+func Start(ctx context.Context, client *kafkalog.Client, s *Stalls, drain <-chan struct{}, end context.CancelCauseFunc) *Watch {
 	ctx, cancel := context.WithCancel(ctx)
-	var running sync.WaitGroup
-	running.Go(func() {
+	w := &Watch{cancel: cancel}
+	w.running.Go(func() {
 		ticker := time.NewTicker(watchEvery)
 		defer ticker.Stop()
 		for {
@@ -34,15 +42,17 @@ func Start(ctx context.Context, client *kafkalog.Client, s *Stalls, drain <-chan
 			case <-ctx.Done():
 				return
 			case <-ticker.C:
-				s.tick(time.Now(), client.Troubles())
+				now := time.Now()
+				s.tick(now, client.Troubles(), client.Away())
+				w.look(now)
 			}
 		}
 	})
-	running.Go(func() {
+	w.running.Go(func() {
 		select {
 		case <-ctx.Done():
 		case <-drain:
-			running.Go(func() {
+			w.running.Go(func() {
 				if why := stuckCall(ctx, client.Troubles, stuckAfter); why != nil {
 					end(fmt.Errorf("draining: %w: ended without it, and the next run redoes what was under way (%s: %w)", deployment.ErrStuck, why.Doing, why.Cause))
 				}
@@ -52,10 +62,29 @@ func Start(ctx context.Context, client *kafkalog.Client, s *Stalls, drain <-chan
 			}
 		}
 	})
-	return func() {
-		cancel()
-		running.Wait()
+	return w
+}
+
+// Also has fn called about once a second from now on, and at the end once more.
+func (w *Watch) Also(fn func(now time.Time)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.also = append(w.also, fn)
+}
+
+func (w *Watch) look(now time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, fn := range w.also {
+		fn(now)
 	}
+}
+
+// Stop ends the watch.
+func (w *Watch) Stop() {
+	w.cancel()
+	w.running.Wait()
+	w.look(time.Now())
 }
 
 // stuckCall waits for a call that has been tried again and again for long, and returns

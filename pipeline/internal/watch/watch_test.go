@@ -35,7 +35,7 @@ func TestRuleADrainIsNotHeldUpByOnePartition(t *testing.T) {
 	}
 	defer client.Close()
 	close(drain)
-	Start(t.Context(), client, New(Rules{}, slog.New(slog.DiscardHandler)), drain, func(err error) { ended <- err })()
+	Start(t.Context(), client, New(Rules{}, slog.New(slog.DiscardHandler)), drain, func(err error) { ended <- err }).Stop()
 	if len(ended) > 0 {
 		t.Errorf("a drain without troubles ended with %v", <-ended)
 	}

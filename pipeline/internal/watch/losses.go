@@ -1,0 +1,245 @@
+package watch
+
+import (
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+)
+
+const (
+	// leastRecords is of how many records something is said: of fewer, a line would tell of single
+	// ones. One user with many records can bring about a line all the same: it is coarse, not
+	// protected, and for the trusted side only.
+	leastRecords = 10
+	// someOf is the part of the records from which dead letters are "some".
+	someOf = 100
+	// namedOf is the part of the records from which a fate is named where several together lose
+	// more than half.
+	namedOf = 10
+)
+
+// LossRules are what a deployment says about the times of its events, for texts.
+type LossRules struct {
+	Topic, DeadLetter         string
+	TimeField, TimeUnit       string
+	Start                     time.Time
+	Trust                     string // of deployment.Time
+	Lateness, Skew, IdleGrace time.Duration
+}
+
+// LossRulesOf returns the rules of a deployment that starts at a time.
+func LossRulesOf(d *deployment.Deployment, start time.Time) LossRules {
+	t, e := &d.Config.Time, &d.Config.Events
+	return LossRules{
+		Topic: e.Topic, DeadLetter: d.Config.Outputs.DeadLetter, TimeField: e.Format.Time, TimeUnit: e.Format.TimeUnit,
+		Start: start, Trust: t.Trust, Lateness: t.Lateness, Skew: t.Skew, IdleGrace: t.IdleGrace,
+	}
+}
+
+// Losses says coarsely what is wrong with the records while they are read: that more than half of
+// those of the last minute (of the last hour, where the minute has too few) have met a fate, or
+// that some are dead-lettered; at once, again at growing intervals, and when it is over. No user
+// id, no key, no count. It has no clock: its callers pass the time. Safe for concurrent use; a nil
+// Losses takes everything and says nothing.
+type Losses struct {
+	rules LossRules
+	log   *slog.Logger
+
+	mu           sync.Mutex
+	minute, hour recent
+	told         map[string]*toldLoss // by the words of the finding
+}
+
+// toldLoss is a finding that was told.
+type toldLoss struct {
+	Repeat
+	since time.Time
+}
+
+// NewLosses returns Losses that tell log. Look is to be called about once a second.
+func NewLosses(rules LossRules, log *slog.Logger) *Losses {
+	l := &Losses{rules: rules, log: log, told: map[string]*toldLoss{}}
+	l.minute.slot, l.hour.slot = time.Minute/12, time.Hour/12
+	return l
+}
+
+// See takes over what became of records that were read now for the first time, and empties f.
+func (l *Losses) See(now time.Time, f *Fates) {
+	if l == nil || f.read() == 0 {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.minute.see(now, f)
+	l.hour.see(now, f)
+	*f = Fates{}
+}
+
+// Look tells what there is to tell now.
+func (l *Losses) Look(now time.Time) {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	hour, recent, span := l.hour.sum(now), l.minute.sum(now), "minute"
+	if hour.read() < leastRecords || recent.read() == 0 {
+		return // there is nothing new to say, nor that anything is over
+	}
+	if recent.read() < leastRecords {
+		recent, span = hour, "hour"
+	}
+	named := l.most(now, &recent, span)
+	l.some(now, &hour, recent.n[DeadLettered] > 0, named)
+}
+
+// most tells of what more than half of the records have met, and says whether that names dead
+// letters.
+func (l *Losses) most(now time.Time, f *Fates, span string) (dead bool) {
+	all, single := f.read(), false
+	of := " of the records read in the last " + span + " "
+	for _, loss := range l.losses() {
+		var n uint64
+		for _, fate := range loss.fates {
+			n += f.n[fate]
+		}
+		switch {
+		case 2*n > all:
+			single, dead = true, loss.fates[0] == DeadLettered
+			l.tell(now, loss.words, "more than half"+of+loss.words+l.where(f, loss, n))
+		case 4*n < all:
+			l.over(now, loss.words, "less than a quarter"+of+loss.words)
+		}
+	}
+	const several = "are lost before counting"
+	switch lost := f.lost(); {
+	case 2*lost > all && !single:
+		dead = f.n[DeadLettered]*namedOf >= all
+		l.tell(now, several, "more than half"+of+several+": "+l.shares(f))
+	case 4*lost < all:
+		l.over(now, several, "less than a quarter"+of+several)
+	}
+	return dead
+}
+
+// loss is a way to lose records, and where to look for its cause.
+type loss struct {
+	words string
+	fates []Fate
+	hint  string
+}
+
+// losses returns every way to lose records.
+func (l *Losses) losses() []loss {
+	r := &l.rules
+	unit := fmt.Sprintf("events.fields.time (%s) or events.time_unit (%s) is wrong", r.TimeField, r.TimeUnit)
+	late := fmt.Sprintf("their times are behind their append times: either events come later than time.lateness (%v) allows, or events of the past are written only now (under append times they are never counted), or %s", r.Lateness, unit)
+	if r.Trust == deployment.TrustProducer {
+		late = fmt.Sprintf("their times are behind those that producers gave the records: either events come later than time.lateness (%v) allows, or %s", r.Lateness, unit)
+	}
+	return []loss{
+		{"are late", []Fate{Late, Disordered}, late},
+		{"are of the future", []Fate{Future}, fmt.Sprintf("either a producer's clock is ahead by more than time.skew (%v), or %s", r.Skew, unit)},
+		{
+			"are before the start of the deployment", []Fate{BeforeStart},
+			fmt.Sprintf("it is %s, set by runner init --start; either these events are older, or %s", clockTime(r.Start), unit),
+		},
+		{"came after their turn was closed", []Fate{Overtaken}, fmt.Sprintf("was a partition silent for longer than time.idle_grace (%v), or a broker's clock set?", r.IdleGrace)},
+		{"are dead-lettered", []Fate{DeadLettered}, ""},
+	}
+}
+
+// where says where to look for the cause of a loss of n records.
+func (l *Losses) where(f *Fates, loss loss, n uint64) string {
+	if loss.fates[0] == DeadLettered {
+		return l.classes(f)
+	}
+	text := ""
+	for i, d := range distances {
+		var far uint64
+		for _, fate := range loss.fates {
+			far += f.far[fate][i]
+		}
+		if 2*far > n {
+			text = fmt.Sprintf(", most of these by more than %s", d.text)
+			break
+		}
+	}
+	if loss.fates[0] == Late && 2*f.n[Disordered] > n {
+		return text + fmt.Sprintf(": records before them in their partitions have later times by more than time.lateness (%v), as in a file that was not sorted before it was replayed", l.rules.Lateness) + tallies
+	}
+	return text + ": " + loss.hint + tallies
+}
+
+// tallies says where the exact numbers are.
+const tallies = "; exact tallies: --trusted-report"
+
+// classes names the classes of dead letters, and where the records are.
+func (l *Losses) classes(f *Fates) string {
+	var names []string
+	for _, class := range slices.Sorted(maps.Keys(f.classes)) {
+		if f.classes[class] >= leastRecords || len(f.classes) == 1 {
+			names = append(names, class)
+		}
+	}
+	text := ""
+	if len(names) > 0 {
+		text = ": " + strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s (topic %s has them, with the reason in the header tollgate-class)", text, l.rules.DeadLetter)
+}
+
+// shares names the fates of which records are lost, with where to look.
+func (l *Losses) shares(f *Fates) string {
+	var parts []string
+	for _, loss := range l.losses() {
+		var n uint64
+		for _, fate := range loss.fates {
+			n += f.n[fate]
+		}
+		if n*namedOf >= f.read() {
+			parts = append(parts, "some "+loss.words+l.where(f, loss, n))
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// some tells that there are dead letters, where they are few. fresh says that some were read
+// lately, named that more was said of them.
+func (l *Losses) some(now time.Time, f *Fates, fresh, named bool) {
+	const words = "some are dead-lettered"
+	n := f.n[DeadLettered]
+	switch {
+	case named:
+		delete(l.told, words)
+	case fresh && n >= leastRecords && n*someOf >= f.read():
+		l.tell(now, words, "some records are dead-lettered"+l.classes(f))
+	case 2*n*someOf < f.read():
+		l.over(now, words, "hardly any record is dead-lettered now")
+	}
+}
+
+func (l *Losses) tell(now time.Time, words, text string) {
+	t := l.told[words]
+	if t == nil {
+		t = &toldLoss{since: now}
+		l.told[words] = t
+	}
+	if t.Due(now) {
+		l.log.Warn(text)
+	}
+}
+
+// over tells the end of what was told.
+func (l *Losses) over(now time.Time, words, text string) {
+	if t := l.told[words]; t != nil {
+		delete(l.told, words)
+		l.log.Warn("over after " + now.Sub(t.since).Round(time.Second).String() + ": " + text)
+	}
+}

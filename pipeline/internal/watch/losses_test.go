@@ -1,0 +1,153 @@
+package watch
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+)
+
+// lossScene plays fates against a clock that is set by hand.
+type lossScene struct {
+	*stallScene
+	losses *Losses
+}
+
+func newLossScene(t *testing.T, trust string) *lossScene {
+	t.Helper()
+	s := &lossScene{stallScene: &stallScene{t: t}}
+	rules := LossRules{
+		Topic: "visits", DeadLetter: "shop-dead-letter", TimeField: "at", TimeUnit: "ms", Start: stallNoon.Add(-time.Hour), Trust: trust,
+		Lateness: 2 * time.Minute, Skew: time.Minute, IdleGrace: time.Minute,
+	}
+	s.losses = NewLosses(rules, slog.New(slog.NewTextHandler(&s.out, nil)))
+	return s
+}
+
+// met is how many records meet a fate in every second.
+type met struct {
+	n     int
+	fate  Fate
+	class string
+	off   time.Duration
+}
+
+// until lets the clock run, with the same records and a look every second, and returns what was
+// said with its times.
+func (s *lossScene) until(end time.Duration, every ...met) []string {
+	var lines []string
+	for ; s.at <= end; s.at += time.Second {
+		now := stallNoon.Add(s.at)
+		var f Fates
+		for _, m := range every {
+			for range m.n {
+				f.Count(m.fate, m.class, uint64(m.off.Milliseconds()))
+			}
+		}
+		s.losses.See(now, &f)
+		s.losses.Look(now)
+		for line := range strings.SplitSeq(strings.TrimSpace(s.out.String()), "\n") {
+			if line != "" {
+				lines = append(lines, fmt.Sprint(s.at, " ", line))
+			}
+		}
+		s.out.Reset()
+	}
+	return lines
+}
+
+func TestRuleLossesAreSaidCoarsely(t *testing.T) {
+	good := func(n int) met { return met{n: n} }
+	t.Run("late", func(t *testing.T) {
+		s := newLossScene(t, deployment.TrustBroker)
+		late := met{n: 6, fate: Late, off: 26 * time.Hour}
+		s.says(s.until(40*time.Minute, good(5), late),
+			[]string{"0s", "more than half of the records read in the last minute are late, most of these by more than a day: their times are behind their append times", "time.lateness (2m0s)", "events.fields.time (at) or events.time_unit (ms)", "--trusted-report"},
+			[]string{"1m0s", "are late"}, []string{"3m0s"}, []string{"7m0s"}, []string{"15m0s"}, []string{"25m0s"}, []string{"35m0s"})
+		// It is over once less than a quarter is late, so that a share around a half tells nothing more.
+		s.says(s.until(44*time.Minute, good(6), met{n: 5, fate: Late}))
+		s.says(s.until(50*time.Minute, good(10)), []string{"44m28s", "over after 44m28s: less than a quarter of the records read in the last minute are late"})
+	})
+	t.Run("by the order", func(t *testing.T) {
+		s := newLossScene(t, deployment.TrustProducer)
+		s.says(s.until(10*time.Second, good(4), met{n: 5, fate: Disordered, off: 90 * time.Minute}, met{n: 2, fate: Late}),
+			[]string{"0s", "are late, most of these by more than an hour: records before them in their partitions have later times", "not sorted"})
+	})
+	t.Run("before the start", func(t *testing.T) {
+		s := newLossScene(t, deployment.TrustBroker)
+		s.says(s.until(10*time.Second, met{n: 50, fate: BeforeStart, off: 55 * 365 * 24 * time.Hour}),
+			[]string{"0s", "are before the start of the deployment, most of these by more than a year: it is 2026-03-01T11:00:00Z", "events.time_unit (ms) is wrong"})
+	})
+	t.Run("of the future", func(t *testing.T) {
+		s := newLossScene(t, deployment.TrustBroker)
+		s.says(s.until(10*time.Second, met{n: 50, fate: Future, off: 3 * time.Minute}),
+			[]string{"0s", "are of the future, most of these by more than a minute: either a producer's clock is ahead by more than time.skew (1m0s), or"})
+	})
+	t.Run("overtaken", func(t *testing.T) {
+		s := newLossScene(t, deployment.TrustBroker)
+		s.says(s.until(10*time.Second, met{n: 50, fate: Overtaken}), []string{"0s", "came after their turn was closed: was a partition silent for longer than time.idle_grace (1m0s)"})
+	})
+	t.Run("dead letters", func(t *testing.T) {
+		s := newLossScene(t, deployment.TrustBroker)
+		bad := met{n: 1, fate: DeadLettered, class: "missing_field"}
+		s.says(s.until(5*time.Minute, good(60), bad),
+			[]string{"9s", "some records are dead-lettered: missing_field (topic shop-dead-letter has them, with the reason in the header tollgate-class)"},
+			[]string{"1m9s"}, []string{"3m9s"})
+		s.says(s.until(10*time.Minute, good(60), met{n: 200, fate: DeadLettered, class: "undecodable"}),
+			[]string{"5m18s", "more than half of the records read in the last minute are dead-lettered: missing_field, undecodable (topic"}, []string{"6m18s"}, []string{"8m18s"})
+	})
+	t.Run("few among many", func(t *testing.T) {
+		s := newLossScene(t, deployment.TrustBroker)
+		s.says(s.until(10*time.Minute, good(200), met{n: 1, fate: DeadLettered, class: "missing_field"}, met{n: 60, fate: Late}))
+	})
+	t.Run("several together", func(t *testing.T) {
+		s := newLossScene(t, deployment.TrustBroker)
+		s.says(s.until(10*time.Second, good(40), met{n: 24, fate: Late}, met{n: 34, fate: DeadLettered, class: "null_field"}, met{n: 2, fate: Future}),
+			[]string{"0s", "more than half of the records read in the last minute are lost before counting: some are late: ", "; some are dead-lettered: null_field"})
+	})
+}
+
+// Of few records nothing is said: a line would tell of single ones. Where a minute has few, the
+// hour decides.
+func TestRuleNothingIsSaidOfFewRecords(t *testing.T) {
+	s := newLossScene(t, deployment.TrustBroker)
+	bad := met{n: 1, fate: DeadLettered, class: "missing_field"}
+	for range leastRecords - 1 {
+		s.says(s.until(s.at, bad))
+		s.says(s.until(s.at + 3*time.Minute))
+	}
+	s.says(s.until(s.at, bad), []string{"27m18s", "more than half of the records read in the last hour are dead-lettered"})
+	s.says(s.until(s.at + 3*time.Hour)) // nothing new is read, and nothing proves that it is over
+}
+
+// What is said does not change with the number of records: it has none.
+func TestRuleWhatIsSaidOfLossesHasNoCount(t *testing.T) {
+	said := map[string]bool{}
+	for _, times := range []int{1, 7, 100} {
+		s := newLossScene(t, deployment.TrustBroker)
+		for _, line := range s.until(0, met{n: 11 * times}, met{n: 20 * times, fate: Late, off: 2 * time.Hour}) {
+			said[regexp.MustCompile(`time=\S+`).ReplaceAllString(line, "")] = true
+		}
+	}
+	if len(said) != 1 {
+		t.Errorf("different numbers are told apart: %v", said)
+	}
+}
+
+func TestNobodyNeedsLosses(t *testing.T) {
+	var none *Losses
+	f := Fates{}
+	f.Count(Late, "", 0)
+	none.See(stallNoon, &f)
+	none.Look(stallNoon)
+	var out bytes.Buffer
+	NewLosses(LossRules{}, slog.New(slog.NewTextHandler(&out, nil))).Look(stallNoon)
+	if out.Len() > 0 {
+		t.Errorf("said of no record: %s", &out)
+	}
+}

@@ -1,0 +1,135 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/embedded"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
+	"github.com/tollgate-dp/tollgate/internal/testing/await"
+	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
+)
+
+// appendEvents appends records to partition 0 of the events topic.
+func appendEvents(t *testing.T, addr string, msgs ...kafkalog.Message) {
+	t.Helper()
+	client, err := connect.Dial(t.Context(), deployment.Kafka{Brokers: []string{addr}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	p, err := client.NewProducer(t.Context(), "events", 0, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	if _, err := p.Append(t.Context(), msgs); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A run says while it goes on that records are late or dead-lettered, with where to look, and no
+// word of it has an id, a key or a number of records.
+func TestRuleARunSaysCoarselyWhatIsWrong(t *testing.T) {
+	broker := deploytest.Start(t)
+	start := time.Now().Add(-time.Hour).Truncate(time.Minute)
+	cfg := deploytest.Config(broker.Addr())
+	cfg.Time.Lateness = 30 * time.Second
+	d := deploy(t, cfg, start, 1)
+	out := &lockedBuffer{}
+	drain, over := make(chan struct{}), make(chan error, 1)
+	go func() {
+		_, err := Run(context.Background(), d, RunOptions{Drain: drain, Logger: slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: slog.LevelWarn}))})
+		over <- err
+	}()
+	now := time.Now()
+	record := func(i int, at time.Time) kafkalog.Message {
+		return kafkalog.Message{Value: fmt.Appendf(nil, `{"user":"person-%d","key":"a","time":%d}`, i, at.UnixMilli()), Timestamp: kafkalog.At(now.UnixMilli())}
+	}
+	var msgs []kafkalog.Message
+	for i := range 733 {
+		msgs = append(msgs, record(i, now.Add(-10*time.Minute)))
+	}
+	for i := range 211 {
+		msgs = append(msgs, record(i, now), kafkalog.Message{Value: fmt.Appendf(nil, `{"user":"person-%d","time":%d}`, i, now.UnixMilli()), Timestamp: kafkalog.At(now.UnixMilli())})
+	}
+	appendEvents(t, broker.Addr(), msgs...)
+	for _, want := range []string{
+		"more than half of the records read in the last minute are late, most of these by more than a minute: their times are behind those that producers gave the records: either events come later than time.lateness (30s) allows",
+		"some records are dead-lettered: missing_field (topic " + d.Config.Outputs.DeadLetter + " has them, with the reason in the header tollgate-class)",
+	} {
+		await.That(t, time.Minute, fmt.Sprintf("the run says %q", want), func() bool { return strings.Contains(out.String(), want) })
+	}
+	close(drain)
+	if err := <-over; err != nil {
+		t.Fatal(err)
+	}
+	text := regexp.MustCompile(`time=\S+`).ReplaceAllString(out.String(), "")
+	for _, never := range []string{"person", "733", "211", "422", "944", "1155"} {
+		if strings.Contains(text, never) {
+			t.Errorf("%q is in what the run says:\n%s", never, text)
+		}
+	}
+}
+
+// A broker that goes away in mid-run is named at once, and when it is back; until then the run has
+// said when its first result comes.
+func TestRuleABrokerThatGoesAwayIsNamedAtOnce(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for seconds")
+	}
+	dir := t.TempDir()
+	broker, err := embedded.Start(embedded.Options{DataDir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { broker.Close() }()
+	addr := broker.Addr()
+	cfg := deploytest.Config(addr)
+	cfg.Metrics[0].Window = 24 * time.Hour
+	d := deploy(t, cfg, time.Now().Truncate(24*time.Hour), 1)
+	out := &lockedBuffer{}
+	progress := make(chan Progress, 100)
+	drain, over := make(chan struct{}), make(chan error, 1)
+	go func() {
+		_, err := Run(context.Background(), d, RunOptions{
+			Drain: drain, Logger: slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: slog.LevelWarn})),
+			OnProgress: func(p Progress) {
+				select {
+				case progress <- p:
+				default:
+				}
+			},
+		})
+		over <- err
+	}()
+	tomorrow := d.Config.Metrics[0].Window
+	if p := <-progress; !p.WindowEnd.Equal(time.Now().Truncate(tomorrow).Add(tomorrow)) || !p.Latest.Equal(p.WindowEnd.Add(d.Config.Time.Skew+d.Config.Time.IdleGrace)) || p.Lag != 0 || p.Closed {
+		t.Errorf("%+v", p)
+	}
+	broker.Close()
+	away := "broker " + addr + " unreachable since "
+	began := time.Now()
+	await.That(t, time.Minute, "the broker is named", func() bool { return strings.Contains(out.String(), away) })
+	if took := time.Since(began); took > 20*time.Second { // the half minute after which a stall is told
+		t.Errorf("that took %v", took)
+	}
+	if broker, err = embedded.Start(embedded.Options{Addr: addr, DataDir: dir}); err != nil {
+		t.Fatal(err)
+	}
+	await.That(t, time.Minute, "the broker is back", func() bool { return strings.Contains(out.String(), "broker "+addr+" is back, after ") })
+	close(drain)
+	if err := <-over; err != nil {
+		t.Fatal(err)
+	}
+	if strings.Count(out.String(), away) != 1 {
+		t.Errorf("it is named more than once:\n%s", out)
+	}
+}
