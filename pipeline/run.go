@@ -150,6 +150,7 @@ func Run(ctx context.Context, d *deployment.Deployment, opts RunOptions) (result
 	}
 	defer r.close()
 	looks.Also(r.losses.Look)
+	defer func() { r.losses.Look(time.Now()) }() // a run may end before the first look
 	if opts.OnProgress != nil && !opts.Bounded {
 		looks.Also(func(now time.Time) {
 			if o, known := stalls.Outlook(now); known {

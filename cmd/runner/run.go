@@ -245,7 +245,7 @@ func (o *runOutput) finish(result pipeline.RunResult, err error, signalled bool)
 	if signalled {
 		limit = followLimit / 3 // a page of this size is written in a second or two
 	}
-	if closed := o.end(limit); err == nil {
+	if closed := o.endPage(limit); err == nil {
 		err = closed
 	}
 	return err

@@ -40,6 +40,7 @@ type runOutput struct {
 	changed   chan struct{} // closed and made anew at every change of the fields below
 	first     uint64        // turn that this run has settled, 0 none yet
 	settled   uint64        // the last one
+	end       time.Time     // of it
 	done      uint64        // the last turn that was printed
 	published int           // values of this run's turns
 	printed   int           // of them
@@ -89,7 +90,7 @@ func (o *runOutput) settle(s pipeline.Settlement) {
 		if o.printed == o.published {
 			o.moved = now
 		}
-		o.settled = s.Turn
+		o.settled, o.end = s.Turn, s.WindowEnd
 		o.published += s.Keys
 		if now.Sub(o.warned) >= stuckEvery && now.Sub(o.moved) >= stuckEvery {
 			o.warned, stuck = now, o.published-o.printed

@@ -1,46 +1,50 @@
 package main
 
 import (
+	"strings"
 	"time"
 
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
-// expect shows what the run waits for.
+// expect shows what the run waits for; not what it has settled since that was looked at.
 func (o *runOutput) expect(p pipeline.Progress) {
 	o.mu.Lock()
-	first := o.published == 0
+	first := o.published == 0 && (o.certain || o.first == 0)
+	over := o.first > 0 && !p.WindowEnd.After(o.end)
 	o.mu.Unlock()
-	o.progress.Status(expecting(p, time.Now(), first, o.certain))
+	if !over {
+		o.progress.Status(expecting(p, time.Now(), first, o.certain))
+	}
 }
 
 // expecting says when the next counts can appear, and how far behind reading is. certain says that
 // there are public keys: private ones may all lack users, so that a window gives no count.
 func expecting(p pipeline.Progress, now time.Time, first, certain bool) string {
-	which, done := "next", " result"
+	what, when := "next ", ""
 	if first {
-		which = "first"
+		what = "first "
 	}
-	if !certain {
-		done = " window done"
+	if what += "result"; !certain {
+		what, when = strings.Replace(what, "result", "window", 1), " closes"
 	}
 	lag := ""
 	if p.Lag >= lagFrom {
 		lag = "reading " + p.Lag.Round(time.Second).String() + " behind the clock"
 	}
-	switch {
+	switch soon := now.Before(p.Earliest); {
 	case p.Closed:
-		return which + done + " soon: it is being released"
-	case now.Before(p.Earliest) && lag != "":
-		return which + done + " at " + moment(p.Earliest, now) + ", " + lag
-	case now.Before(p.Earliest):
-		return which + done + " at " + moment(p.Earliest, now)
+		return what + " is being released"
+	case soon && lag != "":
+		return what + when + " at " + moment(p.Earliest, now) + ", " + lag
+	case soon:
+		return what + when + " at " + moment(p.Earliest, now)
 	case lag != "":
 		return lag
 	case now.Before(p.Latest):
-		return which + done + " by " + moment(p.Latest, now)
+		return what + when + " by " + moment(p.Latest, now)
 	}
-	return which + done + " is due"
+	return what + " is due"
 }
 
 // lagFrom is how far reading may be behind the clock without a word: records are under way for a

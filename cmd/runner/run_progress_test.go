@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"strings"
 	"testing"
@@ -37,10 +38,10 @@ func TestProgressSaysWhenTheNextResultComes(t *testing.T) {
 	}{
 		{window, "13:10:00.000", true, true, "first result at 14:02:05Z"},
 		{window, "13:10:00.000", false, true, "next result at 14:02:05Z"},
-		{window, "13:10:00.000", true, false, "first window done at 14:02:05Z"},
+		{window, "13:10:00.000", true, false, "first window closes at 14:02:05Z"},
 		{window, "14:02:05.000", true, true, "first result by 14:04:01Z"},
 		{window, "14:05:00.000", true, true, "first result is due"},
-		{read(func(p *pipeline.Progress) { p.Closed = true }), "14:03:00.000", false, true, "next result soon: it is being released"},
+		{read(func(p *pipeline.Progress) { p.Closed = true }), "14:03:00.000", false, true, "next result is being released"},
 		{read(func(p *pipeline.Progress) { p.Lag = 4 * time.Second }), "13:10:00.000", true, true, "first result at 14:02:05Z"},
 		{read(func(p *pipeline.Progress) { p.Lag = 90 * time.Second }), "13:10:00.000", true, true, "first result at 14:02:05Z, reading 1m30s behind the clock"},
 		{read(func(p *pipeline.Progress) { p.Lag = time.Hour }), "14:10:00.000", true, true, "reading 1h0m0s behind the clock"},
@@ -90,5 +91,22 @@ func TestOpenTurnsSayWhatClosesThem(t *testing.T) {
 	}
 	if err := unfinished(pipeline.RunResult{Drained: true, OpenTurns: 1234, Open: open}, twoOClock); !strings.Contains(err.Error(), "1,234 turns are open, the last one until") {
 		t.Error(err)
+	}
+}
+
+// What was looked at before a turn was settled is not said of it afterwards.
+func TestProgressSaysNothingOfWhatIsSettled(t *testing.T) {
+	o, _ := newOutput(t, formatTable)
+	errs := o.a.stderr.(*bytes.Buffer)
+	o.settle(pipeline.Settlement{First: 1, Turn: 2, WindowEnd: twoOClock, Keys: 3})
+	o.expect(pipeline.Progress{WindowEnd: twoOClock})
+	o.progress.Flush()
+	if errs.Len() > 0 {
+		t.Errorf("said: %s", errs)
+	}
+	o.expect(pipeline.Progress{WindowEnd: twoOClock.Add(time.Hour), Earliest: time.Now().Add(time.Hour)})
+	o.progress.Flush()
+	if !strings.Contains(errs.String(), "2 turns settled, 3 values released, next result at ") {
+		t.Errorf("said: %s", errs)
 	}
 }

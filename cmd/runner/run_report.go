@@ -37,9 +37,9 @@ func (o *runOutput) chart(releases []schemas.Release) error {
 	return nil
 }
 
-// end finishes the page. A page that is not an ordinary file may be a pipe without
-// a reader: limit is how long end waits for one.
-func (o *runOutput) end(limit time.Duration) error {
+// endPage finishes the page. A page that is not an ordinary file may be a pipe without
+// a reader: limit is how long endPage waits for one.
+func (o *runOutput) endPage(limit time.Duration) error {
 	if o.page == nil {
 		return nil
 	}

@@ -19,15 +19,17 @@ type Progress struct {
 	now      func() time.Time
 	begin    time.Time
 
-	mu       sync.Mutex // never held while something is written or waited for
-	drawn    time.Time
-	shown    string // the line on the screen
-	hidden   int    // Interrupts that are running: no line is drawn meanwhile
-	turns    int
-	total    int // 0: not known
-	released int
-	status   string        // what is waited for
-	pause    time.Duration // elsewhere: until the status is written again
+	mu    sync.Mutex // never held while something is written or waited for
+	drawn time.Time
+	shown string // the line on the screen
+	// drawnTurns is what the last line said of turns.
+	drawnTurns int
+	hidden     int // Interrupts that are running: no line is drawn meanwhile
+	turns      int
+	total      int // 0: not known
+	released   int
+	status     string        // what is waited for
+	pause      time.Duration // elsewhere: until the status is written again
 }
 
 const (
@@ -149,13 +151,13 @@ func (p *Progress) Interrupt(to io.Writer, fn func() error) error {
 	return err
 }
 
-// Done writes the summary, one line: the last state, unless nothing was settled, and what
-// else there is to say, if anything.
+// Done writes the summary, one line: the last state, unless nothing was settled or it stands
+// there already, and what else there is to say, if anything.
 func (p *Progress) Done(also string) {
 	p.mu.Lock()
 	p.status = ""
 	var parts []string
-	if p.turns > 0 {
+	if p.turns > 0 && (p.terminal || p.turns != p.drawnTurns) {
 		parts = append(parts, p.text())
 	}
 	if also != "" {
@@ -178,6 +180,7 @@ func (p *Progress) Done(also string) {
 
 func (p *Progress) draw() {
 	line := p.text()
+	p.drawnTurns = p.turns
 	if !p.terminal {
 		p.out.put(line + "\n")
 		return

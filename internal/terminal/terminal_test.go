@@ -270,7 +270,7 @@ func TestProgressShowsWhatIsWaitedFor(t *testing.T) {
 0 turns settled, 0 values released, first result at 14:02:05Z, 3m31s
 1 turn settled, 6 values released, 5m1s
 1 turn settled, 6 values released, next result at 15:02:05Z, 5m2s
-1 turn settled, 6 values released, 5m2s; drained
+drained
 `,
 		true: "0 turns settled, 0 values released, first result at 14:02:05Z, 1.0 s\r\x1b[K0 turns settled, 0 values released, first result at 14:02:05Z, 2.0 s",
 	} {

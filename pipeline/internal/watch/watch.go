@@ -65,7 +65,7 @@ func Start(ctx context.Context, client *kafkalog.Client, s *Stalls, drain <-chan
 	return w
 }
 
-// Also has fn called about once a second from now on, and at the end once more.
+// Also has fn called about once a second from now on.
 func (w *Watch) Also(fn func(now time.Time)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -84,7 +84,6 @@ func (w *Watch) look(now time.Time) {
 func (w *Watch) Stop() {
 	w.cancel()
 	w.running.Wait()
-	w.look(time.Now())
 }
 
 // stuckCall waits for a call that has been tried again and again for long, and returns

@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/embedded"
 	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
 // A drain waits neither for ever for a partition that has no leader nor ends for a
@@ -38,5 +41,50 @@ func TestRuleADrainIsNotHeldUpByOnePartition(t *testing.T) {
 	Start(t.Context(), client, New(Rules{}, slog.New(slog.DiscardHandler)), drain, func(err error) { ended <- err }).Stop()
 	if len(ended) > 0 {
 		t.Errorf("a drain without troubles ended with %v", <-ended)
+	}
+}
+
+// The error with which a run ends names the brokers that are away, once.
+func TestTheEndNamesTheBrokersThatAreAway(t *testing.T) {
+	dir := t.TempDir()
+	broker, err := embedded.Start(embedded.Options{DataDir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := broker.Addr()
+	client, err := kafkalog.Dial(t.Context(), kafkalog.Config{Brokers: []string{addr}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	failed := errors.New("reading control: giving up")
+	if err := Named(client, failed); err != failed || len(client.Away()) > 0 { //nolint:errorlint // nothing is added
+		t.Errorf("%v, away %v", err, client.Away())
+	}
+	broker.Close()
+	begin := time.Now()
+	for range 2 {
+		if client.Ping(t.Context()) == nil {
+			t.Fatal("a broker that is closed answers")
+		}
+	}
+	err = Named(client, failed)
+	if want := "reading control: giving up; broker " + addr + " unreachable since "; !errors.Is(err, failed) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "nothing listens there") {
+		t.Errorf("%v, want %q", err, want)
+	}
+	if away := client.Away(); len(away) != 1 || away[0].Since.Before(begin) || !away[0].Since.Before(away[0].Asked) {
+		t.Errorf("%+v", away)
+	}
+	for _, as := range []error{nil, deployment.ErrNoBroker} {
+		if err := Named(client, as); err != as { //nolint:errorlint // nothing is added
+			t.Errorf("%v became %v", as, err)
+		}
+	}
+	if broker, err = embedded.Start(embedded.Options{Addr: addr, DataDir: dir}); err != nil {
+		t.Fatal(err)
+	}
+	defer broker.Close()
+	if err := client.Ping(t.Context()); err != nil || len(client.Away()) > 0 {
+		t.Errorf("%v, away %v", err, client.Away())
 	}
 }
