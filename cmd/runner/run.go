@@ -48,6 +48,11 @@ under way, and the exit code is 1.
 A broker that does not answer at the start may be restarting: the run says so and
 waits for it, for the time of --wait-for-broker.
 
+While windows fill up, stderr says when the next counts come, how far reading is
+behind, and coarsely what is wrong: that more than half of the records are late, or
+that some are dead-lettered, with where to look. It has no user id, no key and no
+number of records; exact tallies are in --trusted-report FILE, at the end of the run.
+
 --until ends the run when every window that ends by a given time is settled; "now"
 stands for every window that is over when the run begins. No record changes which
 windows these are. --until-end ends the run when every window with an event that was
@@ -55,7 +60,8 @@ on the topic at the start is settled; which window is the last, and how long tha
 takes, can depend on one record: the event that is furthest ahead (time.skew limits
 how far; with time.no_future there is no limit). Neither flag closes a window early:
 where only the clock can close the last windows, the run waits. --wait limits that:
-the run is then drained, says how many turns are open, and the exit code is 1.`,
+the run is then drained, says how many turns are open, until when, and what closes
+them; the exit code is 1.`,
 		Example: `  runner run --config tollgate.yaml
   runner run --config tollgate.yaml --format json
   runner run --config tollgate.yaml --until now --wait 10m`,

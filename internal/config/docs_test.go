@@ -29,13 +29,14 @@ func TestConfigurationsInTheDocumentationAreRight(t *testing.T) {
 	}
 }
 
-func TestExampleIsRight(t *testing.T) {
-	const path = "../../docs/example.yaml"
-	body, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
+func TestExamplesAreRight(t *testing.T) {
+	for _, path := range files(t, "../../docs/*.yaml") {
+		body, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lint(t, path, body)
 	}
-	lint(t, path, body)
 }
 
 // lint parses and compiles with keys that stand in for what is missing.

@@ -260,8 +260,8 @@ func TestProgressOnATerminalIsOneLine(t *testing.T) {
 	}
 }
 
-// While nothing is settled the status shows that the run goes on: in place on a terminal, at growing
-// intervals elsewhere.
+// While nothing is settled the status shows that the run goes on: in place on a terminal, at
+// growing intervals elsewhere.
 func TestProgressShowsWhatIsWaitedFor(t *testing.T) {
 	for terminal, want := range map[bool]string{
 		false: `0 turns settled, 0 values released, first result at 14:02:05Z, 1.0 s

@@ -85,7 +85,7 @@ func module() []layer {
 				{"pipeline/internal/generations", "what may be changed, and the next generation"},
 				{"pipeline/internal/topicrules", "how topics must be set up"},
 				{"pipeline/internal/fencing", "one writer for a partition"},
-				{"pipeline/internal/watch", "why nothing moves"},
+				{"pipeline/internal/watch", "why nothing moves, what is lost, when counts come"},
 				{"pipeline/internal/packing", "contributions on their way to the shards"},
 				{"pipeline/internal/ledgerlog", "the ledger on its topic"},
 				{"pipeline/internal/countslog", "what was published"},

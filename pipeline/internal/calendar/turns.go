@@ -187,7 +187,7 @@ func (t *Turns) Ending(turn uint64) []schemas.MetricWindow {
 }
 
 // NextEnd returns the end of the first metric window that ends after a turn. Windows that began
-// before the start are none.
+// before the start do not count.
 func (t *Turns) NextEnd(turn uint64) int64 {
 	end, next := t.End(turn), int64(Forever)
 	for _, m := range t.metrics {

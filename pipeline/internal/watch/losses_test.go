@@ -69,7 +69,7 @@ func TestRuleLossesAreSaidCoarsely(t *testing.T) {
 		s.says(s.until(40*time.Minute, good(5), late),
 			[]string{"0s", "more than half of the records read in the last minute are late, most of these by more than a day: their times are behind their append times", "time.lateness (2m0s)", "events.fields.time (at) or events.time_unit (ms)", "--trusted-report"},
 			[]string{"1m0s", "are late"}, []string{"3m0s"}, []string{"7m0s"}, []string{"15m0s"}, []string{"25m0s"}, []string{"35m0s"})
-		// It is over once less than a quarter is late, so that a share around a half tells nothing more.
+		// Less than a quarter has to be late for that, so that a share around a half tells no more.
 		s.says(s.until(44*time.Minute, good(6), met{n: 5, fate: Late}))
 		s.says(s.until(50*time.Minute, good(10)), []string{"44m28s", "over after 44m28s: less than a quarter of the records read in the last minute are late"})
 	})
