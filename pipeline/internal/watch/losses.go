@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -26,11 +27,11 @@ const (
 
 // LossRules are what a deployment says about the times of its events, for texts.
 type LossRules struct {
-	Topic, DeadLetter         string
-	TimeField, TimeUnit       string
-	Start                     time.Time
-	Trust                     string // of deployment.Time
-	Lateness, Skew, IdleGrace time.Duration
+	Topic, DeadLetter                string
+	TimeField, TimeUnit              string
+	Start                            time.Time
+	Trust                            string // of deployment.Time
+	Lateness, Skew, Slack, IdleGrace time.Duration
 }
 
 // LossRulesOf returns the rules of a deployment that starts at a time.
@@ -38,7 +39,7 @@ func LossRulesOf(d *deployment.Deployment, start time.Time) LossRules {
 	t, e := &d.Config.Time, &d.Config.Events
 	return LossRules{
 		Topic: e.Topic, DeadLetter: d.Config.Outputs.DeadLetter, TimeField: e.Format.Time, TimeUnit: e.Format.TimeUnit,
-		Start: start, Trust: t.Trust, Lateness: t.Lateness, Skew: t.Skew, IdleGrace: t.IdleGrace,
+		Start: start, Trust: t.Trust, Lateness: t.Lateness, Skew: t.Skew, Slack: t.Slack, IdleGrace: t.IdleGrace,
 	}
 }
 
@@ -92,11 +93,11 @@ func (l *Losses) Look(now time.Time) {
 	if hour.read() < leastRecords || recent.read() == 0 {
 		return // there is nothing new to say, nor that anything is over
 	}
+	fresh := recent.n[DeadLettered] > 0
 	if recent.read() < leastRecords {
 		recent, span = hour, "hour"
 	}
-	named := l.most(now, &recent, span)
-	l.some(now, &hour, recent.n[DeadLettered] > 0, named)
+	l.some(now, &hour, fresh, l.most(now, &recent, span))
 }
 
 // most tells of what more than half of the records have met, and says whether that names dead
@@ -118,10 +119,10 @@ func (l *Losses) most(now time.Time, f *Fates, span string) (dead bool) {
 		}
 	}
 	const several = "are lost before counting"
-	switch lost := f.lost(); {
-	case 2*lost > all && !single:
-		dead = f.n[DeadLettered]*namedOf >= all
-		l.tell(now, several, "more than half"+of+several+": "+l.shares(f))
+	switch lost, shares := f.lost(), l.shares(f); {
+	case 2*lost > all && !single && shares != "":
+		dead = named(f, f.n[DeadLettered])
+		l.tell(now, several, "more than half"+of+several+": "+shares)
 	case 4*lost < all:
 		l.over(now, several, "less than a quarter"+of+several)
 	}
@@ -138,19 +139,19 @@ type loss struct {
 // losses returns every way to lose records.
 func (l *Losses) losses() []loss {
 	r := &l.rules
-	unit := fmt.Sprintf("events.fields.time (%s) or events.time_unit (%s) is wrong", r.TimeField, r.TimeUnit)
-	late := fmt.Sprintf("their times are behind their append times: either events come later than time.lateness (%v) allows, or events of the past are written only now (under append times they are never counted), or %s", r.Lateness, unit)
+	unit := fmt.Sprintf("events.fields.time (%s) or events.time_unit (%s) is wrong", r.TimeField, cmp.Or(r.TimeUnit, "as the schema says"))
+	late := fmt.Sprintf("their times are behind their append times: it may be that events come later than time.lateness (%v) allows, that events of the past are written only now (under append times they are never counted), or that %s", r.Lateness, unit)
 	if r.Trust == deployment.TrustProducer {
-		late = fmt.Sprintf("their times are behind those that producers gave the records: either events come later than time.lateness (%v) allows, or %s", r.Lateness, unit)
+		late = fmt.Sprintf("their times are behind those that producers gave the records: it may be that events come later than time.lateness (%v) allows, or that %s", r.Lateness, unit)
 	}
 	return []loss{
 		{"are late", []Fate{Late, Disordered}, late},
-		{"are of the future", []Fate{Future}, fmt.Sprintf("either a producer's clock is ahead by more than time.skew (%v), or %s", r.Skew, unit)},
+		{"are of the future", []Fate{Future}, fmt.Sprintf("it may be that a producer's clock is ahead by more than time.skew (%v), or that %s", r.Skew, unit)},
 		{
 			"are before the start of the deployment", []Fate{BeforeStart},
-			fmt.Sprintf("it is %s, set by runner init --start; either these events are older, or %s", clockTime(r.Start), unit),
+			fmt.Sprintf("it is %s, set by runner init --start; it may be that these events are older, or that %s", clockTime(r.Start), unit),
 		},
-		{"came after their turn was closed", []Fate{Overtaken}, fmt.Sprintf("was a partition silent for longer than time.idle_grace (%v), or a broker's clock set?", r.IdleGrace)},
+		{"came after their turn was closed", []Fate{Overtaken}, fmt.Sprintf("it may be that a partition was silent for longer than time.idle_grace (%v), or that a clock was set", r.IdleGrace)},
 		{"are dead-lettered", []Fate{DeadLettered}, ""},
 	}
 }
@@ -172,9 +173,18 @@ func (l *Losses) where(f *Fates, loss loss, n uint64) string {
 		}
 	}
 	if loss.fates[0] == Late && 2*f.n[Disordered] > n {
-		return text + fmt.Sprintf(": records before them in their partitions have later times by more than time.lateness (%v), as in a file that was not sorted before it was replayed", l.rules.Lateness) + tallies
+		return text + ": " + l.disorder() + tallies
 	}
 	return text + ": " + loss.hint + tallies
+}
+
+// disorder says what makes records late that are not so by their own times.
+func (l *Losses) disorder() string {
+	const what = "records before them in their partitions have times that are later by more than "
+	if l.rules.Trust == deployment.TrustProducer {
+		return what + fmt.Sprintf("time.lateness (%v), as in a file that was not sorted before it was replayed", l.rules.Lateness)
+	}
+	return what + fmt.Sprintf("time.slack (%v), as after a broker's clock was set", l.rules.Slack)
 }
 
 // tallies says where the exact numbers are.
@@ -184,7 +194,7 @@ const tallies = "; exact tallies: --trusted-report"
 func (l *Losses) classes(f *Fates) string {
 	var names []string
 	for _, class := range slices.Sorted(maps.Keys(f.classes)) {
-		if f.classes[class] >= leastRecords || len(f.classes) == 1 {
+		if n := f.classes[class]; n >= leastRecords || 2*n > f.n[DeadLettered] {
 			names = append(names, class)
 		}
 	}
@@ -195,6 +205,9 @@ func (l *Losses) classes(f *Fates) string {
 	return fmt.Sprintf("%s (topic %s has them, with the reason in the header tollgate-class)", text, l.rules.DeadLetter)
 }
 
+// named says whether a loss of n records is named beside others.
+func named(f *Fates, n uint64) bool { return n >= leastRecords && n*namedOf >= f.read() }
+
 // shares names the fates of which records are lost, with where to look.
 func (l *Losses) shares(f *Fates) string {
 	var parts []string
@@ -203,7 +216,7 @@ func (l *Losses) shares(f *Fates) string {
 		for _, fate := range loss.fates {
 			n += f.n[fate]
 		}
-		if n*namedOf >= f.read() {
+		if named(f, n) {
 			parts = append(parts, "some "+loss.words+l.where(f, loss, n))
 		}
 	}
@@ -211,12 +224,12 @@ func (l *Losses) shares(f *Fates) string {
 }
 
 // some tells that there are dead letters, where they are few. fresh says that some were read
-// lately, named that more was said of them.
-func (l *Losses) some(now time.Time, f *Fates, fresh, named bool) {
+// lately, more that more was said of them.
+func (l *Losses) some(now time.Time, f *Fates, fresh, more bool) {
 	const words = "some are dead-lettered"
 	n := f.n[DeadLettered]
 	switch {
-	case named:
+	case more:
 		delete(l.told, words)
 	case fresh && n >= leastRecords && n*someOf >= f.read():
 		l.tell(now, words, "some records are dead-lettered"+l.classes(f))
