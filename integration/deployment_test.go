@@ -325,7 +325,7 @@ func (d *deployment) referenceOf(config pipeline.Config, compiled *pipeline.Depl
 		Budget: reference.Budget{Mu2: bigOf(uint64(budget.Mu2)), Keys: budget.Keys.Big()},
 		Period: config.Privacy.Period.Milliseconds(), Start: base.UnixMilli() - base.UnixMilli()%slide.Milliseconds(),
 		Lateness: config.Time.Lateness.Milliseconds(), Skew: config.Time.Skew.Milliseconds(),
-		Slack: 0, NoFuture: config.Time.NoFuture, Clock: time.Now().UnixMilli(), Metrics: metrics,
+		Slack: 0, Counts: schemas.CountsEncoding{Format: compiled.Config.Outputs.CountsFormat}, NoFuture: config.Time.NoFuture, Clock: time.Now().UnixMilli(), Metrics: metrics,
 	}
 	if d.adjust != nil {
 		d.adjust(&c)

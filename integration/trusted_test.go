@@ -153,8 +153,8 @@ func (tr *trusted) addSettled(parts []schemas.Settled) error {
 
 func sameKeys(a, b []schemas.SettledKey) bool {
 	order := func(x, y schemas.SettledKey) int {
-		return slices.Compare(schemas.EncodeReleaseKey(fmt.Sprint(x.Metric), x.WindowStart, x.WindowEnd, x.Key),
-			schemas.EncodeReleaseKey(fmt.Sprint(y.Metric), y.WindowStart, y.WindowEnd, y.Key))
+		return slices.Compare(schemas.EncodeReleaseKey(fmt.Sprint(x.Metric), x.WindowStart, x.Key),
+			schemas.EncodeReleaseKey(fmt.Sprint(y.Metric), y.WindowStart, y.Key))
 	}
 	a, b = slices.SortedFunc(slices.Values(a), order), slices.SortedFunc(slices.Values(b), order)
 	return slices.EqualFunc(a, b, func(x, y schemas.SettledKey) bool { return order(x, y) == 0 && x.Precision == y.Precision })

@@ -163,7 +163,7 @@ func TestFollowerPutsTurnsTogether(t *testing.T) {
 	write := writerTo(t, d)
 	counts := func(partition int32, turn uint64, keys ...string) {
 		for _, key := range keys {
-			data, err := schemas.EncodeRelease(oldRelease(turn, key))
+			data, err := schemas.EncodeRelease(schemas.CountsEncoding{Format: schemas.CountsJSON}, oldRelease(turn, key))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -290,7 +290,7 @@ func writeOld(tb testing.TB, d *deployment.Deployment, n int) {
 	msgs := make([]kafkalog.Message, n)
 	for i := range msgs {
 		key := fmt.Sprint("old-key-", i)
-		data, err := schemas.EncodeRelease(oldRelease(3, key))
+		data, err := schemas.EncodeRelease(schemas.CountsEncoding{Format: schemas.CountsJSON}, oldRelease(3, key))
 		if err != nil {
 			tb.Fatal(err)
 		}

@@ -19,7 +19,7 @@ const testMinute = 60_000
 
 // testHeader has metrics with windows of a minute, or of an hour for "hour".
 func testHeader(generation uint32, fromTurn uint64, starts []int64, names ...string) schemas.Header {
-	h := schemas.Header{Generation: generation, LedgerSlots: 8, FromTurn: fromTurn,
+	h := schemas.Header{Counts: schemas.CountsEncoding{Format: schemas.CountsJSON}, Generation: generation, LedgerSlots: 8, FromTurn: fromTurn,
 		SliceStart: int64(fromTurn-1) * testMinute, MetricStarts: starts}
 	for _, name := range names {
 		size := int64(testMinute)

@@ -41,6 +41,14 @@ func (e CountsEncoding) String() string {
 	return string(e.Format)
 }
 
+// Check refuses an encoding that no value can have. Errors: ErrInvalid.
+func (e CountsEncoding) Check() error {
+	if what := e.check(); what != "" {
+		return invalid(KindRelease, what)
+	}
+	return nil
+}
+
 // check returns what makes the encoding impossible, or "".
 func (e CountsEncoding) check() string {
 	switch e.Format {

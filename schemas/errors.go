@@ -28,9 +28,9 @@ type MalformedError struct {
 	Kind  Kind
 	What  string // what is wrong, and with which field
 	cause error  // ErrMalformed or ErrVersion
-	// Version is, where errors.Is finds ErrVersion and the encoding has a number for its version,
-	// that number; else 0.
-	Version byte
+	// Version and Known are, where errors.Is finds ErrVersion and the format numbers its versions,
+	// the record's version and the one that this program knows; else 0.
+	Version, Known byte
 }
 
 // Error names the format and what is wrong.

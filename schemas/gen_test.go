@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math"
 	"slices"
+	"strings"
 
 	"pgregory.net/rapid"
 
@@ -383,7 +384,7 @@ func genAck(t *rapid.T) Ack {
 
 func genRelease(t *rapid.T) Release {
 	return Release{Turn: rapid.Uint64Range(0, math.MaxInt64).Draw(t, "turn"), Generation: rapid.Uint32().Draw(t, "generation"),
-		Metric: genText(t), MetricDigest: gen32(t), WindowStart: rapid.Int64().Draw(t, "start"),
+		Metric: strings.ReplaceAll(genText(t), keySeparator, ""), MetricDigest: gen32(t), WindowStart: rapid.Int64().Draw(t, "start"),
 		WindowEnd: rapid.Int64().Draw(t, "end"), Key: genText(t), Value: rapid.Int64().Draw(t, "value"),
 		StdDev: genFloat(t), Low: genFloat(t), High: genFloat(t), Precision: genPrecision(t), Confidence: genFloat(t),
 		Met: rapid.Bool().Draw(t, "met"), Rungs: rapid.Uint32Range(1, math.MaxInt32).Draw(t, "rungs"), NoiseKeyID: genText(t)}

@@ -52,13 +52,22 @@ func goldenValue(c codec, i int) any {
 			Tallies: tallies, Cells: []Cell{{0, 1700000000000, 1700000060000, keys[1], 301}, {1, 1699999200000, 1700000060000, keys[2], -int64(n)}}}
 	case "ack":
 		return Ack{Epoch: 17, First: 5, Turn: 5 + n, ReleaseShards: 1, CountsEnd: 77, Tallies: tallies, Keys: settled}
-	case "release":
-		return Release{Turn: 5 + n, Generation: 1, Metric: "views", MetricDigest: [32]byte{1, 2}, WindowStart: 1700000000000,
-			WindowEnd: 1700000060000, Key: "/products/é", Value: -1234567, StdDev: 10.5, Low: -1300.25, High: -1100,
-			Precision: u, Confidence: 0.95, Met: i == 1, Rungs: 1 + uint32(n), NoiseKeyID: "k1"}
+	case "release-avro":
+		return encoded{goldenRelease(i, u), CountsEncoding{CountsAvro, 7}}
+	case "release-json":
+		return encoded{goldenRelease(i, u), CountsEncoding{Format: CountsJSON}}
+	case "release-avro_object":
+		return encoded{goldenRelease(i, u), CountsEncoding{Format: CountsAvroObject}}
 	default:
-		return ReleaseKey{Metric: "views", WindowStart: -1, WindowEnd: 1700000060000 + int64(n), Key: "/products/é"}
+		return ReleaseKey{Metric: "views", WindowStart: 1700000000000 + int64(n)/2, Key: "/products/é|"}
 	}
+}
+
+func goldenRelease(i int, u state.Precision) Release {
+	n := uint64(i)
+	return Release{Turn: 5 + n, Generation: 1, Metric: "views", MetricDigest: [32]byte{1, 2}, WindowStart: 1700000000000,
+		WindowEnd: 1700000060500, Key: "/products/é\"<\n", Value: -1234567, StdDev: 10.5, Low: -1300.25, High: -1e-7,
+		Precision: u, Confidence: 0.95, Met: i == 1, Rungs: 1 + uint32(n), NoiseKeyID: "k1"}
 }
 
 func goldenBody(i int, u state.Precision, keys [][]byte, settled []SettledKey) ControlBody {

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -13,6 +14,8 @@ const (
 	MaxUserBytes = 1024
 	// MaxKeyBytes is the greatest length of a key, in bytes.
 	MaxKeyBytes = 512
+	// maxMetricBytes is the greatest length of a metric's name, in bytes.
+	maxMetricBytes = 200
 )
 
 var (
@@ -23,6 +26,8 @@ var (
 	ErrUserTooLong = fmt.Errorf("user id longer than %d bytes", MaxUserBytes)
 	// ErrKeyTooLong is returned for a key of more than MaxKeyBytes.
 	ErrKeyTooLong = fmt.Errorf("key longer than %d bytes", MaxKeyBytes)
+	// ErrMetricName is returned for a metric's name that releases cannot carry.
+	ErrMetricName = fmt.Errorf("a metric's name is 1 to %d bytes of UTF-8 without %q, which separates the parts of a count's Kafka key", maxMetricBytes, keySeparator)
 	// ErrKeyNotUTF8 is returned for a key that is not valid UTF-8: keys are published as text.
 	ErrKeyNotUTF8 = errors.New("key is not valid UTF-8")
 )
@@ -45,6 +50,15 @@ func ValidateKey(key []byte) error {
 		return ErrKeyTooLong
 	case !utf8.Valid(key):
 		return ErrKeyNotUTF8
+	}
+	return nil
+}
+
+// ValidateMetricName checks the name of a metric: 1 to 200 bytes of UTF-8 without '|'. Errors:
+// ErrMetricName.
+func ValidateMetricName(name string) error {
+	if name == "" || len(name) > maxMetricBytes || !utf8.ValidString(name) || strings.Contains(name, keySeparator) {
+		return ErrMetricName
 	}
 	return nil
 }

@@ -1,15 +1,12 @@
 package schemas
 
 import (
-	_ "embed" // the schema
-	"errors"
-	"fmt"
+	"bytes"
+	"encoding/hex"
 	"math"
+	"math/big"
 	"strings"
-	"sync"
 	"unicode/utf8"
-
-	"github.com/linkedin/goavro/v2"
 
 	"github.com/tollgate-dp/tollgate/state"
 )
@@ -24,7 +21,7 @@ const (
 type Release struct {
 	Turn                   uint64 // at most 2^63−1
 	Generation             uint32
-	Metric                 string
+	Metric                 string // without '|'
 	MetricDigest           [32]byte
 	WindowStart, WindowEnd int64 // Unix milliseconds
 	Key                    string
@@ -37,26 +34,8 @@ type Release struct {
 	NoiseKeyID             string
 }
 
-//go:embed release.avsc
-var releaseSchema string
-
-// ReleaseSchema returns the Avro schema with which releases are published.
-func ReleaseSchema() string { return releaseSchema }
-
-// timestampType is the type of a time in the schema.
-const timestampType = `{"type": "long", "logicalType": "timestamp-millis"}`
-
-// releaseCodec compiles the schema once; a goavro codec has no state after that. goavro 2.15
-// reduces a logical type to {"type":"long"} where the specification's canonical form says "long":
-// no other reader's schema store would have its fingerprint. The bytes are the same, so the codec
-// is made without the annotation.
-var releaseCodec = sync.OnceValues(func() (*goavro.Codec, error) {
-	c, err := goavro.NewCodec(strings.ReplaceAll(releaseSchema, timestampType, `"long"`))
-	if err != nil {
-		return nil, fmt.Errorf("compiling release schema: %w", err)
-	}
-	return c, nil
-})
+// Count returns the value in the unit of the count: exact while it is below 2^43, else rounded.
+func (r *Release) Count() float64 { return math.Ldexp(float64(r.Value), -10) }
 
 func (r *Release) check() string {
 	for _, f := range [...]float64{r.StdDev, r.Low, r.High, r.Confidence} {
@@ -71,106 +50,94 @@ func (r *Release) check() string {
 		return "rungs out of range"
 	case len(r.Key) > MaxKeyBytes || !utf8.ValidString(r.Key):
 		return "key too long or not UTF-8"
-	case len(r.Metric) > maxTextBytes || !utf8.ValidString(r.Metric):
-		return "metric too long or not UTF-8"
+	case len(r.Metric) > maxTextBytes || !utf8.ValidString(r.Metric) || strings.Contains(r.Metric, keySeparator):
+		return "metric too long, not UTF-8, or with a " + keySeparator
 	case len(r.NoiseKeyID) > maxTextBytes || !utf8.ValidString(r.NoiseKeyID):
 		return "noise key id too long or not UTF-8"
 	}
 	return ""
 }
 
-// EncodeRelease encodes a release in Avro's single-object encoding: two magic bytes, the
-// fingerprint of the schema, the fields. Errors: ErrInvalid (numbers not finite, no rung, a text
-// too long or not UTF-8).
-func EncodeRelease(r Release) ([]byte, error) {
+// EncodeRelease encodes a release as a value of the counts topic. The bytes are a function of the
+// arguments alone, and of no library: a turn that is redone by a later version of the program gives
+// the same. Errors: ErrInvalid (an impossible encoding, numbers not finite, no rung, a text too
+// long or not UTF-8).
+func EncodeRelease(enc CountsEncoding, r Release) ([]byte, error) {
+	if what := enc.check(); what != "" {
+		return nil, invalid(KindRelease, what)
+	}
 	if what := r.check(); what != "" {
 		return nil, invalid(KindRelease, what)
 	}
-	codec, err := releaseCodec()
-	if err != nil {
-		return nil, err
-	}
-	// goavro ignores a misspelled name here without an error: a test compares the names with the
-	// schema.
-	b, err := codec.SingleFromNative(make([]byte, 0, 192), map[string]any{
-		"metric": r.Metric, "window_start": r.WindowStart, "window_end": r.WindowEnd, "key": r.Key,
-		"value": r.Value, "stddev": r.StdDev, "low": r.Low, "high": r.High, "confidence": r.Confidence,
-		"met": r.Met, "rungs": int32(r.Rungs), "precision": r.Precision.AppendBinary(make([]byte, 0, state.WideSize)),
-		"turn": int64(r.Turn), "generation": int64(r.Generation), "metric_digest": r.MetricDigest[:],
-		"noise_key_id": r.NoiseKeyID,
-	})
-	if err != nil {
-		// goavro's texts may quote values.
-		return nil, invalid(KindRelease, "refused by Avro")
-	}
-	return b, nil
+	return r.append(make([]byte, 0, 512), enc), nil
 }
 
-// DecodeRelease is the inverse of EncodeRelease. goavro resolves no schemas: a fingerprint other
-// than that of ReleaseSchema is ErrVersion. Errors: ErrMalformed, ErrVersion.
+func (r *Release) append(dst []byte, enc CountsEncoding) []byte {
+	switch enc.Format {
+	case CountsJSON:
+		return r.appendJSON(dst)
+	case CountsAvroObject:
+		return r.appendAvro(append(dst, singleObject()...))
+	default:
+		return r.appendAvro(append(dst, registryPrefix(enc.SchemaID)...))
+	}
+}
+
+// DecodeRelease is the inverse of EncodeRelease in every encoding: the first bytes say in which. It
+// accepts nothing but the bytes that EncodeRelease gives. Errors: ErrMalformed; ErrVersion where
+// the single-object encoding names another schema, or a JSON object has other fields.
 func DecodeRelease(b []byte) (Release, error) {
-	codec, err := releaseCodec()
+	var r Release
+	var enc CountsEncoding
+	var err error
+	switch {
+	case len(b) > 0 && b[0] == '{':
+		enc.Format = CountsJSON
+		r, err = decodeReleaseJSON(b)
+	case len(b) > 0 && b[0] == registryMagic:
+		r, enc, err = decodeReleaseRegistry(b)
+	case len(b) > 1 && b[0] == objectMagic0 && b[1] == objectMagic1:
+		enc.Format = CountsAvroObject
+		r, err = decodeReleaseObject(b)
+	default:
+		err = malformed(KindRelease, "it begins as no format of counts")
+	}
 	if err != nil {
 		return Release{}, err
 	}
-	native, rest, err := codec.NativeFromSingle(b)
-	var wrong goavro.ErrWrongCodec
-	if errors.As(err, &wrong) {
-		return Release{}, &MalformedError{Kind: KindRelease, What: "written with another schema", cause: ErrVersion}
-	}
-	if err != nil {
-		return Release{}, malformed(KindRelease, "not the Avro encoding of its schema")
-	}
-	if len(rest) != 0 {
-		return Release{}, malformed(KindRelease, "bytes left over")
-	}
-	fields, ok := native.(map[string]any)
-	if !ok {
-		return Release{}, malformed(KindRelease, "not a record")
-	}
-	return releaseFromNative(fields)
-}
-
-func releaseFromNative(fields map[string]any) (Release, error) {
-	n := native{fields: fields}
-	r := Release{
-		Metric: fieldOf[string](&n, "metric"), Key: fieldOf[string](&n, "key"),
-		WindowStart: fieldOf[int64](&n, "window_start"), WindowEnd: fieldOf[int64](&n, "window_end"),
-		Value: fieldOf[int64](&n, "value"), StdDev: fieldOf[float64](&n, "stddev"),
-		Low: fieldOf[float64](&n, "low"), High: fieldOf[float64](&n, "high"),
-		Confidence: fieldOf[float64](&n, "confidence"), Met: fieldOf[bool](&n, "met"),
-		NoiseKeyID: fieldOf[string](&n, "noise_key_id"),
-	}
-	rungs, turn, generation := fieldOf[int32](&n, "rungs"), fieldOf[int64](&n, "turn"), fieldOf[int64](&n, "generation")
-	precision, digest := fieldOf[[]byte](&n, "precision"), fieldOf[[]byte](&n, "metric_digest")
-	switch {
-	case n.missing != "":
-		return Release{}, malformed(KindRelease, n.missing+" is missing or of another type")
-	case rungs < 1 || turn < 0 || generation < 0 || generation > math.MaxUint32:
-		return Release{}, malformed(KindRelease, "a number out of range")
-	case len(precision) != state.WideSize || len(digest) != 32:
-		return Release{}, malformed(KindRelease, "precision or metric_digest of another size")
-	}
-	r.Rungs, r.Turn, r.Generation = uint32(rungs), uint64(turn), uint32(generation)
-	r.Precision, _ = state.PrecisionFromBytes(precision) // its length was checked
-	copy(r.MetricDigest[:], digest)
 	if what := r.check(); what != "" {
 		return Release{}, malformed(KindRelease, what)
+	}
+	// One release has one encoding, so that whatever follows from another field, such as value from
+	// value_1024ths, need not be looked at.
+	if !bytes.Equal(r.append(make([]byte, 0, len(b)), enc), b) {
+		return Release{}, malformed(KindRelease, "fields that contradict each other, or are not in the form in which this program writes them")
 	}
 	return r, nil
 }
 
-// native is a record as goavro decodes it, with the name of the first field that was missing or of
-// another type.
-type native struct {
-	fields  map[string]any
-	missing string
+// derived are the fields that hold a part of a release in another form.
+type derived struct{ precisionUnits, digest string }
+
+func (r *Release) derived() derived {
+	return derived{r.Precision.Big().String(), hex.EncodeToString(r.MetricDigest[:])}
 }
 
-func fieldOf[T any](n *native, name string) T {
-	v, ok := n.fields[name].(T)
-	if !ok && n.missing == "" {
-		n.missing = name
+// setDerived is the inverse of derived; "" if the texts are possible.
+func (r *Release) setDerived(f derived) string {
+	units, ok := new(big.Int).SetString(f.precisionUnits, 10)
+	if !ok || len(f.precisionUnits) > 39 { // 2^128 has 39 digits
+		return "precision_units is no integer"
 	}
-	return v
+	var err error
+	if r.Precision, err = state.PrecisionFromBig(units); err != nil {
+		return "precision_units out of range"
+	}
+	if len(f.digest) != 64 {
+		return "metric_digest of another size"
+	}
+	if _, err := hex.Decode(r.MetricDigest[:], []byte(f.digest)); err != nil {
+		return "metric_digest is not hexadecimal"
+	}
+	return ""
 }

@@ -1,33 +1,47 @@
 package schemas
 
-import "encoding/binary"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
-// ReleaseKey is the Kafka key of a release: the cell whose count it is. A cell has one value for
-// ever.
+// ReleaseKey is the Kafka key of a release: the cell whose count it is. A metric has one window
+// size as long as its deployment lives, so that metric, start and key name one window, and the cell
+// has one value for ever.
 type ReleaseKey struct {
-	Metric                 string
-	WindowStart, WindowEnd int64 // Unix milliseconds
-	Key                    string
+	Metric      string
+	WindowStart int64 // Unix milliseconds
+	Key         string
 }
 
-// EncodeReleaseKey encodes the Kafka key of a release. Different arguments give different bytes.
-func EncodeReleaseKey(metric string, windowStart, windowEnd int64, key []byte) []byte {
-	dst := make([]byte, 0, preambleBytes+len(metric)+len(key)+24)
-	dst = appendPreamble(dst, KindReleaseKey)
-	dst = appendString(dst, metric)
-	dst = binary.AppendVarint(dst, windowStart)
-	dst = binary.AppendVarint(dst, windowEnd)
-	return appendBytes(dst, key)
+// keySeparator stands between the parts of a release's key. No metric's name holds it, see
+// ValidateMetricName; of the other parts only the last one can.
+const keySeparator = "|"
+
+// EncodeReleaseKey writes the Kafka key of a release as text: the metric, the start of the window
+// in RFC 3339 with Z, and the key, as in views|2025-03-01T00:00:00Z|/home. Different arguments give
+// different bytes if ValidateMetricName accepts the metrics.
+func EncodeReleaseKey(metric string, windowStart int64, key []byte) []byte {
+	dst := make([]byte, 0, len(metric)+len(key)+32)
+	dst = append(append(dst, metric...), keySeparator...)
+	dst = append(append(dst, formatMillis(windowStart)...), keySeparator...)
+	return append(dst, key...)
 }
 
-// DecodeReleaseKey is the inverse of EncodeReleaseKey for keys that pass ValidateKey. Errors:
-// ErrMalformed, ErrVersion.
+// DecodeReleaseKey is the inverse of EncodeReleaseKey for metrics and keys that pass
+// ValidateMetricName and ValidateKey. Errors: ErrMalformed.
 func DecodeReleaseKey(b []byte) (ReleaseKey, error) {
-	d := newWireDecoder(b, KindReleaseKey)
-	k := ReleaseKey{Metric: d.text("metric"), WindowStart: d.varint("window start"),
-		WindowEnd: d.varint("window end"), Key: string(d.bytes("key", MaxKeyBytes))}
-	if err := d.finish(); err != nil {
-		return ReleaseKey{}, err
+	parts := strings.SplitN(string(b), keySeparator, 3)
+	if len(parts) != 3 {
+		return ReleaseKey{}, malformed(KindReleaseKey, "not a metric, a time and a key with "+keySeparator+" between them")
+	}
+	k := ReleaseKey{Metric: parts[0], Key: parts[2]}
+	var ok bool
+	if k.WindowStart, ok = parseMillis(parts[1]); !ok {
+		return ReleaseKey{}, malformed(KindReleaseKey, "window start: not a time in RFC 3339")
+	}
+	if len(k.Metric) > maxTextBytes || len(k.Key) > MaxKeyBytes || !utf8.Valid(b) {
+		return ReleaseKey{}, malformed(KindReleaseKey, "too long or not UTF-8")
 	}
 	return k, nil
 }

@@ -6,9 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"strconv"
-	"strings"
-	"time"
 )
 
 // TurnEnd stands on the turns topic once a turn is settled, for consumers of counts only: all
@@ -86,24 +83,4 @@ func DecodeTurnEnd(b []byte) (TurnEnd, error) {
 		return TurnEnd{}, malformed(KindTurnEnd, what)
 	}
 	return e, nil
-}
-
-// parseMillis is the inverse of formatMillis, also beyond the years that package time parses: a
-// window of the year 9999 may end in the next one.
-func parseMillis(text string) (ms int64, ok bool) {
-	if len(text) == 0 {
-		return 0, false
-	}
-	dash := 1 + strings.IndexByte(text[1:], '-') // a year may have a sign
-	year, err := strconv.Atoi(text[:dash])
-	if err != nil {
-		return 0, false
-	}
-	const leap = 2000 // has every day that a year can have
-	t, err := time.Parse(time.RFC3339Nano, strconv.Itoa(leap)+text[dash:])
-	if err != nil {
-		return 0, false
-	}
-	ms = time.Date(year, t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC).UnixMilli()
-	return ms, formatMillis(ms) == text
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/tollgate-dp/tollgate/state"
 )
 
-// Kind tells the formats of this package apart. It is the third byte of every encoding but the Avro
-// ones.
+// Kind tells the formats of this package apart. It is the third byte of every encoding but Avro,
+// JSON and text.
 type Kind byte
 
 // The kinds. A number is never used again for another format.
@@ -30,8 +30,8 @@ const (
 	KindSnapshotBody  Kind = 19 // 20 was a fence, a record that no version writes any more
 	KindLedgerKey     Kind = 21 // the text keys of the ledger; named in errors only
 	KindOpenSlice     Kind = 22
-	KindReleaseKey    Kind = 32
-	KindRelease       Kind = 33 // Avro; named in errors only
+	KindReleaseKey    Kind = 32 // text; named in errors only
+	KindRelease       Kind = 33 // Avro or JSON; named in errors only
 	KindMetricSpec    Kind = 34
 	KindTurnEnd       Kind = 35 // JSON; named in errors only
 	KindContributions Kind = 48
@@ -138,7 +138,7 @@ func newWireDecoder(b []byte, k Kind) *wireDecoder {
 	case Kind(b[2]) != k:
 		d.fail("it is of another kind")
 	case b[3] != k.version():
-		d.err = &MalformedError{Kind: k, What: fmt.Sprintf("it is of version %d, this program knows version %d", b[3], k.version()), cause: ErrVersion, Version: b[3]}
+		d.err = &MalformedError{Kind: k, What: fmt.Sprintf("it is of version %d, this program knows version %d", b[3], k.version()), cause: ErrVersion, Version: b[3], Known: k.version()}
 	default:
 		d.rest = b[preambleBytes:]
 	}

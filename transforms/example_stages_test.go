@@ -146,6 +146,7 @@ func (h ladders) Open(context.Context) (transforms.Releaser, error) {
 	return transforms.NewReleaser(transforms.ReleaserOptions{
 		Metrics: []schemas.MetricSpec{metric}, Ending: windowsOf, Incarnation: [16]byte{1},
 		Noise:     noisereduction.NoiseKey{ID: "2026-a", Secret: [32]byte{2}}, // 256 random bits, from a safe place
+		Counts:    schemas.CountsEncoding{Format: schemas.CountsJSON},
 		Publisher: h,
 	})
 }
@@ -160,7 +161,7 @@ func (h ladders) Take(_ context.Context, _ int, _ int64, _ uint64, _ func(turn u
 func (h ladders) Append(_ context.Context, _ uint64, records []transforms.CountsRecord) func(context.Context) (int64, error) {
 	for _, r := range records {
 		v := r.Release
-		fmt.Printf("%s %s %s: %.0f ± %.0f %s\n", time.UnixMilli(v.WindowStart).UTC().Format("15:04"), v.Metric, v.Key, float64(v.Value)/1024, v.StdDev, h.Currency)
+		fmt.Printf("%s %s %s: %.0f ± %.0f %s\n", time.UnixMilli(v.WindowStart).UTC().Format("15:04"), v.Metric, v.Key, v.Count(), v.StdDev, h.Currency)
 	}
 	return func(context.Context) (int64, error) { return 0, nil }
 }

@@ -80,7 +80,7 @@ func (p *published) Close() error {
 func testReleaser(t *testing.T, p Publisher) Releaser {
 	t.Helper()
 	r, err := NewReleaser(ReleaserOptions{Metrics: testMetrics(t), Ending: testWindows, Incarnation: [16]byte{1},
-		Noise: noisereduction.NoiseKey{ID: "k", Secret: [32]byte{1}}, Publisher: p})
+		Noise: noisereduction.NoiseKey{ID: "k", Secret: [32]byte{1}}, Counts: schemas.CountsEncoding{Format: schemas.CountsJSON}, Publisher: p})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -265,7 +265,7 @@ func (f *partialsFn) ProcessElement(_ []byte, emit func(int, []byte)) {
 type directHook struct{ Metrics []schemas.MetricSpec }
 
 func (h directHook) Open(context.Context) (Releaser, error) {
-	return NewReleaser(ReleaserOptions{Metrics: h.Metrics, Ending: testWindows, Publisher: &published{}})
+	return NewReleaser(ReleaserOptions{Metrics: h.Metrics, Ending: testWindows, Counts: schemas.CountsEncoding{Format: schemas.CountsJSON}, Publisher: &published{}})
 }
 
 type directSettleHook struct{ Metrics []schemas.MetricSpec }

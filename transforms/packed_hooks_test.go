@@ -240,7 +240,8 @@ type shopReleaser struct{ folder }
 
 func (h shopReleaser) Open(context.Context) (transforms.Releaser, error) {
 	return transforms.NewReleaser(transforms.ReleaserOptions{
-		Metrics: shopMetrics(), Ending: shopWindows, Incarnation: shopIncarnation, Noise: shopNoise, Publisher: h,
+		Metrics: shopMetrics(), Ending: shopWindows, Incarnation: shopIncarnation, Noise: shopNoise,
+		Counts: schemas.CountsEncoding{Format: schemas.CountsJSON}, Publisher: h,
 	})
 }
 

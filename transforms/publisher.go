@@ -47,14 +47,14 @@ type CountsRecord struct {
 	Key, Value []byte
 }
 
-func recordsOf(turn uint64, releases []schemas.Release) ([]CountsRecord, error) {
+func recordsOf(turn uint64, enc schemas.CountsEncoding, releases []schemas.Release) ([]CountsRecord, error) {
 	records := make([]CountsRecord, len(releases))
 	for i, r := range releases {
-		value, err := schemas.EncodeRelease(r)
+		value, err := schemas.EncodeRelease(enc, r)
 		if err != nil {
 			return nil, fmt.Errorf("releasing turn %d: %w", turn, err)
 		}
-		records[i] = CountsRecord{Release: r, Key: schemas.EncodeReleaseKey(r.Metric, r.WindowStart, r.WindowEnd, []byte(r.Key)), Value: value}
+		records[i] = CountsRecord{Release: r, Key: schemas.EncodeReleaseKey(r.Metric, r.WindowStart, []byte(r.Key)), Value: value}
 	}
 	return records, nil
 }

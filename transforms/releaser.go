@@ -25,7 +25,9 @@ type ReleaserOptions struct {
 	Incarnation [16]byte
 	Generation  uint32
 	Noise       noisereduction.NoiseKey
-	Publisher   Publisher
+	// Counts says how values are written: the same when a turn is redone.
+	Counts    schemas.CountsEncoding
+	Publisher Publisher
 	// Lost as in spend.Options, for the counts of a release shard.
 	Lost func(epoch int64)
 }
@@ -45,7 +47,10 @@ func NewReleaser(o ReleaserOptions) (Releaser, error) {
 	if o.Ending == nil || o.Publisher == nil {
 		return nil, errors.New("making a releaser: windows and a publisher are needed")
 	}
-	r := &releaser{publisher: o.Publisher, lost: o.Lost, counts: map[int]*counts{}, ladders: ladders{
+	if err := o.Counts.Check(); err != nil {
+		return nil, fmt.Errorf("making a releaser: Counts: %w", err)
+	}
+	r := &releaser{publisher: o.Publisher, encoding: o.Counts, lost: o.Lost, counts: map[int]*counts{}, ladders: ladders{
 		metrics: o.Metrics, windows: o.Ending, incarnation: o.Incarnation, generation: o.Generation, noise: o.Noise,
 	}}
 	if r.lost == nil {
@@ -64,6 +69,7 @@ func NewReleaser(o ReleaserOptions) (Releaser, error) {
 
 type releaser struct {
 	publisher Publisher
+	encoding  schemas.CountsEncoding
 	ladders   ladders
 	lost      func(epoch int64)
 
@@ -109,7 +115,7 @@ func (r *releaser) Release(ctx context.Context, shard int, blobs [][]byte) (spen
 	if err != nil {
 		return nil, err
 	}
-	records, err := recordsOf(head.Turn, releases)
+	records, err := recordsOf(head.Turn, r.encoding, releases)
 	if err != nil {
 		return nil, err
 	}

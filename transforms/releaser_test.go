@@ -17,7 +17,7 @@ import (
 func losing(t *testing.T, p Publisher, lost *[]int64) Releaser {
 	t.Helper()
 	r, err := NewReleaser(ReleaserOptions{Metrics: testMetrics(t), Ending: testWindows, Incarnation: [16]byte{1},
-		Noise: noisereduction.NoiseKey{ID: "k", Secret: [32]byte{1}}, Publisher: p, Lost: func(epoch int64) { *lost = append(*lost, epoch) }})
+		Noise: noisereduction.NoiseKey{ID: "k", Secret: [32]byte{1}}, Counts: schemas.CountsEncoding{Format: schemas.CountsJSON}, Publisher: p, Lost: func(epoch int64) { *lost = append(*lost, epoch) }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"math"
 	"strings"
 	"time"
 
@@ -96,7 +95,7 @@ func (p *printer) turn(t demo.Turn) error {
 func row(r schemas.Release) terminal.Row {
 	return terminal.Row{
 		Start: time.UnixMilli(r.WindowStart), End: time.UnixMilli(r.WindowEnd), Key: r.Key,
-		Value: math.Ldexp(float64(r.Value), -10), Low: r.Low, High: r.High, Met: r.Met,
+		Value: r.Count(), Low: r.Low, High: r.High, Met: r.Met,
 	}
 }
 

@@ -129,8 +129,8 @@ func (m *Metric) check() error {
 	at := func(field string) string { return "metrics." + m.Name + "." + field }
 	kinds := metrickind.Names(metrickind.Offered())
 	switch {
-	case m.Name == "" || len(m.Name) > 200:
-		return Invalid("metrics.name", "a metric needs a name of 1 to 200 bytes")
+	case schemas.ValidateMetricName(m.Name) != nil:
+		return Invalid("metrics.name", "%q: %v", m.Name, schemas.ErrMetricName)
 	case !slices.Contains(kinds, m.Kind):
 		return Invalid(at("kind"), "%q is neither %s", m.Kind, metrickind.Listed(kinds, " nor "))
 	case m.Window < time.Millisecond || m.Window%time.Millisecond != 0:

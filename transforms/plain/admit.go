@@ -48,7 +48,7 @@ func (a *admitter) decide(id state.AccountID, account *state.Account, window sli
 			return err
 		}
 		for _, k := range kept {
-			emit(schemas.EncodeReleaseKey(m.spec.Name, window.end-a.size, window.end, []byte(k.key)), int64(k.n))
+			emit(schemas.EncodeReleaseKey(m.spec.Name, window.end-a.size, []byte(k.key)), int64(k.n))
 		}
 	}
 	return nil

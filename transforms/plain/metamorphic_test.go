@@ -130,7 +130,7 @@ func decidePlain(t *rapid.T, s Settings, events []event) (out decided, all bool)
 				if err != nil {
 					t.Fatal(err)
 				}
-				out.admitted[string(schemas.EncodeReleaseKey(at.Metric, at.WindowStart, at.WindowEnd, id[:]))] = true
+				out.admitted[string(schemas.EncodeReleaseKey(at.Metric, at.WindowStart, id[:]))] = true
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -227,7 +227,7 @@ func (d *decided) addAdmitted(ledger *schemas.LedgerReader, turn uint64, specs [
 	for _, u := range delta.Users {
 		for i, p := range delta.Windows {
 			if u.Admitted.Get(i) {
-				d.admitted[string(schemas.EncodeReleaseKey(specs[p.Metric].Name, p.WindowStart, p.WindowEnd, u.ID[:]))] = true
+				d.admitted[string(schemas.EncodeReleaseKey(specs[p.Metric].Name, p.WindowStart, u.ID[:]))] = true
 			}
 		}
 	}
@@ -289,7 +289,7 @@ func decidePacked(ctx context.Context, s Settings, events []event) (decided, err
 				return out, err
 			}
 			for _, c := range partials.Cells {
-				out.counts[string(schemas.EncodeReleaseKey(specs[c.Metric].Name, c.WindowStart, c.WindowEnd, c.Key))] += c.Count
+				out.counts[string(schemas.EncodeReleaseKey(specs[c.Metric].Name, c.WindowStart, c.Key))] += c.Count
 			}
 			if ledger, err = keyed.ledger(); err != nil {
 				return out, err

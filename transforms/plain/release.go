@@ -67,6 +67,7 @@ type releaseFn struct {
 	part
 
 	noise   noisereduction.NoiseKey
+	size    int64 // of a window
 	metrics map[string]*ladder
 }
 
@@ -86,7 +87,7 @@ func (f *releaseFn) Setup(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	f.noise, f.metrics = secrets.Noise, map[string]*ladder{}
+	f.noise, f.size, f.metrics = secrets.Noise, f.Settings.span().size, map[string]*ladder{}
 	for i := range metrics {
 		m := &metrics[i]
 		plan, err := m.plan()
@@ -110,7 +111,7 @@ func (f *releaseFn) ProcessElement(_ context.Context, cell []byte, n int64, emit
 	}
 	r, err := m.plan.Release(f.noise, noisereduction.Identity{
 		Incarnation: f.Settings.Incarnation, MetricDigest: m.digest,
-		WindowStart: at.WindowStart, WindowEnd: at.WindowEnd, Key: []byte(at.Key),
+		WindowStart: at.WindowStart, WindowEnd: at.WindowStart + f.size, Key: []byte(at.Key),
 	}, n)
 	if err != nil {
 		return fmt.Errorf("releasing a count: %w", err)
@@ -119,7 +120,7 @@ func (f *releaseFn) ProcessElement(_ context.Context, cell []byte, n int64, emit
 		return nil
 	}
 	emit(Released{
-		Metric: at.Metric, WindowStart: at.WindowStart, WindowEnd: at.WindowEnd, Key: at.Key,
+		Metric: at.Metric, WindowStart: at.WindowStart, WindowEnd: at.WindowStart + f.size, Key: at.Key,
 		Value: math.Ldexp(float64(r.Value), -10), StdDev: r.StdDev, Low: r.Low, High: r.High,
 		Confidence: m.confidence, NoiseKeyID: f.noise.ID,
 	})

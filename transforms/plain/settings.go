@@ -170,8 +170,8 @@ func (m *Metric) compile(s *Settings) (metric, error) {
 func (m *Metric) check() error {
 	kinds := metrickind.Names(metrickind.Counting())
 	switch {
-	case m.Name == "":
-		return invalid("a metric without a name")
+	case schemas.ValidateMetricName(m.Name) != nil:
+		return invalid("metric %q: %v", m.Name, schemas.ErrMetricName)
 	case !slices.Contains(kinds, m.Kind):
 		return invalid("metric %q: kind %q: must be \"%s\"", m.Name, m.Kind, strings.Join(kinds, `" or "`))
 	case m.MaxKeysPerUser < 1 || m.MaxKeysPerUser > maxBound:

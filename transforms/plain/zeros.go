@@ -40,7 +40,7 @@ type PublicKeys struct {
 func emitZeros(metrics []PublicKeys, size, end int64, emit func([]byte, int64)) {
 	for _, m := range metrics {
 		for _, key := range m.Keys {
-			emit(schemas.EncodeReleaseKey(m.Metric, end-size, end, []byte(key)), 0)
+			emit(schemas.EncodeReleaseKey(m.Metric, end-size, []byte(key)), 0)
 		}
 	}
 }

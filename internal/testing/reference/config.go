@@ -12,6 +12,7 @@ import (
 type Config struct {
 	Incarnation [16]byte
 	Generation  uint32
+	Counts      schemas.CountsEncoding
 	Format      event.Format // with the filters of all metrics
 	UserHash    [32]byte
 	Noise       noisereduction.NoiseKey

@@ -147,9 +147,9 @@ func (c Config) publish(spec schemas.MetricSpec, w window, turn uint64, key stri
 		WindowStart: w.start, WindowEnd: w.end, Key: key, Value: s.value, StdDev: s.stddev, Low: s.low, High: s.high,
 		Precision: precision, Confidence: spec.Confidence, Met: s.met, Rungs: s.rungs, NoiseKeyID: c.Noise.ID,
 	}
-	value, err := schemas.EncodeRelease(release)
+	value, err := schemas.EncodeRelease(c.Counts, release)
 	if err != nil {
 		return Published{}, fmt.Errorf("encoding a release: %w", err)
 	}
-	return Published{schemas.EncodeReleaseKey(spec.Name, w.start, w.end, []byte(key)), value, release, count}, nil
+	return Published{schemas.EncodeReleaseKey(spec.Name, w.start, []byte(key)), value, release, count}, nil
 }

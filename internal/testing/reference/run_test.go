@@ -24,6 +24,7 @@ const tagged = `tag == "x"`
 func testConfig(metrics ...schemas.MetricSpec) Config {
 	return Config{
 		Incarnation: [16]byte{1},
+		Counts:      schemas.CountsEncoding{Format: schemas.CountsJSON},
 		Format: event.Format{
 			Format: "jsonl", User: "user", Key: "page", Time: "ts", TimeUnit: "ms", Value: "amount", Filters: []string{tagged},
 		},

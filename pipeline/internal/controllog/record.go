@@ -37,9 +37,12 @@ func Decode(r *kafkalog.Record) (c schemas.Control, ours bool, err error) {
 	}
 	cure := "it was damaged on its way: restore the topic from a copy, or begin a new deployment"
 	var other *schemas.MalformedError
-	if errors.Is(err, schemas.ErrVersion) && errors.As(err, &other) {
-		cure = fmt.Sprintf("the deployment was begun by a version of tollgate that writes version %d of the control log (docs/changelog.md says which), and no later one goes on with it: "+
-			"go on using that version, or drain the deployment with it and begin a new one, with another name, by runner init (users' budgets begin anew there)", other.Version)
+	switch versions := errors.Is(err, schemas.ErrVersion) && errors.As(err, &other); {
+	case versions && other.Version < other.Known:
+		cure = fmt.Sprintf("an earlier version of tollgate wrote it, one with version %d of the control log (docs/changelog.md lists them), whose deployments this one does not go on with: "+
+			"use that version; or drain the deployment with it and begin a new one under another name, with runner init (every user's budget begins anew there)", other.Version)
+	case versions:
+		cure = "a later version of tollgate wrote it, or it was damaged on its way: use that version, or begin a new deployment"
 	}
 	return c, true, fmt.Errorf("at offset %d of partition %d: %w; %s: %w", r.Offset, r.Partition, err, cure, deployment.ErrLogFault)
 }

@@ -15,6 +15,6 @@ func NewReleaser(client *kafkalog.Client, control *controllog.Log, d *deployment
 	h := control.Header
 	return transforms.NewReleaser(transforms.ReleaserOptions{
 		Metrics: deployment.Specs(d), Ending: turns.Ending, Incarnation: h.Incarnation, Generation: h.Generation,
-		Noise: d.Config.Keys.Noise[0], Publisher: newPublisher(client, control, d), Lost: lost,
+		Noise: d.Config.Keys.Noise[0], Counts: h.Counts, Publisher: newPublisher(client, control, d), Lost: lost,
 	})
 }
