@@ -111,6 +111,9 @@ var (
 	// ErrPromiseWeakened says that a change of an earlier version has raised a part of
 	// the budget: begin a new deployment.
 	ErrPromiseWeakened = deployment.ErrPromiseWeakened
+	// ErrCountsSchema says that consumers of counts in avro cannot read them: the registry does not
+	// have the schema of counts under the id that the values carry.
+	ErrCountsSchema = deployment.ErrCountsSchema
 	// ErrTopicSettings says that a topic is missing, or is set up so that it could lose
 	// what the promises rest on.
 	ErrTopicSettings = deployment.ErrTopicSettings

@@ -56,8 +56,8 @@ type ChangeResult struct {
 // Errors: ErrHeaderMismatch where a difference can never be, ErrPromiseWeakened,
 // ErrInterruptedTurn, ErrStopped, ErrNotInitialised, ErrTopicSettings, ErrLogFault,
 // deployment.ErrSuperseded where a run or another change has taken over,
-// *spend.StopError, or what the broker said. With an error the result holds the
-// differences as far as they are known.
+// *spend.StopError, or what the broker said, and for counts in avro the registry. With an
+// error the result holds the differences as far as they are known.
 func Change(ctx context.Context, d *deployment.Deployment, o ChangeOptions) (ChangeResult, error) {
 	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
 	if err != nil {
@@ -77,7 +77,11 @@ func Change(ctx context.Context, d *deployment.Deployment, o ChangeOptions) (Cha
 	control.At = crashpoint.From(ctx).At
 	c := admin.NewChange(d, client, control)
 	want := generations.Header(d)
+	if want.Counts, err = admin.LookUpCounts(ctx, d); err != nil {
+		return ChangeResult{}, err
+	}
 	result := ChangeResult{Differences: generations.Differences(c.Old, &want)}
+	result.Differences = append(result.Differences, generations.SchemaMoved(c.Old, &want)...)
 	if len(result.Differences) == 0 {
 		return result, nil
 	}
@@ -103,6 +107,11 @@ func Change(ctx context.Context, d *deployment.Deployment, o ChangeOptions) (Cha
 		}
 		c.Next = c.Generation(&want)
 		return describe(c.Old, &c.Next, result), nil
+	}
+	// Before anything is written on control: what a change that ends here has registered is
+	// found by the next one.
+	if want.Counts, err = admin.RegisterCounts(ctx, d); err != nil {
+		return result, err
 	}
 	if err := c.Begin(ctx); err != nil {
 		return result, err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/admin"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/generations"
@@ -37,8 +38,9 @@ type CheckOptions struct {
 // belong together, ErrPromiseWeakened, *event.FormatError in a schema that lacks a
 // field, and what broker and registry said. With CheckOptions.Start also
 // ErrHeaderMismatch where the configuration can never be that of the deployment, and
-// ErrStopped; of a configuration that a change could put in force it warns the
-// logger. Whether the events that a run needs are there, only a run finds out.
+// ErrStopped, and ErrCountsSchema or what the registry said where consumers of counts
+// in avro would not find the schema; of a configuration that a change could put in
+// force it warns the logger. Whether the events that a run needs are there, only a run finds out.
 func CheckTopics(ctx context.Context, d *deployment.Deployment, o CheckOptions) error {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -59,6 +61,9 @@ func checkDeployment(ctx context.Context, d *deployment.Deployment, client *kafk
 	switch {
 	case errors.Is(err, deployment.ErrLogFault):
 		return err
+	case err != nil && o.Start:
+		_, err := admin.LookUpCounts(ctx, d) // init will register there
+		return err
 	case err != nil:
 		return nil //nolint:nilerr // see above
 	}
@@ -77,6 +82,9 @@ func checkDeployment(ctx context.Context, d *deployment.Deployment, client *kafk
 	control.Look(func(v *controllog.View) { stop = v.Stop })
 	if stop != nil {
 		return controllog.Stopped(stop)
+	}
+	if err := admin.CheckCounts(ctx, d, control.Header); err != nil {
+		return err
 	}
 	return topicrules.Intact(ctx, d, client, control)
 }

@@ -179,7 +179,7 @@ func ran(t *testing.T, d *deployment.Deployment) *deployment.Deployment {
 // start, with its offset and what to do.
 func TestADamagedRecordOnControlIsNamed(t *testing.T) {
 	for says, damage := range map[string]func([]byte) []byte{
-		"at offset 1 of partition 0: decoding control run: malformed record: run id: cut off; it was damaged on its way":            func(b []byte) []byte { return b[:len(b)-1] },
+		"at offset 1 of partition 0: decoding control run: malformed record: run id: cut off; it was damaged on its way":                                                        func(b []byte) []byte { return b[:len(b)-1] },
 		"at offset 1 of partition 0: decoding control run: unsupported format version: it is of version 99, this program knows version 4; a later version of tollgate wrote it": func(b []byte) []byte { b[3] = 99; return b },
 	} {
 		d := tenTurns(t, func(*deployment.Config) {})

@@ -5,11 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -17,6 +15,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/registry"
+	"github.com/tollgate-dp/tollgate/internal/testing/fakeregistry"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
@@ -52,100 +51,6 @@ func container(t testing.TB, schema string, n int) string {
 		t.Fatal(err)
 	}
 	return path
-}
-
-// schemaRegistry answers as a registry does, and keeps what is registered under
-// subjects; refuse, if not 0, is the status of every registration.
-type schemaRegistry struct {
-	*httptest.Server
-	refuse int
-
-	mu   sync.Mutex
-	kept map[string][]string // subject → schemas; an id is 100 and the index among all schemas
-	all  []string
-}
-
-func startRegistry(t testing.TB) *schemaRegistry {
-	t.Helper()
-	s := &schemaRegistry{kept: map[string][]string{}}
-	mux := http.NewServeMux()
-	mux.HandleFunc("POST /subjects/{subject}", s.lookUp)
-	mux.HandleFunc("POST /subjects/{subject}/versions", s.add)
-	mux.HandleFunc("GET /subjects/{subject}/versions/latest", s.latest)
-	mux.HandleFunc("GET /schemas/ids/{id}", s.byID)
-	s.Server = httptest.NewServer(mux)
-	t.Cleanup(s.Close)
-	return s
-}
-
-func unknown(w http.ResponseWriter, code int) {
-	w.WriteHeader(http.StatusNotFound)
-	fmt.Fprintf(w, `{"error_code":%d,"message":"not found"}`, code)
-}
-
-func (s *schemaRegistry) answer(w http.ResponseWriter, subject, schema string) {
-	for i, text := range s.all {
-		if text == schema {
-			json.NewEncoder(w).Encode(map[string]any{"subject": subject, "version": 1, "id": 100 + i, "schema": schema})
-			return
-		}
-	}
-	unknown(w, 40403)
-}
-
-func sent(r *http.Request) string {
-	var body struct{ Schema string }
-	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
-		return err.Error()
-	}
-	return body.Schema
-}
-
-func (s *schemaRegistry) lookUp(w http.ResponseWriter, r *http.Request) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	subject := r.PathValue("subject")
-	if len(s.kept[subject]) == 0 {
-		unknown(w, 40401)
-		return
-	}
-	s.answer(w, subject, sent(r))
-}
-
-func (s *schemaRegistry) add(w http.ResponseWriter, r *http.Request) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.refuse != 0 {
-		w.WriteHeader(s.refuse)
-		fmt.Fprintf(w, `{"error_code":%d,"message":"the new schema lacks the field cart"}`, s.refuse)
-		return
-	}
-	subject, schema := r.PathValue("subject"), sent(r)
-	s.kept[subject] = append(s.kept[subject], schema)
-	s.all = append(s.all, schema)
-	s.answer(w, subject, schema)
-}
-
-func (s *schemaRegistry) latest(w http.ResponseWriter, r *http.Request) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	kept := s.kept[r.PathValue("subject")]
-	if len(kept) == 0 {
-		unknown(w, 40401)
-		return
-	}
-	s.answer(w, r.PathValue("subject"), kept[len(kept)-1])
-}
-
-func (s *schemaRegistry) byID(w http.ResponseWriter, r *http.Request) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var id int
-	if _, err := fmt.Sscan(r.PathValue("id"), &id); err != nil || id < 100 || id >= 100+len(s.all) {
-		unknown(w, 40403)
-		return
-	}
-	json.NewEncoder(w).Encode(map[string]any{"schema": s.all[id-100]})
 }
 
 // onTopic are the records of a topic, partition after partition.
@@ -187,7 +92,7 @@ func avroFormat(schema string) event.Format {
 // with the record's own time; the one without a user is its dead letter, under
 // the time of the first that has one.
 func TestAvroRecordsAreWrittenAsTheyAreRead(t *testing.T) {
-	addr, reg := broker(t), startRegistry(t)
+	addr, reg := broker(t), fakeregistry.Start(t)
 	file := container(t, visitSchema, 100)
 	args := []string{"replay", "--brokers", addr, "--input", file, "--user-field", "who.id", "--time-field", "when"}
 	avsc := write(t, "visit.avsc", strings.Replace(visitSchema, `"Visit",`, `"Visit","doc":"as documented",`, 1))
@@ -234,12 +139,12 @@ func TestAvroRecordsAreWrittenAsTheyAreRead(t *testing.T) {
 			t.Errorf("%s: %d users, %d dead letters", c.topic, len(users), letters)
 		}
 	}
-	if subjects := reg.kept; len(subjects) != 1 || len(subjects["framed-value"]) != 1 || subjects["framed-value"][0] != visitSchema {
-		t.Errorf("registered %v", subjects)
+	if kept := reg.Subject("framed-value"); len(kept) != 1 || kept[0] != visitSchema {
+		t.Errorf("registered %v", kept)
 	}
 	mustRun(t, append(args, "--topic", "framed", "--registry", reg.URL)...)
-	if len(reg.all) != 1 {
-		t.Errorf("%d schemas after a second replay of the file", len(reg.all))
+	if n := len(reg.Subject("framed-value")); n != 1 {
+		t.Errorf("%d schemas after a second replay of the file", n)
 	}
 }
 
@@ -259,7 +164,7 @@ func TestFromAContainerToCounts(t *testing.T) {
 	}
 	for _, way := range []string{"a schema file", "a registry"} {
 		t.Run(way, func(t *testing.T) {
-			where := "registry: {url: \"" + startRegistry(t).URL + "\"}"
+			where := "registry: {url: \"" + fakeregistry.Start(t).URL + "\"}"
 			if way == "a schema file" {
 				where = "schema: " + write(t, "visit.avsc", visitSchema)
 			}
@@ -293,8 +198,8 @@ func TestFromAContainerToCounts(t *testing.T) {
 // Nothing is written where the pipeline would not read it: the message says what
 // differs and where, and the topic stays empty.
 func TestAvroFilesThatATopicCannotTake(t *testing.T) {
-	addr, reg, strict := broker(t), startRegistry(t), startRegistry(t)
-	strict.refuse = http.StatusConflict
+	addr, reg, strict := broker(t), fakeregistry.Start(t), fakeregistry.Start(t)
+	strict.Refuse = http.StatusConflict
 	create(t, addr, kafkalog.TopicSpec{Name: "visits", Partitions: 1})
 	file := container(t, visitSchema, 10)
 	avsc := write(t, "visit.avsc", visitSchema)
@@ -351,8 +256,8 @@ func TestAvroFilesThatATopicCannotTake(t *testing.T) {
 			t.Errorf("%s: exit %d, want %d; stdout %q, stderr %q does not say %q", c.name, code, c.code, stdout, stderr, c.want)
 		}
 	}
-	if n := len(onTopic(t, addr, "visits")); n != 0 || len(reg.all) != 0 {
-		t.Errorf("%d records on the topic, %d schemas registered", n, len(reg.all))
+	if n := len(onTopic(t, addr, "visits")); n != 0 || len(reg.Subject("visits-value")) != 0 {
+		t.Errorf("%d records on the topic, schemas registered: %q", n, reg.Subject("visits-value"))
 	}
 
 	// A container that breaks off was right until there.

@@ -45,6 +45,9 @@ var (
 	// ErrPromiseWeakened says that a change of an earlier version has raised a part of
 	// the budget, and that the generations together do not keep what was promised.
 	ErrPromiseWeakened = errors.New("the promise was weakened by an earlier change")
+	// ErrCountsSchema says that consumers of counts in avro cannot read them: the registry does not
+	// have the schema of counts under the id that the values carry.
+	ErrCountsSchema = errors.New("the registry does not have the schema of counts")
 	// ErrTopicSettings says that a topic is missing, or is set up so that it could lose
 	// what the promises rest on. Every *TopicError is one.
 	ErrTopicSettings = errors.New("a topic is not set up as it must be")

@@ -126,6 +126,7 @@ func module() []layer {
 			{"internal/testing/deploytest", "what tests of deployments share"},
 			{"internal/testing/chance", "rates and probabilities"},
 			{"internal/testing/doccheck", "documents and tree agree"},
+			{"internal/testing/fakeregistry", "a schema registry in the process"},
 			{"internal/testing/fixedseed", "properties draw the same in every run"},
 			{"internal/testing/golden", "golden files"},
 			{"internal/testing/layers", "this test"},

@@ -2,11 +2,16 @@ package admin
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"reflect"
 
+	"github.com/tollgate-dp/tollgate/internal/avro"
+	"github.com/tollgate-dp/tollgate/internal/registry"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
 // RegisterCounts returns how counts are written under a configuration. For schemas.CountsAvro it
@@ -14,6 +19,56 @@ import (
 // once it is there, no call changes anything. Errors: registry.ErrIncompatible,
 // registry.ErrUnsupported, registry.ErrUnauthorized, registry.ErrUnreachable, or that of ctx.
 func RegisterCounts(ctx context.Context, d *deployment.Deployment) (schemas.CountsEncoding, error) {
+	return countsEncoding(d, func(client *registry.Client, subject string) (uint32, error) {
+		return client.Register(ctx, subject, schemas.ReleaseSchema())
+	})
+}
+
+// LookUpCounts is RegisterCounts without registering: the SchemaID is 0 where the schema of
+// releases is not registered under the subject of the counts topic.
+func LookUpCounts(ctx context.Context, d *deployment.Deployment) (schemas.CountsEncoding, error) {
+	return countsEncoding(d, func(client *registry.Client, subject string) (uint32, error) {
+		id, err := client.Lookup(ctx, subject, schemas.ReleaseSchema())
+		if errors.Is(err, event.ErrUnknownSchema) {
+			return 0, nil
+		}
+		return id, err
+	})
+}
+
+// CheckCounts asks the registry of a configuration whether the id under which the deployment h
+// writes counts still names the schema of releases: without it consumers cannot read them. A run
+// never asks. Errors: deployment.ErrCountsSchema, and those of RegisterCounts.
+func CheckCounts(ctx context.Context, d *deployment.Deployment, h *schemas.Header) error {
+	if h.Counts.Format != schemas.CountsAvro || d.Config.Outputs.Registry == nil {
+		return nil
+	}
+	_, err := countsEncoding(d, func(client *registry.Client, _ string) (uint32, error) {
+		text, err := client.Schema(ctx, h.Counts.SchemaID)
+		is := "has no schema with that id"
+		switch {
+		case errors.Is(err, event.ErrUnfitSchema), err == nil && !sameSchema(text):
+			is = "has another schema under that id"
+		case err == nil || !errors.Is(err, event.ErrUnknownSchema):
+			return h.Counts.SchemaID, err
+		}
+		return 0, fmt.Errorf("generation %d writes values with the schema id %d, and the registry %s %s: %w: correct outputs.registry; if this registry has taken the place of the one where runner init registered the schema, drain the run and let runner change register it here",
+			h.Generation, h.Counts.SchemaID, d.Config.Outputs.Registry.URL, is, deployment.ErrCountsSchema)
+	})
+	return err
+}
+
+// sameSchema says whether a schema of the registry is that of releases: some registries write what
+// they are given anew.
+func sameSchema(text string) bool {
+	ours, err := avro.Parse(schemas.ReleaseSchema())
+	theirs, theirErr := avro.Parse(text)
+	return err == nil && theirErr == nil && reflect.DeepEqual(ours, theirs)
+}
+
+// countsEncoding returns how counts are written under a configuration, with the schema id that ask
+// returns for the subject of the counts topic.
+func countsEncoding(d *deployment.Deployment, ask func(client *registry.Client, subject string) (uint32, error)) (schemas.CountsEncoding, error) {
 	out := &d.Config.Outputs
 	enc := schemas.CountsEncoding{Format: out.CountsFormat}
 	if enc.Format != schemas.CountsAvro {
@@ -24,7 +79,7 @@ func RegisterCounts(ctx context.Context, d *deployment.Deployment) (schemas.Coun
 		return enc, err
 	}
 	defer client.Close()
-	if enc.SchemaID, err = client.Register(ctx, countsSubject(out.Counts), schemas.ReleaseSchema()); err != nil {
+	if enc.SchemaID, err = ask(client, countsSubject(out.Counts)); err != nil {
 		return enc, fmt.Errorf("the schema of counts: %w", err)
 	}
 	return enc, nil

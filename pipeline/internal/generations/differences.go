@@ -62,6 +62,20 @@ func Differences(h, want *schemas.Header) []Difference {
 	return all
 }
 
+// SchemaMoved returns the difference of a registry that has the schema of counts under another id
+// than the generation in force, h, writes, or has lost it; want.Counts.SchemaID is 0 where it does
+// not have it. Nothing else knows the id: Differences does not look at it.
+func SchemaMoved(h, want *schemas.Header) []Difference {
+	if h.Counts.Format != want.Counts.Format || h.Topics.Counts != want.Topics.Counts || h.Counts == want.Counts {
+		return nil
+	}
+	now := "does not have the schema"
+	if want.Counts.SchemaID != 0 {
+		now = fmt.Sprintf("has it under %d", want.Counts.SchemaID)
+	}
+	return []Difference{{What: fmt.Sprintf("the id of the schema of counts (the deployment: %d; the registry %s)", h.Counts.SchemaID, now)}}
+}
+
 // moved says what the deployment and what the configuration take the records of events
 // for.
 func moved(what, was, is string) string {

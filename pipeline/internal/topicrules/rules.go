@@ -83,6 +83,7 @@ func rulesOfTopics(d *deployment.Deployment) []rulesOfTopic {
 		}},
 		{out.Counts, []topicRule{
 			partitionsRule(d.Config.ReleaseShards, "set release_shards to that number, or name another topic under outputs.counts"),
+			// Compacted or not: a key has one value for ever.
 			retentionRule(need), bytesRule(""), roomRule, durable,
 		}},
 		{out.Turns, []topicRule{

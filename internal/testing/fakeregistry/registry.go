@@ -1,0 +1,137 @@
+package fakeregistry
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"sync"
+	"testing"
+)
+
+// FirstID is the id of the first schema that is registered; the next ones count on.
+const FirstID = 100
+
+// Registry keeps what is registered under subjects. Safe for concurrent use; Refuse is set before.
+type Registry struct {
+	*httptest.Server
+	// Refuse, if not 0, is the status of every registration.
+	Refuse int
+
+	mu       sync.Mutex
+	subjects map[string][]string // schemas by subject, oldest first
+	all      []string
+	asked    []string
+}
+
+// Start starts a registry, which ends with the test.
+func Start(t testing.TB) *Registry {
+	t.Helper()
+	s := &Registry{subjects: map[string][]string{}}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /subjects/{subject}", s.lookUp)
+	mux.HandleFunc("POST /subjects/{subject}/versions", s.add)
+	mux.HandleFunc("GET /subjects/{subject}/versions/latest", s.latest)
+	mux.HandleFunc("GET /schemas/ids/{id}", s.byID)
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.asked = append(s.asked, r.Method+" "+r.URL.Path)
+		mux.ServeHTTP(w, r)
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// Asked returns all requests so far, as in "POST /subjects/visits-value", and forgets them.
+func (s *Registry) Asked() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	asked := s.asked
+	s.asked = nil
+	return asked
+}
+
+// Subject returns the schemas of a subject, oldest first.
+func (s *Registry) Subject(name string) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.subjects[name])
+}
+
+// Add registers a schema, as another program would, and returns its id.
+func (s *Registry) Add(subject, schema string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.register(subject, schema)
+}
+
+func (s *Registry) register(subject, schema string) int {
+	if !slices.Contains(s.subjects[subject], schema) {
+		s.subjects[subject] = append(s.subjects[subject], schema)
+	}
+	if !slices.Contains(s.all, schema) {
+		s.all = append(s.all, schema)
+	}
+	return FirstID + slices.Index(s.all, schema)
+}
+
+func unknown(w http.ResponseWriter, code int) {
+	w.WriteHeader(http.StatusNotFound)
+	fmt.Fprintf(w, `{"error_code":%d,"message":"not found"}`, code)
+}
+
+func (s *Registry) answer(w http.ResponseWriter, subject, schema string) {
+	id := FirstID + slices.Index(s.all, schema)
+	_ = json.NewEncoder(w).Encode(map[string]any{"subject": subject, "version": 1, "id": id, "schema": schema})
+}
+
+func sent(r *http.Request) string {
+	var body struct{ Schema string }
+	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+		return err.Error()
+	}
+	return body.Schema
+}
+
+func (s *Registry) lookUp(w http.ResponseWriter, r *http.Request) {
+	subject, schema := r.PathValue("subject"), sent(r)
+	switch kept := s.subjects[subject]; {
+	case len(kept) == 0:
+		unknown(w, 40401)
+	case !slices.Contains(kept, schema):
+		unknown(w, 40403)
+	default:
+		s.answer(w, subject, schema)
+	}
+}
+
+func (s *Registry) add(w http.ResponseWriter, r *http.Request) {
+	if s.Refuse != 0 {
+		w.WriteHeader(s.Refuse)
+		fmt.Fprintf(w, `{"error_code":%d,"message":"the new schema lacks the field cart"}`, s.Refuse)
+		return
+	}
+	subject, schema := r.PathValue("subject"), sent(r)
+	s.register(subject, schema)
+	s.answer(w, subject, schema)
+}
+
+func (s *Registry) latest(w http.ResponseWriter, r *http.Request) {
+	kept := s.subjects[r.PathValue("subject")]
+	if len(kept) == 0 {
+		unknown(w, 40401)
+		return
+	}
+	s.answer(w, r.PathValue("subject"), kept[len(kept)-1])
+}
+
+func (s *Registry) byID(w http.ResponseWriter, r *http.Request) {
+	var id int
+	if _, err := fmt.Sscan(r.PathValue("id"), &id); err != nil || id < FirstID || id >= FirstID+len(s.all) {
+		unknown(w, 40403)
+		return
+	}
+	_ = json.NewEncoder(w).Encode(map[string]any{"schema": s.all[id-FirstID]})
+}

@@ -1,0 +1,212 @@
+package pipeline
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
+	"github.com/tollgate-dp/tollgate/internal/registry"
+	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	"github.com/tollgate-dp/tollgate/internal/testing/fakeregistry"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/countslog"
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+// valuesOn returns the values on a counts topic, by their Kafka keys; one key has one value.
+func valuesOn(t *testing.T, d *deployment.Deployment) map[string]string {
+	t.Helper()
+	client, err := connect.Dial(t.Context(), d.Config.Kafka, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	values := map[string]string{}
+	for shard := range int32(d.Config.ReleaseShards) {
+		bounds, err := client.Offsets(t.Context(), d.Config.Outputs.Counts, shard)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = client.ReadRange(t.Context(), d.Config.Outputs.Counts, shard, bounds.Start, bounds.LastStable, func(r kafkalog.Record) error {
+			if countslog.TypeOf(&r) != schemas.TypeRelease {
+				return nil
+			}
+			if old, again := values[string(r.Key)]; again && old != string(r.Value) {
+				t.Errorf("%s has two values", r.Key)
+			}
+			values[string(r.Key)] = string(r.Value)
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return values
+}
+
+func inRegistry(url string) func(*deployment.Config) {
+	return func(c *deployment.Config) { c.Outputs.Registry = &deployment.Registry{URL: url} }
+}
+
+const countsSubject = "tollgate-counts-value"
+
+// Without a registry values are JSON, with one they carry the id that init has got there; the run
+// itself does not need it.
+func TestRuleARunNeverAsksTheRegistryForCounts(t *testing.T) {
+	reg := fakeregistry.Start(t)
+	reg.Add("another-value", `"string"`)
+	plain := ran(t, tenTurns(t, func(*deployment.Config) {}))
+	framed := tenTurns(t, inRegistry(reg.URL))
+	if kept := reg.Subject(countsSubject); len(kept) != 1 || kept[0] != schemas.ReleaseSchema() {
+		t.Fatalf("init has registered %q", kept)
+	}
+	reg.Close()
+	ran(t, framed)
+	inJSON, inAvro := valuesOn(t, plain), valuesOn(t, framed)
+	if len(inJSON) != 30 || len(inAvro) != 30 {
+		t.Fatalf("%d and %d values, want 30", len(inJSON), len(inAvro))
+	}
+	for key, value := range inAvro {
+		if !strings.HasPrefix(value, "\x00\x00\x00\x00\x65") { // the second schema of this registry
+			t.Errorf("%s begins with %x", key, value[:5])
+		}
+		r, err := schemas.DecodeRelease([]byte(value))
+		if err != nil {
+			t.Fatal(err)
+		}
+		at, err := schemas.DecodeReleaseKey([]byte(key))
+		if err != nil || at != (schemas.ReleaseKey{Metric: r.Metric, WindowStart: r.WindowStart, Key: r.Key}) {
+			t.Errorf("%s is the key of %+v, %v", key, r, err)
+		}
+		json, err := schemas.EncodeRelease(schemas.CountsEncoding{Format: schemas.CountsJSON}, r)
+		if err != nil || inJSON[key] != string(json) {
+			t.Errorf("%s is %s in the deployment without a registry, want %s", key, inJSON[key], json)
+		}
+	}
+	if got := len(released(t, framed)); got != 30 {
+		t.Errorf("%d values are read back", got)
+	}
+}
+
+// An init that ended between registration and HEADER has done no harm; one whose schema is refused
+// writes no HEADER.
+func TestInitRegistersTheSchemaOfCounts(t *testing.T) {
+	reg := fakeregistry.Start(t)
+	cfg := deploytest.Config(deploytest.Start(t).Addr())
+	inRegistry(reg.URL)(&cfg)
+	d := mustCompile(t, cfg)
+	if err := CreateTopics(t.Context(), d, TopicOptions{EventPartitions: 1}); err != nil {
+		t.Fatal(err)
+	}
+	reg.Refuse = http.StatusConflict
+	err := Init(t.Context(), d, InitOptions{})
+	if !errors.Is(err, registry.ErrIncompatible) || !strings.Contains(err.Error(), countsSubject) {
+		t.Fatalf("the registry refuses the schema, and init says %v", err)
+	}
+	if err := CheckTopics(t.Context(), d, CheckOptions{Start: true}); err != nil {
+		t.Errorf("before init: %v", err)
+	}
+	reg.Refuse = 0
+	reg.Add(countsSubject, schemas.ReleaseSchema()) // as an init that was killed afterwards
+	reg.Asked()
+	if err := Init(t.Context(), d, InitOptions{Start: time.Unix(0, 0)}); err != nil {
+		t.Fatal(err)
+	}
+	if asked := reg.Asked(); !slices.Equal(asked, []string{"POST /subjects/" + countsSubject}) {
+		t.Errorf("a schema that is registered: init asked %q", asked)
+	}
+	if err := CheckTopics(t.Context(), d, CheckOptions{Start: true}); err != nil {
+		t.Errorf("after init: %v", err)
+	}
+}
+
+// validate finds a registry that has lost the schema, or has another one under its id; change
+// registers it there, and writes the new id in another generation.
+func TestARegistryThatWasReplacedIsFoundAndRepaired(t *testing.T) {
+	d := ran(t, tenTurns(t, inRegistry(fakeregistry.Start(t).URL)))
+	before := valuesOn(t, d)
+	lost, other := fakeregistry.Start(t), fakeregistry.Start(t)
+	other.Add("another-value", `{"type":"record","name":"visit","fields":[{"name":"user","type":"string"}]}`)
+	for says, url := range map[string]string{"has no schema with that id": lost.URL, "has another schema under that id": other.URL} {
+		next := d.Config
+		inRegistry(url)(&next)
+		err := CheckTopics(t.Context(), mustCompile(t, next), CheckOptions{Start: true})
+		if !errors.Is(err, ErrCountsSchema) || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), "id 100") || !strings.Contains(err.Error(), "runner change") {
+			t.Errorf("%q: %v", says, err)
+		}
+	}
+	next := d.Config
+	inRegistry(other.URL)(&next)
+	moved := mustCompile(t, next)
+	for _, dry := range []bool{true, false} {
+		result, err := Change(t.Context(), moved, ChangeOptions{DryRun: dry})
+		if err != nil || len(result.Differences) != 1 || !strings.Contains(result.Differences[0].What, "the deployment: 100; the registry does not have the schema") {
+			t.Fatalf("%+v, %v", result, err)
+		}
+		if kept := other.Subject(countsSubject); (len(kept) == 0) != dry {
+			t.Errorf("dry %v: the registry has %q", dry, kept)
+		}
+	}
+	if err := CheckTopics(t.Context(), moved, CheckOptions{Start: true}); err != nil {
+		t.Error(err)
+	}
+	if result, err := Change(t.Context(), moved, ChangeOptions{}); err != nil || len(result.Differences) != 0 {
+		t.Errorf("the same change again: %+v, %v", result, err)
+	}
+	ran(t, moved)
+	after := valuesOn(t, moved)
+	for key, value := range before {
+		if after[key] != value {
+			t.Errorf("%s has another value after the change", key)
+		}
+	}
+}
+
+// Another format is a change like any other; values that were published stay as they are, and are
+// read.
+func TestTheFormatOfCountsCanBeChanged(t *testing.T) {
+	reg := fakeregistry.Start(t)
+	d := ran(t, tenTurns(t, func(*deployment.Config) {}))
+	before := valuesOn(t, d)
+	next := d.Config
+	next.Outputs.CountsFormat = schemas.CountsAvro
+	inRegistry(reg.URL)(&next)
+	framed := mustCompile(t, next)
+	if _, err := Run(t.Context(), framed, RunOptions{Bounded: true}); !errors.Is(err, deployment.ErrHeaderMismatch) || !strings.Contains(err.Error(), "the format of counts (the deployment: json; the configuration: avro)") {
+		t.Fatal(err)
+	}
+	reg.Asked()
+	if result, err := Change(t.Context(), framed, ChangeOptions{DryRun: true}); err != nil || len(result.Differences) != 1 {
+		t.Fatalf("%+v, %v", result, err)
+	}
+	for _, asked := range reg.Asked() {
+		if strings.HasSuffix(asked, "/versions") {
+			t.Errorf("a dry run has asked %s", asked)
+		}
+	}
+	if _, err := Change(t.Context(), framed, ChangeOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	appendRecord(t, framed, framed.Config.Events.Topic, eventsAt(time.Date(2026, 1, 1, 0, 0, 12, 0, time.UTC), 1)[0])
+	ran(t, framed)
+	after := valuesOn(t, framed)
+	for key, value := range before {
+		if after[key] != value {
+			t.Errorf("%s has another value after the change", key)
+		}
+		delete(after, key)
+	}
+	for key, value := range after {
+		if !strings.HasPrefix(value, "\x00\x00\x00\x00\x64") {
+			t.Errorf("%s is %q", key, value)
+		}
+	}
+	if got := len(released(t, framed)); len(after) == 0 || got != len(before)+len(after) {
+		t.Errorf("%d values are read, %d of them new", got, len(after))
+	}
+}
