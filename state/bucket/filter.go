@@ -130,5 +130,39 @@ func (f *Filter) Left() Noise {
 	return Noise{Sigma: f.ladder.Sigma(i)}
 }
 
+// Spent returns the noise level of one Gaussian release, not sampled, that covers everything
+// accepted up to the slack, rounded down; +Inf where nothing was accepted, 0 where nothing is
+// known to cover it. It takes as long as Curve.SmallestMu.
+func (f *Filter) Spent() Noise {
+	square := f.gate.ownSum(f.counts)
+	if square == 0 {
+		return Noise{Sigma: math.Inf(1)}
+	}
+	mu := math.Nextafter(math.Sqrt(square), math.Inf(1))
+	if f.gate.curve.Set(f.counts) == nil {
+		if covered, err := f.gate.curve.SmallestMu(f.gate.budget.Slack); err == nil {
+			mu = min(mu, covered)
+		}
+		// The values that SmallestMu can have lie apart, so that it may pass over the budget.
+		if covered, err := f.gate.curve.CoveredBy(f.gate.budget.Mu, f.gate.budget.Slack); err == nil && covered {
+			mu = min(mu, f.gate.budget.Mu)
+		}
+	}
+	return noiseOf(mu)
+}
+
+// Budget returns the noise level of one Gaussian release of the gate's μ, rounded up.
+func (f *Filter) Budget() Noise {
+	return Noise{Sigma: math.Nextafter(1/f.gate.budget.Mu, math.Inf(1))}
+}
+
+// noiseOf returns 1/μ, rounded down.
+func noiseOf(mu float64) Noise { return Noise{Sigma: math.Nextafter(1/mu, 0)} }
+
+// Fresh returns the filter of another user of the same gate and ladder, who has spent nothing.
+func (f *Filter) Fresh() filter.Filter[Noise] {
+	return &Filter{gate: f.gate, ladder: f.ladder, counts: f.gate.table.NewCounts()}
+}
+
 // Counts returns a copy of what has been accepted: all there is to keep.
 func (f *Filter) Counts() Counts { return append(Counts(nil), f.counts...) }

@@ -25,7 +25,7 @@ import (
 type Advanced struct {
 	excess, squares fixed.Amount // Σ ε_i(e^ε_i − 1)/2, Σ ε_i²
 	deltas          fixed.Meter
-	epsilon         float64 // of the budget
+	epsilon, delta  float64 // of the budget
 	beta            float64
 	weight          float64 // 2·β·ln(2/δ)/ε², the square of the root at no loss
 }
@@ -37,7 +37,7 @@ var _ Filter[loss.Approx] = (*Advanced)(nil)
 const betaFactor = 28.04
 
 // NewAdvanced returns an Advanced filter. 2^-80 ≤ ε ≤ state.MaxEpsilon and
-// state.MinDelta ≤ δ < 1/e, as the theorem asks; below δ = 2^-79 only pure losses fit.
+// state.MinDelta ≤ δ < 1/e, as the theorem asks; below δ = 2^-207 only pure losses fit.
 // The error is a *state.RangeError.
 func NewAdvanced(budget loss.Approx) (*Advanced, error) {
 	if err := checkPromise(budget); err != nil {
@@ -50,6 +50,7 @@ func NewAdvanced(budget loss.Approx) (*Advanced, error) {
 	return &Advanced{
 		deltas:  fixed.NewMeter(fixed.Down(budget.Delta / 2)),
 		epsilon: budget.Epsilon,
+		delta:   budget.Delta,
 		beta:    budget.Epsilon * budget.Epsilon / (betaFactor * l),
 		weight:  2 * (l + math.Ln2) / (betaFactor * l),
 	}, nil
@@ -93,6 +94,24 @@ func (a *Advanced) Left() loss.Approx {
 	return loss.Approx{Epsilon: epsilon, Delta: a.deltas.Left().FloatDown()}
 }
 
+// Spent returns the left side of the halting rule, rounded up, and Σδ_i, which may be half of δ.
+// It is 0 where nothing was accepted; a first loss, however small, costs √(2β·ln 2/δ).
+func (a *Advanced) Spent() loss.Approx {
+	spent := loss.Approx{Delta: a.deltas.Taken().FloatUp()}
+	if !a.squares.IsZero() {
+		spent.Epsilon = a.upTo(a.excess, a.squares)
+	}
+	return spent
+}
+
+// Budget returns ε and δ.
+func (a *Advanced) Budget() loss.Approx { return loss.Approx{Epsilon: a.epsilon, Delta: a.delta} }
+
+// Fresh returns a filter of the same budget of which nothing is spent.
+func (a *Advanced) Fresh() Filter[loss.Approx] {
+	return &Advanced{epsilon: a.epsilon, delta: a.delta, beta: a.beta, weight: a.weight, deltas: fixed.NewMeter(a.deltas.Limit())}
+}
+
 // with returns the two sums after one more ε.
 func (a *Advanced) with(epsilon float64) (excess, squares fixed.Amount) {
 	return a.excess.Add(fixed.Up(excessOf(epsilon))), a.squares.Add(fixed.SquareUp(epsilon))
@@ -126,14 +145,19 @@ func excessOf(epsilon float64) float64 {
 	return float64(product*evaluationMargin) + math.SmallestNonzeroFloat64
 }
 
-// allows reports whether an upper bound of the halting rule's expression is at most
-// ε. Every step is monotone in both sums: correctly rounded operations are, and
-// float64() keeps them from being fused into others on some machines only.
+// allows reports whether an upper bound of the halting rule's expression is at most ε.
 func (a *Advanced) allows(excess, squares fixed.Amount) bool {
+	return a.upTo(excess, squares) <= a.epsilon
+}
+
+// upTo returns an upper bound of the halting rule's expression. Every step is monotone in both
+// sums: correctly rounded operations are, and float64() keeps them from being fused into others
+// on some machines only.
+func (a *Advanced) upTo(excess, squares fixed.Amount) float64 {
 	ratio := 1 + float64(squares.FloatUp()/a.beta)
 	ratio = coarsen(float64(ratio * evaluationMargin))
 	spread := float64(ratio * (1 + float64(0.5*math.Log(ratio))))
 	root := float64(a.epsilon * math.Sqrt(float64(a.weight*spread)))
 	total := excess.FloatUp() + root
-	return float64(total*evaluationMargin) <= a.epsilon
+	return float64(total * evaluationMargin)
 }

@@ -15,7 +15,9 @@ import (
 // whole, so that tighter conversions may be used: on every path the kernels without
 // their failures have ρ-zCDP by Feldman and Zrnic's Remark 4.4, and weigh at least
 // Π(1 − δ_i) ≥ 1 − δ.
-type ApproxZCDP struct{ sums pair }
+type ApproxZCDP struct {
+	sums pair
+}
 
 var _ Filter[loss.ZCDP] = (*ApproxZCDP)(nil)
 
@@ -77,3 +79,18 @@ func (z *ApproxZCDP) Left() loss.ZCDP {
 	rho, delta := z.sums.left()
 	return loss.ZCDP{Rho: rho, Delta: delta}
 }
+
+// Spent returns what was spent of ρ and of δ, rounded up.
+func (z *ApproxZCDP) Spent() loss.ZCDP {
+	rho, delta := z.sums.spent()
+	return loss.ZCDP{Rho: rho, Delta: delta}
+}
+
+// Budget returns ρ and δ of the budget, rounded down.
+func (z *ApproxZCDP) Budget() loss.ZCDP {
+	rho, delta := z.sums.budget()
+	return loss.ZCDP{Rho: rho, Delta: delta}
+}
+
+// Fresh returns a filter of the same budget of which nothing is spent.
+func (z *ApproxZCDP) Fresh() Filter[loss.ZCDP] { return &ApproxZCDP{sums: z.sums.fresh()} }

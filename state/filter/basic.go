@@ -12,7 +12,9 @@ import "github.com/tollgate-dp/tollgate/state/loss"
 // a post-processing (Kairouz, Oh and Viswanath 2015; Theorem 2.7 of the paper): the
 // (ε, δ)-DP of the whole survives post-processing, a bound on the loss of each
 // outcome does not. The Gaussian mechanism, for one, violates it alone.
-type Basic struct{ sums pair }
+type Basic struct {
+	sums pair
+}
 
 var _ Filter[loss.Approx] = (*Basic)(nil)
 
@@ -44,3 +46,18 @@ func (b *Basic) Left() loss.Approx {
 	epsilon, delta := b.sums.left()
 	return loss.Approx{Epsilon: epsilon, Delta: delta}
 }
+
+// Spent returns what was spent of ε and of δ, rounded up.
+func (b *Basic) Spent() loss.Approx {
+	epsilon, delta := b.sums.spent()
+	return loss.Approx{Epsilon: epsilon, Delta: delta}
+}
+
+// Budget returns ε and δ of the budget, rounded down.
+func (b *Basic) Budget() loss.Approx {
+	epsilon, delta := b.sums.budget()
+	return loss.Approx{Epsilon: epsilon, Delta: delta}
+}
+
+// Fresh returns a filter of the same budget of which nothing is spent.
+func (b *Basic) Fresh() Filter[loss.Approx] { return &Basic{sums: b.sums.fresh()} }

@@ -29,7 +29,9 @@ import (
 // ex-post privacy is not kept by post-processing (Remark 1), so E of a rounded or
 // derived value means nothing. The realised bound is a function of the outcomes and
 // no more secret than they are.
-type ExPost struct{ sums pair }
+type ExPost struct {
+	sums pair
+}
 
 var _ Reserver[loss.Approx] = (*ExPost)(nil)
 
@@ -96,4 +98,24 @@ func (e *ExPost) Settle(worst, realised loss.Approx) error {
 func (e *ExPost) Left() loss.Approx {
 	epsilon, delta := e.sums.left()
 	return loss.Approx{Epsilon: epsilon, Delta: delta}
+}
+
+// Spent returns what was charged of ε and of δ, rounded up.
+func (e *ExPost) Spent() loss.Approx {
+	epsilon, delta := e.sums.spent()
+	return loss.Approx{Epsilon: epsilon, Delta: delta}
+}
+
+// Budget returns ε and δ of the budget, rounded down.
+func (e *ExPost) Budget() loss.Approx {
+	epsilon, delta := e.sums.budget()
+	return loss.Approx{Epsilon: epsilon, Delta: delta}
+}
+
+// Fresh returns a filter of the same budget of which nothing is spent.
+func (e *ExPost) Fresh() Filter[loss.Approx] { return &ExPost{sums: e.sums.fresh()} }
+
+// Reserved returns ε of the open reservations, rounded up. Their δ is spent.
+func (e *ExPost) Reserved() loss.Approx {
+	return loss.Approx{Epsilon: e.sums.loss.Reserved().FloatUp()}
 }

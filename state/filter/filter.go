@@ -28,6 +28,17 @@ type Filter[L any] interface {
 	// Left returns the largest loss that still fits, rounded down. Where a loss
 	// has several numbers each of them is the largest beside any others that fit.
 	Left() L
+
+	// Spent returns what was accepted, all together, as one loss in the units of L,
+	// rounded up. What is reserved is not part of it.
+	Spent() L
+
+	// Budget returns the budget in the units of L, rounded down.
+	Budget() L
+
+	// Fresh returns a filter of the same budget of which nothing is spent: a budget that
+	// is computed from (ε, δ) is computed once. It is another budget; see the package.
+	Fresh() Filter[L]
 }
 
 // Reserver is a Filter for mechanisms whose loss is known only when they have
@@ -44,7 +55,12 @@ type Reserver[L any] interface {
 	// reserved, a *state.RangeError if one of them is invalid; either way nothing has
 	// changed.
 	Settle(worst, actual L) error
+
+	// Reserved returns the sum of the open reservations, rounded up.
+	Reserved() L
 }
+
+const leastBudget = 0x1p-80
 
 // limitRange is what a budget can be in units of a sum.
 const limitRange = "at least 2^-80 (8.3e-25) and below 2^48 (2.8e14)"
@@ -52,7 +68,7 @@ const limitRange = "at least 2^-80 (8.3e-25) and below 2^48 (2.8e14)"
 // limit returns a Meter for a budget, which it holds as it is, or a *state.RangeError if
 // that would be too little or too much.
 func limit(name string, budget float64) (fixed.Meter, error) {
-	if !(budget >= 0x1p-80 && budget < 0x1p48) {
+	if !(budget >= leastBudget && budget < 0x1p48) {
 		return fixed.Meter{}, &state.RangeError{Parameter: name, Value: budget, Range: limitRange}
 	}
 	return fixed.NewMeter(fixed.Down(budget)), nil

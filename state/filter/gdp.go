@@ -22,8 +22,8 @@ type GDP struct {
 var _ Filter[loss.GDP] = (*GDP)(nil)
 
 // NewGDP returns a GDP filter of budget μ, 2^-40 ≤ μ < 2^24. It holds μ² without
-// rounding: one loss of μ fits, and so do k losses of loss.GDP{Mu: μ}.Split(k). The error
-// is a *state.RangeError.
+// rounding: one loss of μ fits, and so do k losses of loss.GDP{Mu: μ}.Split(k) where those
+// are at least 2^-52, which k ≤ 2^24 always is enough for. The error is a *state.RangeError.
 func NewGDP(mu float64) (*GDP, error) {
 	if err := checkMu(mu); err != nil {
 		return nil, err
@@ -71,3 +71,12 @@ func (g *GDP) Spend(l loss.GDP) error {
 
 // Left returns the largest μ that still fits.
 func (g *GDP) Left() loss.GDP { return loss.GDP{Mu: g.squares.Left().Root()} }
+
+// Spent returns √Σμ² of everything accepted, rounded up.
+func (g *GDP) Spent() loss.GDP { return loss.GDP{Mu: g.squares.Taken().RootUp()} }
+
+// Budget returns μ of the budget, rounded down.
+func (g *GDP) Budget() loss.GDP { return loss.GDP{Mu: g.squares.Limit().Root()} }
+
+// Fresh returns a filter of the same budget of which nothing is spent.
+func (g *GDP) Fresh() Filter[loss.GDP] { return &GDP{squares: fixed.NewMeter(g.squares.Limit())} }

@@ -15,8 +15,8 @@ import "github.com/tollgate-dp/tollgate/state/loss"
 // not stop the other, and nothing moves between the budgets: a ρ has no use for an ε
 // that was saved by stopping early.
 type Mixed struct {
-	concentrated *ApproxZCDP
-	exPost       *ExPost
+	concentrated ApproxZCDP
+	exPost       ExPost
 	promise      loss.Approx
 }
 
@@ -39,16 +39,16 @@ func NewMixed(concentrated loss.Approx, approximate float64, exPost loss.Approx)
 	if err := promise.Validate(); err != nil {
 		return nil, err
 	}
-	return &Mixed{concentrated: z, exPost: e, promise: promise}, nil
+	return &Mixed{concentrated: *z, exPost: *e, promise: promise}, nil
 }
 
 // Concentrated returns the filter for (approximate) zCDP mechanisms, the same one at
 // every call.
-func (m *Mixed) Concentrated() *ApproxZCDP { return m.concentrated }
+func (m *Mixed) Concentrated() *ApproxZCDP { return &m.concentrated }
 
 // ExPost returns the filter for ex-post private mechanisms, the same one at every
 // call.
-func (m *Mixed) ExPost() *ExPost { return m.exPost }
+func (m *Mixed) ExPost() *ExPost { return &m.exPost }
 
 // Promise returns the (ε, δ) that holds for everything accepted by both parts,
 // rounded up.

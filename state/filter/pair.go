@@ -60,3 +60,15 @@ func (p *pair) settle(worst, actual float64) error {
 func (p *pair) left() (l, delta float64) {
 	return p.loss.Left().FloatDown(), p.delta.Left().FloatDown()
 }
+
+func (p *pair) spent() (l, delta float64) {
+	return p.loss.Taken().FloatUp(), p.delta.Taken().FloatUp()
+}
+
+func (p *pair) budget() (l, delta float64) {
+	return p.loss.Limit().FloatDown(), p.delta.Limit().FloatDown()
+}
+
+func (p *pair) fresh() pair {
+	return pair{loss: fixed.NewMeter(p.loss.Limit()), delta: fixed.NewMeter(p.delta.Limit())}
+}

@@ -57,6 +57,23 @@ func (r *Renyi) Left() loss.RDP {
 	return loss.RDP{{Alpha: r.order, Epsilon: r.epsilons.Left().FloatDown()}}
 }
 
+// Spent returns the sum of the divergences of the filter's order, rounded up; a fresh
+// slice.
+func (r *Renyi) Spent() loss.RDP {
+	return loss.RDP{{Alpha: r.order, Epsilon: r.epsilons.Taken().FloatUp()}}
+}
+
+// Budget returns the divergence of the filter's order that the budget allows, rounded down; a
+// fresh slice.
+func (r *Renyi) Budget() loss.RDP {
+	return loss.RDP{{Alpha: r.order, Epsilon: r.epsilons.Limit().FloatDown()}}
+}
+
+// Fresh returns a filter of the same budget of which nothing is spent.
+func (r *Renyi) Fresh() Filter[loss.RDP] {
+	return &Renyi{order: r.order, epsilons: fixed.NewMeter(r.epsilons.Limit())}
+}
+
 func (r *Renyi) price(l loss.RDP) (fixed.Amount, error) {
 	if err := l.Validate(); err != nil {
 		return fixed.Max, err
@@ -128,11 +145,38 @@ func (r *RenyiOrders) Spend(l loss.RDP) error {
 
 // Left returns what is left at each order, a fresh slice.
 func (r *RenyiOrders) Left() loss.RDP {
-	left := make(loss.RDP, len(r.orders))
+	return r.curve(func(m *fixed.Meter) float64 { return m.Left().FloatDown() })
+}
+
+// Spent returns the sum of the divergences at each order, rounded up; a fresh slice.
+func (r *RenyiOrders) Spent() loss.RDP {
+	return r.curve(func(m *fixed.Meter) float64 { return m.Taken().FloatUp() })
+}
+
+// Budget returns the budget at each order, rounded down; a fresh slice.
+func (r *RenyiOrders) Budget() loss.RDP {
+	return r.curve(func(m *fixed.Meter) float64 { return m.Limit().FloatDown() })
+}
+
+func (r *RenyiOrders) curve(at func(*fixed.Meter) float64) loss.RDP {
+	curve := make(loss.RDP, len(r.orders))
 	for i, alpha := range r.orders {
-		left[i] = loss.Order{Alpha: alpha, Epsilon: r.epsilons[i].Left().FloatDown()}
+		curve[i] = loss.Order{Alpha: alpha, Epsilon: at(&r.epsilons[i])}
 	}
-	return left
+	return curve
+}
+
+// Fresh returns a filter of the same budget of which nothing is spent.
+func (r *RenyiOrders) Fresh() Filter[loss.RDP] {
+	fresh := &RenyiOrders{
+		orders:   r.orders, // never changes
+		epsilons: make([]fixed.Meter, len(r.epsilons)),
+		prices:   make([]fixed.Amount, len(r.prices)),
+	}
+	for i := range r.epsilons {
+		fresh.epsilons[i] = fixed.NewMeter(r.epsilons[i].Limit())
+	}
+	return fresh
 }
 
 // price puts what l costs at each order into r.prices.

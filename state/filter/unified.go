@@ -26,7 +26,9 @@ import (
 // It is not true for noise reduction with Laplace noise, whose bound is ex-post
 // (see ExPost), nor for fresh noise at every rung, which costs the sum of all rungs,
 // nor for a stop that reads the data.
-type Unified struct{ sums pair }
+type Unified struct {
+	sums pair
+}
 
 var _ Reserver[loss.ZCDP] = (*Unified)(nil)
 
@@ -93,4 +95,24 @@ func (u *Unified) Settle(worst, stopped loss.ZCDP) error {
 func (u *Unified) Left() loss.ZCDP {
 	rho, delta := u.sums.left()
 	return loss.ZCDP{Rho: rho, Delta: delta}
+}
+
+// Spent returns what was charged of ρ and of δ, rounded up.
+func (u *Unified) Spent() loss.ZCDP {
+	rho, delta := u.sums.spent()
+	return loss.ZCDP{Rho: rho, Delta: delta}
+}
+
+// Budget returns ρ and δ of the budget, rounded down.
+func (u *Unified) Budget() loss.ZCDP {
+	rho, delta := u.sums.budget()
+	return loss.ZCDP{Rho: rho, Delta: delta}
+}
+
+// Fresh returns a filter of the same budget of which nothing is spent.
+func (u *Unified) Fresh() Filter[loss.ZCDP] { return &Unified{sums: u.sums.fresh()} }
+
+// Reserved returns ρ of the open reservations, rounded up. Their δ is spent.
+func (u *Unified) Reserved() loss.ZCDP {
+	return loss.ZCDP{Rho: u.sums.loss.Reserved().FloatUp()}
 }

@@ -73,6 +73,15 @@ func (z *ZCDP) Spend(l loss.ZCDP) error {
 // Left returns the largest ρ that still fits, with a δ of 0.
 func (z *ZCDP) Left() loss.ZCDP { return loss.ZCDP{Rho: z.rho.Left().FloatDown()} }
 
+// Spent returns Σρ of everything accepted, rounded up.
+func (z *ZCDP) Spent() loss.ZCDP { return loss.ZCDP{Rho: z.rho.Taken().FloatUp()} }
+
+// Budget returns ρ of the budget, rounded down.
+func (z *ZCDP) Budget() loss.ZCDP { return loss.ZCDP{Rho: z.rho.Limit().FloatDown()} }
+
+// Fresh returns a filter of the same budget of which nothing is spent.
+func (z *ZCDP) Fresh() Filter[loss.ZCDP] { return &ZCDP{rho: fixed.NewMeter(z.rho.Limit())} }
+
 func checkPlain(l loss.ZCDP) error {
 	if err := l.Validate(); err != nil {
 		return err

@@ -2,8 +2,10 @@ package individual_test
 
 import (
 	"fmt"
+	"strconv"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/state/filter"
 	"github.com/tollgate-dp/tollgate/state/individual"
 	"github.com/tollgate-dp/tollgate/state/loss"
 )
@@ -63,4 +65,34 @@ func BenchmarkLinearQuery(b *testing.B) {
 			}
 		})
 	}
+}
+
+// A hundred users whose budget comes as (ε, δ): converted for every user, as it was before
+// filters had Fresh, and once.
+func BenchmarkHundredUsersOfAnEpsilon(b *testing.B) {
+	budget := loss.Approx{Epsilon: 1, Delta: 1e-6}
+	const users = 100
+	all := func(yield func(string, loss.GDP) bool) {
+		for u := range users {
+			if !yield(strconv.Itoa(u), loss.GDP{Mu: 0.001}) {
+				return
+			}
+		}
+	}
+	b.Run("converted for each", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			filters := map[string]*filter.GDP{}
+			for user, l := range all {
+				filters[user] = must(filter.NewGDPFor(budget))
+				must(0, filters[user].Spend(l))
+			}
+		}
+	})
+	b.Run("converted once", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			must(must(individual.NewGDPFor(individual.ForRound, budget)).Round(all))
+		}
+	})
 }

@@ -3,6 +3,7 @@ package individual_test
 import (
 	"fmt"
 	"log"
+	"maps"
 	"math"
 
 	"github.com/tollgate-dp/tollgate/state/filter"
@@ -64,9 +65,11 @@ func ExampleLinearQueries() {
 }
 
 func ExampleFilter() {
-	users, err := individual.New[string](individual.ForRound, func() (filter.Filter[loss.GDP], error) {
-		return filter.NewGDP(1)
-	})
+	budget, err := filter.NewGDP(1)
+	if err != nil {
+		log.Fatal(err)
+	}
+	users, err := individual.New[string](individual.ForRound, budget)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -93,4 +96,26 @@ func ExampleFilter() {
 	// 2 [ann]
 	// 3 [ann]
 	// left: ann 0.917, bob 0.529
+}
+
+// Users who are named by strings, with an (ε, δ) for each.
+func ExampleNewGDPFor() {
+	budget := loss.Approx{Epsilon: 1, Delta: 1e-6}
+	users, err := individual.NewGDPFor(individual.ForRound, budget)
+	if err != nil {
+		log.Fatal(err)
+	}
+	losses := map[string]loss.GDP{"ann": {Mu: 0.2}, "bob": {Mu: 0.02}}
+	if _, err := users.Round(maps.All(losses)); err != nil {
+		log.Fatal(err)
+	}
+	active, err := users.Round(maps.All(losses))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(active.Users)
+	fmt.Printf("ann spent %.3f, bob %.3f, of %.3f each\n", users.Spent("ann").Mu, users.Spent("bob").Mu, users.Budget().Mu)
+	// Output:
+	// [bob]
+	// ann spent 0.200, bob 0.028, of 0.237 each
 }

@@ -7,12 +7,16 @@ import (
 
 	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/filter"
+	"github.com/tollgate-dp/tollgate/state/loss"
 )
 
 // ErrTwice is returned where one round names a user twice. What one person
 // contributes to a round is one loss: two that each fit may not fit together, and
 // for a sum with Gaussian noise contributions add before they are squared.
 var ErrTwice = errors.New("a user appears twice in one round")
+
+// ErrNoBudget is returned for users without a filter.
+var ErrNoBudget = errors.New("users need a filter that has their budget")
 
 // Policy says for how long a user who does not fit is left out.
 type Policy int
@@ -28,9 +32,8 @@ const (
 // Filter keeps one filter of losses L for every user, named by a key K. Not safe
 // for concurrent use.
 type Filter[K comparable, L any] struct {
-	fresh    func() (filter.Filter[L], error)
 	policy   Policy
-	budget   L
+	fresh    filter.Filter[L] // nothing is spent of it
 	accounts map[K]*account[L]
 	round    uint64
 }
@@ -41,23 +44,37 @@ type account[L any] struct {
 	out    bool   // for good
 }
 
-// New returns a Filter over the filters that fresh makes, one for each user, all with the same
-// budget, whatever was released before, and nothing spent. The error is a *state.RangeError for the
-// policy, or that of fresh, which Round may return, too.
-func New[K comparable, L any](policy Policy, fresh func() (filter.Filter[L], error)) (*Filter[K, L], error) {
+// New returns a Filter in which every user has a filter of the type and budget of budget, whatever
+// was spent of that: New[int](ForRound, f) for users who are named by integers. The error
+// is a *state.RangeError for the policy, or ErrNoBudget.
+func New[K comparable, L any](policy Policy, budget filter.Filter[L]) (*Filter[K, L], error) {
 	if policy != ForRound && policy != ForGood {
 		return nil, &state.RangeError{Parameter: "policy", Value: float64(policy), Range: "ForRound (0) or ForGood (1)"}
 	}
-	first, err := fresh()
+	if budget == nil {
+		return nil, ErrNoBudget
+	}
+	return &Filter[K, L]{policy: policy, fresh: budget.Fresh(), accounts: make(map[K]*account[L])}, nil
+}
+
+// NewGDPFor is New for users who are named by strings, Gaussian losses, and the budget that
+// (ε, δ) allows: filter.NewGDPFor, computed once. The error is a *state.RangeError.
+func NewGDPFor(policy Policy, budget loss.Approx) (*Filter[string, loss.GDP], error) {
+	f, err := filter.NewGDPFor(budget)
 	if err != nil {
 		return nil, fmt.Errorf("making a user's filter: %w", err)
 	}
-	return &Filter[K, L]{
-		fresh:    fresh,
-		policy:   policy,
-		budget:   first.Left(),
-		accounts: make(map[K]*account[L]),
-	}, nil
+	return New[string](policy, f)
+}
+
+// NewZCDPFor is New for users who are named by strings, zCDP losses, and the budget that
+// (ε, δ) allows: filter.NewZCDPOptimal, computed once. The error is a *state.RangeError.
+func NewZCDPFor(policy Policy, budget loss.Approx) (*Filter[string, loss.ZCDP], error) {
+	f, err := filter.NewZCDPOptimal(budget)
+	if err != nil {
+		return nil, fmt.Errorf("making a user's filter: %w", err)
+	}
+	return New[string](policy, f)
 }
 
 // Active is who takes part in one round. It depends on private data.
@@ -73,7 +90,7 @@ type Active[K comparable] struct {
 // A user who is not active pays nothing, and whether a user is active does not depend on another
 // user.
 //
-// After an error the mechanism must not run: ErrTwice, or that of making a filter.
+// After an error, ErrTwice, the mechanism must not run.
 // Users that were charged before it stay charged, which does not harm privacy. The
 // time for one user does not depend on what was charged before.
 func (f *Filter[K, L]) Round(losses iter.Seq2[K, L]) (Active[K], error) {
@@ -102,11 +119,7 @@ var errInvalid = errors.New("loss is invalid")
 func (f *Filter[K, L]) admit(user K, l L) (bool, error) {
 	a, ok := f.accounts[user]
 	if !ok {
-		fresh, err := f.fresh()
-		if err != nil {
-			return false, fmt.Errorf("making a user's filter: %w", err)
-		}
-		a = &account[L]{filter: fresh}
+		a = &account[L]{filter: f.fresh.Fresh()}
 		f.accounts[user] = a
 	}
 	if a.round == f.round {
@@ -134,13 +147,25 @@ func (f *Filter[K, L]) Left(user K) L {
 	a, ok := f.accounts[user]
 	switch {
 	case !ok:
-		return f.budget
+		return f.fresh.Left()
 	case a.out:
 		var none L
 		return none
 	}
 	return a.filter.Left()
 }
+
+// Spent returns what was charged to the user, all together, as one loss, rounded up;
+// also to one who is out for good. It changes nothing, and depends on private data.
+func (f *Filter[K, L]) Spent(user K) L {
+	if a, ok := f.accounts[user]; ok {
+		return a.filter.Spent()
+	}
+	return f.fresh.Spent()
+}
+
+// Budget returns every user's budget, rounded down.
+func (f *Filter[K, L]) Budget() L { return f.fresh.Budget() }
 
 // Users returns how many users have an account. It depends on private data.
 func (f *Filter[K, L]) Users() int { return len(f.accounts) }

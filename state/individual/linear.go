@@ -56,7 +56,11 @@ func NewLinearQueries[K comparable](norm SquaredNorm, kappa float64, policy Poli
 	if noise == nil {
 		return nil, ErrNoNoise
 	}
-	users, err := New[K](policy, func() (filter.Filter[SquaredNorm], error) { return NewNorm(norm) })
+	budget, err := NewNorm(norm)
+	if err != nil {
+		return nil, err
+	}
+	users, err := New[K](policy, budget)
 	if err != nil {
 		return nil, err
 	}
@@ -130,6 +134,12 @@ func (q *LinearQueries[K]) sum(d int, values iter.Seq2[K, []int64]) ([]int128.In
 	}
 	return totals, nil
 }
+
+// Spent returns how much squared norm was charged to the user; see Filter.Spent.
+func (q *LinearQueries[K]) Spent(user K) SquaredNorm { return q.users.Spent(user) }
+
+// Budget returns the squared norm that every user has.
+func (q *LinearQueries[K]) Budget() SquaredNorm { return q.users.Budget() }
 
 // Left returns how much squared norm the user has left; see Filter.Left.
 func (q *LinearQueries[K]) Left(user K) SquaredNorm { return q.users.Left(user) }

@@ -14,7 +14,9 @@ type SquaredNorm uint64
 
 // Norm is the filter of one user's norm budget: squared norms add up to at most the
 // budget, exactly. Not safe for concurrent use.
-type Norm struct{ left SquaredNorm }
+type Norm struct {
+	budget, spent SquaredNorm // spent ≤ budget
+}
 
 var _ filter.Filter[SquaredNorm] = (*Norm)(nil)
 
@@ -24,23 +26,32 @@ func NewNorm(budget SquaredNorm) (*Norm, error) {
 	if budget == 0 || budget == math.MaxUint64 {
 		return nil, &state.RangeError{Parameter: "norm", Value: float64(budget), Range: "at least 1 and below 2^64 - 1"}
 	}
-	return &Norm{left: budget}, nil
+	return &Norm{budget: budget}, nil
 }
 
 // Fits reports whether s is at most what is left.
-func (n *Norm) Fits(s SquaredNorm) bool { return s <= n.left }
+func (n *Norm) Fits(s SquaredNorm) bool { return s <= n.Left() }
 
 // Spend takes s, or returns filter.ErrExceeded.
 func (n *Norm) Spend(s SquaredNorm) error {
 	if !n.Fits(s) {
 		return filter.ErrExceeded
 	}
-	n.left -= s
+	n.spent += s
 	return nil
 }
 
 // Left returns what is left.
-func (n *Norm) Left() SquaredNorm { return n.left }
+func (n *Norm) Left() SquaredNorm { return n.budget - n.spent }
+
+// Spent returns what was accepted.
+func (n *Norm) Spent() SquaredNorm { return n.spent }
+
+// Budget returns the budget.
+func (n *Norm) Budget() SquaredNorm { return n.budget }
+
+// Fresh returns a filter of the same budget of which nothing is spent.
+func (n *Norm) Fresh() filter.Filter[SquaredNorm] { return &Norm{budget: n.budget} }
 
 // squaredNorm returns Σ v_j², or 2^64 − 1 if it does not fit.
 func squaredNorm(vector []int64) SquaredNorm {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 
+	"github.com/tollgate-dp/tollgate/state/loss"
 	"github.com/tollgate-dp/tollgate/state/odometer"
 )
 
@@ -31,6 +32,15 @@ func NewOdometers[K comparable, L, B any](fresh func() (odometer.Odometer[L, B],
 		return nil, fmt.Errorf("making a user's odometer: %w", err)
 	}
 	return &Odometers[K, L, B]{fresh: fresh, none: first.Bound(), users: make(map[K]*reading[L, B])}, nil
+}
+
+// NewGDPTotals is NewOdometers for users who are named by strings, and √Σμ² of their Gaussian
+// losses (odometer.GDPTotal).
+func NewGDPTotals() *Odometers[string, loss.GDP, loss.GDP] {
+	return &Odometers[string, loss.GDP, loss.GDP]{
+		fresh: func() (odometer.Odometer[loss.GDP, loss.GDP], error) { return new(odometer.GDPTotal), nil },
+		users: make(map[string]*reading[loss.GDP, loss.GDP]),
+	}
 }
 
 // Record adds the losses of one round before its mechanism runs. losses yields every

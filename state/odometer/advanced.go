@@ -33,7 +33,7 @@ import (
 type Advanced struct {
 	delta      float64
 	logTerm    float64 // ln(2k/δ)
-	size       float64 // n, exact or rounded up
+	n          uint64
 	limit      fixed.Amount
 	basic      fixed.Amount // Σε
 	squares    fixed.Amount // Σε²
@@ -58,7 +58,7 @@ func NewAdvanced(delta float64, n uint64) (*Advanced, error) {
 	return &Advanced{
 		delta:   delta,
 		logTerm: enlarged(math.Log(float64(2*doublings(n))) - math.Log(delta)),
-		size:    float64(n),
+		n:       n,
 		limit:   fixed.Down(delta / 2),
 	}, nil
 }
@@ -93,7 +93,7 @@ func meanUp(epsilon float64) fixed.Amount {
 // Bound returns the bound of the theorem and the δ of the odometer. Epsilon is
 // +Inf once Σδ exceeds half of that δ, and stays so, and for the zero value.
 func (a *Advanced) Bound() loss.Approx {
-	if a.size == 0 || a.deltaTotal.Cmp(a.limit) > 0 {
+	if a.n == 0 || a.deltaTotal.Cmp(a.limit) > 0 {
 		return loss.Approx{Epsilon: math.Inf(1), Delta: a.delta}
 	}
 	mean := total(a.means.Add(a.deltaTotal))
@@ -101,12 +101,19 @@ func (a *Advanced) Bound() loss.Approx {
 	return loss.Approx{Epsilon: epsilon, Delta: a.delta}
 }
 
+// Spent returns Σε and Σδ of what was recorded, rounded up: the sums, not a claim. +Inf
+// where a sum no longer fits.
+func (a *Advanced) Spent() loss.Approx {
+	return loss.Approx{Epsilon: total(a.basic), Delta: total(a.deltaTotal)}
+}
+
 // deviation returns the second term of the bound at S = s, approximately.
 func (a *Advanced) deviation(s float64) float64 {
 	if s == 0 {
 		return 0
 	}
-	least := 1 / a.size / a.size
+	size := float64(a.n)
+	least := 1 / size / size
 	whole := math.Sqrt(2 * (least + s) * (1 + math.Log1p(s/least)/2) * a.logTerm)
 	if s < least || s > 1 {
 		return whole

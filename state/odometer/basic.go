@@ -59,3 +59,9 @@ func (b *Basic) Bound() loss.Approx {
 	}
 	return loss.Approx{Epsilon: total(b.loss), Delta: b.delta}
 }
+
+// Spent returns Σε and Σδ of what was recorded, rounded up: the sums, not a claim. +Inf
+// where a sum no longer fits.
+func (b *Basic) Spent() loss.Approx {
+	return loss.Approx{Epsilon: total(b.loss), Delta: total(b.taken)}
+}

@@ -48,7 +48,19 @@ func NewConcentrated(delta, rho float64) (*Concentrated, error) {
 	if !(rho >= 0x1p-40 && rho <= 0x1p40) {
 		return nil, &state.RangeError{Parameter: "rho", Value: rho, Range: "between 2^-40 and 2^40"}
 	}
-	return &Concentrated{delta: delta, q: bestMixture(delta, 2*rho), logTerm: -math.Log(delta)}, nil
+	return newConcentrated(delta, bestMixture(delta, 2*rho))
+}
+
+// newConcentrated takes q instead of the ρ where claims are least: any q is valid. NewConcentrated
+// has q from 2^-60 to 2^80.
+func newConcentrated(delta, q float64) (*Concentrated, error) {
+	if err := checkDelta(delta); err != nil {
+		return nil, err
+	}
+	if !(q >= 0x1p-60 && q <= 0x1p80) {
+		return nil, &state.RangeError{Parameter: "q", Value: q, Range: "between 2^-60 and 2^80"}
+	}
+	return &Concentrated{delta: delta, q: q, logTerm: -math.Log(delta)}, nil
 }
 
 // Record adds l, whose Delta must be 0. The error is a *state.RangeError; nothing
@@ -75,3 +87,7 @@ func (c *Concentrated) Bound() loss.Approx {
 	}
 	return loss.Approx{Epsilon: enlarged(rho + mixtureHeight(2*rho, c.q, c.logTerm)), Delta: c.delta}
 }
+
+// Spent returns Σρ of what was recorded, rounded up: the sum, not a claim. +Inf where it
+// no longer fits.
+func (c *Concentrated) Spent() loss.ZCDP { return loss.ZCDP{Rho: total(c.rho)} }

@@ -57,3 +57,6 @@ func (r *Renyi) Bound() loss.Approx {
 	}
 	return loss.Approx{Epsilon: least, Delta: r.delta}
 }
+
+// Spent returns the sum of the divergences at each order, rounded up: the sums, not a claim.
+func (r *Renyi) Spent() loss.RDP { return r.sums.Bound() }

@@ -16,7 +16,9 @@ import (
 // 11), read for all B at once: filters side by side instead of one after the other
 // as in Tracker. The claim is of the same kind, and never larger. Not safe for
 // concurrent use.
-type GDPTotal struct{ squares fixed.Amount }
+type GDPTotal struct {
+	squares fixed.Amount
+}
 
 var _ Odometer[loss.GDP, loss.GDP] = (*GDPTotal)(nil)
 
@@ -31,17 +33,22 @@ func (t *GDPTotal) Record(l loss.GDP) error {
 
 // Bound returns √Σμ², rounded up; +Inf once the sum reaches 2^48.
 func (t *GDPTotal) Bound() loss.GDP {
-	if t.squares.IsZero() {
-		return loss.GDP{}
+	if t.squares == fixed.Max {
+		return loss.GDP{Mu: math.Inf(1)}
 	}
-	return loss.GDP{Mu: math.Nextafter(math.Sqrt(total(t.squares)), math.Inf(1))}
+	return loss.GDP{Mu: t.squares.RootUp()}
 }
+
+// Spent returns what Bound does: here the sum is the claim.
+func (t *GDPTotal) Spent() loss.GDP { return t.Bound() }
 
 // ZCDPTotal is Σρ and Σδ of everything recorded: for every (ρ, δ) fixed in advance,
 // what was released up to the last moment at which both were within it is
 // δ-approximate ρ-zCDP (the approximate-zCDP filter, Rogers et al., 2023, Theorem
 // 2, as a whole). Not safe for concurrent use.
-type ZCDPTotal struct{ rho, delta fixed.Amount }
+type ZCDPTotal struct {
+	rho, delta fixed.Amount
+}
 
 var _ Odometer[loss.ZCDP, loss.ZCDP] = (*ZCDPTotal)(nil)
 
@@ -60,6 +67,9 @@ func (t *ZCDPTotal) Record(l loss.ZCDP) error {
 func (t *ZCDPTotal) Bound() loss.ZCDP {
 	return loss.ZCDP{Rho: total(t.rho), Delta: total(t.delta)}
 }
+
+// Spent returns what Bound does: here the sum is the claim.
+func (t *ZCDPTotal) Spent() loss.ZCDP { return t.Bound() }
 
 // RenyiTotal is Σε_α of everything recorded, at orders fixed in advance: for every
 // budget at each order fixed in advance, what was released up to the last moment at
@@ -116,6 +126,9 @@ func (t *RenyiTotal) Record(l loss.RDP) error {
 	}
 	return nil
 }
+
+// Spent returns what Bound does: here the sum is the claim.
+func (t *RenyiTotal) Spent() loss.RDP { return t.Bound() }
 
 // Bound returns the sum at each order, rounded up, a fresh slice; +Inf once a sum
 // no longer fits.

@@ -26,22 +26,18 @@ var ErrStep = errors.New("loss is larger than one step of the tracker")
 //
 // Not safe for concurrent use.
 type Tracker[L any] struct {
-	fresh   func() (filter.Filter[L], error)
+	step    filter.Filter[L] // nothing is spent of it
 	current filter.Filter[L] // nil before the first loss
 	steps   uint64
 }
 
 var _ Odometer[loss.GDP, uint64] = (*Tracker[loss.GDP])(nil)
 
-// NewTracker returns a tracker over the filters that fresh makes, each with the
-// budget of one step and nothing spent; an error of fresh is returned, now or by
-// Record. The filter must be valid for adaptively chosen losses, as all of package
-// filter are.
-func NewTracker[L any](fresh func() (filter.Filter[L], error)) (*Tracker[L], error) {
-	if _, err := fresh(); err != nil {
-		return nil, fmt.Errorf("making the filter of one step: %w", err)
-	}
-	return &Tracker[L]{fresh: fresh}, nil
+// NewTracker returns a tracker over filters of the budget of step, which itself is not
+// used: one step is what that has as a budget, whatever was spent of it. The filter must
+// be valid for adaptively chosen losses, as all of package filter are.
+func NewTracker[L any](step filter.Filter[L]) *Tracker[L] {
+	return &Tracker[L]{step: step.Fresh()}
 }
 
 // Record adds l. It returns ErrStep if l does not fit a whole step, and the error
@@ -56,10 +52,7 @@ func (t *Tracker[L]) Record(l L) error {
 			return fmt.Errorf("recording a loss: %w", err)
 		}
 	}
-	next, err := t.fresh()
-	if err != nil {
-		return fmt.Errorf("making the filter of the next step: %w", err)
-	}
+	next := t.step.Fresh()
 	if err := next.Spend(l); errors.Is(err, filter.ErrExceeded) {
 		return fmt.Errorf("recording a loss: %w", ErrStep)
 	} else if err != nil {
@@ -88,11 +81,11 @@ var _ Odometer[loss.RDP, loss.RDP] = RenyiTracker{}
 // budget step. The error is a *state.RangeError. The slice is not kept.
 func NewRenyiTracker(step loss.RDP) (RenyiTracker, error) {
 	step = append(loss.RDP(nil), step...)
-	t, err := NewTracker(func() (filter.Filter[loss.RDP], error) { return filter.NewRenyiOrders(step) })
+	f, err := filter.NewRenyiOrders(step)
 	if err != nil {
-		return RenyiTracker{}, err
+		return RenyiTracker{}, fmt.Errorf("making the filter of one step: %w", err)
 	}
-	return RenyiTracker{Tracker: t, step: step}, nil
+	return RenyiTracker{Tracker: NewTracker(f), step: step}, nil
 }
 
 // Bound returns m·Δ_α at every order, m being Steps; a fresh slice.
@@ -115,11 +108,11 @@ var _ Odometer[loss.ZCDP, loss.ZCDP] = ZCDPTracker{}
 // NewZCDPTracker returns a tracker whose filters have the budget rho, 2^-80 ≤ rho <
 // 2^48, and no δ. The error is a *state.RangeError.
 func NewZCDPTracker(rho float64) (ZCDPTracker, error) {
-	t, err := NewTracker(func() (filter.Filter[loss.ZCDP], error) { return filter.NewApproxZCDP(rho, 0) })
+	f, err := filter.NewApproxZCDP(rho, 0)
 	if err != nil {
-		return ZCDPTracker{}, err
+		return ZCDPTracker{}, fmt.Errorf("making the filter of one step: %w", err)
 	}
-	return ZCDPTracker{Tracker: t, rho: rho}, nil
+	return ZCDPTracker{Tracker: NewTracker(f), rho: rho}, nil
 }
 
 // Bound returns m·ρ, m being Steps.
@@ -139,11 +132,11 @@ var _ Odometer[loss.GDP, loss.GDP] = GDPTracker{}
 // NewGDPTracker returns a tracker whose filters have the budget mu, 2^-40 ≤ mu <
 // 2^24. The error is a *state.RangeError.
 func NewGDPTracker(mu float64) (GDPTracker, error) {
-	t, err := NewTracker(func() (filter.Filter[loss.GDP], error) { return filter.NewGDP(mu) })
+	f, err := filter.NewGDP(mu)
 	if err != nil {
-		return GDPTracker{}, err
+		return GDPTracker{}, fmt.Errorf("making the filter of one step: %w", err)
 	}
-	return GDPTracker{Tracker: t, mu: mu}, nil
+	return GDPTracker{Tracker: NewTracker(f), mu: mu}, nil
 }
 
 // Bound returns μ·√m, m being Steps.

@@ -86,7 +86,11 @@ func TestAttackCatchesRefinementsThatAreNotReserved(t *testing.T) {
 
 // floatFilter is a basic filter that adds in float32: a loss below half a unit in the
 // last place of the sum is free.
-type floatFilter struct{ spent, budget float32 }
+type floatFilter struct {
+	filter.Filter[loss.Approx] // nil: what the game does not ask for
+
+	spent, budget float32
+}
 
 func (f *floatFilter) Fits(l loss.Approx) bool { return f.spent+float32(l.Epsilon) <= f.budget }
 

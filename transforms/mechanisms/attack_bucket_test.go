@@ -53,6 +53,8 @@ func (g *bucketGame) fresh() filter.Filter[bucket.Noise] { return &bucketFilter{
 
 // bucketFilter is the bucket.Filter of one run of a game.
 type bucketFilter struct {
+	filter.Filter[bucket.Noise] // nil: what the game does not ask for
+
 	*bucketGame
 	counts [bucketLevels]uint32
 }

@@ -11,6 +11,9 @@ import (
 const (
 	unitBits     = 208 // an Amount counts units of 2^-208
 	mantissaBits = 53  // of a float64
+
+	// Size is the number of bytes of an Amount.
+	Size = wideBits / 8
 )
 
 // Amount is a number from 0 to just below 2^48 in units of 2^-208. Every float64 of at
@@ -96,6 +99,24 @@ func (a Amount) Root() float64 {
 		root = next
 	}
 }
+
+// RootUp returns the least float64 f ≥ 0 with f² ≥ a: √a rounded up.
+func (a Amount) RootUp() float64 {
+	root := a.Root()
+	if SquareDown(root).Cmp(a) >= 0 {
+		return root
+	}
+	return math.Nextafter(root, math.Inf(1))
+}
+
+// Bytes returns the units as a big-endian integer.
+func (a Amount) Bytes() (b [Size]byte) {
+	a.units.big().FillBytes(b[:])
+	return b
+}
+
+// FromBytes returns the Amount of what Bytes returned: every value is one.
+func FromBytes(b [Size]byte) Amount { return Amount{wideFromBig(new(big.Int).SetBytes(b[:]))} }
 
 func (a Amount) float(dir state.Rounding) float64 {
 	drop := max(0, a.units.length()-mantissaBits)

@@ -122,6 +122,33 @@ func TestAFloatComesBackOnTheSideThatWasAskedFor(t *testing.T) {
 	})
 }
 
+func TestARootRoundedUpIsTheLeastWhoseSquareCovers(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a := amounts.Draw(t, "a")
+		if a == fixed.Max {
+			return
+		}
+		if rapid.Bool().Draw(t, "a square") {
+			a = fixed.SquareDown(a.Root())
+		}
+		up, exact := a.RootUp(), new(big.Rat).SetInt(a.Big())
+		covers := func(f float64) bool { return new(big.Rat).Mul(units(f), new(big.Rat).SetFloat64(f)).Cmp(exact) >= 0 }
+		if !covers(up) || up > 0 && covers(math.Nextafter(up, 0)) {
+			t.Fatalf("the root of %v units, rounded up, is given as %v", a.Big(), up)
+		}
+	})
+}
+
+func TestAnAmountComesBackFromItsBytes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a := amounts.Draw(t, "a")
+		b := a.Bytes()
+		if fixed.FromBytes(b) != a || new(big.Int).SetBytes(b[:]).Cmp(a.Big()) != 0 {
+			t.Fatalf("%v units came back as %v", a.Big(), fixed.FromBytes(b).Big())
+		}
+	})
+}
+
 func TestARootIsTheGreatestWhoseSquareFits(t *testing.T) {
 	check := func(a fixed.Amount) bool {
 		root := a.Root()

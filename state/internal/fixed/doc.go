@@ -12,7 +12,7 @@
 //     fit 256 bits is refused by every Meter.
 //   - What a Meter has taken and what is reserved never exceed its limit together, and
 //     a call that returns false has changed nothing.
-//   - No operation allocates, but for Big.
+//   - No operation allocates, but for Big, Bytes and FromBytes.
 //
 // # What it does not do
 //

@@ -3,12 +3,34 @@ package fixed
 // Meter keeps what is left of a limit and what is reserved of it. The zero value has a
 // limit of 0. Not safe for concurrent use.
 type Meter struct {
-	left, reserved Amount
+	limit, left, reserved Amount
 }
 
 // NewMeter returns a Meter of which nothing is taken. A limit of Max is lowered by
 // one unit.
-func NewMeter(limit Amount) Meter { return Meter{left: below(limit.units)} }
+func NewMeter(limit Amount) Meter {
+	limit = below(limit.units)
+	return Meter{limit: limit, left: limit}
+}
+
+// ResumeMeter returns the Meter of which so much is taken and reserved, or false if that is
+// more than the limit, or if the limit is Max.
+func ResumeMeter(limit, taken, reserved Amount) (Meter, bool) {
+	sum := taken.Add(reserved) // Max, which is above every limit, where it does not fit
+	if limit == Max || sum.Cmp(limit) > 0 {
+		return Meter{}, false
+	}
+	return Meter{limit: limit, left: limit.Sub(sum), reserved: reserved}, true
+}
+
+// Limit returns the limit.
+func (m *Meter) Limit() Amount { return m.limit }
+
+// Taken returns what was taken and will not come back.
+func (m *Meter) Taken() Amount { return m.limit.Sub(m.left).Sub(m.reserved) }
+
+// Reserved returns what is reserved until Settle.
+func (m *Meter) Reserved() Amount { return m.reserved }
 
 // Left returns what is neither taken nor reserved.
 func (m *Meter) Left() Amount { return m.left }

@@ -106,3 +106,29 @@ func BenchmarkUp(b *testing.B) {
 		b.Fatal("nothing was added")
 	}
 }
+
+// A Meter is resumed exactly where it was, and from nothing that exceeds its limit.
+func TestAMeterGoesOnFromItsParts(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		limit, taken, reserved := amounts.Draw(t, "limit"), amounts.Draw(t, "taken"), amounts.Draw(t, "reserved")
+		if rapid.Bool().Draw(t, "fitting") {
+			taken = share(t, limit)
+			reserved = share(t, limit.Sub(taken))
+		}
+		m, ok := fixed.ResumeMeter(limit, taken, reserved)
+		sum := new(big.Int).Add(taken.Big(), reserved.Big())
+		if want := limit != fixed.Max && sum.Cmp(limit.Big()) <= 0; ok != want {
+			t.Fatalf("%v and %v of %v: %v", taken.Big(), reserved.Big(), limit.Big(), ok)
+		}
+		if !ok {
+			return
+		}
+		if m.Limit() != limit || m.Taken() != taken || m.Reserved() != reserved || sum.Add(sum, m.Left().Big()).Cmp(limit.Big()) != 0 {
+			t.Fatalf("%v and %v of %v came back as %v, %v and %v", taken.Big(), reserved.Big(), limit.Big(), m.Taken().Big(), m.Reserved().Big(), m.Limit().Big())
+		}
+		other := fixed.NewMeter(limit)
+		if !other.Take(taken) || !other.Reserve(reserved) || other != m {
+			t.Fatal("it is not the meter that took and reserved so much")
+		}
+	})
+}
