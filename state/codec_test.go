@@ -2,6 +2,7 @@ package state
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -167,4 +168,15 @@ func FuzzDecodeAccounts(f *testing.F) {
 			t.Fatalf("decoded and encoded again: %x, %v, was %x", again, err, b)
 		}
 	})
+}
+
+func TestAShardHasNoJSON(t *testing.T) {
+	for _, v := range []any{NewShard(), struct{ S Shard }{}} {
+		if b, err := json.Marshal(v); err == nil {
+			t.Errorf("%s", b)
+		}
+	}
+	if err := json.Unmarshal([]byte("{}"), NewShard()); err == nil {
+		t.Error("{} was read as a shard")
+	}
 }

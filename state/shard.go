@@ -7,6 +7,8 @@ import (
 	"hash/maphash"
 	"iter"
 	"slices"
+
+	"github.com/tollgate-dp/tollgate/state/internal/opaque"
 )
 
 const (
@@ -21,6 +23,9 @@ const (
 	maxAccounts = slotMask // a slot holds the number plus one, 0 is free
 )
 
+// unreadable makes encoding/json an error: a Shard has AppendBinary and DecodeShard.
+type unreadable = opaque.State
+
 // Shard holds the accounts of one shard of users, keyed by (AccountID, period):
 // a growing table in chunks that are never copied, and an open-addressing index
 // over it. In memory a user without private keys costs 32 bytes of entry and 5 to
@@ -28,6 +33,7 @@ const (
 // over (DropBefore). Not for concurrent use, reading included (All and Range sort on
 // demand).
 type Shard struct {
+	unreadable
 	chunks []*[chunkSize]shardEntry
 	rests  []*[chunkSize]shardRest // beside chunks; nil while no entry has a reservation or δ
 	count  int                     // entries, zero ones included

@@ -48,6 +48,7 @@ func NoiseFor(sigma, c float64) (Noise, error) {
 // table, whatever came before, and less the more there is to compose. Not safe for concurrent use,
 // nor are filters of one Gate.
 type Filter struct {
+	unreadable
 	gate   *Gate
 	ladder Ladder
 	counts Counts

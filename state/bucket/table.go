@@ -1,6 +1,7 @@
 package bucket
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"math"
 	"math/bits"
@@ -119,9 +120,10 @@ func (o Options) validate() error {
 type Table struct {
 	options   Options
 	circle    *circle
-	spectra   [2][]*spectrum // by pld.Direction; the same pointer in both where a pair is symmetric
-	symmetric bool           // all pairs are
-	squares   []float64      // μ² of a Gaussian pair known to cover each pair without slack, rounded up; +Inf if no such pair is known
+	spectra   [2][]*spectrum    // by pld.Direction; the same pointer in both where a pair is symmetric
+	symmetric bool              // all pairs are
+	digest    [sha256.Size]byte // of options and pairs
+	squares   []float64         // μ² of a Gaussian pair known to cover each pair without slack, rounded up; +Inf if no such pair is known
 }
 
 // NewTable discretises the pairs and transforms them. The error is a
@@ -138,6 +140,8 @@ func NewTable(pairs []pld.Pair, o Options) (*Table, error) {
 	r := newRoots(o.Points)
 	t := &Table{options: o, circle: newCircle(r, o.Interval), symmetric: true}
 	b := builder{roots: r}
+	// Names of types and fields are part of it: a golden file of Filter keeps them.
+	t.digest = sha256.Sum256(fmt.Appendf(nil, "%#v %#v", o, pairs))
 	for d := range t.spectra {
 		t.spectra[d] = make([]*spectrum, len(pairs))
 	}

@@ -23,6 +23,7 @@ import (
 // For pure ε_i-DP mechanisms of the same budget NewZCDP accepts whatever this filter
 // does, and more: ½·Σ ε_i² + √(2·Σ ε_i²·ln 1/δ) is less than the above, term by term.
 type Advanced struct {
+	unreadable
 	excess, squares fixed.Amount // Σ ε_i(e^ε_i − 1)/2, Σ ε_i²
 	deltas          fixed.Meter
 	epsilon, delta  float64 // of the budget

@@ -16,6 +16,7 @@ import (
 // their failures have ρ-zCDP by Feldman and Zrnic's Remark 4.4, and weigh at least
 // Π(1 − δ_i) ≥ 1 − δ.
 type ApproxZCDP struct {
+	unreadable
 	sums pair
 }
 

@@ -13,6 +13,7 @@ import "github.com/tollgate-dp/tollgate/state/loss"
 // (ε, δ)-DP of the whole survives post-processing, a bound on the loss of each
 // outcome does not. The Gaussian mechanism, for one, violates it alone.
 type Basic struct {
+	unreadable
 	sums pair
 }
 

@@ -49,19 +49,38 @@
 //
 // It cannot know whether a loss is a true bound: one that is too small, or that was
 // chosen with knowledge of the data, voids the promise. It draws no noise, keeps no
-// accounts (see packages state and state/individual) and persists nothing. Left is
+// accounts (see packages state and state/individual) and writes no file. Left is
 // no promise of usefulness.
+//
+// # Storing and resuming
+//
+// MarshalBinary returns all that a filter knows: its budget, what is spent and what is reserved, in
+// a format with a version (encoding/gob uses it). UnmarshalBinary goes on exactly where that was:
+// every later answer is the one that the filter would have given.
+//
+//	var f filter.GDP
+//	err := f.UnmarshalBinary(stored)
+//
+// The zero value takes the budget of the state. What a constructor made takes a state of that same
+// budget only, and a filter that has been used takes none: reading never forgets what was
+// spent. What is reserved stays reserved until Settle. The error is a *state.DecodeError, which
+// says what is wrong with the bytes; the receiver is as it was then. JSON is an error: it would
+// be {}.
+//
+// Store after Spend or Reserve and before the mechanism runs. A state that was stored before, or is
+// put back from an older copy, has more left than there is, and a filter cannot know.
 //
 // # One budget, one filter
 //
 // A budget is fixed when a filter is made, and the filter is all that knows what was
-// spent. Two filters for the same people are two budgets, also where one is a copy of
-// the other. Where several watch the same mechanisms, each must accept: to go on while any
-// of them does lets the outputs choose which one is left at the end. The same is true of a
-// filter that is replaced, or of which another budget is made on the way, because of what
-// was released: each way of ending may be within a budget, and the failure probabilities δ
-// of different ways add. What is then promised is that of the largest loss and the largest δ of
-// all of them together, not the (ε, δ) of each.
+// spent. Two filters for the same people are two budgets, also where one is a copy of the
+// other, was made by Fresh, or was resumed from a state that another goes on from, too.
+// Where several watch the same mechanisms, each must accept: to go on while any of them
+// does lets the outputs choose which one is left at the end. The same is true of a filter
+// that is replaced, or of which another budget is made on the way, because of what was
+// released: each way of ending may be within a budget, and the failure probabilities δ of
+// different ways add. What is then promised is that of the largest loss and the largest δ
+// of all of them together, not the (ε, δ) of each.
 //
 // # Concurrency
 //

@@ -161,3 +161,35 @@ func ExampleMixed() {
 	// loss does not fit what is left of the budget
 	// {1.5 1e-06}
 }
+
+// A filter outlives the process: its state is stored after every Spend and before the mechanism
+// runs, and resumed at the next start.
+func ExampleGDP_MarshalBinary() {
+	f, err := filter.NewGDPFor(loss.Approx{Epsilon: 1, Delta: 1e-6})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if err := f.Spend(loss.GDP{Mu: 0.1}); err != nil {
+		fmt.Println(err)
+		return
+	}
+	stored, err := f.MarshalBinary() // write it to a file or a database, then run the mechanism
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	var resumed filter.GDP
+	if err := resumed.UnmarshalBinary(stored); err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("spent %.4f of %.4f, left %.4f\n", resumed.Spent().Mu, resumed.Budget().Mu, resumed.Left().Mu)
+	fmt.Println(resumed.Left() == f.Left())
+	fmt.Println(resumed.UnmarshalBinary(stored)) // what is in use is never replaced
+	// Output:
+	// spent 0.1000 of 0.2367, left 0.2145
+	// true
+	// decoding filter.GDP: it is read into a value that has been used; take a new one
+}

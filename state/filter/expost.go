@@ -30,6 +30,7 @@ import (
 // derived value means nothing. The realised bound is a function of the outcomes and
 // no more secret than they are.
 type ExPost struct {
+	unreadable
 	sums pair
 }
 

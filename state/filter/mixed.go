@@ -15,6 +15,7 @@ import "github.com/tollgate-dp/tollgate/state/loss"
 // not stop the other, and nothing moves between the budgets: a ρ has no use for an ε
 // that was saved by stopping early.
 type Mixed struct {
+	unreadable
 	concentrated ApproxZCDP
 	exPost       ExPost
 	promise      loss.Approx

@@ -14,6 +14,7 @@ import (
 // divergence does not fall with its order. One that has no such order is a
 // *state.RangeError.
 type Renyi struct {
+	unreadable
 	order    float64
 	epsilons fixed.Meter
 }
@@ -100,6 +101,7 @@ func (r *Renyi) price(l loss.RDP) (fixed.Amount, error) {
 // order of at least that. One that does not reach the highest order is a
 // *state.RangeError.
 type RenyiOrders struct {
+	unreadable
 	orders   []float64
 	epsilons []fixed.Meter
 	prices   []fixed.Amount // of the loss at hand

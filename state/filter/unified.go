@@ -27,6 +27,7 @@ import (
 // (see ExPost), nor for fresh noise at every rung, which costs the sum of all rungs,
 // nor for a stop that reads the data.
 type Unified struct {
+	unreadable
 	sums pair
 }
 

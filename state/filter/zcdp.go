@@ -18,6 +18,7 @@ import (
 // It takes plain zCDP: a loss with a δ is a *state.RangeError here, see ApproxZCDP.
 // A pure ε-DP mechanism is ε²/2-zCDP, which is the theorem's ½·Σε².
 type ZCDP struct {
+	unreadable
 	rho fixed.Meter
 }
 

@@ -96,3 +96,30 @@ func BenchmarkHundredUsersOfAnEpsilon(b *testing.B) {
 		}
 	})
 }
+
+// What a user takes at rest and how long storing and resuming takes.
+func BenchmarkStore(b *testing.B) {
+	const users = 10_000
+	f := must(individual.New[int](individual.ForRound, gdp(1)))
+	must(f.Round(func(yield func(int, loss.GDP) bool) {
+		for u := range users {
+			if !yield(u, loss.GDP{Mu: 0.001}) {
+				return
+			}
+		}
+	}))
+	state := must(f.MarshalBinary())
+	b.Run("marshal", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			must(f.MarshalBinary())
+		}
+		b.ReportMetric(float64(len(state))/users, "bytes/user")
+	})
+	b.Run("unmarshal", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			must(0, must(individual.New[int](individual.ForRound, gdp(1))).UnmarshalBinary(state))
+		}
+	})
+}

@@ -39,8 +39,17 @@
 //
 // Who is active, how many are, what is left of a budget and whether a round left
 // users out depend on private data: nothing of that may be published. Leaving
-// users out biases what is computed on the rest. Accounts are kept in memory, are
-// never deleted and are not stored; package state has accounts that are.
+// users out biases what is computed on the rest. Accounts are kept in memory and are
+// never deleted.
+//
+// # Storing and resuming
+//
+// MarshalBinary returns every account, in a format with a version and in the order of the users'
+// keys; UnmarshalBinary goes on exactly there, in what the constructor made with the same policy
+// and budget and of which nothing is used. Keys are strings, integers, arrays of bytes, or have
+// MarshalBinary and UnmarshalBinary; users' filters have both (all of package filter do). Store
+// after Round and before its mechanism runs. A state is as private as the users' data, and an
+// older one has more left than there is: see package filter.
 //
 // # Concurrency
 //

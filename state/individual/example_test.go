@@ -98,7 +98,8 @@ func ExampleFilter() {
 	// left: ann 0.917, bob 0.529
 }
 
-// Users who are named by strings, with an (ε, δ) for each.
+// Users who are named by strings, with an (ε, δ) for each; their accounts are stored
+// between two rounds.
 func ExampleNewGDPFor() {
 	budget := loss.Approx{Epsilon: 1, Delta: 1e-6}
 	users, err := individual.NewGDPFor(individual.ForRound, budget)
@@ -109,12 +110,24 @@ func ExampleNewGDPFor() {
 	if _, err := users.Round(maps.All(losses)); err != nil {
 		log.Fatal(err)
 	}
-	active, err := users.Round(maps.All(losses))
+	stored, err := users.MarshalBinary()
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	resumed, err := individual.NewGDPFor(individual.ForRound, budget)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := resumed.UnmarshalBinary(stored); err != nil {
+		log.Fatal(err)
+	}
+	active, err := resumed.Round(maps.All(losses))
 	if err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(active.Users)
-	fmt.Printf("ann spent %.3f, bob %.3f, of %.3f each\n", users.Spent("ann").Mu, users.Spent("bob").Mu, users.Budget().Mu)
+	fmt.Printf("ann spent %.3f, bob %.3f, of %.3f each\n", resumed.Spent("ann").Mu, resumed.Spent("bob").Mu, resumed.Budget().Mu)
 	// Output:
 	// [bob]
 	// ann spent 0.200, bob 0.028, of 0.237 each

@@ -32,6 +32,7 @@ const (
 // Filter keeps one filter of losses L for every user, named by a key K. Not safe
 // for concurrent use.
 type Filter[K comparable, L any] struct {
+	unreadable
 	policy   Policy
 	fresh    filter.Filter[L] // nothing is spent of it
 	accounts map[K]*account[L]

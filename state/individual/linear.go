@@ -40,6 +40,7 @@ type Noise func(total int64, sigma float64) (float64, error)
 //
 // Not safe for concurrent use.
 type LinearQueries[K comparable] struct {
+	unreadable
 	users *Filter[K, SquaredNorm]
 	noise Noise
 	kappa float64

@@ -15,6 +15,7 @@ type SquaredNorm uint64
 // Norm is the filter of one user's norm budget: squared norms add up to at most the
 // budget, exactly. Not safe for concurrent use.
 type Norm struct {
+	unreadable
 	budget, spent SquaredNorm // spent ≤ budget
 }
 

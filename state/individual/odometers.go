@@ -13,6 +13,7 @@ import (
 // one odometer claims is true of its user alone, and is private data, as are the
 // losses. Not safe for concurrent use.
 type Odometers[K comparable, L, B any] struct {
+	unreadable
 	fresh func() (odometer.Odometer[L, B], error)
 	none  B // the bound on a user who was never named
 	users map[K]*reading[L, B]

@@ -31,6 +31,7 @@ import (
 //
 // Not safe for concurrent use.
 type Advanced struct {
+	unreadable
 	delta      float64
 	logTerm    float64 // ln(2k/δ)
 	n          uint64

@@ -24,6 +24,7 @@ import (
 //
 // Not safe for concurrent use.
 type Basic struct {
+	unreadable
 	delta       float64
 	limit       fixed.Amount
 	loss, taken fixed.Amount

@@ -30,6 +30,7 @@ import (
 //
 // Not safe for concurrent use.
 type Concentrated struct {
+	unreadable
 	delta   float64
 	q       float64
 	logTerm float64 // ln(1/δ)

@@ -41,6 +41,16 @@
 // The losses of one individual are a matter of that individual's data, and so is a
 // bound on them: publish neither (see package individual).
 //
+// # Storing and resuming
+//
+// MarshalBinary returns the parameters and all that was recorded, in a format with a version
+// (encoding/gob uses it); UnmarshalBinary goes on exactly there. The zero value takes the
+// parameters of the state; what a constructor made takes a state of the same parameters
+// only, and an odometer that has been used takes none. A Tracker is read into what
+// NewTracker made. The error is a *state.DecodeError; the receiver is as it was then.
+// JSON is an error: it would be {}. Store after Record and before the mechanism runs: an
+// older state claims less than was lost.
+//
 // # Concurrency
 //
 // Linear and Mixture are values. Everything else belongs to one goroutine at a

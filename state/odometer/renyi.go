@@ -20,6 +20,7 @@ import (
 //
 // Not safe for concurrent use.
 type Renyi struct {
+	unreadable
 	delta   float64
 	logTerm float64 // ln(k/δ)
 	sums    *RenyiTotal

@@ -17,6 +17,7 @@ import (
 // as in Tracker. The claim is of the same kind, and never larger. Not safe for
 // concurrent use.
 type GDPTotal struct {
+	unreadable
 	squares fixed.Amount
 }
 
@@ -47,6 +48,7 @@ func (t *GDPTotal) Spent() loss.GDP { return t.Bound() }
 // δ-approximate ρ-zCDP (the approximate-zCDP filter, Rogers et al., 2023, Theorem
 // 2, as a whole). Not safe for concurrent use.
 type ZCDPTotal struct {
+	unreadable
 	rho, delta fixed.Amount
 }
 
@@ -82,6 +84,7 @@ func (t *ZCDPTotal) Spent() loss.ZCDP { return t.Bound() }
 //
 // Not safe for concurrent use.
 type RenyiTotal struct {
+	unreadable
 	orders []float64
 	sums   []fixed.Amount
 }

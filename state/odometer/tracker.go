@@ -26,6 +26,7 @@ var ErrStep = errors.New("loss is larger than one step of the tracker")
 //
 // Not safe for concurrent use.
 type Tracker[L any] struct {
+	unreadable
 	step    filter.Filter[L] // nothing is spent of it
 	current filter.Filter[L] // nil before the first loss
 	steps   uint64
@@ -71,6 +72,7 @@ func (t *Tracker[L]) Bound() uint64 { return t.steps }
 
 // RenyiTracker is the Tracker of Rényi divergences, at one or many orders.
 type RenyiTracker struct {
+	unreadable
 	*Tracker[loss.RDP]
 	step loss.RDP
 }
@@ -99,6 +101,7 @@ func (t RenyiTracker) Bound() loss.RDP {
 
 // ZCDPTracker is the Tracker of zero-concentrated differential privacy.
 type ZCDPTracker struct {
+	unreadable
 	*Tracker[loss.ZCDP]
 	rho float64
 }
@@ -123,6 +126,7 @@ func (t ZCDPTracker) Bound() loss.ZCDP {
 // GDPTracker is the Tracker of Gaussian differential privacy (Koskela, Tobaben and
 // Honkela, Appendix C.5).
 type GDPTracker struct {
+	unreadable
 	*Tracker[loss.GDP]
 	mu float64
 }
