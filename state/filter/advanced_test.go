@@ -149,3 +149,17 @@ func TestTheZCDPFilterTakesWhateverTheAdvancedOneTakes(t *testing.T) {
 		}
 	})
 }
+
+// Losses with a δ fit budgets of a δ as small as a sum can tell from 0, half of which is theirs.
+func TestAdvancedTakesSmallDeltas(t *testing.T) {
+	for exponent, fits := range map[int]bool{-90: true, -200: true, -207: true, -208: false, -900: false} {
+		delta := math.Ldexp(1, exponent)
+		f := must(filter.NewAdvanced(loss.Approx{Epsilon: 1, Delta: delta}))
+		if got := f.Fits(loss.Approx{Epsilon: 1e-6, Delta: delta / 2}); got != fits {
+			t.Errorf("δ = 2^%d: a loss of half of it fits: %v, want %v", exponent, got, fits)
+		}
+		if f.Fits(loss.Approx{Delta: delta}) {
+			t.Errorf("δ = 2^%d: a loss of all of it fits", exponent)
+		}
+	}
+}

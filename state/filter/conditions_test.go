@@ -42,7 +42,7 @@ func impliesOptimally(p loss.Approx) func([]*big.Float) bool {
 		}
 		rho := bigmath.Zero().Set(sums[0])
 		r, _ := rho.Float64()
-		low, high := 1e-9, 1e9 // of α − 1
+		low, high := 1e-15, 1e15 // of α − 1
 		for range 200 {
 			if t := math.Sqrt(low * high); r*(1+2*t)-p.Epsilon-math.Log1p(1/t) < 0 {
 				low = t

@@ -37,7 +37,8 @@
 //     sums it is evaluated with an error bound on the safe side. What does not fit the
 //     range of a sum (2^48) is refused.
 //   - A float64 quotient such as B/√k may be above B/√k, so that k of them are more than
-//     B. The Split methods of package loss round it down: k of those fit.
+//     B. The Split methods of package loss round it down: k of those fit, if they are large
+//     enough not to be rounded up (the point above).
 //   - Acceptance is monotone. What fits fits also with smaller numbers, and whatever
 //     fits after some losses fits after smaller ones.
 //   - An update costs the same whatever came before it: no history is kept. Fits,

@@ -23,8 +23,8 @@ type GDP struct {
 var _ Filter[loss.GDP] = (*GDP)(nil)
 
 // NewGDP returns a GDP filter of budget μ, 2^-40 ≤ μ < 2^24. It holds μ² without
-// rounding: one loss of μ fits, and so do k losses of loss.GDP{Mu: μ}.Split(k). The error
-// is a *state.RangeError.
+// rounding: one loss of μ fits, and so do k losses of loss.GDP{Mu: μ}.Split(k) where those
+// are at least 2^-52, which k ≤ 2^24 always is enough for. The error is a *state.RangeError.
 func NewGDP(mu float64) (*GDP, error) {
 	if err := checkMu(mu); err != nil {
 		return nil, err
