@@ -1,9 +1,12 @@
 package bucket_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/state/bucket"
+	"github.com/tollgate-dp/tollgate/state/conversion"
+	"github.com/tollgate-dp/tollgate/state/loss"
 	"github.com/tollgate-dp/tollgate/state/pld"
 )
 
@@ -45,10 +48,32 @@ func TestAChosenGridHoldsEveryPair(t *testing.T) {
 		{[]pld.Pair{pld.SubsampledGaussian{Sigma: 30, Sampling: 0.005}}, 1 << 15, bucket.Options{Interval: 0x1p-16, Points: 1 << 15}},
 		{[]pld.Pair{pld.SubsampledGaussian{Sigma: 30, Sampling: 0.005}, pld.Gaussian{Sigma: 1}}, 0, bucket.Options{Interval: 0x1p-11, Points: 1 << 17}},
 		{[]pld.Pair{pld.SubsampledGaussian{Sigma: 30, Sampling: 0.005}, pld.Approx{Epsilon: 0, Delta: 1e-9}}, 0, bucket.Options{Interval: 0x1p-16, Points: 1 << 17}},
+		// Losses beyond 2^15 points of 2^-11 get more points, then a coarser grid.
+		{[]pld.Pair{pld.Gaussian{Sigma: 1}}, 0, bucket.Options{Interval: 0x1p-11, Points: 1 << 17}},
+		{[]pld.Pair{pld.Gaussian{Sigma: 0.1}}, 0, bucket.Options{Interval: 0x1p-7, Points: 1 << 17}},
+		{[]pld.Pair{pld.Gaussian{Sigma: 0.1}}, 1 << 10, bucket.Options{Interval: 1, Points: 1 << 10}},
+		{[]pld.Pair{pld.Gaussian{Sigma: 100}, pld.Laplace{Scale: 0.01}}, 0, bucket.Options{Interval: 0x1p-8, Points: 1 << 17}},
 	} {
 		c.want.Tail = 1e-18
 		if got := newTable(t, bucket.Options{Points: c.points}, c.pairs...).Options(); got != c.want {
 			t.Errorf("%+v, %d points: %+v, want %+v", c.pairs, c.points, got, c.want)
+		}
+	}
+}
+
+// TestAChosenGridIsSoundWhereItIsCoarse: noise so small that no fine grid holds it got an
+// error before; what is said now is above the exact value, and not far from it.
+func TestAChosenGridIsSoundWhereItIsCoarse(t *testing.T) {
+	for _, sigma := range []float64{0.02, 0.1, 0.3, 1} {
+		for _, count := range []uint32{1, 7} {
+			table := newTable(t, bucket.Options{}, pld.Gaussian{Sigma: sigma})
+			exact, err := conversion.GDPToEpsilon(loss.GDP{Mu: math.Sqrt(float64(count)) / sigma}, 1e-6)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := epsilonAt(t, curveOf(t, table, count), 1e-6); !(got >= exact && got < exact*1.02) {
+				t.Errorf("σ = %v, %d times: ε = %v with %+v, exact %v", sigma, count, got, table.Options(), exact)
+			}
 		}
 	}
 }

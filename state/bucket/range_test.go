@@ -112,7 +112,7 @@ func TestNumbersOutOfRangeAreNamed(t *testing.T) {
 
 func TestPairsThatDoNotFitTheWindowAreRefused(t *testing.T) {
 	var size *pld.SizeError
-	_, err := bucket.NewTable([]pld.Pair{pld.Gaussian{Sigma: 0.1}}, bucket.Options{Points: 1 << 10})
+	_, err := bucket.NewTable([]pld.Pair{pld.Gaussian{Sigma: 0.1}}, bucket.Options{Interval: 0x1p-6, Points: 1 << 10})
 	if !errors.As(err, &size) || size.Limit != 1<<10 {
 		t.Errorf("%v, want a *pld.SizeError", err)
 	}

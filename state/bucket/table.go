@@ -24,15 +24,16 @@ type Options struct {
 	// the variance of every mechanism's loss, so Interval belongs well below its standard
 	// deviation: 1/σ̃ for Gaussian noise, but about q/σ̃ on Poisson samples. 0 takes an
 	// eighth of the least one of the pairs (pld.Spread), rounded down to a power of two; 2^-11
-	// where that is finer, and a greater one where a pair would not fit half of the window.
+	// where that is finer, and a greater one, up to pld.MaxInterval, where a pair would not
+	// fit half of the window: sound on any grid, looser on a coarser one.
 	Interval float64
 
 	// Points is the number of losses that are told apart, a power of two between
 	// MinPoints and MaxPoints; 0 means 2^15, and where Interval is chosen as many more,
-	// up to 2^17, as keep the window at 16 nats. The window Points·Interval follows the
-	// mean of a composition; it must hold every single pair, and should span 20
-	// standard deviations of the greatest composition: with both chosen, that of 10^5
-	// mechanisms like the one that loses least.
+	// up to 2^17, as keep the window at 16 nats and twice what a pair needs. The window
+	// Points·Interval follows the mean of a composition; it must hold every single pair,
+	// and should span 20 standard deviations of the greatest composition: with both
+	// chosen, that of 10^5 mechanisms like the one that loses least.
 	Points int
 
 	// Tail is the probability that each mechanism may lose at the top of its
@@ -42,7 +43,7 @@ type Options struct {
 }
 
 const (
-	coarsest       = 0x1p-11 // Interval, if it is chosen
+	coarsest       = 0x1p-11 // Interval, if it is chosen and every pair fits
 	stepsPerSpread = 8       // at least so many intervals in a standard deviation, if it is chosen
 	window         = 16      // nats, of the coarsest Interval and the fewest Points
 	fewestPoints   = 1 << 15
@@ -58,17 +59,22 @@ func (o Options) withDefaults(pairs []pld.Pair) (Options, error) {
 	if chosen {
 		o.Interval = intervalFor(pairs)
 	}
+	free := chosen && o.Points == 0
 	if o.Points == 0 {
 		o.Points = fewestPoints
-		for chosen && o.Points < mostPoints && float64(o.Points)*o.Interval < window {
+		for free && o.Points < mostPoints && float64(o.Points)*o.Interval < window {
 			o.Points *= 2
 		}
 	}
 	if err := o.validate(); err != nil {
 		return o, err
 	}
-	for chosen && o.Interval < coarsest && !o.roomy(pairs) {
-		o.Interval *= 2
+	for chosen && o.Interval < pld.MaxInterval && !o.roomy(pairs) {
+		if free && o.Points < mostPoints {
+			o.Points *= 2
+		} else {
+			o.Interval *= 2
+		}
 	}
 	return o, nil
 }
@@ -128,7 +134,8 @@ type Table struct {
 
 // NewTable discretises the pairs and transforms them. The error is a
 // *state.RangeError for a bad option or pair, or a *pld.SizeError for a pair whose
-// losses spread over more than the window.
+// losses spread over more than the window, which happens where Interval is given or no
+// interval is great enough.
 func NewTable(pairs []pld.Pair, o Options) (*Table, error) {
 	o, err := o.withDefaults(pairs)
 	if err != nil {

@@ -7,17 +7,16 @@ import (
 	"github.com/tollgate-dp/tollgate/state/pld"
 )
 
-// byPLD convolves privacy loss distributions (Zhu, Dong and Wang, 2022, Theorem 10), on
-// coarser and coarser grids as long as they do not fit into memory.
+// byPLD convolves privacy loss distributions (Zhu, Dong and Wang, 2022, Theorem 10).
 func byPLD(list []Mechanism, q Question) (float64, error) {
 	o := pld.Options{}
 	if !q.forDelta && q.delta < 1e-14 {
 		o.MinDelta = max(q.delta*1e-6, 1e-280)
 	}
-	answer, err := onGrids(list, q, o)
+	answer, err := convolve(list, q, o)
 	if q.forDelta && err == nil && answer < 1e-14 {
 		o.MinDelta = 1e-120
-		if finer, err := onGrids(list, q, o); err == nil {
+		if finer, err := convolve(list, q, o); err == nil {
 			answer = min(answer, finer)
 		}
 	}
@@ -30,17 +29,6 @@ func byPLD(list []Mechanism, q Question) (float64, error) {
 		return 0, notApplicable("the losses spread too far for any grid")
 	}
 	return answer, err
-}
-
-func onGrids(list []Mechanism, q Question, o pld.Options) (answer float64, err error) {
-	for {
-		answer, err = convolve(list, q, o)
-		var size *pld.SizeError
-		if !errors.As(err, &size) || size.Interval >= pld.MaxInterval {
-			return answer, err
-		}
-		o.Interval = min(4*size.Interval, pld.MaxInterval)
-	}
 }
 
 func convolve(list []Mechanism, q Question, o pld.Options) (float64, error) {

@@ -1,6 +1,9 @@
 package pld
 
-import "math"
+import (
+	"errors"
+	"math"
+)
 
 // composition is the state of composing: what is common to all tilts.
 type composition struct {
@@ -11,8 +14,46 @@ type composition struct {
 	options  Options
 }
 
-// composeFactors returns the curve of the composition.
+// coarser is how many times as great an interval is tried next where a grid is too large.
+const coarser = 4
+
+// composeFactors returns the curve of the composition, on the finest grid that Options
+// allow. Each grid is made of the pairs themselves, so that rounding up from one to the
+// next does not add up.
 func composeFactors(factors []factor, o Options) (curve, error) {
+	for {
+		out, err := onGrid(factors, o)
+		var size *SizeError
+		if !errors.As(err, &size) || size.Interval >= MaxInterval {
+			return out, err
+		}
+		next, changed, failed := coarsened(factors, min(coarser*size.Interval, MaxInterval))
+		if failed != nil || !changed {
+			return out, errors.Join(err, failed)
+		}
+		factors = next
+	}
+}
+
+// coarsened returns the factors with an interval of at least so much wherever it was not
+// asked for, and whether that changed any.
+func coarsened(factors []factor, interval float64) (next []factor, changed bool, err error) {
+	for _, f := range factors {
+		if f.source != nil && f.interval < interval {
+			m, err := f.source.measure(interval)
+			if err != nil {
+				return nil, false, err
+			}
+			m.source = f.source
+			f.measure, changed = m, true
+		}
+		next = append(next, f)
+	}
+	return next, changed, nil
+}
+
+// onGrid returns the curve of the composition on the grid that the factors have.
+func onGrid(factors []factor, o Options) (curve, error) {
 	c, err := newComposition(factors, o)
 	if err != nil {
 		return curve{}, err

@@ -14,7 +14,10 @@ type Options struct {
 	// Interval is the distance between two losses of the grid, in nats, rounded down
 	// to a power of two; 0 chooses 2^-13 (1.2e-4), or finer for a pair whose loss
 	// spreads less than 64 such steps, as far as 2^19 points allow. A composition
-	// takes the finest interval of its parts.
+	// takes the finest interval of its parts. Where it would have more points than
+	// MaxPoints, parts whose Interval is 0 go to intervals four times as great, again
+	// and again up to MaxInterval: the bound holds on every grid, and is looser on
+	// a coarser one.
 	Interval float64
 	// MinDelta is the smallest δ that will be asked for, between 1e-280 and 0.1; 0
 	// means 1e-20. Work grows with the square root of its logarithm. A composition
@@ -68,7 +71,7 @@ func (o Options) intervalFor(e extent) float64 {
 		interval = min(interval, powerBelow(e.spread/stepsPerSpread))
 	}
 	if e.high > e.low {
-		interval = max(interval, powerBelow((e.high-e.low)/defaultRange))
+		interval = max(interval, powerBelow((e.high-e.low)/float64(min(defaultRange, o.MaxPoints/4))))
 	}
 	return min(MaxInterval, max(MinInterval, interval))
 }
@@ -115,15 +118,15 @@ func New(p Pair, o Options) (*Distribution, error) {
 			d.sides[Add] = d.sides[Remove]
 			break
 		}
-		grid, err := p.extent(direction, tail).grid(interval, o.MaxPoints)
+		from := &source{pair: p, direction: direction, tail: tail, limit: o.MaxPoints}
+		m, err := from.measure(interval)
 		if err != nil {
 			return nil, err
 		}
-		v, err := Discretize(p, direction, grid)
-		if err != nil {
-			return nil, fmt.Errorf("discretising a %T: %w", p, err)
+		if o.Interval == 0 {
+			m.source = from
 		}
-		d.sides[direction] = []factor{{measure: newMeasure(v), count: 1}}
+		d.sides[direction] = []factor{{measure: m, count: 1}}
 	}
 	return d, nil
 }
@@ -230,8 +233,9 @@ func (d *Distribution) compose() ([]curve, error) {
 }
 
 // DeltaAt returns an upper bound of the δ at ε, the greater one of both
-// directions. ε ≥ 0; +Inf is allowed. The error is a *state.RangeError or a
-// *SizeError, and δ then is 1, which promises nothing.
+// directions. ε ≥ 0; +Inf is allowed. The error is a *state.RangeError or, where no grid
+// that Options allow holds the composition, a *SizeError, and δ then is 1, which
+// promises nothing.
 func (d *Distribution) DeltaAt(epsilon float64) (float64, error) {
 	if !(epsilon >= 0) {
 		return 1, &state.RangeError{Parameter: "epsilon", Value: epsilon, Range: "at least 0"}

@@ -21,8 +21,10 @@
 //     error is small relative to δ down to Options.MinDelta, not down to 1e-16 only.
 //     A question below what can be shown is answered by +Inf and a *FloorError.
 //     Small compositions are convolved term by term, with no absolute error at all.
-//   - No grid has more than Options.MaxPoints points: more is a *SizeError. A
-//     Distribution keeps one grid per distinct part and, once asked, its curve.
+//   - No grid has more than Options.MaxPoints points: a composition that would is
+//     computed on a coarser grid, which is still a bound, and is a *SizeError where
+//     the caller asked for the interval. A Distribution keeps one grid per distinct
+//     part and, once asked, its curve.
 //   - Mechanisms may be chosen adaptively, if their number and their dominating
 //     pairs are fixed beforehand (Zhu, Dong and Wang, 2022, Theorem 10).
 //

@@ -2,8 +2,8 @@ package pld
 
 import "fmt"
 
-// SizeError says that a distribution would need more memory than it may take:
-// use a coarser Interval or a greater MaxPoints.
+// SizeError says that a distribution would need more memory than it may take: use a
+// coarser Interval, 0 to have one chosen, or a greater MaxPoints.
 type SizeError struct {
 	Points   float64 // how many grid points are needed; a float64, as it may be astronomic
 	Limit    int     // how many are allowed

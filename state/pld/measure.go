@@ -1,6 +1,9 @@
 package pld
 
-import "math"
+import (
+	"fmt"
+	"math"
+)
 
 // measure is one direction of a discretised pair: mass[k] at the loss
 // (lo + k·stride)·interval. It never changes once made.
@@ -11,6 +14,28 @@ type measure struct {
 	mass     []float64
 	infinity float64 // upper bound of the probability of an unbounded loss
 	inherent float64 // the part of infinity that no finer grid would remove
+	source   *source // nil where the caller asked for the interval
+}
+
+// source is what a measure is made of, for another interval.
+type source struct {
+	pair      Pair
+	direction Direction
+	tail      float64 // the probability that may be cut off above
+	limit     int     // of points
+}
+
+// measure discretises the pair.
+func (s source) measure(interval float64) (*measure, error) {
+	grid, err := s.pair.extent(s.direction, s.tail).grid(interval, s.limit)
+	if err != nil {
+		return nil, err
+	}
+	v, err := Discretize(s.pair, s.direction, grid)
+	if err != nil {
+		return nil, fmt.Errorf("discretising a %T: %w", s.pair, err)
+	}
+	return newMeasure(v), nil
 }
 
 // newMeasure drops what is empty: zeros at both ends, and between masses that lie

@@ -14,7 +14,7 @@ func TestTooManyPointsAreRefused(t *testing.T) {
 	if _, err := pld.New(pld.Gaussian{Sigma: 1}, pld.Options{Interval: 0x1p-20, MaxPoints: 1 << 16}); !errors.As(err, &size) || size.Limit != 1<<16 {
 		t.Errorf("one grid: %v, want a *SizeError", err)
 	}
-	d := power(t, distribution(t, pld.Gaussian{Sigma: 1}, pld.Options{MaxPoints: 1 << 18}), 100)
+	d := power(t, distribution(t, pld.Gaussian{Sigma: 1}, pld.Options{Interval: 0x1p-13, MaxPoints: 1 << 18}), 100)
 	if delta, err := d.DeltaAt(50); !errors.As(err, &size) || delta != 1 {
 		t.Errorf("a composition: delta %v, error %v, want 1 and a *SizeError", delta, err)
 	}
