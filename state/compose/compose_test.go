@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/conversion"
 	"github.com/tollgate-dp/tollgate/state/loss"
 	"github.com/tollgate-dp/tollgate/state/pld"
 )
@@ -201,6 +202,28 @@ func TestRenyiOrdersOfPoissonSamplesAreAllIntegers(t *testing.T) {
 		got := by(t, "rdp", list, asked(t, EpsilonAt, tc.delta)).Epsilon
 		if math.Abs(got-tc.want) > 1e-9 {
 			t.Errorf("σ = %v, q = %v, %d times at %v: ε = %v, want %v", tc.sigma, tc.sampling, tc.count, tc.delta, got, tc.want)
+		}
+	}
+}
+
+// Every accountant asked about very little noise on samples: rdp did not come back from
+// divergences beyond the range of its arithmetic.
+func TestLittleNoiseOnSamplesHasAnAnswer(t *testing.T) {
+	for _, c := range []struct {
+		sigma, sampling float64
+		count           int
+	}{{0.003, 0.01, 1}, {0x1p-10, 0x1p-60, 1}, {0x1p-10, 0.25, MaxCount}, {0.05, 1 - 0x1p-53, 3}, {0.1, 0.5, 30}} {
+		list := []Mechanism{of(t, c.count)(SampledGaussian(c.sigma, 1, c.sampling))}
+		got := by(t, "rdp", list, asked(t, EpsilonAt, 1e-6)).Epsilon
+		exact, err := conversion.GDPToEpsilon(loss.GDP{Mu: 1 / c.sigma}, 1e-6)
+		if err == nil && c.sampling == 1-0x1p-53 && c.count == 3 && got < exact {
+			t.Errorf("%+v: %v is below one release without sampling, %v", c, got, exact)
+		}
+		if !(got >= 0 && got <= math.MaxFloat64) {
+			t.Errorf("%+v: ε = %v", c, got)
+		}
+		if _, _, err := Best(list, asked(t, EpsilonAt, 1e-6)); err != nil {
+			t.Errorf("%+v: %v", c, err)
 		}
 	}
 }

@@ -68,6 +68,49 @@ func TestPoissonSamplesHaveTheClosedForms(t *testing.T) {
 	}
 }
 
+// ln Σ_k C(α,k)·(1−q)^(α−k)·q^k·e^(k(k−1)/(2σ²)) / (α−1) in Python with mpmath, 60 digits. Where
+// σ is small the sum has an exponent that no number of package bigmath can have: that was a
+// panic, and before it minutes of aligning numbers of very different size.
+func TestPoissonSamplesHaveTheirDivergenceAtTheEnds(t *testing.T) {
+	for _, c := range []struct {
+		sigma, sampling float64
+		alpha           int
+		want            float64
+	}{
+		{0.003, 0.01, 154, 8555550.9202862176689},
+		{0x1p-10, 0.25, 512, 268435454.61099273406},
+		{0.05, 1e-9, 512, 102379.2361798267664},
+		{0.1, 1e-18, 30, 1457.1242775787313967},
+		{0.3, 0.999, 2, 11.109110140379517338},
+		{30, 1e-6, 512, 2.8460268910388133612e-13},
+		{1, 0.9999999999999999, 17, 8.499999999999999882},
+	} {
+		curve, err := SampledGaussianToRDP(c.sigma, c.sampling, []float64{float64(c.alpha)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := curve[0].Epsilon; !(got >= c.want && got <= c.want*(1+1e-15)) {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+	// The term of k = α alone, and all data, are bounds on either side.
+	for _, sigma := range []float64{0x1p-20, 1e-4, 0.01, 0.2} {
+		for _, q := range []float64{1e-300, 1e-12, 0.3, 1 - 0x1p-53} {
+			curve, err := SampledGaussianToRDP(sigma, q, []float64{2, 3, 100, 512})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, o := range curve {
+				all := o.Alpha / 2 / sigma / sigma
+				alone := all + o.Alpha*math.Log(q)/(o.Alpha-1)
+				if !(o.Epsilon >= alone*(1-1e-12) && o.Epsilon <= all*(1+1e-12)) {
+					t.Errorf("σ = %v, q = %v at order %v: %v is not between %v and %v", sigma, q, o.Alpha, o.Epsilon, alone, all)
+				}
+			}
+		}
+	}
+}
+
 func TestBadPoissonSamplesAreNamed(t *testing.T) {
 	for _, c := range []struct {
 		sigma, sampling float64
