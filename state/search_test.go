@@ -86,3 +86,50 @@ func TestAGuidedSearchEvaluatesLittle(t *testing.T) {
 		}
 	}
 }
+
+// TestAnEpsilonIsTheLeastThatIsSafe compares with the curve in 384 bits, not with another
+// search: at ε δ is not above what was asked for, and one float64 below it is. Half of the
+// draws are at the ends of the ranges.
+func TestAnEpsilonIsTheLeastThatIsSafe(t *testing.T) {
+	rng := rand.New(rand.NewPCG(11, 5))
+	ends := []float64{MinDelta, 1e-200, 1e-17, 0.3, 0.5, 0.999, 1 - 1e-9, math.Nextafter(1, 0)}
+	mus := []float64{MinMu, 1e-12, 1e-3, math.Nextafter(1e-3, 1), 1, 12, 300, MaxMu}
+	rounds := 400
+	if testing.Short() {
+		rounds = 150
+	}
+	positive := 0
+	for i := range rounds {
+		mu, delta := math.Exp(math.Log(MinMu)+rng.Float64()*math.Log(MaxMu/MinMu)), math.Pow(10, -300*rng.Float64())
+		switch i % 4 {
+		case 0:
+			mu, delta = mus[rng.IntN(len(mus))], ends[rng.IntN(len(ends))]
+		case 1:
+			delta = ends[rng.IntN(len(ends))]
+		case 2:
+			delta = 1 - math.Pow(2, -53*rng.Float64())/2
+		}
+		c, err := ConvertDeltaMu(delta, mu, GDP)
+		if err != nil {
+			t.Fatal(err)
+		}
+		square, target := bigmath.Square(mu), bigmath.New(delta)
+		if c.Epsilon > 0 {
+			positive++
+			below := bigmath.GaussianDelta(square, bigmath.New(math.Nextafter(c.Epsilon, 0)))
+			if bigmath.Upward(below).Cmp(target) <= 0 {
+				t.Errorf("μ = %v at %v: ε = %v, and the float64 below it is enough", mu, delta, c.Epsilon)
+			}
+		}
+		if bigmath.GaussianDelta(square, bigmath.New(c.Epsilon)).Cmp(target) > 0 {
+			t.Errorf("μ = %v at %v: at ε = %v δ is above it", mu, delta, c.Epsilon)
+		}
+		back, err := ConvertEpsilonDelta(max(1e-300, min(c.Epsilon, MaxEpsilon)), delta, GDP)
+		if err == nil && bigmath.GaussianDelta(bigmath.Square(back.Mu), bigmath.New(back.Epsilon)).Cmp(target) > 0 {
+			t.Errorf("(%v, %v): at μ = %v δ is above it", back.Epsilon, delta, back.Mu)
+		}
+	}
+	if positive < rounds/4 {
+		t.Errorf("%d of %d are above 0: the test shows too little", positive, rounds)
+	}
+}
