@@ -18,7 +18,7 @@ func (a *app) budget() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.budgetReleases(), a.budgetConvert(), a.budgetCompose(), a.budgetCompare())
+	cmd.AddCommand(a.budgetReleases(), a.budgetCalibrate(), a.budgetConvert(), a.budgetCompose(), a.budgetCompare())
 	return cmd
 }
 

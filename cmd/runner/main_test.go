@@ -31,7 +31,7 @@ func write(t testing.TB, name, text string) string {
 }
 
 func TestHelpGolden(t *testing.T) {
-	for _, command := range []string{"", "init", "run", "change", "recover", "replay", "validate", "demo", "budget", "budget releases", "budget convert", "budget compose", "budget compare", "version"} {
+	for _, command := range []string{"", "init", "run", "change", "recover", "replay", "validate", "demo", "budget", "budget releases", "budget calibrate", "budget convert", "budget compose", "budget compare", "version"} {
 		name := "help_" + strings.ReplaceAll(command, " ", "_") + ".golden"
 		if command == "" {
 			name = "help.golden"

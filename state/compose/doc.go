@@ -5,7 +5,8 @@
 //	question, err := compose.EpsilonAt(1e-6)
 //	cost, err := compose.Tightest(list).Compose(list, question)
 //
-// Compare asks all of them. To add an accountant, begin in accountants.go:
+// Compare asks all of them, and Calibrate the other way round: for the noise with which
+// so many releases are within an (ε, δ). To add an accountant, begin in accountants.go:
 // the table there is what parsing, help texts and documentation follow.
 //
 // # Guarantees

@@ -1,0 +1,209 @@
+package compose
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/loss"
+	"github.com/tollgate-dp/tollgate/state/pld"
+)
+
+const (
+	// MinContribution and MaxContribution bound the contribution that Calibrate takes.
+	MinContribution = 1e-30
+	MaxContribution = 1e30
+)
+
+// Releases are what Calibrate finds noise for: Count releases with Gaussian noise of one
+// standard deviation, to each of which an individual adds at most Contribution (the
+// sensitivity, in the unit of the noise). Each takes a Poisson sample of its own, in which an
+// individual is with probability Sampling; 1 is no sampling.
+type Releases struct {
+	Count        int     // 1 to MaxCount
+	Contribution float64 // MinContribution to MaxContribution
+	Sampling     float64 // 2^-60 to 1
+}
+
+// mechanisms returns the releases as a list for an accountant.
+func (r Releases) mechanisms(sigma float64) ([]Mechanism, error) {
+	m, err := SampledGaussian(sigma, r.Contribution, r.Sampling)
+	if err != nil {
+		return nil, err
+	}
+	m, err = m.Times(r.Count)
+	return []Mechanism{m}, err
+}
+
+func (r Releases) validate() error {
+	if err := integer("releases", r.Count, 1, MaxCount); err != nil {
+		return err
+	}
+	if !(r.Contribution >= MinContribution && r.Contribution <= MaxContribution) {
+		return &state.RangeError{Parameter: "contribution", Value: r.Contribution, Range: "between 1e-30 and 1e30"}
+	}
+	return pld.SubsampledGaussian{Sigma: 1, Sampling: r.Sampling}.Validate()
+}
+
+// Calibrate returns a standard deviation σ with which all the releases are within the budget,
+// and what they cost at it: the answer of Best at that very σ, with an ε of at most the
+// budget's at its δ. σ has four decimal digits; with the next smaller such σ Best
+// says more than the budget, unless that is below the range of pld.Gaussian. (Bounds by pld
+// need not fall everywhere as σ rises: further down there may be a σ that fits.)
+//
+// Without sampling the releases are Gaussian, and a filter.NewGDPFor of the budget takes
+// Count losses of Contribution/σ.
+//
+// 0 < ε ≤ state.MaxEpsilon, state.MinDelta ≤ δ < 1. The error is a *state.RangeError that
+// names epsilon, delta, releases, contribution or sampling; or a *NotApplicableError where
+// no σ of that range is enough for any accountant.
+func Calibrate(budget loss.Approx, r Releases) (sigma float64, cost Verdict, err error) {
+	if !(budget.Epsilon > 0 && budget.Epsilon <= state.MaxEpsilon) {
+		return 0, Verdict{}, &state.RangeError{Parameter: "epsilon", Value: budget.Epsilon, Range: "above 0 and at most 1e6"}
+	}
+	q, err := EpsilonAt(budget.Delta)
+	if err != nil {
+		return 0, Verdict{}, err
+	}
+	if err := r.validate(); err != nil {
+		return 0, Verdict{}, err
+	}
+	c := calibration{Releases: r, budget: budget, question: q}
+	c.first = floorDecimal(pld.MinSigma * r.Contribution).next() // MinSigma itself is not one of four digits
+	c.last = floorDecimal(pld.MaxSigma * r.Contribution)
+	at, cost, err := c.search()
+	if err != nil {
+		return 0, Verdict{}, err
+	}
+	return at.value(), cost, nil
+}
+
+// decimal is a positive number of four decimal digits, by its index among all of them.
+type decimal int
+
+// perDecade is how many numbers of four digits there are from 1000 to 9999.
+const perDecade = 9000
+
+// floorDecimal returns the greatest decimal that is at most x.
+func floorDecimal(x float64) decimal {
+	exponent := math.Floor(math.Log10(x))
+	d := decimal(perDecade*exponent + math.Floor(x/math.Pow(10, exponent-3)) - 1000)
+	for d.value() > x {
+		d--
+	}
+	for d.next().value() <= x {
+		d++
+	}
+	return d
+}
+
+func (d decimal) next() decimal { return d + 1 }
+
+// value returns the float64 next to the decimal, which is what reading its digits gives.
+func (d decimal) value() float64 {
+	decade := int(math.Floor(float64(d) / perDecade))
+	digits := int(d) - perDecade*decade + 1000
+	v, _ := strconv.ParseFloat(fmt.Sprintf("%de%d", digits, decade-3), 64) // no error: within 1e-34 and 1e43
+	return v
+}
+
+// calibration is a search for the least σ from first to last that is within the budget.
+type calibration struct {
+	Releases
+	budget      loss.Approx
+	question    Question
+	first, last decimal
+}
+
+const (
+	guided = 8 // how often the search follows the secant before it halves what is left
+	leap   = 8 // by how many times as much it goes further where the secant stays behind
+)
+
+// search looks where ln ε over ln σ, which is almost a line, meets the budget; what it
+// returns depends on the verdicts alone.
+func (c calibration) search() (decimal, Verdict, error) {
+	lo, hi := c.first-1, c.last+1 // lo is not within the budget, or out of range; hi is
+	var best Verdict
+	var short error // what is said of lo
+	slope, stride := -1.0, decimal(1)
+	next, lastX, lastExcess := c.start(), 0.0, 0.0
+	for step := 0; hi-lo > 1; step++ {
+		switch {
+		case step >= guided:
+			next = lo + (hi-lo)/2
+		case next <= lo:
+			next, stride = lo+stride, leap*stride
+		case next >= hi:
+			next, stride = hi-stride, leap*stride
+		}
+		next = min(max(next, lo+1), hi-1)
+		cost, excess, err := c.ask(next)
+		if err != nil && !errors.Is(err, ErrNotApplicable) {
+			return 0, Verdict{}, err
+		}
+		if err == nil && cost.Loss.Epsilon <= c.budget.Epsilon {
+			hi, best = next, cost
+		} else {
+			lo, short = next, c.tooMuch(cost, err)
+		}
+		x := math.Log(next.value())
+		if secant := (excess - lastExcess) / (x - lastX); step > 0 && secant < -0.1 && secant > -100 {
+			slope = secant
+		}
+		lastX, lastExcess = x, excess
+		if !math.IsInf(excess, 0) {
+			next = floorDecimal(math.Exp(min(max(x-excess/slope, -80), 100)))
+		}
+		if next == lo {
+			next++
+		}
+	}
+	if hi > c.last {
+		cure := "raise epsilon or delta, or take fewer releases"
+		if c.Sampling < 1 {
+			cure += ", or leave sampling out: noise that is enough without it is enough with it"
+		}
+		return 0, Verdict{}, notApplicable("no standard deviation up to %v keeps %d releases within epsilon %v at delta %v: %v; %s",
+			c.last.value(), c.Count, c.budget.Epsilon, c.budget.Delta, short, cure)
+	}
+	return hi, best, nil
+}
+
+// ask returns what the releases cost at σ, and ln of its ε over the budget's.
+func (c calibration) ask(at decimal) (Verdict, float64, error) {
+	list, err := c.mechanisms(at.value())
+	if err != nil {
+		return Verdict{}, 0, err
+	}
+	cost, _, err := Best(list, c.question)
+	if err != nil {
+		return cost, math.Inf(1), err
+	}
+	return cost, math.Log(cost.Loss.Epsilon / c.budget.Epsilon), nil
+}
+
+func (c calibration) tooMuch(cost Verdict, err error) error {
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("with it they cost %v by %s", cost.Loss.Epsilon, cost.Accountant.Name())
+}
+
+// start is where the search begins: the σ at which the releases would be Gaussian with the μ of
+// the budget, with sampling by the limit of many of them (Dong, Roth and Su, 2022,
+// Corollary 5.4 without its last terms): μ² = q²·k·(e^(1/σ²) − 1).
+func (c calibration) start() decimal {
+	square, err := state.LargestSquare(c.budget.Epsilon, c.budget.Delta, state.GDP)
+	if err != nil {
+		return c.first + (c.last-c.first)/2
+	}
+	each, _ := square.Float64()
+	each /= float64(c.Count)
+	if c.Sampling < 1 {
+		each = math.Log1p(each / (c.Sampling * c.Sampling))
+	}
+	return floorDecimal(c.Contribution / math.Sqrt(each))
+}
