@@ -34,7 +34,7 @@ func TestBadKafkaCommandLines(t *testing.T) {
 		{"negative partitions", []string{"init", "--config", wrong, "--create-topics", "--event-partitions", "-1"}, 2, "--event-partitions is -1"},
 		{"keys from the environment", []string{"init", "--config", environment, "--generate-keys"}, 2, "names an environment variable"},
 		{"init of a wrong file", []string{"init", "--config", wrong}, 3, "did you mean window?"},
-		{"init without keys", []string{"init", "--config", unreachable}, 3, "there is no such file"},
+		{"init without keys", []string{"init", "--config", unreachable}, 3, "runner init --generate-keys makes both"},
 		{"init of no file", []string{"init", "--config", "/nowhere/tollgate.yaml"}, 1, "/nowhere/tollgate.yaml"},
 
 		{"run without a file", []string{"run"}, 2, `"config" not set`},
@@ -66,7 +66,7 @@ func TestBadKafkaCommandLines(t *testing.T) {
 		{"flags beside a file", []string{"replay", "--config", unreachable, "--input", csv, "--topic", "x"}, 2, "--topic is given by the file"},
 		{"replay of another format", []string{"replay", "--config", unreachable, "--input", csv, "--input-format", "jsonl"}, 2, "events.format in the configuration is csv"},
 		{"replay to a broker without a port", []string{"replay", "--brokers", "localhost", "--topic", "x", "--input", csv, "--header", "--user-field", "user", "--time-field", "when"}, 2, "host:port"},
-		{"a broker without a port", []string{"validate", "--offline", "--config", deploymentFile(t, "localhost")}, 3, `tollgate.yaml:3:9: kafka.brokers[0]: "localhost" is not host:port`},
+		{"a broker without a port", []string{"validate", "--offline", "--config", deploymentFile(t, "localhost")}, 3, `tollgate.yaml:3:19: kafka.brokers[0]: "localhost" has no port`},
 		{"replay to unreachable brokers", replay(), 1, "127.0.0.1:1"},
 		{"replay with a wrong file", []string{"replay", "--config", wrong, "--input", csv}, 3, "did you mean window?"},
 	} {

@@ -71,6 +71,31 @@ func TestAFileThatIsNotThereIsNoErrorOfItsContents(t *testing.T) {
 	}
 }
 
+// A name that is not there is told once, with what to do.
+func TestAFileThatIsNotThereIsNamedOnce(t *testing.T) {
+	_, err := config.Load("nope.yaml", config.Options{})
+	if err == nil || strings.Count(err.Error(), "nope.yaml") != 1 || !strings.Contains(err.Error(), "docs/example.yaml") {
+		t.Errorf("got %v", err)
+	}
+	if _, err = config.Load(t.TempDir(), config.Options{}); err == nil || strings.Count(err.Error(), "reading") != 1 {
+		t.Errorf("a directory: %v", err)
+	}
+}
+
+// What an empty file is told to begin with compiles.
+func TestTheMinimalFileCompiles(t *testing.T) {
+	f, err := config.Parse("minimal.yaml", []byte(config.Minimal()))
+	if err == nil {
+		err = f.Resolve(config.Options{MissingKeys: true})
+	}
+	if err == nil {
+		_, err = f.Compile()
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 func TestMissingKeysCanBeStoodInFor(t *testing.T) {
 	f, err := config.Load("testdata/key_file_missing.bad.yml", config.Options{MissingKeys: true})
 	if err != nil {

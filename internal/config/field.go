@@ -32,7 +32,8 @@ type field struct {
 	// initial is the value of an absent field, as a file would say it. Where that is not
 	// one value, absent says in words what an absent field means.
 	initial, absent string
-	needed          bool // an error where absent
+	example         string // a value that works, where initial is not one to show
+	needed          bool   // an error where absent
 	change          changing
 	oneOf           []string
 	in              *limits
@@ -85,11 +86,11 @@ func (l *limits) text(k kind) string {
 	case l.below && !l.open:
 		return fmt.Sprintf("at least %s and below %s", show(l.low), show(l.high))
 	case l.open && l.below:
-		return fmt.Sprintf("between %s and %s", show(l.low), show(l.high))
+		return fmt.Sprintf("above %s and below %s", show(l.low), show(l.high))
 	case l.open:
 		return fmt.Sprintf("above %s and at most %s", show(l.low), show(l.high))
 	}
-	return fmt.Sprintf("%s to %s", show(l.low), show(l.high))
+	return fmt.Sprintf("from %s to %s", show(l.low), show(l.high))
 }
 
 // find returns the field of a name.
@@ -102,12 +103,24 @@ func find(fields []field, name string) *field {
 	return nil
 }
 
+// working returns a text that ends the error of a value: one that works, and what an absent
+// field means.
+func (f *field) working() string {
+	switch {
+	case f.example != "":
+		return ", for example " + f.example
+	case f.initial != "":
+		return "; the default is " + f.initial
+	}
+	return ""
+}
+
 // suggest returns the name that was probably meant, or "".
-func suggest(fields []field, name string) string {
+func suggest(names []string, name string) string {
 	best, least := "", 3
-	for i := range fields {
-		if d := distance(strings.ToLower(name), fields[i].name); d < least && d < len(fields[i].name) {
-			best, least = fields[i].name, d
+	for _, one := range names {
+		if d := distance(strings.ToLower(name), one); d < least && d < len(one) {
+			best, least = one, d
 		}
 	}
 	return best

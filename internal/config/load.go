@@ -1,8 +1,10 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -31,14 +33,22 @@ type Options struct {
 func Open(name string) (*File, error) {
 	file, err := os.Open(name)
 	if err != nil {
-		return nil, fmt.Errorf("opening the configuration: %w", err)
+		return nil, fmt.Errorf("reading the configuration %s: %w%s", name, cause(err), beginning(err))
 	}
 	defer file.Close()
 	body, err := io.ReadAll(io.LimitReader(file, maxBytes+1))
 	if err != nil {
-		return nil, fmt.Errorf("reading the configuration: %w", err)
+		return nil, fmt.Errorf("reading the configuration %s: %w", name, cause(err))
 	}
 	return Parse(name, body)
+}
+
+// beginning says what to do about a file that is not there.
+func beginning(err error) string {
+	if !errors.Is(err, fs.ErrNotExist) {
+		return ""
+	}
+	return "; correct --config, whose paths begin where the command runs, or begin with docs/example.yaml"
 }
 
 // Parse reads the text of a file. Errors call it name, and relative paths begin in the

@@ -62,13 +62,24 @@ func (doc *document) read(body []byte) {
 	var shape *shapeError
 	switch {
 	case errors.As(err, &broken):
-		doc.fail(positionOf(broken.GetToken()), "", "this is not YAML: %s", broken.GetMessage())
+		at := positionOf(broken.GetToken())
+		if where, name, found := doc.variable(at.line); found {
+			doc.fail(where, "", "%s", notExpanded("", name))
+			return
+		}
+		doc.fail(at, "", "this is not YAML: %s", broken.GetMessage())
 		return
 	case errors.As(err, &shape):
 		doc.fail(shape.at, "", "%s", shape.reason)
 		return
 	case err != nil:
 		doc.fail(position{}, "", "this is not YAML: %v", err)
+		return
+	}
+	switch node.(type) {
+	case nil, *ast.NullNode, *ast.CommentGroupNode:
+		doc.fail(position{}, "", "nothing is configured in this file. One to begin with, which validate takes; docs/configuration.md has every field:\n\n%s", Minimal())
+		doc.errs[0].Text = ""
 		return
 	}
 	doc.object("", specification(), node, position{1, 1})
@@ -159,7 +170,7 @@ func (doc *document) object(at string, fields []field, node ast.Node, parent pos
 	if node != nil {
 		var ok bool
 		if written, ok = entries(node); !ok {
-			doc.fail(start(node, parent), at, "an object is needed here, not %s; its fields are %s", describe(node), names(fields))
+			doc.fail(start(node, parent), at, "an object is needed here, not %s; its fields are %s", describe(node), strings.Join(names(fields), ", "))
 			return
 		}
 	}
@@ -185,8 +196,8 @@ func (doc *document) entry(at string, fields []field, entry *ast.MappingValueNod
 	name := key.Value
 	f := find(fields, name)
 	if f == nil {
-		hint := "; the fields are " + names(fields)
-		if s := suggest(fields, name); s != "" {
+		hint := "; the fields are " + strings.Join(names(fields), ", ")
+		if s := suggest(names(fields), name); s != "" {
 			hint = "; did you mean " + s + "?"
 			if _, there := seen[s]; !there {
 				seen[s] = where.line // one error is enough
@@ -210,7 +221,11 @@ func (doc *document) entry(at string, fields []field, entry *ast.MappingValueNod
 func (doc *document) missing(at string, f *field, parent position) {
 	switch {
 	case f.needed && (f.kind != object || len(f.fields) == 0 || !hasNeeded(f.fields)):
-		doc.fail(parent, at, "it is missing: %s", f.meaning)
+		hint := ""
+		if f.example != "" {
+			hint = fmt.Sprintf("; for example  %s: %s", f.name, f.example)
+		}
+		doc.fail(parent, at, "it is missing: %s%s", f.meaning, hint)
 	case f.kind == object && f.begin == nil:
 		doc.object(at, f.fields, nil, parent)
 	case f.initial != "":
@@ -231,12 +246,12 @@ func join(at, name string) string {
 	return at + "." + name
 }
 
-func names(fields []field) string {
+func names(fields []field) []string {
 	var out []string
 	for i := range fields {
 		out = append(out, fields[i].name)
 	}
-	return strings.Join(out, ", ")
+	return out
 }
 
 // clip quotes a value of the file, shortened.

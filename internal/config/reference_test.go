@@ -3,10 +3,12 @@ package config
 import (
 	"flag"
 	"fmt"
+	"math"
 	"os"
 	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -70,6 +72,8 @@ func TestReferenceExplainsEveryFieldWell(t *testing.T) {
 			t.Errorf("%s goes nowhere", name)
 		case f.needed && (f.initial != "" || f.absent != ""):
 			t.Errorf("%s is needed and has a default", name)
+		case f.in != nil && f.example == "" && f.initial == "":
+			t.Errorf("%s: its errors name no value that works", name)
 		case f.plain && f.begin == nil:
 			t.Errorf("%s: only what may be absent can be switched", name)
 		}
@@ -204,4 +208,23 @@ func (f *field) otherwise() string {
 		return "`" + f.initial + "`"
 	}
 	return escape(f.absent)
+}
+
+// Every example that an error of a value shows is a value that the field takes.
+func TestExamplesAreTaken(t *testing.T) {
+	for name, f := range all("", specification()) {
+		if f.example == "" {
+			continue
+		}
+		v, err := strconv.ParseFloat(f.example, 64)
+		if f.kind == duration {
+			d, wrong := ParseDuration(f.example)
+			v, err = float64(d), wrong
+		}
+		numeric := f.kind == integer || f.kind == number || f.kind == duration
+		if numeric && (err != nil || f.in != nil && !f.in.contain(v) || f.kind == integer && v != math.Trunc(v)) ||
+			len(f.oneOf) > 0 && !slices.Contains(f.oneOf, f.example) {
+			t.Errorf("%s: the example %q is refused (%v)", name, f.example, err)
+		}
+	}
 }

@@ -2,7 +2,10 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/tollgate-dp/tollgate/internal/keyfile"
@@ -20,7 +23,7 @@ func (f *File) key(at string, s source, o Options, standIn byte) (key [32]byte) 
 				f.Missing = append(f.Missing, "$"+s.env)
 				return [32]byte{standIn}
 			}
-			doc.fail(where, at, "the environment variable %s is not set or empty; make a key with: openssl rand -hex 32", s.env)
+			doc.fail(where, at+".env", "the environment variable %s is not set or empty; give it a key with: export %s=$(openssl rand -hex 32), and keep that key", s.env, s.env)
 			return key
 		}
 	} else {
@@ -31,7 +34,7 @@ func (f *File) key(at string, s source, o Options, standIn byte) (key [32]byte) 
 			f.Missing = append(f.Missing, s.file)
 			return [32]byte{standIn}
 		case errors.Is(err, fs.ErrNotExist):
-			doc.fail(where, at, "there is no such file; make one with: runner init --generate-keys, or openssl rand -hex 32")
+			doc.fail(where, at+".file", "%s", noKey(s.file))
 			return key
 		case err != nil:
 			doc.fail(where, at, "%v", cause(err))
@@ -40,7 +43,12 @@ func (f *File) key(at string, s source, o Options, standIn byte) (key [32]byte) 
 	}
 	key, err := keyfile.ParseSecret(text)
 	if err != nil {
-		doc.fail(where, at, "%v; make one with: openssl rand -hex 32", err)
+		if s.file != "" {
+			at += ".file"
+		} else {
+			at += ".env"
+		}
+		doc.fail(where, at, "%v, and nothing else; make one with: openssl rand -hex 32", err)
 	}
 	return key
 }
@@ -51,16 +59,27 @@ func (f *File) password(at string, to *string, s source, o Options) {
 	switch {
 	case s.env != "":
 		if *to = o.Getenv(s.env); *to == "" {
-			f.document.fail(f.document.valuePosition(at+".password_env"), at, "the environment variable %s is not set or empty", s.env)
+			at += ".password_env"
+			f.document.fail(f.document.valuePosition(at), at, "the environment variable %s is not set or empty: set it for this command (export %s=…), or name a file with password_file", s.env, s.env)
 		}
 	case s.file != "":
+		at += ".password_file"
 		text, err := ReadSmall(s.file, 1<<16)
 		if err != nil {
-			f.document.fail(f.document.valuePosition(at+".password_file"), at, "%v", cause(err))
+			f.document.fail(f.document.valuePosition(at), at, "reading %s: %v; write the password into that file, or correct its name", s.file, cause(err))
 			return
 		}
 		if *to = strings.TrimRight(text, "\r\n"); *to == "" {
-			f.document.fail(f.document.valuePosition(at+".password_file"), at, "the file is empty")
+			f.document.fail(f.document.valuePosition(at), at, "the file %s is empty: write the password into it", s.file)
 		}
 	}
+}
+
+// noKey says what to do about a key file that is not there.
+func noKey(file string) string {
+	dir := filepath.Dir(file)
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Sprintf("there is no file %s, and no folder %s: runner init --generate-keys makes both, or correct the name", file, dir)
+	}
+	return fmt.Sprintf("there is no file %s: make it with runner init --generate-keys, or with openssl rand -hex 32 > %s", file, file)
 }

@@ -45,7 +45,7 @@ func specification() []field {
 			to:      func(d *draft) any { return &d.cfg.ReleaseShards },
 		},
 		{
-			name: "ledger_slots", kind: integer, absent: "64, or a quarter of the turns in the longest window, up to 1024", in: atLeast(4), change: byChange, goField: "LedgerSlots",
+			name: "ledger_slots", kind: integer, example: "64", absent: "64, or a quarter of the turns in the longest window, up to 1024", in: atLeast(4), change: byChange, goField: "LedgerSlots",
 			meaning: "after how many turns a ledger key is used again; larger: fewer snapshots, longer restores",
 			to:      func(d *draft) any { return &d.cfg.LedgerSlots },
 		},
@@ -60,17 +60,17 @@ func specification() []field {
 func privacyFields() []field {
 	return []field{
 		{
-			name: "epsilon", kind: number, needed: true, in: above(0), change: downwards, goField: "Privacy.Epsilon",
+			name: "epsilon", kind: number, example: "1", needed: true, in: above(0), change: downwards, goField: "Privacy.Epsilon",
 			meaning: "ε of a user over everything that is ever released (with a period: in one period)",
 			to:      func(d *draft) any { return &d.cfg.Privacy.Epsilon },
 		},
 		{
-			name: "delta", kind: number, needed: true, in: between(0, 1), change: downwards, goField: "Privacy.Delta",
+			name: "delta", kind: number, example: "1e-6", needed: true, in: between(0, 1), change: downwards, goField: "Privacy.Delta",
 			meaning: "δ of the same promise; well below 1 divided by the number of users",
 			to:      func(d *draft) any { return &d.cfg.Privacy.Delta },
 		},
 		{
-			name: "delta_keys", kind: number, absent: "a tenth of delta where a metric has private keys, else 0", in: below(0, 1), change: downwards, goField: "Privacy.DeltaKeys",
+			name: "delta_keys", kind: number, example: "1e-7", absent: "a tenth of delta where a metric has private keys, else 0", in: below(0, 1), change: downwards, goField: "Privacy.DeltaKeys",
 			meaning: "the part of delta that private keys may spend; below delta, and above 0 where a metric has private keys. It never rises: give it from the start, also without a metric with private keys, where one may be added later; and keep it when the last one goes, as the budget must not rise either",
 			to:      func(d *draft) any { return &d.cfg.Privacy.DeltaKeys },
 		},
@@ -80,7 +80,7 @@ func privacyFields() []field {
 			to:      func(d *draft) any { return &d.cfg.Privacy.Accountant },
 		},
 		{
-			name: "period", kind: duration, absent: "one budget for life", in: atLeast(float64(time.Millisecond)), change: never, goField: "Privacy.Period",
+			name: "period", kind: duration, example: "30d", absent: "one budget for life", in: atLeast(float64(time.Millisecond)), change: never, goField: "Privacy.Period",
 			meaning: "every period of the events' time has a budget of its own: the promise is then to a user in one period, and n periods together are weaker (`runner validate` says by how much). Periods lie on multiples of it since 1970, UTC",
 			to:      func(d *draft) any { return &d.cfg.Privacy.Period },
 		},
@@ -97,17 +97,17 @@ func timeFields() []field {
 			to:      func(d *draft) any { return &d.cfg.Time.Trust },
 		},
 		{
-			name: "lateness", kind: duration, initial: "0s", in: within(0, year), change: byChange, goField: "Time.Lateness",
+			name: "lateness", kind: duration, example: "2m", initial: "0s", in: within(0, year), change: byChange, goField: "Time.Lateness",
 			meaning: "how much older than its append time an event may be",
 			to:      func(d *draft) any { return &d.cfg.Time.Lateness },
 		},
 		{
-			name: "skew", kind: duration, initial: "0s", in: within(0, year), change: byChange, goField: "Time.Skew",
+			name: "skew", kind: duration, example: "1s", initial: "0s", in: within(0, year), change: byChange, goField: "Time.Skew",
 			meaning: "how much newer than its append time an event may be; with producer times also how far ahead of the clock a record's time may be and still end windows for all users",
 			to:      func(d *draft) any { return &d.cfg.Time.Skew },
 		},
 		{
-			name: "slack", kind: duration, absent: "5s with broker times, none with producer times", in: within(milli, year), change: byChange, goField: "Time.Slack",
+			name: "slack", kind: duration, example: "5s", absent: "5s with broker times, none with producer times", in: within(milli, year), change: byChange, goField: "Time.Slack",
 			meaning: "clock step of the brokers below which a record's own times alone decide; broker times only. Not 0: one record could then make its neighbours late",
 			to:      func(d *draft) any { return &d.cfg.Time.Slack },
 		},
@@ -149,7 +149,7 @@ func outputFields() []field {
 			fields:  registryFields("", "its address, `https://…`", func(d *draft) *pipeline.Registry { return d.cfg.Outputs.Registry }, func(d *draft) *source { return &d.countsPassword }),
 		},
 		{
-			name: "publish_every", kind: duration, absent: "at once", in: within(float64(time.Millisecond), float64(time.Hour)), goField: "Outputs.PublishEvery",
+			name: "publish_every", kind: duration, example: "1m", absent: "at once", in: within(float64(time.Millisecond), float64(time.Hour)), goField: "Outputs.PublishEvery",
 			meaning: "counts appear at multiples of it only, by the wall clock: when they appear then tells nothing about how much there was to count",
 			to:      func(d *draft) any { return &d.cfg.Outputs.PublishEvery },
 		},
@@ -183,12 +183,12 @@ func keyFields() []field {
 	}
 	return []field{
 		{
-			name: "noise", kind: object, needed: true, change: byChange, goField: "Keys.Noise.Secret",
+			name: "noise", kind: object, example: "{file: noise.key}", needed: true, change: byChange, goField: "Keys.Noise.Secret",
 			meaning: "the noise key. Anyone who has it and the released counts can compute the exact counts. HEADER keeps a fingerprint",
 			fields:  append([]field{id}, where(func(d *draft) *source { return &d.noise })...),
 		},
 		{
-			name: "user_hash", kind: object, needed: true, change: never, goField: "Keys.UserHash",
+			name: "user_hash", kind: object, example: "{file: user-hash.key}", needed: true, change: never, goField: "Keys.UserHash",
 			meaning: "another key: turns user ids into account ids and decides which contributions are clipped. HEADER keeps a fingerprint",
 			fields:  where(func(d *draft) *source { return &d.userHash }),
 		},

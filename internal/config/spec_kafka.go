@@ -5,7 +5,7 @@ import "github.com/tollgate-dp/tollgate/pipeline"
 func kafkaFields() []field {
 	return []field{
 		{
-			name: "brokers", kind: list, needed: true, goField: "Kafka.Brokers",
+			name: "brokers", kind: list, example: `["localhost:9092"]`, needed: true, goField: "Kafka.Brokers",
 			meaning: "`host:port`, tried in order",
 			to:      func(d *draft) any { return &d.cfg.Kafka.Brokers },
 		},
@@ -26,10 +26,10 @@ func kafkaFields() []field {
 			begin:   func(d *draft, _, _ int) { d.cfg.Kafka.SASL = &pipeline.SASL{} },
 			fields: append([]field{
 				{
-					name: "mechanism", kind: text, needed: true, oneOf: []string{"plain", "scram-sha-256", "scram-sha-512"}, meaning: "how the password is proved",
+					name: "mechanism", kind: text, example: "scram-sha-512", needed: true, oneOf: []string{"plain", "scram-sha-256", "scram-sha-512"}, meaning: "how the password is proved",
 					to: func(d *draft) any { return &d.cfg.Kafka.SASL.Mechanism },
 				},
-				{name: "user", kind: text, needed: true, meaning: "user name", to: func(d *draft) any { return &d.cfg.Kafka.SASL.User }},
+				{name: "user", kind: text, example: "tollgate", needed: true, meaning: "user name", to: func(d *draft) any { return &d.cfg.Kafka.SASL.User }},
 			}, passwordFields(func(d *draft) *string { return &d.cfg.Kafka.SASL.Password }, func(d *draft) *source { return &d.saslPassword })...),
 		},
 	}
@@ -47,7 +47,7 @@ func passwordFields(value func(d *draft) *string, from func(d *draft) *source) [
 // registryFields returns the fields of a registry, whose address may be changed as change says.
 func registryFields(change changing, address string, of func(d *draft) *pipeline.Registry, password func(d *draft) *source) []field {
 	return append([]field{
-		{name: "url", kind: text, needed: true, change: change, meaning: address, to: func(d *draft) any { return &of(d).URL }},
+		{name: "url", kind: text, example: `"https://registry:8081"`, needed: true, change: change, meaning: address, to: func(d *draft) any { return &of(d).URL }},
 		{name: "user", kind: text, absent: "no authentication", meaning: "user name", to: func(d *draft) any { return &of(d).User }},
 		{name: "ca", kind: path, absent: "the system's authorities", meaning: "PEM file of the authority that signed its certificate", to: func(d *draft) any { return &of(d).CAFile }},
 	}, passwordFields(func(d *draft) *string { return &of(d).Password }, password)...)
@@ -56,12 +56,12 @@ func registryFields(change changing, address string, of func(d *draft) *pipeline
 func eventsFields() []field {
 	return []field{
 		{
-			name: "topic", kind: text, needed: true, change: never, goField: "Events.Topic",
+			name: "topic", kind: text, example: "visits", needed: true, change: never, goField: "Events.Topic",
 			meaning: "the topic that is read, never written",
 			to:      func(d *draft) any { return &d.cfg.Events.Topic },
 		},
 		{
-			name: "format", kind: text, needed: true, oneOf: []string{"csv", "tsv", "jsonl", "avro"}, change: never, goField: "Events.Format.Format",
+			name: "format", kind: text, example: "jsonl", needed: true, oneOf: []string{"csv", "tsv", "jsonl", "avro"}, change: never, goField: "Events.Format.Format",
 			meaning: "csv (RFC 4180) or tsv (no quoting), a row a record; jsonl: an object a record; avro: with `schema` or `registry`",
 			to:      func(d *draft) any { return &d.cfg.Events.Format.Format },
 		},
@@ -89,7 +89,7 @@ func eventsFields() []field {
 		},
 		{name: "fields", kind: object, needed: true, meaning: "which field has what; paths into nested records have dots", fields: []field{
 			{
-				name: "user", kind: text, needed: true, change: byFields, goField: "Events.Format.User",
+				name: "user", kind: text, example: "user", needed: true, change: byFields, goField: "Events.Format.User",
 				meaning: "field with the user's id: 1 to 1024 bytes, a different one for every person",
 				to:      func(d *draft) any { return &d.cfg.Events.Format.User },
 			},
@@ -99,7 +99,7 @@ func eventsFields() []field {
 				to:      func(d *draft) any { return &d.cfg.Events.Format.Key },
 			},
 			{
-				name: "time", kind: text, needed: true, change: byFields, goField: "Events.Format.Time",
+				name: "time", kind: text, example: "at", needed: true, change: byFields, goField: "Events.Format.Time",
 				meaning: "field with the event's time; with `privacy.period` it never changes",
 				to:      func(d *draft) any { return &d.cfg.Events.Format.Time },
 			},
@@ -110,7 +110,7 @@ func eventsFields() []field {
 			},
 		}},
 		{
-			name: "time_unit", kind: text, absent: "needed, except for avro fields with a logical type", change: newName, oneOf: []string{"s", "ms", "us", "rfc3339"}, goField: "Events.Format.TimeUnit",
+			name: "time_unit", kind: text, example: "rfc3339", absent: "needed, except for avro fields with a logical type", change: newName, oneOf: []string{"s", "ms", "us", "rfc3339"}, goField: "Events.Format.TimeUnit",
 			meaning: "s, ms or us since 1970, or RFC 3339; years 1 to 9999; with `privacy.period` it never changes",
 			to:      func(d *draft) any { return &d.cfg.Events.Format.TimeUnit },
 		},

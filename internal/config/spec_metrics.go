@@ -13,7 +13,7 @@ func metricFields() []field {
 	offered := metrickind.Offered()
 	return []field{
 		{
-			name: "name", kind: text, needed: true, change: byChange, goField: "Metrics.Name", meaning: "1 to 200 bytes, used once; stands in every release",
+			name: "name", kind: text, example: "views", needed: true, change: byChange, goField: "Metrics.Name", meaning: "1 to 200 bytes, used once; stands in every release",
 			to: func(d *draft) any { return &d.metric.Name },
 		},
 		{
@@ -28,11 +28,11 @@ func metricFields() []field {
 		},
 		{name: "window", kind: object, needed: true, meaning: "windows start at multiples of the slide since 1970, UTC", fields: []field{
 			{
-				name: "size", kind: duration, needed: true, in: atLeast(milli), change: newName, goField: "Metrics.Window", meaning: "how long a window is",
+				name: "size", kind: duration, example: "1h", needed: true, in: atLeast(milli), change: newName, goField: "Metrics.Window", meaning: "how long a window is",
 				to: func(d *draft) any { return &d.metric.Window },
 			},
 			{
-				name: "slide", kind: duration, absent: "the size: windows side by side", in: atLeast(milli), change: newName, goField: "Metrics.Slide",
+				name: "slide", kind: duration, example: "15m", absent: "the size: windows side by side", in: atLeast(milli), change: newName, goField: "Metrics.Slide",
 				meaning: "distance of the starts of windows; the size is a multiple of it, at most 100 times",
 				to:      func(d *draft) any { return &d.metric.Slide },
 			},
@@ -45,12 +45,12 @@ func metricFields() []field {
 			fields: targetFields("Metrics.Target.", func(d *draft) *noisereduction.Target { return &d.metric.Target }),
 		},
 		{
-			name: "share", kind: number, absent: "equal parts", in: &limits{low: 0, high: 1, open: true}, change: byChange, goField: "Metrics.Share",
+			name: "share", kind: number, example: "0.5", absent: "equal parts", in: &limits{low: 0, high: 1, open: true}, change: byChange, goField: "Metrics.Share",
 			meaning: "part of the budget that the metric may use; all together at most 1",
 			to:      func(d *draft) any { return &d.metric.Share },
 		},
 		{
-			name: "last_at_least", kind: integer, unit: "windows", absent: "needed, unless there is `ladder.sigma` or `privacy.period` (then: the windows of one period)", in: atLeast(1), change: byChange, goField: "Metrics.LastAtLeast",
+			name: "last_at_least", kind: integer, example: "168", unit: "windows", absent: "needed, unless there is `ladder.sigma` or `privacy.period` (then: the windows of one period)", in: atLeast(1), change: byChange, goField: "Metrics.LastAtLeast",
 			meaning: "how many windows every user can take part in, however much they contribute within the bounds, while no other metric has had more than its own: divides the budget",
 			to:      func(d *draft) any { return &d.metric.LastAtLeast },
 		},
@@ -134,17 +134,17 @@ func ladderFields() []field {
 			to: func(d *draft) any { return &d.metric.Ladder.Factor },
 		},
 		{
-			name: "sigma", kind: number, unit: "of the count", absent: "from last_at_least", in: above(0), change: byChange, goField: "Metrics.Ladder.Sigma",
+			name: "sigma", kind: number, example: "50", unit: "of the count", absent: "from last_at_least", in: above(0), change: byChange, goField: "Metrics.Ladder.Sigma",
 			meaning: "standard deviation at the top: an explicit cap in place of the one from last_at_least",
 			to:      func(d *draft) any { return &d.metric.Ladder.Sigma },
 		},
 		{
-			name: "first_sigma", kind: number, unit: "of the count", absent: "private keys: twice that of the top; public keys: from expected_max", in: above(0), change: byChange, goField: "Metrics.Ladder.FirstSigma",
+			name: "first_sigma", kind: number, example: "100", unit: "of the count", absent: "private keys: twice that of the top; public keys: from expected_max", in: above(0), change: byChange, goField: "Metrics.Ladder.FirstSigma",
 			meaning: "standard deviation of the first rung",
 			to:      func(d *draft) any { return &d.metric.Ladder.FirstSigma },
 		},
 		{
-			name: "expected_max", kind: number, absent: "the first rung has 2⁻²⁴ of the top's precision", in: above(0), change: byChange, goField: "Metrics.Ladder.ExpectedMax",
+			name: "expected_max", kind: number, example: "1000000", absent: "the first rung has 2⁻²⁴ of the top's precision", in: above(0), change: byChange, goField: "Metrics.Ladder.ExpectedMax",
 			meaning: "the largest count that is expected: the first rung is just good enough for it (public keys with a relative target)",
 			to:      func(d *draft) any { return &d.metric.Ladder.ExpectedMax },
 		},
@@ -162,11 +162,11 @@ func targetFields(goField string, of func(d *draft) *noisereduction.Target) []fi
 	}
 	return []field{
 		{
-			name: "relative", kind: number, initial: "0", in: within(0, 0.5), change: byChange, goField: name("Relative"), meaning: "relative error that is good enough: 0.05 is 5 %; 0 for none",
+			name: "relative", kind: number, example: "0.05", initial: "0", in: within(0, 0.5), change: byChange, goField: name("Relative"), meaning: "relative error that is good enough: 0.05 is 5 %; 0 for none",
 			to: func(d *draft) any { return &of(d).Relative },
 		},
 		{
-			name: "absolute", kind: number, initial: "0", in: atLeast(0), change: byChange, goField: name("Absolute"), meaning: "absolute error that is always good enough; 0 for none",
+			name: "absolute", kind: number, example: "50", initial: "0", in: atLeast(0), change: byChange, goField: name("Absolute"), meaning: "absolute error that is always good enough; 0 for none",
 			to: func(d *draft) any { return &of(d).Absolute },
 		},
 		{

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"math"
 	"path/filepath"
 	"slices"
@@ -20,7 +21,7 @@ func (doc *document) value(at string, f *field, node ast.Node, key position) {
 		doc.fail(where, at, "anchors, aliases and tags are not used here: write the value")
 		return
 	case *ast.NullNode:
-		doc.fail(key, at, "it has no value; leave the field out, or give it %s", f.kind)
+		doc.fail(key, at, "it has no value; leave the field out, or give it %s", article(f.kind))
 		return
 	}
 	switch f.kind {
@@ -60,7 +61,7 @@ func (doc *document) elements(at string, f *field, node ast.Node, where position
 		return
 	}
 	if len(seq.Values) == 0 {
-		doc.fail(where, at, "the list is empty")
+		doc.fail(where, at, "the list is empty: give it an entry, or leave the field out")
 		return
 	}
 	for i, element := range seq.Values {
@@ -84,12 +85,14 @@ func (doc *document) texts(at string, f *field, node ast.Node, where position) {
 		return
 	}
 	if len(seq.Values) == 0 {
-		doc.fail(where, at, "the list is empty")
+		doc.fail(where, at, "the list is empty: give it an entry, or leave the field out")
 		return
 	}
 	var out []string
-	for _, element := range seq.Values {
-		if written, ok := doc.scalar(at, &field{kind: text}, element, start(element, where)); ok {
+	for i, element := range seq.Values {
+		one, here := at+"["+strconv.Itoa(i)+"]", start(element, where)
+		doc.positions[one], doc.valuePositions[one] = here, here
+		if written, ok := doc.scalar(one, &field{kind: text}, element, here); ok {
 			out = append(out, written)
 		}
 	}
@@ -106,6 +109,10 @@ func (doc *document) scalar(at string, f *field, node ast.Node, where position) 
 	}
 	switch v := node.(type) {
 	case *ast.StringNode:
+		if name := variableIn(v.Value); name != "" {
+			doc.fail(where, at, "%s", notExpanded(at, name))
+			return "", false
+		}
 		quoted := v.Token.Type == token.SingleQuoteType || v.Token.Type == token.DoubleQuoteType
 		switch f.kind {
 		case text, path:
@@ -117,6 +124,10 @@ func (doc *document) scalar(at string, f *field, node ast.Node, where position) 
 		}
 		return wrong("")
 	case *ast.LiteralNode:
+		if name := variableIn(v.Value.Value); name != "" {
+			doc.fail(where, at, "%s", notExpanded(at, name))
+			return "", false
+		}
 		if f.kind == text || f.kind == path {
 			return strings.TrimRight(v.Value.Value, "\n"), true
 		}
@@ -149,20 +160,24 @@ func (doc *document) scalar(at string, f *field, node ast.Node, where position) 
 // set converts a value, checks it and puts it into the draft.
 func (doc *document) set(at string, f *field, written string, where position) {
 	if len(f.oneOf) > 0 && !slices.Contains(f.oneOf, written) {
-		doc.fail(where, at, "%s is not one of %s", clip(written), strings.Join(f.oneOf, ", "))
+		hint := ""
+		if s := suggest(f.oneOf, written); s != "" {
+			hint = "; did you mean " + s + "?"
+		}
+		doc.fail(where, at, "%s is not one of %s%s", clip(written), strings.Join(f.oneOf, ", "), hint)
 		return
 	}
 	inside := func(v float64) bool {
 		if f.in == nil || f.in.contain(v) {
 			return true
 		}
-		doc.fail(where, at, "%s is not %s", written, f.in.text(f.kind))
+		doc.fail(where, at, "%s is out of range: it must be %s%s", written, f.in.text(f.kind), f.working())
 		return false
 	}
 	switch to := f.to(doc.draft).(type) {
 	case *string:
 		if written == "" {
-			doc.fail(where, at, "it is empty; leave the field out, or give it a value")
+			doc.fail(where, at, "it is empty; leave the field out, or give it a value%s", f.working())
 			return
 		}
 		if f.kind == path && !filepath.IsAbs(written) {
@@ -208,7 +223,11 @@ func (doc *document) whole(at, written string, where position) (int64, bool) {
 	digits := strings.TrimPrefix(plain, "-")
 	v, err := strconv.ParseInt(plain, 10, 64)
 	if err != nil || len(digits) > 18 || len(digits) > 1 && digits[0] == '0' {
-		doc.fail(where, at, "%s is not a whole number of at most 18 digits", clip(written))
+		hint := ", like 24"
+		if f, err := strconv.ParseFloat(plain, 64); err == nil && f == math.Trunc(f) && math.Abs(f) < 1e15 {
+			hint = fmt.Sprintf(": write it out, as %.0f", f)
+		}
+		doc.fail(where, at, "%s is not a whole number of at most 18 digits%s", clip(written), hint)
 		return 0, false
 	}
 	return v, true
@@ -243,6 +262,9 @@ func article(k kind) string {
 		return "true or false"
 	case path:
 		return "the name of a file"
+	}
+	if k == object {
+		return "an object: fields below it, indented"
 	}
 	return "a " + string(k)
 }

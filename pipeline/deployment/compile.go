@@ -61,7 +61,7 @@ func Compile(cfg Config) (*Deployment, error) {
 		}
 	}
 	if d.Config.Events.Format.Filters = schemas.Filters(specs); len(d.Config.Events.Format.Filters) > maxFilters {
-		return nil, Invalid("metrics.filter", "%d different filters; at most %d", len(d.Config.Events.Format.Filters), maxFilters)
+		return nil, Invalid("metrics", "they have %d different filters; at most %d: let several metrics have one filter, or count in two deployments", len(d.Config.Events.Format.Filters), maxFilters)
 	}
 	if err := checkFormat(d); err != nil {
 		return nil, err
@@ -88,6 +88,12 @@ func setBudget(d *Deployment) error {
 	}
 	if private && p.DeltaKeys == 0 {
 		p.DeltaKeys = p.Delta / 10
+	}
+	if p.DeltaKeys >= p.Delta && p.Delta > 0 {
+		return Invalid("privacy.delta_keys", "%v is not below delta, %v, of which it is a part: leave it out for a tenth, or give for example %v", p.DeltaKeys, p.Delta, p.Delta/10)
+	}
+	if p.DeltaKeys > 0 && p.DeltaKeys < 0x1p-80 && p.Delta < 1 {
+		return Invalid("privacy.delta", "the part of it for private keys is %v, and must be at least 2^-80: raise delta, or delta_keys, for example delta: 1e-6", p.DeltaKeys)
 	}
 	d.Budget, err = state.NewBudget(p.Epsilon, p.Delta, accountant, p.DeltaKeys)
 	if err != nil {

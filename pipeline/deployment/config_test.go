@@ -27,7 +27,7 @@ func TestCompileRefusesInvalidValues(t *testing.T) {
 		{"privacy", func(c *deployment.Config) { c.Privacy.Delta = 0 }},
 		{"privacy", func(c *deployment.Config) { c.Privacy.Delta = 1 }},
 		{"privacy.accountant", func(c *deployment.Config) { c.Privacy.Accountant = "renyi" }},
-		{"privacy", func(c *deployment.Config) { c.Privacy.DeltaKeys = 1e-6 }}, // all of δ
+		{"privacy.delta_keys", func(c *deployment.Config) { c.Privacy.DeltaKeys = 1e-6 }}, // all of δ
 		{"privacy", func(c *deployment.Config) { c.Privacy.DeltaKeys = -1e-7 }},
 		{"time.trust", func(c *deployment.Config) { c.Time.Trust = "nobody" }},
 		{"time.slack", func(c *deployment.Config) { c.Time.Slack = time.Second }},
@@ -40,7 +40,7 @@ func TestCompileRefusesInvalidValues(t *testing.T) {
 		{"keys.noise", func(c *deployment.Config) { c.Keys.Noise[0].Secret = [32]byte{} }},
 		{"keys.user_hash", func(c *deployment.Config) { c.Keys.UserHash = [32]byte{} }},
 		{"keys.user_hash", func(c *deployment.Config) { c.Keys.UserHash = c.Keys.Noise[0].Secret }},
-		{"outputs", func(c *deployment.Config) { c.Outputs.Ledger = "events" }},
+		{"outputs.ledger", func(c *deployment.Config) { c.Outputs.Ledger = "events" }},
 		{"metrics", func(c *deployment.Config) { c.Metrics = nil }},
 		{"metrics.name", func(c *deployment.Config) { c.Metrics[0].Name = "" }},
 		{"metrics.views", func(c *deployment.Config) { c.Metrics = append(c.Metrics, c.Metrics[0]) }},
@@ -49,7 +49,7 @@ func TestCompileRefusesInvalidValues(t *testing.T) {
 		{"metrics.views.window.size", func(c *deployment.Config) { c.Metrics[0].Window = 1500 * time.Microsecond }},
 		{"metrics.views.window.slide", func(c *deployment.Config) { c.Metrics[0].Slide = 7 * time.Millisecond }},
 		{"metrics.views.window.slide", func(c *deployment.Config) { c.Metrics[0].Slide = c.Metrics[0].Window / 200 }},
-		{"metrics.window", func(c *deployment.Config) {
+		{"metrics", func(c *deployment.Config) {
 			for i, ms := range []int{2003, 2011, 2017, 2027, 2029, 2039, 2053} {
 				m := c.Metrics[0]
 				m.Name, m.Window = fmt.Sprint("m", i), time.Duration(ms)*time.Millisecond

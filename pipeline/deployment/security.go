@@ -28,13 +28,21 @@ func (k *Kafka) checkBrokers() error {
 	for i, address := range k.Brokers {
 		host, port, err := net.SplitHostPort(address)
 		if err != nil || host == "" {
-			return Invalid(fmt.Sprintf("kafka.brokers[%d]", i), "%q is not host:port, as in localhost:9092", address)
+			return Invalid(fmt.Sprintf("kafka.brokers[%d]", i), "%s", noAddress(address))
 		}
 		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-			return Invalid(fmt.Sprintf("kafka.brokers[%d]", i), "the port in %q must be 1 to 65535", address)
+			return Invalid(fmt.Sprintf("kafka.brokers[%d]", i), "the port in %q must be from 1 to 65535, for example 9092", address)
 		}
 	}
 	return nil
+}
+
+// noAddress says what is missing in the address of a broker.
+func noAddress(address string) string {
+	if address != "" && !strings.ContainsAny(address, ":/[] ") {
+		return fmt.Sprintf("%q has no port: write host:port, with the port of the brokers' listener, for example %s:9092", address, address)
+	}
+	return fmt.Sprintf("%q is not host:port, for example localhost:9092", address)
 }
 
 // checkSecurity refuses invalid settings of TLS and SASL, without looking at files.

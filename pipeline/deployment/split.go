@@ -1,8 +1,13 @@
 package deployment
 
 import (
+	"errors"
+	"fmt"
 	"math"
 	"math/big"
+	"slices"
+	"sort"
+	"strconv"
 
 	"gonum.org/v1/gonum/stat/distuv"
 
@@ -48,7 +53,7 @@ func split(metrics []Metric, b state.Budget) ([]allotment, error) {
 		rest.Sub(rest, new(big.Rat).SetInt(taken.Mul(taken, big.NewInt(int64(m.LastAtLeast)))))
 	}
 	if byShare > 0 && rest.Sign() <= 0 {
-		return nil, Invalid("metrics", "explicit ladder.sigma caps take the whole budget; nothing is left to share")
+		return nil, capsTakeAll(metrics, rest, b)
 	}
 	shares, err := shares(metrics, byShare, private)
 	if err != nil {
@@ -135,12 +140,55 @@ func shares(metrics []Metric, byShare, private int) ([]share, error) {
 	}
 	one := big.NewRat(1, 1)
 	if sum.Cmp(one) > 0 || sumKeys.Cmp(one) > 0 {
-		return nil, Invalid("metrics.share", "the shares add up to more than 1 (a metric without a share takes an equal part: give all of them one)")
+		worst, _ := sum.Float64()
+		if keys, _ := sumKeys.Float64(); keys > worst {
+			worst = keys
+		}
+		return nil, Invalid("metrics", "their shares add up to %.3g, and may add up to 1 (a metric without a share takes an equal part, 1 by the number of metrics: give all of them one, for example share: %.3g)", worst, math.Floor(1000/float64(len(metrics)))/1000)
 	}
 	return out, nil
 }
 
+// allot computes what a metric gets. An error that fewer windows would avoid says how many.
 func allot(m *Metric, rest *big.Rat, s share, b state.Budget) (allotment, error) {
+	a, err := allotted(m, rest, s, b)
+	var bad *ConfigError
+	if !errors.As(err, &bad) || m.LastAtLeast == 0 {
+		return a, err
+	}
+	fewer := *m
+	most := sort.Search(m.LastAtLeast, func(n int) bool {
+		fewer.LastAtLeast = n + 1
+		_, err := allotted(&fewer, rest, s, b)
+		return err != nil
+	})
+	if most > 0 {
+		return a, Invalid(bad.Field, "%s. With last_at_least: %d or less it works", bad.Reason, most)
+	}
+	return a, err
+}
+
+// capsTakeAll says by how much explicit caps have to be coarser. rest is what they leave: 0 or
+// less.
+func capsTakeAll(metrics []Metric, rest *big.Rat, b state.Budget) error {
+	at := slices.IndexFunc(metrics, func(m Metric) bool { return m.Ladder.Sigma > 0 })
+	m := &metrics[at]
+	have := new(big.Rat).SetInt(accountUnits(b.Mu2))
+	times, _ := new(big.Rat).Quo(new(big.Rat).Sub(have, rest), have).Float64()
+	return Invalid("metrics."+m.Name+".ladder.sigma", "the last_at_least windows of all metrics with a ladder.sigma cost %.3g times the whole budget, and nothing is left for the others to share: here for example ladder.sigma: %s, or fewer windows",
+		times, atLeastText(m.Ladder.Sigma*math.Sqrt(2*times)))
+}
+
+// atLeastText writes a number with three digits, rounded up.
+func atLeastText(v float64) string {
+	if v <= 0 || math.IsInf(v, 0) || math.IsNaN(v) {
+		return fmt.Sprint(v)
+	}
+	unit := math.Pow(10, math.Floor(math.Log10(v))-2)
+	return strconv.FormatFloat(math.Ceil(v/unit)*unit, 'g', 3, 64)
+}
+
+func allotted(m *Metric, rest *big.Rat, s share, b state.Budget) (allotment, error) {
 	var a allotment
 	var err error
 	var coverage *big.Int // account units
@@ -154,7 +202,10 @@ func allot(m *Metric, rest *big.Rat, s share, b state.Budget) (allotment, error)
 		a.top, err = state.PrecisionFromBig(top)
 	}
 	if err != nil || a.top.IsZero() {
-		return a, Invalid("metrics."+m.Name+".last_at_least", "so many windows leave no precision for any of them; ask for fewer, or raise epsilon")
+		if m.Ladder.Sigma > 0 {
+			return a, Invalid("metrics."+m.Name+".ladder.sigma", "%v is too large: no precision is left; leave it out, or give for example 50", m.Ladder.Sigma)
+		}
+		return a, Invalid("metrics."+m.Name+".last_at_least", "%d windows leave no precision for any of them, at these bounds and this epsilon: ask for fewer windows, lower the bounds, or raise privacy.epsilon", m.LastAtLeast)
 	}
 	if err := payable(m, a.top, b); err != nil {
 		return a, err
@@ -172,7 +223,7 @@ func allot(m *Metric, rest *big.Rat, s share, b state.Budget) (allotment, error)
 		over := new(big.Int).Mul(big.NewInt(int64(m.LastAtLeast)), big.NewInt(int64(m.MaxKeysPerUser)))
 		a.deltaKey, err = state.DeltaFromBig(floorDiv(units, over))
 		if err != nil || a.deltaKey.IsZero() {
-			return a, Invalid("metrics."+m.Name+".keys", "δ is too small to divide over so many windows and keys; raise privacy.delta or delta_keys")
+			return a, Invalid("metrics."+m.Name+".keys", "δ is too small to divide over %d windows and %d keys of a user in each: raise privacy.delta or privacy.delta_keys", m.LastAtLeast, m.MaxKeysPerUser)
 		}
 	}
 	return a, nil
@@ -202,14 +253,14 @@ func (a *allotment) cover(m *Metric, units *big.Int, b state.Budget) error {
 	a.coverageTop, err = state.PrecisionFromBig(new(big.Int).Mul(units, twoTo40))
 	field := "metrics." + m.Name + ".coverage"
 	if err != nil || a.coverageTop.IsZero() {
-		return Invalid(field, "its share leaves no precision; raise coverage.share, lower last_at_least, or raise epsilon")
+		return Invalid(field, "its share, %v, leaves no precision: raise coverage.share (the default is 0.05), lower last_at_least, or raise privacy.epsilon", m.Coverage.Share)
 	}
 	if charge, ok := state.Charge(1, a.coverageTop); !ok || charge > b.Mu2 {
-		return Invalid(field, "no user can pay for it; lower coverage.share")
+		return Invalid(field, "no user can pay for it: lower coverage.share, %v (the default is 0.05)", m.Coverage.Share)
 	}
 	a.coverageFirst, err = state.PrecisionFromBig(new(big.Int).Rsh(a.coverageTop.Big(), 24))
 	if err != nil || a.coverageFirst.IsZero() {
-		return Invalid(field, "its first rung has no precision left at all; raise coverage.share or lower last_at_least")
+		return Invalid(field, "its first rung has no precision left: raise coverage.share, %v (the default is 0.05), or lower last_at_least", m.Coverage.Share)
 	}
 	return nil
 }
@@ -239,10 +290,18 @@ func firstRung(m *Metric, top state.Precision) (state.Precision, error) {
 		first, err = state.PrecisionFromBig(new(big.Int).Rsh(top.Big(), 24))
 	}
 	if err != nil || first.IsZero() {
-		return first, Invalid(field, "the first rung has no precision left at all; lower last_at_least or expected_max")
+		return first, Invalid(field, "the first rung has no precision left: lower last_at_least, or ladder.expected_max or ladder.first_sigma where one is given")
 	}
 	if first.Cmp(top) > 0 {
-		return first, Invalid(field, "the first rung would be finer than the top; raise first_sigma or lower last_at_least")
+		return first, Invalid(field, "the first rung would be finer than the top, whose σ is %s: give ladder.first_sigma: %s or more%s, or lower last_at_least", atLeastText(1/math.Sqrt(top.Float())), atLeastText(1/math.Sqrt(top.Float())), insteadOf(m))
 	}
 	return first, nil
+}
+
+// insteadOf says which field decides the first rung where ladder.first_sigma does not.
+func insteadOf(m *Metric) string {
+	if m.Ladder.FirstSigma == 0 && m.Ladder.ExpectedMax > 0 {
+		return fmt.Sprintf(" in place of ladder.expected_max, %v, of which target.relative makes it", m.Ladder.ExpectedMax)
+	}
+	return ""
 }

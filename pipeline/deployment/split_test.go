@@ -1,8 +1,12 @@
 package deployment_test
 
 import (
+	"errors"
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -166,4 +170,53 @@ func admitted(b state.Budget, m *deployment.Metric, counts []deployment.Compiled
 		}
 	}
 	return uint64(m.LastAtLeast)
+}
+
+// What an error proposes compiles: the number of windows, the σ of a cap, the σ of a first rung.
+func TestWhatAnErrorOfTheBudgetProposesCompiles(t *testing.T) {
+	private := func(change func(m *deployment.Metric)) deployment.Metric {
+		m := capAt("m", 0, 24)
+		m.Keys = deployment.Keys{Mode: deployment.KeysPrivate}
+		change(&m)
+		return m
+	}
+	proposal := regexp.MustCompile(`(last_at_least|ladder\.sigma|first_sigma):? ([0-9.e+]+)`)
+	for name, m := range map[string]deployment.Metric{
+		"windows":      private(func(m *deployment.Metric) { m.LastAtLeast = 1e15 }),
+		"coverage":     private(func(m *deployment.Metric) { m.LastAtLeast, m.Coverage = 1e8, &deployment.Coverage{Share: 1e-6} }),
+		"δ":            private(func(m *deployment.Metric) { m.LastAtLeast, m.MaxKeysPerUser = 1e9, 1<<30 }),
+		"cap":          capAt("m", 0.001, 0),
+		"first rung":   private(func(m *deployment.Metric) { m.Ladder.FirstSigma = 0.5 }),
+		"expected max": {Name: "m", Window: time.Hour, Keys: deployment.Keys{List: []string{"a"}, Mode: deployment.KeysPublic}, Target: noisereduction.Target{Relative: 0.1, Confidence: 0.95}, LastAtLeast: 24, Ladder: deployment.Ladder{ExpectedMax: 1}},
+	} {
+		cfg := deploytest.Config("localhost:1")
+		cfg.Metrics = []deployment.Metric{m}
+		_, err := deployment.Compile(cfg)
+		var bad *deployment.ConfigError
+		if !errors.As(err, &bad) {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		all := proposal.FindAllStringSubmatch(bad.Reason, -1)
+		if len(all) == 0 {
+			t.Errorf("%s: nothing is proposed: %v", name, err)
+			continue
+		}
+		found := all[len(all)-1]
+		value, err := strconv.ParseFloat(strings.TrimSuffix(found[2], "."), 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch found[1] {
+		case "last_at_least":
+			cfg.Metrics[0].LastAtLeast = int(value)
+		case "ladder.sigma":
+			cfg.Metrics[0].Ladder.Sigma = value
+		case "first_sigma":
+			cfg.Metrics[0].Ladder.FirstSigma = value
+		}
+		if _, err := deployment.Compile(cfg); err != nil {
+			t.Errorf("%s: %s, and then: %v", name, bad.Reason, err)
+		}
+	}
 }

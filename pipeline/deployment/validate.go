@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
@@ -28,23 +29,23 @@ const (
 func (c *Config) check() error {
 	switch {
 	case len(c.Kafka.Brokers) == 0:
-		return Invalid("kafka.brokers", "no broker is named")
+		return Invalid("kafka.brokers", "no broker is named: give host:port of at least one, for example localhost:9092")
 	case c.Events.Topic == "":
 		return Invalid("events.topic", "no topic is named")
 	case c.Time.Trust != TrustBroker && c.Time.Trust != TrustProducer:
-		return Invalid("time.trust", "%q is neither broker nor producer", c.Time.Trust)
+		return Invalid("time.trust", "%q must be broker or producer", c.Time.Trust)
 	case c.Time.Trust == TrustProducer && c.Time.Slack != 0:
 		return Invalid("time.slack", "producer times have no slack: leave it out")
 	case c.Shards < 1 || c.Shards > maxShards:
-		return Invalid("shards", "%d is not in 1 … %d", c.Shards, maxShards)
+		return Invalid("shards", outside, c.Shards, 1, maxShards)
 	case c.ReleaseShards < 1 || c.ReleaseShards > maxShards:
-		return Invalid("release_shards", "%d is not in 1 … %d", c.ReleaseShards, maxShards)
+		return Invalid("release_shards", outside, c.ReleaseShards, 1, maxShards)
 	case c.LedgerSlots < minLedgerSlots:
-		return Invalid("ledger_slots", "%d is below %d", c.LedgerSlots, minLedgerSlots)
+		return Invalid("ledger_slots", "%d is out of range: it must be at least %d, for example 64", c.LedgerSlots, minLedgerSlots)
 	case c.CatchUp < 1 || c.CatchUp > schemas.MaxSpan:
-		return Invalid("catch_up", "%d is not in 1 … %d", c.CatchUp, schemas.MaxSpan)
+		return Invalid("catch_up", outside, c.CatchUp, 1, schemas.MaxSpan)
 	case c.CatchUp > 1 && c.CatchUp > c.LedgerSlots/4:
-		return Invalid("catch_up", "%d is above a quarter of ledger_slots, %d, of which a restore needs the rest", c.CatchUp, c.LedgerSlots)
+		return Invalid("catch_up", "%d is above a quarter of ledger_slots, %d, of which a restore needs the rest: make it at most %d, or ledger_slots at least %d", c.CatchUp, c.LedgerSlots, c.LedgerSlots/4, 4*c.CatchUp)
 	case len(c.Keys.Noise) != 1:
 		return Invalid("keys.noise", "%d keys; exactly one is needed", len(c.Keys.Noise))
 	case c.Keys.Noise[0].Secret == [32]byte{}:
@@ -85,25 +86,29 @@ func (c *Config) checkTimes() error {
 		d     time.Duration
 	}{{"time.lateness", c.Time.Lateness}, {"time.skew", c.Time.Skew}, {"time.slack", c.Time.Slack}, {"time.idle_grace", c.Time.IdleGrace}} {
 		if t.d < 0 || t.d%time.Millisecond != 0 || t.d > 366*24*time.Hour {
-			return Invalid(t.field, "%v is not a whole number of milliseconds from 0 to a year", t.d)
+			return Invalid(t.field, "%s is out of range: it must be whole milliseconds from 0s to 366d, for example 1m", short(t.d))
 		}
 	}
 	if g := c.Outputs.PublishEvery; g < 0 || g%time.Millisecond != 0 || g > time.Hour {
-		return Invalid("outputs.publish_every", "%v is not a whole number of milliseconds up to an hour, 0 for at once", g)
+		return Invalid("outputs.publish_every", "%s is out of range: it must be whole milliseconds up to 1h, for example 1m; leave it out for at once", short(g))
 	}
 	if p := c.Privacy.Period; p < 0 || p%time.Millisecond != 0 {
-		return Invalid("privacy.period", "%v is not a whole number of milliseconds, 0 for life", p)
+		return Invalid("privacy.period", "%s is out of range: it must be whole milliseconds, for example 720h (30 days); leave it out for a budget for life", short(p))
 	}
 	return nil
 }
 
 func (c *Config) checkTopics() error {
-	topics := []string{c.Events.Topic, c.Outputs.Counts, c.Outputs.Control, c.Outputs.Ledger, c.Outputs.DeadLetter, c.Outputs.Turns}
-	slices.Sort(topics)
-	for i := 1; i < len(topics); i++ {
-		if topics[i] == topics[i-1] {
-			return Invalid("outputs", "the topic %s is used for two things", topics[i])
+	used := map[string]string{c.Events.Topic: "events.topic"}
+	for _, own := range [...]struct{ field, topic, name string }{
+		{"outputs.counts", c.Outputs.Counts, "counts"}, {"outputs.control", c.Outputs.Control, "control"},
+		{"outputs.ledger", c.Outputs.Ledger, "ledger"}, {"outputs.dead_letter", c.Outputs.DeadLetter, "dead-letter"},
+		{"outputs.turns", c.Outputs.Turns, "turns"},
+	} {
+		if other, twice := used[own.topic]; twice {
+			return Invalid(own.field, "topic %s is that of %s already: give each a topic of its own, for example %s-%s", own.topic, other, c.Deployment, own.name)
 		}
+		used[own.topic] = own.field
 	}
 	return nil
 }
@@ -112,7 +117,7 @@ func (c *Config) checkTopics() error {
 func (c *Config) checkCounts() error {
 	o := &c.Outputs
 	if formats := schemas.CountsFormats(); !slices.Contains(formats, string(o.CountsFormat)) {
-		return Invalid("outputs.counts_format", "%q is neither %s", o.CountsFormat, metrickind.Listed(formats, " nor "))
+		return Invalid("outputs.counts_format", "%q must be %s", o.CountsFormat, metrickind.Listed(formats, " or "))
 	}
 	switch avro := o.CountsFormat == schemas.CountsAvro; {
 	case avro && o.Registry == nil:
@@ -125,42 +130,76 @@ func (c *Config) checkCounts() error {
 	return nil
 }
 
+// positive says that a number is not above 0; the second one is an example.
+const positive = "%v is out of range: it must be above 0, for example %v"
+
+// outside says that a whole number is out of its range.
+const outside = "%d is out of range: it must be from %d to %d"
+
+// short writes a duration without units that are zero: 1h, not 1h0m0s.
+func short(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}
+
+// slideFor returns the longest slide that divides a window of whole milliseconds, at most
+// maxPerSize times, and is at most as long as wanted where there is such a slide.
+func slideFor(size, wanted time.Duration) time.Duration {
+	times := int64(1)
+	if wanted > 0 {
+		times = min(max(int64((size+wanted-1)/wanted), 1), maxPerSize)
+	}
+	for ; times > 1 && size.Milliseconds()%times != 0; times-- {
+	}
+	return size / time.Duration(times)
+}
+
 func (m *Metric) check() error {
 	at := func(field string) string { return "metrics." + m.Name + "." + field }
 	kinds := metrickind.Names(metrickind.Offered())
 	switch {
+	case m.Name == "":
+		return Invalid("metrics.name", "a metric has no name: give it one of 1 to 200 bytes, for example views")
+	case len(m.Name) > 200:
+		return Invalid(at("name"), "it has %d bytes and may have 200", len(m.Name))
 	case schemas.ValidateMetricName(m.Name) != nil:
-		return Invalid("metrics.name", "%q: %v", m.Name, schemas.ErrMetricName)
+		return Invalid("metrics.name", "%q: %v, for example views", m.Name, schemas.ErrMetricName)
 	case !slices.Contains(kinds, m.Kind):
-		return Invalid(at("kind"), "%q is neither %s", m.Kind, metrickind.Listed(kinds, " nor "))
+		return Invalid(at("kind"), "%q must be %s", m.Kind, metrickind.Listed(kinds, " or "))
 	case m.Window < time.Millisecond || m.Window%time.Millisecond != 0:
-		return Invalid(at("window.size"), "%v is not a positive whole number of milliseconds", m.Window)
+		return Invalid(at("window.size"), "%s is out of range: it must be whole milliseconds, at least 1ms, for example 1h", short(m.Window))
 	case m.Slide < time.Millisecond || m.Slide%time.Millisecond != 0 || m.Window%m.Slide != 0 || m.Window/m.Slide > maxPerSize:
-		return Invalid(at("window.slide"), "%v: the size, %v, must be a multiple of it, at most %d times", m.Slide, m.Window, maxPerSize)
+		return Invalid(at("window.slide"), "%s: the size, %s, must be a multiple of it, at most %d times, for example %s", short(m.Slide), short(m.Window), maxPerSize, short(slideFor(m.Window, m.Slide)))
 	case m.MaxKeysPerUser < 1 || m.MaxKeysPerUser > maxBound:
-		return Invalid(at("max_keys_per_user"), "%d is not in 1 … %d", m.MaxKeysPerUser, maxBound)
+		return Invalid(at("max_keys_per_user"), outside, m.MaxKeysPerUser, 1, maxBound)
 	case m.MaxEventsPerKey < 1 || m.MaxEventsPerKey > maxBound:
-		return Invalid(at("max_events_per_key"), "%d is not in 1 … %d", m.MaxEventsPerKey, maxBound)
+		return Invalid(at("max_events_per_key"), outside, m.MaxEventsPerKey, 1, maxBound)
 	case m.LastAtLeast < 0:
-		return Invalid(at("last_at_least"), "%d is negative", m.LastAtLeast)
+		return Invalid(at("last_at_least"), "%d is out of range: it must be at least 1, for example 168", m.LastAtLeast)
 	case m.LastAtLeast == 0 && m.Ladder.Sigma == 0:
-		return Invalid(at("last_at_least"), "say how many windows every user must be able to take part in, or give an explicit ladder.sigma")
+		return Invalid(at("last_at_least"), "it is missing: in how many windows must every user be able to take part? For example 168, a week of hours (or give an explicit ladder.sigma)")
 	case m.LastAtLeast == 0 && m.Keys.Mode == KeysPrivate:
-		return Invalid(at("last_at_least"), "private keys need it to divide δ, also beside an explicit ladder.sigma")
+		return Invalid(at("last_at_least"), "it is missing: private keys need it to divide δ, also beside an explicit ladder.sigma; for example 168")
 	case !(m.Ladder.Sigma >= 0) || math.IsInf(m.Ladder.Sigma, 0):
-		return Invalid(at("ladder.sigma"), "it must be a positive number")
+		return Invalid(at("ladder.sigma"), positive, m.Ladder.Sigma, 50)
 	case !(m.Ladder.FirstSigma >= 0) || math.IsInf(m.Ladder.FirstSigma, 0):
-		return Invalid(at("ladder.first_sigma"), "it must be a positive number")
+		return Invalid(at("ladder.first_sigma"), positive, m.Ladder.FirstSigma, 100)
 	case !(m.Ladder.ExpectedMax >= 0) || math.IsInf(m.Ladder.ExpectedMax, 0):
-		return Invalid(at("ladder.expected_max"), "it must be a positive number")
+		return Invalid(at("ladder.expected_max"), positive, m.Ladder.ExpectedMax, 1000000)
 	case !(m.Share >= 0 && m.Share <= 1):
-		return Invalid(at("share"), "it must be in 0 … 1")
+		return Invalid(at("share"), "%v is out of range: it must be above 0 and at most 1, for example 0.5", m.Share)
 	}
 	if err := m.checkValues(); err != nil {
 		return err
 	}
 	if c := m.Coverage; c != nil && !(c.Share > 0 && c.Share < 1) {
-		return Invalid(at("coverage.share"), "it must be between 0 and 1")
+		return Invalid(at("coverage.share"), "%v is out of range: it must be above 0 and below 1, for example 0.05", c.Share)
 	}
 	return m.checkKeys()
 }
@@ -173,11 +212,11 @@ func (m *Metric) checkValues() error {
 	case !kind.Values && (m.Min != 0 || m.Max != 0):
 		return Invalid(at("bounds"), "min and max are for %s", metrickind.Plural(metrickind.Valued()))
 	case m.Min > m.Max:
-		return Invalid(at("bounds.min"), "%d is greater than max, %d", m.Min, m.Max)
+		return Invalid(at("bounds.min"), "%d is greater than max, %d: exchange them, or correct one", m.Min, m.Max)
 	case kind.Values && m.Min == 0 && m.Max == 0:
-		return Invalid(at("bounds.max"), "a %s needs min and max: every value is clamped to them", kind.Texts.Label)
+		return Invalid(at("bounds.max"), "a %s needs min and max, to which every value is clamped, for example min: 0, max: 100", kind.Texts.Label)
 	case m.Max > most || m.Min < -most:
-		return Invalid(at("bounds"), "max_events_per_key times the greatest value is above 2^36, which no account can be charged for; choose a coarser unit")
+		return Invalid(at("bounds"), "max_events_per_key (%d) times the greatest value is above 2^36, which no account can be charged for: with this max_events_per_key values can go from %d to %d; choose a coarser unit, or a max_events_per_key of 1", m.MaxEventsPerKey, -most, most)
 	}
 	if least, _ := kind.Range(m.bounds()); least < 0 && m.Target.Relative != 0 {
 		return Invalid(at("target.relative"), "a %s that can be negative has no relative error; give an absolute target, or a min of 0 or more", kind.Texts.Label)
@@ -218,7 +257,7 @@ func (c *Config) checkTogether() error {
 		}
 	}
 	if n := len(calendar.Coarse(slides)); n > calendar.MaxSlides {
-		return Invalid("metrics.window", "%d slides of which none is a multiple of another; at most %d", n, calendar.MaxSlides)
+		return Invalid("metrics", "they have %d values of window.slide of which none is a multiple of another, and may have %d: let slides be multiples of each other, for example 1m, 5m and 1h", n, calendar.MaxSlides)
 	}
 	return nil
 }
@@ -235,7 +274,7 @@ func (m *Metric) checkKeys() error {
 			return Invalid(at, "public keys are listed, not taken from another metric")
 		}
 		if len(m.Keys.List) == 0 {
-			return Invalid(at, "public keys need a list")
+			return Invalid(at, "mode public needs the keys: list: [a, b], or list_file with a key in each line")
 		}
 		for _, k := range m.Keys.List {
 			if err := schemas.ValidateKey([]byte(k)); err != nil {
@@ -265,7 +304,7 @@ func (m *Metric) publicKeys() [][]byte {
 // payable refuses a ladder whose top a single event cannot pay for.
 func payable(m *Metric, top state.Precision, b state.Budget) error {
 	if charge, ok := state.Charge(1, top); !ok || charge > b.Mu2 {
-		return Invalid("metrics."+m.Name+".ladder", "no user can pay for its top: one event costs more than the whole budget; raise ladder.sigma or epsilon")
+		return Invalid("metrics."+m.Name+".ladder", "no user can pay for its top: one event costs more than the whole budget; give ladder.sigma: %s or more, or raise privacy.epsilon", atLeastText(1/b.Mu2.Mu()))
 	}
 	return nil
 }

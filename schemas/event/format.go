@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/tollgate-dp/tollgate/schemas/event/filter"
 )
@@ -134,6 +135,8 @@ func (f Format) checkNames() error {
 	switch {
 	case !slices.Contains([]string{"csv", "tsv", "jsonl", "avro"}, f.Format):
 		return badFormat("format", "%q: must be csv, tsv, jsonl or avro", f.Format)
+	case f.TimeUnit == "" && f.Format != "avro":
+		return badFormat("time_unit", "it is missing: how are times written? s, ms or us (since 1970), or rfc3339")
 	case f.MaxRecordBytes < 0:
 		return badFormat("max_record_bytes", "%d: must be positive", f.MaxRecordBytes)
 	case f.User == "":
@@ -171,10 +174,13 @@ func (d *Decoder) paths() (paths [fieldCount][]string, err error) {
 func (d *Decoder) findColumns(columns []string) error {
 	d.columns = len(columns)
 	d.targets = make([][]int, len(columns))
+	if len(columns) == 0 {
+		return badFormat("columns", "%s needs the names of a row's fields, all of them and in order, for example columns: %s", d.format, "["+strings.Join(slices.DeleteFunc(slices.Clone(d.fields[:]), func(name string) bool { return name == "" }), ", ")+"]")
+	}
 	find := func(field, name string, number int) error {
 		at := slices.Index(columns, name)
 		if at < 0 {
-			return badFormat(field, "%q is not among the columns %q", name, columns)
+			return badFormat(field, "%q is not among the columns %q: correct one of the two", name, columns)
 		}
 		if slices.Contains(columns[at+1:], name) {
 			return badFormat("columns", "%q is named twice in %q", name, columns)
