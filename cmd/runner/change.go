@@ -77,6 +77,9 @@ func (a *app) runChange(ctx context.Context, f *changeFlags) error {
 	if err != nil {
 		return err
 	}
+	if err := a.doubts(d, false); err != nil {
+		return err
+	}
 	if f.createTopics {
 		if err := a.createTopics(ctx, d, pipeline.TopicOptions{Replication: f.replication}); err != nil {
 			return err

@@ -48,6 +48,9 @@ func (a *app) runDemo(ctx context.Context, f *demoFlags, changed func(string) bo
 	if j.settings, j.deployment, err = f.settings(keys); err != nil {
 		return err
 	}
+	if err := f.doubts(a, j.deployment, false); err != nil {
+		return err
+	}
 	var trusted *report
 	if f.trustedReport != "" {
 		if trusted, err = openReport(f.trustedReport); err != nil {

@@ -159,6 +159,11 @@ func (f *demoFlags) settings(publicKeys []string) (demo.Settings, *pipeline.Depl
 	return s, d, nil
 }
 
+// flagWords turns the fields that a reason proposes into flags of the demo.
+func flagWords() *strings.Replacer {
+	return strings.NewReplacer("last_at_least: ", "--last-at-least ", "privacy.epsilon: ", "--epsilon ", "privacy.epsilon", "--epsilon", "; absolute: ", "; --absolute ")
+}
+
 // configFlag names the flag that sets a field of the pipeline's configuration.
 func configFlag(err error) error {
 	var bad *pipeline.ConfigError
@@ -172,6 +177,7 @@ func configFlag(err error) error {
 		"max_keys_per_user":          "--max-keys-per-user",
 		"max_events_per_key":         "--max-events-per-key",
 		"last_at_least":              "--last-at-least",
+		"target.absolute":            "--absolute",
 		"ladder":                     "--last-at-least, --epsilon",
 		"keys":                       "--public-keys",
 		"metrics." + demo.MetricName: "--relative, --absolute, --confidence, --last-at-least",
@@ -182,5 +188,5 @@ func configFlag(err error) error {
 	if !ok {
 		flags = field
 	}
-	return usage(fmt.Errorf("%s: %s", flags, bad.Reason))
+	return usage(fmt.Errorf("%s: %s", flags, flagWords().Replace(bad.Reason)))
 }

@@ -80,6 +80,9 @@ func (a *app) runInit(ctx context.Context, f *initFlags) error {
 	if err != nil {
 		return err
 	}
+	if err := a.doubts(d, f.strict); err != nil {
+		return err
+	}
 	err = a.begin(ctx, f, d)
 	if errors.Is(err, pipeline.ErrInitialised) {
 		err = fmt.Errorf("%w; run it with: runner run --config %s", err, f.config)

@@ -117,6 +117,9 @@ func (a *app) runDeployment(ctx context.Context, f *runFlags, changed func(strin
 	if note != "" {
 		fmt.Fprintln(a.stderr, note)
 	}
+	if err := a.doubts(d, f.strict); err != nil {
+		return err
+	}
 	var trusted *report
 	if f.trustedReport != "" {
 		if trusted, err = openReport(f.trustedReport); err != nil {

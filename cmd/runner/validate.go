@@ -58,8 +58,8 @@ func (a *app) runValidate(ctx context.Context, path string, offline, strict bool
 	if err := a.printPlan(plan.New(d.Deployment), f); err != nil {
 		return err
 	}
-	if offline {
-		return nil
+	if err := a.doubts(d, strict); err != nil || offline {
+		return err
 	}
 	look := a.checking(strict)
 	look.Start = true

@@ -17,6 +17,7 @@ import (
 type File struct {
 	document *document
 	config   pipeline.Config
+	exposed  Errors // secrets that others can read
 	// Missing are the key files that do not exist yet; see Options.
 	Missing []string
 }
@@ -147,7 +148,7 @@ func (f *File) Resolve(o Options) error {
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
 	}
-	doc.errs = nil
+	doc.errs, f.exposed = nil, nil
 	cfg := d.cfg
 	var noise [32]byte
 	noise, cfg.Keys.UserHash = f.key("keys.noise", d.noise, o, 1), f.key("keys.user_hash", d.userHash, o, 2)
@@ -164,6 +165,9 @@ func (f *File) Resolve(o Options) error {
 	cfg.Outputs.Registry = f.withPassword("outputs.registry", cfg.Outputs.Registry, d.countsPassword, o)
 	if d.schemaFile != "" {
 		cfg.Events.Format.Schema = f.read("events.schema", d.schemaFile, maxSchema)
+	}
+	if tls := cfg.Kafka.TLS; tls != nil && tls.KeyFile != "" {
+		f.private("kafka.tls.key", tls.KeyFile)
 	}
 	f.lists(&cfg)
 	if len(doc.errs) > 0 {

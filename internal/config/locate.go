@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
 // Compile calls pipeline.Compile. Its errors are Errors: they show which line of the file
@@ -17,6 +18,20 @@ func (f *File) Compile() (*pipeline.Deployment, error) {
 		return d, nil
 	}
 	return nil, f.Locate(err)
+}
+
+// Doubts are what is valid in a file and its secrets and should be otherwise, with its position:
+// secrets that others can read, and settings under which nothing can be released
+// (deployment.Doubts). d is what Compile has returned. Empty for nearly every file.
+func (f *File) Doubts(d *pipeline.Deployment) Errors {
+	all := slices.Clone(f.exposed)
+	for _, one := range deployment.Doubts(d) {
+		var located Errors
+		if errors.As(f.Locate(one), &located) {
+			all = append(all, located...)
+		}
+	}
+	return all
 }
 
 // Locate turns a *pipeline.ConfigError into Errors with its position in the file; any

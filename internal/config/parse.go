@@ -40,11 +40,16 @@ func newDocument(name, dir string, body []byte) *document {
 
 // fail notes an error.
 func (doc *document) fail(at position, field, format string, args ...any) {
-	e := &Error{File: doc.name, Line: max(at.line, 1), Column: max(at.column, 1), Field: field, Reason: doc.secrets.hide(fmt.Sprintf(format, args...))}
+	doc.errs = append(doc.errs, doc.at(at, field, fmt.Sprintf(format, args...)))
+}
+
+// at returns an error with its position; secrets in it are hidden.
+func (doc *document) at(at position, field, reason string) *Error {
+	e := &Error{File: doc.name, Line: max(at.line, 1), Column: max(at.column, 1), Field: field, Reason: doc.secrets.hide(reason)}
 	if e.Line <= len(doc.lines) {
 		e.Text = printable(doc.secrets.hide(strings.TrimRight(doc.lines[e.Line-1], "\r")))
 	}
-	doc.errs = append(doc.errs, e)
+	return e
 }
 
 // read parses the document.

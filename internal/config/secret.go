@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 
 	"github.com/tollgate-dp/tollgate/internal/keyfile"
@@ -29,6 +30,7 @@ func (f *File) key(at string, s source, o Options, standIn byte) (key [32]byte) 
 	} else {
 		var err error
 		text, err = ReadSmall(s.file, 4096)
+		f.private(at+".file", s.file)
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && o.MissingKeys:
 			f.Missing = append(f.Missing, s.file)
@@ -65,6 +67,7 @@ func (f *File) password(at string, to *string, s source, o Options) {
 	case s.file != "":
 		at += ".password_file"
 		text, err := ReadSmall(s.file, 1<<16)
+		f.private(at, s.file)
 		if err != nil {
 			f.document.fail(f.document.valuePosition(at), at, "reading %s: %v; write the password into that file, or correct its name", s.file, cause(err))
 			return
@@ -82,4 +85,26 @@ func noKey(file string) string {
 		return fmt.Sprintf("there is no file %s, and no folder %s: runner init --generate-keys makes both, or correct the name", file, dir)
 	}
 	return fmt.Sprintf("there is no file %s: make it with runner init --generate-keys, or with openssl rand -hex 32 > %s", file, file)
+}
+
+// private notes a file with a secret that others than its owner can read or change.
+func (f *File) private(at, file string) {
+	if reason := Exposed(file); reason != "" {
+		doc := f.document
+		f.exposed = append(f.exposed, doc.at(doc.valuePosition(at), at, reason))
+	}
+}
+
+// Exposed says that others than the owner of a file with a secret can read or change it, and what
+// to do; "" where nobody else can, or where the system does not say.
+func Exposed(file string) string {
+	info, err := os.Stat(file)
+	if err != nil || !info.Mode().IsRegular() || runtime.GOOS == "windows" || info.Mode().Perm()&0o077 == 0 {
+		return ""
+	}
+	who := "other users of this machine"
+	if info.Mode().Perm()&0o007 == 0 {
+		who = "its group"
+	}
+	return fmt.Sprintf("%s is open to %s (mode %04o): chmod 600 %s, and replace what is in it if somebody may have read it", file, who, info.Mode().Perm(), file)
 }

@@ -147,7 +147,12 @@ func (p *Plan) MeetableFrom() float64 {
 	case p.spec.Target.Relative == 0:
 		return math.Inf(1)
 	}
+	return p.Within() / p.spec.Target.Relative
+}
+
+// Within returns the least absolute error, at the confidence of the target, that a release at Top
+// can meet, in the unit of the count. For display.
+func (p *Plan) Within() float64 {
 	z, _ := new(big.Float).SetInt(p.z).Float64()
-	z = math.Ldexp(z, -quantileBits)
-	return z * deviationOf(p.spec.Top.Big()) / (p.kappa * p.spec.Target.Relative)
+	return math.Ldexp(z, -quantileBits) * deviationOf(p.spec.Top.Big()) / p.kappa
 }
