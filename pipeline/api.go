@@ -7,6 +7,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/generations"
 )
 
 // The parts of a deployment, under the names that most programs need. Package
@@ -53,6 +54,11 @@ type (
 	// CompiledMetric is a metric of a Deployment, or its coverage, with its digest and
 	// its ladder.
 	CompiledMetric = deployment.CompiledMetric
+
+	// Difference is a point in which a configuration differs from the one in force.
+	Difference = generations.Difference
+	// Value is a field with its value in force and in the configuration.
+	Value = generations.Value
 
 	// ConfigError says which field of a configuration is invalid, and why.
 	ConfigError = deployment.ConfigError

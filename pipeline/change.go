@@ -29,10 +29,13 @@ type ChangeResult struct {
 	// Differences are the points in which the configuration differs from the one in
 	// force, those that can never be changed first: What says the point, Never why it
 	// cannot be changed, "" where it can. Empty: the configuration is in force already.
-	Differences []generations.Difference
-	Generation  uint32    // the number of the new generation; that of HEADER is 1
-	FromTurn    uint64    // the first turn of the generation
-	From        time.Time // where that turn begins, UTC
+	Differences []Difference
+	// Before and After are how exact counts are, and how long a budget lasts, under the
+	// generation in force and under the configuration. Empty where nothing differs.
+	Before, After []deployment.Figures
+	Generation    uint32    // the number of the new generation; that of HEADER is 1
+	FromTurn      uint64    // the first turn of the generation
+	From          time.Time // where that turn begins, UTC
 	// GivenUp are the metrics whose windows that were open are never released;
 	// CarriedOn those whose windows go on.
 	GivenUp, CarriedOn []string
@@ -86,7 +89,13 @@ func Change(ctx context.Context, d *deployment.Deployment, o ChangeOptions) (Cha
 		return result, nil
 	}
 	if first := result.Differences[0]; first.Never != "" {
-		return result, fmt.Errorf("changing generation %d on topic %s: %s cannot be changed: %s: %w", c.Old.Generation, d.Config.Outputs.Control, first.What, first.Never, deployment.ErrHeaderMismatch)
+		return result, fmt.Errorf("changing generation %d on topic %s: %s cannot be changed%s: %s: %w", c.Old.Generation, d.Config.Outputs.Control, first.What, first.Detail(), first.Never, deployment.ErrHeaderMismatch)
+	}
+	if result.Before, err = deployment.FiguresOf(c.Old.Budget, c.Old.Metrics); err != nil {
+		return result, fmt.Errorf("compiling generation %d on topic %s: %w", c.Old.Generation, d.Config.Outputs.Control, err)
+	}
+	if result.After, err = deployment.FiguresOf(want.Budget, want.Metrics); err != nil {
+		return result, fmt.Errorf("compiling the configuration: %w", err)
 	}
 	if !o.DryRun {
 		if err := control.Announce(ctx); err != nil {

@@ -2,11 +2,8 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -47,7 +44,9 @@ change.
 To rotate the noise key, name a new one under keys.noise with a new id. After the
 change no turn needs the old one any more, and it can be destroyed.
 
---dry-run says what would change, also while a run goes on.`,
+--dry-run says what would change, also while a run goes on: every field that differs
+with its value in force and in the file, and for every metric that this touches how
+exact its counts were and would be, and for how many windows a whole budget pays.`,
 		Example: `  runner change --config tollgate.yaml --dry-run
   runner change --config tollgate.yaml --generate-keys --create-topics`,
 		Args: noArguments("--config"),
@@ -90,74 +89,4 @@ func (a *app) runChange(ctx context.Context, f *changeFlags) error {
 		return d.explained(err)
 	}
 	return a.printChange(f, result)
-}
-
-// changed is a change as JSON.
-type changed struct {
-	Changes       []string   `json:"changes"`
-	DryRun        bool       `json:"dry_run"`
-	Generation    uint32     `json:"generation,omitempty"`
-	FromTurn      uint64     `json:"from_turn,omitempty"`
-	From          *time.Time `json:"from,omitempty"`
-	CarriedOn     []string   `json:"carried_on"`
-	GivenUp       []string   `json:"given_up"`
-	RetiredKey    string     `json:"retired_key,omitempty"`
-	RetiredTopics []string   `json:"retired_topics"`
-}
-
-func (a *app) printChange(f *changeFlags, r pipeline.ChangeResult) error {
-	out := changed{Changes: []string{}, DryRun: f.dryRun, CarriedOn: append([]string{}, r.CarriedOn...),
-		GivenUp: append([]string{}, r.GivenUp...), RetiredTopics: append([]string{}, r.RetiredTopics...), RetiredKey: r.RetiredKey}
-	for _, d := range r.Differences {
-		out.Changes = append(out.Changes, d.What)
-	}
-	if len(r.Differences) > 0 {
-		out.Generation, out.FromTurn, out.From = r.Generation, r.FromTurn, &r.From
-	}
-	if f.format == formatJSON {
-		text, err := json.MarshalIndent(out, "", "  ")
-		if err == nil {
-			_, err = a.stdout.Write(append(text, '\n'))
-		}
-		if err != nil {
-			return fmt.Errorf("writing output: %w", err)
-		}
-		return nil
-	}
-	if _, err := a.stdout.Write([]byte(out.text(f.config))); err != nil {
-		return fmt.Errorf("writing output: %w", err)
-	}
-	return nil
-}
-
-func (c *changed) text(file string) string {
-	var b strings.Builder
-	if len(c.Changes) == 0 {
-		return "nothing to change: this configuration is in force already\n"
-	}
-	verb := "is in force"
-	if c.DryRun {
-		verb = "would be in force"
-	}
-	fmt.Fprintf(&b, "generation %d %s from %s on (turn %d)\n\nchanged:\n", c.Generation, verb, c.From.Format(time.RFC3339), c.FromTurn)
-	for _, what := range c.Changes {
-		fmt.Fprintf(&b, "  %s\n", what)
-	}
-	list := func(what string, names []string) {
-		if len(names) > 0 {
-			fmt.Fprintf(&b, "%s: %s\n", what, strings.Join(names, ", "))
-		}
-	}
-	b.WriteString("\n")
-	list("metrics whose open windows go on", c.CarriedOn)
-	list("metrics whose open windows are given up", c.GivenUp)
-	if c.DryRun {
-		return b.String()
-	}
-	if c.RetiredKey != "" {
-		fmt.Fprintf(&b, "no turn needs noise key %s any more: destroy it, and every copy\n", c.RetiredKey)
-	}
-	list("topics that no run reads any more", c.RetiredTopics)
-	fmt.Fprintf(&b, "\nnext: runner run --config %s\n", file)
-	return b.String()
 }

@@ -45,7 +45,7 @@ func TestADeploymentIsChangedAndItsKeyRotated(t *testing.T) {
 		t.Errorf("run before the change: exit %d, %s", code, stderr)
 	}
 	stdout, _ := mustRun(t, "change", "--config", cfg, "--dry-run")
-	for _, want := range []string{"would be in force", "the metric views\n", "the noise key\n", "open windows go on: views\n"} {
+	for _, want := range []string{"would be in force", "the metric views\n    target.absolute: 30 → 40\n", "the noise key\n    keys.noise.id: 1 → spring\n", "open windows go on: views\n"} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("the dry run does not say %q: %s", want, stdout)
 		}
@@ -63,7 +63,7 @@ func TestADeploymentIsChangedAndItsKeyRotated(t *testing.T) {
 	private := "\n  - {name: pages, window: {size: 1d}, bounds: {max_keys_per_user: 1}, target: {absolute: 30}, last_at_least: 4}\nkeys:"
 	edit(t, cfg, "\nkeys:", private)
 	code, _, stderr := run(t, "change", "--config", cfg, "--dry-run")
-	if code == exitOK || !strings.Contains(stderr, "delta_keys cannot be changed: it would be 1e-07 and the deployment has reserved none") {
+	if code == exitOK || !strings.Contains(stderr, "delta_keys cannot be changed (privacy.delta_keys: in force 0, configured 1e-07): it would be 1e-07 and the deployment has reserved none") {
 		t.Errorf("private keys without a reserve: exit %d, %s", code, stderr)
 	}
 	edit(t, cfg, private, "\nkeys:", "epsilon: 4", "epsilon: 9")
@@ -104,5 +104,55 @@ func TestValidateComparesWithTheDeployment(t *testing.T) {
 	edit(t, cfg, "epsilon: 4", "epsilon: 9")
 	if code, _, stderr := run(t, "validate", "--config", cfg); code != exitConfig || !strings.Contains(stderr, "never weaker") {
 		t.Errorf("a weaker promise: exit %d, %s", code, stderr)
+	}
+}
+
+// A dry run says of every field what it was and would be, and what that does to accuracy and
+// lifetime.
+func TestADryRunSaysWhatAChangeDoes(t *testing.T) {
+	cfg := deploymentFile(t, broker(t))
+	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1")
+	dry := func() (string, changed) {
+		t.Helper()
+		text, _ := mustRun(t, "change", "--config", cfg, "--dry-run")
+		encoded, _ := mustRun(t, "change", "--config", cfg, "--dry-run", "--format", "json")
+		var c changed
+		if err := json.Unmarshal([]byte(encoded), &c); err != nil {
+			t.Fatal(err)
+		}
+		return text, c
+	}
+	edit(t, cfg, "last_at_least: 4", "last_at_least: 16", "absolute: 30", "relative: 0.1", "[north, south, west]", "[east, north, south, west]")
+	text, c := dry()
+	for _, want := range []string{
+		"target.absolute: 30 → 0", "target.relative: 0 → 0.1", `keys.list: 3 keys → 4 keys, among them "east"`, "σ of the top: ",
+		"before  noise σ at least ", "target met by all counts, a whole budget pays for 4 windows", "target met by counts from ", "a whole budget pays for 16 windows",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the dry run does not say %q: %s", want, text)
+		}
+	}
+	if len(c.Effects) != 1 || c.Effects[0].Metric != "views" || c.Effects[0].Was.Windows != 4 || c.Effects[0].Is.Windows != 16 {
+		t.Fatalf("effects %+v", c.Effects)
+	}
+	was, is := c.Effects[0].Was, c.Effects[0].Is
+	// Four times as many windows; with a relative target the ladder stops a little later.
+	if ratio := is.Sigma / was.Sigma; ratio < 1.999 || ratio > 2.001 {
+		t.Errorf("σ grows by %v", ratio)
+	}
+	if ratio := is.Within / was.Within; ratio < 1.999 || ratio > 2.1 {
+		t.Errorf("± grows by %v", ratio)
+	}
+	edit(t, cfg, "last_at_least: 16", "last_at_least: 4", "relative: 0.1", "absolute: 30", "[east, north, south, west]", "[north, south, west]", "epsilon: 4", "epsilon: 2")
+	if text, c = dry(); !strings.Contains(text, "privacy.epsilon: 4 → 2\n") || len(c.Changes) != 2 {
+		t.Errorf("another budget: %s", text)
+	}
+	edit(t, cfg, "epsilon: 2", "epsilon: 4", "name: views", "name: visits")
+	if text, c = dry(); len(c.Effects) != 2 || c.Effects[0].Is != nil || c.Effects[1].Was != nil {
+		t.Errorf("another metric: %s", text)
+	}
+	edit(t, cfg, "name: visits", "name: views", "idle_grace: 1s", "idle_grace: 1s, lateness: 1m", "\nkeys:", "\nledger_slots: 128\nkeys:")
+	if text, c = dry(); len(c.Effects) != 0 || !strings.Contains(text, "time.lateness: 0s → 1m0s") || !strings.Contains(text, "ledger_slots: 64 → 128") {
+		t.Errorf("what no count depends on: %s", text)
 	}
 }

@@ -14,9 +14,31 @@ import (
 // force.
 type Difference struct {
 	What string // the point, as an operator would call it
+	// Values are the fields that make the difference, with what they were and are. Never empty,
+	// but where a metric is new or gone, or only the order of metrics differs.
+	Values []Value
 	// Never says why the point can never be changed like this; "" where a change can put
 	// it in force.
 	Never string
+}
+
+// Value is a field of the configuration whose value differs.
+type Value struct {
+	Field string `json:"field"` // as in a configuration file; in a metric, from the metric on
+	Was   string `json:"in_force"`
+	Is    string `json:"configured"`
+}
+
+// Detail returns the values in brackets, as the end of a sentence; "" where there are none.
+func (d Difference) Detail() string {
+	if len(d.Values) == 0 {
+		return ""
+	}
+	var parts []string
+	for _, v := range d.Values {
+		parts = append(parts, fmt.Sprintf("%s: in force %s, configured %s", v.Field, v.Was, v.Is))
+	}
+	return " (" + strings.Join(parts, "; ") + ")"
 }
 
 // Differences lists how a configuration, as the header want, differs from the
@@ -24,40 +46,42 @@ type Difference struct {
 // configuration is in force.
 func Differences(h, want *schemas.Header) []Difference {
 	var all []Difference
-	add := func(differs bool, what, never string) {
+	add := func(differs bool, what, never string, values ...Value) {
 		if differs {
-			all = append(all, Difference{what, never})
+			all = append(all, Difference{What: what, Values: differing(values), Never: never})
 		}
 	}
 	const other = "begin a new deployment for it"
-	add(h.UserHash != want.UserHash, "the user-hash key", "the accounts of all users would be lost")
-	add(h.Deployment != want.Deployment, "the deployment's name", "the broker knows older runs by it and keeps them from writing")
-	add(h.EventsTopic != want.EventsTopic, "the events topic", other)
-	add(h.Events.User != want.Events.User, moved("where the user stands in a record", h.Events.User, want.Events.User),
-		"accounts could belong to other users; "+sameRegistry(h.Events.User, want.Events.User)+other)
-	add(periodOf(h) != periodOf(want), "the period of the budget", "it is the unit of privacy; "+other)
-	add(h.Trust != want.Trust || h.NoFuture != want.NoFuture, "whose times are trusted, or the test for the future", other)
-	add(h.Topics.Control != want.Topics.Control, "the control topic", "the deployment's history is on it")
-	add(h.Budget.Accountant != want.Budget.Accountant, "the accountant", "what was spent was promised under it")
+	add(h.UserHash != want.UserHash, "the user-hash key", "the accounts of all users would be lost", value("keys.user_hash", fingerprint(h.UserHash), fingerprint(want.UserHash)))
+	add(h.Deployment != want.Deployment, "the deployment's name", "the broker knows older runs by it and keeps them from writing", value("deployment", h.Deployment, want.Deployment))
+	add(h.EventsTopic != want.EventsTopic, "the events topic", other, value("events.topic", h.EventsTopic, want.EventsTopic))
+	was, is := &h.Events, &want.Events
+	add(was.User != is.User, "where the user stands in a record",
+		"accounts could belong to other users; "+sameRegistry(was.User, is.User)+other, value("events.fields.user", was.User, is.User))
+	add(periodOf(h) != periodOf(want), "the period of the budget", "it is the unit of privacy; "+other, value("privacy.period", cmp.Or(periodOf(h), "for life"), cmp.Or(periodOf(want), "for life")))
+	add(h.Trust != want.Trust || h.NoFuture != want.NoFuture, "whose times are trusted, or the test for the future", other,
+		value("time.trust", h.Trust, want.Trust), value("time.no_future", h.NoFuture, want.NoFuture))
+	add(h.Topics.Control != want.Topics.Control, "the control topic", "the deployment's history is on it", value("outputs.control", h.Topics.Control, want.Topics.Control))
+	add(h.Budget.Accountant != want.Budget.Accountant, "the accountant", "what was spent was promised under it", value("privacy.accountant", h.Budget.Accountant, want.Budget.Accountant))
 	all = append(all, budgetDifferences(&h.Budget, &want.Budget)...)
 	ledger, counts := h.Topics.Ledger == want.Topics.Ledger, h.Topics.Counts == want.Topics.Counts
-	add(h.Shards != want.Shards, "the number of shards", when(ledger, "the ledger has a partition for each: name a new, empty ledger topic as well"))
-	add(h.ReleaseShards != want.ReleaseShards, "the number of release shards", when(counts, "the counts topic has a partition for each: name a new, empty counts topic as well"))
+	add(h.Shards != want.Shards, "the number of shards", when(ledger, "the ledger has a partition for each: name a new, empty ledger topic as well"), value("shards", h.Shards, want.Shards))
+	add(h.ReleaseShards != want.ReleaseShards, "the number of release shards", when(counts, "the counts topic has a partition for each: name a new, empty counts topic as well"), value("release_shards", h.ReleaseShards, want.ReleaseShards))
 	all = append(all, metricDifferences(h, want)...)
 	old, now := NewestKey(h), NewestKey(want)
-	add(old.ID != now.ID || old.Fingerprint != now.Fingerprint, "the noise key", keyNever(h, now))
-	add(h.LedgerSlots != want.LedgerSlots, "the number of ledger slots", "")
-	was, is := &h.Events, &want.Events
-	add(was.Records != is.Records, moved("which records are events (columns, schema, max_record_bytes)", was.Records, is.Records), "")
-	add(was.Key != is.Key, moved("where the key stands in a record", was.Key, is.Key), "")
-	add(was.Time != is.Time, moved("where the time stands in a record, or its unit", was.Time, is.Time),
-		when(periodOf(h) != "", "it decides which period of the budget an event belongs to, and one event could be counted against two; "+other))
-	add(was.Value != is.Value, moved("where the value stands in a record", was.Value, is.Value), "")
-	add(!ledger, "the name of the ledger topic", "")
-	add(!counts, "the name of the counts topic", "")
-	add(h.Topics.Turns != want.Topics.Turns, "the name of the topic of the ends of turns", "")
-	add(h.Counts.Format != want.Counts.Format, moved("the format of counts", string(h.Counts.Format), string(want.Counts.Format)), "")
-	add(h.Topics.DeadLetter != want.Topics.DeadLetter, "the name of the dead-letter topic", "")
+	add(old.ID != now.ID || old.Fingerprint != now.Fingerprint, "the noise key", keyNever(h, now),
+		value("keys.noise.id", old.ID, now.ID), value("keys.noise", fingerprint(old.Fingerprint), fingerprint(now.Fingerprint)))
+	add(h.LedgerSlots != want.LedgerSlots, "the number of ledger slots", "", value("ledger_slots", h.LedgerSlots, want.LedgerSlots))
+	add(was.Records != is.Records, "which records are events (columns, schema, max_record_bytes)", "", value("events", was.Records, is.Records))
+	add(was.Key != is.Key, "where the key stands in a record", "", value("events.fields.key", was.Key, is.Key))
+	add(was.Time != is.Time, "where the time stands in a record, or its unit",
+		when(periodOf(h) != "", "it decides which period of the budget an event belongs to, and one event could be counted against two; "+other), value("events.fields.time", was.Time, is.Time))
+	add(was.Value != is.Value, "where the value stands in a record", "", value("events.fields.value", was.Value, is.Value))
+	add(!ledger, "the name of the ledger topic", "", value("outputs.ledger", h.Topics.Ledger, want.Topics.Ledger))
+	add(!counts, "the name of the counts topic", "", value("outputs.counts", h.Topics.Counts, want.Topics.Counts))
+	add(h.Topics.Turns != want.Topics.Turns, "the name of the topic of the ends of turns", "", value("outputs.turns", h.Topics.Turns, want.Topics.Turns))
+	add(h.Counts.Format != want.Counts.Format, "the format of counts", "", value("outputs.counts_format", h.Counts.Format, want.Counts.Format))
+	add(h.Topics.DeadLetter != want.Topics.DeadLetter, "the name of the dead-letter topic", "", value("outputs.dead_letter", h.Topics.DeadLetter, want.Topics.DeadLetter))
 	slices.SortStableFunc(all, func(a, b Difference) int { return rank(a) - rank(b) })
 	return all
 }
@@ -69,17 +93,11 @@ func SchemaMoved(h, want *schemas.Header) []Difference {
 	if h.Counts.Format != want.Counts.Format || h.Topics.Counts != want.Topics.Counts || h.Counts == want.Counts {
 		return nil
 	}
-	now := "does not have the schema"
+	now := "the registry does not have it"
 	if want.Counts.SchemaID != 0 {
-		now = fmt.Sprintf("has it under %d", want.Counts.SchemaID)
+		now = fmt.Sprint(want.Counts.SchemaID)
 	}
-	return []Difference{{What: fmt.Sprintf("the id of the schema of counts (the deployment: %d; the registry %s)", h.Counts.SchemaID, now)}}
-}
-
-// moved says what the deployment and what the configuration take the records of events
-// for.
-func moved(what, was, is string) string {
-	return fmt.Sprintf("%s (the deployment: %s; the configuration: %s)", what, cmp.Or(was, "nowhere"), cmp.Or(is, "nowhere"))
+	return []Difference{{What: "the id of the schema of counts", Values: []Value{value("outputs.registry", h.Counts.SchemaID, now)}}}
 }
 
 // sameRegistry returns the cheaper remedy where nothing but the registry's address differs.
@@ -143,6 +161,9 @@ func metricDifferences(h, want *schemas.Header) []Difference {
 		at := MetricNamed(h, m.Name)
 		switch {
 		case d.Never != "" || at >= 0 && h.Metrics[at].Digest() != m.Digest():
+			if at >= 0 {
+				d.Values = metricValues(&h.Metrics[at], m)
+			}
 			all = append(all, d)
 		case at < 0:
 			all = append(all, Difference{What: "the metric " + m.Name + ", which is new"})
@@ -176,5 +197,5 @@ func Agrees(d *deployment.Deployment, h *schemas.Header) error {
 	if all[0].Never != "" {
 		remedy = all[0].Never + "; or put the old value back"
 	}
-	return fmt.Errorf("comparing with generation %d on topic %s: %s differs: %w; %s", h.Generation, d.Config.Outputs.Control, all[0].What, deployment.ErrHeaderMismatch, remedy)
+	return fmt.Errorf("comparing with generation %d on topic %s: %s differs%s: %w; %s", h.Generation, d.Config.Outputs.Control, all[0].What, all[0].Detail(), deployment.ErrHeaderMismatch, remedy)
 }

@@ -15,6 +15,16 @@ import (
 // budgetDifferences compares the budget in force with another one. No part of it ever
 // rises: docs/guarantee.md, "Changes", has the proof, and what a rise would cost.
 func budgetDifferences(h, want *state.Budget) []Difference {
+	all := pointsOfBudget(h, want)
+	for i := range all {
+		all[i].Values = differing([]Value{
+			value("privacy.epsilon", h.Epsilon, want.Epsilon), value("privacy.delta", h.Delta, want.Delta), value("privacy.delta_keys", keysText(h), keysText(want)),
+		})
+	}
+	return all
+}
+
+func pointsOfBudget(h, want *state.Budget) []Difference {
 	if h.Accountant != want.Accountant || *h == *want {
 		return nil
 	}
@@ -27,19 +37,19 @@ func budgetDifferences(h, want *state.Budget) []Difference {
 	case raised == nil:
 		return []Difference{{What: whole}}
 	case raised.Parameter == "delta_keys" && h.Keys.IsZero():
-		return []Difference{{"delta_keys", fmt.Sprintf("it would be %s and the deployment has reserved none, so that no metric with private keys can be added: "+
+		return []Difference{{What: "delta_keys", Never: fmt.Sprintf("it would be %s and the deployment has reserved none, so that no metric with private keys can be added: "+
 			"what a user may spend was computed without it, and both together would come to more than delta. Leave such metrics out, "+
 			"or begin a new deployment that reserves privacy.delta_keys from the start", keysText(want))}}
 	case raised.Parameter == "delta_keys":
-		return []Difference{{"delta_keys", fmt.Sprintf("it would be %s and the deployment has reserved %s, which never rises: "+
+		return []Difference{{What: "delta_keys", Never: fmt.Sprintf("it would be %s and the deployment has reserved %s, which never rises: "+
 			"write privacy.delta_keys: %s (left out, it is a tenth of delta where a metric has private keys), or begin a new deployment",
 			keysText(want), keysText(h), keysText(h))}}
 	case raised.Parameter == "mu2":
-		return []Difference{{"delta_keys", fmt.Sprintf("it would fall from %s to %s, and what a user may spend would rise with it, "+
+		return []Difference{{What: "delta_keys", Never: fmt.Sprintf("it would fall from %s to %s, and what a user may spend would rise with it, "+
 			"which weakens the promise: write privacy.delta_keys: %s (left out, it is a tenth of delta where a metric has private keys, else 0)",
 			keysText(h), keysText(want), keysText(h))}}
 	}
-	return []Difference{{whole, fmt.Sprintf("%s would rise from %v to %v; a promise can be made stronger, never weaker", raised.Parameter, raised.From, raised.To)}}
+	return []Difference{{What: whole, Never: fmt.Sprintf("%s would rise from %v to %v; a promise can be made stronger, never weaker", raised.Parameter, raised.From, raised.To)}}
 }
 
 // keysText returns δ_keys as it is written in a configuration: the shortest number that

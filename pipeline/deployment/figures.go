@@ -1,0 +1,71 @@
+package deployment
+
+import (
+	"math"
+	"math/big"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
+	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/transforms"
+)
+
+// Figures say how exact the counts of one metric are, and how long a budget lasts for it: what
+// two configurations can be compared by. They follow from the budget and the metric's definition
+// alone, so that those of a generation on the control log are known, too.
+type Figures struct {
+	Metric     string
+	Sigma      float64 // least standard deviation of a release, in the unit of the count
+	Within     float64 // least error at Confidence that a release can have: ± so much
+	Confidence float64
+	// MeetableFrom is the least count that can meet the target: 0 for all, +Inf for none, NaN
+	// without a target. Threshold is what the first noisy count of a private key must exceed;
+	// -Inf where keys are not private.
+	MeetableFrom, Threshold float64
+	// Windows is how many windows a whole budget pays for at most, for a user who uses the bounds
+	// to the full and contributes to no other metric: last_at_least, where the metric is the only
+	// one and has no ladder.sigma. 0 for a coverage, which lasts as long as its metric.
+	Windows uint64
+}
+
+// FiguresOf returns the Figures of every metric. Errors are those of transforms.PlanOf.
+func FiguresOf(b state.Budget, metrics []schemas.MetricSpec) ([]Figures, error) {
+	var all []Figures
+	for i := range metrics {
+		m := &metrics[i]
+		plan, err := transforms.PlanOf(m)
+		if err != nil {
+			return nil, err
+		}
+		f := Figures{
+			Metric: m.Name, Sigma: 1 / math.Sqrt(m.Top.Float()), Within: plan.Within(), Confidence: m.Confidence,
+			MeetableFrom: plan.MeetableFrom(), Threshold: plan.Threshold(),
+		}
+		if m.Relative == 0 && m.Absolute == 0 {
+			f.MeetableFrom = math.NaN()
+		}
+		if !metrickind.Of(m.Kind).Derived {
+			coverage := new(big.Int)
+			if i+1 < len(metrics) && metrics[i+1].Of == m.Name {
+				coverage = charge(big.NewInt(1), metrics[i+1].Top)
+			}
+			f.Windows = windowsAlone(b, m, coverage)
+		}
+		all = append(all, f)
+	}
+	return all, nil
+}
+
+// windowsAlone divides a whole budget, in B² and in δ, by what a window costs a user. coverage is
+// the part of that which goes to the metric's coverage, in account units.
+func windowsAlone(b state.Budget, m *schemas.MetricSpec, coverage *big.Int) uint64 {
+	c := big.NewInt(metrickind.Of(m.Kind).Sensitivity(metrickind.Bounds{Events: int64(m.MaxEventsPerKey), Min: m.Min, Max: m.Max}))
+	worst := charge(c.Mul(c, c), m.Top)
+	worst.Mul(worst, big.NewInt(int64(m.MaxKeysPerUser))).Add(worst, coverage)
+	windows := worst.Div(accountUnits(b.Mu2), worst)
+	if !m.DeltaKey.IsZero() {
+		perWindow := new(big.Int).Mul(m.DeltaKey.Big(), big.NewInt(int64(m.MaxKeysPerUser)))
+		windows = least(windows, perWindow.Div(b.Keys.Big(), perWindow))
+	}
+	return windows.Uint64()
+}

@@ -1,0 +1,106 @@
+package generations
+
+import (
+	"encoding/hex"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/state"
+)
+
+// value returns a field with its old and new value as people read them.
+func value[T any](field string, was, is T) Value {
+	return Value{Field: field, Was: shown(was), Is: shown(is)}
+}
+
+func shown(v any) string {
+	text := fmt.Sprint(v)
+	if text == "" {
+		return "none"
+	}
+	return text
+}
+
+// differing keeps the values that differ.
+func differing(values []Value) []Value {
+	return slices.DeleteFunc(values, func(v Value) bool { return v.Was == v.Is })
+}
+
+// fingerprint names a key by the beginning of the hash that HEADER has of it, which tells nothing
+// of the key.
+func fingerprint(of [32]byte) string { return "the key of fingerprint " + hex.EncodeToString(of[:4]) }
+
+// metricValues lists the fields in which two definitions of a metric differ: every field of
+// schemas.MetricSpec but the name.
+func metricValues(was, is *schemas.MetricSpec) []Value {
+	millis := func(field string, was, is int64) Value {
+		return value(field, time.Duration(was)*time.Millisecond, time.Duration(is)*time.Millisecond)
+	}
+	return differing([]Value{
+		value("kind", was.Kind, is.Kind), value("filter", was.Filter, is.Filter), value("coverage of", was.Of, is.Of),
+		millis("window.size", was.WindowSize, is.WindowSize), millis("window.slide", was.WindowSlide, is.WindowSlide),
+		millis("time.lateness", was.Lateness, is.Lateness), millis("time.skew", was.Skew, is.Skew), millis("time.slack", was.Slack, is.Slack),
+		value("bounds.max_keys_per_user", was.MaxKeysPerUser, is.MaxKeysPerUser), value("bounds.max_events_per_key", was.MaxEventsPerKey, is.MaxEventsPerKey),
+		value("bounds.min", was.Min, is.Min), value("bounds.max", was.Max, is.Max),
+		value("ladder.kind", was.LadderKind, is.LadderKind), value("ladder.factor", was.LadderFactor, is.LadderFactor),
+		deviations("σ of the first rung", was.First, is.First), deviations("σ of the top", was.Top, is.Top),
+		value("target.relative", was.Relative, is.Relative), value("target.absolute", was.Absolute, is.Absolute), value("target.confidence", was.Confidence, is.Confidence),
+		value("keys.mode", was.KeyMode, is.KeyMode), value("keys.keys_from", was.KeysFrom, is.KeysFrom), lists(was.PublicKeys, is.PublicKeys),
+		shares("δ of a key in one window", was.DeltaKey, is.DeltaKey), value("privacy.period", was.Period, is.Period),
+	})
+}
+
+// deviations compares precisions, as standard deviations with as many digits as tell them apart.
+func deviations(field string, was, is state.Precision) Value {
+	return apart(field, was != is, 1/math.Sqrt(was.Float()), 1/math.Sqrt(is.Float()))
+}
+
+func shares(field string, was, is state.Delta) Value {
+	return apart(field, was != is, was.Float(), is.Float())
+}
+
+func apart(field string, differ bool, was, is float64) Value {
+	v := Value{Field: field}
+	for digits := 3; digits <= 17; digits++ {
+		v.Was, v.Is = strconv.FormatFloat(was, 'g', digits, 64), strconv.FormatFloat(is, 'g', digits, 64)
+		if v.Was != v.Is {
+			return v
+		}
+	}
+	if differ {
+		v.Is += " (another in the last bits)"
+	}
+	return v
+}
+
+// lists compares lists of public keys by how many they have, and names some that were added or
+// taken away.
+func lists(was, is [][]byte) Value {
+	v := value("keys.list", fmt.Sprintf("%d keys", len(was)), fmt.Sprintf("%d keys", len(is)))
+	only := func(in, notIn [][]byte) string {
+		var names []string
+		for _, k := range in {
+			if _, found := slices.BinarySearchFunc(notIn, k, slices.Compare[[]byte]); found {
+				continue
+			}
+			if len(names) == 3 {
+				names = append(names, "…")
+				break
+			}
+			names = append(names, strconv.Quote(string(k)))
+		}
+		return strings.Join(names, ", ")
+	}
+	if gone := only(was, is); gone != "" {
+		v.Was += ", among them " + gone
+	}
+	if added := only(is, was); added != "" {
+		v.Is += ", among them " + added
+	}
+	return v
+}
