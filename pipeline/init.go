@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -51,21 +52,27 @@ type InitOptions struct {
 }
 
 // Init writes the deployment's HEADER, from which no later configuration may
-// differ but by Change. The topics must exist. Errors: ErrInitialised when control
-// holds a HEADER already, or another Init was first; ErrLogFault when control is
-// empty and ledger or counts are not; ErrTopicSettings, or what the broker said. Where
-// counts are written as schemas.CountsAvro, Init first has their schema registered: then also
-// what the registry said.
+// differ but by Change. The topics must exist. Errors: *InitialisedError when control
+// holds a HEADER already, or another Init was first, with the differences from it;
+// ErrLogFault when control holds other records, or is empty and ledger or counts are
+// not; ErrTopicSettings, or what the broker said. Where counts are written as
+// schemas.CountsAvro, Init first has their schema registered: then also what the registry said.
 func Init(ctx context.Context, d *deployment.Deployment, o InitOptions) error {
 	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
 	if err != nil {
 		return err
 	}
 	defer client.Close()
+	if err := initialised(ctx, d, client, 0); err != nil {
+		return err
+	}
 	if err := topicrules.Check(ctx, d, client, topicrules.Options{}); err != nil {
 		return err
 	}
-	if err := admin.Fresh(ctx, d, client); err != nil {
+	switch err := admin.Fresh(ctx, d, client); {
+	case errors.Is(err, deployment.ErrInitialised): // meanwhile
+		return cmp.Or(initialised(ctx, d, client, 0), err)
+	case err != nil:
 		return err
 	}
 	h := generations.Header(d)
@@ -97,7 +104,7 @@ func Init(ctx context.Context, d *deployment.Deployment, o InitOptions) error {
 		return fmt.Errorf("writing the HEADER: %w", err)
 	}
 	if at != 0 {
-		return fmt.Errorf("writing the HEADER: another init was first on topic %s; the HEADER of this one stands at offset %d and is ignored: %w", d.Config.Outputs.Control, at, deployment.ErrInitialised)
+		return cmp.Or(initialised(ctx, d, client, at), deployment.ErrInitialised)
 	}
 	return nil
 }

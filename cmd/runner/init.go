@@ -33,7 +33,9 @@ func (a *app) initialise() *cobra.Command {
 fingerprints of the keys, and where time begins. From then on "runner run" refuses
 to start with anything else. "runner change" can change metrics, the noise key and
 more (its help says what), and lower the budget; the promise never becomes weaker.
-A deployment that has a HEADER already is left as it is.
+A deployment that has a HEADER already is left as it is: init says where its time
+begins, and ends without an error (exit code 0) if it has this configuration; else it
+lists the differences (exit code 1).
 
 Events before --start belong to no window. "earliest" takes the timestamp of the
 first record of the events topic, the least one of all its partitions: with producer
@@ -84,8 +86,9 @@ func (a *app) runInit(ctx context.Context, f *initFlags) error {
 		return err
 	}
 	err = a.begin(ctx, f, d)
-	if errors.Is(err, pipeline.ErrInitialised) {
-		err = fmt.Errorf("%w; run it with: runner run --config %s", err, f.config)
+	var already *pipeline.InitialisedError
+	if errors.As(err, &already) {
+		return a.initialisedAlready(ctx, f, d, already)
 	}
 	if err != nil {
 		return d.explained(err)
@@ -95,6 +98,9 @@ func (a *app) runInit(ctx context.Context, f *initFlags) error {
 
 // begin makes topics and writes the HEADER.
 func (a *app) begin(ctx context.Context, f *initFlags, d *loaded) error {
+	if err := pipeline.Initialised(ctx, d.Deployment); err != nil {
+		return err // a topic that it has lost must not be made anew
+	}
 	if f.createTopics {
 		o := pipeline.TopicOptions{EventPartitions: f.eventPartitions, Replication: f.replication}
 		if err := a.createTopics(ctx, d, o); err != nil {
@@ -126,26 +132,4 @@ func (a *app) printInit(f *initFlags, d *loaded, start time.Time) error {
 		return fmt.Errorf("writing output: %w", err)
 	}
 	return nil
-}
-
-// firstWindow returns where a deployment's time begins: start, rounded down to a multiple of
-// the smallest slide.
-func firstWindow(cfg *pipeline.Config, start time.Time) time.Time {
-	slide := slideOf(&cfg.Metrics[0])
-	for i := range cfg.Metrics {
-		slide = min(slide, slideOf(&cfg.Metrics[i]))
-	}
-	millis, size := start.UnixMilli(), slide.Milliseconds()
-	rest := millis % size
-	if rest < 0 {
-		rest += size
-	}
-	return time.UnixMilli(millis - rest).UTC()
-}
-
-func slideOf(m *pipeline.Metric) time.Duration {
-	if m.Slide > 0 {
-		return m.Slide
-	}
-	return m.Window
 }

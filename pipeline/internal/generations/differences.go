@@ -97,7 +97,7 @@ func SchemaMoved(h, want *schemas.Header) []Difference {
 	if want.Counts.SchemaID != 0 {
 		now = fmt.Sprint(want.Counts.SchemaID)
 	}
-	return []Difference{{What: "the id of the schema of counts", Values: []Value{value("outputs.registry", h.Counts.SchemaID, now)}}}
+	return []Difference{{What: "the id of the schema of counts", Values: []Value{value("outputs.registry", fmt.Sprint(h.Counts.SchemaID), now)}}}
 }
 
 // sameRegistry returns the cheaper remedy where nothing but the registry's address differs.

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
+)
+
+// records returns how many records partition 0 of a topic has had.
+func records(t *testing.T, addr, topic string) int64 {
+	t.Helper()
+	c, err := kafkalog.Dial(t.Context(), kafkalog.Config{Brokers: []string{addr}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	bounds, err := c.Offsets(t.Context(), topic, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bounds.High
+}
+
+// An init of a deployment that has this configuration changes nothing, says so, and is no error;
+// with another configuration it says every difference and what to do.
+func TestInitCanBeRepeated(t *testing.T) {
+	addr := broker(t)
+	cfg := deploymentFile(t, addr)
+	again := []string{"init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1"}
+	mustRun(t, append(again, "--start", "2025-03-01T12:00:00Z")...)
+	stdout, _ := mustRun(t, append(again, "--start", "2025-06-01")...)
+	for _, want := range []string{
+		"shop is initialised already on topic shop-control, with this configuration; nothing was changed", "time begins at 2025-03-01T00:00:00Z",
+		"--start 2025-06-01T00:00:00Z is ignored", "next: runner run --config " + cfg,
+	} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("the second init does not say %q: %s", want, stdout)
+		}
+	}
+	if !regexp.MustCompile(`incarnation [0-9a-f]{32}, generation 1;`).MatchString(stdout) || strings.Contains(stdout, "differential privacy") {
+		t.Errorf("the second init: %s", stdout)
+	}
+	if third, _ := mustRun(t, "init", "--config", cfg); third != strings.Replace(stdout, "--start 2025-06-01T00:00:00Z is ignored: where time begins is fixed by the first init\n", "", 1) {
+		t.Errorf("the third init: %s", third)
+	}
+	if n := records(t, addr, "shop-control"); n != 1 {
+		t.Errorf("control has %d records", n)
+	}
+
+	edit(t, cfg, "absolute: 30", "absolute: 40", "\nkeys:", "\nledger_slots: 128\nkeys:")
+	code, stdout, stderr := run(t, again...)
+	for _, want := range []string{
+		"with another configuration", "nothing was changed", "the metric views\n    target.absolute: 30 → 40\n", "ledger_slots: 64 → 128",
+		"runner change --config " + cfg, "time begins at 2025-03-01T00:00:00Z",
+	} {
+		if code != exitError || stdout != "" || !strings.Contains(stderr, want) {
+			t.Errorf("another configuration: exit %d, %q is not said: %s", code, want, stderr)
+		}
+	}
+	edit(t, cfg, "shards: 4", "shards: 8", "epsilon: 4", "epsilon: 9")
+	code, _, stderr = run(t, again...)
+	for _, want := range []string{"privacy.epsilon: 4 → 9\n    this cannot be changed: epsilon would rise", "shards: 4 → 8", "begin another deployment"} {
+		if code != exitError || !strings.Contains(stderr, want) {
+			t.Errorf("what can never change: exit %d, %q is not said: %s", code, want, stderr)
+		}
+	}
+	if n := records(t, addr, "shop-control"); n != 1 {
+		t.Errorf("control has %d records", n)
+	}
+}
+
+// What is left of an init that ended in the middle is completed by the next one.
+func TestInitCompletesAnInterruptedOne(t *testing.T) {
+	for name, begun := range map[string]func(t *testing.T, addr, cfg string){
+		"after a key": func(t *testing.T, _, cfg string) {
+			madeKeys(t, cfg, 0o600)
+			if err := os.Remove(filepath.Join(filepath.Dir(cfg), "secrets", "user-hash.key")); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"between topics": func(t *testing.T, addr, cfg string) {
+			madeKeys(t, cfg, 0o600)
+			create(t, addr, kafkalog.TopicSpec{Name: "shop-control", Partitions: 1, Config: map[string]string{"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-1"}})
+		},
+		"before the HEADER": func(t *testing.T, _, cfg string) {
+			madeKeys(t, cfg, 0o600)
+			edit(t, cfg, "topic: visits", "topic: missing")
+			if code, _, stderr := run(t, "init", "--config", cfg, "--create-topics"); code != exitError || strings.Count(stderr, "missing does not exist") != 1 || !strings.Contains(stderr, "--event-partitions") {
+				t.Errorf("without the events topic: exit %d, %s", code, stderr)
+			}
+			edit(t, cfg, "topic: missing", "topic: visits")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			addr := broker(t)
+			cfg := deploymentFile(t, addr)
+			begun(t, addr, cfg)
+			stdout, _ := mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1")
+			if !strings.Contains(stdout, "shop is initialised on topic shop-control") {
+				t.Errorf("stdout %s", stdout)
+			}
+			mustRun(t, "validate", "--config", cfg)
+		})
+	}
+}
+
+// Of two inits at once one begins the deployment; the other finds it begun, which is no error.
+func TestTwoInitsAtOnceBeginOneDeployment(t *testing.T) {
+	addr := broker(t)
+	cfg := deploymentFile(t, addr)
+	var codes [4]int
+	var stdout, stderr [4]string
+	var all sync.WaitGroup
+	for i := range codes {
+		all.Go(func() {
+			codes[i], stdout[i], stderr[i] = run(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1", "--start", "2025-03-01")
+		})
+	}
+	all.Wait()
+	first := 0
+	incarnations := map[string]bool{}
+	for i, code := range codes {
+		if code != exitOK {
+			t.Errorf("exit %d: %s", code, stderr[i])
+		}
+		if found := regexp.MustCompile("incarnation [0-9a-f]{32}").FindString(stdout[i]); found != "" {
+			incarnations[found] = true
+		} else {
+			first++
+		}
+	}
+	if first != 1 || len(incarnations) != 1 {
+		t.Errorf("%d inits begin the deployment, the others find %v", first, incarnations)
+	}
+	mustRun(t, "validate", "--config", cfg)
+}
+
+// A control topic that another program has written to is named, and not taken for a deployment.
+func TestInitNamesAControlTopicOfOthers(t *testing.T) {
+	addr := broker(t)
+	cfg := deploymentFile(t, addr)
+	madeKeys(t, cfg, 0o600)
+	create(t, addr, kafkalog.TopicSpec{Name: "shop-control", Partitions: 1})
+	c, err := kafkalog.Dial(t.Context(), kafkalog.Config{Brokers: []string{addr}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	p, err := c.NewProducer(t.Context(), "shop-control", 0, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	if _, err := p.Append(t.Context(), []kafkalog.Message{{Value: []byte("hello"), Timestamp: kafkalog.Now()}}); err != nil {
+		t.Fatal(err)
+	}
+	code, _, stderr := run(t, "init", "--config", cfg, "--create-topics", "--event-partitions", "1")
+	if code != exitError || !strings.Contains(stderr, "no HEADER before them") || !strings.Contains(stderr, "outputs.control") {
+		t.Errorf("exit %d, %s", code, stderr)
+	}
+}

@@ -1,0 +1,93 @@
+package pipeline
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/generations"
+)
+
+// InitialisedError says that the control topic holds a HEADER already, and how the configuration
+// differs from the generation in force. It is an ErrInitialised.
+type InitialisedError struct {
+	Topic       string    // the control topic
+	Generation  uint32    // that is in force
+	Incarnation [16]byte  // of the HEADER
+	Start       time.Time // where time begins, UTC
+	// Differences are as in ChangeResult. None: the deployment is the one that Init would have
+	// begun, but for its incarnation and its start.
+	Differences []Difference
+	// Late is the offset of the HEADER that this Init wrote after that of another one, and that
+	// is ignored; 0 where it wrote none.
+	Late int64
+}
+
+// Error implements error.
+func (e *InitialisedError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%v on topic %s, ", deployment.ErrInitialised, e.Topic)
+	if len(e.Differences) == 0 {
+		b.WriteString("with this configuration")
+	} else {
+		b.WriteString("with another configuration")
+	}
+	fmt.Fprintf(&b, ": generation %d, incarnation %s, time begins at %s", e.Generation, hex.EncodeToString(e.Incarnation[:]), e.Start.Format(time.RFC3339))
+	if e.Late > 0 {
+		fmt.Fprintf(&b, " (another init was first; the HEADER of this one stands at offset %d and is ignored)", e.Late)
+	}
+	for _, d := range e.Differences {
+		fmt.Fprintf(&b, "; %s differs%s", d.What, d.Detail())
+	}
+	return b.String()
+}
+
+// Unwrap makes every InitialisedError an ErrInitialised.
+func (e *InitialisedError) Unwrap() error { return deployment.ErrInitialised }
+
+// Initialised looks for a HEADER on the control topic, and changes nothing. Errors: nil where the
+// topic is empty or does not exist; *InitialisedError; ErrLogFault; or what the broker said.
+func Initialised(ctx context.Context, d *deployment.Deployment) error {
+	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	return initialised(ctx, d, client, 0)
+}
+
+// initialised is Initialised; late is for InitialisedError.Late.
+func initialised(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, late int64) error {
+	topic := d.Config.Outputs.Control
+	bounds, err := client.Offsets(ctx, topic, controllog.Partition)
+	switch {
+	case errors.Is(err, kafkalog.ErrUnknownTopic):
+		return nil
+	case err != nil:
+		return fmt.Errorf("looking at control: %w", err)
+	case bounds.High == 0:
+		return nil
+	}
+	control, err := controllog.Open(ctx, client, topic, d.Config.LedgerSlots, slog.New(slog.DiscardHandler))
+	if errors.Is(err, deployment.ErrNotInitialised) {
+		return &deployment.TopicError{Topic: topic, Got: "holds records, and no HEADER before them: another program has written to it", Err: deployment.ErrLogFault,
+			Fix: "name an empty topic under outputs.control, or delete this one if nobody needs what is on it"}
+	}
+	if err != nil {
+		return err
+	}
+	want := generations.Header(d)
+	h := control.Header
+	return &InitialisedError{
+		Topic: topic, Generation: h.Generation, Incarnation: h.Incarnation, Start: time.UnixMilli(h.StartMillis).UTC(),
+		Differences: generations.Differences(h, &want), Late: late,
+	}
+}
