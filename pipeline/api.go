@@ -139,6 +139,8 @@ var (
 	ErrForbidden = kafkalog.ErrForbidden
 	// ErrTopicExists says that CreateTopics found a topic; the others may have been made.
 	ErrTopicExists = kafkalog.ErrTopicExists
+	// ErrReplication says that topics were to have more replicas than there are brokers.
+	ErrReplication = kafkalog.ErrReplication
 	// ErrUnknownTopic says that a topic or partition is not there.
 	ErrUnknownTopic = kafkalog.ErrUnknownTopic
 )

@@ -131,6 +131,11 @@ func testTopicsOf(t *testing.T, b *realkafka.Broker) {
 	if err := CheckTopics(t.Context(), d, CheckOptions{}); err != nil {
 		t.Errorf("as they are made: %v", err)
 	}
+	cfg.Deployment, cfg.Events.Topic = "wide", "wide-events"
+	err := CreateTopics(t.Context(), mustCompile(t, cfg), TopicOptions{EventPartitions: 1, Replication: 3})
+	if !errors.Is(err, ErrReplication) || strings.Count(err.Error(), "too few brokers for 3 replicas: the cluster has 1") != 1 || strings.Count(err.Error(), `"wide-`) != 5 {
+		t.Errorf("three replicas on one broker: %v", err)
+	}
 	// A deployment whose topics were all made by hand with the broker's defaults.
 	cfg.Deployment, cfg.Events.Topic = "hand", "hand-events"
 	hand := makeTopics(t, cfg, func(s specs) {
@@ -139,7 +144,7 @@ func testTopicsOf(t *testing.T, b *realkafka.Broker) {
 		}
 		s["ledger"].Config["unclean.leader.election.enable"] = "true"
 	})
-	err := CheckTopics(t.Context(), hand, CheckOptions{})
+	err = CheckTopics(t.Context(), hand, CheckOptions{})
 	if err == nil {
 		t.Fatal("a broker's defaults were taken")
 	}

@@ -164,3 +164,29 @@ func TestInitNamesAControlTopicOfOthers(t *testing.T) {
 		t.Errorf("exit %d, %s", code, stderr)
 	}
 }
+
+// That there are too few brokers is told once, for all topics, with what to give.
+func TestTooManyReplicasAreToldOnce(t *testing.T) {
+	cfg := deploymentFile(t, broker(t))
+	code, _, stderr := run(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1", "--replication", "3")
+	if code != exitError || strings.Count(stderr, "replicas: the cluster has 1") != 1 || strings.Contains(stderr, "error 38") || !strings.Contains(stderr, "give --replication") {
+		t.Errorf("exit %d, %s", code, stderr)
+	}
+	for _, topic := range []string{"shop-control", "shop-ledger", "shop-counts", "shop-dead-letter", "visits"} {
+		if strings.Count(stderr, `"`+topic+`"`) != 1 {
+			t.Errorf("topic %s is named %d times: %s", topic, strings.Count(stderr, topic), stderr)
+		}
+	}
+}
+
+// Topics that are missing are told once each, with the flags that make them.
+func TestInitNamesMissingTopicsOnce(t *testing.T) {
+	cfg := deploymentFile(t, broker(t))
+	code, _, stderr := run(t, "init", "--config", cfg, "--generate-keys")
+	for _, topic := range []string{"shop-control", "shop-ledger", "shop-counts", "shop-dead-letter", "visits"} {
+		if code != exitError || strings.Count(stderr, "topic "+topic+" does not exist") != 1 {
+			t.Errorf("exit %d, topic %s: %s", code, topic, stderr)
+		}
+	}
+	t.Log(stderr)
+}

@@ -21,6 +21,9 @@ func (a *app) createTopics(ctx context.Context, d *loaded, o pipeline.TopicOptio
 		return err
 	}
 	err = pipeline.CreateTopics(ctx, d.Deployment, o)
+	if errors.Is(err, pipeline.ErrReplication) {
+		return fmt.Errorf("%w; give --replication with at most as many, or start more brokers: with 1 replica what a broker loses is lost, for more than trying things out have 3", err)
+	}
 	if err != nil && !onlyExists(err) {
 		return err
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/segmentio/kafka-go"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -87,7 +89,7 @@ func (c *Client) createOnController(ctx context.Context, req *kmsg.CreateTopicsR
 		return nil, &finalError{err}
 	}
 	var created []string
-	var failed error
+	var failed failures
 	for _, t := range res.Topics {
 		err := codeError(t.ErrorCode)
 		switch {
@@ -95,22 +97,68 @@ func (c *Client) createOnController(ctx context.Context, req *kmsg.CreateTopicsR
 			created = append(created, t.Topic)
 			continue
 		case isCode(err, kafka.NotController):
-			if len(created) == 0 && failed == nil {
+			if len(created) == 0 && len(failed) == 0 {
 				_ = c.refresh(ctx)
 				return nil, errNotController
 			}
 		case isCode(err, kafka.TopicAlreadyExists):
 			err = ErrTopicExists
+		case isCode(err, kafka.InvalidReplicationFactor):
+			err = c.replicationError(req, t.Topic, t.ErrorMessage)
 		case t.ErrorMessage != nil:
 			// The broker's words are about the request (a name, a setting), not about records.
 			err = fmt.Errorf("%w (%s)", err, *t.ErrorMessage)
 		}
-		failed = errors.Join(failed, fmt.Errorf("topic %q: %w", t.Topic, err))
+		failed.add(t.Topic, err)
 	}
-	if failed != nil {
-		return created, &finalError{failed}
+	if len(failed) > 0 {
+		return created, &finalError{failed.join()}
 	}
 	return created, nil
+}
+
+// replicationError says how many replicas a topic was to have, and for how many brokers.
+func (c *Client) replicationError(req *kmsg.CreateTopicsRequest, topic string, words *string) error {
+	c.mu.Lock()
+	brokers := len(c.brokers)
+	c.mu.Unlock()
+	asked := "the default number of"
+	if at := slices.IndexFunc(req.Topics, func(t kmsg.CreateTopicsRequestTopic) bool { return t.Topic == topic }); at >= 0 && req.Topics[at].ReplicationFactor > 0 {
+		asked = fmt.Sprint(req.Topics[at].ReplicationFactor)
+	}
+	err := fmt.Errorf("%w for %s replicas: the cluster has %d", ErrReplication, asked, brokers)
+	if words != nil && *words != "" && brokers == 0 {
+		err = fmt.Errorf("%w (%s)", err, *words)
+	}
+	return err
+}
+
+// failures are topics that could not be made, together where the reason is the same.
+type failures []failure
+
+type failure struct {
+	topics []string
+	err    error
+}
+
+func (f *failures) add(topic string, err error) {
+	at := slices.IndexFunc(*f, func(one failure) bool { return one.err.Error() == err.Error() })
+	if at < 0 {
+		*f, at = append(*f, failure{err: err}), len(*f)
+	}
+	(*f)[at].topics = append((*f)[at].topics, strconv.Quote(topic))
+}
+
+func (f failures) join() error {
+	var all []error
+	for _, one := range f {
+		noun := "topic"
+		if len(one.topics) > 1 {
+			noun = "topics"
+		}
+		all = append(all, fmt.Errorf("%s %s: %w", noun, strings.Join(one.topics, ", "), one.err))
+	}
+	return errors.Join(all...)
 }
 
 // waitForLeaders waits until metadata shows all partitions of the created topics with a leader.

@@ -17,6 +17,9 @@ var (
 	ErrRefused = errors.New("broker refused the connection")
 	// ErrTopicExists is returned by CreateTopics for a topic that is already there.
 	ErrTopicExists = errors.New("topic exists")
+	// ErrReplication is returned by CreateTopics where a topic was to have more replicas than the
+	// cluster has brokers; the text has both numbers.
+	ErrReplication = errors.New("too few brokers")
 	// ErrUnknownTopic is returned for a topic or partition that the cluster does not have.
 	ErrUnknownTopic = errors.New("unknown topic or partition")
 	// ErrOffsetOutOfRange is returned when the wanted offset lies below the start of the log
