@@ -24,7 +24,7 @@ func Create(path string, perm os.FileMode) (*File, error) {
 	info, err := os.Stat(path)
 	switch {
 	case err == nil && info.IsDir():
-		return nil, fmt.Errorf("%s is a directory", path)
+		return nil, fmt.Errorf("%s is a directory: name a file in it", path)
 	case err == nil && !info.Mode().IsRegular():
 		file, err := os.OpenFile(path, os.O_WRONLY, 0)
 		if err != nil {
@@ -39,13 +39,48 @@ func Create(path string, perm os.FileMode) (*File, error) {
 	name := fmt.Sprintf(".%s-%s", base[:min(len(base), 200)], rand.Text()[:10])
 	file, err := os.OpenFile(filepath.Join(filepath.Dir(path), name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
 	if err != nil {
-		return nil, err
+		return nil, uncreated(path, err)
 	}
 	return &File{path: path, file: file, temp: true}, nil
 }
 
+// uncreated is the error of a path whose new file could not be opened; err has the name of
+// that file, which no caller knows.
+func uncreated(path string, err error) error {
+	dir := filepath.Dir(path)
+	info, missing := os.Stat(dir)
+	switch reason := cause(err); {
+	case errors.Is(missing, os.ErrNotExist):
+		return fmt.Errorf("creating %s: there is no directory %s: make it, or name a file elsewhere: %w", path, dir, reason)
+	case missing == nil && !info.IsDir():
+		return fmt.Errorf("creating %s: %s is a file, not a directory: %w", path, dir, reason)
+	default:
+		return fmt.Errorf("creating %s in directory %s: %w", path, dir, reason)
+	}
+}
+
+// cause returns an error of the operating system without the path in it, which may be that of
+// a temporary file; any other error as it is.
+func cause(err error) error {
+	var at *os.PathError
+	var link *os.LinkError
+	switch {
+	case errors.As(err, &at):
+		return at.Err
+	case errors.As(err, &link):
+		return link.Err
+	}
+	return err
+}
+
 // Write implements io.Writer.
-func (f *File) Write(p []byte) (int, error) { return f.file.Write(p) }
+func (f *File) Write(p []byte) (int, error) {
+	n, err := f.file.Write(p)
+	if err != nil {
+		err = fmt.Errorf("writing %s: %w", f.path, cause(err))
+	}
+	return n, err
+}
 
 // Commit makes what was written durable, under the path. After an error the path has what it
 // had before.
@@ -58,16 +93,16 @@ func (f *File) Commit() error {
 	if closed := f.file.Close(); err == nil {
 		err = closed
 	}
-	if !f.temp {
-		return err
-	}
-	if err == nil {
+	if f.temp && err == nil {
 		err = os.Rename(f.file.Name(), f.path)
 	}
-	if err != nil {
+	if err == nil {
+		return nil
+	}
+	if f.temp {
 		os.Remove(f.file.Name()) //nolint:errcheck // nothing more can be done
 	}
-	return err
+	return fmt.Errorf("writing %s: %w", f.path, cause(err))
 }
 
 // Discard removes what was written, unless it has been committed. The error is that of

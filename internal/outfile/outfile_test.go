@@ -88,3 +88,42 @@ func TestALongNameIsTaken(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Errors name the path that was asked for, and what is missing; the new file beside it is
+// not mentioned.
+func TestErrorsNameThePath(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		filepath.Join(dir, "no", "page.html"): "there is no directory " + filepath.Join(dir, "no"),
+		filepath.Join(file, "page.html"):      "not a directory",
+		dir:                                   "is a directory",
+	} {
+		_, err := Create(path, 0o600)
+		if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "/.page") {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	path := filepath.Join(dir, "page.html")
+	f, err := Create(path, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Commit(); err == nil || !strings.HasPrefix(err.Error(), "writing "+path+": ") || strings.Contains(err.Error(), "/.page") {
+		t.Errorf("commit: %v", err)
+	}
+	full, err := Create("/dev/full", 0o600)
+	if err != nil {
+		t.Skip("there is no /dev/full")
+	}
+	if _, err := full.Write([]byte("x")); err == nil || !strings.HasPrefix(err.Error(), "writing /dev/full: ") {
+		t.Errorf("write: %v", err)
+	}
+	full.Discard() //nolint:errcheck // nothing was written
+}
