@@ -15,6 +15,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/crashpoint"
 	"github.com/tollgate-dp/tollgate/internal/kafkalog"
+	"github.com/tollgate-dp/tollgate/internal/localrunner"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
@@ -125,6 +126,9 @@ func Run(ctx context.Context, d *deployment.Deployment, opts RunOptions) (result
 	}
 	if opts.UntilEnd && !opts.Until.IsZero() {
 		return RunResult{}, errors.New("running: UntilEnd ends where the records say, Until at a time of its own: choose one")
+	}
+	if err := localrunner.CheckTempDir(); err != nil {
+		return RunResult{}, fmt.Errorf("running: %w", err)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
