@@ -36,18 +36,18 @@ func ParseDuration(text string) (time.Duration, error) {
 	for rest != "" {
 		end := strings.IndexFunc(rest, func(r rune) bool { return r < '0' || r > '9' })
 		if end < 0 {
-			return 0, fmt.Errorf("%q has no unit: %s", text, want)
+			return 0, fmt.Errorf("it has no unit: write %ss, %[1]sm, %[1]sh or %[1]sd", rest)
 		}
 		count, err := strconv.ParseInt(rest[:end], 10, 64)
 		if err != nil {
-			return 0, fmt.Errorf("%q is not a duration: %s", text, want)
+			return 0, errors.New("it is not a duration in whole numbers: " + want)
 		}
 		size, name := unitOf(rest[end:])
 		if size == 0 || size >= last {
-			return 0, fmt.Errorf("%q is not a duration: %s", text, want)
+			return 0, errors.New("it is not a duration in whole numbers: " + want)
 		}
 		if count > int64((math.MaxInt64-sum)/size) {
-			return 0, fmt.Errorf("%q is longer than 290 years", text)
+			return 0, errors.New("it is longer than 290 years")
 		}
 		sum += time.Duration(count) * size
 		rest, last = rest[end+len(name):], size

@@ -202,7 +202,7 @@ func (doc *document) set(at string, f *field, written string, where position) {
 		v, err := ParseDuration(written)
 		switch {
 		case err != nil:
-			doc.fail(where, at, "%v", err)
+			doc.fail(where, at, "%q: %v", written, err)
 		case inside(float64(v)):
 			*to = v
 		}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/tollgate-dp/tollgate/state"
 )
 
 // Config describes a stream. Defaults returns one that is ready to use.
@@ -24,7 +26,8 @@ type Config struct {
 	MaxRecordBytes int
 }
 
-// ErrConfig is returned by New for a Config that describes no stream.
+// ErrConfig is returned by New for a Config that describes no stream; with a *state.RangeError
+// where one number is the reason ("events", "users", "keys", "windows", "window").
 var ErrConfig = errors.New("impossible stream")
 
 // Defaults returns a day of a small shop: 24 windows of an hour, in the past.
@@ -41,20 +44,25 @@ func Defaults() Config {
 // End returns the end of the last window.
 func (c Config) End() time.Time { return c.Start.Add(time.Duration(c.Windows) * c.Window) }
 
+// outside is the error of a number that describes no stream.
+func outside(name string, value int, want string) error {
+	return fmt.Errorf("%w: %w", ErrConfig, &state.RangeError{Parameter: name, Value: float64(value), Range: want})
+}
+
 func (c Config) check() error {
 	switch {
 	case c.Events < 0:
-		return fmt.Errorf("%w: %d events, there must be at least 0", ErrConfig, c.Events)
+		return outside("events", c.Events, "at least 0")
 	case c.Users < 1 || c.Users > 1<<24:
-		return fmt.Errorf("%w: %d users, there must be from 1 to %d", ErrConfig, c.Users, 1<<24)
+		return outside("users", c.Users, "from 1 to 16777216")
 	case c.Keys < 1 || c.Keys > 1<<16:
-		return fmt.Errorf("%w: %d keys, there must be from 1 to %d", ErrConfig, c.Keys, 1<<16)
+		return outside("keys", c.Keys, "from 1 to 65536")
 	case c.Windows < 1 || c.Windows > 1<<20:
-		return fmt.Errorf("%w: %d windows, there must be from 1 to %d", ErrConfig, c.Windows, 1<<20)
+		return outside("windows", c.Windows, "from 1 to 1048576")
 	case c.Window < time.Second || c.Window > 366*24*time.Hour || c.Window%time.Millisecond != 0:
-		return fmt.Errorf("%w: a window of %s, it must be whole milliseconds from 1s to 366 days", ErrConfig, c.Window)
+		return outside("window", int(c.Window.Milliseconds()), "whole milliseconds, from 1s to 366d, for made-up events")
 	case c.Start.UnixMilli() < 0 || c.Windows > int(200*366*24*time.Hour/c.Window):
-		return fmt.Errorf("%w: the windows must begin after 1970 and span at most 200 years", ErrConfig)
+		return outside("windows", c.Windows, "so few that they span at most 200 years, and must begin after 1970")
 	case c.Lateness < 0 || c.Skew < 0:
 		return fmt.Errorf("%w: lateness and skew must not be negative", ErrConfig)
 	case c.Late < 0 || c.Future < 0 || c.Broken < 0 || !(c.Late+c.Future+c.Broken <= 1):

@@ -162,8 +162,11 @@ func allot(m *Metric, rest *big.Rat, s share, b state.Budget) (allotment, error)
 		_, err := allotted(&fewer, rest, s, b)
 		return err != nil
 	})
-	if most > 0 {
+	switch {
+	case most > 0:
 		return a, Invalid(bad.Field, "%s. With last_at_least: %d or less it works", bad.Reason, most)
+	case m.Ladder.Sigma == 0 && bad.Field == "metrics."+m.Name+".last_at_least":
+		return a, Invalid("metrics."+m.Name+".max_events_per_key", "even one window would have no precision left: lower max_keys_per_user and max_events_per_key, or raise privacy.epsilon")
 	}
 	return a, err
 }

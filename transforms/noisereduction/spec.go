@@ -32,9 +32,23 @@ func ParseKind(name string) (Kind, error) {
 // max(Relative·count, Absolute) with the given Confidence. With neither
 // error set the ladder goes to its top, and Met is never true.
 type Target struct {
-	Relative   float64 // 0 (no relative target) or in (0, 0.5]
-	Absolute   float64 // counts; 0 (no absolute target) or positive
+	Relative   float64 // 0 (no relative target) or in [1e-6, 0.5]
+	Absolute   float64 // counts; 0 (no absolute target) or in [2^-20, 2^52]
 	Confidence float64 // in [0.8, 0.999]
+}
+
+// Check refuses what a ladder cannot aim at. The error is a *state.RangeError for "relative",
+// "absolute" or "confidence".
+func (t Target) Check() error {
+	switch {
+	case t.Relative != 0 && !(t.Relative >= leastRelative && t.Relative <= 0.5):
+		return &state.RangeError{Parameter: "relative", Value: t.Relative, Range: "0 (no target) or from 1e-6 to 0.5"}
+	case t.Absolute != 0 && !(t.Absolute >= leastAbsolute && t.Absolute <= MaxCount):
+		return &state.RangeError{Parameter: "absolute", Value: t.Absolute, Range: "0 (no target) or from 2^-20 to 2^52"}
+	case !(t.Confidence >= 0.8 && t.Confidence <= 0.999):
+		return &state.RangeError{Parameter: "confidence", Value: t.Confidence, Range: "from 0.8 to 0.999"}
+	}
+	return nil
 }
 
 // Private makes a ladder test its first rung against a threshold before
@@ -65,11 +79,11 @@ func specError(format string, args ...any) error {
 const (
 	leastFactor    = 1.05
 	greatestFactor = 16
+	leastRelative  = 1e-6
 	leastAbsolute  = 0x1p-20
 )
 
 func (s Spec) validate() error {
-	t := s.Target
 	switch {
 	case s.Kind != Adaptive && s.Kind != Geometric:
 		return specError("kind is %q, but must be %q or %q", s.Kind, Adaptive, Geometric)
@@ -79,14 +93,9 @@ func (s Spec) validate() error {
 		return specError("the first precision is 0")
 	case s.First.Cmp(s.Top) > 0:
 		return specError("the first precision %g is greater than the top %g", s.First.Float(), s.Top.Float())
-	case !(t.Relative == 0 || t.Relative > 0 && t.Relative <= 0.5):
-		return specError("relative error is %v, but must be 0 or between 0 and 0.5", t.Relative)
-	case t.Relative != 0 && t.Relative < 1e-6:
-		return specError("relative error is %v, but must be at least 1e-6", t.Relative)
-	case !(t.Absolute == 0 || t.Absolute >= leastAbsolute && t.Absolute <= MaxCount):
-		return specError("absolute error is %v, but must be 0 or between 2^-20 and 2^52", t.Absolute)
-	case !(t.Confidence >= 0.8 && t.Confidence <= 0.999):
-		return specError("confidence is %v, but must be between 0.8 and 0.999", t.Confidence)
+	}
+	if err := s.Target.Check(); err != nil {
+		return fmt.Errorf("%w: %w", ErrSpec, err)
 	}
 	return s.Private.validate()
 }
