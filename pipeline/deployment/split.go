@@ -165,7 +165,7 @@ func allot(m *Metric, rest *big.Rat, s share, b state.Budget) (allotment, error)
 	switch {
 	case most > 0:
 		return a, Invalid(bad.Field, "%s. With last_at_least: %d or less it works", bad.Reason, most)
-	case m.Ladder.Sigma == 0 && bad.Field == "metrics."+m.Name+".last_at_least":
+	case m.Ladder.Sigma == 0 && m.Ladder.FirstSigma == 0 && m.Ladder.ExpectedMax == 0:
 		return a, Invalid("metrics."+m.Name+".max_events_per_key", "even one window would have no precision left: lower max_keys_per_user and max_events_per_key, or raise privacy.epsilon")
 	}
 	return a, err
