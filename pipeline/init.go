@@ -109,6 +109,22 @@ func Init(ctx context.Context, d *deployment.Deployment, o InitOptions) error {
 	return nil
 }
 
+// CountedFrom returns the time before which no further event is counted: the start of the
+// deployment, or of the generation in force. Errors: ErrNotInitialised, ErrLogFault, or what the
+// broker said.
+func CountedFrom(ctx context.Context, d *deployment.Deployment) (time.Time, error) {
+	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
+	if err != nil {
+		return time.Time{}, err
+	}
+	defer client.Close()
+	control, err := controllog.Open(ctx, client, d.Config.Outputs.Control, d.Config.LedgerSlots, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return time.Time{}, err
+	}
+	return time.UnixMilli(control.Header.SliceStart).UTC(), nil
+}
+
 // Recover says that an operator has looked into the STOP of a deployment, so that
 // the next run may start. by names the operator, for the record on control. It is an
 // error where the deployment has not stopped itself.

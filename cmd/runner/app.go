@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -23,11 +25,17 @@ func (a *app) execute(ctx context.Context, args []string) int {
 	root.SetArgs(args)
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
-	cmd, err := root.ExecuteContextC(ctx)
+	cmd, err := known(root, args)
+	if err == nil {
+		cmd, err = root.ExecuteContextC(ctx)
+	}
 	if err == nil {
 		return exitOK
 	}
 	text := fmt.Sprintf("error: %v\n", err)
+	if wrong := (*badValue)(nil); errors.As(err, &wrong) {
+		text = fmt.Sprintf("error: %s\n", wrong.explain(cmd.Flag(wrong.flag)))
+	}
 	code := exitCode(err)
 	if !a.running {
 		code = exitUsage
@@ -62,6 +70,11 @@ before counting, at the end of demo or of a run that ends.`,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetFlagErrorFunc(misread)
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped 100"))
+	root.SetHelpCommand(helpCommand())
+	root.Version = versionLine()
+	root.SetVersionTemplate("{{.Version}}\n")
 	root.AddCommand(a.initialise(), a.runCommand(), a.change(), a.recover(), a.replay(), a.validate(), a.demo(), a.budget(), a.version())
 	return root
 }
@@ -97,7 +110,7 @@ func (f *format) Set(text string) error {
 		*f = v
 		return nil
 	}
-	return fmt.Errorf("must be table or json")
+	return errors.New("it must be table or json")
 }
 
 // noArguments refuses arguments without a flag: nearly always a file whose flag was left out.

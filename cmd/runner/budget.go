@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -42,7 +41,7 @@ func (v *accountant) Type() string   { return strings.Join(state.AccountantNames
 func (v *accountant) Set(text string) error {
 	parsed, err := state.ParseAccountant(text)
 	if err != nil {
-		return errors.New("must be " + either(state.AccountantNames()))
+		return errors.New("it must be " + either(state.AccountantNames()))
 	}
 	*v = accountant(parsed)
 	return nil
@@ -52,13 +51,4 @@ func (v *accountant) Set(text string) error {
 func either(names []string) string {
 	last := len(names) - 1
 	return strings.Join(names[:last], ", ") + " or " + names[last]
-}
-
-// flagError names the flag of a number that is out of range.
-func flagError(err error) error {
-	var out *state.RangeError
-	if errors.As(err, &out) {
-		return usage(fmt.Errorf("--%s is %v: it must be %s", out.Parameter, out.Value, out.Range))
-	}
-	return err
 }

@@ -153,7 +153,7 @@ func (v *composer) Type() string   { return strings.Join(compose.Names(), "|") }
 func (v *composer) Set(text string) error {
 	named, ok := compose.Named(text)
 	if !ok {
-		return errors.New("must be " + either(compose.Names()))
+		return errors.New("it must be " + either(compose.Names()))
 	}
 	v.Accountant = named
 	return nil

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -70,7 +69,7 @@ func (a *app) runChange(ctx context.Context, f *changeFlags) error {
 	case f.replication != 0 && !f.createTopics:
 		return usage(errors.New("--replication goes with --create-topics"))
 	case f.replication < 0 || f.replication > 1<<15-1:
-		return usage(fmt.Errorf("--replication is %d: it must be from 1 to %d", f.replication, 1<<15-1))
+		return must("replication", "from 1 to %d", 1<<15-1)
 	}
 	d, err := a.prepare(f.config, f.generateKeys)
 	if err != nil {

@@ -19,6 +19,7 @@ type demoFlags struct {
 	userField, keyField, timeField string
 	timeUnit                       timeUnit
 	from, to                       timeValue
+	allWindows                     bool
 
 	window                          time.Duration
 	epsilon, delta                  float64
@@ -39,7 +40,7 @@ type demoFlags struct {
 var (
 	generatorFlags = [...]string{"seed", "events", "users", "keys-count", "windows"}
 	fileFlags      = [...]string{
-		"input-format", "header", "columns", "user-field", "key-field", "time-field", "time-unit", "from", "to",
+		"input-format", "header", "columns", "user-field", "key-field", "time-field", "time-unit", "from", "to", "all-windows",
 	}
 )
 
@@ -98,7 +99,8 @@ func (f *demoFlags) register(cmd *cobra.Command) {
 	flags.Var(&f.from, "from", "start of the first window, RFC 3339 or 2006-01-02 in UTC; protects the range of windows (without it one early record adds windows)")
 	flags.Var(&f.to, "to", "end of the last window; protects the range of windows (without it one late record adds windows)")
 
-	flags.DurationVar(&f.window, "window", time.Hour, "size of a window")
+	flags.BoolVar(&f.allWindows, "all-windows", false, "go on also where the data make more than 20,000 windows")
+	durationFlag(flags, &f.window, "window", time.Hour, "size of a window, like 15m, 1h30m or 1d")
 	flags.Float64Var(&f.epsilon, "epsilon", 1, "privacy loss ε of a user over everything that is released")
 	flags.Float64Var(&f.delta, "delta", 1e-6, "probability δ that the promise fails")
 	accountantFlag(cmd, &f.accountant)

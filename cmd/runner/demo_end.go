@@ -18,6 +18,10 @@ func (j *job) sumUp(result demo.Result, released int) error {
 	if result.Drained {
 		return nil
 	}
+	if file, ok := j.source.(*demo.File); ok && file.NoRecords() != nil {
+		j.progress.Note("nothing to release: %v", file.NoRecords())
+		return nil
+	}
 	causes, err := demo.Causes(j.settings, j.source, result, released)
 	if err != nil {
 		return err

@@ -2,16 +2,19 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync/atomic"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/config"
 	"github.com/tollgate-dp/tollgate/internal/demo"
 	"github.com/tollgate-dp/tollgate/internal/eventfile"
 	"github.com/tollgate-dp/tollgate/internal/generate"
 	"github.com/tollgate-dp/tollgate/internal/terminal"
 	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
@@ -122,8 +125,11 @@ func (j *job) openGenerated(key *noisereduction.NoiseKey) error {
 	c := j.flags.stream
 	c.Window = j.flags.window
 	source, err := demo.NewGenerated(c)
+	if out := (*state.RangeError)(nil); errors.As(err, &out) && out.Parameter == "keys" {
+		return must("keys-count", "%s", out.Range)
+	}
 	if err != nil {
-		return usage(err)
+		return usage(flagError(err))
 	}
 	if key == nil {
 		k := demo.SeedKey(c.Seed)
@@ -147,9 +153,12 @@ func (j *job) openFile(key *noisereduction.NoiseKey) error {
 	j.progress.Note("reading and sorting %s", f.input)
 	source, err := demo.OpenFile(opt)
 	if err != nil {
-		return err
+		return f.explainFile(err)
 	}
 	j.source = source
+	if err := j.refuseLong(source); err != nil {
+		return errors.Join(err, source.Close())
+	}
 	if key == nil {
 		j.secrets, err = demo.RandomSecrets()
 	} else {
@@ -162,8 +171,8 @@ func (j *job) openFile(key *noisereduction.NoiseKey) error {
 func (a *app) present(ctx context.Context, j *job) (demo.Result, int, error) {
 	turns := j.turns()
 	j.progress.Expect(turns)
-	if text := announce(turns); text != "" {
-		j.progress.Note("%s", text)
+	if turns > manyTurns {
+		j.progress.Note("%s: this takes about %s; a larger --window, or --from and --to, make it shorter", plural(turns, "window"), j.takes())
 	}
 	var loaded atomic.Bool
 	drain, stop := a.drainOnSignal(j.progress, func() string {
@@ -193,23 +202,39 @@ func (a *app) present(ctx context.Context, j *job) (demo.Result, int, error) {
 	return result, p.seen, p.end(result)
 }
 
-const (
-	manyTurns = 20_000
-	// turnTime is what a turn with few events takes on two cores.
-	turnTime = 15 * time.Millisecond
-)
+// manyTurns is more than a user waits for without having asked for it.
+const manyTurns = 20_000
 
-// announce says how long a run of many turns takes; "" for a run of few.
-func announce(turns int) string {
-	if turns <= manyTurns {
-		return ""
+// takes says how long the run takes.
+func (j *job) takes() string {
+	events := int64(j.flags.stream.Events)
+	if file, ok := j.source.(*demo.File); ok {
+		events = file.Records()
 	}
-	takes := "more than 100 years"
-	if century := 100 * 365 * 24 * time.Hour; turns <= int(century/turnTime) {
-		takes = "about " + (time.Duration(turns) * turnTime).Round(time.Minute).String()
+	return forecast(j.turns(), events)
+}
+
+// forecast says how long a run takes, by what a turn without events and an event took on two
+// cores. It may be wrong by a factor of some: the progress says what is measured.
+func forecast(turns int, events int64) string {
+	const perTurn, perEvent = 15e-3, 15e-6 // seconds
+	needed := float64(turns)*perTurn + float64(events)*perEvent
+	if century := 100 * 365 * 86400.; needed > century {
+		return "more than 100 years"
 	}
-	return fmt.Sprintf("%s windows: this takes %s, at %v a window; a larger --window, or --from and --to, make it shorter",
-		terminal.Number(float64(turns), 0), takes, turnTime)
+	return terminal.Roughly(time.Duration(needed * float64(time.Second)))
+}
+
+// refuseLong refuses a range of very many windows that was not asked for: one record far away
+// in time makes one.
+func (j *job) refuseLong(file *demo.File) error {
+	f := j.flags
+	turns := j.turns()
+	if turns <= manyTurns || f.allWindows || !f.from.IsZero() && !f.to.IsZero() {
+		return nil
+	}
+	return fmt.Errorf("reading input file %s: its events are in %s of %s, which takes about %s: %s; or go on with --all-windows",
+		f.input, plural(turns, "window"), config.Duration(f.window), j.takes(), file.Stretched(manyTurns))
 }
 
 // turns returns how many windows are to be settled.

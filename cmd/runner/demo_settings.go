@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -22,6 +21,9 @@ func (f *demoFlags) check(changed func(string) bool) error {
 		if changed(name) && value == "" {
 			return usage(fmt.Errorf("--%s is empty: give it a value, or leave it out", name))
 		}
+	}
+	if f.window < time.Millisecond {
+		return must("window", "at least 1ms")
 	}
 	for _, out := range []string{f.report, f.trustedReport} {
 		if f.input != "" && out != "" && outfile.Same(f.input, out) {
@@ -62,29 +64,16 @@ func (f *demoFlags) check(changed func(string) bool) error {
 	if f.keys == keysPublic && f.publicKeys == "" && f.input != "" && f.keyField != "" {
 		return usage(errors.New("--keys public needs the keys: --public-keys FILE or --public-keys a,b,c. A list that was made by looking at the data is not protected"))
 	}
-	return nil
+	return readableAll([2]string{"input", f.input}, [2]string{"noise-key-file", f.noiseKeyFile})
 }
 
 // checkInput decides the layout of the file.
 func (f *demoFlags) checkInput() error {
-	if f.inputFormat == "" {
-		switch strings.ToLower(filepath.Ext(f.input)) {
-		case ".csv":
-			f.inputFormat = "csv"
-		case ".tsv":
-			f.inputFormat = "tsv"
-		case ".jsonl", ".ndjson":
-			f.inputFormat = "jsonl"
-		case ".avro":
-			f.inputFormat = "avro"
-		default:
-			return errors.New("--input-format is needed: the name of the file does not end in .csv, .tsv, .jsonl or .avro")
-		}
-	}
-	layout, err := eventfile.ParseFormat(f.inputFormat)
+	layout, err := inputFormatOf(f.input, f.inputFormat)
 	if err != nil {
-		return fmt.Errorf("--input-format: %w", err)
+		return err
 	}
+	f.inputFormat = string(layout)
 	switch {
 	case f.userField == "":
 		return errors.New("--user-field is needed: the column or JSON member with the user's id")
@@ -109,9 +98,6 @@ func (f *demoFlags) checkInput() error {
 
 // checkRange refuses a range that does not begin and end where windows do, in UTC.
 func (f *demoFlags) checkRange() error {
-	if f.window < time.Millisecond || f.window%time.Millisecond != 0 {
-		return fmt.Errorf("--window is %v: it must be a positive whole number of milliseconds", f.window)
-	}
 	size := f.window.Milliseconds()
 	for _, border := range []struct {
 		name string
@@ -149,8 +135,11 @@ func (f *demoFlags) settings(publicKeys []string) (demo.Settings, *pipeline.Depl
 		{"max-keys-per-user", f.maxKeysPerUser}, {"max-events-per-key", f.maxEventsPerKey}, {"last-at-least", f.lastAtLeast},
 	} {
 		if bound.value < 1 {
-			return s, nil, usage(fmt.Errorf("--%s is %d: it must be at least 1", bound.name, bound.value))
+			return s, nil, must(bound.name, "at least 1")
 		}
+	}
+	if err := s.Target.Check(); err != nil {
+		return s, nil, flagError(err)
 	}
 	d, err := s.Compile()
 	if err != nil {
@@ -161,7 +150,7 @@ func (f *demoFlags) settings(publicKeys []string) (demo.Settings, *pipeline.Depl
 
 // flagWords turns the fields that a reason proposes into flags of the demo.
 func flagWords() *strings.Replacer {
-	return strings.NewReplacer("last_at_least: ", "--last-at-least ", "privacy.epsilon: ", "--epsilon ", "privacy.epsilon", "--epsilon", "; absolute: ", "; --absolute ")
+	return strings.NewReplacer("last_at_least: ", "--last-at-least ", "privacy.epsilon: ", "--epsilon ", "privacy.epsilon", "--epsilon", "max_keys_per_user", "--max-keys-per-user", "max_events_per_key", "--max-events-per-key", "; absolute: ", "; --absolute ")
 }
 
 // configFlag names the flag that sets a field of the pipeline's configuration.

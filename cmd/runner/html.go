@@ -29,7 +29,7 @@ func openPage(path string, d *pipeline.Deployment) (*page, error) {
 		err = file.Discard()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("opening --report (name a file in a directory that can be written): %w", err)
+		return nil, fmt.Errorf("opening --report: %w", err)
 	}
 	return &page{path: path, values: html.NewCollector(d), saved: time.Now()}, nil
 }

@@ -67,9 +67,9 @@ func (f *initFlags) check() error {
 	case !f.createTopics && (f.eventPartitions != 0 || f.replication != 0):
 		return usage(fmt.Errorf("--event-partitions and --replication go with --create-topics"))
 	case f.eventPartitions < 0:
-		return usage(fmt.Errorf("--event-partitions is %d: it must be at least 1", f.eventPartitions))
+		return must("event-partitions", "at least 1")
 	case f.replication < 0 || f.replication > 1<<15-1:
-		return usage(fmt.Errorf("--replication is %d: it must be from 1 to %d", f.replication, 1<<15-1))
+		return must("replication", "from 1 to %d", 1<<15-1)
 	}
 	return nil
 }

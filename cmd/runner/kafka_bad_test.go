@@ -41,8 +41,8 @@ func TestBadKafkaCommandLines(t *testing.T) {
 		{"wait without an end", []string{"run", "--config", wrong, "--wait", "1m"}, 2, "--wait goes with --until-end"},
 		{"two ends", []string{"run", "--config", wrong, "--until-end", "--until", "now"}, 2, "choose one"},
 		{"until a strange time", []string{"run", "--config", wrong, "--until", "earliest"}, 2, "must be now or a time"},
-		{"wait for nothing", []string{"run", "--config", wrong, "--until-end", "--wait", "0s"}, 2, "--wait is 0s"},
-		{"wait for a broker backwards", []string{"run", "--config", wrong, "--wait-for-broker", "-1s"}, 2, "--wait-for-broker is -1s"},
+		{"wait for nothing", []string{"run", "--config", wrong, "--until-end", "--wait", "0s"}, 2, "--wait is 0: it must be above 0"},
+		{"wait for a broker backwards", []string{"run", "--config", wrong, "--wait-for-broker", "-1s"}, 2, `--wait-for-broker is "-1s"`},
 		{"trusted report without a name", []string{"run", "--config", wrong, "--trusted-report", ""}, 2, "--trusted-report is empty"},
 		{"run of a wrong file", []string{"run", "--config", wrong}, 3, "tollgate.yaml:"},
 		{"run of no file", []string{"run", "--config", "/nowhere/tollgate.yaml"}, 1, "/nowhere/tollgate.yaml"},
@@ -125,9 +125,9 @@ func TestInitSaysWhatToDo(t *testing.T) {
 		t.Errorf("without events: exit %d, stderr %q", code, stderr)
 	}
 	mustRun(t, "init", "--config", cfg, "--create-topics", "--event-partitions", "1")
-	code, _, stderr = run(t, "init", "--config", cfg)
-	if code != exitError || !strings.Contains(stderr, "initialised already; run it with: runner run --config "+cfg) {
-		t.Errorf("again: exit %d, stderr %q", code, stderr)
+	code, stdout, stderr := run(t, "init", "--config", cfg)
+	if code != exitOK || !strings.Contains(stdout, "initialised already") {
+		t.Errorf("again: exit %d, stdout %q, stderr %q", code, stdout, stderr)
 	}
 	edit(t, cfg, "shards: 4", "shards: 4\noutputs: {ledger: shop-ledger-2}")
 	code, _, stderr = run(t, "change", "--config", cfg, "--dry-run")

@@ -46,11 +46,11 @@ func TestHelpGolden(t *testing.T) {
 
 func TestVersion(t *testing.T) {
 	code, stdout, _ := run(t, "version")
-	if code != exitOK || !strings.HasPrefix(stdout, "version   ") {
+	if code != exitOK || !strings.HasPrefix(stdout, "module    github.com/tollgate-dp/tollgate\nversion   ") {
 		t.Errorf("exit %d, stdout %q", code, stdout)
 	}
 	code, stdout, _ = run(t, "version", "--format", "json")
-	if code != exitOK || !strings.HasPrefix(stdout, `{"version":"`) {
+	if code != exitOK || !strings.HasPrefix(stdout, `{"module":"github.com/tollgate-dp/tollgate","version":"`) {
 		t.Errorf("exit %d, stdout %q", code, stdout)
 	}
 }
@@ -106,7 +106,7 @@ func TestBadCommandLines(t *testing.T) {
 		{"empty input", []string{"demo", "--input", ""}, 2, "--input is empty"},
 
 		{"generator flag beside a file", with("--events", "3"), 2, "--events is for made-up events"},
-		{"window of a file", with("--window", "-1h"), 2, "--window is -1h"},
+		{"window of a file", with("--window", "-1h"), 2, `--window is "-1h"`},
 		{"no user field", []string{"demo", "--input", csv, "--header", "--time-field", "when"}, 2, "--user-field is needed"},
 		{"no time field", []string{"demo", "--input", csv, "--header", "--user-field", "user"}, 2, "--time-field is needed"},
 		{"no header and no columns", []string{"demo", "--input", csv, "--user-field", "user", "--time-field", "when"}, 2, "either --header"},

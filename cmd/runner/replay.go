@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -94,7 +92,21 @@ type replayTo struct {
 	kafka    pipeline.Kafka
 	topic    string
 	format   event.Format
-	registry *registry.Client // for Avro records with schema ids; nil for other records
+	registry *registry.Client     // for Avro records with schema ids; nil for other records
+	deployed *pipeline.Deployment // nil without a configuration
+}
+
+// countedFrom returns the time before which the deployment counts nothing; zero where there is
+// none yet, or it is not known.
+func (to replayTo) countedFrom(ctx context.Context) time.Time {
+	if to.deployed == nil {
+		return time.Time{}
+	}
+	from, err := pipeline.CountedFrom(ctx, to.deployed)
+	if err != nil {
+		return time.Time{} // a run says what is wrong with it
+	}
+	return from
 }
 
 func (to replayTo) close() {
@@ -112,14 +124,14 @@ func (a *app) runReplay(ctx context.Context, f *replayFlags, changed func(string
 		return err
 	}
 	defer to.close()
+	if err := f.checkHeader(to.format); err != nil {
+		return err
+	}
 	client, err := pipeline.Dial(ctx, to.kafka, nil)
 	if err != nil {
 		return explain(err)
 	}
 	defer client.Close()
-	if err := f.checkHeader(to.format); err != nil {
-		return fmt.Errorf("reading input file %s: %w", f.input, err)
-	}
 	return a.writeFile(ctx, f, client, to)
 }
 
@@ -140,31 +152,61 @@ func (a *app) writeFile(ctx context.Context, f *replayFlags, client *kafkalog.Cl
 	tty, _ := terminal.Terminal(a.stderr)
 	progress := terminal.NewProgress(a.stderr, tty, time.Now)
 	defer progress.Flush()
+	from := to.countedFrom(ctx)
 	r, err := replay.Open(ctx, client, replay.Options{
 		Path: f.input, Topic: to.topic, Format: to.format, Header: f.header, Registry: to.registry,
-		PerSecond: f.rate, AcceptLate: f.acceptLate,
+		PerSecond: f.rate, AcceptLate: f.acceptLate, CountedFrom: from,
 		OnSchema:   func(id uint32) { progress.Note("the schema of the file has the id %d in the registry", id) },
 		OnProgress: func(percent int64) { progress.Note("%d %% of the file after %s", percent, progress.Elapsed()) },
 	})
 	if err != nil {
-		return err
+		return f.explainFile(err, to.format)
 	}
 	defer r.Close()
 	drain, stop := a.drainOnSignal(progress, func() string { return "writing what was read so far, and no more of the file" })
 	defer stop()
 	result, err := r.Run(ctx, drain)
 	if err != nil {
-		return err
+		return f.explainFile(err, to.format)
+	}
+	tellReplayed(progress, f.input, to.topic, from, result)
+	return nil
+}
+
+// tellReplayed says what was written, and what of it will not be counted.
+func tellReplayed(progress *terminal.Progress, input, topic string, from time.Time, result replay.Result) {
+	if some := share(result.BeforeStart, result.Written); some != "" {
+		progress.Note("warning: %s of the records are not counted: they are from before %s, where the deployment's time begins (runner init --start begins another deployment)",
+			some, from.Format(time.RFC3339))
+	}
+	if some := share(result.Expired, result.Written); some != "" {
+		progress.Note("warning: %s of the records are older than the %s for which topic %s keeps events: brokers delete them, perhaps before a run reads them; raise its retention.ms",
+			some, config.Duration(result.Retention), topic)
 	}
 	if result.FirstLeftOut > 0 {
 		progress.Note("records longer than %s bytes were left out; the first is in %s %s", terminal.Number(demo.MaxRecordBytes, 0), result.Unit, terminal.Number(float64(result.FirstLeftOut), 0))
 	}
-	if result.Drained {
-		progress.Note("stopped by a signal: what was written to topic %s stays there; if the file is replayed again, it is written twice", to.topic)
-		return nil
+	switch {
+	case result.Drained:
+		progress.Note("stopped by a signal: what was written to topic %s stays there; if the file is replayed again, it is written twice", topic)
+	case result.Written == 0:
+		progress.Note("nothing of %s is on topic %s: every record is too long", input, topic)
+	default:
+		progress.Note("all of %s is on topic %s after %s", input, topic, progress.Elapsed())
 	}
-	progress.Note("all of %s is on topic %s after %s", f.input, to.topic, progress.Elapsed())
-	return nil
+}
+
+// share says coarsely how many of all records some are; "" for none.
+func share(some, all int64) string {
+	switch {
+	case some == 0:
+		return ""
+	case some == all:
+		return "all"
+	case 2*some > all:
+		return "more than half"
+	}
+	return "some"
 }
 
 func (f *replayFlags) check(changed func(string) bool) error {
@@ -178,9 +220,12 @@ func (f *replayFlags) check(changed func(string) bool) error {
 	case f.input == "":
 		return usage(errors.New("--input is empty: name a file"))
 	case changed("rate") && !(f.rate > 0):
-		return usage(fmt.Errorf("--rate is %v: it must be above 0", f.rate))
-	case f.config != "":
-		return nil
+		return must("rate", "above 0")
+	}
+	if f.config != "" {
+		return f.checkFiles()
+	}
+	switch {
 	case f.topic == "":
 		return usage(errors.New("--topic is needed, or --config FILE"))
 	case f.userField == "":
@@ -188,7 +233,27 @@ func (f *replayFlags) check(changed func(string) bool) error {
 	case f.timeField == "":
 		return usage(errors.New("--time-field is needed: it becomes the record's time"))
 	}
-	return nil
+	return f.checkFiles()
+}
+
+// checkFiles looks at the files of all flags, before anything is connected to.
+func (f *replayFlags) checkFiles() error {
+	return readableAll([][2]string{
+		{"input", f.input}, {"schema", f.avro.schema}, {"tls-ca", f.kafka.ca}, {"tls-cert", f.kafka.cert}, {"tls-key", f.kafka.key},
+		{"sasl-password-file", f.kafka.passwordIn}, {"registry-password-file", f.avro.passwordIn}, {"registry-ca", f.avro.caCrt},
+	}...)
+}
+
+// explainFile names the flag, or the field of the configuration, in an error of the input.
+func (f *replayFlags) explainFile(err error, format event.Format) error {
+	if f.config == "" {
+		return explainColumns(explainFormat(err), [2]string{"user-field", f.userField}, [2]string{"time-field", f.timeField})
+	}
+	var other *eventfile.FormatError
+	if errors.As(err, &other) {
+		return fmt.Errorf("%w; events.format in %s is %s, and a topic has records of one format: convert the file", err, f.config, format.Format)
+	}
+	return err
 }
 
 // replayTarget returns the target that flags or configuration name. explain maps errors of
@@ -213,7 +278,7 @@ func (a *app) targetOfFile(f *replayFlags) (to replayTo, explain func(error) err
 		return to, nil, err
 	}
 	cfg := d.Config
-	to = replayTo{kafka: cfg.Kafka, topic: cfg.Events.Topic, format: cfg.Events.Format}
+	to = replayTo{kafka: cfg.Kafka, topic: cfg.Events.Topic, format: cfg.Events.Format, deployed: d.Deployment}
 	given, err := inputFormatOf(f.input, f.inputFormat)
 	if err == nil && string(given) != to.format.Format && (f.inputFormat != "" || given == eventfile.Avro) {
 		return to, nil, usage(fmt.Errorf("--input-format is %s, but events.format in the configuration is %s", given, to.format.Format))
@@ -252,27 +317,4 @@ func (a *app) targetOfFlags(f *replayFlags, changed func(string) bool) (to repla
 		to.format.TimeUnit = "" // the unit of the logical type
 	}
 	return to, f.avro.target(&to, a.getenv)
-}
-
-// inputFormatOf returns the format that was given, else the format of the file's name.
-func inputFormatOf(name, given string) (eventfile.Format, error) {
-	if given == "" {
-		switch strings.ToLower(filepath.Ext(name)) {
-		case ".csv":
-			given = "csv"
-		case ".tsv", ".tab":
-			given = "tsv"
-		case ".jsonl", ".ndjson", ".json":
-			given = "jsonl"
-		case ".avro":
-			given = "avro"
-		default:
-			return "", errors.New("--input-format is needed: csv, tsv, jsonl or avro")
-		}
-	}
-	format, err := eventfile.ParseFormat(given)
-	if err != nil {
-		return "", fmt.Errorf("--input-format: %w", err)
-	}
-	return format, nil
 }

@@ -72,14 +72,14 @@ them; the exit code is 1.`,
 	configPath(cmd, &f.config)
 	flags.Var(&f.until, "until", "end when every window that ends by this time is settled")
 	flags.BoolVar(&f.untilEnd, "until-end", false, "end when everything that is on the topic now is settled; one record can decide when")
-	flags.DurationVar(&f.wait, "wait", 0, "with --until or --until-end: wait at most this long (default: as long as it takes)")
+	durationFlag(flags, &f.wait, "wait", 0, "with --until or --until-end: wait at most this long (default: as long as it takes)")
 	formatFlag(cmd, &f.format)
 	flags.StringVar(&f.trustedReport, "trusted-report", "", "file for exact tallies of all records, as JSON; not for publication")
 	flags.StringVar(&f.report, "report", "", "file for an HTML page of what was published: charts, tables, the promise")
 	runnerFlag(cmd, &f.runner)
 	strictFlag(cmd, &f.strict)
 	flags.Lookup("strict").Usage += strictLosses
-	flags.DurationVar(&f.waitForBroker, "wait-for-broker", defaultWaitForBroker, "at the start: wait this long for a broker that does not answer yet; 0: do not wait")
+	durationFlag(flags, &f.waitForBroker, "wait-for-broker", defaultWaitForBroker, "at the start: wait this long for a broker that does not answer yet; 0: do not wait")
 	cmd.RunE = a.run(func(cmd *cobra.Command) error { return a.runDeployment(cmd.Context(), f, cmd.Flags().Changed) })
 	return cmd
 }
@@ -91,9 +91,7 @@ func (f *runFlags) check(changed func(string) bool) error {
 	case changed("wait") && !f.ends():
 		return usage(errors.New("--wait goes with --until-end or --until"))
 	case changed("wait") && f.wait <= 0:
-		return usage(fmt.Errorf("--wait is %v: it must be above 0", f.wait))
-	case f.waitForBroker < 0:
-		return usage(fmt.Errorf("--wait-for-broker is %v: it must not be negative", f.waitForBroker))
+		return must("wait", "above 0")
 	case changed("report") && f.report == "":
 		return usage(errors.New("--report is empty: name a file"))
 	case changed("trusted-report") && f.trustedReport == "":

@@ -30,7 +30,7 @@ func apart(page, trusted string) error {
 // protected. The file is readable by its owner only: its contents are not for publication.
 func openReport(path string) (*report, error) {
 	fail := func(err error) (*report, error) {
-		return nil, fmt.Errorf("opening --trusted-report (name a file in a directory that can be written): %w", err)
+		return nil, fmt.Errorf("opening --trusted-report: %w", err)
 	}
 	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
 		file, err := os.OpenFile(path, os.O_WRONLY, 0)

@@ -27,7 +27,7 @@ func (v *untilValue) Set(text string) error {
 	case errors.Is(err, errBefore1970):
 		return err
 	case err != nil:
-		return errors.New("must be now or a time like 2026-01-01T00:00:00Z")
+		return errors.New("it must be now or a time like 2026-01-01T00:00:00Z")
 	}
 	v.at = at.Time
 	return nil

@@ -13,6 +13,7 @@ import (
 // runnerFlag adds --runner to a command.
 func runnerFlag(cmd *cobra.Command, to *string) {
 	cmd.Flags().StringVar(to, "runner", "local", "Beam's runner: local, prism or direct; each of them is the local runner, prism")
+	cmd.Flags().MarkHidden("runner") //nolint:errcheck // the flag exists; there is one engine, and nothing to choose
 }
 
 // runnerNote checks --runner. note, where not empty, says which runner runs
@@ -41,7 +42,7 @@ func (v *keyMode) Set(text string) error {
 		*v = mode
 		return nil
 	}
-	return errors.New("must be public or private")
+	return errors.New("it must be public or private")
 }
 
 // timeUnit is the value of --time-unit.
@@ -56,7 +57,7 @@ func (v *timeUnit) Set(text string) error {
 		*v = timeUnit(text)
 		return nil
 	}
-	return errors.New("must be s, ms, us or rfc3339")
+	return errors.New("it must be s, ms, us or rfc3339")
 }
 
 // timeValue is a point in time; zero until it is given.
@@ -72,7 +73,7 @@ func (v *timeValue) String() string {
 func (v *timeValue) Type() string { return "time" }
 
 // errBefore1970 also keeps the zero time out, which stands for a flag that was not given.
-var errBefore1970 = errors.New("must not be before 1970")
+var errBefore1970 = errors.New("it must not be before 1970")
 
 func (v *timeValue) Set(text string) error {
 	for _, layout := range []string{time.RFC3339, time.DateOnly} {
@@ -84,5 +85,5 @@ func (v *timeValue) Set(text string) error {
 			return nil
 		}
 	}
-	return errors.New("must be a time like 2025-03-03T00:00:00Z or a day like 2025-03-03")
+	return errors.New("it must be a time like 2025-03-03T00:00:00Z or a day like 2025-03-03")
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"regexp"
 	"runtime"
 	"runtime/debug"
 
@@ -16,21 +18,56 @@ func (a *app) version() *cobra.Command {
 	}
 	formatFlag(cmd, &f)
 	cmd.RunE = a.run(func(*cobra.Command) error {
-		version, revision := "(devel)", "unknown"
-		if info, ok := debug.ReadBuildInfo(); ok {
-			if info.Main.Version != "" {
-				version = info.Main.Version
-			}
-			for _, s := range info.Settings {
-				if s.Key == "vcs.revision" {
-					revision = s.Value
-				}
-			}
-		}
+		b := thisBuild()
 		return printFields(a.stdout, f, []field{
-			{"version", version}, {"revision", revision},
+			{"module", b.module}, {"version", b.version}, {"revision", b.revision},
 			{"go", runtime.Version()}, {"platform", runtime.GOOS + "/" + runtime.GOARCH},
 		})
 	})
 	return cmd
+}
+
+// build says which source a program was made of, as far as Go has written it down.
+type build struct{ module, version, revision string }
+
+// versionLine is what --version prints.
+func versionLine() string {
+	b := thisBuild()
+	return b.module + " " + b.version + ", revision " + b.revision + ", " + runtime.Version()
+}
+
+func thisBuild() build {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		info = &debug.BuildInfo{}
+	}
+	return buildOf(info)
+}
+
+// pseudoVersion matches the version of a commit without a tag: a time, and its revision.
+func pseudoVersion() *regexp.Regexp { return regexp.MustCompile(`[-.][0-9]{14}-([0-9a-f]{12})(\+|$)`) }
+
+// buildOf reads what go build, go install and go run write down: the version of a module that
+// was fetched, which ends with its revision unless it is a tag; and the revision of a git tree.
+func buildOf(info *debug.BuildInfo) build {
+	settings := map[string]string{}
+	for _, s := range info.Settings {
+		settings[s.Key] = s.Value
+	}
+	b := build{
+		module:  cmp.Or(info.Main.Path, "github.com/tollgate-dp/tollgate"),
+		version: cmp.Or(info.Main.Version, "(devel)"), revision: settings["vcs.revision"],
+	}
+	if found := pseudoVersion().FindStringSubmatch(info.Main.Version); b.revision == "" && found != nil {
+		b.revision = found[1]
+	}
+	switch {
+	case b.revision == "" && b.version != "(devel)":
+		b.revision = "that of the tag"
+	case b.revision == "":
+		b.revision = "unknown: go writes it down with -buildvcs=true in a git tree"
+	case settings["vcs.modified"] == "true":
+		b.revision += " and changes that are not committed"
+	}
+	return b
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/eventfile"
@@ -63,6 +64,42 @@ func OpenFile(opt FileOptions) (*File, error) {
 	f.data = data
 	f.setRange()
 	return f, nil
+}
+
+// Records returns how many records the file has, broken ones included.
+func (f *File) Records() int64 { return f.data.Records }
+
+// NoRecords returns an eventfile.ErrNoRecords for a file without any; else nil.
+func (f *File) NoRecords() error {
+	if f.data.Records > 0 {
+		return nil
+	}
+	return fmt.Errorf("reading input file %s: %w", f.opt.Path, eventfile.NoRecords(f.opt.Header && !f.data.Empty))
+}
+
+// Stretched says which records make the range longer than most windows, and the flags that leave
+// them out. It has times of the file: it is for the user who holds it.
+func (f *File) Stretched(most int) string {
+	window := f.opt.Window.Milliseconds()
+	first, last := f.data.Core(int64(most) * window)
+	at := func(millis int64) string { return time.UnixMilli(millis).UTC().Format(time.RFC3339) }
+	unit := "line"
+	if f.opt.Format == eventfile.Avro {
+		unit = "record"
+	}
+	var why, cure []string
+	if f.opt.From.IsZero() && first > f.data.First {
+		why = append(why, fmt.Sprintf("the event in %s %d is of %s, and most come after %s", unit, f.data.FirstLine, at(f.data.First), at(first-1)))
+		cure = append(cure, "--from "+at(first-first%window))
+	}
+	if f.opt.To.IsZero() && last < f.data.Last {
+		why = append(why, fmt.Sprintf("the event in %s %d is of %s, and most come before %s", unit, f.data.LastLine, at(f.data.Last), at(last+1)))
+		cure = append(cure, "--to "+at(last-last%window+window))
+	}
+	if len(why) == 0 {
+		return fmt.Sprintf("the events are spread from %s to %s: take larger windows (--window), or a part of the time (--from, --to)", at(f.data.First), at(f.data.Last))
+	}
+	return strings.Join(why, "; ") + ": " + strings.Join(cure, " ") + " leaves such times out"
 }
 
 // Close frees what sorting took.

@@ -45,12 +45,16 @@ type Container struct {
 }
 
 // NewContainer reads the head of a container, and later keeps at most limit bytes
-// of each record; limit < 1 means 1 MiB. Errors: ErrContainer, or those of r.
+// of each record; limit < 1 means 1 MiB. Errors: ErrContainer, also with an
+// ErrEncoding or a *FormatError that says what the file is, or those of r.
 func NewContainer(r io.Reader, limit int) (*Container, error) {
 	if limit < 1 {
 		limit = 1 << 20
 	}
 	c := &Container{r: bufio.NewReaderSize(r, 1<<16), limit: limit, codec: "null"}
+	if err := mismatch(Avro, headOf(c.r)); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrContainer, err)
+	}
 	var magic [4]byte
 	if _, err := io.ReadFull(c.r, magic[:]); err != nil || string(magic[:]) != "Obj\x01" {
 		return nil, fmt.Errorf("%w: it does not begin as one", ErrContainer)

@@ -33,6 +33,7 @@ type Clock func(value []byte) (millis int64, ok bool)
 
 // Head is what a file says of its records.
 type Head struct {
+	Empty   bool     // there is not even a header
 	Columns []string // from the header or the options; CSV and TSV only
 	Schema  string   // with which the records were written; Avro only
 }
@@ -45,7 +46,10 @@ type Dataset struct {
 	// First and Last are the least and the largest event time in Unix
 	// milliseconds; they mean nothing while Timed is 0.
 	First, Last int64
-	sorter      *Sorter
+	// FirstLine and LastLine say which record has them: see Record.Line.
+	FirstLine, LastLine int64
+	times               sample
+	sorter              *Sorter
 }
 
 // Open reads the file at path once and sorts it by event time. clock is called
@@ -108,7 +112,7 @@ func (d *Dataset) head(split *Splitter, opt Options) error {
 		first, err := split.Next()
 		if errors.Is(err, io.EOF) {
 			// An empty file has no columns, and no records that need them.
-			d.Columns = opt.Fields
+			d.Columns, d.Empty = opt.Fields, true
 			return nil
 		}
 		if err != nil {
@@ -137,7 +141,13 @@ func (d *Dataset) scan(from recordReader, opt Options, at Clock) error {
 		d.Records++
 		if millis, ok := at(record.Value); ok && record.Digest == nil {
 			d.Timed++
-			d.First, d.Last = min(d.First, millis), max(d.Last, millis)
+			if millis < d.First {
+				d.First, d.FirstLine = millis, record.Line
+			}
+			if millis > d.Last {
+				d.Last, d.LastLine = millis, record.Line
+			}
+			d.times.add(millis)
 			last = millis
 		}
 		e := Entry{Millis: last, Value: record.Value}

@@ -34,5 +34,13 @@ func ParseFormat(name string) (Format, error) {
 // are needed to find a field.
 func (f Format) Tabular() bool { return f == CSV || f == TSV }
 
+// separator returns what stands between the columns of a tabular format.
+func (f Format) separator() string {
+	if f == TSV {
+		return "\t"
+	}
+	return ","
+}
+
 // quoted reports whether a quoted field can have a line break in it.
 func (f Format) quoted() bool { return f == CSV }

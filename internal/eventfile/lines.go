@@ -2,6 +2,7 @@ package eventfile
 
 import (
 	"bufio"
+	"bytes"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -21,6 +22,7 @@ type line struct {
 // lineReader reads physical lines of any length with bounded memory.
 type lineReader struct {
 	r      *bufio.Reader
+	format Format
 	limit  int // bytes kept of one line
 	number int64
 	peeled bool // whether peel was called
@@ -30,17 +32,14 @@ type lineReader struct {
 // what was found and how to convert the file.
 var ErrEncoding = errors.New("unsupported encoding")
 
-func newLineReader(r io.Reader, limit int) *lineReader {
-	return &lineReader{r: bufio.NewReaderSize(r, 1<<16), limit: limit}
+func newLineReader(r io.Reader, format Format, limit int) *lineReader {
+	return &lineReader{r: bufio.NewReaderSize(r, 1<<16), format: format, limit: limit}
 }
 
 // next returns the next line, or io.EOF. The bytes belong to the caller.
 func (l *lineReader) next() (line, error) {
-	if !l.peeled {
-		l.peeled = true
-		if err := l.peel(); err != nil {
-			return line{}, err
-		}
+	if err := l.peel(); err != nil {
+		return line{}, err
 	}
 	var (
 		out       line
@@ -109,22 +108,32 @@ func (l *lineReader) finish(out line, whole hash.Hash) line {
 	return out
 }
 
-// peel drops a UTF-8 byte order mark and refuses what is certainly not text in
-// UTF-8, which would otherwise become a file of broken records.
+// peel, once, drops a UTF-8 byte order mark and refuses what is certainly not text in
+// UTF-8, or not of the file's format, which would otherwise become a file of broken records.
 func (l *lineReader) peel() error {
-	head, err := l.r.Peek(4)
-	if err != nil && !errors.Is(err, io.EOF) {
+	if l.peeled {
+		return nil
+	}
+	l.peeled = true
+	head := headOf(l.r)
+	if err := mismatch(l.format, head); err != nil {
 		return err
 	}
+	if !bytes.HasPrefix(head, mark) {
+		return nil
+	}
+	_, err := l.r.Discard(len(mark))
+	return err
+}
+
+// encoded refuses a file that is not text, by its first bytes.
+func encoded(head []byte) error {
 	switch {
-	case len(head) >= 3 && head[0] == 0xEF && head[1] == 0xBB && head[2] == 0xBF:
-		_, err := l.r.Discard(3)
-		return err
-	case len(head) >= 2 && (head[0] == 0xFF && head[1] == 0xFE || head[0] == 0xFE && head[1] == 0xFF):
+	case bytes.HasPrefix(head, []byte{0xFF, 0xFE}), bytes.HasPrefix(head, []byte{0xFE, 0xFF}):
 		return fmt.Errorf("%w: UTF-16 text; convert it first, for example with iconv -f utf-16 -t utf-8", ErrEncoding)
-	case len(head) >= 2 && head[0] == 0x1F && head[1] == 0x8B:
+	case bytes.HasPrefix(head, []byte{0x1F, 0x8B}):
 		return fmt.Errorf("%w: gzip data; unpack it first with gunzip", ErrEncoding)
-	case len(head) >= 4 && head[0] == 0x28 && head[1] == 0xB5 && head[2] == 0x2F && head[3] == 0xFD:
+	case bytes.HasPrefix(head, []byte{0x28, 0xB5, 0x2F, 0xFD}):
 		return fmt.Errorf("%w: zstd data; unpack it first with unzstd", ErrEncoding)
 	}
 	return nil

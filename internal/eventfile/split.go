@@ -35,8 +35,12 @@ func NewSplitter(r io.Reader, format Format, limit int) *Splitter {
 	if limit < 1 {
 		limit = 1 << 20
 	}
-	return &Splitter{lines: newLineReader(r, limit), quoted: format.quoted(), limit: limit}
+	return &Splitter{lines: newLineReader(r, format, limit), quoted: format.quoted(), limit: limit}
 }
+
+// Begin looks at the first bytes, as Next does, without taking a record. Errors: ErrEncoding,
+// *FormatError.
+func (s *Splitter) Begin() error { return s.lines.peel() }
 
 // Next returns the next record, or io.EOF after the last one. The record's bytes belong to the
 // caller.

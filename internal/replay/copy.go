@@ -46,8 +46,11 @@ func (r *Replay) copy(ctx context.Context, drain <-chan struct{}) error {
 		}
 		r.tell()
 	}
-	if !r.timed && len(r.waiting) > 0 {
+	switch {
+	case !r.timed && len(r.waiting) > 0:
 		return errNoTime
+	case r.result.Written == 0 && r.result.FirstLeftOut == 0:
+		return eventfile.NoRecords(r.options.Header)
 	}
 	return r.partitions.flush(ctx)
 }
@@ -101,6 +104,12 @@ func (r *Replay) write(ctx context.Context, user, value []byte) error {
 		}
 	}
 	r.result.Written++
+	if at := time.UnixMilli(r.last); at.Before(r.options.CountedFrom) {
+		r.result.BeforeStart++
+	}
+	if r.last < r.keptFrom {
+		r.result.Expired++
+	}
 	return r.partitions.add(ctx, user, kafkalog.Message{Value: r.framed(value), Timestamp: kafkalog.At(r.last)})
 }
 

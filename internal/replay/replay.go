@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/eventfile"
@@ -30,6 +33,10 @@ type Options struct {
 	PerSecond  float64 // records a second at most; 0: as fast as it goes
 	AcceptLate bool    // write to a topic with append times all the same
 
+	// CountedFrom is the time before which the topic's deployment counts nothing; zero where it is
+	// not known.
+	CountedFrom time.Time
+
 	// OnSchema is told the id of the file's schema in the registry, before anything is
 	// written. OnProgress is told every two seconds how much of a regular file was read, in
 	// percent. Both are called by the goroutine that runs the replay, and may be nil.
@@ -39,10 +46,13 @@ type Options struct {
 
 // Result is what a replay that did not fail has done.
 type Result struct {
-	Written      int64  // records
-	FirstLeftOut int64  // number of the first record that was too long; 0: no record was
-	Unit         string // what that number counts: "line" or "record"
-	Drained      bool   // the caller ended it: the rest of the file is not on the topic
+	Written      int64         // records
+	FirstLeftOut int64         // number of the first record that was too long; 0: no record was
+	Unit         string        // what that number counts: "line" or "record"
+	Drained      bool          // the caller ended it: the rest of the file is not on the topic
+	BeforeStart  int64         // records of times before Options.CountedFrom
+	Expired      int64         // records that are older than the topic's retention.ms: its brokers delete them
+	Retention    time.Duration // for which the topic keeps events; 0: for ever
 }
 
 // Replay is a file on its way to a topic.
@@ -59,10 +69,11 @@ type Replay struct {
 	pace       pace
 	told       time.Time // when OnProgress was called last
 
-	last    int64              // time of the last record that had a time
-	timed   bool               // a record had a time
-	waiting []eventfile.Record // records before the first time
-	result  Result
+	keptFrom int64              // Unix milliseconds: what is older, brokers delete; 0 where nothing is
+	last     int64              // time of the last record that had a time
+	timed    bool               // a record had a time
+	waiting  []eventfile.Record // records before the first time
+	result   Result
 
 	schema  string // of a container file, else ""
 	prefix  []byte // of every record on the topic: the id of its schema
@@ -72,13 +83,10 @@ type Replay struct {
 // maxWaiting bounds the records before the first usable time.
 const maxWaiting = 100_000
 
-// Open looks at the topic and at the head of the file, registers its schema and takes
+// Open looks at the head of the file and at the topic, registers its schema and takes
 // the partitions; nothing is written yet. The client is the caller's, and stays open.
 // Close the Replay.
 func Open(ctx context.Context, client *kafkalog.Client, o Options) (*Replay, error) {
-	if err := refuseAppendTimes(ctx, client, o.Topic, o.AcceptLate); err != nil {
-		return nil, err
-	}
 	file, err := os.Open(o.Path)
 	if err != nil {
 		return nil, fmt.Errorf("opening input file: %w", err)
@@ -101,6 +109,9 @@ func (r *Replay) prepare(ctx context.Context) error {
 	if err := r.openSource(); err != nil {
 		return fmt.Errorf("reading input file %s: %w", r.options.Path, err)
 	}
+	if err := r.lookAtTopic(ctx); err != nil {
+		return err
+	}
 	partitions, err := r.client.Partitions(ctx, r.options.Topic)
 	if err != nil {
 		return fmt.Errorf("looking at topic %s: %w", r.options.Topic, err)
@@ -120,15 +131,23 @@ func (r *Replay) Close() {
 	r.file.Close()
 }
 
-// refuseAppendTimes refuses a topic on which every event of the past would be late.
-func refuseAppendTimes(ctx context.Context, client *kafkalog.Client, topic string, accept bool) error {
-	settings, err := client.TopicConfig(ctx, topic)
+// lookAtTopic refuses a topic on which every event of the past would be late, and notes how
+// long it keeps events.
+func (r *Replay) lookAtTopic(ctx context.Context) error {
+	topic := r.options.Topic
+	settings, err := r.client.TopicConfig(ctx, topic)
 	if err != nil {
 		return fmt.Errorf("looking at topic %s: %w", topic, err)
 	}
-	if settings["message.timestamp.type"] == "LogAppendTime" && !accept {
+	appendTimes := settings["message.timestamp.type"] == "LogAppendTime"
+	if appendTimes && !r.options.AcceptLate {
 		return fmt.Errorf("topic %s has append times (message.timestamp.type=LogAppendTime): events of the past would all be late, "+
 			"and none of them counted. Use a topic with message.timestamp.type=CreateTime and time.trust: producer, or --accept-late", topic)
+	}
+	retention, err := strconv.ParseInt(settings["retention.ms"], 10, 64)
+	if err == nil && retention >= 0 && !appendTimes && strings.Contains(settings["cleanup.policy"], "delete") {
+		r.keptFrom = time.Now().UnixMilli() - retention
+		r.result.Retention = time.Duration(min(retention, math.MaxInt64/1_000_000)) * time.Millisecond
 	}
 	return nil
 }
@@ -155,4 +174,6 @@ func (r *Replay) Run(ctx context.Context, drain <-chan struct{}) (Result, error)
 	return r.result, nil
 }
 
-var errNoTime = errors.New("no record has a time that can be used: look at the names of the fields, and at the unit of times")
+// errNoTime is returned while no record could be decoded.
+var errNoTime = errors.New("no record has a user and a time that can be used: look at the names of the fields (--user-field, --time-field, or " +
+	"events.fields in the configuration) and at the unit of times (--time-unit, or events.time_unit)")

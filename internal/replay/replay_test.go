@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -86,7 +87,7 @@ func TestTheResultSaysWhatWasWritten(t *testing.T) {
 	}
 	defer r.Close()
 	result, err := r.Run(t.Context(), nil)
-	if want := (Result{Written: 101, FirstLeftOut: 103, Unit: "line"}); err != nil || result != want {
+	if want := (Result{Written: 101, FirstLeftOut: 103, Unit: "line", Expired: 101, Retention: 168 * time.Hour}); err != nil || result != want {
 		t.Errorf("got %+v, %v, want %+v", result, err, want)
 	}
 	seen, where := 0, map[string]int{}

@@ -28,10 +28,13 @@ func (r *Replay) openSource() error {
 	}
 	split := eventfile.NewSplitter(r.read, layout, demo.MaxRecordBytes)
 	r.source, r.result.Unit = split, "line"
+	if err := split.Begin(); err != nil {
+		return err
+	}
 	if r.options.Header {
 		first, err := split.Next()
 		if errors.Is(err, io.EOF) {
-			return errors.New("the file is empty: --header needs a first line")
+			return eventfile.NoRecords(false)
 		}
 		if err != nil {
 			return err
@@ -43,11 +46,20 @@ func (r *Replay) openSource() error {
 		if len(format.Columns) > 0 && !slices.Equal(names, format.Columns) {
 			return fmt.Errorf("its header does not name the columns that were configured (%d and %d of them, in this order)", len(names), len(format.Columns))
 		}
+		if err := eventfile.CheckColumns(names, r.fields()...); err != nil {
+			return err
+		}
 		format.Columns = names
 	}
 	var err error
 	r.decoder, err = event.NewDecoder(format)
 	return err
+}
+
+// fields returns the columns that are read.
+func (r *Replay) fields() []string {
+	f := r.options.Format
+	return slices.DeleteFunc([]string{f.User, f.Key, f.Time, f.Value}, func(name string) bool { return name == "" })
 }
 
 // openAvro reads the head of a container file, and refuses one whose records the

@@ -1,0 +1,125 @@
+package eventfile
+
+import (
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+// A file of another format is told by its first records; a file of broken records is not.
+func TestAFileOfAnotherFormatIsTold(t *testing.T) {
+	const (
+		csv    = "who,page,at\nu1,/a,2025-03-03T00:00:00Z\n"
+		jsonl  = `{"who":"u1","page":"/a","at":1}` + "\n" + `{"who":"u2","page":"/a","at":2}` + "\n"
+		cut    = `{"who":"u1","page":"/a"}` + "\n" + `{"who":"u2","pa`
+		broken = "oops\nnothing here\n"
+	)
+	tsv := strings.ReplaceAll(csv, ",", "\t")
+	semicolons := strings.ReplaceAll(csv, ",", ";")
+	for _, tc := range []struct {
+		name  string
+		given Format
+		text  string
+		want  string // of the error; "" for none
+	}{
+		{"csv as jsonl", JSONL, csv, "it is not jsonl but csv"},
+		{"tsv as jsonl", JSONL, tsv, "it is not jsonl but tsv"},
+		{"jsonl as csv", CSV, jsonl, "it is not csv but jsonl"},
+		{"cut jsonl as tsv", TSV, cut, "it is not tsv but jsonl"},
+		{"jsonl with a mark as csv", CSV, "\uFEFF" + jsonl, "it is not csv but jsonl"},
+		{"tsv as csv", CSV, tsv, "it is not csv but tsv"},
+		{"csv as tsv", TSV, csv, "it is not tsv but csv"},
+		{"avro as csv", CSV, "Obj\x01\x04\x16avro.schema", "it is not csv but avro"},
+		{"avro as jsonl", JSONL, "Obj\x01\x04\x16avro.schema", "it is not jsonl but avro"},
+		{"csv as avro", Avro, csv, "it is not avro but csv"},
+		{"jsonl as avro", Avro, jsonl, "it is not avro but jsonl"},
+		{"semicolons", CSV, semicolons, "separated by semicolons"},
+		{"semicolons as jsonl", JSONL, semicolons, "separated by semicolons"},
+		{"array", JSONL, `[{"who":"u1"},{"who":"u2"}]`, "jq -c '.[]'"},
+		{"object over lines", JSONL, "{\n  \"who\": \"u1\"\n}\n", "jq -c ."},
+		{"parquet", CSV, "PAR1\x15\x04", "Parquet"},
+		{"gzip as jsonl", JSONL, "\x1f\x8b\x08\x00", "gunzip"},
+		{"gzip as avro", Avro, "\x1f\x8b\x08\x00", "gunzip"},
+
+		{"csv", CSV, csv, ""},
+		{"tsv", TSV, tsv, ""},
+		{"jsonl", JSONL, jsonl, ""},
+		{"empty", JSONL, "", ""},
+		{"blank", CSV, "\n\n", ""},
+		{"a schema as avro", Avro, "{\"type\":\"record\",\n\"name\":\"A\",\n\"fields\":[]}\n", "it does not begin as one"},
+		{"broken jsonl", JSONL, broken, ""},
+		{"one broken line", JSONL, "user, page\n", ""},
+		{"jsonl with one good line", JSONL, csv + jsonl, ""},
+		{"csv with one JSON line", CSV, csv + jsonl, ""},
+		{"csv of one column", CSV, "who\nu1\nu2\n", ""},
+		{"csv with tabs in its texts", CSV, "who,page\nu1,a\tb\n", ""},
+		{"csv with semicolons in its texts", CSV, "who,page\nu1,a;b\n", ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var err error
+			if tc.given == Avro {
+				_, err = NewContainer(strings.NewReader(tc.text), 0)
+			} else {
+				err = NewSplitter(strings.NewReader(tc.text), tc.given, 0).Begin()
+			}
+			if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
+				t.Errorf("got %v, want %q", err, tc.want)
+			}
+			var other *FormatError
+			if errors.As(err, &other) && other.Fits == other.Given {
+				t.Errorf("%+v", other)
+			}
+			if err != nil && (strings.Contains(err.Error(), "u1") || strings.Contains(err.Error(), "/a")) {
+				t.Errorf("data in %v", err)
+			}
+		})
+	}
+}
+
+// Columns are named as they were asked for, never as they stand in a file, which may have data
+// where its header should be.
+func TestMissingColumnsAreNamedWithoutData(t *testing.T) {
+	err := CheckColumns([]string{"alice", "When"}, "when")
+	if !errors.Is(err, ErrColumns) || !strings.Contains(err.Error(), `column 2 is called "When"`) || strings.Contains(err.Error(), "alice") {
+		t.Errorf("got %v", err)
+	}
+	var wrong *ColumnError
+	if !errors.As(err, &wrong) || wrong.Column != "when" {
+		t.Errorf("got %+v", wrong)
+	}
+}
+
+// The core of a file is without the few records that stretch it, wherever they stand.
+func TestTheCoreLeavesOutWhatStretchesAFile(t *testing.T) {
+	const hour, march = int64(3_600_000), int64(1_740_960_000_000)
+	for name, far := range map[string][]int64{
+		"one of 1970": {0}, "three of 1970": {0, 5, 3 * hour}, "one of 9999": {253_402_300_799_999}, "one at each end": {0, 253_402_300_799_999}, "none": {},
+	} {
+		for _, n := range []int{3, 100, 50_000} {
+			r := rand.New(rand.NewPCG(1, uint64(n)))
+			times := append([]int64{}, far...)
+			for range n {
+				times = append(times, march+r.Int64N(48*hour))
+			}
+			times = append(times, march, march+48*hour)
+			r.Shuffle(len(times), func(i, j int) { times[i], times[j] = times[j], times[i] })
+			d := &Dataset{First: times[0], Last: times[0]}
+			for _, at := range times {
+				d.First, d.Last = min(d.First, at), max(d.Last, at)
+				d.times.add(at)
+			}
+			first, last := d.Core(20_000 * hour)
+			if first < march || first > march+48*hour || last < march || last > march+48*hour || last-first < 12*hour {
+				t.Errorf("%s, %d records: from %d to %d after March", name, n, (first-march)/hour, (last-march)/hour)
+			}
+		}
+	}
+	even := &Dataset{First: 0, Last: 100_000 * hour}
+	for i := range int64(100_001) {
+		even.times.add(i * hour)
+	}
+	if first, last := even.Core(20_000 * hour); first != 0 || last != 100_000*hour || len(even.times.times) > sampled {
+		t.Errorf("events all over a long time: from %d to %d, %d sampled", first, last, len(even.times.times))
+	}
+}
