@@ -68,7 +68,8 @@ func kept(spectra []*spectrum, counts Counts, all int) (size int, rest float64) 
 	if b == blocks {
 		return all, 0
 	}
-	return b * blockSize, math.Exp(-cutoff) * (1 + 16*unit)
+	// The first component is that of all finite losses, and every sum begins with it.
+	return max(1, b) * blockSize, math.Exp(-cutoff) * (1 + 16*unit)
 }
 
 func resized(s []float64, n int) []float64 {

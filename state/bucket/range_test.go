@@ -159,3 +159,19 @@ func TestLadderRoundsNoiseDown(t *testing.T) {
 		t.Errorf("noise for no contribution: %v, %v", n, err)
 	}
 }
+
+// Where almost all probability is that of an unbounded loss, no component is left of the
+// finite losses, which was a panic.
+func TestAlmostCertainlyUnboundedLossesHaveADelta(t *testing.T) {
+	for _, count := range []uint32{1, 30, 100, 1 << 20} {
+		curve := curveOf(t, newTable(t, bucket.Options{}, pld.Approx{Epsilon: 0.1, Delta: 0.5}), count)
+		for _, epsilon := range []float64{0, 1, 1e6} {
+			if d, truth := deltaAt(t, curve, epsilon), 1-math.Pow(0.5, float64(count)); !(d >= truth && d <= 1) {
+				t.Errorf("%d times: δ(%v) = %v, want at least %v", count, epsilon, d, truth)
+			}
+		}
+		if e, err := curve.EpsilonAt(0.25); err == nil || !math.IsInf(e, 1) {
+			t.Errorf("%d times: ε = %v (%v), want a *pld.FloorError", count, e, err)
+		}
+	}
+}
