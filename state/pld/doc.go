@@ -13,8 +13,9 @@
 //   - The errors of truncation (Chernoff's bound), of wrap-around in the Fourier
 //     transform and of floating point are bounded, and the bound is part of the
 //     reported δ. It assumes IEEE 754 arithmetic and that math.Exp, Expm1, Log,
-//     Log1p, Sinh, Erf, Erfc, Sin and Cos are exact to 2 units in the last place,
-//     which tests compare to arbitrary precision at random points.
+//     Log1p, Sinh, Erf, Erfc, Sin and Cos are exact to 2 units in the last place, which
+//     tests compare to arbitrary precision at random points; Log at normal numbers,
+//     below which it is not asked, or errs towards more loss.
 //   - δ does not rise with ε, nor ε with δ: exactly on the grid, and between two
 //     grid points up to the last digit.
 //   - The transforms are taken of exponentially tilted distributions, so that the

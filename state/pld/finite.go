@@ -142,8 +142,17 @@ func offOne(probabilities []float64) (missing, excess float64) {
 
 // lossOf returns ln(p/(q/(1 + excess))), rounded up.
 func lossOf(p, q, excess float64) float64 {
-	l := math.Log(p) - math.Log(q) + excess
-	return l + (math.Abs(math.Log(p))+math.Abs(math.Log(q))+1)*0x1p-51
+	over, under := logOf(p), logOf(q)
+	return over - under + excess + (math.Abs(over)+math.Abs(under)+1)*0x1p-51
+}
+
+// logOf returns ln p for p > 0, also below the normal numbers, where math.Log is wrong
+// on amd64 (Go 1.26): −709 for the −744 of the least one.
+func logOf(p float64) float64 {
+	if p < 0x1p-1022 {
+		return math.Log(p*0x1p64) - 64*math.Ln2
+	}
+	return math.Log(p)
 }
 
 func (f Finite) extent(d Direction, _ float64) extent {

@@ -32,3 +32,17 @@ func TestFiniteProbabilitiesThatDoNotAddUpAreNoBetter(t *testing.T) {
 		}
 	}
 }
+
+// A probability below the normal float64 numbers, of which math.Log is 35 too high on some
+// processors: the loss is ln(1/2^-1074) = 744.4, and δ(720) is 1 − e^(720−744.4).
+func TestFiniteProbabilitiesBelowTheNormalNumbersHaveTheirLoss(t *testing.T) {
+	for _, tiny := range []float64{5e-324, 1e-310, 0x1p-1022} {
+		want := -math.Log(tiny*0x1p64) + 64*math.Ln2
+		d := distribution(t, pld.Finite{With: []float64{tiny, 1}, Without: []float64{1, tiny}}, pld.Options{})
+		for _, epsilon := range []float64{want - 24, want - 1} {
+			if got, truth := deltaAt(t, d, epsilon), -math.Expm1(epsilon-want); got < truth*(1-1e-9) {
+				t.Errorf("%v: δ(%v) = %v, want at least %v", tiny, epsilon, got, truth)
+			}
+		}
+	}
+}
