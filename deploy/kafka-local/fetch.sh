@@ -1,14 +1,20 @@
 #!/usr/bin/env bash
 # Fetches the jars of Apache Kafka 4.3.1 with Maven, once, and prints where they are.
 #
-#   deploy/kafka-local/fetch.sh
+#   deploy/kafka-local/fetch.sh           those of the broker
+#   deploy/kafka-local/fetch.sh connect   those of Kafka Connect with its file sink
 #
 # They go to TOLLGATE_KAFKA_DIR, by default ${XDG_CACHE_HOME:-~/.cache}/tollgate/kafka-4.3.1,
-# where internal/testing/realkafka looks for them. Nothing else is touched; a directory that is
-# complete is left as it is. Needs mvn, and java 17 or newer to run the broker.
+# where internal/testing/realkafka looks for them; those of Connect beside it, with -connect after
+# the name. Nothing else is touched; a directory that is complete is left as it is. Needs mvn, and
+# java 17 or newer to run the broker.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 dir=${TOLLGATE_KAFKA_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/tollgate/kafka-4.3.1}
+pom=pom.xml main=kafka_2.13-4.3.1.jar
+if [[ ${1:-} == connect ]]; then
+  dir+=-connect pom=connect.xml main=connect-file-4.3.1.jar
+fi
 
 if [[ ! -f $dir/complete ]]; then
   command -v mvn >/dev/null || { echo "mvn is not installed: it fetches Kafka's jars" >&2; exit 1; }
@@ -16,8 +22,8 @@ if [[ ! -f $dir/complete ]]; then
   # Beside the target and moved there whole: an interrupted download leaves nothing that looks complete.
   half=$(mktemp -d "$dir.XXXXXX")
   trap 'rm -rf "$half"' EXIT
-  mvn -q -B -f "$here/pom.xml" dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory="$half" >&2
-  [[ -f $half/kafka_2.13-4.3.1.jar ]] || { echo "mvn brought no kafka_2.13-4.3.1.jar" >&2; exit 1; }
+  mvn -q -B -f "$here/$pom" dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory="$half" >&2
+  [[ -f $half/$main ]] || { echo "mvn brought no $main" >&2; exit 1; }
   chmod 755 "$half"
   touch "$half/complete"
   if [[ -d $dir && ! -f $dir/complete ]]; then rm -rf "$dir"; fi

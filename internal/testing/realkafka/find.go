@@ -37,7 +37,10 @@ func find() (java, jars string, err error) {
 
 // Jars returns the directory that deploy/kafka-local/fetch.sh has filled: TOLLGATE_KAFKA_DIR, by
 // default ${XDG_CACHE_HOME:-~/.cache}/tollgate/kafka-<version>.
-func Jars() (string, error) {
+func Jars() (string, error) { return complete("", "") }
+
+// complete returns the directory that fetch.sh has filled when it was given an argument.
+func complete(suffix, argument string) (string, error) {
 	dir := os.Getenv(DirVariable)
 	if dir == "" {
 		cache := os.Getenv("XDG_CACHE_HOME")
@@ -50,8 +53,9 @@ func Jars() (string, error) {
 		}
 		dir = filepath.Join(cache, "tollgate", "kafka-"+Version)
 	}
+	dir += suffix
 	if _, err := os.Stat(filepath.Join(dir, "complete")); err != nil {
-		return "", fmt.Errorf("%w: %s does not hold Kafka's jars; run deploy/kafka-local/fetch.sh, or `.ci/run kafka`", ErrMissing, dir)
+		return "", fmt.Errorf("%w: %s does not hold Kafka's jars; run deploy/kafka-local/fetch.sh%s, or `.ci/run kafka`", ErrMissing, dir, argument)
 	}
 	return dir, nil
 }

@@ -45,15 +45,20 @@ func (b *Broker) format(ctx context.Context) error {
 	return nil
 }
 
-// launch starts the JVM with its output in a file.
+// launch starts the broker's JVM with its output in a file.
 func (b *Broker) launch(log string) (*process, error) {
+	args := append(slices.Clone(b.flags), "-Dlog4j2.configurationFile="+b.file("log4j2.xml"), "kafka.Kafka", b.file("server.properties"))
+	return launch(b.java, b.dir, log, args)
+}
+
+// launch starts a JVM in a directory, with its output in a file.
+func launch(java, dir, log string, args []string) (*process, error) {
 	out, err := os.Create(log)
 	if err != nil {
-		return nil, fmt.Errorf("making a broker's log file: %w", err)
+		return nil, fmt.Errorf("making a log file for java: %w", err)
 	}
-	args := append(slices.Clone(b.flags), "-Dlog4j2.configurationFile="+b.file("log4j2.xml"), "kafka.Kafka", b.file("server.properties"))
-	cmd := exec.Command(b.java, args...)
-	cmd.Dir, cmd.Stdout, cmd.Stderr = b.dir, out, out
+	cmd := exec.Command(java, args...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, out, out
 	cmd.SysProcAttr = orphanEnds()
 	p := &process{gone: make(chan struct{})}
 	started := make(chan error)
