@@ -1,0 +1,68 @@
+package pipeline
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/generations"
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+// The Kafka key of a count names the window by metric and start alone: whatever is changed, also
+// over generations in which the metric was not there, its name stands for one window size, and a
+// metric that comes back, or whose public keys changed, releases no window that began before.
+func TestRuleAKeyOfCountsNamesOneWindow(t *testing.T) {
+	compiled := func(change func(*deployment.Config)) schemas.Header {
+		cfg := deploytest.Config("localhost:1")
+		cfg.Metrics[0].Slide = cfg.Metrics[0].Window
+		change(&cfg)
+		d, err := deployment.Compile(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return generations.Header(d)
+	}
+	same := func(*deployment.Config) {}
+	first := compiled(same)
+	first.FromTurn, first.MetricStarts = 1, []int64{0}
+	other := compiled(func(c *deployment.Config) { c.Metrics[0].Name = "other" })
+	without := generations.Succeed(&first, &other, 11, 600_000, nil)
+	for name, change := range map[string]func(*deployment.Config){
+		"a longer window": func(c *deployment.Config) { c.Metrics[0].Window *= 2 },
+		"a coverage's window": func(c *deployment.Config) {
+			c.Metrics[0].Window, c.Metrics[0].Coverage = time.Hour, &deployment.Coverage{}
+		},
+	} {
+		for _, h := range []*schemas.Header{&first, &without} {
+			want := compiled(change)
+			all := generations.Differences(h, &want)
+			if len(all) == 0 || !strings.Contains(all[0].Never, "new name") {
+				t.Errorf("%s in generation %d: %+v", name, h.Generation, all)
+			}
+		}
+	}
+	for name, change := range map[string]func(*deployment.Config){
+		"back again":  same,
+		"other keys":  func(c *deployment.Config) { c.Metrics[0].Keys.List = []string{"z"} },
+		"from a list": func(c *deployment.Config) { c.Metrics[0].Keys.List = []string{"a"} },
+	} {
+		want := compiled(change)
+		if all := generations.Differences(&without, &want); len(all) == 0 || all[0].Never != "" {
+			t.Fatalf("%s: %+v", name, all)
+		}
+		if next := generations.Succeed(&without, &want, 21, 1_200_000, nil); next.MetricStarts[0] != 1_200_000 {
+			t.Errorf("%s: windows from %d on", name, next.MetricStarts[0])
+		}
+	}
+	// Neither can two metrics share a name, nor a name hold what separates the parts.
+	for _, name := range []string{"a|b", "|", "", "a\xff", strings.Repeat("n", 201)} {
+		cfg := deploytest.Config("localhost:1")
+		cfg.Metrics[0].Name = name
+		if _, err := deployment.Compile(cfg); err == nil || !strings.Contains(err.Error(), "metrics.name") {
+			t.Errorf("a metric called %q: %v", name, err)
+		}
+	}
+}
