@@ -105,7 +105,7 @@ func TestInitRegistersTheSchemaOfCounts(t *testing.T) {
 	}
 	reg.Refuse = http.StatusConflict
 	err := Init(t.Context(), d, InitOptions{})
-	if !errors.Is(err, registry.ErrIncompatible) || !strings.Contains(err.Error(), countsSubject) {
+	if !errors.Is(err, registry.ErrIncompatible) || !strings.Contains(err.Error(), countsSubject) || !strings.Contains(err.Error(), "outputs.counts") {
 		t.Fatalf("the registry refuses the schema, and init says %v", err)
 	}
 	if err := CheckTopics(t.Context(), d, CheckOptions{Start: true}); err != nil {

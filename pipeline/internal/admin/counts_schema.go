@@ -20,7 +20,11 @@ import (
 // registry.ErrUnsupported, registry.ErrUnauthorized, registry.ErrUnreachable, or that of ctx.
 func RegisterCounts(ctx context.Context, d *deployment.Deployment) (schemas.CountsEncoding, error) {
 	return countsEncoding(d, func(client *registry.Client, subject string) (uint32, error) {
-		return client.Register(ctx, subject, schemas.ReleaseSchema())
+		id, err := client.Register(ctx, subject, schemas.ReleaseSchema())
+		if errors.Is(err, registry.ErrIncompatible) {
+			err = fmt.Errorf("%w; the subject holds another schema than that of counts: name a counts topic of its own (outputs.counts), or have the registry accept this one there (compatibility NONE)", err)
+		}
+		return id, err
 	})
 }
 
