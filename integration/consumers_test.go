@@ -188,8 +188,7 @@ func TestKafkaConnectsFileSinkWritesTheCountsThatWerePrinted(t *testing.T) {
 	rows, masked := filepath.Join(dir, "rows"), filepath.Join(dir, "masked")
 	sink := func(name, file string, more map[string]string) map[string]string {
 		settings := map[string]string{"name": name, "connector.class": "org.apache.kafka.connect.file.FileStreamSinkConnector",
-			"tasks.max": "1", "topics": topic, "file": file,
-			"errors.tolerance": "all"} // records that are no counts
+			"tasks.max": "1", "topics": topic, "file": file}
 		maps.Copy(settings, more)
 		return settings
 	}

@@ -60,9 +60,9 @@ func codecs() []codec {
 		codecOf("envelope", genEnvelope, EncodeEnvelope, DecodeEnvelope),
 		codecOf("partial", genPartial, EncodePartial, DecodePartial),
 		codecOf("ack", genAck, EncodeAck, DecodeAck),
-		releaseCodec("release-avro", CountsEncoding{CountsAvro, 7}),
-		releaseCodec("release-json", CountsEncoding{Format: CountsJSON}),
-		releaseCodec("release-avro_object", CountsEncoding{Format: CountsAvroObject}),
+		codecOfReleases("release-avro", CountsEncoding{CountsAvro, 7}),
+		codecOfReleases("release-json", CountsEncoding{Format: CountsJSON}),
+		codecOfReleases("release-avro_object", CountsEncoding{Format: CountsAvroObject}),
 		codecOf("release-key", func(t *rapid.T) ReleaseKey {
 			r := genRelease(t)
 			return ReleaseKey{Metric: r.Metric, WindowStart: r.WindowStart, Key: r.Key}
@@ -78,9 +78,9 @@ type encoded struct {
 	Encoding CountsEncoding
 }
 
-// releaseCodec is the format of releases in one encoding. What is decoded is written again in the
-// encoding that its first bytes name: a fuzzer finds the others, too.
-func releaseCodec(name string, enc CountsEncoding) codec {
+// codecOfReleases is the format of releases in one encoding. What is decoded is written again in
+// the encoding that its first bytes name: a fuzzer finds the others, too.
+func codecOfReleases(name string, enc CountsEncoding) codec {
 	return codecOf(name, func(t *rapid.T) encoded { return encoded{genRelease(t), enc} },
 		func(s encoded) ([]byte, error) { return EncodeRelease(s.Encoding, s.Release) },
 		func(b []byte) (encoded, error) {

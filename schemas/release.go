@@ -59,9 +59,8 @@ func (r *Release) check() string {
 }
 
 // EncodeRelease encodes a release as a value of the counts topic. The bytes are a function of the
-// arguments alone, and of no library: a turn that is redone by a later version of the program gives
-// the same. Errors: ErrInvalid (an impossible encoding, numbers not finite, no rung, a text too
-// long or not UTF-8).
+// arguments alone: a turn that is redone by a later version of the program gives the same. Errors:
+// ErrInvalid (an impossible encoding, numbers not finite, no rung, a text too long or not UTF-8).
 func EncodeRelease(enc CountsEncoding, r Release) ([]byte, error) {
 	if what := enc.check(); what != "" {
 		return nil, invalid(KindRelease, what)
@@ -69,13 +68,13 @@ func EncodeRelease(enc CountsEncoding, r Release) ([]byte, error) {
 	if what := r.check(); what != "" {
 		return nil, invalid(KindRelease, what)
 	}
-	return r.append(make([]byte, 0, 512), enc), nil
+	return r.append(make([]byte, 0, 512), enc)
 }
 
-func (r *Release) append(dst []byte, enc CountsEncoding) []byte {
+func (r *Release) append(dst []byte, enc CountsEncoding) ([]byte, error) {
 	switch enc.Format {
 	case CountsJSON:
-		return r.appendJSON(dst)
+		return r.appendJSON(dst), nil
 	case CountsAvroObject:
 		return r.appendAvro(append(dst, singleObject()...))
 	default:
@@ -110,7 +109,7 @@ func DecodeRelease(b []byte) (Release, error) {
 	}
 	// One release has one encoding, so that whatever follows from another field, such as value from
 	// value_1024ths, need not be looked at.
-	if !bytes.Equal(r.append(make([]byte, 0, len(b)), enc), b) {
+	if again, err := r.append(make([]byte, 0, len(b)), enc); err != nil || !bytes.Equal(again, b) {
 		return Release{}, malformed(KindRelease, "fields that contradict each other, or are not in the form in which this program writes them")
 	}
 	return r, nil

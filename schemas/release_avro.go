@@ -3,7 +3,12 @@ package schemas
 import (
 	_ "embed" // the schema
 	"encoding/binary"
+	"fmt"
 	"math"
+	"strings"
+	"sync"
+
+	"github.com/linkedin/goavro/v2"
 )
 
 //go:embed release.avsc
@@ -32,33 +37,37 @@ func registryPrefix(id uint32) []byte {
 	return binary.BigEndian.AppendUint32([]byte{registryMagic}, id)
 }
 
-// appendAvro writes the fields in the order of the schema, in Avro's binary encoding.
-func (r *Release) appendAvro(dst []byte) []byte {
-	f := r.derived()
-	dst = appendAvroText(dst, r.Metric)
-	dst = binary.AppendVarint(dst, r.WindowStart)
-	dst = binary.AppendVarint(dst, r.WindowEnd)
-	dst = appendAvroText(dst, r.Key)
-	for _, v := range [...]float64{r.Count(), r.StdDev, r.Low, r.High, r.Confidence} {
-		dst = appendAvroDouble(dst, v)
+// releaseCodec compiles the schema once; a goavro codec has no state after that. It is made without
+// the annotations of times, see timestampType.
+var releaseCodec = sync.OnceValues(func() (*goavro.Codec, error) {
+	c, err := goavro.NewCodec(strings.ReplaceAll(releaseSchema, timestampType, `"long"`))
+	if err != nil {
+		return nil, fmt.Errorf("compiling the schema of releases: %w", err)
 	}
-	dst = appendBool(dst, r.Met)
-	dst = binary.AppendVarint(dst, int64(r.Rungs))
-	dst = appendAvroDouble(dst, r.Precision.Float())
-	dst = binary.AppendVarint(dst, r.Value)
-	dst = appendAvroText(dst, f.precisionUnits)
-	dst = binary.AppendVarint(dst, int64(r.Turn))
-	dst = binary.AppendVarint(dst, int64(r.Generation))
-	dst = appendAvroText(dst, f.digest)
-	return appendAvroText(dst, r.NoiseKeyID)
-}
+	return c, nil
+})
 
-func appendAvroText(dst []byte, s string) []byte {
-	return append(binary.AppendVarint(dst, int64(len(s))), s...)
-}
-
-func appendAvroDouble(dst []byte, f float64) []byte {
-	return binary.LittleEndian.AppendUint64(dst, math.Float64bits(f))
+// appendAvro writes the fields in Avro's binary encoding, which the specification fixes to the
+// byte: no later goavro can write primitive fields in another way.
+func (r *Release) appendAvro(dst []byte) ([]byte, error) {
+	codec, err := releaseCodec()
+	if err != nil {
+		return nil, err
+	}
+	f := r.derived()
+	// goavro ignores a misspelled name here without an error: a test compares the bytes.
+	b, err := codec.BinaryFromNative(dst, map[string]any{
+		"metric": r.Metric, "window_start": r.WindowStart, "window_end": r.WindowEnd, "key": r.Key,
+		"value": r.Count(), "stddev": r.StdDev, "low": r.Low, "high": r.High, "confidence": r.Confidence,
+		"met": r.Met, "rungs": int32(r.Rungs), "precision": r.Precision.Float(), "value_1024ths": r.Value,
+		"precision_units": f.precisionUnits, "turn": int64(r.Turn), "generation": int64(r.Generation),
+		"metric_digest": f.digest, "noise_key_id": r.NoiseKeyID,
+	})
+	if err != nil {
+		// goavro's texts may quote values.
+		return nil, invalid(KindRelease, "refused by Avro")
+	}
+	return b, nil
 }
 
 func decodeReleaseObject(b []byte) (Release, error) {
@@ -84,29 +93,33 @@ func decodeReleaseRegistry(b []byte) (Release, CountsEncoding, error) {
 	return r, enc, err
 }
 
-// decodeReleaseAvro reads the fields. DecodeRelease checks those that follow from others.
+// decodeReleaseAvro reads the fields. DecodeRelease checks those that follow from others, and that
+// every number is in its shortest form.
 func decodeReleaseAvro(b []byte) (Release, error) {
-	d := &wireDecoder{rest: b, kind: KindRelease}
-	var r Release
-	var f derived
-	r.Metric = d.avroText("metric")
-	r.WindowStart, r.WindowEnd = d.varint("window_start"), d.varint("window_end")
-	r.Key = d.avroText("key")
-	_ = d.avroDouble("value")
-	for _, v := range [...]*float64{&r.StdDev, &r.Low, &r.High, &r.Confidence} {
-		*v = d.avroDouble("a number")
-	}
-	r.Met = d.bool("met")
-	rungs := d.varint("rungs")
-	_ = d.avroDouble("precision")
-	r.Value = d.varint("value_1024ths")
-	f.precisionUnits = d.avroText("precision_units")
-	turn, generation := d.varint("turn"), d.varint("generation")
-	f.digest, r.NoiseKeyID = d.avroText("metric_digest"), d.avroText("noise_key_id")
-	if err := d.finish(); err != nil {
+	codec, err := releaseCodec()
+	if err != nil {
 		return Release{}, err
 	}
-	if rungs < 1 || rungs > math.MaxInt32 || turn < 0 || generation < 0 || generation > math.MaxUint32 {
+	decoded, rest, err := codec.NativeFromBinary(b)
+	fields, ok := decoded.(map[string]any)
+	if err != nil || !ok || len(rest) != 0 {
+		return Release{}, malformed(KindRelease, "not the Avro encoding of its schema, or bytes left over")
+	}
+	n := native{fields: fields}
+	r := Release{
+		Metric: fieldOf[string](&n, "metric"), Key: fieldOf[string](&n, "key"),
+		WindowStart: fieldOf[int64](&n, "window_start"), WindowEnd: fieldOf[int64](&n, "window_end"),
+		Value: fieldOf[int64](&n, "value_1024ths"), StdDev: fieldOf[float64](&n, "stddev"),
+		Low: fieldOf[float64](&n, "low"), High: fieldOf[float64](&n, "high"),
+		Confidence: fieldOf[float64](&n, "confidence"), Met: fieldOf[bool](&n, "met"),
+		NoiseKeyID: fieldOf[string](&n, "noise_key_id"),
+	}
+	rungs, turn, generation := fieldOf[int32](&n, "rungs"), fieldOf[int64](&n, "turn"), fieldOf[int64](&n, "generation")
+	f := derived{fieldOf[string](&n, "precision_units"), fieldOf[string](&n, "metric_digest")}
+	switch {
+	case n.missing != "":
+		return Release{}, malformed(KindRelease, n.missing+" is missing or of another type")
+	case rungs < 1 || turn < 0 || generation < 0 || generation > math.MaxUint32:
 		return Release{}, malformed(KindRelease, "a number out of range")
 	}
 	r.Rungs, r.Turn, r.Generation = uint32(rungs), uint64(turn), uint32(generation)
@@ -114,21 +127,4 @@ func decodeReleaseAvro(b []byte) (Release, error) {
 		return Release{}, malformed(KindRelease, what)
 	}
 	return r, nil
-}
-
-func (d *wireDecoder) avroText(what string) string {
-	n := d.varint(what)
-	if n < 0 || n > maxTextBytes {
-		d.fail(what + ": of an impossible length")
-		return ""
-	}
-	return string(d.take(int(n), what))
-}
-
-func (d *wireDecoder) avroDouble(what string) float64 {
-	b := d.take(8, what)
-	if len(b) == 0 {
-		return 0
-	}
-	return math.Float64frombits(binary.LittleEndian.Uint64(b))
 }
