@@ -53,7 +53,11 @@ func (a *app) runValidate(ctx context.Context, path string, offline, strict bool
 		return err
 	}
 	for _, name := range d.file.Missing {
-		fmt.Fprintf(a.stderr, "there is no key in %s yet: make one with runner init --generate-keys, or openssl rand -hex 32\n", name)
+		how := "runner init --generate-keys, or openssl rand -hex 32 > " + name
+		if variable, ok := strings.CutPrefix(name, "$"); ok {
+			how = "export " + variable + "=$(openssl rand -hex 32), and keep that key"
+		}
+		fmt.Fprintf(a.stderr, "there is no key in %s yet: make one with %s\n", name, how)
 	}
 	if err := a.printPlan(plan.New(d.Deployment), f); err != nil {
 		return err

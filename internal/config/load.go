@@ -49,7 +49,7 @@ func beginning(err error) string {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return ""
 	}
-	return "; correct --config, whose paths begin where the command runs, or begin with docs/example.yaml"
+	return "; correct --config (a relative path begins where the command runs), or begin with a copy of docs/example.yaml"
 }
 
 // Parse reads the text of a file. Errors call it name, and relative paths begin in the

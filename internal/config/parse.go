@@ -175,7 +175,11 @@ func (doc *document) object(at string, fields []field, node ast.Node, parent pos
 	if node != nil {
 		var ok bool
 		if written, ok = entries(node); !ok {
-			doc.fail(start(node, parent), at, "an object is needed here, not %s; its fields are %s", describe(node), strings.Join(names(fields), ", "))
+			like := objectLike(fields)
+			if at == "" {
+				like = "" // a file is more than a line
+			}
+			doc.fail(start(node, parent), at, "an object is needed here, not %s%s; its fields are %s", describe(node), like, strings.Join(names(fields), ", "))
 			return
 		}
 	}
@@ -220,6 +224,33 @@ func (doc *document) entry(at string, fields []field, entry *ast.MappingValueNod
 	doc.positions[full] = where
 	doc.valuePositions[full] = start(entry.Value, where)
 	doc.value(full, f, entry.Value, where)
+}
+
+// objectLike returns an object with the fields that are needed, or else with the first one that has
+// an example, as the middle of a sentence; "" without examples.
+func objectLike(fields []field) string {
+	var needed []string
+	first := ""
+	for i := range fields {
+		f := &fields[i]
+		if f.example == "" {
+			continue
+		}
+		one := f.name + ": " + f.example
+		if first == "" {
+			first = one
+		}
+		if f.needed {
+			needed = append(needed, one)
+		}
+	}
+	switch {
+	case len(needed) > 0:
+		return ", for example {" + strings.Join(needed, ", ") + "}"
+	case first != "":
+		return ", for example {" + first + "}"
+	}
+	return ""
 }
 
 // missing gives an absent field its default.

@@ -121,6 +121,7 @@ func (doc *document) scalar(at string, f *field, node ast.Node, where position) 
 			if !quoted {
 				return v.Value, true
 			}
+			return wrong(": leave the quotes out")
 		}
 		return wrong("")
 	case *ast.LiteralNode:

@@ -49,11 +49,11 @@ func (c *Config) check() error {
 	case len(c.Keys.Noise) != 1:
 		return Invalid("keys.noise", "%d keys; exactly one is needed", len(c.Keys.Noise))
 	case c.Keys.Noise[0].Secret == [32]byte{}:
-		return Invalid("keys.noise", "the key is all zeros; it must be 256 random bits")
+		return Invalid("keys.noise", zeros)
 	case c.Keys.UserHash == [32]byte{}:
-		return Invalid("keys.user_hash", "the key is all zeros; it must be 256 random bits")
+		return Invalid("keys.user_hash", zeros)
 	case c.Keys.UserHash == c.Keys.Noise[0].Secret:
-		return Invalid("keys.user_hash", "it is the noise key; the two must be independent")
+		return Invalid("keys.user_hash", "it is the noise key; the two must be independent: make another one with openssl rand -hex 32")
 	case len(c.Metrics) == 0:
 		return Invalid("metrics", "no metric is configured")
 	}
@@ -67,13 +67,15 @@ func (c *Config) check() error {
 		return err
 	}
 	names := map[string]bool{}
-	for i := range c.Metrics {
-		m := &c.Metrics[i]
-		if names[m.Name] {
-			return Invalid("metrics."+m.Name, "the name is used twice")
+	for i := range c.Metrics { // before anything else, which could not say which of two metrics is meant
+		name := c.Metrics[i].Name
+		if names[name] {
+			return Invalid("metrics."+name, "the name %q is that of a metric before it: give each a name of its own", name)
 		}
-		names[m.Name] = true
-		if err := m.check(); err != nil {
+		names[name] = true
+	}
+	for i := range c.Metrics {
+		if err := c.Metrics[i].check(); err != nil {
 			return err
 		}
 	}
@@ -130,6 +132,9 @@ func (c *Config) checkCounts() error {
 	return nil
 }
 
+// zeros says that a key protects nothing.
+const zeros = "the key is all zeros; it must be 256 random bits: openssl rand -hex 32 makes them"
+
 // positive says that a number is not above 0; the second one is an example.
 const positive = "%v is out of range: it must be above 0, for example %v"
 
@@ -148,16 +153,21 @@ func short(d time.Duration) string {
 	return text
 }
 
-// slideFor returns the longest slide that divides a window of whole milliseconds, at most
-// maxPerSize times, and is at most as long as wanted where there is such a slide.
+// slideFor returns a slide that divides a window of whole milliseconds, at most maxPerSize times:
+// the longest of whole minutes, seconds or milliseconds that is at most as long as wanted; else
+// the size itself.
 func slideFor(size, wanted time.Duration) time.Duration {
-	times := int64(1)
-	if wanted > 0 {
-		times = min(max(int64((size+wanted-1)/wanted), 1), maxPerSize)
+	if wanted <= 0 {
+		return size
 	}
-	for ; times > 1 && size.Milliseconds()%times != 0; times-- {
+	for _, unit := range []time.Duration{time.Minute, time.Second, time.Millisecond} {
+		for times := max((size+wanted-1)/wanted, 1); times <= maxPerSize; times++ {
+			if size%(times*unit) == 0 {
+				return size / times
+			}
+		}
 	}
-	return size / time.Duration(times)
+	return size
 }
 
 func (m *Metric) check() error {
