@@ -125,7 +125,7 @@ func TestADryRunSaysWhatAChangeDoes(t *testing.T) {
 	edit(t, cfg, "last_at_least: 4", "last_at_least: 16", "absolute: 30", "relative: 0.1", "[north, south, west]", "[east, north, south, west]")
 	text, c := dry()
 	for _, want := range []string{
-		"target.absolute: 30 → 0", "target.relative: 0 → 0.1", `keys.list: 3 keys → 4 keys, among them "east"`, "σ of the top: ",
+		"target.absolute: 30 → 0", "target.relative: 0 → 0.1", "keys.list: 3 keys → 4 keys (1 added, 0 gone)", "σ of the top: ",
 		"before  noise σ at least ", "target met by all counts, a whole budget pays for 4 windows", "target met by counts from ", "a whole budget pays for 16 windows",
 	} {
 		if !strings.Contains(text, want) {

@@ -96,7 +96,7 @@ func (f *File) private(at, file string) {
 }
 
 // Exposed says that others than the owner of a file with a secret can read or change it, and what
-// to do; "" where nobody else can, or where the system does not say.
+// to do; "" where no other user can, or where the system does not say.
 func Exposed(file string) string {
 	info, err := os.Stat(file)
 	if err != nil || !info.Mode().IsRegular() || runtime.GOOS == "windows" || info.Mode().Perm()&0o077 == 0 {
@@ -106,5 +106,5 @@ func Exposed(file string) string {
 	if info.Mode().Perm()&0o007 == 0 {
 		who = "its group"
 	}
-	return fmt.Sprintf("%s is open to %s (mode %04o): chmod 600 %s, and replace what is in it if somebody may have read it", file, who, info.Mode().Perm(), file)
+	return fmt.Sprintf("%s is open to %s (mode %04o): chmod 600 %s, and replace what is in it if others may have read it", file, who, info.Mode().Perm(), file)
 }

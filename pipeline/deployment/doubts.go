@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// crowd is more users than are behind one key in one window of any stream that a single
+	// manyUsers is more users than are behind one key in one window of any stream that a single
 	// deployment could have: what only such a count could reach, no count reaches.
-	crowd = 1_000_000
+	manyUsers = 1_000_000
 	year  = 365 * 24 * time.Hour
 	// lifelong is longer than any user contributes.
 	lifelong = 100 * year
@@ -64,7 +64,7 @@ const (
 
 // judge says whether the counts of a metric are of use. No data enter.
 func judge(cfg *Config, m *Metric, c *CompiledMetric) useless {
-	most := crowd * float64(m.contribution())
+	most := manyUsers * float64(m.contribution())
 	switch {
 	case m.Keys.Mode == KeysPrivate && c.Plan.Threshold() > most:
 		return hidden

@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -78,29 +77,20 @@ func apart(field string, differ bool, was, is float64) Value {
 	return v
 }
 
-// lists compares lists of public keys by how many they have, and names some that were added or
-// taken away.
+// lists compares lists of public keys by how many they have and how many were added and taken
+// away. Keys themselves are in no log.
 func lists(was, is [][]byte) Value {
-	v := value("keys.list", fmt.Sprintf("%d keys", len(was)), fmt.Sprintf("%d keys", len(is)))
-	only := func(in, notIn [][]byte) string {
-		var names []string
+	only := func(in, notIn [][]byte) (n int) {
 		for _, k := range in {
-			if _, found := slices.BinarySearchFunc(notIn, k, slices.Compare[[]byte]); found {
-				continue
+			if _, found := slices.BinarySearchFunc(notIn, k, slices.Compare[[]byte]); !found {
+				n++
 			}
-			if len(names) == 3 {
-				names = append(names, "…")
-				break
-			}
-			names = append(names, strconv.Quote(string(k)))
 		}
-		return strings.Join(names, ", ")
+		return n
 	}
-	if gone := only(was, is); gone != "" {
-		v.Was += ", among them " + gone
-	}
-	if added := only(is, was); added != "" {
-		v.Is += ", among them " + added
+	v := Value{Field: "keys.list", Was: fmt.Sprintf("%d keys", len(was)), Is: fmt.Sprintf("%d keys", len(is))}
+	if gone, added := only(was, is), only(is, was); gone+added > 0 {
+		v.Is += fmt.Sprintf(" (%d added, %d gone)", added, gone)
 	}
 	return v
 }
