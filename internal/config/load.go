@@ -124,8 +124,11 @@ func (doc *document) keysOf(i int) {
 }
 
 func (doc *document) oneSource(at string, s source) {
-	if (s.file == "") == (s.env == "") {
-		doc.fail(doc.position(at), at, "give either file or env; the file holds what openssl rand -hex 32 prints")
+	switch {
+	case s.file != "" && s.env != "":
+		doc.fail(doc.position(at), at, "give file or env, not both")
+	case s.file == "" && s.env == "":
+		doc.fail(doc.position(at), at, "where is the key? For example {file: noise.key}, which holds what openssl rand -hex 32 prints, or {env: NAME}, a variable that does")
 	}
 }
 
@@ -136,8 +139,11 @@ func (doc *document) onePassword(at, value string, s source, needed bool) {
 			count++
 		}
 	}
-	if count > 1 || count == 0 && needed {
-		doc.fail(doc.position(at), at, "give one of password, password_env and password_file")
+	switch {
+	case count > 1:
+		doc.fail(doc.position(at), at, "give only one of password, password_env and password_file")
+	case count == 0 && needed:
+		doc.fail(doc.position(at), at, "where is the password? For example  password_env: NAME, a variable of the environment, or password_file")
 	}
 }
 
@@ -203,7 +209,7 @@ func (f *File) lists(cfg *pipeline.Config) {
 			}
 		}
 		if len(metrics[i].Keys.List) == 0 && len(f.document.errs) == before {
-			f.document.fail(f.document.valuePosition(at), at, "the file has no key in it")
+			f.document.fail(f.document.valuePosition(at), at, "the file %s has no key in it: write a key in each line", name)
 		}
 	}
 	cfg.Metrics = metrics
@@ -218,7 +224,7 @@ const (
 func (f *File) read(at, name string, limit int64) string {
 	text, err := ReadSmall(name, limit)
 	if err != nil {
-		f.document.fail(f.document.valuePosition(at), at, "%v", cause(err))
+		f.document.fail(f.document.valuePosition(at), at, "reading %s: %v; a relative name begins where this file is", name, cause(err))
 	}
 	return text
 }

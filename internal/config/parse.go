@@ -47,9 +47,23 @@ func (doc *document) fail(at position, field, format string, args ...any) {
 func (doc *document) at(at position, field, reason string) *Error {
 	e := &Error{File: doc.name, Line: max(at.line, 1), Column: max(at.column, 1), Field: field, Reason: doc.secrets.hide(reason)}
 	if e.Line <= len(doc.lines) {
-		e.Text = printable(doc.secrets.hide(strings.TrimRight(doc.lines[e.Line-1], "\r")))
+		e.Text = excerpt(printable(doc.secrets.hide(strings.TrimRight(doc.lines[e.Line-1], "\r"))), e.Column)
 	}
 	return e
+}
+
+// maxShownLine is how many characters of a line are shown: a list can have thousands of keys.
+const maxShownLine = 160
+
+// excerpt returns the beginning of a line; "" where the column is not in it.
+func excerpt(line string, column int) string {
+	if utf8.RuneCountInString(line) <= maxShownLine {
+		return line
+	}
+	if column > maxShownLine {
+		return ""
+	}
+	return string([]rune(line)[:maxShownLine]) + "…"
 }
 
 // read parses the document.

@@ -39,7 +39,7 @@ func (f *File) key(at string, s source, o Options, standIn byte) (key [32]byte) 
 			doc.fail(where, at+".file", "%s", noKey(s.file))
 			return key
 		case err != nil:
-			doc.fail(where, at, "%v", cause(err))
+			doc.fail(where, at+".file", "reading %s: %v", s.file, cause(err))
 			return key
 		}
 	}

@@ -47,8 +47,7 @@ func (e *tooLongError) Error() string {
 	return fmt.Sprintf("%s is longer than %d bytes", e.path, e.limit)
 }
 
-// cause removes the path from an error of ReadSmall: the line of the configuration that is
-// shown has it.
+// cause removes the path from an error of ReadSmall, which the caller names.
 func cause(err error) error {
 	var tooLong *tooLongError
 	if errors.As(err, &tooLong) {

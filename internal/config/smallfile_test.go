@@ -28,7 +28,7 @@ func TestSmallFilesAreReadUpToTheirLimit(t *testing.T) {
 	}
 }
 
-// The line of the configuration names the file, so the message does not.
+// A name is relative to the configuration, so the message has it as the system found it, once.
 func TestFilesThatAreTooLongAreRefusedWithTheirPath(t *testing.T) {
 	body, err := os.ReadFile("testdata/key_too_short.bad.yml")
 	if err != nil {
@@ -46,7 +46,7 @@ func TestFilesThatAreTooLongAreRefusedWithTheirPath(t *testing.T) {
 		}
 	}
 	_, err = config.Load(path, config.Options{})
-	want := path + ":10:17: keys.noise: the file is longer than 4096 bytes\n"
+	want := path + ":10:17: keys.noise.file: reading " + filepath.Join(directory, "short.key") + ": the file is longer than 4096 bytes\n"
 	if !errors.As(err, new(config.Errors)) || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("got %v, want %s", err, want)
 	}

@@ -13,7 +13,7 @@ const (
 	// manyUsers is more users than are behind one key in one window of any stream that a single
 	// deployment could have: what only such a count could reach, no count reaches.
 	manyUsers = 1_000_000
-	year  = 365 * 24 * time.Hour
+	year      = 365 * 24 * time.Hour
 	// lifelong is longer than any user contributes.
 	lifelong = 100 * year
 )

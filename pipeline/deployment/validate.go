@@ -259,17 +259,31 @@ func (c *Config) checkTogether() error {
 		from := byName[m.Keys.From]
 		switch at := "metrics." + m.Name + ".keys.keys_from"; {
 		case from == nil:
-			return Invalid(at, "there is no metric %q", m.Keys.From)
+			return Invalid(at, "there is no metric %q%s", m.Keys.From, c.privateMetrics())
 		case from.Keys.Mode != KeysPrivate || metrickind.Of(from.Kind).NotPrivate != "":
-			return Invalid(at, "%s has no private keys of its own", m.Keys.From)
+			return Invalid(at, "%s has no private keys of its own%s", m.Keys.From, c.privateMetrics())
 		case from.Window != m.Window || from.Slide != m.Slide:
-			return Invalid(at, "the windows of %s are others: both need the same size and slide", m.Keys.From)
+			return Invalid(at, "the windows of %s are others, %s every %s: give this metric the same window.size and window.slide", m.Keys.From, short(from.Window), short(from.Slide))
 		}
 	}
 	if n := len(calendar.Coarse(slides)); n > calendar.MaxSlides {
 		return Invalid("metrics", "they have %d values of window.slide of which none is a multiple of another, and may have %d: let slides be multiples of each other, for example 1m, 5m and 1h", n, calendar.MaxSlides)
 	}
 	return nil
+}
+
+// privateMetrics names the metrics whose keys another one can take, as the end of a sentence.
+func (c *Config) privateMetrics() string {
+	var names []string
+	for i := range c.Metrics {
+		if m := &c.Metrics[i]; m.Keys.Mode == KeysPrivate {
+			names = append(names, m.Name)
+		}
+	}
+	if len(names) == 0 {
+		return ", and no metric has private keys: give one keys.mode private, or list keys here"
+	}
+	return "; metrics with private keys: " + strings.Join(names, ", ")
 }
 
 func (m *Metric) checkKeys() error {
@@ -286,9 +300,9 @@ func (m *Metric) checkKeys() error {
 		if len(m.Keys.List) == 0 {
 			return Invalid(at, "mode public needs the keys: list: [a, b], or list_file with a key in each line")
 		}
-		for _, k := range m.Keys.List {
+		for i, k := range m.Keys.List {
 			if err := schemas.ValidateKey([]byte(k)); err != nil {
-				return Invalid(at, "a key of the list is invalid: %v", err)
+				return Invalid(at, "key %d of the list is invalid: %v", i+1, err)
 			}
 		}
 	case KeysFrom:
@@ -296,7 +310,7 @@ func (m *Metric) checkKeys() error {
 			return Invalid(at, "keys that are taken from another metric need its name, and no list")
 		}
 	default:
-		return Invalid(at, "%q is neither public nor private", m.Keys.Mode)
+		return Invalid(at, "mode %q must be public, private or from", m.Keys.Mode)
 	}
 	return nil
 }

@@ -50,7 +50,7 @@ func compile(text string) (*compiled, error) {
 	}
 	tree, err := parser.Parse(text)
 	if err != nil {
-		return nil, fmt.Errorf("reading filter: %w", err)
+		return nil, fmt.Errorf("reading filter: %w%s", err, meant(err))
 	}
 	w := walker{}
 	w.visit(tree.Node, false)
@@ -63,6 +63,15 @@ func compile(text string) (*compiled, error) {
 		return nil, fmt.Errorf("reading filter: %w", err)
 	}
 	return &compiled{program: program, names: w.names, needs: w.needs}, nil
+}
+
+// meant says what was probably meant by an operator that filters do not have; "" where it is not
+// known.
+func meant(err error) string {
+	if strings.Contains(err.Error(), `Operator("=")`) {
+		return "\n = is written == in a filter"
+	}
+	return ""
 }
 
 // walker finds the fields of a filter, and the first thing that filters may not have.
