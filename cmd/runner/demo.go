@@ -117,5 +117,5 @@ func (f *demoFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.trustedReport, "trusted-report", "", "file for exact tallies of all records, as JSON; not for publication")
 	formatFlag(cmd, &f.format)
 	runnerFlag(cmd, &f.runner)
-	flags.BoolVar(&f.strict, "strict", false, "refuse (exit code 4) what otherwise is only a warning: more than half of the records lost before counting")
+	flags.BoolVar(&f.strict, "strict", false, "refuse what otherwise is only a warning: more than half of the records lost before counting (exit code 4), settings under which nothing can be released, a key file that others can read (exit code 3)")
 }

@@ -51,7 +51,7 @@ func (a *app) runDemo(ctx context.Context, f *demoFlags, changed func(string) bo
 	if j.settings, j.deployment, err = f.settings(keys); err != nil {
 		return err
 	}
-	if err := f.doubts(a, j.deployment, false); err != nil {
+	if err := f.doubts(a, j.deployment, f.strict); err != nil {
 		return err
 	}
 	var trusted *report

@@ -100,6 +100,9 @@ func TestWhatCanReleaseNothingIsTold(t *testing.T) {
 	if !strings.Contains(stderr, "warning: --last-at-least: 1000000000 windows") || !strings.Contains(stderr, "--last-at-least 8760 is a year of windows") {
 		t.Errorf("demo: %s", stderr)
 	}
+	if code, _, stderr := run(t, "demo", "--events", "10", "--windows", "1", "--last-at-least", "1000000000", "--strict"); code != exitConfig || !strings.Contains(stderr, "--strict") {
+		t.Errorf("demo --strict: exit %d, %s", code, stderr)
+	}
 	if _, stderr = mustRun(t, "demo", "--events", "10", "--windows", "1"); strings.Contains(stderr, "warning: ") {
 		t.Errorf("a demo without doubt: %s", stderr)
 	}
