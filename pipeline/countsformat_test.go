@@ -145,7 +145,7 @@ func TestARegistryThatWasReplacedIsFoundAndRepaired(t *testing.T) {
 	moved := mustCompile(t, next)
 	for _, dry := range []bool{true, false} {
 		result, err := Change(t.Context(), moved, ChangeOptions{DryRun: dry})
-		if err != nil || len(result.Differences) != 1 || !strings.Contains(result.Differences[0].What, "the deployment: 100; the registry does not have the schema") {
+		if err != nil || len(result.Differences) != 1 || !strings.Contains(result.Differences[0].Detail(), "in force 100, configured the registry does not have it") {
 			t.Fatalf("%+v, %v", result, err)
 		}
 		if kept := other.Subject(countsSubject); (len(kept) == 0) != dry {
@@ -177,7 +177,7 @@ func TestTheFormatOfCountsCanBeChanged(t *testing.T) {
 	next.Outputs.CountsFormat = schemas.CountsAvro
 	inRegistry(reg.URL)(&next)
 	framed := mustCompile(t, next)
-	if _, err := Run(t.Context(), framed, RunOptions{Bounded: true}); !errors.Is(err, deployment.ErrHeaderMismatch) || !strings.Contains(err.Error(), "the format of counts (the deployment: json; the configuration: avro)") {
+	if _, err := Run(t.Context(), framed, RunOptions{Bounded: true}); !errors.Is(err, deployment.ErrHeaderMismatch) || !strings.Contains(err.Error(), "the format of counts differs (outputs.counts_format: in force json, configured avro)") {
 		t.Fatal(err)
 	}
 	reg.Asked()

@@ -63,11 +63,16 @@ func Init(ctx context.Context, d *deployment.Deployment, o InitOptions) error {
 		return err
 	}
 	defer client.Close()
-	if err := initialised(ctx, d, client, 0); err != nil {
-		return err
+	already := initialised(ctx, d, client, 0)
+	var same *InitialisedError
+	if already != nil && (!errors.As(already, &same) || len(same.Differences) > 0) {
+		return already
 	}
 	if err := topicrules.Check(ctx, d, client, topicrules.Options{}); err != nil {
 		return err
+	}
+	if already != nil {
+		return already // and it has lost none of its topics
 	}
 	switch err := admin.Fresh(ctx, d, client); {
 	case errors.Is(err, deployment.ErrInitialised): // meanwhile
