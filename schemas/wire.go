@@ -74,10 +74,14 @@ const (
 
 // version returns the version of a kind's format. Version 1 had only event counts over fixed
 // windows; version 2 of the control log did not number the runs, version 3 did not say how counts
-// are written. None of them was ever released.
+// are written. Before version 3 tallies did not say which bound clipped a record. None of them was
+// ever released.
 func (k Kind) version() byte {
-	if k <= KindRun {
+	switch {
+	case k <= KindRun:
 		return 4
+	case k == KindDeltaBody, k == KindPartial, k == KindAck:
+		return 3
 	}
 	return 2
 }

@@ -50,7 +50,8 @@ func Causes(s Settings, source Source, result Result, released int) ([]string, e
 	if _, file := source.(*File); file {
 		wrong, err := e.wrongTime()
 		if err != nil || wrong != "" {
-			return slices.DeleteFunc([]string{wrong}, func(text string) bool { return text == "" }), err // what follows from wrong times is no cause
+			// what follows from wrong times is no cause
+			return slices.DeleteFunc([]string{wrong}, func(text string) bool { return text == "" }), err
 		}
 	}
 	if !little {

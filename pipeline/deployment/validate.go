@@ -177,7 +177,7 @@ func (m *Metric) check() error {
 	case m.Name == "":
 		return Invalid("metrics.name", "a metric has no name: give it one of 1 to 200 bytes, for example views")
 	case len(m.Name) > 200:
-		return Invalid(at("name"), "it has %d bytes and may have 200", len(m.Name))
+		return Invalid("metrics.name", "it has %d bytes and may have 200", len(m.Name))
 	case schemas.ValidateMetricName(m.Name) != nil:
 		return Invalid("metrics.name", "%q: %v, for example views", m.Name, schemas.ErrMetricName)
 	case !slices.Contains(kinds, m.Kind):
