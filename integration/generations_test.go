@@ -232,9 +232,9 @@ func TestRuleWhatAPromiseRestsOnNeverChanges(t *testing.T) {
 		"under another id": func(c *pipeline.Config) {
 			c.Keys.Noise = []noisereduction.NoiseKey{{ID: "k7", Secret: [32]byte{1, 7, 9}}}
 		},
-		"whose times":         func(c *pipeline.Config) { c.Time.NoFuture = true },
-		"the time unit":       nil,
-		"cannot be changed: ": func(c *pipeline.Config) { c.Metrics[1].Window *= 2 },
+		"whose times":   func(c *pipeline.Config) { c.Time.NoFuture = true },
+		"the time unit": nil,
+		"cannot be changed (window.size: in force 10s, configured 20s": func(c *pipeline.Config) { c.Metrics[1].Window *= 2 },
 	} {
 		if change == nil {
 			continue

@@ -133,7 +133,7 @@ func testTopicsOf(t *testing.T, b *realkafka.Broker) {
 	}
 	cfg.Deployment, cfg.Events.Topic = "wide", "wide-events"
 	err := CreateTopics(t.Context(), mustCompile(t, cfg), TopicOptions{EventPartitions: 1, Replication: 3})
-	if !errors.Is(err, ErrReplication) || strings.Count(err.Error(), "too few brokers for 3 replicas: the cluster has 1") != 1 || strings.Count(err.Error(), `"wide-`) != 5 {
+	if !errors.Is(err, ErrReplication) || strings.Count(err.Error(), "too few brokers for 3 replicas: the cluster has 1") != 1 || strings.Count(err.Error(), `"wide-`) != 6 {
 		t.Errorf("three replicas on one broker: %v", err)
 	}
 	// A deployment whose topics were all made by hand with the broker's defaults.
