@@ -68,9 +68,9 @@ func (t *Table) Rows(rows []Row) error {
 func (t *Table) line(b *bufio.Writer, window, key, value, margin, target string) {
 	fmt.Fprintf(b, "%s  %s %s %s", pad(window, t.timeWidth), pad(key, t.keyWidth), right(value, valueWidth), right(margin, marginWidth))
 	if t.target {
-		b.WriteString("  " + target)
+		fmt.Fprint(b, "  "+target)
 	}
-	b.WriteByte('\n')
+	fmt.Fprintln(b)
 }
 
 func (t *Table) head(b *bufio.Writer) {
