@@ -31,7 +31,8 @@
 //     time.
 //   - A Producer with a transactional id is fenced (ErrFenced) once another one has taken the same
 //     id and written to the partition. Kafka fences only on partitions that the new owner has
-//     written to; an owner therefore writes a fence record before it trusts what it reads.
+//     written to; an owner therefore calls Fence before it trusts what it reads. Appends repeat it
+//     every hour, so that the broker does not forget the transactional id.
 //   - During changes of leader, lost connections and broker restarts, calls are tried again for
 //     Config.RetryFor.
 //   - Connections are the only resource: no goroutine outlives Close, and none runs between calls
@@ -44,8 +45,10 @@
 //   - An error of an append other than a refusal means "unknown", not "not written". The producer
 //     then refuses further appends, because with its sequence used again for other bytes, these
 //     could be lost without an error.
-//   - The broker forgets a producer after producer.id.expiration.ms and
-//     transactional.id.expiration.ms without writes, and with it the fence.
+//   - The broker forgets a transactional id after transactional.id.expiration.ms without a Fence,
+//     and a producer after producer.id.expiration.ms without writes. A writer whose last Fence is
+//     older asks before it writes; only one that is halted within an append for as long is not
+//     fenced.
 //   - When the epochs of a transactional id are used up (after 32766 takeovers), the broker changes
 //     the producer id; a writer that still has the old id with the last epoch is not fenced.
 //

@@ -13,7 +13,7 @@ import (
 // Fence ends the writing of every older producer of the transactional id in the partition, and
 // returns the offset at which it does: what they have written stands before it, and the broker
 // refuses whatever comes from them after it. For a producer with a transactional id, before its
-// first append, and once.
+// first append; from then on appends repeat it now and then (renewAfter).
 //
 // It commits an empty transaction, whose marker makes the partition's leader forget older epochs,
 // and reads the log until it finds the marker: a commit is acknowledged before its markers stand,
@@ -24,6 +24,7 @@ import (
 // not ours to write; what persist gives up with.
 func (p *Producer) Fence(ctx context.Context) (offset int64, err error) {
 	doing := fmt.Sprintf("fencing topic %q partition %d", p.topic, p.partition)
+	began := time.Now().Round(0)
 	for _, step := range []func(context.Context) error{p.joinTransaction, p.commitTransaction} {
 		if err := p.c.persist(ctx, doing, func() error { return step(ctx) }); err != nil {
 			return -1, err
@@ -45,7 +46,7 @@ func (p *Producer) Fence(ctx context.Context) (offset int64, err error) {
 			}
 		}
 	}
-	p.next = at + 1
+	p.next, p.fenced = at+1, began
 	return at, nil
 }
 

@@ -185,3 +185,48 @@ func TestAFenceEndsWithItsContext(t *testing.T) {
 		t.Errorf("a fence without end: %v", err)
 	}
 }
+
+// Appends do not reach the coordinator, which forgets who only appends: the next producer of the
+// transactional id would get another producer id, and its marker would fence nothing.
+func TestAnOldFenceIsRenewedBeforeAnAppend(t *testing.T) {
+	cluster, c := setup(t, 1)
+	p := newProducer(t, c, 0, "tx")
+	mustFence(t, p)
+	mustAppend(t, p, "a")
+	var joined atomic.Int32
+	cluster.ControlKey(addPartitionsKey, func(kmsg.Request) (kmsg.Response, error, bool) {
+		cluster.KeepControl()
+		joined.Add(1)
+		return nil, nil, false
+	})
+	for _, at := range []time.Time{time.Now().Add(-renewAfter), time.Now().Add(time.Hour)} { // the clock was set back
+		p.fenced = at.Round(0)
+		before := joined.Load()
+		if offsets, err := p.AppendOffsets(t.Context(), nil); err != nil || len(offsets) != 0 || joined.Load() != before+1 {
+			t.Errorf("appending nothing: %v, %v, %d fences", offsets, err, joined.Load()-before)
+		}
+		mustAppend(t, p, "b")
+		if joined.Load() != before+1 {
+			t.Errorf("%d fences, want one", joined.Load()-before)
+		}
+	}
+	equal(t, readAll(t, c, 0), []string{"a", "b", "b"})
+}
+
+// A producer that was silent until the coordinator knew it no more does not write: another one may
+// have the partition, under another producer id.
+func TestAProducerThatTheCoordinatorHasForgottenDoesNotWrite(t *testing.T) {
+	cluster, c := setup(t, 1)
+	p := newProducer(t, c, 0, "tx")
+	mustFence(t, p)
+	mustAppend(t, p, "a")
+	p.fenced = p.fenced.Add(-renewAfter)
+	var seen atomic.Int32
+	answerTransaction(cluster, addPartitionsKey, 49, &seen) // invalid producer id mapping
+	for range 2 {
+		if _, err := p.Append(t.Context(), messages("late")); !errors.Is(err, ErrFenced) {
+			t.Errorf("append: %v", err)
+		}
+	}
+	equal(t, readAll(t, c, 0), []string{"a"})
+}

@@ -2,8 +2,10 @@ package kafkalog
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
+	"time"
 )
 
 // Producer appends records to one partition: acknowledged by every in-sync replica, each batch
@@ -16,9 +18,10 @@ type Producer struct {
 
 	id       int64
 	epoch    int16
-	sequence int32 // of the next record
-	next     int64 // no unacknowledged batch of this producer can stand below this offset
-	failed   error // set once the fate of a batch is unknown, or the identity is lost
+	sequence int32     // of the next record
+	next     int64     // no unacknowledged batch of this producer can stand below this offset
+	failed   error     // set once the fate of a batch is unknown, or the identity is lost
+	fenced   time.Time // when the last Fence was, by the wall clock; zero before the first
 	buf      []byte
 
 	mu     sync.Mutex // guards conn and closed, for Close
@@ -92,6 +95,9 @@ func (p *Producer) AppendOffsets(ctx context.Context, msgs []Message) ([]int64, 
 	if p.failed != nil {
 		return nil, p.wrap(p.failed)
 	}
+	if err := p.renew(ctx); err != nil {
+		return nil, p.wrap(err)
+	}
 	limit := p.c.cfg.MaxBatchBytes
 	for i := range msgs {
 		if batchHeader+maxRecordSize(&msgs[i]) > limit {
@@ -111,6 +117,27 @@ func (p *Producer) AppendOffsets(ctx context.Context, msgs []Message) ([]int64, 
 		msgs = msgs[n:]
 	}
 	return offsets, nil
+}
+
+// renewAfter is how old a fence may be at an append: far below any transactional.id.expiration.ms
+// and producer.id.expiration.ms that a broker is given in earnest.
+const renewAfter = time.Hour
+
+// renew repeats a fence that has grown old. Appends do not reach the coordinator: it forgets the
+// transactional id of a producer that only appends, and gives the next one another producer id,
+// which fences nothing of this one. And a producer that was silent for long asks, before it writes,
+// whether it still has the partition.
+func (p *Producer) renew(ctx context.Context) error {
+	// By the wall clock: the monotonic one stands still while a machine sleeps.
+	age := time.Now().Round(0).Sub(p.fenced)
+	if p.fenced.IsZero() || age >= 0 && age < renewAfter {
+		return nil
+	}
+	_, err := p.Fence(ctx)
+	if errors.Is(err, ErrFenced) || errors.Is(err, ErrSequence) {
+		p.failed = err
+	}
+	return err
 }
 
 func (p *Producer) wrap(err error) error {

@@ -9,7 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// transactionTimeout is required by the broker; no transaction is ever begun under the id.
+// transactionTimeout is how long the empty transaction of a Fence may last: then it is aborted.
 const transactionTimeout = 60 * time.Second
 
 // initProducer asks for a producer id and epoch. With a transactional id its coordinator answers,
