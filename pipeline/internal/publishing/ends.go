@@ -52,7 +52,7 @@ func tellEnds(ctx context.Context, client *kafkalog.Client, control *controllog.
 		cancel: cancel, done: make(chan struct{}), more: make(chan struct{}, 1)}
 	var settled uint64
 	control.Look(func(v *controllog.View) { settled = v.Settled })
-	if settled > 0 {
+	if settled >= control.Header.FromTurn { // an earlier generation's values may stand on another topic
 		err = e.tell(settled, control.CountsFrom(d.Config.ReleaseShards))
 	}
 	go e.write(ctx)
