@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -31,7 +32,11 @@ type document struct {
 	errs           Errors
 }
 
+// byteOrderMark stands at the beginning of what some editors write, and means nothing in UTF-8.
+var byteOrderMark = []byte("\ufeff")
+
 func newDocument(name, dir string, body []byte) *document {
+	body = bytes.TrimPrefix(body, byteOrderMark)
 	return &document{
 		name: name, dir: dir, lines: strings.Split(string(body), "\n"), secrets: newSecrets(),
 		positions: map[string]position{}, valuePositions: map[string]position{}, draft: &draft{},
@@ -68,6 +73,7 @@ func excerpt(line string, column int) string {
 
 // read parses the document.
 func (doc *document) read(body []byte) {
+	body = bytes.TrimPrefix(body, byteOrderMark)
 	switch {
 	case len(body) > maxBytes:
 		doc.fail(position{}, "", "the file has more than %d bytes: long lists of keys go into a list_file", maxBytes)

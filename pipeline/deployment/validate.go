@@ -101,18 +101,42 @@ func (c *Config) checkTimes() error {
 }
 
 func (c *Config) checkTopics() error {
+	if !topicName(c.Events.Topic) {
+		return Invalid("events.topic", "%q %s", c.Events.Topic, topicLetters)
+	}
 	used := map[string]string{c.Events.Topic: "events.topic"}
 	for _, own := range [...]struct{ field, topic, name string }{
 		{"outputs.counts", c.Outputs.Counts, "counts"}, {"outputs.control", c.Outputs.Control, "control"},
 		{"outputs.ledger", c.Outputs.Ledger, "ledger"}, {"outputs.dead_letter", c.Outputs.DeadLetter, "dead-letter"},
 		{"outputs.turns", c.Outputs.Turns, "turns"},
 	} {
-		if other, twice := used[own.topic]; twice {
+		unset := own.topic == c.Deployment+"-"+own.name // or set to its default
+		if !topicName(own.topic) {
+			field := own.field
+			if unset {
+				field = "deployment"
+			}
+			return Invalid(field, "the topic %q %s", own.topic, topicLetters)
+		}
+		switch other, twice := used[own.topic]; {
+		case twice && unset:
+			return Invalid(other, "topic %s is that of %s, whose name follows from the deployment's: name another topic here, or there", own.topic, own.field)
+		case twice:
 			return Invalid(own.field, "topic %s is that of %s already: give each a topic of its own, for example %s-%s", own.topic, other, c.Deployment, own.name)
 		}
 		used[own.topic] = own.field
 	}
 	return nil
+}
+
+const topicLetters = "is no name of a Kafka topic: it must have 1 to 249 of the letters a-z and A-Z, digits, dots, _ and -, for example page-visits"
+
+// topicName reports whether Kafka takes the name for a topic.
+func topicName(name string) bool {
+	other := func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("._-", r)
+	}
+	return len(name) >= 1 && len(name) <= 249 && name != "." && name != ".." && !strings.ContainsFunc(name, other)
 }
 
 // checkCounts refuses a format of counts without what it needs, or with what it does not use.
