@@ -66,6 +66,31 @@ func causeCases() []causeCase {
 			never: []string{"gives"},
 		},
 		{
+			name: "times without a zone", header: header, record: ordinary(func(t time.Time) string { return t.Format("2006-01-02 15:04:05") }), lost: true,
+			want: []string{"--time-unit rfc3339 right? (like 2025-03-03T00:00:01Z, with a T and a zone)"},
+		},
+		{
+			name: "nanoseconds", header: header, record: ordinary(func(t time.Time) string { return fmt.Sprint(t.UnixNano()) }), lost: true,
+			args: []string{"--time-unit", "us"},
+			want: []string{"--time-unit us right? (a number since 1970; of nanoseconds a thousandth, for us)"},
+		},
+		{
+			name: "another encoding", header: header, record: func(i int) string { return ordinary(rfc3339)(i) + "\xe9" }, lost: true,
+			want: []string{"(2,000 bad_key key)", "keys must be UTF-8", "iconv -f latin1 -t utf-8"},
+		},
+		{
+			name: "a small epsilon", header: header, record: ordinary(rfc3339), args: []string{"--epsilon", "0.001"},
+			want: []string{"none of 1 count ", threshold, "the largest comes to 2,000", "--epsilon 0.2, a weaker promise, lowers it to "},
+		},
+		{
+			name: "all after the end", header: header, record: ordinary(rfc3339), args: []string{"--to", "2020-01-01"},
+			want: []string{"do not lie before --to 2020-01-01T00:00:00Z", "--to 2025-03-02T00:00:00Z takes them"},
+		},
+		{
+			name: "a list that is one key", header: header, record: ordinary(rfc3339), args: []string{"--public-keys", "keys"},
+			want: []string{`the only key of the list is "keys"`},
+		},
+		{
 			name: "no user", record: func(i int) string {
 				return fmt.Sprintf(`{"person": "u%d", "where": "north", "when": %q}`, i, rfc3339(minutes(i)))
 			}, lost: true,
@@ -109,7 +134,7 @@ func causeCases() []causeCase {
 		{
 			// 100 keys of 20 users each: no window has enough, however large.
 			name: "below the threshold", header: header, record: func(i int) string { return fmt.Sprintf("%s,u%d,page-%d", rfc3339(minutes(i/2)), i, i%100) },
-			want:  []string{"none of 100 counts (a key in a window) can reach", threshold, "the largest comes to 20, of 20 users; the median window has 2,000 users", "--keys public --public-keys FILE"},
+			want:  []string{"none of 100 counts (a key in a window) came to", threshold, "the largest comes to 20, of 20 users; the median window has 2,000 users", "--keys public --public-keys FILE"},
 			never: []string{"--window", "--last-at-least"},
 		},
 		{
@@ -189,7 +214,7 @@ func TestDemoSaysWhatDidIt(t *testing.T) {
 
 func TestDemoSaysThatPrivateKeysOfMadeUpEventsAreTooFew(t *testing.T) {
 	_, stderr := mustRun(t, "demo", "--events", "2000", "--users", "500", "--windows", "3", "--keys", "private")
-	for _, want := range []string{"nothing was released", "counts (a key in a window) can reach"} {
+	for _, want := range []string{"nothing was released", "counts (a key in a window) came to"} {
 		if !strings.Contains(stderr, want) {
 			t.Errorf("stderr lacks %q:\n%s", want, stderr)
 		}

@@ -25,7 +25,7 @@ func readPublicKeys(value string) ([]string, error) {
 		if err == nil || isPath {
 			text, err := config.ReadSmall(value, maxKeyFile)
 			if err != nil {
-				return nil, fmt.Errorf("reading --public-keys: %w", err)
+				return nil, fmt.Errorf("reading --public-keys: %w; where %s is a key and no file, write it into a file, a key in each line", err, value)
 			}
 			keys, inFile = config.Lines(text), true
 			where = "reading --public-keys " + value

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/tollgate-dp/tollgate/internal/funnel"
@@ -137,6 +138,9 @@ func (e *explaining) all() error {
 		if e.foldable > 0 {
 			near = fmt.Sprintf("; %s differ from a key of the list only in case or spaces", number(e.foldable))
 		}
+		if len(e.PublicKeys) == 1 {
+			near += fmt.Sprintf("; the only key of the list is %q", e.PublicKeys[0])
+		}
 		e.add(m.Filtered, "%s have a key that --public-keys does not list%s: list it, or find the keys of the file with --keys private",
 			of(m.Filtered, e.tallies.Accepted, "accepted record"), near)
 	}
@@ -184,11 +188,27 @@ func (e *explaining) brokenRecords() error {
 		"time": fmt.Sprintf("are --time-field %s and --time-unit %s right?", format.Time, cmp.Or(format.TimeUnit, "(of the schema)")),
 		"":     fmt.Sprintf("are --input-format %s, --header and --columns right?", format.Format),
 	}[most.Field]
-	if most.Class == event.ClassOversized {
+	switch most.Class {
+	case event.ClassOversized:
 		remedy, fields = "a record may have "+number(MaxRecordBytes)+" bytes", ""
+	case event.ClassBadKey:
+		remedy = fmt.Sprintf("keys must be UTF-8: is --key-field %s right, or is the file in another encoding? Convert it, for example with iconv -f latin1 -t utf-8", format.Key)
+	case event.ClassBadTimestamp:
+		remedy += timesOf(format.TimeUnit)
 	}
 	e.add(n, "%s are broken (%s): %s%s", of(n, e.tallies.Read, "record"), strings.Join(kinds, ", "), remedy, fields)
 	return nil
+}
+
+// timesOf says what times are like in a unit.
+func timesOf(unit string) string {
+	switch unit {
+	case "rfc3339":
+		return " (like 2025-03-03T00:00:01Z, with a T and a zone)"
+	case "s", "ms", "us":
+		return " (a number since 1970; of nanoseconds a thousandth, for us)"
+	}
+	return ""
 }
 
 // outside names records that lie outside of the range of windows.
@@ -214,7 +234,7 @@ func (e *explaining) belowThreshold(at *cells) (string, error) {
 	if at.below < at.counts {
 		reach = fmt.Sprintf("only %s of %s", number(at.counts-at.below), plural(at.counts, "count"))
 	}
-	text := fmt.Sprintf("%s (a key in a window) can reach %s, from where on a private key is released: the largest comes to %s, of %s; the median window has %s.",
+	text := fmt.Sprintf("%s (a key in a window) came to %s, from where on a private key is released (below it only when the noise is high): the largest comes to %s, of %s; the median window has %s.",
 		reach, number(uint64(math.Ceil(e.tau))), number(at.largest), plural(at.behind, "user"), plural(uint64(at.median()), "user"))
 	var cures []string
 	if n, tau, err := e.lastWithin(float64(at.largest)); err != nil {
@@ -228,10 +248,40 @@ func (e *explaining) belowThreshold(at *cells) (string, error) {
 			break
 		}
 	}
+	if cures == nil {
+		epsilon, tau, err := e.epsilonWithin(float64(at.largest))
+		if err != nil {
+			return "", err
+		}
+		if epsilon > 0 {
+			cures = append(cures, fmt.Sprintf("--epsilon %v, a weaker promise, lowers it to %s", epsilon, number(uint64(math.Ceil(tau)))))
+		}
+	}
 	if e.source.Traits().Format.Key != "" {
 		cures = append(cures, "--keys public --public-keys FILE, for keys that are known without looking at the data, releases all of them")
 	}
 	return text + " " + strings.Join(cures, "; "), nil
+}
+
+// epsilonWithin returns the least --epsilon of 1, 2 or 5 times a power of ten, above that of the
+// settings and at most 1, under which a count reaches the threshold, and that threshold; 0 where
+// there is none.
+func (e *explaining) epsilonWithin(count float64) (epsilon, tau float64, err error) {
+	for power := -9; power <= 0; power++ {
+		for _, digit := range []int{1, 2, 5} {
+			s := e.Settings
+			if s.Epsilon, err = strconv.ParseFloat(fmt.Sprintf("%de%d", digit, power), 64); err != nil {
+				return 0, 0, err
+			}
+			if s.Epsilon <= e.Epsilon || s.Epsilon > 1 {
+				continue
+			}
+			if tau, err = s.threshold(); err != nil || tau <= count {
+				return s.Epsilon, tau, err
+			}
+		}
+	}
+	return 0, 0, nil
 }
 
 // lastWithin returns the greatest --last-at-least below that of the settings under which a count

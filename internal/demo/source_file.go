@@ -141,6 +141,9 @@ func (f *File) setRange() {
 			return
 		}
 		first := max(f.data.First, 0)
+		if !f.to.IsZero() && first >= f.to.UnixMilli() {
+			first = max(f.to.UnixMilli()-1, 0) // no event lies before --to: one window, which has none
+		}
 		f.from = time.UnixMilli(first - first%window).UTC()
 	}
 	if f.to.IsZero() {
