@@ -27,6 +27,22 @@ func broker(t testing.TB) string {
 	return b.Addr()
 }
 
+// A topic that is not there is named with what makes it.
+func TestMissingTopicsAreNamedWithTheCure(t *testing.T) {
+	addr := broker(t)
+	csv := write(t, "visits.csv", "user,when\nu,2025-03-01T00:00:00Z\n")
+	code, _, stderr := run(t, "replay", "--brokers", addr, "--topic", "nowhere", "--input", csv, "--header", "--user-field", "user", "--time-field", "when")
+	if code != exitError || !strings.Contains(stderr, "runner init --create-topics --event-partitions N does") {
+		t.Errorf("replay: exit %d, stderr %s", code, stderr)
+	}
+	file := deploymentFile(t, addr)
+	run(t, "init", "--config", file, "--generate-keys") // makes the keys, and finds no topics
+	code, _, stderr = run(t, "change", "--config", file, "--dry-run")
+	if code != exitError || !strings.Contains(stderr, "run init first, or correct deployment or outputs.control") {
+		t.Errorf("change: exit %d, stderr %s", code, stderr)
+	}
+}
+
 // deploymentFile writes a configuration for a broker into a directory of its
 // own. Keys are beside it once init has made them.
 func deploymentFile(t testing.TB, broker string, change ...string) string {

@@ -136,6 +136,9 @@ func (r *Replay) Close() {
 func (r *Replay) lookAtTopic(ctx context.Context) error {
 	topic := r.options.Topic
 	settings, err := r.client.TopicConfig(ctx, topic)
+	if errors.Is(err, kafkalog.ErrUnknownTopic) {
+		return fmt.Errorf("looking at topic %s: %w: correct its name, or make it; for a deployment runner init --create-topics --event-partitions N does", topic, err)
+	}
 	if err != nil {
 		return fmt.Errorf("looking at topic %s: %w", topic, err)
 	}

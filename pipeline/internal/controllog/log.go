@@ -3,6 +3,7 @@ package controllog
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -58,6 +59,9 @@ func Open(ctx context.Context, client *kafkalog.Client, topic string, ledgerSlot
 	l := &Log{client: client, Topic: topic, log: log, foreign: map[string]toldForeign{}, view: NewView(ledgerSlots), moved: make(chan struct{})}
 	l.view.foreign = func(offset int64, what string) { l.TellForeign(l.Topic, Partition, offset, what) }
 	bounds, err := client.Offsets(ctx, l.Topic, Partition)
+	if errors.Is(err, kafkalog.ErrUnknownTopic) {
+		return nil, fmt.Errorf("reading control: %w: run init first, or correct deployment or outputs.control", err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("reading control: %w", err)
 	}

@@ -163,6 +163,9 @@ func metricDifferences(h, want *schemas.Header) []Difference {
 		case d.Never != "" || at >= 0 && h.Metrics[at].Digest() != m.Digest():
 			if at >= 0 {
 				d.Values = metricValues(&h.Metrics[at], m)
+				if d.Never != "" {
+					d.Values = append(d.Values, placeValues(&h.Metrics[at], h, want)...)
+				}
 			}
 			all = append(all, d)
 		case at < 0:

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/state"
 )
 
@@ -52,6 +53,15 @@ func metricValues(was, is *schemas.MetricSpec) []Value {
 		value("keys.mode", was.KeyMode, is.KeyMode), value("keys.keys_from", was.KeysFrom, is.KeysFrom), lists(was.PublicKeys, is.PublicKeys),
 		shares("δ of a key in one window", was.DeltaKey, is.DeltaKey), value("privacy.period", was.Period, is.Period),
 	})
+}
+
+// placeValues lists where the fields that a metric reads stood and stand.
+func placeValues(m *schemas.MetricSpec, was, is *schemas.Header) []Value {
+	places := []Value{value("events.fields.key", was.Events.Key, is.Events.Key), value("events.fields.time, events.time_unit", was.Events.Time, is.Events.Time)}
+	if metrickind.Of(m.Kind).Values {
+		places = append(places, value("events.fields.value", was.Events.Value, is.Events.Value))
+	}
+	return differing(places)
 }
 
 // deviations compares precisions, as standard deviations with as many digits as tell them apart.

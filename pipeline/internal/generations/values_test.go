@@ -70,3 +70,15 @@ func TestListsOfKeysAreComparedWithoutKeys(t *testing.T) {
 		t.Errorf("%s, want %s", got, want)
 	}
 }
+
+// A metric that reads another field, or another unit, is told where the field stood and stands.
+func TestPlacesOfFieldsAreComparedByValue(t *testing.T) {
+	was := &schemas.Header{Metrics: []schemas.MetricSpec{{Name: "views", Kind: "events"}}}
+	was.Events.Key, was.Events.Time = "column 1", "column 2, ms"
+	is := &schemas.Header{Metrics: was.Metrics, Events: was.Events}
+	is.Events.Time = "column 2, s"
+	all := metricDifferences(was, is)
+	if len(all) != 1 || len(all[0].Values) != 1 || all[0].Values[0].Was != "column 2, ms" || all[0].Values[0].Is != "column 2, s" {
+		t.Errorf("told as %+v", all)
+	}
+}
