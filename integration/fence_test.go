@@ -129,8 +129,8 @@ func checkFences(t *testing.T, client *kafkalog.Client, topic string, takings []
 }
 
 // The transactional id of a producer that only appends is forgotten by the broker, and then the
-// next producer gets another producer id, whose marker fences nothing. A fence that is renewed keeps
-// the id: the records go on where they were, and the next taker is the newer one.
+// next producer gets another producer id, whose marker fences nothing. A fence that is renewed
+// keeps the id: the records go on where they were, and the next taker is the newer one.
 func TestRuleARunThatWritesForLongIsStillFenced(t *testing.T) {
 	needReal(t)
 	if kind(t) != kafkaKind {
