@@ -143,8 +143,8 @@ func (f *follower) follow(ctx context.Context) error {
 func (f *follower) take(ctx context.Context, g *kafkalog.Fetched) error {
 	if errors.Is(g.Err, kafkalog.ErrOffsetOutOfRange) {
 		bounds, err := f.client.Offsets(ctx, f.turns, 0)
-		if err == nil && f.ends < bounds.Start {
-			f.ends = bounds.Start // retention has deleted what was to be read
+		if err == nil && (f.ends < bounds.Start || f.ends > bounds.High) {
+			f.ends = bounds.Start // retention has deleted what was to be read, or the topic was made anew
 			return nil
 		}
 	}

@@ -132,6 +132,22 @@ func TestFollowingBeginsAfterTheSettledTurn(t *testing.T) {
 	}
 }
 
+// A turns topic that was made anew ends before the offset at which following was to go on.
+func TestFollowingGoesOnWhereTheTurnsTopicWasMadeAnew(t *testing.T) {
+	d, _ := twoRuns(t, false, nil)
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	turns := 0
+	err := FollowReleases(ctx, d, &Position{Ends: 1000}, func(Published) error {
+		turns++
+		stop()
+		return nil
+	})
+	if err != nil || turns != 1 {
+		t.Errorf("%d turns were followed: %v", turns, err)
+	}
+}
+
 // What an interrupted run had published is followed by the run that settles it, once.
 func TestFollowingHandsOutWhatWasNotSettledOnce(t *testing.T) {
 	d, _ := twoRuns(t, true, nil)

@@ -113,12 +113,17 @@ func values(n int) string {
 }
 
 // print prints a turn, or a span, once this run has settled it. What earlier runs have
-// settled is not printed again.
+// settled is not printed, and nothing is printed twice: following that began anew hands out all
+// turns whose ends are missing with the next one.
 func (o *runOutput) print(ctx context.Context, p pipeline.Published) error {
 	mine, err := o.await(ctx, p.Turn)
 	if err != nil || !mine {
 		return err
 	}
+	o.mu.Lock()
+	after := max(o.done, o.first-1)
+	o.mu.Unlock()
+	p.Releases = slices.DeleteFunc(slices.Clone(p.Releases), func(r schemas.Release) bool { return r.Turn <= after })
 	if err := o.chart(p.Releases); err != nil {
 		return err
 	}

@@ -75,6 +75,20 @@ func TestRunPrintsItsOwnTurnsOnly(t *testing.T) {
 	}
 }
 
+// A turn that comes with those before it, whose ends are missing, brings nothing that was printed
+// already, and nothing of earlier runs.
+func TestNoValueIsPrintedTwice(t *testing.T) {
+	o, out := newOutput(t, formatJSON)
+	for turn := uint64(51); turn <= 53; turn++ {
+		o.settle(pipeline.Settlement{First: turn, Turn: turn, Keys: 1})
+	}
+	give(t, o, 51, released(50, "public", "old"), released(51, "public", "a"))
+	give(t, o, 53, released(50, "public", "old"), released(51, "public", "a"), released(52, "public", "b"), released(53, "public", "c"))
+	if got := strings.Count(out.String(), "\n"); got != 3 || strings.Contains(out.String(), "old") || o.unprinted() != 0 {
+		t.Errorf("printed %d values, %d are left, want 3 and 0:\n%s", got, o.unprinted(), out)
+	}
+}
+
 // A span is printed as one, once it is settled.
 func TestRunPrintsTheTurnsOfASpanTogether(t *testing.T) {
 	o, out := newOutput(t, formatJSON)
