@@ -152,7 +152,7 @@ func Run(ctx context.Context, d *deployment.Deployment, opts RunOptions) (result
 	if err != nil {
 		return RunResult{}, watch.UnlessEnded(ctx, err)
 	}
-	defer r.close()
+	defer r.close() //nolint:errcheck // where it is the first call, there is an error already
 	looks.Also(r.losses.Look)
 	defer func() { r.losses.Look(time.Now()) }() // a run may end before the first look
 	if opts.OnProgress != nil && !opts.Bounded {
@@ -173,6 +173,12 @@ func Run(ctx context.Context, d *deployment.Deployment, opts RunOptions) (result
 		return RunResult{}, fmt.Errorf("running until %s: the deployment starts at %s", opts.Until.UTC().Format(time.RFC3339), time.UnixMilli(r.control.Header.StartMillis).UTC().Format(time.RFC3339))
 	}
 	err = r.execute(ctx)
+	if err != nil {
+		r.giveUp() // an end of a turn that waits for its instant is the next run's to tell
+	}
+	if closed := r.close(); err == nil {
+		err = closed
+	}
 	if errors.Is(err, kafkalog.ErrUnknownTopic) {
 		err = fmt.Errorf("%w: was a topic of this deployment deleted? What it held is needed: restore it; the next start says which one it is", err)
 	}
@@ -200,6 +206,10 @@ type run struct {
 	releaser transforms.Releaser
 	settler  transforms.Settler
 	losses   *watch.Losses // nil for a run whose caller has the input
+
+	giveUp  context.CancelFunc // ends of turns are not told any more
+	closing sync.Once
+	closed  error
 
 	mu         sync.Mutex
 	first      error // of any stage, with its type
@@ -231,10 +241,13 @@ func newRun(ctx context.Context, d *deployment.Deployment, client *kafkalog.Clie
 	if err != nil {
 		return nil, err
 	}
+	telling, giveUp := context.WithCancel(ctx)
+	r.giveUp = giveUp
 	if r.releaser, err = publishing.NewReleaser(client, control, d, r.turns, r.source.Lose); err == nil {
-		r.settler, err = publishing.NewSettler(ctx, client, control, d, r.turns, notifier(opts.OnSettled))
+		r.settler, err = publishing.NewSettler(telling, client, control, d, r.turns, notifier(opts.OnSettled))
 	}
 	if err != nil {
+		giveUp()
 		r.source.Close()
 		return nil, err
 	}
@@ -343,12 +356,19 @@ func (r *run) result() RunResult {
 	return out
 }
 
-func (r *run) close() {
-	r.source.Close()
-	r.ledger.Close()
-	for _, stage := range []any{r.releaser, r.settler} {
-		if c, ok := stage.(io.Closer); ok {
+// close ends what the run has open, once, and returns what prevented the ends of its turns from
+// being told.
+func (r *run) close() error {
+	r.closing.Do(func() {
+		r.source.Close()
+		r.ledger.Close()
+		if c, ok := r.releaser.(io.Closer); ok {
 			_ = c.Close() // connections to Kafka: closing them does not fail
 		}
-	}
+		if c, ok := r.settler.(io.Closer); ok {
+			r.closed = c.Close()
+		}
+		r.giveUp()
+	})
+	return r.closed
 }

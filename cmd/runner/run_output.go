@@ -25,6 +25,7 @@ type runOutput struct {
 	format   format
 	progress *terminal.Progress
 	topic    string // counts
+	turns    string // the topic of the ends of turns
 	certain  bool   // some keys are public: every window has a result
 	table    bytes.Buffer
 	tables   map[string]*terminal.Table // by metric; they write to table
@@ -53,7 +54,7 @@ type runOutput struct {
 func newRunOutput(a *app, f format, d *pipeline.Deployment, progress *terminal.Progress, page *page) *runOutput {
 	now := time.Now()
 	o := &runOutput{
-		a: a, format: f, progress: progress, page: page, topic: d.Config.Outputs.Counts, tables: map[string]*terminal.Table{},
+		a: a, format: f, progress: progress, page: page, topic: d.Config.Outputs.Counts, turns: d.Config.Outputs.Turns, tables: map[string]*terminal.Table{},
 		failed: make(chan struct{}), changed: make(chan struct{}), moved: now, warned: now,
 	}
 	_, width := terminal.Terminal(a.stdout)
@@ -160,7 +161,7 @@ func (o *runOutput) follow(ctx context.Context, pause time.Duration, following f
 		first := false
 		o.update(func() { first, o.lost = o.lost == nil, err })
 		if first {
-			o.progress.Mention("printing waits until topic %s can be read, the run goes on: %v", o.topic, err)
+			o.progress.Mention("printing waits until topics %s and %s can be read, the run goes on: %v", o.topic, o.turns, err)
 		}
 		select {
 		case <-time.After(pause):
