@@ -25,7 +25,7 @@ func (l *Log) TellForeign(topic string, partition int32, offset int64, what stri
 	case told.n <= foreignNamed:
 		l.log.Warn(fmt.Sprintf("%s: the record at offset %d %s", partitionName, offset, what))
 	case told.n%foreignCounted == 0:
-		l.log.Warn(fmt.Sprintf("%s: the record at offset %d is the %d. of these; every %d. is named", partitionName, offset, told.n, foreignCounted))
+		l.log.Warn(fmt.Sprintf("%s: the record at offset %d is number %d of these; one in %d is named", partitionName, offset, told.n, foreignCounted))
 	}
 }
 
