@@ -67,12 +67,12 @@ func causeCases() []causeCase {
 		},
 		{
 			name: "times without a zone", header: header, record: ordinary(func(t time.Time) string { return t.Format("2006-01-02 15:04:05") }), lost: true,
-			want: []string{"--time-unit rfc3339 right? (like 2025-03-03T00:00:01Z, with a T and a zone)"},
+			want: []string{"--time-unit rfc3339 right? (like 2025-03-03T00:00:01Z, with a T and a zone; the fields are when, who, where)"},
 		},
 		{
 			name: "nanoseconds", header: header, record: ordinary(func(t time.Time) string { return fmt.Sprint(t.UnixNano()) }), lost: true,
 			args: []string{"--time-unit", "us"},
-			want: []string{"--time-unit us right? (a number since 1970; of nanoseconds a thousandth, for us)"},
+			want: []string{"--time-unit us right? (a number since 1970; of nanoseconds a thousandth, for us; the fields are"},
 		},
 		{
 			name: "another encoding", header: header, record: func(i int) string { return ordinary(rfc3339)(i) + "\xe9" }, lost: true,
@@ -94,7 +94,7 @@ func causeCases() []causeCase {
 			name: "no user", record: func(i int) string {
 				return fmt.Sprintf(`{"person": "u%d", "where": "north", "when": %q}`, i, rfc3339(minutes(i)))
 			}, lost: true,
-			want: []string{"(2,000 missing_field user)", "is --user-field who right?", "the fields are person, when, where"},
+			want: []string{"(2,000 missing_field user)", "is --user-field who right? (the fields are person, when, where"},
 		},
 		{
 			name: "before the start", header: header, record: ordinary(rfc3339), args: append([]string{"--from", "2025-04-01"}, "--to", "2025-04-02"), lost: true,
@@ -108,7 +108,24 @@ func causeCases() []causeCase {
 		{
 			// 40 users with 50 pages each a day: 48 of 50 keep 95 %.
 			name: "clipped by keys", header: header, record: func(i int) string { return fmt.Sprintf("%s,u%d,page-%d", rfc3339(minutes(i/2)), i%40, i/40) }, lost: true,
-			want: []string{"1,960 of 2,000 accepted records (98 %) are of more keys than --max-keys-per-user 1 allows", ": 48 would keep 95 %"},
+			want:  []string{"1,960 of 2,000 accepted records (98 %) are of more keys than --max-keys-per-user 1 allows", "it cannot be raised here without hiding all keys: with 48, which", "the largest count comes to about 38, and the threshold to ", "--keys public --public-keys FILE"},
+			never: []string{": 48 would keep", "smaller --window"},
+		},
+		{
+			name: "private keys clipped by events", header: header, record: func(i int) string { return fmt.Sprintf("%s,u%d,north", rfc3339(minutes(i/2)), i%40) }, lost: true,
+			want:  []string{"\nwhy: 1,960 of 2,000 accepted records (98 %) are more than --max-events-per-key 1 allows a user for a key in a window; it cannot be raised here without hiding all keys: with 48, which would keep 95 %, the largest count comes to about 1,920, and the threshold to "},
+			never: []string{": 48 would keep"},
+		},
+		{
+			// 20 % are second visits: not what did it.
+			name: "a minor clip", header: header, record: func(i int) string { return fmt.Sprintf("%s,u%d,page-%d", rfc3339(minutes(i/2)), i%1600, i%1600%100) },
+			want:  []string{"clipped by max_events_per_key    400 ", "none of 100 counts"},
+			never: []string{"--max-events-per-key"},
+		},
+		{
+			// 10 pages of 2,000 visitors.
+			name: "swapped fields", header: header, record: func(i int) string { return fmt.Sprintf("%s,page-%d,u%d", rfc3339(minutes(i/2)), i%10, i) }, lost: true,
+			want: []string{"\nwhy: 10 users and 2,000 keys: are --user-field who and --key-field where swapped? It may be: the data do not prove it"},
 		},
 		{
 			// 40 users with 50 visits each.
@@ -122,7 +139,7 @@ func causeCases() []causeCase {
 				return fmt.Sprintf("%s,u%d,north", rfc3339(spring.AddDate(0, 0, i/20)), i%20)
 			},
 			args: append([]string{"--last-at-least", "4"}, listed...), lost: true,
-			want: []string{"1,920 of 2,000 accepted records (96 %) are of users whose budget was spent: --last-at-least 95 would last for 95 % of the records (now 4)"},
+			want: []string{"1,920 of 2,000 accepted records (96 %) are of users whose budget was spent (--last-at-least 4): 95 would keep 95 %, at the cost of more noise"},
 		},
 		{
 			name: "keys that are not listed", header: header, record: func(i int) string {

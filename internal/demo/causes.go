@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/tollgate-dp/tollgate/internal/funnel"
+	"github.com/tollgate-dp/tollgate/internal/terminal"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
@@ -19,9 +19,19 @@ const MaxCauses = 3
 
 // cause is one reason why little was released, with the records that it took, or keeps unpublished.
 type cause struct {
+	rank    rank
 	records uint64
 	text    string
 }
+
+// rank is what a cause comes before, whatever their records: the greater first.
+type rank int
+
+const (
+	usual     rank = iota
+	tookMost       // a bound that took most records
+	allFields      // what makes all else follow
+)
 
 // Causes says why nothing or little was released, or most records were lost: each cause with its
 // figures, and the flag with a value that would change it, those that took most records first. Only
@@ -43,11 +53,11 @@ func Causes(s Settings, source Source, result Result, released int) ([]string, e
 	if err != nil {
 		return nil, err
 	}
-	f, err := s.look(source, threshold)
+	f, err := s.look(source, threshold, nil)
 	if err != nil || f.now == nil {
 		return nil, err
 	}
-	e := explaining{Settings: s, figures: f, source: source, tallies: result.Tallies, tau: threshold}
+	e := explaining{Settings: s, figures: f, source: source, tallies: result.Tallies, tau: threshold, nothing: released == 0}
 	if _, file := source.(*File); file {
 		wrong, err := e.wrongTime()
 		if err != nil || wrong != "" {
@@ -95,16 +105,17 @@ type explaining struct {
 	source  Source
 	tallies pipeline.Tallies
 	tau     float64
+	nothing bool // was released
 	found   []cause
 }
 
 func (e *explaining) add(records uint64, format string, args ...any) {
-	e.found = append(e.found, cause{records, fmt.Sprintf(format, args...)})
+	e.found = append(e.found, cause{usual, records, fmt.Sprintf(format, args...)})
 }
 
 // texts returns the causes that took at least a tenth of the records.
 func (e *explaining) texts() []string {
-	slices.SortStableFunc(e.found, func(a, b cause) int { return cmp.Compare(b.records, a.records) })
+	slices.SortStableFunc(e.found, func(a, b cause) int { return cmp.Or(cmp.Compare(b.rank, a.rank), cmp.Compare(b.records, a.records)) })
 	var out []string
 	for _, c := range e.found {
 		if 10*c.records >= e.tallies.Read && len(out) < MaxCauses {
@@ -118,21 +129,12 @@ func (e *explaining) all() error {
 	if err := e.brokenRecords(); err != nil {
 		return err
 	}
+	e.swapped()
 	e.outside()
-	m := e.tallies.Metrics[0]
-	at := e.sizes[0]
-	if m.ClippedKeys > 0 {
-		e.add(m.ClippedKeys, "%s are of more keys than --max-keys-per-user %d allows a user in a window: %d would keep 95 %%, at the cost of more noise; a smaller --window clips less, too",
-			of(m.ClippedKeys, e.tallies.Accepted, "accepted record"), e.MaxKeysPerUser, at.byKeys.keeps(0.95))
+	if err := e.bounded(); err != nil {
+		return err
 	}
-	if m.ClippedEvents > 0 {
-		e.add(m.ClippedEvents, "%s are more than --max-events-per-key %d allows a user for a key in a window: %d would keep 95 %%, at the cost of more noise; a smaller --window clips less, too",
-			of(m.ClippedEvents, e.tallies.Accepted, "accepted record"), e.MaxEventsPerKey, at.byEvents.keeps(0.95))
-	}
-	if m.OverBudget > 0 {
-		e.add(m.OverBudget, "%s are of users whose budget was spent: --last-at-least %d would last for 95 %% of the records (now %d), at the cost of more noise; so do larger windows",
-			of(m.OverBudget, e.tallies.Accepted, "accepted record"), at.byWindows().keeps(0.95), e.LastAtLeast)
-	}
+	m, at := e.tallies.Metrics[0], e.sizes[0]
 	if m.Filtered > 0 {
 		near := ""
 		if e.foldable > 0 {
@@ -150,6 +152,68 @@ func (e *explaining) all() error {
 			return err
 		}
 		e.add(at.belowOf, "%s", text)
+	}
+	return nil
+}
+
+// Fewer users than fewUsers with more keys than swappedKeys times as many look like swapped fields.
+const (
+	fewUsers    = 20
+	swappedKeys = 50
+)
+
+// swapped asks whether users and keys are each in the field of the other. Data cannot prove it.
+func (e *explaining) swapped() {
+	format := e.source.Traits().Format
+	if e.users == 0 || e.users >= fewUsers || e.keys <= swappedKeys*e.users || format.Key == "" {
+		return
+	}
+	e.found = append(e.found, cause{allFields, e.tallies.Read, fmt.Sprintf(
+		"%s and %s: are --user-field %s and --key-field %s swapped? It may be: the data do not prove it; if they are right, these are few users for so many keys",
+		plural(uint64(e.users), "user"), plural(uint64(e.keys), "key"), format.User, format.Key)})
+}
+
+// bounded names the bounds that records exceeded, and what it brings to raise them. Where nothing
+// was released, a bound that took few records did not do it.
+func (e *explaining) bounded() error {
+	m, at := e.tallies.Metrics[0], e.sizes[0]
+	smaller := "; a smaller --window clips less, too"
+	if e.nothing && e.Private() {
+		smaller = "" // but makes counts smaller, too
+	}
+	for _, b := range []struct {
+		records uint64
+		exceeds string
+		now     int
+		keeps   uint64
+		set     func(*Settings, int)
+		also    string
+	}{
+		{
+			m.ClippedKeys, fmt.Sprintf("are of more keys than --max-keys-per-user %d allows a user in a window", e.MaxKeysPerUser),
+			e.MaxKeysPerUser, at.byKeys.keeps(0.95), func(s *Settings, n int) { s.MaxKeysPerUser = n }, smaller,
+		},
+		{
+			m.ClippedEvents, fmt.Sprintf("are more than --max-events-per-key %d allows a user for a key in a window", e.MaxEventsPerKey),
+			e.MaxEventsPerKey, at.byEvents.keeps(0.95), func(s *Settings, n int) { s.MaxEventsPerKey = n }, smaller,
+		},
+		{
+			m.OverBudget, fmt.Sprintf("are of users whose budget was spent (--last-at-least %d)", e.LastAtLeast),
+			e.LastAtLeast, at.byWindows().keeps(0.95), func(s *Settings, n int) { s.LastAtLeast = n }, "; larger windows spend less, too",
+		},
+	} {
+		if 10*b.records < e.tallies.Read || e.nothing && 4*b.records < e.tallies.Accepted {
+			continue
+		}
+		cure, err := e.raise(b.now, b.keeps, b.set)
+		if err != nil {
+			return err
+		}
+		c := cause{usual, b.records, of(b.records, e.tallies.Accepted, "accepted record") + " " + b.exceeds + cure + b.also}
+		if 2*b.records > e.tallies.Read {
+			c.rank = tookMost
+		}
+		e.found = append(e.found, c)
 	}
 	return nil
 }
@@ -178,9 +242,9 @@ func (e *explaining) brokenRecords() error {
 		return err
 	}
 	format := e.source.Traits().Format
-	fields := ""
+	var notes []string
 	if names := fieldsOf(format, records); len(names) > 0 {
-		fields = "; the fields are " + strings.Join(names, ", ")
+		notes = append(notes, "the fields are "+strings.Join(names, ", "))
 	}
 	remedy := map[string]string{
 		"user": fmt.Sprintf("is --user-field %s right?", format.User),
@@ -190,13 +254,18 @@ func (e *explaining) brokenRecords() error {
 	}[most.Field]
 	switch most.Class {
 	case event.ClassOversized:
-		remedy, fields = "a record may have "+number(MaxRecordBytes)+" bytes", ""
+		remedy, notes = "a record may have "+number(MaxRecordBytes)+" bytes", nil
 	case event.ClassBadKey:
 		remedy = fmt.Sprintf("keys must be UTF-8: is --key-field %s right, or is the file in another encoding? Convert it, for example with iconv -f latin1 -t utf-8", format.Key)
 	case event.ClassBadTimestamp:
-		remedy += timesOf(format.TimeUnit)
+		if like := timesOf(format.TimeUnit); like != "" {
+			notes = slices.Insert(notes, 0, like)
+		}
 	}
-	e.add(n, "%s are broken (%s): %s%s", of(n, e.tallies.Read, "record"), strings.Join(kinds, ", "), remedy, fields)
+	if notes != nil {
+		remedy += " (" + strings.Join(notes, "; ") + ")"
+	}
+	e.add(n, "%s are broken (%s): %s", of(n, e.tallies.Read, "record"), strings.Join(kinds, ", "), remedy)
 	return nil
 }
 
@@ -204,9 +273,9 @@ func (e *explaining) brokenRecords() error {
 func timesOf(unit string) string {
 	switch unit {
 	case "rfc3339":
-		return " (like 2025-03-03T00:00:01Z, with a T and a zone)"
+		return "like 2025-03-03T00:00:01Z, with a T and a zone"
 	case "s", "ms", "us":
-		return " (a number since 1970; of nanoseconds a thousandth, for us)"
+		return "a number since 1970; of nanoseconds a thousandth, for us"
 	}
 	return ""
 }
@@ -234,31 +303,35 @@ func (e *explaining) belowThreshold(at *cells) (string, error) {
 	if at.below < at.counts {
 		reach = fmt.Sprintf("only %s of %s", number(at.counts-at.below), plural(at.counts, "count"))
 	}
-	text := fmt.Sprintf("%s (a key in a window) came to %s, from where on a private key is released (below it only when the noise is high): the largest comes to %s, of %s; the median window has %s.",
-		reach, number(uint64(math.Ceil(e.tau))), number(at.largest), plural(at.behind, "user"), plural(uint64(at.median()), "user"))
+	about := ""
+	if e.tallies.Metrics[0].ClippedKeys > 0 {
+		about = "about " // which keys of a user stay is decided by a hash
+	}
+	text := fmt.Sprintf("%s (a key in a window) came to %s, from where on a private key is released (below it only when the noise is high): the largest comes to %s%s, of %s; the median window has %s.",
+		reach, size(e.tau), about, terminal.Number(at.largest, 0), plural(at.behind, "user"), plural(uint64(at.median()), "user"))
 	var cures []string
-	if n, tau, err := e.lastWithin(float64(at.largest)); err != nil {
+	if n, tau, err := e.lastWithin(at.largest); err != nil {
 		return "", err
 	} else if n > 0 {
-		cures = append(cures, fmt.Sprintf("--last-at-least %d lowers it to %s", n, number(uint64(math.Ceil(tau)))))
+		cures = append(cures, fmt.Sprintf("--last-at-least %d lowers it to %s", n, size(tau)))
 	}
 	for _, c := range e.sizes[1:] {
-		if float64(c.largest) >= e.tau {
-			cures = append(cures, fmt.Sprintf("--window %s raises the largest to %s", hours(c.size), number(c.largest)))
+		if c.largest >= e.tau {
+			cures = append(cures, fmt.Sprintf("--window %s raises the largest to %s", hours(c.size), terminal.Number(c.largest, 0)))
 			break
 		}
 	}
 	if cures == nil {
-		epsilon, tau, err := e.epsilonWithin(float64(at.largest))
+		epsilon, tau, err := e.epsilonWithin(at.largest)
 		if err != nil {
 			return "", err
 		}
 		if epsilon > 0 {
-			cures = append(cures, fmt.Sprintf("--epsilon %v, a weaker promise, lowers it to %s", epsilon, number(uint64(math.Ceil(tau)))))
+			cures = append(cures, fmt.Sprintf("--epsilon %v, a weaker promise, lowers it to %s", epsilon, size(tau)))
 		}
 	}
 	if e.source.Traits().Format.Key != "" {
-		cures = append(cures, "--keys public --public-keys FILE, for keys that are known without looking at the data, releases all of them")
+		cures = append(cures, publicKeys+", releases all of them")
 	}
 	return text + " " + strings.Join(cures, "; "), nil
 }

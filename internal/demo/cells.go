@@ -6,11 +6,11 @@ import (
 )
 
 // cells is what windows of one size hold: how many records of a user meet which bound, and how
-// large counts could be at most. Records come in the order of a source.
+// large counts are to be expected. Records come in the order of a source.
 type cells struct {
 	size      int64 // of a window, milliseconds
 	lateness  int64 // by which records may be out of order, milliseconds
-	bound     uint64
+	bounds    bounds
 	threshold float64
 
 	open  map[int64]map[cell]uint64 // by window: the records of a user and key
@@ -22,18 +22,35 @@ type cells struct {
 	records  []uint64  // by user
 	users    []int     // by window that is not empty
 	counts   uint64    // a key in a window
-	below    uint64    // of them, those that cannot reach the threshold
+	below    uint64    // of them, those that are to be expected below the threshold
 	belowOf  uint64    // their records
-	largest  uint64    // the greatest count: the sum of what users may contribute
+	largest  float64   // the greatest count that is to be expected of what users may contribute
 	behind   uint64    // users of the greatest count
+
+	tried    []bounds  // others than those of the settings
+	expected []float64 // by tried bounds: the greatest count that is to be expected
+}
+
+// bounds are what one user can contribute in a window.
+type bounds struct{ keys, events float64 }
+
+func boundsOf(s Settings) bounds {
+	return bounds{float64(s.MaxKeysPerUser), float64(s.MaxEventsPerKey)}
+}
+
+// keep returns how many of a user's n events of one key are to be expected to stay, of a user of so
+// many keys: which keys stay is decided by a keyed hash, so that each is as likely.
+func (b bounds) keep(n, keys uint64) float64 {
+	return min(float64(n), b.events) * min(1, b.keys/float64(keys))
 }
 
 // cell is a user and a key, by number.
 type cell struct{ user, key uint32 }
 
-func newCells(size, lateness time.Duration, bound int, threshold float64) *cells {
-	return &cells{size: size.Milliseconds(), lateness: lateness.Milliseconds(), bound: uint64(bound), threshold: threshold,
-		open: map[int64]map[cell]uint64{}, byEvents: histogram{}, byKeys: histogram{}}
+func newCells(size, lateness time.Duration, own bounds, threshold float64, tried []bounds) *cells {
+	return &cells{size: size.Milliseconds(), lateness: lateness.Milliseconds(), bounds: own, threshold: threshold,
+		open: map[int64]map[cell]uint64{}, byEvents: histogram{}, byKeys: histogram{},
+		tried: tried, expected: make([]float64, len(tried))}
 }
 
 func (c *cells) add(millis int64, of cell) {
@@ -71,14 +88,20 @@ func (c *cells) finish() {
 }
 
 func (c *cells) take(w map[cell]uint64) {
-	type sum struct{ n, records, others uint64 }
-	users, keys := map[uint32]sum{}, map[uint32]sum{}
+	type sum struct{ n, records uint64 }
+	type count struct {
+		n               float64
+		records, others uint64
+	}
+	users, keys := map[uint32]sum{}, map[uint32]count{}
 	for at, n := range w {
 		c.byEvents[n] += n
 		u := users[at.user]
 		users[at.user] = sum{n: u.n + 1, records: u.records + n}
+	}
+	for at, n := range w {
 		k := keys[at.key]
-		keys[at.key] = sum{n: k.n + min(n, c.bound), records: k.records + n, others: k.others + 1}
+		keys[at.key] = count{n: k.n + c.bounds.keep(n, users[at.user].n), records: k.records + n, others: k.others + 1}
 	}
 	c.users = append(c.users, len(users))
 	for user, u := range users {
@@ -91,12 +114,21 @@ func (c *cells) take(w map[cell]uint64) {
 	}
 	for _, k := range keys {
 		c.counts++
-		if float64(k.n) < c.threshold {
+		if k.n < c.threshold {
 			c.below++
 			c.belowOf += k.records
 		}
 		if k.n > c.largest {
 			c.largest, c.behind = k.n, k.others
+		}
+	}
+	for i, b := range c.tried {
+		sums := map[uint32]float64{}
+		for at, n := range w {
+			sums[at.key] += b.keep(n, users[at.user].n)
+		}
+		for _, n := range sums {
+			c.expected[i] = max(c.expected[i], n)
 		}
 	}
 }

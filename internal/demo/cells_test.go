@@ -3,6 +3,7 @@ package demo
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 )
@@ -37,7 +38,7 @@ func TestTheLeastBoundThatKeepsAShare(t *testing.T) {
 
 // Figures by hand, with records out of order within the lateness, and one that is late.
 func TestCellsOfASmallStream(t *testing.T) {
-	c := newCells(time.Minute, 10*time.Second, 2, 4)
+	c := newCells(time.Minute, 10*time.Second, bounds{9, 2}, 4, []bounds{{1, 1}, {1, 2}, {2, 9}})
 	for _, e := range []struct {
 		at        int64
 		user, key uint32
@@ -50,7 +51,11 @@ func TestCellsOfASmallStream(t *testing.T) {
 	}
 	c.finish()
 	if c.counts != 3 || c.below != 2 || c.belowOf != 1+2 || c.largest != 4 || c.behind != 3 {
-		t.Errorf("%d counts, %d below with %d records; the largest is %d of %d users", c.counts, c.below, c.belowOf, c.largest, c.behind)
+		t.Errorf("%d counts, %d below with %d records; the largest is %v of %d users", c.counts, c.below, c.belowOf, c.largest, c.behind)
+	}
+	// key 0 of window 0: user 0, of two keys, has 3 events, two others have one each
+	if want := []float64{2.5, 3, 5}; !slices.Equal(c.expected, want) {
+		t.Errorf("counts of %v are expected, want %v", c.expected, want)
 	}
 	if got := c.median(); got != 3 {
 		t.Errorf("a median of %d users", got)

@@ -79,23 +79,30 @@ type figures struct {
 	sizes    []*cells   // by size of windows: that of the settings, then larger ones
 	stray    uint64     // records of keys that are not on the list
 	foldable uint64     // of them, those of keys that are on it but for case and spaces
+	users    int        // distinct ones, of events that count
+	keys     int        // distinct ones, of private keys
 }
 
 // look reads the source once more. It holds the users and keys of the source in memory, and the
-// records of open windows by user and key.
-func (s Settings) look(source Source, threshold float64) (*figures, error) {
+// records of open windows by user and key. With other bounds that are tried it looks at these
+// only, for windows of the settings.
+func (s Settings) look(source Source, threshold float64, tried []bounds) (*figures, error) {
 	format, lateness := source.Traits().Format, source.Traits().Lateness
 	f := &figures{broken: map[event.Error]uint64{}, now: newReading(format, format.Time, format.TimeUnit)}
 	if f.now == nil {
 		return f, nil // a file without records has no schema and no columns
 	}
-	for _, unit := range units {
+	sizes, others := s.windowSizes(), units[:]
+	if tried != nil {
+		sizes, others = sizes[:1], nil
+	}
+	for _, unit := range others {
 		if r := newReading(format, format.Time, unit); r != nil && unit != format.TimeUnit {
 			f.others = append(f.others, r)
 		}
 	}
-	for _, size := range s.windowSizes() {
-		f.sizes = append(f.sizes, newCells(size, lateness, s.MaxEventsPerKey, threshold))
+	for _, size := range sizes {
+		f.sizes = append(f.sizes, newCells(size, lateness, boundsOf(s), threshold, tried))
 	}
 	from, to := source.Range()
 	users, keys := numbers{}, newKeyList(s.PublicKeys)
@@ -132,6 +139,10 @@ func (s Settings) look(source Source, threshold float64) (*figures, error) {
 	})
 	for _, c := range f.sizes {
 		c.finish()
+	}
+	f.users = len(users)
+	if keys.open {
+		f.keys = len(keys.numbers)
 	}
 	return f, err
 }
