@@ -28,8 +28,7 @@ func durable(t *state) {
 		return // the broker does not say
 	}
 	if t.replicas == 1 {
-		t.weak(ReplicationFactor, "1", "3",
-			"what its one broker loses is lost: kafka-reassign-partitions.sh gives a topic more replicas, runner init --create-topics --replication 3 makes new ones with them")
+		t.weak(ReplicationFactor, "1", "3", "what its one broker loses is lost: "+t.moreReplicas())
 	}
 	enough := strconv.Itoa(min(2, t.replicas))
 	switch {
@@ -40,6 +39,19 @@ func durable(t *state) {
 		t.weak(MinInSync, strconv.Itoa(least), "2 or more",
 			"a write is acknowledged that only one broker has, and what it loses is lost: "+t.alter(MinInSync, enough))
 	}
+}
+
+// moreReplicas returns what gives the topic three replicas: no broker has two of them.
+func (t *state) moreReplicas() string {
+	const fix = "kafka-reassign-partitions.sh gives a topic more replicas, runner init --create-topics --replication 3 makes new ones with them"
+	if t.brokers >= 3 {
+		return fix
+	}
+	have := "one broker"
+	if t.brokers == 2 {
+		have = "two brokers"
+	}
+	return "three replicas need three brokers, and the cluster has " + have + ": add brokers first; then " + fix
 }
 
 // weak notes what Check refuses only with Options.Strict.
