@@ -84,8 +84,8 @@ type Replay struct {
 const maxWaiting = 100_000
 
 // Open looks at the head of the file and at the topic, registers its schema and takes
-// the partitions; nothing is written yet. The client is the caller's, and stays open.
-// Close the Replay.
+// the partitions; nothing is written yet. A topic with a deployment's outputs is refused.
+// The client is the caller's, and stays open. Close the Replay.
 func Open(ctx context.Context, client *kafkalog.Client, o Options) (*Replay, error) {
 	file, err := os.Open(o.Path)
 	if err != nil {
@@ -115,6 +115,9 @@ func (r *Replay) prepare(ctx context.Context) error {
 	partitions, err := r.client.Partitions(ctx, r.options.Topic)
 	if err != nil {
 		return fmt.Errorf("looking at topic %s: %w", r.options.Topic, err)
+	}
+	if err := r.refuseOutputs(ctx, partitions); err != nil {
+		return err
 	}
 	if err := r.register(ctx); err != nil {
 		return err

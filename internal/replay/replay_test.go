@@ -13,6 +13,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/demo"
 	"github.com/tollgate-dp/tollgate/internal/embedded"
 	"github.com/tollgate-dp/tollgate/internal/kafkalog"
+	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 
@@ -127,5 +128,42 @@ func TestADrainedReplaySaysSo(t *testing.T) {
 	}
 	if values := written(t, client); len(values[0])+len(values[1]) != 0 {
 		t.Errorf("on the topic: %v", values)
+	}
+}
+
+// A topic that holds what a deployment wrote is refused by its first or its last record, before
+// anything is written; tombstones and events are no reason.
+func TestATopicWithOutputsIsRefused(t *testing.T) {
+	event := kafkalog.Message{Value: []byte("Tgill,1700000000"), Timestamp: kafkalog.At(1)}
+	turn, err := schemas.EncodeTurnEnd(schemas.TurnEnd{Turn: 1, End: 60_000, Generation: 1, Counts: "counts", CountsEnd: []int64{0}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, m := range map[string]kafkalog.Message{
+		"":                    {Key: []byte("k"), Value: nil},
+		"outputs.counts":      {Value: []byte("{}"), Headers: []kafkalog.Header{{Key: schemas.HeaderType, Value: []byte(schemas.TypeRelease)}}},
+		"outputs.dead_letter": {Value: []byte("x"), Headers: []kafkalog.Header{{Key: schemas.DeadLetterClass, Value: []byte("time")}}},
+		"outputs.ledger":      {Key: schemas.LedgerKey{Kind: schemas.KindDeltaPart, Slot: 3, Part: 1}.Bytes()},
+		"outputs.control":     {Value: []byte("Tg\x01\x04")},
+		"outputs.turns":       {Value: turn},
+	} {
+		for _, messages := range [][]kafkalog.Message{{m, event}, {event, m}} {
+			client := broker(t)
+			producer, err := client.NewProducer(t.Context(), topic, 1, "")
+			if err == nil {
+				_, err = producer.Append(t.Context(), messages)
+				producer.Close()
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := Open(t.Context(), client, options(t, "1700000000,a"))
+			if err == nil {
+				r.Close()
+			}
+			if refused := err != nil && strings.Contains(err.Error(), name) && strings.Contains(err.Error(), "--topic"); refused != (name != "") {
+				t.Errorf("%q: got %v", name, err)
+			}
+		}
 	}
 }
