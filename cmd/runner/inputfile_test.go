@@ -162,6 +162,15 @@ func TestMissingFilesAreFoundFirst(t *testing.T) {
 	}
 }
 
+// A key file that is too long has wrong contents, as one with another text has.
+func TestAKeyFileThatIsTooLongHasWrongContents(t *testing.T) {
+	key := write(t, "noise.key", strings.Repeat("0", 5000))
+	code, _, stderr := run(t, "demo", "--events", "10", "--windows", "1", "--noise-key-file", key)
+	if code != exitConfig || !strings.Contains(stderr, "longer than 4096 bytes") || !strings.Contains(stderr, "openssl rand -hex 32") {
+		t.Errorf("exit %d, stderr %s", code, stderr)
+	}
+}
+
 // One record of 1970 does not start a run of half a million windows: it is named, with the flag
 // that leaves it out, which works.
 func TestOneRecordFarAwayIsNamedBeforeALongRun(t *testing.T) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/tollgate-dp/tollgate/internal/config"
@@ -11,6 +12,9 @@ import (
 // readNoiseKey reads the file of --noise-key-file. Its errors show nothing of the file.
 func readNoiseKey(path string) (noisereduction.NoiseKey, error) {
 	text, err := config.ReadSmall(path, 4096)
+	if errors.Is(err, config.ErrTooLong) {
+		return noisereduction.NoiseKey{}, contents(fmt.Errorf("reading --noise-key-file: %w; make a key with: openssl rand -hex 32", err))
+	}
 	if err != nil {
 		return noisereduction.NoiseKey{}, fmt.Errorf("reading --noise-key-file: %w", err)
 	}

@@ -37,6 +37,9 @@ func Lines(text string) []string {
 	return out
 }
 
+// ErrTooLong means that a file is longer than ReadSmall was told: its contents are wrong.
+var ErrTooLong = errors.New("the file is too long")
+
 // tooLongError says that a file is longer than its limit.
 type tooLongError struct {
 	path  string
@@ -46,6 +49,9 @@ type tooLongError struct {
 func (e *tooLongError) Error() string {
 	return fmt.Sprintf("%s is longer than %d bytes", e.path, e.limit)
 }
+
+// Is makes every tooLongError an ErrTooLong.
+func (e *tooLongError) Is(target error) bool { return target == ErrTooLong }
 
 // cause removes the path from an error of ReadSmall, which the caller names.
 func cause(err error) error {
