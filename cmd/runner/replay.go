@@ -109,6 +109,14 @@ func (to replayTo) countedFrom(ctx context.Context) time.Time {
 	return from
 }
 
+// skew returns how far events may be ahead of broker times; 0 where it is not known.
+func (to replayTo) skew() time.Duration {
+	if to.deployed == nil {
+		return 0
+	}
+	return to.deployed.Config.Time.Skew
+}
+
 func (to replayTo) close() {
 	if to.registry != nil {
 		to.registry.Close()
@@ -155,7 +163,7 @@ func (a *app) writeFile(ctx context.Context, f *replayFlags, client *kafkalog.Cl
 	from := to.countedFrom(ctx)
 	r, err := replay.Open(ctx, client, replay.Options{
 		Path: f.input, Topic: to.topic, Format: to.format, Header: f.header, Registry: to.registry,
-		PerSecond: f.rate, AcceptLate: f.acceptLate, CountedFrom: from,
+		PerSecond: f.rate, AcceptLate: f.acceptLate, CountedFrom: from, Skew: to.skew(),
 		OnSchema:   func(id uint32) { progress.Note("the schema of the file has the id %d in the registry", id) },
 		OnProgress: func(percent int64) { progress.Note("%d %% of the file after %s", percent, progress.Elapsed()) },
 	})
@@ -176,8 +184,12 @@ func (a *app) writeFile(ctx context.Context, f *replayFlags, client *kafkalog.Cl
 // tellReplayed says what was written, and what of it will not be counted.
 func tellReplayed(progress *terminal.Progress, input, topic string, from time.Time, result replay.Result) {
 	if some := share(result.BeforeStart, result.Written); some != "" {
-		progress.Note("warning: %s of the records are not counted: they are from before %s, where the deployment's time begins (runner init --start begins another deployment)",
+		progress.Note("warning: %s of the records are not counted: they are from before %s, where the deployment's time begins; to count them, begin another deployment: another name under deployment in the configuration, and runner init --start TIME",
 			some, from.Format(time.RFC3339))
+	}
+	if some := share(result.Future, result.Written); some != "" {
+		progress.Note("warning: %s of the records are not counted: their times are ahead of the clock by more than time.skew of the configuration; look at the time field and its unit (events.fields.time, events.time_unit)",
+			some)
 	}
 	if some := share(result.Expired, result.Written); some != "" {
 		progress.Note("warning: %s of the records are older than the %s for which topic %s keeps events: brokers delete them, perhaps before a run reads them; raise its retention.ms",

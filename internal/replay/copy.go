@@ -107,6 +107,9 @@ func (r *Replay) write(ctx context.Context, user, value []byte) error {
 	if at := time.UnixMilli(r.last); at.Before(r.options.CountedFrom) {
 		r.result.BeforeStart++
 	}
+	if skew := r.options.Skew; r.appended && skew > 0 && time.UnixMilli(r.last).After(time.Now().Add(skew)) {
+		r.result.Future++
+	}
 	if r.last < r.keptFrom {
 		r.result.Expired++
 	}

@@ -131,6 +131,30 @@ func TestADrainedReplaySaysSo(t *testing.T) {
 	}
 }
 
+// What is too far ahead of now is told where the broker gives the times.
+func TestTheFutureIsTold(t *testing.T) {
+	client := broker(t)
+	const appended = "appended"
+	spec := kafkalog.TopicSpec{Name: appended, Partitions: 1, Replication: 1, Config: map[string]string{"message.timestamp.type": "LogAppendTime"}}
+	if err := client.CreateTopics(t.Context(), spec); err != nil {
+		t.Fatal(err)
+	}
+	ahead := func(d time.Duration) string { return fmt.Sprintf("%d,a", time.Now().Add(d).Unix()) }
+	for name, want := range map[string]int64{appended: 2, topic: 0} {
+		o := options(t, ahead(-time.Hour), ahead(time.Minute), ahead(time.Hour), ahead(24*time.Hour))
+		o.Topic, o.AcceptLate, o.Skew = name, true, 10*time.Minute
+		r, err := Open(t.Context(), client, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		result, err := r.Run(t.Context(), nil)
+		r.Close()
+		if err != nil || result.Future != want {
+			t.Errorf("topic %s: got %+v, %v, want %d of the future", name, result, err, want)
+		}
+	}
+}
+
 // A topic that holds what a deployment wrote is refused by its first or its last record, before
 // anything is written; tombstones and events are no reason.
 func TestATopicWithOutputsIsRefused(t *testing.T) {
