@@ -65,6 +65,26 @@ func (d *Decoder) planAvro(schema string) (*avroNode, error) {
 	return node, d.planFilters(node)
 }
 
+// mostListed bounds the fields that an error lists.
+const mostListed = 20
+
+// lacks says that a record has no such field, and which fields it has.
+func lacks(record *avro.Type, name string) string {
+	text := fmt.Sprintf("the schema's %s has no field %q", record, name)
+	for i, f := range record.Fields {
+		switch {
+		case i == mostListed:
+			return text + " and more"
+		case i == 0:
+			text += "; it has "
+		default:
+			text += ", "
+		}
+		text += f.Name
+	}
+	return text
+}
+
 // planFilters notes the fields of the record that filters name.
 func (d *Decoder) planFilters(root *avroNode) error {
 	for i, name := range d.filter.Names() {
@@ -75,7 +95,7 @@ func (d *Decoder) planFilters(root *avroNode) error {
 			}
 		}
 		if at < 0 {
-			return badFormat(d.firstUse(name), "the schema's %s has no field %q", root.typ, name)
+			return badFormat(d.firstUse(name), "%s", lacks(root.typ, name))
 		}
 		if root.members[at] == nil {
 			root.members[at] = &avroNode{typ: root.typ.Fields[at].Type}
@@ -135,7 +155,7 @@ func (p *planner) buildRecord(n *avroNode, targets []avroTarget) {
 	}
 	for _, w := range targets {
 		if len(w.path) > 0 && below[w.path[0]] != nil {
-			p.lose(n, w.number, ClassMissingField, fmt.Sprintf("the schema's %s has no field %q", n.typ, w.path[0]))
+			p.lose(n, w.number, ClassMissingField, lacks(n.typ, w.path[0]))
 		}
 	}
 }
@@ -177,7 +197,7 @@ func suits(t *avro.Type, number int) error {
 	return fmt.Errorf("the schema's type there is %s; the type of a %s must be one of%s", t, fieldNames[number], names[1:])
 }
 
-var errNoUnit = errors.New("it is a number without a timestamp type: set the time unit to s, ms or us")
+var errNoUnit = errors.New("it is a number without a timestamp type: set the time unit to s, ms or us (--time-unit, or events.time_unit)")
 
 // timeUnit returns in which unit a value of the type is a time: "ms", "us", "s" or "rfc3339".
 func timeUnit(t *avro.Type, unit string) (string, error) {
@@ -202,7 +222,7 @@ func timeUnit(t *avro.Type, unit string) (string, error) {
 	switch t.Kind {
 	case avro.String:
 		if unit != "rfc3339" {
-			return "", fmt.Errorf("it is a string: the time unit must be rfc3339, it is %q", unit)
+			return "", fmt.Errorf("it is a string: set the time unit to rfc3339 (--time-unit, or events.time_unit)")
 		}
 		return unit, nil
 	case avro.Int, avro.Long, avro.Double:
