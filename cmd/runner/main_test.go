@@ -136,7 +136,7 @@ func TestBadCommandLines(t *testing.T) {
 		{"header without the user", []string{"demo", "--input", csv, "--header", "--user-field", "name", "--time-field", "when"}, 1, `no column "name"`},
 		{"missing key list", with("--public-keys", "/nowhere/keys.txt"), 1, "/nowhere/keys.txt"},
 		{"missing noise key", with("--noise-key-file", "/nowhere/key"), 1, "/nowhere/key"},
-		{"noise key file is long", with("--noise-key-file", write(t, "key", strings.Repeat("ab", 2049))), 1, "key is longer than 4096 bytes"},
+		{"noise key file is long", with("--noise-key-file", write(t, "key", strings.Repeat("ab", 2049))), 3, "key is longer than 4096 bytes"},
 		{"report in a missing directory", with("--trusted-report", "/nowhere/report.json"), 1, "--trusted-report"},
 		{"report is a directory", with("--trusted-report", directory), 1, "is a directory"},
 
