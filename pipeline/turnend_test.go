@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -56,12 +58,18 @@ func TestRuleCountsAppearOnAGridOfTime(t *testing.T) {
 	const every = 400 * time.Millisecond
 	d := tenTurns(t, func(c *deployment.Config) { c.Outputs.PublishEvery, c.ReleaseShards = every, 1 })
 	var mu sync.Mutex
-	var cells []int64
+	var cells, settled, ended []int64
 	hooks := crashpoint.Hooks{At: func(point string, _ int) error {
 		mu.Lock()
 		defer mu.Unlock()
 		if point == crashpoint.CountsWriting {
 			cells = append(cells, time.Now().UnixNano()/int64(every))
+		}
+		switch point { // in sixteenths
+		case crashpoint.SettledWritten:
+			settled = append(settled, time.Now().UnixNano()/int64(every/16))
+		case crashpoint.EndWriting:
+			ended = append(ended, time.Now().UnixNano()/int64(every/16))
 		}
 		return nil
 	}}
@@ -70,6 +78,14 @@ func TestRuleCountsAppearOnAGridOfTime(t *testing.T) {
 	}
 	if len(cells) != 10 {
 		t.Fatalf("%d writes, want 10", len(cells))
+	}
+	if len(ended) == 0 {
+		t.Error("no end was told")
+	}
+	for i, cell := range ended { // several may be told at once: never more often than turns are settled
+		if cell <= settled[i] {
+			t.Errorf("end %d appeared before the next instant for ends", i+1)
+		}
 	}
 	for i := 1; i < len(cells); i++ {
 		if cells[i] <= cells[i-1] {
@@ -246,5 +262,30 @@ func TestRuleASupersededRunTellsNoEnd(t *testing.T) {
 	ran(t, d)
 	if ends := toldEnds(t, d); ends[len(ends)-1].Turn != 10 || ends[2].Turn != 2 {
 		t.Errorf("after the next run: %+v", ends)
+	}
+}
+
+// Also the last end, which is told while the run closes.
+func TestARunSaysThatAnEndCouldNotBeTold(t *testing.T) {
+	died := errors.New("died")
+	for _, last := range []int{1, 10} {
+		d := tenTurns(t, func(*deployment.Config) {})
+		var settled atomic.Int32
+		hooks := crashpoint.Hooks{At: func(point string, _ int) error {
+			switch {
+			case point == crashpoint.SettledWritten:
+				settled.Add(1)
+			case point == crashpoint.EndWriting && int(settled.Load()) >= last:
+				return died
+			}
+			return nil
+		}}
+		if _, err := Run(crashpoint.With(t.Context(), hooks), d, RunOptions{Bounded: true}); !errors.Is(err, died) || !strings.Contains(err.Error(), "writing the ends of turns") {
+			t.Errorf("from turn %d on: %v", last, err)
+		}
+		ran(t, d)
+		if ends := toldEnds(t, d); ends[len(ends)-1].Turn != 10 {
+			t.Errorf("from turn %d on, the next run told %+v", last, ends)
+		}
 	}
 }

@@ -20,8 +20,9 @@ import (
 // and an older producer may write in between. The marker takes an offset and is no record: no
 // reader sees it.
 //
-// Errors: ErrFenced if a newer producer has taken the id; ErrRefused where the transactional id is
-// not ours to write; what persist gives up with.
+// Errors: ErrFenced if a newer producer has taken the id, or the coordinator has forgotten it;
+// ErrSequence where the log ends before the producer's records, or its marker is gone; what the
+// broker said, and what is tried again for Config.RetryFor.
 func (p *Producer) Fence(ctx context.Context) (offset int64, err error) {
 	doing := fmt.Sprintf("fencing topic %q partition %d", p.topic, p.partition)
 	began := time.Now().Round(0)
