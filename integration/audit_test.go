@@ -16,7 +16,7 @@ func (d *deployment) accounts(tr trusted) (map[reference.Owner]reference.Account
 	all := map[reference.Owner]reference.Account{}
 	config := d.referenceConfig()
 	for shard, l := range tr.ledgers {
-		a := auditor{tr: tr, header: tr.headers[len(tr.headers)-1], config: config, ends: config.TurnEnds(tr.last), hasher: schemas.NewHasher(d.config.Keys.UserHash),
+		a := auditor{tr: tr, header: tr.headers[len(tr.headers)-1], config: config, ends: config.TurnEnds(tr.last), hasher: schemas.NewHasher(d.config.Keys.UserHash.Reveal()),
 			accounts: map[reference.Owner]reference.Account{}, slices: map[uint64]map[reference.Owner]slice{},
 			reserved: map[reference.Owner]*big.Int{}, due: map[reference.Owner]*big.Int{}}
 		if err := a.audit(l, shard, d.config.Shards); err != nil {
@@ -155,8 +155,8 @@ func (a *auditor) labels(open schemas.OpenSlice) []schemas.Label {
 	return labels
 }
 
-// compare compares a snapshot, where there is one, with the accounts as of its turn. Accounts of a
-// period that no window can charge any more may be gone.
+// compare compares a snapshot, where there is one, with the accounts as of its turn: without those
+// of a period that no window can charge any more.
 func (a *auditor) compare(s schemas.Snapshot, turn uint64) error {
 	if s.Turn != turn {
 		return nil
@@ -165,6 +165,9 @@ func (a *auditor) compare(s schemas.Snapshot, turn uint64) error {
 	for _, e := range s.Accounts {
 		owner := reference.Owner{ID: e.ID, Period: e.Period}
 		there[owner] = true
+		if a.config.PeriodIsOver(e.Period, a.ends[turn-1]) {
+			return fmt.Errorf("the snapshot of turn %d keeps an account of period %d, which is over", turn, e.Period)
+		}
 		account, ok := a.accounts[owner]
 		if !ok || account.Spent.Cmp(bigOf(uint64(e.Account.Spent))) != 0 || account.Keys.Cmp(e.Account.Keys.Big()) != 0 {
 			return fmt.Errorf("the snapshot of turn %d has another amount in an account", turn)

@@ -45,12 +45,23 @@ func TestRuleOldCountsMayBeGoneAndThoseOfAnOpenTurnNot(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			counts, err := d.readCounts()
+			if err != nil {
+				t.Fatal(err)
+			}
+			values := map[uint64]int{}
+			for _, turn := range counts.turns {
+				values[turn]++
+			}
 			next := tr.last + 1
 			ctx, stop := context.WithTimeout(t.Context(), patience)
 			defer stop()
 			err = pipeline.FollowReleases(ctx, d.compiled, pipeline.FollowOptions{From: &pipeline.Position{Turn: tr.last}}, func(p pipeline.Published) error {
 				if p.Turn != next {
 					t.Errorf("turn %d comes where %d is awaited", p.Turn, next)
+				}
+				if want := values[p.Turn]; len(p.Releases) != want || want == 0 {
+					t.Errorf("turn %d comes with %d of %d values", p.Turn, len(p.Releases), want)
 				}
 				if next = p.Turn + 1; next > after.last {
 					stop()

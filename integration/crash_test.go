@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/crashpoint"
+	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
@@ -107,7 +108,7 @@ func TestInvariant5KillsAtRandomInstants(t *testing.T) {
 		slots := func(c *pipeline.Config) { c.LedgerSlots = 4 + 12*(round%2) }
 		d := newDeployment(t, broker, fmt.Sprintf("kill%d", round), 1+round%3, shape, slots, tight)
 		d.load(scatter(usualWorkload(uint64(100+round)).arrivals(), d.partitions, uint64(round)))
-		random := rand.New(rand.NewPCG(uint64(round), 77))
+		random := rand.New(runseed.PCG(t, uint64(round), 77))
 		kills += d.killAtRandom(random)
 		d.verify()
 		t.Logf("round %d: %d kills so far", round, kills)
@@ -167,17 +168,34 @@ func TestInvariant5CrashBetweenTurns(t *testing.T) {
 	d.verify()
 }
 
-// The ledger is slow: a reader of the topics meanwhile never finds a value whose turn is not on the
-// ledger.
+// The ledger is slow, in all shards or in one of them: a reader of the topics meanwhile never finds
+// a value whose turn is not on the ledger.
 func TestInvariant3NothingIsPublishedBeforeTheLedgerHoldsIt(t *testing.T) {
 	t.Parallel()
-	d := newDeployment(t, startBrokerProcess(t), "slow", 1, tight)
-	w := calm(501)
-	w.Windows = pick(3, 12)
-	d.load(scatter(w.arrivals(), 1, 7))
+	broker := startBrokerProcess(t)
+	points := []string{crashpoint.DeltaWriting}
+	for shard := range baseConfig(broker, "slow").Shards {
+		points = append(points, inShard(crashpoint.DeltaWriting, shard))
+	}
+	for i, point := range points {
+		t.Run(point, func(t *testing.T) {
+			d := newDeployment(t, broker, numbered("slow", i), 1, tight)
+			w := calm(501)
+			w.Windows = pick(3, 6)
+			d.load(scatter(w.arrivals(), 1, 7))
+			d.chargeableMeanwhile(map[string]time.Duration{point: 100 * time.Millisecond})
+			d.verify()
+		})
+	}
+}
+
+// chargeableMeanwhile runs a process with delays to its end, and looks again and again whether
+// everything that is published can be charged.
+func (d *deployment) chargeableMeanwhile(delays map[string]time.Duration) {
+	d.t.Helper()
 	j := d.job()
-	j.Delays = map[string]time.Duration{crashpoint.DeltaWriting: 100 * time.Millisecond}
-	c := startRunner(t, j)
+	j.Delays = delays
+	c := startRunner(d.t, j)
 	for running := true; running; time.Sleep(5 * time.Millisecond) { // looks again and again while it writes
 		select {
 		case <-c.exit:
@@ -185,13 +203,12 @@ func TestInvariant3NothingIsPublishedBeforeTheLedgerHoldsIt(t *testing.T) {
 		default:
 		}
 		if err := d.chargeable(); err != nil {
-			t.Fatal(err)
+			d.t.Fatal(err)
 		}
 	}
-	if end := c.last(t); end == nil || end.Error != "" {
-		t.Fatalf("the run ended with %s", end)
+	if end := c.last(d.t); end == nil || end.Error != "" {
+		d.t.Fatalf("the run ended with %s", end)
 	}
-	d.verify()
 }
 
 // A drain finishes the open turn: after it, everything published is settled.
@@ -215,6 +232,72 @@ func TestRuleADrainLeavesNothingUnsettled(t *testing.T) {
 	}
 	d.finish()
 	d.verify()
+}
+
+// A partition is lost to another writer while a turn is under way: values of the other release
+// shard are published, or the deltas of the other shards are still to come. A drain finishes the
+// turn all the same, in a new epoch.
+func TestRuleADrainFinishesATurnOfWhichAPartitionIsLost(t *testing.T) {
+	t.Parallel()
+	broker := startBrokerProcess(t)
+	const soon, late = 300 * time.Millisecond, 1500 * time.Millisecond
+	for lost, delays := range map[string]map[string]time.Duration{
+		"counts": {inShard(crashpoint.CountsWriting, 0): soon},
+		"ledger": {inShard(crashpoint.DeltaWriting, 0): soon, inShard(crashpoint.DeltaWriting, 1): late,
+			inShard(crashpoint.DeltaWriting, 2): late, inShard(crashpoint.DeltaWriting, 3): late},
+	} {
+		t.Run(lost, func(t *testing.T) {
+			d := newDeployment(t, broker, "drained-"+lost, 2, tight, sharded(4, 2))
+			d.load(scatter(calm(504).arrivals(), 2, 7))
+			j := d.job()
+			j.Delays = delays
+			c := startRunner(t, j)
+			c.settled(t, 1)
+			c.heldUp(t)
+			p, err := d.client.NewProducer(t.Context(), d.config.Deployment+"-"+lost, 0, d.config.Deployment+"/"+lost+"-0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer p.Close()
+			if _, err := p.Fence(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			c.drain()
+			if end := c.last(t); end == nil || end.Error != "" || !end.Done.Drained {
+				t.Fatalf("draining ended with %s", end)
+			}
+			if err := d.nothingAfterSettled(); err != nil {
+				t.Fatal(err)
+			}
+			if tr, err := d.readTrusted(); err != nil || len(tr.epochs) < 2 {
+				t.Errorf("the run took %d epochs (%v): it has lost nothing", len(tr.epochs), err)
+			}
+			d.change(func(c *pipeline.Config) { c.Metrics[0].Target.Relative = 0.4 })
+			d.finish()
+			d.verify()
+		})
+	}
+}
+
+// A run that died has left a turn, with some of its deltas written or with all: a run that is
+// drained at once finishes it, so that the deployment can be changed.
+func TestRuleADrainFinishesATurnThatARunHasLeft(t *testing.T) {
+	t.Parallel()
+	broker := startBrokerProcess(t)
+	for _, point := range []string{crashpoint.DeltaWritten, crashpoint.CountsWritten} {
+		t.Run(point, func(t *testing.T) {
+			d := newDeployment(t, broker, "left-"+point, 2, tight)
+			d.load(scatter(calm(505).arrivals(), 2, 7))
+			d.crashAt(point, 4, 0)
+			d.runTurns(0)
+			if err := d.nothingAfterSettled(); err != nil {
+				t.Fatal(err)
+			}
+			d.change(func(c *pipeline.Config) { c.Metrics[0].Target.Relative = 0.4 })
+			d.finish()
+			d.verify()
+		})
+	}
 }
 
 // nothingAfterSettled says whether all that is published is settled.
@@ -259,18 +342,21 @@ func TestInvariant9TwoInstancesAtOnce(t *testing.T) {
 }
 
 // A zombie is an instance that stood still (a stopped virtual machine, a long pause) with a write
-// on its way, while another one took over and went on.
+// on its way, while another one took over and went on. It takes no partition back either.
 func TestInvariant9AZombiePublishesNothing(t *testing.T) {
 	t.Parallel()
 	broker := startBrokerProcess(t)
-	for round := range pick(1, onReal(t, 3, 6)) {
+	points := []string{crashpoint.DeltaWriting, crashpoint.FenceWriting, crashpoint.CountsWriting, crashpoint.SettledWriting}
+	for round := range pick(2, onReal(t, 4, 8)) {
 		d := newDeployment(t, broker, fmt.Sprintf("zombie%d", round), 2, tight)
 		d.load(scatter(usualWorkload(uint64(400+round)).arrivals(), 2, uint64(round)))
 		j := d.job()
-		point := []string{crashpoint.DeltaWriting, crashpoint.CountsWriting, crashpoint.SettledWriting}[round%3]
+		point := points[round%len(points)]
 		j.Delays = map[string]time.Duration{point: 200 * time.Millisecond}
 		zombie := startRunner(t, j)
-		zombie.settled(t, uint64(1+round))
+		if point != crashpoint.FenceWriting { // else it stands still before its first turn
+			zombie.settled(t, uint64(1+round))
+		}
 		zombie.heldUp(t) // with a write on its way
 		zombie.freeze()
 		owner := startRunner(t, d.job())
@@ -278,8 +364,12 @@ func TestInvariant9AZombiePublishesNothing(t *testing.T) {
 		if end := owner.last(t); end == nil || end.Error != "" {
 			t.Fatalf("the owner ended with %s\n%s", end, owner.stderr.tail())
 		}
+		before := d.ownedEnds()
 		zombie.thaw()
 		zombie.last(t)
+		if after := d.ownedEnds(); after != before {
+			t.Errorf("after the owner the zombie has written, or fenced: offsets were %s and are %s", before, after)
+		}
 		d.verify()
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/reference"
+	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 )
 
 // Every broken record is on the dead-letter topic, once, with its original key, bytes and headers,
@@ -17,7 +18,7 @@ func TestInvariant6BrokenRecordsAreDeadLettered(t *testing.T) {
 	d := newDeployment(t, startBroker(t), "dead", 2)
 	w := usualWorkload(41)
 	w.Broken = 20
-	random := rand.New(rand.NewPCG(41, 3))
+	random := rand.New(runseed.PCG(t, 41, 3))
 	sent := map[int32][]kafkalog.Message{}
 	for p, arrivals := range spread(w.arrivals(), 2) {
 		for _, a := range arrivals {

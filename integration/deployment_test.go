@@ -13,9 +13,11 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/crashpoint"
 	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/reference"
+	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/event"
+	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
@@ -67,6 +69,7 @@ func newDeployment(t testing.TB, broker, name string, partitions int, change ...
 // newDeploymentAt is newDeployment for a deployment that begins at another time than base.
 func newDeploymentAt(t testing.TB, broker, name string, partitions int, start time.Time, change ...settings) *deployment {
 	t.Helper()
+	runseed.Print(t)
 	config := baseConfig(broker, name)
 	for _, s := range change {
 		s(&config)
@@ -113,8 +116,8 @@ func baseConfig(broker, name string) pipeline.Config {
 			Counts: name + "-counts", Control: name + "-control", Ledger: name + "-ledger", DeadLetter: name + "-dead",
 		},
 		Keys: pipeline.SecretKeys{
-			Noise:    []noisereduction.NoiseKey{{ID: "k1", Secret: [32]byte{1, 7, 9}}},
-			UserHash: [32]byte{2, 4, 8},
+			Noise:    []noisereduction.NoiseKey{{ID: "k1", Secret: secret.New([32]byte{1, 7, 9})}},
+			UserHash: secret.New([32]byte{2, 4, 8}),
 		},
 		Shards: 4, ReleaseShards: 1, LedgerSlots: 10,
 	}
@@ -190,7 +193,7 @@ func (d *deployment) run(change ...func(*runOptions)) pipeline.RunResult {
 }
 
 func (d *deployment) tryRun(change ...func(*runOptions)) (pipeline.RunResult, error) {
-	options := runOptions{RunOptions: pipeline.RunOptions{Engine: theEngine, Readers: readersOf(d.partitions), Bounded: true, Logger: quiet()}}
+	options := runOptions{RunOptions: pipeline.RunOptions{Readers: readersOf(d.partitions), Bounded: true, Logger: quiet()}}
 	for _, c := range change {
 		c(&options)
 	}
@@ -334,7 +337,7 @@ func (d *deployment) referenceOf(config pipeline.Config, compiled *pipeline.Depl
 		}
 	}
 	c := reference.Config{
-		Incarnation: incarnation, Generation: 1, Format: format, UserHash: config.Keys.UserHash, Noise: config.Keys.Noise[0],
+		Incarnation: incarnation, Generation: 1, Format: format, UserHash: config.Keys.UserHash.Reveal(), Noise: config.Keys.Noise[0],
 		Budget: reference.Budget{Mu2: bigOf(uint64(budget.Mu2)), Keys: budget.Keys.Big()},
 		Period: config.Privacy.Period.Milliseconds(), Start: base.UnixMilli() - base.UnixMilli()%slide.Milliseconds(),
 		Lateness: config.Time.Lateness.Milliseconds(), Skew: config.Time.Skew.Milliseconds(),

@@ -12,10 +12,8 @@
 // against a process of this machine (internal/testing/realkafka), TOLLGATE_BROKER=docker against a
 // container; kafka_*_test.go holds those that only a real one can pass.
 //
-// The stages run on the engine for one process; TOLLGATE_ENGINE=prism, with -tags prism, runs the
-// same tests, their processes and the mutants on Beam's local runner. Only with that tag are both
-// linked, and compared byte for byte (TestEnginesReleaseTheSameBytes). The campaign runs the binary
-// that people run, on its default.
+// The stages run on the engine for one process. TestEnginesReleaseTheSameBytes compares it byte for
+// byte with Beam's local runner (internal/testing/prism).
 //
 // Not covered: clusters of several brokers, engines of several machines, TLS and SASL.
 package integration

@@ -2,37 +2,16 @@ package integration
 
 import (
 	"fmt"
-	"maps"
 	"os"
-	"slices"
 	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/prism"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
-
-// engineVariable chooses what runs the stages, in this process and in those that it starts;
-// default: direct.
-const engineVariable = "TOLLGATE_ENGINE"
-
-// engines are those that this binary has: engine_prism_test.go adds prism.
-var engines = map[string]pipeline.Engine{"direct": pipeline.Direct}
-
-// engineOf returns the engine of a name.
-func engineOf(name string) (pipeline.Engine, error) {
-	if name == "" {
-		name = "direct"
-	}
-	engine := engines[name]
-	if engine == nil {
-		return nil, fmt.Errorf("%s=%s: these tests have %s; go test -tags prism has prism", engineVariable, name, strings.Join(slices.Sorted(maps.Keys(engines)), ", "))
-	}
-	return engine, nil
-}
 
 // readersVariable says how many READs share the partitions of a run that chooses no other number,
 // where there are so many partitions; default: 1.
@@ -44,38 +23,23 @@ var theReaders int
 // readersOf returns how many READs a run over so many partitions has.
 func readersOf(partitions int) int { return max(1, min(theReaders, partitions)) }
 
-// theEngine runs the stages of all runs that choose no other. TestMain sets it.
-var theEngine pipeline.Engine
-
-// chooseEngine sets theEngine and theReaders by the environment.
-func chooseEngine() (err error) {
+// chooseReaders sets theReaders by the environment.
+func chooseReaders() (err error) {
 	if text := os.Getenv(readersVariable); text != "" {
 		if theReaders, err = strconv.Atoi(text); err != nil || theReaders < 1 {
 			return fmt.Errorf("%s=%s: it must be a number above 0", readersVariable, text)
 		}
 	}
-	theEngine, err = engineOf(os.Getenv(engineVariable))
-	return err
-}
-
-// engineTags are what a build needs to have the engines that this binary has.
-func engineTags() []string {
-	if engines["prism"] == nil {
-		return nil
-	}
-	return []string{"-tags", "prism"}
+	return nil
 }
 
 // The same log gives the same counts, settlements and ledger, byte for byte, whatever runs the
 // stages; and they are those of the reference.
 func TestEnginesReleaseTheSameBytes(t *testing.T) {
-	if engines["prism"] == nil {
-		t.Skip("one engine only: go test -tags prism -run TestEnginesReleaseTheSameBytes ./integration compares it with prism")
-	}
 	broker := startBroker(t)
 	arrivals := scatter(calm(60).arrivals(), 2, 1)
 	written := map[string]map[string][]string{}
-	for name, engine := range engines {
+	for name, engine := range map[string]pipeline.Engine{"direct": pipeline.Direct, "prism": prism.Execute} {
 		d := newDeployment(t, broker, "engine-"+name, 2, sharded(3, 2), tight)
 		d.load(arrivals)
 		d.run(func(o *runOptions) { o.Engine = engine })

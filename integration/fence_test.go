@@ -12,11 +12,12 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/realkafka"
+	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 )
 
 // taking is what one taker of a partition has seen.
 type taking struct {
-	epoch int16
+	name  uint16
 	fence int64
 	acked []int64 // offsets of its records
 }
@@ -38,7 +39,7 @@ func TestRuleNothingOfAnOlderWriterStandsAfterAFence(t *testing.T) {
 	var takings []taking
 	var mu sync.Mutex
 	var running sync.WaitGroup
-	random := rand.New(rand.NewPCG(11, 3))
+	random := rand.New(runseed.PCG(t, 11, 3))
 	for n := range takers {
 		wait := time.Duration(random.IntN(40)) * time.Millisecond
 		running.Go(func() {
@@ -70,7 +71,7 @@ func take(t *testing.T, client *kafkalog.Client, topic string, name uint16) (got
 		return got, false
 	}
 	defer p.Close()
-	_, got.epoch = p.Identity()
+	got.name = name
 	got.fence, err = p.Fence(ctx)
 	if errors.Is(err, kafkalog.ErrFenced) {
 		return got, false
@@ -79,9 +80,9 @@ func take(t *testing.T, client *kafkalog.Client, topic string, name uint16) (got
 		t.Errorf("fencing: %v", err)
 		return got, false
 	}
-	value := binary.BigEndian.AppendUint16(nil, uint16(got.epoch))
+	value := binary.BigEndian.AppendUint16(nil, name)
 	for range 50 {
-		offset, err := p.Append(ctx, []kafkalog.Message{{Key: fmt.Append(nil, name), Value: value}})
+		offset, err := p.Append(ctx, []kafkalog.Message{{Value: value}})
 		if errors.Is(err, kafkalog.ErrFenced) {
 			break
 		}
@@ -100,29 +101,33 @@ func checkFences(t *testing.T, client *kafkalog.Client, topic string, takings []
 	if err != nil {
 		t.Fatal(err)
 	}
-	written := map[int64]int16{} // epoch of the writer by offset
+	written := map[int64]uint16{} // the writer by offset
 	err = client.ReadRange(t.Context(), topic, 0, 0, bounds.LastStable, func(r kafkalog.Record) error {
 		if len(r.Value) != 2 {
 			return fmt.Errorf("offset %d: a record that nobody wrote", r.Offset)
 		}
-		written[r.Offset] = int16(binary.BigEndian.Uint16(r.Value))
+		written[r.Offset] = binary.BigEndian.Uint16(r.Value)
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	fences := map[uint16]int64{} // by writer, whatever the broker calls it
+	for _, a := range takings {
+		fences[a.name] = a.fence
 	}
 	for _, a := range takings {
 		if _, there := written[a.fence]; there {
 			t.Errorf("a record stands at offset %d of a fence", a.fence)
 		}
 		for _, at := range a.acked {
-			if written[at] != a.epoch {
-				t.Errorf("epoch %d was told that offset %d is its own, and %d wrote it", a.epoch, at, written[at])
+			if written[at] != a.name {
+				t.Errorf("taker %d was told that offset %d is its own, and %d wrote it", a.name, at, written[at])
 			}
 		}
-		for at, epoch := range written {
-			if at > a.fence && epoch < a.epoch {
-				t.Errorf("offset %d of epoch %d stands after the fence %d of epoch %d", at, epoch, a.fence, a.epoch)
+		for at, name := range written {
+			if at > a.fence && fences[name] < a.fence {
+				t.Errorf("offset %d of taker %d, whose fence is %d, stands after the fence %d of taker %d", at, name, fences[name], a.fence, a.name)
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"fmt"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -17,8 +18,8 @@ func (j job) hooks(settled *atomic.Uint64, say func(line)) crashpoint.Hooks {
 	if j.ForgetEvery > 0 {
 		hooks.Forget = missing(j.ForgetEvery)
 	}
-	hooks.At = func(point string, _ int) error {
-		if d := j.Delays[point]; d > 0 {
+	hooks.At = func(point string, shard int) error {
+		if d := max(j.Delays[point], j.Delays[inShard(point, shard)]); d > 0 {
 			say(line{Held: point})
 			time.Sleep(d) // a slow write
 		}
@@ -36,6 +37,9 @@ func (j job) hooks(settled *atomic.Uint64, say func(line)) crashpoint.Hooks {
 	}
 	return hooks
 }
+
+// inShard names a point in one shard only, for a job's delays.
+func inShard(point string, shard int) string { return fmt.Sprintf("%s in shard %d", point, shard) }
 
 // forgetting returns a change of a job: shards are forgotten in every n-th turn; 0 is never.
 func forgetting(every uint64) func(*job) {

@@ -130,7 +130,7 @@ func (d *deployment) outcome() outcome {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	id := schemas.NewHasher(d.config.Keys.UserHash).Account([]byte(evil))
+	id := schemas.NewHasher(d.config.Keys.UserHash.Reveal()).Account([]byte(evil))
 	maps.DeleteFunc(accounts, func(o reference.Owner, _ reference.Account) bool { return o.ID == id })
 	r := d.report()
 	fates := map[string]uint64{"before start": r.BeforeStart, "late": r.Late, "future": r.Future, "overtaken": r.Overtaken, "accepted": r.Accepted}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/testing/await"
 	"github.com/tollgate-dp/tollgate/internal/testing/realkafka"
+	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
@@ -75,7 +76,7 @@ func TestRuleAClockStepBelowTheSlackChangesNoFate(t *testing.T) {
 		bites bool
 	}{{2 * time.Second, false}, {8 * time.Second, true}} {
 		d := appended(t, addr, fmt.Sprintf("step%d", k.back/time.Second), 1, func(c *pipeline.Config) { c.Time.Slack = 3 * time.Second })
-		random := rand.New(rand.NewPCG(uint64(k.back), 8))
+		random := rand.New(runseed.PCG(t, uint64(k.back), 8))
 		var eventTimes []int64
 		for _, off := range []time.Duration{0, -k.back, 0, -k.back, 0} {
 			step(off)

@@ -20,8 +20,14 @@ import (
 // a start near now.
 func appended(t testing.TB, broker, name string, partitions int, change ...settings) *deployment {
 	t.Helper()
+	return appendedAt(t, broker, name, partitions, time.Now().Add(-20*time.Second), change...)
+}
+
+// appendedAt is appended for a deployment that begins at another time.
+func appendedAt(t testing.TB, broker, name string, partitions int, start time.Time, change ...settings) *deployment {
+	t.Helper()
 	createTopic(t, broker, name+"-events", partitions, map[string]string{"message.timestamp.type": "LogAppendTime"})
-	start := time.Now().Add(-20 * time.Second).Truncate(2 * time.Second)
+	start = start.Truncate(2 * time.Second)
 	changes := append([]settings{func(c *pipeline.Config) {
 		c.Time = pipeline.Time{
 			Trust: pipeline.TrustBroker, Lateness: time.Second, Skew: time.Minute, Slack: 500 * time.Millisecond, IdleGrace: 24 * time.Hour,
@@ -171,14 +177,14 @@ type liveRun struct {
 	over    chan error
 }
 
-func (d *deployment) live() *liveRun {
+func (d *deployment) live(change ...func(*runOptions)) *liveRun {
 	d.t.Helper()
 	l := &liveRun{settled: make(chan pipeline.Settlement, 10_000), drain: make(chan struct{}), over: make(chan error, 1)}
 	go func() {
-		_, err := d.tryRun(func(o *runOptions) {
+		_, err := d.tryRun(append(change, func(o *runOptions) {
 			o.Bounded, o.Drain = false, l.drain
 			o.OnSettled = func(s pipeline.Settlement) { l.settled <- s }
-		})
+		})...)
 		l.over <- err
 	}()
 	return l

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
@@ -16,7 +17,7 @@ import (
 func TestRuleAppendTimesDecideAndProducersStampsDoNot(t *testing.T) {
 	needReal(t)
 	d := appended(t, startBroker(t), "stamps", 2, func(c *pipeline.Config) { c.Time.Lateness = 5 * time.Second })
-	random := rand.New(rand.NewPCG(1, 2))
+	random := rand.New(runseed.PCG(t, 1, 2))
 	began := time.Now().UnixMilli()
 	write := func(partition int32, user string, eventTime time.Time, times int) {
 		for range times {
@@ -53,7 +54,7 @@ func TestInvariant5AppendTimesCloseTurnsLive(t *testing.T) {
 	needReal(t)
 	d := appended(t, startBroker(t), "appendlive", 2)
 	run := d.live()
-	random := rand.New(rand.NewPCG(3, 4))
+	random := rand.New(runseed.PCG(t, 3, 4))
 	start := d.referenceConfig().Start
 	for i := range 250 {
 		now := time.Now().UnixMilli()

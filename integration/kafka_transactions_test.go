@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tollgate-dp/tollgate/internal/crashpoint"
+	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
@@ -61,7 +62,7 @@ func (u *upstream) end(how kgo.TransactionEndTry) {
 func TestRuleAbortedRecordsAreNeverCounted(t *testing.T) {
 	needReal(t)
 	d := newDeployment(t, startBroker(t), "aborted", 2, tight)
-	random := rand.New(rand.NewPCG(7, 1))
+	random := rand.New(runseed.PCG(t, 7, 1))
 	producers := []*upstream{d.upstream("a"), d.upstream("b")}
 	arrivals := calm(600).arrivals()
 	aborted, committed := 0, 0

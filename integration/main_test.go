@@ -33,7 +33,7 @@ const (
 )
 
 func TestMain(m *testing.M) {
-	err := chooseEngine()
+	err := chooseReaders()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -81,7 +81,7 @@ type job struct {
 	CrashAt   string
 	CrashTurn uint64
 	Skip      int
-	// Delays holds points up.
+	// Delays holds points up: in every shard, or, by the name that inShard gives, in one.
 	Delays map[string]time.Duration
 	// UntilDrained is a turn that is not settled, nor any later one, before SIGTERM; 0: none.
 	UntilDrained uint64
@@ -134,7 +134,7 @@ func runnerMain() error {
 	}
 	var settled atomic.Uint64
 	options := pipeline.RunOptions{
-		Engine: theEngine, Readers: max(1, j.Readers), Bounded: j.Bounded, Drain: drain, Logger: quiet(),
+		Readers: max(1, j.Readers), Bounded: j.Bounded, Drain: drain, Logger: quiet(),
 		OnSettled: func(s pipeline.Settlement) {
 			settled.Store(s.Turn)
 			say(line{Turn: s.Turn})

@@ -2,10 +2,12 @@ package integration
 
 import (
 	"fmt"
+	"os"
 	"testing"
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/reference"
+	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
@@ -159,11 +161,15 @@ func (s *drawn) add(d *deployment) {
 }
 
 // tellMuch fails a test whose deployments have become too tame: most records must come in time and
-// some must not, and each of both budgets must have refused some users.
+// some must not, and each of both budgets must have refused some users. That is asked of the
+// seeds that were chosen for it, not of those that TOLLGATE_SEED gives.
 func (s *drawn) tellMuch(t *testing.T) {
 	t.Helper()
 	r := s.records
 	t.Logf("refused: %+v; %d of %d records were accepted, %d were late", s.refused, r.Accepted, r.Read, r.Late)
+	if os.Getenv(runseed.Variable) != "" {
+		return
+	}
 	if 3*r.Accepted < 2*r.Read || r.Late == 0 {
 		t.Errorf("the seeds say little: %d of %d records were accepted, %d were late", r.Accepted, r.Read, r.Late)
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
@@ -49,7 +50,7 @@ func TestInvariant5MixedDrainAtRandomTurns(t *testing.T) {
 	for seed := range uint64(pick(1, onReal(t, 1, 2))) {
 		d := newMixed(t, broker, numbered("drain", int(seed)), 2)
 		d.load(scatter(shoppers(53+seed).arrivals(), 2, seed))
-		d.drainAtRandom(rand.New(rand.NewPCG(seed, 6)), 1, 9)
+		d.drainAtRandom(rand.New(runseed.PCG(t, seed, 6)), 1, 9)
 		d.verify()
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
@@ -19,7 +20,7 @@ func TestInvariant5MixedRandomDeployments(t *testing.T) {
 	broker := startBrokerProcess(t)
 	var sum drawn
 	for seed := range uint64(pick(2, onReal(t, 3, 10))) {
-		random := rand.New(rand.NewPCG(seed, 0x317ed))
+		random := rand.New(runseed.PCG(t, seed, 0x317ed))
 		unit := time.Duration(1+random.IntN(8)) * time.Second
 		partitions := 1 + random.IntN(4)
 		name := numbered("mixed-random", int(seed))

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/crashpoint"
+	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
@@ -33,7 +34,7 @@ func TestInvariant5MixedKillsAtRandomInstants(t *testing.T) {
 		slots := func(c *pipeline.Config) { c.LedgerSlots = 4 + 9*(round%2) }
 		d := newMixed(t, broker, numbered("kill", round), 1+round%3, shape, slots)
 		d.load(scatter(shoppers(uint64(600+round)).arrivals(), d.partitions, uint64(round)))
-		kills += d.killAtRandom(rand.New(rand.NewPCG(uint64(round), 78)))
+		kills += d.killAtRandom(rand.New(runseed.PCG(t, uint64(round), 78)))
 		d.verify()
 		if round > 60 {
 			t.Fatal("the runners end before they can be killed")

@@ -59,13 +59,14 @@ func TestRuleEveryPeriodHasABudgetOfItsOwn(t *testing.T) {
 func TestRuleAWindowOverABoundaryIsChargedToBothPeriods(t *testing.T) {
 	m := oneRung(1, 1)
 	m.Window, m.Slide = 30*time.Second, 30*time.Second
-	d := newDeployment(t, startBroker(t), "mixed-both", 1, only(m), periodOf(45*time.Second), lasting(t, 2))
+	d := newDeployment(t, startBroker(t), "mixed-both", 1, only(m), periodOf(45*time.Second), lasting(t, 2), sharded(1, 1),
+		func(c *pipeline.Config) { c.LedgerSlots = 4 }) // a snapshot as of the second turn has its charges, and is audited
 	d.load([][]arrival{{
 		at("u", "p00", 31*time.Second), at("u", "p00", 32*time.Second), // period 0: one counts
 		at("u", "p00", 46*time.Second), // period 1, the same window
 		at("u", "p00", 100*time.Second),
 	}})
-	d.run(func(o *runOptions) { o.Until = base.Add(120 * time.Second) })
+	d.run(func(o *runOptions) { o.Until = base.Add(240 * time.Second) })
 	d.verify()
 	if got := d.tally(); got.Counted != 3 || got.Clipped != 1 || got.OverBudget != 0 {
 		t.Errorf("tallies are %+v, want one event of each period and the last one", got)
@@ -151,7 +152,7 @@ func TestRuleRemovingAPeriodOfAUserChangesNoOtherUser(t *testing.T) {
 		balance, day, pages := sumOf("balance", 40*time.Second), countOf("day", 120*time.Second), privately(countOf("pages", 20*time.Second))
 		balance.Slide, pages.Slide = 20*time.Second, 10*time.Second
 		c.Metrics = []pipeline.Metric{countOf("visits", 10*time.Second), usersOf("people", 30*time.Second), balance, day, pages}
-		for i, sigma := range []float64{4, 2, 60, 5, 6} {
+		for i, sigma := range []float64{1, 0.5, 15, 1.2, 1.5} { // so little that whole budgets are spent
 			m := &c.Metrics[i]
 			m.Ladder = pipeline.Ladder{Kind: string(noisereduction.Geometric), Factor: 2, Sigma: sigma, FirstSigma: sigma}
 		}
@@ -177,6 +178,13 @@ func TestRuleRemovingAPeriodOfAUserChangesNoOtherUser(t *testing.T) {
 	rest.run()
 	with.verify()
 	rest.verify()
+	report, err := pipeline.TrustedReport(t.Context(), rest.compiled)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := report.Metrics[0]; m.OverBudget < 50 || m.Counted < 50 {
+		t.Errorf("%d events were over budget and %d counted: the case says little", m.OverBudget, m.Counted)
+	}
 	admitted, accounts := with.decisions()
 	owner := with.owner("u0000", gone)
 	if len(admitted[owner]) == 0 || accounts[owner].Spent == nil {

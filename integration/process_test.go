@@ -96,7 +96,7 @@ type child struct {
 // startRunner starts a job in a process of its own, which ends with the test at the latest.
 func startRunner(t testing.TB, j job) *child {
 	t.Helper()
-	input, err := json.Marshal(j)
+	input, err := j.encode()
 	if err != nil {
 		t.Fatalf("encoding the job: %v", err)
 	}

@@ -107,7 +107,7 @@ func TestRuleMissingEventsOfAnOpenTurnStopTheRun(t *testing.T) {
 		t.Fatalf("turn %d is complete on the ledger: %v", turn, err)
 	}
 	d.deleteRecords(d.config.Events.Topic, 0, restart[0])
-	if end := startRunner(t, d.job()).last(t); end == nil || end.Kind != "log-fault" {
+	if end := startRunner(t, d.job()).last(t); end == nil || end.Kind != "log-fault" || !strings.Contains(end.Error, "records that a turn needs are gone") {
 		t.Fatalf("the run ended with %s, want a fault of the log", end)
 	}
 	if err := d.chargeable(); err != nil {
@@ -279,7 +279,9 @@ func TestRuleSnapshotsCarryWhatDeltasNoLongerHold(t *testing.T) {
 func TestRuleAChangedLogStopsTheRun(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, startBrokerProcess(t), "changed", 2, tight, sharded(16, 1))
-	d.load(scatter(calm(503).arrivals(), 2, 7))
+	w := calm(503)
+	w.Windows = 40
+	d.load(scatter(w.arrivals(), 2, 7))
 	before := d.eventLog()
 	for turn := uint64(3); ; turn++ {
 		j := d.job()
@@ -332,14 +334,7 @@ func (d *deployment) replaceEvents(log reference.Log) error {
 		return fmt.Errorf("opening an admin client: %w", err)
 	}
 	defer client.Close()
-	remove := kmsg.NewPtrDeleteTopicsRequest()
-	remove.TopicNames = []string{d.config.Events.Topic}
-	entry := kmsg.NewDeleteTopicsRequestTopic()
-	entry.Topic = kmsg.StringPtr(d.config.Events.Topic)
-	remove.Topics = append(remove.Topics, entry)
-	if _, err := remove.RequestWith(ctx, client); err != nil {
-		return fmt.Errorf("deleting the events topic: %w", err)
-	}
+	deleteTopic(d.t, d.config.Kafka.Brokers[0], d.config.Events.Topic)
 	create := kmsg.NewPtrCreateTopicsRequest()
 	topic := kmsg.NewCreateTopicsRequestTopic()
 	topic.Topic, topic.NumPartitions, topic.ReplicationFactor = d.config.Events.Topic, int32(d.partitions), 1

@@ -11,6 +11,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/reference"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
@@ -93,7 +94,7 @@ func (d *deployment) decisions() (map[reference.Owner]map[uint64]string, map[ref
 
 // owner names a user's account in a period.
 func (d *deployment) owner(user string, period int64) reference.Owner {
-	return reference.Owner{ID: schemas.NewHasher(d.config.Keys.UserHash).Account([]byte(user)), Period: period}
+	return reference.Owner{ID: schemas.NewHasher(d.config.Keys.UserHash.Reveal()).Account([]byte(user)), Period: period}
 }
 
 // The distinguishing attack on admission: two runs, with and without one user. With a ladder of one
@@ -103,6 +104,7 @@ func TestRuleRemovingAUserChangesNoOtherAdmissionOrCharge(t *testing.T) {
 	broker := startBroker(t)
 	m := oneRung(12, 3)
 	m.MaxKeysPerUser = 2
+	tightly := lasting(t, 12) // worst cases of one event: whole budgets are spent
 	arrivals := calm(40).arrivals()
 	for i := range 400 { // the attacked user is everywhere
 		arrivals = append(arrivals, at("u0000", "p00", time.Duration(i)*300*time.Millisecond))
@@ -114,15 +116,18 @@ func TestRuleRemovingAUserChangesNoOtherAdmissionOrCharge(t *testing.T) {
 			without = append(without, a)
 		}
 	}
-	with := newDeployment(t, broker, "with", 2, only(m))
+	with := newDeployment(t, broker, "with", 2, only(m), tightly)
 	with.load(scatter(arrivals, 2, 1))
 	with.run()
-	rest := newDeployment(t, broker, "without", 2, only(m))
+	rest := newDeployment(t, broker, "without", 2, only(m), tightly)
 	rest.load(scatter(without, 2, 2))
 	rest.run(func(o *runOptions) { o.Until = base.Add(120 * time.Second) })
 	with.verify()
 	rest.verify()
 
+	if refused := rest.tally(); refused.OverBudget < 10 || refused.Counted < 10 {
+		t.Errorf("of the others %d events were over budget and %d counted: the case says little", refused.OverBudget, refused.Counted)
+	}
 	gone := with.owner("u0000", 0)
 	admitted, accounts := with.decisions()
 	delete(admitted, gone)
@@ -140,12 +145,16 @@ func TestRuleAPrivateKeyNeedsManyUsers(t *testing.T) {
 	d := newDeployment(t, startBroker(t), "crowds", 1, only(privateMetric("pages", 10*time.Second)), func(c *pipeline.Config) {
 		c.Metrics[0].MaxEventsPerKey = 1
 		c.Metrics[0].LastAtLeast = 5
+		c.LedgerSlots = 4 // a snapshot has the charges of the first turn, and is audited
 	})
 	var arrivals []arrival
 	for i := range 2000 {
 		arrivals = append(arrivals, at("u"+strconv.Itoa(i), "crowded", time.Duration(i)*time.Millisecond))
 	}
 	arrivals = append(arrivals, at("alone", "secret", 2100*time.Millisecond))
+	for window := 1; window < 8; window++ {
+		arrivals = append(arrivals, at("later"+strconv.Itoa(window), "secret", time.Duration(window)*10*time.Second+time.Second))
+	}
 	d.load([][]arrival{arrivals})
 	d.run()
 	d.verify()
@@ -168,17 +177,18 @@ func TestRuleAPrivateKeyNeedsManyUsers(t *testing.T) {
 }
 
 // Keys seen only in records that were dropped exist nowhere: no noise is drawn for them and no user
-// pays.
+// pays. With this ε and this δ about a third of so many keys would pass on noise alone.
 func TestRuleAKeyOfUnadmittedUsersDoesNotExist(t *testing.T) {
 	d := newDeployment(t, startBroker(t), "unadmitted", 1, only(privateMetric("pages", 10*time.Second)), func(c *pipeline.Config) {
-		c.Metrics[0].LastAtLeast, c.Metrics[0].MaxKeysPerUser = 1, 1
+		c.Privacy.Epsilon, c.Privacy.Delta, c.Privacy.DeltaKeys = 0.5, 0.5, 0.4
+		c.Metrics[0].LastAtLeast, c.Metrics[0].MaxKeysPerUser, c.Metrics[0].MaxEventsPerKey = 1, 1, 1
 	})
 	var arrivals []arrival
 	for i := range 300 {
 		arrivals = append(arrivals, at("u"+strconv.Itoa(i), "first", time.Duration(i)*time.Millisecond))
 	}
 	for i := range 300 { // their δ is spent: the second window must not exist
-		arrivals = append(arrivals, at("u"+strconv.Itoa(i), "second", 11*time.Second+time.Duration(i)*time.Millisecond))
+		arrivals = append(arrivals, at("u"+strconv.Itoa(i), numbered("second", i), 11*time.Second+time.Duration(i)*time.Millisecond))
 	}
 	d.load([][]arrival{arrivals})
 	d.run()
@@ -247,9 +257,9 @@ func TestAnotherConfigurationIsRefused(t *testing.T) {
 	d := newDeployment(t, startBroker(t), "header", 1)
 	for name, change := range map[string]settings{
 		"another noise key": func(c *pipeline.Config) {
-			c.Keys.Noise = []noisereduction.NoiseKey{{ID: "k1", Secret: [32]byte{9}}}
+			c.Keys.Noise = []noisereduction.NoiseKey{{ID: "k1", Secret: secret.New([32]byte{9})}}
 		},
-		"another user-hash key": func(c *pipeline.Config) { c.Keys.UserHash = [32]byte{9} },
+		"another user-hash key": func(c *pipeline.Config) { c.Keys.UserHash = secret.New([32]byte{9}) },
 		"another budget":        func(c *pipeline.Config) { c.Privacy.Epsilon *= 2 },
 		"other shards":          func(c *pipeline.Config) { c.Shards++ },
 		"other bounds":          func(c *pipeline.Config) { c.Metrics[0].MaxEventsPerKey++ },

@@ -103,7 +103,7 @@ func TestInvariant5ASoakOfFaultsIsSeenAndChangesNothing(t *testing.T) {
 		t.Skipf("a soak takes minutes: `.ci/run soak`, or %s=5m or more (%s=FILE keeps what /metrics said)", soakVariable, soakSamplesVariable)
 	}
 	disk := smallDisk(t)
-	c := startCampaign(t, number(t, campaignSeedVariable, 1))
+	c := startCampaign(t, campaignSeed(t))
 	(&soak{c: c, disk: disk, faults: soakFaults()}).goOn(c.proxy.addr, lasts)
 }
 

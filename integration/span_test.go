@@ -9,6 +9,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/crashpoint"
 	"github.com/tollgate-dp/tollgate/internal/kafkalog"
+	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
@@ -97,7 +98,7 @@ func TestInvariant5MixedSpansWithDrainsAndForgottenShards(t *testing.T) {
 	for i := range 2 {
 		d := newMixed(t, broker, numbered("span-drain", i), 2, catchingUp(4))
 		d.load(scatter(backlog(uint64(710+i)).arrivals(), 2, 1))
-		d.drainAtRandom(rand.New(rand.NewPCG(uint64(i), 8)), 1, 3, func(o *runOptions) { o.Hooks.Forget = missing(1) })
+		d.drainAtRandom(rand.New(runseed.PCG(t, uint64(i), 8)), 1, 3, func(o *runOptions) { o.Hooks.Forget = missing(1) })
 		d.verify()
 		d.inSpans()
 	}
@@ -109,7 +110,7 @@ func TestInvariant5MixedSpansWithKillsAtRandomInstants(t *testing.T) {
 	for kills, round := 0, 0; kills < pick(2, 4); round++ {
 		d := newMixed(t, broker, numbered("span-kill", round), 2, sharded([]int{4, 1}[round%2], 1), catchingUp(4))
 		d.load(scatter(backlog(uint64(720+round)).arrivals(), 2, uint64(round)))
-		kills += d.killAtRandom(rand.New(rand.NewPCG(uint64(round), 79)))
+		kills += d.killAtRandom(rand.New(runseed.PCG(t, uint64(round), 79)))
 		d.verify()
 		if round > 40 {
 			t.Fatal("the runners end before they can be killed")

@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -12,6 +13,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/tollgate-dp/tollgate/internal/crashpoint"
 )
 
 // talkative runs the deployment without an end in a process that logs.
@@ -161,5 +164,31 @@ func deleteTopic(t testing.TB, broker, topic string) {
 	}
 	if err != nil {
 		t.Fatalf("deleting topic %s: %v", topic, err)
+	}
+}
+
+// A turn whose work takes longer than the stall limit, in every epoch anew, settles all the same:
+// each attempt may take twice as long as the one before.
+func TestATurnThatIsSlowerThanTheStallLimitSettles(t *testing.T) {
+	t.Parallel()
+	const limit = 200 * time.Millisecond
+	d := newDeployment(t, startBroker(t), "slow-turn", 1, tight)
+	d.append(0, []arrival{at("a", "p00", 5*time.Second), at("b", "p00", 15*time.Second)})
+	var epochs atomic.Int64
+	d.run(func(o *runOptions) {
+		o.StallLimit = limit
+		o.Hooks.At = func(point string, _ int) error {
+			switch point {
+			case crashpoint.EpochWritten:
+				epochs.Add(1)
+			case crashpoint.SettledWriting:
+				time.Sleep(5 * limit)
+			}
+			return nil
+		}
+	})
+	d.verify()
+	if n := epochs.Load(); n < 2 {
+		t.Errorf("%d epochs: no turn was slower than the limit", n)
 	}
 }

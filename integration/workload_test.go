@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 )
 
 // base is where the tests' event time begins: a window start of every size used.
@@ -37,7 +39,7 @@ type workload struct {
 
 // arrivals makes the stream, ordered by record timestamp.
 func (w workload) arrivals() []arrival {
-	random := rand.New(rand.NewPCG(w.Seed, 0x746f6c6c67617465))
+	random := rand.New(rand.NewPCG(runseed.Shared(w.Seed), 0x746f6c6c67617465))
 	span := int64(w.Windows) * w.Window.Milliseconds()
 	users := rand.NewZipf(random, 1.2, 4, uint64(w.Users-1))
 	pages := rand.NewZipf(random, 1.3, 2, uint64(w.Pages-1))
@@ -126,7 +128,7 @@ func spread(arrivals []arrival, partitions int) [][]arrival {
 
 // scatter deals arrivals to partitions at random, keeping time order within each.
 func scatter(arrivals []arrival, partitions int, seed uint64) [][]arrival {
-	random := rand.New(rand.NewPCG(seed, 1))
+	random := rand.New(rand.NewPCG(runseed.Shared(seed), 1))
 	out := make([][]arrival, partitions)
 	for _, a := range arrivals {
 		p := random.IntN(partitions)
@@ -138,7 +140,7 @@ func scatter(arrivals []arrival, partitions int, seed uint64) [][]arrival {
 // shuffleWithin moves every arrival by less than slack in time, so that lateness of at least slack
 // accepts what it accepted before.
 func shuffleWithin(arrivals []arrival, slack time.Duration, seed uint64) []arrival {
-	random := rand.New(rand.NewPCG(seed, 2))
+	random := rand.New(rand.NewPCG(runseed.Shared(seed), 2))
 	type moved struct {
 		arrival
 		to int64

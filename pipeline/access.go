@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
@@ -14,6 +15,8 @@ type (
 	AccessReport = access.Report
 	// AccessRole is what a user of the brokers is for.
 	AccessRole = access.Role
+	// AccessLack is a right that a user lacks.
+	AccessLack = access.Lack
 )
 
 // Values of AccessRole, and of AccessReport.Rules.
@@ -26,6 +29,15 @@ const (
 	RulesForbidden = access.RulesForbidden
 	RulesNone      = access.RulesNone
 )
+
+// DeniedAccess returns the rights that err says the user of the configuration lacks, each with the
+// command that grants it; nothing for an error that does not say so.
+func DeniedAccess(d *deployment.Deployment, err error) []AccessLack {
+	if !errors.Is(err, ErrForbidden) {
+		return nil
+	}
+	return access.Denied(d, connect.Principal(&d.Config.Kafka), err)
+}
 
 // CheckAccess asks the brokers who may read and write the topics of a deployment, what the user of
 // the configuration lacks for a role, and what is too much. It changes nothing. principal is what

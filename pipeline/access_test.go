@@ -18,6 +18,7 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/access"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
+	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
 // controlled is Apache Kafka with access control, where the plain listener is for its super user.
@@ -49,7 +50,7 @@ func startControlled(t *testing.T) *controlled {
 // as returns a configuration for a user.
 func (c *controlled) as(user string) deployment.Config {
 	cfg := deploytest.Config(c.AddrOf("LOGIN"))
-	cfg.Kafka.SASL = &deployment.SASL{Mechanism: "plain", User: user, Password: "s3cret"}
+	cfg.Kafka.SASL = &deployment.SASL{Mechanism: "plain", User: user, Password: secret.New("s3cret")}
 	return cfg
 }
 

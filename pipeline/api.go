@@ -51,6 +51,11 @@ type (
 	// from it: every call of this package takes one. Read-only, and safe for
 	// concurrent use.
 	Deployment = deployment.Deployment
+	// Record says which deployments have begun under the keys of a configuration, and Beginning is
+	// one of them.
+	Record    = deployment.Record
+	Beginning = deployment.Beginning
+
 	// CompiledMetric is a metric of a Deployment, or its coverage, with its digest and
 	// its ladder.
 	CompiledMetric = deployment.CompiledMetric
@@ -100,6 +105,9 @@ var (
 	ErrNotInitialised = deployment.ErrNotInitialised
 	// ErrInitialised says that the control topic holds a HEADER already.
 	ErrInitialised = deployment.ErrInitialised
+	// ErrOtherPromise says that the deployment on the brokers is not one that is recorded with the
+	// keys, or that control has lost the one that is.
+	ErrOtherPromise = deployment.ErrOtherPromise
 	// ErrHeaderMismatch says that the configuration is not the one in force: put the old
 	// value back, or call Change where the text says that this is possible.
 	ErrHeaderMismatch = deployment.ErrHeaderMismatch
@@ -136,7 +144,7 @@ var (
 	ErrUnreachable = kafkalog.ErrUnreachable
 	// ErrRefused says that a broker was reached and would not talk: the text says what to check.
 	ErrRefused = kafkalog.ErrRefused
-	// ErrForbidden says that the user may not do what was asked for.
+	// ErrForbidden says that the user may not do what was asked for; DeniedAccess says what.
 	ErrForbidden = kafkalog.ErrForbidden
 	// ErrTopicExists says that CreateTopics found a topic; the others may have been made.
 	ErrTopicExists = kafkalog.ErrTopicExists

@@ -2,15 +2,16 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/crashpoint"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/admin"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
-	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/generations"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
@@ -22,6 +23,12 @@ type ChangeOptions struct {
 	DryRun bool
 	// Logger is told of foreign records on the deployment's topics; default: discards.
 	Logger *slog.Logger
+	// MakeTopics makes the topics that the configuration names and that do not exist. It is
+	// called once nothing but what those topics hold can refuse the change; nil makes none.
+	MakeTopics func(context.Context) error
+	// Commit is called with the differences once nothing else can refuse the change, before it
+	// takes over. Its error refuses the change; nil refuses none.
+	Commit func([]Difference) error
 }
 
 // ChangeResult says what a change has done, or would do.
@@ -54,7 +61,8 @@ type ChangeResult struct {
 // Whatever was settled is charged before the change is written, in a snapshot of
 // every shard, so that no run ever has to decide or draw anything of an earlier
 // turn again: a noise key that was replaced may be destroyed then. A change that
-// is interrupted has not happened, and can be made again.
+// is interrupted has not happened, and can be made again. One that is refused leaves a run
+// that goes on alone: all of it is tried first without writing.
 //
 // Errors: ErrHeaderMismatch where a difference can never be, ErrPromiseWeakened,
 // ErrInterruptedTurn, ErrStopped, ErrNotInitialised, ErrTopicSettings, ErrLogFault,
@@ -70,7 +78,7 @@ func Change(ctx context.Context, d *deployment.Deployment, o ChangeOptions) (Cha
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	control, err := controllog.Open(ctx, client, d.Config.Outputs.Control, d.Config.LedgerSlots, o.Logger)
+	control, _, err := openControl(ctx, d, client, o.Logger)
 	if err != nil {
 		return ChangeResult{}, err
 	}
@@ -83,57 +91,122 @@ func Change(ctx context.Context, d *deployment.Deployment, o ChangeOptions) (Cha
 	if want.Counts, err = admin.LookUpCounts(ctx, d); err != nil {
 		return ChangeResult{}, err
 	}
-	result := ChangeResult{Differences: generations.Differences(c.Old, &want)}
-	result.Differences = append(result.Differences, generations.SchemaMoved(c.Old, &want)...)
+	result, err := compare(d, c.Old, &want)
+	if err != nil {
+		return result, err
+	}
+	if len(result.Differences) == 0 {
+		return result, remake(ctx, d, client, o)
+	}
+	if err := c.Look(); err != nil {
+		return result, err
+	}
+	if o.DryRun {
+		if err := topicsFor(ctx, d, c); err != nil {
+			return result, err
+		}
+		c.Plan(&want)
+		return describe(c.Old, &c.Next, result), nil
+	}
+	if err := rehearse(ctx, d, c, &want, o); err != nil {
+		return result, err
+	}
+	// What a change that ends here has registered is found by the next one.
+	if want.Counts, err = admin.RegisterCounts(ctx, d); err != nil {
+		return result, err
+	}
+	if o.Commit != nil {
+		if err := o.Commit(result.Differences); err != nil {
+			return result, err
+		}
+	}
+	if err := perform(ctx, c, &want); err != nil {
+		return result, err
+	}
+	return describe(c.Old, &c.Next, result), nil
+}
+
+// compare says how the generation old and the header want differ, and refuses what can never be.
+func compare(d *deployment.Deployment, old, want *schemas.Header) (result ChangeResult, err error) {
+	result.Differences = append(generations.Differences(old, want), generations.SchemaMoved(old, want)...)
 	if len(result.Differences) == 0 {
 		return result, nil
 	}
 	if first := result.Differences[0]; first.Never != "" {
-		return result, fmt.Errorf("changing generation %d on topic %s: %s cannot be changed%s: %s: %w", c.Old.Generation, d.Config.Outputs.Control, first.What, first.Detail(), first.Never, deployment.ErrHeaderMismatch)
+		return result, fmt.Errorf("changing generation %d on topic %s: %s cannot be changed%s: %s: %w", old.Generation, d.Config.Outputs.Control, first.What, first.Detail(), first.Never, deployment.ErrHeaderMismatch)
 	}
-	if result.Before, err = deployment.FiguresOf(c.Old.Budget, c.Old.Metrics); err != nil {
-		return result, fmt.Errorf("compiling generation %d on topic %s: %w", c.Old.Generation, d.Config.Outputs.Control, err)
+	if result.Before, err = deployment.FiguresOf(old.Budget, old.Metrics); err != nil {
+		return result, fmt.Errorf("compiling generation %d on topic %s: %w", old.Generation, d.Config.Outputs.Control, err)
 	}
 	if result.After, err = deployment.FiguresOf(want.Budget, want.Metrics); err != nil {
 		return result, fmt.Errorf("compiling the configuration: %w", err)
 	}
-	if !o.DryRun {
-		if err := control.Announce(ctx); err != nil {
-			return result, err
+	return result, nil
+}
+
+// remake makes topics of the generation in force that were lost, where no run needs what they held.
+func remake(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, o ChangeOptions) error {
+	if o.DryRun || o.MakeTopics == nil {
+		return nil
+	}
+	for _, topic := range []string{d.Config.Outputs.Ledger, d.Config.Outputs.Counts} {
+		if _, err := client.Partitions(ctx, topic); errors.Is(err, kafkalog.ErrUnknownTopic) {
+			return CheckTopics(ctx, d, CheckOptions{}) // it says why an empty one is of no use
 		}
 	}
+	if err := o.MakeTopics(ctx); err != nil {
+		return err
+	}
+	return CheckTopics(ctx, d, CheckOptions{})
+}
+
+// topicsFor refuses topics on which the new generation cannot go on.
+func topicsFor(ctx context.Context, d *deployment.Deployment, c *admin.Change) error {
 	if err := CheckTopics(ctx, d, CheckOptions{}); err != nil {
-		return result, err
+		return err
 	}
-	if err := c.Unused(ctx); err != nil {
-		return result, err
+	return c.Unused(ctx)
+}
+
+// rehearse goes through the whole change without taking anything from a run that goes on, so that
+// whatever can refuse the change refuses it here.
+func rehearse(ctx context.Context, d *deployment.Deployment, c *admin.Change, want *schemas.Header, o ChangeOptions) error {
+	c.Plan(want)
+	if err := c.Fits(); err != nil {
+		return err
 	}
-	if o.DryRun {
-		var stop *schemas.Stop
-		control.Look(func(v *controllog.View) { c.Settled, stop = v.Settled, v.Stop })
-		if stop != nil {
-			return result, controllog.Stopped(stop)
+	snapshots, err := c.WindUp(ctx)
+	if err != nil {
+		return err
+	}
+	if o.MakeTopics != nil {
+		if err := o.MakeTopics(ctx); err != nil {
+			return err
 		}
-		c.Next = c.Generation(&want)
-		return describe(c.Old, &c.Next, result), nil
 	}
-	// Before anything is written on control: what a change that ends here has registered is
-	// found by the next one.
-	if want.Counts, err = admin.RegisterCounts(ctx, d); err != nil {
-		return result, err
+	if err := topicsFor(ctx, d, c); err != nil {
+		return err
 	}
+	if err := c.Store(ctx, snapshots); err != nil {
+		return err
+	}
+	return c.Still(ctx)
+}
+
+// perform takes over and puts the generation of want in force.
+func perform(ctx context.Context, c *admin.Change, want *schemas.Header) error {
 	if err := c.Begin(ctx); err != nil {
-		return result, err
+		return err
 	}
-	c.Next = c.Generation(&want)
-	if err := c.Store(ctx); err != nil {
-		// What looks like lost records may be the work of a run that took over.
-		if over, _, lookErr := control.Past(ctx); lookErr == nil && over {
-			return result, c.Superseded()
-		}
-		return result, err
+	c.Plan(want)
+	snapshots, err := c.WindUp(ctx)
+	if err != nil {
+		return err
 	}
-	return describe(c.Old, &c.Next, result), c.Write(ctx)
+	if err := c.Store(ctx, snapshots); err != nil {
+		return err
+	}
+	return c.Write(ctx)
 }
 
 // describe adds to a result what the generation next means for users of old.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -95,10 +96,17 @@ func TestRuleAChangeAndARunLookAtAllThatWasPublished(t *testing.T) {
 		"values that are gone":           {func(*deployment.Config) {}, 3, func(t *testing.T, d *deployment.Deployment) { deleteCounts(t, d) }},
 		"values of the first turn, gone": {func(*deployment.Config) {}, 1, func(t *testing.T, d *deployment.Deployment) { deleteCounts(t, d) }},
 		"counts that were made anew":     {func(*deployment.Config) {}, 3, remakeCounts},
+		"values of a second partition": {func(c *deployment.Config) {
+			c.ReleaseShards, c.Metrics[0].Keys.List = 2, strings.Split("abcdefghijklmnopqrstuvwxyz", "") // some in each
+		}, 3, func(*testing.T, *deployment.Deployment) {}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, next := bounded(t, test.config)
-			diesBeforeSettling(t, d, test.turn)
+			if d.Config.ReleaseShards == 2 {
+				diesWithOnePartition(t, d, test.turn)
+			} else {
+				diesBeforeSettling(t, d, test.turn)
+			}
 			appendRecord(t, d, d.Config.Outputs.Ledger, kafkalog.Message{Key: fmt.Appendf(nil, "delta/%d/0", test.turn), Value: []byte("another program's")})
 			test.lose(t, d)
 			if _, err := Run(t.Context(), d, RunOptions{Bounded: true}); !errors.Is(err, deployment.ErrLogFault) {
@@ -108,6 +116,34 @@ func TestRuleAChangeAndARunLookAtAllThatWasPublished(t *testing.T) {
 				t.Errorf("the change ended with %v", err)
 			}
 		})
+	}
+}
+
+// diesWithOnePartition runs a deployment of two partitions of counts until a turn is published in
+// the second one only.
+func diesWithOnePartition(t *testing.T, d *deployment.Deployment, last int) {
+	t.Helper()
+	var settled atomic.Int32
+	published := make(chan struct{})
+	hooks := crashpoint.Hooks{At: func(point string, shard int) error {
+		switch open := int(settled.Load()) + 1; {
+		case point == crashpoint.SettledWritten:
+			settled.Add(1)
+		case open < last || shard < 0:
+		case point == crashpoint.CountsWritten && shard == 1:
+			close(published)
+		case point == crashpoint.CountsWriting && shard == 0:
+			select {
+			case <-published:
+			case <-time.After(10 * time.Second):
+				t.Error("nothing is published in the second partition")
+			}
+			return errors.New("died")
+		}
+		return nil
+	}}
+	if _, err := Run(crashpoint.With(t.Context(), hooks), d, RunOptions{Bounded: true}); err == nil {
+		t.Fatal("the run did not die")
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/internal/admin"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/countslog"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/generations"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/reading"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/topicrules"
@@ -57,15 +58,16 @@ func CheckTopics(ctx context.Context, d *deployment.Deployment, o CheckOptions) 
 // checkDeployment looks at the deployment that control holds. Where control cannot
 // be opened, the rules of topics have said so, or init has not been run.
 func checkDeployment(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, o CheckOptions) error {
-	control, err := controllog.Open(ctx, client, d.Config.Outputs.Control, d.Config.LedgerSlots, slog.New(slog.DiscardHandler))
+	control, _, err := openControl(ctx, d, client, o.Logger)
+	notYet := errors.Is(err, deployment.ErrNotInitialised) || errors.Is(err, kafkalog.ErrUnknownTopic)
 	switch {
-	case errors.Is(err, deployment.ErrLogFault):
-		return err
-	case err != nil && o.Start:
+	case notYet && o.Start:
 		_, err := admin.LookUpCounts(ctx, d) // init will register there
 		return err
+	case notYet:
+		return nil
 	case err != nil:
-		return nil //nolint:nilerr // see above
+		return err
 	}
 	if err := generations.PromiseKept(ctx, d, control); err != nil || !o.Start {
 		return err
@@ -86,5 +88,5 @@ func checkDeployment(ctx context.Context, d *deployment.Deployment, client *kafk
 	if err := admin.CheckCounts(ctx, d, control.Header); err != nil {
 		return err
 	}
-	return topicrules.Intact(ctx, d, client, control)
+	return countslog.Intact(ctx, d, client, control)
 }

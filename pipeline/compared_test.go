@@ -12,12 +12,18 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
+	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
+
+// holdsSecret says that a type is of package secret.
+func holdsSecret(t reflect.Type) bool { return t.PkgPath() == reflect.TypeFor[secret.URL]().PkgPath() }
 
 // leaves are the fields of a configuration that hold no fields of their own, as Metrics.Keys.List.
 func leaves(t reflect.Type, path string) []string {
 	switch {
+	case holdsSecret(t) || t == reflect.TypeFor[deployment.Record]():
+		return []string{path}
 	case t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct:
 		return leaves(t.Elem(), path)
 	case t.Kind() != reflect.Struct:
@@ -47,6 +53,7 @@ func TestRuleEveryFieldIsComparedWithHeaderOrFree(t *testing.T) {
 		"Events.AcceptSizeRetention": "what is checked of the topic",
 		"Time.IdleGrace":             "its verdicts stand in CLOSE",
 		"CatchUp":                    "the spans stand in CLOSE",
+		"Record":                     "it refuses a HEADER and decides nothing else",
 		"Outputs.Registry.URL":       "HEADER has the schema's id",
 		"Outputs.Registry.User":      "how the registry is reached",
 		"Outputs.Registry.Password":  "how the registry is reached", "Outputs.Registry.PasswordFile": "as it is",
@@ -81,6 +88,7 @@ func TestRuleEveryFieldIsComparedWithHeaderOrFree(t *testing.T) {
 	metric := func(edit func(m *deployment.Metric)) func(*deployment.Config) {
 		return func(c *deployment.Config) { edit(&c.Metrics[0]) }
 	}
+	capped := func(m *deployment.Metric) { m.Ladder.Sigma = 100 } // no bound changes the ladder
 	covered := metric(func(m *deployment.Metric) { m.Coverage = &deployment.Coverage{} })
 	target := func(edit func(g *noisereduction.Target)) func(*deployment.Config) {
 		return metric(func(m *deployment.Metric) {
@@ -101,11 +109,11 @@ func TestRuleEveryFieldIsComparedWithHeaderOrFree(t *testing.T) {
 		"Events.Format.Value":                {nil, func(c *deployment.Config) { c.Events.Format.Value = "x" }},
 		"Events.Format.Schema":               {local("string"), local("int")},
 		"Events.Registry.URL":                {avro, func(c *deployment.Config) { avro(c); c.Events.Registry.URL = "http://b" }},
-		"Privacy.Epsilon":                    {nil, func(c *deployment.Config) { c.Privacy.Epsilon = 0.5 }},
-		"Privacy.Delta":                      {nil, func(c *deployment.Config) { c.Privacy.Delta = 1e-7 }},
+		"Privacy.Epsilon":                    {metric(capped), func(c *deployment.Config) { capped(&c.Metrics[0]); c.Privacy.Epsilon = 0.5 }},
+		"Privacy.Delta":                      {metric(capped), func(c *deployment.Config) { capped(&c.Metrics[0]); c.Privacy.Delta = 1e-7 }},
 		"Privacy.DeltaKeys":                  {second(nil), func(c *deployment.Config) { second(nil)(c); c.Privacy.DeltaKeys = 1e-8 }},
-		"Privacy.Accountant":                 {nil, func(c *deployment.Config) { c.Privacy.Accountant = "zcdp" }},
-		"Privacy.Planned":                    {nil, func(c *deployment.Config) { c.Privacy.Planned = 0.1 }},
+		"Privacy.Accountant":                 {metric(capped), func(c *deployment.Config) { capped(&c.Metrics[0]); c.Privacy.Accountant = "zcdp" }},
+		"Privacy.Planned":                    {metric(capped), func(c *deployment.Config) { capped(&c.Metrics[0]); c.Privacy.Planned = 0.1 }},
 		"Privacy.Period":                     {nil, func(c *deployment.Config) { c.Privacy.Period = time.Hour }},
 		"Time.Trust":                         {nil, func(c *deployment.Config) { c.Time.Trust = deployment.TrustBroker }},
 		"Time.Lateness":                      {nil, func(c *deployment.Config) { c.Time.Lateness = time.Second }},
@@ -126,8 +134,8 @@ func TestRuleEveryFieldIsComparedWithHeaderOrFree(t *testing.T) {
 		"Metrics.Coverage.Target.Relative":   {covered, target(func(g *noisereduction.Target) { g.Relative = 0.2 })},
 		"Metrics.Coverage.Target.Absolute":   {covered, target(func(g *noisereduction.Target) { g.Absolute = 3 })},
 		"Metrics.Coverage.Target.Confidence": {covered, target(func(g *noisereduction.Target) { g.Confidence = 0.9 })},
-		"Metrics.MaxKeysPerUser":             {nil, metric(func(m *deployment.Metric) { m.MaxKeysPerUser = 1 })},
-		"Metrics.MaxEventsPerKey":            {nil, metric(func(m *deployment.Metric) { m.MaxEventsPerKey = 1 })},
+		"Metrics.MaxKeysPerUser":             {metric(capped), metric(func(m *deployment.Metric) { capped(m); m.MaxKeysPerUser = 1 })},
+		"Metrics.MaxEventsPerKey":            {metric(capped), metric(func(m *deployment.Metric) { capped(m); m.MaxEventsPerKey = 1 })},
 		"Metrics.Ladder.Kind":                {nil, metric(func(m *deployment.Metric) { m.Ladder.Kind = "geometric" })},
 		"Metrics.Ladder.Factor":              {metric(func(m *deployment.Metric) { m.Ladder.Kind = "geometric" }), metric(func(m *deployment.Metric) { m.Ladder.Kind, m.Ladder.Factor = "geometric", 3 })},
 		"Metrics.Ladder.Sigma":               {nil, metric(func(m *deployment.Metric) { m.Ladder.Sigma = 100 })},
@@ -145,8 +153,8 @@ func TestRuleEveryFieldIsComparedWithHeaderOrFree(t *testing.T) {
 		"Outputs.Turns":                      {nil, func(c *deployment.Config) { c.Outputs.Turns = "x" }},
 		"Outputs.CountsFormat":               {nil, func(c *deployment.Config) { c.Outputs.CountsFormat = schemas.CountsAvroObject }},
 		"Keys.Noise.ID":                      {nil, func(c *deployment.Config) { c.Keys.Noise[0].ID = "x" }},
-		"Keys.Noise.Secret":                  {nil, func(c *deployment.Config) { c.Keys.Noise[0].Secret = [32]byte{9} }},
-		"Keys.UserHash":                      {nil, func(c *deployment.Config) { c.Keys.UserHash = [32]byte{9} }},
+		"Keys.Noise.Secret":                  {nil, func(c *deployment.Config) { c.Keys.Noise[0].Secret = secret.New([32]byte{9}) }},
+		"Keys.UserHash":                      {nil, func(c *deployment.Config) { c.Keys.UserHash = secret.New([32]byte{9}) }},
 		"Shards":                             {nil, func(c *deployment.Config) { c.Shards = 5 }},
 		"ReleaseShards":                      {nil, func(c *deployment.Config) { c.ReleaseShards = 5 }},
 		"LedgerSlots":                        {nil, func(c *deployment.Config) { c.LedgerSlots = 55 }},

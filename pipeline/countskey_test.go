@@ -57,6 +57,13 @@ func TestRuleAKeyOfCountsNamesOneWindow(t *testing.T) {
 		if next := generations.Succeed(&without, &want, 21, 1_200_000, nil); next.MetricStarts[0] != 1_200_000 {
 			t.Errorf("%s: windows from %d on", name, next.MetricStarts[0])
 		}
+		from := int64(600_000) // where the metric was there all the time, its public keys decide
+		if name == "back again" {
+			from = 0
+		}
+		if next := generations.Succeed(&first, &want, 11, 600_000, nil); next.MetricStarts[0] != from {
+			t.Errorf("%s, from generation to generation: windows from %d on, want %d", name, next.MetricStarts[0], from)
+		}
 	}
 	// Neither can two metrics share a name, nor a name hold what separates the parts.
 	for _, name := range []string{"a|b", "|", "", "a\xff", strings.Repeat("n", 201)} {

@@ -41,7 +41,7 @@ func TestABoundedRunReadsToTheCutsOfWhatIsClosed(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := w.Append(ctx, &schemas.Close{Epoch: offsets[0], First: 1, Turn: 1, Contributions: 10,
-		Cuts: []schemas.Cut{{Cut: 10, Restart: 10, LeaderEpoch: -1}}}); err != nil {
+		Cuts: []schemas.Cut{{Cut: 10, Restart: 10, AppendTime: time.Date(2026, 1, 1, 0, 0, 1, 0, time.UTC).UnixMilli(), LeaderEpoch: -1}}}); err != nil {
 		t.Fatal(err)
 	}
 	s, err := reading.New(ctx, d, client, control, reading.Options{Bounded: true, Ends: map[int32]int64{0: 5},

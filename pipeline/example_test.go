@@ -8,6 +8,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/embedded"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas/event"
+	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
@@ -35,8 +36,8 @@ func ExampleRun() {
 			Target: noisereduction.Target{Relative: 0.1, Confidence: 0.95},
 		}},
 		Keys: pipeline.SecretKeys{
-			Noise:    []noisereduction.NoiseKey{{ID: "2026-a", Secret: [32]byte{1}}},
-			UserHash: [32]byte{2},
+			Noise:    []noisereduction.NoiseKey{{ID: "2026-a", Secret: secret.New([32]byte{1})}},
+			UserHash: secret.New([32]byte{2}),
 		},
 	})
 	if err != nil {

@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/crashpoint"
 	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/admin"
@@ -41,6 +43,21 @@ func CreateTopics(ctx context.Context, d *deployment.Deployment, o TopicOptions)
 	return nil
 }
 
+// CheckMissingTopics returns what CheckTopics would refuse once CreateTopics has made the topics
+// that do not exist, as far as that shows before: topics that exist and are not set up as they must
+// be, or that were lost while others hold what was written after them. It changes nothing.
+func CheckMissingTopics(ctx context.Context, d *deployment.Deployment, o TopicOptions) error {
+	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	specs := topicrules.Specs(d, o.EventPartitions, o.Replication)
+	return topicrules.Check(ctx, d, client, topicrules.Options{Made: func(topic string) bool {
+		return slices.ContainsFunc(specs, func(s kafkalog.TopicSpec) bool { return s.Name == topic })
+	}})
+}
+
 // InitOptions fix what a deployment never changes.
 type InitOptions struct {
 	// Incarnation enters every noise draw, so that no two deployments draw the same
@@ -49,6 +66,9 @@ type InitOptions struct {
 	// Start is truncated to a multiple of the least slide; earlier events belong
 	// to no window, and windows that began earlier are not released. Zero: now.
 	Start time.Time
+	// Commit is called once nothing else can refuse the deployment, before its HEADER is written.
+	// Its error refuses it; nil refuses none.
+	Commit func() error
 }
 
 // Init writes the deployment's HEADER, from which no later configuration may
@@ -99,12 +119,21 @@ func Init(ctx context.Context, d *deployment.Deployment, o InitOptions) error {
 	if err != nil {
 		return fmt.Errorf("encoding the HEADER: %w", err)
 	}
+	if o.Commit != nil {
+		if err := o.Commit(); err != nil {
+			return err
+		}
+	}
 	p, err := client.NewProducer(ctx, d.Config.Outputs.Control, controllog.Partition, "")
 	if err != nil {
 		return fmt.Errorf("writing the HEADER: %w", err)
 	}
 	defer p.Close()
-	at, err := p.Append(ctx, []kafkalog.Message{{Value: value, Timestamp: kafkalog.Now()}})
+	var at int64
+	err = crashpoint.From(ctx).At.Around(crashpoint.HeaderWriting, crashpoint.HeaderWritten, -1, func() error {
+		at, err = p.Append(ctx, []kafkalog.Message{{Value: value, Timestamp: kafkalog.Now()}})
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("writing the HEADER: %w", err)
 	}
@@ -139,7 +168,7 @@ func Recover(ctx context.Context, d *deployment.Deployment, by string) error {
 		return err
 	}
 	defer client.Close()
-	control, err := controllog.Open(ctx, client, d.Config.Outputs.Control, d.Config.LedgerSlots, slog.New(slog.DiscardHandler))
+	control, _, err := openControl(ctx, d, client, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
 	}

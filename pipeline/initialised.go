@@ -23,6 +23,7 @@ type InitialisedError struct {
 	Generation  uint32    // that is in force
 	Incarnation [16]byte  // of the HEADER
 	Start       time.Time // where time begins, UTC
+	Cluster     string    // the id of the cluster of Kafka
 	// Differences are as in ChangeResult. None: the deployment is the one that Init would have
 	// begun, but for its incarnation and its start.
 	Differences []Difference
@@ -54,7 +55,8 @@ func (e *InitialisedError) Error() string {
 func (e *InitialisedError) Unwrap() error { return deployment.ErrInitialised }
 
 // Initialised looks for a HEADER on the control topic, and changes nothing. Errors: nil where the
-// topic is empty or does not exist; *InitialisedError; ErrLogFault; or what the broker said.
+// topic is empty or does not exist; *InitialisedError; schemas.ErrVersion, ErrLogFault; or what the
+// broker said.
 func Initialised(ctx context.Context, d *deployment.Deployment) error {
 	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
 	if err != nil {
@@ -76,7 +78,7 @@ func initialised(ctx context.Context, d *deployment.Deployment, client *kafkalog
 	case bounds.High == 0:
 		return nil
 	}
-	control, err := controllog.Open(ctx, client, topic, d.Config.LedgerSlots, slog.New(slog.DiscardHandler))
+	control, _, err := openControl(ctx, d, client, slog.New(slog.DiscardHandler))
 	if errors.Is(err, deployment.ErrNotInitialised) {
 		return &deployment.TopicError{Topic: topic, Got: "holds records, and no HEADER before them: another program has written to it", Err: deployment.ErrLogFault,
 			Fix: "name an empty topic under outputs.control, or delete this one if what is on it is not needed"}
@@ -84,10 +86,14 @@ func initialised(ctx context.Context, d *deployment.Deployment, client *kafkalog
 	if err != nil {
 		return err
 	}
+	cluster, err := client.ClusterID(ctx)
+	if err != nil {
+		return err
+	}
 	want := generations.Header(d)
 	h := control.Header
 	return &InitialisedError{
 		Topic: topic, Generation: h.Generation, Incarnation: h.Incarnation, Start: time.UnixMilli(h.StartMillis).UTC(),
-		Differences: generations.Differences(h, &want), Late: late,
+		Cluster: cluster, Differences: generations.Differences(h, &want), Late: late,
 	}
 }

@@ -18,10 +18,11 @@ type (
 )
 
 // LookAtEvents reads the events topic once, up to where its partitions end now, and calls fn with
-// every event in the range that a run would accept by the configuration's clock, whose Passes says
-// which of Config.Events.Format.Filters it passes. It is for planning, on the trusted side: what fn
-// sees is raw data. It changes nothing, and needs no deployment that has begun. An error of fn ends
-// it and is returned as it is; other errors are what broker and registry said.
+// every event in the range that a run would accept by the event's own times and the clock of the
+// configuration. Event.Passes says which of Config.Events.Format.Filters it passes. No record
+// decides whether another one is accepted. Use it for planning, on the trusted side: fn sees raw
+// data. It changes nothing, and no deployment need have begun. It stops at an error of fn and
+// returns it unchanged; other errors come from broker and registry.
 func LookAtEvents(ctx context.Context, d *deployment.Deployment, o LookOptions, fn func(*event.Event) error) (Looked, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

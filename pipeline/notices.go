@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/pipeline/internal/watch"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
@@ -19,17 +20,24 @@ type notices struct {
 	more    chan struct{} // has an element when waiting or closed has changed
 }
 
-// tellSettled tells of every span that this run settles from now on. The returned function ends
-// that, when all that was settled is told.
-func tellSettled(s *stages, tell func(Settlement)) func() {
+// tellSettled tells of every span that this run settles from now on, and has losses count what its
+// users could not pay for; where workers read, what they have read as well. tell may be nil. The
+// returned function ends that, when all that was settled is told.
+func tellSettled(s *stages, workers bool, tell func(Settlement)) func() {
 	if tell == nil {
-		return func() {}
+		tell = func(Settlement) {}
 	}
 	n := &notices{tell: tell, done: make(chan struct{}), more: make(chan struct{}, 1)}
-	s.control.OnSettled(func(settled schemas.Settled, run int64) {
-		if run == s.terms.Run {
-			n.put(Settlement{First: settled.First, Turn: settled.Turn, WindowEnd: time.UnixMilli(s.turns.End(settled.Turn)).UTC(), Keys: len(settled.Keys)})
+	s.control.OnSettled(func(settled schemas.Settled, read schemas.ReadTallies, run int64) {
+		if run != s.terms.Run {
+			return
 		}
+		fates := watch.FatesOf(settled.Tallies)
+		if workers {
+			fates.AddRead(read)
+		}
+		s.losses.See(time.Now(), &fates)
+		n.put(Settlement{First: settled.First, Turn: settled.Turn, WindowEnd: time.UnixMilli(s.turns.End(settled.Turn)).UTC(), Keys: len(settled.Keys)})
 	})
 	go n.work()
 	return func() {

@@ -23,6 +23,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/realkafka"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
+	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
 // unsecured returns a token without a signature, which Kafka takes where it is not told otherwise.
@@ -133,15 +134,15 @@ func testTokenFile(t *testing.T, b *realkafka.Broker) {
 
 func testTokenEndpoint(t *testing.T, b *realkafka.Broker) {
 	var asked atomic.Int64
-	secret, dir := atomic.Value{}, t.TempDir()
-	secret.Store("s3cret1")
+	valid, dir := atomic.Value{}, t.TempDir()
+	valid.Store("s3cret1")
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked.Add(1)
 		id, password, _ := r.BasicAuth()
 		switch {
 		case r.URL.Path == "/elsewhere":
 			http.Redirect(w, r, "/token", http.StatusTemporaryRedirect)
-		case id != "tollgate" || password != secret.Load() || r.FormValue("grant_type") != "client_credentials" || r.FormValue("scope") != "kafka write":
+		case id != "tollgate" || password != valid.Load() || r.FormValue("grant_type") != "client_credentials" || r.FormValue("scope") != "kafka write":
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(http.StatusUnauthorized)
 			fmt.Fprintf(w, `{"error":"invalid_client","error_description":"%s is not the secret"}`, password)
@@ -173,7 +174,7 @@ func testTokenEndpoint(t *testing.T, b *realkafka.Broker) {
 	if err := client.Ping(t.Context()); err != nil || asked.Load() != 1 {
 		t.Errorf("a second connection: %v; %d requests for tokens, want 1 while the token is valid", err, asked.Load())
 	}
-	secret.Store("s3cret2")
+	valid.Store("s3cret2")
 	put("secret", []byte("s3cret2\n"))
 	// The token counts as expired ten seconds before it is.
 	await.That(t, time.Minute, "another token is asked for", func() bool {
@@ -187,7 +188,7 @@ func testTokenEndpoint(t *testing.T, b *realkafka.Broker) {
 		change func(s *deployment.SASL)
 		says   string
 	}{
-		"secret":    {func(s *deployment.SASL) { s.PasswordFile, s.Password = "", "s3cret1" }, `for a token of client "tollgate": status 401, error "invalid_client"`},
+		"secret":    {func(s *deployment.SASL) { s.PasswordFile, s.Password = "", secret.New("s3cret1") }, `for a token of client "tollgate": status 401, error "invalid_client"`},
 		"elsewhere": {func(s *deployment.SASL) { s.TokenURL = strings.Replace(s.TokenURL, "/token", "/elsewhere", 1) }, "status 307"},
 		"authority": {func(s *deployment.SASL) { s.TokenCAFile = "" }, "unknown authority"},
 	} {

@@ -15,7 +15,9 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/generations"
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
 // A weakened promise on control, as a program that allowed it has written it.
@@ -56,6 +58,12 @@ func TestRuleAWeakenedPromiseIsNoticed(t *testing.T) {
 		if !errors.Is(err, deployment.ErrPromiseWeakened) || !strings.Contains(err.Error(), "generation 1 promised (1, 1e-06)") || !strings.Contains(err.Error(), "(1, 1.899999") {
 			t.Errorf("%s: %v", what, err)
 		}
+	}
+	cfg.Deployment, cfg.Events.Topic = "another", "others" // under other keys
+	cfg.Keys.Noise = []noisereduction.NoiseKey{{ID: "k1", Secret: secret.New([32]byte{9})}}
+	cfg.Keys.UserHash = secret.New([32]byte{10})
+	if _, err := Run(ctx, deploy(t, cfg, time.Now(), 1), RunOptions{Bounded: true}); err != nil {
+		t.Errorf("another deployment: %v", err)
 	}
 }
 

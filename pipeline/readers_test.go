@@ -48,7 +48,8 @@ func readersOf(t *testing.T, d *deployment.Deployment, groups int) (*controllog.
 	return control, all
 }
 
-// A reader that begins before group 0 has taken an epoch reads nothing, and hands back.
+// A reader reads nothing, and hands back, until group 0 of its run has taken an epoch after it
+// began.
 func TestRuleNothingIsReadOutsideOfAnEpoch(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -67,12 +68,22 @@ func TestRuleNothingIsReadOutsideOfAnEpoch(t *testing.T) {
 	if _, err := producer.Append(t.Context(), []kafkalog.Message{event}); err != nil {
 		t.Fatal(err)
 	}
-	_, readers := readersOf(t, d, 2)
+	older := appendControl(t, d, &schemas.Run{})[0]
+	control, readers := readersOf(t, d, 2)
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	step, err := readers[1].Step(ctx, transforms.Position{Group: 1, Epoch: -1, Tick: 1})
-	if err != nil || step.Opened || len(step.Elements) > 0 || step.Next.Epoch >= 0 {
-		t.Errorf("with no epoch: %+v, %v", step, err)
+	for _, c := range []struct {
+		when string
+		run  int64 // that takes an epoch before
+	}{{"with no epoch", -1}, {"in the epoch of an older run", older}, {"in an epoch that was taken before it began", control.Run}} {
+		if c.run >= 0 {
+			epoch := appendControl(t, d, &schemas.Epoch{Run: c.run})[0]
+			appendControl(t, d, &schemas.Passed{Epoch: epoch})
+		}
+		step, err := readers[1].Step(ctx, transforms.Position{Group: 1, Epoch: -1, Tick: 1}) // it begins anew
+		if err != nil || step.Opened || len(step.Elements) > 0 || step.Next.Epoch >= 0 {
+			t.Errorf("%s: %+v, %v", c.when, step, err)
+		}
 	}
 	bounds, err := client.Offsets(ctx, d.Config.Outputs.Control, 0)
 	if err != nil {
@@ -80,8 +91,8 @@ func TestRuleNothingIsReadOutsideOfAnEpoch(t *testing.T) {
 	}
 	err = client.ReadRange(ctx, d.Config.Outputs.Control, 0, 0, bounds.LastStable, func(r kafkalog.Record) error {
 		c, err := schemas.DecodeControl(r.Value)
-		if p, is := c.Body.(*schemas.Passed); is {
-			t.Errorf("with no epoch the reader said %+v", p)
+		if p, is := c.Body.(*schemas.Passed); is && p.Group == 1 {
+			t.Errorf("the reader said %+v", p)
 		}
 		return err
 	})

@@ -15,6 +15,7 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/reading"
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
 // kafkaOf starts Apache Kafka, which ends with the test.
@@ -97,14 +98,14 @@ func testSecurityOf(t *testing.T, b *realkafka.Broker, f deploytest.PEMFiles) {
 		{"plaintext", "PLAINTEXT", deployment.Kafka{}, ""},
 		{"TLS", "TLS", deployment.Kafka{TLS: ca}, ""},
 		{"mutual TLS", "MUTUAL", deployment.Kafka{TLS: &deployment.TLS{CAFile: f.Cert, CertFile: f.Cert, KeyFile: f.Key}}, ""},
-		{"SASL PLAIN", "PLAIN", deployment.Kafka{SASL: &deployment.SASL{Mechanism: "plain", User: "alice", Password: "s3cret"}}, ""},
-		{"SCRAM over TLS", "BOTH", deployment.Kafka{TLS: ca, SASL: &deployment.SASL{Mechanism: "scram-sha-256", User: "bob", Password: "s3cret"}}, ""},
-		{"password of PLAIN", "PLAIN", deployment.Kafka{SASL: &deployment.SASL{Mechanism: "plain", User: "alice", Password: "s3cret2"}}, `authentication of user "alice" with mechanism PLAIN failed: are user and password right?`},
-		{"password of SCRAM", "BOTH", deployment.Kafka{TLS: ca, SASL: &deployment.SASL{Mechanism: "scram-sha-256", User: "bob", Password: "s3cret2"}}, `authentication of user "bob" with mechanism SCRAM-SHA-256 failed: are user and password right?`},
-		{"mechanism", "PLAIN", deployment.Kafka{SASL: &deployment.SASL{Mechanism: "scram-sha-512", User: "alice", Password: "s3cret"}}, "the listener does not offer SCRAM-SHA-512; it offers: PLAIN"},
+		{"SASL PLAIN", "PLAIN", deployment.Kafka{SASL: &deployment.SASL{Mechanism: "plain", User: "alice", Password: secret.New("s3cret")}}, ""},
+		{"SCRAM over TLS", "BOTH", deployment.Kafka{TLS: ca, SASL: &deployment.SASL{Mechanism: "scram-sha-256", User: "bob", Password: secret.New("s3cret")}}, ""},
+		{"password of PLAIN", "PLAIN", deployment.Kafka{SASL: &deployment.SASL{Mechanism: "plain", User: "alice", Password: secret.New("s3cret2")}}, `authentication of user "alice" with mechanism PLAIN failed: are user and password right?`},
+		{"password of SCRAM", "BOTH", deployment.Kafka{TLS: ca, SASL: &deployment.SASL{Mechanism: "scram-sha-256", User: "bob", Password: secret.New("s3cret2")}}, `authentication of user "bob" with mechanism SCRAM-SHA-256 failed: are user and password right?`},
+		{"mechanism", "PLAIN", deployment.Kafka{SASL: &deployment.SASL{Mechanism: "scram-sha-512", User: "alice", Password: secret.New("s3cret")}}, "the listener does not offer SCRAM-SHA-512; it offers: PLAIN"},
 		{"no SASL where it is needed", "PLAIN", deployment.Kafka{}, "is SASL or TLS missing in the configuration?"},
 		{"no SASL where it is needed, with TLS", "BOTH", deployment.Kafka{TLS: ca}, "is SASL missing in the configuration?"},
-		{"SASL where none is", "PLAINTEXT", deployment.Kafka{SASL: &deployment.SASL{Mechanism: "plain", User: "alice", Password: "s3cret"}}, "this listener takes no SASL"},
+		{"SASL where none is", "PLAINTEXT", deployment.Kafka{SASL: &deployment.SASL{Mechanism: "plain", User: "alice", Password: secret.New("s3cret")}}, "this listener takes no SASL"},
 		{"plaintext to TLS", "TLS", deployment.Kafka{}, "the listener expects TLS: is tls set in the configuration?"},
 		{"TLS to plaintext", "PLAINTEXT", deployment.Kafka{TLS: ca}, "does this listener speak TLS?"},
 		{"another authority", "TLS", deployment.Kafka{TLS: &deployment.TLS{CAFile: deploytest.WritePEM(t).Cert}}, "the broker's certificate is signed by an unknown authority: is the CA file "},

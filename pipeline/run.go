@@ -14,15 +14,17 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/countslog"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/topicrules"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/watch"
+	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/transforms"
 )
 
 // RunOptions say how a run behaves; nothing in them changes what is released. The
 // zero value reads until ctx is cancelled or another run takes over.
 type RunOptions struct {
-	// Engine runs the stages; default: Direct. Package prism has Beam's local runner.
+	// Engine runs the stages; default: Direct.
 	Engine Engine
 	// Workers has the stages run in other processes, in place of Engine.
 	Workers *Workers
@@ -48,8 +50,9 @@ type RunOptions struct {
 	// record can decide which windows appear last, and how long that takes: use
 	// Until where this matters.
 	UntilEnd bool
-	// Drain, when closed, lets the run finish the open turn and return. While no
-	// broker answers, or a partition cannot be written to, it ends within ten seconds
+	// Drain, when closed, makes the run finish the open turn and return. If an earlier
+	// run has left a turn with decisions on the ledger, the run finishes that, too. While
+	// no broker answers, or a partition cannot be written to, it ends within ten seconds
 	// all the same, with ErrNoBroker or ErrStuck.
 	Drain <-chan struct{}
 	// OnStart is called once, before this run settles anything, with the position after
@@ -72,7 +75,8 @@ type RunOptions struct {
 	// the records, of which its caller knows more.
 	Disposable bool
 	// StallLimit is how long an open turn may take, beside Outputs.PublishEvery,
-	// before the run takes a new epoch; default 2 minutes.
+	// before the run takes a new epoch; default 2 minutes. It doubles while the same turn
+	// is held up.
 	StallLimit time.Duration
 }
 
@@ -93,6 +97,7 @@ type RunResult struct {
 	Drained    bool     // Drain ended the run
 	OpenTurns  uint64   // with UntilEnd or Until: how many turns the run was to settle and did not
 	Open       Progress // with OpenTurns: where the last of these ends, and what closes it
+	Unread     bool     // with UntilEnd: the run was drained before it had read what was on the topic at its start
 	Superseded bool     // another run has taken over, which is no error
 }
 
@@ -145,7 +150,7 @@ func Run(ctx context.Context, d *deployment.Deployment, opts RunOptions) (result
 	if err != nil {
 		return RunResult{}, watch.UnlessEnded(ctx, err)
 	}
-	if err := topicrules.Intact(ctx, d, client, control); err != nil {
+	if err := countslog.Intact(ctx, d, client, control); err != nil {
 		return RunResult{}, watch.UnlessEnded(ctx, err)
 	}
 	terms, err := termsOf(ctx, d, client, control, opts)
@@ -156,6 +161,11 @@ func Run(ctx context.Context, d *deployment.Deployment, opts RunOptions) (result
 	defer r.close() //nolint:errcheck // where it is the first call, there is an error already
 	r.stalls, r.looks = stalls, looks
 	looks.Also(r.losses.Look)
+	looks.Also(func(time.Time) {
+		for _, topic := range []string{d.Config.Outputs.Ledger, d.Config.Outputs.Counts} {
+			stalls.Work(client.Appended(topic))
+		}
+	})
 	defer func() { r.losses.Look(time.Now()) }() // a run may end before the first look
 	if opts.OnState != nil {
 		looks.Also(r.tellState(opts, client))
@@ -174,7 +184,7 @@ func Run(ctx context.Context, d *deployment.Deployment, opts RunOptions) (result
 		}
 		opts.OnStart(from)
 	}
-	defer tellSettled(r.stages, opts.OnSettled)()
+	defer tellSettled(r.stages, opts.Workers != nil, opts.OnSettled)()
 	defer r.drainOn(ctx, opts.Drain)()
 	if opts.Workers != nil {
 		err = r.remotely(ctx, opts.Workers)
@@ -188,7 +198,7 @@ func Run(ctx context.Context, d *deployment.Deployment, opts RunOptions) (result
 		err = closed
 	}
 	if errors.Is(err, kafkalog.ErrUnknownTopic) {
-		err = fmt.Errorf("%w: was a topic of this deployment deleted? What it held is needed: restore it; the next start says which one it is", err)
+		err = fmt.Errorf("%w: was a topic of this deployment deleted? runner validate says which one it is, and what to do", err)
 	}
 	return r.result(), err
 }
@@ -280,7 +290,10 @@ func (r *run) result() RunResult {
 			out.Drained, owed = v.Ended.Drained, v.Ended.Owed
 		}
 	})
-	if owed > out.Settled {
+	switch {
+	case owed == schemas.OwedUnknown:
+		out.Unread = true
+	case owed > out.Settled:
 		out.OpenTurns = owed - out.Settled
 		end := r.turns.End(owed)
 		rules := watch.RulesOf(r.dep, false, 0)

@@ -20,7 +20,10 @@ import (
 // is wrong with them. A STOP is told along with what is wrong: it may be the reason.
 func begin(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, o topicrules.Options) (*controllog.Log, error) {
 	began := time.Now()
-	control, failed := controllog.Open(ctx, client, d.Config.Outputs.Control, d.Config.LedgerSlots, o.Logger)
+	control, _, failed := openControl(ctx, d, client, o.Logger)
+	if errors.Is(failed, deployment.ErrOtherPromise) || errors.Is(failed, schemas.ErrVersion) {
+		return nil, failed // a topic that is missing must not be made anew
+	}
 	if failed != nil && time.Since(began) > controllog.LookAgain {
 		return nil, failed // it waited for the broker; no rule of topics explains that
 	}

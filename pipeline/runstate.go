@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/kafkalog"
-	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/watch"
 )
@@ -26,17 +25,27 @@ type RunState struct {
 	NotReady   string
 	Partitions []PartitionState
 
-	// Read and DeadLetters are exact numbers of records that this process has read first, the
-	// latter by class: for the trusted side only.
-	Read        uint64
-	DeadLetters map[string]uint64
+	// Losses are how many of the records of the last minute or hour are lost, by the reason: late,
+	// future, before_start, overtaken, dead_lettered and over_budget. Coarse, for the trusted side.
+	Losses map[string]LossLevel
+	// Totals are exact numbers of the records that this process has read first: for the trusted
+	// side only. Where workers read, those of the turns that were settled meanwhile.
+	Totals Totals
 }
+
+// LossLevel is how many of the records are lost for a reason: 0 none, 1 some (at least one in a
+// hundred, and ten), 2 more than half.
+type LossLevel = watch.Level
+
+// Totals are exact numbers of records by what became of them.
+type Totals = watch.Totals
 
 // PartitionState is how far a run is on a partition of the events topic.
 type PartitionState struct {
 	ID int32
 	// Lag is how long ago the last record that was read was appended, 0 at the end of the
-	// partition; LagKnown is false where the topic does not have append times.
+	// partition, and while no broker answers the time since the end was known; LagKnown is false
+	// where the topic does not have append times.
 	Lag      time.Duration
 	LagKnown bool
 	Records  int64 // that are not read yet: exact, for the trusted side only
@@ -68,13 +77,11 @@ func (r *run) tellState(opts RunOptions, client *kafkalog.Client) func(now time.
 			s.OpenFor = now.Sub(seen.OpenedAt)
 		}
 		for _, p := range seen.Partitions {
-			of := PartitionState{ID: p.ID, Records: max(0, p.LastStable-p.Next), LagKnown: p.Next >= p.LastStable || p.AppendTime != calendar.Never}
-			if p.Next < p.LastStable && of.LagKnown {
-				of.Lag = max(0, now.Sub(time.UnixMilli(p.AppendTime)))
-			}
+			of := PartitionState{ID: p.ID, Records: max(0, p.LastStable-p.Next)}
+			of.Lag, of.LagKnown = p.Lag(now)
 			s.Partitions = append(s.Partitions, of)
 		}
-		s.Read, s.DeadLetters = r.losses.Totals()
+		s.Losses, s.Totals = r.losses.Levels(now), r.losses.Totals()
 		opts.OnState(s)
 	}
 }

@@ -57,7 +57,8 @@ type stages struct {
 
 // newStages prepares to open stages; control must be that of the run. close ends them.
 func newStages(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, control *controllog.Log, t *terms, log *slog.Logger) *stages {
-	control.At = crashpoint.From(ctx).At
+	hooks := crashpoint.From(ctx)
+	control.At, control.Clock = hooks.At, hooks.Clock
 	s := &stages{ctx: ctx, dep: d, client: client, control: control, turns: calendar.New(control.Header, d.Config.Privacy.Period), terms: t, log: log, sources: map[int]transforms.Source{}}
 	s.telling, s.giveUp = context.WithCancel(ctx)
 	s.settling = sync.OnceValues(s.openSettler)
@@ -128,11 +129,15 @@ func (s *stages) spender(context.Context) (transforms.Spender, error) {
 	}
 	ledger := ledgerlog.New(s.client, s.control, s.dep)
 	s.also(closer(func() error { ledger.Close(); return nil }))
-	return spend.NewEngine(spend.Options{
+	engine, err := spend.NewEngine(spend.Options{
 		Rules: rules, Ledger: ledger, Settlements: s.control,
 		Ending: s.turns.Ending, Windows: s.turns, Forget: crashpoint.From(s.ctx).Forget,
 		Lost: s.lose,
 	})
+	if err != nil {
+		return nil, err
+	}
+	return atWork{s.stalls, engine.Spend}, nil
 }
 
 func (s *stages) releaser(context.Context) (transforms.Releaser, error) {
@@ -140,7 +145,10 @@ func (s *stages) releaser(context.Context) (transforms.Releaser, error) {
 	if c, ok := r.(io.Closer); ok && err == nil {
 		s.also(closer(func() error { _ = c.Close(); return nil })) // connections to Kafka: closing them does not fail
 	}
-	return r, err
+	if err != nil {
+		return nil, err
+	}
+	return atWork{s.stalls, r.Release}, nil
 }
 
 func (s *stages) settler(context.Context) (transforms.Settler, error) { return s.settling() }

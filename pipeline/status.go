@@ -17,12 +17,17 @@ import (
 // Status is what a deployment's control topic says: nothing of any event, user, key or count. Times
 // are UTC; when a record was written is told by the clock of its broker.
 type Status struct {
-	Deployment  string    `json:"deployment"`
-	Incarnation string    `json:"incarnation"` // of the HEADER, in hexadecimal
-	Generation  uint32    `json:"generation"`  // in force
-	Epsilon     float64   `json:"epsilon"`     // of that generation
-	Delta       float64   `json:"delta"`
-	Start       time.Time `json:"start"` // where time begins
+	Deployment  string `json:"deployment"`
+	Incarnation string `json:"incarnation"` // of the HEADER, in hexadecimal
+	// BeganOnCluster is the cluster on which the deployment began, by the record with its keys,
+	// where this is another one: after a failover or a restore.
+	BeganOnCluster string  `json:"began_on_cluster,omitempty"`
+	Generation     uint32  `json:"generation"` // in force
+	Epsilon        float64 `json:"epsilon"`    // of that generation
+	Delta          float64 `json:"delta"`
+	// PeriodSeconds is the budget period in which that is promised to a user; 0: for ever.
+	PeriodSeconds float64   `json:"period_seconds,omitempty"`
+	Start         time.Time `json:"start"` // where time begins
 
 	// Run is the number of the run that took the last epoch, and Epoch the number of that: offsets
 	// of control; −1 where no run has begun. Whether that run lives, control does not say.
@@ -68,7 +73,7 @@ func ReadStatus(ctx context.Context, d *deployment.Deployment, now time.Time) (*
 		return nil, err
 	}
 	defer client.Close()
-	control, err := controllog.Open(ctx, client, d.Config.Outputs.Control, d.Config.LedgerSlots, slog.New(slog.DiscardHandler))
+	control, elsewhere, err := openRecorded(ctx, d, client, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +81,10 @@ func ReadStatus(ctx context.Context, d *deployment.Deployment, now time.Time) (*
 	turns := calendar.New(h, d.Config.Privacy.Period)
 	s := &Status{
 		Deployment: h.Deployment, Incarnation: hex.EncodeToString(h.Incarnation[:]), Generation: h.Generation,
-		Epsilon: h.Budget.Epsilon, Delta: h.Budget.Delta, Start: time.UnixMilli(h.StartMillis).UTC(),
+		Epsilon: h.Budget.Epsilon, Delta: h.Budget.Delta, PeriodSeconds: d.Config.Privacy.Period.Seconds(), Start: time.UnixMilli(h.StartMillis).UTC(),
+	}
+	if elsewhere != nil {
+		s.BeganOnCluster = elsewhere.Cluster
 	}
 	settledAt, stopAt := int64(-1), int64(-1)
 	control.Look(func(v *controllog.View) {

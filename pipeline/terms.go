@@ -30,8 +30,8 @@ type terms struct {
 	Disposable bool `json:",omitempty"`
 	Readers    int
 	Crowded    bool `json:",omitempty"` // several readers may have one task
-	// Config says where a worker finds the configuration, and Digests what it must be: a digest
-	// for each of its parts but the passwords.
+	// Config says where a worker finds the configuration. Digests has a digest of each of its
+	// parts, without secrets: a worker refuses a configuration with other ones.
 	Config  string            `json:",omitempty"`
 	Digests map[string]string `json:",omitempty"`
 }
@@ -88,21 +88,16 @@ func (t *terms) runID() (id [16]byte, err error) {
 	return [16]byte(b), nil
 }
 
-// digestsOf returns a digest of each part of a configuration. Keys of 256 random bits are told by
-// theirs; passwords are not in any: they might be guessed.
+// digestsOf returns a digest of each part of a configuration, encoded as JSON. The JSON contains no
+// secret, because a secret could be guessed from its digest, and no path of a file that may be
+// replaced during the run. Fingerprints in HEADER compare the keys.
 func digestsOf(d *deployment.Deployment) (map[string]string, error) {
-	cfg := d.Config
-	if cfg.Kafka.SASL != nil {
-		sasl := *cfg.Kafka.SASL
-		sasl.Password, sasl.PasswordFile, sasl.TokenFile, cfg.Kafka.SASL = "", "", "", &sasl
-	}
-	if cfg.Events.Registry != nil {
-		registry := *cfg.Events.Registry
-		registry.Password, registry.PasswordFile, cfg.Events.Registry = "", "", &registry
-	}
 	all := map[string]string{}
-	v := reflect.ValueOf(cfg)
+	v := reflect.ValueOf(d.Config)
 	for i := range v.NumField() {
+		if v.Type().Field(i).Tag.Get("json") == "-" {
+			continue
+		}
 		data, err := json.Marshal(v.Field(i).Interface())
 		if err != nil {
 			return nil, fmt.Errorf("comparing configurations: %w", err)

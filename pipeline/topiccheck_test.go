@@ -96,7 +96,7 @@ var refusals = []struct {
 	{
 		name: "short retention of events", change: set("events", topicrules.Retention, "3599999"),
 		says: []string{"topic events: retention.ms is 3599999, it must be 3600000 (1h0m0s) or more, or -1: a restart could find that records it needs are gone: " +
-			"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name events --add-config retention.ms=3600000, or lower lateness, skew or idle_grace under time"},
+			"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name events --add-config retention.ms=3600000"},
 	},
 	{name: "just enough retention of events", change: set("events", topicrules.Retention, "3600000")},
 	{
@@ -105,7 +105,7 @@ var refusals = []struct {
 			c.Time = deployment.Time{Trust: deployment.TrustProducer, Lateness: 12 * time.Hour}
 		},
 		says: []string{"topic events: retention.ms is 86400000, it must be 129960000 (36h6m0s) or more, or -1: a restart could find that records it needs are gone: " +
-			"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name events --add-config retention.ms=129960000, or lower lateness, skew or idle_grace under time"},
+			"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name events --add-config retention.ms=129960000"},
 	},
 	{
 		name: "events may be forgotten by size", change: set("events", topicrules.RetentionBytes, "1000000"),
@@ -180,7 +180,7 @@ var refusals = []struct {
 	{
 		name: "short retention of counts", change: set("counts", topicrules.Retention, "1000"),
 		says: []string{"topic tollgate-counts: retention.ms is 1000, it must be 3600000 (1h0m0s) or more, or -1: a restart could find that records it needs are gone: " +
-			"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name tollgate-counts --add-config retention.ms=3600000, or lower lateness, skew or idle_grace under time"},
+			"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name tollgate-counts --add-config retention.ms=3600000"},
 	},
 	{
 		name: "counts in other parts", change: func(s specs) { s["counts"].Partitions = 3 },

@@ -47,8 +47,8 @@ var durabilities = []struct {
 	},
 	{
 		name: "one in sync is enough for everything", brokers: 3,
-		change: replicated(3, set("control", topicrules.MinInSync, "1"), set("ledger", topicrules.MinInSync, "1"), set("counts", topicrules.MinInSync, "1"), set("dead-letter", topicrules.MinInSync, "1")),
-		says:   []string{"topic tollgate-control: min", "topic tollgate-ledger: min", "topic tollgate-counts: min", "topic tollgate-dead-letter: min"},
+		change: replicated(3, set("control", topicrules.MinInSync, "1"), set("ledger", topicrules.MinInSync, "1"), set("counts", topicrules.MinInSync, "1"), set("dead-letter", topicrules.MinInSync, "1"), set("turns", topicrules.MinInSync, "1")),
+		says:   []string{"topic tollgate-control: min", "topic tollgate-ledger: min", "topic tollgate-counts: min", "topic tollgate-dead-letter: min", "topic tollgate-turns: min"},
 	},
 	{
 		name: "a ledger with one replica", brokers: 3, change: replicated(3, func(s specs) {
@@ -63,8 +63,8 @@ var durabilities = []struct {
 			strings.Replace(alterMinInSync, "%s", "counts", 1) + "2"},
 	},
 	{
-		name: "one broker", brokers: 1, change: replicated(1), says: []string{"the cluster has one broker: what it loses is lost"},
-		strict: []string{"topic tollgate-control: replication factor is 1", "topic tollgate-ledger: replication factor is 1", "topic tollgate-counts: replication factor is 1", "topic tollgate-dead-letter: replication factor is 1"},
+		name: "one broker", brokers: 1, change: replicated(1), says: []string{"the cluster has one broker: if it loses control or ledger"},
+		strict: []string{"topic tollgate-control: replication factor is 1", "topic tollgate-ledger: replication factor is 1", "topic tollgate-counts: replication factor is 1", "topic tollgate-dead-letter: replication factor is 1", "topic tollgate-turns: replication factor is 1"},
 	},
 }
 

@@ -52,46 +52,89 @@ func tenTurnsFrom(t testing.TB, start time.Time, change func(*deployment.Config)
 	return d
 }
 
-// Values that are ready wait for the next instant of the grid: no two turns appear
-// between the same two instants, however quickly they follow each other.
+// gridClock stands still but for waits and work. From a wait to the write that it is for nothing
+// else moves it, so that every write has an exact time.
+type gridClock struct {
+	writing chan struct{} // has an element from a wait to its write
+
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *gridClock) present() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *gridClock) move(to func(time.Time) time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = to(c.now)
+}
+
+// At implements crashpoint.Clock.
+func (c *gridClock) At(next func(time.Time) time.Time) <-chan time.Time {
+	c.writing <- struct{}{}
+	c.move(next)
+	over := make(chan time.Time, 1)
+	over <- c.present()
+	return over
+}
+
+// work takes a time.
+func (c *gridClock) work(d time.Duration) {
+	c.writing <- struct{}{}
+	c.move(func(now time.Time) time.Time { return now.Add(d) })
+	<-c.writing
+}
+
+// written returns when a write happens, and false where no wait came before it.
+func (c *gridClock) written() (at time.Time, waited bool) {
+	at = c.present()
+	select {
+	case <-c.writing:
+		return at, true
+	default:
+		return at, false
+	}
+}
+
+// However long the work on a turn takes, its values appear at the next instant of the grid, and its
+// end at one of the finer grid of ends: no moment tells how long the work took.
 func TestRuleCountsAppearOnAGridOfTime(t *testing.T) {
 	t.Parallel()
-	const every = 400 * time.Millisecond
-	d := tenTurns(t, func(c *deployment.Config) { c.Outputs.PublishEvery, c.ReleaseShards = every, 1 })
-	var mu sync.Mutex
-	var cells, settled, ended []int64
-	hooks := crashpoint.Hooks{At: func(point string, _ int) error {
-		mu.Lock()
-		defer mu.Unlock()
-		if point == crashpoint.CountsWriting {
-			cells = append(cells, time.Now().UnixNano()/int64(every))
-		}
-		switch point { // in sixteenths
-		case crashpoint.SettledWritten:
-			settled = append(settled, time.Now().UnixNano()/int64(every/16))
+	const every, ofEnds = 400 * time.Millisecond, 25 * time.Millisecond
+	d := tenTurns(t, func(c *deployment.Config) { c.Outputs.PublishEvery = every })
+	clock := &gridClock{writing: make(chan struct{}, 1), now: time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)}
+	var ready atomic.Int64 // before the values of a turn wait
+	var counts, ends atomic.Int32
+	hooks := crashpoint.Hooks{Clock: clock, At: func(point string, _ int) error {
+		switch point {
+		case crashpoint.DeltaWriting:
+			clock.work(time.Duration(61*(counts.Load()+1)) * time.Millisecond)
+			ready.Store(clock.present().UnixNano())
+		case crashpoint.CountsWriting:
+			n := counts.Add(1)
+			at, waited := clock.written()
+			if from := time.Unix(0, ready.Load()).UTC(); !waited || at.UnixNano()%int64(every) != 0 || at.Sub(from) > every+2*ofEnds {
+				t.Errorf("write %d, ready at %v, appears at %v", n, from, at)
+			}
+		case crashpoint.SettledWriting:
+			clock.work(7 * time.Millisecond)
 		case crashpoint.EndWriting:
-			ended = append(ended, time.Now().UnixNano()/int64(every/16))
+			if at, waited := clock.written(); !waited || at.UnixNano()%int64(ofEnds) != 0 {
+				t.Errorf("ends appear at %v", at)
+			}
+			ends.Add(1)
 		}
 		return nil
 	}}
 	if _, err := Run(crashpoint.With(t.Context(), hooks), d, RunOptions{Bounded: true}); err != nil {
 		t.Fatal(err)
 	}
-	if len(cells) != 10 {
-		t.Fatalf("%d writes, want 10", len(cells))
-	}
-	if len(ended) == 0 {
-		t.Error("no end was told")
-	}
-	for i, cell := range ended { // several may be told at once: never more often than turns are settled
-		if cell <= settled[i] {
-			t.Errorf("end %d appeared before the next instant for ends", i+1)
-		}
-	}
-	for i := 1; i < len(cells); i++ {
-		if cells[i] <= cells[i-1] {
-			t.Errorf("turns %d and %d appeared between the same instants", i, i+1)
-		}
+	if counts.Load() != 20 || ends.Load() == 0 { // of two shards; several ends may be told at once
+		t.Errorf("%d times values and %d times ends appear, want 20 and some", counts.Load(), ends.Load())
 	}
 }
 
@@ -99,7 +142,8 @@ func TestRuleCountsAppearOnAGridOfTime(t *testing.T) {
 // value of it stands anywhere else. Nothing but counts stands on counts.
 func TestRuleTheTurnsTopicTellsWhereTheValuesOfATurnEnd(t *testing.T) {
 	t.Parallel()
-	endsOnTheTurnsTopic(t, tenTurns(t, func(*deployment.Config) {}))
+	endsOnTheTurnsTopic(t, tenTurns(t, func(*deployment.Config) {}), 30)
+	endsOnTheTurnsTopic(t, tenTurns(t, func(c *deployment.Config) { c.Metrics[0].Keys = deployment.Keys{Mode: deployment.KeysPrivate} }), 0)
 }
 
 // Windows that end in 1970 and before are windows like others: their values and
@@ -107,7 +151,7 @@ func TestRuleTheTurnsTopicTellsWhereTheValuesOfATurnEnd(t *testing.T) {
 func TestRuleWindowsOfAnyTimeAreCounted(t *testing.T) {
 	t.Parallel()
 	d := tenTurnsFrom(t, time.UnixMilli(-5000), func(*deployment.Config) {})
-	endsOnTheTurnsTopic(t, d)
+	endsOnTheTurnsTopic(t, d, 30)
 	report, err := TrustedReport(t.Context(), d)
 	if err != nil || report.Accepted != 100 {
 		t.Errorf("tallies %+v, %v", report, err)
@@ -147,7 +191,8 @@ func eachRecord(t *testing.T, d *deployment.Deployment, topic string, partition 
 	}
 }
 
-func endsOnTheTurnsTopic(t *testing.T, d *deployment.Deployment) {
+// endsOnTheTurnsTopic runs a deployment of tenTurns, which publishes so many values.
+func endsOnTheTurnsTopic(t *testing.T, d *deployment.Deployment, want int) {
 	t.Helper()
 	if _, err := Run(t.Context(), d, RunOptions{Bounded: true}); err != nil {
 		t.Fatal(err)
@@ -181,9 +226,21 @@ func endsOnTheTurnsTopic(t *testing.T, d *deployment.Deployment) {
 			}
 		})
 	}
-	if values != 30 {
-		t.Errorf("%d values, want 30", values)
+	if values != want {
+		t.Errorf("%d values, want %d", values, want)
 	}
+	eachRecord(t, d, d.Config.Outputs.Control, 0, func(r kafkalog.Record) {
+		control, err := schemas.DecodeControl(r.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, is := control.Body.(*schemas.Close)
+		for turn := uint64(1); is && turn <= 10; turn++ {
+			if c.First <= turn && turn <= c.Turn && c.Of(turn) != 10 {
+				t.Errorf("turn %d has %d events, want 10", turn, c.Of(turn))
+			}
+		}
+	})
 }
 
 // That no private key has passed is published by the end of the turn alone: it is told once the

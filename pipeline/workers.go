@@ -91,7 +91,7 @@ var ErrWorker = errors.New("a worker failed")
 
 // final are the errors after which beginning again does not help. They come from workers as text.
 var final = []error{
-	deployment.ErrHeaderMismatch, deployment.ErrLogFault, deployment.ErrConflict, deployment.ErrStopped, deployment.ErrPromiseWeakened,
+	deployment.ErrHeaderMismatch, deployment.ErrOtherPromise, deployment.ErrLogFault, deployment.ErrConflict, deployment.ErrStopped, deployment.ErrPromiseWeakened,
 	deployment.ErrCountsSchema, deployment.ErrTopicSettings, deployment.ErrNotInitialised, kafkalog.ErrForbidden, kafkalog.ErrRefused, errOpening,
 }
 
@@ -242,6 +242,16 @@ type moves struct {
 	at              time.Time
 }
 
+// delay returns how much older than a time the records of partitions are that are not silent.
+func delay(cuts []schemas.Cut, at time.Time) (most time.Duration) {
+	for i := range cuts {
+		if cuts[i].AppendTime != calendar.Never && !cuts[i].Idle {
+			most = max(most, at.Sub(time.UnixMilli(cuts[i].AppendTime)))
+		}
+	}
+	return most
+}
+
 // tellProgress tells the stalls what control and the ends of the events topic say.
 func (r *run) tellProgress(ctx context.Context, moved *moves, now time.Time) error {
 	p := watch.Progress{End: calendar.Forever, Behind: calendar.Forever}
@@ -257,6 +267,9 @@ func (r *run) tellProgress(ctx context.Context, moved *moves, now time.Time) err
 			p.Open, p.OpenedAt = v.Settled+1, moved.at
 		}
 		if c := v.Closes[v.Closed]; c != nil {
+			if r.dep.Config.Time.Trust == deployment.TrustProducer {
+				p.Delay = delay(c.Cuts, moved.at)
+			}
 			for _, cut := range c.Cuts {
 				cuts[cut.Partition], times[cut.Partition] = cut.Cut, cut.AppendTime
 				if cut.AppendTime != calendar.Never {
@@ -272,7 +285,7 @@ func (r *run) tellProgress(ctx context.Context, moved *moves, now time.Time) err
 	atEnd := true
 	for id, cut := range cuts {
 		atEnd = atEnd && cut >= ends[id]
-		p.Partitions = append(p.Partitions, watch.Partition{ID: id, Next: cut, High: ends[id], LastStable: ends[id], AppendTime: times[id]})
+		p.Partitions = append(p.Partitions, watch.Partition{ID: id, Next: cut, High: ends[id], LastStable: ends[id], Asked: now.UnixMilli(), AppendTime: times[id]})
 	}
 	if atEnd {
 		p.Behind = calendar.Forever
@@ -317,11 +330,11 @@ func openRun(run transforms.Run, load func(config string) (*Deployment, error), 
 	case err != nil:
 		return nil, err
 	case len(parts) > 0:
-		return nil, fmt.Errorf("the configuration or a key of this worker is not the one that was submitted: of %s, these parts differ: %s; put the same file and the same keys on every machine: %w",
+		return nil, fmt.Errorf("this worker has another configuration than the run: these parts of %s differ: %s; put the same file on every machine: %w",
 			t.Config, strings.Join(parts, ", "), deployment.ErrHeaderMismatch)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	client, control, err := openControl(ctx, d, log)
+	client, control, err := dialControl(ctx, d, log)
 	if err != nil {
 		cancel()
 		return nil, err
@@ -341,17 +354,19 @@ func openRun(run transforms.Run, load func(config string) (*Deployment, error), 
 	return rt, nil
 }
 
-// openControl connects to Kafka and opens control.
-func openControl(ctx context.Context, d *deployment.Deployment, log *slog.Logger) (*kafkalog.Client, *controllog.Log, error) {
+// dialControl connects to Kafka and opens control.
+func dialControl(ctx context.Context, d *deployment.Deployment, log *slog.Logger) (*kafkalog.Client, *controllog.Log, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, openLimit, fmt.Errorf("Kafka did not answer this worker within %v", openLimit))
 	defer cancel()
 	client, err := connect.Dial(ctx, d.Config.Kafka, log)
 	if err != nil {
 		return nil, nil, errors.Join(err, context.Cause(ctx))
 	}
-	control, err := controllog.Open(ctx, client, d.Config.Outputs.Control, d.Config.LedgerSlots, log)
+	control, _, err := openControl(ctx, d, client, log)
 	if err == nil {
-		err = generations.Agrees(d, control.Header)
+		if err = generations.Agrees(d, control.Header); err != nil {
+			err = fmt.Errorf("this worker has another configuration or other keys than the run: put the same ones on every machine: %w", err)
+		}
 	}
 	if err != nil {
 		client.Close()

@@ -11,7 +11,10 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
 	"github.com/tollgate-dp/tollgate/internal/embedded"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
+	"github.com/tollgate-dp/tollgate/schemas"
 )
 
 // What ended a job is told, and not that following control was interrupted by its end.
@@ -31,6 +34,36 @@ func TestTheErrorOfAJobIsTold(t *testing.T) {
 		if _, err := Run(t.Context(), d, RunOptions{Workers: w}); !errors.Is(err, broken) {
 			t.Fatalf("Run = %v, want %v", err, broken)
 		}
+	}
+}
+
+// Errors of workers come as text. A right that a worker lacks, for which it has asked long enough,
+// ends the job: it does not begin again for ever.
+func TestARightThatAWorkerLacksEndsTheJob(t *testing.T) {
+	broker, err := embedded.Start(embedded.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer broker.Close()
+	d := deploy(t, deploytest.Config(broker.Addr()), time.Now(), 1)
+	denied := &kafkalog.DeniedError{Operation: kafkalog.Write, Resource: kafkalog.ResourceTopic, Name: "shop-ledger"}
+	w := &Workers{Engine: func(_ context.Context, _ *beam.Pipeline, job Job) error {
+		return job.Failing("bundle 7 failed: " + denied.Error())
+	}}
+	if _, err := Run(t.Context(), d, RunOptions{Workers: w}); !errors.Is(err, ErrForbidden) || !strings.Contains(err.Error(), "shop-ledger") {
+		t.Errorf("Run = %v, want the right that is missing", err)
+	}
+}
+
+// The next turn waits for partitions whose records are behind the clock, and not for silent ones,
+// for which the clock stands in: a record of 1970 that nothing follows would put every alarm off
+// for ever.
+func TestASilentPartitionPutsNoAlarmOff(t *testing.T) {
+	closed := time.UnixMilli(1e12)
+	at := func(ago time.Duration) int64 { return closed.Add(-ago).UnixMilli() }
+	cuts := []schemas.Cut{{AppendTime: at(time.Minute)}, {AppendTime: at(time.Hour)}, {AppendTime: 0, Idle: true}, {AppendTime: calendar.Never}}
+	if got := delay(cuts, closed); got != time.Hour {
+		t.Errorf("the records are %v behind the clock, want 1h", got)
 	}
 }
 

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/binary"
+	"math"
 
+	"github.com/tollgate-dp/tollgate/internal/poison"
 	"github.com/tollgate-dp/tollgate/state"
 )
 
@@ -109,7 +111,11 @@ type UserMemory struct {
 }
 
 // Reset takes back what was handed out since the last Reset.
-func (m *UserMemory) Reset() { m.users, m.entries = m.users[:0], m.entries[:0] }
+func (m *UserMemory) Reset() {
+	poison.Fill(m.users, ContribUser{Period: -1})
+	poison.Fill(m.entries, KeyCount{Key: math.MaxUint32})
+	m.users, m.entries = m.users[:0], m.entries[:0]
+}
 
 // piece extends s by n items, whose values are what was there before, and returns them alone. What
 // was handed out before stays where it is if there is no room.

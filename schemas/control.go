@@ -118,6 +118,9 @@ func controlBodyOf(b []byte) (ControlBody, error) {
 	case KindEnd:
 		return new(End), nil
 	default:
+		if err := unknownKind(b); err != nil {
+			return nil, err
+		}
 		return nil, malformed(k, "no record of the control topic is of this kind")
 	}
 }

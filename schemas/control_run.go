@@ -3,6 +3,7 @@ package schemas
 import (
 	"bytes"
 	"encoding/binary"
+	"math"
 )
 
 // Reader says that a reader of a group of partitions has begun in some process of a run; the
@@ -79,8 +80,11 @@ type Drain struct{ Run int64 }
 type End struct {
 	Epoch   int64
 	Drained bool
-	Owed    uint64 // the last turn that the run was to settle; 0 where no turn was named
+	Owed    uint64 // the last turn that the run was to settle; 0 where no turn was named, OwedUnknown where it was not read yet
 }
+
+// OwedUnknown is Owed of a run that was drained before it had read all that it was to settle.
+const OwedUnknown = math.MaxUint64
 
 func (*Reader) controlKind() Kind { return KindReader }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"hash"
 
+	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/state"
 )
 
@@ -23,7 +24,7 @@ const (
 // Hasher derives account ids, record ids and clipping ranks from the user-hash key by HMAC-SHA-256.
 // It is not safe for concurrent use: give every goroutine its own Clone.
 type Hasher struct {
-	key     [32]byte
+	key     secret.Of[[32]byte]
 	mac     hash.Hash
 	scratch []byte
 	sum     [sha256.Size]byte
@@ -32,11 +33,11 @@ type Hasher struct {
 // NewHasher makes a hasher for the deployment's user-hash key, which must be 256 random bits and
 // never change.
 func NewHasher(key [32]byte) *Hasher {
-	return &Hasher{key: key, mac: hmac.New(sha256.New, key[:])}
+	return &Hasher{key: secret.New(key), mac: hmac.New(sha256.New, key[:])}
 }
 
 // Clone returns an independent hasher with the same key.
-func (h *Hasher) Clone() *Hasher { return NewHasher(h.key) }
+func (h *Hasher) Clone() *Hasher { return NewHasher(h.key.Reveal()) }
 
 // Account returns the account id of a user: 128 bits, so that two among 10^8 users share one with
 // probability 1.5e-23. The user id must have passed ValidateUser.

@@ -37,20 +37,32 @@ func TestAccountIDsAreWhatTheyWere(t *testing.T) {
 // Uses of the key never meet, and different arguments never give one input.
 func TestHashesAreSeparated(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		h := NewHasher(gen32(t))
+		secret := gen32(t)
+		h := NewHasher(secret)
 		type rank struct {
 			metric string
 			id     state.AccountID
 			period int64
 			key    string
 		}
-		draw := func() rank {
-			return rank{rapid.StringN(0, 3, 8).Draw(t, "metric"), genID(t), genPeriod(t), string(genKey(t))}
-		}
 		of := func(r rank) [16]byte { return h.ClipRank(r.metric, r.id, r.period, []byte(r.key)) }
-		a, b := draw(), draw()
-		if (of(a) == of(b)) != (a == b) {
-			t.Fatal("ranks of different keys are equal, or of equal keys differ")
+		ofRecord := func(r rank) [16]byte {
+			var record RecordID
+			copy(record[:], r.key)
+			return h.RecordRank(r.metric, r.id, r.period, record)
+		}
+		a := rank{rapid.StringN(0, 3, 8).Draw(t, "metric"), genID(t), genPeriod(t), string(genKey(t))}
+		for name, b := range map[string]rank{
+			"metric": {a.metric + "x", a.id, a.period, a.key}, "account": {a.metric, state.AccountID{a.id[0] + 1}, a.period, a.key},
+			"period": {a.metric, a.id, a.period ^ 1, a.key}, "key": {a.metric, a.id, a.period, "x" + a.key},
+		} {
+			if of(a) == of(b) || ofRecord(a) == ofRecord(b) {
+				t.Fatalf("a rank does not depend on the %s", name)
+			}
+		}
+		same := a
+		if of(a) != of(same) || ofRecord(a) != ofRecord(same) {
+			t.Fatal("a rank depends on more than its input")
 		}
 		if a.key != "" {
 			// The same bytes one after the other, with the border after the metric moved by one.
@@ -62,8 +74,22 @@ func TestHashesAreSeparated(t *testing.T) {
 				t.Fatal("the border after the metric is lost")
 			}
 		}
-		if h.Account([]byte(a.key)) == state.AccountID(of(a)) {
-			t.Fatal("an account id is a rank")
+		// The same bytes are another thing in every domain.
+		record := RecordID{1, 2, 3}
+		bytes := binary.BigEndian.AppendUint64(append(appendString(nil, a.metric), a.id[:]...), uint64(a.period))
+		bytes = append(bytes, record[:]...)
+		fingerprint := KeyFingerprintOf(string(bytes), secret)
+		labelled := appendString(nil, string(bytes))
+		seen := map[[16]byte]string{}
+		for name, hash := range map[string][16]byte{
+			"an account id": h.Account(bytes), "a record's id": h.Record(bytes), "a key's rank": h.ClipRank(a.metric, a.id, a.period, record[:]),
+			"a record's rank": h.RecordRank(a.metric, a.id, a.period, record), "a fingerprint": [16]byte(fingerprint[:16]),
+			"an account id with a length": h.Account(labelled), "a record's id with a length": h.Record(labelled),
+		} {
+			if other, taken := seen[hash]; taken {
+				t.Fatalf("%s is %s", name, other)
+			}
+			seen[hash] = name
 		}
 	})
 }
@@ -206,7 +232,7 @@ func TestTalliesAddUp(t *testing.T) {
 func TestRuleRecordsAreRankedByTheirOwnBytes(t *testing.T) {
 	h, other := NewHasher([32]byte{1}), NewHasher([32]byte{2})
 	id, record := state.AccountID{1}, h.Record([]byte("record"))
-	if h.Clone().Record([]byte("record")) != record || other.Record([]byte("record")) == record || h.Record([]byte("recorD")) == record {
+	if h.Record([]byte("record")) != record || h.Clone().Record([]byte("record")) != record || other.Record([]byte("record")) == record || h.Record([]byte("recorD")) == record {
 		t.Error("a record's id is not a function of its bytes and the key")
 	}
 	rank := h.RecordRank("m", id, 0, record)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -85,6 +86,9 @@ type PartSet struct {
 
 // DecodeLedgerPart decodes one ledger record. Errors: ErrMalformed, ErrVersion.
 func DecodeLedgerPart(key, value []byte) (LedgerPart, error) {
+	if err := unknownKind(value); err != nil {
+		return LedgerPart{}, err
+	}
 	k, err := DecodeLedgerKey(key)
 	if err != nil {
 		return LedgerPart{}, err
@@ -111,6 +115,32 @@ func DecodeLedgerPart(key, value []byte) (LedgerPart, error) {
 		return LedgerPart{}, d.err
 	}
 	return p, nil
+}
+
+// CheckLedgerVersion returns an ErrVersion where another version of this program wrote a ledger
+// record, or what begins in it: the body of a delta or of a snapshot, and its accounts. The open
+// slices stand at the end of a snapshot; a test demands that its version moves with theirs. The key
+// says which part of what the record is; its Kind is 0 where that is not known.
+func CheckLedgerVersion(key, value []byte) (LedgerKey, error) {
+	p, err := DecodeLedgerPart(key, value)
+	if err != nil || p.Tombstone {
+		if !errors.Is(err, ErrVersion) {
+			err = nil
+		}
+		return LedgerKey{}, err
+	}
+	if p.Key.Part != 0 {
+		return p.Key, nil
+	}
+	if p.Key.Kind == KindDeltaPart {
+		err = newWireDecoder(p.Chunk, KindDeltaBody).err
+	} else {
+		_, err = decodeSnapshotBody(p.Chunk) // or its beginning, if there are more parts
+	}
+	if !errors.Is(err, ErrVersion) {
+		err = nil
+	}
+	return p.Key, err
 }
 
 // partOverhead is the most that a part's fields and its key take beside the chunk.

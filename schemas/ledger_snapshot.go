@@ -2,6 +2,7 @@ package schemas
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 
 	"github.com/tollgate-dp/tollgate/state"
@@ -66,7 +67,7 @@ func decodeSnapshotBody(b []byte) (Snapshot, error) {
 	var err error
 	s.Accounts, d.rest, err = state.DecodeAccounts(d.rest)
 	if err != nil {
-		return Snapshot{}, fmt.Errorf("%w: %w", malformed(KindSnapshotBody, "accounts"), err)
+		return Snapshot{}, accountsError(err)
 	}
 	n := d.count("open slices", 1)
 	s.Open = make([][]byte, 0, n)
@@ -76,10 +77,24 @@ func decodeSnapshotBody(b []byte) (Snapshot, error) {
 	if err := d.finish(); err != nil {
 		return Snapshot{}, err
 	}
+	for _, o := range s.Open {
+		if _, err := PeekOpenSlice(o); errors.Is(err, ErrVersion) {
+			return Snapshot{}, err
+		}
+	}
 	if what := checkOpen(s.Open); what != "" {
 		return Snapshot{}, malformed(KindSnapshotBody, what)
 	}
 	return s, nil
+}
+
+// accountsError returns the error of a snapshot whose accounts are of another version, or damaged.
+func accountsError(err error) error {
+	var other *state.DecodeError
+	if errors.As(err, &other) && other.Version != 0 {
+		return &MalformedError{Kind: KindAccounts, What: other.Reason, cause: ErrVersion, Version: other.Version, Known: other.Known}
+	}
+	return fmt.Errorf("%w: %w", malformed(KindSnapshotBody, "accounts"), err)
 }
 
 // checkOpen returns what is wrong with encoded open slices, or "": other records among them, or

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/tollgate-dp/tollgate/internal/int128"
 	"github.com/tollgate-dp/tollgate/state"
@@ -32,9 +33,10 @@ const (
 	KindDeltaPart     Kind = 16
 	KindDeltaBody     Kind = 17
 	KindSnapshotPart  Kind = 18
-	KindSnapshotBody  Kind = 19 // 20 was a fence, a record that no version writes any more
+	KindSnapshotBody  Kind = 19 // 20: kindFence
 	KindLedgerKey     Kind = 21 // the text keys of the ledger; named in errors only
 	KindOpenSlice     Kind = 22
+	KindAccounts      Kind = 23 // of package state; named in errors only
 	KindReleaseKey    Kind = 32 // text; named in errors only
 	KindRelease       Kind = 33 // Avro or JSON; named in errors only
 	KindMetricSpec    Kind = 34
@@ -59,7 +61,7 @@ func (k Kind) String() string {
 		{KindDrain, "control drain"}, {KindEnd, "control end"},
 		{KindDeltaPart, "ledger delta part"}, {KindDeltaBody, "ledger delta"},
 		{KindSnapshotPart, "ledger snapshot part"}, {KindSnapshotBody, "ledger snapshot"},
-		{KindOpenSlice, "open slice"}, {KindLedgerKey, "ledger key"}, {KindReleaseKey, "release key"},
+		{KindOpenSlice, "open slice"}, {KindAccounts, "accounts"}, {KindLedgerKey, "ledger key"}, {KindReleaseKey, "release key"},
 		{KindRelease, "release"}, {KindMetricSpec, "metric specification"}, {KindTurnEnd, "turn end"},
 		{KindContributions, "contributions"}, {KindOpen, "open"}, {KindEnvelope, "envelope"},
 		{KindPartial, "partial counts"}, {KindAck, "acknowledgement"}, {KindDeadLetter, "dead letter"},
@@ -69,8 +71,13 @@ func (k Kind) String() string {
 			return n.name
 		}
 	}
-	return "record of unknown kind " + strconv.Itoa(int(k))
+	return unknown + strconv.Itoa(int(k))
 }
+
+const (
+	unknown   = "record of unknown kind "
+	kindFence = Kind(20) // a record that no version writes any more
+)
 
 const (
 	magic0, magic1 = 'T', 'g'
@@ -94,6 +101,19 @@ func (k Kind) version() byte {
 
 func appendPreamble(dst []byte, k Kind) []byte {
 	return append(dst, magic0, magic1, byte(k), k.version())
+}
+
+// unknownKind returns an ErrVersion for a record of ours whose kind this program does not know:
+// kinds are added, and a number is never used again.
+func unknownKind(b []byte) error {
+	k := Kind(0)
+	if len(b) >= preambleBytes && Ours(b) {
+		k = Kind(b[2])
+	}
+	if k == 0 || k == kindFence || !strings.HasPrefix(k.String(), unknown) {
+		return nil
+	}
+	return &MalformedError{Kind: k, What: "this program knows no such kind", cause: ErrVersion, Version: b[3]}
 }
 
 // Ours reports whether a version of this program wrote an encoding, whole or damaged: all encodings

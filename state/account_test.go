@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	_ "github.com/tollgate-dp/tollgate/internal/testing/fixedseed"
+	_ "github.com/tollgate-dp/tollgate/internal/testing/runseed"
 )
 
 func testBudget(t testing.TB, deltaKeys float64) Budget {
@@ -39,11 +39,11 @@ func TestRuleSpentPlusReservedNeverExceedsBudget(t *testing.T) {
 		for range rapid.IntRange(20, 60).Draw(t, "steps") {
 			before := a
 			if len(open) == 0 || rapid.Bool().Draw(t, "reserve") {
-				worst := amount.Draw(t, "worst")
+				// What is left, and one unit more than that.
+				mu2Left, keysLeft := b.Mu2-a.Spent-a.Reserved, b.Keys.Lo-a.Keys.Lo
+				worst := rapid.OneOf(amount, rapid.SampledFrom([]Mu2{mu2Left, mu2Left + 1})).Draw(t, "worst")
 				d := Delta{Lo: b.Keys.Lo / rapid.Uint64Range(2, 9).Draw(t, "δ divisor")}
-				if rapid.Bool().Draw(t, "no private keys") {
-					d = Delta{}
-				}
+				d.Lo = rapid.SampledFrom([]uint64{d.Lo, d.Lo, 0, 0, keysLeft, keysLeft + 1}).Draw(t, "δ")
 				fits := a.Fits(b, worst, d)
 				if a != before {
 					t.Fatal("Fits changed the account")
@@ -87,17 +87,16 @@ func TestRuleSpentPlusReservedNeverExceedsBudget(t *testing.T) {
 	})
 }
 
-// An attack: five metrics close in one turn, each with a worst case of B²/2, and
-// all go to their tops. Admission on what is spent lets the user into all five;
-// reserving 40 % of the worst case does, too: five reservations of B²/5 fit, five charges
-// of B²/2 do not.
+// An attack: five times as many metrics close in one turn as B² pays for, and all go to their tops.
+// Admission on what is spent lets the user into all of them; reserving 40 % of the worst case lets
+// the user into too many. With B² for a thousand metrics, reserving 99.8 % is too little already.
 func TestRuleReserveWholeWorstCase(t *testing.T) {
 	b := testBudget(t, 0)
-	worst := b.Mu2 / 2
-	attack := func(reserved func(Mu2) Mu2) (paid Mu2) {
+	attack := func(metrics int, reserved func(Mu2) Mu2) (paid Mu2) {
 		var a Account
 		var admitted int
-		for range 5 {
+		worst := b.Mu2 / Mu2(metrics)
+		for range 5 * metrics {
 			if a.Reserve(b, reserved(worst), Delta{}) == nil {
 				admitted++
 			}
@@ -113,17 +112,20 @@ func TestRuleReserveWholeWorstCase(t *testing.T) {
 		{"40 % of the worst case", func(w Mu2) Mu2 { return w / 5 * 2 }, true},
 		{"the whole worst case", func(w Mu2) Mu2 { return w }, false},
 	} {
-		paid := attack(tc.reserved)
-		if breaks := paid > b.Mu2; breaks != tc.breaks {
-			t.Errorf("%s: the user pays %.2f B²", tc.name, paid.Float()/b.Mu2.Float())
-		}
-		if breaks := DeltaOf(paid, b.Epsilon, GDP) > b.Delta; breaks != tc.breaks {
-			t.Errorf("%s: δ at ε = 1 is %v", tc.name, DeltaOf(paid, b.Epsilon, GDP))
+		for _, metrics := range []int{2, 1000} {
+			paid := attack(metrics, tc.reserved)
+			if breaks := paid > b.Mu2; breaks != tc.breaks {
+				t.Errorf("%s, B² for %d metrics: the user pays %.3f B²", tc.name, metrics, paid.Float()/b.Mu2.Float())
+			}
+			if breaks := DeltaOf(paid, b.Epsilon, GDP) > b.Delta; breaks != tc.breaks {
+				t.Errorf("%s, B² for %d metrics: δ at ε = 1 is %v", tc.name, metrics, DeltaOf(paid, b.Epsilon, GDP))
+			}
 		}
 	}
 }
 
-// The rest of a reservation comes back and admits again; what was charged does not.
+// The rest of a reservation comes back and admits again; neither what was charged does nor another
+// reservation.
 func TestRuleActualIsChargedAndTheRestReturned(t *testing.T) {
 	b := testBudget(t, 0)
 	var a Account
@@ -140,6 +142,15 @@ func TestRuleActualIsChargedAndTheRestReturned(t *testing.T) {
 	}
 	if want := 10 * (b.Mu2 / 10); a.Spent != want || a.Reserved != 0 {
 		t.Fatalf("account %+v, want %d spent and nothing reserved", a, want)
+	}
+	a = Account{}
+	for _, worst := range []Mu2{10, 20, 30} {
+		if err := a.Reserve(b, worst, Delta{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := a.Settle(20, 5); err != nil || a != (Account{Spent: 5, Reserved: 40}) {
+		t.Fatalf("one of three reservations is settled: %+v, %v", a, err)
 	}
 }
 
@@ -158,8 +169,12 @@ func TestRuleDeltaIsPaidAtAdmissionAndNeverReturned(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if a.Spent != 0 || a.Reserved != 0 || a.Keys.Cmp(third) <= 0 {
-		t.Fatalf("account %+v after three returned reservations", a)
+	if want := (Account{Keys: Delta{Lo: 3 * third.Lo}}); a != want {
+		t.Fatalf("account %+v after three returned reservations, want %+v", a, want)
+	}
+	rest := Delta{Lo: b.Keys.Lo - a.Keys.Lo}
+	if !a.Fits(b, 10, rest) || a.Fits(b, 10, Delta{Lo: rest.Lo + 1}) {
+		t.Error("what is left of δ_keys does not fit, or one unit more fits")
 	}
 	if a.Fits(b, 10, third) {
 		t.Error("a fourth third of δ_keys fits")

@@ -22,6 +22,8 @@ func TestRuleBudgetIsTheExactInverseFloored(t *testing.T) {
 		{1, 1e-300, 0},
 		{200, 1e-300, 0},
 		{200, 0.1, 0},
+		{1000, 1e-6, 0}, // what float64 gives is one unit too much
+		{1200, 1e-9, 0},
 		{0.001, 1e-12, 0},
 		{8, 1e-9, 0},
 		{0.1, 0.1, 0},
@@ -132,7 +134,8 @@ func TestReleasesBeforeRefusal(t *testing.T) {
 
 func TestRuleDeltaKeysTakenFromDelta(t *testing.T) {
 	whole := testBudget(t, 0)
-	for _, tc := range []struct{ keys, costPercent float64 }{{1e-7, 1.0}, {5e-7, 6.3}} {
+	for _, tc := range []struct{ keys, costPercent float64 }{{1e-7, 1.0}, {5e-7, 6.3}, {1e-12, 0}} { // the last is between two units
+
 		b := testBudget(t, tc.keys)
 		cost := 100 * (1 - b.Mu2.Float()/whole.Mu2.Float())
 		if math.Abs(cost-tc.costPercent) > 0.05 {

@@ -73,7 +73,7 @@ func DecodeShard(b []byte) (*Shard, error) {
 		return nil, &DecodeError{What: "shard", Reason: "it does not begin with the magic TGS"}
 	}
 	if v := b[header-1]; v != shardVersion {
-		return nil, &DecodeError{What: "shard", Reason: fmt.Sprintf("version %d is not known here, only %d", v, shardVersion)}
+		return nil, unknownVersion("shard", v, shardVersion)
 	}
 	dec, err := newAccountDecoder(b[header:])
 	if err != nil {

@@ -49,6 +49,14 @@ func (e *RangeError) Error() string {
 type DecodeError struct {
 	What   string // "shard", "accounts", "precision"
 	Reason string
+	// Version and Known are, where the encoding is of a version that this program does not know,
+	// that version and the one that it knows; else 0.
+	Version, Known byte
+}
+
+// unknownVersion says that an encoding is of a version that this program does not know.
+func unknownVersion(what string, version, known byte) error {
+	return &DecodeError{What: what, Reason: fmt.Sprintf("version %d is not known here, only %d", version, known), Version: version, Known: known}
 }
 
 func (e *DecodeError) Error() string {

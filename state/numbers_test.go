@@ -79,6 +79,22 @@ func TestRuleOverflowIsNotARefund(t *testing.T) {
 	if ok || m != MaxMu2 {
 		t.Fatalf("charge of 10^6 at σ = 100 is %d, %v; it does not fit an account (64 bits would say %v)", m, ok, wrapped)
 	}
+	// Charges of powers of two: each word of the product overflows by itself.
+	for c := range uint(64) {
+		for u := range uint(128) {
+			at := Precision{Lo: 1 << u} // 0 from 64 on
+			if u >= 64 {
+				at.Hi = 1 << (u - 64)
+			}
+			m, ok := Charge(1<<c, at)
+			if fits := 2*c+u < 104; ok != fits || !fits && m != MaxMu2 || fits && m != 1<<(max(2*c+u, 40)-40) {
+				t.Errorf("charge of 2^%d at 2^%d units is %d, %v", c, u, m, ok)
+			}
+		}
+	}
+	if m, ok := Charge(1, Precision{Hi: 1<<40 - 1, Lo: math.MaxUint64}); ok || m != MaxMu2 {
+		t.Errorf("a charge that leaves 64 bits by being rounded up is %d, %v", m, ok)
+	}
 	b, err := NewBudget(1, 1e-6, GDP, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -93,7 +109,7 @@ func TestRuleOverflowIsNotARefund(t *testing.T) {
 	if a.Fits(b, 1, Delta{}) {
 		t.Error("spent + reserved + worst wrapped around")
 	}
-	a = Account{Spent: math.MaxUint64, Reserved: math.MaxUint64}
+	a = Account{Spent: math.MaxUint64, Reserved: 2} // the sum would wrap to 1
 	if a.Fits(b, 2, Delta{}) {
 		t.Error("spent + reserved wrapped around")
 	}

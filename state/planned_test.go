@@ -29,8 +29,8 @@ func TestRuleAPlannedPartIsTakenFromThePromise(t *testing.T) {
 		if got, want := left.Planned.Keys.Float(), share*whole.Keys.Float(); got > want*(1+1e-12) || got < want*(1-1e-12)-0x1p-80 {
 			t.Fatalf("planned %v of δ_keys, want %v", got, want)
 		}
-		if d := DeltaOver(whole.Epsilon, GDP, left); d > whole.Delta {
-			t.Fatalf("both parts come to δ = %v, promised was %v", d, whole.Delta)
+		if d := DeltaOver(whole.Epsilon, GDP, left); d > whole.Delta || d != DeltaOver(whole.Epsilon, GDP, whole) {
+			t.Fatalf("both parts come to δ = %v, the whole to %v, promised was %v", d, DeltaOver(whole.Epsilon, GDP, whole), whole.Delta)
 		}
 		account := Account{Spent: left.Mu2}
 		if account.Fits(left, 1, Delta{}) {

@@ -7,6 +7,7 @@ import (
 	"sort"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/state/internal/bigmath"
 )
 
@@ -53,7 +54,7 @@ func halvedMu2(epsilon float64, target *big.Float, a Accountant) Mu2 {
 }
 
 func TestAGuidedSearchFindsWhatHalvingFinds(t *testing.T) {
-	rng := rand.New(rand.NewPCG(4, 11))
+	rng := rand.New(runseed.PCG(t, 4, 11))
 	rounds := 300
 	if testing.Short() {
 		rounds = 40
@@ -112,7 +113,7 @@ func TestAGuidedSearchEvaluatesLittle(t *testing.T) {
 // search: at ε δ is not above what was asked for, and one float64 below it is. Half of the
 // draws are at the ends of the ranges.
 func TestAnEpsilonIsTheLeastThatIsSafe(t *testing.T) {
-	rng := rand.New(rand.NewPCG(11, 5))
+	rng := rand.New(runseed.PCG(t, 11, 5))
 	ends := []float64{MinDelta, 1e-200, 1e-17, 0.3, 0.5, 0.999, 1 - 1e-9, math.Nextafter(1, 0)}
 	mus := []float64{MinMu, 1e-12, 1e-3, math.Nextafter(1e-3, 1), 1, 12, 300, MaxMu}
 	rounds := 400

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 )
 
 // smallKey draws from few ids and periods, so that they meet again, and from ids
@@ -107,13 +109,17 @@ func TestRuleAccountsAreNeverDeletedOrLowered(t *testing.T) {
 	if err := s.Put(id, 0, Account{}); err != nil || s.Len() != 0 {
 		t.Fatalf("a zero account was stored: %v", err)
 	}
-	spent := Account{Spent: 10, Reserved: 5, Keys: Delta{Lo: 3}}
+	spent := Account{Spent: 10, Reserved: 5, Keys: Delta{Hi: 1, Lo: 3}}
 	if err := s.Put(id, 0, spent); err != nil {
 		t.Fatal(err)
 	}
-	for _, a := range []Account{{}, {Spent: 9, Keys: Delta{Lo: 3}}, {Spent: 10, Keys: Delta{Lo: 2}}} {
+	at, _ := s.Find(id, 0)
+	for _, a := range []Account{{}, {Spent: 9, Keys: Delta{Hi: 1, Lo: 3}}, {Spent: 10, Keys: Delta{Hi: 1, Lo: 2}}, {Spent: 10, Keys: Delta{Lo: 3}}} {
 		if err := s.Put(id, 0, a); !errors.Is(err, ErrLowered) {
 			t.Errorf("%+v over %+v: %v", a, spent, err)
+		}
+		if _, err := s.PutAt(at, id, 0, a); !errors.Is(err, ErrLowered) {
+			t.Errorf("%+v over %+v, by its index: %v", a, spent, err)
 		}
 	}
 	if a, ok := s.Get(id, 0); !ok || a != spent {
@@ -124,14 +130,29 @@ func TestRuleAccountsAreNeverDeletedOrLowered(t *testing.T) {
 	if err := s.Put(other, 0, Account{Reserved: 7}); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(s.Put(other, 0, Account{}), s.Put(id, 0, Account{Spent: 10, Keys: Delta{Lo: 3}})); err != nil {
+	if err := errors.Join(s.Put(other, 0, Account{}), s.Put(id, 0, Account{Spent: 10, Keys: Delta{Hi: 1, Lo: 3}})); err != nil {
 		t.Fatal(err)
 	}
 	if _, ok := s.Get(other, 0); ok || s.Len() != 1 {
 		t.Errorf("a returned reservation is still an account; Len = %d", s.Len())
 	}
-	if b, err := s.AppendBinary(nil); err != nil || len(b) != 4+3+1+1+16+1+1 {
+	if b, err := s.AppendBinary(nil); err != nil || len(b) != 4+3+1+1+16+1+9 {
 		t.Errorf("encoding of one account: %d bytes, %v", len(b), err)
+	}
+	// A user may have spent δ alone.
+	if err := s.Put(other, 0, Account{Keys: Delta{Lo: 1}}); err != nil {
+		t.Fatal(err)
+	}
+	b, err := s.AppendBinary(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, err := DecodeShard(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, _ := back.Get(other, 0); a != (Account{Keys: Delta{Lo: 1}}) || back.Len() != 2 {
+		t.Errorf("an account that has spent δ alone is stored as %+v", a)
 	}
 }
 
@@ -147,6 +168,11 @@ func TestRulePeriodsAreAccountsOfTheirOwn(t *testing.T) {
 		a.Spent = b.Mu2
 		if err := s.Put(AccountID{1}, period, a); err != nil {
 			t.Fatal(err)
+		}
+	}
+	for period := int64(-periods / 2); period < periods/2; period++ {
+		if a, ok := s.Get(AccountID{1}, period); !ok || a != (Account{Spent: b.Mu2}) {
+			t.Fatalf("period %d goes on with %+v, %v", period, a, ok)
 		}
 	}
 	if s.Len() != periods {
@@ -176,6 +202,17 @@ func TestRuleAccountIDsAreToldApartByAll128Bits(t *testing.T) {
 		if a, ok := s.Get(id, 0); !ok || a.Spent != Mu2(bit+1) {
 			t.Errorf("bit %d: %+v, %v", bit, a, ok)
 		}
+		one := NewShard()
+		if err := one.Put(AccountID{}, 0, Account{Spent: 1}); err != nil {
+			t.Fatal(err)
+		}
+		// The hashes of two ids may agree: the search for one meets the entry of the other.
+		k := accountKey{id, 0}
+		slot, _ := one.find(k)
+		one.index[slot] = slotOf(one.hash(k), 0)
+		if a, ok := one.Get(id, 0); ok {
+			t.Errorf("bit %d, hashes that agree: took over %+v", bit, a)
+		}
 	}
 }
 
@@ -183,7 +220,7 @@ func TestRuleAccountIDsAreToldApartByAll128Bits(t *testing.T) {
 // B²/2, δ for private keys where asked.
 func manyAccounts(tb testing.TB, n int, withKeys bool) *Shard {
 	tb.Helper()
-	rng := rand.New(rand.NewPCG(1, uint64(n)))
+	rng := rand.New(runseed.PCG(tb, 1, uint64(n)))
 	s := NewShard()
 	for range n {
 		var id AccountID
@@ -282,7 +319,7 @@ func BenchmarkShardEncode1e6Unsorted(b *testing.B) {
 func BenchmarkShardGet1e6(b *testing.B) {
 	s := manyAccounts(b, 1_000_000, false)
 	entries := slices.Collect(s.All())
-	rng := rand.New(rand.NewPCG(3, 4))
+	rng := rand.New(runseed.PCG(b, 3, 4))
 	rng.Shuffle(len(entries), func(i, j int) { entries[i], entries[j] = entries[j], entries[i] })
 	b.ReportAllocs()
 	i := 0
@@ -375,6 +412,9 @@ func TestRulePastPeriodsAreDroppedWhole(t *testing.T) {
 			if e.Period < limit || e.Account != (Account{Spent: 5, Keys: Delta{Lo: 1}}) {
 				t.Fatalf("an account of period %d is there: %+v", e.Period, e.Account)
 			}
+			if a, ok := s.Get(e.ID, e.Period); !ok || a != e.Account {
+				t.Fatalf("an account of period %d is kept and not found: %+v, %v", e.Period, a, ok)
+			}
 			kept[e.Period]--
 		}
 		for period, n := range kept {
@@ -421,7 +461,7 @@ func TestRuleAnAccountIsNeverTakenForAnother(t *testing.T) {
 		index  int
 		id     AccountID
 		period int64
-	}{{at[AccountID{3}], AccountID{3}, 3}, {0, AccountID{3}, 3}, {0, AccountID{2}, 3}, {99, AccountID{2}, 2}, {-1, AccountID{2}, 2}} {
+	}{{at[AccountID{3}], AccountID{3}, 3}, {0, AccountID{3}, 3}, {0, AccountID{2}, 3}, {0, AccountID{3}, 2}, {99, AccountID{2}, 2}, {-1, AccountID{2}, 2}} {
 		if a, err := s.At(c.index, c.id, c.period); !errors.Is(err, ErrMoved) {
 			t.Errorf("index %d of %v in period %d was read: %+v, %v", c.index, c.id, c.period, a, err)
 		}

@@ -198,6 +198,9 @@ func TestRuleNoChangeOfBudgetsWeakensThePromise(t *testing.T) {
 		if math.Abs(got-tc.want) > 0.0005 {
 			t.Errorf("δ_keys from %v to %v of %v: the best strategy comes to %.4f δ, want %v", tc.from, tc.to, tc.delta, got, tc.want)
 		}
+		if back := DeltaOver(1, GDP, b[1], b[0]) / tc.delta; back != bound {
+			t.Errorf("δ_keys from %v to %v of %v: DeltaOver says %v, and %v in the other order", tc.from, tc.to, tc.delta, bound, back)
+		}
 		if got > bound || bound > 1+tc.to+1e-12 {
 			t.Errorf("δ_keys from %v to %v of %v: the best strategy comes to %v δ, and DeltaOver says %v", tc.from, tc.to, tc.delta, got, bound)
 		}
@@ -219,7 +222,7 @@ func TestRuleChangesThatAreAllowedKeepThePromise(t *testing.T) {
 		first := budgets(t, epsilon, delta, 0.5)[0]
 		for _, e := range []float64{1, 0.9, 0.5} {
 			for _, d := range []float64{1, 0.7} {
-				for _, k := range []float64{0, 0.1, 0.45, 0.5} {
+				for _, k := range []float64{0, 0.1, 0.45, 0.5, 0.6} {
 					if b, err := NewBudget(e*epsilon, d*delta, GDP, k*delta); err != nil {
 						t.Fatal(err)
 					} else if first.CheckNext(b) == nil {

@@ -25,10 +25,12 @@ func init() { beam.RegisterType(reflect.TypeFor[noAccounts]()) }
 func TestRuleAccountsInKeyedStateAreNotSplit(t *testing.T) {
 	before := *jobopts.Experiments
 	defer func() { *jobopts.Experiments = before }()
-	*jobopts.Experiments = ""
-	_, s := beam.NewPipelineWithRoot()
-	SpendInState(s, noAccounts{}, Durable, Pack(s, Read(s, runSource{Run{ID: "never run"}}, 1)))
-	if !slices.Contains(jobopts.GetExperiments(), localrunner.Experiment) {
-		t.Error("the job allows splits")
+	for name, life := range map[string]Life{"durable": Durable, "ephemeral": Ephemeral} {
+		*jobopts.Experiments = ""
+		_, s := beam.NewPipelineWithRoot()
+		SpendInState(s, noAccounts{}, life, Pack(s, Read(s, runSource{Run{ID: "never run"}}, 1)))
+		if !slices.Contains(jobopts.GetExperiments(), localrunner.Experiment) {
+			t.Errorf("%s: the job allows splits", name)
+		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism"
 
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/transforms"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
@@ -75,7 +76,7 @@ func (b *blobs) ProcessElement(_ []byte, emit func(int, []byte)) error {
 	if err != nil {
 		return err
 	}
-	for _, i := range rand.Perm(len(both)) { // in any order
+	for _, i := range rand.Perm(len(both)) { // fixed seed: none, any order will do
 		emit(0, both[i])
 	}
 	return nil
@@ -145,7 +146,7 @@ func (h ladders) Open(context.Context) (transforms.Releaser, error) {
 	}
 	return transforms.NewReleaser(transforms.ReleaserOptions{
 		Metrics: []schemas.MetricSpec{metric}, Ending: windowsOf, Incarnation: [16]byte{1},
-		Noise:     noisereduction.NoiseKey{ID: "2026-a", Secret: [32]byte{2}}, // 256 random bits, from a safe place
+		Noise:     noisereduction.NoiseKey{ID: "2026-a", Secret: secret.New([32]byte{2})}, // 256 random bits, from a safe place
 		Counts:    schemas.CountsEncoding{Format: schemas.CountsJSON},
 		Publisher: h,
 	})

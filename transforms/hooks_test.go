@@ -14,6 +14,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/direct"
 
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 	"github.com/tollgate-dp/tollgate/transforms/spend"
@@ -79,7 +80,7 @@ func (p *published) Close() error {
 func testReleaser(t *testing.T, p Publisher) Releaser {
 	t.Helper()
 	r, err := NewReleaser(ReleaserOptions{Metrics: testMetrics(t), Ending: testWindows, Incarnation: [16]byte{1},
-		Noise: noisereduction.NoiseKey{ID: "k", Secret: [32]byte{1}}, Counts: schemas.CountsEncoding{Format: schemas.CountsJSON}, Publisher: p})
+		Noise: noisereduction.NoiseKey{ID: "k", Secret: secret.New([32]byte{1})}, Counts: schemas.CountsEncoding{Format: schemas.CountsJSON}, Publisher: p})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -93,6 +93,9 @@ func aGroupWithoutOpenEmitsNothing(t *testing.T, execute Engine) {
 	if failed, err := runPipeline(t, execute, rt); err != nil || failed != nil {
 		t.Fatal(failed, err)
 	}
+	if l.unopened != 1 {
+		t.Errorf("SPEND saw %d envelopes without an OPEN, want 1", l.unopened)
+	}
 	if len(l.spent)+len(l.released)+len(l.order) != 0 {
 		t.Fatalf("spent %v, released %v, settled %v", l.spent, l.released, l.order)
 	}

@@ -11,8 +11,10 @@ import (
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
+	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/transforms"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
@@ -39,7 +41,7 @@ const (
 
 var (
 	shopUserHash    = [32]byte{3}
-	shopNoise       = noisereduction.NoiseKey{ID: "2026-a", Secret: [32]byte{4}}
+	shopNoise       = noisereduction.NoiseKey{ID: "2026-a", Secret: secret.New([32]byte{4})}
 	shopIncarnation = [16]byte{5}
 )
 
@@ -100,7 +102,7 @@ func shopEvents(turn uint64) map[string]map[string]uint32 {
 		"modest":    {"/buy": 1},
 		"collector": {fmt.Sprint("/a", turn): 1, fmt.Sprint("/b", turn): 2},
 	}
-	rng := rand.New(rand.NewPCG(turn, 1))
+	rng := rand.New(rand.NewPCG(runseed.Shared(turn), 1))
 	for range 100 {
 		events[fmt.Sprint("visitor ", rng.IntN(400))] = map[string]uint32{"/": 1 + rng.Uint32N(3)}
 	}

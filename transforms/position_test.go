@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	_ "github.com/tollgate-dp/tollgate/internal/testing/fixedseed"
+	_ "github.com/tollgate-dp/tollgate/internal/testing/runseed"
 )
 
 func TestACheckpointLeavesTheRest(t *testing.T) {

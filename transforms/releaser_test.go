@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 	"github.com/tollgate-dp/tollgate/transforms/spend"
@@ -17,7 +18,7 @@ import (
 func losing(t *testing.T, p Publisher, lost *[]int64) Releaser {
 	t.Helper()
 	r, err := NewReleaser(ReleaserOptions{Metrics: testMetrics(t), Ending: testWindows, Incarnation: [16]byte{1},
-		Noise: noisereduction.NoiseKey{ID: "k", Secret: [32]byte{1}}, Counts: schemas.CountsEncoding{Format: schemas.CountsJSON}, Publisher: p, Lost: func(epoch int64) { *lost = append(*lost, epoch) }})
+		Noise: noisereduction.NoiseKey{ID: "k", Secret: secret.New([32]byte{1})}, Counts: schemas.CountsEncoding{Format: schemas.CountsJSON}, Publisher: p, Lost: func(epoch int64) { *lost = append(*lost, epoch) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,6 +86,16 @@ func TestRuleAReleasedValueIsTheSameOrTheRunStops(t *testing.T) {
 			}
 			if ack, err := acknowledged(r, partialsOf(t, 2, 2)); err != nil || ack == nil || len(p.values) != c.writes+2 || len(p.takes) != 1 {
 				t.Fatalf("the next turn: acknowledged %v, %v, %d values written", ack, err, len(p.values))
+			}
+			// The turn again, within the epoch, with another count.
+			other, err := schemas.DecodePartial(partialsOf(t, 2, 2)[1])
+			if err != nil {
+				t.Fatal(err)
+			}
+			other.Cells[0].Count++
+			ack, err := acknowledged(r, [][]byte{partialsOf(t, 2, 2)[0], partialBlob(t, other)})
+			if ack != nil || !errors.Is(err, ErrConflict) || len(p.values) != c.writes+2 {
+				t.Fatalf("another count: acknowledged %v, %v, %d values written", ack, err, len(p.values))
 			}
 		})
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
 // app has what a command may use of the world outside.
@@ -142,10 +144,10 @@ func noArguments(flag string) cobra.PositionalArgs {
 		if len(args) == 0 {
 			return nil
 		}
-		meant := "leave it out"
+		meant, first := "leave it out", secret.Redact(args[0])
 		if flag != "" {
-			meant = fmt.Sprintf("is %s %s meant?", flag, args[0])
+			meant = fmt.Sprintf("is %s %s meant?", flag, first)
 		}
-		return usage(fmt.Errorf("%s takes no argument without a flag, and %q has none: %s", cmd.Name(), args[0], meant))
+		return usage(fmt.Errorf("%s takes no argument without a flag, and %q has none: %s", cmd.Name(), first, meant))
 	}
 }

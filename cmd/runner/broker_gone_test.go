@@ -46,7 +46,7 @@ func TestRuleARunOutlivesARestartOfItsBrokerAndEndsWithoutOne(t *testing.T) {
 	b.Close()
 	begin := time.Now()
 	terminate(t)
-	if code := <-r.over; code != exitError || !strings.Contains(r.stderr.String(), "the next run redoes what was under way") || time.Since(begin) > 20*time.Second {
+	if code := <-r.over; code != exitError || !strings.Contains(r.stderr.String(), "no broker answers: ended without one, and the next run redoes what was under way") || time.Since(begin) > 20*time.Second {
 		t.Errorf("a signal without a broker, after %v: exit %d, stderr %s", time.Since(begin), code, &r.stderr)
 	}
 

@@ -81,7 +81,7 @@ func TestBudgetCalibrateRefusesWhatCannotBe(t *testing.T) {
 		{"--releases 1 --sampling 0", "--sampling is 0"},
 		{"--releases 1 --contribution 0", "--contribution is 0: it must be between 1e-30 and 1e30"},
 		{"--releases 1000000000 --epsilon 1e-9 --delta 1e-300", "no standard deviation up to 1.099e+12 keeps 1000000000 releases within epsilon 1e-09"},
-		{"--releases 10 --sampling 0.01 --delta 1e-300", "by rdp"},
+		{"--releases 10 --sampling 0.01 --epsilon 0.01 --delta 1e-300", "by rdp"},
 	} {
 		code, stdout, stderr := run(t, append([]string{"budget", "calibrate"}, strings.Fields(c.args)...)...)
 		if code != exitUsage || stdout != "" || !strings.Contains(stderr, c.want) {

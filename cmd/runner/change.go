@@ -80,17 +80,16 @@ func (a *app) runChange(ctx context.Context, f *changeFlags) error {
 	if err := a.doubts(d, false); err != nil {
 		return err
 	}
+	o := pipeline.ChangeOptions{
+		DryRun: f.dryRun, Logger: a.checking(false).Logger,
+		Commit: func(all []pipeline.Difference) error { return rotates(d, all) },
+	}
 	if f.createTopics {
-		if err := a.createTopics(ctx, d, pipeline.TopicOptions{Replication: f.replication}); err != nil {
-			return err
+		o.MakeTopics = func(ctx context.Context) error {
+			return a.createTopics(ctx, d, pipeline.TopicOptions{Replication: f.replication})
 		}
 	}
-	if !f.dryRun {
-		if err := rotates(ctx, d); err != nil {
-			return d.explained(err)
-		}
-	}
-	result, err := pipeline.Change(ctx, d.Deployment, pipeline.ChangeOptions{DryRun: f.dryRun, Logger: a.checking(false).Logger})
+	result, err := pipeline.Change(ctx, d.Deployment, o)
 	if err != nil {
 		return d.explained(err)
 	}
@@ -99,13 +98,9 @@ func (a *app) runChange(ctx context.Context, f *changeFlags) error {
 
 // rotates records that the deployment goes on with a new noise key, where it has one, and refuses a
 // key under which choosing bounds has spent something.
-func rotates(ctx context.Context, d *loaded) error {
+func rotates(d *loaded, all []pipeline.Difference) error {
 	noise, _ := d.file.KeyFiles()
-	var old *pipeline.InitialisedError
-	if err := pipeline.Initialised(ctx, d.Deployment); noise == "" || !errors.As(err, &old) {
-		return nil //nolint:nilerr // Change will say the same
-	}
-	if !slices.ContainsFunc(old.Differences, func(one pipeline.Difference) bool { return one.What == "the noise key" }) {
+	if noise == "" || !slices.ContainsFunc(all, func(one pipeline.Difference) bool { return one.What == "the noise key" }) {
 		return nil
 	}
 	return protected.Continue(protected.RecordOf(noise), d.Config.Deployment)

@@ -2,10 +2,13 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/tollgate-dp/tollgate/internal/plan/protected"
 )
 
 // edit changes a configuration file.
@@ -169,5 +172,22 @@ func TestADryRunSaysWhatAChangeDoes(t *testing.T) {
 	edit(t, cfg, "name: visits", "name: views", "idle_grace: 1s", "idle_grace: 1s, lateness: 1m", "\nkeys:", "\nledger_slots: 128\nkeys:")
 	if text, c = dry(); len(c.Effects) != 0 || !strings.Contains(text, "time.lateness: 0s → 1m0s") || !strings.Contains(text, "ledger_slots: 64 → 128") {
 		t.Errorf("what no count depends on: %s", text)
+	}
+}
+
+// A change that can never be makes neither the topics that it names nor a line in the record beside
+// the noise key.
+func TestARefusedChangeLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
+	cfg := deploymentFile(t, broker(t))
+	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1")
+	edit(t, cfg, "epsilon: 4", "epsilon: 9", "\nkeys:", "\noutputs: {ledger: other-ledger}\nkeys:", "shards: 4", "shards: 3", "noise: {file: secrets/noise.key}", "noise: {id: spring, file: secrets/spring.key}")
+	code, _, stderr := run(t, "change", "--config", cfg, "--generate-keys", "--create-topics")
+	if code != exitConfig || !strings.Contains(stderr, "never weaker") || strings.Contains(stderr, "made topic") {
+		t.Errorf("exit %d, %s", code, stderr)
+	}
+	spring := filepath.Join(filepath.Dir(cfg), "secrets", "spring.key")
+	if _, err := os.Stat(protected.RecordOf(spring)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the record beside the new noise key: %v", err)
 	}
 }

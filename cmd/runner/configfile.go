@@ -1,8 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -40,6 +43,7 @@ func exists(path string) bool {
 type loaded struct {
 	*pipeline.Deployment
 	file *config.File
+	role pipeline.AccessRole // of the command; "": run
 }
 
 // load reads, resolves and compiles a configuration. Errors in its contents have an exit
@@ -90,15 +94,24 @@ func (d *loaded) spared(outputs ...namedFile) error {
 	if noise, _ := d.file.KeyFiles(); noise != "" {
 		inputs = append(inputs, namedFile{"the configuration", protected.RecordOf(noise)})
 	}
+	if record, _ := d.file.RecordPlace(); record != "" {
+		inputs = append(inputs, namedFile{"the configuration", record})
+	}
 	return spared(outputs, inputs...)
 }
 
 // explained marks errors of the configuration that only a command of the pipeline finds:
 // files of certificates, and differences from the HEADER. What only --strict refuses has the
-// same exit code.
+// same exit code. To a right that is missing it adds the commands that help.
 func (d *loaded) explained(err error) error {
+	if lacks := pipeline.DeniedAccess(d.Deployment, err); len(lacks) > 0 {
+		for _, one := range lacks {
+			err = fmt.Errorf("%w\nallow %s on %s: %s", err, strings.Join(one.Operations, ", "), one.On, one.Fix)
+		}
+		err = fmt.Errorf("%w\nall that this user lacks: runner validate --config %s --acls --role %s", err, d.file.Files()[0], cmp.Or(d.role, pipeline.RoleRun))
+	}
 	strict := errors.Is(err, pipeline.ErrStrict) && !errors.Is(err, pipeline.ErrStopped)
-	if strict || errors.Is(err, pipeline.ErrHeaderMismatch) {
+	if strict || errors.Is(err, pipeline.ErrHeaderMismatch) || errors.Is(err, pipeline.ErrOtherPromise) {
 		return contents(err)
 	}
 	return inFile(d.file.Locate(err))

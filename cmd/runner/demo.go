@@ -26,10 +26,10 @@ type demoFlags struct {
 	keys                            keyMode
 	publicKeys                      string
 	noiseKeyFile                    string
+	repeat                          runValue
 	report, trustedReport           string
 	format                          format
 	top                             int
-	engine                          engineValue
 	strict                          bool
 }
 
@@ -37,7 +37,7 @@ type demoFlags struct {
 var (
 	generatorFlags = [...]string{"seed", "events", "users", "keys-count", "windows"}
 	fileFlags      = [...]string{
-		"input-format", "header", "columns", "user-field", "key-field", "time-field", "time-unit", "from", "to", "all-windows",
+		"input-format", "header", "columns", "user-field", "key-field", "time-field", "time-unit", "from", "to", "all-windows", "repeat",
 	}
 )
 
@@ -54,9 +54,10 @@ rhythm, late and broken records. Noise then comes from --seed, too, so that a ru
 can be repeated; such noise protects no user.
 
 With --input FILE the events are yours. The file may be in any order and of any
-size. A broken record is set aside, and the run goes on. Noise is drawn afresh in
-every run unless --noise-key-file is given: each such run is a promise of its own,
-and the privacy losses of the users in the file add up.
+size. A broken record is set aside, and the run goes on. Every run draws new noise
+and is a promise of its own: the privacy losses of the users in the file add up.
+With --noise-key-file the run shows its name on stderr. To check its output, give
+that name to --repeat: the output is the same again.
 
 What is promised: (epsilon, delta)-differential privacy for each user with all of
 their events, if the times in the file are right. Without --from and --to the number
@@ -93,12 +94,13 @@ func (f *demoFlags) register(cmd *cobra.Command) {
 	flags.IntVar(&f.lastAtLeast, "last-at-least", 24, "windows in which every user can take part before the budget is spent")
 	flags.Var(&f.keys, "keys", "public: the list of --public-keys, also keys with a count of zero; private: which keys exist is protected (default public for made-up events and where --public-keys is given, else private)")
 	flags.StringVar(&f.publicKeys, "public-keys", "", "file with one key per line, or a,b,c")
-	flags.StringVar(&f.noiseKeyFile, "noise-key-file", "", "file with 64 hex digits, kept secret: the same data then gives the same output (default: random noise)")
+	flags.StringVar(&f.noiseKeyFile, "noise-key-file", "", "file with 64 hex digits; keep it secret. Every run on a file derives new noise from it; --repeat repeats a run")
+	flags.Var(&f.repeat, "repeat", "name that an earlier run on a file showed on stderr: repeats its output; needs the same --noise-key-file, records and settings")
 	flags.StringVar(&f.report, "report", "", "file for an HTML page of what was released: charts, tables, the promise")
 	flags.StringVar(&f.trustedReport, "trusted-report", "", "file for exact tallies of all records, as JSON; not for publication")
 	formatFlag(cmd, &f.format)
 	topFlag(cmd, &f.top)
-	engineFlag(cmd, &f.engine)
+	hiddenEngine(cmd)
 	flags.BoolVar(&f.strict, "strict", false, "refuse what otherwise is only a warning: more than half of the records lost before counting (exit code 4), settings under which nothing can be released, a key file that others can read (exit code 3)")
 }
 

@@ -80,7 +80,7 @@ func causeCases() []causeCase {
 		},
 		{
 			name: "a small epsilon", header: header, record: ordinary(rfc3339), args: []string{"--epsilon", "0.001"},
-			want: []string{"none of 1 count ", threshold, "the largest comes to 2,000", "--epsilon 0.2, a weaker promise, lowers it to "},
+			want: []string{"none of 1 count ", threshold, "the largest comes to 2,000", "--epsilon 0.5, a weaker promise, lowers it to "},
 		},
 		{
 			name: "all after the end", header: header, record: ordinary(rfc3339), args: []string{"--to", "2020-01-01"},
@@ -160,7 +160,7 @@ func causeCases() []causeCase {
 		},
 		{
 			name: "a budget for too many windows", header: header, record: ordinary(rfc3339), args: []string{"--last-at-least", "100000"},
-			want: []string{"none of 1 count", "the largest comes to 2,000", "--last-at-least 1"},
+			want: []string{"none of 1 count", "the largest comes to 2,000", "--last-at-least 439 lowers it to 1,111"},
 		},
 		{
 			// Old events, and numbers that are seconds of 2008 by chance.

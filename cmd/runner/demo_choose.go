@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/tollgate-dp/tollgate/internal/demo"
 	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/plan/advice"
 	"github.com/tollgate-dp/tollgate/internal/plan/protected"
@@ -38,11 +37,10 @@ func (f *demoFlags) compile(keys []string) func(advice.Setting) (*pipeline.Deplo
 
 // chooseBounds chooses the bounds of a file for which none was given, by noisy tables of what its
 // users do: the choice is a part of what is promised. Where these show too few users the defaults
-// stay, which look at nothing.
-func (j *job) chooseBounds(ctx context.Context, key *noisereduction.NoiseKey) error {
+// stay, which do not depend on the data. The key must belong to this run only.
+func (j *job) chooseBounds(ctx context.Context, key noisereduction.NoiseKey) error {
 	f := j.flags
-	from, to := j.source.Range()
-	if !f.chooses || from.IsZero() {
+	if from, _ := j.source.Range(); !f.chooses || from.IsZero() {
 		return nil
 	}
 	f.planned = choiceShare
@@ -54,19 +52,14 @@ func (j *job) chooseBounds(ctx context.Context, key *noisereduction.NoiseKey) er
 		f.planned = 0 // a promise of which nothing can be taken
 		return nil    //nolint:nilerr // without a choice the settings are as they were
 	}
-	if key == nil {
-		secrets, err := demo.RandomSecrets()
-		if err != nil {
-			return err
-		}
-		key = &secrets.Noise
-	}
 	format := j.source.Traits().Format
 	read, err := json.Marshal(format)
 	if err != nil {
 		return fmt.Errorf("naming a choice of bounds: %w", err)
 	}
-	c, err := protected.New(protected.Options{Window: f.window, From: from.UnixMilli(), To: to.UnixMilli(), Budget: d.Budget, PublicKeys: keys, Read: string(read), Key: *key})
+	o := protected.Options{Window: f.window, Budget: d.Budget, PublicKeys: keys, Read: string(read), Key: key}
+	o.From, o.To = f.millis() // not the range of the data: one record can change that
+	c, err := protected.New(o)
 	if errors.Is(err, protected.ErrTooLittle) {
 		f.planned = 0
 		return nil
@@ -78,7 +71,8 @@ func (j *job) chooseBounds(ctx context.Context, key *noisereduction.NoiseKey) er
 	if err := j.events(func(e *event.Event) error { return c.Add(e.User, e.Key, e.Millis, 0) }); err != nil {
 		return err
 	}
-	r, err := c.Release() // HEADER will say what it costs, before any count is released
+	// The key serves this choice only. HEADER states its cost before any count is released.
+	r, err := c.Release(protected.Nonce{})
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -134,11 +135,21 @@ func (j *job) openGenerated(key *noisereduction.NoiseKey) error {
 	return err
 }
 
-func (j *job) openFile(ctx context.Context, key *noisereduction.NoiseKey) error {
+func (j *job) openFile(ctx context.Context, key *noisereduction.NoiseKey) (err error) {
 	f := j.flags
 	opt := f.fileOptions()
+	if j.secrets, err = demo.RandomSecrets(); err != nil {
+		return err
+	}
+	id, own := f.repeat.RunID, j.secrets.Noise // own belongs to this run only
 	if key != nil {
-		opt.Digest = demo.NewMultiset(key.Secret)
+		if id == (demo.RunID{}) {
+			if id, err = demo.NewRunID(); err != nil {
+				return err
+			}
+		}
+		own = id.Key(*key)
+		opt.Digest = demo.NewMultiset(own.Secret.Reveal())
 	}
 	j.progress.Note("reading and sorting %s", f.input)
 	source, err := demo.OpenFile(opt)
@@ -146,18 +157,32 @@ func (j *job) openFile(ctx context.Context, key *noisereduction.NoiseKey) error 
 		return f.explainFile(err)
 	}
 	j.source = source
-	if err := j.refuseLong(source); err != nil {
+	if err = j.refuseLong(source); err == nil {
+		err = j.chooseBounds(ctx, own)
+	}
+	if err == nil && key != nil {
+		err = j.derive(id, own, opt.Digest.Sum())
+	}
+	if err != nil {
 		return errors.Join(err, source.Close())
 	}
-	if err := j.chooseBounds(ctx, key); err != nil {
-		return errors.Join(err, source.Close())
+	return nil
+}
+
+// derive derives the secrets of a run from its own key. It refuses to repeat a run with other
+// records, settings or keys: the same noise on two files would show whose data have changed.
+func (j *job) derive(id demo.RunID, own noisereduction.NoiseKey, records [32]byte) (err error) {
+	// A choice in another range may end in the same bounds, but it shows another number of users.
+	shown := sha256.Sum256(append(records[:], j.chosen...))
+	if j.secrets, err = demo.Derive(own, j.settings, j.source, shown); err != nil {
+		return err
 	}
-	if key == nil {
-		j.secrets, err = demo.RandomSecrets()
-	} else {
-		j.secrets, err = demo.Derive(*key, j.settings, source, opt.Digest.Sum())
+	name := id.Of(j.secrets)
+	if repeat := j.flags.repeat.RunID; repeat != (demo.RunID{}) && repeat != name {
+		return usage(fmt.Errorf("--repeat %s: that run had other records, other settings or another noise key: correct them, or leave out --repeat for a new run", repeat))
 	}
-	return err
+	j.progress.Note("this run is %s: to repeat its output, give --repeat %s and the same noise key, records and settings", name, name)
+	return nil
 }
 
 // fileOptions say how the file is read.
@@ -189,7 +214,6 @@ func (a *app) present(ctx context.Context, j *job) (demo.Result, int, error) {
 		return demo.Result{}, 0, err
 	}
 	result, err := demo.Run(ctx, j.settings, j.source, j.secrets, demo.Options{
-		Engine: j.flags.engine.engine().here,
 		Logger: a.logger(j.progress, slog.LevelWarn),
 		Drain:  drain,
 		OnLoaded: func() {

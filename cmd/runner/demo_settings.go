@@ -55,6 +55,9 @@ func (f *demoFlags) check(changed func(string) bool) error {
 			return usage(err)
 		}
 	}
+	if changed("repeat") && f.noiseKeyFile == "" {
+		return usage(errors.New("--repeat needs --noise-key-file: give the file that the earlier run had"))
+	}
 	f.chooses = f.input != "" && !changed("max-keys-per-user") && !changed("max-events-per-key") && !changed("last-at-least")
 	if f.keys == keysPrivate && f.publicKeys != "" {
 		return usage(errors.New("--public-keys goes with --keys public"))

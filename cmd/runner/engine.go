@@ -9,19 +9,17 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/terminal"
 	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
 // engineBuilds says with which build tag a binary has an engine; "" for every binary.
-var engineBuilds = map[string]string{"direct": "", "flink": "flink", "prism": "prism"}
+var engineBuilds = map[string]string{"direct": "", "flink": "flink"}
 
-// engine runs the stages of a deployment: in this process, or in workers of a cluster.
-type engine struct {
-	here    pipeline.Engine
-	workers func(a *app, f *runFlags, progress *terminal.Progress) (*pipeline.Workers, error)
-}
+// engine starts the workers of a cluster that run the stages; nil: this process runs them.
+type engine func(a *app, f *runFlags, progress *terminal.Progress) (*pipeline.Workers, error)
 
 // engines are those that this binary has. Files with build tags add theirs.
-var engines = map[string]engine{"direct": {here: pipeline.Direct}}
+var engines = map[string]engine{"direct": nil}
 
 // taggedCommands are those that only some builds have.
 var taggedCommands []func(*app) *cobra.Command
@@ -34,23 +32,30 @@ func (n names) String() string { return strings.Join(n, ", ") }
 // engineValue is the value of --engine.
 type engineValue struct {
 	name string
-	here bool // it must run the stages in this process
+	here bool // only direct is allowed
 }
 
-const engineUsage = "what runs the stages, with the same counts: direct, of this program; prism, Beam's local runner, in binaries built with -tags prism"
+// addressValue is the value of a flag for an address, which may contain a password.
+type addressValue struct{ secret.URL }
 
-// engineFlag adds --engine to a command that runs the stages in its own process.
-func engineFlag(cmd *cobra.Command, to *engineValue) {
-	to.name, to.here = "direct", true
-	cmd.Flags().Var(to, "engine", engineUsage)
+func (v *addressValue) Set(text string) error {
+	v.URL = secret.NewURL(text)
+	return nil
+}
+func (v *addressValue) Type() string { return "string" }
+
+// hiddenEngine accepts --engine direct where there is no other engine to choose.
+func hiddenEngine(cmd *cobra.Command) {
+	cmd.Flags().Var(&engineValue{name: "direct", here: true}, "engine", "")
+	cmd.Flags().Lookup("engine").Hidden = true
 }
 
 // clusterFlags adds --engine and what goes with a cluster.
 func clusterFlags(cmd *cobra.Command, f *runFlags) {
 	f.engine.name = "direct"
 	flags := cmd.Flags()
-	flags.Var(&f.engine, "engine", engineUsage+"; flink, workers of a Flink cluster, in binaries built with -tags flink")
-	flags.StringVar(&f.flink, "flink", "", "with --engine flink: where the JobManager's REST interface is, for example http://localhost:8081")
+	flags.Var(&f.engine, "engine", "what runs the stages, with the same counts: direct, this process; flink, workers of a Flink cluster, in binaries built with -tags flink")
+	flags.Var(&f.flink, "flink", "with --engine flink: where the JobManager's REST interface is, for example http://localhost:8081")
 	flags.IntVar(&f.parallelism, "parallelism", 1, "with --engine flink: of the job, which needs as many slots")
 	flags.IntVar(&f.readers, "readers", 0, "with --engine flink: how many READs share the partitions of the events topic (default: as many as --parallelism, and no more than partitions)")
 }
@@ -66,7 +71,7 @@ func (f *runFlags) checkCluster(changed func(string) bool) error {
 	switch {
 	case !cluster:
 		return nil
-	case f.flink == "":
+	case f.flink.Reveal() == "":
 		return usage(errors.New("--engine flink needs --flink: the address of the JobManager's REST interface, for example http://localhost:8081"))
 	case f.parallelism < 1:
 		return must("parallelism", "1 or more")
@@ -79,25 +84,27 @@ func (f *runFlags) checkCluster(changed func(string) bool) error {
 func (v *engineValue) String() string { return v.name }
 func (v *engineValue) Type() string {
 	if v.here {
-		return "direct|prism"
+		return "direct"
 	}
-	return "direct|flink|prism"
+	return "direct|flink"
 }
 
+// Set refuses prism by name: programs had that engine before.
 func (v *engineValue) Set(text string) error {
 	tag, known := engineBuilds[text]
+	if text == "prism" {
+		return errors.New("this engine is gone; --engine direct publishes the same counts")
+	}
 	if !known {
 		return fmt.Errorf("it must be one of %s", strings.ReplaceAll(v.Type(), "|", ", "))
 	}
 	_, has := engines[text]
 	switch {
 	case v.here && text == "flink":
-		return errors.New("this command runs in one process: it must be direct or prism")
+		return errors.New("this command runs in one process: it must be direct")
 	case !has:
 		return fmt.Errorf("this binary was built without it: go build -tags %s ./cmd/runner makes one that has it", tag)
 	}
 	v.name = text
 	return nil
 }
-
-func (v *engineValue) engine() engine { return engines[v.name] }

@@ -19,7 +19,7 @@ import (
 )
 
 func init() {
-	engines["flink"] = engine{workers: flinkWorkers}
+	engines["flink"] = flinkWorkers
 	taggedCommands = append(taggedCommands, (*app).worker)
 }
 
@@ -34,7 +34,7 @@ func flinkWorkers(a *app, f *runFlags, progress *terminal.Progress) (*pipeline.W
 		return nil, fmt.Errorf("finding this program, which workers run: %w", err)
 	}
 	o := flink.Options{
-		URL: f.flink, Parallelism: f.parallelism, Command: command,
+		URL: f.flink.URL, Parallelism: f.parallelism, Command: command,
 		Logger:  a.logger(progress, slog.LevelWarn),
 		Started: func(job, page string) { progress.Mention("job %s of Flink runs the stages: %s", job, page) },
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -26,8 +27,16 @@ func TestExperimentsAreListedAndRun(t *testing.T) {
 	if err := json.Unmarshal([]byte(stdout), &found); err != nil || code != exitOK || found.Name != "odometers" || found.Size != "small" || found.Seed != 1 || len(found.Tables) != 2 {
 		t.Errorf("exit %d, %+v (%v), stderr %q", code, found, err, stderr)
 	}
-	if html, err := os.ReadFile(page); err != nil || strings.Count(string(html), "<svg") != 2 {
+	html, err := os.ReadFile(page)
+	if err != nil || strings.Count(string(html), "<svg") != 2 {
 		t.Errorf("the page has no two figures (%v)", err)
+	}
+	command := regexp.MustCompile(`runner (experiment \S+ --seed \d+ --size [a-z]+)`).FindSubmatch(html)
+	if command == nil {
+		t.Fatal("the page does not say how to repeat it")
+	}
+	if again, _ := mustRun(t, append(strings.Fields(string(command[1])), "--format", "json")...); again != stdout {
+		t.Errorf("%s gives %s\nnot\n%s", command[1], again, stdout)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/tollgate-dp/tollgate/internal/config"
+	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/state"
 )
 
@@ -60,7 +61,7 @@ func misread(_ *cobra.Command, err error) error {
 	default:
 		reason = invalid.Unwrap().Error() // of the type itself: a whole sentence
 	}
-	return fmt.Errorf("--%s is %q: %s%s", flag.Name, invalid.GetValue(), reason, example(flag, invalid.GetValue()))
+	return fmt.Errorf("--%s is %q: %s%s", flag.Name, secret.Redact(invalid.GetValue()), reason, example(flag, invalid.GetValue()))
 }
 
 // explain completes a badValue.
@@ -68,7 +69,7 @@ func (e *badValue) explain(flag *pflag.Flag) string {
 	if flag == nil {
 		return e.Error()
 	}
-	given := flag.Value.String()
+	given := secret.Redact(flag.Value.String())
 	return fmt.Sprintf("--%s is %s: it must be %s%s", e.flag, given, e.must, example(flag, given))
 }
 

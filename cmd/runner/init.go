@@ -23,6 +23,7 @@ type initFlags struct {
 	replication     int
 	generateKeys    bool
 	strict          bool
+	first, second   bool
 }
 
 func (a *app) initialise() *cobra.Command {
@@ -34,14 +35,22 @@ func (a *app) initialise() *cobra.Command {
 fingerprints of the keys, and where time begins. From then on "runner run" refuses
 to start with anything else. "runner change" can change metrics, the noise key and
 more (its help says what), and lower the budget; the promise never becomes weaker.
-A deployment that has a HEADER already is left as it is: init says where its time
-begins, and ends without an error (exit code 0) if it has this configuration; else it
-lists the differences (exit code 3).
+init leaves a deployment that has a HEADER as it is. It says where time begins and exits
+with 0 if the deployment has this configuration; otherwise it lists the differences and
+exits with 3.
 
-Events before --start belong to no window. "earliest" takes the timestamp of the
-first record of the events topic, the least one of all its partitions: with producer
-times a later record may well have an older event; such events are not counted. The
-start is rounded down to the beginning of a window.
+Events before --start are not counted. "earliest" starts at the timestamp of the first
+record of the events topic, the lowest of all partitions. With producer times a later
+record may have an older event, which is not counted either. The start is rounded down
+to the beginning of a window.
+
+Two deployments under the same keys are two promises to the same people: what they
+reveal about a person adds up. So init records on which cluster a deployment has begun,
+beside the file of the user-hash key or where keys.record says. It refuses a second
+deployment, for example if the address of the brokers is wrong or the control topic was
+lost, unless you ask for one with --begin-second-promise. If the keys come from the
+environment and there is no record, or an init on another cluster or topic was
+interrupted, confirm with --begin-first-promise that no deployment has begun under them.
 
 --create-topics makes the deployment's own topics with the settings that a restart
 needs, and does not touch topics that exist. --generate-keys makes the key files
@@ -58,6 +67,8 @@ that are missing, readable by their owner only.`,
 	flags.IntVar(&f.eventPartitions, "event-partitions", 0, "with --create-topics: make the events topic as well, with this many partitions")
 	flags.IntVar(&f.replication, "replication", 0, "with --create-topics: replicas of each partition (default: the brokers' setting)")
 	flags.BoolVar(&f.generateKeys, "generate-keys", false, "make the key files that do not exist")
+	flags.BoolVar(&f.first, "begin-first-promise", false, "confirm that no deployment has begun under these keys: for keys from the environment without a record, or after an init that was interrupted elsewhere")
+	flags.BoolVar(&f.second, "begin-second-promise", false, "begin another deployment under keys that have one: what both reveal about the same people adds up")
 	strictFlag(cmd, &f.strict)
 	cmd.RunE = a.run(func(cmd *cobra.Command) error { return a.runInit(cmd.Context(), f) })
 	return cmd
@@ -67,6 +78,8 @@ func (f *initFlags) check() error {
 	switch {
 	case !f.createTopics && (f.eventPartitions != 0 || f.replication != 0):
 		return usage(fmt.Errorf("--event-partitions and --replication go with --create-topics"))
+	case f.first && f.second:
+		return usage(fmt.Errorf("--begin-first-promise and --begin-second-promise contradict each other: give one"))
 	case f.eventPartitions < 0:
 		return must("event-partitions", "at least 1")
 	case f.replication < 0 || f.replication > 1<<15-1:
@@ -83,13 +96,15 @@ func (a *app) runInit(ctx context.Context, f *initFlags) error {
 	if err != nil {
 		return err
 	}
+	d.role = pipeline.RoleInit
 	if err := a.doubts(d, f.strict); err != nil {
 		return err
 	}
-	err = a.begin(ctx, f, d)
+	d, record := d.unrecorded()
+	err = a.begin(ctx, f, d, record)
 	var already *pipeline.InitialisedError
 	if errors.As(err, &already) {
-		return a.initialisedAlready(ctx, f, d, already)
+		return a.initialisedAlready(ctx, f, d, record, already)
 	}
 	if err != nil {
 		return d.explained(err)
@@ -98,12 +113,22 @@ func (a *app) runInit(ctx context.Context, f *initFlags) error {
 }
 
 // begin makes topics and writes the HEADER.
-func (a *app) begin(ctx context.Context, f *initFlags, d *loaded) error {
+func (a *app) begin(ctx context.Context, f *initFlags, d *loaded, record *pipeline.Record) error {
 	if err := pipeline.Initialised(ctx, d.Deployment); err != nil {
 		return err // a topic that it has lost must not be made anew
 	}
+	cluster, err := pipeline.ClusterID(ctx, d.Deployment)
+	if err != nil {
+		return err
+	}
+	if err := mayBegin(f, d, record, cluster); err != nil {
+		return err
+	}
 	if f.createTopics {
 		o := pipeline.TopicOptions{EventPartitions: f.eventPartitions, Replication: f.replication}
+		if err := pipeline.CheckMissingTopics(ctx, d.Deployment, o); err != nil {
+			return err // a topic that was lost must not seem to be there
+		}
 		if err := a.createTopics(ctx, d, o); err != nil {
 			return err
 		}
@@ -115,10 +140,20 @@ func (a *app) begin(ctx context.Context, f *initFlags, d *loaded) error {
 	if err != nil {
 		return err
 	}
-	if err := knowsWhatWasSpent(d); err != nil {
+	b, err := d.newBeginning(cluster)
+	if err != nil {
 		return err
 	}
-	if err := pipeline.Init(ctx, d.Deployment, pipeline.InitOptions{Start: start}); err != nil {
+	commit := func() error {
+		if err := d.willBegin(b); err != nil {
+			return err
+		}
+		return knowsWhatWasSpent(d)
+	}
+	if err := pipeline.Init(ctx, d.Deployment, pipeline.InitOptions{Start: start, Incarnation: b.Incarnation, Commit: commit}); err != nil {
+		return err
+	}
+	if err := a.hasBegun(f, d, b); err != nil {
 		return err
 	}
 	return a.printInit(f, d, start)

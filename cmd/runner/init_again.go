@@ -14,12 +14,15 @@ import (
 // initialisedAlready ends an init that found a HEADER: without an error where it is that of this
 // configuration and the topics are as they must be, so that init can be repeated after a crash or
 // by a script.
-func (a *app) initialisedAlready(ctx context.Context, f *initFlags, d *loaded, e *pipeline.InitialisedError) error {
+func (a *app) initialisedAlready(ctx context.Context, f *initFlags, d *loaded, record *pipeline.Record, e *pipeline.InitialisedError) error {
 	if len(e.Differences) > 0 {
 		return contents(differsFrom(f, d, e))
 	}
 	if err := pipeline.CheckTopics(ctx, d.Deployment, a.checking(f.strict)); err != nil {
 		return d.explained(err)
+	}
+	if err := a.recordAlready(f, d, record, e); err != nil {
+		return err
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s is initialised already on topic %s, with this configuration; nothing was changed\n", d.Config.Deployment, e.Topic)
@@ -50,7 +53,7 @@ func differsFrom(f *initFlags, d *loaded, e *pipeline.InitialisedError) error {
 		}
 	}
 	if never {
-		b.WriteString("put the old values back, or begin another deployment: with another deployment: NAME, and topics of its own under outputs")
+		b.WriteString("put the old values back, or begin another deployment under other keys: with another deployment: NAME, and topics of its own under outputs")
 	} else {
 		fmt.Fprintf(&b, "put it in force with: runner change --config %s (--dry-run says what it would do); or put the old values back", f.config)
 	}

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/tollgate-dp/tollgate/internal/beginnings"
 	"github.com/tollgate-dp/tollgate/internal/config"
 	"github.com/tollgate-dp/tollgate/internal/keyfile"
 	"github.com/tollgate-dp/tollgate/internal/plan/protected"
@@ -16,6 +17,13 @@ func (a *app) generateKeys(file *config.File) error {
 	for _, key := range [...]struct{ field, path string }{{"keys.noise", noise}, {"keys.user_hash", userHash}} {
 		if key.path == "" {
 			return usage(fmt.Errorf("--generate-keys makes files, but %s names an environment variable", key.field))
+		}
+		if record, _ := file.RecordPlace(); key.path == userHash && !exists(userHash) {
+			if r, err := beginnings.Read(record); err != nil {
+				return err
+			} else if len(r.Begun) > 0 {
+				return contents(fmt.Errorf("there is no file %s, and %s has %s: put the copy of the key there; for a deployment of its own name another file", userHash, record, r.Begun[0]))
+			}
 		}
 		made, err := keyfile.Make(key.path)
 		if err != nil {
@@ -40,6 +48,9 @@ func writeBackups(b *strings.Builder, file *config.File) {
 		if record := protected.RecordOf(noise); exists(record) {
 			all = append(all, secret{is: "what plan has spent under it", path: record})
 		}
+	}
+	if record, _ := file.RecordPlace(); record != "" && exists(record) {
+		all = append(all, secret{is: "which deployments have begun", path: record})
 	}
 	b.WriteString("\nback up, where it is as safe as the data itself, and not beside the topics:\n")
 	for _, one := range all {

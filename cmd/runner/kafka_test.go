@@ -39,7 +39,7 @@ func TestMissingTopicsAreNamedWithTheCure(t *testing.T) {
 	file := deploymentFile(t, addr)
 	run(t, "init", "--config", file, "--generate-keys") // makes the keys, and finds no topics
 	code, _, stderr = run(t, "change", "--config", file, "--dry-run")
-	if code != exitError || !strings.Contains(stderr, "run init first, or correct deployment or outputs.control") {
+	if code != exitError || !strings.Contains(stderr, "begin it with runner init --create-topics, or correct deployment or outputs.control") {
 		t.Errorf("change: exit %d, stderr %s", code, stderr)
 	}
 }
@@ -196,6 +196,10 @@ func TestUntilEndClosesNoWindowEarly(t *testing.T) {
 	if !strings.Contains(stderr, "first result at ") || strings.Contains(stderr, "drained") || strings.Count(stderr, "turns settled") > 1 {
 		t.Errorf("the progress, and no summary beside the error: %s", stderr)
 	}
+	// Also when its time is over before it has read anything.
+	if code, _, stderr := run(t, "run", "--config", cfg, "--until-end", "--wait", "1ms"); code != exitError || !strings.Contains(stderr, "run again to go on") || strings.Contains(stderr, "drained") {
+		t.Errorf("exit %d, stderr %s", code, stderr)
+	}
 }
 
 // A time that the run is told ends it, whatever stands on the topic: an event of the
@@ -235,12 +239,23 @@ func TestRunIsDrainedByASignal(t *testing.T) {
 	}
 	addr := broker(t)
 	cfg := deploymentFile(t, addr)
-	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1")
+	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1", "--start", "2025-03-01")
+	drained := func(r *begun, says string) {
+		t.Helper()
+		terminate(t)
+		if code := <-r.over; code != exitOK || !strings.Contains(r.stderr.String(), says) || !strings.Contains(r.stderr.String(), "run again to go on") {
+			t.Errorf("exit %d, stderr %s", code, &r.stderr)
+		}
+	}
 	r := begin("run", "--config", cfg)
 	written(t, addr, "shop-control", 2) // HEADER, RUN, EPOCH: it has begun
-	terminate(t)
-	if code := <-r.over; code != exitOK || !strings.Contains(r.stderr.String(), "drained") {
-		t.Errorf("exit %d, stderr %s", code, &r.stderr)
+	drained(r, "drained: no turn was settled")
+	mustRun(t, "replay", "--config", cfg, "--input", visits(t, true), "--header")
+	r = begin("run", "--config", cfg, "--format", "json")
+	says(t, &r.stdout, "2025-03-02T00:00:00Z")
+	drained(r, "drained: what was published is complete up to turn")
+	if stdout, _ := mustRun(t, "run", "--config", cfg, "--until", "2025-03-05", "--wait", "1m", "--format", "json"); strings.Contains(r.stdout.String(), "2025-03-05") == strings.Contains(stdout, "2025-03-05") {
+		t.Errorf("a run that goes on does not publish what is left, once: %s", stdout)
 	}
 }
 

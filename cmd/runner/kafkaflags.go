@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
 // kafkaFlags say how to reach brokers without a configuration file.
@@ -66,24 +67,24 @@ func (f *kafkaFlags) kafka(getenv func(string) string) (pipeline.Kafka, error) {
 	return k, nil
 }
 
-func (f *kafkaFlags) password(getenv func(string) string) (string, error) {
+func (f *kafkaFlags) password(getenv func(string) string) (password secret.Of[string], err error) {
 	if (f.passwordEnv == "") == (f.passwordIn == "") {
-		return "", usage(errors.New("give either --sasl-password-env or --sasl-password-file"))
+		return password, usage(errors.New("give either --sasl-password-env or --sasl-password-file"))
 	}
 	return readPassword("sasl", f.passwordEnv, f.passwordIn, getenv)
 }
 
 // readPassword reads the password of --NAME-password-env or --NAME-password-file.
-func readPassword(name, env, file string, getenv func(string) string) (string, error) {
+func readPassword(name, env, file string, getenv func(string) string) (password secret.Of[string], err error) {
 	if env != "" {
 		if value := getenv(env); value != "" {
-			return value, nil
+			return secret.New(value), nil
 		}
-		return "", usage(fmt.Errorf("--%s-password-env: the variable %s is not set or empty", name, env))
+		return password, usage(fmt.Errorf("--%s-password-env: the variable %s is not set or empty", name, env))
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return "", fmt.Errorf("reading --%s-password-file: %w", name, err)
+		return password, fmt.Errorf("reading --%s-password-file: %w", name, err)
 	}
-	return strings.TrimRight(string(text), "\r\n"), nil
+	return secret.New(strings.TrimRight(string(text), "\r\n")), nil
 }

@@ -13,6 +13,6 @@ func main() {
 	// Libraries that log to the default logger may write a key or a count. Our own
 	// packages log to loggers that they are given.
 	slog.SetDefault(slog.New(slog.NewTextHandler(io.Discard, nil)))
-	a := app{stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, variables: config.Process().Names}
+	a := app{stdout: os.Stdout, stderr: ownStderr(), getenv: os.Getenv, variables: config.Process().Names}
 	os.Exit(a.execute(context.Background(), os.Args[1:]))
 }

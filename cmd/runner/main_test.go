@@ -158,6 +158,13 @@ func TestBadCommandLines(t *testing.T) {
 		{"no public keys", with("--public-keys", ""), 2, "--public-keys is empty"},
 		{"no made-up keys", []string{"demo", "--public-keys="}, 2, "--public-keys is empty"},
 		{"no noise key", with("--noise-key-file", ""), 2, "--noise-key-file is empty"},
+		{"repeat without a key", with("--repeat", strings.Repeat("ab", 16)), 2, "--repeat needs --noise-key-file"},
+		{"repeat of no run", with("--repeat", strings.Repeat("AB", 16)), 2, "must be the 32 hex digits"},
+		{"repeat of too much", with("--repeat", strings.Repeat("ab", 17)), 2, "must be the 32 hex digits"},
+		{"repeat of zeros", with("--repeat", strings.Repeat("00", 16)), 2, "must be the 32 hex digits"},
+		{"repeat of too little", with("--repeat", ""), 2, "must be the 32 hex digits"},
+		{"repeat of made-up events", []string{"demo", "--repeat", strings.Repeat("ab", 16)}, 2, "--repeat goes with --input"},
+		{"repeat of another run", with("--repeat", strings.Repeat("ab", 16), "--noise-key-file", write(t, "key", strings.Repeat("ab", 32))), 2, "that run had other records"},
 		{"report without a name", with("--report", ""), 2, "--report is empty"},
 		{"trusted report without a name", with("--trusted-report", ""), 2, "--trusted-report is empty"},
 		{"an empty key", with("--public-keys", "a,,b"), 2, "key 2: it is empty"},
@@ -199,11 +206,47 @@ func TestBadCommandLines(t *testing.T) {
 
 func TestSecretsAreInNoError(t *testing.T) {
 	t.Parallel()
-	secret := strings.Repeat("deadbeef", 7)
-	_, _, stderr := run(t, "demo", "--noise-key-file", write(t, "key", secret))
-	if strings.Contains(stderr, "deadbeef") {
-		t.Errorf("the key is in the message: %q", stderr)
+	for _, args := range [][]string{
+		{"demo", "--noise-key-file", write(t, "key", strings.Repeat("deadbeef", 7))},
+		{"probe", "--url", "ftp://ada:deadbeef@host"},
+		{"probe", "--url", "http://ada:dead beef@host/deadbeef@host"},
+		{"replay", "--brokers", `"ada:deadbeef@host`},
+		{"replay", "--topic", "t", "--input", write(t, "e.jsonl", "{}"), "--user-field", "u", "--time-field", "t", "--brokers", "ada:deadbeef@host:9092"},
+		{"replay", "--topic", "t", "--input", write(t, "e.jsonl", "{}"), "--input-format", "avro", "--user-field", "u", "--time-field", "t", "--brokers", "host:9092", "--registry", "http://ada:deadbeef@host"},
+	} {
+		code, _, stderr := run(t, args...)
+		if code == exitOK || strings.Contains(stderr, "beef") {
+			t.Errorf("%q: exit %d; the secret is in the message: %q", args, code, stderr)
+		}
 	}
+	const part = "deadbeef"
+	whole := strings.Repeat(part, 8)
+	for name, text := range map[string]string{
+		"too short":         whole[:56],
+		"too long":          whole + "00",
+		"no hex digit":      "x" + whole[1:],
+		"two words":         whole + " " + whole,
+		"another turn":      "spring 2 " + whole,
+		"a key for a turn":  "spring " + whole + " 1",
+		"a key for an id":   whole + "00 1 " + whole,
+		"a key beside both": "spring 1 " + whole[:56],
+		"two keys":          "spring 1 " + whole + "\nsummer 9 " + whole,
+		"a large file":      strings.Repeat(whole+"\n", 100),
+	} {
+		path := write(t, "key", text+"\n")
+		for _, args := range [][]string{{"demo", "--noise-key-file", path}, {"validate", "--offline", "--config", keysOf(t, path, path)}} {
+			code, stdout, stderr := run(t, args...)
+			if code == exitOK || strings.Contains(stdout+stderr, part) {
+				t.Errorf("%s, %s: exit %d, %s%s", name, args[0], code, stdout, stderr)
+			}
+		}
+	}
+}
+
+// keysOf is a configuration with key files.
+func keysOf(t *testing.T, noise, userHash string) string {
+	t.Helper()
+	return deploymentFile(t, "127.0.0.1:1", "secrets/noise.key", noise, "secrets/user-hash.key", userHash)
 }
 
 func TestPublicKeysFromAFile(t *testing.T) {

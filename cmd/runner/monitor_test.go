@@ -77,7 +77,8 @@ func TestReadinessFollowsTheBroker(t *testing.T) {
 	if code, _ := get("/-/healthy"); code != 200 {
 		t.Errorf("healthy: %d", code)
 	}
-	if _, metrics := get("/metrics"); !strings.Contains(metrics, "tollgate_ready 0\n") || !strings.Contains(metrics, "tollgate_broker_up 0\n") {
+	if _, metrics := get("/metrics"); !strings.Contains(metrics, "tollgate_ready 0\n") || !strings.Contains(metrics, "tollgate_broker_up 0\n") ||
+		strings.Contains(metrics, "tollgate_lag_seconds{partition=\"0\"} 0\n") {
 		t.Errorf("without a broker:\n%s", metrics)
 	}
 	if b, err = embedded.Start(embedded.Options{Addr: addr, DataDir: dir}); err != nil {

@@ -29,7 +29,9 @@ type planFlags struct {
 	within  float64
 	exact   bool
 
-	spendShare float64
+	spendShare  float64
+	chooseAgain bool
+	chosenAt    time.Time
 
 	config, metric string // a stretch of the events topic in place of a file
 
@@ -76,7 +78,8 @@ windows of that metric's size unless others are given.`,
 	flags.StringVar(&f.key, "key", "", "the key to ask about (default: the largest, and the median one that is shown)")
 	flags.Float64Var(&f.within, "within", 0, "what --key needs to be within this relative error (default: --relative)")
 	flags.Float64Var(&f.spendShare, "spend-share", 0, "protect the users in the file: choose by noisy tables, and spend this part of their privacy budget on them, which the deployment then does not have (privacy.planned)")
-	flags.StringVar(&f.noiseKeyFile, "noise-key-file", "", "with --spend-share: the noise key of the deployment that is planned; what is spent is recorded beside it")
+	flags.StringVar(&f.noiseKeyFile, "noise-key-file", "", "with --spend-share: the noise key of the deployment that you plan; Tollgate records beside it what was spent")
+	flags.BoolVar(&f.chooseAgain, "choose-again", false, "with --spend-share: make another choice and spend that part once more (default: the same arguments show the earlier choice again)")
 	flags.StringVar(&f.config, "config", "", "configuration file (YAML): plan a metric of it by the events on its topic, from --from to --to, in place of --input")
 	flags.StringVar(&f.metric, "metric", "", "with --config: the metric to plan (default: the only one)")
 	cmd.RegisterFlagCompletionFunc("metric", a.completeMetrics) //nolint:errcheck // the flag exists
@@ -298,8 +301,8 @@ func (f *demoFlags) terms(keys []string, command string) advice.Terms {
 	return t
 }
 
-func (f *planFlags) inRange(s *sample.Sample) string {
-	if s.Outside > 0 {
+func (f *planFlags) inRange() string {
+	if !f.from.IsZero() || !f.to.IsZero() {
 		return " between --from and --to"
 	}
 	return ""
@@ -323,7 +326,7 @@ func (f *planFlags) sample(ctx context.Context, progress *terminal.Progress) (*s
 }
 
 // millis returns the range of times; 0 where there is no limit.
-func (f *planFlags) millis() (from, to int64) {
+func (f *inputFlags) millis() (from, to int64) {
 	if !f.from.IsZero() {
 		from = f.from.UnixMilli()
 	}

@@ -16,7 +16,7 @@ const width = 80
 // demoCommand returns the command of the demo with those of plan's flags that were given and that
 // it has, but for what a recommended setting decides.
 func demoCommand(flags *pflag.FlagSet) string {
-	decided := []string{"window", "max-keys-per-user", "max-events-per-key", "last-at-least", "key", "within", "exact", "format", "report", "spend-share", "noise-key-file"}
+	decided := []string{"window", "max-keys-per-user", "max-events-per-key", "last-at-least", "key", "within", "exact", "format", "report", "spend-share", "choose-again", "noise-key-file"}
 	command := []string{"runner demo"}
 	flags.Visit(func(f *pflag.Flag) {
 		switch {

@@ -6,8 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
+	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/config"
 	"github.com/tollgate-dp/tollgate/internal/plan/advice"
 	"github.com/tollgate-dp/tollgate/internal/plan/protected"
 	"github.com/tollgate-dp/tollgate/internal/plan/sample"
@@ -19,8 +23,11 @@ import (
 // checkSpending refuses flags that do not go with a protected choice.
 func (f *planFlags) checkSpending(changed func(string) bool) error {
 	if !changed("spend-share") {
-		if f.noiseKeyFile != "" {
+		switch {
+		case f.noiseKeyFile != "":
 			return errors.New("--noise-key-file goes with --spend-share")
+		case f.chooseAgain:
+			return errors.New("--choose-again goes with --spend-share")
 		}
 		return nil
 	}
@@ -30,7 +37,7 @@ func (f *planFlags) checkSpending(changed func(string) bool) error {
 	case len(f.windows) != 1:
 		return errors.New("--spend-share needs --window, once: its size must not be chosen by looking at the data")
 	case f.noiseKeyFile == "":
-		return errors.New("--spend-share needs --noise-key-file: the noise key of the deployment that is planned; make one with: openssl rand -hex 32 > noise.key")
+		return errors.New("--spend-share needs --noise-key-file: the noise key of the deployment that is planned; make one with: (umask 077; openssl rand -hex 32 > noise.key)")
 	}
 	f.planned = f.spendShare
 	return readable("noise-key-file", f.noiseKeyFile)
@@ -47,7 +54,11 @@ func (f *planFlags) protected(ctx context.Context, keys []string) (*sample.Sampl
 	if err != nil {
 		return nil, err
 	}
-	layout, err := json.Marshal([]any{f.inputFormat, f.header, f.columns, f.userField, f.keyField, f.timeField, f.timeUnit})
+	path, err := filepath.Abs(f.input)
+	if err != nil {
+		return nil, fmt.Errorf("naming a choice of bounds: %w", err)
+	}
+	layout, err := json.Marshal([]any{path, f.inputFormat, f.header, f.columns, f.userField, f.keyField, f.timeField, f.timeUnit})
 	if err != nil {
 		return nil, fmt.Errorf("naming a choice of bounds: %w", err)
 	}
@@ -69,7 +80,7 @@ func (f *planFlags) protectedTopic(ctx context.Context, d *loaded, m *pipeline.M
 	case noise == "":
 		return nil, usage(errors.New("--spend-share needs a noise key in a file (keys.noise.file), beside which it records what is spent"))
 	case slices.Contains(d.file.Missing, noise):
-		return nil, contents(fmt.Errorf("there is no key in %s: make it with openssl rand -hex 32 > %s; init uses it then", noise, noise))
+		return nil, contents(fmt.Errorf("there is no key in %s: make it with %s; init uses it then", noise, config.MakeKey(noise)))
 	case len(f.windows) > 0:
 		return nil, usage(errors.New("--window goes without --spend-share: the size of the metric is taken"))
 	}
@@ -83,7 +94,7 @@ func (f *planFlags) protectedTopic(ctx context.Context, d *loaded, m *pipeline.M
 	if err != nil {
 		return nil, usage(fmt.Errorf("--spend-share: %w", err))
 	}
-	read, err := json.Marshal([]any{d.Config.Events.Topic, d.Events, m.Name, m.Filter})
+	read, err := json.Marshal([]any{d.Config.Kafka.Brokers, d.Config.Events.Topic, d.Events, m.Name, m.Filter})
 	if err != nil {
 		return nil, fmt.Errorf("naming a choice of bounds: %w", err)
 	}
@@ -100,32 +111,32 @@ func (f *planFlags) protectedTopic(ctx context.Context, d *loaded, m *pipeline.M
 	})
 }
 
-// choose makes a choice of bounds: what each gives is charged before anything of it is known.
+// choose makes a choice of bounds, or shows the one that was made with the same arguments. It calls
+// each, which reads the events, only if it needs them.
 func (f *planFlags) choose(o protected.Options, each func(add func(*event.Event) error) error) (*sample.Sample, error) {
 	if info, err := os.Stat(f.noiseKeyFile); err != nil || !info.Mode().IsRegular() {
 		return nil, usage(fmt.Errorf("--spend-share needs a noise key in an ordinary file, beside which it records what is spent: %s is not one", f.noiseKeyFile))
 	}
 	c, err := protected.New(o)
-	if errors.Is(err, protected.ErrTooLittle) {
+	switch {
+	case errors.Is(err, protected.ErrTooLittle):
 		return nil, usage(fmt.Errorf("--spend-share: %w", err))
-	}
-	if err != nil {
+	case errors.Is(err, protected.ErrOpenRange):
+		return nil, usage(fmt.Errorf("%w: give --from and --to", err))
+	case err != nil:
 		return nil, err
 	}
 	defer c.Close() //nolint:errcheck // what it sorted is gone
-	if err := each(func(e *event.Event) error { return c.Add(e.User, e.Key, e.Millis, e.Value) }); err != nil {
-		return nil, err
-	}
-	if err := protected.Charge(protected.RecordOf(f.noiseKeyFile), c); err != nil {
-		return nil, err
-	}
-	r, err := c.Release()
+	r, err := protected.Choose(protected.RecordOf(f.noiseKeyFile), c, f.chooseAgain, func() error {
+		return each(func(e *event.Event) error { return c.Add(e.User, e.Key, e.Millis, e.Value) })
+	})
 	if err != nil {
 		return nil, err
 	}
+	f.chosenAt, f.planned = r.At, r.Planned
 	n, deviation := r.Individuals()
 	if !r.Suffices() {
-		return nil, fmt.Errorf("planning with a share of %v: about %.0f ± %.0f users are too few to choose by: spend more, or choose bounds without looking. What was spent is spent (%s): the deployment needs privacy.planned all the same",
+		return nil, fmt.Errorf("planning with a share of %v: about %.0f ± %.0f users are too few to choose by: spend more, or choose bounds without looking at the data. The share is spent all the same (%s records it): set privacy.planned in the deployment",
 			f.spendShare, max(0, n), 2*deviation, protected.RecordOf(f.noiseKeyFile))
 	}
 	s, err := r.Sample()
@@ -139,8 +150,13 @@ func (f *planFlags) choose(o protected.Options, each func(add func(*event.Event)
 	return s, err
 }
 
-// protection says what a protected answer is.
+// protection returns what an operator must know of a protected answer. It is the same when a choice
+// is shown again.
 func (f *planFlags) protection() string {
-	return fmt.Sprintf("every user in the file has paid %s of the privacy budget for this, as %s records. The deployment needs privacy.planned, and what follows is as protected as what it will release: numbers are noisy, and made up from noisy tables",
-		percent(f.spendShare), protected.RecordOf(f.noiseKeyFile))
+	others := ""
+	if f.planned != f.spendShare {
+		others = fmt.Sprintf(", and %s with the other choices under this noise key", percent(f.planned))
+	}
+	return fmt.Sprintf("every user in these events has paid %s of the privacy budget for this%s, and %s records it. Set privacy.planned: %s in the deployment. What follows is as protected as what the deployment will release: its numbers are noisy and come from made-up events. Bounds were chosen at %s. With the same arguments, runner plan shows this choice again: it reads no events and costs nothing; --choose-again makes another choice and spends the same share once more",
+		percent(f.spendShare), others, protected.RecordOf(f.noiseKeyFile), strconv.FormatFloat(f.planned, 'g', 9, 64), f.chosenAt.Format(time.RFC3339))
 }

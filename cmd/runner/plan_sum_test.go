@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/plan/advice"
+	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 )
 
 // purchases writes a CSV file of what people spend on four days, in two places, and returns the
@@ -22,7 +23,7 @@ func purchases(t *testing.T) (path string, sums map[string]float64) {
 	var b strings.Builder
 	b.WriteString("when,who,where,cents\n")
 	sums = map[string]float64{}
-	random := rand.New(rand.NewPCG(1, 2))
+	random := rand.New(runseed.PCG(t, 1, 2))
 	for i := range 12_000 {
 		at := time.Date(2025, 3, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(i) * 4 * 24 * time.Hour / 12_000)
 		cents := math.Round(math.Exp(6 + random.NormFloat64()))
@@ -38,7 +39,7 @@ func purchases(t *testing.T) (path string, sums map[string]float64) {
 
 // The block that is recommended for a sum, range and all, gives with the product what plan says: as
 // much is counted, and values are as far from the true sums, over six deployments with noise of
-// their own (48 errors; the false-reject rate is below 1e-4). A protected choice of the same is of
+// their own (48 errors; the false-reject rate is below 1e-6). A protected choice of the same is of
 // use, too.
 func TestPlanOfASumGivesWhatItSays(t *testing.T) {
 	t.Parallel()
@@ -101,7 +102,7 @@ func TestPlanOfASumGivesWhatItSays(t *testing.T) {
 	}
 	se := math.Sqrt(squares-wrong*wrong) * math.Sqrt(1./(8*runs)+1./(8*20))
 	t.Logf("%s: error %.0f ± %.0f, forecast %.0f", advice.BoundsText(p.Setting), wrong, se, p.Error)
-	if wrong == 0 || math.Abs(wrong-p.Error) > 4*se {
+	if wrong == 0 || math.Abs(wrong-p.Error) > 6*se {
 		t.Errorf("values are wrong by %.0f ± %.0f, forecast %.0f", wrong, se, p.Error)
 	}
 }

@@ -27,7 +27,7 @@ var ofFiles = []string{
 func (a *app) runPlanTopic(ctx context.Context, f *planFlags, changed func(string) bool) error {
 	for _, name := range ofFiles {
 		if changed(name) {
-			return usage(fmt.Errorf("--%s goes with --input: leave it out beside --config, which says that itself", name))
+			return usage(fmt.Errorf("--%s does not go with --config, which says that itself: leave one of them out", name))
 		}
 	}
 	d, err := a.load(f.config, config.Options{MissingKeys: true})
@@ -55,8 +55,8 @@ func (a *app) runPlanTopic(ctx context.Context, f *planFlags, changed func(strin
 	var seen pipeline.Looked
 	cfg := d.Config
 	if changed("spend-share") {
-		cfg.Privacy.Planned = f.spendShare
 		s, err = f.protectedTopic(ctx, d, m)
+		cfg.Privacy.Planned = f.planned // with that of earlier choices
 	} else {
 		s, seen, err = f.look(ctx, d, m, progress)
 	}
@@ -75,7 +75,7 @@ func (a *app) runPlanTopic(ctx context.Context, f *planFlags, changed func(strin
 		Compile: advice.OfMetric(cfg, m.Name), Given: advice.Setting{Epsilon: d.Config.Privacy.Epsilon},
 	})
 	if errors.Is(err, advice.ErrNothing) {
-		return fmt.Errorf("%w: none of the %s on topic %s is one%s that %s counts", err, plural(int(seen.Read), "record"), d.Config.Events.Topic, f.inRange(s), m.Name)
+		return fmt.Errorf("%w: none of the %s on topic %s is one%s that %s counts", err, plural(int(seen.Read), "record"), d.Config.Events.Topic, f.inRange(), m.Name)
 	}
 	if err != nil {
 		return err

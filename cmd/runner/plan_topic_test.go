@@ -82,8 +82,8 @@ func TestPlanOfATopicRefuses(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{"--config", one, "--epsilon", "1"}, exitUsage, "--epsilon goes with --input"},
-		{[]string{"--config", one, "--input", "x.csv"}, exitUsage, "--input goes with"},
+		{[]string{"--config", one, "--epsilon", "1"}, exitUsage, "--epsilon does not go with --config"},
+		{[]string{"--config", one, "--input", "x.csv"}, exitUsage, "--input does not go with --config"},
 		{[]string{"--config", one, "--metric", "view"}, exitUsage, "--metric is view"},
 		{[]string{"--config", several}, exitUsage, "--metric is needed: views or taken or more"},
 		{[]string{"--config", several, "--metric", "more"}, exitUsage, "taken"},

@@ -184,7 +184,7 @@ func (a *app) writeFile(ctx context.Context, f *replayFlags, client *kafkalog.Cl
 // tellReplayed says what was written, and what of it will not be counted.
 func tellReplayed(progress *terminal.Progress, input, topic string, from time.Time, result replay.Result) {
 	if some := share(result.BeforeStart, result.Written); some != "" {
-		progress.Note("warning: %s of the records are not counted: they are from before %s, where the deployment's time begins; if they are not, events.fields.time or events.time_unit is wrong; to count them, begin another deployment: another name under deployment in the configuration, and runner init --start TIME",
+		progress.Note("warning: %s of the records are not counted: they are from before %s, where the deployment's time begins; if they are not, events.fields.time or events.time_unit is wrong; to count them, begin another deployment under other keys: another name under deployment in the configuration, and runner init --create-topics --start TIME",
 			some, from.Format(time.RFC3339))
 	}
 	if some := share(result.Future, result.Written); some != "" {

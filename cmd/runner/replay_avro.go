@@ -10,6 +10,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/registry"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas/event"
+	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
 // avroFlags say how the readers of a topic find the schema of its Avro records.
@@ -74,14 +75,14 @@ func schemaError(name string, err error) error {
 	return contents(fmt.Errorf("--schema %s: %w", name, err))
 }
 
-func (f *avroFlags) password(getenv func(string) string) (string, error) {
+func (f *avroFlags) password(getenv func(string) string) (password secret.Of[string], err error) {
 	switch {
 	case f.passwordEnv != "" && f.passwordIn != "":
-		return "", usage(errors.New("give --registry-password-env or --registry-password-file, not both"))
+		return password, usage(errors.New("give --registry-password-env or --registry-password-file, not both"))
 	case f.user != "" && f.passwordEnv+f.passwordIn == "":
-		return "", usage(errors.New("--registry-user needs --registry-password-env or --registry-password-file"))
+		return password, usage(errors.New("--registry-user needs --registry-password-env or --registry-password-file"))
 	case f.passwordEnv+f.passwordIn == "":
-		return "", nil
+		return password, nil
 	}
 	return readPassword("registry", f.passwordEnv, f.passwordIn, getenv)
 }

@@ -30,7 +30,7 @@ type runFlags struct {
 	trustedReport string
 	report        string
 	engine        engineValue
-	flink         string
+	flink         addressValue
 	parallelism   int
 	readers       int
 	strict        bool
@@ -57,7 +57,8 @@ waits for it, for the time of --wait-for-broker.
 While windows fill up, stderr says when the next counts come, how far reading is
 behind, and coarsely what is wrong: that more than half of the records are late, or
 that some are dead-lettered, with where to look. It has no user id, no key and no
-number of records; exact tallies are in --trusted-report FILE, at the end of the run.
+number of records. Exact tallies of the records up to the last closed window are in
+--trusted-report FILE, at the end of the run.
 
 --until ends the run when every window that ends by a given time is settled; "now"
 stands for every window that is over when the run begins. No record changes which
@@ -152,7 +153,7 @@ func (a *app) runDeployment(ctx context.Context, f *runFlags, changed func(strin
 	}
 	defer watched.close()
 	losses := losses{d: d.Deployment, wanted: f.ends()}
-	result, err := a.publish(ctx, f, d, newRunOutput(a, f.format, f.top, d.Deployment, progress, page), losses.begin, watched.set)
+	result, signalled, err := a.publish(ctx, f, d, newRunOutput(a, f.format, f.top, d.Deployment, progress, page), losses.begin, watched.set)
 	var tallies pipeline.Tallies
 	if err == nil && (trusted != nil || losses.wanted) {
 		tallies, err = pipeline.TrustedReport(ctx, d.Deployment)
@@ -165,9 +166,12 @@ func (a *app) runDeployment(ctx context.Context, f *runFlags, changed func(strin
 			err = trusted.write(tallies)
 		}
 	}
-	progress.Done(summary(f, result, err))
+	progress.Done(summary(f, result, signalled, err))
 	if err != nil {
 		return d.explained(err)
+	}
+	if result.Drained && signalled {
+		return nil // it did what was asked for last
 	}
 	if err := unfinished(result, time.Now()); err != nil || result.Drained {
 		return err
@@ -175,21 +179,20 @@ func (a *app) runDeployment(ctx context.Context, f *runFlags, changed func(strin
 	return losses.end(f, tallies, progress)
 }
 
-// publish runs the pipeline and prints what it publishes. begin is called once a broker answers,
-// before the run does anything.
-func (a *app) publish(ctx context.Context, f *runFlags, d *loaded, out *runOutput, begin func(context.Context), state func(pipeline.RunState)) (pipeline.RunResult, error) {
+// publish runs the pipeline and prints what it publishes, and says whether a signal was to end it.
+// begin is called once a broker answers, before the run does anything.
+func (a *app) publish(ctx context.Context, f *runFlags, d *loaded, out *runOutput, begin func(context.Context), state func(pipeline.RunState)) (result pipeline.RunResult, ended bool, err error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	drain := make(chan struct{})
 	halt := sync.OnceFunc(func() { close(drain) })
 	var begun atomic.Bool
-	engine := f.engine.engine()
+	startWorkers := engines[f.engine.name]
 	var workers *pipeline.Workers
 	second := a.exit
-	if engine.workers != nil {
-		var err error
-		if workers, err = engine.workers(a, f, out.progress); err != nil {
-			return pipeline.RunResult{}, err
+	if startWorkers != nil {
+		if workers, err = startWorkers(a, f, out.progress); err != nil {
+			return result, false, err
 		}
 		var cancel context.CancelCauseFunc
 		ctx, cancel = context.WithCancelCause(ctx)
@@ -212,7 +215,7 @@ func (a *app) publish(ctx context.Context, f *runFlags, d *loaded, out *runOutpu
 	defer signal.Reset(syscall.SIGPIPE)
 	log := a.logger(out.progress, slog.LevelWarn)
 	if err := awaitBroker(ctx, f, d, log, signalled); err != nil {
-		return pipeline.RunResult{}, err
+		return result, false, err
 	}
 	begin(ctx)
 	begun.Store(true)
@@ -239,8 +242,8 @@ func (a *app) publish(ctx context.Context, f *runFlags, d *loaded, out *runOutpu
 		case <-ctx.Done():
 		}
 	}()
-	result, err := pipeline.Run(ctx, d.Deployment, pipeline.RunOptions{
-		Engine: engine.here, Workers: workers, Readers: cmp.Or(f.readers, f.parallelism), Logger: log,
+	result, err = pipeline.Run(ctx, d.Deployment, pipeline.RunOptions{
+		Workers: workers, Readers: cmp.Or(f.readers, f.parallelism), Logger: log,
 		Until: f.until.at, UntilEnd: f.untilEnd, Drain: drain, OnSettled: out.settle, Strict: f.strict,
 		OnStart: func(from pipeline.Position) { started <- from }, OnProgress: out.expect, OnState: state,
 	})
@@ -253,7 +256,8 @@ func (a *app) publish(ctx context.Context, f *runFlags, d *loaded, out *runOutpu
 		case <-time.After(hurryLimit): // it hangs in a write
 		}
 	}
-	return result, out.finish(result, err, fired(signalled))
+	ended = fired(signalled)
+	return result, ended, out.finish(result, err, ended)
 }
 
 // hurryOf returns a channel that is closed once the printing is not to be waited for any
@@ -335,11 +339,11 @@ func after(d time.Duration) <-chan time.Time {
 }
 
 // summary says how a run ended that has not failed, or that was drained; "" for others.
-func summary(f *runFlags, result pipeline.RunResult, err error) string {
+func summary(f *runFlags, result pipeline.RunResult, signalled bool, err error) string {
 	switch {
-	case result.Drained && result.OpenTurns == 0 || result.Drained && err != nil:
+	case result.Drained && (result.OpenTurns == 0 && !result.Unread || signalled || err != nil):
 		return drained(result)
-	case err != nil || result.Superseded || result.OpenTurns > 0:
+	case err != nil || result.Superseded || result.OpenTurns > 0 || result.Unread:
 		return ""
 	case !f.until.at.IsZero():
 		return fmt.Sprintf("every window that ends by %s is settled", &f.until)
@@ -361,6 +365,8 @@ func unfinished(result pipeline.RunResult, now time.Time) error {
 	switch {
 	case result.Superseded:
 		return errors.New("another run of this deployment, or runner change, has taken over")
+	case result.Drained && result.Unread:
+		return errors.New("the run ended before it had read every event that was on the topic at its start: run again to go on")
 	case result.Drained && result.OpenTurns > 0:
 		return fmt.Errorf("not every window that was asked for is settled: %s; run again to go on", openTurns(result, now))
 	}

@@ -145,9 +145,9 @@ func (o *runOutput) print(ctx context.Context, p pipeline.Published) error {
 // follow prints what following the counts topic hands out, until ctx ends or printing
 // fails. An error of reading the topic ends neither the printing nor the run, which waits
 // for the same brokers and says so. The topic is followed again, after pauses that grow
-// from the given one to a minute.
+// from the given one to a minute, and begin again once something was printed.
 func (o *runOutput) follow(ctx context.Context, pause time.Duration, following func(context.Context, func(pipeline.Published) error) error) {
-	for ; ; pause = min(2*pause, time.Minute) {
+	for least := pause; ; pause = min(2*pause, time.Minute) {
 		var failed error
 		err := following(ctx, func(p pipeline.Published) error {
 			failed = o.print(ctx, p)
@@ -163,6 +163,7 @@ func (o *runOutput) follow(ctx context.Context, pause time.Duration, following f
 		first := false
 		o.update(func() { first, o.lost = o.lost == nil, err })
 		if first {
+			pause = least
 			o.progress.Mention("printing waits until topics %s and %s can be read, the run goes on: %v", o.topic, o.turns, err)
 		}
 		select {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -250,6 +251,35 @@ func TestFollowingEndsWithTheRun(t *testing.T) {
 		o.settle(pipeline.Settlement{First: 1, Turn: 1, Keys: 1})
 		if err := o.finish(pipeline.RunResult{}, nil, false); !errors.Is(err, gone) || strings.Contains(err.Error(), "stdout") {
 			t.Errorf("people are told %v", err)
+		}
+	})
+}
+
+// Pauses grow while nothing can be read, and are short again once something was printed.
+func TestPausesOfPrintingAreShortAgainAfterASuccess(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o, _ := newOutput(t, formatJSON)
+		o.settle(pipeline.Settlement{First: 1, Turn: 1})
+		ctx, stop := context.WithCancel(t.Context())
+		var pauses []int
+		last, tries := time.Now(), 0
+		o.follow(ctx, time.Second, func(_ context.Context, fn func(pipeline.Published) error) error {
+			if tries++; tries > 1 {
+				pauses = append(pauses, int(time.Since(last).Seconds()))
+			}
+			switch last = time.Now(); tries {
+			case 9:
+				if err := fn(pipeline.Published{Turn: 1}); err != nil {
+					t.Error(err)
+				}
+			case 12:
+				stop()
+			}
+			return errors.New("topic is gone")
+		})
+		if want := []int{1, 2, 4, 8, 16, 32, 60, 60, 1, 2, 4}; !slices.Equal(pauses, want) {
+			t.Errorf("pauses of %v seconds, want %v", pauses, want)
 		}
 	})
 }

@@ -7,8 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
+	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -262,6 +265,25 @@ func TestRuleAStderrThatTakesNothingDoesNotStopTheRun(t *testing.T) {
 	}
 }
 
+// A signal asks a run that was to settle everything to end before that: the run did as it was told.
+func TestASignalBeforeTheEndThatWasAskedForIsNoError(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs pipelines")
+	}
+	t.Parallel()
+	cfg := deploymentFile(t, broker(t), "no_future: true", "lateness: 1h") // the window of now stays open while the test runs
+	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1")
+	now := time.Now().UTC().Format(time.RFC3339)
+	mustRun(t, "replay", "--config", cfg, "--input", write(t, "now.csv", now+",a,north\n"+now+",b,north\n"))
+	var stderr kept
+	p := startProcess(t, nil, &stderr, "run", "--config", cfg, "--until-end")
+	says(t, &stderr, "first result at ")
+	p.signal(t, syscall.SIGTERM)
+	if code := p.code(t); code != exitOK || !strings.Contains(stderr.String(), "drained: no turn was settled; run again to go on") {
+		t.Errorf("exit %d, %s", code, &stderr)
+	}
+}
+
 func TestASecondSignalEndsARunWithoutAReader(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs pipelines")
@@ -314,18 +336,14 @@ func TestRuleARunStartsWhereCountsHasLostItsFirstRecords(t *testing.T) {
 	cfg := deploymentFile(t, addr)
 	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1", "--start", "2025-03-01T00:00:00Z")
 	mustRun(t, "replay", "--config", cfg, "--input", visits(t, true), "--header")
-	r, w := pipe(t)
-	var stderr kept
-	p := startProcess(t, w, &stderr, "run", "--config", cfg, "--format", "json")
-	if _, err := r.Read(make([]byte, 1)); err != nil {
-		t.Fatal(err)
-	}
-	p.signal(t, syscall.SIGTERM)
-	if code := p.code(t); code != exitOK {
-		t.Fatalf("exit %d, stderr %s", code, &stderr)
+	const first, rest = `"window_start":"2025-03-01T`, `"window_start":"2025-03-03T`
+	stdout, stderr := mustRun(t, "run", "--config", cfg, "--until", "2025-03-03", "--wait", "1m", "--format", "json")
+	if !strings.Contains(stdout, first) || strings.Contains(stdout, rest) {
+		t.Fatalf("stdout %s, stderr %s", stdout, stderr)
 	}
 	deleteRecords(t, addr, "shop-counts")
-	if stdout, stderr := mustRun(t, "run", "--config", cfg, "--until-end", "--wait", "1m", "--format", "json"); strings.Contains(stderr, "not printed") {
+	stdout, stderr = mustRun(t, "run", "--config", cfg, "--until-end", "--wait", "1m", "--format", "json")
+	if strings.Contains(stdout, first) || !strings.Contains(stdout, rest) || strings.Contains(stderr, "not printed") {
 		t.Errorf("stdout %s, stderr %s", stdout, stderr)
 	}
 }
@@ -347,5 +365,52 @@ func deleteRecords(t testing.TB, addr, name string) {
 	response, err := request.RequestWith(t.Context(), client)
 	if err != nil || response.Topics[0].Partitions[0].ErrorCode != 0 {
 		t.Fatalf("deleting records: %+v (%v)", response, err)
+	}
+}
+
+// broken returns a pipe whose reader has gone.
+func broken(t testing.TB) *os.File {
+	t.Helper()
+	r, w := pipe(t)
+	r.Close()
+	return w
+}
+
+// A stderr that is gone before the command begins ends neither a run nor a server, whatever they
+// have to say before anything else, and at their end.
+func TestAStderrThatIsGoneEndsNoCommand(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs pipelines")
+	}
+	t.Parallel()
+	addr := broker(t)
+	cfg := deploymentFile(t, addr)
+	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1", "--start", "2025-03-01T00:00:00Z")
+	mustRun(t, "replay", "--config", cfg, "--input", visits(t, true), "--header")
+	if err := os.Chmod(filepath.Join(filepath.Dir(cfg), "secrets", "noise.key"), 0o644); err != nil { //nolint:gosec // so that there is something to warn of
+		t.Fatal(err)
+	}
+	var stdout kept
+	if code := startProcess(t, &stdout, broken(t), "run", "--config", cfg, "--until-end", "--wait", "1m", "--format", "json").code(t); code != exitOK || strings.Count(stdout.String(), `"metric"`) != 12 {
+		t.Errorf("run: exit %d, stdout %s", code, &stdout)
+	}
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := free.Addr().String()
+	free.Close()
+	p := startProcess(t, nil, broken(t), "serve", "--config", cfg, "--listen", at)
+	await.That(t, patience, "values are served", func() bool {
+		answer, err := http.Get("http://" + at + "/-/ready")
+		if err != nil {
+			return false
+		}
+		defer answer.Body.Close()
+		return answer.StatusCode == http.StatusOK
+	})
+	p.signal(t, syscall.SIGTERM)
+	if code := p.code(t); code != exitOK {
+		t.Errorf("serve: exit %d", code)
 	}
 }

@@ -58,10 +58,11 @@ func TestProgressSaysWhenTheNextResultComes(t *testing.T) {
 func TestARunIsSummedUpOnce(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
-		f      runFlags
-		result pipeline.RunResult
-		err    error
-		want   string
+		f         runFlags
+		result    pipeline.RunResult
+		signalled bool
+		err       error
+		want      string
 	}{
 		{result: pipeline.RunResult{Drained: true}, want: "drained: no turn was settled; run again to go on"},
 		{result: pipeline.RunResult{Drained: true, Settled: 7}, want: "drained: what was published is complete up to turn 7; run again to go on"},
@@ -70,9 +71,11 @@ func TestARunIsSummedUpOnce(t *testing.T) {
 		{f: runFlags{untilEnd: true}, result: pipeline.RunResult{Settled: 3}, want: "every window with an event that was on the topic is settled"},
 		{f: runFlags{until: untilValue{twoOClock}}, result: pipeline.RunResult{Settled: 3}, want: "every window that ends by 2026-03-01T14:00:00Z is settled"},
 		{f: runFlags{untilEnd: true}, err: errors.New("no topic"), want: ""},
+		{f: runFlags{untilEnd: true}, result: pipeline.RunResult{Settled: 3, Drained: true, OpenTurns: 2}, want: ""},
+		{f: runFlags{untilEnd: true}, result: pipeline.RunResult{Settled: 3, Drained: true, OpenTurns: 2}, signalled: true, want: "drained: what was published is complete up to turn 3; run again to go on"},
 		{f: runFlags{untilEnd: true}, result: pipeline.RunResult{Superseded: true}, want: ""},
 	} {
-		if got := summary(&test.f, test.result, test.err); got != test.want {
+		if got := summary(&test.f, test.result, test.signalled, test.err); got != test.want {
 			t.Errorf("%+v, %v: %q, want %q", test.result, test.err, got, test.want)
 		}
 	}
@@ -91,6 +94,9 @@ func TestOpenTurnsSayWhatClosesThem(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("at %s: %v, want %q", now, err, want)
 		}
+	}
+	if err := unfinished(pipeline.RunResult{Drained: true, Unread: true}, twoOClock); err == nil || !strings.Contains(err.Error(), "before it had read every event") {
+		t.Error(err)
 	}
 	if err := unfinished(pipeline.RunResult{Drained: true, OpenTurns: 1234, Open: open}, twoOClock); !strings.Contains(err.Error(), "1,234 turns are open, the last one until") {
 		t.Error(err)

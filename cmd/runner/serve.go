@@ -14,6 +14,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/config"
 	"github.com/tollgate-dp/tollgate/internal/serve"
+	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
 // serveFlags are the flags of serve as they were given.
@@ -78,6 +79,7 @@ func (a *app) runServe(ctx context.Context, f *serveFlags) error {
 	if err != nil {
 		return err
 	}
+	d.role = pipeline.RoleServe
 	l, err := listen(f.listen)
 	if err != nil {
 		return err

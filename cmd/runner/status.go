@@ -26,8 +26,8 @@ func (a *app) status() *cobra.Command {
 		Short: "Say how far a deployment is, and whether it has stopped itself",
 		Long: `Read a deployment's control topic, and nothing else, and say how far it is: up to when
 counts are published, since when the next ones are due, which run is in force, and
-whether the deployment has stopped itself. It needs no key and changes nothing. Whether
-a process is alive, control does not say: a run that lives settles turns.
+whether the deployment has stopped itself. It needs no key and changes nothing. Control does
+not show whether a process is alive: a run that is alive moves the published time on.
 
 The exit code is 1 where the deployment has stopped itself, and with --max-lag where
 the next counts are due for longer than that.`,
@@ -87,7 +87,11 @@ func writeStatus(b *strings.Builder, s *pipeline.Status, now time.Time) {
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(b, "%-11s %s\n", name, fmt.Sprintf(format, args...))
 	}
-	line("deployment", "%s, generation %d: (%s, %s)-differential privacy", terminal.Key(s.Deployment, 60), s.Generation, number(s.Epsilon), number(s.Delta))
+	unit := ""
+	if s.PeriodSeconds > 0 {
+		unit = fmt.Sprintf(" for a user in one period of %s", config.Duration(time.Duration(s.PeriodSeconds*float64(time.Second))))
+	}
+	line("deployment", "%s, generation %d: (%s, %s)-differential privacy%s", terminal.Key(s.Deployment, 60), s.Generation, number(s.Epsilon), number(s.Delta), unit)
 	switch {
 	case s.Settled == 0:
 		line("published", "nothing yet; time begins at %s", moment(s.Start, now))
@@ -102,15 +106,18 @@ func writeStatus(b *strings.Builder, s *pipeline.Status, now time.Time) {
 	case s.Closed > s.Settled:
 		line("next", "closed up to turn %s: a run is releasing these turns, or the next one will", terminal.Number(float64(s.Closed), 0))
 	case s.Lag > 0:
-		line("next", "due since %s, %s ago by the clock: no run, a run that waits, or records of long ago", moment(s.Due, now), ago(s.Lag))
+		line("next", "due since %s, %s ago by the clock: no run is working, a run is waiting, or the events themselves are old", moment(s.Due, now), ago(s.Lag))
 	default:
 		line("next", "by %s", moment(s.Due, now))
+	}
+	if s.BeganOnCluster != "" {
+		line("cluster", "not %s, on which the deployment began: that is correct only after a failover or a restore", terminal.Key(s.BeganOnCluster, 60))
 	}
 	if s.Run < 0 {
 		line("run", "none has begun: runner run")
 		return
 	}
-	line("run", "%d, epoch %d: offsets of control, which grow with every start", s.Run, s.Epoch)
+	line("run", "%d, epoch %d (both grow with every start)", s.Run, s.Epoch)
 }
 
 // ago writes how long something was ago.

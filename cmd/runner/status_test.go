@@ -22,7 +22,7 @@ func TestStatusIsWhatControlSays(t *testing.T) {
 	}
 	addr := broker(t)
 	cfg := deploymentFile(t, addr)
-	if code, stdout, stderr := run(t, "status", "--config", cfg); code != exitError || stdout != "" || !strings.Contains(stderr, "run init first") {
+	if code, stdout, stderr := run(t, "status", "--config", cfg); code != exitError || stdout != "" || !strings.Contains(stderr, "begin it with runner init") {
 		t.Errorf("before init: exit %d, %s%s", code, stdout, stderr)
 	}
 	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "2", "--start", "2025-03-01T00:00:00Z")
@@ -85,7 +85,20 @@ func TestStatusIsWhatControlSays(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, stdout, stderr = run(t, "status", "--config", cfg)
-	if code != exitError || !strings.Contains(stdout, "STOPPED     at turn") || !strings.Contains(stdout, "ledger and control differ") || !strings.Contains(stderr, "then run recover") {
+	if code != exitError || !strings.Contains(stdout, "STOPPED     at turn") || !strings.Contains(stdout, "ledger and control differ") || !strings.Contains(stderr, "then: runner recover") {
 		t.Errorf("exit %d, %s%s", code, stdout, stderr)
+	}
+}
+
+// What is promised to a user in one period is not said as if it were for ever.
+func TestRuleStatusSaysInWhichPeriodThePromiseHolds(t *testing.T) {
+	t.Parallel()
+	cfg := deploymentFile(t, broker(t), "delta: 1e-6}", "delta: 1e-6, period: 28d}")
+	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1")
+	if stdout, _ := mustRun(t, "status", "--config", cfg); !strings.Contains(stdout, "(4, 1e-06)-differential privacy for a user in one period of 28d\n") {
+		t.Error(stdout)
+	}
+	if stdout, _ := mustRun(t, "status", "--config", cfg, "--format", "json"); !strings.Contains(stdout, `"period_seconds":2419200`) {
+		t.Error(stdout)
 	}
 }

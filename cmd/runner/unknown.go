@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
 // known refuses the name of a command that there is not, also beside --help, where cobra
@@ -33,6 +35,7 @@ func known(root *cobra.Command, args []string) (*cobra.Command, error) {
 
 // unknownCommand names what may have been meant.
 func unknownCommand(parent *cobra.Command, name string) error {
+	name = secret.Redact(name)
 	parent.SuggestionsMinimumDistance = 2
 	if near := parent.SuggestionsFor(name); len(near) > 0 {
 		return usage(fmt.Errorf("unknown command %q for %q: is %s meant?", name, parent.CommandPath(), strings.Join(near, " or ")))

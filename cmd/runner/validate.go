@@ -78,7 +78,7 @@ func (a *app) runValidate(ctx context.Context, f *validateFlags) error {
 		return a.validateAccess(ctx, d, f)
 	}
 	for _, name := range d.file.Missing {
-		how := "runner init --generate-keys, or openssl rand -hex 32 > " + name
+		how := "runner init --generate-keys, or " + config.MakeKey(name)
 		if variable, ok := strings.CutPrefix(name, "$"); ok {
 			how = "export " + variable + "=$(openssl rand -hex 32), and keep that key"
 		}

@@ -31,6 +31,13 @@ func TestValidateGolden(t *testing.T) {
 	if code != exitConfig || stdout != "" || !strings.Contains(stderr, "TOLLGATE_PASSWORD") {
 		t.Errorf("a password that is not set: exit %d, stdout %s, stderr %s", code, stdout, stderr)
 	}
+	text := contentsOf(t, example)
+	if !strings.Contains(text, "TOLLGATE_PASSWORD=any runner validate --config example.yaml --offline\n") {
+		t.Error("the example does not say how to check it")
+	}
+	if code, stdout, stderr := runWith(t.Context(), map[string]string{"TOLLGATE_PASSWORD": "any"}, "validate", "--offline", "--config", example); code != exitOK {
+		t.Errorf("the command of the example: exit %d, stdout %s, stderr %s", code, stdout, stderr)
+	}
 }
 
 // planned is the configuration of the goldens.

@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/demo"
 )
 
 // keyMode is the value of --keys; "" until it is given.
@@ -51,6 +53,23 @@ func (v *timeValue) String() string {
 }
 
 func (v *timeValue) Type() string { return "time" }
+
+// runValue is the value of a flag for the name of an earlier run; zero if the flag is not given.
+type runValue struct{ demo.RunID }
+
+func (v *runValue) String() string {
+	if v.RunID == (demo.RunID{}) {
+		return ""
+	}
+	return v.RunID.String()
+}
+
+func (v *runValue) Type() string { return "name" }
+
+func (v *runValue) Set(text string) (err error) {
+	v.RunID, err = demo.ParseRunID(text)
+	return err //nolint:wrapcheck // a whole sentence
+}
 
 // errBefore1970 also keeps the zero time out, which stands for a flag that was not given.
 var errBefore1970 = errors.New("it must not be before 1970")

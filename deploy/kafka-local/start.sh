@@ -92,6 +92,10 @@ END
   fi
 done
 
+# The last start's log says "started", too: it must be gone before anything looks.
+for ((i = 1; i <= nodes; i++)); do
+  : >"$dir/$i/log"
+done
 pids=() detach=$(command -v setsid || true) # a Ctrl-C in this terminal is not meant for it
 trap 'kill "${pids[@]}" 2>/dev/null || true' EXIT # where a node does not start, none stays
 for ((i = 1; i <= nodes; i++)); do

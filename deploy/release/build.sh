@@ -9,7 +9,7 @@
 # a test compares them. (The lists name the tool that made them by its hash, which is another one on a
 # machine of another platform.) --version and --revision are by default what git says of the tree.
 #
-#   dist/runner-linux-amd64             the program; with another engine runner-flink-…, runner-prism-…
+#   dist/runner-linux-amd64             the program; with the other engine runner-flink-…
 #   dist/runner-linux-amd64.cdx.json    the modules in it, with versions and hashes
 #   dist/image-amd64.tar                docker load -i, ctr images import
 #   dist/SHA256SUMS                     sha256sum -c
@@ -18,7 +18,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
 readonly sbom=github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0
 
-targets="linux/amd64 linux/arm64 darwin/amd64 darwin/arm64" engines="direct flink prism" out=$root/dist version= revision=
+targets="linux/amd64 linux/arm64 darwin/amd64 darwin/arm64" engines="direct flink" out=$root/dist version= revision=
 while [[ $# -gt 0 ]]; do
   [[ $# -ge 2 ]] || { echo "$1 needs a value" >&2; exit 2; }
   case $1 in
@@ -62,7 +62,7 @@ for target in $targets; do
       mkdir -p "$work/context"
       cp "$out/$name" "$work/context/runner"
       "$work/image" --dockerfile "$root/deploy/image/Dockerfile" --context "$work/context" --arch "${target#*/}" \
-        --tag "tollgate/runner:$version" --tag tollgate/runner:latest --out "$out/image-${target#*/}.tar"
+        --tag "tollgate/runner:$version" --tag tollgate/runner:latest --arg "VERSION=$version" --arg "REVISION=$revision" --out "$out/image-${target#*/}.tar"
       made+=("image-${target#*/}.tar")
     fi
   done

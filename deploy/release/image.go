@@ -10,17 +10,19 @@ import (
 
 	"github.com/moby/buildkit/frontend/dockerfile/instructions"
 	"github.com/moby/buildkit/frontend/dockerfile/parser"
+	"github.com/moby/buildkit/frontend/dockerfile/shell"
 	dockerspec "github.com/moby/docker-image-spec/specs-go/v1"
 	"github.com/opencontainers/go-digest"
 	specs "github.com/opencontainers/image-spec/specs-go"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// build returns the archive of an image: an OCI layout, with the list that older engines read.
-func build(dockerfile []byte, files fs.FS, arch string, tags []string) ([]byte, error) {
+// build returns the archive of an image: an OCI layout, with the list that older engines read. args
+// are the values of the Dockerfile's ARGs.
+func build(dockerfile []byte, files fs.FS, arch string, tags []string, args map[string]string) ([]byte, error) {
 	config := dockerspec.DockerOCIImage{Image: ocispec.Image{Platform: ocispec.Platform{OS: "linux", Architecture: arch}}}
 	config.Config.Env = []string{"PATH=/"}
-	layer, err := follow(dockerfile, files, &config.Config)
+	layer, err := follow(dockerfile, files, args, &config.Config)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +67,7 @@ func build(dockerfile []byte, files fs.FS, arch string, tags []string) ([]byte, 
 }
 
 // follow does what the instructions say: it returns the one layer, and completes the configuration.
-func follow(dockerfile []byte, files fs.FS, c *dockerspec.DockerOCIImageConfig) ([]byte, error) {
+func follow(dockerfile []byte, files fs.FS, args map[string]string, c *dockerspec.DockerOCIImageConfig) ([]byte, error) {
 	parsed, err := parser.Parse(bytes.NewReader(dockerfile))
 	if err != nil {
 		return nil, fmt.Errorf("parsing it: %w", err)
@@ -77,10 +79,29 @@ func follow(dockerfile []byte, files fs.FS, c *dockerspec.DockerOCIImageConfig) 
 	if len(stages) != 1 || len(arguments) != 0 || stages[0].BaseName != "scratch" || stages[0].Platform != "" {
 		return nil, errors.New("it must be one stage, FROM scratch, without arguments")
 	}
-	layer := archive{}
+	layer, known, words := archive{}, []string{}, shell.NewLex(parsed.EscapeToken)
 	for _, command := range stages[0].Commands {
+		line := command.Location()[0].Start.Line
+		if arg, is := command.(*instructions.ArgCommand); is {
+			for _, a := range arg.Args {
+				value, given := args[a.Key]
+				if !given {
+					return nil, fmt.Errorf("line %d: argument %s has no value: give --arg %s=…", line, a.Key, a.Key)
+				}
+				known = append(known, a.Key+"="+value)
+			}
+			continue
+		}
+		if expanding, can := command.(instructions.SupportsSingleWordExpansion); can {
+			if err := expanding.Expand(func(word string) (string, error) {
+				out, _, err := words.ProcessWord(word, shell.EnvsFromSlice(known))
+				return out, err
+			}); err != nil {
+				return nil, fmt.Errorf("line %d: %w", line, err)
+			}
+		}
 		if err := obey(command, files, layer, c); err != nil {
-			return nil, fmt.Errorf("line %d: %w", command.Location()[0].Start.Line, err)
+			return nil, fmt.Errorf("line %d: %w", line, err)
 		}
 	}
 	return pack(layer)
@@ -102,7 +123,7 @@ func obey(command instructions.Command, files fs.FS, layer archive, c *dockerspe
 			c.Labels = map[string]string{}
 		}
 		for _, l := range v.Labels {
-			c.Labels[l.Key] = strings.Trim(l.Value, `"`)
+			c.Labels[l.Key] = l.Value
 		}
 	case *instructions.EnvCommand:
 		for _, e := range v.Env {
@@ -133,8 +154,8 @@ func obey(command instructions.Command, files fs.FS, layer archive, c *dockerspe
 	return nil
 }
 
-func onlyExec(shell bool) error {
-	if shell {
+func onlyExec(byShell bool) error {
+	if byShell {
 		return errors.New("there is no shell: write a list")
 	}
 	return nil

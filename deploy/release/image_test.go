@@ -40,7 +40,8 @@ func TestTheImageIsTheDockerfiles(t *testing.T) {
 	ok(t, err)
 	files := fstest.MapFS{"runner": {Data: []byte("a program"), Mode: 0o600, ModTime: time.Now()}}
 	tags := []string{"tollgate/runner:v1", "tollgate/runner:latest"}
-	data, err := build(text, files, "arm64", tags)
+	of := map[string]string{"VERSION": "v1.2.3", "REVISION": "abc"}
+	data, err := build(text, files, "arm64", tags, of)
 	ok(t, err)
 	for _, tag := range tags {
 		image := load(t, data, tag)
@@ -49,8 +50,9 @@ func TestTheImageIsTheDockerfiles(t *testing.T) {
 		got := c.Config
 		if c.OS != "linux" || c.Architecture != "arm64" || got.User != "65532:65532" || got.StopSignal != "SIGTERM" ||
 			strings.Join(got.Entrypoint, " ") != "/runner" || got.Cmd[0] != "run" || len(got.ExposedPorts) != 2 ||
-			strings.Join(got.Healthcheck.Test, " ") != "CMD /runner probe" || got.Healthcheck.Interval != 5*time.Second ||
-			strings.Join(got.Env, " ") != "PATH=/ USER=tollgate HOME=/" || got.Labels["org.opencontainers.image.title"] != "tollgate" {
+			strings.Join(got.Healthcheck.Test, " ") != "CMD /runner probe --url http://localhost:9464/-/healthy" || got.Healthcheck.Interval != 5*time.Second ||
+			strings.Join(got.Env, " ") != "PATH=/ USER=tollgate HOME=/" || got.Labels["org.opencontainers.image.title"] != "tollgate" ||
+			got.Labels["org.opencontainers.image.version"] != "v1.2.3" || got.Labels["org.opencontainers.image.revision"] != "abc" {
 			t.Errorf("%+v", c)
 		}
 		archived := mutate.Extract(image)
@@ -62,11 +64,11 @@ func TestTheImageIsTheDockerfiles(t *testing.T) {
 		}
 	}
 	files["runner"] = &fstest.MapFile{Data: []byte("a program"), Mode: 0o755, ModTime: time.Unix(1, 0)}
-	if again, err := build(text, files, "arm64", tags); err != nil || !bytes.Equal(again, data) {
+	if again, err := build(text, files, "arm64", tags, of); err != nil || !bytes.Equal(again, data) {
 		t.Errorf("modes and times of files change the image: %v", err)
 	}
 	files["runner"].Data = []byte("A program")
-	if other, err := build(text, files, "arm64", tags); err != nil || bytes.Equal(other, data) {
+	if other, err := build(text, files, "arm64", tags, of); err != nil || bytes.Equal(other, data) {
 		t.Errorf("another program is the same image: %v", err)
 	}
 }
@@ -78,9 +80,9 @@ func TestNothingInADockerfileIsPassedOver(t *testing.T) {
 		"FROM scratch\nRUN a\n": "line 2: RUN", "FROM scratch\nWORKDIR /b\n": "WORKDIR is not known", "FROM scratch\nCOPY runner /bin/\n": "one file",
 		"FROM scratch\nCOPY --chown=1:1 runner /r\n": "owner 0:0", "FROM scratch\nCOPY runner runner /r/\n": "one file", "FROM scratch\nCOPY gone /r\n": "gone",
 		"FROM scratch\nENTRYPOINT runner\n": "no shell", "FROM scratch\nCMD runner\n": "no shell", "FROM scratch\nCOPPY a b\n": "unknown instruction", "": "parsing",
-		"FROM scratch\nCOPY --from=x runner /r\n": "one file", "FROM scratch\nADD runner /r\n": "ADD is not known",
+		"FROM scratch\nCOPY --from=x runner /r\n": "one file", "FROM scratch\nADD runner /r\n": "ADD is not known", "FROM scratch\nARG A=b\n": "line 2: argument A has no value: give --arg A=",
 	} {
-		if _, err := build([]byte(text), files, "amd64", []string{"a:b"}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := build([]byte(text), files, "amd64", []string{"a:b"}, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 	}

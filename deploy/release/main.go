@@ -26,24 +26,33 @@ func (t *texts) Set(text string) error {
 }
 
 func run(args []string) error {
-	var tags texts
+	var tags, values texts
 	flags := flag.NewFlagSet("release", flag.ContinueOnError)
 	dockerfile := flags.String("dockerfile", "", "the description of the image")
 	context := flags.String("context", "", "directory with the files that it copies")
 	arch := flags.String("arch", "", "amd64 or arm64")
 	out := flags.String("out", "", "the archive that is written")
 	flags.Var(&tags, "tag", "name:version of the image; can be repeated")
+	flags.Var(&values, "arg", "NAME=value of an ARG of the Dockerfile; can be repeated")
 	if err := flags.Parse(args); err != nil {
 		return fmt.Errorf("reading flags: %w", err)
 	}
 	if *dockerfile == "" || *context == "" || *arch == "" || *out == "" || len(tags) == 0 {
 		return errors.New("--dockerfile, --context, --arch, --tag and --out are needed")
 	}
+	known := map[string]string{}
+	for _, v := range values {
+		name, value, is := strings.Cut(v, "=")
+		if !is {
+			return fmt.Errorf("--arg %s: it must be NAME=value", v)
+		}
+		known[name] = value
+	}
 	text, err := os.ReadFile(*dockerfile)
 	if err != nil {
 		return fmt.Errorf("reading the Dockerfile: %w", err)
 	}
-	archive, err := build(text, os.DirFS(*context), *arch, tags)
+	archive, err := build(text, os.DirFS(*context), *arch, tags, known)
 	if err != nil {
 		return fmt.Errorf("building the image of %s: %w", *dockerfile, err)
 	}

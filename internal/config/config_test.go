@@ -129,7 +129,7 @@ func TestKeysThatAreNotWantedAreNotRead(t *testing.T) {
 	if err := f.Resolve(config.Options{WithoutKeys: true, WithoutRegistries: true}); err != nil {
 		t.Fatal(err)
 	}
-	if d, err := f.Compile(); err != nil || d.Config.Keys.UserHash == ([32]byte(bytes.Repeat([]byte{0xab}, 32))) || d.Config.Keys.Noise[0].Secret[0] == 0xab || len(f.Doubts(d)) > 0 {
+	if d, err := f.Compile(); err != nil || d.Config.Keys.UserHash.Reveal() == ([32]byte(bytes.Repeat([]byte{0xab}, 32))) || d.Config.Keys.Noise[0].Secret.Reveal()[0] == 0xab || len(f.Doubts(d)) > 0 {
 		t.Errorf("a key was read (%v)", err)
 	}
 	if err := f.Resolve(config.Options{}); err == nil {
@@ -184,4 +184,38 @@ func seeds(pattern string) []string {
 		return nil
 	}
 	return found
+}
+
+// A password under a name that no field has is not shown, wherever the error is.
+func TestRuleAMisplacedPasswordIsNotShown(t *testing.T) {
+	for _, line := range []string{
+		`  passwort: hunter2`,
+		`  "passwort": "hunter2"`,
+		`  passwort: {value: hunter2}`,
+		`  passwort: "hunter2`,
+		`  pass word: 'hunter2' # of ada`,
+		`  - secret: hunter2`,
+		`  sasl: {mechanism: plian, secret: hunter2}`,
+		`  sasl: {"mechanism":"plian","secret":"hunter2"}`,
+		`  sasl: {secret: hunter2, mechanism: plian}`,
+		`  1: hunter2`,
+		`  brokers: ["ada:hunter2@localhost:9092"]`,
+		`  brokers: ["ada:hunter2@localhost"]`,
+	} {
+		old := "kafka:\n"
+		if strings.Contains(line, "brokers") {
+			old += "  brokers: [\"localhost:9092\"]\n"
+		}
+		text := strings.Replace(config.Minimal(), old, "kafka:\n"+line+"\n", 1)
+		f, err := config.Parse("file.yaml", []byte(text), config.Environment{})
+		if err == nil {
+			err = f.Resolve(config.Options{MissingKeys: true})
+		}
+		if err == nil {
+			_, err = f.Compile()
+		}
+		if err == nil || !strings.Contains(err.Error(), "file.yaml:") || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: %v", line, err)
+		}
+	}
 }

@@ -11,7 +11,7 @@ type draft struct {
 	cfg pipeline.Config
 
 	noiseID                        string
-	noise, userHash                source
+	noise, userHash, record        source
 	saslPassword, registryPassword source
 	countsPassword                 source // of outputs.registry
 	schemaFile                     string

@@ -52,7 +52,7 @@ func TestVariablesOverrideFields(t *testing.T) {
 	}
 	c := f.Config()
 	m := &c.Metrics[0]
-	if !slices.Equal(c.Kafka.Brokers, []string{"a:1", "b:2"}) || c.Kafka.TLS == nil || c.Kafka.SASL == nil || c.Kafka.SASL.User != "ada" || c.Kafka.SASL.Password != "hunter2" ||
+	if !slices.Equal(c.Kafka.Brokers, []string{"a:1", "b:2"}) || c.Kafka.TLS == nil || c.Kafka.SASL == nil || c.Kafka.SASL.User != "ada" || c.Kafka.SASL.Password.Reveal() != "hunter2" ||
 		c.Deployment != "other" || c.Privacy.Epsilon != 0.5 || m.LastAtLeast != 7 || m.Window != 2*time.Hour || c.Time.Lateness != 3*time.Minute {
 		t.Errorf("%+v", c)
 	}

@@ -85,15 +85,21 @@ func (e Errors) Unwrap() []error {
 }
 
 // secrets finds what must never be shown: the value of a password, user and password
-// in an address, and long hex numbers, which are keys that were written where a file's
-// name belongs.
-type secrets struct{ password, digits, userinfo *regexp.Regexp }
+// in an address, long hex numbers, which are keys that were written where a file's
+// name belongs, and the value of a field with an unknown name, which may be a password.
+type secrets struct {
+	password, digits, userinfo, field *regexp.Regexp
+
+	known map[string]bool // the names of all fields
+}
 
 func newSecrets() secrets {
 	return secrets{
+		known:    knownNames(map[string]bool{}, specification()),
+		field:    regexp.MustCompile(`[^"'{}\[\],:]+(?:["']\s*:|\s*:(?:\s|$))`),
 		password: regexp.MustCompile(`(?i)(password["']?\s*:\s*)\S.*`),
 		digits:   regexp.MustCompile(`[0-9a-fA-F]{32,}`),
-		userinfo: regexp.MustCompile(`(://)[^\s"']*@`),
+		userinfo: regexp.MustCompile(`(://)[^\s"']*@|[^\s"'\[,{:/]+:[^\s"'/][^\s"']*@`),
 	}
 }
 
@@ -101,6 +107,26 @@ func newSecrets() secrets {
 func (s secrets) hide(text string) string {
 	text = s.userinfo.ReplaceAllString(text, "$1…@")
 	return s.digits.ReplaceAllString(s.password.ReplaceAllString(text, "$1…"), "…")
+}
+
+// hideLine is hide for a line of the file. It also hides everything after an unknown field name.
+func (s secrets) hideLine(line string) string {
+	for _, at := range s.field.FindAllStringIndex(line, -1) {
+		if name := strings.Trim(line[at[0]:at[1]], " \t-\"':"); !s.known[name] && strings.TrimSpace(line[at[1]:]) != "" {
+			line = strings.TrimRight(line[:at[1]], " \t") + " …"
+			break
+		}
+	}
+	return s.hide(line)
+}
+
+// knownNames adds the names of fields and of the fields within them.
+func knownNames(to map[string]bool, fields []field) map[string]bool {
+	for i := range fields {
+		to[fields[i].name] = true
+		knownNames(to, fields[i].fields)
+	}
+	return to
 }
 
 // printable keeps a line from steering the terminal it is shown on.

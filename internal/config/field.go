@@ -45,7 +45,7 @@ type field struct {
 	// plain lets true stand for an object with all defaults and false for none.
 	plain bool
 	// to is where the value goes: *string, *int, *int64, *float64,
-	// *time.Duration, *bool or *[]string.
+	// *time.Duration, *bool, *[]string or *secret.Of[string].
 	to func(d *draft) any
 }
 

@@ -10,8 +10,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tollgate-dp/tollgate/internal/beginnings"
 	"github.com/tollgate-dp/tollgate/internal/keyfile"
 	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
@@ -85,14 +88,17 @@ func (doc *document) together() {
 	}
 	doc.oneSource("keys.noise", d.noise)
 	doc.oneSource("keys.user_hash", d.userHash)
+	if d.record.file != "" && d.record.env != "" {
+		doc.fail(doc.position("keys.record"), "keys.record", "give file or env, not both")
+	}
 	if sasl := d.cfg.Kafka.SASL; sasl != nil {
-		doc.onePassword("kafka.sasl", sasl.Password, d.saslPassword, sasl.Mechanism != pipeline.SASLOAuthBearer || sasl.TokenURL != "")
+		doc.onePassword("kafka.sasl", sasl.Password.Reveal(), d.saslPassword, sasl.Mechanism != pipeline.SASLOAuthBearer || sasl.TokenURL != "")
 	}
 	if registry := d.cfg.Events.Registry; registry != nil {
-		doc.onePassword("events.registry", registry.Password, d.registryPassword, registry.User != "")
+		doc.onePassword("events.registry", registry.Password.Reveal(), d.registryPassword, registry.User != "")
 	}
 	if registry := d.cfg.Outputs.Registry; registry != nil {
-		doc.onePassword("outputs.registry", registry.Password, d.countsPassword, registry.User != "")
+		doc.onePassword("outputs.registry", registry.Password.Reveal(), d.countsPassword, registry.User != "")
 	}
 	if d.cfg.Kafka.TLS != nil && (d.cfg.Kafka.TLS.CertFile == "") != (d.cfg.Kafka.TLS.KeyFile == "") {
 		doc.fail(doc.position("kafka.tls"), "kafka.tls", "give both cert and key, or neither")
@@ -172,9 +178,9 @@ func (f *File) Resolve(o Options) error {
 	doc, d := f.document, f.document.draft
 	doc.errs, f.exposed = nil, nil
 	cfg := d.cfg
-	var noise [32]byte
-	noise, cfg.Keys.UserHash = f.key("keys.noise", d.noise, o, 1), f.key("keys.user_hash", d.userHash, o, 2)
-	cfg.Keys.Noise = []noisereduction.NoiseKey{{ID: d.noiseID, Secret: noise}}
+	cfg.Keys.Noise = []noisereduction.NoiseKey{{ID: d.noiseID, Secret: secret.New(f.key("keys.noise", d.noise, o, 1))}}
+	cfg.Keys.UserHash = secret.New(f.key("keys.user_hash", d.userHash, o, 2))
+	cfg.Record = f.record(o)
 	if len(d.noiseID) > 64 {
 		doc.fail(doc.valuePosition("keys.noise.id"), "keys.noise.id", "it is longer than 64 bytes")
 	}
@@ -260,6 +266,40 @@ func (f *File) Files() []string { return append([]string{f.document.name}, f.doc
 // a key from the environment.
 func (f *File) KeyFiles() (noise, userHash string) {
 	return f.document.draft.noise.file, f.document.draft.userHash.file
+}
+
+// RecordPlace returns where it is recorded which deployments have begun under the keys: in a file,
+// or in an environment variable; neither where the user-hash key comes from the environment and
+// keys.record is missing.
+func (f *File) RecordPlace() (file, variable string) {
+	d := f.document.draft
+	switch {
+	case d.record.file != "" || d.record.env != "" || d.userHash.file == "":
+		return d.record.file, d.record.env
+	}
+	return beginnings.Of(d.userHash.file), ""
+}
+
+// record reads which deployments have begun; nil where that is recorded nowhere, or where this user
+// may not see the keys.
+func (f *File) record(o Options) (r *deployment.Record) {
+	file, variable := f.RecordPlace()
+	var err error
+	switch {
+	case variable != "":
+		r, err = beginnings.Parse("$"+variable, []byte(f.document.environment.get(variable)))
+	case file != "":
+		r, err = beginnings.Read(file)
+	}
+	if r != nil && len(r.Begun) == 0 && len(r.Unfinished) == 0 {
+		if r.Named = variable != "" && !o.WithoutKeys; !r.Named {
+			r = nil
+		}
+	}
+	if err != nil && !(o.WithoutKeys && errors.Is(err, fs.ErrPermission)) {
+		f.document.fail(f.document.position("keys"), "keys.record", "%v", err)
+	}
+	return r
 }
 
 // KeyVariables returns the environment variables of the same keys; "" for a key from a file.

@@ -58,7 +58,7 @@ func (doc *document) at(at position, field, reason string) *Error {
 	}
 	e := &Error{File: doc.name, Line: max(at.line, 1), Column: max(at.column, 1), Field: field, Reason: doc.secrets.hide(reason)}
 	if e.Line <= len(doc.lines) {
-		e.Text = excerpt(printable(doc.secrets.hide(strings.TrimRight(doc.lines[e.Line-1], "\r"))), e.Column)
+		e.Text = excerpt(printable(doc.secrets.hideLine(strings.TrimRight(doc.lines[e.Line-1], "\r"))), e.Column)
 	}
 	return e
 }

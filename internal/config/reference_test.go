@@ -117,7 +117,7 @@ func leaves(typ reflect.Type, at string) []string {
 		for below.Kind() == reflect.Slice {
 			below = below.Elem()
 		}
-		if below.Kind() == reflect.Struct && strings.Contains(below.PkgPath(), "/tollgate/") {
+		if below.Kind() == reflect.Struct && strings.Contains(below.PkgPath(), "/tollgate/") && !strings.HasSuffix(below.PkgPath(), "/secret") {
 			out = append(out, leaves(below, at+f.Name+".")...)
 			continue
 		}

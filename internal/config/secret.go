@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/tollgate-dp/tollgate/internal/keyfile"
+	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
 // key reads 256 bits from the file or the variable that a field names. Where the file is
@@ -61,10 +62,11 @@ func (f *File) key(at string, s source, o Options, standIn byte) (key [32]byte) 
 
 // password reads a password from the file or the variable that a field names, if it names
 // one.
-func (f *File) password(at string, to *string, s source) {
+func (f *File) password(at string, to *secret.Of[string], s source) {
 	switch {
 	case s.env != "":
-		if *to = f.document.environment.get(s.env); *to == "" {
+		text := f.document.environment.get(s.env)
+		if *to = secret.New(text); text == "" {
 			at += ".password_env"
 			f.document.fail(f.document.valuePosition(at), at, "the environment variable %s is not set or empty: set it for this command (export %s=…), or name a file with password_file", s.env, s.env)
 		}
@@ -76,7 +78,7 @@ func (f *File) password(at string, to *string, s source) {
 			f.document.fail(f.document.valuePosition(at), at, "reading %s: %v; write the password into that file, or correct its name", s.file, cause(err))
 			return
 		}
-		if *to = strings.TrimRight(text, "\r\n"); *to == "" {
+		if *to = secret.New(strings.TrimRight(text, "\r\n")); to.Reveal() == "" {
 			f.document.fail(f.document.valuePosition(at), at, "the file %s is empty: write the password into it", s.file)
 		}
 	}
@@ -84,11 +86,21 @@ func (f *File) password(at string, to *string, s source) {
 
 // noKey says what to do about a key file that is not there.
 func noKey(file string) string {
-	dir := filepath.Dir(file)
-	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Sprintf("there is no file %s, and no folder %s: runner init --generate-keys makes both, or correct the name", file, dir)
+	return fmt.Sprintf("there is no file %s: make it with runner init --generate-keys, or with %s; for a deployment that has begun put the copy of its key there", file, MakeKey(file))
+}
+
+// MakeKey returns a command for the shell that makes a key file, readable by its owner only.
+func MakeKey(file string) string {
+	command := fmt.Sprintf("(umask 077; openssl rand -hex 32 > %s)", file)
+	if dir := filepath.Dir(file); !exists(dir) {
+		command = fmt.Sprintf("(umask 077; mkdir -p %s; openssl rand -hex 32 > %s)", dir, file)
 	}
-	return fmt.Sprintf("there is no file %s: make it with runner init --generate-keys, or with openssl rand -hex 32 > %s; for a deployment that has begun put the copy of its key there", file, file)
+	return command
+}
+
+func exists(file string) bool {
+	_, err := os.Stat(file)
+	return !errors.Is(err, fs.ErrNotExist)
 }
 
 // private notes a file with a secret that others than its owner can read or change.

@@ -118,7 +118,7 @@ func timeFields() []field {
 		},
 		{
 			name: "idle_grace", kind: duration, initial: "1m", in: within(milli, year), goField: "Time.IdleGrace",
-			meaning: "how long a partition must be silent, beyond lateness and skew, before the wall clock moves it on. Not 0: what is on its way to the broker would be late",
+			meaning: "how long a partition must be silent before the wall clock, less lateness, skew and this, moves it on. With producer times that may be behind the clock (delayed or replayed streams): longer than a partition's longest pause. Not 0: records on their way to the broker would be late",
 			to:      func(d *draft) any { return &d.cfg.Time.IdleGrace },
 		},
 		{
@@ -169,17 +169,14 @@ func goName(name string) string {
 }
 
 func keyFields() []field {
+	from := func(of func(d *draft) *source, file, env field) []field {
+		file.name, file.kind, file.to = "file", path, func(d *draft) any { return &of(d).file }
+		env.name, env.kind, env.to = "env", text, func(d *draft) any { return &of(d).env }
+		return []field{file, env}
+	}
 	where := func(of func(d *draft) *source) []field {
-		return []field{
-			{
-				name: "file", kind: path, absent: "`env`", meaning: "file with 64 hex digits and nothing else; `openssl rand -hex 32` makes one",
-				to: func(d *draft) any { return &of(d).file },
-			},
-			{
-				name: "env", kind: text, absent: "`file`", meaning: "environment variable with 64 hex digits",
-				to: func(d *draft) any { return &of(d).env },
-			},
-		}
+		return from(of, field{absent: "`env`", meaning: "file with 64 hex digits and nothing else; `openssl rand -hex 32` makes one"},
+			field{absent: "`file`", meaning: "environment variable with 64 hex digits"})
 	}
 	id := field{
 		name: "id", kind: text, initial: "1", change: byChange, goField: "Keys.Noise.ID",
@@ -196,6 +193,12 @@ func keyFields() []field {
 			name: "user_hash", kind: object, example: "{file: user-hash.key}", needed: true, change: never, goField: "Keys.UserHash",
 			meaning: "another key: turns user ids into account ids and decides which contributions are clipped. HEADER keeps a fingerprint",
 			fields:  where(func(d *draft) *source { return &d.userHash }),
+		},
+		{
+			name: "record", kind: object, example: "{env: TOLLGATE_RECORD}", absent: "the name of the user-hash key's file with `.deployments` after it", goField: "Record",
+			meaning: "where `init` records that a deployment has begun under these keys; other commands refuse the deployment of another cluster. Keep it with the keys, wherever they go",
+			fields: from(func(d *draft) *source { return &d.record }, field{absent: "`env`", meaning: "file that `init` writes"},
+				field{absent: "`file`", meaning: "environment variable, empty before the first `init`; `init` prints what belongs into it"}),
 		},
 	}
 }

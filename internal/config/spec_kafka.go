@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
 func kafkaFields() []field {
@@ -34,7 +35,7 @@ func kafkaFields() []field {
 					to: func(d *draft) any { return &d.cfg.Kafka.SASL.Mechanism },
 				},
 				{name: "user", kind: text, example: "tollgate", absent: "needed, except with `token_file`", meaning: "user name; with `token_url` the client's id", to: func(d *draft) any { return &d.cfg.Kafka.SASL.User }},
-			}, passwordFields(func(d *draft) *string { return &d.cfg.Kafka.SASL.Password }, func(d *draft) *source { return &d.saslPassword }), tokenFields()),
+			}, passwordFields(func(d *draft) *secret.Of[string] { return &d.cfg.Kafka.SASL.Password }, func(d *draft) *source { return &d.saslPassword }), tokenFields()),
 		},
 	}
 }
@@ -51,7 +52,7 @@ func tokenFields() []field {
 }
 
 // passwordFields returns the three fields that can give a password; one of them is used.
-func passwordFields(value func(d *draft) *string, from func(d *draft) *source) []field {
+func passwordFields(value func(d *draft) *secret.Of[string], from func(d *draft) *source) []field {
 	return []field{
 		{name: "password", kind: text, absent: "one of the next two", meaning: "the password itself: better not in a file like this", to: func(d *draft) any { return value(d) }},
 		{name: "password_env", kind: text, absent: "", meaning: "environment variable with the password", to: func(d *draft) any { return &from(d).env }},
@@ -65,7 +66,7 @@ func registryFields(change changing, address string, of func(d *draft) *pipeline
 		{name: "url", kind: text, example: `"https://registry:8081"`, needed: true, change: change, meaning: address, to: func(d *draft) any { return &of(d).URL }},
 		{name: "user", kind: text, absent: "no authentication", meaning: "user name", to: func(d *draft) any { return &of(d).User }},
 		{name: "ca", kind: path, absent: "the system's authorities", meaning: "PEM file of the authority that signed its certificate", to: func(d *draft) any { return &of(d).CAFile }},
-	}, passwordFields(func(d *draft) *string { return &of(d).Password }, password)...)
+	}, passwordFields(func(d *draft) *secret.Of[string] { return &of(d).Password }, password)...)
 }
 
 func eventsFields() []field {

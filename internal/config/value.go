@@ -11,6 +11,8 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
+
+	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
 // value reads what stands after a field's name.
@@ -189,6 +191,12 @@ func (doc *document) set(at string, f *field, written string, where position) {
 			doc.files = append(doc.files, written)
 		}
 		*to = written
+	case *secret.Of[string]:
+		if written == "" {
+			doc.fail(where, at, "it is empty; %sgive it a value", f.orLeaveOut())
+			return
+		}
+		*to = secret.New(written)
 	case *bool:
 		if *to = written == "true"; !*to && written != "false" {
 			doc.fail(where, at, "%s is neither true nor false", clip(written))

@@ -3,6 +3,7 @@ package crashpoint
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/tollgate-dp/tollgate/transforms"
 )
@@ -33,6 +34,10 @@ const (
 	DrainWriting = "drain-writing"
 	DrainWritten = "drain-written"
 
+	// Of init, which records before and after it that a deployment begins.
+	HeaderWriting = "header-writing"
+	HeaderWritten = "header-written"
+
 	GenerationWriting = "generation-writing"
 	GenerationWritten = "generation-written"
 )
@@ -60,6 +65,14 @@ type Hooks struct {
 	// the number of such steps, from 2 on. Where it returns true, the engine hands back the
 	// step before: an older restriction and older elements.
 	Restore func(step int) bool
+	// Clock times the publication of counts and of ends of turns; nil: the machine's clock.
+	Clock Clock
+}
+
+// Clock waits for an instant.
+type Clock interface {
+	// At sends at the instant that next makes of the present one.
+	At(next func(now time.Time) time.Time) <-chan time.Time
 }
 
 // Hook is called at a point, from any goroutine: it may delay, or kill its own process.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -49,15 +50,15 @@ func Causes(s Settings, source Source, result Result, released int) ([]string, e
 	if result.Tallies.Read == 0 {
 		return []string{"the input has no records"}, nil
 	}
-	threshold, err := s.threshold()
+	limits, err := s.limits()
 	if err != nil {
 		return nil, err
 	}
-	f, err := s.look(source, threshold, nil)
+	f, err := s.look(source, limits, nil)
 	if err != nil || f.now == nil {
 		return nil, err
 	}
-	e := explaining{Settings: s, figures: f, source: source, tallies: result.Tallies, tau: threshold, nothing: released == 0}
+	e := explaining{Settings: s, figures: f, source: source, tallies: result.Tallies, limits: limits, nothing: released == 0}
 	if _, file := source.(*File); file {
 		wrong, err := e.wrongTime()
 		if err != nil || wrong != "" {
@@ -88,14 +89,19 @@ func oddRange(source Source) bool {
 	return !from.IsZero() && (from.Before(believedFrom) || to.After(believedTo.AddDate(1, 0, 0)))
 }
 
-// threshold returns the size from which on a private key is released, in units of the count; −Inf
-// for public keys.
-func (s Settings) threshold() (float64, error) {
+// limits say which private keys are released, in units of the count; tau is −Inf for public keys.
+type limits struct {
+	tau   float64 // from this size on a key is released in the middle of the noise; +Inf where the settings are refused
+	sigma float64 // standard deviation of the noise by which that is decided
+}
+
+func (s Settings) limits() (limits, error) {
 	d, err := s.Compile()
 	if err != nil {
-		return 0, err
+		return limits{}, err
 	}
-	return d.Metrics[0].Plan.Threshold(), nil
+	plan := d.Metrics[0].Plan
+	return limits{plan.Threshold(), 1 / math.Sqrt(plan.First().Float())}, nil
 }
 
 // explaining collects the causes.
@@ -104,7 +110,7 @@ type explaining struct {
 	*figures
 	source  Source
 	tallies pipeline.Tallies
-	tau     float64
+	limits
 	nothing bool // was released
 	found   []cause
 }
@@ -310,19 +316,19 @@ func (e *explaining) belowThreshold(at *cells) (string, error) {
 	text := fmt.Sprintf("%s (a key in a window) came to %s, from where on a private key is released (below it only when the noise is high): the largest comes to %s%s, of %s; the median window has %s.",
 		reach, size(e.tau), about, terminal.Number(at.largest, 0), plural(at.behind, "user"), plural(uint64(at.median()), "user"))
 	var cures []string
-	if n, tau, err := e.lastWithin(at.largest); err != nil {
+	if n, tau, err := e.lastWithin(); err != nil {
 		return "", err
 	} else if n > 0 {
 		cures = append(cures, fmt.Sprintf("--last-at-least %d lowers it to %s", n, size(tau)))
 	}
 	for _, c := range e.sizes[1:] {
-		if c.largest >= e.tau {
+		if c.released.nothing <= sureOf {
 			cures = append(cures, fmt.Sprintf("--window %s raises the largest to %s", hours(c.size), terminal.Number(c.largest, 0)))
 			break
 		}
 	}
 	if cures == nil {
-		epsilon, tau, err := e.epsilonWithin(at.largest)
+		epsilon, tau, err := e.epsilonWithin()
 		if err != nil {
 			return "", err
 		}
@@ -337,42 +343,41 @@ func (e *explaining) belowThreshold(at *cells) (string, error) {
 }
 
 // epsilonWithin returns the least --epsilon of 1, 2 or 5 times a power of ten, above that of the
-// settings and at most 1, under which a count reaches the threshold, and that threshold; 0 where
-// there is none.
-func (e *explaining) epsilonWithin(count float64) (epsilon, tau float64, err error) {
+// settings and at most 1, with which some key is released, and the threshold; 0 where there is
+// none.
+func (e *explaining) epsilonWithin() (epsilon, tau float64, err error) {
+	var tried []raised
 	for power := -9; power <= 0; power++ {
 		for _, digit := range []int{1, 2, 5} {
-			s := e.Settings
-			if s.Epsilon, err = strconv.ParseFloat(fmt.Sprintf("%de%d", digit, power), 64); err != nil {
+			epsilon, err := strconv.ParseFloat(fmt.Sprintf("%de%d", digit, power), 64)
+			if err != nil {
 				return 0, 0, err
 			}
-			if s.Epsilon <= e.Epsilon || s.Epsilon > 1 {
+			if epsilon <= e.Epsilon || epsilon > 1 {
 				continue
 			}
-			if tau, err = s.threshold(); err != nil || tau <= count {
-				return s.Epsilon, tau, err
+			r, err := e.with(0, func(s *Settings, _ int) { s.Epsilon = epsilon })
+			if err != nil {
+				return 0, 0, err
 			}
+			tried = append(tried, r)
+		}
+	}
+	if err := e.count(tried); err != nil {
+		return 0, 0, err
+	}
+	for _, r := range tried {
+		if !r.hides() {
+			return r.settings.Epsilon, r.tau, nil
 		}
 	}
 	return 0, 0, nil
 }
 
-// lastWithin returns the greatest --last-at-least below that of the settings under which a count
-// reaches the threshold, and that threshold; 0 where there is none.
-func (e *explaining) lastWithin(count float64) (n int, tau float64, err error) {
-	low, high := 0, e.LastAtLeast // low reaches it, or is 0; high does not
-	for low+1 < high {
-		s := e.Settings
-		s.LastAtLeast = (low + high) / 2
-		t, err := s.threshold()
-		if err != nil {
-			return 0, 0, err
-		}
-		if t <= count {
-			low, tau = s.LastAtLeast, t
-		} else {
-			high = s.LastAtLeast
-		}
-	}
-	return low, tau, nil
+// lastWithin returns the greatest --last-at-least of those tried below that of the settings with
+// which some key is released, and its threshold; 0 where none is. A lower value lowers the
+// threshold, but pays for fewer windows of a user.
+func (e *explaining) lastWithin() (n int, tau float64, err error) {
+	best, _, err := e.greatest(0, e.LastAtLeast-1, func(s *Settings, n int) { s.LastAtLeast = n })
+	return best.value, best.tau, err
 }

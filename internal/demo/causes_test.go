@@ -2,6 +2,7 @@ package demo
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -55,11 +56,13 @@ func TestABoundIsRaisedAsFarAsKeysAreReleased(t *testing.T) {
 			}
 			reaches := func(value int) bool {
 				s.MaxKeysPerUser = value
-				tau, err := s.threshold()
+				l, err := s.limits()
 				if err != nil {
 					t.Fatal(err)
 				}
-				return 200*min(1, float64(value)/10) >= tau
+				kept := min(1, float64(value)/10)
+				z := (200*kept - l.tau) / math.Sqrt(200*kept*(1-kept)+l.sigma*l.sigma)
+				return 10*math.Log(math.Erfc(z/math.Sqrt2)/2) <= sureOf // each of ten pages
 			}
 			if !reaches(value) || c.lesser && reaches(value+1) {
 				t.Errorf("%d is not the greatest value: %q", value, causes)

@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"math"
 	"slices"
 	"time"
 )
@@ -8,10 +9,9 @@ import (
 // cells is what windows of one size hold: how many records of a user meet which bound, and how
 // large counts are to be expected. Records come in the order of a source.
 type cells struct {
-	size      int64 // of a window, milliseconds
-	lateness  int64 // by which records may be out of order, milliseconds
-	bounds    bounds
-	threshold float64
+	size     int64 // of a window, milliseconds
+	lateness int64 // by which records may be out of order, milliseconds
+	own      trial
 
 	open  map[int64]map[cell]uint64 // by window: the records of a user and key
 	newer int64                     // the latest time so far
@@ -26,16 +26,32 @@ type cells struct {
 	belowOf  uint64    // their records
 	largest  float64   // the greatest count that is to be expected of what users may contribute
 	behind   uint64    // users of the greatest count
+	released outcome   // of own
 
-	tried    []bounds  // others than those of the settings
-	expected []float64 // by tried bounds: the greatest count that is to be expected
+	tried    []trial // other settings
+	outcomes []outcome
 }
 
-// bounds are what one user can contribute in a window.
-type bounds struct{ keys, events float64 }
+// trial is settings with which a source may be counted.
+type trial struct {
+	bounds
+	limits
+}
+
+// outcome is what a trial makes of a source.
+type outcome struct {
+	largest float64 // the greatest count that is to be expected
+	nothing float64 // log of a bound for the chance that no key is released
+}
+
+// bounds are what one user can contribute in a window, and in how many windows at least.
+type bounds struct {
+	keys, events float64
+	windows      int
+}
 
 func boundsOf(s Settings) bounds {
-	return bounds{float64(s.MaxKeysPerUser), float64(s.MaxEventsPerKey)}
+	return bounds{float64(s.MaxKeysPerUser), float64(s.MaxEventsPerKey), s.LastAtLeast}
 }
 
 // keep returns how many of a user's n events of one key are to be expected to stay, of a user of so
@@ -44,13 +60,42 @@ func (b bounds) keep(n, keys uint64) float64 {
 	return min(float64(n), b.events) * min(1, b.keys/float64(keys))
 }
 
+// sureOf is the log of the chance at most with which an advice that is to have keys released may
+// have none released.
+var sureOf = math.Log(3e-7)
+
+// sums has by key what the records of a window come to.
+type sums map[uint32]struct{ expected, paid, variance float64 }
+
+// add adds a user's n events of a key; past is in how many windows the user took part before.
+func (s sums) add(key uint32, b bounds, n, keys uint64, past int) {
+	k, at := b.keep(n, keys), s[key]
+	at.expected += k
+	if past < b.windows {
+		at.paid += k
+		at.variance += k * (min(float64(n), b.events) - k)
+	}
+	s[key] = at
+}
+
+// add takes the counts of a window.
+func (o *outcome) add(window sums, l limits) {
+	for _, at := range window {
+		o.largest = max(o.largest, at.expected)
+		if !math.IsInf(l.tau, 0) {
+			z := (at.paid - l.tau) / math.Sqrt(at.variance+l.sigma*l.sigma)
+			o.nothing += math.Log(max(math.Erfc(z/math.Sqrt2)/2, math.SmallestNonzeroFloat64))
+		}
+	}
+}
+
 // cell is a user and a key, by number.
 type cell struct{ user, key uint32 }
 
-func newCells(size, lateness time.Duration, own bounds, threshold float64, tried []bounds) *cells {
-	return &cells{size: size.Milliseconds(), lateness: lateness.Milliseconds(), bounds: own, threshold: threshold,
+func newCells(size, lateness time.Duration, own trial, tried []trial) *cells {
+	return &cells{size: size.Milliseconds(), lateness: lateness.Milliseconds(), own: own,
 		open: map[int64]map[cell]uint64{}, byEvents: histogram{}, byKeys: histogram{},
-		tried: tried, expected: make([]float64, len(tried))}
+		tried: tried, outcomes: make([]outcome, len(tried))}
 }
 
 func (c *cells) add(millis int64, of cell) {
@@ -70,22 +115,23 @@ func (c *cells) add(millis int64, of cell) {
 	w[of]++
 }
 
-// closeUntil takes the figures of the windows that end by a time.
+// closeUntil takes the figures of the windows that end by a time, in their order: what a user has
+// left in a window depends on those before.
 func (c *cells) closeUntil(millis int64) {
-	for start, w := range c.open {
+	var over []int64
+	for start := range c.open {
 		if start+c.size <= millis {
-			c.take(w)
-			delete(c.open, start)
+			over = append(over, start)
 		}
+	}
+	slices.Sort(over)
+	for _, start := range over {
+		c.take(c.open[start])
+		delete(c.open, start)
 	}
 }
 
-func (c *cells) finish() {
-	for _, w := range c.open {
-		c.take(w)
-	}
-	c.open = nil
-}
+func (c *cells) finish() { c.closeUntil(math.MaxInt64) }
 
 func (c *cells) take(w map[cell]uint64) {
 	type sum struct{ n, records uint64 }
@@ -101,9 +147,14 @@ func (c *cells) take(w map[cell]uint64) {
 	}
 	for at, n := range w {
 		k := keys[at.key]
-		keys[at.key] = count{n: k.n + c.bounds.keep(n, users[at.user].n), records: k.records + n, others: k.others + 1}
+		keys[at.key] = count{n: k.n + c.own.keep(n, users[at.user].n), records: k.records + n, others: k.others + 1}
 	}
 	c.users = append(c.users, len(users))
+	keysOf := func(user uint32) uint64 { return users[user].n }
+	c.released.add(c.sums(w, c.own.bounds, keysOf), c.own.limits)
+	for i, t := range c.tried {
+		c.outcomes[i].add(c.sums(w, t.bounds, keysOf), t.limits)
+	}
 	for user, u := range users {
 		c.byKeys[u.n] += u.records
 		for int(user) >= len(c.windows) {
@@ -114,7 +165,7 @@ func (c *cells) take(w map[cell]uint64) {
 	}
 	for _, k := range keys {
 		c.counts++
-		if k.n < c.threshold {
+		if k.n < c.own.tau {
 			c.below++
 			c.belowOf += k.records
 		}
@@ -122,15 +173,20 @@ func (c *cells) take(w map[cell]uint64) {
 			c.largest, c.behind = k.n, k.others
 		}
 	}
-	for i, b := range c.tried {
-		sums := map[uint32]float64{}
-		for at, n := range w {
-			sums[at.key] += b.keep(n, users[at.user].n)
+}
+
+// sums returns what the keys of a window come to within bounds; keys has the number of keys of a
+// user.
+func (c *cells) sums(w map[cell]uint64, b bounds, keys func(user uint32) uint64) sums {
+	s := sums{}
+	for at, n := range w {
+		past := 0
+		if int(at.user) < len(c.windows) {
+			past = int(c.windows[at.user])
 		}
-		for _, n := range sums {
-			c.expected[i] = max(c.expected[i], n)
-		}
+		s.add(at.key, b, n, keys(at.user), past)
 	}
+	return s
 }
 
 // byWindows is the records of users by the number of windows in which they take part.

@@ -3,14 +3,15 @@ package demo
 import (
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 )
 
 // The least bound that keeps a share, against trying all.
 func TestTheLeastBoundThatKeepsAShare(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 2))
+	r := rand.New(runseed.PCG(t, 1, 2))
 	for range 200 {
 		h := histogram{}
 		for range 1 + r.IntN(6) {
@@ -38,7 +39,7 @@ func TestTheLeastBoundThatKeepsAShare(t *testing.T) {
 
 // Figures by hand, with records out of order within the lateness, and one that is late.
 func TestCellsOfASmallStream(t *testing.T) {
-	c := newCells(time.Minute, 10*time.Second, bounds{9, 2}, 4, []bounds{{1, 1}, {1, 2}, {2, 9}})
+	c := newCells(time.Minute, 10*time.Second, trial{bounds{9, 2, 9}, limits{4, 1}}, []trial{{bounds{1, 1, 9}, limits{4, 1}}, {bounds{1, 2, 9}, limits{4, 1}}, {bounds{2, 9, 9}, limits{4, 1}}, {bounds{2, 9, 0}, limits{4, 1}}})
 	for _, e := range []struct {
 		at        int64
 		user, key uint32
@@ -54,8 +55,15 @@ func TestCellsOfASmallStream(t *testing.T) {
 		t.Errorf("%d counts, %d below with %d records; the largest is %v of %d users", c.counts, c.below, c.belowOf, c.largest, c.behind)
 	}
 	// key 0 of window 0: user 0, of two keys, has 3 events, two others have one each
-	if want := []float64{2.5, 3, 5}; !slices.Equal(c.expected, want) {
-		t.Errorf("counts of %v are expected, want %v", c.expected, want)
+	for i, want := range []outcome{
+		{2.5, math.Log(below(2.5, 0.25) * below(0.5, 0.25) * below(1, 0))}, // which of two keys of a user stays is left to chance
+		{3, math.Log(below(3, 1) * below(0.5, 0.25) * below(2, 0))},
+		{5, math.Log(below(5, 0) * below(1, 0) * below(2, 0))},
+		{5, 3 * math.Log(below(0, 0))}, // no one can pay
+	} {
+		if got := c.outcomes[i]; got.largest != want.largest || math.Abs(got.nothing-want.nothing) > 1e-9 {
+			t.Errorf("trial %d: %v, want %v", i, got, want)
+		}
 	}
 	if got := c.median(); got != 3 {
 		t.Errorf("a median of %d users", got)
@@ -72,4 +80,9 @@ func TestCellsOfASmallStream(t *testing.T) {
 			}
 		}
 	}
+}
+
+// below returns the chance that a count of a mean and a variance stays below 4 with noise of σ = 1.
+func below(mean, variance float64) float64 {
+	return math.Erfc((mean-4)/math.Sqrt(1+variance)/math.Sqrt2) / 2
 }

@@ -84,9 +84,9 @@ type figures struct {
 }
 
 // look reads the source once more. It holds the users and keys of the source in memory, and the
-// records of open windows by user and key. With other bounds that are tried it looks at these
+// records of open windows by user and key. With other settings that are tried it looks at these
 // only, for windows of the settings.
-func (s Settings) look(source Source, threshold float64, tried []bounds) (*figures, error) {
+func (s Settings) look(source Source, own limits, tried []trial) (*figures, error) {
 	format, lateness := source.Traits().Format, source.Traits().Lateness
 	f := &figures{broken: map[event.Error]uint64{}, now: newReading(format, format.Time, format.TimeUnit)}
 	if f.now == nil {
@@ -102,7 +102,7 @@ func (s Settings) look(source Source, threshold float64, tried []bounds) (*figur
 		}
 	}
 	for _, size := range sizes {
-		f.sizes = append(f.sizes, newCells(size, lateness, boundsOf(s), threshold, tried))
+		f.sizes = append(f.sizes, newCells(size, lateness, trial{boundsOf(s), own}, tried))
 	}
 	from, to := source.Range()
 	users, keys := numbers{}, newKeyList(s.PublicKeys)

@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,9 +11,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/tollgate-dp/tollgate/internal/generate"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas/event"
+	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
@@ -57,7 +58,7 @@ func fates(t pipeline.Tallies) map[string]uint64 {
 
 // testSecrets are the same for every file, so that values can be compared.
 func testSecrets() Secrets {
-	return Secrets{Incarnation: [16]byte{1}, Noise: noisereduction.NoiseKey{ID: "k", Secret: [32]byte{2}}, UserHash: [32]byte{3}}
+	return Secrets{Incarnation: [16]byte{1}, Noise: noisereduction.NoiseKey{ID: "k", Secret: secret.New([32]byte{2})}, UserHash: secret.New([32]byte{3})}
 }
 
 // A record that one user has written, whatever is in it and wherever in the file it
@@ -71,11 +72,13 @@ func TestRuleOneHostileRecordChangesNoOtherUser(t *testing.T) {
 		return opt
 	}
 	all := hostile()
-	for name, s := range map[string]Settings{"public keys": settings("a", "b", "c,\"c"), "private keys": settings()} {
+	spent := settings("a", "b", "c,\"c") // in the first window of a user, so that others are refused
+	spent.MaxKeysPerUser, spent.MaxEventsPerKey, spent.LastAtLeast = 1, 1, 1
+	for name, s := range map[string]Settings{"public keys": settings("a", "b", "c,\"c"), "private keys": settings(), "budgets that are spent": spent} {
 		s.Epsilon, s.Delta = 60, 1e-3 // so that keys pass their thresholds
 		t.Run(name, func(t *testing.T) {
 			before, want := runAll(t, s, open(t, file(lines)), testSecrets())
-			if strings.Count(want, "\n") < 8 || before.Tallies.Metrics[0].Counted < 300 {
+			if strings.Count(want, "\n") < 8 || before.Tallies.Metrics[0].Counted < 200 || before.Tallies.Metrics[0].OverBudget > 50 != (s.LastAtLeast == 1) {
 				t.Fatalf("too little is counted: %+v\n%s", before.Tallies, want)
 			}
 			check := func(what string, with []string, added ...string) {
@@ -106,21 +109,69 @@ func TestRuleOneHostileRecordChangesNoOtherUser(t *testing.T) {
 	}
 }
 
-// The same where the range of windows comes from the data: one record may add
-// windows (guarantee.md, section 8), the values of the others stay as they are.
+// The same where the range of windows comes from the data: one record may add windows
+// (guarantee.md, section 8). The values and the fates of all others stay as they are, and what the
+// added windows publish are values of public keys.
 func TestRuleOneRecordOf1970MayAddWindowsAndNothingElse(t *testing.T) {
-	s := settings(generate.Names(2)...)
-	s.PublicKeys, s.Window = []string{"a", "b"}, 365*24*time.Hour
-	run := func(more ...string) (Result, string) {
-		opt := options(write(t, "user,page,when\n"+strings.Join(append(more, visits(400)...), "\n")))
-		opt.Window = s.Window
-		return runAll(t, s, open(t, opt), testSecrets())
+	const year = 365 * 24 * time.Hour
+	keys := []string{"a", "b"}
+	lines := visits(400)
+	for name, s := range map[string]Settings{"public keys": settings(keys...), "private keys": settings()} {
+		s.Window, s.Epsilon, s.Delta = year, 60, 1e-3 // so that keys pass their thresholds
+		t.Run(name, func(t *testing.T) {
+			run := func(more ...string) (Result, string) {
+				opt := options(write(t, "user,page,when\n"+strings.Join(append(more, lines...), "\n")))
+				opt.Window = s.Window
+				return runAll(t, s, open(t, opt), testSecrets())
+			}
+			before, want := run()
+			if strings.Count(want, "\n") < len(keys) || before.Turns != 1 {
+				t.Fatalf("%d turns, with the values\n%s", before.Turns, want)
+			}
+			first := march.UnixMilli() / year.Milliseconds() // the year of the others' events
+			for day, fate := range map[string]string{"1970-01-01T00:00:00Z": "accepted", "1969-12-31T23:59:59.999Z": "before start", "0001-01-01T00:00:00Z": "before start"} {
+				after, got := run("evil,of one user," + day)
+				added, same := strings.CutSuffix(got, want)
+				if !same || after.Turns != uint64(first)+1 {
+					t.Errorf("%s: %d turns, the last values are\n%s\nwant\n%s", day, after.Turns, got[max(0, len(got)-len(want)):], want)
+				}
+				var expected []string
+				if !s.Private() {
+					for n := range first {
+						for _, key := range keys {
+							expected = append(expected, fmt.Sprint(key, " ", n*year.Milliseconds()))
+						}
+					}
+				}
+				if diff := cmp.Diff(expected, windowsOf(t, added)); diff != "" {
+					t.Errorf("%s: other windows and keys were added (-want +got):\n%s", day, diff)
+				}
+				tallies := fates(before.Tallies)
+				tallies[fate]++
+				if diff := cmp.Diff(tallies, fates(after.Tallies)); diff != "" {
+					t.Errorf("%s: other fates (-want +got):\n%s", day, diff)
+				}
+				if counted := after.Tallies.Metrics[0].Counted; !s.Private() && counted != before.Tallies.Metrics[0].Counted {
+					t.Errorf("%s: %d records are counted, and %d without it", day, counted, before.Tallies.Metrics[0].Counted)
+				}
+			}
+		})
 	}
-	before, want := run()
-	for _, day := range []string{"1970-01-01T00:00:00Z", "1969-12-31T23:59:59.999Z"} {
-		after, got := run("evil,of one user," + day)
-		if after.Tallies.Late != 0 || after.Tallies.Overtaken != 0 || after.Turns <= before.Turns || !strings.HasSuffix(got, want) {
-			t.Errorf("%s: tallies %+v, the last values are\n%s\nwant\n%s", day, after.Tallies, got[max(0, len(got)-len(want)):], want)
+}
+
+// windowsOf returns the key and the start of the window of every value in JSON lines.
+func windowsOf(t *testing.T, values string) []string {
+	t.Helper()
+	var all []string
+	for line := range strings.Lines(values) {
+		var v struct {
+			Key   string    `json:"key"`
+			Start time.Time `json:"window_start"`
 		}
+		if err := json.Unmarshal([]byte(line), &v); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, fmt.Sprint(v.Key, " ", v.Start.UnixMilli()))
 	}
+	return all
 }

@@ -17,19 +17,19 @@ const publicKeys = "--keys public --public-keys FILE, for keys that are known wi
 type raised struct {
 	value    int
 	settings Settings
-	tau      float64 // +Inf where the settings are refused
-	largest  float64 // the greatest count that is to be expected
+	limits
+	outcome
 }
 
-// hides reports whether no count reaches the threshold.
-func (r raised) hides() bool { return r.largest < r.tau }
+// hides reports whether it may be that no key is released.
+func (r raised) hides() bool { return r.nothing > sureOf }
 
 // raiseSteps is how many values of a bound are tried in one reading of the source.
 const raiseSteps = 32
 
 // raise says what it brings to raise a bound to the value that keeps 95 % of the records. A greater
 // bound makes counts less precise, and the threshold of private keys higher: where nothing was
-// released, only a value is named with which the largest count reaches its threshold.
+// released, only a value is named with which some key is released.
 func (e *explaining) raise(now int, keeps uint64, set func(*Settings, int)) (string, error) {
 	wanted := int(keeps)
 	if wanted <= now {
@@ -64,8 +64,8 @@ func (e *explaining) raise(now int, keeps uint64, set func(*Settings, int)) (str
 		number(keeps), terminal.Number(top.largest, 0), size(top.tau), size(e.tau), publicKeys), nil
 }
 
-// greatest returns the greatest value above low and up to high with which the largest count reaches
-// its threshold (value 0: none of those tried does), and what high makes of the source. With a
+// greatest returns the greatest value above low and up to high with which some key is released
+// (value 0: none of those tried does), and what high makes of the source. With a
 // greater bound a threshold grows by more than counts do, so that between two values the search
 // goes on.
 func (e *explaining) greatest(low, high int, set func(*Settings, int)) (best, top raised, err error) {
@@ -102,22 +102,30 @@ func (e *explaining) try(low, high int, set func(*Settings, int)) ([]raised, err
 	}
 	values[raiseSteps-1] = high
 	var out []raised
-	var bounds []bounds
 	for _, value := range slices.Compact(values) {
 		r, err := e.with(value, set)
 		if err != nil {
 			return nil, err
 		}
-		out, bounds = append(out, r), append(bounds, boundsOf(r.settings))
+		out = append(out, r)
 	}
-	f, err := e.look(e.source, e.tau, bounds)
+	return out, e.count(out)
+}
+
+// count reads the source with other settings.
+func (e *explaining) count(tried []raised) error {
+	var trials []trial
+	for _, r := range tried {
+		trials = append(trials, trial{boundsOf(r.settings), r.limits})
+	}
+	f, err := e.look(e.source, e.limits, trials)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	for i := range out {
-		out[i].largest = f.sizes[0].expected[i]
+	for i := range tried {
+		tried[i].outcome = f.sizes[0].outcomes[i]
 	}
-	return out, nil
+	return nil
 }
 
 // with returns the settings with a value of a bound, and their threshold.
@@ -126,8 +134,8 @@ func (e *explaining) with(value int, set func(*Settings, int)) (raised, error) {
 	set(&r.settings, value)
 	var refused *pipeline.ConfigError
 	var err error
-	if r.tau, err = r.settings.threshold(); errors.As(err, &refused) {
-		r.tau, err = math.Inf(1), nil
+	if r.limits, err = r.settings.limits(); errors.As(err, &refused) {
+		r.limits, err = limits{tau: math.Inf(1)}, nil
 	}
 	return r, err
 }

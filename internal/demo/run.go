@@ -14,8 +14,6 @@ import (
 
 // Options of a run.
 type Options struct {
-	// Engine as in pipeline.RunOptions.
-	Engine pipeline.Engine
 	Logger *slog.Logger
 	// Drain, when closed, ends the run after the open turn.
 	Drain <-chan struct{}
@@ -103,7 +101,7 @@ func run(ctx context.Context, d *pipeline.Deployment, to time.Time, opt Options)
 		stop()
 		out.leave()
 	}()
-	done, err := pipeline.Run(ctx, d, pipeline.RunOptions{Engine: opt.Engine, Logger: opt.Logger, Bounded: true, Until: to, Drain: drain, Disposable: true})
+	done, err := pipeline.Run(ctx, d, pipeline.RunOptions{Logger: opt.Logger, Bounded: true, Until: to, Drain: drain, Disposable: true})
 	rest := context.WithoutCancel(ctx)
 	switch {
 	case err != nil:

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
@@ -64,7 +65,7 @@ func (s Settings) config(broker string, source Source, secrets Secrets) pipeline
 // returns has the budget and the ladder; it cannot be run. The error is the pipeline's
 // *ConfigError.
 func (s Settings) Compile() (*pipeline.Deployment, error) {
-	stand := Secrets{Noise: noisereduction.NoiseKey{ID: noiseKeyID, Secret: [32]byte{1}}, UserHash: [32]byte{2}}
+	stand := Secrets{Noise: noisereduction.NoiseKey{ID: noiseKeyID, Secret: secret.New([32]byte{1})}, UserHash: secret.New([32]byte{2})}
 	config := s.config("127.0.0.1:1", &Generated{}, stand)
 	return pipeline.Compile(config)
 }

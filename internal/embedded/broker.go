@@ -2,6 +2,8 @@ package embedded
 
 import (
 	"context"
+	"crypto/rand"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -46,7 +48,9 @@ func start(o Options, extra ...kfake.Opt) (*Broker, error) {
 		kfake.BrokerConfigs(map[string]string{"log.retention.ms": "-1"}),
 	}
 	if o.DataDir != "" {
-		opts = append(opts, kfake.DataDir(o.DataDir))
+		opts = append(opts, kfake.DataDir(o.DataDir), kfake.ClusterID(fmt.Sprintf("embedded-%x", sha256.Sum256([]byte(o.DataDir)))[:30]))
+	} else {
+		opts = append(opts, kfake.ClusterID("embedded-"+rand.Text()))
 	}
 	if o.Logger != nil {
 		opts = append(opts, kfake.WithLogger(logger{o.Logger}))

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 )
 
 // A file of another format is told by its first records; a file of broken records is not.
@@ -97,7 +99,7 @@ func TestTheCoreLeavesOutWhatStretchesAFile(t *testing.T) {
 		"one of 1970": {0}, "three of 1970": {0, 5, 3 * hour}, "one of 9999": {253_402_300_799_999}, "one at each end": {0, 253_402_300_799_999}, "none": {},
 	} {
 		for _, n := range []int{3, 100, 50_000} {
-			r := rand.New(rand.NewPCG(1, uint64(n)))
+			r := rand.New(runseed.PCG(t, 1, uint64(n)))
 			times := append([]int64{}, far...)
 			for range n {
 				times = append(times, march+r.Int64N(48*hour))

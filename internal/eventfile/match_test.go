@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tollgate-dp/tollgate/internal/avro"
-	_ "github.com/tollgate-dp/tollgate/internal/testing/fixedseed"
+	_ "github.com/tollgate-dp/tollgate/internal/testing/runseed"
 )
 
 // recordOf is a schema of fields "name": type.
@@ -127,38 +127,32 @@ func drawType(t *rapid.T, depth int, names *int) valued {
 	return valued{fmt.Sprintf(`{"type":"record","name":"N%d","fields":[%s]}`, *names, strings.Join(fields, ",")), all}
 }
 
-// If the schemas match, a record of the file is one whole record for the topic's readers; and every
-// schema matches itself.
+// If the schemas match, a record of the file is one whole record for the topic's readers; every
+// schema matches itself and its like with long in place of int.
 func TestMatchingSchemasReadTheSameBytes(t *testing.T) {
-	matched := 0
 	rapid.Check(t, func(t *rapid.T) {
 		draw := func() valued {
 			names := 0
 			v := drawType(t, 1, &names)
 			return valued{`{"type":"record","name":"R","fields":[{"name":"f","type":` + v.schema + `}]}`, v.bytes}
 		}
-		file, topic := draw(), draw()
-		if rapid.Bool().Draw(t, "close") {
-			topic.schema = strings.NewReplacer(`"int"`, `"long"`, `"bytes"`, `"string"`).Replace(file.schema)
-		}
-		if err := MatchSchemas(file.schema, file.schema); err != nil {
-			t.Fatalf("%s and itself: %v", file.schema, err)
-		}
-		if MatchSchemas(file.schema, topic.schema) != nil {
-			return
-		}
-		matched++
-		typ, err := avro.Parse(topic.schema)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var r avro.Reader
-		r.Open(file.bytes)
-		if ok := r.Skip(typ, 0); !ok || r.At != len(file.bytes) {
-			t.Fatalf("%x of %s has %d bytes for %s (%v)", file.bytes, file.schema, r.At, topic.schema, ok)
+		file := draw()
+		for i, topic := range []string{file.schema, strings.ReplaceAll(file.schema, `"int"`, `"long"`), draw().schema} {
+			if err := MatchSchemas(file.schema, topic); err != nil {
+				if i < 2 {
+					t.Fatalf("%s and %s: %v", file.schema, topic, err)
+				}
+				continue
+			}
+			typ, err := avro.Parse(topic)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var r avro.Reader
+			r.Open(file.bytes)
+			if ok := r.Skip(typ, 0); !ok || r.At != len(file.bytes) {
+				t.Fatalf("%x of %s has %d bytes for %s (%v)", file.bytes, file.schema, r.At, topic, ok)
+			}
 		}
 	})
-	if matched < 3 {
-		t.Errorf("only %d of the comparisons matched: the test shows nothing", matched)
-	}
 }

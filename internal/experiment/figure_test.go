@@ -12,7 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	_ "github.com/tollgate-dp/tollgate/internal/testing/fixedseed"
+	_ "github.com/tollgate-dp/tollgate/internal/testing/runseed"
 )
 
 // Every drawing is well-formed, has every curve inside its frame, and between two and twelve ticks.

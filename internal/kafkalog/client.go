@@ -21,13 +21,16 @@ type Client struct {
 	closed     bool
 	brokers    map[int32]string
 	controller int32
+	clusterID  string // "" before the first metadata
 	topics     map[string]map[int32]leader
 	idle       map[string][]*conn
 	busy       map[*conn]struct{}  // in a call
 	welcomed   map[string]struct{} // brokers that have let this client in, by address
 	readers    []*Fetcher          // idle fetchers of ReadRange
 	open       map[closer]struct{}
-	life       context.Context // ends with Close
+	rightsMu   sync.Mutex
+	rights     map[right]struct{} // that the client has had
+	life       context.Context    // ends with Close
 	end        context.CancelFunc
 }
 
@@ -50,6 +53,7 @@ func newClient(cfg Config) *Client {
 		busy:       map[*conn]struct{}{},
 		welcomed:   map[string]struct{}{},
 		open:       map[closer]struct{}{},
+		rights:     map[right]struct{}{},
 		life:       life,
 		end:        end,
 	}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/tollgate-dp/tollgate/internal/poison"
 )
 
 const (
@@ -137,6 +139,7 @@ func (c *conn) send(req kmsg.Request, timeout time.Duration) error {
 		frame := c.cfg.frames.Get().(*[]byte)
 		*frame = appendRequest((*frame)[:0], req, c.cfg.ClientID, c.correlation)
 		_, err = c.net.Write(*frame)
+		poison.Bytes(*frame)
 		c.cfg.frames.Put(frame)
 	}
 	if err != nil {

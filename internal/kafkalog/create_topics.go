@@ -91,7 +91,7 @@ func (c *Client) createOnController(ctx context.Context, req *kmsg.CreateTopicsR
 	var created []string
 	var failed failures
 	for _, t := range res.Topics {
-		err := codeError(t.ErrorCode)
+		err := c.allowed(codeError(t.ErrorCode), Create, t.Topic, "")
 		switch {
 		case err == nil:
 			created = append(created, t.Topic)

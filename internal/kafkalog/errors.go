@@ -26,9 +26,10 @@ var (
 	// (retention or deletion took the records) or above its end (the log was truncated or the topic
 	// created anew).
 	ErrOffsetOutOfRange = errors.New("offset out of range")
-	// ErrForbidden is returned by TopicConfig when the cluster's access control does not let the
-	// user see a topic's settings.
-	ErrForbidden = errors.New("not allowed")
+	// ErrForbidden says that access control does not allow the user what was asked for; mostly as a
+	// *DeniedError, which says what. The text of that begins with this one: of errors of an
+	// engine's workers only the text is known.
+	ErrForbidden = errors.New("the brokers do not allow this user")
 	// ErrFenced is returned by a Producer once another producer has taken its transactional id
 	// (error 47 or 90).
 	ErrFenced = errors.New("producer fenced by a newer one")

@@ -66,7 +66,7 @@ const markerAgain = 2 * time.Second
 
 // joinTransaction adds the partition to the producer's transaction, and so begins it.
 func (p *Producer) joinTransaction(ctx context.Context) error {
-	addr, err := p.c.coordinator(ctx, p.txn)
+	addr, err := p.c.coordinator(ctx, p.topic, p.txn)
 	if err != nil {
 		return err
 	}
@@ -82,12 +82,12 @@ func (p *Producer) joinTransaction(ctx context.Context) error {
 	if len(res.Topics) != 1 || len(res.Topics[0].Partitions) != 1 {
 		return fmt.Errorf("reading who is in a transaction: %w", ErrCorrupt)
 	}
-	return transactionError(res.Topics[0].Partitions[0].ErrorCode)
+	return p.c.allowed(transactionError(res.Topics[0].Partitions[0].ErrorCode), Write, p.topic, p.txn)
 }
 
 // commitTransaction commits the producer's transaction; a second time changes nothing.
 func (p *Producer) commitTransaction(ctx context.Context) error {
-	addr, err := p.c.coordinator(ctx, p.txn)
+	addr, err := p.c.coordinator(ctx, p.topic, p.txn)
 	if err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (p *Producer) commitTransaction(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return transactionError(res.ErrorCode)
+	return p.c.allowed(transactionError(res.ErrorCode), Write, p.topic, p.txn)
 }
 
 // transactionError returns the error of a code in a coordinator's answer. A transaction that the

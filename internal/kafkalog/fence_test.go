@@ -95,6 +95,19 @@ func TestAFenceWaitsForItsMarker(t *testing.T) {
 	}
 }
 
+// The marker of an older producer may come after the younger one has asked for the end of the log:
+// it is not the marker that the younger one waits for.
+func TestAFenceIsNoOlderProducersMarker(t *testing.T) {
+	t.Parallel()
+	_, c := setup(t, 1)
+	mustFence(t, newProducer(t, c, 0, "tx"))
+	young := newProducer(t, c, 0, "tx")
+	young.next = 0
+	if at := mustFence(t, young); at != 1 {
+		t.Errorf("the younger one's fence stands at %d, want 1: at 0 stands the older one's", at)
+	}
+}
+
 func TestAFenceOfAnOlderProducerSaysSo(t *testing.T) {
 	t.Parallel()
 	_, c := setup(t, 1)

@@ -86,7 +86,7 @@ func decodePartition(fetch Fetch, p *kmsg.FetchResponseTopicPartition, in *space
 		switch {
 		case code == kafka.OffsetOutOfRange:
 			fetched.Err = fetched.fail(ErrOffsetOutOfRange)
-		case retriableCode(code):
+		case retriableCode(code), code == kafka.TopicAuthorizationFailed:
 			return fetched, code
 		default:
 			fetched.Err = fetched.fail(codeError(p.ErrorCode))

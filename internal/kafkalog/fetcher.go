@@ -119,6 +119,11 @@ func (f *Fetcher) Poll(ctx context.Context, fetches []Fetch, minBytes int32, max
 		return nil, fmt.Errorf("polling: %w", ErrClosed)
 	default:
 	}
+	for _, l := range f.links {
+		if l.sent == nil {
+			l.in.giveBack()
+		}
+	}
 	p := &poll{f: f, start: time.Now(), fetches: fetches, min: max(minBytes, 1), fetched: make(map[topicPartition]Fetched, len(fetches))}
 	p.deadline = p.start.Add(maxWait)
 	for at := range f.failing {

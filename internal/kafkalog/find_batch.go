@@ -54,7 +54,7 @@ func (p *Producer) batches(ctx context.Context, at int64) ([]byte, error) {
 		return nil, errVoid
 	}
 	part := res.Topics[0].Partitions[0]
-	if err := codeError(part.ErrorCode); err != nil {
+	if err := p.c.allowed(codeError(part.ErrorCode), Read, p.topic, ""); err != nil {
 		if isCode(err, kafka.OffsetOutOfRange) {
 			return nil, ErrSequence // the log ends before the acknowledged records, or starts after them
 		}

@@ -38,9 +38,10 @@ type health struct {
 	silentAfter time.Duration
 
 	mu       sync.Mutex
-	answered time.Time           // when a broker answered last
-	waiting  map[*conn]time.Time // requests without an answer yet: when they were sent
-	silent   map[string]silence  // brokers that owe an answer, by address
+	answered time.Time            // when a broker answered last
+	appended map[string]time.Time // when a batch was acknowledged last, by topic
+	waiting  map[*conn]time.Time  // requests without an answer yet: when they were sent
+	silent   map[string]silence   // brokers that owe an answer, by address
 	troubles map[*trouble]Trouble
 	away     map[string]Away // brokers that could not be connected to, by address
 }
@@ -59,7 +60,7 @@ type trouble struct{ _ byte } // not of size zero: its address is its identity
 
 func newHealth(silentAfter time.Duration) *health {
 	return &health{
-		silentAfter: silentAfter, answered: time.Now(),
+		silentAfter: silentAfter, answered: time.Now(), appended: map[string]time.Time{},
 		waiting: map[*conn]time.Time{}, silent: map[string]silence{}, troubles: map[*trouble]Trouble{}, away: map[string]Away{},
 	}
 }
@@ -144,21 +145,30 @@ func (c *Client) Troubles() []Trouble {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	list := slices.Collect(maps.Values(h.troubles))
-	for addr, s := range h.silent {
-		switch {
-		case h.forgotten(addr, s):
-			delete(h.silent, addr)
-		case time.Since(s.since) > h.silentAfter:
-			list = append(list, Trouble{Doing: "waiting for broker " + addr, Since: s.since, Cause: errSilent})
-		}
+	for addr, since := range h.silences() {
+		list = append(list, Trouble{Doing: "waiting for broker " + addr, Since: since, Cause: errSilent})
 	}
 	slices.SortFunc(list, func(a, b Trouble) int { return a.Since.Compare(b.Since) })
 	return list
 }
 
+// silences returns the brokers that owe an answer for too long, with the time since when.
+func (h *health) silences() map[string]time.Time {
+	all := map[string]time.Time{}
+	for addr, s := range h.silent {
+		switch {
+		case h.forgotten(addr, s):
+			delete(h.silent, addr)
+		case time.Since(s.since) > h.silentAfter:
+			all[addr] = s.since
+		}
+	}
+	return all
+}
+
 var errSilent = errors.New("it has not answered a request: is it stopped, overloaded, or is the network gone?")
 
-// Away is a broker to which no connection can be made.
+// Away is a broker to which no connection can be made, or that does not answer.
 type Away struct {
 	Broker string    // host:port
 	Since  time.Time // when the first attempt began that failed since the last success
@@ -180,6 +190,8 @@ func (h *health) dialed(addr string, since time.Time, err error) {
 	}
 	if before, ok := h.away[addr]; ok {
 		since = before.Since
+	} else if s, owes := h.silent[addr]; owes && s.since.Before(since) && !h.forgotten(addr, s) {
+		since = s.since // it was frozen before anything tried to connect to it
 	}
 	h.away[addr] = Away{Broker: addr, Since: since, Asked: time.Now(), Why: failed.why()}
 }
@@ -192,6 +204,39 @@ func (c *Client) Away() []Away {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.SortedFunc(maps.Values(h.away), func(a, b Away) int { return strings.Compare(a.Broker, b.Broker) })
+}
+
+// Silent returns the brokers that do not answer though there are connections to them, by address,
+// but for those that Away names: a broker that is frozen is silent for minutes before a new
+// connection fails.
+func (c *Client) Silent() []Away {
+	h := c.cfg.health
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var list []Away
+	for addr, since := range h.silences() {
+		if _, away := h.away[addr]; !away {
+			list = append(list, Away{Broker: addr, Since: since, Asked: time.Now(), Why: errSilent.Error()})
+		}
+	}
+	slices.SortFunc(list, func(a, b Away) int { return strings.Compare(a.Broker, b.Broker) })
+	return list
+}
+
+// wrote records that a batch was acknowledged.
+func (h *health) wrote(topic string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.appended[topic] = time.Now()
+}
+
+// Appended returns when a batch of this client was acknowledged last on a topic; zero before the
+// first.
+func (c *Client) Appended(topic string) time.Time {
+	h := c.cfg.health
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.appended[topic]
 }
 
 // Answered returns when a broker answered a request last; before the first answer, when the client

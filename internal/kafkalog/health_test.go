@@ -159,6 +159,12 @@ func TestRuleWhatIsTriedAgainIsTold(t *testing.T) {
 	if err := c.Ping(t.Context()); err == nil {
 		t.Error("Ping: a broker answers")
 	}
+	began := troubleOf(t, c, "reading").Since
+	for end := time.Now().Add(time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		if tr := troubleOf(t, c, "reading"); !tr.Since.Equal(began) {
+			t.Fatalf("a trouble since %v began anew at %v", began, tr.Since)
+		}
+	}
 	cancel()
 	for range 3 {
 		<-ended
@@ -291,15 +297,22 @@ func TestRuleAFrozenBrokerStaysATrouble(t *testing.T) {
 			_ = sleep(ctx, time.Millisecond)
 		}
 	})
-	first := troubleOf(t, c, "")
+	const waiting = "waiting for broker" // a call that is tried again is a trouble of its own
+	first := troubleOf(t, c, waiting)
 	for end := time.Now().Add(15 * request); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		list := c.Troubles()
-		if len(list) == 0 || list[0].Since.After(first.Since) {
+		i := slices.IndexFunc(list, func(tr Trouble) bool { return strings.HasPrefix(tr.Doing, waiting) })
+		if i < 0 || list[i].Since.After(first.Since) {
 			t.Fatalf("still frozen, and in trouble since %v before, now %v", first.Since, list)
+		}
+		all := append(c.Silent(), c.Away()...)
+		if len(all) == 0 || all[0].Since.After(first.Since) {
+			t.Fatalf("still frozen, and away since %v: %+v", first.Since, all)
 		}
 	}
 	melt()
-	await.That(t, 20*time.Second, "the broker answers again, and is no trouble any more", func() bool { return len(c.Troubles()) == 0 })
+	await.That(t, silentUntil/2, "the broker answers again, and is no trouble any more", // else it is forgotten anyway
+		func() bool { return len(c.Troubles()) == 0 })
 }
 
 // Close ends calls whose broker is frozen: in the middle of a request, and of making a connection.
@@ -351,6 +364,13 @@ func TestReplicationIsTheBrokers(t *testing.T) {
 	}
 }
 
+// Gone says so well within the ten seconds in which a drain without a broker is to end.
+func TestGoneIsSaidInTime(t *testing.T) {
+	if most := goneAfter + goneAfter/20 + goneAsks; most > 8*time.Second {
+		t.Errorf("that takes up to %v", most)
+	}
+}
+
 // Brokers that answer when they are asked are not gone, however long no call asked them anything.
 func TestBrokersThatNoCallAsksAreNotGone(t *testing.T) {
 	t.Parallel()
@@ -362,5 +382,19 @@ func TestBrokersThatNoCallAsksAreNotGone(t *testing.T) {
 	defer cancel()
 	if err := c.Gone(ctx); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestAppendedSaysWhenATopicWasWrittenLast(t *testing.T) {
+	t.Parallel()
+	_, c := setup(t, 1)
+	p := newProducer(t, c, 0, "")
+	if at := c.Appended("t"); !at.IsZero() {
+		t.Errorf("before the first batch: %v", at)
+	}
+	before := time.Now()
+	mustAppend(t, p, "a")
+	if at := c.Appended("t"); at.Before(before) || !c.Appended("u").IsZero() {
+		t.Errorf("written after %v, and so it says %v", before, at)
 	}
 }

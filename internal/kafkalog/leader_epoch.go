@@ -29,7 +29,7 @@ func (c *Client) EpochEnd(ctx context.Context, topic string, partition, leaderEp
 		if err == nil {
 			endOffset, epoch, err = epochEnd(res, topic, partition)
 		}
-		return err
+		return c.allowed(err, Describe, topic, "")
 	})
 	return endOffset, epoch, err
 }

@@ -49,6 +49,20 @@ func (c *Client) Replication(ctx context.Context, topic string) (replicas, broke
 	return replicas, len(c.brokers), nil
 }
 
+// ClusterID returns the id of the cluster, which it has from its first start on.
+func (c *Client) ClusterID(ctx context.Context) (id string, err error) {
+	err = c.persist(ctx, "asking for the cluster's id", func() error {
+		err := c.refresh(ctx)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if id = c.clusterID; err == nil && id == "" {
+			err = ErrCorrupt
+		}
+		return err
+	})
+	return id, err
+}
+
 // describe asks for the state of a topic that exists.
 func (c *Client) describe(ctx context.Context, topic string) (map[int32]leader, error) {
 	doing := fmt.Sprintf("asking for the partitions of topic %q", topic)
@@ -103,6 +117,9 @@ func (c *Client) learn(m *kmsg.MetadataResponse, topics []string) error {
 		}
 		c.controller = m.ControllerID
 	}
+	if m.ClusterID != nil {
+		c.clusterID = *m.ClusterID
+	}
 	for _, name := range topics {
 		delete(c.topics, name)
 	}
@@ -111,7 +128,7 @@ func (c *Client) learn(m *kmsg.MetadataResponse, topics []string) error {
 		if t.Topic == nil {
 			return ErrCorrupt
 		}
-		if err := codeError(t.ErrorCode); err != nil {
+		if err := c.allowed(codeError(t.ErrorCode), Describe, *t.Topic, ""); err != nil {
 			if !isCode(err, kafka.UnknownTopicOrPartition) {
 				failed = errors.Join(failed, fmt.Errorf("topic %q: %w", *t.Topic, err))
 			}

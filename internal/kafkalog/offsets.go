@@ -71,7 +71,7 @@ func (c *Client) listOffset(ctx context.Context, topic string, partition int32, 
 		}
 		p := res.Topics[0].Partitions[0]
 		offset = p.Offset
-		return codeError(p.ErrorCode)
+		return c.allowed(codeError(p.ErrorCode), Describe, topic, "")
 	})
 	return offset, err
 }

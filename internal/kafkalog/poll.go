@@ -118,7 +118,7 @@ func (p *poll) take(ctx context.Context, a answer) {
 		return
 	}
 	for at, err := range again {
-		p.failed(at, time.Now(), err)
+		p.failed(at, time.Now(), p.f.c.allowed(err, Read, at.topic, ""))
 	}
 	if len(again) > 0 && !news {
 		return // the broker ended the wait early because of the errors: all partitions are asked for again
@@ -128,6 +128,7 @@ func (p *poll) take(ctx context.Context, a answer) {
 		at := topicPartition{fetched.Topic, fetched.Partition}
 		p.fetched[at] = fetched
 		p.f.forgetFailure(at)
+		_ = p.f.c.allowed(nil, Read, at.topic, "")
 	}
 	p.done = p.done || news
 }

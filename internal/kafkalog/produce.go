@@ -64,6 +64,7 @@ func (p *Producer) appendBatch(ctx context.Context, msgs []Message) (int64, erro
 	// Sequences count from 0 to 2³¹−1 and begin again.
 	p.sequence = int32((uint32(p.sequence) + uint32(count)) & 0x7fffffff)
 	p.next = base + int64(count)
+	p.c.cfg.health.wrote(p.topic)
 	return base, nil
 }
 
@@ -92,7 +93,7 @@ func (p *Producer) try(ctx context.Context, count int32, sent *bool) (int64, err
 	}
 	switch kafka.Error(code) {
 	case 0:
-		return base, nil
+		return base, p.c.allowed(nil, Write, p.topic, p.txn)
 	case kafka.InvalidProducerEpoch, kafka.ProducerFenced, kafka.InvalidTransactionState:
 		// The last: a newer producer is in the middle of its fence (the embedded broker says so;
 		// our own transaction is over before the first append).
@@ -115,7 +116,10 @@ func (p *Producer) try(ctx context.Context, count int32, sent *bool) (int64, err
 	if kafka.Error(code) == kafka.MessageSizeTooLarge || kafka.Error(code) == kafka.RecordListTooLarge {
 		return -1, &refusal{fmt.Errorf("%w: the topic's max.message.bytes is below the batch of %d bytes", ErrTooLarge, len(p.buf))}
 	}
-	return -1, &refusal{codeError(code)}
+	if err = p.c.allowed(codeError(code), Write, p.topic, p.txn); retriable(err) {
+		return -1, err
+	}
+	return -1, &refusal{err}
 }
 
 // leader returns the connection to the partition's leader.

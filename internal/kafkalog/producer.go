@@ -38,7 +38,7 @@ func (c *Client) NewProducer(ctx context.Context, topic string, partition int32,
 	doing := fmt.Sprintf("taking a producer id for topic %q partition %d", topic, partition)
 	err := c.persist(ctx, doing, func() error {
 		var err error
-		p.id, p.epoch, err = c.initProducer(ctx, transactionalID)
+		p.id, p.epoch, err = c.initProducer(ctx, topic, transactionalID)
 		return err
 	})
 	if err != nil {

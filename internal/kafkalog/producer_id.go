@@ -13,14 +13,14 @@ import (
 const transactionTimeout = 60 * time.Second
 
 // initProducer asks for a producer id and epoch. With a transactional id its coordinator answers,
-// and raises the epoch.
-func (c *Client) initProducer(ctx context.Context, transactionalID string) (id int64, epoch int16, err error) {
+// and raises the epoch. The producer is for a topic.
+func (c *Client) initProducer(ctx context.Context, topic, transactionalID string) (id int64, epoch int16, err error) {
 	req := kmsg.NewPtrInitProducerIDRequest()
 	req.TransactionTimeoutMillis = int32(transactionTimeout.Milliseconds())
 	at := c.anyBroker()
 	if transactionalID != "" {
 		req.TransactionalID = &transactionalID
-		addr, err := c.coordinator(ctx, transactionalID)
+		addr, err := c.coordinator(ctx, topic, transactionalID)
 		if err != nil {
 			return -1, -1, err
 		}
@@ -30,11 +30,16 @@ func (c *Client) initProducer(ctx context.Context, transactionalID string) (id i
 	if err != nil {
 		return -1, -1, err
 	}
-	return res.ProducerID, res.ProducerEpoch, codeError(res.ErrorCode)
+	err = codeError(res.ErrorCode)
+	if err != nil { // else the topic may still be denied
+		err = c.allowed(err, Write, topic, transactionalID)
+	}
+	return res.ProducerID, res.ProducerEpoch, err
 }
 
-// coordinator returns the address of the broker that keeps a transactional id.
-func (c *Client) coordinator(ctx context.Context, transactionalID string) (string, error) {
+// coordinator returns the address of the broker that keeps a transactional id, for a producer of a
+// topic.
+func (c *Client) coordinator(ctx context.Context, topic, transactionalID string) (string, error) {
 	const ofTransactions = 1
 	req := kmsg.NewPtrFindCoordinatorRequest()
 	req.CoordinatorKey, req.CoordinatorType = transactionalID, ofTransactions
@@ -42,5 +47,9 @@ func (c *Client) coordinator(ctx context.Context, transactionalID string) (strin
 	if err != nil {
 		return "", err
 	}
-	return net.JoinHostPort(res.Host, strconv.Itoa(int(res.Port))), codeError(res.ErrorCode)
+	err = codeError(res.ErrorCode)
+	if err != nil {
+		err = c.allowed(err, Write, topic, transactionalID)
+	}
+	return net.JoinHostPort(res.Host, strconv.Itoa(int(res.Port))), err
 }

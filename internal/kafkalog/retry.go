@@ -81,6 +81,10 @@ func retriable(err error) bool {
 	case errors.Is(err, ErrClosed), errors.Is(err, ErrRefused), errors.Is(err, ErrUnknownTopic), errors.As(err, new(*finalError)):
 		return false
 	}
+	var denied *DeniedError
+	if errors.As(err, &denied) {
+		return denied.had
+	}
 	var code kafka.Error
 	if !errors.As(err, &code) {
 		return true

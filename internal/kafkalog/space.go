@@ -6,6 +6,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/tollgate-dp/tollgate/internal/poison"
 )
 
 const (
@@ -44,6 +46,18 @@ func (s *space) bytes(n int) []byte {
 		s.frame = make([]byte, 1<<bits.Len(uint(n-1)))
 	}
 	return s.frame[:n]
+}
+
+// giveBack ends the validity of the answer in the space, if the space will be reused.
+func (s *space) giveBack() {
+	if !s.reused {
+		return
+	}
+	poison.Bytes(s.frame)
+	poison.Fill(s.records, Record{Offset: -1, Key: []byte("given back"), Value: []byte("given back")})
+	for _, body := range s.bodies {
+		poison.Bytes(body)
+	}
 }
 
 // begin makes room for the records that the headers of a response promise, as far as the bytes can

@@ -4,14 +4,13 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/segmentio/kafka-go"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // TopicConfig returns the settings of a topic that are in force, by their Kafka name: the topic's
 // own, else the broker's, else the default. A setting that the broker does not know or keeps secret
-// is absent. Errors: ErrUnknownTopic if the cluster does not have the topic, ErrForbidden if the
-// user may not see its settings.
+// is absent. Errors: ErrUnknownTopic if the cluster does not have the topic, *DeniedError
+// if the user may not see its settings.
 func (c *Client) TopicConfig(ctx context.Context, topic string) (map[string]string, error) {
 	doing := fmt.Sprintf("asking for the settings of topic %q", topic)
 	of := kmsg.NewDescribeConfigsRequestResource()
@@ -25,13 +24,10 @@ func (c *Client) TopicConfig(ctx context.Context, topic string) (map[string]stri
 		if err == nil {
 			settings, err = settingsOf(res, topic)
 		}
-		switch {
-		case missing.lasts(err, topicGrace):
+		if missing.lasts(err, topicGrace) {
 			return ErrUnknownTopic
-		case isCode(err, kafka.TopicAuthorizationFailed, kafka.ClusterAuthorizationFailed):
-			return &finalError{fmt.Errorf("%w: %w", ErrForbidden, err)}
 		}
-		return err
+		return c.allowed(err, DescribeConfigs, topic, "")
 	})
 	if err != nil {
 		return nil, err

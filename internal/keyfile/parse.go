@@ -6,16 +6,17 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
 var errDigits = errors.New("the key must be 64 hex digits")
 
 // ParseSecret reads 64 hex digits, with or without white space around them.
-func ParseSecret(text string) (secret [32]byte, err error) {
+func ParseSecret(text string) ([32]byte, error) {
 	raw, err := hex.DecodeString(strings.TrimSpace(text))
-	if err != nil || len(raw) != len(secret) {
-		return secret, errDigits
+	if err != nil || len(raw) != 32 {
+		return [32]byte{}, errDigits
 	}
 	return [32]byte(raw), nil
 }
@@ -39,12 +40,13 @@ func ParseNoiseKey(text string) (noisereduction.NoiseKey, error) {
 	default:
 		return key, errors.New("it must have one key: 64 hex digits, or a key id, 1 and 64 hex digits")
 	}
-	var err error
-	if key.Secret, err = ParseSecret(words[len(words)-1]); err != nil {
+	bits, err := ParseSecret(words[len(words)-1])
+	if err != nil {
 		return key, err
 	}
-	if key.Secret == [32]byte{} {
+	if bits == [32]byte{} {
 		return key, errors.New("the key is all zeros")
 	}
+	key.Secret = secret.New(bits)
 	return key, nil
 }

@@ -100,7 +100,7 @@ var (
 	partition = []string{"partition"}
 
 	build        = prometheus.NewDesc("tollgate_build_info", "1, with what the program was made of.", []string{"version", "revision", "go"}, nil)
-	lag          = prometheus.NewDesc("tollgate_lag_seconds", "How long ago the last record that was read of a partition was appended, in whole seconds, rounded up; 0 at its end. Absent where the events topic does not have append times.", partition, nil)
+	lag          = prometheus.NewDesc("tollgate_lag_seconds", "How long ago the last record that was read of a partition was appended, in whole seconds, rounded up; 0 at its end, and while no broker answers the time since the end was known. Absent where the events topic does not have append times.", partition, nil)
 	openTurn     = prometheus.NewDesc("tollgate_open_turn_age_seconds", "How long the turn that is being released has been open; 0 where none is.", nil, nil)
 	watermark    = prometheus.NewDesc("tollgate_watermark_timestamp_seconds", "Up to which event time windows are closed.", nil, nil)
 	settledTo    = prometheus.NewDesc("tollgate_settled_timestamp_seconds", "Up to which event time counts are published, complete and charged.", nil, nil)
@@ -112,16 +112,18 @@ var (
 	brokerUp     = prometheus.NewDesc("tollgate_broker_up", "1 where every broker that was asked answers, else 0.", nil, nil)
 	lagRecords   = prometheus.NewDesc("tollgate_lag_records", "Records of a partition that are not read yet. Exact: for the trusted side only.", partition, nil)
 	recordsTotal = prometheus.NewDesc("tollgate_records_total", "Records that this process was the first to read, without dead letters. Exact: for the trusted side only.", nil, nil)
+	lostTotal    = prometheus.NewDesc("tollgate_lost_records_total", "Records that are not counted, by reason; over_budget: once for each window of a metric. Exact: for the trusted side only.", []string{"reason"}, nil)
+	lossLevel    = prometheus.NewDesc("tollgate_loss_level", "How many of the newest records are not counted, by reason: 0 none, 1 some, 2 more than half.", []string{"reason"}, nil)
 	deadLetters  = prometheus.NewDesc("tollgate_dead_letters_total", "Records that this process was the first to read and that are no events, by class. Exact: for the trusted side only.", []string{"class"}, nil)
 )
 
 // Describe implements prometheus.Collector.
 func (e *exporter) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{build, lag, openTurn, watermark, settledTo, turns, restarts, epoch, generation, ready, brokerUp} {
+	for _, d := range []*prometheus.Desc{build, lag, openTurn, watermark, settledTo, turns, restarts, epoch, generation, ready, brokerUp, lossLevel} {
 		to <- d
 	}
 	if e.m.o.Trusted {
-		for _, d := range []*prometheus.Desc{lagRecords, recordsTotal, deadLetters} {
+		for _, d := range []*prometheus.Desc{lagRecords, recordsTotal, lostTotal, deadLetters} {
 			to <- d
 		}
 	}
@@ -158,9 +160,15 @@ func (e *exporter) Collect(to chan<- prometheus.Metric) {
 			gauge(lagRecords, float64(p.Records), id)
 		}
 	}
+	for reason, level := range s.Losses {
+		gauge(lossLevel, float64(level), reason)
+	}
 	if e.m.o.Trusted {
-		counter(recordsTotal, float64(s.Read))
-		for class, n := range s.DeadLetters {
+		counter(recordsTotal, float64(s.Totals.Read))
+		for reason, n := range s.Totals.Lost {
+			counter(lostTotal, float64(n), reason)
+		}
+		for class, n := range s.Totals.DeadLetters {
 			counter(deadLetters, float64(n), class)
 		}
 	}

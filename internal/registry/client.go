@@ -11,14 +11,16 @@ import (
 	"github.com/twmb/franz-go/pkg/sr"
 
 	"github.com/tollgate-dp/tollgate/schemas/event"
+	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
 // Config says how to reach a registry.
 type Config struct {
-	URL            string // http or https, without user and password
-	User, Password string // basic authentication; "" sends none
-	PasswordFile   string // if set, read for every request; Password stands in while it cannot be
-	CAFile         string // PEM certificates that sign the registry's, which may change; "" trusts the system's
+	URL          string // http or https, without user and password
+	User         string // of basic authentication, which only the server of URL gets; "" sends none
+	Password     secret.Of[string]
+	PasswordFile string // if set, read for every request; Password stands in while it cannot be
+	CAFile       string // PEM certificates that sign the registry's, which may change; "" trusts the system's
 
 	Timeout  time.Duration // of one request; 0 is 10 seconds
 	Attempts int           // for one question; 0 is 5

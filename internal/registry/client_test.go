@@ -24,6 +24,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/tollgate-dp/tollgate/schemas/event"
+	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -143,11 +144,13 @@ func TestFailuresThatPassAreTriedAgain(t *testing.T) {
 // waited out, however often it comes, and does not count as an attempt.
 func TestRuleABusyRegistryIsAskedAgainLater(t *testing.T) {
 	const busy = 12 // more than there are attempts
+	var failures atomic.Int64
+	failures.Store(4) // as many as without
 	s, n := fake(t, false, func(w http.ResponseWriter, r *http.Request, n int64) {
 		switch {
 		case n <= busy:
 			w.WriteHeader(http.StatusTooManyRequests)
-		case n <= busy+4: // as many as without
+		case n <= busy+failures.Load():
 			w.WriteHeader(http.StatusBadGateway)
 		default:
 			fmt.Fprint(w, text)
@@ -156,6 +159,11 @@ func TestRuleABusyRegistryIsAskedAgainLater(t *testing.T) {
 	patient := client(t, Config{URL: s.URL, Patience: time.Hour})
 	patient.cfg.Pause = time.Nanosecond
 	if _, err := patient.Schema(t.Context(), 7); err != nil || n.Load() != busy+5 {
+		t.Errorf("%v after %d requests", err, n.Load())
+	}
+	n.Store(0)
+	failures.Store(5)
+	if _, err := patient.Schema(t.Context(), 8); !errors.Is(err, ErrUnreachable) || n.Load() != busy+5 {
 		t.Errorf("%v after %d requests", err, n.Load())
 	}
 }
@@ -175,7 +183,11 @@ func TestABusyRegistrySaysWhenToAskAgain(t *testing.T) {
 		{"soon", time.Microsecond, true}, {"-5", time.Microsecond, true}, {"99999999999999999999", time.Microsecond, true}} {
 		after = c.after
 		n.Store(0)
-		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		limit := 100 * time.Millisecond
+		if c.ends { // before it pauses, however slow this machine is
+			limit = time.Minute
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), limit)
 		_, err := client(t, Config{URL: s.URL, Patience: c.patience}).Schema(ctx, 7)
 		cancel()
 		if got := errors.Is(err, ErrUnreachable); got != c.ends || !got && !errors.Is(err, context.DeadlineExceeded) {
@@ -249,6 +261,41 @@ func TestSlowRegistriesAreUnreachable(t *testing.T) {
 	}
 }
 
+// A client with a password follows a redirect within the registry. It sends no request to another
+// server that the registry redirects to: that server would get the password.
+func TestRuleAPasswordIsForItsRegistryOnly(t *testing.T) {
+	var asked atomic.Int64
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
+	defer other.Close()
+	var to string
+	s, _ := fake(t, false, func(w http.ResponseWriter, r *http.Request, _ int64) {
+		if user, password, _ := r.BasicAuth(); user != "ann" || password != "s3cret" {
+			t.Errorf("user %q, password %q", user, password)
+		}
+		if r.URL.Path == "/within" {
+			fmt.Fprint(w, text)
+			return
+		}
+		http.Redirect(w, r, to, http.StatusTemporaryRedirect)
+	})
+	cfg := Config{URL: s.URL, User: "ann", Password: secret.New("s3cret")}
+	to = "/within"
+	if _, err := client(t, cfg).Schema(t.Context(), 7); err != nil {
+		t.Error(err)
+	}
+	to = other.URL
+	_, err := client(t, cfg).Schema(t.Context(), 7)
+	_, err2 := client(t, cfg).Register(t.Context(), "subject", text)
+	for _, err := range []error{err, err2} {
+		if !errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(), other.URL) || strings.Contains(err.Error(), "s3cret") {
+			t.Error(err)
+		}
+	}
+	if asked.Load() != 0 {
+		t.Error("another server was asked")
+	}
+}
+
 func TestPasswordsAreSentAndNotShown(t *testing.T) {
 	s, n := fake(t, false, func(w http.ResponseWriter, r *http.Request, _ int64) {
 		user, password, ok := r.BasicAuth()
@@ -262,11 +309,11 @@ func TestPasswordsAreSentAndNotShown(t *testing.T) {
 			fmt.Fprintf(w, `{"error_code":401,"message":"%s %v"}`, password, ok)
 		}
 	})
-	if _, err := client(t, Config{URL: s.URL, User: "ann", Password: "s3cret"}).Schema(t.Context(), 7); err != nil {
+	if _, err := client(t, Config{URL: s.URL, User: "ann", Password: secret.New("s3cret")}).Schema(t.Context(), 7); err != nil {
 		t.Error(err)
 	}
 	n.Store(0)
-	for _, cfg := range []Config{{User: "ann", Password: "wr0ng"}, {}, {User: "bob", Password: "wr0ng"}} {
+	for _, cfg := range []Config{{User: "ann", Password: secret.New("wr0ng")}, {}, {User: "bob", Password: secret.New("wr0ng")}} {
 		cfg.URL = s.URL
 		_, err := client(t, cfg).Schema(t.Context(), 7)
 		if !errors.Is(err, ErrUnauthorized) || strings.Contains(err.Error(), "wr0ng") || !strings.Contains(err.Error(), cfg.User) {
@@ -405,7 +452,7 @@ func TestSettingsThatCannotBe(t *testing.T) {
 	}
 	for field, cfgs := range map[string][]Config{
 		"url":     {{}, {URL: "registry"}, {URL: "ftp://registry"}, {URL: "https://"}, {URL: "http://ann:s3cret@registry"}, {URL: "http://registry", Attempts: -1}},
-		"user":    {{URL: "http://registry", Password: "s3cret"}},
+		"user":    {{URL: "http://registry", Password: secret.New("s3cret")}},
 		"ca_file": {{URL: "http://registry", CAFile: empty}, {URL: "https://registry", CAFile: empty}, {URL: "https://registry", CAFile: empty + ".no"}},
 	} {
 		for _, cfg := range cfgs {

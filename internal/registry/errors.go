@@ -63,7 +63,7 @@ func (c *Client) explain(ctx context.Context, err error) (explained error, again
 	}
 	var answer *sr.ResponseError
 	if !errors.As(err, &answer) {
-		return fmt.Errorf("%w: %s: %s", ErrUnreachable, at, hint(err)), true
+		return fmt.Errorf("%w: %s: %s", ErrUnreachable, at, hint(err)), !errors.Is(err, errElsewhere)
 	}
 	if refused := c.explainRefusal(answer); refused != nil {
 		return refused, false

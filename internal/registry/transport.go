@@ -50,7 +50,7 @@ func (c Config) check() error {
 		return err
 	}
 	switch {
-	case c.Password != "" && c.User == "":
+	case c.Password.Reveal() != "" && c.User == "":
 		return &ConfigError{"user", "there is a password, but no user"}
 	case c.CAFile != "" && !strings.HasPrefix(strings.ToLower(c.URL), "https:"):
 		return &ConfigError{"ca_file", "certificates are for https, the address is http"}

@@ -4,12 +4,16 @@ import (
 	"bytes"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"os"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
 // trust sends requests with the password of the moment to the registry that is trusted at the
@@ -17,6 +21,7 @@ import (
 // replaced, stays as it was. Safe for concurrent use.
 type trust struct {
 	cfg Config
+	own *url.URL
 
 	mu        sync.Mutex
 	ca        []byte // what the transport was made with
@@ -24,7 +29,11 @@ type trust struct {
 }
 
 func newTrust(cfg Config) (*trust, error) {
-	t := &trust{cfg: cfg}
+	own, err := url.Parse(cfg.URL)
+	if err != nil {
+		return nil, &ConfigError{"url", "it is not an address, such as https://host:8081"}
+	}
+	t := &trust{cfg: cfg, own: own}
 	ca, err := cfg.readCA()
 	if err != nil {
 		return nil, &ConfigError{"ca_file", err.Error()}
@@ -36,9 +45,18 @@ func newTrust(cfg Config) (*trust, error) {
 	return t, nil
 }
 
+// errElsewhere says that a registry redirects to another server, which must not get the password.
+var errElsewhere = errors.New("the registry redirects to this address, and Tollgate does not send the password there: if you trust the address, configure it in place of the registry's")
+
 // RoundTrip implements http.RoundTripper.
 func (t *trust) RoundTrip(r *http.Request) (*http.Response, error) {
 	if t.cfg.User != "" {
+		if r.URL.Scheme != t.own.Scheme || r.URL.Host != t.own.Host {
+			if r.Body != nil {
+				_ = r.Body.Close()
+			}
+			return nil, errElsewhere
+		}
 		r = r.Clone(r.Context())
 		r.SetBasicAuth(t.cfg.User, t.password())
 	}
@@ -47,15 +65,15 @@ func (t *trust) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func (t *trust) password() string {
 	if t.cfg.PasswordFile == "" {
-		return t.cfg.Password
+		return t.cfg.Password.Reveal()
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	data, err := os.ReadFile(t.cfg.PasswordFile)
 	if now := strings.TrimRight(string(data), "\r\n"); err == nil && now != "" {
-		t.cfg.Password = now
+		t.cfg.Password = secret.New(now)
 	}
-	return t.cfg.Password
+	return t.cfg.Password.Reveal()
 }
 
 // current returns the transport for the certificates of the moment.

@@ -17,8 +17,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	_ "github.com/tollgate-dp/tollgate/internal/testing/fixedseed"
 	"github.com/tollgate-dp/tollgate/internal/testing/golden"
+	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
@@ -70,7 +70,7 @@ func TestTheSameReleasesGiveTheSameBytes(t *testing.T) {
 		for _, limit := range []int{MaxPoints, 300} {
 			want := render(t, s, limit, written)
 			shuffled := sample{s.promise, slices.Clone(s.releases)}
-			rand.New(rand.NewPCG(9, 9)).Shuffle(len(s.releases), func(i, j int) {
+			rand.New(runseed.PCG(t, 9, 9)).Shuffle(len(s.releases), func(i, j int) {
 				shuffled.releases[i], shuffled.releases[j] = shuffled.releases[j], shuffled.releases[i]
 			})
 			if got := render(t, shuffled, limit, written); got != want {
@@ -108,7 +108,7 @@ func TestAnyKeyIsOneString(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		part := rapid.OneOf(rapid.SampledFrom(hostileTexts), rapid.String())
 		key, name := part.Draw(rt, "key")+part.Draw(rt, "more"), part.Draw(rt, "metric")
-		r := rand.New(rand.NewPCG(1, 1))
+		r := rand.New(runseed.PCG(rt, 1, 1))
 		html := render(t, sample{promiseFor(), []schemas.Release{released(r, name, key, monday, hour, 100)}}, MaxPoints, Options{})
 		m := block(t, html).Metrics
 		if len(m) != 1 || m[0].Name != name || len(m[0].Keys) != 1 || m[0].Keys[0].Key != key {
@@ -277,7 +277,7 @@ func TestManyReleasesNeedLittleMemory(t *testing.T) {
 		runtime.ReadMemStats(&now)
 		peak = max(peak, now.HeapInuse-begin.HeapInuse)
 	}
-	r := rand.New(rand.NewPCG(5, 6))
+	r := rand.New(runseed.PCG(t, 5, 6))
 	const windows, keys = 2000, 500
 	err = writePage(io.Discard, d, func(yield func(schemas.Release) bool) {
 		for i := range windows {

@@ -11,6 +11,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
+	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
@@ -60,7 +61,7 @@ type sample struct {
 
 // pages is like the demo: six public keys, 24 hours.
 func pages() sample {
-	r := rand.New(rand.NewPCG(1, 2))
+	r := rand.New(rand.NewPCG(1, 2)) // fixed seed: a made-up page, the same in every picture
 	s := sample{promise: promiseFor(facts("views", "events", pipeline.KeysPublic, hour, hour))}
 	for i := range 24 {
 		for k, key := range []string{"/home", "/product", "/search", "/checkout", "/cart", "/account"} {
@@ -73,7 +74,7 @@ func pages() sample {
 // mixed has a metric of every kind: private keys with gaps, sliding windows
 // with coverage, a sum that is negative and keys that are far apart.
 func mixed() sample {
-	r := rand.New(rand.NewPCG(3, 4))
+	r := rand.New(rand.NewPCG(3, 4)) // fixed seed: a made-up page, the same in every picture
 	private := facts("searches", "events", pipeline.KeysPrivate, hour, hour)
 	private.threshold = 310.5
 	sliding := facts("visitors", metrickind.DistinctUsers, pipeline.KeysPublic, 24*hour, hour)
@@ -102,7 +103,7 @@ func mixed() sample {
 
 // many has keys and windows by the hundreds and thousands.
 func many(keys, windows int) sample {
-	r := rand.New(rand.NewPCG(5, 6))
+	r := rand.New(rand.NewPCG(5, 6)) // fixed seed: a made-up page, the same in every picture
 	s := sample{promise: promiseFor(facts("requests", "events", pipeline.KeysPublic, hour, hour))}
 	for i := range windows {
 		for k := range keys {
@@ -119,7 +120,7 @@ var hostileTexts = []string{
 
 // hostile has names that try to be more than text.
 func hostile() sample {
-	r := rand.New(rand.NewPCG(7, 8))
+	r := rand.New(rand.NewPCG(7, 8)) // fixed seed: a made-up page, the same in every picture
 	evil := hostileTexts[0]
 	m := facts("m"+evil, "events", pipeline.KeysPublic, hour, hour)
 	m.Filter = evil
@@ -149,6 +150,6 @@ func compiled(metrics ...pipeline.Metric) (*pipeline.Deployment, error) {
 		}},
 		Privacy: pipeline.Privacy{Epsilon: 1, Delta: 1e-6},
 		Metrics: metrics,
-		Keys:    pipeline.SecretKeys{Noise: []noisereduction.NoiseKey{{ID: "k1", Secret: [32]byte{1}}}, UserHash: [32]byte{2}},
+		Keys:    pipeline.SecretKeys{Noise: []noisereduction.NoiseKey{{ID: "k1", Secret: secret.New([32]byte{1})}}, UserHash: secret.New([32]byte{2})},
 	})
 }

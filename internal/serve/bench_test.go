@@ -14,6 +14,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/embedded"
 	"github.com/tollgate-dp/tollgate/internal/report"
+	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
@@ -147,9 +148,10 @@ func BenchmarkView(b *testing.B) {
 	for _, n := range []int{1_000, 10_000, 100_000, report.MaxPoints} {
 		b.Run(fmt.Sprintf("values=%d", n), func(b *testing.B) {
 			v := &values{keep: n, limit: n}
+			random := rand.New(runseed.PCG(b, 1, 2))
 			for i := 0; len(v.all) < n; i++ {
 				for k := range 25 {
-					v.all = append(v.all, value("views", fmt.Sprintf("key-%02d", k), i, 1000*float64(k+1)*(1+rand.Float64())))
+					v.all = append(v.all, value("views", fmt.Sprintf("key-%02d", k), i, 1000*float64(k+1)*(1+random.Float64())))
 				}
 			}
 			rows := v.rows()

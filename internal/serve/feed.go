@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tollgate-dp/tollgate/pipeline"
@@ -16,6 +17,9 @@ type feed struct {
 	s       *server
 	pause   time.Duration // between two pages at least
 	changed chan struct{} // has room for one
+	answers atomic.Bool   // the topics were read since follow began its latest attempt
+	after   func(time.Duration) <-chan time.Time
+	read    func(context.Context, *pipeline.Deployment, pipeline.FollowOptions, func(pipeline.Published) error) error
 
 	mu      sync.Mutex
 	kept    values
@@ -27,44 +31,76 @@ type feed struct {
 const together = 10_000
 
 func newFeed(s *server, limit int) *feed {
-	return &feed{s: s, pause: time.Second, changed: make(chan struct{}, 1), kept: values{keep: s.options.Keep, limit: limit}}
+	return &feed{s: s, pause: time.Second, changed: make(chan struct{}, 1), after: time.After, read: pipeline.FollowReleases, kept: values{keep: s.options.Keep, limit: limit}}
 }
 
 // follow reads what is published until ctx ends. While that cannot be read it says so once, and
-// tries again after pauses that grow to a minute.
+// tries again after pauses that grow to a minute, and begin again once it was read.
 func (f *feed) follow(ctx context.Context) error {
-	told := ""
-	for pause := time.Second; ; pause = min(2*pause, time.Minute) {
-		err := pipeline.FollowReleases(ctx, f.s.deployment, pipeline.FollowOptions{
+	told, pause := "", firstPause
+	for {
+		f.answers.Store(false)
+		err := f.read(ctx, f.s.deployment, pipeline.FollowOptions{
 			From: &pipeline.Position{Turn: f.turn}, Together: together, OnAnswer: f.answered, Logger: f.s.options.Logger,
 		}, f.take)
 		var wrong *pipeline.ConfigError
 		if ctx.Err() != nil || errors.As(err, &wrong) {
 			return err
 		}
+		if f.answers.Load() {
+			told, pause = "", firstPause // it was read meanwhile: this is another trouble
+		}
 		if err != nil && err.Error() != told {
 			told = err.Error()
 			f.s.options.Logger.Warn("what is published cannot be read, trying again: " + told)
 		}
 		select {
-		case <-time.After(pause):
+		case <-f.after(pause):
 		case <-ctx.Done():
 			return nil
 		}
+		pause = min(2*pause, mostPause)
 	}
 }
+
+// The pauses between two attempts to read what is published.
+const (
+	firstPause = time.Second
+	mostPause  = time.Minute
+)
 
 func (f *feed) take(p pipeline.Published) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.kept.add(p.Releases)
 	f.turn = p.Turn
-	f.s.metrics.turn.Set(float64(p.End.Unix()))
+	if end := f.endOf(&p, time.Now()); !end.IsZero() {
+		f.s.metrics.turn.Set(float64(end.Unix()))
+	}
 	f.change()
 	return nil
 }
 
+// clockMargin is how far this machine's clock may be behind that of a run.
+const clockMargin = time.Minute
+
+// endOf returns where a turn ends. Users who may write to the turns topic can name any time: of one
+// in the future, which only a deployment of made-up times reaches, the values that came with it
+// must say so. It is zero where they do not.
+func (f *feed) endOf(p *pipeline.Published, now time.Time) (end time.Time) {
+	if !p.End.After(now.Add(f.s.deployment.Config.Time.Skew + clockMargin)) {
+		return p.End
+	}
+	for i := range p.Releases {
+		if at := time.UnixMilli(p.Releases[i].WindowEnd); at.After(end) {
+			end = at
+		}
+	}
+	return end
+}
+
 func (f *feed) answered(current bool) {
+	f.answers.Store(true)
 	f.s.answered.Store(time.Now().UnixMilli())
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -21,7 +21,8 @@ type metrics struct {
 	turn     prometheus.Gauge
 }
 
-func newMetrics() *metrics {
+// newMetrics makes the metrics. answered returns when Kafka last answered, as Unix seconds.
+func newMetrics(answered func() float64) *metrics {
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -41,7 +42,9 @@ func newMetrics() *metrics {
 			Name: "tollgate_serve_last_turn_timestamp_seconds", Help: "Where the last turn ends whose values were read, in event time as Unix seconds; 0 before the first.",
 		}),
 	}
-	m.registry.MustRegister(m.requests, m.duration, m.refused, m.values, m.turn)
+	m.registry.MustRegister(m.requests, m.duration, m.refused, m.values, m.turn, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "tollgate_serve_broker_answered_timestamp_seconds", Help: "When Kafka last answered this process, as Unix seconds.",
+	}, answered))
 	return m
 }
 

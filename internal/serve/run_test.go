@@ -26,6 +26,7 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
 const patienceOfTests = 30 * time.Second
@@ -160,7 +161,7 @@ func TestBrokersThatAreAwayAreNamed(t *testing.T) {
 }
 
 // Why a process is not ready does not end with "still": after a while it is said that nothing can
-// be read, or that Kafka does not answer any more.
+// be read. One that has values is ready however long Kafka does not answer.
 func TestUnreadyIsTrueAfterAWhile(t *testing.T) {
 	s, err := newServer(compiled(t, "127.0.0.1:1", publicSeconds), someOptions)
 	if err != nil {
@@ -173,7 +174,7 @@ func TestUnreadyIsTrueAfterAWhile(t *testing.T) {
 		}
 	}
 	s.complete.Store(true)
-	for after, want := range map[time.Duration]string{patience: "", patience + time.Second: "Kafka has not answered for 31s"} {
+	for after, want := range map[time.Duration]string{patience: "", patience + time.Hour: ""} {
 		if got := s.unready(began.Add(after)); got != want {
 			t.Errorf("complete, after %s: %q", after, got)
 		}
@@ -254,7 +255,7 @@ func TestTwoTopicsAreEnough(t *testing.T) {
 	defer cluster.Close()
 	as := func(user string) *pipeline.Deployment {
 		return compiled(t, cluster.ListenAddrs()[0], publicSeconds, func(c *deployment.Config) {
-			c.Kafka.SASL = &deployment.SASL{Mechanism: deployment.SASLPlain, User: user, Password: "secret"}
+			c.Kafka.SASL = &deployment.SASL{Mechanism: deployment.SASLPlain, User: user, Password: secret.New("secret")}
 		})
 	}
 	operator, public := as("operator"), as("public")
@@ -262,7 +263,7 @@ func TestTwoTopicsAreEnough(t *testing.T) {
 	if _, err := pipeline.Run(t.Context(), operator, pipeline.RunOptions{Bounded: true}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := pipeline.TrustedReport(t.Context(), public); err == nil || !strings.Contains(err.Error(), "Authorization Failed") {
+	if _, err := pipeline.TrustedReport(t.Context(), public); !errors.Is(err, pipeline.ErrForbidden) {
 		t.Errorf("the user may read control: %v", err)
 	}
 	r := run(t, public, func(*Options) {})

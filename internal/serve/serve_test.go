@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
-	_ "github.com/tollgate-dp/tollgate/internal/testing/fixedseed"
+	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -153,10 +153,11 @@ func (s *served) get(path string, fields ...string) got {
 // values than the limit while a metric has more than one window.
 func TestTheNewestWindowsAreKept(t *testing.T) {
 	all := windows(0, 40)
+	random := rand.New(runseed.PCG(t, 1, 2))
 	for range 20 {
 		v := &values{keep: 7, limit: 1000}
 		shuffled := slices.Clone(all)
-		rand.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+		random.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
 		for part := range slices.Chunk(shuffled, 9) {
 			v.add(part)
 		}

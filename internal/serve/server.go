@@ -25,11 +25,13 @@ type server struct {
 	complete atomic.Bool  // the view has all that was settled once
 	answered atomic.Int64 // when Kafka last answered, in Unix milliseconds
 	ending   atomic.Bool
-	marked   string // what the page says of its configuration; for show alone
+	warned   bool             // of another configuration; for show alone
+	began    map[string]int64 // the newest window of each metric when all was read first; for show alone
 }
 
 func newServer(d *pipeline.Deployment, o Options) (*server, error) {
-	s := &server{deployment: d, options: o, metrics: newMetrics(), configured: map[string]bool{}}
+	s := &server{deployment: d, options: o, configured: map[string]bool{}}
+	s.metrics = newMetrics(func() float64 { return float64(s.answered.Load()) / 1000 })
 	for _, m := range d.Metrics {
 		s.configured[m.Spec.Name] = true
 	}
@@ -49,13 +51,16 @@ func (s *server) show(rows []schemas.Release, complete bool) error {
 		title = s.deployment.Config.Deployment
 	}
 	mark := ""
-	if names := s.otherwise(rows); len(names) > 0 {
-		mark = "The newest values were released under another configuration than the one that is described here."
-		if mark != s.marked {
-			s.options.Logger.Warn("the configuration is not the one that the newest values were released under: begin again with the one in force", "metrics", names)
+	if complete {
+		all, behind := s.otherwise(rows)
+		if len(all) > 0 {
+			mark = "The newest values were released under another configuration than the one that is described here."
 		}
+		if len(behind) > 0 && !s.warned {
+			s.options.Logger.Warn("the newest values were released under another configuration: start runner serve again with the configuration in force", "metrics", behind)
+		}
+		s.warned = len(behind) > 0
 	}
-	s.marked = mark
 	v, err := newView(s.deployment, rows, report.Options{Title: title, Mark: mark}, report.Live{Every: s.options.Refresh, Kept: text})
 	if err != nil {
 		return err
@@ -67,45 +72,70 @@ func (s *server) show(rows []schemas.Release, complete bool) error {
 }
 
 // otherwise returns the names of metrics whose newest values were released under another definition
-// than the configured one: bounds, ladder, filter, target.
-func (s *server) otherwise(rows []schemas.Release) (names []string) {
-	newest := map[string][32]byte{}
+// than the configured one: bounds, ladder, filter, target. Of some of them the configuration is
+// behind: values were released under it before these, or these came while this process was
+// running. Of the others it may be newer: right after a change, no value was released under it yet.
+func (s *server) otherwise(rows []schemas.Release) (all, behind []string) {
+	newest, known := map[string]*schemas.Release{}, map[[32]byte]bool{}
 	for i := range rows {
-		newest[rows[i].Metric] = rows[i].MetricDigest
+		newest[rows[i].Metric], known[rows[i].MetricDigest] = &rows[i], true
 	}
-	for _, m := range s.deployment.Metrics {
-		if digest, ok := newest[m.Spec.Name]; ok && digest != m.Digest {
-			names = append(names, m.Spec.Name)
+	if s.began == nil {
+		s.began = map[string]int64{}
+		for metric, r := range newest {
+			s.began[metric] = r.WindowEnd
 		}
 	}
-	return names
+	for _, m := range s.deployment.Metrics {
+		name := m.Spec.Name
+		r := newest[name]
+		if r == nil || r.MetricDigest == m.Digest {
+			continue
+		}
+		all = append(all, name)
+		if since, ok := s.began[name]; known[m.Digest] || !ok || r.WindowEnd > since {
+			behind = append(behind, name)
+		}
+	}
+	return all, behind
 }
 
-// patience is how long Kafka may not answer before this is not called ready.
+// patience is how long Kafka may not answer before /-/ready says so.
 const patience = 30 * time.Second
 
-// unready says why this process is not ready; "" if it is. The text is public.
+// silent returns how long Kafka has not answered; 0 if that is within patience.
+func (s *server) silent(now time.Time) time.Duration {
+	if silent := now.Sub(time.UnixMilli(s.answered.Load())); silent > patience {
+		return silent.Round(time.Second)
+	}
+	return 0
+}
+
+// unready says why this process is not ready; "" if it is. The text is public. A process that has
+// values to show is ready, whatever Kafka does: a proxy that left it out would show nothing.
 func (s *server) unready(now time.Time) string {
-	silent := now.Sub(time.UnixMilli(s.answered.Load()))
 	switch {
 	case s.ending.Load():
 		return "this process is ending"
-	case !s.complete.Load() && silent > patience:
+	case s.complete.Load():
+		return ""
+	case s.silent(now) > 0:
 		return "what is published cannot be read: the log of this process says why"
-	case !s.complete.Load():
-		return "values are still being read"
-	case silent > patience:
-		return fmt.Sprintf("Kafka has not answered for %v", silent.Round(time.Second))
 	}
-	return ""
+	return "values are still being read"
 }
 
 func (s *server) ready(w http.ResponseWriter, _ *http.Request) {
-	if why := s.unready(time.Now()); why != "" {
+	now := time.Now()
+	why, silent := s.unready(now), s.silent(now)
+	switch {
+	case why != "":
 		writeLine(w, http.StatusServiceUnavailable, why)
-		return
+	case silent > 0:
+		writeLine(w, http.StatusOK, fmt.Sprintf("ready; Kafka has not answered for %v, newer values may be missing", silent))
+	default:
+		writeLine(w, http.StatusOK, "ready")
 	}
-	writeLine(w, http.StatusOK, "ready")
 }
 
 func writeLine(w http.ResponseWriter, code int, text string) {

@@ -14,6 +14,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -314,14 +315,57 @@ func TestAnotherConfigurationIsMarked(t *testing.T) {
 	}
 }
 
+// Right after a change no value was released under the new configuration: that is no reason to warn
+// of it. Values that come under another one are.
+func TestAStartAfterAChangeWarnsOnlyWithCause(t *testing.T) {
+	before := func(to int) []schemas.Release {
+		rows := windows(0, to)
+		for i := range rows {
+			rows[i].MetricDigest[0]++
+		}
+		return rows
+	}
+	for name, test := range map[string]struct {
+		next []schemas.Release
+		warn bool
+	}{
+		"the new configuration": {append(before(3), windows(3, 4)...), false},
+		"the old configuration": {before(4), true},
+		"an older one":          {append(windows(-2, -1), before(3)...), true},
+	} {
+		var log bytes.Buffer
+		s, err := newServer(compiled(t, "127.0.0.1:1"), someOptions)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.options.Logger = slog.New(slog.NewTextHandler(&log, nil))
+		for _, rows := range [][]schemas.Release{before(1), before(3)} {
+			if err := s.show(rows, len(rows) > 4); err != nil || log.Len() > 0 {
+				t.Fatalf("%s: at the start: %v, %s", name, err, &log)
+			}
+		}
+		if err := s.show(test.next, true); err != nil || strings.Contains(log.String(), "WARN") != test.warn {
+			t.Errorf("%s: %v, %s", name, err, &log)
+		}
+	}
+}
+
 func TestReadinessSaysWhy(t *testing.T) {
 	s := serveValues(t, windows(0, 3))
 	if answer := s.get("/-/ready"); answer.code != http.StatusOK || answer.body != "ready\n" {
 		t.Errorf("%+v", answer)
 	}
-	s.answered.Store(time.Now().Add(-31 * time.Second).UnixMilli())
-	if answer := s.get("/-/ready"); answer.code != http.StatusServiceUnavailable || !strings.HasPrefix(answer.body, "Kafka has not answered for 31s") {
+	away := time.Now().Add(-31 * time.Second)
+	s.answered.Store(away.UnixMilli())
+	// It has values to show, so that no proxy may leave it out.
+	if answer := s.get("/-/ready"); answer.code != http.StatusOK || answer.body != "ready; Kafka has not answered for 31s, newer values may be missing\n" {
 		t.Errorf("%+v", answer)
+	}
+	if answer := s.get("/v1/releases"); answer.code != http.StatusOK {
+		t.Errorf("values that were read: %+v", answer)
+	}
+	if said, want := s.get("/metrics").body, "tollgate_serve_broker_answered_timestamp_seconds "+strconv.FormatFloat(float64(away.UnixMilli())/1000, 'g', -1, 64)+"\n"; !strings.Contains(said, want) {
+		t.Errorf("no %s in %s", want, said)
 	}
 	if answer := s.get("/-/healthy"); answer.code != http.StatusOK {
 		t.Errorf("healthy: %+v", answer)
@@ -360,7 +404,7 @@ func TestMetricsHaveNothingOfARequest(t *testing.T) {
 			t.Errorf("docs/metrics.md does not define %s", name)
 		}
 	}
-	if defined := strings.Count(string(page), "\n| `tollgate_serve_"); defined != 5 {
+	if defined := strings.Count(string(page), "\n| `tollgate_serve_"); defined != 6 {
 		t.Errorf("docs/metrics.md defines %d metrics of this package", defined)
 	}
 	text := s.get("/metrics").body

@@ -90,13 +90,15 @@ func TestRuleStderrDoesNotWaitForStdout(t *testing.T) {
 	var w bytes.Buffer
 	p := NewProgress(&w, true, time.Now)
 	stdout := &stuck{free: make(chan struct{})}
-	written := make(chan error, 1)
+	begun, written := make(chan struct{}), make(chan error, 1)
 	go func() {
 		written <- p.Interrupt(stdout, func() error {
+			close(begun)
 			_, err := stdout.Write([]byte("value\n"))
 			return errors.Join(err, errors.New("full"))
 		})
 	}()
+	<-begun
 	soon(t, "a note", func() { p.Note("a note"); p.Settled(1, 1); p.Done("") })
 	if !strings.Contains(w.String(), "a note\n") {
 		t.Errorf("got %q", w.String())

@@ -70,7 +70,7 @@ func Compile(cfg Config) (*Deployment, error) {
 		return nil, err
 	}
 	d.Sums = sumsOf(specs)
-	_, err = spend.NewRules(d.Budget, cfg.Keys.UserHash, specs, cfg.Shards, cfg.ReleaseShards, cfg.LedgerSlots)
+	_, err = spend.NewRules(d.Budget, cfg.Keys.UserHash.Reveal(), specs, cfg.Shards, cfg.ReleaseShards, cfg.LedgerSlots)
 	return d, err
 }
 

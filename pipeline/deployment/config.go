@@ -6,11 +6,15 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
+	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
 // Config describes a deployment. The zero value of a field takes the default
 // that its comment names. Compile keeps parts of it: do not change it afterwards.
+//
+// Its JSON, from which a run computes the digests in its terms, contains no secret, and no path of
+// a file that may be replaced while a deployment runs.
 type Config struct {
 	// Deployment prefixes the transactional ids that fence writers; two
 	// deployments on one cluster need different ones. Default "tollgate".
@@ -32,6 +36,8 @@ type Config struct {
 	// accounts then reserve the worst cases of all of these turns together. 1 to 16
 	// and at most a quarter of LedgerSlots; default 1.
 	CatchUp int
+	// Record says which deployments have begun under Keys: others are refused. nil: not known.
+	Record *Record `json:"-"`
 }
 
 // Kafka says where the brokers are and how to talk to them.
@@ -44,26 +50,30 @@ type Kafka struct {
 // TLS names the PEM files of connections to brokers, which are read for every connection. The
 // zero value trusts the system's authorities and shows no certificate.
 type TLS struct {
-	CAFile            string // the authorities that are trusted; "": the system's
-	CertFile, KeyFile string // the client's certificate and private key: both or neither
-	ServerName        string // default: the broker's host name
+	CAFile     string `json:"-"` // the authorities that are trusted; "": the system's
+	CertFile   string `json:"-"` // the client's certificate: needs KeyFile
+	KeyFile    string `json:"-"` // the private key of CertFile, and needs it
+	ServerName string // default: the broker's host name
 }
 
 // SASL is how clients authenticate to brokers.
 type SASL struct {
-	Mechanism      string // plain, scram-sha-256, scram-sha-512 or oauthbearer
-	User, Password string // oauthbearer with TokenURL: the client's id and secret
+	Mechanism string // plain, scram-sha-256, scram-sha-512 or oauthbearer
+	// User and Password are, for oauthbearer with TokenURL, the id and the secret of the client.
+	User     string
+	Password secret.Of[string]
 	// PasswordFile, if set, is read for every connection instead of Password; a line end after the
 	// password is dropped.
-	PasswordFile string
+	PasswordFile string `json:"-"`
 
 	// Where a token of oauthbearer comes from: a file, which is read for every connection, or the
 	// endpoint of an authorization server, asked by the grant of client credentials (RFC 6749,
 	// section 4.4) whenever the last token is about to expire. Only oauthbearer has one of them.
-	TokenFile, TokenURL string
-	TokenCAFile         string   // PEM, the authority of TokenURL; "": the system's
-	Scopes              []string // asked for at TokenURL
-	Extensions          []string // name=value, sent to brokers with the token (RFC 7628, section 3.1)
+	TokenFile   string `json:"-"`
+	TokenURL    string
+	TokenCAFile string   `json:"-"` // PEM, the authority of TokenURL; "": the system's
+	Scopes      []string // asked for at TokenURL
+	Extensions  []string // name=value, sent to brokers with the token (RFC 7628, section 3.1)
 }
 
 // Events says which topic is read, and how its records are decoded.
@@ -79,10 +89,11 @@ type Events struct {
 
 // Registry is a schema registry that speaks Confluent's API.
 type Registry struct {
-	URL            string
-	User, Password string // basic authentication; "": without
-	PasswordFile   string // if set, read for every request instead of Password
-	CAFile         string // PEM, read for every connection; "": the system's authorities
+	URL          string
+	User         string // of basic authentication; "": without
+	Password     secret.Of[string]
+	PasswordFile string `json:"-"` // if set, read for every request instead of Password
+	CAFile       string `json:"-"` // PEM, read for every connection; "": the system's authorities
 }
 
 // Privacy is the promise: (Epsilon, Delta) for every user, over everything that
@@ -114,7 +125,8 @@ type Time struct {
 	// far ahead of it an event may be. Slack is the clock step below which a
 	// record's own times alone decide: default 5 s with broker times, always 0 with
 	// producer times. IdleGrace is how long a partition must be silent before the
-	// wall clock moves it on: default 60 s. All are whole milliseconds, up to a year.
+	// wall clock, less Lateness, Skew and IdleGrace, moves it on: default 60 s. All
+	// are whole milliseconds, up to a year.
 	Lateness, Skew, Slack, IdleGrace time.Duration
 	// NoFuture turns the test for events of the future off: for files.
 	NoFuture bool
@@ -217,7 +229,7 @@ type Outputs struct {
 // other.
 type SecretKeys struct {
 	Noise    []noisereduction.NoiseKey // exactly one: the key that noise is drawn with
-	UserHash [32]byte                  // hashes user ids to account ids, and records to record ids
+	UserHash secret.Of[[32]byte]       // hashes user ids to account ids, and records to record ids
 }
 
 func (c Config) withDefaults() Config {

@@ -10,7 +10,9 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
 // TestCompileRefusesInvalidValues: every invalid value names its field.
@@ -37,8 +39,8 @@ func TestCompileRefusesInvalidValues(t *testing.T) {
 		{"release_shards", func(c *deployment.Config) { c.ReleaseShards = 1 << 20 }},
 		{"ledger_slots", func(c *deployment.Config) { c.LedgerSlots = 3 }},
 		{"keys.noise", func(c *deployment.Config) { c.Keys.Noise = nil }},
-		{"keys.noise", func(c *deployment.Config) { c.Keys.Noise[0].Secret = [32]byte{} }},
-		{"keys.user_hash", func(c *deployment.Config) { c.Keys.UserHash = [32]byte{} }},
+		{"keys.noise", func(c *deployment.Config) { c.Keys.Noise[0].Secret = secret.New([32]byte{}) }},
+		{"keys.user_hash", func(c *deployment.Config) { c.Keys.UserHash = secret.New([32]byte{}) }},
 		{"keys.user_hash", func(c *deployment.Config) { c.Keys.UserHash = c.Keys.Noise[0].Secret }},
 		{"outputs.ledger", func(c *deployment.Config) { c.Outputs.Ledger = "events" }},
 		{"metrics", func(c *deployment.Config) { c.Metrics = nil }},
@@ -145,6 +147,16 @@ func TestRuleLastAtLeastIsPaidInWholeUnits(t *testing.T) {
 				if unused := uint64(d.Budget.Mu2) - total; unused > uint64(2*n*k) {
 					t.Errorf("N=%d K=%d C=%d: %d units are left unused", n, k, c, unused)
 				}
+				cfg.Metrics[0].Coverage = &deployment.Coverage{Share: 0.2}
+				if d, err = deployment.Compile(cfg); err != nil {
+					t.Fatal(err)
+				}
+				charge, ok = state.Charge(uint64(c), d.Metrics[0].Spec.Top)
+				coverage, _ := state.Charge(1, d.Metrics[1].Spec.Top)
+				total = (uint64(charge)*uint64(k) + uint64(coverage)) * uint64(n)
+				if !ok || total > uint64(d.Budget.Mu2) {
+					t.Errorf("N=%d K=%d C=%d, with coverage: %d units of %d", n, k, c, total, d.Budget.Mu2)
+				}
 			}
 		}
 	}
@@ -188,12 +200,17 @@ func TestCatchUpIsAQuarterOfTheSlotsAtMost(t *testing.T) {
 	}
 }
 
-func TestAPrintedConfigurationHasNoPassword(t *testing.T) {
-	s := deployment.SASL{Mechanism: "plain", User: "alice", Password: "s3cret"}
-	for _, v := range []any{s, &s, deployment.Kafka{SASL: &s}, struct{ SASL deployment.SASL }{s}} {
-		for _, verb := range []string{"%v", "%+v", "%#v", "%s"} {
-			if text := fmt.Sprintf(verb, v); strings.Contains(text, "s3cret") {
-				t.Errorf("%s: %s", verb, text)
+func TestRuleAPrintedConfigurationHasNoSecret(t *testing.T) {
+	s := deployment.SASL{Mechanism: "plain", User: "alice", Password: secret.New("s3cret")}
+	r := deployment.Registry{User: "alice", Password: secret.New("s3cret")}
+	k := deployment.SecretKeys{Noise: []noisereduction.NoiseKey{{ID: "k", Secret: secret.New([32]byte{201, 202})}}, UserHash: secret.New([32]byte{201, 202})}
+	for _, v := range []any{s, &s, r, &r, k, &k, deployment.Kafka{SASL: &s}, struct{ SASL deployment.SASL }{s}, deployment.Config{Keys: k}, struct{ k deployment.SecretKeys }{k}} {
+		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%x", "%d"} {
+			text := fmt.Sprintf(verb, v)
+			for _, part := range []string{"s3cret", "733363726574", "201 202", "c9ca", "0xc9, 0xca"} {
+				if strings.Contains(text, part) {
+					t.Errorf("%s: %s", verb, text)
+				}
 			}
 		}
 	}

@@ -18,17 +18,20 @@ type PeriodsPromise struct{ Epsilon, Delta float64 }
 // Where every window lies within one period the amounts add: n·B², and n·δ_keys. A window
 // that reaches into w periods is moved by what a user did in all of them: (Σ c_p)² is up
 // to w·Σ c_p², of which the periods paid Σ c_p². And a key that only this user has may
-// have a count of w·C there, where the threshold allows for C. docs/guarantee.md, section 1.
+// have a count of w·C there, where the threshold allows for C. A choice of bounds counts a
+// user in one of the periods: the user pays its part once. docs/guarantee.md, sections 1
+// and 10.
 func OverPeriods(d *Deployment, n int) (p PeriodsPromise, ok bool) {
-	whole := d.Budget.Whole() // what was planned is a part of the promise
-	keys := whole.Keys.Float() * float64(n) * keysAcross(d, n)
-	rest := (whole.Delta - whole.Keys.Float()) * float64(n)
+	left, planned := d.Budget, d.Budget.Planned
+	keys := left.Keys.Float()*float64(n)*keysAcross(d, n) + planned.Keys.Float()
+	rest := (left.Delta - left.Whole().Keys.Float()) * float64(n)
 	if !(rest+keys < 1) {
 		return p, false
 	}
 	together := float64(n) * float64(min(n, PeriodsInAWindow(d)))
-	mu := math.Nextafter(whole.Mu2.Mu()*math.Sqrt(together), math.Inf(1))
-	c, err := state.ConvertDeltaMu(rest, mu, d.Budget.Accountant)
+	// The factor covers the rounding of this line, which is far below 1e-14.
+	mu := math.Hypot(left.Mu2.Mu()*math.Sqrt(together), planned.Mu2.Mu()) * (1 + 1e-14)
+	c, err := state.ConvertDeltaMu(rest, mu, left.Accountant)
 	if err != nil {
 		return p, false // beyond every ε that is worth stating
 	}

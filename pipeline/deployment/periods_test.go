@@ -21,6 +21,17 @@ func TestRuleWindowsOverSeveralPeriodsAreInThePromiseOverThem(t *testing.T) {
 	gaussian := func(mu, epsilon float64) float64 {
 		return phi(-epsilon/mu+mu/2) - math.Exp(epsilon)*phi(-epsilon/mu-mu/2)
 	}
+	for slide, want := range map[time.Duration]int{time.Hour: 1, time.Hour / 2: 2, 2 * time.Hour: 1} { // of windows and periods that begin apart
+		cfg := deploytest.Config("localhost:1")
+		cfg.Metrics[0].Window, cfg.Metrics[0].Slide, cfg.Privacy.Period = max(slide, time.Hour), slide, max(slide, time.Hour)
+		d, err := deployment.Compile(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := deployment.PeriodsInAWindow(d); got != want {
+			t.Errorf("windows every %v reach into %d periods, want %d", slide, got, want)
+		}
+	}
 	for _, private := range []bool{false, true} {
 		for _, kind := range []string{metrickind.Events, metrickind.DistinctUsers} {
 			for _, periods := range []int{1, 2} {
@@ -76,6 +87,47 @@ func TestRuleWindowsOverSeveralPeriodsAreInThePromiseOverThem(t *testing.T) {
 				if private && keys < 2*2*b.Keys.Float() {
 					t.Errorf("the sum of both δ_keys would do: the key shows with probability %v", keys)
 				}
+			}
+		}
+	}
+}
+
+// A choice of bounds is paid once, however many periods there are. The promise over all periods
+// depends on the planned share, lies between that of what is left and that of the whole, and is the
+// sum of what the choice and the periods cost.
+func TestRuleAChoiceIsPaidOnceOverAllPeriods(t *testing.T) {
+	promise := func(planned float64, n int) (deployment.PeriodsPromise, *deployment.Deployment) {
+		cfg := deploytest.Config("localhost:1")
+		cfg.Metrics[0].Keys = deployment.Keys{Mode: deployment.KeysPrivate}
+		cfg.Metrics[0].LastAtLeast = 1
+		cfg.Privacy.Period, cfg.Privacy.Planned = cfg.Metrics[0].Window, planned
+		d, err := deployment.Compile(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, ok := deployment.OverPeriods(d, n)
+		if !ok {
+			t.Fatalf("nothing is promised over %d periods", n)
+		}
+		return p, d
+	}
+	for _, n := range []int{1, 12, 52} {
+		last, _ := promise(0, n)
+		for _, planned := range []float64{.05, .5, .95} {
+			p, d := promise(planned, n)
+			if n > 1 && !(p.Epsilon < last.Epsilon && p.Delta < last.Delta) || n == 1 && (p.Epsilon < last.Epsilon*(1-1e-6) || p.Epsilon > last.Epsilon*(1+1e-6)) {
+				t.Errorf("%d periods, %v planned: (%v, %v), with less planned (%v, %v)", n, planned, p.Epsilon, p.Delta, last.Epsilon, last.Delta)
+			}
+			last = p
+			b := d.Budget
+			units := uint64(n)*uint64(b.Mu2) + uint64(b.Planned.Mu2)
+			want, err := state.ConvertDeltaMu(float64(n)*(b.Delta-b.Whole().Keys.Float()), state.Mu2(units).Mu(), b.Accountant)
+			if err != nil || math.Abs(p.Epsilon/want.Epsilon-1) > 1e-9 {
+				t.Errorf("%d periods, %v planned: ε %v, the amounts come to %v (%v)", n, planned, p.Epsilon, want.Epsilon, err)
+			}
+			keys := float64(n)*b.Keys.Float() + b.Planned.Keys.Float()
+			if got := p.Delta - float64(n)*(b.Delta-b.Whole().Keys.Float()); math.Abs(got/keys-1) > 1e-6 {
+				t.Errorf("%d periods, %v planned: δ of keys %v, want %v", n, planned, got, keys)
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/tollgate-dp/tollgate/internal/registry"
+	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
 // Values of SASL.Mechanism.
@@ -32,10 +33,10 @@ func (k *Kafka) checkBrokers() error {
 	for i, address := range k.Brokers {
 		host, port, err := net.SplitHostPort(address)
 		if err != nil || host == "" {
-			return Invalid(fmt.Sprintf("kafka.brokers[%d]", i), "%s", noAddress(address))
+			return Invalid(fmt.Sprintf("kafka.brokers[%d]", i), "%s", noAddress(secret.Redact(address)))
 		}
 		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-			return Invalid(fmt.Sprintf("kafka.brokers[%d]", i), "the port in %q must be from 1 to 65535, for example 9092", address)
+			return Invalid(fmt.Sprintf("kafka.brokers[%d]", i), "the port in %q must be from 1 to 65535, for example 9092", secret.Redact(address))
 		}
 	}
 	return nil
@@ -87,7 +88,7 @@ func (s *SASL) checkUser() error {
 	switch {
 	case s.User == "":
 		return Invalid("kafka.sasl.user", "it is missing: %s needs a user", s.Mechanism)
-	case s.Password == "" && s.PasswordFile == "":
+	case s.Password.Reveal() == "" && s.PasswordFile == "":
 		return Invalid("kafka.sasl.password", "it is missing for user %q", s.User)
 	}
 	return nil
@@ -106,7 +107,7 @@ func (s *SASL) checkToken() error {
 		}
 	}
 	if s.TokenFile != "" {
-		if s.User+s.Password+s.PasswordFile+s.TokenCAFile != "" || len(s.Scopes) > 0 {
+		if s.User+s.Password.Reveal()+s.PasswordFile+s.TokenCAFile != "" || len(s.Scopes) > 0 {
 			return Invalid("kafka.sasl", "user, password, token_ca and scopes go with token_url: with token_file the token says all of it")
 		}
 		return nil
@@ -117,11 +118,3 @@ func (s *SASL) checkToken() error {
 	}
 	return s.checkUser()
 }
-
-// String keeps the password out of logs that print a configuration.
-func (s SASL) String() string {
-	return fmt.Sprintf("{%s %s}", s.Mechanism, s.User)
-}
-
-// GoString is String for %#v.
-func (s SASL) GoString() string { return s.String() }

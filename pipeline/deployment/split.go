@@ -256,14 +256,18 @@ func (a *allotment) cover(m *Metric, units *big.Int, b state.Budget) error {
 	a.coverageTop, err = state.PrecisionFromBig(new(big.Int).Mul(units, twoTo40))
 	field := "metrics." + m.Name + ".coverage"
 	if err != nil || a.coverageTop.IsZero() {
-		return Invalid(field, "its share, %v, leaves no precision: raise coverage.share (the default is 0.05), lower last_at_least, or raise privacy.epsilon", m.Coverage.Share)
+		remedy := "raise coverage.share (the default is 0.05), lower last_at_least, or raise privacy.epsilon"
+		if m.Ladder.Sigma > 0 {
+			remedy = "raise coverage.share (the default is 0.05), or lower ladder.sigma"
+		}
+		return Invalid(field, "its share, %v, leaves no precision: %s", m.Coverage.Share, remedy)
 	}
 	if charge, ok := state.Charge(1, a.coverageTop); !ok || charge > b.Mu2 {
 		return Invalid(field, "no user can pay for it: lower coverage.share, %v (the default is 0.05)", m.Coverage.Share)
 	}
-	a.coverageFirst, err = state.PrecisionFromBig(new(big.Int).Rsh(a.coverageTop.Big(), 24))
-	if err != nil || a.coverageFirst.IsZero() {
-		return Invalid(field, "its first rung has no precision left: raise coverage.share, %v (the default is 0.05), or lower last_at_least", m.Coverage.Share)
+	// The top is a whole number of account units, 2^40 of precision each: this is never zero.
+	if a.coverageFirst, err = state.PrecisionFromBig(new(big.Int).Rsh(a.coverageTop.Big(), 24)); err != nil {
+		return fmt.Errorf("computing the first rung of %s: %w", field, err)
 	}
 	return nil
 }
@@ -293,12 +297,25 @@ func firstRung(m *Metric, top state.Precision) (state.Precision, error) {
 		first, err = state.PrecisionFromBig(new(big.Int).Rsh(top.Big(), 24))
 	}
 	if err != nil || first.IsZero() {
-		return first, Invalid(field, "the first rung has no precision left: lower last_at_least, or ladder.expected_max or ladder.first_sigma where one is given")
+		return first, Invalid(field, "the first rung has no precision left: %s", refineFirst(m))
 	}
 	if first.Cmp(top) > 0 {
-		return first, Invalid(field, "the first rung would be finer than the top, whose σ is %s: give ladder.first_sigma: %s or more%s, or lower last_at_least", atLeastText(1/math.Sqrt(top.Float())), atLeastText(1/math.Sqrt(top.Float())), insteadOf(m))
+		return first, Invalid(field, "the first rung would be finer than the top, whose σ is %s: give ladder.first_sigma: %s or more%s", atLeastText(1/math.Sqrt(top.Float())), atLeastText(1/math.Sqrt(top.Float())), insteadOf(m))
 	}
 	return first, nil
+}
+
+// refineFirst says which field makes the first rung too coarse, as a remedy.
+func refineFirst(m *Metric) string {
+	switch {
+	case m.Ladder.FirstSigma > 0:
+		return "lower ladder.first_sigma"
+	case m.Keys.Mode != KeysPrivate && m.Ladder.ExpectedMax > 0 && m.Target.Relative > 0:
+		return "lower ladder.expected_max"
+	case m.Ladder.Sigma > 0:
+		return "lower ladder.sigma"
+	}
+	return "lower last_at_least, or raise privacy.epsilon"
 }
 
 // insteadOf says which field decides the first rung where ladder.first_sigma does not.

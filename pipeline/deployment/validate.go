@@ -48,11 +48,11 @@ func (c *Config) check() error {
 		return Invalid("catch_up", "%d is above a quarter of ledger_slots, %d, of which a restore needs the rest: make it at most %d, or ledger_slots at least %d", c.CatchUp, c.LedgerSlots, c.LedgerSlots/4, 4*c.CatchUp)
 	case len(c.Keys.Noise) != 1:
 		return Invalid("keys.noise", "%d keys; exactly one is needed", len(c.Keys.Noise))
-	case c.Keys.Noise[0].Secret == [32]byte{}:
+	case c.Keys.Noise[0].Secret.Reveal() == [32]byte{}:
 		return Invalid("keys.noise", zeros)
-	case c.Keys.UserHash == [32]byte{}:
+	case c.Keys.UserHash.Reveal() == [32]byte{}:
 		return Invalid("keys.user_hash", zeros)
-	case c.Keys.UserHash == c.Keys.Noise[0].Secret:
+	case c.Keys.UserHash.Equal(c.Keys.Noise[0].Secret):
 		return Invalid("keys.user_hash", "it is the noise key; the two must be independent: make another one with openssl rand -hex 32")
 	case len(c.Metrics) == 0:
 		return Invalid("metrics", "no metric is configured")

@@ -11,18 +11,20 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
 	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
 // Options say where and how a pipeline is submitted.
 type Options struct {
-	URL         string            // of the JobManager's REST interface
+	URL         secret.URL        // of the JobManager's REST interface
 	Parallelism int               // of the job, 1 or more; it needs as many slots
 	Command     string            // absolute path, on the TaskManagers' machines, of the program that calls Worker
 	Env         map[string]string // of that program, beside that of the TaskManager; no secrets: Flink shows it
 	Logger      *slog.Logger      // nil discards
 	// Away is how long the JobManager may not answer while the job runs; default 60 s.
 	Away time.Duration
-	// Started is told of every submission; may be nil.
+	// Started is called after every submission, with the address of the job's page, without a
+	// password; may be nil.
 	Started func(job, page string)
 }
 
@@ -147,7 +149,7 @@ func (s *submission) once(ctx context.Context) error {
 		return fmt.Errorf("submitting the job: %w", err)
 	}
 	if s.o.Started != nil {
-		s.o.Started(s.job, s.url+"/#/job/running/"+s.job)
+		s.o.Started(s.job, s.url.String()+"/#/job/running/"+s.job)
 	}
 	err = s.follow(ctx)
 	var ended *JobError

@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
 // slowJobManager begins a job when it was asked to, and does not always come to say so.
@@ -99,7 +101,7 @@ func submissionTo(t *testing.T, m *slowJobManager) *submission {
 	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, 0)
 	server.Start()
 	t.Cleanup(server.Close)
-	c, err := newClient(server.URL)
+	c, err := newClient(secret.NewURL(server.URL))
 	if err != nil {
 		t.Fatal(err)
 	}

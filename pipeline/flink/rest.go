@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
 var (
@@ -44,19 +46,28 @@ func (r *refusal) Error() string {
 
 // client calls a JobManager.
 type client struct {
-	url  string
+	url  secret.URL
 	http http.Client
 }
 
 // maxAnswer bounds an answer, in bytes: texts of exceptions are the longest.
 const maxAnswer = 8 << 20
 
-func newClient(address string) (*client, error) {
-	u, err := url.Parse(address)
+func newClient(address secret.URL) (*client, error) {
+	u, err := url.Parse(address.Reveal())
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fmt.Errorf("%q: %w", address, ErrAddress)
+		return nil, fmt.Errorf("%q: %w", address.String(), ErrAddress)
 	}
-	return &client{url: strings.TrimSuffix(address, "/"), http: http.Client{Timeout: 30 * time.Second}}, nil
+	return &client{url: secret.NewURL(strings.TrimSuffix(address.Reveal(), "/")), http: http.Client{Timeout: 30 * time.Second}}, nil
+}
+
+// redacted removes user and password from the address in an error of net/http or net/url.
+func redacted(err error) error {
+	var at *url.Error
+	if errors.As(err, &at) {
+		at.URL = secret.Redact(at.URL)
+	}
+	return err
 }
 
 // notHTTP is in errors of net/http where what answers is another protocol; the last one, where it
@@ -66,9 +77,9 @@ var notHTTP = []string{"malformed HTTP", "HTTP response to HTTPS", "readLoopPeek
 // call sends a request and decodes the answer into out, unless that is nil. Errors: ErrUnreachable,
 // ErrNotFlink, *refusal, or ctx's.
 func (c *client) call(ctx context.Context, method, at, kind string, body io.Reader, out any) error {
-	req, err := http.NewRequestWithContext(ctx, method, c.url+at, body)
+	req, err := http.NewRequestWithContext(ctx, method, c.url.Reveal()+at, body)
 	if err != nil {
-		return fmt.Errorf("calling %s: %w", c.url+at, err)
+		return fmt.Errorf("calling %s%s: %w", c.url, at, redacted(err))
 	}
 	if kind != "" {
 		req.Header.Set("Content-Type", kind)
@@ -79,9 +90,9 @@ func (c *client) call(ctx context.Context, method, at, kind string, body io.Read
 			return ctx.Err()
 		}
 		if slices.ContainsFunc(notHTTP, func(text string) bool { return strings.Contains(err.Error(), text) }) {
-			return fmt.Errorf("%s: %w", c.url+at, ErrNotFlink)
+			return fmt.Errorf("%s%s: %w", c.url, at, ErrNotFlink)
 		}
-		return fmt.Errorf("%w: %w", ErrUnreachable, err)
+		return fmt.Errorf("%w: %w", ErrUnreachable, redacted(err))
 	}
 	defer answer.Body.Close() //nolint:errcheck // it was read
 	data, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
@@ -94,7 +105,7 @@ func (c *client) call(ctx context.Context, method, at, kind string, body io.Read
 			if answer.StatusCode >= 500 { // a proxy, or a JobManager that is on its way up
 				return fmt.Errorf("%w: status %d", ErrUnreachable, answer.StatusCode)
 			}
-			return fmt.Errorf("%s answered with status %d: %w", c.url+at, answer.StatusCode, ErrNotFlink)
+			return fmt.Errorf("%s%s answered with status %d: %w", c.url, at, answer.StatusCode, ErrNotFlink)
 		}
 		if answer.StatusCode == http.StatusServiceUnavailable {
 			return fmt.Errorf("%w: %s", ErrUnreachable, strings.Join(said.Errors, "; "))
@@ -105,7 +116,7 @@ func (c *client) call(ctx context.Context, method, at, kind string, body io.Read
 		return nil
 	}
 	if err := json.Unmarshal(data, out); err != nil {
-		return fmt.Errorf("%s: %w", c.url+at, ErrNotFlink)
+		return fmt.Errorf("%s%s: %w", c.url, at, ErrNotFlink)
 	}
 	return nil
 }

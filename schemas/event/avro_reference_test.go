@@ -13,6 +13,7 @@ import (
 	"github.com/linkedin/goavro/v2"
 
 	"github.com/tollgate-dp/tollgate/internal/avro"
+	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
@@ -214,13 +215,14 @@ func mutated(rng *rand.Rand, value []byte) []byte {
 }
 
 // Random values of random schemas, whole and with a byte deleted, doubled or changed, are read as
-// by goavro. The generator is seeded: the test gives the same result every time.
+// by goavro. Both accept nearly all whole values and refuse three quarters of the others: half as
+// many are not once in 10⁹ runs.
 func TestRandomAvroIsReadAsByGoavro(t *testing.T) {
 	n := 20000
 	if testing.Short() {
 		n = 1500
 	}
-	rng := rand.New(rand.NewPCG(5, 11))
+	rng := rand.New(runseed.PCG(t, 5, 11))
 	var whole, broken int
 	for range n {
 		g := &randomAvro{rng: rng}

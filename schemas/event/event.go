@@ -3,6 +3,7 @@ package event
 import (
 	"unicode/utf8"
 
+	"github.com/tollgate-dp/tollgate/internal/poison"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/event/filter"
 )
@@ -145,6 +146,7 @@ func (d *Decoder) Decode(value []byte, ev *Event) error {
 		return d.fail(ClassOversized, "")
 	}
 	d.value = 0
+	d.giveBack()
 	var err error
 	switch d.format {
 	case "jsonl":
@@ -180,6 +182,14 @@ func (d *Decoder) Decode(value []byte, ev *Event) error {
 		ev.Passes = d.passes()
 	}
 	return nil
+}
+
+// giveBack ends the validity of the last event that was decoded.
+func (d *Decoder) giveBack() {
+	for i := range d.unquote {
+		poison.Bytes(d.unquote[i])
+	}
+	poison.Bytes(d.row)
 }
 
 // passes evaluates all filters for the record that was decoded last.

@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 )
 
 // Every text of up to six of the bytes that mean something to CSV (up to eight without -short:
@@ -107,13 +109,13 @@ func jsonText(rng *rand.Rand, b *strings.Builder, depth int) {
 }
 
 // Random objects, whole and with a byte deleted, doubled, changed or swapped, are read as by
-// encoding/json. The generator is seeded: the test gives the same result every time.
+// encoding/json. Nearly half of the whole ones are events: fewer than 2 % are not once in 10⁹ runs.
 func TestRandomObjectsAreReadAsByEncodingJSON(t *testing.T) {
 	n := 100000
 	if testing.Short() {
 		n = 3000
 	}
-	rng := rand.New(rand.NewPCG(3, 7))
+	rng := rand.New(runseed.PCG(t, 3, 7))
 	accepted := 0
 	for range n {
 		var b strings.Builder

@@ -3,12 +3,15 @@ package event
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math/big"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 )
 
 func TestPathsAreSplitAtDots(t *testing.T) {
@@ -110,19 +113,24 @@ func lookUp(raw json.RawMessage, path []string) (json.RawMessage, string) {
 	return raw, ""
 }
 
-// Members of members are found as by encoding/json, and values are what rational numbers say. The
-// generator is seeded.
+// Members of members are found as by encoding/json, and values are what rational numbers say. Every
+// tenth object has a whole number where it is looked for, of the others one in 700. A fifth of the
+// objects have another value there and two fifths have none: fewer than 1 of 500 are not once in
+// 10⁹ runs.
 func TestRandomPathsAreReadAsByEncodingJSON(t *testing.T) {
 	n := 60000
 	if testing.Short() {
 		n = 6000
 	}
-	rng := rand.New(rand.NewPCG(13, 17))
+	rng := rand.New(runseed.PCG(t, 13, 17))
 	d := newDecoder(t, Format{Format: "jsonl", User: "user", Time: "t", TimeUnit: "s", Value: "x.x"})
 	counts := map[string]int{}
-	for range n {
+	for i := range n {
 		var b strings.Builder
-		jsonText(rng, &b, 0)
+		if jsonText(rng, &b, 0); i%10 == 0 {
+			b.Reset()
+			fmt.Fprintf(&b, `{"user":"a","t":1,"x":{"x":%d}}`, rng.Int64()>>rng.IntN(64))
+		}
 		value := []byte(b.String())
 		if !json.Valid(value) || !utf8.Valid(value) {
 			continue
@@ -153,7 +161,7 @@ func TestRandomPathsAreReadAsByEncodingJSON(t *testing.T) {
 		counts[class]++
 	}
 	t.Log(counts)
-	if counts[""] < n/1500 || counts[ClassWrongType] < n/500 || counts[ClassMissingField] < n/500 {
+	if counts[""] < n/10 || counts[ClassWrongType] < n/500 || counts[ClassMissingField] < n/500 {
 		t.Error("too few of a kind for the comparison to say much")
 	}
 }

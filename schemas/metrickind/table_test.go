@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	_ "github.com/tollgate-dp/tollgate/internal/testing/fixedseed"
+	_ "github.com/tollgate-dp/tollgate/internal/testing/runseed"
 )
 
 // An entry that leaves something out would be missed by those who read a page or run a deployment;

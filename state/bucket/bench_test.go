@@ -14,7 +14,7 @@ import (
 // drawn returns the noise levels of one user: σ = 100 over contributions uniform in
 // (0, 1], seeded.
 func drawn(user uint64, mechanisms int) []float64 {
-	rng := rand.New(rand.NewPCG(user, 7))
+	rng := rand.New(rand.NewPCG(user, 7)) // fixed seed: runs of a benchmark are compared
 	s := make([]float64, mechanisms)
 	for i := range s {
 		s[i] = 100 / (1 - rng.Float64())

@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/bucket"
 	"github.com/tollgate-dp/tollgate/state/filter"
@@ -80,7 +81,7 @@ func TestAMillionSpendsStayWithinTheBudget(t *testing.T) {
 	}
 	l := ladder(t, 600, 3000, 4)
 	f := newFilter(t, ladderTable(t, l, 1, bucket.Options{Interval: 0x1p-12, Points: 1 << 14}), l, bucket.Budget{Mu: 0.4, Slack: 1e-6})
-	rng := rand.New(rand.NewPCG(3, 4))
+	rng := rand.New(runseed.PCG(t, 3, 4))
 	accepted := 0
 	for range steps {
 		switch err := f.Spend(bucket.Noise{Sigma: l.Sigma(rng.IntN(l.Len()))}); {

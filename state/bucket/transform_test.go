@@ -5,6 +5,8 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 )
 
 func TestRootsLieOnTheCircleToAHundredBits(t *testing.T) {
@@ -33,7 +35,7 @@ func TestRootsLieOnTheCircleToAHundredBits(t *testing.T) {
 
 func TestTransformIsTheDefiningSum(t *testing.T) {
 	const n = 64
-	rng := rand.New(rand.NewPCG(1, 2))
+	rng := rand.New(runseed.PCG(t, 1, 2))
 	r := newRoots(n)
 	re, im := make([]wide, n), make([]wide, n)
 	for i := range n {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/filter"
 	"github.com/tollgate-dp/tollgate/state/loss"
@@ -70,7 +71,7 @@ func TestCalibratedNoiseIsTheLeastThatFits(t *testing.T) {
 // Without sampling, a filter of the budget takes the releases one by one, and is full at some
 // number of more of them.
 func TestCalibratedReleasesFitAGaussianFilter(t *testing.T) {
-	rng := rand.New(rand.NewPCG(7, 1))
+	rng := rand.New(runseed.PCG(t, 7, 1))
 	cases := []Releases{{1, 1, 1}, {10, 1, 1}, {10_000, 1, 1}, {3, 0.1, 1}, {7, 1e-30, 1}, {49, 1e30, 1}}
 	for range 60 {
 		cases = append(cases, Releases{1 + rng.IntN(300), math.Exp(4 * rng.NormFloat64()), 1})

@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	_ "github.com/tollgate-dp/tollgate/internal/testing/fixedseed"
+	_ "github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/loss"
 )
@@ -40,8 +40,8 @@ func TestSamplesWithoutReplacementHaveTheDivergencesOfTheTheorem(t *testing.T) {
 	}
 }
 
-// More noise, a smaller sample and a smaller order cost no more, nor does a sample cost more than
-// everything.
+// More noise and a smaller sample cost no more, nor does a sample cost more than everything. Orders
+// are not compared: each has a bound of its own.
 func TestSamplesWithoutReplacementAreMonotone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		sigma := math.Exp(rapid.Float64Range(-2, 4).Draw(t, "log sigma"))
@@ -56,7 +56,7 @@ func TestSamplesWithoutReplacementAreMonotone(t *testing.T) {
 		}
 		base, noisier, smaller, all := of(sigma, q), of(sigma*1.1, q), of(sigma, q*0.9), of(sigma, 1)
 		for i, o := range base {
-			if i > 0 && o.Epsilon < base[i-1].Epsilon*(1-1e-9) || !(o.Epsilon > 0) || o.Epsilon > all[i].Epsilon ||
+			if !(o.Epsilon > 0) || o.Epsilon > all[i].Epsilon ||
 				noisier[i].Epsilon > o.Epsilon*(1+1e-9) || smaller[i].Epsilon > o.Epsilon*(1+1e-9) {
 				t.Fatalf("sigma %v, q %v, order %v: %v; more noise %v, smaller %v, all %v", sigma, q, o.Alpha, o.Epsilon, noisier[i], smaller[i], all[i])
 			}
@@ -153,7 +153,7 @@ func TestGroupsCoverGaussianNoise(t *testing.T) {
 			b, _ := gaussian.TypeIIAt(again)
 			again = 1 - b
 		}
-		if math.Abs(1-again-best) > 1e-12 {
+		if math.Abs(1-again-best) > 1e-8 { // 1 − β of a small α has few digits
 			t.Fatalf("iterated %v, at k·mu %v", 1-again, best)
 		}
 	})

@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/filter"
 	"github.com/tollgate-dp/tollgate/state/internal/bigmath"
@@ -117,7 +118,7 @@ func edge(t *rapid.T, left, scale float64) float64 {
 }
 
 func TestNoSequenceOfCallsExceedsTheTrueBudget(t *testing.T) {
-	rng := rand.New(rand.NewPCG(11, 9744))
+	rng := rand.New(runseed.PCG(t, 11, 9744))
 	for range 3 {
 		b, d := math.Exp2(40*rng.Float64()-38), math.Exp2(-60*rng.Float64()-1)
 		p := loss.Approx{Epsilon: math.Exp2(10*rng.Float64() - 7), Delta: d}
@@ -155,7 +156,7 @@ func TestAnAttackFindsABudgetThatIsRoundedUp(t *testing.T) {
 	above := must(filter.NewGDP(math.Nextafter(b, 1)))
 	found := false
 	for seed := range uint64(20) {
-		rng := rand.New(rand.NewPCG(seed, 1))
+		rng := rand.New(runseed.PCG(t, seed, 1))
 		f, sum := above.Fresh(), exact(0)
 		for range 50 {
 			mu := f.Left().Mu
@@ -210,7 +211,7 @@ func TestTheGreatestBudgetIsTakenFromEveryPromise(t *testing.T) {
 // NewGDP says, also for so many that spending them would take too long. 2^26 parts of the smallest
 // budgets are below what a sum can hold without rounding, and one of them may not fit.
 func TestPartsOfABudgetFitDownToWhereNothingIsRounded(t *testing.T) {
-	rng := rand.New(rand.NewPCG(3, 9))
+	rng := rand.New(runseed.PCG(t, 3, 9))
 	fits := func(mu float64, log2k uint) (exactly, ok bool) {
 		part := must(loss.GDP{Mu: mu}.Split(1 << log2k)).Mu
 		sum := new(big.Int).Lsh(fixed.SquareUp(part).Big(), log2k)

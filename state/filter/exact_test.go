@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/filter"
 	"github.com/tollgate-dp/tollgate/state/internal/bigmath"
@@ -21,8 +22,8 @@ func ratSquare(x float64) *big.Rat { return new(big.Rat).Mul(rat(x), rat(x)) }
 func times(k int, x *big.Rat) *big.Rat { return new(big.Rat).Mul(big.NewRat(int64(k), 1), x) }
 
 // cases are 300 seeded budgets and numbers of releases.
-func cases() (budgets []float64, counts []int) {
-	rng := rand.New(rand.NewPCG(11, 300))
+func cases(t testing.TB) (budgets []float64, counts []int) {
+	rng := rand.New(runseed.PCG(t, 11, 300))
 	for range 300 {
 		budgets = append(budgets, math.Exp2(8*rng.Float64()-4))
 		counts = append(counts, 1+rng.IntN(2000))
@@ -43,7 +44,7 @@ func accepted[L any](f filter.Filter[L], l L, k int) int {
 // TestKLossesOfAKthOfTheBudgetFit: with a budget rounded down to 2^-80 and losses rounded up,
 // a single loss of the whole budget was refused in each of these cases.
 func TestKLossesOfAKthOfTheBudgetFit(t *testing.T) {
-	budgets, counts := cases()
+	budgets, counts := cases(t)
 	fewer := map[string]int{}
 	for i, b := range budgets {
 		k := counts[i]
@@ -72,7 +73,7 @@ func TestKLossesOfAKthOfTheBudgetFit(t *testing.T) {
 // TestAFilterDecidesAsTheRealNumbersDo: the float64 next to B/√k, which is above it in
 // some cases, fits k times exactly where the sum of the squares is at most B².
 func TestAFilterDecidesAsTheRealNumbersDo(t *testing.T) {
-	budgets, counts := cases()
+	budgets, counts := cases(t)
 	above := 0
 	for i, b := range budgets {
 		k := counts[i]

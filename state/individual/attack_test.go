@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/mathext"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/state/individual"
 	"github.com/tollgate-dp/tollgate/transforms/mechanisms"
 )
@@ -104,7 +105,7 @@ func TestAdaptiveAttackStaysBelowTheClaimAndBites(t *testing.T) {
 	if testing.Short() {
 		runs = 3000
 	}
-	noise := gaussianNoise(digits{rand.NewPCG(21, 21)})
+	noise := gaussianNoise(digits{runseed.PCG(t, 21, 21)})
 	with, without := 0, 0
 	for range runs {
 		if attack(true, noise) > epsilon {

@@ -11,7 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	_ "github.com/tollgate-dp/tollgate/internal/testing/fixedseed"
+	_ "github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/bucket"
 	"github.com/tollgate-dp/tollgate/state/filter"

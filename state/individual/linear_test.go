@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/individual"
 )
@@ -200,7 +201,7 @@ func TestDeviationCoversTheBudget(t *testing.T) {
 // Gaussian noise of σ the union bound over d coordinates is 2Q(r/σ)·d, far below δ.
 func TestRadiusHoldsTheNoise(t *testing.T) {
 	const delta, d, queries = 0.1, 5, 20000
-	rng := rand.New(rand.NewPCG(1, 2))
+	rng := rand.New(runseed.PCG(t, 1, 2))
 	q := must(individual.NewLinearQueries[string](100, 0.5, individual.ForRound, func(total int64, sigma float64) (float64, error) {
 		return float64(total) + sigma*rng.NormFloat64(), nil
 	}))

@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	_ "github.com/tollgate-dp/tollgate/internal/testing/fixedseed"
+	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/individual"
 )
@@ -118,7 +118,7 @@ func TestQuantiserRefusesWhatIsNotFinite(t *testing.T) {
 // The price is the rational ‖q‖²/(2σ²), rounded up by less than one part in 2^50.
 func TestAVectorsPriceIsExact(t *testing.T) {
 	t.Parallel()
-	rng := rand.New(rand.NewPCG(16, 3))
+	rng := rand.New(runseed.PCG(t, 16, 3))
 	for range 10_000 {
 		norm := individual.SquaredNorm(rng.Uint64() >> rng.UintN(64))
 		sigma := math.Ldexp(1+rng.Float64(), rng.IntN(60)-22)
@@ -157,7 +157,7 @@ func TestAVectorsPriceIsExact(t *testing.T) {
 
 func BenchmarkQuantise(b *testing.B) {
 	q := quantiser(b, 1, 1<<16)
-	rng := rand.New(rand.NewPCG(1, 2))
+	rng := rand.New(runseed.PCG(b, 1, 2))
 	vector := make([]float64, 1000)
 	for j := range vector {
 		vector[j] = rng.NormFloat64()

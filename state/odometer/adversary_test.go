@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/state/loss"
 	"github.com/tollgate-dp/tollgate/state/odometer"
 )
@@ -65,7 +66,7 @@ func TestAdvancedOdometerHoldsWhereAdvancedCompositionDoesNot(t *testing.T) {
 		composed[k] = n*epsilon*math.Tanh(epsilon/2) + epsilon*math.Sqrt(2*n*math.Log(1/delta))
 	}
 	truth := math.Exp(epsilon) / (1 + math.Exp(epsilon))
-	rng := rand.New(rand.NewPCG(3, 3))
+	rng := rand.New(runseed.PCG(t, 3, 3))
 	_, naive, quantile := tally(t, "randomised response", runs, delta, func() (out runOutcome) {
 		realised := 0.0
 		for k := range rounds {
@@ -142,7 +143,7 @@ func TestTimeUniformOdometersHoldAgainstAdaptiveChoice(t *testing.T) {
 			}
 		},
 	} {
-		rng := rand.New(rand.NewPCG(9, 9))
+		rng := rand.New(runseed.PCG(t, 9, 9))
 		exceeded, _, _ := tally(t, name, runs, delta, func() runOutcome { return play(rng, fresh()) })
 		// Concentrated has the normal mixture, which spends half of δ on the other side.
 		if name == "Concentrated" && exceeded < binomialFloor(runs, 0.3*delta) {

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/state/odometer"
 )
 
@@ -104,7 +105,7 @@ func TestBoundariesHoldAgainstAdversarialStops(t *testing.T) {
 		{"removed", count - sensitivity},
 		{"added", count + sensitivity},
 	} {
-		rng := rand.New(rand.NewPCG(5, uint64(c.neighbour)))
+		rng := rand.New(runseed.PCG(t, 5, uint64(c.neighbour)))
 		oneSided, twoSided := make([]int, len(psi)), make([]int, len(psi))
 		for range runs {
 			above, below := stop(rng, count, c.neighbour, precisions, psi)
@@ -147,7 +148,7 @@ func TestBoundOfTheStoppedVarianceAloneIsExceeded(t *testing.T) {
 		rho := u / 2
 		naive[k] = rho + 2*math.Sqrt(-rho*math.Log(delta))
 	}
-	rng := rand.New(rand.NewPCG(7, 7))
+	rng := rand.New(runseed.PCG(t, 7, 7))
 	exceeded := 0
 	for range runs {
 		if above, _ := stop(rng, 0, -1, precisions, [][]float64{naive}); above[0] {
@@ -172,7 +173,7 @@ func TestLinearBoundaryGivesNothingAway(t *testing.T) {
 	}
 	precisions := ladder(1e-4, 1e4, 1.1)
 	b := must(odometer.NewLinearFor(delta, 1))
-	rng := rand.New(rand.NewPCG(11, 11))
+	rng := rand.New(runseed.PCG(t, 11, 11))
 	crossed := 0
 	for range runs {
 		centred, previous := 0.0, 0.0 // loss minus its mean u/2, whose variance is u

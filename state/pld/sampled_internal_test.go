@@ -6,7 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	_ "github.com/tollgate-dp/tollgate/internal/testing/fixedseed"
+	_ "github.com/tollgate-dp/tollgate/internal/testing/runseed"
 )
 
 // unnamed is Gaussian noise that Sampled does not know, so that it is sampled loss by loss.

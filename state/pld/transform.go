@@ -22,11 +22,6 @@ func transformError(n int, norm float64) float64 {
 	return (16*math.Log2(float64(n)) + 16) * unitRoundoff * norm
 }
 
-// TransformError returns a bound of the absolute error of every coefficient of
-// gonum's fourier.FFT of a sequence whose length n is a power of two and whose
-// absolute values add up to norm.
-func TransformError(n int, norm float64) float64 { return transformError(n, norm) }
-
 // transformed composes with one transform per factor and tilt.
 func (c *composition) transformed() (curve, error) {
 	s := c.shape()

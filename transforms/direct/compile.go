@@ -18,7 +18,7 @@ import (
 
 var (
 	// ErrUnsupported says that a pipeline has a shape that this runner does not know.
-	ErrUnsupported = errors.New("the direct engine does not run this pipeline; Beam's other runners, such as prism, may")
+	ErrUnsupported = errors.New("the direct engine does not run this pipeline; another runner of Beam may")
 	// ErrStateWouldBeLost says that a pipeline keeps in keyed state what a restart would need.
 	ErrStateWouldBeLost = errors.New("the direct engine has no checkpoints: a restart would lose keyed state")
 	// ErrLate says that an element was emitted behind the watermark.

@@ -15,6 +15,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/graph/window"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/transforms/direct"
 )
 
@@ -174,7 +175,7 @@ func (w *watching) put(b *builder, l link, in beam.PCollection) beam.PCollection
 // are, one firing at a time and in order.
 func TestRandomChainsEqualTheModel(t *testing.T) {
 	for seed := range uint64(100) {
-		random := rand.New(rand.NewPCG(seed, 12))
+		random := rand.New(runseed.PCG(t, seed, 12))
 		var chain []link
 		for n := range 1 + random.IntN(6) {
 			l := link{kind: []string{"pair", "group", "group", "keep"}[random.IntN(4)], number: n}

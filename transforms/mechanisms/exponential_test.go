@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/chance"
-	_ "github.com/tollgate-dp/tollgate/internal/testing/fixedseed"
+	_ "github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/conversion"
 )
@@ -94,7 +94,7 @@ func TestSelectionsHaveTheirLaws(t *testing.T) {
 			choose func([]int64, Source) (int, error)
 			law    []float64
 		}{"exponential": {e.Select, softmax(c.scores, c.scale)}, "permute and flip": {p.Select, flipLaw(c.scores, c.scale)}} {
-			src, counts, law := seeded(300+uint64(i)), map[int]int{}, map[int]float64{}
+			src, counts, law := seeded(t, 300+uint64(i)), map[int]int{}, map[int]float64{}
 			for range n {
 				counts[must(m.choose(c.scores, src))]++
 			}

@@ -33,9 +33,9 @@ func TestGaussianNoiseIsGaussian(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		xs := draw(t, g, 0, sigma, n, seeded(200+uint64(i)))
+		xs := draw(t, g, 0, sigma, n, seeded(t, 200+uint64(i)))
 		name := fmt.Sprintf("sigma %g", sigma)
-		checkMoments(t, name, xs, 1, 3)
+		checkMoments(t, name, xs, 1)
 		checkTails(t, name, xs, normalCDF, 1, 2, 3, 4)
 		checkDistribution(t, name, xs, normalCDF)
 	}
@@ -48,9 +48,9 @@ func TestLaplaceNoiseIsLaplace(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		xs := draw(t, l, 0, scale, n, seeded(300+uint64(i)))
+		xs := draw(t, l, 0, scale, n, seeded(t, 300+uint64(i)))
 		name := fmt.Sprintf("scale %g", scale)
-		checkMoments(t, name, xs, 2, 24)
+		checkMoments(t, name, xs, 2)
 		checkTails(t, name, xs, laplaceCDF, 1, 3, 6, 9)
 		checkDistribution(t, name, xs, laplaceCDF)
 	}
@@ -64,7 +64,7 @@ func TestDiscreteGaussianNoiseHasItsLaw(t *testing.T) {
 			t.Fatal(err)
 		}
 		law, counts := discreteGaussianLaw(sigma), map[int64]int{}
-		xs := draw(t, d, 5, 1, n, seeded(400+uint64(i)))
+		xs := draw(t, d, 5, 1, n, seeded(t, 400+uint64(i)))
 		variance := 0.0
 		for _, x := range xs {
 			counts[int64(x)]++
@@ -88,25 +88,21 @@ func TestDiscreteGaussianNoiseHasItsLaw(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	xs := draw(t, wide, 0, 0x1p30, n, seeded(499))
+	xs := draw(t, wide, 0, 0x1p30, n, seeded(t, 499))
 	checkTails(t, "wide", xs, normalCDF, 1, 2, 3, 4)
 	checkDistribution(t, "wide", xs, normalCDF)
 }
 
-// checkMoments compares mean, second and fourth moment; one of the order of 8 enters
-// the error of the last.
-func checkMoments(t *testing.T, name string, xs []float64, second, fourth float64) {
+// checkMoments compares mean and second moment. The fourth moment of 10,000 draws from a Laplace
+// law is 5 of its own standard errors too small once in 2,000 times: tails are counted instead.
+func checkMoments(t *testing.T, name string, xs []float64, second float64) {
 	t.Helper()
-	powers := make([]float64, len(xs))
 	checkMean(t, name+": mean", xs, 0)
+	squares := make([]float64, len(xs))
 	for i, x := range xs {
-		powers[i] = x * x
+		squares[i] = x * x
 	}
-	checkMean(t, name+": second moment", powers, second)
-	for i, x := range powers {
-		powers[i] = x * x
-	}
-	checkMean(t, name+": fourth moment", powers, fourth)
+	checkMean(t, name+": second moment", squares, second)
 }
 
 func checkTails(t *testing.T, name string, xs []float64, cdf func(float64) float64, limits ...float64) {
@@ -129,7 +125,7 @@ func checkTails(t *testing.T, name string, xs []float64, cdf func(float64) float
 // is a multiple of the spacing whatever the value, so that low digits say nothing
 // about it (Mironov, 2012).
 func TestReleasesLieOnTheLattice(t *testing.T) {
-	src := seeded(7)
+	src := seeded(t, 7)
 	for _, value := range []float64{0, 1.0 / 3, -1e-9, 12345.678, -7} {
 		g, _ := NewGaussian(1.5)
 		l, _ := NewLaplace(1.5)
@@ -176,8 +172,8 @@ func TestNoiseForLinearQueriesIsThatOfTheMechanism(t *testing.T) {
 	for i, c := range []struct {
 		m     releaser
 		noise func(int64, float64) (float64, error)
-	}{{g, GaussianNoise(seeded(1))}, {d, DiscreteGaussianNoise(seeded(1))}} {
-		src := seeded(1)
+	}{{g, GaussianNoise(seeded(t, 1))}, {d, DiscreteGaussianNoise(seeded(t, 1))}} {
+		src := seeded(t, 1)
 		for range 3 {
 			want, err := c.m.Release(-40, src)
 			if err != nil {

@@ -32,7 +32,7 @@ func TestBadNumbersAreNamed(t *testing.T) {
 	add("finest scale", err)
 	for _, x := range []float64{nan, inf, -inf, 0x1p901, -0x1p901} {
 		for _, r := range []releaser{g, l, d} {
-			_, err = r.Release(x, seeded(1))
+			_, err = r.Release(x, seeded(t, 1))
 			add("value", err)
 		}
 		_, err = m.Begin(x)

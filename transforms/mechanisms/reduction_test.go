@@ -43,7 +43,7 @@ func releasesOf(t testing.TB, m *LaplaceReduction, value float64, src Source, sc
 func TestRungsOfARefinementAreCoupledLaplace(t *testing.T) {
 	n := chance.Trials(100_000)
 	scales := []float64{100, 98, 30, 2}
-	m, src := reduction(t, 100, 1), seeded(700)
+	m, src := reduction(t, 100, 1), seeded(t, 700)
 	rungs := make([][]float64, len(scales))
 	for range n {
 		for i, y := range releasesOf(t, m, 1000, src, scales...) {
@@ -80,7 +80,7 @@ func TestRungsOfARefinementAreCoupledLaplace(t *testing.T) {
 // scales from what was released with the Laplace law of the last scale.
 func TestTheWayDoesNotMatterForTheEnd(t *testing.T) {
 	n := chance.Trials(100_000)
-	m, src := reduction(t, 64, 1), seeded(701)
+	m, src := reduction(t, 64, 1), seeded(t, 701)
 	ends := make([]float64, n)
 	for i := range ends {
 		c, err := m.Begin(0)
@@ -100,7 +100,7 @@ func TestTheWayDoesNotMatterForTheEnd(t *testing.T) {
 }
 
 func TestOnlyTheLastRungIsPaid(t *testing.T) {
-	m, src := reduction(t, 64, 0.5), seeded(702)
+	m, src := reduction(t, 64, 0.5), seeded(t, 702)
 	worst, err := m.Worst(3)
 	if err != nil || worst.Epsilon != 6 || worst.Delta != 0 {
 		t.Errorf("worst case of sensitivity 3 at scale 0.5: %v, %v; want epsilon 6", worst, err)
@@ -149,7 +149,7 @@ func TestScalesOutOfTurnReleaseNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		src := seeded(703)
+		src := seeded(t, 703)
 		for _, scale := range c.before {
 			if _, err := refinement.Next(scale, src); err != nil {
 				t.Fatal(err)

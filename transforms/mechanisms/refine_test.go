@@ -44,7 +44,7 @@ func TestCouplingIsOne(t *testing.T) {
 }
 
 // TestRefineHasTheConditionalLaw starts from fixed u and compares v with Bayes' rule
-// (χ², see checkCounts: 1e-5 each).
+// (χ², see checkCounts: 1e-8 each).
 func TestRefineHasTheConditionalLaw(t *testing.T) {
 	n := chance.Trials(80_000)
 	for _, c := range []struct {
@@ -66,7 +66,7 @@ func TestRefineHasTheConditionalLaw(t *testing.T) {
 				}
 			}
 			law[u] += stays * p2(u) / p1(u)
-			src := seeded(uint64(500 + u))
+			src := seeded(t, uint64(500+u))
 			for range n {
 				v, err := refine(u, c.t1, c.t2, src)
 				if err != nil {
@@ -85,7 +85,7 @@ func TestRefineHasTheConditionalLaw(t *testing.T) {
 func TestRungsHaveTheirLawsTogether(t *testing.T) {
 	n := chance.Trials(200_000)
 	scales := []uint64{8, 5, 2}
-	src := seeded(600)
+	src := seeded(t, 600)
 	rungs := [3]map[int64]int{{}, {}, {}}
 	taken := [2]map[int64]int{{}, {}}
 	type pair struct{ end, off int64 }

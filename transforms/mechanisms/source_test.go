@@ -3,6 +3,8 @@ package mechanisms
 import (
 	"math/rand/v2"
 	"testing"
+
+	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 )
 
 // fast is a Source for the law tests, which concern the algorithms: a fast
@@ -11,7 +13,7 @@ type fast struct{ *rand.PCG }
 
 func (f fast) Word() uint64 { return f.Uint64() }
 
-func seeded(seed uint64) fast { return fast{rand.NewPCG(seed, 0x6d656368)} }
+func seeded(t testing.TB, seed uint64) fast { return fast{runseed.PCG(t, seed, 0x6d656368)} }
 
 // script plays chosen digits, then fails the test.
 type script struct {

@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	_ "github.com/tollgate-dp/tollgate/internal/testing/fixedseed"
+	_ "github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/state"
 )
 
@@ -80,11 +80,15 @@ func TestRuleNextPrecisionIsInteger(t *testing.T) {
 			if ladder[i].Cmp(ladder[i-1]) <= 0 {
 				t.Fatalf("points %d and %d do not increase", i-1, i)
 			}
+			if s.Kind == Geometric || first > 1000 {
+				pointIsExact(t, s, i, ladder)
+			}
 			unit := 1 / ladder[i-1].Float() // both ends are rounded to integers
 			if ratio := ladder[i].Float() / ladder[i-1].Float(); s.Kind == Adaptive && first > 1000 && (ratio+unit < 1.05 || ratio-2*unit > 1.0525) {
 				t.Fatalf("points %d and %d are ×%v apart", i-1, i, ratio)
 			}
 		}
+		scoreIsExact(t, p)
 		score := rapid.Int64().Draw(t, "score")
 		jump := p.jump(score)
 		if jump < 1 || jump > maxJump {
@@ -94,6 +98,52 @@ func TestRuleNextPrecisionIsInteger(t *testing.T) {
 			t.Fatalf("an estimate of zero or less jumps %d points", jump)
 		}
 	})
+}
+
+// pointIsExact fails for a point of a ladder that is not computed in integers: a geometric one is
+// ⌊u·factor⌋, an adaptive one first·2^(i/14) but for two units and a part 2^-60, where a float64 is
+// off by a part 2^-53.
+func pointIsExact(t *rapid.T, s Spec, i int, ladder []state.Precision) {
+	t.Helper()
+	u, one := ladder[i].Big(), big.NewInt(1)
+	if s.Kind == Geometric {
+		before := ladder[i-1].Big()
+		want := new(big.Rat).SetFloat64(s.Factor)
+		want.Mul(want, new(big.Rat).SetInt(before))
+		exact := new(big.Int).Quo(want.Num(), want.Denom())
+		if next := before.Add(before, one); exact.Cmp(next) < 0 {
+			exact = next
+		}
+		if u.Cmp(exact) != 0 {
+			t.Fatalf("point %d is %v, want %v", i, u, exact)
+		}
+		return
+	}
+	power := func(v *big.Int) *big.Int { return new(big.Int).Exp(v, big.NewInt(octave), nil) }
+	part := new(big.Int).Rsh(u, 60)
+	part.Add(part, big.NewInt(2))
+	want := power(s.First.Big())
+	want.Lsh(want, uint(i))
+	if power(new(big.Int).Sub(u, part)).Cmp(want) > 0 || power(new(big.Int).Add(u, part)).Cmp(want) < 0 {
+		t.Fatalf("point %d is %v, which is not first·2^(%d/%d)", i, u, i, octave)
+	}
+}
+
+// scoreIsExact fails for a score that is not an integer quotient: what decides must not depend on
+// how a processor rounds.
+func scoreIsExact(t *rapid.T, p *Plan) {
+	t.Helper()
+	want := rapid.Int64Range(1, 1<<62).Draw(t, "exact score")
+	r := &p.rungs[len(p.rungs)-1]
+	var c refinement
+	c.sum.Mul(big.NewInt(want), r.root)
+	if got := c.scoreOf(r); got != want {
+		t.Fatalf("the score is %d, want %d", got, want)
+	}
+	c.sum.Sub(&c.sum, big.NewInt(1))
+	if got := c.scoreOf(r); got != want-1 {
+		t.Fatalf("the score just below %d is %d", want, got)
+	}
 }
 
 // TestJumpAimsShortOfTheBarrier: after a jump of m points a score that is

@@ -3,6 +3,7 @@ package noisereduction_test
 import (
 	"fmt"
 
+	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
@@ -29,7 +30,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	key := noisereduction.NoiseKey{ID: "2026-a", Secret: [32]byte{1, 2, 3}} // 256 random bits, kept secret
+	key := noisereduction.NoiseKey{ID: "2026-a", Secret: secret.New([32]byte{1, 2, 3})} // 256 random bits, kept secret
 	release, err := plan.Release(key, noisereduction.Identity{
 		WindowStart: 1_767_225_600_000, WindowEnd: 1_767_229_200_000, Key: []byte("/home"),
 	}, 12_345)

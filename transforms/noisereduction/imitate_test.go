@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/state"
 )
 
@@ -26,7 +27,7 @@ func TestImitationsHaveTheLawOfReleases(t *testing.T) {
 		"no target": {Kind: Adaptive, First: precision(t, 1e4), Top: precision(t, 20), Target: Target{Confidence: .95}},
 	} {
 		p := compile(t, s)
-		random := rand.New(rand.NewPCG(7, 7))
+		random := rand.New(runseed.PCG(t, 7, 7))
 		id := testIdentity()
 		for _, count := range []int64{0, 140, 170, 400, 3000} {
 			const n = 4000
@@ -87,7 +88,7 @@ func difference(a, b []float64) float64 {
 
 func BenchmarkImitate(b *testing.B) {
 	p := compile(b, Spec{Kind: Adaptive, First: precision(b, 1e5), Top: precision(b, 20), Target: Target{Relative: .1, Confidence: .95}})
-	random := rand.New(rand.NewPCG(7, 7))
+	random := rand.New(runseed.PCG(b, 7, 7))
 	b.ReportAllocs()
 	for b.Loop() {
 		p.Imitate(1000, random.NormFloat64)

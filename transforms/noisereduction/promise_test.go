@@ -2,6 +2,7 @@ package noisereduction
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/chance"
@@ -118,6 +119,7 @@ func TestRuleAccuracyPromise(t *testing.T) {
 	seed := byte(0)
 	wrong, outside := 0.0, 0.0
 	for i, c := range promiseCases() {
+		usesItsFactors(t, c)
 		if testing.Short() && i%17 != 0 {
 			continue
 		}
@@ -140,6 +142,28 @@ func TestRuleAccuracyPromise(t *testing.T) {
 		}
 	}
 	t.Logf("worst cells, as a multiple of what is allowed: %.2f wrong, %.2f outside (n = %d each)", wrong, outside, n)
+}
+
+// usesItsFactors checks the stop rule and the intervals of a case against the fitted factors, which
+// shave off a few per cent: too few for this many releases to tell.
+func usesItsFactors(t *testing.T, c promiseCase) {
+	t.Helper()
+	p := c.plan(t, 1000)
+	at := func(nodes []float64, v float64) int { return slices.Index(nodes, v) }
+	targets, confidences := tableTargets(), tableConfidences()
+	f := fitted()[at(confidences[:], c.target.Confidence)][at(targets[:], c.target.Relative)][ladderClass(p.spec)]
+	kappa := f.kappa
+	if c.target.Absolute != 0 {
+		kappa = f.floor
+	}
+	z := math.Sqrt2 * math.Erfinv(c.target.Confidence)
+	if want := z / (c.target.Relative * float64(kappa) / 1000); math.Abs(math.Ldexp(float64(p.barrier), -scoreBits)/want-1) > 1e-6 {
+		t.Errorf("%+v: stops at a score of %v, want %v", c, math.Ldexp(float64(p.barrier), -scoreBits), want)
+	}
+	r := &p.rungs[0]
+	if want := z * float64(f.widen) / 1000 * r.deviation; math.Abs(math.Ldexp(float64(r.half), -valueBits)-want) > 1e-6*want+3*0x1p-10 {
+		t.Errorf("%+v: half of an interval is %v, want %v", c, math.Ldexp(float64(r.half), -valueBits), want)
+	}
 }
 
 // TestFactorsKeepThePromise computes, without sampling, the worst over all

@@ -1,6 +1,9 @@
 package noisereduction
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"math"
 	"math/big"
 	"sync"
@@ -127,7 +130,7 @@ func TestReleaseNeverExceedsTop(t *testing.T) {
 	})
 }
 
-// TestRuleSameInputsSameBytes pins the bytes of one release.
+// TestRuleSameInputsSameBytes pins the bytes of one release, and a digest of many.
 func TestRuleSameInputsSameBytes(t *testing.T) {
 	p := compile(t, Spec{Kind: Geometric, Factor: 2, First: precision(t, 1e4), Top: precision(t, 100), Target: Target{Absolute: 400, Confidence: .95}})
 	r, err := p.Release(testKey(), testIdentity(), 12345)
@@ -141,6 +144,34 @@ func TestRuleSameInputsSameBytes(t *testing.T) {
 	if r != want {
 		t.Errorf("released %#v, want %#v", r, want)
 	}
+	// Nor does a release depend on those before it.
+	const digest = "8ca044388c68d58327425391af295a17"
+	for range 2 {
+		if got := releasedDigest(t, p); got != digest {
+			t.Errorf("the digest of many releases is %s, want %s: a change of noise needs another noiseFormat", got, digest)
+		}
+	}
+}
+
+// releasedDigest returns a digest of releases along an adaptive ladder and a geometric one.
+func releasedDigest(t *testing.T, geometric *Plan) string {
+	t.Helper()
+	adaptive := compile(t, Spec{
+		Kind: Adaptive, First: precision(t, 1e4), Top: precision(t, 3), Target: Target{Relative: .05, Confidence: .95}, Private: private(t, 3, 1e-6),
+	})
+	h, id := sha256.New(), testIdentity()
+	for _, p := range []*Plan{adaptive, geometric} {
+		for _, count := range []int64{0, 7, -7, 12_345, 1_000_000, MaxCount} {
+			for id.WindowStart = range int64(20) {
+				r, err := p.Release(testKey(), id, count)
+				if err != nil {
+					t.Fatal(err)
+				}
+				fmt.Fprintf(h, "%#v\n", r)
+			}
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
 func TestReleaseIsSafeForConcurrentUse(t *testing.T) {

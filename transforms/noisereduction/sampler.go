@@ -67,8 +67,9 @@ func (s *Sampler) noise(k *NoiseKey, rung int, uPrev, u state.Precision, count i
 	}
 	exponent := latticeExponent(increment)
 	s.message = appendDraw(s.message[:s.prefix], draw{rung, uPrev, u, exponent, uint64(count)})
+	key := k.Secret.Reveal()
 	var seed [32]byte
-	seed, s.buffer = hmacSum(&k.Secret, s.message, s.buffer)
+	seed, s.buffer = hmacSum(&key, s.message, s.buffer)
 	s.random.reset(seed)
 	q, t := scaledDeviation(increment, exponent)
 	noise, err := s.gauss.rounded(q, t, &s.random)

@@ -3,14 +3,19 @@ package noisereduction
 import (
 	"crypto/hmac"
 	"crypto/sha256"
+	"fmt"
+	"maps"
 	"math"
 	"math/big"
+	"reflect"
+	"slices"
 	"sort"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/chance"
+	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/state"
 )
 
@@ -25,11 +30,11 @@ func precision(t testing.TB, sigma float64) state.Precision {
 
 // testKey returns a key with a secret that is not zero.
 func testKey() NoiseKey {
-	k := NoiseKey{ID: "test"}
-	for i := range k.Secret {
-		k.Secret[i] = byte(i * 7)
+	var bits [32]byte
+	for i := range bits {
+		bits[i] = byte(i * 7)
 	}
-	return k
+	return NoiseKey{ID: "test", Secret: secret.New(bits)}
 }
 
 func testIdentity() Identity {
@@ -60,9 +65,9 @@ func deviates(t testing.TB, n int, uPrev, u state.Precision) []float64 {
 
 func phi(x float64) float64 { return 0.5 * math.Erfc(-x/math.Sqrt2) }
 
-// TestNoiseIsGaussian is a KS test (critical value 1.95/√n) and a χ² test
-// with 100 equally probable cells (critical value 148.2): false-reject rate
-// 1e-3 each.
+// TestNoiseIsGaussian is a KS test (critical value 2.9/√n) and a χ² test
+// with 100 equally probable cells (critical value 192): false-reject rate
+// 1e-7 each, if the noise's format changes.
 func TestNoiseIsGaussian(t *testing.T) {
 	n := chance.Trials(1_000_000)
 	z := deviates(t, n, state.Precision{}, precision(t, 37))
@@ -75,22 +80,22 @@ func TestNoiseIsGaussian(t *testing.T) {
 	for _, h := range hits {
 		chi2 += (float64(h) - expected) * (float64(h) - expected) / expected
 	}
-	if chi2 > 148.2 {
-		t.Errorf("χ² = %.1f over %d cells, limit 148.2", chi2, cells)
+	if chi2 > 192 {
+		t.Errorf("χ² = %.1f over %d cells, limit 192", chi2, cells)
 	}
 	sort.Float64s(z)
 	ks := 0.0
 	for i, x := range z {
 		ks = max(ks, math.Abs(phi(x)-float64(i)/float64(n)), math.Abs(phi(x)-float64(i+1)/float64(n)))
 	}
-	if limit := 1.95 / math.Sqrt(float64(n)); ks > limit {
+	if limit := 2.9 / math.Sqrt(float64(n)); ks > limit {
 		t.Errorf("KS distance %.6f, limit %.6f", ks, limit)
 	}
-	t.Logf("n = %d: χ² %.1f (limit 148.2), KS %.6f (limit %.6f)", n, chi2, ks, 1.95/math.Sqrt(float64(n)))
+	t.Logf("n = %d: χ² %.1f (limit 192), KS %.6f (limit %.6f)", n, chi2, ks, 2.9/math.Sqrt(float64(n)))
 }
 
-// TestNoiseTails counts draws beyond 1 to 4.5 deviations, both sides: 5
-// deviations of the count, false-reject rate below 1e-5.
+// TestNoiseTails counts draws beyond 0.5 to 4.5 deviations, both sides: false-reject
+// rate below 3e-7, if the noise's format changes.
 func TestNoiseTails(t *testing.T) {
 	n := chance.Trials(1_000_000)
 	z := deviates(t, n, precision(t, 40), precision(t, 3))
@@ -108,13 +113,13 @@ func TestNoiseTails(t *testing.T) {
 	}
 }
 
-// TestRungCovariance: Cov(est_i, est_j) = min(1/u_i, 1/u_j) within 1.6 %. The
-// worst of the ten entries has a standard error of 0.4 % (false-reject rate
-// below 1e-3); 5 % under -short.
+// TestRungCovariance: Cov(est_i, est_j) = min(1/u_i, 1/u_j) within 2.2 %,
+// 6.2 % under -short. The worst of the ten entries has a standard error of 0.4 % and
+// 1.13 %: false-reject rate below 1e-6, if the noise's format changes.
 func TestRungCovariance(t *testing.T) {
-	n, tolerance := 400_000, 0.016
+	n, tolerance := 400_000, 0.022
 	if testing.Short() {
-		n, tolerance = 50_000, 0.05
+		n, tolerance = 50_000, 0.062
 	}
 	p := compile(t, Spec{Kind: Geometric, Factor: 1.5, First: precision(t, 50), Top: precision(t, 27), Target: Target{Confidence: .95}})
 	ladder := p.Ladder()[:4]
@@ -182,7 +187,7 @@ func TestRuleNoiseInputHasPrecisions(t *testing.T) {
 	}
 	reference := draw(base)
 	changes := map[string]func(*input){
-		"secret":           func(in *input) { in.k.Secret[31]++ },
+		"secret":           func(in *input) { in.k.Secret = secret.New([32]byte{31: 1}) },
 		"incarnation":      func(in *input) { in.id.Incarnation[15]++ },
 		"metric":           func(in *input) { in.id.MetricDigest[31]++ },
 		"window start":     func(in *input) { in.id.WindowStart++ },
@@ -209,20 +214,46 @@ func TestRuleNoiseInputHasPrecisions(t *testing.T) {
 	}
 }
 
-// TestNoiseInputIsInjective compares encodings of identities whose fields
-// run into each other when they are merely concatenated.
+// Inputs that differ in any field have different encodings, and equal ones the same.
 func TestNoiseInputIsInjective(t *testing.T) {
+	// A few values for each field, so that many pairs differ in one of them only.
+	fields := map[string]func(id *Identity, d *draw, v uint64){
+		"incarnation": func(id *Identity, _ *draw, v uint64) { id.Incarnation[15] = byte(v) },
+		"metric":      func(id *Identity, _ *draw, v uint64) { id.MetricDigest[31] = byte(v) },
+		"start":       func(id *Identity, _ *draw, v uint64) { id.WindowStart = int64(v) },
+		"end":         func(id *Identity, _ *draw, v uint64) { id.WindowEnd = int64(v) },
+		"key":         func(id *Identity, _ *draw, v uint64) { id.Key = make([]byte, 30*v) },
+		"rung":        func(_ *Identity, d *draw, v uint64) { d.rung = int(v) },
+		"previous":    func(_ *Identity, d *draw, v uint64) { d.previous.Lo = v },
+		"precision":   func(_ *Identity, d *draw, v uint64) { d.precision.Lo = v },
+		"exponent":    func(_ *Identity, d *draw, v uint64) { d.exponent = uint(v) },
+		"count":       func(_ *Identity, d *draw, v uint64) { d.exactCount = -v },
+	}
+	if n := reflect.TypeFor[Identity]().NumField() + reflect.TypeFor[draw]().NumField(); n != len(fields) {
+		t.Fatalf("an input has %d fields, of which %d are drawn", n, len(fields))
+	}
+	names := slices.Sorted(maps.Keys(fields))
+	seen := map[string]string{}
 	rapid.Check(t, func(t *rapid.T) {
-		bytes := rapid.SliceOfN(rapid.Byte(), 0, 40)
-		one := Identity{Key: bytes.Draw(t, "key 1"), WindowEnd: rapid.Int64().Draw(t, "end 1")}
-		two := Identity{Key: bytes.Draw(t, "key 2"), WindowEnd: rapid.Int64().Draw(t, "end 2")}
-		same := string(one.Key) == string(two.Key) && one.WindowEnd == two.WindowEnd
-		a := appendDraw(appendIdentity(nil, one), draw{rung: 1})
-		b := appendDraw(appendIdentity(nil, two), draw{rung: 1})
-		if (string(a) == string(b)) != same {
-			t.Fatalf("encodings of %v and %v", one, two)
+		var id Identity
+		var d draw
+		for _, name := range names {
+			fields[name](&id, &d, rapid.Uint64Range(0, 2).Draw(t, name))
+		}
+		for _, name := range names {
+			for v := range uint64(3) {
+				fields[name](&id, &d, v)
+				encoded, input := string(appendDraw(appendIdentity(nil, id), d)), fmt.Sprint(id, d)
+				if other, there := seen[encoded]; there && other != input {
+					t.Fatalf("%v and %v have one encoding", input, other)
+				}
+				seen[encoded] = input
+			}
 		}
 	})
+	if inputs := slices.Compact(slices.Sorted(maps.Values(seen))); len(inputs) != len(seen) { // by chance: never, whatever was drawn
+		t.Errorf("%d inputs have %d encodings", len(inputs), len(seen))
+	}
 }
 
 func TestKeyedHashIsHMAC(t *testing.T) {
@@ -242,43 +273,55 @@ func TestKeyedHashIsHMAC(t *testing.T) {
 // TestRuleDeviationCoversTheCharge: q·2^-t ≥ 2^exponent/√u, and no more
 // than 2^-30 above.
 func TestRuleDeviationCoversTheCharge(t *testing.T) {
+	// Of squares the root is exact, so that the division alone decides.
+	for n := uint64(1); n < 1<<16; n += 2 {
+		deviationCovers(t, state.Precision{Lo: n * n})
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		u := state.Precision{Hi: rapid.Uint64().Draw(t, "hi"), Lo: rapid.Uint64Min(1).Draw(t, "lo")}
 		if rapid.Bool().Draw(t, "small") {
 			u.Hi = 0
 		}
-		exponent := latticeExponent(u)
-		q, shift := scaledDeviation(u, exponent)
-		if shift == 0 || shift > 63 {
-			t.Fatalf("shift %d", shift)
-		}
-		// (q·2^-t)²·u·2^-80 against 2^(2·exponent)
-		left := new(big.Int).SetUint64(q)
-		left.Mul(left, left)
-		left.Mul(left, u.Big())
-		right := new(big.Int).Lsh(big.NewInt(1), 2*exponent+2*shift+precisionBits)
-		if left.Cmp(right) < 0 {
-			t.Fatalf("u = %v: noise of less than 1/√u", u)
-		}
-		excess, _ := new(big.Rat).SetFrac(left, right).Float64()
-		if excess-1 > 0x1p-29 {
-			t.Fatalf("u = %v: variance %g too large", u, excess-1)
-		}
+		deviationCovers(t, u)
 	})
+}
+
+func deviationCovers(t rapid.TB, u state.Precision) {
+	t.Helper()
+	exponent := latticeExponent(u)
+	q, shift := scaledDeviation(u, exponent)
+	if shift == 0 || shift > 63 {
+		t.Fatalf("shift %d", shift)
+	}
+	// (q·2^-t)²·u·2^-80 against 2^(2·exponent)
+	left := new(big.Int).SetUint64(q)
+	left.Mul(left, left)
+	left.Mul(left, u.Big())
+	right := new(big.Int).Lsh(big.NewInt(1), 2*exponent+2*shift+precisionBits)
+	if left.Cmp(right) < 0 {
+		t.Fatalf("u = %v: noise of less than 1/√u", u)
+	}
+	excess, _ := new(big.Rat).SetFrac(left, right).Float64()
+	if excess-1 > 0x1p-29 {
+		t.Fatalf("u = %v: variance %g too large", u, excess-1)
+	}
 }
 
 // TestRuleClampNeverTheNoise: the rounded noise of a draw does not depend
 // on how large the count beside it is, up to the greatest count; nothing
-// is cut at zero or at the ends of an integer.
+// is cut at zero or at the ends of an integer, neither of the draw nor of the
+// released value.
 func TestRuleClampNeverTheNoise(t *testing.T) {
 	k := testKey()
 	var s Sampler
-	negative, beyond := false, false
+	u := state.Precision{Lo: 1} // σ = 2^40
+	const deviation = 1 << (40 + valueBits)
+	p := compile(t, Spec{Kind: Adaptive, First: u, Top: u, Target: Target{Confidence: .95}})
 	for _, count := range []int64{0, 1, MaxCount, -1, -MaxCount} {
+		var least, greatest int64
 		for i := range int64(40) {
 			id := testIdentity()
 			id.WindowStart = i
-			u := state.Precision{Lo: 1} // σ = 2^40
 			y, exponent, err := s.Draw(k, id, 1, state.Precision{}, u, count)
 			if err != nil {
 				t.Fatal(err)
@@ -292,13 +335,18 @@ func TestRuleClampNeverTheNoise(t *testing.T) {
 			if sum.Lsh(sum, exponent); y.Cmp(sum.Add(sum, big.NewInt(noise))) != 0 {
 				t.Fatalf("y = %v is not count + noise", y)
 			}
-			limit := new(big.Int).Lsh(new(big.Int).SetInt64(MaxCount), exponent)
-			negative = negative || y.Sign() < 0
-			beyond = beyond || y.Cmp(limit) > 0
+			r, err := p.Release(k, id, count)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if exponent != valueBits || r.Value != y.Int64() {
+				t.Fatalf("count %d: released %d, drawn were %v·2^-%d", count, r.Value, y, exponent)
+			}
+			least, greatest = min(least, noise), max(greatest, noise)
 		}
-	}
-	if !negative || !beyond {
-		t.Error("no noisy count was below 0 or above the greatest count")
+		if least > -deviation || greatest < deviation {
+			t.Errorf("count %d: noise from %d to %d, cut before one deviation of %d", count, least, greatest, deviation)
+		}
 	}
 }
 

@@ -19,15 +19,6 @@ const (
 	Geometric Kind = "geometric"
 )
 
-// ParseKind returns the kind of that name.
-func ParseKind(name string) (Kind, error) {
-	switch k := Kind(name); k {
-	case Adaptive, Geometric:
-		return k, nil
-	}
-	return "", fmt.Errorf("parsing ladder kind %q: must be %q or %q", name, Adaptive, Geometric)
-}
-
 // Target is the accuracy at which a ladder stops: an error of at most
 // max(Relative·count, Absolute) with the given Confidence. With neither
 // error set the ladder goes to its top, and Met is never true.

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 
+	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/state"
 )
 
@@ -26,7 +27,7 @@ type Identity struct {
 // which it may be made public. Only the secret enters the noise.
 type NoiseKey struct {
 	ID     string
-	Secret [32]byte
+	Secret secret.Of[[32]byte]
 }
 
 // appendField appends a length-prefixed field: with every field prefixed
@@ -94,7 +95,9 @@ func hmacSum(secret *[32]byte, message, buffer []byte) (sum [32]byte, grown []by
 		pad[i] ^= 0x36 ^ 0x5c
 	}
 	buffer = append(append(buffer[:0], pad[:]...), inner[:]...)
-	return sha256.Sum256(buffer), buffer
+	sum = sha256.Sum256(buffer)
+	clear(buffer) // of the key
+	return sum, buffer
 }
 
 // stream is SHA-256 in counter mode over a seed: the random digits of one

@@ -27,7 +27,7 @@ func newAdmitter(s *Settings, secrets *Secrets) (*admitter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &admitter{budget: s.Budget, size: s.span().size, metrics: metrics, hasher: schemas.NewHasher(secrets.UserHash)}, nil
+	return &admitter{budget: s.Budget, size: s.span().size, metrics: metrics, hasher: schemas.NewHasher(secrets.UserHash.Reveal())}, nil
 }
 
 // decide walks the metrics for one window of one user, charges the account for

@@ -15,13 +15,14 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/testing/ptest"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/testing/teststream"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
 // someEvents returns events of users of all sorts: some within their budgets, some
 // at the edge, some far beyond.
-func someEvents(seed uint64, users, windows int) []event {
-	rng := rand.New(rand.NewPCG(seed, 5))
+func someEvents(t testing.TB, seed uint64, users, windows int) []event {
+	rng := rand.New(runseed.PCG(t, seed, 5))
 	var events []event
 	for u := range users {
 		for w := range windows {
@@ -42,8 +43,8 @@ func someEvents(seed uint64, users, windows int) []event {
 func TestStreamAndBoundedReleaseTheSame(t *testing.T) {
 	const windows = 6
 	s := testSettings(t, windows)
-	events := someEvents(1, 40, windows-1) // no user in the last window
-	for w := range windows - 1 {           // many users, so that a private key passes
+	events := someEvents(t, 1, 40, windows-1) // no user in the last window
+	for w := range windows - 1 {              // many users, so that a private key passes
 		for u := range 450 {
 			events = append(events, event{fmt.Sprintf("visitor %d", u), "e", base + int64(w)*hour + int64(u)})
 		}
@@ -73,7 +74,7 @@ func TestStreamAndBoundedReleaseTheSame(t *testing.T) {
 // TestBoundedRunsOnTheOlderDirectRunner, which knows no state and no timers.
 func TestBoundedRunsOnTheOlderDirectRunner(t *testing.T) {
 	s := testSettings(t, 3)
-	events := someEvents(2, 30, 3)
+	events := someEvents(t, 2, 30, 3)
 	_, want := model(t, s, events)
 	dp := mustTransforms(t, s)
 	p, scope := beam.NewPipelineWithRoot()

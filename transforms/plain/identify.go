@@ -30,7 +30,7 @@ func (f *identifyFn) Setup(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	f.span, f.hasher = f.Settings.span(), schemas.NewHasher(secrets.UserHash)
+	f.span, f.hasher = f.Settings.span(), schemas.NewHasher(secrets.UserHash.Reveal())
 	return nil
 }
 

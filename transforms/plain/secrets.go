@@ -8,6 +8,7 @@ import (
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
+	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
@@ -19,7 +20,7 @@ func init() {
 // ids and clipping are made, with Noise the noise. Who has Noise can take the
 // noise off every release.
 type Secrets struct {
-	UserHash [32]byte
+	UserHash secret.Of[[32]byte]
 	Noise    noisereduction.NoiseKey
 }
 
@@ -33,22 +34,23 @@ type Environment struct {
 // Open implements hook.Hook.
 func (e Environment) Open(context.Context) (Secrets, error) {
 	s := Secrets{Noise: noisereduction.NoiseKey{ID: e.NoiseID}}
-	for name, to := range map[string]*[32]byte{e.UserHash: &s.UserHash, e.Noise: &s.Noise.Secret} {
+	for name, to := range map[string]*secret.Of[[32]byte]{e.UserHash: &s.UserHash, e.Noise: &s.Noise.Secret} {
 		b, err := hex.DecodeString(os.Getenv(name))
-		if err != nil || len(b) != len(to) {
+		if err != nil || len(b) != 32 {
 			// The decoder's error would quote the secret.
 			return Secrets{}, invalid("environment variable %s: must be 64 hexadecimal digits", name)
 		}
-		copy(to[:], b)
+		*to = secret.New([32]byte(b))
 	}
 	return s, s.check()
 }
 
 func (s *Secrets) check() error {
+	users, noise := s.UserHash.Reveal(), s.Noise.Secret.Reveal()
 	switch {
-	case s.UserHash == [32]byte{} || s.Noise.Secret == [32]byte{}:
+	case users == [32]byte{} || noise == [32]byte{}:
 		return invalid("a secret of zeros only: draw 32 random bytes")
-	case s.UserHash == s.Noise.Secret:
+	case users == noise:
 		return invalid("the same secret for users and for noise: draw two")
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
@@ -40,7 +41,7 @@ func markCase(keys int, step uint32) (*need, *metric, []kept) {
 // An admission rests on the user's entries of the keys that stay, whichever of
 // the window's keys those are, and on no other.
 func TestAnAdmissionRestsOnTheKeysThatStay(t *testing.T) {
-	rng := rand.New(rand.NewPCG(2, 3))
+	rng := rand.New(runseed.PCG(t, 2, 3))
 	for range 300 {
 		n, m, stays := markCase(1+rng.IntN(40), 1)
 		stays = slices.DeleteFunc(stays, func(kept) bool { return rng.IntN(3) == 0 })

@@ -22,7 +22,7 @@ func benchWorld(b *testing.B, slots int) (*world, *audience) {
 	s.shards, s.releaseShards, s.slots = benchShards, 1, slots
 	s.budget.Mu2, s.budget.Keys = 1<<60, state.Delta{Hi: 1}
 	w := mustWorld(b, s)
-	c := newAudience(benchAccounts, 100, 1)
+	c := newAudience(b, benchAccounts, 100, 1)
 	for i := range c.ids { // a user's id says which of the 16 shards is theirs
 		c.ids[i][15] = c.ids[i][15]&^(benchShards-1) | byte(i/benchPerShard)
 	}
@@ -110,7 +110,7 @@ func BenchmarkWindows(b *testing.B) {
 		b.Run(fmt.Sprintf("windows=%d", windows), func(b *testing.B) {
 			b.ReportAllocs()
 			b.StopTimer()
-			c := newAudience(users, 20, 1)
+			c := newAudience(b, users, 20, 1)
 			var metrics []schemas.MetricSpec
 			for i := range windows {
 				m := publicMetric(fmt.Sprint("m", i))

@@ -49,7 +49,7 @@ type rankedRecord struct {
 // errRecords says that some of a sum's records are missing.
 var errRecords = errors.New("a user's records do not add up to the number of the user's events")
 
-func newClipper(r *Rules) *clipper { return &clipper{hasher: schemas.NewHasher(r.UserHash)} }
+func newClipper(r *Rules) *clipper { return &clipper{hasher: schemas.NewHasher(r.UserHash.Reveal())} }
 
 // keep returns what the metric counts of a user's contributions, ascending by
 // key, and the tally of the user's records: all of them are clipped by one bound or counted. The

@@ -178,7 +178,10 @@ func (e *Engine) spend(ctx context.Context, n int, s *shard, open *schemas.Open,
 // decideSpan decides the turns of the open span and returns what the ledger does not have of them.
 func (e *Engine) decideSpan(n int, s *shard, open *schemas.Open, batches [][]byte) ([]schemas.LedgerRecord, error) {
 	s.accounts.scratch = cmp.Or(<-e.scratch, new(scratch))
-	defer func() { e.scratch <- s.accounts.scratch }()
+	defer func() {
+		s.accounts.scratch.giveBack()
+		e.scratch <- s.accounts.scratch
+	}()
 	contributions, err := s.accounts.scratch.decode(n, open, batches)
 	if err != nil {
 		return nil, err
@@ -357,7 +360,6 @@ func readEnvelope(n int, blobs [][]byte) (*schemas.Open, [][]byte, error) {
 
 // decode returns the contributions to the open span.
 func (s *scratch) decode(n int, open *schemas.Open, batches [][]byte) ([]schemas.Contributions, error) {
-	s.batches.Reset()
 	var all []schemas.Contributions
 	for _, b := range batches {
 		c, err := schemas.DecodeContributionsIn(&s.batches, b)

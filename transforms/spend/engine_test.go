@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/state"
 )
@@ -25,6 +26,7 @@ func oneMetric() settings {
 
 func mustWorld(t testing.TB, s settings) *world {
 	t.Helper()
+	runseed.Print(t)
 	w, err := newWorld(s, 7)
 	if err != nil {
 		t.Fatal(err)

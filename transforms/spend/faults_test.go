@@ -251,21 +251,58 @@ func TestAFailedAppendForgetsTheShard(t *testing.T) {
 
 // TestErrorTextsCarryNoData: no user, key or count in a stop's reason.
 func TestErrorTextsCarryNoData(t *testing.T) {
-	w := mustWorld(t, oneMetric())
 	secret := []contribution{{user: 1, key: "top secret", n: 31337}}
-	if _, err := w.open(1, secret, false); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.restart(); err != nil {
-		t.Fatal(err)
-	}
-	_, err := w.open(1, []contribution{{user: 1, key: "top secret", n: 3}}, false)
-	if err == nil {
-		t.Fatal("no error")
-	}
-	for _, word := range []string{"secret", "31337", fmt.Sprintf("%x", testID(1))} {
-		if strings.Contains(err.Error(), word) {
-			t.Errorf("the error says %q", word)
+	admitted := schemas.NewBits(1)
+	admitted.Set(0)
+	forged := schemas.Delta{Turn: 1, Windows: []schemas.MetricWindow{{WindowEnd: testTurn}}, Labels: []schemas.Label{{Key: []byte("top secret")}}, Tallies: make([]schemas.WindowTally, 1),
+		Users: []schemas.DeltaUser{{ID: testID(1), Slice: []schemas.KeyCount{{Key: 0, N: 31337}}, Admitted: admitted}}}
+	for want, fail := range map[string]func() error{
+		"other decisions than the ledger": func() error {
+			w := mustWorld(t, oneMetric())
+			if _, err := w.open(1, secret, false); err != nil {
+				t.Fatal(err)
+			}
+			if err := w.restart(); err != nil {
+				t.Fatal(err)
+			}
+			_, err := w.open(1, []contribution{{user: 1, key: "top secret", n: 3}}, false)
+			return err
+		},
+		"cannot be obeyed": func() error {
+			s := oneMetric()
+			s.budget.Mu2 = 63
+			w := mustWorld(t, s)
+			forged.Epoch = w.epoch
+			w.forge(t, forged)
+			_, err := w.open(1, nil, true)
+			return err
+		},
+		"cannot be charged": func() error {
+			s := oneMetric()
+			s.metrics[0] = publicMetric("m", "top secret")
+			w := mustWorld(t, s)
+			if _, err := w.open(1, secret, false); err != nil {
+				t.Fatal(err)
+			}
+			w.settlements.settle(schemas.Settled{Turn: 1})
+			_, err := w.open(2, nil, false)
+			return err
+		},
+		errMisrouted: func() error {
+			s := oneMetric()
+			s.shards = 2
+			w := mustWorld(t, s)
+			open := schemas.EncodeOpen(schemas.Open{Epoch: w.epoch, First: 1, Turn: 1, Contributions: 1, Shards: 2, Shard: uint32(1 - schemas.ShardOf(testID(1), 2))})
+			_, err := w.spend(1-schemas.ShardOf(testID(1), 2), [][]byte{w.batch(w.epoch, 1, 1-schemas.ShardOf(testID(1), 2), secret), open})
+			return err
+		},
+	} {
+		err := fail()
+		stopReason(t, err, want)
+		for _, word := range []string{"secret", "31337", fmt.Sprintf("%x", testID(1))} {
+			if strings.Contains(err.Error(), word) {
+				t.Errorf("the error says %q: %v", word, err)
+			}
 		}
 	}
 }

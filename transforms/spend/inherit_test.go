@@ -53,6 +53,17 @@ func TestRuleSlicesOfEarlierGenerationsKeepTheirMeaning(t *testing.T) {
 		if o.Labels[0].Passes != c.want || !slices.Equal(o.Filtered, c.filtered) {
 			t.Errorf("turn %d, passes %b: became %b with %v, want %b with %v", c.turn, c.passes, o.Labels[0].Passes, o.Filtered, c.want, c.filtered)
 		}
+		// A window is assembled of slices with their new numbers.
+		data, err := schemas.EncodeOpenSlice(schemas.OpenSlice{Turn: c.turn, Labels: label(c.passes), Filtered: []uint64{10, 20, 30}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := newShardAccounts(r, oneSlice{})
+		a.open = []openSlice{{c.turn, data}}
+		got, err := a.since(c.turn, &contributions{})
+		if err != nil || len(got.labels) != 1 || got.labels[0].Passes != c.want || !slices.Equal(got.filtered, c.filtered) {
+			t.Errorf("turn %d, passes %b: the window has %+v with %v (%v), want %b with %v", c.turn, c.passes, got.labels, got.filtered, err, c.want, c.filtered)
+		}
 	}
 }
 
@@ -169,7 +180,10 @@ func TestRuleAChangeKeepsEveryAccountAndOpenWindow(t *testing.T) {
 					t.Fatalf("turns %d to %d: %v", first, last, err)
 				}
 				if turn > 0 && rapid.IntRange(0, 9).Draw(t, "too early") == 0 {
-					if _, err := w.change(turn, s); !errors.Is(err, ErrInterrupted) {
+					// Another number of shards needs a new ledger, which knows nothing of the turn.
+					other := s
+					other.shards = 1 + (s.shards+rapid.IntRange(0, 1).Draw(t, "shards more")-1)%4
+					if _, err := w.change(turn, other); !errors.Is(err, ErrInterrupted) {
 						t.Fatalf("a change before turn %d is settled: %v", first, err)
 					}
 					if err := w.restart(); err != nil {
@@ -194,7 +208,8 @@ func TestRuleAChangeKeepsEveryAccountAndOpenWindow(t *testing.T) {
 }
 
 // TestRuleAShardIsNeverStoredBesideForeignAccounts: a ledger that has anything
-// but what a change left there belongs to another deployment, and must not be adopted.
+// but what a change left there belongs to another deployment, and must not be adopted. So does one
+// with decisions of a later turn.
 func TestRuleAShardIsNeverStoredBesideForeignAccounts(t *testing.T) {
 	account := func(id byte, spent state.Mu2) state.AccountEntry {
 		return state.AccountEntry{ID: state.AccountID{id}, Account: state.Account{Spent: spent}}
@@ -230,5 +245,20 @@ func TestRuleAShardIsNeverStoredBesideForeignAccounts(t *testing.T) {
 		if err := Store(t.Context(), ledger, 0, ours); !errors.Is(err, c.want) || (err == nil) != (c.want == nil) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
 		}
+	}
+	ledger := newMemLedger()
+	writer, err := ledger.Take(t.Context(), 0, 3, func(state.LedgerRecord) error { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	records, err := schemas.EncodeDelta(schemas.Delta{Turn: 8, Epoch: 3}, 8, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := writer.Append(t.Context(), records)(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := Store(t.Context(), ledger, 0, ours); !errors.Is(err, ErrInterrupted) {
+		t.Errorf("decisions of a later turn: %v, want %v", err, ErrInterrupted)
 	}
 }

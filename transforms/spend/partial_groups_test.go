@@ -23,7 +23,7 @@ func TestRuleCountsAreCutOnceAdded(t *testing.T) {
 		var p Partials
 		want := new(big.Int)
 		for range rapid.IntRange(1, 40).Draw(t, "shards") {
-			n := rapid.OneOf(rapid.Int64(), rapid.Int64Range(-most, most), rapid.Int64Range(-9, 9)).Draw(t, "count")
+			n := rapid.OneOf(rapid.Int64(), rapid.SampledFrom([]int64{math.MaxInt64, math.MaxInt64, math.MinInt64}), rapid.Int64Range(-most, most), rapid.Int64Range(-9, 9)).Draw(t, "count")
 			p = append(p, schemas.Partial{Cells: []schemas.Cell{{Key: []byte("a"), Count: n}}})
 			want.Add(want, big.NewInt(n))
 		}
@@ -132,6 +132,7 @@ func TestRuleWhatOneUserAddsStaysInRange(t *testing.T) {
 	}{
 		{0, math.MaxInt64, 1, true}, {-math.MaxInt64, 0, 1, true}, {-5, -1, math.MaxUint32, true}, {0, 1 << 36, 1 << 26, true},
 		{0, math.MaxInt64, 2, false}, {-math.MaxInt64, 0, 2, false}, {math.MinInt64, 0, 1, false}, {0, 1 << 36, 1 << 27, false}, {-1 << 36, 5, 1 << 27, false},
+		{0, 1 << 36, 1 << 28, false}, {-1 << 40, 0, 1 << 31, false}, // 2^64 and 2^71: 0 in 64 bits
 	} {
 		m := publicMetric("m", "a")
 		m.Kind, m.Min, m.Max, m.MaxEventsPerKey = metrickind.Sum, c.min, c.max, c.events
@@ -142,7 +143,7 @@ func TestRuleWhatOneUserAddsStaysInRange(t *testing.T) {
 }
 
 // Before a turn is released the records that the shards saw must add up to what
-// READ says it packed: runners have lost records.
+// READ says it packed: runners have lost records, and repeated some.
 func TestRuleReadAndSpendCountTheSameRecords(t *testing.T) {
 	partials := func(total uint64, records ...uint64) Partials {
 		out := make(Partials, len(records))
@@ -158,6 +159,40 @@ func TestRuleReadAndSpendCountTheSameRecords(t *testing.T) {
 		var stop *StopError
 		if err := p.Balanced(0); !errors.As(err, &stop) || stop.Turn != 7 {
 			t.Errorf("%d records announced: %v, want a stop at turn 7", p[0].Total, err)
+		}
+	}
+	cs := []contribution{{user: 1, key: "a", n: 2}, {user: 2, key: "a", n: 3}}
+	for name, c := range map[string]struct {
+		bring    [][]contribution // by batch
+		balanced bool
+	}{
+		"all records":      {[][]contribution{cs[:1], cs[1:]}, true},
+		"a batch is lost":  {[][]contribution{cs[1:]}, false},
+		"all are lost":     {nil, false},
+		"a batch is twice": {[][]contribution{cs[:1], cs[1:], cs[1:]}, false},
+	} {
+		w := mustWorld(t, oneMetric())
+		blobs := [][]byte{schemas.EncodeOpen(schemas.Open{Epoch: w.epoch, First: 1, Turn: 1, Contributions: records(cs), Shards: 1, SettledAt: -1})}
+		for _, batch := range c.bring {
+			blobs = append(blobs, w.batch(w.epoch, 1, 0, batch))
+		}
+		pending, err := w.spend(0, blobs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := pending.Wait(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, b := range out { // one for each release shard
+			p, err := NewestPartials([][]byte{b.Data})
+			if err != nil || !p.Complete() {
+				t.Fatal(p, err)
+			}
+			var stop *StopError
+			if err := p.Balanced(0); (err == nil) != c.balanced || err != nil && !errors.As(err, &stop) {
+				t.Errorf("%s: %v, balanced should be %v", name, err, c.balanced)
+			}
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/state"
@@ -41,7 +42,7 @@ func decided(users, keys int, keeps func() bool) (a *shardAccounts, d *decision,
 // A user of two budget periods is one user where users are counted, and two where
 // events are.
 func TestUsersAreCountedOnceForEveryKeyAndWindow(t *testing.T) {
-	rng := rand.New(rand.NewPCG(7, 1))
+	rng := rand.New(runseed.PCG(t, 7, 1))
 	for range 200 {
 		a, d, owners := decided(1+rng.IntN(4), 1+rng.IntN(5), func() bool { return rng.IntN(2) == 0 })
 		type at struct {

@@ -131,11 +131,12 @@ func (e *Engine) unfit(ctx context.Context, n int, open *schemas.Open, turn uint
 	return &StopError{Shard: n, Turn: turn, Reason: reason}
 }
 
-// unreadable makes a stop of an error in reading the ledger's records: reading
-// them again would give the same.
+// unreadable makes a stop of an error in reading the ledger's records: reading them again would
+// give the same. It makes no stop where another version of this program wrote them: that version
+// can read them, and a STOP would keep it out.
 func unreadable(n int, open *schemas.Open, err error) error {
-	if err == nil {
-		return nil
+	if err == nil || errors.Is(err, schemas.ErrVersion) {
+		return err
 	}
 	return &StopError{Shard: n, Turn: open.Turn, Reason: "the ledger holds a record that cannot be read", Err: err}
 }

@@ -2,12 +2,13 @@ package spend
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"reflect"
 	"testing"
 
 	"pgregory.net/rapid"
 
-	_ "github.com/tollgate-dp/tollgate/internal/testing/fixedseed"
+	_ "github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/state"
@@ -83,6 +84,27 @@ func drawContributions(t *rapid.T) []contribution {
 			value:  rapid.Int64Range(-5, 12).Draw(t, "value"),
 		}
 	}), 0, 12).Draw(t, "contributions")
+}
+
+// drawMany draws the contributions of eight users to many keys: bounds clip them, and what one user
+// does could get in the way of another. rapid's own draws are mostly small.
+func drawMany(t *rapid.T) []contribution {
+	rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1)) // fixed seed: rapid draws it
+	cs := make([]contribution, 30+rng.IntN(30))
+	for i := range cs {
+		cs[i] = contribution{user: rng.IntN(8), period: rng.Int64N(2), key: testKeys[rng.IntN(len(testKeys))],
+			n: 1 + rng.Uint32N(7), passes: rng.Uint64N(4), value: rng.Int64N(18) - 5}
+	}
+	return cs
+}
+
+// drawTurnSettings draws a deployment whose windows have one turn each.
+func drawTurnSettings(t *rapid.T) settings {
+	s := drawSettings(t)
+	for i := range s.metrics {
+		s.metrics[i].WindowSize, s.metrics[i].WindowSlide = testTurn, testTurn
+	}
+	return s
 }
 
 // drawSpan draws the contributions of a span's turns: of one turn at least, and of
@@ -164,15 +186,7 @@ func sameDeltas(t *rapid.T, turn uint64, a, b *world) {
 	for shard := range a.shards {
 		var digests [2][32]byte
 		for i, w := range []*world{a, b} {
-			r, err := w.ledger.reader(shard)
-			if err != nil {
-				t.Fatal(err)
-			}
-			after, err := r.DeltasAfter(turn - 1)
-			d, ok := after[turn]
-			if err != nil || !ok {
-				t.Fatalf("turn %d, shard %d: handed on without a delta in the ledger (%v)", turn, shard, err)
-			}
+			d := decidedDelta(t, w, shard, turn)
 			digests[i] = d.BodyDigest()
 		}
 		if digests[0] != digests[1] {

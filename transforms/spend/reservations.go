@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/tollgate-dp/tollgate/internal/poison"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/state"
 )
@@ -57,6 +58,8 @@ func (r *reservations) standsAt(account, from int) {
 // reused returns empty reservations in the memory of those that are charged, with room for one of
 // each of so many users.
 func (r *reservations) reused(users int) reservations {
+	poison.Fill(r.list, reservation{period: -1, account: noAccount})
+	poison.Fill(r.kept, kept{})
 	return reservations{list: slices.Grow(r.list[:0], users), kept: slices.Grow(r.kept[:0], users)}
 }
 
@@ -69,6 +72,17 @@ type scratch struct {
 	bits    []byte
 	batches schemas.UserMemory
 	merged  merged
+}
+
+// giveBack ends the validity of everything in the scratch.
+func (s *scratch) giveBack() {
+	poison.Fill(s.users, schemas.DeltaUser{Period: -1})
+	poison.Fill(s.entries, schemas.KeyCount{Key: math.MaxUint32})
+	poison.Fill(s.records, schemas.RecordValue{Key: math.MaxUint32})
+	poison.Bytes(s.bits)
+	s.batches.Reset()
+	poison.Fill(s.merged.users, schemas.ContribUser{Period: -1})
+	poison.Fill(s.merged.entries, schemas.KeyCount{Key: math.MaxUint32})
 }
 
 // bitsFor returns an empty set for 0 to n−1.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/state"
 )
@@ -69,8 +70,8 @@ type audience struct {
 	keys [][]byte
 }
 
-func newAudience(users, keys int, seed uint64) *audience {
-	rng := rand.New(rand.NewPCG(seed, 2))
+func newAudience(t testing.TB, users, keys int, seed uint64) *audience {
+	rng := rand.New(runseed.PCG(t, seed, 2))
 	c := &audience{ids: make([]state.AccountID, users)}
 	for i := range c.ids {
 		binary.BigEndian.PutUint64(c.ids[i][:8], rng.Uint64())
@@ -127,7 +128,7 @@ func (c *audience) settled(turn uint64, metrics []schemas.MetricSpec) schemas.Se
 // counts, and the accounts come out exact.
 func TestPartsThatWereTornOffAreNotThere(t *testing.T) {
 	const users, turns = 60, 9
-	c := newAudience(users, 3, 1)
+	c := newAudience(t, users, 3, 1)
 	s := oneMetric()
 	s.budget.Mu2 = 1 << 50
 	for landed := range 16 {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
+	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/state"
 )
 
@@ -15,7 +16,7 @@ import (
 // safe for concurrent use.
 type Rules struct {
 	Budget        state.Budget
-	UserHash      [32]byte
+	UserHash      secret.Of[[32]byte]
 	Shards        int
 	ReleaseShards int
 	LedgerSlots   uint64
@@ -41,7 +42,7 @@ func NewRules(b state.Budget, userHash [32]byte, metrics []schemas.MetricSpec, s
 	if shards < 1 || releaseShards < 1 || ledgerSlots < minLedgerSlots {
 		return nil, fmt.Errorf("preparing admission: %d shards, %d release shards and %d ledger slots: at least 1, 1 and %d are needed", shards, releaseShards, ledgerSlots, minLedgerSlots)
 	}
-	r := &Rules{Budget: b, UserHash: userHash, Shards: shards, ReleaseShards: releaseShards, LedgerSlots: uint64(ledgerSlots)}
+	r := &Rules{Budget: b, UserHash: secret.New(userHash), Shards: shards, ReleaseShards: releaseShards, LedgerSlots: uint64(ledgerSlots)}
 	filters := schemas.Filters(metrics)
 	if len(filters) > 64 {
 		return nil, fmt.Errorf("preparing admission: %d different filters: at most 64", len(filters))

@@ -1,7 +1,6 @@
 package spend
 
 import (
-	"math/big"
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/internal/int128"
@@ -12,17 +11,29 @@ import (
 // TestRuleKeyExistsIffAdmittedCount: keys of users without budget, clipped and
 // filtered ones exist nowhere; not in the partials, not in a price.
 func TestRuleKeyExistsIffAdmittedCount(t *testing.T) {
-	m := publicMetric("m", "a", "b")
+	private := metric1("m")
+	private.Filter = "x" // bit 0
+	for _, m := range []schemas.MetricSpec{publicMetric("m", "a", "b"), private} {
+		t.Run(m.KeyMode, func(t *testing.T) {
+			for user := range 10 { // whose keys have other ranks
+				keyExistsIffAdmitted(t, m, user)
+			}
+		})
+	}
+}
+
+func keyExistsIffAdmitted(t *testing.T, m schemas.MetricSpec, user int) {
+	t.Helper()
 	m.MaxKeysPerUser = 1
 	s := deployment(4*100, 100, m)
-	cs := []contribution{{user: 1, key: "a", n: 10}, {user: 1, key: "b", n: 10}, {user: 1, key: "elsewhere", n: 1}}
+	cs := []contribution{{user: user, key: "a", n: 10, passes: 1}, {user: user, key: "b", n: 10, passes: 1}, {user: user, key: "elsewhere", n: 1}}
 	a := mustAccounts(t, s, cs)
 	blobs, err := a.partials(0, &schemas.Open{First: 1, Turn: 1, Shards: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	p, err := schemas.DecodePartial(blobs[0].Data)
-	if err != nil || len(p.Cells) != 1 || p.Cells[0].Count != 10 || len(a.last().delta.Labels) != 1 {
+	if err != nil || len(p.Cells) != 1 || p.Cells[0].Count != 10 || string(p.Cells[0].Key) == "elsewhere" || len(a.last().delta.Labels) != 1 {
 		t.Fatalf("cells are %+v, labels %v (%v)", p.Cells, a.last().delta.Labels, err)
 	}
 	// The same user again, without budget: no key at all.
@@ -36,21 +47,51 @@ func TestRuleKeyExistsIffAdmittedCount(t *testing.T) {
 			t.Fatalf("a user without budget is counted: %v", counts)
 		}
 	}
+	if _, there := cellOf(t, a, 0, string(p.Cells[0].Key)); there {
+		t.Fatalf("the key %q of a user without budget is handed on", p.Cells[0].Key)
+	}
 }
 
-// TestRuleOverflowIsNotAdmitted: a charge past 64 bits is not a refund.
+// TestRuleOverflowIsNotAdmitted: a charge past 64 bits is not a refund, nor are charges that leave
+// them once they are added, of two keys or of a key and the coverage.
 func TestRuleOverflowIsNotAdmitted(t *testing.T) {
 	m := metric1("m")
 	m.MaxEventsPerKey, m.Top = 1<<30, state.Precision{Hi: 1 << 40}
 	for _, n := range []uint32{1 << 20, 1 << 30, 1<<32 - 1} {
-		a := mustAccounts(t, deployment(state.MaxMu2, 100, m), []contribution{{user: 1, key: "a", n: n}, {user: 1, key: "b", n: 1}})
-		if len(a.last().reservations.list) > 0 || a.of(1) != (state.Account{}) {
-			t.Errorf("%d events: admitted with %+v", n, a.of(1))
+		cs := []contribution{{user: 1, key: "a", n: n}, {user: 1, key: "b", n: 1}}
+		for keys := range 2 {
+			a := mustAccounts(t, deployment(state.MaxMu2, 100, m), cs[:keys+1])
+			if len(a.last().reservations.list) > 0 || a.of(1) != (state.Account{}) {
+				t.Errorf("%d events of the first of %d keys: admitted with %+v", n, keys+1, a.of(1))
+			}
+		}
+	}
+	half := metric1("m") // one event costs half of all units
+	half.Top = state.Precision{Hi: 1 << 39}
+	with := covered(half)
+	with[1].Top = half.Top
+	for _, c := range []struct {
+		metrics []schemas.MetricSpec
+		keys    []string
+		want    state.Mu2
+	}{
+		{[]schemas.MetricSpec{half}, []string{"a"}, 1 << 63},
+		{[]schemas.MetricSpec{half}, []string{"a", "b"}, 0},
+		{[]schemas.MetricSpec{half}, []string{"a", "b", "c"}, 0}, // would wrap to the price of one
+		{with, []string{"a"}, 0},
+	} {
+		var cs []contribution
+		for _, key := range c.keys {
+			cs = append(cs, contribution{user: 1, key: key, n: 1})
+		}
+		a := mustAccounts(t, deployment(state.MaxMu2, 100, c.metrics...), cs)
+		if got := a.of(1).Reserved; got != c.want || (len(a.last().reservations.list) > 0) != (c.want > 0) {
+			t.Errorf("%d keys, %d metrics: %d reserved by %d admissions, want %d", len(c.keys), len(c.metrics), got, len(a.last().reservations.list), c.want)
 		}
 	}
 }
 
-// TestRulePeriodsAreTwoIndividuals: own clipping, own account, own δ.
+// TestRulePeriodsAreTwoIndividuals: own clipping, own account, own δ, own charge.
 func TestRulePeriodsAreTwoIndividuals(t *testing.T) {
 	m := metric1("m")
 	m.MaxKeysPerUser = 1
@@ -62,6 +103,32 @@ func TestRulePeriodsAreTwoIndividuals(t *testing.T) {
 	other, _ := a.store.Get(testID(1), 1)
 	if a.of(1).Keys != other.Keys || other.Keys != (state.Delta{Lo: 1}) {
 		t.Fatalf("accounts are %+v and %+v", a.of(1), other)
+	}
+	if err := a.charge(released(unit(2), nil)); err != nil { // no key is released: the first rung
+		t.Fatal(err)
+	}
+	other, _ = a.store.Get(testID(1), 1)
+	if got := a.of(1); got.Spent != 200 || got.Reserved != 0 || other.Spent != 200 && other.Spent != 2 || other.Reserved != 0 {
+		t.Fatalf("charged, accounts are %+v and %+v", got, other)
+	}
+	// In each period the key of least rank is kept, and each period has ranks of its own.
+	var differ int
+	for user := range 40 {
+		a := mustAccounts(t, deployment(400, 1, m), []contribution{{user: user, key: "a", n: 1}, {user: user, key: "b", n: 1},
+			{user: user, period: 1, key: "a", n: 1}, {user: user, period: 1, key: "b", n: 1}})
+		var keys []string
+		for _, r := range a.last().reservations.list {
+			keys = append(keys, string(a.last().ended.contributions[0].keys[a.last().reservations.of(&r)[0].key]))
+		}
+		if len(keys) != 2 {
+			t.Fatalf("kept %v in two periods", keys)
+		}
+		if keys[0] != keys[1] {
+			differ++
+		}
+	}
+	if differ == 0 {
+		t.Error("what is clipped in one period is clipped in the other: 40 users of 40")
 	}
 }
 
@@ -80,8 +147,15 @@ func TestRuleNoCapOverUsers(t *testing.T) {
 // TestRuleLossesAddToTheBudgetAndNoFurther: a user who takes part until refused
 // has spent ⌊B²/charge⌋ charges, to the unit.
 func TestRuleLossesAddToTheBudgetAndNoFurther(t *testing.T) {
-	a := newShardAccounts(mustWorld(t, deployment(1000, 1000, metric1("m"))).rules, oneSlice{})
-	s := deployment(1000, 1000, metric1("m"))
+	for _, budget := range []state.Mu2{1000, 36*27 - 1, 36 * 27} {
+		lossesAdd(t, budget)
+	}
+}
+
+func lossesAdd(t *testing.T, budget state.Mu2) {
+	t.Helper()
+	s := deployment(budget, 1000, metric1("m"))
+	a := newShardAccounts(mustWorld(t, s).rules, oneSlice{})
 	admitted := 0
 	for turn := uint64(1); turn <= 100; turn++ {
 		mustDecide(t, a, s, []contribution{{user: 1, key: "a", n: 3}})
@@ -94,8 +168,7 @@ func TestRuleLossesAddToTheBudgetAndNoFurther(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	want := new(big.Int).Div(big.NewInt(1000), big.NewInt(36))
-	if int64(admitted) != want.Int64() || a.of(1).Spent != state.Mu2(36*admitted) {
-		t.Fatalf("admitted %d times, spent %d", admitted, a.of(1).Spent)
+	if want := int(budget / 36); admitted != want || a.of(1).Spent != state.Mu2(36*admitted) {
+		t.Fatalf("B² = %d: admitted %d times, want %d, and spent %d", budget, admitted, want, a.of(1).Spent)
 	}
 }

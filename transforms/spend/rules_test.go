@@ -1,6 +1,7 @@
 package spend
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -8,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/state"
 )
 
@@ -75,8 +77,14 @@ func released(first state.Precision, keys map[string]state.Precision) *Settlemen
 // taking a user away changes neither what the others are admitted to nor what
 // they pay, over many turns and out of budget.
 func TestRuleAdmissionDependsOnOwnRecordsOnly(t *testing.T) {
+	compared := 0
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSettings(t)
+		if rapid.Bool().Draw(t, "windows of one turn") {
+			s = drawTurnSettings(t)
+		}
+		s.budget.Mu2 = rapid.SampledFrom([]state.Mu2{s.budget.Mu2, 1 << 10, 1 << 14}).Draw(t, "B²")
+		s.budget.Keys.Lo = rapid.SampledFrom([]uint64{s.budget.Keys.Lo, 60, 1 << 10}).Draw(t, "δ keys")
 		with, err := newWorld(s, 3)
 		if err != nil {
 			t.Fatal(err)
@@ -87,7 +95,8 @@ func TestRuleAdmissionDependsOnOwnRecordsOnly(t *testing.T) {
 		}
 		gone := rapid.IntRange(0, 5).Draw(t, "the user who is taken away")
 		for turn := uint64(1); turn <= 6; turn++ {
-			cs := drawContributions(t)
+			// The user who is taken away has a key that no other user has.
+			cs := append(drawMany(t), contribution{user: gone, key: "!", n: 1})
 			others := slices.DeleteFunc(slices.Clone(cs), func(c contribution) bool { return c.user == gone })
 			partials, err := with.play(turn, cs, nil)
 			if err != nil {
@@ -96,54 +105,98 @@ func TestRuleAdmissionDependsOnOwnRecordsOnly(t *testing.T) {
 			if _, err := without.play(turn, others, nil); err != nil {
 				t.Fatal(err)
 			}
-			a, b := fates(t, with, gone), fates(t, without, gone)
-			if a != b {
+			a, b := fates(t, with, turn, gone), fates(t, without, turn, gone)
+			if !slices.Equal(a, b) {
 				t.Fatalf("turn %d: with the user the others are decided %s, without %s", turn, a, b)
 			}
+			compared += len(a)
 			without.settlements.settle(with.settle(turn, partials))
 		}
 	})
+	if compared == 0 { // by chance: never, each case draws 30 records of 8 users and more
+		t.Error("nothing was decided for others: the test shows nothing")
+	}
+	// To the unit: 4 units are enough for user 0 and 3 are not, however many others there are.
+	cs := []contribution{{user: 0, key: "a", n: 1}}
+	for range 4 {
+		for budget, want := range map[state.Mu2]state.Mu2{3: 0, 4: 4} {
+			if got := mustAccounts(t, deployment(budget, 100, metric1("m")), cs).of(0).Reserved; got != want {
+				t.Errorf("beside %d others, of a budget of %d units %d are reserved, want %d", len(cs)-1, budget, got, want)
+			}
+		}
+		cs = append(cs, contribution{user: len(cs), key: "b", n: 1})
+	}
 }
 
-// fates says what the last turn decided for every user but one, and what
-// their accounts are.
-func fates(t *rapid.T, w *world, but int) string {
+// fates says what a turn decided for every user but one, by the ledger, and what their accounts
+// are.
+func fates(t *rapid.T, w *world, turn uint64, but int) []string {
 	t.Helper()
 	var lines []string
 	for shard := range w.shards {
-		d := w.engine.shards[shard].accounts.last().delta
+		d := decidedDelta(t, w, shard, turn)
 		for _, u := range d.Users {
-			if u.ID == testID(but) {
-				continue
-			}
-			a, _ := w.engine.shards[shard].accounts.store.Get(u.ID, u.Period)
-			line := fmt.Sprintf("%x %d %v %+v", u.ID, u.Period, u.Admitted, a)
+			line := fmt.Sprintf("%x %d %v", u.ID, u.Period, u.Admitted)
 			for _, e := range u.Slice {
 				line += fmt.Sprintf(" %q:%d", d.Labels[e.Key].Key, e.N)
 			}
-			lines = append(lines, line)
+			if u.ID != testID(but) {
+				lines = append(lines, line)
+			}
 		}
 	}
-	return fmt.Sprint(lines)
+	for at, a := range w.accounts() {
+		if at.id != testID(but) {
+			lines = append(lines, fmt.Sprintf("%x %d %+v", at.id, at.period, a))
+		}
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// decidedDelta returns a turn's delta from the ledger: the engine forgets its users.
+func decidedDelta(t *rapid.T, w *world, shard int, turn uint64) schemas.Delta {
+	t.Helper()
+	r, err := w.ledger.reader(shard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := r.DeltasAfter(turn - 1)
+	d, ok := after[turn]
+	if err != nil || !ok {
+		t.Fatalf("shard %d: the ledger has no delta of turn %d (%v)", shard, turn, err)
+	}
+	return d
 }
 
 // TestRuleClippingNeverByArrivalOrder: in whatever order and packing the
-// records come, the delta has the same bytes.
+// records come, the delta has the same bytes, and counts the keys of least rank as the model does.
 func TestRuleClippingNeverByArrivalOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := drawSettings(t)
+		s := drawTurnSettings(t)
 		s.shards = 1
+		s.budget = state.Budget{Mu2: 1 << 60, Keys: state.Delta{Hi: 1}}
 		cs := drawContributions(t)
+		if rapid.Bool().Draw(t, "many") {
+			cs = drawMany(t)
+		}
 		var first [32]byte
 		for i := range 4 {
 			w, err := newWorld(s, uint64(i))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := w.play(1, cs, nil); err != nil {
+			partials, err := w.play(1, cs, nil)
+			if err != nil {
 				t.Fatal(err)
 			}
-			digest := w.engine.shards[0].accounts.last().delta.BodyDigest()
+			m := newModel(s)
+			m.open(1, [][]contribution{cs})
+			if err := w.agree(m, partials); err != nil {
+				t.Fatal(err)
+			}
+			d := decidedDelta(t, w, 0, 1)
+			digest := d.BodyDigest()
 			if i == 0 {
 				first = digest
 			}
@@ -155,35 +208,47 @@ func TestRuleClippingNeverByArrivalOrder(t *testing.T) {
 }
 
 // TestRuleOneRecordMovesCountsByOne: taking away one event of one user, who is
-// far above every bound, moves each metric's counts by at most one, in one key.
+// far above every bound, moves each metric's counts by at most one, in one key; a sum by at most
+// what one value can be.
 func TestRuleOneRecordMovesCountsByOne(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := drawSettings(t)
+		s := drawTurnSettings(t)
 		s.budget = state.Budget{Mu2: 1 << 60, Keys: state.Delta{Hi: 1}}
-		cs := append(drawContributions(t), contribution{user: 0, key: "a", n: rapid.Uint32Range(1, 9).Draw(t, "n")})
-		fewer := slices.Clone(cs)
-		fewer[len(fewer)-1].n--
-		if fewer[len(fewer)-1].n == 0 {
-			fewer = fewer[:len(fewer)-1]
-		}
-		a, b := newModelled(t, s, cs), newModelled(t, s, fewer)
-		for i := range s.metrics {
-			var l1, l2 int64
-			for _, key := range testKeys {
-				at := Cell{uint32(i), 0, 1000, key}
-				d := int64(a[at]) - int64(b[at])
-				l1, l2 = l1+max(d, -d), l2+d*d
+		cs := drawMany(t)
+		before := newModelled(t, s, cs)
+		for which := range 4 { // they are drawn at random: any four will do
+			fewer := slices.Clone(cs)
+			fewer[which].n--
+			gone := fewer[which].n == 0
+			if gone {
+				fewer = slices.Delete(fewer, which, which+1)
 			}
-			// A key that is gone lets another, clipped one in: own records decide.
-			limit := int64(1)
-			if len(fewer) < len(cs) {
-				limit = 1 + int64(s.metrics[i].MaxEventsPerKey)
-			}
-			if l1 > limit {
-				t.Fatalf("one event moved metric %d's counts by %d, squared %d", i, l1, l2)
+			after := newModelled(t, s, fewer)
+			for i := range s.metrics {
+				m := &s.metrics[i]
+				limit := int64(1)
+				if m.Kind == metrickind.Sum {
+					limit = m.Max - m.Min
+				}
+				// A key that is gone lets another, clipped one in: own records decide.
+				if gone {
+					limit *= 1 + int64(m.MaxEventsPerKey)
+				}
+				if moved := distance(before, after, uint32(i)); moved > limit {
+					t.Fatalf("one event moved the counts of metric %d, %s, by %d", i, m.Kind, moved)
+				}
 			}
 		}
 	})
+}
+
+// distance adds up by how much the counts of a metric's first window differ.
+func distance(a, b map[Cell]int64, metric uint32) (sum int64) {
+	for _, key := range testKeys {
+		at := Cell{metric, 0, testTurn, key}
+		sum += max(a[at]-b[at], b[at]-a[at])
+	}
+	return sum
 }
 
 func newModelled(t *rapid.T, s settings, cs []contribution) map[Cell]int64 {
@@ -205,8 +270,16 @@ func newModelled(t *rapid.T, s settings, cs []contribution) map[Cell]int64 {
 }
 
 // TestRuleChargeIsWhatWasReleased: c²·u of the rung where each key stopped,
-// rounded up by itself; the first rung for a private key that stayed below.
+// rounded up by itself; the first rung for a private key that stayed below. What
+// another metric released of the same key does not count.
 func TestRuleChargeIsWhatWasReleased(t *testing.T) {
+	both := deployment(1<<40, 100, publicMetric("m", "a"), publicMetric("n", "a"))
+	two := mustAccounts(t, both, []contribution{{user: 1, key: "a", n: 1}})
+	mustCharge(t, two, schemas.Settled{FirstRungs: []state.Precision{unit(1), unit(1)}, Keys: []schemas.SettledKey{
+		{Metric: 0, WindowEnd: testTurn, Key: []byte("a"), Precision: unit(1)}, {Metric: 1, WindowEnd: testTurn, Key: []byte("a"), Precision: unit(4)}}})
+	if got := two.of(1); got != (state.Account{Spent: 1 + 4}) {
+		t.Fatalf("charged by two metrics: %+v, want 5", got)
+	}
 	s := deployment(1<<40, 100, metric1("m"))
 	a := mustAccounts(t, s, []contribution{{user: 1, key: "a", n: 3}, {user: 1, key: "b", n: 2}, {user: 1, key: "c", n: 99}, {user: 2, key: "a", n: 1}})
 	if got := a.of(1); got.Reserved != 4*(9+4+100) || got.Spent != 0 {
@@ -231,19 +304,21 @@ func TestRuleChargeIsWhatWasReleased(t *testing.T) {
 // of that will be charged.
 func TestRuleAdmissionReservesTheWholeWorstCase(t *testing.T) {
 	s := deployment(4*100+4*100-1, 100, metric1("m0"), metric1("m1"))
-	a := mustAccounts(t, s, []contribution{{user: 1, key: "a", n: 10}})
+	cs := []contribution{{user: 1, key: "a", n: 6}, {user: 1, key: "b", n: 8}} // 36 and 64 times the top
+	a := mustAccounts(t, s, cs)
 	if got := a.last().delta.Users[0].Admitted; !got.Get(0) || got.Get(1) {
 		t.Fatalf("admitted to %v, want the first window alone", got)
 	}
 	s.budget.Mu2++
-	a = mustAccounts(t, s, []contribution{{user: 1, key: "a", n: 10}})
+	a = mustAccounts(t, s, cs)
 	if got := a.last().delta.Users[0].Admitted; !got.Get(1) {
 		t.Fatal("the worst case fits to the unit and was refused")
 	}
 }
 
 // TestRuleAllOrNothingPerMetricWindowAndTheWalkGoesOn: what does not fit is left out
-// whole, costs nothing, and a cheaper window after it is still admitted.
+// whole, costs nothing, and a cheaper window after it is still admitted. The first of two windows
+// is admitted where the budget is for one.
 func TestRuleAllOrNothingPerMetricWindowAndTheWalkGoesOn(t *testing.T) {
 	dear := metric1("dear")
 	dear.Top = unit(100)
@@ -258,6 +333,11 @@ func TestRuleAllOrNothingPerMetricWindowAndTheWalkGoesOn(t *testing.T) {
 	}
 	if got := a.last().delta.Tallies[0]; got != (schemas.WindowTally{OverBudget: 2}) {
 		t.Fatalf("tally of the dear window is %+v", got)
+	}
+	s.budget.Mu2 = 8
+	a = mustAccounts(t, s, []contribution{{user: 1, key: "a", n: 1}, {user: 1, key: "b", n: 1}})
+	if got, want := fmt.Sprintf("%04b", a.last().delta.Users[0].Admitted[0]), "0010"; got != want {
+		t.Fatalf("with a budget for one window admitted to %s, want %s (last window first)", got, want)
 	}
 }
 
@@ -284,7 +364,7 @@ func TestRuleDeltaOfPrivateKeysIsPaidAtAdmission(t *testing.T) {
 }
 
 // TestRulePublicKeyMissingFromASettlementStops, where a private one costs the
-// first rung; so do a price above the top and a price of nothing.
+// first rung; so do a price above the top and a price of nothing. The key of a coverage is public.
 func TestRulePublicKeyMissingFromASettlementStops(t *testing.T) {
 	cs := []contribution{{user: 1, key: "a", n: 2}}
 	for name, c := range map[string]struct {
@@ -309,5 +389,9 @@ func TestRulePublicKeyMissingFromASettlementStops(t *testing.T) {
 		} else if err != nil || a.of(1).Spent != c.paid {
 			t.Errorf("%s: charged %d, want %d (%v)", name, a.of(1).Spent, c.paid, err)
 		}
+	}
+	a := mustAccounts(t, deployment(1<<40, 100, covered(publicMetric("m", "a"))...), cs)
+	if err := a.charge(released(unit(1), map[string]state.Precision{"a": unit(2)})); !errors.Is(err, errNoPrice) {
+		t.Errorf("coverage, missing: charged %d (%v)", a.of(1).Spent, err)
 	}
 }

@@ -217,6 +217,7 @@ func TestADecidedTurnIsChargedBeforeTheNextSpan(t *testing.T) {
 		}
 	}
 	for _, bad := range []schemas.Settled{{First: 2, Turn: 3}, {Turn: 2}} {
+		bad.FirstRungs = []state.Precision{unit(1)} // it has a price for everything
 		if err := accounts.charge(NewSettlement(bad)); err == nil {
 			t.Errorf("turn 1 was charged by a settlement of turns %d to %d", bad.First, bad.Turn)
 		}

@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/state"
 )
@@ -56,7 +57,7 @@ func newWorld(s settings, seed uint64) (*world, error) {
 		return nil, err
 	}
 	w := &world{settings: s, rules: rules, ledger: newMemLedger(), settlements: newMemSettlements(),
-		rng: rand.New(rand.NewPCG(seed, 1))}
+		rng: rand.New(rand.NewPCG(runseed.Shared(seed), 1))}
 	w.settlements.history = 2 * uint64(s.slots)
 	return w, w.restart()
 }

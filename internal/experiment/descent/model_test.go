@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/internal/experiment"
+	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 )
 
 var modelsToTest = []model{
@@ -32,7 +33,7 @@ func examples(n, inputs, classes int, random *rand.Rand) part {
 func TestGradientsAreThoseOfTheLoss(t *testing.T) {
 	for _, m := range modelsToTest {
 		t.Run(m.name, func(t *testing.T) {
-			random := rand.New(rand.NewPCG(1, 2))
+			random := rand.New(runseed.PCG(t, 1, 2))
 			data, w := examples(7, m.inputs, m.classes, random), m.newWork(7)
 			theta := make([]float64, m.parameters())
 			for i := range theta {

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tollgate-dp/tollgate/internal/experiment"
-	_ "github.com/tollgate-dp/tollgate/internal/testing/fixedseed"
+	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/state/conversion"
 	"github.com/tollgate-dp/tollgate/state/individual"
 	"github.com/tollgate-dp/tollgate/state/loss"
@@ -110,7 +110,7 @@ func play(t *testing.T, games, budget, steps int, sigma float64) (ratios []float
 	m := model{"linear", 1, 2, 0, true}
 	data := newPart(1, 1)
 	data.x.Data[0] = 1
-	random, w := rand.New(rand.NewPCG(uint64(budget), uint64(games))), m.newWork(1)
+	random, w := rand.New(runseed.PCG(t, uint64(budget), uint64(games))), m.newWork(1)
 	s := setting{sigma: sigma, clip: 0.5, rate: 0.3, steps: budget}
 	for range max(games, -games) {
 		d, err := newDescent(m, s, data, random)

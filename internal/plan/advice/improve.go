@@ -55,7 +55,7 @@ func Improve(ctx context.Context, q Question, now Setting) (*Improvement, error)
 		weaker := now
 		for range 3 {
 			weaker.Epsilon *= 2
-			if err := try(fmt.Sprintf("--epsilon %v, a weaker promise,", weaker.Epsilon), weaker); err != nil {
+			if err := try(fmt.Sprintf("--epsilon %v (a weaker promise)", weaker.Epsilon), weaker); err != nil {
 				return nil, err
 			}
 		}

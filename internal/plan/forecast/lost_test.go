@@ -14,6 +14,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/shapes"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/event"
+	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
@@ -29,9 +30,9 @@ func lostUsers(t *testing.T, s shapes.Shape, events []shapes.Event, settings dem
 	size := s.Window.Milliseconds()
 	first, last := events[0].At.UnixMilli(), events[len(events)-1].At.UnixMilli()
 	start := first - first%size
-	secret := sha256.Sum256(binary.BigEndian.AppendUint64([]byte("lost users"), key))
+	bits := sha256.Sum256(binary.BigEndian.AppendUint64([]byte("lost users"), key))
 	c := reference.Config{
-		Incarnation: [16]byte(secret[:]), Generation: 1, UserHash: secret, Noise: noisereduction.NoiseKey{ID: "1", Secret: secret},
+		Incarnation: [16]byte(bits[:]), Generation: 1, UserHash: bits, Noise: noisereduction.NoiseKey{ID: "1", Secret: secret.New(bits)},
 		Format: event.Format{Format: "jsonl", User: "u", Key: "k", Time: "t", TimeUnit: "ms"},
 		Budget: reference.Budget{Mu2: new(big.Int).SetUint64(uint64(d.Budget.Mu2)), Keys: d.Budget.Keys.Big()},
 		Start:  start, NoFuture: true, Metrics: []schemas.MetricSpec{d.Metrics[0].Spec}, Counts: schemas.CountsEncoding{Format: "json"},

@@ -8,13 +8,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"math/big"
 	"slices"
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/eventfile"
 	"github.com/tollgate-dp/tollgate/internal/plan/sample"
+	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
@@ -24,12 +24,12 @@ const MostKeys = 4
 
 // Options are the arguments of a choice. They are public.
 type Options struct {
-	Window, Period time.Duration // Period 0: an individual is a user for life
-	From, To       int64         // the range of times, [From, To), Unix milliseconds; 0: not limited there
+	Window, Period time.Duration // Period 0: the unit of privacy is a user for life
+	From, To       int64         // the range of times, [From, To), Unix milliseconds; 0: no limit, but a Period needs both
 	Budget         state.Budget  // its planned part is what is spent
 	PublicKeys     []string      // nil: keys are private, and a table of them is made
 	Values         bool          // whether a table of values is made
-	Read           string        // how records are read, and anything else that decides which events there are
+	Read           string        // names the source, the format and all else that decides which events there are
 	Key            noisereduction.NoiseKey
 	TempDir        string // for what does not fit memory
 	Memory         int    // bytes; 0: the default of package eventfile
@@ -37,16 +37,20 @@ type Options struct {
 	mostCells int // 0: the constant
 }
 
-// ErrTooLittle says that the planned part of the budget pays for nothing.
-var ErrTooLittle = errors.New("the planned part of the budget is too small")
+var (
+	// ErrTooLittle says that the planned part of the budget pays for nothing.
+	ErrTooLittle = errors.New("the planned part of the budget is too small")
+	// ErrOpenRange says that a choice for budgets per period has no beginning or no end of its
+	// range.
+	ErrOpenRange = errors.New("users are counted in one period each, so the range of times needs a beginning and an end")
+)
 
 // Choice takes events, in any order. Not for concurrent use. Close it.
 type Choice struct {
 	o       Options
 	prices  prices
 	sorter  *eventfile.Sorter
-	digest  *eventfile.Multiset
-	hashKey [32]byte
+	hashKey secret.Of[[32]byte]
 	public  map[string]bool
 	buffer  []byte
 }
@@ -57,18 +61,21 @@ type prices struct {
 	deltaKey                     state.Delta
 }
 
-// New checks the options. The errors are ErrTooLittle, sample.ErrTooManyWindows, or say which
-// option cannot be.
+// New checks the options. Its errors are ErrTooLittle, ErrOpenRange, sample.ErrTooManyWindows, or
+// name an invalid option.
 func New(o Options) (*Choice, error) {
 	if o.Window < time.Millisecond || o.Period < 0 || o.Period%o.Window != 0 {
 		return nil, fmt.Errorf("choosing bounds for windows of %s: periods must be whole numbers of windows", o.Window)
 	}
-	// Before it is charged: nothing could be made of it.
+	// Refused before it is charged: no advice could be made of it.
 	if n := o.windows(); n > sample.MostWindows {
 		return nil, fmt.Errorf("choosing bounds for %d windows of %s: %w", n, o.Window, sample.ErrTooManyWindows)
 	}
-	c := &Choice{o: o, sorter: eventfile.NewSorter(o.TempDir, o.Memory), digest: eventfile.NewMultiset(keyed(o.Key.Secret, "tollgate plan multiset key v1")),
-		hashKey: keyed(o.Key.Secret, "tollgate plan order of users v1")}
+	// The data must not decide which periods there are.
+	if o.Period > 0 && (o.From == 0 || o.To <= o.From) {
+		return nil, fmt.Errorf("choosing bounds for budgets per %s: %w", o.Period, ErrOpenRange)
+	}
+	c := &Choice{o: o, sorter: eventfile.NewSorter(o.TempDir, o.Memory), hashKey: secret.New(keyed(o.Key.Secret.Reveal(), "tollgate plan order of users v1"))}
 	var err error
 	if c.prices, err = o.prices(); err != nil {
 		return nil, err
@@ -124,59 +131,59 @@ func (o *Options) prices() (p prices, err error) {
 	return p, nil
 }
 
-// cost is what one individual pays at most: in account units, and of δ_keys.
-func (p *prices) cost() (mu2 state.Mu2, keys *big.Int) {
-	for _, u := range []state.Precision{p.shape, p.windows, p.values} {
-		charge, _ := state.Charge(1, u)
-		mu2 += charge
-	}
-	charge, _ := state.Charge(1, p.keys)
-	d := p.deltaKey.Big()
-	return mu2 + MostKeys*charge, d.Mul(d, big.NewInt(MostKeys))
-}
-
-// Add takes an event; it keeps no reference to user and key. Its value is only looked at where the
-// options ask for a table of values.
+// Add adds an event; it keeps no reference to user and key. It ignores events outside the range, of
+// keys that are not on a given list of public keys, and, with periods, outside the period in which
+// the user is counted. It uses the value only if the options ask for a table of values.
 func (c *Choice) Add(user, key []byte, millis, value int64) error {
 	if c.o.From != 0 && millis < c.o.From || c.o.To != 0 && millis >= c.o.To || c.public != nil && !c.public[string(key)] {
 		return nil
 	}
-	period := int64(0)
-	if c.o.Period > 0 {
-		period = floor(millis, c.o.Period.Milliseconds())
+	order := c.hashKey.Reveal()
+	h := hmac.New(sha256.New, order[:])
+	h.Write(user)
+	hash := h.Sum(nil)
+	if first, n := c.o.periods(); n > 1 {
+		counted := first + int64(binary.BigEndian.Uint64(hash[8:])%uint64(n))
+		if floor(millis, c.o.Period.Milliseconds()) != counted {
+			return nil
+		}
 	}
 	if !c.o.Values {
 		value = 0
 	}
-	c.buffer = encode(c.buffer, user, key, period, floor(millis, c.o.Window.Milliseconds()), value)
-	entry := slices.Clone(c.buffer)
-	c.digest.Add(eventfile.Record{Value: entry})
-	h := hmac.New(sha256.New, c.hashKey[:])
-	var at [8]byte
-	binary.BigEndian.PutUint64(at[:], uint64(period))
-	h.Write(at[:])
-	h.Write(user)
-	hash := int64(binary.BigEndian.Uint64(h.Sum(nil)) >> 1)
-	return c.sorter.Add(eventfile.Entry{Millis: hash, Value: entry})
+	c.buffer = encode(c.buffer, user, key, floor(millis, c.o.Window.Milliseconds()), value)
+	return c.sorter.Add(eventfile.Entry{Millis: int64(binary.BigEndian.Uint64(hash) >> 1), Value: slices.Clone(c.buffer)})
+}
+
+// periods returns the first period of the range, and how many periods the range touches: 0 without
+// a Period.
+func (o *Options) periods() (first, n int64) {
+	if o.Period == 0 {
+		return 0, 0
+	}
+	first = floor(o.From, o.Period.Milliseconds())
+	return first, floor(o.To-1, o.Period.Milliseconds()) - first + 1
 }
 
 // Close frees what sorting took.
 func (c *Choice) Close() error { return c.sorter.Close() }
 
-// ID names the choice: its arguments and its data, under the noise key. It reveals neither.
-func (c *Choice) ID() ([32]byte, error) {
-	arguments, err := json.Marshal(struct {
+// arguments returns a hash under the noise key of all options and of the layout of the tables. It
+// does not depend on the data, and does not reveal the options.
+func (c *Choice) arguments() ([32]byte, error) {
+	encoded, err := json.Marshal(struct {
 		Window, Period, From, To int64
 		Budget                   state.Budget
 		PublicKeys               []string
 		Read                     string
 		Values                   bool
-	}{c.o.Window.Milliseconds(), c.o.Period.Milliseconds(), c.o.From, c.o.To, c.o.Budget, c.o.PublicKeys, c.o.Read, c.o.Values})
+		Layout                   []any
+	}{c.o.Window.Milliseconds(), c.o.Period.Milliseconds(), c.o.From, c.o.To, c.o.Budget, c.o.PublicKeys, c.o.Read, c.o.Values,
+		[]any{keyRows, eventRows, windowRows, valueRows, MostKeys}})
 	if err != nil {
 		return [32]byte{}, fmt.Errorf("naming a choice of bounds: %w", err)
 	}
-	digest := c.digest.Sum()
-	return keyed(c.o.Key.Secret, "tollgate plan choice v1", arguments, digest[:]), nil
+	return keyed(c.o.Key.Secret.Reveal(), "tollgate plan arguments v2", encoded), nil
 }
 
 // keyed is HMAC-SHA-256 over an injective encoding: every part is preceded by its length.
@@ -232,119 +239,4 @@ func (c *Choice) tables() (*tables, error) {
 		}
 		return nil
 	})
-}
-
-// Release is what a choice has released: protected. Numbers of individuals are noisy, and may be
-// below 0.
-type Release struct {
-	ID            [32]byte
-	Shape         [][]float64 // individuals, by row of keys and row of events
-	Windows       []float64   // individuals, by row of windows
-	Values        []float64   // individuals, by row of values; nil without values
-	Keys          []NamedKey  // those that came out, the largest first
-	ShapeSigma    float64     // deviations of the noise of a number
-	WindowsSigma  float64
-	ValuesSigma   float64
-	KeysSigma     float64
-	KeysThreshold float64
-
-	o Options
-}
-
-// NamedKey is a key that came out, and for how many individuals it is one of the most frequent.
-type NamedKey struct {
-	Name        string
-	Individuals float64
-}
-
-// Release adds the noise. Before that the charge must be durable: see Charge.
-func (c *Choice) Release() (*Release, error) {
-	t, err := c.tables()
-	if err != nil {
-		return nil, err
-	}
-	id, err := c.ID()
-	if err != nil {
-		return nil, err
-	}
-	r := &Release{ID: id, o: c.o, ShapeSigma: sigma(c.prices.shape), WindowsSigma: sigma(c.prices.windows)}
-	draw := func(plan *noisereduction.Plan, table, cell string, count int64) (noisereduction.Result, error) {
-		digest := sha256.Sum256([]byte("tollgate plan table " + table))
-		return plan.Release(noisereduction.NoiseKey{ID: c.o.Key.ID, Secret: keyed(c.o.Key.Secret, "tollgate plan noise key v1")},
-			noisereduction.Identity{Incarnation: [16]byte(id[:16]), MetricDigest: digest, Key: []byte(cell)}, count)
-	}
-	shape, err := once(c.prices.shape, nil)
-	if err != nil {
-		return nil, err
-	}
-	for i := range t.shape {
-		r.Shape = append(r.Shape, make([]float64, len(eventRows)))
-		for j, n := range t.shape[i] {
-			got, err := draw(shape, "of keys and events", fmt.Sprint(i, " ", j), n)
-			if err != nil {
-				return nil, err
-			}
-			r.Shape[i][j] = math.Ldexp(float64(got.Value), -10)
-		}
-	}
-	line := func(u state.Precision, table string, counts []int64) ([]float64, error) {
-		plan, err := once(u, nil)
-		if err != nil {
-			return nil, err
-		}
-		out := make([]float64, len(counts))
-		for i, n := range counts {
-			got, err := draw(plan, table, fmt.Sprint(i), n)
-			if err != nil {
-				return nil, err
-			}
-			out[i] = math.Ldexp(float64(got.Value), -10)
-		}
-		return out, nil
-	}
-	if r.Windows, err = line(c.prices.windows, "of windows", t.windows); err != nil {
-		return nil, err
-	}
-	if t.values != nil {
-		r.ValuesSigma = sigma(c.prices.values)
-		if r.Values, err = line(c.prices.values, "of values", t.values); err != nil {
-			return nil, err
-		}
-	}
-	if c.public != nil {
-		return r, nil
-	}
-	keys, err := once(c.prices.keys, &noisereduction.Private{Contribution: 1, DeltaKey: c.prices.deltaKey})
-	if err != nil {
-		return nil, err
-	}
-	r.KeysSigma, r.KeysThreshold = sigma(c.prices.keys), keys.Threshold()
-	for k, n := range t.keys {
-		got, err := draw(keys, "of keys", k, n)
-		if err != nil {
-			return nil, err
-		}
-		if got.Passed {
-			r.Keys = append(r.Keys, NamedKey{k, math.Ldexp(float64(got.Value), -10)})
-		}
-	}
-	slices.SortFunc(r.Keys, func(a, b NamedKey) int {
-		if a.Individuals != b.Individuals && a.Individuals > b.Individuals || a.Individuals == b.Individuals && a.Name < b.Name {
-			return -1
-		}
-		return 1
-	})
-	return r, nil
-}
-
-func sigma(u state.Precision) float64 { return 1 / math.Sqrt(u.Float()) }
-
-// once returns the plan of a release at one precision.
-func once(u state.Precision, private *noisereduction.Private) (*noisereduction.Plan, error) {
-	plan, err := noisereduction.Compile(noisereduction.Spec{Kind: noisereduction.Geometric, Factor: 2, First: u, Top: u,
-		Target: noisereduction.Target{Confidence: .95}, Private: private})
-	if err != nil {
-		return nil, fmt.Errorf("choosing bounds: %w", err)
-	}
-	return plan, nil
 }

@@ -1,25 +1,31 @@
-// Package protected chooses bounds by looking at what users do, and protects these users: it spends
-// a part of their privacy budget, which a deployment then does not have (privacy.planned).
+// Package protected chooses bounds from what users do, and protects these users: a choice spends a
+// part of their privacy budget, and the deployment that follows has only the rest
+// (privacy.planned).
 //
-// It counts users, by what is usual for them, in noisy tables, each user once in each: how many
-// keys a user has in a window and how many events with each of them; in how many windows the user
-// takes part; which keys are a user's most frequent ones; and, for sums, how large the user's
-// values are. From these tables alone it makes up events that are like the real ones, on which
-// package advice gives its advice: all of that is post-processing.
+// The package counts users in noisy tables, by what each user usually does: the number of keys in a
+// window, and of events with each of them; the number of windows with events; the most frequent
+// keys; and, for sums, the size of the values. With budget periods, each user is counted in one
+// period of the range, which a keyed hash of the user id selects. From these tables alone the
+// package makes up events that resemble the real ones, and package advice gives its advice on
+// those: all of that is post-processing.
 //
 // # Guarantees
 //
-// What [Release] holds, and everything that is computed from it, is protected by what was spent:
-// removing a user (with periods: a user's events of one period) moves one cell of each table by 1,
-// and at most [MostKeys] cells of the table of keys by 1. Their precisions are chosen so
-// that Σ d²·u is at most the planned part of B². A key of one user alone passes its threshold with
-// the δ that is planned for it: docs/guarantee.md, section 10. Noise is exactly Gaussian and drawn
-// from the noise key, the arguments and the data: the same choice again gives the same tables, and
-// costs nothing more; other arguments or other data never share noise with it.
+// The budget that was spent protects a [Release] and everything computed from it. Without a user,
+// or without a user's events of some periods, at most one cell of each table changes by 1, and at
+// most [MostKeys] cells of the table of keys. Each table has a precision u; together they are
+// chosen so that Σ d²·u, over all cells that change by d, is at most the planned part of B². A key
+// that only one user has passes its threshold with at most the δ that is planned for it:
+// docs/guarantee.md, section 10. Noise is exactly Gaussian and follows from the noise key, the
+// arguments and the nonce of the choice: two choices never share noise.
+//
+// [Choose] writes the charge to the record beside the noise key before it draws noise, and the
+// released numbers before it returns them. Called again with the same arguments, it returns these
+// numbers. The charges of a record add up to less than any promise that one of them is a share of.
 //
 // # No guarantees
 //
-// The arguments (size of windows, range, target, share) must not be chosen by looking at the data.
-// Whether users are the same as those of the deployment is for the caller to know. How long it
-// takes depends on the data.
+// Callers must not look at the data to choose the arguments (size of windows, range, target,
+// share), and must know themselves whether the deployment has the same users. The time that a
+// choice takes depends on the data.
 package protected

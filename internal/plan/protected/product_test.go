@@ -13,6 +13,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/plan/sample"
 	"github.com/tollgate-dp/tollgate/internal/testing/shapes"
 	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
@@ -48,7 +49,7 @@ func TestProtectedChoicesAreWorthTheirPrice(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			key := noisereduction.NoiseKey{ID: "1", Secret: sha256.Sum256([]byte(s.Name))}
+			key := noisereduction.NoiseKey{ID: "1", Secret: secret.New(sha256.Sum256([]byte(s.Name)))}
 			p, err := protected.New(protected.Options{Window: s.Window, Budget: d.Budget, Key: key,
 				From: shapes.Start.UnixMilli(), To: events[len(events)-1].At.UnixMilli() + 1})
 			if err != nil {
@@ -62,7 +63,7 @@ func TestProtectedChoicesAreWorthTheirPrice(t *testing.T) {
 				}
 			}
 			real := c.Sample()
-			r, err := p.Release()
+			r, err := p.Release(protected.Nonce{})
 			if err != nil {
 				t.Fatal(err)
 			}

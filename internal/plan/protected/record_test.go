@@ -20,12 +20,18 @@ func choiceOf(t *testing.T, share float64, from int64) *Choice {
 	return choice(t, Options{Window: time.Second, Budget: budget(t, share), Key: noisereduction.NoiseKey{ID: "1"}, From: from}, population(3))
 }
 
+// charge makes a choice, of which the record may know.
+func charge(path string, c *Choice) error {
+	_, err := Choose(path, c, false, func() error { return nil })
+	return err
+}
+
 // What choices have spent is in the promise of the deployment that begins, or it does not begin;
 // and after it has begun nothing more is released.
 func TestRuleADeploymentKnowsWhatChoicesSpent(t *testing.T) {
 	path := record1(t)
 	for range 2 { // the same choice is charged once
-		if err := Charge(path, choiceOf(t, .05, 0)); err != nil {
+		if err := charge(path, choiceOf(t, .05, 0)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -37,7 +43,7 @@ func TestRuleADeploymentKnowsWhatChoicesSpent(t *testing.T) {
 	}
 	path = record1(t)
 	for from := range int64(2) { // two choices
-		if err := Charge(path, choiceOf(t, .05, -1-from)); err != nil {
+		if err := charge(path, choiceOf(t, .05, -1-from)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -56,10 +62,10 @@ func TestRuleADeploymentKnowsWhatChoicesSpent(t *testing.T) {
 	if err := Begin(path, "d", 0, budget(t, .1)); err != nil {
 		t.Errorf("the configuration was corrected, and is refused: %v", err)
 	}
-	if err := Charge(path, choiceOf(t, .05, -7)); !errors.Is(err, ErrBegun) {
+	if err := charge(path, choiceOf(t, .05, -7)); !errors.Is(err, ErrBegun) {
 		t.Errorf("a choice after the deployment has begun: %v", err)
 	}
-	if err := Charge(path, choiceOf(t, .05, -1)); err != nil {
+	if err := charge(path, choiceOf(t, .05, -1)); err != nil {
 		t.Errorf("a choice of before cannot be looked at again: %v", err)
 	}
 }
@@ -72,7 +78,7 @@ func TestRuleAChoiceAndABeginningAtOnceAreInOrder(t *testing.T) {
 		var wait sync.WaitGroup
 		charged := make([]error, 4)
 		for i := range charged {
-			wait.Go(func() { charged[i] = Charge(path, choiceOf(t, .05, int64(-1-i))) })
+			wait.Go(func() { charged[i] = charge(path, choiceOf(t, .05, int64(-1-i))) })
 		}
 		var begun error
 		wait.Go(func() { begun = Begin(path, "d", 0, budget(t, .05)) })
@@ -93,18 +99,20 @@ func TestRuleAChoiceAndABeginningAtOnceAreInOrder(t *testing.T) {
 
 func TestADamagedRecordIsRefused(t *testing.T) {
 	path := record1(t)
-	if err := Charge(path, choiceOf(t, .05, 0)); err != nil {
+	if err := charge(path, choiceOf(t, .05, 0)); err != nil {
 		t.Fatal(err)
 	}
 	whole, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{"half": string(whole[:len(whole)/2]), "without an end": strings.TrimSpace(string(whole)), "foreign": "x\n", "empty entry": "{}\n"} {
+	for name, text := range map[string]string{"half": string(whole[:len(whole)/2]), "without an end": strings.TrimSpace(string(whole)), "foreign": "x\n", "empty entry": "{}\n",
+		"no share": `{"choice":"aa","mu2":5}` + "\n", "negative": `{"choice":"aa","mu2":5,"share":0.1,"keys":-1}` + "\n",
+		"other tables": `{"released":"aa","tables":{"shape":[[]],"windows":[]}}` + "\n"} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := Charge(path, choiceOf(t, .05, 0)); !errors.Is(err, ErrRecord) {
+		if err := charge(path, choiceOf(t, .05, 0)); !errors.Is(err, ErrRecord) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if err := Begin(path, "d", 0, budget(t, .05)); !errors.Is(err, ErrRecord) {
@@ -129,7 +137,7 @@ func TestRuleAKeyHasOneRecordUnderAllItsNames(t *testing.T) {
 	if err := os.Symlink(key, link); err != nil {
 		t.Skip(err)
 	}
-	if err := Charge(RecordOf(link), choiceOf(t, .05, 0)); err != nil {
+	if err := charge(RecordOf(link), choiceOf(t, .05, 0)); err != nil {
 		t.Fatal(err)
 	}
 	if err := Begin(RecordOf(key), "d", 0, budget(t, .1).Whole()); !errors.Is(err, ErrNotPlanned) {
@@ -141,7 +149,7 @@ func TestRuleAKeyHasOneRecordUnderAllItsNames(t *testing.T) {
 // nothing is spent under that key afterwards.
 func TestRuleARotatedKeyHasPaidForNothing(t *testing.T) {
 	path := record1(t)
-	if err := Charge(path, choiceOf(t, .05, 0)); err != nil {
+	if err := charge(path, choiceOf(t, .05, 0)); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
@@ -155,7 +163,7 @@ func TestRuleARotatedKeyHasPaidForNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := Charge(path, choiceOf(t, .05, 0)); !errors.Is(err, ErrBegun) {
+	if err := charge(path, choiceOf(t, .05, 0)); !errors.Is(err, ErrBegun) {
 		t.Errorf("a choice under the new key: %v", err)
 	}
 	if err := Continue(path, "d"); err != nil {
@@ -175,7 +183,7 @@ func TestARecordIsReadWholeOrNotAtAll(t *testing.T) {
 	if _, err := os.Stat("/dev/full"); err != nil {
 		t.Skip(err)
 	}
-	if err := begun("/dev/full", "d", nil); err == nil {
+	if err := (&history{empty: true}).begin("/dev/full", "d"); err == nil {
 		t.Error("a deployment began, and a choice that comes later cannot know: the disk was full")
 	}
 }
@@ -192,12 +200,19 @@ func TestRuleAChargeIsOnTheDiskAlsoThatOfAnotherProcess(t *testing.T) {
 	path := record1(t)
 	for _, err := range []error{syscall.EIO, syscall.EIO, nil} {
 		synced, fsync = nil, disk(err)
-		if got := Charge(path, choiceOf(t, .05, 0)); !errors.Is(got, err) || len(synced) == 0 || synced[0] != filepath.Base(path) {
+		if got := charge(path, choiceOf(t, .05, 0)); !errors.Is(got, err) || len(synced) == 0 || synced[0] != filepath.Base(path) {
 			t.Errorf("the disk says %v, the charge %v, with %v on it", err, got, synced)
 		}
 	}
-	if len(synced) != 2 {
+	if len(synced)%2 != 0 || synced[1] != filepath.Base(filepath.Dir(path)) {
 		t.Errorf("the name of the record is not on the disk: %v", synced)
+	}
+	// So is the release, before it is shown again.
+	for _, err := range []error{syscall.EIO, nil} {
+		fsync = disk(err)
+		if got := charge(path, choiceOf(t, .05, 0)); !errors.Is(got, err) {
+			t.Errorf("the disk says %v, a choice that is shown again %v", err, got)
+		}
 	}
 	path = record1(t)
 	for _, err := range []error{syscall.EIO, syscall.EIO, nil} {
@@ -216,13 +231,13 @@ func TestAChoiceThatIsTooLateIsNotCharged(t *testing.T) {
 		t.Fatal(err)
 	}
 	before, _ := os.ReadFile(path)
-	if err := Charge(path, choiceOf(t, .05, 0)); !errors.Is(err, ErrBegun) {
+	if err := charge(path, choiceOf(t, .05, 0)); !errors.Is(err, ErrBegun) {
 		t.Errorf("too late: %v", err)
 	}
 	if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {
 		t.Errorf("%v, the record is %s", err, after)
 	}
-	if err := add(path, entry{Choice: "00", Mu2: 5}); err != nil { // between the reading and the writing of another process
+	if err := add(path, entry{Choice: "00", Mu2: 5, Share: .5}); err != nil { // between the reading and the writing of another process
 		t.Fatal(err)
 	}
 	if err := Begin(path, "d", 0, budget(t, .1).Whole()); err != nil {

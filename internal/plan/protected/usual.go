@@ -1,6 +1,7 @@
 package protected
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -59,7 +60,7 @@ func row(rows []int, v float64) int {
 	return at
 }
 
-// usual is what one individual does: a user, or with periods a user in one of them.
+// usual is what one user usually does; with periods, in the period in which the user is counted.
 type usual struct {
 	keys, events float64 // keys in a window, and events of a key in a window: means over the individual's events
 	windows      int
@@ -67,17 +68,17 @@ type usual struct {
 	value        int      // the row of its values: nine in ten are not larger, without their signs
 }
 
-// done is what is remembered of an individual.
+// done is what an individual did.
 type done struct {
 	cells  map[cell]uint64
 	values map[int]uint64 // events by the row of their value
 	over   bool           // there are too many cells
 }
 
-// add takes an event of at most so many different cells.
+// add adds an event, unless the individual then has more than most cells.
 func (d *done) add(c cell, value int64, most int) {
 	if d.over = d.over || len(d.cells) == most && d.cells[c] == 0; d.over {
-		clear(d.cells)
+		d.cells, d.values = nil, nil
 		return
 	}
 	d.cells[c]++
@@ -112,10 +113,10 @@ type cell struct {
 	key    string
 }
 
-// mostCells bounds what is remembered of one individual: who has more is not counted at all. Which
-// of them were left out would else depend on the order of records, and the same noise would be
-// drawn for other numbers.
-const mostCells = 1 << 20
+// mostCells bounds the memory for one individual to some ten megabytes. Seven keys in every hour of
+// a year are fewer cells. An individual with more is not counted at all: if only some of its cells
+// were left out, the order of records would decide which.
+const mostCells = 1 << 16
 
 // usualOf looks at an individual's events by window and key; there is at least one.
 func usualOf(did *done) usual {
@@ -133,28 +134,21 @@ func usualOf(did *done) usual {
 		products += uint64(keys) * eventsIn[w]
 	}
 	u := usual{value: did.value(), windows: len(keysIn), events: float64(squares) / float64(all), keys: float64(products) / float64(all)}
-	for k := range byKey {
-		u.frequent = append(u.frequent, k)
-	}
-	slices.SortFunc(u.frequent, func(a, b string) int {
-		switch {
-		case byKey[a] != byKey[b] && byKey[a] > byKey[b]:
-			return -1
-		case byKey[a] != byKey[b]:
-			return 1
-		case a < b:
-			return -1
+	byFrequency := func(a, b string) int { return cmp.Or(cmp.Compare(byKey[b], byKey[a]), cmp.Compare(a, b)) }
+	for k := range byKey { // sorting all of them would take most of the time where there are many
+		if len(u.frequent) == MostKeys && byFrequency(k, u.frequent[MostKeys-1]) > 0 {
+			continue
 		}
-		return 1
-	})
-	u.frequent = u.frequent[:min(len(u.frequent), MostKeys)]
+		u.frequent = append(u.frequent, k)
+		slices.SortFunc(u.frequent, byFrequency)
+		u.frequent = u.frequent[:min(len(u.frequent), MostKeys)]
+	}
 	return u
 }
 
 // encode writes an event for the sorter: injectively.
-func encode(dst, user, key []byte, period, window, value int64) []byte {
-	dst = binary.AppendVarint(dst[:0], period)
-	dst = binary.AppendVarint(dst, window)
+func encode(dst, user, key []byte, window, value int64) []byte {
+	dst = binary.AppendVarint(dst[:0], window)
 	dst = binary.AppendVarint(dst, value)
 	dst = binary.AppendUvarint(dst, uint64(len(user)))
 	dst = append(dst, user...)
@@ -164,8 +158,7 @@ func encode(dst, user, key []byte, period, window, value int64) []byte {
 var errEncoding = errors.New("damaged sort run")
 
 func decode(entry []byte) (who string, c cell, value int64, err error) {
-	var period int64
-	for _, to := range []*int64{&period, &c.window, &value} {
+	for _, to := range []*int64{&c.window, &value} {
 		v, n := binary.Varint(entry)
 		if n <= 0 {
 			return "", cell{}, 0, errEncoding
@@ -176,13 +169,12 @@ func decode(entry []byte) (who string, c cell, value int64, err error) {
 	if n <= 0 || size > uint64(len(entry)-n) {
 		return "", cell{}, 0, errEncoding
 	}
-	user := entry[n : n+int(size)]
 	c.key = string(entry[n+int(size):])
-	return string(append(binary.AppendVarint(nil, period), user...)), c, value, nil // injective in this order
+	return string(entry[n : n+int(size)]), c, value, nil
 }
 
-// individuals calls fn with the usual behaviour of each individual that has at most so many cells;
-// entries are sorted by a hash of whom they belong to.
+// individuals calls fn with the usual behaviour of each individual that has at most so many cells.
+// The entries must be sorted by a hash of the user id.
 func individuals(sorted *eventfile.Merge, most int, fn func(usual) error) error {
 	group := map[string]*done{}
 	hash := int64(math.MinInt64)

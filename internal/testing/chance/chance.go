@@ -13,12 +13,22 @@ func Trials(full int) int {
 	return full
 }
 
-// CheckRate fails when successes out of n are further than 5 deviations from
-// probability p: false-reject rate 6e-7 per call.
+// CheckRate fails when successes out of n are too many or too few for probability p: false-reject
+// rate below 2e-8 per call. P(at most k) for k below n·p, and P(at least k) for k above it, are at
+// most e^(−n·KL(k/n‖p)) for every n and p (Hoeffding, 1963): a rare event has no normal law.
 func CheckRate(t testing.TB, name string, successes, n int, p float64) {
 	t.Helper()
-	limit := 5 * math.Sqrt(float64(n)*p*(1-p))
-	if diff := math.Abs(float64(successes) - float64(n)*p); diff > limit+1 {
-		t.Errorf("%s: %d of %d, expected probability %.6f (off by %.0f, limit %.0f)", name, successes, n, p, diff, limit)
+	rate := float64(successes) / float64(n)
+	term := func(a, b float64) float64 {
+		if a == 0 {
+			return 0
+		}
+		return a * math.Log(a/b)
+	}
+	if divergence := float64(n) * (term(rate, p) + term(1-rate, 1-p)); !(divergence <= limit) {
+		t.Errorf("%s: %d of %d, expected probability %.6g (n·KL %.1f, limit %.1f)", name, successes, n, p, divergence, limit)
 	}
 }
+
+// limit is ln(2/2e-8): some 6 deviations where the law is near the normal one.
+var limit = math.Log(2 / 2e-8)

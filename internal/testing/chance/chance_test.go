@@ -10,13 +10,22 @@ type recorder struct {
 func (r *recorder) Helper()               {}
 func (r *recorder) Errorf(string, ...any) { r.failed = true }
 
-func TestRatesAreHeldToFiveDeviations(t *testing.T) {
-	// 10,000 draws at 1/2: a deviation is 50.
-	for successes, want := range map[int]bool{5000: false, 5250: false, 4750: false, 5252: true, 4748: true} {
+func TestRatesAreHeldToSixDeviations(t *testing.T) {
+	for _, c := range []struct {
+		successes, n int
+		p            float64
+		fails        bool
+	}{
+		// 10,000 draws at 1/2: a deviation is 50.
+		{5000, 10_000, 0.5, false}, {5300, 10_000, 0.5, false}, {4700, 10_000, 0.5, false}, {5310, 10_000, 0.5, true}, {4690, 10_000, 0.5, true},
+		// A third of a success is expected: P(at least 6) = 1e-6, P(at least 10) = 4e-12.
+		{6, 100_000, 3.4e-6, false}, {10, 100_000, 3.4e-6, true},
+		{0, 10, 0.5, false}, {0, 100, 0.5, true}, {100, 100, 0.5, true}, {100, 100, 1, false}, {99, 100, 1, true}, {1, 100, 0, true}, {0, 100, 0, false},
+	} {
 		r := &recorder{}
-		CheckRate(r, "", successes, 10_000, 0.5)
-		if r.failed != want {
-			t.Errorf("%d of 10,000 fails: %v, want %v", successes, r.failed, want)
+		CheckRate(r, "", c.successes, c.n, c.p)
+		if r.failed != c.fails {
+			t.Errorf("%d of %d at %v fails: %v, want %v", c.successes, c.n, c.p, r.failed, c.fails)
 		}
 	}
 }

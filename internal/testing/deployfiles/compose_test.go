@@ -48,6 +48,10 @@ func TestTheTryoutIsWell(t *testing.T) {
 				t.Errorf("%s has the keys", name)
 			}
 		}
+		// Another process would not answer either because a broker does not.
+		if name == "serve" && !slices.Contains(s.HealthCheck.Test, "http://localhost:8080/-/healthy") {
+			t.Errorf("%s is asked for its health by %v", name, s.HealthCheck.Test)
+		}
 		if len(s.Command) > 0 && strings.Contains(s.Image, "tollgate/runner") {
 			if s.User != "65532:65532" || !s.ReadOnly || !slices.Equal(s.CapDrop, []string{"ALL"}) || !slices.Contains(s.SecurityOpt, "no-new-privileges:true") {
 				t.Errorf("%s is not held as tight as the others: %s %v %v %v", name, s.User, s.ReadOnly, s.CapDrop, s.SecurityOpt)

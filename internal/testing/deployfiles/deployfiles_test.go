@@ -118,7 +118,7 @@ func TestTheComposeFileIsWell(t *testing.T) {
 	text := read(t, "compose.yaml")
 	project, err := compose(dir, text)
 	ok(t, err)
-	if got := project.ServiceNames(); !slices.Equal(got, []string{"jobmanager", "kafka", "submit", "taskmanager"}) {
+	if got := project.ServiceNames(); !slices.Equal(got, []string{"init", "jobmanager", "kafka", "submit", "taskmanager"}) {
 		t.Errorf("services %v", got)
 	}
 	for name, s := range project.Services {
@@ -127,7 +127,7 @@ func TestTheComposeFileIsWell(t *testing.T) {
 				t.Errorf("%s publishes port %s on %q: REST must stay on this machine", name, p.Published, p.HostIP)
 			}
 		}
-		if want := "always"; name != "kafka" && name != "submit" && s.Restart != want {
+		if want := "always"; strings.HasSuffix(name, "manager") && s.Restart != want {
 			t.Errorf("%s is restarted %q, want %q", name, s.Restart, want)
 		}
 	}
@@ -251,31 +251,47 @@ func TestTheFlinkDeploymentFollowsTheOperatorsSchema(t *testing.T) {
 	}
 }
 
+// flinkSettings reads a file of settings of Flink.
+func flinkSettings(t *testing.T, data []byte) map[string]string {
+	t.Helper()
+	var values map[string]any
+	ok(t, yaml.Unmarshal(data, &values))
+	texts := map[string]string{}
+	for name, v := range values {
+		text, err := yaml.Marshal(v)
+		ok(t, err)
+		texts[name] = strings.Trim(strings.TrimSpace(string(text)), `"'`)
+	}
+	return texts
+}
+
+// deploymentOfFlink is a FlinkDeployment, as far as its numbers are compared.
+type deploymentOfFlink struct {
+	Spec struct {
+		FlinkConfiguration map[string]string
+		TaskManager        struct {
+			Replicas    int
+			Resource    struct{ Memory string }
+			PodTemplate corev1.PodTemplateSpec
+		}
+	}
+}
+
+func flinkDeployment(t *testing.T) (d deploymentOfFlink) {
+	t.Helper()
+	kinds, parts := documents(t)
+	ok(t, yaml.Unmarshal(parts[slices.Index(kinds, "FlinkDeployment")], &d))
+	return d
+}
+
 // What is set in conf/config.yaml is set the same everywhere, but addresses.
 func TestSettingsAreTheSameEverywhere(t *testing.T) {
-	settings := func(data []byte) map[string]string {
-		t.Helper()
-		var values map[string]any
-		ok(t, yaml.Unmarshal(data, &values))
-		texts := map[string]string{}
-		for name, v := range values {
-			text, err := yaml.Marshal(v)
-			ok(t, err)
-			texts[name] = strings.Trim(strings.TrimSpace(string(text)), `"'`)
-		}
-		return texts
-	}
-	want := settings(read(t, "conf/config.yaml"))
+	want := flinkSettings(t, read(t, "conf/config.yaml"))
 	project, err := compose(dir, read(t, "compose.yaml"))
 	ok(t, err)
-	kinds, parts := documents(t)
-	var deployment struct {
-		Spec struct{ FlinkConfiguration map[string]string }
-	}
-	ok(t, yaml.Unmarshal(parts[slices.Index(kinds, "FlinkDeployment")], &deployment))
 	for where, got := range map[string]map[string]string{
-		"compose.yaml":            settings([]byte(*project.Services["taskmanager"].Environment["FLINK_PROPERTIES"])),
-		"kubernetes/cluster.yaml": deployment.Spec.FlinkConfiguration,
+		"compose.yaml":            flinkSettings(t, []byte(*project.Services["taskmanager"].Environment["FLINK_PROPERTIES"])),
+		"kubernetes/cluster.yaml": flinkDeployment(t).Spec.FlinkConfiguration,
 	} {
 		compared := 0
 		for name, value := range want {

@@ -2,13 +2,16 @@ package deployfiles
 
 import (
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
+	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/common/promslog"
 	"github.com/prometheus/prometheus/config"
@@ -16,9 +19,11 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/relabel"
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/kustomize/api/krusty"
@@ -43,41 +48,54 @@ func kind(name string) any {
 	return map[string]any{
 		"ConfigMap": &corev1.ConfigMap{}, "Service": &corev1.Service{}, "ServiceAccount": &corev1.ServiceAccount{},
 		"Deployment": &appsv1.Deployment{}, "StatefulSet": &appsv1.StatefulSet{}, "PodDisruptionBudget": &policyv1.PodDisruptionBudget{},
-		"NetworkPolicy": &networkingv1.NetworkPolicy{}, "Ingress": &networkingv1.Ingress{},
+		"Job": &batchv1.Job{}, "NetworkPolicy": &networkingv1.NetworkPolicy{}, "Ingress": &networkingv1.Ingress{}, "PodMonitor": &monitoringv1.PodMonitor{},
 	}[name]
 }
 
 // overlay builds one as kubectl apply -k does, and decodes it strictly.
 func overlay(t *testing.T, name string) cluster {
 	t.Helper()
-	resources, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), deploy+"kubernetes/overlays/"+name)
+	return kustomized(t, deploy+"kubernetes/overlays/"+name)
+}
+
+func kustomized(t *testing.T, dir string) cluster {
+	t.Helper()
+	resources, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), dir)
 	ok(t, err)
 	c := cluster{objects: map[string]any{}, pods: map[string]pod{}}
 	for _, r := range resources.Resources() {
 		text, err := r.AsYAML()
 		ok(t, err)
-		object := kind(r.GetKind())
-		if object == nil {
-			t.Fatalf("no check of a %s is known", r.GetKind())
-		}
-		if err := yaml.UnmarshalStrict(text, object); err != nil {
-			t.Errorf("%s %s: %v", r.GetKind(), r.GetName(), err)
-		}
+		c.add(t, r.GetKind(), r.GetName(), text)
 		if c.namespace == "" {
 			c.namespace = r.GetNamespace()
 		}
 		if r.GetNamespace() != c.namespace || c.namespace == "" {
 			t.Errorf("%s %s is in namespace %q", r.GetKind(), r.GetName(), r.GetNamespace())
 		}
-		c.objects[r.GetKind()+"/"+r.GetName()] = object
-		switch o := object.(type) {
-		case *appsv1.StatefulSet:
-			c.pods[r.GetName()] = podOf(t, o.Spec.Template, o.Spec.Selector)
-		case *appsv1.Deployment:
-			c.pods[r.GetName()] = podOf(t, o.Spec.Template, o.Spec.Selector)
-		}
 	}
 	return c
+}
+
+// add decodes an object strictly.
+func (c *cluster) add(t *testing.T, of, name string, text []byte) {
+	t.Helper()
+	object := kind(of)
+	if object == nil {
+		t.Fatalf("no check of a %s is known", of)
+	}
+	if err := yaml.UnmarshalStrict(text, object); err != nil {
+		t.Errorf("%s %s: %v", of, name, err)
+	}
+	c.objects[of+"/"+name] = object
+	switch o := object.(type) {
+	case *appsv1.StatefulSet:
+		c.pods[name] = podOf(t, o.Spec.Template, o.Spec.Selector)
+	case *batchv1.Job:
+		c.pods[name] = pod{o.Spec.Template.Labels, o.Spec.Template.Spec}
+	case *appsv1.Deployment:
+		c.pods[name] = podOf(t, o.Spec.Template, o.Spec.Selector)
+	}
 }
 
 func podOf(t *testing.T, template corev1.PodTemplateSpec, selector *metav1.LabelSelector) pod {
@@ -101,25 +119,33 @@ func (s set) Has(name string) bool              { _, is := s[name]; return is }
 func (s set) Get(name string) string            { return s[name] }
 func (s set) Lookup(name string) (string, bool) { v, is := s[name]; return v, is }
 
-var overlays = []string{"tryout", "production"}
+var overlays = []string{"tryout", "tryout-init", "production", "production-init"}
 
 func TestOverlaysAreWell(t *testing.T) {
 	for _, name := range overlays {
 		t.Run(name, func(t *testing.T) {
 			c := overlay(t, name)
-			for _, want := range []string{"StatefulSet/tollgate-run", "Deployment/tollgate-serve", "Service/tollgate-run", "Service/tollgate-serve",
-				"PodDisruptionBudget/tollgate-run", "PodDisruptionBudget/tollgate-serve", "NetworkPolicy/tollgate-run", "NetworkPolicy/tollgate-serve"} {
-				if c.objects[want] == nil {
-					t.Errorf("there is no %s", want)
-				}
-			}
-			c.checkReferences(t)
-			for name, p := range c.pods {
-				checkPod(t, name, p.spec)
-			}
-			c.checkRun(t)
+			c.check(t)
+			c.checkBeginning(t, strings.HasSuffix(name, "-init"))
 		})
 	}
+}
+
+// check sees that the objects are there, name each other rightly, and may do no more than they
+// need.
+func (c cluster) check(t *testing.T) {
+	t.Helper()
+	for _, want := range []string{"StatefulSet/tollgate-run", "Deployment/tollgate-serve", "Service/tollgate-run", "Service/tollgate-serve",
+		"PodDisruptionBudget/tollgate-run", "PodDisruptionBudget/tollgate-serve", "NetworkPolicy/tollgate-run", "NetworkPolicy/tollgate-serve"} {
+		if c.objects[want] == nil {
+			t.Errorf("there is no %s", want)
+		}
+	}
+	c.checkReferences(t)
+	for name, p := range c.pods {
+		checkPod(t, name, p.spec)
+	}
+	c.checkRun(t)
 }
 
 // checkReferences follows the names by which objects know of each other.
@@ -138,10 +164,16 @@ func (c cluster) checkReferences(t *testing.T) {
 		case *policyv1.PodDisruptionBudget:
 			chosen(name, o.Spec.Selector, own)
 		case *networkingv1.NetworkPolicy:
-			chosen(name, &o.Spec.PodSelector, own)
+			for pods, p := range c.pods {
+				with := pods == own || own == "tollgate-run" && pods == "tollgate-init" // the job needs what the run needs
+				if got := selects(t, &o.Spec.PodSelector, p.labels); got != with {
+					t.Errorf("%s: that it selects the pods of %s is %v", name, pods, got)
+				}
+			}
 			if len(o.Spec.PolicyTypes) != 2 || len(o.Spec.Ingress) != 1 || len(o.Spec.Ingress[0].From) == 0 || len(o.Spec.Egress) == 0 {
 				t.Errorf("%s lets everything in or out: %+v", name, o.Spec)
 			}
+			c.checkEgress(t, own, o)
 			for _, rule := range o.Spec.Ingress {
 				for _, port := range rule.Ports {
 					c.checkPort(t, name, own, *port.Port)
@@ -168,6 +200,42 @@ func (c cluster) checkReferences(t *testing.T) {
 					t.Errorf("%s: metrics and probes are public", name)
 				}
 			}
+		}
+	}
+}
+
+// checkEgress sees that a pod reaches the brokers of the configuration, and what gives tokens; and
+// the run a registry of schemas.
+func (c cluster) checkEgress(t *testing.T, own string, policy *networkingv1.NetworkPolicy) {
+	t.Helper()
+	want := []int32{443}
+	if own == "tollgate-run" {
+		want = append(want, 8081)
+	}
+	for _, object := range c.objects {
+		m, is := object.(*corev1.ConfigMap)
+		if !is {
+			continue
+		}
+		var file struct{ Kafka struct{ Brokers []string } }
+		ok(t, yaml.Unmarshal([]byte(m.Data["tollgate.yaml"]), &file))
+		for _, address := range file.Kafka.Brokers {
+			_, port, err := net.SplitHostPort(address)
+			ok(t, err)
+			number, err := strconv.ParseInt(port, 10, 32)
+			ok(t, err)
+			want = append(want, int32(number))
+		}
+	}
+	var open []int32
+	for _, rule := range policy.Spec.Egress {
+		for _, port := range rule.Ports {
+			open = append(open, port.Port.IntVal)
+		}
+	}
+	for _, port := range want {
+		if !slices.Contains(open, port) {
+			t.Errorf("NetworkPolicy/%s does not let port %d out", own, port)
 		}
 	}
 }
@@ -214,10 +282,26 @@ func checkPod(t *testing.T, name string, s corev1.PodSpec) {
 					t.Errorf("%s: %s is not asked for %s", name, c.Name, what)
 				}
 			}
+			checkMemory(t, name, c)
 			if listen := c.Args[slices.Index(c.Args, "--listen")+1]; listen != fmt.Sprintf("0.0.0.0:%d", c.Ports[0].ContainerPort) {
 				t.Errorf("%s listens at %s, and its port is %d", name, listen, c.Ports[0].ContainerPort)
 			}
 		}
+	}
+}
+
+// checkMemory sees that a container collects garbage before it is killed for its memory.
+func checkMemory(t *testing.T, name string, c corev1.Container) {
+	t.Helper()
+	at := slices.IndexFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == "GOMEMLIMIT" })
+	if at < 0 {
+		t.Errorf("%s: %s has no GOMEMLIMIT", name, c.Name)
+		return
+	}
+	soft, err := resource.ParseQuantity(strings.TrimSuffix(c.Env[at].Value, "B"))
+	ok(t, err)
+	if part := float64(soft.Value()) / float64(c.Resources.Limits.Memory().Value()); part < 0.8 || part > 0.95 {
+		t.Errorf("%s: GOMEMLIMIT of %s is %.2f of its limit", name, c.Name, part)
 	}
 }
 
@@ -227,6 +311,9 @@ func (c cluster) checkRun(t *testing.T) {
 	run := c.objects["StatefulSet/tollgate-run"].(*appsv1.StatefulSet).Spec
 	if *run.Replicas != 1 || run.PodManagementPolicy != appsv1.ParallelPodManagement || len(run.Template.Spec.Tolerations) != 2 {
 		t.Errorf("%+v", run)
+	}
+	if args := run.Template.Spec.Containers[0].Args; !slices.Contains(args, "--wait-for-broker") {
+		t.Errorf("the run does not wait for a broker: %v", args)
 	}
 	for _, tolerated := range run.Template.Spec.Tolerations {
 		if *tolerated.TolerationSeconds > 30 {
@@ -251,6 +338,33 @@ func (c cluster) checkRun(t *testing.T) {
 	}
 	if got := has(c.pods["tollgate-serve"].spec); slices.Contains(got, "tollgate-keys") || slices.Contains(got, "tollgate-kafka") {
 		t.Errorf("the page has secrets of the run: %v", got)
+	}
+}
+
+// checkBeginning sees that no pod that is started again and again begins a deployment: only a job
+// does, which has what the run has, and which says that it is the first.
+func (c cluster) checkBeginning(t *testing.T, begins bool) {
+	t.Helper()
+	for name, p := range c.pods {
+		for _, container := range append(slices.Clone(p.spec.InitContainers), p.spec.Containers...) {
+			if slices.Contains(container.Args, "init") && name != "tollgate-init" {
+				t.Errorf("%s begins a deployment whenever it starts: %v", name, container.Args)
+			}
+		}
+	}
+	job, is := c.pods["tollgate-init"]
+	if is != begins {
+		t.Errorf("that there is a job for the beginning is %v", is)
+	}
+	if !is {
+		return
+	}
+	run, first := c.pods["tollgate-run"].spec.Containers[0], job.spec.Containers[0]
+	if first.Image != run.Image || fmt.Sprint(first.EnvFrom, first.VolumeMounts, job.spec.Volumes) != fmt.Sprint(run.EnvFrom, run.VolumeMounts, c.pods["tollgate-run"].spec.Volumes) {
+		t.Errorf("the job has another image, other keys or other files than the run: %+v, %+v", first, run)
+	}
+	if !slices.Contains(first.Args, "--begin-first-promise") || slices.Contains(first.Args, "--begin-second-promise") {
+		t.Errorf("the job begins with %v", first.Args)
 	}
 }
 

@@ -56,7 +56,7 @@ func TestAReleaseIsTheSameBytesEverywhere(t *testing.T) {
 	}
 	one := release(t, filepath.Join(t.TempDir(), "a"))
 	cold := filepath.Join(t.TempDir(), "cache")
-	two := release(t, filepath.Join(t.TempDir(), "another", "directory"), "GOCACHE="+cold, "GOFLAGS=-tags=prism", "TZ=Asia/Tokyo", "GOAMD64=v3")
+	two := release(t, filepath.Join(t.TempDir(), "another", "directory"), "GOCACHE="+cold, "GOFLAGS=-tags=flink", "TZ=Asia/Tokyo", "GOAMD64=v3")
 	sums, err := os.ReadFile(filepath.Join(one, "SHA256SUMS"))
 	ok(t, err)
 	for _, dist := range []string{one, two} {

@@ -19,6 +19,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/embedded"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas/event"
+	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
@@ -46,7 +47,7 @@ func Config(addr string) deployment.Config {
 			MaxKeysPerUser: 2, MaxEventsPerKey: 3, LastAtLeast: 5,
 			Target: noisereduction.Target{Relative: 0.05, Confidence: 0.95},
 		}},
-		Keys:   deployment.SecretKeys{Noise: []noisereduction.NoiseKey{{ID: "k1", Secret: [32]byte{1}}}, UserHash: [32]byte{2}},
+		Keys:   deployment.SecretKeys{Noise: []noisereduction.NoiseKey{{ID: "k1", Secret: secret.New([32]byte{1})}}, UserHash: secret.New([32]byte{2})},
 		Shards: 4,
 	}
 }

@@ -4,6 +4,9 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -101,27 +104,41 @@ func endings(file *ast.File) []string {
 	return found
 }
 
-// Property tests that draw other cases in every run make a test fail that the
-// change under test has nothing to do with.
-func TestPropertiesDrawTheSameInEveryRun(t *testing.T) {
-	draws, fixed := map[string]bool{}, map[string]bool{}
+// A random test that ignores TOLLGATE_SEED draws the same in every run of .ci/run.
+func TestRandomTestsDrawFromTheSeedOfTheRun(t *testing.T) {
+	draws, seeded, sites := map[string]bool{}, map[string]bool{}, 0
 	for _, s := range sources(t) {
 		for _, i := range s.file.Imports {
 			switch i.Path.Value {
 			case `"pgregory.net/rapid"`:
 				draws[s.dir] = true
-			case `"github.com/tollgate-dp/tollgate/internal/testing/fixedseed"`:
-				fixed[s.dir] = true
+			case `"github.com/tollgate-dp/tollgate/internal/testing/runseed"`:
+				seeded[s.dir] = true
+			}
+		}
+		if !s.test || s.dir == "internal/testing/runseed" {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(root, s.path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n, line := range strings.Split(string(text), "\n") {
+			sites += strings.Count(line, "runseed.")
+			if ownSource.MatchString(line) && !strings.Contains(line, "runseed.") && !strings.Contains(line, " // fixed seed: ") {
+				t.Errorf("%s:%d: use runseed.PCG, or say on the line why the seed never changes: // fixed seed: WHY", s.path, n+1)
 			}
 		}
 	}
-	delete(draws, "internal/testing/fixedseed")
-	if len(draws) < 20 {
-		t.Fatalf("%d packages with properties: the test does not look where they are", len(draws))
+	delete(draws, "internal/testing/runseed")
+	if len(draws) < 20 || sites < 60 {
+		t.Fatalf("%d packages with properties, %d other draws: the test does not look where they are", len(draws), sites)
 	}
 	for dir := range draws {
-		if !fixed[dir] {
-			t.Errorf("%s: a test file must import internal/testing/fixedseed", dir)
+		if !seeded[dir] {
+			t.Errorf("%s: a test file must import internal/testing/runseed", dir)
 		}
 	}
 }
+
+var ownSource = regexp.MustCompile(`\brand\.(NewPCG|NewChaCha8|NewSource|Seed|Int|Uint|N\(|Float|Perm|Shuffle)`)

@@ -85,7 +85,7 @@ func TestConfigurationExplainsEveryField(t *testing.T) {
 }
 
 // fields lists the exported fields of a configuration by their paths, leaves
-// only. Types of other modules are leaves.
+// only. Types of other modules and secrets are leaves.
 func fields(typ reflect.Type, at string) []string {
 	var out []string
 	for i := range typ.NumField() {
@@ -97,7 +97,7 @@ func fields(typ reflect.Type, at string) []string {
 		for below.Kind() == reflect.Slice {
 			below = below.Elem()
 		}
-		if below.Kind() == reflect.Struct && strings.Contains(below.PkgPath(), "/tollgate/") {
+		if below.Kind() == reflect.Struct && strings.Contains(below.PkgPath(), "/tollgate/") && !strings.HasSuffix(below.PkgPath(), "/secret") {
 			out = append(out, fields(below, at+f.Name+".")...)
 			continue
 		}

@@ -25,6 +25,7 @@ var restricted = []string{beam, kafkaGo, franz, testTools}
 // is a new line here; a new arrow shows what it would tie together.
 func module() []layer {
 	return []layer{
+		{name: "secrets", packages: []entry{{"schemas/secret", "what is never printed"}}},
 		{name: "numbers", packages: []entry{
 			{"internal/int128", "integers of 128 bits"},
 			{"internal/rounding", "float64 arithmetic rounded to one side"},
@@ -33,6 +34,7 @@ func module() []layer {
 			{"state/internal/opaque", "JSON of a state is an error"},
 			{"state", "units, budgets, accounts"},
 		}},
+		{name: "memory", packages: []entry{{"internal/poison", "overwrites memory that is given back, under test"}}},
 		{name: "accounting", sees: []string{"numbers"}, packages: []entry{
 			{"state/internal/fixed", "sums of losses in integers"},
 			{"state/internal/stored", "states at rest"},
@@ -46,7 +48,7 @@ func module() []layer {
 			{"state/bucket", "one curve for many losses"},
 			{"state/compose", "what mechanisms cost together, by every accountant"},
 		}},
-		{name: "wire", sees: []string{"numbers"}, packages: []entry{
+		{name: "wire", sees: []string{"secrets", "numbers", "memory"}, packages: []entry{
 			{"schemas/metrickind", "the table of metric kinds"},
 			{"schemas", "what stands on topics and disks; nothing of how it is made"},
 			{"schemas/event/filter", "which events a metric takes"},
@@ -54,7 +56,7 @@ func module() []layer {
 			{"internal/csvrow", "rows of CSV"},
 			{"schemas/event", "events of others, decoded"},
 		}},
-		{name: "noise", sees: []string{"numbers", "accounting"}, packages: []entry{
+		{name: "noise", sees: []string{"secrets", "numbers", "accounting"}, packages: []entry{
 			{"transforms/noisereduction/simulate", "what stop rules cost"},
 			{"transforms/noisereduction/internal/fitstop", "the program that fits the table of stop rules"},
 			{"transforms/noisereduction", "sampler, ladders, thresholds; knows no record"},
@@ -67,29 +69,29 @@ func module() []layer {
 			{"internal/experiment/filters", "individual accounting by GDP, RDP and distributions"},
 			{"internal/experiment/descent", "gradient descent with an account for every example"},
 		}},
-		{name: "spending", sees: []string{"numbers", "wire", "noise"}, packages: []entry{
+		{name: "spending", sees: []string{"secrets", "numbers", "memory", "wire", "noise"}, packages: []entry{
 			{"transforms/internal/keyedstate", "a base and its deltas in keyed state"},
 			{"transforms/spend", "clipping, admission, charging; no Beam, so that it is tested without"},
 		}},
-		{name: "transforms", sees: []string{"numbers", "wire", "noise", "spending"}, outside: []string{beam}, packages: []entry{
+		{name: "transforms", sees: []string{"secrets", "numbers", "wire", "noise", "spending"}, outside: []string{beam}, packages: []entry{
 			{"internal/localrunner", "how the local runner has to run"},
 			{"transforms/hook", "what an author plugs in, on its way to the worker"},
 			{"transforms", "the DoFns, and interfaces to the outside world; no Kafka, for other logs fit as well"},
 			{"transforms/plain", "parts that are used alone"},
 			{"transforms/direct", "Beam's graphs in this process; knows no transform of ours"},
 		}},
-		{name: "kafka", sees: []string{"wire"}, outside: []string{kafkaGo, franz}, packages: []entry{
+		{name: "kafka", sees: []string{"secrets", "memory", "wire"}, outside: []string{kafkaGo, franz}, packages: []entry{
 			{"internal/kafkalog", "partitions as logs; knows no deployment"},
 			{"internal/registry", "schemas by id"},
 		}},
 		// Deployment: what is configured, and what follows from it: passive. It asks no server.
-		{name: "deployment", sees: []string{"numbers", "wire", "noise", "spending", "transforms", "kafka"}, packages: []entry{
+		{name: "deployment", sees: []string{"secrets", "numbers", "wire", "noise", "spending", "transforms", "kafka"}, packages: []entry{
 			{"pipeline/internal/calendar", "which turn covers a time, which windows end with it"},
 			{"pipeline/deployment", "what is configured, checked, and what follows from it"},
 		}},
 		// Stages, in the direction of the data; that none imports pipeline follows.
 		{
-			name: "stages", sees: []string{"numbers", "wire", "noise", "spending", "transforms", "kafka", "deployment"},
+			name: "stages", sees: []string{"secrets", "numbers", "memory", "wire", "noise", "spending", "transforms", "kafka", "deployment"},
 			outside: []string{beam, kafkaGo}, packages: []entry{
 				{"internal/crashpoint", "where tests interrupt a run; does nothing otherwise"},
 				{"pipeline/internal/connect", "a client of a configuration"},
@@ -108,15 +110,16 @@ func module() []layer {
 			},
 		},
 		{
-			name: "pipeline", sees: []string{"numbers", "wire", "noise", "spending", "transforms", "kafka", "deployment", "stages"},
+			name: "pipeline", sees: []string{"secrets", "numbers", "wire", "noise", "spending", "transforms", "kafka", "deployment", "stages"},
 			outside: []string{beam, kafkaGo}, packages: []entry{
 				{"pipeline", "what a library's user calls: Compile, Init, Run, Change"},
-				{"pipeline/prism", "Beam's local runner, for whoever imports it"},
 				{"pipeline/flink", "a cluster of Flink, for programs that import it"},
 			},
 		},
-		{name: "front", sees: []string{"numbers", "wire", "noise", "experiments", "deployment", "pipeline"}, packages: []entry{
+		{name: "front", sees: []string{"secrets", "numbers", "wire", "noise", "experiments", "deployment", "pipeline"}, packages: []entry{
 			{"internal/keyfile", "the format of key files"},
+			{"internal/keyrecord", "records beside keys"},
+			{"internal/beginnings", "which deployments have begun under keys"},
 			{"internal/config", "configuration files"},
 			{"internal/plan", "what follows from a configuration, before anything runs"},
 			{"internal/plan/sample", "what users did, as far as fits"},
@@ -133,7 +136,7 @@ func module() []layer {
 			{"internal/plan/protected", "a choice that users pay for"},
 			{"internal/generate", "made-up events"},
 		}},
-		{name: "demo", sees: []string{"numbers", "wire", "noise", "experiments", "kafka", "deployment", "pipeline", "front"}, outside: []string{franz}, packages: []entry{
+		{name: "demo", sees: []string{"secrets", "numbers", "wire", "noise", "experiments", "kafka", "deployment", "pipeline", "front"}, outside: []string{franz}, packages: []entry{
 			{"internal/embedded", "a broker in the process"},
 			{"internal/demo", "all of it in one process, with a broker of its own"},
 			{"internal/experiment/year", "a year under one promise, with accounts and without"},
@@ -141,17 +144,17 @@ func module() []layer {
 		}},
 		{
 			name: "programs", packages: []entry{{"cmd/runner", "parses and prints; imported by nothing"}},
-			sees: []string{"numbers", "accounting", "wire", "noise", "experiments", "transforms", "kafka", "deployment", "pipeline", "front", "demo"},
+			sees: []string{"secrets", "numbers", "accounting", "wire", "noise", "experiments", "transforms", "kafka", "deployment", "pipeline", "front", "demo"},
 		},
 		// What only tests import; files that ship, of any layer above, never do.
-		{name: "tests", sees: []string{"numbers", "wire", "noise", "experiments", "kafka", "deployment", "demo"}, packages: []entry{
+		{name: "tests", outside: []string{beam}, sees: []string{"secrets", "numbers", "wire", "noise", "experiments", "transforms", "kafka", "deployment", "demo"}, packages: []entry{
 			{"internal/testing/await", "conditions that tests wait for"},
 			{"internal/testing/deploytest", "what tests of deployments share"},
 			{"internal/testing/shapes", "ten data sets, and what a demo releases of them"},
 			{"internal/testing/chance", "rates and probabilities"},
 			{"internal/testing/doccheck", "documents and tree agree"},
 			{"internal/testing/fakeregistry", "a schema registry in the process"},
-			{"internal/testing/fixedseed", "properties draw the same in every run"},
+			{"internal/testing/runseed", "what random tests draw"},
 			{"internal/testing/golden", "golden files"},
 			{"internal/testing/repeated", "experiments, run and compared"},
 			{"internal/testing/atrest", "what every state at rest keeps to"},
@@ -159,6 +162,7 @@ func module() []layer {
 			{"internal/testing/mutants", "builds with one rule left out"},
 			{"internal/testing/process", "programs that tests start and kill"},
 			{"internal/testing/realkafka", "Apache Kafka as a process"},
+			{"internal/testing/prism", "Beam's local runner as an engine of deployments"},
 			{"internal/testing/brokerprocess", "the embedded broker as a process"},
 			{"internal/testing/realflink", "a cluster of Apache Flink as processes"},
 			{"internal/testing/workload", "the events of benchmarks"},
@@ -167,7 +171,7 @@ func module() []layer {
 		}},
 		// A module of its own, with the dependencies that the product does without.
 		{
-			name: "peers", sees: []string{"wire", "noise", "experiments", "kafka", "pipeline", "front", "demo", "tests"},
+			name: "peers", sees: []string{"secrets", "wire", "noise", "experiments", "kafka", "pipeline", "front", "demo", "tests"},
 			outside: []string{beam}, packages: []entry{{"internal/testing/peers", "this product beside others that count"}},
 		},
 		// Another, with what reads files for Docker and Kubernetes.

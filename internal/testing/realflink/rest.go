@@ -23,6 +23,22 @@ func (c *Cluster) Slots(ctx context.Context) (total, free int, err error) {
 	return overview.Total, overview.Free, err
 }
 
+// Unfinished returns how many jobs have not ended.
+func (c *Cluster) Unfinished(ctx context.Context) (n int, err error) {
+	var all struct {
+		Jobs []struct{ State string }
+	}
+	err = c.get(ctx, "/jobs/overview", &all)
+	for _, job := range all.Jobs {
+		switch job.State {
+		case "FINISHED", "FAILED", "CANCELED", "SUSPENDED":
+		default:
+			n++
+		}
+	}
+	return n, err
+}
+
 // AwaitSlots returns once the cluster has exactly so many slots in all.
 func (c *Cluster) AwaitSlots(ctx context.Context, total int) error {
 	return c.await(ctx, c.jobManager, fmt.Sprintf("%d slots", total), func(ctx context.Context) bool {

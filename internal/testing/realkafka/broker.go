@@ -19,6 +19,8 @@ import (
 type Options struct {
 	// Dir is where data and logs are kept; empty: a temporary directory that Close removes.
 	Dir string
+	// ClusterID is written into a storage that is formatted; empty: the constant.
+	ClusterID string
 	// Settings are added to server.properties and win over those of this package.
 	Settings map[string]string
 	// Listeners are opened beside the plain one.
@@ -37,6 +39,7 @@ type Options struct {
 // Broker is a Kafka process. For one goroutine at a time, except Addr.
 type Broker struct {
 	java      string
+	cluster   string
 	dir       string
 	temporary bool
 	users     []string
@@ -54,7 +57,7 @@ const (
 // Start formats the storage where that has not been done and starts a broker. It returns once the
 // broker has answered a client. ErrMissing where Missing says so. The caller must Close the broker.
 func Start(ctx context.Context, o Options) (*Broker, error) {
-	b := &Broker{dir: o.Dir, users: o.ScramUsers, addrs: map[string]string{}}
+	b := &Broker{dir: o.Dir, cluster: cmp.Or(o.ClusterID, ClusterID), users: o.ScramUsers, addrs: map[string]string{}}
 	java, jars, err := find()
 	if err != nil {
 		return nil, err

@@ -30,7 +30,7 @@ func (b *Broker) format(ctx context.Context) error {
 	if _, err := os.Stat(filepath.Join(b.dir, "data", "meta.properties")); err == nil {
 		return nil
 	}
-	args := append(slices.Clone(b.flags), "kafka.tools.StorageTool", "format", "-t", ClusterID, "-c", b.file("server.properties"))
+	args := append(slices.Clone(b.flags), "kafka.tools.StorageTool", "format", "-t", b.cluster, "-c", b.file("server.properties"))
 	for _, u := range b.users {
 		args = append(args, "--add-scram", u)
 	}

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// ClusterID is written into the storage when it is formatted: any 22 characters of base64.
+// ClusterID is written into the storage when it is formatted and Options name no other: any 22
+// characters of base64.
 const ClusterID = "dG9sbGdhdGUta2Fma2EtMQ"
 
 // Listener is a listener beside the plain one. Its settings ("listener.name.<name in lower

@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	_ "github.com/tollgate-dp/tollgate/internal/testing/fixedseed"
+	_ "github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
@@ -29,7 +29,7 @@ func mixed() Config {
 	taken := from(sum(testMetric("taken", "public", 40), 0, 6), "pages")
 	metrics := []schemas.MetricSpec{visits, coverage(visits), pages, users, coverage(users), spent, taken, coverage(taken)}
 	for i := range metrics {
-		metrics[i].Top = units(int64(5 + i))
+		metrics[i].Top = units(int64(5 + i%3))
 	}
 	return testConfig(metrics...)
 }
@@ -75,12 +75,29 @@ func TestInvariant4NothingAboutOthersDependsOnAnIndividual(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Run(name, func(t *testing.T) { rapid.Check(t, func(t *rapid.T) { attack(t, c) }) })
+		t.Run(name, func(t *testing.T) { checkOften(t, func(t *rapid.T) { attack(t, c) }) })
 	}
 }
 
+// checkOften tries five cases to each of rapid's: with -short there are 20 of those, and some leaks
+// of theorem T1 are seen in one case of fifty.
+func checkOften(t *testing.T, one func(*rapid.T)) {
+	t.Helper()
+	rapid.Check(t, func(t *rapid.T) {
+		for range 5 {
+			one(t)
+		}
+	})
+}
+
+// drawUnits makes a budget for mixed, whose largest contribution costs 9000 units.
+func drawUnits(t *rapid.T) *big.Int {
+	most := rapid.SampledFrom([]int64{50, 500, 5000, 50_000}).Draw(t, "most units")
+	return big.NewInt(rapid.Int64Range(0, most).Draw(t, "budget"))
+}
+
 func attack(t *rapid.T, c Config) {
-	c.Budget.Mu2 = big.NewInt(rapid.Int64Range(0, 2000).Draw(t, "budget"))
+	c.Budget.Mu2 = drawUnits(t)
 	c.Budget.Keys = new(big.Int).Lsh(big.NewInt(rapid.Int64Range(0, 9).Draw(t, "key budget")), 50)
 	visits := drawVisits(t)
 	user := rapid.SampledFrom([]string{"u", "v"}).Draw(t, "user")

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
@@ -79,7 +80,7 @@ func TestLadderAgreesWithTheMechanism(t *testing.T) {
 					count = -count // the total of a sum
 				}
 				id := noisereduction.Identity{Incarnation: [16]byte{byte(i)}, Key: binary.BigEndian.AppendUint64(nil, uint64(n))}
-				key := noisereduction.NoiseKey{ID: "k", Secret: [32]byte{5}}
+				key := noisereduction.NoiseKey{ID: "k", Secret: secret.New([32]byte{5})}
 				want, err := plan.Release(key, id, count)
 				if err != nil {
 					t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 
 	"github.com/tollgate-dp/tollgate/internal/demo"
+	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
@@ -57,7 +58,7 @@ func Measure(ctx context.Context, dir string, s Shape, events []Event, settings 
 	defer source.Close() //nolint:errcheck // it was only read
 	var number [8]byte
 	binary.BigEndian.PutUint64(number[:], key)
-	secrets, err := demo.Derive(noisereduction.NoiseKey{ID: "shapes", Secret: sha256.Sum256(number[:])}, settings, source, [32]byte{})
+	secrets, err := demo.Derive(noisereduction.NoiseKey{ID: "shapes", Secret: secret.New(sha256.Sum256(number[:]))}, settings, source, [32]byte{})
 	if err != nil {
 		return nil, err
 	}

@@ -225,6 +225,44 @@ func (c *check) lacks(on, flags string, all ...kafkalog.Operation) {
 	c.report.Missing = append(c.report.Missing, lack)
 }
 
+// Denied returns the rights that an error of the brokers says a user lacks, each once, with the
+// command that grants it.
+func Denied(d *deployment.Deployment, principal string, err error) []Lack {
+	c := &check{d: d, report: &Report{Principal: principal}}
+	var told []kafkalog.DeniedError
+	each(err, func(e *kafkalog.DeniedError) {
+		one := kafkalog.DeniedError{Operation: e.Operation, Resource: e.Resource, Name: e.Name}
+		if slices.Contains(told, one) {
+			return
+		}
+		told = append(told, one)
+		if e.Resource == kafkalog.ResourceTopic {
+			c.lacks("topic "+e.Name, "--topic "+e.Name, e.Operation)
+			return
+		}
+		for _, id := range transactionalIDs(d) {
+			if strings.HasPrefix(e.Name, id) {
+				c.lacks("transactional ids "+id+"*", "--transactional-id "+id+" --resource-pattern-type prefixed", e.Operation)
+			}
+		}
+	})
+	return c.report.Missing
+}
+
+// each calls fn for every DeniedError in the tree of err.
+func each(err error, fn func(*kafkalog.DeniedError)) {
+	switch e := err.(type) { //nolint:errorlint // every branch of the tree is looked at
+	case *kafkalog.DeniedError:
+		fn(e)
+	case interface{ Unwrap() []error }:
+		for _, one := range e.Unwrap() {
+			each(one, fn)
+		}
+	case interface{ Unwrap() error }:
+		each(e.Unwrap(), fn)
+	}
+}
+
 // transactionalIDs returns how the transactional ids of a run begin, which a partition's number
 // ends.
 func transactionalIDs(d *deployment.Deployment) []string {

@@ -11,6 +11,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
+	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
 // Whose rules are too much depends on who the user is: where that is not known, no other is blamed,
@@ -25,7 +26,7 @@ func TestOthersAreToldFromTheUserByItsName(t *testing.T) {
 	}
 	t.Cleanup(cluster.Close)
 	cfg := deploytest.Config(cluster.ListenAddrs()[0])
-	cfg.Kafka.SASL = &deployment.SASL{Mechanism: "plain", User: "root", Password: "s3cret"}
+	cfg.Kafka.SASL = &deployment.SASL{Mechanism: "plain", User: "root", Password: secret.New("s3cret")}
 	d, err := deployment.Compile(cfg)
 	if err != nil {
 		t.Fatal(err)

@@ -14,26 +14,66 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/internal/ledgerlog"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/topicrules"
 	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// Change is one change of a deployment that is under way. Its steps, in order: Unused,
-// Begin, Generation (whose result goes to Next), Store, Write. Not for concurrent use.
+// Change is one change of a deployment that is under way. Its steps, in order: Look, and without
+// writing WindUp, Unused, Plan and Store; then Still, Fits, Begin, and for good WindUp, Plan, Store
+// and Write. Not for concurrent use.
 type Change struct {
 	dep     *deployment.Deployment // as it shall be
 	client  *kafkalog.Client
 	control *controllog.Log
 	Old     *schemas.Header     // of the generation in force
-	Next    schemas.Header      // of the generation that is to follow; the caller sets it
-	epoch   int64               // the offset of the change's own EPOCH
-	Settled uint64              // the last settled turn, after Begin; a dry run sets it
+	Next    schemas.Header      // of the generation that is to follow, after Plan
+	epoch   int64               // the offset of the change's own EPOCH, −1 before
+	settled uint64              // the last settled turn, after Look
 	last    *controllog.Closing // the CLOSE of that turn
+	at      standing            // what Look found
+}
+
+// standing is what a run moves on control.
+type standing struct {
+	announced, epoch int64
+	closed, settled  uint64
+}
+
+func standingOf(v *controllog.View) standing {
+	return standing{announced: v.Announced, epoch: v.Epoch, closed: v.Closed, settled: v.Settled}
 }
 
 // NewChange prepares the change from the generation that was in force when the control log
 // was opened, to the configuration of d.
 func NewChange(d *deployment.Deployment, client *kafkalog.Client, control *controllog.Log) *Change {
-	return &Change{dep: d, client: client, control: control, Old: control.Header}
+	return &Change{dep: d, client: client, control: control, Old: control.Header, epoch: -1}
+}
+
+// Look finds out where the deployment stands, as far as control was read. Errors:
+// deployment.ErrStopped.
+func (c *Change) Look() error {
+	var stop *schemas.Stop
+	c.control.Look(func(v *controllog.View) {
+		stop, c.at, c.settled, c.last = v.Stop, standingOf(v), v.Settled, v.Closes[v.Settled]
+	})
+	if stop != nil {
+		return controllog.Stopped(stop)
+	}
+	return nil
+}
+
+// Still reads control and refuses to go on (deployment.ErrSuperseded) if a run has moved anything
+// there since Look: it goes on, or was started later than the change.
+func (c *Change) Still(ctx context.Context) error {
+	if err := c.control.Update(ctx); err != nil {
+		return err
+	}
+	var now standing
+	c.control.Look(func(v *controllog.View) { now = standingOf(v) })
+	if now != c.at {
+		return c.superseded()
+	}
+	return nil
 }
 
 // Unused refuses a new ledger or counts topic that holds anything but what an
@@ -63,8 +103,6 @@ func (c *Change) Unused(ctx context.Context) error {
 // the accounts of others. Snapshots of settled turns may be those of an interrupted
 // change; any others are found when the shards are stored.
 func (c *Change) unusedLedger(ctx context.Context, topic string) error {
-	var settled uint64
-	c.control.Look(func(v *controllog.View) { settled = v.Settled })
 	ids, err := c.client.Partitions(ctx, topic)
 	if err != nil {
 		return fmt.Errorf("looking at the new ledger: %w", err)
@@ -76,7 +114,7 @@ func (c *Change) unusedLedger(ctx context.Context, topic string) error {
 		}
 		err = c.client.ReadRange(ctx, topic, id, bounds.Start, bounds.High, func(r kafkalog.Record) error {
 			part, err := schemas.DecodeLedgerPart(r.Key, r.Value)
-			if err == nil && part.Key.Kind == schemas.KindSnapshotPart && part.Set.Turn <= settled {
+			if err == nil && part.Key.Kind == schemas.KindSnapshotPart && part.Set.Turn <= c.settled {
 				return nil
 			}
 			return foreignLedger(topic, err)
@@ -92,97 +130,137 @@ func foreignLedger(topic string, err error) error {
 	return &deployment.TopicError{Topic: topic, Got: "holds records that this deployment has never written", Fix: "name a ledger topic that is empty", Err: err}
 }
 
-// Begin takes an epoch, so that no run goes on, and finds out where the
-// deployment stands. Errors: deployment.ErrStopped, deployment.ErrSuperseded,
+// Begin announces the change and takes an epoch, so that no run goes on, and finds out where the
+// deployment stands then. Errors: deployment.ErrStopped, deployment.ErrSuperseded,
 // deployment.ErrLogFault, or what the broker said.
 func (c *Change) Begin(ctx context.Context) error {
-	var stop *schemas.Stop
-	var settled uint64
-	c.control.Look(func(v *controllog.View) { stop, settled = v.Stop, v.Settled })
-	if stop != nil {
-		return controllog.Stopped(stop)
+	if err := c.control.Announce(ctx); err != nil {
+		return err
 	}
 	w, err := controllog.NewWriter(ctx, c.control)
 	if err != nil {
 		return err
 	}
 	defer w.Close()
-	offsets, err := w.Append(ctx, &schemas.Epoch{RunID: c.control.RunID, Run: c.control.Run, Settled: settled})
+	offsets, err := w.Append(ctx, &schemas.Epoch{RunID: c.control.RunID, Run: c.control.Run, Settled: c.settled})
 	if err != nil {
 		return err
 	}
 	c.epoch = offsets[0]
-	return c.look(ctx)
+	return c.own(ctx)
 }
 
-// look reads control and refuses to go on if a run or another change has taken over.
-func (c *Change) look(ctx context.Context) error {
+// own reads control and refuses to go on if a run or another change has taken over.
+func (c *Change) own(ctx context.Context) error {
 	if err := c.control.Update(ctx); err != nil {
 		return err
 	}
-	var newest, headerAt int64
-	var stop *schemas.Stop
-	c.control.Look(func(v *controllog.View) {
-		newest, headerAt, stop, c.Settled = v.Epoch, v.HeaderAt, v.Stop, v.Settled
-		c.last = v.Closes[v.Settled]
-	})
-	switch {
-	case newest != c.epoch || headerAt != c.control.HeaderAt:
-		return c.Superseded()
-	case stop != nil:
-		return controllog.Stopped(stop)
-	case c.Settled > 0 && c.last == nil:
-		return fmt.Errorf("changing the deployment after turn %d: control does not hold its CLOSE: %w", c.Settled, deployment.ErrLogFault)
+	stopped := c.Look()
+	var headerAt int64
+	c.control.Look(func(v *controllog.View) { headerAt = v.HeaderAt })
+	if c.at.epoch != c.epoch || headerAt != c.control.HeaderAt {
+		return c.superseded()
+	}
+	return stopped
+}
+
+// superseded returns the deployment.ErrSuperseded of a change that was overtaken by a run
+// or another change.
+func (c *Change) superseded() error {
+	return fmt.Errorf("changing the deployment: %w: drain the run that goes on, then change it again", deployment.ErrSuperseded)
+}
+
+// Plan sets Next, the generation that begins after the settled turn: want is the header of the
+// new configuration, as generations.Header makes it.
+func (c *Change) Plan(want *schemas.Header) {
+	start := calendar.New(c.Old, c.dep.Config.Privacy.Period).End(c.settled)
+	c.Next = generations.Succeed(c.Old, want, c.settled+1, start, c.last)
+}
+
+// Fits refuses a generation that no record of control has room for (kafkalog.ErrTooLarge).
+func (c *Change) Fits() error {
+	next := c.Next
+	if next.Counts.Format == schemas.CountsAvro {
+		next.Counts.SchemaID = max(next.Counts.SchemaID, 1) // 0: not registered yet
+	}
+	value, err := schemas.EncodeControl(schemas.Control{Body: &schemas.Generation{CountsEnd: make([]int64, next.ReleaseShards), Header: next}})
+	if err != nil {
+		return fmt.Errorf("encoding the new generation: %w", err)
+	}
+	const room = kafkalog.DefaultBatchBytes - 1<<10 // the rest is for framing and back references
+	if len(value) > room {
+		return fmt.Errorf("changing the deployment: the configuration needs a record of %d bytes on topic %s, which has room for %d: give metrics fewer public keys: %w", len(value), c.control.Topic, room, kafkalog.ErrTooLarge)
 	}
 	return nil
 }
 
-// Superseded returns the deployment.ErrSuperseded of a change that was overtaken by a run
-// or another change.
-func (c *Change) Superseded() error {
-	return fmt.Errorf("changing the deployment: %w: drain the run that goes on, then change it again", deployment.ErrSuperseded)
+// ledger opens a ledger topic: before Begin to read it only, so that no run is disturbed. The
+// function that it returns closes it.
+func (c *Change) ledger(topic string) (state.LedgerStore, func()) {
+	if c.epoch < 0 {
+		return ledgerlog.ReadOn(c.client, c.control, topic), func() {}
+	}
+	store := ledgerlog.NewOn(c.client, c.control, c.dep, topic)
+	return store, store.Close
 }
 
-// Generation returns the header of the generation that begins after the settled turn: want
-// is the header of the new configuration, as generations.Header makes it.
-func (c *Change) Generation(want *schemas.Header) schemas.Header {
-	start := calendar.New(c.Old, c.dep.Config.Privacy.Period).End(c.Settled)
-	return generations.Succeed(c.Old, want, c.Settled+1, start, c.last)
-}
-
-// Store winds up the old generation: it charges every shard for what was settled and
-// writes its snapshot to the ledger that Next reads. Errors: deployment.ErrInterruptedTurn,
-// deployment.ErrLogFault, *deployment.TopicError for a new ledger that is not empty,
+// WindUp charges every shard of the old generation for what was settled, and returns what each of
+// them has then. It refuses a change over a turn that is under way or was published. Errors:
+// deployment.ErrInterruptedTurn, deployment.ErrSuperseded, deployment.ErrLogFault,
 // *spend.StopError, or what the broker said.
-func (c *Change) Store(ctx context.Context) error {
-	rules, err := generations.Rules(c.dep, c.Old)
-	if err != nil {
+func (c *Change) WindUp(ctx context.Context) ([]schemas.Snapshot, error) {
+	snapshots, err := c.checkpoints(ctx)
+	if err == nil {
+		err = c.unpublished(ctx)
+	}
+	return snapshots, c.cause(ctx, err)
+}
+
+// cause returns err, or deployment.ErrSuperseded: what looks like lost records may be the work of a
+// run that goes on, or that has taken over.
+func (c *Change) cause(ctx context.Context, err error) error {
+	if err == nil || c.epoch < 0 && errors.Is(err, deployment.ErrInterruptedTurn) {
 		return err
 	}
-	from := ledgerlog.NewOn(c.client, c.control, c.dep, c.Old.Topics.Ledger)
-	defer from.Close()
+	if moved := c.Still(ctx); errors.Is(moved, deployment.ErrSuperseded) {
+		return moved
+	}
+	return err
+}
+
+func (c *Change) checkpoints(ctx context.Context) ([]schemas.Snapshot, error) {
+	if c.settled > 0 && c.last == nil {
+		return nil, fmt.Errorf("changing the deployment after turn %d: control does not hold its CLOSE: %w", c.settled, deployment.ErrLogFault)
+	}
+	rules, err := generations.Rules(c.dep, c.Old)
+	if err != nil {
+		return nil, err
+	}
+	from, done := c.ledger(c.Old.Topics.Ledger)
+	defer done()
 	turns := calendar.New(c.Old, c.dep.Config.Privacy.Period)
 	engine, err := spend.NewEngine(spend.Options{Rules: rules, Ledger: from, Settlements: c.control, Ending: turns.Ending, Windows: turns})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	snapshots := make([]schemas.Snapshot, c.Old.Shards)
 	for n := range snapshots {
-		if snapshots[n], err = engine.Checkpoint(ctx, n, c.epoch, c.Settled); err != nil {
-			return c.interrupted(err)
+		if snapshots[n], err = engine.Checkpoint(ctx, n, c.epoch, c.settled); err != nil {
+			return nil, c.interrupted(err)
 		}
 	}
-	if err := c.unpublished(ctx); err != nil {
-		return err
-	}
-	if c.Settled == 0 {
+	return snapshots, nil
+}
+
+// Store writes what WindUp returned to the ledger that Next reads; before Begin it only looks
+// whether it could. Errors: deployment.ErrInterruptedTurn, *deployment.TopicError for a new ledger
+// that is not empty, or what the broker said.
+func (c *Change) Store(ctx context.Context, snapshots []schemas.Snapshot) (err error) {
+	if c.settled == 0 {
 		return nil // no user has an account yet
 	}
-	to := from
-	if c.Next.Topics.Ledger != c.Old.Topics.Ledger {
-		to = ledgerlog.NewOn(c.client, c.control, c.dep, c.Next.Topics.Ledger)
-		defer to.Close()
-	}
+	to, done := c.ledger(c.Next.Topics.Ledger)
+	defer done()
 	if c.Next.Shards != c.Old.Shards {
 		if snapshots, err = spend.Reshard(snapshots, int(c.Next.Shards)); err != nil {
 			return fmt.Errorf("changing the number of shards: %w", err)
@@ -190,7 +268,7 @@ func (c *Change) Store(ctx context.Context) error {
 	}
 	for n := range snapshots {
 		if err := spend.Store(ctx, to, n, snapshots[n]); err != nil {
-			return c.interrupted(err)
+			return c.cause(ctx, c.interrupted(err))
 		}
 	}
 	return nil
@@ -199,7 +277,7 @@ func (c *Change) Store(ctx context.Context) error {
 // interrupted says what to do about a turn that is under way.
 func (c *Change) interrupted(err error) error {
 	if errors.Is(err, spend.ErrInterrupted) {
-		return fmt.Errorf("changing the deployment after turn %d: the next turn was interrupted and may be published in part: run the old configuration and drain it, then change it: %w", c.Settled, deployment.ErrInterruptedTurn)
+		return fmt.Errorf("changing the deployment after turn %d: the next turn was interrupted and may be published in part: run the old configuration and drain it, then change it: %w", c.settled, deployment.ErrInterruptedTurn)
 	}
 	if errors.Is(err, spend.ErrForeignLedger) && c.Next.Topics.Ledger != c.Old.Topics.Ledger {
 		return foreignLedger(c.Next.Topics.Ledger, err)
@@ -210,7 +288,7 @@ func (c *Change) interrupted(err error) error {
 // Write puts Next in force, if no run and no other change has taken over meanwhile
 // (deployment.ErrSuperseded).
 func (c *Change) Write(ctx context.Context) error {
-	if err := c.look(ctx); err != nil {
+	if err := c.own(ctx); err != nil {
 		return err
 	}
 	counts := make([]int64, c.Next.ReleaseShards)
@@ -249,17 +327,17 @@ func (c *Change) unpublished(ctx context.Context) error {
 	out := &old.Config.Outputs
 	out.Ledger, out.Counts = c.Old.Topics.Ledger, c.Old.Topics.Counts
 	old.Config.Shards, old.Config.ReleaseShards = int(c.Old.Shards), int(c.Old.ReleaseShards)
-	if err := topicrules.Intact(ctx, &old, c.client, c.control); err != nil {
+	if err := countslog.Intact(ctx, &old, c.client, c.control); err != nil {
 		return err
 	}
 	for shard := range old.Config.ReleaseShards {
-		found, err := countslog.PublishedAfter(ctx, c.client, &old, c.control, shard, c.Settled)
+		found, err := countslog.PublishedAfter(ctx, c.client, &old, c.control, shard, c.settled)
 		if err != nil {
 			return err
 		}
 		if found {
-			return fmt.Errorf("changing the deployment after turn %d: topic %s holds what a later turn has published, and the ledger does not have the decisions that it rests on: topic %s has lost records; restore it, or begin a new deployment: %w",
-				c.Settled, out.Counts, out.Ledger, deployment.ErrLogFault)
+			return fmt.Errorf("changing the deployment after turn %d: topic %s holds what a later turn has published, and topic %s does not have the decisions that it rests on. Restore the topic if it lost records; if another program wrote to counts, begin a new deployment under other keys: %w",
+				c.settled, out.Counts, out.Ledger, deployment.ErrLogFault)
 		}
 	}
 	return nil

@@ -37,7 +37,7 @@ func Config(k *deployment.Kafka, logger *slog.Logger) (kafkalog.Config, error) {
 		if err != nil {
 			return cfg, err
 		}
-		cfg.TLS, cfg.RenewTLS = current.last, current.get
+		cfg.TLS, cfg.RenewTLS = current.last.Reveal(), current.get
 		cfg.CAFile, cfg.CertFile = t.CAFile, t.CertFile
 		cfg.MayChange = t.CAFile+t.CertFile != ""
 	}

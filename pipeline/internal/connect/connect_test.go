@@ -13,6 +13,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
 func TestWhatIsWrongWithSecurityIsSaidByField(t *testing.T) {
@@ -32,19 +33,19 @@ func TestWhatIsWrongWithSecurityIsSaidByField(t *testing.T) {
 		{"key is a certificate", deployment.Kafka{TLS: &deployment.TLS{CertFile: f.Cert, KeyFile: f.Cert}}, `kafka.tls.key: DIR/cert.pem holds no PEM block "PRIVATE KEY"`},
 		{"key of another certificate", deployment.Kafka{TLS: &deployment.TLS{CertFile: f.Cert, KeyFile: f.OtherKey}}, "kafka.tls.key: DIR/other-key.pem and the certificate DIR/cert.pem do not make a pair: tls: private key does not match public key"},
 		{"encrypted key", deployment.Kafka{TLS: &deployment.TLS{CertFile: f.Cert, KeyFile: f.Encrypted}}, "kafka.tls.key: the private key in DIR/encrypted.pem is encrypted: give it without a passphrase, readable by this program alone"},
-		{"no mechanism", deployment.Kafka{SASL: &deployment.SASL{User: "u", Password: "s3cret"}}, "kafka.sasl.mechanism: it is missing: plain, scram-sha-256, scram-sha-512 or oauthbearer"},
-		{"another mechanism", deployment.Kafka{SASL: &deployment.SASL{Mechanism: "gssapi", User: "u", Password: "s3cret"}}, `kafka.sasl.mechanism: "gssapi" is not plain, scram-sha-256, scram-sha-512 or oauthbearer`},
-		{"no user", deployment.Kafka{SASL: &deployment.SASL{Mechanism: "plain", Password: "s3cret"}}, "kafka.sasl.user: it is missing: plain needs a user"},
+		{"no mechanism", deployment.Kafka{SASL: &deployment.SASL{User: "u", Password: secret.New("s3cret")}}, "kafka.sasl.mechanism: it is missing: plain, scram-sha-256, scram-sha-512 or oauthbearer"},
+		{"another mechanism", deployment.Kafka{SASL: &deployment.SASL{Mechanism: "gssapi", User: "u", Password: secret.New("s3cret")}}, `kafka.sasl.mechanism: "gssapi" is not plain, scram-sha-256, scram-sha-512 or oauthbearer`},
+		{"no user", deployment.Kafka{SASL: &deployment.SASL{Mechanism: "plain", Password: secret.New("s3cret")}}, "kafka.sasl.user: it is missing: plain needs a user"},
 		{"no password", deployment.Kafka{SASL: &deployment.SASL{Mechanism: "plain", User: "u"}}, `kafka.sasl.password: it is missing for user "u"`},
-		{"a password that SCRAM cannot carry", deployment.Kafka{SASL: &deployment.SASL{Mechanism: "scram-sha-512", User: "u", Password: "s3cret\x00"}}, `kafka.sasl.user: user "u" or its password has characters that scram-sha-512 cannot carry`},
+		{"a password that SCRAM cannot carry", deployment.Kafka{SASL: &deployment.SASL{Mechanism: "scram-sha-512", User: "u", Password: secret.New("s3cret\x00")}}, `kafka.sasl.user: user "u" or its password has characters that scram-sha-512 cannot carry`},
 		{"the password's file is not there", deployment.Kafka{SASL: &deployment.SASL{Mechanism: "plain", User: "u", PasswordFile: f.Gone}}, "kafka.sasl.password_file: reading DIR/gone.pem: no such file or directory"},
 		{"no token", deployment.Kafka{SASL: &deployment.SASL{Mechanism: "oauthbearer"}}, "kafka.sasl: where does the token come from? Give token_file, a file that something keeps up to date, or token_url with user and password, the client's id and secret"},
 		{"two tokens", deployment.Kafka{SASL: &deployment.SASL{Mechanism: "oauthbearer", TokenFile: f.Text, TokenURL: "https://idp"}}, "kafka.sasl: where does the token come from? Give token_file, a file that something keeps up to date, or token_url with user and password, the client's id and secret"},
 		{"a token and a user", deployment.Kafka{SASL: &deployment.SASL{Mechanism: "oauthbearer", TokenFile: f.Text, User: "u"}}, "kafka.sasl: user, password, token_ca and scopes go with token_url: with token_file the token says all of it"},
-		{"a token for a password's mechanism", deployment.Kafka{SASL: &deployment.SASL{Mechanism: "plain", User: "u", Password: "s3cret", TokenFile: f.Text}}, "kafka.sasl: tokens, scopes and extensions go with mechanism oauthbearer"},
+		{"a token for a password's mechanism", deployment.Kafka{SASL: &deployment.SASL{Mechanism: "plain", User: "u", Password: secret.New("s3cret"), TokenFile: f.Text}}, "kafka.sasl: tokens, scopes and extensions go with mechanism oauthbearer"},
 		{"the token's file is a key", deployment.Kafka{SASL: &deployment.SASL{Mechanism: "oauthbearer", TokenFile: f.Key}}, "kafka.sasl.token_file: the file DIR/key.pem must hold a token and nothing else"},
 		{"an endpoint without a client", deployment.Kafka{SASL: &deployment.SASL{Mechanism: "oauthbearer", TokenURL: "https://idp/token"}}, "kafka.sasl.user: it is missing: oauthbearer needs a user"},
-		{"an endpoint with a password in it", deployment.Kafka{SASL: &deployment.SASL{Mechanism: "oauthbearer", TokenURL: "https://u:s3cret@idp/token", User: "u", Password: "p"}}, "kafka.sasl.token_url: it must be http://host:port/path or https://host:port/path, without user and password"},
+		{"an endpoint with a password in it", deployment.Kafka{SASL: &deployment.SASL{Mechanism: "oauthbearer", TokenURL: "https://u:s3cret@idp/token", User: "u", Password: secret.New("p")}}, "kafka.sasl.token_url: it must be http://host:port/path or https://host:port/path, without user and password"},
 		{"an extension that ends the token", deployment.Kafka{SASL: &deployment.SASL{Mechanism: "oauthbearer", TokenFile: f.Text, Extensions: []string{"a=b\x01auth=c"}}}, `kafka.sasl.extensions: "a=b\x01auth=c" is not name=value, with a name of letters, not auth, and a value of printable characters`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -91,12 +92,12 @@ func TestDialSpeaksTLSAndSASLAsConfigured(t *testing.T) {
 		says string
 	}{
 		{"mutual TLS", deployment.Kafka{Brokers: mutual, TLS: &deployment.TLS{CAFile: f.Cert, CertFile: f.Cert, KeyFile: f.Key}}, nil, ""},
-		{"TLS and PLAIN", deployment.Kafka{Brokers: both, TLS: ca, SASL: &deployment.SASL{Mechanism: "plain", User: "alice", Password: "s3cret"}}, nil, ""},
-		{"TLS and SCRAM-SHA-256", deployment.Kafka{Brokers: both, TLS: ca, SASL: &deployment.SASL{Mechanism: "scram-sha-256", User: "bob", Password: "s3cret"}}, nil, ""},
-		{"TLS and SCRAM-SHA-512", deployment.Kafka{Brokers: both, TLS: ca, SASL: &deployment.SASL{Mechanism: "SCRAM-SHA-512", User: "carol", Password: "s3cret"}}, nil, ""},
-		{"wrong password", deployment.Kafka{Brokers: both, TLS: ca, SASL: &deployment.SASL{Mechanism: "scram-sha-256", User: "bob", Password: "s3cret2"}}, kafkalog.ErrRefused, `authentication of user "bob" with mechanism SCRAM-SHA-256 failed: are user and password right?`},
+		{"TLS and PLAIN", deployment.Kafka{Brokers: both, TLS: ca, SASL: &deployment.SASL{Mechanism: "plain", User: "alice", Password: secret.New("s3cret")}}, nil, ""},
+		{"TLS and SCRAM-SHA-256", deployment.Kafka{Brokers: both, TLS: ca, SASL: &deployment.SASL{Mechanism: "scram-sha-256", User: "bob", Password: secret.New("s3cret")}}, nil, ""},
+		{"TLS and SCRAM-SHA-512", deployment.Kafka{Brokers: both, TLS: ca, SASL: &deployment.SASL{Mechanism: "SCRAM-SHA-512", User: "carol", Password: secret.New("s3cret")}}, nil, ""},
+		{"wrong password", deployment.Kafka{Brokers: both, TLS: ca, SASL: &deployment.SASL{Mechanism: "scram-sha-256", User: "bob", Password: secret.New("s3cret2")}}, kafkalog.ErrRefused, `authentication of user "bob" with mechanism SCRAM-SHA-256 failed: are user and password right?`},
 		{"SASL is missing", deployment.Kafka{Brokers: both, TLS: ca}, kafkalog.ErrRefused, "is SASL missing in the configuration?"},
-		{"the authority is not known", deployment.Kafka{Brokers: both, TLS: &deployment.TLS{}, SASL: &deployment.SASL{Mechanism: "plain", User: "alice", Password: "s3cret"}}, kafkalog.ErrRefused, "signed by an unknown authority: no CA file is set, is one needed?"},
+		{"the authority is not known", deployment.Kafka{Brokers: both, TLS: &deployment.TLS{}, SASL: &deployment.SASL{Mechanism: "plain", User: "alice", Password: secret.New("s3cret")}}, kafkalog.ErrRefused, "signed by an unknown authority: no CA file is set, is one needed?"},
 		{"the certificate is missing", deployment.Kafka{Brokers: mutual, TLS: ca}, kafkalog.ErrRefused, "the broker wants a client certificate, and none is set"},
 		{"another host name", deployment.Kafka{Brokers: both, TLS: &deployment.TLS{CAFile: f.Cert, ServerName: "elsewhere"}}, kafkalog.ErrRefused, "is for another host name"},
 	} {

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
 // fresh is something that stands in files which may change. While they cannot be read, or do not
@@ -19,8 +20,8 @@ type fresh[T any] struct {
 	log  *slog.Logger
 
 	mu   sync.Mutex
-	last T
-	told string // the failure that the log has, "" after a success
+	last secret.Of[T] // secret because it may be a password
+	told string       // the failure that the log has, "" after a success
 }
 
 // newFresh reads for the first time; a nil logger discards.
@@ -29,7 +30,7 @@ func newFresh[T any](read func() (T, error), logger *slog.Logger) (*fresh[T], er
 		logger = slog.New(slog.DiscardHandler)
 	}
 	last, err := read()
-	return &fresh[T]{read: read, log: logger, last: last}, err
+	return &fresh[T]{read: read, log: logger, last: secret.New(last)}, err
 }
 
 // get reads again.
@@ -38,14 +39,14 @@ func (f *fresh[T]) get() T {
 	defer f.mu.Unlock()
 	now, err := f.read()
 	if err == nil {
-		f.last, f.told = now, ""
+		f.last, f.told = secret.New(now), ""
 		return now
 	}
 	if text := err.Error(); text != f.told {
 		f.told = text
 		f.log.Warn("a file for connections cannot be used: what was read from it before stays in use", "cause", err)
 	}
-	return f.last
+	return f.last.Reveal()
 }
 
 // readFile reads a file that a field names. Errors: *deployment.ConfigError.
@@ -64,9 +65,9 @@ func readFile(field, file string) ([]byte, error) {
 // readSecret reads a file of one secret, without the line end after it.
 func readSecret(field, file string) (string, error) {
 	data, err := readFile(field, file)
-	secret := strings.TrimRight(string(data), "\r\n")
-	if err == nil && secret == "" {
+	text := strings.TrimRight(string(data), "\r\n")
+	if err == nil && text == "" {
 		err = deployment.Invalid(field, "the file %s is empty", file)
 	}
-	return secret, err
+	return text, err
 }

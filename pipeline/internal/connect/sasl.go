@@ -27,13 +27,13 @@ func mechanism(s *deployment.SASL, logger *slog.Logger) (sasl.Mechanism, error) 
 	if err != nil {
 		return nil, err
 	}
-	return passwordMechanism{current, current.last.Name(), s.User}, nil
+	return passwordMechanism{current, current.last.Reveal().Name(), s.User}, nil
 }
 
 // passwordOf returns the password of the moment.
 func passwordOf(s *deployment.SASL) (string, error) {
 	if s.PasswordFile == "" {
-		return s.Password, nil
+		return s.Password.Reveal(), nil
 	}
 	return readSecret("kafka.sasl.password_file", s.PasswordFile)
 }

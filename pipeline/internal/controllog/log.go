@@ -30,9 +30,10 @@ const (
 // before other goroutines use the Log.
 type Log struct {
 	client *kafkalog.Client
-	Topic  string          // the control topic
-	log    *slog.Logger    // told of records that are ignored
-	At     crashpoint.Hook // called around every write to control, ledger and counts; nil but in tests
+	Topic  string           // the control topic
+	log    *slog.Logger     // told of records that are ignored
+	At     crashpoint.Hook  // called around every write to control, ledger and counts; nil but in tests
+	Clock  crashpoint.Clock // times the publication of counts; nil but in tests: the machine's clock
 
 	foreignMu sync.Mutex
 	foreign   map[string]toldForeign // by topic and partition
@@ -61,13 +62,13 @@ func Open(ctx context.Context, client *kafkalog.Client, topic string, ledgerSlot
 	l.view.foreign = func(offset int64, what string) { l.TellForeign(l.Topic, Partition, offset, what) }
 	bounds, err := client.Offsets(ctx, l.Topic, Partition)
 	if errors.Is(err, kafkalog.ErrUnknownTopic) {
-		return nil, fmt.Errorf("reading control: %w: run init first, or correct deployment or outputs.control", err)
+		return nil, fmt.Errorf("reading control: %w: begin it with runner init --create-topics, or correct deployment or outputs.control", err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading control: %w", err)
 	}
 	if bounds.LastStable == 0 {
-		return nil, fmt.Errorf("reading control: topic %s is empty: %w; run init first", l.Topic, deployment.ErrNotInitialised)
+		return nil, fmt.Errorf("reading control: topic %s is empty: %w; begin it with runner init", l.Topic, deployment.ErrNotInitialised)
 	}
 	if bounds.Start != 0 {
 		return nil, fmt.Errorf("reading control: topic %s begins at offset %d: it has lost its HEADER; it must have no retention: %w", l.Topic, bounds.Start, deployment.ErrLogFault)
@@ -108,7 +109,7 @@ func (l *Log) generation(ctx context.Context, offset int64) error {
 	switch b := c.Body.(type) {
 	case *schemas.Header:
 		if offset != 0 {
-			return fmt.Errorf("reading control: its records rest on a HEADER at offset %d, and only the one at offset 0 counts: an earlier version of this program has taken the HEADER of an init that came too late, and windows may have two values: begin a new deployment: %w", offset, deployment.ErrLogFault)
+			return fmt.Errorf("reading control: its records rest on a HEADER at offset %d, and only the one at offset 0 counts: an earlier version of this program has taken the HEADER of an init that came too late, and windows may have two values: begin a new deployment under other keys: %w", offset, deployment.ErrLogFault)
 		}
 		l.view.Header = b
 	case *schemas.Generation:
@@ -331,9 +332,9 @@ func (l *Log) Announce(ctx context.Context) error {
 // Join makes the Log that of a run which was announced elsewhere.
 func (l *Log) Join(run int64, id [16]byte) { l.Run, l.RunID = run, id }
 
-// OnSettled has fn called with every span that is settled from now on, in order, and the number of
-// the run that has settled it. fn holds the Log's lock, as that of Look.
-func (l *Log) OnSettled(fn func(s schemas.Settled, run int64)) {
+// OnSettled has fn called with every span that is settled from now on, in order. fn holds the Log's
+// lock, as that of Look.
+func (l *Log) OnSettled(fn OnSettled) {
 	l.Look(func(v *View) { v.onSettled = fn })
 }
 

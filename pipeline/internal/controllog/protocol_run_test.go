@@ -55,6 +55,8 @@ func TestRuleWhatTheProcessesOfARunSayCountsWhereItBelongsOnly(t *testing.T) {
 	}
 	// told is with records that are ignored, and told of.
 	told := func(s said, n int) said { return with(s, func(s *said) { s.Strays = n }) }
+	// reads is with the readers of another run, which may follow.
+	reads := func(s said, run int64) said { return with(s, func(s *said) { s.Others = []int64{run} }) }
 	passes := func(group uint32, p *schemas.Passed) said {
 		return with(same, func(s *said) { s.Groups = map[uint32]*Group{group: groupOf(p)} })
 	}
@@ -85,22 +87,22 @@ func TestRuleWhatTheProcessesOfARunSayCountsWhereItBelongsOnly(t *testing.T) {
 		records list
 		want    said
 	}{
-		"READER before the first EPOCH":          {announced, list{readerOf(2, 1, 3)}, none},
+		"READER before the first EPOCH":          {announced, list{readerOf(2, 1, 3)}, reads(none, 2)},
 		"READER before its epoch":                {begun, nil, same},
 		"READER after the EPOCH waits":           {begun, list{readerOf(2, 1, 3)}, with(same, func(s *said) { s.Joining = map[uint32]int64{1: 6, 2: 4} })},
 		"READER, twice":                          {announced, list{readerOf(2, 1, 3), readerOf(2, 1, 3), &schemas.Epoch{Run: 2}}, said{Epoch: 5, Run: 2, Stop: -1, Part: map[uint32]int64{1: 4}, Joining: map[uint32]int64{1: 4}}},
 		"READER, the last one of two epochs":     {begun, list{readerOf(2, 1, 3), &schemas.Epoch{Run: 2}}, said{Epoch: 7, Run: 2, Stop: -1, Part: map[uint32]int64{1: 6, 2: 4}, Joining: map[uint32]int64{1: 6, 2: 4}}},
 		"READER of an older run":                 {begun, list{readerOf(1, 1, 3)}, same},
 		"READER of an older run, in time":        {announced, list{readerOf(1, 1, 3), &schemas.Epoch{Run: 2}}, said{Epoch: 4, Run: 2, Stop: -1}},
-		"READER of a later run without an EPOCH": {begun, list{&schemas.Run{}, readerOf(6, 1, 2)}, same},
+		"READER of a later run without an EPOCH": {begun, list{&schemas.Run{}, readerOf(6, 1, 2)}, reads(same, 6)},
 		"READER of a run that replaces another":  {begun, list{&schemas.Run{}, readerOf(6, 1, 2), &schemas.Epoch{Run: 6}}, said{Epoch: 8, Run: 6, Stop: -1, Part: map[uint32]int64{1: 7}, Joining: map[uint32]int64{1: 7}}},
-		"READER after one of a later run":        {begun, list{&schemas.Run{}, readerOf(6, 1, 2), readerOf(2, 2, 3)}, with(same, func(s *said) { s.Joining = map[uint32]int64{1: 3, 2: 8} })},
+		"READER after one of a later run":        {begun, list{&schemas.Run{}, readerOf(6, 1, 2), readerOf(2, 2, 3)}, reads(with(same, func(s *said) { s.Joining = map[uint32]int64{1: 3, 2: 8} }), 6)},
 		"READER of no run":                       {begun, list{readerOf(6, 1, 3), readerOf(-1, 1, 3)}, same},
 		"READER of another number of groups":     {begun, list{readerOf(2, 1, 2), readerOf(2, 3, 5)}, told(same, 2)},
 		"READER after END":                       {begun, list{end, readerOf(2, 1, 3)}, with(same, func(s *said) { s.Ended, s.Joining = end, map[uint32]int64{1: 7, 2: 4} })},
 
 		"PASSED":                           {begun, list{first}, passes(1, first)},
-		"PASSED before the first EPOCH":    {announced, list{readerOf(2, 1, 3), passedBy(-1, 1, 3, 1, 1), passedBy(3, 1, 3, 1, 1), &schemas.Passed{Epoch: -1, Redo: 1}}, none},
+		"PASSED before the first EPOCH":    {announced, list{readerOf(2, 1, 3), passedBy(-1, 1, 3, 1, 1), passedBy(3, 1, 3, 1, 1), &schemas.Passed{Epoch: -1, Redo: 1}}, reads(none, 2)},
 		"PASSED of an older epoch":         {begun, list{&schemas.Epoch{Run: 2}, first}, with(same, func(s *said) { s.Epoch = 6 })},
 		"PASSED, and a later epoch":        {begun, list{first, &schemas.Epoch{Run: 2}}, with(same, func(s *said) { s.Epoch = 7 })},
 		"PASSED of an older run":           {begun, list{&schemas.Epoch{Run: 1}, passedBy(6, 1, 3, 1, 1, 4)}, same},
@@ -123,10 +125,12 @@ func TestRuleWhatTheProcessesOfARunSayCountsWhereItBelongsOnly(t *testing.T) {
 		"PASSED, and its CLOSE": {begun, list{first, closeAt(1, 1, 4)}, closedOnce(passes(1, first))},
 		"PASSED of a settled turn": {begun, list{closeAt(1, 1, 4), settledParts(t, 5, 1, 1)[0], &schemas.Passed{Epoch: 5, Group: 1, Reader: 3, Turn: 1, Each: []schemas.TurnRecords{{Turn: 1, Records: 10}}}},
 			with(same, func(s *said) { s.Closed, s.Settled, s.Groups = 1, 1, map[uint32]*Group{1: {Turn: 1}} })},
-		"PASSED with a partition of another group":      {begun, list{passedBy(5, 1, 3, 1, 1, 2)}, told(same, 1)},
-		"PASSED with a partition of the first group":    {begun, list{passedBy(5, 1, 3, 1, 0, 1)}, told(same, 1)},
-		"PASSED without a partition that CLOSE has":     {begun, list{closeAt(1, 0, 1, 2, 4), passedBy(5, 1, 3, 2, 1)}, with(same, func(s *said) { s.Closed, s.Strays = 1, 1 })},
-		"PASSED without partitions that CLOSE has":      {begun, list{closeAt(1, 0, 1, 2, 4), passedBy(5, 1, 3, 2)}, with(same, func(s *said) { s.Closed, s.Strays = 1, 1 })},
+		"PASSED with a partition of another group":   {begun, list{passedBy(5, 1, 3, 1, 1, 2)}, told(same, 1)},
+		"PASSED with a partition of the first group": {begun, list{passedBy(5, 1, 3, 1, 0, 1)}, told(same, 1)},
+		"PASSED without a partition that CLOSE has":  {begun, list{closeAt(1, 0, 1, 2, 4), passedBy(5, 1, 3, 2, 1)}, with(same, func(s *said) { s.Closed, s.Strays = 1, 1 })},
+		"PASSED without partitions that CLOSE has":   {begun, list{closeAt(1, 0, 1, 2, 4), passedBy(5, 1, 3, 2)}, with(same, func(s *said) { s.Closed, s.Strays = 1, 1 })},
+		"PASSED without a partition of which CLOSE has nothing": {begun, list{&schemas.Close{Epoch: 5, First: 1, Turn: 1, Cuts: []schemas.Cut{{Partition: 4}}}, passedBy(5, 1, 3, 2, 1)},
+			with(same, func(s *said) { s.Closed, s.Strays = 1, 1 })},
 		"PASSED with a partition that CLOSE has not":    {begun, list{closeAt(1, 0, 1, 2), both}, with(passes(1, both), func(s *said) { s.Closed = 1 })},
 		"PASSED with cuts before those of CLOSE":        {begun, list{closeAt(1, 0, 1, 2), &schemas.Passed{Epoch: 5, Group: 1, Reader: 3, Turn: 2, Cuts: []schemas.GroupCut{{Cut: schemas.Cut{Partition: 1, Cut: 99, Restart: 99}}}}}, with(same, func(s *said) { s.Closed, s.Strays = 1, 1 })},
 		"PASSED without cuts, of turns that are closed": {begun, list{closeAt(1, 0, 1, 2), passedBy(5, 1, 3, 1)}, with(passes(1, passedBy(5, 1, 3, 1)), func(s *said) { s.Closed = 1 })},
@@ -226,9 +230,17 @@ func TestRuleWhatReadersSayCountsWhereverReadingOfControlBegins(t *testing.T) {
 // the run in force: its readers are not replaced, wait for no other epoch, and it can be asked to
 // end.
 func TestRuleARunThatNeverTakesAnEpochReplacesNoReader(t *testing.T) {
+	begun := []schemas.ControlBody{&schemas.Header{Counts: inJSON}, &schemas.Run{}, readerOf(1, 1, 2), &schemas.Epoch{Run: 1}}
 	v := NewView(8)
 	v.BeginAt(0, -1, -1)
-	feedView(t, v, &schemas.Header{Counts: inJSON}, &schemas.Run{}, readerOf(1, 1, 2), &schemas.Epoch{Run: 1})
+	feedView(t, v, begun...)
+	feedView(t, v, &schemas.Drain{Run: 1}, &schemas.Run{})
+	if !v.Drained(1) {
+		t.Error("a run that was announced took the DRAIN of the one in force")
+	}
+	v = NewView(8)
+	v.BeginAt(0, -1, -1)
+	feedView(t, v, begun...)
 	feedView(t, v, &schemas.Run{}, readerOf(4, 1, 2), &schemas.Drain{Run: 4}, &schemas.Drain{Run: 1})
 	if v.Replaced(1, 1, 2) || !v.Takes(1, 2) || !v.Drained(1) {
 		t.Error("a run that has no epoch took the reader, or the DRAIN, of the one that has")

@@ -20,6 +20,7 @@ type said struct {
 	// What the processes of a run have said.
 	Part    map[uint32]int64  // the readers that take part in the epoch
 	Joining map[uint32]int64  // the last readers of the run
+	Others  []int64           // the other runs whose readers count
 	Groups  map[uint32]*Group // what they have passed
 	Drained []int64           // the runs that were asked to end
 	Ended   *schemas.End
@@ -40,6 +41,11 @@ func observed(t *testing.T, records ...schemas.ControlBody) (got said) {
 	got.Part, got.Groups, got.Ended, got.Lost = v.part, v.Groups, v.Ended, v.Lost
 	if r := v.readers[v.Run]; r != nil {
 		got.Joining = r.last
+	}
+	for run := range v.readers {
+		if run != v.Run {
+			got.Others = append(got.Others, run)
+		}
 	}
 	got.Drained = slices.Sorted(maps.Keys(v.drained))
 	return got

@@ -41,14 +41,10 @@ func Decode(r *kafkalog.Record) (c schemas.Control, ours bool, err error) {
 	if c, err = schemas.DecodeControl(r.Value); err == nil {
 		return c, true, nil
 	}
-	cure := "it was damaged on its way: restore the topic from a copy, or begin a new deployment"
+	cure := "it was damaged on its way: restore the topic from a copy, or begin a new deployment under other keys"
 	var other *schemas.MalformedError
-	switch versions := errors.Is(err, schemas.ErrVersion) && errors.As(err, &other); {
-	case versions && other.Version < other.Known:
-		cure = fmt.Sprintf("an earlier version of tollgate wrote it, one with version %d of the control log (docs/changelog.md lists them), whose deployments this one does not go on with: "+
-			"use that version; or drain the deployment with it and begin a new one under another name, with runner init (every user's budget begins anew there)", other.Version)
-	case versions:
-		cure = "a later version of tollgate wrote it, or it was damaged on its way: use that version, or begin a new deployment"
+	if errors.As(err, &other) && other.Remedy() != "" {
+		cure = other.Remedy()
 	}
 	return c, true, fmt.Errorf("at offset %d of partition %d: %w; %s: %w", r.Offset, r.Partition, err, cure, deployment.ErrLogFault)
 }

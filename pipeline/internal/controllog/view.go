@@ -59,14 +59,18 @@ type View struct {
 	Parts   []schemas.Settled   // of the SETTLED of the next span, as far as they have come
 	partsAt int64               // the offset of the first of these
 
-	SettledAt   map[uint64]int64                   // by turn: the offset of the first part of its SETTLED
-	Header      *schemas.Header                    // of the generation in force; nil where its record was not read
-	HeaderAt    int64                              // its offset
-	CountsEnd   map[uint64][]int64                 // by the last turn of a span: where it ends on each partition of counts
-	settlements map[uint64]*spend.Settlement       // of the newest few turns
-	history     uint64                             // how many turns up to the settled one are remembered
-	onSettled   func(s schemas.Settled, run int64) // told of every settled span, and whose epoch that was in; may be nil
+	SettledAt   map[uint64]int64             // by turn: the offset of the first part of its SETTLED
+	Header      *schemas.Header              // of the generation in force; nil where its record was not read
+	HeaderAt    int64                        // its offset
+	CountsEnd   map[uint64][]int64           // by the last turn of a span: where it ends on each partition of counts
+	settlements map[uint64]*spend.Settlement // of the newest few turns
+	history     uint64                       // how many turns up to the settled one are remembered
+	onSettled   OnSettled                    // may be nil
 }
+
+// OnSettled is told of a settled span, the tallies of its CLOSE, and the number of the run in whose
+// epoch it was settled.
+type OnSettled func(s schemas.Settled, read schemas.ReadTallies, run int64)
 
 // keepSettlements bounds how many decoded settlements are in memory: a restore charges
 // turn after turn, in every shard.
@@ -238,7 +242,11 @@ func (v *View) observeSettled(offset int64, s *schemas.Settled) error {
 	v.Spans++
 	v.settle(whole)
 	if v.onSettled != nil {
-		v.onSettled(whole, v.Run)
+		read := schemas.ReadTallies{}
+		if c := v.Closes[whole.Turn]; c != nil {
+			read = c.Tallies
+		}
+		v.onSettled(whole, read, v.Run)
 	}
 	return nil
 }
@@ -288,5 +296,5 @@ func (v *View) back() (offset, lastEpoch int64) {
 
 // Stopped returns the deployment.ErrStopped of a run that finds a STOP.
 func Stopped(s *schemas.Stop) error {
-	return fmt.Errorf("%w at turn %d: %s; look into it, then run recover", deployment.ErrStopped, s.Turn, s.Reason)
+	return fmt.Errorf("%w at turn %d: %s; look into it, then: runner recover --by NAME", deployment.ErrStopped, s.Turn, s.Reason)
 }

@@ -174,6 +174,13 @@ func TestStopHoldsUntilRecover(t *testing.T) {
 	if v.Stop == nil {
 		t.Fatal("a new EPOCH lifted the STOP")
 	}
+	for what, body := range map[string]schemas.ControlBody{
+		"a new RUN": &schemas.Run{ID: [16]byte{9}}, "RECOVER from another STOP": &schemas.Recover{By: "somebody", Stop: 1}, "RECOVER from a later STOP": &schemas.Recover{By: "somebody", Stop: 99},
+	} {
+		if feedView(t, v, body); v.Stop == nil {
+			t.Fatalf("%s lifted the STOP", what)
+		}
+	}
 	feedView(t, v, &schemas.Recover{By: "somebody", Stop: 2})
 	if v.Stop != nil {
 		t.Fatal("RECOVER did not lift the STOP")

@@ -30,7 +30,7 @@ func openTurn(ctx context.Context, client *kafkalog.Client, d *deployment.Deploy
 		}
 	})
 	if from < bounds.Start {
-		return 0, 0, fmt.Errorf("reading topic %s: partition %d begins at offset %d, and what turn %d published stood from offset %d on: records of a turn that is not settled are gone (by retention, or deleted), so that its values cannot be compared with those that are drawn again; restore them, or begin a new deployment: %w",
+		return 0, 0, fmt.Errorf("reading topic %s: partition %d begins at offset %d, and what turn %d published stood from offset %d on: records of a turn that is not settled are gone (by retention, or deleted), so that its values cannot be compared with those that are drawn again; restore them, or begin a new deployment under other keys: %w",
 			topic, shard, bounds.Start, settled+1, from, deployment.ErrLogFault)
 	}
 	return from, bounds.LastStable, nil
@@ -80,6 +80,31 @@ func Each(ctx context.Context, client *kafkalog.Client, topic string, partition 
 	})
 	if err != nil {
 		return fmt.Errorf("reading topic %s, partition %d: %w", topic, partition, err)
+	}
+	return nil
+}
+
+// CheckVersions refuses counts whose newest records hold a value of another version of this
+// program, for what is about to begin and before it writes anything. A topic that is missing is
+// for others to refuse. Errors: schemas.ErrVersion with deployment.ErrLogFault, or what the broker
+// said.
+func CheckVersions(ctx context.Context, client *kafkalog.Client, topic string, partitions int) error {
+	const newest = 8
+	for p := range int32(partitions) {
+		bounds, err := client.Offsets(ctx, topic, p)
+		if errors.Is(err, kafkalog.ErrUnknownTopic) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("reading topic %s, partition %d: %w", topic, p, err)
+		}
+		err = Each(ctx, client, topic, p, max(bounds.Start, bounds.LastStable-newest), bounds.LastStable, IgnoreForeign, func(schemas.Release, []byte, []byte) error { return nil })
+		if errors.Is(err, schemas.ErrVersion) {
+			err = fmt.Errorf("%w: %w", err, deployment.ErrLogFault)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -51,7 +51,7 @@ func Differences(h, want *schemas.Header) []Difference {
 			all = append(all, Difference{What: what, Values: differing(values), Never: never})
 		}
 	}
-	const other = "begin a new deployment for it"
+	const other = "begin a new deployment under other keys for it"
 	add(h.UserHash != want.UserHash, "the user-hash key", "the accounts of all users would be lost", value("keys.user_hash", fingerprint(h.UserHash), fingerprint(want.UserHash)))
 	add(h.Deployment != want.Deployment, "the deployment's name", "the broker knows older runs by it and keeps them from writing", value("deployment", h.Deployment, want.Deployment))
 	add(h.EventsTopic != want.EventsTopic, "the events topic", other, value("events.topic", h.EventsTopic, want.EventsTopic))

@@ -11,7 +11,7 @@ import (
 func Header(d *deployment.Deployment) schemas.Header {
 	h := schemas.Header{
 		Generation:    1,
-		UserHash:      schemas.KeyFingerprintOf("user-hash", d.Config.Keys.UserHash),
+		UserHash:      schemas.KeyFingerprintOf("user-hash", d.Config.Keys.UserHash.Reveal()),
 		Budget:        d.Budget,
 		Shards:        uint32(d.Config.Shards),
 		ReleaseShards: uint32(d.Config.ReleaseShards),
@@ -29,7 +29,7 @@ func Header(d *deployment.Deployment) schemas.Header {
 		Counts: schemas.CountsEncoding{Format: d.Config.Outputs.CountsFormat},
 	}
 	for _, k := range d.Config.Keys.Noise {
-		h.NoiseKeys = append(h.NoiseKeys, schemas.KeyFingerprint{ID: k.ID, FromTurn: 1, Fingerprint: schemas.KeyFingerprintOf("noise", k.Secret)})
+		h.NoiseKeys = append(h.NoiseKeys, schemas.KeyFingerprint{ID: k.ID, FromTurn: 1, Fingerprint: schemas.KeyFingerprintOf("noise", k.Secret.Reveal())})
 	}
 	h.Metrics = deployment.Specs(d)
 	return h

@@ -52,13 +52,21 @@ func (s *Store) Take(ctx context.Context, shard int, epoch int64, each func(stat
 	if err != nil {
 		return nil, fmt.Errorf("reading partition %d of the ledger: %w", shard, err)
 	}
-	err = s.Client.ReadRange(ctx, s.Topic, int32(shard), bounds.Start, fence+1, func(r kafkalog.Record) error {
-		return Record(s.Control, s.Topic, &r, each(state.LedgerRecord{Key: r.Key, Value: r.Value}))
-	})
-	if err != nil {
-		return nil, fmt.Errorf("reading partition %d of the ledger: %w", shard, err)
+	if err := read(ctx, &s.Fence, shard, bounds.Start, fence+1, each); err != nil {
+		return nil, err
 	}
 	return &ledgerWriter{producer: p, at: s.Control.At, shard: shard}, nil
+}
+
+// read passes on the records of a ledger partition from one offset to before another.
+func read(ctx context.Context, f *fencing.Fence, shard int, from, to int64, each func(state.LedgerRecord) error) error {
+	err := f.Client.ReadRange(ctx, f.Topic, int32(shard), from, to, func(r kafkalog.Record) error {
+		return Record(f.Control, f.Topic, &r, each(state.LedgerRecord{Key: r.Key, Value: r.Value}))
+	})
+	if err != nil {
+		return fmt.Errorf("reading partition %d of the ledger: %w", shard, err)
+	}
+	return nil
 }
 
 // Record judges the error of decoding a record of a ledger topic. It passes over a foreign
@@ -69,6 +77,10 @@ func Record(control *controllog.Log, topic string, r *kafkalog.Record, err error
 	if errors.Is(err, schemas.ErrMalformed) || err == nil && r.Value == nil { // no ledger writes tombstones
 		control.TellForeign(topic, r.Partition, r.Offset, controllog.NotOurs)
 		return nil
+	}
+	var other *schemas.MalformedError
+	if errors.As(err, &other) && other.Remedy() != "" {
+		return fmt.Errorf("offset %d: %w; %s", r.Offset, err, other.Remedy())
 	}
 	if err != nil {
 		return fmt.Errorf("offset %d: %w", r.Offset, err)

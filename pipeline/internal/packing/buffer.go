@@ -2,7 +2,9 @@ package packing
 
 import (
 	"hash/maphash"
+	"math"
 
+	"github.com/tollgate-dp/tollgate/internal/poison"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/transforms"
@@ -28,17 +30,29 @@ type Pool struct {
 // NewPool returns a Pool for a deployment with so many account shards.
 func NewPool(shards int) *Pool { return &Pool{shards: shards, seed: maphash.MakeSeed()} }
 
-// Buffer returns an empty buffer.
+// Buffer returns an empty buffer for a turn that is likely to have as many events as the last one.
 func (p *Pool) Buffer() *Buffer {
-	var b *Buffer
 	if last := len(p.spare) - 1; last >= 0 {
-		b = p.spare[last]
+		b := p.spare[last]
 		p.spare = p.spare[:last]
 		p.bytes -= b.size()
-	} else {
-		b = &Buffer{pool: p, like: p.before, shards: make([]*shardBuffer, p.shards), First: map[int32]Mark{}}
-		p.before = b
+		return p.used(b)
 	}
+	b := p.Distant()
+	if b.like = p.before; b.like != nil {
+		b.like.like = nil // so that a buffer keeps at most one other in memory
+	}
+	p.before = b
+	return b
+}
+
+// Distant returns an empty buffer for a turn that may stay in memory for long and has few events:
+// the buffer needs memory only for these.
+func (p *Pool) Distant() *Buffer {
+	return p.used(&Buffer{pool: p, shards: make([]*shardBuffer, p.shards), First: map[int32]Mark{}})
+}
+
+func (p *Pool) used(b *Buffer) *Buffer {
 	p.uses++
 	b.use, b.last = p.uses, -1
 	return b
@@ -181,6 +195,9 @@ func (s *shardBuffer) add(b *Buffer, c *Contribution) {
 func (s *shardBuffer) reset() {
 	s.records = 0
 	s.labels.reset()
+	poison.Fill(s.rows, row{period: -1, entry: entry{label: math.MaxUint32}})
+	poison.Fill(s.entries, entry{label: math.MaxUint32})
+	poison.Fill(s.values, recordOf{row: -1})
 	s.rows, s.entries, s.values = s.rows[:0], s.entries[:0], s.values[:0]
 }
 

@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"hash/maphash"
 	"maps"
+	"math/bits"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/state"
 )
@@ -16,7 +19,7 @@ import (
 // One user's records can pass every set of 64 filters, under one key: what is
 // searched for each of them stays short, and labels are told apart all the same.
 func TestRuleARecordCostsNoMoreForTheLabelsOfItsKey(t *testing.T) {
-	rng := rand.New(rand.NewPCG(5, 17))
+	rng := rand.New(runseed.PCG(t, 5, 17))
 	var keys []string
 	var s labels
 	seed := maphash.MakeSeed()
@@ -40,6 +43,16 @@ func TestRuleARecordCostsNoMoreForTheLabelsOfItsKey(t *testing.T) {
 	if long := s.at.longestRun(); long > 256 {
 		t.Errorf("a label is looked for among up to %d others: their hashes collide", long)
 	}
+	for _, l := range []schemas.Label{{Key: []byte("other"), Passes: s.list[0].Passes}, {Key: s.list[0].Key, Passes: 1 << 40}} {
+		h := maphash.Bytes(seed, l.Key)
+		if l.Passes != 0 {
+			h ^= bits.RotateLeft64(maphash.Comparable(seed, l.Passes), 1)
+		}
+		s.at.put(uint32(h), 0) // as if the first label's hash were that of l
+		if got := s.number(seed, l); got == 0 {
+			t.Errorf("%q, %d is taken for another label of its hash", l.Key, l.Passes)
+		}
+	}
 }
 
 // model is what a turn's contributions are, whatever the order and the packing.
@@ -52,7 +65,7 @@ func (m model) add(shard int, id state.AccountID, period int64, l schemas.Label,
 // What a buffer hands on is what was added, in the order of account ids and periods, also where a
 // buffer is used again; and what was handed on does not change when it is.
 func TestRuleAUsedBufferKeepsAndChangesNothing(t *testing.T) {
-	rng := rand.New(rand.NewPCG(8, 15))
+	rng := rand.New(runseed.PCG(t, 8, 15))
 	const shards = 3
 	pool, users := NewPool(shards), NewUsers(testHasher(), shards, 4<<20)
 	type handed struct {
@@ -61,7 +74,7 @@ func TestRuleAUsedBufferKeepsAndChangesNothing(t *testing.T) {
 	var all []handed
 	buffers := map[*Buffer]bool{}
 	for turn := uint64(1); turn <= 12; turn++ {
-		b, want, values := pool.Buffer(), model{}, model{}
+		b, want, values, first := pool.Buffer(), model{}, model{}, map[int32]Mark{}
 		other := pool.Buffer() // another turn is read at the same time
 		buffers[b], buffers[other] = true, true
 		if b.Records != 0 || len(b.First) != 0 {
@@ -82,11 +95,18 @@ func TestRuleAUsedBufferKeepsAndChangesNothing(t *testing.T) {
 				other.Add(&c, 1, Mark{})
 				continue
 			}
-			b.Add(&c, int32(i%2), Mark{Offset: int64(i)})
+			from, at := int32((i/8+int(turn))%2), Mark{Offset: int64(i)}
+			b.Add(&c, from, at)
+			if _, seen := first[from]; !seen {
+				first[from] = at
+			}
 			want.add(u.shard(), u.ID(), c.Period, c.Label, 1)
 			if c.Sums {
 				values[fmt.Sprintf("%x/%d/%x", u.ID(), c.Value, c.ID)]++
 			}
+		}
+		if !maps.Equal(b.First, first) {
+			t.Fatalf("turn %d: the first events are %v, want %v", turn, b.First, first)
 		}
 		added := b.Records
 		out, err := b.Contributions(nil, 5, turn)
@@ -96,7 +116,7 @@ func TestRuleAUsedBufferKeepsAndChangesNothing(t *testing.T) {
 		pool.Put(b)
 		pool.Put(other)
 		got, gotValues, records := model{}, model{}, uint64(0)
-		last := map[int]*schemas.ContribUser{}
+		last, labels := map[int]*schemas.ContribUser{}, map[string]bool{}
 		for _, e := range out {
 			all = append(all, handed{e.Data, bytes.Clone(e.Data)})
 			batch, err := schemas.DecodeContributions(e.Data)
@@ -107,6 +127,9 @@ func TestRuleAUsedBufferKeepsAndChangesNothing(t *testing.T) {
 				t.Fatalf("turn %d, epoch %d, shard %d in an element of turn %d, shard %d", batch.Turn, batch.Epoch, batch.Shard, turn, e.Shard)
 			}
 			records += batch.Records
+			for _, l := range batch.Labels {
+				labels[fmt.Sprintf("%q/%d", l.Key, l.Passes)] = true
+			}
 			for i := range batch.Users {
 				u := &batch.Users[i]
 				if before := last[e.Shard]; before != nil && schemas.CompareUsers(before, u) > 0 {
@@ -119,6 +142,11 @@ func TestRuleAUsedBufferKeepsAndChangesNothing(t *testing.T) {
 				for _, v := range u.Records {
 					gotValues[fmt.Sprintf("%x/%d/%x", u.ID, v.Value, v.ID)] += uint64(v.N)
 				}
+			}
+		}
+		for name := range labels {
+			if !strings.HasPrefix(name, fmt.Sprintf(`"key-%d-`, turn%3)) {
+				t.Fatalf("turn %d hands on label %s, which is of another turn", turn, name)
 			}
 		}
 		if records != added || !maps.Equal(got, want) || !maps.Equal(gotValues, values) {
@@ -154,6 +182,19 @@ func TestRowsOfOneUserAreSortedAsWell(t *testing.T) {
 	}
 	if took := time.Since(began); took > 20*time.Second { // a quadratic sort takes minutes
 		t.Errorf("sorting %d rows of one user took %v", n, took)
+	}
+}
+
+// A buffer that stays keeps at most one other one.
+func TestABufferKeepsNoChainOfThoseBeforeIt(t *testing.T) {
+	pool := NewPool(2)
+	for range 5 {
+		if b := pool.Buffer(); b.like != nil && b.like.like != nil {
+			t.Fatal("a buffer keeps that before it, and the one before that")
+		}
+	}
+	if b := pool.Distant(); b.like != nil {
+		t.Error("the buffer of a distant turn keeps another one")
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"hash/maphash"
 	"math/bits"
 
+	"github.com/tollgate-dp/tollgate/internal/poison"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
@@ -37,6 +38,8 @@ func (l *labels) number(seed maphash.Seed, label schemas.Label) uint32 {
 }
 
 func (l *labels) reset() {
+	poison.Bytes(l.keys)
+	poison.Fill(l.list, schemas.Label{Key: []byte("given back")})
 	l.list, l.keys = l.list[:0], l.keys[:0]
 	l.at.reset()
 }

@@ -5,9 +5,11 @@ import (
 	"cmp"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"math/bits"
 	"slices"
 
+	"github.com/tollgate-dp/tollgate/internal/poison"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/transforms"
 )
@@ -20,7 +22,15 @@ type packer struct {
 	users   []schemas.ContribUser
 	entries []schemas.KeyCount
 	values  []schemas.RecordValue
+
+	batch   uint32          // the number of the batch
+	labels  []schemas.Label // of the batch
+	all     []schemas.Label // of the shard
+	numbers []labelNumber   // by label of the shard
 }
+
+// labelNumber is the number of a label in the last batch that contains it.
+type labelNumber struct{ batch, number uint32 }
 
 // rowAt is a row, with the beginning of its account id.
 type rowAt struct {
@@ -31,42 +41,78 @@ type rowAt struct {
 // batches appends the shard's rows in batches, each with the head given.
 func (p *packer) batches(out []transforms.Element, s *shardBuffer, batch schemas.Contributions) ([]transforms.Element, error) {
 	slices.SortStableFunc(s.values, func(a, b recordOf) int { return cmp.Compare(a.row, b.row) })
-	batch.Records, batch.Labels = s.records, s.labels.list
+	batch.Records = s.records
 	for order := p.sort(s.rows); len(order) > 0; {
 		n := min(len(order), maxBatchUsers)
 		p.collect(s, order[:n])
 		order = order[n:]
-		batch.Users = p.users
+		batch.Users, batch.Labels = p.users, p.labels
 		data, err := schemas.EncodeContributions(batch)
 		if err != nil {
 			return nil, fmt.Errorf("packing turn %d: %w", batch.Turn, err)
 		}
 		out = append(out, transforms.Element{Shard: int(batch.Shard), Data: data})
 		batch.Records = 0 // counted once, with the first batch
+		p.giveBack()
 	}
 	return out, nil
 }
 
-// collect makes users of rows.
+// collect makes users of rows, and a dictionary of their labels.
 func (p *packer) collect(s *shardBuffer, order []rowAt) {
-	p.users, p.entries, p.values = p.users[:0], p.entries[:0], p.values[:0]
+	p.begin(s.labels.list)
 	for _, o := range order {
 		r := &s.rows[o.row]
 		entries := len(p.entries)
-		p.entries = append(p.entries, schemas.KeyCount{Key: r.label, N: r.n})
+		p.entries = append(p.entries, schemas.KeyCount{Key: p.number(r.label), N: r.n})
 		for at := r.more; at >= 0; at = s.entries[at].more {
-			p.entries = append(p.entries, schemas.KeyCount{Key: s.entries[at].label, N: s.entries[at].n})
+			p.entries = append(p.entries, schemas.KeyCount{Key: p.number(s.entries[at].label), N: s.entries[at].n})
 		}
 		values := len(p.values)
 		if len(s.values) > 0 {
 			at, _ := slices.BinarySearchFunc(s.values, int32(o.row), func(v recordOf, row int32) int { return cmp.Compare(v.row, row) })
 			for ; at < len(s.values) && s.values[at].row == int32(o.row); at++ {
-				p.values = append(p.values, s.values[at].RecordValue)
+				v := s.values[at].RecordValue
+				v.Key = p.number(v.Key)
+				p.values = append(p.values, v)
 			}
 		}
 		p.users = append(p.users, schemas.ContribUser{ID: r.id, Period: r.period, Entries: p.entries[entries:len(p.entries):len(p.entries)],
 			Records: p.values[values:len(p.values):len(p.values)]})
 	}
+}
+
+// giveBack ends the validity of the users, contributions and labels that were collected.
+func (p *packer) giveBack() {
+	poison.Fill(p.users, schemas.ContribUser{Period: -1})
+	poison.Fill(p.entries, schemas.KeyCount{Key: math.MaxUint32})
+	poison.Fill(p.values, schemas.RecordValue{Key: math.MaxUint32})
+	poison.Fill(p.labels, schemas.Label{Key: []byte("given back")})
+}
+
+// begin empties the batch. number adds labels to it, out of all labels of the shard.
+func (p *packer) begin(all []schemas.Label) {
+	if len(p.numbers) < len(all) {
+		p.numbers = make([]labelNumber, len(all))
+	}
+	p.batch++
+	p.all, p.labels = all, p.labels[:0]
+	p.users, p.entries, p.values = p.users[:0], p.entries[:0], p.values[:0]
+}
+
+// number returns the number that a label of the shard has in the batch.
+func (p *packer) number(label uint32) uint32 {
+	if n := p.numbers[label]; n.batch == p.batch {
+		return n.number
+	}
+	return p.addLabel(label)
+}
+
+func (p *packer) addLabel(label uint32) uint32 {
+	n := uint32(len(p.labels))
+	p.numbers[label] = labelNumber{p.batch, n}
+	p.labels = append(p.labels, p.all[label])
+	return n
 }
 
 // sort returns the rows in ascending order of account id, period and position. Account ids are

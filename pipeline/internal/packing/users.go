@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"hash/maphash"
 
+	"github.com/tollgate-dp/tollgate/internal/poison"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/state"
 )
@@ -159,6 +160,7 @@ func (t *Users) drop(at int) []byte {
 		from += (userName + len(name) + 7) &^ 7
 	}
 	memory := c.bytes
+	poison.Bytes(memory)
 	*c = chunk{}
 	t.vacant = append(t.vacant, at)
 	t.full--

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
@@ -44,13 +45,14 @@ func TestRuleUsersAreWhoTheyAreUpToTheBound(t *testing.T) {
 	}{
 		{"short ids, room for all", 64 << 20, 30_000, func(n int) []byte { return fmt.Appendf(nil, "user%d", n) }},
 		{"short ids at the bound", 1 << 20, 60_000, func(n int) []byte { return fmt.Appendf(nil, "user%d", n) }},
+		{"short ids, where the index grows at the bound", 672 << 10, 60_000, func(n int) []byte { return fmt.Appendf(nil, "user%d", n) }},
 		{"long ids at the bound", 2 << 20, 4_000, func(n int) []byte { return fmt.Appendf(nil, "%0*d", 1+n*13%schemas.MaxUserBytes, n) }},
 		{"ids of the greatest length", 1 << 20, 3_000, func(n int) []byte { return fmt.Appendf(nil, "%0*d", schemas.MaxUserBytes, n) }},
 		{"a bound of nothing", 0, 20_000, func(n int) []byte { return fmt.Appendf(nil, "%d", n) }},
 		{"prefixes of each other", 1 << 20, 1024, func(n int) []byte { return bytes.Repeat([]byte{0}, n+1) }},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			rng := rand.New(rand.NewPCG(12, 2))
+			rng := rand.New(runseed.PCG(t, 12, 2))
 			hasher := testHasher()
 			users := NewUsers(testHasher(), 16, test.most)
 			type written struct {
@@ -169,7 +171,7 @@ func TestRuleUsersOfOneHashAreTwo(t *testing.T) {
 
 // The index against a map, with removals.
 func TestTheIndexFindsWhatIsInIt(t *testing.T) {
-	rng := rand.New(rand.NewPCG(3, 4))
+	rng := rand.New(runseed.PCG(t, 3, 4))
 	var x index
 	tags := map[uint32]uint32{} // by position
 	for i := range 100_000 {

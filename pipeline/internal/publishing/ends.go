@@ -48,7 +48,7 @@ func tellEnds(ctx context.Context, client *kafkalog.Client, control *controllog.
 		return nil, fmt.Errorf("preparing to write the ends of turns: %w", err)
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	e := &turnEnds{client: client, control: control, producer: producer, grid: grid(d.Config.Outputs.PublishEvery / endsOnGrid), turns: turns, counts: d.Config.Outputs.Counts, generation: control.Header.Generation,
+	e := &turnEnds{client: client, control: control, producer: producer, grid: grid{d.Config.Outputs.PublishEvery / endsOnGrid, control.Clock}, turns: turns, counts: d.Config.Outputs.Counts, generation: control.Header.Generation,
 		cancel: cancel, done: make(chan struct{}), more: make(chan struct{}, 1)}
 	var settled uint64
 	control.Look(func(v *controllog.View) { settled = v.Settled })

@@ -4,17 +4,21 @@ import (
 	"context"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/crashpoint"
 	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 )
 
 // grid is the distance between the instants at which counts may appear: multiples of it
 // since the Unix epoch, by the wall clock. Without a grid the moment at which a value
 // appears tells how long its turn took, and so how much there was to count. 0: at once.
-type grid time.Duration
+type grid struct {
+	every time.Duration
+	clock crashpoint.Clock // nil: the machine's
+}
 
 // next returns the first instant of the grid that is not before a time.
 func (g grid) next(now time.Time) time.Time {
-	every := int64(g)
+	every := int64(g.every)
 	at := now.UnixNano()
 	if rest := at % every; rest > 0 {
 		at += every - rest
@@ -25,17 +29,27 @@ func (g grid) next(now time.Time) time.Time {
 // wait returns at an instant of the grid, with ctx's error, or when the client is
 // closed: the engine's context outlives a run that was ended.
 func (g grid) wait(ctx context.Context, closed <-chan struct{}) error {
-	if g <= 0 {
+	if g.every <= 0 {
 		return nil
 	}
-	timer := time.NewTimer(time.Until(g.next(time.Now())))
-	defer timer.Stop()
+	if g.clock == nil {
+		g.clock = machineClock{}
+	}
 	select {
-	case <-timer.C:
+	case <-g.clock.At(g.next):
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-closed:
 		return kafkalog.ErrClosed
 	}
+}
+
+// machineClock is the clock of package time.
+type machineClock struct{}
+
+// At implements crashpoint.Clock.
+func (machineClock) At(next func(time.Time) time.Time) <-chan time.Time {
+	now := time.Now()
+	return time.After(next(now).Sub(now))
 }

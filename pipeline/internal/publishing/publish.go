@@ -23,7 +23,7 @@ type publisher struct {
 
 func newPublisher(client *kafkalog.Client, control *controllog.Log, d *deployment.Deployment) *publisher {
 	return &publisher{
-		dep: d, grid: grid(d.Config.Outputs.PublishEvery),
+		dep: d, grid: grid{d.Config.Outputs.PublishEvery, control.Clock},
 		Fence: fencing.Fence{Client: client, Control: control, Prefix: fencing.CountsIDs(d), Topic: d.Config.Outputs.Counts},
 	}
 }

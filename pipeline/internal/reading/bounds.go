@@ -22,6 +22,11 @@ const (
 	joinWait    = 50 * time.Millisecond
 	// PollWait is how long a fetch waits for the first record.
 	PollWait = 250 * time.Millisecond
+	// unseen is for how long a partition may have had no answer to a fetch before its silence
+	// begins anew: while its broker is away, producers cannot write to it either.
+	unseen = 10 * time.Second
+	// mostStall is what the time that an open turn is given grows to while it is held up.
+	mostStall = 24 * time.Hour
 	// fetchBytes bounds what a fetch brings from one partition.
 	fetchBytes = 1 << 20
 	// knownUsersBytes bounds the memory of the users whose account ids are kept: some five

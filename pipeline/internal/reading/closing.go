@@ -143,6 +143,9 @@ func (s *Source) findLast() {
 // one; nil for none.
 func (s *Source) restart(p *partition, turn uint64) *packing.Mark {
 	var lowest *packing.Mark
+	if m, ok := s.beyond.first[p.id]; ok {
+		lowest = &m
+	}
 	for t, b := range s.buffers {
 		if t <= turn {
 			continue

@@ -79,6 +79,8 @@ func (d *deadLetters) look(ctx context.Context, now time.Time) error {
 // maxDeadLetter bounds the bytes that a dead letter keeps of its record.
 const maxDeadLetter = 512 << 10
 
+// add keeps a record until flush. The dead letter shares the record's memory, which the next poll
+// overwrites.
 func (d *deadLetters) add(topic string, r *kafkalog.Record, class string) {
 	origin := schemas.Origin{Topic: topic, Partition: r.Partition, Offset: r.Offset, Timestamp: r.Timestamp}
 	headers := make([]schemas.RecordHeader, len(r.Headers))
@@ -105,8 +107,15 @@ func (d *deadLetters) flush(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("writing dead letters: %w", err)
 	}
-	d.waiting = d.waiting[:0]
+	d.forget()
 	return nil
+}
+
+// forget drops the dead letters of a poll that failed before it wrote them. The epoch ends with
+// that poll and no CLOSE counts these records, so the next epoch reads them again.
+func (d *deadLetters) forget() {
+	clear(d.waiting)
+	d.waiting = d.waiting[:0]
 }
 
 func (d *deadLetters) close() {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
@@ -36,7 +37,7 @@ func SameRecordsBelow(ctx context.Context, client *kafkalog.Client, topic string
 	}
 	fault := func(what string) error {
 		return fmt.Errorf("comparing partition %d of %s with the CLOSE of turn %d: %s; records that were read before are gone (an unclean leader election, a restored broker, or the topic was made anew): "+
-			"see that the topic gets its old records back, or begin a new deployment: %w", c.Partition, topic, turn, what, deployment.ErrLogFault)
+			"see that the topic gets its old records back, or begin a new deployment under other keys: %w", c.Partition, topic, turn, what, deployment.ErrLogFault)
 	}
 	bounds, err := client.Offsets(ctx, topic, c.Partition)
 	if err != nil {
@@ -83,6 +84,51 @@ func knownEpoch(ctx context.Context, client *kafkalog.Client, topic string, c *s
 		return fmt.Errorf("looking at the leaders of partition %d of the events topic: %w", c.Partition, err)
 	case present >= 0 && c.LeaderEpoch > present:
 		return fault(fmt.Sprintf("its records were read from leader epoch %d and the partition is at epoch %d", c.LeaderEpoch, present))
+	}
+	return nil
+}
+
+// nearRestart is how many records below a restart offset are compared with the times of the cut.
+const nearRestart = 64
+
+// sameOffsets refuses an events topic on which other records stand below the restart offsets of the
+// last CLOSE than those that were read: a copy with other offsets, such as a mirror makes, would
+// have records passed over. The cut has the latest time of all records below the restart offset.
+// Where producers' stamps may be ahead of the clock, those do not count there and nothing else
+// tells them apart: then it is a warning, and only if all records that are near are later.
+func (s *Source) sameOffsets(ctx context.Context, newest *controllog.Closing) error {
+	if newest == nil {
+		return nil
+	}
+	topic, clock := s.dep.Config.Events.Topic, &s.fates.clock
+	for i := range newest.Cuts {
+		c := &newest.Cuts[i]
+		bounds, err := s.client.Offsets(ctx, topic, c.Partition)
+		if err != nil {
+			return fmt.Errorf("looking at partition %d of the events topic: %w", c.Partition, err)
+		}
+		if c.Restart <= bounds.Start || c.AppendTime == calendar.Never {
+			continue // nothing is left to compare, or no record has a time that counts
+		}
+		near, later := 0, 0
+		err = s.client.ReadRange(ctx, topic, c.Partition, max(bounds.Start, c.Restart-nearRestart), c.Restart, func(r kafkalog.Record) error {
+			near++
+			if r.Timestamp > c.AppendTime {
+				later++
+			}
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("looking at partition %d of the events topic: %w", c.Partition, err)
+		}
+		exact := !clock.trustProducer || clock.noFuture
+		switch {
+		case exact && later > 0:
+			return fmt.Errorf("comparing partition %d of %s with the CLOSE of turn %d: records before offset %d are later than all that were read there: the topic was copied with other offsets or times, or made anew. "+
+				"Restore it with its offsets and times, or begin a new deployment under other keys (docs/failover.md): %w", c.Partition, topic, newest.Turn, c.Restart, deployment.ErrLogFault)
+		case later > 0 && later == near:
+			s.log.Warn(fmt.Sprintf("records before offset %d of partition %d of %s are later than all that counted there: if the topic was restored or copied, its offsets have changed, and records are passed over (docs/failover.md)", c.Restart, c.Partition, topic))
+		}
 	}
 	return nil
 }

@@ -38,8 +38,8 @@ type verdict struct {
 func (f *fates) judge(p *partition, r *kafkalog.Record, now int64) (verdict, error) {
 	by := f.clockOf(p.id, r.Offset)
 	ahead := p.stampAhead(r, by, now)
-	if !ahead && r.Timestamp > p.appendTime {
-		p.appendTime = r.Timestamp
+	if !ahead {
+		p.advance(r, by, now)
 	}
 	if err := f.decoder.Decode(r.Value, &f.event); err != nil {
 		var bad *event.Error

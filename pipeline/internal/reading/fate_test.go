@@ -48,6 +48,22 @@ func judgeOne(t *testing.T, f *fates, p *partition, offset, stamp, event, now in
 	return fmt.Sprint("turn ", v.turn)
 }
 
+// A record below the cuts of an earlier generation is judged by that one's clock, also when it is
+// read again; the first one at the cut is not.
+func TestARecordIsJudgedByTheClockThatReadItFirst(t *testing.T) {
+	f := testFates(t, clock{lateness: 100, slack: 500})
+	f.past = []pastClock{{clock{lateness: 1000, slack: 500}, map[int32]int64{0: 2}}, {clock{lateness: 300, slack: 500}, map[int32]int64{0: 4}}}
+	for offset, on := range []int64{1000, 1000, 300, 300, 100, 100} {
+		p := newPartition()
+		if got := judgeOne(t, f, p, int64(offset), 5000, 5000-on, 0); got == "late" {
+			t.Errorf("the record at offset %d is late by less than %d ms", offset, on)
+		}
+		if got := judgeOne(t, f, p, int64(offset), 5000, 4999-on, 0); got != "late" {
+			t.Errorf("the record at offset %d is not late by more than %d ms: %s", offset, on, got)
+		}
+	}
+}
+
 // TestRuleLatenessIsAPropertyOfOneRecord: below the slack, what another record
 // did to the partition's append time decides nothing.
 func TestRuleLatenessIsAPropertyOfOneRecord(t *testing.T) {
@@ -76,8 +92,10 @@ func TestRuleFatesFromTheRecordsOwnTimes(t *testing.T) {
 		{1000, 999, "before start"}, {1000, 1000, "turn 1"}, {1100, 1000, "turn 1"}, {1101, 1000, "late"},
 		{1999, 1999, "turn 1"}, {2000, 2000, "turn 2"}, {2000, 2050, "turn 2"}, {2000, 2051, "future"},
 	} {
-		if got := judgeOne(t, f, newPartition(), 0, test.stamp, test.event, 0); got != test.want {
-			t.Errorf("appended at %d, event of %d: %s, want %s", test.stamp, test.event, got, test.want)
+		for _, now := range []int64{0, test.stamp, 5e12} { // this machine's clock decides nothing
+			if got := judgeOne(t, f, newPartition(), 0, test.stamp, test.event, now); got != test.want {
+				t.Errorf("appended at %d, event of %d, judged at %d: %s, want %s", test.stamp, test.event, now, got, test.want)
+			}
 		}
 	}
 }
@@ -101,7 +119,7 @@ func TestRuleAStampFromTheFutureClosesNothing(t *testing.T) {
 		t.Fatalf("its CLOSE does not keep the verdict: %+v", cut)
 	}
 	again := newPartition()
-	again.recall(&cut)
+	again.recall(&cut, 0)
 	judgeOne(t, f, again, 0, 5000, 5000, 5e12)
 	if got := judgeOne(t, f, again, 1, 4102444800000, 4102444800000, 5e12); got != "future" || again.appendTime != 5000 {
 		t.Errorf("read again when its time has come: %s, append time %d", got, again.appendTime)

@@ -77,7 +77,9 @@ func (s *Source) join(ctx context.Context) error {
 		return err
 	}
 	if ready {
-		return s.resume(ctx, epoch, func(_, last uint64) (bool, error) { return again > 0 && again == last, nil })
+		return s.resume(ctx, epoch, func(_, last uint64) (interruption, error) {
+			return interruption{redo: again > 0 && again == last}, nil
+		})
 	}
 	s.epoch.Store(-1)
 	s.session = session{}
@@ -174,8 +176,10 @@ func (s *Source) passedUpTo() uint64 {
 	return turn
 }
 
-// lastBuffered returns the last turn of which there are records that were not opened; 0 for none.
+// lastBuffered returns the last turn of which READ has seen records but which it has not opened,
+// also if it keeps only their position; 0 for none.
 func (s *Source) lastBuffered() (last uint64) {
+	last = s.beyond.last
 	for turn := range s.buffers {
 		last = max(last, turn)
 	}

@@ -24,9 +24,10 @@ type LookOptions struct {
 type Looked struct{ Read, Broken, Late, Future, Taken uint64 }
 
 // Look reads the events topic up to where its partitions end now, and calls fn with every event
-// that READ would accept by the clock of the configuration, partition by partition; the event is
-// valid until fn returns. An error of fn ends it and is returned as it is. It writes nothing, joins
-// no group, and looks at no deployment that has begun.
+// that READ would accept by the event's own times and the clock of the configuration, partition
+// by partition; the event is valid until fn returns. The times of other records do not matter: one
+// record with a timestamp far ahead hides no event of other users. Look stops at an error of fn and
+// returns it unchanged. It writes nothing, joins no group, and ignores deployments that have begun.
 func Look(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, o LookOptions, fn func(*event.Event) error) (Looked, error) {
 	var seen Looked
 	decoder, err := NewDecoder(ctx, d, o.Logger)
@@ -44,12 +45,11 @@ func Look(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client
 		if err != nil {
 			return seen, fmt.Errorf("looking at topic %s: %w", topic, err)
 		}
-		p := &partition{id: id, next: from, appendTime: calendar.Never}
 		err = client.ReadRange(ctx, topic, id, from, to, func(r kafkalog.Record) error {
 			if seen.Read++; seen.Read%(1<<16) == 0 && o.Progress != nil {
 				o.Progress(seen.Read)
 			}
-			return f.look(p, &r, o, &seen, fn)
+			return f.look(&r, o, &seen, fn)
 		})
 		if err != nil {
 			return seen, err
@@ -58,9 +58,9 @@ func Look(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client
 	return seen, nil
 }
 
-// look judges one record.
-func (f *fates) look(p *partition, r *kafkalog.Record, o LookOptions, seen *Looked, fn func(*event.Event) error) error {
-	v, err := f.judge(p, r, time.Now().UnixMilli())
+// look judges one record as if it were the only one on the topic.
+func (f *fates) look(r *kafkalog.Record, o LookOptions, seen *Looked, fn func(*event.Event) error) error {
+	v, err := f.judge(&partition{appendTime: calendar.Never}, r, time.Now().UnixMilli())
 	if err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func (f *fates) look(p *partition, r *kafkalog.Record, o LookOptions, seen *Look
 	case v.Fate == watch.DeadLettered:
 		seen.Broken++
 	case !inside:
-	case v.Fate == watch.Late, v.Fate == watch.Disordered:
+	case v.Fate == watch.Late:
 		seen.Late++
 	case v.Fate == watch.Future:
 		seen.Future++
@@ -81,34 +81,24 @@ func (f *fates) look(p *partition, r *kafkalog.Record, o LookOptions, seen *Look
 	return nil
 }
 
-// stretch returns the offsets between which a partition can have events of the range that are on
-// time. Only append times tell: producers' stamps follow no order.
+// stretch returns offsets between which a partition has all events that look accepts. A record
+// before the first append time of the range is of the future, or outside the range. The stretch
+// always ends with the partition: an append time that ran ahead may precede others that did not.
 func (f *fates) stretch(ctx context.Context, client *kafkalog.Client, topic string, id int32, o LookOptions) (from, to int64, err error) {
 	bounds, err := client.Offsets(ctx, topic, id)
 	if err != nil {
 		return 0, 0, err
 	}
 	from, to = bounds.Start, bounds.LastStable
-	if f.clock.trustProducer {
+	if f.clock.trustProducer || f.clock.noFuture || o.From.IsZero() {
 		return from, to, nil
 	}
-	if !o.From.IsZero() && !f.clock.noFuture {
-		at, found, err := client.OffsetAt(ctx, topic, id, max(0, minus(o.From.UnixMilli(), f.clock.skew)))
-		if err != nil {
-			return 0, 0, err
-		}
-		if from = max(from, at); !found {
-			from = to
-		}
+	at, found, err := client.OffsetAt(ctx, topic, id, max(0, minus(o.From.UnixMilli(), f.clock.skew)))
+	if err != nil {
+		return 0, 0, err
 	}
-	if !o.To.IsZero() {
-		at, found, err := client.OffsetAt(ctx, topic, id, max(0, plus(o.To.UnixMilli(), f.clock.lateness+1)))
-		if err != nil {
-			return 0, 0, err
-		}
-		if found {
-			to = min(to, at)
-		}
+	if from = max(from, at); !found {
+		from = to
 	}
 	return from, to, nil
 }

@@ -18,11 +18,13 @@ type partition struct {
 	end         int64          // bounded runs: the last stable offset at the start; else calendar.Forever
 	tallied     int64          // records below are in the tallies of a CLOSE that counts
 	idleUntil   int64          // the idle rule's watermark; calendar.Never when the rule does not apply
+	arrived     int64          // when the last record came that keeps the partition from being silent, by this machine's clock; calendar.Never: before this session
 	ahead       []int64        // offsets of records whose stamps are ahead of the clock, ascending
 	replayed    map[int64]bool // those below tallied that were judged so before
 	// As of the last fetch, for the texts about stalls.
 	fetched          bool
 	high, lastStable int64
+	asked            int64 // when that fetch was sent, Unix milliseconds
 }
 
 // done says that a bounded run has read the partition to its end.
@@ -78,6 +80,16 @@ func (p *partition) stampAhead(r *kafkalog.Record, c *clock, now int64) bool {
 	}
 	p.ahead = append(p.ahead, r.Offset)
 	return true
+}
+
+// advance moves the partition's time up to a record that is read at now. A record whose time is
+// before the partition's watermark does not end a silence: one device with a slow clock holds back
+// no windows among others. Nor does a record that was read before.
+func (p *partition) advance(r *kafkalog.Record, c *clock, now int64) {
+	if r.Offset >= p.tallied && r.Timestamp >= minus(p.appendTime, c.slack+c.lateness) {
+		p.arrived = now
+	}
+	p.appendTime = max(p.appendTime, r.Timestamp)
 }
 
 // cut describes the partition for a CLOSE. restart is where a later run must begin to

@@ -31,6 +31,8 @@ func (s *Source) poll(ctx context.Context, settled uint64, wait time.Duration) e
 	var from int64
 	s.control.Look(func(v *controllog.View) { from = v.Next })
 	wants, byID := s.wants(from, settled)
+	defer s.dead.forget()
+	s.needed = s.lastNeeded()
 	fetched, err := s.fetcher.Poll(ctx, wants, 1, wait)
 	if err != nil {
 		return fmt.Errorf("fetching: %w", err)
@@ -99,6 +101,9 @@ func (s *Source) wanted(p *partition, settled uint64) bool {
 	if s.lastKnown && s.closed+1 >= s.last {
 		return true // only the end of the input is waited for
 	}
+	if p.idleUntil != calendar.Never && s.dep.Config.Time.Trust == deployment.TrustProducer {
+		return true // silent only as long as an answer says so: it may go on far behind the clock
+	}
 	spec := s.dep.Metrics[0].Spec
 	w := p.watermark(spec)
 	holdsBack := w < s.fates.turns.End(s.closed+1)
@@ -144,7 +149,7 @@ func (s *Source) fault(p *partition, g *kafkalog.Fetched) error {
 	case g.Err != nil:
 		return fmt.Errorf("%s: %w", at, g.Err)
 	case len(g.Records) > 0 && !g.AppendTime && s.dep.Config.Time.Trust == deployment.TrustBroker:
-		return fmt.Errorf("%s: batches carry producer times and the deployment trusts the broker's: set message.timestamp.type=LogAppendTime on the topic, or time.trust: producer: %w", at, deployment.ErrLogFault)
+		return fmt.Errorf("%s: batches carry producer times and the deployment trusts the broker's: begin a new deployment under other keys, on another topic with message.timestamp.type=LogAppendTime, or with time.trust: producer: %w", at, deployment.ErrLogFault)
 	}
 	return nil
 }
@@ -177,9 +182,17 @@ func (s *Source) record(p *partition, rec *kafkalog.Record, now int64) error {
 	if turn <= s.opened || turn <= s.fromLedger {
 		return nil // of a turn that is settled, or is redone without its events
 	}
+	if turn > s.needed {
+		s.pass(p.id, turn, before)
+		return nil
+	}
 	b := s.buffers[turn]
 	if b == nil {
-		b = s.spare.Buffer()
+		if turn <= s.closed+1+lookahead {
+			b = s.spare.Buffer()
+		} else {
+			b = s.spare.Distant()
+		}
 		s.buffers[turn] = b
 	}
 	e := &s.fates.event
@@ -234,13 +247,21 @@ func cutOf(cuts []schemas.Cut, id int32) int64 {
 
 // idle applies the idle rule: a partition that was read to its end, with
 // nothing held back by transactions, moves on with the wall clock as it was
-// before the fetch was sent.
+// before the fetch was sent. Producers' times may be far behind that clock: with
+// them, the rule applies only to a partition that has been silent for the grace. An
+// append time is at most the skew behind the clock, and needs no such silence.
 func (s *Source) idle(p *partition, g *kafkalog.Fetched) {
 	p.idleUntil = calendar.Never
-	p.fetched, p.high, p.lastStable = g.High >= 0, g.High, g.LastStable
+	if p.asked > 0 && g.Asked-p.asked > unseen.Milliseconds() {
+		p.arrived = g.Asked // while no fetch was answered, it was not silent
+	}
+	p.fetched, p.high, p.lastStable, p.asked = g.High >= 0, g.High, g.LastStable, g.Asked
 	if s.opts.Bounded || g.High < 0 || p.next != g.High || g.High != g.LastStable {
 		return
 	}
 	t := &s.dep.Config.Time
+	if t.Trust == deployment.TrustProducer && g.Asked < plus(p.arrived, t.IdleGrace.Milliseconds()) {
+		return
+	}
 	p.idleUntil = g.Asked - t.Lateness.Milliseconds() - t.Skew.Milliseconds() - t.IdleGrace.Milliseconds()
 }

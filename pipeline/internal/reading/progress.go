@@ -3,6 +3,7 @@ package reading
 import (
 	"time"
 
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/watch"
 )
@@ -25,8 +26,14 @@ func (s *Source) tellStalls(settled uint64) {
 	spec := s.dep.Metrics[0].Spec
 	for _, of := range s.partitions {
 		if of.fetched {
-			p.Partitions = append(p.Partitions, watch.Partition{ID: of.id, Next: of.next, High: of.high, LastStable: of.lastStable, HeldBack: of.watermark(spec) < p.End, AppendTime: of.appendTime})
-			if of.next < of.lastStable && of.appendTime != calendar.Never {
+			state := watch.Partition{ID: of.id, Next: of.next, High: of.high, LastStable: of.lastStable, Asked: of.asked, HeldBack: of.watermark(spec) < p.End, AppendTime: of.appendTime, SilentFrom: calendar.Never}
+			delayed := false // the clock would have closed the turn, but for records that are behind it
+			if t := &s.dep.Config.Time; t.Trust == deployment.TrustProducer {
+				state.SilentFrom = of.arrived
+				delayed = state.HeldBack && p.End < minus(now.UnixMilli(), (t.Lateness+t.Skew+t.IdleGrace).Milliseconds())
+			}
+			p.Partitions = append(p.Partitions, state)
+			if (of.next < of.lastStable || delayed) && of.appendTime != calendar.Never {
 				p.Behind = min(p.Behind, of.appendTime)
 			}
 		}

@@ -45,7 +45,7 @@ func (s *Source) start(ctx context.Context) error {
 	if newest != epoch {
 		return errReplaced
 	}
-	return s.resume(ctx, epoch, func(settled, last uint64) (bool, error) { return s.redoable(ctx, settled, last) })
+	return s.resume(ctx, epoch, func(settled, last uint64) (interruption, error) { return s.interrupted(ctx, settled, last) })
 }
 
 // allowed looks at control, and says whether this run may go on by it.
@@ -64,9 +64,14 @@ func (s *Source) allowed(look func(*controllog.View)) (err error) {
 	return err
 }
 
-// resume begins to read in an epoch. redo says whether the span after the settled turn, up to
-// its last turn, is done again from the ledger.
-func (s *Source) resume(ctx context.Context, epoch int64, redo func(settled, last uint64) (bool, error)) error {
+// interruption says how much of the span after the settled turn an earlier epoch has decided. begun
+// means that some of its decisions are on the ledger; redo, that all are, so that this epoch redoes
+// the span from the ledger.
+type interruption struct{ begun, redo bool }
+
+// resume begins to read in an epoch. It calls interrupted for the span after the settled turn, up
+// to the last turn of that span.
+func (s *Source) resume(ctx context.Context, epoch int64, interrupted func(settled, last uint64) (interruption, error)) error {
 	var settled uint64
 	var closes map[uint64]*controllog.Closing
 	fresh := session{buffers: map[uint64]*packing.Buffer{}, tallies: newTallies(), openedAt: time.Now()}
@@ -78,16 +83,17 @@ func (s *Source) resume(ctx context.Context, epoch int64, redo func(settled, las
 	if c := closes[next]; c != nil {
 		next = c.Turn
 	}
-	again, err := redo(settled, next)
+	before, err := interrupted(settled, next)
 	if err != nil {
 		return err
 	}
 	base := settled
-	if again {
+	if before.redo {
 		base = next
 		fresh.fromLedger = base
 		if closes[base] == nil {
-			return fmt.Errorf("starting at turn %d: the ledger holds it and control has no CLOSE for it: %w", base, deployment.ErrLogFault)
+			return fmt.Errorf("starting at turn %d: the ledger has decided it and control has no CLOSE for it: control was restored from an older copy than the ledger, or has lost records. "+
+				"Restore both as they were at one moment, or begin a new deployment under other keys (docs/failover.md): %w", base, deployment.ErrLogFault)
 		}
 	}
 	fresh.partitions, err = s.positions(ctx, base, fresh.closed, closes)
@@ -95,42 +101,50 @@ func (s *Source) resume(ctx context.Context, epoch int64, redo func(settled, las
 		return err
 	}
 	s.session = fresh
+	if !s.opts.Until.IsZero() {
+		s.findLast() // READ keeps no contribution after it
+	}
+	if before.begun && closes[next] != nil {
+		s.underWay = max(s.underWay, next)
+	}
 	s.epoch.Store(epoch)
 	s.refreshed = time.Now()
-	s.log.Info("reading", "epoch", epoch, "settled_turns", settled, "redo_from_ledger", again, "group", s.opts.Group)
+	s.log.Info("reading", "epoch", epoch, "settled_turns", settled, "redo_from_ledger", before.redo, "group", s.opts.Group)
 	return s.tellRedo(ctx)
 }
 
-// redoable says whether every shard has its deltas of all turns of the span
-// after the settled turn, up to last: then that span may be published already,
+// interrupted finds out which shards have ledger deltas of the span after the
+// settled turn, up to last. If all shards have all of them, that span may be published already,
 // and is redone from the ledger. If counts holds values of it and some shard lacks
 // a delta of any of its turns, a promise was broken: a span is released once all
 // of its deltas are durable.
-func (s *Source) redoable(ctx context.Context, settled, last uint64) (bool, error) {
+func (s *Source) interrupted(ctx context.Context, settled, last uint64) (interruption, error) {
 	// counts first: an older run may be writing still, and what it has
 	// published by now has its deltas on the ledger from now on.
 	published, err := s.published(ctx, settled)
 	if err != nil {
-		return false, err
+		return interruption{}, err
 	}
-	have := 0
+	have, begun := 0, false
 	for shard := range s.dep.Config.Shards {
-		found, err := ledgerlog.HasDeltas(ctx, s.client, s.control, s.dep.Config.Outputs.Ledger, int32(shard), settled+1, last)
+		some, all, err := ledgerlog.Deltas(ctx, s.client, s.control, s.dep.Config.Outputs.Ledger, int32(shard), settled+1, last)
 		if err != nil {
-			return false, err
+			return interruption{}, err
 		}
-		if found {
+		begun = begun || some
+		if all {
 			have++
 		}
 	}
 	if have == s.dep.Config.Shards {
-		return true, nil
+		return interruption{begun: true, redo: true}, nil
 	}
 	if published {
-		return false, fmt.Errorf("starting at turn %d: counts holds values of it, and %d of %d shards have no ledger record of it: the ledger topic has lost records: %w",
+		return interruption{}, fmt.Errorf("starting at turn %d: counts holds values of it, and %d of %d shards have no ledger record of it: the ledger was restored from an older copy than counts or has lost records, or another program wrote to counts. "+
+			"Restore control, ledger and counts as they were at one moment, or begin a new deployment under other keys (docs/failover.md): %w",
 			settled+1, s.dep.Config.Shards-have, s.dep.Config.Shards, deployment.ErrLogFault)
 	}
-	return false, nil
+	return interruption{begun: begun}, nil
 }
 
 // published says whether counts holds anything of a turn after the settled one.
@@ -163,6 +177,7 @@ func (s *Source) positions(ctx context.Context, base, closed uint64, closes map[
 		}
 		known[id] = p
 	}
+	now := time.Now().UnixMilli()
 	for turn := base; turn <= closed; turn++ {
 		c := closes[turn]
 		if c == nil {
@@ -176,7 +191,7 @@ func (s *Source) positions(ctx context.Context, base, closed uint64, closes map[
 			if p == nil {
 				return nil, fmt.Errorf("starting after turn %d: partition %d of %s is gone; a topic's partitions must not be taken away: %w", base, c.Cuts[i].Partition, topic, deployment.ErrLogFault)
 			}
-			p.recall(&c.Cuts[i])
+			p.recall(&c.Cuts[i], now)
 		}
 	}
 	out := make([]*partition, 0, len(ids))
@@ -186,13 +201,20 @@ func (s *Source) positions(ctx context.Context, base, closed uint64, closes map[
 	if s.opts.Group > 0 {
 		return out, nil // group 0 compares all partitions
 	}
-	return out, SameRecords(ctx, s.client, topic, closes[closed])
+	if err := SameRecords(ctx, s.client, topic, closes[closed]); err != nil {
+		return nil, err
+	}
+	return out, s.sameOffsets(ctx, closes[closed])
 }
 
-// recall takes over what a CLOSE says about records that are read again. A bounded run reads to its
+// recall takes over, at now, what a CLOSE says about records that are read again: older CLOSEs
+// first, because the newest one says whether the partition is silent. A bounded run reads to its
 // cuts as well: the run before may have written it after the ends of the topic were noted.
-func (p *partition) recall(c *schemas.Cut) {
+func (p *partition) recall(c *schemas.Cut, now int64) {
 	p.tallied, p.end = max(p.tallied, c.Cut), max(p.end, c.Cut)
+	if p.arrived = now; c.Idle {
+		p.arrived = calendar.Never // it is silent until it has a record after the cut
+	}
 	for _, o := range c.Ahead {
 		if !p.replayed[o] {
 			p.replayed[o] = true
@@ -204,7 +226,7 @@ func (p *partition) recall(c *schemas.Cut) {
 
 // position returns a partition, where reading of it begins.
 func (s *Source) position(ctx context.Context, id int32, base uint64, closes map[uint64]*controllog.Closing) (*partition, error) {
-	p := &partition{id: id, appendTime: calendar.Never, leaderEpoch: -1, idleUntil: calendar.Never, end: calendar.Forever, replayed: map[int64]bool{}}
+	p := &partition{id: id, appendTime: calendar.Never, leaderEpoch: -1, idleUntil: calendar.Never, arrived: time.Now().UnixMilli(), end: calendar.Forever, replayed: map[int64]bool{}}
 	bounds, err := s.client.Offsets(ctx, s.dep.Config.Events.Topic, id)
 	if err != nil {
 		return nil, fmt.Errorf("looking at partition %d of the events topic: %w", id, err)

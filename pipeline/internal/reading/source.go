@@ -49,11 +49,17 @@ type Source struct {
 	// assembling is since when group 0 waits for the readers of other groups.
 	assembling time.Time
 	session
+	// underWay is the last turn that a drain must finish: a turn that this run opened in any epoch,
+	// or one that an earlier run left with decisions on the ledger.
+	underWay uint64
 	// owed is the last turn that the run is to settle: with UntilEnd the last that owns an
 	// event of this group below the ends, as far as was read.
-	owed  uint64
-	users *packing.Users
-	spare *packing.Pool
+	owed uint64
+	// heldUp counts the epochs in a row that group 0 gave up after turn heldAfter was settled.
+	heldUp    int
+	heldAfter uint64
+	users     *packing.Users
+	spare     *packing.Pool
 }
 
 // session is what READ knows within one epoch.
@@ -61,6 +67,8 @@ type session struct {
 	partitions []*partition
 	buffers    map[uint64]*packing.Buffer
 	buffered   uint64
+	beyond     beyond
+	needed     uint64 // lastNeeded as of the last poll
 	opened     uint64 // the last turn opened in this epoch, or settled before
 	openedAt   time.Time
 	fromLedger uint64 // the last turn of the span to be redone from the ledger; 0 for no span
@@ -137,7 +145,7 @@ func New(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client,
 	}
 	s := &Source{
 		dep: d, client: client, control: control, run: control.Run, opts: opts, log: opts.Logger, stalls: opts.Stalls,
-		hasher: schemas.NewHasher(d.Config.Keys.UserHash), reader: -1, spare: packing.NewPool(d.Config.Shards),
+		hasher: schemas.NewHasher(d.Config.Keys.UserHash.Reveal()), reader: -1, spare: packing.NewPool(d.Config.Shards),
 		fates: fates{decoder: decoder, turns: calendar.New(control.Header, d.Config.Privacy.Period), clock: clockOf(d), past: pastClocks(control.Header, clockOf(d))},
 	}
 	s.users = packing.NewUsers(s.hasher, d.Config.Shards, knownUsersBytes)
@@ -232,6 +240,10 @@ func (s *Source) advance(ctx context.Context) (outcome, error) {
 		case anew || s.stalled(settled):
 			if !anew {
 				s.log.Warn("a turn is held up; taking a new epoch", "turn", s.opened)
+				if settled != s.heldAfter {
+					s.heldUp, s.heldAfter = 0, settled
+				}
+				s.heldUp++
 			}
 			if err := s.renew(ctx); err != nil || time.Since(began) > idleStep {
 				return outcome{}, err
@@ -333,7 +345,7 @@ func (s *Source) finished(settled uint64) bool {
 	}
 	switch {
 	case drained:
-		return true
+		return settled >= s.underWay
 	case s.opts.UntilEnd:
 		all, owed := s.allAtEnd()
 		return all && settled >= owed
@@ -354,7 +366,10 @@ func (s *Source) end(ctx context.Context) error {
 	}
 	e.Owed = s.owed
 	if s.opts.UntilEnd {
-		_, e.Owed = s.allAtEnd()
+		all := false
+		if all, e.Owed = s.allAtEnd(); !all {
+			e.Owed = schemas.OwedUnknown
+		}
 	}
 	if _, err := s.writer.Append(ctx, e); err != nil {
 		return err
@@ -373,9 +388,20 @@ func (s *Source) pastEnds() bool {
 	return true
 }
 
-// stalled says that the open turn will not settle: it takes too long. Group 0 sees to it.
+// stalled says that the open turn takes too long: it is believed not to settle in this epoch.
+// Group 0 sees to it. The limit doubles with every epoch that is given up for the same turn, so
+// that a large turn, or one on a slow machine, settles in the end instead of being begun again
+// for ever.
 func (s *Source) stalled(settled uint64) bool {
-	return s.opts.Group == 0 && s.opened > settled && time.Since(s.openedAt) > s.opts.StallLimit
+	limit := s.opts.StallLimit
+	if settled == s.heldAfter && limit < mostStall {
+		if limit > mostStall>>s.heldUp { // a shift of limit might wrap around
+			limit = mostStall
+		} else {
+			limit <<= s.heldUp
+		}
+	}
+	return s.opts.Group == 0 && s.opened > settled && time.Since(s.openedAt) > limit
 }
 
 // open opens the span after the settled turn once control has its CLOSE and every
@@ -429,6 +455,7 @@ func (s *Source) open(settled uint64) (outcome, error) {
 		}
 	}
 	s.opened, s.openedAt = c.Turn, time.Now()
+	s.underWay = max(s.underWay, c.Turn)
 	return out, nil
 }
 

@@ -24,9 +24,11 @@ func TestRuleTheTimestampTypeOfEveryBatchIsChecked(t *testing.T) {
 		{"producer times under the producer-time promise", deployment.TrustProducer, kafkalog.Fetched{Records: records}, false},
 	} {
 		s := &Source{dep: &deployment.Deployment{Config: deployment.Config{Time: deployment.Time{Trust: c.trust}}}}
-		err := s.fault(&partition{}, &c.got)
-		if c.stops != errors.Is(err, deployment.ErrLogFault) || (!c.stops && err != nil) {
-			t.Errorf("%s: %v", c.name, err)
+		for _, next := range []int64{0, 1, 1000} {
+			err := s.fault(&partition{next: next}, &c.got)
+			if c.stops != errors.Is(err, deployment.ErrLogFault) || (!c.stops && err != nil) {
+				t.Errorf("%s, at offset %d: %v", c.name, next, err)
+			}
 		}
 	}
 }

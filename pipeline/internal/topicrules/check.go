@@ -21,7 +21,7 @@ func Check(ctx context.Context, d *deployment.Deployment, client *kafkalog.Clien
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	var found []error
-	missing := map[string]bool{}
+	missing, unseen := map[string]bool{}, false
 	rules := rulesOfTopics(d)
 	states, failures := lookAtAll(ctx, d, client, rules)
 	for i, t := range states {
@@ -29,6 +29,7 @@ func Check(ctx context.Context, d *deployment.Deployment, client *kafkalog.Clien
 		switch err := failures[i]; {
 		case errors.As(err, &wrong):
 			missing[rules[i].topic] = errors.Is(err, kafkalog.ErrUnknownTopic)
+			unseen = unseen || errors.Is(err, kafkalog.ErrForbidden)
 			found = append(found, wrong)
 			continue
 		case err != nil:
@@ -42,9 +43,12 @@ func Check(ctx context.Context, d *deployment.Deployment, client *kafkalog.Clien
 		}
 		found = append(found, t.found...)
 	}
-	apart, err := belongTogether(ctx, d, client, missing)
-	if err != nil {
-		return err
+	var apart []*deployment.TopicError
+	if !unseen {
+		var err error
+		if apart, err = belongTogether(ctx, d, client, missing); err != nil {
+			return err
+		}
 	}
 	for _, one := range apart {
 		// It says more than that the topic does not exist, and another thing to do.
@@ -53,6 +57,12 @@ func Check(ctx context.Context, d *deployment.Deployment, client *kafkalog.Clien
 			return errors.As(err, &t) && t.Topic == one.Topic && errors.Is(err, kafkalog.ErrUnknownTopic)
 		})
 		found = append(found, one)
+	}
+	if o.Made != nil {
+		found = slices.DeleteFunc(found, func(err error) bool {
+			var t *deployment.TopicError
+			return errors.As(err, &t) && o.Made(t.Topic) && errors.Is(err, kafkalog.ErrUnknownTopic)
+		})
 	}
 	more := len(found) > 0 // strictness is not all that is the matter
 	for _, w := range weaknesses(states, o) {
@@ -91,16 +101,20 @@ func lookAt(ctx context.Context, d *deployment.Deployment, client *kafkalog.Clie
 		}
 		return nil, &deployment.TopicError{Topic: name, Got: "does not exist", Fix: fix, Err: kafkalog.ErrUnknownTopic}
 	}
-	if err != nil {
-		return nil, fmt.Errorf("checking the topics: %w", err)
+	if err == nil {
+		t.partitions = len(ids)
+		t.replicas, t.brokers, err = client.Replication(ctx, name)
 	}
-	t.partitions = len(ids)
-	if t.replicas, t.brokers, err = client.Replication(ctx, name); err != nil {
-		return nil, fmt.Errorf("checking the topics: %w", err)
+	if err == nil {
+		t.settings, err = client.TopicConfig(ctx, name)
 	}
-	t.settings, err = client.TopicConfig(ctx, name)
-	if errors.Is(err, kafkalog.ErrForbidden) {
-		return nil, &deployment.TopicError{Topic: name, Got: "does not let this user see its settings", Fix: "allow the user DescribeConfigs on the topic", Err: kafkalog.ErrForbidden}
+	var denied *kafkalog.DeniedError
+	if errors.As(err, &denied) {
+		what := "it"
+		if denied.Operation == kafkalog.DescribeConfigs {
+			what = "its settings"
+		}
+		return nil, &deployment.TopicError{Topic: name, Got: "does not let this user see " + what, Fix: fmt.Sprintf("allow the user %s on the topic", denied.Operation), Err: err}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("checking the topics: %w", err)
@@ -128,16 +142,22 @@ func belongTogether(ctx context.Context, d *deployment.Deployment, client *kafka
 	if topic := d.Config.Events.Topic; control && missing[topic] {
 		gone(topic, "if it was lost, restore it: one that is made anew is refused once a turn is settled; else correct events.topic")
 	}
-	for _, topic := range []string{out.Ledger, out.Counts} {
+	for _, topic := range []string{out.Turns, out.DeadLetter} { // what these held, no run needs
+		if control && missing[topic] {
+			apart = append(apart, &deployment.TopicError{Topic: topic, Got: "does not exist any more", Err: kafkalog.ErrUnknownTopic,
+				Fix: "make it again with runner change --create-topics; what it held is gone, and no run needs it"})
+		}
+	}
+	for _, topic := range []string{out.Ledger, out.Counts, out.Turns} {
 		held, err := HoldsRecords(ctx, client, topic, missing)
 		switch {
 		case err != nil:
 			return nil, err
 		case held && !control:
 			return []*deployment.TopicError{{Topic: out.Control, Got: fmt.Sprintf("%s and topic %s holds records", state, topic), Err: deployment.ErrLogFault,
-				Fix: "control was lost, or they do not belong together; restore it, or begin a new deployment with topics of other names"}}, nil
-		case control && missing[topic]:
-			gone(topic, "if this is a new name, runner change --create-topics makes it; if it was lost, restore it, or begin a new deployment: a topic made anew holds nothing of what was published or decided")
+				Fix: "control was lost, or they do not belong together; restore it, or begin a new deployment under other keys with topics of other names"}}, nil
+		case control && missing[topic] && topic != out.Turns:
+			gone(topic, "if this is a new name, runner change --create-topics makes it; if it was lost, restore it, or begin a new deployment under other keys: a topic made anew holds nothing of what was published or decided")
 		}
 	}
 	return apart, nil

@@ -17,6 +17,8 @@ type Options struct {
 	Logger     *slog.Logger // told what could be better; default: discards
 	Strict     bool         // refuse what Check otherwise only warns of
 	Disposable bool         // the topics end with the process: say nothing about how durable they are
+
+	Made func(topic string) bool // says which topics are to be made if they do not exist; nil: none
 }
 
 // durable looks at how many replicas a write must have reached before it is acknowledged. The
@@ -84,7 +86,7 @@ func weaknesses(states []*state, o Options) []*deployment.TopicError {
 				o.Logger.Warn(fmt.Sprintf("topic %s: %s is %s, it should be %s: %s", w.Topic, w.Setting, w.Got, w.Want, w.Fix))
 			case !said:
 				said = true
-				o.Logger.Warn("the cluster has one broker: what it loses is lost, and with control or ledger the deployment; for more than trying things out use three brokers, and three replicas of every topic")
+				o.Logger.Warn("the cluster has one broker: if it loses control or ledger, the deployment is lost. In production use three brokers, and three replicas of every topic")
 			}
 		}
 	}

@@ -185,8 +185,7 @@ func retentionRule(need time.Duration) topicRule {
 			return
 		}
 		want := strconv.FormatInt(need.Milliseconds(), 10)
-		t.wrong(Retention, fmt.Sprintf("%s (%s) or more, or %s", want, need, forEver),
-			"a restart could find that records it needs are gone: "+t.alter(Retention, want)+", or lower lateness, skew or idle_grace under time")
+		t.wrong(Retention, fmt.Sprintf("%s (%s) or more, or %s", want, need, forEver), "a restart could find that records it needs are gone: "+t.alter(Retention, want))
 	}
 }
 

@@ -55,16 +55,17 @@ func (b *brokers) tick(now time.Time, away []kafkalog.Away, quiet bool) {
 	}
 }
 
-// Brokers says to log which brokers a client cannot reach, and which it can again, until ctx ends.
+// Brokers says to log which brokers a client cannot reach or do not answer, and what else keeps
+// Kafka from answering, and when that is over, until ctx ends.
 func Brokers(ctx context.Context, client *kafkalog.Client, log *slog.Logger) {
-	b, second := newBrokers(log), time.NewTicker(time.Second)
+	s, second := New(Rules{}, log), time.NewTicker(time.Second)
 	defer second.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case now := <-second.C:
-			b.tick(now, client.Away(), false)
+			s.tick(now, client.Troubles(), append(client.Away(), client.Silent()...))
 		}
 	}
 }

@@ -1,6 +1,10 @@
 package watch
 
-import "time"
+import (
+	"time"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+)
 
 // Fate is what becomes of a record.
 type Fate int
@@ -35,7 +39,32 @@ type Fates struct {
 	n       [fateCount]uint64
 	far     [fateCount][len(distances)]uint64 // farther than distances[i].above
 	classes map[string]uint64                 // of dead letters
+	// Pairs of an accepted record and a window of a metric: of users who could not pay, and
+	// counted ones.
+	overBudget, counted uint64
 }
+
+// FatesOf returns what became of the accepted records of settled turns.
+func FatesOf(settled []schemas.MetricTally) (f Fates) {
+	for _, t := range settled {
+		f.overBudget += t.OverBudget
+		f.counted += t.Counted
+	}
+	return f
+}
+
+// AddRead adds what another process has read, as a CLOSE says it.
+func (f *Fates) AddRead(t schemas.ReadTallies) {
+	o := Fates{classes: t.DeadLettered}
+	o.n[Accepted], o.n[Late], o.n[Future], o.n[BeforeStart], o.n[Overtaken] = t.Accepted, t.Late, t.Future, t.BeforeStart, t.Overtaken
+	for _, n := range t.DeadLettered {
+		o.n[DeadLettered] += n
+	}
+	f.add(&o)
+}
+
+// empty says whether there is nothing in f.
+func (f *Fates) empty() bool { return f.read() == 0 && f.overBudget == 0 && f.counted == 0 }
 
 // Count counts a record: the class of a dead letter, and by how many milliseconds its time breaks
 // the rule.
@@ -55,6 +84,8 @@ func (f *Fates) Count(fate Fate, class string, off uint64) {
 }
 
 func (f *Fates) add(o *Fates) {
+	f.overBudget += o.overBudget
+	f.counted += o.counted
 	for fate := range f.n {
 		f.n[fate] += o.n[fate]
 		for i := range distances {

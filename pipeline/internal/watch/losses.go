@@ -32,14 +32,19 @@ type LossRules struct {
 	Start                            time.Time
 	Trust                            string // of deployment.Time
 	Lateness, Skew, Slack, IdleGrace time.Duration
+	Windows                          uint64 // in which a record is, over all metrics
 }
 
 // LossRulesOf returns the rules of a deployment that starts at a time.
 func LossRulesOf(d *deployment.Deployment, start time.Time) LossRules {
 	t, e := &d.Config.Time, &d.Config.Events
+	var windows uint64
+	for _, m := range d.Config.Metrics {
+		windows += uint64(m.Window / m.Slide)
+	}
 	return LossRules{
 		Topic: e.Topic, DeadLetter: d.Config.Outputs.DeadLetter, TimeField: e.Format.Time, TimeUnit: e.Format.TimeUnit,
-		Start: start, Trust: t.Trust, Lateness: t.Lateness, Skew: t.Skew, Slack: t.Slack, IdleGrace: t.IdleGrace,
+		Start: start, Trust: t.Trust, Lateness: t.Lateness, Skew: t.Skew, Slack: t.Slack, IdleGrace: t.IdleGrace, Windows: windows,
 	}
 }
 
@@ -54,6 +59,8 @@ type Losses struct {
 
 	mu           sync.Mutex
 	minute, hour recent
+	pairs        recent    // the last hour before settled
+	settled      time.Time // when a turn was settled last
 	all          Fates
 	told         map[string]*toldLoss // by the words of the finding
 }
@@ -67,32 +74,25 @@ type toldLoss struct {
 // NewLosses returns Losses that tell log. Look is to be called about once a second.
 func NewLosses(rules LossRules, log *slog.Logger) *Losses {
 	l := &Losses{rules: rules, log: log, told: map[string]*toldLoss{}}
-	l.minute.slot, l.hour.slot = time.Minute/12, time.Hour/12
+	l.minute.slot, l.hour.slot, l.pairs.slot = time.Minute/12, time.Hour/12, time.Hour/12
 	return l
 }
 
 // See takes over what became of records that were read now for the first time, and empties f.
 func (l *Losses) See(now time.Time, f *Fates) {
-	if l == nil || f.read() == 0 {
+	if l == nil || f.empty() {
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if f.overBudget+f.counted > 0 {
+		l.pairs.see(now, f)
+		l.settled = now
+	}
 	l.minute.see(now, f)
 	l.hour.see(now, f)
 	l.all.add(f)
 	*f = Fates{}
-}
-
-// Totals returns how many records were read and not dead-lettered, and how many dead letters there
-// are by class: exact numbers, for the trusted side only.
-func (l *Losses) Totals() (read uint64, dead map[string]uint64) {
-	if l == nil {
-		return 0, nil
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.all.read() - l.all.n[DeadLettered], maps.Clone(l.all.classes)
 }
 
 // Look tells what there is to tell now.
@@ -155,7 +155,11 @@ func (l *Losses) losses() []loss {
 	unit := fmt.Sprintf("events.fields.time (%s) or events.time_unit (%s) is wrong", r.TimeField, cmp.Or(r.TimeUnit, "as the schema says"))
 	late := fmt.Sprintf("their times are behind their append times: it may be that events come later than time.lateness (%v) allows, that events of the past are written only now (under append times they are never counted), or that %s", r.Lateness, unit)
 	if r.Trust == deployment.TrustProducer {
-		late = fmt.Sprintf("their times are behind those that producers gave the records: it may be that events come later than time.lateness (%v) allows, or that %s", r.Lateness, unit)
+		late = fmt.Sprintf("their times are behind those that producers gave the records, or an earlier record in their partition has a later time: it may be that events come later than time.lateness (%v) allows, or that %s", r.Lateness, unit)
+	}
+	overtaken := fmt.Sprintf("it may be that a partition was silent for longer than time.idle_grace (%v), or that a clock was set", r.IdleGrace)
+	if r.Trust == deployment.TrustProducer {
+		overtaken = fmt.Sprintf("it may be that a partition whose records are behind the clock was silent for longer than time.idle_grace (%v): set it above the longest silence of such a partition. Windows that are closed stay closed: what comes for them is lost until the stream reaches the clock", r.IdleGrace)
 	}
 	return []loss{
 		{"are late", []Fate{Late, Disordered}, late},
@@ -164,7 +168,7 @@ func (l *Losses) losses() []loss {
 			"are before the start of the deployment", []Fate{BeforeStart},
 			fmt.Sprintf("it is %s, set by runner init --start; it may be that these events are older, or that %s", clockTime(r.Start), unit),
 		},
-		{"came after their turn was closed", []Fate{Overtaken}, fmt.Sprintf("it may be that a partition was silent for longer than time.idle_grace (%v), or that a clock was set", r.IdleGrace)},
+		{"came after their turn was closed", []Fate{Overtaken}, overtaken},
 		{"are dead-lettered", []Fate{DeadLettered}, ""},
 	}
 }

@@ -61,6 +61,21 @@ func (s *lossScene) until(end time.Duration, every ...met) []string {
 	return lines
 }
 
+// coarse is what may have digits in what is said of records: times, of the rules and of the clock.
+var coarse = regexp.MustCompile(`time=\S+|\d{4}-\d\d-\d\dT[\d:]+Z|\b(\d+[hms])+`)
+
+// says fails the test as that of stallScene does, and where a line has any number of its own: how
+// many records there are, or what part of all.
+func (s *lossScene) says(lines []string, want ...[]string) {
+	s.t.Helper()
+	s.stallScene.says(lines, want...)
+	for _, line := range lines {
+		if text := coarse.ReplaceAllString(line, ""); strings.ContainsAny(text, "0123456789") {
+			s.t.Errorf("a number is said: %s", line)
+		}
+	}
+}
+
 func TestRuleLossesAreSaidCoarsely(t *testing.T) {
 	good := func(n int) met { return met{n: n} }
 	t.Run("late", func(t *testing.T) {
@@ -75,7 +90,7 @@ func TestRuleLossesAreSaidCoarsely(t *testing.T) {
 	})
 	t.Run("by the order", func(t *testing.T) {
 		s := newLossScene(t, deployment.TrustProducer)
-		s.says(s.until(10*time.Second, good(4), met{n: 5, fate: Disordered, off: 90 * time.Minute}, met{n: 2, fate: Late}),
+		s.says(s.until(10*time.Second, good(4), met{n: 4, fate: Disordered, off: 90 * time.Minute}, met{n: 1, fate: Disordered, off: 30 * 24 * time.Hour}, met{n: 2, fate: Late}),
 			[]string{"0s", "are late, most of these by more than an hour: records before them in their partitions have times that are later by more than time.lateness (2m0s)", "not sorted"})
 	})
 	t.Run("by the order of append times", func(t *testing.T) {
@@ -96,6 +111,10 @@ func TestRuleLossesAreSaidCoarsely(t *testing.T) {
 		s := newLossScene(t, deployment.TrustBroker)
 		s.says(s.until(10*time.Second, met{n: 50, fate: Overtaken}), []string{"0s", "came after their turn was closed: it may be that a partition was silent for longer than time.idle_grace (1m0s)"})
 	})
+	t.Run("overtaken, with producers' times", func(t *testing.T) {
+		s := newLossScene(t, deployment.TrustProducer)
+		s.says(s.until(10*time.Second, met{n: 50, fate: Overtaken}), []string{"0s", "came after their turn was closed: it may be that a partition whose records are behind the clock was silent for longer than time.idle_grace (1m0s): set it above"})
+	})
 	t.Run("dead letters", func(t *testing.T) {
 		s := newLossScene(t, deployment.TrustBroker)
 		bad := met{n: 1, fate: DeadLettered, class: "missing_field"}
@@ -111,8 +130,11 @@ func TestRuleLossesAreSaidCoarsely(t *testing.T) {
 	})
 	t.Run("several together", func(t *testing.T) {
 		s := newLossScene(t, deployment.TrustBroker)
-		s.says(s.until(10*time.Second, good(40), met{n: 24, fate: Late}, met{n: 34, fate: DeadLettered, class: "null_field"}, met{n: 2, fate: Future}),
-			[]string{"0s", "more than half of the records read in the last minute are lost before counting: some are late: ", "; some are dead-lettered: null_field"})
+		lines := s.until(10*time.Second, good(40), met{n: 24, fate: Late}, met{n: 34, fate: DeadLettered, class: "null_field"}, met{n: 2, fate: Future}, met{n: 1, fate: DeadLettered, class: "bad_key"})
+		s.says(lines, []string{"0s", "more than half of the records read in the last minute are lost before counting: some are late: ", "; some are dead-lettered: null_field (topic"})
+		if strings.Contains(lines[0], "of the future") { // few
+			t.Error(lines[0])
+		}
 	})
 }
 
@@ -127,19 +149,49 @@ func TestRuleNothingIsSaidOfFewRecords(t *testing.T) {
 	}
 	s.says(s.until(s.at, bad), []string{"27m18s", "more than half of the records read in the last hour are dead-lettered"})
 	s.says(s.until(s.at + 3*time.Hour)) // nothing new is read, and nothing proves that it is over
+
+	s = newLossScene(t, deployment.TrustBroker) // few dead letters among many records
+	s.says(s.until(0, met{n: 300}, met{n: leastRecords - 1, fate: DeadLettered, class: "missing_field"}))
+	s.says(s.until(time.Second, bad), []string{"1s", "some records are dead-lettered: missing_field"})
+
+	s = newLossScene(t, deployment.TrustBroker) // and beside others
+	lines := s.until(0, met{n: 24}, met{n: 27, fate: Late}, met{n: leastRecords - 1, fate: DeadLettered, class: "missing_field"})
+	s.says(lines, []string{"0s", "are lost before counting: some are late"})
+	if strings.Contains(lines[0], "dead-lettered") {
+		t.Error(lines[0])
+	}
 }
 
-// What is said does not change with the number of records: it has none.
+// What is said does not change with the number of records, nor with their part of all: neither is
+// in it, whatever is said.
 func TestRuleWhatIsSaidOfLossesHasNoCount(t *testing.T) {
-	said := map[string]bool{}
-	for _, times := range []int{1, 7, 100} {
-		s := newLossScene(t, deployment.TrustBroker)
-		for _, line := range s.until(0, met{n: 11 * times}, met{n: 20 * times, fate: Late, off: 2 * time.Hour}) {
-			said[regexp.MustCompile(`time=\S+`).ReplaceAllString(line, "")] = true
-		}
-	}
-	if len(said) != 1 {
-		t.Errorf("different numbers are told apart: %v", said)
+	dead := func(n int) met { return met{n: n, fate: DeadLettered, class: "null_field"} }
+	for name, scene := range map[string]func(times, more int) [2][]met{ // in the first two minutes, and after them
+		"more than half": func(times, more int) [2][]met {
+			return [2][]met{{{n: 11 * times}, {n: (20 + more) * times, fate: Late, off: 2 * time.Hour}}, {{n: 11 * times}}}
+		},
+		"some dead letters": func(times, more int) [2][]met {
+			return [2][]met{{{n: 300 * times}, dead((11 + more) * times)}, {{n: 30_000 * times}}}
+		},
+		"several together": func(times, more int) [2][]met {
+			return [2][]met{{{n: 40 * times}, {n: (24 + more) * times, fate: Late}, dead(34 * times)}, {{n: 40_000 * times}}}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			said := map[string]bool{}
+			for _, times := range []int{1, 7} {
+				for _, more := range []int{0, 3, 9} {
+					s, records, all := newLossScene(t, deployment.TrustBroker), scene(times, more), ""
+					for _, line := range append(s.until(2*time.Minute, records[0]...), s.until(2*time.Minute+time.Second, records[1]...)...) {
+						all += regexp.MustCompile(`time=\S+`).ReplaceAllString(line, "") + "\n"
+					}
+					said[all] = true
+				}
+			}
+			if len(said) != 1 || said[""] {
+				t.Errorf("different numbers are told apart, or nothing is said: %v", said)
+			}
+		})
 	}
 }
 

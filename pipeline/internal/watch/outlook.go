@@ -16,7 +16,7 @@ type Outlook struct {
 	// whose times are not those of the clock.
 	Earliest, Latest time.Time
 	Closed           bool          // the window is closed: its counts are under way
-	Lag              time.Duration // how far reading is behind the end of the events topic, by append times; 0 at the end
+	Lag              time.Duration // how far reading is behind the clock, by append times; 0 at the end of the events topic, if its records are not behind the clock
 }
 
 // Closes returns when a window that ends at a time, in Unix milliseconds, can close: see Outlook.

@@ -32,8 +32,11 @@ func (r *Readiness) Look(now time.Time, seen Progress, seenAt time.Time, settled
 	if r.since.IsZero() || settled != r.settled {
 		r.settled, r.since = settled, now
 	}
-	moving := r.moving(now, &seen)
+	moving := r.moving(now, &seen) || now.Sub(seen.Worked) < notReadyAfter
 	_, latest := r.rules.Closes(seen.Result)
+	if due := time.UnixMilli(r.rules.standsIn(&seen)); due.After(latest) {
+		latest = due
+	}
 	switch {
 	case len(troubles) > 0 && now.Sub(troubles[0].Since) >= notReadyAfter:
 		return "no answer from Kafka since " + clockTime(troubles[0].Since)
@@ -41,7 +44,7 @@ func (r *Readiness) Look(now time.Time, seen Progress, seenAt time.Time, settled
 		return "starting: nothing was read yet"
 	case now.Sub(seenAt) >= notReadyAfter:
 		return "reading does not go on since " + clockTime(seenAt)
-	case seen.Open > 0 && now.Sub(seen.OpenedAt) >= notReadyAfter+r.rules.publishEvery && now.Sub(r.since) >= notReadyAfter:
+	case seen.Open > 0 && now.Sub(seen.OpenedAt) >= notReadyAfter+r.rules.publishEvery && now.Sub(r.since) >= notReadyAfter && now.Sub(seen.Worked) >= notReadyAfter:
 		return fmt.Sprintf("turn %d is not settled since %s", seen.Open, clockTime(seen.OpenedAt))
 	case r.rules.idle && seen.End < calendar.Forever && now.Sub(latest) >= notReadyAfter && now.Sub(r.since) >= notReadyAfter && !moving:
 		return "counts are due since " + clockTime(latest)

@@ -45,9 +45,37 @@ func TestRuleARunThatStandsStillIsNotReadyWithinHalfAMinute(t *testing.T) {
 			p, at := alive(now)
 			return p, at, 1, nil
 		}, "counts are due since 2025-03-01T12:01:16Z"},
+		{"a pause of a stream that is behind the clock", time.Time{}, func(now time.Time) (Progress, time.Time, uint64, []kafkalog.Trouble) {
+			p, at := alive(now)
+			p.Partitions[0].SilentFrom = now.Add(-4 * time.Second).UnixMilli() // the grace is 5 s
+			return p, at, 1, nil
+		}, ""},
+		{"a stream that is behind the clock, and read by workers", end.Add(time.Hour + 16*time.Second), func(now time.Time) (Progress, time.Time, uint64, []kafkalog.Trouble) {
+			p, at := alive(now)
+			p.Partitions, p.Delay = nil, time.Hour
+			return p, at, 1, nil
+		}, "counts are due since 2025-03-01T13:01:16Z"},
 		{"a turn that is not settled", start, func(now time.Time) (Progress, time.Time, uint64, []kafkalog.Trouble) {
 			p, at := alive(now)
 			p.Open, p.OpenedAt, p.End = 2, start, calendar.Forever
+			return p, at, 1, nil
+		}, "turn 2 is not settled since 2025-03-01T12:00:00Z"},
+		{"values that wait for their instant", time.Time{}, func(now time.Time) (Progress, time.Time, uint64, []kafkalog.Trouble) {
+			p, at := alive(now)
+			p.Open, p.OpenedAt, p.End = 2, start, calendar.Forever
+			return p, at, 1, nil
+		}, ""},
+		{"a large turn at work", time.Time{}, func(now time.Time) (Progress, time.Time, uint64, []kafkalog.Trouble) {
+			p, at := alive(now)
+			p.Open, p.OpenedAt, p.Worked = 2, start, now.Add(-15*time.Second) // the next turns are due meanwhile
+			return p, at, 1, nil
+		}, ""},
+		{"a large turn that gets stuck", start.Add(time.Minute), func(now time.Time) (Progress, time.Time, uint64, []kafkalog.Trouble) {
+			p, at := alive(now)
+			p.Open, p.OpenedAt, p.Worked, p.End = 2, start, now, calendar.Forever
+			if stuck := start.Add(time.Minute); now.After(stuck) {
+				p.Worked = stuck
+			}
 			return p, at, 1, nil
 		}, "turn 2 is not settled since 2025-03-01T12:00:00Z"},
 		{"reading stands still", start, func(now time.Time) (Progress, time.Time, uint64, []kafkalog.Trouble) {
@@ -60,6 +88,10 @@ func TestRuleARunThatStandsStillIsNotReadyWithinHalfAMinute(t *testing.T) {
 		}, "no answer from Kafka since 2025-03-01T12:00:00Z"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			rules := rules
+			if c.name == "values that wait for their instant" {
+				rules.publishEvery = time.Hour
+			}
 			r := NewReadiness(rules)
 			for now := start; now.Before(start.Add(3 * time.Minute)); now = now.Add(time.Second) {
 				p, seen, settled, troubles := c.at(now)

@@ -30,22 +30,32 @@ type Partition struct {
 	// Next is the next offset to read. High is the partition's end, LastStable the first
 	// offset that an open transaction hides, or High.
 	Next, High, LastStable int64
-	HeldBack               bool // the turn that is to be closed next waits for the partition
+	// Asked is when the broker was asked for the last of its answers, Unix milliseconds: what was
+	// appended after it is not known.
+	Asked    int64
+	HeldBack bool // the turn that is to be closed next waits for the partition
 	// AppendTime is that of the last record that was read, Unix milliseconds; calendar.Never where
 	// none was, or where the topic does not have append times.
 	AppendTime int64
+	// SilentFrom is when the last record came that keeps the clock from standing in for the
+	// partition, Unix milliseconds; calendar.Never where none does.
+	SilentFrom int64
 }
 
 // Progress is what READ knows at a time.
 type Progress struct {
 	Partitions []Partition // those that were fetched from
 	End        int64       // of the turn that is to be closed next, Unix milliseconds; calendar.Forever when no turn is
-	Unclosed   time.Time   // since when no turn is closed though one may be due; zero where that is not known
-	Open       uint64      // the turn that was opened and is not settled; 0 for none
-	OpenedAt   time.Time   // when Open was opened
-	Result     int64       // the end of the next metric window whose counts are not released
-	Closed     bool        // the turn of that end is closed: its counts are under way
-	Behind     int64       // the append time up to which a partition was read that is not at its end; calendar.Forever for none
+	// Delay is by how much the records were behind the clock when the last turn was closed: as far
+	// as nothing is known of the partitions, the next turn is due so much later.
+	Delay    time.Duration
+	Unclosed time.Time // since when no turn is closed though one may be due; zero where that is not known
+	Open     uint64    // the turn that was opened and is not settled; 0 for none
+	OpenedAt time.Time // when Open was opened
+	Worked   time.Time // when a stage was last seen at work on an open turn
+	Result   int64     // the end of the next metric window whose counts are not released
+	Closed   bool      // the turn of that end is closed: its counts are under way
+	Behind   int64     // the append time up to which a partition was read that is not at its end, or whose records are behind the clock; calendar.Forever for none
 }
 
 // Rules say how long a deployment waits by its own rules of time, so that such a wait is
@@ -55,6 +65,7 @@ type Rules struct {
 	broker                       string // for commands in texts
 	lateness, slack, skew, grace time.Duration
 	idle                         bool // the clock can stand in for a silent partition
+	producer                     bool // times are the producers'
 	publishEvery                 time.Duration
 	limit                        time.Duration // RunOptions.StallLimit
 }
@@ -65,7 +76,7 @@ func RulesOf(d *deployment.Deployment, bounded bool, limit time.Duration) Rules 
 	t := &d.Config.Time
 	return Rules{
 		topic: d.Config.Events.Topic, broker: d.Config.Kafka.Brokers[0],
-		lateness: t.Lateness, slack: t.Slack, skew: t.Skew, grace: t.IdleGrace, idle: !bounded,
+		lateness: t.Lateness, slack: t.Slack, skew: t.Skew, grace: t.IdleGrace, idle: !bounded, producer: t.Trust == deployment.TrustProducer,
 		publishEvery: d.Config.Outputs.PublishEvery, limit: limit,
 	}
 }
@@ -93,6 +104,7 @@ type Stalls struct {
 	mu     sync.Mutex
 	seen   Progress
 	seenAt time.Time
+	worked time.Time
 	held   map[int32]heldPartition
 	told   map[stallKind]*told
 	away   brokers
@@ -134,11 +146,26 @@ func (s *Stalls) See(now time.Time, p Progress) {
 	s.seen, s.seenAt = p, now
 }
 
+// Work takes over that a stage was at work on the open turn: it decided, released or wrote a part
+// of it. A turn that is large takes long, and is not stuck.
+func (s *Stalls) Work(at time.Time) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if at.After(s.worked) {
+		s.worked = at
+	}
+}
+
 // Seen returns what READ knew last, and when that was.
 func (s *Stalls) Seen() (Progress, time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.seen, s.seenAt
+	p := s.seen
+	p.Worked = s.worked
+	return p, s.seenAt
 }
 
 // Look tells what there is to tell now, but what others tell of the brokers.
@@ -157,7 +184,7 @@ func (s *Stalls) tick(now time.Time, troubles []kafkalog.Trouble, away []kafkalo
 	case len(troubles) > 0 && s.told[stallCluster] != nil:
 		return // something is over, but Kafka has not answered all since that was told
 	}
-	s.over(now, stallCluster, "Kafka lets this run go on again")
+	s.over(now, stallCluster, "Kafka answers as it should again")
 	if s.seenAt.IsZero() {
 		return
 	}
@@ -169,9 +196,13 @@ func (s *Stalls) tick(now time.Time, troubles []kafkalog.Trouble, away []kafkalo
 }
 
 func (s *Stalls) tickOpen(now time.Time) {
-	if at := s.seen.OpenedAt; s.seen.Open > 0 && now.Sub(at) >= StallAfter+s.rules.publishEvery {
-		s.tell(now, stallOpen, at, nil, fmt.Sprintf("turn %d was opened at %s and is not settled: is this machine, a worker or a broker too slow or too full? After %s without settlement the run takes a new epoch by itself",
+	if at := s.seen.OpenedAt; s.seen.Open > 0 && now.Sub(at) >= StallAfter+s.rules.publishEvery && now.Sub(s.worked) >= StallAfter {
+		s.tell(now, stallOpen, at, nil, fmt.Sprintf("turn %d was opened at %s and is not settled: is this machine, a worker or a broker too slow or too full? After %s without settlement the run takes a new epoch by itself, and gives the turn twice as long",
 			s.seen.Open, clockTime(at), s.rules.limit))
+		return
+	}
+	if s.seen.Open > 0 {
+		s.over(now, stallOpen, fmt.Sprintf("turn %d is being worked on again", s.seen.Open))
 		return
 	}
 	s.over(now, stallOpen, "turns are settled again")
@@ -181,7 +212,7 @@ func (s *Stalls) tickOpen(now time.Time) {
 // when the clock lets them, whatever comes.
 func (s *Stalls) tickUnclosed(now time.Time) {
 	since := s.seen.Unclosed
-	if due := time.UnixMilli(s.seen.End); due.After(since) {
+	if due := time.UnixMilli(s.seen.End).Add(s.seen.Delay); due.After(since) {
 		since = due // until then the turn may just be filling up
 	}
 	if !s.seen.Unclosed.IsZero() && s.seen.End < calendar.Forever && now.Sub(since) >= StallAfter+s.rules.lateness+s.rules.slack+s.rules.skew+s.rules.grace {
@@ -299,10 +330,25 @@ func (s *Stalls) waitingText(kind stallKind, ids []int32) string {
 	}
 	until := "it has a record again"
 	if s.rules.idle {
-		closes := s.seen.End + (s.rules.lateness + s.rules.skew + s.rules.grace).Milliseconds()
-		until = clockTime(time.UnixMilli(closes)) + ", when time.idle_grace lets the clock stand in"
+		until = clockTime(time.UnixMilli(s.rules.standsIn(&s.seen))) + ", when time.idle_grace lets the clock stand in"
 	}
-	return fmt.Sprintf("%s silent, and the windows that ended at %s wait until %s: is a producer down? Where silence is usual, lower time.idle_grace", who, end, until)
+	rule := "Where silence is usual, lower time.idle_grace"
+	if s.rules.producer {
+		rule = "Keep time.idle_grace above the longest pause of a stream that is behind the clock: what comes later is lost"
+	}
+	return fmt.Sprintf("%s silent, and the windows that ended at %s wait until %s: is a producer down? %s", who, end, until, rule)
+}
+
+// standsIn returns when the clock will have closed the next turn for all partitions that hold it
+// back, should they stay silent. Unix milliseconds.
+func (r *Rules) standsIn(seen *Progress) int64 {
+	at := seen.End + (r.lateness + r.skew + r.grace).Milliseconds() + seen.Delay.Milliseconds()
+	for _, p := range seen.Partitions {
+		if p.HeldBack && p.SilentFrom != calendar.Never {
+			at = max(at, p.SilentFrom+r.grace.Milliseconds())
+		}
+	}
+	return at
 }
 
 // partitionsText names partitions, with the verb that follows.

@@ -8,6 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
 	"github.com/tollgate-dp/tollgate/internal/embedded"
 	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
@@ -17,6 +20,10 @@ import (
 // A drain waits neither for ever for a partition that has no leader nor ends for a
 // trouble that passes.
 func TestRuleADrainIsNotHeldUpByOnePartition(t *testing.T) {
+	t.Parallel()
+	if most := stuckAfter + stuckAfter/20; most >= 10*time.Second { // stuckCall looks twenty times
+		t.Errorf("a drain lasts for %v", most)
+	}
 	const long = 400 * time.Millisecond
 	begin := time.Now()
 	stays := kafkalog.Trouble{Doing: "appending to topic \"ledger\" partition 3", Since: begin.Add(-time.Minute), Cause: errors.New("no leader")}
@@ -41,6 +48,41 @@ func TestRuleADrainIsNotHeldUpByOnePartition(t *testing.T) {
 	Start(t.Context(), client, New(Rules{}, slog.New(slog.DiscardHandler)), drain, func(err error) { ended <- err }).Stop()
 	if len(ended) > 0 {
 		t.Errorf("a drain without troubles ended with %v", <-ended)
+	}
+	if testing.Short() {
+		return // the rest waits for seconds
+	}
+	const listOffsets, notLeader = 2, 6
+	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, "t"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cluster.Close()
+	cluster.ControlKey(listOffsets, func(r kmsg.Request) (kmsg.Response, error, bool) {
+		cluster.KeepControl()
+		answer := kmsg.NewPtrListOffsetsResponse()
+		answer.SetVersion(r.GetVersion())
+		partition := kmsg.NewListOffsetsResponseTopicPartition()
+		partition.ErrorCode = notLeader
+		answer.Topics = []kmsg.ListOffsetsResponseTopic{{Topic: "t", Partitions: []kmsg.ListOffsetsResponseTopicPartition{partition}}}
+		return answer, nil, true
+	})
+	stuck, err := kafkalog.Dial(t.Context(), kafkalog.Config{Brokers: cluster.ListenAddrs()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stuck.Close()
+	go func() { _, _ = stuck.Offsets(t.Context(), "t", 0) }() // until the client is closed
+	begin = time.Now()
+	w := Start(t.Context(), stuck, New(Rules{}, slog.New(slog.DiscardHandler)), drain, func(err error) { ended <- err })
+	defer w.Stop()
+	select {
+	case err := <-ended:
+		if took := time.Since(begin); !errors.Is(err, deployment.ErrStuck) || took < stuckAfter {
+			t.Errorf("a drain with a partition without a leader ended after %v with %v", took, err)
+		}
+	case <-time.After(2 * stuckAfter):
+		t.Error("a drain waits for a partition without a leader")
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	_ "github.com/tollgate-dp/tollgate/internal/testing/fixedseed"
+	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 )
 
 // engine is what an engine keeps of one key.
@@ -56,7 +56,7 @@ func TestWhatIsKeptComesBackInOrder(t *testing.T) {
 			t.Fatalf("described as %d to %d, want %d to %d", base, last, s.Base, s.Last)
 		}
 		number := func(d []byte) uint64 { return uint64(d[0]) }
-		rand.New(rand.NewPCG(1, last)).Shuffle(len(e.deltas), func(i, j int) { e.deltas[i], e.deltas[j] = e.deltas[j], e.deltas[i] })
+		rand.New(runseed.PCG(t, 1, last)).Shuffle(len(e.deltas), func(i, j int) { e.deltas[i], e.deltas[j] = e.deltas[j], e.deltas[i] })
 		got := e.base
 		if !InOrder(e.deltas, base, last, number) {
 			t.Fatalf("%d deltas after %d do not lead to %d", len(e.deltas), base, last)

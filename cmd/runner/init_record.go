@@ -1,0 +1,128 @@
+package main
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/beginnings"
+	"github.com/tollgate-dp/tollgate/internal/plan/protected"
+	"github.com/tollgate-dp/tollgate/pipeline"
+)
+
+// unrecorded returns a deployment that no command compares with the record of its keys, and that
+// record: init decides itself what it means.
+func (d *loaded) unrecorded() (*loaded, *pipeline.Record) {
+	without := *d.Deployment
+	without.Config.Record = nil
+	return &loaded{Deployment: &without, file: d.file, role: d.role}, d.Config.Record
+}
+
+// again says what an operator has to know of a second promise, and how to ask for it.
+const again = "a new deployment gives the same people their whole budget a second time; to begin it all the same, add --begin-second-promise"
+
+// mayBegin refuses a deployment on a control topic that is empty, where one has begun under its
+// keys and the operator has not asked for a second one.
+func mayBegin(f *initFlags, d *loaded, record *pipeline.Record, cluster string) error {
+	if f.second {
+		return nil
+	}
+	noise, userHash := d.file.KeyFiles()
+	records := []*pipeline.Record{record}
+	if userHash != "" { // whatever keys.record names
+		beside, err := beginnings.Read(beginnings.Of(userHash))
+		if err != nil {
+			return contents(err)
+		}
+		records = append(records, beside)
+	}
+	for _, r := range records {
+		if lost := r.Lost(d.Config.Outputs.Control, cluster); lost != nil {
+			return contents(fmt.Errorf("%w. Nothing was written; %s", lost, again))
+		}
+	}
+	var interrupted *pipeline.Beginning
+	if record != nil && len(record.Unfinished) > 0 {
+		interrupted = &record.Unfinished[len(record.Unfinished)-1]
+		if !f.first && (interrupted.Cluster != cluster || interrupted.Control != d.Config.Outputs.Control) {
+			// A record that was cut, or restored from an early copy, looks the same.
+			return contents(fmt.Errorf("%s says that an init was interrupted (%s), and this one is for topic %s of cluster %s: correct kafka.brokers and outputs.control; if no deployment has begun under these keys, add --begin-first-promise. Nothing was written",
+				record.From, *interrupted, d.Config.Outputs.Control, cluster))
+		}
+	}
+	if noise != "" {
+		switch begun, err := protected.Begun(protected.RecordOf(noise)); {
+		case err != nil:
+			return err
+		case begun != "" && (interrupted == nil || begun != interrupted.Deployment): // an init writes it before HEADER
+			return contents(fmt.Errorf("%s says that deployment %s has begun with this noise key, but not on which cluster: correct kafka.brokers, or make new keys. Nothing was written; %s", protected.RecordOf(noise), begun, again))
+		}
+	}
+	if file, _ := d.file.RecordPlace(); file == "" && !f.first {
+		return contents(errors.New("no record says whether a deployment has begun under these keys: if none has, add --begin-first-promise; if one has, correct kafka.brokers or keys.record. Nothing was written"))
+	}
+	return nil
+}
+
+// newBeginning draws the incarnation of a deployment that is to begin on a cluster.
+func (d *loaded) newBeginning(cluster string) (pipeline.Beginning, error) {
+	b := pipeline.Beginning{Cluster: cluster, Deployment: d.Config.Deployment, Control: d.Config.Outputs.Control, At: time.Now()}
+	if _, err := rand.Read(b.Incarnation[:]); err != nil {
+		return b, fmt.Errorf("drawing an incarnation id: %w", err)
+	}
+	return b, nil
+}
+
+// willBegin records that a deployment is about to begin.
+func (d *loaded) willBegin(b pipeline.Beginning) error {
+	if file, _ := d.file.RecordPlace(); file != "" {
+		return beginnings.Add(file, b, false, false)
+	}
+	return nil
+}
+
+// hasBegun records that control has the HEADER of a deployment. Where another process has begun
+// another one meanwhile under the same keys, this one does not count.
+func (a *app) hasBegun(f *initFlags, d *loaded, b pipeline.Beginning) error {
+	file, variable := d.file.RecordPlace()
+	if file == "" {
+		line, err := beginnings.Line(b, true, f.second)
+		if err != nil {
+			return err
+		}
+		where := "keep this line with the keys, and name it under keys.record"
+		if variable != "" {
+			where = "add this line to the environment variable " + variable
+		}
+		fmt.Fprintf(a.stderr, "%s, so that no second promise is begun by mistake:\n%s\n", where, line)
+		return nil
+	}
+	if err := beginnings.Add(file, b, true, f.second); err != nil {
+		return err
+	}
+	record, err := beginnings.Read(file)
+	if err == nil && !record.Has(b.Incarnation) {
+		_, err = record.Refuses(b.Incarnation, b.Cluster)
+		err = contents(fmt.Errorf("another init was first: %w. Runs refuse the deployment that was begun here; %s", err, again))
+	}
+	return err
+}
+
+// recordAlready records a deployment that control has already: an earlier version, or an init that
+// was interrupted, has begun it.
+func (a *app) recordAlready(f *initFlags, d *loaded, record *pipeline.Record, e *pipeline.InitialisedError) error {
+	b := pipeline.Beginning{Cluster: e.Cluster, Deployment: d.Config.Deployment, Control: e.Topic, Incarnation: e.Incarnation, At: time.Now()}
+	switch {
+	case record != nil && record.Has(e.Incarnation):
+		elsewhere, err := record.Refuses(e.Incarnation, e.Cluster)
+		if elsewhere != nil {
+			fmt.Fprintf(a.stderr, "this is cluster %s, but the deployment began as %s: that is correct only after a failover or a restore\n", e.Cluster, elsewhere)
+		}
+		return err
+	case record != nil && len(record.Begun) > 0 && !f.second:
+		_, err := record.Refuses(e.Incarnation, e.Cluster)
+		return contents(fmt.Errorf("%w. Nothing was written; two deployments under the same keys give the same people a whole budget each; to accept that, add --begin-second-promise", err))
+	}
+	return a.hasBegun(f, d, b)
+}

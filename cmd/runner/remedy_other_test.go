@@ -1,0 +1,56 @@
+package main
+
+import "strings"
+
+var otherRemedies = []remedy{
+	{texts: one("a copy gave its records other offsets; restore it"), by: "pipeline.TestRuleCountsWithOtherOffsetsAreRefused"},
+	{texts: one("or another program writes to %s. Restore control"), by: "pipeline.TestRuleATurnWhoseEndWasToldIsNotDecidedAgain"},
+	{texts: one("Restore it with its offsets and times"), by: "pipeline.TestRuleEventsWithOtherOffsetsAreRefused"},
+	{texts: one("Restore both as they were at one moment"), done: "pipeline.TestRuleLedgerAndControlOfDifferentMomentsAreRefused"},
+	{texts: []string{"does not begin with the magic", "does not begin with the kind"}, not: "no remedy: what a stored account is like"},
+	{texts: one("all that this user lacks: runner validate"), walk: func(w *walk) {
+		w.vars["C"] = as(w.T, guardedBroker(w.T), "serves")
+		madeKeys(w.T, w.value("C"), 0o600)
+		_, rest, _ := strings.Cut(w.refused("validate --config $C"), "all that this user lacks: ")
+		words := strings.Fields(rest)
+		if _, output := w.line(w.ours(words[1:])); !strings.Contains(output, "lacks for run:") {
+			w.Errorf("%v does not say what is lacking: %s", words, output)
+		}
+	}},
+	{texts: one("kafka-reassign-partitions.sh gives a topic more replicas"), not: "needs three brokers; integration/nodes_test.go has topics with three replicas"},
+	{texts: one("with --principal, others who may do too much"), by: "cmd/runner.TestValidateSaysWhoMayDoWhat"},
+	{texts: one("no rule is for %s: is it a super user"), walk: func(w *walk) {
+		w.vars["C"] = as(w.T, guardedBroker(w.T), "root")
+		w.says("validate --acls --config $C")
+		w.works("validate --acls --config $C --principal User:runs")
+	}},
+	{texts: one("--principal where the brokers have another name"), done: "cmd/runner.TestValidateSaysWhoMayDoWhat"},
+	{texts: []string{"--resource-pattern-type prefixed", "kafka-acls.sh --bootstrap-server"}, done: "pipeline.TestAccessOnApacheKafka"},
+	{texts: one("with allow.everyone.if.no.acl.found=true"), not: "no remedy: what a setting of the brokers makes of a topic without rules"},
+	{texts: one("name a counts topic of its own (outputs.counts)"), by: "pipeline.TestARegistryThatWasReplacedIsFoundAndRepaired"},
+	{texts: one("drain the run and let runner change register it here"), done: "pipeline.TestARegistryThatWasReplacedIsFoundAndRepaired"},
+	{texts: one("use that version, and drain it before you use this one"), not: "needs a program of a later version"},
+	{texts: one("starting a worker: --id and --provision_endpoint"), not: "no remedy: only Flink starts workers"},
+	{texts: []string{"put the same file on every machine", "put the same ones on every machine"}, done: "pipeline.TestRuleAWorkerHasTheKeysAndTheConfigurationThatWereSubmitted"},
+	{texts: one("has runner init made this deployment's topics"), by: "pipeline.TestFollowingGoesOnWhereTheTurnsTopicWasMadeAnew"},
+	{texts: one("start runner serve again with the configuration in force"), by: "internal/serve.TestAnotherConfigurationIsMarked"},
+	{texts: []string{
+		"their times are behind their append times", "their times are behind those that producers", "silent for longer than time.idle_grace (%v), or that a clock",
+		"ahead by more than time.skew (%v), or that", "set by runner init --start; it may be",
+		"is wrong", "as in a file that was not sorted", "as after a broker's clock was set",
+	}, not: "no remedy: possible causes, of which an operator has to find the one"},
+	{texts: []string{"set it above the longest silence", "; exact tallies: --trusted-report"}, by: "pipeline.TestRuleARunSaysCoarselyWhatIsWrong"},
+	{texts: one("list shows it, abort ends it"), by: "integration.TestRuleAnOpenTransactionIsTold"},
+	{texts: []string{"when time.idle_grace lets the clock stand in", "Where silence is usual, lower time.idle_grace", "Keep time.idle_grace above the longest pause"}, by: "integration.TestRuleASilentPartitionAndALostDeadLetterTopicAreTold"},
+	{texts: one("Keep time.idle_grace above the longest pause"), by: "pipeline/internal/reading.TestRuleTheClockStandsInForASilentPartitionOnly"},
+	{texts: one("runner validate says which one it is, and what to do"), walk: func(w *walk) {
+		w.settled()
+		over := begin("run", "--config", w.value("C"), "--format", "json")
+		says(w, &over.stdout, "2025-03-04T00:00:00Z")
+		w.lose("shop-turns", "shop-counts")
+		w.must("replay --config $C --input $CSV --header")
+		<-over.over
+		w.missing(over.stderr.String())
+		w.Log(over.stderr.String())
+	}},
+}

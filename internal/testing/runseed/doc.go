@@ -1,0 +1,21 @@
+// Package runseed gives random tests their seeds. Without TOLLGATE_SEED a test draws
+// the same cases in every run, so that a failure is due to the change under test and
+// not to luck. With TOLLGATE_SEED, each test derives a seed of its own from the
+// variable and the test's name, and prints the variable when it fails. .ci/run sets
+// the variable to a new number in every run.
+//
+// A test that draws with math/rand takes its source from PCG. A test file that draws
+// with rapid imports the package for its side effect:
+//
+//	import _ "github.com/tollgate-dp/tollgate/internal/testing/runseed"
+//
+// Go's cache of test results does not know that rapid depends on the variable. So
+// pass -count 1 if you set it yourself:
+//
+//	TOLLGATE_SEED=7 RAPID_CHECKS=10000 go test -count 1 ./state/...
+//
+// # Not guaranteed
+//
+// In tests with rapid, its own options RAPID_SEED and -rapid.seed override
+// TOLLGATE_SEED.
+package runseed

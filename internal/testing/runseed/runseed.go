@@ -1,0 +1,101 @@
+package runseed
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"sync"
+
+	_ "pgregory.net/rapid" // defines the flag
+)
+
+// Variable is the environment variable with the seed of the run.
+const Variable = "TOLLGATE_SEED"
+
+// unset is the seed of rapid when the variable is not set. The number has no meaning.
+const unset = "20260101"
+
+func init() { seedRapid(flag.CommandLine, os.Getenv(Variable)) }
+
+// seedRapid gives rapid the seed unless the options of rapid already set one.
+func seedRapid(flags *flag.FlagSet, seed string) {
+	n := unset
+	if seed != "" {
+		word, _ := derived(seed, "rapid", 0, 0)
+		n = strconv.FormatUint(word|1, 10) // to rapid, 0 is no seed
+	}
+	if f := flags.Lookup("rapid.seed"); f != nil && f.Value.String() == "0" {
+		// A number is what the flag takes: there is no error.
+		_ = f.Value.Set(n)
+	}
+}
+
+// TB is the part of a test that a seed depends on. *testing.T and *rapid.T have it.
+type TB interface {
+	Name() string
+	Failed() bool
+	Logf(format string, args ...any)
+	Cleanup(f func())
+}
+
+// PCG returns the random source of a test. Without TOLLGATE_SEED it is
+// rand.NewPCG(a, b); otherwise it follows from that seed, the test's name, a and b.
+func PCG(t TB, a, b uint64) *rand.PCG {
+	seed := os.Getenv(Variable)
+	if seed == "" {
+		return rand.NewPCG(a, b)
+	}
+	Print(t)
+	return rand.NewPCG(derived(seed, t.Name(), a, b))
+}
+
+// Uint64 returns a seed for code that needs a number: without TOLLGATE_SEED it is
+// fixed. A test that calls it in a loop passes another fixed in each round.
+func Uint64(t TB, fixed uint64) uint64 {
+	if os.Getenv(Variable) == "" {
+		return fixed
+	}
+	return PCG(t, fixed, 0).Uint64()
+}
+
+// Shared is Uint64 for data that must be the same in several tests: it does not
+// depend on a test's name. A test that draws from it must call Print.
+func Shared(fixed uint64) uint64 {
+	seed := os.Getenv(Variable)
+	if seed == "" {
+		return fixed
+	}
+	a, _ := derived(seed, "", fixed, 0)
+	return a
+}
+
+// derived returns two words that follow from a seed of the run, a name, a and b.
+func derived(seed, name string, a, b uint64) (uint64, uint64) {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %q %d %d", seed, name, a, b))
+	return binary.LittleEndian.Uint64(sum[:]), binary.LittleEndian.Uint64(sum[8:])
+}
+
+// printing has the tests that will print the seed if they fail, so that each prints it once.
+var printing sync.Map
+
+// Print makes a test print TOLLGATE_SEED if the test fails and the variable is set.
+// PCG and Uint64 call Print.
+func Print(t TB) {
+	seed := os.Getenv(Variable)
+	if seed == "" {
+		return
+	}
+	if _, already := printing.LoadOrStore(t, true); already {
+		return
+	}
+	t.Cleanup(func() {
+		printing.Delete(t)
+		if t.Failed() {
+			t.Logf("to repeat what this test drew: %s=%s go test -count 1 -run '^%s$'", Variable, seed, t.Name())
+		}
+	})
+}

@@ -1,0 +1,167 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/tollgate-dp/tollgate/internal/crashpoint"
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
+	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+// endOf returns where a topic's first partition ends.
+func endOf(t *testing.T, d *deployment.Deployment, topic string) int64 {
+	t.Helper()
+	client, err := connect.Dial(t.Context(), d.Config.Kafka, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	bounds, err := client.Offsets(t.Context(), topic, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bounds.High
+}
+
+// Whatever refuses a change refuses it before the change takes over: control, by which a run would
+// learn of the change, stays as it is, and so does the noise key's record of deployments.
+func TestRuleARefusedChangeWritesNothing(t *testing.T) {
+	t.Parallel()
+	elsewhere := func(c *deployment.Config) { c.Outputs.Ledger = "other-ledger" }
+	for name, test := range map[string]struct {
+		before func(*testing.T, *deployment.Deployment)
+		change func(*deployment.Config)
+		want   error
+	}{
+		"a turn is under way": {before: func(t *testing.T, d *deployment.Deployment) { diesBeforeSettling(t, d, 3) }, want: deployment.ErrInterruptedTurn},
+		"decisions are lost": {before: func(t *testing.T, d *deployment.Deployment) {
+			diesBeforeSettling(t, d, 3)
+			appendRecord(t, d, d.Config.Outputs.Ledger, kafkalog.Message{Key: []byte("delta/3/0")})
+		}, want: deployment.ErrLogFault},
+		"counts are gone": {before: func(t *testing.T, d *deployment.Deployment) { ran(t, d); remakeCounts(t, d) }, want: deployment.ErrLogFault},
+		"a STOP": {before: func(t *testing.T, d *deployment.Deployment) {
+			appendControl(t, d, &schemas.Stop{Epoch: -1, Turn: 1, Reason: "a test"})
+		}, want: deployment.ErrStopped},
+		"a topic is missing": {before: func(t *testing.T, d *deployment.Deployment) { ran(t, d) }, change: elsewhere, want: deployment.ErrTopicSettings},
+		"it can never be":    {before: func(t *testing.T, d *deployment.Deployment) { ran(t, d) }, change: func(c *deployment.Config) { c.Privacy.Epsilon = 2 }, want: deployment.ErrHeaderMismatch},
+		"the topics fail":    {before: func(t *testing.T, d *deployment.Deployment) { ran(t, d) }, change: elsewhere, want: errTopics},
+		"the record fails":   {before: func(t *testing.T, d *deployment.Deployment) { ran(t, d) }, want: errRecord},
+		"too large to write": {before: func(t *testing.T, d *deployment.Deployment) { ran(t, d) }, change: manyKeys, want: kafkalog.ErrTooLarge},
+		"another's new ledger": {before: func(t *testing.T, d *deployment.Deployment) {
+			ran(t, d)
+			other := *d
+			other.Config.Outputs.Ledger = "other-ledger"
+			if err := CreateTopics(t.Context(), &other, TopicOptions{}); err != nil && !errors.Is(err, kafkalog.ErrTopicExists) {
+				t.Fatal(err)
+			}
+			records, err := schemas.EncodeSnapshot(schemas.Snapshot{Turn: 10, Epoch: 1}, 0, 1<<19)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range records {
+				appendRecord(t, d, "other-ledger", kafkalog.Message{Key: r.Key, Value: r.Value})
+			}
+		}, change: elsewhere, want: deployment.ErrTopicSettings},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d, next := bounded(t, func(*deployment.Config) {})
+			test.before(t, d)
+			if test.change != nil {
+				test.change(&next)
+			}
+			control, recorded := endOf(t, d, d.Config.Outputs.Control), false
+			o := ChangeOptions{Commit: func([]Difference) error {
+				recorded = true
+				if errors.Is(test.want, errRecord) {
+					return errRecord
+				}
+				return nil
+			}}
+			if errors.Is(test.want, errTopics) {
+				o.MakeTopics = func(context.Context) error { return errTopics }
+			}
+			if _, err := Change(t.Context(), mustCompile(t, next), o); !errors.Is(err, test.want) {
+				t.Errorf("the change ended with %v, want %v", err, test.want)
+			}
+			if at := endOf(t, d, d.Config.Outputs.Control); at != control {
+				t.Errorf("control grew from %d to %d", control, at)
+			}
+			if recorded && !errors.Is(test.want, errRecord) {
+				t.Error("the change was recorded beside the noise key")
+			}
+		})
+	}
+}
+
+var (
+	errTopics = errors.New("the topics cannot be made")
+	errRecord = errors.New("the record refuses")
+)
+
+// manyKeys gives a configuration more public keys than a record of control has room for.
+func manyKeys(c *deployment.Config) {
+	var list []string
+	for i := range 3000 {
+		list = append(list, strings.Repeat("k", 400)+string(rune('0'+i/1000))+string(rune('0'+i/100%10))+string(rune('0'+i/10%10))+string(rune('0'+i%10)))
+	}
+	c.Metrics[0].Keys.List = list
+}
+
+// A run goes on when a change is refused because of the turn that the run has open.
+func TestARunOutlivesAChangeThatItsOpenTurnRefuses(t *testing.T) {
+	t.Parallel()
+	d, next := bounded(t, func(*deployment.Config) {})
+	settling, refused := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	hooks := crashpoint.Hooks{At: func(point string, _ int) error {
+		if point == crashpoint.SettledWriting {
+			once.Do(func() { close(settling) })
+			<-refused
+		}
+		return nil
+	}}
+	var ended sync.WaitGroup
+	ended.Go(func() {
+		result, err := Run(crashpoint.With(context.Background(), hooks), d, RunOptions{Bounded: true})
+		if err != nil || result.Superseded || result.Settled != 10 {
+			t.Errorf("the run ended with %+v, %v", result, err)
+		}
+	})
+	<-settling
+	if _, err := Change(t.Context(), mustCompile(t, next), ChangeOptions{}); !errors.Is(err, deployment.ErrInterruptedTurn) {
+		t.Errorf("the change ended with %v", err)
+	}
+	close(refused)
+	ended.Wait()
+	if result, err := Change(t.Context(), mustCompile(t, next), ChangeOptions{}); err != nil || len(result.Differences) == 0 {
+		t.Errorf("the run has ended, and the change: %+v, %v", result, err)
+	}
+}
+
+// What refuses a deployment refuses it before it is recorded beside the noise key that it begins.
+func TestARefusedInitIsNotRecorded(t *testing.T) {
+	t.Parallel()
+	d := mustCompile(t, deploytest.Config(deploytest.Start(t).Addr()))
+	if err := CreateTopics(t.Context(), d, TopicOptions{EventPartitions: 1}); err != nil {
+		t.Fatal(err)
+	}
+	recorded := 0
+	commit := func(err error) InitOptions {
+		return InitOptions{Commit: func() error { recorded++; return err }}
+	}
+	if err := Init(t.Context(), d, commit(errRecord)); !errors.Is(err, errRecord) || recorded != 1 || endOf(t, d, d.Config.Outputs.Control) != 0 {
+		t.Errorf("init ended with %v after %d records, and control ends at %d", err, recorded, endOf(t, d, d.Config.Outputs.Control))
+	}
+	appendRecord(t, d, d.Config.Outputs.Turns, kafkalog.Message{Value: []byte("another program's")})
+	if err := Init(t.Context(), d, commit(nil)); !errors.Is(err, deployment.ErrLogFault) || recorded != 1 {
+		t.Errorf("init ended with %v after %d records", err, recorded)
+	}
+}

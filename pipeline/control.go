@@ -1,0 +1,67 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/countslog"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/ledgerlog"
+)
+
+// openControl opens the control log, and compares its deployment with the record that lies with the
+// keys. elsewhere is set where that has it on another cluster. Nothing of another version of this
+// program is on control, or newest on ledger and counts. Errors: those of controllog.Open,
+// schemas.ErrVersion, and ErrOtherPromise, also where the record has a deployment and control none.
+func openControl(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, log *slog.Logger) (control *controllog.Log, elsewhere *deployment.Beginning, err error) {
+	control, elsewhere, err = openRecorded(ctx, d, client, log)
+	if err == nil {
+		err = ledgerlog.CheckVersions(ctx, client, control.Header.Topics.Ledger, int(control.Header.Shards))
+	}
+	if err == nil {
+		err = countslog.CheckVersions(ctx, client, control.Header.Topics.Counts, int(control.Header.ReleaseShards))
+	}
+	return control, elsewhere, err
+}
+
+// openRecorded is openControl without the versions of ledger and counts.
+func openRecorded(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, log *slog.Logger) (control *controllog.Log, elsewhere *deployment.Beginning, err error) {
+	topic, record := d.Config.Outputs.Control, d.Config.Record
+	control, err = controllog.Open(ctx, client, topic, d.Config.LedgerSlots, log)
+	lost := errors.Is(err, deployment.ErrNotInitialised) || errors.Is(err, kafkalog.ErrUnknownTopic)
+	if record == nil || err != nil && !lost {
+		return control, nil, err
+	}
+	cluster, failed := client.ClusterID(ctx)
+	switch {
+	case failed != nil:
+		return nil, nil, failed
+	case lost:
+		if other := record.Lost(topic, cluster); other != nil {
+			err = other
+		}
+		return nil, nil, err
+	}
+	if elsewhere, err = record.Refuses(control.Header.Incarnation, cluster); err != nil {
+		return nil, nil, fmt.Errorf("opening topic %s: %w", topic, err)
+	}
+	if elsewhere != nil {
+		log.Warn(fmt.Sprintf("this is cluster %s, but %s has %s: that is correct only after a failover or a restore; end every run on the other cluster, because runs on both would give every user two budgets", cluster, record.From, elsewhere))
+	}
+	return control, elsewhere, nil
+}
+
+// ClusterID returns the id of the cluster of Kafka on which a deployment is, or is to begin.
+func ClusterID(ctx context.Context, d *deployment.Deployment) (string, error) {
+	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
+	if err != nil {
+		return "", err
+	}
+	defer client.Close()
+	return client.ClusterID(ctx)
+}

@@ -1,0 +1,98 @@
+package deployment
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// ErrOtherPromise says that the deployment on the brokers is not one that is recorded with the
+// keys.
+var ErrOtherPromise = errors.New("the deployment on these brokers is not the one that is recorded with its keys")
+
+// Record says which deployments have begun under the keys of a configuration.
+type Record struct {
+	From       string      // where the record is, for people
+	Begun      []Beginning // in their order
+	Unfinished []Beginning // those whose HEADER may not have been written: nothing of them was released
+	// Named says that the configuration names where the record is, and that it is empty there.
+	Named bool
+}
+
+// Beginning is a deployment that has begun, or that was about to.
+type Beginning struct {
+	Cluster             string // the id of the cluster of Kafka
+	Deployment, Control string // its name, and that of its control topic
+	Incarnation         [16]byte
+	At                  time.Time
+}
+
+// String says what began where.
+func (b Beginning) String() string {
+	return fmt.Sprintf("%s, incarnation %x, on topic %s of cluster %s at %s", b.Deployment, b.Incarnation, b.Control, b.Cluster, b.At.Format(time.RFC3339))
+}
+
+// Has says whether a deployment with an incarnation has begun.
+func (r *Record) Has(incarnation [16]byte) bool {
+	_, found := r.find(incarnation)
+	return found
+}
+
+func (r *Record) find(incarnation [16]byte) (Beginning, bool) {
+	for _, b := range r.Begun {
+		if b.Incarnation == incarnation {
+			return b, true
+		}
+	}
+	return Beginning{}, false
+}
+
+// Refuses compares the deployment with an incarnation that control has on a cluster with the
+// record. The error is ErrOtherPromise where the record has others only. elsewhere is set where the
+// record has it on another cluster, which is no error: mirrored topics and a restored backup carry
+// the ledger on. A nil record, or one without any line, refuses nothing: an earlier version began
+// the deployment. But a record that the configuration names must be there: a deployment that goes
+// on without it could be begun a second time by mistake.
+func (r *Record) Refuses(incarnation [16]byte, cluster string) (elsewhere *Beginning, err error) {
+	switch {
+	case r == nil:
+		return nil, nil
+	case r.Named:
+		return nil, fmt.Errorf("%s is empty, and keys.record names it: put the line there that runner init printed (runner init prints it again): %w", r.From, ErrOtherPromise)
+	case len(r.Begun) == 0 && len(r.Unfinished) == 0:
+		return nil, nil
+	}
+	b, found := r.find(incarnation)
+	switch {
+	case !found && len(r.Begun) == 0:
+		return nil, fmt.Errorf("an init of the deployment was interrupted (%s): complete it with runner init, with the same flags: %w", r.From, ErrOtherPromise)
+	case !found:
+		return nil, fmt.Errorf("cluster %s has incarnation %x, and %s has %s: correct kafka.brokers, or put the keys of this deployment and their record there: %w", cluster, incarnation, r.From, r.all(), ErrOtherPromise)
+	case b.Cluster != cluster:
+		return &b, nil
+	}
+	return nil, nil
+}
+
+// Lost says what is wrong where control is empty or missing on a cluster, and the record has a
+// deployment; nil where it has none.
+func (r *Record) Lost(topic, cluster string) error {
+	if r == nil || len(r.Begun) == 0 {
+		return nil
+	}
+	for _, b := range r.Begun {
+		if b.Cluster == cluster && b.Control == topic {
+			return fmt.Errorf("topic %s was lost: %s has %s: restore the deployment's topics from a copy: %w", topic, r.From, b, ErrOtherPromise)
+		}
+	}
+	return fmt.Errorf("topic %s of cluster %s has no deployment, and %s has %s: correct kafka.brokers and outputs.control: %w", topic, cluster, r.From, r.all(), ErrOtherPromise)
+}
+
+func (r *Record) all() string {
+	var all []string
+	for _, b := range r.Begun {
+		all = append(all, b.String())
+	}
+	return strings.Join(all, "; ")
+}

@@ -1,0 +1,128 @@
+package countslog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+// Intact refuses topics of which control cannot speak: one was restored from an older copy than
+// another, made anew, or copied with other offsets. Every shard writes to the ledger in every turn,
+// SETTLED says how far counts went, and the turns topic names no turn that control does not call
+// settled. Errors: deployment.ErrLogFault, or what the broker said.
+func Intact(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, control *controllog.Log) error {
+	if err := controlIsNewest(ctx, client, control); err != nil {
+		return err
+	}
+	var settled uint64
+	var ends []int64
+	control.Look(func(v *controllog.View) { settled, ends = v.Settled, v.CountsEnd[v.Settled] })
+	if settled == 0 {
+		return nil
+	}
+	for shard := range d.Config.Shards {
+		if _, err := longer(ctx, client, d.Config.Outputs.Ledger, int32(shard), 1, settled); err != nil {
+			return err
+		}
+	}
+	for shard, end := range ends {
+		start, err := longer(ctx, client, d.Config.Outputs.Counts, int32(shard), end, settled)
+		if err != nil {
+			return err
+		}
+		if err := sameOffsets(ctx, client, d.Config.Outputs.Counts, int32(shard), start, end, settled); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// longer refuses a partition that ends before the offset want, at which it ended, or
+// later, when the turn settled was settled. Offsets only grow, also where compaction or
+// retention takes records away. It returns where the partition begins.
+func longer(ctx context.Context, client *kafkalog.Client, topic string, partition int32, want int64, settled uint64) (start int64, err error) {
+	bounds, err := client.Offsets(ctx, topic, partition)
+	switch {
+	case err != nil:
+		return 0, fmt.Errorf("comparing topic %s with control: %w", topic, err)
+	case bounds.High < want:
+		return 0, fmt.Errorf("comparing topic %s with control: partition %d ends at offset %d, and when turn %d was settled it ended at %d or later: "+
+			"records were lost, the topic was made anew, or a copy gave its records other offsets; restore it with its offsets, or begin a new deployment under other keys: %w",
+			topic, partition, bounds.High, settled, want, deployment.ErrLogFault)
+	}
+	return bounds.Start, nil
+}
+
+// sameOffsets refuses a partition of counts, which begins at start, if a value of a later turn
+// stands before the end of the settled one: what was published of the open turn would be looked for
+// after it, and published a second time.
+func sameOffsets(ctx context.Context, client *kafkalog.Client, topic string, partition int32, start, end int64, settled uint64) error {
+	const atOnce = 256
+	var newest uint64 // 0: retention has left no value
+	for to := end; to > start && newest == 0; to -= atOnce {
+		err := Each(ctx, client, topic, partition, max(start, to-atOnce), to, IgnoreForeign, func(r schemas.Release, _, _ []byte) error {
+			newest = max(newest, r.Turn)
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("comparing topic %s with control: %w", topic, err)
+		}
+	}
+	if newest > settled {
+		return fmt.Errorf("comparing topic %s with control: values of turn %d stand in partition %d before offset %d, where turn %d ended: "+
+			"a copy gave its records other offsets; restore it with its offsets, or begin a new deployment under other keys: %w",
+			topic, newest, partition, end, settled, deployment.ErrLogFault)
+	}
+	return nil
+}
+
+// newestEnds is how many records of the turns topic are looked at: the newest end is among the last
+// few, whatever foreign records stand there.
+const newestEnds = 64
+
+// controlIsNewest refuses a control topic that is older than the turns topic, to which a run writes
+// a turn once control calls it settled: turns that were published would be decided again, and
+// values that consumers have would be released a second time, with other noise. Ends that this
+// deployment cannot have written are no evidence.
+func controlIsNewest(ctx context.Context, client *kafkalog.Client, control *controllog.Log) error {
+	h := control.Header
+	topic := h.Topics.Turns
+	bounds, err := client.Offsets(ctx, topic, 0)
+	if errors.Is(err, kafkalog.ErrUnknownTopic) {
+		return nil // the rules of topics judge that
+	}
+	if err != nil {
+		return fmt.Errorf("comparing topic %s with control: %w", topic, err)
+	}
+	turns := calendar.New(h, 0)
+	var told uint64
+	err = client.ReadRange(ctx, topic, 0, max(bounds.Start, bounds.LastStable-newestEnds), bounds.LastStable, func(r kafkalog.Record) error {
+		end, err := schemas.DecodeTurnEnd(r.Value)
+		ours := end.Generation > h.Generation || // control has lost a change as well
+			end.Generation == h.Generation && end.Counts == h.Topics.Counts && turns.End(end.Turn) == end.End
+		if err == nil && ours {
+			told = max(told, end.Turn)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("comparing topic %s with control: %w", topic, err)
+	}
+	if err := control.Update(ctx); err != nil { // a run may go on meanwhile
+		return err
+	}
+	var settled uint64
+	control.Look(func(v *controllog.View) { settled = v.Settled })
+	if told > settled {
+		return fmt.Errorf("comparing topic %s with control: it says that turn %d is settled, and control has settled turn %d: control was restored from an older copy, or copied with other offsets, or another program writes to %s. "+
+			"Restore control, ledger and counts of one moment after turn %d, or begin a new deployment under other keys (docs/failover.md): %w",
+			topic, told, settled, topic, told, deployment.ErrLogFault)
+	}
+	return nil
+}

@@ -1,0 +1,63 @@
+package ledgerlog
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+// Deltas reports whether a shard's partition of the ledger contains the delta of at least one turn
+// from first to last, which is the span after the settled turn, and whether it contains those of
+// all these turns. It reads the partition without fencing its owner, and reports foreign records to
+// control. It is a deployment.ErrLogFault if the newest turn of the partition is not one from
+// first−1 to last: SPEND writes every turn to every shard, and decides a span once the one before
+// it is settled.
+func Deltas(ctx context.Context, client *kafkalog.Client, control *controllog.Log, topic string, shard int32, first, last uint64) (some, all bool, err error) {
+	bounds, err := client.Offsets(ctx, topic, shard)
+	if err != nil {
+		return false, false, fmt.Errorf("reading the ledger: %w", err)
+	}
+	var ledger schemas.LedgerReader
+	err = client.ReadRange(ctx, topic, shard, bounds.Start, bounds.LastStable, func(rec kafkalog.Record) error {
+		return Record(control, topic, &rec, ledger.Add(rec.Key, rec.Value))
+	})
+	if err != nil {
+		return false, false, fmt.Errorf("reading the ledger's partition %d: %w", shard, err)
+	}
+	there := ledger.DeltaTurns()
+	if err := sameMoment(&ledger, there, topic, shard, first-1, last); err != nil {
+		return false, false, err
+	}
+	all = true
+	for turn := first; turn <= last; turn++ {
+		has := slices.Contains(there, turn)
+		some, all = some || has, all && has
+	}
+	return some, all, nil
+}
+
+// sameMoment refuses a partition whose newest turn is before the settled one or after the span that
+// follows it: the ledger or control was restored from an older copy than the other.
+func sameMoment(l *schemas.LedgerReader, deltas []uint64, topic string, shard int32, settled, last uint64) error {
+	var newest uint64
+	for _, s := range l.Snapshots() {
+		newest = max(newest, s.Turn)
+	}
+	if n := len(deltas); n > 0 {
+		newest = max(newest, deltas[n-1])
+	}
+	behind, ahead := "the ledger", "control"
+	switch {
+	case newest > last:
+		behind, ahead = ahead, behind
+	case newest >= settled:
+		return nil
+	}
+	return fmt.Errorf("comparing topic %s with control: partition %d has decided turn %d, and control has settled turn %d: %s was restored from an older copy than %s, or has lost records. "+
+		"Restore both as they were at one moment, or begin a new deployment under other keys (docs/failover.md): %w", topic, shard, newest, settled, behind, ahead, deployment.ErrLogFault)
+}

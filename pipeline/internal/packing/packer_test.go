@@ -1,0 +1,116 @@
+package packing
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+// fill adds one event of each of n users, whose keys the function gives, to a buffer of one shard.
+func fill(pool *Pool, users *Users, n int, sums bool, key func(i int) string) *Buffer {
+	b := pool.Buffer()
+	for i := range n {
+		b.Add(&Contribution{
+			User: users.Of(fmt.Appendf(nil, "user-%d", i)), Sums: sums, Value: int64(i),
+			Label: schemas.Label{Key: []byte(key(i)), Passes: uint64(i % 2)},
+		}, 0, Mark{})
+	}
+	return b
+}
+
+func ownKey(i int) string { return fmt.Sprintf("key-%d", i) }
+
+// A turn's batches hold each label only where a user has it: they take about as many bytes as one
+// batch for all users would, however many batches there are.
+func TestRuleABatchCarriesTheLabelsOfItsOwnUsersOnly(t *testing.T) {
+	const n = 3*maxBatchUsers + 1000
+	for _, sums := range []bool{false, true} {
+		for name, key := range map[string]func(i int) string{
+			"keys of their own": ownKey,
+			"shared keys":       func(i int) string { return ownKey(i % 50) },
+		} {
+			t.Run(fmt.Sprintf("%s, sums %v", name, sums), func(t *testing.T) {
+				pool, users := NewPool(1), NewUsers(testHasher(), 1, 64<<20)
+				byID := map[string]int{}
+				for i := range n {
+					id := testHasher().Account(fmt.Appendf(nil, "user-%d", i))
+					byID[string(id[:])] = i
+				}
+				out, err := fill(pool, users, n, sums, key).Contributions(nil, 5, 1)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(out) != 4 {
+					t.Fatalf("%d batches, want 4", len(out))
+				}
+				seen := 0
+				for at, e := range out {
+					batch, err := schemas.DecodeContributions(e.Data)
+					if err != nil {
+						t.Fatal(err)
+					}
+					used := make([]bool, len(batch.Labels))
+					for _, u := range batch.Users {
+						i, is := byID[string(u.ID[:])], schemas.Label{Key: []byte("none")}
+						if len(u.Entries) == 1 && u.Entries[0].N == 1 {
+							is = batch.Labels[u.Entries[0].Key]
+							used[u.Entries[0].Key] = true
+						}
+						if want := (schemas.Label{Key: []byte(key(i)), Passes: uint64(i % 2)}); is.Compare(want) != 0 {
+							t.Fatalf("user %d has label %s/%d, want %s/%d", i, is.Key, is.Passes, want.Key, want.Passes)
+						}
+						if !sums {
+							continue
+						}
+						if len(u.Records) != 1 || u.Records[0].Key != u.Entries[0].Key || u.Records[0].Value != int64(i) {
+							t.Fatalf("user %d has records %v", i, u.Records)
+						}
+					}
+					for l := range used {
+						if !used[l] {
+							t.Fatalf("batch %d holds label %s, which none of its users has", at, batch.Labels[l].Key)
+						}
+					}
+					seen += len(batch.Users)
+				}
+				if seen != n {
+					t.Errorf("%d users, want %d", seen, n)
+				}
+			})
+		}
+	}
+}
+
+// BenchmarkContributions packs a turn of one shard, and says how many bytes its batches have.
+func BenchmarkContributions(b *testing.B) {
+	const n = 300_000
+	for _, c := range []struct {
+		name  string
+		users int
+		key   func(i int) string
+	}{
+		{"one-batch/keys=100", maxBatchUsers, func(i int) string { return ownKey(i % 100) }},
+		{"ten-batches/keys=100", n, func(i int) string { return ownKey(i % 100) }},
+		{"ten-batches/keys=10000", n, func(i int) string { return ownKey(i % 10_000) }},
+		{"ten-batches/own-keys", n, ownKey},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			pool := NewPool(1)
+			buf := fill(pool, NewUsers(testHasher(), 1, 64<<20), c.users, false, c.key)
+			bytes := 0
+			b.ReportAllocs()
+			for b.Loop() {
+				out, err := buf.Contributions(nil, 5, 1)
+				if err != nil {
+					b.Fatal(err)
+				}
+				bytes = 0
+				for _, e := range out {
+					bytes += len(e.Data)
+				}
+			}
+			b.ReportMetric(float64(bytes)/1e6, "MB/turn")
+		})
+	}
+}

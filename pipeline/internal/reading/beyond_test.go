@@ -1,0 +1,132 @@
+package reading
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/packing"
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+// feeder is READ without a broker: turn n of its one partition has the events from n seconds on.
+type feeder struct {
+	*Source
+	t      *testing.T
+	offset int64
+}
+
+func newFeeder(t *testing.T, opts Options) *feeder {
+	t.Helper()
+	const shards = 16
+	hasher := schemas.NewHasher([32]byte{3})
+	s := &Source{
+		fates: *testFates(t, clock{noFuture: true}), opts: opts, hasher: hasher,
+		dep:   &deployment.Deployment{Metrics: make([]deployment.CompiledMetric, 1)},
+		users: packing.NewUsers(hasher, shards, 64<<20), spare: packing.NewPool(shards),
+	}
+	s.session = session{partitions: []*partition{newPartition()}, buffers: map[uint64]*packing.Buffer{}, tallies: newTallies()}
+	if !opts.Bounded && !opts.Until.IsZero() {
+		s.owed = s.fates.turns.By(opts.Until.UnixMilli())
+	}
+	if !opts.Until.IsZero() {
+		s.findLast()
+	}
+	s.needed = s.lastNeeded()
+	return &feeder{Source: s, t: t}
+}
+
+func (f *feeder) add(user string, turn int64) {
+	f.t.Helper()
+	value := fmt.Appendf(nil, `{"user":%q,"key":"k","time":%d}`, user, 1000*turn)
+	p := f.partitions[0]
+	if err := f.record(p, &kafkalog.Record{Offset: f.offset, Timestamp: 1000, Value: value}, 0); err != nil {
+		f.t.Fatal(err)
+	}
+	f.offset++
+	p.next = f.offset
+}
+
+// Events of the far future that nothing refuses take memory for themselves alone: not as much as
+// the turns of the present need, and not what those turns have given back and will use again.
+func TestRuleATurnOfTheFarFutureTakesMemoryForItsOwnEventsOnly(t *testing.T) {
+	const turns, users, far, eachFar = 8, 10_000, 200, 5
+	f := newFeeder(t, Options{})
+	present := func(first int64) {
+		for i := range int64(turns * users) {
+			f.add(fmt.Sprint("user-", i/turns), first+i%turns)
+		}
+	}
+	heap := func() int64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	present(1)
+	for turn, b := range f.buffers { // as if they had been opened
+		delete(f.buffers, turn)
+		f.spare.Put(b)
+	}
+	before := heap()
+	for i := range far * eachFar {
+		f.add(fmt.Sprint("user-", i%eachFar), int64(1000+i/eachFar))
+	}
+	present(1 + turns)
+	if taken := heap() - before; taken > far*eachFar*2048 {
+		t.Errorf("%d events in %d turns of the far future take %d bytes", far*eachFar, far, taken)
+	}
+	runtime.KeepAlive(f)
+}
+
+// A run that ends at a turn keeps nothing of later ones that it cannot close, only where they begin
+// on the topic: the next run reads them from there.
+func TestRuleARunWithAnEndKeepsNothingOfTheTurnsAfterIt(t *testing.T) {
+	const end = 10
+	until := time.UnixMilli(1000 + 1000*end) // where the turn ends
+	for name, opts := range map[string]Options{
+		"bounded, until a time": {Bounded: true, Until: until},
+		"until a time":          {Until: until},
+		"until the end":         {UntilEnd: true, Ends: map[int32]int64{0: end}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFeeder(t, opts)
+			for turn := range int64(end) {
+				f.add("u", turn+1)
+			}
+			f.needed = f.lastNeeded() // as the next poll does
+			for i := range int64(1000) {
+				f.add("u", 100+1000*i)
+			}
+			if len(f.buffers) != end || f.buffered != end {
+				t.Errorf("%d events of %d turns are kept, want those of %d", f.buffered, len(f.buffers), end)
+			}
+			if c := f.closeOf(1, end); c.Contributions != end || c.Cuts[0].Restart != end || c.Cuts[0].Cut != f.offset {
+				t.Errorf("the last CLOSE has %d contributions, and a later run reads from offset %d on: want %d of each", c.Contributions, c.Cuts[0].Restart, end)
+			}
+			if got, want := f.lastBuffered(), uint64(100+999*1000); got != want {
+				t.Errorf("the last turn that has an event is %d, want %d", got, want)
+			}
+			if f.tallies.Accepted != end+1000 {
+				t.Errorf("%d events were accepted, want all %d", f.tallies.Accepted, end+1000)
+			}
+		})
+	}
+}
+
+// Without an end, and where other readers may owe more, every turn may be needed.
+func TestARunWithoutAnEndMayNeedEveryTurn(t *testing.T) {
+	for name, opts := range map[string]Options{
+		"without end":              {},
+		"bounded by what is there": {Bounded: true, Ends: map[int32]int64{0: 3}},
+		"until the end, before it": {UntilEnd: true, Ends: map[int32]int64{0: 3}},
+		"one of several readers":   {UntilEnd: true, Group: 1, Groups: 2},
+	} {
+		if got := newFeeder(t, opts).lastNeeded(); got != allTurns {
+			t.Errorf("%s: turns up to %d may be needed, want all", name, got)
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package watch
+
+import (
+	"maps"
+	"time"
+)
+
+// Level is how many of the records are lost for a reason: coarse, and for the trusted side.
+type Level int
+
+// Of fewer than ten records, or fewer than one in a hundred, none is said to be lost. Most are more
+// than half.
+const (
+	LostNone Level = iota
+	LostSome
+	LostMost
+)
+
+// reasons are the names of the ways to lose records, in metrics and alerts.
+var reasons = [...]struct {
+	name string
+	of   func(*Fates) (lost, all uint64)
+}{
+	{"late", func(f *Fates) (uint64, uint64) { return f.n[Late] + f.n[Disordered], f.read() }},
+	{"future", func(f *Fates) (uint64, uint64) { return f.n[Future], f.read() }},
+	{"before_start", func(f *Fates) (uint64, uint64) { return f.n[BeforeStart], f.read() }},
+	{"overtaken", func(f *Fates) (uint64, uint64) { return f.n[Overtaken], f.read() }},
+	{"dead_lettered", func(f *Fates) (uint64, uint64) { return f.n[DeadLettered], f.read() }},
+	{"over_budget", func(f *Fates) (uint64, uint64) { return f.overBudget, f.overBudget + f.counted }},
+}
+
+// Totals are exact numbers of what this process has seen, for the trusted side only.
+type Totals struct {
+	Read        uint64            // records, without dead letters
+	DeadLetters map[string]uint64 // by class
+	// Lost has records by the reason for which they are not counted. Those over budget count
+	// once for each window of a metric.
+	Lost map[string]uint64
+}
+
+// Totals returns the exact numbers so far.
+func (l *Losses) Totals() (t Totals) {
+	if l == nil {
+		return t
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	t = Totals{Read: l.all.read() - l.all.n[DeadLettered], DeadLetters: maps.Clone(l.all.classes), Lost: map[string]uint64{}}
+	for _, r := range reasons {
+		t.Lost[r.name], _ = r.of(&l.all)
+	}
+	return t
+}
+
+// Levels returns by reason how many of the records of the last minute are lost, or of the last hour
+// where the minute has too few: some are said of the last hour. Users who cannot pay are known only
+// when a turn is settled: their level is that of the hour before the last one.
+func (l *Losses) Levels(now time.Time) map[string]Level {
+	levels := map[string]Level{}
+	if l == nil {
+		return levels
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	minute, hour, before := l.minute.sum(now), l.hour.sum(now), l.pairs.sum(l.settled)
+	for _, r := range reasons {
+		recent, long, least := &minute, &hour, uint64(leastRecords)
+		if r.name == "over_budget" { // a record counts in every window that it is in
+			recent, long, least = &before, &before, leastRecords*max(1, l.rules.Windows)
+		}
+		levels[r.name] = levelOf(r.of, recent, long, least)
+	}
+	return levels
+}
+
+func levelOf(of func(*Fates) (lost, all uint64), recent, long *Fates, least uint64) Level {
+	n, all := of(long)
+	some := n >= least && n*someOf >= all
+	if m, few := of(recent); few >= least {
+		n, all = m, few
+	}
+	switch {
+	case all >= least && 2*n > all:
+		return LostMost
+	case some:
+		return LostSome
+	}
+	return LostNone
+}

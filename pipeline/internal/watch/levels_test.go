@@ -1,0 +1,90 @@
+package watch
+
+import (
+	"io"
+	"log/slog"
+	"maps"
+	"testing"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+// Every reason for which a record is not counted has a level: none of few records, some from one in
+// a hundred on, most from half on; and it falls when the records are good again.
+func TestRuleEveryLossHasALevel(t *testing.T) {
+	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	read := func(n uint64) schemas.ReadTallies { return schemas.ReadTallies{Read: n, Accepted: n} }
+	for name, lose := range map[string]func(f *Fates, n uint64){
+		"late":         func(f *Fates, n uint64) { f.AddRead(schemas.ReadTallies{Late: n}) },
+		"future":       func(f *Fates, n uint64) { f.AddRead(schemas.ReadTallies{Future: n}) },
+		"before_start": func(f *Fates, n uint64) { f.AddRead(schemas.ReadTallies{BeforeStart: n}) },
+		"overtaken":    func(f *Fates, n uint64) { f.AddRead(schemas.ReadTallies{Overtaken: n}) },
+		"dead_lettered": func(f *Fates, n uint64) {
+			f.AddRead(schemas.ReadTallies{DeadLettered: map[string]uint64{"a": n / 2, "b": n - n/2}})
+		},
+		"over_budget": func(f *Fates, n uint64) {
+			f.add(new(FatesOf([]schemas.MetricTally{{WindowTally: schemas.WindowTally{OverBudget: n}}})))
+		},
+	} {
+		for _, c := range []struct {
+			good, lost uint64
+			want       Level
+		}{{0, 9, LostNone}, {2000, 15, LostNone}, {1000, 9, LostNone}, {1000, 11, LostSome}, {30, 30, LostSome}, {30, 31, LostMost}} {
+			l := NewLosses(LossRulesOf(&deployment.Deployment{}, noon), slog.New(slog.NewTextHandler(io.Discard, nil)))
+			f := FatesOf([]schemas.MetricTally{{WindowTally: schemas.WindowTally{Counted: c.good}}})
+			f.AddRead(read(c.good))
+			lose(&f, c.lost)
+			l.See(noon, &f)
+			want := map[string]Level{"late": 0, "future": 0, "before_start": 0, "overtaken": 0, "dead_lettered": 0, "over_budget": 0}
+			want[name] = c.want
+			if got := l.Levels(noon.Add(time.Second)); !maps.Equal(got, want) {
+				t.Errorf("%s: %d of %d are lost: %v", name, c.lost, c.good+c.lost, got)
+			}
+			if got := l.Totals(); got.Lost[name] != c.lost {
+				t.Errorf("%s: the totals are %+v, want %d", name, got, c.lost)
+			}
+			good := FatesOf([]schemas.MetricTally{{WindowTally: schemas.WindowTally{Counted: 100}}})
+			good.AddRead(read(100))
+			l.See(noon.Add(2*time.Hour), &good)
+			if got := l.Levels(noon.Add(2 * time.Hour)); got[name] != LostNone {
+				t.Errorf("%s: the level does not fall: %v", name, got)
+			}
+		}
+	}
+}
+
+// Users who cannot pay are counted once for each window of a metric. A few records in many windows
+// are no ten records: of them nothing is said.
+func TestRuleALevelIsOfTenRecordsHoweverManyWindowsTheyAreIn(t *testing.T) {
+	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	metrics := []deployment.Metric{{Window: 10 * time.Minute, Slide: time.Minute}, {Window: time.Hour, Slide: time.Hour}}
+	for records, want := range map[uint64]Level{1: LostNone, 9: LostNone, 10: LostMost} {
+		l := NewLosses(LossRulesOf(&deployment.Deployment{Config: deployment.Config{Metrics: metrics}}, noon), slog.New(slog.NewTextHandler(io.Discard, nil)))
+		f := FatesOf([]schemas.MetricTally{{WindowTally: schemas.WindowTally{OverBudget: 10 * records}}, {WindowTally: schemas.WindowTally{OverBudget: records}}})
+		l.See(noon, &f)
+		if got := l.Levels(noon)["over_budget"]; got != want {
+			t.Errorf("%d records in 11 windows each are over budget: level %d, want %d", records, got, want)
+		}
+	}
+}
+
+// Whether users can pay is known when a turn is settled: until the next one, the level stays.
+func TestABudgetsLevelStaysUntilTheNextTurn(t *testing.T) {
+	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	l := NewLosses(LossRulesOf(&deployment.Deployment{}, noon), slog.New(slog.NewTextHandler(io.Discard, nil)))
+	for i, counted := range []uint64{0, 1000} {
+		settled := noon.Add(time.Duration(i) * 24 * time.Hour)
+		f := FatesOf([]schemas.MetricTally{{WindowTally: schemas.WindowTally{OverBudget: 10, Counted: counted}}})
+		l.See(settled, &f)
+		for at := settled; at.Before(settled.Add(23 * time.Hour)); at = at.Add(10 * time.Minute) {
+			f := Fates{}
+			f.AddRead(schemas.ReadTallies{Accepted: 100})
+			l.See(at, &f)
+		}
+		if got, want := l.Levels(settled.Add(23 * time.Hour))["over_budget"], []Level{LostMost, LostNone}[i]; got != want {
+			t.Errorf("turn %d: level %d, want %d", i+1, got, want)
+		}
+	}
+}

@@ -1,0 +1,86 @@
+package pipeline
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
+	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
+	"github.com/tollgate-dp/tollgate/schemas/event"
+)
+
+// Whatever one individual writes, with whatever stamp and wherever it stands, the events of all
+// others that LookAtEvents takes are the same: a protected choice of bounds pays for what one
+// individual moves, and for no more. An append time that runs ahead decides as little.
+func TestRuleOneRecordHidesNoOtherEventFromAChoice(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	end := start.Add(2 * time.Minute)
+	clocks := map[string]deployment.Time{
+		"producers":                   {Trust: deployment.TrustProducer},
+		"producers, future believed":  {Trust: deployment.TrustProducer, NoFuture: true},
+		"append times":                {Trust: deployment.TrustBroker},
+		"append times, a little late": {Trust: deployment.TrustBroker, Lateness: time.Second, Skew: time.Minute},
+	}
+	ranges := map[string]LookOptions{"closed": {From: start, To: end}, "open": {}, "from": {From: start}, "to": {To: end}}
+	for name, clock := range clocks {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cfg := deploytest.Config(deploytest.Start(t).Addr())
+			cfg.Time = clock
+			d, err := deployment.Compile(cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := CreateTopics(t.Context(), d, TopicOptions{EventPartitions: 1}); err != nil {
+				t.Fatal(err)
+			}
+			client, err := connect.Dial(t.Context(), d.Config.Kafka, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer client.Close()
+			producer, err := client.NewProducer(t.Context(), "events", 0, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer producer.Close()
+			stamps := []time.Time{start.AddDate(4, 0, 0), time.Now(), end.Add(time.Hour), time.UnixMilli(1)}
+			var msgs []kafkalog.Message
+			var want []string
+			for i := range 120 {
+				at := start.Add(time.Duration(i) * time.Second)
+				if i%30 == 5 {
+					evil := fmt.Sprintf(`{"user":"evil","key":"a","time":%d}`, at.UnixMilli())
+					msgs = append(msgs, kafkalog.Message{Value: []byte(evil), Timestamp: kafkalog.At(stamps[i/30].UnixMilli())})
+				}
+				user := fmt.Sprint("u", i)
+				value := fmt.Sprintf(`{"user":%q,"key":"a","time":%d}`, user, at.UnixMilli())
+				msgs, want = append(msgs, kafkalog.Message{Value: []byte(value), Timestamp: kafkalog.At(at.UnixMilli())}), append(want, user)
+			}
+			if _, err := producer.Append(t.Context(), msgs); err != nil {
+				t.Fatal(err)
+			}
+			for of, o := range ranges {
+				var got []string
+				seen, err := LookAtEvents(t.Context(), d, o, func(e *event.Event) error {
+					got = append(got, string(e.User))
+					return nil
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				got = slices.DeleteFunc(got, func(user string) bool { return user == "evil" })
+				if !cmp.Equal(got, want) {
+					t.Errorf("%s: %d of 120 events of others are taken: %+v", of, len(got), seen)
+				}
+			}
+		})
+	}
+}

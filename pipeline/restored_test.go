@@ -1,0 +1,318 @@
+package pipeline
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
+	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/topicrules"
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+// moments is a deployment of two turns, and where its topics ended after the first.
+type moments struct {
+	*elections
+	d     *deployment.Deployment
+	first map[string][]int64 // by topic and partition
+}
+
+func newMoments(t *testing.T, change func(*deployment.Config)) *moments {
+	t.Helper()
+	m := &moments{elections: startElections(t), first: map[string][]int64{}}
+	cfg := deploytest.Config(m.ListenAddrs()[0])
+	cfg.Shards = 1
+	change(&cfg)
+	m.d = makeTopics(t, cfg, nil)
+	if err := Init(t.Context(), m.d, InitOptions{Start: time.Unix(60, 0)}); err != nil {
+		t.Fatal(err)
+	}
+	m.history("events")
+	m.events(60, 60)
+	m.mustRun()
+	for _, spec := range topicrules.Specs(m.d, 0, 1) {
+		for p := range spec.Partitions {
+			bounds, err := m.client.Offsets(t.Context(), spec.Name, int32(p))
+			if err != nil {
+				t.Fatal(err)
+			}
+			m.first[spec.Name] = append(m.first[spec.Name], bounds.High)
+		}
+	}
+	m.events(120, 40)
+	m.mustRun()
+	return m
+}
+
+// events writes events of as many users, a second apart.
+func (m *moments) events(from int64, n int) {
+	m.t.Helper()
+	appendEvents(m.t, m.ListenAddrs()[0], eventsAt(time.Unix(from, 0), n)...)
+}
+
+func (m *moments) run(o RunOptions) error {
+	o.Bounded = true
+	_, err := Run(m.t.Context(), m.d, o)
+	return err
+}
+
+func (m *moments) mustRun() {
+	m.t.Helper()
+	if err := m.run(RunOptions{}); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+// again makes a topic anew with those of its records that keep takes. With holes the offsets
+// between them are filled; without, they move.
+func (m *moments) again(topic string, holes bool, keep func(p int32, r kafkalog.Record) bool) {
+	m.t.Helper()
+	m.rewrite(topic, func(p int32, r kafkalog.Record, kept []kafkalog.Message) []kafkalog.Message {
+		if !keep(p, r) {
+			return kept
+		}
+		for holes && int64(len(kept)) < r.Offset {
+			kept = append(kept, kafkalog.Message{Key: []byte("filler"), Timestamp: kafkalog.At(1)})
+		}
+		return append(kept, messageOf(r))
+	})
+}
+
+func messageOf(r kafkalog.Record) kafkalog.Message {
+	return kafkalog.Message{Key: bytes.Clone(r.Key), Value: bytes.Clone(r.Value), Headers: r.Headers, Timestamp: kafkalog.At(r.Timestamp)}
+}
+
+// rewrite makes a topic anew with what add makes of its records, one after the other, in each
+// partition.
+func (m *moments) rewrite(topic string, add func(p int32, r kafkalog.Record, kept []kafkalog.Message) []kafkalog.Message) {
+	m.t.Helper()
+	specs := topicrules.Specs(m.d, 1, 1)
+	spec := specs[slices.IndexFunc(specs, func(s kafkalog.TopicSpec) bool { return s.Name == topic })]
+	kept := make([][]kafkalog.Message, spec.Partitions)
+	for p := range kept {
+		bounds, err := m.client.Offsets(m.t.Context(), topic, int32(p))
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		err = m.client.ReadRange(m.t.Context(), topic, int32(p), bounds.Start, bounds.High, func(r kafkalog.Record) error {
+			kept[p] = add(int32(p), r, kept[p])
+			return nil
+		})
+		if err != nil {
+			m.t.Fatal(err)
+		}
+	}
+	if err := m.DeleteTopic(topic); err != nil {
+		m.t.Fatal(err)
+	}
+	if err := m.client.CreateTopics(m.t.Context(), spec); err != nil {
+		m.t.Fatal(err)
+	}
+	for p := range kept {
+		if len(kept[p]) == 0 {
+			continue
+		}
+		producer, err := m.client.NewProducer(m.t.Context(), topic, int32(p), "")
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		if _, err := producer.Append(m.t.Context(), kept[p]); err != nil {
+			m.t.Fatal(err)
+		}
+		producer.Close()
+	}
+}
+
+// twice writes the record at an offset a second time, right after itself.
+func (m *moments) twice(topic string, at int64) {
+	m.t.Helper()
+	m.rewrite(topic, func(_ int32, r kafkalog.Record, kept []kafkalog.Message) []kafkalog.Message {
+		kept = append(kept, messageOf(r))
+		if r.Offset == at {
+			kept = append(kept, messageOf(r))
+		}
+		return kept
+	})
+}
+
+// restore makes topics what they were after the first turn.
+func (m *moments) restore(topics ...string) {
+	m.t.Helper()
+	for _, topic := range topics {
+		m.again(topic, true, func(p int32, r kafkalog.Record) bool { return r.Offset < m.first[topic][p] })
+	}
+}
+
+// refused fails the test unless runs are refused in these words, write no STOP and publish nothing.
+func (m *moments) refused(says string) {
+	m.t.Helper()
+	before := m.values()
+	for range 2 { // a refusal writes nothing that would let the next one pass
+		if err := m.run(RunOptions{}); !errors.Is(err, deployment.ErrLogFault) || !strings.Contains(err.Error(), says) {
+			m.t.Fatalf("%v\ndoes not say\n%s", err, says)
+		}
+	}
+	if after := m.values(); after != before {
+		m.t.Errorf("%d values were published", after-before)
+	}
+	if s, err := ReadStatus(m.t.Context(), m.d, time.Now()); err != nil || s.Stop != nil {
+		m.t.Errorf("the refusal has left %v, %v", s, err)
+	}
+}
+
+func (m *moments) values() int {
+	m.t.Helper()
+	all, err := ReadReleases(m.t.Context(), m.d)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return len(all)
+}
+
+// otherEvents replaces the events of the second turn by n from a time on, in seconds.
+func (m *moments) otherEvents(from int64, n int) {
+	m.t.Helper()
+	m.again("events", false, func(_ int32, r kafkalog.Record) bool { return r.Timestamp < 120_000 })
+	m.events(from, n)
+}
+
+const (
+	controlTopic = "tollgate-control"
+	ledgerTopic  = "tollgate-ledger"
+	countsTopic  = "tollgate-counts"
+	turnsTopic   = "tollgate-turns"
+)
+
+// Control, ledger and counts come back without a turn that was published, and its events are
+// others: the turns topic still has the end of that turn.
+func TestRuleATurnWhoseEndWasToldIsNotDecidedAgain(t *testing.T) {
+	t.Parallel()
+	m := newMoments(t, func(*deployment.Config) {})
+	m.otherEvents(120, 20)
+	m.restore(controlTopic, ledgerTopic, countsTopic)
+	m.refused("comparing topic tollgate-turns with control: it says that turn 2 is settled, and control has settled turn 1: control was restored from an older copy")
+	next := m.d.Config
+	next.Metrics = slices.Clone(next.Metrics)
+	next.Metrics[0].MaxKeysPerUser = 1
+	if _, err := Change(t.Context(), mustCompile(t, next), ChangeOptions{}); !errors.Is(err, deployment.ErrLogFault) {
+		t.Errorf("a change over the published turn ended with %v", err)
+	}
+	m.restore(turnsTopic)
+	// Ends that no run of this deployment has written are no evidence.
+	for _, end := range []schemas.TurnEnd{
+		{Turn: 1 << 40, End: 1, Generation: 1, Counts: countsTopic, CountsEnd: []int64{9}},
+		{Turn: 3, End: 240_000, Generation: 1, Counts: "other", CountsEnd: []int64{9}},
+	} {
+		value, err := schemas.EncodeTurnEnd(end)
+		if err != nil {
+			t.Fatal(err)
+		}
+		appendRecord(t, m.d, turnsTopic, kafkalog.Message{Value: value, Timestamp: kafkalog.Now()})
+	}
+	m.mustRun()
+}
+
+// A copy of counts without the markers of transactions moves values of an open turn before the
+// offset at which the settled one ended, where no run looks for them.
+func TestRuleCountsWithOtherOffsetsAreRefused(t *testing.T) {
+	t.Parallel()
+	m := newMoments(t, func(*deployment.Config) {})
+	m.otherEvents(120, 20)
+	left := m.first[countsTopic][0]
+	m.again(countsTopic, false, func(int32, kafkalog.Record) bool { left--; return left >= 0 })
+	m.restore(controlTopic, ledgerTopic, turnsTopic)
+	m.refused("comparing topic tollgate-counts with control: values of turn 2 stand in partition 0 before offset 4, where turn 1 ended: a copy gave its records other offsets")
+}
+
+// A copy of the events without what retention has taken has other records at the offsets of the
+// last CLOSE: those that were not read yet would be passed over.
+func TestRuleEventsWithOtherOffsetsAreRefused(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		noFuture bool
+		stray    bool // the record below the restart offset has a time that was read
+		refuses  bool
+		warns    bool
+	}{
+		"no stamp is ahead of the clock":              {noFuture: true, refuses: true},
+		"stamps may be":                               {warns: true},
+		"stamps may be, and one record near is older": {stray: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := newMoments(t, func(c *deployment.Config) { c.Time.NoFuture = tt.noFuture })
+			m.history("events") // the first records are gone: later ones stand at their offsets
+			m.events(160, 99)
+			last := int64(259)
+			if tt.stray {
+				last = 100
+			}
+			m.events(last, 1)
+			m.events(260, 30)
+			says := "comparing partition 0 of events with the CLOSE of turn 2: records before offset 100 are later than all that were read there"
+			if tt.refuses {
+				m.refused(says)
+				return
+			}
+			var log bytes.Buffer
+			_ = m.run(RunOptions{Logger: deploytest.Logger(&log)})
+			if warned := strings.Contains(log.String(), "later than all that counted there"); warned != tt.warns {
+				t.Errorf("warned: %v, want %v: %s", warned, tt.warns, &log)
+			}
+		})
+	}
+}
+
+// Ledger and control that were restored from copies of different moments are refused before
+// anything is written, so that better copies can take their place.
+func TestRuleLedgerAndControlOfDifferentMomentsAreRefused(t *testing.T) {
+	t.Parallel()
+	m := newMoments(t, func(*deployment.Config) {})
+	m.events(180, 60)
+	m.mustRun()
+	m.restore(ledgerTopic)
+	m.refused("comparing topic tollgate-ledger with control: partition 0 has decided turn 1, and control has settled turn 3: the ledger was restored from an older copy than control")
+	m.restore(controlTopic, countsTopic, turnsTopic)
+	m.mustRun()
+
+	m = newMoments(t, func(*deployment.Config) {})
+	m.events(180, 60)
+	m.mustRun()
+	m.restore(controlTopic, turnsTopic)
+	m.refused("partition 0 has decided turn 3, and control has settled turn 1: control was restored from an older copy than the ledger")
+
+	m = newMoments(t, func(*deployment.Config) {})
+	m.restore(controlTopic, turnsTopic)
+	m.refused("starting at turn 2: the ledger has decided it and control has no CLOSE for it: control was restored from an older copy than the ledger")
+	m.restore(ledgerTopic, countsTopic)
+	m.mustRun()
+}
+
+// A copier that is interrupted writes some records twice, and all later ones stand elsewhere than
+// they say: whichever record of control that is, no turn is decided again.
+func TestRuleAControlTopicWithARecordTwiceGivesNoSecondValue(t *testing.T) {
+	t.Parallel()
+	for at := int64(0); ; at++ {
+		m := newMoments(t, func(*deployment.Config) {})
+		bounds, err := m.client.Offsets(t.Context(), controlTopic, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if at >= bounds.High {
+			break
+		}
+		m.twice(controlTopic, at)
+		m.otherEvents(119, 40) // as many, and one fewer in the second turn
+		before := m.values()
+		err = m.run(RunOptions{})
+		t.Logf("offset %d: %v", at, err)
+		if after := m.values(); after != before {
+			t.Errorf("offset %d: %d values were published, and then %v", at, after-before, err)
+		}
+	}
+}

@@ -1,0 +1,78 @@
+package secret
+
+import (
+	"fmt"
+	"io"
+	"reflect"
+	"strings"
+)
+
+// Redacted is what is shown in place of a secret.
+const Redacted = "[redacted]"
+
+// Of is a secret of type T. The zero Of reveals the zero T. Compare two secrets with Equal: == does
+// not compile.
+type Of[T any] struct {
+	_     [0]func()
+	value **T // two pointers: fmt follows one, to print an array in an unexported field
+}
+
+// New makes v a secret.
+func New[T any](v T) Of[T] {
+	p := &v
+	return Of[T]{value: &p}
+}
+
+// Reveal returns the value.
+func (s Of[T]) Reveal() (v T) {
+	if s.value != nil {
+		v = **s.value
+	}
+	return v
+}
+
+// Equal reports whether both reveal the same.
+func (s Of[T]) Equal(other Of[T]) bool { return reflect.DeepEqual(s.Reveal(), other.Reveal()) }
+
+// Format implements fmt.Formatter, for all verbs.
+func (Of[T]) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, Redacted) }
+
+// MarshalText implements encoding.TextMarshaler, which JSON, YAML and slog use.
+func (Of[T]) MarshalText() ([]byte, error) { return []byte(Redacted), nil }
+
+// URL is an address that may contain a user and a password. It prints as Redact returns it.
+type URL struct{ text Of[string] }
+
+// NewURL returns a URL. It does not check the address.
+func NewURL(address string) URL { return URL{New(address)} }
+
+// Reveal returns the whole address.
+func (u URL) Reveal() string { return u.text.Reveal() }
+
+// String returns the address as Redact does.
+func (u URL) String() string { return Redact(u.Reveal()) }
+
+// Format implements fmt.Formatter, for all verbs.
+func (u URL) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, u.String()) }
+
+// MarshalText implements encoding.TextMarshaler, which JSON, YAML and slog use.
+func (u URL) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
+
+// Redact returns an address with Redacted in place of everything between the scheme and the last @:
+// user and password. The address need not be valid.
+func Redact(address string) string {
+	at := strings.LastIndexByte(address, '@')
+	if at < 0 {
+		return address
+	}
+	scheme := ""
+	if end := strings.Index(address[:at], "://"); end >= 0 && !strings.ContainsFunc(address[:end], notOfAScheme) {
+		scheme = address[:end+3]
+	}
+	return scheme + Redacted + address[at:]
+}
+
+// notOfAScheme reports whether a rune is in no scheme: what stands before such a :// is a secret.
+func notOfAScheme(r rune) bool {
+	return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("+-.", r))
+}
