@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/golden"
+	"github.com/tollgate-dp/tollgate/state"
 )
 
 // codec is one format seen from outside.
@@ -151,6 +152,9 @@ func TestEveryFormatRefusesWhatIsNotExactlyAnEncoding(t *testing.T) {
 					if other, is := v.(Control); is && err == nil && other.Body.controlKind() == Kind(bad[2]) && bad[2] != b[2] {
 						return // some kinds of control records have the same fields
 					}
+					if err == nil && withoutItsPlan(b, bad) {
+						return
+					}
 					if !errors.Is(err, ErrMalformed) && !errors.Is(err, ErrVersion) {
 						t.Fatalf("%s: %v", what, err)
 					}
@@ -168,6 +172,50 @@ func TestEveryFormatRefusesWhatIsNotExactlyAnEncoding(t *testing.T) {
 			})
 		})
 	}
+}
+
+// withoutItsPlan reports whether cut is exactly the header b without the part of the budget that a
+// plan spent: the part is last, and a deployment that planned nothing has nothing there.
+func withoutItsPlan(b, cut []byte) bool {
+	c, err := DecodeControl(b)
+	if err != nil {
+		return false
+	}
+	switch body := c.Body.(type) {
+	case *Header:
+		body.Budget.Planned = state.Planned{}
+	case *Generation:
+		body.Header.Budget.Planned = state.Planned{}
+	default:
+		return false
+	}
+	want, err := EncodeControl(c)
+	return err == nil && bytes.Equal(want, cut) && !bytes.Equal(b, cut)
+}
+
+// A header that is cut short is refused, whatever the length that is left, but for the one length at
+// which it is the header of a deployment that planned nothing.
+func TestOnlyTheCutBeforeThePlanIsAHeader(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		h := genHeader(t)
+		h.Budget.Planned = state.Planned{Share: 0.5, Mu2: 1 << 40}
+		b, err := EncodeControl(Control{Generation: 1, Body: h})
+		if err != nil {
+			t.Fatal(err)
+		}
+		read := 0
+		for cut := range b {
+			if _, err := DecodeControl(b[:cut]); err == nil {
+				read++
+				if !withoutItsPlan(b, b[:cut]) {
+					t.Fatalf("%d of %d bytes are a record", cut, len(b))
+				}
+			}
+		}
+		if read != 1 {
+			t.Fatalf("%d cuts are records", read)
+		}
+	})
 }
 
 // What a decoder accepts is the one encoding of its value.

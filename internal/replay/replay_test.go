@@ -171,23 +171,25 @@ func TestATopicWithOutputsIsRefused(t *testing.T) {
 		"outputs.control":     {Value: []byte("Tg\x01\x04")},
 		"outputs.turns":       {Value: turn},
 	} {
-		for _, messages := range [][]kafkalog.Message{{m, event}, {event, m}} {
-			client := broker(t)
-			producer, err := client.NewProducer(t.Context(), topic, 1, "")
-			if err == nil {
-				_, err = producer.Append(t.Context(), messages)
-				producer.Close()
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			r, err := Open(t.Context(), client, options(t, "1700000000,a"))
-			if err == nil {
-				r.Close()
-			}
-			if refused := err != nil && strings.Contains(err.Error(), name) && strings.Contains(err.Error(), "--topic"); refused != (name != "") {
-				t.Errorf("%q: got %v", name, err)
-			}
+		for i, messages := range [][]kafkalog.Message{{m, event}, {event, m}} {
+			t.Run(fmt.Sprint(name, i), func(t *testing.T) {
+				client := broker(t)
+				producer, err := client.NewProducer(t.Context(), topic, 1, "")
+				if err == nil {
+					_, err = producer.Append(t.Context(), messages)
+					producer.Close()
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				r, err := Open(t.Context(), client, options(t, "1700000000,a"))
+				if err == nil {
+					r.Close()
+				}
+				if refused := err != nil && strings.Contains(err.Error(), name) && strings.Contains(err.Error(), "--topic"); refused != (name != "") {
+					t.Errorf("%q: got %v", name, err)
+				}
+			})
 		}
 	}
 }
