@@ -193,8 +193,8 @@ func withoutItsPlan(b, cut []byte) bool {
 	return err == nil && bytes.Equal(want, cut) && !bytes.Equal(b, cut)
 }
 
-// A header that is cut short is refused, whatever the length that is left, but for the one length at
-// which it is the header of a deployment that planned nothing.
+// A header that is cut short is refused, whatever length is left. The one exception is the length
+// at which it is the header of a deployment that planned nothing.
 func TestOnlyTheCutBeforeThePlanIsAHeader(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := genHeader(t)
