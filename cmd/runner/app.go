@@ -55,19 +55,22 @@ func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "runner",
 		Short: "Counts per window and key from Kafka, with a privacy budget for every user",
-		Long: `Tollgate counts events per window and key, and publishes each count with as much
-noise as the accuracy target allows. Every user has an account of privacy loss;
-a user who cannot pay any more is left out of a count.
+		Long: `Tollgate counts events per window and key, and adds as much noise to each count as the
+accuracy target allows. Every user has a privacy budget; when a count could cost a
+user more than is left, Tollgate leaves that user out of it.
 
-On Kafka: describe a deployment in a file, check it with validate, begin it with
-init, and run it. To try things out: demo.
+To try Tollgate without Kafka: demo. On Kafka, describe a deployment in a file, check
+it with validate, begin it with init and start it with run.
 
-Exit codes: 0 done, or ended by a signal after the open turn; 1 an error of a
-broker, a topic, an input file or an output, a STOP, another run has taken over,
-or --wait was over; 2 an error in the flags; 3 an error in the configuration or in
-a file of keys, a configuration that is not that of the deployment, or something
-that only --strict refuses; 4 with --strict, more than half of the records lost
-before counting, at the end of demo or of a run that ends.`,
+Exit codes:
+  0  done; also if a signal ended the run after its open turn
+  1  a broker, a topic, an input file or an output failed; the deployment has
+     stopped itself (STOP); another run has taken over; or --wait ran out
+  2  a flag is wrong
+  3  the configuration or a key file is wrong; the configuration is not the one
+     that the deployment has; or --strict turned a warning into an error
+  4  with --strict, at the end of demo or of a run that ends: more than half of the
+     records were lost before counting`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.NoArgs,
@@ -110,7 +113,7 @@ func formatFlag(cmd *cobra.Command, f *format) {
 
 // topFlag is for commands that print released values.
 func topFlag(cmd *cobra.Command, top *int) {
-	cmd.Flags().IntVar(top, "top", 0, "table: the largest N values of every window only (default: all, by key)")
+	cmd.Flags().IntVar(top, "top", 0, "table: show only the largest N values of every window (default: all, by key)")
 }
 
 func checkTop(top int, f format, changed func(string) bool) error {

@@ -27,27 +27,28 @@ func (a *app) change() *cobra.Command {
 		Use:   "change",
 		Short: "Change a deployment between two runs: metrics, bounds, keys, shards",
 		Long: `Put a changed configuration in force after the last settled turn, as a new generation
-on the control topic that every later run follows. End the run first (SIGTERM); no
-turn may be under way. Accounts stay as they are, and so do the open windows of every
-metric that keeps its name and its public keys. Windows that a change cuts short are
-never released.
+on the control topic; every later run uses it. First end the run (SIGTERM): no turn
+may be open. Accounts stay as they are, and so do the open windows of every metric
+that keeps its name and its public keys. Windows that a change cuts short are never
+released.
 
-What can be changed: metrics can be added and removed; bounds, ladders, targets,
-public keys, lateness, the noise key and ledger slots; the budget, downwards; the
-number of shards together with the name of the ledger topic, and the number of
-release shards together with the name of the counts topic. What a metric's name
-stands for never changes: to count something else, use another name. The promise never
-becomes weaker: metrics with private keys can be added only where privacy.delta_keys
-was reserved from the start, and that part stays when they are removed. The
-accountant, the period, the user-hash key and the field of the user in a record never
-change.
+You can add and remove metrics; change bounds, ladders, targets, public keys,
+lateness, the noise key and the ledger slots; lower the budget; change the number of
+shards together with the name of the ledger topic; and change the number of release
+shards together with the name of the counts topic.
+
+The promise never becomes weaker. A metric's name always means the same: to count
+something else, use another name. You can add metrics with private keys only if
+privacy.delta_keys was reserved from the start; this part of delta stays reserved if
+you remove them. You cannot change the accountant, the period, the user-hash key or
+the record's user field.
 
 To rotate the noise key, name a new one under keys.noise with a new id. After the
-change no turn needs the old one any more, and it can be destroyed.
+change no turn needs the old key any more, and you can destroy it.
 
---dry-run says what would change, also while a run goes on: every field that differs
-with its value in force and in the file, and for every metric that this touches how
-exact its counts were and would be, and for how many windows a whole budget pays.`,
+--dry-run shows what would change, also during a run: every field that differs, with
+its value in force and in the file. For every metric that this affects, it shows how
+exact the counts were and would be, and how many windows a whole budget pays for.`,
 		Example: `  runner change --config tollgate.yaml --dry-run
   runner change --config tollgate.yaml --generate-keys --create-topics`,
 		Args: noArguments("--config"),
@@ -55,10 +56,10 @@ exact its counts were and would be, and for how many windows a whole budget pays
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	a.configPath(cmd, &f.config)
-	flags.BoolVar(&f.dryRun, "dry-run", false, "say what would change, and change nothing")
-	flags.BoolVar(&f.createTopics, "create-topics", false, "make those of the deployment's topics that do not exist")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "show what would change, and change nothing")
+	flags.BoolVar(&f.createTopics, "create-topics", false, "create the deployment's topics that do not exist")
 	flags.IntVar(&f.replication, "replication", 0, "with --create-topics: replicas of each partition (default: the brokers' setting)")
-	flags.BoolVar(&f.generateKeys, "generate-keys", false, "make the key files that do not exist")
+	flags.BoolVar(&f.generateKeys, "generate-keys", false, "create the key files that do not exist")
 	formatFlag(cmd, &f.format)
 	cmd.RunE = a.run(func(cmd *cobra.Command) error { return a.runChange(cmd.Context(), f) })
 	return cmd

@@ -46,24 +46,24 @@ func (a *app) demo() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Run everything in one process, on made-up events or on your own file",
-		Long: `Run the whole pipeline in one process against an embedded broker and print what
-it releases: a table and a chart, or JSON lines.
+		Long: `Run the whole pipeline in one process, with an embedded broker in place of Kafka, and
+print the counts: as a table and a chart, or as JSON lines.
 
-Without --input the events are made up: people and pages by Zipf's law, a daily
-rhythm, late and broken records. Noise then comes from --seed, too, so that a run
-can be repeated; such noise protects no user.
+Without --input, demo makes the events up: users and pages by Zipf's law, a daily
+rhythm, some late and some broken records. The noise also comes from --seed, so that
+you can repeat a run; such noise protects no user.
 
-With --input FILE the events are yours. The file may be in any order and of any
-size. A broken record is set aside, and the run goes on. Every run draws new noise
-and is a promise of its own: the privacy losses of the users in the file add up.
-With --noise-key-file the run shows its name on stderr. To check its output, give
-that name to --repeat: the output is the same again.
+With --input FILE, demo counts your own events. The file may be of any size and in any
+order. demo sets broken records aside and goes on. Every run draws new noise and makes
+a promise of its own: over several runs, the privacy losses of the users in the file
+add up. With --noise-key-file, demo prints a name of the run on stderr; run demo again
+with --repeat and that name to get the same output.
 
-What is promised: (epsilon, delta)-differential privacy for each user with all of
-their events, if the times in the file are right. Without --from and --to the number
-of windows follows from the data and is not protected: one record far away in time
-shows in it. Without --public-keys a key is released only when enough users have
-contributed to it.`,
+The promise is (epsilon, delta)-differential privacy for each user with all of their
+events, if the times in the file are right. Without --from and --to, the data decide
+how many windows there are, and this number is not protected: it can reveal a single
+record with a time far away from the others. Without --public-keys, demo releases a
+key only if enough users have contributed to it.`,
 		Example: `  runner demo
   runner demo --relative 0.05 --events 2000000
   runner demo --input visits.csv --header --user-field user --key-field page \
@@ -86,28 +86,28 @@ func (f *demoFlags) register(cmd *cobra.Command) {
 	flags.IntVar(&s.Windows, "windows", s.Windows, "made-up events: how many windows")
 
 	f.inputFlags.register(flags)
-	flags.BoolVar(&f.allWindows, "all-windows", false, "go on also where the data make more than 20,000 windows")
+	flags.BoolVar(&f.allWindows, "all-windows", false, "go on even if the data make more than 20,000 windows")
 	durationFlag(flags, &f.window, "window", time.Hour, "size of a window, like 15m, 1h30m or 1d")
 	f.registerPromise(cmd)
-	flags.IntVar(&f.maxKeysPerUser, "max-keys-per-user", 2, "keys per window to which a user can contribute")
-	flags.IntVar(&f.maxEventsPerKey, "max-events-per-key", 2, "events that a user can contribute to a key in a window")
-	flags.IntVar(&f.lastAtLeast, "last-at-least", 24, "windows in which every user can take part before the budget is spent")
-	flags.Var(&f.keys, "keys", "public: the list of --public-keys, also keys with a count of zero; private: which keys exist is protected (default public for made-up events and where --public-keys is given, else private)")
+	flags.IntVar(&f.maxKeysPerUser, "max-keys-per-user", 2, "how many keys a user can contribute to in a window")
+	flags.IntVar(&f.maxEventsPerKey, "max-events-per-key", 2, "how many events a user can contribute to a key in a window")
+	flags.IntVar(&f.lastAtLeast, "last-at-least", 24, "in how many windows every user can take part before the budget is spent")
+	flags.Var(&f.keys, "keys", "public: release every key of --public-keys, even with a count of zero; private: protect which keys exist (default public for made-up events and with --public-keys, else private)")
 	flags.StringVar(&f.publicKeys, "public-keys", "", "file with one key per line, or a,b,c")
-	flags.StringVar(&f.noiseKeyFile, "noise-key-file", "", "file with 64 hex digits; keep it secret. Every run on a file derives new noise from it; --repeat repeats a run")
-	flags.Var(&f.repeat, "repeat", "name that an earlier run on a file showed on stderr: repeats its output; needs the same --noise-key-file, records and settings")
-	flags.StringVar(&f.report, "report", "", "file for an HTML page of what was released: charts, tables, the promise")
+	flags.StringVar(&f.noiseKeyFile, "noise-key-file", "", "file with 64 hex digits; keep it secret. Every run on a file derives new noise from it, unless you give --repeat")
+	flags.Var(&f.repeat, "repeat", "repeat the output of an earlier run on a file: the name that it printed on stderr; needs the same --noise-key-file, records and settings")
+	flags.StringVar(&f.report, "report", "", "file for an HTML page of the released counts: charts, tables, the promise")
 	flags.StringVar(&f.trustedReport, "trusted-report", "", "file for exact tallies of all records, as JSON; not for publication")
 	formatFlag(cmd, &f.format)
 	topFlag(cmd, &f.top)
 	hiddenEngine(cmd)
-	flags.BoolVar(&f.strict, "strict", false, "refuse what otherwise is only a warning: more than half of the records lost before counting (exit code 4), settings under which nothing can be released, a key file that others can read (exit code 3)")
+	flags.BoolVar(&f.strict, "strict", false, "fail where demo only warns otherwise: more than half of the records lost before counting (exit code 4); settings with which nothing can be released, a key file that others can read (exit code 3)")
 }
 
 // registerPromise adds what is promised, and how exact values are to be.
 func (f *demoFlags) registerPromise(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.Float64Var(&f.epsilon, "epsilon", 1, "privacy loss ε of a user over everything that is released")
+	flags.Float64Var(&f.epsilon, "epsilon", 1, "privacy loss ε of a user over all released counts")
 	flags.Float64Var(&f.delta, "delta", 1e-6, "probability δ that the promise fails")
 	accountantFlag(cmd, &f.accountant)
 	flags.Float64Var(&f.relative, "relative", 0.1, "target: relative error, 0 for none")

@@ -11,10 +11,14 @@
 // count in it: released values only, but for the demo's summary on stderr, which is exact, for the
 // holder of the input.
 //
-// Exit codes: 0 done, or ended by a signal after the open turn; 1 an error of a broker,
-// a topic, an input file or an output, a STOP, another run has taken over, or --wait was
-// over; 2 an error in the flags; 3 an error in the configuration or in a file of keys, a
-// configuration that is not that of the deployment, or something that only --strict refuses;
-// 4 with --strict, more than half of the records lost before counting, at the end of demo or of
-// a run that ends.
+// Exit codes:
+//
+//   - 0: done; also if a signal ended the run after its open turn
+//   - 1: a broker, a topic, an input file or an output failed; the deployment has stopped itself
+//     (STOP); another run has taken over; or --wait ran out
+//   - 2: a flag is wrong
+//   - 3: the configuration or a key file is wrong; the configuration is not the one that the
+//     deployment has; or --strict turned a warning into an error
+//   - 4: with --strict, at the end of demo or of a run that ends: more than half of the records
+//     were lost before counting
 package main

@@ -54,10 +54,10 @@ func hiddenEngine(cmd *cobra.Command) {
 func clusterFlags(cmd *cobra.Command, f *runFlags) {
 	f.engine.name = "direct"
 	flags := cmd.Flags()
-	flags.Var(&f.engine, "engine", "what runs the stages, with the same counts: direct, this process; flink, workers of a Flink cluster, in binaries built with -tags flink")
-	flags.Var(&f.flink, "flink", "with --engine flink: where the JobManager's REST interface is, for example http://localhost:8081")
-	flags.IntVar(&f.parallelism, "parallelism", 1, "with --engine flink: of the job, which needs as many slots")
-	flags.IntVar(&f.readers, "readers", 0, "with --engine flink: how many READs share the partitions of the events topic (default: as many as --parallelism, and no more than partitions)")
+	flags.Var(&f.engine, "engine", "where the stages run; the counts are the same: direct, in this process; flink, in the workers of a Flink cluster (only in binaries built with -tags flink)")
+	flags.Var(&f.flink, "flink", "with --engine flink: address of the JobManager's REST interface, for example http://localhost:8081")
+	flags.IntVar(&f.parallelism, "parallelism", 1, "with --engine flink: parallelism of the job, which needs as many slots")
+	flags.IntVar(&f.readers, "readers", 0, "with --engine flink: how many READs share the partitions of the events topic (default: --parallelism, but not more than there are partitions)")
 }
 
 // checkCluster refuses flags that do not go together.

@@ -31,30 +31,32 @@ func (a *app) initialise() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init",
 		Short: "Begin a deployment: write what it promises to its control topic",
-		Long: `Write the HEADER of a deployment to its control topic: the promise, the metrics,
-fingerprints of the keys, and where time begins. From then on "runner run" refuses
-to start with anything else. "runner change" can change metrics, the noise key and
-more (its help says what), and lower the budget; the promise never becomes weaker.
-init leaves a deployment that has a HEADER as it is. It says where time begins and exits
-with 0 if the deployment has this configuration; otherwise it lists the differences and
-exits with 3.
+		Long: `Write the HEADER of a deployment to its control topic: the promise to users, the
+metrics, fingerprints of the keys, and the start of the first window. From then on
+"runner run" refuses to start with anything else. "runner change" can change the
+metrics, the noise key and more (see its help), and lower the budget; the promise
+never becomes weaker. If there is a HEADER already, init changes nothing. It exits
+with 0 if the deployment has this configuration; otherwise it lists the differences
+and exits with 3.
 
-Events before --start are not counted. "earliest" starts at the timestamp of the first
-record of the events topic, the lowest of all partitions. With producer times a later
-record may have an older event, which is not counted either. The start is rounded down
-to the beginning of a window.
+Tollgate does not count events before --start. "earliest" starts at the timestamp of
+the first record of the events topic, the lowest of all partitions. With producer
+times, a later record may hold an older event, which is not counted either. init
+rounds the start down to the beginning of a window.
 
-Two deployments under the same keys are two promises to the same people: what they
-reveal about a person adds up. So init records on which cluster a deployment has begun,
-beside the file of the user-hash key or where keys.record says. It refuses a second
-deployment, for example if the address of the brokers is wrong or the control topic was
-lost, unless you ask for one with --begin-second-promise. If the keys come from the
-environment and there is no record, or an init on another cluster or topic was
-interrupted, confirm with --begin-first-promise that no deployment has begun under them.
+Two deployments with the same keys make two promises to the same people, and what both
+reveal about a person adds up. So init records on which cluster a deployment has
+begun, beside the file of the user-hash key or where keys.record says. It refuses a
+second deployment, for example if the address of the brokers is wrong or the control
+topic was lost, unless you ask for one with --begin-second-promise. If the keys come
+from the environment and there is no record, or if an init on another cluster or topic
+was interrupted, confirm with --begin-first-promise that no deployment has begun with
+these keys.
 
---create-topics makes the deployment's own topics with the settings that a restart
-needs, and does not touch topics that exist. --generate-keys makes the key files
-that are missing, readable by their owner only.`,
+With --create-topics, init creates the deployment's topics that are missing, with the
+settings that a restart needs; it does not touch topics that exist. With
+--generate-keys, it creates the key files that are missing, readable only by their
+owner.`,
 		Example: `  runner init --config tollgate.yaml --generate-keys --create-topics --replication 3
   runner init --config tollgate.yaml --start 2026-01-01T00:00:00Z`,
 		Args: noArguments("--config"),
@@ -62,13 +64,13 @@ that are missing, readable by their owner only.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	a.configPath(cmd, &f.config)
-	flags.Var(&f.start, "start", "where the first window begins: now, earliest (one record can decide it), or a time like 2026-01-01T00:00:00Z")
-	flags.BoolVar(&f.createTopics, "create-topics", false, "make those of the deployment's topics that do not exist")
-	flags.IntVar(&f.eventPartitions, "event-partitions", 0, "with --create-topics: make the events topic as well, with this many partitions")
+	flags.Var(&f.start, "start", "start of the first window: now, earliest (one record can decide it), or a time like 2026-01-01T00:00:00Z")
+	flags.BoolVar(&f.createTopics, "create-topics", false, "create the deployment's topics that do not exist")
+	flags.IntVar(&f.eventPartitions, "event-partitions", 0, "with --create-topics: also create the events topic, with this many partitions")
 	flags.IntVar(&f.replication, "replication", 0, "with --create-topics: replicas of each partition (default: the brokers' setting)")
-	flags.BoolVar(&f.generateKeys, "generate-keys", false, "make the key files that do not exist")
-	flags.BoolVar(&f.first, "begin-first-promise", false, "confirm that no deployment has begun under these keys: for keys from the environment without a record, or after an init that was interrupted elsewhere")
-	flags.BoolVar(&f.second, "begin-second-promise", false, "begin another deployment under keys that have one: what both reveal about the same people adds up")
+	flags.BoolVar(&f.generateKeys, "generate-keys", false, "create the key files that do not exist")
+	flags.BoolVar(&f.first, "begin-first-promise", false, "confirm that no deployment has begun with these keys: if they come from the environment and there is no record, or if an init was interrupted elsewhere")
+	flags.BoolVar(&f.second, "begin-second-promise", false, "begin another deployment with the keys of an existing one: what both reveal about the same people adds up")
 	strictFlag(cmd, &f.strict)
 	cmd.RunE = a.run(func(cmd *cobra.Command) error { return a.runInit(cmd.Context(), f) })
 	return cmd

@@ -24,14 +24,14 @@ func (f *inputFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.input, "input", "", "file with your own events")
 	flags.StringVar(&f.inputFormat, "input-format", "", "csv, tsv, jsonl or avro (default: by the name of the file)")
 	flags.BoolVar(&f.header, "header", false, "the first record of a csv or tsv file names the columns")
-	flags.StringSliceVar(&f.columns, "columns", nil, "names of the columns where there is no header: a,b,c")
+	flags.StringSliceVar(&f.columns, "columns", nil, "names of the columns if the file has no header: a,b,c")
 	flags.StringVar(&f.userField, "user-field", "", "column with the user's id, or path of a field in JSON and Avro: user.id")
 	flags.StringVar(&f.keyField, "key-field", "", "column or path of the key; without it all events are counted together")
 	flags.StringVar(&f.timeField, "time-field", "", "column or path of the time of the event")
 	f.timeUnit = "rfc3339"
 	flags.Var(&f.timeUnit, "time-unit", "how times are written: seconds, milliseconds or microseconds since 1970, or RFC 3339 (default for avro: as the schema says)")
-	flags.Var(&f.from, "from", "start of the first window, RFC 3339 or 2006-01-02 in UTC; protects the range of windows (without it one early record adds windows)")
-	flags.Var(&f.to, "to", "end of the last window; protects the range of windows (without it one late record adds windows)")
+	flags.Var(&f.from, "from", "start of the first window, RFC 3339 or 2006-01-02 in UTC; without it a single early record can add windows")
+	flags.Var(&f.to, "to", "end of the last window; without it a single late record can add windows")
 }
 
 // checkInput decides the layout of the file.

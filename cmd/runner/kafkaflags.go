@@ -22,7 +22,7 @@ type kafkaFlags struct {
 
 func (f *kafkaFlags) register(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&f.brokers, "brokers", nil, "brokers as host:port, tried in order")
-	flags.BoolVar(&f.tls, "tls", false, "encrypt; without --tls-ca the system's authorities are trusted")
+	flags.BoolVar(&f.tls, "tls", false, "encrypt; without --tls-ca, trust the system's certificate authorities")
 	flags.StringVar(&f.ca, "tls-ca", "", "PEM file of the authority that signed the brokers' certificates")
 	flags.StringVar(&f.cert, "tls-cert", "", "PEM file of the client's certificate")
 	flags.StringVar(&f.key, "tls-key", "", "PEM file of the client's key")

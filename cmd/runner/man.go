@@ -19,7 +19,7 @@ func (a *app) man() *cobra.Command {
 		Example: `  runner man --dir /usr/local/share/man/man1`,
 		Args:    noArguments("--dir"),
 	}
-	cmd.Flags().StringVar(&dir, "dir", "", "directory to write them to; it is made where it is not there")
+	cmd.Flags().StringVar(&dir, "dir", "", "directory to write them to; man creates it if it is missing")
 	cmd.MarkFlagRequired("dir") //nolint:errcheck // the flag exists
 	cmd.RunE = a.run(func(cmd *cobra.Command) error {
 		if dir == "" {

@@ -17,9 +17,9 @@ type monitorFlags struct {
 }
 
 func (f *monitorFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.listen, "listen", "", "address (host:port) for /metrics of Prometheus, /-/healthy and /-/ready: seconds and states (default: nothing is served)")
-	flags.BoolVar(&f.trusted, "metrics-trusted", false, "with --listen: exact numbers of records, too; for a network of the trusted side only")
-	flags.BoolVar(&f.profiles, "pprof", false, "with --listen: profiles of this process under /debug/pprof/; they show its memory: for the trusted side only")
+	flags.StringVar(&f.listen, "listen", "", "serve /metrics for Prometheus, /-/healthy and /-/ready on this address (host:port): seconds and states only (default: serve nothing)")
+	flags.BoolVar(&f.trusted, "metrics-trusted", false, "with --listen: also serve exact numbers of records; only for a network of the trusted side")
+	flags.BoolVar(&f.profiles, "pprof", false, "with --listen: serve profiles of this process under /debug/pprof/; they show its memory: only for the trusted side")
 }
 
 func (f *monitorFlags) checkMonitor(changed func(string) bool) error {

@@ -42,23 +42,24 @@ func (a *app) plan() *cobra.Command {
 	f := &planFlags{}
 	cmd := &cobra.Command{
 		Use:   "plan",
-		Short: "Say which windows and bounds fit your events, and what they would give",
-		Long: `Read a file of events once, and say what its users do, which share of their events
-would count under which bounds, how wrong counts would be, and when users could not
-take part any more. It recommends three settings, ready for a configuration file
-and for "runner demo": the most accurate one, the one that lasts longest, and the
-one that shows most keys.
+		Short: "Recommend windows and bounds for your events, and show how exact the counts would be",
+		Long: `Read a file of events once, and show what its users do, which share of their events
+would count with which bounds, how wrong the counts would be, and when users could no
+longer take part. plan recommends three settings, ready for a configuration file and
+for "runner demo": the most accurate one, the one that lasts longest, and the one that
+shows most keys.
 
-Nothing is changed, and nothing is released: what it prints is made from raw data, for
-you alone. Only the recommended settings themselves are round numbers and carry no
-figure and no key of the data; choosing them by looking at raw data is not
-protected all the same.
+plan changes and releases nothing. Its output is made from raw data and is for you
+alone. Only the recommended settings hold no figure and no key of the data, just round
+numbers; but you choose among them by looking at raw data, and that choice is not
+protected.
 
-Bounds that are given are kept; others are chosen. Without --window the smallest of
-1h, 6h, 1d, 7d, 30d, 90d and 365d is taken that shows half of what there is to see.
+plan keeps the bounds that you give and chooses the others. Without --window it takes
+the smallest of 1h, 6h, 1d, 7d, 30d, 90d and 365d that shows half of what there is to
+see.
 
-With --config it plans a metric of a configuration by the events on its topic, in
-windows of that metric's size unless others are given.`,
+With --config, plan reads the events topic of a configuration in place of a file and
+plans one of its metrics, in windows of the metric's size unless you give others.`,
 		Example: `  runner plan --input visits.csv --header --user-field user --key-field page \
     --time-field when
   runner plan --input visits.csv --header --user-field user --key-field page \
@@ -69,22 +70,22 @@ windows of that metric's size unless others are given.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	f.inputFlags.register(flags)
-	flags.Var(&f.windows, "window", "size of windows, like 15m, 1h30m or 1d; give it more than once to compare sizes (default: chosen)")
+	flags.Var(&f.windows, "window", "size of windows, like 15m, 1h30m or 1d; give it more than once to compare sizes (default: plan chooses)")
 	f.registerPromise(cmd)
-	flags.IntVar(&f.maxKeysPerUser, "max-keys-per-user", 0, "keys per window to which a user can contribute (default: chosen)")
-	flags.IntVar(&f.maxEventsPerKey, "max-events-per-key", 0, "events that a user can contribute to a key in a window (default: chosen)")
-	flags.IntVar(&f.lastAtLeast, "last-at-least", 0, "windows in which every user can take part (default: chosen)")
-	flags.StringVar(&f.publicKeys, "public-keys", "", "file with one key per line, or a,b,c: released in every window (default: which keys exist is protected)")
-	flags.StringVar(&f.key, "key", "", "the key to ask about (default: the largest, and the median one that is shown)")
-	flags.Float64Var(&f.within, "within", 0, "what --key needs to be within this relative error (default: --relative)")
-	flags.Float64Var(&f.spendShare, "spend-share", 0, "protect the users in the file: choose by noisy tables, and spend this part of their privacy budget on them, which the deployment then does not have (privacy.planned)")
-	flags.StringVar(&f.noiseKeyFile, "noise-key-file", "", "with --spend-share: the noise key of the deployment that you plan; Tollgate records beside it what was spent")
-	flags.BoolVar(&f.chooseAgain, "choose-again", false, "with --spend-share: make another choice and spend that part once more (default: the same arguments show the earlier choice again)")
-	flags.StringVar(&f.config, "config", "", "configuration file (YAML): plan a metric of it by the events on its topic, from --from to --to, in place of --input")
+	flags.IntVar(&f.maxKeysPerUser, "max-keys-per-user", 0, "how many keys a user can contribute to in a window (default: plan chooses)")
+	flags.IntVar(&f.maxEventsPerKey, "max-events-per-key", 0, "how many events a user can contribute to a key in a window (default: plan chooses)")
+	flags.IntVar(&f.lastAtLeast, "last-at-least", 0, "in how many windows every user can take part (default: plan chooses)")
+	flags.StringVar(&f.publicKeys, "public-keys", "", "the keys to release in every window: a file with one key per line, or a,b,c (default: which keys exist is protected)")
+	flags.StringVar(&f.key, "key", "", "the key to report on (default: the largest key, and the median one of those that are shown)")
+	flags.Float64Var(&f.within, "within", 0, "report what --key needs to be within this relative error (default: --relative)")
+	flags.Float64Var(&f.spendShare, "spend-share", 0, "protect the users in the file: choose by noisy tables and spend this part of their privacy budget on them; the deployment then has less (privacy.planned)")
+	flags.StringVar(&f.noiseKeyFile, "noise-key-file", "", "with --spend-share: the noise key of the deployment that you plan; Tollgate records beside it what plan spends")
+	flags.BoolVar(&f.chooseAgain, "choose-again", false, "with --spend-share: choose again and spend that part once more (default: the same arguments show the earlier choice)")
+	flags.StringVar(&f.config, "config", "", "configuration file (YAML): plan one of its metrics by the events on its topic between --from and --to, in place of --input")
 	flags.StringVar(&f.metric, "metric", "", "with --config: the metric to plan (default: the only one)")
 	cmd.RegisterFlagCompletionFunc("metric", a.completeMetrics) //nolint:errcheck // the flag exists
-	flags.BoolVar(&f.exact, "exact", false, "exact terms as well: deviations of the noise, thresholds, the whole grid")
-	flags.StringVar(&f.report, "report", "", "file for an HTML page of the answer, with sliders over what was computed; for whom the answer is for")
+	flags.BoolVar(&f.exact, "exact", false, "also print exact terms: deviations of the noise, thresholds, the whole grid")
+	flags.StringVar(&f.report, "report", "", "file for an HTML page of the answer, with sliders over what plan computed; made from raw data, for you alone")
 	formatFlag(cmd, &f.format)
 	cmd.RunE = a.run(func(cmd *cobra.Command) error {
 		if cmd.Flags().Changed("config") {

@@ -15,18 +15,20 @@ func (a *app) recover() *cobra.Command {
 	var path, by string
 	cmd := &cobra.Command{
 		Use:   "recover",
-		Short: "Let a deployment that has stopped itself go on",
-		Long: `A run writes a STOP to the control topic when control log and ledger contradict each
-other, when a value would differ from a published one, or when a budget is exceeded.
-Every later run then refuses to start. Find out why and put it right
-(docs/runbook.md); then say so with this command. It changes nothing else: if the
-reason is still there, the next run stops again.`,
+		Short: "Let a deployment that has stopped itself start again",
+		Long: `Let a deployment that has stopped itself start again. A run writes a STOP to the
+control topic if control log and ledger contradict each other, if a value would differ
+from a published one, or if a budget is exceeded. Every later run then refuses to
+start.
+
+First find the cause and remove it (docs/runbook.md), then run this command. It
+changes nothing else: if the cause is still there, the next run stops again.`,
 		Example: `  runner recover --config tollgate.yaml --by "Ada, ticket 1234"`,
 		Args:    noArguments("--config"),
 	}
 	cmd.Flags().SortFlags = false
 	a.configPath(cmd, &path)
-	cmd.Flags().StringVar(&by, "by", "", "name of the person who has looked into it, and where that is written down; kept on the control topic")
+	cmd.Flags().StringVar(&by, "by", "", "who has looked into the cause, and where it is written down; recorded on the control topic")
 	cmd.MarkFlagRequired("by") //nolint:errcheck // the flag exists
 	cmd.RunE = a.run(func(cmd *cobra.Command) error { return a.runRecover(cmd.Context(), path, by) })
 	return cmd

@@ -80,7 +80,7 @@ var flagRemedies = []remedy{
 		w.must("replay --config $C --input $CSV --header")
 		w.works("run --config $C --until-end --wait 1m")
 	}},
-	{texts: one("; with --until or --until-end also (exit code 4)"), not: "no remedy: a part of the help"},
+	{texts: one("; with --until or --until-end also if more than half"), not: "no remedy: a part of the help"},
 	{texts: one("--dir is empty"), walk: lines("man --dir=", "man --dir $D")},
 	{texts: []string{"--listen is empty", "--metrics-trusted goes with", "--pprof goes with"}, walk: func(w *walk) {
 		w.settled()

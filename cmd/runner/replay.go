@@ -40,26 +40,29 @@ func (a *app) replay() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "replay",
 		Short: "Write a file to an events topic",
-		Long: `Write the records of a file to a topic, as they are and in the file's order. A hash
-of the user's id chooses the partition, and the time of the event becomes the
-record's time. A record without a usable time takes the time of the record before
-it; the pipeline will put it with the dead letters. Records longer than 900,000 bytes
-are left out. Nothing is sorted: with time.trust: producer a record with a later time
-makes those that follow it in its partition late, unless time.lateness covers them;
-sort the file first.
+		Long: `Write the records of a file to a topic, unchanged and in the order of the file. A hash
+of the user's id chooses the partition, and the time of the event becomes the time of
+the Kafka record. A record without a usable time gets the time of the record before
+it; a run will put it with the dead letters. replay leaves out records longer than
+900,000 bytes.
 
-With --config the brokers, the topic and the fields are those of a deployment.
+replay does not sort. With time.trust: producer, a record with a later time makes the
+records behind it in its partition late, unless time.lateness covers them: sort the
+file first.
 
-The records of an Avro container file are written as the pipeline reads them. For a
-topic that is read with a schema file (events.schema, --schema) they are written bare,
-and the file must have been written with that schema. For a topic that is read with
-a schema registry (events.registry, --registry) each record begins with the id of the
-file's schema, which is registered under the subject TOPIC-value unless it is there
-already.
+With --config, replay takes the brokers, the topic and the fields from a deployment's
+configuration.
+
+replay writes the records of an Avro container file in the form in which a run reads
+them. If the topic is read with a schema file (events.schema, --schema), it writes
+them bare, and the file must have been written with that schema. If the topic is read
+with a schema registry (events.registry, --registry), each record begins with the id
+of the file's schema; replay registers the schema under the subject TOPIC-value if it
+is not there yet.
 
 On a topic with append times (message.timestamp.type=LogAppendTime) the broker
-replaces the times: events of the past are then late, and none of them is counted.
-Such a topic is refused unless --accept-late is given.`,
+replaces the times, so old events are late and none of them is counted. replay refuses
+such a topic unless you give --accept-late.`,
 		Example: `  runner replay --config tollgate.yaml --input events.jsonl
   runner replay --brokers localhost:9092 --topic visits --input visits.csv --header \
     --user-field user --time-field when --rate 1000
@@ -69,7 +72,7 @@ Such a topic is refused unless --accept-late is given.`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&f.config, "config", "", "configuration file: brokers, topic and fields are taken from it")
+	flags.StringVar(&f.config, "config", "", "configuration file to take brokers, topic and fields from")
 	f.kafka.register(flags)
 	flags.StringVar(&f.topic, "topic", "", "the topic to write to; it must exist")
 	flags.StringVar(&f.input, "input", "", "file with the events")
@@ -78,10 +81,10 @@ Such a topic is refused unless --accept-late is given.`,
 	flags.StringSliceVar(&f.columns, "columns", nil, "names of the columns where there is no header: a,b,c")
 	flags.StringVar(&f.userField, "user-field", "", "column, JSON member or Avro field with the user's id")
 	flags.StringVar(&f.timeField, "time-field", "", "column, JSON member or Avro field with the time of the event")
-	flags.Var(&f.timeUnit, "time-unit", "how times are written: seconds, milliseconds or microseconds since 1970, or RFC 3339; for Avro the unit of the logical type unless given")
+	flags.Var(&f.timeUnit, "time-unit", "how times are written: seconds, milliseconds or microseconds since 1970, or RFC 3339; default for Avro: the unit of the logical type")
 	f.avro.register(flags)
 	flags.Float64Var(&f.rate, "rate", 0, "write at most this many records a second (default: as fast as it goes)")
-	flags.BoolVar(&f.acceptLate, "accept-late", false, "write to a topic with append times all the same")
+	flags.BoolVar(&f.acceptLate, "accept-late", false, "write even to a topic with append times, where old events are late")
 	cmd.MarkFlagRequired("input") //nolint:errcheck // the flag exists
 	cmd.RunE = a.run(func(cmd *cobra.Command) error { return a.runReplay(cmd.Context(), f, cmd.Flags().Changed) })
 	return cmd

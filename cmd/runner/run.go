@@ -43,32 +43,32 @@ func (a *app) runCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Read events from Kafka, publish counts, and print them as they are published",
-		Long: `Run a deployment that "runner init" has begun: read its events topic, publish to
-its counts topic, and print every value that this run publishes. It goes on until
-it is stopped. At SIGINT or SIGTERM it finishes the open turn (what lies between two
-ends of windows) and ends: it is drained. A second signal ends it at once, which is
-as safe as any crash. Started again, it goes on where it was. While no broker
-answers, the first signal ends it within ten seconds: the next run redoes what was
-under way, and the exit code is 1.
+		Long: `Run a deployment that "runner init" has begun: read its events topic, publish to its
+counts topic, and print every value that this run publishes. The run goes on until you
+stop it, and continues where it was when you start it again. SIGINT or SIGTERM drains
+it: it finishes the open turn (the time between two ends of windows) and ends. A
+second signal ends it at once, which is as safe as any crash. If no broker answers,
+the first signal ends the run within ten seconds with exit code 1; the next run
+repeats the unfinished work.
 
-A broker that does not answer at the start may be restarting: the run says so and
-waits for it, for the time of --wait-for-broker.
+If no broker answers at the start, the run says so and waits for as long as
+--wait-for-broker allows.
 
-While windows fill up, stderr says when the next counts come, how far reading is
-behind, and coarsely what is wrong: that more than half of the records are late, or
-that some are dead-lettered, with where to look. It has no user id, no key and no
-number of records. Exact tallies of the records up to the last closed window are in
---trusted-report FILE, at the end of the run.
+While windows fill up, stderr says when the next counts are due and how far the reader
+is behind. It says roughly what is wrong and where to look: for example, that more
+than half of the records are late, or that some are dead-lettered. stderr never shows
+a user id, a key or a number of records. With --trusted-report FILE, the run writes
+exact tallies of the records up to the last closed window when it ends.
 
---until ends the run when every window that ends by a given time is settled; "now"
-stands for every window that is over when the run begins. No record changes which
-windows these are. --until-end ends the run when every window with an event that was
-on the topic at the start is settled; which window is the last, and how long that
-takes, can depend on one record: the event that is furthest ahead (time.skew limits
-how far; with time.no_future there is no limit). Neither flag closes a window early:
-where only the clock can close the last windows, the run waits. --wait limits that:
-the run is then drained, says how many turns are open, until when, and what closes
-them; the exit code is 1.`,
+With --until, the run ends when every window that ends by the given time is settled;
+"now" means every window that is over when the run begins. No record changes which
+windows these are. With --until-end, it ends when every window with an event that was
+on the topic at the start is settled. One record can decide which window is the last,
+and how long that takes: the event that is furthest ahead (time.skew limits how far;
+with time.no_future there is no limit). Neither flag closes a window early: if only
+the clock can close the last windows, the run waits. --wait limits this time: the run
+then drains, says how many turns are open, until when, and what closes them, and exits
+with 1.`,
 		Example: `  runner run --config tollgate.yaml
   runner run --config tollgate.yaml --format json
   runner run --config tollgate.yaml --until now --wait 10m`,
@@ -78,17 +78,17 @@ them; the exit code is 1.`,
 	flags.SortFlags = false
 	a.configPath(cmd, &f.config)
 	flags.Var(&f.until, "until", "end when every window that ends by this time is settled")
-	flags.BoolVar(&f.untilEnd, "until-end", false, "end when everything that is on the topic now is settled; one record can decide when")
-	durationFlag(flags, &f.wait, "wait", 0, "with --until or --until-end: wait at most this long (default: as long as it takes)")
+	flags.BoolVar(&f.untilEnd, "until-end", false, "end when every event that is on the topic now is settled; one record can decide when")
+	durationFlag(flags, &f.wait, "wait", 0, "with --until or --until-end: drain the run if it has not ended after this long (default: no limit)")
 	formatFlag(cmd, &f.format)
 	topFlag(cmd, &f.top)
 	flags.StringVar(&f.trustedReport, "trusted-report", "", "file for exact tallies of all records, as JSON; not for publication")
-	flags.StringVar(&f.report, "report", "", "file for an HTML page of what was published: charts, tables, the promise")
+	flags.StringVar(&f.report, "report", "", "file for an HTML page of the published counts: charts, tables, the promise")
 	clusterFlags(cmd, f)
 	strictFlag(cmd, &f.strict)
 	flags.Lookup("strict").Usage += strictLosses
 	f.monitorFlags.register(flags)
-	durationFlag(flags, &f.waitForBroker, "wait-for-broker", defaultWaitForBroker, "at the start: wait this long for a broker that does not answer yet; 0: do not wait")
+	durationFlag(flags, &f.waitForBroker, "wait-for-broker", defaultWaitForBroker, "how long to wait at the start for a broker that does not answer yet; 0: do not wait")
 	cmd.RunE = a.run(func(cmd *cobra.Command) error { return a.runDeployment(cmd.Context(), f, cmd.Flags().Changed) })
 	a.logFlag(cmd)
 	return cmd

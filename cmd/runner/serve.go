@@ -29,19 +29,19 @@ func (a *app) serve() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Show released values to the public: a live page and a JSON API",
-		Long: `Serve what a deployment has published over HTTP, in a process of its own: a page with
-charts and tables, into which values come as they are published, and a JSON API,
-/v1/releases and /v1/metrics, which /openapi.yaml describes. Operators have
+		Long: `Serve the published values of a deployment over HTTP, in a process of its own. The
+page has charts and tables, and shows new values as they are published. The JSON API
+has /v1/releases and /v1/metrics; /openapi.yaml describes it. For operators there are
 /-/healthy, /-/ready and /metrics.
 
-The process reads the topic of counts and that of the ends of turns, and nothing else.
-It has no keys: none of the files of keys and of the registries' passwords is read, and
-it starts where they do not exist. A user of Kafka that may read these two topics is
-enough for it. It waits for brokers, for topics and for values; /-/ready says why it is
-not ready.
+serve reads only the counts topic and the topic with the ends of turns, so its Kafka
+user needs to read only these two. It needs no keys: it reads neither key files nor
+files with a registry's password, and starts without them. It waits for brokers,
+topics and values; /-/ready says why it is not ready.
 
-It speaks plain HTTP: a proxy in front does TLS, limits each client, and passes on what
-the public may see (/, /v1/ and /openapi.yaml). SIGINT and SIGTERM end it.`,
+serve speaks plain HTTP. Put a proxy in front that does TLS, limits each client, and
+passes on only what the public may see (/, /v1/ and /openapi.yaml). SIGINT or SIGTERM
+ends it.`,
 		Example: `  runner serve --config tollgate.yaml
   runner serve --config tollgate.yaml --listen 0.0.0.0:8080 --title "Visits of our site"`,
 		Args: noArguments("--config"),
@@ -49,11 +49,11 @@ the public may see (/, /v1/ and /openapi.yaml). SIGINT and SIGTERM end it.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	a.configPath(cmd, &f.config)
-	flags.StringVar(&f.listen, "listen", "127.0.0.1:8080", "address and port to serve on; 0.0.0.0:8080 for all addresses of this machine")
+	flags.StringVar(&f.listen, "listen", "127.0.0.1:8080", "address and port to listen on; 0.0.0.0:8080 for all addresses of this machine")
 	flags.StringVar(&f.title, "title", "", "title of the page (default: the deployment's name)")
-	flags.IntVar(&f.keep, "keep", 500, "how many windows of each metric are kept and shown, the newest ones")
-	flags.IntVar(&f.clients, "max-clients", 1000, "how many connections there are at once; further ones are refused")
-	durationFlag(flags, &f.refresh, "refresh", 5*time.Second, "how often a page that is open asks for new values, about")
+	flags.IntVar(&f.keep, "keep", 500, "how many windows of each metric serve keeps and shows: the newest ones")
+	flags.IntVar(&f.clients, "max-clients", 1000, "how many connections serve accepts at once; it refuses more")
+	durationFlag(flags, &f.refresh, "refresh", 5*time.Second, "how often, about, an open page asks for new values")
 	cmd.RunE = a.run(func(cmd *cobra.Command) error { return a.runServe(cmd.Context(), f) })
 	a.logFlag(cmd)
 	return cmd

@@ -23,14 +23,15 @@ func (a *app) status() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "status",
-		Short: "Say how far a deployment is, and whether it has stopped itself",
-		Long: `Read a deployment's control topic, and nothing else, and say how far it is: up to when
-counts are published, since when the next ones are due, which run is in force, and
-whether the deployment has stopped itself. It needs no key and changes nothing. Control does
-not show whether a process is alive: a run that is alive moves the published time on.
+		Short: "Show how far a deployment is, and whether it has stopped itself",
+		Long: `Show how far a deployment is: up to when counts are published, since when the next
+ones are due, which run is in force, and whether the deployment has stopped itself.
+status reads only the control topic; it needs no key and changes nothing. The control
+topic does not show whether a process is alive, but a live run moves the published
+time on.
 
-The exit code is 1 where the deployment has stopped itself, and with --max-lag where
-the next counts are due for longer than that.`,
+status exits with 1 if the deployment has stopped itself, and with --max-lag also if
+the next counts have been due for longer than that.`,
 		Example: `  runner status --config tollgate.yaml
   runner status --config tollgate.yaml --max-lag 5m --format json`,
 		Args: noArguments("--config"),
@@ -38,7 +39,7 @@ the next counts are due for longer than that.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	a.configPath(cmd, &path)
-	durationFlag(flags, &maxLag, "max-lag", 0, "end with exit code 1 where counts are due for longer than this (default: no limit)")
+	durationFlag(flags, &maxLag, "max-lag", 0, "exit with 1 if counts have been due for longer than this (default: no limit)")
 	formatFlag(cmd, &f)
 	cmd.RunE = a.run(func(cmd *cobra.Command) error {
 		if cmd.Flags().Changed("max-lag") && maxLag <= 0 {

@@ -29,19 +29,20 @@ func (a *app) validate() *cobra.Command {
 	f := &validateFlags{role: roleValue(pipeline.RoleRun)}
 	cmd := &cobra.Command{
 		Use:   "validate",
-		Short: "Check a configuration, and say what it promises and how long its budget lasts",
-		Long: `Check a configuration file and everything that follows from it: what is promised to
-users, and for every metric which counts come out, how exact they are, and in how many
+		Short: "Check a configuration, and show what it promises and how long its budget lasts",
+		Long: `Check a configuration file and show what follows from it: the promise to users and,
+for every metric, which counts are released, how exact they are, and in how many
 windows every user can take part. --exact adds the terms of the theory.
 
-Then look at the topics on the brokers, and at the deployment that they have, as
-"runner run" does before it reads. A difference that "runner change" could put in
-force is reported; a difference that can never be put in force is an error. --offline
-leaves all that out. Key files that do not exist yet are not an error.
+validate then checks the topics on the brokers and the deployment on them, as "runner
+run" does before it reads. It reports a difference that "runner change" can put in
+force; a difference that no change can put in force is an error. --offline skips these
+checks. A key file that does not exist yet is not an error.
 
---acls looks at access to the topics instead of all that: what the user of the
-configuration lacks (exit code 1), and, where the brokers let it look at their rules, who
-may read and write each topic, and who may do more than the promise to users allows.`,
+With --acls, validate checks only the access to the topics: which rights the user of
+the configuration lacks (exit code 1). If the brokers let this user read their rules,
+it also lists who may read and write each topic, and who may do more than the promise
+to users allows.`,
 		Example: `  runner validate --config tollgate.yaml --offline
   runner validate --config tollgate.yaml --format json
   runner validate --config tollgate.yaml --acls --role serve`,
@@ -50,11 +51,11 @@ may read and write each topic, and who may do more than the promise to users all
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	a.configPath(cmd, &f.config)
-	flags.BoolVar(&f.offline, "offline", false, "do not look at the brokers")
-	flags.BoolVar(&f.exact, "exact", false, "exact terms as well: accountant, privacy loss, parts of δ, deviations of the noise")
-	flags.BoolVar(&f.acls, "acls", false, "look at who may read and write the topics, and at nothing else")
-	flags.Var(&f.role, "role", "with --acls: the command that the user of the configuration is for")
-	flags.StringVar(&f.principal, "principal", "", "with --acls: what the brokers call this user, like User:tollgate (default: by Kafka's rules)")
+	flags.BoolVar(&f.offline, "offline", false, "check only the file, not the brokers")
+	flags.BoolVar(&f.exact, "exact", false, "also print exact terms: accountant, privacy loss, parts of δ, deviations of the noise")
+	flags.BoolVar(&f.acls, "acls", false, "check only who may read and write the topics")
+	flags.Var(&f.role, "role", "with --acls: the command that this Kafka user is meant for")
+	flags.StringVar(&f.principal, "principal", "", "with --acls: the principal of this user on the brokers, like User:tollgate (default: by Kafka's rules)")
 	strictFlag(cmd, &f.strict)
 	formatFlag(cmd, &f.format)
 	cmd.RunE = a.run(func(cmd *cobra.Command) error {
