@@ -12,9 +12,9 @@
 // The stages are transforms of their own: [Read], [Pack], [Spend], [Release] and
 // [Settle], for any pipeline. The package knows Beam and nothing of Kafka: what
 // a stage does to the outside world goes through an interface, opened by a hook
-// that travels with the pipeline (package hook). spend.NewEngine, [NewReleaser] and
-// [NewSettler] make a Spender, a Releaser and a Settler of a ledger, ladders and a
-// [Publisher]; [InState] does without the ledger ([SpendInState]). [Build] puts all
+// that travels with the pipeline (package hook). spend.NewEngine, release.New and
+// release.NewSettler make a Spender, a Releaser and a Settler of a ledger, ladders and a
+// release.Publisher; [InState] does without the ledger ([SpendInState]). [Build] puts all
 // stages together for a run whose [Runtime] is registered in this process; its hooks
 // have the run's id only. For a pipeline without the loop see package plain.
 //

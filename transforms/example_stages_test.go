@@ -17,6 +17,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/transforms"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
+	"github.com/tollgate-dp/tollgate/transforms/release"
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
@@ -144,7 +145,7 @@ func (h ladders) Open(context.Context) (transforms.Releaser, error) {
 	if err != nil {
 		return nil, err
 	}
-	return transforms.NewReleaser(transforms.ReleaserOptions{
+	return release.New(release.Options{
 		Metrics: []schemas.MetricSpec{metric}, Ending: windowsOf, Incarnation: [16]byte{1},
 		Noise:     noisereduction.NoiseKey{ID: "2026-a", Secret: secret.New([32]byte{2})}, // 256 random bits, from a safe place
 		Counts:    schemas.CountsEncoding{Format: schemas.CountsJSON},
@@ -152,14 +153,14 @@ func (h ladders) Open(context.Context) (transforms.Releaser, error) {
 	})
 }
 
-// Take implements transforms.Publisher. What was printed before cannot be read back,
+// Take implements release.Publisher. What was printed before cannot be read back,
 // so that each is told of nothing.
-func (h ladders) Take(_ context.Context, _ int, _ int64, _ uint64, _ func(turn uint64, key, value []byte) error) (transforms.CountsWriter, error) {
+func (h ladders) Take(_ context.Context, _ int, _ int64, _ uint64, _ func(turn uint64, key, value []byte) error) (release.CountsWriter, error) {
 	return h, nil
 }
 
-// Append implements transforms.CountsWriter.
-func (h ladders) Append(_ context.Context, _ uint64, records []transforms.CountsRecord) func(context.Context) (int64, error) {
+// Append implements release.CountsWriter.
+func (h ladders) Append(_ context.Context, _ uint64, records []release.Record) func(context.Context) (int64, error) {
 	for _, r := range records {
 		v := r.Release
 		fmt.Printf("%s %s %s: %.0f ± %.0f %s\n", time.UnixMilli(v.WindowStart).UTC().Format("15:04"), v.Metric, v.Key, v.Count(), v.StdDev, h.Currency)
@@ -176,10 +177,10 @@ func (h settlements) Open(context.Context) (transforms.Settler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return transforms.NewSettler([]schemas.MetricSpec{metric}, h)
+	return release.NewSettler([]schemas.MetricSpec{metric}, h)
 }
 
-// WriteSettlement implements transforms.SettlementWriter.
+// WriteSettlement implements release.SettlementWriter.
 func (h settlements) WriteSettlement(ctx context.Context, s schemas.Settled) error {
 	fmt.Printf("turn %d is settled: %d counts\n", s.Turn, len(s.Keys))
 	if h.Dir == "" {

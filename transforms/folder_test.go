@@ -48,7 +48,7 @@ func (f folder) get(name string, content any) error {
 
 func settledName(turn uint64) string { return fmt.Sprintf("settled-%d", turn) }
 
-// WriteSettlement implements transforms.SettlementWriter.
+// WriteSettlement implements release.SettlementWriter.
 func (f folder) WriteSettlement(_ context.Context, s schemas.Settled) error {
 	return f.put(settledName(s.Turn), s)
 }

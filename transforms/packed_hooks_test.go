@@ -18,6 +18,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/transforms"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
+	"github.com/tollgate-dp/tollgate/transforms/release"
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
@@ -241,14 +242,14 @@ func (c notedState) Load() (meta, base []byte, deltas [][]byte, err error) {
 type shopReleaser struct{ folder }
 
 func (h shopReleaser) Open(context.Context) (transforms.Releaser, error) {
-	return transforms.NewReleaser(transforms.ReleaserOptions{
+	return release.New(release.Options{
 		Metrics: shopMetrics(), Ending: shopWindows, Incarnation: shopIncarnation, Noise: shopNoise,
 		Counts: schemas.CountsEncoding{Format: schemas.CountsJSON}, Publisher: h,
 	})
 }
 
-// Take implements transforms.Publisher: put itself compares with what is there.
-func (h shopReleaser) Take(_ context.Context, shard int, _ int64, _ uint64, _ func(uint64, []byte, []byte) error) (transforms.CountsWriter, error) {
+// Take implements release.Publisher: put itself compares with what is there.
+func (h shopReleaser) Take(_ context.Context, shard int, _ int64, _ uint64, _ func(uint64, []byte, []byte) error) (release.CountsWriter, error) {
 	return shopCounts{h.folder, shard}, nil
 }
 
@@ -257,8 +258,8 @@ type shopCounts struct {
 	shard int
 }
 
-// Append implements transforms.CountsWriter.
-func (c shopCounts) Append(_ context.Context, turn uint64, records []transforms.CountsRecord) func(context.Context) (int64, error) {
+// Append implements release.CountsWriter.
+func (c shopCounts) Append(_ context.Context, turn uint64, records []release.Record) func(context.Context) (int64, error) {
 	var values []schemas.Release
 	for _, r := range records {
 		values = append(values, r.Release)
@@ -271,5 +272,5 @@ func releasedName(turn uint64, shard int) string { return fmt.Sprintf("released-
 type shopSettler struct{ folder }
 
 func (h shopSettler) Open(context.Context) (transforms.Settler, error) {
-	return transforms.NewSettler(shopMetrics(), h.folder)
+	return release.NewSettler(shopMetrics(), h.folder)
 }

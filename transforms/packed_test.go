@@ -17,6 +17,7 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms"
 	"github.com/tollgate-dp/tollgate/transforms/direct"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
+	"github.com/tollgate-dp/tollgate/transforms/release"
 )
 
 // outcome is what comes of the shop's turns.
@@ -227,7 +228,7 @@ func shopInSequence(t *testing.T) outcome {
 	}
 	s := &sequence{T: t, budget: budget, metrics: shopMetrics(), outcome: outcome{Admitted: map[visit]bool{}, Accounts: map[string]accountAtEnd{}}}
 	for i := range s.metrics {
-		plan, err := transforms.PlanOf(&s.metrics[i])
+		plan, err := release.PlanOf(&s.metrics[i])
 		if err != nil {
 			t.Fatal(err)
 		}

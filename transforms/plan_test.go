@@ -7,8 +7,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/state"
-	"github.com/tollgate-dp/tollgate/transforms"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
+	"github.com/tollgate-dp/tollgate/transforms/release"
 )
 
 // The threshold of a private key hides all that one user can add to a count: what the kind of the
@@ -23,7 +23,7 @@ func TestAThresholdHidesTheSensitivityOfTheKind(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		plan, err := transforms.PlanOf(&schemas.MetricSpec{
+		plan, err := release.PlanOf(&schemas.MetricSpec{
 			Name: "m", Kind: kind, MaxKeysPerUser: 1, MaxEventsPerKey: events, LadderKind: "geometric", LadderFactor: 2,
 			First: precision, Top: precision, Confidence: 0.95, KeyMode: schemas.KeysPrivate, DeltaKey: delta,
 		})

@@ -25,7 +25,7 @@ func init() {
 // KV<int, []byte>, all under key 0: one acknowledgement (schemas.Ack) a release
 // shard, with the time of its turn, once what it acknowledges is published.
 //
-// NewReleaser makes a Releaser of ladders and a Publisher. A Releaser must
+// release.New makes a Releaser of ladders and a Publisher. A Releaser must
 // expect the same group again after a bundle has failed.
 func Release(s beam.Scope, h hook.Hook[Releaser], partials beam.PCollection) beam.PCollection {
 	return releaseIn(s, h, Layout{}, partials)

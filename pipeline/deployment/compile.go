@@ -9,8 +9,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas/event"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/state"
-	"github.com/tollgate-dp/tollgate/transforms"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
+	"github.com/tollgate-dp/tollgate/transforms/release"
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
@@ -190,7 +190,7 @@ func compileMetric(d *Deployment, m *Metric, a allotment) ([]CompiledMetric, err
 func coverageName(metric string) string { return metrickind.Derived().Beside(metric) }
 
 func compileSpec(spec schemas.MetricSpec) (CompiledMetric, error) {
-	plan, err := transforms.PlanOf(&spec)
+	plan, err := release.PlanOf(&spec)
 	if err != nil {
 		return CompiledMetric{}, Invalid("metrics."+spec.Name, "%v", err)
 	}

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/tollgate-dp/tollgate/transforms"
+	"github.com/tollgate-dp/tollgate/transforms/release"
 )
 
 // ConfigError says which field of a configuration is invalid, and why.
@@ -35,7 +35,7 @@ var (
 	ErrStopped = errors.New("the deployment has stopped itself")
 	// ErrConflict says that a value that was published differs from what the topics
 	// give now.
-	ErrConflict = transforms.ErrConflict
+	ErrConflict = release.ErrConflict
 	// ErrInterruptedTurn says that a deployment cannot be changed while a turn is under
 	// way: drain it first.
 	ErrInterruptedTurn = errors.New("a turn is under way")

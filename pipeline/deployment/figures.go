@@ -7,7 +7,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/state"
-	"github.com/tollgate-dp/tollgate/transforms"
+	"github.com/tollgate-dp/tollgate/transforms/release"
 )
 
 // Figures say how exact the counts of one metric are, and how long a budget lasts for it: what
@@ -28,12 +28,12 @@ type Figures struct {
 	Windows uint64
 }
 
-// FiguresOf returns the Figures of every metric. Errors are those of transforms.PlanOf.
+// FiguresOf returns the Figures of every metric. Errors are those of release.PlanOf.
 func FiguresOf(b state.Budget, metrics []schemas.MetricSpec) ([]Figures, error) {
 	var all []Figures
 	for i := range metrics {
 		m := &metrics[i]
-		plan, err := transforms.PlanOf(m)
+		plan, err := release.PlanOf(m)
 		if err != nil {
 			return nil, err
 		}

@@ -9,7 +9,7 @@
 //
 //	type files struct{ Dir string }
 //
-//	func (f files) Open(context.Context) (transforms.Publisher, error) { return create(f.Dir) }
+//	func (f files) Open(context.Context) (release.Publisher, error) { return create(f.Dir) }
 //
 //	func init() { beam.RegisterType(reflect.TypeFor[files]()) }
 //

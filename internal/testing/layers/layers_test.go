@@ -72,6 +72,7 @@ func module() []layer {
 		{name: "spending", sees: []string{"secrets", "numbers", "memory", "wire", "noise"}, packages: []entry{
 			{"transforms/internal/keyedstate", "a base and its deltas in keyed state"},
 			{"transforms/spend", "clipping, admission, charging; no Beam, so that it is tested without"},
+			{"transforms/release", "ladders, what is published, settlement; no Beam either"},
 		}},
 		{name: "transforms", sees: []string{"secrets", "numbers", "wire", "noise", "spending"}, outside: []string{beam}, packages: []entry{
 			{"internal/localrunner", "how the local runner has to run"},

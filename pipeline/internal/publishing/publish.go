@@ -10,11 +10,11 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/internal/countslog"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/fencing"
 	"github.com/tollgate-dp/tollgate/schemas"
-	"github.com/tollgate-dp/tollgate/transforms"
+	"github.com/tollgate-dp/tollgate/transforms/release"
 )
 
 // publisher is PUBLISH: it takes partitions of counts under their fence and appends
-// to them. It implements transforms.Publisher.
+// to them. It implements release.Publisher.
 type publisher struct {
 	dep  *deployment.Deployment
 	grid grid
@@ -28,8 +28,8 @@ func newPublisher(client *kafkalog.Client, control *controllog.Log, d *deploymen
 	}
 }
 
-// Take implements transforms.Publisher.
-func (p *publisher) Take(ctx context.Context, shard int, epoch int64, settled uint64, each func(turn uint64, key, value []byte) error) (transforms.CountsWriter, error) {
+// Take implements release.Publisher.
+func (p *publisher) Take(ctx context.Context, shard int, epoch int64, settled uint64, each func(turn uint64, key, value []byte) error) (release.CountsWriter, error) {
 	producer, fence, err := p.TakePartition(ctx, shard, epoch)
 	if err != nil {
 		return nil, err
@@ -45,15 +45,15 @@ func (p *publisher) Take(ctx context.Context, shard int, epoch int64, settled ui
 }
 
 // countsWriter appends to a partition of counts that its epoch has taken. It implements
-// transforms.CountsWriter.
+// release.CountsWriter.
 type countsWriter struct {
 	*publisher
 	shard    int
 	producer *kafkalog.Producer
 }
 
-// Append implements transforms.CountsWriter.
-func (w *countsWriter) Append(ctx context.Context, turn uint64, records []transforms.CountsRecord) func(context.Context) (int64, error) {
+// Append implements release.CountsWriter.
+func (w *countsWriter) Append(ctx context.Context, turn uint64, records []release.Record) func(context.Context) (int64, error) {
 	msgs := make([]kafkalog.Message, len(records))
 	for i := range records {
 		r := &records[i]

@@ -6,6 +6,7 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
 	"github.com/tollgate-dp/tollgate/transforms"
+	"github.com/tollgate-dp/tollgate/transforms/release"
 )
 
 // NewReleaser makes RELEASE and PUBLISH of a deployment, in the generation that was in
@@ -13,7 +14,7 @@ import (
 // counts was lost to another writer. It implements io.Closer.
 func NewReleaser(client *kafkalog.Client, control *controllog.Log, d *deployment.Deployment, turns *calendar.Turns, lost func(epoch int64)) (transforms.Releaser, error) {
 	h := control.Header
-	return transforms.NewReleaser(transforms.ReleaserOptions{
+	return release.New(release.Options{
 		Metrics: deployment.Specs(d), Ending: turns.Ending, Incarnation: h.Incarnation, Generation: h.Generation,
 		Noise: d.Config.Keys.Noise[0], Counts: h.Counts, Publisher: newPublisher(client, control, d), Lost: lost,
 	})

@@ -9,10 +9,11 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/transforms"
+	"github.com/tollgate-dp/tollgate/transforms/release"
 )
 
 // settlements is where SETTLE writes: SETTLED on control. It implements
-// transforms.SettlementWriter.
+// release.SettlementWriter.
 type settlements struct {
 	control *controllog.Writer
 	ends    *turnEnds
@@ -30,10 +31,10 @@ func NewSettler(ctx context.Context, client *kafkalog.Client, control *controllo
 		writer.Close()
 		return nil, err
 	}
-	return transforms.NewSettler(deployment.Specs(d), &settlements{control: writer, ends: ends})
+	return release.NewSettler(deployment.Specs(d), &settlements{control: writer, ends: ends})
 }
 
-// WriteSettlement implements transforms.SettlementWriter.
+// WriteSettlement implements release.SettlementWriter.
 func (s *settlements) WriteSettlement(ctx context.Context, settled schemas.Settled) error {
 	parts, err := schemas.SplitSettled(settled, controllog.MaxRecord)
 	if err != nil {

@@ -1,4 +1,4 @@
-package transforms
+package release
 
 import (
 	"bytes"
@@ -15,8 +15,8 @@ import (
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
-// ReleaserOptions are what a Releaser needs.
-type ReleaserOptions struct {
+// Options are what a Releaser needs.
+type Options struct {
 	// Metrics as in spend.NewRules.
 	Metrics []schemas.MetricSpec
 	// Ending as in spend.Options.
@@ -32,7 +32,7 @@ type ReleaserOptions struct {
 	Lost func(epoch int64)
 }
 
-// NewReleaser makes a Releaser that adds up the partial counts of a turn, releases along the
+// New makes a Releaser that adds up the partial counts of a turn, releases along the
 // ladder of every key, and publishes what is not there yet. Public keys are released
 // in every window, at zero, too. A group in which a shard is missing releases
 // nothing, and so does one of an older epoch than the counts were taken for. A turn
@@ -41,16 +41,15 @@ type ReleaserOptions struct {
 // Release and the Pending that it returns fail with *spend.StopError when record
 // counts do not add up or, of ErrConflict, when what the release shard has published
 // of the turn is not what it would publish now. Where a newer epoch has taken the
-// counts over, nothing is acknowledged and Lost is told. The Releaser is an
-// io.Closer and safe for concurrent use.
-func NewReleaser(o ReleaserOptions) (Releaser, error) {
+// counts over, nothing is acknowledged and Lost is told. A Releaser is safe for concurrent use.
+func New(o Options) (*Releaser, error) {
 	if o.Ending == nil || o.Publisher == nil {
 		return nil, errors.New("making a releaser: windows and a publisher are needed")
 	}
 	if err := o.Counts.Check(); err != nil {
 		return nil, fmt.Errorf("making a releaser: Counts: %w", err)
 	}
-	r := &releaser{publisher: o.Publisher, encoding: o.Counts, lost: o.Lost, counts: map[int]*counts{}, ladders: ladders{
+	r := &Releaser{publisher: o.Publisher, encoding: o.Counts, lost: o.Lost, counts: map[int]*counts{}, ladders: ladders{
 		metrics: o.Metrics, windows: o.Ending, incarnation: o.Incarnation, generation: o.Generation, noise: o.Noise,
 	}}
 	if r.lost == nil {
@@ -67,7 +66,8 @@ func NewReleaser(o ReleaserOptions) (Releaser, error) {
 	return r, nil
 }
 
-type releaser struct {
+// Releaser turns the partial counts of a release shard and turn into published counts.
+type Releaser struct {
 	publisher Publisher
 	encoding  schemas.CountsEncoding
 	ladders   ladders
@@ -88,8 +88,8 @@ type counts struct {
 	wait    func(context.Context) (end int64, e error) // for the appends of the span
 }
 
-// Release implements Releaser.
-func (r *releaser) Release(ctx context.Context, shard int, blobs [][]byte) (spend.Pending, error) {
+// Release implements transforms.Releaser.
+func (r *Releaser) Release(ctx context.Context, shard int, blobs [][]byte) (spend.Pending, error) {
 	partials, err := spend.NewestPartials(blobs)
 	if err != nil || !partials.Complete() {
 		return nil, err
@@ -126,7 +126,7 @@ func (r *releaser) Release(ctx context.Context, shard int, blobs [][]byte) (spen
 	return &publishing{counts: c, ack: ack, wait: c.wait, lost: r.lost}, nil
 }
 
-func (r *releaser) countsOf(shard int) *counts {
+func (r *Releaser) countsOf(shard int) *counts {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c := r.counts[shard]
@@ -139,7 +139,7 @@ func (r *releaser) countsOf(shard int) *counts {
 
 // prepare makes this Releaser the only writer of the counts and finds out what an
 // earlier epoch may have published of the open turn.
-func (r *releaser) prepare(ctx context.Context, shard int, c *counts, head *schemas.Partial) error {
+func (r *Releaser) prepare(ctx context.Context, shard int, c *counts, head *schemas.Partial) error {
 	if c.epoch != head.Epoch || c.writer == nil {
 		if err := r.take(ctx, shard, c, head); err != nil {
 			return err
@@ -151,7 +151,7 @@ func (r *releaser) prepare(ctx context.Context, shard int, c *counts, head *sche
 	return nil
 }
 
-func (r *releaser) take(ctx context.Context, shard int, c *counts, head *schemas.Partial) error {
+func (r *Releaser) take(ctx context.Context, shard int, c *counts, head *schemas.Partial) error {
 	if err := c.close(); err != nil {
 		return fmt.Errorf("closing the counts of an earlier epoch: %w", err)
 	}
@@ -177,12 +177,12 @@ func (r *releaser) take(ctx context.Context, shard int, c *counts, head *schemas
 // publish writes what is not there yet. A value that is there and differs, or that
 // would not be released now, stops the deployment: nothing is ever released twice
 // with different values.
-func (c *counts) publish(ctx context.Context, shard int, turn uint64, records []CountsRecord) error {
+func (c *counts) publish(ctx context.Context, shard int, turn uint64, records []Record) error {
 	conflict := &spend.StopError{Shard: shard, Turn: turn, Reason: "a value that was published differs from what the log gives now", Err: ErrConflict}
 	if c.written == nil {
 		c.written = make(map[string][]byte, len(records))
 	}
-	missing := make([]CountsRecord, 0, len(records))
+	missing := make([]Record, 0, len(records))
 	known := 0
 	for _, r := range records {
 		old, found := c.found[string(r.Key)]
@@ -230,7 +230,7 @@ func (c *counts) close() error {
 }
 
 // Close closes what is taken of the Publisher, and then the Publisher.
-func (r *releaser) Close() error {
+func (r *Releaser) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var errs []error

@@ -1,4 +1,4 @@
-package transforms
+package release
 
 import (
 	"context"
@@ -15,9 +15,9 @@ import (
 )
 
 // losing returns a Releaser that notes the epochs of which it was told that they are lost.
-func losing(t *testing.T, p Publisher, lost *[]int64) Releaser {
+func losing(t *testing.T, p Publisher, lost *[]int64) *Releaser {
 	t.Helper()
-	r, err := NewReleaser(ReleaserOptions{Metrics: testMetrics(t), Ending: testWindows, Incarnation: [16]byte{1},
+	r, err := New(Options{Metrics: testMetrics(t), Ending: testWindows, Incarnation: [16]byte{1},
 		Noise: noisereduction.NoiseKey{ID: "k", Secret: secret.New([32]byte{1})}, Counts: schemas.CountsEncoding{Format: schemas.CountsJSON}, Publisher: p, Lost: func(epoch int64) { *lost = append(*lost, epoch) }})
 	if err != nil {
 		t.Fatal(err)
@@ -26,7 +26,7 @@ func losing(t *testing.T, p Publisher, lost *[]int64) Releaser {
 }
 
 // acknowledged releases a group and waits for it; nil where nothing is acknowledged.
-func acknowledged(r Releaser, blobs [][]byte) (*schemas.Ack, error) {
+func acknowledged(r *Releaser, blobs [][]byte) (*schemas.Ack, error) {
 	pending, err := r.Release(context.Background(), 0, blobs)
 	if err != nil || pending == nil {
 		return nil, err
@@ -47,26 +47,26 @@ func TestRuleAReleasedValueIsTheSameOrTheRunStops(t *testing.T) {
 		t.Fatal(ack, err)
 	}
 	a, b := first.there[0], first.there[1]
-	with := func(change func(r *CountsRecord)) CountsRecord {
+	with := func(change func(r *Record)) Record {
 		r := a
 		change(&r)
 		return r
 	}
 	for name, c := range map[string]struct {
-		there  []CountsRecord
+		there  []Record
 		writes int
 		stops  bool
 	}{
 		"nothing":                     {nil, 2, false},
-		"everything":                  {[]CountsRecord{a, b}, 0, false},
-		"one value":                   {[]CountsRecord{b}, 1, false},
-		"one value twice":             {[]CountsRecord{b, b}, 1, false},
-		"one of a settled turn":       {[]CountsRecord{with(func(r *CountsRecord) { r.Release.Turn, r.Value = 0, []byte("x") })}, 2, false},
-		"another value":               {[]CountsRecord{with(func(r *CountsRecord) { r.Value = []byte("x") })}, 0, true},
-		"two values":                  {[]CountsRecord{a, with(func(r *CountsRecord) { r.Value = []byte("x") })}, 0, true},
-		"two values, the other first": {[]CountsRecord{with(func(r *CountsRecord) { r.Value = []byte("x") }), a}, 0, true},
-		"one that is not due":         {[]CountsRecord{a, b, with(func(r *CountsRecord) { r.Key = []byte("x") })}, 0, true},
-		"one that is not due, of two": {[]CountsRecord{a, with(func(r *CountsRecord) { r.Key = []byte("x") })}, 0, true},
+		"everything":                  {[]Record{a, b}, 0, false},
+		"one value":                   {[]Record{b}, 1, false},
+		"one value twice":             {[]Record{b, b}, 1, false},
+		"one of a settled turn":       {[]Record{with(func(r *Record) { r.Release.Turn, r.Value = 0, []byte("x") })}, 2, false},
+		"another value":               {[]Record{with(func(r *Record) { r.Value = []byte("x") })}, 0, true},
+		"two values":                  {[]Record{a, with(func(r *Record) { r.Value = []byte("x") })}, 0, true},
+		"two values, the other first": {[]Record{with(func(r *Record) { r.Value = []byte("x") }), a}, 0, true},
+		"one that is not due":         {[]Record{a, b, with(func(r *Record) { r.Key = []byte("x") })}, 0, true},
+		"one that is not due, of two": {[]Record{a, with(func(r *Record) { r.Key = []byte("x") })}, 0, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := &published{there: c.there}

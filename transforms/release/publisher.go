@@ -1,4 +1,4 @@
-package transforms
+package release
 
 import (
 	"context"
@@ -37,24 +37,24 @@ type Publisher interface {
 // error they are taken again. Not for concurrent use. If it is an io.Closer, its
 // Releaser closes it once it is not needed any more.
 type CountsWriter interface {
-	Append(ctx context.Context, turn uint64, records []CountsRecord) (wait func(context.Context) (end int64, err error))
+	Append(ctx context.Context, turn uint64, records []Record) (wait func(context.Context) (end int64, err error))
 }
 
-// CountsRecord is a released value, and the bytes of it that are compared where it
+// Record is a released value, and the bytes of it that are compared where it
 // was published before: schemas.EncodeReleaseKey and schemas.EncodeRelease.
-type CountsRecord struct {
+type Record struct {
 	Release    schemas.Release
 	Key, Value []byte
 }
 
-func recordsOf(turn uint64, enc schemas.CountsEncoding, releases []schemas.Release) ([]CountsRecord, error) {
-	records := make([]CountsRecord, len(releases))
+func recordsOf(turn uint64, enc schemas.CountsEncoding, releases []schemas.Release) ([]Record, error) {
+	records := make([]Record, len(releases))
 	for i, r := range releases {
 		value, err := schemas.EncodeRelease(enc, r)
 		if err != nil {
 			return nil, fmt.Errorf("releasing turn %d: %w", turn, err)
 		}
-		records[i] = CountsRecord{Release: r, Key: schemas.EncodeReleaseKey(r.Metric, r.WindowStart, []byte(r.Key)), Value: value}
+		records[i] = Record{Release: r, Key: schemas.EncodeReleaseKey(r.Metric, r.WindowStart, []byte(r.Key)), Value: value}
 	}
 	return records, nil
 }

@@ -1,4 +1,4 @@
-package transforms
+package release
 
 import (
 	"context"
@@ -22,15 +22,16 @@ type SettlementWriter interface {
 // turn have released and hands it on once all of them have acknowledged it, which
 // implies that all its ledger deltas are durable. Acknowledgements of older epochs,
 // and a group in which one is missing, settle nothing. metrics are those of the
-// Releaser. The Settler is an io.Closer and safe for concurrent use.
-func NewSettler(metrics []schemas.MetricSpec, w SettlementWriter) (Settler, error) {
+// Releaser. A Settler is safe for concurrent use.
+func NewSettler(metrics []schemas.MetricSpec, w SettlementWriter) (*Settler, error) {
 	if w == nil {
 		return nil, errors.New("making a settler: a writer of settlements is needed")
 	}
-	return &settler{metrics: metrics, w: w, done: map[int64]uint64{}}, nil
+	return &Settler{metrics: metrics, w: w, done: map[int64]uint64{}}, nil
 }
 
-type settler struct {
+// Settler settles a turn once all its release shards have acknowledged it. NewSettler makes one.
+type Settler struct {
 	metrics []schemas.MetricSpec
 	w       SettlementWriter
 
@@ -39,10 +40,10 @@ type settler struct {
 }
 
 // Close closes the SettlementWriter.
-func (s *settler) Close() error { return closeIfCloser(s.w) }
+func (s *Settler) Close() error { return closeIfCloser(s.w) }
 
-// Settle implements Settler.
-func (s *settler) Settle(ctx context.Context, blobs [][]byte) error {
+// Settle implements transforms.Settler.
+func (s *Settler) Settle(ctx context.Context, blobs [][]byte) error {
 	acks, err := spend.NewestAcks(blobs)
 	if err != nil || acks == nil {
 		return err
