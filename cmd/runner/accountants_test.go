@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tollgate-dp/tollgate/internal/cli"
 	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/compose"
 )
@@ -20,7 +21,7 @@ func TestFlagsAndDocumentationNameTheSameAccountants(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	flag := strings.ReplaceAll(strings.ReplaceAll(either(budgets), ", ", "`, `"), " or ", "` or `")
+	flag := strings.ReplaceAll(strings.ReplaceAll(cli.Either(budgets), ", ", "`, `"), " or ", "` or `")
 	for _, row := range []string{"| `--accountant` | `" + flag + "` | `gdp` |", "| `privacy.accountant` | " + quoted + " | `gdp` |"} {
 		if !strings.Contains(string(page), row) {
 			t.Errorf("docs/configuration.md does not say %q", row)
@@ -39,8 +40,8 @@ func TestFlagsAndDocumentationNameTheSameAccountants(t *testing.T) {
 			}
 		}
 		code, _, stderr := run(t, append(strings.Fields(command), "--accountant", "moments")...)
-		if code != exitUsage || !strings.Contains(stderr, "must be "+either(names)) {
-			t.Errorf("%s: exit %d, %q does not say %q", command, code, stderr, either(names))
+		if code != exitUsage || !strings.Contains(stderr, "must be "+cli.Either(names)) {
+			t.Errorf("%s: exit %d, %q does not say %q", command, code, stderr, cli.Either(names))
 		}
 	}
 	_, err = state.ParseAccountant("moments")

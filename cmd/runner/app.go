@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tollgate-dp/tollgate/internal/cli"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
@@ -71,21 +72,17 @@ Exit codes:
      that the deployment has; or --strict turned a warning into an error
   4  with --strict, at the end of demo or of a run that ends: more than half of the
      records were lost before counting`,
-		SilenceErrors: true,
-		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.SetFlagErrorFunc(misread)
-	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped 100"))
 	root.SetHelpCommand(helpCommand())
 	root.Version = versionLine()
 	root.SetVersionTemplate("{{.Version}}\n")
-	root.AddCommand(a.initialise(), a.runCommand(), a.serve(), a.change(), a.status(), a.recover(), a.replay(), a.validate(), a.plan(), a.demo(), a.budget(), a.experiment(), a.probe(), a.version(), a.man())
+	root.AddCommand(a.initialise(), a.runCommand(), a.serve(), a.change(), a.status(), a.recover(), a.replay(), a.validate(), a.plan(), a.demo(), a.budget(), a.probe(), a.version(), a.man())
 	for _, command := range taggedCommands {
 		root.AddCommand(command(a))
 	}
-	completeValues(root)
+	cli.Prepare(root)
 	return root
 }
 
@@ -97,47 +94,21 @@ func (a *app) run(fn func(cmd *cobra.Command) error) func(*cobra.Command, []stri
 	}
 }
 
-// format is the value of --format.
-type format string
-
-const (
-	formatTable format = "table"
-	formatJSON  format = "json"
-)
-
-// formatFlag adds --format to a command.
-func formatFlag(cmd *cobra.Command, f *format) {
-	*f = formatTable
-	cmd.Flags().Var(f, "format", "table for people, json for programs")
-}
-
 // topFlag is for commands that print released values.
 func topFlag(cmd *cobra.Command, top *int) {
 	cmd.Flags().IntVar(top, "top", 0, "table: show only the largest N values of every window (default: all, by key)")
 }
 
-func checkTop(top int, f format, changed func(string) bool) error {
+func checkTop(top int, f cli.Format, changed func(string) bool) error {
 	switch {
 	case !changed("top"):
 		return nil
 	case top < 1:
 		return must("top", "at least 1")
-	case f != formatTable:
+	case f != cli.Table:
 		return usage(errors.New("--top is for the table: leave it out with --format json, which has all values"))
 	}
 	return nil
-}
-
-func (f *format) String() string { return string(*f) }
-func (f *format) Type() string   { return "table|json" }
-
-func (f *format) Set(text string) error {
-	switch v := format(text); v {
-	case formatTable, formatJSON:
-		*f = v
-		return nil
-	}
-	return errors.New("it must be table or json")
 }
 
 // noArguments refuses arguments without a flag: nearly always a file whose flag was left out, or

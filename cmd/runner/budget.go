@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tollgate-dp/tollgate/internal/cli"
 	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/compose"
 )
@@ -32,7 +33,7 @@ func accountantFlag(cmd *cobra.Command, to *accountant) {
 			names[i] += " (" + a.Note() + ")"
 		}
 	}
-	cmd.Flags().Var(to, "accountant", "how (epsilon, delta) becomes a budget: "+either(names))
+	cmd.Flags().Var(to, "accountant", "how (epsilon, delta) becomes a budget: "+cli.Either(names))
 }
 
 func (v *accountant) String() string { return string(*v) }
@@ -41,14 +42,8 @@ func (v *accountant) Type() string   { return strings.Join(state.AccountantNames
 func (v *accountant) Set(text string) error {
 	parsed, err := state.ParseAccountant(text)
 	if err != nil {
-		return errors.New("it must be " + either(state.AccountantNames()))
+		return errors.New("it must be " + cli.Either(state.AccountantNames()))
 	}
 	*v = accountant(parsed)
 	return nil
-}
-
-// either writes two or more names as "a, b or c".
-func either(names []string) string {
-	last := len(names) - 1
-	return strings.Join(names[:last], ", ") + " or " + names[last]
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tollgate-dp/tollgate/internal/cli"
 	"github.com/tollgate-dp/tollgate/state/compose"
 	"github.com/tollgate-dp/tollgate/state/loss"
 )
@@ -13,7 +14,7 @@ func (a *app) budgetCalibrate() *cobra.Command {
 	var (
 		budget loss.Approx
 		r      compose.Releases
-		f      format
+		f      cli.Format
 	)
 	cmd := &cobra.Command{
 		Use:   "calibrate",
@@ -42,7 +43,7 @@ accounts count in whole units, and "budget releases" has what they take.`,
 	flags.IntVar(&r.Count, "releases", 0, "how many releases a user takes part in")
 	flags.Float64Var(&r.Contribution, "contribution", 1, "what a user adds to a release at most, in the unit of the noise")
 	flags.Float64Var(&r.Sampling, "sampling", 1, "probability with which a user is in the Poisson sample of a release; 1 is no sampling")
-	formatFlag(cmd, &f)
+	cli.FormatFlag(cmd, &f)
 	cmd.MarkFlagRequired("releases") //nolint:errcheck // the flag exists
 	cmd.RunE = a.run(func(*cobra.Command) error {
 		sigma, cost, err := compose.Calibrate(budget, r)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tollgate-dp/tollgate/internal/cli"
 	"github.com/tollgate-dp/tollgate/state/compose"
 )
 
@@ -22,7 +23,7 @@ type verdict struct {
 func (a *app) budgetCompare() *cobra.Command {
 	var (
 		c composition
-		f format
+		f cli.Format
 	)
 	cmd := &cobra.Command{
 		Use:   "compare",
@@ -36,7 +37,7 @@ the tightest first, and why the other accountants do not apply.
 		Args: noArguments("--mechanism"),
 	}
 	c.register(cmd)
-	formatFlag(cmd, &f)
+	cli.FormatFlag(cmd, &f)
 	cmd.RunE = a.run(func(cmd *cobra.Command) error {
 		list, q, err := c.read(cmd)
 		if err != nil {
@@ -46,7 +47,7 @@ the tightest first, and why the other accountants do not apply.
 		if err != nil {
 			return err
 		}
-		if f == formatJSON {
+		if f == cli.JSON {
 			return a.printVerdictsJSON(verdicts)
 		}
 		return a.printVerdicts(verdicts)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tollgate-dp/tollgate/internal/cli"
 	"github.com/tollgate-dp/tollgate/state/compose"
 )
 
@@ -136,7 +137,7 @@ func (a *app) budgetCompose() *cobra.Command {
 	var (
 		c  composition
 		by composer
-		f  format
+		f  cli.Format
 
 		print bool
 	)
@@ -163,7 +164,7 @@ writes the mechanisms in that form; docs/accounting.md has the script for python
 	}
 	c.register(cmd)
 	cmd.Flags().Var(&by, "accountant", "how losses add up (default: the tightest)")
-	formatFlag(cmd, &f)
+	cli.FormatFlag(cmd, &f)
 	printEventsFlag(cmd, &print)
 	cmd.RunE = a.run(func(cmd *cobra.Command) error {
 		if print {
@@ -188,10 +189,10 @@ writes the mechanisms in that form; docs/accounting.md has the script for python
 		fields := []field{
 			{"epsilon", best.Loss.Epsilon}, {"delta", best.Loss.Delta}, {"accountant", best.Accountant.Name()}, {"mechanisms", together},
 		}
-		if f == formatJSON && len(others) > 0 {
+		if f == cli.JSON && len(others) > 0 {
 			fields = append(fields, field{"not_applicable", verdictRows(others)})
 		}
-		if err := printFields(a.stdout, f, fields); err != nil || f == formatJSON {
+		if err := printFields(a.stdout, f, fields); err != nil || f == cli.JSON {
 			return err
 		}
 		return a.printNotApplicable(others, len("accountant"))
@@ -226,7 +227,7 @@ func (v *composer) Type() string   { return strings.Join(compose.Names(), "|") }
 func (v *composer) Set(text string) error {
 	named, ok := compose.Named(text)
 	if !ok {
-		return errors.New("it must be " + either(compose.Names()))
+		return errors.New("it must be " + cli.Either(compose.Names()))
 	}
 	v.Accountant = named
 	return nil

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tollgate-dp/tollgate/internal/cli"
 	"github.com/tollgate-dp/tollgate/state"
 )
 
@@ -12,7 +13,7 @@ func (a *app) budgetConvert() *cobra.Command {
 	var (
 		epsilon, delta, mu, rho float64
 		by                      accountant
-		f                       format
+		f                       cli.Format
 	)
 	cmd := &cobra.Command{
 		Use:   "convert",
@@ -32,7 +33,7 @@ statement stays true: epsilon and delta up, mu and rho down.`,
 	flags.Float64Var(&mu, "mu", 0, "Gaussian parameter μ, above 0")
 	flags.Float64Var(&rho, "rho", 0, "concentrated parameter ρ, above 0, instead of --mu")
 	accountantFlag(cmd, &by)
-	formatFlag(cmd, &f)
+	cli.FormatFlag(cmd, &f)
 	cmd.RunE = a.run(func(cmd *cobra.Command) error {
 		given := ""
 		for _, name := range []string{"epsilon", "delta", "mu", "rho"} {

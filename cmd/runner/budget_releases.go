@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tollgate-dp/tollgate/internal/cli"
 	"github.com/tollgate-dp/tollgate/internal/rounding"
 	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/compose"
@@ -15,7 +16,7 @@ func (a *app) budgetReleases() *cobra.Command {
 		epsilon, delta, sigma float64
 		contribution          uint64
 		by                    accountant
-		f                     format
+		f                     cli.Format
 		print                 bool
 	)
 	cmd := &cobra.Command{
@@ -35,7 +36,7 @@ user can pay, as an event of dp_accounting, which then tells its own epsilon.`,
 	accountantFlag(cmd, &by)
 	flags.Float64Var(&sigma, "sigma", 0, "standard deviation of each release, in events")
 	flags.Uint64Var(&contribution, "contribution", 1, "events of the user in each release")
-	formatFlag(cmd, &f)
+	cli.FormatFlag(cmd, &f)
 	printEventsFlag(cmd, &print)
 	cmd.MarkFlagRequired("sigma") //nolint:errcheck // the flag exists
 	cmd.RunE = a.run(func(*cobra.Command) error {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tollgate-dp/tollgate/internal/cli"
 	"github.com/tollgate-dp/tollgate/internal/plan/protected"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
@@ -18,7 +19,7 @@ type changeFlags struct {
 	createTopics bool
 	replication  int
 	generateKeys bool
-	format       format
+	format       cli.Format
 }
 
 func (a *app) change() *cobra.Command {
@@ -60,7 +61,7 @@ exact the counts were and would be, and how many windows a whole budget pays for
 	flags.BoolVar(&f.createTopics, "create-topics", false, "create the deployment's topics that do not exist")
 	flags.IntVar(&f.replication, "replication", 0, "with --create-topics: replicas of each partition (default: the brokers' setting)")
 	flags.BoolVar(&f.generateKeys, "generate-keys", false, "create the key files that do not exist")
-	formatFlag(cmd, &f.format)
+	cli.FormatFlag(cmd, &f.format)
 	cmd.RunE = a.run(func(cmd *cobra.Command) error { return a.runChange(cmd.Context(), f) })
 	return cmd
 }

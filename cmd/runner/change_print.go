@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/cli"
 	"github.com/tollgate-dp/tollgate/internal/config"
 	"github.com/tollgate-dp/tollgate/internal/terminal"
 	"github.com/tollgate-dp/tollgate/pipeline"
@@ -126,7 +127,7 @@ func (a *app) printChange(f *changeFlags, file *config.File, r pipeline.ChangeRe
 		out.Generation, out.FromTurn, out.From = r.Generation, r.FromTurn, &r.From
 	}
 	text := out.text(f.config, file)
-	if f.format == formatJSON {
+	if f.format == cli.JSON {
 		encoded, err := json.MarshalIndent(out, "", "  ")
 		if err != nil {
 			return fmt.Errorf("writing output: %w", err)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tollgate-dp/tollgate/internal/cli"
 	"github.com/tollgate-dp/tollgate/internal/generate"
 )
 
@@ -28,7 +29,7 @@ type demoFlags struct {
 	noiseKeyFile                    string
 	repeat                          runValue
 	report, trustedReport           string
-	format                          format
+	format                          cli.Format
 	top                             int
 	strict                          bool
 }
@@ -98,7 +99,7 @@ func (f *demoFlags) register(cmd *cobra.Command) {
 	flags.Var(&f.repeat, "repeat", "repeat the output of an earlier run on a file: the name that it printed on stderr; needs the same --noise-key-file, records and settings")
 	flags.StringVar(&f.report, "report", "", "file for an HTML page of the released counts: charts, tables, the promise")
 	flags.StringVar(&f.trustedReport, "trusted-report", "", "file for exact tallies of all records, as JSON; not for publication")
-	formatFlag(cmd, &f.format)
+	cli.FormatFlag(cmd, &f.format)
 	topFlag(cmd, &f.top)
 	hiddenEngine(cmd)
 	flags.BoolVar(&f.strict, "strict", false, "fail where demo only warns otherwise: more than half of the records lost before counting (exit code 4); settings with which nothing can be released, a key file that others can read (exit code 3)")

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/cli"
 	"github.com/tollgate-dp/tollgate/internal/demo"
 	"github.com/tollgate-dp/tollgate/internal/terminal"
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -39,7 +40,7 @@ func (p *printer) hasTarget() bool { return p.j.deployment.Metrics[0].Spec.HasTa
 // begin says what is promised: on stdout with a table, on stderr with JSON.
 func (p *printer) begin() error {
 	text := p.j.promise()
-	if p.j.flags.format == formatJSON {
+	if p.j.flags.format == cli.JSON {
 		p.j.progress.Note("%s", strings.TrimRight(text, "\n"))
 		return nil
 	}
@@ -64,7 +65,7 @@ func (p *printer) turn(t demo.Turn) error {
 	p.seen += len(t.Releases)
 	p.j.collect(t)
 	defer p.j.progress.Settled(int(t.Number), len(t.Releases))
-	if p.j.flags.format == formatJSON {
+	if p.j.flags.format == cli.JSON {
 		var b bytes.Buffer
 		for _, r := range t.Releases {
 			line, err := r.MarshalJSON()
@@ -112,7 +113,7 @@ func (p *printer) end(result demo.Result) error {
 	if p.first != "" {
 		p.j.progress.Note("first release after %s", p.first)
 	}
-	if p.j.flags.format == formatJSON || len(p.rows) == 0 {
+	if p.j.flags.format == cli.JSON || len(p.rows) == 0 {
 		return nil
 	}
 	from, _ := p.j.source.Range()

@@ -180,7 +180,7 @@ func TestStrayArgumentsAreNoUnknownCommands(t *testing.T) {
 	t.Parallel()
 	seen := 0
 	commands(func(cmd *cobra.Command, args []string) {
-		if cmd.HasSubCommands() || cmd.Name() == "help" || cmd.Name() == "experiment" {
+		if cmd.HasSubCommands() || cmd.Name() == "help" {
 			return
 		}
 		seen++

@@ -1,12 +1,10 @@
 package main
 
 import (
-	"fmt"
 	"io"
-	"os"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/outfile"
+	"github.com/tollgate-dp/tollgate/internal/cli"
 	html "github.com/tollgate-dp/tollgate/internal/report"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -24,45 +22,9 @@ type page struct {
 	saved   time.Time
 }
 
-// checkReport refuses a page that cannot be written, before anything is read or charged. An empty
-// path is no page.
-func checkReport(path string, perm os.FileMode) error {
-	info, err := os.Stat(path)
-	if path == "" || err == nil && !info.IsDir() && !info.Mode().IsRegular() {
-		return nil // to open a pipe is to wait for its reader
-	}
-	file, err := outfile.Create(path, perm)
-	if err == nil {
-		err = file.Discard()
-	}
-	if err != nil {
-		return fmt.Errorf("opening --report: %w", err)
-	}
-	return nil
-}
-
-// saveReport writes a page, whole or not at all. An empty path is no page.
-func saveReport(path string, perm os.FileMode, write func(io.Writer) error) error {
-	if path == "" {
-		return nil
-	}
-	file, err := outfile.Create(path, perm)
-	if err == nil {
-		if err = write(file); err == nil {
-			err = file.Commit()
-		} else {
-			file.Discard() //nolint:errcheck // the first error says more
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("writing --report %s: %w", path, err)
-	}
-	return nil
-}
-
 // openPage refuses a path that cannot be written.
 func openPage(path string, d *pipeline.Deployment) (*page, error) {
-	if err := checkReport(path, 0o644); err != nil {
+	if err := cli.CheckReport(path, 0o644); err != nil {
 		return nil, err
 	}
 	return &page{path: path, values: html.NewCollector(d), saved: time.Now()}, nil
@@ -84,5 +46,5 @@ func (p *page) due(now time.Time) bool { return now.Sub(p.saved) >= htmlEvery }
 func (p *page) save() error {
 	p.saved = time.Now()
 	p.options.Generated = p.saved
-	return saveReport(p.path, 0o644, func(w io.Writer) error { return p.values.Write(w, p.options) })
+	return cli.SaveReport(p.path, 0o644, func(w io.Writer) error { return p.values.Write(w, p.options) })
 }

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 
+	"github.com/tollgate-dp/tollgate/internal/cli"
 	"github.com/tollgate-dp/tollgate/internal/config"
 )
 
@@ -13,6 +14,6 @@ func main() {
 	// Libraries that log to the default logger may write a key or a count. Our own
 	// packages log to loggers that they are given.
 	slog.SetDefault(slog.New(slog.NewTextHandler(io.Discard, nil)))
-	a := app{stdout: os.Stdout, stderr: ownStderr(), getenv: os.Getenv, variables: config.Process().Names}
+	a := app{stdout: os.Stdout, stderr: cli.OwnStderr(), getenv: os.Getenv, variables: config.Process().Names}
 	os.Exit(a.execute(context.Background(), os.Args[1:]))
 }

@@ -53,7 +53,7 @@ func write(t testing.TB, name, text string) string {
 
 func TestHelpGolden(t *testing.T) {
 	t.Parallel()
-	for _, command := range []string{"", "init", "run", "serve", "change", "status", "man", "recover", "replay", "validate", "plan", "demo", "budget", "budget releases", "budget calibrate", "budget convert", "budget compose", "budget compare", "experiment", "probe", "version"} {
+	for _, command := range []string{"", "init", "run", "serve", "change", "status", "man", "recover", "replay", "validate", "plan", "demo", "budget", "budget releases", "budget calibrate", "budget convert", "budget compose", "budget compare", "probe", "version"} {
 		name := "help_" + strings.ReplaceAll(command, " ", "_") + ".golden"
 		if command == "" {
 			name = "help.golden"
@@ -103,6 +103,8 @@ func TestBadCommandLines(t *testing.T) {
 		want string
 	}{
 		{"unknown command", []string{"dmeo"}, 2, `unknown command "dmeo"`},
+		{"another program's command", []string{"experiment", "year", "--size", "small"}, 2, "go run ./cmd/experiments"},
+		{"help on another program's command", []string{"help", "experiment"}, 2, "go run ./cmd/experiments"},
 		{"unknown flag", []string{"demo", "--colour"}, 2, "unknown flag: --colour"},
 		{"argument", []string{"demo", "file.csv"}, 2, `is --input file.csv meant?`},
 		{"format", []string{"version", "--format", "yaml"}, 2, "must be table or json"},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tollgate-dp/tollgate/internal/cli"
 	"github.com/tollgate-dp/tollgate/internal/config"
 	"github.com/tollgate-dp/tollgate/internal/demo"
 	"github.com/tollgate-dp/tollgate/internal/eventfile"
@@ -86,7 +87,7 @@ plans one of its metrics, in windows of the metric's size unless you give others
 	cmd.RegisterFlagCompletionFunc("metric", a.completeMetrics) //nolint:errcheck // the flag exists
 	flags.BoolVar(&f.exact, "exact", false, "also print exact terms: deviations of the noise, thresholds, the whole grid")
 	flags.StringVar(&f.report, "report", "", "file for an HTML page of the answer, with sliders over what plan computed; made from raw data, for you alone")
-	formatFlag(cmd, &f.format)
+	cli.FormatFlag(cmd, &f.format)
 	cmd.RunE = a.run(func(cmd *cobra.Command) error {
 		if cmd.Flags().Changed("config") {
 			return a.runPlanTopic(cmd.Context(), f, cmd.Flags().Changed)
@@ -139,7 +140,7 @@ func (f *planFlags) check(changed func(string) bool) error {
 	if err := readable("input", f.input); err != nil {
 		return err
 	}
-	return checkReport(f.report, 0o600)
+	return cli.CheckReport(f.report, 0o600)
 }
 
 // checkChoices checks what can be given of what is chosen otherwise.
@@ -379,7 +380,7 @@ func (a *app) printAdvice(answer *advice.Advice, f *planFlags, broken uint64) er
 	if err := f.savePlan(answer); err != nil {
 		return err
 	}
-	if f.format == formatJSON {
+	if f.format == cli.JSON {
 		encoder := json.NewEncoder(a.stdout)
 		encoder.SetEscapeHTML(false)
 		if err := encoder.Encode(answer); err != nil {

@@ -3,11 +3,12 @@ package main
 import (
 	"io"
 
+	"github.com/tollgate-dp/tollgate/internal/cli"
 	"github.com/tollgate-dp/tollgate/internal/plan/advice"
 	html "github.com/tollgate-dp/tollgate/internal/report"
 )
 
 // savePlan writes the page of an answer, where one is wanted.
 func (f *planFlags) savePlan(answer *advice.Advice) error {
-	return saveReport(f.report, 0o600, func(w io.Writer) error { return html.WritePlan(w, answer) })
+	return cli.SaveReport(f.report, 0o600, func(w io.Writer) error { return html.WritePlan(w, answer) })
 }

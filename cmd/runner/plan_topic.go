@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/cli"
 	"github.com/tollgate-dp/tollgate/internal/config"
 	"github.com/tollgate-dp/tollgate/internal/plan/advice"
 	"github.com/tollgate-dp/tollgate/internal/plan/sample"
@@ -45,7 +46,7 @@ func (a *app) runPlanTopic(ctx context.Context, f *planFlags, changed func(strin
 	if err := f.checkChoices(changed); err != nil {
 		return err
 	}
-	if err := checkReport(f.report, 0o600); err != nil {
+	if err := cli.CheckReport(f.report, 0o600); err != nil {
 		return err
 	}
 	tty, _ := terminal.Terminal(a.stderr)

@@ -7,6 +7,8 @@ import (
 	"io"
 	"strconv"
 	"unicode/utf8"
+
+	"github.com/tollgate-dp/tollgate/internal/cli"
 )
 
 // field is one line of a small table, or one member of a JSON object.
@@ -17,8 +19,8 @@ type field struct {
 
 // printFields writes fields as a table for people or as one JSON object with
 // the members in the same order.
-func printFields(w io.Writer, f format, fields []field) error {
-	if f == formatJSON {
+func printFields(w io.Writer, f cli.Format, fields []field) error {
+	if f == cli.JSON {
 		return printObject(w, fields)
 	}
 	width := 0

@@ -189,15 +189,7 @@ var flagRemedies = []remedy{
 		w.works("budget convert --epsilon 1 --rho 0.01")
 	}},
 	{texts: one("--print-dp-events: the budget has"), walk: lines("budget releases --epsilon 1 --delta 1e-6 --sigma 1e8 --contribution 1 --print-dp-events", "budget releases --epsilon 1 --delta 1e-6 --sigma 100 --contribution 1 --print-dp-events")},
-	{texts: one("--report and --data are for one experiment"), walk: func(w *walk) {
-		output := w.refused("experiment --report $D/a.html")
-		if !strings.Contains(output, "name it") {
-			w.Error(output)
-		}
-		w.works("experiment")
-	}},
-	{texts: []string{"--data is not for experiment", "--data %s is not a directory"}, not: "the experiments take minutes; that their data are read is tested in internal/experiment"},
-	{texts: one("runner experiment %s --seed"), done: "cmd/runner.TestExperimentsAreListedAndRun"},
+	{texts: []string{"--report and --data are for one experiment", "--data is not for experiment", "--data %s is not a directory"}, by: "cmd/experiments.TestExperimentsThatCannotRunSayWhy"},
 
 	{texts: []string{
 		"--%s goes with --input FILE", "--%s is for made-up events", "--repeat needs --noise-key-file", "--public-keys goes with --keys public",

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tollgate-dp/tollgate/internal/cli"
 	"github.com/tollgate-dp/tollgate/internal/config"
 	"github.com/tollgate-dp/tollgate/internal/terminal"
 	"github.com/tollgate-dp/tollgate/pipeline"
@@ -25,7 +26,7 @@ type runFlags struct {
 	until         untilValue
 	untilEnd      bool
 	wait          time.Duration
-	format        format
+	format        cli.Format
 	top           int
 	trustedReport string
 	report        string
@@ -80,7 +81,7 @@ with 1.`,
 	flags.Var(&f.until, "until", "end when every window that ends by this time is settled")
 	flags.BoolVar(&f.untilEnd, "until-end", false, "end when every event that is on the topic now is settled; one record can decide when")
 	durationFlag(flags, &f.wait, "wait", 0, "with --until or --until-end: drain the run if it has not ended after this long (default: no limit)")
-	formatFlag(cmd, &f.format)
+	cli.FormatFlag(cmd, &f.format)
 	topFlag(cmd, &f.top)
 	flags.StringVar(&f.trustedReport, "trusted-report", "", "file for exact tallies of all records, as JSON; not for publication")
 	flags.StringVar(&f.report, "report", "", "file for an HTML page of the published counts: charts, tables, the promise")

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/cli"
 	"github.com/tollgate-dp/tollgate/internal/terminal"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas"
@@ -22,7 +23,7 @@ import (
 // concurrent use; print is for one goroutine.
 type runOutput struct {
 	a        *app
-	format   format
+	format   cli.Format
 	progress *terminal.Progress
 	topic    string // counts
 	turns    string // the topic of the ends of turns
@@ -51,7 +52,7 @@ type runOutput struct {
 	err       error
 }
 
-func newRunOutput(a *app, f format, top int, d *pipeline.Deployment, progress *terminal.Progress, page *page) *runOutput {
+func newRunOutput(a *app, f cli.Format, top int, d *pipeline.Deployment, progress *terminal.Progress, page *page) *runOutput {
 	now := time.Now()
 	o := &runOutput{
 		a: a, format: f, progress: progress, page: page, topic: d.Config.Outputs.Counts, turns: d.Config.Outputs.Turns, tables: map[string]*terminal.Table{},
@@ -242,7 +243,7 @@ func (o *runOutput) write(ctx context.Context, text []byte, values int) error {
 
 // text returns what is printed of a turn, or of a span.
 func (o *runOutput) text(releases []schemas.Release) ([]byte, error) {
-	if o.format == formatJSON {
+	if o.format == cli.JSON {
 		var b bytes.Buffer
 		for _, r := range releases {
 			line, err := r.MarshalJSON()

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/cli"
 	"github.com/tollgate-dp/tollgate/internal/config"
 	"github.com/tollgate-dp/tollgate/internal/terminal"
 	"github.com/tollgate-dp/tollgate/pipeline"
@@ -19,7 +20,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state"
 )
 
-func newOutput(t *testing.T, f format) (*runOutput, *bytes.Buffer) {
+func newOutput(t *testing.T, f cli.Format) (*runOutput, *bytes.Buffer) {
 	t.Helper()
 	var out, errs bytes.Buffer
 	a := &app{stdout: &out, stderr: &errs, getenv: func(string) string { return "" }}
@@ -46,7 +47,7 @@ func give(t *testing.T, o *runOutput, turn uint64, releases ...schemas.Release) 
 // side is told first.
 func TestRunPrintsItsOwnTurnsOnly(t *testing.T) {
 	t.Parallel()
-	o, out := newOutput(t, formatJSON)
+	o, out := newOutput(t, cli.JSON)
 	for turn := uint64(51); turn <= 53; turn++ {
 		o.settle(pipeline.Settlement{First: turn, Turn: turn, Keys: []int{3, 0, 1}[turn-51]})
 	}
@@ -81,7 +82,7 @@ func TestRunPrintsItsOwnTurnsOnly(t *testing.T) {
 // already, and nothing of earlier runs.
 func TestNoValueIsPrintedTwice(t *testing.T) {
 	t.Parallel()
-	o, out := newOutput(t, formatJSON)
+	o, out := newOutput(t, cli.JSON)
 	for turn := uint64(51); turn <= 53; turn++ {
 		o.settle(pipeline.Settlement{First: turn, Turn: turn, Keys: 1})
 	}
@@ -95,7 +96,7 @@ func TestNoValueIsPrintedTwice(t *testing.T) {
 // A span is printed as one, once it is settled.
 func TestRunPrintsTheTurnsOfASpanTogether(t *testing.T) {
 	t.Parallel()
-	o, out := newOutput(t, formatJSON)
+	o, out := newOutput(t, cli.JSON)
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
 	if err := o.print(ctx, pipeline.Published{Turn: 3, Releases: []schemas.Release{released(3, "public", "old")}}); !errors.Is(err, context.Canceled) || out.Len() > 0 {
@@ -111,7 +112,7 @@ func TestRunPrintsTheTurnsOfASpanTogether(t *testing.T) {
 
 func TestTablesOfSeveralMetricsAreNamed(t *testing.T) {
 	t.Parallel()
-	o, out := newOutput(t, formatTable)
+	o, out := newOutput(t, cli.Table)
 	o.settle(pipeline.Settlement{First: 1, Turn: 1, Keys: 3})
 	give(t, o, 1, released(1, "private", "x"), released(1, "public", "a"), released(1, "public", "b"))
 	for _, want := range []string{"metric private\n", "metric public\n"} {
@@ -139,7 +140,7 @@ func (w *atOnce) Write(b []byte) (int, error) {
 // is counted.
 func TestRuleLinesAreWrittenWhole(t *testing.T) {
 	t.Parallel()
-	o, _ := newOutput(t, formatJSON)
+	o, _ := newOutput(t, cli.JSON)
 	w := &atOnce{most: 3}
 	o.a.stdout = w
 	o.settle(pipeline.Settlement{First: 1, Turn: 1, Keys: 60})
@@ -162,7 +163,7 @@ func TestRuleLinesAreWrittenWhole(t *testing.T) {
 
 func TestTheFirstErrorEndsThePrinting(t *testing.T) {
 	t.Parallel()
-	o, _ := newOutput(t, formatTable)
+	o, _ := newOutput(t, cli.Table)
 	o.settle(pipeline.Settlement{First: 1, Turn: 1, Keys: 1})
 	first := errors.New("first")
 	o.fail(first)
@@ -182,7 +183,7 @@ func TestTheFirstErrorEndsThePrinting(t *testing.T) {
 // nothing is printed twice then, and only an output that takes nothing ends the run.
 func TestRuleOnlyAFailedWriteEndsTheRun(t *testing.T) {
 	t.Parallel()
-	o, out := newOutput(t, formatJSON)
+	o, out := newOutput(t, cli.JSON)
 	o.settle(pipeline.Settlement{First: 1, Turn: 3, Keys: 3})
 	turn := func(n uint64) pipeline.Published {
 		return pipeline.Published{Turn: n, Releases: []schemas.Release{released(n, "public", "a")}}
@@ -240,7 +241,7 @@ func TestRuleOnlyAFailedWriteEndsTheRun(t *testing.T) {
 func TestFollowingEndsWithTheRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o, _ := newOutput(t, formatJSON)
+		o, _ := newOutput(t, cli.JSON)
 		ctx, stop := context.WithCancel(t.Context())
 		gone := errors.New("topic is gone")
 		time.AfterFunc(time.Millisecond, stop) // while following waits to be tried again
@@ -259,7 +260,7 @@ func TestFollowingEndsWithTheRun(t *testing.T) {
 func TestPausesOfPrintingAreShortAgainAfterASuccess(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		o, _ := newOutput(t, formatJSON)
+		o, _ := newOutput(t, cli.JSON)
 		o.settle(pipeline.Settlement{First: 1, Turn: 1})
 		ctx, stop := context.WithCancel(t.Context())
 		var pauses []int
@@ -289,7 +290,7 @@ func TestRuleDrainingIsSaidOfThoseWhoAskedForIt(t *testing.T) {
 	t.Parallel()
 	draining := fmt.Errorf("draining: %w", pipeline.ErrNoBroker)
 	for _, signalled := range []bool{true, false} {
-		o, _ := newOutput(t, formatTable)
+		o, _ := newOutput(t, cli.Table)
 		full := errors.New("writing output: full")
 		o.fail(full)
 		err := o.finish(pipeline.RunResult{}, draining, signalled)
@@ -304,7 +305,7 @@ func TestTheRunsOwnErrorComesFirst(t *testing.T) {
 	t.Parallel()
 	printing := errors.New("following counts: operation was canceled")
 	for _, run := range []error{nil, pipeline.ErrStopped, pipeline.ErrHeaderMismatch, pipeline.ErrNoBroker} {
-		o, _ := newOutput(t, formatTable)
+		o, _ := newOutput(t, cli.Table)
 		o.fail(printing)
 		want := run
 		if run == nil {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/cli"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
@@ -106,7 +107,7 @@ func TestOpenTurnsSayWhatClosesThem(t *testing.T) {
 // What was looked at before a turn was settled is not said of it afterwards.
 func TestProgressSaysNothingOfWhatIsSettled(t *testing.T) {
 	t.Parallel()
-	o, _ := newOutput(t, formatTable)
+	o, _ := newOutput(t, cli.Table)
 	errs := o.a.stderr.(*bytes.Buffer)
 	o.settle(pipeline.Settlement{First: 1, Turn: 2, WindowEnd: twoOClock, Keys: 3})
 	o.expect(pipeline.Progress{WindowEnd: twoOClock})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tollgate-dp/tollgate/internal/cli"
 	"github.com/tollgate-dp/tollgate/internal/config"
 	"github.com/tollgate-dp/tollgate/internal/terminal"
 	"github.com/tollgate-dp/tollgate/pipeline"
@@ -19,7 +20,7 @@ func (a *app) status() *cobra.Command {
 	var (
 		path   string
 		maxLag time.Duration
-		f      format
+		f      cli.Format
 	)
 	cmd := &cobra.Command{
 		Use:   "status",
@@ -40,7 +41,7 @@ the next counts have been due for longer than that.`,
 	flags.SortFlags = false
 	a.configPath(cmd, &path)
 	durationFlag(flags, &maxLag, "max-lag", 0, "exit with 1 if counts have been due for longer than this (default: no limit)")
-	formatFlag(cmd, &f)
+	cli.FormatFlag(cmd, &f)
 	cmd.RunE = a.run(func(cmd *cobra.Command) error {
 		if cmd.Flags().Changed("max-lag") && maxLag <= 0 {
 			return must("max-lag", "above 0")
@@ -50,7 +51,7 @@ the next counts have been due for longer than that.`,
 	return cmd
 }
 
-func (a *app) runStatus(ctx context.Context, path string, maxLag time.Duration, f format) error {
+func (a *app) runStatus(ctx context.Context, path string, maxLag time.Duration, f cli.Format) error {
 	d, err := a.load(path, config.Options{WithoutKeys: true, WithoutRegistries: true})
 	if err != nil {
 		return err
@@ -61,7 +62,7 @@ func (a *app) runStatus(ctx context.Context, path string, maxLag time.Duration, 
 		return d.explained(err)
 	}
 	var b strings.Builder
-	if f == formatJSON {
+	if f == cli.JSON {
 		encoder := json.NewEncoder(&b)
 		encoder.SetEscapeHTML(false)
 		err = encoder.Encode(struct {

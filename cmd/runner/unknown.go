@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -35,6 +36,9 @@ func known(root *cobra.Command, args []string) (*cobra.Command, error) {
 
 // unknownCommand names what may have been meant.
 func unknownCommand(parent *cobra.Command, name string) error {
+	if name == "experiment" {
+		return usage(errors.New("the experiments have a program of their own: in the source, go run ./cmd/experiments"))
+	}
 	name = secret.Redact(name)
 	parent.SuggestionsMinimumDistance = 2
 	if near := parent.SuggestionsFor(name); len(near) > 0 {

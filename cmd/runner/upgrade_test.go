@@ -46,7 +46,7 @@ func commandLines(events string) map[string][]commandLine {
 		"serve":    {{args: []string{"--listen", "127.0.0.1:0"}, reads: reads{counts: true}, serve: true}},
 		"replay":   {{args: []string{"--header", "--input", events}}}, // writes events, which are of no version
 		"plan":     {{args: []string{"--metric", "views"}}},
-		"demo":     nil, "budget": nil, "experiment": nil, "probe": nil, "version": nil, "man": nil, "worker": nil, "completion": nil, "help": nil,
+		"demo":     nil, "budget": nil, "probe": nil, "version": nil, "man": nil, "worker": nil, "completion": nil, "help": nil,
 	}
 }
 

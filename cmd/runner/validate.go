@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tollgate-dp/tollgate/internal/cli"
 	"github.com/tollgate-dp/tollgate/internal/config"
 	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/plan"
@@ -22,7 +23,7 @@ type validateFlags struct {
 	acls                   bool
 	role                   roleValue
 	principal              string
-	format                 format
+	format                 cli.Format
 }
 
 func (a *app) validate() *cobra.Command {
@@ -57,7 +58,7 @@ to users allows.`,
 	flags.Var(&f.role, "role", "with --acls: the command that this Kafka user is meant for")
 	flags.StringVar(&f.principal, "principal", "", "with --acls: the principal of this user on the brokers, like User:tollgate (default: by Kafka's rules)")
 	strictFlag(cmd, &f.strict)
-	formatFlag(cmd, &f.format)
+	cli.FormatFlag(cmd, &f.format)
 	cmd.RunE = a.run(func(cmd *cobra.Command) error {
 		if !f.acls && (cmd.Flags().Changed("role") || f.principal != "") {
 			return usage(errors.New("--role and --principal go with --acls"))
@@ -115,9 +116,9 @@ func (a *app) validateTopics(ctx context.Context, d *loaded, strict bool) error 
 	return nil
 }
 
-func (a *app) printPlan(p *plan.Plan, exact bool, f format) error {
+func (a *app) printPlan(p *plan.Plan, exact bool, f cli.Format) error {
 	var b strings.Builder
-	if f == formatJSON {
+	if f == cli.JSON {
 		encoder := json.NewEncoder(&b)
 		encoder.SetEscapeHTML(false)
 		if err := encoder.Encode(p); err != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/tollgate-dp/tollgate/internal/cli"
 	"github.com/tollgate-dp/tollgate/internal/terminal"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
@@ -35,7 +36,7 @@ func (a *app) validateAccess(ctx context.Context, d *loaded, f *validateFlags) e
 		return d.explained(err)
 	}
 	var b strings.Builder
-	if f.format == formatJSON {
+	if f.format == cli.JSON {
 		if err := json.NewEncoder(&b).Encode(report); err != nil {
 			return fmt.Errorf("encoding who may do what: %w", err)
 		}

@@ -9,16 +9,18 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
+
+	"github.com/tollgate-dp/tollgate/internal/cli"
 )
 
 func (a *app) version() *cobra.Command {
-	var f format
+	var f cli.Format
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version, what it was built with, and its engines",
 		Args:  noArguments(""),
 	}
-	formatFlag(cmd, &f)
+	cli.FormatFlag(cmd, &f)
 	cmd.RunE = a.run(func(*cobra.Command) error {
 		b := thisBuild()
 		return printFields(a.stdout, f, []field{

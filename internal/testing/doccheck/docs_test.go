@@ -107,16 +107,18 @@ func fields(typ reflect.Type, at string) []string {
 }
 
 func TestConfigurationExplainsEveryFlag(t *testing.T) {
-	text := read(t, "docs/configuration.md")
+	pages := map[string]string{"cmd/runner": "docs/configuration.md", "internal/cli": "docs/configuration.md", "cmd/experiments": "docs/experiments.md"}
 	found := 0
 	for _, s := range sources(t) {
-		if s.test || s.dir != "cmd/runner" {
+		page, is := pages[s.dir]
+		if s.test || !is {
 			continue
 		}
+		text := read(t, page)
 		for _, name := range flags(s.file) {
 			found++
 			if !strings.Contains(text, "`--"+name+"`") {
-				t.Errorf("docs/configuration.md does not explain --%s (%s)", name, s.path)
+				t.Errorf("%s does not explain --%s (%s)", page, name, s.path)
 			}
 		}
 	}

@@ -117,7 +117,7 @@ func module() []layer {
 				{"pipeline/flink", "a cluster of Flink, for programs that import it"},
 			},
 		},
-		{name: "front", sees: []string{"secrets", "numbers", "wire", "noise", "experiments", "deployment", "pipeline"}, packages: []entry{
+		{name: "front", sees: []string{"secrets", "numbers", "wire", "noise", "deployment", "pipeline"}, packages: []entry{
 			{"internal/keyfile", "the format of key files"},
 			{"internal/keyrecord", "records beside keys"},
 			{"internal/beginnings", "which deployments have begun under keys"},
@@ -133,6 +133,7 @@ func module() []layer {
 			{"docs", "documents that programs serve"},
 			{"internal/serve", "released values for the public, over HTTP; has no key"},
 			{"internal/outfile", "files that appear whole or not at all"},
+			{"internal/cli", "what the command lines of all programs share"},
 			{"internal/eventfile", "files of events in the order of time"},
 			{"internal/plan/protected", "a choice that users pay for"},
 			{"internal/generate", "made-up events"},
@@ -141,10 +142,14 @@ func module() []layer {
 			{"internal/embedded", "a broker in the process"},
 			{"internal/demo", "all of it in one process, with a broker of its own"},
 			{"internal/experiment/year", "a year under one promise, with accounts and without"},
+			{"internal/experiment/page", "what an experiment found, as a page"},
 			{"internal/replay", "a file onto an events topic"},
 		}},
 		{
-			name: "programs", packages: []entry{{"cmd/runner", "parses and prints; imported by nothing"}},
+			name: "programs", packages: []entry{
+				{"cmd/runner", "parses and prints; imported by nothing"},
+				{"cmd/experiments", "the papers' experiments, by name"},
+			},
 			sees: []string{"secrets", "numbers", "accounting", "wire", "noise", "experiments", "transforms", "kafka", "deployment", "pipeline", "front", "demo"},
 		},
 		// What only tests import; files that ship, of any layer above, never do.

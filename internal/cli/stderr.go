@@ -1,13 +1,13 @@
-package main
+package cli
 
 import (
 	"os"
 	"syscall"
 )
 
-// ownStderr returns stderr under another number. Go ends a process that writes to a broken pipe
+// OwnStderr returns stderr under another number. Go ends a process that writes to a broken pipe
 // under the number of stderr, and what a command does must not depend on a reader of its notes.
-func ownStderr() *os.File {
+func OwnStderr() *os.File {
 	fd, err := syscall.Dup(int(os.Stderr.Fd()))
 	if err != nil {
 		return os.Stderr

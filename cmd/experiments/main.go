@@ -1,0 +1,217 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tollgate-dp/tollgate/internal/cli"
+	"github.com/tollgate-dp/tollgate/internal/experiment"
+	"github.com/tollgate-dp/tollgate/internal/experiment/counts"
+	"github.com/tollgate-dp/tollgate/internal/experiment/descent"
+	"github.com/tollgate-dp/tollgate/internal/experiment/filters"
+	"github.com/tollgate-dp/tollgate/internal/experiment/odometers"
+	"github.com/tollgate-dp/tollgate/internal/experiment/page"
+	"github.com/tollgate-dp/tollgate/internal/experiment/year"
+	"github.com/tollgate-dp/tollgate/internal/terminal"
+)
+
+// The exit codes of doc.go.
+const (
+	exitOK    = 0
+	exitError = 1
+	exitUsage = 2
+)
+
+// progressEvery is the least time between two lines of progress.
+const progressEvery = 4 * time.Second
+
+func main() {
+	os.Exit(execute(context.Background(), os.Args[1:], os.Stdout, cli.OwnStderr()))
+}
+
+// execute runs one command line and returns the exit code.
+func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	c := command{stdout: stdout, stderr: stderr}
+	root := c.root()
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		return exitOK
+	}
+	text, code := fmt.Sprintf("error: %v\n", err), exitError
+	if !c.accepted {
+		text += fmt.Sprintf("see %s --help\n", cmd.CommandPath())
+		code = exitUsage
+	}
+	terminal.Say(stderr, text)
+	return code
+}
+
+// experiments are in the order of docs/experiments.md.
+func experiments() []experiment.Experiment {
+	return slices.Concat(year.Experiments(), counts.Experiments(), odometers.Experiments(), filters.Experiments(), descent.Experiments())
+}
+
+// command is one command line.
+type command struct {
+	stdout, stderr io.Writer
+	seed           uint64
+	data, report   string
+	size           size
+	format         cli.Format
+	accepted       bool // other flags would not avoid the error
+}
+
+// size is the value of --size.
+type size experiment.Size
+
+func (s *size) String() string { return experiment.Size(*s).String() }
+func (s *size) Type() string   { return "small|default" }
+
+func (s *size) Set(text string) error {
+	parsed, err := experiment.ParseSize(text)
+	*s = size(parsed)
+	return err //nolint:wrapcheck // the flag's own words
+}
+
+func (c *command) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "experiments [NAME]",
+		Short: "Repeat the experiments of the papers that Tollgate is built on",
+		Long: `Run one experiment and print its tables: the paper's values beside the measured ones.
+Without a name, list the experiments. The same seed gives the same result on every
+machine of one architecture. docs/experiments.md explains where and why the results
+differ from the papers.
+
+--report also draws the figures. --data names a directory with the paper's data.
+Without it, Tollgate cannot fill the cells that need them ("–"), and shows results
+on synthetic data of the same shape instead.
+
+An experiment draws its noise from the seed, so its results protect no user.`,
+		Example: `  go run ./cmd/experiments
+  go run ./cmd/experiments counts --size small
+  go run ./cmd/experiments year --report year.html`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return fmt.Errorf("experiments takes one name, and there are %d: run one after the other", len(args))
+			}
+			return nil
+		},
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return names(), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return c.list()
+			}
+			return c.repeat(cmd.Context(), args[0])
+		},
+	}
+	flags := root.Flags()
+	flags.Uint64Var(&c.seed, "seed", 1, "seed of all random numbers")
+	flags.StringVar(&c.data, "data", "", "`directory` with the paper's data, for an experiment that uses them")
+	flags.Var(&c.size, "size", "default: the paper's size, up to ten minutes; small: seconds")
+	flags.StringVar(&c.report, "report", "", "`file` for a page with figures and tables (HTML)")
+	cli.FormatFlag(root, &c.format)
+	cli.Prepare(root)
+	return root
+}
+
+func names() (out []string) {
+	for _, e := range experiments() {
+		out = append(out, e.Name)
+	}
+	return out
+}
+
+func (c *command) list() error {
+	if c.report != "" || c.data != "" {
+		return errors.New("--report and --data are for one experiment: name it")
+	}
+	c.accepted = true
+	all, titles, width := experiments(), map[string]string{}, 0
+	for _, e := range all {
+		titles[e.Name] = e.Title
+		width = max(width, len(e.Name))
+	}
+	if c.format == cli.JSON {
+		return json.NewEncoder(c.stdout).Encode(titles)
+	}
+	for _, e := range all {
+		if _, err := fmt.Fprintf(c.stdout, "%-*s  %s\n", width, e.Name, e.Title); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// repeat runs an experiment and prints what it found.
+func (c *command) repeat(ctx context.Context, name string) error {
+	all := experiments()
+	at := slices.IndexFunc(all, func(e experiment.Experiment) bool { return e.Name == name })
+	if at < 0 {
+		return fmt.Errorf("there is no experiment %q: it must be %s", name, cli.Either(names()))
+	}
+	e := &all[at]
+	if err := c.checkData(e); err != nil {
+		return err
+	}
+	c.accepted = true
+	if err := cli.CheckReport(c.report, 0o644); err != nil {
+		return err
+	}
+	o := experiment.Options{Seed: c.seed, Data: c.data, Size: experiment.Size(c.size)}
+	found, err := c.find(ctx, e, o)
+	if err != nil {
+		return err
+	}
+	if err := cli.SaveReport(c.report, 0o644, func(w io.Writer) error { return page.Write(w, e, o, found) }); err != nil {
+		return err
+	}
+	if c.format == cli.JSON {
+		return e.WriteJSON(c.stdout, o, found) //nolint:wrapcheck // named
+	}
+	return e.WriteText(c.stdout, o, found) //nolint:wrapcheck // named
+}
+
+// checkData refuses --data where it is no directory, or the experiment uses no data.
+func (c *command) checkData(e *experiment.Experiment) error {
+	switch info, err := os.Stat(c.data); {
+	case c.data == "":
+		return nil
+	case e.Data == nil:
+		return fmt.Errorf("--data is not for experiment %s, which uses no real data: leave it out", e.Name)
+	case err != nil:
+		c.accepted = true
+		return fmt.Errorf("looking for --data: %w", err)
+	case !info.IsDir():
+		return fmt.Errorf("--data %s is not a directory: name one with the files that docs/experiments.md lists", c.data)
+	}
+	return nil
+}
+
+// find runs an experiment, with its progress on stderr.
+func (c *command) find(ctx context.Context, e *experiment.Experiment, o experiment.Options) (*experiment.Result, error) {
+	tty, _ := terminal.Terminal(c.stderr)
+	progress := terminal.NewProgress(c.stderr, tty, time.Now)
+	defer progress.Flush()
+	written, last := time.Now(), ""
+	o.Progress = func(done, of int, what string) {
+		line := fmt.Sprintf("%d of %d done: %s", done, of, what)
+		if now := time.Now(); now.Sub(written) > progressEvery && line != last {
+			written, last = now, line
+			progress.Note("%s", line)
+		}
+	}
+	return e.Find(ctx, o) //nolint:wrapcheck // named
+}

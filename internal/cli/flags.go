@@ -1,0 +1,103 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/tollgate-dp/tollgate/schemas/secret"
+)
+
+// Prepare sets what is the same in all programs: the caller prints errors, errors in flags are
+// explained, help is wrapped at 100 columns, and shells complete the values of flags.
+func Prepare(root *cobra.Command) {
+	root.SilenceErrors, root.SilenceUsage = true, true
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return explained(err) })
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped 100"))
+	completeValues(root)
+}
+
+// explained says what a flag takes if its value cannot be parsed: pflag's own error would show what
+// Go says of it.
+func explained(err error) error {
+	var invalid *pflag.InvalidValueError
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	flag := invalid.GetFlag()
+	var reason string
+	switch flag.Value.Type() {
+	case "float64":
+		reason = "it must be a number"
+	case "int", "uint64":
+		reason = "it must be a whole number"
+		if flag.Value.Type() == "uint64" {
+			reason += ", at least 0"
+		}
+		if errors.Is(err, strconv.ErrRange) {
+			reason += ", of at most 18 digits"
+		}
+	case "bool":
+		reason = "it must be true or false, or be left out, which means true"
+	case "stringSlice":
+		reason = "it must be a list like a,b,c, with a quote only around a whole name"
+	default:
+		reason = invalid.Unwrap().Error() // of the type itself: a whole sentence
+	}
+	return fmt.Errorf("--%s is %q: %s%s", flag.Name, secret.Redact(invalid.GetValue()), reason, Example(flag, invalid.GetValue()))
+}
+
+// Example returns a value of a flag that takes a number, as it is given on the command line;
+// "" for other flags, whose errors list what they take. Where a per cent was meant, it is that.
+func Example(flag *pflag.Flag, given string) string {
+	if percent, err := strconv.ParseFloat(given, 64); err == nil && percent > 1 && percent < 100 {
+		switch flag.Name {
+		case "relative", "confidence":
+			return fmt.Sprintf("; for %s %%: --%s %s", given, flag.Name, strconv.FormatFloat(percent/100, 'g', -1, 64))
+		}
+	}
+	value := flag.DefValue
+	switch flag.Value.Type() {
+	case "float64", "int", "uint64", "duration":
+		if value == "" || value == "0" {
+			value = examples()[flag.Name]
+		}
+		return fmt.Sprintf("; for example --%s %s", flag.Name, value)
+	}
+	return ""
+}
+
+// examples has values of flags without a default, or with 0 for it.
+func examples() map[string]string {
+	return map[string]string{
+		"epsilon": "1", "delta": "1e-6", "mu": "0.24", "rho": "0.028", "sigma": "100", "absolute": "50",
+		"rate": "1000", "wait": "10m", "event-partitions": "3", "replication": "3", "releases": "1000", "readers": "4",
+		"window": "1h", "max-keys-per-user": "2", "max-events-per-key": "2", "last-at-least": "24", "top": "10", "within": "0.1", "max-lag": "5m", "spend-share": "0.05",
+	}
+}
+
+// completeValues has shells complete the values of flags: of those that take one of a few words,
+// which their types list, and of files by the ends of their names.
+func completeValues(cmd *cobra.Command) {
+	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
+		if words := strings.Split(flag.Value.Type(), "|"); len(words) > 1 {
+			cmd.RegisterFlagCompletionFunc(flag.Name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)) //nolint:errcheck // the flag exists
+		}
+	})
+	if cmd.Flags().Lookup("config") != nil {
+		cmd.MarkFlagFilename("config", "yaml", "yml") //nolint:errcheck // the flag exists
+	}
+	for _, sub := range cmd.Commands() {
+		completeValues(sub)
+	}
+}
+
+// Either writes two or more names as "a, b or c".
+func Either(names []string) string {
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
+}

@@ -1,0 +1,3 @@
+// A document is drawn by whoever wrote it: only the colours change.
+
+shell(() => {}, false);
