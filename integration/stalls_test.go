@@ -126,7 +126,7 @@ func TestRuleABrokerThatIsGoneIsToldAndADrainEnds(t *testing.T) {
 			end := c.last(t)
 			// 7 s by design at the most; the rest is for a machine that is busy. Retries would last
 			// for 2 minutes.
-			if took := time.Since(begin); took > 25*time.Second || end.Kind != "no-broker" || !strings.Contains(end.Error, "the next run redoes") {
+			if took := time.Since(begin); took > 25*time.Second || end.Kind != "no-broker" || !strings.Contains(end.Error, "the next run repeats") {
 				t.Errorf("after %v: %v", took, end)
 			}
 			if how == "frozen" {

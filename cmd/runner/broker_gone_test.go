@@ -46,7 +46,7 @@ func TestRuleARunOutlivesARestartOfItsBrokerAndEndsWithoutOne(t *testing.T) {
 	b.Close()
 	begin := time.Now()
 	terminate(t)
-	if code := <-r.over; code != exitError || !strings.Contains(r.stderr.String(), "no broker answers: ended without one, and the next run redoes what was under way") || time.Since(begin) > 20*time.Second {
+	if code := <-r.over; code != exitError || !strings.Contains(r.stderr.String(), "no broker answers: the run ended without one, and the next run repeats the unfinished work") || time.Since(begin) > 20*time.Second {
 		t.Errorf("a signal without a broker, after %v: exit %d, stderr %s", time.Since(begin), code, &r.stderr)
 	}
 
@@ -54,7 +54,7 @@ func TestRuleARunOutlivesARestartOfItsBrokerAndEndsWithoutOne(t *testing.T) {
 	says(t, &r.stderr, "no broker answers, waiting for one")
 	begin = time.Now()
 	terminate(t)
-	if code := <-r.over; code != exitError || !strings.Contains(r.stderr.String(), "nothing was under way") || strings.Contains(r.stderr.String(), "turn") || time.Since(begin) > 20*time.Second {
+	if code := <-r.over; code != exitError || !strings.Contains(r.stderr.String(), "before the run began anything") || strings.Contains(r.stderr.String(), "turn") || time.Since(begin) > 20*time.Second {
 		t.Errorf("a signal during the wait, after %v: exit %d, stderr %s", time.Since(begin), code, &r.stderr)
 	}
 }

@@ -108,7 +108,7 @@ func TestValidateComparesWithTheDeployment(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, _, stderr := run(t, "validate", "--config", cfg)
-	if code != exitConfig || strings.Contains(stderr, "fingerprint") || !strings.Contains(stderr, "has begun, and there is no key in "+key+": put the copy") {
+	if code != exitConfig || strings.Contains(stderr, "fingerprint") || !strings.Contains(stderr, "has begun, but there is no key in "+key+": put the copy") {
 		t.Errorf("the noise key is missing: exit %d, %s", code, stderr)
 	}
 	if err := os.Rename(key+".copy", key); err != nil {

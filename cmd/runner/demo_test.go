@@ -327,7 +327,7 @@ func TestTheEngineIsOneOfThisBinarys(t *testing.T) {
 		if code, _, stderr := run(t, append(args, "--engine", "spark")...); code != exitUsage || !strings.Contains(stderr, "it must be one of direct") {
 			t.Errorf("%s --engine spark: exit %d, stderr %q", command, code, stderr)
 		}
-		if code, _, stderr := run(t, append(args, "--engine", "prism")...); code != exitUsage || !strings.Contains(stderr, "--engine direct publishes the same counts") {
+		if code, _, stderr := run(t, append(args, "--engine", "prism")...); code != exitUsage || !strings.Contains(stderr, "use --engine direct, which publishes the same counts") {
 			t.Errorf("%s --engine prism: exit %d, stderr %q", command, code, stderr)
 		}
 	}

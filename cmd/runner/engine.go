@@ -93,7 +93,7 @@ func (v *engineValue) Type() string {
 func (v *engineValue) Set(text string) error {
 	tag, known := engineBuilds[text]
 	if text == "prism" {
-		return errors.New("this engine is gone; --engine direct publishes the same counts")
+		return errors.New("this engine was removed: use --engine direct, which publishes the same counts")
 	}
 	if !known {
 		return fmt.Errorf("it must be one of %s", strings.ReplaceAll(v.Type(), "|", ", "))

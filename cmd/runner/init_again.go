@@ -28,7 +28,7 @@ func (a *app) initialisedAlready(ctx context.Context, f *initFlags, d *loaded, r
 	fmt.Fprintf(&b, "%s is initialised already on topic %s, with this configuration; nothing was changed\n", d.Config.Deployment, e.Topic)
 	fmt.Fprintf(&b, "incarnation %s, generation %d; time begins at %s\n", hex.EncodeToString(e.Incarnation[:]), e.Generation, e.Start.Format(time.RFC3339))
 	if at := f.start.at; f.start.text == "" && !firstWindow(&d.Config, at).Equal(e.Start) {
-		fmt.Fprintf(&b, "--start %s is ignored: where time begins is fixed by the first init\n", &f.start)
+		fmt.Fprintf(&b, "--start %s is ignored: the first init has fixed where time begins\n", &f.start)
 	}
 	writeBackups(&b, d.file)
 	fmt.Fprintf(&b, "\nnext: runner run --config %s\n", f.config)
@@ -53,9 +53,9 @@ func differsFrom(f *initFlags, d *loaded, e *pipeline.InitialisedError) error {
 		}
 	}
 	if never {
-		b.WriteString("put the old values back, or begin another deployment under other keys: with another deployment: NAME, and topics of its own under outputs")
+		b.WriteString("put the old values back; or begin another deployment with other keys, another name (deployment: NAME) and its own topics under outputs")
 	} else {
-		fmt.Fprintf(&b, "put it in force with: runner change --config %s (--dry-run says what it would do); or put the old values back", f.config)
+		fmt.Fprintf(&b, "put it in force with: runner change --config %s (--dry-run shows what would change); or put the old values back", f.config)
 	}
 	return errors.New(b.String())
 }

@@ -16,13 +16,13 @@ func (a *app) generateKeys(file *config.File) error {
 	noise, userHash := file.KeyFiles()
 	for _, key := range [...]struct{ field, path string }{{"keys.noise", noise}, {"keys.user_hash", userHash}} {
 		if key.path == "" {
-			return usage(fmt.Errorf("--generate-keys makes files, but %s names an environment variable", key.field))
+			return usage(fmt.Errorf("--generate-keys creates files, but %s names an environment variable: leave the flag out", key.field))
 		}
 		if record, _ := file.RecordPlace(); key.path == userHash && !exists(userHash) {
 			if r, err := beginnings.Read(record); err != nil {
 				return err
 			} else if len(r.Begun) > 0 {
-				return contents(fmt.Errorf("there is no file %s, and %s has %s: put the copy of the key there; for a deployment of its own name another file", userHash, record, r.Begun[0]))
+				return contents(fmt.Errorf("there is no file %s, but %s has %s: put the copy of the key there; for a new deployment, name another file", userHash, record, r.Begun[0]))
 			}
 		}
 		made, err := keyfile.Make(key.path)

@@ -20,7 +20,7 @@ func (d *loaded) unrecorded() (*loaded, *pipeline.Record) {
 }
 
 // again says what an operator has to know of a second promise, and how to ask for it.
-const again = "a new deployment gives the same people their whole budget a second time; to begin it all the same, add --begin-second-promise"
+const again = "to begin a second deployment, which gives the same people their whole budget once more, add --begin-second-promise"
 
 // mayBegin refuses a deployment on a control topic that is empty, where one has begun under its
 // keys and the operator has not asked for a second one.
@@ -47,7 +47,7 @@ func mayBegin(f *initFlags, d *loaded, record *pipeline.Record, cluster string) 
 		interrupted = &record.Unfinished[len(record.Unfinished)-1]
 		if !f.first && (interrupted.Cluster != cluster || interrupted.Control != d.Config.Outputs.Control) {
 			// A record that was cut, or restored from an early copy, looks the same.
-			return contents(fmt.Errorf("%s says that an init was interrupted (%s), and this one is for topic %s of cluster %s: correct kafka.brokers and outputs.control; if no deployment has begun under these keys, add --begin-first-promise. Nothing was written",
+			return contents(fmt.Errorf("%s says that an init was interrupted (%s), but this one is for topic %s of cluster %s, so nothing was written. Correct kafka.brokers and outputs.control; or, if no deployment has begun with these keys, add --begin-first-promise",
 				record.From, *interrupted, d.Config.Outputs.Control, cluster))
 		}
 	}
@@ -60,7 +60,7 @@ func mayBegin(f *initFlags, d *loaded, record *pipeline.Record, cluster string) 
 		}
 	}
 	if file, _ := d.file.RecordPlace(); file == "" && !f.first {
-		return contents(errors.New("no record says whether a deployment has begun under these keys: if none has, add --begin-first-promise; if one has, correct kafka.brokers or keys.record. Nothing was written"))
+		return contents(errors.New("no record says whether a deployment has begun with these keys, so nothing was written. If none has, add --begin-first-promise; if one has, correct kafka.brokers or keys.record"))
 	}
 	return nil
 }
@@ -104,7 +104,7 @@ func (a *app) hasBegun(f *initFlags, d *loaded, b pipeline.Beginning) error {
 	record, err := beginnings.Read(file)
 	if err == nil && !record.Has(b.Incarnation) {
 		_, err = record.Refuses(b.Incarnation, b.Cluster)
-		err = contents(fmt.Errorf("another init was first: %w. Runs refuse the deployment that was begun here; %s", err, again))
+		err = contents(fmt.Errorf("another init has begun a deployment with these keys first: %w. Runs refuse the one that this init has begun; %s", err, again))
 	}
 	return err
 }
@@ -117,12 +117,12 @@ func (a *app) recordAlready(f *initFlags, d *loaded, record *pipeline.Record, e 
 	case record != nil && record.Has(e.Incarnation):
 		elsewhere, err := record.Refuses(e.Incarnation, e.Cluster)
 		if elsewhere != nil {
-			fmt.Fprintf(a.stderr, "this is cluster %s, but the deployment began as %s: that is correct only after a failover or a restore\n", e.Cluster, elsewhere)
+			fmt.Fprintf(a.stderr, "this is cluster %s, but the deployment began as %s: this is right only after a failover or a restore\n", e.Cluster, elsewhere)
 		}
 		return err
 	case record != nil && len(record.Begun) > 0 && !f.second:
 		_, err := record.Refuses(e.Incarnation, e.Cluster)
-		return contents(fmt.Errorf("%w. Nothing was written; two deployments under the same keys give the same people a whole budget each; to accept that, add --begin-second-promise", err))
+		return contents(fmt.Errorf("%w. Nothing was written; two deployments with the same keys give the same people a whole budget each; to accept that, add --begin-second-promise", err))
 	}
 	return a.hasBegun(f, d, b)
 }

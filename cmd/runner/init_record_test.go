@@ -234,7 +234,7 @@ func TestRuleKeysFromTheEnvironmentBeginNoSecondPromiseByMistake(t *testing.T) {
 	environment := map[string]string{"NOISE": strings.Repeat("5a", 32), "HASH": strings.Repeat("a5", 32)}
 	cfg := deploymentFile(t, first, "{file: secrets/noise.key}", "{env: NOISE}", "{file: secrets/user-hash.key}", "{env: HASH}\n  record: {env: RECORD}")
 	begin := []string{"init", "--config", cfg, "--create-topics", "--event-partitions", "1"}
-	if code, _, stderr := runWith(t.Context(), environment, begin...); code != exitConfig || !strings.Contains(stderr, "--begin-first-promise") || !strings.Contains(stderr, "Nothing was written") {
+	if code, _, stderr := runWith(t.Context(), environment, begin...); code != exitConfig || !strings.Contains(stderr, "--begin-first-promise") || !strings.Contains(stderr, "nothing was written") {
 		t.Errorf("without a word: exit %d, %s", code, stderr)
 	}
 	nothingOn(t, first)
@@ -244,7 +244,7 @@ func TestRuleKeysFromTheEnvironmentBeginNoSecondPromiseByMistake(t *testing.T) {
 		t.Fatalf("the first promise: exit %d, %s", code, stderr)
 	}
 	for _, command := range []string{"run", "validate"} {
-		if code, _, stderr := runWith(t.Context(), environment, command, "--config", cfg); code != exitConfig || !strings.Contains(stderr, "$RECORD is empty") {
+		if code, _, stderr := runWith(t.Context(), environment, command, "--config", cfg); code != exitConfig || !strings.Contains(stderr, "$RECORD, which keys.record names, is empty") {
 			t.Errorf("%s without the record that the configuration names: exit %d, %s", command, code, stderr)
 		}
 	}
@@ -353,7 +353,7 @@ func TestRuleOfTwoBeginningsAtOnceOneCounts(t *testing.T) {
 	}
 	all.Wait()
 	slices.Sort(codes[:])
-	if codes != [2]int{exitOK, exitConfig} || !strings.Contains(stderr[0]+stderr[1], "another init was first") {
+	if codes != [2]int{exitOK, exitConfig} || !strings.Contains(stderr[0]+stderr[1], "another init has begun a deployment with these keys first") {
 		t.Errorf("exits %v: %v", codes, stderr)
 	}
 	allowed := 0

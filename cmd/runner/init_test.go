@@ -53,7 +53,7 @@ func TestInitCanBeRepeated(t *testing.T) {
 	if !regexp.MustCompile(`incarnation [0-9a-f]{32}, generation 1;`).MatchString(stdout) || strings.Contains(stdout, "differential privacy") {
 		t.Errorf("the second init: %s", stdout)
 	}
-	if third, _ := mustRun(t, "init", "--config", cfg); third != strings.Replace(stdout, "--start 2025-06-01T00:00:00Z is ignored: where time begins is fixed by the first init\n", "", 1) {
+	if third, _ := mustRun(t, "init", "--config", cfg); third != strings.Replace(stdout, "--start 2025-06-01T00:00:00Z is ignored: the first init has fixed where time begins\n", "", 1) {
 		t.Errorf("the third init: %s", third)
 	}
 	if n := records(t, addr, "shop-control"); n != 1 {
@@ -225,7 +225,7 @@ func TestTooManyReplicasAreToldOnce(t *testing.T) {
 	t.Parallel()
 	cfg := deploymentFile(t, broker(t))
 	code, _, stderr := run(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1", "--replication", "3")
-	if code != exitError || strings.Count(stderr, "replicas: the cluster has 1") != 1 || strings.Contains(stderr, "error 38") || !strings.Contains(stderr, "give --replication") {
+	if code != exitError || strings.Count(stderr, "replicas: the cluster has 1") != 1 || strings.Contains(stderr, "error 38") || !strings.Contains(stderr, "lower --replication") {
 		t.Errorf("exit %d, %s", code, stderr)
 	}
 	for _, topic := range []string{"shop-control", "shop-ledger", "shop-counts", "shop-dead-letter", "visits"} {

@@ -19,7 +19,7 @@ func (a *app) createTopics(ctx context.Context, d *loaded, o pipeline.TopicOptio
 	}
 	err := pipeline.CreateTopics(ctx, d.Deployment, o)
 	if errors.Is(err, pipeline.ErrReplication) {
-		return fmt.Errorf("%w; give --replication with at most as many, or start more brokers: with 1 replica what a broker loses is lost, for more than trying things out have 3", err)
+		return fmt.Errorf("%w: lower --replication, or start more brokers. Have 3 replicas unless you only try things out: with 1, what a broker loses is lost", err)
 	}
 	there, nothingElse := existing(err)
 	if !nothingElse {

@@ -55,7 +55,7 @@ func inputFormatOf(name, given string) (eventfile.Format, error) {
 		case ".avro":
 			given = "avro"
 		default:
-			return "", errors.New("--input-format is needed (csv, tsv, jsonl or avro): the name of the file does not tell it")
+			return "", errors.New("--input-format is needed (csv, tsv, jsonl or avro): the file name does not show the format")
 		}
 	}
 	format, err := eventfile.ParseFormat(given)

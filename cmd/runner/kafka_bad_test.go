@@ -65,7 +65,7 @@ func TestBadKafkaCommandLines(t *testing.T) {
 		{"a password that is not set", replay("--sasl-mechanism", "plain", "--sasl-user", "u", "--sasl-password-env", "P"), 2, "not set or empty"},
 		{"an unknown mechanism", replay("--sasl-mechanism", "gssapi", "--sasl-user", "u", "--sasl-password-file", csv), 2, "gssapi"},
 		{"a certificate without a key", replay("--tls-cert", csv), 2, "private key"},
-		{"flags beside a file", []string{"replay", "--config", unreachable, "--input", csv, "--topic", "x"}, 2, "--topic is given by the file"},
+		{"flags beside a file", []string{"replay", "--config", unreachable, "--input", csv, "--topic", "x"}, 2, "leave out --topic: the file of --config sets it"},
 		{"replay of another format", []string{"replay", "--config", unreachable, "--input", csv, "--input-format", "jsonl"}, 2, "events.format in the configuration is csv"},
 		{"replay to a broker without a port", []string{"replay", "--brokers", "localhost", "--topic", "x", "--input", csv, "--header", "--user-field", "user", "--time-field", "when"}, 2, "host:port"},
 		{"a broker without a port", []string{"validate", "--offline", "--config", deploymentFile(t, "localhost")}, 3, `tollgate.yaml:3:19: kafka.brokers[0]: "localhost" has no port`},

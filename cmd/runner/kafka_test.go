@@ -190,7 +190,7 @@ func TestUntilEndClosesNoWindowEarly(t *testing.T) {
 	now := time.Now().UTC().Format(time.RFC3339)
 	mustRun(t, "replay", "--config", cfg, "--input", write(t, "now.csv", now+",a,north\n"+now+",b,north\n"))
 	code, stdout, stderr := run(t, "run", "--config", cfg, "--until-end", "--wait", "3s")
-	if code != exitError || !strings.Contains(stderr, "1 turn is open, the last one until ") || !strings.Contains(stderr, "the clock does at ") || strings.Contains(stdout, "north") {
+	if code != exitError || !strings.Contains(stderr, "1 turn is open, the last one until ") || !strings.Contains(stderr, "the clock counts instead, at ") || strings.Contains(stdout, "north") {
 		t.Errorf("exit %d, stdout %s, stderr %s", code, stdout, stderr)
 	}
 	if !strings.Contains(stderr, "first result at ") || strings.Contains(stderr, "drained") || strings.Count(stderr, "turns settled") > 1 {
@@ -253,7 +253,7 @@ func TestRunIsDrainedByASignal(t *testing.T) {
 	mustRun(t, "replay", "--config", cfg, "--input", visits(t, true), "--header")
 	r = begin("run", "--config", cfg, "--format", "json")
 	says(t, &r.stdout, "2025-03-02T00:00:00Z")
-	drained(r, "drained: what was published is complete up to turn")
+	drained(r, "drained: everything up to turn")
 	if stdout, _ := mustRun(t, "run", "--config", cfg, "--until", "2025-03-05", "--wait", "1m", "--format", "json"); strings.Contains(r.stdout.String(), "2025-03-05") == strings.Contains(stdout, "2025-03-05") {
 		t.Errorf("a run that goes on does not publish what is left, once: %s", stdout)
 	}

@@ -116,7 +116,7 @@ func (l *durationList) Set(text string) error {
 
 func (f *planFlags) check(changed func(string) bool) error {
 	if f.input == "" {
-		return usage(errors.New("--input is needed: a file with events; or --config, to plan by the events on a topic"))
+		return usage(errors.New("--input is missing: name a file with events, or give --config to plan by the events on a topic"))
 	}
 	if f.metric != "" {
 		return usage(errors.New("--metric goes with --config"))
@@ -215,7 +215,7 @@ func (f *planFlags) whyNothing(ctx context.Context, s *sample.Sample, broken uin
 	case s.Outside > 0:
 		return fmt.Errorf("%w: every event of %s lies outside of --from and --to", nothing, f.input)
 	case s.Events > 0:
-		return fmt.Errorf("%w: one user in %s has more keys and windows than can be looked at: leave this user out, or give --from and --to", nothing, f.input)
+		return fmt.Errorf("%w: one user in %s has more keys and windows than plan can hold: leave this user out, or give --from and --to", nothing, f.input)
 	case broken == 0:
 		return fmt.Errorf("%w: %s has no records", nothing, f.input)
 	}
@@ -266,7 +266,7 @@ func (f *planFlags) advise(ctx context.Context, progress *terminal.Progress, q a
 	answer, err := advice.Answer(ctx, q)
 	switch {
 	case errors.Is(err, advice.ErrUnknownKey) && f.spendShare > 0:
-		return nil, usage(fmt.Errorf("--key is %s: what was spent does not show this key, which tells nothing about whether it is there; leave --key out, which costs nothing more", f.key))
+		return nil, usage(fmt.Errorf("--key is %s: what was spent does not show this key, which does not mean that the data lack it. Leave --key out; that costs nothing more", f.key))
 	case errors.Is(err, advice.ErrUnknownKey):
 		return nil, usage(fmt.Errorf("--key is %s: %w", f.key, err))
 	case err != nil:

@@ -34,17 +34,17 @@ func writePromise(b *strings.Builder, p *plan.Plan, exact bool) {
 			if i == 1 {
 				name = "periods"
 			}
-			line(name, "a user who is active in %d periods, all together: (%s, %s)", n.Periods, number(n.Epsilon), number(n.Delta))
+			line(name, "for a user who is active in %d periods, over all of them: (%s, %s)", n.Periods, number(n.Epsilon), number(n.Delta))
 		}
 	}
 	if p.Planned > 0 {
-		line("budget", "%s %% of the promise was spent before, on choosing bounds by the data", number(100*p.Planned))
+		line("budget", "%s %% of the promise is already spent on choosing bounds by the data", number(100*p.Planned))
 	}
 	if exact {
 		line("exactly", "accountant %s: each user can pay a privacy loss μ of %s (that of one release with Gaussian noise)", p.Accountant, number(p.Mu))
 		switch {
 		case p.DeltaKeys > 0 && p.HasPrivate():
-			line("", "δ: %s of the %s is for hiding which private keys exist", number(p.DeltaKeys), number(p.Delta))
+			line("", "δ: %s of the %s hides which private keys exist", number(p.DeltaKeys), number(p.Delta))
 		case p.DeltaKeys > 0:
 			line("", "δ: %s of the %s is reserved for metrics with private keys that may be added later", number(p.DeltaKeys), number(p.Delta))
 		}
@@ -58,7 +58,7 @@ func writePromise(b *strings.Builder, p *plan.Plan, exact bool) {
 func writeMetrics(b *strings.Builder, p *plan.Plan, exact bool) {
 	w := tabwriter.NewWriter(b, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(b)
-	head := "metric\tcounts\twindow\tkeys\tcounts come out\tasked for\tas exact as that\tevery user can take part in"
+	head := "metric\tcounts\twindow\tkeys\treleased\ttarget\tcounts that meet it\tevery user can take part in"
 	if exact {
 		head += "\tfirst noise σ\tleast noise σ"
 	}
@@ -72,7 +72,7 @@ func writeMetrics(b *strings.Builder, p *plan.Plan, exact bool) {
 		keys, released := m.Keys, "in every window"
 		switch {
 		case m.KeysFrom != "":
-			keys, released = "those of "+m.KeysFrom, "where those are"
+			keys, released = "those of "+m.KeysFrom, "if released there"
 		case m.PublicKeys > 0:
 			keys = fmt.Sprintf("%s %s", terminal.Number(float64(m.PublicKeys), 0), m.Keys)
 		}
@@ -143,9 +143,9 @@ func rounded(v float64) string {
 func writeCounts(b *strings.Builder, p *plan.Plan) {
 	for i := range p.Metrics {
 		m := &p.Metrics[i]
-		fmt.Fprintf(b, "\n%s: what a count comes to\n", terminal.Key(m.Name, 40))
+		fmt.Fprintf(b, "\n%s: what becomes of a count\n", terminal.Key(m.Name, 40))
 		w := tabwriter.NewWriter(b, 0, 4, 2, ' ', 0)
-		fmt.Fprintln(w, "count\tcomes out\t± at "+number(100*m.Confidence)+" %\tas exact as asked")
+		fmt.Fprintln(w, "count\treleased\t± at "+number(100*m.Confidence)+" %\tmeets the target")
 		for _, c := range m.Expected {
 			half, met := "–", "–"
 			if c.Shown > 0 {
@@ -168,7 +168,7 @@ func writeCounts(b *strings.Builder, p *plan.Plan) {
 			if len(ways) == 0 {
 				ways = append(ways, "larger windows, so that the count is larger, or a wider target")
 			}
-			fmt.Fprintf(b, "counts of %s would be as exact as asked with %s\n", terminal.Number(n.Count, 0), strings.Join(ways, ", or "))
+			fmt.Fprintf(b, "counts of %s would meet the target with %s\n", terminal.Number(n.Count, 0), strings.Join(ways, ", or "))
 		}
 	}
 }

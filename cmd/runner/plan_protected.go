@@ -35,7 +35,7 @@ func (f *planFlags) checkSpending(changed func(string) bool) error {
 	case !(f.spendShare > 0 && f.spendShare < 1):
 		return &badValue{"spend-share", "above 0 and below 1: 0.05 spends 5 %"}
 	case len(f.windows) != 1:
-		return errors.New("--spend-share needs --window, once: its size must not be chosen by looking at the data")
+		return errors.New("--spend-share needs exactly one --window: a size chosen by looking at the data is not protected")
 	case f.noiseKeyFile == "":
 		return errors.New("--spend-share needs --noise-key-file: the noise key of the deployment that is planned; make one with: (umask 077; openssl rand -hex 32 > noise.key)")
 	}
@@ -82,7 +82,7 @@ func (f *planFlags) protectedTopic(ctx context.Context, d *loaded, m *pipeline.M
 	case slices.Contains(d.file.Missing, noise):
 		return nil, contents(fmt.Errorf("there is no key in %s: make it with %s; init uses it then", noise, config.MakeKey(noise)))
 	case len(f.windows) > 0:
-		return nil, usage(errors.New("--window goes without --spend-share: the size of the metric is taken"))
+		return nil, usage(errors.New("--spend-share with --config plans for the metric's own window: leave --window out"))
 	}
 	var begun *pipeline.InitialisedError
 	if err := pipeline.Initialised(ctx, d.Deployment); err != nil && !errors.As(err, &begun) {
@@ -136,7 +136,7 @@ func (f *planFlags) choose(o protected.Options, each func(add func(*event.Event)
 	f.chosenAt, f.planned = r.At, r.Planned
 	n, deviation := r.Individuals()
 	if !r.Suffices() {
-		return nil, fmt.Errorf("planning with a share of %v: about %.0f ± %.0f users are too few to choose by: spend more, or choose bounds without looking at the data. The share is spent all the same (%s records it): set privacy.planned in the deployment",
+		return nil, fmt.Errorf("planning with a share of %v: about %.0f ± %.0f users are too few to choose by: spend more, or choose bounds without looking at the data. The share is spent anyway (%s records it): set privacy.planned in the deployment",
 			f.spendShare, max(0, n), 2*deviation, protected.RecordOf(f.noiseKeyFile))
 	}
 	s, err := r.Sample()

@@ -112,7 +112,7 @@ func TestAProtectedPlanNeedsWhatItCannotChoose(t *testing.T) {
 	}{
 		{[]string{"--spend-share", "0.1"}, "--noise-key-file"},
 		{[]string{"--spend-share", "1.5", "--noise-key-file", key}, "above 0 and below 1"},
-		{[]string{"--spend-share", "0.1", "--noise-key-file", key, "--window", "2h"}, "--window, once"},
+		{[]string{"--spend-share", "0.1", "--noise-key-file", key, "--window", "2h"}, "exactly one --window"},
 		{[]string{"--noise-key-file", key}, "goes with --spend-share"},
 	} {
 		code, stdout, stderr := run(t, append(append([]string{"plan", "--input", input}, planColumns...), tc.args...)...)
@@ -161,7 +161,7 @@ func TestRuleADeploymentBeginsOnlyKnowingWhatPlansSpent(t *testing.T) {
 	if err := os.WriteFile(cfg, []byte(strings.Replace(string(text), "delta: 1e-6}", "delta: 1e-6, planned: 0.1}", 1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if stdout, _ := mustRun(t, append(begin, cfg)...); !strings.Contains(stdout, "10 % of the promise was spent before") {
+	if stdout, _ := mustRun(t, append(begin, cfg)...); !strings.Contains(stdout, "10 % of the promise is already spent") {
 		t.Errorf("init says\n%s", stdout)
 	}
 	// The record says so, and so do the topics where the record is lost.

@@ -28,7 +28,7 @@ var ofFiles = []string{
 func (a *app) runPlanTopic(ctx context.Context, f *planFlags, changed func(string) bool) error {
 	for _, name := range ofFiles {
 		if changed(name) {
-			return usage(fmt.Errorf("--%s does not go with --config, which says that itself: leave one of them out", name))
+			return usage(fmt.Errorf("--config already sets what --%s sets: leave one of them out", name))
 		}
 	}
 	d, err := a.load(f.config, config.Options{MissingKeys: true})
@@ -106,9 +106,9 @@ func (f *planFlags) metricOf(d *loaded) (*pipeline.Metric, error) {
 	m := &all[i]
 	switch {
 	case m.Keys.Mode == pipeline.KeysFrom:
-		return nil, usage(fmt.Errorf("--metric is %s, whose keys are those that %s releases: plan that one", m.Name, m.Keys.From))
+		return nil, usage(fmt.Errorf("--metric is %s, which takes its keys from %s: plan that metric", m.Name, m.Keys.From))
 	case m.Slide != 0 && m.Slide != m.Window:
-		return nil, usage(fmt.Errorf("--metric is %s, whose windows slide: there is no forecast for that yet", m.Name))
+		return nil, usage(fmt.Errorf("--metric is %s, which has sliding windows: plan cannot forecast those yet", m.Name))
 	}
 	return m, nil
 }

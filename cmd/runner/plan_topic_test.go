@@ -82,12 +82,12 @@ func TestPlanOfATopicRefuses(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{"--config", one, "--epsilon", "1"}, exitUsage, "--epsilon does not go with --config"},
-		{[]string{"--config", one, "--input", "x.csv"}, exitUsage, "--input does not go with --config"},
+		{[]string{"--config", one, "--epsilon", "1"}, exitUsage, "--config already sets what --epsilon sets"},
+		{[]string{"--config", one, "--input", "x.csv"}, exitUsage, "--config already sets what --input sets"},
 		{[]string{"--config", one, "--metric", "view"}, exitUsage, "--metric is view"},
 		{[]string{"--config", several}, exitUsage, "--metric is needed: views or taken or more"},
 		{[]string{"--config", several, "--metric", "more"}, exitUsage, "taken"},
-		{[]string{"--config", sliding}, exitUsage, "slide"},
+		{[]string{"--config", sliding}, exitUsage, "sliding windows"},
 		{[]string{"--config", one, "--from", "2025-03-01T01:00:00Z"}, exitUsage, "--from"},
 		{[]string{"--config", one, "--within", "-1"}, exitUsage, "--within"},
 		{[]string{"--config", "nowhere.yaml"}, exitError, "nowhere.yaml"},

@@ -74,7 +74,7 @@ func ask(ctx context.Context, address string) (string, error) {
 	answer, err := client.Do(request)
 	if err != nil {
 		if errors.Is(err, syscall.ECONNREFUSED) {
-			return "", fmt.Errorf("asking %s: nothing listens there: does the process run, and was it started with --listen? (connection refused)", address)
+			return "", fmt.Errorf("asking %s: nothing listens there (connection refused): check that the process runs and was started with --listen", address)
 		}
 		return "", fmt.Errorf("asking: %w", err)
 	}

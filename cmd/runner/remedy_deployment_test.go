@@ -34,7 +34,7 @@ var deploymentRemedies = []remedy{
 			w.works(line)
 		}
 	}},
-	{texts: []string{"put it in force with: runner change --config", "or begin another deployment under other keys: with another deployment: NAME"}, walk: func(w *walk) {
+	{texts: []string{"put it in force with: runner change --config", "or begin another deployment with other keys, another name (deployment: NAME)"}, walk: func(w *walk) {
 		w.begun()
 		w.edit("absolute: 30", "absolute: 40")
 		w.paste(w.refused("init --config $C"), "runner change --config")
@@ -47,7 +47,7 @@ var deploymentRemedies = []remedy{
 		w.ownKeys()
 		w.works("init --config $C --create-topics")
 	}},
-	{texts: one("is ignored: where time begins is fixed"), walk: func(w *walk) {
+	{texts: one("is ignored: the first init has fixed"), walk: func(w *walk) {
 		w.begun()
 		w.says("init --config $C --start 2025-06-01")
 		w.works("init --config $C")
@@ -163,13 +163,13 @@ var deploymentRemedies = []remedy{
 		w.paste(output, "runner init --create-topics")
 		w.works("change --config $C --dry-run")
 	}},
-	{texts: one("none has begun: runner run"), walk: func(w *walk) {
+	{texts: one("none has begun yet: start one with runner run"), walk: func(w *walk) {
 		w.begun()
 		w.says("status --config $C")
 		w.must("run --config $C --until 2025-03-01 --wait 1m")
 		w.works("status --config $C")
 	}},
-	{texts: one("is a run alive, and does it tell what it waits for"), walk: func(w *walk) {
+	{texts: one("check that a run is alive, and what it says it waits for"), walk: func(w *walk) {
 		w.configured()
 		now := time.Now().UTC()
 		w.must("init --config $C --generate-keys --create-topics --event-partitions 1 --start " + now.AddDate(0, 0, -3).Format(time.DateOnly))

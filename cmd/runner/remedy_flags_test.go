@@ -44,7 +44,7 @@ var flagRemedies = []remedy{
 		w.refused("validate --offline --strict --config $C")
 		w.works("validate --offline --config $C")
 	}},
-	{texts: one("this engine is gone"), walk: lines(madeUp+" --engine prism", madeUp+" --engine direct")},
+	{texts: one("this engine was removed"), walk: lines(madeUp+" --engine prism", madeUp+" --engine direct")},
 	{texts: []string{"--%s goes with --engine flink", "--engine flink needs --flink"}, not: "needs Flink: a binary built with -tags flink, which runs on a cluster of it, has tests of its own (pipeline/flink, internal/testing/realflink)"},
 	{texts: one("the topic is empty: give --start now"), walk: func(w *walk) {
 		w.configured()
@@ -53,12 +53,12 @@ var flagRemedies = []remedy{
 		w.configured("deployment: shop", "deployment: other")
 		w.works("init --config $C --generate-keys --create-topics --start 2025-03-01T00:00:00Z")
 	}},
-	{texts: one("give --replication with at most as many"), walk: func(w *walk) {
+	{texts: one("lower --replication, or start more brokers"), walk: func(w *walk) {
 		w.configured()
 		w.refused("init --config $C --generate-keys --create-topics --event-partitions 1 --replication 3")
 		w.works("init --config $C --generate-keys --create-topics --event-partitions 1 --replication 1")
 	}},
-	{texts: one("--generate-keys makes files, but"), walk: func(w *walk) {
+	{texts: one("--generate-keys creates files, but"), walk: func(w *walk) {
 		w.configured("{file: secrets/noise.key}", "{env: NOISE}")
 		w.refused("init --config $C --generate-keys")
 		w.edit("{env: NOISE}", "{file: noise.key}")
@@ -90,7 +90,7 @@ var flagRemedies = []remedy{
 		w.refused(run + " --pprof")
 		w.works(run + " --metrics-trusted --pprof --listen localhost:0")
 	}},
-	{texts: []string{"--url has a user or a password in it", "nothing listens there: does the process run, and was it started with --listen"}, walk: func(w *walk) {
+	{texts: []string{"--url has a user or a password in it", "check that the process runs and was started with --listen"}, walk: func(w *walk) {
 		w.begun()
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
@@ -105,7 +105,7 @@ var flagRemedies = []remedy{
 		w.works("probe --url http://$A/-/healthy")
 		w.supersede(over)
 	}},
-	{texts: one("write it into a file, a key in each line"), walk: func(w *walk) {
+	{texts: one("write it into a file with one key per line"), walk: func(w *walk) {
 		w.vars["F"] = write(w, "keys.txt", "a\nb\n")
 		w.refused(withoutKeys + " --public-keys /a")
 		w.works(withoutKeys + " --public-keys $F")
@@ -116,7 +116,7 @@ var flagRemedies = []remedy{
 			w.Error(output)
 		}
 	}},
-	{texts: []string{"--until and --until-end both say", "--wait goes with --until-end", "not every window that was asked for is settled", "--wait %v is over", "before it had read every event"}, walk: func(w *walk) {
+	{texts: []string{"--until and --until-end both say", "--wait goes with --until-end", "some of the windows that the run was to settle", "--wait %v is over", "before it had read every event"}, walk: func(w *walk) {
 		w.begun()
 		w.must("replay --config $C --input $CSV --header")
 		w.refused("run --config $C --until 2025-03-03 --until-end")
@@ -125,7 +125,7 @@ var flagRemedies = []remedy{
 		w.refused("run --config $C --until 2031-01-01 --wait 3s")
 		w.works("run --config $C --until-end --wait 1m")
 	}},
-	{texts: []string{"drained: no turn was settled", "drained: what was published is complete"}, done: "cmd/runner.TestRunIsDrainedByASignal"},
+	{texts: []string{"drained: no turn was settled", "drained: everything up to turn"}, done: "cmd/runner.TestRunIsDrainedByASignal"},
 	{texts: []string{"--report is empty", "--trusted-report is empty", "--report and --trusted-report name the same file"}, walk: func(w *walk) {
 		w.settled()
 		const run = "run --config $C --until 2025-03-03 --wait 1m"
@@ -164,7 +164,7 @@ var flagRemedies = []remedy{
 		}
 	}},
 	{texts: one("(--offline checks the file alone)"), walk: lines("validate --config $C", "validate --config $C --offline")},
-	{texts: one("put the copy of its own there, and validate again"), walk: func(w *walk) {
+	{texts: one("put the copy of its own key there, and validate again"), walk: func(w *walk) {
 		w.begun()
 		w.move("secrets/noise.key", "copy")
 		w.refused("validate --config $C")

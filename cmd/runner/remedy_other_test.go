@@ -8,23 +8,23 @@ var otherRemedies = []remedy{
 	{texts: one("Restore it with its offsets and times"), by: "pipeline.TestRuleEventsWithOtherOffsetsAreRefused"},
 	{texts: one("Restore both as they were at one moment"), done: "pipeline.TestRuleLedgerAndControlOfDifferentMomentsAreRefused"},
 	{texts: []string{"does not begin with the magic", "does not begin with the kind"}, not: "no remedy: what a stored account is like"},
-	{texts: one("all that this user lacks: runner validate"), walk: func(w *walk) {
+	{texts: one("to list all rights that this user lacks: runner validate"), walk: func(w *walk) {
 		w.vars["C"] = as(w.T, guardedBroker(w.T), "serves")
 		madeKeys(w.T, w.value("C"), 0o600)
-		_, rest, _ := strings.Cut(w.refused("validate --config $C"), "all that this user lacks: ")
+		_, rest, _ := strings.Cut(w.refused("validate --config $C"), "to list all rights that this user lacks: ")
 		words := strings.Fields(rest)
 		if _, output := w.line(w.ours(words[1:])); !strings.Contains(output, "lacks for run:") {
 			w.Errorf("%v does not say what is lacking: %s", words, output)
 		}
 	}},
 	{texts: one("kafka-reassign-partitions.sh gives a topic more replicas"), not: "needs three brokers; integration/nodes_test.go has topics with three replicas"},
-	{texts: one("with --principal, others who may do too much"), by: "cmd/runner.TestValidateSaysWhoMayDoWhat"},
-	{texts: one("no rule is for %s: is it a super user"), walk: func(w *walk) {
+	{texts: one("give --principal to see which others may do too much"), by: "cmd/runner.TestValidateSaysWhoMayDoWhat"},
+	{texts: one("no rule names %s: it is a super user"), walk: func(w *walk) {
 		w.vars["C"] = as(w.T, guardedBroker(w.T), "root")
 		w.says("validate --acls --config $C")
 		w.works("validate --acls --config $C --principal User:runs")
 	}},
-	{texts: one("--principal where the brokers have another name"), done: "cmd/runner.TestValidateSaysWhoMayDoWhat"},
+	{texts: one("give --principal if the brokers have another name"), done: "cmd/runner.TestValidateSaysWhoMayDoWhat"},
 	{texts: []string{"--resource-pattern-type prefixed", "kafka-acls.sh --bootstrap-server"}, done: "pipeline.TestAccessOnApacheKafka"},
 	{texts: one("with allow.everyone.if.no.acl.found=true"), not: "no remedy: what a setting of the brokers makes of a topic without rules"},
 	{texts: one("name a counts topic of its own (outputs.counts)"), by: "pipeline.TestARegistryThatWasReplacedIsFoundAndRepaired"},

@@ -7,7 +7,7 @@ import (
 )
 
 var planRemedies = []remedy{
-	{texts: []string{"--input is needed: a file with events; or --config", "--metric goes with --config", "--public-keys is empty", "lies outside of --from and --to", "outside of --from and --to\n", " between --from and --to", "- without --key-field: "}, walk: func(w *walk) {
+	{texts: []string{"--input is missing: name a file with events, or give --config", "--metric goes with --config", "--public-keys is empty", "lies outside of --from and --to", "outside of --from and --to\n", " between --from and --to", "- without --key-field: "}, walk: func(w *walk) {
 		w.vars["P"] = w.manyVisits()
 		const plan = "plan --input $P --header --user-field who --key-field where --time-field when --window 24h"
 		for _, wrong := range []string{"plan", plan + " --metric views", plan + " --public-keys=", plan + " --from 2030-01-01 --to 2030-01-02"} {
@@ -21,7 +21,7 @@ var planRemedies = []remedy{
 		w.must("plan --config $C --metric views")
 		w.refused("plan --config $C --from 2030-01-01 --to 2030-01-02")
 	}},
-	{texts: []string{"--%s does not go with --config, which says", "--metric is needed: ", "--metric is %s: %s has", "plan that one"}, walk: func(w *walk) {
+	{texts: []string{"--config already sets what --%s sets", "--metric is needed: ", "--metric is %s: %s has", "plan that metric"}, walk: func(w *walk) {
 		const day = "\n    window: {size: 1d}\n    last_at_least: 4\n"
 		w.begun(lastsField, lastsField+"  - name: taken"+day+"  - name: more"+day+"    keys: {keys_from: taken}\n")
 		w.must("replay --config $C --input $CSV --header")
@@ -31,9 +31,9 @@ var planRemedies = []remedy{
 		w.works("plan --config $C --metric views")
 		w.works("plan --config $C --metric taken")
 	}},
-	{texts: one("there is no forecast for that yet"), not: "no remedy: what plan cannot do"},
+	{texts: one("plan cannot forecast those yet"), not: "no remedy: what plan cannot do"},
 	{texts: []string{"leave this user out, or give --from", "--key is %s: what was spent does not show", "--key is %s: %w", "%w: give --from and --to"}, not: "needs 10⁶ windows, or a key that noise hides; internal/plan/sample and internal/plan/protected test these limits"},
-	{texts: []string{"--noise-key-file goes with --spend-share", "--choose-again goes with --spend-share", "--spend-share needs --window, once", "--spend-share needs --noise-key-file: the noise key", "about %.0f ± %.0f users are too few to choose by", "runner plan shows this choice again", "--choose-again makes another choice", "--spend-share needs a noise key in an ordinary file"}, walk: func(w *walk) {
+	{texts: []string{"--noise-key-file goes with --spend-share", "--choose-again goes with --spend-share", "--spend-share needs exactly one --window", "--spend-share needs --noise-key-file: the noise key", "about %.0f ± %.0f users are too few to choose by", "runner plan shows this choice again", "--choose-again makes another choice", "--spend-share needs a noise key in an ordinary file"}, walk: func(w *walk) {
 		w.vars["P"] = w.manyVisits()
 		const plan = "plan --input $P --header --user-field who --key-field where --time-field when --from 2025-03-01 --to 2025-03-05"
 		w.refused(plan + " --noise-key-file $P")
@@ -56,7 +56,7 @@ var planRemedies = []remedy{
 		w.vars["P"] = write(w, "few.csv", "when,who,where\n2025-03-01T00:00:00Z,u,north\n")
 		w.refused(plan + " --spend-share 0.01 --window 24h --noise-key-file $K")
 	}},
-	{texts: []string{"--spend-share needs a noise key in a file", "--window goes without --spend-share", "write privacy.planned: %.9g or more"}, walk: func(w *walk) {
+	{texts: []string{"--spend-share needs a noise key in a file", "plans for the metric's own window: leave --window out", "write privacy.planned: %.9g or more"}, walk: func(w *walk) {
 		w.begun("deployment: shop", "deployment: other")
 		w.must("replay --config $C --input $CSV --header")
 		w.configured("{file: secrets/noise.key}", "{env: NOISE}")

@@ -18,7 +18,7 @@ import (
 const firstInit = "init --config $C --generate-keys --create-topics --event-partitions 1 --start 2025-03-01"
 
 var recordRemedies = []remedy{
-	{texts: []string{"an init was interrupted (%s), and this one is for topic", "the record of which deployments have begun is there, and empty"}, walk: func(w *walk) {
+	{texts: []string{"an init was interrupted (%s), but this one is for topic", "the record of which deployments have begun is there, and empty"}, walk: func(w *walk) {
 		w.configured()
 		killed := errors.New("killed")
 		ctx := crashpoint.With(w.Context(), crashpoint.Hooks{At: func(string, int) error { return killed }})
@@ -49,7 +49,7 @@ var recordRemedies = []remedy{
 		w.refused(firstInit + " --begin-first-promise --begin-second-promise")
 		w.works(firstInit + " --begin-first-promise")
 	}},
-	{texts: []string{"put the copy of the key there; for a deployment of its own name another file", "but not on which cluster: correct kafka.brokers, or make new keys"}, walk: func(w *walk) {
+	{texts: []string{"put the copy of the key there; for a new deployment, name another file", "but not on which cluster: correct kafka.brokers, or make new keys"}, walk: func(w *walk) {
 		w.begun()
 		w.move("secrets/user-hash.key", "copy")
 		w.refused("init --config $C --generate-keys")
@@ -72,7 +72,7 @@ var recordRemedies = []remedy{
 		w.edit(wrong, right)
 		w.works("init --config $C")
 	}},
-	{texts: []string{"a new deployment gives the same people their whole budget", "has no deployment, and %s has %s: correct kafka.brokers and outputs.control"}, walk: func(w *walk) {
+	{texts: []string{"to begin a second deployment, which gives the same people their whole budget", "has no deployment, but %s has %s: correct kafka.brokers and outputs.control"}, walk: func(w *walk) {
 		w.begun()
 		right, wrong := w.value("B"), broker(w)
 		w.edit(right, wrong)
@@ -139,7 +139,7 @@ var recordRemedies = []remedy{
 		w.works(firstInit)
 		w.works("status --config $C")
 	}},
-	{texts: one("has incarnation %x, and %s has %s: correct kafka.brokers"), walk: func(w *walk) {
+	{texts: one("has incarnation %x, but %s has %s: correct kafka.brokers"), walk: func(w *walk) {
 		w.begun()
 		theirs, on := w.beside("secrets"), w.value("B")
 		w.begunElsewhere()
@@ -154,7 +154,7 @@ var recordRemedies = []remedy{
 		}
 		w.works("status --config $C")
 	}},
-	{texts: one("two deployments under the same keys give the same people a whole budget each"), walk: func(w *walk) {
+	{texts: one("two deployments with the same keys give the same people a whole budget each"), walk: func(w *walk) {
 		w.configured()
 		madeKeys(w.T, w.value("C"), 0o600)
 		w.must(firstInit)
@@ -168,7 +168,7 @@ var recordRemedies = []remedy{
 		w.works("init --config $C --begin-second-promise")
 		w.works("status --config $C")
 	}},
-	{texts: []string{"no record says whether a deployment has begun under these keys", "keep this line with the keys, and name it under keys.record"}, walk: func(w *walk) {
+	{texts: []string{"no record says whether a deployment has begun with these keys", "keep this line with the keys, and name it under keys.record"}, walk: func(w *walk) {
 		w.environment = map[string]string{"NOISE": strings.Repeat("5a", 32), "HASH": strings.Repeat("a5", 32)}
 		w.configured("{file: secrets/noise.key}", "{env: NOISE}", "{file: secrets/user-hash.key}", "{env: HASH}")
 		const first = "init --config $C --create-topics --event-partitions 1"

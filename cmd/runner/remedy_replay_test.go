@@ -41,7 +41,7 @@ var replayRemedies = []remedy{
 		w.edit("kafka: {brokers: [", "kafka: {sasl: {mechanism: oauthbearer, token_file: token}, tls: {}, brokers: [")
 		w.works("validate --offline --config $C")
 	}},
-	{texts: []string{"--%s is given by the file of --config already", "--input-format is %s, but events.format", "--header is for csv and tsv, and events.format in", "a topic has records of one format: convert the file"}, walk: func(w *walk) {
+	{texts: []string{"leave out --%s: the file of --config sets it", "--input-format is %s, but events.format", "--header is for csv and tsv, but events.format in", "a topic has records of one format: convert the file"}, walk: func(w *walk) {
 		w.begun()
 		w.vars["J"] = write(w, "events.jsonl", `{"who":"a"}`+"\n")
 		const replay = "replay --config $C --input $CSV --header"

@@ -155,7 +155,7 @@ func (f *replayFlags) checkHeader(format event.Format) error {
 	if f.config == "" {
 		return usage(errors.New("--header is for csv and tsv"))
 	}
-	return usage(fmt.Errorf("--header is for csv and tsv, and events.format in %s is %s: a topic has records of one format, and the file must have the same", f.config, format.Format))
+	return usage(fmt.Errorf("--header is for csv and tsv, but events.format in %s is %s: all records of a topic have one format, so give a file in that format", f.config, format.Format))
 }
 
 // writeFile writes the file to the topic, and reports on stderr how far it is.
@@ -228,7 +228,7 @@ func (f *replayFlags) check(changed func(string) bool) error {
 	if f.config != "" {
 		own := slices.Concat(kafkaFlagNames(), []string{"topic", "columns", "user-field", "time-field", "time-unit"}, avroFlagNames())
 		if i := slices.IndexFunc(own, changed); i >= 0 {
-			return usage(fmt.Errorf("--%s is given by the file of --config already: leave it out", own[i]))
+			return usage(fmt.Errorf("leave out --%s: the file of --config sets it already", own[i]))
 		}
 	}
 	switch {

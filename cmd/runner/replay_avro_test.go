@@ -241,7 +241,7 @@ func TestAvroFilesThatATopicCannotTake(t *testing.T) {
 		{"field that the file lacks", of(file, "--registry", reg.URL, "--user-field", "who.name"), 1, `no field "name"`},
 		{"columns of a container", with("--schema", avsc, "--header"), 2, "for csv and tsv"},
 		{"schema for csv", with("--schema", avsc, "--input-format", "csv", "--header"), 2, "--schema is for avro, the input is csv"},
-		{"registry beside a file", []string{"replay", "--config", remote, "--input", file, "--registry", reg.URL}, 2, "--registry is given by the file"},
+		{"registry beside a file", []string{"replay", "--config", remote, "--input", file, "--registry", reg.URL}, 2, "leave out --registry: the file of --config sets it"},
 		{"container for csv", []string{"replay", "--config", deploymentFile(t, addr), "--input", file}, 2, "--input-format is avro, but events.format in the configuration is csv"},
 		{"registry of a file without an address", []string{"replay", "--config", avroDeployment(t, addr, `registry: {url: "registry"}`), "--input", file}, 3, "events.registry.url: "},
 		{"header of a container", []string{"replay", "--config", remote, "--input", file, "--header"}, 2, "--header is for csv and tsv"},

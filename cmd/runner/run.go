@@ -161,7 +161,7 @@ func (a *app) runDeployment(ctx context.Context, f *runFlags, changed func(strin
 		switch {
 		case err != nil && trusted == nil && !f.strict: // what was asked for is done
 			losses.wanted = false
-			progress.Note("whether most records were lost before counting is not known: %v", err)
+			progress.Note("could not check whether most records were lost before counting: %v", err)
 			err = nil
 		case err == nil && trusted != nil:
 			err = trusted.write(tallies)
@@ -200,14 +200,14 @@ func (a *app) publish(ctx context.Context, f *runFlags, d *loaded, out *runOutpu
 		defer cancel(nil)
 		second = func() {
 			out.progress.Mention("cancelling the job")
-			cancel(errors.New("cancelled by a second signal; the next run redoes what was under way"))
+			cancel(errors.New("a second signal cancelled the run; the next run repeats the unfinished work"))
 		}
 	}
 	signalled, release := a.drainOnSignal(out.progress, func() string {
 		if begun.Load() {
 			return finishingTurn
 		}
-		return "ending; nothing is under way yet"
+		return "ending; the run has not begun anything yet"
 	}, second)
 	defer release()
 	// A reader that has gone away is an error of printing, which drains the run; by
@@ -280,10 +280,10 @@ func (o *runOutput) finish(result pipeline.RunResult, err error, signalled bool)
 		err = failed
 	case failed != nil && !signalled && errors.Is(err, pipeline.ErrNoBroker):
 		// The run was to be drained because printing failed, and for no other reason.
-		err = fmt.Errorf("%w; the run ended for that, and %w meanwhile: the next run redoes what was under way", failed, pipeline.ErrNoBroker)
+		err = fmt.Errorf("%w, and while the run was ending for that, %w: the next run repeats the unfinished work", failed, pipeline.ErrNoBroker)
 	}
 	if left := o.unprinted(); left > 0 {
-		o.progress.Note("%s published and not printed: see topic %s, which keeps values for the time of its retention", were(left), o.topic)
+		o.progress.Note("%s published but not printed: read topic %s, which keeps values until its retention ends", were(left), o.topic)
 		if err == nil && !signalled && !result.Superseded {
 			err = o.unread()
 		}
@@ -324,7 +324,7 @@ func awaitBroker(ctx context.Context, f *runFlags, d *loaded, log *slog.Logger, 
 	go func() {
 		select {
 		case <-signalled:
-			end(errors.New("ended by a signal; nothing was under way"))
+			end(errors.New("a signal ended the wait, before the run began anything"))
 		case <-ctx.Done():
 		}
 	}()
@@ -358,7 +358,7 @@ func drained(result pipeline.RunResult) string {
 	if result.Settled == 0 {
 		return "drained: no turn was settled; run again to go on"
 	}
-	return fmt.Sprintf("drained: what was published is complete up to turn %s; run again to go on", terminal.Number(float64(result.Settled), 0))
+	return fmt.Sprintf("drained: everything up to turn %s is published; run again to go on", terminal.Number(float64(result.Settled), 0))
 }
 
 // unfinished is the error of a run that did not do what was asked.
@@ -369,7 +369,7 @@ func unfinished(result pipeline.RunResult, now time.Time) error {
 	case result.Drained && result.Unread:
 		return errors.New("the run ended before it had read every event that was on the topic at its start: run again to go on")
 	case result.Drained && result.OpenTurns > 0:
-		return fmt.Errorf("not every window that was asked for is settled: %s; run again to go on", openTurns(result, now))
+		return fmt.Errorf("some of the windows that the run was to settle are not settled: %s; run again to go on", openTurns(result, now))
 	}
 	return nil
 }
@@ -384,9 +384,9 @@ func openTurns(result pipeline.RunResult, now time.Time) string {
 	text += ", the last one until " + moment(o.WindowEnd, now)
 	switch {
 	case now.Before(o.Earliest):
-		return text + fmt.Sprintf("; records from %s on, on every partition, close it, and where a partition is silent the clock does at %s", moment(o.Earliest, now), moment(o.Latest, now))
+		return text + fmt.Sprintf("; it closes once every partition has records from %s on; for a silent partition the clock counts instead, at %s", moment(o.Earliest, now), moment(o.Latest, now))
 	case now.Before(o.Latest):
-		return text + fmt.Sprintf("; a later record on every partition closes it, and where a partition is silent the clock does at %s", moment(o.Latest, now))
+		return text + fmt.Sprintf("; it closes once every partition has a later record; for a silent partition the clock counts instead, at %s", moment(o.Latest, now))
 	}
-	return text + "; nothing but reading on is needed to close it"
+	return text + "; a run that reads on will close it"
 }

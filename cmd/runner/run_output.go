@@ -102,7 +102,7 @@ func (o *runOutput) settle(s pipeline.Settlement) {
 	})
 	o.progress.Settled(int(s.Turn-begun+1), s.Keys)
 	if stuck > 0 {
-		o.progress.Mention("nothing was printed for %v (does anything read stdout?); not printed yet: %s, to be found on topic %s; the run goes on", stuckEvery, values(stuck), o.topic)
+		o.progress.Mention("nothing was printed for %v: check that something reads stdout. Not printed yet: %s, which topic %s has; the run goes on", stuckEvery, values(stuck), o.topic)
 	}
 }
 
@@ -165,7 +165,7 @@ func (o *runOutput) follow(ctx context.Context, pause time.Duration, following f
 		o.update(func() { first, o.lost = o.lost == nil, err })
 		if first {
 			pause = least
-			o.progress.Mention("printing waits until topics %s and %s can be read, the run goes on: %v", o.topic, o.turns, err)
+			o.progress.Mention("cannot read topics %s and %s, so printing waits for them; the run goes on: %v", o.topic, o.turns, err)
 		}
 		select {
 		case <-time.After(pause):
@@ -180,7 +180,7 @@ func (o *runOutput) unread() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.lost != nil {
-		return fmt.Errorf("printing what was published: %w; what was published is complete all the same", o.lost)
+		return fmt.Errorf("printing the published values: %w. The counts topic has all of them", o.lost)
 	}
 	return errUnprinted
 }
@@ -269,7 +269,7 @@ func (o *runOutput) text(releases []schemas.Release) ([]byte, error) {
 		table := o.tables[metric]
 		if table == nil {
 			// A foreign release is not a reason to end the run.
-			o.progress.Mention("a release on topic %s names a metric that the deployment does not have, and is left out", o.topic)
+			o.progress.Mention("not printing a value on topic %s: the deployment does not have its metric", o.topic)
 			continue
 		}
 		if len(o.tables) > 1 && o.shown != metric {
@@ -333,7 +333,7 @@ func (o *runOutput) unprinted() int {
 
 // errUnprinted says that stdout took nothing, or took values so late that the topic had
 // dropped them.
-var errUnprinted = errors.New("printing what was published: stdout did not take all of it in time; what was published is complete all the same")
+var errUnprinted = errors.New("printing the published values: stdout did not take all of them in time. The counts topic has all of them")
 
 // fail ends the printing, and with it the run; the first error counts.
 func (o *runOutput) fail(err error) {

@@ -234,7 +234,7 @@ func TestRuleAReaderThatStopsReadingDoesNotStopTheRun(t *testing.T) {
 	if code := p.code(t); code != exitOK {
 		t.Errorf("exit %d, stderr %s", code, &stderr)
 	}
-	for _, want := range []string{"ending; a turn that is being released is finished first", "drained: what was published is complete up to turn", " values were published and not printed: see topic shop-counts"} {
+	for _, want := range []string{"ending once the turn that is being released is finished", "drained: everything up to turn", " values were published but not printed: read topic shop-counts"} {
 		if !strings.Contains(stderr.String(), want) {
 			t.Errorf("stderr does not say %q: %s", want, &stderr)
 		}
@@ -319,7 +319,7 @@ func TestAReaderThatGoesAwayDrainsTheRun(t *testing.T) {
 	if code := p.code(t); code != exitError {
 		t.Errorf("exit %d", code)
 	}
-	for _, want := range []string{"drained: what was published is complete", "error: writing output: ", "broken pipe", "not printed: see topic shop-counts"} {
+	for _, want := range []string{"drained: everything up to turn", "error: writing output: ", "broken pipe", "not printed: read topic shop-counts"} {
 		if !strings.Contains(stderr.String(), want) {
 			t.Errorf("stderr does not say %q: %s", want, &stderr)
 		}

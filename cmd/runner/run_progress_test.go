@@ -66,14 +66,14 @@ func TestARunIsSummedUpOnce(t *testing.T) {
 		want      string
 	}{
 		{result: pipeline.RunResult{Drained: true}, want: "drained: no turn was settled; run again to go on"},
-		{result: pipeline.RunResult{Drained: true, Settled: 7}, want: "drained: what was published is complete up to turn 7; run again to go on"},
-		{result: pipeline.RunResult{Drained: true, Settled: 7}, err: errors.New("full"), want: "drained: what was published is complete up to turn 7; run again to go on"},
+		{result: pipeline.RunResult{Drained: true, Settled: 7}, want: "drained: everything up to turn 7 is published; run again to go on"},
+		{result: pipeline.RunResult{Drained: true, Settled: 7}, err: errors.New("full"), want: "drained: everything up to turn 7 is published; run again to go on"},
 		{f: runFlags{untilEnd: true}, result: pipeline.RunResult{Drained: true, OpenTurns: 1}, want: ""}, // the error says it
 		{f: runFlags{untilEnd: true}, result: pipeline.RunResult{Settled: 3}, want: "every window with an event that was on the topic is settled"},
 		{f: runFlags{until: untilValue{twoOClock}}, result: pipeline.RunResult{Settled: 3}, want: "every window that ends by 2026-03-01T14:00:00Z is settled"},
 		{f: runFlags{untilEnd: true}, err: errors.New("no topic"), want: ""},
 		{f: runFlags{untilEnd: true}, result: pipeline.RunResult{Settled: 3, Drained: true, OpenTurns: 2}, want: ""},
-		{f: runFlags{untilEnd: true}, result: pipeline.RunResult{Settled: 3, Drained: true, OpenTurns: 2}, signalled: true, want: "drained: what was published is complete up to turn 3; run again to go on"},
+		{f: runFlags{untilEnd: true}, result: pipeline.RunResult{Settled: 3, Drained: true, OpenTurns: 2}, signalled: true, want: "drained: everything up to turn 3 is published; run again to go on"},
 		{f: runFlags{untilEnd: true}, result: pipeline.RunResult{Superseded: true}, want: ""},
 	} {
 		if got := summary(&test.f, test.result, test.signalled, test.err); got != test.want {
@@ -87,9 +87,9 @@ func TestOpenTurnsSayWhatClosesThem(t *testing.T) {
 	t.Parallel()
 	open := pipeline.Progress{WindowEnd: twoOClock, Earliest: at(t, "14:02:05.000"), Latest: at(t, "14:04:00.000")}
 	for now, want := range map[string]string{
-		"13:59:00.000": "1 turn is open, the last one until 14:00:00Z; records from 14:02:05Z on, on every partition, close it, and where a partition is silent the clock does at 14:04:00Z; run again to go on",
-		"14:03:00.000": "1 turn is open, the last one until 14:00:00Z; a later record on every partition closes it, and where a partition is silent the clock does at 14:04:00Z; run again",
-		"14:05:00.000": "nothing but reading on is needed",
+		"13:59:00.000": "1 turn is open, the last one until 14:00:00Z; it closes once every partition has records from 14:02:05Z on; for a silent partition the clock counts instead, at 14:04:00Z; run again to go on",
+		"14:03:00.000": "1 turn is open, the last one until 14:00:00Z; it closes once every partition has a later record; for a silent partition the clock counts instead, at 14:04:00Z; run again",
+		"14:05:00.000": "a run that reads on will close it",
 	} {
 		err := unfinished(pipeline.RunResult{Drained: true, OpenTurns: 1, Open: open}, at(t, now))
 		if err == nil || !strings.Contains(err.Error(), want) {

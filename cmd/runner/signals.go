@@ -9,7 +9,7 @@ import (
 )
 
 // finishingTurn says what a run does after it was told to end.
-const finishingTurn = "ending; a turn that is being released is finished first"
+const finishingTurn = "ending once the turn that is being released is finished"
 
 // exit ends the process, at a second signal.
 func (a *app) exit() { os.Exit(exitError) }

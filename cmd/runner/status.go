@@ -79,7 +79,7 @@ func (a *app) runStatus(ctx context.Context, path string, maxLag time.Duration, 
 		return fmt.Errorf("writing output: %w", err)
 	}
 	if maxLag > 0 && s.Lag > maxLag {
-		err = fmt.Errorf("the next counts are due since %s, for longer than --max-lag %s: is a run alive, and does it tell what it waits for?", moment(s.Due, now), config.Duration(maxLag))
+		err = fmt.Errorf("the next counts have been due since %s, longer than --max-lag %s: check that a run is alive, and what it says it waits for", moment(s.Due, now), config.Duration(maxLag))
 	}
 	return errors.Join(s.Err(), err)
 }
@@ -106,17 +106,17 @@ func writeStatus(b *strings.Builder, s *pipeline.Status, now time.Time) {
 	case s.Stop != nil:
 		line("STOPPED", "at turn %s, at %s: %s", terminal.Number(float64(s.Stop.Turn), 0), moment(s.Stop.At, now), terminal.Key(s.Stop.Reason, 2000))
 	case s.Closed > s.Settled:
-		line("next", "closed up to turn %s: a run is releasing these turns, or the next one will", terminal.Number(float64(s.Closed), 0))
+		line("next", "closed up to turn %s: a run is releasing these turns, or the next run will release them", terminal.Number(float64(s.Closed), 0))
 	case s.Lag > 0:
 		line("next", "due since %s, %s ago by the clock: no run is working, a run is waiting, or the events themselves are old", moment(s.Due, now), ago(s.Lag))
 	default:
 		line("next", "by %s", moment(s.Due, now))
 	}
 	if s.BeganOnCluster != "" {
-		line("cluster", "not %s, on which the deployment began: that is correct only after a failover or a restore", terminal.Key(s.BeganOnCluster, 60))
+		line("cluster", "not %s, on which the deployment began: this is right only after a failover or a restore", terminal.Key(s.BeganOnCluster, 60))
 	}
 	if s.Run < 0 {
-		line("run", "none has begun: runner run")
+		line("run", "none has begun yet: start one with runner run")
 		return
 	}
 	line("run", "%d, epoch %d (both grow with every start)", s.Run, s.Epoch)

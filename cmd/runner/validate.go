@@ -84,7 +84,7 @@ func (a *app) runValidate(ctx context.Context, f *validateFlags) error {
 		if variable, ok := strings.CutPrefix(name, "$"); ok {
 			how = "export " + variable + "=$(openssl rand -hex 32), and keep that key"
 		}
-		fmt.Fprintf(a.stderr, "there is no key in %s: make one with %s; a deployment that has begun needs its own: put the copy of it there\n", name, how)
+		fmt.Fprintf(a.stderr, "there is no key in %s: make one with %s. If the deployment has begun, put the copy of its own key there instead\n", name, how)
 	}
 	p := plan.New(d.Deployment)
 	p.AddCounts(d.Deployment)
@@ -107,7 +107,7 @@ func (a *app) validateTopics(ctx context.Context, d *loaded, strict bool) error 
 		return fmt.Errorf("%w (--offline checks the file alone)", err)
 	case errors.Is(err, pipeline.ErrHeaderMismatch) && len(d.file.Missing) > 0:
 		// What differs is the stand-in, whose fingerprint would mislead.
-		return contents(fmt.Errorf("the deployment on topic %s has begun, and there is no key in %s: put the copy of its own there, and validate again; another key is refused",
+		return contents(fmt.Errorf("the deployment on topic %s has begun, but there is no key in %s: put the copy of its own key there, and validate again. Runs refuse any other key",
 			d.Config.Outputs.Control, strings.Join(d.file.Missing, " and ")))
 	case err != nil:
 		return d.explained(err)

@@ -78,28 +78,28 @@ func writeAccess(b *strings.Builder, r *pipeline.AccessReport) {
 		}
 		t.Flush() //nolint:errcheck // a strings.Builder takes everything
 		fmt.Fprintf(b, "  the rules themselves may be changed by: %s\n", who(r.Administrators))
-		b.WriteString("  by the rules of the brokers; super users (super.users of the brokers) may do everything, and stand in no rule\n")
+		b.WriteString("  according to the brokers' rules; super users (super.users of the brokers) may do everything, and no rule lists them\n")
 	}
 	switch r.Rules {
 	case pipeline.RulesForbidden:
-		b.WriteString("  the brokers do not let this user look at their rules (Describe on the cluster): who else may read and write is not known here; ask again as a user who may look\n")
+		b.WriteString("  the brokers do not let this user read their rules (Describe on the cluster), so it is unknown who else may read and write: run this again as a user with that right\n")
 	case pipeline.RulesNone:
 		b.WriteString("  the brokers have no access control: every client may read and write every topic\n")
 	}
 	switch {
 	case r.Principal == "":
-		b.WriteString("  what the brokers call this user cannot be told from the configuration: with --principal, others who may do too much are named\n")
+		b.WriteString("  the configuration does not say what the brokers call this user: give --principal to see which others may do too much\n")
 	case r.Unnamed:
-		fmt.Fprintf(b, "  no rule is for %s: is it a super user, or do the brokers call this user otherwise (--principal)?\n", terminal.Key(r.Principal, 80))
+		fmt.Fprintf(b, "  no rule names %s: it is a super user, or the brokers have another name for this user (--principal)\n", terminal.Key(r.Principal, 80))
 	}
 	user := "this user"
 	if r.Principal != "" {
-		user += " (" + terminal.Key(r.Principal, 80) + "; --principal where the brokers have another name)"
+		user += " (" + terminal.Key(r.Principal, 80) + "; give --principal if the brokers have another name)"
 	}
 	if len(r.Missing) == 0 {
-		fmt.Fprintf(b, "  %s may do all that %s needs, by the brokers' own word\n", user, r.Role)
+		fmt.Fprintf(b, "  the brokers confirm that %s may do all that %s needs\n", user, r.Role)
 	} else {
-		fmt.Fprintf(b, "  %s lacks for %s:\n", user, r.Role)
+		fmt.Fprintf(b, "  %s lacks these rights, which %s needs:\n", user, r.Role)
 		for _, one := range r.Missing {
 			fmt.Fprintf(b, "    %s on %s\n", strings.Join(one.Operations, ", "), one.On)
 		}

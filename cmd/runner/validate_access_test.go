@@ -65,7 +65,7 @@ func TestValidateSaysWhoMayDoWhat(t *testing.T) {
 	}{
 		{
 			"the run's user", []string{"--config", as(t, addr, "runs")}, exitOK,
-			[]string{"  control       tollgate-control       User:runs", "User:mallory, User:runs", "this user (User:runs; --principal where the brokers have another name) may do all that run needs, by the brokers' own word"},
+			[]string{"  control       tollgate-control       User:runs", "User:mallory, User:runs", "the brokers confirm that this user (User:runs; give --principal if the brokers have another name) may do all that run needs"},
 			[]string{"warning: User:mallory may Write on topic tollgate-ledger (ledger)\n"},
 		},
 		{
@@ -74,11 +74,11 @@ func TestValidateSaysWhoMayDoWhat(t *testing.T) {
 		},
 		{
 			"a reader for its own role", []string{"--role", "serve", "--config", as(t, addr, "serves")}, exitOK,
-			[]string{"the brokers do not let this user look at their rules (Describe on the cluster)", "may do all that serve needs"}, nil,
+			[]string{"the brokers do not let this user read their rules (Describe on the cluster)", "may do all that serve needs"}, nil,
 		},
 		{
 			"a reader that is to run", []string{"--principal", "User:s2", "--config", as(t, addr, "serves")}, exitError,
-			[]string{"this user (User:s2; --principal where the brokers have another name) lacks for run:\n    Read, DescribeConfigs on topic visits\n"},
+			[]string{"this user (User:s2; give --principal if the brokers have another name) lacks these rights, which run needs:\n    Read, DescribeConfigs on topic visits\n"},
 			[]string{"error: this user may not Read, DescribeConfigs on topic visits, which run needs: kafka-acls.sh --bootstrap-server " + addr + " --add --allow-principal 'User:s2' --topic visits --operation Read --operation DescribeConfigs\n", "transactional ids tollgate/counts-*"},
 		},
 		{"a role without --acls", nil, exitUsage, nil, []string{"--role and --principal go with --acls"}},

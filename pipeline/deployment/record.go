@@ -59,7 +59,7 @@ func (r *Record) Refuses(incarnation [16]byte, cluster string) (elsewhere *Begin
 	case r == nil:
 		return nil, nil
 	case r.Named:
-		return nil, fmt.Errorf("%s is empty, and keys.record names it: put the line there that runner init printed (runner init prints it again): %w", r.From, ErrOtherPromise)
+		return nil, fmt.Errorf("%s, which keys.record names, is empty: put the line there that runner init printed (runner init prints it again): %w", r.From, ErrOtherPromise)
 	case len(r.Begun) == 0 && len(r.Unfinished) == 0:
 		return nil, nil
 	}
@@ -68,7 +68,7 @@ func (r *Record) Refuses(incarnation [16]byte, cluster string) (elsewhere *Begin
 	case !found && len(r.Begun) == 0:
 		return nil, fmt.Errorf("an init of the deployment was interrupted (%s): complete it with runner init, with the same flags: %w", r.From, ErrOtherPromise)
 	case !found:
-		return nil, fmt.Errorf("cluster %s has incarnation %x, and %s has %s: correct kafka.brokers, or put the keys of this deployment and their record there: %w", cluster, incarnation, r.From, r.all(), ErrOtherPromise)
+		return nil, fmt.Errorf("cluster %s has incarnation %x, but %s has %s: correct kafka.brokers, or use the keys of that incarnation and their record: %w", cluster, incarnation, r.From, r.all(), ErrOtherPromise)
 	case b.Cluster != cluster:
 		return &b, nil
 	}
@@ -83,10 +83,10 @@ func (r *Record) Lost(topic, cluster string) error {
 	}
 	for _, b := range r.Begun {
 		if b.Cluster == cluster && b.Control == topic {
-			return fmt.Errorf("topic %s was lost: %s has %s: restore the deployment's topics from a copy: %w", topic, r.From, b, ErrOtherPromise)
+			return fmt.Errorf("topic %s was lost, but %s has %s: restore the deployment's topics from a copy: %w", topic, r.From, b, ErrOtherPromise)
 		}
 	}
-	return fmt.Errorf("topic %s of cluster %s has no deployment, and %s has %s: correct kafka.brokers and outputs.control: %w", topic, cluster, r.From, r.all(), ErrOtherPromise)
+	return fmt.Errorf("topic %s of cluster %s has no deployment, but %s has %s: correct kafka.brokers and outputs.control: %w", topic, cluster, r.From, r.all(), ErrOtherPromise)
 }
 
 func (r *Record) all() string {
