@@ -221,11 +221,11 @@ type run struct{ *stages }
 
 // position returns where what this run settles begins.
 func (r *run) position(ctx context.Context) (Position, error) {
-	ends, err := endsOfTurns(ctx, r.client, r.dep)
+	ends, err := countslog.EndsOfTurns(ctx, r.client, r.dep)
 	if err == nil {
 		err = r.control.Update(ctx)
 	}
-	return position(r.control, r.dep, ends), err
+	return countslog.Settled(r.control, r.dep, ends), err
 }
 
 // pipeline builds the run's Beam pipeline, for workers where there are any.

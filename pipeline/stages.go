@@ -117,7 +117,7 @@ func (s *stages) reader(group int) (transforms.Source, error) {
 	s.open = slices.Insert(s.open, 0, io.Closer(closer(func() error { r.Close(); return nil })))
 	s.sources[group] = r
 	if restore := crashpoint.From(s.ctx).Restore; restore != nil {
-		s.sources[group] = &crashpoint.Restoring{Source: r, Restore: restore}
+		s.sources[group] = &restoring{source: r, restore: restore}
 	}
 	return s.sources[group], nil
 }

@@ -47,7 +47,7 @@ it; a run will put it with the dead letters. replay leaves out records longer th
 900,000 bytes.
 
 replay does not sort. With time.trust: producer, a record with a later time makes the
-records behind it in its partition late, unless time.lateness covers them: sort the
+records that follow it in its partition late, unless time.lateness covers them: sort the
 file first.
 
 With --config, replay takes the brokers, the topic and the fields from a deployment's

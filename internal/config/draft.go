@@ -3,21 +3,21 @@ package config
 import (
 	"strconv"
 
-	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
 // draft is what a file says, before the files it names are read.
 type draft struct {
-	cfg pipeline.Config
+	cfg deployment.Config
 
 	noiseID                        string
 	noise, userHash, record        source
 	saslPassword, registryPassword source
 	countsPassword                 source // of outputs.registry
 	schemaFile                     string
-	metric                         *pipeline.Metric // the metric that is being read
-	at                             int              // its index
-	listFiles                      []string         // by metric
+	metric                         *deployment.Metric // the metric that is being read
+	at                             int                // its index
+	listFiles                      []string           // by metric
 }
 
 // source says where a secret stands that is not in the file: in another file, or in an

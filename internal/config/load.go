@@ -12,7 +12,6 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/beginnings"
 	"github.com/tollgate-dp/tollgate/internal/keyfile"
-	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
@@ -21,7 +20,7 @@ import (
 // File is a configuration file that was read. Not for concurrent use.
 type File struct {
 	document *document
-	config   pipeline.Config
+	config   deployment.Config
 	exposed  Errors // secrets that others can read
 	// Missing are the key files that do not exist yet; see Options.
 	Missing []string
@@ -92,7 +91,7 @@ func (doc *document) together() {
 		doc.fail(doc.position("keys.record"), "keys.record", "give file or env, not both")
 	}
 	if sasl := d.cfg.Kafka.SASL; sasl != nil {
-		doc.onePassword("kafka.sasl", sasl.Password.Reveal(), d.saslPassword, sasl.Mechanism != pipeline.SASLOAuthBearer || sasl.TokenURL != "")
+		doc.onePassword("kafka.sasl", sasl.Password.Reveal(), d.saslPassword, sasl.Mechanism != deployment.SASLOAuthBearer || sasl.TokenURL != "")
 	}
 	if registry := d.cfg.Events.Registry; registry != nil {
 		doc.onePassword("events.registry", registry.Password.Reveal(), d.registryPassword, registry.User != "")
@@ -109,7 +108,7 @@ func (doc *document) together() {
 }
 
 func (doc *document) anyPrivate() bool {
-	return slices.ContainsFunc(doc.draft.cfg.Metrics, func(m pipeline.Metric) bool { return m.Keys.Mode == pipeline.KeysPrivate })
+	return slices.ContainsFunc(doc.draft.cfg.Metrics, func(m deployment.Metric) bool { return m.Keys.Mode == deployment.KeysPrivate })
 }
 
 // keysOf decides a metric's key mode.
@@ -120,19 +119,19 @@ func (doc *document) keysOf(i int) {
 	case len(m.Keys.List) > 0 && doc.draft.listFiles[i] != "":
 		doc.fail(doc.position(at+".list_file"), at, "give list or list_file, not both")
 	case m.Keys.Mode == "" && m.Keys.From != "":
-		m.Keys.Mode = pipeline.KeysFrom
+		m.Keys.Mode = deployment.KeysFrom
 	case m.Keys.Mode == "" && listed:
-		m.Keys.Mode = pipeline.KeysPublic
+		m.Keys.Mode = deployment.KeysPublic
 	case m.Keys.Mode == "":
-		m.Keys.Mode = pipeline.KeysPrivate
+		m.Keys.Mode = deployment.KeysPrivate
 	}
-	if m.Keys.Mode == pipeline.KeysFrom && m.Keys.From == "" {
+	if m.Keys.Mode == deployment.KeysFrom && m.Keys.From == "" {
 		doc.fail(doc.position(at+".mode"), at, "mode from needs keys_from: the name of a metric")
 	}
-	if m.Keys.Mode != pipeline.KeysFrom && m.Keys.From != "" {
+	if m.Keys.Mode != deployment.KeysFrom && m.Keys.From != "" {
 		doc.fail(doc.position(at+".keys_from"), at, "keys_from goes with mode: from")
 	}
-	if m.Keys.Mode != pipeline.KeysPublic && listed {
+	if m.Keys.Mode != deployment.KeysPublic && listed {
 		doc.fail(doc.position(at), at, "a list goes with mode: public")
 	}
 }
@@ -211,7 +210,7 @@ func (f *File) Resolve(o Options) error {
 
 // withPassword returns a copy of a registry's settings with the password from its source; nil
 // where none is configured.
-func (f *File) withPassword(at string, registry *pipeline.Registry, from source, o Options) *pipeline.Registry {
+func (f *File) withPassword(at string, registry *deployment.Registry, from source, o Options) *deployment.Registry {
 	if registry == nil {
 		return nil
 	}
@@ -225,8 +224,8 @@ func (f *File) withPassword(at string, registry *pipeline.Registry, from source,
 }
 
 // lists reads the lists of public keys.
-func (f *File) lists(cfg *pipeline.Config) {
-	metrics := append([]pipeline.Metric(nil), cfg.Metrics...)
+func (f *File) lists(cfg *deployment.Config) {
+	metrics := append([]deployment.Metric(nil), cfg.Metrics...)
 	for i, name := range f.document.draft.listFiles {
 		if name == "" {
 			continue

@@ -6,14 +6,13 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
-// Compile calls pipeline.Compile. Its errors are Errors: they show which line of the file
+// Compile calls deployment.Compile. Its errors are Errors: they show which line of the file
 // each of them comes from.
-func (f *File) Compile() (*pipeline.Deployment, error) {
-	d, err := pipeline.Compile(f.config)
+func (f *File) Compile() (*deployment.Deployment, error) {
+	d, err := deployment.Compile(f.config)
 	if err == nil {
 		return d, nil
 	}
@@ -23,7 +22,7 @@ func (f *File) Compile() (*pipeline.Deployment, error) {
 // Doubts are what is valid in a file and its secrets and should be otherwise, with its position:
 // secrets that others can read, and settings under which nothing can be released
 // (deployment.Doubts). d is what Compile has returned. Empty for nearly every file.
-func (f *File) Doubts(d *pipeline.Deployment) Errors {
+func (f *File) Doubts(d *deployment.Deployment) Errors {
 	all := slices.Clone(f.exposed)
 	for _, one := range deployment.Doubts(d) {
 		var located Errors
@@ -34,10 +33,10 @@ func (f *File) Doubts(d *pipeline.Deployment) Errors {
 	return all
 }
 
-// Locate turns a *pipeline.ConfigError into Errors with its position in the file; any
+// Locate turns a *deployment.ConfigError into Errors with its position in the file; any
 // other error is handed back as it is.
 func (f *File) Locate(err error) error {
-	var wrong *pipeline.ConfigError
+	var wrong *deployment.ConfigError
 	if !errors.As(err, &wrong) {
 		return err
 	}

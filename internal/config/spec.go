@@ -3,7 +3,7 @@ package config
 import (
 	"time"
 
-	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/state"
 )
@@ -25,7 +25,7 @@ func specification() []field {
 			meaning: "what is counted. A user's budget is offered to the metrics in this order",
 			begin: func(d *draft, index, count int) {
 				if d.cfg.Metrics == nil {
-					d.cfg.Metrics = make([]pipeline.Metric, count)
+					d.cfg.Metrics = make([]deployment.Metric, count)
 					d.listFiles = make([]string, count)
 				}
 				d.metric, d.at = &d.cfg.Metrics[index], index
@@ -150,8 +150,8 @@ func outputFields() []field {
 		{
 			name: "registry", kind: object, absent: "that of the events", goField: "Outputs.Registry",
 			meaning: "avro counts: schema registry with Confluent's API. `init` and `change` register the schema of counts there, `validate` looks it up, and a run never asks",
-			begin:   func(d *draft, _, _ int) { d.cfg.Outputs.Registry = &pipeline.Registry{} },
-			fields:  registryFields("", "its address, `https://…`", func(d *draft) *pipeline.Registry { return d.cfg.Outputs.Registry }, func(d *draft) *source { return &d.countsPassword }),
+			begin:   func(d *draft, _, _ int) { d.cfg.Outputs.Registry = &deployment.Registry{} },
+			fields:  registryFields("", "its address, `https://…`", func(d *draft) *deployment.Registry { return d.cfg.Outputs.Registry }, func(d *draft) *source { return &d.countsPassword }),
 		},
 		{
 			name: "publish_every", kind: duration, example: "1m", absent: "at once", in: within(float64(time.Millisecond), float64(time.Hour)), goField: "Outputs.PublishEvery",

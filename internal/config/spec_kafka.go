@@ -3,7 +3,7 @@ package config
 import (
 	"slices"
 
-	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
@@ -17,7 +17,7 @@ func kafkaFields() []field {
 		{
 			name: "tls", kind: object, absent: "plaintext", goField: "Kafka.TLS", plain: true,
 			meaning: "encryption; `tls: true` trusts the system's authorities. The files are read anew for every connection",
-			begin:   func(d *draft, _, _ int) { d.cfg.Kafka.TLS = &pipeline.TLS{} },
+			begin:   func(d *draft, _, _ int) { d.cfg.Kafka.TLS = &deployment.TLS{} },
 			fields: []field{
 				{name: "ca", kind: path, absent: "the system's authorities", meaning: "PEM file of the authority that signed the brokers' certificates", to: func(d *draft) any { return &d.cfg.Kafka.TLS.CAFile }},
 				{name: "cert", kind: path, absent: "none is sent", meaning: "PEM file of the client's certificate", to: func(d *draft) any { return &d.cfg.Kafka.TLS.CertFile }},
@@ -28,7 +28,7 @@ func kafkaFields() []field {
 		{
 			name: "sasl", kind: object, absent: "none", goField: "Kafka.SASL",
 			meaning: "authentication",
-			begin:   func(d *draft, _, _ int) { d.cfg.Kafka.SASL = &pipeline.SASL{} },
+			begin:   func(d *draft, _, _ int) { d.cfg.Kafka.SASL = &deployment.SASL{} },
 			fields: slices.Concat([]field{
 				{
 					name: "mechanism", kind: text, example: "scram-sha-512", needed: true, oneOf: []string{"plain", "scram-sha-256", "scram-sha-512", "oauthbearer"}, meaning: "how this side proves who it is: by a password, or by a token (oauthbearer)",
@@ -61,7 +61,7 @@ func passwordFields(value func(d *draft) *secret.Of[string], from func(d *draft)
 }
 
 // registryFields returns the fields of a registry, whose address may be changed as change says.
-func registryFields(change changing, address string, of func(d *draft) *pipeline.Registry, password func(d *draft) *source) []field {
+func registryFields(change changing, address string, of func(d *draft) *deployment.Registry, password func(d *draft) *source) []field {
 	return append([]field{
 		{name: "url", kind: text, example: `"https://registry:8081"`, needed: true, change: change, meaning: address, to: func(d *draft) any { return &of(d).URL }},
 		{name: "user", kind: text, absent: "no authentication", meaning: "user name", to: func(d *draft) any { return &of(d).User }},
@@ -89,9 +89,9 @@ func eventsFields() []field {
 		{
 			name: "registry", kind: object, absent: "none", change: never, goField: "Events.Registry",
 			meaning: "avro: schema registry with Confluent's API; records then begin with a schema id, whose meaning is the registry's",
-			begin:   func(d *draft, _, _ int) { d.cfg.Events.Registry = &pipeline.Registry{} },
+			begin:   func(d *draft, _, _ int) { d.cfg.Events.Registry = &deployment.Registry{} },
 			fields: registryFields(never, "its address, `https://…`: a name that you can move. From http to https, at the same port, it may change",
-				func(d *draft) *pipeline.Registry { return d.cfg.Events.Registry }, func(d *draft) *source { return &d.registryPassword }),
+				func(d *draft) *deployment.Registry { return d.cfg.Events.Registry }, func(d *draft) *source { return &d.registryPassword }),
 		},
 		{
 			name: "accept_size_retention", kind: boolean, initial: "false", goField: "Events.AcceptSizeRetention",

@@ -3,7 +3,7 @@ package config
 import (
 	"time"
 
-	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
@@ -57,7 +57,7 @@ func metricFields() []field {
 		{
 			name: "coverage", kind: object, absent: "none", change: byChange, goField: "Metrics.Coverage", plain: true,
 			meaning: "releases beside the metric how many users were admitted to each window, as metric `" + metrickind.Derived().Beside("<name>") + "`; `coverage: true` takes the defaults",
-			begin:   func(d *draft, _, _ int) { d.metric.Coverage = &pipeline.Coverage{} },
+			begin:   func(d *draft, _, _ int) { d.metric.Coverage = &deployment.Coverage{} },
 			fields: []field{
 				{
 					name: "share", kind: number, initial: "0.05", in: between(0, 1), change: byChange, meaning: "part of the metric's budget for a window that coverage takes",
@@ -76,7 +76,7 @@ func metricFields() []field {
 func keysFields() []field {
 	return []field{
 		{
-			name: "mode", kind: text, absent: "by what else is given, else `private`", oneOf: []string{pipeline.KeysPublic, pipeline.KeysPrivate, pipeline.KeysFrom}, change: newName, goField: "Metrics.Keys.Mode",
+			name: "mode", kind: text, absent: "by what else is given, else `private`", oneOf: []string{deployment.KeysPublic, deployment.KeysPrivate, deployment.KeysFrom}, change: newName, goField: "Metrics.Keys.Mode",
 			meaning: "public: the keys of a list, released in every window, at zero, too; private: keys are protected and released above a threshold; from: those that another metric released",
 			to:      func(d *draft) any { return &d.metric.Keys.Mode },
 		},

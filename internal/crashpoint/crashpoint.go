@@ -2,10 +2,7 @@ package crashpoint
 
 import (
 	"context"
-	"slices"
 	"time"
-
-	"github.com/tollgate-dp/tollgate/transforms"
 )
 
 // Points at which Hooks.At is called: right before (Writing) and right after (Written) a
@@ -97,46 +94,4 @@ func (h Hook) Around(before, after string, shard int, write func() error) error 
 		return err
 	}
 	return h.reach(after, shard)
-}
-
-// Restoring plays an engine that restores a checkpoint: it hands READ the
-// restriction of an earlier step, and the elements that were buffered then come
-// again. It implements transforms.Source. Not for concurrent use.
-type Restoring struct {
-	Source  transforms.Source   // READ
-	Restore func(step int) bool // as in Hooks
-
-	steps    int
-	opened   bool // the last step opened a turn
-	earlier  transforms.Position
-	elements []transforms.Element // of the last step that had some
-	buffered []transforms.Element // of an earlier step, which come again with the next ones
-}
-
-// Step implements transforms.Source.
-func (r *Restoring) Step(ctx context.Context, at transforms.Position) (transforms.Step, error) {
-	again := false
-	if r.opened || r.steps == 0 {
-		r.steps++
-		again = r.steps > 1 && r.Restore(r.steps)
-	}
-	handed := at
-	if again {
-		handed = r.earlier
-		handed.Tick = at.Tick // Beam's own watermark cannot be put back here
-	}
-	step, err := r.Source.Step(ctx, handed)
-	if err != nil {
-		return step, err
-	}
-	r.earlier, r.opened = at, step.Opened
-	if again {
-		r.buffered = r.elements
-	}
-	if elements := step.Elements; len(elements) > 0 {
-		// The new ones first: a stage that took the last OPEN for the newest would be wrong.
-		step.Elements = slices.Concat(elements, r.buffered)
-		r.elements, r.buffered = elements, nil
-	}
-	return step, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/tollgate-dp/tollgate/internal/monitor/process"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 
@@ -66,7 +67,7 @@ func (m *Monitor) last() (s *pipeline.RunState, notReady string) {
 // Handler serves /metrics, /-/healthy and /-/ready, and with Options.Profiles /debug/pprof/.
 func (m *Monitor) Handler() http.Handler {
 	mux := http.NewServeMux()
-	metrics := promhttp.HandlerFor(OfProcess(m.registry), promhttp.HandlerOpts{MaxRequestsInFlight: 4, Timeout: 5 * time.Second})
+	metrics := promhttp.HandlerFor(process.Gatherer(m.registry), promhttp.HandlerOpts{MaxRequestsInFlight: 4, Timeout: 5 * time.Second})
 	mux.Handle("GET /metrics", metrics)
 	mux.HandleFunc("GET /-/healthy", func(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusOK, "alive") })
 	mux.HandleFunc("GET /-/ready", func(w http.ResponseWriter, _ *http.Request) {

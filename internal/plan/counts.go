@@ -6,7 +6,6 @@ import (
 	"sort"
 	"strconv"
 
-	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
@@ -30,7 +29,7 @@ func sizes() []float64 { return []float64{10, 100, 1000, 10_000, 100_000, 1_000_
 
 // AddCounts adds what is to be expected of counts by their size, and what small ones need. It takes
 // up to a second.
-func (p *Plan) AddCounts(d *pipeline.Deployment) {
+func (p *Plan) AddCounts(d *deployment.Deployment) {
 	for i := range d.Metrics {
 		p.Metrics[i].Expected, p.Metrics[i].Needs = countsOf(&d.Metrics[i]), needsOf(d, i, &d.Metrics[i])
 	}
@@ -38,7 +37,7 @@ func (p *Plan) AddCounts(d *pipeline.Deployment) {
 
 // countsOf imitates releases: 2,000 of each size, with the same noise in every run. Probabilities
 // are right to 0.03, and means to 3 %, at 99 %.
-func countsOf(m *pipeline.CompiledMetric) (out []Count) {
+func countsOf(m *deployment.CompiledMetric) (out []Count) {
 	const draws = 2000
 	for _, size := range sizes() {
 		random := rand.New(rand.NewPCG(uint64(size), 1))
@@ -67,16 +66,16 @@ func countsOf(m *pipeline.CompiledMetric) (out []Count) {
 
 // needsOf says what the sizes that cannot meet a metric's target would need: another budget, or one
 // that lasts for fewer windows.
-func needsOf(d *pipeline.Deployment, at int, m *pipeline.CompiledMetric) (out []Need) {
+func needsOf(d *deployment.Deployment, at int, m *deployment.CompiledMetric) (out []Need) {
 	own := indexOf(d, m.Spec.Name)
 	if own < 0 || !m.Spec.HasTarget() || math.IsInf(m.Plan.MeetableFrom(), 1) {
 		return nil
 	}
-	meets := func(size float64, change func(*pipeline.Config)) bool {
+	meets := func(size float64, change func(*deployment.Config)) bool {
 		cfg := d.Config
-		cfg.Metrics = append([]pipeline.Metric{}, cfg.Metrics...)
+		cfg.Metrics = append([]deployment.Metric{}, cfg.Metrics...)
 		change(&cfg)
-		other, err := pipeline.Compile(cfg)
+		other, err := deployment.Compile(cfg)
 		return err == nil && other.Metrics[at].Plan.MeetableFrom() <= size && shows(&other.Metrics[at], size)
 	}
 	for _, size := range sizes()[1:4] {
@@ -87,12 +86,12 @@ func needsOf(d *pipeline.Deployment, at int, m *pipeline.CompiledMetric) (out []
 		at := func(step int) float64 { return twoDigits(d.Config.Privacy.Epsilon * math.Pow(1.25, float64(step))) }
 		const most = 24 // 200 times as much
 		if step := 1 + sort.Search(most, func(i int) bool {
-			return meets(size, func(c *pipeline.Config) { c.Privacy.Epsilon = at(1 + i) })
+			return meets(size, func(c *deployment.Config) { c.Privacy.Epsilon = at(1 + i) })
 		}); step <= most && deployment.Recommended(at(step), d.Config.Privacy.Delta) {
 			n.Epsilon = at(step)
 		}
 		for last := d.Config.Metrics[own].LastAtLeast / 2; last >= 1 && d.Config.Metrics[own].Ladder.Sigma == 0; last /= 2 {
-			if meets(size, func(c *pipeline.Config) { c.Metrics[own].LastAtLeast = last }) {
+			if meets(size, func(c *deployment.Config) { c.Metrics[own].LastAtLeast = last }) {
 				n.Windows = last
 				break
 			}
@@ -105,10 +104,10 @@ func needsOf(d *pipeline.Deployment, at int, m *pipeline.CompiledMetric) (out []
 }
 
 // shows says whether a count comes out more often than not.
-func shows(m *pipeline.CompiledMetric, size float64) bool { return size >= m.Plan.Threshold() }
+func shows(m *deployment.CompiledMetric, size float64) bool { return size >= m.Plan.Threshold() }
 
 // indexOf returns which metric of the configuration has a name; −1 for a coverage.
-func indexOf(d *pipeline.Deployment, name string) int {
+func indexOf(d *deployment.Deployment, name string) int {
 	for i := range d.Config.Metrics {
 		if d.Config.Metrics[i].Name == name {
 			return i

@@ -5,15 +5,14 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/state"
 )
 
 // notes returns sentences on how to read the counts and the table of metrics.
-func notes(d *pipeline.Deployment) []string {
+func notes(d *deployment.Deployment) []string {
 	var out []string
-	if slices.ContainsFunc(d.Metrics, func(m pipeline.CompiledMetric) bool { return m.Spec.KeyMode == pipeline.KeysPrivate }) {
+	if slices.ContainsFunc(d.Metrics, func(m deployment.CompiledMetric) bool { return m.Spec.KeyMode == deployment.KeysPrivate }) {
 		out = append(out, "a private key near its threshold is released only when its noise is high: such counts are biased up")
 	}
 	if most := deployment.PeriodsInAWindow(d); most > 1 {
@@ -44,7 +43,7 @@ func noReserve(b state.Budget) string {
 }
 
 // limits returns sentences on what a configuration does not protect.
-func limits(cfg *pipeline.Config) []string {
+func limits(cfg *deployment.Config) []string {
 	out := []string{
 		"a person with several ids counts as several users",
 		"targets, bounds and filters that were chosen by looking at the data can reveal some of it",
@@ -52,12 +51,12 @@ func limits(cfg *pipeline.Config) []string {
 		"users who have spent their budget are missing from the counts: only admitted events are counted",
 	}
 	for i := range cfg.Metrics {
-		if cfg.Metrics[i].Keys.Mode == pipeline.KeysPublic {
+		if cfg.Metrics[i].Keys.Mode == deployment.KeysPublic {
 			out = append(out, "a list of public keys that was made by looking at the data can reveal some of it")
 			break
 		}
 	}
-	if cfg.Time.Trust == pipeline.TrustProducer {
+	if cfg.Time.Trust == deployment.TrustProducer {
 		out = append(out, "the times in the records are believed: a producer that writes wrong times can move events into other windows, and make other events late")
 	}
 	if cfg.Privacy.Period > 0 {

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/config"
-	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/state"
 )
@@ -71,7 +70,7 @@ type Metric struct {
 }
 
 // New returns the plan of a deployment. Nothing on any broker is looked at.
-func New(d *pipeline.Deployment) *Plan {
+func New(d *deployment.Deployment) *Plan {
 	cfg, budget := d.Config, d.Budget
 	p := &Plan{
 		Deployment: cfg.Deployment, Epsilon: budget.Epsilon, Delta: budget.Delta, Accountant: string(budget.Accountant),
@@ -90,7 +89,7 @@ func New(d *pipeline.Deployment) *Plan {
 }
 
 // overPeriods returns what is promised to a user who is active in several periods.
-func overPeriods(d *pipeline.Deployment) []Period {
+func overPeriods(d *deployment.Deployment) []Period {
 	var out []Period
 	for _, n := range []int{1, 2, 12, 52} {
 		p, ok := deployment.OverPeriods(d, n)
@@ -102,7 +101,7 @@ func overPeriods(d *pipeline.Deployment) []Period {
 	return out
 }
 
-func planMetric(m *pipeline.CompiledMetric, l deployment.Lifetime, cfg *pipeline.Config) Metric {
+func planMetric(m *deployment.CompiledMetric, l deployment.Lifetime, cfg *deployment.Config) Metric {
 	s := &m.Spec
 	size, slide := time.Duration(s.WindowSize)*time.Millisecond, time.Duration(s.WindowSlide)*time.Millisecond
 	out := Metric{
@@ -146,5 +145,5 @@ func finite(v float64) *float64 {
 
 // HasPrivate reports whether a metric has private keys of its own.
 func (p *Plan) HasPrivate() bool {
-	return slices.ContainsFunc(p.Metrics, func(m Metric) bool { return m.Keys == pipeline.KeysPrivate })
+	return slices.ContainsFunc(p.Metrics, func(m Metric) bool { return m.Keys == deployment.KeysPrivate })
 }

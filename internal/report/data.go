@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
 
@@ -42,7 +42,7 @@ type keyData struct {
 
 func dataOf(s *series, f metricFacts) metricData {
 	m := metricData{
-		Name: f.Name, NoKey: metrickind.Of(f.Kind).Texts.NoKey, Gaps: f.KeyMode != pipeline.KeysPublic, Aims: f.aims(),
+		Name: f.Name, NoKey: metrickind.Of(f.Kind).Texts.NoKey, Gaps: f.KeyMode != deployment.KeysPublic, Aims: f.aims(),
 		Size: s.id.size, Slide: f.WindowSlide, Keys: []keyData{},
 	}
 	if text := f.reached(); text != "" {

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/terminal"
-	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
@@ -119,7 +118,7 @@ func newPage(p promise, released []*series, o Options) (*page, error) {
 	out.Promised, out.Uncovered = p.promised(), p.uncovered(o.Notes)
 	data := []metricData{}
 	for i, m := range p.everyMetric(released) {
-		out.Biased = out.Biased || !m.known || m.KeyMode == pipeline.KeysPrivate
+		out.Biased = out.Biased || !m.known || m.KeyMode == deployment.KeysPrivate
 		s := section{
 			ID: fmt.Sprintf("metric-%d", i+1), Name: m.Name, Tag: m.tag(), Facts: m.facts(p.valueField), Chart: -1, Gaps: m.known && m.KeyMode != "public",
 		}

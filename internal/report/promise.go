@@ -4,7 +4,6 @@ import (
 	"math"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
@@ -32,7 +31,7 @@ type metricFacts struct {
 	sigmaTop     float64
 }
 
-func promiseOf(d *pipeline.Deployment) promise {
+func promiseOf(d *deployment.Deployment) promise {
 	cfg, budget := d.Config, d.Budget
 	p := promise{
 		epsilon: budget.Epsilon, delta: budget.Delta, deltaKeys: cfg.Privacy.DeltaKeys, mu: budget.Mu2.Mu(),
@@ -48,7 +47,7 @@ func promiseOf(d *pipeline.Deployment) promise {
 			MetricSpec: m.Spec, known: true, lifetime: lifetimes[i],
 			meetableFrom: m.Plan.MeetableFrom(), sigmaTop: 1 / math.Sqrt(m.Spec.Top.Float()),
 		}
-		if m.Spec.KeyMode == pipeline.KeysPrivate {
+		if m.Spec.KeyMode == deployment.KeysPrivate {
 			f.threshold = m.Plan.Threshold()
 		}
 		p.metrics = append(p.metrics, f)

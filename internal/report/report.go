@@ -6,7 +6,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
@@ -35,7 +35,7 @@ type Collector struct {
 }
 
 // NewCollector returns an empty collector for a deployment's releases.
-func NewCollector(d *pipeline.Deployment) *Collector { return newCollector(promiseOf(d), MaxPoints) }
+func NewCollector(d *deployment.Deployment) *Collector { return newCollector(promiseOf(d), MaxPoints) }
 
 func newCollector(p promise, limit int) *Collector {
 	return &Collector{promise: p, points: newPoints(limit)}

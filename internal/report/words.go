@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/terminal"
-	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
@@ -61,7 +60,7 @@ func (p promise) factor() string {
 // uncovered returns what the promise does not cover.
 func (p promise) uncovered(notes []string) []string {
 	out := append([]string(nil), notes...)
-	if p.trust == pipeline.TrustProducer {
+	if p.trust == deployment.TrustProducer {
 		out = append(out, "The times in the records are believed: someone who can forge them can decide which records count.")
 	} else {
 		out = append(out, "Records that become visible after their window was closed are left out. Which ones these are depends on the brokers and their clock, and one person's traffic can influence it.")
@@ -116,9 +115,9 @@ func (f metricFacts) counted(valueField string) string {
 
 func (f metricFacts) keys() string {
 	switch {
-	case f.KeyMode == pipeline.KeysFrom:
+	case f.KeyMode == deployment.KeysFrom:
 		return "those that " + f.KeysFrom + " released for the same window"
-	case f.KeyMode == pipeline.KeysPrivate:
+	case f.KeyMode == deployment.KeysPrivate:
 		return "private: a key is released from a value of about " + terminal.Number(math.Ceil(f.threshold), 0) + " on. A key that is not released is absent, which does not mean zero"
 	case len(f.PublicKeys) == 1 && len(f.PublicKeys[0]) == 0:
 		return "no keys: everything is counted together"

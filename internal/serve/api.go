@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
@@ -89,7 +89,7 @@ type metricAnswer struct {
 }
 
 // describe returns what /v1/metrics says of a deployment.
-func describe(d *pipeline.Deployment) ([]byte, error) {
+func describe(d *deployment.Deployment) ([]byte, error) {
 	above := func(v float64) *float64 {
 		if v == 0 {
 			return nil

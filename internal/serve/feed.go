@@ -8,7 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/published"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
@@ -19,7 +20,7 @@ type feed struct {
 	changed chan struct{} // has room for one
 	answers atomic.Bool   // the topics were read since follow began its latest attempt
 	after   func(time.Duration) <-chan time.Time
-	read    func(context.Context, *pipeline.Deployment, pipeline.FollowOptions, func(pipeline.Published) error) error
+	read    func(context.Context, *deployment.Deployment, published.Options, func(published.Turn) error) error
 
 	mu      sync.Mutex
 	kept    values
@@ -31,7 +32,7 @@ type feed struct {
 const together = 10_000
 
 func newFeed(s *server, limit int) *feed {
-	return &feed{s: s, pause: time.Second, changed: make(chan struct{}, 1), after: time.After, read: pipeline.FollowReleases, kept: values{keep: s.options.Keep, limit: limit}}
+	return &feed{s: s, pause: time.Second, changed: make(chan struct{}, 1), after: time.After, read: published.Follow, kept: values{keep: s.options.Keep, limit: limit}}
 }
 
 // follow reads what is published until ctx ends. While that cannot be read it says so once, and
@@ -40,10 +41,10 @@ func (f *feed) follow(ctx context.Context) error {
 	told, pause := "", firstPause
 	for {
 		f.answers.Store(false)
-		err := f.read(ctx, f.s.deployment, pipeline.FollowOptions{
-			From: &pipeline.Position{Turn: f.turn}, Together: together, OnAnswer: f.answered, Logger: f.s.options.Logger,
+		err := f.read(ctx, f.s.deployment, published.Options{
+			From: &published.Position{Turn: f.turn}, Together: together, OnAnswer: f.answered, Logger: f.s.options.Logger,
 		}, f.take)
-		var wrong *pipeline.ConfigError
+		var wrong *deployment.ConfigError
 		if ctx.Err() != nil || errors.As(err, &wrong) {
 			return err
 		}
@@ -69,7 +70,7 @@ const (
 	mostPause  = time.Minute
 )
 
-func (f *feed) take(p pipeline.Published) error {
+func (f *feed) take(p published.Turn) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.kept.add(p.Releases)
@@ -87,7 +88,7 @@ const clockMargin = time.Minute
 // endOf returns where a turn ends. Users who may write to the turns topic can name any time: of one
 // in the future, which only a deployment of made-up times reaches, the values that came with it
 // must say so. It is zero where they do not.
-func (f *feed) endOf(p *pipeline.Published, now time.Time) (end time.Time) {
+func (f *feed) endOf(p *published.Turn, now time.Time) (end time.Time) {
 	if !p.End.After(now.Add(f.s.deployment.Config.Time.Skew + clockMargin)) {
 		return p.End
 	}

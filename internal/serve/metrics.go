@@ -8,7 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"github.com/tollgate-dp/tollgate/internal/monitor"
+	"github.com/tollgate-dp/tollgate/internal/monitor/process"
 )
 
 // metrics are the process's own. No label has anything of a request but its route.
@@ -50,7 +50,7 @@ func newMetrics(answered func() float64) *metrics {
 
 // handler answers a scrape.
 func (m *metrics) handler() http.Handler {
-	return promhttp.HandlerFor(monitor.OfProcess(m.registry), promhttp.HandlerOpts{DisableCompression: true, MaxRequestsInFlight: 4})
+	return promhttp.HandlerFor(process.Gatherer(m.registry), promhttp.HandlerOpts{DisableCompression: true, MaxRequestsInFlight: 4})
 }
 
 // counted counts what a route answers.

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tollgate-dp/tollgate/internal/report"
-	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 
 // Options are options of Run.
@@ -37,9 +37,9 @@ const (
 
 // Run serves a deployment's released values on a listener, which it closes, until ctx ends. It
 // waits for Kafka as long as ctx lasts, and says to Logger what it waits for. Errors: a
-// *pipeline.ConfigError for security settings that cannot be used, report.ErrConflict where counts
-// has two values for one cell, and what the listener says.
-func Run(ctx context.Context, d *pipeline.Deployment, l net.Listener, o Options) error {
+// *deployment.ConfigError for security settings that cannot be used, report.ErrConflict where
+// counts has two values for one cell, and what the listener says.
+func Run(ctx context.Context, d *deployment.Deployment, l net.Listener, o Options) error {
 	defer l.Close() //nolint:errcheck // an error would be one of having closed it before
 	s, err := newServer(d, o)
 	if err != nil {

@@ -10,13 +10,13 @@ import (
 	"github.com/tollgate-dp/tollgate/docs"
 	"github.com/tollgate-dp/tollgate/internal/report"
 	"github.com/tollgate-dp/tollgate/internal/terminal"
-	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
 // server has what the handlers share.
 type server struct {
-	deployment *pipeline.Deployment
+	deployment *deployment.Deployment
 	options    Options
 	metrics    *metrics
 	configured map[string]bool // names of metrics
@@ -29,7 +29,7 @@ type server struct {
 	began    map[string]int64 // the newest window of each metric when all was read first; for show alone
 }
 
-func newServer(d *pipeline.Deployment, o Options) (*server, error) {
+func newServer(d *deployment.Deployment, o Options) (*server, error) {
 	s := &server{deployment: d, options: o, configured: map[string]bool{}}
 	s.metrics = newMetrics(func() float64 { return float64(s.answered.Load()) / 1000 })
 	for _, m := range d.Metrics {

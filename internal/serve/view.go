@@ -9,7 +9,7 @@ import (
 	"sort"
 
 	"github.com/tollgate-dp/tollgate/internal/report"
-	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
@@ -49,7 +49,7 @@ func versionOf(b []byte) string {
 }
 
 // newView makes the page and the index of the values that are kept.
-func newView(d *pipeline.Deployment, rows []schemas.Release, o report.Options, l report.Live) (*view, error) {
+func newView(d *deployment.Deployment, rows []schemas.Release, o report.Options, l report.Live) (*view, error) {
 	v := &view{rows: rows, byMetric: map[string][]int32{}, byKey: map[label][]int32{}}
 	collector := report.NewCollector(d)
 	for i := range rows {

@@ -41,6 +41,37 @@ func TestPackagesImportDownwardsOnly(t *testing.T) {
 	}
 }
 
+// Programs that only read a configuration, or what was published, do without the engine.
+func TestReadersDoWithoutBeam(t *testing.T) {
+	graph := map[string][]string{}
+	for _, f := range files(t) {
+		if f.test {
+			continue
+		}
+		for _, i := range f.syntax.Imports {
+			graph[f.dir] = append(graph[f.dir], path(i))
+		}
+	}
+	for _, from := range []string{"pipeline/deployment", "pipeline/published", "internal/config", "internal/plan", "internal/report", "internal/serve", "transforms/release", "transforms/spend"} {
+		if len(graph[from]) == 0 {
+			t.Errorf("%s imports nothing: the test does not look where the package is", from)
+		}
+		came := map[string]string{from: ""} // package → what imports it
+		for next := []string{from}; len(next) > 0; next = next[1:] {
+			for _, to := range graph[next[0]] {
+				if strings.HasPrefix(to, beam) {
+					t.Errorf("%s imports Beam, by way of %s (from %s)", from, next[0], came[next[0]])
+				}
+				inside := strings.TrimPrefix(to, own+"/")
+				if _, seen := came[inside]; inside != to && !seen {
+					came[inside] = next[0]
+					next = append(next, inside)
+				}
+			}
+		}
+	}
+}
+
 // check compares imports, by package, with layers. Packages of the module are named by their paths
 // in it; what they import is named in full.
 func check(graph map[string][]string, layers []layer) (problems []string) {

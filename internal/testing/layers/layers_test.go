@@ -110,14 +110,17 @@ func module() []layer {
 				{"pipeline/internal/admin", "what operators do between runs"},
 			},
 		},
+		{name: "published", sees: []string{"secrets", "wire", "kafka", "deployment", "stages"}, packages: []entry{
+			{"pipeline/published", "what was published, for programs that only read"},
+		}},
 		{
-			name: "pipeline", sees: []string{"secrets", "numbers", "wire", "noise", "spending", "transforms", "kafka", "deployment", "stages"},
+			name: "pipeline", sees: []string{"secrets", "numbers", "wire", "noise", "spending", "transforms", "kafka", "deployment", "stages", "published"},
 			outside: []string{beam, kafkaGo}, packages: []entry{
 				{"pipeline", "what a library's user calls: Compile, Init, Run, Change"},
 				{"pipeline/flink", "a cluster of Flink, for programs that import it"},
 			},
 		},
-		{name: "front", sees: []string{"secrets", "numbers", "wire", "noise", "deployment", "pipeline"}, packages: []entry{
+		{name: "front", sees: []string{"secrets", "numbers", "wire", "noise", "deployment", "published", "pipeline"}, packages: []entry{
 			{"internal/keyfile", "the format of key files"},
 			{"internal/keyrecord", "records beside keys"},
 			{"internal/beginnings", "which deployments have begun under keys"},
@@ -129,6 +132,7 @@ func module() []layer {
 			{"internal/terminal", "tables and charts in a terminal"},
 			{"internal/funnel", "what became of the records, and whether most were lost"},
 			{"internal/report", "released values as a page"},
+			{"internal/monitor/process", "what a process uses, as metrics"},
 			{"internal/monitor", "what a run knows of itself, over HTTP"},
 			{"docs", "documents that programs serve"},
 			{"internal/serve", "released values for the public, over HTTP; has no key"},

@@ -1,16 +1,19 @@
-package pipeline
+package watch
 
 import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math"
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
-	"github.com/tollgate-dp/tollgate/pipeline/internal/watch"
 )
+
+// ForEver is no limit.
+const ForEver = time.Duration(math.MaxInt64)
 
 // awaitEvery is how often AwaitBroker looks for a broker that does not answer yet.
 const awaitEvery = time.Second
@@ -21,10 +24,10 @@ const awaitEvery = time.Second
 // Errors: ErrNoBroker when limit is over; at once what waiting does not mend, a wrong
 // password for example; ctx's cause. With limit 0 it does not wait, and returns the
 // client's own error.
-func AwaitBroker(ctx context.Context, d *deployment.Deployment, limit time.Duration, log *slog.Logger) error {
+func AwaitBroker(ctx context.Context, kafka *deployment.Kafka, limit time.Duration, log *slog.Logger) error {
 	begin := time.Now()
-	for told := (watch.Repeat{}); ; {
-		client, err := connect.Dial(ctx, d.Config.Kafka, nil)
+	for told := (Repeat{}); ; {
+		client, err := connect.Dial(ctx, *kafka, nil)
 		if err == nil {
 			client.Close()
 			if told.Told() {
@@ -44,7 +47,7 @@ func AwaitBroker(ctx context.Context, d *deployment.Deployment, limit time.Durat
 			return err
 		case told.Due(time.Now()):
 			upTo := ""
-			if limit < followPatience {
+			if limit < ForEver {
 				upTo = " for up to " + (limit - waited).Round(100*time.Millisecond).String()
 			}
 			log.Warn(fmt.Sprintf("no broker answers, waiting for one%s: %v", upTo, err))

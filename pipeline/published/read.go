@@ -1,4 +1,4 @@
-package pipeline
+package published
 
 import (
 	"context"
@@ -10,10 +10,10 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// ReadReleases returns every value on the counts topic, partition after partition, in
+// Read returns every value on the counts topic, partition after partition, in
 // the order in which they were written. A value that was written twice is there
 // twice; foreign records are left out.
-func ReadReleases(ctx context.Context, d *deployment.Deployment) ([]schemas.Release, error) {
+func Read(ctx context.Context, d *deployment.Deployment) ([]schemas.Release, error) {
 	client, err := connect.Dial(ctx, d.Config.Kafka, nil)
 	if err != nil {
 		return nil, err

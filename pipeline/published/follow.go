@@ -1,4 +1,4 @@
-package pipeline
+package published
 
 import (
 	"cmp"
@@ -7,22 +7,19 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"math"
 	"slices"
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
-	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/countslog"
-	"github.com/tollgate-dp/tollgate/pipeline/internal/reading"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/watch"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// Published is what counts holds of a turn, or of the turns of a span.
-type Published struct {
+// Turn is what counts holds of a turn, or of the turns of a span.
+type Turn struct {
 	Turn uint64 // the turn, or the last one of the span
 	// Releases holds each value once, in the order of the windows' ends, metrics, the
 	// windows' starts and keys; empty where nothing was released.
@@ -30,17 +27,12 @@ type Published struct {
 	End      time.Time // where the turn ends
 }
 
-// Position is where FollowReleases begins: after a settled turn. The zero Position is the
-// beginning of both topics.
-type Position struct {
-	Turn   uint64  // the last turn that is not followed
-	Counts []int64 // where it ends on counts, by partition
-	Ends   int64   // an offset of the turns topic before which no later turn ends
-}
+// Position is where Follow begins: after a settled turn.
+type Position = countslog.Position
 
-// FollowOptions are options of FollowReleases. The zero value begins after the turn that is
+// Options are options of Follow. The zero value begins after the turn that is
 // settled now, for which control is read; with From, only counts and the turns topic are.
-type FollowOptions struct {
+type Options struct {
 	From *Position // where to begin, as RunOptions.OnStart is given it
 	// Together hands out turns that are settled already as one, as a span, as long as they have no
 	// more offsets on counts; 0: each turn alone. A long history is read many times as quickly.
@@ -54,17 +46,17 @@ type FollowOptions struct {
 	Logger *slog.Logger
 }
 
-// FollowReleases calls fn with what counts holds of each turn, in order, as soon as the
+// Follow calls fn with what counts holds of each turn, in order, as soon as the
 // turn is settled, until ctx ends (which is no error) or fn returns an error, which it
 // returns. What is gone from the topics is left out: a turn whose end is missing comes with
 // the next one.
 //
 // The topics are the queue: fn may take as long as it wants, and no more than one turn
 // is kept meanwhile; OnAnswer is not called then. Foreign records are left out. While the
-// cluster does not answer, or a partition has no leader, FollowReleases waits as long as ctx
+// cluster does not answer, or a partition has no leader, Follow waits as long as ctx
 // lasts: the run that writes there decides how long that may go on.
-func FollowReleases(ctx context.Context, d *deployment.Deployment, o FollowOptions, fn func(Published) error) error {
-	err := followReleases(ctx, d, o, fn)
+func Follow(ctx context.Context, d *deployment.Deployment, o Options, fn func(Turn) error) error {
+	err := follow(ctx, d, o, fn)
 	if err != nil && (ctx.Err() != nil || errors.Is(err, context.Canceled)) {
 		return nil
 	}
@@ -74,23 +66,22 @@ func FollowReleases(ctx context.Context, d *deployment.Deployment, o FollowOptio
 	return err
 }
 
-// followPatience is how long a call is tried again: for ever, because reading what a
-// run has published does not decide when the run ends.
-const followPatience = time.Duration(math.MaxInt64)
+// pollWait is how long a fetch waits for the first record.
+const pollWait = 250 * time.Millisecond
 
-func followReleases(ctx context.Context, d *deployment.Deployment, o FollowOptions, fn func(Published) error) error {
+func follow(ctx context.Context, d *deployment.Deployment, o Options, fn func(Turn) error) error {
 	log := o.Logger
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	if err := AwaitBroker(ctx, d, followPatience, log); err != nil {
+	if err := watch.AwaitBroker(ctx, &d.Config.Kafka, watch.ForEver, log); err != nil {
 		return err
 	}
 	cfg, err := connect.Config(&d.Config.Kafka, nil)
 	if err != nil {
 		return err
 	}
-	cfg.RetryFor = followPatience
+	cfg.RetryFor = watch.ForEver // reading what a run has published does not decide when the run ends
 	client, err := kafkalog.Dial(ctx, cfg)
 	if err != nil {
 		return fmt.Errorf("connecting to Kafka: %w", err)
@@ -99,7 +90,7 @@ func followReleases(ctx context.Context, d *deployment.Deployment, o FollowOptio
 	defer watchBrokers(ctx, client, log)()
 	from := o.From
 	if from == nil {
-		now, err := settledNow(ctx, client, d)
+		now, err := countslog.Now(ctx, client, d)
 		if err != nil {
 			return fmt.Errorf("following counts: %w", err)
 		}
@@ -126,40 +117,11 @@ func watchBrokers(ctx context.Context, client *kafkalog.Client, log *slog.Logger
 	}
 }
 
-// settledNow opens control for a Position.
-func settledNow(ctx context.Context, client *kafkalog.Client, d *deployment.Deployment) (Position, error) {
-	ends, err := endsOfTurns(ctx, client, d)
-	if err != nil {
-		return Position{}, err
-	}
-	control, err := controllog.Open(ctx, client, d.Config.Outputs.Control, d.Config.LedgerSlots, slog.New(slog.DiscardHandler))
-	if err != nil {
-		return Position{}, err
-	}
-	return position(control, d, ends), nil
-}
-
-// endsOfTurns returns where the turns topic ends. A turn that control, when it is read after that,
-// does not call settled is told at this offset or later.
-func endsOfTurns(ctx context.Context, client *kafkalog.Client, d *deployment.Deployment) (int64, error) {
-	bounds, err := client.Offsets(ctx, d.Config.Outputs.Turns, 0)
-	if err != nil {
-		return 0, fmt.Errorf("reading topic %s: %w", d.Config.Outputs.Turns, err)
-	}
-	return bounds.LastStable, nil
-}
-
-func position(control *controllog.Log, d *deployment.Deployment, ends int64) Position {
-	p := Position{Counts: control.CountsFrom(d.Config.ReleaseShards), Ends: ends}
-	control.Look(func(v *controllog.View) { p.Turn = v.Settled })
-	return p
-}
-
 // follower reads a turn from counts when its end is told.
 type follower struct {
 	client        *kafkalog.Client
 	counts, turns string // topics
-	fn            func(Published) error
+	fn            func(Turn) error
 	onAnswer      func(current bool)
 	together      int64
 	done          uint64  // the last turn that was handed out
@@ -171,7 +133,7 @@ func (f *follower) follow(ctx context.Context) error {
 	fetcher := f.client.NewFetcher()
 	defer fetcher.Close()
 	for {
-		fetched, err := fetcher.Poll(ctx, []kafkalog.Fetch{{Topic: f.turns, Offset: f.ends}}, 1, reading.PollWait)
+		fetched, err := fetcher.Poll(ctx, []kafkalog.Fetch{{Topic: f.turns, Offset: f.ends}}, 1, pollWait)
 		if err != nil {
 			return fmt.Errorf("following the ends of turns: %w", err)
 		}
@@ -294,7 +256,7 @@ func (f *follower) hand(ctx context.Context, end schemas.TurnEnd) (handed bool, 
 			return false, fmt.Errorf("following counts: %w", err)
 		}
 	}
-	out := Published{Turn: end.Turn, End: time.UnixMilli(end.End), Releases: slices.Collect(maps.Values(values))}
+	out := Turn{Turn: end.Turn, End: time.UnixMilli(end.End), Releases: slices.Collect(maps.Values(values))}
 	slices.SortFunc(out.Releases, func(a, b schemas.Release) int {
 		return cmp.Or(cmp.Compare(a.WindowEnd, b.WindowEnd), cmp.Compare(a.Metric, b.Metric),
 			cmp.Compare(a.WindowStart, b.WindowStart), cmp.Compare(a.Key, b.Key))

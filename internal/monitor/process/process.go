@@ -1,4 +1,4 @@
-package monitor
+package process
 
 import (
 	"fmt"
@@ -23,10 +23,10 @@ const (
 	memoryStep     = 16 << 20 // bytes; what a few users or records need is not seen
 )
 
-// OfProcess adds what a process uses to a registry, whose own metrics are left as they are: time of
+// Gatherer adds what a process uses to a registry, whose own metrics are left as they are: time of
 // the processor, memory in steps of 16 MiB, threads and open files. Nothing in it counts records,
 // allocations or bytes from the network. Registry and result are safe for concurrent use.
-func OfProcess(own *prometheus.Registry) prometheus.Gatherer {
+func Gatherer(own *prometheus.Registry) prometheus.Gatherer {
 	all := prometheus.NewRegistry()
 	all.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return prometheus.Gatherers{own, prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {

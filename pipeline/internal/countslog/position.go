@@ -1,0 +1,50 @@
+package countslog
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
+)
+
+// Position is where published.Follow begins: after a settled turn. The zero Position is the
+// beginning of both topics.
+type Position struct {
+	Turn   uint64  // the last turn that is not followed
+	Counts []int64 // where it ends on counts, by partition
+	Ends   int64   // an offset of the turns topic before which no later turn ends
+}
+
+// Now opens control for the Position after the turn that is settled now.
+func Now(ctx context.Context, client *kafkalog.Client, d *deployment.Deployment) (Position, error) {
+	ends, err := EndsOfTurns(ctx, client, d)
+	if err != nil {
+		return Position{}, err
+	}
+	control, err := controllog.Open(ctx, client, d.Config.Outputs.Control, d.Config.LedgerSlots, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return Position{}, err
+	}
+	return Settled(control, d, ends), nil
+}
+
+// EndsOfTurns returns where the turns topic ends. A turn that control, when it is read after that,
+// does not call settled is told at this offset or later.
+func EndsOfTurns(ctx context.Context, client *kafkalog.Client, d *deployment.Deployment) (int64, error) {
+	bounds, err := client.Offsets(ctx, d.Config.Outputs.Turns, 0)
+	if err != nil {
+		return 0, fmt.Errorf("reading topic %s: %w", d.Config.Outputs.Turns, err)
+	}
+	return bounds.LastStable, nil
+}
+
+// Settled returns the Position after the turn that control calls settled; ends is what EndsOfTurns
+// returned before control was read.
+func Settled(control *controllog.Log, d *deployment.Deployment, ends int64) Position {
+	p := Position{Counts: control.CountsFrom(d.Config.ReleaseShards), Ends: ends}
+	control.Look(func(v *controllog.View) { p.Turn = v.Settled })
+	return p
+}

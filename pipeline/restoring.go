@@ -1,0 +1,50 @@
+package pipeline
+
+import (
+	"context"
+	"slices"
+
+	"github.com/tollgate-dp/tollgate/transforms"
+)
+
+// restoring plays an engine that restores a checkpoint: it hands READ the
+// restriction of an earlier step, and the elements that were buffered then come
+// again. It implements transforms.Source. Not for concurrent use.
+type restoring struct {
+	source  transforms.Source   // READ
+	restore func(step int) bool // as in crashpoint.Hooks
+
+	steps    int
+	opened   bool // the last step opened a turn
+	earlier  transforms.Position
+	elements []transforms.Element // of the last step that had some
+	buffered []transforms.Element // of an earlier step, which come again with the next ones
+}
+
+// Step implements transforms.Source.
+func (r *restoring) Step(ctx context.Context, at transforms.Position) (transforms.Step, error) {
+	again := false
+	if r.opened || r.steps == 0 {
+		r.steps++
+		again = r.steps > 1 && r.restore(r.steps)
+	}
+	handed := at
+	if again {
+		handed = r.earlier
+		handed.Tick = at.Tick // Beam's own watermark cannot be put back here
+	}
+	step, err := r.source.Step(ctx, handed)
+	if err != nil {
+		return step, err
+	}
+	r.earlier, r.opened = at, step.Opened
+	if again {
+		r.buffered = r.elements
+	}
+	if elements := step.Elements; len(elements) > 0 {
+		// The new ones first: a stage that took the last OPEN for the newest would be wrong.
+		step.Elements = slices.Concat(elements, r.buffered)
+		r.elements, r.buffered = elements, nil
+	}
+	return step, nil
+}
