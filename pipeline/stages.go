@@ -70,7 +70,10 @@ func newStages(ctx context.Context, d *deployment.Deployment, client *kafkalog.C
 
 // runtime opens the stages as they are needed.
 func (s *stages) runtime() *transforms.Runtime {
-	return &transforms.Runtime{Source: s.source, Spender: s.spender, Releaser: s.releaser, Settler: s.settler, Fail: s.fail}
+	return &transforms.Runtime{Source: s.source, Spender: s.spender, Releaser: s.releaser, Settler: s.settler, Fail: func(err error) error {
+		s.fail(err)
+		return err
+	}}
 }
 
 // source opens READ, and SETTLE beside it, which tells the end of the turn that is settled: who

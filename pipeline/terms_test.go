@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"reflect"
@@ -158,6 +159,9 @@ func TestRuleAWorkerHasTheKeysAndTheConfigurationThatWereSubmitted(t *testing.T)
 		c.edit(&cfg)
 		rt, err := openRun(transforms.Run{ID: submitted.ID, Terms: text}, func(string) (*Deployment, error) { return Compile(cfg) }, slog.New(slog.DiscardHandler))
 		if rt != nil {
+			if passed := rt.Fail(fmt.Errorf("a stage: %w", ErrLogFault)); !errors.Is(passed, ErrLogFault) || !strings.HasPrefix(passed.Error(), "[tollgate:log-fault] ") {
+				t.Errorf("%s: a stage's error travels as %v", name, passed)
+			}
 			rt.Close()
 		}
 		if c.says == "" && err != nil || c.says != "" && (!errors.Is(err, deployment.ErrHeaderMismatch) || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), "on every machine")) {

@@ -89,15 +89,6 @@ func (w *Workers) check(d *deployment.Deployment) error {
 // ErrWorker says that workers cannot run a deployment: what one of them said is in the text.
 var ErrWorker = errors.New("a worker failed")
 
-// final are the errors after which beginning again does not help. They come from workers as text.
-var final = []error{
-	deployment.ErrHeaderMismatch, deployment.ErrOtherPromise, deployment.ErrLogFault, deployment.ErrConflict, deployment.ErrStopped, deployment.ErrPromiseWeakened,
-	deployment.ErrCountsSchema, deployment.ErrTopicSettings, deployment.ErrNotInitialised, kafkalog.ErrForbidden, kafkalog.ErrRefused, errOpening,
-}
-
-// errOpening marks what keeps a worker from a run.
-var errOpening = errors.New("a worker could not begin")
-
 // earlyFailures is how many failures before the run's first epoch are taken for a job that cannot
 // begin at all.
 const earlyFailures = 3
@@ -108,10 +99,9 @@ func (r *run) judge() func(cause string) error {
 	return func(cause string) error {
 		begun := false
 		r.control.Look(func(v *controllog.View) { begun = v.Run >= r.terms.Run })
-		for _, err := range final {
-			if strings.Contains(cause, err.Error()) && (err != errOpening || !begun) { //nolint:errorlint // one of the list
-				return fmt.Errorf("%w: %w: %s", ErrWorker, err, cause)
-			}
+		err, cause := decoded(cause)
+		if err != nil && (err != errOpening || !begun) { //nolint:errorlint // one of the table
+			return fmt.Errorf("%w: %w: %s", ErrWorker, err, cause)
 		}
 		if early++; !begun && early >= earlyFailures {
 			return fmt.Errorf("%w %d times before anything was read: %s", ErrWorker, early, cause)
@@ -304,7 +294,7 @@ func OpenRuns(load func(config string) (*Deployment, error), log *slog.Logger) {
 	transforms.OpenRuns(func(run transforms.Run) (*transforms.Runtime, error) {
 		rt, err := openRun(run, load, log)
 		if err != nil {
-			return nil, fmt.Errorf("opening run %s: %w: %w", run.ID, errOpening, err)
+			return nil, coded(fmt.Errorf("opening run %s: %w: %w", run.ID, errOpening, err))
 		}
 		return rt, nil
 	})
@@ -345,6 +335,11 @@ func openRun(run transforms.Run, load func(config string) (*Deployment, error), 
 	s.looks = watch.Start(ctx, client, s.stalls, nil, func(error) {})
 	s.looks.Also(s.losses.Look)
 	rt := s.runtime()
+	rt.Fail = func(err error) error {
+		s.fail(err)
+		return coded(err)
+	}
+	rt.Source, rt.Spender, rt.Releaser, rt.Settler = codedOpen(rt.Source), codedOpen(rt.Spender), codedOpen(rt.Releaser), codedOpen(rt.Settler)
 	rt.Close = func() {
 		s.looks.Stop()
 		_ = s.close() // the ends of turns that were not told are told by the next run

@@ -48,10 +48,32 @@ func TestARightThatAWorkerLacksEndsTheJob(t *testing.T) {
 	d := deploy(t, deploytest.Config(broker.Addr()), time.Now(), 1)
 	denied := &kafkalog.DeniedError{Operation: kafkalog.Write, Resource: kafkalog.ResourceTopic, Name: "shop-ledger"}
 	w := &Workers{Engine: func(_ context.Context, _ *beam.Pipeline, job Job) error {
-		return job.Failing("bundle 7 failed: " + denied.Error())
+		return job.Failing("bundle 7 failed: " + coded(denied).Error())
 	}}
 	if _, err := Run(t.Context(), d, RunOptions{Workers: w}); !errors.Is(err, ErrForbidden) || !strings.Contains(err.Error(), "shop-ledger") {
 		t.Errorf("Run = %v, want the right that is missing", err)
+	}
+}
+
+// The code of a worker's error decides, wherever an engine puts its text. The words of a text
+// decide nothing: Flink and Java may use any.
+func TestTheCodeOfAWorkersErrorDecides(t *testing.T) {
+	for _, c := range workerCodes {
+		text := coded(fmt.Errorf("spending in shard 3: %w: and why", c.err)).Error()
+		of, rest := decoded("java.lang.RuntimeException: Error received from SDK harness: DoFn[UID:6] failed:\n" + text)
+		if !errors.Is(of, c.err) || strings.Contains(rest, c.code+"]") || !strings.HasSuffix(rest, "failed:\nspending in shard 3: "+c.err.Error()+": and why") {
+			t.Errorf("%s: %v, %q", c.code, of, rest)
+		}
+		if of, _ := decoded("java.io.IOException: " + c.err.Error()); of != nil {
+			t.Errorf("words of %s: %v", c.code, of)
+		}
+	}
+	if err := errors.New("a disk is full"); !errors.Is(coded(err), err) || coded(err).Error() != err.Error() {
+		t.Errorf("another error has a code: %v", coded(err))
+	}
+	opened := codedOpen(func(context.Context) (int, error) { return 0, fmt.Errorf("opening: %w", ErrLogFault) })
+	if _, err := opened(t.Context()); !errors.Is(err, ErrLogFault) || !strings.HasPrefix(err.Error(), "[tollgate:log-fault] ") {
+		t.Errorf("opening a stage: %v", err)
 	}
 }
 

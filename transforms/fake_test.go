@@ -39,10 +39,11 @@ func runPipeline(t *testing.T, execute Engine, rt *Runtime) ([]error, error) {
 	defer onePipeline.Unlock()
 	var mu sync.Mutex
 	var told []error // a stage may still add to it meanwhile
-	rt.Fail = func(err error) {
+	rt.Fail = func(err error) error {
 		mu.Lock()
 		defer mu.Unlock()
 		told = append(told, err)
+		return err
 	}
 	forget, err := Register(t.Name(), rt)
 	if err != nil {

@@ -83,14 +83,14 @@ type Settler interface {
 
 // Runtime opens the stages of one run in one process. A function is called once, when the process
 // is given its stage; nil ones are never needed. What they return is shared by all DoFns of the
-// stage in the process. Fail is called with the first error of any stage, with its type intact:
-// runners pass errors on as text. Close ends what was opened, when no DoFn needs it any more.
+// stage in the process. Fail is called with every error of a stage, with its type intact: runners
+// pass on as text what it returns. Close ends what was opened, when no DoFn needs it any more.
 type Runtime struct {
 	Source   func(context.Context) (Source, error)
 	Spender  func(context.Context) (Spender, error)
 	Releaser func(context.Context) (Releaser, error)
 	Settler  func(context.Context) (Settler, error)
-	Fail     func(error)
+	Fail     func(error) error
 	Close    func()
 }
 
@@ -223,10 +223,11 @@ type told struct {
 }
 
 // Fail implements FailureListener.
-func (t *told) Fail(err error) {
-	if t.rt.Fail != nil {
-		t.rt.Fail(err)
+func (t *told) Fail(err error) error {
+	if t.rt.Fail == nil {
+		return err
 	}
+	return t.rt.Fail(err)
 }
 
 // Close implements io.Closer: the run is held by one stage less.

@@ -61,16 +61,16 @@ func (s *stage[T]) Setup(ctx context.Context) error {
 func (s *stage[T]) Teardown() error { return s.Hook.Close() }
 
 // FailureListener may be implemented by what a stage's hook opens. Fail is called
-// with every error of the stage, with its type intact: runners pass errors on as
-// text.
+// with every error of the stage, with its type intact: runners pass on as text what
+// it returns.
 type FailureListener interface {
-	Fail(err error)
+	Fail(err error) error
 }
 
 func (s *stage[T]) fail(err error) error {
 	if err != nil {
 		if l, ok := any(s.opened).(FailureListener); ok {
-			l.Fail(err)
+			return l.Fail(err)
 		}
 	}
 	return err

@@ -1,0 +1,69 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+)
+
+// errOpening marks what keeps a worker from a run.
+var errOpening = errors.New("a worker could not begin")
+
+// workerCodes are the errors after which beginning again does not help. An engine passes a worker's
+// errors on as text, with words of its own around them, so that the code goes into the text.
+var workerCodes = []struct {
+	code string
+	err  error
+}{
+	{"header-mismatch", deployment.ErrHeaderMismatch},
+	{"other-promise", deployment.ErrOtherPromise},
+	{"log-fault", deployment.ErrLogFault},
+	{"conflict", deployment.ErrConflict},
+	{"stopped", deployment.ErrStopped},
+	{"promise-weakened", deployment.ErrPromiseWeakened},
+	{"counts-schema", deployment.ErrCountsSchema},
+	{"topic-settings", deployment.ErrTopicSettings},
+	{"not-initialised", deployment.ErrNotInitialised},
+	{"forbidden", kafkalog.ErrForbidden},
+	{"refused", kafkalog.ErrRefused},
+	{"opening", errOpening}, // last: what kept the worker from beginning may be one of the others
+}
+
+var workerCode = regexp.MustCompile(`\[tollgate:([a-z-]+)\] `)
+
+// coded returns an error of a worker with its code before its text.
+func coded(err error) error {
+	for _, c := range workerCodes {
+		if errors.Is(err, c.err) {
+			return fmt.Errorf("[tollgate:%s] %w", c.code, err)
+		}
+	}
+	return err
+}
+
+// codedOpen has open return its errors with their codes.
+func codedOpen[T any](open func(context.Context) (T, error)) func(context.Context) (T, error) {
+	return func(ctx context.Context) (T, error) {
+		opened, err := open(ctx)
+		if err != nil {
+			err = coded(err)
+		}
+		return opened, err
+	}
+}
+
+// decoded returns the error whose code a text has, nil where it has none, and the text without it.
+func decoded(text string) (of error, rest string) {
+	if m := workerCode.FindStringSubmatch(text); m != nil {
+		for _, c := range workerCodes {
+			if c.code == m[1] {
+				of = c.err
+			}
+		}
+	}
+	return of, workerCode.ReplaceAllString(text, "")
+}
