@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math/big"
 	"time"
+
+	"github.com/tollgate-dp/tollgate/state"
 )
 
 // Choose returns the release of a choice with the arguments of c. If the record has one and again
@@ -102,7 +104,8 @@ func (c *Choice) entry() (entry, error) {
 	}
 	planned, whole := c.o.Budget.Planned, c.o.Budget.Whole()
 	return entry{Arguments: hex.EncodeToString(arguments[:]), Mu2: uint64(planned.Mu2), Keys: planned.Keys.Big(), Share: planned.Share,
-		WholeMu2: uint64(whole.Mu2), WholeKeys: whole.Keys.Big(), Period: c.o.Period.Milliseconds()}, nil
+		WholeMu2: uint64(whole.Mu2), WholeKeys: whole.Keys.Big(),
+		Epsilon: whole.Epsilon, Delta: whole.Delta, Accountant: whole.Accountant, Period: c.o.Period.Milliseconds()}, nil
 }
 
 // pay returns the charge that pays for a choice. It takes an earlier charge with the same arguments
@@ -198,8 +201,9 @@ const atMost = 0.9999
 
 // voids returns why a charge that follows these lines is void, or nil if it counts. All charges of
 // a record must have the same unit of privacy, and together cost less than the smallest promise
-// that one of them is a share of. Charges of version 1, which checked nothing, count before the
-// beginning of a deployment.
+// that one of them is a share of. A promise that reserves nothing for private keys must hold with
+// what is spent on them. Charges of version 1, which checked nothing, count before the beginning of
+// a deployment.
 func (h *history) voids(e entry) error {
 	switch {
 	case h.begun:
@@ -209,6 +213,7 @@ func (h *history) voids(e entry) error {
 	}
 	mu2, keys := sum(append(h.charges[:len(h.charges):len(h.charges)], e))
 	var least, leastKeys *big.Int
+	broken := false
 	for _, c := range append(h.charges[:len(h.charges):len(h.charges)], e) {
 		if c.Period != e.Period {
 			return fmt.Errorf("%w (first per %s, now per %s)", ErrOtherUnit, unit(c.Period), unit(e.Period))
@@ -220,8 +225,9 @@ func (h *history) voids(e entry) error {
 		if wholeKeys.Sign() > 0 && (leastKeys == nil || wholeKeys.Cmp(leastKeys) < 0) {
 			leastKeys = wholeKeys
 		}
+		broken = broken || wholeKeys.Sign() == 0 && keys.Sign() > 0 && !c.keptWith(mu2, keys)
 	}
-	if ratio(mu2, least) >= atMost || leastKeys != nil && ratio(keys, leastKeys) >= atMost {
+	if broken || ratio(mu2, least) >= atMost || leastKeys != nil && ratio(keys, leastKeys) >= atMost {
 		before, _ := sum(h.charges)
 		return fmt.Errorf("%w: earlier choices have spent %.0f %% of it: spend a smaller share, or choose with another noise key, which makes a separate promise", ErrCeiling, 100*ratio(before, least))
 	}
@@ -238,6 +244,14 @@ func sum(charges []entry) (mu2, keys *big.Int) {
 		}
 	}
 	return mu2, keys
+}
+
+// keptWith says whether so much can be spent without breaking the promise that a charge is a share
+// of. It cannot if the line does not have that promise.
+func (e *entry) keptWith(mu2, keys *big.Int) bool {
+	delta, err := state.DeltaFromBig(keys)
+	return err == nil && mu2.IsUint64() &&
+		state.DeltaOver(e.Epsilon, e.Accountant, state.Budget{Mu2: state.Mu2(mu2.Uint64()), Keys: delta}) <= e.Delta
 }
 
 // whole returns the promise that a charge is a share of. Version 1 did not record it: there it

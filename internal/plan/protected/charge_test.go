@@ -17,8 +17,8 @@ import (
 // The charges of one key leave something of every promise that they were a share of: what goes
 // beyond is refused before events are read, and nothing is recorded.
 func TestRuleChoicesTogetherStayBelowThePromise(t *testing.T) {
-	ofKeys := func(epsilon, deltaKeys, share float64, from int64, public ...string) *Choice {
-		b, err := state.NewBudget(epsilon, 1e-6, state.GDP, deltaKeys)
+	ofDelta := func(epsilon, delta, deltaKeys, share float64, from int64, public ...string) *Choice {
+		b, err := state.NewBudget(epsilon, delta, state.GDP, deltaKeys)
 		if err == nil {
 			b, err = b.Plan(share)
 		}
@@ -26,6 +26,9 @@ func TestRuleChoicesTogetherStayBelowThePromise(t *testing.T) {
 			t.Fatal(err)
 		}
 		return choice(t, Options{Window: time.Second, Budget: b, PublicKeys: public, Key: noisereduction.NoiseKey{ID: "1"}, From: from}, population(3))
+	}
+	ofKeys := func(epsilon, deltaKeys, share float64, from int64, public ...string) *Choice {
+		return ofDelta(epsilon, 1e-6, deltaKeys, share, from, public...)
 	}
 	of := func(epsilon, share float64, from int64, public ...string) *Choice {
 		if public != nil {
@@ -44,6 +47,10 @@ func TestRuleChoicesTogetherStayBelowThePromise(t *testing.T) {
 		"with room in the smaller": {of(1, .5, -1), of(2, .05, -2), nil},
 		"a tenth of the δ of keys": {of(1, .5, -1), ofKeys(1, 1e-8, .05, -2), ErrCeiling},
 		"with public keys":         {of(1, .9, -1, "k1"), of(1, .2, -2), ErrCeiling},
+		"public keys, with room":   {of(1, .5, -1, "k1"), of(1, .4, -2), nil},
+		// Nothing is reserved for private keys in (1, 1e-6), and 1e-4 is spent on them.
+		"private keys of a larger δ after":  {of(1, .3, -1, "k1"), ofDelta(.7, 1e-2, 1e-3, .1, -2), ErrCeiling},
+		"private keys of a larger δ before": {ofDelta(.7, 1e-2, 1e-3, .1, -1), of(1, .3, -2, "k1"), ErrCeiling},
 	} {
 		path := record1(t)
 		if err := charge(path, tc.first); err != nil {

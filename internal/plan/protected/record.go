@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/keyrecord"
+	"github.com/tollgate-dp/tollgate/state"
 )
 
 // RecordOf returns where it is recorded what was spent under a noise key.
@@ -29,6 +30,10 @@ type entry struct {
 	// The whole promise that this is a share of, in the same units; missing before version 2.
 	WholeMu2  uint64   `json:"whole_mu2,omitempty"`
 	WholeKeys *big.Int `json:"whole_keys,omitempty"`
+	// The same promise as it was asked for; missing before version 2.
+	Epsilon    float64          `json:"epsilon,omitempty"`
+	Delta      float64          `json:"delta,omitempty"`
+	Accountant state.Accountant `json:"accountant,omitempty"`
 	// Period is the unit of privacy: a user in so many milliseconds; 0 is a user for life.
 	Period int64 `json:"period_ms,omitempty"`
 	// Released names the charge that paid for the protected numbers in Tables.

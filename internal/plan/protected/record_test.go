@@ -56,6 +56,17 @@ func TestRuleADeploymentKnowsWhatChoicesSpent(t *testing.T) {
 			t.Errorf("planned %v of 0.1: %v", share, err)
 		}
 	}
+	// The δ of keys alone can be too little: enough is planned of B², and a tenth of the δ.
+	b, err := state.NewBudget(1, 1e-6, state.GDP, 1e-8)
+	if err == nil {
+		b, err = b.Plan(.5)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Begin(path, "d", 0, b); !errors.Is(err, ErrNotPlanned) {
+		t.Errorf("more was spent of the δ for private keys than is planned: %v", err)
+	}
 	if err := Begin(path, "d", time.Hour, budget(t, .5)); err == nil || !strings.Contains(err.Error(), "different units of privacy") {
 		t.Errorf("another unit of privacy: %v", err)
 	}
