@@ -101,16 +101,30 @@ func TestRuleAnOutageIsNoSilence(t *testing.T) {
 	if got := s.look(3 * time.Second); got < 0 {
 		t.Error("the clock does not stand in for a partition that stays silent")
 	}
+	// A long outage holds up a turn, so that the run takes a new epoch before a fetch is answered.
+	cut := s.p.cut(nil)
+	s.now += time.Hour.Milliseconds()
+	s.p = s.s.fresh(s.p.id, s.now)
+	s.p.recall(&cut, s.now)
+	if got := s.look(29 * time.Second); got >= 0 {
+		t.Error("after a new epoch, the clock stands in for a partition whose broker has just come back")
+	}
+	if got := s.look(3 * time.Second); got < 0 {
+		t.Error("after a new epoch, the clock does not stand in for a partition that stays silent")
+	}
 }
 
 // A partition is silent after a restart if it was silent before and has no record since. Where
 // that is not known, its silence begins with the restart.
 func TestRuleASilenceOutlivesARestart(t *testing.T) {
-	for _, idle := range []bool{true, false} {
+	for idle, silent := range map[bool]time.Duration{true: 31 * time.Second, false: time.Second} {
 		s := newSilence(t, deployment.TrustProducer)
 		s.record(time.Hour)
 		s.record(time.Hour)
-		s.p.recall(&schemas.Cut{Cut: s.offset, Idle: idle}, s.now)
+		s.look(silent)
+		cut := s.p.cut(nil) // as a CLOSE has it
+		s.p = newPartition()
+		s.p.recall(&cut, s.now)
 		if got := s.look(time.Second); (got >= 0) != idle {
 			t.Errorf("the last CLOSE says idle: %v; the watermark is %v behind the clock", idle, got)
 		}

@@ -256,6 +256,10 @@ func (s *Source) idle(p *partition, g *kafkalog.Fetched) {
 		p.arrived = g.Asked // while no fetch was answered, it was not silent
 	}
 	p.fetched, p.high, p.lastStable, p.asked = g.High >= 0, g.High, g.LastStable, g.Asked
+	if s.answered == nil {
+		s.answered = map[int32]int64{}
+	}
+	s.answered[p.id] = p.asked
 	if s.opts.Bounded || g.High < 0 || p.next != g.High || g.High != g.LastStable {
 		return
 	}

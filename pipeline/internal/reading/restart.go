@@ -224,9 +224,15 @@ func (p *partition) recall(c *schemas.Cut, now int64) {
 	slices.Sort(p.ahead)
 }
 
+// fresh returns a partition of which nothing was read in this epoch, at now. A fetch that had its
+// answer in an earlier epoch counts: the new epoch may begin after a long outage.
+func (s *Source) fresh(id int32, now int64) *partition {
+	return &partition{id: id, appendTime: calendar.Never, leaderEpoch: -1, idleUntil: calendar.Never, arrived: now, asked: s.answered[id], end: calendar.Forever, replayed: map[int64]bool{}}
+}
+
 // position returns a partition, where reading of it begins.
 func (s *Source) position(ctx context.Context, id int32, base uint64, closes map[uint64]*controllog.Closing) (*partition, error) {
-	p := &partition{id: id, appendTime: calendar.Never, leaderEpoch: -1, idleUntil: calendar.Never, arrived: time.Now().UnixMilli(), end: calendar.Forever, replayed: map[int64]bool{}}
+	p := s.fresh(id, time.Now().UnixMilli())
 	bounds, err := s.client.Offsets(ctx, s.dep.Config.Events.Topic, id)
 	if err != nil {
 		return nil, fmt.Errorf("looking at partition %d of the events topic: %w", id, err)

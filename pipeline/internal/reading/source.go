@@ -58,8 +58,11 @@ type Source struct {
 	// heldUp counts the epochs in a row that group 0 gave up after turn heldAfter was settled.
 	heldUp    int
 	heldAfter uint64
-	users     *packing.Users
-	spare     *packing.Pool
+	// answered is when the last fetch that had an answer was sent, by partition and in any epoch,
+	// Unix milliseconds.
+	answered map[int32]int64
+	users    *packing.Users
+	spare    *packing.Pool
 }
 
 // session is what READ knows within one epoch.
