@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/beginnings"
+	"github.com/tollgate-dp/tollgate/internal/keyrecord"
 	"github.com/tollgate-dp/tollgate/internal/plan/protected"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
@@ -86,6 +87,12 @@ func (d *loaded) willBegin(b pipeline.Beginning) error {
 // another one meanwhile under the same keys, this one does not count.
 func (a *app) hasBegun(f *initFlags, d *loaded, b pipeline.Beginning) error {
 	file, variable := d.file.RecordPlace()
+	if _, userHash := d.file.KeyFiles(); userHash != "" && file != beginnings.Of(userHash) {
+		// A configuration that does not say where the record is looks beside the key.
+		if err := beginnings.Add(beginnings.Of(userHash), b, true, f.second); err != nil && !keyrecord.Unwritable(err) {
+			return err
+		}
+	}
 	if file == "" {
 		line, err := beginnings.Line(b, true, f.second)
 		if err != nil {

@@ -145,6 +145,24 @@ func TestRuleASecondPromiseMustBeAskedFor(t *testing.T) {
 	}
 }
 
+// A configuration that does not name the record of an earlier one begins no second deployment: a
+// line is beside the key's file as well, wherever keys.record says.
+func TestRuleARecordElsewhereIsNotForgottenWithItsConfiguration(t *testing.T) {
+	t.Parallel()
+	for name, elsewhere := range map[string]string{"file": "record: {file: elsewhere}", "variable": "record: {env: RECORD}"} {
+		first, second := broker(t), broker(t)
+		cfg := deploymentFile(t, first)
+		edit(t, cfg, "user_hash:", elsewhere+"\n  user_hash:")
+		mustRun(t, beginning(cfg, "--begin-first-promise")...)
+		edit(t, cfg, elsewhere+"\n  ", "", first, second, "noise.key", "other-noise.key")
+		code, _, stderr := run(t, beginning(cfg)...)
+		if code != exitConfig || !strings.Contains(stderr, "--begin-second-promise") || !strings.Contains(stderr, "correct kafka.brokers") {
+			t.Errorf("%s: exit %d, %s", name, code, stderr)
+		}
+		nothingOn(t, second)
+	}
+}
+
 func clusterOf(t *testing.T, addr string) string {
 	t.Helper()
 	c, err := kafkalog.Dial(t.Context(), kafkalog.Config{Brokers: []string{addr}})

@@ -67,6 +67,12 @@ func Append(path string, line any, sync func(*os.File) error) error {
 	return settle(path, file, err, sync)
 }
 
+// Unwritable says whether Append failed because this process may not create the record or write to
+// it, as beside a mounted secret. A full disk is another matter: it may have room later.
+func Unwritable(err error) bool {
+	return errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.EROFS)
+}
+
 // Durable returns when all lines of a record are on the disk, also those of other processes.
 func Durable(path string, sync func(*os.File) error) error {
 	file, err := os.Open(path)

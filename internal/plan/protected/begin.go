@@ -1,14 +1,12 @@
 package protected
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 	"math/big"
-	"syscall"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/keyrecord"
 	"github.com/tollgate-dp/tollgate/state"
 )
 
@@ -71,7 +69,7 @@ func Continue(path, deployment string) error {
 // disk: a choice could be recorded as soon as the disk has room.
 func (h *history) begin(path, deployment string) error {
 	err := add(path, entry{Begun: deployment})
-	if h.empty && (errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.EROFS)) {
+	if h.empty && keyrecord.Unwritable(err) {
 		return nil
 	}
 	return err
