@@ -6,12 +6,14 @@ import (
 	"math/rand/v2"
 	"os"
 	"reflect"
+	"sync"
 	"time"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/memledger"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/state"
@@ -114,14 +116,18 @@ func (h hours) Step(_ context.Context, at transforms.Position) (transforms.Step,
 	return transforms.Step{Next: next, Elements: []transforms.Element{{Data: blobs[0]}, {Data: blobs[1]}}, Opened: true}, nil
 }
 
-// accounts is the hook of SPEND: how large every user's budget is. The accounts
-// stand in keyed state.
+// accounts is the hook of SPEND: how large every user's budget is. The ledger of the example is in
+// memory; a real one outlives the process.
 type accounts struct {
 	Epsilon, Delta float64
 	Dir            string // as in settlements
 }
 
-func (h accounts) Open(context.Context) (transforms.StateSpender, error) {
+// engines are the Spenders of this process, by directory: an engine of Beam opens a hook several
+// times, and a shard has one Spender.
+var engines sync.Map
+
+func (h accounts) Open(context.Context) (transforms.Spender, error) {
 	budget, err := state.NewBudget(h.Epsilon, h.Delta, state.GDP, 0)
 	if err != nil {
 		return nil, err
@@ -134,7 +140,12 @@ func (h accounts) Open(context.Context) (transforms.StateSpender, error) {
 	if err != nil {
 		return nil, err
 	}
-	return transforms.InState(spend.Options{Rules: rules, Ending: windowsOf, Settlements: settlements{h.Dir}})
+	engine, err := spend.NewEngine(spend.Options{Rules: rules, Ending: windowsOf, Settlements: settlements{h.Dir}, Ledger: &memledger.Ledger{}})
+	if err != nil || h.Dir == "" {
+		return engine, err
+	}
+	shared, _ := engines.LoadOrStore(h.Dir, engine)
+	return shared.(*spend.Engine), nil
 }
 
 // ladders is the hook of RELEASE.
@@ -228,10 +239,10 @@ func ExamplePack() {
 
 // Two users are admitted, one of them with five of seven events. The counts
 // are exact: they go on to Release and nowhere else.
-func ExampleSpendInState() {
+func ExampleSpend() {
 	p, s := beam.NewPipelineWithRoot()
 	envelopes := transforms.Pack(s, beam.ParDo(s, &blobs{}, beam.Impulse(s)))
-	beam.ParDo0(s, printPartial, transforms.SpendInState(s, accounts{Epsilon: 1, Delta: 1e-6}, transforms.Ephemeral, envelopes))
+	beam.ParDo0(s, printPartial, transforms.Spend(s, accounts{Epsilon: 1, Delta: 1e-6}, envelopes))
 	run(p)
 	// Output:
 	// metric 0, /: 6
@@ -242,7 +253,7 @@ func ExampleSpendInState() {
 func ExampleRelease() {
 	p, s := beam.NewPipelineWithRoot()
 	envelopes := transforms.Pack(s, beam.ParDo(s, &blobs{}, beam.Impulse(s)))
-	partials := transforms.Pack(s, transforms.SpendInState(s, accounts{Epsilon: 1, Delta: 1e-6}, transforms.Ephemeral, envelopes))
+	partials := transforms.Pack(s, transforms.Spend(s, accounts{Epsilon: 1, Delta: 1e-6}, envelopes))
 	transforms.Release(s, ladders{Currency: "views"}, partials)
 	run(p)
 	// Output:
@@ -254,7 +265,7 @@ func ExampleRelease() {
 func ExampleSettle() {
 	p, s := beam.NewPipelineWithRoot()
 	envelopes := transforms.Pack(s, beam.ParDo(s, &blobs{}, beam.Impulse(s)))
-	partials := transforms.Pack(s, transforms.SpendInState(s, accounts{Epsilon: 1, Delta: 1e-6}, transforms.Ephemeral, envelopes))
+	partials := transforms.Pack(s, transforms.Spend(s, accounts{Epsilon: 1, Delta: 1e-6}, envelopes))
 	acks := transforms.Pack(s, transforms.Release(s, ladders{Currency: "views"}, partials))
 	transforms.Settle(s, settlements{}, acks)
 	run(p)
@@ -275,7 +286,7 @@ func ExampleRead() {
 	defer os.RemoveAll(dir)
 	p, s := beam.NewPipelineWithRoot()
 	envelopes := transforms.Pack(s, transforms.Read(s, hours{Turns: 2, Dir: dir}, 1))
-	partials := transforms.Pack(s, transforms.SpendInState(s, accounts{Epsilon: 1, Delta: 1e-6, Dir: dir}, transforms.Ephemeral, envelopes))
+	partials := transforms.Pack(s, transforms.Spend(s, accounts{Epsilon: 1, Delta: 1e-6, Dir: dir}, envelopes))
 	acks := transforms.Pack(s, transforms.Release(s, ladders{Currency: "views"}, partials))
 	transforms.Settle(s, settlements{dir}, acks)
 	run(p)

@@ -7,7 +7,6 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism"
 
-	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/transforms/direct"
 )
 
@@ -19,13 +18,4 @@ func OnEngines(t *testing.T, test func(t *testing.T, execute Engine)) {
 	t.Helper()
 	t.Run("direct", func(t *testing.T) { test(t, direct.Execute) })
 	t.Run("prism", func(t *testing.T) { test(t, prism.Execute) })
-}
-
-// LedgerOf reads what InState keeps in keyed state.
-func LedgerOf(meta, base []byte, deltas [][]byte) ([]state.LedgerRecord, error) {
-	l, err := loadLedger(brokenState{meta, base, deltas})
-	if err != nil {
-		return nil, err
-	}
-	return l.records, nil
 }

@@ -7,8 +7,6 @@ import (
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
-
-	"github.com/tollgate-dp/tollgate/transforms/internal/keyedstate"
 )
 
 func init() {
@@ -49,7 +47,7 @@ func (f *packFn) ProcessElement(shard int, blobs func(*[]byte) bool, emit func(i
 	}
 	packed := make([]byte, 0, size)
 	for _, b := range all {
-		packed = keyedstate.AppendBlob(packed, b)
+		packed = appendBlob(packed, b)
 	}
 	emit(shard, packed)
 	return nil
@@ -61,9 +59,29 @@ var ErrMalformedPack = errors.New("malformed pack of blobs")
 // Unpack splits what Pack has packed, for stages outside this package. The blobs share
 // packed's memory. The error is ErrMalformedPack.
 func Unpack(packed []byte) ([][]byte, error) {
-	blobs, ok := keyedstate.SplitBlobs(packed)
+	blobs, ok := splitBlobs(packed)
 	if !ok {
 		return nil, fmt.Errorf("splitting a group into its blobs: %w", ErrMalformedPack)
 	}
 	return blobs, nil
+}
+
+// appendBlob appends a blob with its length before it.
+func appendBlob(dst, blob []byte) []byte {
+	return append(binary.AppendUvarint(dst, uint64(len(blob))), blob...)
+}
+
+// splitBlobs is the inverse of appendBlob, again and again; false for bytes that it
+// did not write. The blobs share b's memory.
+func splitBlobs(b []byte) ([][]byte, bool) {
+	var blobs [][]byte
+	for len(b) > 0 {
+		n, used := binary.Uvarint(b)
+		if used <= 0 || n > uint64(len(b)-used) {
+			return nil, false
+		}
+		blobs = append(blobs, b[used:used+int(n)])
+		b = b[used+int(n):]
+	}
+	return blobs, true
 }

@@ -7,10 +7,12 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/memledger"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
@@ -31,7 +33,7 @@ func init() {
 
 // The shop is a deployment of several shards and metrics. Users do
 // something in its first shopTurns turns. Every shard writes a snapshot once in
-// shopSlots/2 turns; one turn later keyed state gives it back.
+// shopSlots/2 turns; one turn later the ledger has it.
 const (
 	shopShards, shopReleaseShards, shopSlots = 3, 2, 4
 
@@ -187,14 +189,25 @@ func shopElements(turn uint64) (first, rest []transforms.Element, err error) {
 	return first, rest, nil
 }
 
-// shopSpender keeps accounts in keyed state, and notes what keyed state gives
-// back to every turn.
+// shopSpender keeps accounts in a ledger in memory, and notes how long it was before every turn.
 type shopSpender struct {
 	folder
-	inner transforms.StateSpender
+	engine transforms.Spender
+	ledger *memledger.Ledger
 }
 
-func (h shopSpender) Open(context.Context) (transforms.StateSpender, error) {
+// shopSpenders are those of this process, by folder: an engine opens a hook several times.
+var shopSpenders = struct {
+	sync.Mutex
+	by map[string]shopSpender
+}{by: map[string]shopSpender{}}
+
+func (h shopSpender) Open(context.Context) (transforms.Spender, error) {
+	shopSpenders.Lock()
+	defer shopSpenders.Unlock()
+	if s, open := shopSpenders.by[h.Dir]; open {
+		return s, nil
+	}
 	budget, err := shopBudget()
 	if err != nil {
 		return nil, err
@@ -203,40 +216,32 @@ func (h shopSpender) Open(context.Context) (transforms.StateSpender, error) {
 	if err != nil {
 		return nil, err
 	}
-	inner, err := transforms.InState(spend.Options{Rules: rules, Ending: shopWindows, Settlements: h.folder})
-	return shopSpender{h.folder, inner}, err
+	ledger := &memledger.Ledger{}
+	engine, err := spend.NewEngine(spend.Options{Rules: rules, Ending: shopWindows, Settlements: h.folder, Ledger: ledger})
+	if err != nil {
+		return nil, err
+	}
+	shopSpenders.by[h.Dir] = shopSpender{h.folder, engine, ledger}
+	return shopSpenders.by[h.Dir], nil
 }
 
-// SpendInState implements transforms.StateSpender.
-func (h shopSpender) SpendInState(ctx context.Context, shard int, envelope [][]byte, keyed transforms.KeyedState) ([]spend.Blob, error) {
+// Spend implements transforms.Spender.
+func (h shopSpender) Spend(ctx context.Context, shard int, envelope [][]byte) (spend.Pending, error) {
 	_, _, turn, err := schemas.PeekEpoch(envelope[0])
 	if err != nil {
 		return nil, err
 	}
-	return h.inner.SpendInState(ctx, shard, envelope, notedState{keyed, h.folder, keptName(shard, turn)})
-}
-
-// kept is what keyed state gives back.
-type kept struct {
-	Meta, Base []byte
-	Deltas     [][]byte
-}
-
-func keptName(shard int, turn uint64) string { return fmt.Sprintf("kept-%d-%d", shard, turn) }
-
-type notedState struct {
-	transforms.KeyedState
-	to   folder
-	name string
-}
-
-// Load implements transforms.KeyedState.
-func (c notedState) Load() (meta, base []byte, deltas [][]byte, err error) {
-	if meta, base, deltas, err = c.KeyedState.Load(); err != nil {
-		return nil, nil, nil, err
+	_, n, err := h.ledger.Read(shard, 0)
+	if err != nil {
+		return nil, err
 	}
-	return meta, base, deltas, c.to.put(c.name, kept{meta, base, deltas})
+	if err := h.put(lengthName(shard, turn), n); err != nil {
+		return nil, err
+	}
+	return h.engine.Spend(ctx, shard, envelope)
 }
+
+func lengthName(shard int, turn uint64) string { return fmt.Sprintf("ledger-%d-%d", shard, turn) }
 
 // shopReleaser publishes into files.
 type shopReleaser struct{ folder }

@@ -3,8 +3,6 @@ package transforms_test
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -15,7 +13,6 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/transforms"
-	"github.com/tollgate-dp/tollgate/transforms/direct"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 	"github.com/tollgate-dp/tollgate/transforms/release"
 )
@@ -39,7 +36,7 @@ type accountAtEnd struct {
 }
 
 // TestThePackedFormOverTurns: the whole loop over hooks of one's own, with three
-// shards of accounts in keyed state, two release shards and a Source that opens a
+// shards of accounts in a ledger, two release shards and a Source that opens a
 // turn once the one before is settled, releases, admits and charges what a
 // sequential computation does.
 func TestThePackedFormOverTurns(t *testing.T) { transforms.OnEngines(t, thePackedFormOverTurns) }
@@ -48,7 +45,7 @@ func thePackedFormOverTurns(t *testing.T, execute transforms.Engine) {
 	want := shopInSequence(t)
 	checkShop(t, want)
 	dir := folder{t.TempDir()}
-	if _, err := execute(t.Context(), shopPipeline(dir, transforms.Ephemeral)); err != nil {
+	if _, err := execute(t.Context(), shopPipeline(dir)); err != nil {
 		t.Fatal(err)
 	}
 	if diff := gocmp.Diff(want, shopOutcome(t, dir)); diff != "" {
@@ -56,25 +53,13 @@ func thePackedFormOverTurns(t *testing.T, execute transforms.Engine) {
 	}
 }
 
-func shopPipeline(dir folder, life transforms.Life) *beam.Pipeline {
+func shopPipeline(dir folder) *beam.Pipeline {
 	p, s := beam.NewPipelineWithRoot()
 	envelopes := transforms.Pack(s, transforms.Read(s, shopSource{folder: dir}, 1))
-	partials := transforms.Pack(s, transforms.SpendInState(s, shopSpender{folder: dir}, life, envelopes))
+	partials := transforms.Pack(s, transforms.Spend(s, shopSpender{folder: dir}, envelopes))
 	acks := transforms.Pack(s, transforms.Release(s, shopReleaser{dir}, partials))
 	transforms.Settle(s, shopSettler{dir}, acks)
 	return p
-}
-
-// The engine for one process has no checkpoints: a restart would forget what stands in keyed state
-// alone, and every charge with it.
-func TestRuleAccountsInKeyedStateAloneNeedAnEngineWithCheckpoints(t *testing.T) {
-	dir := folder{t.TempDir()}
-	if _, err := direct.Execute(t.Context(), shopPipeline(dir, transforms.Durable)); !errors.Is(err, direct.ErrStateWouldBeLost) {
-		t.Errorf("the run ended with %v", err)
-	}
-	if all, err := os.ReadDir(dir.Dir); err != nil || len(all) > 0 {
-		t.Errorf("%d files of a run that was refused, %v", len(all), err)
-	}
 }
 
 // checkShop: the heavy user runs out of budget in the middle and the collector
@@ -153,7 +138,7 @@ func shopOutcome(t *testing.T, dir folder) outcome {
 			after, err := shopLedger(t, dir, shard, turn+1).DeltasAfter(turn - 1)
 			delta, ok := after[turn]
 			if err != nil || !ok {
-				t.Fatalf("shard %d: keyed state has a delta of turn %d: %v, %v", shard, turn, ok, err)
+				t.Fatalf("shard %d: the ledger has a delta of turn %d: %v, %v", shard, turn, ok, err)
 			}
 			for _, u := range delta.Users {
 				for i, p := range delta.Windows {
@@ -165,7 +150,7 @@ func shopOutcome(t *testing.T, dir folder) outcome {
 		}
 		snapshot, ok, err := shopLedger(t, dir, shard, shopAllTurns).NewestSnapshot(shopAllTurns)
 		if err != nil || !ok || snapshot.Turn < shopTurns {
-			t.Fatalf("shard %d: keyed state has a snapshot: %v, as of turn %d, %v", shard, ok, snapshot.Turn, err)
+			t.Fatalf("shard %d: the ledger has a snapshot: %v, as of turn %d, %v", shard, ok, snapshot.Turn, err)
 		}
 		for _, a := range snapshot.Accounts {
 			out.Accounts[users[a.ID]] = accountAtEnd{a.Account.Spent, a.Account.Keys}
@@ -174,22 +159,18 @@ func shopOutcome(t *testing.T, dir folder) outcome {
 	return out
 }
 
-// shopLedger returns what keyed state gave back to a turn.
+// shopLedger returns what the ledger had before a turn.
 func shopLedger(t *testing.T, dir folder, shard int, turn uint64) *schemas.LedgerReader {
 	t.Helper()
-	var k kept
-	if err := dir.get(keptName(shard, turn), &k); err != nil {
+	var n int
+	if err := dir.get(lengthName(shard, turn), &n); err != nil {
 		t.Fatal(err)
 	}
-	records, err := transforms.LedgerOf(k.Meta, k.Base, k.Deltas)
+	shopSpenders.Lock()
+	defer shopSpenders.Unlock()
+	ledger, _, err := shopSpenders.by[dir.Dir].ledger.Read(shard, n)
 	if err != nil {
 		t.Fatal(err)
-	}
-	ledger := &schemas.LedgerReader{}
-	for _, r := range records {
-		if err := ledger.Add(r.Key, r.Value); err != nil {
-			t.Fatal(err)
-		}
 	}
 	return ledger
 }

@@ -63,12 +63,6 @@ type Spender interface {
 	Spend(ctx context.Context, shard int, envelope [][]byte) (spend.Pending, error)
 }
 
-// StateSpender is a Spender whose accounts stand in keyed state: what it returns may be handed
-// on when the engine has kept the state.
-type StateSpender interface {
-	SpendInState(ctx context.Context, shard int, envelope [][]byte, keyed KeyedState) ([]spend.Blob, error)
-}
-
 // Releaser turns the partial counts of one release shard and turn into
 // published counts. A nil Pending means that the group was incomplete.
 type Releaser interface {

@@ -2,26 +2,24 @@ package plain
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
-	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/tollgate-dp/tollgate/internal/testing/memledger"
 	_ "github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/state"
-	"github.com/tollgate-dp/tollgate/transforms"
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
 // TestPlainAndPackedDecideTheSame: at the same prices (ladders of one rung)
 // both forms admit the same users to the same windows, count the same, and leave
-// every user with the same account. The packed one keeps its accounts in keyed
-// state, turn after turn.
+// every user with the same account. The packed one keeps its accounts in a
+// ledger, turn after turn.
 func TestPlainAndPackedDecideTheSame(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSettings(t)
@@ -181,52 +179,6 @@ func (s settledAtTop) Settlement(_ context.Context, turn uint64) (*spend.Settlem
 	return spend.NewSettlement(settled), nil
 }
 
-// memoryState is keyed state of one shard.
-type memoryState struct {
-	meta, base []byte
-	deltas     [][]byte
-}
-
-func (c *memoryState) Load() (meta, base []byte, deltas [][]byte, err error) {
-	deltas = slices.Clone(c.deltas)
-	slices.Reverse(deltas) // a bag has no order
-	return c.meta, c.base, deltas, nil
-}
-
-func (c *memoryState) Save(meta, base, delta []byte) error {
-	c.meta = meta
-	if base != nil {
-		c.base, c.deltas = base, nil
-	}
-	if delta != nil {
-		c.deltas = append(c.deltas, delta)
-	}
-	return nil
-}
-
-// ledger reads what the packed form keeps in the state: records of a ledger, key
-// and value in turn, in a base and in deltas that begin with their number.
-func (c *memoryState) ledger() (*schemas.LedgerReader, error) {
-	parts := [][]byte{c.base}
-	for _, d := range c.deltas {
-		_, n := binary.Uvarint(d)
-		parts = append(parts, d[n:])
-	}
-	ledger := &schemas.LedgerReader{}
-	for _, part := range parts {
-		fields, err := transforms.Unpack(part)
-		if err != nil {
-			return nil, err
-		}
-		for record := range slices.Chunk(fields, 2) {
-			if err := ledger.Add(record[0], record[1]); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return ledger, nil
-}
-
 // addAdmitted adds who was admitted in a turn.
 func (d *decided) addAdmitted(ledger *schemas.LedgerReader, turn uint64, specs []schemas.MetricSpec) error {
 	after, err := ledger.DeltasAfter(turn - 1)
@@ -235,7 +187,7 @@ func (d *decided) addAdmitted(ledger *schemas.LedgerReader, turn uint64, specs [
 	}
 	delta, ok := after[turn]
 	if !ok {
-		return fmt.Errorf("turn %d has no delta in the state", turn)
+		return fmt.Errorf("turn %d has no delta in the ledger", turn)
 	}
 	for _, u := range delta.Users {
 		for i, p := range delta.Windows {
@@ -287,38 +239,38 @@ func decidePacked(ctx context.Context, s Settings, events []event) (decided, err
 	if err != nil {
 		return out, err
 	}
-	spender, err := transforms.InState(spend.Options{Rules: rules, Settlements: settledAtTop{specs, windowsOf}, Ending: windowsOf})
+	ledger := &memledger.Ledger{}
+	spender, err := spend.NewEngine(spend.Options{Rules: rules, Settlements: settledAtTop{specs, windowsOf}, Ending: windowsOf, Ledger: ledger})
 	if err != nil {
 		return out, err
 	}
 	turns := uint64((s.span().to - s.span().from) / s.span().size)
 	for shard := range shards {
-		var keyed memoryState
-		var ledger *schemas.LedgerReader
+		var read *schemas.LedgerReader
 		// A shard writes a snapshot every slots/2 turns.
 		for turn := uint64(1); turn <= turns+slots/2; turn++ {
-			partials, err := spendTurn(ctx, spender, s.span(), turn, shard, shards, events, &keyed)
+			partials, err := spendTurn(ctx, spender, s.span(), turn, shard, shards, events)
 			if err != nil {
 				return out, err
 			}
 			for _, c := range partials.Cells {
 				out.counts[string(schemas.EncodeReleaseKey(specs[c.Metric].Name, c.WindowStart, c.Key))] += c.Count
 			}
-			if ledger, err = keyed.ledger(); err != nil {
+			if read, _, err = ledger.Read(shard, -1); err != nil {
 				return out, err
 			}
-			if err := out.addAdmitted(ledger, turn, specs); err != nil {
+			if err := out.addAdmitted(read, turn, specs); err != nil {
 				return out, err
 			}
 		}
-		if err := out.addAccounts(ledger, turns); err != nil {
+		if err := out.addAccounts(read, turns); err != nil {
 			return out, err
 		}
 	}
 	return out, nil
 }
 
-func spendTurn(ctx context.Context, spender transforms.StateSpender, sp span, turn uint64, shard, shards int, events []event, keyed *memoryState) (schemas.Partial, error) {
+func spendTurn(ctx context.Context, spender *spend.Engine, sp span, turn uint64, shard, shards int, events []event) (schemas.Partial, error) {
 	hasher := schemas.NewHasher(testSecrets().UserHash.Reveal())
 	batch := schemas.Contributions{Epoch: 1, Turn: turn, Shard: uint32(shard)}
 	for _, e := range events {
@@ -336,7 +288,11 @@ func spendTurn(ctx context.Context, spender transforms.StateSpender, sp span, tu
 		return schemas.Partial{}, err
 	}
 	open := schemas.EncodeOpen(schemas.Open{Epoch: 1, Turn: turn, Contributions: batch.Records, Shard: uint32(shard), Shards: uint32(shards), SettledAt: -1})
-	blobs, err := spender.SpendInState(ctx, shard, [][]byte{data, open}, keyed)
+	pending, err := spender.Spend(ctx, shard, [][]byte{data, open})
+	if err != nil {
+		return schemas.Partial{}, err
+	}
+	blobs, err := pending.Wait(ctx)
 	if err != nil {
 		return schemas.Partial{}, err
 	}

@@ -70,7 +70,6 @@ func module() []layer {
 			{"internal/experiment/descent", "gradient descent with an account for every example"},
 		}},
 		{name: "spending", sees: []string{"secrets", "numbers", "memory", "wire", "noise"}, packages: []entry{
-			{"transforms/internal/keyedstate", "a base and its deltas in keyed state"},
 			{"transforms/spend", "clipping, admission, charging; no Beam, so that it is tested without"},
 			{"transforms/release", "ladders, what is published, settlement; no Beam either"},
 		}},
@@ -169,6 +168,7 @@ func module() []layer {
 			{"internal/testing/repeated", "experiments, run and compared"},
 			{"internal/testing/atrest", "what every state at rest keeps to"},
 			{"internal/testing/layers", "this test"},
+			{"internal/testing/memledger", "a ledger in memory"},
 			{"internal/testing/mutants", "builds with one rule left out"},
 			{"internal/testing/process", "programs that tests start and kill"},
 			{"internal/testing/realkafka", "Apache Kafka as a process"},

@@ -1,0 +1,4 @@
+// Package memledger is a ledger in memory, for tests of pipelines that keep no topic.
+//
+// Not guaranteed: fences. Every writer may append, whatever its epoch.
+package memledger

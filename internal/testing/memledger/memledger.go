@@ -1,0 +1,66 @@
+package memledger
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/state"
+)
+
+// Ledger implements state.LedgerStore. The zero value is empty. Safe for concurrent use.
+type Ledger struct {
+	mu   sync.Mutex
+	logs map[int][]state.LedgerRecord // by shard
+}
+
+// records returns what a shard has.
+func (l *Ledger) records(shard int) []state.LedgerRecord {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.logs[shard])
+}
+
+// Take implements state.LedgerStore.
+func (l *Ledger) Take(_ context.Context, shard int, _ int64, each func(state.LedgerRecord) error) (state.LedgerWriter, error) {
+	for _, r := range l.records(shard) {
+		if err := each(r); err != nil {
+			return nil, err
+		}
+	}
+	return writer{l, shard}, nil
+}
+
+// Read returns what the shard's first records say, or all of them where first is negative, and how
+// many there are.
+func (l *Ledger) Read(shard, first int) (*schemas.LedgerReader, int, error) {
+	all := l.records(shard)
+	n := len(all)
+	if first >= 0 {
+		all = all[:first]
+	}
+	reader := &schemas.LedgerReader{}
+	for _, r := range all {
+		if err := reader.Add(r.Key, r.Value); err != nil {
+			return nil, n, err
+		}
+	}
+	return reader, n, nil
+}
+
+type writer struct {
+	ledger *Ledger
+	shard  int
+}
+
+// Append implements state.LedgerWriter.
+func (w writer) Append(_ context.Context, records []state.LedgerRecord) func(context.Context) error {
+	w.ledger.mu.Lock()
+	defer w.ledger.mu.Unlock()
+	if w.ledger.logs == nil {
+		w.ledger.logs = map[int][]state.LedgerRecord{}
+	}
+	w.ledger.logs[w.shard] = append(w.ledger.logs[w.shard], records...)
+	return func(context.Context) error { return nil }
+}
