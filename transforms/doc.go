@@ -10,12 +10,13 @@
 // keep the largest epoch and drop the rest.
 //
 // The stages are transforms of their own: [Read], [Pack], [Spend], [Release] and
-// [Settle], for any pipeline. The package knows Beam and nothing of Kafka: what
-// a stage does to the outside world goes through an interface, opened by a hook
-// that travels with the pipeline (package hook). spend.NewEngine, release.New and
-// release.NewSettler make a Spender, a Releaser and a Settler of a ledger, ladders and a
-// release.Publisher. [Build] puts all stages together for a run whose [Runtime] is
-// registered in this process; its hooks have the run's id only. For a pipeline without the loop see package plain.
+// [Settle], for any pipeline. The package knows Beam and nothing of Kafka: what a
+// stage does to the outside world goes through an interface, opened by a hook that
+// travels with the pipeline (package hook). spend.NewEngine, release.New and
+// release.NewSettler make a Spender, a Releaser and a Settler of a ledger, ladders
+// and a release.Publisher. [Build] puts all stages together for a run whose
+// [Runtime] is registered in this process; its hooks have the run's id only. For a
+// pipeline without the loop see package plain.
 //
 // Guarantees: a group without an OPEN of its epoch produces nothing and keeps
 // nothing, so a drain, a flush at the end of time or a late restore publishes
