@@ -63,8 +63,8 @@ func TestRuleASilentPartitionAndALostDeadLetterTopicAreTold(t *testing.T) {
 	c := d.talkative()
 	c.settled(t, 1)
 	deleteTopic(t, d.config.Kafka.Brokers[0], d.config.Outputs.DeadLetter)
-	c.tells(t, "partition 1 of topic silence-events is silent, and the windows that ended at "+base.Add(20*time.Second).Format(time.RFC3339)+" wait until ",
-		"topic silence-dead, which takes dead letters, does not exist any more")
+	c.tells(t, "partition 1 of topic silence-events is silent, so the windows that ended at "+base.Add(20*time.Second).Format(time.RFC3339)+" wait until ",
+		"the dead-letter topic silence-dead does not exist any more")
 	d.append(1, []arrival{at("c", "p00", 46*time.Second)})
 	c.settled(t, 3)
 	c.drain()
@@ -120,7 +120,7 @@ func TestRuleABrokerThatIsGoneIsToldAndADrainEnds(t *testing.T) {
 			} else {
 				broker.kill()
 			}
-			c.tells(t, "Kafka does not answer as it should since ")
+			c.tells(t, "Kafka has not answered properly since ")
 			begin := time.Now()
 			c.drain()
 			end := c.last(t)

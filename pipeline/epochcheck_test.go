@@ -124,10 +124,10 @@ func TestReplacedRecordsBelowTheLastCutAreRecognised(t *testing.T) {
 		{name: "the epoch is not known", records: []int{5, 5}, cut: 9, epoch: -1},
 		{name: "what later leaders wrote below the cut was aborted", records: []int{5, 0}, more: func() { e.abort("events", 3) }, cut: 9},
 		{name: "everything below the cut is past its retention", records: []int{5, 5}, more: func() { _ = e.DeleteRecords("events", 0, 10) }, cut: 9, epoch: 1},
-		{name: "the log is shorter", records: []int{5}, cut: 6, says: "it ends at offset 5 and was read up to 6"},
-		{name: "a later leader's records stand below the cut", records: []int{3, 3, 5}, cut: 8, epoch: 1, says: "leader epoch 1 ended at offset 6 and its records were read up to 8"},
-		{name: "the epoch has left nothing", records: []int{3, 0, 5}, cut: 8, epoch: 1, says: "leader epoch 1 wrote its records, and the partition has no record of that epoch"},
-		{name: "made anew", records: []int{8}, cut: 8, epoch: 3, says: "its records were read from leader epoch 3 and the partition is at epoch 0"},
+		{name: "the log is shorter", records: []int{5}, cut: 6, says: "it ends at offset 5 but was read up to 6"},
+		{name: "a later leader's records stand below the cut", records: []int{3, 3, 5}, cut: 8, epoch: 1, says: "leader epoch 1 ended at offset 6, but its records were read up to 8"},
+		{name: "the epoch has left nothing", records: []int{3, 0, 5}, cut: 8, epoch: 1, says: "leader epoch 1 wrote its records, but the partition has no record of that epoch"},
+		{name: "made anew", records: []int{8}, cut: 8, epoch: 3, says: "its records were read from leader epoch 3, but the partition is at epoch 0"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			e.history("events", tt.records...)
@@ -175,7 +175,7 @@ func TestARunOverReplacedRecordsStopsAtItsStart(t *testing.T) {
 	}
 	e.history("events", 100, 20, 30, 10)
 	err := run()
-	if !errors.Is(err, deployment.ErrLogFault) || !strings.Contains(err.Error(), "leader epoch 1 ended at offset 120 and its records were read up to 150") {
+	if !errors.Is(err, deployment.ErrLogFault) || !strings.Contains(err.Error(), "leader epoch 1 ended at offset 120, but its records were read up to 150") {
 		t.Fatalf("after an election that lost records: %v", err)
 	}
 	e.history("events", 100, 50, 30)

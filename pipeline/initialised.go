@@ -80,7 +80,7 @@ func initialised(ctx context.Context, d *deployment.Deployment, client *kafkalog
 	}
 	control, _, err := openControl(ctx, d, client, slog.New(slog.DiscardHandler))
 	if errors.Is(err, deployment.ErrNotInitialised) {
-		return &deployment.TopicError{Topic: topic, Got: "holds records, and no HEADER before them: another program has written to it", Err: deployment.ErrLogFault,
+		return &deployment.TopicError{Topic: topic, Got: "holds records, but no HEADER before them: another program has written to it", Err: deployment.ErrLogFault,
 			Fix: "name an empty topic under outputs.control, or delete this one if what is on it is not needed"}
 	}
 	if err != nil {

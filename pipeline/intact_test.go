@@ -16,8 +16,8 @@ import (
 func TestALedgerOrCountsTopicThatWasMadeAnewIsRefused(t *testing.T) {
 	t.Parallel()
 	for topic, says := range map[string]string{
-		"tollgate-ledger": "comparing topic tollgate-ledger with control: partition 0 ends at offset 0, and when turn 2 was settled it ended at 1 or later",
-		"tollgate-counts": "comparing topic tollgate-counts with control: partition 0 ends at offset 0, and when turn 2 was settled it ended at 7 or later",
+		"tollgate-ledger": "comparing topic tollgate-ledger with control: partition 0 ends at offset 0, but when turn 2 was settled it ended at 1 or later",
+		"tollgate-counts": "comparing topic tollgate-counts with control: partition 0 ends at offset 0, but when turn 2 was settled it ended at 7 or later",
 	} {
 		t.Run(topic, func(t *testing.T) {
 			e := startElections(t)

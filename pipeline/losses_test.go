@@ -68,7 +68,7 @@ func TestRuleARunSaysCoarselyWhatIsWrong(t *testing.T) {
 	}
 	appendEvents(t, broker.Addr(), msgs...)
 	for _, want := range []string{
-		"more than half of the records read in the last minute are late, most of these by more than a minute: their times are behind those that producers gave the records, or an earlier record in their partition has a later time: it may be that events come later than time.lateness (30s) allows",
+		"more than half of the records read in the last minute are late, most of these by more than a minute: their times are behind the times of their records, or an earlier record in their partition has a later time. Possible causes: events come later than time.lateness (30s) allows",
 		"some records are dead-lettered: missing_field (topic " + d.Config.Outputs.DeadLetter + " has them, with the reason in the header tollgate-class)",
 	} {
 		await.That(t, time.Minute, fmt.Sprintf("the run says %q", want), func() bool { return strings.Contains(out.String(), want) })

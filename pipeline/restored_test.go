@@ -195,7 +195,7 @@ func TestRuleATurnWhoseEndWasToldIsNotDecidedAgain(t *testing.T) {
 	m := newMoments(t, func(*deployment.Config) {})
 	m.otherEvents(120, 20)
 	m.restore(controlTopic, ledgerTopic, countsTopic)
-	m.refused("comparing topic tollgate-turns with control: it says that turn 2 is settled, and control has settled turn 1: control was restored from an older copy")
+	m.refused("comparing topic tollgate-turns with control: it says that turn 2 is settled, but control has settled turn 1: control was restored from an older copy")
 	next := m.d.Config
 	next.Metrics = slices.Clone(next.Metrics)
 	next.Metrics[0].MaxKeysPerUser = 1
@@ -261,7 +261,7 @@ func TestRuleEventsWithOtherOffsetsAreRefused(t *testing.T) {
 			}
 			var log bytes.Buffer
 			_ = m.run(RunOptions{Logger: deploytest.Logger(&log)})
-			if warned := strings.Contains(log.String(), "later than all that counted there"); warned != tt.warns {
+			if warned := strings.Contains(log.String(), "later than all records that counted there"); warned != tt.warns {
 				t.Errorf("warned: %v, want %v: %s", warned, tt.warns, &log)
 			}
 		})
@@ -276,7 +276,7 @@ func TestRuleLedgerAndControlOfDifferentMomentsAreRefused(t *testing.T) {
 	m.events(180, 60)
 	m.mustRun()
 	m.restore(ledgerTopic)
-	m.refused("comparing topic tollgate-ledger with control: partition 0 has decided turn 1, and control has settled turn 3: the ledger was restored from an older copy than control")
+	m.refused("comparing topic tollgate-ledger with control: partition 0 has decided turn 1, but control has settled turn 3: the ledger was restored from an older copy than control")
 	m.restore(controlTopic, countsTopic, turnsTopic)
 	m.mustRun()
 
@@ -284,11 +284,11 @@ func TestRuleLedgerAndControlOfDifferentMomentsAreRefused(t *testing.T) {
 	m.events(180, 60)
 	m.mustRun()
 	m.restore(controlTopic, turnsTopic)
-	m.refused("partition 0 has decided turn 3, and control has settled turn 1: control was restored from an older copy than the ledger")
+	m.refused("partition 0 has decided turn 3, but control has settled turn 1: control was restored from an older copy than the ledger")
 
 	m = newMoments(t, func(*deployment.Config) {})
 	m.restore(controlTopic, turnsTopic)
-	m.refused("starting at turn 2: the ledger has decided it and control has no CLOSE for it: control was restored from an older copy than the ledger")
+	m.refused("starting at turn 2: the ledger has decided it, but control has no CLOSE for it: control was restored from an older copy than the ledger")
 	m.restore(ledgerTopic, countsTopic)
 	m.mustRun()
 }

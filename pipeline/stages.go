@@ -180,7 +180,7 @@ func (s *stages) also(c io.Closer) {
 // comes to the same.
 func (s *stages) lose(epoch int64) {
 	if err := s.say(s.ctx, &schemas.Lost{Epoch: epoch}); err != nil && s.ctx.Err() == nil {
-		s.log.Warn("a partition was lost to another writer, and that could not be said on control: the turn is held up until the stall limit", "error", err)
+		s.log.Warn("another writer has taken a partition, and this could not be recorded on control: the turn waits until the stall limit", "error", err)
 	}
 }
 

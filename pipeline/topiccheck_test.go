@@ -90,7 +90,7 @@ var refusals = []struct {
 	{name: "broker times with append times", config: func(c *deployment.Config) { c.Time = deployment.Time{Trust: deployment.TrustBroker} }},
 	{
 		name: "compacted events", change: set("events", topicrules.CleanupPolicy, "compact,delete"),
-		says: []string{"topic events: cleanup.policy is compact,delete, it must be delete: events would vanish that a turn counts again after a restart: " +
+		says: []string{"topic events: cleanup.policy is compact,delete, it must be delete: compaction could remove events that a restart counts again: " +
 			"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name events --add-config cleanup.policy=delete; if records were compacted away already, use another topic"},
 	},
 	{
@@ -111,7 +111,7 @@ var refusals = []struct {
 		name: "events may be forgotten by size", change: set("events", topicrules.RetentionBytes, "1000000"),
 		says: []string{"topic events: retention.bytes is 1000000, it must be -1: a restart could find that records it needs are gone: " +
 			"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name events --add-config retention.bytes=-1, " +
-			"or set events.accept_size_retention: true and see to it that they last for days"},
+			"or set events.accept_size_retention: true and make sure that records last for days"},
 	},
 	{
 		name: "counts may be forgotten by size", change: set("counts", topicrules.RetentionBytes, "1000000"),
@@ -121,17 +121,17 @@ var refusals = []struct {
 	{name: "unclean elections of events", change: set("events", topicrules.UncleanElections, "true")}, // a warning
 	{
 		name: "control may forget by age", change: set("control", topicrules.Retention, "604800000"),
-		says: []string{"topic tollgate-control: retention.ms is 604800000, it must be -1: control is kept for ever: " +
+		says: []string{"topic tollgate-control: retention.ms is 604800000, it must be -1: control must be kept for ever: " +
 			"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name tollgate-control --add-config retention.ms=-1"},
 	},
 	{
 		name: "control may forget by size", change: set("control", topicrules.RetentionBytes, "1000"),
-		says: []string{"topic tollgate-control: retention.bytes is 1000, it must be -1: control is kept for ever: " +
+		says: []string{"topic tollgate-control: retention.bytes is 1000, it must be -1: control must be kept for ever: " +
 			"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name tollgate-control --add-config retention.bytes=-1"},
 	},
 	{
 		name: "compacted control", change: set("control", topicrules.CleanupPolicy, "compact"),
-		says: []string{"topic tollgate-control: cleanup.policy is compact, it must be delete: compaction would take it apart: " +
+		says: []string{"topic tollgate-control: cleanup.policy is compact, it must be delete: compaction would remove parts of the control log: " +
 			"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name tollgate-control --add-config cleanup.policy=delete"},
 	},
 	{
@@ -140,17 +140,17 @@ var refusals = []struct {
 	},
 	{
 		name: "unclean elections of control", change: set("control", topicrules.UncleanElections, "true"),
-		says: []string{"topic tollgate-control: unclean.leader.election.enable is true, it must be false: an election could lose records of what was published: " +
+		says: []string{"topic tollgate-control: unclean.leader.election.enable is true, it must be false: an unclean election could lose records of what was published: " +
 			"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name tollgate-control --add-config unclean.leader.election.enable=false"},
 	},
 	{
 		name: "ledger not compacted", change: set("ledger", topicrules.CleanupPolicy, "delete"),
-		says: []string{"topic tollgate-ledger: cleanup.policy is delete, it must be compact and nothing else: else accounts are lost: " +
+		says: []string{"topic tollgate-ledger: cleanup.policy is delete, it must be compact and nothing else: otherwise accounts are lost: " +
 			"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name tollgate-ledger --add-config cleanup.policy=compact"},
 	},
 	{
 		name: "ledger compacted and deleted", change: set("ledger", topicrules.CleanupPolicy, "compact,delete"),
-		says: []string{"topic tollgate-ledger: cleanup.policy is compact,delete, it must be compact and nothing else: else accounts are lost: " +
+		says: []string{"topic tollgate-ledger: cleanup.policy is compact,delete, it must be compact and nothing else: otherwise accounts are lost: " +
 			"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name tollgate-ledger --add-config cleanup.policy=compact"},
 	},
 	{
@@ -164,7 +164,7 @@ var refusals = []struct {
 			s["ledger"].Config[topicrules.UncleanElections] = "true"
 		},
 		says: []string{
-			"topic tollgate-ledger: unclean.leader.election.enable is true, it must be false: an election could lose records of what was published: " +
+			"topic tollgate-ledger: unclean.leader.election.enable is true, it must be false: an unclean election could lose records of what was published: " +
 				"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name tollgate-ledger --add-config unclean.leader.election.enable=false",
 			"topic tollgate-ledger: max.message.bytes is 999999, it must be 1000000 or more: a large turn could not be written: " +
 				"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name tollgate-ledger --add-config max.message.bytes=1000000",
@@ -172,7 +172,7 @@ var refusals = []struct {
 	},
 	{
 		name: "compacted ends of turns", change: set("turns", topicrules.CleanupPolicy, "compact"),
-		says: []string{"topic tollgate-turns: cleanup.policy is compact, it must be delete: only one turn's end would be left: " +
+		says: []string{"topic tollgate-turns: cleanup.policy is compact, it must be delete: compaction would keep the end of only one turn: " +
 			"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name tollgate-turns --add-config cleanup.policy=delete; if records were compacted away already, use another topic"},
 	},
 	{name: "compacted counts", change: set("counts", topicrules.CleanupPolicy, "compact")},
@@ -188,7 +188,7 @@ var refusals = []struct {
 	},
 	{
 		name: "compacted dead letters", change: set("dead-letter", topicrules.CleanupPolicy, "compact"),
-		says: []string{"topic tollgate-dead-letter: cleanup.policy is compact, it must be delete: records without a key cannot be written there: " +
+		says: []string{"topic tollgate-dead-letter: cleanup.policy is compact, it must be delete: a compacted topic takes no records without a key: " +
 			"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name tollgate-dead-letter --add-config cleanup.policy=delete; if records were compacted away already, use another topic"},
 	},
 }

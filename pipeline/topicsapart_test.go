@@ -69,8 +69,8 @@ func TestAMissingHeaderIsRefused(t *testing.T) {
 // HEADER, control, ledger and counts are of one deployment or nothing runs.
 func TestTopicsThatDoNotBelongTogetherAreRefused(t *testing.T) {
 	t.Parallel()
-	const lost = ": control was lost, or they do not belong together; restore it, or begin a new deployment under other keys with topics of other names"
-	const missing = "if this is a new name, runner change --create-topics makes it; if it was lost, restore it, or begin a new deployment under other keys: a topic made anew holds nothing of what was published or decided"
+	const lost = ": control was lost, or the two do not belong together: restore control, or begin a new deployment under other keys with topics of other names"
+	const missing = "if this is a new name, runner change --create-topics makes it; if it was lost, restore it, or begin a new deployment under other keys: a new topic has nothing of what was published or decided"
 	for _, tt := range []struct {
 		name   string
 		change func(specs)
@@ -79,17 +79,17 @@ func TestTopicsThatDoNotBelongTogetherAreRefused(t *testing.T) {
 	}{
 		{
 			name: "ledger holds records and control is empty", after: func(t *testing.T, d *deployment.Deployment) { write(t, d, "tollgate-ledger", 2, "x") },
-			says: "topic tollgate-control is empty and topic tollgate-ledger holds records" + lost,
+			says: "topic tollgate-control is empty, but topic tollgate-ledger holds records" + lost,
 		},
 		{
 			name: "counts holds records and control is missing", change: func(s specs) { delete(s, "control") },
 			after: func(t *testing.T, d *deployment.Deployment) { write(t, d, "tollgate-counts", 0, "x") },
-			says:  "topic tollgate-control does not exist and topic tollgate-counts holds records" + lost,
+			says:  "topic tollgate-control does not exist, but topic tollgate-counts holds records" + lost,
 		},
 		{
 			name: "a HEADER and no ledger", change: func(s specs) { delete(s, "ledger") },
 			after: func(t *testing.T, d *deployment.Deployment) { write(t, d, "tollgate-control", 0, header(t, d)) },
-			says:  "topic tollgate-ledger does not exist and topic tollgate-control holds records: " + missing,
+			says:  "topic tollgate-ledger does not exist, but topic tollgate-control holds records: " + missing,
 		},
 		{
 			name: "a HEADER and neither ledger nor counts",
@@ -98,13 +98,13 @@ func TestTopicsThatDoNotBelongTogetherAreRefused(t *testing.T) {
 				delete(s, "counts")
 			},
 			after: func(t *testing.T, d *deployment.Deployment) { write(t, d, "tollgate-control", 0, header(t, d)) },
-			says: "topic tollgate-ledger does not exist and topic tollgate-control holds records: " + missing +
-				"\ntopic tollgate-counts does not exist and topic tollgate-control holds records: " + missing,
+			says: "topic tollgate-ledger does not exist, but topic tollgate-control holds records: " + missing +
+				"\ntopic tollgate-counts does not exist, but topic tollgate-control holds records: " + missing,
 		},
 		{
 			name: "a HEADER and no events", change: func(s specs) { delete(s, "events") },
 			after: func(t *testing.T, d *deployment.Deployment) { write(t, d, "tollgate-control", 0, header(t, d)) },
-			says:  "topic events does not exist and topic tollgate-control holds records: if it was lost, restore it: one that is made anew is refused once a turn is settled; else correct events.topic",
+			says:  "topic events does not exist, but topic tollgate-control holds records: if it was lost, restore it: once a turn is settled, runs refuse a new one. Otherwise correct events.topic",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -106,7 +106,7 @@ func (r *run) judge() func(cause string) error {
 		if early++; !begun && early >= earlyFailures {
 			return fmt.Errorf("%w %d times before anything was read: %s", ErrWorker, early, cause)
 		}
-		r.log.Warn("the job failed and begins again", "cause", cause)
+		r.log.Warn("the job failed and starts again", "cause", cause)
 		return nil
 	}
 }

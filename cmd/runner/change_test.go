@@ -115,7 +115,7 @@ func TestValidateComparesWithTheDeployment(t *testing.T) {
 		t.Fatal(err)
 	}
 	edit(t, cfg, "\nkeys:", "\nledger_slots: 128\nkeys:")
-	if _, stderr := mustRun(t, "validate", "--config", cfg); !strings.Contains(stderr, "the configuration is not the one in force, and a run refuses it") || !strings.Contains(stderr, "runner change") {
+	if _, stderr := mustRun(t, "validate", "--config", cfg); !strings.Contains(stderr, "the configuration is not the one in force, so a run refuses it") || !strings.Contains(stderr, "runner change") {
 		t.Errorf("a difference that can be changed: %s", stderr)
 	}
 	edit(t, cfg, "epsilon: 4", "epsilon: 9")

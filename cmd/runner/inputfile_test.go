@@ -119,14 +119,14 @@ func TestAReplayOfWhatIsNotCountedSaysSo(t *testing.T) {
 	}
 	const before, after = "2024-12-31T00:00:00Z", "2025-03-02T00:00:00Z"
 	for want, file := range map[string]string{
-		"all of the records are not counted":            lines(before, before),
-		"more than half of the records are not counted": lines(before, after, before),
-		"some of the records are not counted":           lines(before, after, after),
-		"some of the records are not counted: they":     lines(before, "broken", "broken"),
-		"": lines(after),
+		"all of the records are from before":            lines(before, before),
+		"more than half of the records are from before": lines(before, after, before),
+		"some of the records are from before":           lines(before, after, after),
+		"some of the records are from before 2":         lines(before, "broken", "broken"),
+		"":                                              lines(after),
 	} {
 		_, stderr := mustRun(t, "replay", "--config", cfg, "--input", file)
-		if want == "" && strings.Contains(stderr, "not counted") || !strings.Contains(stderr, want) || want != "" && !strings.Contains(stderr, "before 2025-03-01T00:00:00Z, where the deployment's time begins; if they are not, events.fields.time") {
+		if want == "" && strings.Contains(stderr, "not be counted") || !strings.Contains(stderr, want) || want != "" && !strings.Contains(stderr, "before 2025-03-01T00:00:00Z, where the deployment's time begins, and will not be counted. If they are newer, correct events.fields.time") {
 			t.Errorf("stderr %q, want %q", stderr, want)
 		}
 	}

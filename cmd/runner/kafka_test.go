@@ -297,7 +297,7 @@ func TestReplayWritesTheFile(t *testing.T) {
 	times := []int64{3000, 3000, 1000, 1000, 2000, 7000, 4000}
 	path := write(t, "events.jsonl", strings.Join(lines, "\n")+"\n"+strings.Repeat("x", 1_000_000)+"\n")
 	_, stderr := mustRun(t, "replay", "--brokers", addr, "--topic", "visits", "--input", path, "--user-field", "u", "--time-field", "t", "--time-unit", "s")
-	if !strings.Contains(stderr, "left out; the first is in line 8") {
+	if !strings.Contains(stderr, "bytes; the first is in line 8") {
 		t.Errorf("stderr %s", stderr)
 	}
 	c, err := kafkalog.Dial(t.Context(), kafkalog.Config{Brokers: []string{addr}})

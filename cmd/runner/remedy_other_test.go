@@ -13,11 +13,11 @@ var otherRemedies = []remedy{
 		madeKeys(w.T, w.value("C"), 0o600)
 		_, rest, _ := strings.Cut(w.refused("validate --config $C"), "to list all rights that this user lacks: ")
 		words := strings.Fields(rest)
-		if _, output := w.line(w.ours(words[1:])); !strings.Contains(output, "lacks for run:") {
+		if _, output := w.line(w.ours(words[1:])); !strings.Contains(output, "lacks these rights, which run needs:") {
 			w.Errorf("%v does not say what is lacking: %s", words, output)
 		}
 	}},
-	{texts: one("kafka-reassign-partitions.sh gives a topic more replicas"), not: "needs three brokers; integration/nodes_test.go has topics with three replicas"},
+	{texts: one("kafka-reassign-partitions.sh gives an existing topic more replicas"), not: "needs three brokers; integration/nodes_test.go has topics with three replicas"},
 	{texts: one("give --principal to see which others may do too much"), by: "cmd/runner.TestValidateSaysWhoMayDoWhat"},
 	{texts: one("no rule names %s: it is a super user"), walk: func(w *walk) {
 		w.vars["C"] = as(w.T, guardedBroker(w.T), "root")
@@ -32,18 +32,18 @@ var otherRemedies = []remedy{
 	{texts: one("use that version, and drain it before you use this one"), not: "needs a program of a later version"},
 	{texts: one("starting a worker: --id and --provision_endpoint"), not: "no remedy: only Flink starts workers"},
 	{texts: []string{"put the same file on every machine", "put the same ones on every machine"}, done: "pipeline.TestRuleAWorkerHasTheKeysAndTheConfigurationThatWereSubmitted"},
-	{texts: one("has runner init made this deployment's topics"), by: "pipeline.TestFollowingGoesOnWhereTheTurnsTopicWasMadeAnew"},
+	{texts: one("check deployment and outputs, and that runner init has made this deployment's topics"), by: "pipeline.TestFollowingGoesOnWhereTheTurnsTopicWasMadeAnew"},
 	{texts: one("start runner serve again with the configuration in force"), by: "internal/serve.TestAnotherConfigurationIsMarked"},
 	{texts: []string{
-		"their times are behind their append times", "their times are behind those that producers", "silent for longer than time.idle_grace (%v), or that a clock",
-		"ahead by more than time.skew (%v), or that", "set by runner init --start; it may be",
+		"their times are behind their append times", "their times are behind the times of their records", "silent for longer than time.idle_grace (%v); a clock",
+		"ahead by more than time.skew (%v); ", "runner init --start has set it to",
 		"is wrong", "as in a file that was not sorted", "as after a broker's clock was set",
 	}, not: "no remedy: possible causes, of which an operator has to find the one"},
 	{texts: []string{"set it above the longest silence", "; exact tallies: --trusted-report"}, by: "pipeline.TestRuleARunSaysCoarselyWhatIsWrong"},
-	{texts: one("list shows it, abort ends it"), by: "integration.TestRuleAnOpenTransactionIsTold"},
-	{texts: []string{"when time.idle_grace lets the clock stand in", "Where silence is usual, lower time.idle_grace", "Keep time.idle_grace above the longest pause"}, by: "integration.TestRuleASilentPartitionAndALostDeadLetterTopicAreTold"},
+	{texts: one("list, and end it with abort"), by: "integration.TestRuleAnOpenTransactionIsTold"},
+	{texts: []string{"when time.idle_grace is over and the clock counts instead", "If silence is normal, lower time.idle_grace", "Keep time.idle_grace above the longest pause"}, by: "integration.TestRuleASilentPartitionAndALostDeadLetterTopicAreTold"},
 	{texts: one("Keep time.idle_grace above the longest pause"), by: "pipeline/internal/reading.TestRuleTheClockStandsInForASilentPartitionOnly"},
-	{texts: one("runner validate says which one it is, and what to do"), walk: func(w *walk) {
+	{texts: one("runner validate says which one, and what to do"), walk: func(w *walk) {
 		w.settled()
 		over := begin("run", "--config", w.value("C"), "--format", "json")
 		says(w, &over.stdout, "2025-03-04T00:00:00Z")

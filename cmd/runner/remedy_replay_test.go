@@ -52,7 +52,7 @@ var replayRemedies = []remedy{
 		w.edit("format: csv\n  columns: [when, who, where]", "format: jsonl")
 		w.refused(replay)
 	}},
-	{texts: []string{"looking at topic %s: %w: correct its name, or make it"}, walk: func(w *walk) {
+	{texts: []string{"looking at topic %s: %w: correct its name, or create it"}, walk: func(w *walk) {
 		w.vars["T"], w.vars["N"] = "visits", "1"
 		w.configured()
 		w.refused(strings.Replace(toTopic, "$T", "visit", 1))
@@ -75,7 +75,7 @@ var replayRemedies = []remedy{
 		w.refused(toTopic + " --time-unit ms")
 		w.works(toTopic)
 	}},
-	{texts: one("are not counted: they are from before"), walk: func(w *walk) {
+	{texts: one("where the deployment's time begins, and will not be counted"), walk: func(w *walk) {
 		w.begun()
 		w.must("replay --config $C --input $CSV --header")
 		w.configured("deployment: shop", "deployment: late")
@@ -87,7 +87,7 @@ var replayRemedies = []remedy{
 		w.paste(output, "runner init --create-topics --start")
 		w.works("replay --config $C --input $CSV --header")
 	}},
-	{texts: one("their times are ahead of the clock by more than time.skew"), walk: func(w *walk) {
+	{texts: one("have times ahead of the clock by more than time.skew"), walk: func(w *walk) {
 		w.configured("[when, who, where]", "[when, who, where, until]", "time: when}", "time: until}", "trust: producer, no_future: true", "trust: broker, skew: 1m")
 		create(w, w.value("B"), kafkalog.TopicSpec{Name: "visits", Partitions: 1, Config: map[string]string{"message.timestamp.type": "LogAppendTime", "retention.ms": "-1"}})
 		now := time.Now().UTC()
@@ -97,7 +97,7 @@ var replayRemedies = []remedy{
 		w.edit("time: until}", "time: when}")
 		w.works("replay --config $C --input $F --header --accept-late")
 	}},
-	{texts: []string{"and nothing was written to it: events go to the topic that events.topic", "the counts (outputs.counts)", "the dead letters (outputs.dead_letter)", "the ledger (outputs.ledger)", "the control log (outputs.control)", "the ends of turns (outputs.turns)"}, walk: func(w *walk) {
+	{texts: []string{"so nothing was written to it. Write to the topic that events.topic", "the counts (outputs.counts)", "the dead letters (outputs.dead_letter)", "the ledger (outputs.ledger)", "the control log (outputs.control)", "the ends of turns (outputs.turns)"}, walk: func(w *walk) {
 		w.settled()
 		for _, topic := range []string{"counts", "dead-letter", "ledger", "control", "turns"} {
 			w.vars["T"] = "shop-" + topic

@@ -108,7 +108,7 @@ var topicRemedies = []remedy{
 		}
 		w.works("run --config $C --until-end --wait 1m")
 	}},
-	{texts: one("if it was lost, restore it: one that is made anew is refused"), walk: func(w *walk) {
+	{texts: one("if it was lost, restore it: once a turn is settled, runs refuse a new one"), walk: func(w *walk) {
 		w.settled()
 		w.edit("topic: visits", "topic: visit")
 		w.refused("validate --config $C")
@@ -130,7 +130,7 @@ var topicRemedies = []remedy{
 		w.refused("run --config $C --until-end --wait 1m")
 		w.anew()
 	}},
-	{texts: one("control was lost, or they do not belong together"), walk: func(w *walk) {
+	{texts: one("control was lost, or the two do not belong together"), walk: func(w *walk) {
 		w.settled()
 		w.unrecorded()
 		w.lose("shop-control")

@@ -174,7 +174,7 @@ func (a *app) writeFile(ctx context.Context, f *replayFlags, client *kafkalog.Cl
 		return f.explainFile(err, to.format)
 	}
 	defer r.Close()
-	drain, stop := a.drainOnSignal(progress, func() string { return "writing what was read so far, and no more of the file" }, a.exit)
+	drain, stop := a.drainOnSignal(progress, func() string { return "ending once the records that were read are written" }, a.exit)
 	defer stop()
 	result, err := r.Run(ctx, drain)
 	if err != nil {
@@ -187,11 +187,11 @@ func (a *app) writeFile(ctx context.Context, f *replayFlags, client *kafkalog.Cl
 // tellReplayed says what was written, and what of it will not be counted.
 func tellReplayed(progress *terminal.Progress, input, topic string, from time.Time, result replay.Result) {
 	if some := share(result.BeforeStart, result.Written); some != "" {
-		progress.Note("warning: %s of the records are not counted: they are from before %s, where the deployment's time begins; if they are not, events.fields.time or events.time_unit is wrong; to count them, begin another deployment under other keys: another name under deployment in the configuration, and runner init --create-topics --start TIME",
+		progress.Note("warning: %s of the records are from before %s, where the deployment's time begins, and will not be counted. If they are newer, correct events.fields.time or events.time_unit; to count them, begin another deployment under other keys: another name under deployment in the configuration, and runner init --create-topics --start TIME",
 			some, from.Format(time.RFC3339))
 	}
 	if some := share(result.Future, result.Written); some != "" {
-		progress.Note("warning: %s of the records are not counted: their times are ahead of the clock by more than time.skew of the configuration; look at the time field and its unit (events.fields.time, events.time_unit)",
+		progress.Note("warning: %s of the records have times ahead of the clock by more than time.skew of the configuration, and will not be counted: check the time field and its unit (events.fields.time, events.time_unit)",
 			some)
 	}
 	if some := share(result.Expired, result.Written); some != "" {
@@ -199,13 +199,13 @@ func tellReplayed(progress *terminal.Progress, input, topic string, from time.Ti
 			some, config.Duration(result.Retention), topic)
 	}
 	if result.FirstLeftOut > 0 {
-		progress.Note("records longer than %s bytes were left out; the first is in %s %s", terminal.Number(demo.MaxRecordBytes, 0), result.Unit, terminal.Number(float64(result.FirstLeftOut), 0))
+		progress.Note("left out records longer than %s bytes; the first is in %s %s", terminal.Number(demo.MaxRecordBytes, 0), result.Unit, terminal.Number(float64(result.FirstLeftOut), 0))
 	}
 	switch {
 	case result.Drained:
-		progress.Note("stopped by a signal: what was written to topic %s stays there; if the file is replayed again, it is written twice", topic)
+		progress.Note("stopped by a signal: topic %s keeps the records that were written. If you replay the file again, it will have them twice", topic)
 	case result.Written == 0:
-		progress.Note("nothing of %s is on topic %s: every record is too long", input, topic)
+		progress.Note("nothing of %s was written to topic %s: every record is too long", input, topic)
 	default:
 		progress.Note("all of %s is on topic %s after %s", input, topic, progress.Elapsed())
 	}

@@ -38,8 +38,8 @@ func avroFlagNames() []string {
 func (f *avroFlags) target(to *replayTo, getenv func(string) string) error {
 	switch {
 	case f.schema == "" && f.registry == "":
-		return usage(errors.New("say how the topic's Avro records are read: --registry URL where each begins with the id of its schema, " +
-			"--schema FILE.avsc where they are bare and all have one schema; or --config FILE, which has it"))
+		return usage(errors.New("say how the topic's Avro records are read: --registry URL if each begins with the id of its schema, " +
+			"--schema FILE.avsc if they are bare and all have one schema; or --config FILE, which says so"))
 	case f.schema != "" && f.registry != "":
 		return usage(errors.New("give --schema or --registry: records are either bare or have the id of their schema"))
 	case f.schema != "" && f.user+f.passwordEnv+f.passwordIn+f.caCrt != "":

@@ -227,7 +227,7 @@ func TestAvroFilesThatATopicCannotTake(t *testing.T) {
 		code int
 		want string
 	}{
-		{"neither schema nor registry", with(), 2, "--registry URL where each begins with the id of its schema, --schema FILE.avsc where they are bare"},
+		{"neither schema nor registry", with(), 2, "--registry URL if each begins with the id of its schema, --schema FILE.avsc if they are bare"},
 		{"schema and registry", with("--schema", avsc, "--registry", reg.URL), 2, "give --schema or --registry"},
 		{"user of no registry", with("--schema", avsc, "--registry-user", "ann"), 2, "go with --registry"},
 		{"registry without an address", with("--registry", "registry"), 2, "must be http://host:port"},

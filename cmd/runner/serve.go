@@ -87,7 +87,7 @@ func (a *app) runServe(ctx context.Context, f *serveFlags) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	log := a.logger(a.stderr, slog.LevelInfo)
-	log.Info(fmt.Sprintf("serving http://%s/, what is published on topic %s", l.Addr(), d.Config.Outputs.Counts))
+	log.Info(fmt.Sprintf("serving http://%s/ with the values of topic %s", l.Addr(), d.Config.Outputs.Counts))
 	return d.explained(serve.Run(ctx, d.Deployment, l, serve.Options{Title: f.title, Keep: f.keep, Clients: f.clients, Refresh: f.refresh, Logger: log}))
 }
 

@@ -35,7 +35,7 @@ func TestServeShowsWhatARunPublishes(t *testing.T) {
 	}
 	var out, errs kept
 	p := startProcess(t, &out, &errs, "serve", "--config", alone, "--listen", "127.0.0.1:0", "--title", "Visits <of our shop>", "--keep", "3")
-	says(t, &errs, "everything that was published has been read")
+	says(t, &errs, "read all published values")
 	base := regexp.MustCompile(`http://[0-9.:]+`).FindString(errs.String())
 	get := func(path string) (int, string) {
 		answer, err := http.Get(base + path)

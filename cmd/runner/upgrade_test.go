@@ -67,11 +67,11 @@ func (c *commandLine) run(t *testing.T, name, cfg string) (went bool, stderr str
 		ended <- a.execute(ctx, args)
 	}()
 	await.That(t, patience, "serve has read everything, or says why not", func() bool {
-		return strings.Contains(errs.String(), "everything that was published has been read") || strings.Contains(errs.String(), "version")
+		return strings.Contains(errs.String(), "read all published values") || strings.Contains(errs.String(), "version")
 	})
 	stop()
 	<-ended
-	return strings.Contains(errs.String(), "everything that was published has been read"), errs.String()
+	return strings.Contains(errs.String(), "read all published values"), errs.String()
 }
 
 // ends returns where every partition of the deployment's topics ends, but for that of events.

@@ -95,7 +95,7 @@ func eventsFields() []field {
 		},
 		{
 			name: "accept_size_retention", kind: boolean, initial: "false", goField: "Events.AcceptSizeRetention",
-			meaning: "starts although the topic forgets by size (`retention.bytes`): you then have to see to it that records stay for days; a restart that finds records gone stops",
+			meaning: "starts although the topic forgets by size (`retention.bytes`): you then have to make sure that records stay for days; a restart stops if records that it needs are gone",
 			to:      func(d *draft) any { return &d.cfg.Events.AcceptSizeRetention },
 		},
 		{

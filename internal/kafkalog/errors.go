@@ -56,7 +56,7 @@ func codeError(code int16) error {
 		return nil
 	}
 	if kafka.Error(code) == kafka.OffsetNotAvailable {
-		return fmt.Errorf("error %d from the broker: %w (where this lasts, fewer replicas are in sync than min.insync.replicas asks for)", code, kafka.Error(code))
+		return fmt.Errorf("error %d from the broker: %w (if this lasts, fewer replicas are in sync than min.insync.replicas demands)", code, kafka.Error(code))
 	}
 	return fmt.Errorf("error %d from the broker: %w", code, kafka.Error(code))
 }

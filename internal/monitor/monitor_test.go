@@ -127,7 +127,7 @@ func TestReadyIsTheStateOfTheRun(t *testing.T) {
 	now = now.Add(11 * time.Second)
 	check(503, "not ready: the run has said nothing since 2025-03-01T00:00:00Z")
 	s := state()
-	s.NotReady = "counts are due since 2025-03-01T00:00:00Z"
+	s.NotReady = "counts have been due since 2025-03-01T00:00:00Z"
 	m.Set(s)
 	check(503, "not ready: "+s.NotReady)
 	for path, want := range map[string]int{"/": 404, "/debug/pprof/": 404, "/metrics/x": 404, "/-/": 404} {

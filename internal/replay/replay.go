@@ -146,14 +146,14 @@ func (r *Replay) lookAtTopic(ctx context.Context) error {
 	topic := r.options.Topic
 	settings, err := r.client.TopicConfig(ctx, topic)
 	if errors.Is(err, kafkalog.ErrUnknownTopic) {
-		return fmt.Errorf("looking at topic %s: %w: correct its name, or make it; for a deployment runner init --create-topics --event-partitions N does", topic, err)
+		return fmt.Errorf("looking at topic %s: %w: correct its name, or create it; runner init --create-topics --event-partitions N creates that of a deployment", topic, err)
 	}
 	if err != nil {
 		return fmt.Errorf("looking at topic %s: %w", topic, err)
 	}
 	r.appended = settings["message.timestamp.type"] == "LogAppendTime"
 	if r.appended && !r.options.AcceptLate {
-		return fmt.Errorf("topic %s has append times (message.timestamp.type=LogAppendTime): events of the past would all be late, "+
+		return fmt.Errorf("topic %s has append times (message.timestamp.type=LogAppendTime): old events would all be late, "+
 			"and none of them counted. Use a topic with message.timestamp.type=CreateTime and time.trust: producer, or --accept-late", topic)
 	}
 	retention, err := strconv.ParseInt(settings["retention.ms"], 10, 64)

@@ -44,7 +44,7 @@ func (r *Replay) openSource() error {
 			return err
 		}
 		if len(format.Columns) > 0 && !slices.Equal(names, format.Columns) {
-			return fmt.Errorf("its header does not name the columns that were configured (%d and %d of them, in this order)", len(names), len(format.Columns))
+			return fmt.Errorf("its header does not have the configured columns in their order (%d in the file, %d configured)", len(names), len(format.Columns))
 		}
 		if err := eventfile.CheckColumns(names, r.fields()...); err != nil {
 			return err

@@ -53,7 +53,7 @@ func (f *feed) follow(ctx context.Context) error {
 		}
 		if err != nil && err.Error() != told {
 			told = err.Error()
-			f.s.options.Logger.Warn("what is published cannot be read, trying again: " + told)
+			f.s.options.Logger.Warn("cannot read the published values, trying again: " + told)
 		}
 		select {
 		case <-f.after(pause):
@@ -107,7 +107,7 @@ func (f *feed) answered(current bool) {
 	defer f.mu.Unlock()
 	if current && !f.current {
 		f.current = true
-		f.s.options.Logger.Info(fmt.Sprintf("everything that was published has been read, up to turn %d", f.turn))
+		f.s.options.Logger.Info(fmt.Sprintf("read all published values, up to turn %d", f.turn))
 		f.change()
 	}
 }

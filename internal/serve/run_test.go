@@ -168,7 +168,7 @@ func TestUnreadyIsTrueAfterAWhile(t *testing.T) {
 		t.Fatal(err)
 	}
 	began := time.UnixMilli(s.answered.Load())
-	for after, want := range map[time.Duration]string{patience: "values are still being read", patience + time.Second: "what is published cannot be read: the log of this process says why"} {
+	for after, want := range map[time.Duration]string{patience: "values are still being read", patience + time.Second: "serve cannot read the published values: its log says why"} {
 		if got := s.unready(began.Add(after)); got != want {
 			t.Errorf("after %s: %q", after, got)
 		}
@@ -197,7 +197,7 @@ func TestRunServesWhatIsPublished(t *testing.T) {
 		t.Errorf("the page: %d", code)
 	}
 	await.That(t, patienceOfTests, "the missing topic is named, and what to look at", func() bool {
-		return strings.Contains(r.log.String(), d.Config.Outputs.Turns) && strings.Contains(r.log.String(), "has runner init made")
+		return strings.Contains(r.log.String(), d.Config.Outputs.Turns) && strings.Contains(r.log.String(), "that runner init has made")
 	})
 	begin(t, d, 10, 30)
 	await.That(t, patienceOfTests, "that is ready", func() bool {

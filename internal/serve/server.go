@@ -120,7 +120,7 @@ func (s *server) unready(now time.Time) string {
 	case s.complete.Load():
 		return ""
 	case s.silent(now) > 0:
-		return "what is published cannot be read: the log of this process says why"
+		return "serve cannot read the published values: its log says why"
 	}
 	return "values are still being read"
 }

@@ -6,7 +6,7 @@ import (
 
 // NotOurs is the text about a record that no version of this program has written, for
 // TellForeign.
-const NotOurs = "was not written by this program and is passed over; others can write to the topic: see to its access control"
+const NotOurs = "was not written by this program and is ignored; other programs can write to the topic: check its access control"
 
 // TellForeign warns the logger of a record that is ignored, once: what says why. Of many
 // in one partition it names the first ten, and then one in a thousand.
@@ -25,7 +25,7 @@ func (l *Log) TellForeign(topic string, partition int32, offset int64, what stri
 	case told.n <= foreignNamed:
 		l.log.Warn(fmt.Sprintf("%s: the record at offset %d %s", partitionName, offset, what))
 	case told.n%foreignCounted == 0:
-		l.log.Warn(fmt.Sprintf("%s: the record at offset %d is number %d of these; one in %d is named", partitionName, offset, told.n, foreignCounted))
+		l.log.Warn(fmt.Sprintf("%s: the record at offset %d is number %d of these; only one in %d is logged", partitionName, offset, told.n, foreignCounted))
 	}
 }
 

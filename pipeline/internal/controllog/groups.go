@@ -31,7 +31,7 @@ func (v *View) observePassed(offset int64, p *schemas.Passed) {
 		return
 	}
 	if what := v.misplaced(p); what != "" {
-		v.foreign(offset, "is a PASSED of a reader whose partitions "+what+"; it is ignored, and its turns are not closed: are the processes of the run of one version?")
+		v.foreign(offset, "is a PASSED of a reader whose partitions "+what+", so it is ignored and its turns stay open: check that all processes of the run have the same version")
 		return
 	}
 	if g == nil {

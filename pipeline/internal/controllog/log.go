@@ -109,7 +109,7 @@ func (l *Log) generation(ctx context.Context, offset int64) error {
 	switch b := c.Body.(type) {
 	case *schemas.Header:
 		if offset != 0 {
-			return fmt.Errorf("reading control: its records rest on a HEADER at offset %d, and only the one at offset 0 counts: an earlier version of this program has taken the HEADER of an init that came too late, and windows may have two values: begin a new deployment under other keys: %w", offset, deployment.ErrLogFault)
+			return fmt.Errorf("reading control: its records rest on a HEADER at offset %d, but only the one at offset 0 counts; an earlier version of this program accepted the HEADER of an init that came too late, so windows may have two values: begin a new deployment under other keys: %w", offset, deployment.ErrLogFault)
 		}
 		l.view.Header = b
 	case *schemas.Generation:
@@ -134,7 +134,7 @@ func (l *Log) runOf(ctx context.Context, epoch int64) (int64, error) {
 	}
 	e, ok := c.Body.(*schemas.Epoch)
 	if !ok {
-		return 0, fmt.Errorf("reading control at offset %d: a later record says that an EPOCH stands there, and another record does: %w", epoch, deployment.ErrLogFault)
+		return 0, fmt.Errorf("reading control at offset %d: a later record says that this is an EPOCH, but it is another record: %w", epoch, deployment.ErrLogFault)
 	}
 	return e.Run, nil
 }
@@ -143,7 +143,7 @@ func (l *Log) runOf(ctx context.Context, epoch int64) (int64, error) {
 func (l *Log) record(ctx context.Context, offset int64) (schemas.Control, error) {
 	c, err := l.last(ctx, offset, offset+1)
 	if err == nil && c.Body == nil {
-		err = fmt.Errorf("reading control at offset %d: no record of this program stands there: has the topic been compacted? %w", offset, deployment.ErrLogFault)
+		err = fmt.Errorf("reading control at offset %d: there is no record of this program: check whether the topic was compacted: %w", offset, deployment.ErrLogFault)
 	}
 	return c, err
 }

@@ -52,7 +52,7 @@ func longer(ctx context.Context, client *kafkalog.Client, topic string, partitio
 	case err != nil:
 		return 0, fmt.Errorf("comparing topic %s with control: %w", topic, err)
 	case bounds.High < want:
-		return 0, fmt.Errorf("comparing topic %s with control: partition %d ends at offset %d, and when turn %d was settled it ended at %d or later: "+
+		return 0, fmt.Errorf("comparing topic %s with control: partition %d ends at offset %d, but when turn %d was settled it ended at %d or later: "+
 			"records were lost, the topic was made anew, or a copy gave its records other offsets; restore it with its offsets, or begin a new deployment under other keys: %w",
 			topic, partition, bounds.High, settled, want, deployment.ErrLogFault)
 	}
@@ -120,7 +120,7 @@ func controlIsNewest(ctx context.Context, client *kafkalog.Client, control *cont
 	var settled uint64
 	control.Look(func(v *controllog.View) { settled = v.Settled })
 	if told > settled {
-		return fmt.Errorf("comparing topic %s with control: it says that turn %d is settled, and control has settled turn %d: control was restored from an older copy, or copied with other offsets, or another program writes to %s. "+
+		return fmt.Errorf("comparing topic %s with control: it says that turn %d is settled, but control has settled turn %d: control was restored from an older copy, or copied with other offsets, or another program writes to %s. "+
 			"Restore control, ledger and counts of one moment after turn %d, or begin a new deployment under other keys (docs/failover.md): %w",
 			topic, told, settled, topic, told, deployment.ErrLogFault)
 	}

@@ -63,7 +63,7 @@ func (d *deadLetters) look(ctx context.Context, now time.Time) error {
 		if !d.gone.Due(now) {
 			return nil
 		}
-		d.log.Warn(fmt.Sprintf("topic %s, which takes dead letters, does not exist any more, and with it those that it held: the run stops at the next record that is broken; %s", d.topic, d.fix))
+		d.log.Warn(fmt.Sprintf("the dead-letter topic %s does not exist any more, and its records are gone: the run will stop at the next broken record; %s", d.topic, d.fix))
 	case err == nil && d.gone.Told():
 		// Another topic of that name: it does not know the old producer.
 		d.producer.Close()
@@ -71,7 +71,7 @@ func (d *deadLetters) look(ctx context.Context, now time.Time) error {
 			return err
 		}
 		d.gone = watch.Repeat{}
-		d.log.Warn(fmt.Sprintf("topic %s, which takes dead letters, exists again", d.topic))
+		d.log.Warn(fmt.Sprintf("the dead-letter topic %s exists again", d.topic))
 	}
 	return nil // package watch tells of any other trouble with the brokers
 }

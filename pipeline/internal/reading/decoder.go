@@ -21,7 +21,9 @@ func NewDecoder(ctx context.Context, d *deployment.Deployment, log *slog.Logger)
 	if g == nil {
 		return event.NewDecoder(d.Config.Events.Format)
 	}
-	client, err := connect.Registry(g, func(why error) { log.Warn("reading waits for the schema registry and goes on by itself", "cause", why) })
+	client, err := connect.Registry(g, func(why error) {
+		log.Warn("reading waits for the schema registry and will go on by itself", "cause", why)
+	})
 	if err != nil {
 		return nil, err
 	}

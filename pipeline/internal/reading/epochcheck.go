@@ -37,7 +37,7 @@ func SameRecordsBelow(ctx context.Context, client *kafkalog.Client, topic string
 	}
 	fault := func(what string) error {
 		return fmt.Errorf("comparing partition %d of %s with the CLOSE of turn %d: %s; records that were read before are gone (an unclean leader election, a restored broker, or the topic was made anew): "+
-			"see that the topic gets its old records back, or begin a new deployment under other keys: %w", c.Partition, topic, turn, what, deployment.ErrLogFault)
+			"restore its old records, or begin a new deployment under other keys: %w", c.Partition, topic, turn, what, deployment.ErrLogFault)
 	}
 	bounds, err := client.Offsets(ctx, topic, c.Partition)
 	if err != nil {
@@ -47,7 +47,7 @@ func SameRecordsBelow(ctx context.Context, client *kafkalog.Client, topic string
 		return nil // no record below the cut is left to compare, and a restart needs none of them
 	}
 	if bounds.High < c.Cut {
-		return fault(fmt.Sprintf("it ends at offset %d and was read up to %d", bounds.High, c.Cut))
+		return fault(fmt.Sprintf("it ends at offset %d but was read up to %d", bounds.High, c.Cut))
 	}
 	end, epoch, err := client.EpochEnd(ctx, topic, c.Partition, c.LeaderEpoch)
 	if err != nil {
@@ -57,7 +57,7 @@ func SameRecordsBelow(ctx context.Context, client *kafkalog.Client, topic string
 	case epoch < 0:
 		return knownEpoch(ctx, client, topic, c, fault)
 	case epoch != c.LeaderEpoch:
-		return fault(fmt.Sprintf("leader epoch %d wrote its records, and the partition has no record of that epoch", c.LeaderEpoch))
+		return fault(fmt.Sprintf("leader epoch %d wrote its records, but the partition has no record of that epoch", c.LeaderEpoch))
 	case end >= c.Cut:
 		return nil
 	}
@@ -67,7 +67,7 @@ func SameRecordsBelow(ctx context.Context, client *kafkalog.Client, topic string
 	err = client.ReadRange(ctx, topic, c.Partition, from, c.Cut, func(kafkalog.Record) error { return controllog.ErrFound })
 	switch {
 	case errors.Is(err, controllog.ErrFound):
-		return fault(fmt.Sprintf("leader epoch %d ended at offset %d and its records were read up to %d", c.LeaderEpoch, end, c.Cut))
+		return fault(fmt.Sprintf("leader epoch %d ended at offset %d, but its records were read up to %d", c.LeaderEpoch, end, c.Cut))
 	case err != nil:
 		return fmt.Errorf("looking at partition %d of the events topic: %w", c.Partition, err)
 	}
@@ -83,7 +83,7 @@ func knownEpoch(ctx context.Context, client *kafkalog.Client, topic string, c *s
 	case err != nil:
 		return fmt.Errorf("looking at the leaders of partition %d of the events topic: %w", c.Partition, err)
 	case present >= 0 && c.LeaderEpoch > present:
-		return fault(fmt.Sprintf("its records were read from leader epoch %d and the partition is at epoch %d", c.LeaderEpoch, present))
+		return fault(fmt.Sprintf("its records were read from leader epoch %d, but the partition is at epoch %d", c.LeaderEpoch, present))
 	}
 	return nil
 }
@@ -127,7 +127,7 @@ func (s *Source) sameOffsets(ctx context.Context, newest *controllog.Closing) er
 			return fmt.Errorf("comparing partition %d of %s with the CLOSE of turn %d: records before offset %d are later than all that were read there: the topic was copied with other offsets or times, or made anew. "+
 				"Restore it with its offsets and times, or begin a new deployment under other keys (docs/failover.md): %w", c.Partition, topic, newest.Turn, c.Restart, deployment.ErrLogFault)
 		case later > 0 && later == near:
-			s.log.Warn(fmt.Sprintf("records before offset %d of partition %d of %s are later than all that counted there: if the topic was restored or copied, its offsets have changed, and records are passed over (docs/failover.md)", c.Restart, c.Partition, topic))
+			s.log.Warn(fmt.Sprintf("records before offset %d of partition %d of %s are later than all records that counted there: if the topic was restored or copied, its offsets have changed and the run skips records (docs/failover.md)", c.Restart, c.Partition, topic))
 		}
 	}
 	return nil

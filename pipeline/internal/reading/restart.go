@@ -92,7 +92,7 @@ func (s *Source) resume(ctx context.Context, epoch int64, interrupted func(settl
 		base = next
 		fresh.fromLedger = base
 		if closes[base] == nil {
-			return fmt.Errorf("starting at turn %d: the ledger has decided it and control has no CLOSE for it: control was restored from an older copy than the ledger, or has lost records. "+
+			return fmt.Errorf("starting at turn %d: the ledger has decided it, but control has no CLOSE for it: control was restored from an older copy than the ledger, or has lost records. "+
 				"Restore both as they were at one moment, or begin a new deployment under other keys (docs/failover.md): %w", base, deployment.ErrLogFault)
 		}
 	}
@@ -140,7 +140,7 @@ func (s *Source) interrupted(ctx context.Context, settled, last uint64) (interru
 		return interruption{begun: true, redo: true}, nil
 	}
 	if published {
-		return interruption{}, fmt.Errorf("starting at turn %d: counts holds values of it, and %d of %d shards have no ledger record of it: the ledger was restored from an older copy than counts or has lost records, or another program wrote to counts. "+
+		return interruption{}, fmt.Errorf("starting at turn %d: counts holds values of it, but %d of %d shards have no ledger record of it: the ledger was restored from an older copy than counts or has lost records, or another program wrote to counts. "+
 			"Restore control, ledger and counts as they were at one moment, or begin a new deployment under other keys (docs/failover.md): %w",
 			settled+1, s.dep.Config.Shards-have, s.dep.Config.Shards, deployment.ErrLogFault)
 	}

@@ -242,7 +242,7 @@ func (s *Source) advance(ctx context.Context) (outcome, error) {
 			return outcome{done: true}, s.end(ctx)
 		case anew || s.stalled(settled):
 			if !anew {
-				s.log.Warn("a turn is held up; taking a new epoch", "turn", s.opened)
+				s.log.Warn("a turn is not settled in time; starting a new epoch", "turn", s.opened)
 				if settled != s.heldAfter {
 					s.heldUp, s.heldAfter = 0, settled
 				}

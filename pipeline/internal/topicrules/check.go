@@ -137,15 +137,15 @@ func belongTogether(ctx context.Context, d *deployment.Deployment, client *kafka
 	}
 	var apart []*deployment.TopicError
 	gone := func(topic, fix string) {
-		apart = append(apart, &deployment.TopicError{Topic: topic, Got: fmt.Sprintf("does not exist and topic %s holds records", out.Control), Err: deployment.ErrLogFault, Fix: fix})
+		apart = append(apart, &deployment.TopicError{Topic: topic, Got: fmt.Sprintf("does not exist, but topic %s holds records", out.Control), Err: deployment.ErrLogFault, Fix: fix})
 	}
 	if topic := d.Config.Events.Topic; control && missing[topic] {
-		gone(topic, "if it was lost, restore it: one that is made anew is refused once a turn is settled; else correct events.topic")
+		gone(topic, "if it was lost, restore it: once a turn is settled, runs refuse a new one. Otherwise correct events.topic")
 	}
 	for _, topic := range []string{out.Turns, out.DeadLetter} { // what these held, no run needs
 		if control && missing[topic] {
 			apart = append(apart, &deployment.TopicError{Topic: topic, Got: "does not exist any more", Err: kafkalog.ErrUnknownTopic,
-				Fix: "make it again with runner change --create-topics; what it held is gone, and no run needs it"})
+				Fix: "make it again with runner change --create-topics; its records are gone, but no run needs them"})
 		}
 	}
 	for _, topic := range []string{out.Ledger, out.Counts, out.Turns} {
@@ -154,10 +154,10 @@ func belongTogether(ctx context.Context, d *deployment.Deployment, client *kafka
 		case err != nil:
 			return nil, err
 		case held && !control:
-			return []*deployment.TopicError{{Topic: out.Control, Got: fmt.Sprintf("%s and topic %s holds records", state, topic), Err: deployment.ErrLogFault,
-				Fix: "control was lost, or they do not belong together; restore it, or begin a new deployment under other keys with topics of other names"}}, nil
+			return []*deployment.TopicError{{Topic: out.Control, Got: fmt.Sprintf("%s, but topic %s holds records", state, topic), Err: deployment.ErrLogFault,
+				Fix: "control was lost, or the two do not belong together: restore control, or begin a new deployment under other keys with topics of other names"}}, nil
 		case control && missing[topic] && topic != out.Turns:
-			gone(topic, "if this is a new name, runner change --create-topics makes it; if it was lost, restore it, or begin a new deployment under other keys: a topic made anew holds nothing of what was published or decided")
+			gone(topic, "if this is a new name, runner change --create-topics makes it; if it was lost, restore it, or begin a new deployment under other keys: a new topic has nothing of what was published or decided")
 		}
 	}
 	return apart, nil

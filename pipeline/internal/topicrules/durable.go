@@ -30,7 +30,7 @@ func durable(t *state) {
 		return // the broker does not say
 	}
 	if t.replicas == 1 {
-		t.weak(ReplicationFactor, "1", "3", "what its one broker loses is lost: "+t.moreReplicas())
+		t.weak(ReplicationFactor, "1", "3", "its records are lost if its one broker loses them: "+t.moreReplicas())
 	}
 	enough := strconv.Itoa(min(2, t.replicas))
 	switch {
@@ -39,13 +39,13 @@ func durable(t *state) {
 			"brokers before Kafka 4 refuse every write: "+t.alter(MinInSync, enough))
 	case least < 2 && t.replicas > 1:
 		t.weak(MinInSync, strconv.Itoa(least), "2 or more",
-			"a write is acknowledged that only one broker has, and what it loses is lost: "+t.alter(MinInSync, enough))
+			"Kafka acknowledges writes that only one broker has, and they are lost if it loses them: "+t.alter(MinInSync, enough))
 	}
 }
 
 // moreReplicas returns what gives the topic three replicas: no broker has two of them.
 func (t *state) moreReplicas() string {
-	const fix = "kafka-reassign-partitions.sh gives a topic more replicas, runner init --create-topics --replication 3 makes new ones with them"
+	const fix = "kafka-reassign-partitions.sh gives an existing topic more replicas, and runner init --create-topics --replication 3 creates topics with three"
 	if t.brokers >= 3 {
 		return fix
 	}

@@ -70,7 +70,7 @@ func rulesOfTopics(d *deployment.Deployment) []rulesOfTopic {
 	out, need := &d.Config.Outputs, neededRetention(d)
 	return []rulesOfTopic{
 		{d.Config.Events.Topic, []topicRule{
-			timestampRule(d), notCompacted("events would vanish that a turn counts again after a restart"),
+			timestampRule(d), notCompacted("compaction could remove events that a restart counts again"),
 			retentionRule(need), eventBytesRule(d), warnUnclean,
 		}},
 		{out.Control, []topicRule{
@@ -88,10 +88,10 @@ func rulesOfTopics(d *deployment.Deployment) []rulesOfTopic {
 		}},
 		{out.Turns, []topicRule{
 			partitionsRule(1, "name another topic under outputs.turns"),
-			notCompacted("only one turn's end would be left"), roomRule, durable,
+			notCompacted("compaction would keep the end of only one turn"), roomRule, durable,
 		}},
 		{out.DeadLetter, []topicRule{
-			notCompacted("records without a key cannot be written there"), roomRule, durable,
+			notCompacted("a compacted topic takes no records without a key"), roomRule, durable,
 		}},
 	}
 }
@@ -159,20 +159,20 @@ func notCompacted(why string) topicRule {
 // active for long is a record that was not written for long.
 func onlyCompacted(t *state) {
 	if p := t.policies(); len(p) != 1 || p[0] != "compact" {
-		t.wrong(CleanupPolicy, "compact and nothing else", "else accounts are lost: "+t.alter(CleanupPolicy, "compact"))
+		t.wrong(CleanupPolicy, "compact and nothing else", "otherwise accounts are lost: "+t.alter(CleanupPolicy, "compact"))
 	}
 }
 
 func keptForEver(t *state) {
 	if t.compacted() {
-		t.wrong(CleanupPolicy, "delete", "compaction would take it apart: "+t.alter(CleanupPolicy, "delete"))
+		t.wrong(CleanupPolicy, "delete", "compaction would remove parts of the control log: "+t.alter(CleanupPolicy, "delete"))
 	}
 	if len(t.policies()) == 0 {
 		return // nothing is ever cleaned up
 	}
 	for _, s := range []string{Retention, RetentionBytes} {
 		if v := t.setting(s); v != forEver {
-			t.wrong(s, forEver, "control is kept for ever: "+t.alter(s, forEver))
+			t.wrong(s, forEver, "control must be kept for ever: "+t.alter(s, forEver))
 		}
 	}
 }
@@ -201,7 +201,7 @@ func partitionsRule(want int, fix string) topicRule {
 // published, and no user is charged for it.
 func safeElections(t *state) {
 	if t.setting(UncleanElections) == "true" {
-		t.wrong(UncleanElections, "false", "an election could lose records of what was published: "+t.alter(UncleanElections, "false"))
+		t.wrong(UncleanElections, "false", "an unclean election could lose records of what was published: "+t.alter(UncleanElections, "false"))
 	}
 }
 
@@ -228,9 +228,9 @@ func eventBytesRule(d *deployment.Deployment) topicRule {
 	return func(t *state) {
 		switch {
 		case !d.Config.Events.AcceptSizeRetention:
-			bytesRule(", or set events.accept_size_retention: true and see to it that they last for days")(t)
+			bytesRule(", or set events.accept_size_retention: true and make sure that records last for days")(t)
 		case t.limitedInBytes():
-			t.warnings = append(t.warnings, fmt.Sprintf("topic %s: %s is %s, which is accepted: a restart that finds records gone stops", t.name, RetentionBytes, t.setting(RetentionBytes)))
+			t.warnings = append(t.warnings, fmt.Sprintf("topic %s: %s is %s, which the configuration accepts; a restart stops if records that it needs are gone", t.name, RetentionBytes, t.setting(RetentionBytes)))
 		}
 	}
 }
@@ -241,6 +241,6 @@ func (t *state) limitedInBytes() bool {
 
 func warnUnclean(t *state) {
 	if t.setting(UncleanElections) == "true" {
-		t.warnings = append(t.warnings, fmt.Sprintf("topic %s: %s is true: an election can lose records and put others in their place; a restart that notices stops", t.name, UncleanElections))
+		t.warnings = append(t.warnings, fmt.Sprintf("topic %s: %s is true, so an unclean election can replace records by others; a restart that notices stops", t.name, UncleanElections))
 	}
 }

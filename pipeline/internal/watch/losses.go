@@ -153,20 +153,20 @@ type loss struct {
 func (l *Losses) losses() []loss {
 	r := &l.rules
 	unit := fmt.Sprintf("events.fields.time (%s) or events.time_unit (%s) is wrong", r.TimeField, cmp.Or(r.TimeUnit, "as the schema says"))
-	late := fmt.Sprintf("their times are behind their append times: it may be that events come later than time.lateness (%v) allows, that events of the past are written only now (under append times they are never counted), or that %s", r.Lateness, unit)
+	late := fmt.Sprintf("their times are behind their append times. Possible causes: events come later than time.lateness (%v) allows; old events are written only now (with append times they are never counted); %s", r.Lateness, unit)
 	if r.Trust == deployment.TrustProducer {
-		late = fmt.Sprintf("their times are behind those that producers gave the records, or an earlier record in their partition has a later time: it may be that events come later than time.lateness (%v) allows, or that %s", r.Lateness, unit)
+		late = fmt.Sprintf("their times are behind the times of their records, or an earlier record in their partition has a later time. Possible causes: events come later than time.lateness (%v) allows; %s", r.Lateness, unit)
 	}
-	overtaken := fmt.Sprintf("it may be that a partition was silent for longer than time.idle_grace (%v), or that a clock was set", r.IdleGrace)
+	overtaken := fmt.Sprintf("possible causes: a partition was silent for longer than time.idle_grace (%v); a clock was set", r.IdleGrace)
 	if r.Trust == deployment.TrustProducer {
-		overtaken = fmt.Sprintf("it may be that a partition whose records are behind the clock was silent for longer than time.idle_grace (%v): set it above the longest silence of such a partition. Windows that are closed stay closed: what comes for them is lost until the stream reaches the clock", r.IdleGrace)
+		overtaken = fmt.Sprintf("possible cause: a partition whose records are behind the clock was silent for longer than time.idle_grace (%v): set it above the longest silence of such a partition. Closed windows stay closed: their records are lost until the stream has caught up with the clock", r.IdleGrace)
 	}
 	return []loss{
 		{"are late", []Fate{Late, Disordered}, late},
-		{"are of the future", []Fate{Future}, fmt.Sprintf("it may be that a producer's clock is ahead by more than time.skew (%v), or that %s", r.Skew, unit)},
+		{"are of the future", []Fate{Future}, fmt.Sprintf("possible causes: a producer's clock is ahead by more than time.skew (%v); %s", r.Skew, unit)},
 		{
 			"are before the start of the deployment", []Fate{BeforeStart},
-			fmt.Sprintf("it is %s, set by runner init --start; it may be that these events are older, or that %s", clockTime(r.Start), unit),
+			fmt.Sprintf("runner init --start has set it to %s. Possible causes: these events are older; %s", clockTime(r.Start), unit),
 		},
 		{"came after their turn was closed", []Fate{Overtaken}, overtaken},
 		{"are dead-lettered", []Fate{DeadLettered}, ""},
@@ -197,7 +197,7 @@ func (l *Losses) where(f *Fates, loss loss, n uint64) string {
 
 // disorder says what makes records late that are not so by their own times.
 func (l *Losses) disorder() string {
-	const what = "records before them in their partitions have times that are later by more than "
+	const what = "an earlier record in their partition has a time that is later by more than "
 	if l.rules.Trust == deployment.TrustProducer {
 		return what + fmt.Sprintf("time.lateness (%v), as in a file that was not sorted before it was replayed", l.rules.Lateness)
 	}
@@ -270,6 +270,6 @@ func (l *Losses) tell(now time.Time, words, text string) {
 func (l *Losses) over(now time.Time, words, text string) {
 	if t := l.told[words]; t != nil {
 		delete(l.told, words)
-		l.log.Warn("over after " + now.Sub(t.since).Round(time.Second).String() + ": " + text)
+		l.log.Warn("resolved after " + now.Sub(t.since).Round(time.Second).String() + ": " + text)
 	}
 }

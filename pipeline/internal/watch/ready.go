@@ -43,11 +43,11 @@ func (r *Readiness) Look(now time.Time, seen Progress, seenAt time.Time, settled
 	case seenAt.IsZero():
 		return "starting: nothing was read yet"
 	case now.Sub(seenAt) >= notReadyAfter:
-		return "reading does not go on since " + clockTime(seenAt)
+		return "reading has made no progress since " + clockTime(seenAt)
 	case seen.Open > 0 && now.Sub(seen.OpenedAt) >= notReadyAfter+r.rules.publishEvery && now.Sub(r.since) >= notReadyAfter && now.Sub(seen.Worked) >= notReadyAfter:
-		return fmt.Sprintf("turn %d is not settled since %s", seen.Open, clockTime(seen.OpenedAt))
+		return fmt.Sprintf("turn %d was opened at %s and is not settled", seen.Open, clockTime(seen.OpenedAt))
 	case r.rules.idle && seen.End < calendar.Forever && now.Sub(latest) >= notReadyAfter && now.Sub(r.since) >= notReadyAfter && !moving:
-		return "counts are due since " + clockTime(latest)
+		return "counts have been due since " + clockTime(latest)
 	}
 	return ""
 }

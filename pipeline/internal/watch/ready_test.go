@@ -44,7 +44,7 @@ func TestRuleARunThatStandsStillIsNotReadyWithinHalfAMinute(t *testing.T) {
 		{"counts are due", latest, func(now time.Time) (Progress, time.Time, uint64, []kafkalog.Trouble) {
 			p, at := alive(now)
 			return p, at, 1, nil
-		}, "counts are due since 2025-03-01T12:01:16Z"},
+		}, "counts have been due since 2025-03-01T12:01:16Z"},
 		{"a pause of a stream that is behind the clock", time.Time{}, func(now time.Time) (Progress, time.Time, uint64, []kafkalog.Trouble) {
 			p, at := alive(now)
 			p.Partitions[0].SilentFrom = now.Add(-4 * time.Second).UnixMilli() // the grace is 5 s
@@ -54,12 +54,12 @@ func TestRuleARunThatStandsStillIsNotReadyWithinHalfAMinute(t *testing.T) {
 			p, at := alive(now)
 			p.Partitions, p.Delay = nil, time.Hour
 			return p, at, 1, nil
-		}, "counts are due since 2025-03-01T13:01:16Z"},
+		}, "counts have been due since 2025-03-01T13:01:16Z"},
 		{"a turn that is not settled", start, func(now time.Time) (Progress, time.Time, uint64, []kafkalog.Trouble) {
 			p, at := alive(now)
 			p.Open, p.OpenedAt, p.End = 2, start, calendar.Forever
 			return p, at, 1, nil
-		}, "turn 2 is not settled since 2025-03-01T12:00:00Z"},
+		}, "turn 2 was opened at 2025-03-01T12:00:00Z and is not settled"},
 		{"values that wait for their instant", time.Time{}, func(now time.Time) (Progress, time.Time, uint64, []kafkalog.Trouble) {
 			p, at := alive(now)
 			p.Open, p.OpenedAt, p.End = 2, start, calendar.Forever
@@ -77,11 +77,11 @@ func TestRuleARunThatStandsStillIsNotReadyWithinHalfAMinute(t *testing.T) {
 				p.Worked = stuck
 			}
 			return p, at, 1, nil
-		}, "turn 2 is not settled since 2025-03-01T12:00:00Z"},
+		}, "turn 2 was opened at 2025-03-01T12:00:00Z and is not settled"},
 		{"reading stands still", start, func(now time.Time) (Progress, time.Time, uint64, []kafkalog.Trouble) {
 			p, _ := alive(now)
 			return p, start, 1, nil
-		}, "reading does not go on since"},
+		}, "reading has made no progress since"},
 		{"no answer", start, func(now time.Time) (Progress, time.Time, uint64, []kafkalog.Trouble) {
 			p, at := alive(now)
 			return p, at, 1, []kafkalog.Trouble{{Doing: "reading topic \"secret\"", Since: start, Cause: errors.New("secret")}}

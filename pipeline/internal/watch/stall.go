@@ -184,7 +184,7 @@ func (s *Stalls) tick(now time.Time, troubles []kafkalog.Trouble, away []kafkalo
 	case len(troubles) > 0 && s.told[stallCluster] != nil:
 		return // something is over, but Kafka has not answered all since that was told
 	}
-	s.over(now, stallCluster, "Kafka answers as it should again")
+	s.over(now, stallCluster, "Kafka answers properly again")
 	if s.seenAt.IsZero() {
 		return
 	}
@@ -197,12 +197,12 @@ func (s *Stalls) tick(now time.Time, troubles []kafkalog.Trouble, away []kafkalo
 
 func (s *Stalls) tickOpen(now time.Time) {
 	if at := s.seen.OpenedAt; s.seen.Open > 0 && now.Sub(at) >= StallAfter+s.rules.publishEvery && now.Sub(s.worked) >= StallAfter {
-		s.tell(now, stallOpen, at, nil, fmt.Sprintf("turn %d was opened at %s and is not settled: is this machine, a worker or a broker too slow or too full? After %s without settlement the run takes a new epoch by itself, and gives the turn twice as long",
+		s.tell(now, stallOpen, at, nil, fmt.Sprintf("turn %d was opened at %s and is not settled: check whether this machine, a worker or a broker is overloaded or full. If the turn is not settled within %s, the run starts a new epoch by itself and allows twice as long",
 			s.seen.Open, clockTime(at), s.rules.limit))
 		return
 	}
 	if s.seen.Open > 0 {
-		s.over(now, stallOpen, fmt.Sprintf("turn %d is being worked on again", s.seen.Open))
+		s.over(now, stallOpen, fmt.Sprintf("the run works on turn %d again", s.seen.Open))
 		return
 	}
 	s.over(now, stallOpen, "turns are settled again")
@@ -216,7 +216,7 @@ func (s *Stalls) tickUnclosed(now time.Time) {
 		since = due // until then the turn may just be filling up
 	}
 	if !s.seen.Unclosed.IsZero() && s.seen.End < calendar.Forever && now.Sub(since) >= StallAfter+s.rules.lateness+s.rules.slack+s.rules.skew+s.rules.grace {
-		s.tell(now, stallUnclosed, since, nil, "no turn is closed, though the next one is due: either it has so many records that reading takes this long, or a worker hangs; the cluster begins another one where it is ended")
+		s.tell(now, stallUnclosed, since, nil, "no turn is closed although the next one is due: either reading its many records takes this long, or a worker hangs. If you end a hung worker, the cluster starts another one")
 		return
 	}
 	s.over(now, stallUnclosed, "turns are closed again")
@@ -306,7 +306,7 @@ func (s *Stalls) over(now time.Time, kind stallKind, text string) {
 }
 
 func (s *Stalls) clusterText(troubles []kafkalog.Trouble) string {
-	text := fmt.Sprintf("Kafka does not answer as it should since %s: %s: %v", clockTime(troubles[0].Since), troubles[0].Doing, troubles[0].Cause)
+	text := fmt.Sprintf("Kafka has not answered properly since %s: %s: %v", clockTime(troubles[0].Since), troubles[0].Doing, troubles[0].Cause)
 	// What a call meets on its way is a trouble of its own, and newer: an append to a leader that
 	// has died looks for its records first, and the new leader may have another reason.
 	said := map[string]bool{fmt.Sprint(troubles[0].Cause): true}
@@ -317,7 +317,7 @@ func (s *Stalls) clusterText(troubles []kafkalog.Trouble) string {
 		}
 	}
 	if len(troubles) > len(said) {
-		text += "; other calls wait, too"
+		text += "; other calls are waiting, too"
 	}
 	return text
 }
@@ -325,18 +325,18 @@ func (s *Stalls) clusterText(troubles []kafkalog.Trouble) string {
 func (s *Stalls) waitingText(kind stallKind, ids []int32) string {
 	who, end := partitionsText(ids, s.rules.topic), clockTime(time.UnixMilli(s.seen.End))
 	if kind == stallTransaction {
-		return fmt.Sprintf("%s held back by an open transaction, and the windows that ended at %s wait for it: a producer has neither committed nor aborted; "+
-			"kafka-transactions.sh --bootstrap-server %s list shows it, abort ends it", who, end, s.rules.broker)
+		return fmt.Sprintf("%s held back by an open transaction, so the windows that ended at %s wait: a producer has neither committed nor aborted it. "+
+			"Find it with kafka-transactions.sh --bootstrap-server %s list, and end it with abort", who, end, s.rules.broker)
 	}
 	until := "it has a record again"
 	if s.rules.idle {
-		until = clockTime(time.UnixMilli(s.rules.standsIn(&s.seen))) + ", when time.idle_grace lets the clock stand in"
+		until = clockTime(time.UnixMilli(s.rules.standsIn(&s.seen))) + ", when time.idle_grace is over and the clock counts instead"
 	}
-	rule := "Where silence is usual, lower time.idle_grace"
+	rule := "If silence is normal, lower time.idle_grace"
 	if s.rules.producer {
-		rule = "Keep time.idle_grace above the longest pause of a stream that is behind the clock: what comes later is lost"
+		rule = "Keep time.idle_grace above the longest pause of a stream that is behind the clock: records after a longer pause are lost"
 	}
-	return fmt.Sprintf("%s silent, and the windows that ended at %s wait until %s: is a producer down? %s", who, end, until, rule)
+	return fmt.Sprintf("%s silent, so the windows that ended at %s wait until %s: check that the producers are up. %s", who, end, until, rule)
 }
 
 // standsIn returns when the clock will have closed the next turn for all partitions that hold it

@@ -92,7 +92,7 @@ func TestRuleStallsAreToldWithTheirCause(t *testing.T) {
 		s.p = &Progress{End: windowEnd(0), Partitions: []Partition{stuck(3), {ID: 4, Next: 7775, LastStable: 7780, High: 7790, HeldBack: true}}}
 		// The window is due at 15 s; intervals of 1, 2, 4, 8 and 10 minutes.
 		s.says(s.until(40*time.Minute),
-			[]string{"45s", "no progress for 30s: partition 3 of topic visits is held back by an open transaction, and the windows that ended at 2026-03-01T12:00:00Z wait for it", "kafka-transactions.sh --bootstrap-server b:9092 list"},
+			[]string{"45s", "no progress for 30s: partition 3 of topic visits is held back by an open transaction, so the windows that ended at 2026-03-01T12:00:00Z wait", "kafka-transactions.sh --bootstrap-server b:9092 list"},
 			[]string{"1m45s", "no progress for 1m30s: partition 3"}, []string{"3m45s"}, []string{"7m45s"}, []string{"15m45s"}, []string{"25m45s"}, []string{"35m45s"})
 		s.p = &Progress{End: windowEnd(time.Minute), Partitions: []Partition{{ID: 3, Next: 7779, LastStable: 7779, High: 7779}}}
 		s.says(s.until(41*time.Minute), []string{"40m1s", "partition 3 of topic visits is no longer waited for, after 39m46s"})
@@ -108,7 +108,7 @@ func TestRuleStallsAreToldWithTheirCause(t *testing.T) {
 		s := newStallScene(t, nil)
 		s.p = &Progress{End: windowEnd(0), Partitions: []Partition{quiet1(0), quiet1(7), {ID: 5, Next: 7772, LastStable: 7772, High: 7772}}}
 		s.says(s.until(time.Minute),
-			[]string{"45s", "partitions 0, 7 of topic visits are silent, and the windows that ended at 2026-03-01T12:00:00Z wait until 2026-03-01T12:03:10Z, when time.idle_grace lets the clock stand in"})
+			[]string{"45s", "partitions 0, 7 of topic visits are silent, so the windows that ended at 2026-03-01T12:00:00Z wait until 2026-03-01T12:03:10Z, when time.idle_grace is over and the clock counts instead"})
 		s.p.Partitions[0].HeldBack = false // it has a record
 		s.says(s.until(2*time.Minute), []string{"1m45s", "partition 7 of topic visits is silent"})
 		s.p.Partitions[1].HeldBack = false
@@ -119,7 +119,7 @@ func TestRuleStallsAreToldWithTheirCause(t *testing.T) {
 		silent := quiet1(0)
 		silent.SilentFrom = windowEnd(5 * time.Minute)
 		s.p = &Progress{End: windowEnd(0), Partitions: []Partition{silent}}
-		s.says(s.until(time.Minute), []string{"45s", "wait until 2026-03-01T12:07:00Z, when time.idle_grace lets the clock stand in"})
+		s.says(s.until(time.Minute), []string{"45s", "wait until 2026-03-01T12:07:00Z, when time.idle_grace is over and the clock counts instead"})
 	})
 	// A lower idle_grace would lose what such a partition brings after its pause.
 	for producer, rule := range map[bool]string{false: "lower time.idle_grace", true: "Keep time.idle_grace above the longest pause"} {
@@ -158,7 +158,7 @@ func TestRuleStallsAreToldWithTheirCause(t *testing.T) {
 			{Doing: `asking for offsets of topic "ledger" partition 0`, Since: stallNoon.Add(21 * time.Second), Cause: errors.New("fewer replicas are in sync")},
 			{Doing: "another one", Since: stallNoon.Add(22 * time.Second), Cause: errors.New("fewer replicas are in sync")}}
 		s.says(s.until(time.Minute),
-			[]string{"50s", `appending to topic \"ledger\" partition 0: nothing listens there; asking for offsets of topic \"ledger\" partition 0: fewer replicas are in sync; other calls wait, too`})
+			[]string{"50s", `appending to topic \"ledger\" partition 0: nothing listens there; asking for offsets of topic \"ledger\" partition 0: fewer replicas are in sync; other calls are waiting, too`})
 	})
 	t.Run("no broker", func(t *testing.T) {
 		s := newStallScene(t, nil)
@@ -167,10 +167,10 @@ func TestRuleStallsAreToldWithTheirCause(t *testing.T) {
 		s.down = []kafkalog.Trouble{{Doing: `reading topic "visits" partition 0`, Since: stallNoon.Add(20 * time.Second), Cause: errors.New("nothing listens there")}, {Since: stallNoon.Add(30 * time.Second)}}
 		s.p = nil // READ waits
 		s.says(s.until(2*time.Minute),
-			[]string{"50s", `no progress for 30s: Kafka does not answer as it should since 2026-03-01T12:00:20Z: reading topic \"visits\" partition 0: nothing listens there; other calls wait, too`},
+			[]string{"50s", `no progress for 30s: Kafka has not answered properly since 2026-03-01T12:00:20Z: reading topic \"visits\" partition 0: nothing listens there; other calls are waiting, too`},
 			[]string{"1m50s", "no progress for 1m30s"})
 		s.down = nil
-		s.says(s.until(3*time.Minute), []string{"2m1s", "Kafka answers as it should again, after 1m41s"})
+		s.says(s.until(3*time.Minute), []string{"2m1s", "Kafka answers properly again, after 1m41s"})
 		s.down = []kafkalog.Trouble{{Since: stallNoon.Add(3 * time.Minute), Cause: errors.New("again")}}
 		s.says(s.until(4*time.Minute), []string{"3m30s", "again"})
 	})
@@ -209,7 +209,7 @@ func TestRuleStallsAreToldWithTheirCause(t *testing.T) {
 			lines := s.until(s.at + 29*time.Second)
 			switch told := s.at - 30*time.Second; told { // the half minute whose looks these are
 			case 30 * time.Second:
-				s.says(lines, []string{"30s", "no progress for 30s: Kafka does not answer as it should since 2026-03-01T12:00:00Z: waiting for broker b:9092: frozen"})
+				s.says(lines, []string{"30s", "no progress for 30s: Kafka has not answered properly since 2026-03-01T12:00:00Z: waiting for broker b:9092: frozen"})
 			case 90 * time.Second:
 				s.says(lines, []string{"1m30s", "no progress for 1m30s"})
 			case 210 * time.Second:
@@ -229,7 +229,7 @@ func TestRuleStallsAreToldWithTheirCause(t *testing.T) {
 		s.down = []kafkalog.Trouble{{Doing: "reading", Since: stallNoon.Add(s.at)}} // it answers, and the leaders are not there yet
 		s.says(s.until(s.at + 3*time.Second))
 		s.down = nil
-		s.says(s.until(20*time.Minute), []string{"8m4s", "Kafka answers as it should again, after 8m4s"})
+		s.says(s.until(20*time.Minute), []string{"8m4s", "Kafka answers properly again, after 8m4s"})
 	})
 	t.Run("a short failure", func(t *testing.T) {
 		s := newStallScene(t, nil)
@@ -243,7 +243,7 @@ func TestRuleStallsAreToldWithTheirCause(t *testing.T) {
 	t.Run("a turn that does not settle", func(t *testing.T) {
 		s := newStallScene(t, func(r *Rules) { r.publishEvery = time.Minute })
 		s.p = &Progress{End: windowEnd(0), Open: 17, OpenedAt: stallNoon}
-		s.says(s.until(2*time.Minute), []string{"1m30s", "no progress for 1m30s: turn 17 was opened at 2026-03-01T12:00:00Z and is not settled", "After 2m0s"})
+		s.says(s.until(2*time.Minute), []string{"1m30s", "no progress for 1m30s: turn 17 was opened at 2026-03-01T12:00:00Z and is not settled", "within 2m0s"})
 		s.p = &Progress{End: windowEnd(time.Hour)}
 		s.says(s.until(3*time.Minute), []string{"2m1s", "turns are settled again, after 2m1s"})
 	})
