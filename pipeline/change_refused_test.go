@@ -99,6 +99,23 @@ func TestRuleARefusedChangeWritesNothing(t *testing.T) {
 			}
 		})
 	}
+	t.Run("a run was started meanwhile", func(t *testing.T) {
+		t.Parallel()
+		d, next := bounded(t, func(*deployment.Config) {})
+		ran(t, d)
+		var control int64
+		o := ChangeOptions{MakeTopics: func(context.Context) error {
+			appendControl(t, d, &schemas.Run{ID: [16]byte{9}})
+			control = endOf(t, d, d.Config.Outputs.Control)
+			return nil
+		}}
+		if _, err := Change(t.Context(), mustCompile(t, next), o); !errors.Is(err, deployment.ErrSuperseded) {
+			t.Errorf("the change ended with %v, want %v", err, deployment.ErrSuperseded)
+		}
+		if at := endOf(t, d, d.Config.Outputs.Control); at != control {
+			t.Errorf("control grew from %d to %d", control, at)
+		}
+	})
 }
 
 var (
