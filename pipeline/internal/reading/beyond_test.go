@@ -8,6 +8,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/packing"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
@@ -114,6 +115,40 @@ func TestRuleARunWithAnEndKeepsNothingOfTheTurnsAfterIt(t *testing.T) {
 				t.Errorf("%d events were accepted, want all %d", f.tallies.Accepted, end+1000)
 			}
 		})
+	}
+}
+
+// A run with an end closes some turns after it, before its last turn is settled. What it keeps of
+// them goes into their CLOSEs, which the next run follows.
+func TestRuleARunWithAnEndKeepsTheTurnsThatItCloses(t *testing.T) {
+	const end = 10
+	for name, opts := range map[string]Options{
+		"until a time":  {Until: time.UnixMilli(1000 + 1000*end)},
+		"until the end": {UntilEnd: true, Ends: map[int32]int64{0: end}},
+	} {
+		for _, catchUp := range []int{1, 3, 16} {
+			f := newFeeder(t, opts)
+			f.dep.Config.CatchUp = catchUp
+			for turn := range int64(end) {
+				f.add("u", turn+1)
+			}
+			f.needed = f.lastNeeded()
+			for turn := range int64(200) {
+				f.add("u", end+1+turn)
+			}
+			f.partitions[0].idleUntil = calendar.Forever // all turns have passed
+			const settled = end - 1
+			closed, after := uint64(settled), uint64(0)
+			for last := f.nextSpan(closed, settled); last > closed; last = f.nextSpan(closed, settled) {
+				if c := f.closeOf(closed+1, last); c.Contributions != last-closed {
+					t.Errorf("%s, spans of %d: the CLOSE of turns %d to %d has %d contributions, want %d", name, catchUp, closed+1, last, c.Contributions, last-closed)
+				}
+				closed, after = last, last-end
+			}
+			if after == 0 {
+				t.Errorf("%s, spans of %d: no turn after the end is closed, so that the test shows nothing", name, catchUp)
+			}
+		}
 	}
 }
 
