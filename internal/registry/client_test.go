@@ -451,7 +451,7 @@ func TestSettingsThatCannotBe(t *testing.T) {
 		t.Fatal(err)
 	}
 	for field, cfgs := range map[string][]Config{
-		"url":     {{}, {URL: "registry"}, {URL: "ftp://registry"}, {URL: "https://"}, {URL: "http://ann:s3cret@registry"}, {URL: "http://registry", Attempts: -1}},
+		"url":     {{}, {URL: "registry"}, {URL: "ftp://registry"}, {URL: "https://"}, {URL: "http://ann:s3cret@registry"}, {URL: "http://registry/?token=s3cret"}, {URL: "http://registry", Attempts: -1}},
 		"user":    {{URL: "http://registry", Password: secret.New("s3cret")}},
 		"ca_file": {{URL: "http://registry", CAFile: empty}, {URL: "https://registry", CAFile: empty}, {URL: "https://registry", CAFile: empty + ".no"}},
 	} {

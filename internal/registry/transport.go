@@ -36,6 +36,8 @@ func CheckURL(text string) error {
 		return &ConfigError{"url", "the address must be http://host:port or https://host:port"}
 	case u.User != nil:
 		return &ConfigError{"url", "user and password have settings of their own: addresses are shown in errors"}
+	case u.RawQuery != "" || u.Fragment != "":
+		return &ConfigError{"url", "take the query out of it (what follows ? or #): addresses are shown in errors, and a query may hold a secret"}
 	}
 	if port := u.Port(); port != "" {
 		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {

@@ -114,7 +114,7 @@ func (s *SASL) checkToken() error {
 	}
 	var bad *registry.ConfigError
 	if errors.As(registry.CheckURL(s.TokenURL), &bad) {
-		return Invalid("kafka.sasl.token_url", "it must be http://host:port/path or https://host:port/path, without user and password")
+		return Invalid("kafka.sasl.token_url", "it must be http://host:port/path or https://host:port/path, without user, password and query")
 	}
 	return s.checkUser()
 }

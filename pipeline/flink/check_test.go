@@ -66,8 +66,8 @@ func TestCheckNamesAProgramThatIsNoJobManager(t *testing.T) {
 }
 
 func TestCheckNamesAnAddressThatIsNone(t *testing.T) {
-	for _, address := range []string{"", "localhost:8081", "ftp://localhost:8081", "http://"} {
-		if err := Check(t.Context(), Options{URL: secret.NewURL(address), Parallelism: 1}); !errors.Is(err, ErrAddress) {
+	for _, address := range []string{"", "localhost:8081", "ftp://localhost:8081", "http://", "http://localhost:8081/?token=hunter2"} {
+		if err := Check(t.Context(), Options{URL: secret.NewURL(address), Parallelism: 1}); !errors.Is(err, ErrAddress) || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("Check of %q = %v, want ErrAddress", address, err)
 		}
 	}

@@ -55,7 +55,7 @@ const maxAnswer = 8 << 20
 
 func newClient(address secret.URL) (*client, error) {
 	u, err := url.Parse(address.Reveal())
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.RawQuery != "" || u.Fragment != "" {
 		return nil, fmt.Errorf("%q: %w", address.String(), ErrAddress)
 	}
 	return &client{url: secret.NewURL(strings.TrimSuffix(address.Reveal(), "/")), http: http.Client{Timeout: 30 * time.Second}}, nil

@@ -58,10 +58,14 @@ func (u URL) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, u.String()) 
 // MarshalText implements encoding.TextMarshaler, which JSON, YAML and slog use.
 func (u URL) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
 
-// Redact returns an address with Redacted in place of everything between the scheme and the last @:
-// user and password. The address need not be valid.
+// Redact returns an address with Redacted in place of everything between the scheme and the last @,
+// user and password, and in place of a query: some servers take a token there. The address need not
+// be valid.
 func Redact(address string) string {
 	at := strings.LastIndexByte(address, '@')
+	if q := strings.IndexByte(address[at+1:], '?'); q >= 0 {
+		address = address[:at+1+q+1] + Redacted
+	}
 	if at < 0 {
 		return address
 	}

@@ -63,6 +63,9 @@ func TestRuleASecretIsNeverPrinted(t *testing.T) {
 func TestRedact(t *testing.T) {
 	for address, want := range map[string]string{
 		"joe:FLSE://CRET@host:8081":   Redacted + "@host:8081",
+		"http://h:1/x?token=SECRET":   "http://h:1/x?" + Redacted,
+		"http://a:b@h:1/?t=SECRET":    "http://" + Redacted + "@h:1/?" + Redacted,
+		"http://h:1/?t=SECRET@b":      "http://" + Redacted + "@b",
 		"":                            "",
 		"http://flink:8081":           "http://flink:8081",
 		"http://a:b@flink:8081/x":     "http://[redacted]@flink:8081/x",

@@ -45,7 +45,8 @@ func TestWhatIsWrongWithSecurityIsSaidByField(t *testing.T) {
 		{"a token for a password's mechanism", deployment.Kafka{SASL: &deployment.SASL{Mechanism: "plain", User: "u", Password: secret.New("s3cret"), TokenFile: f.Text}}, "kafka.sasl: tokens, scopes and extensions go with mechanism oauthbearer"},
 		{"the token's file is a key", deployment.Kafka{SASL: &deployment.SASL{Mechanism: "oauthbearer", TokenFile: f.Key}}, "kafka.sasl.token_file: the file DIR/key.pem must hold a token and nothing else"},
 		{"an endpoint without a client", deployment.Kafka{SASL: &deployment.SASL{Mechanism: "oauthbearer", TokenURL: "https://idp/token"}}, "kafka.sasl.user: it is missing: oauthbearer needs a user"},
-		{"an endpoint with a password in it", deployment.Kafka{SASL: &deployment.SASL{Mechanism: "oauthbearer", TokenURL: "https://u:s3cret@idp/token", User: "u", Password: secret.New("p")}}, "kafka.sasl.token_url: it must be http://host:port/path or https://host:port/path, without user and password"},
+		{"an endpoint with a password in it", deployment.Kafka{SASL: &deployment.SASL{Mechanism: "oauthbearer", TokenURL: "https://u:s3cret@idp/token", User: "u", Password: secret.New("p")}}, "kafka.sasl.token_url: it must be http://host:port/path or https://host:port/path, without user, password and query"},
+		{"an endpoint with a query", deployment.Kafka{SASL: &deployment.SASL{Mechanism: "oauthbearer", TokenURL: "https://idp/token?key=s3cret", User: "u", Password: secret.New("p")}}, "kafka.sasl.token_url: it must be http://host:port/path or https://host:port/path, without user, password and query"},
 		{"an extension that ends the token", deployment.Kafka{SASL: &deployment.SASL{Mechanism: "oauthbearer", TokenFile: f.Text, Extensions: []string{"a=b\x01auth=c"}}}, `kafka.sasl.extensions: "a=b\x01auth=c" is not name=value, with a name of letters, not auth, and a value of printable characters`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
