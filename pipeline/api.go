@@ -56,10 +56,6 @@ type (
 	Record    = deployment.Record
 	Beginning = deployment.Beginning
 
-	// CompiledMetric is a metric of a Deployment, or its coverage, with its digest and
-	// its ladder.
-	CompiledMetric = deployment.CompiledMetric
-
 	// Difference is a point in which a configuration differs from the one in force.
 	Difference = generations.Difference
 	// Value is a field with its value in force and in the configuration.
@@ -88,14 +84,6 @@ const (
 	KeysPrivate = deployment.KeysPrivate
 	// KeysFrom takes the keys that another metric has released.
 	KeysFrom = deployment.KeysFrom
-)
-
-// Values of SASL.Mechanism.
-const (
-	SASLPlain       = deployment.SASLPlain
-	SASLScramSHA256 = deployment.SASLScramSHA256
-	SASLScramSHA512 = deployment.SASLScramSHA512
-	SASLOAuthBearer = deployment.SASLOAuthBearer
 )
 
 // The errors of calls on a deployment, for errors.Is. docs/runbook.md says what to do

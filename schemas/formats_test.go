@@ -66,7 +66,6 @@ func codecs() []codec {
 		codecOf("open-slice", genOpenSlice, EncodeOpenSlice, DecodeOpenSlice),
 		codecOf("contributions", genContributions, EncodeContributions, DecodeContributions),
 		codecOf("open", genOpen, noError(EncodeOpen), DecodeOpen),
-		codecOf("envelope", genEnvelope, EncodeEnvelope, DecodeEnvelope),
 		codecOf("partial", genPartial, EncodePartial, DecodePartial),
 		codecOf("ack", genAck, EncodeAck, DecodeAck),
 		codecOfReleases("release-avro", CountsEncoding{CountsAvro, 7}),
@@ -273,7 +272,6 @@ func FuzzDecodeSnapshotBody(f *testing.F)  { fuzzCodec(f, "snapshot") }
 func FuzzDecodeOpenSlice(f *testing.F)     { fuzzCodec(f, "open-slice") }
 func FuzzDecodeContributions(f *testing.F) { fuzzCodec(f, "contributions") }
 func FuzzDecodeOpen(f *testing.F)          { fuzzCodec(f, "open") }
-func FuzzDecodeEnvelope(f *testing.F)      { fuzzCodec(f, "envelope") }
 func FuzzDecodePartial(f *testing.F)       { fuzzCodec(f, "partial") }
 func FuzzDecodeAck(f *testing.F)           { fuzzCodec(f, "ack") }
 func FuzzDecodeReleaseAvro(f *testing.F)   { fuzzCodec(f, "release-avro") }

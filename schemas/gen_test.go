@@ -358,15 +358,6 @@ func genOpen(t *rapid.T) Open {
 		FromLedger: rapid.Bool().Draw(t, "ledger"), Group: rapid.Uint32().Draw(t, "group"), Groups: rapid.Uint32().Draw(t, "groups")}
 }
 
-func genEnvelope(t *rapid.T) Envelope {
-	e := Envelope{Open: genOpen(t), Batches: genList(t, 3, genContributions)}
-	for i := range e.Batches {
-		b := &e.Batches[i]
-		b.Epoch, b.Turn, b.Shard = e.Open.Epoch, rapid.Uint64Range(e.Open.First, e.Open.Turn).Draw(t, "turn"), e.Open.Shard
-	}
-	return e
-}
-
 func genPartial(t *rapid.T) Partial {
 	u32 := func() uint32 { return rapid.Uint32().Draw(t, "shard") }
 	turn := rapid.Uint64().Draw(t, "turn")

@@ -45,8 +45,6 @@ func goldenValue(c codec, i int) any {
 		return batch
 	case "open":
 		return open
-	case "envelope":
-		return Envelope{Open: open, Batches: []Contributions{batch, batch}[:i]}
 	case "partial":
 		return Partial{Epoch: 17, First: 5, Turn: 5 + n, Shard: 3, Shards: 16, ReleaseShards: 1, Records: 4, Total: 1000,
 			Tallies: tallies, Cells: []Cell{{0, 1700000000000, 1700000060000, keys[1], 301}, {1, 1699999200000, 1700000060000, keys[2], -int64(n)}}}

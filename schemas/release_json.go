@@ -187,10 +187,8 @@ func parseMillis(text string) (ms int64, ok bool) {
 	return ms, formatMillis(ms) == text
 }
 
-// FormatValue writes a value in units of 2^-10 as its exact decimal, with at most ten digits after
+// appendValue writes a value in units of 2^-10 as its exact decimal, with at most ten digits after
 // the point and without trailing zeros.
-func FormatValue(v int64) string { return string(appendValue(nil, v)) }
-
 func appendValue(dst []byte, v int64) []byte {
 	u := uint64(v)
 	if v < 0 {

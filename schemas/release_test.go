@@ -150,7 +150,7 @@ func TestMillisecondsOfAllYears(t *testing.T) {
 func TestValuesAreWrittenExactly(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v := rapid.OneOf(rapid.Int64(), rapid.Int64Range(-5000, 5000), rapid.Just(int64(math.MinInt64))).Draw(t, "v")
-		text := FormatValue(v)
+		text := string(appendValue(nil, v))
 		got, ok := new(big.Rat).SetString(text)
 		if !ok || got.Cmp(big.NewRat(v, 1024)) != 0 {
 			t.Fatalf("%d/1024 is written %s", v, text)

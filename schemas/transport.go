@@ -2,7 +2,6 @@ package schemas
 
 import (
 	"encoding/binary"
-	"fmt"
 )
 
 // Open tells a shard that the turns First to Turn may be spent: every turn before them is settled.
@@ -16,12 +15,6 @@ type Open struct {
 	// Group is which of Groups readers has handed on all that it has of the turns with this OPEN:
 	// they may be spent with the OPENs of all readers. Groups 0 stands for 1.
 	Group, Groups uint32
-}
-
-// Envelope is everything that SPEND gets for one shard and span.
-type Envelope struct {
-	Open    Open
-	Batches []Contributions // of the epoch, turns and shard of Open
 }
 
 // Partial is what one shard adds to the counts of one release shard in the turns First to Turn.
@@ -69,7 +62,7 @@ func PeekEpoch(b []byte) (kind Kind, epoch int64, turn uint64, err error) {
 	}
 	kind = Kind(b[2])
 	switch kind {
-	case KindContributions, KindOpen, KindEnvelope, KindPartial, KindAck:
+	case KindContributions, KindOpen, KindPartial, KindAck:
 	default:
 		return 0, 0, 0, malformed(kind, "it does not travel between stages")
 	}
@@ -131,92 +124,6 @@ func DecodeOpen(b []byte) (Open, error) {
 		return Open{}, err
 	}
 	return o, nil
-}
-
-// EncodeEnvelope encodes an envelope. Errors: ErrInvalid, also if a batch is of another epoch, turn
-// or shard.
-func EncodeEnvelope(e Envelope) ([]byte, error) {
-	batches := make([][]byte, len(e.Batches))
-	for i, c := range e.Batches {
-		if c.Epoch != e.Open.Epoch || !e.Open.Holds(c.Turn) || c.Shard != e.Open.Shard {
-			return nil, invalid(KindEnvelope, "batch of another epoch, turn or shard")
-		}
-		b, err := EncodeContributions(c)
-		if err != nil {
-			return nil, fmt.Errorf("encoding envelope: %w", err)
-		}
-		batches[i] = b
-	}
-	return PackEnvelope(EncodeOpen(e.Open), batches)
-}
-
-// PackEnvelope makes an envelope of an encoded Open and encoded Contributions without decoding the
-// contributions: the bytes are those of EncodeEnvelope. Errors: ErrMalformed, ErrVersion,
-// ErrInvalid (a batch of another epoch or turn).
-func PackEnvelope(open []byte, batches [][]byte) ([]byte, error) {
-	kind, epoch, turn, err := PeekEpoch(open)
-	if err != nil {
-		return nil, fmt.Errorf("packing envelope: %w", err)
-	}
-	if kind != KindOpen {
-		return nil, invalid(KindEnvelope, "it does not begin with an open")
-	}
-	o, err := DecodeOpen(open)
-	if err != nil {
-		return nil, fmt.Errorf("packing envelope: %w", err)
-	}
-	size := len(open) + 64
-	for _, b := range batches {
-		size += len(b) + 5
-	}
-	dst := appendTurn(make([]byte, 0, size), KindEnvelope, epoch, turn)
-	dst = appendBytes(dst, open)
-	dst = binary.AppendUvarint(dst, uint64(len(batches)))
-	for _, b := range batches {
-		k, be, bt, err := PeekEpoch(b)
-		if err != nil {
-			return nil, fmt.Errorf("packing envelope: %w", err)
-		}
-		if k != KindContributions || be != epoch || !o.Holds(bt) {
-			return nil, invalid(KindEnvelope, "batch of another kind, epoch or turn")
-		}
-		dst = appendBytes(dst, b)
-	}
-	return dst, nil
-}
-
-// DecodeEnvelope is the inverse of EncodeEnvelope. Errors: ErrMalformed, ErrVersion.
-func DecodeEnvelope(b []byte) (Envelope, error) {
-	d := newWireDecoder(b, KindEnvelope)
-	epoch, turn := d.varint("epoch"), d.uvarint("turn")
-	open := d.take(d.count("open", 1), "open")
-	n := d.count("batches", 10)
-	raw := make([][]byte, n)
-	for i := range raw {
-		raw[i] = d.take(d.count("batch", 1), "batch")
-	}
-	if err := d.finish(); err != nil {
-		return Envelope{}, err
-	}
-	o, err := DecodeOpen(open)
-	if err != nil {
-		return Envelope{}, fmt.Errorf("decoding envelope: %w", err)
-	}
-	if o.Epoch != epoch || o.Turn != turn {
-		return Envelope{}, malformed(KindEnvelope, "its open is of another epoch or turn")
-	}
-	e := Envelope{Open: o, Batches: make([]Contributions, n)}
-	for i := range raw {
-		c, err := DecodeContributions(raw[i])
-		if err != nil {
-			return Envelope{}, fmt.Errorf("decoding envelope: %w", err)
-		}
-		if c.Epoch != epoch || !o.Holds(c.Turn) || c.Shard != o.Shard {
-			return Envelope{}, malformed(KindEnvelope, "batch of another epoch, turn or shard")
-		}
-		e.Batches[i] = c
-	}
-	return e, nil
 }
 
 // EncodePartial encodes partial counts. Errors: ErrInvalid (a key too long, too many turns).

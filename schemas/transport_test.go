@@ -10,52 +10,6 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestPackedEnvelopesAreEncodedEnvelopes(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		e := genEnvelope(t)
-		want, err := EncodeEnvelope(e)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var batches [][]byte
-		for _, c := range e.Batches {
-			b, err := EncodeContributions(c)
-			if err != nil {
-				t.Fatal(err)
-			}
-			batches = append(batches, b)
-		}
-		got, err := PackEnvelope(EncodeOpen(e.Open), batches)
-		if err != nil || !bytes.Equal(got, want) {
-			t.Fatal("packing and encoding differ", err)
-		}
-	})
-}
-
-func TestEnvelopesHoldOneEpochTurnAndShard(t *testing.T) {
-	open := Open{Epoch: 1, Turn: 2, Shard: 3}
-	for name, c := range map[string]Contributions{"epoch": {Epoch: 2, Turn: 2, Shard: 3}, "turn": {Epoch: 1, Turn: 3, Shard: 3},
-		"shard": {Epoch: 1, Turn: 2, Shard: 4}} {
-		if _, err := EncodeEnvelope(Envelope{Open: open, Batches: []Contributions{c}}); !errors.Is(err, ErrInvalid) {
-			t.Errorf("%s: %v", name, err)
-		}
-		b, err := EncodeContributions(c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		packed, err := PackEnvelope(EncodeOpen(open), [][]byte{b})
-		if err == nil {
-			_, err = DecodeEnvelope(packed)
-		}
-		if !errors.Is(err, ErrInvalid) && !errors.Is(err, ErrMalformed) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	if _, err := PackEnvelope(nil, nil); !errors.Is(err, ErrMalformed) {
-		t.Error(err)
-	}
-}
-
 func TestPeekingFindsKindEpochAndTurn(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		check := func(kind Kind, epoch int64, turn uint64, b []byte, err error) {
@@ -67,7 +21,7 @@ func TestPeekingFindsKindEpochAndTurn(t *testing.T) {
 				t.Fatal(k, e, w, err)
 			}
 		}
-		o, c, p, a, e := genOpen(t), genContributions(t), genPartial(t), genAck(t), genEnvelope(t)
+		o, c, p, a := genOpen(t), genContributions(t), genPartial(t), genAck(t)
 		check(KindOpen, o.Epoch, o.Turn, EncodeOpen(o), nil)
 		b, err := EncodeContributions(c)
 		check(KindContributions, c.Epoch, c.Turn, b, err)
@@ -75,8 +29,6 @@ func TestPeekingFindsKindEpochAndTurn(t *testing.T) {
 		check(KindPartial, p.Epoch, p.Turn, b, err)
 		b, err = EncodeAck(a)
 		check(KindAck, a.Epoch, a.Turn, b, err)
-		b, err = EncodeEnvelope(e)
-		check(KindEnvelope, e.Open.Epoch, e.Open.Turn, b, err)
 	})
 	if _, _, _, err := PeekEpoch(LedgerKey{Kind: KindDeltaPart}.Bytes()); !errors.Is(err, ErrMalformed) {
 		t.Error("a ledger key is no transport element:", err)

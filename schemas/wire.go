@@ -42,8 +42,7 @@ const (
 	KindMetricSpec    Kind = 34
 	KindTurnEnd       Kind = 35 // JSON; named in errors only
 	KindContributions Kind = 48
-	KindOpen          Kind = 49
-	KindEnvelope      Kind = 50
+	KindOpen          Kind = 49 // 50: an OPEN and its contributions, which no version writes any more
 	KindPartial       Kind = 51
 	KindAck           Kind = 52
 	KindDeadLetter    Kind = 64 // Kafka headers; named in errors only
@@ -63,7 +62,7 @@ func (k Kind) String() string {
 		{KindSnapshotPart, "ledger snapshot part"}, {KindSnapshotBody, "ledger snapshot"},
 		{KindOpenSlice, "open slice"}, {KindAccounts, "accounts"}, {KindLedgerKey, "ledger key"}, {KindReleaseKey, "release key"},
 		{KindRelease, "release"}, {KindMetricSpec, "metric specification"}, {KindTurnEnd, "turn end"},
-		{KindContributions, "contributions"}, {KindOpen, "open"}, {KindEnvelope, "envelope"},
+		{KindContributions, "contributions"}, {KindOpen, "open"},
 		{KindPartial, "partial counts"}, {KindAck, "acknowledgement"}, {KindDeadLetter, "dead letter"},
 	}
 	for _, n := range names {
@@ -93,7 +92,7 @@ func (k Kind) version() byte {
 	switch {
 	case k <= KindEnd:
 		return 4
-	case k == KindDeltaBody, k == KindOpen, k == KindEnvelope, k == KindPartial, k == KindAck:
+	case k == KindDeltaBody, k == KindOpen, k == KindPartial, k == KindAck:
 		return 3
 	}
 	return 2

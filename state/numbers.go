@@ -1,7 +1,6 @@
 package state
 
 import (
-	"fmt"
 	"math"
 	"math/big"
 	"math/bits"
@@ -120,16 +119,6 @@ func PrecisionFromSigma(sigma float64) (Precision, error) {
 		units.Add(units, big.NewInt(1))
 	}
 	return PrecisionFromBig(units)
-}
-
-// PrecisionFromBytes reads what AppendBinary wrote. It fails with a
-// *DecodeError unless b has exactly 16 bytes.
-func PrecisionFromBytes(b []byte) (Precision, error) {
-	u, ok := int128.FromBytes(b)
-	if !ok {
-		return Precision{}, &DecodeError{What: "precision", Reason: fmt.Sprintf("%d bytes where %d are needed", len(b), WideSize)}
-	}
-	return Precision(u), nil
 }
 
 // Cmp returns -1, 0 or 1 as d is less than, equal to or greater than o.

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 
@@ -56,7 +57,7 @@ func (f *kafkaFlags) kafka(getenv func(string) string) (pipeline.Kafka, error) {
 		}
 		return k, nil
 	}
-	if strings.EqualFold(f.mechanism, pipeline.SASLOAuthBearer) {
+	if strings.EqualFold(f.mechanism, deployment.SASLOAuthBearer) {
 		return k, usage(errors.New("--sasl-mechanism: tokens are configured in a file: give --config FILE, with kafka.sasl in it"))
 	}
 	password, err := f.password(getenv)

@@ -116,26 +116,6 @@ func (m model) correct(w *work, theta []float64, d part) (n int) {
 	return n
 }
 
-// loss is that of all examples together.
-func (m model) loss(w *work, theta []float64, d part) (sum float64) {
-	m.forward(w, theta, d.x)
-	for i, class := range d.classes {
-		outputs := row(w.outputs, i)
-		if m.squared {
-			for j, v := range outputs {
-				if j == int(class) {
-					v--
-				}
-				sum += v * v / 2
-			}
-			continue
-		}
-		own := outputs[class]
-		sum += softmax(outputs) - own
-	}
-	return sum
-}
-
 // softmax makes outputs probabilities and returns the logarithm of what divided them.
 func softmax(outputs []float64) float64 {
 	greatest, sum := math.Inf(-1), 0.0

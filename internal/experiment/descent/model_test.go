@@ -28,6 +28,26 @@ func examples(n, inputs, classes int, random *rand.Rand) part {
 	return p
 }
 
+// loss is that of all examples together.
+func (m model) loss(w *work, theta []float64, d part) (sum float64) {
+	m.forward(w, theta, d.x)
+	for i, class := range d.classes {
+		outputs := row(w.outputs, i)
+		if m.squared {
+			for j, v := range outputs {
+				if j == int(class) {
+					v--
+				}
+				sum += v * v / 2
+			}
+			continue
+		}
+		own := outputs[class]
+		sum += softmax(outputs) - own
+	}
+	return sum
+}
+
 // Central differences of the loss, which model.loss computes without any derivative: of all
 // examples, and of each alone for its norm.
 func TestGradientsAreThoseOfTheLoss(t *testing.T) {
