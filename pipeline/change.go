@@ -12,7 +12,10 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/admin"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/connect"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/countslog"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/generations"
+	"github.com/tollgate-dp/tollgate/pipeline/internal/reading"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 )
@@ -43,6 +46,9 @@ type ChangeResult struct {
 	Generation    uint32    // the number of the new generation; that of HEADER is 1
 	FromTurn      uint64    // the first turn of the generation
 	From          time.Time // where that turn begins, UTC
+	// UnderWay is the last turn of a span that has decisions on the ledger and is not settled: a run
+	// under the generation in force has to finish it before the change. 0 for none.
+	UnderWay uint64
 	// GivenUp are the metrics whose windows that were open are never released;
 	// CarriedOn those whose windows go on.
 	GivenUp, CarriedOn []string
@@ -101,6 +107,9 @@ func Change(ctx context.Context, d *deployment.Deployment, o ChangeOptions) (Cha
 	if err := c.Look(); err != nil {
 		return result, err
 	}
+	if result.UnderWay, err = sameMoment(ctx, generations.InForce(d, c.Old), client, control, o.Logger); err != nil {
+		return result, err
+	}
 	if o.DryRun {
 		if err := topicsFor(ctx, d, c); err != nil {
 			return result, err
@@ -124,6 +133,15 @@ func Change(ctx context.Context, d *deployment.Deployment, o ChangeOptions) (Cha
 		return result, err
 	}
 	return describe(c.Old, &c.Next, result), nil
+}
+
+// sameMoment refuses topics of the deployment in force, d, that a run would refuse because they do
+// not belong together, in its words. It returns the last turn that is under way; 0 for none.
+func sameMoment(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, control *controllog.Log, log *slog.Logger) (underWay uint64, err error) {
+	if err := countslog.Intact(ctx, d, client, control); err != nil {
+		return 0, err
+	}
+	return reading.Compare(ctx, d, client, control, log)
 }
 
 // compare says how the generation old and the header want differ, and refuses what can never be.

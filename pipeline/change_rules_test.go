@@ -60,6 +60,10 @@ func TestRuleAChangeGoesOverNoPublishedTurn(t *testing.T) {
 			if !errors.Is(err, want) {
 				t.Errorf("the change ended with %v, want %v", err, want)
 			}
+			dry, err := Change(t.Context(), mustCompile(t, next), ChangeOptions{DryRun: true})
+			if lost != nil && !errors.Is(err, want) || lost == nil && (err != nil || dry.UnderWay != 3) {
+				t.Errorf("the dry run ended with %+v, %v", dry, err)
+			}
 			if named := strings.Contains(warnings.String(), "topic tollgate-ledger, partition 0: the record at offset "); named != (lost != nil) {
 				t.Errorf("the change said:\n%s", warnings.String())
 			}

@@ -39,9 +39,10 @@ type CheckOptions struct {
 // belong together, ErrPromiseWeakened, *event.FormatError in a schema that lacks a
 // field, and what broker and registry said. With CheckOptions.Start also
 // ErrHeaderMismatch where the configuration can never be that of the deployment, and
-// ErrStopped, and ErrCountsSchema or what the registry said where consumers of counts
-// in avro would not find the schema; of a configuration that a change could put in
-// force it warns the logger. Whether the events that a run needs are there, only a run finds out.
+// ErrStopped, ErrLogFault where topics were restored as they were at different moments or
+// records that a run needs are gone, and ErrCountsSchema or what the registry said where
+// consumers of counts in avro would not find the schema; of a configuration that a change
+// could put in force it warns the logger.
 func CheckTopics(ctx context.Context, d *deployment.Deployment, o CheckOptions) error {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -52,12 +53,14 @@ func CheckTopics(ctx context.Context, d *deployment.Deployment, o CheckOptions) 
 	}
 	defer client.Close()
 	_, unreadable := reading.NewDecoder(ctx, d, o.Logger)
-	return errors.Join(topicrules.Check(ctx, d, client, topicrules.Options{Logger: o.Logger, Strict: o.Strict}), unreadable, checkDeployment(ctx, d, client, o))
+	rules := topicrules.Check(ctx, d, client, topicrules.Options{Logger: o.Logger, Strict: o.Strict})
+	return errors.Join(rules, unreadable, checkDeployment(ctx, d, client, o, rules == nil))
 }
 
 // checkDeployment looks at the deployment that control holds. Where control cannot
-// be opened, the rules of topics have said so, or init has not been run.
-func checkDeployment(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, o CheckOptions) error {
+// be opened, the rules of topics have said so, or init has not been run. sound says that no rule of
+// topics is broken: a broken one explains better why the topics cannot be compared.
+func checkDeployment(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, o CheckOptions, sound bool) error {
 	control, _, err := openControl(ctx, d, client, o.Logger)
 	notYet := errors.Is(err, deployment.ErrNotInitialised) || errors.Is(err, kafkalog.ErrUnknownTopic)
 	switch {
@@ -88,5 +91,10 @@ func checkDeployment(ctx context.Context, d *deployment.Deployment, client *kafk
 	if err := admin.CheckCounts(ctx, d, control.Header); err != nil {
 		return err
 	}
-	return countslog.Intact(ctx, d, client, control)
+	d = generations.InForce(d, control.Header)
+	if !sound {
+		return countslog.Intact(ctx, d, client, control)
+	}
+	_, err = sameMoment(ctx, d, client, control, o.Logger)
+	return err
 }

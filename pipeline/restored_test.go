@@ -148,10 +148,27 @@ func (m *moments) restore(topics ...string) {
 	}
 }
 
-// refused fails the test unless runs are refused in these words, write no STOP and publish nothing.
+// change makes a change that topics of one moment would allow.
+func (m *moments) change(dryRun bool) error {
+	next := m.d.Config
+	next.Metrics = slices.Clone(next.Metrics)
+	next.Metrics[0].MaxKeysPerUser++
+	_, err := Change(m.t.Context(), mustCompile(m.t, next), ChangeOptions{DryRun: dryRun})
+	return err
+}
+
+// refused fails the test unless checks, changes and runs are refused in these words, write no STOP and publish nothing.
 func (m *moments) refused(says string) {
 	m.t.Helper()
-	before := m.values()
+	before, end := m.values(), endOf(m.t, m.d, controlTopic)
+	for what, err := range map[string]error{"validate": CheckTopics(m.t.Context(), m.d, CheckOptions{Start: true}), "change": m.change(false), "change --dry-run": m.change(true)} {
+		if !errors.Is(err, deployment.ErrLogFault) || !strings.Contains(err.Error(), says) {
+			m.t.Errorf("%s: %v\ndoes not say\n%s", what, err, says)
+		}
+	}
+	if after := endOf(m.t, m.d, controlTopic); after != end {
+		m.t.Errorf("control grew from %d to %d", end, after)
+	}
 	for range 2 { // a refusal writes nothing that would let the next one pass
 		if err := m.run(RunOptions{}); !errors.Is(err, deployment.ErrLogFault) || !strings.Contains(err.Error(), says) {
 			m.t.Fatalf("%v\ndoes not say\n%s", err, says)
@@ -196,12 +213,6 @@ func TestRuleATurnWhoseEndWasToldIsNotDecidedAgain(t *testing.T) {
 	m.otherEvents(120, 20)
 	m.restore(controlTopic, ledgerTopic, countsTopic)
 	m.refused("comparing topic tollgate-turns with control: it says that turn 2 is settled, but control has settled turn 1: control was restored from an older copy")
-	next := m.d.Config
-	next.Metrics = slices.Clone(next.Metrics)
-	next.Metrics[0].MaxKeysPerUser = 1
-	if _, err := Change(t.Context(), mustCompile(t, next), ChangeOptions{}); !errors.Is(err, deployment.ErrLogFault) {
-		t.Errorf("a change over the published turn ended with %v", err)
-	}
 	m.restore(turnsTopic)
 	// Ends that no run of this deployment has written are no evidence.
 	for _, end := range []schemas.TurnEnd{

@@ -23,6 +23,7 @@ type changed struct {
 	Generation    uint32       `json:"generation,omitempty"`
 	FromTurn      uint64       `json:"from_turn,omitempty"`
 	From          *time.Time   `json:"from,omitempty"`
+	UnderWay      uint64       `json:"under_way_turn,omitempty"` // with DryRun
 	CarriedOn     []string     `json:"carried_on"`
 	GivenUp       []string     `json:"given_up"`
 	RetiredKey    string       `json:"retired_key,omitempty"`
@@ -124,7 +125,7 @@ func (a *app) printChange(f *changeFlags, file *config.File, r pipeline.ChangeRe
 		out.Changes = append(out.Changes, difference{What: d.What, Values: append([]pipeline.Value{}, d.Values...)})
 	}
 	if len(r.Differences) > 0 {
-		out.Generation, out.FromTurn, out.From = r.Generation, r.FromTurn, &r.From
+		out.Generation, out.FromTurn, out.From, out.UnderWay = r.Generation, r.FromTurn, &r.From, r.UnderWay
 	}
 	text := out.text(f.config, file)
 	if f.format == cli.JSON {
@@ -177,6 +178,9 @@ func (c *changed) text(path string, file *config.File) string {
 	list("metrics whose open windows go on", c.CarriedOn)
 	list("metrics whose open windows are given up", c.GivenUp)
 	if c.DryRun {
+		if c.UnderWay > 0 {
+			fmt.Fprintf(&b, "turn %d is under way and may be published in part. change refuses to go over it: run the old configuration and drain it first\n", c.UnderWay)
+		}
 		return b.String()
 	}
 	if c.RetiredKey != "" {

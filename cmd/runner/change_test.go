@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/plan/protected"
 )
@@ -73,6 +74,17 @@ func TestADeploymentIsChangedAndItsKeyRotated(t *testing.T) {
 	edit(t, cfg, private, "\nkeys:", "epsilon: 4", "epsilon: 9")
 	if code, _, stderr := run(t, "change", "--config", cfg); code == exitOK || !strings.Contains(stderr, "never weaker") {
 		t.Errorf("a weaker promise: exit %d, %s", code, stderr)
+	}
+}
+
+// A dry run names the turn over which the change would be refused.
+func TestADryRunNamesATurnUnderWay(t *testing.T) {
+	t.Parallel()
+	for turn, says := range map[uint64]bool{0: false, 7: true} {
+		c := changed{Changes: []difference{{What: "the noise key"}}, From: &time.Time{}, DryRun: true, UnderWay: turn}
+		if text := c.text("shop.yaml", nil); strings.Contains(text, "turn 7 is under way and may be published in part. change refuses to go over it") != says {
+			t.Errorf("turn %d: %s", turn, text)
+		}
 	}
 }
 

@@ -181,7 +181,7 @@ var deploymentRemedies = []remedy{
 	}},
 	{texts: one("drain the run that goes on, then change it again"), done: "pipeline.TestARunOutlivesAChangeThatItsOpenTurnRefuses"},
 	{texts: one("drain that run, then change it again"), done: "integration.TestRuleATurnUnderWayIsFinishedBeforeAChange"},
-	{texts: one("run the old configuration and drain it, then change it"), done: "integration.TestRuleATurnUnderWayIsFinishedBeforeAChange"},
+	{texts: []string{"run the old configuration and drain it, then change it", "run the old configuration and drain it first"}, done: "integration.TestRuleATurnUnderWayIsFinishedBeforeAChange"},
 	{texts: []string{"Restore the topic if it lost records", "or another program wrote to counts. "}, walk: func(w *walk) {
 		w.settled()
 		w.forge()

@@ -323,21 +323,18 @@ func (c *Change) Write(ctx context.Context) error {
 // settled: the ledger has lost the decisions that it rests on, and the next generation
 // would publish something else, which no run compares with it.
 func (c *Change) unpublished(ctx context.Context) error {
-	old := *c.dep
-	out := &old.Config.Outputs
-	out.Ledger, out.Counts = c.Old.Topics.Ledger, c.Old.Topics.Counts
-	old.Config.Shards, old.Config.ReleaseShards = int(c.Old.Shards), int(c.Old.ReleaseShards)
-	if err := countslog.Intact(ctx, &old, c.client, c.control); err != nil {
+	old := generations.InForce(c.dep, c.Old)
+	if err := countslog.Intact(ctx, old, c.client, c.control); err != nil {
 		return err
 	}
 	for shard := range old.Config.ReleaseShards {
-		found, err := countslog.PublishedAfter(ctx, c.client, &old, c.control, shard, c.settled)
+		found, err := countslog.PublishedAfter(ctx, c.client, old, c.control, shard, c.settled)
 		if err != nil {
 			return err
 		}
 		if found {
 			return fmt.Errorf("changing the deployment after turn %d: topic %s holds what a later turn has published, and topic %s does not have the decisions that it rests on. Restore the topic if it lost records; if another program wrote to counts, begin a new deployment under other keys: %w",
-				c.settled, out.Counts, out.Ledger, deployment.ErrLogFault)
+				c.settled, old.Config.Outputs.Counts, old.Config.Outputs.Ledger, deployment.ErrLogFault)
 		}
 	}
 	return nil

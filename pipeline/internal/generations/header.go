@@ -34,3 +34,12 @@ func Header(d *deployment.Deployment) schemas.Header {
 	h.Metrics = deployment.Specs(d)
 	return h
 }
+
+// InForce returns the configuration d with what the generation h says of its topics: where they
+// are, and how many partitions they have.
+func InForce(d *deployment.Deployment, h *schemas.Header) *deployment.Deployment {
+	old := *d
+	old.Config.Outputs.Ledger, old.Config.Outputs.Counts = h.Topics.Ledger, h.Topics.Counts
+	old.Config.Shards, old.Config.ReleaseShards = int(h.Shards), int(h.ReleaseShards)
+	return &old
+}

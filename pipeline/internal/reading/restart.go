@@ -3,10 +3,12 @@ package reading
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
@@ -79,22 +81,17 @@ func (s *Source) resume(ctx context.Context, epoch int64, interrupted func(settl
 		settled, closes, fresh.closed = v.Settled, maps.Clone(v.Closes), v.Closed
 	})
 	fresh.opened, fresh.asked = settled, fresh.closed
-	next := settled + 1 // the last turn of the span that is next
-	if c := closes[next]; c != nil {
-		next = c.Turn
-	}
+	next := spanAfter(settled, closes)
 	before, err := interrupted(settled, next)
 	if err != nil {
 		return err
 	}
-	base := settled
+	base, err := baseOf(before, settled, next, closes)
+	if err != nil {
+		return err
+	}
 	if before.redo {
-		base = next
 		fresh.fromLedger = base
-		if closes[base] == nil {
-			return fmt.Errorf("starting at turn %d: the ledger has decided it, but control has no CLOSE for it: control was restored from an older copy than the ledger, or has lost records. "+
-				"Restore both as they were at one moment, or begin a new deployment under other keys (docs/failover.md): %w", base, deployment.ErrLogFault)
-		}
 	}
 	fresh.partitions, err = s.positions(ctx, base, fresh.closed, closes)
 	if err != nil {
@@ -111,6 +108,74 @@ func (s *Source) resume(ctx context.Context, epoch int64, interrupted func(settl
 	s.refreshed = time.Now()
 	s.log.Info("reading", "epoch", epoch, "settled_turns", settled, "redo_from_ledger", before.redo, "group", s.opts.Group)
 	return s.tellRedo(ctx)
+}
+
+// spanAfter returns the last turn of the span after the settled turn.
+func spanAfter(settled uint64, closes map[uint64]*controllog.Closing) uint64 {
+	if c := closes[settled+1]; c != nil {
+		return c.Turn
+	}
+	return settled + 1
+}
+
+// baseOf returns the turn after which records are read: the settled one, or the last one, next, of a
+// span that is redone from the ledger.
+func baseOf(before interruption, settled, next uint64, closes map[uint64]*controllog.Closing) (uint64, error) {
+	if !before.redo {
+		return settled, nil
+	}
+	if closes[next] == nil {
+		return 0, fmt.Errorf("starting at turn %d: the ledger has decided it, but control has no CLOSE for it: control was restored from an older copy than the ledger, or has lost records. "+
+			"Restore both as they were at one moment, or begin a new deployment under other keys (docs/failover.md): %w", next, deployment.ErrLogFault)
+	}
+	return next, nil
+}
+
+// Compare looks at ledger, counts and events as a run does when it begins, without writing, and
+// refuses what such a run would refuse: topics that were restored as they were at different
+// moments, or whose records are gone. underWay is the last turn of a span that is not settled and
+// has decisions on the ledger; 0 for none. If control has moved meanwhile, a run goes on, which has
+// compared the topics itself: then the result is 0 and nil. Errors: deployment.ErrLogFault, or what
+// the broker said.
+func Compare(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, control *controllog.Log, log *slog.Logger) (underWay uint64, err error) {
+	s := &Source{dep: d, client: client, control: control, log: log, opts: Options{Groups: 1}, fates: fates{clock: clockOf(d)}}
+	type standing struct {
+		announced, epoch int64
+		closed, settled  uint64
+	}
+	var at, now standing
+	var closes map[uint64]*controllog.Closing
+	control.Look(func(v *controllog.View) {
+		at, closes = standing{v.Announced, v.Epoch, v.Closed, v.Settled}, maps.Clone(v.Closes)
+	})
+	underWay, err = s.compare(ctx, at.settled, at.closed, closes)
+	if err != nil || underWay > 0 {
+		if failed := control.Update(ctx); failed != nil {
+			return 0, failed
+		}
+		control.Look(func(v *controllog.View) { now = standing{v.Announced, v.Epoch, v.Closed, v.Settled} })
+		if now != at {
+			return 0, nil
+		}
+	}
+	return underWay, err
+}
+
+func (s *Source) compare(ctx context.Context, settled, closed uint64, closes map[uint64]*controllog.Closing) (underWay uint64, err error) {
+	next := spanAfter(settled, closes)
+	before, err := s.interrupted(ctx, settled, next)
+	if err != nil {
+		return 0, err
+	}
+	base, err := baseOf(before, settled, next, closes)
+	if err != nil {
+		return 0, err
+	}
+	if before.begun {
+		underWay = next
+	}
+	_, err = s.positions(ctx, base, closed, closes)
+	return underWay, err
 }
 
 // interrupted finds out which shards have ledger deltas of the span after the
