@@ -49,7 +49,8 @@ change no turn needs the old key any more, and you can destroy it.
 
 --dry-run shows what would change, also during a run: every field that differs, with
 its value in force and in the file. For every metric that this affects, it shows how
-exact the counts were and would be, and how many windows a whole budget pays for.`,
+exact the counts were and would be, and how many windows a whole budget pays for. It
+names a turn that is under way, over which no change can go.`,
 		Example: `  runner change --config tollgate.yaml --dry-run
   runner change --config tollgate.yaml --generate-keys --create-topics`,
 		Args: noArguments("--config"),
@@ -95,7 +96,7 @@ func (a *app) runChange(ctx context.Context, f *changeFlags) error {
 	if err != nil {
 		return d.explained(err)
 	}
-	return a.printChange(f, d.file, result)
+	return a.printChange(f, d, result)
 }
 
 // rotates records that the deployment goes on with a new noise key, where it has one, and refuses a

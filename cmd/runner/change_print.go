@@ -51,7 +51,11 @@ type figures struct {
 	MeetableFrom *float64 `json:"meetable_from"` // nil: no count can meet the target, or there is none
 	NoTarget     bool     `json:"no_target,omitempty"`
 	Threshold    *float64 `json:"threshold"` // nil: keys are not private
-	Windows      uint64   `json:"windows_of_a_whole_budget,omitempty"`
+	// Windows is how many windows a whole budget pays for, for a user who contributes to no other
+	// metric. Lasts is how many every user can take part in, as validate says; 0: not known, or the same.
+	Windows uint64 `json:"windows_of_a_whole_budget,omitempty"`
+	Lasts   uint64 `json:"windows,omitempty"`
+	alone   bool   // Windows leaves other metrics out
 }
 
 func figuresOf(f deployment.Figures) *figures {
@@ -66,21 +70,27 @@ func figuresOf(f deployment.Figures) *figures {
 }
 
 // effects compares the figures of metrics by their names: those that differ, and those that are on
-// one side only.
-func effects(before, after []deployment.Figures) []effect {
+// one side only. lasts says how many windows every user can take part in after the change.
+func effects(before, after []deployment.Figures, lasts map[string]uint64) []effect {
 	out := []effect{}
 	named := func(all []deployment.Figures, name string) *figures {
 		at := slices.IndexFunc(all, func(f deployment.Figures) bool { return f.Metric == name })
 		if at < 0 {
 			return nil
 		}
-		return figuresOf(all[at])
+		of := figuresOf(all[at])
+		of.alone = slices.ContainsFunc(all, func(f deployment.Figures) bool { return f.Metric != name && f.Windows > 0 })
+		return of
 	}
 	add := func(name string) {
 		e := effect{Metric: name, Was: named(before, name), Is: named(after, name)}
-		if e.Was == nil || e.Is == nil || e.Was.text() != e.Is.text() {
-			out = append(out, e)
+		if e.Was != nil && e.Is != nil && e.Was.text() == e.Is.text() {
+			return
 		}
+		if e.Is != nil && e.Is.alone {
+			e.Is.Lasts = lasts[name]
+		}
+		out = append(out, e)
 	}
 	for _, f := range before {
 		add(f.Metric)
@@ -88,6 +98,18 @@ func effects(before, after []deployment.Figures) []effect {
 	for _, f := range after {
 		if named(before, f.Metric) == nil {
 			add(f.Metric)
+		}
+	}
+	return out
+}
+
+// lasts returns by metric how many windows every user can take part in, however much they
+// contribute to others.
+func lasts(d *pipeline.Deployment) map[string]uint64 {
+	out := map[string]uint64{}
+	for i, l := range deployment.Lifetimes(d) {
+		if spec := d.Metrics[i].Spec; spec.Of == "" && !l.UpTo {
+			out[spec.Name] = l.Windows
 		}
 	}
 	return out
@@ -112,22 +134,29 @@ func (f *figures) text() string {
 	if f.Threshold != nil {
 		parts = append(parts, "keys released above "+ceiling(*f.Threshold))
 	}
+	if f.Lasts > 0 {
+		parts = append(parts, "every user can take part in "+terminal.Number(float64(f.Lasts), 0)+" windows")
+	}
 	if f.Windows > 0 {
-		parts = append(parts, "a whole budget pays for "+terminal.Number(float64(f.Windows), 0)+" windows")
+		whole := "a whole budget pays for " + terminal.Number(float64(f.Windows), 0) + " windows"
+		if f.alone {
+			whole += " if a user contributes to no other metric"
+		}
+		parts = append(parts, whole)
 	}
 	return strings.Join(parts, ", ")
 }
 
-func (a *app) printChange(f *changeFlags, file *config.File, r pipeline.ChangeResult) error {
-	out := changed{Changes: []difference{}, Effects: effects(r.Before, r.After), DryRun: f.dryRun, CarriedOn: append([]string{}, r.CarriedOn...),
+func (a *app) printChange(f *changeFlags, d *loaded, r pipeline.ChangeResult) error {
+	out := changed{Changes: []difference{}, Effects: effects(r.Before, r.After, lasts(d.Deployment)), DryRun: f.dryRun, CarriedOn: append([]string{}, r.CarriedOn...),
 		GivenUp: append([]string{}, r.GivenUp...), RetiredTopics: append([]string{}, r.RetiredTopics...), RetiredKey: r.RetiredKey}
-	for _, d := range r.Differences {
-		out.Changes = append(out.Changes, difference{What: d.What, Values: append([]pipeline.Value{}, d.Values...)})
+	for _, one := range r.Differences {
+		out.Changes = append(out.Changes, difference{What: one.What, Values: append([]pipeline.Value{}, one.Values...)})
 	}
 	if len(r.Differences) > 0 {
 		out.Generation, out.FromTurn, out.From, out.UnderWay = r.Generation, r.FromTurn, &r.From, r.UnderWay
 	}
-	text := out.text(f.config, file)
+	text := out.text(f.config, d.file)
 	if f.format == cli.JSON {
 		encoded, err := json.MarshalIndent(out, "", "  ")
 		if err != nil {

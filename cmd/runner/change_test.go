@@ -181,7 +181,23 @@ func TestADryRunSaysWhatAChangeDoes(t *testing.T) {
 	if text, c = dry(); len(c.Effects) != 2 || c.Effects[0].Is != nil || c.Effects[1].Was != nil {
 		t.Errorf("another metric: %s", text)
 	}
-	edit(t, cfg, "name: visits", "name: views", "idle_grace: 1s", "idle_grace: 1s, lateness: 1m", "\nkeys:", "\nledger_slots: 128\nkeys:")
+	edit(t, cfg, "name: visits", "name: views")
+	const added = "\n  - {name: pages, window: {size: 1d}, keys: {list: [north]}, target: {absolute: 90}, last_at_least: 4}\nkeys:"
+	edit(t, cfg, "\nkeys:", added)
+	text, c = dry()
+	if c.Changes[0].What != "the metric pages, which is new" || c.Effects[0].Is.Windows != 8 || c.Effects[0].Is.Lasts != 4 || c.Effects[0].Was.Lasts != 0 {
+		t.Errorf("a metric more: %+v", c)
+	}
+	for _, want := range []string{"a whole budget pays for 4 windows\n", "every user can take part in 4 windows, a whole budget pays for 8 windows if a user contributes to no other metric\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("with a metric more the dry run does not say %q: %s", want, text)
+		}
+	}
+	if _, stderr := mustRun(t, "validate", "--config", cfg); !strings.Contains(stderr, "the metric pages, which is new: the configuration does not match the deployment; undo that in the configuration") {
+		t.Errorf("validate with a metric more: %s", stderr)
+	}
+	edit(t, cfg, added, "\nkeys:")
+	edit(t, cfg, "idle_grace: 1s", "idle_grace: 1s, lateness: 1m", "\nkeys:", "\nledger_slots: 128\nkeys:")
 	if text, c = dry(); len(c.Effects) != 0 || !strings.Contains(text, "time.lateness: 0s → 1m0s") || !strings.Contains(text, "ledger_slots: 64 → 128") {
 		t.Errorf("what no count depends on: %s", text)
 	}

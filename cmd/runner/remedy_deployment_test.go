@@ -69,6 +69,14 @@ var deploymentRemedies = []remedy{
 		w.edit("absolute: 30", "absolute: 40")
 		w.paste(output, "runner change")
 		w.works(run)
+		const added = "\n  - {name: pages, window: {size: 1d}, keys: {list: [north]}, target: {absolute: 90}, last_at_least: 4}\nkeys:"
+		w.edit("\nkeys:", added)
+		output = w.refused(run)
+		w.edit(added, "\nkeys:")
+		w.works(run)
+		w.edit("\nkeys:", added)
+		w.paste(output, "runner change")
+		w.works(run)
 	}},
 	{texts: []string{"begin a new deployment under other keys for it", "name a new, empty ledger topic as well", "name a new, empty counts topic as well", "name a ledger topic that is empty", "name a counts topic that is empty"}, walk: func(w *walk) {
 		w.settled("shards: 4", "shards: 4\nrelease_shards: 1\n# topics")

@@ -146,9 +146,10 @@ func keyNever(h *schemas.Header, now schemas.KeyFingerprint) string {
 }
 
 // metricDifferences compares metrics by their names. A name stands for one field,
-// kind, filter, window and key mode as long as the deployment lives.
+// kind, filter, window and key mode as long as the deployment lives. Metrics that are new or gone
+// come first: with them the others' parts of the budget change.
 func metricDifferences(h, want *schemas.Header) []Difference {
-	var all []Difference
+	var all, others []Difference
 	past := append(slices.Clone(h.Past), h.AsPast())
 	for i := range want.Metrics {
 		m := &want.Metrics[i]
@@ -169,7 +170,7 @@ func metricDifferences(h, want *schemas.Header) []Difference {
 					d.Values = append(d.Values, placeValues(&h.Metrics[at], h, want)...)
 				}
 			}
-			all = append(all, d)
+			others = append(others, d)
 		case at < 0:
 			all = append(all, Difference{What: "the metric " + m.Name + ", which is new"})
 		}
@@ -179,6 +180,7 @@ func metricDifferences(h, want *schemas.Header) []Difference {
 			all = append(all, Difference{What: "the metric " + h.Metrics[i].Name + ", which is gone"})
 		}
 	}
+	all = append(all, others...)
 	if len(all) == 0 && !slices.EqualFunc(h.Metrics, want.Metrics, func(a, b schemas.MetricSpec) bool { return a.Name == b.Name }) {
 		all = append(all, Difference{What: "the order of the metrics, which is that of admission"})
 	}
@@ -198,9 +200,12 @@ func Agrees(d *deployment.Deployment, h *schemas.Header) error {
 	if len(all) == 0 {
 		return nil
 	}
-	remedy := "put the old value back, or make the change with: runner change"
-	if all[0].Never != "" {
+	what, remedy := all[0].What+" differs"+all[0].Detail(), "put the old value back, or make the change with: runner change"
+	switch {
+	case all[0].Never != "":
 		remedy = all[0].Never + "; with the old value it starts"
+	case len(all[0].Values) == 0: // a metric, or their order
+		what, remedy = all[0].What, "undo that in the configuration, or make the change with: runner change"
 	}
-	return fmt.Errorf("comparing with generation %d on topic %s: %s differs%s: %w; %s", h.Generation, d.Config.Outputs.Control, all[0].What, all[0].Detail(), deployment.ErrHeaderMismatch, remedy)
+	return fmt.Errorf("comparing with generation %d on topic %s: %s: %w; %s", h.Generation, d.Config.Outputs.Control, what, deployment.ErrHeaderMismatch, remedy)
 }
