@@ -44,6 +44,7 @@ type loaded struct {
 	*pipeline.Deployment
 	file *config.File
 	role pipeline.AccessRole // of the command; "": run
+	made []string            // the key files that the command has made
 }
 
 // load reads, resolves and compiles a configuration. Errors in its contents have an exit

@@ -25,7 +25,7 @@ func (a *app) initialisedAlready(ctx context.Context, f *initFlags, d *loaded, r
 		return err
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s is initialised already on topic %s, with this configuration; nothing was changed\n", d.Config.Deployment, e.Topic)
+	fmt.Fprintf(&b, "%s is initialised already on topic %s, with this configuration; nothing was changed%s\n", d.Config.Deployment, e.Topic, d.butMade())
 	fmt.Fprintf(&b, "incarnation %s, generation %d; time begins at %s\n", hex.EncodeToString(e.Incarnation[:]), e.Generation, e.Start.Format(time.RFC3339))
 	if at := f.start.at; f.start.text == "" && !firstWindow(&d.Config, at).Equal(e.Start) {
 		fmt.Fprintf(&b, "--start %s is ignored: the first init has fixed where time begins\n", &f.start)
@@ -41,8 +41,8 @@ func (a *app) initialisedAlready(ctx context.Context, f *initFlags, d *loaded, r
 // differsFrom says how a configuration differs from the one in force, and what to do.
 func differsFrom(f *initFlags, d *loaded, e *pipeline.InitialisedError) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s is initialised already on topic %s, with another configuration (generation %d, incarnation %s, time begins at %s); nothing was changed. What differs, in force → in %s:\n",
-		d.Config.Deployment, e.Topic, e.Generation, hex.EncodeToString(e.Incarnation[:]), e.Start.Format(time.RFC3339), f.config)
+	fmt.Fprintf(&b, "%s is initialised already on topic %s, with another configuration (generation %d, incarnation %s, time begins at %s); nothing was changed%s. What differs, in force → in %s:\n",
+		d.Config.Deployment, e.Topic, e.Generation, hex.EncodeToString(e.Incarnation[:]), e.Start.Format(time.RFC3339), d.butMade(), f.config)
 	never := false
 	for _, one := range e.Differences {
 		fmt.Fprintf(&b, "  %s\n", one.What)

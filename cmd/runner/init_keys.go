@@ -11,31 +11,41 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/plan/protected"
 )
 
-// generateKeys makes the key files that do not exist.
-func (a *app) generateKeys(file *config.File) error {
+// generateKeys makes the key files that do not exist, and returns their names.
+func (a *app) generateKeys(file *config.File) (all []string, err error) {
 	noise, userHash := file.KeyFiles()
 	for _, key := range [...]struct{ field, path string }{{"keys.noise", noise}, {"keys.user_hash", userHash}} {
 		if key.path == "" {
-			return usage(fmt.Errorf("--generate-keys creates files, but %s names an environment variable: leave the flag out", key.field))
+			return nil, usage(fmt.Errorf("--generate-keys creates files, but %s names an environment variable: leave the flag out", key.field))
 		}
 		if record, _ := file.RecordPlace(); key.path == userHash && !exists(userHash) {
 			if r, err := beginnings.Read(record); err != nil {
-				return err
+				return nil, err
 			} else if len(r.Begun) > 0 {
-				return contents(fmt.Errorf("there is no file %s, but %s has %s: put the copy of the key there; for a new deployment, name another file", userHash, record, r.Begun[0]))
+				return nil, contents(fmt.Errorf("there is no file %s, but %s has %s: put the copy of the key there; for a new deployment, name another file", userHash, record, r.Begun[0]))
 			}
 		}
 		made, err := keyfile.Make(key.path)
 		if err != nil {
-			return fmt.Errorf("making the key file of %s: %w", key.field, err)
+			return nil, fmt.Errorf("making the key file of %s: %w", key.field, err)
 		}
 		if made {
+			all = append(all, key.path)
 			fmt.Fprintf(a.stderr, "made %s\n", key.path)
 		} else {
 			fmt.Fprintf(a.stderr, "%s exists and is used as it is\n", key.path)
 		}
 	}
-	return nil
+	return all, nil
+}
+
+// butMade ends a sentence that says that nothing was written: the key files that the command made
+// before it was refused stay.
+func (d *loaded) butMade() string {
+	if len(d.made) == 0 {
+		return ""
+	}
+	return " but " + strings.Join(d.made, " and ")
 }
 
 // writeBackups says which secrets a deployment cannot go on without, and where they are.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"time"
 
@@ -17,7 +16,7 @@ import (
 func (d *loaded) unrecorded() (*loaded, *pipeline.Record) {
 	without := *d.Deployment
 	without.Config.Record = nil
-	return &loaded{Deployment: &without, file: d.file, role: d.role}, d.Config.Record
+	return &loaded{Deployment: &without, file: d.file, role: d.role, made: d.made}, d.Config.Record
 }
 
 // again says what an operator has to know of a second promise, and how to ask for it.
@@ -40,7 +39,7 @@ func mayBegin(f *initFlags, d *loaded, record *pipeline.Record, cluster string) 
 	}
 	for _, r := range records {
 		if lost := r.Lost(d.Config.Outputs.Control, cluster); lost != nil {
-			return contents(fmt.Errorf("%w. Nothing was written; %s", lost, again))
+			return contents(fmt.Errorf("%w. Nothing was written%s; %s", lost, d.butMade(), again))
 		}
 	}
 	var interrupted *pipeline.Beginning
@@ -48,8 +47,8 @@ func mayBegin(f *initFlags, d *loaded, record *pipeline.Record, cluster string) 
 		interrupted = &record.Unfinished[len(record.Unfinished)-1]
 		if !f.first && (interrupted.Cluster != cluster || interrupted.Control != d.Config.Outputs.Control) {
 			// A record that was cut, or restored from an early copy, looks the same.
-			return contents(fmt.Errorf("%s says that an init was interrupted (%s), but this one is for topic %s of cluster %s, so nothing was written. Correct kafka.brokers and outputs.control; or, if no deployment has begun with these keys, add --begin-first-promise",
-				record.From, *interrupted, d.Config.Outputs.Control, cluster))
+			return contents(fmt.Errorf("%s says that an init was interrupted (%s), but this one is for topic %s of cluster %s, so nothing was written%s. Correct kafka.brokers and outputs.control; or, if no deployment has begun with these keys, add --begin-first-promise",
+				record.From, *interrupted, d.Config.Outputs.Control, cluster, d.butMade()))
 		}
 	}
 	if noise != "" {
@@ -57,11 +56,11 @@ func mayBegin(f *initFlags, d *loaded, record *pipeline.Record, cluster string) 
 		case err != nil:
 			return err
 		case begun != "" && (interrupted == nil || begun != interrupted.Deployment): // an init writes it before HEADER
-			return contents(fmt.Errorf("%s says that deployment %s has begun with this noise key, but not on which cluster: correct kafka.brokers, or make new keys. Nothing was written; %s", protected.RecordOf(noise), begun, again))
+			return contents(fmt.Errorf("%s says that deployment %s has begun with this noise key, but not on which cluster: correct kafka.brokers, or make new keys. Nothing was written%s; %s", protected.RecordOf(noise), begun, d.butMade(), again))
 		}
 	}
 	if file, _ := d.file.RecordPlace(); file == "" && !f.first {
-		return contents(errors.New("no record says whether a deployment has begun with these keys, so nothing was written. If none has, add --begin-first-promise; if one has, correct kafka.brokers or keys.record"))
+		return contents(fmt.Errorf("no record says whether a deployment has begun with these keys, so nothing was written%s. If none has, add --begin-first-promise; if one has, correct kafka.brokers or keys.record", d.butMade()))
 	}
 	return nil
 }
@@ -129,7 +128,7 @@ func (a *app) recordAlready(f *initFlags, d *loaded, record *pipeline.Record, e 
 		return err
 	case record != nil && len(record.Begun) > 0 && !f.second:
 		_, err := record.Refuses(e.Incarnation, e.Cluster)
-		return contents(fmt.Errorf("%w. Nothing was written; two deployments with the same keys give the same people a whole budget each; to accept that, add --begin-second-promise", err))
+		return contents(fmt.Errorf("%w. Nothing was written%s; two deployments with the same keys give the same people a whole budget each; to accept that, add --begin-second-promise", err, d.butMade()))
 	}
 	return a.hasBegun(f, d, b)
 }

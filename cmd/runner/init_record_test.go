@@ -107,6 +107,14 @@ func TestRuleASecondPromiseMustBeAskedFor(t *testing.T) {
 	}
 	edit(t, cfg, "deployment: shop", "deployment: shop2")
 	refused("correct kafka.brokers and outputs.control", "shop, incarnation ")
+	noise := filepath.Join(filepath.Dir(cfg), "secrets", "noise.key")
+	if err := os.Rename(noise, noise+".copy"); err != nil {
+		t.Fatal(err)
+	}
+	refused("made "+noise, "Nothing was written but "+noise+";")
+	if err := os.Rename(noise+".copy", noise); err != nil {
+		t.Fatal(err)
+	}
 	edit(t, cfg, "user_hash:", "record: {file: elsewhere}\n  user_hash:")
 	refused("correct kafka.brokers and outputs.control", "shop, incarnation ") // the record beside the key counts
 	edit(t, cfg, "record: {file: elsewhere}\n  ", "")

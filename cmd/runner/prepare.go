@@ -9,10 +9,16 @@ func (a *app) prepare(path string, generateKeys bool) (*loaded, error) {
 	if err != nil {
 		return nil, inFile(err)
 	}
+	var made []string
 	if generateKeys {
-		if err := a.generateKeys(file); err != nil {
+		if made, err = a.generateKeys(file); err != nil {
 			return nil, err
 		}
 	}
-	return a.compile(file, config.Options{})
+	d, err := a.compile(file, config.Options{})
+	if err != nil {
+		return nil, err
+	}
+	d.made = made
+	return d, nil
 }
