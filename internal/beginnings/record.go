@@ -91,7 +91,7 @@ func Line(b deployment.Beginning, begun, asked bool) (string, error) {
 // Add appends a line to the record in a file, and returns when it is on the disk.
 func Add(path string, b deployment.Beginning, begun, asked bool) error {
 	if err := keyrecord.Append(path, lineOf(b, begun, asked), (*os.File).Sync); err != nil {
-		return fmt.Errorf("recording that a deployment begins: %w", err)
+		return fmt.Errorf("%w (it records which deployments have begun under these keys)", err)
 	}
 	return nil
 }

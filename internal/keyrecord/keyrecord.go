@@ -61,10 +61,21 @@ func Append(path string, line any, sync func(*os.File) error) error {
 	}
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
-		return err
+		return unwritable(path, err)
 	}
 	_, err = file.Write(b.Bytes())
-	return settle(path, file, err, sync)
+	return unwritable(path, settle(path, file, err, sync))
+}
+
+// unwritable names a record that cannot be written, and why, once.
+func unwritable(path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if e := (*fs.PathError)(nil); errors.As(err, &e) {
+		err = e.Err
+	}
+	return fmt.Errorf("the file %s cannot be written: %w", path, err)
 }
 
 // Unwritable says whether Append failed because this process may not create the record or write to
@@ -77,9 +88,9 @@ func Unwritable(err error) bool {
 func Durable(path string, sync func(*os.File) error) error {
 	file, err := os.Open(path)
 	if err != nil {
-		return err
+		return unwritable(path, err)
 	}
-	return settle(path, file, nil, sync)
+	return unwritable(path, settle(path, file, nil, sync))
 }
 
 // settle closes a record after a write that returned err, and returns when the record is on the

@@ -114,7 +114,7 @@ func durable(path string) error { return recording(keyrecord.Durable(path, fsync
 
 func recording(err error) error {
 	if err != nil {
-		err = fmt.Errorf("recording what is spent on choosing bounds: %w", err)
+		err = fmt.Errorf("%w (it records what choosing bounds spends under this noise key)", err)
 	}
 	return err
 }
