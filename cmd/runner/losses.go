@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/tollgate-dp/tollgate/internal/funnel"
 	"github.com/tollgate-dp/tollgate/internal/terminal"
@@ -31,20 +32,30 @@ type losses struct {
 	d      *pipeline.Deployment
 	wanted bool // by a run with an end
 	before pipeline.Tallies
+	failed error // of reading them
 }
 
-// begin takes the tallies before the run. Where they cannot be read the run itself will say why.
+// lossesUnknown is why nothing is said of losses.
+func lossesUnknown(err error) error {
+	return fmt.Errorf("could not check whether most records were lost before counting: %w", err)
+}
+
+// begin takes the tallies before the run.
 func (l *losses) begin(ctx context.Context) {
-	if !l.wanted {
-		return
+	if l.wanted {
+		l.before, l.failed = pipeline.TrustedReport(ctx, l.d)
 	}
-	before, err := pipeline.TrustedReport(ctx, l.d)
-	l.wanted, l.before = err == nil, before
 }
 
 // end says coarsely whether most records were lost; stderr of a run has no exact number.
 func (l *losses) end(f *runFlags, now pipeline.Tallies, progress *terminal.Progress) error {
-	if !l.wanted {
+	switch {
+	case !l.wanted:
+		return nil
+	case l.failed != nil && f.strict:
+		return lossesUnknown(l.failed)
+	case l.failed != nil:
+		progress.Note("%v", lossesUnknown(l.failed))
 		return nil
 	}
 	return refuseLosses(funnel.Lost(l.before, now), f.strict, func() {

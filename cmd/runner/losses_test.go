@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -37,6 +38,13 @@ func TestARunAnswersForItsOwnLosses(t *testing.T) {
 		if code := exitCode(l.end(&runFlags{strict: true}, c.now, progress)); (code == exitLosses) != c.loud || !c.loud && code != exitOK {
 			t.Errorf("%s: exit %d with --strict", name, code)
 		}
+	}
+	l, away := losses{wanted: true, failed: errors.New("no broker answers")}, bytes.Buffer{}
+	if err := l.end(&runFlags{}, late(51, 49), terminal.NewProgress(&away, false, time.Now)); err != nil || !strings.Contains(away.String(), "lost before counting: no broker answers") {
+		t.Errorf("without the tallies of the start: %v, %s", err, &away)
+	}
+	if err := l.end(&runFlags{strict: true}, late(0, 100), terminal.NewProgress(&away, false, time.Now)); !errors.Is(err, l.failed) {
+		t.Errorf("with --strict and without the tallies of the start: %v", err)
 	}
 }
 

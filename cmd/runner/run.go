@@ -161,7 +161,7 @@ func (a *app) runDeployment(ctx context.Context, f *runFlags, changed func(strin
 		switch {
 		case err != nil && trusted == nil && !f.strict: // what was asked for is done
 			losses.wanted = false
-			progress.Note("could not check whether most records were lost before counting: %v", err)
+			progress.Note("%v", lossesUnknown(err))
 			err = nil
 		case err == nil && trusted != nil:
 			err = trusted.write(tallies)
@@ -181,7 +181,7 @@ func (a *app) runDeployment(ctx context.Context, f *runFlags, changed func(strin
 }
 
 // publish runs the pipeline and prints what it publishes, and says whether a signal was to end it.
-// begin is called once a broker answers, before the run does anything.
+// begin is called before the run settles anything.
 func (a *app) publish(ctx context.Context, f *runFlags, d *loaded, out *runOutput, begin func(context.Context), state func(pipeline.RunState)) (result pipeline.RunResult, ended bool, err error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -218,7 +218,6 @@ func (a *app) publish(ctx context.Context, f *runFlags, d *loaded, out *runOutpu
 	if err := awaitBroker(ctx, f, d, log, signalled); err != nil {
 		return result, false, err
 	}
-	begin(ctx)
 	begun.Store(true)
 	go func() {
 		select {
@@ -246,7 +245,10 @@ func (a *app) publish(ctx context.Context, f *runFlags, d *loaded, out *runOutpu
 	result, err = pipeline.Run(ctx, d.Deployment, pipeline.RunOptions{
 		Workers: workers, Readers: cmp.Or(f.readers, f.parallelism), Logger: log,
 		Until: f.until.at, UntilEnd: f.untilEnd, Drain: drain, OnSettled: out.settle, Strict: f.strict,
-		OnStart: func(from pipeline.Position) { started <- from }, OnProgress: out.expect, OnState: state,
+		OnStart: func(from pipeline.Position) {
+			begin(ctx)
+			started <- from
+		}, OnProgress: out.expect, OnState: state,
 	})
 	gone := errors.Is(err, pipeline.ErrNoBroker) // nothing comes back from it
 	printed := gone || out.wait(hurryOf(signalled, err))

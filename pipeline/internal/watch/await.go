@@ -18,19 +18,49 @@ const ForEver = time.Duration(math.MaxInt64)
 // awaitEvery is how often AwaitBroker looks for a broker that does not answer yet.
 const awaitEvery = time.Second
 
+// slowAfter is when AwaitBroker says that a broker takes long to answer: a frozen one accepts
+// connections, and a try at it ends only after ten seconds.
+const slowAfter = 2 * time.Second
+
 // AwaitBroker waits until a broker answers, for at most limit, so that a run can be
-// started while its broker restarts. It says to log what it waits for, at once and again
-// at growing intervals.
+// started while its broker restarts. It says to log what it waits for, within seconds and again
+// at growing intervals. The first try ends by its own timeouts, also after limit.
 // Errors: ErrNoBroker when limit is over; at once what waiting does not mend, a wrong
 // password for example; ctx's cause. With limit 0 it does not wait, and returns the
 // client's own error.
 func AwaitBroker(ctx context.Context, kafka *deployment.Kafka, limit time.Duration, log *slog.Logger) error {
 	begin := time.Now()
+	upTo := func() string {
+		if limit == ForEver {
+			return ""
+		}
+		return " for up to " + max(0, limit-time.Since(begin)).Round(100*time.Millisecond).String()
+	}
+	slow := limit == 0 // whether it was said, or is not to be said
+	attempt := func(ctx context.Context) error {
+		over := make(chan error, 1)
+		go func() {
+			client, err := connect.Dial(ctx, *kafka, nil)
+			if err == nil {
+				client.Close()
+			}
+			over <- err
+		}()
+		select {
+		case err := <-over:
+			return err
+		case <-time.After(slowAfter):
+		}
+		if !slow && ctx.Err() == nil {
+			slow = true
+			log.Warn("no broker has answered yet, waiting for one" + upTo())
+		}
+		return <-over
+	}
+	err := attempt(ctx)
 	for told := (Repeat{}); ; {
-		client, err := connect.Dial(ctx, *kafka, nil)
 		if err == nil {
-			client.Close()
-			if told.Told() {
+			if told.Told() || slow && limit > 0 {
 				log.Warn("a broker answers now, after " + time.Since(begin).Round(time.Second).String())
 			}
 			return nil
@@ -41,20 +71,22 @@ func AwaitBroker(ctx context.Context, kafka *deployment.Kafka, limit time.Durati
 			return fmt.Errorf("waiting for a broker: %w", context.Cause(ctx))
 		case !kafkalog.MayComeUp(err):
 			return err
-		case waited >= limit && told.Told():
+		case waited >= limit && limit > 0:
 			return fmt.Errorf("waiting for a broker: %w after %s: %w", deployment.ErrNoBroker, waited.Round(time.Second), err)
 		case waited >= limit:
 			return err
 		case told.Due(time.Now()):
-			upTo := ""
-			if limit < ForEver {
-				upTo = " for up to " + (limit - waited).Round(100*time.Millisecond).String()
-			}
-			log.Warn(fmt.Sprintf("no broker answers, waiting for one%s: %v", upTo, err))
+			log.Warn(fmt.Sprintf("no broker answers, waiting for one%s: %v", upTo(), err))
 		}
 		select {
 		case <-ctx.Done():
 		case <-time.After(min(awaitEvery, limit-waited)):
 		}
+		within, cancel := context.WithDeadline(ctx, begin.Add(limit))
+		again := attempt(within)
+		if within.Err() == nil || again == nil || ctx.Err() != nil { // else its error is that of the deadline
+			err = again
+		}
+		cancel()
 	}
 }
