@@ -41,9 +41,10 @@ type Status struct {
 	SettledTo time.Time  `json:"settled_to"`
 	SettledAt *time.Time `json:"settled_at,omitempty"`
 
-	// Due is when the clock alone closes the next turn, on partitions that are silent. Lag is by
-	// how much the turns are later than that, which means little where records carry times of long
-	// ago; 0 where nothing is due.
+	// Due is when the next counts are due: when the clock alone closes the next turn, on partitions
+	// that are silent. With producers' times, which may be of long ago and come at their own pace,
+	// that is no sooner than the length of a turn after the last counts, or HEADER, were written.
+	// Lag is by how much they are later than that; 0 where nothing is due.
 	Due time.Time     `json:"due"`
 	Lag time.Duration `json:"-"`
 
@@ -99,6 +100,13 @@ func ReadStatus(ctx context.Context, d *deployment.Deployment, now time.Time) (*
 	s.SettledTo = time.UnixMilli(turns.End(s.Settled)).UTC()
 	rules := watch.RulesOf(d, false, 0)
 	_, s.Due = rules.Closes(turns.End(s.Settled + 1))
+	written, err := control.WrittenAt(ctx, max(settledAt, control.HeaderAt))
+	if err != nil {
+		return nil, err
+	}
+	if paced := written.Add(d.Config.Outputs.PublishEvery + time.Duration(turns.End(s.Settled+1)-turns.End(s.Settled))*time.Millisecond); d.Config.Time.Trust == deployment.TrustProducer && paced.After(s.Due) {
+		s.Due = paced
+	}
 	s.Lag = max(0, now.Sub(s.Due))
 	if settledAt >= 0 {
 		at, err := control.WrittenAt(ctx, settledAt)

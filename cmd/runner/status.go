@@ -32,7 +32,10 @@ topic does not show whether a process is alive, but a live run moves the publish
 time on.
 
 status exits with 1 if the deployment has stopped itself, and with --max-lag also if
-the next counts have been due for longer than that.`,
+the next counts have been due for longer than that. Counts are due when the clock
+closes the next window. With trust: producer, events may be older than the clock: then
+the next counts are due no sooner than one turn after the last ones. How far reading
+is behind is another question: see tollgate_lag_seconds of a run.`,
 		Example: `  runner status --config tollgate.yaml
   runner status --config tollgate.yaml --max-lag 5m --format json`,
 		Args: noArguments("--config"),
@@ -108,7 +111,7 @@ func writeStatus(b *strings.Builder, s *pipeline.Status, now time.Time) {
 	case s.Closed > s.Settled:
 		line("next", "closed up to turn %s: a run is releasing these turns, or the next run will release them", terminal.Number(float64(s.Closed), 0))
 	case s.Lag > 0:
-		line("next", "due since %s, %s ago by the clock: no run is working, a run is waiting, or the events themselves are old", moment(s.Due, now), ago(s.Lag))
+		line("next", "due since %s, %s ago: no run is working, or a run is waiting", moment(s.Due, now), ago(s.Lag))
 	default:
 		line("next", "by %s", moment(s.Due, now))
 	}
