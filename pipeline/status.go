@@ -19,6 +19,8 @@ import (
 type Status struct {
 	Deployment  string `json:"deployment"`
 	Incarnation string `json:"incarnation"` // of the HEADER, in hexadecimal
+	// ControlFormat is the version of the format of the control log: this program refuses others.
+	ControlFormat int `json:"control_format"`
 	// BeganOnCluster is the cluster on which the deployment began, by the record with its keys,
 	// where this is another one: after a failover or a restore.
 	BeganOnCluster string  `json:"began_on_cluster,omitempty"`
@@ -81,7 +83,7 @@ func ReadStatus(ctx context.Context, d *deployment.Deployment, now time.Time) (*
 	h := control.Header
 	turns := calendar.New(h, d.Config.Privacy.Period)
 	s := &Status{
-		Deployment: h.Deployment, Incarnation: hex.EncodeToString(h.Incarnation[:]), Generation: h.Generation,
+		Deployment: h.Deployment, Incarnation: hex.EncodeToString(h.Incarnation[:]), ControlFormat: schemas.FormatVersions()[0].Version, Generation: h.Generation,
 		Epsilon: h.Budget.Epsilon, Delta: h.Budget.Delta, PeriodSeconds: d.Config.Privacy.Period.Seconds(), Start: time.UnixMilli(h.StartMillis).UTC(),
 	}
 	if elsewhere != nil {

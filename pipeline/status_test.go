@@ -11,7 +11,9 @@ import (
 // counts are due a turn after the last ones. With append times the clock decides.
 func TestStatusHasNoLagWhereOldEventsAreCountedAsTheyCome(t *testing.T) {
 	t.Parallel()
-	d := *tenTurns(t, func(c *deployment.Config) { c.Time.Trust, c.Outputs.PublishEvery = deployment.TrustProducer, 250 * time.Millisecond })
+	d := *tenTurns(t, func(c *deployment.Config) {
+		c.Time.Trust, c.Outputs.PublishEvery = deployment.TrustProducer, 250*time.Millisecond
+	})
 	lag := func(after time.Duration) time.Duration {
 		t.Helper()
 		s, err := ReadStatus(t.Context(), &d, time.Now())

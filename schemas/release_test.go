@@ -238,6 +238,9 @@ func TestReleasesAreWrittenAsAvroIsSpecified(t *testing.T) {
 	if got := uint64(releaseFingerprint); codec.Rabin != got {
 		t.Errorf("fingerprint %#x, goavro computes %#x: a changed schema is a new version", got, codec.Rabin)
 	}
+	if said := fmt.Sprintf("One released count: version %d.", countsVersion); !strings.Contains(ReleaseSchema(), said) {
+		t.Errorf("the schema does not say %q", said)
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		r := genRelease(t)
 		want := appendByHand(binary.LittleEndian.AppendUint64([]byte{0xC3, 1}, releaseFingerprint), r)

@@ -98,6 +98,25 @@ func (k Kind) version() byte {
 	return 2
 }
 
+// FormatVersion is the version of a format that this program writes, and the only one that it reads.
+type FormatVersion struct {
+	Format  string // as docs/changelog.md calls it
+	Version int
+}
+
+// FormatVersions returns the versions of what a deployment has on its topics: the control log first.
+func FormatVersions() []FormatVersion {
+	return []FormatVersion{
+		{"control log", int(KindHeader.version())},
+		{"deltas of the ledger", int(KindDeltaBody.version())},
+		{"the rest of the ledger", int(KindSnapshotBody.version())},
+		{"values of counts", countsVersion},
+	}
+}
+
+// countsVersion is the version of release.avsc.
+const countsVersion = 2
+
 func appendPreamble(dst []byte, k Kind) []byte {
 	return append(dst, magic0, magic1, byte(k), k.version())
 }

@@ -8,12 +8,14 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/await"
 	"github.com/tollgate-dp/tollgate/internal/testing/golden"
+	"github.com/tollgate-dp/tollgate/schemas"
 )
 
 func TestMain(m *testing.M) {
@@ -66,7 +68,8 @@ func TestHelpGolden(t *testing.T) {
 	}
 }
 
-// Which engines a binary has follows from its build, so version says it.
+// Which engines a binary has follows from its build, so version says it; and the formats of the
+// changelog's table.
 func TestVersion(t *testing.T) {
 	t.Parallel()
 	has := slices.Sorted(maps.Keys(engines))
@@ -79,10 +82,18 @@ func TestVersion(t *testing.T) {
 	var said struct {
 		Module, Version string
 		Engines         []string
+		Formats         []string
 	}
 	if err := json.Unmarshal([]byte(stdout), &said); err != nil || code != exitOK ||
 		said.Module != "github.com/tollgate-dp/tollgate" || said.Version == "" || !slices.Equal(said.Engines, has) {
 		t.Errorf("exit %d, stdout %q", code, stdout)
+	}
+	changelog := contentsOf(t, "../../docs/changelog.md")
+	for _, f := range schemas.FormatVersions() {
+		row := regexp.MustCompile(fmt.Sprintf(`(?m)^\| %s[^|]*\| %d \|`, f.Format, f.Version))
+		if !row.MatchString(changelog) || !slices.Contains(said.Formats, fmt.Sprintf("%s %d", f.Format, f.Version)) {
+			t.Errorf("the changelog has no row of %v, or version does not name it: %q", f, said.Formats)
+		}
 	}
 }
 

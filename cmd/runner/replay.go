@@ -112,12 +112,13 @@ func (to replayTo) countedFrom(ctx context.Context) time.Time {
 	return from
 }
 
-// skew returns how far events may be ahead of broker times; 0 where it is not known.
-func (to replayTo) skew() time.Duration {
-	if to.deployed == nil {
-		return 0
+// skew returns how far events may be ahead of the clock; nil where it is not known, or may be any
+// time ahead.
+func (to replayTo) skew() *time.Duration {
+	if to.deployed == nil || to.deployed.Config.Time.NoFuture {
+		return nil
 	}
-	return to.deployed.Config.Time.Skew
+	return &to.deployed.Config.Time.Skew
 }
 
 func (to replayTo) close() {
@@ -191,7 +192,7 @@ func tellReplayed(progress *terminal.Progress, input, topic string, from time.Ti
 			some, from.Format(time.RFC3339))
 	}
 	if some := share(result.Future, result.Written); some != "" {
-		progress.Note("warning: %s of the records have times ahead of the clock by more than time.skew of the configuration, and will not be counted: check the time field and its unit (events.fields.time, events.time_unit)",
+		progress.Note("warning: %s of the records have times ahead of the clock by more than time.skew of the configuration, and a run that reads them now does not count them: check the time field and its unit (events.fields.time, events.time_unit)",
 			some)
 	}
 	if some := share(result.Expired, result.Written); some != "" {

@@ -115,6 +115,7 @@ func writeStatus(b *strings.Builder, s *pipeline.Status, now time.Time) {
 	default:
 		line("next", "by %s", moment(s.Due, now))
 	}
+	line("format", "control log %d (runner version says what this binary writes and reads)", s.ControlFormat)
 	if s.BeganOnCluster != "" {
 		line("cluster", "not %s, on which the deployment began: this is right only after a failover or a restore", terminal.Key(s.BeganOnCluster, 60))
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"regexp"
 	"runtime"
@@ -11,13 +12,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tollgate-dp/tollgate/internal/cli"
+	"github.com/tollgate-dp/tollgate/schemas"
 )
 
 func (a *app) version() *cobra.Command {
 	var f cli.Format
 	cmd := &cobra.Command{
 		Use:   "version",
-		Short: "Print the version, what it was built with, and its engines",
+		Short: "Print the version, its build, the formats that it writes and reads, and its engines",
 		Args:  noArguments(""),
 	}
 	cli.FormatFlag(cmd, &f)
@@ -26,10 +28,19 @@ func (a *app) version() *cobra.Command {
 		return printFields(a.stdout, f, []field{
 			{"module", b.module}, {"version", b.version}, {"revision", b.revision},
 			{"go", runtime.Version()}, {"platform", runtime.GOOS + "/" + runtime.GOARCH},
+			{"formats", names(formats())},
 			{"engines", names(slices.Sorted(maps.Keys(engines)))},
 		})
 	})
 	return cmd
+}
+
+// formats lists the formats on a deployment's topics, each with its version.
+func formats() (all []string) {
+	for _, f := range schemas.FormatVersions() {
+		all = append(all, fmt.Sprintf("%s %d", f.Format, f.Version))
+	}
+	return all
 }
 
 // What a release sets with -ldflags "-X main.version=v1.2.3 -X main.revision=…"; empty elsewhere.

@@ -110,7 +110,7 @@ func (r *Replay) write(ctx context.Context, user, value []byte, broken bool) err
 	if at := time.UnixMilli(r.last); !broken && at.Before(r.options.CountedFrom) {
 		r.result.BeforeStart++
 	}
-	if skew := r.options.Skew; !broken && r.appended && skew > 0 && time.UnixMilli(r.last).After(time.Now().Add(skew)) {
+	if skew := r.options.Skew; !broken && skew != nil && time.UnixMilli(r.last).After(time.Now().Add(*skew)) {
 		r.result.Future++
 	}
 	if r.last < r.keptFrom {

@@ -37,9 +37,9 @@ type Options struct {
 	// not known.
 	CountedFrom time.Time
 
-	// Skew is how far an event may be ahead of the time that the broker gives it; 0 where it is
-	// not known.
-	Skew time.Duration
+	// Skew is how far an event may be ahead of the clock; nil where it is not known, or may be any
+	// time ahead.
+	Skew *time.Duration
 
 	// OnSchema is told the id of the file's schema in the registry, before anything is
 	// written. OnProgress is told every two seconds how much of a regular file was read, in
@@ -55,7 +55,7 @@ type Result struct {
 	Unit         string        // what that number counts: "line" or "record"
 	Drained      bool          // the caller ended it: the rest of the file is not on the topic
 	BeforeStart  int64         // records of times before Options.CountedFrom
-	Future       int64         // records ahead of now by more than Options.Skew, on a topic with append times
+	Future       int64         // records ahead of now by more than Options.Skew
 	Expired      int64         // records that are older than the topic's retention.ms: its brokers delete them
 	Retention    time.Duration // for which the topic keeps events; 0: for ever
 }
@@ -74,7 +74,6 @@ type Replay struct {
 	pace       pace
 	told       time.Time // when OnProgress was called last
 
-	appended bool               // the topic has append times
 	keptFrom int64              // Unix milliseconds: what is older, brokers delete; 0 where nothing is
 	last     int64              // time of the last record that had a time
 	timed    bool               // a record had a time
@@ -151,13 +150,13 @@ func (r *Replay) lookAtTopic(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("looking at topic %s: %w", topic, err)
 	}
-	r.appended = settings["message.timestamp.type"] == "LogAppendTime"
-	if r.appended && !r.options.AcceptLate {
+	appended := settings["message.timestamp.type"] == "LogAppendTime"
+	if appended && !r.options.AcceptLate {
 		return fmt.Errorf("topic %s has append times (message.timestamp.type=LogAppendTime): old events would all be late, "+
 			"and none of them counted. Use a topic with message.timestamp.type=CreateTime and time.trust: producer, or --accept-late", topic)
 	}
 	retention, err := strconv.ParseInt(settings["retention.ms"], 10, 64)
-	if err == nil && retention >= 0 && !r.appended && strings.Contains(settings["cleanup.policy"], "delete") {
+	if err == nil && retention >= 0 && !appended && strings.Contains(settings["cleanup.policy"], "delete") {
 		r.keptFrom = time.Now().UnixMilli() - retention
 		r.result.Retention = time.Duration(min(retention, math.MaxInt64/1_000_000)) * time.Millisecond
 	}

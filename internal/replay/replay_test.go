@@ -131,7 +131,8 @@ func TestADrainedReplaySaysSo(t *testing.T) {
 	}
 }
 
-// What is too far ahead of now is told where the broker gives the times.
+// What is too far ahead of now is told, whether the broker gives the times or the file; also where
+// nothing may be ahead.
 func TestTheFutureIsTold(t *testing.T) {
 	client := broker(t)
 	const appended = "appended"
@@ -140,17 +141,20 @@ func TestTheFutureIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	ahead := func(d time.Duration) string { return fmt.Sprintf("%d,a", time.Now().Add(d).Unix()) }
-	for name, want := range map[string]int64{appended: 2, topic: 0} {
-		o := options(t, ahead(-time.Hour), ahead(time.Minute), ahead(time.Hour), ahead(24*time.Hour))
-		o.Topic, o.AcceptLate, o.Skew = name, true, 10*time.Minute
-		r, err := Open(t.Context(), client, o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		result, err := r.Run(t.Context(), nil)
-		r.Close()
-		if err != nil || result.Future != want {
-			t.Errorf("topic %s: got %+v, %v, want %d of the future", name, result, err, want)
+	some, none := 30*time.Minute, time.Duration(0)
+	for _, name := range []string{appended, topic} {
+		for skew, want := range map[*time.Duration]int64{&some: 2, &none: 3, nil: 0} {
+			o := options(t, ahead(-time.Hour), ahead(10*time.Minute), ahead(time.Hour), ahead(24*time.Hour))
+			o.Topic, o.AcceptLate, o.Skew = name, true, skew
+			r, err := Open(t.Context(), client, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			result, err := r.Run(t.Context(), nil)
+			r.Close()
+			if err != nil || result.Future != want {
+				t.Errorf("topic %s, skew %v: got %+v, %v, want %d of the future", name, skew, result, err, want)
+			}
 		}
 	}
 }
