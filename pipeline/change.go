@@ -46,8 +46,8 @@ type ChangeResult struct {
 	Generation    uint32    // the number of the new generation; that of HEADER is 1
 	FromTurn      uint64    // the first turn of the generation
 	From          time.Time // where that turn begins, UTC
-	// UnderWay is the last turn of a span that has decisions on the ledger and is not settled: a run
-	// under the generation in force has to finish it before the change. 0 for none.
+	// UnderWay is the last turn of a span that has decisions on the ledger and is not settled: a
+	// run under the generation in force has to finish it before the change. 0 for none.
 	UnderWay uint64
 	// GivenUp are the metrics whose windows that were open are never released;
 	// CarriedOn those whose windows go on.

@@ -157,7 +157,8 @@ func (m *moments) change(dryRun bool) error {
 	return err
 }
 
-// refused fails the test unless checks, changes and runs are refused in these words, write no STOP and publish nothing.
+// refused fails the test unless checks, changes and runs are refused in these words, write no STOP
+// and publish nothing.
 func (m *moments) refused(says string) {
 	m.t.Helper()
 	before, end := m.values(), endOf(m.t, m.d, controlTopic)

@@ -98,13 +98,15 @@ func (k Kind) version() byte {
 	return 2
 }
 
-// FormatVersion is the version of a format that this program writes, and the only one that it reads.
+// FormatVersion is the version of a format that this program writes, and the only one that it
+// reads.
 type FormatVersion struct {
 	Format  string // as docs/changelog.md calls it
 	Version int
 }
 
-// FormatVersions returns the versions of what a deployment has on its topics: the control log first.
+// FormatVersions returns the versions of what a deployment has on its topics: the control log
+// first.
 func FormatVersions() []FormatVersion {
 	return []FormatVersion{
 		{"control log", int(KindHeader.version())},

@@ -52,7 +52,8 @@ type figures struct {
 	NoTarget     bool     `json:"no_target,omitempty"`
 	Threshold    *float64 `json:"threshold"` // nil: keys are not private
 	// Windows is how many windows a whole budget pays for, for a user who contributes to no other
-	// metric. Lasts is how many every user can take part in, as validate says; 0: not known, or the same.
+	// metric. Lasts is how many every user can take part in, as validate says; 0: not known, or the
+	// same.
 	Windows uint64 `json:"windows_of_a_whole_budget,omitempty"`
 	Lasts   uint64 `json:"windows,omitempty"`
 	alone   bool   // Windows leaves other metrics out

@@ -118,8 +118,8 @@ func spanAfter(settled uint64, closes map[uint64]*controllog.Closing) uint64 {
 	return settled + 1
 }
 
-// baseOf returns the turn after which records are read: the settled one, or the last one, next, of a
-// span that is redone from the ledger.
+// baseOf returns the turn after which records are read: the settled one, or the last one, next, of
+// a span that is redone from the ledger.
 func baseOf(before interruption, settled, next uint64, closes map[uint64]*controllog.Closing) (uint64, error) {
 	if !before.redo {
 		return settled, nil
