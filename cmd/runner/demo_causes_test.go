@@ -34,7 +34,7 @@ func rfc3339(t time.Time) string { return t.Format(time.RFC3339) }
 
 func causeCases() []causeCase {
 	const header = "when,who,where"
-	threshold := "from where on a private key is released"
+	threshold := "from which a private key is released"
 	listed := []string{"--public-keys", "north,south", "--window", "24h"}
 	return []causeCase{
 		{
@@ -62,17 +62,17 @@ func causeCases() []causeCase {
 		},
 		{
 			name: "no field of times", header: header, record: func(i int) string { return fmt.Sprintf("soon,u%d,north", i) }, lost: true,
-			want:  []string{"2,000 of 2,000 records (100 %) are broken (2,000 bad_timestamp time)", "are --time-field when and --time-unit rfc3339 right?", "the fields are when, who, where"},
+			want:  []string{"2,000 of 2,000 records (100 %) are broken (2,000 bad_timestamp time)", "check --time-field when and --time-unit rfc3339", "the fields are when, who, where"},
 			never: []string{"gives"},
 		},
 		{
 			name: "times without a zone", header: header, record: ordinary(func(t time.Time) string { return t.Format("2006-01-02 15:04:05") }), lost: true,
-			want: []string{"--time-unit rfc3339 right? (like 2025-03-03T00:00:01Z, with a T and a zone; the fields are when, who, where)"},
+			want: []string{"--time-unit rfc3339 (like 2025-03-03T00:00:01Z, with a T and a zone; the fields are when, who, where)"},
 		},
 		{
 			name: "nanoseconds", header: header, record: ordinary(func(t time.Time) string { return fmt.Sprint(t.UnixNano()) }), lost: true,
 			args: []string{"--time-unit", "us"},
-			want: []string{"--time-unit us right? (a number since 1970; of nanoseconds a thousandth, for us; the fields are"},
+			want: []string{"--time-unit us (a number since 1970; divide nanoseconds by 1000 and use us; the fields are"},
 		},
 		{
 			name: "another encoding", header: header, record: func(i int) string { return ordinary(rfc3339)(i) + "\xe9" }, lost: true,
@@ -80,11 +80,11 @@ func causeCases() []causeCase {
 		},
 		{
 			name: "a small epsilon", header: header, record: ordinary(rfc3339), args: []string{"--epsilon", "0.001"},
-			want: []string{"none of 1 count ", threshold, "the largest comes to 2,000", "--epsilon 0.5, a weaker promise, lowers it to "},
+			want: []string{"none of 1 count ", threshold, "the largest count is 2,000", "--epsilon 0.5, a weaker promise, lowers it to "},
 		},
 		{
 			name: "all after the end", header: header, record: ordinary(rfc3339), args: []string{"--to", "2020-01-01"},
-			want: []string{"do not lie before --to 2020-01-01T00:00:00Z", "--to 2025-03-02T00:00:00Z takes them"},
+			want: []string{"are not before --to 2020-01-01T00:00:00Z", "--to 2025-03-02T00:00:00Z includes them"},
 		},
 		{
 			name: "a list that is one key", header: header, record: ordinary(rfc3339), args: []string{"--public-keys", "keys"},
@@ -94,15 +94,15 @@ func causeCases() []causeCase {
 			name: "no user", record: func(i int) string {
 				return fmt.Sprintf(`{"person": "u%d", "where": "north", "when": %q}`, i, rfc3339(minutes(i)))
 			}, lost: true,
-			want: []string{"(2,000 missing_field user)", "is --user-field who right? (the fields are person, when, where"},
+			want: []string{"(2,000 missing_field user)", "check --user-field who (the fields are person, when, where"},
 		},
 		{
 			name: "before the start", header: header, record: ordinary(rfc3339), args: append([]string{"--from", "2025-04-01"}, "--to", "2025-04-02"), lost: true,
-			want: []string{"2,000 of 2,000 records (100 %) lie before --from 2025-04-01T00:00:00Z", "--from 2025-03-01T00:00:00Z takes them"},
+			want: []string{"2,000 of 2,000 records (100 %) are before --from 2025-04-01T00:00:00Z", "--from 2025-03-01T00:00:00Z includes them"},
 		},
 		{
 			name: "after the end", header: header, record: ordinary(rfc3339), args: append([]string{"--from", "2025-02-01"}, "--to", "2025-02-02"),
-			want:  []string{"2,000 of 2,000 records (100 %) do not lie before --to 2025-02-02T00:00:00Z", "--to 2025-03-02T00:00:00Z takes them"},
+			want:  []string{"2,000 of 2,000 records (100 %) are not before --to 2025-02-02T00:00:00Z", "--to 2025-03-02T00:00:00Z includes them"},
 			never: []string{threshold},
 		},
 		{
@@ -125,7 +125,7 @@ func causeCases() []causeCase {
 		{
 			// 10 pages of 2,000 visitors.
 			name: "swapped fields", header: header, record: func(i int) string { return fmt.Sprintf("%s,page-%d,u%d", rfc3339(minutes(i/2)), i%10, i) }, lost: true,
-			want: []string{"\nwhy: 10 users and 2,000 keys: are --user-field who and --key-field where swapped? It may be: the data do not prove it"},
+			want: []string{"\nwhy: 10 users and 2,000 keys: check whether --user-field who and --key-field where are swapped. The data do not prove it"},
 		},
 		{
 			// 40 users with 50 visits each.
@@ -151,16 +151,16 @@ func causeCases() []causeCase {
 		{
 			// 100 keys of 20 users each: no window has enough, however large.
 			name: "below the threshold", header: header, record: func(i int) string { return fmt.Sprintf("%s,u%d,page-%d", rfc3339(minutes(i/2)), i, i%100) },
-			want:  []string{"none of 100 counts (a key in a window) came to", threshold, "the largest comes to 20, of 20 users; the median window has 2,000 users", "--keys public --public-keys FILE"},
+			want:  []string{"none of 100 counts (a key in a window) reached", threshold, "the largest count is 20, of 20 users; the median window has 2,000 users", "--keys public --public-keys FILE"},
 			never: []string{"--window", "--last-at-least"},
 		},
 		{
 			name: "windows that are too small", header: header, record: ordinary(rfc3339), args: []string{"--window", "10m"},
-			want: []string{"none of 100 counts", "the largest comes to 20, of 20 users", "--window 6h raises the largest to 720"},
+			want: []string{"none of 100 counts", "the largest count is 20, of 20 users", "--window 6h raises the largest to 720"},
 		},
 		{
 			name: "a budget for too many windows", header: header, record: ordinary(rfc3339), args: []string{"--last-at-least", "100000"},
-			want: []string{"none of 1 count", "the largest comes to 2,000", "--last-at-least 439 lowers it to 1,111"},
+			want: []string{"none of 1 count", "the largest count is 2,000", "--last-at-least 439 lowers it to 1,111"},
 		},
 		{
 			// Old events, and numbers that are seconds of 2008 by chance.
@@ -233,7 +233,7 @@ func TestDemoSaysWhatDidIt(t *testing.T) {
 func TestDemoSaysThatPrivateKeysOfMadeUpEventsAreTooFew(t *testing.T) {
 	t.Parallel()
 	_, stderr := mustRun(t, "demo", "--events", "2000", "--users", "500", "--windows", "3", "--keys", "private")
-	for _, want := range []string{"nothing was released", "counts (a key in a window) came to"} {
+	for _, want := range []string{"nothing was released", "counts (a key in a window) reached"} {
 		if !strings.Contains(stderr, want) {
 			t.Errorf("stderr lacks %q:\n%s", want, stderr)
 		}

@@ -34,7 +34,7 @@ func TestPlanIsReadWithoutTheTheory(t *testing.T) {
 	for _, want := range []string{
 		"TRUSTED: made from raw data: not for publication.", "6,000 events of 3,000 users, 4 keys, 2025-03-03 00:00 to 2025-03-05 00:00", "1 × 1          3d     100 %", "1 record: no user, key or time",
 		"WINDOWS OF 1d (3 windows)", "keys of a user in a window", "keys × events", "counted", "users lost",
-		"ACCURATE: shows /page-0 within ± 10 % in 3 of 3 windows; 4 of 4 keys come out;\n100 % of the events", "LONG-LIVED: ", "MOST KEYS: the same as ACCURATE",
+		"ACCURATE: shows /page-0 within ± 10 % in 3 of 3 windows; 4 of 4 keys are released;\n100 % of the events", "LONG-LIVED: ", "MOST KEYS: the same as ACCURATE",
 		"TO SHOW /page-0 within ± 10 % in nine of ten windows of 1d\nnothing more is needed",
 	} {
 		if !strings.Contains(stdout, want) {
@@ -182,7 +182,7 @@ func TestPlanRefuses(t *testing.T) {
 		{with("--key-field", "whree"), exitError, `"whree"`},
 		{with("--public-keys", ""), exitUsage, "--public-keys"},
 		{with("--format", "xml"), exitUsage, "--format"},
-		{[]string{"plan", "--input", broken, "--header", "--user-field", "who", "--key-field", "where", "--time-field", "when"}, exitError, "1 of 1 record (100 %) are broken (1 bad_timestamp time): are --time-field when and --time-unit rfc3339 right?"},
+		{[]string{"plan", "--input", broken, "--header", "--user-field", "who", "--key-field", "where", "--time-field", "when"}, exitError, "1 of 1 record (100 %) are broken (1 bad_timestamp time): check --time-field when and --time-unit rfc3339"},
 		{[]string{"plan", "--input", write(t, "none.csv", "who,where,when\n"), "--header", "--user-field", "who", "--key-field", "where", "--time-field", "when"}, exitError, "none.csv has no records"},
 		{with("--from", "2030-01-01", "--to", "2030-01-02"), exitError, "lies outside of --from and --to"},
 		{[]string{"plan", "--input", "nowhere.csv", "--header", "--user-field", "who", "--time-field", "when"}, exitError, "nowhere.csv"},

@@ -16,8 +16,8 @@ var cures = []struct{ printed, flag string }{
 	{`(--epsilon \S+), a weaker promise, lowers it`, ""},
 	{`(--last-at-least \d+) lowers it`, ""},
 	{`(--window \S+) raises the largest`, ""},
-	{`(--from \S+) takes them`, ""},
-	{`(--to \S+) takes them`, ""},
+	{`(--from \S+) includes them`, ""},
+	{`(--to \S+) includes them`, ""},
 	{`--max-events-per-key \d+ allows a user for a key in a window: (\d+) would keep`, "--max-events-per-key "},
 	{`\(--last-at-least \d+\): (\d+) would keep`, "--last-at-least "},
 }
@@ -26,8 +26,8 @@ var demoRemedies = []remedy{
 	{texts: []string{
 		"gives %s times from %s to %s", "have no time of the years", "a weaker promise, lowers it to", "lowers it to %s", "raises the largest to", "the earliest is of", "the latest is of",
 		"allows a user for a key in a window", "are of users whose budget was spent", "allows a user in a window", "; a smaller --window clips less",
-		"for keys that are known without looking", "list it, or find the keys of the file", "swapped? It may be",
-		"is --user-field %s right?", "are --time-field %s and --time-unit", "keys must be UTF-8",
+		"for keys that are known without looking", "list it, or find the keys of the file", "are swapped. The data do not prove it",
+		"check --user-field %s", "check --time-field %s and --time-unit", "keys must be UTF-8",
 	}, walk: func(w *walk) {
 		tried := map[string]bool{}
 		for _, c := range causeCases() {
@@ -60,7 +60,7 @@ var demoRemedies = []remedy{
 			}
 		}
 	}},
-	{texts: []string{"is --key-field %s right?", "are --input-format %s, --header and --columns right?"}, walk: func(w *walk) {
+	{texts: []string{"check --key-field %s", "check --input-format %s, --header and --columns"}, walk: func(w *walk) {
 		w.vars["F"] = write(w, "events.jsonl", strings.Repeat(`{"user":"a","page":"b","when":"2025-03-03T00:00:00Z"}`+"\n", 20))
 		w.vars["G"] = write(w, "broken.jsonl", strings.Repeat(`{"user"`+"\n", 20))
 		const demo = "demo --input $F --user-field user --key-field page --time-field when --window 24h --public-keys b"

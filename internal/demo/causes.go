@@ -175,7 +175,7 @@ func (e *explaining) swapped() {
 		return
 	}
 	e.found = append(e.found, cause{allFields, e.tallies.Read, fmt.Sprintf(
-		"%s and %s: are --user-field %s and --key-field %s swapped? It may be: the data do not prove it; if they are right, these are few users for so many keys",
+		"%s and %s: check whether --user-field %s and --key-field %s are swapped. The data do not prove it; if the fields are right, these are few users for so many keys",
 		plural(uint64(e.users), "user"), plural(uint64(e.keys), "key"), format.User, format.Key)})
 }
 
@@ -253,16 +253,16 @@ func (e *explaining) brokenRecords() error {
 		notes = append(notes, "the fields are "+strings.Join(names, ", "))
 	}
 	remedy := map[string]string{
-		"user": fmt.Sprintf("is --user-field %s right?", format.User),
-		"key":  fmt.Sprintf("is --key-field %s right?", format.Key),
-		"time": fmt.Sprintf("are --time-field %s and --time-unit %s right?", format.Time, cmp.Or(format.TimeUnit, "(of the schema)")),
-		"":     fmt.Sprintf("are --input-format %s, --header and --columns right?", format.Format),
+		"user": fmt.Sprintf("check --user-field %s", format.User),
+		"key":  fmt.Sprintf("check --key-field %s", format.Key),
+		"time": fmt.Sprintf("check --time-field %s and --time-unit %s", format.Time, cmp.Or(format.TimeUnit, "(of the schema)")),
+		"":     fmt.Sprintf("check --input-format %s, --header and --columns", format.Format),
 	}[most.Field]
 	switch most.Class {
 	case event.ClassOversized:
-		remedy, notes = "a record may have "+number(MaxRecordBytes)+" bytes", nil
+		remedy, notes = "a record may have at most "+number(MaxRecordBytes)+" bytes", nil
 	case event.ClassBadKey:
-		remedy = fmt.Sprintf("keys must be UTF-8: is --key-field %s right, or is the file in another encoding? Convert it, for example with iconv -f latin1 -t utf-8", format.Key)
+		remedy = fmt.Sprintf("keys must be UTF-8: check --key-field %s; if the file has another encoding, convert it, for example with iconv -f latin1 -t utf-8", format.Key)
 	case event.ClassBadTimestamp:
 		if like := timesOf(format.TimeUnit); like != "" {
 			notes = slices.Insert(notes, 0, like)
@@ -281,7 +281,7 @@ func timesOf(unit string) string {
 	case "rfc3339":
 		return "like 2025-03-03T00:00:01Z, with a T and a zone"
 	case "s", "ms", "us":
-		return "a number since 1970; of nanoseconds a thousandth, for us"
+		return "a number since 1970; divide nanoseconds by 1000 and use us"
 	}
 	return ""
 }
@@ -292,12 +292,12 @@ func (e *explaining) outside() {
 	size := e.Window.Milliseconds()
 	if n := e.tallies.BeforeStart; n > 0 {
 		first := max(e.now.all.first, 0)
-		e.add(n, "%s lie before --from %s: the earliest is of %s, --from %s takes them", of(n, e.tallies.Read, "record"), stamp(from.UnixMilli()),
+		e.add(n, "%s are before --from %s: the earliest is of %s; --from %s includes them", of(n, e.tallies.Read, "record"), stamp(from.UnixMilli()),
 			stamp(e.now.all.first), stamp(first-first%size))
 	}
 	if n := e.tallies.Metrics[0].Open; n > 0 {
 		last := e.now.all.last
-		e.add(n, "%s do not lie before --to %s: the latest is of %s, --to %s takes them", of(n, e.tallies.Read, "record"), stamp(to.UnixMilli()),
+		e.add(n, "%s are not before --to %s: the latest is of %s; --to %s includes them", of(n, e.tallies.Read, "record"), stamp(to.UnixMilli()),
 			stamp(last), stamp(last-last%size+size))
 	}
 }
@@ -313,7 +313,7 @@ func (e *explaining) belowThreshold(at *cells) (string, error) {
 	if e.tallies.Metrics[0].ClippedKeys > 0 {
 		about = "about " // which keys of a user stay is decided by a hash
 	}
-	text := fmt.Sprintf("%s (a key in a window) came to %s, from where on a private key is released (below it only when the noise is high): the largest comes to %s%s, of %s; the median window has %s.",
+	text := fmt.Sprintf("%s (a key in a window) reached %s, from which a private key is released (below it only if the noise is high): the largest count is %s%s, of %s; the median window has %s.",
 		reach, size(e.tau), about, terminal.Number(at.largest, 0), plural(at.behind, "user"), plural(uint64(at.median()), "user"))
 	var cures []string
 	if n, tau, err := e.lastWithin(); err != nil {

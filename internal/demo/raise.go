@@ -58,7 +58,7 @@ func (e *explaining) raise(now int, keeps uint64, set func(*Settings, int)) (str
 		return fmt.Sprintf(": %s is the greatest value that does not hide all keys: %s; %s would keep 95 %%, but hide all keys",
 			number(uint64(best.value)), reaches, number(keeps)), nil
 	case math.IsInf(top.tau, 1):
-		return fmt.Sprintf("; with %s, which would keep 95 %%, the settings are refused, and lesser values hide all keys; %s, has no threshold", number(keeps), publicKeys), nil
+		return fmt.Sprintf("; with %s, which would keep 95 %%, the settings are refused, and smaller values hide all keys; %s, has no threshold", number(keeps), publicKeys), nil
 	}
 	return fmt.Sprintf("; it cannot be raised here without hiding all keys: with %s, which would keep 95 %%, the largest count comes to about %s, and the threshold to %s (now %s); %s, has no threshold",
 		number(keeps), terminal.Number(top.largest, 0), size(top.tau), size(e.tau), publicKeys), nil

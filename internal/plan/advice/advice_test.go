@@ -216,7 +216,7 @@ func TestNothingComesOut(t *testing.T) {
 	q.Given.LastAtLeast = 1
 	a := answer(t, q)
 	b := block(t, a, advice.Accurate)
-	if !strings.HasPrefix(b.Sentence, "nothing comes out") || len(a.Reverse) != 1 || len(a.Reverse[0].Answers) != 0 ||
+	if !strings.HasPrefix(b.Sentence, "nothing would be released") || len(a.Reverse) != 1 || len(a.Reverse[0].Answers) != 0 ||
 		!strings.HasPrefix(a.Reverse[0].Together, "all events together: 6000 of 6000 events") {
 		t.Errorf("%s, %+v", b.Sentence, a.Reverse)
 	}

@@ -80,7 +80,7 @@ func (q *Question) sentence(b *Block) string {
 	var parts []string
 	switch windows := math.Round(k.Windows); {
 	case p.Shown < 0.5:
-		return "nothing comes out: see what would help below"
+		return "nothing would be released: see below what would help"
 	case k.Shown < 0.5:
 		parts = append(parts, "shows nothing of "+name)
 	case q.Target.Relative > 0 && k.Within >= 0.5:
@@ -89,7 +89,7 @@ func (q *Question) sentence(b *Block) string {
 		parts = append(parts, fmt.Sprintf("shows %s in %.0f of %s, with %.0f of its %.0f"+q.unit()+" ± %s", name, math.Round(k.Shown), plural(windows, "window"),
 			math.Round(k.Truth-k.Bias), math.Round(k.Truth), short(k.Noise95)))
 	}
-	parts = append(parts, fmt.Sprintf("%.0f of %s come out", math.Round(p.KeysShown), plural(math.Round(p.Keys), "key")),
+	parts = append(parts, fmt.Sprintf("%.0f of %s are released", math.Round(p.KeysShown), plural(math.Round(p.Keys), "key")),
 		fmt.Sprintf("%.3g %% of "+q.all()+" in what comes out", 100*p.ShownTruth), "every user can take part for "+Lasts(p.Setting))
 	if lost := p.Lost[len(p.Lost)-1].Share; lost > 0.0005 {
 		parts = append(parts, fmt.Sprintf("%.2g %% of these users are left out before the end", 100*lost))
