@@ -199,7 +199,6 @@ var deploymentRemedies = []remedy{
 		w.edit("absolute: 40", "absolute: 30")
 		w.anew()
 	}},
-	{texts: []string{"restore them, or begin a new deployment"}, by: "integration.TestRuleOldCountsMayBeGoneAndThoseOfAnOpenTurnNot"},
 	{texts: one("its records rest on a HEADER at offset"), by: "pipeline.TestRuleOnlyTheRecordAtOffset0IsAHeader"},
 	{texts: one("comparing the %d generations on topic"), done: "pipeline.TestRuleAWeakenedPromiseIsNoticed"},
 	{texts: one("start it again with the configuration of the new generation"), by: "integration.TestRuleAnInterruptedChangeHasNotHappened"},

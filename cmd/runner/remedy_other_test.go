@@ -3,9 +3,6 @@ package main
 import "strings"
 
 var otherRemedies = []remedy{
-	{texts: one("a copy gave its records other offsets; restore it"), by: "pipeline.TestRuleCountsWithOtherOffsetsAreRefused"},
-	{texts: one("or another program writes to %s. Restore control"), by: "pipeline.TestRuleATurnWhoseEndWasToldIsNotDecidedAgain"},
-	{texts: one("Restore it with its offsets and times"), by: "pipeline.TestRuleEventsWithOtherOffsetsAreRefused"},
 	{texts: one("Restore both as they were at one moment"), done: "pipeline.TestRuleLedgerAndControlOfDifferentMomentsAreRefused"},
 	{texts: []string{"does not begin with the magic", "does not begin with the kind"}, not: "no remedy: what a stored account is like"},
 	{texts: one("to list all rights that this user lacks: runner validate"), walk: func(w *walk) {
@@ -27,13 +24,10 @@ var otherRemedies = []remedy{
 	{texts: one("give --principal if the brokers have another name"), done: "cmd/runner.TestValidateSaysWhoMayDoWhat"},
 	{texts: []string{"--resource-pattern-type prefixed", "kafka-acls.sh --bootstrap-server"}, done: "pipeline.TestAccessOnApacheKafka"},
 	{texts: one("with allow.everyone.if.no.acl.found=true"), not: "no remedy: what a setting of the brokers makes of a topic without rules"},
-	{texts: one("name a counts topic of its own (outputs.counts)"), by: "pipeline.TestARegistryThatWasReplacedIsFoundAndRepaired"},
 	{texts: one("drain the run and let runner change register it here"), done: "pipeline.TestARegistryThatWasReplacedIsFoundAndRepaired"},
 	{texts: one("use that version, and drain it before you use this one"), not: "needs a program of a later version"},
 	{texts: one("starting a worker: --id and --provision_endpoint"), not: "no remedy: only Flink starts workers"},
 	{texts: []string{"put the same file on every machine", "put the same ones on every machine"}, done: "pipeline.TestRuleAWorkerHasTheKeysAndTheConfigurationThatWereSubmitted"},
-	{texts: one("check deployment and outputs, and that runner init has made this deployment's topics"), by: "pipeline.TestFollowingGoesOnWhereTheTurnsTopicWasMadeAnew"},
-	{texts: one("start runner serve again with the configuration in force"), by: "internal/serve.TestAnotherConfigurationIsMarked"},
 	{texts: []string{
 		"their times are behind their append times", "their times are behind the times of their records", "silent for longer than time.idle_grace (%v); a clock",
 		"ahead by more than time.skew (%v); ", "runner init --start has set it to",

@@ -35,7 +35,7 @@ type walk struct {
 func TestEveryRemedyIsWalked(t *testing.T) {
 	t.Parallel()
 	texts := sourceTexts(t)
-	all := slices.Concat(topicRemedies, deploymentRemedies, keyRemedies, recordRemedies, replayRemedies, flagRemedies, demoRemedies, planRemedies, configRemedies, budgetRemedies, otherRemedies)
+	all := slices.Concat(topicRemedies, deploymentRemedies, keyRemedies, recordRemedies, replayRemedies, flagRemedies, demoRemedies, planRemedies, configRemedies, budgetRemedies, restoredRemedies, serveRemedies, otherRemedies)
 	kinds := []string{"by nobody", "not here", "only printed", "done by another test", "walked"}
 	covered := make([]int, len(texts)) // the greatest index of kinds
 	for _, r := range all {
@@ -118,12 +118,23 @@ func testExists(t *testing.T, test string) {
 // line runs a command line, in which $NAME stands for something of the walk.
 func (w *walk) line(line string) (code int, output string) {
 	w.Helper()
-	var args []string
+	return w.lineUnder(context.Background(), line)
+}
+
+// lineUnder runs a command line under a context, which may have crash points.
+func (w *walk) lineUnder(ctx context.Context, line string) (code int, output string) {
+	w.Helper()
+	code, stdout, stderr := runWith(ctx, w.environment, w.args(line)...)
+	return code, stdout + stderr
+}
+
+// args returns the arguments of a command line.
+func (w *walk) args(line string) (args []string) {
+	w.Helper()
 	for _, arg := range strings.Fields(line) {
 		args = append(args, os.Expand(arg, w.value))
 	}
-	code, stdout, stderr := runWith(context.Background(), w.environment, args...)
-	return code, stdout + stderr
+	return args
 }
 
 // says runs a command that prints one of the texts, and returns its output.

@@ -110,10 +110,13 @@ type begun struct {
 	over           chan int // its exit code
 }
 
-func begin(args ...string) *begun {
+func begin(args ...string) *begun { return beginUnder(context.Background(), nil, args...) }
+
+// beginUnder begins a command under a context, with environment variables.
+func beginUnder(ctx context.Context, environment map[string]string, args ...string) *begun {
 	b := &begun{over: make(chan int, 1)}
-	a := app{stdout: &b.stdout, stderr: &b.stderr, getenv: func(string) string { return "" }}
-	go func() { b.over <- a.execute(context.Background(), asText(args)) }()
+	a := app{stdout: &b.stdout, stderr: &b.stderr, getenv: func(name string) string { return environment[name] }}
+	go func() { b.over <- a.execute(ctx, asText(args)) }()
 	return b
 }
 

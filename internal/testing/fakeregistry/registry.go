@@ -20,6 +20,7 @@ type Registry struct {
 	Refuse int
 
 	mu       sync.Mutex
+	strict   bool
 	subjects map[string][]string // schemas by subject, oldest first
 	all      []string
 	asked    []string
@@ -58,6 +59,13 @@ func (s *Registry) Subject(name string) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.subjects[name])
+}
+
+// Compatible says whether a subject takes a schema beside another one; at first each does.
+func (s *Registry) Compatible(takes bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.strict = !takes
 }
 
 // Add registers a schema, as another program would, and returns its id.
@@ -108,12 +116,16 @@ func (s *Registry) lookUp(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Registry) add(w http.ResponseWriter, r *http.Request) {
-	if s.Refuse != 0 {
-		w.WriteHeader(s.Refuse)
-		fmt.Fprintf(w, `{"error_code":%d,"message":"the new schema lacks the field cart"}`, s.Refuse)
+	subject, schema := r.PathValue("subject"), sent(r)
+	refuse, kept := s.Refuse, s.subjects[subject]
+	if s.strict && len(kept) > 0 && !slices.Contains(kept, schema) {
+		refuse = http.StatusConflict
+	}
+	if refuse != 0 {
+		w.WriteHeader(refuse)
+		fmt.Fprintf(w, `{"error_code":%d,"message":"the new schema lacks the field cart"}`, refuse)
 		return
 	}
-	subject, schema := r.PathValue("subject"), sent(r)
 	s.register(subject, schema)
 	s.answer(w, subject, schema)
 }
