@@ -1,10 +1,12 @@
 package main
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/internal/crashpoint"
 	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
@@ -199,9 +201,63 @@ var deploymentRemedies = []remedy{
 		w.edit("absolute: 40", "absolute: 30")
 		w.anew()
 	}},
-	{texts: one("its records rest on a HEADER at offset"), by: "pipeline.TestRuleOnlyTheRecordAtOffset0IsAHeader"},
+	{texts: one("its records rest on a HEADER at offset"), walk: func(w *walk) {
+		w.begun()
+		var header []byte
+		next := int64(0)
+		w.read("shop-control", func(r kafkalog.Record) {
+			if next = r.Offset + 1; r.Offset == 0 {
+				header = slices.Clone(r.Value)
+			}
+		})
+		value, err := schemas.EncodeControl(schemas.Control{Back: next, BackEpoch: -1, Generation: next, Body: &schemas.Run{ID: [16]byte{1}}})
+		if err != nil {
+			w.Fatal(err)
+		}
+		w.write("shop-control", kafkalog.Message{Value: header}) // of an init that came too late
+		w.write("shop-control", kafkalog.Message{Value: value})
+		for _, command := range []string{"run --config $C --until-end --wait 1m", "validate --config $C", "status --config $C"} {
+			w.refused(command)
+		}
+		w.anew()
+	}},
 	{texts: one("comparing the %d generations on topic"), done: "pipeline.TestRuleAWeakenedPromiseIsNoticed"},
-	{texts: one("start it again with the configuration of the new generation"), by: "integration.TestRuleAnInterruptedChangeHasNotHappened"},
+	{texts: one("start it again with the configuration of the new generation"), walk: func(w *walk) {
+		w.settled()
+		w.put(w.beside("old.yaml"), contentsOf(w.T, w.value("C")))
+		w.vars["OLD"] = w.beside("old.yaml")
+		w.edit("absolute: 30", "absolute: 40")
+		// The run has looked at control, and takes its epoch after the change was written.
+		changed, begins := make(chan struct{}), make(chan struct{})
+		at := func(point string, fn func()) context.Context {
+			return crashpoint.With(w.Context(), crashpoint.Hooks{At: func(at string, _ int) error {
+				if at == point {
+					fn()
+				}
+				return nil
+			}})
+		}
+		var run *begun
+		ctx := at(crashpoint.GenerationWriting, func() {
+			run = beginUnder(at(crashpoint.EpochWriting, func() {
+				close(begins)
+				<-changed
+			}), nil, w.args("run --config $OLD --until 2025-03-04 --wait 1m")...)
+			select {
+			case <-begins:
+			case <-run.gone:
+			}
+		})
+		code, output := w.lineUnder(ctx, "change --config $C")
+		close(changed)
+		if code != exitOK {
+			w.Fatal(output)
+		}
+		if <-run.gone; w.missing(run.stderr.String()) {
+			w.Fatal(run.stderr.String())
+		}
+		w.works(untilFourth)
+	}},
 	{texts: one("restore its old records, or begin"), done: "pipeline.TestARunOverReplacedRecordsStopsAtItsStart"},
 	{texts: one("batches carry producer times and the deployment trusts"), walk: func(w *walk) {
 		w.configured("trust: producer, no_future: true", "trust: broker")

@@ -15,7 +15,18 @@ var otherRemedies = []remedy{
 		}
 	}},
 	{texts: one("kafka-reassign-partitions.sh gives an existing topic more replicas"), not: "needs three brokers; integration/nodes_test.go has topics with three replicas"},
-	{texts: one("give --principal to see which others may do too much"), by: "cmd/runner.TestValidateSaysWhoMayDoWhat"},
+	{texts: one("give --principal to see which others may do too much"), walk: func(w *walk) {
+		w.vars["C"] = as(w.T, tokenBroker(w.T), "nobody")
+		w.put(w.beside("token"), "a.b.c")
+		w.edit("mechanism: plain, user: nobody, password: s3cret", "mechanism: oauthbearer, token_file: token")
+		const others = "User:mallory may Write"
+		if output := w.says("validate --acls --config $C"); strings.Contains(output, others) {
+			w.Error(output)
+		}
+		if output := w.works("validate --acls --config $C --principal User:ANONYMOUS"); !strings.Contains(output, others) {
+			w.Error(output)
+		}
+	}},
 	{texts: one("no rule names %s: it is a super user"), walk: func(w *walk) {
 		w.vars["C"] = as(w.T, guardedBroker(w.T), "root")
 		w.says("validate --acls --config $C")
@@ -33,10 +44,6 @@ var otherRemedies = []remedy{
 		"ahead by more than time.skew (%v); ", "runner init --start has set it to",
 		"is wrong", "as in a file that was not sorted", "as after a broker's clock was set",
 	}, not: "no remedy: possible causes, of which an operator has to find the one"},
-	{texts: []string{"set it above the longest silence", "; exact tallies: --trusted-report"}, by: "pipeline.TestRuleARunSaysCoarselyWhatIsWrong"},
-	{texts: one("list, and end it with abort"), by: "integration.TestRuleAnOpenTransactionIsTold"},
-	{texts: []string{"when time.idle_grace is over and the clock counts instead", "If silence is normal, lower time.idle_grace", "Keep time.idle_grace above the longest pause"}, by: "integration.TestRuleASilentPartitionAndALostDeadLetterTopicAreTold"},
-	{texts: one("Keep time.idle_grace above the longest pause"), by: "pipeline/internal/reading.TestRuleTheClockStandsInForASilentPartitionOnly"},
 	{texts: one("runner validate says which one, and what to do"), walk: func(w *walk) {
 		w.settled()
 		over := begin("run", "--config", w.value("C"), "--format", "json")

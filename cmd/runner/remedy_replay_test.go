@@ -82,9 +82,8 @@ var replayRemedies = []remedy{
 		w.must("init --config $C --generate-keys --create-topics --start 2025-04-01")
 		output := w.says("replay --config $C --input $CSV --header")
 		w.vars["TIME"] = "2025-03-01"
-		w.edit("deployment: late", "deployment: earlier")
-		w.ownKeys()
-		w.paste(output, "runner init --create-topics --start")
+		w.edit("deployment: late", "deployment: earlier", "secrets/", "other-secrets/")
+		w.paste(output, "runner init --generate-keys --create-topics --start")
 		w.works("replay --config $C --input $CSV --header")
 	}},
 	{texts: one("have times ahead of the clock by more than time.skew"), walk: func(w *walk) {
@@ -107,7 +106,6 @@ var replayRemedies = []remedy{
 		w.works(toTopic)
 		w.works("replay --config $C --input $CSV --header")
 	}},
-	{texts: one("--header is for csv and tsv"), by: "cmd/runner.TestReplayNamesWhatSaysTheFormat"},
 	{texts: []string{"say how the topic's Avro records are read", "give --schema or --registry: records", "the --registry- flags go with", "give --registry-password-env or", "--registry-user needs --registry-password", "bare records must be written with the topic's schema"}, walk: func(w *walk) {
 		create(w, w.value("B"), visitsTopic)
 		w.environment = map[string]string{"P": "secret"}

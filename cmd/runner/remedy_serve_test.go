@@ -74,7 +74,7 @@ func (w *walk) begin(line string) *background {
 	b := beginUnder(ctx, w.environment, w.args(line)...)
 	stop := sync.OnceFunc(func() {
 		cancel()
-		<-b.over
+		<-b.gone
 	})
 	w.Cleanup(stop)
 	return &background{b, stop}

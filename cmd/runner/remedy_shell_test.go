@@ -29,6 +29,9 @@ func (w *walk) paste(output, begins string) {
 		return
 	}
 	flags := map[string][]string{}
+	if words[0] == "kafka-transactions.sh" { // its command stands between the flags
+		words = slices.DeleteFunc(words, func(word string) bool { return word == "describe-producers" })
+	}
 	for i := 1; i < len(words) && strings.HasPrefix(words[i], "--"); i++ {
 		name, value := words[i], ""
 		if !slices.Contains([]string{"--alter", "--create"}, name) {
@@ -44,6 +47,8 @@ func (w *walk) paste(output, begins string) {
 	case "kafka-configs.sh":
 		name, value, _ := strings.Cut(flags["--add-config"][0], "=")
 		w.alter(flags["--entity-name"][0], name, value)
+	case "kafka-transactions.sh":
+		w.abort(flags["--topic"][0], flags["--partition"][0])
 	case "kafka-topics.sh":
 		settings := map[string]string{}
 		for _, one := range flags["--config"] {
@@ -105,6 +110,42 @@ func (w *walk) alter(topic, setting, value string) {
 	response, err := request.RequestWith(w.Context(), w.admin())
 	if err != nil || response.Resources[0].ErrorCode != 0 {
 		w.Fatalf("setting %s of topic %s: %+v (%v)", setting, topic, response, err)
+	}
+}
+
+// abort ends the transactions that are open on a partition, as kafka-transactions.sh abort does with
+// what its describe-producers shows.
+func (w *walk) abort(topic, partition string) {
+	w.Helper()
+	id, err := strconv.Atoi(partition)
+	if err != nil {
+		w.Fatal(err)
+	}
+	describe := kmsg.NewPtrDescribeProducersRequest()
+	of := kmsg.NewDescribeProducersRequestTopic()
+	of.Topic, of.Partitions = topic, []int32{int32(id)}
+	describe.Topics = append(describe.Topics, of)
+	described, err := describe.RequestWith(w.Context(), w.admin())
+	if err != nil {
+		w.Fatal(err)
+	}
+	end := kmsg.NewPtrWriteTxnMarkersRequest()
+	for _, p := range described.Topics[0].Partitions[0].ActiveProducers {
+		if p.CurrentTxnStartOffset < 0 {
+			continue
+		}
+		marker := kmsg.NewWriteTxnMarkersRequestMarker()
+		marker.ProducerID, marker.ProducerEpoch, marker.CoordinatorEpoch = p.ProducerID, int16(p.ProducerEpoch), max(p.CoordinatorEpoch, 0)
+		on := kmsg.NewWriteTxnMarkersRequestMarkerTopic()
+		on.Topic, on.Partitions = topic, []int32{int32(id)}
+		marker.Topics = append(marker.Topics, on)
+		end.Markers = append(end.Markers, marker)
+	}
+	if len(end.Markers) == 0 {
+		w.Fatalf("partition %s of %s has no open transaction: %+v", partition, topic, described)
+	}
+	if _, err := end.RequestWith(w.Context(), w.admin()); err != nil {
+		w.Fatal(err)
 	}
 }
 

@@ -107,16 +107,20 @@ func (k *kept) String() string {
 // begun is a command that runs in this process while the test goes on.
 type begun struct {
 	stdout, stderr kept
-	over           chan int // its exit code
+	over           chan int      // its exit code
+	gone           chan struct{} // closed once it is over
 }
 
 func begin(args ...string) *begun { return beginUnder(context.Background(), nil, args...) }
 
 // beginUnder begins a command under a context, with environment variables.
 func beginUnder(ctx context.Context, environment map[string]string, args ...string) *begun {
-	b := &begun{over: make(chan int, 1)}
+	b := &begun{over: make(chan int, 1), gone: make(chan struct{})}
 	a := app{stdout: &b.stdout, stderr: &b.stderr, getenv: func(name string) string { return environment[name] }}
-	go func() { b.over <- a.execute(ctx, asText(args)) }()
+	go func() {
+		defer close(b.gone)
+		b.over <- a.execute(ctx, asText(args))
+	}()
 	return b
 }
 

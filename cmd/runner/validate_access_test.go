@@ -17,6 +17,24 @@ import (
 // rules; serves may read counts and turns; mallory may write everywhere.
 func guardedBroker(t *testing.T) string {
 	t.Helper()
+	return guarded(t, "runs", kfake.EnableSASL()).ListenAddrs()[0]
+}
+
+// tokenBroker is as guardedBroker and takes any token, whose user may do what a run does.
+func tokenBroker(t *testing.T) string {
+	t.Helper()
+	cluster := guarded(t, "ANONYMOUS")
+	for _, key := range []kmsg.Key{kmsg.SASLHandshake, kmsg.SASLAuthenticate} {
+		cluster.ControlKey(key.Int16(), func(r kmsg.Request) (kmsg.Response, error, bool) {
+			cluster.KeepControl()
+			return r.ResponseKind(), nil, true
+		})
+	}
+	return cluster.ListenAddrs()[0]
+}
+
+func guarded(t *testing.T, user string, more ...kfake.Opt) *kfake.Cluster {
+	t.Helper()
 	rule := func(o kmsg.ACLOperation, of kmsg.ACLResourceType, name string) kfake.ACL {
 		return kfake.ACL{Resource: of, Name: name, Pattern: kmsg.ACLResourcePatternTypeLiteral, Operation: o, Allow: true}
 	}
@@ -36,16 +54,16 @@ func guardedBroker(t *testing.T) string {
 	all := rule(kmsg.ACLOperationWrite, kmsg.ACLResourceTypeTransactionalId, "tollgate/")
 	all.Pattern = kmsg.ACLResourcePatternTypePrefixed
 	runs = append(runs, all, rule(kmsg.ACLOperationDescribe, kmsg.ACLResourceTypeCluster, "kafka-cluster"))
-	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.EnableSASL(), kfake.EnableACLs(), kfake.Superuser("PLAIN", "root", "s3cret"),
+	cluster, err := kfake.NewCluster(append(more, kfake.NumBrokers(1), kfake.EnableACLs(), kfake.Superuser("PLAIN", "root", "s3cret"),
 		kfake.SeedTopics(1, append(topics, "visits")...),
-		kfake.User("PLAIN", "runs", "s3cret", runs...),
+		kfake.User("PLAIN", user, "s3cret", runs...),
 		kfake.User("PLAIN", "serves", "s3cret", append(on("tollgate-counts", read), on("tollgate-turns", read)...)...),
-		kfake.User("PLAIN", "mallory", "s3cret", on("*", write)...))
+		kfake.User("PLAIN", "mallory", "s3cret", on("*", write)...))...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(cluster.Close)
-	return cluster.ListenAddrs()[0]
+	return cluster
 }
 
 // as is a configuration whose user is one of guardedBroker's.

@@ -20,9 +20,6 @@ type source interface {
 // openSource finds the columns or the schema, and makes the decoder.
 func (r *Replay) openSource() error {
 	format, layout := r.options.Format, eventfile.Format(r.options.Format.Format)
-	if r.options.Header && !layout.Tabular() {
-		return errors.New("--header is for csv and tsv")
-	}
 	if layout == eventfile.Avro {
 		return r.openAvro()
 	}

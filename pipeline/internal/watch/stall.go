@@ -326,7 +326,8 @@ func (s *Stalls) waitingText(kind stallKind, ids []int32) string {
 	who, end := partitionsText(ids, s.rules.topic), clockTime(time.UnixMilli(s.seen.End))
 	if kind == stallTransaction {
 		return fmt.Sprintf("%s held back by an open transaction, so the windows that ended at %s wait: a producer has neither committed nor aborted it. "+
-			"Find it with kafka-transactions.sh --bootstrap-server %s list, and end it with abort", who, end, s.rules.broker)
+			"If the producer does not come back, kafka-transactions.sh --bootstrap-server %s describe-producers --topic %s --partition %d shows its CurrentTransactionStartOffset N; "+
+			"the same command with abort in place of describe-producers, and --start-offset N, ends it", who, end, s.rules.broker, s.rules.topic, ids[0])
 	}
 	until := "it has a record again"
 	if s.rules.idle {

@@ -92,7 +92,7 @@ func TestRuleStallsAreToldWithTheirCause(t *testing.T) {
 		s.p = &Progress{End: windowEnd(0), Partitions: []Partition{stuck(3), {ID: 4, Next: 7775, LastStable: 7780, High: 7790, HeldBack: true}}}
 		// The window is due at 15 s; intervals of 1, 2, 4, 8 and 10 minutes.
 		s.says(s.until(40*time.Minute),
-			[]string{"45s", "no progress for 30s: partition 3 of topic visits is held back by an open transaction, so the windows that ended at 2026-03-01T12:00:00Z wait", "kafka-transactions.sh --bootstrap-server b:9092 list"},
+			[]string{"45s", "no progress for 30s: partition 3 of topic visits is held back by an open transaction, so the windows that ended at 2026-03-01T12:00:00Z wait", "kafka-transactions.sh --bootstrap-server b:9092 describe-producers --topic visits --partition 3 "},
 			[]string{"1m45s", "no progress for 1m30s: partition 3"}, []string{"3m45s"}, []string{"7m45s"}, []string{"15m45s"}, []string{"25m45s"}, []string{"35m45s"})
 		s.p = &Progress{End: windowEnd(time.Minute), Partitions: []Partition{{ID: 3, Next: 7779, LastStable: 7779, High: 7779}}}
 		s.says(s.until(41*time.Minute), []string{"40m1s", "partition 3 of topic visits is no longer waited for, after 39m46s"})
