@@ -20,7 +20,7 @@ var serveRemedies = []remedy{
 		waits := w.begin(serves)
 		w.await(waits)
 		w.must(firstInit)
-		says(w, &waits.stderr, "everything that was published has been read")
+		says(w, &waits.stderr, "read all published values")
 		waits.stop()
 		for _, wrong := range []string{"deployment: shopp", "deployment: shop\noutputs: {turns: shop-turn}"} {
 			w.edit("deployment: shop", wrong)
@@ -91,7 +91,7 @@ func (w *walk) served(line, has string) {
 	w.Helper()
 	b := w.begin(line)
 	defer b.stop()
-	says(w, &b.stderr, "everything that was published has been read")
+	says(w, &b.stderr, "read all published values")
 	base := regexp.MustCompile(`http://[0-9.:]+`).FindString(b.stderr.String())
 	await.That(w, patience, "what is served has "+has, func() bool {
 		for _, path := range []string{"/", "/v1/releases"} {
