@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -97,5 +98,56 @@ func freePort(t *testing.T) string {
 		if at := l.Addr().(*net.TCPAddr).Port; at < 60_000 {
 			return strconv.Itoa(at)
 		}
+	}
+}
+
+// Every cluster of start.sh has an id of its own, by which deployments are told apart, and all of
+// its nodes have the same one, those that come later, too.
+func TestStartScriptGivesEveryClusterAnId(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	script, err := os.ReadFile(filepath.Join("..", "..", "deploy", "kafka-local", "start.sh"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "bin"), 0o755); err != nil { //nolint:gosec // of a test
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"start.sh": string(script), "fetch.sh": "#!/bin/sh\necho jars\n", "bin/java": `#!/bin/sh
+case $* in
+  -version) echo 'openjdk version "21.0.1"' >&2 ;;
+  *StorageTool*) mkdir -p "${8%/*}/data" && echo "cluster.id=$6" >"${8%/*}/data/meta.properties" ;;
+  *kafka.Kafka*) echo 'Kafka Server started' ;;
+esac
+`} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil { //nolint:gosec // scripts
+			t.Fatal(err)
+		}
+	}
+	start := func(cluster, nodes string) {
+		for {
+			cmd := exec.Command(filepath.Join(dir, "start.sh"), "--dir", filepath.Join(dir, cluster), "--nodes", nodes, "--port", freePort(t))
+			cmd.Env = append(os.Environ(), "PATH="+filepath.Join(dir, "bin")+":"+os.Getenv("PATH"))
+			out, err := cmd.CombinedOutput()
+			if err == nil {
+				return
+			}
+			if !strings.Contains(string(out), "is taken") { // of the ports beside the free one
+				t.Fatalf("%v: %s", err, out)
+			}
+		}
+	}
+	id := func(node string) string {
+		text, err := os.ReadFile(filepath.Join(dir, node, "data", "meta.properties"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.TrimSpace(string(text))
+	}
+	start("a", "1")
+	start("a", "2")
+	start("b", "1")
+	if !regexp.MustCompile(`^cluster\.id=[A-Za-z0-9]{22}$`).MatchString(id("a/1")) || id("a/1") != id("a/2") || id("a/1") == id("b/1") {
+		t.Errorf("ids %s and %s of one cluster, %s of another", id("a/1"), id("a/2"), id("b/1"))
 	}
 }

@@ -46,6 +46,9 @@ for ((i = 1; i <= nodes; i++)); do
   voters+=("$i@127.0.0.1:$((port + 100 + i - 1))")
 done
 jars=$("$here/fetch.sh")
+# One id for all nodes of a cluster, and another for every cluster: deployments are told apart by it.
+id=$(sed -s -n 's/^cluster\.id=//p' "$dir"/[1-9]/data/meta.properties 2>/dev/null | head -n 1 || true)
+[[ -n $id ]] || id=$(head -c 16 /dev/urandom | base64 | tr '+/' 'AB' | tr -d =)
 replicas=$((nodes < 3 ? nodes : 3)) least=$((nodes < 3 ? 1 : 2))
 
 for ((i = 1; i <= nodes; i++)); do
@@ -87,7 +90,7 @@ END
 </Configuration>
 END
   if [[ ! -f $dir/$i/data/meta.properties ]]; then
-    java -cp "$jars/*" kafka.tools.StorageTool format -t dG9sbGdhdGUta2Fma2EtMQ -c "$dir/$i/server.properties" >"$dir/$i/format.log" 2>&1 ||
+    java -cp "$jars/*" kafka.tools.StorageTool format -t "$id" -c "$dir/$i/server.properties" >"$dir/$i/format.log" 2>&1 ||
       die "formatting the storage failed; $dir/$i/format.log says why: $(tail -n 3 "$dir/$i/format.log")"
   fi
 done
