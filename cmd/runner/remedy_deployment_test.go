@@ -80,6 +80,15 @@ var deploymentRemedies = []remedy{
 		w.paste(output, "runner change")
 		w.works(run)
 	}},
+	{texts: one("; or put the value in force back"), walk: func(w *walk) {
+		w.begun()
+		w.edit("noise: {file: secrets/noise.key}", "noise: {id: next, file: secrets/next.key}")
+		w.must("change --config $C --generate-keys")
+		w.edit("noise: {id: next, file: secrets/next.key}", "noise: {file: secrets/noise.key}")
+		w.refused("run --config $C --until 2025-03-01 --wait 1m")
+		w.edit("noise: {file: secrets/noise.key}", "noise: {id: next, file: secrets/next.key}")
+		w.works("run --config $C --until 2025-03-01 --wait 1m")
+	}},
 	{texts: []string{"begin a new deployment under other keys for it", "name a new, empty ledger topic as well", "name a new, empty counts topic as well", "name a ledger topic that is empty", "name a counts topic that is empty"}, walk: func(w *walk) {
 		w.settled("shards: 4", "shards: 4\nrelease_shards: 1\n# topics")
 		w.edit("shards: 4\nrelease_shards: 1", "shards: 8\nrelease_shards: 2")

@@ -26,6 +26,14 @@ var keyRemedies = []remedy{
 		w.paste("runner init --generate-keys --create-topics", "runner init")
 		w.works("validate --config $C --offline --strict")
 	}},
+	{texts: one("or make a new noise key with runner change --generate-keys"), walk: func(w *walk) {
+		w.begun()
+		w.edit("{file: secrets/noise.key}", "{id: next, file: secrets/next.key}")
+		w.paste(w.refused("change --config $C --dry-run"), "runner change --generate-keys")
+		w.edit("{id: next, file: secrets/next.key}", "{id: last, file: secrets/last.key}")
+		w.shell(makesKey.FindString(w.refused("change --config $C --dry-run")))
+		w.works("change --config $C --dry-run")
+	}},
 	{texts: []string{"reading --noise-key-file: %w; make a key with", "reading --noise-key-file %s: %w; make a key with", "and nothing else; make one with: openssl rand -hex 32"}, walk: func(w *walk) {
 		w.vars["K"], w.vars["F"], w.vars["L"] = w.beside("noise.key"), write(w, "a", ""), write(w, "long", strings.Repeat("ab", 2049))
 		w.refused(onFile + " --noise-key-file $L")

@@ -200,10 +200,10 @@ func Agrees(d *deployment.Deployment, h *schemas.Header) error {
 	if len(all) == 0 {
 		return nil
 	}
-	what, remedy := all[0].What+" differs"+all[0].Detail(), "put the old value back, or make the change with: runner change"
+	what, remedy := all[0].What+" differs"+all[0].Detail(), "put the value in force back, or make the change with: runner change"
 	switch {
 	case all[0].Never != "":
-		remedy = all[0].Never + "; with the old value it starts"
+		remedy = all[0].Never + "; or put the value in force back"
 	case len(all[0].Values) == 0: // a metric, or their order
 		what, remedy = all[0].What, "undo that in the configuration, or make the change with: runner change"
 	}
