@@ -152,6 +152,7 @@ func configFlag(err error) error {
 		"keys":                       "--public-keys",
 		"metrics." + demo.MetricName: "--relative, --absolute, --confidence, --last-at-least",
 		"events":                     "--input-format, --columns",
+		"events.user":                "--user-field",
 		"privacy.epsilon":            "--epsilon",
 		"privacy.delta":              "--delta",
 		"privacy.accountant":         "--accountant",

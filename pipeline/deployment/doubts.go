@@ -6,6 +6,7 @@ import (
 	"sort"
 	"time"
 
+	"github.com/tollgate-dp/tollgate/schemas/event"
 	"github.com/tollgate-dp/tollgate/state"
 )
 
@@ -22,7 +23,7 @@ const (
 // users, nothing can be released, or nothing as exact as was asked for: each with a value that
 // would change it, where one was found. It looks at no data. Empty for nearly every deployment.
 func Doubts(d *Deployment) []*ConfigError {
-	all := weakPromise(&d.Config.Privacy)
+	all := append(weakPromise(&d.Config.Privacy), nobodysUser(&d.Config.Events.Format)...)
 	lifetimes := Lifetimes(d)
 	at := 0 // of the metric in d.Metrics, where its coverage follows it
 	for i := range d.Config.Metrics {
@@ -39,6 +40,18 @@ func Doubts(d *Deployment) []*ConfigError {
 		}
 	}
 	return all
+}
+
+// nobodysUser doubts a user field that is the time or the value as well: its contents change from
+// event to event, so that each event is a user of its own, and no person is protected.
+func nobodysUser(f *event.Format) []*ConfigError {
+	for _, other := range []struct{ name, field string }{{"time", f.Time}, {"value", f.Value}} {
+		if f.User == other.field {
+			return []*ConfigError{{Field: "events.user", Reason: fmt.Sprintf(
+				"%q is the %s as well, so that the events of one person are those of many users, and nothing protects the person: name the field that holds the person's id", f.User, other.name)}}
+		}
+	}
+	return nil
 }
 
 // neverAdmitted says that one window costs more than the whole budget, and at which σ it would

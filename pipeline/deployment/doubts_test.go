@@ -9,6 +9,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/schemas/event"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
@@ -63,6 +64,25 @@ func TestSettingsThatReleaseNothingAreDoubted(t *testing.T) {
 	}
 	if all := deployment.Doubts(d); len(all) != 0 {
 		t.Errorf("a week of hours is doubted: %v", all)
+	}
+}
+
+// A user field that is the time or the value as well makes every event a user of its own.
+func TestAUserFieldThatChangesWithTheEventIsDoubted(t *testing.T) {
+	for _, test := range []struct {
+		user  string
+		doubt bool
+	}{{"who", false}, {"page", false}, {"at", true}, {"cents", true}} {
+		c := deploytest.Config("localhost:1")
+		c.Events.Format = event.Format{Format: "jsonl", User: test.user, Key: "page", Time: "at", TimeUnit: "ms", Value: "cents"}
+		d, err := deployment.Compile(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := deployment.Doubts(d)
+		if (len(all) > 0) != test.doubt || test.doubt && (all[0].Field != "events.user" || !strings.Contains(all[0].Reason, "name the field that holds the person's id")) {
+			t.Errorf("user %s: doubts %v", test.user, all)
+		}
 	}
 }
 
