@@ -3,7 +3,7 @@ package docs
 
 import _ "embed"
 
-// OpenAPI describes what runner serve answers. Read-only.
+// OpenAPI describes what tollgate serve answers. Read-only.
 //
 //go:embed openapi.yaml
 var OpenAPI []byte

@@ -1,7 +1,7 @@
-"""Turns dp_accounting's events into JSON that runner reads, and back.
+"""Turns dp_accounting's events into JSON that tollgate reads, and back.
 
-    text = json.dumps(to_json(event))           # runner budget compose --dp-events FILE --delta 1e-6
-    event = from_json(json.loads(text))         # of runner budget compose --print-dp-events
+    text = json.dumps(to_json(event))           # tollgate budget compose --dp-events FILE --delta 1e-6
+    event = from_json(json.loads(text))         # of tollgate budget compose --print-dp-events
 """
 import dp_accounting
 

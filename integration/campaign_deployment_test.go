@@ -150,8 +150,8 @@ func (s *subject) load(broker string) pipeline.Config {
 	return c
 }
 
-// newSubject begins a deployment as people do: a file, topics and keys by `runner init`, the first
-// events by `runner replay`.
+// newSubject begins a deployment as people do: a file, topics and keys by `tollgate init`, the
+// first events by `tollgate replay`.
 func (c *campaign) newSubject(settings subjectSettings, start time.Time) *subject {
 	c.t.Helper()
 	s := &subject{dir: c.t.TempDir(), settings: settings, deployment: &deployment{t: c.t}}

@@ -81,7 +81,7 @@ func checkDeployment(ctx context.Context, d *deployment.Deployment, client *kafk
 		if all[0].Never != "" {
 			return err
 		}
-		o.Logger.Warn(fmt.Sprintf("the configuration is not the one in force, so a run refuses it: %v (runner change --dry-run lists all differences)", err))
+		o.Logger.Warn(fmt.Sprintf("the configuration is not the one in force, so a run refuses it: %v (tollgate change --dry-run lists all differences)", err))
 	}
 	var stop *schemas.Stop
 	control.Look(func(v *controllog.View) { stop = v.Stop })

@@ -143,7 +143,7 @@ func TestARegistryThatWasReplacedIsFoundAndRepaired(t *testing.T) {
 		next := d.Config
 		inRegistry(url)(&next)
 		err := CheckTopics(t.Context(), mustCompile(t, next), CheckOptions{Start: true})
-		if !errors.Is(err, ErrCountsSchema) || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), "id 100") || !strings.Contains(err.Error(), "runner change") {
+		if !errors.Is(err, ErrCountsSchema) || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), "id 100") || !strings.Contains(err.Error(), "tollgate change") {
 			t.Errorf("%q: %v", says, err)
 		}
 	}

@@ -198,7 +198,7 @@ func Run(ctx context.Context, d *deployment.Deployment, opts RunOptions) (result
 		err = closed
 	}
 	if errors.Is(err, kafkalog.ErrUnknownTopic) {
-		err = fmt.Errorf("%w: a topic of this deployment may have been deleted; runner validate says which one, and what to do", err)
+		err = fmt.Errorf("%w: a topic of this deployment may have been deleted; tollgate validate says which one, and what to do", err)
 	}
 	return r.result(), err
 }

@@ -65,7 +65,7 @@ var refusals = []struct {
 	{name: "as they are made"},
 	{
 		name: "events are missing", change: func(s specs) { delete(s, "events") },
-		says: []string{"topic events does not exist: create it, let runner init --create-topics --event-partitions N make it, or correct events.topic"},
+		says: []string{"topic events does not exist: create it, let tollgate init --create-topics --event-partitions N make it, or correct events.topic"},
 	},
 	{
 		name: "everything of ours is missing",
@@ -73,11 +73,11 @@ var refusals = []struct {
 			maps.DeleteFunc(s, func(name string, _ *kafkalog.TopicSpec) bool { return name != "events" })
 		},
 		says: []string{
-			"topic tollgate-control does not exist: create it with runner init --create-topics, or correct its name under outputs",
-			"topic tollgate-ledger does not exist: create it with runner init --create-topics, or correct its name under outputs",
-			"topic tollgate-counts does not exist: create it with runner init --create-topics, or correct its name under outputs",
-			"topic tollgate-turns does not exist: create it with runner init --create-topics, or correct its name under outputs",
-			"topic tollgate-dead-letter does not exist: create it with runner init --create-topics, or correct its name under outputs",
+			"topic tollgate-control does not exist: create it with tollgate init --create-topics, or correct its name under outputs",
+			"topic tollgate-ledger does not exist: create it with tollgate init --create-topics, or correct its name under outputs",
+			"topic tollgate-counts does not exist: create it with tollgate init --create-topics, or correct its name under outputs",
+			"topic tollgate-turns does not exist: create it with tollgate init --create-topics, or correct its name under outputs",
+			"topic tollgate-dead-letter does not exist: create it with tollgate init --create-topics, or correct its name under outputs",
 		},
 	},
 	{

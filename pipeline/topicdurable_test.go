@@ -55,7 +55,7 @@ var durabilities = []struct {
 			s["ledger"].Replication = 1
 			delete(s["ledger"].Config, topicrules.MinInSync)
 		}),
-		says: []string{"topic tollgate-ledger: replication factor is 1, it should be 3: its records are lost if its one broker loses them: kafka-reassign-partitions.sh gives an existing topic more replicas, and runner init --create-topics --replication 3 creates topics with three"},
+		says: []string{"topic tollgate-ledger: replication factor is 1, it should be 3: its records are lost if its one broker loses them: kafka-reassign-partitions.sh gives an existing topic more replicas, and tollgate init --create-topics --replication 3 creates topics with three"},
 	},
 	{
 		name: "more in sync than there are", brokers: 3, change: replicated(2, set("counts", topicrules.MinInSync, "3")),

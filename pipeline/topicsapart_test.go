@@ -38,7 +38,7 @@ func write(t *testing.T, d *deployment.Deployment, topic string, partition int32
 // A run before init, and on a control topic that is something else, says so.
 func TestAMissingHeaderIsRefused(t *testing.T) {
 	t.Parallel()
-	const fix = ": the deployment is not initialised; begin it with runner init"
+	const fix = ": the deployment is not initialised; begin it with tollgate init"
 	const other = "topic tollgate-control does not begin with a HEADER; is it this deployment's control topic?"
 	for name, tt := range map[string]struct {
 		after func(t *testing.T, d *deployment.Deployment)
@@ -70,7 +70,7 @@ func TestAMissingHeaderIsRefused(t *testing.T) {
 func TestTopicsThatDoNotBelongTogetherAreRefused(t *testing.T) {
 	t.Parallel()
 	const lost = ": control was lost, or the two do not belong together: restore control, or begin a new deployment under other keys with topics of other names"
-	const missing = "if this is a new name, runner change --create-topics makes it; if it was lost, restore it, or begin a new deployment under other keys: a new topic has nothing of what was published or decided"
+	const missing = "if this is a new name, tollgate change --create-topics makes it; if it was lost, restore it, or begin a new deployment under other keys: a new topic has nothing of what was published or decided"
 	for _, tt := range []struct {
 		name   string
 		change func(specs)

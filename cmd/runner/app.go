@@ -54,7 +54,7 @@ func (a *app) execute(ctx context.Context, args []string) int {
 
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
-		Use:   "runner",
+		Use:   "tollgate",
 		Short: "Counts per window and key from Kafka, with a privacy budget for every user",
 		Long: `Tollgate counts events per window and key, and adds as much noise to each count as the
 accuracy target allows. Every user has a privacy budget; when a count could cost a

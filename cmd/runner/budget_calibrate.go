@@ -32,9 +32,9 @@ Without --sampling the releases also fit a Gaussian filter of the budget one by 
 however they are chosen. With it, releases and sampling are fixed beforehand, and no
 user's presence in a sample may be published. A deployment does not sample; its
 accounts count in whole units, and "budget releases" has what they take.`,
-		Example: `  runner budget calibrate --epsilon 1 --delta 1e-6 --releases 560
-  runner budget calibrate --epsilon 1 --delta 1e-6 --releases 365 --contribution 20
-  runner budget calibrate --epsilon 1 --delta 1e-5 --releases 10000 --sampling 0.01 --format json`,
+		Example: `  tollgate budget calibrate --epsilon 1 --delta 1e-6 --releases 560
+  tollgate budget calibrate --epsilon 1 --delta 1e-6 --releases 365 --contribution 20
+  tollgate budget calibrate --epsilon 1 --delta 1e-5 --releases 10000 --sampling 0.01 --format json`,
 		Args: noArguments("--releases"),
 	}
 	flags := cmd.Flags()

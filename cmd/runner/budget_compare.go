@@ -32,8 +32,8 @@ func (a *app) budgetCompare() *cobra.Command {
 the tightest first, and why the other accountants do not apply.
 
 ` + mechanismHelp,
-		Example: `  runner budget compare --mechanism gaussian:sigma=100:count=500 --delta 1e-6
-  runner budget compare --mechanism laplace:scale=10:count=30 --epsilon 1 --format json`,
+		Example: `  tollgate budget compare --mechanism gaussian:sigma=100:count=500 --delta 1e-6
+  tollgate budget compare --mechanism laplace:scale=10:count=30 --epsilon 1 --format json`,
 		Args: noArguments("--mechanism"),
 	}
 	c.register(cmd)

@@ -156,10 +156,10 @@ price a mechanism is an error; compare shows all of them.
 
 --dp-events reads what python's dp_accounting calls a DpEvent, and --print-dp-events
 writes the mechanisms in that form; docs/accounting.md has the script for python.`,
-		Example: `  runner budget compose --mechanism gaussian:sigma=100:count=500 --delta 1e-6
-  runner budget compose --mechanism gaussian:sigma=2:sampling=0.01:count=1000 \
+		Example: `  tollgate budget compose --mechanism gaussian:sigma=100:count=500 --delta 1e-6
+  tollgate budget compose --mechanism gaussian:sigma=2:sampling=0.01:count=1000 \
     --mechanism laplace:scale=10 --delta 1e-6
-  runner budget compose --mechanism eps-delta:epsilon=1:delta=1e-7:count=3 --epsilon 3`,
+  tollgate budget compose --mechanism eps-delta:epsilon=1:delta=1e-7:count=3 --epsilon 3`,
 		Args: noArguments("--mechanism"),
 	}
 	c.register(cmd)

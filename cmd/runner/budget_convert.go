@@ -22,9 +22,9 @@ func (a *app) budgetConvert() *cobra.Command {
 third. mu is the parameter of Gaussian differential privacy and rho = mu²/2 that
 of zero-concentrated differential privacy. Results are rounded so that the
 statement stays true: epsilon and delta up, mu and rho down.`,
-		Example: `  runner budget convert --epsilon 1 --delta 1e-6
-  runner budget convert --epsilon 1 --mu 0.2367
-  runner budget convert --delta 1e-6 --rho 0.028 --accountant zcdp`,
+		Example: `  tollgate budget convert --epsilon 1 --delta 1e-6
+  tollgate budget convert --epsilon 1 --mu 0.2367
+  tollgate budget convert --delta 1e-6 --rho 0.028 --accountant zcdp`,
 		Args: noArguments("--epsilon"),
 	}
 	flags := cmd.Flags()

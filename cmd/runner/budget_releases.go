@@ -27,7 +27,7 @@ part in, with --contribution events in each, before the budget is spent. Exactly
 ⌊B² / ⌈C²·u(σ)⌉⌋ in the integers of the accounts, where B² is the budget, C the
 contribution and u(σ) the precision of the noise. --print-dp-events prints them, all that a
 user can pay, as an event of dp_accounting, which then tells its own epsilon.`,
-		Example: "  runner budget releases --epsilon 1 --delta 1e-6 --accountant gdp --sigma 100 --contribution 1",
+		Example: "  tollgate budget releases --epsilon 1 --delta 1e-6 --accountant gdp --sigma 100 --contribution 1",
 		Args:    noArguments("--sigma"),
 	}
 	flags := cmd.Flags()

@@ -51,8 +51,8 @@ change no turn needs the old key any more, and you can destroy it.
 its value in force and in the file. For every metric that this affects, it shows how
 exact the counts were and would be, and how many windows a whole budget pays for. It
 names a turn that is under way, over which no change can go.`,
-		Example: `  runner change --config tollgate.yaml --dry-run
-  runner change --config tollgate.yaml --generate-keys --create-topics`,
+		Example: `  tollgate change --config tollgate.yaml --dry-run
+  tollgate change --config tollgate.yaml --generate-keys --create-topics`,
 		Args: noArguments("--config"),
 	}
 	flags := cmd.Flags()

@@ -219,7 +219,7 @@ func (c *changed) text(path string, file *config.File) string {
 		b.WriteString("\n")
 	}
 	list("topics that no run reads any more", c.RetiredTopics)
-	fmt.Fprintf(&b, "\nnext: runner run --config %s\n", path)
+	fmt.Fprintf(&b, "\nnext: tollgate run --config %s\n", path)
 	return b.String()
 }
 

@@ -46,7 +46,7 @@ func TestADeploymentIsChangedAndItsKeyRotated(t *testing.T) {
 	if err := os.WriteFile(spring, []byte(strings.Repeat("5a", 32)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if code, _, stderr := run(t, "run", "--config", cfg, "--until-end"); code != exitConfig || !strings.Contains(stderr, "runner change") {
+	if code, _, stderr := run(t, "run", "--config", cfg, "--until-end"); code != exitConfig || !strings.Contains(stderr, "tollgate change") {
 		t.Errorf("run before the change: exit %d, %s", code, stderr)
 	}
 	stdout, _ := mustRun(t, "change", "--config", cfg, "--dry-run")
@@ -127,7 +127,7 @@ func TestValidateComparesWithTheDeployment(t *testing.T) {
 		t.Fatal(err)
 	}
 	edit(t, cfg, "\nkeys:", "\nledger_slots: 128\nkeys:")
-	if _, stderr := mustRun(t, "validate", "--config", cfg); !strings.Contains(stderr, "the configuration is not the one in force, so a run refuses it") || !strings.Contains(stderr, "runner change") {
+	if _, stderr := mustRun(t, "validate", "--config", cfg); !strings.Contains(stderr, "the configuration is not the one in force, so a run refuses it") || !strings.Contains(stderr, "tollgate change") {
 		t.Errorf("a difference that can be changed: %s", stderr)
 	}
 	edit(t, cfg, "epsilon: 4", "epsilon: 9")

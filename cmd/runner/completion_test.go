@@ -31,11 +31,11 @@ func TestManualPagesAreOneForEachCommand(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "man1")
 	mustRun(t, "man", "--dir", dir)
-	pages, err := filepath.Glob(filepath.Join(dir, "runner*.1"))
+	pages, err := filepath.Glob(filepath.Join(dir, "tollgate*.1"))
 	if err != nil || len(pages) < 15 {
 		t.Fatalf("%d pages, %v", len(pages), err)
 	}
-	text, err := os.ReadFile(filepath.Join(dir, "runner-run.1"))
+	text, err := os.ReadFile(filepath.Join(dir, "tollgate-run.1"))
 	if err != nil || !strings.Contains(string(text), `.TH "RUNNER" "1" "Jan 1970"`) || !strings.Contains(string(text), `\-\-until\-end`) && !strings.Contains(string(text), "--until-end") {
 		t.Errorf("%v: %s", err, text)
 	}

@@ -109,7 +109,7 @@ func (d *loaded) explained(err error) error {
 		for _, one := range lacks {
 			err = fmt.Errorf("%w\nallow %s on %s: %s", err, strings.Join(one.Operations, ", "), one.On, one.Fix)
 		}
-		err = fmt.Errorf("%w\nto list all rights that this user lacks: runner validate --config %s --acls --role %s", err, d.file.Files()[0], cmp.Or(d.role, pipeline.RoleRun))
+		err = fmt.Errorf("%w\nto list all rights that this user lacks: tollgate validate --config %s --acls --role %s", err, d.file.Files()[0], cmp.Or(d.role, pipeline.RoleRun))
 	}
 	strict := errors.Is(err, pipeline.ErrStrict) && !errors.Is(err, pipeline.ErrStopped)
 	if strict || errors.Is(err, pipeline.ErrHeaderMismatch) || errors.Is(err, pipeline.ErrOtherPromise) {

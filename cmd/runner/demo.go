@@ -65,9 +65,9 @@ events, if the times in the file are right. Without --from and --to, the data de
 how many windows there are, and this number is not protected: it can reveal a single
 record with a time far away from the others. Without --public-keys, demo releases a
 key only if enough users have contributed to it.`,
-		Example: `  runner demo
-  runner demo --relative 0.05 --events 2000000
-  runner demo --input visits.csv --header --user-field user --key-field page \
+		Example: `  tollgate demo
+  tollgate demo --relative 0.05 --events 2000000
+  tollgate demo --input visits.csv --header --user-field user --key-field page \
     --time-field when --time-unit rfc3339 --window 24h`,
 		Args: noArguments("--input"),
 	}

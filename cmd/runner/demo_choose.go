@@ -90,7 +90,7 @@ func (j *job) chooseBounds(ctx context.Context, key noisereduction.NoiseKey) err
 		}
 		best := answer.Blocks[0].Point.Setting
 		f.maxKeysPerUser, f.maxEventsPerKey, f.lastAtLeast = best.KeysPerUser, best.EventsPerKey, best.LastAtLeast
-		j.chosen = fmt.Sprintf("chosen by noisy tables of what about %.0f users do, which took %s of the budget; to change it: --max-keys-per-user, --max-events-per-key, --last-at-least; runner plan says what each would give", n, percent(choiceShare))
+		j.chosen = fmt.Sprintf("chosen by noisy tables of what about %.0f users do, which took %s of the budget; to change it: --max-keys-per-user, --max-events-per-key, --last-at-least; tollgate plan says what each would give", n, percent(choiceShare))
 	}
 	if j.settings, j.deployment, err = f.settings(keys); err != nil {
 		return err

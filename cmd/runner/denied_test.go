@@ -29,7 +29,7 @@ func TestAMissingRightIsToldWithTheCommandThatGrantsIt(t *testing.T) {
 		code, _, stderr := run(t, command.name, "--config", cfg)
 		for _, want := range []string{
 			"allow Describe on topic shop-control: kafka-acls.sh --bootstrap-server " + addr + " --add --allow-principal 'User:bob' --topic shop-control --operation Describe\n",
-			"to list all rights that this user lacks: runner validate --config " + cfg + " --acls --role " + command.role + "\n",
+			"to list all rights that this user lacks: tollgate validate --config " + cfg + " --acls --role " + command.role + "\n",
 		} {
 			if code != exitError || !strings.Contains(stderr, want) {
 				t.Errorf("%s: exit %d, want %q:\n%s", command.name, code, want, stderr)

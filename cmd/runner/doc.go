@@ -1,4 +1,4 @@
-// Command runner is tollgate's command line: it parses flags, calls the
+// Command tollgate, in folder runner, is the command line: it parses flags, calls the
 // packages that do the work, and prints.
 //
 // A configuration file is read by internal/config (load.go) for configfile.go, the demo's flags

@@ -116,7 +116,7 @@ func TestValidateSaysHowAMissingKeyIsMade(t *testing.T) {
 	t.Parallel()
 	cfg := deploymentFile(t, "127.0.0.1:1", "{file: secrets/noise.key}", "{env: TOLLGATE_TEST_NOISE}")
 	_, stderr := mustRun(t, "validate", "--offline", "--config", cfg)
-	for _, want := range []string{"make one with export TOLLGATE_TEST_NOISE=$(openssl rand -hex 32)", "make one with runner init --generate-keys, or (umask 077; mkdir -p "} {
+	for _, want := range []string{"make one with export TOLLGATE_TEST_NOISE=$(openssl rand -hex 32)", "make one with tollgate init --generate-keys, or (umask 077; mkdir -p "} {
 		if strings.Count(stderr, want) != 1 {
 			t.Errorf("%q is not said once: %s", want, stderr)
 		}

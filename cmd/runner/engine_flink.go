@@ -52,7 +52,7 @@ func (a *app) worker() *cobra.Command {
 		Use:   "worker",
 		Short: "Run stages for a TaskManager of Flink, which starts this",
 		Long: `Run the stages that a TaskManager of Flink gives this process, until the
-TaskManager ends it. TaskManagers start it themselves when "runner run --engine flink"
+TaskManager ends it. TaskManagers start it themselves when "tollgate run --engine flink"
 has submitted a job: with the arguments of Beam's PROCESS environment, and without
 naming this command. It reads the configuration file that the job names, and the keys
 and passwords that the file names, on its own machine and in the environment of its

@@ -119,14 +119,14 @@ func TestHelpFitsATerminal(t *testing.T) {
 func TestUnknownCommandsAreRefused(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
-		"frobnicate":          `unknown command "frobnicate" for "runner": there are budget, change, completion, demo,`,
-		"frobnicate --help":   `unknown command "frobnicate" for "runner": there are budget, change, completion, demo,`,
+		"frobnicate":          `unknown command "frobnicate" for "tollgate": there are budget, change, completion, demo,`,
+		"frobnicate --help":   `unknown command "frobnicate" for "tollgate": there are budget, change, completion, demo,`,
 		"--help frobnicate":   `unknown command "frobnicate"`,
 		"dmeo --help":         "is demo meant?",
 		"budget compos":       "is compose meant?",
-		"budget nope -h":      `unknown command "nope" for "runner budget": there are calibrate, compare, compose, convert, releases`,
+		"budget nope -h":      `unknown command "nope" for "tollgate budget": there are calibrate, compare, compose, convert, releases`,
 		"help nope":           `unknown command "nope"`,
-		"help budget nope":    `unknown command "nope" for "runner budget"`,
+		"help budget nope":    `unknown command "nope" for "tollgate budget"`,
 		"help valdate":        "is validate meant?",
 		"frobnicate --strict": "unknown",
 	} {
@@ -136,8 +136,8 @@ func TestUnknownCommandsAreRefused(t *testing.T) {
 		}
 	}
 	for args, want := range map[string]string{
-		"": "Available Commands:", "help": "Available Commands:", "help demo": "runner demo [flags]", "help budget compose": "runner budget compose [flags]",
-		"budget --help": "runner budget [command]", "help help": "help [command]",
+		"": "Available Commands:", "help": "Available Commands:", "help demo": "tollgate demo [flags]", "help budget compose": "tollgate budget compose [flags]",
+		"budget --help": "tollgate budget [command]", "help help": "help [command]",
 	} {
 		if stdout, _ := mustRun(t, strings.Fields(args)...); !strings.Contains(stdout, want) {
 			t.Errorf("%s: stdout %q", args, stdout)

@@ -33,7 +33,7 @@ func (a *app) initialise() *cobra.Command {
 		Short: "Begin a deployment: write what it promises to its control topic",
 		Long: `Write the HEADER of a deployment to its control topic: the promise to users, the
 metrics, fingerprints of the keys, and the start of the first window. From then on
-"runner run" refuses to start with anything else. "runner change" can change the
+"tollgate run" refuses to start with anything else. "tollgate change" can change the
 metrics, the noise key and more (see its help), and lower the budget; the promise
 never becomes weaker. If there is a HEADER already, init changes nothing. It exits
 with 0 if the deployment has this configuration; otherwise it lists the differences
@@ -57,8 +57,8 @@ With --create-topics, init creates the deployment's topics that are missing, wit
 settings that a restart needs; it does not touch topics that exist. With
 --generate-keys, it creates the key files that are missing, readable only by their
 owner.`,
-		Example: `  runner init --config tollgate.yaml --generate-keys --create-topics --replication 3
-  runner init --config tollgate.yaml --start 2026-01-01T00:00:00Z`,
+		Example: `  tollgate init --config tollgate.yaml --generate-keys --create-topics --replication 3
+  tollgate init --config tollgate.yaml --start 2026-01-01T00:00:00Z`,
 		Args: noArguments("--config"),
 	}
 	flags := cmd.Flags()
@@ -183,7 +183,7 @@ func (a *app) printInit(f *initFlags, d *loaded, start time.Time) error {
 	fmt.Fprintf(&b, "%s is initialised on topic %s; time begins at %s\n\n", cfg.Deployment, cfg.Outputs.Control, first.Format(time.RFC3339))
 	writePromise(&b, plan.New(d.Deployment), false)
 	writeBackups(&b, d.file)
-	fmt.Fprintf(&b, "\nnext: runner run --config %s\n", f.config)
+	fmt.Fprintf(&b, "\nnext: tollgate run --config %s\n", f.config)
 	if _, err := a.stdout.Write([]byte(b.String())); err != nil {
 		return fmt.Errorf("writing output: %w", err)
 	}

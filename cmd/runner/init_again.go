@@ -31,7 +31,7 @@ func (a *app) initialisedAlready(ctx context.Context, f *initFlags, d *loaded, r
 		fmt.Fprintf(&b, "--start %s is ignored: the first init has fixed where time begins\n", &f.start)
 	}
 	writeBackups(&b, d.file)
-	fmt.Fprintf(&b, "\nnext: runner run --config %s\n", f.config)
+	fmt.Fprintf(&b, "\nnext: tollgate run --config %s\n", f.config)
 	if _, err := a.stdout.Write([]byte(b.String())); err != nil {
 		return fmt.Errorf("writing output: %w", err)
 	}
@@ -55,7 +55,7 @@ func differsFrom(f *initFlags, d *loaded, e *pipeline.InitialisedError) error {
 	if never {
 		b.WriteString("put the old values back; or begin another deployment with other keys, another name (deployment: NAME) and its own topics under outputs")
 	} else {
-		fmt.Fprintf(&b, "put it in force with: runner change --config %s (--dry-run shows what would change); or put the old values back", f.config)
+		fmt.Fprintf(&b, "put it in force with: tollgate change --config %s (--dry-run shows what would change); or put the old values back", f.config)
 	}
 	return errors.New(b.String())
 }

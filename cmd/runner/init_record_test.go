@@ -330,7 +330,7 @@ func TestRuleAnInterruptedBeginningIsCompletedAndCountsOnce(t *testing.T) {
 				t.Fatalf("%s: exit %d, %s", point, code, stderr)
 			}
 			if point == crashpoint.HeaderWritten {
-				refusedBy(t, cfg, "an init of the deployment was interrupted", "complete it with runner init")
+				refusedBy(t, cfg, "an init of the deployment was interrupted", "complete it with tollgate init")
 			}
 			if elsewhere {
 				edit(t, cfg, first, second)

@@ -44,7 +44,7 @@ func TestInitCanBeRepeated(t *testing.T) {
 	stdout, _ := mustRun(t, append(again, "--start", "2025-06-01")...)
 	for _, want := range []string{
 		"shop is initialised already on topic shop-control, with this configuration; nothing was changed", "time begins at 2025-03-01T00:00:00Z",
-		"--start 2025-06-01T00:00:00Z is ignored", "next: runner run --config " + cfg,
+		"--start 2025-06-01T00:00:00Z is ignored", "next: tollgate run --config " + cfg,
 	} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("the second init does not say %q: %s", want, stdout)
@@ -64,7 +64,7 @@ func TestInitCanBeRepeated(t *testing.T) {
 	code, stdout, stderr := run(t, again...)
 	for _, want := range []string{
 		"with another configuration", "nothing was changed", "the metric views\n    target.absolute: 30 → 40\n", "ledger_slots: 64 → 128",
-		"runner change --config " + cfg, "time begins at 2025-03-01T00:00:00Z",
+		"tollgate change --config " + cfg, "time begins at 2025-03-01T00:00:00Z",
 	} {
 		if code != exitConfig || stdout != "" || !strings.Contains(stderr, want) {
 			t.Errorf("another configuration: exit %d, %q is not said: %s", code, want, stderr)

@@ -35,7 +35,7 @@ func TestBadKafkaCommandLines(t *testing.T) {
 		{"negative partitions", []string{"init", "--config", wrong, "--create-topics", "--event-partitions", "-1"}, 2, "--event-partitions is -1"},
 		{"keys from the environment", []string{"init", "--config", environment, "--generate-keys"}, 2, "names an environment variable"},
 		{"init of a wrong file", []string{"init", "--config", wrong}, 3, "did you mean window?"},
-		{"init without keys", []string{"init", "--config", unreachable}, 3, "make it with runner init --generate-keys"},
+		{"init without keys", []string{"init", "--config", unreachable}, 3, "make it with tollgate init --generate-keys"},
 		{"init of no file", []string{"init", "--config", "/nowhere/tollgate.yaml"}, 1, "/nowhere/tollgate.yaml"},
 
 		{"run without a file", []string{"run"}, 2, "--config is needed"},
@@ -126,7 +126,7 @@ func TestInitSaysWhatToDo(t *testing.T) {
 	}
 	cfg := deploymentFile(t, broker(t))
 	code, _, stderr = run(t, "init", "--config", cfg, "--generate-keys", "--create-topics")
-	if code != exitError || !strings.Contains(stderr, "topic visits does not exist: create it, let runner init --create-topics --event-partitions N make it") || strings.Contains(stderr, "makes those") {
+	if code != exitError || !strings.Contains(stderr, "topic visits does not exist: create it, let tollgate init --create-topics --event-partitions N make it") || strings.Contains(stderr, "makes those") {
 		t.Errorf("without events: exit %d, stderr %q", code, stderr)
 	}
 	mustRun(t, "init", "--config", cfg, "--create-topics", "--event-partitions", "1")
@@ -136,7 +136,7 @@ func TestInitSaysWhatToDo(t *testing.T) {
 	}
 	edit(t, cfg, "shards: 4", "shards: 4\noutputs: {ledger: shop-ledger-2}")
 	code, _, stderr = run(t, "change", "--config", cfg, "--dry-run")
-	if code != exitError || !strings.Contains(stderr, "if this is a new name, runner change --create-topics makes it") {
+	if code != exitError || !strings.Contains(stderr, "if this is a new name, tollgate change --create-topics makes it") {
 		t.Errorf("a new ledger: exit %d, stderr %q", code, stderr)
 	}
 	mustRun(t, "change", "--config", cfg, "--create-topics")

@@ -33,13 +33,13 @@ func TestMissingTopicsAreNamedWithTheCure(t *testing.T) {
 	addr := broker(t)
 	csv := write(t, "visits.csv", "user,when\nu,2025-03-01T00:00:00Z\n")
 	code, _, stderr := run(t, "replay", "--brokers", addr, "--topic", "nowhere", "--input", csv, "--header", "--user-field", "user", "--time-field", "when")
-	if code != exitError || !strings.Contains(stderr, "runner init --create-topics --event-partitions N does") {
+	if code != exitError || !strings.Contains(stderr, "tollgate init --create-topics --event-partitions N creates") {
 		t.Errorf("replay: exit %d, stderr %s", code, stderr)
 	}
 	file := deploymentFile(t, addr)
 	run(t, "init", "--config", file, "--generate-keys") // makes the keys, and finds no topics
 	code, _, stderr = run(t, "change", "--config", file, "--dry-run")
-	if code != exitError || !strings.Contains(stderr, "begin it with runner init --create-topics, or correct deployment or outputs.control") {
+	if code != exitError || !strings.Contains(stderr, "begin it with tollgate init --create-topics, or correct deployment or outputs.control") {
 		t.Errorf("change: exit %d, stderr %s", code, stderr)
 	}
 }
@@ -93,7 +93,7 @@ func mustRun(t testing.TB, args ...string) (stdout, stderr string) {
 	t.Helper()
 	code, stdout, stderr := run(t, args...)
 	if code != exitOK {
-		t.Fatalf("runner %s: exit %d, stderr %s", strings.Join(args, " "), code, stderr)
+		t.Fatalf("tollgate %s: exit %d, stderr %s", strings.Join(args, " "), code, stderr)
 	}
 	return stdout, stderr
 }
@@ -106,7 +106,7 @@ func TestFromAFileToCountsOnKafka(t *testing.T) {
 	}
 	cfg := deploymentFile(t, broker(t))
 	stdout, stderr := mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "2", "--start", "2025-03-01T12:34:56Z")
-	for _, want := range []string{"time begins at 2025-03-01T00:00:00Z", "(4, 1e-06)-differential privacy", "next: runner run --config " + cfg} {
+	for _, want := range []string{"time begins at 2025-03-01T00:00:00Z", "(4, 1e-06)-differential privacy", "next: tollgate run --config " + cfg} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("init does not say %q: %s", want, stdout)
 		}

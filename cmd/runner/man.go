@@ -16,7 +16,7 @@ func (a *app) man() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "man",
 		Short:   "Write manual pages of all commands",
-		Example: `  runner man --dir /usr/local/share/man/man1`,
+		Example: `  tollgate man --dir /usr/local/share/man/man1`,
 		Args:    noArguments("--dir"),
 	}
 	cmd.Flags().StringVar(&dir, "dir", "", "directory to write them to; man creates it if it is missing")

@@ -47,7 +47,7 @@ func (a *app) plan() *cobra.Command {
 		Long: `Read a file of events once, and show what its users do, which share of their events
 would count with which bounds, how wrong the counts would be, and when users could no
 longer take part. plan recommends three settings, ready for a configuration file and
-for "runner demo": the most accurate one, the one that lasts longest, and the one that
+for "tollgate demo": the most accurate one, the one that lasts longest, and the one that
 shows most keys.
 
 plan changes and releases nothing. Its output is made from raw data and is for you
@@ -61,11 +61,11 @@ see.
 
 With --config, plan reads the events topic of a configuration in place of a file and
 plans one of its metrics, in windows of the metric's size unless you give others.`,
-		Example: `  runner plan --input visits.csv --header --user-field user --key-field page \
+		Example: `  tollgate plan --input visits.csv --header --user-field user --key-field page \
     --time-field when
-  runner plan --input visits.csv --header --user-field user --key-field page \
+  tollgate plan --input visits.csv --header --user-field user --key-field page \
     --time-field when --window 1h --window 1d --key /cart --within 0.1
-  runner plan --config tollgate.yaml --from 2025-03-01 --to 2025-03-08`,
+  tollgate plan --config tollgate.yaml --from 2025-03-01 --to 2025-03-08`,
 		Args: noArguments("--input"),
 	}
 	flags := cmd.Flags()

@@ -17,7 +17,7 @@ const width = 80
 // it has, but for what a recommended setting decides.
 func demoCommand(flags *pflag.FlagSet) string {
 	decided := []string{"window", "max-keys-per-user", "max-events-per-key", "last-at-least", "key", "within", "exact", "format", "report", "spend-share", "choose-again", "noise-key-file"}
-	command := []string{"runner demo"}
+	command := []string{"tollgate demo"}
 	flags.Visit(func(f *pflag.Flag) {
 		switch {
 		case slices.Contains(decided, f.Name):

@@ -157,6 +157,6 @@ func (f *planFlags) protection() string {
 	if f.planned != f.spendShare {
 		others = fmt.Sprintf(", and %s with the other choices under this noise key", percent(f.planned))
 	}
-	return fmt.Sprintf("every user in these events has paid %s of the privacy budget for this%s, and %s records it. Set privacy.planned: %s in the deployment. What follows is as protected as what the deployment will release: its numbers are noisy and come from made-up events. Bounds were chosen at %s. With the same arguments, runner plan shows this choice again: it reads no events and costs nothing; --choose-again makes another choice and spends the same share once more",
+	return fmt.Sprintf("every user in these events has paid %s of the privacy budget for this%s, and %s records it. Set privacy.planned: %s in the deployment. What follows is as protected as what the deployment will release: its numbers are noisy and come from made-up events. Bounds were chosen at %s. With the same arguments, tollgate plan shows this choice again: it reads no events and costs nothing; --choose-again makes another choice and spends the same share once more",
 		percent(f.spendShare), others, protected.RecordOf(f.noiseKeyFile), strconv.FormatFloat(f.planned, 'g', 9, 64), f.chosenAt.Format(time.RFC3339))
 }

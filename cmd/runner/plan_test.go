@@ -34,7 +34,7 @@ func TestPlanIsReadWithoutTheTheory(t *testing.T) {
 	for _, want := range []string{
 		"TRUSTED: made from raw data: not for publication.", "6,000 events of 3,000 users, 4 keys, 2025-03-03 00:00 to 2025-03-05 00:00", "1 × 1          3d     100 %", "1 record: no user, key or time",
 		"WINDOWS OF 1d (3 windows)", "keys of a user in a window", "keys × events", "counted", "users lost",
-		"ACCURATE: shows /page-0 within ± 10 % in 3 of 3 windows; 4 of 4 keys are released;\n100 % of the events", "LONG-LIVED: ", "MOST KEYS: the same as ACCURATE",
+		"ACCURATE: shows /page-0 within ± 10 % in 3 of 3 windows; 4 of 4 keys are\nreleased; 100 % of the events", "LONG-LIVED: ", "MOST KEYS: the same as ACCURATE",
 		"TO SHOW /page-0 within ± 10 % in nine of ten windows of 1d\nnothing more is needed",
 	} {
 		if !strings.Contains(stdout, want) {
@@ -115,7 +115,7 @@ func TestBlocksOfPlanAreTaken(t *testing.T) {
 // shellWords takes a command apart, of which plan quotes what has to be.
 func shellWords(t *testing.T, command string) []string {
 	t.Helper()
-	rest, ok := strings.CutPrefix(command, "runner ")
+	rest, ok := strings.CutPrefix(command, "tollgate ")
 	if !ok {
 		t.Fatalf("%q", command)
 	}
@@ -138,7 +138,7 @@ func TestShellWords(t *testing.T) {
 	if got, want := publicKeysYAML(`a: b,"c"`, []string{`"c"`, "a: b"}), `{mode: public, list: ["\"c\"", "a: b"]}`; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	if got := folded("runner demo --input " + strings.Repeat("x", 50) + " --header --window 1h"); got != "runner demo --input "+strings.Repeat("x", 50)+" \\\n    --header --window 1h" {
+	if got := folded("tollgate demo --input " + strings.Repeat("x", 50) + " --header --window 1h"); got != "tollgate demo --input "+strings.Repeat("x", 50)+" \\\n    --header --window 1h" {
 		t.Errorf("%s", got)
 	}
 }

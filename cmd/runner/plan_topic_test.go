@@ -39,7 +39,7 @@ func TestPlanOfATopicIsThatOfAFile(t *testing.T) {
 		t.Errorf("%v were %v", after, before)
 	}
 	stdout, stderr = mustRun(t, "plan", "--config", cfg, "--last-at-least", "4")
-	if !strings.Contains(stdout, "TRUSTED") || !strings.Contains(stdout, "2 records: no user, key or time") || !strings.Contains(stdout, "goes into the metric") || strings.Contains(stdout, "runner demo") {
+	if !strings.Contains(stdout, "TRUSTED") || !strings.Contains(stdout, "2 records: no user, key or time") || !strings.Contains(stdout, "goes into the metric") || strings.Contains(stdout, "tollgate demo") {
 		t.Errorf("%s%s", stdout, stderr)
 	}
 }

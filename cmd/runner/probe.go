@@ -27,8 +27,8 @@ func (a *app) probe() *cobra.Command {
 		Long: `Ask one address of a process that was started with --listen, and end with exit code 0
 where it answers 200, else 1. An image that has nothing but this program has its health
 check in it.`,
-		Example: `  runner probe
-  runner probe --url http://localhost:8080/-/healthy`,
+		Example: `  tollgate probe
+  tollgate probe --url http://localhost:8080/-/healthy`,
 		Args: noArguments("--url"),
 	}
 	flags := cmd.Flags()

@@ -23,7 +23,7 @@ start.
 
 First find the cause and remove it (docs/runbook.md), then run this command. It
 changes nothing else: if the cause is still there, the next run stops again.`,
-		Example: `  runner recover --config tollgate.yaml --by "Ada, ticket 1234"`,
+		Example: `  tollgate recover --config tollgate.yaml --by "Ada, ticket 1234"`,
 		Args:    noArguments("--config"),
 	}
 	cmd.Flags().SortFlags = false
@@ -45,7 +45,7 @@ func (a *app) runRecover(ctx context.Context, path, by string) error {
 	if err := pipeline.Recover(ctx, d.Deployment, by); err != nil {
 		return d.explained(err)
 	}
-	if _, err := fmt.Fprintf(a.stdout, "the next run may start\n\nnext: runner run --config %s\n", path); err != nil {
+	if _, err := fmt.Fprintf(a.stdout, "the next run may start\n\nnext: tollgate run --config %s\n", path); err != nil {
 		return fmt.Errorf("writing output: %w", err)
 	}
 	return nil

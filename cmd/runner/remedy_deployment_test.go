@@ -12,10 +12,10 @@ import (
 )
 
 var deploymentRemedies = []remedy{
-	{texts: []string{"\nnext: runner run --config %s\n", "the next run may start"}, walk: func(w *walk) {
+	{texts: []string{"\nnext: tollgate run --config %s\n", "the next run may start"}, walk: func(w *walk) {
 		w.configured()
 		next := func(line string) {
-			if output := w.says(line); !strings.Contains(output, "next: runner run --config "+w.value("C")+"\n") {
+			if output := w.says(line); !strings.Contains(output, "next: tollgate run --config "+w.value("C")+"\n") {
 				w.Errorf("%s: %s", line, output)
 			}
 			w.must("run --config $C --until 2025-03-01 --wait 1m")
@@ -27,19 +27,19 @@ var deploymentRemedies = []remedy{
 		w.stop()
 		next("recover --config $C --by Ada")
 	}},
-	{texts: one("look into it, then: runner recover --by NAME"), walk: func(w *walk) {
+	{texts: one("look into it, then: tollgate recover --by NAME"), walk: func(w *walk) {
 		w.settled()
 		w.vars["NAME"] = "Ada"
 		for _, line := range []string{"run --config $C --until 2025-03-04 --wait 1m", "validate --config $C", "status --config $C"} {
 			w.stop()
-			w.paste(w.refused(line), "runner recover --by")
+			w.paste(w.refused(line), "tollgate recover --by")
 			w.works(line)
 		}
 	}},
-	{texts: []string{"put it in force with: runner change --config", "or begin another deployment with other keys, another name (deployment: NAME)"}, walk: func(w *walk) {
+	{texts: []string{"put it in force with: tollgate change --config", "or begin another deployment with other keys, another name (deployment: NAME)"}, walk: func(w *walk) {
 		w.begun()
 		w.edit("absolute: 30", "absolute: 40")
-		w.paste(w.refused("init --config $C"), "runner change --config")
+		w.paste(w.refused("init --config $C"), "tollgate change --config")
 		w.works("init --config $C")
 		w.edit("epsilon: 4", "epsilon: 9")
 		w.refused("init --config $C")
@@ -54,14 +54,14 @@ var deploymentRemedies = []remedy{
 		w.says("init --config $C --start 2025-06-01")
 		w.works("init --config $C")
 	}},
-	{texts: one("(runner change --dry-run lists all differences)"), walk: func(w *walk) {
+	{texts: one("(tollgate change --dry-run lists all differences)"), walk: func(w *walk) {
 		w.begun()
 		w.edit("absolute: 30", "absolute: 40")
-		w.paste(w.says("validate --config $C"), "runner change --dry-run")
+		w.paste(w.says("validate --config $C"), "tollgate change --dry-run")
 		w.must("change --config $C")
 		w.works("validate --config $C")
 	}},
-	{texts: one("or make the change with: runner change"), walk: func(w *walk) {
+	{texts: one("or make the change with: tollgate change"), walk: func(w *walk) {
 		w.settled()
 		const run = "run --config $C --until 2025-03-03 --wait 1m"
 		w.edit("absolute: 30", "absolute: 40")
@@ -69,7 +69,7 @@ var deploymentRemedies = []remedy{
 		w.edit("absolute: 40", "absolute: 30")
 		w.works(run)
 		w.edit("absolute: 30", "absolute: 40")
-		w.paste(output, "runner change")
+		w.paste(output, "tollgate change")
 		w.works(run)
 		const added = "\n  - {name: pages, window: {size: 1d}, keys: {list: [north]}, target: {absolute: 90}, last_at_least: 4}\nkeys:"
 		w.edit("\nkeys:", added)
@@ -77,7 +77,7 @@ var deploymentRemedies = []remedy{
 		w.edit(added, "\nkeys:")
 		w.works(run)
 		w.edit("\nkeys:", added)
-		w.paste(output, "runner change")
+		w.paste(output, "tollgate change")
 		w.works(run)
 	}},
 	{texts: one("; or put the value in force back"), walk: func(w *walk) {
@@ -166,7 +166,7 @@ var deploymentRemedies = []remedy{
 			w.works("init --config $C --create-topics --event-partitions 1")
 		}
 	}},
-	{texts: []string{"begin it with runner init --create-topics, or correct", "is empty: %w; begin it with runner init"}, walk: func(w *walk) {
+	{texts: []string{"begin it with tollgate init --create-topics, or correct", "is empty: %w; begin it with tollgate init"}, walk: func(w *walk) {
 		w.configured()
 		madeKeys(w.T, w.value("C"), 0o600)
 		output := w.refused("change --config $C --dry-run")
@@ -175,14 +175,14 @@ var deploymentRemedies = []remedy{
 		w.refused("status --config $C")
 		create(w, w.value("B"), visitsTopic)
 		w.line("init --config $C --create-topics --start earliest") // which says that events is empty
-		w.paste(w.refused("status --config $C"), "runner init")
+		w.paste(w.refused("status --config $C"), "tollgate init")
 		w.works("status --config $C")
 		w.edit("deployment: shopp", "deployment: shop")
 		w.ownKeys()
-		w.paste(output, "runner init --create-topics")
+		w.paste(output, "tollgate init --create-topics")
 		w.works("change --config $C --dry-run")
 	}},
-	{texts: one("none has begun yet: start one with runner run"), walk: func(w *walk) {
+	{texts: one("none has begun yet: start one with tollgate run"), walk: func(w *walk) {
 		w.begun()
 		w.says("status --config $C")
 		w.must("run --config $C --until 2025-03-01 --wait 1m")

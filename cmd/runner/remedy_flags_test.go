@@ -18,7 +18,7 @@ const (
 var flagRemedies = []remedy{
 	{texts: one("see %s --help"), walk: func(w *walk) {
 		output := w.refused("demo --colour")
-		if !strings.Contains(output, "see runner demo --help\n") {
+		if !strings.Contains(output, "see tollgate demo --help\n") {
 			w.Error(output)
 		}
 		w.works("demo --help")

@@ -12,7 +12,7 @@ import (
 var makesKey = regexp.MustCompile(`\(umask 077; [^)]*\)`)
 
 var keyRemedies = []remedy{
-	{texts: []string{"there is no file %s: make it with runner init --generate-keys", "(umask 077; openssl rand -hex 32 > %s)", "(umask 077; mkdir -p %s;", "there is no key in %s: make one with %s", "runner init --generate-keys, or "}, walk: func(w *walk) {
+	{texts: []string{"there is no file %s: make it with tollgate init --generate-keys", "(umask 077; openssl rand -hex 32 > %s)", "(umask 077; mkdir -p %s;", "there is no key in %s: make one with %s", "tollgate init --generate-keys, or "}, walk: func(w *walk) {
 		for _, refuses := range []string{"init --config $C --create-topics --event-partitions 1", "validate --config $C"} {
 			w.configured("deployment: shop", "deployment: "+strings.Fields(refuses)[0])
 			for range 2 { // in a folder that is not there, then in one that is
@@ -23,13 +23,13 @@ var keyRemedies = []remedy{
 		}
 		w.configured("deployment: shop", "deployment: generated")
 		w.refused("init --config $C")
-		w.paste("runner init --generate-keys --create-topics", "runner init")
+		w.paste("tollgate init --generate-keys --create-topics", "tollgate init")
 		w.works("validate --config $C --offline --strict")
 	}},
-	{texts: one("or make a new noise key with runner change --generate-keys"), walk: func(w *walk) {
+	{texts: one("or make a new noise key with tollgate change --generate-keys"), walk: func(w *walk) {
 		w.begun()
 		w.edit("{file: secrets/noise.key}", "{id: next, file: secrets/next.key}")
-		w.paste(w.refused("change --config $C --dry-run"), "runner change --generate-keys")
+		w.paste(w.refused("change --config $C --dry-run"), "tollgate change --generate-keys")
 		w.edit("{id: next, file: secrets/next.key}", "{id: last, file: secrets/last.key}")
 		w.shell(makesKey.FindString(w.refused("change --config $C --dry-run")))
 		w.works("change --config $C --dry-run")

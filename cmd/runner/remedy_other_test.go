@@ -5,7 +5,7 @@ import "strings"
 var otherRemedies = []remedy{
 	{texts: one("Restore both as they were at one moment"), done: "pipeline.TestRuleLedgerAndControlOfDifferentMomentsAreRefused"},
 	{texts: []string{"does not begin with the magic", "does not begin with the kind"}, not: "no remedy: what a stored account is like"},
-	{texts: one("to list all rights that this user lacks: runner validate"), walk: func(w *walk) {
+	{texts: one("to list all rights that this user lacks: tollgate validate"), walk: func(w *walk) {
 		w.vars["C"] = as(w.T, guardedBroker(w.T), "serves")
 		madeKeys(w.T, w.value("C"), 0o600)
 		_, rest, _ := strings.Cut(w.refused("validate --config $C"), "to list all rights that this user lacks: ")
@@ -35,16 +35,16 @@ var otherRemedies = []remedy{
 	{texts: one("give --principal if the brokers have another name"), done: "cmd/runner.TestValidateSaysWhoMayDoWhat"},
 	{texts: []string{"--resource-pattern-type prefixed", "kafka-acls.sh --bootstrap-server"}, done: "pipeline.TestAccessOnApacheKafka"},
 	{texts: one("with allow.everyone.if.no.acl.found=true"), not: "no remedy: what a setting of the brokers makes of a topic without rules"},
-	{texts: one("drain the run and let runner change register it here"), done: "pipeline.TestARegistryThatWasReplacedIsFoundAndRepaired"},
+	{texts: one("drain the run and let tollgate change register it here"), done: "pipeline.TestARegistryThatWasReplacedIsFoundAndRepaired"},
 	{texts: one("use that version, and drain it before you use this one"), not: "needs a program of a later version"},
 	{texts: one("starting a worker: --id and --provision_endpoint"), not: "no remedy: only Flink starts workers"},
 	{texts: []string{"put the same file on every machine", "put the same ones on every machine"}, done: "pipeline.TestRuleAWorkerHasTheKeysAndTheConfigurationThatWereSubmitted"},
 	{texts: []string{
 		"their times are behind their append times", "their times are behind the times of their records", "silent for longer than time.idle_grace (%v); a clock",
-		"ahead by more than time.skew (%v); ", "runner init --start has set it to",
+		"ahead by more than time.skew (%v); ", "tollgate init --start has set it to",
 		"is wrong", "as in a file that was not sorted", "as after a broker's clock was set",
 	}, not: "no remedy: possible causes, of which an operator has to find the one"},
-	{texts: one("runner validate says which one, and what to do"), walk: func(w *walk) {
+	{texts: one("tollgate validate says which one, and what to do"), walk: func(w *walk) {
 		w.settled()
 		over := begin("run", "--config", w.value("C"), "--format", "json")
 		says(w, &over.stdout, "2025-03-04T00:00:00Z")

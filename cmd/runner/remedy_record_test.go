@@ -191,7 +191,7 @@ var recordRemedies = []remedy{
 			w.Errorf("the line refuses no second promise: exit %d: %s", code, output)
 		}
 	}},
-	{texts: one("put the line there that runner init printed"), walk: func(w *walk) {
+	{texts: one("put the line there that tollgate init printed"), walk: func(w *walk) {
 		w.environment = map[string]string{"NOISE": strings.Repeat("5a", 32), "HASH": strings.Repeat("a5", 32)}
 		w.configured("{file: secrets/noise.key}", "{env: NOISE}", "{file: secrets/user-hash.key}", "{env: HASH}\n  record: {env: RECORD}")
 		w.must("init --config $C --create-topics --event-partitions 1 --begin-first-promise")

@@ -58,7 +58,7 @@ var replayRemedies = []remedy{
 		w.refused(strings.Replace(toTopic, "$T", "visit", 1))
 		output := w.refused(toTopic)
 		w.line("init --config $C --generate-keys")
-		w.paste(output, "runner init --create-topics --event-partitions")
+		w.paste(output, "tollgate init --create-topics --event-partitions")
 		w.works(toTopic)
 	}},
 	{texts: one("Use a topic with message.timestamp.type=CreateTime"), walk: func(w *walk) {
@@ -83,7 +83,7 @@ var replayRemedies = []remedy{
 		output := w.says("replay --config $C --input $CSV --header")
 		w.vars["TIME"] = "2025-03-01"
 		w.edit("deployment: late", "deployment: earlier", "secrets/", "other-secrets/")
-		w.paste(output, "runner init --generate-keys --create-topics --start")
+		w.paste(output, "tollgate init --generate-keys --create-topics --start")
 		w.works("replay --config $C --input $CSV --header")
 	}},
 	{texts: one("have times ahead of the clock by more than time.skew"), walk: func(w *walk) {

@@ -154,7 +154,7 @@ func (w *walk) dies(point, line string) {
 		return nil
 	}})
 	if code, output := w.lineUnder(ctx, line); code == exitOK {
-		w.Fatalf("runner %s is not killed: %s", line, output)
+		w.Fatalf("tollgate %s is not killed: %s", line, output)
 	}
 }
 

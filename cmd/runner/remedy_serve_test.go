@@ -15,7 +15,7 @@ import (
 const serves = "serve --config $C --listen 127.0.0.1:0"
 
 var serveRemedies = []remedy{
-	{texts: one("check deployment and outputs, and that runner init has made"), walk: func(w *walk) {
+	{texts: one("check deployment and outputs, and that tollgate init has made"), walk: func(w *walk) {
 		w.configured()
 		waits := w.begin(serves)
 		w.await(waits)
@@ -31,7 +31,7 @@ var serveRemedies = []remedy{
 			w.served(serves, "Nothing was released")
 		}
 	}},
-	{texts: one("start runner serve again with the configuration in force"), walk: func(w *walk) {
+	{texts: one("start tollgate serve again with the configuration in force"), walk: func(w *walk) {
 		w.settled()
 		w.vars["old"] = write(w, "tollgate.yaml", contentsOf(w.T, w.value("C")))
 		old := strings.Replace(serves, "$C", "$old", 1)
@@ -112,7 +112,7 @@ func (w *walk) served(line, has string) {
 	})
 	for _, s := range w.texts {
 		if s.printed.MatchString(b.stderr.String()) {
-			w.Errorf("runner %s still says %q: %s", line, s.text, b.stderr.String())
+			w.Errorf("tollgate %s still says %q: %s", line, s.text, b.stderr.String())
 		}
 	}
 }

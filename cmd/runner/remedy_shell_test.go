@@ -15,7 +15,7 @@ import (
 )
 
 // paste runs the command that begins so in an output, with the flags that follow and without the
-// prose after it. runner gets the configuration of the walk, as in a folder where that is
+// prose after it. tollgate gets the configuration of the walk, as in a folder where that is
 // tollgate.yaml. Instead of Kafka's tools the requests that they send are sent.
 func (w *walk) paste(output, begins string) {
 	w.Helper()
@@ -24,7 +24,7 @@ func (w *walk) paste(output, begins string) {
 		w.Fatalf("no command %s to paste: %s", begins, output)
 	}
 	words := strings.Fields(begins + rest)
-	if words[0] == "runner" {
+	if words[0] == "tollgate" {
 		w.must(w.ours(words[1:]))
 		return
 	}
@@ -65,7 +65,7 @@ func (w *walk) paste(output, begins string) {
 	}
 }
 
-// ours returns the command line of runner that words begin with.
+// ours returns the command line of tollgate that words begin with.
 func (w *walk) ours(words []string) string {
 	cmd, _, err := (&app{}).root().Find(words[:1])
 	if err != nil {
@@ -113,8 +113,8 @@ func (w *walk) alter(topic, setting, value string) {
 	}
 }
 
-// abort ends the transactions that are open on a partition, as kafka-transactions.sh abort does with
-// what its describe-producers shows.
+// abort ends the transactions that are open on a partition, as kafka-transactions.sh abort does
+// with what its describe-producers shows.
 func (w *walk) abort(topic, partition string) {
 	w.Helper()
 	id, err := strconv.Atoi(partition)

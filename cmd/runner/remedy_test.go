@@ -142,7 +142,7 @@ func (w *walk) says(line string) string {
 	w.Helper()
 	code, output := w.line(line)
 	if w.missing(output) {
-		w.Fatalf("runner %s says none of the texts (exit %d): %s", line, code, output)
+		w.Fatalf("tollgate %s says none of the texts (exit %d): %s", line, code, output)
 	}
 	return output
 }
@@ -162,7 +162,7 @@ func (w *walk) missing(output string) bool {
 func (w *walk) refused(line string) string {
 	w.Helper()
 	if code, output := w.line(line); code == exitOK {
-		w.Fatalf("runner %s is not refused: %s", line, output)
+		w.Fatalf("tollgate %s is not refused: %s", line, output)
 	}
 	return w.says(line)
 }
@@ -172,11 +172,11 @@ func (w *walk) works(line string) string {
 	w.Helper()
 	code, output := w.line(line)
 	if code != exitOK {
-		w.Fatalf("runner %s: exit %d: %s", line, code, output)
+		w.Fatalf("tollgate %s: exit %d: %s", line, code, output)
 	}
 	for _, s := range w.texts {
 		if s.printed.MatchString(output) {
-			w.Errorf("runner %s still says %q: %s", line, s.text, output)
+			w.Errorf("tollgate %s still says %q: %s", line, s.text, output)
 		}
 	}
 	return output
@@ -187,7 +187,7 @@ func (w *walk) must(line string) string {
 	w.Helper()
 	code, output := w.line(line)
 	if code != exitOK {
-		w.Fatalf("runner %s: exit %d: %s", line, code, output)
+		w.Fatalf("tollgate %s: exit %d: %s", line, code, output)
 	}
 	return output
 }

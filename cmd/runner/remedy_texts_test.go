@@ -23,12 +23,12 @@ type sourceText struct {
 var (
 	// remedies are what an operator can type: a command, a flag, a field of the configuration, a
 	// setting of a topic; or what an operator is told to do with a topic, a run or a deployment.
-	remedies = regexp.MustCompile(`\b(runner|init|change|recover) (--|init|run|change|validate|recover|status|replay|serve|plan|demo|probe)\b` +
+	remedies = regexp.MustCompile(`\b(tollgate|init|change|recover) (--|init|run|change|validate|recover|status|replay|serve|plan|demo|probe)\b` +
 		`|--[a-z][a-z-]+|kafka-[a-z-]+\.sh|openssl|chmod|iconv` +
 		`|\b(kafka|events|privacy|time|metrics|keys|outputs|coverage|ladder)\.[a-z_]+|[a-z]+(\.[a-z]+)+=` +
 		`|\brestore (it|them|the)\b|for example [a-z_]+: |\bbegin (it with|a new|another deployment|with the|again with)\b|\bstart (it )?again\b|\brun (again|init|recover|the old)\b|\bdrain (it|the|that)\b|\bname (a|an|another) |\bput the\b`)
 	// places are texts of which a flag is where something is wrong, and no remedy.
-	places = regexp.MustCompile(`^((reading|opening|writing|looking for( fields in)?|answering without) )?--[a-z-]+( %[a-z])?:? (%[a-z]|is %[a-z])$`)
+	places = regexp.MustCompile(`^tollgate plan (order|arguments|choice|table|noise)[a-z ]*( %s| v[0-9])?$|^((reading|opening|writing|looking for( fields in)?|answering without) )?--[a-z-]+( %[a-z])?:? (%[a-z]|is %[a-z])$`)
 	// A text has a word beside the flags and fields that it names; else it is a part of one.
 	tokens = regexp.MustCompile(`--?[a-z][a-z-]*|[a-z_]+(\.[a-z_]+)+|%[-+.0-9]*[a-z]`)
 	words  = regexp.MustCompile(`[a-z]{2,}`)

@@ -76,17 +76,17 @@ var topicRemedies = []remedy{
 		w.edit("shards: 4", "shards: 4\noutputs: {turns: another-turns}")
 		w.works("init --config $C --create-topics")
 	}},
-	{texts: []string{"create it with runner init --create-topics", "let runner init --create-topics --event-partitions N make it"}, walk: func(w *walk) {
+	{texts: []string{"create it with tollgate init --create-topics", "let tollgate init --create-topics --event-partitions N make it"}, walk: func(w *walk) {
 		w.configured()
 		w.vars["N"] = "2"
 		output := w.refused("init --config $C --generate-keys")
-		w.paste(output, "runner init --create-topics --event-partitions")
+		w.paste(output, "tollgate init --create-topics --event-partitions")
 		w.works("init --config $C")
 
 		w.edit("deployment: shop", "deployment: other")
 		w.ownKeys()
 		output = w.refused("init --config $C")
-		w.paste(output, "runner init --create-topics")
+		w.paste(output, "tollgate init --create-topics")
 		w.works("validate --config $C")
 
 		w.configured("deployment: shop", "deployment: third", "topic: visits", "topic: visit")
@@ -94,16 +94,16 @@ var topicRemedies = []remedy{
 		w.edit("topic: visit\n", "topic: visits\n")
 		w.works("init --config $C --create-topics")
 	}},
-	{texts: one("make it again with runner change --create-topics"), walk: func(w *walk) {
+	{texts: one("make it again with tollgate change --create-topics"), walk: func(w *walk) {
 		w.settled()
 		for _, lost := range [][]string{{"shop-turns"}, {"shop-dead-letter"}, {"shop-turns", "shop-dead-letter"}} {
 			w.lose(lost...)
 			for _, command := range []string{"run --config $C --until 2025-03-03 --wait 1m", "validate --config $C", "init --config $C --create-topics"} {
-				if output := w.refused(command); strings.Contains(output, "runner init --create-topics") {
+				if output := w.refused(command); strings.Contains(output, "tollgate init --create-topics") {
 					w.Errorf("%v is lost, and %s says what would be refused: %s", lost, command, output)
 				}
 			}
-			w.paste(w.refused("run --config $C --until 2025-03-03 --wait 1m"), "runner change --create-topics")
+			w.paste(w.refused("run --config $C --until 2025-03-03 --wait 1m"), "tollgate change --create-topics")
 			w.works("validate --config $C")
 		}
 		w.works("run --config $C --until-end --wait 1m")
@@ -121,10 +121,10 @@ var topicRemedies = []remedy{
 			w.Errorf("events that were made anew: exit %d: %s", code, output)
 		}
 	}},
-	{texts: one("if this is a new name, runner change --create-topics makes it"), walk: func(w *walk) {
+	{texts: one("if this is a new name, tollgate change --create-topics makes it"), walk: func(w *walk) {
 		w.settled()
 		w.edit("shards: 4", "shards: 4\noutputs: {ledger: ledger-2, counts: counts-2}")
-		w.paste(w.refused("change --config $C --dry-run"), "runner change --create-topics")
+		w.paste(w.refused("change --config $C --dry-run"), "tollgate change --create-topics")
 		w.works("run --config $C --until 2025-03-03 --wait 1m")
 		w.lose("ledger-2")
 		w.refused("run --config $C --until-end --wait 1m")

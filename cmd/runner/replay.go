@@ -63,10 +63,10 @@ is not there yet.
 On a topic with append times (message.timestamp.type=LogAppendTime) the broker
 replaces the times, so old events are late and none of them is counted. replay refuses
 such a topic unless you give --accept-late.`,
-		Example: `  runner replay --config tollgate.yaml --input events.jsonl
-  runner replay --brokers localhost:9092 --topic visits --input visits.csv --header \
+		Example: `  tollgate replay --config tollgate.yaml --input events.jsonl
+  tollgate replay --brokers localhost:9092 --topic visits --input visits.csv --header \
     --user-field user --time-field when --rate 1000
-  runner replay --brokers localhost:9092 --topic visits --input visits.avro \
+  tollgate replay --brokers localhost:9092 --topic visits --input visits.avro \
     --user-field user.id --time-field at --registry http://localhost:8081`,
 		Args: noArguments("--input"),
 	}
@@ -185,7 +185,7 @@ func (a *app) writeFile(ctx context.Context, f *replayFlags, client *kafkalog.Cl
 // tellReplayed says what was written, and what of it will not be counted.
 func tellReplayed(progress *terminal.Progress, input, topic string, from time.Time, result replay.Result) {
 	if some := share(result.BeforeStart, result.Written); some != "" {
-		progress.Note("warning: %s of the records are from before %s, where the deployment's time begins, and will not be counted. If they are newer, correct events.fields.time or events.time_unit; to count them, begin another deployment under other keys: another name under deployment and other files under keys in the configuration, and runner init --generate-keys --create-topics --start TIME",
+		progress.Note("warning: %s of the records are from before %s, where the deployment's time begins, and will not be counted. If they are newer, correct events.fields.time or events.time_unit; to count them, begin another deployment under other keys: another name under deployment and other files under keys in the configuration, and tollgate init --generate-keys --create-topics --start TIME",
 			some, from.Format(time.RFC3339))
 	}
 	if some := share(result.Future, result.Written); some != "" {

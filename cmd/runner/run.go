@@ -44,7 +44,7 @@ func (a *app) runCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Read events from Kafka, publish counts, and print them as they are published",
-		Long: `Run a deployment that "runner init" has begun: read its events topic, publish to its
+		Long: `Run a deployment that "tollgate init" has begun: read its events topic, publish to its
 counts topic, and print every value that this run publishes. The run goes on until you
 stop it, and continues where it was when you start it again. SIGINT or SIGTERM drains
 it: it finishes the open turn (the time between two ends of windows) and ends. A
@@ -70,9 +70,9 @@ with time.no_future there is no limit). Neither flag closes a window early: if o
 the clock can close the last windows, the run waits. --wait limits this time: the run
 then drains, says how many turns are open, until when, and what closes them, and exits
 with 1.`,
-		Example: `  runner run --config tollgate.yaml
-  runner run --config tollgate.yaml --format json
-  runner run --config tollgate.yaml --until now --wait 10m`,
+		Example: `  tollgate run --config tollgate.yaml
+  tollgate run --config tollgate.yaml --format json
+  tollgate run --config tollgate.yaml --until now --wait 10m`,
 		Args: noArguments("--config"),
 	}
 	flags := cmd.Flags()
@@ -367,7 +367,7 @@ func drained(result pipeline.RunResult) string {
 func unfinished(result pipeline.RunResult, now time.Time) error {
 	switch {
 	case result.Superseded:
-		return errors.New("another run of this deployment, or runner change, has taken over")
+		return errors.New("another run of this deployment, or tollgate change, has taken over")
 	case result.Drained && result.Unread:
 		return errors.New("the run ended before it had read every event that was on the topic at its start: run again to go on")
 	case result.Drained && result.OpenTurns > 0:

@@ -38,7 +38,7 @@ func TestProcess(*testing.T) {
 	if !ours {
 		return
 	}
-	os.Args = append([]string{"runner"}, strings.Split(line, "\n")...)
+	os.Args = append([]string{"tollgate"}, strings.Split(line, "\n")...)
 	main()
 }
 

@@ -42,8 +42,8 @@ topics and values; /-/ready says why it is not ready.
 serve speaks plain HTTP. Put a proxy in front that does TLS, limits each client, and
 passes on only what the public may see (/, /v1/ and /openapi.yaml). SIGINT or SIGTERM
 ends it.`,
-		Example: `  runner serve --config tollgate.yaml
-  runner serve --config tollgate.yaml --listen 0.0.0.0:8080 --title "Visits of our site"`,
+		Example: `  tollgate serve --config tollgate.yaml
+  tollgate serve --config tollgate.yaml --listen 0.0.0.0:8080 --title "Visits of our site"`,
 		Args: noArguments("--config"),
 	}
 	flags := cmd.Flags()

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// shownLine is a command line of runner that a text shows.
+// shownLine is a command line of tollgate that a text shows.
 type shownLine struct {
 	at, line string
 	whole    bool // it can be run as it stands: a sentence may name a command without what it needs
@@ -22,12 +22,12 @@ type shownLine struct {
 var (
 	fenced     = regexp.MustCompile("(?ms)^ *```[a-z]*\n(.*?)^ *```")
 	quoted     = regexp.MustCompile("`([^`]+)`")
-	startsOurs = regexp.MustCompile(`(?:^|[^\w./-])(?:\./runner|/runner|runner|/usr/local/bin/runner|go run (?:-tags \w+ )?\./cmd/runner)((?: +[^ ]+)*)$`)
+	startsOurs = regexp.MustCompile(`(?:(?:^|[^\w./-])(?:\./tollgate|/tollgate|/usr/local/bin/tollgate|go run (?:-tags \w+ )?\./cmd/runner)|(?:^|: |\$ |["'(])tollgate)((?: +[^ ]+)*)$`)
 	remark     = regexp.MustCompile(`\s+#.*$`)
 	shownWord  = regexp.MustCompile(`"[^"]*"|'[^']*'|[^\s"']+`)
 )
 
-// shownIn returns the command lines of runner in a text that shows code.
+// shownIn returns the command line of tollgate in a text that shows code.
 func shownIn(at, code string, whole bool) (found []shownLine) {
 	for _, line := range strings.Split(strings.ReplaceAll(code, "\\\n", " "), "\n") {
 		line = strings.TrimSpace(remark.ReplaceAllString(line, ""))
@@ -44,7 +44,7 @@ func shownIn(at, code string, whole bool) (found []shownLine) {
 	return found
 }
 
-// shownLines returns every command line of runner that a page, an example or the help shows.
+// shownLines returns every command line of tollgate that a page, an example or the help shows.
 func shownLines(t *testing.T) (found []shownLine) {
 	t.Helper()
 	const root = "../.."
@@ -86,21 +86,21 @@ func shownLines(t *testing.T) (found []shownLine) {
 	commands(func(cmd *cobra.Command, args []string) {
 		at := "help of " + strings.Join(args, " ")
 		found = append(found, shownIn(at, cmd.Example, true)...)
-		for _, span := range regexp.MustCompile(`"(runner [^"]+)"`).FindAllStringSubmatch(strings.ReplaceAll(cmd.Long, "\n", " "), -1) {
+		for _, span := range regexp.MustCompile(`"(tollgate [^"]+)"`).FindAllStringSubmatch(strings.ReplaceAll(cmd.Long, "\n", " "), -1) {
 			found = append(found, shownIn(at, span[1], false)...)
 		}
 	})
 	return found
 }
 
-// Every command line of runner that a page or the help shows has a command and flags that there
+// Every command line of tollgate that a page or the help shows has a command and flags that there
 // are, and values that they take. Where it is shown to be run, it has the flags that it needs.
 func TestShownCommandLinesAreOfThisProgram(t *testing.T) {
 	t.Parallel()
 	lines := shownLines(t)
 	for _, shown := range lines {
 		if problem := shown.problem(); problem != "" {
-			t.Errorf("%s: runner %s: %s", shown.at, shown.line, problem)
+			t.Errorf("%s: tollgate %s: %s", shown.at, shown.line, problem)
 		}
 	}
 	if len(lines) < 150 {
@@ -186,7 +186,7 @@ func TestShownCommandLinesThatAreWrongAreFound(t *testing.T) {
 		"budget compos":                                     true,
 	} {
 		if problem := (shownLine{"here", line, true}).problem(); (problem != "") != wrong {
-			t.Errorf("runner %s: %q", line, problem)
+			t.Errorf("tollgate %s: %q", line, problem)
 		}
 	}
 }

@@ -36,8 +36,8 @@ the next counts have been due for longer than that. Counts are due when the cloc
 closes the next window. With trust: producer, events may be older than the clock: then
 the next counts are due no sooner than one turn after the last ones. How far reading
 is behind is another question: see tollgate_lag_seconds of a run.`,
-		Example: `  runner status --config tollgate.yaml
-  runner status --config tollgate.yaml --max-lag 5m --format json`,
+		Example: `  tollgate status --config tollgate.yaml
+  tollgate status --config tollgate.yaml --max-lag 5m --format json`,
 		Args: noArguments("--config"),
 	}
 	flags := cmd.Flags()
@@ -115,12 +115,12 @@ func writeStatus(b *strings.Builder, s *pipeline.Status, now time.Time) {
 	default:
 		line("next", "by %s", moment(s.Due, now))
 	}
-	line("format", "control log %d (runner version says what this binary writes and reads)", s.ControlFormat)
+	line("format", "control log %d (tollgate version says what this binary writes and reads)", s.ControlFormat)
 	if s.BeganOnCluster != "" {
 		line("cluster", "not %s, on which the deployment began: this is right only after a failover or a restore", terminal.Key(s.BeganOnCluster, 60))
 	}
 	if s.Run < 0 {
-		line("run", "none has begun yet: start one with runner run")
+		line("run", "none has begun yet: start one with tollgate run")
 		return
 	}
 	line("run", "%d, epoch %d (both grow with every start)", s.Run, s.Epoch)

@@ -22,12 +22,12 @@ func TestStatusIsWhatControlSays(t *testing.T) {
 	}
 	addr := broker(t)
 	cfg := deploymentFile(t, addr)
-	if code, stdout, stderr := run(t, "status", "--config", cfg); code != exitError || stdout != "" || !strings.Contains(stderr, "begin it with runner init") {
+	if code, stdout, stderr := run(t, "status", "--config", cfg); code != exitError || stdout != "" || !strings.Contains(stderr, "begin it with tollgate init") {
 		t.Errorf("before init: exit %d, %s%s", code, stdout, stderr)
 	}
 	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "2", "--start", "2025-03-01T00:00:00Z")
 	stdout, _ := mustRun(t, "status", "--config", cfg)
-	for _, want := range []string{"deployment  shop, generation 1: (4, 1e-06)-differential privacy\n", "published   nothing yet; time begins at 2025-03-01", "next        by 20", "format      control log 4 (runner version", "run         none has begun"} {
+	for _, want := range []string{"deployment  shop, generation 1: (4, 1e-06)-differential privacy\n", "published   nothing yet; time begins at 2025-03-01", "next        by 20", "format      control log 4 (tollgate version", "run         none has begun"} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("status does not say %q: %s", want, stdout)
 		}
@@ -84,7 +84,7 @@ func TestStatusIsWhatControlSays(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, stdout, stderr := run(t, "status", "--config", cfg)
-	if code != exitError || !strings.Contains(stdout, "STOPPED     at turn") || !strings.Contains(stdout, "ledger and control differ") || !strings.Contains(stderr, "then: runner recover") {
+	if code != exitError || !strings.Contains(stdout, "STOPPED     at turn") || !strings.Contains(stdout, "ledger and control differ") || !strings.Contains(stderr, "then: tollgate recover") {
 		t.Errorf("exit %d, %s%s", code, stdout, stderr)
 	}
 }

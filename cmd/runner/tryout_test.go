@@ -94,7 +94,7 @@ func TestTheTryoutShowsCounts(t *testing.T) {
 	began := time.Now()
 	var stdout, stderr string
 	for n := 0; n < len(script); n++ {
-		if args, ours := strings.CutPrefix(script[n], "./runner "); ours {
+		if args, ours := strings.CutPrefix(script[n], "./tollgate "); ours {
 			stdout, stderr = mustRun(t, strings.Fields(args)...)
 			continue
 		}

@@ -35,8 +35,8 @@ func (a *app) validate() *cobra.Command {
 for every metric, which counts are released, how exact they are, and in how many
 windows every user can take part. --exact adds the terms of the theory.
 
-validate then checks the topics on the brokers and the deployment on them, as "runner
-run" does before it reads. It reports a difference that "runner change" can put in
+validate then checks the topics on the brokers and the deployment on them, as "tollgate
+run" does before it reads. It reports a difference that "tollgate change" can put in
 force; a difference that no change can put in force is an error. --offline skips these
 checks. A key file that does not exist yet is not an error.
 
@@ -44,9 +44,9 @@ With --acls, validate checks only the access to the topics: which rights the use
 the configuration lacks (exit code 1). If the brokers let this user read their rules,
 it also lists who may read and write each topic, and who may do more than the promise
 to users allows.`,
-		Example: `  runner validate --config tollgate.yaml --offline
-  runner validate --config tollgate.yaml --format json
-  runner validate --config tollgate.yaml --acls --role serve`,
+		Example: `  tollgate validate --config tollgate.yaml --offline
+  tollgate validate --config tollgate.yaml --format json
+  tollgate validate --config tollgate.yaml --acls --role serve`,
 		Args: noArguments("--config"),
 	}
 	flags := cmd.Flags()
@@ -80,7 +80,7 @@ func (a *app) runValidate(ctx context.Context, f *validateFlags) error {
 		return a.validateAccess(ctx, d, f)
 	}
 	for _, name := range d.file.Missing {
-		how := "runner init --generate-keys, or " + config.MakeKey(name)
+		how := "tollgate init --generate-keys, or " + config.MakeKey(name)
 		if variable, ok := strings.CutPrefix(name, "$"); ok {
 			how = "export " + variable + "=$(openssl rand -hex 32), and keep that key"
 		}

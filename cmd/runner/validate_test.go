@@ -32,7 +32,7 @@ func TestValidateGolden(t *testing.T) {
 		t.Errorf("a password that is not set: exit %d, stdout %s, stderr %s", code, stdout, stderr)
 	}
 	text := contentsOf(t, example)
-	if !strings.Contains(text, "TOLLGATE_PASSWORD=any runner validate --config example.yaml --offline\n") {
+	if !strings.Contains(text, "TOLLGATE_PASSWORD=any tollgate validate --config example.yaml --offline\n") {
 		t.Error("the example does not say how to check it")
 	}
 	if code, stdout, stderr := runWith(t.Context(), map[string]string{"TOLLGATE_PASSWORD": "any"}, "validate", "--offline", "--config", example); code != exitOK {
@@ -130,7 +130,7 @@ const (
 )
 
 // What validate says of an explicit cap is what the budget pays for, not what
-// was asked for: 89 releases at σ = 40 (runner budget releases --sigma 40).
+// was asked for: 89 releases at σ = 40 (tollgate budget releases --sigma 40).
 func TestRuleAnExplicitCapLastsAsLongAsTheBudgetPays(t *testing.T) {
 	t.Parallel()
 	const short = "last_at_least asks for more windows"

@@ -9,8 +9,8 @@
 # a test compares them. (The lists name the tool that made them by its hash, which is another one on a
 # machine of another platform.) --version and --revision are by default what git says of the tree.
 #
-#   dist/runner-linux-amd64             the program; with the other engine runner-flink-…
-#   dist/runner-linux-amd64.cdx.json    the modules in it, with versions and hashes
+#   dist/tollgate-linux-amd64             the program; with the other engine tollgate-flink-…
+#   dist/tollgate-linux-amd64.cdx.json    the modules in it, with versions and hashes
 #   dist/image-amd64.tar                docker load -i, ctr images import
 #   dist/SHA256SUMS                     sha256sum -c
 set -euo pipefail
@@ -51,8 +51,8 @@ GOBIN=$work go install -trimpath "$sbom"
 made=()
 for target in $targets; do
   for engine in $engines; do
-    tags=$engine name=runner-$engine-${target/\//-}
-    [[ $engine != direct ]] || tags='' name=runner-${target/\//-}
+    tags=$engine name=tollgate-$engine-${target/\//-}
+    [[ $engine != direct ]] || tags='' name=tollgate-${target/\//-}
     (cd "$root" && GOOS=${target%/*} GOARCH=${target#*/} go build -trimpath -buildvcs=false -tags "$tags" \
       -ldflags "-s -w -buildid= -X main.version=$version -X main.revision=$revision" -o "$out/$name" ./cmd/runner)
     "$work/cyclonedx-gomod" bin -json -std -notimestamp -noserial -version "$version" -output "$out/$name.cdx.json" "$out/$name" 2>"$work/log" ||
@@ -60,9 +60,9 @@ for target in $targets; do
     made+=("$name" "$name.cdx.json")
     if [[ $engine == direct && ${target%/*} == linux ]]; then
       mkdir -p "$work/context"
-      cp "$out/$name" "$work/context/runner"
+      cp "$out/$name" "$work/context/tollgate"
       "$work/image" --dockerfile "$root/deploy/image/Dockerfile" --context "$work/context" --arch "${target#*/}" \
-        --tag "tollgate/runner:$version" --tag tollgate/runner:latest --arg "VERSION=$version" --arg "REVISION=$revision" --out "$out/image-${target#*/}.tar"
+        --tag "tollgate/tollgate:$version" --tag tollgate/tollgate:latest --arg "VERSION=$version" --arg "REVISION=$revision" --out "$out/image-${target#*/}.tar"
       made+=("image-${target#*/}.tar")
     fi
   done

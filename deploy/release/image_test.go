@@ -38,8 +38,8 @@ func load(t *testing.T, data []byte, tag string) v1.Image {
 func TestTheImageIsTheDockerfiles(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "image", "Dockerfile"))
 	ok(t, err)
-	files := fstest.MapFS{"runner": {Data: []byte("a program"), Mode: 0o600, ModTime: time.Now()}}
-	tags := []string{"tollgate/runner:v1", "tollgate/runner:latest"}
+	files := fstest.MapFS{"tollgate": {Data: []byte("a program"), Mode: 0o600, ModTime: time.Now()}}
+	tags := []string{"tollgate/tollgate:v1", "tollgate/tollgate:latest"}
 	of := map[string]string{"VERSION": "v1.2.3", "REVISION": "abc"}
 	data, err := build(text, files, "arm64", tags, of)
 	ok(t, err)
@@ -49,8 +49,8 @@ func TestTheImageIsTheDockerfiles(t *testing.T) {
 		ok(t, err)
 		got := c.Config
 		if c.OS != "linux" || c.Architecture != "arm64" || got.User != "65532:65532" || got.StopSignal != "SIGTERM" ||
-			strings.Join(got.Entrypoint, " ") != "/runner" || got.Cmd[0] != "run" || len(got.ExposedPorts) != 2 ||
-			strings.Join(got.Healthcheck.Test, " ") != "CMD /runner probe --url http://localhost:9464/-/healthy" || got.Healthcheck.Interval != 5*time.Second ||
+			strings.Join(got.Entrypoint, " ") != "/tollgate" || got.Cmd[0] != "run" || len(got.ExposedPorts) != 2 ||
+			strings.Join(got.Healthcheck.Test, " ") != "CMD /tollgate probe --url http://localhost:9464/-/healthy" || got.Healthcheck.Interval != 5*time.Second ||
 			strings.Join(got.Env, " ") != "PATH=/ USER=tollgate HOME=/" || got.Labels["org.opencontainers.image.title"] != "tollgate" ||
 			got.Labels["org.opencontainers.image.version"] != "v1.2.3" || got.Labels["org.opencontainers.image.revision"] != "abc" {
 			t.Errorf("%+v", c)
@@ -63,24 +63,24 @@ func TestTheImageIsTheDockerfiles(t *testing.T) {
 			t.Errorf("the layer is not one file: %d bytes", len(all))
 		}
 	}
-	files["runner"] = &fstest.MapFile{Data: []byte("a program"), Mode: 0o755, ModTime: time.Unix(1, 0)}
+	files["tollgate"] = &fstest.MapFile{Data: []byte("a program"), Mode: 0o755, ModTime: time.Unix(1, 0)}
 	if again, err := build(text, files, "arm64", tags, of); err != nil || !bytes.Equal(again, data) {
 		t.Errorf("modes and times of files change the image: %v", err)
 	}
-	files["runner"].Data = []byte("A program")
+	files["tollgate"].Data = []byte("A program")
 	if other, err := build(text, files, "arm64", tags, of); err != nil || bytes.Equal(other, data) {
 		t.Errorf("another program is the same image: %v", err)
 	}
 }
 
 func TestNothingInADockerfileIsPassedOver(t *testing.T) {
-	files := fstest.MapFS{"runner": {Data: []byte("a program")}}
+	files := fstest.MapFS{"tollgate": {Data: []byte("a program")}}
 	for text, want := range map[string]string{
 		"FROM debian\n": "FROM scratch", "FROM scratch\nFROM scratch\n": "one stage", "ARG A\nFROM scratch\n": "without arguments",
-		"FROM scratch\nRUN a\n": "line 2: RUN", "FROM scratch\nWORKDIR /b\n": "WORKDIR is not known", "FROM scratch\nCOPY runner /bin/\n": "one file",
-		"FROM scratch\nCOPY --chown=1:1 runner /r\n": "owner 0:0", "FROM scratch\nCOPY runner runner /r/\n": "one file", "FROM scratch\nCOPY gone /r\n": "gone",
-		"FROM scratch\nENTRYPOINT runner\n": "no shell", "FROM scratch\nCMD runner\n": "no shell", "FROM scratch\nCOPPY a b\n": "unknown instruction", "": "parsing",
-		"FROM scratch\nCOPY --from=x runner /r\n": "one file", "FROM scratch\nADD runner /r\n": "ADD is not known", "FROM scratch\nARG A=b\n": "line 2: argument A has no value: give --arg A=",
+		"FROM scratch\nRUN a\n": "line 2: RUN", "FROM scratch\nWORKDIR /b\n": "WORKDIR is not known", "FROM scratch\nCOPY tollgate /bin/\n": "one file",
+		"FROM scratch\nCOPY --chown=1:1 tollgate /r\n": "owner 0:0", "FROM scratch\nCOPY tollgate tollgate /r/\n": "one file", "FROM scratch\nCOPY gone /r\n": "gone",
+		"FROM scratch\nENTRYPOINT tollgate\n": "no shell", "FROM scratch\nCMD tollgate\n": "no shell", "FROM scratch\nCOPPY a b\n": "unknown instruction", "": "parsing",
+		"FROM scratch\nCOPY --from=x tollgate /r\n": "one file", "FROM scratch\nADD tollgate /r\n": "ADD is not known", "FROM scratch\nARG A=b\n": "line 2: argument A has no value: give --arg A=",
 	} {
 		if _, err := build([]byte(text), files, "amd64", []string{"a:b"}, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)

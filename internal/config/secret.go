@@ -86,7 +86,7 @@ func (f *File) password(at string, to *secret.Of[string], s source) {
 
 // noKey says what to do about a key file that is not there.
 func noKey(file string) string {
-	return fmt.Sprintf("there is no file %s: make it with runner init --generate-keys, or with %s. If the deployment has begun, put the copy of its own key there, or make a new noise key with runner change --generate-keys", file, MakeKey(file))
+	return fmt.Sprintf("there is no file %s: make it with tollgate init --generate-keys, or with %s. If the deployment has begun, put the copy of its own key there, or make a new noise key with tollgate change --generate-keys", file, MakeKey(file))
 }
 
 // MakeKey returns a command for the shell that makes a key file, readable by its owner only.

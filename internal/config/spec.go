@@ -81,12 +81,12 @@ func privacyFields() []field {
 		},
 		{
 			name: "period", kind: duration, example: "30d", absent: "one budget for life", in: atLeast(float64(time.Millisecond)), change: never, goField: "Privacy.Period",
-			meaning: "every period of the events' time has a budget of its own: the promise is then to a user in one period, and n periods together are weaker (`runner validate` says by how much). Periods lie on multiples of it since 1970, UTC",
+			meaning: "every period of the events' time has a budget of its own: the promise is then to a user in one period, and n periods together are weaker (`tollgate validate` says by how much). Periods lie on multiples of it since 1970, UTC",
 			to:      func(d *draft) any { return &d.cfg.Privacy.Period },
 		},
 		{
 			name: "planned", kind: number, example: "0.05", initial: "0", in: below(0, 1), change: never, goField: "Privacy.Planned",
-			meaning: "the part of the promise that `runner plan --spend-share` has spent on choosing bounds; `init` refuses less than that",
+			meaning: "the part of the promise that `tollgate plan --spend-share` has spent on choosing bounds; `init` refuses less than that",
 			to:      func(d *draft) any { return &d.cfg.Privacy.Planned },
 		},
 	}

@@ -1,5 +1,5 @@
 // Package experiment has what an experiment is, what one finds, and how that is written
-// as text and as JSON. The experiments are in the packages below, one for each kind; runner
+// as text and as JSON. The experiments are in the packages below, one for each kind; tollgate
 // experiment has the list.
 //
 // Guarantees: what an experiment finds depends on its Options alone, also over GOMAXPROCS, the

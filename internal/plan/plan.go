@@ -10,7 +10,7 @@ import (
 	"github.com/tollgate-dp/tollgate/state"
 )
 
-// Plan is what follows from a configuration. Its JSON is what runner validate prints.
+// Plan is what follows from a configuration. Its JSON is what tollgate validate prints.
 type Plan struct {
 	Deployment string  `json:"deployment"`
 	Epsilon    float64 `json:"epsilon"`

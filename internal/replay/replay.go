@@ -145,7 +145,7 @@ func (r *Replay) lookAtTopic(ctx context.Context) error {
 	topic := r.options.Topic
 	settings, err := r.client.TopicConfig(ctx, topic)
 	if errors.Is(err, kafkalog.ErrUnknownTopic) {
-		return fmt.Errorf("looking at topic %s: %w: correct its name, or create it; runner init --create-topics --event-partitions N creates that of a deployment", topic, err)
+		return fmt.Errorf("looking at topic %s: %w: correct its name, or create it; tollgate init --create-topics --event-partitions N creates that of a deployment", topic, err)
 	}
 	if err != nil {
 		return fmt.Errorf("looking at topic %s: %w", topic, err)

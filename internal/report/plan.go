@@ -68,8 +68,8 @@ type planPoint struct {
 	Lasts string `json:"lasts"`
 }
 
-// WritePlan writes an answer of runner plan as a page: it has what the answer has, and is for whom
-// the answer is for. Errors: those of w.
+// WritePlan writes an answer of tollgate plan as a page: it has what the answer has, and is for
+// whom the answer is for. Errors: those of w.
 func WritePlan(w io.Writer, a *advice.Advice) error {
 	view, err := newPlanPage(a)
 	if err != nil {

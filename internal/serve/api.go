@@ -11,7 +11,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 
-// releasesAnswer returns the answer of /v1/releases: values as runner run --format json prints
+// releasesAnswer returns the answer of /v1/releases: values as tollgate run --format json prints
 // them, whether the query asks for more, and, where there is a value, what to give as after to go
 // on.
 func releasesAnswer(found []*schemas.Release, more bool) ([]byte, error) {

@@ -57,7 +57,7 @@ func (s *server) show(rows []schemas.Release, complete bool) error {
 			mark = "The newest values were released under another configuration than the one that is described here."
 		}
 		if len(behind) > 0 && !s.warned {
-			s.options.Logger.Warn("the newest values were released under another configuration: start runner serve again with the configuration in force", "metrics", behind)
+			s.options.Logger.Warn("the newest values were released under another configuration: start tollgate serve again with the configuration in force", "metrics", behind)
 		}
 		s.warned = len(behind) > 0
 	}

@@ -112,7 +112,7 @@ type Privacy struct {
 	// for life.
 	Period time.Duration
 	// Planned is the part of the promise, of B² and of δ_keys, that was spent before the deployment
-	// begins: by runner plan --spend-share. At least 0 and below 1; it never changes.
+	// begins: by tollgate plan --spend-share. At least 0 and below 1; it never changes.
 	Planned float64
 }
 

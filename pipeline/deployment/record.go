@@ -59,14 +59,14 @@ func (r *Record) Refuses(incarnation [16]byte, cluster string) (elsewhere *Begin
 	case r == nil:
 		return nil, nil
 	case r.Named:
-		return nil, fmt.Errorf("%s, which keys.record names, is empty: put the line there that runner init printed (runner init prints it again): %w", r.From, ErrOtherPromise)
+		return nil, fmt.Errorf("%s, which keys.record names, is empty: put the line there that tollgate init printed (tollgate init prints it again): %w", r.From, ErrOtherPromise)
 	case len(r.Begun) == 0 && len(r.Unfinished) == 0:
 		return nil, nil
 	}
 	b, found := r.find(incarnation)
 	switch {
 	case !found && len(r.Begun) == 0:
-		return nil, fmt.Errorf("an init of the deployment was interrupted (%s): complete it with runner init, with the same flags: %w", r.From, ErrOtherPromise)
+		return nil, fmt.Errorf("an init of the deployment was interrupted (%s): complete it with tollgate init, with the same flags: %w", r.From, ErrOtherPromise)
 	case !found:
 		return nil, fmt.Errorf("cluster %s has incarnation %x, but %s has %s: correct kafka.brokers, or use the keys of that incarnation and their record: %w", cluster, incarnation, r.From, r.all(), ErrOtherPromise)
 	case b.Cluster != cluster:

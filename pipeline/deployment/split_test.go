@@ -39,7 +39,7 @@ func compiled(t testing.TB, metrics ...deployment.Metric) *deployment.Deployment
 }
 
 // (1, 10⁻⁶) pays for 89 releases at σ = 40: state.ReleasesBeforeRefusal, which
-// `runner budget releases` prints.
+// `tollgate budget releases` prints.
 func TestRuleSplitSaysHowLongAnExplicitCapLasts(t *testing.T) {
 	covered := capAt("m", 40, 0)
 	covered.Coverage = &deployment.Coverage{Share: 0.5} // as much again

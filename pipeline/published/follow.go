@@ -61,7 +61,7 @@ func Follow(ctx context.Context, d *deployment.Deployment, o Options, fn func(Tu
 		return nil
 	}
 	if errors.Is(err, kafkalog.ErrUnknownTopic) {
-		err = fmt.Errorf("%w: check deployment and outputs, and that runner init has made this deployment's topics", err)
+		err = fmt.Errorf("%w: check deployment and outputs, and that tollgate init has made this deployment's topics", err)
 	}
 	return err
 }

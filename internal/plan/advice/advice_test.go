@@ -127,13 +127,13 @@ func TestGivenSettingsAreKept(t *testing.T) {
 	t.Parallel()
 	q := question(alike(3000, 3, 3, 2, 4), time.Hour)
 	q.Given = advice.Setting{Epsilon: 2, KeysPerUser: 2, EventsPerKey: 5, LastAtLeast: 7}
-	q.Demo = "runner demo"
+	q.Demo = "tollgate demo"
 	a := answer(t, q)
 	if grid := a.Sizes[0].Grid; len(grid) != 1 || grid[0].KeysPerUser != 2 || grid[0].EventsPerKey != 5 || grid[0].LastAtLeast != 7 || grid[0].Epsilon != 2 {
 		t.Errorf("%+v", grid)
 	}
 	for _, b := range a.Blocks {
-		if b.Demo != "runner demo --window 1h --max-keys-per-user 2 --max-events-per-key 5 --last-at-least 7" || !strings.Contains(b.YAML, "epsilon: 2\n") {
+		if b.Demo != "tollgate demo --window 1h --max-keys-per-user 2 --max-events-per-key 5 --last-at-least 7" || !strings.Contains(b.YAML, "epsilon: 2\n") {
 			t.Errorf("%s, %s", b.Demo, b.YAML)
 		}
 	}

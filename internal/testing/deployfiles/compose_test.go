@@ -52,7 +52,7 @@ func TestTheTryoutIsWell(t *testing.T) {
 		if name == "serve" && !slices.Contains(s.HealthCheck.Test, "http://localhost:8080/-/healthy") {
 			t.Errorf("%s is asked for its health by %v", name, s.HealthCheck.Test)
 		}
-		if len(s.Command) > 0 && strings.Contains(s.Image, "tollgate/runner") {
+		if len(s.Command) > 0 && strings.Contains(s.Image, "tollgate/tollgate") {
 			if s.User != "65532:65532" || !s.ReadOnly || !slices.Equal(s.CapDrop, []string{"ALL"}) || !slices.Contains(s.SecurityOpt, "no-new-privileges:true") {
 				t.Errorf("%s is not held as tight as the others: %s %v %v %v", name, s.User, s.ReadOnly, s.CapDrop, s.SecurityOpt)
 			}
@@ -86,7 +86,7 @@ func TestTheTryoutsCommandsAreTheRunners(t *testing.T) {
 		t.Errorf("%v: %s", err, said)
 	}
 	for name, s := range tryout(t).Services {
-		if !strings.Contains(s.Image, "tollgate/runner") {
+		if !strings.Contains(s.Image, "tollgate/tollgate") {
 			continue
 		}
 		args := append(slices.Clone(s.Command), "--help")

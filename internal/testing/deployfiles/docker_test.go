@@ -74,7 +74,7 @@ func image(t *testing.T) string {
 	context := t.TempDir()
 	program, err := os.ReadFile(runner(t))
 	ok(t, err)
-	ok(t, os.WriteFile(filepath.Join(context, "runner"), program, 0o755))
+	ok(t, os.WriteFile(filepath.Join(context, "tollgate"), program, 0o755))
 	return builtImage(t, "image/Dockerfile", context)
 }
 
@@ -170,7 +170,7 @@ func TestTheImageOfFlinkRunsAJob(t *testing.T) {
 			t.Fatalf("there are no slots: %s", logs())
 		}
 	}
-	submit := create("--entrypoint", "runner", tag, "run", "--config", "/tmp/tollgate/tollgate.yaml", "--engine", "flink", "--flink", "http://"+rest, "--parallelism", "2", "--format", "json", "--until-end")
+	submit := create("--entrypoint", "tollgate", tag, "run", "--config", "/tmp/tollgate/tollgate.yaml", "--engine", "flink", "--flink", "http://"+rest, "--parallelism", "2", "--format", "json", "--until-end")
 	said, err := exec.CommandContext(t.Context(), "docker", "start", "--attach", submit).CombinedOutput()
 	if err != nil || bytes.Count(said, []byte(`"metric":"views"`)) < 3 {
 		t.Errorf("%v: %s\n%s", err, said, logs())

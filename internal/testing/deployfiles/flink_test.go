@@ -28,14 +28,14 @@ func TestTheImageOfFlinkHasItsEngine(t *testing.T) {
 	ok(t, err)
 	stages, _, err := instructions.Parse(parsed.AST, nil)
 	ok(t, err)
-	program, built := filepath.Join(t.TempDir(), "runner"), false
+	program, built := filepath.Join(t.TempDir(), "tollgate"), false
 	for _, stage := range stages {
 		for _, command := range stage.Commands {
 			run, is := command.(*instructions.RunCommand)
 			if !is || !strings.Contains(strings.Join(run.CmdLine, " "), "go build") {
 				continue
 			}
-			line := strings.Replace(strings.Join(run.CmdLine, " "), "-o /runner", "-o "+program, 1)
+			line := strings.Replace(strings.Join(run.CmdLine, " "), "-o /tollgate", "-o "+program, 1)
 			cmd := exec.Command("sh", "-c", line)
 			cmd.Dir, cmd.Env = "../../..", append(os.Environ(), "GOWORK=off", "VERSION=v1.2.3", "REVISION=abc")
 			if said, err := cmd.CombinedOutput(); err != nil {

@@ -269,7 +269,7 @@ func checkPod(t *testing.T, name string, s corev1.PodSpec) {
 		if c.Resources.Limits.Memory().IsZero() || c.Resources.Requests.Cpu().IsZero() {
 			t.Errorf("%s: %s has no limits", name, c.Name)
 		}
-		if !strings.Contains(c.Image, "tollgate/runner") {
+		if !strings.Contains(c.Image, "tollgate/tollgate") {
 			continue
 		}
 		x := c.SecurityContext
@@ -404,7 +404,7 @@ func TestOverlaysAreForThisProgram(t *testing.T) {
 		}
 		for _, p := range c.pods {
 			for _, container := range append(slices.Clone(p.spec.InitContainers), p.spec.Containers...) {
-				if strings.Contains(container.Image, "tollgate/runner") {
+				if strings.Contains(container.Image, "tollgate/tollgate") {
 					if said, err := exec.Command(program, append(slices.Clone(container.Args), "--help")...).CombinedOutput(); err != nil {
 						t.Errorf("%s: %v: %v: %s", name, container.Args, err, said)
 					}

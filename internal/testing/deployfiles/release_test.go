@@ -66,8 +66,8 @@ func TestAReleaseIsTheSameBytesEverywhere(t *testing.T) {
 			t.Errorf("%s: %v: %s", dist, err, said)
 		}
 	}
-	checkList(t, filepath.Join(one, "runner-linux-amd64.cdx.json"))
-	checkImage(t, filepath.Join(one, "image-amd64.tar"), filepath.Join(one, "runner-linux-amd64"))
+	checkList(t, filepath.Join(one, "tollgate-linux-amd64.cdx.json"))
+	checkImage(t, filepath.Join(one, "image-amd64.tar"), filepath.Join(one, "tollgate-linux-amd64"))
 }
 
 // checkList sees that the list of modules has those of go version -m, with version and hash.
@@ -132,7 +132,7 @@ func checkImage(t *testing.T, path, program string) {
 	unpack(t, layer, func(name string, data []byte) { ok(t, os.WriteFile(filepath.Join(root, name), data, 0o555)) })
 	want, err := os.ReadFile(program)
 	ok(t, err)
-	if got, err := os.ReadFile(filepath.Join(root, "runner")); err != nil || !bytes.Equal(got, want) || strings.Join(manifest[0].RepoTags, " ") != "tollgate/runner:v1.2.3 tollgate/runner:latest" {
+	if got, err := os.ReadFile(filepath.Join(root, "tollgate")); err != nil || !bytes.Equal(got, want) || strings.Join(manifest[0].RepoTags, " ") != "tollgate/tollgate:v1.2.3 tollgate/tollgate:latest" {
 		t.Errorf("%v: the image has another program: %+v", err, manifest)
 	}
 	if os.Getuid() != 0 || config.Config.User != "65532:65532" {

@@ -38,5 +38,5 @@ func runner(t *testing.T) string {
 	if built.err != nil {
 		t.Fatalf("building the program: %v: %s", built.err, built.said)
 	}
-	return filepath.Join(built.dir, "runner")
+	return filepath.Join(built.dir, "tollgate")
 }

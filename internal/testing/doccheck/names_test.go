@@ -21,7 +21,7 @@ var foreign = map[string]string{
 	"Transport":            "kafka-go",
 	"endsWith":             "expr",
 	"startsWith":           "expr",
-	"runner":               "the program, where the reader has built it",
+	"tollgate":             "the program, where the reader has built it",
 }
 
 // Every path, package and identifier that a page names in back quotes or in a block of code, and
@@ -78,7 +78,7 @@ func TestWrongNamesOnAPageAreFound(t *testing.T) {
 		"form, err := plain.New(plain.Nothing{})\n" +
 		"form.Whatever()\n" +
 		"```\n" +
-		"```sh\n./runner demo; deploy/nowhere.sh ~/x/y\n```\n" +
+		"```sh\n./tollgate demo; deploy/nowhere.sh ~/x/y\n```\n" +
 		"`go test -run 'AreFound|ByNobody' -bench Turn/x ./state` and `-bench ByNobody` choose nothing.\n" +
 		"`form.Whatever` is of the sample above, a span may\nbreak its line: `go vet\n./nothing`.\n"
 	want := []string{

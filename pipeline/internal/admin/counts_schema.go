@@ -56,7 +56,7 @@ func CheckCounts(ctx context.Context, d *deployment.Deployment, h *schemas.Heade
 		case err == nil || !errors.Is(err, event.ErrUnknownSchema):
 			return h.Counts.SchemaID, err
 		}
-		return 0, fmt.Errorf("generation %d writes values with the schema id %d, and the registry %s %s: %w: correct outputs.registry; if this registry has taken the place of the one where runner init registered the schema, drain the run and let runner change register it here",
+		return 0, fmt.Errorf("generation %d writes values with the schema id %d, and the registry %s %s: %w: correct outputs.registry; if this registry has taken the place of the one where tollgate init registered the schema, drain the run and let tollgate change register it here",
 			h.Generation, h.Counts.SchemaID, d.Config.Outputs.Registry.URL, is, deployment.ErrCountsSchema)
 	})
 	return err

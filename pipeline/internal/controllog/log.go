@@ -62,13 +62,13 @@ func Open(ctx context.Context, client *kafkalog.Client, topic string, ledgerSlot
 	l.view.foreign = func(offset int64, what string) { l.TellForeign(l.Topic, Partition, offset, what) }
 	bounds, err := client.Offsets(ctx, l.Topic, Partition)
 	if errors.Is(err, kafkalog.ErrUnknownTopic) {
-		return nil, fmt.Errorf("reading control: %w: begin it with runner init --create-topics, or correct deployment or outputs.control", err)
+		return nil, fmt.Errorf("reading control: %w: begin it with tollgate init --create-topics, or correct deployment or outputs.control", err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading control: %w", err)
 	}
 	if bounds.LastStable == 0 {
-		return nil, fmt.Errorf("reading control: topic %s is empty: %w; begin it with runner init", l.Topic, deployment.ErrNotInitialised)
+		return nil, fmt.Errorf("reading control: topic %s is empty: %w; begin it with tollgate init", l.Topic, deployment.ErrNotInitialised)
 	}
 	if bounds.Start != 0 {
 		return nil, fmt.Errorf("reading control: topic %s begins at offset %d: it has lost its HEADER; it must have no retention: %w", l.Topic, bounds.Start, deployment.ErrLogFault)

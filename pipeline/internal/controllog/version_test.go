@@ -28,7 +28,7 @@ func TestDeploymentsOfAnOlderFormatAreRefusedByName(t *testing.T) {
 	if !ours || !errors.Is(err, schemas.ErrVersion) || !errors.Is(err, deployment.ErrLogFault) {
 		t.Fatal(ours, err)
 	}
-	for _, want := range []string{"version 3 of the control log", "version 4", "an earlier version of tollgate", "drain", "runner init", "offset 0"} {
+	for _, want := range []string{"version 3 of the control log", "version 4", "an earlier version of tollgate", "drain", "tollgate init", "offset 0"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("it does not say %q: %v", want, err)
 		}

@@ -296,5 +296,5 @@ func (v *View) back() (offset, lastEpoch int64) {
 
 // Stopped returns the deployment.ErrStopped of a run that finds a STOP.
 func Stopped(s *schemas.Stop) error {
-	return fmt.Errorf("%w at turn %d: %s; look into it, then: runner recover --by NAME", deployment.ErrStopped, s.Turn, s.Reason)
+	return fmt.Errorf("%w at turn %d: %s; look into it, then: tollgate recover --by NAME", deployment.ErrStopped, s.Turn, s.Reason)
 }

@@ -200,12 +200,12 @@ func Agrees(d *deployment.Deployment, h *schemas.Header) error {
 	if len(all) == 0 {
 		return nil
 	}
-	what, remedy := all[0].What+" differs"+all[0].Detail(), "put the value in force back, or make the change with: runner change"
+	what, remedy := all[0].What+" differs"+all[0].Detail(), "put the value in force back, or make the change with: tollgate change"
 	switch {
 	case all[0].Never != "":
 		remedy = all[0].Never + "; or put the value in force back"
 	case len(all[0].Values) == 0: // a metric, or their order
-		what, remedy = all[0].What, "undo that in the configuration, or make the change with: runner change"
+		what, remedy = all[0].What, "undo that in the configuration, or make the change with: tollgate change"
 	}
 	return fmt.Errorf("comparing with generation %d on topic %s: %s: %w; %s", h.Generation, d.Config.Outputs.Control, what, deployment.ErrHeaderMismatch, remedy)
 }

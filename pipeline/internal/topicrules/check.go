@@ -95,9 +95,9 @@ func lookAt(ctx context.Context, d *deployment.Deployment, client *kafkalog.Clie
 	t := &state{name: name, broker: d.Config.Kafka.Brokers[0]}
 	ids, err := client.Partitions(ctx, name)
 	if errors.Is(err, kafkalog.ErrUnknownTopic) {
-		fix := "create it with runner init --create-topics, or correct its name under outputs"
+		fix := "create it with tollgate init --create-topics, or correct its name under outputs"
 		if name == d.Config.Events.Topic {
-			fix = "create it, let runner init --create-topics --event-partitions N make it, or correct events.topic"
+			fix = "create it, let tollgate init --create-topics --event-partitions N make it, or correct events.topic"
 		}
 		return nil, &deployment.TopicError{Topic: name, Got: "does not exist", Fix: fix, Err: kafkalog.ErrUnknownTopic}
 	}
@@ -145,7 +145,7 @@ func belongTogether(ctx context.Context, d *deployment.Deployment, client *kafka
 	for _, topic := range []string{out.Turns, out.DeadLetter} { // what these held, no run needs
 		if control && missing[topic] {
 			apart = append(apart, &deployment.TopicError{Topic: topic, Got: "does not exist any more", Err: kafkalog.ErrUnknownTopic,
-				Fix: "make it again with runner change --create-topics; its records are gone, but no run needs them"})
+				Fix: "make it again with tollgate change --create-topics; its records are gone, but no run needs them"})
 		}
 	}
 	for _, topic := range []string{out.Ledger, out.Counts, out.Turns} {
@@ -157,7 +157,7 @@ func belongTogether(ctx context.Context, d *deployment.Deployment, client *kafka
 			return []*deployment.TopicError{{Topic: out.Control, Got: fmt.Sprintf("%s, but topic %s holds records", state, topic), Err: deployment.ErrLogFault,
 				Fix: "control was lost, or the two do not belong together: restore control, or begin a new deployment under other keys with topics of other names"}}, nil
 		case control && missing[topic] && topic != out.Turns:
-			gone(topic, "if this is a new name, runner change --create-topics makes it; if it was lost, restore it, or begin a new deployment under other keys: a new topic has nothing of what was published or decided")
+			gone(topic, "if this is a new name, tollgate change --create-topics makes it; if it was lost, restore it, or begin a new deployment under other keys: a new topic has nothing of what was published or decided")
 		}
 	}
 	return apart, nil

@@ -45,7 +45,7 @@ func durable(t *state) {
 
 // moreReplicas returns what gives the topic three replicas: no broker has two of them.
 func (t *state) moreReplicas() string {
-	const fix = "kafka-reassign-partitions.sh gives an existing topic more replicas, and runner init --create-topics --replication 3 creates topics with three"
+	const fix = "kafka-reassign-partitions.sh gives an existing topic more replicas, and tollgate init --create-topics --replication 3 creates topics with three"
 	if t.brokers >= 3 {
 		return fix
 	}

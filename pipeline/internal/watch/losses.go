@@ -166,7 +166,7 @@ func (l *Losses) losses() []loss {
 		{"are of the future", []Fate{Future}, fmt.Sprintf("possible causes: a producer's clock is ahead by more than time.skew (%v); %s", r.Skew, unit)},
 		{
 			"are before the start of the deployment", []Fate{BeforeStart},
-			fmt.Sprintf("runner init --start has set it to %s. Possible causes: these events are older; %s", clockTime(r.Start), unit),
+			fmt.Sprintf("tollgate init --start has set it to %s. Possible causes: these events are older; %s", clockTime(r.Start), unit),
 		},
 		{"came after their turn was closed", []Fate{Overtaken}, overtaken},
 		{"are dead-lettered", []Fate{DeadLettered}, ""},

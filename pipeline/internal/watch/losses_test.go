@@ -100,7 +100,7 @@ func TestRuleLossesAreSaidCoarsely(t *testing.T) {
 	t.Run("before the start", func(t *testing.T) {
 		s := newLossScene(t, deployment.TrustBroker)
 		s.says(s.until(10*time.Second, met{n: 50, fate: BeforeStart, off: 55 * 365 * 24 * time.Hour}),
-			[]string{"0s", "are before the start of the deployment, most of these by more than a year: runner init --start has set it to 2026-03-01T11:00:00Z", "events.time_unit (ms) is wrong"})
+			[]string{"0s", "are before the start of the deployment, most of these by more than a year: tollgate init --start has set it to 2026-03-01T11:00:00Z", "events.time_unit (ms) is wrong"})
 	})
 	t.Run("of the future", func(t *testing.T) {
 		s := newLossScene(t, deployment.TrustBroker)
