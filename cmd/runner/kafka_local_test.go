@@ -101,6 +101,28 @@ func freePort(t *testing.T) string {
 	}
 }
 
+// end kills the nodes of a cluster of start.sh, and has it forget them: their parent may not have
+// noticed yet.
+func end(t *testing.T, cluster string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(cluster, "*", "pid"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("the nodes of %s: %q, %v", cluster, files, err)
+	}
+	for _, file := range files {
+		pid, err := os.ReadFile(file)
+		if err == nil {
+			err = exec.Command("kill", "-9", strings.TrimSpace(string(pid))).Run()
+		}
+		if err == nil {
+			err = os.Remove(file)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // Every cluster of start.sh has an id of its own, by which deployments are told apart, and all of
 // its nodes have the same one, those that come later, too.
 func TestStartScriptGivesEveryClusterAnId(t *testing.T) {
@@ -117,7 +139,7 @@ func TestStartScriptGivesEveryClusterAnId(t *testing.T) {
 case $* in
   -version) echo 'openjdk version "21.0.1"' >&2 ;;
   *StorageTool*) mkdir -p "${8%/*}/data" && echo "cluster.id=$6" >"${8%/*}/data/meta.properties" ;;
-  *kafka.Kafka*) echo 'Kafka Server started' ;;
+  *kafka.Kafka*) echo 'Kafka Server started'; exec sleep 300 ;;
 esac
 `} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil { //nolint:gosec // scripts
@@ -130,6 +152,7 @@ esac
 			cmd.Env = append(os.Environ(), "PATH="+filepath.Join(dir, "bin")+":"+os.Getenv("PATH"))
 			out, err := cmd.CombinedOutput()
 			if err == nil {
+				end(t, filepath.Join(dir, cluster))
 				return
 			}
 			if !strings.Contains(string(out), "is taken") { // of the ports beside the free one
