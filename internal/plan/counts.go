@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/schemas"
 )
 
 // Count is what is to be expected of a count of a size, by the law of its noise.
@@ -24,8 +25,15 @@ type Need struct {
 	Windows int     `json:"last_at_least,omitempty"`
 }
 
-// sizes are the counts that are told of.
-func sizes() []float64 { return []float64{10, 100, 1000, 10_000, 100_000, 1_000_000} }
+// sizes returns the counts that are told of. Those of a sum grow with the decade of its greatest
+// value: the noise does.
+func sizes(m *schemas.MetricSpec) []float64 {
+	value := 1.0
+	for most := float64(max(m.Max, -m.Min)); 10*value <= most; {
+		value *= 10
+	}
+	return []float64{10 * value, 100 * value, 1000 * value, 10_000 * value, 100_000 * value, 1_000_000 * value}
+}
 
 // AddCounts adds what is to be expected of counts by their size, and what small ones need. It takes
 // up to a second.
@@ -39,7 +47,7 @@ func (p *Plan) AddCounts(d *deployment.Deployment) {
 // are right to 0.03, and means to 3 %, at 99 %.
 func countsOf(m *deployment.CompiledMetric) (out []Count) {
 	const draws = 2000
-	for _, size := range sizes() {
+	for _, size := range sizes(&m.Spec) {
 		random := rand.New(rand.NewPCG(uint64(size), 1))
 		c := Count{Count: size}
 		for range draws {
@@ -78,7 +86,7 @@ func needsOf(d *deployment.Deployment, at int, m *deployment.CompiledMetric) (ou
 		other, err := deployment.Compile(cfg)
 		return err == nil && other.Metrics[at].Plan.MeetableFrom() <= size && shows(&other.Metrics[at], size)
 	}
-	for _, size := range sizes()[1:4] {
+	for _, size := range sizes(&m.Spec)[1:4] {
 		if m.Plan.MeetableFrom() <= size && shows(m, size) {
 			break // and all that are larger
 		}

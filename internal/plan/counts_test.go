@@ -42,6 +42,22 @@ func TestCountsAreTheLawOfTheNoise(t *testing.T) {
 	}
 }
 
+// The sizes of a sum reach those that meet its target, however large its values are.
+func TestSizesOfASumGrowWithItsValues(t *testing.T) {
+	for _, most := range []int64{1, 100, 1000, 20_000, 500_000} {
+		d := private(t, func(c *pipeline.Config) {
+			m := &c.Metrics[0]
+			m.Kind, m.Max = "sum", most
+			m.Keys = pipeline.Keys{Mode: "public", List: []string{"a"}}
+			c.Events.Format.Value = "price"
+		})
+		all := countsOf(&d.Metrics[0])
+		if first, last := all[0], all[len(all)-1]; first.Met > 0 || last.Met != 1 || last.Error > 0.1*last.Count {
+			t.Errorf("values up to %d: %+v to %+v", most, first, last)
+		}
+	}
+}
+
 // What a count is said to need does, and what is one step less does not.
 func TestNeedsAreTheLeastThatDo(t *testing.T) {
 	d := private(t, func(*pipeline.Config) {})
