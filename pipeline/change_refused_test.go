@@ -116,6 +116,26 @@ func TestRuleARefusedChangeWritesNothing(t *testing.T) {
 			t.Errorf("control grew from %d to %d", control, at)
 		}
 	})
+	t.Run("another change was made meanwhile", func(t *testing.T) {
+		t.Parallel()
+		d, next := bounded(t, func(*deployment.Config) {})
+		ran(t, d)
+		var control int64
+		o := ChangeOptions{MakeTopics: func(context.Context) error {
+			if _, err := Change(t.Context(), mustCompile(t, next), ChangeOptions{}); err != nil {
+				t.Errorf("the other change ended with %v", err)
+			}
+			control = endOf(t, d, d.Config.Outputs.Control)
+			return nil
+		}}
+		_, err := Change(t.Context(), mustCompile(t, next), o)
+		if !errors.Is(err, deployment.ErrSuperseded) || !strings.Contains(err.Error(), "another change") {
+			t.Errorf("the change ended with %v, want %v, which says that it can be another change", err, deployment.ErrSuperseded)
+		}
+		if at := endOf(t, d, d.Config.Outputs.Control); at != control {
+			t.Errorf("control grew from %d to %d", control, at)
+		}
+	})
 }
 
 var (

@@ -198,7 +198,7 @@ var deploymentRemedies = []remedy{
 		w.must("run --config $C --wait 1m --until " + now.Format(time.DateOnly))
 		w.works("status --config $C --max-lag 1d")
 	}},
-	{texts: one("drain the run that goes on, then change it again"), done: "pipeline.TestARunOutlivesAChangeThatItsOpenTurnRefuses"},
+	{texts: one("if a run goes on, drain it; then change it again"), done: "pipeline.TestRuleARefusedChangeWritesNothing"},
 	{texts: one("drain that run, then change it again"), done: "integration.TestRuleATurnUnderWayIsFinishedBeforeAChange"},
 	{texts: []string{"run the old configuration and drain it, then change it", "run the old configuration and drain it first"}, done: "integration.TestRuleATurnUnderWayIsFinishedBeforeAChange"},
 	{texts: []string{"Restore the topic if it lost records", "or another program wrote to counts. "}, walk: func(w *walk) {

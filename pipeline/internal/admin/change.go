@@ -167,7 +167,7 @@ func (c *Change) own(ctx context.Context) error {
 // superseded returns the deployment.ErrSuperseded of a change that was overtaken by a run
 // or another change.
 func (c *Change) superseded() error {
-	return fmt.Errorf("changing the deployment: %w: drain the run that goes on, then change it again", deployment.ErrSuperseded)
+	return fmt.Errorf("changing the deployment: %w, or another change: if a run goes on, drain it; then change it again", deployment.ErrSuperseded)
 }
 
 // Plan sets Next, the generation that begins after the settled turn: want is the header of the

@@ -39,7 +39,7 @@ func (r *Readiness) Look(now time.Time, seen Progress, seenAt time.Time, settled
 	}
 	switch {
 	case len(troubles) > 0 && now.Sub(troubles[0].Since) >= notReadyAfter:
-		return "no answer from Kafka since " + clockTime(troubles[0].Since)
+		return "Kafka has not answered properly since " + clockTime(troubles[0].Since)
 	case seenAt.IsZero():
 		return "starting: nothing was read yet"
 	case now.Sub(seenAt) >= notReadyAfter:

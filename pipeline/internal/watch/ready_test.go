@@ -85,7 +85,7 @@ func TestRuleARunThatStandsStillIsNotReadyWithinHalfAMinute(t *testing.T) {
 		{"no answer", start, func(now time.Time) (Progress, time.Time, uint64, []kafkalog.Trouble) {
 			p, at := alive(now)
 			return p, at, 1, []kafkalog.Trouble{{Doing: "reading topic \"secret\"", Since: start, Cause: errors.New("secret")}}
-		}, "no answer from Kafka since 2025-03-01T12:00:00Z"},
+		}, "Kafka has not answered properly since 2025-03-01T12:00:00Z"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			rules := rules
