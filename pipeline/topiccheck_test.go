@@ -85,13 +85,13 @@ var refusals = []struct {
 		config: func(c *deployment.Config) { c.Time = deployment.Time{Trust: deployment.TrustBroker} },
 		says: []string{"topic events: message.timestamp.type is CreateTime, it must be LogAppendTime with time.trust: broker: " +
 			"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name events --add-config message.timestamp.type=LogAppendTime " +
-			"(records that are there already keep their times: start after them), or set time.trust: producer, which is a weaker promise"},
+			"(records that are there already keep their times: start after them); before init, you can set time.trust: producer instead, which is a weaker promise"},
 	},
 	{name: "broker times with append times", config: func(c *deployment.Config) { c.Time = deployment.Time{Trust: deployment.TrustBroker} }},
 	{
 		name: "compacted events", change: set("events", topicrules.CleanupPolicy, "compact,delete"),
-		says: []string{"topic events: cleanup.policy is compact,delete, it must be delete: compaction could remove events that a restart counts again: " +
-			"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name events --add-config cleanup.policy=delete; if records were compacted away already, use another topic"},
+		says: []string{"topic events: cleanup.policy is compact,delete, it must be delete: compaction could remove events that a restart counts again, and events that it has removed are not counted: " +
+			"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name events --add-config cleanup.policy=delete"},
 	},
 	{
 		name: "short retention of events", change: set("events", topicrules.Retention, "3599999"),
@@ -136,7 +136,7 @@ var refusals = []struct {
 	},
 	{
 		name: "control in parts", change: func(s specs) { s["control"].Partitions = 2 },
-		says: []string{"topic tollgate-control: partitions is 2, it must be 1: name another topic under outputs.control"},
+		says: []string{"topic tollgate-control: partitions is 2, it must be 1: before init, name another topic under outputs.control; once the deployment has begun, restore this topic from a copy (docs/failover.md)"},
 	},
 	{
 		name: "unclean elections of control", change: set("control", topicrules.UncleanElections, "true"),
@@ -155,7 +155,7 @@ var refusals = []struct {
 	},
 	{
 		name: "ledger of another deployment's shards", change: func(s specs) { s["ledger"].Partitions = 8 },
-		says: []string{"topic tollgate-ledger: partitions is 8, it must be 4: set shards to that number, or name another topic under outputs.ledger"},
+		says: []string{"topic tollgate-ledger: partitions is 8, it must be 4: before init, set shards to that number; later, name another topic under outputs.ledger and make the change with tollgate change --create-topics"},
 	},
 	{
 		name: "ledger without room, with unclean elections",
@@ -173,7 +173,7 @@ var refusals = []struct {
 	{
 		name: "compacted ends of turns", change: set("turns", topicrules.CleanupPolicy, "compact"),
 		says: []string{"topic tollgate-turns: cleanup.policy is compact, it must be delete: compaction would keep the end of only one turn: " +
-			"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name tollgate-turns --add-config cleanup.policy=delete; if records were compacted away already, use another topic"},
+			"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name tollgate-turns --add-config cleanup.policy=delete"},
 	},
 	{name: "compacted counts", change: set("counts", topicrules.CleanupPolicy, "compact")},
 	{name: "short retention of ends of turns", change: set("turns", topicrules.Retention, "1000")},
@@ -184,12 +184,12 @@ var refusals = []struct {
 	},
 	{
 		name: "counts in other parts", change: func(s specs) { s["counts"].Partitions = 3 },
-		says: []string{"topic tollgate-counts: partitions is 3, it must be 1: set release_shards to that number, or name another topic under outputs.counts"},
+		says: []string{"topic tollgate-counts: partitions is 3, it must be 1: before init, set release_shards to that number; later, name another topic under outputs.counts and make the change with tollgate change --create-topics"},
 	},
 	{
 		name: "compacted dead letters", change: set("dead-letter", topicrules.CleanupPolicy, "compact"),
 		says: []string{"topic tollgate-dead-letter: cleanup.policy is compact, it must be delete: a compacted topic takes no records without a key: " +
-			"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name tollgate-dead-letter --add-config cleanup.policy=delete; if records were compacted away already, use another topic"},
+			"kafka-configs.sh --bootstrap-server BROKER --alter --entity-type topics --entity-name tollgate-dead-letter --add-config cleanup.policy=delete"},
 	},
 }
 

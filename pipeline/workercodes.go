@@ -56,8 +56,9 @@ func codedOpen[T any](open func(context.Context) (T, error)) func(context.Contex
 	}
 }
 
-// decoded returns the error whose code a text has, nil where it has none, and the text without it.
-func decoded(text string) (of error, rest string) {
+// decoded returns a text without its code, and the error that the code stands for, nil where it has
+// none.
+func decoded(text string) (rest string, of error) {
 	if m := workerCode.FindStringSubmatch(text); m != nil {
 		for _, c := range workerCodes {
 			if c.code == m[1] {
@@ -65,5 +66,5 @@ func decoded(text string) (of error, rest string) {
 			}
 		}
 	}
-	return of, workerCode.ReplaceAllString(text, "")
+	return workerCode.ReplaceAllString(text, ""), of
 }

@@ -99,7 +99,7 @@ func (r *run) judge() func(cause string) error {
 	return func(cause string) error {
 		begun := false
 		r.control.Look(func(v *controllog.View) { begun = v.Run >= r.terms.Run })
-		err, cause := decoded(cause)
+		cause, err := decoded(cause)
 		if err != nil && (err != errOpening || !begun) { //nolint:errorlint // one of the table
 			return fmt.Errorf("%w: %w: %s", ErrWorker, err, cause)
 		}

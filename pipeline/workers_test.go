@@ -60,11 +60,11 @@ func TestARightThatAWorkerLacksEndsTheJob(t *testing.T) {
 func TestTheCodeOfAWorkersErrorDecides(t *testing.T) {
 	for _, c := range workerCodes {
 		text := coded(fmt.Errorf("spending in shard 3: %w: and why", c.err)).Error()
-		of, rest := decoded("java.lang.RuntimeException: Error received from SDK harness: DoFn[UID:6] failed:\n" + text)
+		rest, of := decoded("java.lang.RuntimeException: Error received from SDK harness: DoFn[UID:6] failed:\n" + text)
 		if !errors.Is(of, c.err) || strings.Contains(rest, c.code+"]") || !strings.HasSuffix(rest, "failed:\nspending in shard 3: "+c.err.Error()+": and why") {
 			t.Errorf("%s: %v, %q", c.code, of, rest)
 		}
-		if of, _ := decoded("java.io.IOException: " + c.err.Error()); of != nil {
+		if _, of := decoded("java.io.IOException: " + c.err.Error()); of != nil {
 			t.Errorf("words of %s: %v", c.code, of)
 		}
 	}

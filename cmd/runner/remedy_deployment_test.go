@@ -189,19 +189,18 @@ var deploymentRemedies = []remedy{
 		w.works("status --config $C")
 	}},
 	{texts: one("check that a run is alive, and what it says it waits for"), walk: func(w *walk) {
-		w.configured()
+		w.configured("trust: producer, no_future: true", "trust: broker, no_future: true") // with producers' times the first turn is due a day later
 		now := time.Now().UTC()
 		w.must("init --config $C --generate-keys --create-topics --event-partitions 1 --start " + now.AddDate(0, 0, -3).Format(time.DateOnly))
 		w.refused("status --config $C --max-lag 1d")
-		w.vars["F"] = write(w, "visits.csv", "when,who,where\n"+now.Format(time.RFC3339)+",u,north\n")
-		w.must("replay --config $C --input $F --header")
 		w.must("run --config $C --wait 1m --until " + now.Format(time.DateOnly))
 		w.works("status --config $C --max-lag 1d")
 	}},
 	{texts: one("if a run goes on, drain it; then change it again"), done: "pipeline.TestRuleARefusedChangeWritesNothing"},
 	{texts: one("drain that run, then change it again"), done: "integration.TestRuleATurnUnderWayIsFinishedBeforeAChange"},
 	{texts: []string{"run the old configuration and drain it, then change it", "run the old configuration and drain it first"}, done: "integration.TestRuleATurnUnderWayIsFinishedBeforeAChange"},
-	{texts: []string{"Restore the topic if it lost records", "or another program wrote to counts. "}, walk: func(w *walk) {
+	{texts: one("Restore the topic if it lost records"), not: "change compares the topics before it, and prints what run prints; this text is for what is published in between"},
+	{texts: one("or another program wrote to counts. "), walk: func(w *walk) {
 		w.settled()
 		w.forge()
 		w.refused("run --config $C --until 2025-03-04 --wait 1m")

@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 
+	"github.com/twmb/franz-go/pkg/kmsg"
+
 	"github.com/tollgate-dp/tollgate/internal/kafkalog"
 )
 
@@ -26,7 +28,7 @@ var topicRemedies = []remedy{
 			w.works("validate --config $C")
 		}
 	}},
-	{texts: []string{"or set time.trust: producer, which is a weaker", "%s with time.trust: broker"}, walk: func(w *walk) {
+	{texts: []string{"you can set time.trust: producer instead, which is a weaker", "%s with time.trust: broker"}, walk: func(w *walk) {
 		w.configured("trust: producer, no_future: true", "trust: broker, no_future: true")
 		create(w, w.value("B"), kafkalog.TopicSpec{Name: "visits", Partitions: 1, Config: map[string]string{"retention.ms": "-1"}})
 		output := w.refused("init --config $C --generate-keys --create-topics")
@@ -53,6 +55,7 @@ var topicRemedies = []remedy{
 		w.refused("init --config $C --create-topics")
 		w.edit("shards: 4", "shards: 4\noutputs: {ledger: another-ledger}")
 		w.works("init --config $C --create-topics")
+		w.movesLater("ledger", 6)
 	}},
 	{texts: one("set release_shards to that number"), walk: func(w *walk) {
 		w.wrongPartitions("shop-counts", 3)
@@ -63,6 +66,7 @@ var topicRemedies = []remedy{
 		w.refused("init --config $C --create-topics")
 		w.edit("shards: 4", "shards: 4\noutputs: {counts: another-counts}")
 		w.works("init --config $C --create-topics")
+		w.movesLater("counts", 3)
 	}},
 	{texts: one("name another topic under outputs.control"), walk: func(w *walk) {
 		w.wrongPartitions("shop-control", 2)
@@ -75,6 +79,7 @@ var topicRemedies = []remedy{
 		w.refused("init --config $C --create-topics")
 		w.edit("shards: 4", "shards: 4\noutputs: {turns: another-turns}")
 		w.works("init --config $C --create-topics")
+		w.movesLater("turns", 2)
 	}},
 	{texts: []string{"create it with tollgate init --create-topics", "let tollgate init --create-topics --event-partitions N make it"}, walk: func(w *walk) {
 		w.configured()
@@ -159,6 +164,24 @@ var topicRemedies = []remedy{
 }
 
 // wrongPartitions writes the configuration of a deployment of which one topic has another number of
+// movesLater has a topic of a deployment that has begun grow, and moves what it holds to another.
+func (w *walk) movesLater(output string, partitions int32) {
+	w.Helper()
+	w.settled("deployment: shop", "deployment: later")
+	request := kmsg.NewPtrCreatePartitionsRequest()
+	topic := kmsg.NewCreatePartitionsRequestTopic()
+	topic.Topic, topic.Count = "later-"+output, partitions
+	request.Topics, request.TimeoutMillis = append(request.Topics, topic), 10_000
+	response, err := request.RequestWith(w.Context(), w.admin())
+	if err != nil || response.Topics[0].ErrorCode != 0 {
+		w.Fatalf("adding partitions to %s: %+v (%v)", topic.Topic, response, err)
+	}
+	w.refused("validate --config $C")
+	w.edit("shards: 4", "shards: 4\noutputs: {"+output+": moved-"+output+"}")
+	w.works("change --config $C --create-topics")
+	w.works("validate --config $C")
+}
+
 // partitions than it must have.
 func (w *walk) wrongPartitions(topic string, partitions int, change ...string) {
 	w.Helper()

@@ -262,7 +262,7 @@ func (e *explaining) brokenRecords() error {
 	case event.ClassOversized:
 		remedy, notes = "a record may have at most "+number(MaxRecordBytes)+" bytes", nil
 	case event.ClassBadKey:
-		remedy = fmt.Sprintf("keys must be UTF-8: check --key-field %s; if the file has another encoding, convert it, for example with iconv -f latin1 -t utf-8", format.Key)
+		remedy = fmt.Sprintf("keys must be UTF-8: correct --key-field %s, or convert the file, for example with iconv -f latin1 -t utf-8", format.Key)
 	case event.ClassBadTimestamp:
 		if like := timesOf(format.TimeUnit); like != "" {
 			notes = slices.Insert(notes, 0, like)

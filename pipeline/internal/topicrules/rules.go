@@ -70,24 +70,24 @@ func rulesOfTopics(d *deployment.Deployment) []rulesOfTopic {
 	out, need := &d.Config.Outputs, neededRetention(d)
 	return []rulesOfTopic{
 		{d.Config.Events.Topic, []topicRule{
-			timestampRule(d), notCompacted("compaction could remove events that a restart counts again"),
+			timestampRule(d), notCompacted("compaction could remove events that a restart counts again, and events that it has removed are not counted"),
 			retentionRule(need), eventBytesRule(d), warnUnclean,
 		}},
 		{out.Control, []topicRule{
-			partitionsRule(1, "name another topic under outputs.control"),
+			partitionsRule(1, "before init, name another topic under outputs.control; once the deployment has begun, restore this topic from a copy (docs/failover.md)"),
 			keptForEver, safeElections, roomRule, durable,
 		}},
 		{out.Ledger, []topicRule{
-			partitionsRule(d.Config.Shards, "set shards to that number, or name another topic under outputs.ledger"),
+			partitionsRule(d.Config.Shards, "before init, set shards to that number; later, name another topic under outputs.ledger and make the change with tollgate change --create-topics"),
 			onlyCompacted, safeElections, roomRule, durable,
 		}},
 		{out.Counts, []topicRule{
-			partitionsRule(d.Config.ReleaseShards, "set release_shards to that number, or name another topic under outputs.counts"),
+			partitionsRule(d.Config.ReleaseShards, "before init, set release_shards to that number; later, name another topic under outputs.counts and make the change with tollgate change --create-topics"),
 			// Compacted or not: a key has one value for ever.
 			retentionRule(need), bytesRule(""), roomRule, durable,
 		}},
 		{out.Turns, []topicRule{
-			partitionsRule(1, "name another topic under outputs.turns"),
+			partitionsRule(1, "name another topic under outputs.turns; once the deployment has begun, make the change with tollgate change --create-topics"),
 			notCompacted("compaction would keep the end of only one turn"), roomRule, durable,
 		}},
 		{out.DeadLetter, []topicRule{
@@ -142,7 +142,7 @@ func timestampRule(d *deployment.Deployment) topicRule {
 	return func(t *state) {
 		if d.Config.Time.Trust == deployment.TrustBroker && t.setting(TimestampType) != appendTimes {
 			t.wrong(TimestampType, appendTimes+" with time.trust: broker",
-				t.alter(TimestampType, appendTimes)+" (records that are there already keep their times: start after them), or set time.trust: producer, which is a weaker promise")
+				t.alter(TimestampType, appendTimes)+" (records that are there already keep their times: start after them); before init, you can set time.trust: producer instead, which is a weaker promise")
 		}
 	}
 }
@@ -150,7 +150,7 @@ func timestampRule(d *deployment.Deployment) topicRule {
 func notCompacted(why string) topicRule {
 	return func(t *state) {
 		if t.compacted() {
-			t.wrong(CleanupPolicy, "delete", why+": "+t.alter(CleanupPolicy, "delete")+"; if records were compacted away already, use another topic")
+			t.wrong(CleanupPolicy, "delete", why+": "+t.alter(CleanupPolicy, "delete"))
 		}
 	}
 }
