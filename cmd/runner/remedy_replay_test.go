@@ -86,6 +86,14 @@ var replayRemedies = []remedy{
 		w.paste(output, "tollgate init --generate-keys --create-topics --start")
 		w.works("replay --config $C --input $CSV --header")
 	}},
+	{texts: one("are older, by more than time.lateness, than a record before them"), walk: func(w *walk) {
+		w.begun()
+		const newer, older = "2025-03-05T00:00:00Z,u,north\n", "2025-03-02T00:00:00Z,u,north\n"
+		w.vars["F"] = write(w, "visits.csv", "when,who,where\n"+newer+older)
+		w.says("replay --config $C --input $F --header")
+		w.vars["F"] = write(w, "sorted.csv", "when,who,where\n"+older+newer)
+		w.works("replay --config $C --input $F --header")
+	}},
 	{texts: one("have times ahead of the clock by more than time.skew"), walk: func(w *walk) {
 		w.configured("[when, who, where]", "[when, who, where, until]", "time: when}", "time: until}", "trust: producer, no_future: true", "trust: broker")
 		create(w, w.value("B"), kafkalog.TopicSpec{Name: "visits", Partitions: 1, Config: map[string]string{"message.timestamp.type": "LogAppendTime", "retention.ms": "-1"}})

@@ -121,6 +121,15 @@ func (to replayTo) skew() *time.Duration {
 	return &to.deployed.Config.Time.Skew
 }
 
+// lateness returns how much older than a record before it an event may be; nil where it is not known,
+// or the broker's times decide.
+func (to replayTo) lateness() *time.Duration {
+	if to.deployed == nil || to.deployed.Config.Time.Trust != pipeline.TrustProducer {
+		return nil
+	}
+	return &to.deployed.Config.Time.Lateness
+}
+
 func (to replayTo) close() {
 	if to.registry != nil {
 		to.registry.Close()
@@ -164,7 +173,7 @@ func (a *app) writeFile(ctx context.Context, f *replayFlags, client *kafkalog.Cl
 	from := to.countedFrom(ctx)
 	r, err := replay.Open(ctx, client, replay.Options{
 		Path: f.input, Topic: to.topic, Format: to.format, Header: f.header, Registry: to.registry,
-		PerSecond: f.rate, AcceptLate: f.acceptLate, CountedFrom: from, Skew: to.skew(),
+		PerSecond: f.rate, AcceptLate: f.acceptLate, CountedFrom: from, Skew: to.skew(), Lateness: to.lateness(),
 		OnSchema:   func(id uint32) { progress.Note("the schema of the file has the id %d in the registry", id) },
 		OnProgress: func(percent int64) { progress.Note("%d %% of the file after %s", percent, progress.Elapsed()) },
 	})
@@ -190,6 +199,10 @@ func tellReplayed(progress *terminal.Progress, input, topic string, from time.Ti
 	}
 	if some := share(result.Future, result.Written); some != "" {
 		progress.Note("warning: %s of the records have times ahead of the clock by more than time.skew of the configuration, and a run that reads them now does not count them: check the time field and its unit (events.fields.time, events.time_unit)",
+			some)
+	}
+	if some := share(result.Late, result.Written); some != "" {
+		progress.Note("warning: %s of the records are older, by more than time.lateness, than a record before them in their partition: a run counts them as late. Sort a file by time before you replay it",
 			some)
 	}
 	if some := share(result.Expired, result.Written); some != "" {

@@ -113,6 +113,14 @@ func (r *Replay) write(ctx context.Context, user, value []byte, broken bool) err
 	if skew := r.options.Skew; !broken && skew != nil && time.UnixMilli(r.last).After(time.Now().Add(*skew)) {
 		r.result.Future++
 	}
+	if late := r.options.Lateness; !broken && late != nil {
+		partition := r.partitions.of(user)
+		newest, some := r.newest[partition]
+		if some && r.last < newest-late.Milliseconds() {
+			r.result.Late++
+		}
+		r.newest[partition] = max(newest, r.last)
+	}
 	if r.last < r.keptFrom {
 		r.result.Expired++
 	}

@@ -38,11 +38,16 @@ func newPartitionWriters(ctx context.Context, client *kafkalog.Client, topic str
 	return w, nil
 }
 
-// add puts a message into the partition of a user. The bytes are kept.
-func (w *partitionWriters) add(ctx context.Context, user []byte, m kafkalog.Message) error {
+// of returns the partition of a user, as an index.
+func (w *partitionWriters) of(user []byte) int {
 	h := fnv.New64a()
 	h.Write(user) //nolint:errcheck // a hash never fails
-	partition := int(h.Sum64() % uint64(len(w.producers)))
+	return int(h.Sum64() % uint64(len(w.producers)))
+}
+
+// add puts a message into the partition of a user. The bytes are kept.
+func (w *partitionWriters) add(ctx context.Context, user []byte, m kafkalog.Message) error {
+	partition := w.of(user)
 	m.Value = bytes.Clone(m.Value)
 	w.pending[partition] = append(w.pending[partition], m)
 	w.records++

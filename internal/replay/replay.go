@@ -41,6 +41,10 @@ type Options struct {
 	// time ahead.
 	Skew *time.Duration
 
+	// Lateness is how much older than a record before it in its partition an event may be, if a run
+	// goes by the producers' times; nil where it is not known, or a run goes by the broker's.
+	Lateness *time.Duration
+
 	// OnSchema is told the id of the file's schema in the registry, before anything is
 	// written. OnProgress is told every two seconds how much of a regular file was read, in
 	// percent. Both are called by the goroutine that runs the replay, and may be nil.
@@ -56,6 +60,7 @@ type Result struct {
 	Drained      bool          // the caller ended it: the rest of the file is not on the topic
 	BeforeStart  int64         // records of times before Options.CountedFrom
 	Future       int64         // records ahead of now by more than Options.Skew
+	Late         int64         // records older than one before them in their partition by more than Options.Lateness
 	Expired      int64         // records that are older than the topic's retention.ms: its brokers delete them
 	Retention    time.Duration // for which the topic keeps events; 0: for ever
 }
@@ -77,6 +82,7 @@ type Replay struct {
 	keptFrom int64              // Unix milliseconds: what is older, brokers delete; 0 where nothing is
 	last     int64              // time of the last record that had a time
 	timed    bool               // a record had a time
+	newest   map[int]int64      // by partition, the newest time so far
 	waiting  []eventfile.Record // records before the first time
 	result   Result
 
@@ -98,7 +104,7 @@ func Open(ctx context.Context, client *kafkalog.Client, o Options) (*Replay, err
 	}
 	r := &Replay{
 		client: client, options: o, file: file, read: &countingReader{r: file},
-		told: time.Now(), pace: pace{perSecond: o.PerSecond},
+		newest: map[int]int64{}, told: time.Now(), pace: pace{perSecond: o.PerSecond},
 	}
 	if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
 		r.size = info.Size()
