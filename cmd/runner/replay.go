@@ -121,8 +121,8 @@ func (to replayTo) skew() *time.Duration {
 	return &to.deployed.Config.Time.Skew
 }
 
-// lateness returns how much older than a record before it an event may be; nil where it is not known,
-// or the broker's times decide.
+// lateness returns how much older than a record before it an event may be; nil where it is not
+// known, or the broker's times decide.
 func (to replayTo) lateness() *time.Duration {
 	if to.deployed == nil || to.deployed.Config.Time.Trust != pipeline.TrustProducer {
 		return nil
