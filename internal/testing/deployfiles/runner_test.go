@@ -38,5 +38,5 @@ func runner(t *testing.T) string {
 	if built.err != nil {
 		t.Fatalf("building the program: %v: %s", built.err, built.said)
 	}
-	return filepath.Join(built.dir, "tollgate")
+	return filepath.Join(built.dir, "runner") // go build names it after its directory
 }
