@@ -21,19 +21,19 @@ func Check(ctx context.Context, d *deployment.Deployment, client *kafkalog.Clien
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	var found []error
-	missing, unseen := map[string]bool{}, false
 	rules := rulesOfTopics(d)
-	states, failures := lookAtAll(ctx, d, client, rules)
-	for i, t := range states {
-		var wrong *deployment.TopicError
-		switch err := failures[i]; {
-		case errors.As(err, &wrong):
-			missing[rules[i].topic] = errors.Is(err, kafkalog.ErrUnknownTopic)
-			unseen = unseen || errors.Is(err, kafkalog.ErrForbidden)
-			found = append(found, wrong)
+	seen, err := lookAtAll(ctx, d, client, rules)
+	if err == nil && len(seen.apart) > 0 {
+		// An init or a run may have written between two questions: only what stays counts.
+		seen, err = lookAtAll(ctx, d, client, rules)
+	}
+	if err != nil {
+		return err
+	}
+	for i, t := range seen.states {
+		if t == nil {
+			found = append(found, seen.wrong[i])
 			continue
-		case err != nil:
-			return err
 		}
 		for _, rule := range rules[i].rules {
 			rule(t)
@@ -43,14 +43,7 @@ func Check(ctx context.Context, d *deployment.Deployment, client *kafkalog.Clien
 		}
 		found = append(found, t.found...)
 	}
-	var apart []*deployment.TopicError
-	if !unseen {
-		var err error
-		if apart, err = belongTogether(ctx, d, client, missing); err != nil {
-			return err
-		}
-	}
-	for _, one := range apart {
+	for _, one := range seen.apart {
 		// It says more than that the topic does not exist, and another thing to do.
 		found = slices.DeleteFunc(found, func(err error) bool {
 			var t *deployment.TopicError
@@ -65,7 +58,7 @@ func Check(ctx context.Context, d *deployment.Deployment, client *kafkalog.Clien
 		})
 	}
 	more := len(found) > 0 // strictness is not all that is the matter
-	for _, w := range weaknesses(states, o) {
+	for _, w := range weaknesses(seen.states, o) {
 		if more {
 			w.Err = nil
 		}
@@ -77,16 +70,39 @@ func Check(ctx context.Context, d *deployment.Deployment, client *kafkalog.Clien
 	return fmt.Errorf("checking the topics: %w", errors.Join(found...))
 }
 
+// looked is what the brokers say of all topics: of each its state, or what is wrong.
+type looked struct {
+	states []*state
+	wrong  []*deployment.TopicError
+	apart  []*deployment.TopicError // of topics that cannot stem from one deployment
+}
+
 // lookAtAll looks at all topics at the same time: for one that does not exist the client
 // waits a little, because brokers learn of new topics late.
-func lookAtAll(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, rules []rulesOfTopic) ([]*state, []error) {
-	states, failures := make([]*state, len(rules)), make([]error, len(rules))
+func lookAtAll(ctx context.Context, d *deployment.Deployment, client *kafkalog.Client, rules []rulesOfTopic) (*looked, error) {
+	s := &looked{make([]*state, len(rules)), make([]*deployment.TopicError, len(rules)), nil}
+	failures := make([]error, len(rules))
 	var all sync.WaitGroup
 	for i := range rules {
-		all.Go(func() { states[i], failures[i] = lookAt(ctx, d, client, rules[i].topic) })
+		all.Go(func() { s.states[i], failures[i] = lookAt(ctx, d, client, rules[i].topic) })
 	}
 	all.Wait()
-	return states, failures
+	missing, unseen := map[string]bool{}, false
+	for i, err := range failures {
+		if err != nil && !errors.As(err, &s.wrong[i]) {
+			return nil, err
+		}
+		if err != nil {
+			missing[rules[i].topic] = errors.Is(err, kafkalog.ErrUnknownTopic)
+			unseen = unseen || errors.Is(err, kafkalog.ErrForbidden)
+		}
+	}
+	if unseen {
+		return s, nil
+	}
+	var err error
+	s.apart, err = belongTogether(ctx, d, client, missing)
+	return s, err
 }
 
 // lookAt asks for everything that the rules need. A *deployment.TopicError says why the
