@@ -146,7 +146,11 @@ func (r *run) remotely(ctx context.Context, w *Workers) error {
 	cancel(nil)
 	following.Wait()
 	if cause := context.Cause(ctx); cause != nil {
-		if !errors.Is(err, cause) { // else it may say that the job was not cancelled
+		switch { // what the engine says may be that the job was not cancelled
+		case errors.Is(err, cause):
+		case lost != nil && err != nil: // following control ended first, of the same cause
+			err = fmt.Errorf("%w: %w", cause, err)
+		default:
 			err = cause
 		}
 		return fmt.Errorf("running: %w", err)
