@@ -55,7 +55,7 @@ rhythm, some late and some broken records. The noise also comes from --seed, so 
 you can repeat a run; such noise protects no user.
 
 With --input FILE, demo counts your own events. The file may be of any size and in any
-order. demo sets broken records aside and goes on. Every run draws new noise and makes
+order. demo leaves out broken records and reports them. Every run draws new noise and makes
 a promise of its own: over several runs, the privacy losses of the users in the file
 add up. With --noise-key-file, demo prints a name of the run on stderr; run demo again
 with --repeat and that name to get the same output.

@@ -46,28 +46,8 @@ var topicRemedies = []remedy{
 		w.edit("topic: visits", "topic: visits\n  accept_size_retention: true")
 		w.works("validate --config $C")
 	}},
-	{texts: one("set shards to that number"), walk: func(w *walk) {
-		w.wrongPartitions("shop-ledger", 3)
-		w.refused("init --config $C --create-topics")
-		w.edit("shards: 4", "shards: 3")
-		w.works("init --config $C --create-topics")
-		w.wrongPartitions("other-ledger", 3, "deployment: shop", "deployment: other")
-		w.refused("init --config $C --create-topics")
-		w.edit("shards: 4", "shards: 4\noutputs: {ledger: another-ledger}")
-		w.works("init --config $C --create-topics")
-		w.movesLater("ledger", 6)
-	}},
-	{texts: one("set release_shards to that number"), walk: func(w *walk) {
-		w.wrongPartitions("shop-counts", 3)
-		w.refused("init --config $C --create-topics")
-		w.edit("shards: 4", "shards: 4\nrelease_shards: 3")
-		w.works("init --config $C --create-topics")
-		w.wrongPartitions("other-counts", 3, "deployment: shop", "deployment: other")
-		w.refused("init --config $C --create-topics")
-		w.edit("shards: 4", "shards: 4\noutputs: {counts: another-counts}")
-		w.works("init --config $C --create-topics")
-		w.movesLater("counts", 3)
-	}},
+	{texts: one("set shards to that number"), walk: func(w *walk) { w.otherNumber("ledger", "shards: 3", 6) }},
+	{texts: one("set release_shards to that number"), walk: func(w *walk) { w.otherNumber("counts", "shards: 4\nrelease_shards: 3", 3) }},
 	{texts: one("name another topic under outputs.control"), walk: func(w *walk) {
 		w.wrongPartitions("shop-control", 2)
 		w.refused("init --config $C --create-topics")
@@ -164,6 +144,21 @@ var topicRemedies = []remedy{
 }
 
 // wrongPartitions writes the configuration of a deployment of which one topic has another number of
+// otherNumber has a topic with three partitions at init: the configuration is set to that number,
+// or names another topic. A deployment that has begun moves to another topic.
+func (w *walk) otherNumber(output, set string, grown int32) {
+	w.Helper()
+	w.wrongPartitions("shop-"+output, 3)
+	w.refused("init --config $C --create-topics")
+	w.edit("shards: 4", set)
+	w.works("init --config $C --create-topics")
+	w.wrongPartitions("other-"+output, 3, "deployment: shop", "deployment: other")
+	w.refused("init --config $C --create-topics")
+	w.edit("shards: 4", "shards: 4\noutputs: {"+output+": another-"+output+"}")
+	w.works("init --config $C --create-topics")
+	w.movesLater(output, grown)
+}
+
 // movesLater has a topic of a deployment that has begun grow, and moves what it holds to another.
 func (w *walk) movesLater(output string, partitions int32) {
 	w.Helper()
