@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"github.com/tollgate-dp/tollgate/internal/crashpoint"
+	"github.com/tollgate-dp/tollgate/internal/hooks/crashpoint"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 

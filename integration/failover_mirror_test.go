@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/tollgate-dp/tollgate/internal/kafkalog"
+	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/realkafka"
 	"github.com/tollgate-dp/tollgate/internal/testing/reference"
 	"github.com/tollgate-dp/tollgate/pipeline"

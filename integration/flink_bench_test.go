@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/kafkalog"
+	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/realflink"
 	"github.com/tollgate-dp/tollgate/internal/testing/realkafka"
 	loads "github.com/tollgate-dp/tollgate/internal/testing/workload"

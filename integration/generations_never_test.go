@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/crashpoint"
+	"github.com/tollgate-dp/tollgate/internal/hooks/crashpoint"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/schemas/secret"

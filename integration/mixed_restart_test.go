@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/crashpoint"
+	"github.com/tollgate-dp/tollgate/internal/hooks/crashpoint"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/crashpoint"
+	"github.com/tollgate-dp/tollgate/internal/hooks/crashpoint"
 )
 
 // A panic in one shard cancels what the others wait for: the run ends with the panic, not with what

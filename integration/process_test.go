@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/embedded"
+	"github.com/tollgate-dp/tollgate/internal/kafka/embedded"
 )
 
 // startEmbedded runs an embedded broker in this process.

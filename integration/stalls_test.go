@@ -14,7 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/tollgate-dp/tollgate/internal/crashpoint"
+	"github.com/tollgate-dp/tollgate/internal/hooks/crashpoint"
 )
 
 // talkative runs the deployment without an end in a process that logs.

@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/crashpoint"
-	"github.com/tollgate-dp/tollgate/internal/embedded"
-	"github.com/tollgate-dp/tollgate/internal/kafkalog"
+	"github.com/tollgate-dp/tollgate/internal/hooks/crashpoint"
+	"github.com/tollgate-dp/tollgate/internal/kafka/embedded"
+	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/await"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"

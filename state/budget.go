@@ -5,7 +5,7 @@ import (
 	"math"
 	"math/big"
 
-	"github.com/tollgate-dp/tollgate/internal/search"
+	"github.com/tollgate-dp/tollgate/internal/numbers/search"
 	"github.com/tollgate-dp/tollgate/state/internal/bigmath"
 )
 

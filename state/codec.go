@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math/bits"
 
-	"github.com/tollgate-dp/tollgate/internal/int128"
+	"github.com/tollgate-dp/tollgate/internal/numbers/int128"
 )
 
 // The encodings at rest.

@@ -1,5 +1,5 @@
 // Command experiments repeats the experiments of the papers that Tollgate is built on. It parses
-// flags and calls internal/experiment; docs/experiments.md has its results.
+// flags and calls internal/app/experiment; docs/experiments.md has its results.
 //
 // Tables go to stdout, with --format json as JSON; progress and errors go to stderr.
 //

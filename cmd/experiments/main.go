@@ -12,15 +12,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/tollgate-dp/tollgate/internal/cli"
-	"github.com/tollgate-dp/tollgate/internal/experiment"
-	"github.com/tollgate-dp/tollgate/internal/experiment/counts"
-	"github.com/tollgate-dp/tollgate/internal/experiment/descent"
-	"github.com/tollgate-dp/tollgate/internal/experiment/filters"
-	"github.com/tollgate-dp/tollgate/internal/experiment/odometers"
-	"github.com/tollgate-dp/tollgate/internal/experiment/page"
-	"github.com/tollgate-dp/tollgate/internal/experiment/year"
-	"github.com/tollgate-dp/tollgate/internal/terminal"
+	"github.com/tollgate-dp/tollgate/internal/app/cli"
+	"github.com/tollgate-dp/tollgate/internal/app/experiment"
+	"github.com/tollgate-dp/tollgate/internal/app/experiment/counts"
+	"github.com/tollgate-dp/tollgate/internal/app/experiment/descent"
+	"github.com/tollgate-dp/tollgate/internal/app/experiment/filters"
+	"github.com/tollgate-dp/tollgate/internal/app/experiment/odometers"
+	"github.com/tollgate-dp/tollgate/internal/app/experiment/page"
+	"github.com/tollgate-dp/tollgate/internal/app/experiment/year"
+	"github.com/tollgate-dp/tollgate/internal/app/terminal"
 )
 
 // The exit codes of doc.go.

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/embedded"
+	"github.com/tollgate-dp/tollgate/internal/kafka/embedded"
 )
 
 // A run that is started while its broker restarts waits for it, and one that is to end while no

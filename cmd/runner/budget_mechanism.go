@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/tollgate-dp/tollgate/internal/cli"
+	"github.com/tollgate-dp/tollgate/internal/app/cli"
 	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/compose"
 	"github.com/tollgate-dp/tollgate/state/loss"

@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/tollgate-dp/tollgate/internal/config"
+	"github.com/tollgate-dp/tollgate/internal/app/config"
 )
 
 // completeMetrics completes the names of a configuration's metrics.

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/demo"
-	"github.com/tollgate-dp/tollgate/internal/terminal"
+	"github.com/tollgate-dp/tollgate/internal/app/demo"
+	"github.com/tollgate-dp/tollgate/internal/app/terminal"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )

@@ -4,9 +4,9 @@ import (
 	"context"
 	"strings"
 
-	"github.com/tollgate-dp/tollgate/internal/demo"
-	"github.com/tollgate-dp/tollgate/internal/funnel"
-	"github.com/tollgate-dp/tollgate/internal/terminal"
+	"github.com/tollgate-dp/tollgate/internal/app/demo"
+	"github.com/tollgate-dp/tollgate/internal/app/funnel"
+	"github.com/tollgate-dp/tollgate/internal/app/terminal"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/cli"
-	"github.com/tollgate-dp/tollgate/internal/demo"
-	"github.com/tollgate-dp/tollgate/internal/terminal"
+	"github.com/tollgate-dp/tollgate/internal/app/cli"
+	"github.com/tollgate-dp/tollgate/internal/app/demo"
+	"github.com/tollgate-dp/tollgate/internal/app/terminal"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 

@@ -1,6 +1,6 @@
 package main
 
-import "github.com/tollgate-dp/tollgate/internal/demo"
+import "github.com/tollgate-dp/tollgate/internal/app/demo"
 
 // openPage makes the page of --report, if one was asked for.
 func (j *job) openPage() error {

@@ -1,7 +1,7 @@
 // Command tollgate, in folder runner, is the command line: it parses flags, calls the
 // packages that do the work, and prints.
 //
-// A configuration file is read by internal/config (load.go) for configfile.go, the demo's flags
+// A configuration file is read by internal/app/config (load.go) for configfile.go, the demo's flags
 // in demo_settings.go. SIGINT and SIGTERM are taken in signals.go: they drain the run, which ends
 // in pipeline/internal/reading (source.go, finished) once the open turn is settled, or by
 // pipeline/internal/watch where Kafka does not let it.

@@ -4,8 +4,8 @@ import (
 	"io"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/cli"
-	html "github.com/tollgate-dp/tollgate/internal/report"
+	"github.com/tollgate-dp/tollgate/internal/app/cli"
+	html "github.com/tollgate-dp/tollgate/internal/app/report"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas"
 )

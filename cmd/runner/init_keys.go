@@ -5,10 +5,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/tollgate-dp/tollgate/internal/beginnings"
-	"github.com/tollgate-dp/tollgate/internal/config"
-	"github.com/tollgate-dp/tollgate/internal/keyfile"
-	"github.com/tollgate-dp/tollgate/internal/plan/protected"
+	"github.com/tollgate-dp/tollgate/internal/app/beginnings"
+	"github.com/tollgate-dp/tollgate/internal/app/config"
+	"github.com/tollgate-dp/tollgate/internal/app/keyfile"
+	"github.com/tollgate-dp/tollgate/internal/app/plan/protected"
 )
 
 // generateKeys makes the key files that do not exist, and returns their names.

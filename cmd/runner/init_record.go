@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/beginnings"
-	"github.com/tollgate-dp/tollgate/internal/keyrecord"
-	"github.com/tollgate-dp/tollgate/internal/plan/protected"
+	"github.com/tollgate-dp/tollgate/internal/app/beginnings"
+	"github.com/tollgate-dp/tollgate/internal/app/keyrecord"
+	"github.com/tollgate-dp/tollgate/internal/app/plan/protected"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 

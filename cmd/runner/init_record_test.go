@@ -12,10 +12,10 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/tollgate-dp/tollgate/internal/beginnings"
-	"github.com/tollgate-dp/tollgate/internal/crashpoint"
-	"github.com/tollgate-dp/tollgate/internal/kafkalog"
-	"github.com/tollgate-dp/tollgate/internal/plan/protected"
+	"github.com/tollgate-dp/tollgate/internal/app/beginnings"
+	"github.com/tollgate-dp/tollgate/internal/app/plan/protected"
+	"github.com/tollgate-dp/tollgate/internal/hooks/crashpoint"
+	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 

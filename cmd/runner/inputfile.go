@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/tollgate-dp/tollgate/internal/eventfile"
+	"github.com/tollgate-dp/tollgate/internal/app/eventfile"
 )
 
 // readable refuses a file that cannot be read, before any other work begins. A pipe is not

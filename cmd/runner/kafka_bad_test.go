@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tollgate-dp/tollgate/internal/keyfile"
+	"github.com/tollgate-dp/tollgate/internal/app/keyfile"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )
 

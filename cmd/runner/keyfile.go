@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/tollgate-dp/tollgate/internal/config"
-	"github.com/tollgate-dp/tollgate/internal/keyfile"
+	"github.com/tollgate-dp/tollgate/internal/app/config"
+	"github.com/tollgate-dp/tollgate/internal/app/keyfile"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 

@@ -6,8 +6,8 @@ import (
 	"log/slog"
 	"os"
 
-	"github.com/tollgate-dp/tollgate/internal/cli"
-	"github.com/tollgate-dp/tollgate/internal/config"
+	"github.com/tollgate-dp/tollgate/internal/app/cli"
+	"github.com/tollgate-dp/tollgate/internal/app/config"
 )
 
 func main() {

@@ -11,13 +11,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/tollgate-dp/tollgate/internal/cli"
-	"github.com/tollgate-dp/tollgate/internal/config"
-	"github.com/tollgate-dp/tollgate/internal/demo"
-	"github.com/tollgate-dp/tollgate/internal/eventfile"
-	"github.com/tollgate-dp/tollgate/internal/plan/advice"
-	"github.com/tollgate-dp/tollgate/internal/plan/sample"
-	"github.com/tollgate-dp/tollgate/internal/terminal"
+	"github.com/tollgate-dp/tollgate/internal/app/cli"
+	"github.com/tollgate-dp/tollgate/internal/app/config"
+	"github.com/tollgate-dp/tollgate/internal/app/demo"
+	"github.com/tollgate-dp/tollgate/internal/app/eventfile"
+	"github.com/tollgate-dp/tollgate/internal/app/plan/advice"
+	"github.com/tollgate-dp/tollgate/internal/app/plan/sample"
+	"github.com/tollgate-dp/tollgate/internal/app/terminal"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )

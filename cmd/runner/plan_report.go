@@ -3,9 +3,9 @@ package main
 import (
 	"io"
 
-	"github.com/tollgate-dp/tollgate/internal/cli"
-	"github.com/tollgate-dp/tollgate/internal/plan/advice"
-	html "github.com/tollgate-dp/tollgate/internal/report"
+	"github.com/tollgate-dp/tollgate/internal/app/cli"
+	"github.com/tollgate-dp/tollgate/internal/app/plan/advice"
+	html "github.com/tollgate-dp/tollgate/internal/app/report"
 )
 
 // savePlan writes the page of an answer, where one is wanted.

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/plan/advice"
+	"github.com/tollgate-dp/tollgate/internal/app/plan/advice"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 )
 

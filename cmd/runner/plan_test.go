@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tollgate-dp/tollgate/internal/plan/advice"
+	"github.com/tollgate-dp/tollgate/internal/app/plan/advice"
 	"github.com/tollgate-dp/tollgate/internal/testing/shapes"
 )
 

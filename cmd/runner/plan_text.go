@@ -8,9 +8,9 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/tollgate-dp/tollgate/internal/plan/advice"
-	"github.com/tollgate-dp/tollgate/internal/plan/sample"
-	"github.com/tollgate-dp/tollgate/internal/terminal"
+	"github.com/tollgate-dp/tollgate/internal/app/plan/advice"
+	"github.com/tollgate-dp/tollgate/internal/app/plan/sample"
+	"github.com/tollgate-dp/tollgate/internal/app/terminal"
 )
 
 // adviceText writes an answer for people.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tollgate-dp/tollgate/internal/kafkalog"
-	"github.com/tollgate-dp/tollgate/internal/plan/advice"
+	"github.com/tollgate-dp/tollgate/internal/app/plan/advice"
+	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 )
 
 // A topic and a file with the same events give the same advice, of several partitions, in a range,

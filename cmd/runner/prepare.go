@@ -1,6 +1,6 @@
 package main
 
-import "github.com/tollgate-dp/tollgate/internal/config"
+import "github.com/tollgate-dp/tollgate/internal/app/config"
 
 // prepare loads a configuration that is to be put in force. With generateKeys it first makes
 // the key files that the configuration names and that do not exist.

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	"github.com/tollgate-dp/tollgate/internal/cli"
+	"github.com/tollgate-dp/tollgate/internal/app/cli"
 )
 
 // field is one line of a small table, or one member of a JSON object.

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/monitor"
+	"github.com/tollgate-dp/tollgate/internal/app/monitor"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 

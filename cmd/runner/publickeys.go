@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tollgate-dp/tollgate/internal/config"
+	"github.com/tollgate-dp/tollgate/internal/app/config"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/tollgate-dp/tollgate/internal/config"
+	"github.com/tollgate-dp/tollgate/internal/app/config"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/tollgate-dp/tollgate/internal/crashpoint"
+	"github.com/tollgate-dp/tollgate/internal/hooks/crashpoint"
 )
 
 // cures are what a demo prints as a flag with a value, and the flag.

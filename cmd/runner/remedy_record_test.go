@@ -8,9 +8,9 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/tollgate-dp/tollgate/internal/crashpoint"
-	"github.com/tollgate-dp/tollgate/internal/kafkalog"
-	"github.com/tollgate-dp/tollgate/internal/keyfile"
+	"github.com/tollgate-dp/tollgate/internal/app/keyfile"
+	"github.com/tollgate-dp/tollgate/internal/hooks/crashpoint"
+	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/kafkalog"
+	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/fakeregistry"
 )
 

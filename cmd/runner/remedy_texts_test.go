@@ -47,7 +47,7 @@ func sourceTexts(t *testing.T) []sourceText {
 		switch {
 		case err != nil:
 			return err
-		case e.IsDir() && (inside == "internal/testing" || inside == "integration" || inside == "deploy" || inside == "internal/experiment" || e.Name() == "testdata" || strings.HasPrefix(e.Name(), ".") && path != root):
+		case e.IsDir() && (inside == "internal/testing" || inside == "integration" || inside == "deploy" || inside == "internal/app/experiment" || e.Name() == "testdata" || strings.HasPrefix(e.Name(), ".") && path != root):
 			return filepath.SkipDir
 		case e.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
 			return nil

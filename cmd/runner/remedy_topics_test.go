@@ -5,7 +5,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/tollgate-dp/tollgate/internal/kafkalog"
+	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 )
 
 // visitsTopic is one for events.

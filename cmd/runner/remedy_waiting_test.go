@@ -10,7 +10,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/tollgate-dp/tollgate/internal/kafkalog"
+	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/await"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )

@@ -9,13 +9,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/tollgate-dp/tollgate/internal/config"
-	"github.com/tollgate-dp/tollgate/internal/demo"
-	"github.com/tollgate-dp/tollgate/internal/eventfile"
-	"github.com/tollgate-dp/tollgate/internal/kafkalog"
-	"github.com/tollgate-dp/tollgate/internal/registry"
-	"github.com/tollgate-dp/tollgate/internal/replay"
-	"github.com/tollgate-dp/tollgate/internal/terminal"
+	"github.com/tollgate-dp/tollgate/internal/app/config"
+	"github.com/tollgate-dp/tollgate/internal/app/demo"
+	"github.com/tollgate-dp/tollgate/internal/app/eventfile"
+	"github.com/tollgate-dp/tollgate/internal/app/replay"
+	"github.com/tollgate-dp/tollgate/internal/app/terminal"
+	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
+	"github.com/tollgate-dp/tollgate/internal/kafka/registry"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 )

@@ -13,8 +13,8 @@ import (
 
 	"github.com/linkedin/goavro/v2"
 
-	"github.com/tollgate-dp/tollgate/internal/kafkalog"
-	"github.com/tollgate-dp/tollgate/internal/registry"
+	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
+	"github.com/tollgate-dp/tollgate/internal/kafka/registry"
 	"github.com/tollgate-dp/tollgate/internal/testing/fakeregistry"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas/event"

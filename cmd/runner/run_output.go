@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/cli"
-	"github.com/tollgate-dp/tollgate/internal/terminal"
+	"github.com/tollgate-dp/tollgate/internal/app/cli"
+	"github.com/tollgate-dp/tollgate/internal/app/terminal"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas"
 )

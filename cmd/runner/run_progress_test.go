@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/cli"
+	"github.com/tollgate-dp/tollgate/internal/app/cli"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/tollgate-dp/tollgate/internal/outfile"
+	"github.com/tollgate-dp/tollgate/internal/app/outfile"
 	"github.com/tollgate-dp/tollgate/pipeline"
 )
 

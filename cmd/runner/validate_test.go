@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tollgate-dp/tollgate/internal/plan"
+	"github.com/tollgate-dp/tollgate/internal/app/plan"
 	"github.com/tollgate-dp/tollgate/internal/testing/golden"
 	"github.com/tollgate-dp/tollgate/state"
 )

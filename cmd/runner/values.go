@@ -4,7 +4,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/internal/demo"
+	"github.com/tollgate-dp/tollgate/internal/app/demo"
 )
 
 // keyMode is the value of --keys; "" until it is given.

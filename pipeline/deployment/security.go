@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/tollgate-dp/tollgate/internal/registry"
+	"github.com/tollgate-dp/tollgate/internal/kafka/registry"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 )
 

@@ -9,7 +9,7 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/tollgate-dp/tollgate/internal/avro"
+	"github.com/tollgate-dp/tollgate/internal/formats/avro"
 )
 
 // avroSource has the writer schemas that are known, and the scratch of reading a record.

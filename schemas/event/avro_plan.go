@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/tollgate-dp/tollgate/internal/avro"
+	"github.com/tollgate-dp/tollgate/internal/formats/avro"
 )
 
 // avroNode is a part of a writer schema in which a field is looked for. Parts without a node are

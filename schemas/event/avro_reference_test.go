@@ -12,7 +12,7 @@ import (
 
 	"github.com/linkedin/goavro/v2"
 
-	"github.com/tollgate-dp/tollgate/internal/avro"
+	"github.com/tollgate-dp/tollgate/internal/formats/avro"
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/schemas"
 )

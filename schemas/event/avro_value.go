@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 
-	"github.com/tollgate-dp/tollgate/internal/avro"
+	"github.com/tollgate-dp/tollgate/internal/formats/avro"
 )
 
 // any returns what filters see of field i: nil, bool, int64, float64, string (also for an enum;

@@ -3,7 +3,7 @@ package event
 import (
 	"bytes"
 
-	"github.com/tollgate-dp/tollgate/internal/csvrow"
+	"github.com/tollgate-dp/tollgate/internal/formats/csvrow"
 )
 
 // decodeRow finds the fields of one CSV or TSV row. A line break at the end is not part of the row.

@@ -3,7 +3,7 @@ package event
 import (
 	"unicode/utf8"
 
-	"github.com/tollgate-dp/tollgate/internal/poison"
+	"github.com/tollgate-dp/tollgate/internal/hooks/poison"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/event/filter"
 )

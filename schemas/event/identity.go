@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tollgate-dp/tollgate/internal/avro"
+	"github.com/tollgate-dp/tollgate/internal/formats/avro"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/event/filter"
 )

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/tollgate-dp/tollgate/internal/rounding"
+	"github.com/tollgate-dp/tollgate/internal/numbers/rounding"
 	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/conversion"
 	"github.com/tollgate-dp/tollgate/state/loss"

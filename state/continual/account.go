@@ -5,8 +5,8 @@ import (
 	"math/big"
 	"slices"
 
-	"github.com/tollgate-dp/tollgate/internal/int128"
-	"github.com/tollgate-dp/tollgate/internal/rounding"
+	"github.com/tollgate-dp/tollgate/internal/numbers/int128"
+	"github.com/tollgate-dp/tollgate/internal/numbers/rounding"
 	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/filter"
 	"github.com/tollgate-dp/tollgate/state/loss"

@@ -4,7 +4,7 @@ import (
 	"math"
 	"math/bits"
 
-	"github.com/tollgate-dp/tollgate/internal/rounding"
+	"github.com/tollgate-dp/tollgate/internal/numbers/rounding"
 	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/internal/bigmath"
 	"github.com/tollgate-dp/tollgate/state/loss"

@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/tollgate-dp/tollgate/internal/int128"
+	"github.com/tollgate-dp/tollgate/internal/numbers/int128"
 )
 
 // large draws integers of any size, the extremes more often than chance would.

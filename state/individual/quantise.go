@@ -5,7 +5,7 @@ import (
 	"math"
 	"math/big"
 
-	"github.com/tollgate-dp/tollgate/internal/rounding"
+	"github.com/tollgate-dp/tollgate/internal/numbers/rounding"
 	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/loss"
 )

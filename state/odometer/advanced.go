@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/tollgate-dp/tollgate/internal/int128"
+	"github.com/tollgate-dp/tollgate/internal/numbers/int128"
 	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/internal/fixed"
 	"github.com/tollgate-dp/tollgate/state/loss"

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"math"
 
-	"github.com/tollgate-dp/tollgate/internal/rounding"
+	"github.com/tollgate-dp/tollgate/internal/numbers/rounding"
 	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/loss"
 )

@@ -6,7 +6,7 @@ import (
 	"math/big"
 	"math/bits"
 
-	"github.com/tollgate-dp/tollgate/internal/int128"
+	"github.com/tollgate-dp/tollgate/internal/numbers/int128"
 	"github.com/tollgate-dp/tollgate/state"
 )
 

@@ -3,7 +3,7 @@ package spend
 import (
 	"fmt"
 
-	"github.com/tollgate-dp/tollgate/internal/int128"
+	"github.com/tollgate-dp/tollgate/internal/numbers/int128"
 	"github.com/tollgate-dp/tollgate/schemas"
 )
 

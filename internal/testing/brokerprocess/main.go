@@ -7,7 +7,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/tollgate-dp/tollgate/internal/embedded"
+	"github.com/tollgate-dp/tollgate/internal/kafka/embedded"
 )
 
 func main() {

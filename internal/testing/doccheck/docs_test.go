@@ -107,7 +107,7 @@ func fields(typ reflect.Type, at string) []string {
 }
 
 func TestConfigurationExplainsEveryFlag(t *testing.T) {
-	pages := map[string]string{"cmd/runner": "docs/configuration.md", "internal/cli": "docs/configuration.md", "cmd/experiments": "docs/experiments.md"}
+	pages := map[string]string{"cmd/runner": "docs/configuration.md", "internal/app/cli": "docs/configuration.md", "cmd/experiments": "docs/experiments.md"}
 	found := 0
 	for _, s := range sources(t) {
 		page, is := pages[s.dir]
@@ -162,7 +162,7 @@ func TestRunbookExplainsEveryError(t *testing.T) {
 	runbook := read(t, "docs/runbook.md")
 	found := 0
 	for _, s := range sources(t) {
-		if s.test || (s.dir != "pipeline" && s.dir != "internal/kafkalog") {
+		if s.test || (s.dir != "pipeline" && s.dir != "internal/kafka/kafkalog") {
 			continue
 		}
 		for _, name := range sentinels(s.file) {

@@ -58,7 +58,7 @@ var wordsGivenUp = []givenUp{
 
 	{words: `klog`, instead: "kafkalog"},
 	{words: `wholebundles?`, instead: "localrunner"},
-	{words: `internal/(directed|show|input)`, instead: "internal/rounding, internal/terminal, internal/eventfile"},
+	{words: `internal/(directed|show|input)`, instead: "internal/numbers/rounding, internal/app/terminal, internal/app/eventfile"},
 	{words: `(definitions|privacy|design)\.md`, instead: "a page that is in docs/"},
 	{words: `fate by fate`, instead: "what is compared"},
 }

@@ -52,7 +52,7 @@ func TestReadersDoWithoutBeam(t *testing.T) {
 			graph[f.dir] = append(graph[f.dir], path(i))
 		}
 	}
-	for _, from := range []string{"pipeline/deployment", "pipeline/published", "internal/config", "internal/plan", "internal/report", "internal/serve", "transforms/release", "transforms/spend"} {
+	for _, from := range []string{"pipeline/deployment", "pipeline/published", "internal/app/config", "internal/app/plan", "internal/app/report", "internal/app/serve", "transforms/release", "transforms/spend"} {
 		if len(graph[from]) == 0 {
 			t.Errorf("%s imports nothing: the test does not look where the package is", from)
 		}
@@ -184,10 +184,10 @@ func TestTheLayersKeepTheRules(t *testing.T) {
 	for _, rule := range []struct{ from, to string }{
 		{"state", beam}, {"state", kafkaGo}, {"state", "schemas"}, {"state/filter", "transforms/noisereduction"},
 		{"schemas", "transforms"}, {"schemas", "transforms/spend"}, {"schemas", "pipeline"}, {"schemas", franz},
-		{"transforms", "pipeline"}, {"transforms", "internal/kafkalog"}, {"transforms", kafkaGo}, {"transforms/spend", beam}, {"transforms/spend", "internal/kafkalog"},
+		{"transforms", "pipeline"}, {"transforms", "internal/kafka/kafkalog"}, {"transforms", kafkaGo}, {"transforms/spend", beam}, {"transforms/spend", "internal/kafka/kafkalog"},
 		{"pipeline/internal/stage", "pipeline"}, {"pipeline/internal/stage", "cmd/runner"},
-		{"pipeline", "internal/config"}, {"pipeline", "internal/embedded"}, {"pipeline", franz}, {"internal/demo", "cmd/runner"}, {"internal/report", "internal/kafkalog"}, {"internal/config", kafkaGo},
-		{"cmd/runner", "internal/testing/golden"}, {"internal/demo", "internal/testing/realkafka"}, {"pipeline", "internal/testing/chance"}, {"pipeline", "integration"},
+		{"pipeline", "internal/app/config"}, {"pipeline", "internal/kafka/embedded"}, {"pipeline", franz}, {"internal/app/demo", "cmd/runner"}, {"internal/app/report", "internal/kafka/kafkalog"}, {"internal/app/config", kafkaGo},
+		{"cmd/runner", "internal/testing/golden"}, {"internal/app/demo", "internal/testing/realkafka"}, {"pipeline", "internal/testing/chance"}, {"pipeline", "integration"},
 		{"internal/testing/reference", "pipeline"}, {"internal/testing/reference", "transforms/spend"},
 	} {
 		to := rule.to

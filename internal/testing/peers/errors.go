@@ -12,9 +12,9 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
 	"github.com/google/differential-privacy/privacy-on-beam/v3/pbeam"
 
-	"github.com/tollgate-dp/tollgate/internal/demo"
-	"github.com/tollgate-dp/tollgate/internal/plan/advice"
-	"github.com/tollgate-dp/tollgate/internal/plan/sample"
+	"github.com/tollgate-dp/tollgate/internal/app/demo"
+	"github.com/tollgate-dp/tollgate/internal/app/plan/advice"
+	"github.com/tollgate-dp/tollgate/internal/app/plan/sample"
 	"github.com/tollgate-dp/tollgate/internal/testing/shapes"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/tollgate-dp/tollgate/internal/embedded"
-	"github.com/tollgate-dp/tollgate/internal/kafkalog"
+	"github.com/tollgate-dp/tollgate/internal/kafka/embedded"
+	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/internal/testing/workload"
 	"github.com/tollgate-dp/tollgate/pipeline"

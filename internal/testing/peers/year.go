@@ -10,8 +10,8 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/google/differential-privacy/privacy-on-beam/v3/pbeam"
 
-	"github.com/tollgate-dp/tollgate/internal/experiment"
-	"github.com/tollgate-dp/tollgate/internal/experiment/year"
+	"github.com/tollgate-dp/tollgate/internal/app/experiment"
+	"github.com/tollgate-dp/tollgate/internal/app/experiment/year"
 	"github.com/tollgate-dp/tollgate/internal/testing/shapes"
 )
 

@@ -9,7 +9,7 @@ import (
 	beamlog "github.com/apache/beam/sdks/v2/go/pkg/beam/log"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism"
 
-	"github.com/tollgate-dp/tollgate/internal/localrunner"
+	"github.com/tollgate-dp/tollgate/internal/hooks/localrunner"
 )
 
 // one allows one pipeline per process: prism's job options are global.

@@ -14,7 +14,7 @@ import (
 	"github.com/segmentio/kafka-go/sasl/scram"
 	"go.uber.org/goleak"
 
-	"github.com/tollgate-dp/tollgate/internal/kafkalog"
+	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/realkafka"
 )
 

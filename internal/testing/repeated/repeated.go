@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tollgate-dp/tollgate/internal/experiment"
+	"github.com/tollgate-dp/tollgate/internal/app/experiment"
 	"github.com/tollgate-dp/tollgate/internal/testing/golden"
 )
 

@@ -10,7 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/tollgate-dp/tollgate/internal/demo"
+	"github.com/tollgate-dp/tollgate/internal/app/demo"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )

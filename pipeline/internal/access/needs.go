@@ -3,7 +3,7 @@ package access
 import (
 	"slices"
 
-	"github.com/tollgate-dp/tollgate/internal/kafkalog"
+	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 )
 

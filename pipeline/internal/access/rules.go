@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tollgate-dp/tollgate/internal/kafkalog"
+	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 )
 
 // everyone is the principal of rules for all users.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/tollgate-dp/tollgate/internal/kafkalog"
+	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 )
 
 // As StandardAuthorizer decides (Kafka's documentation, "Authorization and ACLs").

@@ -1,0 +1,221 @@
+package config_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tollgate-dp/tollgate/internal/app/config"
+	"github.com/tollgate-dp/tollgate/internal/testing/golden"
+)
+
+// environment is what getenv knows in these tests.
+func environment(name string) string {
+	return map[string]string{"NOISE_KEY": strings.Repeat("c3", 32), "P": "hunter2", "NOISE": strings.Repeat("c3", 32), "WHERE": "visits", "HOW_LONG": "24", "YES": "true"}[name]
+}
+
+var variables = config.Environment{Get: environment}
+
+func files(t *testing.T, pattern string) []string {
+	t.Helper()
+	found, err := filepath.Glob(pattern)
+	if err != nil || len(found) == 0 {
+		t.Fatalf("no file is called %s (%v)", pattern, err)
+	}
+	return found
+}
+
+func TestGoodFilesCompile(t *testing.T) {
+	for _, path := range files(t, "testdata/*.good.yml") {
+		f, err := config.Load(path, config.Options{}, variables)
+		if err == nil {
+			_, err = f.Compile()
+		}
+		if err != nil {
+			t.Errorf("%s:\n%v", path, err)
+		}
+	}
+}
+
+// Every bad file is refused with the message beside it, which shows no secret.
+func TestBadFilesAreRefusedWithThePosition(t *testing.T) {
+	for _, path := range files(t, "testdata/*.bad.yml") {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			f, err := config.Load(path, config.Options{}, variables)
+			if err == nil {
+				_, err = f.Compile()
+			}
+			if err == nil {
+				t.Fatal("accepted")
+			}
+			var all config.Errors
+			if !errors.As(err, &all) || len(all) == 0 {
+				t.Fatalf("%T has no position: %v", err, err)
+			}
+			for _, secret := range []string{"hunter2", "c3c3c3c3"} {
+				if strings.Contains(err.Error(), secret) {
+					t.Errorf("a secret is shown: %v", err)
+				}
+			}
+			golden.File(t, strings.TrimSuffix(path, ".yml")+".txt", err.Error()+"\n")
+		})
+	}
+}
+
+func TestAFileThatIsNotThereIsNoErrorOfItsContents(t *testing.T) {
+	_, err := config.Load("testdata/nowhere.yml", config.Options{}, config.Environment{})
+	if !errors.Is(err, os.ErrNotExist) || errors.As(err, new(config.Errors)) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A name that is not there is told once, with what to do.
+func TestAFileThatIsNotThereIsNamedOnce(t *testing.T) {
+	_, err := config.Load("nope.yaml", config.Options{}, config.Environment{})
+	if err == nil || strings.Count(err.Error(), "nope.yaml") != 1 || !strings.Contains(err.Error(), "docs/example.yaml") {
+		t.Errorf("got %v", err)
+	}
+	if _, err = config.Load(t.TempDir(), config.Options{}, variables); err == nil || strings.Count(err.Error(), "reading") != 1 {
+		t.Errorf("a directory: %v", err)
+	}
+}
+
+// What an empty file is told to begin with compiles.
+func TestTheMinimalFileCompiles(t *testing.T) {
+	f, err := config.Parse("minimal.yaml", []byte(config.Minimal()), config.Environment{})
+	if err == nil {
+		err = f.Resolve(config.Options{MissingKeys: true})
+	}
+	if err == nil {
+		_, err = f.Compile()
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestMissingKeysCanBeStoodInFor(t *testing.T) {
+	f, err := config.Load("testdata/key_file_missing.bad.yml", config.Options{MissingKeys: true}, variables)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{filepath.Join("testdata", "nowhere.key")}, f.Missing); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := f.Compile(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A process without keys starts wherever they are, or are not, and never has them.
+func TestKeysThatAreNotWantedAreNotRead(t *testing.T) {
+	secret := strings.Repeat("ab", 32)
+	t.Setenv("TOLLGATE_TEST_KEY", secret)
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "user.key"), []byte(secret), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	text := strings.ReplaceAll(config.Minimal(), "file: noise.key", "env: TOLLGATE_TEST_KEY")
+	text = strings.ReplaceAll(text, "file: user-hash.key", "file: user.key") + "outputs: {registry: {url: http://127.0.0.1:1, user: u, password_env: TOLLGATE_TEST_UNSET}}\n"
+	f, err := config.Parse(filepath.Join(folder, "tollgate.yaml"), []byte(text), config.Process())
+	if err != nil || !strings.Contains(text, "TOLLGATE_TEST_KEY") || !strings.Contains(text, "file: user.key") {
+		t.Fatalf("%v in %s", err, text)
+	}
+	if err := f.Resolve(config.Options{WithoutKeys: true, WithoutRegistries: true}); err != nil {
+		t.Fatal(err)
+	}
+	if d, err := f.Compile(); err != nil || d.Config.Keys.UserHash.Reveal() == ([32]byte(bytes.Repeat([]byte{0xab}, 32))) || d.Config.Keys.Noise[0].Secret.Reveal()[0] == 0xab || len(f.Doubts(d)) > 0 {
+		t.Errorf("a key was read (%v)", err)
+	}
+	if err := f.Resolve(config.Options{}); err == nil {
+		t.Error("with keys, the password of the registry is missing")
+	}
+}
+
+func TestPathsAreRelativeToTheFile(t *testing.T) {
+	f, err := config.Load("testdata/list_file.good.yml", config.Options{}, variables)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"north", "south, west", "north"}, f.Config().Metrics[0].Keys.List); diff != "" {
+		t.Error(diff)
+	}
+	noise, user := f.KeyFiles()
+	if noise != filepath.Join("testdata", "noise.key") || user != filepath.Join("testdata", "user.key") {
+		t.Errorf("key files %q, %q", noise, user)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, path := range append(seeds("testdata/*.good.yml"), seeds("testdata/*.bad.yml")...) {
+		body, err := os.ReadFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(body)
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		file, err := config.Parse("f.yml", body, variables)
+		if (file == nil) == (err == nil) {
+			t.Fatalf("file %v, error %v", file, err)
+		}
+		if err != nil {
+			var all config.Errors
+			if !errors.As(err, &all) || len(all) == 0 {
+				t.Fatalf("%T has no position", err)
+			}
+			for _, e := range all {
+				if e.Line < 1 || e.Column < 1 || e.Reason == "" {
+					t.Fatalf("%+v", e)
+				}
+			}
+		}
+	})
+}
+
+func seeds(pattern string) []string {
+	found, err := filepath.Glob(pattern)
+	if err != nil {
+		return nil
+	}
+	return found
+}
+
+// A password under a name that no field has is not shown, wherever the error is.
+func TestRuleAMisplacedPasswordIsNotShown(t *testing.T) {
+	for _, line := range []string{
+		`  passwort: hunter2`,
+		`  "passwort": "hunter2"`,
+		`  passwort: {value: hunter2}`,
+		`  passwort: "hunter2`,
+		`  pass word: 'hunter2' # of ada`,
+		`  - secret: hunter2`,
+		`  sasl: {mechanism: plian, secret: hunter2}`,
+		`  sasl: {"mechanism":"plian","secret":"hunter2"}`,
+		`  sasl: {secret: hunter2, mechanism: plian}`,
+		`  1: hunter2`,
+		`  brokers: ["ada:hunter2@localhost:9092"]`,
+		`  brokers: ["ada:hunter2@localhost"]`,
+	} {
+		old := "kafka:\n"
+		if strings.Contains(line, "brokers") {
+			old += "  brokers: [\"localhost:9092\"]\n"
+		}
+		text := strings.Replace(config.Minimal(), old, "kafka:\n"+line+"\n", 1)
+		f, err := config.Parse("file.yaml", []byte(text), config.Environment{})
+		if err == nil {
+			err = f.Resolve(config.Options{MissingKeys: true})
+		}
+		if err == nil {
+			_, err = f.Compile()
+		}
+		if err == nil || !strings.Contains(err.Error(), "file.yaml:") || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: %v", line, err)
+		}
+	}
+}

@@ -1,0 +1,233 @@
+package config
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tollgate-dp/tollgate/internal/app/keyfile"
+)
+
+// Environment has the variables that a file can use. The zero value has none.
+type Environment struct {
+	Get   func(name string) string // "" where it is not set
+	Names func() []string          // of all variables
+}
+
+// Process returns the environment of this process.
+func Process() Environment {
+	return Environment{Get: os.Getenv, Names: func() []string {
+		all := os.Environ()
+		for i := range all {
+			all[i], _, _ = strings.Cut(all[i], "=")
+		}
+		return all
+	}}
+}
+
+func (e Environment) get(name string) string {
+	if e.Get == nil {
+		return ""
+	}
+	return e.Get(name)
+}
+
+// overridePrefix begins the names of variables that take the place of what a file says: then the
+// path of a field in capitals, two underscores between its parts, as in
+// TOLLGATE__METRICS__0__LAST_AT_LEAST.
+const overridePrefix = "TOLLGATE__"
+
+// override is a variable that sets a field.
+type override struct {
+	variable, value string
+	used            bool
+}
+
+// findOverrides takes the variables that set fields, and refuses those that set none.
+func (doc *document) findOverrides() {
+	doc.overrides = map[string]*override{}
+	if doc.environment.Names == nil {
+		return
+	}
+	names := doc.environment.Names()
+	slices.Sort(names)
+	for _, name := range names {
+		rest, ours := strings.CutPrefix(name, overridePrefix)
+		if !ours {
+			continue
+		}
+		path, reason := fieldOf(rest)
+		if reason != "" {
+			doc.errs = append(doc.errs, &Error{File: "the environment variable " + name, Reason: reason})
+			continue
+		}
+		doc.overrides[path] = &override{variable: name, value: doc.environment.get(name)}
+	}
+}
+
+// fieldOf returns the path of the field that the rest of a variable's name stands for, or why it
+// stands for none.
+func fieldOf(rest string) (path, reason string) {
+	fields, last := specification(), (*field)(nil)
+	for _, part := range strings.Split(strings.ToLower(rest), "__") {
+		if last != nil && last.kind == objects && !strings.HasSuffix(path, "]") {
+			if _, err := strconv.ParseUint(part, 10, 31); err != nil {
+				return "", fmt.Sprintf("%s is a list: which entry is meant? The first one is number 0, as in %s%s__0__%s", path, overridePrefix, strings.ToUpper(strings.ReplaceAll(path, ".", "__")), strings.ToUpper(fields[0].name))
+			}
+			path += "[" + part + "]"
+			continue
+		}
+		f := find(fields, part)
+		if f == nil {
+			where := "here"
+			if path != "" {
+				where = "in " + path
+			}
+			hint := "; the fields are " + strings.Join(names(fields), ", ")
+			if s := suggest(names(fields), part); s != "" {
+				hint = "; did you mean " + s + "?"
+			}
+			return "", fmt.Sprintf("there is no field %s %s%s", clip(part), where, hint)
+		}
+		path, last, fields = join(path, part), f, f.fields
+	}
+	if (last.kind == object && !last.plain) || last.kind == objects {
+		return "", fmt.Sprintf("%s has fields of its own: set one of them, as in %s%s__%s", path, overridePrefix, rest, strings.ToUpper(last.fields[0].name))
+	}
+	return path, ""
+}
+
+// override gives a field the value of a variable, if one sets it, or begins an object of which one
+// sets a field and that the file does not have; false where there is nothing to do.
+func (doc *document) override(full string, f *field, where position) bool {
+	o := doc.overrides[full]
+	if o == nil {
+		_, there := doc.positions[full]
+		if there || f.kind != object || f.begin == nil || !doc.overridden(full+".") {
+			return false
+		}
+		f.begin(doc.draft, 0, 1)
+		doc.object(full, f.fields, nil, where)
+		return true
+	}
+	o.used = true
+	switch f.kind {
+	case object: // a switch
+		switch o.value {
+		case "true":
+			f.begin(doc.draft, 0, 1)
+			doc.object(full, f.fields, nil, where)
+		case "false":
+		default:
+			doc.fail(where, full, "%s is neither true nor false", clip(o.value))
+		}
+	case list:
+		var out []string
+		for _, one := range strings.Split(o.value, ",") {
+			if one = strings.TrimSpace(one); one != "" {
+				out = append(out, one)
+			}
+		}
+		if to, ok := f.to(doc.draft).(*[]string); ok {
+			*to = out
+		}
+		if len(out) == 0 {
+			doc.fail(where, full, "the list is empty: write its entries with commas between them")
+		}
+	default:
+		doc.set(full, f, o.value, where)
+	}
+	return true
+}
+
+// overridden says whether a variable sets a field whose path begins like this.
+func (doc *document) overridden(prefix string) bool {
+	for path := range doc.overrides {
+		if strings.HasPrefix(path, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// leftOver refuses variables whose field is in no entry that the file has.
+func (doc *document) leftOver() {
+	for path, o := range doc.overrides {
+		if !o.used {
+			doc.errs = append(doc.errs, &Error{File: "the environment variable " + o.variable, Field: path, Reason: "the file has no such entry: variables change entries of lists, and add none"})
+		}
+	}
+}
+
+// variable matches what is replaced by a variable of the environment, and what looks like it. Two
+// dollar signs stand for one.
+var variable = regexp.MustCompile(`\$?\$\{(?:([A-Za-z_][A-Za-z0-9_]*)(:-)?([^}]*)\})?`)
+
+// expand replaces the variables in a value; ok is false where that is an error.
+func (doc *document) expand(at, text string, where position) (out string, replaced, ok bool) {
+	ok = true
+	out = variable.ReplaceAllStringFunc(text, func(found string) string {
+		parts := variable.FindStringSubmatch(found)
+		name, otherwise, rest := parts[1], parts[2] != "", parts[3]
+		value := doc.environment.get(name)
+		why := notExpanded(at)
+		switch {
+		case strings.HasPrefix(found, "$$"):
+			return found[1:]
+		case name == "" && why != "":
+			return found // no variable, and here it may stand for itself
+		case name == "":
+			why = "${ begins no variable here: write ${NAME}, with letters, digits and _ up to the brace, or $${ for these characters themselves"
+		case why != "":
+		case !otherwise && rest != "":
+			why = fmt.Sprintf("%s is not understood: write ${%s}, or ${%s:-value} with a value for when it is not set", clip(found), name, name)
+		case value == "" && !otherwise:
+			why = fmt.Sprintf("the environment variable %s is not set or empty: set it, or write ${%s:-value} with a value for that", name, name)
+		case value == "":
+			value = rest
+		}
+		if _, err := keyfile.ParseSecret(value); err == nil && strings.HasPrefix(at, "keys.") {
+			why = fmt.Sprintf("the environment variable %s has a key itself, not the name of a file: write  env: %s", name, name)
+		}
+		if why != "" && ok {
+			doc.fail(where, at, "%s", why)
+			ok = false
+		}
+		replaced = true
+		return value
+	})
+	return out, replaced, ok
+}
+
+// notExpanded says why variables are not replaced in a field: what is secret is named in fields of
+// its own, and keys and filters may have these characters themselves. "" where they are.
+func notExpanded(at string) string {
+	const refused = "variables such as ${NAME} are not replaced in this field: "
+	field := at[strings.LastIndexByte(at, '.')+1:]
+	switch {
+	case field == "password":
+		return refused + "write  password_env: NAME  in place of this line (a password that really has these characters goes into password_file)"
+	case strings.Contains(at, "keys.list["):
+		return refused + "write the key (one that really has these characters goes into list_file)"
+	case field == "filter":
+		return refused + "write the value (one that really has these characters can be matched: matches \"[$][{]id[}]\")"
+	}
+	return ""
+}
+
+// variable looks for one in a line, the first one being 1: braces within braces are not YAML, and
+// the parser's words then say nothing of the variable.
+func (doc *document) variable(line int) (where position, name string, found bool) {
+	if line < 1 || line > len(doc.lines) {
+		return position{}, "", false
+	}
+	at := variable.FindStringSubmatchIndex(doc.lines[line-1])
+	if at == nil || at[2] < 0 {
+		return position{}, "", false
+	}
+	before := doc.lines[line-1][:at[0]]
+	return position{line, len([]rune(before)) + 1}, doc.lines[line-1][at[2]:at[3]], true
+}

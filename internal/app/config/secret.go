@@ -1,0 +1,126 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/tollgate-dp/tollgate/internal/app/keyfile"
+	"github.com/tollgate-dp/tollgate/schemas/secret"
+)
+
+// key reads 256 bits from the file or the variable that a field names. Where the file is
+// missing and Options.MissingKeys accepts that, the key is a stand-in; with Options.WithoutKeys it
+// always is.
+func (f *File) key(at string, s source, o Options, standIn byte) (key [32]byte) {
+	if o.WithoutKeys {
+		return [32]byte{standIn}
+	}
+	doc := f.document
+	text, where := "", doc.valuePosition(at+".file")
+	if s.env != "" {
+		where = doc.valuePosition(at + ".env")
+		if text = doc.environment.get(s.env); text == "" {
+			if o.MissingKeys {
+				f.Missing = append(f.Missing, "$"+s.env)
+				return [32]byte{standIn}
+			}
+			doc.fail(where, at+".env", "the environment variable %s is not set or empty; give it a key with: export %s=$(openssl rand -hex 32), and keep that key", s.env, s.env)
+			return key
+		}
+	} else {
+		var err error
+		text, err = ReadSmall(s.file, 4096)
+		f.private(at+".file", s.file)
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && o.MissingKeys:
+			f.Missing = append(f.Missing, s.file)
+			return [32]byte{standIn}
+		case errors.Is(err, fs.ErrNotExist):
+			doc.fail(where, at+".file", "%s", noKey(s.file))
+			return key
+		case err != nil:
+			doc.fail(where, at+".file", "reading %s: %v", s.file, cause(err))
+			return key
+		}
+	}
+	key, err := keyfile.ParseSecret(text)
+	if err != nil {
+		if s.file != "" {
+			at += ".file"
+		} else {
+			at += ".env"
+		}
+		doc.fail(where, at, "%v, and nothing else; make one with: openssl rand -hex 32", err)
+	}
+	return key
+}
+
+// password reads a password from the file or the variable that a field names, if it names
+// one.
+func (f *File) password(at string, to *secret.Of[string], s source) {
+	switch {
+	case s.env != "":
+		text := f.document.environment.get(s.env)
+		if *to = secret.New(text); text == "" {
+			at += ".password_env"
+			f.document.fail(f.document.valuePosition(at), at, "the environment variable %s is not set or empty: set it for this command (export %s=…), or name a file with password_file", s.env, s.env)
+		}
+	case s.file != "":
+		at += ".password_file"
+		text, err := ReadSmall(s.file, 1<<16)
+		f.private(at, s.file)
+		if err != nil {
+			f.document.fail(f.document.valuePosition(at), at, "reading %s: %v; write the password into that file, or correct its name", s.file, cause(err))
+			return
+		}
+		if *to = secret.New(strings.TrimRight(text, "\r\n")); to.Reveal() == "" {
+			f.document.fail(f.document.valuePosition(at), at, "the file %s is empty: write the password into it", s.file)
+		}
+	}
+}
+
+// noKey says what to do about a key file that is not there.
+func noKey(file string) string {
+	return fmt.Sprintf("there is no file %s: make it with tollgate init --generate-keys, or with %s. If the deployment has begun, put the copy of its own key there, or make a new noise key with tollgate change --generate-keys", file, MakeKey(file))
+}
+
+// MakeKey returns a command for the shell that makes a key file, readable by its owner only.
+func MakeKey(file string) string {
+	command := fmt.Sprintf("(umask 077; openssl rand -hex 32 > %s)", file)
+	if dir := filepath.Dir(file); !exists(dir) {
+		command = fmt.Sprintf("(umask 077; mkdir -p %s; openssl rand -hex 32 > %s)", dir, file)
+	}
+	return command
+}
+
+func exists(file string) bool {
+	_, err := os.Stat(file)
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// private notes a file with a secret that others than its owner can read or change.
+func (f *File) private(at, file string) {
+	if reason := Exposed(file); reason != "" {
+		doc := f.document
+		f.exposed = append(f.exposed, doc.at(doc.valuePosition(at), at, reason))
+	}
+}
+
+// Exposed says that others than the owner of a file with a secret can read or change it, and what
+// to do; "" where no other user can, or where the system does not say.
+func Exposed(file string) string {
+	info, err := os.Stat(file)
+	if err != nil || !info.Mode().IsRegular() || runtime.GOOS == "windows" || info.Mode().Perm()&0o077 == 0 {
+		return ""
+	}
+	who := "other users of this machine"
+	if info.Mode().Perm()&0o007 == 0 {
+		who = "its group"
+	}
+	return fmt.Sprintf("%s is open to %s (mode %04o): chmod 600 %s, and replace what is in it if others may have read it", file, who, info.Mode().Perm(), file)
+}

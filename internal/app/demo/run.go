@@ -1,0 +1,123 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/kafka/embedded"
+	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+// Options of a run.
+type Options struct {
+	Logger *slog.Logger
+	// Drain, when closed, ends the run after the open turn.
+	Drain <-chan struct{}
+	// OnLoaded is called when every record is on the broker.
+	OnLoaded func()
+	// OnTurn is called with the releases of each turn, in order of turns; it is never
+	// called twice at once. The run goes on meanwhile; only Run's return waits for
+	// it, and after Drain not for long: a call that hangs is abandoned, and is an error.
+	// An error ends the run.
+	OnTurn func(Turn) error
+}
+
+// Turn is a turn with its releases, ordered by metric and key.
+type Turn struct {
+	Number   uint64
+	Releases []schemas.Release
+}
+
+// Result of a run.
+type Result struct {
+	Turns   uint64 // turns settled
+	Drained bool   // ended by Options.Drain
+	Loaded  uint64 // records of the source
+	Tallies pipeline.Tallies
+}
+
+// Run loads the source into an embedded broker, runs the pipeline to the end of
+// the source's range and hands out the releases.
+//
+// A source without a range gives an empty Result: its records are all counted
+// as dead letters.
+func Run(ctx context.Context, s Settings, source Source, secrets Secrets, opt Options) (Result, error) {
+	from, to := source.Range()
+	if from.IsZero() || to.IsZero() {
+		t := unreadable(source.Unreadable())
+		return Result{Loaded: t.Read, Tallies: t}, nil
+	}
+	broker, err := embedded.Start(embedded.Options{Logger: opt.Logger})
+	if err != nil {
+		return Result{}, err
+	}
+	defer broker.Close()
+	d, err := pipeline.Compile(s.config(broker.Addr(), source, secrets))
+	if err != nil {
+		return Result{}, err
+	}
+	if err := pipeline.CreateTopics(ctx, d, pipeline.TopicOptions{EventPartitions: source.Traits().Partitions, Replication: 1}); err != nil {
+		return Result{}, err
+	}
+	loaded, err := load(ctx, broker.Addr(), source, opt.Drain)
+	switch {
+	case errors.Is(err, errDrained):
+		return Result{Drained: true}, nil
+	case err != nil:
+		return Result{}, err
+	}
+	if opt.OnLoaded != nil {
+		opt.OnLoaded()
+	}
+	if err := pipeline.Init(ctx, d, pipeline.InitOptions{Incarnation: secrets.Incarnation, Start: from}); err != nil {
+		return Result{}, err
+	}
+	result, err := run(ctx, d, to, opt)
+	result.Loaded = loaded
+	return result, err
+}
+
+func run(ctx context.Context, d *pipeline.Deployment, to time.Time, opt Options) (Result, error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	// Where showing the releases fails, the run is to end: it is drained, not
+	// cancelled, because Beam's worker may send on a closed channel when it is
+	// cancelled in the middle of a bundle.
+	drain := make(chan struct{})
+	halt := sync.OnceFunc(func() { close(drain) })
+	go func() {
+		select {
+		case <-opt.Drain:
+			halt()
+		case <-ctx.Done():
+		}
+	}()
+	out := handOut(ctx, d, opt.OnTurn, halt)
+	defer func() {
+		stop()
+		out.leave()
+	}()
+	done, err := pipeline.Run(ctx, d, pipeline.RunOptions{Logger: opt.Logger, Bounded: true, Until: to, Drain: drain, Disposable: true})
+	rest := context.WithoutCancel(ctx)
+	switch {
+	case err != nil:
+		if failed := out.failure(); failed != nil {
+			err = failed
+		}
+		return Result{}, err
+	case done.Superseded:
+		return Result{}, errors.New("another run took over the embedded broker")
+	}
+	if err := out.wait(done.Settled, opt.Drain); err != nil {
+		return Result{}, err
+	}
+	report, err := pipeline.TrustedReport(rest, d)
+	if err != nil {
+		return Result{}, err
+	}
+	return Result{Turns: done.Settled, Drained: done.Drained, Tallies: report}, nil
+}

@@ -1,0 +1,317 @@
+package demo
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tollgate-dp/tollgate/internal/app/generate"
+	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
+	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/schemas/secret"
+	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
+)
+
+func settings(keys ...string) Settings {
+	return Settings{
+		Epsilon: 1, Delta: 1e-6, Accountant: "gdp", Window: time.Hour,
+		Target:         noisereduction.Target{Relative: 0.1, Confidence: 0.95},
+		MaxKeysPerUser: 2, MaxEventsPerKey: 2, LastAtLeast: 24, PublicKeys: keys,
+	}
+}
+
+// runAll runs a source and returns its releases as JSON lines.
+func runAll(t testing.TB, s Settings, source Source, secrets Secrets) (Result, string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	var out bytes.Buffer
+	result, err := Run(ctx, s, source, secrets, Options{OnTurn: func(turn Turn) error {
+		for _, r := range turn.Releases {
+			line, err := r.MarshalJSON()
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(&out, "%s\n", line)
+		}
+		return nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := CheckTallies(result.Tallies); err != nil {
+		t.Error(err)
+	}
+	if result.Tallies.Read != result.Loaded {
+		t.Errorf("%d records loaded, %d accounted for", result.Loaded, result.Tallies.Read)
+	}
+	return result, out.String()
+}
+
+func TestMadeUpRecordsAreAllAccountedFor(t *testing.T) {
+	c := generate.Defaults()
+	c.Events, c.Users, c.Windows, c.Keys = 20_000, 3000, 6, 3
+	c.Late, c.Future, c.Broken = 0.05, 0.03, 0.05
+	source, err := NewGenerated(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := settings(generate.Names(3)...)
+	secrets, err := Derive(SeedKey(c.Seed), s, source, source.Digest())
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, out := runAll(t, s, source, secrets)
+	truth, _ := source.Truth()
+	if err := CompareTallies(result.Tallies, truth); err != nil {
+		t.Errorf("%v: tallies %+v, truth %+v", err, result.Tallies, truth)
+	}
+	if truth.Late == 0 || truth.Future == 0 || truth.BeforeStart == 0 || len(truth.DeadLettered) != 10 {
+		t.Errorf("not every fate was generated: %+v", truth)
+	}
+	if result.Turns != 6 || strings.Count(out, "\n") != 18 {
+		t.Errorf("%d turns, %d releases, want 6 and 18", result.Turns, strings.Count(out, "\n"))
+	}
+	t.Run("a seed repeats the output to the last byte", func(t *testing.T) {
+		if _, again := runAll(t, s, source, secrets); again != out {
+			t.Errorf("two runs differ:\n%s", cmp.Diff(out, again))
+		}
+	})
+}
+
+// visits makes up a file of n records over four hours, in order of time.
+func visits(n int) []string {
+	r := rand.New(rand.NewPCG(3, 4)) // fixed seed: made-up records that tests describe by number
+	var lines []string
+	for i := range n {
+		at := march.Add(time.Duration(i) * 4 * time.Hour / time.Duration(n))
+		lines = append(lines, fmt.Sprintf("user%d,%s,%s", r.IntN(n), []string{"a", "b", "\"c,\"\"c\""}[r.IntN(3)], at.Format(time.RFC3339Nano)))
+	}
+	return append(lines, "broken", "u,a,not a time", "u,a", ",a,2025-03-03T01:00:00Z", "u,\"stray")
+}
+
+// derived runs a file with the noise key of one run.
+func derived(t testing.TB, s Settings, opt FileOptions, key byte) string {
+	t.Helper()
+	k := noisereduction.NoiseKey{ID: "k", Secret: secret.New([32]byte{key})}
+	opt.Digest = NewMultiset(k.Secret.Reveal())
+	source := open(t, opt)
+	secrets, err := Derive(k, s, source, opt.Digest.Sum())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, out := runAll(t, s, source, secrets)
+	return out
+}
+
+// The same records in any order give the same bytes under one noise key; other
+// records, another key or another configuration give other noise throughout.
+func TestNoiseKeyMakesOutputAFunctionOfTheData(t *testing.T) {
+	lines := visits(3000)
+	file := func(lines []string, end string) FileOptions {
+		return options(write(t, "user,page,when"+end+strings.Join(lines, end)+end))
+	}
+	s := settings("a", "b", "c,\"c")
+	want := derived(t, s, file(lines, "\n"), 1)
+	if n := strings.Count(want, "\n"); n != 12 {
+		t.Fatalf("%d releases, want 12:\n%s", n, want)
+	}
+	shuffled := slices.Clone(lines)
+	rand.New(runseed.PCG(t, 5, 6)).Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+	small := file(shuffled, "\r\n")
+	small.SortMemory = 10_000 // sorted in runs on disk
+	if got := derived(t, s, small, 1); got != want {
+		t.Errorf("another order gives another output:\n%s", cmp.Diff(want, got))
+	}
+	if testing.Short() {
+		return
+	}
+	exact := s
+	exact.Target.Relative = 0.05
+	for name, got := range map[string]string{
+		"another record":        derived(t, s, file(append(slices.Clone(lines), "new,d,2025-03-03T01:00:00Z"), "\n"), 1),
+		"another key":           derived(t, s, file(lines, "\n"), 2),
+		"another configuration": derived(t, exact, file(lines, "\n"), 1),
+	} {
+		same := 0
+		old := strings.Split(want, "\n")
+		for i, line := range strings.Split(got, "\n") {
+			if line != "" && i < len(old) && line == old[i] {
+				same++
+			}
+		}
+		if same > 0 {
+			t.Errorf("%s: %d releases are the same", name, same)
+		}
+	}
+}
+
+func TestFileWithoutEventsGivesAnEmptyResult(t *testing.T) {
+	for text, dead := range map[string]uint64{"": 0, "user,page,when\n": 0, "user,page,when\nx\ny,y,y\n": 2} {
+		secrets, err := RandomSecrets()
+		if err != nil {
+			t.Fatal(err)
+		}
+		result, out := runAll(t, settings("a"), open(t, options(write(t, text))), secrets)
+		if out != "" || result.Turns != 0 || result.Tallies.Read != dead {
+			t.Errorf("%q: %d turns, tallies %+v, output %q", text, result.Turns, result.Tallies, out)
+		}
+	}
+}
+
+// With --to before the end of the data what lies after it is accounted for, but in
+// no release.
+func TestRecordsAfterTheRangeStayOpen(t *testing.T) {
+	opt := options(write(t, "user,page,when\n"+strings.Join(visits(400), "\n")))
+	opt.From, opt.To = march.Add(time.Hour), march.Add(3*time.Hour)
+	secrets, err := RandomSecrets()
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, out := runAll(t, settings("a", "b"), open(t, opt), secrets)
+	if result.Turns != 2 || strings.Count(out, "\n") != 4 {
+		t.Errorf("%d turns, output %q", result.Turns, out)
+	}
+	if tl := result.Tallies; tl.BeforeStart != 100 || tl.Metrics[0].Open != 100 {
+		t.Errorf("tallies %+v", tl)
+	}
+}
+
+// A range without a single event still has a value for every public key.
+func TestPublicKeysAreReleasedInAnEmptyRange(t *testing.T) {
+	opt := options(write(t, ""))
+	opt.From, opt.To = march, march.Add(3*time.Hour)
+	secrets, err := RandomSecrets()
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, out := runAll(t, settings("a", "b"), open(t, opt), secrets)
+	if result.Turns != 3 || strings.Count(out, "\n") != 6 {
+		t.Errorf("%d turns, output %q", result.Turns, out)
+	}
+}
+
+func TestPrivateKeysNeedManyUsers(t *testing.T) {
+	var lines []string
+	for i := range 4000 {
+		lines = append(lines, fmt.Sprintf("user%d,many,2025-03-03T00:00:00Z", i))
+	}
+	lines = append(lines, "one,alone,2025-03-03T00:00:00Z")
+	s := settings()
+	if !s.Private() {
+		t.Fatal("settings without a list are not private")
+	}
+	out := derived(t, s, options(write(t, "user,page,when\n"+strings.Join(lines, "\n"))), 9)
+	if !strings.Contains(out, `"key":"many"`) || strings.Contains(out, "alone") {
+		t.Errorf("output %q", out)
+	}
+}
+
+func TestFailureOfTheOutputEndsTheRun(t *testing.T) {
+	secrets, err := RandomSecrets()
+	if err != nil {
+		t.Fatal(err)
+	}
+	full := errors.New("disk full")
+	opt := options(write(t, "user,page,when\n"+strings.Join(visits(400), "\n")))
+	_, err = Run(context.Background(), settings("a"), open(t, opt), secrets, Options{OnTurn: func(Turn) error { return full }})
+	if !errors.Is(err, full) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestDrainEndsAfterATurn(t *testing.T) {
+	secrets, err := RandomSecrets()
+	if err != nil {
+		t.Fatal(err)
+	}
+	opt := options(write(t, "user,page,when\n"+strings.Join(visits(400), "\n")))
+	opt.From, opt.To = march, march.Add(2000*time.Hour)
+	drain := make(chan struct{})
+	turns := 0
+	result, err := Run(context.Background(), settings("a"), open(t, opt), secrets, Options{Drain: drain, OnTurn: func(turn Turn) error {
+		if turns++; turns == 3 {
+			close(drain)
+		}
+		if len(turn.Releases) != 1 || turn.Number != uint64(turns) {
+			t.Errorf("turn %d has %d releases", turn.Number, len(turn.Releases))
+		}
+		return nil
+	}})
+	if err != nil || !result.Drained || result.Turns >= 2000 || int(result.Turns) != turns {
+		t.Errorf("got %+v after %d turns (%v)", result, turns, err)
+	}
+}
+
+func TestSettingsAreChecked(t *testing.T) {
+	for name, change := range map[string]func(*Settings){
+		"target": func(s *Settings) { s.Target.Relative = 2 },
+		"bounds": func(s *Settings) { s.MaxEventsPerKey = 1 << 40 },
+		"ladder": func(s *Settings) { s.LastAtLeast, s.Epsilon = 1<<40, 1e-9 },
+		"key":    func(s *Settings) { s.PublicKeys = []string{"\xff"} },
+	} {
+		s := settings("a")
+		change(&s)
+		var bad *pipeline.ConfigError
+		if _, err := s.Compile(); !errors.As(err, &bad) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	if _, err := settings("a").Compile(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A run is not stopped by a reader that hangs: told to end, it ends.
+func TestRuleAReaderThatHangsDoesNotStopADemo(t *testing.T) {
+	secrets, err := RandomSecrets()
+	if err != nil {
+		t.Fatal(err)
+	}
+	opt := options(write(t, "user,page,when\n"+strings.Join(visits(400), "\n")))
+	opt.From, opt.To = march, march.Add(50*time.Hour)
+	drain, hang := make(chan struct{}), make(chan struct{})
+	ended := make(chan error, 1)
+	go func() {
+		_, err := Run(context.Background(), settings("a"), open(t, opt), secrets, Options{Drain: drain, OnTurn: func(Turn) error {
+			close(drain)
+			<-hang
+			return nil
+		}})
+		ended <- err
+	}()
+	select {
+	case err := <-ended:
+		if !errors.Is(err, errNotTaken) {
+			t.Errorf("got %v", err)
+		}
+	case <-time.After(time.Minute):
+		t.Error("the run waits for its reader")
+	}
+	close(hang)
+}
+
+func TestDerivedSecretsAreFixed(t *testing.T) {
+	source := open(t, options(write(t, "user,page,when\nu,a,2025-03-03T02:00:00Z\n")))
+	s, err := Derive(noisereduction.NoiseKey{ID: "k", Secret: secret.New([32]byte{1})}, settings("a"), source, [32]byte{2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := RunID{1, 15: 1}.Key(noisereduction.NoiseKey{ID: "k", Secret: secret.New([32]byte{1})})
+	// Changing these changes the output of every run that is repeated: only with a new version in
+	// the domain strings.
+	users, noise := s.UserHash.Reveal(), own.Secret.Reveal()
+	if got := fmt.Sprintf("%x %x %x", s.Incarnation, users[:8], noise[:8]); got != wantSecrets {
+		t.Errorf("got %q, want %q", got, wantSecrets)
+	}
+}
+
+const wantSecrets = "f891c9d826212656eb1f4cf0822784cf 0ed6cf9f12f09a5d 5fbb3dff1dfb980a"

@@ -1,0 +1,197 @@
+package demo
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/app/eventfile"
+	"github.com/tollgate-dp/tollgate/internal/app/generate"
+	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
+	"github.com/tollgate-dp/tollgate/schemas/event"
+)
+
+// MaxRecordBytes is the longest record of a file: it must fit a message of the
+// broker. A longer one is loaded truncated, with headers that tell the whole
+// length and digest, and so is dead-lettered as oversized.
+const MaxRecordBytes = 900_000
+
+// FileOptions say how a user's file is read.
+type FileOptions struct {
+	Path                           string
+	Format                         eventfile.Format
+	Header                         bool
+	Columns                        []string
+	UserField, KeyField, TimeField string // KeyField "": all events have the empty key
+	TimeUnit                       string
+	From, To                       time.Time // zero: from the data
+	Window                         time.Duration
+	Digest                         *eventfile.Multiset // nil: no digest is needed
+	TempDir                        string
+	SortMemory                     int // bytes; 0: the default of package eventfile
+}
+
+// File is a user's file as a source. Close it.
+type File struct {
+	opt        FileOptions
+	data       *eventfile.Dataset
+	format     event.Format
+	from, to   time.Time
+	unreadable map[string]uint64
+}
+
+// OpenFile reads the whole file once and sorts it. Errors name the path.
+func OpenFile(opt FileOptions) (*File, error) {
+	f := &File{opt: opt, unreadable: map[string]uint64{}}
+	fields := []string{opt.UserField, opt.TimeField}
+	if opt.KeyField != "" {
+		fields = append(fields, opt.KeyField)
+	}
+	var observe func(eventfile.Record)
+	if opt.Digest != nil {
+		observe = opt.Digest.Add
+	}
+	data, err := eventfile.Open(opt.Path, eventfile.Options{
+		Format: opt.Format, Header: opt.Header, Columns: opt.Columns, Fields: fields,
+		Limit: MaxRecordBytes + 1, TempDir: opt.TempDir, Memory: opt.SortMemory, Observe: observe,
+	}, f.clock)
+	if err != nil {
+		return nil, err
+	}
+	f.data = data
+	f.setRange()
+	return f, nil
+}
+
+// Records returns how many records the file has, broken ones included.
+func (f *File) Records() int64 { return f.data.Records }
+
+// NoRecords returns an eventfile.ErrNoRecords for a file without any; else nil.
+func (f *File) NoRecords() error {
+	if f.data.Records > 0 {
+		return nil
+	}
+	return fmt.Errorf("reading input file %s: %w", f.opt.Path, eventfile.NoRecords(f.opt.Header && !f.data.Empty))
+}
+
+// Stretched says which records make the range longer than most windows, and the flags that leave
+// them out. It has times of the file: it is for the user who holds it.
+func (f *File) Stretched(most int) string {
+	window := f.opt.Window.Milliseconds()
+	first, last := f.data.Core(int64(most) * window)
+	at := func(millis int64) string { return time.UnixMilli(millis).UTC().Format(time.RFC3339) }
+	unit := "line"
+	if f.opt.Format == eventfile.Avro {
+		unit = "record"
+	}
+	var why, cure []string
+	if f.opt.From.IsZero() && first > f.data.First {
+		why = append(why, fmt.Sprintf("the event in %s %d is of %s, and most come after %s", unit, f.data.FirstLine, at(f.data.First), at(first-1)))
+		cure = append(cure, "--from "+at(first-first%window))
+	}
+	if f.opt.To.IsZero() && last < f.data.Last {
+		why = append(why, fmt.Sprintf("the event in %s %d is of %s, and most come before %s", unit, f.data.LastLine, at(f.data.Last), at(last+1)))
+		cure = append(cure, "--to "+at(last-last%window+window))
+	}
+	if len(why) == 0 {
+		return fmt.Sprintf("the events are spread from %s to %s: take larger windows (--window), or a part of the time (--from, --to)", at(f.data.First), at(f.data.Last))
+	}
+	return strings.Join(why, "; ") + ": " + strings.Join(cure, " ") + " leaves such times out"
+}
+
+// Close frees what sorting took.
+func (f *File) Close() error { return f.data.Close() }
+
+// clock decodes a record as the pipeline will, for its event time.
+func (f *File) clock(head eventfile.Head) (eventfile.Clock, error) {
+	f.format = event.Format{
+		Format: string(f.opt.Format), Columns: head.Columns, Schema: head.Schema, User: f.opt.UserField, Key: f.opt.KeyField, Time: f.opt.TimeField,
+		TimeUnit: f.opt.TimeUnit, MaxRecordBytes: MaxRecordBytes,
+	}
+	decoder, err := event.NewDecoder(f.format)
+	if err != nil {
+		return nil, err
+	}
+	var decoded event.Event
+	return func(value []byte) (int64, bool) {
+		err := decoder.Decode(value, &decoded)
+		if err == nil {
+			return decoded.Millis, true
+		}
+		var broken *event.Error
+		if errors.As(err, &broken) {
+			f.unreadable[broken.Class]++
+		}
+		return 0, false
+	}, nil
+}
+
+// setRange takes the windows that contain the data where none were given. They begin
+// in 1970 at the earliest: a time before that is a date that was not set more often than the
+// time of an event.
+func (f *File) setRange() {
+	f.from, f.to = f.opt.From, f.opt.To
+	window := f.opt.Window.Milliseconds()
+	if f.from.IsZero() {
+		if f.data.Timed == 0 {
+			f.to = time.Time{}
+			return
+		}
+		first := max(f.data.First, 0)
+		if !f.to.IsZero() && first >= f.to.UnixMilli() {
+			first = max(f.to.UnixMilli()-1, 0) // no event lies before --to: one window, which has none
+		}
+		f.from = time.UnixMilli(first - first%window).UTC()
+	}
+	if f.to.IsZero() {
+		if f.data.Timed == 0 {
+			f.from = time.Time{}
+			return
+		}
+		last := max(f.data.Last, f.from.UnixMilli())
+		f.to = time.UnixMilli(last - last%window + window).UTC()
+	}
+}
+
+// Traits of a sorted file: nothing is late, and every time is believed.
+func (f *File) Traits() Traits { return Traits{Format: f.format, NoFuture: true, Partitions: 1} }
+
+// Range returns what was asked for, else the windows from the first to the last
+// event; zero for a file without any event.
+func (f *File) Range() (from, to time.Time) { return f.from, f.to }
+
+// Headers of a record that was longer than MaxRecordBytes.
+const (
+	HeaderLength = "input-length" // bytes of the whole record, decimal
+	HeaderSHA256 = "input-sha256" // of the whole record, in hex
+)
+
+// Each hands out the records in order of event time.
+func (f *File) Each(fn func(kafkalog.Message) error) error {
+	err := f.data.Each(func(e eventfile.Entry) error {
+		m := kafkalog.Message{Value: e.Value, Timestamp: kafkalog.At(e.Millis)}
+		if m.Value == nil {
+			m.Value = []byte{} // nil would be a tombstone
+		}
+		if e.Digest != nil {
+			m.Headers = []kafkalog.Header{
+				{Key: HeaderLength, Value: strconv.AppendInt(nil, e.Length, 10)},
+				{Key: HeaderSHA256, Value: []byte(hex.EncodeToString(e.Digest))},
+			}
+		}
+		return fn(m)
+	})
+	if err != nil {
+		return fmt.Errorf("loading input file %s: %w", f.opt.Path, err)
+	}
+	return nil
+}
+
+// Truth is not known.
+func (f *File) Truth() (generate.Truth, bool) { return generate.Truth{}, false }
+
+// Unreadable counts the broken records by class.
+func (f *File) Unreadable() map[string]uint64 { return f.unreadable }

@@ -1,0 +1,65 @@
+package demo
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/app/generate"
+	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
+	"github.com/tollgate-dp/tollgate/schemas/event"
+)
+
+// Generated is a made-up stream as a source.
+type Generated struct {
+	config generate.Config
+	truth  generate.Truth
+}
+
+// NewGenerated checks the stream's configuration (generate.ErrConfig).
+func NewGenerated(c generate.Config) (*Generated, error) {
+	if _, err := generate.New(c); err != nil {
+		return nil, err
+	}
+	return &Generated{config: c}, nil
+}
+
+// Traits of a generated stream: JSON, with a lateness and two partitions.
+func (g *Generated) Traits() Traits {
+	return Traits{
+		Format: event.Format{
+			Format: "jsonl", User: generate.UserField, Key: generate.KeyField, Time: generate.TimeField, TimeUnit: "ms",
+			MaxRecordBytes: g.config.MaxRecordBytes,
+		},
+		Lateness: g.config.Lateness, Skew: g.config.Skew, Partitions: 2,
+	}
+}
+
+// Range is the windows of the configuration.
+func (g *Generated) Range() (from, to time.Time) { return g.config.Start, g.config.End() }
+
+// Each generates the stream anew.
+func (g *Generated) Each(fn func(kafkalog.Message) error) error {
+	stream, err := generate.New(g.config)
+	if err != nil {
+		return err
+	}
+	for e, ok := stream.Next(); ok; e, ok = stream.Next() {
+		if err := fn(kafkalog.Message{Value: e.Value, Timestamp: kafkalog.At(e.Arrival)}); err != nil {
+			return err
+		}
+	}
+	g.truth = stream.Truth()
+	return nil
+}
+
+// Truth is known.
+func (g *Generated) Truth() (generate.Truth, bool) { return g.truth, true }
+
+// Unreadable is empty: there always is a range.
+func (g *Generated) Unreadable() map[string]uint64 { return nil }
+
+// Digest identifies the stream: it is a function of the configuration.
+func (g *Generated) Digest() [32]byte {
+	return sha256.Sum256(fmt.Appendf(nil, "tollgate generated stream v1 %+v", g.config))
+}

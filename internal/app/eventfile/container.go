@@ -1,0 +1,264 @@
+package eventfile
+
+import (
+	"bufio"
+	"bytes"
+	"compress/flate"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+
+	"github.com/klauspost/compress/snappy"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/tollgate-dp/tollgate/internal/formats/avro"
+)
+
+// ErrContainer is returned for a file that is not an Avro object container, or
+// is damaged beyond a record.
+var ErrContainer = errors.New("not a whole Avro container file")
+
+const (
+	maxContainerBlock  = 256 << 20 // bytes of one block, packed or unpacked
+	maxContainerHeader = 8 << 20   // bytes of one text of the header
+	syncBytes          = 16
+)
+
+// Container reads the records of an Avro object container file. If a record cannot be read, the
+// rest of its block is one broken record, because it is not known where the next one begins. Not
+// for concurrent use.
+type Container struct {
+	r      *bufio.Reader
+	limit  int
+	schema string
+	codec  string
+	sync   [syncBytes]byte
+	typ    *avro.Type
+	record avro.Reader
+
+	block []byte // what is left of the block
+	left  int64  // records that should be in it
+	count int64
+}
+
+// NewContainer reads the head of a container, and later keeps at most limit bytes
+// of each record; limit < 1 means 1 MiB. Errors: ErrContainer, also with an
+// ErrEncoding or a *FormatError that says what the file is, or those of r.
+func NewContainer(r io.Reader, limit int) (*Container, error) {
+	if limit < 1 {
+		limit = 1 << 20
+	}
+	c := &Container{r: bufio.NewReaderSize(r, 1<<16), limit: limit, codec: "null"}
+	if err := mismatch(Avro, headOf(c.r)); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrContainer, err)
+	}
+	var magic [4]byte
+	if _, err := io.ReadFull(c.r, magic[:]); err != nil || string(magic[:]) != "Obj\x01" {
+		return nil, fmt.Errorf("%w: it does not begin as one", ErrContainer)
+	}
+	if err := c.header(); err != nil {
+		return nil, err
+	}
+	var err error
+	if c.typ, err = avro.Parse(c.schema); err != nil {
+		return nil, fmt.Errorf("%w: reading Avro schema: %w", ErrContainer, err)
+	}
+	switch c.codec {
+	case "null", "deflate", "snappy", "zstandard":
+		return c, nil
+	}
+	return nil, fmt.Errorf("%w: it is packed with %q: write it with null, deflate, snappy or zstandard", ErrContainer, c.codec)
+}
+
+// Schema returns the schema with which the records were written.
+func (c *Container) Schema() string { return c.schema }
+
+// header reads the map of texts after the magic bytes.
+func (c *Container) header() error {
+	for {
+		n, err := c.long()
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			break
+		}
+		if n < 0 {
+			n = -n
+			if _, err := c.long(); err != nil {
+				return err
+			}
+		}
+		if n < 0 || n > 1<<16 {
+			return fmt.Errorf("%w: its header has %d entries", ErrContainer, n)
+		}
+		for range n {
+			key, err := c.text()
+			if err != nil {
+				return err
+			}
+			value, err := c.text()
+			if err != nil {
+				return err
+			}
+			switch string(key) {
+			case "avro.schema":
+				c.schema = string(value)
+			case "avro.codec":
+				c.codec = string(value)
+			}
+		}
+	}
+	_, err := io.ReadFull(c.r, c.sync[:])
+	return early(err)
+}
+
+func (c *Container) long() (int64, error) {
+	var n uint64
+	for shift := 0; shift < 64; shift += 7 {
+		b, err := c.r.ReadByte()
+		if err != nil {
+			return 0, early(err)
+		}
+		n |= uint64(b&0x7f) << shift
+		if b < 0x80 {
+			return int64(n>>1) ^ -int64(n&1), nil
+		}
+	}
+	return 0, fmt.Errorf("%w: a number of more than 64 bits", ErrContainer)
+}
+
+// early turns an end of the file into an error that says that it comes too early.
+func early(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("%w: it ends too early", ErrContainer)
+	}
+	return err
+}
+
+func (c *Container) text() ([]byte, error) {
+	n, err := c.long()
+	if err != nil {
+		return nil, err
+	}
+	if n < 0 || n > maxContainerHeader {
+		return nil, fmt.Errorf("%w: its header has a text of %d bytes", ErrContainer, n)
+	}
+	return c.exactly(n)
+}
+
+// exactly reads n bytes, and takes memory only as they come in.
+func (c *Container) exactly(n int64) ([]byte, error) {
+	var b bytes.Buffer
+	got, err := io.CopyN(&b, c.r, n)
+	if got < n {
+		return nil, early(err)
+	}
+	return b.Bytes(), nil
+}
+
+// Next returns the next record, or io.EOF after the last one; ErrContainer if the file is damaged
+// beyond one record. Line is the record's number. The record's bytes belong to the caller.
+func (c *Container) Next() (Record, error) {
+	for c.left == 0 && len(c.block) == 0 {
+		if _, err := c.r.Peek(1); err != nil {
+			return Record{}, err
+		}
+		if err := c.next(); err != nil {
+			return Record{}, err
+		}
+	}
+	c.count++
+	c.record.Open(c.block)
+	ok := c.record.Skip(c.typ, 0)
+	n := c.record.At
+	if c.left == 0 || !ok || n == 0 {
+		// A broken record, more records than there should be, or no bytes for those that should be
+		// there.
+		n, c.left = len(c.block), 1
+	}
+	c.left--
+	value := c.block[:n]
+	c.block = c.block[n:]
+	r := Record{Line: c.count, Length: int64(n)}
+	if n > c.limit {
+		sum := sha256.Sum256(value)
+		value, r.Digest = value[:c.limit], sum[:]
+	}
+	r.Value = bytes.Clone(value)
+	return r, nil
+}
+
+// next reads a block.
+func (c *Container) next() (err error) {
+	if c.left, err = c.long(); err != nil {
+		return err
+	}
+	size, err := c.long()
+	if err != nil {
+		return err
+	}
+	if c.left < 0 || size < 0 || size > maxContainerBlock {
+		return fmt.Errorf("%w: a block claims %d bytes of %d records", ErrContainer, size, c.left)
+	}
+	packed, err := c.exactly(size)
+	if err != nil {
+		return err
+	}
+	var end [syncBytes]byte
+	if _, err := io.ReadFull(c.r, end[:]); err != nil {
+		return early(err)
+	}
+	if end != c.sync {
+		return fmt.Errorf("%w: a block does not end with the file's mark", ErrContainer)
+	}
+	if c.block, err = c.unpack(packed); err != nil {
+		return fmt.Errorf("%w: unpacking a block: %w", ErrContainer, err)
+	}
+	return nil
+}
+
+var errBlockTooLong = fmt.Errorf("it has more than %d MiB", maxContainerBlock>>20)
+
+func (c *Container) unpack(b []byte) ([]byte, error) {
+	switch c.codec {
+	case "deflate":
+		return unpackStream(flate.NewReader(bytes.NewReader(b)))
+	case "snappy":
+		if len(b) < 4 {
+			return nil, io.ErrUnexpectedEOF
+		}
+		b, sum := b[:len(b)-4], binary.BigEndian.Uint32(b[len(b)-4:])
+		n, err := snappy.DecodedLen(b)
+		if err != nil {
+			return nil, err
+		}
+		if n > maxContainerBlock {
+			return nil, errBlockTooLong
+		}
+		out, err := snappy.Decode(nil, b)
+		if err == nil && crc32.ChecksumIEEE(out) != sum {
+			err = errors.New("its checksum is wrong")
+		}
+		return out, err
+	case "zstandard":
+		r, err := zstd.NewReader(bytes.NewReader(b), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxContainerBlock))
+		if err != nil {
+			return nil, err
+		}
+		defer r.Close()
+		return unpackStream(r)
+	}
+	return b, nil
+}
+
+func unpackStream(r io.Reader) ([]byte, error) {
+	out, err := io.ReadAll(io.LimitReader(r, maxContainerBlock+1))
+	if err == nil && len(out) > maxContainerBlock {
+		err = errBlockTooLong
+	}
+	return out, err
+}

@@ -1,0 +1,104 @@
+package eventfile
+
+import (
+	"bytes"
+	"errors"
+	"io"
+
+	"github.com/tollgate-dp/tollgate/internal/formats/csvrow"
+)
+
+// Record is one record of a file.
+type Record struct {
+	Value  []byte // original bytes without the last line terminator; at most the limit
+	Line   int64  // number of its first line, from 1
+	Length int64  // bytes of the whole record
+	Digest []byte // SHA-256 of the whole record if Value is truncated, else nil
+}
+
+// Splitter finds the records of a file. Not for concurrent use.
+//
+// A malformed quote, or one that is never closed, breaks only the physical line on which it stands:
+// the lines after it are read again on their own, so that it cannot swallow the rest of the file.
+// Empty lines are not records.
+type Splitter struct {
+	lines   *lineReader
+	quoted  bool
+	limit   int
+	pending []line // that were read ahead after a quote that turned out to be broken
+}
+
+// NewSplitter reads records of format from r and keeps at most limit bytes of
+// each; limit < 1 means 1 MiB. A record over several lines that would pass the
+// limit is treated as a quote that is never closed.
+func NewSplitter(r io.Reader, format Format, limit int) *Splitter {
+	if limit < 1 {
+		limit = 1 << 20
+	}
+	return &Splitter{lines: newLineReader(r, format, limit), quoted: format.quoted(), limit: limit}
+}
+
+// Begin looks at the first bytes, as Next does, without taking a record. Errors: ErrEncoding,
+// *FormatError.
+func (s *Splitter) Begin() error { return s.lines.peel() }
+
+// Next returns the next record, or io.EOF after the last one. The record's bytes belong to the
+// caller.
+func (s *Splitter) Next() (Record, error) {
+	first, err := s.line()
+	for err == nil && len(first.text) == 0 {
+		first, err = s.line()
+	}
+	if err != nil {
+		return Record{}, err
+	}
+	if !s.quoted || first.digest != nil || bytes.IndexByte(first.text, '"') < 0 {
+		return single(first), nil
+	}
+	return s.join(first)
+}
+
+// join reads on while a quoted field is open.
+func (s *Splitter) join(first line) (Record, error) {
+	end := csvrow.Scan(first.text, false)
+	if end != csvrow.Open {
+		return single(first), nil
+	}
+	var after []line
+	value := append([]byte(nil), first.text...)
+	lineEnd := first.end
+	for end == csvrow.Open {
+		next, err := s.line()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return Record{}, err
+		}
+		after = append(after, next)
+		if next.digest != nil || len(value)+len(lineEnd)+len(next.text) > s.limit {
+			break
+		}
+		value = append(append(value, lineEnd...), next.text...)
+		lineEnd = next.end
+		end = csvrow.Scan(next.text, true)
+	}
+	if end != csvrow.End {
+		s.pending = append(after, s.pending...)
+		return single(first), nil
+	}
+	return Record{Value: value, Line: first.number, Length: int64(len(value))}, nil
+}
+
+func (s *Splitter) line() (line, error) {
+	if len(s.pending) > 0 {
+		next := s.pending[0]
+		s.pending = s.pending[1:]
+		return next, nil
+	}
+	return s.lines.next()
+}
+
+func single(l line) Record {
+	return Record{Value: l.text, Line: l.number, Length: l.length, Digest: l.digest}
+}

@@ -1,0 +1,76 @@
+package descent
+
+import (
+	"math"
+	"runtime"
+	"testing"
+
+	"github.com/tollgate-dp/tollgate/internal/app/experiment"
+	"github.com/tollgate-dp/tollgate/internal/testing/repeated"
+)
+
+// The files are of amd64: elsewhere sums are rounded differently.
+func TestGolden(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skipf("the golden files are of amd64, and this is %s", runtime.GOARCH)
+	}
+	for _, e := range Experiments() {
+		found := repeated.File(t, "testdata/"+e.Name+".golden", e, repeated.Small)
+		if e.Name == "descent-census" {
+			repeated.OnOneProcessor(t, e, repeated.Small, found)
+		}
+	}
+}
+
+// The paper states 0.3, 0.5 and 1.0, and its parameters; dp_accounting 0.6.0's PLD accountant says
+// what they come to exactly (pessimistic, to three digits).
+func TestCostsAreThoseOfThePaper(t *testing.T) {
+	costs, err := privacy(promises)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []struct{ paper, exact float64 }{{0.3007, 0.203}, {0.5005, 0.353}, {1.0044, 0.745}, {1.2, 0.902}} {
+		row := costs.Rows[i]
+		if got := row[4].(float64); math.Abs(got-want.paper) > 5e-5 {
+			t.Errorf("ε = %v: %v by the paper's conversion, not %v", row[0], got, want.paper)
+		}
+		if got := row[5].(float64); math.Abs(got-want.exact) > 5e-4 {
+			t.Errorf("ε = %v: %v exactly, not %v", row[0], got, want.exact)
+		}
+		if p := promises[i]; math.Abs(math.Sqrt(40)/p.sigmaFor(40)-p.mu()) > 1e-12 {
+			t.Errorf("ε = %v: other steps cost something else", row[0])
+		}
+	}
+}
+
+// A clip and a noise that are off cost at most what the tuned ones do.
+func TestVariantsCostNoMore(t *testing.T) {
+	for _, p := range promises {
+		tuned := setting{p.sigmaFor(100), 1, 1, 100}
+		for _, v := range variants {
+			if s := v.apply(tuned, p.off); math.Sqrt(float64(s.steps))/s.sigma > p.mu()*(1+1e-12) || s.steps < 20 {
+				t.Errorf("%s at ε = %v: %d steps with σ = %v", v.name, p.epsilon, s.steps, s.sigma)
+			}
+		}
+	}
+}
+
+// The private stop ends at the first look with fewer than 80 % left, but for its noise: with these
+// numbers it errs once in 10^9 looks.
+func TestTheStopCountsWhoIsLeft(t *testing.T) {
+	for seed := range uint64(50) {
+		s, err := newStop(promises[0], experiment.Options{Seed: seed}, "test")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for look, active := range []int{60_000, 60_000, 58_000, 55_000, 44_000, 44_000, 20_000, 0} {
+			end, err := s.now(60_000, active)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if end != (look >= 4) {
+				t.Errorf("seed %d, look %d, %d left: stops %v", seed, look, active, end)
+			}
+		}
+	}
+}

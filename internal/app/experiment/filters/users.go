@@ -1,0 +1,274 @@
+package filters
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tollgate-dp/tollgate/internal/app/experiment"
+	"github.com/tollgate-dp/tollgate/state/bucket"
+	"github.com/tollgate-dp/tollgate/state/conversion"
+	"github.com/tollgate-dp/tollgate/state/loss"
+)
+
+// The setting of Figure 1: noise σ·C on batches in which each of 60,000 users is with probability
+// 300/60,000, 200 of them an epoch.
+const (
+	noise, clip     = 2, 5
+	sampling        = 300.0 / 60_000
+	epochs, batches = 50, 200
+	userDelta       = 1e-6
+	leastNorm       = clip / 256.0 // what is counted for smaller gradients
+)
+
+// sizes are how much a result takes.
+type sizes struct {
+	users, levels, divergences, points int
+	interval                           float64
+}
+
+func users(ctx context.Context, o experiment.Options) (*experiment.Result, error) {
+	z := sizes{users: 1000, levels: 192, divergences: 560, points: 1 << 17, interval: 0x1p-15}
+	if o.Size == experiment.Small {
+		z = sizes{users: 24, levels: 48, divergences: 140, points: 1 << 14, interval: 0x1p-11}
+	}
+	ladder, err := bucket.NewGeometricLadder(noise, noise*clip/leastNorm, z.levels)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // constants
+	}
+	o.Tell(0, z.users, "transforming a grid of noise levels")
+	pairs, err := ladder.Pairs(sampling)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // constants
+	}
+	table, err := bucket.NewTable(pairs, bucket.Options{Interval: z.interval, Points: z.points})
+	if err != nil {
+		return nil, err //nolint:wrapcheck // constants
+	}
+	o.Tell(0, z.users, "Rényi divergences of a finer grid")
+	fine, err := newDivergences(z.divergences)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]spent, z.users)
+	for i := range all {
+		all[i].sigmas = sigmasOf(o.Random("norms", i))
+	}
+	if err := account(ctx, o, ladder, table, fine, all); err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(all, func(a, b spent) int {
+		if a.byPLD < b.byPLD {
+			return -1
+		}
+		return 1
+	})
+	quantiles := experiment.Table{
+		Title:   "Figure 1, right: ε of single users after 50 epochs, δ = 1e-6",
+		Columns: append([]experiment.Column{{Name: "users below"}}, experiment.Columns(4, "by PLD", "by RDP", "PLD over RDP")...),
+		Note:    "The paper has histograms, of gradients of MNIST; these are made up. By both, ε of a user whose every gradient is clipped is the largest.",
+	}
+	for _, q := range []float64{0, 0.1, 0.25, 0.5, 0.75, 0.9, 1} {
+		u := all[min(int(q*float64(len(all))), len(all)-1)]
+		quantiles.Rows = append(quantiles.Rows, []any{map[bool]string{true: "all", false: percent(q)}[q == 1], u.byPLD, u.byRDP, u.byPLD / u.byRDP})
+	}
+	above, curves := 0, experiment.Figure{Title: "Figure 1, right: ε of users, in order", X: "user", Y: "ε"}
+	pld, rdp := experiment.Series{Name: "by privacy loss distributions"}, experiment.Series{Name: "by Rényi divergences"}
+	for i, u := range all {
+		if u.byPLD > u.byRDP {
+			above++
+		}
+		pld.X, pld.Y = append(pld.X, float64(i+1)), append(pld.Y, u.byPLD)
+		rdp.X, rdp.Y = append(rdp.X, float64(i+1)), append(rdp.Y, u.byRDP)
+	}
+	curves.Series = []experiment.Series{pld, rdp}
+	below := experiment.Table{
+		Title:   "Users for whom distributions say less than Rényi divergences",
+		Columns: []experiment.Column{{Name: ""}, {Name: "paper"}, {Name: "measured"}},
+		Rows:    [][]any{{"users", "all", len(all) - above}, {"of", nil, len(all)}},
+	}
+	cover, figure, err := coverOf(table, all[len(all)/2])
+	if err != nil {
+		return nil, err
+	}
+	return &experiment.Result{
+		Tables: []experiment.Table{quantiles, below, cover}, Figures: []experiment.Figure{curves, figure},
+		Notes: []string{
+			"An individual ε depends on the user's data: it may not be published.",
+			"Noise levels are rounded down to a grid, which is what makes many users cheap (Appendix D): ε by distributions is that of the grid, an upper bound. Rényi divergences are those of a grid of 1 % rounded up, so that they are, if anything, too low for the comparison.",
+		},
+	}, nil
+}
+
+func percent(q float64) string { return experiment.Column{}.Format(100*q) + " %" }
+
+// spent is what a user's gradients cost.
+type spent struct {
+	sigmas       [epochs]float64 // σ·C over the user's norm, of an epoch's batches
+	counts       bucket.Counts
+	byPLD, byRDP float64
+}
+
+// sigmasOf makes up the norms of one user's gradients: they shrink as the model learns the user,
+// faster for some than for others, and are clipped.
+func sigmasOf(random *rand.Rand) (sigmas [epochs]float64) {
+	first := 3 * math.Exp(0.8*random.NormFloat64())
+	lasts := 10 * math.Exp(0.6*random.NormFloat64())
+	rest := 0.2 * random.ExpFloat64()
+	for e := range sigmas {
+		norm := first * (rest + math.Exp(-float64(e)/lasts)) * math.Exp(0.2*random.NormFloat64())
+		sigmas[e] = noise * clip / min(max(norm, leastNorm), clip)
+	}
+	return sigmas
+}
+
+// divergences are Rényi divergences of one batch over a grid of noise levels.
+type divergences struct {
+	orders []float64
+	ladder bucket.Ladder
+	levels []loss.RDP
+}
+
+// newDivergences computes those of a grid of so many levels: 560 are in steps of 1 %.
+func newDivergences(levels int) (*divergences, error) {
+	d := &divergences{}
+	for order := 2.0; order <= conversion.MaxSampledOrder; order = math.Ceil(order * 1.08) {
+		d.orders = append(d.orders, order)
+	}
+	var err error
+	if d.ladder, err = bucket.NewGeometricLadder(noise, noise*clip/leastNorm, levels); err != nil {
+		return nil, err //nolint:wrapcheck // constants
+	}
+	d.levels = make([]loss.RDP, d.ladder.Len())
+	var all errgroup.Group
+	all.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range d.levels {
+		all.Go(func() (err error) {
+			d.levels[i], err = conversion.SampledGaussianToRDP(d.ladder.Sigma(i), sampling, d.orders)
+			return err //nolint:wrapcheck // named
+		})
+	}
+	return d, all.Wait() //nolint:wrapcheck // named
+}
+
+// of returns the divergences of the level above sigma, which are less: those that distributions are
+// compared with are at most too low.
+func (d *divergences) of(sigma float64) (loss.RDP, error) {
+	at, err := d.ladder.Bucket(sigma)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // named
+	}
+	if d.ladder.Sigma(at) < sigma {
+		at = min(at+1, len(d.levels)-1)
+	}
+	return d.levels[at], nil
+}
+
+// account computes every user's ε in both ways, with all cores.
+func account(ctx context.Context, o experiment.Options, ladder bucket.Ladder, table *bucket.Table, fine *divergences, all []spent) error {
+	group, ctx := errgroup.WithContext(ctx)
+	done := make(chan struct{})
+	next := make(chan int)
+	for range runtime.GOMAXPROCS(0) {
+		group.Go(func() error {
+			curve := table.NewCurve()
+			for i := range next {
+				if err := all[i].account(ladder, table, curve, fine); err != nil {
+					return err
+				}
+				select {
+				case done <- struct{}{}:
+				case <-ctx.Done():
+					return context.Cause(ctx)
+				}
+			}
+			return nil
+		})
+	}
+	group.Go(func() error {
+		defer close(next)
+		for given, ended := 0, 0; ended < len(all); {
+			to, i := next, given
+			if given == len(all) {
+				to = nil
+			}
+			select {
+			case to <- i:
+				given++
+			case <-done:
+				ended++
+				o.Tell(ended, len(all), "accounting for users")
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		}
+		return nil
+	})
+	return group.Wait() //nolint:wrapcheck // named
+}
+
+func (u *spent) account(ladder bucket.Ladder, table *bucket.Table, curve *bucket.Curve, fine *divergences) error {
+	u.counts = table.NewCounts()
+	total := make(loss.RDP, len(fine.orders))
+	for i, order := range fine.orders {
+		total[i].Alpha = order
+	}
+	for _, sigma := range u.sigmas {
+		at, err1 := ladder.Bucket(sigma)
+		step, err2 := fine.of(sigma)
+		if err := errors.Join(err1, err2); err != nil {
+			return err
+		}
+		u.counts[at] += batches
+		for i := range step {
+			total[i].Epsilon += batches * step[i].Epsilon
+		}
+	}
+	if err := curve.Set(u.counts); err != nil {
+		return err //nolint:wrapcheck // named
+	}
+	var err1, err2 error
+	u.byPLD, err1 = curve.EpsilonAt(userDelta)
+	u.byRDP, err2 = conversion.RDPToEpsilon(total, userDelta)
+	return errors.Join(err1, err2)
+}
+
+// coverOf has the curve of one user beside the Gaussian one that covers it (Figure 1, left).
+func coverOf(table *bucket.Table, u spent) (experiment.Table, experiment.Figure, error) {
+	const slack = 1e-9
+	curve := table.NewCurve()
+	if err := curve.Set(u.counts); err != nil {
+		return experiment.Table{}, experiment.Figure{}, err //nolint:wrapcheck // named
+	}
+	mu, err := curve.SmallestMu(slack)
+	if err != nil {
+		return experiment.Table{}, experiment.Figure{}, err //nolint:wrapcheck // named
+	}
+	t := experiment.Table{
+		Title:   "Figure 1, left: the median user's curve, and the Gaussian guarantee that covers it",
+		Columns: []experiment.Column{{Name: "ε", Digits: 3}, {Name: "log₁₀ δ of the user", Digits: 3}, {Name: "log₁₀ δ of the cover", Digits: 3}},
+		Note:    "Covered by " + experiment.Column{Digits: 4}.Format(mu) + "-GDP, up to 1e-9.",
+	}
+	f := experiment.Figure{Title: "Figure 1, left: δ(ε) of the median user", X: "ε", Y: "δ", LogY: true}
+	own, covers := experiment.Series{Name: "the user's own"}, experiment.Series{Name: "the Gaussian guarantee that covers it"}
+	for i := 0; i <= 16; i++ {
+		epsilon := u.byPLD * 1.2 * float64(i) / 16
+		a, err1 := curve.DeltaAt(epsilon)
+		b, err2 := conversion.GDPToDelta(loss.GDP{Mu: mu}, epsilon)
+		if err := errors.Join(err1, err2); err != nil {
+			return t, f, err
+		}
+		b += slack
+		own.X, own.Y, covers.X, covers.Y = append(own.X, epsilon), append(own.Y, a), append(covers.X, epsilon), append(covers.Y, b)
+		if i%4 == 0 {
+			t.Rows = append(t.Rows, []any{epsilon, math.Log10(a), math.Log10(b)})
+		}
+	}
+	f.Series = []experiment.Series{own, covers}
+	return t, f, nil
+}

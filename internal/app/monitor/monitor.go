@@ -1,0 +1,185 @@
+package monitor
+
+import (
+	"fmt"
+	"math"
+	"net/http"
+	"net/http/pprof"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/tollgate-dp/tollgate/internal/app/monitor/process"
+	"github.com/tollgate-dp/tollgate/pipeline"
+)
+
+// Options say what is served.
+type Options struct {
+	Version, Revision string // of the program
+	Trusted           bool   // exact numbers of records, too
+	Profiles          bool   // /debug/pprof/, too
+}
+
+// Monitor takes the states of a run and serves them. Safe for concurrent use.
+type Monitor struct {
+	o        Options
+	registry *prometheus.Registry
+	now      func() time.Time
+
+	mu    sync.Mutex
+	state *pipeline.RunState // the last one; nil before the first
+	at    time.Time          // when it came
+}
+
+// fresh is how old a state may be: one comes about once a second.
+const fresh = 10 * time.Second
+
+// New returns a Monitor that has no state yet: it is alive, and not ready.
+func New(o Options) *Monitor {
+	m := &Monitor{o: o, registry: prometheus.NewRegistry(), now: time.Now}
+	m.registry.MustRegister(&exporter{m})
+	return m
+}
+
+// Set takes the state of the run, about once a second.
+func (m *Monitor) Set(s pipeline.RunState) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.state, m.at = &s, m.now()
+}
+
+// last returns the newest state, nil before the first one, and why the run is not ready.
+func (m *Monitor) last() (s *pipeline.RunState, notReady string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case m.state == nil:
+		return nil, "starting"
+	case m.now().Sub(m.at) > fresh:
+		return m.state, "the run has said nothing since " + m.at.UTC().Format(time.RFC3339)
+	}
+	return m.state, m.state.NotReady
+}
+
+// Handler serves /metrics, /-/healthy and /-/ready, and with Options.Profiles /debug/pprof/.
+func (m *Monitor) Handler() http.Handler {
+	mux := http.NewServeMux()
+	metrics := promhttp.HandlerFor(process.Gatherer(m.registry), promhttp.HandlerOpts{MaxRequestsInFlight: 4, Timeout: 5 * time.Second})
+	mux.Handle("GET /metrics", metrics)
+	mux.HandleFunc("GET /-/healthy", func(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusOK, "alive") })
+	mux.HandleFunc("GET /-/ready", func(w http.ResponseWriter, _ *http.Request) {
+		if _, why := m.last(); why != "" {
+			say(w, http.StatusServiceUnavailable, "not ready: "+why)
+			return
+		}
+		say(w, http.StatusOK, "ready")
+	})
+	if m.o.Profiles {
+		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+		mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
+		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	}
+	return mux
+}
+
+func say(w http.ResponseWriter, code int, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(code)
+	fmt.Fprintln(w, text) //nolint:errcheck // the client has gone away
+}
+
+// exporter makes metrics of the last state.
+type exporter struct{ m *Monitor }
+
+var (
+	partition = []string{"partition"}
+
+	build        = prometheus.NewDesc("tollgate_build_info", "1, with what the program was made of.", []string{"version", "revision", "go"}, nil)
+	lag          = prometheus.NewDesc("tollgate_lag_seconds", "How long ago the last record that was read of a partition was appended, in whole seconds, rounded up; 0 at its end, and while no broker answers the time since the end was known. Absent where the events topic does not have append times.", partition, nil)
+	openTurn     = prometheus.NewDesc("tollgate_open_turn_age_seconds", "How long the turn that is being released has been open; 0 where none is.", nil, nil)
+	watermark    = prometheus.NewDesc("tollgate_watermark_timestamp_seconds", "Up to which event time windows are closed.", nil, nil)
+	settledTo    = prometheus.NewDesc("tollgate_settled_timestamp_seconds", "Up to which event time counts are published, complete and charged.", nil, nil)
+	turns        = prometheus.NewDesc("tollgate_turns_settled_total", "How many turns of the deployment are settled: their counts are published, complete and charged.", nil, nil)
+	restarts     = prometheus.NewDesc("tollgate_restarts_total", "How often the run began again by itself: epochs after its first one.", nil, nil)
+	epoch        = prometheus.NewDesc("tollgate_epoch", "The number of the epoch in force; -1 before the first.", nil, nil)
+	generation   = prometheus.NewDesc("tollgate_generation", "The generation of the deployment that is in force.", nil, nil)
+	ready        = prometheus.NewDesc("tollgate_ready", "1 where /-/ready says so, else 0.", nil, nil)
+	brokerUp     = prometheus.NewDesc("tollgate_broker_up", "1 where every broker that was asked answers, else 0.", nil, nil)
+	lagRecords   = prometheus.NewDesc("tollgate_lag_records", "Records of a partition that are not read yet. Exact: for the trusted side only.", partition, nil)
+	recordsTotal = prometheus.NewDesc("tollgate_records_total", "Records that this process was the first to read, without dead letters. Exact: for the trusted side only.", nil, nil)
+	lostTotal    = prometheus.NewDesc("tollgate_lost_records_total", "Records that are not counted, by reason; over_budget: once for each window of a metric. Exact: for the trusted side only.", []string{"reason"}, nil)
+	lossLevel    = prometheus.NewDesc("tollgate_loss_level", "How many of the newest records are not counted, by reason: 0 none, 1 some, 2 more than half.", []string{"reason"}, nil)
+	deadLetters  = prometheus.NewDesc("tollgate_dead_letters_total", "Records that this process was the first to read and that are no events, by class. Exact: for the trusted side only.", []string{"class"}, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (e *exporter) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{build, lag, openTurn, watermark, settledTo, turns, restarts, epoch, generation, ready, brokerUp, lossLevel} {
+		to <- d
+	}
+	if e.m.o.Trusted {
+		for _, d := range []*prometheus.Desc{lagRecords, recordsTotal, lostTotal, deadLetters} {
+			to <- d
+		}
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (e *exporter) Collect(to chan<- prometheus.Metric) {
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	counter := func(d *prometheus.Desc, v float64, labels ...string) {
+		to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, v, labels...)
+	}
+	gauge(build, 1, e.m.o.Version, e.m.o.Revision, runtime.Version())
+	s, why := e.m.last()
+	gauge(ready, truth(why == ""))
+	if s == nil {
+		return
+	}
+	gauge(brokerUp, truth(s.Broker))
+	gauge(openTurn, s.OpenFor.Seconds())
+	gauge(watermark, seconds(s.ClosedTo))
+	gauge(settledTo, seconds(s.SettledTo))
+	counter(turns, float64(s.Settled))
+	counter(restarts, float64(max(0, s.Epochs-1)))
+	gauge(epoch, float64(s.Epoch))
+	gauge(generation, float64(s.Generation))
+	for _, p := range s.Partitions {
+		id := fmt.Sprint(p.ID)
+		if p.LagKnown {
+			gauge(lag, math.Ceil(p.Lag.Seconds()), id) // finer, it would be the time of one record
+		}
+		if e.m.o.Trusted {
+			gauge(lagRecords, float64(p.Records), id)
+		}
+	}
+	for reason, level := range s.Losses {
+		gauge(lossLevel, float64(level), reason)
+	}
+	if e.m.o.Trusted {
+		counter(recordsTotal, float64(s.Totals.Read))
+		for reason, n := range s.Totals.Lost {
+			counter(lostTotal, float64(n), reason)
+		}
+		for class, n := range s.Totals.DeadLetters {
+			counter(deadLetters, float64(n), class)
+		}
+	}
+}
+
+func truth(v bool) float64 {
+	if v {
+		return 1
+	}
+	return 0
+}
+
+func seconds(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }

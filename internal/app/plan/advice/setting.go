@@ -1,0 +1,143 @@
+package advice
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/app/config"
+	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
+)
+
+// Setting is what can be chosen.
+type Setting struct {
+	Window       time.Duration `json:"-"`
+	WindowText   string        `json:"window"`
+	KeysPerUser  int           `json:"max_keys_per_user"`
+	EventsPerKey int           `json:"max_events_per_key"`
+	LastAtLeast  int           `json:"last_at_least"`
+	Epsilon      float64       `json:"epsilon"`
+	// Relative is the relative error of the target; 0 for none.
+	Relative float64 `json:"relative"`
+	Together bool    `json:"all_events_together,omitempty"` // without keys
+	// Min and Max are what values are clamped to; both 0 for what has no values.
+	Min int64 `json:"min,omitempty"`
+	Max int64 `json:"max,omitempty"`
+}
+
+// bounds are what is chosen of what one user can add.
+type bounds struct {
+	keys, events int
+	least, most  int64
+}
+
+func (s *Setting) bounds() bounds { return bounds{s.KeysPerUser, s.EventsPerKey, s.Min, s.Max} }
+
+func (s *Setting) set(b bounds) {
+	s.KeysPerUser, s.EventsPerKey, s.Min, s.Max = b.keys, b.events, b.least, b.most
+}
+
+// price is what bounds cost by those of another setting: keys times the square of what one event
+// or value can add.
+func (b bounds) price() float64 {
+	each := float64(b.events) * float64(max(b.most, -b.least, 1))
+	return float64(b.keys) * each * each
+}
+
+// BoundsText writes the bounds of a setting: keys × events, and the range of values.
+func BoundsText(s Setting) string {
+	text := fmt.Sprintf("%d × %d", s.KeysPerUser, s.EventsPerKey)
+	if s.Min != 0 || s.Max != 0 {
+		text += fmt.Sprintf(", %d to %d", s.Min, s.Max)
+	}
+	return text
+}
+
+// Terms are what all settings of an answer have in common: what is promised, and how exact values
+// are to be.
+type Terms struct {
+	Delta      float64
+	Accountant string
+	Planned    float64 // the part of the promise that choosing has spent
+	Target     noisereduction.Target
+	// Metric is the one of a configuration that is planned, of which a block has what is chosen; ""
+	// is one of its own.
+	Metric string
+	// Keys is what a configuration has under keys:, in one line; "" is private keys.
+	Keys string
+	// Demo is the command that runs on the same events, to which the flags of a setting are added;
+	// "" for none.
+	Demo string
+}
+
+// yaml returns a setting as the sections privacy and metrics of a configuration file, or as what is
+// chosen of a metric of one.
+func (t *Terms) yaml(s *Setting) string {
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	if t.Metric == "" {
+		line("privacy:")
+		line("  epsilon: %s", number(s.Epsilon))
+		line("  delta: %s", number(t.Delta))
+		if t.Accountant != "" {
+			line("  accountant: %s", t.Accountant)
+		}
+		if t.Planned > 0 {
+			line("  planned: %s", number(t.Planned))
+		}
+		line("metrics:")
+		line("  - name: events")
+		line("    kind: events")
+		line("    keys: %s", or(t.Keys, "{mode: private}"))
+	} else {
+		line("  - name: %s", t.Metric)
+	}
+	line("    window: {size: %s}", config.Duration(s.Window))
+	within := ""
+	if s.Min != 0 || s.Max != 0 {
+		within = fmt.Sprintf(", min: %d, max: %d", s.Min, s.Max)
+	}
+	line("    bounds: {max_keys_per_user: %d, max_events_per_key: %d%s}", s.KeysPerUser, s.EventsPerKey, within)
+	var target []string
+	if s.Relative > 0 {
+		target = append(target, "relative: "+number(s.Relative))
+	}
+	if t.Target.Absolute > 0 {
+		target = append(target, "absolute: "+number(t.Target.Absolute))
+	}
+	if len(target) > 0 {
+		line("    target: {%s, confidence: %s}", strings.Join(target, ", "), number(t.Target.Confidence))
+	}
+	line("    last_at_least: %d", s.LastAtLeast)
+	return b.String()
+}
+
+// demo returns the command that does the same with a file; "" where there is none.
+func (t *Terms) demo(s *Setting) string {
+	if t.Demo == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s --window %s --max-keys-per-user %d --max-events-per-key %d --last-at-least %d", t.Demo, config.Duration(s.Window), s.KeysPerUser, s.EventsPerKey, s.LastAtLeast)
+}
+
+// Lasts says how long every user can take part, at the least.
+func Lasts(s Setting) string {
+	if s.Window > math.MaxInt64/time.Duration(max(1, s.LastAtLeast)) {
+		return "more than 200 years"
+	}
+	return config.Duration(time.Duration(s.LastAtLeast) * s.Window)
+}
+
+// number writes a number as people do: 1e-6.
+func number(v float64) string {
+	return strings.Replace(strconv.FormatFloat(v, 'g', -1, 64), "e-0", "e-", 1)
+}
+
+func or(text, otherwise string) string {
+	if text == "" {
+		return otherwise
+	}
+	return text
+}

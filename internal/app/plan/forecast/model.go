@@ -1,0 +1,129 @@
+package forecast
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/tollgate-dp/tollgate/internal/app/plan/sample"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
+	"github.com/tollgate-dp/tollgate/state"
+)
+
+// unbounded are the bounds of what there is to count.
+var unbounded = metrickind.Bounds{Events: math.MaxInt64}
+
+// model is what all paths share.
+type model struct {
+	w        *sample.Windows
+	budget   state.Budget
+	metric   *deployment.CompiledMetric
+	coverage *deployment.CompiledMetric // nil: none
+	kind     metrickind.Kind
+	bounds   metrickind.Bounds
+	least    float64 // for kinds with values: what each is clamped to
+	greatest float64
+	most     int      // keys of a user in a window
+	keys     int      // numbers of keys are below it: public keys without events come after the others
+	listed   []uint32 // public keys
+	taken    []bool   // by key: whether it is public; nil where keys are private
+	worst    []uint64 // by contribution, as far as it goes: what it costs at the top, account units
+	beside   uint64   // what the coverage costs at the top
+	pays     int      // how many pairs of window and key a user's δ pays for; −1: no limit
+	period   int64    // milliseconds; 0 for life
+	after    []int    // Options.Lost, with the last window
+	told     []int32  // by key: its index in Options.Keys plus one; 0: not told
+	// threshold is that of the plan.
+	threshold float64
+	options   Options
+}
+
+func newModel(w *sample.Windows, d *deployment.Deployment, o Options) (*model, error) {
+	metric := &d.Metrics[0]
+	s := &metric.Spec
+	m := &model{
+		w: w, budget: d.Budget, metric: metric, kind: metrickind.Of(s.Kind), bounds: s.Bounds(), most: int(s.MaxKeysPerUser),
+		keys: w.Keys, period: d.Config.Privacy.Period.Milliseconds(), options: o,
+		threshold: metric.Plan.Threshold(),
+	}
+	m.least, m.greatest = float64(m.bounds.Min), float64(m.bounds.Max)
+	switch {
+	case m.kind.Values && !w.Values && w.Len() > 0:
+		return nil, fmt.Errorf("forecasting %s, which adds up values, from events without: %w", s.Name, ErrUnsupported)
+	case s.WindowSize != s.WindowSlide:
+		return nil, fmt.Errorf("forecasting %s, whose windows slide: %w", s.Name, ErrUnsupported)
+	case s.WindowSize != w.Size.Milliseconds():
+		return nil, fmt.Errorf("forecasting %s from windows of another size, %s: %w", s.Name, w.Size, ErrUnsupported)
+	case m.period%s.WindowSize != 0 || m.period > 0 && w.Start%s.WindowSize != 0:
+		return nil, fmt.Errorf("forecasting %s, whose windows reach over the end of a period: %w", s.Name, ErrUnsupported)
+	}
+	if err := m.list(s); err != nil {
+		return nil, err
+	}
+	m.worst = make([]uint64, 1+min(m.kind.Sensitivity(m.bounds), 1<<10))
+	for c := range m.worst {
+		m.worst[c] = units(uint64(c), s.Top)
+	}
+	if d.Config.Metrics[0].Coverage != nil {
+		m.coverage = &d.Metrics[1]
+		m.beside = units(1, m.coverage.Spec.Top)
+	}
+	m.pays = -1
+	if !s.DeltaKey.IsZero() {
+		n := d.Budget.Keys.Big()
+		if n.Div(n, s.DeltaKey.Big()); n.IsInt64() && n.Int64() < math.MaxInt32 {
+			m.pays = int(n.Int64())
+		}
+	}
+	for _, n := range o.Lost {
+		if n > 0 && n < w.Len() {
+			m.after = append(m.after, n)
+		}
+	}
+	m.after = append(m.after, w.Len())
+	slices.Sort(m.after)
+	m.after = slices.Compact(m.after)
+	m.told = make([]int32, m.keys)
+	for i, k := range o.Keys {
+		if int(k) >= w.Keys {
+			return nil, fmt.Errorf("forecasting %s: there is no key %d among %d: %w", s.Name, k, w.Keys, ErrUnsupported)
+		}
+		m.told[k] = int32(i + 1)
+	}
+	return m, nil
+}
+
+// list finds the public keys among those of the sample; those without events get numbers, too.
+func (m *model) list(s *schemas.MetricSpec) error {
+	if s.KeyMode != schemas.KeysPublic {
+		return nil
+	}
+	if len(m.w.Names) != m.w.Keys {
+		return fmt.Errorf("forecasting %s, whose keys are public, without the names of keys: %w", s.Name, ErrUnsupported)
+	}
+	numbers := make(map[string]uint32, m.w.Keys)
+	for k, name := range m.w.Names {
+		numbers[name] = uint32(k)
+	}
+	for _, key := range s.PublicKeys {
+		k, some := numbers[string(key)]
+		if !some {
+			k = uint32(m.keys)
+			m.keys++
+		}
+		m.listed = append(m.listed, k)
+	}
+	m.taken = make([]bool, m.keys)
+	for _, k := range m.listed {
+		m.taken[k] = true
+	}
+	return nil
+}
+
+// units is state.Charge, MaxMu2 where that does not fit.
+func units(c uint64, u state.Precision) uint64 {
+	charge, _ := state.Charge(c, u)
+	return uint64(charge)
+}

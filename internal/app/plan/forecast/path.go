@@ -1,0 +1,333 @@
+package forecast
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+
+	"github.com/tollgate-dp/tollgate/internal/app/plan/sample"
+	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
+)
+
+// path is one walk along the windows, with noise of its own.
+type path struct {
+	*model
+	totals
+	normal func() float64
+	picks  *rand.Rand // of the events that stay
+	scale  float64    // of a contribution: users that one of the sample stands for
+	order  uint64     // decides, with a user and a key, which keys stay; another one in each period
+
+	spent   []uint64 // by user, account units
+	named   []int32  // by user: pairs of window and key that δ was spent on
+	out     []bool   // by user: left out once
+	outs    int
+	ever    []bool // by key: had a count
+	came    []bool // by key: came out
+	truth   []float64
+	gross   []float64 // as truth, but of sizes: of what users add, whatever its sign
+	counted []float64
+	paid    []state.Precision
+	seen    []uint32 // keys of the window, each once
+
+	admitted []contribution // of the window
+	users    int            // admitted to the window
+	own      []ranked       // of a user
+}
+
+type contribution struct {
+	user, key uint32
+	c         float64 // of the count
+}
+
+// ranked is what a user did with a key: one cell for each value.
+type ranked struct {
+	hash  uint64
+	cells []sample.Cell
+}
+
+// walk goes along all windows; it ends early where ctx is done.
+func (m *model) walk(ctx context.Context, seed uint64) *totals {
+	p := &path{
+		model: m, normal: rand.New(rand.NewPCG(seed, 0x70_1a_70)).NormFloat64, picks: rand.New(rand.NewPCG(seed, 0x70_1a_71)), scale: 1 / m.w.Rate, order: mix(seed + golden),
+		totals: totals{lost: make([]float64, 0, len(m.after)), key: make([]keySums, len(m.options.Keys))},
+		spent:  make([]uint64, m.w.Users), named: make([]int32, m.w.Users), out: make([]bool, m.w.Users),
+		ever: make([]bool, m.keys), came: make([]bool, m.keys), truth: make([]float64, m.keys), gross: make([]float64, m.keys), counted: make([]float64, m.keys),
+		paid: make([]state.Precision, m.keys), own: make([]ranked, 0, 64),
+	}
+	period := int64(math.MinInt64)
+	for window := range m.w.Len() {
+		if window%64 == 0 && ctx.Err() != nil {
+			return &p.totals
+		}
+		if m.period > 0 {
+			if now := floor(m.w.Start+int64(window)*m.w.Size.Milliseconds(), m.period); now != period {
+				period = now
+				p.order = mix(mix(seed+golden) ^ uint64(now)*golden)
+				clear(p.spent)
+				clear(p.named)
+			}
+		}
+		before := sums{p.wrong, p.sum.ShownTruth}
+		p.window(window)
+		if m.after[len(p.lost)] == window+1 {
+			p.lost = append(p.lost, float64(p.outs)*p.scale)
+			p.ends = append(p.ends, sums{p.wrong - before.wrong, p.sum.ShownTruth - before.shown})
+		}
+	}
+	if m.w.Len() == 0 {
+		p.lost, p.ends = append(p.lost, 0), append(p.ends, sums{})
+	}
+	for k := range p.ever {
+		if p.ever[k] {
+			p.sum.KeysEver++
+		}
+		if p.came[k] {
+			p.sum.KeysShown++
+		}
+	}
+	return &p.totals
+}
+
+// window admits the users of a window, releases its counts, and charges. Noise is drawn in the
+// order in which keys appear, which depends on nothing but the sample.
+func (p *path) window(window int) {
+	p.seen, p.admitted, p.users = append(p.seen[:0], p.listed...), p.admitted[:0], 0
+	cells := p.w.At(window)
+	for from := 0; from < len(cells); {
+		end := from + 1
+		for end < len(cells) && cells[end].User == cells[from].User {
+			end++
+		}
+		p.user(cells[from:end])
+		from = end
+	}
+	for _, k := range p.seen {
+		p.release(k)
+	}
+	for _, c := range p.admitted {
+		p.spent[c.user] += units(uint64(math.Abs(c.c)), p.paid[c.key])
+	}
+	if p.coverage != nil {
+		p.cover()
+	}
+	for _, k := range p.seen {
+		p.truth[k], p.gross[k], p.counted[k] = 0, 0, 0
+	}
+}
+
+// cover charges the admitted users for the count of them all.
+func (p *path) cover() {
+	charge := units(1, p.coverage.Plan.Imitate(math.Round(float64(p.users)*p.scale), p.normal).Precision)
+	for i, c := range p.admitted {
+		if i == 0 || p.admitted[i-1].user != c.user {
+			p.spent[c.user] += charge
+		}
+	}
+}
+
+// user clips what one user did, and admits it if the user can pay for the worst of it.
+func (p *path) user(cells []sample.Cell) {
+	user := cells[0].User
+	own := p.clip(cells)
+	if len(own) == 0 {
+		return
+	}
+	worst, fits := state.Mu2(p.beside), true
+	from, kept := len(p.admitted), 0.0
+	for _, o := range own {
+		total := p.within(o.cells)
+		c, price := uint64(math.Abs(total)), uint64(0)
+		if c < uint64(len(p.worst)) {
+			price = p.worst[c]
+		} else {
+			price = units(c, p.metric.Spec.Top)
+		}
+		if fits {
+			worst, fits = worst.Add(state.Mu2(price))
+		}
+		kept += float64(c) * p.scale
+		p.admitted = append(p.admitted, contribution{user, o.cells[0].Key, total})
+	}
+	p.sum.Kept += kept
+	if fits {
+		worst, fits = worst.Add(state.Mu2(p.spent[user]))
+	}
+	if !fits || worst > p.budget.Mu2 || p.pays >= 0 && int(p.named[user])+len(own) > p.pays {
+		p.admitted = p.admitted[:from]
+		if !p.out[user] {
+			p.out[user] = true
+			p.outs++
+		}
+		return
+	}
+	p.users++
+	p.sum.Counted += kept
+	p.named[user] = int32(min(int64(p.named[user])+int64(len(own)), math.MaxInt32))
+	for _, c := range p.admitted[from:] {
+		p.counted[c.key] += c.c * p.scale
+	}
+}
+
+// clip adds to the truth and returns the cells whose keys stay. As in the product a hash of user,
+// period and key decides, the same in all windows: users who come back with the same keys are
+// counted for the same ones.
+func (p *path) clip(cells []sample.Cell) []ranked {
+	own := p.own[:0]
+	for rest := cells; len(rest) > 0; {
+		var of []sample.Cell
+		of, rest = sample.ByKey(rest)
+		key := of[0].Key
+		if p.taken != nil && !p.taken[key] {
+			continue
+		}
+		n := p.whole(of) * p.scale
+		if p.gross[key] == 0 && p.taken == nil {
+			p.seen = append(p.seen, key)
+		}
+		p.truth[key] += n
+		p.gross[key] += math.Abs(n)
+		p.sum.Truth += math.Abs(n)
+		own = append(own, ranked{cells: of})
+	}
+	p.own = own
+	if len(own) <= p.most {
+		return own
+	}
+	order := mix(p.order ^ uint64(cells[0].User)*golden)
+	for i := range own {
+		own[i].hash = mix(order ^ uint64(own[i].cells[0].Key)*golden)
+	}
+	least(own, p.most)
+	return own[:p.most]
+}
+
+// whole is what a user's events of a key add up to without bounds.
+func (p *path) whole(cells []sample.Cell) (total float64) {
+	if !p.kind.Values {
+		_, n := p.kind.Contribution(events(cells), unbounded)
+		return float64(n)
+	}
+	for _, c := range cells {
+		total += float64(c.Events) * float64(c.Value)
+	}
+	return total
+}
+
+// within is what a user's events of a key add up to within the bounds. Where values are added,
+// those of the events with the least ranks are: of any that many, as likely as of others.
+func (p *path) within(cells []sample.Cell) (total float64) {
+	n := events(cells)
+	if !p.kind.Values {
+		_, c := p.kind.Contribution(n, p.bounds)
+		return float64(c)
+	}
+	stay := min(n, uint64(p.bounds.Events))
+	for _, c := range cells {
+		of := p.some(stay, uint64(c.Events), n)
+		total += float64(of) * min(max(float64(c.Value), p.least), p.greatest)
+		stay, n = stay-of, n-uint64(c.Events)
+	}
+	return math.Round(total)
+}
+
+// some draws how many of stay events, chosen out of n, are among certain m: the hypergeometric law,
+// but for its mean beyond 4,096 events.
+func (p *path) some(stay, m, n uint64) (of uint64) {
+	if stay == n || m == n {
+		return min(stay, m)
+	}
+	if n > 1<<12 {
+		mean := uint64(math.Round(float64(stay) * float64(m) / float64(n)))
+		return max(min(mean, stay, m), stay-min(stay, n-m))
+	}
+	for ; m > 0 && stay > 0; m, n = m-1, n-1 {
+		if p.picks.Uint64N(n) < stay {
+			of, stay = of+1, stay-1
+		}
+	}
+	return of
+}
+
+func events(cells []sample.Cell) (n uint64) {
+	for _, c := range cells {
+		n += uint64(c.Events)
+	}
+	return n
+}
+
+// least moves the n least hashes to the front, in any order: quickselect (Hoare 1961). Hashes are
+// random, so that the middle is a good pivot.
+func least(own []ranked, n int) {
+	for len(own) > 1 {
+		pivot, i, j := own[len(own)/2].hash, 0, len(own)-1
+		for i <= j {
+			for own[i].hash < pivot {
+				i++
+			}
+			for own[j].hash > pivot {
+				j--
+			}
+			if i <= j {
+				own[i], own[j] = own[j], own[i]
+				i, j = i+1, j-1
+			}
+		}
+		switch {
+		case n <= j:
+			own = own[:j+1]
+		case n >= i:
+			own, n = own[i:], n-i
+		default:
+			return
+		}
+	}
+}
+
+const golden = 0x9e3779b97f4a7c15
+
+// mix spreads a number over 64 bits: the finisher of SplitMix64 (Steele, Lea, Flood 2014).
+func mix(x uint64) uint64 {
+	x ^= x >> 30
+	x *= 0xbf58476d1ce4e5b9
+	x ^= x >> 27
+	x *= 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+func floor(millis, size int64) int64 {
+	n := millis / size
+	if millis%size < 0 {
+		n--
+	}
+	return n
+}
+
+// release draws one count's value.
+func (p *path) release(k uint32) {
+	truth, counted := p.truth[k], p.counted[k]
+	p.ever[k] = true
+	p.sum.Counts++
+	var out noisereduction.Outcome
+	if counted != 0 || p.taken != nil { // a private key of which nothing is counted exists nowhere
+		out = p.metric.Plan.Imitate(math.Round(counted), p.normal)
+		p.paid[k] = out.Precision
+	}
+	if p.taken == nil {
+		p.sum.Reach = max(p.sum.Reach, counted/p.threshold)
+	}
+	wrong := math.Abs(counted + out.Error - truth)
+	if out.Passed {
+		p.came[k] = true
+		p.sum.Shown++
+		p.sum.ShownTruth += p.gross[k]
+		p.wrong += wrong
+		if out.Met {
+			p.sum.Met++
+		}
+	}
+	if told := p.told[k]; told > 0 && p.gross[k] > 0 {
+		p.key[told-1].add(out, truth, counted, max(p.metric.Spec.Relative*math.Abs(truth), p.metric.Spec.Absolute) >= wrong)
+	}
+}

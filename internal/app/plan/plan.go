@@ -1,0 +1,149 @@
+package plan
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/app/config"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/state"
+)
+
+// Plan is what follows from a configuration. Its JSON is what tollgate validate prints.
+type Plan struct {
+	Deployment string  `json:"deployment"`
+	Epsilon    float64 `json:"epsilon"`
+	Delta      float64 `json:"delta"`
+	Accountant string  `json:"accountant"`
+	Mu         float64 `json:"mu"`         // √B²: the privacy loss that an account may spend
+	DeltaKeys  float64 `json:"delta_keys"` // the part of delta that private keys may spend
+	// Planned is the part of the promise that was spent on choosing bounds; Mu and DeltaKeys are
+	// what is left.
+	Planned float64  `json:"planned,omitempty"`
+	Trust   string   `json:"trust"`
+	Period  string   `json:"period,omitempty"`
+	Periods []Period `json:"periods,omitempty"`
+	Metrics []Metric `json:"metrics"`
+	Notes   []string `json:"notes,omitempty"` // what a reader of the counts must know
+	Limits  []string `json:"not_protected"`
+}
+
+// Period is the promise to a user over several periods together.
+type Period struct {
+	Periods int     `json:"periods"`
+	Epsilon float64 `json:"epsilon"`
+	Delta   float64 `json:"delta"`
+}
+
+// Metric is what follows for one metric.
+type Metric struct {
+	Name       string  `json:"name"`
+	Kind       string  `json:"kind"`
+	Window     string  `json:"window"`
+	Slide      string  `json:"slide,omitempty"`
+	Keys       string  `json:"keys"`
+	KeysFrom   string  `json:"keys_from,omitempty"`
+	PublicKeys int     `json:"public_keys,omitempty"`
+	FirstSigma float64 `json:"first_sigma"` // standard deviation of a count's first release, in the metric's unit
+	TopSigma   float64 `json:"top_sigma"`   // the least standard deviation that a release can have
+	// Threshold is what the first noisy count of a private key must exceed; nil where keys
+	// are not private.
+	Threshold *float64 `json:"threshold"`
+	DeltaKey  float64  `json:"delta_key,omitempty"` // the part of delta that one key in one window spends
+
+	Relative   float64 `json:"relative"`
+	Absolute   float64 `json:"absolute"`
+	Confidence float64 `json:"confidence"`
+	// MeetableFrom is the least count that can meet the target; nil where no count can.
+	MeetableFrom *float64 `json:"meetable_from"`
+
+	// Windows is how many windows every user can take part in, however much they
+	// contribute within the bounds; Alone says that this holds only while the
+	// other metrics leave the budget to this one (deployment.Lifetime).
+	Windows uint64 `json:"windows"`
+	Alone   bool   `json:"alone,omitempty"`
+	Lasts   string `json:"lasts"` // the time from the start of the first to the end of the last of them
+
+	Expected []Count `json:"expected,omitempty"` // by size of the count: see AddCounts
+	Needs    []Need  `json:"needs,omitempty"`    // of sizes that cannot meet the target
+}
+
+// New returns the plan of a deployment. Nothing on any broker is looked at.
+func New(d *deployment.Deployment) *Plan {
+	cfg, budget := d.Config, d.Budget
+	p := &Plan{
+		Deployment: cfg.Deployment, Epsilon: budget.Epsilon, Delta: budget.Delta, Accountant: string(budget.Accountant),
+		Mu: budget.Mu2.Mu(), DeltaKeys: budget.Keys.Float(), Planned: budget.Planned.Share, Trust: cfg.Time.Trust,
+	}
+	if cfg.Privacy.Period > 0 {
+		p.Period = config.Duration(cfg.Privacy.Period)
+		p.Periods = overPeriods(d)
+	}
+	lifetimes := deployment.Lifetimes(d)
+	for i, m := range d.Metrics {
+		p.Metrics = append(p.Metrics, planMetric(&m, lifetimes[i], &cfg))
+	}
+	p.Notes, p.Limits = notes(d), limits(&cfg)
+	return p
+}
+
+// overPeriods returns what is promised to a user who is active in several periods.
+func overPeriods(d *deployment.Deployment) []Period {
+	var out []Period
+	for _, n := range []int{1, 2, 12, 52} {
+		p, ok := deployment.OverPeriods(d, n)
+		if !ok {
+			break
+		}
+		out = append(out, Period{Periods: n, Epsilon: p.Epsilon, Delta: p.Delta})
+	}
+	return out
+}
+
+func planMetric(m *deployment.CompiledMetric, l deployment.Lifetime, cfg *deployment.Config) Metric {
+	s := &m.Spec
+	size, slide := time.Duration(s.WindowSize)*time.Millisecond, time.Duration(s.WindowSlide)*time.Millisecond
+	out := Metric{
+		Name: s.Name, Kind: s.Kind, Window: config.Duration(size), Keys: s.KeyMode, PublicKeys: len(s.PublicKeys),
+		FirstSigma: deviation(s.First), TopSigma: deviation(s.Top), DeltaKey: s.DeltaKey.Float(),
+		Relative: s.Relative, Absolute: s.Absolute, Confidence: s.Confidence,
+		Threshold: finite(m.Plan.Threshold()), MeetableFrom: finite(math.Ceil(m.Plan.MeetableFrom())),
+		Windows: l.Windows, Alone: l.UpTo, Lasts: lasts(l.Windows, size, slide, cfg.Privacy.Period),
+	}
+	out.KeysFrom = s.KeysFrom
+	if slide != size {
+		out.Slide = config.Duration(slide)
+	}
+	return out
+}
+
+// lasts says how much time n windows cover.
+func lasts(n uint64, size, slide, period time.Duration) string {
+	if n == 0 {
+		return "no window"
+	}
+	if period > 0 {
+		return "every period anew"
+	}
+	span := float64(n-1)*float64(slide) + float64(size)
+	if span > math.MaxInt64/2 {
+		return "more than 140 years"
+	}
+	return config.Duration(time.Duration(n-1)*slide + size)
+}
+
+func deviation(p state.Precision) float64 { return 1 / math.Sqrt(p.Float()) }
+
+// finite returns nil for an infinite number.
+func finite(v float64) *float64 {
+	if math.IsInf(v, 0) || math.IsNaN(v) {
+		return nil
+	}
+	return &v
+}
+
+// HasPrivate reports whether a metric has private keys of its own.
+func (p *Plan) HasPrivate() bool {
+	return slices.ContainsFunc(p.Metrics, func(m Metric) bool { return m.Keys == deployment.KeysPrivate })
+}

@@ -1,0 +1,242 @@
+package protected
+
+import (
+	"cmp"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/big"
+	"slices"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/app/eventfile"
+	"github.com/tollgate-dp/tollgate/internal/app/plan/sample"
+	"github.com/tollgate-dp/tollgate/schemas/secret"
+	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
+)
+
+// MostKeys is how many keys of an individual are counted in the table of keys.
+const MostKeys = 4
+
+// Options are the arguments of a choice. They are public.
+type Options struct {
+	Window, Period time.Duration // Period 0: the unit of privacy is a user for life
+	From, To       int64         // the range of times, [From, To), Unix milliseconds; 0: no limit, but a Period needs both
+	Budget         state.Budget  // its planned part is what is spent
+	PublicKeys     []string      // nil: keys are private, and a table of them is made
+	Values         bool          // whether a table of values is made
+	Read           string        // names the source, the format and all else that decides which events there are
+	Key            noisereduction.NoiseKey
+	TempDir        string // for what does not fit memory
+	Memory         int    // bytes; 0: the default of package eventfile
+
+	mostCells int // 0: the constant
+}
+
+var (
+	// ErrTooLittle says that the planned part of the budget pays for nothing.
+	ErrTooLittle = errors.New("the planned part of the budget is too small")
+	// ErrOpenRange says that a choice for budgets per period has no beginning or no end of its
+	// range.
+	ErrOpenRange = errors.New("users are counted in one period each, so the range of times needs a beginning and an end")
+)
+
+// Choice takes events, in any order. Not for concurrent use. Close it.
+type Choice struct {
+	o       Options
+	prices  prices
+	sorter  *eventfile.Sorter
+	hashKey secret.Of[[32]byte]
+	public  map[string]bool
+	buffer  []byte
+}
+
+// prices are what the tables cost, in account units, and the precision that this buys.
+type prices struct {
+	shape, windows, keys, values state.Precision // keys: of one key
+	deltaKey                     state.Delta
+}
+
+// New checks the options. Its errors are ErrTooLittle, ErrOpenRange, sample.ErrTooManyWindows, or
+// name an invalid option.
+func New(o Options) (*Choice, error) {
+	if o.Window < time.Millisecond || o.Period < 0 || o.Period%o.Window != 0 {
+		return nil, fmt.Errorf("choosing bounds for windows of %s: periods must be whole numbers of windows", o.Window)
+	}
+	// Refused before it is charged: no advice could be made of it.
+	if n := o.windows(); n > sample.MostWindows {
+		return nil, fmt.Errorf("choosing bounds for %d windows of %s: %w", n, o.Window, sample.ErrTooManyWindows)
+	}
+	// The data must not decide which periods there are.
+	if o.Period > 0 && (o.From == 0 || o.To <= o.From) {
+		return nil, fmt.Errorf("choosing bounds for budgets per %s: %w", o.Period, ErrOpenRange)
+	}
+	c := &Choice{o: o, sorter: eventfile.NewSorter(o.TempDir, o.Memory), hashKey: secret.New(keyed(o.Key.Secret.Reveal(), "tollgate plan order of users v1"))}
+	var err error
+	if c.prices, err = o.prices(); err != nil {
+		return nil, err
+	}
+	if o.PublicKeys != nil {
+		c.public = map[string]bool{}
+		for _, k := range o.PublicKeys {
+			c.public[k] = true
+		}
+	}
+	return c, nil
+}
+
+// prices divides the planned part into shares: 3 for the table of keys and events, 1 for that of
+// windows, 1 for that of keys, and 1 for that of values, where there are these.
+func (o *Options) prices() (p prices, err error) {
+	units := uint64(o.Budget.Planned.Mu2)
+	private := o.PublicKeys == nil
+	shares, perKey, values := uint64(4), uint64(0), uint64(0)
+	if private {
+		shares++
+	}
+	if o.Values {
+		shares++
+	}
+	share := units / shares
+	if private {
+		perKey = share / MostKeys
+	}
+	if o.Values {
+		values = share
+	}
+	for _, v := range []struct {
+		to    *state.Precision
+		units uint64
+	}{{&p.shape, 3 * share}, {&p.windows, share}, {&p.keys, perKey}, {&p.values, values}} {
+		if *v.to, err = state.PrecisionFromBig(new(big.Int).Lsh(new(big.Int).SetUint64(v.units), 40)); err != nil {
+			return p, fmt.Errorf("choosing bounds: %w", err)
+		}
+	}
+	if p.shape.IsZero() || p.windows.IsZero() || private && p.keys.IsZero() || o.Values && p.values.IsZero() {
+		return p, fmt.Errorf("choosing bounds with %v of the budget: %w", o.Budget.Planned.Share, ErrTooLittle)
+	}
+	if private {
+		d := o.Budget.Planned.Keys.Big()
+		if p.deltaKey, err = state.DeltaFromBig(d.Div(d, big.NewInt(MostKeys))); err != nil {
+			return p, fmt.Errorf("choosing bounds: %w", err)
+		}
+		if p.deltaKey.IsZero() {
+			return p, fmt.Errorf("choosing bounds with %v of the δ of keys: %w", o.Budget.Planned.Share, ErrTooLittle)
+		}
+	}
+	return p, nil
+}
+
+// Add adds an event; it keeps no reference to user and key. It ignores events outside the range, of
+// keys that are not on a given list of public keys, and, with periods, outside the period in which
+// the user is counted. It uses the value only if the options ask for a table of values.
+func (c *Choice) Add(user, key []byte, millis, value int64) error {
+	if c.o.From != 0 && millis < c.o.From || c.o.To != 0 && millis >= c.o.To || c.public != nil && !c.public[string(key)] {
+		return nil
+	}
+	order := c.hashKey.Reveal()
+	h := hmac.New(sha256.New, order[:])
+	h.Write(user)
+	hash := h.Sum(nil)
+	if first, n := c.o.periods(); n > 1 {
+		counted := first + int64(binary.BigEndian.Uint64(hash[8:])%uint64(n))
+		if floor(millis, c.o.Period.Milliseconds()) != counted {
+			return nil
+		}
+	}
+	if !c.o.Values {
+		value = 0
+	}
+	c.buffer = encode(c.buffer, user, key, floor(millis, c.o.Window.Milliseconds()), value)
+	return c.sorter.Add(eventfile.Entry{Millis: int64(binary.BigEndian.Uint64(hash) >> 1), Value: slices.Clone(c.buffer)})
+}
+
+// periods returns the first period of the range, and how many periods the range touches: 0 without
+// a Period.
+func (o *Options) periods() (first, n int64) {
+	if o.Period == 0 {
+		return 0, 0
+	}
+	first = floor(o.From, o.Period.Milliseconds())
+	return first, floor(o.To-1, o.Period.Milliseconds()) - first + 1
+}
+
+// Close frees what sorting took.
+func (c *Choice) Close() error { return c.sorter.Close() }
+
+// arguments returns a hash under the noise key of all options and of the layout of the tables. It
+// does not depend on the data, and does not reveal the options.
+func (c *Choice) arguments() ([32]byte, error) {
+	encoded, err := json.Marshal(struct {
+		Window, Period, From, To int64
+		Budget                   state.Budget
+		PublicKeys               []string
+		Read                     string
+		Values                   bool
+		Layout                   []any
+	}{c.o.Window.Milliseconds(), c.o.Period.Milliseconds(), c.o.From, c.o.To, c.o.Budget, c.o.PublicKeys, c.o.Read, c.o.Values,
+		[]any{keyRows, eventRows, windowRows, valueRows, MostKeys}})
+	if err != nil {
+		return [32]byte{}, fmt.Errorf("naming a choice of bounds: %w", err)
+	}
+	return keyed(c.o.Key.Secret.Reveal(), "tollgate plan arguments v2", encoded), nil
+}
+
+// keyed is HMAC-SHA-256 over an injective encoding: every part is preceded by its length.
+func keyed(key [32]byte, domain string, parts ...[]byte) [32]byte {
+	h := hmac.New(sha256.New, key[:])
+	for _, part := range append([][]byte{[]byte(domain)}, parts...) {
+		var size [8]byte
+		binary.BigEndian.PutUint64(size[:], uint64(len(part)))
+		h.Write(size[:])
+		h.Write(part)
+	}
+	return [32]byte(h.Sum(nil))
+}
+
+func floor(millis, step int64) int64 {
+	n := millis / step
+	if millis%step < 0 {
+		n--
+	}
+	return n
+}
+
+// tables are exact: they never leave this package.
+type tables struct {
+	shape   [][]int64 // by row of keys and row of events
+	windows []int64
+	values  []int64 // by row; nil without values
+	keys    map[string]int64
+}
+
+func (c *Choice) tables() (*tables, error) {
+	t := &tables{shape: make([][]int64, len(keyRows)), windows: make([]int64, len(windowRows)), keys: map[string]int64{}}
+	for i := range t.shape {
+		t.shape[i] = make([]int64, len(eventRows))
+	}
+	if c.o.Values {
+		t.values = make([]int64, valueRows)
+	}
+	sorted, err := c.sorter.Sorted()
+	if err != nil {
+		return nil, fmt.Errorf("choosing bounds: %w", err)
+	}
+	return t, individuals(sorted, cmp.Or(c.o.mostCells, mostCells), func(u usual) error {
+		t.shape[row(keyRows, u.keys)][row(eventRows, u.events)]++
+		t.windows[row(windowRows, float64(u.windows))]++
+		if t.values != nil {
+			t.values[u.value]++
+		}
+		if c.public == nil {
+			for _, k := range u.frequent {
+				t.keys[k]++
+			}
+		}
+		return nil
+	})
+}

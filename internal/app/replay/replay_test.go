@@ -1,0 +1,222 @@
+package replay
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/tollgate-dp/tollgate/internal/app/demo"
+	"github.com/tollgate-dp/tollgate/internal/kafka/embedded"
+	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/event"
+)
+
+const topic = "visits"
+
+// broker has a topic with two partitions.
+func broker(t *testing.T) *kafkalog.Client {
+	t.Helper()
+	before := goleak.IgnoreCurrent()
+	t.Cleanup(func() { goleak.VerifyNone(t, before) }) // runs last
+	b, err := embedded.Start(embedded.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.Close)
+	client, err := kafkalog.Dial(t.Context(), kafkalog.Config{Brokers: []string{b.Addr()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	if err := client.CreateTopics(t.Context(), kafkalog.TopicSpec{Name: topic, Partitions: 2, Replication: 1}); err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+// options are those of a file of lines "seconds,user".
+func options(t *testing.T, lines ...string) Options {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "visits.csv")
+	if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return Options{
+		Path: path, Topic: topic,
+		Format: event.Format{Format: "csv", Columns: []string{"when", "who"}, User: "who", Time: "when", TimeUnit: "s"},
+	}
+}
+
+// written are the values on the topic, by partition.
+func written(t *testing.T, client *kafkalog.Client) (values [2][]string) {
+	t.Helper()
+	for p := range int32(2) {
+		bounds, err := client.Offsets(t.Context(), topic, p)
+		if err == nil {
+			err = client.ReadRange(t.Context(), topic, p, bounds.Start, bounds.LastStable, func(r kafkalog.Record) error {
+				values[p] = append(values[p], string(r.Value))
+				return nil
+			})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return values
+}
+
+// The result says what was written and what was left out; users stay together, in the
+// order of the file.
+func TestTheResultSaysWhatWasWritten(t *testing.T) {
+	client := broker(t)
+	lines := []string{"when,who", "soon,early"}
+	for i := range 100 {
+		lines = append(lines, fmt.Sprintf("%d,user-%d", 1_700_000_000+i, i%7))
+	}
+	lines = append(lines, "1700000000,"+strings.Repeat("x", demo.MaxRecordBytes))
+	o := options(t, lines...)
+	o.Header = true
+	r, err := Open(t.Context(), client, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	result, err := r.Run(t.Context(), nil)
+	if want := (Result{Written: 101, FirstLeftOut: 103, Unit: "line", Expired: 101, Retention: 168 * time.Hour}); err != nil || result != want {
+		t.Errorf("got %+v, %v, want %+v", result, err, want)
+	}
+	seen, where := 0, map[string]int{}
+	for p, values := range written(t, client) {
+		last := ""
+		for _, v := range values {
+			when, who, _ := strings.Cut(v, ",")
+			if at, known := where[who]; known && at != p {
+				t.Errorf("%s is in both partitions", who)
+			}
+			where[who] = p
+			if when != "soon" && when < last {
+				t.Errorf("%s after %s", when, last)
+			} else if when != "soon" {
+				last = when
+			}
+			seen++
+		}
+	}
+	if seen != 101 {
+		t.Errorf("%d records on the topic", seen)
+	}
+}
+
+// A drained replay writes no more of the file, and says so.
+func TestADrainedReplaySaysSo(t *testing.T) {
+	client := broker(t)
+	r, err := Open(t.Context(), client, options(t, "1700000000,a", "1700000001,b"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	drain := make(chan struct{})
+	close(drain)
+	if result, err := r.Run(t.Context(), drain); err != nil || !result.Drained || result.Written != 0 {
+		t.Errorf("got %+v, %v", result, err)
+	}
+	if values := written(t, client); len(values[0])+len(values[1]) != 0 {
+		t.Errorf("on the topic: %v", values)
+	}
+}
+
+// What is too far ahead of now is told, whether the broker gives the times or the file; also where
+// nothing may be ahead.
+func TestTheFutureIsTold(t *testing.T) {
+	client := broker(t)
+	const appended = "appended"
+	spec := kafkalog.TopicSpec{Name: appended, Partitions: 1, Replication: 1, Config: map[string]string{"message.timestamp.type": "LogAppendTime"}}
+	if err := client.CreateTopics(t.Context(), spec); err != nil {
+		t.Fatal(err)
+	}
+	ahead := func(d time.Duration) string { return fmt.Sprintf("%d,a", time.Now().Add(d).Unix()) }
+	some, none := 30*time.Minute, time.Duration(0)
+	for _, name := range []string{appended, topic} {
+		for skew, want := range map[*time.Duration]int64{&some: 2, &none: 3, nil: 0} {
+			o := options(t, ahead(-time.Hour), ahead(10*time.Minute), ahead(time.Hour), ahead(24*time.Hour))
+			o.Topic, o.AcceptLate, o.Skew = name, true, skew
+			r, err := Open(t.Context(), client, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			result, err := r.Run(t.Context(), nil)
+			r.Close()
+			if err != nil || result.Future != want {
+				t.Errorf("topic %s, skew %v: got %+v, %v, want %d of the future", name, skew, result, err, want)
+			}
+		}
+	}
+}
+
+// Records that a run would count as late are told, by the newest record before them in their
+// partition.
+func TestRecordsThatComeTooLateAreTold(t *testing.T) {
+	minute, hour := time.Minute, time.Hour
+	for name, c := range map[string]struct {
+		lateness *time.Duration
+		want     int64
+	}{"the broker's times": {nil, 0}, "a minute": {&minute, 2}, "an hour": {&hour, 0}} {
+		t.Run(name, func(t *testing.T) {
+			o := options(t, "1700000100,a", "1700000040,a", "1700000039,a", "1700000200,a", "broken", "1700000100,a")
+			o.Lateness = c.lateness
+			r, err := Open(t.Context(), broker(t), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			if result, err := r.Run(t.Context(), nil); err != nil || result.Late != c.want || result.Written != 6 {
+				t.Errorf("%+v, %v, want %d late", result, err, c.want)
+			}
+		})
+	}
+}
+
+// A topic that holds what a deployment wrote is refused by its first or its last record, before
+// anything is written; tombstones and events are no reason.
+func TestATopicWithOutputsIsRefused(t *testing.T) {
+	event := kafkalog.Message{Value: []byte("Tgill,1700000000"), Timestamp: kafkalog.At(1)}
+	turn, err := schemas.EncodeTurnEnd(schemas.TurnEnd{Turn: 1, End: 60_000, Generation: 1, Counts: "counts", CountsEnd: []int64{0}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, m := range map[string]kafkalog.Message{
+		"":                    {Key: []byte("k"), Value: nil},
+		"outputs.counts":      {Value: []byte("{}"), Headers: []kafkalog.Header{{Key: schemas.HeaderType, Value: []byte(schemas.TypeRelease)}}},
+		"outputs.dead_letter": {Value: []byte("x"), Headers: []kafkalog.Header{{Key: schemas.DeadLetterClass, Value: []byte("time")}}},
+		"outputs.ledger":      {Key: schemas.LedgerKey{Kind: schemas.KindDeltaPart, Slot: 3, Part: 1}.Bytes()},
+		"outputs.control":     {Value: []byte("Tg\x01\x04")},
+		"outputs.turns":       {Value: turn},
+	} {
+		for i, messages := range [][]kafkalog.Message{{m, event}, {event, m}} {
+			t.Run(fmt.Sprint(name, i), func(t *testing.T) {
+				client := broker(t)
+				producer, err := client.NewProducer(t.Context(), topic, 1, "")
+				if err == nil {
+					_, err = producer.Append(t.Context(), messages)
+					producer.Close()
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				r, err := Open(t.Context(), client, options(t, "1700000000,a"))
+				if err == nil {
+					r.Close()
+				}
+				if refused := err != nil && strings.Contains(err.Error(), name) && strings.Contains(err.Error(), "--topic"); refused != (name != "") {
+					t.Errorf("%q: got %v", name, err)
+				}
+			})
+		}
+	}
+}

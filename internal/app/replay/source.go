@@ -1,0 +1,119 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/tollgate-dp/tollgate/internal/app/demo"
+	"github.com/tollgate-dp/tollgate/internal/app/eventfile"
+	"github.com/tollgate-dp/tollgate/schemas/event"
+)
+
+// source hands out the records of a file, then io.EOF.
+type source interface {
+	Next() (eventfile.Record, error)
+}
+
+// openSource finds the columns or the schema, and makes the decoder.
+func (r *Replay) openSource() error {
+	format, layout := r.options.Format, eventfile.Format(r.options.Format.Format)
+	if layout == eventfile.Avro {
+		return r.openAvro()
+	}
+	split := eventfile.NewSplitter(r.read, layout, demo.MaxRecordBytes)
+	r.source, r.result.Unit = split, "line"
+	if err := split.Begin(); err != nil {
+		return err
+	}
+	if r.options.Header {
+		first, err := split.Next()
+		if errors.Is(err, io.EOF) {
+			return eventfile.NoRecords(false)
+		}
+		if err != nil {
+			return err
+		}
+		names, err := eventfile.ParseHeader(layout, first.Value)
+		if err != nil {
+			return err
+		}
+		if len(format.Columns) > 0 && !slices.Equal(names, format.Columns) {
+			return fmt.Errorf("its header does not have the configured columns in their order (%d in the file, %d configured)", len(names), len(format.Columns))
+		}
+		if err := eventfile.CheckColumns(names, r.fields()...); err != nil {
+			return err
+		}
+		format.Columns = names
+	}
+	var err error
+	r.decoder, err = event.NewDecoder(format)
+	return err
+}
+
+// fields returns the columns that are read.
+func (r *Replay) fields() []string {
+	f := r.options.Format
+	return slices.DeleteFunc([]string{f.User, f.Key, f.Time, f.Value}, func(name string) bool { return name == "" })
+}
+
+// openAvro reads the head of a container file, and refuses one whose records the
+// topic's readers would not take, or would take for other events.
+func (r *Replay) openAvro() error {
+	file, err := eventfile.NewContainer(r.read, demo.MaxRecordBytes)
+	if err != nil {
+		return err
+	}
+	r.source, r.schema, r.result.Unit = file, file.Schema(), "record"
+	r.scratch = make([]byte, 0, event.WireBytes)
+	format := r.options.Format
+	if r.options.Registry == nil {
+		if err := eventfile.MatchSchemas(r.schema, format.Schema); err != nil {
+			return fmt.Errorf("%w; bare records must be written with the topic's schema (events.schema, --schema)", err)
+		}
+	} else {
+		format.Schema = r.schema
+	}
+	r.decoder, err = event.NewDecoder(format)
+	return err
+}
+
+// register learns the id that every record begins with.
+func (r *Replay) register(ctx context.Context) error {
+	if r.options.Registry == nil {
+		return nil
+	}
+	id, err := r.options.Registry.Register(ctx, r.options.Topic+"-value", r.schema)
+	if err != nil {
+		return err
+	}
+	r.prefix = event.AppendWire(nil, id)
+	if r.options.OnSchema != nil {
+		r.options.OnSchema(id)
+	}
+	return nil
+}
+
+// framed returns a record of a container as it stands on the topic: never nil, which would be
+// a tombstone. It is valid until the next call.
+func (r *Replay) framed(value []byte) []byte {
+	if r.schema == "" {
+		return value
+	}
+	r.scratch = append(append(r.scratch[:0], r.prefix...), value...)
+	return r.scratch
+}
+
+// countingReader counts the bytes that were read.
+type countingReader struct {
+	r io.Reader
+	n int64
+}
+
+func (c *countingReader) Read(b []byte) (int, error) {
+	read, err := c.r.Read(b)
+	c.n += int64(read)
+	return read, err
+}

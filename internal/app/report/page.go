@@ -1,0 +1,249 @@
+package report
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/app/terminal"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
+)
+
+//go:embed page
+var files embed.FS
+
+// scripts are the parts of the one script, in order.
+var scripts = [...]string{
+	"format.js", "shell.js", "data.js", "scale.js", "plot.js", "tooltip.js", "chart.js", "picker.js", "sort.js", "table.js", "main.js",
+}
+
+// assets are the parts that are the same on every page.
+type assets struct {
+	page          *template.Template
+	script, style string
+	asks          string // what the script may ask for, as a part of the policy
+}
+
+var loadAssets = sync.OnceValues(func() (*assets, error) { return pageAssets(scripts[:]...) })
+
+func pageAssets(scripts ...string) (*assets, error) {
+	a, err := readAssets(scripts...)
+	if err != nil {
+		return nil, err
+	}
+	a.page, err = template.ParseFS(files, "page/page.tmpl")
+	return a, err
+}
+
+// readAssets joins parts into one script, and reads the style.
+func readAssets(scripts ...string) (*assets, error) {
+	var b strings.Builder
+	b.WriteString("(() => {\n\"use strict\";\n")
+	for _, name := range scripts {
+		text, err := files.ReadFile("page/" + name)
+		if err != nil {
+			return nil, err
+		}
+		for line := range strings.Lines(string(text)) {
+			if line = strings.TrimLeft(line, " "); line != "\n" && !strings.HasPrefix(line, "//") {
+				b.WriteString(line)
+			}
+		}
+	}
+	b.WriteString("})();\n")
+	style, err := files.ReadFile("page/style.css")
+	if err != nil {
+		return nil, err
+	}
+	return &assets{script: b.String(), style: string(style)}, nil
+}
+
+// policy returns the page's content security policy: its own script and style,
+// nothing else from anywhere.
+func (a *assets) policy() string {
+	source := func(text string) string {
+		sum := sha256.Sum256([]byte(text))
+		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+	}
+	return "default-src 'none'; script-src " + source(a.script) + "; style-src " + source(a.style) + "; img-src data:; base-uri 'none'; form-action 'none'" + a.asks
+}
+
+// page has what the template shows.
+type page struct {
+	Title, Generated, Source string
+	Mark                     string
+	Meaning                  string // what the promise means, after "What these values show"
+	Promised                 []fact
+	Uncovered                []string
+	Biased                   bool // there may be values of private keys
+	Sections                 []section
+	Data                     json.RawMessage
+	Style                    template.CSS
+	Script                   template.JS
+	Policy                   string
+	Live                     *live // nil: a file, which never changes
+}
+
+// section is a metric, with its coverage.
+type section struct {
+	ID, Name, Tag string
+	Facts         []fact
+	Tiles         []fact
+	Partial       string // says what is left out of the page; "" where nothing is
+	Gaps          bool
+	Chart         int // index in the data block; -1: nothing was released
+	Coverage      []section
+}
+
+func newPage(p promise, released []*series, o Options) (*page, error) {
+	out := &page{Title: o.Title, Source: o.Source, Mark: o.Mark}
+	if out.Title == "" {
+		out.Title = "Tollgate report"
+	}
+	if !o.Generated.IsZero() {
+		out.Generated = o.Generated.UTC().Format("2006-01-02 15:04")
+	}
+	p.noiseKeys = noiseKeys(p, released)
+	out.Meaning = deployment.Meaning(p.epsilon, p.delta)
+	out.Promised, out.Uncovered = p.promised(), p.uncovered(o.Notes)
+	data := []metricData{}
+	for i, m := range p.everyMetric(released) {
+		out.Biased = out.Biased || !m.known || m.KeyMode == deployment.KeysPrivate
+		s := section{
+			ID: fmt.Sprintf("metric-%d", i+1), Name: m.Name, Tag: m.tag(), Facts: m.facts(p.valueField), Chart: -1, Gaps: m.known && m.KeyMode != "public",
+		}
+		if at := slices.IndexFunc(released, func(h *series) bool { return h.id == m.id() }); at >= 0 {
+			sum := released[at].summary()
+			s.Chart, s.Tiles, s.Partial = len(data), sum.tiles(m.aims()), released[at].partial(sum)
+			data = append(data, dataOf(released[at], m))
+		}
+		if parent := slices.IndexFunc(out.Sections, func(s section) bool { return metrickind.Of(m.Kind).Derived && s.Name == m.Of }); parent >= 0 {
+			out.Sections[parent].Coverage = append(out.Sections[parent].Coverage, s)
+			continue
+		}
+		out.Sections = append(out.Sections, s)
+	}
+	var err error
+	if out.Data, err = json.Marshal(map[string]any{"metrics": data}); err != nil {
+		return nil, fmt.Errorf("encoding releases: %w", err)
+	}
+	return out, nil
+}
+
+func (f metricFacts) id() seriesID { return seriesID{f.Name, f.WindowSize} }
+
+// everyMetric returns the metrics of the configuration in its order, then those that were
+// released under another configuration.
+func (p promise) everyMetric(released []*series) []metricFacts {
+	out := slices.Clone(p.metrics)
+	for _, s := range released {
+		if !slices.ContainsFunc(p.metrics, func(m metricFacts) bool { return m.id() == s.id }) {
+			f := metricFacts{}
+			f.Name, f.WindowSize = s.id.name, s.id.size
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// noiseKeys returns the ids of the configured noise keys and of those that releases name.
+func noiseKeys(p promise, released []*series) []string {
+	ids := slices.Clone(p.noiseKeys)
+	for _, s := range released {
+		for id := range s.noise {
+			if id != "" && !slices.Contains(ids, id) {
+				ids = append(ids, id)
+			}
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+func (f metricFacts) tag() string {
+	if !f.known {
+		return millis(f.WindowSize) + " windows"
+	}
+	return metrickind.Of(f.Kind).Texts.Label
+}
+
+const minute = int64(time.Minute / time.Millisecond)
+
+// tiles returns the figures over all windows.
+func (s summary) tiles(aims bool) []fact {
+	span := func(low, high string) string {
+		if low == high {
+			return low
+		}
+		return low + " to " + high
+	}
+	sigma := func(v float64) string { return terminal.Number(v, decimals(v)) }
+	layout := "2006-01-02 15:04"
+	if s.first%minute != 0 || s.last%minute != 0 {
+		layout = "2006-01-02 15:04:05.999"
+	}
+	out := []fact{plain("windows", terminal.Number(float64(len(s.windows)), 0)), plain("released values", terminal.Number(float64(s.count), 0))}
+	if aims {
+		out = append(out, plain("as exact as asked", percent(s.met, s.count)))
+	}
+	return append(out,
+		plain("first window begins", time.UnixMilli(s.first).UTC().Format(layout)),
+		plain("last window ends", time.UnixMilli(s.last).UTC().Format(layout)),
+		exactly("noise (standard deviation σ)", span(sigma(s.sigmaMin), sigma(s.sigmaMax))),
+		exactly("rungs", span(terminal.Number(float64(s.rungsMin), 0), terminal.Number(float64(s.rungsMax), 0))),
+	)
+}
+
+// percent writes a share as a percentage; it never rounds to all or nothing.
+func percent(part, of int) string {
+	v := 100 * float64(part) / float64(of)
+	switch {
+	case part > 0 && v < 0.1:
+		return "less than 0.1 %"
+	case part < of && v > 99.9:
+		return "more than 99.9 %"
+	case part == 0 || part == of:
+		return terminal.Number(v, 0) + " %"
+	}
+	return terminal.Number(v, 1) + " %"
+}
+
+// partial says which values of a series are not on the page.
+func (s *series) partial(all summary) string {
+	if all.count == len(s.points) {
+		return ""
+	}
+	shown := map[int64]struct{}{}
+	for _, p := range s.points {
+		shown[p.end] = struct{}{}
+	}
+	text := fmt.Sprintf("Charts and table show %s of %s released values: ", terminal.Number(float64(len(s.points)), 0), terminal.Number(float64(all.count), 0))
+	if len(shown) == 1 {
+		return text + "those of the newest window, or the largest of them. The figures above are over all released values."
+	}
+	return text + fmt.Sprintf("those of the newest %s windows. The figures above are over all released values.", terminal.Number(float64(len(shown)), 0))
+}
+
+// dress gives a page its script and style.
+func (p *page) dress(a *assets) {
+	p.Policy, p.Script, p.Style = a.policy(), template.JS(a.script), template.CSS(a.style)
+}
+
+// write writes a page that was dressed.
+func (p *page) write(w io.Writer, a *assets) error {
+	b := bufio.NewWriterSize(w, 1<<16)
+	if err := a.page.Execute(b, p); err != nil {
+		return err
+	}
+	return b.Flush()
+}

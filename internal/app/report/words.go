@@ -1,0 +1,228 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/app/terminal"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
+)
+
+// fact is a line of a list of facts. Exact terms are not seen before they are asked for.
+type fact struct {
+	Name, Text string
+	Exact      bool
+}
+
+func plain(name, text string) fact   { return fact{name, text, false} }
+func exactly(name, text string) fact { return fact{name, text, true} }
+
+// promised returns what was promised to every user.
+func (p promise) promised() []fact {
+	unit := "every user, with all of their events, for ever"
+	if p.period > 0 {
+		unit = "every user within every period of " + duration(p.period) + " (UTC); a user who is active in several periods has this promise for each, and the privacy losses add up"
+	}
+	out := []fact{
+		plain("How far", p.factor()),
+		plain("For", unit),
+		plain("Over", "everything that this deployment releases, all metrics together"),
+		exactly("Guarantee", fmt.Sprintf("(ε, δ)-differential privacy with ε = %s and δ = %s", digits(p.epsilon), digits(p.delta))),
+		exactly("Budget", fmt.Sprintf("for each user as much as one release with Gaussian noise and μ = %s costs; accountant %s", digits(p.mu), p.accountant)),
+	}
+	if p.deltaKeys > 0 {
+		out = append(out, exactly("δ for private keys", digits(p.deltaKeys)+", the part of δ for hiding which private keys exist"))
+	}
+	if len(p.noiseKeys) > 0 {
+		name := "Noise key"
+		if len(p.noiseKeys) > 1 {
+			name = "Noise keys"
+		}
+		out = append(out, exactly(name, strings.Join(p.noiseKeys, ", ")))
+	}
+	return out
+}
+
+// factor says in words what ε and δ mean: P(S) ≤ e^ε P'(S) + δ for any set S of results and any
+// two inputs that differ in one user.
+func (p promise) factor() string {
+	most := "is at most"
+	if f := math.Exp(p.epsilon); f >= deployment.Countless {
+		most = "can be"
+	}
+	return fmt.Sprintf("any result %s %s times as likely with a user as without, apart from a probability of %s", most, deployment.Factor(p.epsilon), digits(p.delta))
+}
+
+// uncovered returns what the promise does not cover.
+func (p promise) uncovered(notes []string) []string {
+	out := append([]string(nil), notes...)
+	if p.trust == deployment.TrustProducer {
+		out = append(out, "The times in the records are believed: someone who can forge them can decide which records count.")
+	} else {
+		out = append(out, "Records that become visible after their window was closed are left out. Which ones these are depends on the brokers and their clock, and one person's traffic can influence it.")
+	}
+	return append(out,
+		"A person with several user ids counts as several users; people who share an id count as one.",
+		"Targets, bounds and lists of public keys that were chosen by looking at the data can reveal some of it.",
+		"When a value appears, and whether the deployment runs at all, is visible.",
+		"Anyone who has the noise key can compute the exact counts: noise is as secret as that key.",
+		"What others publish about the same people is not part of this promise.",
+	)
+}
+
+// facts returns what is known of a metric.
+func (f metricFacts) facts(valueField string) []fact {
+	if !f.known {
+		return []fact{plain("Definition", "not in this configuration: released under an earlier one")}
+	}
+	out := []fact{plain("Value", f.counted(valueField))}
+	if f.Filter != "" {
+		out = append(out, plain("Filter", f.Filter))
+	}
+	size, slide := millis(f.WindowSize), millis(f.WindowSlide)
+	window := size + ", one after the other, UTC"
+	if f.WindowSlide != f.WindowSize {
+		window = size + ", a new one every " + slide + ", UTC"
+	}
+	out = append(out, plain("Windows", window))
+	if !metrickind.Of(f.Kind).Derived {
+		out = append(out, plain("Keys", f.keys()), plain("Bounds", f.bounds()))
+	}
+	return append(out, plain("Exactness", f.target()), plain("Budget", f.lasts()),
+		exactly("Least noise", "standard deviation σ of "+terminal.Number(f.sigmaTop, decimals(f.sigmaTop))))
+}
+
+// lasts says for how many windows the budget lasts.
+func (f metricFacts) lasts() string {
+	switch n := f.lifetime.Windows; {
+	case n == 0:
+		return "not enough for one window of a user who uses the bounds to the full"
+	case f.lifetime.UpTo:
+		return "every user can take part in up to " + plural(n, "window") + ", as far as the other metrics leave budget"
+	default:
+		return "every user can take part in at least " + plural(n, "window")
+	}
+}
+
+func (f metricFacts) counted(valueField string) string {
+	r := strings.NewReplacer("{value}", valueField, "{min}", terminal.Number(float64(f.Min), 0), "{max}", terminal.Number(float64(f.Max), 0), "{of}", f.Of)
+	return r.Replace(metrickind.Of(f.Kind).Texts.Value)
+}
+
+func (f metricFacts) keys() string {
+	switch {
+	case f.KeyMode == deployment.KeysFrom:
+		return "those that " + f.KeysFrom + " released for the same window"
+	case f.KeyMode == deployment.KeysPrivate:
+		return "private: a key is released from a value of about " + terminal.Number(math.Ceil(f.threshold), 0) + " on. A key that is not released is absent, which does not mean zero"
+	case len(f.PublicKeys) == 1 && len(f.PublicKeys[0]) == 0:
+		return "no keys: everything is counted together"
+	}
+	return plural(uint64(len(f.PublicKeys)), "public key") + ", released in every window, also at zero"
+}
+
+func (f metricFacts) bounds() string {
+	text := "each user counts with at most " + plural(uint64(f.MaxKeysPerUser), "key") + " per window"
+	if !metrickind.Of(f.Kind).EventBound {
+		return text
+	}
+	return text + " and " + plural(uint64(f.MaxEventsPerKey), "event") + " per key"
+}
+
+// aims reports whether the page says what met the target: not where the configuration has none.
+func (f metricFacts) aims() bool { return !f.known || f.HasTarget() }
+
+// wanted writes the error that is asked for; "" where none is.
+func (f metricFacts) wanted() string {
+	var parts []string
+	if f.Relative > 0 {
+		parts = append(parts, "± "+digits(f.Relative*100)+" %")
+	}
+	if f.Absolute > 0 {
+		parts = append(parts, "± "+digits(f.Absolute))
+	}
+	return strings.Join(parts, " or ")
+}
+
+func (f metricFacts) target() string {
+	confidence := digits(f.Confidence*100) + " % confidence"
+	if !f.HasTarget() {
+		return "every value is as exact as the budget allows; intervals at " + confidence
+	}
+	return f.wanted() + " is asked for, at " + confidence + "; " + f.reached()
+}
+
+// reached says which values can be as exact as asked; "" where that is not known, or nothing is
+// asked for.
+func (f metricFacts) reached() string {
+	switch {
+	case !f.known || !f.HasTarget():
+		return ""
+	case f.meetableFrom == 0:
+		return "every value can reach it"
+	case math.IsInf(f.meetableFrom, 1):
+		return "the budget does not reach it"
+	}
+	return "it is reached from about " + terminal.Number(math.Ceil(f.meetableFrom), 0) + " on"
+}
+
+// digits writes a number to six digits, powers of ten as 10⁻⁶.
+func digits(v float64) string {
+	mantissa, exponent, found := strings.Cut(strconv.FormatFloat(v, 'g', 6, 64), "e")
+	if !found {
+		return mantissa
+	}
+	n, err := strconv.Atoi(exponent)
+	if err != nil { // FormatFloat writes no other exponent
+		return mantissa + "e" + exponent
+	}
+	raised := strings.NewReplacer("-", "⁻", "0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴", "5", "⁵", "6", "⁶", "7", "⁷", "8", "⁸", "9", "⁹").Replace(strconv.Itoa(n))
+	if mantissa == "1" {
+		return "10" + raised
+	}
+	return mantissa + "·10" + raised
+}
+
+// decimals returns how many decimals say something about v.
+func decimals(v float64) int {
+	switch {
+	case v >= 100:
+		return 0
+	case v >= 10:
+		return 1
+	}
+	return 2
+}
+
+func plural(n uint64, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return terminal.Number(float64(n), 0) + " " + what + "s"
+}
+
+func millis(ms int64) string { return duration(time.Duration(ms) * time.Millisecond) }
+
+// duration writes "1 day 2 h" for 26h.
+func duration(d time.Duration) string {
+	var parts []string
+	for _, unit := range []struct {
+		size time.Duration
+		name string
+	}{{24 * time.Hour, "day"}, {time.Hour, "h"}, {time.Minute, "min"}, {time.Second, "s"}, {time.Millisecond, "ms"}} {
+		n := d / unit.size
+		d -= n * unit.size
+		switch {
+		case n == 0:
+		case n > 1 && unit.name == "day":
+			parts = append(parts, terminal.Number(float64(n), 0)+" days")
+		default:
+			parts = append(parts, terminal.Number(float64(n), 0)+" "+unit.name)
+		}
+	}
+	return strings.Join(parts, " ")
+}

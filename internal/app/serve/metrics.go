@@ -1,0 +1,79 @@
+package serve
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/tollgate-dp/tollgate/internal/app/monitor/process"
+)
+
+// metrics are the process's own. No label has anything of a request but its route.
+type metrics struct {
+	registry *prometheus.Registry
+	requests *prometheus.CounterVec
+	duration *prometheus.HistogramVec
+	refused  prometheus.Counter
+	values   prometheus.Gauge
+	turn     prometheus.Gauge
+}
+
+// newMetrics makes the metrics. answered returns when Kafka last answered, as Unix seconds.
+func newMetrics(answered func() float64) *metrics {
+	m := &metrics{
+		registry: prometheus.NewRegistry(),
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "tollgate_serve_requests_total", Help: "Requests that were answered, by route and status code.",
+		}, []string{"route", "code"}),
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "tollgate_serve_request_duration_seconds", Help: "Time from the header of a request until its answer was written, by route.",
+			Buckets: []float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30},
+		}, []string{"route"}),
+		refused: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "tollgate_serve_refused_connections_total", Help: "Connections that were refused because there were too many.",
+		}),
+		values: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "tollgate_serve_values", Help: "Published values that are kept.",
+		}),
+		turn: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "tollgate_serve_last_turn_timestamp_seconds", Help: "Where the last turn ends whose values were read, in event time as Unix seconds; 0 before the first.",
+		}),
+	}
+	m.registry.MustRegister(m.requests, m.duration, m.refused, m.values, m.turn, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "tollgate_serve_broker_answered_timestamp_seconds", Help: "When Kafka last answered this process, as Unix seconds.",
+	}, answered))
+	return m
+}
+
+// handler answers a scrape.
+func (m *metrics) handler() http.Handler {
+	return promhttp.HandlerFor(process.Gatherer(m.registry), promhttp.HandlerOpts{DisableCompression: true, MaxRequestsInFlight: 4})
+}
+
+// counted counts what a route answers.
+func (m *metrics) counted(route string, h http.Handler) http.Handler {
+	duration := m.duration.WithLabelValues(route)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		began, answer := time.Now(), &answer{ResponseWriter: w, code: http.StatusOK}
+		defer func() {
+			duration.Observe(time.Since(began).Seconds())
+			m.requests.WithLabelValues(route, strconv.Itoa(answer.code)).Inc()
+		}()
+		h.ServeHTTP(answer, r)
+	})
+}
+
+// answer notes the status code.
+type answer struct {
+	http.ResponseWriter
+	code int
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (a *answer) WriteHeader(code int) {
+	a.code = code
+	a.ResponseWriter.WriteHeader(code)
+}

@@ -1,0 +1,418 @@
+package serve
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kmsg"
+	"go.uber.org/goleak"
+
+	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
+	"github.com/tollgate-dp/tollgate/internal/testing/await"
+	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
+	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/schemas"
+	"github.com/tollgate-dp/tollgate/schemas/secret"
+)
+
+const patienceOfTests = 30 * time.Second
+
+// buffer is a log for several goroutines.
+type buffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *buffer) Write(text []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(text)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+// running is Run in a test.
+type running struct {
+	addr string
+	log  buffer
+	stop func() error // ends it, and returns what it returned
+}
+
+func run(t testing.TB, d *pipeline.Deployment, change func(*Options)) *running {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &running{addr: l.Addr().String()}
+	o := someOptions
+	o.Logger = slog.New(slog.NewTextHandler(&r.log, nil))
+	change(&o)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	over := make(chan error, 1)
+	go func() { over <- Run(ctx, d, l, o) }()
+	r.stop = sync.OnceValue(func() error {
+		cancel()
+		select {
+		case err := <-over:
+			return err
+		case <-time.After(patienceOfTests):
+			return errors.New("it does not end")
+		}
+	})
+	t.Cleanup(func() { r.stop() }) //nolint:errcheck // tests that look at it call it before
+	return r
+}
+
+func (r *running) get(t testing.TB, path string) (int, string) {
+	t.Helper()
+	answer, err := http.Get("http://" + r.addr + path)
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Error(err)
+	}
+	return answer.StatusCode, string(body)
+}
+
+// begin makes the topics of a deployment with events of some windows of a second.
+func begin(t testing.TB, d *pipeline.Deployment, seconds, perSecond int) {
+	t.Helper()
+	ctx := t.Context()
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	if err := pipeline.CreateTopics(ctx, d, pipeline.TopicOptions{EventPartitions: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if err := pipeline.Init(ctx, d, pipeline.InitOptions{Start: start, Incarnation: [16]byte{1}}); err != nil {
+		t.Fatal(err)
+	}
+	client, err := pipeline.Dial(ctx, d.Config.Kafka, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	producer, err := client.NewProducer(ctx, d.Config.Events.Topic, 0, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer producer.Close()
+	var events []kafkalog.Message
+	for i := range seconds * perSecond {
+		at := start.Add(time.Duration(i) * time.Second / time.Duration(perSecond)).UnixMilli()
+		events = append(events, kafkalog.Message{Value: fmt.Appendf(nil, `{"user":"person-%d","key":"%c","time":%d}`, i%997, 'a'+rune(i%3), at), Timestamp: kafkalog.At(at)})
+	}
+	if _, err := producer.Append(ctx, events); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func publicSeconds(c *deployment.Config) {
+	c.Metrics[0].Keys = deployment.Keys{Mode: deployment.KeysPublic, List: []string{"a", "b", "c"}}
+	c.Metrics[0].Coverage, c.Metrics[0].Window = nil, time.Second
+}
+
+// Where no broker answers that is said at once, and where one goes away as well: with its address
+// and what to look at.
+func TestBrokersThatAreAwayAreNamed(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	defer http.DefaultClient.CloseIdleConnections()
+	none := run(t, compiled(t, "127.0.0.1:1", publicSeconds), func(*Options) {})
+	await.That(t, patienceOfTests, "that no broker answers is said", func() bool {
+		return strings.Contains(none.log.String(), "no broker answers, waiting for one: ") && strings.Contains(none.log.String(), "127.0.0.1:1: nothing listens there")
+	})
+	if err := none.stop(); err != nil {
+		t.Error(err)
+	}
+
+	broker := deploytest.Start(t)
+	d := compiled(t, broker.Addr(), publicSeconds)
+	begin(t, d, 1, 1)
+	r := run(t, d, func(*Options) {})
+	await.That(t, patienceOfTests, "that is ready", func() bool {
+		code, _ := r.get(t, "/-/ready")
+		return code == http.StatusOK
+	})
+	broker.Close()
+	await.That(t, patienceOfTests, "the broker is named", func() bool { return strings.Contains(r.log.String(), broker.Addr()+" unreachable since ") })
+	if err := r.stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Why a process is not ready does not end with "still": after a while it is said that nothing can
+// be read. One that has values is ready however long Kafka does not answer.
+func TestUnreadyIsTrueAfterAWhile(t *testing.T) {
+	s, err := newServer(compiled(t, "127.0.0.1:1", publicSeconds), someOptions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := time.UnixMilli(s.answered.Load())
+	for after, want := range map[time.Duration]string{patience: "values are still being read", patience + time.Second: "serve cannot read the published values: its log says why"} {
+		if got := s.unready(began.Add(after)); got != want {
+			t.Errorf("after %s: %q", after, got)
+		}
+	}
+	s.complete.Store(true)
+	for after, want := range map[time.Duration]string{patience: "", patience + time.Hour: ""} {
+		if got := s.unready(began.Add(after)); got != want {
+			t.Errorf("complete, after %s: %q", after, got)
+		}
+	}
+}
+
+// What a run publishes appears, and nothing else; the process starts before the topics are there
+// and waits for them, and ends when it is told to.
+func TestRunServesWhatIsPublished(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	defer http.DefaultClient.CloseIdleConnections()
+	broker := deploytest.Start(t)
+	defer broker.Close()
+	d := compiled(t, broker.Addr(), publicSeconds)
+	r := run(t, d, func(*Options) {})
+	if code, text := r.get(t, "/-/ready"); code != http.StatusServiceUnavailable || text != "values are still being read\n" {
+		t.Errorf("ready: %d %s", code, text)
+	}
+	if code, text := r.get(t, "/"); code != http.StatusOK || !strings.Contains(text, "Values are still being read.") {
+		t.Errorf("the page: %d", code)
+	}
+	await.That(t, patienceOfTests, "the missing topic is named, and what to look at", func() bool {
+		return strings.Contains(r.log.String(), d.Config.Outputs.Turns) && strings.Contains(r.log.String(), "that tollgate init has made")
+	})
+	begin(t, d, 10, 30)
+	await.That(t, patienceOfTests, "that is ready", func() bool {
+		code, _ := r.get(t, "/-/ready")
+		return code == http.StatusOK
+	})
+	if code, text := r.get(t, "/v1/releases"); code != http.StatusOK || text != `{"releases":[],"more":false}`+"\n" {
+		t.Errorf("before a run: %d %s", code, text)
+	}
+	if _, err := pipeline.Run(t.Context(), d, pipeline.RunOptions{Bounded: true}); err != nil {
+		t.Fatal(err)
+	}
+	published, err := pipeline.ReadReleases(t.Context(), d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text string
+	await.That(t, patienceOfTests, "all values are served", func() bool {
+		_, text = r.get(t, "/v1/releases?limit=1000")
+		return strings.Count(text, `"metric"`) == len(published)
+	})
+	if len(published) != 30 || strings.Contains(text, "person-") {
+		t.Errorf("%d values", len(published))
+	}
+	for i := range published {
+		if line, err := published[i].MarshalJSON(); err != nil || !strings.Contains(text, string(line)) {
+			t.Errorf("%s is not served (%v)", line, err)
+		}
+	}
+	if _, page := r.get(t, "/"); !strings.Contains(page, "<dt>released values</dt><dd>30</dd>") {
+		t.Error("the page does not have all values")
+	}
+	_, metrics := r.get(t, "/metrics")
+	for _, want := range []string{"tollgate_serve_values 30\n", fmt.Sprintf("tollgate_serve_last_turn_timestamp_seconds %g\n", float64(time.Date(2026, 1, 1, 0, 0, 10, 0, time.UTC).Unix()))} {
+		if !strings.Contains(metrics, want) {
+			t.Errorf("no metric %s", want)
+		}
+	}
+	if err := r.stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A user of Kafka that may read counts and the ends of turns is enough.
+func TestTwoTopicsAreEnough(t *testing.T) {
+	may := func(topic string) kfake.ACL {
+		return kfake.ACL{Resource: kmsg.ACLResourceTypeTopic, Name: topic, Pattern: kmsg.ACLResourcePatternTypeLiteral, Operation: kmsg.ACLOperationRead, Allow: true}
+	}
+	names := compiled(t, "127.0.0.1:1", publicSeconds).Config.Outputs
+	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.EnableSASL(), kfake.EnableACLs(), kfake.BrokerConfigs(map[string]string{"log.retention.ms": "-1"}),
+		kfake.Superuser("PLAIN", "operator", "secret"), kfake.User("PLAIN", "public", "secret", may(names.Counts), may(names.Turns)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cluster.Close()
+	as := func(user string) *pipeline.Deployment {
+		return compiled(t, cluster.ListenAddrs()[0], publicSeconds, func(c *deployment.Config) {
+			c.Kafka.SASL = &deployment.SASL{Mechanism: deployment.SASLPlain, User: user, Password: secret.New("secret")}
+		})
+	}
+	operator, public := as("operator"), as("public")
+	begin(t, operator, 3, 30)
+	if _, err := pipeline.Run(t.Context(), operator, pipeline.RunOptions{Bounded: true}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := pipeline.TrustedReport(t.Context(), public); !errors.Is(err, pipeline.ErrForbidden) {
+		t.Errorf("the user may read control: %v", err)
+	}
+	r := run(t, public, func(*Options) {})
+	await.That(t, patienceOfTests, "all values are served", func() bool {
+		_, text := r.get(t, "/v1/releases")
+		return strings.Count(text, `"metric"`) == 9
+	})
+	if log := r.log.String(); strings.Contains(log, "WARN") {
+		t.Errorf("the log has %s", log)
+	}
+}
+
+// One client too many is told so, and there is room when another one has gone.
+func TestClientsAtOnceAreBounded(t *testing.T) {
+	r := run(t, compiled(t, "127.0.0.1:1"), func(o *Options) { o.Clients = 3 })
+	dial := func() net.Conn {
+		c, err := net.Dial("tcp", r.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		return c
+	}
+	ask := func(c net.Conn) (int, string) {
+		c.SetDeadline(time.Now().Add(patienceOfTests)) //nolint:errcheck // a test without it fails later
+		fmt.Fprint(c, "GET /-/healthy HTTP/1.1\r\nHost: x\r\n\r\n")
+		answer, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err != nil {
+			return 0, err.Error()
+		}
+		defer answer.Body.Close()
+		body, _ := io.ReadAll(answer.Body)
+		return answer.StatusCode, string(body)
+	}
+	var open []net.Conn
+	for range 3 {
+		c := dial()
+		if code, text := ask(c); code != http.StatusOK {
+			t.Fatalf("%d %s", code, text)
+		}
+		open = append(open, c)
+	}
+	for range 3 {
+		if code, text := ask(dial()); code != http.StatusServiceUnavailable || !strings.Contains(text, "too many clients at once") {
+			t.Errorf("one more: %d %s", code, text)
+		}
+	}
+	if code, text := ask(open[1]); code != http.StatusOK {
+		t.Errorf("one of those that were there: %d %s", code, text)
+	}
+	open[0].Close()
+	await.That(t, patienceOfTests, "there is room again", func() bool {
+		code, _ := ask(dial())
+		return code == http.StatusOK
+	})
+}
+
+// Clients that are slow, or send more than they may, are cut off; others have their answers
+// meanwhile.
+func TestSlowAndLongRequestsAreCutOff(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for a limit of five seconds")
+	}
+	t.Parallel()
+	r := run(t, compiled(t, "127.0.0.1:1"), func(*Options) {})
+	endless := func(text string, then func(net.Conn)) string {
+		c, err := net.Dial("tcp", r.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		fmt.Fprint(c, text)
+		go then(c)
+		c.SetReadDeadline(time.Now().Add(3 * headerTime)) //nolint:errcheck // a test without it fails later
+		answer, err := io.ReadAll(c)
+		if e := net.Error(nil); errors.As(err, &e) && e.Timeout() {
+			t.Errorf("%.20q: %v", text, err)
+		}
+		return string(answer)
+	}
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() {
+			endless("GET / HTTP/1.1\r\nHost: x\r\n", func(c net.Conn) {
+				for range 100 {
+					if _, err := fmt.Fprint(c, "X: y\r\n"); err != nil {
+						return
+					}
+					time.Sleep(200 * time.Millisecond)
+				}
+			})
+		})
+	}
+	began := time.Now()
+	if code, _ := r.get(t, "/-/healthy"); code != http.StatusOK || time.Since(began) > time.Second {
+		t.Errorf("beside slow clients: %d after %v", code, time.Since(began))
+	}
+	all.Wait()
+	if took := time.Since(began); took < headerTime || took > 2*headerTime {
+		t.Errorf("slow clients were cut off after %v", took)
+	}
+	long := endless("GET / HTTP/1.1\r\nHost: x\r\nX: "+strings.Repeat("x", 64<<10)+"\r\n\r\n", func(net.Conn) {})
+	if long != "" && !strings.HasPrefix(long, "HTTP/1.1 431") {
+		t.Errorf("a long header has the answer %.60q", long)
+	}
+}
+
+// Clients that do not read what they have asked for are cut off, and cost no copy of the page.
+func TestSlowReadersAreCutOff(t *testing.T) {
+	var rows []schemas.Release
+	for i := range 20_000 {
+		rows = append(rows, windows(i, i+1)...)
+	}
+	s := serveValues(t, rows)
+	handler, err := s.handler()
+	if err != nil {
+		t.Fatal(err)
+	}
+	web := newWeb(handler, s.options.Logger)
+	web.WriteTimeout = time.Second
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	room := newBounded(l, 200, func() { t.Error("a client was refused") })
+	over := make(chan error, 1)
+	go func() { over <- web.Serve(room) }()
+	defer func() {
+		web.Close()
+		<-over
+	}()
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	for range 200 {
+		c, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if err := c.(*net.TCPConn).SetReadBuffer(4096); err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprint(c, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+	}
+	await.That(t, patienceOfTests, "all are connected", func() bool { return len(room.room) == 200 })
+	runtime.ReadMemStats(&after)
+	if page, more := len(s.view.Load().page.plain), after.HeapAlloc-min(before.HeapAlloc, after.HeapAlloc); page < 1e6 || more > 20e6 {
+		t.Errorf("200 clients of a page of %d bytes take %d bytes", page, more)
+	}
+	await.That(t, patienceOfTests, "all are cut off", func() bool { return len(room.room) == 0 })
+}

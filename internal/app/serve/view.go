@@ -1,0 +1,98 @@
+package serve
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"sort"
+
+	"github.com/tollgate-dp/tollgate/internal/app/report"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+// view is what is served at one moment. Read-only.
+type view struct {
+	tag      string // ETag of all that depends on values
+	policy   string // of the page
+	page     body
+	rows     []schemas.Release // in the order of position
+	byMetric map[string][]int32
+	byKey    map[label][]int32
+}
+
+// label is a key of a metric.
+type label struct{ metric, key string }
+
+// body is an answer that is the same for every client, plain and compressed.
+type body struct{ plain, packed []byte }
+
+func newBody(plain []byte) (body, error) {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, err := w.Write(plain)
+	if err == nil {
+		err = w.Close()
+	}
+	return body{plain, b.Bytes()}, err
+}
+
+// tagOf returns the weak ETag of a version: plain and compressed answers have the same.
+func tagOf(version string) string { return `W/"` + version + `"` }
+
+// versionOf returns a version for bytes that do not change by themselves.
+func versionOf(b []byte) string {
+	sum := sha256.Sum256(b)
+	return base64.RawURLEncoding.EncodeToString(sum[:16])
+}
+
+// newView makes the page and the index of the values that are kept.
+func newView(d *deployment.Deployment, rows []schemas.Release, o report.Options, l report.Live) (*view, error) {
+	v := &view{rows: rows, byMetric: map[string][]int32{}, byKey: map[label][]int32{}}
+	collector := report.NewCollector(d)
+	for i := range rows {
+		r := &rows[i]
+		collector.Add(*r)
+		v.byMetric[r.Metric] = append(v.byMetric[r.Metric], int32(i))
+		at := label{r.Metric, r.Key}
+		v.byKey[at] = append(v.byKey[at], int32(i))
+	}
+	var page bytes.Buffer
+	served, err := collector.WriteLive(&page, o, l)
+	if err != nil {
+		return nil, err
+	}
+	if v.page, err = newBody(page.Bytes()); err != nil {
+		return nil, fmt.Errorf("compressing the page: %w", err)
+	}
+	v.tag, v.policy = tagOf(served.Version), served.Policy
+	return v, nil
+}
+
+// knows reports whether a value of a metric is kept.
+func (v *view) knows(metric string) bool { return len(v.byMetric[metric]) > 0 }
+
+// find returns the first values that a query asks for, and whether there are more.
+func (v *view) find(q *query) (found []*schemas.Release, more bool) {
+	n, at := len(v.rows), func(i int) *schemas.Release { return &v.rows[i] }
+	if q.metric != nil {
+		list := v.byMetric[*q.metric]
+		if q.key != nil {
+			list = v.byKey[label{*q.metric, *q.key}]
+		}
+		n, at = len(list), func(i int) *schemas.Release { return &v.rows[list[i]] }
+	}
+	first := sort.Search(n, func(i int) bool {
+		r := at(i)
+		return r.WindowEnd > q.from && (q.after == nil || positionOf(r).compare(*q.after) > 0)
+	})
+	for i := first; i < n && at(i).WindowEnd <= q.to; i++ {
+		if len(found) == q.limit {
+			return found, true
+		}
+		found = append(found, at(i))
+	}
+	return found, false
+}

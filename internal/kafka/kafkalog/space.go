@@ -1,0 +1,115 @@
+package kafkalog
+
+import (
+	"math/bits"
+	"slices"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/tollgate-dp/tollgate/internal/hooks/poison"
+)
+
+const (
+	// keptRecords bounds the records that a space keeps for the next answer, keptBytes what its
+	// batches were decompressed to.
+	keptRecords = 1 << 17
+	keptBytes   = 4 * maxFetchBytes
+)
+
+// space is the memory of one answer: its bytes, its records, and what its batches are decompressed
+// to. That of a Fetcher with Reuse serves one answer of a link after the other.
+type space struct {
+	decompressor kgo.Decompressor
+	frame        []byte
+	records      []Record
+	bodies       [][]byte // of the compressed batches; nil unless the space is used again
+	taken        int      // of bodies
+	reused       bool
+}
+
+// newSpace returns the space of one answer, or of one after the other.
+func newSpace(decompressor kgo.Decompressor, reused bool) *space {
+	s := &space{decompressor: decompressor, reused: reused}
+	if reused {
+		s.decompressor = kgo.DefaultDecompressor(s)
+	}
+	return s
+}
+
+// bytes returns n bytes for the response, with any contents.
+func (s *space) bytes(n int) []byte {
+	switch {
+	case !s.reused:
+		return make([]byte, n)
+	case cap(s.frame) < n:
+		s.frame = make([]byte, 1<<bits.Len(uint(n-1)))
+	}
+	return s.frame[:n]
+}
+
+// giveBack ends the validity of the answer in the space, if the space will be reused.
+func (s *space) giveBack() {
+	if !s.reused {
+		return
+	}
+	poison.Bytes(s.frame)
+	poison.Fill(s.records, Record{Offset: -1, Key: []byte("given back"), Value: []byte("given back")})
+	for _, body := range s.bodies {
+		poison.Bytes(body)
+	}
+}
+
+// begin makes room for the records that the headers of a response promise, as far as the bytes can
+// have them, and forgets those of the answer before.
+func (s *space) begin(res *kmsg.FetchResponse) {
+	const smallest = 7 // bytes of a record without key, value and headers
+	total := 0
+	for i := range res.Topics {
+		for j := range res.Topics[i].Partitions {
+			raw := res.Topics[i].Partitions[j].RecordBatches
+			n, limit := 0, len(raw)/smallest
+			for b, rest, ok := nextBatch(raw); ok; b, rest, ok = nextBatch(rest) {
+				n += int(max(b.count, 0))
+			}
+			total += min(n, limit)
+		}
+	}
+	if cap(s.records) < total || cap(s.records) > keptRecords {
+		s.records = make([]Record, 0, total)
+	}
+	s.records, s.taken = s.records[:0], 0
+	kept := 0
+	for i, body := range s.bodies {
+		if kept += cap(body); kept > keptBytes {
+			s.bodies = slices.Delete(s.bodies, i, len(s.bodies))
+			break
+		}
+	}
+}
+
+// decompress returns what a batch was before compression.
+func (s *space) decompress(body []byte, codec kgo.CompressionCodecType) ([]byte, error) {
+	out, err := s.decompressor.Decompress(body, codec)
+	if err != nil || !s.reused {
+		return out, err
+	}
+	if s.taken == len(s.bodies) {
+		s.bodies = append(s.bodies, nil)
+	}
+	s.bodies[s.taken] = out
+	s.taken++
+	return out, nil
+}
+
+// GetDecompressBytes implements kgo.PoolDecompressBytes: the memory of the batch that had the
+// same number in the answer before.
+func (s *space) GetDecompressBytes([]byte, kgo.CompressionCodecType) []byte {
+	if s.taken == len(s.bodies) {
+		return nil
+	}
+	return s.bodies[s.taken]
+}
+
+// PutDecompressBytes implements kgo.PoolDecompressBytes: decompress keeps what there is to keep.
+func (s *space) PutDecompressBytes([]byte) {}
