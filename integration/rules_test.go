@@ -12,7 +12,7 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
@@ -36,7 +36,7 @@ func TestRuleAUserIsAdmittedUntilTheBudgetIsSpentAndNotOnce(t *testing.T) {
 		name := fmt.Sprintf("edge%d", contribution)
 		sigma := 0.5 * float64(contribution)
 		d := newDeployment(t, broker, name, 1, only(oneRung(sigma, contribution)))
-		lasts, err := state.ReleasesBeforeRefusal(d.compiled.Budget, sigma, uint64(contribution))
+		lasts, err := budgets.ReleasesBeforeRefusal(d.compiled.Budget, sigma, uint64(contribution))
 		if err != nil {
 			t.Fatal(err)
 		}

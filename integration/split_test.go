@@ -7,7 +7,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/testing/reference"
 	"github.com/tollgate-dp/tollgate/pipeline"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
 )
 
 // A user who contributes all that the bounds allow takes part in N windows of every metric, not in
@@ -52,7 +52,7 @@ func TestRuleLastAtLeastHoldsForWholeWindows(t *testing.T) {
 func TestRuleBudgetsRoundDown(t *testing.T) {
 	for _, k := range []struct{ epsilon, delta float64 }{{1, 1e-6}, {0.2, 1e-9}, {40, 1e-4}} {
 		config := baseConfig("localhost:1", "budget")
-		config.Privacy = pipeline.Privacy{Epsilon: k.epsilon, Delta: k.delta, Accountant: string(state.GDP)}
+		config.Privacy = pipeline.Privacy{Epsilon: k.epsilon, Delta: k.delta, Accountant: string(budgets.GDP)}
 		d, err := pipeline.Compile(config)
 		if err != nil {
 			t.Fatal(err)

@@ -16,15 +16,15 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/internal/generations"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
 // A weakened promise on control, as a program that allowed it has written it.
 func TestRuleAWeakenedPromiseIsNoticed(t *testing.T) {
 	t.Parallel()
-	budget := func(epsilon, delta, keys float64) state.Budget {
-		b, err := state.NewBudget(epsilon, delta, state.GDP, keys)
+	budget := func(epsilon, delta, keys float64) budgets.Budget {
+		b, err := budgets.NewBudget(epsilon, delta, budgets.GDP, keys)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -37,7 +37,7 @@ func TestRuleAWeakenedPromiseIsNoticed(t *testing.T) {
 	}
 	defer broker.Close()
 	d := deploy(t, deploytest.Config(broker.Addr()), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), 1)
-	for i, b := range []state.Budget{budget(0.9, 1e-6, 0), budget(0.9, 1e-6, 9e-7), budget(0.9, 1e-6, 9e-7)} {
+	for i, b := range []budgets.Budget{budget(0.9, 1e-6, 0), budget(0.9, 1e-6, 9e-7), budget(0.9, 1e-6, 9e-7)} {
 		if err := CheckTopics(ctx, d, CheckOptions{}); err != nil && i < 2 {
 			t.Fatal(err)
 		}
@@ -68,7 +68,7 @@ func TestRuleAWeakenedPromiseIsNoticed(t *testing.T) {
 }
 
 // writeGeneration puts a budget in force without asking whether it may be.
-func writeGeneration(t *testing.T, d *deployment.Deployment, b state.Budget) {
+func writeGeneration(t *testing.T, d *deployment.Deployment, b budgets.Budget) {
 	t.Helper()
 	ctx := context.Background()
 	client, err := connect.Dial(ctx, d.Config.Kafka, nil)

@@ -7,12 +7,12 @@ import (
 	"math"
 
 	"github.com/tollgate-dp/tollgate/internal/hooks/poison"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
 // ContribUser is what one (user, period) contributed to a slice of event time.
 type ContribUser struct {
-	ID      state.AccountID
+	ID      accounts.ID
 	Period  int64
 	Entries []KeyCount    // how many events of each label
 	Records []RecordValue // the same events one by one, where a deployment has sums

@@ -4,7 +4,8 @@ import (
 	"cmp"
 	"encoding/binary"
 
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // Header is the first record of the control log, and the body of every later generation: what a
@@ -14,7 +15,7 @@ type Header struct {
 	Generation  uint32
 	NoiseKeys   []KeyFingerprint
 	UserHash    [32]byte // fingerprint of the user-hash key
-	Budget      state.Budget
+	Budget      budgets.Budget
 
 	Shards, ReleaseShards, LedgerSlots uint32
 
@@ -88,7 +89,7 @@ func (h *Header) check() string {
 	if !finite(h.Budget.Epsilon) || !finite(h.Budget.Delta) {
 		return "the budget is not finite"
 	}
-	if p := h.Budget.Planned; p != (state.Planned{}) && !(p.Share > 0 && p.Share < 1) {
+	if p := h.Budget.Planned; p != (budgets.Planned{}) && !(p.Share > 0 && p.Share < 1) {
 		return "the planned share is not between 0 and 1"
 	}
 	for i := range h.Metrics {
@@ -166,8 +167,8 @@ func (h *Header) readBody(d *wireDecoder) {
 	h.UserHash = d.digest("user hash fingerprint")
 	h.Budget.Epsilon = d.float("epsilon")
 	h.Budget.Delta = d.float("delta")
-	h.Budget.Accountant = state.Accountant(d.text("accountant"))
-	h.Budget.Mu2 = state.Mu2(d.uvarint("budget"))
+	h.Budget.Accountant = budgets.Accountant(d.text("accountant"))
+	h.Budget.Mu2 = units.Mu2(d.uvarint("budget"))
 	h.Budget.Keys = d.delta("key budget")
 	for _, v := range [...]*uint32{&h.Shards, &h.ReleaseShards, &h.LedgerSlots} {
 		*v = d.uint32("shards")
@@ -200,7 +201,7 @@ func (h *Header) readBody(d *wireDecoder) {
 	if d.err == nil && len(d.rest) > 0 {
 		p := &h.Budget.Planned
 		p.Share = d.float("planned share")
-		p.Mu2 = state.Mu2(d.uvarint("planned part of the budget"))
+		p.Mu2 = units.Mu2(d.uvarint("planned part of the budget"))
 		p.Keys = d.delta("planned part of the key budget")
 		if d.err == nil && !(p.Share > 0 && p.Share < 1) {
 			d.fail("the planned share is not between 0 and 1")

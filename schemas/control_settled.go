@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // Settled says what the turns First to Turn released: every cell with the precision at which it
@@ -20,7 +20,7 @@ type Settled struct {
 	Part, Parts uint32
 	Digest      [32]byte
 
-	FirstRungs []state.Precision // by metric index
+	FirstRungs []units.Precision // by metric index
 	CountsEnd  []int64           // by release shard: the offset after the turn's counts
 	Tallies    []MetricTally     // what became of the turn's records, by metric
 	Keys       []SettledKey
@@ -31,7 +31,7 @@ type SettledKey struct {
 	Metric                 uint32
 	WindowStart, WindowEnd int64 // Unix milliseconds
 	Key                    []byte
-	Precision              state.Precision
+	Precision              units.Precision
 }
 
 func (*Settled) controlKind() Kind { return KindSettled }
@@ -76,7 +76,7 @@ func (s *Settled) readBody(d *wireDecoder) {
 	s.Parts = d.uint32("parts")
 	s.Digest = d.digest("digest")
 	n := d.count("first rungs", 1)
-	s.FirstRungs = make([]state.Precision, n)
+	s.FirstRungs = make([]units.Precision, n)
 	for i := range s.FirstRungs {
 		s.FirstRungs[i] = d.precision("first rung")
 	}

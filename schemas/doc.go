@@ -24,6 +24,6 @@
 // otherwise: the caller must not change those bytes afterwards. All functions are safe for
 // concurrent use; types that are not say so.
 //
-// The package knows nothing of Beam or Kafka. It depends on package state for accounts and units,
+// The package knows nothing of Beam or Kafka. It depends on packages units and accounts of state,
 // and on metrickind for the kinds of metrics.
 package schemas

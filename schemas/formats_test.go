@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/golden"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
 )
 
 // codec is one format seen from outside.
@@ -182,9 +182,9 @@ func withoutItsPlan(b, cut []byte) bool {
 	}
 	switch body := c.Body.(type) {
 	case *Header:
-		body.Budget.Planned = state.Planned{}
+		body.Budget.Planned = budgets.Planned{}
 	case *Generation:
-		body.Header.Budget.Planned = state.Planned{}
+		body.Header.Budget.Planned = budgets.Planned{}
 	default:
 		return false
 	}
@@ -197,7 +197,7 @@ func withoutItsPlan(b, cut []byte) bool {
 func TestOnlyTheCutBeforeThePlanIsAHeader(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := genHeader(t)
-		h.Budget.Planned = state.Planned{Share: 0.5, Mu2: 1 << 40}
+		h.Budget.Planned = budgets.Planned{Share: 0.5, Mu2: 1 << 40}
 		b, err := EncodeControl(Control{Generation: 1, Body: h})
 		if err != nil {
 			t.Fatal(err)

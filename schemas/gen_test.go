@@ -8,7 +8,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/accounts"
+	"github.com/tollgate-dp/tollgate/state/budgets"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // Generators of valid values of every format.
@@ -20,7 +22,7 @@ func genFixed[T ~[16]byte | ~[32]byte](t *rapid.T, name string, n int) (out T) {
 		copy(v[:], b)
 	case *[32]byte:
 		copy(v[:], b)
-	case *state.AccountID:
+	case *accounts.ID:
 		copy(v[:], b)
 	}
 	return out
@@ -29,12 +31,12 @@ func genFixed[T ~[16]byte | ~[32]byte](t *rapid.T, name string, n int) (out T) {
 func gen16(t *rapid.T) [16]byte { return genFixed[[16]byte](t, "id", 16) }
 func gen32(t *rapid.T) [32]byte { return genFixed[[32]byte](t, "digest", 32) }
 
-func genPrecision(t *rapid.T) state.Precision {
-	return state.Precision{Hi: rapid.Uint64().Draw(t, "hi") >> rapid.IntRange(0, 64).Draw(t, "shift"), Lo: rapid.Uint64().Draw(t, "lo")}
+func genPrecision(t *rapid.T) units.Precision {
+	return units.Precision{Hi: rapid.Uint64().Draw(t, "hi") >> rapid.IntRange(0, 64).Draw(t, "shift"), Lo: rapid.Uint64().Draw(t, "lo")}
 }
 
-func genDelta128(t *rapid.T) state.Delta {
-	return state.Delta(genPrecision(t))
+func genDelta128(t *rapid.T) units.Delta {
+	return units.Delta(genPrecision(t))
 }
 
 func genFloat(t *rapid.T) float64 {
@@ -123,10 +125,10 @@ func genEntries(t *rapid.T, keys int, sorted bool) []KeyCount {
 }
 
 // genID takes few ids, so that one has several periods.
-func genID(t *rapid.T) (id state.AccountID) {
-	id = state.AccountID(gen16(t))
+func genID(t *rapid.T) (id accounts.ID) {
+	id = accounts.ID(gen16(t))
 	if rapid.Bool().Draw(t, "few") {
-		id = state.AccountID{0: byte(rapid.IntRange(0, 3).Draw(t, "id"))}
+		id = accounts.ID{0: byte(rapid.IntRange(0, 3).Draw(t, "id"))}
 	}
 	return id
 }
@@ -194,7 +196,7 @@ func genHeader(t *rapid.T) *Header {
 			Metrics: []MetricIdentity{{genText(t), genText(t), genText(t), genText(t), genText(t), genText(t), genText(t), 5, rapid.Int64().Draw(t, "slide")}}})
 	}
 	if rapid.Bool().Draw(t, "planned") {
-		h.Budget.Planned = state.Planned{Share: rapid.Float64Range(1e-9, 0.999).Draw(t, "share"), Mu2: state.Mu2(rapid.Uint64().Draw(t, "planned mu2")), Keys: genDelta128(t)}
+		h.Budget.Planned = budgets.Planned{Share: rapid.Float64Range(1e-9, 0.999).Draw(t, "share"), Mu2: units.Mu2(rapid.Uint64().Draw(t, "planned mu2")), Keys: genDelta128(t)}
 	}
 	return h
 }
@@ -205,8 +207,8 @@ func genFirstHeader(t *rapid.T) *Header {
 			return KeyFingerprint{ID: genText(t), FromTurn: rapid.Uint64().Draw(t, "turn"), Fingerprint: gen32(t)}
 		}),
 		UserHash: gen32(t),
-		Budget: state.Budget{Epsilon: genFloat(t), Delta: genFloat(t), Accountant: state.Accountant(genText(t)),
-			Mu2: state.Mu2(rapid.Uint64().Draw(t, "mu2")), Keys: genDelta128(t)},
+		Budget: budgets.Budget{Epsilon: genFloat(t), Delta: genFloat(t), Accountant: budgets.Accountant(genText(t)),
+			Mu2: units.Mu2(rapid.Uint64().Draw(t, "mu2")), Keys: genDelta128(t)},
 		Shards: rapid.Uint32().Draw(t, "shards"), ReleaseShards: rapid.Uint32().Draw(t, "shards"),
 		LedgerSlots: rapid.Uint32().Draw(t, "slots"), StartMillis: rapid.Int64().Draw(t, "start"),
 		Deployment: genText(t), EventsTopic: genText(t), Events: EventIdentity{Records: genText(t), User: genText(t), Key: genText(t), Time: genText(t), Value: genText(t)},
@@ -324,8 +326,8 @@ func genDelta(t *rapid.T) Delta {
 func genSnapshot(t *rapid.T) Snapshot {
 	s := Snapshot{Turn: rapid.Uint64().Draw(t, "turn"), Epoch: rapid.Int64().Draw(t, "epoch")}
 	for _, u := range genContribUsers(t, 0, true) {
-		e := state.AccountEntry{ID: u.ID, Period: u.Period}
-		e.Account.Spent = state.Mu2(rapid.Uint64Range(1, math.MaxUint64).Draw(t, "spent"))
+		e := accounts.Entry{ID: u.ID, Period: u.Period}
+		e.Account.Spent = units.Mu2(rapid.Uint64Range(1, math.MaxUint64).Draw(t, "spent"))
 		e.Account.Keys = genDelta128(t)
 		s.Accounts = append(s.Accounts, e)
 	}

@@ -7,7 +7,7 @@ import (
 	"hash"
 
 	"github.com/tollgate-dp/tollgate/schemas/secret"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
 // Domain bytes keep the uses of one key apart: an account id, a rank and a fingerprint are never
@@ -41,16 +41,16 @@ func (h *Hasher) Clone() *Hasher { return NewHasher(h.key.Reveal()) }
 
 // Account returns the account id of a user: 128 bits, so that two among 10^8 users share one with
 // probability 1.5e-23. The user id must have passed ValidateUser.
-func (h *Hasher) Account(user []byte) state.AccountID {
+func (h *Hasher) Account(user []byte) accounts.ID {
 	h.scratch = append(h.scratch[:0], domainAccount)
 	h.scratch = append(h.scratch, user...)
-	return state.AccountID(h.finish())
+	return accounts.ID(h.finish())
 }
 
 // ClipRank returns the rank by which the keys of one user are ordered for one metric: the keys with
 // the least ranks are kept. It is a function of the user's own data only, hence never of offsets or
 // arrival order.
-func (h *Hasher) ClipRank(metric string, id state.AccountID, period int64, key []byte) [16]byte {
+func (h *Hasher) ClipRank(metric string, id accounts.ID, period int64, key []byte) [16]byte {
 	b := append(h.scratch[:0], domainClipRank)
 	b = appendString(b, metric)
 	b = append(b, id[:]...)
@@ -72,7 +72,7 @@ type RecordID [16]byte
 
 // RecordRank returns the rank by which the records of one user and key are ordered for one metric:
 // a sum keeps those with the least ranks.
-func (h *Hasher) RecordRank(metric string, id state.AccountID, period int64, record RecordID) [16]byte {
+func (h *Hasher) RecordRank(metric string, id accounts.ID, period int64, record RecordID) [16]byte {
 	b := append(h.scratch[:0], domainRecordRank)
 	b = appendString(b, metric)
 	b = append(b, id[:]...)
@@ -100,7 +100,7 @@ func KeyFingerprintOf(label string, secret [32]byte) (out [32]byte) {
 
 // ShardOf returns the shard of an account, from 0 to shards−1 (fewer shards than 1 count as 1). The
 // shards are uniform, because account ids are.
-func ShardOf(id state.AccountID, shards int) int {
+func ShardOf(id accounts.ID, shards int) int {
 	if shards <= 1 {
 		return 0
 	}

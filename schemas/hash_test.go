@@ -13,7 +13,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/accounts"
+	"github.com/tollgate-dp/tollgate/state/budgets"
 )
 
 // The account id is HMAC-SHA-256 cut to 128 bits, and never changes: accounts are kept under it for
@@ -41,7 +42,7 @@ func TestHashesAreSeparated(t *testing.T) {
 		h := NewHasher(secret)
 		type rank struct {
 			metric string
-			id     state.AccountID
+			id     accounts.ID
 			period int64
 			key    string
 		}
@@ -53,7 +54,7 @@ func TestHashesAreSeparated(t *testing.T) {
 		}
 		a := rank{rapid.StringN(0, 3, 8).Draw(t, "metric"), genID(t), genPeriod(t), string(genKey(t))}
 		for name, b := range map[string]rank{
-			"metric": {a.metric + "x", a.id, a.period, a.key}, "account": {a.metric, state.AccountID{a.id[0] + 1}, a.period, a.key},
+			"metric": {a.metric + "x", a.id, a.period, a.key}, "account": {a.metric, accounts.ID{a.id[0] + 1}, a.period, a.key},
 			"period": {a.metric, a.id, a.period ^ 1, a.key}, "key": {a.metric, a.id, a.period, "x" + a.key},
 		} {
 			if of(a) == of(b) || ofRecord(a) == ofRecord(b) {
@@ -115,7 +116,7 @@ func TestShardsAreUniformAndInRange(t *testing.T) {
 		}
 	}
 	for _, shards := range []int{-1, 0, 1} {
-		if ShardOf(state.AccountID{8: 0xff}, shards) != 0 || ReleaseShardOf("m", 1, 2, []byte("k"), shards) != 0 {
+		if ShardOf(accounts.ID{8: 0xff}, shards) != 0 || ReleaseShardOf("m", 1, 2, []byte("k"), shards) != 0 {
 			t.Error("one shard is not shard 0")
 		}
 	}
@@ -189,7 +190,7 @@ func TestValuesWithoutAnEncodingAreRefused(t *testing.T) {
 	text := strings.Repeat("x", maxTextBytes+1)
 	for name, body := range map[string]ControlBody{
 		"no body": nil, "stop": &Stop{Reason: text}, "recover": &Recover{By: text},
-		"name": &Header{Events: EventIdentity{User: text}}, "epsilon": &Header{Budget: state.Budget{Epsilon: math.NaN()}},
+		"name": &Header{Events: EventIdentity{User: text}}, "epsilon": &Header{Budget: budgets.Budget{Epsilon: math.NaN()}},
 		"metric": &Header{Metrics: []MetricSpec{{Name: text}}}, "factor": &Header{Metrics: []MetricSpec{{LadderFactor: math.Inf(1)}}},
 		"keys":    &Header{Metrics: []MetricSpec{{PublicKeys: [][]byte{{2}, {1}}}}},
 		"cuts":    &Close{Cuts: []Cut{{Partition: 1}, {Partition: 1}}},
@@ -231,13 +232,13 @@ func TestTalliesAddUp(t *testing.T) {
 // nothing else.
 func TestRuleRecordsAreRankedByTheirOwnBytes(t *testing.T) {
 	h, other := NewHasher([32]byte{1}), NewHasher([32]byte{2})
-	id, record := state.AccountID{1}, h.Record([]byte("record"))
+	id, record := accounts.ID{1}, h.Record([]byte("record"))
 	if h.Record([]byte("record")) != record || h.Clone().Record([]byte("record")) != record || other.Record([]byte("record")) == record || h.Record([]byte("recorD")) == record {
 		t.Error("a record's id is not a function of its bytes and the key")
 	}
 	rank := h.RecordRank("m", id, 0, record)
 	for name, r := range map[string][16]byte{
-		"metric": h.RecordRank("n", id, 0, record), "user": h.RecordRank("m", state.AccountID{2}, 0, record),
+		"metric": h.RecordRank("n", id, 0, record), "user": h.RecordRank("m", accounts.ID{2}, 0, record),
 		"period": h.RecordRank("m", id, 1, record), "record": h.RecordRank("m", id, 0, RecordID{}), "key": other.RecordRank("m", id, 0, record),
 		"kind": h.ClipRank("m", id, 0, record[:]),
 	} {
@@ -273,6 +274,6 @@ func BenchmarkClipRank(b *testing.B) {
 	key := []byte("/products/42")
 	b.ReportAllocs()
 	for b.Loop() {
-		h.ClipRank("views", state.AccountID{1}, 0, key)
+		h.ClipRank("views", accounts.ID{1}, 0, key)
 	}
 }

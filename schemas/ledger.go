@@ -8,11 +8,11 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
 // LedgerRecord is a Kafka record of a ledger partition; a nil value is a tombstone.
-type LedgerRecord = state.LedgerRecord
+type LedgerRecord = accounts.LedgerRecord
 
 // LedgerKey is the decoded Kafka key of a ledger record. Kind is KindDeltaPart or
 // KindSnapshotPart.

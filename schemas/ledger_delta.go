@@ -7,7 +7,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
 // Delta is what one shard did in one turn: what each user contributed to the turn's slice, and to
@@ -33,7 +33,7 @@ type MetricWindow struct {
 
 // DeltaUser is one (user, period) of a delta.
 type DeltaUser struct {
-	ID       state.AccountID
+	ID       accounts.ID
 	Period   int64
 	Slice    []KeyCount    // strictly ascending by label
 	Records  []RecordValue // strictly ascending by (label, ID)

@@ -8,14 +8,15 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/accounts"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // smallDelta is a delta of turn whose size grows with n.
 func smallDelta(turn uint64, epoch int64, n int) Delta {
 	d := Delta{Turn: turn, Epoch: epoch, Records: uint64(n)}
 	for i := range n {
-		d.Users = append(d.Users, DeltaUser{ID: state.AccountID{byte(i)}})
+		d.Users = append(d.Users, DeltaUser{ID: accounts.ID{byte(i)}})
 	}
 	return d
 }
@@ -81,9 +82,9 @@ func TestTheNewestSnapshotUpToATurnCounts(t *testing.T) {
 		t.Fatal("a snapshot in an empty ledger")
 	}
 	add := func(turn uint64, slot, keep int) {
-		s := Snapshot{Turn: turn, Epoch: 3, Accounts: []state.AccountEntry{
-			{ID: state.AccountID{1}, Account: state.Account{Spent: state.Mu2(turn)}},
-			{ID: state.AccountID{2}, Account: state.Account{Spent: 1 << 60, Keys: state.Delta{Hi: 1 << 60}}}}}
+		s := Snapshot{Turn: turn, Epoch: 3, Accounts: []accounts.Entry{
+			{ID: accounts.ID{1}, Account: accounts.Account{Spent: units.Mu2(turn)}},
+			{ID: accounts.ID{2}, Account: accounts.Account{Spent: 1 << 60, Keys: units.Delta{Hi: 1 << 60}}}}}
 		records, err := EncodeSnapshot(s, slot, partOverhead+20)
 		if err != nil || len(records) < 3 {
 			t.Fatal(len(records), err)

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
 // benchDelta is a turn of n active users with one key each out of 1,000 and two windows ending.
@@ -63,7 +63,7 @@ func TestALedgerDeltaIsSmall(t *testing.T) {
 func benchSnapshot(n int) Snapshot {
 	s := Snapshot{Turn: 5}
 	for _, u := range benchDelta(n).Users {
-		s.Accounts = append(s.Accounts, state.AccountEntry{ID: u.ID, Account: state.Account{Spent: 61604497218}})
+		s.Accounts = append(s.Accounts, accounts.Entry{ID: u.ID, Account: accounts.Account{Spent: 61604497218}})
 	}
 	return s
 }

@@ -5,21 +5,21 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
 // Snapshot is a shard's accounts, charged up to and including Turn, and its slices of the windows
 // that are still open.
 type Snapshot struct {
 	Turn     uint64
-	Epoch    int64                // not part of the body, like a delta's
-	Accounts []state.AccountEntry // strictly ascending by (ID, Period), without reservations, none zero
-	Open     [][]byte             // encoded OpenSlices, strictly ascending by turn
+	Epoch    int64            // not part of the body, like a delta's
+	Accounts []accounts.Entry // strictly ascending by (ID, Period), without reservations, none zero
+	Open     [][]byte         // encoded OpenSlices, strictly ascending by turn
 }
 
 // EncodeSnapshot encodes a snapshot for slot 0 or 1 into records whose key and value together are
 // at most maxBytes long (Kafka's own framing is not included). Errors: ErrInvalid, ErrTooLarge
-// (maxBytes below 108), and those of state.EncodeAccounts.
+// (maxBytes below 108), and those of accounts.Encode.
 func EncodeSnapshot(s Snapshot, slot, maxBytes int) ([]LedgerRecord, error) {
 	if slot != 0 && slot != 1 {
 		return nil, invalid(KindSnapshotBody, "slot is not 0 or 1")
@@ -29,7 +29,7 @@ func EncodeSnapshot(s Snapshot, slot, maxBytes int) ([]LedgerRecord, error) {
 	}
 	body := appendPreamble(make([]byte, 0, 32*len(s.Accounts)+64), KindSnapshotBody)
 	body = binary.AppendUvarint(body, s.Turn)
-	body, err := state.EncodeAccounts(body, s.Accounts)
+	body, err := accounts.Encode(body, s.Accounts)
 	if err != nil {
 		return nil, fmt.Errorf("encoding snapshot of turn %d: %w", s.Turn, err)
 	}
@@ -41,7 +41,7 @@ func EncodeSnapshot(s Snapshot, slot, maxBytes int) ([]LedgerRecord, error) {
 }
 
 // JoinSnapshot puts a snapshot together from its parts in ascending order. Errors: ErrIncomplete,
-// ErrMalformed, ErrVersion, and those of state.DecodeAccounts.
+// ErrMalformed, ErrVersion, and those of accounts.Decode.
 func JoinSnapshot(parts ...LedgerPart) (Snapshot, error) {
 	body, set, err := joinBody(KindSnapshotPart, parts)
 	if err != nil {
@@ -65,7 +65,7 @@ func decodeSnapshotBody(b []byte) (Snapshot, error) {
 		return Snapshot{}, d.err
 	}
 	var err error
-	s.Accounts, d.rest, err = state.DecodeAccounts(d.rest)
+	s.Accounts, d.rest, err = accounts.Decode(d.rest)
 	if err != nil {
 		return Snapshot{}, accountsError(err)
 	}
@@ -90,7 +90,7 @@ func decodeSnapshotBody(b []byte) (Snapshot, error) {
 
 // accountsError returns the error of a snapshot whose accounts are of another version, or damaged.
 func accountsError(err error) error {
-	var other *state.DecodeError
+	var other *accounts.DecodeError
 	if errors.As(err, &other) && other.Version != 0 {
 		return &MalformedError{Kind: KindAccounts, What: other.Reason, cause: ErrVersion, Version: other.Version, Known: other.Known}
 	}

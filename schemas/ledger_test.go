@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
 func decodeParts(t interface{ Fatal(...any) }, records []LedgerRecord) []LedgerPart {
@@ -119,7 +119,7 @@ func TestPartsWhoseHeadersContradictTheirBodyAreRefused(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := EncodeSnapshot(Snapshot{Accounts: make([]state.AccountEntry, 1)}, 0, 1000); err == nil {
+	if _, err := EncodeSnapshot(Snapshot{Accounts: make([]accounts.Entry, 1)}, 0, 1000); err == nil {
 		t.Error("a zero account was encoded")
 	}
 }
@@ -142,7 +142,7 @@ func TestLimitsTooSmallForAPartAreRefused(t *testing.T) {
 }
 
 func TestDeltasOutOfOrderHaveNoEncoding(t *testing.T) {
-	id := state.AccountID{1}
+	id := accounts.ID{1}
 	for name, d := range map[string]Delta{
 		"users":      {Users: []DeltaUser{{ID: id, Period: 1}, {ID: id, Period: 1}}},
 		"keys":       {Labels: []Label{{Key: []byte{2}}, {Key: []byte{1}}}},

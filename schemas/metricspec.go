@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // MetricSpec is everything on which the meaning of a metric's released values depends: two metrics
@@ -26,14 +26,14 @@ type MetricSpec struct {
 
 	LadderKind   string // "adaptive" or "geometric"
 	LadderFactor float64
-	First, Top   state.Precision
+	First, Top   units.Precision
 
 	Relative, Absolute, Confidence float64 // the target
 
 	KeyMode    string   // "public", "private" or "from"
 	KeysFrom   string   // for "from": the metric whose released keys this one takes
 	PublicKeys [][]byte // strictly ascending in byte order
-	DeltaKey   state.Delta
+	DeltaKey   units.Delta
 	Period     string // of the budget, as time.Duration prints it; "" is one period without end
 }
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // Kinds of records on the counts topic, as the Kafka header HeaderType says.
@@ -27,7 +27,7 @@ type Release struct {
 	Key                    string
 	Value                  int64 // in units of 2^-10 counts
 	StdDev, Low, High      float64
-	Precision              state.Precision // 1/variance
+	Precision              units.Precision // 1/variance
 	Confidence             float64
 	Met                    bool
 	Rungs                  uint32 // 1 to 2^31−1
@@ -124,12 +124,12 @@ func (r *Release) derived() derived {
 
 // setDerived is the inverse of derived; "" if the texts are possible.
 func (r *Release) setDerived(f derived) string {
-	units, ok := new(big.Int).SetString(f.precisionUnits, 10)
+	counted, ok := new(big.Int).SetString(f.precisionUnits, 10)
 	if !ok || len(f.precisionUnits) > 39 { // 2^128 has 39 digits
 		return "precision_units is no integer"
 	}
 	var err error
-	if r.Precision, err = state.PrecisionFromBig(units); err != nil {
+	if r.Precision, err = units.PrecisionFromBig(counted); err != nil {
 		return "precision_units out of range"
 	}
 	if len(f.digest) != 64 {

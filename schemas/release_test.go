@@ -16,12 +16,12 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 func someRelease() Release {
 	return Release{Turn: 5, Generation: 1, Metric: "views", WindowStart: 1700000000000, WindowEnd: 1700000060500,
-		Key: `a"<é`, Value: -1234567, StdDev: 10.5, Low: -1300.25, High: -1100, Precision: state.Precision{Hi: 65536},
+		Key: `a"<é`, Value: -1234567, StdDev: 10.5, Low: -1300.25, High: -1100, Precision: units.Precision{Hi: 65536},
 		Confidence: 0.95, Met: true, Rungs: 3, NoiseKeyID: "k1"}
 }
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
 // A record of another version is never called damaged: its error says whether that version is
@@ -30,7 +30,7 @@ func TestRecordsOfOtherVersionsNameTheVersion(t *testing.T) {
 		return err
 	}
 	snapshot := func(at int) error {
-		accounts := []state.AccountEntry{{ID: state.AccountID{1}, Account: state.Account{Spent: 1}}}
+		accounts := []accounts.Entry{{ID: accounts.ID{1}, Account: accounts.Account{Spent: 1}}}
 		records, err := EncodeSnapshot(Snapshot{Turn: 1, Accounts: accounts}, 0, 1000)
 		if err != nil {
 			t.Fatal(err)

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/tollgate-dp/tollgate/internal/numbers/int128"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // Kind tells the formats of this package apart. It is the third byte of every encoding but Avro,
@@ -36,7 +36,7 @@ const (
 	KindSnapshotBody  Kind = 19 // 20: kindFence
 	KindLedgerKey     Kind = 21 // the text keys of the ledger; named in errors only
 	KindOpenSlice     Kind = 22
-	KindAccounts      Kind = 23 // of package state; named in errors only
+	KindAccounts      Kind = 23 // of package accounts; named in errors only
 	KindReleaseKey    Kind = 32 // text; named in errors only
 	KindRelease       Kind = 33 // Avro or JSON; named in errors only
 	KindMetricSpec    Kind = 34
@@ -167,8 +167,8 @@ func appendWide(dst []byte, u int128.Uint) []byte {
 	return u.AppendMinimal(append(dst, byte(u.ByteLen())))
 }
 
-func appendPrecision(dst []byte, p state.Precision) []byte { return appendWide(dst, int128.Uint(p)) }
-func appendDelta(dst []byte, d state.Delta) []byte         { return appendWide(dst, int128.Uint(d)) }
+func appendPrecision(dst []byte, p units.Precision) []byte { return appendWide(dst, int128.Uint(p)) }
+func appendDelta(dst []byte, d units.Delta) []byte         { return appendWide(dst, int128.Uint(d)) }
 
 // wireDecoder decodes one encoding, field after field. After the first fault every call returns
 // zero values, and finish reports the fault, so that callers need no branch for each field. Loops
@@ -335,7 +335,7 @@ func (d *wireDecoder) wide(what string) int128.Uint {
 	return u
 }
 
-func (d *wireDecoder) precision(what string) state.Precision { return state.Precision(d.wide(what)) }
-func (d *wireDecoder) delta(what string) state.Delta         { return state.Delta(d.wide(what)) }
+func (d *wireDecoder) precision(what string) units.Precision { return units.Precision(d.wide(what)) }
+func (d *wireDecoder) delta(what string) units.Delta         { return units.Delta(d.wide(what)) }
 
 func finite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }

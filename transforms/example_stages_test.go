@@ -16,7 +16,8 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/memledger"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
+	"github.com/tollgate-dp/tollgate/state/units"
 	"github.com/tollgate-dp/tollgate/transforms"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 	"github.com/tollgate-dp/tollgate/transforms/release"
@@ -29,18 +30,18 @@ func init() {
 	register.Function2x0(printPack)
 	register.Function2x0(printPartial)
 	beam.RegisterType(reflect.TypeFor[hours]())
-	beam.RegisterType(reflect.TypeFor[accounts]())
+	beam.RegisterType(reflect.TypeFor[promise]())
 	beam.RegisterType(reflect.TypeFor[ladders]())
 	beam.RegisterType(reflect.TypeFor[settlements]())
 }
 
 // views counts page views of two public pages in windows of an hour.
 func views() (schemas.MetricSpec, error) {
-	first, err := state.PrecisionFromSigma(100)
+	first, err := units.PrecisionFromSigma(100)
 	if err != nil {
 		return schemas.MetricSpec{}, err
 	}
-	top, err := state.PrecisionFromSigma(50)
+	top, err := units.PrecisionFromSigma(50)
 	return schemas.MetricSpec{
 		Name: "views", Kind: "events", WindowSize: 3_600_000, WindowSlide: 3_600_000,
 		MaxKeysPerUser: 2, MaxEventsPerKey: 5, LadderKind: "geometric", LadderFactor: 2, First: first, Top: top,
@@ -116,9 +117,9 @@ func (h hours) Step(_ context.Context, at transforms.Position) (transforms.Step,
 	return transforms.Step{Next: next, Elements: []transforms.Element{{Data: blobs[0]}, {Data: blobs[1]}}, Opened: true}, nil
 }
 
-// accounts is the hook of SPEND: how large every user's budget is. The ledger of the example is in
+// promise is the hook of SPEND: how large every user's budget is. The ledger of the example is in
 // memory; a real one outlives the process.
-type accounts struct {
+type promise struct {
 	Epsilon, Delta float64
 	Dir            string // as in settlements
 }
@@ -127,8 +128,8 @@ type accounts struct {
 // times, and a shard has one Spender.
 var engines sync.Map
 
-func (h accounts) Open(context.Context) (transforms.Spender, error) {
-	budget, err := state.NewBudget(h.Epsilon, h.Delta, state.GDP, 0)
+func (h promise) Open(context.Context) (transforms.Spender, error) {
+	budget, err := budgets.NewBudget(h.Epsilon, h.Delta, budgets.GDP, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -242,7 +243,7 @@ func ExamplePack() {
 func ExampleSpend() {
 	p, s := beam.NewPipelineWithRoot()
 	envelopes := transforms.Pack(s, beam.ParDo(s, &blobs{}, beam.Impulse(s)))
-	beam.ParDo0(s, printPartial, transforms.Spend(s, accounts{Epsilon: 1, Delta: 1e-6}, envelopes))
+	beam.ParDo0(s, printPartial, transforms.Spend(s, promise{Epsilon: 1, Delta: 1e-6}, envelopes))
 	run(p)
 	// Output:
 	// metric 0, /: 6
@@ -253,7 +254,7 @@ func ExampleSpend() {
 func ExampleRelease() {
 	p, s := beam.NewPipelineWithRoot()
 	envelopes := transforms.Pack(s, beam.ParDo(s, &blobs{}, beam.Impulse(s)))
-	partials := transforms.Pack(s, transforms.Spend(s, accounts{Epsilon: 1, Delta: 1e-6}, envelopes))
+	partials := transforms.Pack(s, transforms.Spend(s, promise{Epsilon: 1, Delta: 1e-6}, envelopes))
 	transforms.Release(s, ladders{Currency: "views"}, partials)
 	run(p)
 	// Output:
@@ -265,7 +266,7 @@ func ExampleRelease() {
 func ExampleSettle() {
 	p, s := beam.NewPipelineWithRoot()
 	envelopes := transforms.Pack(s, beam.ParDo(s, &blobs{}, beam.Impulse(s)))
-	partials := transforms.Pack(s, transforms.Spend(s, accounts{Epsilon: 1, Delta: 1e-6}, envelopes))
+	partials := transforms.Pack(s, transforms.Spend(s, promise{Epsilon: 1, Delta: 1e-6}, envelopes))
 	acks := transforms.Pack(s, transforms.Release(s, ladders{Currency: "views"}, partials))
 	transforms.Settle(s, settlements{}, acks)
 	run(p)
@@ -286,7 +287,7 @@ func ExampleRead() {
 	defer os.RemoveAll(dir)
 	p, s := beam.NewPipelineWithRoot()
 	envelopes := transforms.Pack(s, transforms.Read(s, hours{Turns: 2, Dir: dir}, 1))
-	partials := transforms.Pack(s, transforms.Spend(s, accounts{Epsilon: 1, Delta: 1e-6, Dir: dir}, envelopes))
+	partials := transforms.Pack(s, transforms.Spend(s, promise{Epsilon: 1, Delta: 1e-6, Dir: dir}, envelopes))
 	acks := transforms.Pack(s, transforms.Release(s, ladders{Currency: "views"}, partials))
 	transforms.Settle(s, settlements{dir}, acks)
 	run(p)

@@ -17,7 +17,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
+	"github.com/tollgate-dp/tollgate/state/units"
 	"github.com/tollgate-dp/tollgate/transforms"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 	"github.com/tollgate-dp/tollgate/transforms/release"
@@ -48,8 +49,8 @@ var (
 	shopIncarnation = [16]byte{5}
 )
 
-func sigma(s float64) state.Precision {
-	u, err := state.PrecisionFromSigma(s)
+func sigma(s float64) units.Precision {
+	u, err := units.PrecisionFromSigma(s)
 	if err != nil {
 		panic(err)
 	}
@@ -68,20 +69,20 @@ func shopMetrics() []schemas.MetricSpec {
 		{
 			Name: "visitors", Kind: metrickind.DistinctUsers, WindowSize: shopHour, WindowSlide: shopHour, MaxKeysPerUser: 3,
 			LadderKind: "geometric", LadderFactor: 2, First: sigma(4), Top: sigma(2), Relative: 0.3, Confidence: 0.95,
-			KeyMode: schemas.KeysPrivate, DeltaKey: state.Delta{Lo: 1 << 50},
+			KeyMode: schemas.KeysPrivate, DeltaKey: units.Delta{Lo: 1 << 50},
 		},
 	}
 }
 
 // shopBudget lasts three turns and a half of the heaviest use, and seven private
 // keys.
-func shopBudget() (state.Budget, error) {
-	b, err := state.NewBudget(1, 1e-6, state.GDP, 1e-7)
+func shopBudget() (budgets.Budget, error) {
+	b, err := budgets.NewBudget(1, 1e-6, budgets.GDP, 1e-7)
 	if err != nil {
 		return b, err
 	}
-	b.Mu2, _ = state.Charge(1, sigma(0.4)) // 6.25
-	b.Keys = state.Delta{Lo: 7 << 50}
+	b.Mu2, _ = units.Charge(1, sigma(0.4)) // 6.25
+	b.Keys = units.Delta{Lo: 7 << 50}
 	return b, nil
 }
 

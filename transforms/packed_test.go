@@ -11,7 +11,9 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/tollgate-dp/tollgate/schemas"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/accounts"
+	"github.com/tollgate-dp/tollgate/state/budgets"
+	"github.com/tollgate-dp/tollgate/state/units"
 	"github.com/tollgate-dp/tollgate/transforms"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 	"github.com/tollgate-dp/tollgate/transforms/release"
@@ -31,8 +33,8 @@ type visit struct {
 }
 
 type accountAtEnd struct {
-	Spent state.Mu2
-	Keys  state.Delta
+	Spent units.Mu2
+	Keys  units.Delta
 }
 
 // TestThePackedFormOverTurns: the whole loop over hooks of one's own, with three
@@ -96,9 +98,9 @@ func checkShop(t *testing.T, o outcome) {
 }
 
 // shopUsers returns all users by account.
-func shopUsers() map[state.AccountID]string {
+func shopUsers() map[accounts.ID]string {
 	hasher := schemas.NewHasher(shopUserHash)
-	users := map[state.AccountID]string{}
+	users := map[accounts.ID]string{}
 	for turn := range uint64(shopTurns) {
 		for user := range shopEvents(turn + 1) {
 			users[hasher.Account([]byte(user))] = user
@@ -180,12 +182,12 @@ func shopLedger(t *testing.T, dir folder, shard int, turn uint64) *schemas.Ledge
 type sequence struct {
 	*testing.T
 	outcome
-	budget  state.Budget
+	budget  budgets.Budget
 	metrics []schemas.MetricSpec
 	plans   []*noisereduction.Plan
 
 	counts   map[cell]int64
-	reserved map[string]state.Mu2
+	reserved map[string]units.Mu2
 	owed     []debt
 }
 
@@ -223,7 +225,7 @@ func shopInSequence(t *testing.T) outcome {
 }
 
 func (s *sequence) turn(turn uint64) {
-	s.counts, s.reserved, s.owed = map[cell]int64{}, map[string]state.Mu2{}, nil
+	s.counts, s.reserved, s.owed = map[cell]int64{}, map[string]units.Mu2{}, nil
 	for user, pages := range shopEvents(turn) {
 		for i := range s.metrics {
 			s.admit(turn, user, uint32(i), pages)
@@ -234,7 +236,7 @@ func (s *sequence) turn(turn uint64) {
 			s.counts[cell{w.Metric, string(key)}] += 0
 		}
 	}
-	prices := map[cell]state.Precision{}
+	prices := map[cell]units.Precision{}
 	for at, n := range s.counts {
 		prices[at] = s.release(turn, at, n)
 	}
@@ -245,8 +247,8 @@ func (s *sequence) turn(turn uint64) {
 	}
 }
 
-func (s *sequence) charge(n uint64, u state.Precision) state.Mu2 {
-	c, ok := state.Charge(n, u)
+func (s *sequence) charge(n uint64, u units.Precision) units.Mu2 {
+	c, ok := units.Charge(n, u)
 	if !ok {
 		s.Fatal("a charge is out of range")
 	}
@@ -284,7 +286,7 @@ func (s *sequence) admit(turn uint64, user string, metric uint32, pages map[stri
 }
 
 // release says what a count's contributors pay for.
-func (s *sequence) release(turn uint64, at cell, count int64) state.Precision {
+func (s *sequence) release(turn uint64, at cell, count int64) units.Precision {
 	m, window := &s.metrics[at.metric], shopWindows(turn)[at.metric]
 	r, err := s.plans[at.metric].Release(shopNoise, noisereduction.Identity{
 		Incarnation: shopIncarnation, MetricDigest: m.Digest(), WindowStart: window.WindowStart, WindowEnd: window.WindowEnd, Key: []byte(at.key),

@@ -6,7 +6,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/units"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 	"github.com/tollgate-dp/tollgate/transforms/release"
 )
@@ -15,11 +15,11 @@ import (
 // metric says, and no kind that is not in the table.
 func TestAThresholdHidesTheSensitivityOfTheKind(t *testing.T) {
 	threshold := func(kind string, events uint32) (float64, error) {
-		precision, err := state.PrecisionFromSigma(50)
+		precision, err := units.PrecisionFromSigma(50)
 		if err != nil {
 			t.Fatal(err)
 		}
-		delta, err := state.DeltaFromFloat(1e-9)
+		delta, err := units.DeltaFromFloat(1e-9)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/internal/app/cli"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/state/compose"
 )
 
@@ -15,20 +15,20 @@ import (
 // the accountants of the table in state/compose, and no others.
 func TestFlagsAndDocumentationNameTheSameAccountants(t *testing.T) {
 	t.Parallel()
-	budgets := state.AccountantNames()
-	quoted := "`" + strings.Join(budgets, "`, `") + "`"
+	keepers := budgets.AccountantNames()
+	quoted := "`" + strings.Join(keepers, "`, `") + "`"
 	page, err := os.ReadFile("../../docs/configuration.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	flag := strings.ReplaceAll(strings.ReplaceAll(cli.Either(budgets), ", ", "`, `"), " or ", "` or `")
+	flag := strings.ReplaceAll(strings.ReplaceAll(cli.Either(keepers), ", ", "`, `"), " or ", "` or `")
 	for _, row := range []string{"| `--accountant` | `" + flag + "` | `gdp` |", "| `privacy.accountant` | " + quoted + " | `gdp` |"} {
 		if !strings.Contains(string(page), row) {
 			t.Errorf("docs/configuration.md does not say %q", row)
 		}
 	}
 	for command, names := range map[string][]string{
-		"demo": budgets, "budget releases": budgets, "budget convert": budgets, "budget compose": compose.Names(),
+		"demo": keepers, "budget releases": keepers, "budget convert": keepers, "budget compose": compose.Names(),
 	} {
 		_, help, _ := run(t, append(strings.Fields(command), "--help")...)
 		if !strings.Contains(help, "--accountant "+strings.Join(names, "|")+" ") {
@@ -44,11 +44,11 @@ func TestFlagsAndDocumentationNameTheSameAccountants(t *testing.T) {
 			t.Errorf("%s: exit %d, %q does not say %q", command, code, stderr, cli.Either(names))
 		}
 	}
-	_, err = state.ParseAccountant("moments")
-	if err == nil || !strings.Contains(err.Error(), strings.Join(budgets, ", ")) {
-		t.Errorf("package state says %v", err)
+	_, err = budgets.ParseAccountant("moments")
+	if err == nil || !strings.Contains(err.Error(), strings.Join(keepers, ", ")) {
+		t.Errorf("package budgets says %v", err)
 	}
-	for _, name := range budgets {
+	for _, name := range keepers {
 		for _, command := range []string{"budget releases --sigma 100", "budget convert --epsilon 1 --delta 1e-6"} {
 			if code, _, stderr := run(t, append(strings.Fields(command), "--accountant", name)...); code != exitOK {
 				t.Errorf("%s by %s: exit %d, %s", command, name, code, stderr)

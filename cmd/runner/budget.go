@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tollgate-dp/tollgate/internal/app/cli"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/state/compose"
 )
 
@@ -23,11 +23,11 @@ func (a *app) budget() *cobra.Command {
 }
 
 // accountant is the value of --accountant where a deployment's budget is computed.
-type accountant state.Accountant
+type accountant budgets.Accountant
 
 func accountantFlag(cmd *cobra.Command, to *accountant) {
-	*to = accountant(state.GDP)
-	names := state.AccountantNames()
+	*to = accountant(budgets.GDP)
+	names := budgets.AccountantNames()
 	for i, name := range names {
 		if a, ok := compose.Named(name); ok && a.Note() != "" {
 			names[i] += " (" + a.Note() + ")"
@@ -37,12 +37,12 @@ func accountantFlag(cmd *cobra.Command, to *accountant) {
 }
 
 func (v *accountant) String() string { return string(*v) }
-func (v *accountant) Type() string   { return strings.Join(state.AccountantNames(), "|") }
+func (v *accountant) Type() string   { return strings.Join(budgets.AccountantNames(), "|") }
 
 func (v *accountant) Set(text string) error {
-	parsed, err := state.ParseAccountant(text)
+	parsed, err := budgets.ParseAccountant(text)
 	if err != nil {
-		return errors.New("it must be " + cli.Either(state.AccountantNames()))
+		return errors.New("it must be " + cli.Either(budgets.AccountantNames()))
 	}
 	*v = accountant(parsed)
 	return nil

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tollgate-dp/tollgate/internal/app/cli"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
 )
 
 func (a *app) budgetConvert() *cobra.Command {
@@ -41,7 +41,7 @@ statement stays true: epsilon and delta up, mu and rho down.`,
 				given += name + " "
 			}
 		}
-		c, err := convert(given, epsilon, delta, mu, rho, state.Accountant(by))
+		c, err := convert(given, epsilon, delta, mu, rho, budgets.Accountant(by))
 		if err != nil {
 			return flagError(err)
 		}
@@ -53,18 +53,18 @@ statement stays true: epsilon and delta up, mu and rho down.`,
 }
 
 // convert computes the third of three numbers from the two that were given.
-func convert(given string, epsilon, delta, mu, rho float64, by state.Accountant) (state.Conversion, error) {
+func convert(given string, epsilon, delta, mu, rho float64, by budgets.Accountant) (budgets.Conversion, error) {
 	switch given {
 	case "epsilon delta ":
-		return state.ConvertEpsilonDelta(epsilon, delta, by)
+		return budgets.ConvertEpsilonDelta(epsilon, delta, by)
 	case "epsilon mu ":
-		return state.ConvertEpsilonMu(epsilon, mu, by)
+		return budgets.ConvertEpsilonMu(epsilon, mu, by)
 	case "epsilon rho ":
-		return state.ConvertEpsilonRho(epsilon, rho, by)
+		return budgets.ConvertEpsilonRho(epsilon, rho, by)
 	case "delta mu ":
-		return state.ConvertDeltaMu(delta, mu, by)
+		return budgets.ConvertDeltaMu(delta, mu, by)
 	case "delta rho ":
-		return state.ConvertDeltaRho(delta, rho, by)
+		return budgets.ConvertDeltaRho(delta, rho, by)
 	}
-	return state.Conversion{}, usage(errors.New("give exactly two of --epsilon, --delta and --mu (or --rho instead)"))
+	return budgets.Conversion{}, usage(errors.New("give exactly two of --epsilon, --delta and --mu (or --rho instead)"))
 }

@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/tollgate-dp/tollgate/internal/app/cli"
-	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/compose"
 	"github.com/tollgate-dp/tollgate/state/loss"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // parameters are the numbers of a value of --mechanism, by their names.
@@ -90,7 +90,7 @@ func parseParameters(parts, keys []string) (parameters, error) {
 			return nil, fmt.Errorf("%s is %q: it must be a number", key, number)
 		}
 		if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 || v == 0 && key != "epsilon" && key != "delta" {
-			return nil, &state.RangeError{Parameter: key, Value: v, Range: "finite and above 0"}
+			return nil, &units.RangeError{Parameter: key, Value: v, Range: "finite and above 0"}
 		}
 		values[key] = v
 	}
@@ -104,7 +104,7 @@ func (v parameters) whole(key string, least, most int) (int, error) {
 		return least, nil
 	}
 	if value != math.Trunc(value) || value < float64(least) || value > float64(most) {
-		return 0, &state.RangeError{Parameter: key, Value: value, Range: fmt.Sprintf("an integer from %d to %d", least, most)}
+		return 0, &units.RangeError{Parameter: key, Value: value, Range: fmt.Sprintf("an integer from %d to %d", least, most)}
 	}
 	return int(value), nil
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/app/cli"
 	"github.com/tollgate-dp/tollgate/internal/numbers/rounding"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/state/compose"
 )
 
@@ -40,11 +40,11 @@ user can pay, as an event of dp_accounting, which then tells its own epsilon.`,
 	printEventsFlag(cmd, &print)
 	cmd.MarkFlagRequired("sigma") //nolint:errcheck // the flag exists
 	cmd.RunE = a.run(func(*cobra.Command) error {
-		budget, err := state.NewBudget(epsilon, delta, state.Accountant(by), 0)
+		budget, err := budgets.NewBudget(epsilon, delta, budgets.Accountant(by), 0)
 		if err != nil {
 			return flagError(err)
 		}
-		n, err := state.ReleasesBeforeRefusal(budget, sigma, contribution)
+		n, err := budgets.ReleasesBeforeRefusal(budget, sigma, contribution)
 		if err != nil {
 			return flagError(err)
 		}

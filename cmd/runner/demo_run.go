@@ -15,7 +15,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/generate"
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
 	"github.com/tollgate-dp/tollgate/pipeline"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/units"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
@@ -120,7 +120,7 @@ func (j *job) openGenerated(key *noisereduction.NoiseKey) error {
 	c := j.flags.stream
 	c.Window = j.flags.window
 	source, err := demo.NewGenerated(c)
-	if out := (*state.RangeError)(nil); errors.As(err, &out) && out.Parameter == "keys" {
+	if out := (*units.RangeError)(nil); errors.As(err, &out) && out.Parameter == "keys" {
 		return must("keys-count", "%s", out.Range)
 	}
 	if err != nil {

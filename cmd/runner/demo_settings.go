@@ -9,7 +9,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/demo"
 	"github.com/tollgate-dp/tollgate/internal/app/plan/protected"
 	"github.com/tollgate-dp/tollgate/pipeline"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
@@ -106,7 +106,7 @@ func (f *demoFlags) settings(publicKeys []string) (demo.Settings, *pipeline.Depl
 		MaxKeysPerUser: f.maxKeysPerUser, MaxEventsPerKey: f.maxEventsPerKey, LastAtLeast: f.lastAtLeast,
 		PublicKeys: publicKeys, Planned: f.planned,
 	}
-	if _, err := state.NewBudget(f.epsilon, f.delta, state.Accountant(f.accountant), 0); err != nil {
+	if _, err := budgets.NewBudget(f.epsilon, f.delta, budgets.Accountant(f.accountant), 0); err != nil {
 		return s, nil, flagError(err)
 	}
 	for _, bound := range []struct {

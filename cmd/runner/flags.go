@@ -10,7 +10,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/cli"
 	"github.com/tollgate-dp/tollgate/internal/app/config"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // badValue says what the value of a flag must be. app.execute adds the value that was given,
@@ -26,7 +26,7 @@ func must(flag, format string, args ...any) error {
 
 // flagError names the flag of a number that is out of range.
 func flagError(err error) error {
-	var out *state.RangeError
+	var out *units.RangeError
 	if errors.As(err, &out) {
 		return must(out.Parameter, "%s", out.Range)
 	}

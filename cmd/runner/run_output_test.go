@@ -17,7 +17,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/terminal"
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/schemas"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 func newOutput(t *testing.T, f cli.Format) (*runOutput, *bytes.Buffer) {
@@ -33,7 +33,7 @@ func newOutput(t *testing.T, f cli.Format) (*runOutput, *bytes.Buffer) {
 
 func released(turn uint64, metric, key string) schemas.Release {
 	hour := time.Hour.Milliseconds()
-	return schemas.Release{Turn: turn, Metric: metric, Key: key, WindowStart: int64(turn) * hour, WindowEnd: int64(turn+1) * hour, Confidence: 0.95, Rungs: 1, Precision: state.Precision{Hi: 1}}
+	return schemas.Release{Turn: turn, Metric: metric, Key: key, WindowStart: int64(turn) * hour, WindowEnd: int64(turn+1) * hour, Confidence: 0.95, Rungs: 1, Precision: units.Precision{Hi: 1}}
 }
 
 func give(t *testing.T, o *runOutput, turn uint64, releases ...schemas.Release) {

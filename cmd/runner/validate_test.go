@@ -11,7 +11,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/app/plan"
 	"github.com/tollgate-dp/tollgate/internal/testing/golden"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
 )
 
 func TestValidateGolden(t *testing.T) {
@@ -102,7 +102,7 @@ func TestPeriodsAddUp(t *testing.T) {
 		if n.Delta < want*(1-1e-9) || n.Delta > want*(1+1e-9) {
 			t.Errorf("%+v", n)
 		}
-		delta, err := state.ConvertEpsilonMu(n.Epsilon, p.Mu*math.Sqrt(float64(n.Periods)), state.GDP)
+		delta, err := budgets.ConvertEpsilonMu(n.Epsilon, p.Mu*math.Sqrt(float64(n.Periods)), budgets.GDP)
 		if err != nil || delta.Delta > 9e-7*float64(n.Periods)*(1+1e-9) {
 			t.Errorf("%+v does not hold: δ is %v (%v)", n, delta.Delta, err)
 		}

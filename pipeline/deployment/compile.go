@@ -8,7 +8,8 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
+	"github.com/tollgate-dp/tollgate/state/units"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 	"github.com/tollgate-dp/tollgate/transforms/release"
 	"github.com/tollgate-dp/tollgate/transforms/spend"
@@ -19,7 +20,7 @@ import (
 // concurrent use.
 type Deployment struct {
 	Config  Config                // with its defaults filled in
-	Budget  state.Budget          // that every user has
+	Budget  budgets.Budget        // that every user has
 	Metrics []CompiledMetric      // in the order of the configuration, each before its coverage
 	Events  schemas.EventIdentity // what records are taken for
 	Sums    Sums                  // the events whose values must be kept one by one
@@ -78,7 +79,7 @@ func Compile(cfg Config) (*Deployment, error) {
 // can add one only to a deployment that has reserved δ_keys from the start.
 func setBudget(d *Deployment) error {
 	p := &d.Config.Privacy
-	accountant, err := state.ParseAccountant(p.Accountant)
+	accountant, err := budgets.ParseAccountant(p.Accountant)
 	if err != nil {
 		return Invalid("privacy.accountant", "%v", err)
 	}
@@ -95,7 +96,7 @@ func setBudget(d *Deployment) error {
 	if p.DeltaKeys > 0 && p.DeltaKeys < 0x1p-80 && p.Delta < 1 {
 		return Invalid("privacy.delta", "the part of it for private keys is %v, and must be at least 2^-80: raise delta, or delta_keys, for example delta: 1e-6", p.DeltaKeys)
 	}
-	d.Budget, err = state.NewBudget(p.Epsilon, p.Delta, accountant, p.DeltaKeys)
+	d.Budget, err = budgets.NewBudget(p.Epsilon, p.Delta, accountant, p.DeltaKeys)
 	if err != nil {
 		return Invalid("privacy", "%v", err)
 	}
@@ -181,7 +182,7 @@ func compileMetric(d *Deployment, m *Metric, a allotment) ([]CompiledMetric, err
 	cover.MaxKeysPerUser, cover.MaxEventsPerKey, cover.Min, cover.Max = 1, 1, 0, 0
 	cover.LadderKind, cover.LadderFactor, cover.First, cover.Top = "adaptive", 2, a.coverageFirst, a.coverageTop
 	cover.Relative, cover.Absolute, cover.Confidence = target.Relative, target.Absolute, target.Confidence
-	cover.KeyMode, cover.KeysFrom, cover.PublicKeys, cover.DeltaKey = KeysPublic, "", [][]byte{{}}, state.Delta{}
+	cover.KeyMode, cover.KeysFrom, cover.PublicKeys, cover.DeltaKey = KeysPublic, "", [][]byte{{}}, units.Delta{}
 	covering, err := compileSpec(cover)
 	return []CompiledMetric{counted, covering}, err
 }

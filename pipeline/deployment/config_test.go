@@ -11,7 +11,8 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
+	"github.com/tollgate-dp/tollgate/state/units"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
@@ -115,7 +116,7 @@ func TestRuleDeltaKeysDefaultsToATenth(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := state.NewBudget(1, 1e-6, state.GDP, 1e-7)
+	want, err := budgets.NewBudget(1, 1e-6, budgets.GDP, 1e-7)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +140,7 @@ func TestRuleLastAtLeastIsPaidInWholeUnits(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				charge, ok := state.Charge(uint64(c), d.Metrics[0].Spec.Top)
+				charge, ok := units.Charge(uint64(c), d.Metrics[0].Spec.Top)
 				total := uint64(charge) * uint64(n*k)
 				if !ok || total > uint64(d.Budget.Mu2) {
 					t.Errorf("N=%d K=%d C=%d: %d units of %d", n, k, c, total, d.Budget.Mu2)
@@ -151,8 +152,8 @@ func TestRuleLastAtLeastIsPaidInWholeUnits(t *testing.T) {
 				if d, err = deployment.Compile(cfg); err != nil {
 					t.Fatal(err)
 				}
-				charge, ok = state.Charge(uint64(c), d.Metrics[0].Spec.Top)
-				coverage, _ := state.Charge(1, d.Metrics[1].Spec.Top)
+				charge, ok = units.Charge(uint64(c), d.Metrics[0].Spec.Top)
+				coverage, _ := units.Charge(1, d.Metrics[1].Spec.Top)
 				total = (uint64(charge)*uint64(k) + uint64(coverage)) * uint64(n)
 				if !ok || total > uint64(d.Budget.Mu2) {
 					t.Errorf("N=%d K=%d C=%d, with coverage: %d units of %d", n, k, c, total, d.Budget.Mu2)
@@ -173,7 +174,7 @@ func TestSharesAddUp(t *testing.T) {
 	}
 	var total uint64
 	for _, m := range d.Metrics {
-		charge, _ := state.Charge(3, m.Spec.Top)
+		charge, _ := units.Charge(3, m.Spec.Top)
 		total += uint64(charge) * 5 * 2
 	}
 	if total > uint64(d.Budget.Mu2) || total < uint64(d.Budget.Mu2)-100 {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/schemas/event"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
 )
 
 const (
@@ -160,10 +160,10 @@ func cure(d *Deployment, i int, u useless) string {
 
 // cureByEpsilon looks for an ε, up to a thousand times the present one and as long as it is not
 // doubtful itself. works is asked with the budget of each.
-func cureByEpsilon(d *Deployment, works func(func(*Metric)) bool, budget *state.Budget) string {
+func cureByEpsilon(d *Deployment, works func(func(*Metric)) bool, budget *budgets.Budget) string {
 	p := &d.Config.Privacy
 	for times := 2.0; times <= 1024 && Recommended(p.Epsilon*times, p.Delta); times *= 2 {
-		more, err := state.NewBudget(p.Epsilon*times, p.Delta, d.Budget.Accountant, p.DeltaKeys)
+		more, err := budgets.NewBudget(p.Epsilon*times, p.Delta, d.Budget.Accountant, p.DeltaKeys)
 		if err == nil {
 			more, err = more.Plan(p.Planned)
 		}

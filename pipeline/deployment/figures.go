@@ -6,7 +6,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/transforms/release"
 )
 
@@ -29,7 +29,7 @@ type Figures struct {
 }
 
 // FiguresOf returns the Figures of every metric. Errors are those of release.PlanOf.
-func FiguresOf(b state.Budget, metrics []schemas.MetricSpec) ([]Figures, error) {
+func FiguresOf(b budgets.Budget, metrics []schemas.MetricSpec) ([]Figures, error) {
 	var all []Figures
 	for i := range metrics {
 		m := &metrics[i]
@@ -58,7 +58,7 @@ func FiguresOf(b state.Budget, metrics []schemas.MetricSpec) ([]Figures, error) 
 
 // windowsAlone divides a whole budget, in B² and in δ, by what a window costs a user. coverage is
 // the part of that which goes to the metric's coverage, in account units.
-func windowsAlone(b state.Budget, m *schemas.MetricSpec, coverage *big.Int) uint64 {
+func windowsAlone(b budgets.Budget, m *schemas.MetricSpec, coverage *big.Int) uint64 {
 	c := big.NewInt(metrickind.Of(m.Kind).Sensitivity(metrickind.Bounds{Events: int64(m.MaxEventsPerKey), Min: m.Min, Max: m.Max}))
 	worst := charge(c.Mul(c, c), m.Top)
 	worst.Mul(worst, big.NewInt(int64(m.MaxKeysPerUser))).Add(worst, coverage)

@@ -3,7 +3,7 @@ package deployment
 import (
 	"math/big"
 
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // Lifetime says how long a user's budget lasts for one metric.
@@ -75,7 +75,7 @@ func affordable(d *Deployment, m *Metric, worst *big.Int, compiled *CompiledMetr
 	return windows.Uint64()
 }
 
-func accountUnits(m state.Mu2) *big.Int { return new(big.Int).SetUint64(uint64(m)) }
+func accountUnits(m units.Mu2) *big.Int { return new(big.Int).SetUint64(uint64(m)) }
 
 func least(a, b *big.Int) *big.Int {
 	if a.Cmp(b) <= 0 {

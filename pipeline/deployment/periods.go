@@ -5,7 +5,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
 )
 
 // PeriodsPromise is the promise to a user who is active in several budget periods, over
@@ -31,7 +31,7 @@ func OverPeriods(d *Deployment, n int) (p PeriodsPromise, ok bool) {
 	together := float64(n) * float64(min(n, PeriodsInAWindow(d)))
 	// The factor covers the rounding of this line, which is far below 1e-14.
 	mu := math.Hypot(left.Mu2.Mu()*math.Sqrt(together), planned.Mu2.Mu()) * (1 + 1e-14)
-	c, err := state.ConvertDeltaMu(rest, mu, left.Accountant)
+	c, err := budgets.ConvertDeltaMu(rest, mu, left.Accountant)
 	if err != nil {
 		return p, false // beyond every ε that is worth stating
 	}

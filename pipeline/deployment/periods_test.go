@@ -8,7 +8,8 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // A window is moved by what a user did in all the periods that it reaches into, and each
@@ -77,7 +78,7 @@ func TestRuleWindowsOverSeveralPeriodsAreInThePromiseOverThem(t *testing.T) {
 				}
 				// The promise that follows if the amounts of both periods are added does not hold.
 				b := d.Budget
-				sum, err := state.ConvertDeltaMu(2*(b.Delta-b.Keys.Float()), b.Mu2.Mu()*math.Sqrt2, b.Accountant)
+				sum, err := budgets.ConvertDeltaMu(2*(b.Delta-b.Keys.Float()), b.Mu2.Mu()*math.Sqrt2, b.Accountant)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -120,8 +121,8 @@ func TestRuleAChoiceIsPaidOnceOverAllPeriods(t *testing.T) {
 			}
 			last = p
 			b := d.Budget
-			units := uint64(n)*uint64(b.Mu2) + uint64(b.Planned.Mu2)
-			want, err := state.ConvertDeltaMu(float64(n)*(b.Delta-b.Whole().Keys.Float()), state.Mu2(units).Mu(), b.Accountant)
+			total := uint64(n)*uint64(b.Mu2) + uint64(b.Planned.Mu2)
+			want, err := budgets.ConvertDeltaMu(float64(n)*(b.Delta-b.Whole().Keys.Float()), units.Mu2(total).Mu(), b.Accountant)
 			if err != nil || math.Abs(p.Epsilon/want.Epsilon-1) > 1e-9 {
 				t.Errorf("%d periods, %v planned: ε %v, the amounts come to %v (%v)", n, planned, p.Epsilon, want.Epsilon, err)
 			}

@@ -12,20 +12,21 @@ import (
 	"gonum.org/v1/gonum/mathext"
 
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // allotment is the part of the budget that a metric gets.
 type allotment struct {
-	first, top state.Precision
-	deltaKey   state.Delta
+	first, top units.Precision
+	deltaKey   units.Delta
 	// of the metric's coverage; zero without one
-	coverageFirst, coverageTop state.Precision
+	coverageFirst, coverageTop units.Precision
 }
 
 // split divides B² and δ_keys over the metrics: what explicit caps take for their own
 // last_at_least windows comes off first, the rest goes by share.
-func split(metrics []Metric, b state.Budget) ([]allotment, error) {
+func split(metrics []Metric, b budgets.Budget) ([]allotment, error) {
 	rest := new(big.Rat).SetInt(accountUnits(b.Mu2))
 	byShare, private := 0, 0
 	for i := range metrics {
@@ -45,7 +46,7 @@ func split(metrics []Metric, b state.Budget) ([]allotment, error) {
 		if byShare > 0 && m.LastAtLeast == 0 {
 			return nil, Invalid("metrics."+m.Name+".last_at_least", "an explicit ladder.sigma beside metrics that share the rest of the budget needs it, to know how much is left")
 		}
-		top, err := state.PrecisionFromSigma(m.Ladder.Sigma)
+		top, err := units.PrecisionFromSigma(m.Ladder.Sigma)
 		if err != nil {
 			return nil, Invalid("metrics."+m.Name+".ladder.sigma", "%v", err)
 		}
@@ -72,14 +73,14 @@ var twoTo40 = new(big.Int).Lsh(big.NewInt(1), 40)
 
 // worst returns what one window costs a user at most, in account units: K counts at
 // the top, each charged in whole units, and what coverage takes beside them.
-func (m *Metric) worst(top state.Precision, coverage *big.Int) *big.Int {
+func (m *Metric) worst(top units.Precision, coverage *big.Int) *big.Int {
 	w := charge(m.square(), top)
 	return w.Mul(w, big.NewInt(int64(m.MaxKeysPerUser))).Add(w, coverage)
 }
 
-// charge is state.Charge of a squared contribution, where it need not fit an
+// charge is units.Charge of a squared contribution, where it need not fit an
 // account: ⌈c²·u·2^-40⌉.
-func charge(square *big.Int, u state.Precision) *big.Int {
+func charge(square *big.Int, u units.Precision) *big.Int {
 	w := new(big.Int).Mul(u.Big(), square)
 	return w.Add(w, new(big.Int).Sub(twoTo40, big.NewInt(1))).Rsh(w, 40)
 }
@@ -100,7 +101,7 @@ func (m *Metric) square() *big.Int {
 
 // besideCap is what coverage costs in one window beside an explicit cap, in
 // account units: the coverage's share of both.
-func besideCap(m *Metric, top state.Precision) *big.Int {
+func besideCap(m *Metric, top units.Precision) *big.Int {
 	if m.Coverage == nil {
 		return new(big.Int)
 	}
@@ -150,7 +151,7 @@ func shares(metrics []Metric, byShare, private int) ([]share, error) {
 }
 
 // allot computes what a metric gets. An error that fewer windows would avoid says how many.
-func allot(m *Metric, rest *big.Rat, s share, b state.Budget) (allotment, error) {
+func allot(m *Metric, rest *big.Rat, s share, b budgets.Budget) (allotment, error) {
 	a, err := allotted(m, rest, s, b)
 	var bad *ConfigError
 	if !errors.As(err, &bad) || m.LastAtLeast == 0 {
@@ -173,7 +174,7 @@ func allot(m *Metric, rest *big.Rat, s share, b state.Budget) (allotment, error)
 
 // capsTakeAll says by how much explicit caps have to be coarser. rest is what they leave: 0 or
 // less.
-func capsTakeAll(metrics []Metric, rest *big.Rat, b state.Budget) error {
+func capsTakeAll(metrics []Metric, rest *big.Rat, b budgets.Budget) error {
 	at := slices.IndexFunc(metrics, func(m Metric) bool { return m.Ladder.Sigma > 0 })
 	m := &metrics[at]
 	have := new(big.Rat).SetInt(accountUnits(b.Mu2))
@@ -191,18 +192,18 @@ func atLeastText(v float64) string {
 	return strconv.FormatFloat(math.Ceil(v/unit)*unit, 'g', 3, 64)
 }
 
-func allotted(m *Metric, rest *big.Rat, s share, b state.Budget) (allotment, error) {
+func allotted(m *Metric, rest *big.Rat, s share, b budgets.Budget) (allotment, error) {
 	var a allotment
 	var err error
 	var coverage *big.Int // account units
 	if m.Ladder.Sigma > 0 {
-		if a.top, err = state.PrecisionFromSigma(m.Ladder.Sigma); err == nil {
+		if a.top, err = units.PrecisionFromSigma(m.Ladder.Sigma); err == nil {
 			coverage = besideCap(m, a.top)
 		}
 	} else {
 		var top *big.Int
 		top, coverage = sharedTop(m, new(big.Rat).Mul(rest, s.budget))
-		a.top, err = state.PrecisionFromBig(top)
+		a.top, err = units.PrecisionFromBig(top)
 	}
 	if err != nil || a.top.IsZero() {
 		if m.Ladder.Sigma > 0 {
@@ -222,9 +223,9 @@ func allotted(m *Metric, rest *big.Rat, s share, b state.Budget) (allotment, err
 		}
 	}
 	if m.Keys.Mode == KeysPrivate {
-		units := new(big.Rat).Mul(new(big.Rat).SetInt(b.Keys.Big()), s.keys)
+		keys := new(big.Rat).Mul(new(big.Rat).SetInt(b.Keys.Big()), s.keys)
 		over := new(big.Int).Mul(big.NewInt(int64(m.LastAtLeast)), big.NewInt(int64(m.MaxKeysPerUser)))
-		a.deltaKey, err = state.DeltaFromBig(floorDiv(units, over))
+		a.deltaKey, err = units.DeltaFromBig(floorDiv(keys, over))
 		if err != nil || a.deltaKey.IsZero() {
 			return a, Invalid("metrics."+m.Name+".keys", "δ is too small to divide over %d windows and %d keys of a user in each: raise privacy.delta or privacy.delta_keys", m.LastAtLeast, m.MaxKeysPerUser)
 		}
@@ -238,22 +239,22 @@ func allotted(m *Metric, rest *big.Rat, s share, b state.Budget) (allotment, err
 // ⌈C²·u_top·2^-40⌉ ≤ ⌊rest/K⌋. Dividing once by N·K·C² would leave the last
 // window short of some units.
 func sharedTop(m *Metric, part *big.Rat) (top, coverage *big.Int) {
-	units := floorDiv(part, big.NewInt(int64(m.LastAtLeast)))
+	window := floorDiv(part, big.NewInt(int64(m.LastAtLeast)))
 	coverage = new(big.Int)
 	if m.Coverage != nil {
 		share := new(big.Rat).SetFloat64(m.Coverage.Share)
-		coverage = floorDiv(share.Mul(share, new(big.Rat).SetInt(units)), big.NewInt(1))
+		coverage = floorDiv(share.Mul(share, new(big.Rat).SetInt(window)), big.NewInt(1))
 	}
-	units.Sub(units, coverage)
-	units.Div(units, big.NewInt(int64(m.MaxKeysPerUser)))
-	units.Mul(units, twoTo40)
-	return units.Div(units, m.square()), coverage
+	window.Sub(window, coverage)
+	window.Div(window, big.NewInt(int64(m.MaxKeysPerUser)))
+	window.Mul(window, twoTo40)
+	return window.Div(window, m.square()), coverage
 }
 
 // cover sets the ladder of a metric's coverage, to which a user contributes 1.
-func (a *allotment) cover(m *Metric, units *big.Int, b state.Budget) error {
+func (a *allotment) cover(m *Metric, part *big.Int, b budgets.Budget) error {
 	var err error
-	a.coverageTop, err = state.PrecisionFromBig(new(big.Int).Mul(units, twoTo40))
+	a.coverageTop, err = units.PrecisionFromBig(new(big.Int).Mul(part, twoTo40))
 	field := "metrics." + m.Name + ".coverage"
 	if err != nil || a.coverageTop.IsZero() {
 		remedy := "raise coverage.share (the default is 0.05), lower last_at_least, or raise privacy.epsilon"
@@ -262,11 +263,11 @@ func (a *allotment) cover(m *Metric, units *big.Int, b state.Budget) error {
 		}
 		return Invalid(field, "its share, %v, leaves no precision: %s", m.Coverage.Share, remedy)
 	}
-	if charge, ok := state.Charge(1, a.coverageTop); !ok || charge > b.Mu2 {
+	if charge, ok := units.Charge(1, a.coverageTop); !ok || charge > b.Mu2 {
 		return Invalid(field, "no user can pay for it: lower coverage.share, %v (the default is 0.05)", m.Coverage.Share)
 	}
 	// The top is a whole number of account units, 2^40 of precision each: this is never zero.
-	if a.coverageFirst, err = state.PrecisionFromBig(new(big.Int).Rsh(a.coverageTop.Big(), 24)); err != nil {
+	if a.coverageFirst, err = units.PrecisionFromBig(new(big.Int).Rsh(a.coverageTop.Big(), 24)); err != nil {
 		return fmt.Errorf("computing the first rung of %s: %w", field, err)
 	}
 	return nil
@@ -277,24 +278,24 @@ func floorDiv(r *big.Rat, by *big.Int) *big.Int {
 }
 
 // firstRung returns u_1, the precision of the first rung.
-func firstRung(m *Metric, top state.Precision) (state.Precision, error) {
+func firstRung(m *Metric, top units.Precision) (units.Precision, error) {
 	field := "metrics." + m.Name + ".ladder"
-	var first state.Precision
+	var first units.Precision
 	var err error
 	switch {
 	case m.Ladder.FirstSigma > 0:
-		first, err = state.PrecisionFromSigma(m.Ladder.FirstSigma)
+		first, err = units.PrecisionFromSigma(m.Ladder.FirstSigma)
 	case m.Keys.Mode == KeysPrivate:
-		first, err = state.PrecisionFromBig(new(big.Int).Rsh(top.Big(), 2))
+		first, err = units.PrecisionFromBig(new(big.Int).Rsh(top.Big(), 2))
 	case m.Ladder.ExpectedMax > 0 && m.Target.Relative > 0:
 		z := mathext.NormalQuantile((1 + m.Target.Confidence) / 2)
 		sigma := m.Target.Relative * m.Ladder.ExpectedMax / z
 		if math.IsNaN(sigma) || sigma <= 0 {
 			return first, Invalid("metrics."+m.Name+".target", "confidence and relative must be between 0 and 1")
 		}
-		first, err = state.PrecisionFromSigma(sigma)
+		first, err = units.PrecisionFromSigma(sigma)
 	default:
-		first, err = state.PrecisionFromBig(new(big.Int).Rsh(top.Big(), 24))
+		first, err = units.PrecisionFromBig(new(big.Int).Rsh(top.Big(), 24))
 	}
 	if err != nil || first.IsZero() {
 		return first, Invalid(field, "the first rung has no precision left: %s", refineFirst(m))

@@ -15,7 +15,8 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	_ "github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
+	"github.com/tollgate-dp/tollgate/state/units"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
@@ -38,7 +39,7 @@ func compiled(t testing.TB, metrics ...deployment.Metric) *deployment.Deployment
 	return d
 }
 
-// (1, 10⁻⁶) pays for 89 releases at σ = 40: state.ReleasesBeforeRefusal, which
+// (1, 10⁻⁶) pays for 89 releases at σ = 40: budgets.ReleasesBeforeRefusal, which
 // `tollgate budget releases` prints.
 func TestRuleSplitSaysHowLongAnExplicitCapLasts(t *testing.T) {
 	covered := capAt("m", 40, 0)
@@ -74,7 +75,7 @@ func TestRuleSplitSaysHowLongAnExplicitCapLasts(t *testing.T) {
 		}
 	}
 	budget := compiled(t, capAt("m", 40, 0)).Budget
-	if n, err := state.ReleasesBeforeRefusal(budget, 40, 1); err != nil || n != 89 {
+	if n, err := budgets.ReleasesBeforeRefusal(budget, 40, 1); err != nil || n != 89 {
 		t.Errorf("the budget pays for %d releases (%v), want 89", n, err)
 	}
 }
@@ -139,11 +140,11 @@ func TestSplitLeavesAsManyWindowsAsItSays(t *testing.T) {
 
 // admitted is in how many of the windows that were asked for a user is who uses
 // the bounds to the full and pays the top each time, by the rule of admission.
-func admitted(b state.Budget, m *deployment.Metric, counts []deployment.CompiledMetric) uint64 {
-	var spent state.Mu2
-	var spentKeys state.Delta
+func admitted(b budgets.Budget, m *deployment.Metric, counts []deployment.CompiledMetric) uint64 {
+	var spent units.Mu2
+	var spentKeys units.Delta
 	pay := func(contribution int, c *deployment.CompiledMetric) bool {
-		charge, ok := state.Charge(uint64(contribution), c.Spec.Top)
+		charge, ok := units.Charge(uint64(contribution), c.Spec.Top)
 		if !ok {
 			return false
 		}

@@ -10,7 +10,8 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/internal/calendar"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 const (
@@ -350,8 +351,8 @@ func (m *Metric) publicKeys() [][]byte {
 }
 
 // payable refuses a ladder whose top a single event cannot pay for.
-func payable(m *Metric, top state.Precision, b state.Budget) error {
-	if charge, ok := state.Charge(1, top); !ok || charge > b.Mu2 {
+func payable(m *Metric, top units.Precision, b budgets.Budget) error {
+	if charge, ok := units.Charge(1, top); !ok || charge > b.Mu2 {
 		return Invalid("metrics."+m.Name+".ladder", "no user can pay for its top: one event costs more than the whole budget; give ladder.sigma: %s or more, or raise privacy.epsilon", atLeastText(1/b.Mu2.Mu()))
 	}
 	return nil

@@ -68,7 +68,7 @@ type Texts struct {
 type Bounds struct{ Events, Min, Max int64 }
 
 // Sensitivity returns by how much one user changes one count at most, in units of the count. With
-// sensitivity c, a release costs the user c² times its precision (state.Charge), and the threshold
+// sensitivity c, a release costs the user c² times its precision (units.Charge), and the threshold
 // of a private key has to hide c.
 func (k Kind) Sensitivity(b Bounds) int64 {
 	least, greatest := k.Range(b)

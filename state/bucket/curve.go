@@ -3,8 +3,8 @@ package bucket
 import (
 	"math"
 
-	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/pld"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // Curve is the privacy curve δ(ε) of the composition that Counts describe. Set
@@ -21,18 +21,18 @@ func (t *Table) NewCurve() *Curve { return &Curve{table: t} }
 
 // Set makes c the curve of other counts, in time proportional to the points of the
 // grid and the number of buckets that are not empty; components too small to
-// matter are left out. The error is a *state.RangeError if the counts are not of
+// matter are left out. The error is a *units.RangeError if the counts are not of
 // this table or add up to 2^31 or more.
 func (c *Curve) Set(counts Counts) error {
 	if len(counts) != c.table.Len() {
-		return &state.RangeError{Parameter: "buckets", Value: float64(len(counts)), Range: "as many as the table has"}
+		return &units.RangeError{Parameter: "buckets", Value: float64(len(counts)), Range: "as many as the table has"}
 	}
 	total := uint64(0)
 	for _, n := range counts {
 		total += uint64(n)
 	}
 	if total >= maxTotal {
-		return &state.RangeError{Parameter: "count", Value: float64(total), Range: "below 2^31 in all"}
+		return &units.RangeError{Parameter: "count", Value: float64(total), Range: "below 2^31 in all"}
 	}
 	c.total = total
 	for d := range c.directions() {
@@ -51,7 +51,7 @@ func (c *Curve) directions() []product {
 // DeltaAt returns an upper bound of δ(ε), in both directions, by Plancherel's
 // theorem (Lemma D.1). It is the value on the grid plus bounds of all that was left
 // out: mass at infinity, wrap-around (Chernoff), components left out, rounding. The
-// error is a *state.RangeError unless ε is finite and at least 0.
+// error is a *units.RangeError unless ε is finite and at least 0.
 func (c *Curve) DeltaAt(epsilon float64) (float64, error) {
 	if err := checkEpsilon(epsilon); err != nil {
 		return 1, err
@@ -84,11 +84,11 @@ func (c *Curve) bounds(epsilon float64) (delta, by float64) {
 }
 
 // EpsilonAt returns an ε ≥ 0 with δ(ε) ≤ delta, the least one up to 2^-40 of the window and to what
-// the error bounds differ by. The error is a *state.RangeError unless 0 < delta < 1, and a
+// the error bounds differ by. The error is a *units.RangeError unless 0 < delta < 1, and a
 // *pld.FloorError (with ε = +Inf) where the error bounds alone exceed delta.
 func (c *Curve) EpsilonAt(delta float64) (float64, error) {
 	if !(delta > 0 && delta < 1) {
-		return math.Inf(1), &state.RangeError{Parameter: "delta", Value: delta, Range: "above 0 and below 1"}
+		return math.Inf(1), &units.RangeError{Parameter: "delta", Value: delta, Range: "above 0 and below 1"}
 	}
 	if d, _ := c.bounds(0); d <= delta {
 		return 0, nil
@@ -122,11 +122,11 @@ func (c *Curve) highest() float64 {
 
 func checkEpsilon(epsilon float64) error {
 	if !(epsilon >= 0 && epsilon <= math.MaxFloat64) {
-		return &state.RangeError{Parameter: "epsilon", Value: epsilon, Range: "finite and at least 0"}
+		return &units.RangeError{Parameter: "epsilon", Value: epsilon, Range: "finite and at least 0"}
 	}
 	return nil
 }
 
 func belowLadder(sigma, lowest float64) error {
-	return &state.RangeError{Parameter: "sigma", Value: sigma, Range: "at least the lowest level of the ladder, " + formatFloat(lowest)}
+	return &units.RangeError{Parameter: "sigma", Value: sigma, Range: "at least the lowest level of the ladder, " + formatFloat(lowest)}
 }

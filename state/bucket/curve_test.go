@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 
 	_ "github.com/tollgate-dp/tollgate/internal/testing/runseed"
-	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/bucket"
+	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/state/conversion"
 	"github.com/tollgate-dp/tollgate/state/loss"
 	"github.com/tollgate-dp/tollgate/state/pld"
@@ -24,7 +24,7 @@ func TestKoskelaGradientDescentCostsWhatThePaperSays(t *testing.T) {
 	if math.Abs(gaussian-0.815) > 5e-4 {
 		t.Errorf("495 releases: ε = %v, want 0.815", gaussian)
 	}
-	exact, err := state.ConvertDeltaMu(1e-5, math.Sqrt(495)/100, state.GDP)
+	exact, err := budgets.ConvertDeltaMu(1e-5, math.Sqrt(495)/100, budgets.GDP)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func TestDeltaOfGaussiansIsAtLeastTheExactAndWithinOnePercent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		exact, err := state.ConvertEpsilonMu(epsilon, mu, state.GDP)
+		exact, err := budgets.ConvertEpsilonMu(epsilon, mu, budgets.GDP)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,8 +5,8 @@ import (
 	"math"
 	"sort"
 
-	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/filter"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // Noise is the loss of a mechanism of a Ladder: its individual noise level.
@@ -16,23 +16,23 @@ type Noise struct {
 	Sigma float64
 }
 
-// Validate returns a *state.RangeError that names sigma unless it is above 0.
+// Validate returns a *units.RangeError that names sigma unless it is above 0.
 func (n Noise) Validate() error {
 	if !(n.Sigma > 0) {
-		return &state.RangeError{Parameter: "sigma", Value: n.Sigma, Range: "above 0; +Inf where nothing is contributed"}
+		return &units.RangeError{Parameter: "sigma", Value: n.Sigma, Range: "above 0; +Inf where nothing is contributed"}
 	}
 	return nil
 }
 
 // NoiseFor returns the individual noise level of a contribution of L2 norm c to a
 // release with noise of standard deviation sigma, rounded down. The error is a
-// *state.RangeError unless sigma is above 0 and finite and c at least 0 and finite.
+// *units.RangeError unless sigma is above 0 and finite and c at least 0 and finite.
 func NoiseFor(sigma, c float64) (Noise, error) {
 	if !(sigma > 0 && sigma <= math.MaxFloat64) {
-		return Noise{}, &state.RangeError{Parameter: "sigma", Value: sigma, Range: "above 0 and finite"}
+		return Noise{}, &units.RangeError{Parameter: "sigma", Value: sigma, Range: "above 0 and finite"}
 	}
 	if !(c >= 0 && c <= math.MaxFloat64) {
-		return Noise{}, &state.RangeError{Parameter: "contribution", Value: c, Range: "finite and at least 0"}
+		return Noise{}, &units.RangeError{Parameter: "contribution", Value: c, Range: "finite and at least 0"}
 	}
 	if c == 0 {
 		return Noise{Sigma: math.Inf(1)}, nil
@@ -58,10 +58,10 @@ var _ filter.Filter[Noise] = (*Filter)(nil)
 
 // NewFilter returns the filter of a user who has spent nothing. Bucket i of the
 // gate's table is that of level i of the ladder (Ladder.Pairs). The error is a
-// *state.RangeError.
+// *units.RangeError.
 func NewFilter(g *Gate, l Ladder) (*Filter, error) {
 	if g == nil {
-		return nil, &state.RangeError{Parameter: "gate", Value: 0, Range: "made by NewGate"}
+		return nil, &units.RangeError{Parameter: "gate", Value: 0, Range: "made by NewGate"}
 	}
 	return ResumeFilter(g, l, g.table.NewCounts())
 }
@@ -70,16 +70,16 @@ func NewFilter(g *Gate, l Ladder) (*Filter, error) {
 // were made at gates of other budgets, over the same table, what is promised of everything together
 // is that of a gate with the greatest Mu and the greatest Slack among them, however each is made
 // up: outputs may have chosen which of them refused last, and slack of one adds to δ of another.
-// The error is a *state.RangeError unless table, ladder and counts have the same length.
+// The error is a *units.RangeError unless table, ladder and counts have the same length.
 func ResumeFilter(g *Gate, l Ladder, c Counts) (*Filter, error) {
 	if g == nil {
-		return nil, &state.RangeError{Parameter: "gate", Value: 0, Range: "made by NewGate"}
+		return nil, &units.RangeError{Parameter: "gate", Value: 0, Range: "made by NewGate"}
 	}
 	if l.Len() != g.table.Len() {
-		return nil, &state.RangeError{Parameter: "levels", Value: float64(l.Len()), Range: fmt.Sprintf("%d, one for each bucket of the table", g.table.Len())}
+		return nil, &units.RangeError{Parameter: "levels", Value: float64(l.Len()), Range: fmt.Sprintf("%d, one for each bucket of the table", g.table.Len())}
 	}
 	if len(c) != g.table.Len() {
-		return nil, &state.RangeError{Parameter: "buckets", Value: float64(len(c)), Range: "as many as the table has"}
+		return nil, &units.RangeError{Parameter: "buckets", Value: float64(len(c)), Range: "as many as the table has"}
 	}
 	return &Filter{gate: g, ladder: l, counts: append(Counts(nil), c...)}, nil
 }
@@ -100,7 +100,7 @@ func (f *Filter) Fits(n Noise) bool {
 	return ok && err == nil
 }
 
-// Spend takes n, or returns filter.ErrExceeded or a *state.RangeError.
+// Spend takes n, or returns filter.ErrExceeded or a *units.RangeError.
 func (f *Filter) Spend(n Noise) error {
 	if err := n.Validate(); err != nil {
 		return err

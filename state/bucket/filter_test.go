@@ -9,10 +9,11 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
-	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/bucket"
+	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/state/filter"
 	"github.com/tollgate-dp/tollgate/state/pld"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 func newFilter(t testing.TB, table *bucket.Table, l bucket.Ladder, b bucket.Budget) *bucket.Filter {
@@ -174,7 +175,7 @@ func TestFilterOfSampledGaussiansKeepsItsPromise(t *testing.T) {
 			}
 			most := math.Erf(1.25 / math.Sqrt(8))
 			if epsilon > 0 {
-				c, err := state.ConvertEpsilonMu(epsilon, 1.25, state.GDP)
+				c, err := budgets.ConvertEpsilonMu(epsilon, 1.25, budgets.GDP)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -245,7 +246,7 @@ func TestRefusalChangesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := f.Counts()
-	var out *state.RangeError
+	var out *units.RangeError
 	for _, c := range []struct {
 		sigma    float64
 		exceeded bool
@@ -307,11 +308,11 @@ func TestGateStatesItsAdaptivePromise(t *testing.T) {
 		t.Fatal(err)
 	}
 	epsilon := epsilonAt(t, gate, 1e-5)
-	zcdp, err := state.ConvertDeltaMu(1e-5, 0.5, state.ZCDP)
+	zcdp, err := budgets.ConvertDeltaMu(1e-5, 0.5, budgets.ZCDP)
 	if err != nil {
 		t.Fatal(err)
 	}
-	gdp, err := state.ConvertDeltaMu(1e-5, 0.5, state.GDP)
+	gdp, err := budgets.ConvertDeltaMu(1e-5, 0.5, budgets.GDP)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/conversion"
 	"github.com/tollgate-dp/tollgate/state/loss"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // Budget is what a user may spend: a composition must be covered by Mu-GDP up to
@@ -18,10 +18,10 @@ type Budget struct {
 
 func (b Budget) validate() error {
 	if !(b.Mu >= MinMu && b.Mu <= MaxMu) {
-		return &state.RangeError{Parameter: "mu", Value: b.Mu, Range: "between 2^-20 and 128"}
+		return &units.RangeError{Parameter: "mu", Value: b.Mu, Range: "between 2^-20 and 128"}
 	}
 	if !(b.Slack >= MinSlack && b.Slack <= 0.1) {
-		return &state.RangeError{Parameter: "slack", Value: b.Slack, Range: "between 1e-15 and 0.1"}
+		return &units.RangeError{Parameter: "slack", Value: b.Slack, Range: "between 1e-15 and 0.1"}
 	}
 	return nil
 }
@@ -72,10 +72,10 @@ type Gate struct {
 }
 
 // NewGate returns a gate for compositions from the table's buckets. The error is a
-// *state.RangeError.
+// *units.RangeError.
 func NewGate(t *Table, b Budget) (*Gate, error) {
 	if t == nil {
-		return nil, &state.RangeError{Parameter: "table", Value: 0, Range: "made by NewTable"}
+		return nil, &units.RangeError{Parameter: "table", Value: 0, Range: "made by NewTable"}
 	}
 	if err := b.validate(); err != nil {
 		return nil, err
@@ -95,14 +95,14 @@ func NewGate(t *Table, b Budget) (*Gate, error) {
 
 // Admits reports whether a user with these counts may take part in one more
 // mechanism of the bucket. It changes nothing that can be seen. The error is a
-// *state.RangeError for counts that are not of the gate's table or a bucket that
+// *units.RangeError for counts that are not of the gate's table or a bucket that
 // does not exist; a count that is full is refused.
 func (g *Gate) Admits(counts Counts, bucket int) (bool, error) {
 	if len(counts) != len(g.trial) {
-		return false, &state.RangeError{Parameter: "buckets", Value: float64(len(counts)), Range: "as many as the table has"}
+		return false, &units.RangeError{Parameter: "buckets", Value: float64(len(counts)), Range: "as many as the table has"}
 	}
 	if bucket < 0 || bucket >= len(counts) {
-		return false, &state.RangeError{Parameter: "bucket", Value: float64(bucket), Range: fmt.Sprintf("between 0 and %d", len(counts)-1)}
+		return false, &units.RangeError{Parameter: "bucket", Value: float64(bucket), Range: fmt.Sprintf("between 0 and %d", len(counts)-1)}
 	}
 	copy(g.trial, counts)
 	if g.trial.Add(bucket) != nil || !g.bounded(g.trial) {
@@ -169,10 +169,10 @@ func (g *Gate) Budget() Budget { return g.budget }
 func (g *Gate) Orders() []float64 { return append([]float64(nil), g.orders...) }
 
 // EpsilonAt returns the ε at δ that is promised under adaptive choice, rounded up.
-// The error is a *state.RangeError unless slack < δ < 1.
+// The error is a *units.RangeError unless slack < δ < 1.
 func (g *Gate) EpsilonAt(delta float64) (float64, error) {
 	if !(delta > g.budget.Slack && delta < 1) {
-		return math.Inf(1), &state.RangeError{Parameter: "delta", Value: delta, Range: "above the slack and below 1"}
+		return math.Inf(1), &units.RangeError{Parameter: "delta", Value: delta, Range: "above the slack and below 1"}
 	}
 	curve, err := conversion.GDPToRDP(loss.GDP{Mu: g.budget.Mu}, g.orders)
 	if err != nil {
@@ -182,7 +182,7 @@ func (g *Gate) EpsilonAt(delta float64) (float64, error) {
 }
 
 // DeltaAt returns the δ at ε that is promised under adaptive choice, rounded up.
-// The error is a *state.RangeError unless ε is in the range of
+// The error is a *units.RangeError unless ε is in the range of
 // conversion.RDPToDelta.
 func (g *Gate) DeltaAt(epsilon float64) (float64, error) {
 	curve, err := conversion.GDPToRDP(loss.GDP{Mu: g.budget.Mu}, g.orders)

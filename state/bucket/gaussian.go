@@ -4,7 +4,7 @@ import "math"
 
 // tangent is what is known from below of the curve γ = e^ε ↦ δ(γ) of a μ-GDP
 // mechanism at one ε: it is convex with slope −Φ(−ε/μ − μ/2) (Corollary C.2). The
-// conversions of package state give the same δ rounded up, to serve as a claim;
+// conversions of package budgets give the same δ rounded up, to serve as a claim;
 // here it is what a claim must stay under, so it is rounded down.
 type tangent struct {
 	delta float64 // δ(ε), rounded down

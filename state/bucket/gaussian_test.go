@@ -6,14 +6,14 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
 )
 
 func TestTangentIsBelowTheExactCurveAndClose(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		mu := math.Exp(rapid.Float64Range(math.Log(1e-3), math.Log(10)).Draw(t, "ln mu"))
 		epsilon := rapid.Float64Range(1e-6, 9).Draw(t, "deviations")*mu + rapid.Float64Range(0, 1).Draw(t, "share")*mu*mu/2
-		c, err := state.ConvertEpsilonMu(epsilon, mu, state.GDP)
+		c, err := budgets.ConvertEpsilonMu(epsilon, mu, budgets.GDP)
 		if err != nil {
 			t.Fatal(err)
 		}

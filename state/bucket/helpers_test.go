@@ -4,8 +4,8 @@ import (
 	"math"
 	"testing"
 
-	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/bucket"
+	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/state/pld"
 )
 
@@ -69,14 +69,14 @@ func smallestMu(t testing.TB, c *bucket.Curve, slack float64) float64 {
 	return mu
 }
 
-// gaussianDelta returns the δ of μ-GDP from package state: another implementation, in
+// gaussianDelta returns the δ of μ-GDP from package budgets: another implementation, in
 // 384 bits.
 func gaussianDelta(t testing.TB, mu, epsilon float64) float64 {
 	t.Helper()
 	if epsilon == 0 {
 		return math.Erf(mu / math.Sqrt(8))
 	}
-	c, err := state.ConvertEpsilonMu(epsilon, mu, state.GDP)
+	c, err := budgets.ConvertEpsilonMu(epsilon, mu, budgets.GDP)
 	if err != nil {
 		t.Fatalf("delta of mu %v at %v: %v", mu, epsilon, err)
 	}

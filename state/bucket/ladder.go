@@ -4,8 +4,8 @@ import (
 	"math"
 	"sort"
 
-	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/pld"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // MaxSteps is the greatest number of noise levels of a Ladder.
@@ -37,13 +37,13 @@ func NewGeometricLadder(lowest, highest float64, levels int) (Ladder, error) {
 // MaxSteps, all different.
 func newLadder(lowest, highest float64, levels int, at func(float64) float64) (Ladder, error) {
 	if !(lowest > 0 && lowest <= math.MaxFloat64) {
-		return Ladder{}, &state.RangeError{Parameter: "lowest sigma", Value: lowest, Range: "above 0 and finite"}
+		return Ladder{}, &units.RangeError{Parameter: "lowest sigma", Value: lowest, Range: "above 0 and finite"}
 	}
 	if !(highest > lowest && highest <= math.MaxFloat64 && highest/lowest <= math.MaxFloat64) {
-		return Ladder{}, &state.RangeError{Parameter: "highest sigma", Value: highest, Range: "above the lowest and finite"}
+		return Ladder{}, &units.RangeError{Parameter: "highest sigma", Value: highest, Range: "above the lowest and finite"}
 	}
 	if levels < 2 || levels > MaxSteps {
-		return Ladder{}, &state.RangeError{Parameter: "levels", Value: float64(levels), Range: "between 2 and 4096"}
+		return Ladder{}, &units.RangeError{Parameter: "levels", Value: float64(levels), Range: "between 2 and 4096"}
 	}
 	l := Ladder{sigmas: make([]float64, levels)}
 	for i := range l.sigmas {
@@ -52,7 +52,7 @@ func newLadder(lowest, highest float64, levels int, at func(float64) float64) (L
 	l.sigmas[0], l.sigmas[levels-1] = lowest, highest
 	for i := 1; i < levels; i++ {
 		if !(l.sigmas[i] > l.sigmas[i-1]) {
-			return Ladder{}, &state.RangeError{Parameter: "levels", Value: float64(levels), Range: "few enough for all levels to differ"}
+			return Ladder{}, &units.RangeError{Parameter: "levels", Value: float64(levels), Range: "few enough for all levels to differ"}
 		}
 	}
 	return l, nil
@@ -65,7 +65,7 @@ func (l Ladder) Len() int { return len(l.sigmas) }
 func (l Ladder) Sigma(i int) float64 { return l.sigmas[i] }
 
 // Bucket returns the highest level that is at most sigma. Below the lowest level
-// there is no such level: a *state.RangeError. +Inf is the highest level.
+// there is no such level: a *units.RangeError. +Inf is the highest level.
 func (l Ladder) Bucket(sigma float64) (int, error) {
 	i := sort.Search(len(l.sigmas), func(i int) bool { return !(l.sigmas[i] <= sigma) }) - 1
 	if i < 0 {
@@ -83,7 +83,7 @@ func (l Ladder) Bucket(sigma float64) (int, error) {
 // (Appendix D.3).
 func (l Ladder) Pairs(sampling float64) ([]pld.Pair, error) {
 	if !(sampling > 0 && sampling <= 1) {
-		return nil, &state.RangeError{Parameter: "sampling", Value: sampling, Range: "above 0 and at most 1"}
+		return nil, &units.RangeError{Parameter: "sampling", Value: sampling, Range: "above 0 and at most 1"}
 	}
 	pairs := make([]pld.Pair, len(l.sigmas))
 	for i, sigma := range l.sigmas {

@@ -4,8 +4,8 @@ import (
 	"math"
 	"sort"
 
-	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/pld"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 const (
@@ -129,8 +129,8 @@ func (c cover) between(from, to sample, a, b tangent, refine int) bool {
 // Between samples the curve is bounded by chords and δ_μ by tangents, so a μ that
 // covers by less than about 1e-5 of δ may be passed over for the next.
 //
-// MinSlack ≤ slack < 1, else a *state.RangeError; a *pld.FloorError where the bounds
-// of the curve exceed slack at every ε; a *state.RangeError that names mu where it
+// MinSlack ≤ slack < 1, else a *units.RangeError; a *pld.FloorError where the bounds
+// of the curve exceed slack at every ε; a *units.RangeError that names mu where it
 // would exceed MaxMu. The μ beside an error is +Inf.
 func (c *Curve) SmallestMu(slack float64) (float64, error) {
 	if err := checkSlack(slack); err != nil {
@@ -148,17 +148,17 @@ func (c *Curve) SmallestMu(slack float64) (float64, error) {
 	}
 	i := sort.Search(muSteps+1, func(i int) bool { return cover{c, muAt(i), slack}.above(s) })
 	if i > muSteps {
-		return math.Inf(1), &state.RangeError{Parameter: "mu", Value: math.Inf(1), Range: "at most 128 to be covered by"}
+		return math.Inf(1), &units.RangeError{Parameter: "mu", Value: math.Inf(1), Range: "at most 128 to be covered by"}
 	}
 	return muAt(i), nil
 }
 
 // CoveredBy reports whether δ(ε) ≤ δ_μ(ε) + slack for every real ε, in both
-// directions: see SmallestMu. The error is a *state.RangeError unless
+// directions: see SmallestMu. The error is a *units.RangeError unless
 // MinMu ≤ μ ≤ MaxMu and MinSlack ≤ slack < 1.
 func (c *Curve) CoveredBy(mu, slack float64) (bool, error) {
 	if !(mu >= MinMu && mu <= MaxMu) {
-		return false, &state.RangeError{Parameter: "mu", Value: mu, Range: "between 2^-20 and 128"}
+		return false, &units.RangeError{Parameter: "mu", Value: mu, Range: "between 2^-20 and 128"}
 	}
 	if err := checkSlack(slack); err != nil {
 		return false, err
@@ -176,7 +176,7 @@ func (c *Curve) CoveredBy(mu, slack float64) (bool, error) {
 
 func checkSlack(slack float64) error {
 	if !(slack >= MinSlack && slack < 1) {
-		return &state.RangeError{Parameter: "slack", Value: slack, Range: "at least 1e-15 and below 1"}
+		return &units.RangeError{Parameter: "slack", Value: slack, Range: "at least 1e-15 and below 1"}
 	}
 	return nil
 }

@@ -5,10 +5,10 @@ import (
 	"math"
 	"testing"
 
-	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/bucket"
 	"github.com/tollgate-dp/tollgate/state/conversion"
 	"github.com/tollgate-dp/tollgate/state/pld"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // below returns the member of the grid of μ before mu: 13 significant bits.
@@ -124,7 +124,7 @@ func TestWhatNothingCoversIsAnError(t *testing.T) {
 		return
 	}
 	curve = curveOf(t, newTable(t, bucket.Options{Interval: 0x1p-6, Points: 1 << 16}, pld.Approx{Epsilon: 400, Delta: 1e-6}), 1)
-	var out *state.RangeError
+	var out *units.RangeError
 	if mu, err := curve.SmallestMu(1e-5); err != nil && (!errors.As(err, &out) || !math.IsInf(mu, 1)) {
 		t.Errorf("ε = 400: μ = %v, %v", mu, err)
 	}

@@ -5,9 +5,9 @@ import (
 	"math"
 	"testing"
 
-	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/bucket"
 	"github.com/tollgate-dp/tollgate/state/pld"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 func TestNumbersOutOfRangeAreNamed(t *testing.T) {
@@ -23,9 +23,9 @@ func TestNumbersOutOfRangeAreNamed(t *testing.T) {
 	l := ladder(t, 4, 8, 2)
 	check := func(name string, err error) {
 		t.Helper()
-		var out *state.RangeError
+		var out *units.RangeError
 		if !errors.As(err, &out) || out.Parameter != name {
-			t.Errorf("%v, want a *state.RangeError that names %s", err, name)
+			t.Errorf("%v, want a *units.RangeError that names %s", err, name)
 		}
 	}
 	second := func(v float64, err error) error {

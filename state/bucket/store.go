@@ -3,7 +3,7 @@ package bucket
 import (
 	"slices"
 
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/accounts"
 	"github.com/tollgate-dp/tollgate/state/internal/opaque"
 	"github.com/tollgate-dp/tollgate/state/internal/stored"
 )
@@ -19,11 +19,11 @@ func (f *Filter) MarshalBinary() ([]byte, error) {
 
 // UnmarshalBinary resumes a stored state, into a filter that NewFilter made of a gate of the same
 // budget and table and the same ladder. Counts that are to go on at another gate go through
-// ResumeFilter, which says what is promised then. The error is a *state.DecodeError; the filter is
-// as it was then.
+// ResumeFilter, which says what is promised then. The error is a *accounts.DecodeError; the
+// filter is as it was then.
 func (f *Filter) UnmarshalBinary(data []byte) error {
 	if f.gate == nil {
-		return &state.DecodeError{What: stored.BucketFilter.String(), Reason: "a filter is read into one that NewFilter made"}
+		return &accounts.DecodeError{What: stored.BucketFilter.String(), Reason: "a filter is read into one that NewFilter made"}
 	}
 	next := Filter{gate: f.gate, ladder: f.ladder, counts: f.gate.table.NewCounts()}
 	return stored.Read(stored.BucketFilter, f, next, (*Filter).layout, data)

@@ -6,8 +6,8 @@ import (
 	"math"
 	"math/bits"
 
-	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/pld"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 const (
@@ -112,10 +112,10 @@ func (o Options) validate() error {
 		return err
 	}
 	if o.Points < MinPoints || o.Points > MaxPoints || bits.OnesCount(uint(o.Points)) != 1 {
-		return &state.RangeError{Parameter: "points", Value: float64(o.Points), Range: "0 for the default, or a power of two between 64 and 2^20"}
+		return &units.RangeError{Parameter: "points", Value: float64(o.Points), Range: "0 for the default, or a power of two between 64 and 2^20"}
 	}
 	if !(o.Tail >= 1e-300 && o.Tail <= 0.1) {
-		return &state.RangeError{Parameter: "tail", Value: o.Tail, Range: "0 for the default, or between 1e-300 and 0.1"}
+		return &units.RangeError{Parameter: "tail", Value: o.Tail, Range: "0 for the default, or between 1e-300 and 0.1"}
 	}
 	return nil
 }
@@ -133,7 +133,7 @@ type Table struct {
 }
 
 // NewTable discretises the pairs and transforms them. The error is a
-// *state.RangeError for a bad option or pair, or a *pld.SizeError for a pair whose
+// *units.RangeError for a bad option or pair, or a *pld.SizeError for a pair whose
 // losses spread over more than the window, which happens where Interval is given or no
 // interval is great enough.
 func NewTable(pairs []pld.Pair, o Options) (*Table, error) {
@@ -142,7 +142,7 @@ func NewTable(pairs []pld.Pair, o Options) (*Table, error) {
 		return nil, err
 	}
 	if len(pairs) == 0 {
-		return nil, &state.RangeError{Parameter: "pairs", Value: 0, Range: "at least one"}
+		return nil, &units.RangeError{Parameter: "pairs", Value: 0, Range: "at least one"}
 	}
 	r := newRoots(o.Points)
 	t := &Table{options: o, circle: newCircle(r, o.Interval), symmetric: true}
@@ -207,7 +207,7 @@ func (o Options) cover(p pld.Pair, d pld.Direction) (pld.Grid, error) {
 	case grid.Size > o.Points:
 		return grid, &pld.SizeError{Points: float64(grid.Size), Limit: o.Points, Interval: o.Interval}
 	case grid.Lowest < -maxShift || grid.Lowest > maxShift:
-		return grid, &state.RangeError{Parameter: "lowest", Value: float64(grid.Lowest), Range: "between -2^20 and 2^20"}
+		return grid, &units.RangeError{Parameter: "lowest", Value: float64(grid.Lowest), Range: "between -2^20 and 2^20"}
 	}
 	return grid, nil
 }
@@ -264,14 +264,14 @@ type Counts []uint32
 // NewCounts returns the counts of a user who has taken part in nothing.
 func (t *Table) NewCounts() Counts { return make(Counts, t.Len()) }
 
-// Add counts one more mechanism of the bucket. The error is a *state.RangeError for
+// Add counts one more mechanism of the bucket. The error is a *units.RangeError for
 // a bucket that does not exist or has been counted 2^32 − 1 times.
 func (c Counts) Add(bucket int) error {
 	if bucket < 0 || bucket >= len(c) {
-		return &state.RangeError{Parameter: "bucket", Value: float64(bucket), Range: fmt.Sprintf("between 0 and %d", len(c)-1)}
+		return &units.RangeError{Parameter: "bucket", Value: float64(bucket), Range: fmt.Sprintf("between 0 and %d", len(c)-1)}
 	}
 	if c[bucket] == math.MaxUint32 {
-		return &state.RangeError{Parameter: "count", Value: 1 << 32, Range: "below 2^32"}
+		return &units.RangeError{Parameter: "count", Value: 1 << 32, Range: "below 2^32"}
 	}
 	c[bucket]++
 	return nil

@@ -7,9 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/state/loss"
 	"github.com/tollgate-dp/tollgate/state/pld"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // Accountant is a way of composing mechanisms: a row of the table below. The zero
@@ -17,7 +18,7 @@ import (
 type Accountant struct {
 	name   string
 	note   string
-	budget state.Accountant
+	budget budgets.Accountant
 	answer func([]Mechanism, Question) (float64, error)
 }
 
@@ -25,16 +26,16 @@ type Accountant struct {
 // where they apply alike. To add one: a row here, whose function answers a valid
 // question about a valid list, rounded up, with a NotApplicableError where it has
 // no answer. One that can also keep the budget of a deployment (and so serves
-// state.NewBudget, the conversions and the releases before refusal) is a state.Accountant
+// budgets.NewBudget, the conversions and the releases before refusal) is a budgets.Accountant
 // first, with its curve in state/accountant.go. Then a row in docs/accounting.md.
 // Flags, help texts, errors, the allowed values of a configuration and its reference
 // come from the two tables; tests here and in cmd/runner check the rest against them.
 func accountants() []Accountant {
 	return []Accountant{
-		{name: "gdp", budget: state.GDP, answer: byGDP, note: "exact for Gaussian noise"},
+		{name: "gdp", budget: budgets.GDP, answer: byGDP, note: "exact for Gaussian noise"},
 		{name: "pld", answer: byPLD},
-		{name: "rdp", budget: state.RDP, answer: byRDP},
-		{name: "zcdp", budget: state.ZCDP, answer: byZCDP},
+		{name: "rdp", budget: budgets.RDP, answer: byRDP},
+		{name: "zcdp", budget: budgets.ZCDP, answer: byZCDP},
 		{name: "advanced", answer: byAdvanced},
 		{name: "basic", answer: byBasic},
 	}
@@ -77,9 +78,9 @@ func Tightest(list []Mechanism) Accountant {
 // Best answers a question about a list by the accountant that says the least of those that
 // apply: by Tightest alone where that is gdp, which is exact. The others are those that do
 // not apply, and why. The error is a *NotApplicableError with every reason where no
-// accountant applies, and a *state.RangeError as of Compose.
+// accountant applies, and a *units.RangeError as of Compose.
 func Best(list []Mechanism, q Question) (best Verdict, others []Verdict, err error) {
-	if a := Tightest(list); a.budget == state.GDP {
+	if a := Tightest(list); a.budget == budgets.GDP {
 		if together, err := a.Compose(list, q); err == nil {
 			return Verdict{Accountant: a, Loss: together}, nil, nil
 		}
@@ -110,9 +111,9 @@ func (a Accountant) Name() string { return a.name }
 func (a Accountant) Note() string { return a.note }
 
 // Budget returns the accountant by which a deployment's budget is reckoned under this
-// one's name (state.NewBudget, the conversions, state.ReleasesBeforeRefusal); false
+// one's name (budgets.NewBudget, the conversions, budgets.ReleasesBeforeRefusal); false
 // where it only composes.
-func (a Accountant) Budget() (state.Accountant, bool) { return a.budget, a.budget != "" }
+func (a Accountant) Budget() (budgets.Accountant, bool) { return a.budget, a.budget != "" }
 
 // Compose answers a question about all mechanisms of the list together: an (ε, δ)
 // that they have, of which one number is the question's and the other is the answer,
@@ -120,18 +121,18 @@ func (a Accountant) Budget() (state.Accountant, bool) { return a.budget, a.budge
 //
 // The error is a *NotApplicableError where the accountant cannot price a mechanism, where a Poisson
 // sample and a mechanism for replaced individuals have no neighbouring inputs in common, or it
-// has no finite ε or no δ below 1 to show; a *state.RangeError where the list is empty
+// has no finite ε or no δ below 1 to show; a *units.RangeError where the list is empty
 // or has more than MaxCount mechanisms, or where a mechanism, the question or the
 // accountant is a zero value.
 func (a Accountant) Compose(list []Mechanism, q Question) (loss.Approx, error) {
 	if a.answer == nil {
-		return loss.Approx{}, &state.RangeError{Parameter: "accountant", Value: 0, Range: "one of Accountants"}
+		return loss.Approx{}, &units.RangeError{Parameter: "accountant", Value: 0, Range: "one of Accountants"}
 	}
 	if err := check(list, q); err != nil {
 		return loss.Approx{}, err
 	}
 	answer, err := a.answer(list, q)
-	var out *state.RangeError
+	var out *units.RangeError
 	switch {
 	case errors.As(err, &out): // a sum: list and question have been checked
 		return loss.Approx{}, notApplicable("together they are out of its range: %v", out)
@@ -151,7 +152,7 @@ func check(list []Mechanism, q Question) error {
 		return err
 	}
 	if len(list) == 0 {
-		return &state.RangeError{Parameter: "mechanisms", Value: 0, Range: "at least one"}
+		return &units.RangeError{Parameter: "mechanisms", Value: 0, Range: "at least one"}
 	}
 	together := 0
 	for _, m := range list {
@@ -191,7 +192,7 @@ type Verdict struct {
 }
 
 // Compare asks every accountant. The tightest comes first; those that do not apply
-// come last, in the order of Accountants. The error is a *state.RangeError as of
+// come last, in the order of Accountants. The error is a *units.RangeError as of
 // Compose.
 func Compare(list []Mechanism, q Question) ([]Verdict, error) {
 	var said, unsaid []Verdict

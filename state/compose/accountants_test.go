@@ -6,16 +6,16 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
 )
 
 // An accountant that can keep a deployment's budget can also compose, under the same name.
 func TestEveryAccountantOfABudgetIsInTheTable(t *testing.T) {
-	var budgets []state.Accountant
+	var keep []budgets.Accountant
 	for _, a := range Accountants() {
 		budget, ok := a.Budget()
 		if !ok {
-			if _, err := state.ParseAccountant(a.Name()); err == nil {
+			if _, err := budgets.ParseAccountant(a.Name()); err == nil {
 				t.Errorf("%s keeps budgets, and the table does not say so", a.Name())
 			}
 			continue
@@ -23,13 +23,13 @@ func TestEveryAccountantOfABudgetIsInTheTable(t *testing.T) {
 		if string(budget) != a.Name() {
 			t.Errorf("%s keeps budgets under the name %s", a.Name(), budget)
 		}
-		budgets = append(budgets, budget)
+		keep = append(keep, budget)
 	}
-	want := state.Accountants()
+	want := budgets.Accountants()
 	slices.Sort(want)
-	slices.Sort(budgets)
-	if !slices.Equal(want, budgets) {
-		t.Errorf("the table has budgets for %v, package state for %v", budgets, want)
+	slices.Sort(keep)
+	if !slices.Equal(want, keep) {
+		t.Errorf("the table has budgets for %v, package budgets for %v", keep, want)
 	}
 }
 

@@ -6,9 +6,10 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/state/loss"
 	"github.com/tollgate-dp/tollgate/state/pld"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 const (
@@ -42,7 +43,7 @@ func (r Releases) validate() error {
 		return err
 	}
 	if !(r.Contribution >= MinContribution && r.Contribution <= MaxContribution) {
-		return &state.RangeError{Parameter: "contribution", Value: r.Contribution, Range: "between 1e-30 and 1e30"}
+		return &units.RangeError{Parameter: "contribution", Value: r.Contribution, Range: "between 1e-30 and 1e30"}
 	}
 	return pld.SubsampledGaussian{Sigma: 1, Sampling: r.Sampling}.Validate()
 }
@@ -56,12 +57,12 @@ func (r Releases) validate() error {
 // Without sampling the releases are Gaussian, and a filter.NewGDPFor of the budget takes
 // Count losses of Contribution/σ.
 //
-// 0 < ε ≤ state.MaxEpsilon, state.MinDelta ≤ δ < 1. The error is a *state.RangeError that
+// 0 < ε ≤ budgets.MaxEpsilon, budgets.MinDelta ≤ δ < 1. The error is a *units.RangeError that
 // names epsilon, delta, releases, contribution or sampling; or a *NotApplicableError where
 // no σ of that range is enough for any accountant.
 func Calibrate(budget loss.Approx, r Releases) (sigma float64, cost Verdict, err error) {
-	if !(budget.Epsilon > 0 && budget.Epsilon <= state.MaxEpsilon) {
-		return 0, Verdict{}, &state.RangeError{Parameter: "epsilon", Value: budget.Epsilon, Range: "above 0 and at most 1e6"}
+	if !(budget.Epsilon > 0 && budget.Epsilon <= budgets.MaxEpsilon) {
+		return 0, Verdict{}, &units.RangeError{Parameter: "epsilon", Value: budget.Epsilon, Range: "above 0 and at most 1e6"}
 	}
 	q, err := EpsilonAt(budget.Delta)
 	if err != nil {
@@ -196,7 +197,7 @@ func (c calibration) tooMuch(cost Verdict, err error) error {
 // the budget, with sampling by the limit of many of them (Dong, Roth and Su, 2022,
 // Corollary 5.4 without its last terms): μ² = q²·k·(e^(1/σ²) − 1).
 func (c calibration) start() decimal {
-	square, err := state.LargestSquare(c.budget.Epsilon, c.budget.Delta, state.GDP)
+	square, err := budgets.LargestSquare(c.budget.Epsilon, c.budget.Delta, budgets.GDP)
 	if err != nil {
 		return c.first + (c.last-c.first)/2
 	}

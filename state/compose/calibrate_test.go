@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
-	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/filter"
 	"github.com/tollgate-dp/tollgate/state/loss"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // The exact σ were computed by another program. Without sampling: in Python with mpmath, 40
@@ -133,9 +133,9 @@ func TestCalibrateAtTheEndsOfItsRanges(t *testing.T) {
 		{eps(1, 1e-6), Releases{1, 0, 1}, "contribution"}, {eps(1, 1e-6), Releases{1, nan, 1}, "contribution"}, {eps(1, 1e-6), Releases{1, math.Inf(1), 1}, "contribution"},
 		{eps(1, 1e-6), Releases{1, 1, 0}, "sampling"}, {eps(1, 1e-6), Releases{1, 1, nan}, "sampling"}, {eps(1, 1e-6), Releases{1, 1, 1.01}, "sampling"},
 	} {
-		var out *state.RangeError
+		var out *units.RangeError
 		if _, _, err := Calibrate(c.budget, c.Releases); !errors.As(err, &out) || out.Parameter != c.want {
-			t.Errorf("%+v for %+v: %v, want a *state.RangeError of %s", c.Releases, c.budget, err, c.want)
+			t.Errorf("%+v for %+v: %v, want a *units.RangeError of %s", c.Releases, c.budget, err, c.want)
 		}
 	}
 }

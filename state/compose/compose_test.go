@@ -6,10 +6,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/conversion"
 	"github.com/tollgate-dp/tollgate/state/loss"
 	"github.com/tollgate-dp/tollgate/state/pld"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // of unwraps what a constructor returns, run count times.
@@ -269,13 +269,13 @@ func TestWhatDoesNotApplyIsAnErrorOfItsOwn(t *testing.T) {
 	}
 	// A sum that is out of the accountant's range is not an error of the list's numbers.
 	_, err = gdp.Compose([]Mechanism{of(t, MaxCount)(Gaussian(0.01, 1))}, asked(t, EpsilonAt, 1e-6))
-	var out *state.RangeError
+	var out *units.RangeError
 	if !errors.Is(err, ErrNotApplicable) || errors.As(err, &out) {
 		t.Errorf("got %v", err)
 	}
 }
 
-// What is not a mechanism, a list or a question is a *state.RangeError that names it.
+// What is not a mechanism, a list or a question is a *units.RangeError that names it.
 func TestComposeRefusesWhatIsOutOfRange(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	made := func(_ Mechanism, err error) error { return err }
@@ -304,9 +304,9 @@ func TestComposeRefusesWhatIsOutOfRange(t *testing.T) {
 		{answer([]Mechanism{one, of(t, MaxCount)(one, nil)}, good), "count"},
 		{func() error { _, err := (Accountant{}).Compose([]Mechanism{one}, good); return err }(), "accountant"},
 	} {
-		var out *state.RangeError
+		var out *units.RangeError
 		if !errors.As(tc.err, &out) || out.Parameter != tc.want {
-			t.Errorf("%d: got %v, want a *state.RangeError of %s", i, tc.err, tc.want)
+			t.Errorf("%d: got %v, want a *units.RangeError of %s", i, tc.err, tc.want)
 		}
 	}
 }

@@ -17,7 +17,7 @@
 //     last place.
 //   - An accountant that has no answer says why (NotApplicableError, ErrNotApplicable)
 //     and gives no number: no answer is NaN, infinite, or a δ of 1.
-//   - A number that cannot be what it stands for is a *state.RangeError that names it.
+//   - A number that cannot be what it stands for is a *units.RangeError that names it.
 //     Nothing panics.
 //
 // # What it does not do

@@ -37,7 +37,7 @@ const (
 // Neighbouring inputs are the reader's choice, as for every list of Mechanisms, but a tree that
 // has both a Poisson sample (one individual is added or removed) and randomized response (one
 // value is changed) is refused. The error is or wraps ErrNotPrivate, ErrUnsupported, a
-// *state.RangeError, or one about JSON, and names the event; the input is at most
+// *units.RangeError, or one about JSON, and names the event; the input is at most
 // 16 MiB, 64 levels and 65,536 values.
 func DecodeEvents(r io.Reader) ([]Mechanism, error) {
 	tree, err := readTree(r)

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/compose"
 	"github.com/tollgate-dp/tollgate/state/loss"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 type theirs struct {
@@ -191,16 +191,16 @@ func TestEventsRefuseWhatTheyCannotPrice(t *testing.T) {
 		{both(poisson("0.1", gaussian), response), "no neighbouring inputs", compose.ErrUnsupported},
 		{theirConcentrated(`, "rho": 1, "xi": 0.5`), "xi of 0.5", compose.ErrUnsupported},
 		{strings.Replace(gaussian, "dp_accounting.dp_event", "elsewhere", 1), `module_name "elsewhere"`, compose.ErrUnsupported},
-		{times("1000000001", gaussian), "count", &state.RangeError{}},
-		{times("1e300", gaussian), "count", &state.RangeError{}},
-		{times("-1", gaussian), "count", &state.RangeError{}},
-		{times("1.5", gaussian), "count", &state.RangeError{}},
-		{times("1000000", times("1000000", gaussian)), "count", &state.RangeError{}},
-		{both(times("1000000000", gaussian), times("1000000000", laplace)), "count", &state.RangeError{}},
-		{poisson("1.5", gaussian), "sampling_probability", &state.RangeError{}},
-		{poisson("-0.5", gaussian), "sampling_probability", &state.RangeError{}},
-		{theirEvent("Gaussian", `, "noise_multiplier": -2`), "event (GaussianDpEvent)", &state.RangeError{}},
-		{theirEvent("Gaussian", `, "noise_multiplier": 1e-300`), "event (GaussianDpEvent)", &state.RangeError{}},
+		{times("1000000001", gaussian), "count", &units.RangeError{}},
+		{times("1e300", gaussian), "count", &units.RangeError{}},
+		{times("-1", gaussian), "count", &units.RangeError{}},
+		{times("1.5", gaussian), "count", &units.RangeError{}},
+		{times("1000000", times("1000000", gaussian)), "count", &units.RangeError{}},
+		{both(times("1000000000", gaussian), times("1000000000", laplace)), "count", &units.RangeError{}},
+		{poisson("1.5", gaussian), "sampling_probability", &units.RangeError{}},
+		{poisson("-0.5", gaussian), "sampling_probability", &units.RangeError{}},
+		{theirEvent("Gaussian", `, "noise_multiplier": -2`), "event (GaussianDpEvent)", &units.RangeError{}},
+		{theirEvent("Gaussian", `, "noise_multiplier": 1e-300`), "event (GaussianDpEvent)", &units.RangeError{}},
 		{theirEvent("Gaussian", `, "noise_multiplier": NaN`), "invalid character", nil},
 		{theirEvent("Gaussian", `, "noise_multiplier": Infinity`), "invalid character", nil},
 		{theirEvent("Gaussian", `, "noise_multiplier": 1e400`), "1e400", nil},
@@ -226,8 +226,8 @@ func TestEventsRefuseWhatTheyCannotPrice(t *testing.T) {
 			t.Errorf("case %d: %.200s: %v, %v, want %q", i, c.text, list, err, c.says)
 			continue
 		}
-		var out *state.RangeError
-		if _, want := c.is.(*state.RangeError); want != errors.As(err, &out) || !want && c.is != nil && !errors.Is(err, c.is) {
+		var out *units.RangeError
+		if _, want := c.is.(*units.RangeError); want != errors.As(err, &out) || !want && c.is != nil && !errors.Is(err, c.is) {
 			t.Errorf("case %d: %v is not %T %v", i, err, c.is, c.is)
 		}
 	}
@@ -299,7 +299,7 @@ func TestZCDPIsPricedWhereItCanBe(t *testing.T) {
 		}
 	}
 	for _, bad := range []loss.ZCDP{{}, {Rho: -1}, {Rho: math.NaN()}, {Rho: math.Inf(1)}, {Rho: 1, Delta: 1e-9}} {
-		var out *state.RangeError
+		var out *units.RangeError
 		if _, err := compose.ZCDP(bad); !errors.As(err, &out) {
 			t.Errorf("%v: %v", bad, err)
 		}

@@ -6,14 +6,14 @@ import (
 	"math"
 	"strings"
 
-	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/pld"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // EncodeEvents writes the mechanisms of a list as one event, in the form that DecodeEvents
 // reads and python turns into dp_accounting's classes (docs/accounting.md has the script).
 // DiscreteGaussian and Approx have no class there. The p of randomized response is rounded
-// down, so that no price falls. The error is a *state.RangeError as of Accountant.Compose, or
+// down, so that no price falls. The error is a *units.RangeError as of Accountant.Compose, or
 // that of w.
 func EncodeEvents(w io.Writer, list []Mechanism) error {
 	if err := check(list, Question{forDelta: true}); err != nil {
@@ -76,7 +76,7 @@ func (m Mechanism) event() (string, error) {
 		}
 		kept := k / (math.Expm1(p.Epsilon) + k) * margin
 		if kept == 0 {
-			return "", &state.RangeError{Parameter: "epsilon", Value: p.Epsilon, Range: "below 700, where a probability is above 0"}
+			return "", &units.RangeError{Parameter: "epsilon", Value: p.Epsilon, Range: "below 700, where a probability is above 0"}
 		}
 		return object(theirModule, "RandomizedResponseDpEvent", number("noise_parameter", kept), fmt.Sprintf(`"num_buckets": %d`, p.Values)), nil
 	case pld.Approx:

@@ -2,10 +2,10 @@ package compose
 
 import (
 	"github.com/tollgate-dp/tollgate/internal/numbers/rounding"
-	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/conversion"
 	"github.com/tollgate-dp/tollgate/state/loss"
 	"github.com/tollgate-dp/tollgate/state/pld"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // MaxGroup is how many individuals a group has at most.
@@ -18,7 +18,7 @@ const MaxGroup = conversion.MaxGroup
 // value.
 //
 // The error is a *NotApplicableError where the mechanism works on a sample, of which every member
-// of a group may be a part or not: no pair is known here; and a *state.RangeError where k times
+// of a group may be a part or not: no pair is known here; and a *units.RangeError where k times
 // the sensitivity, or the (ε, δ) of the group, is out of range.
 func (m Mechanism) ForGroup(k int) (Mechanism, error) {
 	if err := integer("group", k, 1, MaxGroup); err != nil {
@@ -43,7 +43,7 @@ func (m Mechanism) ForGroup(k int) (Mechanism, error) {
 		m.pair = pld.Laplace{Scale: rounding.QuotientDown(p.Scale, size)}
 	case pld.DiscreteGaussian:
 		if p.Sensitivity > MaxSensitivity/k {
-			return Mechanism{}, &state.RangeError{Parameter: "group", Value: size, Range: "such that group·sensitivity is at most 2^20"}
+			return Mechanism{}, &units.RangeError{Parameter: "group", Value: size, Range: "such that group·sensitivity is at most 2^20"}
 		}
 		m.pair = pld.DiscreteGaussian{Sigma: p.Sigma, Sensitivity: p.Sensitivity * k}
 	}

@@ -6,8 +6,8 @@ import (
 	"math"
 	"testing"
 
-	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/loss"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // Groups of mechanisms that add noise to a value cost what k times the sensitivity does, by every
@@ -64,7 +64,7 @@ func TestGroupOfAZCDPMechanismCostsTheSquareOfItsSize(t *testing.T) {
 	if rho, ok := m.rho(); !ok || rho != 9*0.125 || m.Count() != 2 {
 		t.Errorf("ρ = %v (%v), %d times; want 1.125, twice", rho, ok, m.Count())
 	}
-	var out *state.RangeError
+	var out *units.RangeError
 	if _, err := of(t, 1)(ZCDP(loss.ZCDP{Rho: 1e308})).ForGroup(3); !errors.As(err, &out) {
 		t.Errorf("a ρ that no float64 holds: %v", err)
 	}
@@ -108,7 +108,7 @@ func TestGroupsWithoutAKnownCostAreRefused(t *testing.T) {
 		{of(t, 1)(DiscreteGaussian(1, MaxSensitivity/2)), 3},
 		{of(t, 1)(Approx(eps(1, 0.3))), 2},
 	} {
-		var out *state.RangeError
+		var out *units.RangeError
 		if _, err := c.m.ForGroup(c.group); !errors.As(err, &out) || out.Parameter != "group" {
 			t.Errorf("%s, a group of %d: %v", c.m.name, c.group, err)
 		}
@@ -162,7 +162,7 @@ func TestSampledMechanismsAreWithinTheirBounds(t *testing.T) {
 			func() (Mechanism, error) { return SampledDiscreteGaussian(1, 1, bad) },
 			func() (Mechanism, error) { return GaussianWithoutReplacement(1, 1, bad) },
 		} {
-			var out *state.RangeError
+			var out *units.RangeError
 			if _, err := made(); !errors.As(err, &out) || out.Parameter != "sampling" {
 				t.Errorf("sampling %v: %v", bad, err)
 			}

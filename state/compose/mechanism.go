@@ -6,10 +6,10 @@ import (
 	"math"
 
 	"github.com/tollgate-dp/tollgate/internal/numbers/rounding"
-	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/conversion"
 	"github.com/tollgate-dp/tollgate/state/loss"
 	"github.com/tollgate-dp/tollgate/state/pld"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 const (
@@ -36,7 +36,7 @@ type Mechanism struct {
 // Gaussian returns the mechanism of Gaussian noise of standard deviation sigma on a value that one
 // individual changes by at most sensitivity, in the same unit: μ-GDP with μ =
 // sensitivity/σ (Dong, Roth and Su, 2022, Theorem 2.7). Both are finite and above 0, and
-// σ/sensitivity is in the range of pld.Gaussian. The error is a *state.RangeError.
+// σ/sensitivity is in the range of pld.Gaussian. The error is a *units.RangeError.
 func Gaussian(sigma, sensitivity float64) (Mechanism, error) {
 	noise, err := scaled("sigma", sigma, sensitivity)
 	if err != nil {
@@ -48,7 +48,7 @@ func Gaussian(sigma, sensitivity float64) (Mechanism, error) {
 
 // SampledGaussian returns the mechanism of Gaussian on a Poisson sample: every individual is in it
 // with probability sampling, at least 2^-60 and at most 1, which is Gaussian. Neighbouring inputs
-// add or remove one individual. The error is a *state.RangeError.
+// add or remove one individual. The error is a *units.RangeError.
 func SampledGaussian(sigma, sensitivity, sampling float64) (Mechanism, error) {
 	if sampling == 1 {
 		return Gaussian(sigma, sensitivity)
@@ -65,7 +65,7 @@ func SampledGaussian(sigma, sensitivity, sampling float64) (Mechanism, error) {
 // replacement, which has a part sampling of all individuals, at least 2^-60 and at most 1.
 // Neighbouring inputs replace one individual, and sensitivity is what that changes in the value of
 // a sample: up to twice what one individual adds. How many individuals there are is public. The
-// error is a *state.RangeError.
+// error is a *units.RangeError.
 func GaussianWithoutReplacement(sigma, sensitivity, sampling float64) (Mechanism, error) {
 	if sampling == 1 {
 		return Gaussian(sigma, sensitivity)
@@ -79,7 +79,7 @@ func GaussianWithoutReplacement(sigma, sensitivity, sampling float64) (Mechanism
 }
 
 // SampledDiscreteGaussian returns the mechanism of DiscreteGaussian on a Poisson sample: what
-// SampledGaussian is to Gaussian. The error is a *state.RangeError.
+// SampledGaussian is to Gaussian. The error is a *units.RangeError.
 func SampledDiscreteGaussian(sigma float64, sensitivity int, sampling float64) (Mechanism, error) {
 	m, err := DiscreteGaussian(sigma, sensitivity)
 	if err != nil || sampling == 1 {
@@ -91,7 +91,7 @@ func SampledDiscreteGaussian(sigma float64, sensitivity int, sampling float64) (
 
 // SampledLaplace returns the mechanism of Laplace on a Poisson sample: what SampledGaussian is to
 // Gaussian. It is ε-DP with ε = ln(1 + q·(e^(sensitivity/scale) − 1)) (conversion.SampledPure). The
-// error is a *state.RangeError.
+// error is a *units.RangeError.
 func SampledLaplace(scale, sensitivity, sampling float64) (Mechanism, error) {
 	m, err := Laplace(scale, sensitivity)
 	if err != nil || sampling == 1 {
@@ -111,7 +111,7 @@ func SampledLaplace(scale, sensitivity, sampling float64) (Mechanism, error) {
 
 // DiscreteGaussian returns the mechanism of discrete Gaussian noise of parameter sigma (Canonne,
 // Kamath and Steinke, 2020) on an integer that one individual changes by at most sensitivity, 1 to
-// MaxSensitivity. The error is a *state.RangeError.
+// MaxSensitivity. The error is a *units.RangeError.
 func DiscreteGaussian(sigma float64, sensitivity int) (Mechanism, error) {
 	if err := integer("sensitivity", sensitivity, 1, MaxSensitivity); err != nil {
 		return Mechanism{}, err
@@ -121,7 +121,7 @@ func DiscreteGaussian(sigma float64, sensitivity int) (Mechanism, error) {
 
 // Laplace returns the mechanism of Laplace noise of the given scale on a value that one individual
 // changes by at most sensitivity, in the same unit: ε-DP with ε = sensitivity/scale (Dwork et al.,
-// 2006). Both are finite and above 0. The error is a *state.RangeError.
+// 2006). Both are finite and above 0. The error is a *units.RangeError.
 func Laplace(scale, sensitivity float64) (Mechanism, error) {
 	noise, err := scaled("scale", scale, sensitivity)
 	if err != nil {
@@ -134,7 +134,7 @@ func Laplace(scale, sensitivity float64) (Mechanism, error) {
 
 // RandomizedResponse returns the mechanism that tells one individual's value of so many possible
 // ones, 2 to MaxValues, or a random other one, such that it is ε-DP (Kairouz, Oh and Viswanath,
-// 2016). Neighbouring inputs change one individual's value. The error is a *state.RangeError.
+// 2016). Neighbouring inputs change one individual's value. The error is a *units.RangeError.
 func RandomizedResponse(epsilon float64, values int) (Mechanism, error) {
 	if err := integer("values", values, 2, MaxValues); err != nil {
 		return Mechanism{}, err
@@ -144,13 +144,13 @@ func RandomizedResponse(epsilon float64, values int) (Mechanism, error) {
 }
 
 // Approx returns a mechanism that is (ε, δ)-DP, of which nothing else is known. The error
-// is a *state.RangeError.
+// is a *units.RangeError.
 func Approx(is loss.Approx) (Mechanism, error) {
 	return Mechanism{name: "eps-delta", pair: pld.Approx(is), fixed: &is}.checked()
 }
 
 // Times returns the mechanism run so often as often again: count is 1 to MaxCount, and
-// so is the product with what it was before. The error is a *state.RangeError.
+// so is the product with what it was before. The error is a *units.RangeError.
 func (m Mechanism) Times(count int) (Mechanism, error) {
 	if err := integer("count", count, 1, MaxCount); err != nil {
 		return Mechanism{}, err
@@ -178,9 +178,9 @@ func (m Mechanism) checked() (Mechanism, error) {
 // where that is what is out of range.
 func (m Mechanism) scaled(parameter string, given float64) (Mechanism, error) {
 	m, err := m.checked()
-	var out *state.RangeError
+	var out *units.RangeError
 	if errors.As(err, &out) && out.Parameter == parameter && out.Value != given {
-		return m, &state.RangeError{Parameter: parameter + "/sensitivity", Value: out.Value, Range: out.Range}
+		return m, &units.RangeError{Parameter: parameter + "/sensitivity", Value: out.Value, Range: out.Range}
 	}
 	return m, err
 }
@@ -203,18 +203,18 @@ func positive(name string, v float64) error {
 }
 
 func outOfRange(name string, v float64, want string) error {
-	return &state.RangeError{Parameter: name, Value: v, Range: want}
+	return &units.RangeError{Parameter: name, Value: v, Range: want}
 }
 
 func integer(name string, v, least, most int) error {
 	if v < least || v > most {
-		return &state.RangeError{Parameter: name, Value: float64(v), Range: fmt.Sprintf("an integer from %d to %d", least, most)}
+		return &units.RangeError{Parameter: name, Value: float64(v), Range: fmt.Sprintf("an integer from %d to %d", least, most)}
 	}
 	return nil
 }
 
 func countError(v float64) error {
-	return &state.RangeError{Parameter: "count", Value: v, Range: fmt.Sprintf("an integer from 1 to %d", MaxCount)}
+	return &units.RangeError{Parameter: "count", Value: v, Range: fmt.Sprintf("an integer from 1 to %d", MaxCount)}
 }
 
 // approximate reports whether the mechanism may fail with some probability: then it

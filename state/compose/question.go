@@ -4,8 +4,9 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/state/loss"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // Question asks for the ε at a δ, or for the δ at an ε. It is made by EpsilonAt or
@@ -16,15 +17,15 @@ type Question struct {
 	delta    float64
 }
 
-// EpsilonAt asks for the least ε at a δ, state.MinDelta ≤ δ < 1. The error is a
-// *state.RangeError.
+// EpsilonAt asks for the least ε at a δ, budgets.MinDelta ≤ δ < 1. The error is a
+// *units.RangeError.
 func EpsilonAt(delta float64) (Question, error) {
 	q := Question{delta: delta}
 	return q, q.validate()
 }
 
-// DeltaAt asks for the least δ at an ε, 0 ≤ ε ≤ state.MaxEpsilon. The error is a
-// *state.RangeError.
+// DeltaAt asks for the least δ at an ε, 0 ≤ ε ≤ budgets.MaxEpsilon. The error is a
+// *units.RangeError.
 func DeltaAt(epsilon float64) (Question, error) {
 	q := Question{forDelta: true, epsilon: epsilon}
 	return q, q.validate()
@@ -32,10 +33,10 @@ func DeltaAt(epsilon float64) (Question, error) {
 
 func (q Question) validate() error {
 	switch {
-	case q.forDelta && !(q.epsilon >= 0 && q.epsilon <= state.MaxEpsilon):
-		return &state.RangeError{Parameter: "epsilon", Value: q.epsilon, Range: "at least 0 and at most 1e6"}
-	case !q.forDelta && !(q.delta >= state.MinDelta && q.delta < 1):
-		return &state.RangeError{Parameter: "delta", Value: q.delta, Range: "at least 1e-300 and below 1"}
+	case q.forDelta && !(q.epsilon >= 0 && q.epsilon <= budgets.MaxEpsilon):
+		return &units.RangeError{Parameter: "epsilon", Value: q.epsilon, Range: "at least 0 and at most 1e6"}
+	case !q.forDelta && !(q.delta >= budgets.MinDelta && q.delta < 1):
+		return &units.RangeError{Parameter: "delta", Value: q.delta, Range: "at least 1e-300 and below 1"}
 	}
 	return nil
 }

@@ -3,7 +3,7 @@ package compose
 import (
 	"math"
 
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/state/conversion"
 	"github.com/tollgate-dp/tollgate/state/filter"
 	"github.com/tollgate-dp/tollgate/state/loss"
@@ -64,7 +64,7 @@ func (c *curves) prices(delta float64) ([]priced, error) {
 	}
 	// 2^-40 of what is left covers the rounding of the sum.
 	share := (delta - c.fixed) * (1 - 0x1p-40) / float64(max(c.free, 1))
-	if c.free > 0 && share < 2*state.MinDelta {
+	if c.free > 0 && share < 2*budgets.MinDelta {
 		return nil, notApplicable("no delta is left for the mechanisms of Gaussian noise")
 	}
 	list := make([]priced, len(c.list))
@@ -110,7 +110,7 @@ func byBasic(list []Mechanism, q Question) (float64, error) {
 	if c.free == 0 && c.fixed < 1 && within(c.fixed) {
 		return c.fixed, nil
 	}
-	return least(within, state.MinDelta, 1-0x1p-20, "the epsilons add up to more than epsilon at every delta")
+	return least(within, budgets.MinDelta, 1-0x1p-20, "the epsilons add up to more than epsilon at every delta")
 }
 
 // byAdvanced finds the least budget with which the filter of Rogers et al. (2016,
@@ -136,12 +136,12 @@ func byAdvanced(list []Mechanism, q Question) (float64, error) {
 			return 0, err
 		}
 		return least(func(epsilon float64) bool { return accepts(loss.Approx{Epsilon: epsilon, Delta: q.delta}, prices) },
-			1e-12, state.MaxEpsilon, "the filter does not accept them with any budget")
+			1e-12, budgets.MaxEpsilon, "the filter does not accept them with any budget")
 	}
 	return least(func(delta float64) bool {
 		prices, err := c.prices(delta / 2)
 		return err == nil && accepts(loss.Approx{Epsilon: q.epsilon, Delta: delta}, prices)
-	}, state.MinDelta, 0.3678, "the filter does not accept them with any delta below 1/e")
+	}, budgets.MinDelta, 0.3678, "the filter does not accept them with any delta below 1/e")
 }
 
 // accepts reports whether an advanced filter of the budget takes all mechanisms.

@@ -7,9 +7,9 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/numbers/int128"
 	"github.com/tollgate-dp/tollgate/internal/numbers/rounding"
-	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/filter"
 	"github.com/tollgate-dp/tollgate/state/loss"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // Account is one user's, of one stream of counts: what was admitted of the user stays within the
@@ -26,13 +26,13 @@ type Account struct {
 
 // NewAccount returns the account of a user who has contributed nothing, for counts with noise of
 // standard deviation sigma for a sensitivity of 1, from 2^-20 to 2^20. The budget is μ, above 0 and
-// at most 2^20 (conversion.GDPWithin has that of an (ε, δ)). The error is a *state.RangeError.
+// at most 2^20 (conversion.GDPWithin has that of an (ε, δ)). The error is a *units.RangeError.
 func NewAccount(m Matrix, sigma float64, budget loss.GDP) (*Account, error) {
 	if err := checkSigma(sigma); err != nil {
 		return nil, err
 	}
 	if !(budget.Mu > 0 && budget.Mu <= 0x1p20) {
-		return nil, &state.RangeError{Parameter: "mu", Value: budget.Mu, Range: "above 0 and at most 2^20"}
+		return nil, &units.RangeError{Parameter: "mu", Value: budget.Mu, Range: "above 0 and at most 2^20"}
 	}
 	exact := new(big.Float).SetPrec(256).SetFloat64(budget.Mu)
 	exact.Mul(exact, big.NewFloat(sigma))
@@ -48,23 +48,23 @@ func NewAccount(m Matrix, sigma float64, budget loss.GDP) (*Account, error) {
 
 func checkSigma(sigma float64) error {
 	if !(sigma >= 0x1p-20 && sigma <= 0x1p20) {
-		return &state.RangeError{Parameter: "sigma", Value: sigma, Range: "from 2^-20 to 2^20"}
+		return &units.RangeError{Parameter: "sigma", Value: sigma, Range: "from 2^-20 to 2^20"}
 	}
 	return nil
 }
 
 // Spend admits a contribution and charges it, or returns filter.ErrExceeded where it does not fit:
-// the user is to be left out of that step. Steps never fall. The error is also a *state.RangeError,
+// the user is to be left out of that step. Steps never fall. The error is also a *units.RangeError,
 // for a step that there is not or that is before an earlier one, and for a count that brings the
 // user above MaxContributed. An error has changed nothing.
 func (a *Account) Spend(c Contribution) error {
 	switch last := len(a.admitted) - 1; {
 	case c.Step < 0 || c.Step >= a.matrix.Steps():
-		return &state.RangeError{Parameter: "step", Value: float64(c.Step), Range: "a step of the matrix, from 0"}
+		return &units.RangeError{Parameter: "step", Value: float64(c.Step), Range: "a step of the matrix, from 0"}
 	case last >= 0 && c.Step < a.admitted[last].Step:
-		return &state.RangeError{Parameter: "step", Value: float64(c.Step), Range: "not before the step of an earlier contribution"}
+		return &units.RangeError{Parameter: "step", Value: float64(c.Step), Range: "not before the step of an earlier contribution"}
 	case a.total+uint64(c.Count) > MaxContributed:
-		return &state.RangeError{Parameter: "count", Value: float64(c.Count), Range: "at most 2^20 with those before"}
+		return &units.RangeError{Parameter: "count", Value: float64(c.Count), Range: "at most 2^20 with those before"}
 	case c.Count == 0:
 		return nil
 	}
@@ -89,7 +89,7 @@ func (a *Account) Spent() loss.GDP {
 func (a *Account) Admitted() []Contribution { return slices.Clone(a.admitted) }
 
 // Price returns μ of a user with these contributions, in ascending order of their steps, rounded
-// up. The error is a *state.RangeError, as of NewAccount and Spend.
+// up. The error is a *units.RangeError, as of NewAccount and Spend.
 func Price(m Matrix, sigma float64, contributions []Contribution) (loss.GDP, error) {
 	if err := checkSigma(sigma); err != nil {
 		return loss.GDP{}, err

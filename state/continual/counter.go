@@ -35,7 +35,7 @@ type estimator interface {
 
 // NewCounter returns a counter of nothing, with noise of standard deviation sigma for a sensitivity
 // of 1, from 2^-20 to 2^20; noise adds Gaussian noise to an integer (mechanisms.GaussianNoise). The
-// error is a *state.RangeError, or individual.ErrNoNoise.
+// error is a *units.RangeError, or individual.ErrNoNoise.
 func NewCounter(m Matrix, sigma float64, noise individual.Noise) (*Counter, error) {
 	if err := checkSigma(sigma); err != nil {
 		return nil, err

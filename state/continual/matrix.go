@@ -5,7 +5,7 @@ import (
 	"math/bits"
 
 	"github.com/tollgate-dp/tollgate/internal/numbers/int128"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // MaxSteps is the greatest number of steps of a Matrix, and MaxContributed what one user can have
@@ -43,7 +43,7 @@ type Matrix interface {
 
 func checkSteps(steps int) error {
 	if steps < 1 || steps > MaxSteps {
-		return &state.RangeError{Parameter: "steps", Value: float64(steps), Range: "an integer from 1 to 2^16"}
+		return &units.RangeError{Parameter: "steps", Value: float64(steps), Range: "an integer from 1 to 2^16"}
 	}
 	return nil
 }
@@ -67,7 +67,7 @@ func (s *squares) grow(y, a uint64) {
 // adds up one noisy node for every 1 in the binary form of step + 1.
 type Tree struct{ steps int }
 
-// NewTree returns the tree over so many steps, 1 to MaxSteps; the error is a *state.RangeError.
+// NewTree returns the tree over so many steps, 1 to MaxSteps; the error is a *units.RangeError.
 func NewTree(steps int) (*Tree, error) {
 	if err := checkSteps(steps); err != nil {
 		return nil, err
@@ -123,7 +123,7 @@ type Root struct {
 	r []uint64
 }
 
-// NewRoot returns the root for so many steps, 1 to MaxSteps; the error is a *state.RangeError.
+// NewRoot returns the root for so many steps, 1 to MaxSteps; the error is a *units.RangeError.
 func NewRoot(steps int) (*Root, error) {
 	if err := checkSteps(steps); err != nil {
 		return nil, err

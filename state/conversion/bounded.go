@@ -23,7 +23,7 @@ import (
 // zCDP Characterizations for Fundamental Differentially Private Mechanisms", 2026, have the
 // least ρ, which is not computed here).
 //
-// 0 ≤ ε ≤ state.MaxEpsilon; the error is a *state.RangeError.
+// 0 ≤ ε ≤ budgets.MaxEpsilon; the error is a *units.RangeError.
 func BoundedRangeToZCDP(epsilon float64) (loss.ZCDP, error) {
 	pure, err := PureToZCDP(epsilon)
 	if err != nil {
@@ -49,7 +49,7 @@ func BoundedRangeToZCDP(epsilon float64) (loss.ZCDP, error) {
 // k" = φ·(2Φ−1−4zφ) does and k' ends at 0 from below. So k ≥ 0, and the greatest μ is that
 // of the symmetric pair, logit p = ε/2 = −logit q: randomised response of ε/2.
 //
-// 0 ≤ ε ≤ state.MaxEpsilon; the error is a *state.RangeError.
+// 0 ≤ ε ≤ budgets.MaxEpsilon; the error is a *units.RangeError.
 func BoundedRangeToGDP(epsilon float64) (loss.GDP, error) {
 	if err := checkEpsilon(epsilon); err != nil {
 		return loss.GDP{}, err

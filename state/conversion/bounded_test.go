@@ -5,9 +5,10 @@ import (
 	"math"
 	"testing"
 
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/state/conversion"
 	"github.com/tollgate-dp/tollgate/state/loss"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // twoOutcomes returns the probabilities of the first outcome under P and Q where the
@@ -84,8 +85,8 @@ func TestBoundedRangeToGDPAgreesWithMpmath(t *testing.T) {
 }
 
 func TestBoundedRangeOfEpsilonsOutOfRange(t *testing.T) {
-	for _, epsilon := range []float64{-1, math.NaN(), math.Inf(1), 2 * state.MaxEpsilon} {
-		var bad *state.RangeError
+	for _, epsilon := range []float64{-1, math.NaN(), math.Inf(1), 2 * budgets.MaxEpsilon} {
+		var bad *units.RangeError
 		if _, err := conversion.BoundedRangeToZCDP(epsilon); !errors.As(err, &bad) {
 			t.Errorf("zCDP of %v: %v", epsilon, err)
 		}

@@ -3,30 +3,31 @@ package conversion
 import (
 	"math"
 
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// minRho and maxRho bound the ρ that package state converts.
+// minRho and maxRho bound the ρ that package budgets converts.
 const (
-	minRho = state.MinMu * state.MinMu / 2
-	maxRho = state.MaxMu * state.MaxMu / 2
+	minRho = budgets.MinMu * budgets.MinMu / 2
+	maxRho = budgets.MaxMu * budgets.MaxMu / 2
 )
 
 func checkEpsilon(epsilon float64) error {
-	if !(epsilon >= 0 && epsilon <= state.MaxEpsilon) {
-		return &state.RangeError{Parameter: "epsilon", Value: epsilon, Range: "at least 0 and at most 1e6"}
+	if !(epsilon >= 0 && epsilon <= budgets.MaxEpsilon) {
+		return &units.RangeError{Parameter: "epsilon", Value: epsilon, Range: "at least 0 and at most 1e6"}
 	}
 	return nil
 }
 
 func checkDelta(delta float64) error {
-	if !(delta >= state.MinDelta && delta < 1) {
-		return &state.RangeError{Parameter: "delta", Value: delta, Range: "at least 1e-300 and below 1"}
+	if !(delta >= budgets.MinDelta && delta < 1) {
+		return &units.RangeError{Parameter: "delta", Value: delta, Range: "at least 1e-300 and below 1"}
 	}
 	return nil
 }
 
-// positive returns ε for package state, which converts positive ones only: the
+// positive returns ε for package budgets, which converts positive ones only: the
 // least positive float64 for 0. With δ(ε) an upper bound computed there,
 // δ(0) − δ(5e-324) ≤ 5e-324·max(1, α−1) is a part below 2^-900 of it for every μ that
 // is converted, and the bound is 2^-140 of itself too high.

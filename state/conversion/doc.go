@@ -24,7 +24,7 @@
 // as a Gaussian or at one (ε, δ) the optimum is not known. For an event of certainty no
 // Gaussian is enough: such conversions are errors.
 //
-// The conversions of a μ or a ρ to (ε, δ) are those of package state, called here, so
+// The conversions of a μ or a ρ to (ε, δ) are those of package budgets, called here, so
 // that a budget and a report cannot disagree.
 //
 // # Guarantees
@@ -35,7 +35,7 @@
 //     units of the last place of a float64, unless a function states less.
 //   - 1e-300 ≤ δ < 1 and 0 ≤ ε ≤ 1e6 are converted without loss of digits, whichever
 //     tail they are in.
-//   - A number that cannot be what it stands for is a *state.RangeError that names it.
+//   - A number that cannot be what it stands for is a *units.RangeError that names it.
 //     No function returns NaN or panics. +Inf, where it is documented, promises nothing.
 //
 // # What it does not do

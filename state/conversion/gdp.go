@@ -3,15 +3,16 @@ package conversion
 import (
 	"math/big"
 
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/state/internal/bigmath"
 	"github.com/tollgate-dp/tollgate/state/loss"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // GDPToEpsilon returns the least ε ≥ 0 at which μ-GDP is (ε, δ)-DP, rounded up:
-// the exact inverse of the curve of GDPToDelta. 0 ≤ μ ≤ state.MaxMu, a positive μ
-// below state.MinMu is taken as that; state.MinDelta ≤ δ < 1. The error is a
-// *state.RangeError.
+// the exact inverse of the curve of GDPToDelta. 0 ≤ μ ≤ budgets.MaxMu, a positive μ
+// below budgets.MinMu is taken as that; budgets.MinDelta ≤ δ < 1. The error is a
+// *units.RangeError.
 func GDPToEpsilon(g loss.GDP, delta float64) (epsilon float64, err error) {
 	if err := g.Validate(); err != nil {
 		return 0, err
@@ -22,15 +23,15 @@ func GDPToEpsilon(g loss.GDP, delta float64) (epsilon float64, err error) {
 	if g.Mu == 0 {
 		return 0, nil
 	}
-	c, err := state.ConvertDeltaMu(delta, max(g.Mu, state.MinMu), state.GDP)
+	c, err := budgets.ConvertDeltaMu(delta, max(g.Mu, budgets.MinMu), budgets.GDP)
 	return c.Epsilon, err
 }
 
 // GDPToDelta returns the least δ for which μ-GDP is (ε, δ)-DP, rounded up:
 // Φ(−ε/μ + μ/2) − e^ε·Φ(−ε/μ − μ/2), exact for Gaussian noise (Dong, Roth and Su,
 // 2022, Corollary 2.13; Koskela, Tobaben and Honkela, Corollary C.2).
-// 0 ≤ ε ≤ state.MaxEpsilon and 0 ≤ μ ≤ state.MaxMu, a positive μ below state.MinMu
-// is taken as that. The error is a *state.RangeError.
+// 0 ≤ ε ≤ budgets.MaxEpsilon and 0 ≤ μ ≤ budgets.MaxMu, a positive μ below budgets.MinMu
+// is taken as that. The error is a *units.RangeError.
 func GDPToDelta(g loss.GDP, epsilon float64) (delta float64, err error) {
 	if err := g.Validate(); err != nil {
 		return 0, err
@@ -41,36 +42,36 @@ func GDPToDelta(g loss.GDP, epsilon float64) (delta float64, err error) {
 	if g.Mu == 0 {
 		return 0, nil
 	}
-	c, err := state.ConvertEpsilonMu(positive(epsilon), max(g.Mu, state.MinMu), state.GDP)
+	c, err := budgets.ConvertEpsilonMu(positive(epsilon), max(g.Mu, budgets.MinMu), budgets.GDP)
 	return c.Delta, err
 }
 
 // GDPWithin returns the greatest μ-GDP that is (ε, δ)-DP, rounded down.
-// 0 < ε ≤ state.MaxEpsilon and state.MinDelta ≤ δ < 1; the error is a
-// *state.RangeError, also where μ would be outside [state.MinMu, state.MaxMu].
+// 0 < ε ≤ budgets.MaxEpsilon and budgets.MinDelta ≤ δ < 1; the error is a
+// *units.RangeError, also where μ would be outside [budgets.MinMu, budgets.MaxMu].
 func GDPWithin(budget loss.Approx) (loss.GDP, error) {
-	c, err := state.ConvertEpsilonDelta(budget.Epsilon, budget.Delta, state.GDP)
+	c, err := budgets.ConvertEpsilonDelta(budget.Epsilon, budget.Delta, budgets.GDP)
 	return loss.GDP{Mu: c.Mu}, err
 }
 
 // GDPToZCDP returns the least ρ for which μ-GDP is ρ-zCDP, rounded up: μ²/2, that
 // of the Gaussian pair, which every μ-GDP pair is a processing of (Dong, Roth and
 // Su, 2022, Corollary B.6; Bun and Steinke, 2016, Proposition 1.6). The error is a
-// *state.RangeError, also where ρ does not fit a float64.
+// *units.RangeError, also where ρ does not fit a float64.
 func GDPToZCDP(g loss.GDP) (loss.ZCDP, error) {
 	if err := g.Validate(); err != nil {
 		return loss.ZCDP{}, err
 	}
 	z := loss.ZCDP{Rho: bigmath.RoundUp(bigmath.Half(bigmath.Square(g.Mu)))}
 	if z.Validate() != nil {
-		return loss.ZCDP{}, &state.RangeError{Parameter: "mu", Value: g.Mu, Range: "at most 1.8e154, or rho = mu²/2 does not fit a float64"}
+		return loss.ZCDP{}, &units.RangeError{Parameter: "mu", Value: g.Mu, Range: "at most 1.8e154, or rho = mu²/2 does not fit a float64"}
 	}
 	return z, nil
 }
 
 // GDPToRDP returns the least Rényi divergences of μ-GDP at the orders given,
 // α·μ²/2 each, rounded up; +Inf where that does not fit a float64. The orders are above 1,
-// finite and rise. The error is a *state.RangeError.
+// finite and rise. The error is a *units.RangeError.
 func GDPToRDP(g loss.GDP, orders []float64) (loss.RDP, error) {
 	if err := g.Validate(); err != nil {
 		return nil, err

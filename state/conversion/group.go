@@ -5,9 +5,10 @@ import (
 	"math/bits"
 
 	"github.com/tollgate-dp/tollgate/internal/numbers/rounding"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/state/internal/bigmath"
 	"github.com/tollgate-dp/tollgate/state/loss"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // MaxGroup is how many individuals a group has at most.
@@ -15,14 +16,14 @@ const MaxGroup = 1 << 20
 
 func checkGroup(k int) error {
 	if k < 1 || k > MaxGroup {
-		return &state.RangeError{Parameter: "group", Value: float64(k), Range: "an integer from 1 to 1048576"}
+		return &units.RangeError{Parameter: "group", Value: float64(k), Range: "an integer from 1 to 1048576"}
 	}
 	return nil
 }
 
 // GDPForGroup returns what μ-GDP of one individual is for any k of them together, rounded up:
 // k·μ (Dong, Roth and Su, 2022, Theorem 2.14 with Section 2.5), exact for Gaussian noise, of which
-// the sensitivity is k times as great. k is from 1 to MaxGroup; the error is a *state.RangeError.
+// the sensitivity is k times as great. k is from 1 to MaxGroup; the error is a *units.RangeError.
 func GDPForGroup(g loss.GDP, k int) (loss.GDP, error) {
 	if err := g.Validate(); err != nil {
 		return loss.GDP{}, err
@@ -36,7 +37,7 @@ func GDPForGroup(g loss.GDP, k int) (loss.GDP, error) {
 
 // ZCDPForGroup returns what ρ-zCDP of one individual is for any k of them together, rounded up:
 // k²·ρ (Bun and Steinke, 2016, Proposition 1.9), exact for Gaussian noise. The δ of z must be 0.
-// k is from 1 to MaxGroup; the error is a *state.RangeError.
+// k is from 1 to MaxGroup; the error is a *units.RangeError.
 func ZCDPForGroup(z loss.ZCDP, k int) (loss.ZCDP, error) {
 	if err := z.Validate(); err != nil {
 		return loss.ZCDP{}, err
@@ -45,7 +46,7 @@ func ZCDPForGroup(z loss.ZCDP, k int) (loss.ZCDP, error) {
 		return loss.ZCDP{}, err
 	}
 	if z.Delta != 0 {
-		return loss.ZCDP{}, &state.RangeError{Parameter: "delta", Value: z.Delta, Range: "0 for the zCDP of a group to follow"}
+		return loss.ZCDP{}, &units.RangeError{Parameter: "delta", Value: z.Delta, Range: "0 for the zCDP of a group to follow"}
 	}
 	group := loss.ZCDP{Rho: rounding.ProductUp(z.Rho, float64(k)*float64(k))} // k² is exact
 	return group, group.Validate()
@@ -56,7 +57,7 @@ func ZCDPForGroup(z loss.ZCDP, k int) (loss.ZCDP, error) {
 // 2^(c+1), gives 3^c·ε at the order α/2^c (Mironov, 2017, Proposition 2). Smaller orders of r give
 // nothing. Of a Rényi curve that is known to be linear, ZCDPForGroup says less.
 //
-// k is from 1 to MaxGroup; the error is a *state.RangeError, also where no order is great enough.
+// k is from 1 to MaxGroup; the error is a *units.RangeError, also where no order is great enough.
 func RDPForGroup(r loss.RDP, k int) (loss.RDP, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err
@@ -76,7 +77,7 @@ func RDPForGroup(r loss.RDP, k int) (loss.RDP, error) {
 		}
 	}
 	if len(group) == 0 {
-		return nil, &state.RangeError{Parameter: "orders", Value: r[len(r)-1].Alpha, Range: "one that is at least twice the group, rounded up to a power of two"}
+		return nil, &units.RangeError{Parameter: "orders", Value: r[len(r)-1].Alpha, Range: "one that is at least twice the group, rounded up to a power of two"}
 	}
 	return group, nil
 }
@@ -86,8 +87,8 @@ func RDPForGroup(r loss.RDP, k int) (loss.RDP, error) {
 // with the sum 1 + e^ε + … + e^((k−1)ε) of Vadhan, 2017, Lemma 2.2). It is exact for randomised
 // response of which each of k individuals is one more step away, and not for Gaussian noise.
 //
-// k is from 1 to MaxGroup and k·ε at most state.MaxEpsilon; the error is a *state.RangeError, which
-// names group where that is exceeded or the δ of the group is not below 1.
+// k is from 1 to MaxGroup and k·ε at most budgets.MaxEpsilon; the error is a *units.RangeError,
+// which names group where that is exceeded or the δ of the group is not below 1.
 func ApproxForGroup(a loss.Approx, k int) (loss.Approx, error) {
 	if err := a.Validate(); err != nil {
 		return loss.Approx{}, err
@@ -96,8 +97,8 @@ func ApproxForGroup(a loss.Approx, k int) (loss.Approx, error) {
 		return loss.Approx{}, err
 	}
 	group := loss.Approx{Epsilon: rounding.ProductUp(a.Epsilon, float64(k)), Delta: rounding.ProductUp(a.Delta, float64(k))}
-	if group.Epsilon > state.MaxEpsilon {
-		return loss.Approx{}, &state.RangeError{Parameter: "group", Value: float64(k), Range: "such that k·epsilon is at most 1e6"}
+	if group.Epsilon > budgets.MaxEpsilon {
+		return loss.Approx{}, &units.RangeError{Parameter: "group", Value: float64(k), Range: "such that k·epsilon is at most 1e6"}
 	}
 	if k > 1 && a.Epsilon > 0 && a.Delta > 0 {
 		whole := bigmath.Zero().Mul(bigmath.New(a.Epsilon), bigmath.New(float64(k)))
@@ -106,7 +107,7 @@ func ApproxForGroup(a loss.Approx, k int) (loss.Approx, error) {
 		group.Delta = max(group.Delta, bigmath.RoundUp(sum.Add(sum, bigmath.Margin(sum))))
 	}
 	if group.Delta >= 1 {
-		return loss.Approx{}, &state.RangeError{Parameter: "group", Value: float64(k), Range: "small enough for the delta of the group to be below 1"}
+		return loss.Approx{}, &units.RangeError{Parameter: "group", Value: float64(k), Range: "small enough for the delta of the group to be below 1"}
 	}
 	return group, nil
 }
@@ -114,7 +115,7 @@ func ApproxForGroup(a loss.Approx, k int) (loss.Approx, error) {
 // GroupTypeIIAt returns what TypeIIAt does for any k individuals together, rounded down: with
 // g(α) = 1 − f(α), it is 1 − g(g(…g(α))), k times (Dong, Roth and Su, 2022, Theorem 2.14). For
 // the curve of μ-GDP that is the one of k·μ. k is from 1 to MaxGroup; the error is a
-// *state.RangeError.
+// *units.RangeError.
 func (t TradeOff) GroupTypeIIAt(k int, alpha float64) (beta float64, err error) {
 	if err := checkGroup(k); err != nil {
 		return 0, err

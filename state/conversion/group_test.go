@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 
 	_ "github.com/tollgate-dp/tollgate/internal/testing/runseed"
-	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/loss"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // Wang, Balle and Kasiviswanathan, Theorem 9, in Python with mpmath 1.4.1, 50 digits; those of
@@ -162,9 +162,9 @@ func TestGroupsCoverGaussianNoise(t *testing.T) {
 func TestGroupsRefuseWhatIsOutOfRange(t *testing.T) {
 	fails := func(name, want string, err error) {
 		t.Helper()
-		var out *state.RangeError
+		var out *units.RangeError
 		if !errors.As(err, &out) || out.Parameter != want {
-			t.Errorf("%s: %v, want a *state.RangeError of %s", name, err, want)
+			t.Errorf("%s: %v, want a *units.RangeError of %s", name, err, want)
 		}
 	}
 	_, err := GDPForGroup(loss.GDP{Mu: 1}, 0)

@@ -5,9 +5,9 @@ import (
 	"math"
 	"testing"
 
-	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/conversion"
 	"github.com/tollgate-dp/tollgate/state/loss"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // results runs every conversion on the numbers given: what came out, and the error.
@@ -87,7 +87,7 @@ func sound(t *testing.T, x, y, z float64) {
 				t.Errorf("%s of %v, %v, %v: %v", name, x, y, z, values)
 			}
 		}
-		var out *state.RangeError
+		var out *units.RangeError
 		if err != nil && (!errors.As(err, &out) || out.Parameter == "" || out.Range == "") {
 			t.Errorf("%s of %v, %v, %v: %v is not a *RangeError", name, x, y, z, err)
 		}
@@ -155,7 +155,7 @@ func TestBadNumbersAreNamed(t *testing.T) {
 		{last(f.ToEpsilon(-1)), "delta"},
 		{last(f.ToRDP([]float64{1})), "alpha"},
 	} {
-		var out *state.RangeError
+		var out *units.RangeError
 		if !errors.As(c.err, &out) || out.Parameter != c.name {
 			t.Errorf("case %d: %v is not a *RangeError that names %s", i+1, c.err, c.name)
 		}

@@ -19,7 +19,7 @@ const smallEpsilon = 0x1p-60
 // α(α−1) = (α−½)² − ¼, its tangent at u = ¼ gives D_α ≤ α·ε·tanh(ε/2), with equality
 // for α → 1. The older ε²/2 (Bun and Steinke, 2016, Proposition 1.4) is a bound of it.
 //
-// 0 ≤ ε ≤ state.MaxEpsilon; the error is a *state.RangeError.
+// 0 ≤ ε ≤ budgets.MaxEpsilon; the error is a *units.RangeError.
 func PureToZCDP(epsilon float64) (loss.ZCDP, error) {
 	if err := checkEpsilon(epsilon); err != nil {
 		return loss.ZCDP{}, err
@@ -41,8 +41,8 @@ func pureRho(epsilon float64) *big.Float {
 //
 //	ln((e^(αε) + e^((1−α)ε))/(1 + e^ε))/(α−1)
 //
-// (Mironov, 2017, Proposition 5). 0 ≤ ε ≤ state.MaxEpsilon; the orders are above 1,
-// finite and rise. The error is a *state.RangeError.
+// (Mironov, 2017, Proposition 5). 0 ≤ ε ≤ budgets.MaxEpsilon; the orders are above 1,
+// finite and rise. The error is a *units.RangeError.
 func PureToRDP(epsilon float64, orders []float64) (loss.RDP, error) {
 	if err := checkEpsilon(epsilon); err != nil {
 		return nil, err
@@ -82,8 +82,8 @@ func responseDivergence(epsilon, alpha float64) *big.Float {
 
 // ApproxToZCDP returns δ-approximate ρ-zCDP with the ρ of PureToZCDP: an (ε, δ)-DP
 // pair is a processing of randomised response that fails openly with probability δ
-// (Kairouz, Oh and Viswanath, 2015, Theorem 3.4). 0 ≤ ε ≤ state.MaxEpsilon and
-// 0 ≤ δ < 1; the error is a *state.RangeError.
+// (Kairouz, Oh and Viswanath, 2015, Theorem 3.4). 0 ≤ ε ≤ budgets.MaxEpsilon and
+// 0 ≤ δ < 1; the error is a *units.RangeError.
 func ApproxToZCDP(a loss.Approx) (loss.ZCDP, error) {
 	if err := a.Validate(); err != nil {
 		return loss.ZCDP{}, err
@@ -103,7 +103,7 @@ func least(x, y *big.Float) *big.Float {
 // PureToGDP returns the least μ for which ε-DP is μ-GDP, rounded up:
 // 2·Φ⁻¹(e^ε/(1 + e^ε)), at which the Gaussian curve goes through the corner of that of
 // randomised response (see TradeOff.ToGDP). For δ > 0 there is no μ.
-// 0 ≤ ε ≤ state.MaxEpsilon; the error is a *state.RangeError.
+// 0 ≤ ε ≤ budgets.MaxEpsilon; the error is a *units.RangeError.
 func PureToGDP(epsilon float64) (loss.GDP, error) {
 	t, err := FromApprox(loss.Approx{Epsilon: epsilon})
 	if err != nil {

@@ -19,8 +19,8 @@ const maxOrder = 0x1p64
 //
 // (Canonne, Kamath and Steinke, 2020, Proposition 12; Lemma C.4 in Koskela, Tobaben
 // and Honkela), with γ the divergence of order α. It is +Inf, which promises nothing,
-// where every divergence is. state.MinDelta ≤ δ < 1; the error is a
-// *state.RangeError.
+// where every divergence is. budgets.MinDelta ≤ δ < 1; the error is a
+// *units.RangeError.
 //
 // OptimalRDPToEpsilon is less still, by what this formula gives away.
 func RDPToEpsilon(r loss.RDP, delta float64) (epsilon float64, err error) {
@@ -74,8 +74,8 @@ func epsilonAtOrder(o loss.Order, logDelta *big.Float) float64 {
 
 // RDPToDelta returns the least δ for which a Rényi curve is (ε, δ)-DP by one of its
 // orders, rounded up: the best of e^((α−1)(γ−ε))/α·(1−1/α)^(α−1), at most 1 (the
-// sources are those of RDPToEpsilon). 0 ≤ ε ≤ state.MaxEpsilon; the error is a
-// *state.RangeError.
+// sources are those of RDPToEpsilon). 0 ≤ ε ≤ budgets.MaxEpsilon; the error is a
+// *units.RangeError.
 func RDPToDelta(r loss.RDP, epsilon float64) (delta float64, err error) {
 	if err := r.Validate(); err != nil {
 		return 0, err

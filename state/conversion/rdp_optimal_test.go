@@ -6,7 +6,7 @@ import (
 	"math/big"
 	"testing"
 
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/state/conversion"
 	"github.com/tollgate-dp/tollgate/state/loss"
 )
@@ -131,7 +131,7 @@ func TestOptimalRDPNeverFlattersAndIsNeverWorse(t *testing.T) {
 				if err := errors.Join(err1, err2, err3); err != nil || !(truth <= optimal && optimal <= simple) {
 					t.Errorf("μ = %v, order %v, δ = %v: truth %v, optimal %v, Lemma C.4 %v; %v", mu, alpha, delta, truth, optimal, simple, err)
 				}
-				if optimal > state.MaxEpsilon || optimal < 1e-9 {
+				if optimal > budgets.MaxEpsilon || optimal < 1e-9 {
 					continue
 				}
 				back, err := conversion.OptimalRDPToDelta(r, optimal)

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	_ "github.com/tollgate-dp/tollgate/internal/testing/runseed"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/state/conversion"
 	"github.com/tollgate-dp/tollgate/state/loss"
 )
@@ -94,7 +94,7 @@ func TestRDPEpsilonIsTheLeastForItsDelta(t *testing.T) {
 }
 
 func anyDelta(t *rapid.T) float64 {
-	return max(state.MinDelta, math.Pow(10, rapid.Float64Range(-300, -0.5).Draw(t, "log delta")))
+	return max(budgets.MinDelta, math.Pow(10, rapid.Float64Range(-300, -0.5).Draw(t, "log delta")))
 }
 
 // anyRDP returns the curve of a Gaussian, of randomised response, or rising at random.
@@ -152,7 +152,7 @@ func TestMoreOrdersNeverCostMoreAndMoreLossNeverLess(t *testing.T) {
 		if easier, err := conversion.RDPToEpsilon(r, math.Nextafter(delta, 1)); err != nil || easier > all {
 			t.Fatalf("a greater δ: ε = %v above %v, %v", easier, all, err)
 		}
-		if all >= state.MaxEpsilon {
+		if all >= budgets.MaxEpsilon {
 			return
 		}
 		d1, err1 := conversion.RDPToDelta(r, all)
@@ -164,7 +164,7 @@ func TestMoreOrdersNeverCostMoreAndMoreLossNeverLess(t *testing.T) {
 }
 
 // A Gaussian's exact curve is the truth that its Rényi curve may not flatter; the best
-// real order is what package state takes for zCDP.
+// real order is what package budgets takes for zCDP.
 func TestRDPOfAGaussianIsAboveItsTruthAndMeetsZCDPAtTheBestOrder(t *testing.T) {
 	deltas, mus := []float64{1e-1, 1e-6, 1e-17, 1e-100, 1e-300}, []float64{1e-4, 0.1, 1, 10}
 	if testing.Short() {
@@ -216,7 +216,7 @@ func TestRDPAtTheEndsOfItsDomain(t *testing.T) {
 	}
 	// An order next to 1 says almost nothing, and no error.
 	r := loss.RDP{{Alpha: math.Nextafter(1, 2), Epsilon: 1e-300}}
-	if delta, err := conversion.RDPToDelta(r, state.MaxEpsilon); err != nil || !(delta > 0.999 && delta <= 1) {
+	if delta, err := conversion.RDPToDelta(r, budgets.MaxEpsilon); err != nil || !(delta > 0.999 && delta <= 1) {
 		t.Errorf("order 1 + 2^-52: δ = %v, %v", delta, err)
 	}
 }

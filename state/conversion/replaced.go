@@ -3,9 +3,9 @@ package conversion
 import (
 	"math"
 
-	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/internal/bigmath"
 	"github.com/tollgate-dp/tollgate/state/loss"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // GaussianWithoutReplacementToRDP returns Rényi divergences of Gaussian noise of standard
@@ -19,7 +19,7 @@ import (
 // (Wang, Balle and Kasiviswanathan, 2019, Theorem 9, with ε(∞) = ∞); any other order is given
 // the divergence of the next integer, and an order above MaxSampledOrder that without sampling.
 // 2^-20 ≤ sigma ≤ 2^60, 0 < sampling ≤ 1; the orders are above 1, finite and rise. The error is a
-// *state.RangeError.
+// *units.RangeError.
 func GaussianWithoutReplacementToRDP(sigma, sampling float64, orders []float64) (loss.RDP, error) {
 	if err := checkSampled(sigma, sampling); err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func replacedDivergence(sigma, sampling float64, alpha int) float64 {
 // SampledPure returns the least ε' for which every ε-DP mechanism on a Poisson sample is ε'-DP,
 // rounded up: ln(1 + q·(e^ε − 1)) (Balle, Barthe and Gaboardi, 2018, Theorem 8). Every individual
 // is in the sample with probability sampling, above 0 and at most 1, and neighbouring inputs add
-// or remove one. 0 ≤ ε ≤ state.MaxEpsilon; the error is a *state.RangeError.
+// or remove one. 0 ≤ ε ≤ budgets.MaxEpsilon; the error is a *units.RangeError.
 func SampledPure(epsilon, sampling float64) (float64, error) {
 	if err := checkEpsilon(epsilon); err != nil {
 		return 0, err
@@ -100,14 +100,14 @@ func SampledPure(epsilon, sampling float64) (float64, error) {
 
 func checkSampled(sigma, sampling float64) error {
 	if !(sigma >= 0x1p-20 && sigma <= 0x1p60) {
-		return &state.RangeError{Parameter: "sigma", Value: sigma, Range: "between 2^-20 and 2^60"}
+		return &units.RangeError{Parameter: "sigma", Value: sigma, Range: "between 2^-20 and 2^60"}
 	}
 	return checkSampling(sampling)
 }
 
 func checkSampling(sampling float64) error {
 	if !(sampling > 0 && sampling <= 1) {
-		return &state.RangeError{Parameter: "sampling", Value: sampling, Range: "above 0 and at most 1"}
+		return &units.RangeError{Parameter: "sampling", Value: sampling, Range: "above 0 and at most 1"}
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ const MaxSampledOrder = 512
 // (Mironov, Talwar and Zhang, 2019, Section 3.3 with Corollary 7); any other order is
 // given the divergence of the next integer, which is no less, and an order above
 // MaxSampledOrder +Inf. 2^-20 ≤ sigma ≤ 2^60, 0 < sampling ≤ 1; the orders are above 1, finite and
-// rise. The error is a *state.RangeError.
+// rise. The error is a *units.RangeError.
 func SampledGaussianToRDP(sigma, sampling float64, orders []float64) (loss.RDP, error) {
 	if err := checkSampled(sigma, sampling); err != nil {
 		return nil, err

@@ -5,8 +5,8 @@ import (
 	"math"
 	"testing"
 
-	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/loss"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 func integers(from, to int) (orders []float64) {
@@ -140,9 +140,9 @@ func TestBadPoissonSamplesAreNamed(t *testing.T) {
 		{1, 0, []float64{2}, "sampling"}, {1, 1.5, []float64{2}, "sampling"}, {1, math.NaN(), []float64{2}, "sampling"},
 		{1, 0.1, []float64{1}, "alpha"}, {1, 0.1, []float64{3, 2}, "alpha"},
 	} {
-		var out *state.RangeError
+		var out *units.RangeError
 		if _, err := SampledGaussianToRDP(c.sigma, c.sampling, c.orders); !errors.As(err, &out) || out.Parameter != c.name {
-			t.Errorf("%+v: %v, want a *state.RangeError that names %s", c, err, c.name)
+			t.Errorf("%+v: %v, want a *units.RangeError that names %s", c, err, c.name)
 		}
 	}
 	curve, err := SampledGaussianToRDP(1, 0.1, []float64{512, 513})

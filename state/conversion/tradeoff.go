@@ -3,8 +3,9 @@ package conversion
 import (
 	"fmt"
 
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/state/loss"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // TradeOff is f-differential privacy (Dong, Roth and Su, 2022, Definition 2.3): every
@@ -36,10 +37,10 @@ func (t TradeOff) shape() shape {
 }
 
 // TypeIIAt returns f(α), rounded down: the least type II error of a test whose type I
-// error is at most α. 0 ≤ α ≤ 1; the error is a *state.RangeError.
+// error is at most α. 0 ≤ α ≤ 1; the error is a *units.RangeError.
 func (t TradeOff) TypeIIAt(alpha float64) (beta float64, err error) {
 	if !(alpha >= 0 && alpha <= 1) {
-		return 0, &state.RangeError{Parameter: "alpha", Value: alpha, Range: "at least 0 and at most 1"}
+		return 0, &units.RangeError{Parameter: "alpha", Value: alpha, Range: "at least 0 and at most 1"}
 	}
 	return t.shape().typeII(alpha), nil
 }
@@ -47,7 +48,7 @@ func (t TradeOff) TypeIIAt(alpha float64) (beta float64, err error) {
 // ToDelta returns the least δ for which the curve is (ε, δ)-DP, rounded up:
 // 1 + f*(−e^ε) = max over α of 1 − f(α) − e^ε·α, by the convex conjugate f* (Dong, Roth
 // and Su, 2022, Proposition 2.12). It may be 1, which promises nothing.
-// 0 ≤ ε ≤ state.MaxEpsilon; the error is a *state.RangeError.
+// 0 ≤ ε ≤ budgets.MaxEpsilon; the error is a *units.RangeError.
 func (t TradeOff) ToDelta(epsilon float64) (delta float64, err error) {
 	if err := checkEpsilon(epsilon); err != nil {
 		return 0, err
@@ -57,10 +58,10 @@ func (t TradeOff) ToDelta(epsilon float64) (delta float64, err error) {
 
 // ToEpsilon returns the least ε ≥ 0 at which the curve is (ε, δ)-DP, rounded up.
 // 0 ≤ δ < 1, and not below what the curve gives away at every ε, 1 − f(0); for a
-// Gaussian curve also at least state.MinDelta. The error is a *state.RangeError.
+// Gaussian curve also at least budgets.MinDelta. The error is a *units.RangeError.
 func (t TradeOff) ToEpsilon(delta float64) (epsilon float64, err error) {
 	if !(delta >= 0 && delta < 1) {
-		return 0, &state.RangeError{Parameter: "delta", Value: delta, Range: "at least 0 and below 1"}
+		return 0, &units.RangeError{Parameter: "delta", Value: delta, Range: "at least 0 and below 1"}
 	}
 	return t.shape().epsilon(delta)
 }
@@ -69,7 +70,7 @@ func (t TradeOff) ToEpsilon(delta float64) (epsilon float64, err error) {
 // curve is convex it is below a polygon iff it is below its corners, so that μ is the
 // greatest Φ⁻¹(1 − α) − Φ⁻¹(f(α)) of them.
 //
-// No μ is enough, and the error is a *state.RangeError that names delta or alpha,
+// No μ is enough, and the error is a *units.RangeError that names delta or alpha,
 // where f(0) < 1 or f(α) = 0 for an α < 1: then some event gives the individual away
 // for certain, and with Gaussians none does.
 func (t TradeOff) ToGDP() (loss.GDP, error) { return t.shape().gdp() }
@@ -79,17 +80,17 @@ func (t TradeOff) ToGDP() (loss.GDP, error) { return t.shape().gdp() }
 // B.6), or the same of the inverse of f if that is less, as f holds for both
 // directions. It is +Inf at every order where both directions have an event that gives
 // the individual away. The orders are above 1, finite and rise; the error is a
-// *state.RangeError.
+// *units.RangeError.
 func (t TradeOff) ToRDP(orders []float64) (loss.RDP, error) { return t.shape().rdp(orders) }
 
-// FromGDP returns the curve Φ(Φ⁻¹(1 − α) − μ) of μ-GDP. 0 ≤ μ ≤ state.MaxMu; the error
-// is a *state.RangeError.
+// FromGDP returns the curve Φ(Φ⁻¹(1 − α) − μ) of μ-GDP. 0 ≤ μ ≤ budgets.MaxMu; the error
+// is a *units.RangeError.
 func FromGDP(g loss.GDP) (TradeOff, error) {
 	if err := g.Validate(); err != nil {
 		return TradeOff{}, err
 	}
-	if g.Mu > state.MaxMu {
-		return TradeOff{}, &state.RangeError{Parameter: "mu", Value: g.Mu, Range: "at most 4096"}
+	if g.Mu > budgets.MaxMu {
+		return TradeOff{}, &units.RangeError{Parameter: "mu", Value: g.Mu, Range: "at most 4096"}
 	}
 	return TradeOff{gaussian{g}}, nil
 }
@@ -97,11 +98,11 @@ func FromGDP(g loss.GDP) (TradeOff, error) {
 // FromApprox returns the curve of all the (ε, δ) guarantees given, which hold together
 // for one mechanism: the greatest of 0, 1 − δ − e^ε·α and e^−ε·(1 − δ − α) over them
 // (Wasserman and Zhou, 2010, Theorem 2.4; Dong, Roth and Su, 2022, Proposition 2.5).
-// There is at least one, and 0 ≤ ε ≤ state.MaxEpsilon; the error is a
-// *state.RangeError.
+// There is at least one, and 0 ≤ ε ≤ budgets.MaxEpsilon; the error is a
+// *units.RangeError.
 func FromApprox(guarantees ...loss.Approx) (TradeOff, error) {
 	if len(guarantees) == 0 {
-		return TradeOff{}, &state.RangeError{Parameter: "guarantees", Value: 0, Range: "at least one"}
+		return TradeOff{}, &units.RangeError{Parameter: "guarantees", Value: 0, Range: "at least one"}
 	}
 	for _, a := range guarantees {
 		if err := a.Validate(); err != nil {
@@ -124,7 +125,7 @@ type Point struct {
 // given and nothing in between: what convexity, f(0) ≤ 1 and f(1) = 0 imply. Between
 // two points it is below the line through them, so that samples of a curve do not
 // promise more than the curve. The points may have any order; there is at least one.
-// The error is a *state.RangeError.
+// The error is a *units.RangeError.
 func FromPoints(points []Point) (TradeOff, error) {
 	corners, err := exactPoints(points)
 	if err != nil {
@@ -137,7 +138,7 @@ func FromPoints(points []Point) (TradeOff, error) {
 // to be at least that everywhere: the guarantee is the polygon, not only its corners.
 // Corners that are not convex are replaced by the convex polygon below them. The
 // first corner has Alpha 0; the points may have any order. The error is a
-// *state.RangeError.
+// *units.RangeError.
 //
 // For samples of a curve this would promise too much: see FromPoints.
 func FromCorners(points []Point) (TradeOff, error) {
@@ -147,17 +148,17 @@ func FromCorners(points []Point) (TradeOff, error) {
 	}
 	if first := corners[0].alpha; first.Sign() != 0 {
 		value, _ := first.Float64()
-		return TradeOff{}, &state.RangeError{Parameter: "alpha", Value: value, Range: "0 at the first corner"}
+		return TradeOff{}, &units.RangeError{Parameter: "alpha", Value: value, Range: "0 at the first corner"}
 	}
 	return TradeOff{newPolygon(append(corners, one))}, nil
 }
 
 func checkPoint(p Point) error {
 	if !(p.Alpha >= 0 && p.Alpha <= 1) {
-		return &state.RangeError{Parameter: "alpha", Value: p.Alpha, Range: "at least 0 and at most 1"}
+		return &units.RangeError{Parameter: "alpha", Value: p.Alpha, Range: "at least 0 and at most 1"}
 	}
 	if !(p.Beta >= 0 && p.Beta <= 1-p.Alpha) {
-		return &state.RangeError{Parameter: "beta", Value: p.Beta, Range: fmt.Sprintf("at least 0 and at most 1 - alpha (%v)", 1-p.Alpha)}
+		return &units.RangeError{Parameter: "beta", Value: p.Beta, Range: fmt.Sprintf("at least 0 and at most 1 - alpha (%v)", 1-p.Alpha)}
 	}
 	return nil
 }

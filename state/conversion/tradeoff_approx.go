@@ -6,9 +6,9 @@ import (
 	"math/big"
 	"slices"
 
-	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/internal/bigmath"
 	"github.com/tollgate-dp/tollgate/state/loss"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // profile is the curve of (ε, δ) guarantees. In δ as a function of e^ε, which is
@@ -157,7 +157,7 @@ func (p profile) epsilon(delta float64) (float64, error) {
 	least := p.last()
 	if least.delta.Cmp(target) > 0 {
 		value, _ := least.delta.Float64()
-		return 0, &state.RangeError{Parameter: "delta", Value: delta, Range: fmt.Sprintf("at least %v, which the curve gives away at every epsilon", value)}
+		return 0, &units.RangeError{Parameter: "delta", Value: delta, Range: fmt.Sprintf("at least %v, which the curve gives away at every epsilon", value)}
 	}
 	i, _ := slices.BinarySearchFunc(p.knots, target, func(k knot, d *big.Float) int { return d.Cmp(k.delta) })
 	k := p.knots[i] // the first that is not above the target
@@ -186,7 +186,7 @@ func (p profile) epsilon(delta float64) (float64, error) {
 func (p profile) gdp() (loss.GDP, error) {
 	if least := p.last(); least.delta.Sign() > 0 {
 		value, _ := least.delta.Float64()
-		return loss.GDP{}, &state.RangeError{Parameter: "delta", Value: value, Range: "0 at some epsilon for a Gaussian guarantee to follow"}
+		return loss.GDP{}, &units.RangeError{Parameter: "delta", Value: value, Range: "0 at some epsilon for a Gaussian guarantee to follow"}
 	}
 	mu := bigmath.Zero()
 	for i, k := range p.knots {

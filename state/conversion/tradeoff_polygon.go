@@ -6,9 +6,9 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/internal/bigmath"
 	"github.com/tollgate-dp/tollgate/state/loss"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // corner is a point of a polygon, exactly.
@@ -26,7 +26,7 @@ var nothing = polygon{[]corner{{new(big.Rat), new(big.Rat)}, one}}
 // exactPoints returns the points by rising α; no point is above 1 − α.
 func exactPoints(points []Point) ([]corner, error) {
 	if len(points) == 0 {
-		return nil, &state.RangeError{Parameter: "points", Value: 0, Range: "at least one"}
+		return nil, &units.RangeError{Parameter: "points", Value: 0, Range: "at least one"}
 	}
 	corners := make([]corner, len(points))
 	for i, p := range points {
@@ -187,7 +187,7 @@ func (p polygon) epsilon(delta float64) (float64, error) {
 	first := p.corners[0]
 	if given.Cmp(first.power()) < 0 {
 		value := bigmath.RoundUp(bigmath.Up().SetRat(first.power()))
-		return 0, &state.RangeError{Parameter: "delta", Value: delta, Range: fmt.Sprintf("at least %v, which the curve gives away at every epsilon", value)}
+		return 0, &units.RangeError{Parameter: "delta", Value: delta, Range: fmt.Sprintf("at least %v, which the curve gives away at every epsilon", value)}
 	}
 	best := 0.0
 	for _, c := range p.corners[1:] {
@@ -206,13 +206,13 @@ func (p polygon) epsilon(delta float64) (float64, error) {
 func (p polygon) gdp() (loss.GDP, error) {
 	if first := p.corners[0]; first.beta.Cmp(one.alpha) < 0 {
 		value := bigmath.RoundUp(bigmath.Up().SetRat(first.power()))
-		return loss.GDP{}, &state.RangeError{Parameter: "delta", Value: value, Range: "0 at some epsilon for a Gaussian guarantee to follow"}
+		return loss.GDP{}, &units.RangeError{Parameter: "delta", Value: value, Range: "0 at some epsilon for a Gaussian guarantee to follow"}
 	}
 	mu := bigmath.Zero()
 	for _, c := range p.corners[1 : len(p.corners)-1] {
 		if c.beta.Sign() == 0 {
 			value, _ := c.alpha.Float64()
-			return loss.GDP{}, &state.RangeError{Parameter: "alpha", Value: value, Range: "1 where the type II error becomes 0, for a Gaussian guarantee to follow"}
+			return loss.GDP{}, &units.RangeError{Parameter: "alpha", Value: value, Range: "1 where the type II error becomes 0, for a Gaussian guarantee to follow"}
 		}
 		mu = greatest(mu, c.separation())
 	}

@@ -7,9 +7,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/conversion"
 	"github.com/tollgate-dp/tollgate/state/loss"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 func fromApprox(t interface{ Fatal(...any) }, a ...loss.Approx) conversion.TradeOff {
@@ -274,7 +274,7 @@ func TestNoGaussianCoversACertainEvent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var out *state.RangeError
+		var out *units.RangeError
 		if _, err := curve.ToGDP(); !errors.As(err, &out) || out.Parameter != name {
 			t.Errorf("%v is not a *RangeError that names %s", err, name)
 		}

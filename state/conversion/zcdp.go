@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/state/internal/bigmath"
 	"github.com/tollgate-dp/tollgate/state/loss"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // ApproxZCDPToEpsilon returns an ε at which δ₀-approximate ρ-zCDP is (ε, δ)-DP,
@@ -24,9 +25,9 @@ import (
 // The optimum over everything that is ρ-zCDP is not known; this is the best that one
 // order at a time can give by that lemma.
 //
-// 0 ≤ ρ ≤ state.MaxMu²/2, a positive ρ below state.MinMu²/2 is taken as that;
-// state.MinDelta ≤ δ < 1, and above δ₀ by so much that (δ − δ₀)/(1 − δ₀) is at least
-// state.MinDelta, or ρ = 0 and δ ≥ δ₀. The error is a *state.RangeError.
+// 0 ≤ ρ ≤ budgets.MaxMu²/2, a positive ρ below budgets.MinMu²/2 is taken as that;
+// budgets.MinDelta ≤ δ < 1, and above δ₀ by so much that (δ − δ₀)/(1 − δ₀) is at least
+// budgets.MinDelta, or ρ = 0 and δ ≥ δ₀. The error is a *units.RangeError.
 func ApproxZCDPToEpsilon(z loss.ZCDP, delta float64) (epsilon float64, err error) {
 	if err := checkZCDP(z); err != nil {
 		return 0, err
@@ -38,13 +39,13 @@ func ApproxZCDPToEpsilon(z loss.ZCDP, delta float64) (epsilon float64, err error
 		return 0, nil
 	}
 	rest := remainder(delta, z.Delta)
-	if !(rest >= state.MinDelta) {
-		return 0, &state.RangeError{Parameter: "delta", Value: delta, Range: fmt.Sprintf("above the delta of the loss (%v), by at least 1e-300", z.Delta)}
+	if !(rest >= budgets.MinDelta) {
+		return 0, &units.RangeError{Parameter: "delta", Value: delta, Range: fmt.Sprintf("above the delta of the loss (%v), by at least 1e-300", z.Delta)}
 	}
 	if z.Rho == 0 {
 		return 0, nil
 	}
-	c, err := state.ConvertDeltaRho(rest, max(z.Rho, minRho), state.ZCDP)
+	c, err := budgets.ConvertDeltaRho(rest, max(z.Rho, minRho), budgets.ZCDP)
 	return c.Epsilon, err
 }
 
@@ -58,7 +59,7 @@ func remainder(delta, failed float64) float64 {
 
 // ApproxZCDPToDelta returns a δ for which δ₀-approximate ρ-zCDP is (ε, δ)-DP, rounded
 // up: δ₀ + (1 − δ₀)·δ_ρ(ε), see ApproxZCDPToEpsilon. The ranges of ρ are those there;
-// 0 ≤ ε ≤ state.MaxEpsilon. The error is a *state.RangeError.
+// 0 ≤ ε ≤ budgets.MaxEpsilon. The error is a *units.RangeError.
 func ApproxZCDPToDelta(z loss.ZCDP, epsilon float64) (delta float64, err error) {
 	if err := checkZCDP(z); err != nil {
 		return 0, err
@@ -69,7 +70,7 @@ func ApproxZCDPToDelta(z loss.ZCDP, epsilon float64) (delta float64, err error) 
 	if z.Rho == 0 {
 		return z.Delta, nil
 	}
-	c, err := state.ConvertEpsilonRho(positive(epsilon), max(z.Rho, minRho), state.ZCDP)
+	c, err := budgets.ConvertEpsilonRho(positive(epsilon), max(z.Rho, minRho), budgets.ZCDP)
 	if err != nil {
 		return 0, err
 	}
@@ -83,24 +84,24 @@ func ApproxZCDPToDelta(z loss.ZCDP, epsilon float64) (delta float64, err error) 
 }
 
 // ZCDPWithin returns the greatest ρ-zCDP that is (ε, δ)-DP by the conversion of
-// ApproxZCDPToEpsilon, rounded down. 0 < ε ≤ state.MaxEpsilon and
-// state.MinDelta ≤ δ < 1; the error is a *state.RangeError, also where ρ would be
+// ApproxZCDPToEpsilon, rounded down. 0 < ε ≤ budgets.MaxEpsilon and
+// budgets.MinDelta ≤ δ < 1; the error is a *units.RangeError, also where ρ would be
 // outside the range there.
 func ZCDPWithin(budget loss.Approx) (loss.ZCDP, error) {
-	c, err := state.ConvertEpsilonDelta(budget.Epsilon, budget.Delta, state.ZCDP)
+	c, err := budgets.ConvertEpsilonDelta(budget.Epsilon, budget.Delta, budgets.ZCDP)
 	return loss.ZCDP{Rho: c.Rho}, err
 }
 
 // ZCDPToRDP returns the Rényi divergences of ρ-zCDP at the orders given, ρ·α each,
 // rounded up; +Inf where that does not fit a float64. The δ of z must be 0: approximate zCDP
 // bounds the divergence of conditional laws only, and implies no RDP. The orders are
-// above 1, finite and rise. The error is a *state.RangeError.
+// above 1, finite and rise. The error is a *units.RangeError.
 func ZCDPToRDP(z loss.ZCDP, orders []float64) (loss.RDP, error) {
 	if err := z.Validate(); err != nil {
 		return nil, err
 	}
 	if z.Delta != 0 {
-		return nil, &state.RangeError{Parameter: "delta", Value: z.Delta, Range: "0 for Rényi differential privacy to follow"}
+		return nil, &units.RangeError{Parameter: "delta", Value: z.Delta, Range: "0 for Rényi differential privacy to follow"}
 	}
 	return linearRDP(bigmath.New(z.Rho), orders)
 }
@@ -110,7 +111,7 @@ func checkZCDP(z loss.ZCDP) error {
 		return err
 	}
 	if z.Rho > maxRho {
-		return &state.RangeError{Parameter: "rho", Value: z.Rho, Range: fmt.Sprintf("at most %v", math.Trunc(maxRho))}
+		return &units.RangeError{Parameter: "rho", Value: z.Rho, Range: fmt.Sprintf("at most %v", math.Trunc(maxRho))}
 	}
 	return nil
 }

@@ -7,9 +7,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/conversion"
 	"github.com/tollgate-dp/tollgate/state/loss"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // A mechanism that fails openly with probability δ₀ and is Gaussian else has exactly
@@ -44,7 +44,7 @@ func TestApproximateZCDPRoundTripsNeverFlatter(t *testing.T) {
 				z := loss.ZCDP{Rho: rho, Delta: share * delta}
 				epsilon, err := conversion.ApproxZCDPToEpsilon(z, delta)
 				if share > 0 && (1-share)*delta < 1e-300 {
-					var out *state.RangeError
+					var out *units.RangeError
 					if !errors.As(err, &out) || out.Parameter != "delta" {
 						t.Errorf("%v at δ = %v: %v", z, delta, err)
 					}
@@ -104,7 +104,7 @@ func TestNoLossIsNoEpsilonAndNoMoreDeltaThanItHas(t *testing.T) {
 	}
 	// What is left below δ₀ has no ε.
 	_, err = conversion.ApproxZCDPToEpsilon(loss.ZCDP{Rho: 1, Delta: 1e-6}, 1e-6)
-	var out *state.RangeError
+	var out *units.RangeError
 	if !errors.As(err, &out) || out.Parameter != "delta" {
 		t.Errorf("δ = δ₀: %v", err)
 	}

@@ -4,9 +4,9 @@ import (
 	"math"
 	"sort"
 
-	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/internal/fixed"
 	"github.com/tollgate-dp/tollgate/state/loss"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // Advanced is the advanced composition filter of Rogers et al. 2016, Theorem 5.1.
@@ -37,15 +37,15 @@ var _ Filter[loss.Approx] = (*Advanced)(nil)
 // the theorem's β is best where advanced composition would just use up ε.
 const betaFactor = 28.04
 
-// NewAdvanced returns an Advanced filter. 2^-80 ≤ ε ≤ state.MaxEpsilon and
-// state.MinDelta ≤ δ < 1/e, as the theorem asks; below δ = 2^-207 only pure losses fit.
-// The error is a *state.RangeError.
+// NewAdvanced returns an Advanced filter. 2^-80 ≤ ε ≤ budgets.MaxEpsilon and
+// budgets.MinDelta ≤ δ < 1/e, as the theorem asks; below δ = 2^-207 only pure losses fit.
+// The error is a *units.RangeError.
 func NewAdvanced(budget loss.Approx) (*Advanced, error) {
 	if err := checkPromise(budget); err != nil {
 		return nil, err
 	}
 	if !(budget.Delta < 1/math.E) {
-		return nil, &state.RangeError{Parameter: "delta", Value: budget.Delta, Range: "at least 1e-300 and below 1/e (0.3678...)"}
+		return nil, &units.RangeError{Parameter: "delta", Value: budget.Delta, Range: "at least 1e-300 and below 1/e (0.3678...)"}
 	}
 	l := -math.Log(budget.Delta)
 	return &Advanced{
@@ -66,7 +66,7 @@ func (a *Advanced) Fits(l loss.Approx) bool {
 	return a.allows(excess, squares)
 }
 
-// Spend takes l, or returns ErrExceeded or a *state.RangeError.
+// Spend takes l, or returns ErrExceeded or a *units.RangeError.
 func (a *Advanced) Spend(l loss.Approx) error {
 	if err := l.Validate(); err != nil {
 		return err

@@ -3,8 +3,8 @@ package filter
 import (
 	"fmt"
 
-	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/loss"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // ApproxZCDP is the filter of approximate zCDP: ρ and δ add (Rogers et al. 2023,
@@ -23,7 +23,7 @@ type ApproxZCDP struct {
 var _ Filter[loss.ZCDP] = (*ApproxZCDP)(nil)
 
 // NewApproxZCDP returns a filter of the budgets ρ, 2^-80 ≤ rho < 2^48, and δ, 0 or
-// 2^-80 ≤ delta < 1. The error is a *state.RangeError.
+// 2^-80 ≤ delta < 1. The error is a *units.RangeError.
 func NewApproxZCDP(rho, delta float64) (*ApproxZCDP, error) {
 	sums, err := newPair("rho", rho, delta)
 	if err != nil {
@@ -35,13 +35,13 @@ func NewApproxZCDP(rho, delta float64) (*ApproxZCDP, error) {
 // NewApproxZCDPFor returns the filter whose accepted mechanisms are (ε, δ)-DP
 // together by Theorem 2: the δ of losses may add up to approximate, and ρ is that
 // of ε = ρ + 2·√(ρ·ln 1/δ') at δ' = δ − approximate. ε and δ as for NewZCDP;
-// approximate is 0 or at least 2^-80 and below δ. The error is a *state.RangeError.
+// approximate is 0 or at least 2^-80 and below δ. The error is a *units.RangeError.
 func NewApproxZCDPFor(budget loss.Approx, approximate float64) (*ApproxZCDP, error) {
 	if err := checkPromise(budget); err != nil {
 		return nil, err
 	}
 	if !(approximate >= 0 && approximate < budget.Delta) {
-		return nil, &state.RangeError{
+		return nil, &units.RangeError{
 			Parameter: "approximate", Value: approximate,
 			Range: fmt.Sprintf("at least 0 and below delta (%v)", budget.Delta),
 		}
@@ -67,7 +67,7 @@ func (z *ApproxZCDP) Fits(l loss.ZCDP) bool {
 	return l.Validate() == nil && z.sums.fits(l.Rho, l.Delta)
 }
 
-// Spend takes l, or returns ErrExceeded or a *state.RangeError.
+// Spend takes l, or returns ErrExceeded or a *units.RangeError.
 func (z *ApproxZCDP) Spend(l loss.ZCDP) error {
 	if err := l.Validate(); err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/state/filter"
 	"github.com/tollgate-dp/tollgate/state/internal/bigmath"
 	"github.com/tollgate-dp/tollgate/state/internal/fixed"
@@ -181,16 +181,16 @@ func TestTheGreatestBudgetIsTakenFromEveryPromise(t *testing.T) {
 	for _, epsilon := range []float64{1e-9, 1e-3, 0.3, 1, 10, 1e3, 1e6} {
 		for _, delta := range []float64{1e-300, 1e-30, 1e-6, 0.1, 0.9} {
 			p := loss.Approx{Epsilon: epsilon, Delta: delta}
-			for a, implied := range map[state.Accountant]func([]*big.Float) bool{
-				state.GDP: impliesGaussian(p), state.ZCDP: impliesOptimally(p),
+			for a, implied := range map[budgets.Accountant]func([]*big.Float) bool{
+				budgets.GDP: impliesGaussian(p), budgets.ZCDP: impliesOptimally(p),
 			} {
-				square, err := state.LargestSquare(epsilon, delta, a)
+				square, err := budgets.LargestSquare(epsilon, delta, a)
 				if err != nil {
 					continue // no μ between MinMu and MaxMu
 				}
 				tried++
 				of := func(x *big.Float) []*big.Float {
-					if a == state.ZCDP {
+					if a == budgets.ZCDP {
 						x = bigmath.Half(x)
 					}
 					return []*big.Float{x}

@@ -20,7 +20,7 @@ type Basic struct {
 var _ Filter[loss.Approx] = (*Basic)(nil)
 
 // NewBasic returns a Basic filter: 2^-80 ≤ ε < 2^48, δ is 0 for pure differential
-// privacy or 2^-80 ≤ δ < 1. The error is a *state.RangeError.
+// privacy or 2^-80 ≤ δ < 1. The error is a *units.RangeError.
 func NewBasic(budget loss.Approx) (*Basic, error) {
 	sums, err := newPair("epsilon", budget.Epsilon, budget.Delta)
 	if err != nil {
@@ -34,7 +34,7 @@ func (b *Basic) Fits(l loss.Approx) bool {
 	return l.Validate() == nil && b.sums.fits(l.Epsilon, l.Delta)
 }
 
-// Spend takes l, or returns ErrExceeded or a *state.RangeError.
+// Spend takes l, or returns ErrExceeded or a *units.RangeError.
 func (b *Basic) Spend(l loss.Approx) error {
 	if err := l.Validate(); err != nil {
 		return err

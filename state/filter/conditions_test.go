@@ -33,7 +33,7 @@ func impliesSimply(p loss.Approx, approximate float64) func([]*big.Float) bool {
 // least is the μ² below which no promise here is in danger.
 var least = exact(0x1p-100)
 
-// impliesOptimally is δ ≥ e^((α−1)(αρ−ε))/(α−1)·(1−1/α)^α at the best α (package state,
+// impliesOptimally is δ ≥ e^((α−1)(αρ−ε))/(α−1)·(1−1/α)^α at the best α (package budgets,
 // Lemma C.4), which is found by bisection and two steps of Newton's.
 func impliesOptimally(p loss.Approx) func([]*big.Float) bool {
 	return func(sums []*big.Float) bool {

@@ -43,7 +43,7 @@
 //     fits after some losses fits after smaller ones.
 //   - An update costs the same whatever came before it: no history is kept. Fits,
 //     Spend, Reserve and Settle do not allocate, but for the error of bad input.
-//   - An invalid number gives a *state.RangeError that names it; then,
+//   - An invalid number gives a *units.RangeError that names it; then,
 //     and with ErrExceeded, the filter is as it was.
 //
 // # What it does not do
@@ -64,7 +64,7 @@
 //
 // The zero value takes the budget of the state. What a constructor made takes a state of that same
 // budget only, and a filter that has been used takes none: reading never forgets what was
-// spent. What is reserved stays reserved until Settle. The error is a *state.DecodeError, which
+// spent. What is reserved stays reserved until Settle. The error is a *accounts.DecodeError, which
 // says what is wrong with the bytes; the receiver is as it was then. JSON is an error: it would
 // be {}.
 //

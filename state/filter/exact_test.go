@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/state/filter"
 	"github.com/tollgate-dp/tollgate/state/internal/bigmath"
 	"github.com/tollgate-dp/tollgate/state/loss"
@@ -126,7 +126,7 @@ func TestNoAcceptedSequenceExceedsItsBudgetInRationals(t *testing.T) {
 // relative 2^-58 more does not.
 func TestABudgetOfAPromiseIsTheGreatest(t *testing.T) {
 	for _, p := range []loss.Approx{{Epsilon: 0.1, Delta: 1e-9}, {Epsilon: 1, Delta: 1e-6}, {Epsilon: 3, Delta: 1e-12}, {Epsilon: 0.01, Delta: 1e-3}} {
-		square := must(state.LargestSquare(p.Epsilon, p.Delta, state.GDP))
+		square := must(budgets.LargestSquare(p.Epsilon, p.Delta, budgets.GDP))
 		delta := func(x *big.Float) *big.Float { return bigmath.GaussianDelta(x, bigmath.New(p.Epsilon)) }
 		more := bigmath.Zero().Mul(square, bigmath.New(1+0x1p-50))
 		more.Sub(more, square)
@@ -135,7 +135,7 @@ func TestABudgetOfAPromiseIsTheGreatest(t *testing.T) {
 		if delta(square).Cmp(bigmath.New(p.Delta)) > 0 || delta(more).Cmp(bigmath.New(p.Delta)) <= 0 {
 			t.Errorf("%v: μ² = %v is not the greatest", p, square)
 		}
-		mu := must(state.ConvertEpsilonDelta(p.Epsilon, p.Delta, state.GDP)).Mu
+		mu := must(budgets.ConvertEpsilonDelta(p.Epsilon, p.Delta, budgets.GDP)).Mu
 		f := must(filter.NewGDPFor(p))
 		if f.Left().Mu != mu {
 			t.Errorf("%v: left %v, the greatest μ is %v", p, f.Left().Mu, mu)

@@ -3,7 +3,7 @@ package filter
 import (
 	"fmt"
 
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/accounts"
 	"github.com/tollgate-dp/tollgate/state/loss"
 )
 
@@ -38,14 +38,14 @@ var _ Reserver[loss.Approx] = (*ExPost)(nil)
 
 // NewExPost returns a filter for ex-post bounds that are always true (δ = 0), such as
 // that of Laplace noise reduction: everything together is ε-DP. 2^-80 ≤ epsilon <
-// 2^48; the error is a *state.RangeError.
+// 2^48; the error is a *units.RangeError.
 func NewExPost(epsilon float64) (*ExPost, error) {
 	return NewExPostApprox(loss.Approx{Epsilon: epsilon})
 }
 
 // NewExPostApprox returns a filter that also takes ex-post bounds with a δ, such as
 // the boundaries of the Brownian mechanism. ε as for NewExPost, δ is 0 or 2^-80 ≤ δ
-// < 1; the error is a *state.RangeError.
+// < 1; the error is a *units.RangeError.
 func NewExPostApprox(budget loss.Approx) (*ExPost, error) {
 	sums, err := newPair("epsilon", budget.Epsilon, budget.Delta)
 	if err != nil {
@@ -62,7 +62,7 @@ func (e *ExPost) Fits(worst loss.Approx) bool {
 // Spend charges l in full, without a reservation: for a mechanism whose bound does not
 // depend on its outcome, before it runs, or, where nothing else is open, for the
 // realised bound of a mechanism that ran because Fits had said yes to its worst
-// case. The error is ErrExceeded or a *state.RangeError.
+// case. The error is ErrExceeded or a *units.RangeError.
 func (e *ExPost) Spend(l loss.Approx) error {
 	if err := l.Validate(); err != nil {
 		return err
@@ -71,7 +71,7 @@ func (e *ExPost) Spend(l loss.Approx) error {
 }
 
 // Reserve sets the largest ε that the mechanism can realise aside and spends its δ at
-// once. The error is ErrExceeded or a *state.RangeError.
+// once. The error is ErrExceeded or a *units.RangeError.
 func (e *ExPost) Reserve(worst loss.Approx) error {
 	if err := worst.Validate(); err != nil {
 		return err
@@ -81,7 +81,7 @@ func (e *ExPost) Reserve(worst loss.Approx) error {
 
 // Settle ends a reservation of worst: the realised ε is charged and the rest is given
 // back. The δ that Reserve spent stays spent; realised may not have a larger
-// one. The error is state.ErrSettle or a *state.RangeError.
+// one. The error is accounts.ErrSettle or a *units.RangeError.
 func (e *ExPost) Settle(worst, realised loss.Approx) error {
 	if err := worst.Validate(); err != nil {
 		return err
@@ -90,7 +90,7 @@ func (e *ExPost) Settle(worst, realised loss.Approx) error {
 		return err
 	}
 	if realised.Delta > worst.Delta {
-		return fmt.Errorf("settling with a larger delta than was reserved: %w", state.ErrSettle)
+		return fmt.Errorf("settling with a larger delta than was reserved: %w", accounts.ErrSettle)
 	}
 	return e.sums.settle(worst.Epsilon, realised.Epsilon)
 }

@@ -4,10 +4,11 @@ import (
 	"errors"
 	"math/big"
 
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/state/internal/bigmath"
 	"github.com/tollgate-dp/tollgate/state/internal/fixed"
 	"github.com/tollgate-dp/tollgate/state/loss"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // ErrExceeded is returned where a loss does not fit what is left of a budget. It is
@@ -22,7 +23,7 @@ type Filter[L any] interface {
 	Fits(L) bool
 
 	// Spend takes a loss. Where it does not fit the error is ErrExceeded, where it
-	// is invalid a *state.RangeError; either way nothing has changed.
+	// is invalid a *units.RangeError; either way nothing has changed.
 	Spend(L) error
 
 	// Left returns the largest loss that still fits, rounded down. Where a loss
@@ -51,8 +52,8 @@ type Reserver[L any] interface {
 	Reserve(worst L) error
 
 	// Settle ends a reservation of worst: actual is charged and the rest is given back.
-	// The error is state.ErrSettle if actual is above worst or less than worst is
-	// reserved, a *state.RangeError if one of them is invalid; either way nothing has
+	// The error is accounts.ErrSettle if actual is above worst or less than worst is
+	// reserved, a *units.RangeError if one of them is invalid; either way nothing has
 	// changed.
 	Settle(worst, actual L) error
 
@@ -65,11 +66,11 @@ const leastBudget = 0x1p-80
 // limitRange is what a budget can be in units of a sum.
 const limitRange = "at least 2^-80 (8.3e-25) and below 2^48 (2.8e14)"
 
-// limit returns a Meter for a budget, which it holds as it is, or a *state.RangeError if
+// limit returns a Meter for a budget, which it holds as it is, or a *units.RangeError if
 // that would be too little or too much.
 func limit(name string, budget float64) (fixed.Meter, error) {
 	if !(budget >= leastBudget && budget < 0x1p48) {
-		return fixed.Meter{}, &state.RangeError{Parameter: name, Value: budget, Range: limitRange}
+		return fixed.Meter{}, &units.RangeError{Parameter: name, Value: budget, Range: limitRange}
 	}
 	return fixed.NewMeter(fixed.Down(budget)), nil
 }
@@ -85,19 +86,19 @@ func limitOf(name string, budget *big.Float) (fixed.Meter, error) {
 // failure returns a Meter for a sum of δ: 0, or from 2^-80 to below 1.
 func failure(name string, delta float64) (fixed.Meter, error) {
 	if delta != 0 && !(delta >= 0x1p-80 && delta < 1) {
-		return fixed.Meter{}, &state.RangeError{Parameter: name, Value: delta, Range: "0, or at least 2^-80 (8.3e-25) and below 1"}
+		return fixed.Meter{}, &units.RangeError{Parameter: name, Value: delta, Range: "0, or at least 2^-80 (8.3e-25) and below 1"}
 	}
 	return fixed.NewMeter(fixed.Down(delta)), nil
 }
 
-// checkPromise returns a *state.RangeError unless a formula of ε and ln 1/δ can be
-// evaluated: 2^-80 ≤ ε ≤ state.MaxEpsilon and state.MinDelta ≤ δ < 1.
+// checkPromise returns a *units.RangeError unless a formula of ε and ln 1/δ can be
+// evaluated: 2^-80 ≤ ε ≤ budgets.MaxEpsilon and budgets.MinDelta ≤ δ < 1.
 func checkPromise(p loss.Approx) error {
-	if !(p.Epsilon >= 0x1p-80 && p.Epsilon <= state.MaxEpsilon) {
-		return &state.RangeError{Parameter: "epsilon", Value: p.Epsilon, Range: "at least 2^-80 (8.3e-25) and at most 1e6"}
+	if !(p.Epsilon >= 0x1p-80 && p.Epsilon <= budgets.MaxEpsilon) {
+		return &units.RangeError{Parameter: "epsilon", Value: p.Epsilon, Range: "at least 2^-80 (8.3e-25) and at most 1e6"}
 	}
-	if !(p.Delta >= state.MinDelta && p.Delta < 1) {
-		return &state.RangeError{Parameter: "delta", Value: p.Delta, Range: "at least 1e-300 and below 1"}
+	if !(p.Delta >= budgets.MinDelta && p.Delta < 1) {
+		return &units.RangeError{Parameter: "delta", Value: p.Delta, Range: "at least 1e-300 and below 1"}
 	}
 	return nil
 }

@@ -3,9 +3,10 @@ package filter
 import (
 	"fmt"
 
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/state/internal/fixed"
 	"github.com/tollgate-dp/tollgate/state/loss"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // GDP is the Gaussian filter: squares of μ add (Koskela, Tobaben and Honkela,
@@ -24,7 +25,7 @@ var _ Filter[loss.GDP] = (*GDP)(nil)
 
 // NewGDP returns a GDP filter of budget μ, 2^-40 ≤ μ < 2^24. It holds μ² without
 // rounding: one loss of μ fits, and so do k losses of loss.GDP{Mu: μ}.Split(k) where those
-// are at least 2^-52, which k ≤ 2^24 always is enough for. The error is a *state.RangeError.
+// are at least 2^-52, which k ≤ 2^24 always is enough for. The error is a *units.RangeError.
 func NewGDP(mu float64) (*GDP, error) {
 	if err := checkMu(mu); err != nil {
 		return nil, err
@@ -34,16 +35,16 @@ func NewGDP(mu float64) (*GDP, error) {
 
 func checkMu(mu float64) error {
 	if !(mu >= 0x1p-40 && mu < 0x1p24) {
-		return &state.RangeError{Parameter: "mu", Value: mu, Range: "at least 2^-40 (9.1e-13) and below 2^24"}
+		return &units.RangeError{Parameter: "mu", Value: mu, Range: "at least 2^-40 (9.1e-13) and below 2^24"}
 	}
 	return nil
 }
 
 // NewGDPFor returns a GDP filter with the greatest μ² that (ε, δ) allows
-// (state.LargestSquare). The error is a *state.RangeError: ε and δ as there, and large
+// (budgets.LargestSquare). The error is a *units.RangeError: ε and δ as there, and large
 // enough for a μ of 2^-40.
 func NewGDPFor(budget loss.Approx) (*GDP, error) {
-	square, err := state.LargestSquare(budget.Epsilon, budget.Delta, state.GDP)
+	square, err := budgets.LargestSquare(budget.Epsilon, budget.Delta, budgets.GDP)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +60,7 @@ func (g *GDP) Fits(l loss.GDP) bool {
 	return l.Validate() == nil && g.squares.Fits(fixed.SquareUp(l.Mu))
 }
 
-// Spend takes l, or returns ErrExceeded or a *state.RangeError.
+// Spend takes l, or returns ErrExceeded or a *units.RangeError.
 func (g *GDP) Spend(l loss.GDP) error {
 	if err := l.Validate(); err != nil {
 		return err

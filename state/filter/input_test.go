@@ -6,17 +6,17 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/filter"
 	"github.com/tollgate-dp/tollgate/state/loss"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// named checks that err is a *state.RangeError about the parameter.
+// named checks that err is a *units.RangeError about the parameter.
 func named(t *testing.T, what string, err error, parameter string) {
 	t.Helper()
-	var out *state.RangeError
+	var out *units.RangeError
 	if !errors.As(err, &out) || out.Parameter != parameter || out.Range == "" {
-		t.Errorf("%s: %v, want a *state.RangeError that names %s", what, err, parameter)
+		t.Errorf("%s: %v, want a *units.RangeError that names %s", what, err, parameter)
 	}
 }
 
@@ -31,7 +31,7 @@ func TestALossThatIsNoneIsNamedAndChangesNothing(t *testing.T) {
 			for _, bad := range []float64{math.NaN(), math.Inf(-1), -1, -math.SmallestNonzeroFloat64} {
 				n := make(numbers, len(s.scale))
 				n[i] = bad
-				var out *state.RangeError
+				var out *units.RangeError
 				if err := m.spend(n); !errors.As(err, &out) || errors.Is(err, filter.ErrExceeded) {
 					t.Errorf("spending %v: %v", n, err)
 				}

@@ -23,7 +23,7 @@ type Mixed struct {
 
 // NewMixed returns a Mixed filter. The zCDP part has the budgets of
 // NewApproxZCDPFor(concentrated, approximate), the ex-post part those of
-// NewExPostApprox(exPost). The error is a *state.RangeError.
+// NewExPostApprox(exPost). The error is a *units.RangeError.
 func NewMixed(concentrated loss.Approx, approximate float64, exPost loss.Approx) (*Mixed, error) {
 	z, err := NewApproxZCDPFor(concentrated, approximate)
 	if err != nil {

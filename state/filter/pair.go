@@ -3,7 +3,7 @@ package filter
 import (
 	"fmt"
 
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/accounts"
 	"github.com/tollgate-dp/tollgate/state/internal/fixed"
 )
 
@@ -15,7 +15,7 @@ type pair struct {
 }
 
 // newPair returns a pair with the limit of a budget for the first and that of a
-// failure probability for the second, or a *state.RangeError.
+// failure probability for the second, or a *units.RangeError.
 func newPair(name string, budget, delta float64) (pair, error) {
 	losses, err := limit(name, budget)
 	if err != nil {
@@ -52,7 +52,7 @@ func (p *pair) reserve(worst, delta float64) error {
 
 func (p *pair) settle(worst, actual float64) error {
 	if !p.loss.Settle(fixed.Up(worst), fixed.Up(actual)) {
-		return fmt.Errorf("charging what was realised of a reservation: %w", state.ErrSettle)
+		return fmt.Errorf("charging what was realised of a reservation: %w", accounts.ErrSettle)
 	}
 	return nil
 }

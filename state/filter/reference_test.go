@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/state/filter"
 	"github.com/tollgate-dp/tollgate/state/loss"
 )
@@ -61,7 +61,7 @@ func TestGaussianReleasesBeforeRefusal(t *testing.T) {
 // TestGDPTakes495WhereRDPTakes420 is Koskela et al., Section 4.1 and Figure 3: at σ =
 // 100 and δ = 1e-5 an ε that RDP exhausts in 420 steps lasts for 495 under GDP.
 func TestGDPTakes495WhereRDPTakes420(t *testing.T) {
-	c, err := state.ConvertDeltaRho(1e-5, 420*5e-5*(1+1e-9), state.RDP)
+	c, err := budgets.ConvertDeltaRho(1e-5, 420*5e-5*(1+1e-9), budgets.RDP)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,9 +1,9 @@
 package filter
 
 import (
-	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/internal/fixed"
 	"github.com/tollgate-dp/tollgate/state/loss"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // Renyi is the Rényi filter of one order: divergences add (Feldman and Zrnic,
@@ -12,7 +12,7 @@ import (
 //
 // A loss is charged what it states at its least order of at least α: the Rényi
 // divergence does not fall with its order. One that has no such order is a
-// *state.RangeError.
+// *units.RangeError.
 type Renyi struct {
 	unreadable
 	order    float64
@@ -22,7 +22,7 @@ type Renyi struct {
 var _ Filter[loss.RDP] = (*Renyi)(nil)
 
 // NewRenyi returns a filter of the order given, above 1 and finite, and the budget
-// 2^-80 ≤ epsilon < 2^48. The error is a *state.RangeError.
+// 2^-80 ≤ epsilon < 2^48. The error is a *units.RangeError.
 func NewRenyi(order, epsilon float64) (*Renyi, error) {
 	if err := (loss.RDP{{Alpha: order}}).Validate(); err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ func (r *Renyi) Fits(l loss.RDP) bool {
 	return err == nil && r.epsilons.Fits(price)
 }
 
-// Spend takes l, or returns ErrExceeded or a *state.RangeError.
+// Spend takes l, or returns ErrExceeded or a *units.RangeError.
 func (r *Renyi) Spend(l loss.RDP) error {
 	price, err := r.price(l)
 	if err != nil {
@@ -99,7 +99,7 @@ func (r *Renyi) price(l loss.RDP) (fixed.Amount, error) {
 //
 // A loss is charged at each order of the filter what it states at its own least
 // order of at least that. One that does not reach the highest order is a
-// *state.RangeError.
+// *units.RangeError.
 type RenyiOrders struct {
 	unreadable
 	orders   []float64
@@ -110,7 +110,7 @@ type RenyiOrders struct {
 var _ Filter[loss.RDP] = (*RenyiOrders)(nil)
 
 // NewRenyiOrders returns a filter with a budget at each order of the curve given,
-// 2^-80 ≤ Epsilon < 2^48 each. The error is a *state.RangeError. The slice is not
+// 2^-80 ≤ Epsilon < 2^48 each. The error is a *units.RangeError. The slice is not
 // kept.
 func NewRenyiOrders(budget loss.RDP) (*RenyiOrders, error) {
 	if err := budget.Validate(); err != nil {
@@ -131,7 +131,7 @@ func NewRenyiOrders(budget loss.RDP) (*RenyiOrders, error) {
 // Fits reports whether l would be taken.
 func (r *RenyiOrders) Fits(l loss.RDP) bool { return r.price(l) == nil && r.fits() }
 
-// Spend takes l, or returns ErrExceeded or a *state.RangeError.
+// Spend takes l, or returns ErrExceeded or a *units.RangeError.
 func (r *RenyiOrders) Spend(l loss.RDP) error {
 	if err := r.price(l); err != nil {
 		return err
@@ -208,11 +208,11 @@ func (r *RenyiOrders) fits() bool {
 	return true
 }
 
-// reaches returns a *state.RangeError unless l has an order of at least alpha. l is
+// reaches returns a *units.RangeError unless l has an order of at least alpha. l is
 // valid.
 func reaches(l loss.RDP, alpha float64) error {
 	if last := l[len(l)-1].Alpha; last < alpha {
-		return &state.RangeError{Parameter: "alpha", Value: last, Range: "at least the order of the filter, for one of the orders"}
+		return &units.RangeError{Parameter: "alpha", Value: last, Range: "at least the order of the filter, for one of the orders"}
 	}
 	return nil
 }

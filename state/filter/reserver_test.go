@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/accounts"
 	"github.com/tollgate-dp/tollgate/state/filter"
 	"github.com/tollgate-dp/tollgate/state/loss"
 )
@@ -72,7 +72,7 @@ func holdAndSettle[L any](t *testing.T, fresh func() filter.Reserver[L], in func
 					reserved = reserved[1:]
 					total.Sub(total, exact(worst[0]))
 					total.Add(total, exact(min(actual[0], worst[0])))
-				} else if after := out(f.Left()); !errors.Is(err, state.ErrSettle) || after[0] != before[0] {
+				} else if after := out(f.Left()); !errors.Is(err, accounts.ErrSettle) || after[0] != before[0] {
 					t.Fatalf("settling %v of %v: %v", actual, worst, err)
 				}
 			},
@@ -83,7 +83,7 @@ func holdAndSettle[L any](t *testing.T, fresh func() filter.Reserver[L], in func
 func TestASettlementMustMatchItsReservation(t *testing.T) {
 	u := must(filter.NewUnified(1, 1e-6))
 	worst := loss.ZCDP{Rho: 0.5, Delta: 1e-7}
-	if err := u.Settle(worst, loss.ZCDP{}); !errors.Is(err, state.ErrSettle) {
+	if err := u.Settle(worst, loss.ZCDP{}); !errors.Is(err, accounts.ErrSettle) {
 		t.Errorf("nothing is reserved: %v", err)
 	}
 	if err := u.Reserve(worst); err != nil {
@@ -98,7 +98,7 @@ func TestASettlementMustMatchItsReservation(t *testing.T) {
 		{"more than is reserved", loss.ZCDP{Rho: 0.6}, loss.ZCDP{Rho: 0.1}},
 		{"a larger delta", worst, loss.ZCDP{Rho: 0.1, Delta: 2e-7}},
 	} {
-		if err := u.Settle(c.worst, c.stopped); !errors.Is(err, state.ErrSettle) {
+		if err := u.Settle(c.worst, c.stopped); !errors.Is(err, accounts.ErrSettle) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
@@ -119,7 +119,7 @@ func TestASettlementMustMatchItsReservation(t *testing.T) {
 	if err := e.Reserve(loss.Approx{Epsilon: 0.5}); err != nil {
 		t.Fatal(err)
 	}
-	if err := e.Settle(loss.Approx{Epsilon: 0.5}, loss.Approx{Epsilon: 0.1, Delta: 1e-9}); !errors.Is(err, state.ErrSettle) {
+	if err := e.Settle(loss.Approx{Epsilon: 0.5}, loss.Approx{Epsilon: 0.1, Delta: 1e-9}); !errors.Is(err, accounts.ErrSettle) {
 		t.Errorf("a larger delta: %v", err)
 	}
 	named(t, "worst", e.Settle(loss.Approx{Epsilon: -1}, loss.Approx{}), "epsilon")

@@ -1,11 +1,11 @@
 package filter
 
 import (
-	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/internal/fixed"
 	"github.com/tollgate-dp/tollgate/state/internal/opaque"
 	"github.com/tollgate-dp/tollgate/state/internal/stored"
 	"github.com/tollgate-dp/tollgate/state/loss"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // unreadable makes encoding/json an error: a filter has no JSON form.
@@ -186,6 +186,6 @@ func (p *pair) layout(c *stored.Codec, reserves bool) {
 func layoutLoss(c *stored.Codec, m *fixed.Meter, reserves bool) {
 	c.Meter(m, reserves)
 	if budget := m.Limit().FloatDown(); budget < leastBudget {
-		c.Fail(&state.RangeError{Parameter: "budget", Value: budget, Range: limitRange})
+		c.Fail(&units.RangeError{Parameter: "budget", Value: budget, Range: limitRange})
 	}
 }

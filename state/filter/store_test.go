@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/atrest"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/accounts"
 	"github.com/tollgate-dp/tollgate/state/filter"
 	"github.com/tollgate-dp/tollgate/state/loss"
 )
@@ -235,7 +235,7 @@ func TestImpossibleStatesAreRefused(t *testing.T) {
 			}
 		})
 	}
-	var out *state.DecodeError
+	var out *accounts.DecodeError
 	if err := new(filter.ZCDP).UnmarshalBinary(at(g, 0)); !errors.As(err, &out) {
 		t.Errorf("%T is not a DecodeError", err)
 	}

@@ -3,7 +3,7 @@ package filter
 import (
 	"fmt"
 
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/accounts"
 	"github.com/tollgate-dp/tollgate/state/loss"
 )
 
@@ -34,7 +34,7 @@ type Unified struct {
 var _ Reserver[loss.ZCDP] = (*Unified)(nil)
 
 // NewUnified returns a filter with the budgets of NewApproxZCDP. The error is a
-// *state.RangeError.
+// *units.RangeError.
 func NewUnified(rho, delta float64) (*Unified, error) {
 	z, err := NewApproxZCDP(rho, delta)
 	if err != nil {
@@ -44,7 +44,7 @@ func NewUnified(rho, delta float64) (*Unified, error) {
 }
 
 // NewUnifiedFor returns a filter with the budgets of NewApproxZCDPFor: everything
-// accepted together is (ε, δ)-DP. The error is a *state.RangeError.
+// accepted together is (ε, δ)-DP. The error is a *units.RangeError.
 func NewUnifiedFor(budget loss.Approx, approximate float64) (*Unified, error) {
 	z, err := NewApproxZCDPFor(budget, approximate)
 	if err != nil {
@@ -58,7 +58,7 @@ func (u *Unified) Fits(l loss.ZCDP) bool {
 	return l.Validate() == nil && u.sums.fits(l.Rho, l.Delta)
 }
 
-// Spend takes l, or returns ErrExceeded or a *state.RangeError.
+// Spend takes l, or returns ErrExceeded or a *units.RangeError.
 func (u *Unified) Spend(l loss.ZCDP) error {
 	if err := l.Validate(); err != nil {
 		return err
@@ -67,7 +67,7 @@ func (u *Unified) Spend(l loss.ZCDP) error {
 }
 
 // Reserve sets the ρ of the worst rung aside and spends its δ at once. The error is
-// ErrExceeded or a *state.RangeError.
+// ErrExceeded or a *units.RangeError.
 func (u *Unified) Reserve(worst loss.ZCDP) error {
 	if err := worst.Validate(); err != nil {
 		return err
@@ -78,7 +78,7 @@ func (u *Unified) Reserve(worst loss.ZCDP) error {
 // Settle ends a reservation of worst: the ρ of the rung that was reached is charged and the
 // rest is given back. The δ that Reserve spent stays spent; stopped may not have a
 // larger one. A mechanism that never released a rung is settled with the zero
-// loss. The error is state.ErrSettle or a *state.RangeError.
+// loss. The error is accounts.ErrSettle or a *units.RangeError.
 func (u *Unified) Settle(worst, stopped loss.ZCDP) error {
 	if err := worst.Validate(); err != nil {
 		return err
@@ -87,7 +87,7 @@ func (u *Unified) Settle(worst, stopped loss.ZCDP) error {
 		return err
 	}
 	if stopped.Delta > worst.Delta {
-		return fmt.Errorf("settling with a larger delta than was reserved: %w", state.ErrSettle)
+		return fmt.Errorf("settling with a larger delta than was reserved: %w", accounts.ErrSettle)
 	}
 	return u.sums.settle(worst.Rho, stopped.Rho)
 }

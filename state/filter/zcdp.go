@@ -4,10 +4,11 @@ import (
 	"fmt"
 	"math/big"
 
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/state/internal/bigmath"
 	"github.com/tollgate-dp/tollgate/state/internal/fixed"
 	"github.com/tollgate-dp/tollgate/state/loss"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // ZCDP is the (ε, δ) filter through zero-concentrated differential privacy: ρ adds,
@@ -15,7 +16,7 @@ import (
 // accepted together is ρ-zCDP with that ρ, and so (ε, δ)-DP. Not safe for
 // concurrent use.
 //
-// It takes plain zCDP: a loss with a δ is a *state.RangeError here, see ApproxZCDP.
+// It takes plain zCDP: a loss with a δ is a *units.RangeError here, see ApproxZCDP.
 // A pure ε-DP mechanism is ε²/2-zCDP, which is the theorem's ½·Σε².
 type ZCDP struct {
 	unreadable
@@ -26,8 +27,8 @@ var _ Filter[loss.ZCDP] = (*ZCDP)(nil)
 
 // NewZCDP returns a ZCDP filter with the ρ of ε = ρ + 2·√(ρ·ln 1/δ), the closed form
 // given with Theorem 4.9: ρ = (√(ln 1/δ + ε) − √(ln 1/δ))². 2^-80 ≤ ε ≤
-// state.MaxEpsilon and state.MinDelta ≤ δ < 1, both large enough for a ρ of 2^-80;
-// the error is a *state.RangeError.
+// budgets.MaxEpsilon and budgets.MinDelta ≤ δ < 1, both large enough for a ρ of 2^-80;
+// the error is a *units.RangeError.
 func NewZCDP(budget loss.Approx) (*ZCDP, error) {
 	rho, err := simpleRho(budget)
 	if err != nil {
@@ -37,10 +38,10 @@ func NewZCDP(budget loss.Approx) (*ZCDP, error) {
 }
 
 // NewZCDPOptimal returns a ZCDP filter with the greatest ρ that implies (ε, δ)
-// through a Rényi order (state.LargestSquare). The error is a
-// *state.RangeError: ε and δ as there, and large enough for a ρ of 2^-80.
+// through a Rényi order (budgets.LargestSquare). The error is a
+// *units.RangeError: ε and δ as there, and large enough for a ρ of 2^-80.
 func NewZCDPOptimal(budget loss.Approx) (*ZCDP, error) {
-	square, err := state.LargestSquare(budget.Epsilon, budget.Delta, state.ZCDP)
+	square, err := budgets.LargestSquare(budget.Epsilon, budget.Delta, budgets.ZCDP)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +61,7 @@ func (z *ZCDP) Fits(l loss.ZCDP) bool {
 	return checkPlain(l) == nil && z.rho.Fits(fixed.Up(l.Rho))
 }
 
-// Spend takes l, or returns ErrExceeded or a *state.RangeError.
+// Spend takes l, or returns ErrExceeded or a *units.RangeError.
 func (z *ZCDP) Spend(l loss.ZCDP) error {
 	if err := checkPlain(l); err != nil {
 		return err
@@ -88,13 +89,13 @@ func checkPlain(l loss.ZCDP) error {
 		return err
 	}
 	if l.Delta != 0 {
-		return &state.RangeError{Parameter: "delta", Value: l.Delta, Range: "0: this filter takes plain zCDP"}
+		return &units.RangeError{Parameter: "delta", Value: l.Delta, Range: "0: this filter takes plain zCDP"}
 	}
 	return nil
 }
 
 // simpleRho returns the ρ of ε = ρ + 2·√(ρ·ln 1/δ), less a relative 2^-140, or a
-// *state.RangeError. With L = ln 1/δ it is (ε/(√(L+ε) + √L))², in which nothing
+// *units.RangeError. With L = ln 1/δ it is (ε/(√(L+ε) + √L))², in which nothing
 // cancels.
 func simpleRho(p loss.Approx) (*big.Float, error) {
 	if err := checkPromise(p); err != nil {

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"iter"
 
-	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/filter"
 	"github.com/tollgate-dp/tollgate/state/loss"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // ErrTwice is returned where one round names a user twice. What one person
@@ -47,10 +47,10 @@ type account[L any] struct {
 
 // New returns a Filter in which every user has a filter of the type and budget of budget, whatever
 // was spent of that: New[int](ForRound, f) for users who are named by integers. The error
-// is a *state.RangeError for the policy, or ErrNoBudget.
+// is a *units.RangeError for the policy, or ErrNoBudget.
 func New[K comparable, L any](policy Policy, budget filter.Filter[L]) (*Filter[K, L], error) {
 	if policy != ForRound && policy != ForGood {
-		return nil, &state.RangeError{Parameter: "policy", Value: float64(policy), Range: "ForRound (0) or ForGood (1)"}
+		return nil, &units.RangeError{Parameter: "policy", Value: float64(policy), Range: "ForRound (0) or ForGood (1)"}
 	}
 	if budget == nil {
 		return nil, ErrNoBudget
@@ -59,7 +59,7 @@ func New[K comparable, L any](policy Policy, budget filter.Filter[L]) (*Filter[K
 }
 
 // NewGDPFor is New for users who are named by strings, Gaussian losses, and the budget that
-// (ε, δ) allows: filter.NewGDPFor, computed once. The error is a *state.RangeError.
+// (ε, δ) allows: filter.NewGDPFor, computed once. The error is a *units.RangeError.
 func NewGDPFor(policy Policy, budget loss.Approx) (*Filter[string, loss.GDP], error) {
 	f, err := filter.NewGDPFor(budget)
 	if err != nil {
@@ -69,7 +69,7 @@ func NewGDPFor(policy Policy, budget loss.Approx) (*Filter[string, loss.GDP], er
 }
 
 // NewZCDPFor is New for users who are named by strings, zCDP losses, and the budget that
-// (ε, δ) allows: filter.NewZCDPOptimal, computed once. The error is a *state.RangeError.
+// (ε, δ) allows: filter.NewZCDPOptimal, computed once. The error is a *units.RangeError.
 func NewZCDPFor(policy Policy, budget loss.Approx) (*Filter[string, loss.ZCDP], error) {
 	f, err := filter.NewZCDPOptimal(budget)
 	if err != nil {

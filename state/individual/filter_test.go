@@ -12,11 +12,11 @@ import (
 	"pgregory.net/rapid"
 
 	_ "github.com/tollgate-dp/tollgate/internal/testing/runseed"
-	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/bucket"
 	"github.com/tollgate-dp/tollgate/state/filter"
 	"github.com/tollgate-dp/tollgate/state/individual"
 	"github.com/tollgate-dp/tollgate/state/loss"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 func must[T any](v T, err error) T {
@@ -110,7 +110,7 @@ func TestNoUserIsActiveWhereOneAppearsTwice(t *testing.T) {
 }
 
 func TestImpossibleFiltersAreRefused(t *testing.T) {
-	var out *state.RangeError
+	var out *units.RangeError
 	for name, err := range map[string]error{
 		"gdp":  second(individual.NewGDPFor(individual.ForRound, loss.Approx{Epsilon: -1, Delta: 1e-6})),
 		"zcdp": second(individual.NewZCDPFor(individual.ForRound, loss.Approx{Epsilon: -1, Delta: 1e-6})),

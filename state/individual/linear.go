@@ -8,8 +8,9 @@ import (
 	"math/big"
 
 	"github.com/tollgate-dp/tollgate/internal/numbers/int128"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/state/filter"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // ErrNoNoise is returned for linear queries without a source of noise.
@@ -53,10 +54,10 @@ type LinearQueries[K comparable] struct {
 
 // NewLinearQueries returns an empty account of linear queries with a squared norm
 // of at most norm for every user, norm ≥ 1, that is kappa-zCDP, 2^-40 ≤ kappa ≤
-// 2^40. The error is a *state.RangeError, or ErrNoNoise.
+// 2^40. The error is a *units.RangeError, or ErrNoNoise.
 func NewLinearQueries[K comparable](norm SquaredNorm, kappa float64, policy Policy, noise Noise) (*LinearQueries[K], error) {
 	if !(kappa >= 0x1p-40 && kappa <= 0x1p40) {
-		return nil, &state.RangeError{Parameter: "kappa", Value: kappa, Range: "between 2^-40 and 2^40"}
+		return nil, &units.RangeError{Parameter: "kappa", Value: kappa, Range: "between 2^-40 and 2^40"}
 	}
 	if noise == nil {
 		return nil, ErrNoNoise
@@ -98,10 +99,10 @@ func (q *LinearQueries[K]) Kappa() float64 { return q.kappa }
 // 2^21 users, is clamped to it, which brings no two inputs further apart.
 //
 // On an error there is no answer, and what was charged stays charged: a
-// *state.RangeError for d, ErrTwice, or the error of the noise.
+// *units.RangeError for d, ErrTwice, or the error of the noise.
 func (q *LinearQueries[K]) Answer(d int, values iter.Seq2[K, []int64]) ([]float64, error) {
 	if d < 1 {
-		return nil, &state.RangeError{Parameter: "d", Value: float64(d), Range: "at least 1"}
+		return nil, &units.RangeError{Parameter: "d", Value: float64(d), Range: "at least 1"}
 	}
 	totals, err := q.sum(d, values)
 	if err != nil {
@@ -157,13 +158,13 @@ func (q *LinearQueries[K]) Left(user K) SquaredNorm { return q.users.Left(user) 
 //
 // Corollary 4.7 has d in place of 2d, which holds for continuous Gaussian noise; this
 // holds for the discrete one, too. d ≥ 1, 1e-300 ≤ delta < 1; the error is a
-// *state.RangeError.
+// *units.RangeError.
 func (q *LinearQueries[K]) Radius(d int, delta float64) (float64, error) {
 	if d < 1 {
-		return 0, &state.RangeError{Parameter: "d", Value: float64(d), Range: "at least 1"}
+		return 0, &units.RangeError{Parameter: "d", Value: float64(d), Range: "at least 1"}
 	}
-	if !(delta >= state.MinDelta && delta < 1) {
-		return 0, &state.RangeError{Parameter: "delta", Value: delta, Range: "at least 1e-300 and below 1"}
+	if !(delta >= budgets.MinDelta && delta < 1) {
+		return 0, &units.RangeError{Parameter: "delta", Value: delta, Range: "at least 1e-300 and below 1"}
 	}
 	const margin = 1 + 0x1p-40 // far above the error of the formula in float64
 	return q.sigma * math.Sqrt(2*(math.Log(2*float64(d))-math.Log(delta))) * margin, nil

@@ -11,8 +11,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
-	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/individual"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 func noNoise(total int64, _ float64) (float64, error) { return float64(total), nil }
@@ -146,7 +146,7 @@ func TestNoAnswerIsGivenOnAnError(t *testing.T) {
 
 func TestLinearQueriesNameBadParameters(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
-	var out *state.RangeError
+	var out *units.RangeError
 	for _, kappa := range []float64{nan, inf, -1, 0, 0x1p41, 0x1p-41} {
 		if _, err := individual.NewLinearQueries[int](1, kappa, individual.ForRound, noNoise); !errors.As(err, &out) || out.Parameter != "kappa" {
 			t.Errorf("kappa %v: %v", kappa, err)

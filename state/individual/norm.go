@@ -4,8 +4,8 @@ import (
 	"math"
 	"math/bits"
 
-	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/filter"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // SquaredNorm is Σ v_j² of a vector of integers. 2^64 − 1 stands for everything from
@@ -22,10 +22,10 @@ type Norm struct {
 var _ filter.Filter[SquaredNorm] = (*Norm)(nil)
 
 // NewNorm returns a filter of that budget, at least 1 and below 2^64 − 1. The error
-// is a *state.RangeError.
+// is a *units.RangeError.
 func NewNorm(budget SquaredNorm) (*Norm, error) {
 	if budget == 0 || budget == math.MaxUint64 {
-		return nil, &state.RangeError{Parameter: "norm", Value: float64(budget), Range: "at least 1 and below 2^64 - 1"}
+		return nil, &units.RangeError{Parameter: "norm", Value: float64(budget), Range: "at least 1 and below 2^64 - 1"}
 	}
 	return &Norm{budget: budget}, nil
 }

@@ -5,10 +5,10 @@ import (
 	"math"
 	"testing"
 
-	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/individual"
 	"github.com/tollgate-dp/tollgate/state/loss"
 	"github.com/tollgate-dp/tollgate/state/odometer"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 func TestEveryUserHasAnOdometerOfTheirOwn(t *testing.T) {
@@ -35,7 +35,7 @@ func TestOdometersRefuseWhatTheyCannotRecord(t *testing.T) {
 	if err := o.Record(each([]pair[loss.GDP]{{"a", l}, {"a", l}})); !errors.Is(err, individual.ErrTwice) {
 		t.Errorf("a user twice: %v", err)
 	}
-	var out *state.RangeError
+	var out *units.RangeError
 	if err := o.Record(each([]pair[loss.GDP]{{"a", loss.GDP{Mu: math.NaN()}}})); !errors.As(err, &out) || out.Parameter != "mu" {
 		t.Errorf("an invalid loss: %v", err)
 	}

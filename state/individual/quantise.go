@@ -6,8 +6,8 @@ import (
 	"math/big"
 
 	"github.com/tollgate-dp/tollgate/internal/numbers/rounding"
-	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/loss"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // maxQuantised bounds squared norms of quantised vectors: every coordinate is an integer that a
@@ -32,12 +32,12 @@ type Quantiser struct {
 
 // NewQuantiser returns a quantiser that clips to a norm of clip, in the vectors' unit, and
 // counts in units of 1/scale. Both are finite and above 0, and (clip·scale)² is from 1 to 2^62;
-// the error is a *state.RangeError. With a scale of 2^10/clip and more, rounding is small
+// the error is a *units.RangeError. With a scale of 2^10/clip and more, rounding is small
 // against noise that is as large as a clipped vector.
 func NewQuantiser(clip, scale float64) (Quantiser, error) {
 	for name, v := range map[string]float64{"clip": clip, "scale": scale} {
 		if !(v > 0 && v <= math.MaxFloat64) {
-			return Quantiser{}, &state.RangeError{Parameter: name, Value: v, Range: "finite and above 0"}
+			return Quantiser{}, &units.RangeError{Parameter: name, Value: v, Range: "finite and above 0"}
 		}
 	}
 	exact := new(big.Float).SetPrec(256).SetFloat64(clip)
@@ -45,7 +45,7 @@ func NewQuantiser(clip, scale float64) (Quantiser, error) {
 	exact.Mul(exact, exact) // at most 212 bits
 	bound, _ := exact.Uint64()
 	if bound < 1 || exact.Cmp(big.NewFloat(maxQuantised)) > 0 {
-		return Quantiser{}, &state.RangeError{Parameter: "clip*scale", Value: clip * scale, Range: "from 1 to 2^31"}
+		return Quantiser{}, &units.RangeError{Parameter: "clip*scale", Value: clip * scale, Range: "from 1 to 2^31"}
 	}
 	return Quantiser{clip: clip, scale: scale, bound: SquaredNorm(bound)}, nil
 }
@@ -55,13 +55,13 @@ func (q Quantiser) Bound() SquaredNorm { return q.bound }
 
 // Quantise writes the integers of a vector to dst, which is made longer where it is too short, and
 // returns it with its squared norm, exactly. A coordinate that is not finite is a
-// *state.RangeError: an error depends on the user's data, and the vector of 0 stands for it. The
+// *units.RangeError: an error depends on the user's data, and the vector of 0 stands for it. The
 // zero Quantiser makes every vector 0.
 func (q Quantiser) Quantise(dst []int64, vector []float64) ([]int64, SquaredNorm, error) {
 	greatest := 0.0
 	for j, x := range vector {
 		if math.IsNaN(x) || math.IsInf(x, 0) {
-			return nil, 0, fmt.Errorf("quantising a vector: %w", &state.RangeError{Parameter: fmt.Sprintf("vector[%d]", j), Value: x, Range: "finite"})
+			return nil, 0, fmt.Errorf("quantising a vector: %w", &units.RangeError{Parameter: fmt.Sprintf("vector[%d]", j), Value: x, Range: "finite"})
 		}
 		greatest = max(greatest, math.Abs(x))
 	}
@@ -119,14 +119,14 @@ func (q Quantiser) Real(answer []float64) []float64 {
 // ZCDP returns what a user with a vector of this squared norm loses by a sum with noise of
 // parameter sigma in every coordinate, discrete Gaussian or Gaussian: ρ = ‖q‖²/(2σ²) (Canonne,
 // Kamath and Steinke, 2020, Theorem 4, coordinate by coordinate; Bun and Steinke, 2016, Lemma
-// 2.3), rounded up; whatever the number of coordinates. The error is a *state.RangeError for a
+// 2.3), rounded up; whatever the number of coordinates. The error is a *units.RangeError for a
 // sigma that is not from 2^-23 to 2^40 or a norm of 2^64 − 1.
 func (n SquaredNorm) ZCDP(sigma float64) (loss.ZCDP, error) {
 	if !(sigma >= 0x1p-23 && sigma <= 0x1p40) {
-		return loss.ZCDP{}, &state.RangeError{Parameter: "sigma", Value: sigma, Range: "from 2^-23 to 2^40"}
+		return loss.ZCDP{}, &units.RangeError{Parameter: "sigma", Value: sigma, Range: "from 2^-23 to 2^40"}
 	}
 	if n == math.MaxUint64 {
-		return loss.ZCDP{}, &state.RangeError{Parameter: "norm", Value: float64(n), Range: "below 2^64 - 1"}
+		return loss.ZCDP{}, &units.RangeError{Parameter: "norm", Value: float64(n), Range: "below 2^64 - 1"}
 	}
 	// Two quotients, each rounded up; halving is exact.
 	return loss.ZCDP{Rho: rounding.QuotientUp(rounding.QuotientUp(rounding.IntegerUp(uint64(n)), sigma), sigma) / 2}, nil

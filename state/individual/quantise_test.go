@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
-	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/individual"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 func quantiser(t testing.TB, clip, scale float64) individual.Quantiser {
@@ -101,14 +101,14 @@ func TestQuantiserRefusesWhatIsNotFinite(t *testing.T) {
 		{0, 1}, {1, 0}, {-1, 1}, {1, -1}, {math.NaN(), 1}, {1, math.NaN()}, {math.Inf(1), 1}, {1, math.Inf(1)},
 		{1e-3, 1}, {1 << 31, math.Nextafter(1, 2)}, {1e300, 1e300}, {5e-324, 5e-324},
 	} {
-		var out *state.RangeError
+		var out *units.RangeError
 		if q, err := individual.NewQuantiser(c[0], c[1]); !errors.As(err, &out) {
 			t.Errorf("%v: %v, %v", c, q, err)
 		}
 	}
 	q := quantiser(t, 1, 1024)
 	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
-		var out *state.RangeError
+		var out *units.RangeError
 		if got, norm, err := q.Quantise(nil, []float64{0.5, bad}); !errors.As(err, &out) || out.Parameter != "vector[1]" || got != nil || norm != 0 {
 			t.Errorf("%v: %v, %v, %v", bad, got, norm, err)
 		}
@@ -145,7 +145,7 @@ func TestAVectorsPriceIsExact(t *testing.T) {
 		}
 	}
 	for _, bad := range []float64{0, -1, math.NaN(), math.Inf(1), 0x1p-24, 0x1p41} {
-		var out *state.RangeError
+		var out *units.RangeError
 		if _, err := individual.SquaredNorm(1).ZCDP(bad); !errors.As(err, &out) {
 			t.Errorf("sigma %v: %v", bad, err)
 		}

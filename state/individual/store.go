@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/accounts"
 	"github.com/tollgate-dp/tollgate/state/internal/opaque"
 	"github.com/tollgate-dp/tollgate/state/internal/stored"
 )
@@ -52,7 +52,7 @@ func (f *Filter[K, L]) UnmarshalBinary(data []byte) error {
 }
 
 func notMade(kind stored.Kind) error {
-	return &state.DecodeError{What: kind.String(), Reason: "a state is read into what its constructor made, with the same parameters"}
+	return &accounts.DecodeError{What: kind.String(), Reason: "a state is read into what its constructor made, with the same parameters"}
 }
 
 var (

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/internal/bigmath"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // Approx is (ε, δ)-differential privacy (Dwork et al., 2006): every event is at
@@ -17,7 +17,7 @@ type Approx struct {
 	Delta   float64 // at least 0, below 1
 }
 
-// Validate returns a *state.RangeError that names epsilon or delta where it is
+// Validate returns a *units.RangeError that names epsilon or delta where it is
 // out of its range.
 func (a Approx) Validate() error {
 	if err := atLeastZero("epsilon", a.Epsilon); err != nil {
@@ -27,7 +27,7 @@ func (a Approx) Validate() error {
 }
 
 // Split returns the greatest loss of which k together are a, by basic composition: ε/k
-// and δ/k, rounded down. k is at least 1; the error is a *state.RangeError.
+// and δ/k, rounded down. k is at least 1; the error is a *units.RangeError.
 func (a Approx) Split(k int) (Approx, error) {
 	if err := errors.Join(a.Validate(), atLeastOne(k)); err != nil {
 		return Approx{}, err
@@ -44,7 +44,7 @@ type ZCDP struct {
 	Delta float64 // at least 0, below 1
 }
 
-// Validate returns a *state.RangeError that names rho or delta where it is out of
+// Validate returns a *units.RangeError that names rho or delta where it is out of
 // its range.
 func (z ZCDP) Validate() error {
 	if err := atLeastZero("rho", z.Rho); err != nil {
@@ -54,7 +54,7 @@ func (z ZCDP) Validate() error {
 }
 
 // Split returns the greatest loss of which k together are z: ρ/k and δ/k, rounded down.
-// k is at least 1; the error is a *state.RangeError.
+// k is at least 1; the error is a *units.RangeError.
 func (z ZCDP) Split(k int) (ZCDP, error) {
 	if err := errors.Join(z.Validate(), atLeastOne(k)); err != nil {
 		return ZCDP{}, err
@@ -69,11 +69,11 @@ type GDP struct {
 	Mu float64 // at least 0, finite
 }
 
-// Validate returns a *state.RangeError that names mu where it is out of its range.
+// Validate returns a *units.RangeError that names mu where it is out of its range.
 func (g GDP) Validate() error { return atLeastZero("mu", g.Mu) }
 
 // Split returns the greatest loss of which k together are g: μ/√k, rounded down. k is at
-// least 1; the error is a *state.RangeError.
+// least 1; the error is a *units.RangeError.
 func (g GDP) Split(k int) (GDP, error) {
 	if err := errors.Join(g.Validate(), atLeastOne(k)); err != nil {
 		return GDP{}, err
@@ -101,19 +101,19 @@ type Order struct {
 // orders, by rising Alpha.
 type RDP []Order
 
-// Validate returns a *state.RangeError that names alpha or epsilon where it is
+// Validate returns a *units.RangeError that names alpha or epsilon where it is
 // out of its range, also where there is no order or the orders do not rise.
 func (r RDP) Validate() error {
 	if len(r) == 0 {
-		return &state.RangeError{Parameter: "orders", Value: 0, Range: "at least one"}
+		return &units.RangeError{Parameter: "orders", Value: 0, Range: "at least one"}
 	}
 	last := 1.0
 	for _, o := range r {
 		if !(o.Alpha > last && o.Alpha <= math.MaxFloat64) {
-			return &state.RangeError{Parameter: "alpha", Value: o.Alpha, Range: fmt.Sprintf("finite and above %v", last)}
+			return &units.RangeError{Parameter: "alpha", Value: o.Alpha, Range: fmt.Sprintf("finite and above %v", last)}
 		}
 		if !(o.Epsilon >= 0) {
-			return &state.RangeError{Parameter: "epsilon", Value: o.Epsilon, Range: "at least 0"}
+			return &units.RangeError{Parameter: "epsilon", Value: o.Epsilon, Range: "at least 0"}
 		}
 		last = o.Alpha
 	}
@@ -122,7 +122,7 @@ func (r RDP) Validate() error {
 
 func atLeastOne(k int) error {
 	if k < 1 {
-		return &state.RangeError{Parameter: "k", Value: float64(k), Range: "at least 1"}
+		return &units.RangeError{Parameter: "k", Value: float64(k), Range: "at least 1"}
 	}
 	return nil
 }
@@ -134,14 +134,14 @@ func quotientDown(x float64, k int) float64 {
 
 func atLeastZero(name string, v float64) error {
 	if !(v >= 0 && v <= math.MaxFloat64) {
-		return &state.RangeError{Parameter: name, Value: v, Range: "finite and at least 0"}
+		return &units.RangeError{Parameter: name, Value: v, Range: "finite and at least 0"}
 	}
 	return nil
 }
 
 func probability(name string, v float64) error {
 	if !(v >= 0 && v < 1) {
-		return &state.RangeError{Parameter: name, Value: v, Range: "at least 0 and below 1"}
+		return &units.RangeError{Parameter: name, Value: v, Range: "at least 0 and below 1"}
 	}
 	return nil
 }

@@ -6,7 +6,7 @@ import (
 	"math/big"
 	"testing"
 
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 func TestWhatCannotBeALossIsNamed(t *testing.T) {
@@ -37,9 +37,9 @@ func TestWhatCannotBeALossIsNamed(t *testing.T) {
 		{RDP{{Alpha: 2, Epsilon: -1}}, "epsilon"},
 		{RDP{{Alpha: 2, Epsilon: nan}}, "epsilon"},
 	} {
-		var out *state.RangeError
+		var out *units.RangeError
 		if err := c.loss.Validate(); !errors.As(err, &out) || out.Parameter != c.name {
-			t.Errorf("%#v: %v, want a *state.RangeError that names %s", c.loss, err, c.name)
+			t.Errorf("%#v: %v, want a *units.RangeError that names %s", c.loss, err, c.name)
 		}
 	}
 }
@@ -84,7 +84,7 @@ func TestSplitIsTheGreatestOfWhichKFit(t *testing.T) {
 		_, errZ := ZCDP{}.Split(k)
 		_, errG := GDP{}.Split(k)
 		for _, err := range []error{errA, errZ, errG} {
-			var out *state.RangeError
+			var out *units.RangeError
 			if !errors.As(err, &out) || out.Parameter != "k" {
 				t.Errorf("%d: %v", k, err)
 			}

@@ -5,9 +5,10 @@ import (
 	"math"
 
 	"github.com/tollgate-dp/tollgate/internal/numbers/int128"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/state/internal/fixed"
 	"github.com/tollgate-dp/tollgate/state/loss"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // Advanced is the advanced odometer of Rogers et al. (2016, Theorem 6.2): the
@@ -48,13 +49,13 @@ var _ Odometer[loss.Approx, loss.Approx] = (*Advanced)(nil)
 // delta, 1e-300 ≤ delta < 1/e. n ≥ 2 is the size of the data set in the theorem;
 // it only says from which S = 1/n² on the first expression is used, and any number
 // that was not chosen by looking at the data is as valid. The error is a
-// *state.RangeError.
+// *units.RangeError.
 func NewAdvanced(delta float64, n uint64) (*Advanced, error) {
-	if !(delta >= state.MinDelta && delta <= 0.3678794411714423) {
-		return nil, &state.RangeError{Parameter: "delta", Value: delta, Range: "at least 1e-300 and below 1/e"}
+	if !(delta >= budgets.MinDelta && delta <= 0.3678794411714423) {
+		return nil, &units.RangeError{Parameter: "delta", Value: delta, Range: "at least 1e-300 and below 1/e"}
 	}
 	if n < 2 {
-		return nil, &state.RangeError{Parameter: "n", Value: float64(n), Range: "at least 2"}
+		return nil, &units.RangeError{Parameter: "n", Value: float64(n), Range: "at least 2"}
 	}
 	return &Advanced{
 		delta:   delta,
@@ -70,7 +71,7 @@ func doublings(n uint64) int {
 	return less.Len()
 }
 
-// Record adds l. The error is a *state.RangeError; nothing is recorded then.
+// Record adds l. The error is a *units.RangeError; nothing is recorded then.
 func (a *Advanced) Record(l loss.Approx) error {
 	if err := l.Validate(); err != nil {
 		return fmt.Errorf("recording a loss: %w", err)

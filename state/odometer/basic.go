@@ -34,7 +34,7 @@ var _ Odometer[loss.Approx, loss.Approx] = (*Basic)(nil)
 
 // NewBasic returns an odometer whose claims hold but for a probability of delta,
 // 0 ≤ delta < 1, kept in units of 2^-208 rounded down. The error is a
-// *state.RangeError.
+// *units.RangeError.
 func NewBasic(delta float64) (*Basic, error) {
 	if err := (loss.Approx{Delta: delta}).Validate(); err != nil {
 		return nil, fmt.Errorf("making a basic odometer: %w", err)
@@ -42,7 +42,7 @@ func NewBasic(delta float64) (*Basic, error) {
 	return &Basic{delta: delta, limit: fixed.Down(delta)}, nil
 }
 
-// Record adds l. The error is a *state.RangeError; nothing is recorded then.
+// Record adds l. The error is a *units.RangeError; nothing is recorded then.
 func (b *Basic) Record(l loss.Approx) error {
 	if err := l.Validate(); err != nil {
 		return fmt.Errorf("recording a loss: %w", err)

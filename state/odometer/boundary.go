@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/loss"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // Boundary bounds the realised loss of a Brownian mechanism by the variance at
@@ -21,7 +21,7 @@ type Boundary interface {
 	// At returns the bound ψ(T) as Epsilon and the δ of the boundary, for a
 	// mechanism of that sensitivity D, 0 or between 2^-100 and 2^100, that stopped
 	// at that variance T, between 2^-200 and 2^200 (in squared units of D). ψ is
-	// rounded up, falls with T and grows with D. The error is a *state.RangeError.
+	// rounded up, falls with T and grows with D. The error is a *units.RangeError.
 	//
 	// The claim is about the loss of either input against the other. The δ was
 	// spent when the mechanism began: record the result in a Basic whatever
@@ -66,19 +66,19 @@ const (
 )
 
 // NewLinear returns the linear boundary of slope a, in units of 1/D, between 2^-120
-// and 2^120. 1e-300 ≤ delta < 1. The error is a *state.RangeError.
+// and 2^120. 1e-300 ≤ delta < 1. The error is a *units.RangeError.
 func NewLinear(delta, slope float64) (Linear, error) {
 	if err := checkDelta(delta); err != nil {
 		return Linear{}, err
 	}
 	if !(slope >= 0x1p-120 && slope <= 0x1p120) {
-		return Linear{}, &state.RangeError{Parameter: "slope", Value: slope, Range: "between 2^-120 and 2^120"}
+		return Linear{}, &units.RangeError{Parameter: "slope", Value: slope, Range: "between 2^-120 and 2^120"}
 	}
 	return Linear{delta: delta, slope: slope, intercept: -math.Log(delta) / slope / 2}, nil
 }
 
 // NewLinearFor returns the linear boundary that is least at a variance between
-// 2^-150 and 2^150: a = √(ln(1/δ)/(2T)). The error is a *state.RangeError.
+// 2^-150 and 2^150: a = √(ln(1/δ)/(2T)). The error is a *units.RangeError.
 func NewLinearFor(delta, variance float64) (Linear, error) {
 	if err := checkTarget(delta, variance); err != nil {
 		return Linear{}, err
@@ -87,7 +87,7 @@ func NewLinearFor(delta, variance float64) (Linear, error) {
 }
 
 // NewMixture returns the mixture boundary of parameter p, a variance between 2^-200
-// and 2^200. 1e-300 ≤ delta < 1. The error is a *state.RangeError.
+// and 2^200. 1e-300 ≤ delta < 1. The error is a *units.RangeError.
 func NewMixture(delta, p float64) (Mixture, error) {
 	if err := checkDelta(delta); err != nil {
 		return Mixture{}, err
@@ -99,7 +99,7 @@ func NewMixture(delta, p float64) (Mixture, error) {
 }
 
 // NewMixtureFor returns the mixture boundary that is least at a variance between
-// 2^-150 and 2^150. The error is a *state.RangeError.
+// 2^-150 and 2^150. The error is a *units.RangeError.
 func NewMixtureFor(delta, variance float64) (Mixture, error) {
 	if err := checkTarget(delta, variance); err != nil {
 		return Mixture{}, err
@@ -150,14 +150,14 @@ func checkStop(delta, sensitivity, variance float64) error {
 		return err
 	}
 	if sensitivity != 0 && !(sensitivity >= leastSensitivity && sensitivity <= greatestSensitivity) {
-		return &state.RangeError{Parameter: "sensitivity", Value: sensitivity, Range: "0, or between 2^-100 and 2^100"}
+		return &units.RangeError{Parameter: "sensitivity", Value: sensitivity, Range: "0, or between 2^-100 and 2^100"}
 	}
 	return checkVariance("variance", variance)
 }
 
 func checkVariance(name string, v float64) error {
 	if !(v >= leastVariance && v <= greatestVariance) {
-		return &state.RangeError{Parameter: name, Value: v, Range: "between 2^-200 and 2^200"}
+		return &units.RangeError{Parameter: name, Value: v, Range: "between 2^-200 and 2^200"}
 	}
 	return nil
 }
@@ -167,7 +167,7 @@ func checkTarget(delta, variance float64) error {
 		return err
 	}
 	if !(variance >= 0x1p-150 && variance <= 0x1p150) {
-		return &state.RangeError{Parameter: "variance", Value: variance, Range: "between 2^-150 and 2^150"}
+		return &units.RangeError{Parameter: "variance", Value: variance, Range: "between 2^-150 and 2^150"}
 	}
 	return nil
 }

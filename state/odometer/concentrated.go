@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/internal/fixed"
 	"github.com/tollgate-dp/tollgate/state/loss"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // Concentrated is an odometer for mechanisms with zCDP, and so for Gaussian and
@@ -41,13 +41,13 @@ var _ Odometer[loss.ZCDP, loss.Approx] = (*Concentrated)(nil)
 
 // NewConcentrated returns an odometer whose claims hold but for a probability of
 // delta, 1e-300 ≤ delta < 1. They are least where Σρ is near rho, between 2^-40
-// and 2^40, and valid everywhere. The error is a *state.RangeError.
+// and 2^40, and valid everywhere. The error is a *units.RangeError.
 func NewConcentrated(delta, rho float64) (*Concentrated, error) {
 	if err := checkDelta(delta); err != nil {
 		return nil, err
 	}
 	if !(rho >= 0x1p-40 && rho <= 0x1p40) {
-		return nil, &state.RangeError{Parameter: "rho", Value: rho, Range: "between 2^-40 and 2^40"}
+		return nil, &units.RangeError{Parameter: "rho", Value: rho, Range: "between 2^-40 and 2^40"}
 	}
 	return newConcentrated(delta, bestMixture(delta, 2*rho))
 }
@@ -59,19 +59,19 @@ func newConcentrated(delta, q float64) (*Concentrated, error) {
 		return nil, err
 	}
 	if !(q >= 0x1p-60 && q <= 0x1p80) {
-		return nil, &state.RangeError{Parameter: "q", Value: q, Range: "between 2^-60 and 2^80"}
+		return nil, &units.RangeError{Parameter: "q", Value: q, Range: "between 2^-60 and 2^80"}
 	}
 	return &Concentrated{delta: delta, q: q, logTerm: -math.Log(delta)}, nil
 }
 
-// Record adds l, whose Delta must be 0. The error is a *state.RangeError; nothing
+// Record adds l, whose Delta must be 0. The error is a *units.RangeError; nothing
 // is recorded then.
 func (c *Concentrated) Record(l loss.ZCDP) error {
 	if err := l.Validate(); err != nil {
 		return fmt.Errorf("recording a loss: %w", err)
 	}
 	if l.Delta != 0 {
-		return fmt.Errorf("recording a loss: %w", &state.RangeError{Parameter: "delta", Value: l.Delta, Range: "0 for this odometer"})
+		return fmt.Errorf("recording a loss: %w", &units.RangeError{Parameter: "delta", Value: l.Delta, Range: "0 for this odometer"})
 	}
 	c.rho = c.rho.Add(fixed.Up(l.Rho))
 	return nil

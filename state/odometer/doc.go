@@ -31,7 +31,7 @@
 //     smaller than its theorem's.
 //   - Recording takes a time that does not depend on what was recorded before, and
 //     never lowers a bound. Reading changes nothing.
-//   - A loss that Validate refuses is a *state.RangeError and is not recorded. Sums
+//   - A loss that Validate refuses is a *units.RangeError and is not recorded. Sums
 //     that no longer fit promise nothing: their ε is +Inf. No function returns NaN.
 //
 // # What it does not do
@@ -47,7 +47,7 @@
 // (encoding/gob uses it); UnmarshalBinary goes on exactly there. The zero value takes the
 // parameters of the state; what a constructor made takes a state of the same parameters
 // only, and an odometer that has been used takes none. A Tracker is read into what
-// NewTracker made. The error is a *state.DecodeError; the receiver is as it was then.
+// NewTracker made. The error is a *accounts.DecodeError; the receiver is as it was then.
 // JSON is an error: it would be {}. Store after Record and before the mechanism runs: an
 // older state claims less than was lost.
 //

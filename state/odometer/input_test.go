@@ -5,9 +5,9 @@ import (
 	"math"
 	"testing"
 
-	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/loss"
 	"github.com/tollgate-dp/tollgate/state/odometer"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 func TestBadParametersAreNamed(t *testing.T) {
@@ -51,15 +51,15 @@ func TestBadParametersAreNamed(t *testing.T) {
 		{"delta", func(v float64) error { _, err := odometer.PointWise(loss.Approx{Epsilon: 1, Delta: v}, 2); return err }, []float64{nan, inf, -1, 1}},
 	} {
 		for _, v := range c.values {
-			var out *state.RangeError
+			var out *units.RangeError
 			if err := c.make(v); !errors.As(err, &out) || out.Parameter != c.parameter {
-				t.Errorf("%s = %v: %v, want a *state.RangeError that names it", c.parameter, v, err)
+				t.Errorf("%s = %v: %v, want a *units.RangeError that names it", c.parameter, v, err)
 			}
 		}
 	}
-	var out *state.RangeError
+	var out *units.RangeError
 	if _, err := odometer.NewRenyi(1e-6, nil); !errors.As(err, &out) || out.Parameter != "orders" {
-		t.Errorf("no orders: %v, want a *state.RangeError", err)
+		t.Errorf("no orders: %v, want a *units.RangeError", err)
 	}
 }
 
@@ -67,7 +67,7 @@ func TestBadStopsAreNamed(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	for _, b := range []odometer.Boundary{must(odometer.NewLinear(1e-6, 1)), must(odometer.NewMixture(1e-6, 1))} {
 		for _, v := range []float64{nan, inf, -1, 1e200, 1e-200} {
-			var out *state.RangeError
+			var out *units.RangeError
 			if _, err := b.At(v, 1); !errors.As(err, &out) || out.Parameter != "sensitivity" {
 				t.Errorf("%T, sensitivity %v: %v", b, v, err)
 			}
@@ -77,9 +77,9 @@ func TestBadStopsAreNamed(t *testing.T) {
 		}
 	}
 	for _, b := range []odometer.Boundary{odometer.Linear{}, odometer.Mixture{}} {
-		var out *state.RangeError
+		var out *units.RangeError
 		if _, err := b.At(1, 1); !errors.As(err, &out) || out.Parameter != "delta" {
-			t.Errorf("the zero value of %T: %v, want a *state.RangeError", b, err)
+			t.Errorf("the zero value of %T: %v, want a *units.RangeError", b, err)
 		}
 	}
 }

@@ -7,9 +7,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/loss"
 	"github.com/tollgate-dp/tollgate/state/odometer"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // machine is an odometer of any kind: it records the numbers drawn for one loss
@@ -184,7 +184,7 @@ func TestOrderOfLossesDoesNotMatter(t *testing.T) {
 }
 
 // Whatever is recorded, no bound is a NaN or negative, and what is invalid is a
-// *state.RangeError that changes nothing.
+// *units.RangeError that changes nothing.
 func TestNoInputMakesABoundThatIsNoNumber(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		odometers := machines()
@@ -197,7 +197,7 @@ func TestNoInputMakesABoundThatIsNoNumber(t *testing.T) {
 				before := m.bound()
 				err := m.record(a, b)
 				after := m.bound()
-				var out *state.RangeError
+				var out *units.RangeError
 				if err != nil && !errors.As(err, &out) && !errors.Is(err, odometer.ErrStep) {
 					t.Fatalf("%s: (%g, %g) is refused by %v", name, a, b, err)
 				}

@@ -3,14 +3,15 @@ package odometer
 import (
 	"math"
 
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/state/internal/fixed"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // Odometer adds up losses of kind L and states a bound of kind B on all of them
 // together. Not safe for concurrent use.
 type Odometer[L, B any] interface {
-	// Record adds the loss of one more mechanism. It returns a *state.RangeError
+	// Record adds the loss of one more mechanism. It returns a *units.RangeError
 	// and changes nothing if that is invalid.
 	Record(L) error
 	// Bound returns the claim about everything recorded so far, rounded up. It
@@ -42,8 +43,8 @@ func total(a fixed.Amount) float64 {
 }
 
 func checkDelta(delta float64) error {
-	if !(delta >= state.MinDelta && delta < 1) {
-		return &state.RangeError{Parameter: "delta", Value: delta, Range: "at least 1e-300 and below 1"}
+	if !(delta >= budgets.MinDelta && delta < 1) {
+		return &units.RangeError{Parameter: "delta", Value: delta, Range: "at least 1e-300 and below 1"}
 	}
 	return nil
 }

@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/state/loss"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // PointWise returns the δ′ for which every mechanism that is l-private has a
@@ -24,22 +25,22 @@ import (
 // (Rogers et al., 2016, Lemma 2.3, is the case ε′ = 2ε. Its δ′ cannot be less than δ:
 // randomised response reveals everything with probability δ.)
 //
-// The error is a *state.RangeError: l is invalid, epsilon is not above l.Epsilon,
+// The error is a *units.RangeError: l is invalid, epsilon is not above l.Epsilon,
 // or δ′ is not below 1.
 func PointWise(l loss.Approx, epsilon float64) (loss.Approx, error) {
 	if err := l.Validate(); err != nil {
 		return loss.Approx{}, fmt.Errorf("bounding a loss point by point: %w", err)
 	}
 	if !(epsilon > l.Epsilon && epsilon <= math.MaxFloat64) {
-		return loss.Approx{}, &state.RangeError{Parameter: "epsilon", Value: epsilon, Range: fmt.Sprintf("finite and above that of the loss (%v)", l.Epsilon)}
+		return loss.Approx{}, &units.RangeError{Parameter: "epsilon", Value: epsilon, Range: fmt.Sprintf("finite and above that of the loss (%v)", l.Epsilon)}
 	}
 	if l.Delta == 0 {
 		return loss.Approx{Epsilon: epsilon}, nil
 	}
-	least := math.Max(l.Delta, state.MinDelta) // below, float64 has no 53 bits left
+	least := math.Max(l.Delta, budgets.MinDelta) // below, float64 has no 53 bits left
 	delta := enlarged(least / -math.Expm1(l.Epsilon-epsilon) * (1 + math.Exp(-epsilon)))
 	if delta >= 1 {
-		return loss.Approx{}, &state.RangeError{Parameter: "epsilon", Value: epsilon, Range: fmt.Sprintf("so far above that of the loss (%v) that the point-wise delta is below 1", l.Epsilon)}
+		return loss.Approx{}, &units.RangeError{Parameter: "epsilon", Value: epsilon, Range: fmt.Sprintf("so far above that of the loss (%v) that the point-wise delta is below 1", l.Epsilon)}
 	}
 	return loss.Approx{Epsilon: epsilon, Delta: delta}, nil
 }

@@ -30,7 +30,7 @@ var _ Odometer[loss.RDP, loss.Approx] = (*Renyi)(nil)
 
 // NewRenyi returns an odometer whose claims hold but for a probability of delta,
 // 1e-300 ≤ delta < 1, over the orders given, above 1, finite and rising. The error
-// is a *state.RangeError. The slice is not kept.
+// is a *units.RangeError. The slice is not kept.
 func NewRenyi(delta float64, orders []float64) (*Renyi, error) {
 	if err := checkDelta(delta); err != nil {
 		return nil, err
@@ -42,7 +42,7 @@ func NewRenyi(delta float64, orders []float64) (*Renyi, error) {
 	return &Renyi{delta: delta, logTerm: math.Log(float64(len(orders))) - math.Log(delta), sums: sums}, nil
 }
 
-// Record adds l. The error is a *state.RangeError, also where l has no order as
+// Record adds l. The error is a *units.RangeError, also where l has no order as
 // high as the odometer's highest; nothing is recorded then.
 func (r *Renyi) Record(l loss.RDP) error { return r.sums.Record(l) }
 

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"errors"
 
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/accounts"
 	"github.com/tollgate-dp/tollgate/state/internal/fixed"
 	"github.com/tollgate-dp/tollgate/state/internal/opaque"
 	"github.com/tollgate-dp/tollgate/state/internal/stored"
@@ -163,7 +163,7 @@ func (t *Tracker[L]) MarshalBinary() ([]byte, error) {
 // same type and budget; see "Storing and resuming" of the package.
 func (t *Tracker[L]) UnmarshalBinary(data []byte) error {
 	if t.step == nil {
-		return &state.DecodeError{What: stored.OdometerTracker.String(), Reason: "a tracker is read into one that NewTracker made"}
+		return &accounts.DecodeError{What: stored.OdometerTracker.String(), Reason: "a tracker is read into one that NewTracker made"}
 	}
 	return stored.Read(stored.OdometerTracker, t, Tracker[L]{step: t.step}, (*Tracker[L]).layout, data)
 }

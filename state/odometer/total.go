@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/internal/fixed"
 	"github.com/tollgate-dp/tollgate/state/loss"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // GDPTotal is √Σμ² of everything recorded. For every B fixed in advance, what was
@@ -23,7 +23,7 @@ type GDPTotal struct {
 
 var _ Odometer[loss.GDP, loss.GDP] = (*GDPTotal)(nil)
 
-// Record adds l. The error is a *state.RangeError; nothing is recorded then.
+// Record adds l. The error is a *units.RangeError; nothing is recorded then.
 func (t *GDPTotal) Record(l loss.GDP) error {
 	if err := l.Validate(); err != nil {
 		return fmt.Errorf("recording a loss: %w", err)
@@ -54,7 +54,7 @@ type ZCDPTotal struct {
 
 var _ Odometer[loss.ZCDP, loss.ZCDP] = (*ZCDPTotal)(nil)
 
-// Record adds l. The error is a *state.RangeError; nothing is recorded then.
+// Record adds l. The error is a *units.RangeError; nothing is recorded then.
 func (t *ZCDPTotal) Record(l loss.ZCDP) error {
 	if err := l.Validate(); err != nil {
 		return fmt.Errorf("recording a loss: %w", err)
@@ -92,7 +92,7 @@ type RenyiTotal struct {
 var _ Odometer[loss.RDP, loss.RDP] = (*RenyiTotal)(nil)
 
 // NewRenyiTotal returns a total over the orders given, above 1, finite and rising.
-// The error is a *state.RangeError. The slice is not kept.
+// The error is a *units.RangeError. The slice is not kept.
 func NewRenyiTotal(orders []float64) (*RenyiTotal, error) {
 	curve := make(loss.RDP, len(orders))
 	for i, alpha := range orders {
@@ -107,7 +107,7 @@ func NewRenyiTotal(orders []float64) (*RenyiTotal, error) {
 	}, nil
 }
 
-// Record adds l. The error is a *state.RangeError, also where l has no order as
+// Record adds l. The error is a *units.RangeError, also where l has no order as
 // high as the highest of the total; nothing is recorded then.
 func (t *RenyiTotal) Record(l loss.RDP) error {
 	if err := l.Validate(); err != nil {
@@ -115,7 +115,7 @@ func (t *RenyiTotal) Record(l loss.RDP) error {
 	}
 	highest := t.orders[len(t.orders)-1]
 	if last := l[len(l)-1].Alpha; last < highest {
-		return fmt.Errorf("recording a loss: %w", &state.RangeError{
+		return fmt.Errorf("recording a loss: %w", &units.RangeError{
 			Parameter: "alpha", Value: last,
 			Range: fmt.Sprintf("at least the highest order of the odometer (%v), for one of the orders", highest),
 		})

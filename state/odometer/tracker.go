@@ -42,7 +42,7 @@ func NewTracker[L any](step filter.Filter[L]) *Tracker[L] {
 }
 
 // Record adds l. It returns ErrStep if l does not fit a whole step, and the error
-// of the filter, a *state.RangeError, if l is invalid; nothing is recorded then.
+// of the filter, a *units.RangeError, if l is invalid; nothing is recorded then.
 func (t *Tracker[L]) Record(l L) error {
 	if t.current != nil {
 		err := t.current.Spend(l)
@@ -80,7 +80,7 @@ type RenyiTracker struct {
 var _ Odometer[loss.RDP, loss.RDP] = RenyiTracker{}
 
 // NewRenyiTracker returns a tracker whose filters are filter.RenyiOrders of the
-// budget step. The error is a *state.RangeError. The slice is not kept.
+// budget step. The error is a *units.RangeError. The slice is not kept.
 func NewRenyiTracker(step loss.RDP) (RenyiTracker, error) {
 	step = append(loss.RDP(nil), step...)
 	f, err := filter.NewRenyiOrders(step)
@@ -109,7 +109,7 @@ type ZCDPTracker struct {
 var _ Odometer[loss.ZCDP, loss.ZCDP] = ZCDPTracker{}
 
 // NewZCDPTracker returns a tracker whose filters have the budget rho, 2^-80 ≤ rho <
-// 2^48, and no δ. The error is a *state.RangeError.
+// 2^48, and no δ. The error is a *units.RangeError.
 func NewZCDPTracker(rho float64) (ZCDPTracker, error) {
 	f, err := filter.NewApproxZCDP(rho, 0)
 	if err != nil {
@@ -134,7 +134,7 @@ type GDPTracker struct {
 var _ Odometer[loss.GDP, loss.GDP] = GDPTracker{}
 
 // NewGDPTracker returns a tracker whose filters have the budget mu, 2^-40 ≤ mu <
-// 2^24. The error is a *state.RangeError.
+// 2^24. The error is a *units.RangeError.
 func NewGDPTracker(mu float64) (GDPTracker, error) {
 	f, err := filter.NewGDP(mu)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/state/filter"
 	"github.com/tollgate-dp/tollgate/state/loss"
 	"github.com/tollgate-dp/tollgate/state/odometer"
@@ -144,8 +144,8 @@ func TestGaussianTotalsCostLessThanRenyiOnes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	byGDP := must(state.ConvertDeltaMu(1e-5, gdp.Bound().Mu, state.GDP))
-	byRenyi := must(state.ConvertDeltaRho(1e-5, zcdp.Bound().Rho, state.ZCDP))
+	byGDP := must(budgets.ConvertDeltaMu(1e-5, gdp.Bound().Mu, budgets.GDP))
+	byRenyi := must(budgets.ConvertDeltaRho(1e-5, zcdp.Bound().Rho, budgets.ZCDP))
 	if math.Abs(byGDP.Epsilon-0.815) > 0.001 || math.Abs(byRenyi.Epsilon-0.815) > 0.001 {
 		t.Errorf("495 GDP steps: ε = %v, 420 Rényi steps: ε = %v, want 0.815 for both", byGDP.Epsilon, byRenyi.Epsilon)
 	}

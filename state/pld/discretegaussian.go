@@ -3,7 +3,7 @@ package pld
 import (
 	"math"
 
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // MaxDiscreteSigma bounds the noise of the discrete Gaussian pair, whose integers
@@ -19,14 +19,14 @@ type DiscreteGaussian struct {
 	Sensitivity int     // Δ, from 1 to 2^20
 }
 
-// Validate returns a *state.RangeError that names sigma or sensitivity where it is
+// Validate returns a *units.RangeError that names sigma or sensitivity where it is
 // out of its range.
 func (g DiscreteGaussian) Validate() error {
 	if err := positive("sigma", g.Sigma, 0x1p-3, MaxDiscreteSigma); err != nil {
 		return err
 	}
 	if g.Sensitivity < 1 || g.Sensitivity > 1<<20 {
-		return &state.RangeError{Parameter: "sensitivity", Value: float64(g.Sensitivity), Range: "an integer from 1 to 2^20"}
+		return &units.RangeError{Parameter: "sensitivity", Value: float64(g.Sensitivity), Range: "an integer from 1 to 2^20"}
 	}
 	return nil
 }

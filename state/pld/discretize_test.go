@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	_ "github.com/tollgate-dp/tollgate/internal/testing/runseed"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/state/pld"
 )
 
@@ -141,7 +141,7 @@ func gaussianDelta(t require, sigma, epsilon float64) float64 {
 	if epsilon < 0 {
 		return 1 - math.Exp(epsilon)*(1-gaussianDelta(t, sigma, -epsilon))
 	}
-	c, err := state.ConvertEpsilonMu(max(epsilon, math.SmallestNonzeroFloat64), 1/sigma, state.GDP)
+	c, err := budgets.ConvertEpsilonMu(max(epsilon, math.SmallestNonzeroFloat64), 1/sigma, budgets.GDP)
 	if err != nil {
 		t.Fatalf("computing the exact delta: %v", err)
 	}

@@ -5,7 +5,7 @@ import (
 	"math"
 	"sync"
 
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // Options says how finely a distribution is computed. The zero value takes the
@@ -39,19 +39,19 @@ const (
 
 func (o Options) withDefaults() (Options, error) {
 	if o.Interval != 0 && !(o.Interval >= MinInterval && o.Interval <= MaxInterval) {
-		return o, &state.RangeError{Parameter: "interval", Value: o.Interval, Range: "0 for the default, or between 2^-40 and 1"}
+		return o, &units.RangeError{Parameter: "interval", Value: o.Interval, Range: "0 for the default, or between 2^-40 and 1"}
 	}
 	if o.MinDelta == 0 {
 		o.MinDelta = defaultMinDelta
 	}
 	if !(o.MinDelta >= 1e-280 && o.MinDelta <= 0.1) {
-		return o, &state.RangeError{Parameter: "min_delta", Value: o.MinDelta, Range: "0 for the default, or between 1e-280 and 0.1"}
+		return o, &units.RangeError{Parameter: "min_delta", Value: o.MinDelta, Range: "0 for the default, or between 1e-280 and 0.1"}
 	}
 	if o.MaxPoints == 0 {
 		o.MaxPoints = defaultMaxPoints
 	}
 	if o.MaxPoints < 16 || o.MaxPoints > MaxSize {
-		return o, &state.RangeError{Parameter: "max_points", Value: float64(o.MaxPoints), Range: "0 for the default, or between 16 and 2^26"}
+		return o, &units.RangeError{Parameter: "max_points", Value: float64(o.MaxPoints), Range: "0 for the default, or between 16 and 2^26"}
 	}
 	return o, nil
 }
@@ -96,7 +96,7 @@ type Distribution struct {
 }
 
 // New returns the distribution of a single mechanism with the given dominating
-// pair. The error is a *state.RangeError or a *SizeError.
+// pair. The error is a *units.RangeError or a *SizeError.
 func New(p Pair, o Options) (*Distribution, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -143,7 +143,7 @@ func New(p Pair, o Options) (*Distribution, error) {
 const maxCount = 1 << 32
 
 // Compose returns the distribution of d and all others together. The order does
-// not matter. The error is a *state.RangeError where they are more than 2^32.
+// not matter. The error is a *units.RangeError where they are more than 2^32.
 func (d *Distribution) Compose(others ...*Distribution) (*Distribution, error) {
 	c := &Distribution{options: d.options}
 	symmetric := d.isSymmetric()
@@ -180,7 +180,7 @@ func mergeFactors(lists [][]factor) ([]factor, error) {
 		for _, f := range list {
 			total += f.count
 			if total > maxCount {
-				return nil, &state.RangeError{Parameter: "count", Value: float64(total), Range: "at most 2^32 mechanisms in total"}
+				return nil, &units.RangeError{Parameter: "count", Value: float64(total), Range: "at most 2^32 mechanisms in total"}
 			}
 			if at, ok := position[f.measure]; ok {
 				merged[at].count += f.count
@@ -196,14 +196,14 @@ func mergeFactors(lists [][]factor) ([]factor, error) {
 // Power returns the distribution of n independent uses of d, at the price of one. The
 // error bounds are relative to δ and grow with n: about 1e-10 at 10^4 mechanisms, and
 // 1e-5 at 10^9. n is from 1 to 2^32, and so is the number of mechanisms in the result;
-// the error is a *state.RangeError.
+// the error is a *units.RangeError.
 func (d *Distribution) Power(n int) (*Distribution, error) {
 	total := 0
 	for _, f := range d.sides[Remove] {
 		total += f.count
 	}
 	if n < 1 || n > maxCount || n > maxCount/total {
-		return nil, &state.RangeError{Parameter: "count", Value: float64(n), Range: "at least 1, and at most 2^32 mechanisms in total"}
+		return nil, &units.RangeError{Parameter: "count", Value: float64(n), Range: "at least 1, and at most 2^32 mechanisms in total"}
 	}
 	c := &Distribution{options: d.options}
 	for side := range c.sides {
@@ -241,12 +241,12 @@ func (d *Distribution) compose() ([]curve, error) {
 }
 
 // DeltaAt returns an upper bound of the δ at ε, the greater one of both
-// directions. ε ≥ 0; +Inf is allowed. The error is a *state.RangeError or, where no grid
+// directions. ε ≥ 0; +Inf is allowed. The error is a *units.RangeError or, where no grid
 // that Options allow holds the composition, a *SizeError, and δ then is 1, which
 // promises nothing.
 func (d *Distribution) DeltaAt(epsilon float64) (float64, error) {
 	if !(epsilon >= 0) {
-		return 1, &state.RangeError{Parameter: "epsilon", Value: epsilon, Range: "at least 0"}
+		return 1, &units.RangeError{Parameter: "epsilon", Value: epsilon, Range: "at least 0"}
 	}
 	curves, err := d.compose()
 	if err != nil {
@@ -262,11 +262,11 @@ func (d *Distribution) DeltaAt(epsilon float64) (float64, error) {
 // EpsilonAt returns an upper bound of the least ε ≥ 0 whose δ is at most delta, in
 // both directions; DeltaAt of it is at most delta. 0 < delta < 1. Where delta is
 // below the probability of an unbounded loss that the pairs themselves have, it is
-// +Inf without an error. The error is a *state.RangeError, a *SizeError or a
+// +Inf without an error. The error is a *units.RangeError, a *SizeError or a
 // *FloorError, and ε then is +Inf, which promises nothing.
 func (d *Distribution) EpsilonAt(delta float64) (float64, error) {
 	if !(delta > 0 && delta < 1) {
-		return math.Inf(1), &state.RangeError{Parameter: "delta", Value: delta, Range: "above 0 and below 1"}
+		return math.Inf(1), &units.RangeError{Parameter: "delta", Value: delta, Range: "above 0 and below 1"}
 	}
 	curves, err := d.compose()
 	if err != nil {

@@ -4,8 +4,8 @@ import (
 	"math"
 	"math/big"
 
-	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/loss"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // MaxPureEpsilon bounds the ε of RandomizedResponse and Approx.
@@ -16,7 +16,7 @@ const MaxPureEpsilon = 1024
 // (Kairouz, Oh and Viswanath, 2015, Section 3; Murtagh and Vadhan, 2016).
 type Approx loss.Approx
 
-// Validate returns a *state.RangeError that names epsilon (0 to MaxPureEpsilon) or
+// Validate returns a *units.RangeError that names epsilon (0 to MaxPureEpsilon) or
 // delta (0 up to 1) where it is out of its range.
 func (a Approx) Validate() error {
 	if err := loss.Approx(a).Validate(); err != nil {
@@ -49,11 +49,11 @@ type RandomizedResponse struct {
 	Values  int     // k, from 2 to 2^30
 }
 
-// Validate returns a *state.RangeError that names epsilon or values where it is out
+// Validate returns a *units.RangeError that names epsilon or values where it is out
 // of its range.
 func (r RandomizedResponse) Validate() error {
 	if r.Values < 2 || r.Values > 1<<30 {
-		return &state.RangeError{Parameter: "values", Value: float64(r.Values), Range: "an integer from 2 to 2^30"}
+		return &units.RangeError{Parameter: "values", Value: float64(r.Values), Range: "an integer from 2 to 2^30"}
 	}
 	return positive("epsilon", r.Epsilon, 0, MaxPureEpsilon)
 }
@@ -84,15 +84,15 @@ type Finite struct {
 	Without []float64 // and without, in the same order
 }
 
-// Validate returns a *state.RangeError that names with or without where there are
+// Validate returns a *units.RangeError that names with or without where there are
 // no outputs, the lengths differ, a probability is not one, or they do not add up
 // to 1 within 1e-9.
 func (f Finite) Validate() error {
 	if len(f.With) == 0 || len(f.With) > MaxSize {
-		return &state.RangeError{Parameter: "with", Value: float64(len(f.With)), Range: "1 to 2^26 probabilities"}
+		return &units.RangeError{Parameter: "with", Value: float64(len(f.With)), Range: "1 to 2^26 probabilities"}
 	}
 	if len(f.Without) != len(f.With) {
-		return &state.RangeError{Parameter: "without", Value: float64(len(f.Without)), Range: "as many probabilities as with"}
+		return &units.RangeError{Parameter: "without", Value: float64(len(f.Without)), Range: "as many probabilities as with"}
 	}
 	if err := distribution("with", f.With); err != nil {
 		return err
@@ -104,12 +104,12 @@ func distribution(name string, p []float64) error {
 	sum := 0.0
 	for _, v := range p {
 		if !(v >= 0 && v <= 1) {
-			return &state.RangeError{Parameter: name, Value: v, Range: "probabilities between 0 and 1"}
+			return &units.RangeError{Parameter: name, Value: v, Range: "probabilities between 0 and 1"}
 		}
 		sum += v
 	}
 	if !(math.Abs(sum-1) <= 1e-9) {
-		return &state.RangeError{Parameter: name, Value: sum, Range: "probabilities that add up to 1"}
+		return &units.RangeError{Parameter: name, Value: sum, Range: "probabilities that add up to 1"}
 	}
 	return nil
 }

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/tollgate-dp/tollgate/internal/numbers/rounding"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // MinSigma and MaxSigma bound the noise of every Gaussian pair.
@@ -18,7 +18,7 @@ type Gaussian struct {
 	Sigma float64 // standard deviation of the noise divided by the L2 sensitivity, in [MinSigma, MaxSigma]
 }
 
-// Validate returns a *state.RangeError that names sigma where it is out of its
+// Validate returns a *units.RangeError that names sigma where it is out of its
 // range.
 func (g Gaussian) Validate() error { return positive("sigma", g.Sigma, MinSigma, MaxSigma) }
 
@@ -42,14 +42,14 @@ type SubsampledGaussian struct {
 	Sampling float64 // q, above 0 and at most 1
 }
 
-// Validate returns a *state.RangeError that names sigma or sampling where it is
+// Validate returns a *units.RangeError that names sigma or sampling where it is
 // out of its range.
 func (g SubsampledGaussian) Validate() error {
 	if err := positive("sigma", g.Sigma, MinSigma, MaxSigma); err != nil {
 		return err
 	}
 	if !(g.Sampling >= 0x1p-60 && g.Sampling <= 1) {
-		return &state.RangeError{Parameter: "sampling", Value: g.Sampling, Range: "at least 2^-60 and at most 1"}
+		return &units.RangeError{Parameter: "sampling", Value: g.Sampling, Range: "at least 2^-60 and at most 1"}
 	}
 	return nil
 }

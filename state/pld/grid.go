@@ -3,7 +3,7 @@ package pld
 import (
 	"math"
 
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 const (
@@ -24,17 +24,17 @@ type Grid struct {
 // maxIndex keeps indices exact as float64.
 const maxIndex = 1 << 50
 
-// Validate returns a *state.RangeError that names interval or size where it is out
+// Validate returns a *units.RangeError that names interval or size where it is out
 // of its range.
 func (g Grid) Validate() error {
 	if fraction, _ := math.Frexp(g.Interval); fraction != 0.5 || g.Interval < MinInterval || g.Interval > MaxInterval {
-		return &state.RangeError{Parameter: "interval", Value: g.Interval, Range: "a power of two between 2^-40 and 1"}
+		return &units.RangeError{Parameter: "interval", Value: g.Interval, Range: "a power of two between 2^-40 and 1"}
 	}
 	if g.Lowest < -maxIndex || g.Lowest > maxIndex {
-		return &state.RangeError{Parameter: "lowest", Value: float64(g.Lowest), Range: "between -2^50 and 2^50"}
+		return &units.RangeError{Parameter: "lowest", Value: float64(g.Lowest), Range: "between -2^50 and 2^50"}
 	}
 	if g.Size < 2 || g.Size > MaxSize {
-		return &state.RangeError{Parameter: "size", Value: float64(g.Size), Range: "between 2 and 2^26"}
+		return &units.RangeError{Parameter: "size", Value: float64(g.Size), Range: "between 2 and 2^26"}
 	}
 	return nil
 }
@@ -59,7 +59,7 @@ type Vector struct {
 
 // Discretize returns the distribution of the pair on the grid. What lies below the
 // grid is moved up to its lowest loss, what lies above counts as unbounded. The
-// error is a *state.RangeError for a bad pair, direction or grid.
+// error is a *units.RangeError for a bad pair, direction or grid.
 func Discretize(p Pair, d Direction, g Grid) (Vector, error) {
 	if err := p.Validate(); err != nil {
 		return Vector{}, err
@@ -85,7 +85,7 @@ func Symmetric(p Pair) bool { return p.symmetric() }
 // Spread returns about one standard deviation of the pair's loss, the lesser of the two
 // directions: 1/σ for Gaussian noise, about q/σ on a Poisson sample; 0 where nothing is
 // lost. It is for choosing a grid and promises nothing. The error is a
-// *state.RangeError for a bad pair.
+// *units.RangeError for a bad pair.
 func Spread(p Pair) (float64, error) {
 	if err := p.Validate(); err != nil {
 		return 0, err
@@ -95,7 +95,7 @@ func Spread(p Pair) (float64, error) {
 
 // Cover returns a grid for the pair with the given interval on which at most a
 // probability of about tail is cut off above, and less below. The error is a
-// *state.RangeError (0 < tail < 1, at least 1e-300) or, if the grid would exceed
+// *units.RangeError (0 < tail < 1, at least 1e-300) or, if the grid would exceed
 // MaxSize, a *SizeError.
 func Cover(p Pair, d Direction, interval, tail float64) (Grid, error) {
 	if err := p.Validate(); err != nil {
@@ -105,7 +105,7 @@ func Cover(p Pair, d Direction, interval, tail float64) (Grid, error) {
 		return Grid{}, err
 	}
 	if !(tail >= 1e-300 && tail < 1) {
-		return Grid{}, &state.RangeError{Parameter: "tail", Value: tail, Range: "at least 1e-300 and below 1"}
+		return Grid{}, &units.RangeError{Parameter: "tail", Value: tail, Range: "at least 1e-300 and below 1"}
 	}
 	if err := (Grid{Interval: interval, Size: 2}).Validate(); err != nil {
 		return Grid{}, err

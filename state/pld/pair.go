@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // Direction says which of the two neighbouring inputs the loss is seen from.
@@ -23,7 +23,7 @@ const (
 // Gaussian, Laplace, DiscreteGaussian, RandomizedResponse, Approx and Finite, and of these on
 // samples Sampled, SubsampledGaussian and WithoutReplacement.
 type Pair interface {
-	// Validate returns a *state.RangeError that names the parameter which is out
+	// Validate returns a *units.RangeError that names the parameter which is out
 	// of range.
 	Validate() error
 
@@ -42,14 +42,14 @@ type extent struct{ low, high, spread float64 }
 
 func (d Direction) validate() error {
 	if d != Remove && d != Add {
-		return &state.RangeError{Parameter: "direction", Value: float64(d), Range: "Remove (0) or Add (1)"}
+		return &units.RangeError{Parameter: "direction", Value: float64(d), Range: "Remove (0) or Add (1)"}
 	}
 	return nil
 }
 
 func positive(name string, v, least, most float64) error {
 	if !(v >= least && v <= most) {
-		return &state.RangeError{Parameter: name, Value: v, Range: fmt.Sprintf("between %v and %v", least, most)}
+		return &units.RangeError{Parameter: name, Value: v, Range: fmt.Sprintf("between %v and %v", least, most)}
 	}
 	return nil
 }

@@ -5,8 +5,8 @@ import (
 	"math"
 	"testing"
 
-	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/pld"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 func TestTooManyPointsAreRefused(t *testing.T) {
@@ -113,9 +113,9 @@ func TestWhatIsOutOfRangeIsNamed(t *testing.T) {
 
 func wantRange(t *testing.T, err error, name string) {
 	t.Helper()
-	var out *state.RangeError
+	var out *units.RangeError
 	if !errors.As(err, &out) || out.Parameter != name {
-		t.Errorf("%v: want a *state.RangeError that names %s", err, name)
+		t.Errorf("%v: want a *units.RangeError that names %s", err, name)
 	}
 }
 

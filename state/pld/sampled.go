@@ -3,7 +3,7 @@ package pld
 import (
 	"math"
 
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // Sampled is the pair of a mechanism on a Poisson sample, in which every individual is present
@@ -16,16 +16,16 @@ type Sampled struct {
 	Sampling float64 // q, at least 2^-60 and at most 1, which is Pair itself
 }
 
-// Validate returns a *state.RangeError that names sampling or the parameter of Pair that is
+// Validate returns a *units.RangeError that names sampling or the parameter of Pair that is
 // out of its range.
 func (s Sampled) Validate() error { return validateSampling(s.Pair, s.Sampling) }
 
 func validateSampling(p Pair, sampling float64) error {
 	if p == nil {
-		return &state.RangeError{Parameter: "pair", Value: 0, Range: "the pair of the mechanism on the sample"}
+		return &units.RangeError{Parameter: "pair", Value: 0, Range: "the pair of the mechanism on the sample"}
 	}
 	if !(sampling >= 0x1p-60 && sampling <= 1) {
-		return &state.RangeError{Parameter: "sampling", Value: sampling, Range: "at least 2^-60 and at most 1"}
+		return &units.RangeError{Parameter: "sampling", Value: sampling, Range: "at least 2^-60 and at most 1"}
 	}
 	return p.Validate()
 }
@@ -197,14 +197,14 @@ type WithoutReplacement struct {
 	Sampling float64 // q = m/n, at least 2^-60 and at most 1, which is Pair itself
 }
 
-// Validate returns a *state.RangeError that names sampling, the parameter of Pair that is out
+// Validate returns a *units.RangeError that names sampling, the parameter of Pair that is out
 // of its range, or pair where it is not symmetric.
 func (w WithoutReplacement) Validate() error {
 	if err := validateSampling(w.Pair, w.Sampling); err != nil {
 		return err
 	}
 	if !w.Pair.symmetric() {
-		return &state.RangeError{Parameter: "pair", Value: 0, Range: "a pair with the same distribution in both directions"}
+		return &units.RangeError{Parameter: "pair", Value: 0, Range: "a pair with the same distribution in both directions"}
 	}
 	return nil
 }

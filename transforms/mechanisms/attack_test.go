@@ -4,10 +4,12 @@ import (
 	"math"
 	"testing"
 
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/accounts"
+	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/state/conversion"
 	"github.com/tollgate-dp/tollgate/state/filter"
 	"github.com/tollgate-dp/tollgate/state/loss"
+	"github.com/tollgate-dp/tollgate/state/units"
 	"github.com/tollgate-dp/tollgate/transforms/mechanisms"
 )
 
@@ -263,7 +265,7 @@ func refineBrownian(ladder []brownianRung, secret float64, src mechanisms.Source
 
 // unified returns a filter whose ρ implies the promise by the optimal conversion.
 func unified() *filter.Unified {
-	c := must(state.ConvertEpsilonDelta(promise().Epsilon, promise().Delta, state.ZCDP))
+	c := must(budgets.ConvertEpsilonDelta(promise().Epsilon, promise().Delta, budgets.ZCDP))
 	return must(filter.NewUnified(c.Rho, 0))
 }
 
@@ -295,18 +297,18 @@ func TestAttackOnUnifiedFilter(t *testing.T) {
 }
 
 // TestAttackOnAccountOfThePipeline is the unified filter that the pipeline runs on:
-// state.Account with Reserve and Settle, in GDP.
+// accounts.Account with Reserve and Settle, in GDP.
 func TestAttackOnAccountOfThePipeline(t *testing.T) {
-	mu := must(state.ConvertEpsilonDelta(promise().Epsilon, promise().Delta, state.GDP)).Mu
-	budget := state.Budget{Mu2: state.Mu2(math.Ldexp(mu*mu, 40))}
+	mu := must(budgets.ConvertEpsilonDelta(promise().Epsilon, promise().Delta, budgets.GDP)).Mu
+	budget := budgets.Budget{Mu2: units.Mu2(math.Ldexp(mu*mu, 40))}
 	ladders := [][]brownianRung{brownianLadder(mu * mu / 2), brownianLadder(mu * mu / 4), brownianLadder(mu * mu / 8), brownianLadder(mu * mu / 16)}
-	charge := func(z loss.ZCDP) state.Mu2 { return state.Mu2(math.Ceil(math.Ldexp(2*z.Rho*hair, 40))) }
+	charge := func(z loss.ZCDP) units.Mu2 { return units.Mu2(math.Ceil(math.Ldexp(2*z.Rho*hair, 40))) }
 	holds(t, promise(), 0.85, func(secret float64, src mechanisms.Source) float64 {
-		var account state.Account
+		var account accounts.Account
 		score := 0.0
 		for range 8 {
 			i := 0
-			for i < len(ladders) && account.Reserve(budget, charge(ladders[i][3].rho), state.Delta{}) != nil {
+			for i < len(ladders) && account.Reserve(budget, charge(ladders[i][3].rho), units.Delta{}) != nil {
 				i++
 			}
 			if i == len(ladders) {

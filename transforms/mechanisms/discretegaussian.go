@@ -28,7 +28,7 @@ type DiscreteGaussian struct {
 type trial struct{ distance, whole, rest, digit big.Int }
 
 // NewDiscreteGaussian returns the mechanism of parameter sigma, from 2^-23 to 2^40;
-// the error is a *state.RangeError. The variance is at most sigma².
+// the error is a *units.RangeError. The variance is at most sigma².
 func NewDiscreteGaussian(sigma float64) (*DiscreteGaussian, error) {
 	if err := checkScale("sigma", sigma, greatestScale); err != nil {
 		return nil, err
@@ -51,7 +51,7 @@ func NewDiscreteGaussian(sigma float64) (*DiscreteGaussian, error) {
 }
 
 // Release returns the value with noise, an integer. A value between integers is
-// rounded before. The error is a *state.RangeError for a value that is not finite
+// rounded before. The error is a *units.RangeError for a value that is not finite
 // or beyond 2^900, or ErrDigits.
 func (d *DiscreteGaussian) Release(value float64, src Source) (float64, error) {
 	var integers lattice

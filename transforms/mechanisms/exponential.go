@@ -3,9 +3,9 @@ package mechanisms
 import (
 	"slices"
 
-	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/conversion"
 	"github.com/tollgate-dp/tollgate/state/loss"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // Exponential selects one of several candidates by their scores: the exponential mechanism
@@ -49,7 +49,7 @@ type Exponential struct{ rate }
 type PermuteAndFlip struct{ rate }
 
 // NewExponential returns the mechanism of scale b, from 2^-23 to 2^40, rounded up by less
-// than a relative 2^-40; the error is a *state.RangeError.
+// than a relative 2^-40; the error is a *units.RangeError.
 func NewExponential(scale float64) (*Exponential, error) {
 	r, err := newRate(scale)
 	if err != nil {
@@ -68,7 +68,7 @@ func NewPermuteAndFlip(scale float64) (*PermuteAndFlip, error) {
 }
 
 // Select returns the index of a candidate. The candidates, and how many there are, must not
-// depend on private data. Any int64 is a score. The error is a *state.RangeError where
+// depend on private data. Any int64 is a score. The error is a *units.RangeError where
 // there are no candidates.
 func (e *Exponential) Select(scores []int64, src Source) (int, error) {
 	if err := checkCandidates(scores); err != nil {
@@ -149,10 +149,10 @@ func newRate(scale float64) (rate, error) {
 }
 
 // Approx returns the price of a selection for an individual of a swing: (swing/b, 0),
-// rounded up. The swing is between 0 and 2^900; the error is a *state.RangeError.
+// rounded up. The swing is between 0 and 2^900; the error is a *units.RangeError.
 func (r rate) Approx(swing float64) (loss.Approx, error) {
 	if !(swing >= 0 && swing <= greatestValue) {
-		return loss.Approx{}, &state.RangeError{Parameter: "swing", Value: swing, Range: "between 0 and 2^900"}
+		return loss.Approx{}, &units.RangeError{Parameter: "swing", Value: swing, Range: "between 0 and 2^900"}
 	}
 	return pureOf(r.lattice, r.scale, swing)
 }
@@ -165,7 +165,7 @@ func (r rate) accepts(score, greatest int64, src Source) bool {
 
 func checkCandidates(scores []int64) error {
 	if len(scores) == 0 {
-		return &state.RangeError{Parameter: "number of candidates", Value: 0, Range: "at least 1"}
+		return &units.RangeError{Parameter: "number of candidates", Value: 0, Range: "at least 1"}
 	}
 	return nil
 }

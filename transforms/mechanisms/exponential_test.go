@@ -11,8 +11,8 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/testing/chance"
 	_ "github.com/tollgate-dp/tollgate/internal/testing/runseed"
-	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/conversion"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // softmax returns the law of Exponential, relative to the greatest score.
@@ -198,13 +198,13 @@ func TestSelectionPricesAndErrors(t *testing.T) {
 	if a := must(must(NewExponential(1.0 / 3)).Approx(1)); a.Epsilon > 3 || a.Epsilon < 3*(1-0x1p-40) {
 		t.Errorf("scale 1/3: %v", a)
 	}
-	var bad *state.RangeError
+	var bad *units.RangeError
 	for _, err := range []error{
 		second(NewExponential(0)), second(NewPermuteAndFlip(math.NaN())), second(e.Select(nil, nil)), second(p.Select(nil, nil)),
 		second(e.Approx(-1)), second(e.ZCDP(math.NaN())), second(e.GDP(math.Inf(1))), second(p.ZCDP(-1)), second(p.Approx(0x1p901)),
 	} {
 		if !errors.As(err, &bad) {
-			t.Errorf("got %v, want a *state.RangeError", err)
+			t.Errorf("got %v, want a *units.RangeError", err)
 		}
 	}
 }

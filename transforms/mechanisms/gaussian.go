@@ -6,9 +6,9 @@ import (
 	"sync"
 
 	"github.com/tollgate-dp/tollgate/internal/numbers/rounding"
-	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/conversion"
 	"github.com/tollgate-dp/tollgate/state/loss"
+	"github.com/tollgate-dp/tollgate/state/units"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
@@ -18,15 +18,15 @@ import (
 // concurrent use, with a Source for each goroutine.
 type Gaussian struct {
 	lattice   lattice
-	precision state.Precision
+	precision units.Precision
 	scratch   sync.Pool
 }
 
-// precisionBits is the scale of a state.Precision.
+// precisionBits is the scale of a units.Precision.
 const precisionBits = 80
 
 // NewGaussian returns the mechanism of standard deviation sigma, from 2^-23 to
-// 2^40; the error is a *state.RangeError. 1/σ² is rounded down to units of 2^-80:
+// 2^40; the error is a *units.RangeError. 1/σ² is rounded down to units of 2^-80:
 // the noise has sigma or more, and is priced as it is.
 func NewGaussian(sigma float64) (*Gaussian, error) {
 	if err := checkScale("sigma", sigma, greatestScale); err != nil {
@@ -34,8 +34,8 @@ func NewGaussian(sigma float64) (*Gaussian, error) {
 	}
 	variance := new(big.Rat).SetFloat64(sigma)
 	variance.Mul(variance, variance)
-	units := new(big.Int).Lsh(variance.Denom(), precisionBits)
-	precision, err := state.PrecisionFromBig(units.Quo(units, variance.Num()))
+	scaled := new(big.Int).Lsh(variance.Denom(), precisionBits)
+	precision, err := units.PrecisionFromBig(scaled.Quo(scaled, variance.Num()))
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func NewGaussian(sigma float64) (*Gaussian, error) {
 }
 
 // Release returns the value with noise. Values between lattice points are rounded
-// before. The error is a *state.RangeError for a value that is not finite or
+// before. The error is a *units.RangeError for a value that is not finite or
 // beyond 2^900, or wraps ErrDigits.
 func (g *Gaussian) Release(value float64, src Source) (float64, error) {
 	base, err := g.lattice.nearest(value)
@@ -126,7 +126,7 @@ func priceUp(exact *big.Float, sensitivity float64) (float64, error) {
 		price = math.Nextafter(price, math.Inf(1))
 	}
 	if price > math.MaxFloat64 {
-		return 0, &state.RangeError{Parameter: "sensitivity", Value: sensitivity, Range: "such that its price is finite"}
+		return 0, &units.RangeError{Parameter: "sensitivity", Value: sensitivity, Range: "such that its price is finite"}
 	}
 	return price, nil
 }

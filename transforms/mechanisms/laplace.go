@@ -4,9 +4,9 @@ import (
 	"math"
 
 	"github.com/tollgate-dp/tollgate/internal/numbers/rounding"
-	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/conversion"
 	"github.com/tollgate-dp/tollgate/state/loss"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // Laplace releases a number with Laplace noise: discrete Laplace noise on a lattice
@@ -22,7 +22,7 @@ type Laplace struct {
 }
 
 // NewLaplace returns the mechanism of scale b, from 2^-23 to 2^40, rounded up to
-// the lattice; the error is a *state.RangeError.
+// the lattice; the error is a *units.RangeError.
 func NewLaplace(scale float64) (*Laplace, error) {
 	if err := checkScale("scale", scale, greatestScale); err != nil {
 		return nil, err
@@ -31,7 +31,7 @@ func NewLaplace(scale float64) (*Laplace, error) {
 	return &Laplace{lattice: l, scale: uint64(math.Ceil(math.Ldexp(scale, int(l.exponent))))}, nil
 }
 
-// Release returns the value with noise. The error is a *state.RangeError for a
+// Release returns the value with noise. The error is a *units.RangeError for a
 // value that is not finite or beyond 2^900, or ErrDigits.
 func (l *Laplace) Release(value float64, src Source) (float64, error) {
 	base, err := l.lattice.nearest(value)
@@ -106,7 +106,7 @@ func pureOf(l lattice, scale uint64, sensitivity float64) (loss.Approx, error) {
 	}
 	price := loss.Approx{Epsilon: rounding.QuotientUp(steps, float64(scale))}
 	if price.Validate() != nil {
-		return loss.Approx{}, &state.RangeError{Parameter: "sensitivity", Value: sensitivity, Range: "such that its price is finite"}
+		return loss.Approx{}, &units.RangeError{Parameter: "sensitivity", Value: sensitivity, Range: "such that its price is finite"}
 	}
 	return price, nil
 }

@@ -3,7 +3,7 @@ package mechanisms
 import (
 	"math"
 
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 const (
@@ -32,7 +32,7 @@ func latticeFor(scale float64, points int) lattice {
 // and 2).
 func (l lattice) nearest(value float64) (float64, error) {
 	if !(math.Abs(value) <= greatestValue) {
-		return 0, &state.RangeError{Parameter: "value", Value: value, Range: "between -2^900 and 2^900"}
+		return 0, &units.RangeError{Parameter: "value", Value: value, Range: "between -2^900 and 2^900"}
 	}
 	scaled := math.Ldexp(value, int(l.exponent))
 	below := math.Floor(scaled)
@@ -54,7 +54,7 @@ func (l lattice) noisy(base float64, noise int64) float64 {
 // the sensitivity: ⌈sensitivity/spacing⌉.
 func (l lattice) steps(sensitivity float64) (float64, error) {
 	if !(sensitivity >= 0 && sensitivity <= greatestValue) {
-		return 0, &state.RangeError{Parameter: "sensitivity", Value: sensitivity, Range: "between 0 and 2^900"}
+		return 0, &units.RangeError{Parameter: "sensitivity", Value: sensitivity, Range: "between 0 and 2^900"}
 	}
 	return math.Ceil(math.Ldexp(sensitivity, int(l.exponent))), nil
 }
@@ -65,7 +65,7 @@ func checkScale(name string, scale, greatest float64) error {
 		if greatest != greatestScale {
 			allowed = "between 2^-23 and 2^30"
 		}
-		return &state.RangeError{Parameter: name, Value: scale, Range: allowed}
+		return &units.RangeError{Parameter: name, Value: scale, Range: allowed}
 	}
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/chance"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // draw releases a value n times and returns (released − value)/unit.
@@ -183,7 +183,7 @@ func TestNoiseForLinearQueriesIsThatOfTheMechanism(t *testing.T) {
 				t.Errorf("mechanism %d: %v, %v; want %v", i, y, err, want)
 			}
 		}
-		var out *state.RangeError
+		var out *units.RangeError
 		if _, err := c.noise(1<<53+1, 7); !errors.As(err, &out) || out.Parameter != "total" {
 			t.Errorf("mechanism %d: a total beyond 2^53: %v", i, err)
 		}

@@ -1,6 +1,8 @@
 package mechanisms
 
-import "github.com/tollgate-dp/tollgate/state"
+import (
+	"github.com/tollgate-dp/tollgate/state/units"
+)
 
 // greatestTotal is where float64 begins to skip integers.
 const greatestTotal = 1 << 53
@@ -8,7 +10,7 @@ const greatestTotal = 1 << 53
 // GaussianNoise returns a function that releases integers with Gaussian noise of at
 // least the standard deviation it is given, all from one Source: what
 // individual.LinearQueries asks for. Its errors are those of NewGaussian and
-// Release, and a *state.RangeError for a total beyond 2^53.
+// Release, and a *units.RangeError for a total beyond 2^53.
 func GaussianNoise(src Source) func(total int64, sigma float64) (float64, error) {
 	return noiseOf(src, NewGaussian)
 }
@@ -25,7 +27,7 @@ type releaser interface {
 func noiseOf[M releaser](src Source, create func(sigma float64) (M, error)) func(int64, float64) (float64, error) {
 	return func(total int64, sigma float64) (float64, error) {
 		if total > greatestTotal || total < -greatestTotal {
-			return 0, &state.RangeError{Parameter: "total", Value: float64(total), Range: "between -2^53 and 2^53"}
+			return 0, &units.RangeError{Parameter: "total", Value: float64(total), Range: "between -2^53 and 2^53"}
 		}
 		m, err := create(sigma)
 		if err != nil {

@@ -5,7 +5,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 func TestBadNumbersAreNamed(t *testing.T) {
@@ -82,9 +82,9 @@ func TestBadNumbersAreNamed(t *testing.T) {
 	}
 	for name, errs := range bad {
 		for i, err := range errs {
-			var out *state.RangeError
+			var out *units.RangeError
 			if !errors.As(err, &out) || out.Parameter != name {
-				t.Errorf("%s, case %d: %v, want a *state.RangeError that names it", name, i, err)
+				t.Errorf("%s, case %d: %v, want a *units.RangeError that names it", name, i, err)
 			}
 		}
 	}

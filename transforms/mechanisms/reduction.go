@@ -3,8 +3,8 @@ package mechanisms
 import (
 	"math"
 
-	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/loss"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 const (
@@ -45,14 +45,14 @@ type LaplaceReduction struct {
 
 // NewLaplaceReduction returns the mechanism whose first scale is at most coarsest
 // and whose last is at least finest: 2^-23 ≤ finest ≤ coarsest ≤ 2^30 and coarsest
-// ≤ 2^20·finest; the error is a *state.RangeError. Scales are rounded up to the
+// ≤ 2^20·finest; the error is a *units.RangeError. Scales are rounded up to the
 // lattice, whose spacing is some 2^-30 of the coarsest and at most 1.
 func NewLaplaceReduction(coarsest, finest float64) (*LaplaceReduction, error) {
 	if err := checkScale("coarsest scale", coarsest, greatestCoarsest); err != nil {
 		return nil, err
 	}
 	if !(finest >= leastScale && finest <= coarsest && coarsest <= finest*widest) {
-		return nil, &state.RangeError{
+		return nil, &units.RangeError{
 			Parameter: "finest scale", Value: finest,
 			Range: "at least 2^-23 and between 2^-20 times the coarsest scale and the coarsest scale",
 		}
@@ -73,7 +73,7 @@ func (m *LaplaceReduction) Worst(sensitivity float64) (loss.Approx, error) {
 }
 
 // Begin starts a refinement for a value. Nothing is released yet. The error is a
-// *state.RangeError for a value that is not finite or beyond 2^900.
+// *units.RangeError for a value that is not finite or beyond 2^900.
 func (m *LaplaceReduction) Begin(value float64) (*Refinement, error) {
 	base, err := m.lattice.nearest(value)
 	if err != nil {
@@ -94,7 +94,7 @@ type Refinement struct {
 // Next releases the value with noise of the given scale: the first time any from
 // finest to coarsest, then any that is at most 63/64 of the one before. The scale
 // may depend on everything that was released, on nothing else. The error is a
-// *state.RangeError for another scale, or ErrDigits; then nothing was released and
+// *units.RangeError for another scale, or ErrDigits; then nothing was released and
 // the refinement is where it was.
 func (c *Refinement) Next(scale float64, src Source) (float64, error) {
 	t, err := c.admissible(scale)
@@ -125,7 +125,7 @@ func (c *Refinement) admissible(scale float64) (uint64, error) {
 			return t, nil
 		}
 	}
-	return 0, &state.RangeError{
+	return 0, &units.RangeError{
 		Parameter: "scale", Value: scale,
 		Range: "between the finest and the coarsest scale, and at most 63/64 of the scale before",
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/chance"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 func reduction(t testing.TB, coarsest, finest float64) *LaplaceReduction {
@@ -156,9 +156,9 @@ func TestScalesOutOfTurnReleaseNothing(t *testing.T) {
 			}
 		}
 		price, _ := refinement.Price(1)
-		var out *state.RangeError
+		var out *units.RangeError
 		if y, err := refinement.Next(c.scale, &script{t, nil}); !errors.As(err, &out) || out.Parameter != "scale" || y != 0 {
-			t.Errorf("%s: %v, %v; want a *state.RangeError that names scale", c.name, y, err)
+			t.Errorf("%s: %v, %v; want a *units.RangeError that names scale", c.name, y, err)
 		}
 		if _, err := refinement.PriceAt(c.scale, 1); !errors.As(err, &out) {
 			t.Errorf("%s: priced: %v", c.name, err)

@@ -5,8 +5,8 @@ import (
 	"math"
 
 	"github.com/tollgate-dp/tollgate/internal/numbers/rounding"
-	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/loss"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // ErrPositives is returned by a Search that has found as many values above its threshold as
@@ -62,7 +62,7 @@ type SparseVector struct {
 // NewSparseVector returns the mechanism whose searches have noise of scale threshold on
 // the threshold, b₁, and of scale value on each value, b₂, and end after a number of
 // positives, from 1 to 2^30. Scales are from 2^-23 to 2^30, neither more than 2^10 times the
-// other, and rounded up by less than a relative 2^-28. The error is a *state.RangeError.
+// other, and rounded up by less than a relative 2^-28. The error is a *units.RangeError.
 func NewSparseVector(threshold, value float64, positives int) (*SparseVector, error) {
 	if err := checkScale("scale of the threshold's noise", threshold, greatestCoarsest); err != nil {
 		return nil, err
@@ -72,13 +72,13 @@ func NewSparseVector(threshold, value float64, positives int) (*SparseVector, er
 	}
 	lesser, greater := min(threshold, value), max(threshold, value)
 	if greater > lesser*sparseWidest {
-		return nil, &state.RangeError{
+		return nil, &units.RangeError{
 			Parameter: "scale of the values' noise", Value: value,
 			Range: "between 2^-10 and 2^10 times the scale of the threshold's noise",
 		}
 	}
 	if positives < 1 || positives > mostPositives {
-		return nil, &state.RangeError{Parameter: "positives", Value: float64(positives), Range: "between 1 and 2^30"}
+		return nil, &units.RangeError{Parameter: "positives", Value: float64(positives), Range: "between 1 and 2^30"}
 	}
 	s := &SparseVector{lattice: latticeFor(lesser, sparsePoints), positives: positives}
 	s.threshold, s.value = s.spacings(threshold), s.spacings(value)
@@ -110,13 +110,13 @@ func (s *SparseVector) price(sensitivity, moves float64, k int) (loss.Approx, er
 	total := loss.Approx{Epsilon: rounding.SumUp(
 		rounding.QuotientUp(steps, float64(s.threshold)), rounding.QuotientUp(found, float64(s.value)))}
 	if total.Validate() != nil {
-		return loss.Approx{}, &state.RangeError{Parameter: "sensitivity", Value: sensitivity, Range: "such that its price is finite"}
+		return loss.Approx{}, &units.RangeError{Parameter: "sensitivity", Value: sensitivity, Range: "such that its price is finite"}
 	}
 	return total, nil
 }
 
 // Begin draws the threshold's noise. The threshold is public, or chosen from what was
-// released. The error is a *state.RangeError for one that is not finite or beyond 2^900, or
+// released. The error is a *units.RangeError for one that is not finite or beyond 2^900, or
 // ErrDigits.
 func (s *SparseVector) Begin(threshold float64, src Source) (*Search, error) {
 	base, err := s.lattice.nearest(threshold)
@@ -140,7 +140,7 @@ type Search struct {
 }
 
 // Above reports whether the value with noise of its own is at least the noisy threshold.
-// The error is ErrPositives for a search that has ended, a *state.RangeError for a value
+// The error is ErrPositives for a search that has ended, a *units.RangeError for a value
 // that is not finite or beyond 2^900, or ErrDigits; nothing was released then.
 func (c *Search) Above(value float64, src Source) (bool, error) {
 	if c.found == c.mechanism.positives {

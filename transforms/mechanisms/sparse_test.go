@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/chance"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // atLeastNoise returns P(X ≥ m) for discrete Laplace noise of a scale, in closed form.
@@ -190,7 +190,7 @@ func TestSearchEndsAndPays(t *testing.T) {
 func TestSearchRefusesWhatIsOutOfRange(t *testing.T) {
 	s, src := must(NewSparseVector(1, 1, 1)), seeded(t, 1)
 	c := must(s.Begin(0, src))
-	var bad *state.RangeError
+	var bad *units.RangeError
 	for _, err := range []error{
 		second(NewSparseVector(0, 1, 1)), second(NewSparseVector(1, math.NaN(), 1)), second(NewSparseVector(1, 1, 0)),
 		second(NewSparseVector(1, 1, mostPositives+1)), second(NewSparseVector(1, 1025, 1)), second(NewSparseVector(1025, 1, 1)),
@@ -198,7 +198,7 @@ func TestSearchRefusesWhatIsOutOfRange(t *testing.T) {
 		second(c.Above(math.Inf(1), src)), second(s.Worst(-1)), second(c.Price(math.NaN())), second(s.WorstMonotone(0x1p901)),
 	} {
 		if !errors.As(err, &bad) {
-			t.Errorf("got %v, want a *state.RangeError", err)
+			t.Errorf("got %v, want a *units.RangeError", err)
 		}
 	}
 	if c.Found() != 0 {

@@ -3,7 +3,7 @@ package mechanisms
 import (
 	"fmt"
 
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // ReleaseVector writes a sum of integer vectors to dst, which is made longer where it is too short,
@@ -11,12 +11,12 @@ import (
 // covers all coordinates, by the Euclidean norm of the difference that one individual makes: ρ =
 // ‖Δ‖²/(2σ²) (Canonne, Kamath and Steinke, 2020, Theorem 4, whose Rényi divergences add over
 // independent coordinates), which is individual.SquaredNorm.ZCDP of a quantised vector. The
-// error is a *state.RangeError for a coordinate beyond ±2^53, before any noise is drawn, or
+// error is a *units.RangeError for a coordinate beyond ±2^53, before any noise is drawn, or
 // ErrDigits; there is no vector then.
 func (d *DiscreteGaussian) ReleaseVector(dst []float64, sum []int64, src Source) ([]float64, error) {
 	for j, total := range sum {
 		if total > greatestTotal || total < -greatestTotal {
-			return nil, &state.RangeError{Parameter: fmt.Sprintf("sum[%d]", j), Value: float64(total), Range: "between -2^53 and 2^53"}
+			return nil, &units.RangeError{Parameter: fmt.Sprintf("sum[%d]", j), Value: float64(total), Range: "between -2^53 and 2^53"}
 		}
 	}
 	if cap(dst) < len(sum) {

@@ -5,11 +5,11 @@ import (
 	"math"
 	"testing"
 
-	"github.com/tollgate-dp/tollgate/state"
 	"github.com/tollgate-dp/tollgate/state/conversion"
 	"github.com/tollgate-dp/tollgate/state/individual"
 	"github.com/tollgate-dp/tollgate/state/loss"
 	"github.com/tollgate-dp/tollgate/state/pld"
+	"github.com/tollgate-dp/tollgate/state/units"
 	"github.com/tollgate-dp/tollgate/transforms/mechanisms"
 )
 
@@ -46,7 +46,7 @@ func TestAVectorBeyondExactFloatsIsRefused(t *testing.T) {
 	for _, bad := range []int64{1<<53 + 1, -1<<53 - 1, math.MinInt64, math.MaxInt64} {
 		src := seeded(1)
 		before := *src.PCG
-		var out *state.RangeError
+		var out *units.RangeError
 		got, err := discreteNoise(t, 2).ReleaseVector(nil, []int64{0, bad}, src)
 		if !errors.As(err, &out) || out.Parameter != "sum[1]" || got != nil || *src.PCG != before {
 			t.Errorf("%d: %v, %v", bad, got, err)

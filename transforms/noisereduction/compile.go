@@ -5,7 +5,7 @@ import (
 	"math/big"
 	"sync"
 
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // Plan is a compiled ladder with its stop rule and threshold: integer
@@ -108,7 +108,7 @@ func (p *Plan) setRungs(z, kappa, width *big.Rat) error {
 		}
 	}
 	points := ladderPoints(p.spec, last)
-	top, err := state.PrecisionFromBig(points[len(points)-1])
+	top, err := units.PrecisionFromBig(points[len(points)-1])
 	if err != nil {
 		return specError("the last precision is beyond 2^48")
 	}
@@ -124,15 +124,15 @@ func (p *Plan) setRungs(z, kappa, width *big.Rat) error {
 }
 
 // First returns the precision of the first rung.
-func (p *Plan) First() state.Precision { return p.spec.First }
+func (p *Plan) First() units.Precision { return p.spec.First }
 
 // Top returns the precision that no release exceeds.
-func (p *Plan) Top() state.Precision { return p.spec.Top }
+func (p *Plan) Top() units.Precision { return p.spec.Top }
 
 // Ladder returns the precisions that a release can stop at, increasing. A
 // fresh slice.
-func (p *Plan) Ladder() []state.Precision {
-	all := make([]state.Precision, len(p.rungs))
+func (p *Plan) Ladder() []units.Precision {
+	all := make([]units.Precision, len(p.rungs))
 	for i, r := range p.rungs {
 		all[i] = r.precision
 	}

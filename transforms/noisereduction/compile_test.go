@@ -9,12 +9,12 @@ import (
 	"pgregory.net/rapid"
 
 	_ "github.com/tollgate-dp/tollgate/internal/testing/runseed"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 func TestCompileRefuses(t *testing.T) {
 	good := Spec{Kind: Adaptive, First: precision(t, 1000), Top: precision(t, 10), Target: Target{Relative: .05, Confidence: .95}}
-	delta, err := state.DeltaFromFloat(1e-11)
+	delta, err := units.DeltaFromFloat(1e-11)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,7 +24,7 @@ func TestCompileRefuses(t *testing.T) {
 		"factor too small":  func(s *Spec) { s.Kind, s.Factor = Geometric, 1.01 },
 		"factor too great":  func(s *Spec) { s.Kind, s.Factor = Geometric, 17 },
 		"factor NaN":        func(s *Spec) { s.Kind, s.Factor = Geometric, math.NaN() },
-		"no first":          func(s *Spec) { s.First = state.Precision{} },
+		"no first":          func(s *Spec) { s.First = units.Precision{} },
 		"first above top":   func(s *Spec) { s.First, s.Top = s.Top, s.First },
 		"negative relative": func(s *Spec) { s.Target.Relative = -.1 },
 		"relative above .5": func(s *Spec) { s.Target.Relative = .6 },
@@ -35,8 +35,8 @@ func TestCompileRefuses(t *testing.T) {
 		"no confidence":     func(s *Spec) { s.Target.Confidence = 0 },
 		"confidence 1":      func(s *Spec) { s.Target.Confidence = 1 },
 		"no contribution":   func(s *Spec) { s.Private = &Private{0, delta} },
-		"no delta":          func(s *Spec) { s.Private = &Private{1, state.Delta{}} },
-		"delta 1/2":         func(s *Spec) { s.Private = &Private{1, state.Delta{Hi: 1 << 15}} },
+		"no delta":          func(s *Spec) { s.Private = &Private{1, units.Delta{}} },
+		"delta 1/2":         func(s *Spec) { s.Private = &Private{1, units.Delta{Hi: 1 << 15}} },
 	} {
 		s := good
 		change(&s)
@@ -57,12 +57,12 @@ func TestRuleNextPrecisionIsInteger(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		first := rapid.Uint64Min(1).Draw(t, "first")
 		octaves := rapid.UintRange(0, 60).Draw(t, "octaves")
-		top, err := state.PrecisionFromBig(new(big.Int).Lsh(new(big.Int).SetUint64(first), octaves))
+		top, err := units.PrecisionFromBig(new(big.Int).Lsh(new(big.Int).SetUint64(first), octaves))
 		if err != nil {
 			t.Fatal(err)
 		}
 		s := Spec{
-			Kind: Adaptive, First: state.Precision{Lo: first}, Top: top,
+			Kind: Adaptive, First: units.Precision{Lo: first}, Top: top,
 			Target: Target{Relative: rapid.Float64Range(.01, .5).Draw(t, "r"), Confidence: .9},
 		}
 		if rapid.Bool().Draw(t, "geometric") {
@@ -103,7 +103,7 @@ func TestRuleNextPrecisionIsInteger(t *testing.T) {
 // pointIsExact fails for a point of a ladder that is not computed in integers: a geometric one is
 // ⌊u·factor⌋, an adaptive one first·2^(i/14) but for two units and a part 2^-60, where a float64 is
 // off by a part 2^-53.
-func pointIsExact(t *rapid.T, s Spec, i int, ladder []state.Precision) {
+func pointIsExact(t *rapid.T, s Spec, i int, ladder []units.Precision) {
 	t.Helper()
 	u, one := ladder[i].Big(), big.NewInt(1)
 	if s.Kind == Geometric {
@@ -163,7 +163,7 @@ func TestJumpAimsShortOfTheBarrier(t *testing.T) {
 
 func TestFixedLadderIsGeometric(t *testing.T) {
 	first := precision(t, 1e5)
-	top := state.Precision{Lo: first.Lo * 20}
+	top := units.Precision{Lo: first.Lo * 20}
 	p := compile(t, Spec{Kind: Geometric, Factor: 2, First: first, Top: top, Target: Target{Relative: .05, Confidence: .95}})
 	ladder := p.Ladder()
 	if len(ladder) != 6 {

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/chance"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/units"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction/simulate"
 )
 
@@ -47,8 +47,8 @@ func TestDoublingCost(t *testing.T) {
 		rungs  int
 		want   string
 	}{{2, 4, "1.8750"}, {1.5, 4, "2.4074"}} {
-		first := state.Precision{Lo: 1 << 40}
-		top := state.Precision{Lo: 1 << 50}
+		first := units.Precision{Lo: 1 << 40}
+		top := units.Precision{Lo: 1 << 50}
 		p := compile(t, Spec{Kind: Geometric, Factor: test.factor, First: first, Top: top, Target: Target{Confidence: .95}})
 		ladder := p.Ladder()[:test.rungs]
 		paid := new(big.Int)

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/tollgate-dp/tollgate/internal/numbers/int128"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // Digits is where the random digits of an exact sampler come from: independent
@@ -30,7 +30,7 @@ func (w *words) word() uint64 { return w.Word() }
 //
 // It fails if u is 0, if σ·2^exponent lies outside 2^0 … 2^50, and for a deviate
 // beyond 512 standard deviations, which random digits do not give.
-func (g *Gauss) Rounded(u state.Precision, exponent uint, src Digits) (int64, error) {
+func (g *Gauss) Rounded(u units.Precision, exponent uint, src Digits) (int64, error) {
 	if u.IsZero() {
 		return 0, fmt.Errorf("drawing noise: the precision is 0")
 	}

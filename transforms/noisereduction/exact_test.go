@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/chance"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // playedDigits are those of seededDigits under the exported interface.
@@ -68,10 +68,10 @@ func TestGaussOnEveryLattice(t *testing.T) {
 func TestGaussRefusesLatticesThatDoNotSuit(t *testing.T) {
 	var gauss Gauss
 	for name, c := range map[string]struct {
-		u        state.Precision
+		u        units.Precision
 		exponent uint
 	}{
-		"no precision": {state.Precision{}, 10},
+		"no precision": {units.Precision{}, 10},
 		"too fine":     {precision(t, 1), 52},
 		"too coarse":   {precision(t, 0x1p-20), 10},
 		"far too fine": {precision(t, 0x1p40), 1 << 20},

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/tollgate-dp/tollgate/schemas/secret"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/units"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
@@ -12,12 +12,12 @@ import (
 // σ = 10,000, may go down to σ = 10, and stops as soon as it is accurate
 // enough.
 func Example() {
-	first, err := state.PrecisionFromSigma(10_000)
+	first, err := units.PrecisionFromSigma(10_000)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	top, err := state.PrecisionFromSigma(10)
+	top, err := units.PrecisionFromSigma(10)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -3,7 +3,7 @@ package noisereduction
 import (
 	"math"
 
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // Outcome is what a release might be: for forecasts. It protects nothing and is never published.
@@ -12,7 +12,7 @@ type Outcome struct {
 	Met       bool            // as in Result
 	Error     float64         // the value less the count
 	Half      float64         // half of the width of the printed interval
-	Precision state.Precision // as in Result
+	Precision units.Precision // as in Result
 }
 
 // Imitate goes along the ladder as Release does, in floating point and with noise that normal

@@ -6,13 +6,13 @@ import (
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // Releases and imitations have one law: how often a key passes, how often the target is met, the
 // mean and the spread of the error, and the mean of what is paid.
 func TestImitationsHaveTheLawOfReleases(t *testing.T) {
-	delta, err := state.DeltaFromFloat(1e-4)
+	delta, err := units.DeltaFromFloat(1e-4)
 	if err != nil {
 		t.Fatal(err)
 	}

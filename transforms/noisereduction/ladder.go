@@ -3,7 +3,7 @@ package noisereduction
 import (
 	"math/big"
 
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 const (
@@ -66,7 +66,7 @@ func octavePoints(first *big.Int) func(*big.Int) *big.Int {
 
 // rung is everything about a ladder point that a release needs.
 type rung struct {
-	precision state.Precision
+	precision units.Precision
 	units     *big.Int // the same, in units of 2^-80
 	root      *big.Int // ⌈√units·2^(16+J)⌉, J the exponent of the finest lattice: see score
 	half      int64    // half-width of the printed interval, units of 2^-10
@@ -76,20 +76,20 @@ type rung struct {
 // Score is the estimate in standard deviations, est·√u, in units of 2^-24.
 const scoreBits = 24
 
-func newRung(units *big.Int, finest uint, width *big.Rat) (rung, error) {
-	u, err := state.PrecisionFromBig(units)
+func newRung(inUnits *big.Int, finest uint, width *big.Rat) (rung, error) {
+	u, err := units.PrecisionFromBig(inUnits)
 	if err != nil {
 		return rung{}, specError("a precision is beyond 2^48")
 	}
 	// score·2^-24 = (sum·2^-(80+J))/√(units·2^-80) with sum the weighted sum of
 	// a release, so that score = sum/(√units·2^(16+J)).
-	scaled := new(big.Int).Lsh(units, 2*(precisionBits/2-scoreBits+finest))
-	r := rung{precision: u, units: units, root: rootCeil(new(big.Rat).SetInt(scaled))}
-	r.deviation = deviationOf(units)
+	scaled := new(big.Int).Lsh(inUnits, 2*(precisionBits/2-scoreBits+finest))
+	r := rung{precision: u, units: inUnits, root: rootCeil(new(big.Rat).SetInt(scaled))}
+	r.deviation = deviationOf(inUnits)
 	// half = ⌈width·σ·2^10⌉ with σ = 2^40/√units, plus one for the rounding of
 	// the value and of its noise.
 	square := new(big.Rat).Mul(width, width)
-	square.Quo(shifted(square, precisionBits+2*valueBits), new(big.Rat).SetInt(units))
+	square.Quo(shifted(square, precisionBits+2*valueBits), new(big.Rat).SetInt(inUnits))
 	r.half = rootCeil(square).Int64() + 1
 	return r, nil
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/chance"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/units"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction/simulate"
 )
 
@@ -16,9 +16,9 @@ func optimum(target Target, count float64) float64 {
 	return math.Pow(z/(target.Relative*count), 2)
 }
 
-func precisionOf(t testing.TB, u float64) state.Precision {
+func precisionOf(t testing.TB, u float64) units.Precision {
 	t.Helper()
-	p, err := state.PrecisionFromFloat(u, state.RoundUp)
+	p, err := units.PrecisionFromFloat(u, units.RoundUp)
 	if err != nil {
 		t.Fatal(err)
 	}

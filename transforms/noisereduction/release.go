@@ -8,7 +8,7 @@ import (
 	"sort"
 
 	"github.com/tollgate-dp/tollgate/internal/numbers/int128"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // ErrPrecision is returned when a release would exceed the top of its
@@ -31,7 +31,7 @@ type Result struct {
 	// outcomes. Multiples of 2^-10.
 	Low, High float64
 	// Precision is the last rung's: what the release is charged for.
-	Precision state.Precision
+	Precision units.Precision
 	// Rungs is the number of draws, at least 1.
 	Rungs int
 	// Met reports whether the ladder stopped because the target was reached.
@@ -56,7 +56,7 @@ func (p *Plan) Release(k NoiseKey, id Identity, count int64) (Result, error) {
 	defer p.scratch.Put(c)
 	c.sampler.begin(id)
 	c.sum.SetUint64(0)
-	var before state.Precision
+	var before units.Precision
 	at := 0
 	for rung := 1; ; rung++ {
 		r := &p.rungs[at]
@@ -85,7 +85,7 @@ func (p *Plan) Release(k NoiseKey, id Identity, count int64) (Result, error) {
 
 // add adds (u − before)·y to the weighted sum; y is in units of a lattice
 // 2^shift times coarser than the finest.
-func (c *refinement) add(before, u state.Precision, shift uint) {
+func (c *refinement) add(before, u units.Precision, shift uint) {
 	increment, _ := u.Sub(before)
 	int128.Uint(increment).SetBig(&c.weight, &c.rest)
 	c.y.Lsh(&c.y, shift)

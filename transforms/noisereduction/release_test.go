@@ -11,7 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 func compile(t testing.TB, s Spec) *Plan {
@@ -29,7 +29,7 @@ func refineByHand(t *testing.T, p *Plan, id Identity, count int64, r Result) *bi
 	t.Helper()
 	var s Sampler
 	ladder := p.Ladder()
-	sum, before, at := new(big.Rat), state.Precision{}, 0
+	sum, before, at := new(big.Rat), units.Precision{}, 0
 	for rung := 1; ; rung++ {
 		u := ladder[at]
 		y, exponent, err := s.Draw(testKey(), id, rung, before, u, count)
@@ -99,10 +99,10 @@ func TestReleaseNeverExceedsTop(t *testing.T) {
 			s.Kind, s.Factor = Geometric, rapid.Float64Range(1.05, 16).Draw(t, "factor")
 		}
 		var err error
-		if s.First, err = state.PrecisionFromFloat(first, state.RoundDown); err != nil {
+		if s.First, err = units.PrecisionFromFloat(first, units.RoundDown); err != nil {
 			t.Fatal(err)
 		}
-		if s.Top, err = state.PrecisionFromFloat(top, state.RoundUp); err != nil {
+		if s.Top, err = units.PrecisionFromFloat(top, units.RoundUp); err != nil {
 			t.Fatal(err)
 		}
 		p, err := Compile(s)
@@ -139,7 +139,7 @@ func TestRuleSameInputsSameBytes(t *testing.T) {
 	}
 	want := Result{
 		Passed: true, Value: 12568155, StdDev: 204.0853827698587, Low: 11873.587890625, High: 12673.58984375,
-		Precision: state.Precision{Hi: 0x1, Lo: 0x92ce60018fc3edb8}, Rungs: 13, Met: true,
+		Precision: units.Precision{Hi: 0x1, Lo: 0x92ce60018fc3edb8}, Rungs: 13, Met: true,
 	}
 	if r != want {
 		t.Errorf("released %#v, want %#v", r, want)
@@ -253,7 +253,7 @@ func BenchmarkCompile(b *testing.B) {
 // TestWithoutTargetHugeCountsAreNotMet: a score beyond 64 bits saturated onto
 // the barrier that stands for "never".
 func TestWithoutTargetHugeCountsAreNotMet(t *testing.T) {
-	s := Spec{Kind: Adaptive, Target: Target{Confidence: .95}, First: state.Precision{Hi: 1 << 15}, Top: state.Precision{Hi: 1 << 16}}
+	s := Spec{Kind: Adaptive, Target: Target{Confidence: .95}, First: units.Precision{Hi: 1 << 15}, Top: units.Precision{Hi: 1 << 16}}
 	p, err := Compile(s)
 	if err != nil {
 		t.Fatal(err)

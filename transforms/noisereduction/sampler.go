@@ -7,7 +7,7 @@ import (
 	"math/bits"
 
 	"github.com/tollgate-dp/tollgate/internal/numbers/int128"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 const (
@@ -15,7 +15,7 @@ const (
 	// as small as −MaxCount.
 	MaxCount = 1<<52 - 1
 
-	precisionBits = 80 // a state.Precision counts units of 2^-80
+	precisionBits = 80 // a units.Precision counts units of 2^-80
 	valueBits     = 10 // a released value counts units of 2^-10
 )
 
@@ -40,7 +40,7 @@ type Sampler struct {
 // than through the pseudorandom function. Nothing is clamped.
 //
 // It fails if rung < 1, u ≤ uPrev or |count| > MaxCount.
-func (s *Sampler) Draw(k NoiseKey, id Identity, rung int, uPrev, u state.Precision, count int64) (y *big.Int, exponent uint, err error) {
+func (s *Sampler) Draw(k NoiseKey, id Identity, rung int, uPrev, u units.Precision, count int64) (y *big.Int, exponent uint, err error) {
 	s.begin(id)
 	noise, exponent, err := s.noise(&k, rung, uPrev, u, count)
 	if err != nil {
@@ -57,7 +57,7 @@ func (s *Sampler) begin(id Identity) {
 }
 
 // noise returns the rounded noise of one rung in units of 2^-exponent.
-func (s *Sampler) noise(k *NoiseKey, rung int, uPrev, u state.Precision, count int64) (int64, uint, error) {
+func (s *Sampler) noise(k *NoiseKey, rung int, uPrev, u units.Precision, count int64) (int64, uint, error) {
 	increment, ok := u.Sub(uPrev)
 	if !ok || increment.IsZero() || rung < 1 {
 		return 0, 0, fmt.Errorf("drawing rung %d: its precision must be greater than the one before", rung)
@@ -78,14 +78,14 @@ func (s *Sampler) noise(k *NoiseKey, rung int, uPrev, u state.Precision, count i
 
 // latticeExponent returns the j of the lattice 2^-j for noise of precision u: at
 // least 2^10 points to a standard deviation and to the unit, at most 34.
-func latticeExponent(u state.Precision) uint {
+func latticeExponent(u units.Precision) uint {
 	return valueBits + uint(max(0, int128.Uint(u).Len()-precisionBits+1)/2)
 }
 
 // scaledDeviation returns q·2^-t ≥ 2^exponent/√u, in excess by less than a
 // factor 1 + 2^-30, with q < 2^64 and 0 < t < 64. It takes an integer root
 // of the 64 leading bits of u, rounded down, and divides upwards.
-func scaledDeviation(u state.Precision, exponent uint) (q uint64, t uint) {
+func scaledDeviation(u units.Precision, exponent uint) (q uint64, t uint) {
 	// u ≥ lead·2^shift, shift even, 2^62 ≤ lead.
 	shift := int128.Uint(u).Len() - 64
 	if shift&1 != 0 {

@@ -16,12 +16,12 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/testing/chance"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-func precision(t testing.TB, sigma float64) state.Precision {
+func precision(t testing.TB, sigma float64) units.Precision {
 	t.Helper()
-	u, err := state.PrecisionFromSigma(sigma)
+	u, err := units.PrecisionFromSigma(sigma)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func testIdentity() Identity {
 
 // deviates draws n noises of one precision in units of σ, over as many
 // counts.
-func deviates(t testing.TB, n int, uPrev, u state.Precision) []float64 {
+func deviates(t testing.TB, n int, uPrev, u units.Precision) []float64 {
 	t.Helper()
 	increment, _ := u.Sub(uPrev)
 	root := math.Sqrt(increment.Float())
@@ -70,7 +70,7 @@ func phi(x float64) float64 { return 0.5 * math.Erfc(-x/math.Sqrt2) }
 // 1e-7 each, if the noise's format changes.
 func TestNoiseIsGaussian(t *testing.T) {
 	n := chance.Trials(1_000_000)
-	z := deviates(t, n, state.Precision{}, precision(t, 37))
+	z := deviates(t, n, units.Precision{}, precision(t, 37))
 	const cells = 100
 	var hits [cells]int
 	for _, x := range z {
@@ -128,7 +128,7 @@ func TestRungCovariance(t *testing.T) {
 	s.begin(testIdentity())
 	covariance := [4][4]float64{}
 	for f := range int64(n) {
-		var before state.Precision
+		var before units.Precision
 		var est [4]float64
 		sum := 0.0
 		for i, u := range ladder {
@@ -172,7 +172,7 @@ func TestRuleNoiseInputHasPrecisions(t *testing.T) {
 		k        NoiseKey
 		id       Identity
 		rung     int
-		uPrev, u state.Precision
+		uPrev, u units.Precision
 		count    int64
 	}
 	base := input{testKey(), testIdentity(), 2, precision(t, 200), precision(t, 100), 12345}
@@ -275,10 +275,10 @@ func TestKeyedHashIsHMAC(t *testing.T) {
 func TestRuleDeviationCoversTheCharge(t *testing.T) {
 	// Of squares the root is exact, so that the division alone decides.
 	for n := uint64(1); n < 1<<16; n += 2 {
-		deviationCovers(t, state.Precision{Lo: n * n})
+		deviationCovers(t, units.Precision{Lo: n * n})
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		u := state.Precision{Hi: rapid.Uint64().Draw(t, "hi"), Lo: rapid.Uint64Min(1).Draw(t, "lo")}
+		u := units.Precision{Hi: rapid.Uint64().Draw(t, "hi"), Lo: rapid.Uint64Min(1).Draw(t, "lo")}
 		if rapid.Bool().Draw(t, "small") {
 			u.Hi = 0
 		}
@@ -286,7 +286,7 @@ func TestRuleDeviationCoversTheCharge(t *testing.T) {
 	})
 }
 
-func deviationCovers(t rapid.TB, u state.Precision) {
+func deviationCovers(t rapid.TB, u units.Precision) {
 	t.Helper()
 	exponent := latticeExponent(u)
 	q, shift := scaledDeviation(u, exponent)
@@ -314,7 +314,7 @@ func deviationCovers(t rapid.TB, u state.Precision) {
 func TestRuleClampNeverTheNoise(t *testing.T) {
 	k := testKey()
 	var s Sampler
-	u := state.Precision{Lo: 1} // σ = 2^40
+	u := units.Precision{Lo: 1} // σ = 2^40
 	const deviation = 1 << (40 + valueBits)
 	p := compile(t, Spec{Kind: Adaptive, First: u, Top: u, Target: Target{Confidence: .95}})
 	for _, count := range []int64{0, 1, MaxCount, -1, -MaxCount} {
@@ -322,12 +322,12 @@ func TestRuleClampNeverTheNoise(t *testing.T) {
 		for i := range int64(40) {
 			id := testIdentity()
 			id.WindowStart = i
-			y, exponent, err := s.Draw(k, id, 1, state.Precision{}, u, count)
+			y, exponent, err := s.Draw(k, id, 1, units.Precision{}, u, count)
 			if err != nil {
 				t.Fatal(err)
 			}
 			s.begin(id)
-			noise, _, err := s.noise(&k, 1, state.Precision{}, u, count)
+			noise, _, err := s.noise(&k, 1, units.Precision{}, u, count)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -362,11 +362,11 @@ func TestDrawRefuses(t *testing.T) {
 			return err
 		},
 		"rung 0": func() error {
-			_, _, err := s.Draw(testKey(), testIdentity(), 0, state.Precision{}, precision(t, 2), 0)
+			_, _, err := s.Draw(testKey(), testIdentity(), 0, units.Precision{}, precision(t, 2), 0)
 			return err
 		},
 		"huge count": func() error {
-			_, _, err := s.Draw(testKey(), testIdentity(), 1, state.Precision{}, precision(t, 2), MaxCount+1)
+			_, _, err := s.Draw(testKey(), testIdentity(), 1, units.Precision{}, precision(t, 2), MaxCount+1)
 			return err
 		},
 	} {
@@ -382,7 +382,7 @@ func BenchmarkDraw(b *testing.B) {
 	s.begin(testIdentity())
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
-		if _, _, err := s.noise(&k, 1, state.Precision{}, u, int64(i)); err != nil {
+		if _, _, err := s.noise(&k, 1, units.Precision{}, u, int64(i)); err != nil {
 			b.Fatal(err)
 		}
 	}

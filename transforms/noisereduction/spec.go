@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // Kind is how a ladder chooses its next precision.
@@ -28,16 +28,16 @@ type Target struct {
 	Confidence float64 // in [0.8, 0.999]
 }
 
-// Check refuses what a ladder cannot aim at. The error is a *state.RangeError for "relative",
+// Check refuses what a ladder cannot aim at. The error is a *units.RangeError for "relative",
 // "absolute" or "confidence".
 func (t Target) Check() error {
 	switch {
 	case t.Relative != 0 && !(t.Relative >= leastRelative && t.Relative <= 0.5):
-		return &state.RangeError{Parameter: "relative", Value: t.Relative, Range: "0 (no target) or from 1e-6 to 0.5"}
+		return &units.RangeError{Parameter: "relative", Value: t.Relative, Range: "0 (no target) or from 1e-6 to 0.5"}
 	case t.Absolute != 0 && !(t.Absolute >= leastAbsolute && t.Absolute <= MaxCount):
-		return &state.RangeError{Parameter: "absolute", Value: t.Absolute, Range: "0 (no target) or from 2^-20 to 2^52"}
+		return &units.RangeError{Parameter: "absolute", Value: t.Absolute, Range: "0 (no target) or from 2^-20 to 2^52"}
 	case !(t.Confidence >= 0.8 && t.Confidence <= 0.999):
-		return &state.RangeError{Parameter: "confidence", Value: t.Confidence, Range: "from 0.8 to 0.999"}
+		return &units.RangeError{Parameter: "confidence", Value: t.Confidence, Range: "from 0.8 to 0.999"}
 	}
 	return nil
 }
@@ -46,15 +46,15 @@ func (t Target) Check() error {
 // anything is released, for keys whose existence is itself private.
 type Private struct {
 	Contribution uint64      // the most one user adds to one count, ≥ 1
-	DeltaKey     state.Delta // probability that one user's key passes, in (0, 1/2)
+	DeltaKey     units.Delta // probability that one user's key passes, in (0, 1/2)
 }
 
 // Spec is what a Plan is compiled from.
 type Spec struct {
 	Kind   Kind
 	Factor float64 // geometric: step of the precision in [1.05, 16]; adaptive: unused
-	First  state.Precision
-	Top    state.Precision // never exceeded
+	First  units.Precision
+	Top    units.Precision // never exceeded
 	Target Target
 	// Private is nil for public keys.
 	Private *Private

@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 
 	"github.com/tollgate-dp/tollgate/schemas/secret"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // noiseFormat is the first field of every input of the pseudorandom
@@ -43,8 +43,8 @@ func appendUint(dst []byte, v uint64) []byte {
 	return binary.BigEndian.AppendUint64(dst, v)
 }
 
-func appendPrecision(dst []byte, u state.Precision) []byte {
-	dst = binary.BigEndian.AppendUint32(dst, state.WideSize)
+func appendPrecision(dst []byte, u units.Precision) []byte {
+	dst = binary.BigEndian.AppendUint32(dst, units.WideSize)
 	return u.AppendBinary(dst)
 }
 
@@ -65,8 +65,8 @@ func appendIdentity(dst []byte, id Identity) []byte {
 // unknowns give the count away.
 type draw struct {
 	rung       int // from 1
-	previous   state.Precision
-	precision  state.Precision
+	previous   units.Precision
+	precision  units.Precision
 	exponent   uint   // of the lattice 2^-exponent
 	exactCount uint64 // two's complement
 }

@@ -4,7 +4,7 @@ import (
 	"math"
 	"math/big"
 
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // threshold decides whether a private key exists in the public record.
@@ -19,7 +19,7 @@ type threshold struct {
 // probability at most P(C + σ₁·Z > τ) ≤ δ_key. (Rounding y₁ to the lattice
 // moves no mass across a lattice point from below τ to above it: y₁ > τ
 // implies y₁ ≥ τ + one step, so the unrounded y exceeds τ.)
-func newThreshold(first state.Precision, private Private) *threshold {
+func newThreshold(first units.Precision, private Private) *threshold {
 	exponent := latticeExponent(first)
 	q, t := scaledDeviation(first, exponent)
 	delta := new(big.Rat).SetInt(private.DeltaKey.Big())

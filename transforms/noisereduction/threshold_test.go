@@ -5,12 +5,12 @@ import (
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/chance"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 func private(t testing.TB, contribution uint64, delta float64) *Private {
 	t.Helper()
-	d, err := state.DeltaFromFloat(delta)
+	d, err := units.DeltaFromFloat(delta)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestRuleThresholdFirstRungOnly(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		y, exponent, err := s.Draw(testKey(), id, 1, state.Precision{}, p.First(), count)
+		y, exponent, err := s.Draw(testKey(), id, 1, units.Precision{}, p.First(), count)
 		if err != nil {
 			t.Fatal(err)
 		}

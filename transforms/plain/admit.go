@@ -5,12 +5,14 @@ import (
 	"slices"
 
 	"github.com/tollgate-dp/tollgate/schemas"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/accounts"
+	"github.com/tollgate-dp/tollgate/state/budgets"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // admitter decides who is counted. Not for concurrent use.
 type admitter struct {
-	budget  state.Budget
+	budget  budgets.Budget
 	size    int64 // of a window
 	metrics []metric
 	hasher  *schemas.Hasher
@@ -33,7 +35,7 @@ func newAdmitter(s *Settings, secrets *Secrets) (*admitter, error) {
 // decide walks the metrics for one window of one user, charges the account for
 // what it admits, and emits it. The price is known, so that reservation and charge are
 // one step.
-func (a *admitter) decide(id state.AccountID, account *state.Account, window slice, emit func(cell []byte, n int64)) error {
+func (a *admitter) decide(id accounts.ID, account *accounts.Account, window slice, emit func(cell []byte, n int64)) error {
 	for i := range a.metrics {
 		m := &a.metrics[i]
 		kept := a.clip(m, id, window.keys)
@@ -57,7 +59,7 @@ func (a *admitter) decide(id state.AccountID, account *state.Account, window sli
 // clip returns what the metric counts of a user's window: the keys with the least
 // ranks among those it takes, and of each so many events. Valid until the next
 // call.
-func (a *admitter) clip(m *metric, id state.AccountID, keys []keyCount) []keyCount {
+func (a *admitter) clip(m *metric, id accounts.ID, keys []keyCount) []keyCount {
 	kept := make([]keyCount, 0, min(len(keys), int(m.spec.MaxKeysPerUser)))
 	a.ranked = a.ranked[:0]
 	for _, k := range keys {
@@ -84,18 +86,18 @@ func (a *admitter) clip(m *metric, id state.AccountID, keys []keyCount) []keyCou
 
 // price returns what a contribution costs, with the δ of its private keys; ok is
 // false if it does not fit an account.
-func (m *metric) price(kept []keyCount) (price state.Mu2, delta state.Delta, ok bool) {
+func (m *metric) price(kept []keyCount) (price units.Mu2, delta units.Delta, ok bool) {
 	for _, k := range kept {
-		charge, fits := state.Charge(uint64(k.n), m.spec.Top)
+		charge, fits := units.Charge(uint64(k.n), m.spec.Top)
 		if !fits {
-			return 0, state.Delta{}, false
+			return 0, units.Delta{}, false
 		}
 		if price, ok = price.Add(charge); !ok {
-			return 0, state.Delta{}, false
+			return 0, units.Delta{}, false
 		}
 		if m.public == nil {
 			if delta, ok = delta.Add(m.spec.DeltaKey); !ok {
-				return 0, state.Delta{}, false
+				return 0, units.Delta{}, false
 			}
 		}
 	}

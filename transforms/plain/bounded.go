@@ -10,7 +10,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
 
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
 func init() {
@@ -53,7 +53,7 @@ func (f *admitAllFn) Setup(ctx context.Context) error {
 
 // ProcessElement decides one user's windows.
 func (f *admitAllFn) ProcessElement(_ context.Context, key []byte, parts func(*[]byte) bool, emit func([]byte, int64)) error {
-	var id state.AccountID
+	var id accounts.ID
 	if len(key) != len(id) {
 		return fmt.Errorf("deciding a user's windows: %w", ErrMalformed)
 	}
@@ -62,7 +62,7 @@ func (f *admitAllFn) ProcessElement(_ context.Context, key []byte, parts func(*[
 	if err != nil {
 		return err
 	}
-	var account state.Account
+	var account accounts.Account
 	for _, w := range windows {
 		if err := f.admitter.decide(id, &account, w, emit); err != nil {
 			return fmt.Errorf("deciding a user's windows: %w", err)

@@ -13,7 +13,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism"
 
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/transforms/plain"
 )
 
@@ -37,7 +37,7 @@ func show(r plain.Released) {
 
 // settings promise (1, 1e-6) to every user, over everything that is counted.
 func settings() (plain.Settings, error) {
-	budget, err := state.NewBudget(1, 1e-6, state.GDP, 0)
+	budget, err := budgets.NewBudget(1, 1e-6, budgets.GDP, 0)
 	day := time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)
 	return plain.Settings{
 		Incarnation: [16]byte{0x5e, 0x1f}, // 16 random bytes, drawn once

@@ -12,7 +12,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
 
 	"github.com/tollgate-dp/tollgate/internal/hooks/localrunner"
-	accounts "github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
 func init() {
@@ -147,8 +147,8 @@ func (f *admitFn) OnTimer(_ context.Context, at beam.EventTime, p state.Provider
 	return f.keep(p, tp, id, &u)
 }
 
-func (f *admitFn) read(p state.Provider, key []byte) (accounts.AccountID, user, error) {
-	var id accounts.AccountID
+func (f *admitFn) read(p state.Provider, key []byte) (accounts.ID, user, error) {
+	var id accounts.ID
 	if len(key) != len(id) {
 		return id, user{}, fmt.Errorf("reading a user's state: %w", ErrMalformed)
 	}
@@ -165,7 +165,7 @@ func (f *admitFn) read(p state.Provider, key []byte) (accounts.AccountID, user, 
 }
 
 // keep writes the state and waits for the next window.
-func (f *admitFn) keep(p state.Provider, tp timers.Provider, id accounts.AccountID, u *user) error {
+func (f *admitFn) keep(p state.Provider, tp timers.Provider, id accounts.ID, u *user) error {
 	b, err := u.encode(id)
 	if err != nil {
 		return fmt.Errorf("encoding a user's state: %w", err)

@@ -12,7 +12,9 @@ import (
 	_ "github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/accounts"
+	"github.com/tollgate-dp/tollgate/state/budgets"
+	"github.com/tollgate-dp/tollgate/state/units"
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
@@ -67,22 +69,22 @@ func decideBoth(t rapid.TB, ctx context.Context, s Settings, events []event) (pl
 
 // decided is what a form has decided when all windows are over.
 type decided struct {
-	counts   map[string]int64                  // by metric, window and key
-	admitted map[string]bool                   // by metric, window and account
-	accounts map[state.AccountID]state.Account // that have paid anything
+	counts   map[string]int64                 // by metric, window and key
+	admitted map[string]bool                  // by metric, window and account
+	accounts map[accounts.ID]accounts.Account // that have paid anything
 }
 
 func newDecided() decided {
-	return decided{map[string]int64{}, map[string]bool{}, map[state.AccountID]state.Account{}}
+	return decided{map[string]int64{}, map[string]bool{}, map[accounts.ID]accounts.Account{}}
 }
 
 func drawSettings(t *rapid.T) Settings {
-	b, err := state.NewBudget(1, 1e-6, state.GDP, 1e-7)
+	b, err := budgets.NewBudget(1, 1e-6, budgets.GDP, 1e-7)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if rapid.Bool().Draw(t, "small") { // small numbers are drawn more often: no user could pay for a private key
-		b.Mu2 = state.Mu2(rapid.Uint64Range(1, uint64(b.Mu2)).Draw(t, "budget"))
+		b.Mu2 = units.Mu2(rapid.Uint64Range(1, uint64(b.Mu2)).Draw(t, "budget"))
 	}
 	s := Settings{
 		Incarnation: [16]byte{1}, Budget: b, Window: 3_600_000_000_000,
@@ -128,7 +130,7 @@ func decidePlain(t rapid.TB, s Settings, events []event) (out decided, all bool)
 	}
 	for user, byEnd := range users {
 		id := a.hasher.Account([]byte(user))
-		var account state.Account
+		var account accounts.Account
 		for _, w := range sorted(byEnd) {
 			for i := range a.metrics {
 				if price, delta, ok := a.metrics[i].price(a.clip(&a.metrics[i], id, w.keys)); !ok || !account.Fits(s.Budget, price, delta) {

@@ -18,7 +18,8 @@ import (
 
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/accounts"
+	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
@@ -93,7 +94,7 @@ const base = 500_000 * hour
 // both run out for some users.
 func testSettings(t testing.TB, windows int64) Settings {
 	t.Helper()
-	b, err := state.NewBudget(1, 1e-6, state.GDP, 1e-7)
+	b, err := budgets.NewBudget(1, 1e-6, budgets.GDP, 1e-7)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +142,7 @@ func model(t testing.TB, s Settings, events []event) (counts map[string]int64, r
 			}
 			byEnd[end][e.key]++
 		}
-		var account state.Account
+		var account accounts.Account
 		for _, w := range sorted(byEnd) {
 			if err := a.decide(id, &account, w, func(cell []byte, n int64) { counts[string(cell)] += n }); err != nil {
 				t.Fatal(err)

@@ -10,7 +10,8 @@ import (
 
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
+	"github.com/tollgate-dp/tollgate/state/units"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
@@ -20,10 +21,10 @@ type Settings struct {
 	// Incarnation names this promise: 128 random bits, drawn once and kept. The
 	// same incarnation, keys and events give the same noise.
 	Incarnation [16]byte
-	// Budget is the budget of every user; see state.NewBudget. With private keys it needs a
+	// Budget is the budget of every user; see budgets.NewBudget. With private keys it needs a
 	// δ for them. An update of a pipeline that takes over its state may only keep
-	// or lower it, by state.Budget.CheckNext; nothing here can see the one before.
-	Budget state.Budget
+	// or lower it, by budgets.Budget.CheckNext; nothing here can see the one before.
+	Budget budgets.Budget
 	// Window is the size of all windows, in whole seconds. They begin at its
 	// multiples since 1970 UTC.
 	Window time.Duration
@@ -100,7 +101,7 @@ func (s *Settings) compile() ([]metric, error) {
 	case (sp.to-sp.from)/sp.size > maxWindows:
 		return nil, invalid("%d windows from %v to %v: at most %d", (sp.to-sp.from)/sp.size, s.From, s.To, maxWindows)
 	case s.Budget.Mu2 == 0:
-		return nil, invalid("no budget: make one with state.NewBudget")
+		return nil, invalid("no budget: make one with budgets.NewBudget")
 	case s.Incarnation == [16]byte{}:
 		return nil, invalid("no incarnation: draw 16 random bytes once, and keep them")
 	case len(s.Metrics) == 0:
@@ -129,7 +130,7 @@ func (m *Metric) compile(s *Settings) (metric, error) {
 	if err := m.check(); err != nil {
 		return metric{}, err
 	}
-	top, err := state.PrecisionFromSigma(m.Sigma)
+	top, err := units.PrecisionFromSigma(m.Sigma)
 	if err != nil {
 		return fail("%v", err)
 	}
@@ -148,7 +149,7 @@ func (m *Metric) compile(s *Settings) (metric, error) {
 		spec.MaxEventsPerKey = 1
 	}
 	if len(m.PublicKeys) == 0 {
-		if spec.DeltaKey, err = state.DeltaFromFloat(m.DeltaKey); err != nil {
+		if spec.DeltaKey, err = units.DeltaFromFloat(m.DeltaKey); err != nil {
 			return fail("%v", err)
 		}
 		if spec.DeltaKey.IsZero() || s.Budget.Keys.IsZero() {

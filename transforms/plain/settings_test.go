@@ -7,7 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 func TestNewRefuses(t *testing.T) {
@@ -17,7 +18,7 @@ func TestNewRefuses(t *testing.T) {
 		"unaligned":              func(s *Settings) { s.From = s.From.Add(time.Second) },
 		"no windows":             func(s *Settings) { s.To = s.From },
 		"too many windows":       func(s *Settings) { s.To = s.From.Add(2_000_000 * time.Hour) },
-		"no budget":              func(s *Settings) { s.Budget = state.Budget{} },
+		"no budget":              func(s *Settings) { s.Budget = budgets.Budget{} },
 		"no incarnation":         func(s *Settings) { s.Incarnation = [16]byte{} },
 		"no metrics":             func(s *Settings) { s.Metrics = nil },
 		"a name twice":           func(s *Settings) { s.Metrics[1].Name = s.Metrics[0].Name },
@@ -31,7 +32,7 @@ func TestNewRefuses(t *testing.T) {
 		"confidence NaN":         func(s *Settings) { s.Metrics[0].Confidence = math.NaN() },
 		"δ for public keys":      func(s *Settings) { s.Metrics[0].DeltaKey = 1e-9 },
 		"no δ":                   func(s *Settings) { s.Metrics[1].DeltaKey = 0 },
-		"no δ in the budget":     func(s *Settings) { s.Budget.Keys = state.Delta{} },
+		"no δ in the budget":     func(s *Settings) { s.Budget.Keys = units.Delta{} },
 		"a key too long":         func(s *Settings) { s.Metrics[0].PublicKeys = []string{strings.Repeat("k", 600)} },
 		"a key that is not text": func(s *Settings) { s.Metrics[0].PublicKeys = []string{"\xff"} },
 	} {

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/tollgate-dp/tollgate/schemas"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
 // slice is a user's events of one window: ascending by key, no key twice.
@@ -53,7 +53,7 @@ func (s *slice) append(dst []byte) []byte {
 // user is what the state says about a user: the account, the end of the last
 // window that was decided, and the windows that wait, ascending by end.
 type user struct {
-	account state.Account
+	account accounts.Account
 	done    int64
 	waiting []slice
 }
@@ -75,25 +75,25 @@ func (u *user) wait(s slice) {
 // userVersion begins the encoding of a user.
 const userVersion = 1
 
-func (u *user) encode(id state.AccountID) ([]byte, error) {
+func (u *user) encode(id accounts.ID) ([]byte, error) {
 	b := []byte{userVersion}
 	b = binary.AppendVarint(b, u.done)
 	b = binary.AppendUvarint(b, uint64(len(u.waiting)))
 	for i := range u.waiting {
 		b = u.waiting[i].append(b)
 	}
-	var entries []state.AccountEntry
+	var entries []accounts.Entry
 	if !u.account.IsZero() {
-		entries = []state.AccountEntry{{ID: id, Account: u.account}}
+		entries = []accounts.Entry{{ID: id, Account: u.account}}
 	}
-	return state.EncodeAccounts(b, entries)
+	return accounts.Encode(b, entries)
 }
 
 // ErrMalformed is returned for bytes in the state or between stages that this
 // package did not write. Its texts carry no data.
 var ErrMalformed = errors.New("malformed state of a user")
 
-func decodeUser(id state.AccountID, b []byte) (user, error) {
+func decodeUser(id accounts.ID, b []byte) (user, error) {
 	u := user{done: math.MinInt64}
 	if len(b) == 0 {
 		return u, nil
@@ -109,7 +109,7 @@ func decodeUser(id state.AccountID, b []byte) (user, error) {
 	if r.bad {
 		return user{}, ErrMalformed
 	}
-	entries, rest, err := state.DecodeAccounts(r.b)
+	entries, rest, err := accounts.Decode(r.b)
 	if err != nil || len(rest) != 0 || len(entries) > 1 || len(entries) == 1 && (entries[0].ID != id || entries[0].Period != 0) {
 		return user{}, ErrMalformed
 	}

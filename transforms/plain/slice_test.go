@@ -6,15 +6,16 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/accounts"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 func TestAUserComesBackFromState(t *testing.T) {
-	id := state.AccountID{1}
+	id := accounts.ID{1}
 	for _, u := range []user{
 		{done: math.MinInt64},
-		{done: 10, account: state.Account{Spent: 7, Keys: state.Delta{Lo: 3}}},
-		{done: -5, account: state.Account{Spent: 1}, waiting: []slice{{end: 20, keys: []keyCount{{"", 1}, {"a", 4}}}, {end: 30, keys: []keyCount{{"b", math.MaxUint32}}}}},
+		{done: 10, account: accounts.Account{Spent: 7, Keys: units.Delta{Lo: 3}}},
+		{done: -5, account: accounts.Account{Spent: 1}, waiting: []slice{{end: 20, keys: []keyCount{{"", 1}, {"a", 4}}}, {end: 30, keys: []keyCount{{"b", math.MaxUint32}}}}},
 	} {
 		b, err := u.encode(id)
 		if err != nil {
@@ -24,7 +25,7 @@ func TestAUserComesBackFromState(t *testing.T) {
 		if err != nil || !reflect.DeepEqual(back, u) {
 			t.Errorf("%+v came back as %+v, %v", u, back, err)
 		}
-		if _, err := decodeUser(state.AccountID{2}, b); !u.account.IsZero() && !errors.Is(err, ErrMalformed) {
+		if _, err := decodeUser(accounts.ID{2}, b); !u.account.IsZero() && !errors.Is(err, ErrMalformed) {
 			t.Error("another user's account was taken:", err)
 		}
 		for n := range b {
@@ -48,15 +49,15 @@ func TestADecidedWindowIsNotDecidedAgain(t *testing.T) {
 }
 
 func FuzzDecodeUser(f *testing.F) {
-	u := user{done: 3, account: state.Account{Spent: 9}, waiting: []slice{{end: 20, keys: []keyCount{{"a", 4}}}}}
-	b, err := u.encode(state.AccountID{1})
+	u := user{done: 3, account: accounts.Account{Spent: 9}, waiting: []slice{{end: 20, keys: []keyCount{{"a", 4}}}}}
+	b, err := u.encode(accounts.ID{1})
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Add(b)
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if u, err := decodeUser(state.AccountID{1}, b); err == nil {
-			if _, err := u.encode(state.AccountID{1}); err != nil {
+		if u, err := decodeUser(accounts.ID{1}, b); err == nil {
+			if _, err := u.encode(accounts.ID{1}); err != nil {
 				t.Fatal("decoded what cannot be encoded:", err)
 			}
 		} else if !errors.Is(err, ErrMalformed) {

@@ -20,7 +20,7 @@ type Publisher interface {
 	// hands every value to each that a turn after the settled one has published there,
 	// by whichever writer: the Releaser compares them with what it would publish.
 	// Values of earlier turns, and values handed over twice, are harmless; the bytes are
-	// kept. An error of each ends Take and is wrapped in its own. state.ErrSuperseded
+	// kept. An error of each ends Take and is wrapped in its own. accounts.ErrSuperseded
 	// says that epoch is not the newest. An engine may run several Releasers, each of
 	// which takes the counts, also twice in one epoch.
 	Take(ctx context.Context, releaseShard int, epoch int64, settled uint64, each func(turn uint64, key, value []byte) error) (CountsWriter, error)
@@ -33,7 +33,7 @@ type Publisher interface {
 // values are durable in the order of Append; wait returns once they are, as often
 // as it is called, with the offset after them, by which consumers skip what is
 // settled (schemas.Settled.CountsEnd; 0 where counts have no offsets).
-// state.ErrSuperseded says that the counts were taken by a newer epoch. After any
+// accounts.ErrSuperseded says that the counts were taken by a newer epoch. After any
 // error they are taken again. Not for concurrent use. If it is an io.Closer, its
 // Releaser closes it once it is not needed any more.
 type CountsWriter interface {

@@ -10,7 +10,7 @@ import (
 	"sync"
 
 	"github.com/tollgate-dp/tollgate/schemas"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/accounts"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
@@ -105,7 +105,7 @@ func (r *Releaser) Release(ctx context.Context, shard int, blobs [][]byte) (spen
 		return nil, nil
 	}
 	if err := r.prepare(ctx, shard, c, head); err != nil {
-		if errors.Is(err, state.ErrSuperseded) {
+		if errors.Is(err, accounts.ErrSuperseded) {
 			r.lost(head.Epoch)
 			return nil, nil
 		}
@@ -260,7 +260,7 @@ func (p *publishing) Wait(ctx context.Context) ([]spend.Blob, error) {
 	var err error
 	if p.ack.CountsEnd, err = p.wait(ctx); err != nil {
 		p.counts.abandon(p.ack.Epoch)
-		if errors.Is(err, state.ErrSuperseded) {
+		if errors.Is(err, accounts.ErrSuperseded) {
 			p.lost(p.ack.Epoch)
 			return nil, nil
 		}

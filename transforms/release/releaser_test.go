@@ -9,7 +9,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/accounts"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
@@ -102,7 +102,7 @@ func TestRuleAReleasedValueIsTheSameOrTheRunStops(t *testing.T) {
 }
 
 func TestRuleASupersededEpochPublishesAndAcknowledgesNothing(t *testing.T) {
-	superseded := fmt.Errorf("fenced: %w", state.ErrSuperseded)
+	superseded := fmt.Errorf("fenced: %w", accounts.ErrSuperseded)
 	for name, p := range map[string]*published{"taking": {taking: superseded}, "writing": {err: superseded}} {
 		var lost []int64
 		r := losing(t, p, &lost)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/units"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
@@ -18,7 +18,7 @@ var errPlanned = errors.New("planned")
 
 func testMetrics(t *testing.T) []schemas.MetricSpec {
 	t.Helper()
-	u, err := state.PrecisionFromSigma(10)
+	u, err := units.PrecisionFromSigma(10)
 	if err != nil {
 		t.Fatal(err)
 	}

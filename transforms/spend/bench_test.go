@@ -5,7 +5,8 @@ import (
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/schemas"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/accounts"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 const (
@@ -20,7 +21,7 @@ func benchWorld(b *testing.B, slots int) (*world, *audience) {
 	b.Helper()
 	s := oneMetric()
 	s.shards, s.releaseShards, s.slots = benchShards, 1, slots
-	s.budget.Mu2, s.budget.Keys = 1<<60, state.Delta{Hi: 1}
+	s.budget.Mu2, s.budget.Keys = 1<<60, units.Delta{Hi: 1}
 	w := mustWorld(b, s)
 	c := newAudience(b, benchAccounts, 100, 1)
 	for i := range c.ids { // a user's id says which of the 16 shards is theirs
@@ -28,14 +29,14 @@ func benchWorld(b *testing.B, slots int) (*world, *audience) {
 	}
 	bytes := 0
 	for shard := range benchShards {
-		accounts := state.NewShard()
+		kept := accounts.NewShard()
 		for _, id := range c.ids[shard*benchPerShard : (shard+1)*benchPerShard] {
-			if err := accounts.Put(id, 0, state.Account{Spent: 20_000_000_000, Keys: state.Delta{Lo: 1}}); err != nil {
+			if err := kept.Put(id, 0, accounts.Account{Spent: 20_000_000_000, Keys: units.Delta{Lo: 1}}); err != nil {
 				b.Fatal(err)
 			}
 		}
 		snapshot := schemas.Snapshot{Turn: benchSettled}
-		accounts.Range(func(e state.AccountEntry) bool { snapshot.Accounts = append(snapshot.Accounts, e); return true })
+		kept.Range(func(e accounts.Entry) bool { snapshot.Accounts = append(snapshot.Accounts, e); return true })
 		records, err := schemas.EncodeSnapshot(snapshot, 0, maxLedgerRecord)
 		if err != nil {
 			b.Fatal(err)
@@ -88,7 +89,7 @@ func BenchmarkTurn(b *testing.B) {
 			turn := uint64(benchSettled + 1)
 			benchTurn(b, w, c, turn, share.active) // takes the shards
 			var ledger int
-			w.ledger.onRecord = func(_ int, _ []state.LedgerRecord, r state.LedgerRecord) { ledger += len(r.Key) + len(r.Value) }
+			w.ledger.onRecord = func(_ int, _ []accounts.LedgerRecord, r accounts.LedgerRecord) { ledger += len(r.Key) + len(r.Value) }
 			b.ResetTimer()
 			b.StartTimer()
 			for b.Loop() {
@@ -187,8 +188,10 @@ func BenchmarkRestore(b *testing.B) {
 			b.ReportAllocs()
 			b.StopTimer()
 			w, c := benchWorld(b, 1<<40)
-			logs := make([][]state.LedgerRecord, benchShards)
-			w.ledger.onRecord = func(shard int, _ []state.LedgerRecord, r state.LedgerRecord) { logs[shard] = append(logs[shard], r) }
+			logs := make([][]accounts.LedgerRecord, benchShards)
+			w.ledger.onRecord = func(shard int, _ []accounts.LedgerRecord, r accounts.LedgerRecord) {
+				logs[shard] = append(logs[shard], r)
+			}
 			for shard := range logs {
 				logs[shard] = w.ledger.logs[shard]
 			}

@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/tollgate-dp/tollgate/schemas"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
 // ErrInterrupted says that the turn after the settled one has decisions on the
@@ -21,7 +21,7 @@ var ErrInterrupted = errors.New("a turn was interrupted")
 var ErrForeignLedger = errors.New("the ledger holds accounts that this deployment did not leave there")
 
 // Checkpoint takes a shard for an epoch and returns its accounts and open slices
-// as of a settled turn, charged. Errors: ErrInterrupted, state.ErrSuperseded,
+// as of a settled turn, charged. Errors: ErrInterrupted, accounts.ErrSuperseded,
 // *StopError.
 func (e *Engine) Checkpoint(ctx context.Context, n int, epoch int64, settled uint64) (schemas.Snapshot, error) {
 	s := e.shard(n)
@@ -42,7 +42,7 @@ func (e *Engine) Checkpoint(ctx context.Context, n int, epoch int64, settled uin
 
 func (a *shardAccounts) snapshot(turn uint64, epoch int64) schemas.Snapshot {
 	s := schemas.Snapshot{Turn: turn, Epoch: epoch}
-	s.Accounts = slices.AppendSeq(make([]state.AccountEntry, 0, a.store.Len()), a.store.All())
+	s.Accounts = slices.AppendSeq(make([]accounts.Entry, 0, a.store.Len()), a.store.All())
 	for _, o := range a.open {
 		s.Open = append(s.Open, o.data)
 	}
@@ -53,9 +53,9 @@ func (a *shardAccounts) snapshot(turn uint64, epoch int64) schemas.Snapshot {
 // goes to the slot that does not have the newest one; the same one of an earlier
 // attempt is left as it is. Errors: ErrInterrupted for a turn after it,
 // ErrForeignLedger for other accounts as of its turn or any as of a later one.
-func Store(ctx context.Context, to state.LedgerStore, n int, snapshot schemas.Snapshot) error {
+func Store(ctx context.Context, to accounts.LedgerStore, n int, snapshot schemas.Snapshot) error {
 	var ledger schemas.LedgerReader
-	writer, err := to.Take(ctx, n, snapshot.Epoch, func(r state.LedgerRecord) error { return ledger.Add(r.Key, r.Value) })
+	writer, err := to.Take(ctx, n, snapshot.Epoch, func(r accounts.LedgerRecord) error { return ledger.Add(r.Key, r.Value) })
 	if err != nil {
 		return fmt.Errorf("taking shard %d: %w", n, err)
 	}
@@ -122,7 +122,7 @@ func Reshard(old []schemas.Snapshot, shards int) ([]schemas.Snapshot, error) {
 	slices.Sort(turns)
 	for n := range fresh {
 		fresh[n].Turn, fresh[n].Epoch = old[0].Turn, old[0].Epoch
-		slices.SortFunc(fresh[n].Accounts, func(a, b state.AccountEntry) int {
+		slices.SortFunc(fresh[n].Accounts, func(a, b accounts.Entry) int {
 			return cmp.Or(slices.Compare(a.ID[:], b.ID[:]), cmp.Compare(a.Period, b.Period))
 		})
 		for _, turn := range turns {

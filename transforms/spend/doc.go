@@ -1,7 +1,7 @@
 // Package spend decides which users are counted and what each of them pays: clipping, admission,
 // charging, and the ledger that makes both repeatable. It knows neither Beam nor Kafka; it works on
 // one shard and one turn at a time. Who is left out for budget is decided in admit.go, by
-// state.Account.Fits; what is written to the ledger, and when, in ledger.go.
+// accounts.Account.Fits; what is written to the ledger, and when, in ledger.go.
 //
 // A turn takes five steps: charge the turn before for what was released; assemble the windows that
 // end with this turn, from the slices that were kept and the turn's own; clip and admit each of

@@ -9,7 +9,7 @@ import (
 	"sync"
 
 	"github.com/tollgate-dp/tollgate/schemas"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
 const (
@@ -32,7 +32,7 @@ type Pending interface {
 // Options are an Engine's dependencies.
 type Options struct {
 	Rules       *Rules
-	Ledger      state.LedgerStore
+	Ledger      accounts.LedgerStore
 	Settlements Settlements
 	// Ending returns the metric windows that end with a turn, in admission order.
 	Ending func(turn uint64) []schemas.MetricWindow
@@ -72,7 +72,7 @@ type shard struct {
 
 // known is what a shard forgets when a turn fails.
 type known struct {
-	writer   state.LedgerWriter
+	writer   accounts.LedgerWriter
 	accounts *shardAccounts              // nil: forgotten
 	wait     func(context.Context) error // for the append of the decided span; nil: nothing was to be appended
 
@@ -130,7 +130,7 @@ func (e *Engine) Spend(ctx context.Context, n int, blobs [][]byte) (Pending, err
 	pending, err := e.spend(ctx, n, s, open, batches)
 	if err != nil {
 		s.forget()
-		if errors.Is(err, state.ErrSuperseded) {
+		if errors.Is(err, accounts.ErrSuperseded) {
 			e.lost(open.Epoch)
 			return nil, nil
 		}
@@ -297,7 +297,7 @@ func (h *handover) Wait(ctx context.Context) ([]Blob, error) {
 		h.shard.forget()
 	}
 	h.shard.mu.Unlock()
-	if errors.Is(err, state.ErrSuperseded) {
+	if errors.Is(err, accounts.ErrSuperseded) {
 		h.lost(h.epoch)
 		return nil, nil
 	}

@@ -11,16 +11,18 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/schemas"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/accounts"
+	"github.com/tollgate-dp/tollgate/state/budgets"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // oneMetric returns the smallest deployment: one shard, private keys, ample budget.
 func oneMetric() settings {
 	return settings{
 		shards: 1, releaseShards: 2, slots: 4,
-		budget: state.Budget{Mu2: 1 << 30, Keys: state.Delta{Lo: 1 << 20}},
+		budget: budgets.Budget{Mu2: 1 << 30, Keys: units.Delta{Lo: 1 << 20}},
 		metrics: []schemas.MetricSpec{{Name: "m", Kind: "events", KeyMode: "private", MaxKeysPerUser: 3, MaxEventsPerKey: 4,
-			First: state.Precision{Lo: 1 << 40}, Top: state.Precision{Lo: 4 << 40}, DeltaKey: state.Delta{Lo: 1}}},
+			First: units.Precision{Lo: 1 << 40}, Top: units.Precision{Lo: 4 << 40}, DeltaKey: units.Delta{Lo: 1}}},
 	}
 }
 
@@ -147,7 +149,7 @@ func TestASupersededWriterHandsOnNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.ledger.Take(t.Context(), 0, w.ledger.nextEpoch(), func(state.LedgerRecord) error { return nil }); err != nil {
+	if _, err := w.ledger.Take(t.Context(), 0, w.ledger.nextEpoch(), func(accounts.LedgerRecord) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
 	before := len(w.ledger.logs[0])
@@ -302,7 +304,7 @@ func TestConstructorsCheckTheirOptions(t *testing.T) {
 		}
 	}
 	for _, n := range [][3]int{{0, 1, 4}, {1, 0, 4}, {1, 1, 3}} {
-		if _, err := NewRules(state.Budget{}, testHashKey, nil, n[0], n[1], n[2]); err == nil {
+		if _, err := NewRules(budgets.Budget{}, testHashKey, nil, n[0], n[1], n[2]); err == nil {
 			t.Errorf("%v shards, release shards and slots were taken", n)
 		}
 	}

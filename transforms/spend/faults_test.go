@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/schemas"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
 // open spends a turn in shard 0 with one user's events.
@@ -23,7 +23,7 @@ func (w *world) open(turn uint64, cs []contribution, fromLedger bool) ([]Blob, e
 
 // rewrite changes a shard's log while no engine reads it.
 func (l *memLedger) rewrite(shard int, keep func(schemas.LedgerPart) bool) {
-	l.logs[shard] = slices.DeleteFunc(l.logs[shard], func(r state.LedgerRecord) bool {
+	l.logs[shard] = slices.DeleteFunc(l.logs[shard], func(r accounts.LedgerRecord) bool {
 		p, err := schemas.DecodeLedgerPart(r.Key, r.Value)
 		return err == nil && !keep(p)
 	})
@@ -222,7 +222,7 @@ func TestRuleNoDecisionOfADeltaIsLeftOut(t *testing.T) {
 
 func TestGarbageInTheLedgerIsAnError(t *testing.T) {
 	w := mustWorld(t, oneMetric())
-	w.ledger.logs[0] = []state.LedgerRecord{{Key: []byte("delta/1/0"), Value: []byte("garbage")}}
+	w.ledger.logs[0] = []accounts.LedgerRecord{{Key: []byte("delta/1/0"), Value: []byte("garbage")}}
 	if _, err := w.open(1, nil, false); err == nil {
 		t.Fatal("garbage was taken for a ledger")
 	}

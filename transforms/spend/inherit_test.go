@@ -11,7 +11,9 @@ import (
 
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/accounts"
+	"github.com/tollgate-dp/tollgate/state/budgets"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // A slice of an earlier generation says of its records which filters they passed
@@ -20,7 +22,7 @@ func TestRuleSlicesOfEarlierGenerationsKeepTheirMeaning(t *testing.T) {
 	spec := func(name, filter string) schemas.MetricSpec {
 		return schemas.MetricSpec{Name: name, Filter: filter, Kind: metrickind.Events, KeyMode: schemas.KeysPrivate}
 	}
-	r, err := NewRules(state.Budget{}, [32]byte{}, []schemas.MetricSpec{spec("new", "z"), spec("b", "y"), spec("a", "x")}, 1, 1, 8)
+	r, err := NewRules(budgets.Budget{}, [32]byte{}, []schemas.MetricSpec{spec("new", "z"), spec("b", "y"), spec("a", "x")}, 1, 1, 8)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,10 +77,10 @@ func TestReshardingLosesNothing(t *testing.T) {
 		whole := schemas.Snapshot{Turn: 7, Epoch: 3}
 		slice := schemas.OpenSlice{Turn: 6, Filtered: []uint64{5, 6}, Labels: []schemas.Label{{Key: []byte("a")}, {Key: []byte("b"), Passes: 2}}}
 		for _, id := range slices.Compact(slices.Sorted(slices.Values(rapid.SliceOfN(rapid.IntRange(0, 60), 0, 30).Draw(t, "users")))) {
-			account := state.Account{Spent: state.Mu2(id + 1), Keys: state.Delta{Lo: uint64(3 * id)}}
+			account := accounts.Account{Spent: units.Mu2(id + 1), Keys: units.Delta{Lo: uint64(3 * id)}}
 			for period := range int64(rapid.IntRange(1, 2).Draw(t, "periods")) {
-				whole.Accounts = append(whole.Accounts, state.AccountEntry{ID: state.AccountID{byte(id), 9}, Period: period, Account: account})
-				slice.Users = append(slice.Users, schemas.ContribUser{ID: state.AccountID{byte(id), 9}, Period: period,
+				whole.Accounts = append(whole.Accounts, accounts.Entry{ID: accounts.ID{byte(id), 9}, Period: period, Account: account})
+				slice.Users = append(slice.Users, schemas.ContribUser{ID: accounts.ID{byte(id), 9}, Period: period,
 					Entries: []schemas.KeyCount{{Key: uint32(id % 2), N: uint32(id + 1)}}})
 			}
 		}
@@ -211,14 +213,14 @@ func TestRuleAChangeKeepsEveryAccountAndOpenWindow(t *testing.T) {
 // but what a change left there belongs to another deployment, and must not be adopted. So does one
 // with decisions of a later turn.
 func TestRuleAShardIsNeverStoredBesideForeignAccounts(t *testing.T) {
-	account := func(id byte, spent state.Mu2) state.AccountEntry {
-		return state.AccountEntry{ID: state.AccountID{id}, Account: state.Account{Spent: spent}}
+	account := func(id byte, spent units.Mu2) accounts.Entry {
+		return accounts.Entry{ID: accounts.ID{id}, Account: accounts.Account{Spent: spent}}
 	}
 	slice, err := schemas.EncodeOpenSlice(schemas.OpenSlice{Turn: 7})
 	if err != nil {
 		t.Fatal(err)
 	}
-	ours := schemas.Snapshot{Turn: 7, Epoch: 50, Accounts: []state.AccountEntry{account(1, 5), account(2, 6)}, Open: [][]byte{slice}}
+	ours := schemas.Snapshot{Turn: 7, Epoch: 50, Accounts: []accounts.Entry{account(1, 5), account(2, 6)}, Open: [][]byte{slice}}
 	for name, c := range map[string]struct {
 		there schemas.Snapshot
 		want  error
@@ -226,12 +228,12 @@ func TestRuleAShardIsNeverStoredBesideForeignAccounts(t *testing.T) {
 		"ours, of an earlier attempt":  {schemas.Snapshot{Turn: 7, Epoch: 3, Accounts: ours.Accounts, Open: ours.Open}, nil},
 		"ours, of an earlier turn":     {schemas.Snapshot{Turn: 5, Epoch: 3, Accounts: ours.Accounts[:1]}, nil},
 		"the same turn, no accounts":   {schemas.Snapshot{Turn: 7, Epoch: 3, Open: ours.Open}, ErrForeignLedger},
-		"the same turn, less spent":    {schemas.Snapshot{Turn: 7, Epoch: 3, Accounts: []state.AccountEntry{account(1, 5), account(2, 5)}, Open: ours.Open}, ErrForeignLedger},
+		"the same turn, less spent":    {schemas.Snapshot{Turn: 7, Epoch: 3, Accounts: []accounts.Entry{account(1, 5), account(2, 5)}, Open: ours.Open}, ErrForeignLedger},
 		"the same turn, other windows": {schemas.Snapshot{Turn: 7, Epoch: 3, Accounts: ours.Accounts}, ErrForeignLedger},
 		"a later turn":                 {schemas.Snapshot{Turn: 8, Epoch: 3, Accounts: ours.Accounts, Open: ours.Open}, ErrForeignLedger},
 	} {
 		ledger := newMemLedger()
-		writer, err := ledger.Take(t.Context(), 0, 3, func(state.LedgerRecord) error { return nil })
+		writer, err := ledger.Take(t.Context(), 0, 3, func(accounts.LedgerRecord) error { return nil })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -247,7 +249,7 @@ func TestRuleAShardIsNeverStoredBesideForeignAccounts(t *testing.T) {
 		}
 	}
 	ledger := newMemLedger()
-	writer, err := ledger.Take(t.Context(), 0, 3, func(state.LedgerRecord) error { return nil })
+	writer, err := ledger.Take(t.Context(), 0, 3, func(accounts.LedgerRecord) error { return nil })
 	if err != nil {
 		t.Fatal(err)
 	}

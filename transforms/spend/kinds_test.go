@@ -8,7 +8,9 @@ import (
 
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/accounts"
+	"github.com/tollgate-dp/tollgate/state/budgets"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // covered returns a metric with a coverage that costs 7 units at its top.
@@ -23,7 +25,7 @@ func sumMetric(lo, hi int64, keys ...string) schemas.MetricSpec {
 	return m
 }
 
-func (a *shardAccounts) in(t testing.TB, user int, period int64) state.Account {
+func (a *shardAccounts) in(t testing.TB, user int, period int64) accounts.Account {
 	t.Helper()
 	account, _ := a.store.Get(testID(user), period)
 	return account
@@ -62,7 +64,7 @@ func TestRuleCoverageIsInsideTheReservation(t *testing.T) {
 	metrics := covered(publicMetric("m", "a"))
 	cs := []contribution{{user: 1, key: "a", n: 2}, {user: 2, key: "a", n: 1}}
 	a := mustAccounts(t, deployment(4*4+7-1, 0, metrics...), cs)
-	if a.in(t, 1, 0) != (state.Account{}) || a.in(t, 2, 0).Reserved != 4+7 {
+	if a.in(t, 1, 0) != (accounts.Account{}) || a.in(t, 2, 0).Reserved != 4+7 {
 		t.Fatalf("accounts are %+v and %+v: the first lacks one unit for the coverage", a.in(t, 1, 0), a.in(t, 2, 0))
 	}
 	if n, _ := cellOf(t, a, 1, ""); n != 1 {
@@ -72,7 +74,7 @@ func TestRuleCoverageIsInsideTheReservation(t *testing.T) {
 	if n, _ := cellOf(t, a, 1, ""); n != 2 {
 		t.Fatalf("coverage counts %d users of 2", n)
 	}
-	mustCharge(t, a, schemas.Settled{FirstRungs: []state.Precision{unit(1), unit(1)}, Keys: []schemas.SettledKey{
+	mustCharge(t, a, schemas.Settled{FirstRungs: []units.Precision{unit(1), unit(1)}, Keys: []schemas.SettledKey{
 		{WindowEnd: testTurn, Key: []byte("a"), Precision: unit(2)}, {Metric: 1, WindowEnd: testTurn, Key: nil, Precision: unit(3)}}})
 	if a.in(t, 1, 0).Spent != 4*2+3 || a.in(t, 2, 0).Spent != 2+3 {
 		t.Fatalf("paid %d and %d, want 11 and 5", a.in(t, 1, 0).Spent, a.in(t, 2, 0).Spent)
@@ -118,7 +120,7 @@ func TestRuleSumsCostTheirClampedTotal(t *testing.T) {
 	if n, _ := cellOf(t, a, 0, "b"); n != -3 {
 		t.Fatalf("the sum of b is %d, want -3", n)
 	}
-	for user, reserved := range map[int]state.Mu2{1: 4 * (400 + 9), 2: 4 * 25, 3: 0} {
+	for user, reserved := range map[int]units.Mu2{1: 4 * (400 + 9), 2: 4 * 25, 3: 0} {
 		if got := a.in(t, user, 0).Reserved; got != reserved {
 			t.Errorf("user %d has %d reserved, want %d", user, got, reserved)
 		}
@@ -126,9 +128,9 @@ func TestRuleSumsCostTheirClampedTotal(t *testing.T) {
 	if got := a.last().delta.Tallies[0]; got != (schemas.WindowTally{Counted: 6}) {
 		t.Errorf("tally %+v", got)
 	}
-	mustCharge(t, a, schemas.Settled{FirstRungs: []state.Precision{unit(1)}, Keys: []schemas.SettledKey{
+	mustCharge(t, a, schemas.Settled{FirstRungs: []units.Precision{unit(1)}, Keys: []schemas.SettledKey{
 		{WindowEnd: testTurn, Key: []byte("a"), Precision: unit(2)}, {WindowEnd: testTurn, Key: []byte("b"), Precision: unit(3)}}})
-	for user, want := range map[int]state.Account{1: {Spent: 2*400 + 3*9}, 2: {Spent: 2 * 25}, 3: {}} {
+	for user, want := range map[int]accounts.Account{1: {Spent: 2*400 + 3*9}, 2: {Spent: 2 * 25}, 3: {}} {
 		if got := a.in(t, user, 0); got != want {
 			t.Errorf("user %d is charged %+v, want %+v", user, got, want)
 		}
@@ -165,10 +167,10 @@ func TestRuleKeysTakenFromAnotherMetricCostNothingUnreleased(t *testing.T) {
 	sum := sumMetric(0, 10)
 	sum.KeyMode, sum.KeysFrom, sum.PublicKeys = schemas.KeysFrom, "m", nil
 	a := mustAccounts(t, deployment(1<<40, 100, metric1("m"), sum), []contribution{{user: 1, key: "a", n: 1, value: 3}, {user: 1, key: "b", n: 1, value: 2}})
-	if got := a.in(t, 1, 0).Keys; got != (state.Delta{Lo: 2}) {
+	if got := a.in(t, 1, 0).Keys; got != (units.Delta{Lo: 2}) {
 		t.Fatalf("δ paid is %v, want 2 keys once", got)
 	}
-	mustCharge(t, a, schemas.Settled{FirstRungs: []state.Precision{unit(1), unit(1)}, Keys: []schemas.SettledKey{
+	mustCharge(t, a, schemas.Settled{FirstRungs: []units.Precision{unit(1), unit(1)}, Keys: []schemas.SettledKey{
 		{WindowEnd: testTurn, Key: []byte("a"), Precision: unit(4)}, {Metric: 1, WindowEnd: testTurn, Key: []byte("a"), Precision: unit(2)}}})
 	// m: a at its top, b the first rung; the sum: a alone.
 	if got := a.in(t, 1, 0).Spent; got != 4+1+9*2 {
@@ -211,7 +213,7 @@ func TestRuleAWindowIsAssembledFromAllItsSlices(t *testing.T) {
 		if want, got := min(turn+1, 2), len(a.open); got != want {
 			t.Fatalf("after turn %d %d slices are kept, want %d", a.turn, got, want)
 		}
-		settled := schemas.Settled{FirstRungs: []state.Precision{unit(1)}}
+		settled := schemas.Settled{FirstRungs: []units.Precision{unit(1)}}
 		if a.turn >= 3 {
 			settled.Keys = []schemas.SettledKey{{WindowStart: int64(a.turn-3) * testTurn, WindowEnd: int64(a.turn) * testTurn, Key: []byte("a"), Precision: unit(1)}}
 		}
@@ -226,7 +228,7 @@ func TestRuleAWindowIsAssembledFromAllItsSlices(t *testing.T) {
 func TestAKindThatIsNotInTheTableIsRefused(t *testing.T) {
 	m := publicMetric("m", "a")
 	m.Kind = "median"
-	_, err := NewRules(state.Budget{Mu2: 1}, testHashKey, []schemas.MetricSpec{m}, 1, 1, 4)
+	_, err := NewRules(budgets.Budget{Mu2: 1}, testHashKey, []schemas.MetricSpec{m}, 1, 1, 4)
 	if err == nil || !strings.Contains(err.Error(), `"median"`) {
 		t.Errorf("got %v", err)
 	}

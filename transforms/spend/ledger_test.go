@@ -7,19 +7,19 @@ import (
 	"sync"
 
 	"github.com/tollgate-dp/tollgate/schemas"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
 // errCrashed is what an append returns that was torn off in the middle.
 var errCrashed = errors.New("the process was killed while it wrote")
 
 // memLedger is a ledger in memory: one log per shard, fenced as the contract of
-// state.LedgerStore says. Records land when they are appended, unless the test
+// accounts.LedgerStore says. Records land when they are appended, unless the test
 // tears the append off or delays it.
 type memLedger struct {
 	mu      sync.Mutex
 	newest  int64 // the newest epoch on control
-	logs    map[int][]state.LedgerRecord
+	logs    map[int][]accounts.LedgerRecord
 	owners  map[int]*memWriter
 	takes   int
 	appends map[int]int // by shard
@@ -29,11 +29,11 @@ type memLedger struct {
 	// gate, when set, is what an append waits for before it lands.
 	gate chan struct{}
 	// onRecord sees every record that lands, before it does.
-	onRecord func(shard int, log []state.LedgerRecord, r state.LedgerRecord)
+	onRecord func(shard int, log []accounts.LedgerRecord, r accounts.LedgerRecord)
 }
 
 func newMemLedger() *memLedger {
-	return &memLedger{logs: map[int][]state.LedgerRecord{}, owners: map[int]*memWriter{}, appends: map[int]int{}}
+	return &memLedger{logs: map[int][]accounts.LedgerRecord{}, owners: map[int]*memWriter{}, appends: map[int]int{}}
 }
 
 // nextEpoch writes an EPOCH record, so to speak.
@@ -44,11 +44,11 @@ func (l *memLedger) nextEpoch() int64 {
 	return l.newest
 }
 
-func (l *memLedger) Take(_ context.Context, shard int, epoch int64, each func(state.LedgerRecord) error) (state.LedgerWriter, error) {
+func (l *memLedger) Take(_ context.Context, shard int, epoch int64, each func(accounts.LedgerRecord) error) (accounts.LedgerWriter, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if epoch < l.newest {
-		return nil, fmt.Errorf("taking: %w", state.ErrSuperseded)
+		return nil, fmt.Errorf("taking: %w", accounts.ErrSuperseded)
 	}
 	l.takes++
 	w := &memWriter{ledger: l, shard: shard}
@@ -99,7 +99,7 @@ type memWriter struct {
 	shard  int
 }
 
-func (w *memWriter) Append(_ context.Context, records []state.LedgerRecord) func(context.Context) error {
+func (w *memWriter) Append(_ context.Context, records []accounts.LedgerRecord) func(context.Context) error {
 	l := w.ledger
 	l.mu.Lock()
 	gate := l.gate
@@ -121,13 +121,13 @@ func (w *memWriter) Append(_ context.Context, records []state.LedgerRecord) func
 	}
 }
 
-func (w *memWriter) land(records []state.LedgerRecord) error {
+func (w *memWriter) land(records []accounts.LedgerRecord) error {
 	l := w.ledger
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.appends[w.shard]++
 	if l.owners[w.shard] != w {
-		return fmt.Errorf("appending: %w", state.ErrSuperseded)
+		return fmt.Errorf("appending: %w", accounts.ErrSuperseded)
 	}
 	torn := false
 	if l.tear != nil {

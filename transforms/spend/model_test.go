@@ -11,7 +11,9 @@ import (
 
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/accounts"
+	"github.com/tollgate-dp/tollgate/state/budgets"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // contribution is what one user did with one key in a turn: n records of the
@@ -37,7 +39,7 @@ func (c *contribution) record() schemas.RecordID {
 // settings are a deployment's, as far as SPEND is concerned. Turns are slices of
 // testTurn.
 type settings struct {
-	budget                       state.Budget
+	budget                       budgets.Budget
 	metrics                      []schemas.MetricSpec
 	shards, releaseShards, slots int
 }
@@ -47,7 +49,7 @@ const testTurn = 1000
 var testHashKey = [32]byte{1, 2, 3}
 
 // testID returns a user's account id: the hash of a real one.
-func testID(user int) state.AccountID {
+func testID(user int) accounts.ID {
 	return schemas.NewHasher(testHashKey).Account([]byte{byte(user), byte(user >> 8), byte(user >> 16), 'u'})
 }
 
@@ -113,7 +115,7 @@ type model struct {
 }
 
 type account struct {
-	id     state.AccountID
+	id     accounts.ID
 	period int64
 }
 
@@ -131,7 +133,7 @@ func newModel(s settings) *model {
 }
 
 // modelCharge returns ⌈c²·u/2^40⌉.
-func modelCharge(c int64, u state.Precision) *big.Int {
+func modelCharge(c int64, u units.Precision) *big.Int {
 	v := big.NewInt(c)
 	v.Mul(v, v).Mul(v, u.Big())
 	v.Add(v, new(big.Int).SetUint64(1<<40-1))
@@ -282,7 +284,7 @@ func (m *model) coverageOf(metric uint32) *schemas.MetricSpec {
 
 // count adds up the reservations for a window. A user of two periods is one user.
 func (m *model) count(w schemas.MetricWindow) {
-	users := map[state.AccountID]map[string]bool{}
+	users := map[accounts.ID]map[string]bool{}
 	for _, r := range m.reservations {
 		if r.window != w {
 			continue
@@ -314,7 +316,7 @@ func (m *model) account(at account) *modelAccount {
 
 // charge settles the open span.
 func (m *model) charge(s schemas.Settled) {
-	released := map[Cell]state.Precision{}
+	released := map[Cell]units.Precision{}
 	for _, k := range s.Keys {
 		released[Cell{k.Metric, k.WindowStart, k.WindowEnd, string(k.Key)}] = k.Precision
 	}

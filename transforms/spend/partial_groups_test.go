@@ -11,7 +11,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
@@ -136,7 +136,7 @@ func TestRuleWhatOneUserAddsStaysInRange(t *testing.T) {
 	} {
 		m := publicMetric("m", "a")
 		m.Kind, m.Min, m.Max, m.MaxEventsPerKey = metrickind.Sum, c.min, c.max, c.events
-		if _, err := NewRules(state.Budget{Mu2: 1}, testHashKey, []schemas.MetricSpec{m}, 1, 1, 4); (err == nil) != c.fits {
+		if _, err := NewRules(budgets.Budget{Mu2: 1}, testHashKey, []schemas.MetricSpec{m}, 1, 1, 4); (err == nil) != c.fits {
 			t.Errorf("%d events from %d to %d: %v", c.events, c.min, c.max, err)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
 // decided returns a turn in which users, each in two budget periods, have reservations in
@@ -30,7 +30,7 @@ func decided(users, keys int, keeps func() bool) (a *shardAccounts, d *decision,
 					}
 				}
 				if len(some) > 0 {
-					d.reservations.add(&member{ContribUser: schemas.ContribUser{ID: state.AccountID{1: byte(u)}, Period: period}}, window, 0, some)
+					d.reservations.add(&member{ContribUser: schemas.ContribUser{ID: accounts.ID{1: byte(u)}, Period: period}}, window, 0, some)
 					owners = append(owners, u)
 				}
 			}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/tollgate-dp/tollgate/schemas"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
 // prepare brings a shard to the state before the open span, or to the open span
@@ -53,7 +53,7 @@ func (e *Engine) take(ctx context.Context, n int, s *shard, open *schemas.Open) 
 		s.epoch, s.last = open.Epoch, 0
 	}
 	var ledger schemas.LedgerReader
-	writer, err := e.opts.Ledger.Take(ctx, n, open.Epoch, func(r state.LedgerRecord) error {
+	writer, err := e.opts.Ledger.Take(ctx, n, open.Epoch, func(r accounts.LedgerRecord) error {
 		return unreadable(n, open, ledger.Add(r.Key, r.Value))
 	})
 	if err != nil {

@@ -11,7 +11,9 @@ import (
 	_ "github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/accounts"
+	"github.com/tollgate-dp/tollgate/state/budgets"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 var testKeys = []string{"", "a", "b", "c", "d", "é", "zz"}
@@ -28,7 +30,7 @@ func drawSettings(t *rapid.T) settings {
 		m := drawMetric(t, fmt.Sprintf("m%d", i))
 		if base >= 0 && m.KeyMode == schemas.KeysPrivate && (m.Kind == metrickind.Sum || rapid.Bool().Draw(t, "from")) {
 			from := s.metrics[base]
-			m.KeyMode, m.DeltaKey, m.KeysFrom, m.WindowSize, m.WindowSlide = schemas.KeysFrom, state.Delta{}, from.Name, from.WindowSize, from.WindowSlide
+			m.KeyMode, m.DeltaKey, m.KeysFrom, m.WindowSize, m.WindowSlide = schemas.KeysFrom, units.Delta{}, from.Name, from.WindowSize, from.WindowSlide
 		} else if m.KeyMode == schemas.KeysPrivate && m.Kind == metrickind.Sum {
 			m.Kind = metrickind.Events
 		}
@@ -41,9 +43,9 @@ func drawSettings(t *rapid.T) settings {
 				PublicKeys: [][]byte{{}}, WindowSize: m.WindowSize, WindowSlide: m.WindowSlide, First: m.First, Top: m.First})
 		}
 	}
-	s.budget = state.Budget{
-		Mu2:  state.Mu2(rapid.Uint64Range(1, 1<<12).Draw(t, "B²")),
-		Keys: state.Delta{Lo: rapid.Uint64Range(0, 60).Draw(t, "δ keys")},
+	s.budget = budgets.Budget{
+		Mu2:  units.Mu2(rapid.Uint64Range(1, 1<<12).Draw(t, "B²")),
+		Keys: units.Delta{Lo: rapid.Uint64Range(0, 60).Draw(t, "δ keys")},
 	}
 	return s
 }
@@ -55,17 +57,17 @@ func drawMetric(t *rapid.T, name string) schemas.MetricSpec {
 		Filter:          rapid.SampledFrom([]string{"", "", "x", "y"}).Draw(t, "filter"),
 		MaxKeysPerUser:  rapid.Uint32Range(1, 4).Draw(t, "K"),
 		MaxEventsPerKey: rapid.Uint32Range(1, 5).Draw(t, "C"),
-		First:           state.Precision{Lo: rapid.Uint64Range(1, 1<<41).Draw(t, "first")},
-		DeltaKey:        state.Delta{Lo: rapid.Uint64Range(1, 5).Draw(t, "delta key")},
+		First:           units.Precision{Lo: rapid.Uint64Range(1, 1<<41).Draw(t, "first")},
+		DeltaKey:        units.Delta{Lo: rapid.Uint64Range(1, 5).Draw(t, "delta key")},
 	}
 	m.WindowSlide = testTurn * rapid.SampledFrom([]int64{1, 1, 2, 3, 6}).Draw(t, "slide")
 	m.WindowSize = m.WindowSlide * rapid.SampledFrom([]int64{1, 1, 2, 3}).Draw(t, "slides")
-	m.Top, _ = m.First.Add(state.Precision{Lo: rapid.Uint64Range(0, 1<<44).Draw(t, "top")})
+	m.Top, _ = m.First.Add(units.Precision{Lo: rapid.Uint64Range(0, 1<<44).Draw(t, "top")})
 	if m.Kind == metrickind.Sum {
 		m.Min, m.Max = rapid.Int64Range(-3, 0).Draw(t, "min"), rapid.Int64Range(0, 9).Draw(t, "max")
 	}
 	if rapid.Bool().Draw(t, "public") {
-		m.KeyMode, m.DeltaKey = schemas.KeysPublic, state.Delta{}
+		m.KeyMode, m.DeltaKey = schemas.KeysPublic, units.Delta{}
 		for _, k := range testKeys[:rapid.IntRange(1, len(testKeys)).Draw(t, "public keys")] {
 			m.PublicKeys = append(m.PublicKeys, []byte(k))
 		}
@@ -200,7 +202,7 @@ func sameDeltas(t *rapid.T, turn uint64, a, b *world) {
 // one of the same turn by nothing but itself, and a snapshot only in the slot that
 // does not have the newest.
 func watchSlots(t *rapid.T, w *world) {
-	w.ledger.onRecord = func(shard int, log []state.LedgerRecord, r state.LedgerRecord) {
+	w.ledger.onRecord = func(shard int, log []accounts.LedgerRecord, r accounts.LedgerRecord) {
 		part, err := schemas.DecodeLedgerPart(r.Key, r.Value)
 		if err != nil {
 			t.Fatal(err)

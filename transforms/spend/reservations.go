@@ -6,7 +6,8 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/hooks/poison"
 	"github.com/tollgate-dp/tollgate/schemas"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/accounts"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // noAccount stands for the index of an account that is zero: what a user contributes to a sum may
@@ -16,13 +17,13 @@ const noAccount = math.MaxUint32
 // reservation is the worst case that an admitted user's account sets aside for one metric window.
 // It holds no pointer: a turn has one for every user and window.
 type reservation struct {
-	id       state.AccountID
+	id       accounts.ID
 	period   int64
 	account  uint32 // the account's index in the store, or noAccount
 	user     uint32 // numbered from 1; the same for all budget periods of a user
 	window   uint32
 	from, to uint32 // what counts there, among the kept of the turn
-	worst    state.Mu2
+	worst    units.Mu2
 }
 
 // reservations is those of a turn, ascending by user and period, then window.
@@ -31,7 +32,7 @@ type reservations struct {
 	kept []kept
 
 	users uint32
-	last  state.AccountID
+	last  accounts.ID
 }
 
 // of returns what counts in a reservation's window.
@@ -39,7 +40,7 @@ func (r *reservations) of(one *reservation) []kept { return r.kept[one.from:one.
 
 // add appends a reservation of a user, who comes after those before. The index of the account
 // is not known yet.
-func (r *reservations) add(u *member, window int, worst state.Mu2, k []kept) {
+func (r *reservations) add(u *member, window int, worst units.Mu2, k []kept) {
 	if r.users == 0 || r.last != u.ID {
 		r.users, r.last = r.users+1, u.ID
 	}

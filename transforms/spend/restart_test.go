@@ -11,7 +11,8 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/schemas"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/accounts"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // TestARestartAtAnyTurnRestoresExactly, with every number of slots, after a
@@ -66,13 +67,13 @@ func TestARestartNeedsTheTurnsSinceTheSnapshotOnly(t *testing.T) {
 
 // audience is many users, one event of one key each.
 type audience struct {
-	ids  []state.AccountID
+	ids  []accounts.ID
 	keys [][]byte
 }
 
 func newAudience(t testing.TB, users, keys int, seed uint64) *audience {
 	rng := rand.New(runseed.PCG(t, seed, 2))
-	c := &audience{ids: make([]state.AccountID, users)}
+	c := &audience{ids: make([]accounts.ID, users)}
 	for i := range c.ids {
 		binary.BigEndian.PutUint64(c.ids[i][:8], rng.Uint64())
 		binary.BigEndian.PutUint64(c.ids[i][8:], rng.Uint64())
@@ -168,7 +169,7 @@ func TestPartsThatWereTornOffAreNotThere(t *testing.T) {
 			t.Fatalf("%d of %d appends were torn", torn, turns)
 		}
 		for at, a := range w.accounts() {
-			if want := (state.Account{Spent: 4 * (turns - 1), Reserved: 4, Keys: state.Delta{Lo: turns}}); a != want {
+			if want := (accounts.Account{Spent: 4 * (turns - 1), Reserved: 4, Keys: units.Delta{Lo: turns}}); a != want {
 				t.Fatalf("torn after %d records: account %x is %+v, want %+v", landed, at.id, a, want)
 			}
 		}

@@ -9,13 +9,14 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // Rules is what the configuration says about admission. It is read-only and
 // safe for concurrent use.
 type Rules struct {
-	Budget        state.Budget
+	Budget        budgets.Budget
 	UserHash      secret.Of[[32]byte]
 	Shards        int
 	ReleaseShards int
@@ -37,8 +38,8 @@ type metric struct {
 // NewRules checks the counts and prepares the metrics. Their order is the order
 // of admission; a coverage metric comes right after the metric that it covers. Rules that
 // take over the accounts of others may only keep or lower their budget, by
-// state.Budget.CheckNext: accounts do not know it.
-func NewRules(b state.Budget, userHash [32]byte, metrics []schemas.MetricSpec, shards, releaseShards, ledgerSlots int) (*Rules, error) {
+// budgets.Budget.CheckNext: accounts do not know it.
+func NewRules(b budgets.Budget, userHash [32]byte, metrics []schemas.MetricSpec, shards, releaseShards, ledgerSlots int) (*Rules, error) {
 	if shards < 1 || releaseShards < 1 || ledgerSlots < minLedgerSlots {
 		return nil, fmt.Errorf("preparing admission: %d shards, %d release shards and %d ledger slots: at least 1, 1 and %d are needed", shards, releaseShards, ledgerSlots, minLedgerSlots)
 	}
@@ -101,22 +102,22 @@ func (m *metric) private() bool { return m.spec.KeyMode == schemas.KeysPrivate }
 
 // price returns the worst case of what a user contributes to a window of the metric and to its
 // coverage, with the δ of private keys; ok is false if it does not fit an account.
-func (r *Rules) price(m *metric, kept []kept) (worst state.Mu2, d state.Delta, ok bool) {
+func (r *Rules) price(m *metric, kept []kept) (worst units.Mu2, d units.Delta, ok bool) {
 	for _, k := range kept {
-		charge, fits := state.Charge(k.contribution(), m.spec.Top)
+		charge, fits := units.Charge(k.contribution(), m.spec.Top)
 		if worst, ok = worst.Add(charge); !fits || !ok {
-			return 0, state.Delta{}, false
+			return 0, units.Delta{}, false
 		}
 		if m.private() {
 			if d, ok = d.Add(m.spec.DeltaKey); !ok {
-				return 0, state.Delta{}, false
+				return 0, units.Delta{}, false
 			}
 		}
 	}
 	if m.coverage >= 0 {
-		charge, fits := state.Charge(1, r.metrics[m.coverage].spec.Top)
+		charge, fits := units.Charge(1, r.metrics[m.coverage].spec.Top)
 		if worst, ok = worst.Add(charge); !fits || !ok {
-			return 0, state.Delta{}, false
+			return 0, units.Delta{}, false
 		}
 	}
 	return worst, d, true

@@ -5,7 +5,8 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/numbers/int128"
 	"github.com/tollgate-dp/tollgate/schemas"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/accounts"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // TestRuleKeyExistsIffAdmittedCount: keys of users without budget, clipped and
@@ -37,7 +38,7 @@ func keyExistsIffAdmitted(t *testing.T, m schemas.MetricSpec, user int) {
 		t.Fatalf("cells are %+v, labels %v (%v)", p.Cells, a.last().delta.Labels, err)
 	}
 	// The same user again, without budget: no key at all.
-	if err := a.charge(released(unit(4), map[string]state.Precision{"a": unit(4), "b": unit(4)})); err != nil {
+	if err := a.charge(released(unit(4), map[string]units.Precision{"a": unit(4), "b": unit(4)})); err != nil {
 		t.Fatal(err)
 	}
 	mustDecide(t, a, s, cs)
@@ -56,24 +57,24 @@ func keyExistsIffAdmitted(t *testing.T, m schemas.MetricSpec, user int) {
 // them once they are added, of two keys or of a key and the coverage.
 func TestRuleOverflowIsNotAdmitted(t *testing.T) {
 	m := metric1("m")
-	m.MaxEventsPerKey, m.Top = 1<<30, state.Precision{Hi: 1 << 40}
+	m.MaxEventsPerKey, m.Top = 1<<30, units.Precision{Hi: 1 << 40}
 	for _, n := range []uint32{1 << 20, 1 << 30, 1<<32 - 1} {
 		cs := []contribution{{user: 1, key: "a", n: n}, {user: 1, key: "b", n: 1}}
 		for keys := range 2 {
-			a := mustAccounts(t, deployment(state.MaxMu2, 100, m), cs[:keys+1])
-			if len(a.last().reservations.list) > 0 || a.of(1) != (state.Account{}) {
+			a := mustAccounts(t, deployment(units.MaxMu2, 100, m), cs[:keys+1])
+			if len(a.last().reservations.list) > 0 || a.of(1) != (accounts.Account{}) {
 				t.Errorf("%d events of the first of %d keys: admitted with %+v", n, keys+1, a.of(1))
 			}
 		}
 	}
 	half := metric1("m") // one event costs half of all units
-	half.Top = state.Precision{Hi: 1 << 39}
+	half.Top = units.Precision{Hi: 1 << 39}
 	with := covered(half)
 	with[1].Top = half.Top
 	for _, c := range []struct {
 		metrics []schemas.MetricSpec
 		keys    []string
-		want    state.Mu2
+		want    units.Mu2
 	}{
 		{[]schemas.MetricSpec{half}, []string{"a"}, 1 << 63},
 		{[]schemas.MetricSpec{half}, []string{"a", "b"}, 0},
@@ -84,7 +85,7 @@ func TestRuleOverflowIsNotAdmitted(t *testing.T) {
 		for _, key := range c.keys {
 			cs = append(cs, contribution{user: 1, key: key, n: 1})
 		}
-		a := mustAccounts(t, deployment(state.MaxMu2, 100, c.metrics...), cs)
+		a := mustAccounts(t, deployment(units.MaxMu2, 100, c.metrics...), cs)
 		if got := a.of(1).Reserved; got != c.want || (len(a.last().reservations.list) > 0) != (c.want > 0) {
 			t.Errorf("%d keys, %d metrics: %d reserved by %d admissions, want %d", len(c.keys), len(c.metrics), got, len(a.last().reservations.list), c.want)
 		}
@@ -101,7 +102,7 @@ func TestRulePeriodsAreTwoIndividuals(t *testing.T) {
 		t.Fatalf("users are %+v", a.last().delta.Users)
 	}
 	other, _ := a.store.Get(testID(1), 1)
-	if a.of(1).Keys != other.Keys || other.Keys != (state.Delta{Lo: 1}) {
+	if a.of(1).Keys != other.Keys || other.Keys != (units.Delta{Lo: 1}) {
 		t.Fatalf("accounts are %+v and %+v", a.of(1), other)
 	}
 	if err := a.charge(released(unit(2), nil)); err != nil { // no key is released: the first rung
@@ -147,12 +148,12 @@ func TestRuleNoCapOverUsers(t *testing.T) {
 // TestRuleLossesAddToTheBudgetAndNoFurther: a user who takes part until refused
 // has spent ⌊B²/charge⌋ charges, to the unit.
 func TestRuleLossesAddToTheBudgetAndNoFurther(t *testing.T) {
-	for _, budget := range []state.Mu2{1000, 36*27 - 1, 36 * 27} {
+	for _, budget := range []units.Mu2{1000, 36*27 - 1, 36 * 27} {
 		lossesAdd(t, budget)
 	}
 }
 
-func lossesAdd(t *testing.T, budget state.Mu2) {
+func lossesAdd(t *testing.T, budget units.Mu2) {
 	t.Helper()
 	s := deployment(budget, 1000, metric1("m"))
 	a := newShardAccounts(mustWorld(t, s).rules, oneSlice{})
@@ -162,13 +163,13 @@ func lossesAdd(t *testing.T, budget state.Mu2) {
 		if len(a.last().reservations.list) > 0 {
 			admitted++
 		}
-		settled := schemas.Settled{Turn: turn, FirstRungs: []state.Precision{unit(1)}, Keys: []schemas.SettledKey{
+		settled := schemas.Settled{Turn: turn, FirstRungs: []units.Precision{unit(1)}, Keys: []schemas.SettledKey{
 			{WindowStart: int64(turn-1) * 1000, WindowEnd: int64(turn) * 1000, Key: []byte("a"), Precision: unit(4)}}}
 		if err := a.charge(NewSettlement(settled)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if want := int(budget / 36); admitted != want || a.of(1).Spent != state.Mu2(36*admitted) {
+	if want := int(budget / 36); admitted != want || a.of(1).Spent != units.Mu2(36*admitted) {
 		t.Fatalf("B² = %d: admitted %d times, want %d, and spent %d", budget, admitted, want, a.of(1).Spent)
 	}
 }

@@ -10,29 +10,31 @@ import (
 
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/accounts"
+	"github.com/tollgate-dp/tollgate/state/budgets"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // unit returns a precision that costs one account unit for one event.
-func unit(n uint64) state.Precision { return state.Precision{Hi: n >> 24, Lo: n << 40} }
+func unit(n uint64) units.Precision { return units.Precision{Hi: n >> 24, Lo: n << 40} }
 
 // metric1 has private keys, first rung 1 unit, top 4, and ample bounds.
 func metric1(name string) schemas.MetricSpec {
 	return schemas.MetricSpec{Name: name, Kind: "events", KeyMode: "private", MaxKeysPerUser: 10, MaxEventsPerKey: 10,
-		First: unit(1), Top: unit(4), DeltaKey: state.Delta{Lo: 1}}
+		First: unit(1), Top: unit(4), DeltaKey: units.Delta{Lo: 1}}
 }
 
 func publicMetric(name string, keys ...string) schemas.MetricSpec {
 	m := metric1(name)
-	m.KeyMode, m.DeltaKey = schemas.KeysPublic, state.Delta{}
+	m.KeyMode, m.DeltaKey = schemas.KeysPublic, units.Delta{}
 	for _, k := range keys {
 		m.PublicKeys = append(m.PublicKeys, []byte(k))
 	}
 	return m
 }
 
-func deployment(mu state.Mu2, keys uint64, metrics ...schemas.MetricSpec) settings {
-	return settings{shards: 1, releaseShards: 1, slots: 4, metrics: metrics, budget: state.Budget{Mu2: mu, Keys: state.Delta{Lo: keys}}}
+func deployment(mu units.Mu2, keys uint64, metrics ...schemas.MetricSpec) settings {
+	return settings{shards: 1, releaseShards: 1, slots: 4, metrics: metrics, budget: budgets.Budget{Mu2: mu, Keys: units.Delta{Lo: keys}}}
 }
 
 // mustAccounts decides turn 1 of one shard and returns its accounts.
@@ -59,14 +61,14 @@ func mustDecide(t testing.TB, a *shardAccounts, s settings, cs []contribution) {
 	}
 }
 
-func (a *shardAccounts) of(user int) state.Account {
+func (a *shardAccounts) of(user int) accounts.Account {
 	account, _ := a.store.Get(testID(user), 0)
 	return account
 }
 
 // released makes a settlement of turn 1 with these precisions of metric 0.
-func released(first state.Precision, keys map[string]state.Precision) *Settlement {
-	s := schemas.Settled{Turn: 1, FirstRungs: []state.Precision{first}}
+func released(first units.Precision, keys map[string]units.Precision) *Settlement {
+	s := schemas.Settled{Turn: 1, FirstRungs: []units.Precision{first}}
 	for k, u := range keys {
 		s.Keys = append(s.Keys, schemas.SettledKey{WindowEnd: 1000, Key: []byte(k), Precision: u})
 	}
@@ -83,7 +85,7 @@ func TestRuleAdmissionDependsOnOwnRecordsOnly(t *testing.T) {
 		if rapid.Bool().Draw(t, "windows of one turn") {
 			s = drawTurnSettings(t)
 		}
-		s.budget.Mu2 = rapid.SampledFrom([]state.Mu2{s.budget.Mu2, 1 << 10, 1 << 14}).Draw(t, "B²")
+		s.budget.Mu2 = rapid.SampledFrom([]units.Mu2{s.budget.Mu2, 1 << 10, 1 << 14}).Draw(t, "B²")
 		s.budget.Keys.Lo = rapid.SampledFrom([]uint64{s.budget.Keys.Lo, 60, 1 << 10}).Draw(t, "δ keys")
 		with, err := newWorld(s, 3)
 		if err != nil {
@@ -119,7 +121,7 @@ func TestRuleAdmissionDependsOnOwnRecordsOnly(t *testing.T) {
 	// To the unit: 4 units are enough for user 0 and 3 are not, however many others there are.
 	cs := []contribution{{user: 0, key: "a", n: 1}}
 	for range 4 {
-		for budget, want := range map[state.Mu2]state.Mu2{3: 0, 4: 4} {
+		for budget, want := range map[units.Mu2]units.Mu2{3: 0, 4: 4} {
 			if got := mustAccounts(t, deployment(budget, 100, metric1("m")), cs).of(0).Reserved; got != want {
 				t.Errorf("beside %d others, of a budget of %d units %d are reserved, want %d", len(cs)-1, budget, got, want)
 			}
@@ -175,7 +177,7 @@ func TestRuleClippingNeverByArrivalOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawTurnSettings(t)
 		s.shards = 1
-		s.budget = state.Budget{Mu2: 1 << 60, Keys: state.Delta{Hi: 1}}
+		s.budget = budgets.Budget{Mu2: 1 << 60, Keys: units.Delta{Hi: 1}}
 		cs := drawContributions(t)
 		if rapid.Bool().Draw(t, "many") {
 			cs = drawMany(t)
@@ -213,7 +215,7 @@ func TestRuleClippingNeverByArrivalOrder(t *testing.T) {
 func TestRuleOneRecordMovesCountsByOne(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawTurnSettings(t)
-		s.budget = state.Budget{Mu2: 1 << 60, Keys: state.Delta{Hi: 1}}
+		s.budget = budgets.Budget{Mu2: 1 << 60, Keys: units.Delta{Hi: 1}}
 		cs := drawMany(t)
 		before := newModelled(t, s, cs)
 		for which := range 4 { // they are drawn at random: any four will do
@@ -275,9 +277,9 @@ func newModelled(t *rapid.T, s settings, cs []contribution) map[Cell]int64 {
 func TestRuleChargeIsWhatWasReleased(t *testing.T) {
 	both := deployment(1<<40, 100, publicMetric("m", "a"), publicMetric("n", "a"))
 	two := mustAccounts(t, both, []contribution{{user: 1, key: "a", n: 1}})
-	mustCharge(t, two, schemas.Settled{FirstRungs: []state.Precision{unit(1), unit(1)}, Keys: []schemas.SettledKey{
+	mustCharge(t, two, schemas.Settled{FirstRungs: []units.Precision{unit(1), unit(1)}, Keys: []schemas.SettledKey{
 		{Metric: 0, WindowEnd: testTurn, Key: []byte("a"), Precision: unit(1)}, {Metric: 1, WindowEnd: testTurn, Key: []byte("a"), Precision: unit(4)}}})
-	if got := two.of(1); got != (state.Account{Spent: 1 + 4}) {
+	if got := two.of(1); got != (accounts.Account{Spent: 1 + 4}) {
 		t.Fatalf("charged by two metrics: %+v, want 5", got)
 	}
 	s := deployment(1<<40, 100, metric1("m"))
@@ -285,16 +287,16 @@ func TestRuleChargeIsWhatWasReleased(t *testing.T) {
 	if got := a.of(1); got.Reserved != 4*(9+4+100) || got.Spent != 0 {
 		t.Fatalf("reserved %d, want the whole worst case", got.Reserved)
 	}
-	odd := state.Precision{Lo: 2<<40 + 1}
-	if err := a.charge(released(unit(1), map[string]state.Precision{"a": odd, "c": unit(4)})); err != nil {
+	odd := units.Precision{Lo: 2<<40 + 1}
+	if err := a.charge(released(unit(1), map[string]units.Precision{"a": odd, "c": unit(4)})); err != nil {
 		t.Fatal(err)
 	}
 	// a stopped just above 2 units: 9·2 and a fraction, rounded up; b stayed
 	// below: first rung; c at the top, clipped to 10 events.
-	if got, want := a.of(1), (state.Account{Spent: 19 + 4 + 400, Keys: state.Delta{Lo: 3}}); got != want {
+	if got, want := a.of(1), (accounts.Account{Spent: 19 + 4 + 400, Keys: units.Delta{Lo: 3}}); got != want {
 		t.Fatalf("account is %+v, want %+v", got, want)
 	}
-	if got, want := a.of(2), (state.Account{Spent: 3, Keys: state.Delta{Lo: 1}}); got != want {
+	if got, want := a.of(2), (accounts.Account{Spent: 3, Keys: units.Delta{Lo: 1}}); got != want {
 		t.Fatalf("account is %+v, want %+v", got, want)
 	}
 }
@@ -328,7 +330,7 @@ func TestRuleAllOrNothingPerMetricWindowAndTheWalkGoesOn(t *testing.T) {
 	if got, want := fmt.Sprintf("%04b", a.last().delta.Users[0].Admitted[0]), "1010"; got != want {
 		t.Fatalf("admitted to %s, want %s (last window first)", got, want)
 	}
-	if got, want := a.of(1), (state.Account{Reserved: 16, Keys: state.Delta{Lo: 4}}); got != want {
+	if got, want := a.of(1), (accounts.Account{Reserved: 16, Keys: units.Delta{Lo: 4}}); got != want {
 		t.Fatalf("account is %+v, want %+v", got, want)
 	}
 	if got := a.last().delta.Tallies[0]; got != (schemas.WindowTally{OverBudget: 2}) {
@@ -346,15 +348,15 @@ func TestRuleAllOrNothingPerMetricWindowAndTheWalkGoesOn(t *testing.T) {
 func TestRuleDeltaOfPrivateKeysIsPaidAtAdmission(t *testing.T) {
 	s := deployment(1<<40, 3, metric1("m"), publicMetric("p", "a"))
 	a := mustAccounts(t, s, []contribution{{user: 1, key: "a", n: 1}, {user: 1, key: "b", n: 1}, {user: 2, key: "a", n: 1}})
-	if a.of(1).Keys != (state.Delta{Lo: 2}) || a.of(2).Keys != (state.Delta{Lo: 1}) {
+	if a.of(1).Keys != (units.Delta{Lo: 2}) || a.of(2).Keys != (units.Delta{Lo: 1}) {
 		t.Fatalf("δ paid: %v and %v", a.of(1).Keys, a.of(2).Keys)
 	}
-	both := NewSettlement(schemas.Settled{Turn: 1, FirstRungs: []state.Precision{unit(1), unit(1)},
+	both := NewSettlement(schemas.Settled{Turn: 1, FirstRungs: []units.Precision{unit(1), unit(1)},
 		Keys: []schemas.SettledKey{{Metric: 1, WindowEnd: 1000, Key: []byte("a"), Precision: unit(1)}}})
 	if err := a.charge(both); err != nil {
 		t.Fatal(err)
 	}
-	if a.of(1).Keys != (state.Delta{Lo: 2}) {
+	if a.of(1).Keys != (units.Delta{Lo: 2}) {
 		t.Fatal("δ came back")
 	}
 	mustDecide(t, a, s, []contribution{{user: 1, key: "a", n: 1}, {user: 1, key: "b", n: 1}})
@@ -369,16 +371,16 @@ func TestRulePublicKeyMissingFromASettlementStops(t *testing.T) {
 	cs := []contribution{{user: 1, key: "a", n: 2}}
 	for name, c := range map[string]struct {
 		metric schemas.MetricSpec
-		keys   map[string]state.Precision
-		paid   state.Mu2 // 0: stops
+		keys   map[string]units.Precision
+		paid   units.Mu2 // 0: stops
 	}{
 		"public, missing":    {publicMetric("m", "a"), nil, 0},
-		"public, at no cost": {publicMetric("m", "a"), map[string]state.Precision{"a": {}}, 0},
-		"public":             {publicMetric("m", "a"), map[string]state.Precision{"a": unit(2)}, 8},
+		"public, at no cost": {publicMetric("m", "a"), map[string]units.Precision{"a": {}}, 0},
+		"public":             {publicMetric("m", "a"), map[string]units.Precision{"a": unit(2)}, 8},
 		"private, missing":   {metric1("m"), nil, 4},
-		"private":            {metric1("m"), map[string]state.Precision{"a": unit(3)}, 12},
-		"private, no cost":   {metric1("m"), map[string]state.Precision{"a": {}}, 0},
-		"above the top":      {metric1("m"), map[string]state.Precision{"a": {Lo: 4<<40 + 1}}, 0},
+		"private":            {metric1("m"), map[string]units.Precision{"a": unit(3)}, 12},
+		"private, no cost":   {metric1("m"), map[string]units.Precision{"a": {}}, 0},
+		"above the top":      {metric1("m"), map[string]units.Precision{"a": {Lo: 4<<40 + 1}}, 0},
 	} {
 		a := mustAccounts(t, deployment(1<<40, 100, c.metric), cs)
 		err := a.charge(released(unit(1), c.keys))
@@ -391,7 +393,7 @@ func TestRulePublicKeyMissingFromASettlementStops(t *testing.T) {
 		}
 	}
 	a := mustAccounts(t, deployment(1<<40, 100, covered(publicMetric("m", "a"))...), cs)
-	if err := a.charge(released(unit(1), map[string]state.Precision{"a": unit(2)})); !errors.Is(err, errNoPrice) {
+	if err := a.charge(released(unit(1), map[string]units.Precision{"a": unit(2)})); !errors.Is(err, errNoPrice) {
 		t.Errorf("coverage, missing: charged %d (%v)", a.of(1).Spent, err)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/tollgate-dp/tollgate/schemas"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // Settlement is a settled span, of the turns First to Turn: the precision at
@@ -16,7 +16,7 @@ import (
 type Settlement struct {
 	First, Turn uint64
 
-	firstRungs []state.Precision
+	firstRungs []units.Precision
 	released   []*schemas.SettledKey // in order of windows, metrics and keys
 }
 
@@ -56,8 +56,8 @@ func (s *Settlement) Keys() int { return len(s.released) }
 // precisions returns what the contributors of a window's keys pay for, which ascend: the precision
 // at which each key's release stopped, or that of the first rung for a private key that was not
 // released. Zero means unknown.
-func (s *Settlement) precisions(w schemas.MetricWindow, keys [][]byte, private bool) []state.Precision {
-	out := make([]state.Precision, len(keys))
+func (s *Settlement) precisions(w schemas.MetricWindow, keys [][]byte, private bool) []units.Precision {
+	out := make([]units.Precision, len(keys))
 	first, _ := slices.BinarySearchFunc(s.released, w, compareWindows)
 	rest := s.released[first:]
 	for i, key := range keys {

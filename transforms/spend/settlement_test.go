@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tollgate-dp/tollgate/schemas"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // TestEveryKeyIsPaidAsItsOwnReleaseSays: however many keys of other windows and metrics a
@@ -19,8 +19,8 @@ func TestEveryKeyIsPaidAsItsOwnReleaseSays(t *testing.T) {
 		return schemas.MetricWindow{Metric: rapid.Uint32Range(0, 2).Draw(t, "metric"), WindowStart: rapid.Int64Range(0, 1).Draw(t, "start"), WindowEnd: rapid.Int64Range(2, 3).Draw(t, "end")}
 	})
 	rapid.Check(t, func(t *rapid.T) {
-		s := schemas.Settled{Turn: 1, FirstRungs: []state.Precision{unit(1000), unit(1001)}}
-		released := map[Cell]state.Precision{}
+		s := schemas.Settled{Turn: 1, FirstRungs: []units.Precision{unit(1000), unit(1001)}}
+		released := map[Cell]units.Precision{}
 		for i := range rapid.Uint64Range(0, 200).Draw(t, "released") {
 			w, k := window.Draw(t, "window"), key.Draw(t, "key")
 			at := Cell{w.Metric, w.WindowStart, w.WindowEnd, k}

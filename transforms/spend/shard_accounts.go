@@ -6,7 +6,8 @@ import (
 	"math"
 
 	"github.com/tollgate-dp/tollgate/schemas"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/accounts"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // errOverBudget says that a ledger holds decisions which no budget allows.
@@ -31,7 +32,7 @@ type shardAccounts struct {
 	rules   *Rules
 	windows Windows
 	clip    *clipper
-	store   *state.Shard
+	store   *accounts.Shard
 	open    []openSlice // slices of windows that end after turn, ascending
 	turn    uint64      // the last turn that was decided
 	decided []decision  // the turns up to it that are not charged, ascending
@@ -49,7 +50,7 @@ type decision struct {
 }
 
 func newShardAccounts(r *Rules, w Windows) *shardAccounts {
-	return &shardAccounts{rules: r, windows: w, clip: newClipper(r), store: state.NewShard(), period: math.MinInt64, scratch: new(scratch)}
+	return &shardAccounts{rules: r, windows: w, clip: newClipper(r), store: accounts.NewShard(), period: math.MinInt64, scratch: new(scratch)}
 }
 
 func (a *shardAccounts) metric(w schemas.MetricWindow) (*metric, error) {
@@ -60,7 +61,7 @@ func (a *shardAccounts) metric(w schemas.MetricWindow) (*metric, error) {
 }
 
 // put stores the account of a user for whom reservations were added since from.
-func (a *shardAccounts) put(place int, u *member, account state.Account, to *reservations, from int) error {
+func (a *shardAccounts) put(place int, u *member, account accounts.Account, to *reservations, from int) error {
 	place, err := a.store.PutAt(place, u.ID, u.Period, account)
 	if err != nil {
 		return fmt.Errorf("keeping an account: %w", err)
@@ -108,7 +109,7 @@ func (a *shardAccounts) chargeTurn(d *decision, s *Settlement) error {
 	list := d.reservations.list
 	for i := 0; i < len(list); {
 		first := &list[i]
-		account, kept := state.Account{}, first.account != noAccount
+		account, kept := accounts.Account{}, first.account != noAccount
 		if kept {
 			var err error
 			if account, err = a.store.At(int(first.account), first.id, first.period); err != nil {
@@ -153,13 +154,13 @@ func (a *shardAccounts) dropPeriods() error {
 type prices struct {
 	rules    *Rules
 	windows  []schemas.MetricWindow
-	keys     [][]state.Precision
-	coverage []state.Precision
+	keys     [][]units.Precision
+	coverage []units.Precision
 }
 
 func (a *shardAccounts) prices(d *decision, s *Settlement) (*prices, error) {
 	n := len(d.delta.Windows)
-	p := &prices{rules: a.rules, windows: d.delta.Windows, keys: make([][]state.Precision, n), coverage: make([]state.Precision, n)}
+	p := &prices{rules: a.rules, windows: d.delta.Windows, keys: make([][]units.Precision, n), coverage: make([]units.Precision, n)}
 	for i, window := range d.delta.Windows {
 		m, err := a.metric(window)
 		if err != nil {
@@ -177,22 +178,22 @@ func (a *shardAccounts) prices(d *decision, s *Settlement) (*prices, error) {
 // of returns what counts in a window costs now that the turn is settled. A key that its metric
 // takes from another one, and that was not released, costs nothing: nothing was
 // drawn for it.
-func (p *prices) of(window int, counting []kept) (state.Mu2, error) {
+func (p *prices) of(window int, counting []kept) (units.Mu2, error) {
 	m := &p.rules.metrics[p.windows[window].Metric]
-	var actual state.Mu2
+	var actual units.Mu2
 	for _, k := range counting {
 		u := p.keys[window][k.key]
 		if u.IsZero() && m.spec.KeyMode != schemas.KeysFrom {
 			return 0, errNoPrice
 		}
-		charge, _ := state.Charge(k.contribution(), u)
+		charge, _ := units.Charge(k.contribution(), u)
 		actual, _ = actual.Add(charge)
 	}
 	if m.coverage >= 0 {
 		if p.coverage[window].IsZero() {
 			return 0, errNoPrice
 		}
-		charge, _ := state.Charge(1, p.coverage[window])
+		charge, _ := units.Charge(1, p.coverage[window])
 		actual, _ = actual.Add(charge)
 	}
 	return actual, nil

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tollgate-dp/tollgate/schemas"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // last returns the last decided turn.
@@ -59,7 +59,7 @@ func TestRuleASpanReservesTheWorstCaseOfAllItsTurns(t *testing.T) {
 	one := []contribution{{user: 1, key: "a", n: 1}}
 	for _, c := range []struct {
 		turns int // of a span
-		price state.Precision
+		price units.Precision
 		want  []uint64
 	}{
 		{1, unit(1), []uint64{1, 2, 3, 4, 5, 6, 7, 8, 9}}, // spent 8 and reserved 4 fit, then 9 and 4 do not
@@ -79,11 +79,11 @@ func TestRuleASpanReservesTheWorstCaseOfAllItsTurns(t *testing.T) {
 			admitted := admittedTo(accounts)
 			got = append(got, admitted...)
 			account := accounts.of(1)
-			if sum := account.Spent + account.Reserved; sum > 12 || account.Reserved != state.Mu2(4*len(admitted)) {
+			if sum := account.Spent + account.Reserved; sum > 12 || account.Reserved != units.Mu2(4*len(admitted)) {
 				t.Fatalf("spans of %d, turn %d: %+v with %d turns reserved", c.turns, first, account, len(admitted))
 			}
 			last := first + uint64(c.turns) - 1
-			s := schemas.Settled{First: first, Turn: last, FirstRungs: []state.Precision{unit(1)}}
+			s := schemas.Settled{First: first, Turn: last, FirstRungs: []units.Precision{unit(1)}}
 			for turn := first; turn <= last; turn++ {
 				s.Keys = append(s.Keys, schemas.SettledKey{WindowStart: int64(turn-1) * testTurn, WindowEnd: int64(turn) * testTurn, Key: []byte("a"), Precision: c.price})
 			}
@@ -217,7 +217,7 @@ func TestADecidedTurnIsChargedBeforeTheNextSpan(t *testing.T) {
 		}
 	}
 	for _, bad := range []schemas.Settled{{First: 2, Turn: 3}, {Turn: 2}} {
-		bad.FirstRungs = []state.Precision{unit(1)} // it has a price for everything
+		bad.FirstRungs = []units.Precision{unit(1)} // it has a price for everything
 		if err := accounts.charge(NewSettlement(bad)); err == nil {
 			t.Errorf("turn 1 was charged by a settlement of turns %d to %d", bad.First, bad.Turn)
 		}

@@ -12,7 +12,8 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/schemas"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/accounts"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // kind is something that can happen to a shard in a turn.
@@ -310,7 +311,7 @@ func (w *world) settleSpan(first, last uint64, partials []schemas.Partial) schem
 		m := &w.metrics[c.Metric]
 		span := new(big.Int).Sub(m.Top.Big(), m.First.Big())
 		at := new(big.Int).Mul(span, new(big.Int).SetUint64(hashOf(c)>>8%5))
-		u, err := state.PrecisionFromBig(at.Div(at, big.NewInt(4)).Add(at, m.First.Big()))
+		u, err := units.PrecisionFromBig(at.Div(at, big.NewInt(4)).Add(at, m.First.Big()))
 		if err != nil {
 			panic(err) // a mistake of the test's
 		}
@@ -328,8 +329,8 @@ func hashOf(c Cell) uint64 {
 }
 
 // accounts returns all shards' accounts as the processes know them.
-func (w *world) accounts() map[account]state.Account {
-	all := map[account]state.Account{}
+func (w *world) accounts() map[account]accounts.Account {
+	all := map[account]accounts.Account{}
 	for _, s := range w.engine.shards {
 		if s.accounts == nil {
 			continue // it was taken, and is forgotten

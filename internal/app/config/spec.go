@@ -5,7 +5,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
 )
 
 // specification returns every field that a file may have.
@@ -75,7 +75,7 @@ func privacyFields() []field {
 			to:      func(d *draft) any { return &d.cfg.Privacy.DeltaKeys },
 		},
 		{
-			name: "accountant", kind: text, initial: string(state.GDP), oneOf: state.AccountantNames(), change: never, goField: "Privacy.Accountant",
+			name: "accountant", kind: text, initial: string(budgets.GDP), oneOf: budgets.AccountantNames(), change: never, goField: "Privacy.Accountant",
 			meaning: "how (ε, δ) becomes a budget; gdp is exact for Gaussian noise",
 			to:      func(d *draft) any { return &d.cfg.Privacy.Accountant },
 		},

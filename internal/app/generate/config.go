@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // Config describes a stream. Defaults returns one that is ready to use.
@@ -26,7 +26,7 @@ type Config struct {
 	MaxRecordBytes int
 }
 
-// ErrConfig is returned by New for a Config that describes no stream; with a *state.RangeError
+// ErrConfig is returned by New for a Config that describes no stream; with a *units.RangeError
 // where one number is the reason ("events", "users", "keys", "windows", "window").
 var ErrConfig = errors.New("impossible stream")
 
@@ -46,7 +46,7 @@ func (c Config) End() time.Time { return c.Start.Add(time.Duration(c.Windows) * 
 
 // outside is the error of a number that describes no stream.
 func outside(name string, value int, want string) error {
-	return fmt.Errorf("%w: %w", ErrConfig, &state.RangeError{Parameter: name, Value: float64(value), Range: want})
+	return fmt.Errorf("%w: %w", ErrConfig, &units.RangeError{Parameter: name, Value: float64(value), Range: want})
 }
 
 func (c Config) check() error {

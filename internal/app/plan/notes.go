@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
 )
 
 // notes returns sentences on how to read the counts and the table of metrics.
@@ -29,14 +29,14 @@ func notes(d *deployment.Deployment) []string {
 
 // noReserve returns a sentence on what can never be changed where no part of δ is reserved
 // for private keys, and on what it would cost to reserve one.
-func noReserve(b state.Budget) string {
+func noReserve(b budgets.Budget) string {
 	text := strconv.FormatFloat(b.Delta/10, 'g', 2, 64)
 	out := "a deployment that begins with this configuration can never add a metric with private keys: no part of δ is reserved for one. To be able to, begin it with privacy.delta_keys: " + text
 	tenth, err := strconv.ParseFloat(text, 64)
 	if err != nil {
 		return out
 	}
-	if reserved, err := state.NewBudget(b.Epsilon, b.Delta, b.Accountant, tenth); err == nil {
+	if reserved, err := budgets.NewBudget(b.Epsilon, b.Delta, b.Accountant, tenth); err == nil {
 		out += fmt.Sprintf(", which takes %.2g %% of what users may spend", 100*(1-reserved.Mu2.Float()/b.Whole().Mu2.Float()))
 	}
 	return out

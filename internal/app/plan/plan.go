@@ -7,7 +7,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/app/config"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // Plan is what follows from a configuration. Its JSON is what tollgate validate prints.
@@ -133,7 +133,7 @@ func lasts(n uint64, size, slide, period time.Duration) string {
 	return config.Duration(time.Duration(n-1)*slide + size)
 }
 
-func deviation(p state.Precision) float64 { return 1 / math.Sqrt(p.Float()) }
+func deviation(p units.Precision) float64 { return 1 / math.Sqrt(p.Float()) }
 
 // finite returns nil for an infinite number.
 func finite(v float64) *float64 {

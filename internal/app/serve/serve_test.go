@@ -17,7 +17,7 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 var monday = time.Date(2025, 3, 3, 0, 0, 0, 0, time.UTC).UnixMilli()
@@ -65,7 +65,7 @@ func value(metric, key string, window int, v float64) schemas.Release {
 	start := monday + int64(window)*minute
 	return schemas.Release{
 		Turn: uint64(window + 1), Metric: metric, MetricDigest: digests()[metric], WindowStart: start, WindowEnd: start + minute, Key: key, Value: int64(v * 1024), StdDev: 12.5,
-		Low: v - 24.5, High: v + 24.5, Precision: state.Precision{Lo: 1 << 60}, Confidence: 0.95, Met: v > 490, Rungs: 3, NoiseKeyID: "k1",
+		Low: v - 24.5, High: v + 24.5, Precision: units.Precision{Lo: 1 << 60}, Confidence: 0.95, Met: v > 490, Rungs: 3, NoiseKeyID: "k1",
 	}
 }
 

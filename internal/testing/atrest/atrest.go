@@ -15,7 +15,7 @@ import (
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/golden"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
 // Value is what can be stored and resumed: a pointer.
@@ -131,7 +131,7 @@ func (s Subject) refuses(t *testing.T, name string, b []byte, reason string) {
 			t.Errorf("%s: it was read", name)
 			continue
 		}
-		var told *state.DecodeError
+		var told *accounts.DecodeError
 		if !errors.As(err, &told) || !strings.HasPrefix(err.Error(), "decoding ") {
 			t.Errorf("%s: %q is no DecodeError that says what was read", name, err)
 		}

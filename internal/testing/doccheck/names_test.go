@@ -66,20 +66,20 @@ func unreleased(body string) string {
 func TestWrongNamesOnAPageAreFound(t *testing.T) {
 	const page = "# Made up\n" +
 		"`pipeline/deployment`, `./state/...`, `state/`, `docs/rules.md` and `.ci/run kafka` are there,\n" +
-		"as are `pipeline.Config`, `*state.RangeError`, `RunOptions.Drain`, `Events.Format.MaxRecordBytes`,\n" +
+		"as are `pipeline.Config`, `*units.RangeError`, `RunOptions.Drain`, `Events.Format.MaxRecordBytes`,\n" +
 		"`state/filter.TestAMillionAdversarialLossesStayWithinTheTheorem` and `ErrStopped`.\n" +
 		"`internal/klog` and\n`go test ./pipeline/nowhere/...` are gone.\n" +
 		"`klog.Want` is; `pipeline.Nothing` is; `RunOptions.Nothing` is; `pipeline.RunOptions.Nothing` is.\n" +
 		"`state/compose/accountants.go` is there, `nothing.go` and `spend/admit.go` are not.\n" +
 		"In `transforms/spend/admit.go`, `admission.admit` is; in `transforms/spend/admit.go`, `admission.nothing` is not.\n" +
-		"`state.TestNothing`, `TestOfNothing`, `ErrOfNothing` and `nothingAtAll` are not.\n" +
+		"`units.TestNothing`, `TestOfNothing`, `ErrOfNothing` and `nothingAtAll` are not.\n" +
 		"`time.slack`, `cleanup.policy`, `apache/kafka:4.1.1`, `HEADER`, `user.id` and `kgo.Client` are not ours.\n" +
 		"```go\n" +
 		"form, err := plain.New(plain.Nothing{})\n" +
 		"form.Whatever()\n" +
 		"```\n" +
 		"```sh\n./tollgate demo; deploy/nowhere.sh ~/x/y\n```\n" +
-		"`go test -run 'AreFound|ByNobody' -bench Turn/x ./state` and `-bench ByNobody` choose nothing.\n" +
+		"`go test -run 'AreFound|ByNobody' -bench Charge/x ./state/units` and `-bench ByNobody` choose nothing.\n" +
 		"`form.Whatever` is of the sample above, a span may\nbreak its line: `go vet\n./nothing`.\n"
 	want := []string{
 		"made-up.md:5: there is no internal/klog",
@@ -91,7 +91,7 @@ func TestWrongNamesOnAPageAreFound(t *testing.T) {
 		"made-up.md:8: there is no state/compose/nothing.go",
 		"made-up.md:8: there is no spend/admit.go",
 		"made-up.md:9: transforms/spend/admit.go declares no admission.nothing",
-		"made-up.md:10: package state declares no TestNothing",
+		"made-up.md:10: package units declares no TestNothing",
 		"made-up.md:10: nothing is called TestOfNothing",
 		"made-up.md:10: nothing is called ErrOfNothing",
 		"made-up.md:10: nothing is called nothingAtAll",
@@ -115,9 +115,9 @@ func TestABackQuoteWithoutItsPartnerIsFound(t *testing.T) {
 }
 
 func TestOldNamesOfAChangelogAreNotLookedAt(t *testing.T) {
-	const log = "## Unreleased\n`plain.Form` is `plain.Transforms`; `state.Nothing` is gone.\n## v1\n`plain.Form` is new.\n"
+	const log = "## Unreleased\n`plain.Form` is `plain.Transforms`; `units.Nothing` is gone.\n## v1\n`plain.Form` is new.\n"
 	got, _ := wrongNames(declarations(t), "log.md", unreleased(log))
-	if want := []string{"log.md:2: package state declares no Nothing"}; !slices.Equal(got, want) {
+	if want := []string{"log.md:2: package units declares no Nothing"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

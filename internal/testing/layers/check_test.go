@@ -182,7 +182,7 @@ func TestTheLayersKeepTheRules(t *testing.T) {
 	stages := slices.IndexFunc(layers, func(l layer) bool { return l.name == "stages" })
 	layers[stages].packages = append(layers[stages].packages, entry{"pipeline/internal/stage", ""})
 	for _, rule := range []struct{ from, to string }{
-		{"state", beam}, {"state", kafkaGo}, {"state", "schemas"}, {"state/filter", "transforms/noisereduction"},
+		{"state/accounts", beam}, {"state/accounts", kafkaGo}, {"state/accounts", "schemas"}, {"state/filter", "transforms/noisereduction"},
 		{"schemas", "transforms"}, {"schemas", "transforms/spend"}, {"schemas", "pipeline"}, {"schemas", franz},
 		{"transforms", "pipeline"}, {"transforms", "internal/kafka/kafkalog"}, {"transforms", kafkaGo}, {"transforms/spend", beam}, {"transforms/spend", "internal/kafka/kafkalog"},
 		{"pipeline/internal/stage", "pipeline"}, {"pipeline/internal/stage", "cmd/runner"},

@@ -32,7 +32,9 @@ func module() []layer {
 			{"internal/numbers/search", "where a condition begins to hold"},
 			{"state/internal/bigmath", "tables and bounds in exact arithmetic"},
 			{"state/internal/opaque", "JSON of a state is an error"},
-			{"state", "units, budgets, accounts"},
+			{"state/units", "the numbers in which privacy loss is counted"},
+			{"state/budgets", "from a promise to what accounts may spend, and back"},
+			{"state/accounts", "what every user has spent, and its form at rest"},
 		}},
 		{name: "memory", packages: []entry{{"internal/hooks/poison", "overwrites memory that is given back, under test"}}},
 		{name: "accounting", sees: []string{"numbers"}, packages: []entry{

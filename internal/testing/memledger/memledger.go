@@ -6,24 +6,24 @@ import (
 	"sync"
 
 	"github.com/tollgate-dp/tollgate/schemas"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
-// Ledger implements state.LedgerStore. The zero value is empty. Safe for concurrent use.
+// Ledger implements accounts.LedgerStore. The zero value is empty. Safe for concurrent use.
 type Ledger struct {
 	mu   sync.Mutex
-	logs map[int][]state.LedgerRecord // by shard
+	logs map[int][]accounts.LedgerRecord // by shard
 }
 
 // records returns what a shard has.
-func (l *Ledger) records(shard int) []state.LedgerRecord {
+func (l *Ledger) records(shard int) []accounts.LedgerRecord {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.logs[shard])
 }
 
-// Take implements state.LedgerStore.
-func (l *Ledger) Take(_ context.Context, shard int, _ int64, each func(state.LedgerRecord) error) (state.LedgerWriter, error) {
+// Take implements accounts.LedgerStore.
+func (l *Ledger) Take(_ context.Context, shard int, _ int64, each func(accounts.LedgerRecord) error) (accounts.LedgerWriter, error) {
 	for _, r := range l.records(shard) {
 		if err := each(r); err != nil {
 			return nil, err
@@ -54,12 +54,12 @@ type writer struct {
 	shard  int
 }
 
-// Append implements state.LedgerWriter.
-func (w writer) Append(_ context.Context, records []state.LedgerRecord) func(context.Context) error {
+// Append implements accounts.LedgerWriter.
+func (w writer) Append(_ context.Context, records []accounts.LedgerRecord) func(context.Context) error {
 	w.ledger.mu.Lock()
 	defer w.ledger.mu.Unlock()
 	if w.ledger.logs == nil {
-		w.ledger.logs = map[int][]state.LedgerRecord{}
+		w.ledger.logs = map[int][]accounts.LedgerRecord{}
 	}
 	w.ledger.logs[w.shard] = append(w.ledger.logs[w.shard], records...)
 	return func(context.Context) error { return nil }

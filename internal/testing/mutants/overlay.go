@@ -22,7 +22,7 @@ const Variable = "TOLLGATE_MUTANT"
 
 // A Mutant is a function with a change. In is the function's name, with that of its receiver's type
 // and of its package in front where the name alone is not enough: "readEnvelope", "Account.Fits",
-// "state.Account.Fits".
+// "accounts.Account.Fits".
 type Mutant struct {
 	Name, In string
 	Change   Change

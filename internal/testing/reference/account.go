@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"math/big"
 
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
 // Owner is the unit of privacy, an individual with an account of its own: a user in one budget
 // period.
 type Owner struct {
-	ID     state.AccountID
+	ID     accounts.ID
 	Period int64
 }
 

@@ -4,7 +4,7 @@ import (
 	"math/big"
 	"testing"
 
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 func TestChargeRoundsUp(t *testing.T) {
@@ -28,9 +28,9 @@ func TestChargeRoundsUp(t *testing.T) {
 	}
 }
 
-// units returns a precision whose charge for a contribution of 1 is n account units.
-func units(n int64) state.Precision {
-	p, err := state.PrecisionFromBig(new(big.Int).Lsh(big.NewInt(n), 40))
+// costing returns a precision whose charge for a contribution of 1 is n account units.
+func costing(n int64) units.Precision {
+	p, err := units.PrecisionFromBig(new(big.Int).Lsh(big.NewInt(n), 40))
 	if err != nil {
 		panic(err)
 	}
@@ -39,7 +39,7 @@ func units(n int64) state.Precision {
 
 func TestAdmissionHoldsTheWorstCaseInTheOrderOfTheConfiguration(t *testing.T) {
 	c := testConfig(testMetric("a", "public", 100), testMetric("b", "public", 100), testMetric("c", "public", 100))
-	c.Metrics[0].Top, c.Metrics[1].Top, c.Metrics[2].Top = units(10), units(100), units(5)
+	c.Metrics[0].Top, c.Metrics[1].Top, c.Metrics[2].Top = costing(10), costing(100), costing(5)
 	member := func() *member {
 		return &member{parts: []windowPart{
 			{metric: 0, counts: map[string]int64{"x": 2, "y": 1}}, // 40 + 10
@@ -77,7 +77,7 @@ func TestAdmissionHoldsTheWorstCaseInTheOrderOfTheConfiguration(t *testing.T) {
 
 func TestPrivateKeysCostDeltaThatNeverComesBack(t *testing.T) {
 	c := testConfig(testMetric("a", "private", 100))
-	c.Metrics[0].DeltaKey = state.Delta{Lo: 7}
+	c.Metrics[0].DeltaKey = units.Delta{Lo: 7}
 	c.Budget.Keys = big.NewInt(20)
 	account := Account{new(big.Int), new(big.Int)}
 	for i, want := range []bool{true, false, true, false} {
@@ -99,8 +99,8 @@ func TestPrivateKeysCostDeltaThatNeverComesBack(t *testing.T) {
 
 func TestRefusalsAreCountedByReason(t *testing.T) {
 	c := testConfig(testMetric("a", "private", 100), testMetric("b", "public", 100))
-	c.Metrics[0].Top, c.Metrics[1].Top = units(1), units(1)
-	c.Metrics[0].DeltaKey = state.Delta{Lo: 7}
+	c.Metrics[0].Top, c.Metrics[1].Top = costing(1), costing(1)
+	c.Metrics[0].DeltaKey = units.Delta{Lo: 7}
 	c.Budget = Budget{Mu2: big.NewInt(10), Keys: big.NewInt(7)}
 	brings := func(metric int, n int64, keys ...string) windowPart {
 		p := windowPart{metric: metric, counts: map[string]int64{}}

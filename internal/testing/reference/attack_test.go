@@ -29,7 +29,7 @@ func mixed() Config {
 	taken := from(sum(testMetric("taken", "public", 40), 0, 6), "pages")
 	metrics := []schemas.MetricSpec{visits, coverage(visits), pages, users, coverage(users), spent, taken, coverage(taken)}
 	for i := range metrics {
-		metrics[i].Top = units(int64(5 + i%3))
+		metrics[i].Top = costing(int64(5 + i%3))
 	}
 	return testConfig(metrics...)
 }
@@ -44,7 +44,7 @@ func pathOf(seed uint64, exists func(metric int, w window, key string) bool) fun
 		}
 		_, _ = h.Write([]byte(key))
 		dice := h.Sum64() >> 8
-		return stop{precision: units(1 + int64(dice%5)).Big(), passed: dice>>8%4 != 0 && exists(metric, w, key), rungs: 1}
+		return stop{precision: costing(1 + int64(dice%5)).Big(), passed: dice>>8%4 != 0 && exists(metric, w, key), rungs: 1}
 	}
 }
 

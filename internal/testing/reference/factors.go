@@ -6,7 +6,7 @@ import (
 	"math/big"
 
 	"github.com/tollgate-dp/tollgate/schemas"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/units"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
@@ -22,7 +22,7 @@ func fittedFactors(spec schemas.MetricSpec) (factors, error) {
 	// A deviation of 2^16 counts at the only rung: an interval of more than 10^8 units tells a
 	// thousandth of its width, and an absolute target of 2^-20 counts is out of reach, so that only
 	// its presence matters.
-	only := state.Precision{Lo: 1 << 48}
+	only := units.Precision{Lo: 1 << 48}
 	twin := noisereduction.Spec{
 		Kind: noisereduction.Kind(spec.LadderKind), Factor: spec.LadderFactor, First: only, Top: only,
 		Target: noisereduction.Target{Relative: spec.Relative, Confidence: spec.Confidence},

@@ -5,7 +5,7 @@ import (
 	"math/big"
 
 	"github.com/tollgate-dp/tollgate/schemas"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/units"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
@@ -141,11 +141,11 @@ func (l *ladder) refine(key noisereduction.NoiseKey, id noisereduction.Identity,
 }
 
 func draw(s *noisereduction.Sampler, key noisereduction.NoiseKey, id noisereduction.Identity, rung int, before, u *big.Int, count int64) (*big.Rat, error) {
-	from, err := state.PrecisionFromBig(before)
+	from, err := units.PrecisionFromBig(before)
 	if err != nil {
 		return nil, fmt.Errorf("converting a precision: %w", err)
 	}
-	to, err := state.PrecisionFromBig(u)
+	to, err := units.PrecisionFromBig(u)
 	if err != nil {
 		return nil, fmt.Errorf("converting a precision: %w", err)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/units"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
@@ -22,9 +22,9 @@ type shape struct {
 
 func (s shape) spec(t *testing.T) schemas.MetricSpec {
 	t.Helper()
-	first, err1 := state.PrecisionFromSigma(s.first)
-	top, err2 := state.PrecisionFromSigma(s.top)
-	delta, err3 := state.DeltaFromFloat(1e-9)
+	first, err1 := units.PrecisionFromSigma(s.first)
+	top, err2 := units.PrecisionFromSigma(s.top)
+	delta, err3 := units.DeltaFromFloat(1e-9)
 	if err1 != nil || err2 != nil || err3 != nil {
 		t.Fatal(err1, err2, err3)
 	}
@@ -139,11 +139,11 @@ func TestThresholdOfTheTheoryPage(t *testing.T) {
 	}{{1, 135.12}, {10, 144.12}} {
 		m := testMetric("m", "private", 100)
 		m.MaxEventsPerKey = k.contribution
-		first, err := state.PrecisionFromSigma(20)
+		first, err := units.PrecisionFromSigma(20)
 		if err != nil {
 			t.Fatal(err)
 		}
-		delta, err := state.DeltaFromFloat(1e-11)
+		delta, err := units.DeltaFromFloat(1e-11)
 		if err != nil {
 			t.Fatal(err)
 		}

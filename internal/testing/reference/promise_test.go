@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tollgate-dp/tollgate/schemas/secret"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/units"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
@@ -83,8 +83,8 @@ func TestRuleEveryMetricWithPrivateKeysPaysForItsKeys(t *testing.T) {
 // precisions alone; rounding commutes with adding the count.
 func TestRuleTheLatticeDependsOnPublicValuesOnly(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		from, err1 := state.PrecisionFromSigma(rapid.Float64Range(10, 1e6).Draw(t, "from"))
-		to, err2 := state.PrecisionFromSigma(rapid.Float64Range(0.01, 9).Draw(t, "to"))
+		from, err1 := units.PrecisionFromSigma(rapid.Float64Range(10, 1e6).Draw(t, "from"))
+		to, err2 := units.PrecisionFromSigma(rapid.Float64Range(0.01, 9).Draw(t, "to"))
 		if err1 != nil || err2 != nil {
 			t.Fatal(err1, err2)
 		}

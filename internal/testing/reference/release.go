@@ -7,7 +7,8 @@ import (
 	"slices"
 
 	"github.com/tollgate-dp/tollgate/schemas"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/accounts"
+	"github.com/tollgate-dp/tollgate/state/units"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
@@ -17,10 +18,10 @@ func (c Config) count(members []*member) map[metricKey]int64 {
 	counts := map[metricKey]int64{}
 	type userAt struct {
 		metricKey
-		user state.AccountID
+		user accounts.ID
 	}
 	there := map[userAt]bool{}
-	once := func(at metricKey, user state.AccountID) {
+	once := func(at metricKey, user accounts.ID) {
 		if !there[userAt{at, user}] {
 			there[userAt{at, user}] = true
 			counts[at]++
@@ -138,7 +139,7 @@ func (c Config) refine(metric int, w window, key string, count int64) (stop, err
 
 // publish encodes one release.
 func (c Config) publish(spec schemas.MetricSpec, w window, turn uint64, key string, count int64, s stop) (Published, error) {
-	precision, err := state.PrecisionFromBig(s.precision)
+	precision, err := units.PrecisionFromBig(s.precision)
 	if err != nil {
 		return Published{}, fmt.Errorf("converting a precision: %w", err)
 	}

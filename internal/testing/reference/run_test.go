@@ -14,7 +14,7 @@ import (
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/event"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/units"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
@@ -42,13 +42,13 @@ func testConfig(metrics ...schemas.MetricSpec) Config {
 func testMetric(name, mode string, size int64) schemas.MetricSpec {
 	m := schemas.MetricSpec{
 		Name: name, Kind: "events", WindowSize: size, WindowSlide: size, MaxKeysPerUser: 2, MaxEventsPerKey: 3,
-		LadderKind: string(noisereduction.Geometric), LadderFactor: 2, First: units(1 << 20), Top: units(1 << 20),
+		LadderKind: string(noisereduction.Geometric), LadderFactor: 2, First: costing(1 << 20), Top: costing(1 << 20),
 		Relative: 0.1, Confidence: 0.95, KeyMode: mode,
 	}
 	if mode == "public" {
 		m.PublicKeys = [][]byte{[]byte("a"), []byte("b"), []byte("c")}
 	} else {
-		m.DeltaKey = state.Delta{Lo: 1 << 50} // 2^-30
+		m.DeltaKey = units.Delta{Lo: 1 << 50} // 2^-30
 	}
 	return m
 }

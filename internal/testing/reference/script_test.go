@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/schemas"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // Hand-computed cases follow one path of outputs: releases stop where the case says, at a precision
@@ -23,18 +23,18 @@ func script(outcomes map[string]outcome) func(int, window, string) stop {
 		if !there {
 			o.units = 1
 		}
-		return stop{precision: units(o.units).Big(), passed: o.released, rungs: 1}
+		return stop{precision: costing(o.units).Big(), passed: o.released, rungs: 1}
 	}
 }
 
 // everything stops at a precision of so many units.
 func everythingAt(n int64) func(int, window, string) stop {
-	return func(int, window, string) stop { return stop{precision: units(n).Big(), passed: true, rungs: 1} }
+	return func(int, window, string) stop { return stop{precision: costing(n).Big(), passed: true, rungs: 1} }
 }
 
 // kind makes a metric of another kind out of an event count; its ladder ends at 1 unit.
 func kind(m schemas.MetricSpec, kind string) schemas.MetricSpec {
-	m.Kind, m.First, m.Top = kind, units(1), units(1)
+	m.Kind, m.First, m.Top = kind, costing(1), costing(1)
 	return m
 }
 
@@ -47,7 +47,7 @@ func sum(m schemas.MetricSpec, low, high int64) schemas.MetricSpec {
 
 // from makes a metric take the keys of another one.
 func from(m schemas.MetricSpec, base string) schemas.MetricSpec {
-	m.KeyMode, m.KeysFrom, m.PublicKeys, m.DeltaKey = "from", base, nil, state.Delta{}
+	m.KeyMode, m.KeysFrom, m.PublicKeys, m.DeltaKey = "from", base, nil, units.Delta{}
 	return m
 }
 
@@ -56,7 +56,7 @@ func coverage(of schemas.MetricSpec) schemas.MetricSpec {
 	m := testMetric(of.Name+".coverage", "public", of.WindowSize)
 	m.Kind, m.Of, m.WindowSlide, m.Period = "coverage", of.Name, of.WindowSlide, of.Period
 	m.MaxKeysPerUser, m.MaxEventsPerKey, m.PublicKeys = 1, 1, [][]byte{{}}
-	m.First, m.Top = units(1), units(1)
+	m.First, m.Top = costing(1), costing(1)
 	return m
 }
 

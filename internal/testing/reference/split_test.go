@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tollgate-dp/tollgate/schemas"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
 )
 
 func TestGaussianBudgetIsThatOfTheMathematics(t *testing.T) {
@@ -26,7 +26,7 @@ func TestGaussianBudgetIsThatOfTheMathematics(t *testing.T) {
 func TestRuleBudgetsRoundDown(t *testing.T) {
 	for _, k := range []struct{ epsilon, delta float64 }{{1, 1e-6}, {0.1, 1e-9}, {4, 1e-5}, {0.01, 1e-6}} {
 		exact := GaussianBudget(k.epsilon, k.delta)
-		b, err := state.NewBudget(k.epsilon, k.delta, state.GDP, 0)
+		b, err := budgets.NewBudget(k.epsilon, k.delta, budgets.GDP, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

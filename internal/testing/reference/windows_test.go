@@ -90,13 +90,13 @@ func TestRuleCoverageIsAReleasedCountInsideTheReservation(t *testing.T) {
 // A budget of exactly the worst case, with every kind of metric in a turn.
 func TestTheWorstCaseOfEveryKindByHand(t *testing.T) {
 	events := kind(testMetric("events", "public", 100), "events")
-	events.Top = units(2)
+	events.Top = costing(2)
 	users := kind(testMetric("users", "private", 100), "distinct_users")
-	users.First, users.Top = units(1), units(3)
+	users.First, users.Top = costing(1), costing(3)
 	total := sum(from(testMetric("total", "public", 100), "users"), -4, 4)
-	total.Top = units(5)
+	total.Top = costing(5)
 	cover := coverage(total)
-	cover.Top = units(7)
+	cover.Top = costing(7)
 	c := testConfig(events, users, total, cover)
 	visits := onePartition(visit{user: "u", page: "a", millis: 1, amount: -9}, visit{user: "u", page: "a", millis: 2, amount: 1})
 	worst := int64(2*2*2 + 3 + 3*3*5 + 7) // two events, one user, a total of −4 + 1
@@ -121,7 +121,7 @@ func TestTheWorstCaseOfEveryKindByHand(t *testing.T) {
 // Noise is drawn for negative totals as for others: the value may lie on either side of zero.
 func TestNegativeTotalsAreReleased(t *testing.T) {
 	m := sum(testMetric("m", "public", 100), -1000, 1000)
-	m.First, m.Top, m.Absolute = units(1<<24), units(1<<36), 10 // σ down to 4
+	m.First, m.Top, m.Absolute = costing(1<<24), costing(1<<36), 10 // σ down to 4
 	c := testConfig(m)
 	c.Budget.Mu2.Lsh(c.Budget.Mu2, 10)
 	out := mustRun(t, c, onePartition(visit{user: "u", page: "a", millis: 1, amount: -700}, visit{user: "v", page: "b", millis: 1, amount: 700}), 1)

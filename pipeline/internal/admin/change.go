@@ -14,7 +14,7 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/internal/ledgerlog"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/topicrules"
 	"github.com/tollgate-dp/tollgate/schemas"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/accounts"
 	"github.com/tollgate-dp/tollgate/transforms/spend"
 )
 
@@ -196,7 +196,7 @@ func (c *Change) Fits() error {
 
 // ledger opens a ledger topic: before Begin to read it only, so that no run is disturbed. The
 // function that it returns closes it.
-func (c *Change) ledger(topic string) (state.LedgerStore, func()) {
+func (c *Change) ledger(topic string) (accounts.LedgerStore, func()) {
 	if c.epoch < 0 {
 		return ledgerlog.ReadOn(c.client, c.control, topic), func() {}
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
 )
 
 const (
@@ -376,8 +376,8 @@ func (l *Log) CountsFrom(shards int) []int64 {
 
 // Budgets returns the budgets of all generations, oldest first. It reads their records,
 // of which each names the one that it follows.
-func (l *Log) Budgets(ctx context.Context) ([]state.Budget, error) {
-	var all []state.Budget
+func (l *Log) Budgets(ctx context.Context) ([]budgets.Budget, error) {
+	var all []budgets.Budget
 	for at := l.HeaderAt; ; {
 		c, err := l.record(ctx, at)
 		if err != nil {

@@ -3,5 +3,5 @@
 // refuses every older writer. No record is written for that.
 //
 // Guarantees: of two epochs the newer one ends up with the partition. An older one that is late
-// finds out at its next append (state.ErrSuperseded).
+// finds out at its next append (accounts.ErrSuperseded).
 package fencing

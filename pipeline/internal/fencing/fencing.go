@@ -9,7 +9,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
 // Fence takes partitions of ledger and counts: the stage that receives the first
@@ -35,7 +35,7 @@ const takeTries = 5
 
 // TakePartition returns the partition's new producer, which the caller closes, and the
 // offset of its fence: what older producers have written stands before it, and no record
-// stands at it. state.ErrSuperseded says that epoch, the offset of an
+// stands at it. accounts.ErrSuperseded says that epoch, the offset of an
 // EPOCH, is not the newest. An older run that was still the newest when it asked can
 // raise the producer's epoch over ours; it finds that out itself and drops its element,
 // and we take the partition again.
@@ -56,7 +56,7 @@ func (f *Fence) tryTake(ctx context.Context, partition int, epoch int64) (*kafka
 		return nil, 0, err
 	}
 	if !newest {
-		return nil, 0, state.ErrSuperseded
+		return nil, 0, accounts.ErrSuperseded
 	}
 	p, err := f.Client.NewProducer(ctx, f.Topic, int32(partition), fmt.Sprintf("%s%d", f.Prefix, partition))
 	if err != nil {
@@ -65,7 +65,7 @@ func (f *Fence) tryTake(ctx context.Context, partition int, epoch int64) (*kafka
 	if newest, err = f.Control.IsNewest(ctx, epoch); err != nil || !newest {
 		p.Close()
 		if err == nil {
-			err = state.ErrSuperseded
+			err = accounts.ErrSuperseded
 		}
 		return nil, 0, err
 	}
@@ -82,12 +82,12 @@ func (f *Fence) tryTake(ctx context.Context, partition int, epoch int64) (*kafka
 	return p, at, nil
 }
 
-// AsSuperseded adds state.ErrSuperseded to an error which says that a producer was
+// AsSuperseded adds accounts.ErrSuperseded to an error which says that a producer was
 // fenced, or closed because a newer epoch of this process has taken its partition. It
 // returns any other error, and nil, as it is.
 func AsSuperseded(err error) error {
 	if errors.Is(err, kafkalog.ErrFenced) || errors.Is(err, kafkalog.ErrClosed) {
-		return fmt.Errorf("%w: %w", state.ErrSuperseded, err)
+		return fmt.Errorf("%w: %w", accounts.ErrSuperseded, err)
 	}
 	return err
 }

@@ -9,12 +9,13 @@ import (
 
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // budgetDifferences compares the budget in force with another one. No part of it ever
 // rises: docs/guarantee.md, "Changes", has the proof, and what a rise would cost.
-func budgetDifferences(h, want *state.Budget) []Difference {
+func budgetDifferences(h, want *budgets.Budget) []Difference {
 	all := pointsOfBudget(h, want)
 	for i := range all {
 		all[i].Values = differing([]Value{
@@ -24,12 +25,12 @@ func budgetDifferences(h, want *state.Budget) []Difference {
 	return all
 }
 
-func pointsOfBudget(h, want *state.Budget) []Difference {
+func pointsOfBudget(h, want *budgets.Budget) []Difference {
 	if h.Accountant != want.Accountant || h.Whole() == want.Whole() {
 		return nil
 	}
 	const whole = "the budget (epsilon, delta, delta_keys)"
-	var raised *state.RaisedError
+	var raised *budgets.RaisedError
 	errors.As(h.CheckNext(*want), &raised)
 	switch {
 	case raised == nil && h.Keys != want.Keys:
@@ -54,7 +55,7 @@ func pointsOfBudget(h, want *state.Budget) []Difference {
 
 // keysText returns δ_keys as it is written in a configuration: the shortest number that
 // gives this budget.
-func keysText(b *state.Budget) string {
+func keysText(b *budgets.Budget) string {
 	whole := b.Whole() // a configuration names all that is promised
 	b = &whole
 	for digits := 1; digits < 17; digits++ {
@@ -63,10 +64,10 @@ func keysText(b *state.Budget) string {
 		if err != nil {
 			continue
 		}
-		if keys, err := state.DeltaFromFloat(value); err != nil || keys != b.Keys {
+		if keys, err := units.DeltaFromFloat(value); err != nil || keys != b.Keys {
 			continue
 		}
-		if again, err := state.NewBudget(b.Epsilon, b.Delta, b.Accountant, value); err == nil && again == *b {
+		if again, err := budgets.NewBudget(b.Epsilon, b.Delta, b.Accountant, value); err == nil && again == *b {
 			return text
 		}
 	}
@@ -75,12 +76,12 @@ func keysText(b *state.Budget) string {
 
 // weakened finds the first of a deployment's budgets, oldest first, whose promise does
 // not hold together with those after it, and the δ that they come to; −1 where all hold.
-func weakened(budgets []state.Budget) (int, float64) {
+func weakened(inOrder []budgets.Budget) (int, float64) {
 	found, delta := -1, 0.0
-	for i := len(budgets) - 1; i >= 0; i-- {
-		b := &budgets[i]
-		if slices.ContainsFunc(budgets[i:], func(later state.Budget) bool { return later.Mu2 > b.Mu2 || later.Keys.Cmp(b.Keys) > 0 }) {
-			if d := state.DeltaOver(b.Epsilon, b.Accountant, budgets[i:]...); d > b.Delta {
+	for i := len(inOrder) - 1; i >= 0; i-- {
+		b := &inOrder[i]
+		if slices.ContainsFunc(inOrder[i:], func(later budgets.Budget) bool { return later.Mu2 > b.Mu2 || later.Keys.Cmp(b.Keys) > 0 }) {
+			if d := budgets.DeltaOver(b.Epsilon, b.Accountant, inOrder[i:]...); d > b.Delta {
 				found, delta = i, d
 			}
 		}

@@ -11,7 +11,7 @@ import (
 	_ "github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
 )
 
 // headerWith is the header of a deployment with this promise, and with private keys or
@@ -89,12 +89,12 @@ func TestRuleOnlyWhatWasReservedGoesToPrivateKeys(t *testing.T) {
 // so HEADER's: δ of the largest B² and the largest δ_keys are at most δ.
 func TestRuleGenerationsTogetherKeepThePromise(t *testing.T) {
 	base := headerWith(t, 1, 1e-6, 0, false)
-	known := map[[3]float64]state.Budget{}
+	known := map[[3]float64]budgets.Budget{}
 	rapid.Check(t, func(t *rapid.T) {
-		budget := func(epsilon, delta, keys float64) state.Budget {
+		budget := func(epsilon, delta, keys float64) budgets.Budget {
 			of := [3]float64{epsilon, delta, keys}
 			if _, ok := known[of]; !ok {
-				b, err := state.NewBudget(epsilon, delta, state.GDP, keys*delta)
+				b, err := budgets.NewBudget(epsilon, delta, budgets.GDP, keys*delta)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -102,11 +102,11 @@ func TestRuleGenerationsTogetherKeepThePromise(t *testing.T) {
 			}
 			return known[of]
 		}
-		draw := func() state.Budget {
+		draw := func() budgets.Budget {
 			return budget(rapid.SampledFrom([]float64{1, 0.999, 0.7}).Draw(t, "ε"), rapid.SampledFrom([]float64{1e-6, 0.99e-6, 1e-9}).Draw(t, "δ"),
 				rapid.SampledFrom([]float64{0, 0, 0.1, 0.5, 0.9}).Draw(t, "δ_keys/δ"))
 		}
-		planned := func() state.Budget {
+		planned := func() budgets.Budget {
 			b, err := draw().Plan(rapid.SampledFrom([]float64{0, 0, 0.05, 0.4}).Draw(t, "planned"))
 			if err != nil {
 				t.Fatal(err)
@@ -115,17 +115,17 @@ func TestRuleGenerationsTogetherKeepThePromise(t *testing.T) {
 		}
 		h := *base
 		h.Budget = planned()
-		budgets := []state.Budget{h.Budget}
+		inOrder := []budgets.Budget{h.Budget}
 		for range rapid.IntRange(1, 12).Draw(t, "changes") {
 			want := h
 			want.Budget = planned()
 			if all := Differences(&h, &want); len(all) == 0 || all[0].Never == "" {
 				h = want
-				budgets = append(budgets, h.Budget)
+				inOrder = append(inOrder, h.Budget)
 			}
 		}
-		first := budgets[0]
-		for _, b := range budgets[1:] { // what was planned was spent under the first one
+		first := inOrder[0]
+		for _, b := range inOrder[1:] { // what was planned was spent under the first one
 			if b.Planned.Share != first.Planned.Share {
 				t.Fatalf("the planned share changed from %v to %v", first.Planned.Share, b.Planned.Share)
 			}
@@ -133,40 +133,40 @@ func TestRuleGenerationsTogetherKeepThePromise(t *testing.T) {
 				t.Fatalf("with what was planned under %v, %v is more than was promised", first, b)
 			}
 		}
-		if got := state.DeltaOver(first.Epsilon, state.GDP, budgets...); got > first.Delta {
-			t.Fatalf("%v come to δ = %v", budgets, got)
+		if got := budgets.DeltaOver(first.Epsilon, budgets.GDP, inOrder...); got > first.Delta {
+			t.Fatalf("%v come to δ = %v", inOrder, got)
 		}
-		if at, got := weakened(budgets); at >= 0 {
-			t.Fatalf("generation %d of %v comes to δ = %v", at+1, budgets, got)
+		if at, got := weakened(inOrder); at >= 0 {
+			t.Fatalf("generation %d of %v comes to δ = %v", at+1, inOrder, got)
 		}
 	})
 }
 
 func TestGenerationsThatDoNotKeepThePromiseAreFound(t *testing.T) {
-	budget := func(epsilon, delta, keys float64) state.Budget {
-		b, err := state.NewBudget(epsilon, delta, state.GDP, keys)
+	budget := func(epsilon, delta, keys float64) budgets.Budget {
+		b, err := budgets.NewBudget(epsilon, delta, budgets.GDP, keys)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return b
 	}
 	for _, tc := range []struct {
-		budgets []state.Budget
+		inOrder []budgets.Budget
 		at      int
 		delta   float64
 	}{
-		{[]state.Budget{budget(1, 1e-6, 0)}, -1, 0},
-		{[]state.Budget{budget(1, 1e-6, 1e-7), budget(1, 1e-6, 1e-7), budget(0.5, 1e-6, 0)}, -1, 0},
-		{[]state.Budget{budget(1, 1e-6, 0), budget(1, 1e-6, 9e-7)}, 0, 1.9e-6},
-		{[]state.Budget{budget(1, 1e-6, 0), budget(1, 1e-6, 9e-7), budget(1, 1e-6, 9e-7)}, 0, 1.9e-6},
+		{[]budgets.Budget{budget(1, 1e-6, 0)}, -1, 0},
+		{[]budgets.Budget{budget(1, 1e-6, 1e-7), budget(1, 1e-6, 1e-7), budget(0.5, 1e-6, 0)}, -1, 0},
+		{[]budgets.Budget{budget(1, 1e-6, 0), budget(1, 1e-6, 9e-7)}, 0, 1.9e-6},
+		{[]budgets.Budget{budget(1, 1e-6, 0), budget(1, 1e-6, 9e-7), budget(1, 1e-6, 9e-7)}, 0, 1.9e-6},
 		// Put back: whatever was published in between stays published.
-		{[]state.Budget{budget(1, 1e-6, 0), budget(1, 1e-6, 9e-7), budget(0.5, 1e-6, 0)}, 0, 1.9e-6},
+		{[]budgets.Budget{budget(1, 1e-6, 0), budget(1, 1e-6, 9e-7), budget(0.5, 1e-6, 0)}, 0, 1.9e-6},
 		// The first promise holds, and the one in between does not.
-		{[]state.Budget{budget(1, 1e-6, 5e-7), budget(0.9, 1e-6, 0), budget(0.9, 1e-6, 5e-7)}, 1, 1.5e-6},
+		{[]budgets.Budget{budget(1, 1e-6, 5e-7), budget(0.9, 1e-6, 0), budget(0.9, 1e-6, 5e-7)}, 1, 1.5e-6},
 	} {
-		at, delta := weakened(tc.budgets)
+		at, delta := weakened(tc.inOrder)
 		if at != tc.at || math.Abs(delta-tc.delta) > 1e-15 {
-			t.Errorf("%v: generation %d comes to %v, want %d and %v", tc.budgets, at+1, delta, tc.at+1, tc.delta)
+			t.Errorf("%v: generation %d comes to %v, want %d and %v", tc.inOrder, at+1, delta, tc.at+1, tc.delta)
 		}
 	}
 }

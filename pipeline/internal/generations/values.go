@@ -10,7 +10,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // value returns a field with its old and new value as people read them.
@@ -65,11 +65,11 @@ func placeValues(m *schemas.MetricSpec, was, is *schemas.Header) []Value {
 }
 
 // deviations compares precisions, as standard deviations with as many digits as tell them apart.
-func deviations(field string, was, is state.Precision) Value {
+func deviations(field string, was, is units.Precision) Value {
 	return apart(field, was != is, 1/math.Sqrt(was.Float()), 1/math.Sqrt(is.Float()))
 }
 
-func shares(field string, was, is state.Delta) Value {
+func shares(field string, was, is units.Delta) Value {
 	return apart(field, was != is, was.Float(), is.Float())
 }
 

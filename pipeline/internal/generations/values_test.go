@@ -6,20 +6,20 @@ import (
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/schemas"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // No field of a metric can change without being told, with its old and its new value.
 func TestEveryFieldOfAMetricIsComparedByValue(t *testing.T) {
-	precision, err := state.PrecisionFromSigma(3)
+	precision, err := units.PrecisionFromSigma(3)
 	if err != nil {
 		t.Fatal(err)
 	}
-	delta, err := state.DeltaFromFloat(1e-9)
+	delta, err := units.DeltaFromFloat(1e-9)
 	if err != nil {
 		t.Fatal(err)
 	}
-	coarse, err := state.PrecisionFromSigma(50)
+	coarse, err := units.PrecisionFromSigma(50)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,9 +41,9 @@ func TestEveryFieldOfAMetricIsComparedByValue(t *testing.T) {
 			f.SetFloat(0.5)
 		case [][]byte:
 			f.Set(reflect.ValueOf([][]byte{[]byte("a")}))
-		case state.Precision:
+		case units.Precision:
 			f.Set(reflect.ValueOf(precision))
-		case state.Delta:
+		case units.Delta:
 			f.Set(reflect.ValueOf(delta))
 		default:
 			t.Fatalf("%s has a type that this test does not know", name)

@@ -7,11 +7,11 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/fencing"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
-// Reader implements state.LedgerStore on a ledger topic without taking its partitions: a run that
-// owns them goes on, and nothing is written.
+// Reader implements accounts.LedgerStore on a ledger topic without taking its partitions: a run
+// that owns them goes on, and nothing is written.
 type Reader struct{ of fencing.Fence }
 
 // ReadOn returns the Reader of a ledger topic.
@@ -19,8 +19,9 @@ func ReadOn(client *kafkalog.Client, control *controllog.Log, topic string) *Rea
 	return &Reader{fencing.Fence{Client: client, Control: control, Topic: topic}}
 }
 
-// Take implements state.LedgerStore: it reads the partition of a shard, also where a run owns it.
-func (r *Reader) Take(ctx context.Context, shard int, _ int64, each func(state.LedgerRecord) error) (state.LedgerWriter, error) {
+// Take implements accounts.LedgerStore: it reads the partition of a shard, also where a run owns
+// it.
+func (r *Reader) Take(ctx context.Context, shard int, _ int64, each func(accounts.LedgerRecord) error) (accounts.LedgerWriter, error) {
 	bounds, err := r.of.Client.Offsets(ctx, r.of.Topic, int32(shard))
 	if err != nil {
 		return nil, fmt.Errorf("reading partition %d of the ledger: %w", shard, err)
@@ -28,10 +29,10 @@ func (r *Reader) Take(ctx context.Context, shard int, _ int64, each func(state.L
 	return discard{}, read(ctx, &r.of, shard, bounds.Start, bounds.LastStable, each)
 }
 
-// discard implements state.LedgerWriter.
+// discard implements accounts.LedgerWriter.
 type discard struct{}
 
-// Append implements state.LedgerWriter: the records go nowhere.
-func (discard) Append(context.Context, []state.LedgerRecord) func(context.Context) error {
+// Append implements accounts.LedgerWriter: the records go nowhere.
+func (discard) Append(context.Context, []accounts.LedgerRecord) func(context.Context) error {
 	return func(context.Context) error { return nil }
 }

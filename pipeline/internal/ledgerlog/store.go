@@ -12,10 +12,10 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/internal/controllog"
 	"github.com/tollgate-dp/tollgate/pipeline/internal/fencing"
 	"github.com/tollgate-dp/tollgate/schemas"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
-// Store implements state.LedgerStore on a ledger topic. Safe for concurrent use.
+// Store implements accounts.LedgerStore on a ledger topic. Safe for concurrent use.
 type Store struct {
 	fencing.Fence
 
@@ -36,8 +36,8 @@ func NewOn(client *kafkalog.Client, control *controllog.Log, d *deployment.Deplo
 	}
 }
 
-// Take implements state.LedgerStore.
-func (s *Store) Take(ctx context.Context, shard int, epoch int64, each func(state.LedgerRecord) error) (state.LedgerWriter, error) {
+// Take implements accounts.LedgerStore.
+func (s *Store) Take(ctx context.Context, shard int, epoch int64, each func(accounts.LedgerRecord) error) (accounts.LedgerWriter, error) {
 	p, fence, err := s.TakePartition(ctx, shard, epoch)
 	if err != nil {
 		return nil, err
@@ -59,9 +59,9 @@ func (s *Store) Take(ctx context.Context, shard int, epoch int64, each func(stat
 }
 
 // read passes on the records of a ledger partition from one offset to before another.
-func read(ctx context.Context, f *fencing.Fence, shard int, from, to int64, each func(state.LedgerRecord) error) error {
+func read(ctx context.Context, f *fencing.Fence, shard int, from, to int64, each func(accounts.LedgerRecord) error) error {
 	err := f.Client.ReadRange(ctx, f.Topic, int32(shard), from, to, func(r kafkalog.Record) error {
-		return Record(f.Control, f.Topic, &r, each(state.LedgerRecord{Key: r.Key, Value: r.Value}))
+		return Record(f.Control, f.Topic, &r, each(accounts.LedgerRecord{Key: r.Key, Value: r.Value}))
 	})
 	if err != nil {
 		return fmt.Errorf("reading partition %d of the ledger: %w", shard, err)
@@ -98,16 +98,16 @@ func (s *Store) Close() {
 	}
 }
 
-// ledgerWriter implements state.LedgerWriter.
+// ledgerWriter implements accounts.LedgerWriter.
 type ledgerWriter struct {
 	producer *kafkalog.Producer
 	at       crashpoint.Hook
 	shard    int
 }
 
-// Append implements state.LedgerWriter: the records are on their way when it
+// Append implements accounts.LedgerWriter: the records are on their way when it
 // returns, and wait may be called several times.
-func (w *ledgerWriter) Append(ctx context.Context, records []state.LedgerRecord) func(context.Context) error {
+func (w *ledgerWriter) Append(ctx context.Context, records []accounts.LedgerRecord) func(context.Context) error {
 	msgs := make([]kafkalog.Message, len(records))
 	for i, r := range records {
 		msgs[i] = kafkalog.Message{Key: r.Key, Value: r.Value, Timestamp: kafkalog.Now()}

@@ -7,7 +7,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
 	"github.com/tollgate-dp/tollgate/internal/testing/deploytest"
 	"github.com/tollgate-dp/tollgate/schemas"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
 // Many deltas after it, and many parts of it, do not hide the version of a snapshot.
@@ -18,12 +18,12 @@ func TestRuleTheVersionOfAnOldSnapshotIsFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	var accounts []state.AccountEntry
+	var entries []accounts.Entry
 	for i := range byte(100) {
-		accounts = append(accounts, state.AccountEntry{ID: state.AccountID{i}, Account: state.Account{Spent: 1}})
+		entries = append(entries, accounts.Entry{ID: accounts.ID{i}, Account: accounts.Account{Spent: 1}})
 	}
 	for topic, later := range map[string]bool{"known": false, "later": true} {
-		records, err := schemas.EncodeSnapshot(schemas.Snapshot{Turn: 1, Accounts: accounts}, 0, 150)
+		records, err := schemas.EncodeSnapshot(schemas.Snapshot{Turn: 1, Accounts: entries}, 0, 150)
 		if err != nil || len(records) < 40 {
 			t.Fatal(len(records), err)
 		}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/hooks/poison"
 	"github.com/tollgate-dp/tollgate/schemas"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/accounts"
 	"github.com/tollgate-dp/tollgate/transforms"
 )
 
@@ -105,7 +105,7 @@ type shardBuffer struct {
 }
 
 type row struct {
-	id     state.AccountID
+	id     accounts.ID
 	period int64
 	entry
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/schemas"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
 // One user's records can pass every set of 64 filters, under one key: what is
@@ -58,7 +58,7 @@ func TestRuleARecordCostsNoMoreForTheLabelsOfItsKey(t *testing.T) {
 // model is what a turn's contributions are, whatever the order and the packing.
 type model map[string]uint64
 
-func (m model) add(shard int, id state.AccountID, period int64, l schemas.Label, n uint64) {
+func (m model) add(shard int, id accounts.ID, period int64, l schemas.Label, n uint64) {
 	m[fmt.Sprintf("%d/%x/%d/%q/%d", shard, id, period, l.Key, l.Passes)] += n
 }
 

@@ -6,7 +6,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/hooks/poison"
 	"github.com/tollgate-dp/tollgate/schemas"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
 // Users keeps the account ids of known users, for hashing a user id anew costs more than finding
@@ -172,7 +172,7 @@ func (u User) name() []byte {
 }
 
 // ID returns the user's account id.
-func (u User) ID() state.AccountID { return state.AccountID(u[:userUse]) }
+func (u User) ID() accounts.ID { return accounts.ID(u[:userUse]) }
 
 // shard returns the account's shard.
 func (u User) shard() int { return int(binary.LittleEndian.Uint16(u[userUse:])) }

@@ -5,7 +5,7 @@ import (
 	"math/big"
 
 	"github.com/tollgate-dp/tollgate/internal/numbers/int128"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 const (
@@ -31,19 +31,19 @@ var (
 
 // Up returns the least Amount that is not below f. It returns Max for a NaN and
 // from 2^48 on, and 0 for whatever is not above 0.
-func Up(f float64) Amount { return fromFloat(f, state.RoundUp) }
+func Up(f float64) Amount { return fromFloat(f, units.RoundUp) }
 
 // Down returns the greatest Amount below Max that is not above f: 0 for a NaN and
 // whatever is not above 0.
-func Down(f float64) Amount { return fromFloat(f, state.RoundDown) }
+func Down(f float64) Amount { return fromFloat(f, units.RoundDown) }
 
 // SquareUp returns the least Amount that is not below the exact f². It returns Max
 // for a NaN and from |f| = 2^24 on.
-func SquareUp(f float64) Amount { return fromSquare(f, state.RoundUp) }
+func SquareUp(f float64) Amount { return fromSquare(f, units.RoundUp) }
 
 // SquareDown returns the greatest Amount below Max that is not above the exact f²,
 // and 0 for a NaN.
-func SquareDown(f float64) Amount { return fromSquare(f, state.RoundDown) }
+func SquareDown(f float64) Amount { return fromSquare(f, units.RoundDown) }
 
 // BigDown returns the greatest Amount below Max that is not above x: 0 for whatever is
 // not above 0.
@@ -75,10 +75,10 @@ func (a Amount) Big() *big.Int { return a.units.big() }
 
 // FloatDown returns the greatest float64 that is not above a. For a below Max it
 // is also the greatest f with Up(f) ≤ a.
-func (a Amount) FloatDown() float64 { return a.float(state.RoundDown) }
+func (a Amount) FloatDown() float64 { return a.float(units.RoundDown) }
 
 // FloatUp returns the least float64 that is not below a.
-func (a Amount) FloatUp() float64 { return a.float(state.RoundUp) }
+func (a Amount) FloatUp() float64 { return a.float(units.RoundUp) }
 
 // Root returns the greatest float64 f with SquareUp(f) ≤ a, where Max counts as the
 // Amount below it: √a rounded down.
@@ -118,16 +118,16 @@ func (a Amount) Bytes() (b [Size]byte) {
 // FromBytes returns the Amount of what Bytes returned: every value is one.
 func FromBytes(b [Size]byte) Amount { return Amount{wideFromBig(new(big.Int).SetBytes(b[:]))} }
 
-func (a Amount) float(dir state.Rounding) float64 {
+func (a Amount) float(dir units.Rounding) float64 {
 	drop := max(0, a.units.length()-mantissaBits)
 	kept, rest := a.units.top(drop)
-	if rest && dir == state.RoundUp {
+	if rest && dir == units.RoundUp {
 		kept++
 	}
 	return math.Ldexp(float64(kept), drop-unitBits)
 }
 
-func fromFloat(f float64, dir state.Rounding) Amount {
+func fromFloat(f float64, dir units.Rounding) Amount {
 	if !(f > 0 && f <= math.MaxFloat64) {
 		return outside(f, dir)
 	}
@@ -135,7 +135,7 @@ func fromFloat(f float64, dir state.Rounding) Amount {
 	return scale(int128.Uint{Lo: mantissa}, exponent+unitBits, dir)
 }
 
-func fromSquare(f float64, dir state.Rounding) Amount {
+func fromSquare(f float64, dir units.Rounding) Amount {
 	f = math.Abs(f)
 	if !(f > 0 && f <= math.MaxFloat64) {
 		return outside(f, dir)
@@ -145,11 +145,11 @@ func fromSquare(f float64, dir state.Rounding) Amount {
 }
 
 // outside returns the Amount of what is not a positive finite number.
-func outside(f float64, dir state.Rounding) Amount {
+func outside(f float64, dir units.Rounding) Amount {
 	switch {
-	case f <= 0, math.IsNaN(f) && dir == state.RoundDown:
+	case f <= 0, math.IsNaN(f) && dir == units.RoundDown:
 		return Amount{}
-	case dir == state.RoundDown:
+	case dir == units.RoundDown:
 		return largestLimit
 	}
 	return Max
@@ -157,18 +157,18 @@ func outside(f float64, dir state.Rounding) Amount {
 
 // scale returns u·2^shift in the direction given. What was rounded down stays below
 // Max, also where it does not fit.
-func scale(u int128.Uint, shift int, dir state.Rounding) Amount {
-	units := placed(u, shift, dir == state.RoundUp)
-	if dir == state.RoundDown {
-		return below(units)
+func scale(u int128.Uint, shift int, dir units.Rounding) Amount {
+	scaled := placed(u, shift, dir == units.RoundUp)
+	if dir == units.RoundDown {
+		return below(scaled)
 	}
-	return Amount{units}
+	return Amount{scaled}
 }
 
 // below returns so many units, or the Amount below Max instead of it.
-func below(units wide) Amount {
-	if units == wideMax {
+func below(amount wide) Amount {
+	if amount == wideMax {
 		return largestLimit
 	}
-	return Amount{units}
+	return Amount{amount}
 }

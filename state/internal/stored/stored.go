@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"reflect"
 
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/accounts"
 )
 
 const (
@@ -24,9 +24,9 @@ func Write[T any](kind Kind, v *T, layout func(*T, *Codec)) ([]byte, error) {
 
 // Read reads the state of a T. next is the value to read into, the zero value but for what a layout
 // cannot read (a function, a table); receiver becomes next if all is well and is as it was
-// otherwise. The error is a *state.DecodeError.
+// otherwise. The error is a *accounts.DecodeError.
 func Read[T any](kind Kind, receiver *T, next T, layout func(*T, *Codec), data []byte) error {
-	fail := func(reason string) error { return &state.DecodeError{What: kind.String(), Reason: reason} }
+	fail := func(reason string) error { return &accounts.DecodeError{What: kind.String(), Reason: reason} }
 	if len(data) < headerSize {
 		return fail("it is shorter than its kind and version, two bytes")
 	}

@@ -6,10 +6,11 @@ import (
 	"math/rand/v2"
 	"sync"
 
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/state/filter"
 	"github.com/tollgate-dp/tollgate/state/loss"
 	"github.com/tollgate-dp/tollgate/state/odometer"
+	"github.com/tollgate-dp/tollgate/state/units"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
@@ -171,13 +172,13 @@ func planFor(target float64) (*noisereduction.Plan, error) {
 	if plan, ok := plans.Load(target); ok {
 		return plan.(*noisereduction.Plan), nil
 	}
-	first, err1 := state.PrecisionFromSigma(coarsest)
-	square, err2 := state.LargestSquare(epsilon, delta, state.GDP)
+	first, err1 := units.PrecisionFromSigma(coarsest)
+	square, err2 := budgets.LargestSquare(epsilon, delta, budgets.GDP)
 	if err := errors.Join(err1, err2); err != nil {
 		return nil, err
 	}
 	most, _ := square.Float64()
-	top, err := state.PrecisionFromFloat(most, state.RoundDown)
+	top, err := units.PrecisionFromFloat(most, units.RoundDown)
 	if err != nil {
 		return nil, err //nolint:wrapcheck // a constant budget
 	}

@@ -5,7 +5,8 @@ import (
 	"fmt"
 
 	"github.com/tollgate-dp/tollgate/internal/app/experiment"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // The setting of Figures 3 to 5: steps of noise σ for gradients of norm 1.
@@ -15,25 +16,25 @@ const (
 )
 
 func steps(_ context.Context, o experiment.Options) (*experiment.Result, error) {
-	one, err := state.PrecisionFromSigma(stepSigma)
+	one, err := units.PrecisionFromSigma(stepSigma)
 	if err != nil {
 		return nil, err //nolint:wrapcheck // a constant
 	}
 	// epsilonOf is ε of so many steps.
-	epsilonOf := func(k uint64, a state.Accountant) float64 {
-		cost, _ := state.Charge(1, one)
-		return state.EpsilonOf(cost*state.Mu2(k), stepDelta, a)
+	epsilonOf := func(k uint64, a budgets.Accountant) float64 {
+		cost, _ := units.Charge(1, one)
+		return budgets.EpsilonOf(cost*units.Mu2(k), stepDelta, a)
 	}
-	most := func(epsilon float64, a state.Accountant) (int, error) {
-		budget, err := state.NewBudget(epsilon, stepDelta, a, 0)
+	most := func(epsilon float64, a budgets.Accountant) (int, error) {
+		budget, err := budgets.NewBudget(epsilon, stepDelta, a, 0)
 		if err != nil {
 			return 0, err //nolint:wrapcheck // constants
 		}
-		n, err := state.ReleasesBeforeRefusal(budget, stepSigma, 1)
+		n, err := budgets.ReleasesBeforeRefusal(budget, stepSigma, 1)
 		return int(n), err //nolint:wrapcheck // constants
 	}
-	byRDP, byGDP := epsilonOf(rdpSteps, state.RDP), epsilonOf(rdpSteps, state.GDP)
-	same, err := most(byRDP, state.GDP)
+	byRDP, byGDP := epsilonOf(rdpSteps, budgets.RDP), epsilonOf(rdpSteps, budgets.GDP)
+	same, err := most(byRDP, budgets.GDP)
 	if err != nil {
 		return nil, err
 	}
@@ -57,8 +58,8 @@ func steps(_ context.Context, o experiment.Options) (*experiment.Result, error) 
 	}
 	accountants := []struct {
 		name string
-		by   state.Accountant
-	}{{"GDP", state.GDP}, {"RDP", state.RDP}}
+		by   budgets.Accountant
+	}{{"GDP", budgets.GDP}, {"RDP", budgets.RDP}}
 	curves := make([]experiment.Series, 2*len(accountants))
 	points, top := 40, uint64(1000)
 	if o.Size == experiment.Small {

@@ -11,7 +11,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/experiment"
 	"github.com/tollgate-dp/tollgate/internal/app/plan/forecast"
 	"github.com/tollgate-dp/tollgate/internal/app/plan/sample"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
@@ -43,7 +43,7 @@ type Divided struct {
 // (basic composition), and with Gaussian noise composed exactly over all windows. Errors: none but
 // of the constants.
 func Divide(windows int) ([]Divided, error) {
-	square, err := state.LargestSquare(Epsilon, Delta, state.GDP)
+	square, err := budgets.LargestSquare(Epsilon, Delta, budgets.GDP)
 	if err != nil {
 		return nil, err //nolint:wrapcheck // constants
 	}
@@ -175,7 +175,7 @@ func windowsOf(events []Event, users int) (*sample.Windows, error) {
 // forecast forecasts a deployment of these windows, day by day.
 func (y *year) forecast(ctx context.Context, w *sample.Windows, target noisereduction.Target) (*forecast.Forecast, error) {
 	settings := demo.Settings{
-		Epsilon: Epsilon, Delta: Delta, Accountant: string(state.GDP), Window: 24 * time.Hour, Target: target,
+		Epsilon: Epsilon, Delta: Delta, Accountant: string(budgets.GDP), Window: 24 * time.Hour, Target: target,
 		MaxKeysPerUser: KeysPerUser, MaxEventsPerKey: 1, LastAtLeast: lastAtLeast,
 	}
 	for key := range Keys {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // OfMetric returns what a Question compiles with to plan one metric of a configuration, which has
@@ -47,12 +47,12 @@ func alone(d *deployment.Deployment, name string, s Setting) {
 	d.Metrics = d.Metrics[i : i+1 : i+1]
 	spec := &d.Metrics[0].Spec
 	pairs := uint64(s.KeysPerUser) * uint64(s.LastAtLeast)
-	worst, fits := state.Charge(uint64(metrickind.Of(spec.Kind).Sensitivity(spec.Bounds())), spec.Top)
+	worst, fits := units.Charge(uint64(metrickind.Of(spec.Kind).Sensitivity(spec.Bounds())), spec.Top)
 	if fits && uint64(worst) <= math.MaxUint64/max(1, pairs) {
-		d.Budget.Mu2 = min(d.Budget.Mu2, state.Mu2(uint64(worst)*pairs))
+		d.Budget.Mu2 = min(d.Budget.Mu2, units.Mu2(uint64(worst)*pairs))
 	}
 	keys := spec.DeltaKey.Big()
-	if own, err := state.DeltaFromBig(keys.Mul(keys, new(big.Int).SetUint64(pairs))); err == nil && own.Cmp(d.Budget.Keys) < 0 {
+	if own, err := units.DeltaFromBig(keys.Mul(keys, new(big.Int).SetUint64(pairs))); err == nil && own.Cmp(d.Budget.Keys) < 0 {
 		d.Budget.Keys = own
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/plan/sample"
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/units"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
@@ -96,9 +96,9 @@ func TestAUserAloneRunsDryAsArithmeticSays(t *testing.T) {
 			if name == "distinct" {
 				truth, c = 1, 1
 			}
-			price, ok := state.Charge(c, d.Metrics[0].Spec.Top)
+			price, ok := units.Charge(c, d.Metrics[0].Spec.Top)
 			if name == "coverage" {
-				beside, _ := state.Charge(1, d.Metrics[1].Spec.Top)
+				beside, _ := units.Charge(1, d.Metrics[1].Spec.Top)
 				price += beside
 			}
 			paid := float64(d.Budget.Mu2 / price)
@@ -302,8 +302,8 @@ func TestUsersPayForThePrecisionThatWasNeeded(t *testing.T) {
 	d := compiled(t, demo.Settings{Epsilon: 1, MaxKeysPerUser: 1, MaxEventsPerKey: c, LastAtLeast: 5, PublicKeys: []string{"k0"}},
 		func(cfg *deployment.Config) { cfg.Metrics[0].Ladder.FirstSigma = 100 })
 	s := &d.Metrics[0].Spec
-	worst, _ := state.Charge(c, s.Top)
-	price, _ := state.Charge(c, s.First)
+	worst, _ := units.Charge(c, s.Top)
+	price, _ := units.Charge(c, s.First)
 	paid := int((d.Budget.Mu2-worst)/price) + 1
 	if paid <= 10 || paid >= windows {
 		t.Fatalf("%d windows are paid: neither more than last_at_least, nor fewer than there are", paid)
@@ -325,7 +325,7 @@ func TestUsersPayForThePrecisionThatWasNeeded(t *testing.T) {
 func TestLargeContributionsArePaid(t *testing.T) {
 	const events, windows = 3000, 100
 	d := compiled(t, demo.Settings{Epsilon: 1, MaxKeysPerUser: 1, MaxEventsPerKey: 5000, LastAtLeast: 5, PublicKeys: []string{"k0"}}, nil)
-	price, _ := state.Charge(events, d.Metrics[0].Spec.Top)
+	price, _ := units.Charge(events, d.Metrics[0].Spec.Top)
 	f := of(t, same(windows, 1, sample.Cell{Events: events}), d, forecast.Options{})
 	equal(t, "counted", f.Counted, float64(d.Budget.Mu2/price)*events)
 }

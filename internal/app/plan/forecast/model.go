@@ -9,7 +9,8 @@ import (
 	"github.com/tollgate-dp/tollgate/pipeline/deployment"
 	"github.com/tollgate-dp/tollgate/schemas"
 	"github.com/tollgate-dp/tollgate/schemas/metrickind"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // unbounded are the bounds of what there is to count.
@@ -18,7 +19,7 @@ var unbounded = metrickind.Bounds{Events: math.MaxInt64}
 // model is what all paths share.
 type model struct {
 	w        *sample.Windows
-	budget   state.Budget
+	budget   budgets.Budget
 	metric   *deployment.CompiledMetric
 	coverage *deployment.CompiledMetric // nil: none
 	kind     metrickind.Kind
@@ -64,11 +65,11 @@ func newModel(w *sample.Windows, d *deployment.Deployment, o Options) (*model, e
 	}
 	m.worst = make([]uint64, 1+min(m.kind.Sensitivity(m.bounds), 1<<10))
 	for c := range m.worst {
-		m.worst[c] = units(uint64(c), s.Top)
+		m.worst[c] = costInUnits(uint64(c), s.Top)
 	}
 	if d.Config.Metrics[0].Coverage != nil {
 		m.coverage = &d.Metrics[1]
-		m.beside = units(1, m.coverage.Spec.Top)
+		m.beside = costInUnits(1, m.coverage.Spec.Top)
 	}
 	m.pays = -1
 	if !s.DeltaKey.IsZero() {
@@ -122,8 +123,8 @@ func (m *model) list(s *schemas.MetricSpec) error {
 	return nil
 }
 
-// units is state.Charge, MaxMu2 where that does not fit.
-func units(c uint64, u state.Precision) uint64 {
-	charge, _ := state.Charge(c, u)
+// costInUnits is units.Charge, MaxMu2 where that does not fit.
+func costInUnits(c uint64, u units.Precision) uint64 {
+	charge, _ := units.Charge(c, u)
 	return uint64(charge)
 }

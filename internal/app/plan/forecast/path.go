@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/tollgate-dp/tollgate/internal/app/plan/sample"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/units"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
@@ -28,7 +28,7 @@ type path struct {
 	truth   []float64
 	gross   []float64 // as truth, but of sizes: of what users add, whatever its sign
 	counted []float64
-	paid    []state.Precision
+	paid    []units.Precision
 	seen    []uint32 // keys of the window, each once
 
 	admitted []contribution // of the window
@@ -54,7 +54,7 @@ func (m *model) walk(ctx context.Context, seed uint64) *totals {
 		totals: totals{lost: make([]float64, 0, len(m.after)), key: make([]keySums, len(m.options.Keys))},
 		spent:  make([]uint64, m.w.Users), named: make([]int32, m.w.Users), out: make([]bool, m.w.Users),
 		ever: make([]bool, m.keys), came: make([]bool, m.keys), truth: make([]float64, m.keys), gross: make([]float64, m.keys), counted: make([]float64, m.keys),
-		paid: make([]state.Precision, m.keys), own: make([]ranked, 0, 64),
+		paid: make([]units.Precision, m.keys), own: make([]ranked, 0, 64),
 	}
 	period := int64(math.MinInt64)
 	for window := range m.w.Len() {
@@ -107,7 +107,7 @@ func (p *path) window(window int) {
 		p.release(k)
 	}
 	for _, c := range p.admitted {
-		p.spent[c.user] += units(uint64(math.Abs(c.c)), p.paid[c.key])
+		p.spent[c.user] += costInUnits(uint64(math.Abs(c.c)), p.paid[c.key])
 	}
 	if p.coverage != nil {
 		p.cover()
@@ -119,7 +119,7 @@ func (p *path) window(window int) {
 
 // cover charges the admitted users for the count of them all.
 func (p *path) cover() {
-	charge := units(1, p.coverage.Plan.Imitate(math.Round(float64(p.users)*p.scale), p.normal).Precision)
+	charge := costInUnits(1, p.coverage.Plan.Imitate(math.Round(float64(p.users)*p.scale), p.normal).Precision)
 	for i, c := range p.admitted {
 		if i == 0 || p.admitted[i-1].user != c.user {
 			p.spent[c.user] += charge
@@ -134,7 +134,7 @@ func (p *path) user(cells []sample.Cell) {
 	if len(own) == 0 {
 		return
 	}
-	worst, fits := state.Mu2(p.beside), true
+	worst, fits := units.Mu2(p.beside), true
 	from, kept := len(p.admitted), 0.0
 	for _, o := range own {
 		total := p.within(o.cells)
@@ -142,17 +142,17 @@ func (p *path) user(cells []sample.Cell) {
 		if c < uint64(len(p.worst)) {
 			price = p.worst[c]
 		} else {
-			price = units(c, p.metric.Spec.Top)
+			price = costInUnits(c, p.metric.Spec.Top)
 		}
 		if fits {
-			worst, fits = worst.Add(state.Mu2(price))
+			worst, fits = worst.Add(units.Mu2(price))
 		}
 		kept += float64(c) * p.scale
 		p.admitted = append(p.admitted, contribution{user, o.cells[0].Key, total})
 	}
 	p.sum.Kept += kept
 	if fits {
-		worst, fits = worst.Add(state.Mu2(p.spent[user]))
+		worst, fits = worst.Add(units.Mu2(p.spent[user]))
 	}
 	if !fits || worst > p.budget.Mu2 || p.pays >= 0 && int(p.named[user])+len(own) > p.pays {
 		p.admitted = p.admitted[:from]

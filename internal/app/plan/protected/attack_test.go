@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/schemas/secret"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
@@ -23,7 +23,7 @@ func TestAttackOnAChoice(t *testing.T) {
 	if testing.Short() {
 		runs = 100 // shows gross mistakes only
 	}
-	b, err := state.NewBudget(1, .3, state.GDP, .2) // so large a δ that its use can be seen
+	b, err := budgets.NewBudget(1, .3, budgets.GDP, .2) // so large a δ that its use can be seen
 	if err == nil {
 		b, err = b.Plan(.5)
 	}

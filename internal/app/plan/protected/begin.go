@@ -7,13 +7,13 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/app/keyrecord"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
 )
 
 // Begin records that a deployment begins, and checks that its budget leaves out everything that was
 // spent before. If it does not, the error is ErrNotPlanned and names the least privacy.planned that
 // would. If there is no record and none can be created, nothing was spent.
-func Begin(path, deployment string, period time.Duration, budget state.Budget) error {
+func Begin(path, deployment string, period time.Duration, budget budgets.Budget) error {
 	h, err := open(path)
 	if err != nil {
 		return err
@@ -76,7 +76,7 @@ func (h *history) begin(path, deployment string) error {
 }
 
 // coveredBy returns nil if a budget leaves out all charges, and otherwise what to configure.
-func (h *history) coveredBy(path string, period time.Duration, budget state.Budget) error {
+func (h *history) coveredBy(path string, period time.Duration, budget budgets.Budget) error {
 	for _, e := range h.charges {
 		if e.Period != period.Milliseconds() {
 			return fmt.Errorf("comparing with %s: bounds were chosen for a budget per %s, but the deployment has one per %s, and different units of privacy do not add up: choose bounds again with another noise key",
@@ -99,7 +99,7 @@ func (h *history) coveredBy(path string, period time.Duration, budget state.Budg
 }
 
 // within says whether the planned part of a budget covers all charges.
-func (h *history) within(budget state.Budget) bool {
+func (h *history) within(budget budgets.Budget) bool {
 	mu2, keys := sum(h.charges)
 	return mu2.Cmp(new(big.Int).SetUint64(uint64(budget.Planned.Mu2))) <= 0 && keys.Cmp(budget.Planned.Keys.Big()) <= 0
 }
@@ -107,7 +107,7 @@ func (h *history) within(budget state.Budget) bool {
 // planned returns a share of a promise that covers all charges: the sum of their shares where they
 // are shares of this promise, otherwise what they cost, rounded up to four digits. It is 1 or more
 // where no share does.
-func (h *history) planned(whole state.Budget) float64 {
+func (h *history) planned(whole budgets.Budget) float64 {
 	share := 0.
 	for _, e := range h.charges {
 		share += e.Share

@@ -6,7 +6,8 @@ import (
 	"math/big"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // Choose returns the release of a choice with the arguments of c. If the record has one and again
@@ -249,9 +250,9 @@ func sum(charges []entry) (mu2, keys *big.Int) {
 // keptWith says whether so much can be spent without breaking the promise that a charge is a share
 // of. It cannot if the line does not have that promise.
 func (e *entry) keptWith(mu2, keys *big.Int) bool {
-	delta, err := state.DeltaFromBig(keys)
+	delta, err := units.DeltaFromBig(keys)
 	return err == nil && mu2.IsUint64() &&
-		state.DeltaOver(e.Epsilon, e.Accountant, state.Budget{Mu2: state.Mu2(mu2.Uint64()), Keys: delta}) <= e.Delta
+		budgets.DeltaOver(e.Epsilon, e.Accountant, budgets.Budget{Mu2: units.Mu2(mu2.Uint64()), Keys: delta}) <= e.Delta
 }
 
 // whole returns the promise that a charge is a share of. Version 1 did not record it: there it

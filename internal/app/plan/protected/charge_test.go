@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
@@ -18,7 +18,7 @@ import (
 // beyond is refused before events are read, and nothing is recorded.
 func TestRuleChoicesTogetherStayBelowThePromise(t *testing.T) {
 	ofDelta := func(epsilon, delta, deltaKeys, share float64, from int64, public ...string) *Choice {
-		b, err := state.NewBudget(epsilon, delta, state.GDP, deltaKeys)
+		b, err := budgets.NewBudget(epsilon, delta, budgets.GDP, deltaKeys)
 		if err == nil {
 			b, err = b.Plan(share)
 		}

@@ -15,7 +15,8 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/app/eventfile"
 	"github.com/tollgate-dp/tollgate/internal/app/plan/sample"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
+	"github.com/tollgate-dp/tollgate/state/units"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
@@ -24,12 +25,12 @@ const MostKeys = 4
 
 // Options are the arguments of a choice. They are public.
 type Options struct {
-	Window, Period time.Duration // Period 0: the unit of privacy is a user for life
-	From, To       int64         // the range of times, [From, To), Unix milliseconds; 0: no limit, but a Period needs both
-	Budget         state.Budget  // its planned part is what is spent
-	PublicKeys     []string      // nil: keys are private, and a table of them is made
-	Values         bool          // whether a table of values is made
-	Read           string        // names the source, the format and all else that decides which events there are
+	Window, Period time.Duration  // Period 0: the unit of privacy is a user for life
+	From, To       int64          // the range of times, [From, To), Unix milliseconds; 0: no limit, but a Period needs both
+	Budget         budgets.Budget // its planned part is what is spent
+	PublicKeys     []string       // nil: keys are private, and a table of them is made
+	Values         bool           // whether a table of values is made
+	Read           string         // names the source, the format and all else that decides which events there are
 	Key            noisereduction.NoiseKey
 	TempDir        string // for what does not fit memory
 	Memory         int    // bytes; 0: the default of package eventfile
@@ -57,8 +58,8 @@ type Choice struct {
 
 // prices are what the tables cost, in account units, and the precision that this buys.
 type prices struct {
-	shape, windows, keys, values state.Precision // keys: of one key
-	deltaKey                     state.Delta
+	shape, windows, keys, values units.Precision // keys: of one key
+	deltaKey                     units.Delta
 }
 
 // New checks the options. Its errors are ErrTooLittle, ErrOpenRange, sample.ErrTooManyWindows, or
@@ -92,7 +93,7 @@ func New(o Options) (*Choice, error) {
 // prices divides the planned part into shares: 3 for the table of keys and events, 1 for that of
 // windows, 1 for that of keys, and 1 for that of values, where there are these.
 func (o *Options) prices() (p prices, err error) {
-	units := uint64(o.Budget.Planned.Mu2)
+	total := uint64(o.Budget.Planned.Mu2)
 	private := o.PublicKeys == nil
 	shares, perKey, values := uint64(4), uint64(0), uint64(0)
 	if private {
@@ -101,7 +102,7 @@ func (o *Options) prices() (p prices, err error) {
 	if o.Values {
 		shares++
 	}
-	share := units / shares
+	share := total / shares
 	if private {
 		perKey = share / MostKeys
 	}
@@ -109,10 +110,10 @@ func (o *Options) prices() (p prices, err error) {
 		values = share
 	}
 	for _, v := range []struct {
-		to    *state.Precision
-		units uint64
+		to   *units.Precision
+		cost uint64
 	}{{&p.shape, 3 * share}, {&p.windows, share}, {&p.keys, perKey}, {&p.values, values}} {
-		if *v.to, err = state.PrecisionFromBig(new(big.Int).Lsh(new(big.Int).SetUint64(v.units), 40)); err != nil {
+		if *v.to, err = units.PrecisionFromBig(new(big.Int).Lsh(new(big.Int).SetUint64(v.cost), 40)); err != nil {
 			return p, fmt.Errorf("choosing bounds: %w", err)
 		}
 	}
@@ -121,7 +122,7 @@ func (o *Options) prices() (p prices, err error) {
 	}
 	if private {
 		d := o.Budget.Planned.Keys.Big()
-		if p.deltaKey, err = state.DeltaFromBig(d.Div(d, big.NewInt(MostKeys))); err != nil {
+		if p.deltaKey, err = units.DeltaFromBig(d.Div(d, big.NewInt(MostKeys))); err != nil {
 			return p, fmt.Errorf("choosing bounds: %w", err)
 		}
 		if p.deltaKey.IsZero() {
@@ -173,7 +174,7 @@ func (c *Choice) Close() error { return c.sorter.Close() }
 func (c *Choice) arguments() ([32]byte, error) {
 	encoded, err := json.Marshal(struct {
 		Window, Period, From, To int64
-		Budget                   state.Budget
+		Budget                   budgets.Budget
 		PublicKeys               []string
 		Read                     string
 		Values                   bool

@@ -15,13 +15,14 @@ import (
 
 	_ "github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/schemas/secret"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
+	"github.com/tollgate-dp/tollgate/state/units"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
-func budget(t testing.TB, share float64) state.Budget {
+func budget(t testing.TB, share float64) budgets.Budget {
 	t.Helper()
-	b, err := state.NewBudget(1, 1e-6, state.GDP, 1e-7)
+	b, err := budgets.NewBudget(1, 1e-6, budgets.GDP, 1e-7)
 	if err == nil {
 		b, err = b.Plan(share)
 	}
@@ -93,12 +94,12 @@ func TestRuleAChoiceCostsAnIndividualWhatIsPlanned(t *testing.T) {
 			rt.Fatal(err)
 		}
 		paid, delta, most := new(big.Int), new(big.Int), int64(0)
-		pay := func(d int64, u state.Precision) {
+		pay := func(d int64, u units.Precision) {
 			if d < 0 {
 				rt.Fatalf("a number falls by %d where an individual comes", -d)
 			}
 			most = max(most, d)
-			charge, ok := state.Charge(uint64(d), u)
+			charge, ok := units.Charge(uint64(d), u)
 			if !ok {
 				rt.Fatal("the charge does not fit")
 			}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/internal/app/keyrecord"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
 )
 
 // RecordOf returns where it is recorded what was spent under a noise key.
@@ -31,9 +31,9 @@ type entry struct {
 	WholeMu2  uint64   `json:"whole_mu2,omitempty"`
 	WholeKeys *big.Int `json:"whole_keys,omitempty"`
 	// The same promise as it was asked for; missing before version 2.
-	Epsilon    float64          `json:"epsilon,omitempty"`
-	Delta      float64          `json:"delta,omitempty"`
-	Accountant state.Accountant `json:"accountant,omitempty"`
+	Epsilon    float64            `json:"epsilon,omitempty"`
+	Delta      float64            `json:"delta,omitempty"`
+	Accountant budgets.Accountant `json:"accountant,omitempty"`
 	// Period is the unit of privacy: a user in so many milliseconds; 0 is a user for life.
 	Period int64 `json:"period_ms,omitempty"`
 	// Released names the charge that paid for the protected numbers in Tables.

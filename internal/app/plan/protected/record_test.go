@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/budgets"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
@@ -48,7 +48,7 @@ func TestRuleADeploymentKnowsWhatChoicesSpent(t *testing.T) {
 		}
 	}
 	for _, share := range []float64{0, .05, .0999} {
-		var b state.Budget
+		var b budgets.Budget
 		if b = budget(t, .1).Whole(); share > 0 {
 			b = budget(t, share)
 		}
@@ -57,7 +57,7 @@ func TestRuleADeploymentKnowsWhatChoicesSpent(t *testing.T) {
 		}
 	}
 	// The δ of keys alone can be too little: enough is planned of B², and a tenth of the δ.
-	b, err := state.NewBudget(1, 1e-6, state.GDP, 1e-8)
+	b, err := budgets.NewBudget(1, 1e-6, budgets.GDP, 1e-8)
 	if err == nil {
 		b, err = b.Plan(.5)
 	}

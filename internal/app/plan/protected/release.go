@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/tollgate-dp/tollgate/schemas/secret"
-	"github.com/tollgate-dp/tollgate/state"
+	"github.com/tollgate-dp/tollgate/state/units"
 	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
 )
 
@@ -108,7 +108,7 @@ func (c *Choice) Release(nonce Nonce) (*Release, error) {
 			r.Shape[i][j] = math.Ldexp(float64(got.Value), -10)
 		}
 	}
-	line := func(u state.Precision, table string, counts []int64) ([]float64, error) {
+	line := func(u units.Precision, table string, counts []int64) ([]float64, error) {
 		plan, err := once(u, nil)
 		if err != nil {
 			return nil, err
@@ -167,10 +167,10 @@ func (t *tables) identity(key, id [32]byte) [16]byte {
 	return [16]byte(sum[:16])
 }
 
-func sigma(u state.Precision) float64 { return 1 / math.Sqrt(u.Float()) }
+func sigma(u units.Precision) float64 { return 1 / math.Sqrt(u.Float()) }
 
 // once returns the plan of a release at one precision.
-func once(u state.Precision, private *noisereduction.Private) (*noisereduction.Plan, error) {
+func once(u units.Precision, private *noisereduction.Private) (*noisereduction.Plan, error) {
 	plan, err := noisereduction.Compile(noisereduction.Spec{Kind: noisereduction.Geometric, Factor: 2, First: u, Top: u,
 		Target: noisereduction.Target{Confidence: .95}, Private: private})
 	if err != nil {

@@ -1,4 +1,4 @@
-package state
+package accounts
 
 import (
 	"errors"
@@ -32,17 +32,6 @@ var (
 	// what is at rest is always settled.
 	ErrReserved = errors.New("an account with an open reservation cannot be stored")
 )
-
-// RangeError says that a number is not one that the parameter can have.
-type RangeError struct {
-	Parameter string  // as a user would call it: "epsilon", "delta", "sigma"
-	Value     float64 // what was given; may be NaN or infinite
-	Range     string  // what is allowed
-}
-
-func (e *RangeError) Error() string {
-	return fmt.Sprintf("%s is %v, but must be %s", e.Parameter, e.Value, e.Range)
-}
 
 // DecodeError says why bytes are not a valid encoding. Its text names
 // positions and lengths, never contents.

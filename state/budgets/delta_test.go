@@ -1,4 +1,4 @@
-package state
+package budgets
 
 import (
 	"math"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/state/internal/bigmath"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // The reference below shares nothing with delta.go and package bigmath: 4,096 bits,
@@ -65,7 +66,7 @@ func refPhi(x *big.Float) *big.Float {
 	return sum.Add(sum, refNew().SetFloat64(0.5))
 }
 
-func refGaussianDelta(m Mu2, epsilon float64) *big.Float {
+func refGaussianDelta(m units.Mu2, epsilon float64) *big.Float {
 	mu := refNew().SetUint64(uint64(m))
 	mu.SetMantExp(mu, -40)
 	mu.Sqrt(mu)
@@ -82,7 +83,7 @@ func TestGaussianDeltaAgreesWithTextbookFormula(t *testing.T) {
 	widest := refNew().SetMantExp(refInt(1), 2-140)
 	for _, epsilon := range []float64{1e-6, 0.01, 1, 10, 200} {
 		for _, bits := range []int{1, 12, 24, 30, 36, 40, 44, 49} {
-			m := Mu2(1)<<bits + 12345
+			m := units.Mu2(1)<<bits + 12345
 			if a := epsilon/m.Mu() - m.Mu()/2; a > 38 || a < -40 {
 				continue // δ below 1e-300, or 1
 			}

@@ -1,4 +1,4 @@
-package state
+package units
 
 import (
 	"math"
@@ -8,9 +8,10 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/numbers/int128"
 )
 
+// The binary places of the units.
 const (
-	mu2Bits    = 40 // Mu2 counts units of 2^-40
-	finestBits = 80 // Precision and Delta count units of 2^-80
+	Mu2Bits    = 40 // Mu2 counts units of 2^-40
+	FinestBits = 80 // Precision and Delta count units of 2^-80
 )
 
 // WideSize is the length in bytes of the binary form of a Precision or a Delta.
@@ -35,7 +36,7 @@ func (m Mu2) Add(n Mu2) (Mu2, bool) {
 
 // Float returns μ² as a float64, rounded to nearest: for display, never for
 // accounting.
-func (m Mu2) Float() float64 { return math.Ldexp(float64(m), -mu2Bits) }
+func (m Mu2) Float() float64 { return math.Ldexp(float64(m), -Mu2Bits) }
 
 // Mu returns μ = √μ², rounded to nearest, for display.
 func (m Mu2) Mu() float64 { return math.Sqrt(m.Float()) }
@@ -81,7 +82,7 @@ func (p Precision) Sub(o Precision) (Precision, bool) {
 }
 
 // Float returns p as a float64 in 1/count², rounded to within 2^-52 relative.
-func (p Precision) Float() float64 { return int128.Uint(p).Float(-finestBits) }
+func (p Precision) Float() float64 { return int128.Uint(p).Float(-FinestBits) }
 
 // Big returns the integer number of units of 2^-80, a fresh value.
 func (p Precision) Big() *big.Int { return int128.Uint(p).Big() }
@@ -112,7 +113,7 @@ func PrecisionFromSigma(sigma float64) (Precision, error) {
 	}
 	variance := new(big.Rat).SetFloat64(sigma)
 	variance.Mul(variance, variance)
-	units := new(big.Int).Lsh(variance.Denom(), finestBits)
+	units := new(big.Int).Lsh(variance.Denom(), FinestBits)
 	rest := new(big.Int)
 	units.DivMod(units, variance.Num(), rest)
 	if rest.Sign() != 0 {
@@ -141,7 +142,7 @@ func (d Delta) Sub(o Delta) (Delta, bool) {
 }
 
 // Float returns d as a float64, rounded to within 2^-52 relative.
-func (d Delta) Float() float64 { return int128.Uint(d).Float(-finestBits) }
+func (d Delta) Float() float64 { return int128.Uint(d).Float(-FinestBits) }
 
 // Big returns the integer number of units of 2^-80, a fresh value.
 func (d Delta) Big() *big.Int { return int128.Uint(d).Big() }
@@ -183,11 +184,11 @@ func Charge(c uint64, u Precision) (Mu2, bool) {
 	p2, carry = bits.Add64(p2, b1, carry)
 	p3 += carry
 
-	if p3 != 0 || p2 != 0 || p1>>mu2Bits != 0 {
+	if p3 != 0 || p2 != 0 || p1>>Mu2Bits != 0 {
 		return MaxMu2, false
 	}
-	units := p1<<(64-mu2Bits) | p0>>mu2Bits
-	if p0&(1<<mu2Bits-1) == 0 {
+	units := p1<<(64-Mu2Bits) | p0>>Mu2Bits
+	if p0&(1<<Mu2Bits-1) == 0 {
 		return Mu2(units), true
 	}
 	return Mu2(units).Add(1)
@@ -210,6 +211,6 @@ func wideFromFloat(what string, f float64, dir Rounding) (int128.Uint, error) {
 		return int128.Uint{}, &RangeError{Parameter: what, Value: f, Range: "at least 0 and below 2^48"}
 	}
 	mantissa, exponent := int128.Split(f)
-	u, _ := int128.Uint{Lo: mantissa}.Scale(exponent+finestBits, dir == RoundUp)
+	u, _ := int128.Uint{Lo: mantissa}.Scale(exponent+FinestBits, dir == RoundUp)
 	return u, nil
 }

@@ -1,10 +1,11 @@
-package state
+package budgets
 
 import (
 	"fmt"
 	"math/big"
 
 	"github.com/tollgate-dp/tollgate/state/internal/bigmath"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // RaisedError says which part of a budget would rise where accounts go on under
@@ -51,8 +52,8 @@ func DeltaOver(epsilon float64, a Accountant, budgets ...Budget) float64 {
 	if !(epsilon >= 0) || !known(a) {
 		return 1
 	}
-	var mu2 Mu2
-	var keys Delta
+	var mu2 units.Mu2
+	var keys units.Delta
 	for _, b := range budgets {
 		b = b.Whole()
 		mu2 = max(mu2, b.Mu2)
@@ -65,7 +66,7 @@ func DeltaOver(epsilon float64, a Accountant, budgets ...Budget) float64 {
 }
 
 // bigFromDelta returns a δ exactly.
-func bigFromDelta(d Delta) *big.Float {
+func bigFromDelta(d units.Delta) *big.Float {
 	x := bigmath.Zero().SetInt(d.Big())
-	return x.SetMantExp(x, -finestBits)
+	return x.SetMantExp(x, -units.FinestBits)
 }

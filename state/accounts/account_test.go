@@ -1,4 +1,4 @@
-package state
+package accounts
 
 import (
 	"errors"
@@ -9,11 +9,13 @@ import (
 	"pgregory.net/rapid"
 
 	_ "github.com/tollgate-dp/tollgate/internal/testing/runseed"
+	"github.com/tollgate-dp/tollgate/state/budgets"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-func testBudget(t testing.TB, deltaKeys float64) Budget {
+func testBudget(t testing.TB, deltaKeys float64) budgets.Budget {
 	t.Helper()
-	b, err := NewBudget(1, 1e-6, GDP, deltaKeys)
+	b, err := budgets.NewBudget(1, 1e-6, budgets.GDP, deltaKeys)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,25 +26,25 @@ func testBudget(t testing.TB, deltaKeys float64) Budget {
 // any sequence of calls, with any amounts and with settlements that lie.
 func TestRuleSpentPlusReservedNeverExceedsBudget(t *testing.T) {
 	b := testBudget(t, 1e-7)
-	amount := rapid.Custom(func(t *rapid.T) Mu2 {
+	amount := rapid.Custom(func(t *rapid.T) units.Mu2 {
 		if rapid.IntRange(0, 9).Draw(t, "huge") == 9 {
-			return Mu2(rapid.Uint64().Draw(t, "any"))
+			return units.Mu2(rapid.Uint64().Draw(t, "any"))
 		}
 		// Parts of the budget: rapid's own integers are mostly tiny.
 		part := uint64(b.Mu2) / rapid.Uint64Range(1, 9).Draw(t, "divisor")
-		return Mu2(part - rapid.Uint64Range(0, part).Draw(t, "less"))
+		return units.Mu2(part - rapid.Uint64Range(0, part).Draw(t, "less"))
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		var a Account
-		var open []Mu2
+		var open []units.Mu2
 		spent := new(big.Int)
 		for range rapid.IntRange(20, 60).Draw(t, "steps") {
 			before := a
 			if len(open) == 0 || rapid.Bool().Draw(t, "reserve") {
 				// What is left, and one unit more than that.
 				mu2Left, keysLeft := b.Mu2-a.Spent-a.Reserved, b.Keys.Lo-a.Keys.Lo
-				worst := rapid.OneOf(amount, rapid.SampledFrom([]Mu2{mu2Left, mu2Left + 1})).Draw(t, "worst")
-				d := Delta{Lo: b.Keys.Lo / rapid.Uint64Range(2, 9).Draw(t, "δ divisor")}
+				worst := rapid.OneOf(amount, rapid.SampledFrom([]units.Mu2{mu2Left, mu2Left + 1})).Draw(t, "worst")
+				d := units.Delta{Lo: b.Keys.Lo / rapid.Uint64Range(2, 9).Draw(t, "δ divisor")}
 				d.Lo = rapid.SampledFrom([]uint64{d.Lo, d.Lo, 0, 0, keysLeft, keysLeft + 1}).Draw(t, "δ")
 				fits := a.Fits(b, worst, d)
 				if a != before {
@@ -92,33 +94,33 @@ func TestRuleSpentPlusReservedNeverExceedsBudget(t *testing.T) {
 // the user into too many. With B² for a thousand metrics, reserving 99.8 % is too little already.
 func TestRuleReserveWholeWorstCase(t *testing.T) {
 	b := testBudget(t, 0)
-	attack := func(metrics int, reserved func(Mu2) Mu2) (paid Mu2) {
+	attack := func(metrics int, reserved func(units.Mu2) units.Mu2) (paid units.Mu2) {
 		var a Account
 		var admitted int
-		worst := b.Mu2 / Mu2(metrics)
+		worst := b.Mu2 / units.Mu2(metrics)
 		for range 5 * metrics {
-			if a.Reserve(b, reserved(worst), Delta{}) == nil {
+			if a.Reserve(b, reserved(worst), units.Delta{}) == nil {
 				admitted++
 			}
 		}
-		return Mu2(admitted) * worst
+		return units.Mu2(admitted) * worst
 	}
 	for _, tc := range []struct {
 		name     string
-		reserved func(Mu2) Mu2
+		reserved func(units.Mu2) units.Mu2
 		breaks   bool
 	}{
-		{"admission on spent alone", func(Mu2) Mu2 { return 0 }, true},
-		{"40 % of the worst case", func(w Mu2) Mu2 { return w / 5 * 2 }, true},
-		{"the whole worst case", func(w Mu2) Mu2 { return w }, false},
+		{"admission on spent alone", func(units.Mu2) units.Mu2 { return 0 }, true},
+		{"40 % of the worst case", func(w units.Mu2) units.Mu2 { return w / 5 * 2 }, true},
+		{"the whole worst case", func(w units.Mu2) units.Mu2 { return w }, false},
 	} {
 		for _, metrics := range []int{2, 1000} {
 			paid := attack(metrics, tc.reserved)
 			if breaks := paid > b.Mu2; breaks != tc.breaks {
 				t.Errorf("%s, B² for %d metrics: the user pays %.3f B²", tc.name, metrics, paid.Float()/b.Mu2.Float())
 			}
-			if breaks := DeltaOf(paid, b.Epsilon, GDP) > b.Delta; breaks != tc.breaks {
-				t.Errorf("%s, B² for %d metrics: δ at ε = 1 is %v", tc.name, metrics, DeltaOf(paid, b.Epsilon, GDP))
+			if breaks := budgets.DeltaOf(paid, b.Epsilon, budgets.GDP) > b.Delta; breaks != tc.breaks {
+				t.Errorf("%s, B² for %d metrics: δ at ε = 1 is %v", tc.name, metrics, budgets.DeltaOf(paid, b.Epsilon, budgets.GDP))
 			}
 		}
 	}
@@ -130,10 +132,10 @@ func TestRuleActualIsChargedAndTheRestReturned(t *testing.T) {
 	b := testBudget(t, 0)
 	var a Account
 	for i := range 10 {
-		if err := a.Reserve(b, b.Mu2-a.Spent, Delta{}); err != nil {
+		if err := a.Reserve(b, b.Mu2-a.Spent, units.Delta{}); err != nil {
 			t.Fatalf("turn %d: %v", i, err)
 		}
-		if a.Fits(b, 1, Delta{}) {
+		if a.Fits(b, 1, units.Delta{}) {
 			t.Fatal("a full account fits one more unit")
 		}
 		if err := a.Settle(a.Reserved, b.Mu2/10); err != nil {
@@ -144,8 +146,8 @@ func TestRuleActualIsChargedAndTheRestReturned(t *testing.T) {
 		t.Fatalf("account %+v, want %d spent and nothing reserved", a, want)
 	}
 	a = Account{}
-	for _, worst := range []Mu2{10, 20, 30} {
-		if err := a.Reserve(b, worst, Delta{}); err != nil {
+	for _, worst := range []units.Mu2{10, 20, 30} {
+		if err := a.Reserve(b, worst, units.Delta{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -156,7 +158,7 @@ func TestRuleActualIsChargedAndTheRestReturned(t *testing.T) {
 
 func TestRuleDeltaIsPaidAtAdmissionAndNeverReturned(t *testing.T) {
 	b := testBudget(t, 1e-7)
-	third, err := DeltaFromBig(new(big.Int).Div(b.Keys.Big(), big.NewInt(3)))
+	third, err := units.DeltaFromBig(new(big.Int).Div(b.Keys.Big(), big.NewInt(3)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,17 +171,17 @@ func TestRuleDeltaIsPaidAtAdmissionAndNeverReturned(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if want := (Account{Keys: Delta{Lo: 3 * third.Lo}}); a != want {
+	if want := (Account{Keys: units.Delta{Lo: 3 * third.Lo}}); a != want {
 		t.Fatalf("account %+v after three returned reservations, want %+v", a, want)
 	}
-	rest := Delta{Lo: b.Keys.Lo - a.Keys.Lo}
-	if !a.Fits(b, 10, rest) || a.Fits(b, 10, Delta{Lo: rest.Lo + 1}) {
+	rest := units.Delta{Lo: b.Keys.Lo - a.Keys.Lo}
+	if !a.Fits(b, 10, rest) || a.Fits(b, 10, units.Delta{Lo: rest.Lo + 1}) {
 		t.Error("what is left of δ_keys does not fit, or one unit more fits")
 	}
 	if a.Fits(b, 10, third) {
 		t.Error("a fourth third of δ_keys fits")
 	}
-	if !a.Fits(b, 10, Delta{}) {
+	if !a.Fits(b, 10, units.Delta{}) {
 		t.Error("a release without private keys does not fit")
 	}
 }
@@ -188,7 +190,7 @@ func TestSettleRefusesWhatWasNotReserved(t *testing.T) {
 	for _, tc := range []struct {
 		name          string
 		a             Account
-		worst, actual Mu2
+		worst, actual units.Mu2
 	}{
 		{"more charged than reserved for it", Account{Reserved: 10}, 5, 6},
 		{"more returned than reserved", Account{Reserved: 10}, 11, 1},
@@ -201,12 +203,92 @@ func TestSettleRefusesWhatWasNotReserved(t *testing.T) {
 	}
 }
 
+// What was spent before the deployment began is not there to be spent again.
+func TestRuleNoAccountSpendsWhatWasPlanned(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		whole := testBudget(t, rapid.SampledFrom([]float64{0, 1e-7}).Draw(rt, "keys"))
+		left, err := whole.Plan(rapid.Float64Range(0.001, 0.9).Draw(rt, "share"))
+		if err != nil {
+			rt.Fatal(err)
+		}
+		account := Account{Spent: left.Mu2}
+		if account.Fits(left, 1, units.Delta{}) {
+			rt.Fatal("an account spends what was planned")
+		}
+	})
+}
+
+func TestReleasesBeforeRefusal(t *testing.T) {
+	for _, tc := range []struct {
+		a    budgets.Accountant
+		want uint64
+	}{{budgets.GDP, 560}, {budgets.ZCDP, 487}, {budgets.RDP, 487}} {
+		b, err := budgets.NewBudget(1, 1e-6, tc.a, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := budgets.ReleasesBeforeRefusal(b, 100, 1)
+		if err != nil || got != tc.want {
+			t.Errorf("%s: %d releases, %v; want %d", tc.a, got, err, tc.want)
+		}
+		// The same by paying for them.
+		u, _ := units.PrecisionFromSigma(100)
+		charge, _ := units.Charge(1, u)
+		var a Account
+		var paid uint64
+		for a.Reserve(b, charge, units.Delta{}) == nil {
+			if err := a.Settle(charge, charge); err != nil {
+				t.Fatal(err)
+			}
+			paid++
+		}
+		if paid != tc.want {
+			t.Errorf("%s: an account paid %d releases, want %d", tc.a, paid, tc.want)
+		}
+	}
+	// ε = ρ + 2√(ρ·ln(1/δ)), the loose conversion, would give 349.
+	l := math.Log(1e6)
+	root := math.Sqrt(l+1) - math.Sqrt(l)
+	if n := int(2 * root * root / 1e-4); n != 349 {
+		t.Errorf("loose zCDP conversion: %d releases", n)
+	}
+}
+
+// Sums that wrap around 64 or 128 bits are refused, against the largest budget as well.
+func TestRuleASaturatedChargeIsNeverPaid(t *testing.T) {
+	b, err := budgets.NewBudget(1, 1e-6, budgets.GDP, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := Account{Spent: 5}
+	if a.Fits(b, units.MaxMu2, units.Delta{}) || a.Reserve(b, units.MaxMu2, units.Delta{}) == nil || a != (Account{Spent: 5}) {
+		t.Fatal("an account paid a saturated charge")
+	}
+	// Sums that wrap are refused, too, even against the largest budget.
+	b.Mu2, b.Keys = units.MaxMu2, units.Delta{Hi: math.MaxUint64, Lo: math.MaxUint64}
+	a = Account{Spent: math.MaxUint64 - 1, Reserved: 1}
+	if a.Fits(b, 1, units.Delta{}) {
+		t.Error("spent + reserved + worst wrapped around")
+	}
+	a = Account{Spent: math.MaxUint64, Reserved: 2} // the sum would wrap to 1
+	if a.Fits(b, 2, units.Delta{}) {
+		t.Error("spent + reserved wrapped around")
+	}
+	a = Account{Keys: units.Delta{Hi: math.MaxUint64, Lo: math.MaxUint64}}
+	if a.Fits(b, 0, units.Delta{Lo: 1}) {
+		t.Error("δ wrapped around")
+	}
+	if n, err := budgets.ReleasesBeforeRefusal(b, 100, 1<<40); n != 0 || err != nil {
+		t.Errorf("releases of an unpayable contribution: %d, %v", n, err)
+	}
+}
+
 func BenchmarkAccountReserveSettle(b *testing.B) {
 	b.ReportAllocs()
 	budget := testBudget(b, 1e-7)
 	a := Account{}
 	for b.Loop() {
-		if err := a.Reserve(budget, 1000, Delta{}); err != nil {
+		if err := a.Reserve(budget, 1000, units.Delta{}); err != nil {
 			b.Fatal(err)
 		}
 		if err := a.Settle(1000, 0); err != nil {

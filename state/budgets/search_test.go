@@ -1,4 +1,4 @@
-package state
+package budgets
 
 import (
 	"math"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
 	"github.com/tollgate-dp/tollgate/state/internal/bigmath"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // bisected finds ε as epsilonUpper, by halving alone.
@@ -38,8 +39,8 @@ func bisectedMu(epsilon, delta float64, a Accountant) float64 {
 }
 
 // halvedMu2 is largestMu2 by halving alone.
-func halvedMu2(epsilon float64, target *big.Float, a Accountant) Mu2 {
-	lo, hi := Mu2(0), MaxMu2
+func halvedMu2(epsilon float64, target *big.Float, a Accountant) units.Mu2 {
+	lo, hi := units.Mu2(0), units.MaxMu2
 	if deltaUpper(bigFromMu2(hi), epsilon, a).Cmp(target) <= 0 {
 		return hi
 	}

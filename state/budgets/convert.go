@@ -1,4 +1,4 @@
-package state
+package budgets
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"math/big"
 
 	"github.com/tollgate-dp/tollgate/state/internal/bigmath"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 const (
@@ -27,7 +28,7 @@ type Conversion struct {
 }
 
 // ConvertEpsilonDelta returns the greatest μ (and ρ) that (ε, δ) allows, rounded
-// down. 0 < ε ≤ MaxEpsilon and MinDelta ≤ δ < 1; the error is a *RangeError, also
+// down. 0 < ε ≤ MaxEpsilon and MinDelta ≤ δ < 1; the error is a *units.RangeError, also
 // where μ would fall outside [MinMu, MaxMu], or an *UnknownAccountantError.
 func ConvertEpsilonDelta(epsilon, delta float64, a Accountant) (Conversion, error) {
 	if err := checkEpsilon(epsilon); err != nil {
@@ -49,7 +50,7 @@ func ConvertEpsilonDelta(epsilon, delta float64, a Accountant) (Conversion, erro
 		return d.Cmp(target) > 0, excessOf(d, target)
 	})
 	if above == first || above == last+1 {
-		return Conversion{}, &RangeError{
+		return Conversion{}, &units.RangeError{
 			Parameter: "epsilon", Value: epsilon,
 			Range: fmt.Sprintf("such that mu lies between 1e-15 and 4096 at delta %v", delta),
 		}
@@ -88,7 +89,7 @@ func LargestSquare(epsilon, delta float64, a Accountant) (*big.Float, error) {
 }
 
 // ConvertEpsilonMu returns the δ of μ at ε, rounded up. 0 < ε ≤ MaxEpsilon and
-// MinMu ≤ μ ≤ MaxMu; the error is a *RangeError or an *UnknownAccountantError.
+// MinMu ≤ μ ≤ MaxMu; the error is a *units.RangeError or an *UnknownAccountantError.
 func ConvertEpsilonMu(epsilon, mu float64, a Accountant) (Conversion, error) {
 	if err := checkMu(mu); err != nil {
 		return Conversion{}, err
@@ -109,7 +110,7 @@ func ConvertEpsilonRho(epsilon, rho float64, a Accountant) (Conversion, error) {
 }
 
 // ConvertDeltaMu returns the ε of μ at δ, rounded up; it may be 0. MinDelta ≤ δ < 1
-// and MinMu ≤ μ ≤ MaxMu; the error is a *RangeError or an
+// and MinMu ≤ μ ≤ MaxMu; the error is a *units.RangeError or an
 // *UnknownAccountantError.
 func ConvertDeltaMu(delta, mu float64, a Accountant) (Conversion, error) {
 	if err := checkMu(mu); err != nil {
@@ -154,14 +155,14 @@ func (c Conversion) withEpsilon(mu2 *big.Float) (Conversion, error) {
 
 func fromRho(rho float64) (*big.Float, error) {
 	if !(rho >= MinMu*MinMu/2 && rho <= MaxMu*MaxMu/2) {
-		return nil, &RangeError{Parameter: "rho", Value: rho, Range: "between 5e-31 and 8388608"}
+		return nil, &units.RangeError{Parameter: "rho", Value: rho, Range: "between 5e-31 and 8388608"}
 	}
 	return bigmath.Zero().Mul(bigmath.New(rho), bigmath.New(2)), nil
 }
 
 func checkMu(mu float64) error {
 	if !(mu >= MinMu && mu <= MaxMu) {
-		return &RangeError{Parameter: "mu", Value: mu, Range: "between 1e-15 and 4096"}
+		return &units.RangeError{Parameter: "mu", Value: mu, Range: "between 1e-15 and 4096"}
 	}
 	return nil
 }

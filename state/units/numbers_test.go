@@ -1,4 +1,4 @@
-package state
+package units
 
 import (
 	"errors"
@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	_ "github.com/tollgate-dp/tollgate/internal/testing/runseed"
 )
 
 func anyPrecision(t *rapid.T) Precision {
@@ -33,7 +35,7 @@ func exactCharge(c uint64, u Precision) *big.Rat {
 	return new(big.Rat).SetFrac(v, new(big.Int).Lsh(big.NewInt(1), 40))
 }
 
-func TestRuleChargesUpBudgetsDown(t *testing.T) {
+func TestRuleChargesAreRoundedUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c, u := anyContribution(t), anyPrecision(t)
 		exact := exactCharge(c, u)
@@ -50,18 +52,6 @@ func TestRuleChargesUpBudgetsDown(t *testing.T) {
 			t.Fatalf("charge of %d at %v is %d, which is not %v rounded up", c, u, got, exact)
 		}
 	})
-	for _, a := range []Accountant{GDP, ZCDP, RDP} {
-		b, err := NewBudget(1, 1e-6, a, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if d := DeltaOf(b.Mu2, 1, a); d > 1e-6 {
-			t.Errorf("%s: the budget's δ is %v, above 1e-6", a, d)
-		}
-		if d := DeltaOf(b.Mu2+1, 1, a); d <= 1e-6 {
-			t.Errorf("%s: one more unit would still be within 1e-6 (%v)", a, d)
-		}
-	}
 }
 
 func TestRuleOverflowIsNotARefund(t *testing.T) {
@@ -94,31 +84,6 @@ func TestRuleOverflowIsNotARefund(t *testing.T) {
 	}
 	if m, ok := Charge(1, Precision{Hi: 1<<40 - 1, Lo: math.MaxUint64}); ok || m != MaxMu2 {
 		t.Errorf("a charge that leaves 64 bits by being rounded up is %d, %v", m, ok)
-	}
-	b, err := NewBudget(1, 1e-6, GDP, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	a := Account{Spent: 5}
-	if a.Fits(b, m, Delta{}) || a.Reserve(b, m, Delta{}) == nil || a != (Account{Spent: 5}) {
-		t.Fatal("an account paid a saturated charge")
-	}
-	// Sums that wrap are refused, too, even against the largest budget.
-	b.Mu2, b.Keys = MaxMu2, Delta{math.MaxUint64, math.MaxUint64}
-	a = Account{Spent: math.MaxUint64 - 1, Reserved: 1}
-	if a.Fits(b, 1, Delta{}) {
-		t.Error("spent + reserved + worst wrapped around")
-	}
-	a = Account{Spent: math.MaxUint64, Reserved: 2} // the sum would wrap to 1
-	if a.Fits(b, 2, Delta{}) {
-		t.Error("spent + reserved wrapped around")
-	}
-	a = Account{Keys: Delta{math.MaxUint64, math.MaxUint64}}
-	if a.Fits(b, 0, Delta{Lo: 1}) {
-		t.Error("δ wrapped around")
-	}
-	if n, err := ReleasesBeforeRefusal(b, 100, 1<<40); n != 0 || err != nil {
-		t.Errorf("releases of an unpayable contribution: %d, %v", n, err)
 	}
 }
 

@@ -1,10 +1,11 @@
-package state
+package accounts
 
 import (
 	"encoding/binary"
 	"fmt"
 
 	"github.com/tollgate-dp/tollgate/internal/numbers/int128"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // accountDecoder reads an accounts block; b is what has not been read yet.
@@ -40,8 +41,8 @@ func (d *accountDecoder) fail(reason string) error {
 }
 
 // next reads one account.
-func (d *accountDecoder) next() (AccountEntry, error) {
-	var e AccountEntry
+func (d *accountDecoder) next() (Entry, error) {
+	var e Entry
 	if len(d.b) == 0 {
 		return e, d.fail("cut before its first byte")
 	}
@@ -68,7 +69,7 @@ func (d *accountDecoder) next() (AccountEntry, error) {
 }
 
 // key reads id and period and checks that they come after the last account's.
-func (d *accountDecoder) key(e *AccountEntry, gapForm byte, periodDiffers bool) error {
+func (d *accountDecoder) key(e *Entry, gapForm byte, periodDiffers bool) error {
 	first, sameID := d.left == d.total, gapForm == gapSameID
 	switch {
 	case sameID && first:
@@ -120,7 +121,7 @@ func (d *accountDecoder) amounts(a *Account, spentLen int, ext byte) error {
 	if !ok {
 		return d.fail("what was spent is cut or not minimal")
 	}
-	a.Spent = Mu2(spent)
+	a.Spent = units.Mu2(spent)
 
 	keysLen := int(ext & extKeysMask)
 	if keysLen > int128.Size {
@@ -130,7 +131,7 @@ func (d *accountDecoder) amounts(a *Account, spentLen int, ext byte) error {
 	if !ok || len(d.b) < keysLen {
 		return d.fail("its δ is cut or not minimal")
 	}
-	a.Keys, d.b = Delta(keys), d.b[keysLen:]
+	a.Keys, d.b = units.Delta(keys), d.b[keysLen:]
 	if a.IsZero() {
 		return d.fail("it is zero")
 	}

@@ -1,4 +1,4 @@
-package state
+package accounts
 
 import (
 	"encoding/binary"
@@ -102,10 +102,10 @@ func DecodeShard(b []byte) (*Shard, error) {
 	return s, nil
 }
 
-// EncodeAccounts appends an accounts block to dst: the piece of a ledger snapshot that holds
+// Encode appends an accounts block to dst: the piece of a ledger snapshot that holds
 // accounts. The entries must be in strictly ascending order of (ID, Period), no account may be zero
 // or have a reservation (ErrReserved). On error dst is returned as it was. dst may be nil.
-func EncodeAccounts(dst []byte, entries []AccountEntry) ([]byte, error) {
+func Encode(dst []byte, entries []Entry) ([]byte, error) {
 	out := appendAccountsHeader(dst, len(entries))
 	var enc accountEncoder
 	for i := range entries {
@@ -121,15 +121,15 @@ func EncodeAccounts(dst []byte, entries []AccountEntry) ([]byte, error) {
 	return out, nil
 }
 
-// DecodeAccounts reads the accounts block at the start of b and returns what is
+// Decode reads the accounts block at the start of b and returns what is
 // after it. It fails with a *DecodeError and never allocates more than a small
 // multiple of len(b). b is not kept; rest is part of it.
-func DecodeAccounts(b []byte) (entries []AccountEntry, rest []byte, err error) {
+func Decode(b []byte) (entries []Entry, rest []byte, err error) {
 	dec, err := newAccountDecoder(b)
 	if err != nil {
 		return nil, nil, err
 	}
-	entries = make([]AccountEntry, 0, dec.left)
+	entries = make([]Entry, 0, dec.left)
 	for dec.left > 0 {
 		e, err := dec.next()
 		if err != nil {
@@ -152,7 +152,7 @@ type accountEncoder struct {
 	started   bool
 }
 
-func (enc *accountEncoder) append(dst []byte, e *AccountEntry) ([]byte, error) {
+func (enc *accountEncoder) append(dst []byte, e *Entry) ([]byte, error) {
 	a := &e.Account
 	switch {
 	case a.Reserved != 0:

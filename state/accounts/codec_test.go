@@ -1,4 +1,4 @@
-package state
+package accounts
 
 import (
 	"bytes"
@@ -7,22 +7,24 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // specimens cover every form of the encoding.
-func specimens() []AccountEntry {
-	high := AccountID{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1}
-	return []AccountEntry{
-		{ID: AccountID{}, Period: 0, Account: Account{Spent: 1}},
-		{ID: AccountID{}, Period: 5, Account: Account{Spent: 1 << 40}},
-		{ID: AccountID{15: 1}, Period: -5, Account: Account{Keys: Delta{Lo: 1}}},
-		{ID: AccountID{7: 1}, Period: -5, Account: Account{Spent: MaxMu2, Keys: Delta{Hi: 1 << 63, Lo: 0}}},
-		{ID: AccountID{7: 2}, Period: 1<<63 - 1, Account: Account{Spent: 255}},
-		{ID: high, Period: -1 << 63, Account: Account{Spent: 256, Keys: Delta{Hi: 1}}},
+func specimens() []Entry {
+	high := ID{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1}
+	return []Entry{
+		{ID: ID{}, Period: 0, Account: Account{Spent: 1}},
+		{ID: ID{}, Period: 5, Account: Account{Spent: 1 << 40}},
+		{ID: ID{15: 1}, Period: -5, Account: Account{Keys: units.Delta{Lo: 1}}},
+		{ID: ID{7: 1}, Period: -5, Account: Account{Spent: units.MaxMu2, Keys: units.Delta{Hi: 1 << 63, Lo: 0}}},
+		{ID: ID{7: 2}, Period: 1<<63 - 1, Account: Account{Spent: 255}},
+		{ID: high, Period: -1 << 63, Account: Account{Spent: 256, Keys: units.Delta{Hi: 1}}},
 	}
 }
 
-func shardOf(t testing.TB, entries []AccountEntry) *Shard {
+func shardOf(t testing.TB, entries []Entry) *Shard {
 	t.Helper()
 	s := NewShard()
 	for i := len(entries) - 1; i >= 0; i-- {
@@ -62,9 +64,9 @@ func TestDecodersRefuseEveryCut(t *testing.T) {
 	if _, err := DecodeShard(append(slices.Clone(b), 0)); err == nil {
 		t.Error("one byte too many was accepted")
 	}
-	entries, rest, err := DecodeAccounts(append(slices.Clone(b[4:]), "the rest"...))
+	entries, rest, err := Decode(append(slices.Clone(b[4:]), "the rest"...))
 	if err != nil || string(rest) != "the rest" || !slices.Equal(entries, specimens()) {
-		t.Errorf("DecodeAccounts = %v, %q, %v", entries, rest, err)
+		t.Errorf("Decode = %v, %q, %v", entries, rest, err)
 	}
 }
 
@@ -91,7 +93,7 @@ func TestDecodersRefuseWhatTheEncoderNeverWrites(t *testing.T) {
 		{"periods out of order", "A\x01\x02\x10" + one + "\x01\x9f\x40\x01\x01", "period does not come after"},
 		{"ids past the end", "A\x01\x02\x18\xff\xff\xff\xff\xff\xff\xff\xff" + one + "\x01\x11\x01" + one + "\x01", "out of range"},
 	} {
-		_, _, err := DecodeAccounts([]byte(tc.body))
+		_, _, err := Decode([]byte(tc.body))
 		var d *DecodeError
 		if !errors.As(err, &d) || !strings.Contains(d.Error(), tc.reason) {
 			t.Errorf("%s: %v, want a *DecodeError with %q", tc.name, err, tc.reason)
@@ -105,14 +107,14 @@ func TestDecodersRefuseWhatTheEncoderNeverWrites(t *testing.T) {
 }
 
 func TestEncodeAccountsRefusesDisorderReservationsAndZeros(t *testing.T) {
-	good := AccountEntry{ID: AccountID{1}, Account: Account{Spent: 1}}
-	for name, entries := range map[string][]AccountEntry{
-		"descending": {good, {ID: AccountID{0}, Account: Account{Spent: 1}}},
+	good := Entry{ID: ID{1}, Account: Account{Spent: 1}}
+	for name, entries := range map[string][]Entry{
+		"descending": {good, {ID: ID{0}, Account: Account{Spent: 1}}},
 		"repeated":   {good, good},
-		"zero":       {{ID: AccountID{1}}},
-		"reserved":   {{ID: AccountID{1}, Account: Account{Spent: 1, Reserved: 1}}},
+		"zero":       {{ID: ID{1}}},
+		"reserved":   {{ID: ID{1}, Account: Account{Spent: 1, Reserved: 1}}},
 	} {
-		b, err := EncodeAccounts([]byte("before"), entries)
+		b, err := Encode([]byte("before"), entries)
 		if err == nil || string(b) != "before" {
 			t.Errorf("%s: %q, %v", name, b, err)
 		}
@@ -152,18 +154,18 @@ func FuzzDecodeShard(f *testing.F) {
 
 func FuzzDecodeAccounts(f *testing.F) {
 	for n := range len(specimens()) + 1 {
-		b, err := EncodeAccounts(nil, specimens()[:n])
+		b, err := Encode(nil, specimens()[:n])
 		if err != nil {
 			f.Fatal(err)
 		}
 		f.Add(append(b, byte(n)))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		entries, rest, err := DecodeAccounts(b)
+		entries, rest, err := Decode(b)
 		if err != nil {
 			return
 		}
-		again, err := EncodeAccounts(nil, entries)
+		again, err := Encode(nil, entries)
 		if err != nil || !bytes.Equal(append(again, rest...), b) {
 			t.Fatalf("decoded and encoded again: %x, %v, was %x", again, err, b)
 		}

@@ -1,4 +1,4 @@
-package state
+package accounts
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/tollgate-dp/tollgate/state/internal/opaque"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 const (
@@ -26,7 +27,7 @@ const (
 // unreadable makes encoding/json an error: a Shard has AppendBinary and DecodeShard.
 type unreadable = opaque.State
 
-// Shard holds the accounts of one shard of users, keyed by (AccountID, period):
+// Shard holds the accounts of one shard of users, keyed by (ID, period):
 // a growing table in chunks that are never copied, and an open-addressing index
 // over it. In memory a user without private keys costs 32 bytes of entry and 5 to
 // 11 bytes of index. Accounts are never deleted, but for those of periods that are
@@ -44,18 +45,18 @@ type Shard struct {
 }
 
 type shardEntry struct {
-	id     AccountID
+	id     ID
 	period int64
-	spent  Mu2
+	spent  units.Mu2
 }
 
 type shardRest struct {
-	reserved Mu2
-	keys     Delta
+	reserved units.Mu2
+	keys     units.Delta
 }
 
 type accountKey struct {
-	id     AccountID
+	id     ID
 	period int64
 }
 
@@ -69,7 +70,7 @@ func (s *Shard) Len() int { return s.count - s.zero }
 
 // Get returns the account, and whether there is one that is not zero. A new
 // user's account is the zero Account.
-func (s *Shard) Get(id AccountID, period int64) (Account, bool) {
+func (s *Shard) Get(id ID, period int64) (Account, bool) {
 	_, n := s.find(accountKey{id, period})
 	if n < 0 {
 		return Account{}, false
@@ -82,14 +83,14 @@ func (s *Shard) Get(id AccountID, period int64) (Account, bool) {
 // ErrLowered, and changes nothing, if Spent or Keys would fall below what is
 // stored: nothing ever spent is forgotten. Amortised O(1), whatever the account's
 // history.
-func (s *Shard) Put(id AccountID, period int64, a Account) error {
+func (s *Shard) Put(id ID, period int64, a Account) error {
 	_, err := s.PutAt(-1, id, period, a)
 	return err
 }
 
 // Find returns the account and its index, by which At and PutAt reach it without a search
 // until the next DropBefore; −1 where there is none.
-func (s *Shard) Find(id AccountID, period int64) (index int, a Account) {
+func (s *Shard) Find(id ID, period int64) (index int, a Account) {
 	_, n := s.find(accountKey{id, period})
 	if n < 0 {
 		return -1, Account{}
@@ -99,7 +100,7 @@ func (s *Shard) Find(id AccountID, period int64) (index int, a Account) {
 
 // At returns the account at the index that it has. It returns ErrMoved where another account
 // stands there, or none: an index from before a DropBefore.
-func (s *Shard) At(index int, id AccountID, period int64) (Account, error) {
+func (s *Shard) At(index int, id ID, period int64) (Account, error) {
 	if !s.stands(index, id, period) {
 		return Account{}, fmt.Errorf("reading an account: %w", ErrMoved)
 	}
@@ -107,7 +108,7 @@ func (s *Shard) At(index int, id AccountID, period int64) (Account, error) {
 }
 
 // stands reports whether an account stands at an index.
-func (s *Shard) stands(index int, id AccountID, period int64) bool {
+func (s *Shard) stands(index int, id ID, period int64) bool {
 	if index < 0 || index >= s.count {
 		return false
 	}
@@ -117,7 +118,7 @@ func (s *Shard) stands(index int, id AccountID, period int64) bool {
 
 // PutAt is Put for an account whose index is known, or looks for it if that is −1. It returns
 // the index, −1 for a zero account that is not there. Errors: those of Put, and ErrMoved as At.
-func (s *Shard) PutAt(index int, id AccountID, period int64, a Account) (int, error) {
+func (s *Shard) PutAt(index int, id ID, period int64, a Account) (int, error) {
 	if index >= 0 {
 		if !s.stands(index, id, period) {
 			return -1, fmt.Errorf("storing an account: %w", ErrMoved)
@@ -193,8 +194,8 @@ func (s *Shard) DropBefore(period int64) error {
 // All ranges over the accounts that are not zero, in key order: by id, then by
 // period. The Shard must not change meanwhile. The first call after accounts were
 // added sorts the new ones in, O(n + k·log k) for k new ones.
-func (s *Shard) All() iter.Seq[AccountEntry] {
-	return func(yield func(AccountEntry) bool) {
+func (s *Shard) All() iter.Seq[Entry] {
+	return func(yield func(Entry) bool) {
 		s.sort()
 		for _, n := range s.order {
 			a := s.account(int(n))
@@ -202,7 +203,7 @@ func (s *Shard) All() iter.Seq[AccountEntry] {
 				continue
 			}
 			e := s.entry(int(n))
-			if !yield(AccountEntry{ID: e.id, Period: e.period, Account: a}) {
+			if !yield(Entry{ID: e.id, Period: e.period, Account: a}) {
 				return
 			}
 		}
@@ -211,7 +212,7 @@ func (s *Shard) All() iter.Seq[AccountEntry] {
 
 // Range calls fn for every account that is not zero, in the order of All, until
 // it returns false.
-func (s *Shard) Range(fn func(AccountEntry) bool) {
+func (s *Shard) Range(fn func(Entry) bool) {
 	for e := range s.All() {
 		if !fn(e) {
 			return
@@ -275,7 +276,7 @@ func (s *Shard) set(n int, a Account) {
 	rest[n&(chunkSize-1)] = shardRest{reserved: a.Reserved, keys: a.Keys}
 }
 
-func (s *Shard) appendEntry(id AccountID, period int64, a Account) int {
+func (s *Shard) appendEntry(id ID, period int64, a Account) int {
 	n := s.count
 	if n&(chunkSize-1) == 0 {
 		s.chunks = append(s.chunks, new([chunkSize]shardEntry))

@@ -1,4 +1,4 @@
-package state
+package budgets
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/tollgate-dp/tollgate/internal/numbers/search"
 	"github.com/tollgate-dp/tollgate/state/internal/bigmath"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 const (
@@ -20,8 +21,8 @@ const (
 type Budget struct {
 	Epsilon, Delta float64 // the promise: (ε, δ)
 	Accountant     Accountant
-	Mu2            Mu2   // B², what an account may have spent and reserved together
-	Keys           Delta // δ_keys, the part of Delta for private keys; 0 without them
+	Mu2            units.Mu2   // B², what an account may have spent and reserved together
+	Keys           units.Delta // δ_keys, the part of Delta for private keys; 0 without them
 	// Planned is what of the same promise was spent before: Mu2 and Keys are what is left.
 	Planned Planned
 }
@@ -35,7 +36,7 @@ type Budget struct {
 // one user has pass with probability at most δ_k, and the rest has curve δ_a,
 // then the whole is (ε, δ_k + (1 − δ_k)·δ_a(ε))-DP.
 //
-// The error is a *RangeError or an *UnknownAccountantError.
+// The error is a *units.RangeError or an *UnknownAccountantError.
 func NewBudget(epsilon, delta float64, a Accountant, deltaKeys float64) (Budget, error) {
 	if err := checkEpsilon(epsilon); err != nil {
 		return Budget{}, err
@@ -47,19 +48,19 @@ func NewBudget(epsilon, delta float64, a Accountant, deltaKeys float64) (Budget,
 		return Budget{}, err
 	}
 	if !(deltaKeys >= 0 && deltaKeys < delta) {
-		return Budget{}, &RangeError{Parameter: "delta_keys", Value: deltaKeys, Range: fmt.Sprintf("at least 0 and below delta (%v)", delta)}
+		return Budget{}, &units.RangeError{Parameter: "delta_keys", Value: deltaKeys, Range: fmt.Sprintf("at least 0 and below delta (%v)", delta)}
 	}
-	keys, err := DeltaFromFloat(deltaKeys)
+	keys, err := units.DeltaFromFloat(deltaKeys)
 	if err != nil {
 		return Budget{}, fmt.Errorf("setting aside delta_keys: %w", err)
 	}
 	if deltaKeys > 0 && keys.IsZero() {
-		return Budget{}, &RangeError{Parameter: "delta_keys", Value: deltaKeys, Range: "0 or at least 2^-80 (8.3e-25)"}
+		return Budget{}, &units.RangeError{Parameter: "delta_keys", Value: deltaKeys, Range: "0 or at least 2^-80 (8.3e-25)"}
 	}
 	target := bigmath.Zero().Sub(bigmath.New(delta), bigmath.New(deltaKeys))
 	mu2 := largestMu2(epsilon, target, a)
 	if mu2 == 0 {
-		return Budget{}, &RangeError{Parameter: "epsilon", Value: epsilon, Range: fmt.Sprintf("large enough for one unit of budget (2^-40) at delta %v; raise epsilon or delta", delta)}
+		return Budget{}, &units.RangeError{Parameter: "epsilon", Value: epsilon, Range: fmt.Sprintf("large enough for one unit of budget (2^-40) at delta %v; raise epsilon or delta", delta)}
 	}
 	return Budget{Epsilon: epsilon, Delta: delta, Accountant: a, Mu2: mu2, Keys: keys}, nil
 }
@@ -67,25 +68,25 @@ func NewBudget(epsilon, delta float64, a Accountant, deltaKeys float64) (Budget,
 // largestMu2 returns the greatest m whose upward-rounded δ at epsilon is at most
 // target. δ grows with m, and is 0 at m = 0. The search in exact arithmetic begins where float64
 // says.
-func largestMu2(epsilon float64, target *big.Float, a Accountant) Mu2 {
-	exceeds := func(m Mu2) bool {
+func largestMu2(epsilon float64, target *big.Float, a Accountant) units.Mu2 {
+	exceeds := func(m units.Mu2) bool {
 		return deltaUpper(bigFromMu2(m), epsilon, a).Cmp(target) > 0
 	}
-	if !exceeds(MaxMu2) {
-		return MaxMu2
+	if !exceeds(units.MaxMu2) {
+		return units.MaxMu2
 	}
 	goal, _ := target.Float64()
 	mu, _ := nearZeroOf(0x1p-20, 0x1p12, math.Log(goal), true, func(mu float64) float64 {
 		return logDelta(mu, epsilon, a)
 	})
 	start := uint64(min(mu*mu*0x1p40, 0x1p63))
-	return Mu2(search.Least(0, uint64(MaxMu2), start, func(m uint64) bool { return exceeds(Mu2(m)) }) - 1)
+	return units.Mu2(search.Least(0, uint64(units.MaxMu2), start, func(m uint64) bool { return exceeds(units.Mu2(m)) }) - 1)
 }
 
 // DeltaOf returns the δ at ε of a user who spent m, rounded up. It returns 1,
 // which promises nothing, for an ε that is negative or NaN and for an unknown
 // accountant.
-func DeltaOf(m Mu2, epsilon float64, a Accountant) float64 {
+func DeltaOf(m units.Mu2, epsilon float64, a Accountant) float64 {
 	if !(epsilon >= 0) || !known(a) {
 		return 1
 	}
@@ -95,7 +96,7 @@ func DeltaOf(m Mu2, epsilon float64, a Accountant) float64 {
 // EpsilonOf returns the least ε ≥ 0 at which a user who spent m has at most
 // that δ, rounded up. It returns +Inf, which promises nothing, for a δ outside
 // [MinDelta, 1) and for an unknown accountant.
-func EpsilonOf(m Mu2, delta float64, a Accountant) float64 {
+func EpsilonOf(m units.Mu2, delta float64, a Accountant) float64 {
 	if checkDelta(delta) != nil || !known(a) {
 		return math.Inf(1)
 	}
@@ -133,13 +134,13 @@ func epsilonUpper(mu2 *big.Float, delta float64, a Accountant) float64 {
 // [2^-23, 2^40], or no contribution.
 func ReleasesBeforeRefusal(b Budget, sigma float64, contribution uint64) (uint64, error) {
 	if contribution == 0 {
-		return 0, &RangeError{Parameter: "contribution", Value: 0, Range: "at least 1"}
+		return 0, &units.RangeError{Parameter: "contribution", Value: 0, Range: "at least 1"}
 	}
-	u, err := PrecisionFromSigma(sigma)
+	u, err := units.PrecisionFromSigma(sigma)
 	if err != nil {
 		return 0, err
 	}
-	charge, ok := Charge(contribution, u)
+	charge, ok := units.Charge(contribution, u)
 	if !ok {
 		return 0, nil
 	}
@@ -148,14 +149,14 @@ func ReleasesBeforeRefusal(b Budget, sigma float64, contribution uint64) (uint64
 
 func checkEpsilon(epsilon float64) error {
 	if !(epsilon > 0 && epsilon <= MaxEpsilon) {
-		return &RangeError{Parameter: "epsilon", Value: epsilon, Range: "above 0 and at most 1e6"}
+		return &units.RangeError{Parameter: "epsilon", Value: epsilon, Range: "above 0 and at most 1e6"}
 	}
 	return nil
 }
 
 func checkDelta(delta float64) error {
 	if !(delta >= MinDelta && delta < 1) {
-		return &RangeError{Parameter: "delta", Value: delta, Range: "at least 1e-300 and below 1"}
+		return &units.RangeError{Parameter: "delta", Value: delta, Range: "at least 1e-300 and below 1"}
 	}
 	return nil
 }

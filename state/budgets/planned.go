@@ -1,28 +1,30 @@
-package state
+package budgets
 
 import (
 	"fmt"
 	"math/big"
+
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // Planned is the part of a promise that was spent before a deployment began: by a choice of bounds
 // that looked at the data of the same users (internal/app/plan/protected). The zero value: nothing.
 type Planned struct {
-	Share float64 // of B² and of δ_keys, as it was asked for
-	Mu2   Mu2     // the part of B²
-	Keys  Delta   // the part of δ_keys
+	Share float64     // of B² and of δ_keys, as it was asked for
+	Mu2   units.Mu2   // the part of B²
+	Keys  units.Delta // the part of δ_keys
 }
 
 // Plan returns the budget with a share of B² and of δ_keys, rounded down, taken from it for a
 // choice of bounds: what is left is rounded up, so that both parts are the whole. A share of 0
-// takes nothing. The error is a *RangeError where share is not at least 0 and below 1, or so small
-// that it has no unit of B²; or one that says that b had a part taken from it already.
+// takes nothing. The error is a *units.RangeError where share is not at least 0 and below 1, or
+// so small that it has no unit of B²; or one that says that b had a part taken from it already.
 func (b Budget) Plan(share float64) (Budget, error) {
 	if b.Planned != (Planned{}) {
 		return Budget{}, fmt.Errorf("taking %v of a budget: a part of it is taken already: %v", share, b.Planned.Share)
 	}
 	if !(share >= 0 && share < 1) {
-		return Budget{}, &RangeError{Parameter: "share", Value: share, Range: "at least 0 and below 1"}
+		return Budget{}, &units.RangeError{Parameter: "share", Value: share, Range: "at least 0 and below 1"}
 	}
 	if share == 0 {
 		return b, nil
@@ -32,11 +34,11 @@ func (b Budget) Plan(share float64) (Budget, error) {
 		part.Mul(part, new(big.Rat).SetInt(v))
 		return new(big.Int).Quo(part.Num(), part.Denom())
 	}
-	mu2 := Mu2(of(new(big.Int).SetUint64(uint64(b.Mu2))).Uint64())
+	mu2 := units.Mu2(of(new(big.Int).SetUint64(uint64(b.Mu2))).Uint64())
 	if mu2 == 0 || mu2 == b.Mu2 {
-		return Budget{}, &RangeError{Parameter: "share", Value: share, Range: "at least one unit (2^-40) of the budget, and less than all of it"}
+		return Budget{}, &units.RangeError{Parameter: "share", Value: share, Range: "at least one unit (2^-40) of the budget, and less than all of it"}
 	}
-	keys, err := DeltaFromBig(of(b.Keys.Big()))
+	keys, err := units.DeltaFromBig(of(b.Keys.Big()))
 	if err != nil {
 		return Budget{}, fmt.Errorf("taking %v of δ_keys: %w", share, err)
 	}

@@ -1,4 +1,4 @@
-package state
+package budgets
 
 import (
 	"errors"
@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // B² against the 4,096-bit textbook formula: the greatest number of units whose δ
@@ -15,7 +17,7 @@ import (
 func TestRuleBudgetIsTheExactInverseFloored(t *testing.T) {
 	for _, tc := range []struct {
 		epsilon, delta float64
-		want           Mu2 // 0: not stated elsewhere
+		want           units.Mu2 // 0: not stated elsewhere
 	}{
 		{1, 1e-6, 61_604_497_218},
 		{0.01, 1e-6, 11_715_558},
@@ -81,7 +83,7 @@ func TestRuleRDPIsOneBestOrderFixedInAdvance(t *testing.T) {
 func TestZCDPBudgetIsTheExactInverseFloored(t *testing.T) {
 	for _, tc := range []struct {
 		epsilon, delta float64
-		want           Mu2
+		want           units.Mu2
 	}{
 		{1, 1e-6, 53_559_345_232},         // .16
 		{0.01, 1e-6, 9_585_484},           // .49
@@ -96,40 +98,28 @@ func TestZCDPBudgetIsTheExactInverseFloored(t *testing.T) {
 	}
 }
 
-func TestReleasesBeforeRefusal(t *testing.T) {
-	for _, tc := range []struct {
-		a    Accountant
-		want uint64
-	}{{GDP, 560}, {ZCDP, 487}, {RDP, 487}} {
-		b, err := NewBudget(1, 1e-6, tc.a, 0)
+func TestRuleBudgetsAreRoundedDown(t *testing.T) {
+	for _, a := range []Accountant{GDP, ZCDP, RDP} {
+		b, err := NewBudget(1, 1e-6, a, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := ReleasesBeforeRefusal(b, 100, 1)
-		if err != nil || got != tc.want {
-			t.Errorf("%s: %d releases, %v; want %d", tc.a, got, err, tc.want)
+		if d := DeltaOf(b.Mu2, 1, a); d > 1e-6 {
+			t.Errorf("%s: the budget's δ is %v, above 1e-6", a, d)
 		}
-		// The same by paying for them.
-		u, _ := PrecisionFromSigma(100)
-		charge, _ := Charge(1, u)
-		var a Account
-		var paid uint64
-		for a.Reserve(b, charge, Delta{}) == nil {
-			if err := a.Settle(charge, charge); err != nil {
-				t.Fatal(err)
-			}
-			paid++
-		}
-		if paid != tc.want {
-			t.Errorf("%s: an account paid %d releases, want %d", tc.a, paid, tc.want)
+		if d := DeltaOf(b.Mu2+1, 1, a); d <= 1e-6 {
+			t.Errorf("%s: one more unit would still be within 1e-6 (%v)", a, d)
 		}
 	}
-	// ε = ρ + 2√(ρ·ln(1/δ)), the loose conversion, would give 349.
-	l := math.Log(1e6)
-	root := math.Sqrt(l+1) - math.Sqrt(l)
-	if n := int(2 * root * root / 1e-4); n != 349 {
-		t.Errorf("loose zCDP conversion: %d releases", n)
+}
+
+func testBudget(t testing.TB, deltaKeys float64) Budget {
+	t.Helper()
+	b, err := NewBudget(1, 1e-6, GDP, deltaKeys)
+	if err != nil {
+		t.Fatal(err)
 	}
+	return b
 }
 
 func TestRuleDeltaKeysTakenFromDelta(t *testing.T) {
@@ -172,16 +162,16 @@ func TestImpossibleBudgetsAreTypedErrors(t *testing.T) {
 		{1, 1e-6, 1e-30, "delta_keys"}, {1e-9, 1e-12, 0, "epsilon"},
 	} {
 		_, err := NewBudget(tc.epsilon, tc.delta, GDP, tc.keys)
-		var r *RangeError
+		var r *units.RangeError
 		if !errors.As(err, &r) || r.Parameter != tc.parameter || r.Range == "" {
-			t.Errorf("(%v, %v, %v): %v, want a *RangeError for %s", tc.epsilon, tc.delta, tc.keys, err, tc.parameter)
+			t.Errorf("(%v, %v, %v): %v, want a *units.RangeError for %s", tc.epsilon, tc.delta, tc.keys, err, tc.parameter)
 		}
 	}
 	var unknown *UnknownAccountantError
 	if _, err := NewBudget(1, 1e-6, "renyi", 0); !errors.As(err, &unknown) || unknown.Name != "renyi" {
 		t.Errorf("accountant renyi: %v", err)
 	}
-	var r *RangeError
+	var r *units.RangeError
 	if _, err := ReleasesBeforeRefusal(testBudget(t, 0), 0, 1); !errors.As(err, &r) || r.Parameter != "sigma" {
 		t.Errorf("sigma 0: %v", err)
 	}
@@ -194,7 +184,7 @@ func TestImpossibleBudgetsAreTypedErrors(t *testing.T) {
 // sense it promises nothing.
 func TestNeverNaN(t *testing.T) {
 	odd := []float64{math.NaN(), math.Inf(1), math.Inf(-1), -1, 0, math.Copysign(0, -1), 5e-324, 1e-300, 1e-9, 0.5, 1, 200, 1e300}
-	for _, m := range []Mu2{0, 1, 1 << 40, MaxMu2} {
+	for _, m := range []units.Mu2{0, 1, 1 << 40, units.MaxMu2} {
 		for _, x := range odd {
 			for _, a := range []Accountant{GDP, ZCDP, RDP, "", "other"} {
 				d := DeltaOf(m, x, a)

@@ -1,28 +1,32 @@
-package state
+package accounts
 
 import (
 	"bytes"
 	"fmt"
+
+	"github.com/tollgate-dp/tollgate/state/budgets"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
-// AccountID names the user of one account: 128 bits that the caller derives from
+// ID names the user of one account: 128 bits that the caller derives from
 // the user id. Two users must never share one (a shared account is a breach), so
 // derive it with a keyed hash of the full 128 bits, not with less.
-type AccountID [16]byte
+type ID [16]byte
 
 // Compare orders ids as byte strings.
-func (id AccountID) Compare(o AccountID) int { return bytes.Compare(id[:], o[:]) }
+func (id ID) Compare(o ID) int { return bytes.Compare(id[:], o[:]) }
 
 // Account is what one user has spent and may still have to pay, over all
 // metrics of a deployment together. The zero value is a new user's account. Not
 // safe for concurrent use.
 //
 // It does not know its budget: a caller who checks it against one budget after another, chosen on
-// the way, promises what DeltaOver says of all of them. Budget.CheckNext tells which may come next.
+// the way, promises what DeltaOver says of all of them. budgets.Budget.CheckNext tells which may
+// come next.
 type Account struct {
-	Spent    Mu2   // charged for releases, never lowered
-	Reserved Mu2   // worst case of turns that are not settled yet
-	Keys     Delta // δ spent on private keys, at admission, never returned
+	Spent    units.Mu2   // charged for releases, never lowered
+	Reserved units.Mu2   // worst case of turns that are not settled yet
+	Keys     units.Delta // δ spent on private keys, at admission, never returned
 }
 
 // IsZero reports whether nothing was ever spent and nothing is reserved.
@@ -35,7 +39,7 @@ func (a Account) IsZero() bool { return a == Account{} }
 // Counting the reservations at their full worst case is what makes the filter valid
 // (its Σ d²·v includes draws that are decided but not yet settled): admission on
 // Spent alone overspends as soon as two turns are open.
-func (a *Account) Fits(b Budget, worst Mu2, d Delta) bool {
+func (a *Account) Fits(b budgets.Budget, worst units.Mu2, d units.Delta) bool {
 	sum, ok := a.Spent.Add(a.Reserved)
 	if !ok {
 		return false
@@ -49,7 +53,7 @@ func (a *Account) Fits(b Budget, worst Mu2, d Delta) bool {
 
 // Reserve admits: it sets worst aside until Settle and spends d at once. If the
 // worst case does not fit it returns ErrOverBudget and changes nothing.
-func (a *Account) Reserve(b Budget, worst Mu2, d Delta) error {
+func (a *Account) Reserve(b budgets.Budget, worst units.Mu2, d units.Delta) error {
 	if !a.Fits(b, worst, d) {
 		return fmt.Errorf("reserving a worst case: %w", ErrOverBudget)
 	}
@@ -61,7 +65,7 @@ func (a *Account) Reserve(b Budget, worst Mu2, d Delta) error {
 // Settle ends a reservation of worst: it charges actual and returns the rest. The δ
 // spent at admission stays spent. It returns ErrSettle and changes nothing if
 // actual > worst or if less than worst is reserved.
-func (a *Account) Settle(worst, actual Mu2) error {
+func (a *Account) Settle(worst, actual units.Mu2) error {
 	if actual > worst {
 		return fmt.Errorf("charging more than the worst case that was reserved: %w", ErrSettle)
 	}
@@ -77,16 +81,16 @@ func (a *Account) Settle(worst, actual Mu2) error {
 	return nil
 }
 
-// AccountEntry is an account with its key: the user and the budget period (any
+// Entry is an account with its key: the user and the budget period (any
 // numbering of the caller's; 0 where the budget is for life).
-type AccountEntry struct {
-	ID      AccountID
+type Entry struct {
+	ID      ID
 	Period  int64
 	Account Account
 }
 
 // compare orders entries by id, then by period.
-func (e *AccountEntry) compare(id AccountID, period int64) int {
+func (e *Entry) compare(id ID, period int64) int {
 	if c := e.ID.Compare(id); c != 0 {
 		return c
 	}

@@ -1,4 +1,4 @@
-package state
+package budgets
 
 import (
 	"errors"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/tollgate-dp/tollgate/state/internal/bigmath"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // Over δ from 0.1 to 1e-300 and ε to 200, (ε, δ) → μ → ε and δ comes back to the
@@ -91,9 +92,9 @@ func TestConversionsOutOfRangeAreTypedErrors(t *testing.T) {
 		_, e7 := ConvertEpsilonRho(1, bad, GDP)
 		_, e8 := ConvertDeltaRho(1e-6, bad, GDP)
 		for i, err := range []error{e1, e2, e3, e4, e5, e6, e7, e8} {
-			var r *RangeError
+			var r *units.RangeError
 			if !errors.As(err, &r) {
-				t.Errorf("%v, case %d: %v is not a *RangeError", bad, i+1, err)
+				t.Errorf("%v, case %d: %v is not a *units.RangeError", bad, i+1, err)
 			}
 		}
 	}

@@ -1,10 +1,11 @@
-package state
+package budgets
 
 import (
 	"math"
 	"math/big"
 
 	"github.com/tollgate-dp/tollgate/state/internal/bigmath"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // hugeEpsilon caps ε inside formulas. δ falls with ε, so evaluating at the cap is
@@ -70,7 +71,7 @@ func bestOrder(rho, epsilon float64) float64 {
 }
 
 // bigFromMu2 returns μ² exactly.
-func bigFromMu2(m Mu2) *big.Float {
+func bigFromMu2(m units.Mu2) *big.Float {
 	x := bigmath.Zero().SetUint64(uint64(m))
-	return x.SetMantExp(x, -mu2Bits)
+	return x.SetMantExp(x, -units.Mu2Bits)
 }

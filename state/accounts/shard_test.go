@@ -1,4 +1,4 @@
-package state
+package accounts
 
 import (
 	"encoding/binary"
@@ -12,11 +12,12 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tollgate-dp/tollgate/internal/testing/runseed"
+	"github.com/tollgate-dp/tollgate/state/units"
 )
 
 // smallKey draws from few ids and periods, so that they meet again, and from ids
 // that agree in one half, so that 64 bits would not tell them apart.
-func smallKey(t *rapid.T) (id AccountID, period int64) {
+func smallKey(t *rapid.T) (id ID, period int64) {
 	binary.BigEndian.PutUint64(id[:8], rapid.SampledFrom([]uint64{0, 1, 2, 1 << 40, 1 << 63, 1<<64 - 1}).Draw(t, "high"))
 	binary.BigEndian.PutUint64(id[8:], rapid.SampledFrom([]uint64{0, 1, 1 << 63, 1<<64 - 1}).Draw(t, "low"))
 	return id, rapid.SampledFrom([]int64{-1 << 63, -1, 0, 1, 7, 1<<63 - 1}).Draw(t, "period")
@@ -26,15 +27,15 @@ func smallAccount(t *rapid.T) Account {
 	small := func(name string) uint64 {
 		return rapid.Uint64().Draw(t, name) >> rapid.SampledFrom([]uint{0, 7, 8, 30, 56, 64}).Draw(t, name+" shift")
 	}
-	return Account{Spent: Mu2(small("spent")), Reserved: Mu2(small("reserved")), Keys: Delta{Hi: small("hi"), Lo: small("lo")}}
+	return Account{Spent: units.Mu2(small("spent")), Reserved: units.Mu2(small("reserved")), Keys: units.Delta{Hi: small("hi"), Lo: small("lo")}}
 }
 
-func sortedEntries(m map[accountKey]Account) []AccountEntry {
-	var entries []AccountEntry
+func sortedEntries(m map[accountKey]Account) []Entry {
+	var entries []Entry
 	for k, a := range m {
-		entries = append(entries, AccountEntry{ID: k.id, Period: k.period, Account: a})
+		entries = append(entries, Entry{ID: k.id, Period: k.period, Account: a})
 	}
-	slices.SortFunc(entries, func(a, b AccountEntry) int { return a.compare(b.ID, b.Period) })
+	slices.SortFunc(entries, func(a, b Entry) int { return a.compare(b.ID, b.Period) })
 	return entries
 }
 
@@ -61,7 +62,7 @@ func TestShardIsAMapOfAccounts(t *testing.T) {
 				delete(model, k)
 			}
 			if rapid.Bool().Draw(t, "sort now") {
-				s.Range(func(AccountEntry) bool { return false })
+				s.Range(func(Entry) bool { return false })
 			}
 		}
 		want := sortedEntries(model)
@@ -96,25 +97,25 @@ func TestShardIsAMapOfAccounts(t *testing.T) {
 				t.Fatalf("decoded Get = %+v, %v, want %+v", a, ok, e.Account)
 			}
 		}
-		block, err := EncodeAccounts(nil, want)
+		block, err := Encode(nil, want)
 		if err != nil || string(block) != string(b[len("before")+4:]) {
-			t.Fatalf("EncodeAccounts differs from the shard's: %v", err)
+			t.Fatalf("Encode differs from the shard's: %v", err)
 		}
 	})
 }
 
 func TestRuleAccountsAreNeverDeletedOrLowered(t *testing.T) {
 	s := NewShard()
-	id := AccountID{1}
+	id := ID{1}
 	if err := s.Put(id, 0, Account{}); err != nil || s.Len() != 0 {
 		t.Fatalf("a zero account was stored: %v", err)
 	}
-	spent := Account{Spent: 10, Reserved: 5, Keys: Delta{Hi: 1, Lo: 3}}
+	spent := Account{Spent: 10, Reserved: 5, Keys: units.Delta{Hi: 1, Lo: 3}}
 	if err := s.Put(id, 0, spent); err != nil {
 		t.Fatal(err)
 	}
 	at, _ := s.Find(id, 0)
-	for _, a := range []Account{{}, {Spent: 9, Keys: Delta{Hi: 1, Lo: 3}}, {Spent: 10, Keys: Delta{Hi: 1, Lo: 2}}, {Spent: 10, Keys: Delta{Lo: 3}}} {
+	for _, a := range []Account{{}, {Spent: 9, Keys: units.Delta{Hi: 1, Lo: 3}}, {Spent: 10, Keys: units.Delta{Hi: 1, Lo: 2}}, {Spent: 10, Keys: units.Delta{Lo: 3}}} {
 		if err := s.Put(id, 0, a); !errors.Is(err, ErrLowered) {
 			t.Errorf("%+v over %+v: %v", a, spent, err)
 		}
@@ -126,11 +127,11 @@ func TestRuleAccountsAreNeverDeletedOrLowered(t *testing.T) {
 		t.Errorf("account is %+v, %v, want %+v", a, ok, spent)
 	}
 	// A reservation that comes back in full leaves nothing to store, and no trace.
-	other := AccountID{2}
+	other := ID{2}
 	if err := s.Put(other, 0, Account{Reserved: 7}); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(s.Put(other, 0, Account{}), s.Put(id, 0, Account{Spent: 10, Keys: Delta{Hi: 1, Lo: 3}})); err != nil {
+	if err := errors.Join(s.Put(other, 0, Account{}), s.Put(id, 0, Account{Spent: 10, Keys: units.Delta{Hi: 1, Lo: 3}})); err != nil {
 		t.Fatal(err)
 	}
 	if _, ok := s.Get(other, 0); ok || s.Len() != 1 {
@@ -140,7 +141,7 @@ func TestRuleAccountsAreNeverDeletedOrLowered(t *testing.T) {
 		t.Errorf("encoding of one account: %d bytes, %v", len(b), err)
 	}
 	// A user may have spent δ alone.
-	if err := s.Put(other, 0, Account{Keys: Delta{Lo: 1}}); err != nil {
+	if err := s.Put(other, 0, Account{Keys: units.Delta{Lo: 1}}); err != nil {
 		t.Fatal(err)
 	}
 	b, err := s.AppendBinary(nil)
@@ -151,7 +152,7 @@ func TestRuleAccountsAreNeverDeletedOrLowered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a, _ := back.Get(other, 0); a != (Account{Keys: Delta{Lo: 1}}) || back.Len() != 2 {
+	if a, _ := back.Get(other, 0); a != (Account{Keys: units.Delta{Lo: 1}}) || back.Len() != 2 {
 		t.Errorf("an account that has spent δ alone is stored as %+v", a)
 	}
 }
@@ -161,17 +162,17 @@ func TestRulePeriodsAreAccountsOfTheirOwn(t *testing.T) {
 	s := NewShard()
 	const periods = 20_000 // enough for hashes to agree wherever an index compares them
 	for period := int64(-periods / 2); period < periods/2; period++ {
-		a, ok := s.Get(AccountID{1}, period)
-		if ok || !a.Fits(b, b.Mu2, Delta{}) {
+		a, ok := s.Get(ID{1}, period)
+		if ok || !a.Fits(b, b.Mu2, units.Delta{}) {
 			t.Fatalf("period %d begins with %+v", period, a)
 		}
 		a.Spent = b.Mu2
-		if err := s.Put(AccountID{1}, period, a); err != nil {
+		if err := s.Put(ID{1}, period, a); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for period := int64(-periods / 2); period < periods/2; period++ {
-		if a, ok := s.Get(AccountID{1}, period); !ok || a != (Account{Spent: b.Mu2}) {
+		if a, ok := s.Get(ID{1}, period); !ok || a != (Account{Spent: b.Mu2}) {
 			t.Fatalf("period %d goes on with %+v, %v", period, a, ok)
 		}
 	}
@@ -182,12 +183,12 @@ func TestRulePeriodsAreAccountsOfTheirOwn(t *testing.T) {
 
 func TestRuleAccountIDsAreToldApartByAll128Bits(t *testing.T) {
 	s := NewShard()
-	var ids []AccountID
+	var ids []ID
 	for bit := range 128 {
-		var id AccountID
+		var id ID
 		id[bit/8] = 1 << (bit % 8)
 		ids = append(ids, id)
-		if err := s.Put(id, 0, Account{Spent: Mu2(bit + 1)}); err != nil {
+		if err := s.Put(id, 0, Account{Spent: units.Mu2(bit + 1)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -199,11 +200,11 @@ func TestRuleAccountIDsAreToldApartByAll128Bits(t *testing.T) {
 		t.Fatal(err)
 	}
 	for bit, id := range ids {
-		if a, ok := s.Get(id, 0); !ok || a.Spent != Mu2(bit+1) {
+		if a, ok := s.Get(id, 0); !ok || a.Spent != units.Mu2(bit+1) {
 			t.Errorf("bit %d: %+v, %v", bit, a, ok)
 		}
 		one := NewShard()
-		if err := one.Put(AccountID{}, 0, Account{Spent: 1}); err != nil {
+		if err := one.Put(ID{}, 0, Account{Spent: 1}); err != nil {
 			t.Fatal(err)
 		}
 		// The hashes of two ids may agree: the search for one meets the entry of the other.
@@ -223,10 +224,10 @@ func manyAccounts(tb testing.TB, n int, withKeys bool) *Shard {
 	rng := rand.New(runseed.PCG(tb, 1, uint64(n)))
 	s := NewShard()
 	for range n {
-		var id AccountID
+		var id ID
 		binary.BigEndian.PutUint64(id[:8], rng.Uint64())
 		binary.BigEndian.PutUint64(id[8:], rng.Uint64())
-		a := Account{Spent: Mu2(30_000_000_000 + rng.Uint64N(30_000_000_000))}
+		a := Account{Spent: units.Mu2(30_000_000_000 + rng.Uint64N(30_000_000_000))}
 		if withKeys {
 			a.Keys.Lo = 1<<56 + rng.Uint64N(1<<55)
 		}
@@ -340,10 +341,10 @@ func BenchmarkAccountUpdate(b *testing.B) {
 	for _, history := range []int{1, 1_000, 1_000_000} {
 		b.Run(fmt.Sprintf("history=%d", history), func(b *testing.B) {
 			s := manyAccounts(b, 15_625, false)
-			id := AccountID{1, 2, 3}
-			update := func(actual Mu2) {
+			id := ID{1, 2, 3}
+			update := func(actual units.Mu2) {
 				a, _ := s.Get(id, 0)
-				if err := a.Reserve(budget, 1000, Delta{}); err != nil {
+				if err := a.Reserve(budget, 1000, units.Delta{}); err != nil {
 					b.Fatal(err)
 				}
 				if err := s.Put(id, 0, a); err != nil {
@@ -395,12 +396,12 @@ func TestRulePastPeriodsAreDroppedWhole(t *testing.T) {
 		s := NewShard()
 		kept := map[int64]int{}
 		for range rapid.IntRange(0, 60).Draw(t, "accounts") {
-			id := AccountID{byte(rapid.IntRange(0, 9).Draw(t, "id"))}
+			id := ID{byte(rapid.IntRange(0, 9).Draw(t, "id"))}
 			period := rapid.Int64Range(-3, 3).Draw(t, "period")
 			if _, known := s.Get(id, period); !known {
 				kept[period]++
 			}
-			if err := s.Put(id, period, Account{Spent: 5, Keys: Delta{Lo: 1}}); err != nil {
+			if err := s.Put(id, period, Account{Spent: 5, Keys: units.Delta{Lo: 1}}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -409,7 +410,7 @@ func TestRulePastPeriodsAreDroppedWhole(t *testing.T) {
 			t.Fatal(err)
 		}
 		for e := range s.All() {
-			if e.Period < limit || e.Account != (Account{Spent: 5, Keys: Delta{Lo: 1}}) {
+			if e.Period < limit || e.Account != (Account{Spent: 5, Keys: units.Delta{Lo: 1}}) {
 				t.Fatalf("an account of period %d is there: %+v", e.Period, e.Account)
 			}
 			if a, ok := s.Get(e.ID, e.Period); !ok || a != e.Account {
@@ -424,7 +425,7 @@ func TestRulePastPeriodsAreDroppedWhole(t *testing.T) {
 		}
 	})
 	s := NewShard()
-	if err := s.Put(AccountID{1}, 1, Account{Spent: 1, Reserved: 1}); err != nil {
+	if err := s.Put(ID{1}, 1, Account{Spent: 1, Reserved: 1}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.DropBefore(2); !errors.Is(err, ErrReserved) || s.Len() != 1 {
@@ -439,18 +440,18 @@ func TestRulePastPeriodsAreDroppedWhole(t *testing.T) {
 // period, reads and writes nothing.
 func TestRuleAnAccountIsNeverTakenForAnother(t *testing.T) {
 	s := NewShard()
-	at := map[AccountID]int{}
+	at := map[ID]int{}
 	for i := range 5 {
-		id := AccountID{byte(i)}
-		index, err := s.PutAt(-1, id, int64(i), Account{Spent: Mu2(10 + i)})
+		id := ID{byte(i)}
+		index, err := s.PutAt(-1, id, int64(i), Account{Spent: units.Mu2(10 + i)})
 		if err != nil {
 			t.Fatal(err)
 		}
 		at[id] = index
 	}
 	for i := range 5 {
-		id := AccountID{byte(i)}
-		if a, err := s.At(at[id], id, int64(i)); err != nil || a.Spent != Mu2(10+i) {
+		id := ID{byte(i)}
+		if a, err := s.At(at[id], id, int64(i)); err != nil || a.Spent != units.Mu2(10+i) {
 			t.Errorf("account %d: %+v, %v", i, a, err)
 		}
 	}
@@ -459,9 +460,9 @@ func TestRuleAnAccountIsNeverTakenForAnother(t *testing.T) {
 	}
 	for _, c := range []struct {
 		index  int
-		id     AccountID
+		id     ID
 		period int64
-	}{{at[AccountID{3}], AccountID{3}, 3}, {0, AccountID{3}, 3}, {0, AccountID{2}, 3}, {0, AccountID{3}, 2}, {99, AccountID{2}, 2}, {-1, AccountID{2}, 2}} {
+	}{{at[ID{3}], ID{3}, 3}, {0, ID{3}, 3}, {0, ID{2}, 3}, {0, ID{3}, 2}, {99, ID{2}, 2}, {-1, ID{2}, 2}} {
 		if a, err := s.At(c.index, c.id, c.period); !errors.Is(err, ErrMoved) {
 			t.Errorf("index %d of %v in period %d was read: %+v, %v", c.index, c.id, c.period, a, err)
 		}
@@ -473,7 +474,7 @@ func TestRuleAnAccountIsNeverTakenForAnother(t *testing.T) {
 		}
 	}
 	for e := range s.All() {
-		if e.Account.Spent != Mu2(10+int(e.ID[0])) {
+		if e.Account.Spent != units.Mu2(10+int(e.ID[0])) {
 			t.Errorf("%+v was changed", e)
 		}
 	}

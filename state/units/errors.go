@@ -1,0 +1,14 @@
+package units
+
+import "fmt"
+
+// RangeError says that a number is not one that the parameter can have.
+type RangeError struct {
+	Parameter string  // as a user would call it: "epsilon", "delta", "sigma"
+	Value     float64 // what was given; may be NaN or infinite
+	Range     string  // what is allowed
+}
+
+func (e *RangeError) Error() string {
+	return fmt.Sprintf("%s is %v, but must be %s", e.Parameter, e.Value, e.Range)
+}
