@@ -1,19 +1,14 @@
+// Command runner is the program tollgate: go build -o tollgate ./cmd/runner. Package
+// internal/app/commands has its commands and says what they print and how they exit.
 package main
 
 import (
-	"context"
-	"io"
-	"log/slog"
 	"os"
 
-	"github.com/tollgate-dp/tollgate/internal/app/cli"
-	"github.com/tollgate-dp/tollgate/internal/app/config"
+	"github.com/tollgate-dp/tollgate/internal/app/commands"
 )
 
-func main() {
-	// Libraries that log to the default logger may write a key or a count. Our own
-	// packages log to loggers that they are given.
-	slog.SetDefault(slog.New(slog.NewTextHandler(io.Discard, nil)))
-	a := app{stdout: os.Stdout, stderr: cli.OwnStderr(), getenv: os.Getenv, variables: config.Process().Names}
-	os.Exit(a.execute(context.Background(), os.Args[1:]))
-}
+// A release sets them with -ldflags "-X main.version=v1.2.3 -X main.revision=…".
+var version, revision string
+
+func main() { os.Exit(commands.Main(commands.Release{Version: version, Revision: revision}, os.Exit)) }

@@ -29,7 +29,7 @@ type Accountant struct {
 // budgets.NewBudget, the conversions and the releases before refusal) is a budgets.Accountant
 // first, with its curve in state/accountant.go. Then a row in docs/accounting.md.
 // Flags, help texts, errors, the allowed values of a configuration and its reference
-// come from the two tables; tests here and in cmd/runner check the rest against them.
+// come from the two tables; tests here and in internal/app/commands check the rest against them.
 func accountants() []Accountant {
 	return []Accountant{
 		{name: "gdp", budget: budgets.GDP, answer: byGDP, note: "exact for Gaussian noise"},

@@ -107,7 +107,7 @@ func fields(typ reflect.Type, at string) []string {
 }
 
 func TestConfigurationExplainsEveryFlag(t *testing.T) {
-	pages := map[string]string{"cmd/runner": "docs/configuration.md", "internal/app/cli": "docs/configuration.md", "cmd/experiments": "docs/experiments.md"}
+	pages := map[string]string{"internal/app/commands": "docs/configuration.md", "internal/app/cli": "docs/configuration.md", "cmd/experiments": "docs/experiments.md"}
 	found := 0
 	for _, s := range sources(t) {
 		page, is := pages[s.dir]

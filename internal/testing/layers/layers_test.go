@@ -152,7 +152,8 @@ func module() []layer {
 		}},
 		{
 			name: "programs", packages: []entry{
-				{"cmd/runner", "parses and prints; imported by nothing"},
+				{"internal/app/commands", "parses flags, calls, and prints"},
+				{"cmd/runner", "the program; one call"},
 				{"cmd/experiments", "the papers' experiments, by name"},
 			},
 			sees: []string{"secrets", "numbers", "accounting", "wire", "noise", "experiments", "transforms", "kafka", "deployment", "pipeline", "front", "demo"},

@@ -1,0 +1,84 @@
+package commands
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/kafka/embedded"
+)
+
+// A run that is started while its broker restarts waits for it, and one that is to end while no
+// broker answers ends soon.
+func TestRuleARunOutlivesARestartOfItsBrokerAndEndsWithoutOne(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs pipelines")
+	}
+	dir := t.TempDir()
+	b, err := embedded.Start(embedded.Options{DataDir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := b.Addr()
+	cfg := deploymentFile(t, addr)
+	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1", "--start", "2025-03-01")
+	mustRun(t, "replay", "--config", cfg, "--input", visits(t, true), "--header")
+	b.Close()
+
+	code, _, stderr := run(t, "run", "--config", cfg, "--wait-for-broker", "0s")
+	if code != exitError || !strings.Contains(stderr, "nothing listens there") || strings.Contains(stderr, "SASL") {
+		t.Errorf("without waiting: exit %d, stderr %s", code, stderr)
+	}
+	start := func(args ...string) *begun { return begin(append([]string{"run", "--config", cfg}, args...)...) }
+
+	r := start("--until-end", "--wait-for-broker", "2m")
+	says(t, &r.stderr, "no broker answers, waiting for one for up to 2m0s")
+	if b, err = embedded.Start(embedded.Options{Addr: addr, DataDir: dir}); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { b.Close() }()
+	if code := <-r.over; code != exitOK || !strings.Contains(r.stdout.String(), "north") {
+		t.Errorf("a start during a restart: exit %d, stdout %s, stderr %s", code, &r.stdout, &r.stderr)
+	}
+
+	r = start()
+	says(t, &r.stdout, "2025-03-06") // the second turn of this run
+	b.Close()
+	begin := time.Now()
+	terminate(t)
+	if code := <-r.over; code != exitError || !strings.Contains(r.stderr.String(), "no broker answers: the run ended without one, and the next run repeats the unfinished work") || time.Since(begin) > 20*time.Second {
+		t.Errorf("a signal without a broker, after %v: exit %d, stderr %s", time.Since(begin), code, &r.stderr)
+	}
+
+	r = start("--wait-for-broker", "10m")
+	says(t, &r.stderr, "no broker answers, waiting for one")
+	begin = time.Now()
+	terminate(t)
+	if code := <-r.over; code != exitError || !strings.Contains(r.stderr.String(), "before the run began anything") || strings.Contains(r.stderr.String(), "turn") || time.Since(begin) > 20*time.Second {
+		t.Errorf("a signal during the wait, after %v: exit %d, stderr %s", time.Since(begin), code, &r.stderr)
+	}
+}
+
+// So does a replay.
+func TestAReplayEndsWithoutABroker(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for seconds")
+	}
+	b, err := embedded.Start(embedded.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	cfg := deploymentFile(t, b.Addr())
+	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1")
+	input := visits(t, true)
+	r := begin("replay", "--config", cfg, "--input", input, "--header", "--rate", "20")
+	written(t, b.Addr(), "visits", 10)
+	b.Close()
+	begin := time.Now()
+	terminate(t)
+	code, stderr := <-r.over, r.stderr.String()
+	if code != exitError || !strings.Contains(stderr, "no broker has answered since") || strings.Contains(stderr, "turn") || time.Since(begin) > 20*time.Second {
+		t.Errorf("after %v: exit %d, %s", time.Since(begin), code, stderr)
+	}
+}

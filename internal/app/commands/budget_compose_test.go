@@ -1,0 +1,255 @@
+package commands
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tollgate-dp/tollgate/internal/testing/golden"
+	"github.com/tollgate-dp/tollgate/state/compose"
+)
+
+// composedJSON is the JSON of compose.
+type composedJSON struct {
+	Epsilon, Delta float64
+	Accountant     string
+	Mechanisms     int
+	NotApplicable  []verdict `json:"not_applicable"`
+}
+
+func composed(t *testing.T, args ...string) composedJSON {
+	t.Helper()
+	code, stdout, stderr := run(t, append([]string{"budget", "compose", "--format", "json"}, args...)...)
+	if code != exitOK || stderr != "" {
+		t.Fatalf("%v: exit %d, stderr %q", args, code, stderr)
+	}
+	var c composedJSON
+	if err := json.Unmarshal([]byte(stdout), &c); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func compared(t *testing.T, args ...string) []verdict {
+	t.Helper()
+	code, stdout, stderr := run(t, append([]string{"budget", "compare", "--format", "json"}, args...)...)
+	if code != exitOK || stderr != "" {
+		t.Fatalf("%v: exit %d, stderr %q", args, code, stderr)
+	}
+	var list []verdict
+	if err := json.Unmarshal([]byte(stdout), &list); err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+func TestBudgetComposeGolden(t *testing.T) {
+	t.Parallel()
+	for name, args := range map[string]string{
+		"budget_compose.golden":      "budget compose --mechanism gaussian:sigma=100:count=500 --delta 1e-6",
+		"budget_compose_json.golden": "budget compose --mechanism gaussian:sigma=100:count=500 --delta 1e-6 --format json",
+	} {
+		code, stdout, stderr := run(t, strings.Fields(args)...)
+		if code != exitOK || stderr != "" {
+			t.Errorf("%s: exit %d, stderr %q", args, code, stderr)
+		}
+		golden.File(t, "testdata/"+name, stdout)
+	}
+}
+
+// The answers of accountants that work in float64 may differ in their last
+// digits on other processors, so these goldens have none that do: six digits.
+func TestBudgetCompareGolden(t *testing.T) {
+	t.Parallel()
+	var list []compose.Mechanism
+	for _, text := range []string{"eps-delta:epsilon=0.5:delta=1e-9", "gaussian:sigma=8:count=4"} {
+		m, err := parseMechanism(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, m)
+	}
+	q, err := compose.EpsilonAt(1e-6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	verdicts, err := compose.Compare(list, q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range verdicts {
+		epsilon := &verdicts[i].Loss.Epsilon
+		*epsilon = math.Ceil(*epsilon*1e6) / 1e6
+	}
+	for name, print := range map[string]func(*app) error{
+		"budget_compare.golden":      func(a *app) error { return a.printVerdicts(verdicts) },
+		"budget_compare_json.golden": func(a *app) error { return a.printVerdictsJSON(verdicts) },
+	} {
+		var out strings.Builder
+		if err := print(&app{stdout: &out}); err != nil {
+			t.Fatal(err)
+		}
+		golden.File(t, "testdata/"+name, out.String())
+	}
+}
+
+// compose and compare say the same, and what does not apply has a reason.
+func TestBudgetCompareAgreesWithCompose(t *testing.T) {
+	t.Parallel()
+	args := strings.Fields("--mechanism laplace:scale=10:count=30 --mechanism discrete-gaussian:sigma=8 --delta 1e-6")
+	for _, v := range compared(t, args...) {
+		with := append([]string{"--accountant", v.Accountant}, args...)
+		if v.Reason == "" {
+			if got := composed(t, with...); got.Epsilon != *v.Epsilon || got.Delta != *v.Delta || got.Mechanisms != 31 {
+				t.Errorf("%s: compose says %+v, compare %v", v.Accountant, got, *v.Epsilon)
+			}
+			continue
+		}
+		code, stdout, stderr := run(t, append([]string{"budget", "compose"}, with...)...)
+		if code != exitUsage || stdout != "" || !strings.Contains(stderr, v.Reason) || !strings.Contains(stderr, "--accountant "+v.Accountant) {
+			t.Errorf("%s: exit %d, stdout %q, stderr %q", v.Accountant, code, stdout, stderr)
+		}
+	}
+}
+
+// What cannot be a composition ends in exit code 2, and the message names the
+// flag and the parameter.
+func TestBudgetComposeRefusesBadInput(t *testing.T) {
+	t.Parallel()
+	const good = "--mechanism gaussian:sigma=3 "
+	cases := []struct{ args, want string }{
+		{"--delta 1e-6", "--mechanism is needed"},
+		{good, "either --epsilon or --delta"},
+		{good + "--epsilon 1 --delta 1e-6", "either --epsilon or --delta"},
+		{good + "--delta 0", "--delta is 0"},
+		{good + "--delta 1", "--delta is 1"},
+		{good + "--delta -0.5", "--delta is -0.5"},
+		{good + "--delta NaN", "--delta is NaN"},
+		{good + "--epsilon -1", "--epsilon is -1"},
+		{good + "--epsilon NaN", "--epsilon is NaN"},
+		{good + "--epsilon Inf", "--epsilon is +Inf"},
+		{good + "--epsilon 1 --accountant moments", "--accountant"},
+		{good + "--epsilon 1 --group 0", "--group 0"},
+		{good + "--epsilon 1 --group 9999999", "group is 9.999999e+06"},
+		{"--mechanism laplace:scale=1:sampling=0.1 --group 2 --delta 1e-6", "no known cost for a group"},
+	}
+	for _, bad := range []struct{ mechanism, want string }{
+		{"", `unknown mechanism ""`},
+		{"gauss:sigma=1", `unknown mechanism "gauss"`},
+		{"gaussian", "sigma is missing"},
+		{"gaussian:", "not of the form"},
+		{"gaussian:sigma", "not of the form"},
+		{"gaussian:sigma=", `sigma is ""`},
+		{"gaussian:sigma=x", `sigma is "x"`},
+		{"gaussian:sigma=1:sigma=2", "sigma is given twice"},
+		{"gaussian:sigma=1:scale=2", `no "scale"`},
+		{"gaussian:sigma=0", "sigma is 0"},
+		{"gaussian:sigma=-1", "sigma is -1"},
+		{"gaussian:sigma=NaN", "sigma is NaN"},
+		{"gaussian:sigma=Inf", "sigma is +Inf"},
+		{"gaussian:sigma=1e-9", "sigma is 1e-09"},
+		{"gaussian:sigma=1:sensitivity=0", "sensitivity is 0"},
+		{"gaussian:sigma=1:sensitivity=NaN", "sensitivity is NaN"},
+		{"gaussian:sigma=1:sensitivity=1e9", "sigma/sensitivity is"},
+		{"gaussian:sigma=1:sampling=0", "sampling is 0"},
+		{"gaussian:sigma=1:sampling=1.5", "sampling is 1.5"},
+		{"gaussian:sigma=1:count=0", "count is 0"},
+		{"gaussian:sigma=1:count=1.5", "count is 1.5"},
+		{"gaussian:sigma=1:count=-2", "count is -2"},
+		{"gaussian:sigma=1:count=1e10", "count is 1e+10"},
+		{"laplace:scale=0", "scale is 0"},
+		{"laplace:scale=1:sampling=2", "sampling is 2"},
+		{"discrete-gaussian:sigma=1:sampling=2", "sampling is 2"},
+		{"gaussian-without-replacement:sigma=1", "sampling is missing"},
+		{"gaussian-without-replacement:sigma=1:sampling=2", "sampling is 2"},
+		{"laplace:sigma=1", `no "sigma"`},
+		{"laplace:scale=1:sensitivity=-1", "sensitivity is -1"},
+		{"discrete-gaussian:sigma=1:sensitivity=0.5", "sensitivity is 0.5"},
+		{"discrete-gaussian:sigma=1e-4", "sigma is 0.0001"},
+		{"randomized-response:epsilon=-1", "epsilon is -1"},
+		{"randomized-response:epsilon=1:values=1", "values is 1"},
+		{"eps-delta:epsilon=1", "delta is missing"},
+		{"eps-delta:delta=0.1", "epsilon is missing"},
+		{"eps-delta:epsilon=Inf:delta=0", "epsilon is +Inf"},
+		{"eps-delta:epsilon=1:delta=1", "delta is 1"},
+		{"eps-delta:epsilon=1:delta=NaN", "delta is NaN"},
+	} {
+		cases = append(cases, struct{ args, want string }{"--delta 1e-6 --mechanism=" + bad.mechanism, bad.want})
+	}
+	for _, tc := range cases {
+		for _, command := range []string{"compose", "compare"} {
+			code, stdout, stderr := run(t, append([]string{"budget", command}, strings.Fields(tc.args)...)...)
+			if command == "compare" && strings.Contains(tc.args, "--accountant") {
+				continue
+			}
+			if code != exitUsage || stdout != "" {
+				t.Errorf("%s %s: exit %d, stdout %q", command, tc.args, code, stdout)
+			}
+			if !strings.Contains(stderr, tc.want) || !strings.Contains(stderr, "--") {
+				t.Errorf("%s %s: stderr %q does not say %q", command, tc.args, stderr, tc.want)
+			}
+		}
+	}
+}
+
+// An accountant that has no answer says why, and prints no number.
+func TestBudgetComposeSaysWhatDoesNotApply(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ args, want string }{
+		{"--mechanism gaussian:sigma=1:sampling=0.1 --delta 1e-6 --accountant gdp", "Poisson sample"},
+		{"--mechanism gaussian:sigma=1:sampling=0.1 --delta 1e-6 --accountant zcdp", "Poisson sample"},
+		{"--mechanism eps-delta:epsilon=1:delta=1e-9 --delta 1e-6 --accountant gdp", "eps-delta"},
+		{"--mechanism eps-delta:epsilon=1:delta=1e-9 --delta 1e-6 --accountant rdp", "eps-delta"},
+		{"--mechanism eps-delta:epsilon=1:delta=1e-3 --delta 1e-6", "unbounded loss"},
+		{"--mechanism eps-delta:epsilon=1:delta=1e-3 --delta 1e-6", "basic: the deltas"},
+		{"--mechanism eps-delta:epsilon=1:delta=1e-3 --delta 1e-6 --accountant zcdp", "add up to 0.001"},
+		{"--mechanism eps-delta:epsilon=1:delta=1e-3 --delta 1e-6 --accountant basic", "add up to 0.001"},
+		{"--mechanism eps-delta:epsilon=0.1:delta=1e-4:count=11 --delta 1e-3 --accountant zcdp", "add up to 0.0011"},
+		{"--mechanism eps-delta:epsilon=0.1:delta=1e-4:count=11 --delta 1e-3 --accountant basic", "add up to 0.0011"},
+		{"--mechanism discrete-gaussian:sigma=4 --delta 1e-6 --accountant gdp", "discrete-gaussian"},
+		{"--mechanism laplace:scale=1:count=2 --epsilon 1 --accountant basic", "add up to more"},
+		{"--mechanism laplace:scale=1 --delta 0.5 --accountant advanced", "1/e"},
+		{"--mechanism gaussian:sigma=100:count=100001 --delta 1e-6 --accountant advanced", "at most 100000"},
+	} {
+		code, stdout, stderr := run(t, append([]string{"budget", "compose"}, strings.Fields(tc.args)...)...)
+		if code != exitUsage || stdout != "" || !strings.Contains(stderr, tc.want) || !strings.Contains(stderr, "--accountant") {
+			t.Errorf("%s: exit %d, stdout %q, stderr %q, want %q", tc.args, code, stdout, stderr, tc.want)
+		}
+	}
+}
+
+// Without --accountant the tightest that has an answer gives it, also where pld has none,
+// and it is named why others have none.
+func TestBudgetComposeTakesTheTightestThatApplies(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ args, accountant, others string }{
+		{"--mechanism gaussian:sigma=1:sampling=0.1 --delta 1e-6", "pld", "gdp zcdp"},
+		{"--mechanism discrete-gaussian:sigma=3 --delta 1e-300", "zcdp", "gdp pld basic advanced"},
+		{"--mechanism gaussian:sigma=0.001:count=1000000000 --delta 1e-6", "rdp", "gdp pld zcdp advanced"},
+		{"--mechanism laplace:scale=10:count=30 --delta 1e-40", "basic", ""},
+		{"--mechanism gaussian:sigma=100:count=500 --delta 1e-6", "gdp", ""},
+		{"--mechanism gaussian:sigma=100:count=500 --group 3 --delta 1e-6", "gdp", ""},
+		{"--mechanism gaussian-without-replacement:sigma=2:sampling=0.01:count=100 --delta 1e-6", "pld", "gdp zcdp"},
+		{"--mechanism discrete-gaussian:sigma=3:sampling=0.1 --delta 1e-6", "pld", "gdp rdp zcdp"},
+	} {
+		args := strings.Fields(tc.args)
+		got := composed(t, args...)
+		verdicts := compared(t, args...)
+		if got.Accountant != tc.accountant || verdicts[0].Accountant != tc.accountant || got.Epsilon != *verdicts[0].Epsilon {
+			t.Errorf("%s: %+v, compare says %+v first", tc.args, got, verdicts[0])
+		}
+		_, text, _ := run(t, append([]string{"budget", "compose"}, args...)...)
+		for _, v := range got.NotApplicable {
+			if v.Reason == "" || !strings.Contains(text, v.Reason) {
+				t.Errorf("%s: the text does not say of %s %q: %s", tc.args, v.Accountant, v.Reason, text)
+			}
+		}
+		for _, name := range strings.Fields(tc.others) {
+			if !slices.ContainsFunc(got.NotApplicable, func(v verdict) bool { return v.Accountant == name }) {
+				t.Errorf("%s: it is not said why not %s: %s", tc.args, name, text)
+			}
+		}
+	}
+}

@@ -1,0 +1,110 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tollgate-dp/tollgate/internal/app/cli"
+	"github.com/tollgate-dp/tollgate/internal/app/plan/protected"
+	"github.com/tollgate-dp/tollgate/pipeline"
+)
+
+// changeFlags are the flags of change as they were given.
+type changeFlags struct {
+	config       string
+	dryRun       bool
+	createTopics bool
+	replication  int
+	generateKeys bool
+	format       cli.Format
+}
+
+func (a *app) change() *cobra.Command {
+	f := &changeFlags{}
+	cmd := &cobra.Command{
+		Use:   "change",
+		Short: "Change a deployment between two runs: metrics, bounds, keys, shards",
+		Long: `Put a changed configuration in force after the last settled turn, as a new generation
+on the control topic; every later run uses it. First end the run (SIGTERM): no turn
+may be open. Accounts stay as they are, and so do the open windows of every metric
+that keeps its name and its public keys. Windows that a change cuts short are never
+released.
+
+You can add and remove metrics; change bounds, ladders, targets, public keys,
+lateness, the noise key and the ledger slots; lower the budget; change the number of
+shards together with the name of the ledger topic; and change the number of release
+shards together with the name of the counts topic.
+
+The promise never becomes weaker. A metric's name always means the same: to count
+something else, use another name. You can add metrics with private keys only if
+privacy.delta_keys was reserved from the start; this part of delta stays reserved if
+you remove them. You cannot change the accountant, the period, the user-hash key or
+the record's user field.
+
+To rotate the noise key, name a new one under keys.noise with a new id. After the
+change no turn needs the old key any more, and you can destroy it.
+
+--dry-run shows what would change, also during a run: every field that differs, with
+its value in force and in the file. For every metric that this affects, it shows how
+exact the counts were and would be, and how many windows a whole budget pays for. It
+names a turn that is under way, over which no change can go.`,
+		Example: `  tollgate change --config tollgate.yaml --dry-run
+  tollgate change --config tollgate.yaml --generate-keys --create-topics`,
+		Args: noArguments("--config"),
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	a.configPath(cmd, &f.config)
+	flags.BoolVar(&f.dryRun, "dry-run", false, "show what would change, and change nothing")
+	flags.BoolVar(&f.createTopics, "create-topics", false, "create the deployment's topics that do not exist")
+	flags.IntVar(&f.replication, "replication", 0, "with --create-topics: replicas of each partition (default: the brokers' setting)")
+	flags.BoolVar(&f.generateKeys, "generate-keys", false, "create the key files that do not exist")
+	cli.FormatFlag(cmd, &f.format)
+	cmd.RunE = a.run(func(cmd *cobra.Command) error { return a.runChange(cmd.Context(), f) })
+	return cmd
+}
+
+func (a *app) runChange(ctx context.Context, f *changeFlags) error {
+	switch {
+	case f.dryRun && (f.createTopics || f.generateKeys):
+		return usage(errors.New("--dry-run makes nothing: leave --create-topics and --generate-keys out"))
+	case f.replication != 0 && !f.createTopics:
+		return usage(errors.New("--replication goes with --create-topics"))
+	case f.replication < 0 || f.replication > 1<<15-1:
+		return must("replication", "from 1 to %d", 1<<15-1)
+	}
+	d, err := a.prepare(f.config, f.generateKeys)
+	if err != nil {
+		return err
+	}
+	if err := a.doubts(d, false); err != nil {
+		return err
+	}
+	o := pipeline.ChangeOptions{
+		DryRun: f.dryRun, Logger: a.checking(false).Logger,
+		Commit: func(all []pipeline.Difference) error { return rotates(d, all) },
+	}
+	if f.createTopics {
+		o.MakeTopics = func(ctx context.Context) error {
+			return a.createTopics(ctx, d, pipeline.TopicOptions{Replication: f.replication})
+		}
+	}
+	result, err := pipeline.Change(ctx, d.Deployment, o)
+	if err != nil {
+		return d.explained(err)
+	}
+	return a.printChange(f, d, result)
+}
+
+// rotates records that the deployment goes on with a new noise key, where it has one, and refuses a
+// key under which choosing bounds has spent something.
+func rotates(d *loaded, all []pipeline.Difference) error {
+	noise, _ := d.file.KeyFiles()
+	if noise == "" || !slices.ContainsFunc(all, func(one pipeline.Difference) bool { return one.What == "the noise key" }) {
+		return nil
+	}
+	return protected.Continue(protected.RecordOf(noise), d.Config.Deployment)
+}

@@ -1,0 +1,231 @@
+package commands
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/app/cli"
+	"github.com/tollgate-dp/tollgate/internal/app/config"
+	"github.com/tollgate-dp/tollgate/internal/app/terminal"
+	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+)
+
+// changed is a change as JSON.
+type changed struct {
+	Changes       []difference `json:"changes"`
+	Effects       []effect     `json:"effects"`
+	DryRun        bool         `json:"dry_run"`
+	Generation    uint32       `json:"generation,omitempty"`
+	FromTurn      uint64       `json:"from_turn,omitempty"`
+	From          *time.Time   `json:"from,omitempty"`
+	UnderWay      uint64       `json:"under_way_turn,omitempty"` // with DryRun
+	CarriedOn     []string     `json:"carried_on"`
+	GivenUp       []string     `json:"given_up"`
+	RetiredKey    string       `json:"retired_key,omitempty"`
+	RetiredTopics []string     `json:"retired_topics"`
+}
+
+// difference is a point in which a configuration differs from the one in force.
+type difference struct {
+	What   string           `json:"what"`
+	Values []pipeline.Value `json:"values"`
+}
+
+// effect is what a change does to a metric; nil for one that was not there, or will not be.
+type effect struct {
+	Metric string   `json:"metric"`
+	Was    *figures `json:"in_force"`
+	Is     *figures `json:"configured"`
+}
+
+// figures are deployment.Figures as JSON, which has no infinite numbers.
+type figures struct {
+	Sigma        float64  `json:"least_sigma"`
+	Within       float64  `json:"within"` // ± so much, at Confidence
+	Confidence   float64  `json:"confidence"`
+	MeetableFrom *float64 `json:"meetable_from"` // nil: no count can meet the target, or there is none
+	NoTarget     bool     `json:"no_target,omitempty"`
+	Threshold    *float64 `json:"threshold"` // nil: keys are not private
+	// Windows is how many windows a whole budget pays for, for a user who contributes to no other
+	// metric. Lasts is how many every user can take part in, as validate says; 0: not known, or the
+	// same.
+	Windows uint64 `json:"windows_of_a_whole_budget,omitempty"`
+	Lasts   uint64 `json:"windows,omitempty"`
+	alone   bool   // Windows leaves other metrics out
+}
+
+func figuresOf(f deployment.Figures) *figures {
+	finite := func(v float64) *float64 {
+		if math.IsInf(v, 0) || math.IsNaN(v) {
+			return nil
+		}
+		return &v
+	}
+	return &figures{Sigma: f.Sigma, Within: f.Within, Confidence: f.Confidence, MeetableFrom: finite(math.Ceil(f.MeetableFrom)),
+		NoTarget: math.IsNaN(f.MeetableFrom), Threshold: finite(f.Threshold), Windows: f.Windows}
+}
+
+// effects compares the figures of metrics by their names: those that differ, and those that are on
+// one side only. lasts says how many windows every user can take part in after the change.
+func effects(before, after []deployment.Figures, lasts map[string]uint64) []effect {
+	out := []effect{}
+	named := func(all []deployment.Figures, name string) *figures {
+		at := slices.IndexFunc(all, func(f deployment.Figures) bool { return f.Metric == name })
+		if at < 0 {
+			return nil
+		}
+		of := figuresOf(all[at])
+		of.alone = slices.ContainsFunc(all, func(f deployment.Figures) bool { return f.Metric != name && f.Windows > 0 })
+		return of
+	}
+	add := func(name string) {
+		e := effect{Metric: name, Was: named(before, name), Is: named(after, name)}
+		if e.Was != nil && e.Is != nil && e.Was.text() == e.Is.text() {
+			return
+		}
+		if e.Is != nil && e.Is.alone {
+			e.Is.Lasts = lasts[name]
+		}
+		out = append(out, e)
+	}
+	for _, f := range before {
+		add(f.Metric)
+	}
+	for _, f := range after {
+		if named(before, f.Metric) == nil {
+			add(f.Metric)
+		}
+	}
+	return out
+}
+
+// lasts returns by metric how many windows every user can take part in, however much they
+// contribute to others.
+func lasts(d *pipeline.Deployment) map[string]uint64 {
+	out := map[string]uint64{}
+	for i, l := range deployment.Lifetimes(d) {
+		if spec := d.Metrics[i].Spec; spec.Of == "" && !l.UpTo {
+			out[spec.Name] = l.Windows
+		}
+	}
+	return out
+}
+
+// text says the figures in a line.
+func (f *figures) text() string {
+	parts := []string{
+		"noise σ at least " + rounded(f.Sigma),
+		fmt.Sprintf("± %s at %s %%", rounded(f.Within), number(100*f.Confidence)),
+	}
+	switch {
+	case f.NoTarget:
+		parts = append(parts, "no target")
+	case f.MeetableFrom == nil:
+		parts = append(parts, "target met by no count")
+	case *f.MeetableFrom == 0:
+		parts = append(parts, "target met by all counts")
+	default:
+		parts = append(parts, "target met by counts from "+ceiling(*f.MeetableFrom))
+	}
+	if f.Threshold != nil {
+		parts = append(parts, "keys released above "+ceiling(*f.Threshold))
+	}
+	if f.Lasts > 0 {
+		parts = append(parts, "every user can take part in "+terminal.Number(float64(f.Lasts), 0)+" windows")
+	}
+	if f.Windows > 0 {
+		whole := "a whole budget pays for " + terminal.Number(float64(f.Windows), 0) + " windows"
+		if f.alone {
+			whole += " if a user contributes to no other metric"
+		}
+		parts = append(parts, whole)
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (a *app) printChange(f *changeFlags, d *loaded, r pipeline.ChangeResult) error {
+	out := changed{Changes: []difference{}, Effects: effects(r.Before, r.After, lasts(d.Deployment)), DryRun: f.dryRun, CarriedOn: append([]string{}, r.CarriedOn...),
+		GivenUp: append([]string{}, r.GivenUp...), RetiredTopics: append([]string{}, r.RetiredTopics...), RetiredKey: r.RetiredKey}
+	for _, one := range r.Differences {
+		out.Changes = append(out.Changes, difference{What: one.What, Values: append([]pipeline.Value{}, one.Values...)})
+	}
+	if len(r.Differences) > 0 {
+		out.Generation, out.FromTurn, out.From, out.UnderWay = r.Generation, r.FromTurn, &r.From, r.UnderWay
+	}
+	text := out.text(f.config, d.file)
+	if f.format == cli.JSON {
+		encoded, err := json.MarshalIndent(out, "", "  ")
+		if err != nil {
+			return fmt.Errorf("writing output: %w", err)
+		}
+		text = string(encoded) + "\n"
+	}
+	if _, err := a.stdout.Write([]byte(text)); err != nil {
+		return fmt.Errorf("writing output: %w", err)
+	}
+	return nil
+}
+
+func (c *changed) text(path string, file *config.File) string {
+	var b strings.Builder
+	if len(c.Changes) == 0 {
+		return "nothing to change: this configuration is in force already\n"
+	}
+	verb := "is in force"
+	if c.DryRun {
+		verb = "would be in force"
+	}
+	fmt.Fprintf(&b, "generation %d %s from %s on (turn %d)\n\nchanged:\n", c.Generation, verb, c.From.Format(time.RFC3339), c.FromTurn)
+	for _, d := range c.Changes {
+		fmt.Fprintf(&b, "  %s\n", d.What)
+		writeValues(&b, "    ", d.Values)
+	}
+	if len(c.Effects) > 0 {
+		b.WriteString("\nwhat that does:\n")
+	}
+	for _, e := range c.Effects {
+		fmt.Fprintf(&b, "  %s\n", terminal.Key(e.Metric, 40))
+		for _, side := range []struct {
+			name string
+			of   *figures
+		}{{"before", e.Was}, {"after", e.Is}} {
+			if side.of != nil {
+				fmt.Fprintf(&b, "    %-7s %s\n", side.name, side.of.text())
+			}
+		}
+	}
+	list := func(what string, names []string) {
+		if len(names) > 0 {
+			fmt.Fprintf(&b, "%s: %s\n", what, strings.Join(names, ", "))
+		}
+	}
+	b.WriteString("\n")
+	list("metrics whose open windows go on", c.CarriedOn)
+	list("metrics whose open windows are given up", c.GivenUp)
+	if c.DryRun {
+		if c.UnderWay > 0 {
+			fmt.Fprintf(&b, "turn %d is under way and may be published in part. change refuses to go over it: run the old configuration and drain it first\n", c.UnderWay)
+		}
+		return b.String()
+	}
+	if c.RetiredKey != "" {
+		fmt.Fprintf(&b, "no turn needs noise key %s any more: destroy it, and every copy\n", c.RetiredKey)
+		writeBackups(&b, file)
+		b.WriteString("\n")
+	}
+	list("topics that no run reads any more", c.RetiredTopics)
+	fmt.Fprintf(&b, "\nnext: tollgate run --config %s\n", path)
+	return b.String()
+}
+
+// writeValues writes fields with what they were and are, a line each.
+func writeValues(b *strings.Builder, indent string, values []pipeline.Value) {
+	for _, v := range values {
+		fmt.Fprintf(b, "%s%s: %s → %s\n", indent, v.Field, v.Was, v.Is)
+	}
+}

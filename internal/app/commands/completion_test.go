@@ -1,0 +1,79 @@
+package commands
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A shell is told commands, flags, the words that a flag takes and the metrics of a configuration.
+func TestShellsCompleteWhatCanStandThere(t *testing.T) {
+	t.Parallel()
+	cfg := deploymentFile(t, "localhost:1")
+	for args, want := range map[string]string{
+		"vali": "validate\t", "run --log": "--log-format\t", "validate --format ": "table\njson\n", "run --log-format ": "auto\ntext\njson\n", "budget compo": "compose\t",
+		"plan --config " + cfg + " --metric ": "views\n",
+	} {
+		stdout, _ := mustRun(t, append([]string{"__complete"}, strings.Split(args, " ")...)...)
+		if !strings.Contains(stdout, want) {
+			t.Errorf("%s: %q, want %q", args, stdout, want)
+		}
+	}
+	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
+		if stdout, _ := mustRun(t, "completion", shell); len(stdout) < 500 {
+			t.Errorf("%s: %s", shell, stdout)
+		}
+	}
+}
+
+func TestManualPagesAreOneForEachCommand(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "man1")
+	mustRun(t, "man", "--dir", dir)
+	pages, err := filepath.Glob(filepath.Join(dir, "tollgate*.1"))
+	if err != nil || len(pages) < 15 {
+		t.Fatalf("%d pages, %v", len(pages), err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "tollgate-run.1"))
+	if err != nil || !strings.Contains(string(text), `.TH "RUNNER" "1" "Jan 1970"`) || !strings.Contains(string(text), `\-\-until\-end`) && !strings.Contains(string(text), "--until-end") {
+		t.Errorf("%v: %s", err, text)
+	}
+	if code, _, stderr := run(t, "man"); code != exitUsage || !strings.Contains(stderr, "dir") {
+		t.Errorf("exit %d, %s", code, stderr)
+	}
+}
+
+// Without --config the variable says which file it is, and then its usual name; --config wins.
+func TestTheUsualConfiguration(t *testing.T) {
+	dir := t.TempDir()
+	body, err := os.ReadFile(deploymentFile(t, "localhost:1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, epsilon := range map[string]string{"tollgate.yaml": "4", "other.yaml": "5", "third.yaml": "6"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(strings.Replace(string(body), "epsilon: 4", "epsilon: "+epsilon, 1)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Chdir(dir)
+	for _, c := range []struct {
+		variable string
+		args     []string
+		want     string
+	}{{"", nil, "(4, 1e-06)"}, {"other.yaml", nil, "(5, 1e-06)"}, {"other.yaml", []string{"--config", "third.yaml"}, "(6, 1e-06)"}} {
+		var out, errs strings.Builder
+		a := app{stdout: &out, stderr: &errs, getenv: func(name string) string { return map[string]string{"TOLLGATE_CONFIG": c.variable}[name] }}
+		if code := a.execute(t.Context(), append([]string{"validate", "--offline"}, c.args...)); code != exitOK || !strings.Contains(out.String(), c.want) {
+			t.Errorf("%q %v: exit %d, %s%s", c.variable, c.args, code, &out, &errs)
+		}
+	}
+	// A variable that is set for one field is used, and one that sets none is refused.
+	for variable, want := range map[string]string{"TOLLGATE__PRIVACY__EPSILON": "(3, 1e-06)", "TOLLGATE__PRIVACY__EPS": "there is no field"} {
+		var out strings.Builder
+		a := app{stdout: &out, stderr: &out, variables: func() []string { return []string{variable, "HOME"} }, getenv: func(name string) string { return map[string]string{variable: "3"}[name] }}
+		if a.execute(t.Context(), []string{"validate", "--offline"}); !strings.Contains(out.String(), want) {
+			t.Errorf("%s: %s", variable, &out)
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package commands
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tollgate-dp/tollgate/internal/app/config"
+	"github.com/tollgate-dp/tollgate/internal/app/plan/protected"
+	"github.com/tollgate-dp/tollgate/pipeline"
+)
+
+// usualConfig is the configuration of commands that are told of none.
+const usualConfig = "tollgate.yaml"
+
+// configPath adds --config to a command that cannot do without a configuration.
+func (a *app) configPath(cmd *cobra.Command, to *string) {
+	cmd.Flags().StringVar(to, "config", "", "configuration file (YAML; default: $TOLLGATE_CONFIG, else "+usualConfig+")")
+	cmd.PreRunE = func(*cobra.Command, []string) error {
+		if cmd.Flags().Changed("config") {
+			return nil
+		}
+		if *to = a.getenv("TOLLGATE_CONFIG"); *to != "" {
+			return nil
+		}
+		if *to = usualConfig; !exists(*to) {
+			return usage(errors.New("--config is needed: TOLLGATE_CONFIG is not set, and there is no " + usualConfig + " here"))
+		}
+		return nil
+	}
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// loaded is a configuration that was read and compiled.
+type loaded struct {
+	*pipeline.Deployment
+	file *config.File
+	role pipeline.AccessRole // of the command; "": run
+	made []string            // the key files that the command has made
+}
+
+// load reads, resolves and compiles a configuration. Errors in its contents have an exit
+// code of their own, which a missing file does not have.
+func (a *app) load(path string, o config.Options) (*loaded, error) {
+	file, err := config.Open(path, a.environment())
+	if err != nil {
+		return nil, inFile(err)
+	}
+	return a.compile(file, o)
+}
+
+// environment has the variables that a configuration can use.
+func (a *app) environment() config.Environment {
+	return config.Environment{Get: a.getenv, Names: a.variables}
+}
+
+func (a *app) compile(file *config.File, o config.Options) (*loaded, error) {
+	if err := file.Resolve(o); err != nil {
+		return nil, inFile(err)
+	}
+	d, err := file.Compile()
+	if err != nil {
+		return nil, inFile(err)
+	}
+	return &loaded{Deployment: d, file: file}, nil
+}
+
+// inFile marks errors of a file's contents.
+func inFile(err error) error {
+	var wrong config.Errors
+	if errors.As(err, &wrong) {
+		return contents(wrong)
+	}
+	return err
+}
+
+// spared refuses outputs that would overwrite the configuration, or a file that it names.
+func (d *loaded) spared(outputs ...namedFile) error {
+	var inputs []namedFile
+	for i, file := range d.file.Files() {
+		by := "the configuration"
+		if i == 0 {
+			by = "--config"
+		}
+		inputs = append(inputs, namedFile{by, file})
+	}
+	if noise, _ := d.file.KeyFiles(); noise != "" {
+		inputs = append(inputs, namedFile{"the configuration", protected.RecordOf(noise)})
+	}
+	if record, _ := d.file.RecordPlace(); record != "" {
+		inputs = append(inputs, namedFile{"the configuration", record})
+	}
+	return spared(outputs, inputs...)
+}
+
+// explained marks errors of the configuration that only a command of the pipeline finds:
+// files of certificates, and differences from the HEADER. What only --strict refuses has the
+// same exit code. To a right that is missing it adds the commands that help.
+func (d *loaded) explained(err error) error {
+	if lacks := pipeline.DeniedAccess(d.Deployment, err); len(lacks) > 0 {
+		for _, one := range lacks {
+			err = fmt.Errorf("%w\nallow %s on %s: %s", err, strings.Join(one.Operations, ", "), one.On, one.Fix)
+		}
+		err = fmt.Errorf("%w\nto list all rights that this user lacks: tollgate validate --config %s --acls --role %s", err, d.file.Files()[0], cmp.Or(d.role, pipeline.RoleRun))
+	}
+	strict := errors.Is(err, pipeline.ErrStrict) && !errors.Is(err, pipeline.ErrStopped)
+	if strict || errors.Is(err, pipeline.ErrHeaderMismatch) || errors.Is(err, pipeline.ErrOtherPromise) {
+		return contents(err)
+	}
+	return inFile(d.file.Locate(err))
+}

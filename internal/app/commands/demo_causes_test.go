@@ -1,0 +1,265 @@
+package commands
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+var spring = time.Date(2025, 3, 1, 0, 0, 0, 0, time.UTC)
+
+// causeCase is a file that a demo makes little of, and what its holder is to read.
+type causeCase struct {
+	name   string
+	header string             // of a CSV file; "": JSON lines
+	record func(i int) string // record i of 2,000
+	args   []string           // beside those that all cases share
+	want   []string           // on stderr
+	never  []string           // not on stderr
+	lost   bool               // more than half
+}
+
+// minutes are the times of records, a minute apart.
+func minutes(i int) time.Time { return spring.Add(time.Duration(i) * time.Minute) }
+
+// ordinary is record i of as many users, a day for all, with a layout of its own.
+func ordinary(layout func(time.Time) string) func(int) string {
+	return func(i int) string { return fmt.Sprintf("%s,u%d,north", layout(minutes(i/2)), i) }
+}
+
+func rfc3339(t time.Time) string { return t.Format(time.RFC3339) }
+
+func causeCases() []causeCase {
+	const header = "when,who,where"
+	threshold := "from which a private key is released"
+	listed := []string{"--public-keys", "north,south", "--window", "24h"}
+	return []causeCase{
+		{
+			name: "seconds read as milliseconds", header: header, record: ordinary(func(t time.Time) string { return fmt.Sprint(t.Unix()) }),
+			args:  []string{"--time-unit", "ms"},
+			want:  []string{"2,000 of 2,000 records (100 %) have no time of the years 1971 to 2039 by --time-field when --time-unit ms", "from 1970-01-21T", "--time-unit s gives 2,000 times from 2025-03-01T00:00:00Z to 2025-03-01T16:39:00Z"},
+			never: []string{threshold},
+		},
+		{
+			name: "milliseconds read as seconds", header: header, record: ordinary(func(t time.Time) string { return fmt.Sprint(t.UnixMilli()) }),
+			args: []string{"--time-unit", "s"}, lost: true,
+			want:  []string{"nothing to release", "none of them is such a time", "--time-field when --time-unit ms gives 2,000 times from 2025-03-01T00:00:00Z"},
+			never: []string{threshold, "is --time-field"},
+		},
+		{
+			name: "the wrong field", header: "when,who,where,at", record: func(i int) string { return ordinary(rfc3339)(i) + fmt.Sprintf(",%d", minutes(i).Unix()) },
+			args: []string{"--time-field", "where"}, lost: true,
+			want: []string{"by --time-field where --time-unit rfc3339", "--time-field when --time-unit rfc3339 gives 2,000 times", ", or --time-field at --time-unit s gives 2,000 times"},
+		},
+		{
+			name: "the wrong field of JSON", record: func(i int) string {
+				return fmt.Sprintf(`{"who": "u%d", "where": "north", "when": %d, "on.time": %q}`, i, i, rfc3339(minutes(i)))
+			},
+			want: []string{"by --time-field when --time-unit rfc3339", `--time-field on\.time --time-unit rfc3339 gives`}, lost: true,
+		},
+		{
+			name: "no field of times", header: header, record: func(i int) string { return fmt.Sprintf("soon,u%d,north", i) }, lost: true,
+			want:  []string{"2,000 of 2,000 records (100 %) are broken (2,000 bad_timestamp time)", "check --time-field when and --time-unit rfc3339", "the fields are when, who, where"},
+			never: []string{"gives"},
+		},
+		{
+			name: "times without a zone", header: header, record: ordinary(func(t time.Time) string { return t.Format("2006-01-02 15:04:05") }), lost: true,
+			want: []string{"--time-unit rfc3339 (like 2025-03-03T00:00:01Z, with a T and a zone; the fields are when, who, where)"},
+		},
+		{
+			name: "nanoseconds", header: header, record: ordinary(func(t time.Time) string { return fmt.Sprint(t.UnixNano()) }), lost: true,
+			args: []string{"--time-unit", "us"},
+			want: []string{"--time-unit us (a number since 1970; divide nanoseconds by 1000 and use us; the fields are"},
+		},
+		{
+			name: "another encoding", header: header, record: func(i int) string { return ordinary(rfc3339)(i) + "\xe9" }, lost: true,
+			want: []string{"(2,000 bad_key key)", "keys must be UTF-8", "iconv -f latin1 -t utf-8"},
+		},
+		{
+			name: "a small epsilon", header: header, record: ordinary(rfc3339), args: []string{"--epsilon", "0.001"},
+			want: []string{"none of 1 count ", threshold, "the largest count is 2,000", "--epsilon 0.5, a weaker promise, lowers it to "},
+		},
+		{
+			name: "all after the end", header: header, record: ordinary(rfc3339), args: []string{"--to", "2020-01-01"},
+			want: []string{"are not before --to 2020-01-01T00:00:00Z", "--to 2025-03-02T00:00:00Z includes them"},
+		},
+		{
+			name: "a list that is one key", header: header, record: ordinary(rfc3339), args: []string{"--public-keys", "keys"},
+			want: []string{`the only key of the list is "keys"`},
+		},
+		{
+			name: "no user", record: func(i int) string {
+				return fmt.Sprintf(`{"person": "u%d", "where": "north", "when": %q}`, i, rfc3339(minutes(i)))
+			}, lost: true,
+			want: []string{"(2,000 missing_field user)", "check --user-field who (the fields are person, when, where"},
+		},
+		{
+			name: "before the start", header: header, record: ordinary(rfc3339), args: append([]string{"--from", "2025-04-01"}, "--to", "2025-04-02"), lost: true,
+			want: []string{"2,000 of 2,000 records (100 %) are before --from 2025-04-01T00:00:00Z", "--from 2025-03-01T00:00:00Z includes them"},
+		},
+		{
+			name: "after the end", header: header, record: ordinary(rfc3339), args: append([]string{"--from", "2025-02-01"}, "--to", "2025-02-02"),
+			want:  []string{"2,000 of 2,000 records (100 %) are not before --to 2025-02-02T00:00:00Z", "--to 2025-03-02T00:00:00Z includes them"},
+			never: []string{threshold},
+		},
+		{
+			// 40 users with 50 pages each a day: 48 of 50 keep 95 %.
+			name: "clipped by keys", header: header, record: func(i int) string { return fmt.Sprintf("%s,u%d,page-%d", rfc3339(minutes(i/2)), i%40, i/40) }, lost: true,
+			want:  []string{"1,960 of 2,000 accepted records (98 %) are of more keys than --max-keys-per-user 1 allows", "it cannot be raised here without hiding all keys: with 48, which", "the largest count comes to about 38, and the threshold to ", "--keys public --public-keys FILE"},
+			never: []string{": 48 would keep", "smaller --window"},
+		},
+		{
+			name: "private keys clipped by events", header: header, record: func(i int) string { return fmt.Sprintf("%s,u%d,north", rfc3339(minutes(i/2)), i%40) }, lost: true,
+			want:  []string{"\nwhy: 1,960 of 2,000 accepted records (98 %) are more than --max-events-per-key 1 allows a user for a key in a window; it cannot be raised here without hiding all keys: with 48, which would keep 95 %, the largest count comes to about 1,920, and the threshold to "},
+			never: []string{": 48 would keep"},
+		},
+		{
+			// 20 % are second visits: not what did it.
+			name: "a minor clip", header: header, record: func(i int) string { return fmt.Sprintf("%s,u%d,page-%d", rfc3339(minutes(i/2)), i%1600, i%1600%100) },
+			want:  []string{"clipped by max_events_per_key    400 ", "none of 100 counts"},
+			never: []string{"--max-events-per-key"},
+		},
+		{
+			// 10 pages of 2,000 visitors.
+			name: "swapped fields", header: header, record: func(i int) string { return fmt.Sprintf("%s,page-%d,u%d", rfc3339(minutes(i/2)), i%10, i) }, lost: true,
+			want: []string{"\nwhy: 10 users and 2,000 keys: check whether --user-field who and --key-field where are swapped. The data do not prove it"},
+		},
+		{
+			// 40 users with 50 visits each.
+			name: "clipped by events", header: header, record: func(i int) string { return fmt.Sprintf("%s,u%d,north", rfc3339(minutes(i/2)), i%40) },
+			args: listed, lost: true,
+			want: []string{"1,960 of 2,000 accepted records (98 %) are more than --max-events-per-key 1 allows", ": 48 would keep 95 %"},
+		},
+		{
+			// 20 users on each of 100 days, with a budget for 4.
+			name: "over budget", header: header, record: func(i int) string {
+				return fmt.Sprintf("%s,u%d,north", rfc3339(spring.AddDate(0, 0, i/20)), i%20)
+			},
+			args: append([]string{"--last-at-least", "4"}, listed...), lost: true,
+			want: []string{"1,920 of 2,000 accepted records (96 %) are of users whose budget was spent (--last-at-least 4): 95 would keep 95 %, at the cost of more noise"},
+		},
+		{
+			name: "keys that are not listed", header: header, record: func(i int) string {
+				return fmt.Sprintf("%s,u%d,%s", rfc3339(minutes(i/2)), i, []string{"North ", "west"}[i%2])
+			},
+			args: listed,
+			want: []string{"2,000 of 2,000 accepted records (100 %) have a key that --public-keys does not list; 1,000 differ from a key of the list only in case or spaces"},
+		},
+		{
+			// 100 keys of 20 users each: no window has enough, however large.
+			name: "below the threshold", header: header, record: func(i int) string { return fmt.Sprintf("%s,u%d,page-%d", rfc3339(minutes(i/2)), i, i%100) },
+			want:  []string{"none of 100 counts (a key in a window) reached", threshold, "the largest count is 20, of 20 users; the median window has 2,000 users", "--keys public --public-keys FILE"},
+			never: []string{"--window", "--last-at-least"},
+		},
+		{
+			name: "windows that are too small", header: header, record: ordinary(rfc3339), args: []string{"--window", "10m"},
+			want: []string{"none of 100 counts", "the largest count is 20, of 20 users", "--window 6h raises the largest to 720"},
+		},
+		{
+			name: "a budget for too many windows", header: header, record: ordinary(rfc3339), args: []string{"--last-at-least", "100000"},
+			want: []string{"none of 1 count", "the largest count is 2,000", "--last-at-least 439 lowers it to 1,111"},
+		},
+		{
+			// Old events, and numbers that are seconds of 2008 by chance.
+			name: "old events", header: "id,when,who,where", record: func(i int) string {
+				return fmt.Sprintf("%d,%s", 1_200_000_000+i, ordinary(func(t time.Time) string { return rfc3339(t.AddDate(-40, 0, 0)) })(i))
+			},
+			never: []string{"why", "WARNING", "nothing was released"},
+		},
+		{
+			// Half of it is old: nothing says that this is wrong.
+			name: "dates that were not set", header: header, record: func(i int) string {
+				return ordinary(func(t time.Time) string { return rfc3339([]time.Time{t, time.UnixMilli(0).UTC()}[i%2]) })(i)
+			},
+			args:  []string{"--from", "2025-03-01", "--to", "2025-03-02"},
+			never: []string{"--time-unit"},
+		},
+		{
+			// In any order, and enough of everything: nothing to explain.
+			name: "all is well", header: header, record: func(i int) string { return ordinary(rfc3339)(i * 7919 % 2000) },
+			never: []string{"why", "WARNING", "nothing was released"},
+		},
+	}
+}
+
+// Each cause of little or nothing being released is named by its figures, with a flag and a value,
+// and none that the file does not prove.
+func TestDemoSaysWhatDidIt(t *testing.T) {
+	t.Parallel()
+	for _, c := range causeCases() {
+		t.Run(c.name, func(t *testing.T) {
+			var b strings.Builder
+			name := "visits.jsonl"
+			if c.header != "" {
+				name = "visits.csv"
+				b.WriteString(c.header + "\n")
+			}
+			for i := range 2000 {
+				b.WriteString(c.record(i) + "\n")
+			}
+			args := []string{"demo", "--input", write(t, name, b.String()), "--user-field", "who", "--key-field", "where", "--time-field", "when",
+				"--window", "24h", "--max-keys-per-user", "1", "--max-events-per-key", "1"}
+			if c.header != "" {
+				args = append(args, "--header")
+			}
+			stdout, stderr := mustRun(t, append(args, c.args...)...)
+			for _, want := range c.want {
+				if !strings.Contains(stderr, want) {
+					t.Errorf("stderr lacks %q:\n%s", want, stderr)
+				}
+			}
+			_, after, _ := strings.Cut(stderr, "what became of the records")
+			for _, never := range c.never {
+				if strings.Contains(after, never) {
+					t.Errorf("stderr has %q:\n%s", never, stderr)
+				}
+			}
+			if strings.Count(stderr, "\nwhy: ") > 3 {
+				t.Errorf("more than three causes:\n%s", stderr)
+			}
+			if strings.Contains(stdout, "why") || strings.Contains(stdout, "of 2,000") || strings.Contains(stdout, "lost") {
+				t.Errorf("stdout depends on the data:\n%s", stdout)
+			}
+			if strings.Contains(stderr, "were lost before counting") != c.lost {
+				t.Errorf("lost is not %v:\n%s", c.lost, stderr)
+			}
+		})
+	}
+}
+
+func TestDemoSaysThatPrivateKeysOfMadeUpEventsAreTooFew(t *testing.T) {
+	t.Parallel()
+	_, stderr := mustRun(t, "demo", "--events", "2000", "--users", "500", "--windows", "3", "--keys", "private")
+	for _, want := range []string{"nothing was released", "counts (a key in a window) reached"} {
+		if !strings.Contains(stderr, want) {
+			t.Errorf("stderr lacks %q:\n%s", want, stderr)
+		}
+	}
+}
+
+// With --strict a demo that loses most of its records ends with a status of its own, after all
+// reports are written.
+func TestStrictRefusesLosses(t *testing.T) {
+	t.Parallel()
+	half := "when,who,where\n" + strings.Repeat("2025-03-01T00:00:00Z,a,north\nsoon,a,north\n", 2)
+	for _, c := range []struct {
+		name, text string
+		want       int
+	}{{"half", half, exitOK}, {"more than half", half + "soon,b,north\n", exitLosses}} {
+		report := filepath.Join(t.TempDir(), "tallies.json")
+		args := append(fileArgs(write(t, "visits.csv", c.text), "--max-events-per-key", "9", "--public-keys", "north"), "--trusted-report", report)
+		if code, _, stderr := run(t, args...); code != exitOK || strings.Contains(stderr, "WARNING") != (c.want != exitOK) {
+			t.Errorf("%s: exit %d, stderr %s", c.name, code, stderr)
+		}
+		code, stdout, stderr := run(t, append(args, "--strict")...)
+		if code != c.want || strings.Contains(stderr, "error: more than half of the records were lost") != (c.want != exitOK) || !strings.Contains(stdout, "north") {
+			t.Errorf("%s with --strict: exit %d, stderr %s", c.name, code, stderr)
+		}
+		if _, err := os.Stat(report); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -1,0 +1,145 @@
+package commands
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/app/cli"
+	"github.com/tollgate-dp/tollgate/internal/app/demo"
+	"github.com/tollgate-dp/tollgate/internal/app/terminal"
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+// printer writes releases as they come, and the chart after the last.
+type printer struct {
+	a     *app
+	j     *job
+	table *terminal.Table
+	width int
+	rows  []terminal.Row
+	met   int
+	first string // time to the first release
+	seen  int
+}
+
+func newPrinter(a *app, j *job) *printer {
+	_, width := terminal.Terminal(a.stdout)
+	p := &printer{a: a, j: j, width: min(width, 120)}
+	p.table = terminal.NewTable(a.stdout, terminal.TableOptions{
+		Width: p.width, Window: j.settings.Window, Confidence: j.settings.Target.Confidence, Target: p.hasTarget(), Keys: j.settings.PublicKeys, Top: j.flags.top,
+	})
+	return p
+}
+
+func (p *printer) hasTarget() bool { return p.j.deployment.Metrics[0].Spec.HasTarget() }
+
+// begin says what is promised: on stdout with a table, on stderr with JSON.
+func (p *printer) begin() error {
+	text := p.j.promise()
+	if p.j.flags.format == cli.JSON {
+		p.j.progress.Note("%s", strings.TrimRight(text, "\n"))
+		return nil
+	}
+	return p.print(text + "\n")
+}
+
+// print writes to stdout while no progress is on the screen.
+func (p *printer) print(text string) error {
+	return p.j.progress.Interrupt(p.a.stdout, func() error {
+		if _, err := io.WriteString(p.a.stdout, text); err != nil {
+			return fmt.Errorf("writing output: %w", err)
+		}
+		return nil
+	})
+}
+
+// turn prints the releases of a turn.
+func (p *printer) turn(t demo.Turn) error {
+	if len(t.Releases) > 0 && p.first == "" {
+		p.first = p.j.progress.Elapsed()
+	}
+	p.seen += len(t.Releases)
+	p.j.collect(t)
+	defer p.j.progress.Settled(int(t.Number), len(t.Releases))
+	if p.j.flags.format == cli.JSON {
+		var b bytes.Buffer
+		for _, r := range t.Releases {
+			line, err := r.MarshalJSON()
+			if err != nil {
+				return err
+			}
+			b.Write(line)
+			b.WriteByte('\n')
+		}
+		return p.print(b.String())
+	}
+	rows := make([]terminal.Row, len(t.Releases))
+	for i, r := range t.Releases {
+		rows[i] = row(r)
+		if r.Met {
+			p.met++
+		}
+	}
+	p.rows = append(p.rows, rows...)
+	if len(rows) == 0 {
+		return nil
+	}
+	return p.j.progress.Interrupt(p.a.stdout, func() error {
+		if err := p.table.Rows(rows); err != nil {
+			return fmt.Errorf("writing output: %w", err)
+		}
+		return nil
+	})
+}
+
+func row(r schemas.Release) terminal.Row {
+	return terminal.Row{
+		Start: time.UnixMilli(r.WindowStart), End: time.UnixMilli(r.WindowEnd), Key: r.Key,
+		Value: r.Count(), Low: r.Low, High: r.High, Met: r.Met,
+	}
+}
+
+// end draws the chart and sums up the run.
+func (p *printer) end(result demo.Result) error {
+	also := ""
+	if result.Drained {
+		also = "stopped by a signal once the open window was finished; every window up to there is complete"
+	}
+	p.j.progress.Done(also)
+	if p.first != "" {
+		p.j.progress.Note("first release after %s", p.first)
+	}
+	if p.j.flags.format == cli.JSON || len(p.rows) == 0 {
+		return nil
+	}
+	from, _ := p.j.source.Range()
+	var b bytes.Buffer
+	b.WriteByte('\n')
+	err := terminal.Chart(&b, p.rows, terminal.ChartOptions{
+		From: from, To: from.Add(time.Duration(result.Turns) * p.j.settings.Window), Window: p.j.settings.Window,
+		Confidence: p.j.settings.Target.Confidence, Target: p.hasTarget(), Width: p.width, Height: 6, MaxKeys: min(8, cmp.Or(p.j.flags.top, 8)),
+		Keys: p.j.panelKeys(), Color: terminal.Color(p.a.stdout, p.a.getenv),
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(&b, "\n%s, %s released", plural(int(result.Turns), "window"), values(len(p.rows)))
+	if p.hasTarget() {
+		fmt.Fprintf(&b, ", %s of them as exact as asked", terminal.Number(float64(p.met), 0))
+	}
+	b.WriteByte('\n')
+	return p.print(b.String())
+}
+
+// panelKeys returns the order of the chart: made-up pages as they were made up; nil for the
+// default.
+func (j *job) panelKeys() []string {
+	if j.flags.input == "" && j.flags.publicKeys == "" {
+		return j.settings.PublicKeys
+	}
+	return nil
+}

@@ -1,0 +1,52 @@
+package commands
+
+import "github.com/tollgate-dp/tollgate/internal/app/demo"
+
+// openPage makes the page of --report, if one was asked for.
+func (j *job) openPage() error {
+	if j.flags.report == "" {
+		return nil
+	}
+	page, err := openPage(j.flags.report, j.deployment)
+	j.page = page
+	return err
+}
+
+// describePage adds to the page what is special about a demo. The source must be open.
+func (j *job) describePage() {
+	if j.page == nil {
+		return
+	}
+	source, notes := "made-up events", []string{"These events are made up and their noise can be repeated: no user is protected."}
+	if j.flags.input == "" {
+		j.page.options.Mark = "Made-up data: the events were invented for this demo."
+	} else {
+		source, notes = "one run over a file", []string{"Another run over the same people is another promise, and the privacy losses add up."}
+		if j.flags.from.IsZero() || j.flags.to.IsZero() {
+			notes = append(notes, "The range of windows, or one end of it, comes from the data: one record far away in time shows in it.")
+		}
+	}
+	j.page.describe("Tollgate demo", source, notes...)
+}
+
+// collect keeps the releases of a turn for the page.
+func (j *job) collect(t demo.Turn) {
+	if j.page == nil {
+		return
+	}
+	for _, r := range t.Releases {
+		j.page.add(r)
+	}
+}
+
+// savePage writes the page, also of a run that was ended by a signal.
+func (j *job) savePage() error {
+	if j.page == nil {
+		return nil
+	}
+	if err := j.page.save(); err != nil {
+		return err
+	}
+	j.progress.Note("report written to %s", j.flags.report)
+	return nil
+}

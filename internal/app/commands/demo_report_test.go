@@ -1,0 +1,120 @@
+package commands
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// left lists what is in a directory beside one file.
+func left(t *testing.T, path string) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(filepath.Dir(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if e.Name() != filepath.Base(path) {
+			names = append(names, e.Name())
+		}
+	}
+	return names
+}
+
+func TestDemoWritesAReport(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "page.html")
+	if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, stdout, stderr := run(t, small("--report", path, "--format", "json")...)
+	if code != exitOK || !strings.Contains(stderr, "report written to") {
+		t.Fatalf("exit %d, stderr %q", code, stderr)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{
+		"<title>Tollgate demo</title>", "no user is protected", `<p class="mark">Made-up data`, "<dt>released values</dt><dd>8</dd>", "<dt>windows</dt><dd>4</dd>", `"name":"events"`,
+	} {
+		if !bytes.Contains(text, []byte(part)) {
+			t.Errorf("the page lacks %q", part)
+		}
+	}
+	if n := strings.Count(stdout, "\n"); n != 8 {
+		t.Errorf("%d lines on stdout, want 8", n)
+	}
+	if names := left(t, path); len(names) > 0 {
+		t.Errorf("left behind: %v", names)
+	}
+}
+
+func TestAReportOfNothingSaysSo(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "page.html")
+	code, _, stderr := run(t, fileArgs(write(t, "empty.csv", "when,who,where\n"), "--report", path)...)
+	text, err := os.ReadFile(path)
+	if code != exitOK || err != nil {
+		t.Fatalf("exit %d, stderr %q (%v)", code, stderr, err)
+	}
+	if !bytes.Contains(text, []byte("Nothing was released.")) || !bytes.Contains(text, []byte("one record far away in time shows")) {
+		t.Error("the page does not say that nothing was released, or that the range is not protected")
+	}
+}
+
+func TestAReportThatCannotBeWrittenIsRefusedAtTheStart(t *testing.T) {
+	t.Parallel()
+	for name, path := range map[string]string{"missing directory": "/nowhere/page.html", "directory": t.TempDir()} {
+		code, stdout, stderr := run(t, small("--report", path)...)
+		if code != exitError || stdout != "" || !strings.Contains(stderr, "--report") {
+			t.Errorf("%s: exit %d, stdout %q, stderr %q", name, code, stdout, stderr)
+		}
+	}
+}
+
+// signaller sends the process an interrupt with the first release that is written; tests with one
+// are not parallel.
+type signaller struct {
+	text bytes.Buffer
+	sent bool
+}
+
+func (s *signaller) Write(text []byte) (int, error) {
+	if !s.sent && bytes.Contains(text, []byte("window_start")) {
+		s.sent = true
+		if err := syscall.Kill(os.Getpid(), syscall.SIGINT); err != nil {
+			return 0, err
+		}
+	}
+	return s.text.Write(text)
+}
+
+func TestAnInterruptedDemoWritesItsReport(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "page.html")
+	var out signaller
+	var errs bytes.Buffer
+	a := app{stdout: &out, stderr: &errs, getenv: func(string) string { return "" }}
+	code := a.execute(context.Background(), []string{
+		"demo", "--events", "60000", "--users", "3000", "--windows", "400", "--keys-count", "2", "--format", "json", "--report", path,
+	})
+	if code != exitOK || !strings.Contains(errs.String(), "stopped by a signal") {
+		t.Fatalf("exit %d, stderr %q", code, errs.String())
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := regexp.MustCompile(`<dt>released values</dt><dd>([0-9,]+)</dd>`).FindSubmatch(text)
+	if shown == nil || strings.ReplaceAll(string(shown[1]), ",", "") == "800" {
+		t.Fatalf("the page shows %q values", shown)
+	}
+	if lines := strings.Count(out.text.String(), "\n"); !bytes.Contains(text, []byte(`"name":"events"`)) || lines == 0 {
+		t.Errorf("%d lines on stdout", lines)
+	}
+}

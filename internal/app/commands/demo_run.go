@@ -1,0 +1,297 @@
+package commands
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/app/config"
+	"github.com/tollgate-dp/tollgate/internal/app/demo"
+	"github.com/tollgate-dp/tollgate/internal/app/eventfile"
+	"github.com/tollgate-dp/tollgate/internal/app/generate"
+	"github.com/tollgate-dp/tollgate/internal/app/terminal"
+	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/state/units"
+	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
+)
+
+// job is a demo whose flags were checked: everything that can be refused at the start has
+// been refused.
+type job struct {
+	flags      *demoFlags
+	settings   demo.Settings
+	deployment *pipeline.Deployment // for what is promised
+	source     demo.Source
+	secrets    demo.Secrets
+	progress   *terminal.Progress
+	page       *page  // nil: no --report
+	chosen     string // how bounds were chosen; "" where they were given
+}
+
+func (a *app) runDemo(ctx context.Context, f *demoFlags, changed func(string) bool) (err error) {
+	tty, _ := terminal.Terminal(a.stderr)
+	j := &job{flags: f, progress: terminal.NewProgress(a.stderr, tty, time.Now)}
+	defer j.progress.Flush()
+	if err := f.check(changed); err != nil {
+		return err
+	}
+	keys, err := f.publicKeyList()
+	if err != nil {
+		return err
+	}
+	if j.settings, j.deployment, err = f.settings(keys); err != nil {
+		return err
+	}
+	if err := f.doubts(a, j.deployment, f.strict); err != nil {
+		return err
+	}
+	var trusted *report
+	if f.trustedReport != "" {
+		if trusted, err = openReport(f.trustedReport); err != nil {
+			return err
+		}
+		defer trusted.discard()
+	}
+	if err := j.openPage(); err != nil {
+		return err
+	}
+	if err := j.open(ctx); err != nil {
+		return err
+	}
+	j.describePage()
+	if file, ok := j.source.(*demo.File); ok {
+		defer file.Close() //nolint:errcheck // it was only read
+	}
+	result, released, err := a.present(ctx, j)
+	if err != nil {
+		return err
+	}
+	if err := j.savePage(); err != nil {
+		return err
+	}
+	if trusted != nil {
+		if err := trusted.write(result.Tallies); err != nil {
+			return err
+		}
+	}
+	if err := j.verify(result); err != nil {
+		return err
+	}
+	return j.sumUp(ctx, result, released)
+}
+
+// publicKeyList returns the public keys; nil where keys are private.
+func (f *demoFlags) publicKeyList() ([]string, error) {
+	switch {
+	case f.keys == keysPrivate:
+		return nil, nil
+	case f.publicKeys != "":
+		return readPublicKeys(f.publicKeys)
+	case f.input == "":
+		return generate.Names(max(1, min(f.stream.Keys, 1<<16))), nil
+	case f.keyField == "":
+		return []string{""}, nil // one count of all events: that there is one is not a secret
+	}
+	return nil, nil
+}
+
+// open makes the source and the keys.
+func (j *job) open(ctx context.Context) error {
+	f := j.flags
+	var key *noisereduction.NoiseKey
+	if f.noiseKeyFile != "" {
+		k, err := readNoiseKey(f.noiseKeyFile)
+		if err != nil {
+			return err
+		}
+		key = &k
+	}
+	if f.input == "" {
+		return j.openGenerated(key)
+	}
+	return j.openFile(ctx, key)
+}
+
+func (j *job) openGenerated(key *noisereduction.NoiseKey) error {
+	c := j.flags.stream
+	c.Window = j.flags.window
+	source, err := demo.NewGenerated(c)
+	if out := (*units.RangeError)(nil); errors.As(err, &out) && out.Parameter == "keys" {
+		return must("keys-count", "%s", out.Range)
+	}
+	if err != nil {
+		return usage(flagError(err))
+	}
+	if key == nil {
+		k := demo.SeedKey(c.Seed)
+		key = &k
+	}
+	j.source = source
+	j.secrets, err = demo.Derive(*key, j.settings, source, source.Digest())
+	return err
+}
+
+func (j *job) openFile(ctx context.Context, key *noisereduction.NoiseKey) (err error) {
+	f := j.flags
+	opt := f.fileOptions()
+	if j.secrets, err = demo.RandomSecrets(); err != nil {
+		return err
+	}
+	id, own := f.repeat.RunID, j.secrets.Noise // own belongs to this run only
+	if key != nil {
+		if id == (demo.RunID{}) {
+			if id, err = demo.NewRunID(); err != nil {
+				return err
+			}
+		}
+		own = id.Key(*key)
+		opt.Digest = demo.NewMultiset(own.Secret.Reveal())
+	}
+	j.progress.Note("reading and sorting %s", f.input)
+	source, err := demo.OpenFile(opt)
+	if err != nil {
+		return f.explainFile(err)
+	}
+	j.source = source
+	if err = j.refuseLong(source); err == nil {
+		err = j.chooseBounds(ctx, own)
+	}
+	if err == nil && key != nil {
+		err = j.derive(id, own, opt.Digest.Sum())
+	}
+	if err != nil {
+		return errors.Join(err, source.Close())
+	}
+	return nil
+}
+
+// derive derives the secrets of a run from its own key. It refuses to repeat a run with other
+// records, settings or keys: the same noise on two files would show whose data have changed.
+func (j *job) derive(id demo.RunID, own noisereduction.NoiseKey, records [32]byte) (err error) {
+	// A choice in another range may end in the same bounds, but it shows another number of users.
+	shown := sha256.Sum256(append(records[:], j.chosen...))
+	if j.secrets, err = demo.Derive(own, j.settings, j.source, shown); err != nil {
+		return err
+	}
+	name := id.Of(j.secrets)
+	if repeat := j.flags.repeat.RunID; repeat != (demo.RunID{}) && repeat != name {
+		return usage(fmt.Errorf("--repeat %s: that run had other records, other settings or another noise key: correct them, or leave out --repeat for a new run", repeat))
+	}
+	j.progress.Note("this run is %s: to repeat its output, give --repeat %s and the same noise key, records and settings", name, name)
+	return nil
+}
+
+// fileOptions say how the file is read.
+func (f *demoFlags) fileOptions() demo.FileOptions {
+	return demo.FileOptions{
+		Path: f.input, Format: eventfile.Format(f.inputFormat), Header: f.header, Columns: f.columns,
+		UserField: f.userField, KeyField: f.keyField, TimeField: f.timeField, TimeUnit: string(f.timeUnit),
+		From: f.from.Time, To: f.to.Time, Window: f.window,
+	}
+}
+
+// present runs the job and prints what it releases; it returns how many values these were.
+func (a *app) present(ctx context.Context, j *job) (demo.Result, int, error) {
+	turns := j.turns()
+	j.progress.Expect(turns)
+	if turns > manyTurns {
+		j.progress.Note("%s: this takes about %s; a larger --window, or --from and --to, make it shorter", plural(turns, "window"), j.takes())
+	}
+	var loaded atomic.Bool
+	drain, stop := a.drainOnSignal(j.progress, func() string {
+		if loaded.Load() {
+			return finishingTurn
+		}
+		return "ending; no turn has begun"
+	}, a.exit)
+	defer stop()
+	p := newPrinter(a, j)
+	if err := p.begin(); err != nil {
+		return demo.Result{}, 0, err
+	}
+	result, err := demo.Run(ctx, j.settings, j.source, j.secrets, demo.Options{
+		Logger: a.logger(j.progress, slog.LevelWarn),
+		Drain:  drain,
+		OnLoaded: func() {
+			loaded.Store(true)
+			j.progress.Note("all records are on the embedded broker after %s", j.progress.Elapsed())
+		},
+		OnTurn: p.turn,
+	})
+	if err != nil {
+		j.progress.Done("")
+		return demo.Result{}, 0, err
+	}
+	return result, p.seen, p.end(result)
+}
+
+// manyTurns is more than a user waits for without having asked for it.
+const manyTurns = 20_000
+
+// takes says how long the run takes.
+func (j *job) takes() string {
+	events := int64(j.flags.stream.Events)
+	if file, ok := j.source.(*demo.File); ok {
+		events = file.Records()
+	}
+	return forecast(j.turns(), events)
+}
+
+// forecast says how long a run takes, by what a turn without events and an event took on two
+// cores. It may be wrong by a factor of some: the progress says what is measured.
+func forecast(turns int, events int64) string {
+	const perTurn, perEvent = 15e-3, 15e-6 // seconds
+	needed := float64(turns)*perTurn + float64(events)*perEvent
+	if century := 100 * 365 * 86400.; needed > century {
+		return "more than 100 years"
+	}
+	return terminal.Roughly(time.Duration(needed * float64(time.Second)))
+}
+
+// refuseLong refuses a range of very many windows that was not asked for: one record far away
+// in time makes one.
+func (j *job) refuseLong(file *demo.File) error {
+	f := j.flags
+	turns := j.turns()
+	if turns <= manyTurns || f.allWindows || !f.from.IsZero() && !f.to.IsZero() {
+		return nil
+	}
+	return fmt.Errorf("reading input file %s: its events are in %s of %s, which takes about %s: %s; or go on with --all-windows",
+		f.input, plural(turns, "window"), config.Duration(f.window), j.takes(), file.Stretched(manyTurns))
+}
+
+// turns returns how many windows are to be settled.
+func (j *job) turns() int {
+	from, to := j.source.Range()
+	if from.IsZero() && to.IsZero() {
+		return 0 // nothing to release
+	}
+	return int((to.UnixMilli() - from.UnixMilli()) / j.settings.Window.Milliseconds()) // Time.Sub is limited to 292 years
+}
+
+// verify checks that every record is accounted for, against the known truth where there is
+// one. What it says has no numbers: they are in the trusted report only.
+func (j *job) verify(result demo.Result) error {
+	if err := demo.CheckTallies(result.Tallies); err != nil {
+		return err
+	}
+	if truth, ok := j.source.Truth(); ok && !result.Drained {
+		if err := demo.CompareTallies(result.Tallies, truth); err != nil {
+			return err
+		}
+		j.progress.Note("every made-up record is accounted for: the run found as many usable, late and broken ones as were made up")
+		return nil
+	}
+	if result.Drained {
+		return nil
+	}
+	if result.Tallies.Read != result.Loaded {
+		return fmt.Errorf("%w: records of the file", demo.ErrTallies)
+	}
+	j.progress.Note("every record of the file is accounted for")
+	return nil
+}

@@ -1,0 +1,165 @@
+package commands
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/app/demo"
+	"github.com/tollgate-dp/tollgate/internal/app/plan/protected"
+	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/state/budgets"
+	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
+)
+
+// check refuses combinations of flags that make no sense, before anything is opened.
+// changed reports whether a flag was given.
+func (f *demoFlags) check(changed func(string) bool) error {
+	for name, value := range map[string]string{"public-keys": f.publicKeys, "noise-key-file": f.noiseKeyFile, "report": f.report, "trusted-report": f.trustedReport} {
+		if changed(name) && value == "" {
+			return usage(fmt.Errorf("--%s is empty: give it a value, or leave it out", name))
+		}
+	}
+	if f.window < time.Millisecond {
+		return must("window", "at least 1ms")
+	}
+	if err := f.spares(); err != nil {
+		return err
+	}
+	if err := checkTop(f.top, f.format, changed); err != nil {
+		return err
+	}
+	if err := apart(f.report, f.trustedReport); err != nil {
+		return err
+	}
+	if f.input == "" {
+		for _, name := range fileFlags {
+			if changed(name) {
+				return usage(fmt.Errorf("--%s goes with --input FILE: made-up events have their own layout", name))
+			}
+		}
+		if changed("input") {
+			return usage(errors.New("--input is empty: name a file"))
+		}
+	} else {
+		for _, name := range generatorFlags {
+			if changed(name) {
+				return usage(fmt.Errorf("--%s is for made-up events: leave it out beside --input", name))
+			}
+		}
+		if err := f.checkInput(changed); err != nil {
+			return usage(err)
+		}
+		if err := f.checkRange(); err != nil {
+			return usage(err)
+		}
+	}
+	if changed("repeat") && f.noiseKeyFile == "" {
+		return usage(errors.New("--repeat needs --noise-key-file: give the file that the earlier run had"))
+	}
+	f.chooses = f.input != "" && !changed("max-keys-per-user") && !changed("max-events-per-key") && !changed("last-at-least")
+	if f.keys == keysPrivate && f.publicKeys != "" {
+		return usage(errors.New("--public-keys goes with --keys public"))
+	}
+	if f.keys == keysPublic && f.publicKeys == "" && f.input != "" && f.keyField != "" {
+		return usage(errors.New("--keys public needs the keys: --public-keys FILE or --public-keys a,b,c. A list that was made by looking at the data is not protected"))
+	}
+	return readableAll([2]string{"input", f.input}, [2]string{"noise-key-file", f.noiseKeyFile})
+}
+
+// checkRange refuses a range that does not begin and end where windows do, in UTC.
+// spares refuses reports that would overwrite what is read.
+func (f *demoFlags) spares() error {
+	inputs := []namedFile{{"--input", f.input}, {"--public-keys", f.publicKeys}, {"--noise-key-file", f.noiseKeyFile}}
+	if f.noiseKeyFile != "" {
+		inputs = append(inputs, namedFile{"--noise-key-file", protected.RecordOf(f.noiseKeyFile)})
+	}
+	return spared([]namedFile{{"--report", f.report}, {"--trusted-report", f.trustedReport}}, inputs...)
+}
+
+func (f *demoFlags) checkRange() error {
+	size := f.window.Milliseconds()
+	for _, border := range []struct {
+		name string
+		at   timeValue
+	}{{"from", f.from}, {"to", f.to}} {
+		switch millis := border.at.UnixMilli(); {
+		case border.at.IsZero():
+		case millis%size != 0 || border.at.Nanosecond()%1e6 != 0:
+			before := time.UnixMilli(millis - millis%size).UTC()
+			return fmt.Errorf("--%s is %v: it must be where a window of %v begins in UTC, for example %s or %s", border.name, &border.at,
+				f.window, before.Format(time.RFC3339), before.Add(f.window).Format(time.RFC3339))
+		}
+	}
+	if !f.from.IsZero() && !f.to.IsZero() && !f.from.Before(f.to.Time) {
+		return fmt.Errorf("--from %v must be before --to %v", &f.from, &f.to)
+	}
+	return nil
+}
+
+// settings returns the flags as settings of the pipeline, which checks them.
+func (f *demoFlags) settings(publicKeys []string) (demo.Settings, *pipeline.Deployment, error) {
+	s := demo.Settings{
+		Epsilon: f.epsilon, Delta: f.delta, Accountant: string(f.accountant), Window: f.window,
+		Target:         noisereduction.Target{Relative: f.relative, Absolute: f.absolute, Confidence: f.confidence},
+		MaxKeysPerUser: f.maxKeysPerUser, MaxEventsPerKey: f.maxEventsPerKey, LastAtLeast: f.lastAtLeast,
+		PublicKeys: publicKeys, Planned: f.planned,
+	}
+	if _, err := budgets.NewBudget(f.epsilon, f.delta, budgets.Accountant(f.accountant), 0); err != nil {
+		return s, nil, flagError(err)
+	}
+	for _, bound := range []struct {
+		name  string
+		value int
+	}{
+		{"max-keys-per-user", f.maxKeysPerUser}, {"max-events-per-key", f.maxEventsPerKey}, {"last-at-least", f.lastAtLeast},
+	} {
+		if bound.value < 1 {
+			return s, nil, must(bound.name, "at least 1")
+		}
+	}
+	if err := s.Target.Check(); err != nil {
+		return s, nil, flagError(err)
+	}
+	d, err := s.Compile()
+	if err != nil {
+		return s, nil, configFlag(err)
+	}
+	return s, d, nil
+}
+
+// flagWords turns the fields that a reason proposes into flags of the demo.
+func flagWords() *strings.Replacer {
+	return strings.NewReplacer("last_at_least: ", "--last-at-least ", "privacy.epsilon: ", "--epsilon ", "privacy.epsilon", "--epsilon", "max_keys_per_user", "--max-keys-per-user", "max_events_per_key", "--max-events-per-key", "; absolute: ", "; --absolute ")
+}
+
+// configFlag names the flag that sets a field of the pipeline's configuration.
+func configFlag(err error) error {
+	var bad *pipeline.ConfigError
+	if !errors.As(err, &bad) {
+		return err
+	}
+	field := strings.TrimPrefix(bad.Field, "metrics."+demo.MetricName+".")
+	flags, ok := map[string]string{
+		"privacy":                    "--epsilon, --delta",
+		"window":                     "--window",
+		"max_keys_per_user":          "--max-keys-per-user",
+		"max_events_per_key":         "--max-events-per-key",
+		"last_at_least":              "--last-at-least",
+		"target.absolute":            "--absolute",
+		"ladder":                     "--last-at-least, --epsilon",
+		"keys":                       "--public-keys",
+		"metrics." + demo.MetricName: "--relative, --absolute, --confidence, --last-at-least",
+		"events":                     "--input-format, --columns",
+		"events.user":                "--user-field",
+		"privacy.epsilon":            "--epsilon",
+		"privacy.delta":              "--delta",
+		"privacy.accountant":         "--accountant",
+		"privacy.delta_keys":         "--delta",
+	}[field]
+	if !ok {
+		flags = field
+	}
+	return usage(fmt.Errorf("%s: %s", flags, flagWords().Replace(bad.Reason)))
+}

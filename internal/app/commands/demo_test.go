@@ -1,0 +1,334 @@
+package commands
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/app/terminal"
+	"github.com/tollgate-dp/tollgate/internal/testing/golden"
+	"github.com/tollgate-dp/tollgate/pipeline"
+)
+
+// small is a made-up stream that takes little time.
+func small(more ...string) []string {
+	return append([]string{"demo", "--events", "12000", "--users", "3000", "--windows", "4", "--keys-count", "2"}, more...)
+}
+
+// elapsed hides what differs between two runs.
+func elapsed(text string) string {
+	var out []string
+	for line := range strings.Lines(text) {
+		if strings.Contains(line, "after") || strings.Contains(line, "turns settled") {
+			continue
+		}
+		out = append(out, line)
+	}
+	return strings.Join(out, "")
+}
+
+func TestDemoGolden(t *testing.T) {
+	t.Parallel()
+	report := filepath.Join(t.TempDir(), "report.json")
+	code, stdout, stderr := run(t, small("--trusted-report", report)...)
+	if code != exitOK {
+		t.Fatalf("exit %d, stderr %q", code, stderr)
+	}
+	golden.File(t, "testdata/demo.golden", stdout)
+	golden.File(t, "testdata/demo_stderr.golden", elapsed(stderr))
+	text, err := os.ReadFile(report)
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden.File(t, "testdata/demo_report.golden", string(text))
+	if info, err := os.Stat(report); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the report is readable by others: %v (%v)", info.Mode(), err)
+	}
+	if !strings.Contains(stderr, "as were made up") {
+		t.Errorf("stderr %q", stderr)
+	}
+}
+
+// release is a line of JSON by the definition.
+type release struct {
+	Metric      string    `json:"metric"`
+	WindowStart time.Time `json:"window_start"`
+	WindowEnd   time.Time `json:"window_end"`
+	Key         string    `json:"key"`
+	Value       float64   `json:"value"`
+	StdDev      float64   `json:"stddev"`
+	Low         float64   `json:"low"`
+	High        float64   `json:"high"`
+	Precision   float64   `json:"precision"`
+	Confidence  float64   `json:"confidence"`
+	Met         bool      `json:"met"`
+	Rungs       int       `json:"rungs"`
+}
+
+func parse(t testing.TB, stdout string) []release {
+	t.Helper()
+	var out []release
+	for line := range strings.Lines(stdout) {
+		d := json.NewDecoder(strings.NewReader(line))
+		d.DisallowUnknownFields()
+		var r release
+		if err := d.Decode(&r); err != nil {
+			t.Fatalf("line %q: %v", line, err)
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+func TestDemoJSONIsAloneOnStdout(t *testing.T) {
+	t.Parallel()
+	code, stdout, stderr := run(t, small("--format", "json")...)
+	if code != exitOK {
+		t.Fatalf("exit %d, stderr %q", code, stderr)
+	}
+	releases := parse(t, stdout)
+	if len(releases) != 8 {
+		t.Fatalf("%d releases, want 8", len(releases))
+	}
+	ordered := slices.IsSortedFunc(releases, func(a, b release) int {
+		if c := a.WindowEnd.Compare(b.WindowEnd); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Key, b.Key)
+	})
+	if !ordered {
+		t.Error("releases are not ordered by window end and key")
+	}
+	for _, r := range releases {
+		if r.Metric != "events" || r.Rungs < 1 || r.Low > r.Value || r.Value > r.High || r.Confidence != 0.95 || r.WindowEnd.Sub(r.WindowStart) != time.Hour {
+			t.Errorf("release %+v", r)
+		}
+	}
+	if !strings.Contains(stderr, "differential privacy") {
+		t.Errorf("the promise is not on stderr: %q", stderr)
+	}
+}
+
+// people writes a CSV file of days of visits, out of order, with broken lines.
+func people(t testing.TB) string {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString("when,who,where\n")
+	for i := range 4000 {
+		day := i * 7 % 4
+		fmt.Fprintf(&b, "%s,person-%d,%s\n", time.Date(2025, 3, 1+day, i%24, 0, 0, 0, time.UTC).Format(time.RFC3339), i, []string{"north", "south"}[i/4%2])
+	}
+	b.WriteString("soon,person-1,north\n,,\n2025-03-02T00:00:00Z,person-secret,\"never closed\n")
+	return write(t, "visits.csv", b.String())
+}
+
+func fileArgs(path string, more ...string) []string {
+	return append([]string{
+		"demo", "--input", path, "--header", "--user-field", "who", "--key-field", "where", "--time-field", "when",
+		"--window", "24h", "--max-keys-per-user", "1", "--max-events-per-key", "1", "--last-at-least", "4",
+	}, more...)
+}
+
+func TestDemoOnAFile(t *testing.T) {
+	t.Parallel()
+	path := people(t)
+	key := write(t, "key", strings.Repeat("0123456789abcdef", 4)+"\n")
+	report := filepath.Join(t.TempDir(), "report.json")
+	code, stdout, stderr := run(t, fileArgs(path, "--public-keys", "north,south,west", "--noise-key-file", key, "--trusted-report", report,
+		"--repeat", "115346c9f1c94ca83ed40da38ee12124", // where keys are derived otherwise, it needs a new name
+		"--from", "2025-03-01", "--to", "2025-03-06")...)
+	if code != exitOK {
+		t.Fatalf("exit %d, stderr %q", code, stderr)
+	}
+	golden.File(t, "testdata/demo_file.golden", stdout)
+	for _, secret := range []string{"person-", "never", "soon"} {
+		if strings.Contains(stdout+stderr, secret) {
+			t.Errorf("%q is in the output", secret)
+		}
+	}
+	for _, exact := range []string{"4,003", "4,000"} { // the holder of the file reads them, no reader of stdout does
+		if strings.Contains(stdout, exact) || !strings.Contains(stderr, exact) {
+			t.Errorf("%q is on stdout, or not on stderr", exact)
+		}
+	}
+	text, err := os.ReadFile(report)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tallies pipeline.Tallies
+	if err := json.Unmarshal(text, &tallies); err != nil {
+		t.Fatal(err)
+	}
+	if tallies.Read != 4003 || tallies.Accepted != 4000 || tallies.DeadLettered["undecodable"] != 1 || tallies.Metrics[0].Open != 0 {
+		t.Errorf("tallies %+v", tallies)
+	}
+}
+
+func TestDemoProtectsKeysOfAFileByDefault(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(people(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	alone := "2025-03-02T00:00:00Z,person-7,of one person\n"
+	code, stdout, stderr := run(t, fileArgs(write(t, "one.csv", strings.Replace(string(text), "\n", "\n"+alone, 1)), "--format", "json")...)
+	if code != exitOK {
+		t.Fatalf("exit %d, stderr %q", code, stderr)
+	}
+	if !strings.Contains(stderr, "private: a key is released from about") || !strings.Contains(stderr, "not protected") {
+		t.Errorf("stderr %q", stderr)
+	}
+	all := parse(t, stdout)
+	if len(all) < 4 {
+		t.Errorf("%d values were released", len(all))
+	}
+	for _, r := range all {
+		if r.Key != "north" && r.Key != "south" {
+			t.Errorf("release %+v", r)
+		}
+	}
+}
+
+func TestDemoWithoutAKeyFieldCountsEverything(t *testing.T) {
+	t.Parallel()
+	path := write(t, "all.jsonl", strings.Repeat(`{"who":"p","at":1740787200}`+"\n", 5))
+	code, stdout, stderr := run(t, "demo", "--input", path, "--user-field", "who", "--time-field", "at", "--time-unit", "s", "--format", "json", "--window", "24h")
+	if code != exitOK {
+		t.Fatalf("exit %d, stderr %q", code, stderr)
+	}
+	releases := parse(t, stdout)
+	if len(releases) != 1 || releases[0].Key != "" || !releases[0].WindowStart.Equal(time.Date(2025, 3, 1, 0, 0, 0, 0, time.UTC)) {
+		t.Errorf("releases %+v", releases)
+	}
+}
+
+func TestDemoOnAnEmptyFile(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{"empty": "", "header only": "when,who,where\n", "nothing usable": "when,who,where\nx,y,z\n"} {
+		code, stdout, stderr := run(t, fileArgs(write(t, "empty.csv", text), "--format", "json")...)
+		if none := strings.Contains(stderr, "there are no records: the "); none != (name != "nothing usable") || none == strings.Contains(stderr, "--time-unit") {
+			t.Errorf("%s: a cause that it does not have: %q", name, stderr)
+		}
+		if code != exitOK || stdout != "" || !strings.Contains(stderr, "nothing to release") {
+			t.Errorf("%s: exit %d, stdout %q, stderr %q", name, code, stdout, stderr)
+		}
+	}
+	t.Run("keeps an old report whole", func(t *testing.T) {
+		report := write(t, "report.json", "old")
+		code, _, stderr := run(t, fileArgs(write(t, "empty.csv", ""), "--trusted-report", report)...)
+		text, err := os.ReadFile(report)
+		if code != exitOK || err != nil || !json.Valid(text) {
+			t.Errorf("exit %d, stderr %q, report %q (%v)", code, stderr, text, err)
+		}
+		left, _ := filepath.Glob(filepath.Join(filepath.Dir(report), ".trusted*"))
+		if len(left) > 0 {
+			t.Errorf("left behind: %v", left)
+		}
+	})
+}
+
+func TestManyTurnsAreAnnounced(t *testing.T) {
+	t.Parallel()
+	text := "when,who,where\n2025-01-01T00:00:00Z,a,b\n2025-01-01T06:00:00Z,a,b\n"
+	j := &job{flags: &demoFlags{inputFlags: inputFlags{input: write(t, "long.csv", text), inputFormat: "csv", header: true, userField: "who", keyField: "where", timeField: "when", timeUnit: "rfc3339"}, window: time.Second, allWindows: true}}
+	j.settings.Window = time.Second
+	j.progress = terminal.NewProgress(io.Discard, false, time.Now)
+	if err := j.open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := j.turns(); got != 21_601 {
+		t.Errorf("%d turns, want 21601", got)
+	}
+	if got := j.takes(); got != "5 min" {
+		t.Errorf("takes %q", got)
+	}
+}
+
+// No flag of the demo may be forgotten: the issue's list.
+// A time.Duration can be 292 years, the times of records reach the year 9999.
+func TestTurnsOfThousandsOfYearsAreCounted(t *testing.T) {
+	t.Parallel()
+	text := "when,who,where\n1970-01-01T00:00:00Z,a,b\n9999-12-31T00:00:00Z,a,b\n"
+	j := &job{flags: &demoFlags{inputFlags: inputFlags{input: write(t, "long.csv", text), inputFormat: "csv", header: true, userField: "who", keyField: "where", timeField: "when", timeUnit: "rfc3339"}, window: 24 * time.Hour, allWindows: true}}
+	j.settings.Window = 24 * time.Hour
+	j.progress = terminal.NewProgress(io.Discard, false, time.Now)
+	if err := j.open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := j.turns(); got != 2_932_897 {
+		t.Errorf("%d turns, want 2932897", got)
+	}
+	if got := forecast(253_402_300_800_000, 2); got != "more than 100 years" {
+		t.Errorf("forecast %q", got)
+	}
+}
+
+// --top is of the table: every window has its largest value and how many more there are, and one
+// chart is left. JSON has all values.
+func TestTopOfTheTable(t *testing.T) {
+	t.Parallel()
+	stdout, _ := mustRun(t, small("--top", "1")...)
+	for text, want := range map[string]int{"  /home ": 4, "  /search ": 0, "  and 1 smaller\n": 4, "\n/home ": 1, "keys without a chart: 1\n": 1, "8 values released": 1} {
+		if got := strings.Count(stdout, text); got != want {
+			t.Errorf("%q is there %d times, want %d:\n%s", text, got, want, stdout)
+		}
+	}
+	cfg := deploymentFile(t, "localhost:1", "file: secrets/noise.key", "env: A", "file: secrets/user-hash.key", "env: B")
+	for _, command := range [][]string{small(), {"run", "--config", cfg}} {
+		for want, more := range map[string][]string{"at least 1": {"--top", "0"}, "is for the table": {"--top", "3", "--format", "json"}} {
+			if code, _, stderr := run(t, append(slices.Clone(command), more...)...); code != exitUsage || !strings.Contains(stderr, "--top") || !strings.Contains(stderr, want) {
+				t.Errorf("%s %q: exit %d, stderr %q", command[0], more, code, stderr)
+			}
+		}
+	}
+}
+
+func TestDemoHasEveryFlag(t *testing.T) {
+	t.Parallel()
+	a := app{}
+	flags := a.demo().Flags()
+	for _, name := range []string{
+		"input", "input-format", "header", "columns", "user-field", "key-field", "time-field", "time-unit", "window",
+		"epsilon", "delta", "accountant", "relative", "absolute", "confidence", "max-keys-per-user", "max-events-per-key",
+		"last-at-least", "keys", "public-keys", "noise-key-file", "repeat", "from", "to", "format", "trusted-report", "report", "engine",
+	} {
+		if flags.Lookup(name) == nil {
+			t.Errorf("there is no --%s", name)
+		}
+	}
+}
+
+// An engine is one of this binary's, and another one names the build that has it.
+func TestTheEngineIsOneOfThisBinarys(t *testing.T) {
+	t.Parallel()
+	file := write(t, "empty.csv", "when,who,where\n")
+	if stdout, _ := mustRun(t, fileArgs(file, "--engine", "direct", "--format", "json")...); stdout != "" {
+		t.Errorf("demo --engine direct: stdout %q", stdout)
+	}
+	cfg := deploymentFile(t, "localhost:1", "file: secrets/noise.key", "env: A", "file: secrets/user-hash.key", "env: B")
+	for name, tag := range engineBuilds {
+		if _, has := engines[name]; has {
+			continue
+		}
+		if code, _, stderr := run(t, "run", "--config", cfg, "--engine", name); code != exitUsage || !strings.Contains(stderr, "go build -tags "+tag+" ./cmd/runner") {
+			t.Errorf("run --engine %s: exit %d, stderr %q", name, code, stderr)
+		}
+	}
+	if code, _, stderr := run(t, fileArgs(file, "--engine", "flink")...); code != exitUsage || !strings.Contains(stderr, "this command runs in one process") {
+		t.Errorf("demo --engine flink: exit %d, stderr %q", code, stderr)
+	}
+	for command, args := range map[string][]string{"run": {"run", "--config", cfg}, "demo": fileArgs(file)} {
+		if code, _, stderr := run(t, append(args, "--engine", "spark")...); code != exitUsage || !strings.Contains(stderr, "it must be one of direct") {
+			t.Errorf("%s --engine spark: exit %d, stderr %q", command, code, stderr)
+		}
+		if code, _, stderr := run(t, append(args, "--engine", "prism")...); code != exitUsage || !strings.Contains(stderr, "use --engine direct, which publishes the same counts") {
+			t.Errorf("%s --engine prism: exit %d, stderr %q", command, code, stderr)
+		}
+	}
+}

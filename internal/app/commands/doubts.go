@@ -1,0 +1,55 @@
+package commands
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/tollgate-dp/tollgate/internal/app/config"
+	"github.com/tollgate-dp/tollgate/internal/app/terminal"
+	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+)
+
+// errDoubts ends what --strict refuses before any topic was looked at.
+var errDoubts = errors.New("refused because of --strict")
+
+// doubts says on stderr what is valid in a configuration file and should be otherwise: secrets
+// that others can read, and settings under which nothing can be released. strict makes an error
+// of it.
+func (a *app) doubts(d *loaded, strict bool) error {
+	var all []error
+	for _, one := range d.file.Doubts(d.Deployment) {
+		all = append(all, one)
+	}
+	return a.doubt(all, strict)
+}
+
+// doubts is the same for the flags of a demo.
+func (f *demoFlags) doubts(a *app, d *pipeline.Deployment, strict bool) error {
+	var all []error
+	if f.noiseKeyFile != "" {
+		if reason := config.Exposed(f.noiseKeyFile); reason != "" {
+			all = append(all, fmt.Errorf("--noise-key-file: %s", reason))
+		}
+	}
+	for _, one := range deployment.Doubts(d) {
+		all = append(all, configFlag(one))
+	}
+	return a.doubt(all, strict)
+}
+
+func (a *app) doubt(all []error, strict bool) error {
+	if len(all) == 0 {
+		return nil
+	}
+	if strict {
+		return contents(fmt.Errorf("%w\n%w", errors.Join(all...), errDoubts))
+	}
+	var b strings.Builder
+	for _, one := range all {
+		fmt.Fprintf(&b, "warning: %v\n", one)
+	}
+	terminal.Say(a.stderr, b.String())
+	return nil
+}

@@ -1,0 +1,77 @@
+//go:build flink
+
+package commands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tollgate-dp/tollgate/internal/app/config"
+	"github.com/tollgate-dp/tollgate/internal/app/terminal"
+	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/pipeline/flink"
+)
+
+func init() {
+	engines["flink"] = flinkWorkers
+	taggedCommands = append(taggedCommands, (*app).worker)
+}
+
+// flinkWorkers has the stages run on a cluster of Flink.
+func flinkWorkers(a *app, f *runFlags, progress *terminal.Progress) (*pipeline.Workers, error) {
+	path, err := filepath.Abs(f.config)
+	if err != nil {
+		return nil, fmt.Errorf("finding the configuration: %w", err)
+	}
+	command, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("finding this program, which workers run: %w", err)
+	}
+	o := flink.Options{
+		URL: f.flink.URL, Parallelism: f.parallelism, Command: command,
+		Logger:  a.logger(progress, slog.LevelWarn),
+		Started: func(job, page string) { progress.Mention("job %s of Flink runs the stages: %s", job, page) },
+	}
+	if err := flink.Check(context.Background(), o); err != nil {
+		if errors.Is(err, flink.ErrAddress) {
+			return nil, usage(fmt.Errorf("--flink is %w", err))
+		}
+		return nil, err
+	}
+	return &pipeline.Workers{Engine: flink.Engine(o), Config: path, Tasks: f.parallelism, Spread: flink.Spread(f.parallelism)}, nil
+}
+
+func (a *app) worker() *cobra.Command {
+	return &cobra.Command{
+		Use:   "worker",
+		Short: "Run stages for a TaskManager of Flink, which starts this",
+		Long: `Run the stages that a TaskManager of Flink gives this process, until the
+TaskManager ends it. TaskManagers start it themselves when "tollgate run --engine flink"
+has submitted a job: with the arguments of Beam's PROCESS environment, and without
+naming this command. It reads the configuration file that the job names, and the keys
+and passwords that the file names, on its own machine and in the environment of its
+TaskManager: nothing secret is in the job. Where file or keys are not those that were
+submitted it says which part differs, and the job ends. Its log is that of the
+TaskManager.`,
+		DisableFlagParsing: true,
+		RunE: a.run(func(cmd *cobra.Command) error {
+			if !flink.IsWorker(os.Args[1:]) {
+				return cmd.Help()
+			}
+			pipeline.OpenRuns(func(path string) (*pipeline.Deployment, error) {
+				d, err := a.load(path, config.Options{})
+				if err != nil {
+					return nil, err
+				}
+				return d.Deployment, nil
+			}, flink.NewLogger())
+			return flink.Worker(cmd.Context(), os.Args[1:])
+		}),
+	}
+}

@@ -1,0 +1,198 @@
+package commands
+
+import (
+	"runtime/debug"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// commands calls fn with every command and the arguments that name it.
+func commands(fn func(cmd *cobra.Command, args []string)) {
+	a := app{}
+	var walk func(cmd *cobra.Command, args []string)
+	walk = func(cmd *cobra.Command, args []string) {
+		fn(cmd, args)
+		for _, c := range cmd.Commands() {
+			walk(c, append(args[:len(args):len(args)], c.Name()))
+		}
+	}
+	walk(a.root(), nil)
+}
+
+// Whatever the flag, a text that is no value of it is answered with the flag, the text, and what
+// the flag takes; numbers and durations with an example; never in the words of Go.
+func TestEveryFlagSaysWhatItTakes(t *testing.T) {
+	t.Parallel()
+	seen := 0
+	commands(func(cmd *cobra.Command, args []string) {
+		cmd.Flags().VisitAll(func(flag *pflag.Flag) {
+			wrong := "x!"
+			switch flag.Value.Type() {
+			case "string", "stringArray":
+				return // any text is a value
+			case "stringSlice":
+				wrong = `a"b`
+			}
+			seen++
+			code, stdout, stderr := run(t, append(args, "--"+flag.Name+"="+wrong)...)
+			if code != exitUsage || stdout != "" || !strings.HasPrefix(stderr, "error: --"+flag.Name+" is ") || !strings.Contains(stderr, " must be ") &&
+				!strings.Contains(stderr, "write it like") {
+				t.Errorf("%v --%s: exit %d, stderr %q", args, flag.Name, code, stderr)
+			}
+			for _, internal := range []string{"strconv", "parsing", "invalid argument", "time:", "parse error"} {
+				if strings.Contains(stderr, internal) {
+					t.Errorf("%v --%s: %q in %q", args, flag.Name, internal, stderr)
+				}
+			}
+			switch flag.Value.Type() {
+			case "float64", "int", "uint64", "duration":
+				_, value, _ := strings.Cut(stderr, "; for example --"+flag.Name+" ")
+				if value, _, _ = strings.Cut(value, "\n"); value == "" {
+					t.Errorf("%v --%s: no example: %q", args, flag.Name, stderr)
+				} else if err := flag.Value.Set(value); err != nil {
+					t.Errorf("%v --%s: the example %q: %v", args, flag.Name, value, err)
+				}
+			}
+		})
+	})
+	if seen < 40 {
+		t.Errorf("%d flags were tried", seen)
+	}
+}
+
+func TestNumbersOutOfRangeSayWhichOnesFit(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string]string{
+		"demo --relative 2":                                "--relative is 2: it must be 0 (no target) or from 1e-6 to 0.5; for 2 %: --relative 0.02",
+		"demo --relative -1":                               "--relative is -1: it must be 0 (no target) or from 1e-6 to 0.5; for example --relative 0.1",
+		"demo --confidence 95":                             "--confidence is 95: it must be from 0.8 to 0.999; for 95 %: --confidence 0.95",
+		"demo --absolute -1":                               "--absolute is -1: it must be 0 (no target) or from 2^-20 to 2^52; for example --absolute 50",
+		"demo --users -1":                                  "--users is -1: it must be from 1 to 16777216; for example --users 100000",
+		"demo --users 99999999":                            "--users is 99999999: it must be from 1 to 16777216",
+		"demo --keys-count 0":                              "--keys-count is 0: it must be from 1 to 65536; for example --keys-count 6",
+		"demo --windows 0":                                 "--windows is 0: it must be from 1 to 1048576; for example --windows 24",
+		"demo --epsilon 0":                                 "--epsilon is 0: it must be above 0 and at most 1e6; for example --epsilon 1",
+		"demo --window 5":                                  `--window is "5": it has no unit: write 5s, 5m, 5h or 5d; for example --window 1h`,
+		"demo --window 0":                                  "--window is 0: it must be at least 1ms; for example --window 1h",
+		"demo --window 1us":                                `--window is "1us": it is not a duration in whole numbers: write it like 30s, 1m, 1h30m or 30d`,
+		"demo --max-keys-per-user 9999999999":              "--max-keys-per-user: 9999999999 is out of range: it must be from 1 to 1073741824",
+		"demo --epsilon 1e-7 --last-at-least 10000000":     "or raise --epsilon. With --last-at-least 3 or less it works",
+		"demo --max-events-per-key 99999999":               "lower --max-keys-per-user and --max-events-per-key, or raise --epsilon",
+		"run --config x --until now --wait 0":              "--wait is 0: it must be above 0; for example --wait 10m",
+		"init --config x --create-topics --replication -1": "--replication is -1: it must be from 1 to 32767; for example --replication 3",
+	} {
+		code, _, stderr := run(t, strings.Fields(args)...)
+		if code != exitUsage || !strings.Contains(stderr, want) {
+			t.Errorf("%s: exit %d, stderr %q, want %q", args, code, stderr, want)
+		}
+	}
+}
+
+// Days are durations on the command line as in a configuration.
+func TestADayIsAWindow(t *testing.T) {
+	t.Parallel()
+	file := write(t, "visits.csv", "when,who,where\n2025-03-03T01:00:00Z,a,b\n2025-03-04T01:00:00Z,a,b\n")
+	stdout, _ := mustRun(t, "demo", "--input", file, "--header", "--user-field", "who", "--key-field", "where", "--time-field", "when",
+		"--window", "1d", "--public-keys", "b", "--format", "json")
+	if releases := parse(t, stdout); len(releases) != 2 || releases[0].WindowEnd.Sub(releases[0].WindowStart).Hours() != 24 {
+		t.Errorf("releases %+v", releases)
+	}
+}
+
+func TestHelpFitsATerminal(t *testing.T) {
+	t.Parallel()
+	commands(func(cmd *cobra.Command, args []string) {
+		stdout, _ := mustRun(t, append(args, "--help")...)
+		for _, line := range strings.Split(stdout, "\n") {
+			if n := utf8.RuneCountInString(line); n > 100 {
+				t.Errorf("%v --help has a line of %d columns: %s", args, n, line)
+			}
+		}
+	})
+}
+
+func TestUnknownCommandsAreRefused(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string]string{
+		"frobnicate":          `unknown command "frobnicate" for "tollgate": there are budget, change, completion, demo,`,
+		"frobnicate --help":   `unknown command "frobnicate" for "tollgate": there are budget, change, completion, demo,`,
+		"--help frobnicate":   `unknown command "frobnicate"`,
+		"dmeo --help":         "is demo meant?",
+		"budget compos":       "is compose meant?",
+		"budget nope -h":      `unknown command "nope" for "tollgate budget": there are calibrate, compare, compose, convert, releases`,
+		"help nope":           `unknown command "nope"`,
+		"help budget nope":    `unknown command "nope" for "tollgate budget"`,
+		"help valdate":        "is validate meant?",
+		"frobnicate --strict": "unknown",
+	} {
+		code, stdout, stderr := run(t, strings.Fields(args)...)
+		if code != exitUsage || stdout != "" || !strings.Contains(stderr, want) {
+			t.Errorf("%s: exit %d, stdout %q, stderr %q", args, code, stdout, stderr)
+		}
+	}
+	for args, want := range map[string]string{
+		"": "Available Commands:", "help": "Available Commands:", "help demo": "tollgate demo [flags]", "help budget compose": "tollgate budget compose [flags]",
+		"budget --help": "tollgate budget [command]", "help help": "help [command]",
+	} {
+		if stdout, _ := mustRun(t, strings.Fields(args)...); !strings.Contains(stdout, want) {
+			t.Errorf("%s: stdout %q", args, stdout)
+		}
+	}
+}
+
+// What Go has written down of a build is told, whichever way it was built.
+func TestVersionTellsWhatGoKnows(t *testing.T) {
+	t.Parallel()
+	const path = "github.com/tollgate-dp/tollgate"
+	vcs := func(revision, modified string) []debug.BuildSetting {
+		return []debug.BuildSetting{{Key: "vcs", Value: "git"}, {Key: "vcs.revision", Value: revision}, {Key: "vcs.modified", Value: modified}}
+	}
+	for name, tc := range map[string]struct {
+		info *debug.BuildInfo
+		want build
+	}{
+		"git tree":          {&debug.BuildInfo{Main: debug.Module{Path: path, Version: "v0.0.0-20261122184920-7e75da5d13a2"}, Settings: vcs("7e75da5d13a2eaa2", "false")}, build{path, "v0.0.0-20261122184920-7e75da5d13a2", "7e75da5d13a2eaa2"}},
+		"changed git tree":  {&debug.BuildInfo{Main: debug.Module{Path: path, Version: "(devel)"}, Settings: vcs("7e75", "true")}, build{path, "(devel)", "7e75 and changes that are not committed"}},
+		"installed commit":  {&debug.BuildInfo{Main: debug.Module{Path: path, Version: "v0.1.1-0.20261122184920-7e75da5d13a2"}}, build{path, "v0.1.1-0.20261122184920-7e75da5d13a2", "7e75da5d13a2"}},
+		"installed version": {&debug.BuildInfo{Main: debug.Module{Path: path, Version: "v0.1.0"}}, build{path, "v0.1.0", "that of the tag"}},
+		"nothing":           {&debug.BuildInfo{}, build{path, "(devel)", "unknown: go writes it down with -buildvcs=true in a git tree"}},
+	} {
+		if got := buildOf(tc.info); got != tc.want {
+			t.Errorf("%s: %+v, want %+v", name, got, tc.want)
+		}
+	}
+	if got, want := (build{path, "(devel)", "unknown"}).released("v1.2.3", "7e75"), (build{path, "v1.2.3", "7e75"}); got != want {
+		t.Errorf("a release: %+v, want %+v", got, want)
+	}
+	if stdout, _ := mustRun(t, "--version"); !strings.HasPrefix(stdout, path+" ") || !strings.Contains(stdout, "revision") {
+		t.Errorf("--version: %q", stdout)
+	}
+}
+
+// An argument without a flag is refused by its own diagnosis, with a flag that the command has: a
+// mechanism, or a file, is no unknown command.
+func TestStrayArgumentsAreNoUnknownCommands(t *testing.T) {
+	t.Parallel()
+	seen := 0
+	commands(func(cmd *cobra.Command, args []string) {
+		if cmd.HasSubCommands() || cmd.Name() == "help" {
+			return
+		}
+		seen++
+		code, _, stderr := run(t, append(slices.Clone(args), "stray")...)
+		if code != exitUsage || !strings.Contains(stderr, `takes no argument without a flag, and "stray" has none: `) {
+			t.Errorf("%s stray: exit %d, %q", cmd.CommandPath(), code, stderr)
+		}
+		if _, rest, has := strings.Cut(stderr, ": is --"); has && cmd.Flags().Lookup(strings.Fields(rest)[0]) == nil {
+			t.Errorf("%s has no such flag: %q", cmd.CommandPath(), stderr)
+		}
+	})
+	if seen < 15 {
+		t.Errorf("only %d commands were tried", seen)
+	}
+}

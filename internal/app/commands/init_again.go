@@ -1,0 +1,83 @@
+package commands
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/pipeline"
+)
+
+// initialisedAlready ends an init that found a HEADER: without an error where it is that of this
+// configuration and the topics are as they must be, so that init can be repeated after a crash or
+// by a script.
+func (a *app) initialisedAlready(ctx context.Context, f *initFlags, d *loaded, record *pipeline.Record, e *pipeline.InitialisedError) error {
+	if len(e.Differences) > 0 {
+		return contents(differsFrom(f, d, e))
+	}
+	if err := pipeline.CheckTopics(ctx, d.Deployment, a.checking(f.strict)); err != nil {
+		return d.explained(err)
+	}
+	if err := a.recordAlready(f, d, record, e); err != nil {
+		return err
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s is initialised already on topic %s, with this configuration; nothing was changed%s\n", d.Config.Deployment, e.Topic, d.butMade())
+	fmt.Fprintf(&b, "incarnation %s, generation %d; time begins at %s\n", hex.EncodeToString(e.Incarnation[:]), e.Generation, e.Start.Format(time.RFC3339))
+	if at := f.start.at; f.start.text == "" && !firstWindow(&d.Config, at).Equal(e.Start) {
+		fmt.Fprintf(&b, "--start %s is ignored: the first init has fixed where time begins\n", &f.start)
+	}
+	writeBackups(&b, d.file)
+	fmt.Fprintf(&b, "\nnext: tollgate run --config %s\n", f.config)
+	if _, err := a.stdout.Write([]byte(b.String())); err != nil {
+		return fmt.Errorf("writing output: %w", err)
+	}
+	return nil
+}
+
+// differsFrom says how a configuration differs from the one in force, and what to do.
+func differsFrom(f *initFlags, d *loaded, e *pipeline.InitialisedError) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s is initialised already on topic %s, with another configuration (generation %d, incarnation %s, time begins at %s); nothing was changed%s. What differs, in force → in %s:\n",
+		d.Config.Deployment, e.Topic, e.Generation, hex.EncodeToString(e.Incarnation[:]), e.Start.Format(time.RFC3339), d.butMade(), f.config)
+	never := false
+	for _, one := range e.Differences {
+		fmt.Fprintf(&b, "  %s\n", one.What)
+		writeValues(&b, "    ", one.Values)
+		if one.Never != "" {
+			never = true
+			fmt.Fprintf(&b, "    this cannot be changed: %s\n", one.Never)
+		}
+	}
+	if never {
+		b.WriteString("put the old values back; or begin another deployment with other keys, another name (deployment: NAME) and its own topics under outputs")
+	} else {
+		fmt.Fprintf(&b, "put it in force with: tollgate change --config %s (--dry-run shows what would change); or put the old values back", f.config)
+	}
+	return errors.New(b.String())
+}
+
+// firstWindow returns where a deployment's time begins: start, rounded down to a multiple of
+// the smallest slide.
+func firstWindow(cfg *pipeline.Config, start time.Time) time.Time {
+	slide := slideOf(&cfg.Metrics[0])
+	for i := range cfg.Metrics {
+		slide = min(slide, slideOf(&cfg.Metrics[i]))
+	}
+	millis, size := start.UnixMilli(), slide.Milliseconds()
+	rest := millis % size
+	if rest < 0 {
+		rest += size
+	}
+	return time.UnixMilli(millis - rest).UTC()
+}
+
+func slideOf(m *pipeline.Metric) time.Duration {
+	if m.Slide > 0 {
+		return m.Slide
+	}
+	return m.Window
+}

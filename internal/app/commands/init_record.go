@@ -1,0 +1,134 @@
+package commands
+
+import (
+	"crypto/rand"
+	"fmt"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/app/beginnings"
+	"github.com/tollgate-dp/tollgate/internal/app/keyrecord"
+	"github.com/tollgate-dp/tollgate/internal/app/plan/protected"
+	"github.com/tollgate-dp/tollgate/pipeline"
+)
+
+// unrecorded returns a deployment that no command compares with the record of its keys, and that
+// record: init decides itself what it means.
+func (d *loaded) unrecorded() (*loaded, *pipeline.Record) {
+	without := *d.Deployment
+	without.Config.Record = nil
+	return &loaded{Deployment: &without, file: d.file, role: d.role, made: d.made}, d.Config.Record
+}
+
+// again says what an operator has to know of a second promise, and how to ask for it.
+const again = "to begin a second deployment, which gives the same people their whole budget once more, add --begin-second-promise"
+
+// mayBegin refuses a deployment on a control topic that is empty, where one has begun under its
+// keys and the operator has not asked for a second one.
+func mayBegin(f *initFlags, d *loaded, record *pipeline.Record, cluster string) error {
+	if f.second {
+		return nil
+	}
+	noise, userHash := d.file.KeyFiles()
+	records := []*pipeline.Record{record}
+	if userHash != "" { // whatever keys.record names
+		beside, err := beginnings.Read(beginnings.Of(userHash))
+		if err != nil {
+			return contents(err)
+		}
+		records = append(records, beside)
+	}
+	for _, r := range records {
+		if lost := r.Lost(d.Config.Outputs.Control, cluster); lost != nil {
+			return contents(fmt.Errorf("%w. Nothing was written%s; %s", lost, d.butMade(), again))
+		}
+	}
+	var interrupted *pipeline.Beginning
+	if record != nil && len(record.Unfinished) > 0 {
+		interrupted = &record.Unfinished[len(record.Unfinished)-1]
+		if !f.first && (interrupted.Cluster != cluster || interrupted.Control != d.Config.Outputs.Control) {
+			// A record that was cut, or restored from an early copy, looks the same.
+			return contents(fmt.Errorf("%s says that an init was interrupted (%s), but this one is for topic %s of cluster %s, so nothing was written%s. Correct kafka.brokers and outputs.control; or, if no deployment has begun with these keys, add --begin-first-promise",
+				record.From, *interrupted, d.Config.Outputs.Control, cluster, d.butMade()))
+		}
+	}
+	if noise != "" {
+		switch begun, err := protected.Begun(protected.RecordOf(noise)); {
+		case err != nil:
+			return err
+		case begun != "" && (interrupted == nil || begun != interrupted.Deployment): // an init writes it before HEADER
+			return contents(fmt.Errorf("%s says that deployment %s has begun with this noise key, but not on which cluster: correct kafka.brokers, or make new keys. Nothing was written%s; %s", protected.RecordOf(noise), begun, d.butMade(), again))
+		}
+	}
+	if file, _ := d.file.RecordPlace(); file == "" && !f.first {
+		return contents(fmt.Errorf("no record says whether a deployment has begun with these keys, so nothing was written%s. If none has, add --begin-first-promise; if one has, correct kafka.brokers or keys.record", d.butMade()))
+	}
+	return nil
+}
+
+// newBeginning draws the incarnation of a deployment that is to begin on a cluster.
+func (d *loaded) newBeginning(cluster string) (pipeline.Beginning, error) {
+	b := pipeline.Beginning{Cluster: cluster, Deployment: d.Config.Deployment, Control: d.Config.Outputs.Control, At: time.Now()}
+	if _, err := rand.Read(b.Incarnation[:]); err != nil {
+		return b, fmt.Errorf("drawing an incarnation id: %w", err)
+	}
+	return b, nil
+}
+
+// willBegin records that a deployment is about to begin.
+func (d *loaded) willBegin(b pipeline.Beginning) error {
+	if file, _ := d.file.RecordPlace(); file != "" {
+		return beginnings.Add(file, b, false, false)
+	}
+	return nil
+}
+
+// hasBegun records that control has the HEADER of a deployment. Where another process has begun
+// another one meanwhile under the same keys, this one does not count.
+func (a *app) hasBegun(f *initFlags, d *loaded, b pipeline.Beginning) error {
+	file, variable := d.file.RecordPlace()
+	if _, userHash := d.file.KeyFiles(); userHash != "" && file != beginnings.Of(userHash) {
+		// A configuration that does not say where the record is looks beside the key.
+		if err := beginnings.Add(beginnings.Of(userHash), b, true, f.second); err != nil && !keyrecord.Unwritable(err) {
+			return err
+		}
+	}
+	if file == "" {
+		line, err := beginnings.Line(b, true, f.second)
+		if err != nil {
+			return err
+		}
+		where := "keep this line with the keys, and name it under keys.record"
+		if variable != "" {
+			where = "add this line to the environment variable " + variable
+		}
+		fmt.Fprintf(a.stderr, "%s, so that no second promise is begun by mistake:\n%s\n", where, line)
+		return nil
+	}
+	if err := beginnings.Add(file, b, true, f.second); err != nil {
+		return err
+	}
+	record, err := beginnings.Read(file)
+	if err == nil && !record.Has(b.Incarnation) {
+		_, err = record.Refuses(b.Incarnation, b.Cluster)
+		err = contents(fmt.Errorf("another init has begun a deployment with these keys first: %w. Runs refuse the one that this init has begun; %s", err, again))
+	}
+	return err
+}
+
+// recordAlready records a deployment that control has already: an earlier version, or an init that
+// was interrupted, has begun it.
+func (a *app) recordAlready(f *initFlags, d *loaded, record *pipeline.Record, e *pipeline.InitialisedError) error {
+	b := pipeline.Beginning{Cluster: e.Cluster, Deployment: d.Config.Deployment, Control: e.Topic, Incarnation: e.Incarnation, At: time.Now()}
+	switch {
+	case record != nil && record.Has(e.Incarnation):
+		elsewhere, err := record.Refuses(e.Incarnation, e.Cluster)
+		if elsewhere != nil {
+			fmt.Fprintf(a.stderr, "this is cluster %s, but the deployment began as %s: this is right only after a failover or a restore\n", e.Cluster, elsewhere)
+		}
+		return err
+	case record != nil && len(record.Begun) > 0 && !f.second:
+		_, err := record.Refuses(e.Incarnation, e.Cluster)
+		return contents(fmt.Errorf("%w. Nothing was written%s; two deployments with the same keys give the same people a whole budget each; to accept that, add --begin-second-promise", err, d.butMade()))
+	}
+	return a.hasBegun(f, d, b)
+}

@@ -1,0 +1,99 @@
+package commands
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/tollgate-dp/tollgate/internal/app/eventfile"
+)
+
+// readable refuses a file that cannot be read, before any other work begins. A pipe is not
+// opened: it could be read only once.
+func readable(flag, path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return fmt.Errorf("opening --%s: %w", flag, err)
+	case info.IsDir():
+		return fmt.Errorf("opening --%s: %s is a directory: name one file", flag, path)
+	case !info.Mode().IsRegular():
+		return nil
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("opening --%s: %w", flag, err)
+	}
+	return file.Close()
+}
+
+// readableAll calls readable for every flag that is not empty: pairs of names and paths.
+func readableAll(files ...[2]string) error {
+	for _, f := range files {
+		if f[1] == "" {
+			continue
+		}
+		if err := readable(f[0], f[1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inputFormatOf returns the format that was given, else the format of the file's name.
+func inputFormatOf(name, given string) (eventfile.Format, error) {
+	if given == "" {
+		switch strings.ToLower(filepath.Ext(name)) {
+		case ".csv":
+			given = "csv"
+		case ".tsv", ".tab":
+			given = "tsv"
+		case ".jsonl", ".ndjson", ".json":
+			given = "jsonl"
+		case ".avro":
+			given = "avro"
+		default:
+			return "", errors.New("--input-format is needed (csv, tsv, jsonl or avro): the file name does not show the format")
+		}
+	}
+	format, err := eventfile.ParseFormat(given)
+	if err != nil {
+		return "", fmt.Errorf("--input-format: %w", err)
+	}
+	return format, nil
+}
+
+// explainFormat adds the flag that fits to the error of a file that is of another format than
+// was taken, by the flag or by its name.
+func explainFormat(err error) error {
+	var other *eventfile.FormatError
+	if !errors.As(err, &other) || other.Fits == "" {
+		return err
+	}
+	cure := "--input-format " + string(other.Fits)
+	if other.Fits.Tabular() && !other.Given.Tabular() {
+		cure += " with --header, or --columns a,b,c"
+	}
+	return usage(fmt.Errorf("%w: give %s", err, cure))
+}
+
+// explainFile names the flags in an error of the input.
+func (f *inputFlags) explainFile(err error) error {
+	return explainColumns(explainFormat(err), [2]string{"user-field", f.userField}, [2]string{"key-field", f.keyField}, [2]string{"time-field", f.timeField})
+}
+
+// explainColumns names the flag whose column is not there; flags are pairs of names and values.
+func explainColumns(err error, flags ...[2]string) error {
+	var wrong *eventfile.ColumnError
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	for _, flag := range flags {
+		if flag[1] == wrong.Column {
+			return fmt.Errorf("looking for --%s: %w", flag[0], err)
+		}
+	}
+	return err
+}

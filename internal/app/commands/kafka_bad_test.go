@@ -1,0 +1,143 @@
+package commands
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tollgate-dp/tollgate/internal/app/keyfile"
+	"github.com/tollgate-dp/tollgate/schemas/event"
+)
+
+// As TestBadCommandLines, for the commands that work with Kafka.
+func TestBadKafkaCommandLines(t *testing.T) {
+	t.Parallel()
+	csv := write(t, "events.csv", "user,page,when\nu1,a,2025-03-03T00:00:00Z\n")
+	unreachable := deploymentFile(t, "127.0.0.1:1")
+	wrong := deploymentFile(t, "127.0.0.1:1", "window:", "windw:")
+	impossible := deploymentFile(t, "127.0.0.1:1", "last_at_least: 4", "last_at_least: 999999999999999")
+	environment := deploymentFile(t, "127.0.0.1:1", "{file: secrets/noise.key}", "{env: NOISE}")
+	replay := func(more ...string) []string {
+		return append([]string{"replay", "--brokers", "127.0.0.1:1", "--topic", "x", "--input", csv, "--header", "--user-field", "user", "--time-field", "when"}, more...)
+	}
+	for _, tc := range []struct {
+		name string
+		args []string
+		code int
+		want string
+	}{
+		{"init without a file", []string{"init"}, 2, "--config is needed"},
+		{"init at a strange time", []string{"init", "--config", wrong, "--start", "soon"}, 2, "must be now, earliest or a time"},
+		{"init in the year 1", []string{"init", "--config", wrong, "--start", "0001-01-01"}, 2, "before 1970"},
+		{"until the year 1", []string{"run", "--config", wrong, "--until", "0001-01-01T00:00:00Z"}, 2, "before 1970"},
+		{"init before 1970", []string{"init", "--config", wrong, "--start", "1969-01-01"}, 2, "before 1970"},
+		{"replication without topics", []string{"init", "--config", wrong, "--replication", "3"}, 2, "go with --create-topics"},
+		{"negative partitions", []string{"init", "--config", wrong, "--create-topics", "--event-partitions", "-1"}, 2, "--event-partitions is -1"},
+		{"keys from the environment", []string{"init", "--config", environment, "--generate-keys"}, 2, "names an environment variable"},
+		{"init of a wrong file", []string{"init", "--config", wrong}, 3, "did you mean window?"},
+		{"init without keys", []string{"init", "--config", unreachable}, 3, "make it with tollgate init --generate-keys"},
+		{"init of no file", []string{"init", "--config", "/nowhere/tollgate.yaml"}, 1, "/nowhere/tollgate.yaml"},
+
+		{"run without a file", []string{"run"}, 2, "--config is needed"},
+		{"wait without an end", []string{"run", "--config", wrong, "--wait", "1m"}, 2, "--wait goes with --until-end"},
+		{"two ends", []string{"run", "--config", wrong, "--until-end", "--until", "now"}, 2, "choose one"},
+		{"until a strange time", []string{"run", "--config", wrong, "--until", "earliest"}, 2, "must be now or a time"},
+		{"wait for nothing", []string{"run", "--config", wrong, "--until-end", "--wait", "0s"}, 2, "--wait is 0: it must be above 0"},
+		{"wait for a broker backwards", []string{"run", "--config", wrong, "--wait-for-broker", "-1s"}, 2, `--wait-for-broker is "-1s"`},
+		{"trusted report without a name", []string{"run", "--config", wrong, "--trusted-report", ""}, 2, "--trusted-report is empty"},
+		{"run of a wrong file", []string{"run", "--config", wrong}, 3, "tollgate.yaml:"},
+		{"run of no file", []string{"run", "--config", "/nowhere/tollgate.yaml"}, 1, "/nowhere/tollgate.yaml"},
+
+		{"validate a wrong file", []string{"validate", "--config", wrong}, 3, "did you mean window?"},
+		{"validate what cannot be paid", []string{"validate", "--offline", "--config", impossible}, 3, "last_at_least"},
+		{"validate a directory", []string{"validate", "--config", filepath.Dir(wrong)}, 1, "is a directory"},
+
+		{"replay nothing", []string{"replay"}, 2, `"input" not set`},
+		{"replay to nowhere", []string{"replay", "--input", csv, "--topic", "x", "--user-field", "u", "--time-field", "t", "--header"}, 2, "--brokers is needed"},
+		{"replay to no topic", []string{"replay", "--input", csv, "--brokers", "b:1"}, 2, "--topic is needed"},
+		{"replay without users", []string{"replay", "--input", csv, "--brokers", "b:1", "--topic", "x"}, 2, "--user-field is needed"},
+		{"replay without times", []string{"replay", "--input", csv, "--brokers", "b:1", "--topic", "x", "--user-field", "u"}, 2, "--time-field is needed"},
+		{"replay without columns", []string{"replay", "--input", csv, "--brokers", "b:1", "--topic", "x", "--user-field", "u", "--time-field", "t"}, 2, "--header, or --columns"},
+		{"replay at rate 0", replay("--rate", "0"), 2, "--rate is 0"},
+		{"a password and no mechanism", replay("--sasl-password-env", "P"), 2, "--sasl-mechanism is needed"},
+		{"a mechanism of tokens", replay("--sasl-mechanism", "oauthbearer"), 2, "give --config FILE, with kafka.sasl in it"},
+		{"a mechanism and no password", replay("--sasl-mechanism", "plain"), 2, "--sasl-password-env or --sasl-password-file"},
+		{"a password that is not set", replay("--sasl-mechanism", "plain", "--sasl-user", "u", "--sasl-password-env", "P"), 2, "not set or empty"},
+		{"an unknown mechanism", replay("--sasl-mechanism", "gssapi", "--sasl-user", "u", "--sasl-password-file", csv), 2, "gssapi"},
+		{"a certificate without a key", replay("--tls-cert", csv), 2, "private key"},
+		{"flags beside a file", []string{"replay", "--config", unreachable, "--input", csv, "--topic", "x"}, 2, "leave out --topic: the file of --config sets it"},
+		{"replay of another format", []string{"replay", "--config", unreachable, "--input", csv, "--input-format", "jsonl"}, 2, "events.format in the configuration is csv"},
+		{"replay to a broker without a port", []string{"replay", "--brokers", "localhost", "--topic", "x", "--input", csv, "--header", "--user-field", "user", "--time-field", "when"}, 2, "host:port"},
+		{"a broker without a port", []string{"validate", "--offline", "--config", deploymentFile(t, "localhost")}, 3, `tollgate.yaml:3:19: kafka.brokers[0]: "localhost" has no port`},
+		{"replay to unreachable brokers", replay(), 1, "127.0.0.1:1"},
+		{"replay with a wrong file", []string{"replay", "--config", wrong, "--input", csv}, 3, "did you mean window?"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			code, stdout, stderr := run(t, tc.args...)
+			if code != tc.code {
+				t.Errorf("exit %d, want %d", code, tc.code)
+			}
+			if stdout != "" {
+				t.Errorf("stdout %q", stdout)
+			}
+			if !strings.Contains(stderr, tc.want) || !strings.Contains(stderr, "error: ") {
+				t.Errorf("stderr %q does not say %q", stderr, tc.want)
+			}
+		})
+	}
+}
+
+func TestKeysAreMadeOnceAndForTheOwnerOnly(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "deep", "key")
+	made, err := keyfile.Make(path)
+	if err != nil || !made {
+		t.Fatal(made, err)
+	}
+	before, err := readNoiseKey(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err = keyfile.Make(path)
+	after, err2 := readNoiseKey(path)
+	if made || err != nil || err2 != nil || !before.Secret.Equal(after.Secret) {
+		t.Errorf("made %v again, %v %v", made, err, err2)
+	}
+}
+
+// A header is refused where the topic has JSON, with the field that says so.
+func TestReplayNamesWhatSaysTheFormat(t *testing.T) {
+	t.Parallel()
+	err := (&replayFlags{header: true, config: "shop.yaml"}).checkHeader(event.Format{Format: "jsonl"})
+	if exitCode(err) != exitUsage || !strings.Contains(err.Error(), "events.format in shop.yaml is jsonl") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// An error of init says what to do next, and nothing that does not help.
+func TestInitSaysWhatToDo(t *testing.T) {
+	t.Parallel()
+	code, _, stderr := run(t, "init", "--config", deploymentFile(t, "127.0.0.1:1"), "--generate-keys")
+	if code != exitError || !strings.Contains(stderr, "127.0.0.1:1") || strings.Contains(stderr, "--create-topics") {
+		t.Errorf("without a broker: exit %d, stderr %q", code, stderr)
+	}
+	if testing.Short() {
+		t.Skip("starts a broker")
+	}
+	cfg := deploymentFile(t, broker(t))
+	code, _, stderr = run(t, "init", "--config", cfg, "--generate-keys", "--create-topics")
+	if code != exitError || !strings.Contains(stderr, "topic visits does not exist: create it, let tollgate init --create-topics --event-partitions N make it") || strings.Contains(stderr, "makes those") {
+		t.Errorf("without events: exit %d, stderr %q", code, stderr)
+	}
+	mustRun(t, "init", "--config", cfg, "--create-topics", "--event-partitions", "1")
+	code, stdout, stderr := run(t, "init", "--config", cfg)
+	if code != exitOK || !strings.Contains(stdout, "initialised already") {
+		t.Errorf("again: exit %d, stdout %q, stderr %q", code, stdout, stderr)
+	}
+	edit(t, cfg, "shards: 4", "shards: 4\noutputs: {ledger: shop-ledger-2}")
+	code, _, stderr = run(t, "change", "--config", cfg, "--dry-run")
+	if code != exitError || !strings.Contains(stderr, "if this is a new name, tollgate change --create-topics makes it") {
+		t.Errorf("a new ledger: exit %d, stderr %q", code, stderr)
+	}
+	mustRun(t, "change", "--config", cfg, "--create-topics")
+}

@@ -1,0 +1,176 @@
+package commands
+
+import (
+	"errors"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/testing/await"
+)
+
+// start.sh answers when its broker has started, and not by the log of the start before. The broker
+// is made up, and begins to log only when it is told to.
+func TestStartScriptWaitsForItsOwnBroker(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	put := func(name, text string) string {
+		file := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil { //nolint:gosec // of a test
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o755); err != nil { //nolint:gosec // scripts
+			t.Fatal(err)
+		}
+		return file
+	}
+	script, err := os.ReadFile(filepath.Join("..", "..", "..", "deploy", "kafka-local", "start.sh"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := put("start.sh", string(script))
+	put("fetch.sh", "#!/bin/sh\necho jars\n")
+	put("bin/java", `#!/bin/sh
+case $* in
+  -version) echo 'openjdk version "21.0.1"' >&2 ;;
+  *kafka.Kafka*) echo '[KafkaRaftServer nodeId=1] Kafka Server started'; exec sleep 1000 ;;
+esac
+`)
+	// start.sh sleeps between two looks at the log.
+	put("bin/sleep", "#!/bin/sh\n: >"+filepath.Join(dir, "looked")+"\nexec /bin/sleep \"$@\"\n")
+	kafka := filepath.Join(dir, "kafka")
+	put("kafka/1/log", "Kafka Server started\n")
+	put("kafka/1/data/meta.properties", "")
+
+	var out, errs strings.Builder
+	port := freePort(t)
+	cmd := exec.Command(start, "--dir", kafka, "--port", port)
+	cmd.WaitDelay = time.Second // a broker that has not begun holds on to the output
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	cmd.Env = append(os.Environ(), "PATH="+filepath.Join(dir, "bin")+":"+os.Getenv("PATH"),
+		// The process of the broker is slow to begin: it enters its directory when it may.
+		`BASH_FUNC_cd%%=() { while [[ $1 == `+kafka+`/1 && ! -e `+filepath.Join(dir, "may")+` ]]; do /bin/sleep 0.05; done; builtin cd "$@"; }`)
+	t.Cleanup(func() {
+		put("may", "")
+		pid, err := os.ReadFile(filepath.Join(kafka, "1", "pid"))
+		if err == nil {
+			err = exec.Command("kill", strings.TrimSpace(string(pid))).Run()
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	await.That(t, time.Minute, "the script looks at the log once and waits", func() bool {
+		select {
+		case err := <-ended:
+			t.Fatalf("the script ended before its broker began: %v, %s, %s", err, out.String(), errs.String())
+		default:
+		}
+		_, err := os.Stat(filepath.Join(dir, "looked"))
+		return err == nil
+	})
+	put("may", "")
+	if err := <-ended; err != nil && !errors.Is(err, exec.ErrWaitDelay) || strings.TrimSpace(out.String()) != "localhost:"+port {
+		t.Errorf("%v, %s, %s", err, out.String(), errs.String())
+	}
+}
+
+// freePort returns a port that is free, with room above it.
+func freePort(t *testing.T) string {
+	t.Helper()
+	for {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.Close() //nolint:errcheck // of a test
+		if at := l.Addr().(*net.TCPAddr).Port; at < 60_000 {
+			return strconv.Itoa(at)
+		}
+	}
+}
+
+// end kills the nodes of a cluster of start.sh, and has it forget them: their parent may not have
+// noticed yet.
+func end(t *testing.T, cluster string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(cluster, "*", "pid"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("the nodes of %s: %q, %v", cluster, files, err)
+	}
+	for _, file := range files {
+		pid, err := os.ReadFile(file)
+		if err == nil {
+			err = exec.Command("kill", "-9", strings.TrimSpace(string(pid))).Run()
+		}
+		if err == nil {
+			err = os.Remove(file)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Every cluster of start.sh has an id of its own, by which deployments are told apart, and all of
+// its nodes have the same one, those that come later, too.
+func TestStartScriptGivesEveryClusterAnId(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	script, err := os.ReadFile(filepath.Join("..", "..", "..", "deploy", "kafka-local", "start.sh"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "bin"), 0o755); err != nil { //nolint:gosec // of a test
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"start.sh": string(script), "fetch.sh": "#!/bin/sh\necho jars\n", "bin/java": `#!/bin/sh
+case $* in
+  -version) echo 'openjdk version "21.0.1"' >&2 ;;
+  *StorageTool*) mkdir -p "${8%/*}/data" && echo "cluster.id=$6" >"${8%/*}/data/meta.properties" ;;
+  *kafka.Kafka*) echo 'Kafka Server started'; exec sleep 300 ;;
+esac
+`} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil { //nolint:gosec // scripts
+			t.Fatal(err)
+		}
+	}
+	start := func(cluster, nodes string) {
+		for {
+			cmd := exec.Command(filepath.Join(dir, "start.sh"), "--dir", filepath.Join(dir, cluster), "--nodes", nodes, "--port", freePort(t))
+			cmd.Env = append(os.Environ(), "PATH="+filepath.Join(dir, "bin")+":"+os.Getenv("PATH"))
+			out, err := cmd.CombinedOutput()
+			if err == nil {
+				end(t, filepath.Join(dir, cluster))
+				return
+			}
+			if !strings.Contains(string(out), "is taken") { // of the ports beside the free one
+				t.Fatalf("%v: %s", err, out)
+			}
+		}
+	}
+	id := func(node string) string {
+		text, err := os.ReadFile(filepath.Join(dir, node, "data", "meta.properties"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.TrimSpace(string(text))
+	}
+	start("a", "1")
+	start("a", "2")
+	start("b", "1")
+	if !regexp.MustCompile(`^cluster\.id=[A-Za-z0-9]{22}$`).MatchString(id("a/1")) || id("a/1") != id("a/2") || id("a/1") == id("b/1") {
+		t.Errorf("ids %s and %s of one cluster, %s of another", id("a/1"), id("a/2"), id("b/1"))
+	}
+}

@@ -1,0 +1,354 @@
+package commands
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/kafka/embedded"
+	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
+	"github.com/tollgate-dp/tollgate/pipeline"
+)
+
+// broker starts an embedded broker.
+func broker(t testing.TB) string {
+	t.Helper()
+	b, err := embedded.Start(embedded.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.Close)
+	return b.Addr()
+}
+
+// A topic that is not there is named with what makes it.
+func TestMissingTopicsAreNamedWithTheCure(t *testing.T) {
+	t.Parallel()
+	addr := broker(t)
+	csv := write(t, "visits.csv", "user,when\nu,2025-03-01T00:00:00Z\n")
+	code, _, stderr := run(t, "replay", "--brokers", addr, "--topic", "nowhere", "--input", csv, "--header", "--user-field", "user", "--time-field", "when")
+	if code != exitError || !strings.Contains(stderr, "tollgate init --create-topics --event-partitions N creates") {
+		t.Errorf("replay: exit %d, stderr %s", code, stderr)
+	}
+	file := deploymentFile(t, addr)
+	run(t, "init", "--config", file, "--generate-keys") // makes the keys, and finds no topics
+	code, _, stderr = run(t, "change", "--config", file, "--dry-run")
+	if code != exitError || !strings.Contains(stderr, "begin it with tollgate init --create-topics, or correct deployment or outputs.control") {
+		t.Errorf("change: exit %d, stderr %s", code, stderr)
+	}
+}
+
+// deploymentFile writes a configuration for a broker into a directory of its
+// own. Keys are beside it once init has made them.
+func deploymentFile(t testing.TB, broker string, change ...string) string {
+	t.Helper()
+	text := strings.NewReplacer(change...).Replace(fmt.Sprintf(`
+deployment: shop
+kafka: {brokers: ["%s"]}
+events:
+  topic: visits
+  format: csv
+  columns: [when, who, where]
+  fields: {user: who, key: where, time: when}
+  time_unit: rfc3339
+privacy: {epsilon: 4, delta: 1e-6}
+time: {trust: producer, no_future: true, idle_grace: 1s}
+metrics:
+  - name: views
+    window: {size: 1d}
+    keys: {list: [north, south, west]}
+    target: {absolute: 30}
+    last_at_least: 4
+keys:
+  noise: {file: secrets/noise.key}
+  user_hash: {file: secrets/user-hash.key}
+shards: 4
+`, broker))
+	return write(t, "tollgate.yaml", text)
+}
+
+// visits writes a CSV file of four days, in order of time, with broken lines.
+func visits(t testing.TB, header bool) string {
+	t.Helper()
+	var b strings.Builder
+	if header {
+		b.WriteString("when,who,where\n")
+	}
+	b.WriteString("soon,person-1,north\n")
+	for i := range 4000 {
+		at := time.Date(2025, 3, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(i) * 4 * 24 * time.Hour / 4000)
+		fmt.Fprintf(&b, "%s,person-%d,%s\n", at.Format(time.RFC3339), i, []string{"north", "south"}[i%2])
+	}
+	b.WriteString("2025-03-04T23:59:59Z,person-secret,\"never closed\n")
+	return write(t, "visits.csv", b.String())
+}
+
+func mustRun(t testing.TB, args ...string) (stdout, stderr string) {
+	t.Helper()
+	code, stdout, stderr := run(t, args...)
+	if code != exitOK {
+		t.Fatalf("tollgate %s: exit %d, stderr %s", strings.Join(args, " "), code, stderr)
+	}
+	return stdout, stderr
+}
+
+// The way of a deployment, as a user types it.
+func TestFromAFileToCountsOnKafka(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("runs pipelines")
+	}
+	cfg := deploymentFile(t, broker(t))
+	stdout, stderr := mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "2", "--start", "2025-03-01T12:34:56Z")
+	for _, want := range []string{"time begins at 2025-03-01T00:00:00Z", "(4, 1e-06)-differential privacy", "next: tollgate run --config " + cfg} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("init does not say %q: %s", want, stdout)
+		}
+	}
+	if !strings.Contains(stderr, "made topic shop-control") || !strings.Contains(stderr, "noise.key") {
+		t.Errorf("init: stderr %s", stderr)
+	}
+	if _, stderr = mustRun(t, "replay", "--config", cfg, "--input", visits(t, true), "--header"); !strings.Contains(stderr, "is on topic visits") {
+		t.Errorf("replay: stderr %s", stderr)
+	}
+	if _, stderr = mustRun(t, "validate", "--config", cfg); !strings.Contains(stderr, "the topics are as they must be") {
+		t.Errorf("validate: stderr %s", stderr)
+	}
+
+	report, page := filepath.Join(t.TempDir(), "tallies.json"), filepath.Join(t.TempDir(), "page.html")
+	stdout, stderr = mustRun(t, "run", "--config", cfg, "--until-end", "--wait", "1m", "--format", "json", "--trusted-report", report, "--report", page)
+	days := map[string]int{}
+	for _, r := range parse(t, stdout) {
+		day := r.WindowStart.Format(time.DateOnly)
+		days[day]++
+		want := map[string]float64{"north": 500, "south": 500, "west": 0}[r.Key]
+		if day <= "2025-03-04" && (r.Value < want-150 || r.Value > want+150) { // 6 σ and more at the target of ± 30
+			t.Errorf("release %+v", r)
+		}
+	}
+	for _, day := range []string{"2025-03-01", "2025-03-02", "2025-03-03", "2025-03-04"} {
+		if days[day] != 3 {
+			t.Errorf("%d releases of %s, want 3", days[day], day)
+		}
+	}
+	if strings.Contains(stdout+stderr, "person-") {
+		t.Errorf("a user's id is in the output")
+	}
+	text, err := os.ReadFile(report)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tallies pipeline.Tallies
+	if err := json.Unmarshal(text, &tallies); err != nil || tallies.Read != 4002 || tallies.Accepted != 4000 {
+		t.Errorf("tallies %+v, %v", tallies, err)
+	}
+	if body, err := os.ReadFile(page); err != nil || !strings.Contains(string(body), "</html>") {
+		t.Errorf("the page: %v", err)
+	}
+
+	// Whatever was published is not printed again.
+	stdout, _ = mustRun(t, "run", "--config", cfg, "--until-end", "--wait", "1m", "--format", "json")
+	for _, r := range parse(t, stdout) {
+		if r.WindowStart.Before(time.Date(2025, 3, 5, 0, 0, 0, 0, time.UTC)) {
+			t.Errorf("printed again: %+v", r)
+		}
+	}
+
+	if stdout, _ = mustRun(t, "init", "--config", cfg); !strings.Contains(stdout, "initialised already") {
+		t.Errorf("a second init: %s", stdout)
+	}
+	changed := filepath.Join(filepath.Dir(cfg), "changed.yaml")
+	body, err := os.ReadFile(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(changed, []byte(strings.Replace(string(body), "epsilon: 4", "epsilon: 8", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, _, stderr := run(t, "run", "--config", changed)
+	if code != exitConfig || !strings.Contains(stderr, "budget") || strings.Contains(stderr, "settled") {
+		t.Errorf("another budget: exit %d, stderr %s", code, stderr)
+	}
+}
+
+// Windows that are still open are not closed early: the run is drained when its
+// time is over, and says so.
+func TestUntilEndClosesNoWindowEarly(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("runs pipelines")
+	}
+	addr := broker(t)
+	cfg := deploymentFile(t, addr, "no_future: true", "lateness: 1h") // no window that contains the present can close while the test runs
+	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1")
+	now := time.Now().UTC().Format(time.RFC3339)
+	mustRun(t, "replay", "--config", cfg, "--input", write(t, "now.csv", now+",a,north\n"+now+",b,north\n"))
+	code, stdout, stderr := run(t, "run", "--config", cfg, "--until-end", "--wait", "3s")
+	if code != exitError || !strings.Contains(stderr, "1 turn is open, the last one until ") || !strings.Contains(stderr, "the clock counts instead, at ") || strings.Contains(stdout, "north") {
+		t.Errorf("exit %d, stdout %s, stderr %s", code, stdout, stderr)
+	}
+	if !strings.Contains(stderr, "first result at ") || strings.Contains(stderr, "drained") || strings.Count(stderr, "turns settled") > 1 {
+		t.Errorf("the progress, and no summary beside the error: %s", stderr)
+	}
+	// Also when its time is over before it has read anything.
+	if code, _, stderr := run(t, "run", "--config", cfg, "--until-end", "--wait", "1ms"); code != exitError || !strings.Contains(stderr, "run again to go on") || strings.Contains(stderr, "drained") {
+		t.Errorf("exit %d, stderr %s", code, stderr)
+	}
+}
+
+// A time that the run is told ends it, whatever stands on the topic: an event of the
+// year 9999 is waited for with --until-end only.
+func TestRuleUntilATimeHangsOnNoRecord(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("runs pipelines")
+	}
+	var printed []string
+	for _, hostile := range []string{"", "9999-12-31T23:59:59Z,evil,north\n"} {
+		addr := broker(t)
+		cfg := deploymentFile(t, addr)
+		mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1", "--start", "2025-03-01")
+		mustRun(t, "replay", "--config", cfg, "--input", visits(t, false))
+		if hostile != "" {
+			mustRun(t, "replay", "--config", cfg, "--input", write(t, "evil.csv", hostile))
+		}
+		stdout, stderr := mustRun(t, "run", "--config", cfg, "--until", "2025-03-04T12:00:00Z", "--wait", "1m", "--format", "json")
+		if !strings.Contains(stderr, "every window that ends by 2025-03-04T12:00:00Z is settled") {
+			t.Errorf("stderr %s", stderr)
+		}
+		windows := ""
+		for _, r := range parse(t, stdout) {
+			windows += fmt.Sprintln(r.WindowStart, r.Key)
+		}
+		printed = append(printed, windows)
+	}
+	if printed[0] != printed[1] || strings.Count(printed[0], "\n") != 9 {
+		t.Errorf("printed were\n%s\nand with one more record\n%s", printed[0], printed[1])
+	}
+}
+
+func TestRunIsDrainedByASignal(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs pipelines")
+	}
+	addr := broker(t)
+	cfg := deploymentFile(t, addr)
+	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1", "--start", "2025-03-01")
+	drained := func(r *begun, says string) {
+		t.Helper()
+		terminate(t)
+		if code := <-r.over; code != exitOK || !strings.Contains(r.stderr.String(), says) || !strings.Contains(r.stderr.String(), "run again to go on") {
+			t.Errorf("exit %d, stderr %s", code, &r.stderr)
+		}
+	}
+	r := begin("run", "--config", cfg)
+	written(t, addr, "shop-control", 2) // HEADER, RUN, EPOCH: it has begun
+	drained(r, "drained: no turn was settled")
+	mustRun(t, "replay", "--config", cfg, "--input", visits(t, true), "--header")
+	r = begin("run", "--config", cfg, "--format", "json")
+	says(t, &r.stdout, "2025-03-02T00:00:00Z")
+	drained(r, "drained: everything up to turn")
+	if stdout, _ := mustRun(t, "run", "--config", cfg, "--until", "2025-03-05", "--wait", "1m", "--format", "json"); strings.Contains(r.stdout.String(), "2025-03-05") == strings.Contains(stdout, "2025-03-05") {
+		t.Errorf("a run that goes on does not publish what is left, once: %s", stdout)
+	}
+}
+
+func TestInitStartsAtTheFirstRecord(t *testing.T) {
+	t.Parallel()
+	addr := broker(t)
+	create(t, addr, kafkalog.TopicSpec{Name: "visits", Partitions: 3})
+	cfg := deploymentFile(t, addr)
+	code, _, stderr := run(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--start", "earliest")
+	if code != exitError || !strings.Contains(stderr, "the topic is empty") {
+		t.Fatalf("exit %d, stderr %s", code, stderr)
+	}
+	mustRun(t, "replay", "--brokers", addr, "--topic", "visits", "--input", visits(t, false), "--columns", "when,who,where", "--user-field", "who", "--time-field", "when")
+	stdout, stderr := mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--start", "earliest")
+	if !strings.Contains(stdout, "time begins at 2025-03-01T00:00:00Z") || !strings.Contains(stderr, "exists and is used as it is") {
+		t.Errorf("stdout %s, stderr %s", stdout, stderr)
+	}
+}
+
+func create(t testing.TB, addr string, specs ...kafkalog.TopicSpec) {
+	t.Helper()
+	c, err := kafkalog.Dial(t.Context(), kafkalog.Config{Brokers: []string{addr}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := c.CreateTopics(t.Context(), specs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Every record is written as it is, in the order of the file, users together,
+// with the time of the event; what has none has that of the record before.
+func TestReplayWritesTheFile(t *testing.T) {
+	t.Parallel()
+	addr := broker(t)
+	create(t, addr, kafkalog.TopicSpec{Name: "visits", Partitions: 3})
+	lines := []string{`{"broken`, `{"u":"a","t":3}`, `{"u":"b","t":1}`, `{"t":9}`, `{"u":"a","t":2}`, `{"u":"c","t":7}`, `{"u":"a","t":4}`}
+	times := []int64{3000, 3000, 1000, 1000, 2000, 7000, 4000}
+	path := write(t, "events.jsonl", strings.Join(lines, "\n")+"\n"+strings.Repeat("x", 1_000_000)+"\n")
+	_, stderr := mustRun(t, "replay", "--brokers", addr, "--topic", "visits", "--input", path, "--user-field", "u", "--time-field", "t", "--time-unit", "s")
+	if !strings.Contains(stderr, "bytes; the first is in line 8") {
+		t.Errorf("stderr %s", stderr)
+	}
+	c, err := kafkalog.Dial(t.Context(), kafkalog.Config{Brokers: []string{addr}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	found := 0
+	users := map[string]int32{}
+	for p := range int32(3) {
+		bounds, err := c.Offsets(t.Context(), "visits", p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		last := -1
+		err = c.ReadRange(t.Context(), "visits", p, bounds.Start, bounds.LastStable, func(r kafkalog.Record) error {
+			for i, line := range lines {
+				if line != string(r.Value) {
+					continue
+				}
+				found++
+				if i < last || r.Timestamp != times[i] {
+					return fmt.Errorf("record %d at %d follows record %d: out of order, or with another time", i, r.Timestamp, last)
+				}
+				last = i
+				if user := regexp.MustCompile(`"u":"(.)"`).FindStringSubmatch(line); user != nil {
+					if before, ok := users[user[1]]; ok && before != p {
+						return errors.New("a user is on two partitions")
+					}
+					users[user[1]] = p
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	if found != len(lines) {
+		t.Errorf("%d records of %d", found, len(lines))
+	}
+}
+
+func TestReplayRefusesAppendTimes(t *testing.T) {
+	t.Parallel()
+	addr := broker(t)
+	create(t, addr, kafkalog.TopicSpec{Name: "visits", Partitions: 1, Config: map[string]string{"message.timestamp.type": "LogAppendTime"}})
+	args := []string{"replay", "--brokers", addr, "--topic", "visits", "--input", visits(t, true), "--header", "--user-field", "who", "--time-field", "when"}
+	code, _, stderr := run(t, args...)
+	if code != exitError || !strings.Contains(stderr, "--accept-late") {
+		t.Errorf("exit %d, stderr %s", code, stderr)
+	}
+	mustRun(t, append(args, "--accept-late")...)
+}

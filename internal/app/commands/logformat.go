@@ -1,0 +1,127 @@
+package commands
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tollgate-dp/tollgate/internal/app/terminal"
+)
+
+// logFormat is the value of --log-format.
+type logFormat string
+
+const (
+	logAuto logFormat = "auto"
+	logText logFormat = "text"
+	logJSON logFormat = "json"
+)
+
+func (f *logFormat) String() string { return string(*f) }
+func (f *logFormat) Type() string   { return "auto|text|json" }
+
+func (f *logFormat) Set(text string) error {
+	switch v := logFormat(text); v {
+	case logAuto, logText, logJSON:
+		*f = v
+		return nil
+	}
+	return errors.New("it must be auto, text or json")
+}
+
+// logFlag adds --log-format to a command that goes on for long. Everything that the command writes
+// to stderr from then on has that format, its last error included.
+func (a *app) logFlag(cmd *cobra.Command) {
+	f := logAuto
+	cmd.Flags().Var(&f, "log-format", "what goes to stderr: text for people, json with one object a line; auto is text on a terminal, else json")
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		tty, _ := terminal.Terminal(a.stderr)
+		if f == logJSON || f == logAuto && !tty {
+			a.stderr = &jsonLines{w: a.stderr, now: time.Now}
+		}
+		return run(cmd, args)
+	}
+}
+
+// logger returns a logger from a level on that writes to w, which ends at stderr.
+func (a *app) logger(w io.Writer, level slog.Level) *slog.Logger {
+	o := &slog.HandlerOptions{Level: level}
+	if _, ok := a.stderr.(*jsonLines); ok {
+		return slog.New(slog.NewJSONHandler(w, o))
+	}
+	return slog.New(slog.NewTextHandler(w, o))
+}
+
+// jsonLines makes an object of every line that is written: with time, level and msg, as log/slog
+// writes them. Objects of log/slog stay as they are. Safe for concurrent use.
+type jsonLines struct {
+	w   io.Writer
+	now func() time.Time
+
+	mu   sync.Mutex
+	rest []byte // of a line that has not ended
+}
+
+// Write implements io.Writer. A line is written when it ends.
+func (j *jsonLines) Write(p []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.rest = append(j.rest, p...)
+	var out bytes.Buffer
+	for {
+		at := bytes.IndexByte(j.rest, '\n')
+		if at < 0 {
+			break
+		}
+		j.line(&out, string(j.rest[:at]))
+		j.rest = j.rest[at+1:]
+	}
+	if out.Len() == 0 {
+		return len(p), nil
+	}
+	if _, err := j.w.Write(out.Bytes()); err != nil {
+		return 0, err //nolint:wrapcheck // of a writer in place of another
+	}
+	return len(p), nil
+}
+
+func (j *jsonLines) line(out *bytes.Buffer, text string) {
+	text = strings.TrimSpace(text)
+	switch msg, warning := strings.CutPrefix(text, "warning: "); {
+	case text == "":
+	case text[0] == '{' && json.Valid([]byte(text)):
+		out.WriteString(text + "\n")
+	case warning:
+		j.record(out, slog.LevelWarn, msg)
+	default:
+		j.record(out, slog.LevelInfo, text)
+	}
+}
+
+func (j *jsonLines) record(out io.Writer, level slog.Level, msg string) {
+	encoder := json.NewEncoder(out)
+	encoder.SetEscapeHTML(false)
+	encoder.Encode(struct { //nolint:errcheck // what cannot be logged cannot be told anywhere
+		Time  time.Time  `json:"time"`
+		Level slog.Level `json:"level"`
+		Msg   string     `json:"msg"`
+	}{j.now().UTC(), level, msg})
+}
+
+// sayError writes the error that a command ends with.
+func (a *app) sayError(text string) {
+	if j, ok := a.stderr.(*jsonLines); ok {
+		var b strings.Builder
+		j.record(&b, slog.LevelError, strings.TrimSpace(strings.TrimPrefix(text, "error: ")))
+		text = b.String()
+	}
+	terminal.Say(a.stderr, text)
+}

@@ -1,0 +1,64 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/tollgate-dp/tollgate/internal/app/funnel"
+	"github.com/tollgate-dp/tollgate/internal/app/terminal"
+	"github.com/tollgate-dp/tollgate/pipeline"
+)
+
+// errLost says that most records were lost before counting; it has no count.
+var errLost = errors.New("more than half of the records were lost before counting, which --strict refuses")
+
+// refuseLosses is loud about records that were lost before counting: where more than half of them
+// were, it calls warn, or returns an error of exit code 4 with strict.
+func refuseLosses(l funnel.Loss, strict bool, warn func()) error {
+	switch {
+	case !l.Most():
+	case strict:
+		return coded(exitLosses, errLost)
+	default:
+		warn()
+	}
+	return nil
+}
+
+// losses says how many records a run with an end has lost: the difference between what control says
+// at its start and at its end, so that what earlier runs lost, or counted, decides nothing.
+type losses struct {
+	d      *pipeline.Deployment
+	wanted bool // by a run with an end
+	before pipeline.Tallies
+	failed error // of reading them
+}
+
+// lossesUnknown is why nothing is said of losses.
+func lossesUnknown(err error) error {
+	return fmt.Errorf("could not check whether most records were lost before counting: %w", err)
+}
+
+// begin takes the tallies before the run.
+func (l *losses) begin(ctx context.Context) {
+	if l.wanted {
+		l.before, l.failed = pipeline.TrustedReport(ctx, l.d)
+	}
+}
+
+// end says coarsely whether most records were lost; stderr of a run has no exact number.
+func (l *losses) end(f *runFlags, now pipeline.Tallies, progress *terminal.Progress) error {
+	switch {
+	case !l.wanted:
+		return nil
+	case l.failed != nil && f.strict:
+		return lossesUnknown(l.failed)
+	case l.failed != nil:
+		progress.Note("%v", lossesUnknown(l.failed))
+		return nil
+	}
+	return refuseLosses(funnel.Lost(l.before, now), f.strict, func() {
+		progress.Note("WARNING: more than half of the records of this run were lost before counting; --trusted-report FILE says where")
+	})
+}

@@ -1,0 +1,71 @@
+package commands
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/app/terminal"
+	"github.com/tollgate-dp/tollgate/pipeline"
+)
+
+// What decides is what this run has lost, not the runs before it; a run tells no number.
+func TestARunAnswersForItsOwnLosses(t *testing.T) {
+	t.Parallel()
+	late := func(late, accepted uint64) pipeline.Tallies {
+		return pipeline.Tallies{Read: late + accepted, Late: late, Accepted: accepted}
+	}
+	for name, c := range map[string]struct {
+		before, now pipeline.Tallies
+		unknown     bool
+		loud        bool
+	}{
+		"this run":              {before: late(0, 1000), now: late(60, 1050), loud: true},
+		"an earlier run":        {before: late(1000, 0), now: late(1010, 50)},
+		"nothing was read":      {before: late(1000, 0), now: late(1000, 0)},
+		"no tallies to go by":   {now: late(1000, 0), unknown: true},
+		"the first of its kind": {now: late(51, 49), loud: true},
+	} {
+		var out bytes.Buffer
+		progress := terminal.NewProgress(&out, false, time.Now)
+		l := losses{wanted: !c.unknown, before: c.before}
+		err := l.end(&runFlags{}, c.now, progress)
+		if err != nil || strings.Contains(out.String(), "WARNING: more than half") != c.loud || strings.ContainsAny(out.String(), "0123456789") {
+			t.Errorf("%s: %v, %q", name, err, &out)
+		}
+		if code := exitCode(l.end(&runFlags{strict: true}, c.now, progress)); (code == exitLosses) != c.loud || !c.loud && code != exitOK {
+			t.Errorf("%s: exit %d with --strict", name, code)
+		}
+	}
+	l, away := losses{wanted: true, failed: errors.New("no broker answers")}, bytes.Buffer{}
+	if err := l.end(&runFlags{}, late(51, 49), terminal.NewProgress(&away, false, time.Now)); err != nil || !strings.Contains(away.String(), "lost before counting: no broker answers") {
+		t.Errorf("without the tallies of the start: %v, %s", err, &away)
+	}
+	if err := l.end(&runFlags{strict: true}, late(0, 100), terminal.NewProgress(&away, false, time.Now)); !errors.Is(err, l.failed) {
+		t.Errorf("with --strict and without the tallies of the start: %v", err)
+	}
+}
+
+// The warning of a run with an end, by the tallies on its control log.
+func TestARunWithAnEndWarnsOfLosses(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("runs pipelines")
+	}
+	cfg := deploymentFile(t, broker(t))
+	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1", "--start", "2025-03-01T00:00:00Z")
+	feed := func(text string) (stderr string) {
+		mustRun(t, "replay", "--config", cfg, "--input", write(t, "visits.csv", "when,who,where\n"+text), "--header")
+		_, stderr = mustRun(t, "run", "--config", cfg, "--until-end", "--wait", "1m")
+		return stderr
+	}
+	const warning = "WARNING: more than half of the records of this run were lost"
+	if stderr := feed(strings.Repeat("2025-03-01T01:00:00Z,a,west\nsoon,a,west\nlater,a,west\n", 5)); !strings.Contains(stderr, warning) {
+		t.Errorf("stderr %s", stderr)
+	}
+	if stderr := feed("2025-03-20T01:00:00Z,a,west\n2025-03-20T02:00:00Z,b,west\n"); strings.Contains(stderr, warning) {
+		t.Errorf("a run that lost nothing: stderr %s", stderr)
+	}
+}

@@ -1,0 +1,301 @@
+package commands
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tollgate-dp/tollgate/internal/testing/await"
+	"github.com/tollgate-dp/tollgate/internal/testing/golden"
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+func TestMain(m *testing.M) {
+	if err := await.AtOnce(4); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+// run executes one command line.
+func run(t testing.TB, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	a := app{stdout: &out, stderr: &errs, getenv: func(string) string { return "" }}
+	code = a.execute(context.Background(), asText(args))
+	return code, out.String(), errs.String()
+}
+
+// asText has what run logs written for people, as on a terminal.
+func asText(args []string) []string {
+	if len(args) > 0 && args[0] == "run" && !slices.Contains(args, "--log-format") && !slices.Contains(args, "--help") {
+		args = append(slices.Clone(args), "--log-format", "text")
+	}
+	return args
+}
+
+// write makes a file in a directory of the test.
+func write(t testing.TB, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestHelpGolden(t *testing.T) {
+	t.Parallel()
+	for _, command := range []string{"", "init", "run", "serve", "change", "status", "man", "recover", "replay", "validate", "plan", "demo", "budget", "budget releases", "budget calibrate", "budget convert", "budget compose", "budget compare", "probe", "version"} {
+		name := "help_" + strings.ReplaceAll(command, " ", "_") + ".golden"
+		if command == "" {
+			name = "help.golden"
+		}
+		code, stdout, stderr := run(t, append(strings.Fields(command), "--help")...)
+		if code != exitOK || stderr != "" {
+			t.Errorf("%s --help: exit %d, stderr %q", command, code, stderr)
+		}
+		golden.File(t, "testdata/"+name, stdout)
+	}
+}
+
+// Which engines a binary has follows from its build, so version says it; and the formats of the
+// changelog's table.
+func TestVersion(t *testing.T) {
+	t.Parallel()
+	has := slices.Sorted(maps.Keys(engines))
+	code, stdout, _ := run(t, "version")
+	if code != exitOK || !strings.HasPrefix(stdout, "module    github.com/tollgate-dp/tollgate\nversion   ") ||
+		!strings.HasSuffix(stdout, "\nengines   "+strings.Join(has, ", ")+"\n") {
+		t.Errorf("exit %d, stdout %q", code, stdout)
+	}
+	code, stdout, _ = run(t, "version", "--format", "json")
+	var said struct {
+		Module, Version string
+		Engines         []string
+		Formats         []string
+	}
+	if err := json.Unmarshal([]byte(stdout), &said); err != nil || code != exitOK ||
+		said.Module != "github.com/tollgate-dp/tollgate" || said.Version == "" || !slices.Equal(said.Engines, has) {
+		t.Errorf("exit %d, stdout %q", code, stdout)
+	}
+	changelog := contentsOf(t, "../../../docs/changelog.md")
+	for _, f := range schemas.FormatVersions() {
+		row := regexp.MustCompile(fmt.Sprintf(`(?m)^\| %s[^|]*\| %d \|`, f.Format, f.Version))
+		if !row.MatchString(changelog) || !slices.Contains(said.Formats, fmt.Sprintf("%s %d", f.Format, f.Version)) {
+			t.Errorf("the changelog has no row of %v, or version does not name it: %q", f, said.Formats)
+		}
+	}
+}
+
+// Whatever is wrong with flags ends in exit code 2, files that cannot be used
+// in 1, the contents of key files in 3; nothing is printed on stdout, and the
+// message names the flag.
+func TestBadCommandLines(t *testing.T) {
+	t.Parallel()
+	csv := write(t, "events.csv", "user,page,when\nu1,a,2025-03-03T00:00:00Z\n")
+	plain := write(t, "events.dat", "")
+	directory := t.TempDir()
+	file := []string{"demo", "--input", csv, "--header", "--user-field", "user", "--key-field", "page", "--time-field", "when"}
+	with := func(more ...string) []string { return append(append([]string{}, file...), more...) }
+	for _, tc := range []struct {
+		name string
+		args []string
+		code int
+		want string
+	}{
+		{"unknown command", []string{"dmeo"}, 2, `unknown command "dmeo"`},
+		{"another program's command", []string{"experiment", "year", "--size", "small"}, 2, "go run ./cmd/experiments"},
+		{"help on another program's command", []string{"help", "experiment"}, 2, "go run ./cmd/experiments"},
+		{"unknown flag", []string{"demo", "--colour"}, 2, "unknown flag: --colour"},
+		{"argument", []string{"demo", "file.csv"}, 2, `is --input file.csv meant?`},
+		{"format", []string{"version", "--format", "yaml"}, 2, "must be table or json"},
+
+		{"releases without sigma", []string{"budget", "releases"}, 2, `"sigma" not set`},
+		{"releases of no noise", []string{"budget", "releases", "--sigma", "0"}, 2, "--sigma is 0"},
+		{"releases of nothing", []string{"budget", "releases", "--sigma", "1", "--contribution", "0"}, 2, "--contribution is 0"},
+		{"negative contribution", []string{"budget", "releases", "--sigma", "1", "--contribution", "-1"}, 2, "contribution"},
+		{"releases at epsilon 0", []string{"budget", "releases", "--sigma", "1", "--epsilon", "0"}, 2, "--epsilon is 0"},
+		{"releases by an unknown accountant", []string{"budget", "releases", "--sigma", "1", "--accountant", "moments"}, 2, "must be gdp, zcdp or rdp"},
+		{"convert nothing", []string{"budget", "convert"}, 2, "exactly two"},
+		{"convert one", []string{"budget", "convert", "--mu", "1"}, 2, "exactly two"},
+		{"convert three", []string{"budget", "convert", "--epsilon", "1", "--delta", "1e-6", "--mu", "1"}, 2, "exactly two"},
+		{"convert mu and rho", []string{"budget", "convert", "--mu", "1", "--rho", "1"}, 2, "exactly two"},
+		{"convert delta 1", []string{"budget", "convert", "--epsilon", "1", "--delta", "1"}, 2, "--delta is 1"},
+		{"convert NaN", []string{"budget", "convert", "--epsilon", "NaN", "--delta", "0.1"}, 2, "--epsilon is NaN"},
+		{"convert mu 0", []string{"budget", "convert", "--epsilon", "1", "--mu", "0"}, 2, "--mu is 0"},
+
+		{"epsilon 0", []string{"demo", "--epsilon", "0"}, 2, "--epsilon is 0"},
+		{"epsilon negative", []string{"demo", "--epsilon", "-1"}, 2, "--epsilon is -1"},
+		{"delta 0", []string{"demo", "--delta", "0"}, 2, "--delta is 0"},
+		{"delta 1", []string{"demo", "--delta", "1"}, 2, "--delta is 1"},
+		{"ladder that no user can pay", []string{"demo", "--epsilon", "1e-7", "--last-at-least", "1000000000"}, 2, "--last-at-least"},
+		{"last at least nothing", []string{"demo", "--last-at-least", "0"}, 2, "--last-at-least is 0"},
+		{"no keys per user", []string{"demo", "--max-keys-per-user", "0"}, 2, "--max-keys-per-user is 0"},
+		{"no events per key", []string{"demo", "--max-events-per-key", "-3"}, 2, "--max-events-per-key is -3"},
+		{"relative error of 60 %", []string{"demo", "--relative", "0.6"}, 2, "--relative"},
+		{"confidence 1", []string{"demo", "--confidence", "1"}, 2, "--confidence"},
+		{"window 0", []string{"demo", "--window", "0s"}, 2, "window"},
+		{"no users", []string{"demo", "--users", "0"}, 2, "users"},
+		{"negative events", []string{"demo", "--events", "-1"}, 2, "events"},
+		{"file flag without a file", []string{"demo", "--time-unit", "ms"}, 2, "--time-unit goes with --input"},
+		{"empty input", []string{"demo", "--input", ""}, 2, "--input is empty"},
+
+		{"generator flag beside a file", with("--events", "3"), 2, "--events is for made-up events"},
+		{"window of a file", with("--window", "-1h"), 2, `--window is "-1h"`},
+		{"no user field", []string{"demo", "--input", csv, "--header", "--time-field", "when"}, 2, "--user-field is needed"},
+		{"no time field", []string{"demo", "--input", csv, "--header", "--user-field", "user"}, 2, "--time-field is needed"},
+		{"no header and no columns", []string{"demo", "--input", csv, "--user-field", "user", "--time-field", "when"}, 2, "either --header"},
+		{"header and columns", with("--columns", "a,b"), 2, "either --header"},
+		{"columns without the user", []string{"demo", "--input", csv, "--columns", "a,when", "--user-field", "user", "--time-field", "when"}, 2, `no column "user"`},
+		{"columns for JSON", []string{"demo", "--input", csv, "--input-format", "jsonl", "--columns", "a", "--user-field", "a", "--time-field", "a"}, 2, "for csv and tsv"},
+		{"unknown input format", with("--input-format", "xml"), 2, "--input-format"},
+		{"format not in the name", []string{"demo", "--input", plain, "--user-field", "a", "--time-field", "b"}, 2, "--input-format is needed"},
+		{"unknown time unit", with("--time-unit", "h"), 2, "must be s, ms, us or rfc3339"},
+		{"from is not a time", with("--from", "yesterday"), 2, "must be a time like"},
+		{"from inside a window", with("--from", "2025-03-03T00:30:00Z"), 2, "2025-03-03T00:00:00Z or 2025-03-03T01:00:00Z"},
+		{"from the year 1", with("--from", "0001-01-01"), 2, "before 1970"},
+		{"from before 1970", with("--from", "1969-01-01"), 2, "before 1970"},
+		{"to before from", with("--from", "2025-03-04", "--to", "2025-03-03"), 2, "must be before --to"},
+		{"public without keys", with("--keys", "public"), 2, "--public-keys FILE or --public-keys a,b,c"},
+		{"private with keys", with("--keys", "private", "--public-keys", "a,b"), 2, "goes with --keys public"},
+		{"no public keys", with("--public-keys", ""), 2, "--public-keys is empty"},
+		{"no made-up keys", []string{"demo", "--public-keys="}, 2, "--public-keys is empty"},
+		{"no noise key", with("--noise-key-file", ""), 2, "--noise-key-file is empty"},
+		{"repeat without a key", with("--repeat", strings.Repeat("ab", 16)), 2, "--repeat needs --noise-key-file"},
+		{"repeat of no run", with("--repeat", strings.Repeat("AB", 16)), 2, "must be the 32 hex digits"},
+		{"repeat of too much", with("--repeat", strings.Repeat("ab", 17)), 2, "must be the 32 hex digits"},
+		{"repeat of zeros", with("--repeat", strings.Repeat("00", 16)), 2, "must be the 32 hex digits"},
+		{"repeat of too little", with("--repeat", ""), 2, "must be the 32 hex digits"},
+		{"repeat of made-up events", []string{"demo", "--repeat", strings.Repeat("ab", 16)}, 2, "--repeat goes with --input"},
+		{"repeat of another run", with("--repeat", strings.Repeat("ab", 16), "--noise-key-file", write(t, "key", strings.Repeat("ab", 32))), 2, "that run had other records"},
+		{"report without a name", with("--report", ""), 2, "--report is empty"},
+		{"trusted report without a name", with("--trusted-report", ""), 2, "--trusted-report is empty"},
+		{"an empty key", with("--public-keys", "a,,b"), 2, "key 2: it is empty"},
+		{"a key too long", with("--public-keys", strings.Repeat("x", 600)), 2, "key 1"},
+
+		{"missing input", []string{"demo", "--input", "/nowhere/events.csv", "--header", "--user-field", "u", "--time-field", "t"}, 1, "/nowhere/events.csv"},
+		{"input is a directory", []string{"demo", "--input", directory, "--input-format", "csv", "--header", "--user-field", "u", "--time-field", "t"}, 1, "is a directory"},
+		{"header without the user", []string{"demo", "--input", csv, "--header", "--user-field", "name", "--time-field", "when"}, 1, `no column "name"`},
+		{"missing key list", with("--public-keys", "/nowhere/keys.txt"), 1, "/nowhere/keys.txt"},
+		{"missing noise key", with("--noise-key-file", "/nowhere/key"), 1, "/nowhere/key"},
+		{"noise key file is long", with("--noise-key-file", write(t, "key", strings.Repeat("ab", 2049))), 3, "key is longer than 4096 bytes"},
+		{"report in a missing directory", with("--trusted-report", "/nowhere/report.json"), 1, "--trusted-report"},
+		{"report is a directory", with("--trusted-report", directory), 1, "is a directory"},
+
+		{"key list is empty", with("--public-keys", write(t, "keys.txt", "\n\n")), 3, "no key in it"},
+		{"key list has a bad key", with("--public-keys", write(t, "keys.txt", "a\n\xff\n")), 3, "key 2"},
+		{"noise key is short", with("--noise-key-file", write(t, "key", "abcd\n")), 3, "64 hex digits"},
+		{"noise key is all zeros", with("--noise-key-file", write(t, "key", strings.Repeat("00", 32))), 3, "all zeros"},
+		{"noise key of a later turn", with("--noise-key-file", write(t, "key", "k 7 "+strings.Repeat("ab", 32))), 3, "first turn"},
+		{"two noise keys", with("--noise-key-file", write(t, "key", strings.Repeat("ab", 32)+"\n"+strings.Repeat("cd", 32))), 3, "one key"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			code, stdout, stderr := run(t, tc.args...)
+			if code != tc.code {
+				t.Errorf("exit %d, want %d", code, tc.code)
+			}
+			if stdout != "" {
+				t.Errorf("stdout %q", stdout)
+			}
+			if !strings.Contains(stderr, tc.want) || !strings.Contains(stderr, "error: ") {
+				t.Errorf("stderr %q does not say %q", stderr, tc.want)
+			}
+			if strings.Contains(stderr, "--help") != (tc.code == exitUsage) {
+				t.Errorf("only errors of flags point to the help: %q", stderr)
+			}
+		})
+	}
+}
+
+func TestSecretsAreInNoError(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{
+		{"demo", "--noise-key-file", write(t, "key", strings.Repeat("deadbeef", 7))},
+		{"probe", "--url", "ftp://ada:deadbeef@host"},
+		{"probe", "--url", "http://ada:dead beef@host/deadbeef@host"},
+		{"replay", "--brokers", `"ada:deadbeef@host`},
+		{"replay", "--topic", "t", "--input", write(t, "e.jsonl", "{}"), "--user-field", "u", "--time-field", "t", "--brokers", "ada:deadbeef@host:9092"},
+		{"replay", "--topic", "t", "--input", write(t, "e.jsonl", "{}"), "--input-format", "avro", "--user-field", "u", "--time-field", "t", "--brokers", "host:9092", "--registry", "http://ada:deadbeef@host"},
+	} {
+		code, _, stderr := run(t, args...)
+		if code == exitOK || strings.Contains(stderr, "beef") {
+			t.Errorf("%q: exit %d; the secret is in the message: %q", args, code, stderr)
+		}
+	}
+	const part = "deadbeef"
+	whole := strings.Repeat(part, 8)
+	for name, text := range map[string]string{
+		"too short":         whole[:56],
+		"too long":          whole + "00",
+		"no hex digit":      "x" + whole[1:],
+		"two words":         whole + " " + whole,
+		"another turn":      "spring 2 " + whole,
+		"a key for a turn":  "spring " + whole + " 1",
+		"a key for an id":   whole + "00 1 " + whole,
+		"a key beside both": "spring 1 " + whole[:56],
+		"two keys":          "spring 1 " + whole + "\nsummer 9 " + whole,
+		"a large file":      strings.Repeat(whole+"\n", 100),
+	} {
+		path := write(t, "key", text+"\n")
+		for _, args := range [][]string{{"demo", "--noise-key-file", path}, {"validate", "--offline", "--config", keysOf(t, path, path)}} {
+			code, stdout, stderr := run(t, args...)
+			if code == exitOK || strings.Contains(stdout+stderr, part) {
+				t.Errorf("%s, %s: exit %d, %s%s", name, args[0], code, stdout, stderr)
+			}
+		}
+	}
+}
+
+// keysOf is a configuration with key files.
+func keysOf(t *testing.T, noise, userHash string) string {
+	t.Helper()
+	return deploymentFile(t, "127.0.0.1:1", "secrets/noise.key", noise, "secrets/user-hash.key", userHash)
+}
+
+func TestPublicKeysFromAFile(t *testing.T) {
+	t.Parallel()
+	path := write(t, "keys", "\uFEFFnorth\r\nsouth, east\r\n\r\nnorth\n")
+	keys, err := readPublicKeys(path)
+	if err != nil || strings.Join(keys, "|") != "north|south, east" {
+		t.Errorf("got %q (%v)", keys, err)
+	}
+	keys, err = readPublicKeys("b,a,b")
+	if err != nil || strings.Join(keys, "|") != "a|b" {
+		t.Errorf("got %q (%v)", keys, err)
+	}
+	keys, err = readPublicKeys("only")
+	if err != nil || strings.Join(keys, "|") != "only" {
+		t.Errorf("got %q (%v)", keys, err)
+	}
+}
+
+// What cannot be written ends in exit code 1, also where it is seen only late.
+func TestUnwritableStdout(t *testing.T) {
+	t.Parallel()
+	var errs bytes.Buffer
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip("there is no /dev/full")
+	}
+	defer full.Close()
+	for _, args := range [][]string{{"version"}, {"demo", "--events", "100", "--windows", "2"}, {"demo", "--events", "100", "--windows", "2", "--format", "json"}} {
+		a := app{stdout: full, stderr: &errs, getenv: os.Getenv}
+		if code := a.execute(context.Background(), args); code != exitError {
+			t.Errorf("%v: exit %d, stderr %q", args, code, errs.String())
+		}
+		if !strings.Contains(errs.String(), "writing output") {
+			t.Errorf("%v: stderr %q", args, errs.String())
+		}
+		errs.Reset()
+	}
+}

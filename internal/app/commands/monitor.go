@@ -1,0 +1,63 @@
+package commands
+
+import (
+	"errors"
+
+	"github.com/spf13/pflag"
+
+	"github.com/tollgate-dp/tollgate/internal/app/monitor"
+	"github.com/tollgate-dp/tollgate/internal/app/terminal"
+	"github.com/tollgate-dp/tollgate/pipeline"
+)
+
+// monitorFlags say what a run tells over HTTP.
+type monitorFlags struct {
+	listen            string
+	trusted, profiles bool
+}
+
+func (f *monitorFlags) register(flags *pflag.FlagSet) {
+	flags.StringVar(&f.listen, "listen", "", "serve /metrics for Prometheus, /-/healthy and /-/ready on this address (host:port): seconds and states only (default: serve nothing)")
+	flags.BoolVar(&f.trusted, "metrics-trusted", false, "with --listen: also serve exact numbers of records; only for a network of the trusted side")
+	flags.BoolVar(&f.profiles, "pprof", false, "with --listen: serve profiles of this process under /debug/pprof/; they show its memory: only for the trusted side")
+}
+
+func (f *monitorFlags) checkMonitor(changed func(string) bool) error {
+	switch {
+	case changed("listen") && f.listen == "":
+		return usage(errors.New("--listen is empty: give an address like localhost:9464"))
+	case f.listen == "" && f.trusted:
+		return usage(errors.New("--metrics-trusted goes with --listen"))
+	case f.listen == "" && f.profiles:
+		return usage(errors.New("--pprof goes with --listen"))
+	}
+	return nil
+}
+
+// watched is what listens, if anything does.
+type watched struct {
+	set    func(pipeline.RunState)
+	server *monitor.Server
+}
+
+// serve listens, before the run begins anything.
+func (f *monitorFlags) serve(a *app, progress *terminal.Progress) (watched, error) {
+	if f.listen == "" {
+		return watched{}, nil
+	}
+	b := a.build()
+	m := monitor.New(monitor.Options{Version: b.version, Revision: b.revision, Trusted: f.trusted, Profiles: f.profiles})
+	l, err := listen(f.listen)
+	if err != nil {
+		return watched{}, err
+	}
+	server := monitor.Serve(l, m.Handler())
+	progress.Note("metrics and readiness at http://%s/metrics and /-/ready", server.Addr())
+	return watched{m.Set, server}, nil
+}
+
+func (w *watched) close() {
+	if w.server != nil {
+		w.server.Close() //nolint:errcheck // nothing is lost with it
+	}
+}

@@ -1,0 +1,395 @@
+package commands
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tollgate-dp/tollgate/internal/app/cli"
+	"github.com/tollgate-dp/tollgate/internal/app/config"
+	"github.com/tollgate-dp/tollgate/internal/app/demo"
+	"github.com/tollgate-dp/tollgate/internal/app/eventfile"
+	"github.com/tollgate-dp/tollgate/internal/app/plan/advice"
+	"github.com/tollgate-dp/tollgate/internal/app/plan/sample"
+	"github.com/tollgate-dp/tollgate/internal/app/terminal"
+	"github.com/tollgate-dp/tollgate/schemas/event"
+	"github.com/tollgate-dp/tollgate/transforms/noisereduction"
+)
+
+// planFlags are the flags of plan. Bounds that are 0 are chosen.
+type planFlags struct {
+	demoFlags
+	windows durationList
+	key     string
+	within  float64
+	exact   bool
+
+	spendShare  float64
+	chooseAgain bool
+	chosenAt    time.Time
+
+	config, metric string // a stretch of the events topic in place of a file
+
+	demoCommand string // that takes the same events and the same promise
+}
+
+func (a *app) plan() *cobra.Command {
+	f := &planFlags{}
+	cmd := &cobra.Command{
+		Use:   "plan",
+		Short: "Recommend windows and bounds for your events, and show how exact the counts would be",
+		Long: `Read a file of events once, and show what its users do, which share of their events
+would count with which bounds, how wrong the counts would be, and when users could no
+longer take part. plan recommends three settings, ready for a configuration file and
+for "tollgate demo": the most accurate one, the one that lasts longest, and the one that
+shows most keys.
+
+plan changes and releases nothing. Its output is made from raw data and is for you
+alone. Only the recommended settings hold no figure and no key of the data, just round
+numbers; but you choose among them by looking at raw data, and that choice is not
+protected.
+
+plan keeps the bounds that you give and chooses the others. Without --window it takes
+the smallest of 1h, 6h, 1d, 7d, 30d, 90d and 365d that shows half of what there is to
+see.
+
+With --config, plan reads the events topic of a configuration in place of a file and
+plans one of its metrics, in windows of the metric's size unless you give others.`,
+		Example: `  tollgate plan --input visits.csv --header --user-field user --key-field page \
+    --time-field when
+  tollgate plan --input visits.csv --header --user-field user --key-field page \
+    --time-field when --window 1h --window 1d --key /cart --within 0.1
+  tollgate plan --config tollgate.yaml --from 2025-03-01 --to 2025-03-08`,
+		Args: noArguments("--input"),
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	f.inputFlags.register(flags)
+	flags.Var(&f.windows, "window", "size of windows, like 15m, 1h30m or 1d; give it more than once to compare sizes (default: plan chooses)")
+	f.registerPromise(cmd)
+	flags.IntVar(&f.maxKeysPerUser, "max-keys-per-user", 0, "how many keys a user can contribute to in a window (default: plan chooses)")
+	flags.IntVar(&f.maxEventsPerKey, "max-events-per-key", 0, "how many events a user can contribute to a key in a window (default: plan chooses)")
+	flags.IntVar(&f.lastAtLeast, "last-at-least", 0, "in how many windows every user can take part (default: plan chooses)")
+	flags.StringVar(&f.publicKeys, "public-keys", "", "the keys to release in every window: a file with one key per line, or a,b,c (default: which keys exist is protected)")
+	flags.StringVar(&f.key, "key", "", "the key to report on (default: the largest key, and the median one of those that are shown)")
+	flags.Float64Var(&f.within, "within", 0, "report what --key needs to be within this relative error (default: --relative)")
+	flags.Float64Var(&f.spendShare, "spend-share", 0, "protect the users in the file: choose by noisy tables and spend this part of their privacy budget on them; the deployment then has less (privacy.planned)")
+	flags.StringVar(&f.noiseKeyFile, "noise-key-file", "", "with --spend-share: the noise key of the deployment that you plan; Tollgate records beside it what plan spends")
+	flags.BoolVar(&f.chooseAgain, "choose-again", false, "with --spend-share: choose again and spend that part once more (default: the same arguments show the earlier choice)")
+	flags.StringVar(&f.config, "config", "", "configuration file (YAML): plan one of its metrics by the events on its topic between --from and --to, in place of --input")
+	flags.StringVar(&f.metric, "metric", "", "with --config: the metric to plan (default: the only one)")
+	cmd.RegisterFlagCompletionFunc("metric", a.completeMetrics) //nolint:errcheck // the flag exists
+	flags.BoolVar(&f.exact, "exact", false, "also print exact terms: deviations of the noise, thresholds, the whole grid")
+	flags.StringVar(&f.report, "report", "", "file for an HTML page of the answer, with sliders over what plan computed; made from raw data, for you alone")
+	cli.FormatFlag(cmd, &f.format)
+	cmd.RunE = a.run(func(cmd *cobra.Command) error {
+		if cmd.Flags().Changed("config") {
+			return a.runPlanTopic(cmd.Context(), f, cmd.Flags().Changed)
+		}
+		f.demoCommand = demoCommand(cmd.Flags())
+		return a.runPlan(cmd.Context(), f, cmd.Flags().Changed)
+	})
+	return cmd
+}
+
+// durationList is a flag that may be given more than once.
+type durationList []time.Duration
+
+func (l *durationList) String() string { return "" }
+func (l *durationList) Type() string   { return "duration" }
+func (l *durationList) Set(text string) error {
+	d, err := config.ParseDuration(text)
+	if err == nil && d < time.Millisecond {
+		err = errors.New("it must be at least 1ms")
+	}
+	if err == nil {
+		*l = append(*l, d)
+	}
+	return err
+}
+
+func (f *planFlags) check(changed func(string) bool) error {
+	if f.input == "" {
+		return usage(errors.New("--input is missing: name a file with events, or give --config to plan by the events on a topic"))
+	}
+	if f.metric != "" {
+		return usage(errors.New("--metric goes with --config"))
+	}
+	if err := f.spares(); err != nil {
+		return err
+	}
+	if err := f.checkInput(changed); err != nil {
+		return usage(err)
+	}
+	if changed("public-keys") && f.publicKeys == "" {
+		return usage(errors.New("--public-keys is empty: give a file with one key per line, or a,b,c"))
+	}
+	f.demoFlags.window = f.step(advice.Usual[0])
+	if err := f.checkChoices(changed); err != nil {
+		return err
+	}
+	if err := f.checkSpending(changed); err != nil {
+		return usage(err)
+	}
+	if err := readable("input", f.input); err != nil {
+		return err
+	}
+	return cli.CheckReport(f.report, 0o600)
+}
+
+// checkChoices checks what can be given of what is chosen otherwise.
+func (f *planFlags) checkChoices(changed func(string) bool) error {
+	for name, v := range map[string]int{"max-keys-per-user": f.maxKeysPerUser, "max-events-per-key": f.maxEventsPerKey, "last-at-least": f.lastAtLeast} {
+		if changed(name) && v < 1 {
+			return must(name, "at least 1")
+		}
+	}
+	if f.within < 0 || f.within > 1 {
+		return must("within", "from 0 to 1: 0.1 is 10 %%")
+	}
+	if err := f.checkRange(); err != nil {
+		return usage(err)
+	}
+	return nil
+}
+
+// step returns what all sizes of windows are multiples of: otherwise, where none is given.
+func (f *planFlags) step(otherwise time.Duration) time.Duration {
+	step := otherwise
+	for i, w := range f.windows {
+		if i == 0 {
+			step = w
+		}
+		for rest := w; rest != 0; {
+			step, rest = rest, step%rest
+		}
+	}
+	return step
+}
+
+func (a *app) runPlan(ctx context.Context, f *planFlags, changed func(string) bool) error {
+	if err := f.check(changed); err != nil {
+		return err
+	}
+	keys, err := f.publicKeyList()
+	if err != nil {
+		return err
+	}
+	tty, _ := terminal.Terminal(a.stderr)
+	progress := terminal.NewProgress(a.stderr, tty, time.Now)
+	defer progress.Flush()
+	var s *sample.Sample
+	var broken uint64
+	if f.spendShare > 0 {
+		s, err = f.protected(ctx, keys)
+	} else {
+		s, broken, err = f.sample(ctx, progress)
+	}
+	if err != nil {
+		return f.explainFile(err)
+	}
+	answer, err := f.advise(ctx, progress, advice.Question{
+		Sample: s, Sizes: f.windows, Terms: f.terms(keys, f.demoCommand), Compile: f.compile(keys), Given: advice.Setting{Epsilon: f.epsilon},
+	})
+	if errors.Is(err, advice.ErrNothing) {
+		return f.whyNothing(ctx, s, broken, err)
+	}
+	if err != nil {
+		return err
+	}
+	if f.spendShare > 0 {
+		answer.Trusted = f.protection()
+	}
+	return a.printAdvice(answer, f, broken)
+}
+
+// whyNothing says why a file has no events: nothing is err.
+func (f *planFlags) whyNothing(ctx context.Context, s *sample.Sample, broken uint64, nothing error) error {
+	switch {
+	case s.Outside > 0:
+		return fmt.Errorf("%w: every event of %s lies outside of --from and --to", nothing, f.input)
+	case s.Events > 0:
+		return fmt.Errorf("%w: one user in %s has more keys and windows than plan can hold: leave this user out, or give --from and --to", nothing, f.input)
+	case broken == 0:
+		return fmt.Errorf("%w: %s has no records", nothing, f.input)
+	}
+	unusable := fmt.Errorf("%w: no record of %s has a user, a key and a time that can be used", nothing, f.input)
+	if info, err := os.Stat(f.input); err == nil && !info.Mode().IsRegular() {
+		return unusable // a pipe cannot be read again to see why
+	}
+	bounded := f.demoFlags
+	bounded.maxKeysPerUser, bounded.maxEventsPerKey, bounded.lastAtLeast = 1, 1, 1 // they do not matter
+	settings, _, err := bounded.settings(nil)
+	if err != nil {
+		return err
+	}
+	source, err := demo.OpenFile(f.fileOptions())
+	if err != nil {
+		return f.explainFile(err)
+	}
+	defer source.Close()                                                           //nolint:errcheck // it was only read
+	result, err := demo.Run(ctx, settings, source, demo.Secrets{}, demo.Options{}) // ends at once: there is no window
+	if err == nil {
+		var causes []string
+		if causes, err = demo.Causes(settings, source, result, 0); err == nil && len(causes) > 0 {
+			return fmt.Errorf("%w: %s", nothing, strings.Join(causes, "; "))
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return unusable
+}
+
+// advise answers a question, to which the flags are added.
+func (f *planFlags) advise(ctx context.Context, progress *terminal.Progress, q advice.Question) (*advice.Advice, error) {
+	if q.Sample.Rate < 1 && f.spendShare == 0 {
+		progress.Note("one of %.0f users is looked at: what follows is for all of them, as far as these tell", 1/q.Sample.Rate)
+	}
+	if q.Sample.Left > 0 {
+		progress.Note("%s alone fill a quarter of what is remembered, and are left out", plural(q.Sample.Left, "user"))
+	}
+	q.Key, q.Within = f.key, f.within
+	q.Given.KeysPerUser, q.Given.EventsPerKey, q.Given.LastAtLeast = f.maxKeysPerUser, f.maxEventsPerKey, f.lastAtLeast
+	now := often()
+	q.Progress = func(done, of int) {
+		if now() {
+			progress.Note("%d of %s tried", done, plural(of, "setting"))
+		}
+	}
+	answer, err := advice.Answer(ctx, q)
+	switch {
+	case errors.Is(err, advice.ErrUnknownKey) && f.spendShare > 0:
+		return nil, usage(fmt.Errorf("--key is %s: what was spent does not show this key, which does not mean that the data lack it. Leave --key out; that costs nothing more", f.key))
+	case errors.Is(err, advice.ErrUnknownKey):
+		return nil, usage(fmt.Errorf("--key is %s: %w", f.key, err))
+	case err != nil:
+		return nil, fmt.Errorf("planning: %w", err)
+	}
+	return answer, nil
+}
+
+// often returns what says whether two seconds have passed since it said so.
+func often() func() bool {
+	told := time.Now()
+	return func() bool {
+		now := time.Now()
+		if now.Sub(told) <= 2*time.Second {
+			return false
+		}
+		told = now
+		return true
+	}
+}
+
+// terms are what all settings have in common.
+func (f *demoFlags) terms(keys []string, command string) advice.Terms {
+	t := advice.Terms{
+		Delta: f.delta, Accountant: string(f.accountant), Planned: f.planned, Demo: command,
+		Target: noisereduction.Target{Relative: f.relative, Absolute: f.absolute, Confidence: f.confidence},
+	}
+	switch {
+	case f.keyField == "": // there is one key, which has no name
+		t.Keys = `{mode: public, list: [""]}`
+	case f.publicKeys != "":
+		t.Keys = publicKeysYAML(f.publicKeys, keys)
+	}
+	return t
+}
+
+func (f *planFlags) inRange() string {
+	if !f.from.IsZero() || !f.to.IsZero() {
+		return " between --from and --to"
+	}
+	return ""
+}
+
+// sample takes the events of the file, and counts the records that are no events.
+func (f *planFlags) sample(ctx context.Context, progress *terminal.Progress) (*sample.Sample, uint64, error) {
+	o := sample.Options{Step: f.demoFlags.window}
+	o.From, o.To = f.millis()
+	c := sample.NewCollector(o)
+	now := often()
+	broken, err := f.read(ctx, func(e *event.Event) error { c.Add(e.User, e.Key, e.Millis); return nil }, func(records uint64) {
+		if now() {
+			progress.Note("%s read", plural(int(records), "record"))
+		}
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	return c.Sample(), broken, nil
+}
+
+// millis returns the range of times; 0 where there is no limit.
+func (f *inputFlags) millis() (from, to int64) {
+	if !f.from.IsZero() {
+		from = f.from.UnixMilli()
+	}
+	if !f.to.IsZero() {
+		to = f.to.UnixMilli()
+	}
+	return from, to
+}
+
+// read calls fn with every event of the file, and counts the records that are no events. progress
+// is called now and then.
+func (f *planFlags) read(ctx context.Context, fn func(*event.Event) error, progress func(records uint64)) (broken uint64, err error) {
+	fields := []string{f.userField, f.timeField}
+	if f.keyField != "" {
+		fields = append(fields, f.keyField)
+	}
+	var records uint64
+	err = eventfile.Scan(f.input, eventfile.Options{
+		Format: eventfile.Format(f.inputFormat), Header: f.header, Columns: f.columns, Fields: fields, Limit: demo.MaxRecordBytes + 1,
+	}, func(h eventfile.Head) (func(eventfile.Record) error, error) {
+		decoder, err := event.NewDecoder(event.Format{
+			Format: f.inputFormat, Columns: h.Columns, Schema: h.Schema, User: f.userField, Key: f.keyField, Time: f.timeField,
+			TimeUnit: string(f.timeUnit), MaxRecordBytes: demo.MaxRecordBytes,
+		})
+		var e event.Event
+		return func(r eventfile.Record) error {
+			if records++; records%(1<<16) == 0 {
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+				progress(records)
+			}
+			err := decoder.Decode(r.Value, &e)
+			var bad *event.Error
+			switch {
+			case r.Digest != nil || errors.As(err, &bad):
+				broken++
+				return nil
+			case err != nil:
+				return err
+			}
+			return fn(&e)
+		}, err
+	})
+	return broken, err
+}
+
+func (a *app) printAdvice(answer *advice.Advice, f *planFlags, broken uint64) error {
+	if err := f.savePlan(answer); err != nil {
+		return err
+	}
+	if f.format == cli.JSON {
+		encoder := json.NewEncoder(a.stdout)
+		encoder.SetEscapeHTML(false)
+		if err := encoder.Encode(answer); err != nil {
+			return fmt.Errorf("writing output: %w", err)
+		}
+		return nil
+	}
+	if _, err := a.stdout.Write([]byte(adviceText(answer, f, broken))); err != nil {
+		return fmt.Errorf("writing output: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,195 @@
+package commands
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/tollgate-dp/tollgate/internal/app/plan"
+	"github.com/tollgate-dp/tollgate/internal/app/terminal"
+	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/pipeline/deployment"
+)
+
+// writePromise writes what users are promised; with the exact terms where they are asked for.
+func writePromise(b *strings.Builder, p *plan.Plan, exact bool) {
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(b, "%-9s %s\n", name, fmt.Sprintf(format, args...))
+	}
+	what := "all of their events, for ever"
+	if p.Period != "" {
+		what = "all of their events in one period of " + p.Period
+	}
+	line("privacy", "what is released %s and", deployment.Meaning(p.Epsilon, p.Delta))
+	line("", "%s: (%s, %s)-differential privacy", what, number(p.Epsilon), number(p.Delta))
+	if p.Trust == pipeline.TrustProducer {
+		line("", "if the times in the records are right (producer-time promise)")
+	} else {
+		line("", "the brokers' clocks decide about times, whatever producers write (append-time promise)")
+	}
+	for i, n := range p.Periods {
+		if n.Periods > 1 {
+			name := ""
+			if i == 1 {
+				name = "periods"
+			}
+			line(name, "for a user who is active in %d periods, over all of them: (%s, %s)", n.Periods, number(n.Epsilon), number(n.Delta))
+		}
+	}
+	if p.Planned > 0 {
+		line("budget", "%s %% of the promise is already spent on choosing bounds by the data", number(100*p.Planned))
+	}
+	if exact {
+		line("exactly", "accountant %s: each user can pay a privacy loss μ of %s (that of one release with Gaussian noise)", p.Accountant, number(p.Mu))
+		switch {
+		case p.DeltaKeys > 0 && p.HasPrivate():
+			line("", "δ: %s of the %s hides which private keys exist", number(p.DeltaKeys), number(p.Delta))
+		case p.DeltaKeys > 0:
+			line("", "δ: %s of the %s is reserved for metrics with private keys that may be added later", number(p.DeltaKeys), number(p.Delta))
+		}
+	}
+	for _, text := range p.Notes {
+		line("note", "%s", text)
+	}
+}
+
+// writeMetrics writes a table of the metrics.
+func writeMetrics(b *strings.Builder, p *plan.Plan, exact bool) {
+	w := tabwriter.NewWriter(b, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(b)
+	head := "metric\tcounts\twindow\tkeys\treleased\ttarget\tcounts that meet it\tevery user can take part in"
+	if exact {
+		head += "\tfirst noise σ\tleast noise σ"
+	}
+	fmt.Fprintln(w, head)
+	for i := range p.Metrics {
+		m := &p.Metrics[i]
+		window := m.Window
+		if m.Slide != "" {
+			window += " every " + m.Slide
+		}
+		keys, released := m.Keys, "in every window"
+		switch {
+		case m.KeysFrom != "":
+			keys, released = "those of "+m.KeysFrom, "if released there"
+		case m.PublicKeys > 0:
+			keys = fmt.Sprintf("%s %s", terminal.Number(float64(m.PublicKeys), 0), m.Keys)
+		}
+		if m.Threshold != nil {
+			released = "above " + ceiling(*m.Threshold)
+		}
+		windows := "no window"
+		if m.Windows > 0 {
+			windows = fmt.Sprintf("%s (%s)", counted(m.Windows, "window"), m.Lasts)
+		}
+		if m.Alone && m.Windows > 0 {
+			windows = "up to " + windows
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s", terminal.Key(m.Name, 40), m.Kind, window, terminal.Key(keys, 40), released, targetOf(m), meetableFrom(m), windows)
+		if exact {
+			fmt.Fprintf(w, "\t%s\t%s", rounded(m.FirstSigma), rounded(m.TopSigma))
+		}
+		fmt.Fprintln(w)
+	}
+	w.Flush() //nolint:errcheck // a strings.Builder takes everything
+}
+
+// counted writes how many there are of something.
+func counted(n uint64, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return terminal.Number(float64(n), 0) + " " + what
+}
+
+func targetOf(m *plan.Metric) string {
+	var parts []string
+	if m.Relative > 0 {
+		parts = append(parts, "± "+number(m.Relative*100)+" %")
+	}
+	if m.Absolute > 0 {
+		parts = append(parts, "± "+number(m.Absolute))
+	}
+	if len(parts) == 0 {
+		return "as exact as the budget allows"
+	}
+	return strings.Join(parts, " or ") + " at " + number(m.Confidence*100) + " %"
+}
+
+func meetableFrom(m *plan.Metric) string {
+	switch {
+	case m.Relative == 0 && m.Absolute == 0:
+		return "–"
+	case m.MeetableFrom == nil:
+		return "none"
+	case *m.MeetableFrom == 0:
+		return "all"
+	}
+	return "from " + ceiling(*m.MeetableFrom)
+}
+
+func ceiling(v float64) string { return terminal.Number(math.Ceil(v), 0) }
+
+// rounded writes a standard deviation to three digits.
+func rounded(v float64) string {
+	if v >= 100 {
+		return terminal.Number(v, 0)
+	}
+	return fmt.Sprintf("%.3g", v)
+}
+
+// writeCounts writes what is to be expected of counts by their size.
+func writeCounts(b *strings.Builder, p *plan.Plan) {
+	for i := range p.Metrics {
+		m := &p.Metrics[i]
+		fmt.Fprintf(b, "\n%s: what becomes of a count\n", terminal.Key(m.Name, 40))
+		w := tabwriter.NewWriter(b, 0, 4, 2, ' ', 0)
+		fmt.Fprintln(w, "count\treleased\t± at "+number(100*m.Confidence)+" %\tmeets the target")
+		for _, c := range m.Expected {
+			half, met := "–", "–"
+			if c.Shown > 0 {
+				half, met = rounded(c.Error), chance(c.Met)
+				if m.Relative == 0 && m.Absolute == 0 {
+					met = "no target"
+				}
+			}
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", terminal.Number(c.Count, 0), chance(c.Shown), half, met)
+		}
+		w.Flush() //nolint:errcheck // a strings.Builder takes everything
+		for _, n := range m.Needs {
+			var ways []string
+			if n.Epsilon > 0 {
+				ways = append(ways, "privacy.epsilon: "+number(n.Epsilon))
+			}
+			if n.Windows > 0 {
+				ways = append(ways, fmt.Sprintf("last_at_least: %d", n.Windows))
+			}
+			if len(ways) == 0 {
+				ways = append(ways, "larger windows, so that the count is larger, or a wider target")
+			}
+			fmt.Fprintf(b, "counts of %s would meet the target with %s\n", terminal.Number(n.Count, 0), strings.Join(ways, ", or "))
+		}
+	}
+}
+
+// chance writes a probability coarsely.
+func chance(v float64) string {
+	switch {
+	case v <= 0:
+		return "never"
+	case v < 0.05:
+		return "rarely"
+	case v > 0.995:
+		return "always"
+	}
+	return fmt.Sprintf("%.0f %%", 100*v)
+}
+
+// writeLimits writes what is not protected.
+func writeLimits(b *strings.Builder, p *plan.Plan) {
+	b.WriteString("\nnot protected:\n")
+	for _, text := range p.Limits {
+		fmt.Fprintf(b, "- %s\n", text)
+	}
+}

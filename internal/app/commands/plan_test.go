@@ -1,0 +1,195 @@
+package commands
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/tollgate-dp/tollgate/internal/app/plan/advice"
+	"github.com/tollgate-dp/tollgate/internal/testing/shapes"
+)
+
+// fileOf writes a file whose users do two things each in an hour, and whose last line is broken.
+func fileOf(t testing.TB) (path string, fields []string) {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString("who,where,when\n")
+	for i := range 6000 {
+		fmt.Fprintf(&b, "person-%d,/page-%d,%s\n", i/2, i%4, shapes.Start.AddDate(0, 0, i%3).Format("2006-01-02T15:04:05Z"))
+	}
+	b.WriteString("person-secret,/page-1,never\n")
+	path = write(t, "visits.csv", b.String())
+	return path, []string{"--input", path, "--header", "--user-field", "who", "--key-field", "where", "--time-field", "when"}
+}
+
+// The words that are read first need no theory; all that is made of raw data is marked.
+func TestPlanIsReadWithoutTheTheory(t *testing.T) {
+	t.Parallel()
+	_, fields := fileOf(t)
+	stdout, stderr := mustRun(t, append([]string{"plan", "--window", "1d"}, fields...)...)
+	for _, want := range []string{
+		"TRUSTED: made from raw data: not for publication.", "6,000 events of 3,000 users, 4 keys, 2025-03-03 00:00 to 2025-03-05 00:00", "1 × 1          3d     100 %", "1 record: no user, key or time",
+		"WINDOWS OF 1d (3 windows)", "keys of a user in a window", "keys × events", "counted", "users lost",
+		"ACCURATE: shows /page-0 within ± 10 % in 3 of 3 windows; 4 of 4 keys are\nreleased; 100 % of the events", "LONG-LIVED: ", "MOST KEYS: the same as ACCURATE",
+		"TO SHOW /page-0 within ± 10 % in nine of ten windows of 1d\nnothing more is needed",
+	} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("%q is not in:\n%s", want, stdout)
+		}
+	}
+	for _, theory := range []string{"σ", "threshold", "μ", "ρ"} {
+		if strings.Contains(stdout, theory) {
+			t.Errorf("%q is in:\n%s", theory, stdout)
+		}
+	}
+	if stderr != "" {
+		t.Errorf("stderr %s", stderr)
+	}
+	if exact, _ := mustRun(t, append([]string{"plan", "--window", "1d", "--exact"}, fields...)...); !strings.Contains(exact, "users lost by window 1, 3  first σ  least σ  threshold") {
+		t.Errorf("%s", exact)
+	}
+	for _, line := range strings.Split(stdout, "\n") {
+		if n := len([]rune(line)); n > 80 && !strings.Contains(line, path(fields)) {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+}
+
+func path(fields []string) string { return fields[1] }
+
+func planJSON(t *testing.T, args ...string) *advice.Advice {
+	t.Helper()
+	stdout, _ := mustRun(t, append([]string{"plan", "--format", "json"}, args...)...)
+	decoder := json.NewDecoder(strings.NewReader(stdout))
+	decoder.DisallowUnknownFields()
+	var a advice.Advice
+	if err := decoder.Decode(&a); err != nil || decoder.More() {
+		t.Fatalf("%v: %s", err, stdout)
+	}
+	return &a
+}
+
+// A block takes the place of two sections of the example, and validate accepts it; the demo takes
+// the command that stands below it, and shows what was said.
+func TestBlocksOfPlanAreTaken(t *testing.T) {
+	t.Parallel()
+	example, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "example.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	section := regexp.MustCompile(`(?m)^(privacy|metrics):\n([ #].*\n|\n)*`)
+	if n := len(section.FindAll(example, -1)); n != 2 {
+		t.Fatalf("%d sections", n)
+	}
+	rest := section.ReplaceAllString(string(example), "")
+	rest = regexp.MustCompile(`(?m)^  sasl:\n(    .*\n)*`).ReplaceAllString(rest, "")
+	_, fields := fileOf(t)
+	for name, more := range map[string][]string{
+		"private": {"--window", "1d", "--epsilon", "2", "--absolute", "5", "--accountant", "zcdp"},
+		"public":  {"--window", "1d", "--public-keys", "/page-0,/page-1"},
+		"file":    {"--window", "1d", "--public-keys", write(t, "pages.txt", "/page-0\n/page-2\n")},
+	} {
+		a := planJSON(t, append(more, fields...)...)
+		for _, b := range a.Blocks {
+			stdout, stderr := mustRun(t, "validate", "--offline", "--config", write(t, "tollgate.yaml", rest+"\n"+b.YAML))
+			if !strings.Contains(stdout, "1d") || !strings.Contains(stdout, fmt.Sprintf("(%v, 1e-06)", b.Point.Epsilon)) || strings.Contains(stderr, "warning") {
+				t.Errorf("%s, %s: %s%s", name, b.Goal, stdout, stderr)
+			}
+			if b.Goal != advice.Accurate {
+				continue
+			}
+			args := shellWords(t, b.Demo)
+			stdout, stderr = mustRun(t, append(args, "--format", "json")...)
+			shown := strings.Count(stdout, "\n")
+			if said := b.Point.Shown; float64(shown) < said-2 || float64(shown) > said+2 {
+				t.Errorf("%s: %s: %d values, said %.1f\n%s", name, b.Demo, shown, said, stderr)
+			}
+		}
+	}
+}
+
+// shellWords takes a command apart, of which plan quotes what has to be.
+func shellWords(t *testing.T, command string) []string {
+	t.Helper()
+	rest, ok := strings.CutPrefix(command, "tollgate ")
+	if !ok {
+		t.Fatalf("%q", command)
+	}
+	var words []string
+	for _, w := range regexp.MustCompile(`'[^']*'|[^ ]+`).FindAllString(rest, -1) {
+		words = append(words, strings.Trim(w, "'"))
+	}
+	return words
+}
+
+func TestShellWords(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"a.csv": "a.csv", "": "''", "two words": "'two words'", "it's": `'it'\''s'`, "$HOME": "'$HOME'", "/cart,über": "'/cart,über'",
+	} {
+		if got := shellWord(text); got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
+	if got, want := publicKeysYAML(`a: b,"c"`, []string{`"c"`, "a: b"}), `{mode: public, list: ["\"c\"", "a: b"]}`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if got := folded("tollgate demo --input " + strings.Repeat("x", 50) + " --header --window 1h"); got != "tollgate demo --input "+strings.Repeat("x", 50)+" \\\n    --header --window 1h" {
+		t.Errorf("%s", got)
+	}
+}
+
+// --key and --within ask about one key; a key that has no events is told.
+func TestPlanAsksAboutAKey(t *testing.T) {
+	t.Parallel()
+	_, fields := fileOf(t)
+	a := planJSON(t, append([]string{"--window", "1d", "--key", "/page-3", "--within", "0.01"}, fields...)...)
+	if len(a.Reverse) != 1 || a.Reverse[0].Key != "/page-3" || a.Reverse[0].Within != 0.01 || a.Reverse[0].Enough() {
+		t.Errorf("%+v", a.Reverse)
+	}
+	code, stdout, stderr := run(t, append([]string{"plan", "--window", "1d", "--key", "/pag"}, fields...)...)
+	if code != exitUsage || stdout != "" || !strings.Contains(stderr, "--key is /pag") {
+		t.Errorf("exit %d, %s%s", code, stdout, stderr)
+	}
+}
+
+// What is wrong with a command line names the flag; a file without a usable record is told.
+func TestPlanRefuses(t *testing.T) {
+	t.Parallel()
+	_, fields := fileOf(t)
+	with := func(more ...string) []string { return append(append([]string{"plan"}, fields...), more...) }
+	broken := write(t, "broken.csv", "who,where,when\na,b,soon\n")
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"plan"}, exitUsage, "--input"},
+		{[]string{"plan", "--input", path(fields)}, exitUsage, "--user-field"},
+		{with("--window", "0s"), exitUsage, "--window"},
+		{with("--window", "soon"), exitUsage, "--window"},
+		{with("--within", "2"), exitUsage, "--within"},
+		{with("--last-at-least", "0"), exitUsage, "--last-at-least"},
+		{with("--max-keys-per-user", "-1"), exitUsage, "--max-keys-per-user"},
+		{with("--max-events-per-key", "0"), exitUsage, "--max-events-per-key"},
+		{with("--epsilon", "0"), exitUsage, "--epsilon"},
+		{with("--relative", "0.9"), exitUsage, "--relative"},
+		{with("--window", "1d", "--from", "2025-03-03T01:00:00Z"), exitUsage, "--from"},
+		{with("--key-field", "whree"), exitError, `"whree"`},
+		{with("--public-keys", ""), exitUsage, "--public-keys"},
+		{with("--format", "xml"), exitUsage, "--format"},
+		{[]string{"plan", "--input", broken, "--header", "--user-field", "who", "--key-field", "where", "--time-field", "when"}, exitError, "1 of 1 record (100 %) are broken (1 bad_timestamp time): check --time-field when and --time-unit rfc3339"},
+		{[]string{"plan", "--input", write(t, "none.csv", "who,where,when\n"), "--header", "--user-field", "who", "--key-field", "where", "--time-field", "when"}, exitError, "none.csv has no records"},
+		{with("--from", "2030-01-01", "--to", "2030-01-02"), exitError, "lies outside of --from and --to"},
+		{[]string{"plan", "--input", "nowhere.csv", "--header", "--user-field", "who", "--time-field", "when"}, exitError, "nowhere.csv"},
+	} {
+		code, stdout, stderr := run(t, c.args...)
+		if code != c.code || stdout != "" || !strings.Contains(stderr, c.want) {
+			t.Errorf("%v: exit %d, stdout %q, stderr %s", c.args[1:], code, stdout, stderr)
+		}
+	}
+}

@@ -1,0 +1,145 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tollgate-dp/tollgate/internal/app/cli"
+	"github.com/tollgate-dp/tollgate/internal/app/config"
+	"github.com/tollgate-dp/tollgate/internal/app/plan/advice"
+	"github.com/tollgate-dp/tollgate/internal/app/plan/sample"
+	"github.com/tollgate-dp/tollgate/internal/app/terminal"
+	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/schemas/event"
+	"github.com/tollgate-dp/tollgate/schemas/metrickind"
+)
+
+// ofFiles are flags that say what a configuration says.
+var ofFiles = []string{
+	"input", "input-format", "header", "columns", "user-field", "key-field", "time-field", "time-unit", "epsilon", "delta", "accountant",
+	"relative", "absolute", "confidence", "public-keys", "noise-key-file",
+}
+
+// runPlanTopic plans a metric of a configuration by the events on its topic.
+func (a *app) runPlanTopic(ctx context.Context, f *planFlags, changed func(string) bool) error {
+	for _, name := range ofFiles {
+		if changed(name) {
+			return usage(fmt.Errorf("--config already sets what --%s sets: leave one of them out", name))
+		}
+	}
+	d, err := a.load(f.config, config.Options{MissingKeys: true})
+	if err != nil {
+		return err
+	}
+	if err := d.spared(namedFile{"--report", f.report}); err != nil {
+		return err
+	}
+	m, err := f.metricOf(d)
+	if err != nil {
+		return err
+	}
+	f.demoFlags.window = f.step(m.Window)
+	if err := f.checkChoices(changed); err != nil {
+		return err
+	}
+	if err := cli.CheckReport(f.report, 0o600); err != nil {
+		return err
+	}
+	tty, _ := terminal.Terminal(a.stderr)
+	progress := terminal.NewProgress(a.stderr, tty, time.Now)
+	defer progress.Flush()
+	var s *sample.Sample
+	var seen pipeline.Looked
+	cfg := d.Config
+	if changed("spend-share") {
+		s, err = f.protectedTopic(ctx, d, m)
+		cfg.Privacy.Planned = f.planned // with that of earlier choices
+	} else {
+		s, seen, err = f.look(ctx, d, m, progress)
+	}
+	if err != nil {
+		return d.explained(err)
+	}
+	if lost := seen.Late + seen.Future; lost > 0 {
+		progress.Note("%s late or of the future, as a run would find them: left out", plural(int(lost), "event"))
+	}
+	sizes := f.windows
+	if len(sizes) == 0 {
+		sizes = durationList{m.Window}
+	}
+	answer, err := f.advise(ctx, progress, advice.Question{
+		Sample: s, Sizes: sizes, Terms: advice.Terms{Metric: m.Name, Target: m.Target},
+		Compile: advice.OfMetric(cfg, m.Name), Given: advice.Setting{Epsilon: d.Config.Privacy.Epsilon},
+	})
+	if errors.Is(err, advice.ErrNothing) {
+		return fmt.Errorf("%w: none of the %s on topic %s is one%s that %s counts", err, plural(int(seen.Read), "record"), d.Config.Events.Topic, f.inRange(), m.Name)
+	}
+	if err != nil {
+		return err
+	}
+	if f.spendShare > 0 {
+		answer.Trusted = f.protection()
+	}
+	return a.printAdvice(answer, f, seen.Broken)
+}
+
+// metricOf returns the metric that --metric names.
+func (f *planFlags) metricOf(d *loaded) (*pipeline.Metric, error) {
+	all := d.Config.Metrics
+	names := make([]string, len(all))
+	for i := range all {
+		names[i] = all[i].Name
+	}
+	i := slices.Index(names, f.metric)
+	switch {
+	case f.metric == "" && len(all) == 1:
+		i = 0
+	case f.metric == "":
+		return nil, usage(fmt.Errorf("--metric is needed: %s", strings.Join(names, " or ")))
+	case i < 0:
+		return nil, usage(fmt.Errorf("--metric is %s: %s has %s", f.metric, f.config, strings.Join(names, ", ")))
+	}
+	m := &all[i]
+	switch {
+	case m.Keys.Mode == pipeline.KeysFrom:
+		return nil, usage(fmt.Errorf("--metric is %s, which takes its keys from %s: plan that metric", m.Name, m.Keys.From))
+	case m.Slide != 0 && m.Slide != m.Window:
+		return nil, usage(fmt.Errorf("--metric is %s, which has sliding windows: plan cannot forecast those yet", m.Name))
+	}
+	return m, nil
+}
+
+// look takes the events of the topic that the metric counts.
+func (f *planFlags) look(ctx context.Context, d *loaded, m *pipeline.Metric, progress *terminal.Progress) (*sample.Sample, pipeline.Looked, error) {
+	o := sample.Options{Step: f.demoFlags.window, Values: metrickind.Of(m.Kind).Values}
+	o.From, o.To = f.millis()
+	c := sample.NewCollector(o)
+	now := often()
+	seen, err := f.lookAt(ctx, d, m, func(read uint64) {
+		if now() {
+			progress.Note("%s read", plural(int(read), "record"))
+		}
+	}, func(e *event.Event) error { c.AddN(e.User, e.Key, e.Millis, e.Value, 1); return nil })
+	return c.Sample(), seen, err
+}
+
+// lookAt calls fn with the events of the topic that the metric counts. progress may be nil.
+func (f *planFlags) lookAt(ctx context.Context, d *loaded, m *pipeline.Metric, progress func(uint64), fn func(*event.Event) error) (pipeline.Looked, error) {
+	passes := ^uint64(0)
+	if i := slices.Index(d.Config.Events.Format.Filters, m.Filter); m.Filter != "" && i >= 0 {
+		passes = 1 << i
+	}
+	if progress == nil {
+		progress = func(uint64) {}
+	}
+	return pipeline.LookAtEvents(ctx, d.Deployment, pipeline.LookOptions{From: f.from.Time, To: f.to.Time, Progress: progress}, func(e *event.Event) error {
+		if m.Filter == "" || e.Passes&passes != 0 {
+			return fn(e)
+		}
+		return nil
+	})
+}

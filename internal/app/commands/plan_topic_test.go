@@ -1,0 +1,101 @@
+package commands
+
+import (
+	"context"
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/tollgate-dp/tollgate/internal/app/plan/advice"
+	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
+)
+
+// A topic and a file with the same events give the same advice, of several partitions, in a range,
+// and through a metric's filter; nothing is written, not even a topic.
+func TestPlanOfATopicIsThatOfAFile(t *testing.T) {
+	t.Parallel()
+	addr := broker(t)
+	csv := visits(t, true)
+	cfg := deploymentFile(t, addr, "keys: {list: [north, south, west]}", "filter: where != \"nowhere\"\n    keys: {list: [north, south, west]}", "epsilon: 4", "epsilon: 1")
+	mustRun(t, "init", "--create-topics", "--event-partitions", "3", "--generate-keys", "--config", cfg)
+	mustRun(t, "replay", "--config", cfg, "--input", csv, "--header")
+	before := ends(t, addr)
+	code, stdout, stderr := run(t, "plan", "--config", cfg, "--format", "json", "--from", "2025-03-02", "--to", "2025-03-04", "--last-at-least", "4")
+	var topic advice.Advice
+	if err := json.Unmarshal([]byte(stdout), &topic); err != nil || code != exitOK {
+		t.Fatalf("exit %d, %v, %s", code, err, stderr)
+	}
+	file := planJSON(t, "--input", csv, "--header", "--user-field", "who", "--key-field", "where", "--time-field", "when", "--window", "1d",
+		"--from", "2025-03-02", "--to", "2025-03-04", "--last-at-least", "4", "--relative", "0", "--absolute", "30", "--public-keys", "north,south,west")
+	if topic.Events == 0 || topic.Events != file.Events || topic.Users != file.Users || !reflect.DeepEqual(topic.Sizes, file.Sizes) {
+		t.Errorf("%+v\n%+v", topic.Sizes, file.Sizes)
+	}
+	want := file.Blocks[0].YAML[strings.Index(file.Blocks[0].YAML, "    window:"):]
+	if got := topic.Blocks[0].YAML; got != "  - name: views\n"+want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if after := ends(t, addr); !reflect.DeepEqual(before, after) {
+		t.Errorf("%v were %v", after, before)
+	}
+	stdout, stderr = mustRun(t, "plan", "--config", cfg, "--last-at-least", "4")
+	if !strings.Contains(stdout, "TRUSTED") || !strings.Contains(stdout, "2 records: no user, key or time") || !strings.Contains(stdout, "goes into the metric") || strings.Contains(stdout, "tollgate demo") {
+		t.Errorf("%s%s", stdout, stderr)
+	}
+}
+
+// ends returns where all partitions of all topics end.
+func ends(t *testing.T, addr string) map[string][]int64 {
+	t.Helper()
+	client, err := kafkalog.Dial(context.Background(), kafkalog.Config{Brokers: []string{addr}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	all := map[string][]int64{}
+	for _, topic := range []string{"visits", "shop-counts", "shop-control", "shop-ledger", "shop-dead-letter", "shop-turns"} {
+		partitions, err := client.Partitions(t.Context(), topic)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range partitions {
+			o, err := client.Offsets(t.Context(), topic, p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all[topic] = append(all[topic], o.High)
+		}
+	}
+	return all
+}
+
+// What a configuration says is not given beside it, and the metric has to be one that can be
+// planned.
+func TestPlanOfATopicRefuses(t *testing.T) {
+	t.Parallel()
+	addr := broker(t)
+	several := deploymentFile(t, addr, "    last_at_least: 4\n", "    last_at_least: 4\n  - name: taken\n    window: {size: 1d}\n    last_at_least: 4\n  - name: more\n    window: {size: 1d}\n    keys: {keys_from: taken}\n    last_at_least: 4\n")
+	one := deploymentFile(t, addr)
+	sliding := deploymentFile(t, addr, "window: {size: 1d}", "window: {size: 1d, slide: 6h}")
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"--config", one, "--epsilon", "1"}, exitUsage, "--config already sets what --epsilon sets"},
+		{[]string{"--config", one, "--input", "x.csv"}, exitUsage, "--config already sets what --input sets"},
+		{[]string{"--config", one, "--metric", "view"}, exitUsage, "--metric is view"},
+		{[]string{"--config", several}, exitUsage, "--metric is needed: views or taken or more"},
+		{[]string{"--config", several, "--metric", "more"}, exitUsage, "taken"},
+		{[]string{"--config", sliding}, exitUsage, "sliding windows"},
+		{[]string{"--config", one, "--from", "2025-03-01T01:00:00Z"}, exitUsage, "--from"},
+		{[]string{"--config", one, "--within", "-1"}, exitUsage, "--within"},
+		{[]string{"--config", "nowhere.yaml"}, exitError, "nowhere.yaml"},
+		{[]string{"--config", one}, exitError, "visits"},
+	} {
+		code, stdout, stderr := run(t, append([]string{"plan"}, c.args...)...)
+		if code != c.code || stdout != "" || !strings.Contains(stderr, c.want) {
+			t.Errorf("%v: exit %d, stdout %q, stderr %s", c.args, code, stdout, stderr)
+		}
+	}
+}

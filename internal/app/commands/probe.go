@@ -1,0 +1,90 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tollgate-dp/tollgate/internal/app/terminal"
+)
+
+func (a *app) probe() *cobra.Command {
+	var (
+		address string
+		wait    time.Duration
+	)
+	cmd := &cobra.Command{
+		Use:   "probe",
+		Short: "Ask a run or a page that listens whether it is ready",
+		Long: `Ask one address of a process that was started with --listen, and end with exit code 0
+where it answers 200, else 1. An image that has nothing but this program has its health
+check in it.`,
+		Example: `  tollgate probe
+  tollgate probe --url http://localhost:8080/-/healthy`,
+		Args: noArguments("--url"),
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&address, "url", "http://localhost:9464/-/ready", "the address to ask")
+	durationFlag(flags, &wait, "timeout", 5*time.Second, "how long an answer may take")
+	cmd.RunE = a.run(func(cmd *cobra.Command) error {
+		if wait <= 0 {
+			return must("timeout", "above 0")
+		}
+		u, err := url.Parse(address)
+		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			return must("url", "an address like http://localhost:9464/-/ready")
+		}
+		if u.User != nil {
+			return usage(errors.New("--url has a user or a password in it: other users of this machine see them in the list of processes; give the address without them"))
+		}
+		ctx, cancel := context.WithTimeout(cmd.Context(), wait)
+		defer cancel()
+		said, err := ask(ctx, address)
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintln(a.stdout, said); err != nil {
+			return fmt.Errorf("writing output: %w", err)
+		}
+		return nil
+	})
+	return cmd
+}
+
+// ask returns the text of an answer 200, and an error with the text of any other answer.
+func ask(ctx context.Context, address string) (string, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return "", fmt.Errorf("asking %s: %w", address, err)
+	}
+	// Not the default client: a health check goes through no proxy, and a redirect is no readiness.
+	client := http.Client{
+		Transport:     &http.Transport{DisableKeepAlives: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	answer, err := client.Do(request)
+	if err != nil {
+		if errors.Is(err, syscall.ECONNREFUSED) {
+			return "", fmt.Errorf("asking %s: nothing listens there (connection refused): check that the process runs and was started with --listen", address)
+		}
+		return "", fmt.Errorf("asking: %w", err)
+	}
+	text, err := io.ReadAll(io.LimitReader(answer.Body, 1<<10))
+	if err = errors.Join(err, answer.Body.Close()); err != nil {
+		return "", fmt.Errorf("reading the answer of %s: %w", address, err)
+	}
+	said := terminal.Key(strings.TrimSpace(string(text)), 200)
+	if answer.StatusCode != http.StatusOK {
+		return "", fmt.Errorf("%s answers %s: %s", address, answer.Status, said)
+	}
+	return said, nil
+}

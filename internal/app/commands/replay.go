@@ -1,0 +1,346 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tollgate-dp/tollgate/internal/app/config"
+	"github.com/tollgate-dp/tollgate/internal/app/demo"
+	"github.com/tollgate-dp/tollgate/internal/app/eventfile"
+	"github.com/tollgate-dp/tollgate/internal/app/replay"
+	"github.com/tollgate-dp/tollgate/internal/app/terminal"
+	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
+	"github.com/tollgate-dp/tollgate/internal/kafka/registry"
+	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/schemas/event"
+)
+
+// replayFlags are the flags of replay as they were given.
+type replayFlags struct {
+	kafka                kafkaFlags
+	config               string
+	topic                string
+	input, inputFormat   string
+	header               bool
+	columns              []string
+	userField, timeField string
+	timeUnit             timeUnit
+	avro                 avroFlags
+	rate                 float64
+	acceptLate           bool
+}
+
+func (a *app) replay() *cobra.Command {
+	f := &replayFlags{timeUnit: "rfc3339"}
+	cmd := &cobra.Command{
+		Use:   "replay",
+		Short: "Write a file to an events topic",
+		Long: `Write the records of a file to a topic, unchanged and in the order of the file. A hash
+of the user's id chooses the partition, and the time of the event becomes the time of
+the Kafka record. A record without a usable time gets the time of the record before
+it; a run will put it with the dead letters. replay leaves out records longer than
+900,000 bytes.
+
+replay does not sort. With time.trust: producer, a record with a later time makes the
+records that follow it in its partition late, unless time.lateness covers them: sort the
+file first.
+
+With --config, replay takes the brokers, the topic and the fields from a deployment's
+configuration.
+
+replay writes the records of an Avro container file in the form in which a run reads
+them. If the topic is read with a schema file (events.schema, --schema), it writes
+them bare, and the file must have been written with that schema. If the topic is read
+with a schema registry (events.registry, --registry), each record begins with the id
+of the file's schema; replay registers the schema under the subject TOPIC-value if it
+is not there yet.
+
+On a topic with append times (message.timestamp.type=LogAppendTime) the broker
+replaces the times, so old events are late and none of them is counted. replay refuses
+such a topic unless you give --accept-late.`,
+		Example: `  tollgate replay --config tollgate.yaml --input events.jsonl
+  tollgate replay --brokers localhost:9092 --topic visits --input visits.csv --header \
+    --user-field user --time-field when --rate 1000
+  tollgate replay --brokers localhost:9092 --topic visits --input visits.avro \
+    --user-field user.id --time-field at --registry http://localhost:8081`,
+		Args: noArguments("--input"),
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&f.config, "config", "", "configuration file to take brokers, topic and fields from")
+	f.kafka.register(flags)
+	flags.StringVar(&f.topic, "topic", "", "the topic to write to; it must exist")
+	flags.StringVar(&f.input, "input", "", "file with the events")
+	flags.StringVar(&f.inputFormat, "input-format", "", "csv, tsv, jsonl or avro (default: by the name of the file)")
+	flags.BoolVar(&f.header, "header", false, "the first record of a csv or tsv file names the columns and is not written")
+	flags.StringSliceVar(&f.columns, "columns", nil, "names of the columns where there is no header: a,b,c")
+	flags.StringVar(&f.userField, "user-field", "", "column, JSON member or Avro field with the user's id")
+	flags.StringVar(&f.timeField, "time-field", "", "column, JSON member or Avro field with the time of the event")
+	flags.Var(&f.timeUnit, "time-unit", "how times are written: seconds, milliseconds or microseconds since 1970, or RFC 3339; default for Avro: the unit of the logical type")
+	f.avro.register(flags)
+	flags.Float64Var(&f.rate, "rate", 0, "write at most this many records a second (default: as fast as it goes)")
+	flags.BoolVar(&f.acceptLate, "accept-late", false, "write even to a topic with append times, where old events are late")
+	cmd.MarkFlagRequired("input") //nolint:errcheck // the flag exists
+	cmd.RunE = a.run(func(cmd *cobra.Command) error { return a.runReplay(cmd.Context(), f, cmd.Flags().Changed) })
+	return cmd
+}
+
+// replayTo is where a replay goes, and how its records are read there.
+type replayTo struct {
+	kafka    pipeline.Kafka
+	topic    string
+	format   event.Format
+	registry *registry.Client     // for Avro records with schema ids; nil for other records
+	deployed *pipeline.Deployment // nil without a configuration
+}
+
+// countedFrom returns the time before which the deployment counts nothing; zero where there is
+// none yet, or it is not known.
+func (to replayTo) countedFrom(ctx context.Context) time.Time {
+	if to.deployed == nil {
+		return time.Time{}
+	}
+	from, err := pipeline.CountedFrom(ctx, to.deployed)
+	if err != nil {
+		return time.Time{} // a run says what is wrong with it
+	}
+	return from
+}
+
+// skew returns how far events may be ahead of the clock; nil where it is not known, or may be any
+// time ahead.
+func (to replayTo) skew() *time.Duration {
+	if to.deployed == nil || to.deployed.Config.Time.NoFuture {
+		return nil
+	}
+	return &to.deployed.Config.Time.Skew
+}
+
+// lateness returns how much older than a record before it an event may be; nil where it is not
+// known, or the broker's times decide.
+func (to replayTo) lateness() *time.Duration {
+	if to.deployed == nil || to.deployed.Config.Time.Trust != pipeline.TrustProducer {
+		return nil
+	}
+	return &to.deployed.Config.Time.Lateness
+}
+
+func (to replayTo) close() {
+	if to.registry != nil {
+		to.registry.Close()
+	}
+}
+
+func (a *app) runReplay(ctx context.Context, f *replayFlags, changed func(string) bool) error {
+	if err := f.check(changed); err != nil {
+		return err
+	}
+	to, explain, err := a.replayTarget(f, changed)
+	if err != nil {
+		return err
+	}
+	defer to.close()
+	if err := f.checkHeader(to.format); err != nil {
+		return err
+	}
+	client, err := pipeline.Dial(ctx, to.kafka, nil)
+	if err != nil {
+		return explain(err)
+	}
+	defer client.Close()
+	return a.writeFile(ctx, f, client, to)
+}
+
+// checkHeader refuses a header where the topic's format has no header, and says where the
+// format is given.
+func (f *replayFlags) checkHeader(format event.Format) error {
+	if !f.header || eventfile.Format(format.Format).Tabular() {
+		return nil
+	}
+	return usage(fmt.Errorf("--header is for csv and tsv, but events.format in %s is %s: all records of a topic have one format, so give a file in that format", f.config, format.Format))
+}
+
+// writeFile writes the file to the topic, and reports on stderr how far it is.
+func (a *app) writeFile(ctx context.Context, f *replayFlags, client *kafkalog.Client, to replayTo) error {
+	tty, _ := terminal.Terminal(a.stderr)
+	progress := terminal.NewProgress(a.stderr, tty, time.Now)
+	defer progress.Flush()
+	from := to.countedFrom(ctx)
+	r, err := replay.Open(ctx, client, replay.Options{
+		Path: f.input, Topic: to.topic, Format: to.format, Header: f.header, Registry: to.registry,
+		PerSecond: f.rate, AcceptLate: f.acceptLate, CountedFrom: from, Skew: to.skew(), Lateness: to.lateness(),
+		OnSchema:   func(id uint32) { progress.Note("the schema of the file has the id %d in the registry", id) },
+		OnProgress: func(percent int64) { progress.Note("%d %% of the file after %s", percent, progress.Elapsed()) },
+	})
+	if err != nil {
+		return f.explainFile(err, to.format)
+	}
+	defer r.Close()
+	drain, stop := a.drainOnSignal(progress, func() string { return "ending once the records that were read are written" }, a.exit)
+	defer stop()
+	result, err := r.Run(ctx, drain)
+	if err != nil {
+		return f.explainFile(err, to.format)
+	}
+	tellReplayed(progress, f.input, to.topic, from, result)
+	return nil
+}
+
+// tellReplayed says what was written, and what of it will not be counted.
+func tellReplayed(progress *terminal.Progress, input, topic string, from time.Time, result replay.Result) {
+	if some := share(result.BeforeStart, result.Written); some != "" {
+		progress.Note("warning: %s of the records are from before %s, where the deployment's time begins, and will not be counted. If they are newer, correct events.fields.time or events.time_unit; to count them, begin another deployment under other keys: another name under deployment and other files under keys in the configuration, and tollgate init --generate-keys --create-topics --start TIME",
+			some, from.Format(time.RFC3339))
+	}
+	if some := share(result.Future, result.Written); some != "" {
+		progress.Note("warning: %s of the records have times ahead of the clock by more than time.skew of the configuration, and a run that reads them now does not count them: check the time field and its unit (events.fields.time, events.time_unit)",
+			some)
+	}
+	if some := share(result.Late, result.Written); some != "" {
+		progress.Note("warning: %s of the records are older, by more than time.lateness, than a record before them in their partition: a run counts them as late. Sort a file by time before you replay it",
+			some)
+	}
+	if some := share(result.Expired, result.Written); some != "" {
+		progress.Note("warning: %s of the records are older than the %s for which topic %s keeps events: brokers delete them, perhaps before a run reads them; raise its retention.ms",
+			some, config.Duration(result.Retention), topic)
+	}
+	if result.FirstLeftOut > 0 {
+		progress.Note("left out records longer than %s bytes; the first is in %s %s", terminal.Number(demo.MaxRecordBytes, 0), result.Unit, terminal.Number(float64(result.FirstLeftOut), 0))
+	}
+	switch {
+	case result.Drained:
+		progress.Note("stopped by a signal: topic %s keeps the records that were written. If you replay the file again, it will have them twice", topic)
+	case result.Written == 0:
+		progress.Note("nothing of %s was written to topic %s: every record is too long", input, topic)
+	default:
+		progress.Note("all of %s is on topic %s after %s", input, topic, progress.Elapsed())
+	}
+}
+
+// share says coarsely how many of all records some are; "" for none.
+func share(some, all int64) string {
+	switch {
+	case some == 0:
+		return ""
+	case some == all:
+		return "all"
+	case 2*some > all:
+		return "more than half"
+	}
+	return "some"
+}
+
+func (f *replayFlags) check(changed func(string) bool) error {
+	if f.config != "" {
+		own := slices.Concat(kafkaFlagNames(), []string{"topic", "columns", "user-field", "time-field", "time-unit"}, avroFlagNames())
+		if i := slices.IndexFunc(own, changed); i >= 0 {
+			return usage(fmt.Errorf("leave out --%s: the file of --config sets it already", own[i]))
+		}
+	}
+	switch {
+	case f.input == "":
+		return usage(errors.New("--input is empty: name a file"))
+	case changed("rate") && !(f.rate > 0):
+		return must("rate", "above 0")
+	}
+	if f.config != "" {
+		return f.checkFiles()
+	}
+	switch {
+	case f.topic == "":
+		return usage(errors.New("--topic is needed, or --config FILE"))
+	case f.userField == "":
+		return usage(errors.New("--user-field is needed: it decides the partition"))
+	case f.timeField == "":
+		return usage(errors.New("--time-field is needed: it becomes the record's time"))
+	}
+	return f.checkFiles()
+}
+
+// checkFiles looks at the files of all flags, before anything is connected to.
+func (f *replayFlags) checkFiles() error {
+	return readableAll([][2]string{
+		{"input", f.input}, {"schema", f.avro.schema}, {"tls-ca", f.kafka.ca}, {"tls-cert", f.kafka.cert}, {"tls-key", f.kafka.key},
+		{"sasl-password-file", f.kafka.passwordIn}, {"registry-password-file", f.avro.passwordIn}, {"registry-ca", f.avro.caCrt},
+	}...)
+}
+
+// explainFile names the flag, or the field of the configuration, in an error of the input.
+func (f *replayFlags) explainFile(err error, format event.Format) error {
+	if f.config == "" {
+		return explainColumns(explainFormat(err), [2]string{"user-field", f.userField}, [2]string{"time-field", f.timeField})
+	}
+	var other *eventfile.FormatError
+	if errors.As(err, &other) {
+		return fmt.Errorf("%w; events.format in %s is %s, and a topic has records of one format: convert the file", err, f.config, format.Format)
+	}
+	return err
+}
+
+// replayTarget returns the target that flags or configuration name. explain maps errors of
+// the connection to the flag or to the position in the file that caused them.
+func (a *app) replayTarget(f *replayFlags, changed func(string) bool) (to replayTo, explain func(error) error, err error) {
+	if f.config != "" {
+		return a.targetOfFile(f)
+	}
+	to, err = a.targetOfFlags(f, changed)
+	return to, func(err error) error {
+		var wrong *pipeline.ConfigError
+		if errors.As(err, &wrong) {
+			return usage(err)
+		}
+		return err
+	}, err
+}
+
+func (a *app) targetOfFile(f *replayFlags) (to replayTo, explain func(error) error, err error) {
+	d, err := a.load(f.config, config.Options{WithoutKeys: true})
+	if err != nil {
+		return to, nil, err
+	}
+	cfg := d.Config
+	to = replayTo{kafka: cfg.Kafka, topic: cfg.Events.Topic, format: cfg.Events.Format, deployed: d.Deployment}
+	given, err := inputFormatOf(f.input, f.inputFormat)
+	if err == nil && string(given) != to.format.Format && (f.inputFormat != "" || given == eventfile.Avro) {
+		return to, nil, usage(fmt.Errorf("--input-format is %s, but events.format in the configuration is %s", given, to.format.Format))
+	}
+	if to.registry, err = registryOf(cfg.Events.Registry); err != nil {
+		return to, nil, contents(fmt.Errorf("events.registry: %w", err))
+	}
+	return to, d.explained, nil
+}
+
+func (a *app) targetOfFlags(f *replayFlags, changed func(string) bool) (to replayTo, err error) {
+	if to.kafka, err = f.kafka.kafka(a.getenv); err != nil {
+		return to, err
+	}
+	format, err := inputFormatOf(f.input, f.inputFormat)
+	if err != nil {
+		return to, usage(err)
+	}
+	to.topic = f.topic
+	to.format = event.Format{
+		Format: string(format), Columns: f.columns, User: f.userField, Time: f.timeField, TimeUnit: string(f.timeUnit),
+	}
+	switch named := f.header || len(f.columns) > 0; {
+	case format.Tabular() && !named:
+		return to, usage(errors.New("say where the columns of a csv or tsv file are named: --header, or --columns a,b,c"))
+	case !format.Tabular() && named:
+		return to, usage(errors.New("--header and --columns are for csv and tsv"))
+	}
+	if format != eventfile.Avro {
+		if i := slices.IndexFunc(avroFlagNames(), changed); i >= 0 {
+			return to, usage(fmt.Errorf("--%s is for avro, the input is %s", avroFlagNames()[i], format))
+		}
+		return to, nil
+	}
+	if !changed("time-unit") {
+		to.format.TimeUnit = "" // the unit of the logical type
+	}
+	return to, f.avro.target(&to, a.getenv)
+}

@@ -1,0 +1,394 @@
+package commands
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os/signal"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tollgate-dp/tollgate/internal/app/cli"
+	"github.com/tollgate-dp/tollgate/internal/app/config"
+	"github.com/tollgate-dp/tollgate/internal/app/terminal"
+	"github.com/tollgate-dp/tollgate/pipeline"
+)
+
+// runFlags are the flags of run as they were given.
+type runFlags struct {
+	config        string
+	until         untilValue
+	untilEnd      bool
+	wait          time.Duration
+	format        cli.Format
+	top           int
+	trustedReport string
+	report        string
+	engine        engineValue
+	flink         addressValue
+	parallelism   int
+	readers       int
+	strict        bool
+	waitForBroker time.Duration
+	monitorFlags
+}
+
+func (a *app) runCommand() *cobra.Command {
+	f := &runFlags{}
+	cmd := &cobra.Command{
+		Use:   "run",
+		Short: "Read events from Kafka, publish counts, and print them as they are published",
+		Long: `Run a deployment that "tollgate init" has begun: read its events topic, publish to its
+counts topic, and print every value that this run publishes. The run goes on until you
+stop it, and continues where it was when you start it again. SIGINT or SIGTERM drains
+it: it finishes the open turn (the time between two ends of windows) and ends. A
+second signal ends it at once, which is as safe as any crash. If no broker answers,
+the first signal ends the run within ten seconds with exit code 1; the next run
+repeats the unfinished work.
+
+If no broker answers at the start, the run says so and waits for as long as
+--wait-for-broker allows.
+
+While windows fill up, stderr says when the next counts are due and how far the reader
+is behind. It says roughly what is wrong and where to look: for example, that more
+than half of the records are late, or that some are dead-lettered. stderr never shows
+a user id, a key or a number of records. With --trusted-report FILE, the run writes
+exact tallies of the records up to the last closed window when it ends.
+
+With --until, the run ends when every window that ends by the given time is settled;
+"now" means every window that is over when the run begins. No record changes which
+windows these are. With --until-end, it ends when every window with an event that was
+on the topic at the start is settled. One record can decide which window is the last,
+and how long that takes: the event that is furthest ahead (time.skew limits how far;
+with time.no_future there is no limit). Neither flag closes a window early: if only
+the clock can close the last windows, the run waits. --wait limits this time: the run
+then drains, says how many turns are open, until when, and what closes them, and exits
+with 1.`,
+		Example: `  tollgate run --config tollgate.yaml
+  tollgate run --config tollgate.yaml --format json
+  tollgate run --config tollgate.yaml --until now --wait 10m`,
+		Args: noArguments("--config"),
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	a.configPath(cmd, &f.config)
+	flags.Var(&f.until, "until", "end when every window that ends by this time is settled")
+	flags.BoolVar(&f.untilEnd, "until-end", false, "end when every event that is on the topic now is settled; one record can decide when")
+	durationFlag(flags, &f.wait, "wait", 0, "with --until or --until-end: drain the run if it has not ended after this long (default: no limit)")
+	cli.FormatFlag(cmd, &f.format)
+	topFlag(cmd, &f.top)
+	flags.StringVar(&f.trustedReport, "trusted-report", "", "file for exact tallies of all records, as JSON; not for publication")
+	flags.StringVar(&f.report, "report", "", "file for an HTML page of the published counts: charts, tables, the promise")
+	clusterFlags(cmd, f)
+	strictFlag(cmd, &f.strict)
+	flags.Lookup("strict").Usage += strictLosses
+	f.monitorFlags.register(flags)
+	durationFlag(flags, &f.waitForBroker, "wait-for-broker", defaultWaitForBroker, "how long to wait at the start for a broker that does not answer yet; 0: do not wait")
+	cmd.RunE = a.run(func(cmd *cobra.Command) error { return a.runDeployment(cmd.Context(), f, cmd.Flags().Changed) })
+	a.logFlag(cmd)
+	return cmd
+}
+
+func (f *runFlags) check(changed func(string) bool) error {
+	switch {
+	case changed("until") && f.untilEnd:
+		return usage(errors.New("--until and --until-end both say where the run ends: choose one"))
+	case changed("wait") && !f.ends():
+		return usage(errors.New("--wait goes with --until-end or --until"))
+	case changed("wait") && f.wait <= 0:
+		return must("wait", "above 0")
+	case changed("report") && f.report == "":
+		return usage(errors.New("--report is empty: name a file"))
+	case changed("trusted-report") && f.trustedReport == "":
+		return usage(errors.New("--trusted-report is empty: name a file"))
+	}
+	if err := checkTop(f.top, f.format, changed); err != nil {
+		return err
+	}
+	if err := f.checkCluster(changed); err != nil {
+		return err
+	}
+	if err := f.checkMonitor(changed); err != nil {
+		return err
+	}
+	return apart(f.report, f.trustedReport)
+}
+
+func (a *app) runDeployment(ctx context.Context, f *runFlags, changed func(string) bool) error {
+	if err := f.check(changed); err != nil {
+		return err
+	}
+	d, err := a.load(f.config, config.Options{})
+	if err != nil {
+		return err
+	}
+	if err := d.spared(namedFile{"--report", f.report}, namedFile{"--trusted-report", f.trustedReport}); err != nil {
+		return err
+	}
+	if err := a.doubts(d, f.strict); err != nil {
+		return err
+	}
+	var trusted *report
+	if f.trustedReport != "" {
+		if trusted, err = openReport(f.trustedReport); err != nil {
+			return err
+		}
+		defer trusted.discard()
+	}
+	page, err := openPageFor(f, d)
+	if err != nil {
+		return err
+	}
+	tty, _ := terminal.Terminal(a.stderr)
+	progress := terminal.NewProgress(a.stderr, tty, time.Now)
+	defer progress.Flush()
+	watched, err := f.serve(a, progress)
+	if err != nil {
+		return err
+	}
+	defer watched.close()
+	losses := losses{d: d.Deployment, wanted: f.ends()}
+	result, signalled, err := a.publish(ctx, f, d, newRunOutput(a, f.format, f.top, d.Deployment, progress, page), losses.begin, watched.set)
+	var tallies pipeline.Tallies
+	if err == nil && (trusted != nil || losses.wanted) {
+		tallies, err = pipeline.TrustedReport(ctx, d.Deployment)
+		switch {
+		case err != nil && trusted == nil && !f.strict: // what was asked for is done
+			losses.wanted = false
+			progress.Note("%v", lossesUnknown(err))
+			err = nil
+		case err == nil && trusted != nil:
+			err = trusted.write(tallies)
+		}
+	}
+	progress.Done(summary(f, result, signalled, err))
+	if err != nil {
+		return d.explained(err)
+	}
+	if result.Drained && signalled {
+		return nil // it did what was asked for last
+	}
+	if err := unfinished(result, time.Now()); err != nil || result.Drained {
+		return err
+	}
+	return losses.end(f, tallies, progress)
+}
+
+// publish runs the pipeline and prints what it publishes, and says whether a signal was to end it.
+// begin is called before the run settles anything.
+func (a *app) publish(ctx context.Context, f *runFlags, d *loaded, out *runOutput, begin func(context.Context), state func(pipeline.RunState)) (result pipeline.RunResult, ended bool, err error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	drain := make(chan struct{})
+	halt := sync.OnceFunc(func() { close(drain) })
+	var begun atomic.Bool
+	startWorkers := engines[f.engine.name]
+	var workers *pipeline.Workers
+	second := a.exit
+	if startWorkers != nil {
+		if workers, err = startWorkers(a, f, out.progress); err != nil {
+			return result, false, err
+		}
+		var cancel context.CancelCauseFunc
+		ctx, cancel = context.WithCancelCause(ctx)
+		defer cancel(nil)
+		second = func() {
+			out.progress.Mention("cancelling the job")
+			cancel(errors.New("a second signal cancelled the run; the next run repeats the unfinished work"))
+		}
+	}
+	signalled, release := a.drainOnSignal(out.progress, func() string {
+		if begun.Load() {
+			return finishingTurn
+		}
+		return "ending; the run has not begun anything yet"
+	}, second)
+	defer release()
+	// A reader that has gone away is an error of printing, which drains the run; by
+	// default it would kill the process.
+	signal.Ignore(syscall.SIGPIPE)
+	defer signal.Reset(syscall.SIGPIPE)
+	log := a.logger(out.progress, slog.LevelWarn)
+	if err := awaitBroker(ctx, f, d, log, signalled); err != nil {
+		return result, false, err
+	}
+	begun.Store(true)
+	go func() {
+		select {
+		case <-signalled:
+		case <-out.failed:
+		case <-after(f.wait):
+			out.progress.Mention("--wait %v is over: %s", f.wait, finishingTurn)
+		case <-ctx.Done():
+			return
+		}
+		halt()
+	}()
+	started := make(chan pipeline.Position, 1)
+	followed := make(chan struct{})
+	go func() {
+		defer close(followed)
+		select {
+		case from := <-started:
+			out.follow(ctx, time.Second, func(ctx context.Context, fn func(pipeline.Published) error) error {
+				return pipeline.FollowReleases(ctx, d.Deployment, pipeline.FollowOptions{From: &from}, fn)
+			})
+		case <-ctx.Done():
+		}
+	}()
+	result, err = pipeline.Run(ctx, d.Deployment, pipeline.RunOptions{
+		Workers: workers, Readers: cmp.Or(f.readers, f.parallelism), Logger: log,
+		Until: f.until.at, UntilEnd: f.untilEnd, Drain: drain, OnSettled: out.settle, Strict: f.strict,
+		OnStart: func(from pipeline.Position) {
+			begin(ctx)
+			started <- from
+		}, OnProgress: out.expect, OnState: state,
+	})
+	gone := errors.Is(err, pipeline.ErrNoBroker) // nothing comes back from it
+	printed := gone || out.wait(hurryOf(signalled, err))
+	stop()
+	if printed {
+		select {
+		case <-followed:
+		case <-time.After(hurryLimit): // it hangs in a write
+		}
+	}
+	ended = fired(signalled)
+	return result, ended, out.finish(result, err, ended)
+}
+
+// hurryOf returns a channel that is closed once the printing is not to be waited for any
+// more: at a signal, or when the run has failed.
+func hurryOf(signalled <-chan struct{}, err error) <-chan struct{} {
+	if err == nil {
+		return signalled
+	}
+	now := make(chan struct{})
+	close(now)
+	return now
+}
+
+// finish says how much was not printed, and writes the last page; err is the error of the
+// run.
+func (o *runOutput) finish(result pipeline.RunResult, err error, signalled bool) error {
+	switch failed := o.failure(); {
+	case err == nil: // else the run's own error comes first: what follows it fails for the same reason
+		err = failed
+	case failed != nil && !signalled && errors.Is(err, pipeline.ErrNoBroker):
+		// The run was to be drained because printing failed, and for no other reason.
+		err = fmt.Errorf("%w, and while the run was ending for that, %w: the next run repeats the unfinished work", failed, pipeline.ErrNoBroker)
+	}
+	if left := o.unprinted(); left > 0 {
+		o.progress.Note("%s published but not printed: read topic %s, which keeps values until its retention ends", were(left), o.topic)
+		if err == nil && !signalled && !result.Superseded {
+			err = o.unread()
+		}
+	}
+	limit := followLimit
+	if signalled {
+		limit = followLimit / 3 // a page of this size is written in a second or two
+	}
+	if closed := o.endPage(limit); err == nil {
+		err = closed
+	}
+	return err
+}
+
+func fired(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+func were(n int) string {
+	if n == 1 {
+		return "1 value was"
+	}
+	return values(n) + " were"
+}
+
+// defaultWaitForBroker is what brokers need for a restart on a healthy machine.
+const defaultWaitForBroker = 30 * time.Second
+
+// awaitBroker waits for a broker that is not there yet, or for a signal.
+func awaitBroker(ctx context.Context, f *runFlags, d *loaded, log *slog.Logger, signalled <-chan struct{}) error {
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	go func() {
+		select {
+		case <-signalled:
+			end(errors.New("a signal ended the wait, before the run began anything"))
+		case <-ctx.Done():
+		}
+	}()
+	return pipeline.AwaitBroker(ctx, d.Deployment, f.waitForBroker, log)
+}
+
+// after calls time.After; for 0 the channel never yields.
+func after(d time.Duration) <-chan time.Time {
+	if d == 0 {
+		return nil
+	}
+	return time.After(d)
+}
+
+// summary says how a run ended that has not failed, or that was drained; "" for others.
+func summary(f *runFlags, result pipeline.RunResult, signalled bool, err error) string {
+	switch {
+	case result.Drained && (result.OpenTurns == 0 && !result.Unread || signalled || err != nil):
+		return drained(result)
+	case err != nil || result.Superseded || result.OpenTurns > 0 || result.Unread:
+		return ""
+	case !f.until.at.IsZero():
+		return fmt.Sprintf("every window that ends by %s is settled", &f.until)
+	case f.untilEnd:
+		return "every window with an event that was on the topic is settled"
+	}
+	return ""
+}
+
+func drained(result pipeline.RunResult) string {
+	if result.Settled == 0 {
+		return "drained: no turn was settled; run again to go on"
+	}
+	return fmt.Sprintf("drained: everything up to turn %s is published; run again to go on", terminal.Number(float64(result.Settled), 0))
+}
+
+// unfinished is the error of a run that did not do what was asked.
+func unfinished(result pipeline.RunResult, now time.Time) error {
+	switch {
+	case result.Superseded:
+		return errors.New("another run of this deployment, or tollgate change, has taken over")
+	case result.Drained && result.Unread:
+		return errors.New("the run ended before it had read every event that was on the topic at its start: run again to go on")
+	case result.Drained && result.OpenTurns > 0:
+		return fmt.Errorf("some of the windows that the run was to settle are not settled: %s; run again to go on", openTurns(result, now))
+	}
+	return nil
+}
+
+// openTurns says how many turns are open, until when, and what closes them.
+func openTurns(result pipeline.RunResult, now time.Time) string {
+	text := "1 turn is open"
+	if result.OpenTurns > 1 {
+		text = terminal.Number(float64(result.OpenTurns), 0) + " turns are open"
+	}
+	o := &result.Open
+	text += ", the last one until " + moment(o.WindowEnd, now)
+	switch {
+	case now.Before(o.Earliest):
+		return text + fmt.Sprintf("; it closes once every partition has records from %s on; for a silent partition the clock counts instead, at %s", moment(o.Earliest, now), moment(o.Latest, now))
+	case now.Before(o.Latest):
+		return text + fmt.Sprintf("; it closes once every partition has a later record; for a silent partition the clock counts instead, at %s", moment(o.Latest, now))
+	}
+	return text + "; a run that reads on will close it"
+}

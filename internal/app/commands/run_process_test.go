@@ -1,0 +1,423 @@
+package commands
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
+	"github.com/tollgate-dp/tollgate/internal/testing/await"
+)
+
+// processVariable has the command line, one argument a line, of a process that the
+// tests start: their own binary, as runner.
+const processVariable = "TOLLGATE_RUNNER_PROCESS"
+
+// patience is how long tests wait for a process.
+const patience = 2 * time.Minute
+
+// TestProcess is the process of the other tests.
+func TestProcess(*testing.T) {
+	line, ours := os.LookupEnv(processVariable)
+	if !ours {
+		return
+	}
+	os.Args = append([]string{"tollgate"}, strings.Split(line, "\n")...)
+	os.Exit(Main(Release{}, os.Exit))
+}
+
+// process is runner in a process of its own, which ends with the test at the latest.
+type process struct {
+	cmd    *exec.Cmd
+	exited chan struct{}
+}
+
+func startProcess(t testing.TB, stdout, stderr io.Writer, args ...string) *process {
+	t.Helper()
+	p := &process{cmd: exec.Command(os.Args[0], "-test.run=^TestProcess$"), exited: make(chan struct{})}
+	p.cmd.Env = append(os.Environ(), processVariable+"="+strings.Join(asText(args), "\n"))
+	p.cmd.Stdout, p.cmd.Stderr = stdout, stderr
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer close(p.exited)
+		_ = p.cmd.Wait() // the state has the code
+	}()
+	t.Cleanup(func() {
+		_ = p.cmd.Process.Kill()
+		<-p.exited
+	})
+	return p
+}
+
+func (p *process) signal(t testing.TB, s syscall.Signal) {
+	t.Helper()
+	if err := p.cmd.Process.Signal(s); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// code waits for the end of the process.
+func (p *process) code(t testing.TB) int {
+	t.Helper()
+	select {
+	case <-p.exited:
+		return p.cmd.ProcessState.ExitCode()
+	case <-time.After(patience):
+		t.Fatal("the process does not end")
+		return 0
+	}
+}
+
+// kept keeps what a process writes to stderr.
+type kept struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (k *kept) Write(b []byte) (int, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.b.Write(b)
+}
+
+func (k *kept) String() string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.b.String()
+}
+
+// begun is a command that runs in this process while the test goes on.
+type begun struct {
+	stdout, stderr kept
+	over           chan int      // its exit code
+	gone           chan struct{} // closed once it is over
+}
+
+func begin(args ...string) *begun { return beginUnder(context.Background(), nil, args...) }
+
+// beginUnder begins a command under a context, with environment variables.
+func beginUnder(ctx context.Context, environment map[string]string, args ...string) *begun {
+	b := &begun{over: make(chan int, 1), gone: make(chan struct{})}
+	a := app{stdout: &b.stdout, stderr: &b.stderr, getenv: func(name string) string { return environment[name] }}
+	go func() {
+		defer close(b.gone)
+		b.over <- a.execute(ctx, asText(args))
+	}()
+	return b
+}
+
+// says waits until a stream has a text.
+func says(t testing.TB, stream *kept, text string) {
+	t.Helper()
+	await.That(t, patience, fmt.Sprintf("the command says %q", text), func() bool { return strings.Contains(stream.String(), text) })
+}
+
+// terminate sends SIGTERM to this process, and so to every command that runs in it: a test that
+// calls it is not parallel. (Parallel tests begin when all others are over.)
+func terminate(t testing.TB) {
+	t.Helper()
+	if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// pipe is one without a reader unless the test reads it.
+func pipe(t testing.TB) (r, w *os.File) {
+	t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		r.Close()
+		w.Close()
+	})
+	return r, w
+}
+
+// fullPipe takes nothing from the beginning.
+func fullPipe(t testing.TB) (r, w *os.File) {
+	t.Helper()
+	r, w = pipe(t)
+	if err := w.SetWriteDeadline(time.Now().Add(100 * time.Millisecond)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write(bytes.Repeat([]byte{'\n'}, 8<<20)); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Fatalf("filling a pipe: %v", err)
+	}
+	return r, w
+}
+
+// manyKeys are so many that a few turns fill a pipe.
+const manyKeys = 100
+
+// hourly is a deployment with thousands of turns of manyKeys values to settle, of
+// which a run settles some in a second.
+func hourly(t testing.TB) (cfg, addr string) {
+	t.Helper()
+	addr = broker(t)
+	var keys []string
+	for i := range manyKeys {
+		keys = append(keys, fmt.Sprintf("key-%03d", i))
+	}
+	cfg = deploymentFile(t, addr, "[north, south, west]", "["+strings.Join(keys, ", ")+"]", "size: 1d", "size: 1h")
+	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1", "--start", "2025-03-01T00:00:00Z")
+	mustRun(t, "replay", "--config", cfg, "--input", visits(t, true), "--header")
+	return cfg, addr
+}
+
+// published waits until counts has more than so many records.
+func published(t testing.TB, addr string, more int64) (end int64) {
+	t.Helper()
+	return written(t, addr, "shop-counts", more)
+}
+
+// written waits until the first partition of a topic has more than so many records.
+func written(t testing.TB, addr, topic string, more int64) (end int64) {
+	t.Helper()
+	client, err := kafkalog.Dial(t.Context(), kafkalog.Config{Brokers: []string{addr}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	await.That(t, patience, fmt.Sprintf("%s has more than %d records", topic, more), func() bool {
+		bounds, err := client.Offsets(t.Context(), topic, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		end = bounds.High
+		return end > more
+	})
+	return end
+}
+
+// wholeLines checks what was printed up to the end of the process.
+func wholeLines(t *testing.T, r, w *os.File) (lines int) {
+	t.Helper()
+	w.Close()
+	text, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range bytes.Lines(text) {
+		if lines++; !json.Valid(line) || line[len(line)-1] != '\n' {
+			t.Fatalf("line %d is cut: %q", lines, line)
+		}
+	}
+	return lines
+}
+
+// A reader that stops reading stdout stops the printing and nothing else: turns are settled,
+// a signal drains the run, and what was not printed is counted.
+func TestRuleAReaderThatStopsReadingDoesNotStopTheRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs pipelines")
+	}
+	t.Parallel()
+	cfg, addr := hourly(t)
+	r, w := pipe(t)
+	var stderr kept
+	p := startProcess(t, w, &stderr, "run", "--config", cfg, "--format", "json")
+	published(t, addr, 150*manyKeys)
+	p.signal(t, syscall.SIGINT)
+	if code := p.code(t); code != exitOK {
+		t.Errorf("exit %d, stderr %s", code, &stderr)
+	}
+	for _, want := range []string{"ending once the turn that is being released is finished", "drained: everything up to turn", " values were published but not printed: read topic shop-counts"} {
+		if !strings.Contains(stderr.String(), want) {
+			t.Errorf("stderr does not say %q: %s", want, &stderr)
+		}
+	}
+	if n := wholeLines(t, r, w); n == 0 || n >= 100*manyKeys {
+		t.Errorf("%d lines are in the pipe", n)
+	}
+}
+
+// A terminal that was stopped takes neither values nor notes.
+func TestRuleAStderrThatTakesNothingDoesNotStopTheRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs pipelines")
+	}
+	t.Parallel()
+	cfg, addr := hourly(t)
+	_, stdout := fullPipe(t)
+	_, stderr := fullPipe(t)
+	p := startProcess(t, stdout, stderr, "run", "--config", cfg)
+	// Progress is told every two seconds.
+	end := published(t, addr, 0)
+	for begin := time.Now(); time.Since(begin) < 3*time.Second; {
+		end = published(t, addr, end)
+	}
+	p.signal(t, syscall.SIGTERM)
+	if code := p.code(t); code != exitOK {
+		t.Errorf("exit %d", code)
+	}
+}
+
+// A signal asks a run that was to settle everything to end before that: the run did as it was told.
+func TestASignalBeforeTheEndThatWasAskedForIsNoError(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs pipelines")
+	}
+	t.Parallel()
+	cfg := deploymentFile(t, broker(t), "no_future: true", "lateness: 1h") // the window of now stays open while the test runs
+	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1")
+	now := time.Now().UTC().Format(time.RFC3339)
+	mustRun(t, "replay", "--config", cfg, "--input", write(t, "now.csv", now+",a,north\n"+now+",b,north\n"))
+	var stderr kept
+	p := startProcess(t, nil, &stderr, "run", "--config", cfg, "--until-end")
+	says(t, &stderr, "first result at ")
+	p.signal(t, syscall.SIGTERM)
+	if code := p.code(t); code != exitOK || !strings.Contains(stderr.String(), "drained: no turn was settled; run again to go on") {
+		t.Errorf("exit %d, %s", code, &stderr)
+	}
+}
+
+func TestASecondSignalEndsARunWithoutAReader(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs pipelines")
+	}
+	t.Parallel()
+	cfg, addr := hourly(t)
+	_, stdout := fullPipe(t)
+	_, stderr := fullPipe(t)
+	p := startProcess(t, stdout, stderr, "run", "--config", cfg)
+	published(t, addr, 10*manyKeys)
+	p.signal(t, syscall.SIGINT)
+	p.signal(t, syscall.SIGTERM)
+	if code := p.code(t); code != exitError {
+		t.Errorf("exit %d", code)
+	}
+}
+
+// A reader that goes away ends the run, as other errors of printing do: drained.
+func TestAReaderThatGoesAwayDrainsTheRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs pipelines")
+	}
+	t.Parallel()
+	cfg, _ := hourly(t)
+	r, w := pipe(t)
+	var stderr kept
+	p := startProcess(t, w, &stderr, "run", "--config", cfg, "--format", "json")
+	w.Close()
+	if _, err := r.Read(make([]byte, 1000)); err != nil {
+		t.Fatal(err)
+	}
+	r.Close()
+	if code := p.code(t); code != exitError {
+		t.Errorf("exit %d", code)
+	}
+	for _, want := range []string{"drained: everything up to turn", "error: writing output: ", "broken pipe", "not printed: read topic shop-counts"} {
+		if !strings.Contains(stderr.String(), want) {
+			t.Errorf("stderr does not say %q: %s", want, &stderr)
+		}
+	}
+}
+
+// A run starts and prints where counts has lost what earlier runs published.
+func TestRuleARunStartsWhereCountsHasLostItsFirstRecords(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs pipelines")
+	}
+	t.Parallel()
+	addr := broker(t)
+	cfg := deploymentFile(t, addr)
+	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1", "--start", "2025-03-01T00:00:00Z")
+	mustRun(t, "replay", "--config", cfg, "--input", visits(t, true), "--header")
+	const first, rest = `"window_start":"2025-03-01T`, `"window_start":"2025-03-03T`
+	stdout, stderr := mustRun(t, "run", "--config", cfg, "--until", "2025-03-03", "--wait", "1m", "--format", "json")
+	if !strings.Contains(stdout, first) || strings.Contains(stdout, rest) {
+		t.Fatalf("stdout %s, stderr %s", stdout, stderr)
+	}
+	deleteRecords(t, addr, "shop-counts")
+	stdout, stderr = mustRun(t, "run", "--config", cfg, "--until-end", "--wait", "1m", "--format", "json")
+	if strings.Contains(stdout, first) || !strings.Contains(stdout, rest) || strings.Contains(stderr, "not printed") {
+		t.Errorf("stdout %s, stderr %s", stdout, stderr)
+	}
+}
+
+// deleteRecords takes away everything on partition 0 of a topic.
+func deleteRecords(t testing.TB, addr, name string) {
+	t.Helper()
+	client, err := kgo.NewClient(kgo.SeedBrokers(addr))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	request := kmsg.NewPtrDeleteRecordsRequest()
+	topic := kmsg.NewDeleteRecordsRequestTopic()
+	part := kmsg.NewDeleteRecordsRequestTopicPartition()
+	topic.Topic, part.Offset = name, -1
+	topic.Partitions = append(topic.Partitions, part)
+	request.Topics = append(request.Topics, topic)
+	response, err := request.RequestWith(t.Context(), client)
+	if err != nil || response.Topics[0].Partitions[0].ErrorCode != 0 {
+		t.Fatalf("deleting records: %+v (%v)", response, err)
+	}
+}
+
+// broken returns a pipe whose reader has gone.
+func broken(t testing.TB) *os.File {
+	t.Helper()
+	r, w := pipe(t)
+	r.Close()
+	return w
+}
+
+// A stderr that is gone before the command begins ends neither a run nor a server, whatever they
+// have to say before anything else, and at their end.
+func TestAStderrThatIsGoneEndsNoCommand(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs pipelines")
+	}
+	t.Parallel()
+	addr := broker(t)
+	cfg := deploymentFile(t, addr)
+	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1", "--start", "2025-03-01T00:00:00Z")
+	mustRun(t, "replay", "--config", cfg, "--input", visits(t, true), "--header")
+	if err := os.Chmod(filepath.Join(filepath.Dir(cfg), "secrets", "noise.key"), 0o644); err != nil { //nolint:gosec // so that there is something to warn of
+		t.Fatal(err)
+	}
+	var stdout kept
+	if code := startProcess(t, &stdout, broken(t), "run", "--config", cfg, "--until-end", "--wait", "1m", "--format", "json").code(t); code != exitOK || strings.Count(stdout.String(), `"metric"`) != 12 {
+		t.Errorf("run: exit %d, stdout %s", code, &stdout)
+	}
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := free.Addr().String()
+	free.Close()
+	p := startProcess(t, nil, broken(t), "serve", "--config", cfg, "--listen", at)
+	await.That(t, patience, "values are served", func() bool {
+		answer, err := http.Get("http://" + at + "/-/ready")
+		if err != nil {
+			return false
+		}
+		defer answer.Body.Close()
+		return answer.StatusCode == http.StatusOK
+	})
+	p.signal(t, syscall.SIGTERM)
+	if code := p.code(t); code != exitOK {
+		t.Errorf("serve: exit %d", code)
+	}
+}

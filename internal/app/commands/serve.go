@@ -1,0 +1,115 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tollgate-dp/tollgate/internal/app/config"
+	"github.com/tollgate-dp/tollgate/internal/app/serve"
+	"github.com/tollgate-dp/tollgate/pipeline"
+)
+
+// serveFlags are the flags of serve as they were given.
+type serveFlags struct {
+	config, listen, title string
+	keep, clients         int
+	refresh               time.Duration
+}
+
+func (a *app) serve() *cobra.Command {
+	f := &serveFlags{}
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Show released values to the public: a live page and a JSON API",
+		Long: `Serve the published values of a deployment over HTTP, in a process of its own. The
+page has charts and tables, and shows new values as they are published. The JSON API
+has /v1/releases and /v1/metrics; /openapi.yaml describes it. For operators there are
+/-/healthy, /-/ready and /metrics.
+
+serve reads only the counts topic and the topic with the ends of turns, so its Kafka
+user needs to read only these two. It needs no keys: it reads neither key files nor
+files with a registry's password, and starts without them. It waits for brokers,
+topics and values; /-/ready says why it is not ready.
+
+serve speaks plain HTTP. Put a proxy in front that does TLS, limits each client, and
+passes on only what the public may see (/, /v1/ and /openapi.yaml). SIGINT or SIGTERM
+ends it.`,
+		Example: `  tollgate serve --config tollgate.yaml
+  tollgate serve --config tollgate.yaml --listen 0.0.0.0:8080 --title "Visits of our site"`,
+		Args: noArguments("--config"),
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	a.configPath(cmd, &f.config)
+	flags.StringVar(&f.listen, "listen", "127.0.0.1:8080", "address and port to listen on; 0.0.0.0:8080 for all addresses of this machine")
+	flags.StringVar(&f.title, "title", "", "title of the page (default: the deployment's name)")
+	flags.IntVar(&f.keep, "keep", 500, "how many windows of each metric serve keeps and shows: the newest ones")
+	flags.IntVar(&f.clients, "max-clients", 1000, "how many connections serve accepts at once; it refuses more")
+	durationFlag(flags, &f.refresh, "refresh", 5*time.Second, "how often, about, an open page asks for new values")
+	cmd.RunE = a.run(func(cmd *cobra.Command) error { return a.runServe(cmd.Context(), f) })
+	a.logFlag(cmd)
+	return cmd
+}
+
+func (f *serveFlags) check() error {
+	switch {
+	case f.keep < 1:
+		return must("keep", "at least 1")
+	case f.clients < 1:
+		return must("max-clients", "at least 1")
+	case f.refresh < 100*time.Millisecond:
+		return must("refresh", "at least 100ms")
+	}
+	return nil
+}
+
+func (a *app) runServe(ctx context.Context, f *serveFlags) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	d, err := a.load(f.config, config.Options{WithoutKeys: true, WithoutRegistries: true})
+	if err != nil {
+		return err
+	}
+	d.role = pipeline.RoleServe
+	l, err := listen(f.listen)
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	log := a.logger(a.stderr, slog.LevelInfo)
+	log.Info(fmt.Sprintf("serving http://%s/ with the values of topic %s", l.Addr(), d.Config.Outputs.Counts))
+	return d.explained(serve.Run(ctx, d.Deployment, l, serve.Options{Title: f.title, Keep: f.keep, Clients: f.clients, Refresh: f.refresh, Logger: log}))
+}
+
+// listen listens on the address of --listen.
+func listen(address string) (net.Listener, error) {
+	_, port, err := net.SplitHostPort(address)
+	if err == nil {
+		_, err = net.LookupPort("tcp", port)
+	}
+	if err != nil {
+		return nil, must("listen", "host:port with a port up to 65535, for example 127.0.0.1:8080, or :8080 for all addresses")
+	}
+	l, err := net.Listen("tcp", address)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, fmt.Errorf("--listen %s: another process has this port: end it, or choose another port", address)
+	case errors.Is(err, syscall.EACCES):
+		return nil, fmt.Errorf("--listen %s: this user may not have this port: choose one from 1024 on", address)
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return nil, fmt.Errorf("--listen %s: this machine does not have this address: choose one that it has, or 0.0.0.0 for all", address)
+	case err != nil:
+		return nil, fmt.Errorf("--listen %s: %w", address, err)
+	}
+	return l, nil
+}

@@ -1,0 +1,104 @@
+package commands
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/tollgate-dp/tollgate/internal/testing/await"
+)
+
+// The way of the public: a process without keys shows what a run publishes, while it is published.
+func TestServeShowsWhatARunPublishes(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("runs a pipeline and a process")
+	}
+	addr := broker(t)
+	cfg := deploymentFile(t, addr)
+	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1", "--start", "2025-03-01")
+	mustRun(t, "replay", "--config", cfg, "--input", visits(t, false))
+
+	text, err := os.ReadFile(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	alone := write(t, "tollgate.yaml", string(text)) // in a folder where there are no keys
+	if _, err := os.Stat(filepath.Join(filepath.Dir(alone), "secrets")); err == nil {
+		t.Fatal("keys are beside the configuration of serve")
+	}
+	var out, errs kept
+	p := startProcess(t, &out, &errs, "serve", "--config", alone, "--listen", "127.0.0.1:0", "--title", "Visits <of our shop>", "--keep", "3")
+	says(t, &errs, "read all published values")
+	base := regexp.MustCompile(`http://[0-9.:]+`).FindString(errs.String())
+	get := func(path string) (int, string) {
+		answer, err := http.Get(base + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		body, err := io.ReadAll(answer.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return answer.StatusCode, string(body)
+	}
+	if _, page := get("/"); !strings.Contains(page, "<h1>Visits &lt;of our shop&gt;</h1>") || !strings.Contains(page, "Nothing was released.") {
+		t.Error("the page before anything was published")
+	}
+	stdout, _ := mustRun(t, "run", "--config", cfg, "--until", "2025-03-05", "--wait", "1m", "--format", "json")
+	published := strings.Split(strings.TrimSpace(stdout), "\n")
+	var values string
+	await.That(t, patience, "the values of the last three days are served", func() bool {
+		_, values = get("/v1/releases")
+		return strings.Count(values, `"metric"`) == 9 && strings.Contains(values, "2025-03-05T00:00:00Z")
+	})
+	for _, line := range published[len(published)-9:] {
+		if !strings.Contains(values, line) {
+			t.Errorf("run has printed %s, which is not served", line)
+		}
+	}
+	if _, page := get("/"); !strings.Contains(page, "<dt>released values</dt><dd>9</dd>") {
+		t.Error("the page has other values")
+	}
+
+	taken := strings.TrimPrefix(base, "http://")
+	code, _, stderr := run(t, "serve", "--config", alone, "--listen", taken)
+	if code != exitError || !strings.Contains(stderr, "--listen "+taken+": another process has this port") {
+		t.Errorf("a taken port: exit %d, stderr %s", code, stderr)
+	}
+	if strings.Contains(errs.String()+out.String()+values, "person-") {
+		t.Error("a user's id is shown")
+	}
+	p.signal(t, syscall.SIGTERM)
+	if code := p.code(t); code != exitOK || out.String() != "" {
+		t.Errorf("exit %d, stdout %q, stderr %s", code, out.String(), errs.String())
+	}
+	if _, err := net.Dial("tcp", taken); err == nil {
+		t.Error("it still listens")
+	}
+}
+
+func TestServeRefusesBadFlags(t *testing.T) {
+	t.Parallel()
+	cfg := deploymentFile(t, "127.0.0.1:1")
+	for want, args := range map[string][]string{
+		"--keep is 0: it must be at least 1":          {"--keep", "0"},
+		"--max-clients is -1: it must be at least 1":  {"--max-clients", "-1"},
+		"--refresh is 1ms: it must be at least 100ms": {"--refresh", "1ms"},
+		"--listen is 8080: it must be host:port":      {"--listen", "8080"},
+	} {
+		if code, _, stderr := run(t, append([]string{"serve", "--config", cfg}, args...)...); code != exitUsage || !strings.Contains(stderr, want) {
+			t.Errorf("%v: exit %d, stderr %s", args, code, stderr)
+		}
+	}
+	if code, _, stderr := run(t, "serve", "--config", cfg, "--listen", "192.0.2.1:80"); code != exitError || !strings.Contains(stderr, "--listen 192.0.2.1:80: ") {
+		t.Errorf("an address of another machine: exit %d, stderr %s", code, stderr)
+	}
+}

@@ -1,0 +1,130 @@
+package commands
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tollgate-dp/tollgate/internal/app/cli"
+	"github.com/tollgate-dp/tollgate/internal/app/config"
+	"github.com/tollgate-dp/tollgate/internal/app/terminal"
+	"github.com/tollgate-dp/tollgate/pipeline"
+)
+
+func (a *app) status() *cobra.Command {
+	var (
+		path   string
+		maxLag time.Duration
+		f      cli.Format
+	)
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Show how far a deployment is, and whether it has stopped itself",
+		Long: `Show how far a deployment is: up to when counts are published, since when the next
+ones are due, which run is in force, and whether the deployment has stopped itself.
+status reads only the control topic; it needs no key and changes nothing. The control
+topic does not show whether a process is alive, but a live run moves the published
+time on.
+
+status exits with 1 if the deployment has stopped itself, and with --max-lag also if
+the next counts have been due for longer than that. Counts are due when the clock
+closes the next window. With trust: producer, events may be older than the clock: then
+the next counts are due no sooner than one turn after the last ones. How far reading
+is behind is another question: see tollgate_lag_seconds of a run.`,
+		Example: `  tollgate status --config tollgate.yaml
+  tollgate status --config tollgate.yaml --max-lag 5m --format json`,
+		Args: noArguments("--config"),
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	a.configPath(cmd, &path)
+	durationFlag(flags, &maxLag, "max-lag", 0, "exit with 1 if counts have been due for longer than this (default: no limit)")
+	cli.FormatFlag(cmd, &f)
+	cmd.RunE = a.run(func(cmd *cobra.Command) error {
+		if cmd.Flags().Changed("max-lag") && maxLag <= 0 {
+			return must("max-lag", "above 0")
+		}
+		return a.runStatus(cmd.Context(), path, maxLag, f)
+	})
+	return cmd
+}
+
+func (a *app) runStatus(ctx context.Context, path string, maxLag time.Duration, f cli.Format) error {
+	d, err := a.load(path, config.Options{WithoutKeys: true, WithoutRegistries: true})
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	s, err := pipeline.ReadStatus(ctx, d.Deployment, now)
+	if err != nil {
+		return d.explained(err)
+	}
+	var b strings.Builder
+	if f == cli.JSON {
+		encoder := json.NewEncoder(&b)
+		encoder.SetEscapeHTML(false)
+		err = encoder.Encode(struct {
+			*pipeline.Status
+			Lag float64 `json:"lag_seconds"`
+		}{s, s.Lag.Seconds()})
+		if err != nil {
+			return fmt.Errorf("encoding the status: %w", err)
+		}
+	} else {
+		writeStatus(&b, s, now)
+	}
+	if _, err := a.stdout.Write([]byte(b.String())); err != nil {
+		return fmt.Errorf("writing output: %w", err)
+	}
+	if maxLag > 0 && s.Lag > maxLag {
+		err = fmt.Errorf("the next counts have been due since %s, longer than --max-lag %s: check that a run is alive, and what it says it waits for", moment(s.Due, now), config.Duration(maxLag))
+	}
+	return errors.Join(s.Err(), err)
+}
+
+// writeStatus writes a status for people.
+func writeStatus(b *strings.Builder, s *pipeline.Status, now time.Time) {
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(b, "%-11s %s\n", name, fmt.Sprintf(format, args...))
+	}
+	unit := ""
+	if s.PeriodSeconds > 0 {
+		unit = fmt.Sprintf(" for a user in one period of %s", config.Duration(time.Duration(s.PeriodSeconds*float64(time.Second))))
+	}
+	line("deployment", "%s, generation %d: (%s, %s)-differential privacy%s", terminal.Key(s.Deployment, 60), s.Generation, number(s.Epsilon), number(s.Delta), unit)
+	switch {
+	case s.Settled == 0:
+		line("published", "nothing yet; time begins at %s", moment(s.Start, now))
+	case s.SettledAt != nil:
+		line("published", "up to %s (turn %s), %s ago", moment(s.SettledTo, now), terminal.Number(float64(s.Settled), 0), ago(now.Sub(*s.SettledAt)))
+	default:
+		line("published", "up to %s (turn %s)", moment(s.SettledTo, now), terminal.Number(float64(s.Settled), 0))
+	}
+	switch {
+	case s.Stop != nil:
+		line("STOPPED", "at turn %s, at %s: %s", terminal.Number(float64(s.Stop.Turn), 0), moment(s.Stop.At, now), terminal.Key(s.Stop.Reason, 2000))
+	case s.Closed > s.Settled:
+		line("next", "closed up to turn %s: a run is releasing these turns, or the next run will release them", terminal.Number(float64(s.Closed), 0))
+	case s.Lag > 0:
+		line("next", "due since %s, %s ago: no run is working, or a run is waiting", moment(s.Due, now), ago(s.Lag))
+	default:
+		line("next", "by %s", moment(s.Due, now))
+	}
+	line("format", "control log %d (tollgate version says what this binary writes and reads)", s.ControlFormat)
+	if s.BeganOnCluster != "" {
+		line("cluster", "not %s, on which the deployment began: this is right only after a failover or a restore", terminal.Key(s.BeganOnCluster, 60))
+	}
+	if s.Run < 0 {
+		line("run", "none has begun yet: start one with tollgate run")
+		return
+	}
+	line("run", "%d, epoch %d (both grow with every start)", s.Run, s.Epoch)
+}
+
+// ago writes how long something was ago.
+func ago(d time.Duration) string { return config.Duration(max(0, d).Round(time.Second)) }

@@ -1,0 +1,114 @@
+package commands
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
+	"github.com/tollgate-dp/tollgate/pipeline"
+	"github.com/tollgate-dp/tollgate/schemas"
+)
+
+// What status says of a deployment before its first run and after it, without reading its keys; and
+// that of one that does not exist.
+func TestStatusIsWhatControlSays(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("runs pipelines")
+	}
+	addr := broker(t)
+	cfg := deploymentFile(t, addr)
+	if code, stdout, stderr := run(t, "status", "--config", cfg); code != exitError || stdout != "" || !strings.Contains(stderr, "begin it with tollgate init") {
+		t.Errorf("before init: exit %d, %s%s", code, stdout, stderr)
+	}
+	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "2", "--start", "2025-03-01T00:00:00Z")
+	stdout, _ := mustRun(t, "status", "--config", cfg)
+	for _, want := range []string{"deployment  shop, generation 1: (4, 1e-06)-differential privacy\n", "published   nothing yet; time begins at 2025-03-01", "next        by 20", "format      control log 4 (tollgate version", "run         none has begun"} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("status does not say %q: %s", want, stdout)
+		}
+	}
+	noiseKey := filepath.Join(filepath.Dir(cfg), "secrets", "noise.key")
+	unreadable := func() { // also for root: it is a directory now
+		t.Helper()
+		if err := errors.Join(os.Rename(noiseKey, noiseKey+".away"), os.Mkdir(noiseKey, 0o700)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	unreadable() // who writes events needs no key either
+	mustRun(t, "replay", "--config", cfg, "--input", visits(t, true), "--header")
+	if err := errors.Join(os.Remove(noiseKey), os.Rename(noiseKey+".away", noiseKey)); err != nil {
+		t.Fatal(err)
+	}
+	mustRun(t, "run", "--config", cfg, "--until-end", "--wait", "1m")
+	unreadable()
+	stdout, stderr := mustRun(t, "status", "--config", cfg, "--format", "json")
+	var s struct {
+		pipeline.Status
+		Lag float64 `json:"lag_seconds"`
+	}
+	if err := json.Unmarshal([]byte(stdout), &s); err != nil {
+		t.Fatal(err)
+	}
+	if s.Settled < 4 || s.Closed < s.Settled || s.SettledTo.Before(s.Start) || s.SettledAt == nil || s.Run < 1 || s.Epoch <= s.Run || s.Stop != nil || s.Generation != 1 || stderr != "" {
+		t.Errorf("%s%s", stdout, stderr)
+	}
+	stdout, _ = mustRun(t, "status", "--config", cfg)
+	if !strings.Contains(stdout, "published   up to 2025-03-0") || strings.Contains(stdout, "person-") || strings.Contains(stdout, "north") {
+		t.Errorf("%s", stdout)
+	}
+	// The events are of long ago, and their counts came just now.
+	if code, stdout, stderr := run(t, "status", "--config", cfg, "--max-lag", "1h"); code != exitOK || strings.Contains(stdout, "due since") {
+		t.Errorf("exit %d, %s%s", code, stdout, stderr)
+	}
+
+	stop, err := schemas.EncodeControl(schemas.Control{BackEpoch: -1, Body: &schemas.Stop{Epoch: s.Epoch, Turn: s.Settled + 1, Reason: "ledger and control differ"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := kafkalog.Dial(t.Context(), kafkalog.Config{Brokers: []string{addr}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	p, err := client.NewProducer(t.Context(), "shop-control", 0, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	if _, err := p.Append(t.Context(), []kafkalog.Message{{Value: stop}}); err != nil {
+		t.Fatal(err)
+	}
+	code, stdout, stderr := run(t, "status", "--config", cfg)
+	if code != exitError || !strings.Contains(stdout, "STOPPED     at turn") || !strings.Contains(stdout, "ledger and control differ") || !strings.Contains(stderr, "then: tollgate recover") {
+		t.Errorf("exit %d, %s%s", code, stdout, stderr)
+	}
+}
+
+// With append times the clock says when counts are due, whatever was published when.
+func TestStatusSaysSinceWhenCountsAreDue(t *testing.T) {
+	t.Parallel()
+	cfg := deploymentFile(t, broker(t), "trust: producer, no_future: true", "trust: broker")
+	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1", "--start", "2025-03-01T00:00:00Z")
+	code, stdout, stderr := run(t, "status", "--config", cfg, "--max-lag", "1h")
+	if code != exitError || !strings.Contains(stderr, "--max-lag 1h") || !strings.Contains(stdout, "published   nothing yet") || !strings.Contains(stdout, "next        due since 2025-03-02 00:") {
+		t.Errorf("exit %d, %s%s", code, stdout, stderr)
+	}
+}
+
+// What is promised to a user in one period is not said as if it were for ever.
+func TestRuleStatusSaysInWhichPeriodThePromiseHolds(t *testing.T) {
+	t.Parallel()
+	cfg := deploymentFile(t, broker(t), "delta: 1e-6}", "delta: 1e-6, period: 28d}")
+	mustRun(t, "init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1")
+	if stdout, _ := mustRun(t, "status", "--config", cfg); !strings.Contains(stdout, "(4, 1e-06)-differential privacy for a user in one period of 28d\n") {
+		t.Error(stdout)
+	}
+	if stdout, _ := mustRun(t, "status", "--config", cfg, "--format", "json"); !strings.Contains(stdout, `"period_seconds":2419200`) {
+		t.Error(stdout)
+	}
+}

@@ -1,0 +1,40 @@
+package commands
+
+import (
+	"strings"
+	"testing"
+)
+
+// What one broker can lose is told by every command that looks at the topics, in one line where
+// there is only one broker; with --strict it is refused as the contents of a configuration are.
+func TestRuleEveryLookAtTheTopicsSaysWhatOneBrokerCanLose(t *testing.T) {
+	t.Parallel()
+	cfg := deploymentFile(t, broker(t))
+	initialise := []string{"init", "--config", cfg, "--generate-keys", "--create-topics", "--event-partitions", "1"}
+	code, _, stderr := run(t, append(initialise, "--strict")...)
+	if code != exitConfig || !strings.Contains(stderr, "topic shop-ledger: replication factor is 1, it must be 3: its records are lost if its one broker loses them: three replicas need three brokers, and the cluster has one broker: add brokers first; then kafka-reassign-partitions.sh") {
+		t.Errorf("init --strict: exit %d, stderr %s", code, stderr)
+	}
+	const line = "the cluster has one broker"
+	if _, stderr = mustRun(t, initialise...); strings.Count(stderr, line) != 1 {
+		t.Errorf("init: stderr %s", stderr)
+	}
+	if _, stderr = mustRun(t, "validate", "--config", cfg); strings.Count(stderr, line) != 1 {
+		t.Errorf("validate: stderr %s", stderr)
+	}
+	for _, command := range [][]string{{"validate", "--config", cfg, "--strict"}, {"run", "--config", cfg, "--strict", "--until-end"}} {
+		code, _, stderr = run(t, command...)
+		if code != exitConfig || !strings.Contains(stderr, "topic shop-control: replication factor is 1, it must be 3") {
+			t.Errorf("%s: exit %d, stderr %s", strings.Join(command, " "), code, stderr)
+		}
+	}
+	if testing.Short() {
+		return // the rest runs pipelines
+	}
+	if _, stderr = mustRun(t, "run", "--config", cfg, "--until-end"); strings.Count(stderr, line) != 1 {
+		t.Errorf("run: stderr %s", stderr)
+	}
+	if _, stderr = mustRun(t, "demo", "--events", "1000", "--windows", "2", "--epsilon", "1000"); strings.Contains(stderr, line) {
+		t.Errorf("demo: stderr %s", stderr)
+	}
+}

@@ -1,0 +1,37 @@
+package commands
+
+import (
+	"errors"
+	"time"
+)
+
+// untilValue is the value of --until: "now" is the moment at which the flag is read.
+type untilValue struct{ at time.Time }
+
+func (v *untilValue) String() string {
+	if v.at.IsZero() {
+		return ""
+	}
+	return v.at.Format(time.RFC3339)
+}
+
+func (v *untilValue) Type() string { return "now|time" }
+
+func (v *untilValue) Set(text string) error {
+	if text == "now" {
+		v.at = time.Now().UTC()
+		return nil
+	}
+	var at timeValue
+	switch err := at.Set(text); {
+	case errors.Is(err, errBefore1970):
+		return err
+	case err != nil:
+		return errors.New("it must be now or a time like 2026-01-01T00:00:00Z")
+	}
+	v.at = at.Time
+	return nil
+}
+
+// ends reports whether the run is to end by itself.
+func (f *runFlags) ends() bool { return f.untilEnd || !f.until.at.IsZero() }

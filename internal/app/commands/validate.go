@@ -1,0 +1,137 @@
+package commands
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tollgate-dp/tollgate/internal/app/cli"
+	"github.com/tollgate-dp/tollgate/internal/app/config"
+	"github.com/tollgate-dp/tollgate/internal/app/plan"
+	"github.com/tollgate-dp/tollgate/internal/kafka/kafkalog"
+	"github.com/tollgate-dp/tollgate/pipeline"
+)
+
+// validateFlags are the flags of validate as they were given.
+type validateFlags struct {
+	config                 string
+	offline, exact, strict bool
+	acls                   bool
+	role                   roleValue
+	principal              string
+	format                 cli.Format
+}
+
+func (a *app) validate() *cobra.Command {
+	f := &validateFlags{role: roleValue(pipeline.RoleRun)}
+	cmd := &cobra.Command{
+		Use:   "validate",
+		Short: "Check a configuration, and show what it promises and how long its budget lasts",
+		Long: `Check a configuration file and show what follows from it: the promise to users and,
+for every metric, which counts are released, how exact they are, and in how many
+windows every user can take part. --exact adds the terms of the theory.
+
+validate then checks the topics on the brokers and the deployment on them, as "tollgate
+run" does before it reads. It reports a difference that "tollgate change" can put in
+force; a difference that no change can put in force is an error. --offline skips these
+checks. A key file that does not exist yet is not an error.
+
+With --acls, validate checks only the access to the topics: which rights the user of
+the configuration lacks (exit code 1). If the brokers let this user read their rules,
+it also lists who may read and write each topic, and who may do more than the promise
+to users allows.`,
+		Example: `  tollgate validate --config tollgate.yaml --offline
+  tollgate validate --config tollgate.yaml --format json
+  tollgate validate --config tollgate.yaml --acls --role serve`,
+		Args: noArguments("--config"),
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	a.configPath(cmd, &f.config)
+	flags.BoolVar(&f.offline, "offline", false, "check only the file, not the brokers")
+	flags.BoolVar(&f.exact, "exact", false, "also print exact terms: accountant, privacy loss, parts of δ, deviations of the noise")
+	flags.BoolVar(&f.acls, "acls", false, "check only who may read and write the topics")
+	flags.Var(&f.role, "role", "with --acls: the command that this Kafka user is meant for")
+	flags.StringVar(&f.principal, "principal", "", "with --acls: the principal of this user on the brokers, like User:tollgate (default: by Kafka's rules)")
+	strictFlag(cmd, &f.strict)
+	cli.FormatFlag(cmd, &f.format)
+	cmd.RunE = a.run(func(cmd *cobra.Command) error {
+		if !f.acls && (cmd.Flags().Changed("role") || f.principal != "") {
+			return usage(errors.New("--role and --principal go with --acls"))
+		}
+		if f.acls && f.offline {
+			return usage(errors.New("--acls asks the brokers: leave out --offline"))
+		}
+		return a.runValidate(cmd.Context(), f)
+	})
+	return cmd
+}
+
+func (a *app) runValidate(ctx context.Context, f *validateFlags) error {
+	d, err := a.load(f.config, config.Options{MissingKeys: true, WithoutKeys: f.acls, WithoutRegistries: f.acls})
+	if err != nil {
+		return err
+	}
+	if f.acls {
+		return a.validateAccess(ctx, d, f)
+	}
+	for _, name := range d.file.Missing {
+		how := "tollgate init --generate-keys, or " + config.MakeKey(name)
+		if variable, ok := strings.CutPrefix(name, "$"); ok {
+			how = "export " + variable + "=$(openssl rand -hex 32), and keep that key"
+		}
+		fmt.Fprintf(a.stderr, "there is no key in %s: make one with %s. If the deployment has begun, put the copy of its own key there instead\n", name, how)
+	}
+	p := plan.New(d.Deployment)
+	p.AddCounts(d.Deployment)
+	if err := a.printPlan(p, f.exact, f.format); err != nil {
+		return err
+	}
+	if err := a.doubts(d, f.strict); err != nil || f.offline {
+		return err
+	}
+	return a.validateTopics(ctx, d, f.strict)
+}
+
+// validateTopics looks at the topics as a run does before it reads.
+func (a *app) validateTopics(ctx context.Context, d *loaded, strict bool) error {
+	look := a.checking(strict)
+	look.Start = true
+	err := pipeline.CheckTopics(ctx, d.Deployment, look)
+	switch {
+	case errors.Is(err, kafkalog.ErrUnreachable):
+		return fmt.Errorf("%w (--offline checks the file alone)", err)
+	case errors.Is(err, pipeline.ErrHeaderMismatch) && len(d.file.Missing) > 0:
+		// What differs is the stand-in, whose fingerprint would mislead.
+		return contents(fmt.Errorf("the deployment on topic %s has begun, but there is no key in %s: put the copy of its own key there, and validate again. Runs refuse any other key",
+			d.Config.Outputs.Control, strings.Join(d.file.Missing, " and ")))
+	case err != nil:
+		return d.explained(err)
+	}
+	fmt.Fprintln(a.stderr, "the topics are as they must be")
+	return nil
+}
+
+func (a *app) printPlan(p *plan.Plan, exact bool, f cli.Format) error {
+	var b strings.Builder
+	if f == cli.JSON {
+		encoder := json.NewEncoder(&b)
+		encoder.SetEscapeHTML(false)
+		if err := encoder.Encode(p); err != nil {
+			return fmt.Errorf("encoding the plan: %w", err)
+		}
+	} else {
+		writePromise(&b, p, exact)
+		writeMetrics(&b, p, exact)
+		writeCounts(&b, p)
+		writeLimits(&b, p)
+	}
+	if _, err := a.stdout.Write([]byte(b.String())); err != nil {
+		return fmt.Errorf("writing output: %w", err)
+	}
+	return nil
+}
