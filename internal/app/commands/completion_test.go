@@ -36,7 +36,7 @@ func TestManualPagesAreOneForEachCommand(t *testing.T) {
 		t.Fatalf("%d pages, %v", len(pages), err)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "tollgate-run.1"))
-	if err != nil || !strings.Contains(string(text), `.TH "RUNNER" "1" "Jan 1970"`) || !strings.Contains(string(text), `\-\-until\-end`) && !strings.Contains(string(text), "--until-end") {
+	if err != nil || !strings.Contains(string(text), `.TH "TOLLGATE" "1" "Jan 1970"`) || !strings.Contains(string(text), `\-\-until\-end`) && !strings.Contains(string(text), "--until-end") {
 		t.Errorf("%v: %s", err, text)
 	}
 	if code, _, stderr := run(t, "man"); code != exitUsage || !strings.Contains(stderr, "dir") {
