@@ -268,8 +268,8 @@ func TestReadmeHasTheTestCommandsOfCI(t *testing.T) {
 			said[file] = append(said[file], m[1])
 		}
 		slices.Sort(said[file])
-		if len(said[file]) < 2 {
-			t.Errorf("%s has %q; it should have a command for every day and one for all tests", file, said[file])
+		if len(said[file]) < 1 {
+			t.Errorf("%s has %q; it should have the command for all tests", file, said[file])
 		}
 	}
 	if !slices.Equal(said["README.md"], said[".ci/run"]) {
