@@ -165,8 +165,8 @@ func distance(a, b string) int {
 	return d[len(x)][len(y)]
 }
 
-// changing says how a deployment that has begun takes another value; "" says that it takes
-// it at the start of its next run.
+// changing says how the value of a field changes in a deployment that has begun: "" by starting
+// its next run with it.
 type changing string
 
 const (
@@ -174,6 +174,6 @@ const (
 	downwards changing = "`change`, down"
 	newName   changing = "new name"
 	never     changing = "never"
-	// byFields is for the fields that say where everything stands in a record.
-	byFields changing = "[by what moves](#where-fields-stand)"
+	// byFields is for the fields that locate values in a record.
+	byFields changing = "[depends](#where-fields-stand)"
 )

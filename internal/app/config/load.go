@@ -103,7 +103,7 @@ func (doc *document) together() {
 		doc.fail(doc.position("kafka.tls"), "kafka.tls", "give both cert and key, or neither")
 	}
 	if d.schemaFile != "" && d.cfg.Events.Format.Format != "avro" {
-		doc.fail(doc.position("events.schema"), "events.schema", "a schema goes with format: avro")
+		doc.fail(doc.position("events.schema"), "events.schema", "schema is only used with format: avro")
 	}
 }
 
@@ -129,10 +129,10 @@ func (doc *document) keysOf(i int) {
 		doc.fail(doc.position(at+".mode"), at, "mode from needs keys_from: the name of a metric")
 	}
 	if m.Keys.Mode != deployment.KeysFrom && m.Keys.From != "" {
-		doc.fail(doc.position(at+".keys_from"), at, "keys_from goes with mode: from")
+		doc.fail(doc.position(at+".keys_from"), at, "keys_from is only used with mode: from")
 	}
 	if m.Keys.Mode != deployment.KeysPublic && listed {
-		doc.fail(doc.position(at), at, "a list goes with mode: public")
+		doc.fail(doc.position(at), at, "a list of keys is only used with mode: public")
 	}
 }
 

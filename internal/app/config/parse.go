@@ -296,7 +296,8 @@ func (doc *document) missing(at string, f *field, parent position) {
 		if f.example != "" {
 			hint = fmt.Sprintf("; for example  %s: %s", f.name, f.example)
 		}
-		doc.fail(parent, at, "it is missing: %s%s", f.meaning, hint)
+		meaning, _, _ := strings.Cut(f.meaning, ". ") // its first sentence
+		doc.fail(parent, at, "it is missing: %s%s", meaning, hint)
 	case f.kind == object && f.begin == nil:
 		doc.object(at, f.fields, nil, parent)
 	case f.initial != "":

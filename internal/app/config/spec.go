@@ -13,16 +13,16 @@ func specification() []field {
 	return []field{
 		{
 			name: "deployment", kind: text, initial: "tollgate", change: never, goField: "Deployment",
-			meaning: "prefix of the transactional ids that fence writers, and of the default topics; two deployments on one cluster need different ones",
+			meaning: "name of the deployment: prefix of its transactional ids and of its default topics. Two deployments on one cluster need different names",
 			to:      func(d *draft) any { return &d.cfg.Deployment },
 		},
-		{name: "kafka", kind: object, needed: true, meaning: "the brokers", fields: kafkaFields()},
-		{name: "events", kind: object, needed: true, meaning: "what is read", fields: eventsFields()},
-		{name: "privacy", kind: object, needed: true, meaning: "the promise to every user", fields: privacyFields()},
-		{name: "time", kind: object, meaning: "whose clock decides, and how much disorder is on time", fields: timeFields()},
+		{name: "kafka", kind: object, needed: true, meaning: "how to reach the brokers", fields: kafkaFields()},
+		{name: "events", kind: object, needed: true, meaning: "the events topic, and how its records are read", fields: eventsFields()},
+		{name: "privacy", kind: object, needed: true, meaning: "the privacy promise to every user", fields: privacyFields()},
+		{name: "time", kind: object, meaning: "which clock Tollgate trusts, and how late or early an event may be", fields: timeFields()},
 		{
 			name: "metrics", kind: objects, needed: true, change: byChange,
-			meaning: "what is counted. A user's budget is offered to the metrics in this order",
+			meaning: "list of metrics. If a user's budget does not pay for all of them, the first ones in this list get it",
 			begin: func(d *draft, index, count int) {
 				if d.cfg.Metrics == nil {
 					d.cfg.Metrics = make([]deployment.Metric, count)
@@ -32,26 +32,26 @@ func specification() []field {
 			},
 			fields: metricFields(),
 		},
-		{name: "outputs", kind: object, meaning: "the deployment's own topics", fields: outputFields()},
-		{name: "keys", kind: object, needed: true, meaning: "secret keys: 64 hex digits each, in a file or an environment variable", fields: keyFields()},
+		{name: "outputs", kind: object, meaning: "names and format of the deployment's own topics", fields: outputFields()},
+		{name: "keys", kind: object, needed: true, meaning: "the secret keys: 64 hex digits each, in a file or an environment variable", fields: keyFields()},
 		{
 			name: "shards", kind: integer, initial: "16", in: within(1, 4096), change: byChange, goField: "Shards",
-			meaning: "account shards, and partitions of the ledger topic",
+			meaning: "number of shards that users are divided into; the ledger topic has as many partitions",
 			to:      func(d *draft) any { return &d.cfg.Shards },
 		},
 		{
 			name: "release_shards", kind: integer, initial: "1", in: within(1, 4096), change: byChange, goField: "ReleaseShards",
-			meaning: "partitions of the counts topic",
+			meaning: "number of partitions of the counts topic",
 			to:      func(d *draft) any { return &d.cfg.ReleaseShards },
 		},
 		{
-			name: "ledger_slots", kind: integer, example: "64", absent: "64, or a quarter of the turns in the longest window, up to 1024", in: atLeast(4), change: byChange, goField: "LedgerSlots",
-			meaning: "after how many turns a ledger key is used again; larger: fewer snapshots, longer restores",
+			name: "ledger_slots", kind: integer, example: "64", absent: "64, or a quarter of the turns in the longest window if that is more, up to 1024", in: atLeast(4), change: byChange, goField: "LedgerSlots",
+			meaning: "number of turns after which a ledger key is used again. A larger number means fewer snapshots, but a longer restore at a start",
 			to:      func(d *draft) any { return &d.cfg.LedgerSlots },
 		},
 		{
 			name: "catch_up", kind: integer, initial: "1", in: within(1, 16), goField: "CatchUp",
-			meaning: "how many turns a run that lags may open at once; users' accounts then reserve the worst cases of all of them. At most a quarter of `ledger_slots`",
+			meaning: "number of turns that a lagging run may open together, at most a quarter of `ledger_slots`. It catches up faster, but each account must reserve the worst case of all these turns, so users near the end of their budget are left out of more windows",
 			to:      func(d *draft) any { return &d.cfg.CatchUp },
 		},
 	}
@@ -61,32 +61,32 @@ func privacyFields() []field {
 	return []field{
 		{
 			name: "epsilon", kind: number, example: "1", needed: true, in: above(0), change: downwards, goField: "Privacy.Epsilon",
-			meaning: "ε of a user over everything that is ever released (with a period: in one period)",
+			meaning: "ε of each user for everything that is ever released. With `privacy.period`: for one period",
 			to:      func(d *draft) any { return &d.cfg.Privacy.Epsilon },
 		},
 		{
 			name: "delta", kind: number, example: "1e-6", needed: true, in: between(0, 1), change: downwards, goField: "Privacy.Delta",
-			meaning: "δ of the same promise; well below 1 divided by the number of users",
+			meaning: "δ of the promise. Choose it well below 1 divided by the number of users",
 			to:      func(d *draft) any { return &d.cfg.Privacy.Delta },
 		},
 		{
-			name: "delta_keys", kind: number, example: "1e-7", absent: "a tenth of delta where a metric has private keys, else 0", in: below(0, 1), change: downwards, goField: "Privacy.DeltaKeys",
-			meaning: "the part of delta that private keys may spend; below delta, and above 0 where a metric has private keys. It never rises: give it from the start, also without a metric with private keys, where one may be added later; and keep it when the last one goes, as the budget must not rise either",
+			name: "delta_keys", kind: number, example: "1e-7", absent: "a tenth of `delta` if a metric has private keys, else 0", in: below(0, 1), change: downwards, goField: "Privacy.DeltaKeys",
+			meaning: "part of `delta` that private keys may spend: below `delta`, and above 0 if a metric has private keys. It can never be raised, so reserve it from the start if you may add a metric with private keys later. Keep it when you remove the last one, because the rest of the budget must not rise either",
 			to:      func(d *draft) any { return &d.cfg.Privacy.DeltaKeys },
 		},
 		{
 			name: "accountant", kind: text, initial: string(budgets.GDP), oneOf: budgets.AccountantNames(), change: never, goField: "Privacy.Accountant",
-			meaning: "how (ε, δ) becomes a budget; gdp is exact for Gaussian noise",
+			meaning: "how Tollgate turns (ε, δ) into a budget. `gdp` is exact for Gaussian noise",
 			to:      func(d *draft) any { return &d.cfg.Privacy.Accountant },
 		},
 		{
 			name: "period", kind: duration, example: "30d", absent: "one budget for life", in: atLeast(float64(time.Millisecond)), change: never, goField: "Privacy.Period",
-			meaning: "every period of the events' time has a budget of its own: the promise is then to a user in one period, and n periods together are weaker (`tollgate validate` says by how much). Periods lie on multiples of it since 1970, UTC",
+			meaning: "length of a budget period in event time. Each period has a budget of its own, so the promise covers a user in one period; over several periods it is weaker, and `tollgate validate` says by how much. Periods begin at multiples of this length since 1970, UTC",
 			to:      func(d *draft) any { return &d.cfg.Privacy.Period },
 		},
 		{
 			name: "planned", kind: number, example: "0.05", initial: "0", in: below(0, 1), change: never, goField: "Privacy.Planned",
-			meaning: "the part of the promise that `tollgate plan --spend-share` has spent on choosing bounds; `init` refuses less than that",
+			meaning: "part of the promise that `tollgate plan --spend-share` has spent on choosing bounds. `init` refuses a smaller number",
 			to:      func(d *draft) any { return &d.cfg.Privacy.Planned },
 		},
 	}
@@ -98,32 +98,32 @@ func timeFields() []field {
 	return []field{
 		{
 			name: "trust", kind: text, initial: "broker", oneOf: []string{"broker", "producer"}, change: never, goField: "Time.Trust",
-			meaning: "broker: append times, which the topic must have (`message.timestamp.type=LogAppendTime`); producer: what records say is believed, a weaker promise: one record with a later time than its neighbours makes their events late for all users",
+			meaning: "whose times decide when a window closes. `broker`: the broker's append times; the events topic needs `message.timestamp.type=LogAppendTime`. `producer`: the times in the records. That is a weaker promise, because one record with a time ahead of its neighbours makes their events late for all users",
 			to:      func(d *draft) any { return &d.cfg.Time.Trust },
 		},
 		{
 			name: "lateness", kind: duration, example: "2m", initial: "0s", in: within(0, year), change: byChange, goField: "Time.Lateness",
-			meaning: "how much older than its append time an event may be",
+			meaning: "how much older than its append time an event may be and still count",
 			to:      func(d *draft) any { return &d.cfg.Time.Lateness },
 		},
 		{
 			name: "skew", kind: duration, example: "1s", initial: "0s", in: within(0, year), change: byChange, goField: "Time.Skew",
-			meaning: "how much newer than its append time an event may be; with producer times also how far ahead of the clock a record's time may be and still end windows for all users",
+			meaning: "how much newer than its append time an event may be and still count. With `trust: producer`, also how far ahead of the clock a record's time may be and still close windows for all users",
 			to:      func(d *draft) any { return &d.cfg.Time.Skew },
 		},
 		{
-			name: "slack", kind: duration, example: "5s", absent: "5s with broker times, none with producer times", in: within(milli, year), change: byChange, goField: "Time.Slack",
-			meaning: "clock step of the brokers below which a record's own times alone decide; broker times only. Not 0: one record could then make its neighbours late",
+			name: "slack", kind: duration, example: "5s", absent: "5s with `trust: broker`", in: within(milli, year), change: byChange, goField: "Time.Slack",
+			meaning: "for `trust: broker`: how far append times may step back within a partition, for example when a new leader's clock is behind, before records count as late. Not 0, because one record could then make its neighbours late",
 			to:      func(d *draft) any { return &d.cfg.Time.Slack },
 		},
 		{
 			name: "idle_grace", kind: duration, initial: "1m", in: within(milli, year), goField: "Time.IdleGrace",
-			meaning: "how long a partition must be silent before the wall clock, less lateness, skew and this, moves it on. With producer times that may be behind the clock (delayed or replayed streams): longer than a partition's longest pause. Not 0: records on their way to the broker would be late",
+			meaning: "how long a partition must be silent before the clock closes windows for it, at the present time minus `lateness`, `skew` and this. If the times of producers are behind the clock (delayed or replayed streams), set it above the longest pause of a partition. Not 0, because records on their way to the broker would then be late",
 			to:      func(d *draft) any { return &d.cfg.Time.IdleGrace },
 		},
 		{
 			name: "no_future", kind: boolean, initial: "false", change: never, goField: "Time.NoFuture",
-			meaning: "turns the test for events of the future off: for files of the past. On a topic that goes on, one record far ahead can then end every window (producer times), hold every restart back to its offset (once retention has taken that record, no run starts any more), and make `run --until-end` wait",
+			meaning: "`true` accepts events of the future: only for files of the past. On a live topic, one record far ahead can then close every window (`trust: producer`), make every restart read from its offset (once retention has deleted it, no run starts any more), and make `run --until-end` wait",
 			to:      func(d *draft) any { return &d.cfg.Time.NoFuture },
 		},
 	}
@@ -137,25 +137,25 @@ func outputFields() []field {
 		}
 	}
 	return []field{
-		topic("counts", "Outputs.Counts", "the public topic", byChange, func(d *draft) any { return &d.cfg.Outputs.Counts }),
-		topic("control", "Outputs.Control", "trusted: what belongs to a turn, what it released", never, func(d *draft) any { return &d.cfg.Outputs.Control }),
-		topic("ledger", "Outputs.Ledger", "trusted: which user contributed what", byChange, func(d *draft) any { return &d.cfg.Outputs.Ledger }),
-		topic("dead_letter", "Outputs.DeadLetter", "trusted: records that cannot be counted as events", byChange, func(d *draft) any { return &d.cfg.Outputs.DeadLetter }),
-		topic("turns", "Outputs.Turns", "the public topic of the ends of turns: up to where counts are complete", byChange, func(d *draft) any { return &d.cfg.Outputs.Turns }),
+		topic("counts", "Outputs.Counts", "topic of the published counts: public", byChange, func(d *draft) any { return &d.cfg.Outputs.Counts }),
+		topic("control", "Outputs.Control", "topic that says which records belong to a turn and what the turn released: for the trusted side only", never, func(d *draft) any { return &d.cfg.Outputs.Control }),
+		topic("ledger", "Outputs.Ledger", "topic of what each user contributed and has spent: for the trusted side only", byChange, func(d *draft) any { return &d.cfg.Outputs.Ledger }),
+		topic("dead_letter", "Outputs.DeadLetter", "topic of records that Tollgate cannot read as events: for the trusted side only", byChange, func(d *draft) any { return &d.cfg.Outputs.DeadLetter }),
+		topic("turns", "Outputs.Turns", "topic that says up to which time counts are complete: public", byChange, func(d *draft) any { return &d.cfg.Outputs.Turns }),
 		{
 			name: "counts_format", kind: text, absent: "avro where a registry is configured, else json", oneOf: schemas.CountsFormats(), change: byChange, goField: "Outputs.CountsFormat",
-			meaning: "how counts are written: avro: with the id of a schema in the registry; json: an object a record; avro_object: Avro's single-object encoding",
+			meaning: "how counts are written. `avro`: with the id of a schema in the registry. `json`: one object in each record. `avro_object`: Avro's single-object encoding",
 			to:      func(d *draft) any { return (*string)(&d.cfg.Outputs.CountsFormat) },
 		},
 		{
-			name: "registry", kind: object, absent: "that of the events", goField: "Outputs.Registry",
-			meaning: "avro counts: schema registry with Confluent's API. `init` and `change` register the schema of counts there, `validate` looks it up, and a run never asks",
+			name: "registry", kind: object, absent: "`events.registry`", goField: "Outputs.Registry",
+			meaning: "for `counts_format: avro`: schema registry with Confluent's API. `init` and `change` register the schema of counts there, `validate` checks that it is there, and `run` does not use it",
 			begin:   func(d *draft, _, _ int) { d.cfg.Outputs.Registry = &deployment.Registry{} },
-			fields:  registryFields("", "its address, `https://…`", func(d *draft) *deployment.Registry { return d.cfg.Outputs.Registry }, func(d *draft) *source { return &d.countsPassword }),
+			fields:  registryFields("", "address of the registry, `https://…`", func(d *draft) *deployment.Registry { return d.cfg.Outputs.Registry }, func(d *draft) *source { return &d.countsPassword }),
 		},
 		{
 			name: "publish_every", kind: duration, example: "1m", absent: "at once", in: within(float64(time.Millisecond), float64(time.Hour)), goField: "Outputs.PublishEvery",
-			meaning: "counts appear at multiples of it only, by the wall clock: when they appear then tells nothing about how much there was to count",
+			meaning: "publishes counts only at multiples of this duration, by the clock, so that the time of publication does not reveal how much there was to count",
 			to:      func(d *draft) any { return &d.cfg.Outputs.PublishEvery },
 		},
 	}
@@ -175,30 +175,30 @@ func keyFields() []field {
 		return []field{file, env}
 	}
 	where := func(of func(d *draft) *source) []field {
-		return from(of, field{absent: "`env`", meaning: "file with 64 hex digits and nothing else; `openssl rand -hex 32` makes one"},
+		return from(of, field{absent: "`env`", meaning: "file with 64 hex digits and nothing else; `tollgate init --generate-keys` makes it"},
 			field{absent: "`file`", meaning: "environment variable with 64 hex digits"})
 	}
 	id := field{
 		name: "id", kind: text, initial: "1", change: byChange, goField: "Keys.Noise.ID",
-		meaning: "the key's name, which every release carries; public, at most 64 bytes",
+		meaning: "public name of the noise key, at most 64 bytes. Every released value carries it",
 		to:      func(d *draft) any { return &d.noiseID },
 	}
 	return []field{
 		{
 			name: "noise", kind: object, example: "{file: noise.key}", needed: true, change: byChange, goField: "Keys.Noise.Secret",
-			meaning: "the noise key. Anyone who has it and the released counts can compute the exact counts. HEADER keeps a fingerprint",
+			meaning: "the noise key. Anyone who has it and the released counts can compute the exact counts. The control topic keeps its fingerprint",
 			fields:  append([]field{id}, where(func(d *draft) *source { return &d.noise })...),
 		},
 		{
 			name: "user_hash", kind: object, example: "{file: user-hash.key}", needed: true, change: never, goField: "Keys.UserHash",
-			meaning: "another key: turns user ids into account ids and decides which contributions are clipped. HEADER keeps a fingerprint",
+			meaning: "the user-hash key, which turns user ids into account ids and decides which contributions are clipped. The control topic keeps its fingerprint",
 			fields:  where(func(d *draft) *source { return &d.userHash }),
 		},
 		{
-			name: "record", kind: object, example: "{env: TOLLGATE_RECORD}", absent: "the name of the user-hash key's file with `.deployments` after it", goField: "Record",
-			meaning: "where `init` records that a deployment has begun under these keys; other commands refuse the deployment of another cluster. Keep it with the keys, wherever they go",
+			name: "record", kind: object, example: "{env: TOLLGATE_RECORD}", absent: "the file name of the user-hash key, with `.deployments` appended", goField: "Record",
+			meaning: "where `init` records that a deployment has begun under these keys. Other commands refuse a deployment that this record does not have. Keep it with the keys wherever you copy them",
 			fields: from(func(d *draft) *source { return &d.record }, field{absent: "`env`", meaning: "file that `init` writes"},
-				field{absent: "`file`", meaning: "environment variable, empty before the first `init`; `init` prints what belongs into it"}),
+				field{absent: "`file`", meaning: "environment variable with the record. Leave it empty before the first `init`, which prints its value"}),
 		},
 	}
 }

@@ -13,7 +13,7 @@ func metricFields() []field {
 	offered := metrickind.Offered()
 	return []field{
 		{
-			name: "name", kind: text, example: "views", needed: true, change: byChange, goField: "Metrics.Name", meaning: "1 to 200 bytes, used once; stands in every release",
+			name: "name", kind: text, example: "views", needed: true, change: byChange, goField: "Metrics.Name", meaning: "name of the metric: 1 to 200 bytes, unique in the deployment. Every released value carries it",
 			to: func(d *draft) any { return &d.metric.Name },
 		},
 		{
@@ -23,48 +23,48 @@ func metricFields() []field {
 		},
 		{
 			name: "filter", kind: text, absent: "all events", change: newName, goField: "Metrics.Filter",
-			meaning: "expression over the event's fields: events for which it is true are taken, as in `status == 200 and country in [\"de\", \"fr\"]`",
+			meaning: "counts only events for which this expression over their fields is true, for example `status == 200 and country in [\"de\", \"fr\"]`",
 			to:      func(d *draft) any { return &d.metric.Filter },
 		},
-		{name: "window", kind: object, needed: true, meaning: "windows start at multiples of the slide since 1970, UTC", fields: []field{
+		{name: "window", kind: object, needed: true, meaning: "the windows. They begin at multiples of `slide` since 1970, UTC", fields: []field{
 			{
-				name: "size", kind: duration, example: "1h", needed: true, in: atLeast(milli), change: newName, goField: "Metrics.Window", meaning: "how long a window is",
+				name: "size", kind: duration, example: "1h", needed: true, in: atLeast(milli), change: newName, goField: "Metrics.Window", meaning: "length of a window",
 				to: func(d *draft) any { return &d.metric.Window },
 			},
 			{
-				name: "slide", kind: duration, example: "15m", absent: "the size: windows side by side", in: atLeast(milli), change: newName, goField: "Metrics.Slide",
-				meaning: "distance of the starts of windows; the size is a multiple of it, at most 100 times",
+				name: "slide", kind: duration, example: "15m", absent: "`size`: windows do not overlap", in: atLeast(milli), change: newName, goField: "Metrics.Slide",
+				meaning: "time between the starts of two windows. `size` must be a multiple of it, at most 100 times",
 				to:      func(d *draft) any { return &d.metric.Slide },
 			},
 		}},
-		{name: "keys", kind: object, meaning: "which keys are released", fields: keysFields()},
-		{name: "bounds", kind: object, meaning: "what one user can contribute to one window; noise does not depend on it, how long a budget lasts does", fields: boundFields()},
-		{name: "ladder", kind: object, meaning: "the precisions that a release goes through until its target is met", fields: ladderFields()},
+		{name: "keys", kind: object, meaning: "the keys for which counts are released", fields: keysFields()},
+		{name: "bounds", kind: object, meaning: "most that one user can contribute to one window. Smaller bounds do not lower the noise, but make a budget last longer", fields: boundFields()},
+		{name: "ladder", kind: object, meaning: "the precisions at which Tollgate tries a release, coarsest first, until the target is met", fields: ladderFields()},
 		{
-			name: "target", kind: object, meaning: "the accuracy at which a release stops; without one it takes all the precision that the budget pays for",
+			name: "target", kind: object, meaning: "accuracy that you want. A release stops when it is reached. Without a target it uses all the precision that the budget pays for",
 			fields: targetFields("Metrics.Target.", func(d *draft) *noisereduction.Target { return &d.metric.Target }),
 		},
 		{
 			name: "share", kind: number, example: "0.5", absent: "equal parts", in: &limits{low: 0, high: 1, open: true}, change: byChange, goField: "Metrics.Share",
-			meaning: "part of the budget that the metric may use; all together at most 1",
+			meaning: "part of the budget that this metric may use. The shares of all metrics add up to at most 1",
 			to:      func(d *draft) any { return &d.metric.Share },
 		},
 		{
-			name: "last_at_least", kind: integer, example: "168", unit: "windows", absent: "needed, unless there is `ladder.sigma` or `privacy.period` (then: the windows of one period)", in: atLeast(1), change: byChange, goField: "Metrics.LastAtLeast",
-			meaning: "how many windows every user can take part in, however much they contribute within the bounds, while no other metric has had more than its own: divides the budget",
+			name: "last_at_least", kind: integer, example: "168", unit: "windows", absent: "needed without `ladder.sigma` and `privacy.period`. With `privacy.period`: the windows of one period", in: atLeast(1), change: byChange, goField: "Metrics.LastAtLeast",
+			meaning: "number of windows that every user's budget pays for, even if the user contributes as much as the bounds allow. It divides the metric's part of the budget; a metric that uses more windows takes from the others",
 			to:      func(d *draft) any { return &d.metric.LastAtLeast },
 		},
 		{
 			name: "coverage", kind: object, absent: "none", change: byChange, goField: "Metrics.Coverage", plain: true,
-			meaning: "releases beside the metric how many users were admitted to each window, as metric `" + metrickind.Derived().Beside("<name>") + "`; `coverage: true` takes the defaults",
+			meaning: "also releases how many users were admitted to each window, as metric `" + metrickind.Derived().Beside("<name>") + "`. `coverage: true` uses the defaults",
 			begin:   func(d *draft, _, _ int) { d.metric.Coverage = &deployment.Coverage{} },
 			fields: []field{
 				{
-					name: "share", kind: number, initial: "0.05", in: between(0, 1), change: byChange, meaning: "part of the metric's budget for a window that coverage takes",
+					name: "share", kind: number, initial: "0.05", in: between(0, 1), change: byChange, meaning: "part of the metric's budget for a window that coverage uses",
 					to: func(d *draft) any { return &d.metric.Coverage.Share },
 				},
 				{
-					name: "target", kind: object, absent: "the metric's", change: byChange, meaning: "its accuracy",
+					name: "target", kind: object, absent: "the metric's", change: byChange, meaning: "accuracy of coverage",
 					begin:  func(*draft, int, int) {},
 					fields: targetFields("", func(d *draft) *noisereduction.Target { return &d.metric.Coverage.Target }),
 				},
@@ -76,22 +76,22 @@ func metricFields() []field {
 func keysFields() []field {
 	return []field{
 		{
-			name: "mode", kind: text, absent: "by what else is given, else `private`", oneOf: []string{deployment.KeysPublic, deployment.KeysPrivate, deployment.KeysFrom}, change: newName, goField: "Metrics.Keys.Mode",
-			meaning: "public: the keys of a list, released in every window, at zero, too; private: keys are protected and released above a threshold; from: those that another metric released",
+			name: "mode", kind: text, absent: "`public` with a list, `from` with `keys_from`, else `private`", oneOf: []string{deployment.KeysPublic, deployment.KeysPrivate, deployment.KeysFrom}, change: newName, goField: "Metrics.Keys.Mode",
+			meaning: "how keys are chosen. `public`: the keys of a list, released in every window, even at zero. `private`: keys are protected, and released only above a threshold. `from`: the keys that another metric released",
 			to:      func(d *draft) any { return &d.metric.Keys.Mode },
 		},
 		{
 			name: "list", kind: list, absent: "`list_file`", change: byChange, goField: "Metrics.Keys.List",
-			meaning: "the public keys. A list made by looking at the data is not protected. Events of other keys are filtered",
+			meaning: "the public keys. If you choose them by looking at the data, the list itself is not protected. Events with other keys do not count",
 			to:      func(d *draft) any { return &d.metric.Keys.List },
 		},
 		{
-			name: "list_file", kind: path, absent: "`list`", change: byChange, meaning: "file with the public keys, one a line",
+			name: "list_file", kind: path, absent: "`list`", change: byChange, meaning: "file with the public keys, one in each line",
 			to: func(d *draft) any { return &d.listFiles[d.at] },
 		},
 		{
 			name: "keys_from", kind: text, absent: "none", change: newName, goField: "Metrics.Keys.From",
-			meaning: "the metric whose released keys this one takes; it has private keys and the same window",
+			meaning: "metric whose released keys this one uses. It must have private keys and the same window",
 			to:      func(d *draft) any { return &d.metric.Keys.From },
 		},
 	}
@@ -103,20 +103,20 @@ func boundFields() []field {
 	return []field{
 		{
 			name: "max_keys_per_user", kind: integer, initial: "1", in: within(1, maxBound), change: byChange, goField: "Metrics.MaxKeysPerUser",
-			meaning: "keys per window in which one user counts; the rest of the user's keys are clipped",
+			meaning: "most keys of a window in which one user counts. Further keys of the user are clipped",
 			to:      func(d *draft) any { return &d.metric.MaxKeysPerUser },
 		},
 		{
 			name: "max_events_per_key", kind: integer, unit: "events", initial: "1", in: within(1, maxBound), change: byChange, goField: "Metrics.MaxEventsPerKey",
-			meaning: "events per window and key with which one user counts",
+			meaning: "most events of a window and key that count for one user. Further ones are clipped",
 			to:      func(d *draft) any { return &d.metric.MaxEventsPerKey },
 		},
 		{
-			name: "min", kind: integer, initial: "0", change: byChange, goField: "Metrics.Min", meaning: valued + ": smaller values count as this",
+			name: "min", kind: integer, initial: "0", change: byChange, goField: "Metrics.Min", meaning: valued + ": smaller values count as this one",
 			to: func(d *draft) any { return &d.metric.Min },
 		},
 		{
-			name: "max", kind: integer, absent: "needed for " + valued, change: byChange, goField: "Metrics.Max", meaning: valued + ": larger values count as this",
+			name: "max", kind: integer, absent: "needed for " + valued, change: byChange, goField: "Metrics.Max", meaning: valued + ": larger values count as this one",
 			to: func(d *draft) any { return &d.metric.Max },
 		},
 	}
@@ -126,26 +126,26 @@ func ladderFields() []field {
 	return []field{
 		{
 			name: "kind", kind: text, initial: "adaptive", oneOf: []string{"adaptive", "geometric"}, change: byChange, goField: "Metrics.Ladder.Kind",
-			meaning: "adaptive: the next precision follows from the last estimate; geometric: a fixed factor",
+			meaning: "how the next precision is chosen. `adaptive`: from the last estimate. `geometric`: by a fixed factor",
 			to:      func(d *draft) any { return &d.metric.Ladder.Kind },
 		},
 		{
-			name: "factor", kind: number, initial: "2", in: within(1.05, 16), change: byChange, goField: "Metrics.Ladder.Factor", meaning: "geometric: factor of the precision",
+			name: "factor", kind: number, initial: "2", in: within(1.05, 16), change: byChange, goField: "Metrics.Ladder.Factor", meaning: "for `geometric`: factor from one precision to the next",
 			to: func(d *draft) any { return &d.metric.Ladder.Factor },
 		},
 		{
-			name: "sigma", kind: number, example: "50", unit: "of the count", absent: "from last_at_least", in: above(0), change: byChange, goField: "Metrics.Ladder.Sigma",
-			meaning: "standard deviation at the top: an explicit cap in place of the one from last_at_least",
+			name: "sigma", kind: number, example: "50", unit: "of the count", absent: "from `last_at_least`", in: above(0), change: byChange, goField: "Metrics.Ladder.Sigma",
+			meaning: "least standard deviation of a release, instead of the one that follows from `last_at_least`",
 			to:      func(d *draft) any { return &d.metric.Ladder.Sigma },
 		},
 		{
-			name: "first_sigma", kind: number, example: "100", unit: "of the count", absent: "private keys: twice that of the top; public keys: from expected_max", in: above(0), change: byChange, goField: "Metrics.Ladder.FirstSigma",
-			meaning: "standard deviation of the first rung",
+			name: "first_sigma", kind: number, example: "100", unit: "of the count", absent: "private keys: twice `sigma`; public keys: from `expected_max`", in: above(0), change: byChange, goField: "Metrics.Ladder.FirstSigma",
+			meaning: "standard deviation of the first, coarsest rung",
 			to:      func(d *draft) any { return &d.metric.Ladder.FirstSigma },
 		},
 		{
 			name: "expected_max", kind: number, example: "1000000", absent: "the first rung has 2⁻²⁴ of the top's precision", in: above(0), change: byChange, goField: "Metrics.Ladder.ExpectedMax",
-			meaning: "the largest count that is expected: the first rung is just good enough for it (public keys with a relative target)",
+			meaning: "for public keys with a relative target: largest count that you expect. The first rung is just exact enough for it",
 			to:      func(d *draft) any { return &d.metric.Ladder.ExpectedMax },
 		},
 	}
@@ -162,15 +162,15 @@ func targetFields(goField string, of func(d *draft) *noisereduction.Target) []fi
 	}
 	return []field{
 		{
-			name: "relative", kind: number, example: "0.05", initial: "0", in: within(0, 0.5), change: byChange, goField: name("Relative"), meaning: "relative error that is good enough: 0.05 is 5 %; 0 for none",
+			name: "relative", kind: number, example: "0.05", initial: "0", in: within(0, 0.5), change: byChange, goField: name("Relative"), meaning: "relative error that is small enough: 0.05 is 5 %, 0 means none",
 			to: func(d *draft) any { return &of(d).Relative },
 		},
 		{
-			name: "absolute", kind: number, example: "50", initial: "0", in: atLeast(0), change: byChange, goField: name("Absolute"), meaning: "absolute error that is always good enough; 0 for none",
+			name: "absolute", kind: number, example: "50", initial: "0", in: atLeast(0), change: byChange, goField: name("Absolute"), meaning: "absolute error that is always small enough; 0 means none",
 			to: func(d *draft) any { return &of(d).Absolute },
 		},
 		{
-			name: "confidence", kind: number, initial: "0.95", in: within(0.8, 0.999), change: byChange, goField: name("Confidence"), meaning: "probability that the error is not larger, also of the printed intervals",
+			name: "confidence", kind: number, initial: "0.95", in: within(0.8, 0.999), change: byChange, goField: name("Confidence"), meaning: "probability that the error is not larger. Printed intervals have it, too",
 			to: func(d *draft) any { return &of(d).Confidence },
 		},
 	}
