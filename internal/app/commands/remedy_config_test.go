@@ -60,7 +60,7 @@ var configRemedies = []remedy{
 		w.works("validate --offline --config $C")
 	}},
 	{texts: one("all of them and in order, for example columns:"), walk: offline("  columns: [when, who, where]\n", "", "  columns: [when, who, where]\n")},
-	{texts: one("needed, unless there is"), not: "no remedy: a line of the reference; what validate says in its place is walked"},
+	{texts: one("needed without `ladder.sigma`"), not: "no remedy: a line of the reference; what validate says in its place is walked"},
 	{texts: one("last_at_least asks for more windows, over all metrics"), walk: func(w *walk) {
 		w.vars["C"] = deploymentFile(w, "127.0.0.1:1", lastsField, "    last_at_least: 400\n    ladder: {sigma: 10}\n")
 		w.says("validate --offline --config $C")
