@@ -123,8 +123,11 @@ func (a *app) begin(ctx context.Context, f *initFlags, d *loaded, record *pipeli
 	if err != nil {
 		return err
 	}
-	if err := mayBegin(f, d, record, cluster); err != nil {
+	switch no, err := mayBegin(f, d, record, cluster); {
+	case err != nil:
 		return err
+	case no != nil:
+		return no.ofInit(d)
 	}
 	if f.createTopics {
 		o := pipeline.TopicOptions{EventPartitions: f.eventPartitions, Replication: f.replication}

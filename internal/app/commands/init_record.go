@@ -2,6 +2,7 @@ package commands
 
 import (
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"time"
 
@@ -19,27 +20,47 @@ func (d *loaded) unrecorded() (*loaded, *pipeline.Record) {
 	return &loaded{Deployment: &without, file: d.file, role: d.role, made: d.made}, d.Config.Record
 }
 
-// again says what an operator has to know of a second promise, and how to ask for it.
-const again = "to begin a second deployment, which gives the same people their whole budget once more, add --begin-second-promise"
+// How to begin a deployment all the same; the verb is for how a flag is given.
+const (
+	asFirst  = "if no deployment has begun with these keys, %s --begin-first-promise"
+	asSecond = "to begin a second deployment, which gives the same people their whole budget once more, %s --begin-second-promise"
+)
+
+// refusal says why a deployment does not begin on a control topic that is empty.
+type refusal struct {
+	why        error
+	unless     string // asFirst or asSecond
+	unrecorded bool   // it says only that nothing is known of the keys, as of most new ones in variables
+}
+
+// ofInit is the error of an init, which has written nothing.
+func (r *refusal) ofInit(d *loaded) error {
+	return contents(fmt.Errorf("%w. Nothing was written%s; %s", r.why, d.butMade(), fmt.Sprintf(r.unless, "add")))
+}
+
+// beforeInit is the error of a command that looks at what init will find.
+func (r *refusal) beforeInit() error {
+	return contents(fmt.Errorf("%w; %s", r.why, fmt.Sprintf(r.unless, "use tollgate init --create-topics")))
+}
 
 // mayBegin refuses a deployment on a control topic that is empty, where one has begun under its
 // keys and the operator has not asked for a second one.
-func mayBegin(f *initFlags, d *loaded, record *pipeline.Record, cluster string) error {
+func mayBegin(f *initFlags, d *loaded, record *pipeline.Record, cluster string) (*refusal, error) {
 	if f.second {
-		return nil
+		return nil, nil
 	}
 	noise, userHash := d.file.KeyFiles()
 	records := []*pipeline.Record{record}
 	if userHash != "" { // whatever keys.record names
 		beside, err := beginnings.Read(beginnings.Of(userHash))
 		if err != nil {
-			return contents(err)
+			return nil, contents(err)
 		}
 		records = append(records, beside)
 	}
 	for _, r := range records {
 		if lost := r.Lost(d.Config.Outputs.Control, cluster); lost != nil {
-			return contents(fmt.Errorf("%w. Nothing was written%s; %s", lost, d.butMade(), again))
+			return &refusal{why: lost, unless: asSecond}, nil
 		}
 	}
 	var interrupted *pipeline.Beginning
@@ -47,22 +68,25 @@ func mayBegin(f *initFlags, d *loaded, record *pipeline.Record, cluster string) 
 		interrupted = &record.Unfinished[len(record.Unfinished)-1]
 		if !f.first && (interrupted.Cluster != cluster || interrupted.Control != d.Config.Outputs.Control) {
 			// A record that was cut, or restored from an early copy, looks the same.
-			return contents(fmt.Errorf("%s says that an init was interrupted (%s), but this one is for topic %s of cluster %s, so nothing was written%s. Correct kafka.brokers and outputs.control; or, if no deployment has begun with these keys, add --begin-first-promise",
-				record.From, *interrupted, d.Config.Outputs.Control, cluster, d.butMade()))
+			why := fmt.Errorf("%s says that an init was interrupted (%s), but this is topic %s of cluster %s: correct kafka.brokers and outputs.control",
+				record.From, *interrupted, d.Config.Outputs.Control, cluster)
+			return &refusal{why: why, unless: asFirst}, nil
 		}
 	}
 	if noise != "" {
 		switch begun, err := protected.Begun(protected.RecordOf(noise)); {
 		case err != nil:
-			return err
+			return nil, err
 		case begun != "" && (interrupted == nil || begun != interrupted.Deployment): // an init writes it before HEADER
-			return contents(fmt.Errorf("%s says that deployment %s has begun with this noise key, but not on which cluster: correct kafka.brokers, or make new keys. Nothing was written%s; %s", protected.RecordOf(noise), begun, d.butMade(), again))
+			why := fmt.Errorf("%s says that deployment %s has begun with this noise key, but not on which cluster: correct kafka.brokers, or make new keys", protected.RecordOf(noise), begun)
+			return &refusal{why: why, unless: asSecond}, nil
 		}
 	}
 	if file, _ := d.file.RecordPlace(); file == "" && !f.first {
-		return contents(fmt.Errorf("no record says whether a deployment has begun with these keys, so nothing was written%s. If none has, add --begin-first-promise; if one has, correct kafka.brokers or keys.record", d.butMade()))
+		why := errors.New("no record says whether a deployment has begun with these keys: if one has, correct kafka.brokers or keys.record")
+		return &refusal{why: why, unless: asFirst, unrecorded: true}, nil
 	}
-	return nil
+	return nil, nil
 }
 
 // newBeginning draws the incarnation of a deployment that is to begin on a cluster.
@@ -110,7 +134,7 @@ func (a *app) hasBegun(f *initFlags, d *loaded, b pipeline.Beginning) error {
 	record, err := beginnings.Read(file)
 	if err == nil && !record.Has(b.Incarnation) {
 		_, err = record.Refuses(b.Incarnation, b.Cluster)
-		err = contents(fmt.Errorf("another init has begun a deployment with these keys first: %w. Runs refuse the one that this init has begun; %s", err, again))
+		err = contents(fmt.Errorf("another init has begun a deployment with these keys first: %w. Runs refuse the one that this init has begun; %s", err, fmt.Sprintf(asSecond, "add")))
 	}
 	return err
 }

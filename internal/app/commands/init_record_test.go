@@ -260,7 +260,7 @@ func TestRuleKeysFromTheEnvironmentBeginNoSecondPromiseByMistake(t *testing.T) {
 	environment := map[string]string{"NOISE": strings.Repeat("5a", 32), "HASH": strings.Repeat("a5", 32)}
 	cfg := deploymentFile(t, first, "{file: secrets/noise.key}", "{env: NOISE}", "{file: secrets/user-hash.key}", "{env: HASH}\n  record: {env: RECORD}")
 	begin := []string{"init", "--config", cfg, "--create-topics", "--event-partitions", "1"}
-	if code, _, stderr := runWith(t.Context(), environment, begin...); code != exitConfig || !strings.Contains(stderr, "--begin-first-promise") || !strings.Contains(stderr, "nothing was written") {
+	if code, _, stderr := runWith(t.Context(), environment, begin...); code != exitConfig || !strings.Contains(stderr, "add --begin-first-promise") || !strings.Contains(stderr, "Nothing was written") {
 		t.Errorf("without a word: exit %d, %s", code, stderr)
 	}
 	nothingOn(t, first)
@@ -461,5 +461,62 @@ func TestAnInterruptedInitPrintsItsLineLater(t *testing.T) {
 	}
 	if code, _, stderr := runWith(t.Context(), environment, begin...); code != exitOK || !strings.Contains(stderr, `"begun":true`) {
 		t.Errorf("the line is lost: exit %d, %s", code, stderr)
+	}
+}
+
+// Where control is empty, validate says what init would say: to check the address, and the command
+// that begins a deployment all the same. That command works.
+func TestRuleValidateSaysWhatInitWillSay(t *testing.T) {
+	t.Parallel()
+	says := func(environment map[string]string, cfg string, want ...string) {
+		t.Helper()
+		code, _, stderr := runWith(t.Context(), environment, "validate", "--config", cfg)
+		for _, one := range want {
+			if code != exitConfig || !strings.Contains(stderr, one) {
+				t.Errorf("exit %d, validate does not say %q: %s", code, one, stderr)
+			}
+		}
+		if strings.Contains(stderr, "init --create-topics,") || strings.Contains(stderr, "init --create-topics --event") || strings.Contains(stderr, "Nothing was written") {
+			t.Errorf("validate names an init that is refused, or speaks of one: %s", stderr)
+		}
+	}
+	first, second := broker(t), broker(t)
+	cfg := deploymentFile(t, first)
+	mustRun(t, beginning(cfg)...)
+	edit(t, cfg, first, second)
+	says(nil, cfg, "correct kafka.brokers and outputs.control", "use tollgate init --create-topics --begin-second-promise")
+	if err := os.Rename(recordOf(cfg), recordOf(cfg)+".lost"); err != nil { // the one beside the noise key is left
+		t.Fatal(err)
+	}
+	says(nil, cfg, "correct kafka.brokers, or make new keys", "use tollgate init --create-topics --begin-second-promise")
+	if err := os.Rename(recordOf(cfg)+".lost", recordOf(cfg)); err != nil {
+		t.Fatal(err)
+	}
+	mustRun(t, "init", "--config", cfg, "--create-topics", "--begin-second-promise", "--event-partitions", "1")
+	mustRun(t, "validate", "--config", cfg)
+
+	third := broker(t)
+	interrupted := deploymentFile(t, third)
+	killed := errors.New("killed")
+	ctx := crashpoint.With(t.Context(), crashpoint.Hooks{At: func(string, int) error { return killed }})
+	if code, _, stderr := runWith(ctx, nil, beginning(interrupted)...); code != exitError || !strings.Contains(stderr, "killed") {
+		t.Fatalf("exit %d, %s", code, stderr)
+	}
+	mustRun(t, "validate", "--config", interrupted) // topics are there, and init completes it
+	edit(t, interrupted, third, broker(t))
+	says(nil, interrupted, "an init was interrupted", "correct kafka.brokers and outputs.control", "use tollgate init --create-topics --begin-first-promise")
+
+	environment := map[string]string{"NOISE": strings.Repeat("5a", 32), "HASH": strings.Repeat("a5", 32)}
+	fourth := broker(t)
+	variables := deploymentFile(t, fourth, "{file: secrets/noise.key}", "{env: NOISE}", "{file: secrets/user-hash.key}", "{env: HASH}")
+	says(environment, variables, "if one has, correct kafka.brokers or keys.record", "use tollgate init --create-topics --begin-first-promise")
+	create(t, fourth, kafkalog.TopicSpec{Name: "visits", Partitions: 1, Config: map[string]string{"retention.ms": "-1"}})
+	if code, _, stderr := runWith(t.Context(), environment, "init", "--config", variables, "--create-topics", "--begin-first-promise"); code != exitOK {
+		t.Errorf("what validate says: exit %d, %s", code, stderr)
+	}
+	deleteTopics(t, fourth, "shop-control")
+	create(t, fourth, kafkalog.TopicSpec{Name: "shop-control", Partitions: 1, Config: map[string]string{"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-1"}})
+	if code, _, stderr := runWith(t.Context(), environment, "validate", "--config", variables); code != exitOK || !strings.Contains(stderr, "use tollgate init --create-topics --begin-first-promise") {
+		t.Errorf("topics that are there and empty: exit %d, %s", code, stderr)
 	}
 }

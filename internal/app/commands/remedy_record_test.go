@@ -18,7 +18,7 @@ import (
 const firstInit = "init --config $C --generate-keys --create-topics --event-partitions 1 --start 2025-03-01"
 
 var recordRemedies = []remedy{
-	{texts: []string{"an init was interrupted (%s), but this one is for topic", "the record of which deployments have begun is there, and empty"}, walk: func(w *walk) {
+	{texts: []string{"an init was interrupted (%s), but this is topic", "the record of which deployments have begun is there, and empty"}, walk: func(w *walk) {
 		w.configured()
 		killed := errors.New("killed")
 		ctx := crashpoint.With(w.Context(), crashpoint.Hooks{At: func(string, int) error { return killed }})
@@ -72,11 +72,15 @@ var recordRemedies = []remedy{
 		w.edit(wrong, right)
 		w.works("init --config $C")
 	}},
-	{texts: []string{"to begin a second deployment, which gives the same people their whole budget", "has no deployment, but %s has %s: correct kafka.brokers and outputs.control"}, walk: func(w *walk) {
+	{texts: []string{"to begin a second deployment, which gives the same people their whole budget", "use tollgate init --create-topics", "has no deployment, but %s has %s: correct kafka.brokers and outputs.control"}, walk: func(w *walk) {
 		w.begun()
 		right, wrong := w.value("B"), broker(w)
 		w.edit(right, wrong)
 		w.refused("init --config $C --create-topics --event-partitions 1")
+		output := w.refused("validate --config $C")
+		create(w, wrong, visitsTopic)
+		w.paste(output, "tollgate init --create-topics")
+		w.works("validate --config $C")
 		w.edit(wrong, right)
 		w.works("init --config $C")
 		w.edit("shards: 4", "shards: 4\noutputs: {control: control-2}")
@@ -168,7 +172,7 @@ var recordRemedies = []remedy{
 		w.works("init --config $C --begin-second-promise")
 		w.works("status --config $C")
 	}},
-	{texts: []string{"no record says whether a deployment has begun with these keys", "keep this line with the keys, and name it under keys.record"}, walk: func(w *walk) {
+	{texts: []string{"no record says whether a deployment has begun with these keys", "if no deployment has begun with these keys, %s", "keep this line with the keys, and name it under keys.record"}, walk: func(w *walk) {
 		w.environment = map[string]string{"NOISE": strings.Repeat("5a", 32), "HASH": strings.Repeat("a5", 32)}
 		w.configured("{file: secrets/noise.key}", "{env: NOISE}", "{file: secrets/user-hash.key}", "{env: HASH}")
 		const first = "init --config $C --create-topics --event-partitions 1"
@@ -180,6 +184,7 @@ var recordRemedies = []remedy{
 		right, wrong := w.value("B"), broker(w)
 		w.edit(right, wrong)
 		w.refused(first)
+		w.refused("validate --config $C")
 		w.edit(wrong, right)
 		w.must("init --config $C")
 		w.put(w.beside("record"), line)

@@ -99,10 +99,20 @@ func (a *app) runValidate(ctx context.Context, f *validateFlags) error {
 
 // validateTopics looks at the topics as a run does before it reads.
 func (a *app) validateTopics(ctx context.Context, d *loaded, strict bool) error {
-	look := a.checking(strict)
-	look.Start = true
-	err := pipeline.CheckTopics(ctx, d.Deployment, look)
+	no, err := d.refusesInit(ctx)
+	if no != nil && !no.unrecorded {
+		return no.beforeInit()
+	}
+	if err == nil {
+		look := a.checking(strict)
+		look.Start = true
+		err = pipeline.CheckTopics(ctx, d.Deployment, look)
+	}
 	switch {
+	case no != nil && errors.Is(err, kafkalog.ErrUnknownTopic):
+		return no.beforeInit()
+	case no != nil && err == nil:
+		fmt.Fprintln(a.stderr, no.beforeInit())
 	case errors.Is(err, kafkalog.ErrUnreachable):
 		return fmt.Errorf("%w (--offline checks the file alone)", err)
 	case errors.Is(err, pipeline.ErrHeaderMismatch) && len(d.file.Missing) > 0:
@@ -114,6 +124,23 @@ func (a *app) validateTopics(ctx context.Context, d *loaded, strict bool) error 
 	}
 	fmt.Fprintln(a.stderr, "the topics are as they must be")
 	return nil
+}
+
+// refusesInit returns why a plain init would begin nothing, where control is empty or missing.
+func (d *loaded) refusesInit(ctx context.Context) (*refusal, error) {
+	without, record := d.unrecorded()
+	err := pipeline.Initialised(ctx, without.Deployment)
+	if errors.Is(err, kafkalog.ErrUnreachable) {
+		return nil, err
+	}
+	if err != nil {
+		return nil, nil //nolint:nilerr // CheckTopics says it again, with what else is wrong
+	}
+	cluster, err := pipeline.ClusterID(ctx, d.Deployment)
+	if err != nil {
+		return nil, err
+	}
+	return mayBegin(&initFlags{}, without, record, cluster)
 }
 
 func (a *app) printPlan(p *plan.Plan, exact bool, f cli.Format) error {
