@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/tollgate-dp/tollgate/state/budgets"
+	"github.com/tollgate-dp/tollgate/state/internal/fixed"
 	"github.com/tollgate-dp/tollgate/state/units"
 )
 
@@ -33,22 +34,13 @@ type Account struct {
 func (a Account) IsZero() bool { return a == Account{} }
 
 // Fits reports whether a turn with this worst case and this δ may be admitted:
-// Spent + Reserved + worst ≤ B² and Keys + d ≤ δ_keys. Sums that do not fit their
-// type are refused. It changes nothing.
+// Spent + Reserved + worst ≤ B² and Keys + d ≤ δ_keys. It changes nothing.
 //
 // Counting the reservations at their full worst case is what makes the filter valid
 // (its Σ d²·v includes draws that are decided but not yet settled): admission on
 // Spent alone overspends as soon as two turns are open.
 func (a *Account) Fits(b budgets.Budget, worst units.Mu2, d units.Delta) bool {
-	sum, ok := a.Spent.Add(a.Reserved)
-	if !ok {
-		return false
-	}
-	if sum, ok = sum.Add(worst); !ok || sum > b.Mu2 {
-		return false
-	}
-	keys, ok := a.Keys.Add(d)
-	return ok && keys.Cmp(b.Keys) <= 0
+	return fixed.Fits(b.Mu2, a.Spent, a.Reserved, worst) && fixed.Fits(b.Keys, a.Keys, units.Delta{}, d)
 }
 
 // Reserve admits: it sets worst aside until Settle and spends d at once. If the
@@ -66,11 +58,8 @@ func (a *Account) Reserve(b budgets.Budget, worst units.Mu2, d units.Delta) erro
 // spent at admission stays spent. It returns ErrSettle and changes nothing if
 // actual > worst or if less than worst is reserved.
 func (a *Account) Settle(worst, actual units.Mu2) error {
-	if actual > worst {
-		return fmt.Errorf("charging more than the worst case that was reserved: %w", ErrSettle)
-	}
-	if worst > a.Reserved {
-		return fmt.Errorf("returning more than is reserved: %w", ErrSettle)
+	if !fixed.Settles(a.Reserved, worst, actual) {
+		return fmt.Errorf("charging what was realised of a reservation: %w", ErrSettle)
 	}
 	spent, ok := a.Spent.Add(actual)
 	if !ok {

@@ -8,12 +8,10 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/numbers/int128"
 )
 
-// The encodings at rest.
+// The encoding at rest.
 //
-// A shard is the magic "TGS", a version byte and an accounts block, with nothing
-// after it. An accounts block is the kind byte 'A', a version byte, the number of
-// accounts as a uvarint and then each account, in strictly ascending order of
-// (id, period):
+// An accounts block is the kind byte 'A', a version byte, the number of accounts as a
+// uvarint and then each account, in strictly ascending order of (id, period):
 //
 //	lead    1 byte: bits 0–3 gap form, bits 4–6 length of Spent, bit 7 extended
 //	ext     1 byte, if extended: bits 0–4 length of Keys, bit 5 Spent has 8 bytes
@@ -29,8 +27,6 @@ import (
 // ledger compares digests. With hashed ids, 10^6 users of a lifetime budget take
 // about 20 bytes each, and 8 more where private keys were paid for.
 const (
-	shardMagic    = "TGS"
-	shardVersion  = 1
 	accountsKind  = 'A'
 	accountsV1    = 1
 	gapSameID     = 15
@@ -47,66 +43,12 @@ const (
 	minAccountBytes = 4
 )
 
-// AppendBinary appends the encoding of the shard to dst. It fails with ErrReserved if
-// an account has an open reservation; dst's contents up to its length are never changed.
-// dst may be nil.
-func (s *Shard) AppendBinary(dst []byte) ([]byte, error) {
-	out := append(dst, shardMagic...)
-	out = append(out, shardVersion)
-	out = appendAccountsHeader(out, s.Len())
-	var enc accountEncoder
-	for e := range s.All() {
-		var err error
-		if out, err = enc.append(out, &e); err != nil {
-			return dst, fmt.Errorf("encoding shard: %w", err)
-		}
-	}
-	return out, nil
-}
-
-// DecodeShard reads what AppendBinary wrote, all of it. It fails with a
-// *DecodeError and never allocates more than a small multiple of len(b). b is not
-// kept.
-func DecodeShard(b []byte) (*Shard, error) {
-	const header = len(shardMagic) + 1
-	if len(b) < header || string(b[:len(shardMagic)]) != shardMagic {
-		return nil, &DecodeError{What: "shard", Reason: "it does not begin with the magic TGS"}
-	}
-	if v := b[header-1]; v != shardVersion {
-		return nil, unknownVersion("shard", v, shardVersion)
-	}
-	dec, err := newAccountDecoder(b[header:])
-	if err != nil {
-		return nil, err
-	}
-	if dec.left > maxAccounts {
-		return nil, fmt.Errorf("decoding shard: %w", ErrShardFull)
-	}
-	s := NewShard()
-	s.order = make([]uint32, 0, dec.left)
-	for dec.left > 0 {
-		e, err := dec.next()
-		if err != nil {
-			return nil, err
-		}
-		s.order = append(s.order, uint32(s.appendEntry(e.ID, e.Period, e.Account)))
-	}
-	if len(dec.b) != 0 {
-		return nil, &DecodeError{What: "shard", Reason: fmt.Sprintf("%d bytes left over", len(dec.b))}
-	}
-	slots := firstSlot
-	for s.count > slots/4*3 {
-		slots *= 2
-	}
-	s.reindex(slots)
-	return s, nil
-}
-
 // Encode appends an accounts block to dst: the piece of a ledger snapshot that holds
 // accounts. The entries must be in strictly ascending order of (ID, Period), no account may be zero
 // or have a reservation (ErrReserved). On error dst is returned as it was. dst may be nil.
 func Encode(dst []byte, entries []Entry) ([]byte, error) {
-	out := appendAccountsHeader(dst, len(entries))
+	out := append(dst, accountsKind, accountsV1)
+	out = binary.AppendUvarint(out, uint64(len(entries)))
 	var enc accountEncoder
 	for i := range entries {
 		e := &entries[i]
@@ -138,11 +80,6 @@ func Decode(b []byte) (entries []Entry, rest []byte, err error) {
 		entries = append(entries, e)
 	}
 	return entries, dec.b, nil
-}
-
-func appendAccountsHeader(dst []byte, count int) []byte {
-	dst = append(dst, accountsKind, accountsV1)
-	return binary.AppendUvarint(dst, uint64(count))
 }
 
 // accountEncoder writes accounts as differences to the last one.

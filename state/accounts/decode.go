@@ -22,7 +22,7 @@ func newAccountDecoder(b []byte) (*accountDecoder, error) {
 		return nil, &DecodeError{What: "accounts", Reason: "it does not begin with the kind A"}
 	}
 	if b[1] != accountsV1 {
-		return nil, unknownVersion("accounts", b[1], accountsV1)
+		return nil, unknownVersion(b[1])
 	}
 	d := &accountDecoder{b: b[2:]}
 	count, ok := d.uvarint()

@@ -1,12 +1,13 @@
 // Package accounts keeps what every user has spent: an Account for each user and budget period,
-// and a Shard of many accounts with its encoding at rest.
+// a Shard of many accounts, and their encoding at rest.
 //
 // # Guarantees
 //
 //   - Spent + Reserved of an Account never exceeds B² under any sequence of Reserve and Settle,
-//     and a failed call leaves the account as it was.
+//     and a failed call leaves the account as it was. What fits is decided where the filters of
+//     package filter decide it.
 //   - An account that is not zero is never deleted from a Shard and never lowered.
-//   - The encodings are canonical: equal accounts have equal bytes.
+//   - The encoding is canonical: equal accounts have equal bytes.
 //
 // # What it does not do
 //

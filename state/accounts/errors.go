@@ -36,7 +36,7 @@ var (
 // DecodeError says why bytes are not a valid encoding. Its text names
 // positions and lengths, never contents.
 type DecodeError struct {
-	What   string // "shard", "accounts", "precision"
+	What   string // "accounts", "filter.GDP"
 	Reason string
 	// Version and Known are, where the encoding is of a version that this program does not know,
 	// that version and the one that it knows; else 0.
@@ -44,8 +44,8 @@ type DecodeError struct {
 }
 
 // unknownVersion says that an encoding is of a version that this program does not know.
-func unknownVersion(what string, version, known byte) error {
-	return &DecodeError{What: what, Reason: fmt.Sprintf("version %d is not known here, only %d", version, known), Version: version, Known: known}
+func unknownVersion(version byte) error {
+	return &DecodeError{What: "accounts", Reason: fmt.Sprintf("version %d is not known here, only %d", version, accountsV1), Version: version, Known: accountsV1}
 }
 
 func (e *DecodeError) Error() string {

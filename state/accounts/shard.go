@@ -24,7 +24,7 @@ const (
 	maxAccounts = slotMask // a slot holds the number plus one, 0 is free
 )
 
-// unreadable makes encoding/json an error: a Shard has AppendBinary and DecodeShard.
+// unreadable makes encoding/json an error: accounts are stored by Encode.
 type unreadable = opaque.State
 
 // Shard holds the accounts of one shard of users, keyed by (ID, period):

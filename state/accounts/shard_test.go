@@ -39,6 +39,26 @@ func sortedEntries(m map[accountKey]Account) []Entry {
 	return entries
 }
 
+// encoded returns the accounts of a shard at rest.
+func encoded(t testing.TB, s *Shard) []byte {
+	t.Helper()
+	b, err := Encode(nil, slices.Collect(s.All()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// decoded returns a shard of the accounts at rest.
+func decoded(t testing.TB, b []byte) *Shard {
+	t.Helper()
+	entries, rest, err := Decode(b)
+	if err != nil || len(rest) != 0 {
+		t.Fatalf("%d bytes left over, %v", len(rest), err)
+	}
+	return shardOf(t, entries)
+}
+
 // A Shard is a map whose values never fall, and whose encoding is that map.
 func TestShardIsAMapOfAccounts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -75,7 +95,7 @@ func TestShardIsAMapOfAccounts(t *testing.T) {
 			}
 			settled = settled && e.Account.Reserved == 0
 		}
-		b, err := s.AppendBinary([]byte("before"))
+		b, err := Encode([]byte("before"), slices.Collect(s.All()))
 		if settled != (err == nil) || !settled && !errors.Is(err, ErrReserved) {
 			t.Fatalf("encoding with settled = %v: %v", settled, err)
 		}
@@ -85,21 +105,9 @@ func TestShardIsAMapOfAccounts(t *testing.T) {
 			}
 			return
 		}
-		back, err := DecodeShard(b[len("before"):])
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := slices.Collect(back.All()); !slices.Equal(got, want) {
-			t.Fatalf("decoded %v, want %v", got, want)
-		}
-		for _, e := range want {
-			if a, ok := back.Get(e.ID, e.Period); !ok || a != e.Account {
-				t.Fatalf("decoded Get = %+v, %v, want %+v", a, ok, e.Account)
-			}
-		}
-		block, err := Encode(nil, want)
-		if err != nil || string(block) != string(b[len("before")+4:]) {
-			t.Fatalf("Encode differs from the shard's: %v", err)
+		back, rest, err := Decode(b[len("before"):])
+		if err != nil || len(rest) != 0 || !slices.Equal(back, want) {
+			t.Fatalf("decoded %v with %d bytes left over, %v; want %v", back, len(rest), err, want)
 		}
 	})
 }
@@ -137,21 +145,14 @@ func TestRuleAccountsAreNeverDeletedOrLowered(t *testing.T) {
 	if _, ok := s.Get(other, 0); ok || s.Len() != 1 {
 		t.Errorf("a returned reservation is still an account; Len = %d", s.Len())
 	}
-	if b, err := s.AppendBinary(nil); err != nil || len(b) != 4+3+1+1+16+1+9 {
-		t.Errorf("encoding of one account: %d bytes, %v", len(b), err)
+	if b := encoded(t, s); len(b) != 3+1+1+16+1+9 {
+		t.Errorf("encoding of one account: %d bytes", len(b))
 	}
 	// A user may have spent δ alone.
 	if err := s.Put(other, 0, Account{Keys: units.Delta{Lo: 1}}); err != nil {
 		t.Fatal(err)
 	}
-	b, err := s.AppendBinary(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	back, err := DecodeShard(b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	back := decoded(t, encoded(t, s))
 	if a, _ := back.Get(other, 0); a != (Account{Keys: units.Delta{Lo: 1}}) || back.Len() != 2 {
 		t.Errorf("an account that has spent δ alone is stored as %+v", a)
 	}
@@ -192,13 +193,7 @@ func TestRuleAccountIDsAreToldApartByAll128Bits(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	b, err := s.AppendBinary(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if s, err = DecodeShard(b); err != nil {
-		t.Fatal(err)
-	}
+	s = decoded(t, encoded(t, s))
 	for bit, id := range ids {
 		if a, ok := s.Get(id, 0); !ok || a.Spent != units.Mu2(bit+1) {
 			t.Errorf("bit %d: %+v, %v", bit, a, ok)
@@ -241,10 +236,7 @@ func manyAccounts(tb testing.TB, n int, withKeys bool) *Shard {
 func TestAccountsTakeAtMost40BytesAtRest(t *testing.T) {
 	for _, withKeys := range []bool{false, true} {
 		s := manyAccounts(t, 15_625, withKeys)
-		b, err := s.AppendBinary(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := encoded(t, s)
 		limit := 23.0
 		if withKeys {
 			limit = 32
@@ -272,16 +264,13 @@ func TestShardMemoryIsCompact(t *testing.T) {
 	t.Logf("%.1f bytes a user in memory, %d accounts", each, s.Len())
 }
 
-func BenchmarkShardDecode1e6(b *testing.B) {
+func BenchmarkDecode1e6(b *testing.B) {
 	for _, withKeys := range []bool{false, true} {
 		b.Run(fmt.Sprintf("keys=%v", withKeys), func(b *testing.B) {
-			enc, err := manyAccounts(b, 1_000_000, withKeys).AppendBinary(nil)
-			if err != nil {
-				b.Fatal(err)
-			}
+			enc := encoded(b, manyAccounts(b, 1_000_000, withKeys))
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := DecodeShard(enc); err != nil {
+				if _, _, err := Decode(enc); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -290,30 +279,27 @@ func BenchmarkShardDecode1e6(b *testing.B) {
 	}
 }
 
-// Encoding a shard whose order is known, as after a decode.
-func BenchmarkShardEncode1e6(b *testing.B) {
-	s := manyAccounts(b, 1_000_000, false)
-	buf, err := s.AppendBinary(nil)
+func BenchmarkEncode1e6(b *testing.B) {
+	entries := slices.Collect(manyAccounts(b, 1_000_000, false).All())
+	buf, err := Encode(nil, entries)
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if buf, err = s.AppendBinary(buf[:0]); err != nil {
+		if buf, err = Encode(buf[:0], entries); err != nil {
 			b.Fatal(err)
 		}
 	}
 	b.ReportMetric(float64(len(buf))/1e6, "B/user")
 }
 
-// The first encoding after 10^6 new users: all of them are sorted in.
-func BenchmarkShardEncode1e6Unsorted(b *testing.B) {
+// The first walk in order after 10^6 new users: all of them are sorted in.
+func BenchmarkShardSort1e6(b *testing.B) {
 	s := manyAccounts(b, 1_000_000, false)
 	for b.Loop() {
 		s.order = nil
-		if _, err := s.AppendBinary(nil); err != nil {
-			b.Fatal(err)
-		}
+		s.Range(func(Entry) bool { return false })
 	}
 }
 
@@ -366,26 +352,6 @@ func BenchmarkAccountUpdate(b *testing.B) {
 				update(0)
 			}
 		})
-	}
-}
-
-// The same accounts as a deployment holds them: in 16 shards.
-func BenchmarkDecode1e6In16Shards(b *testing.B) {
-	var shards [16][]byte
-	for i := range shards {
-		enc, err := manyAccounts(b, 62_500+i, false).AppendBinary(nil)
-		if err != nil {
-			b.Fatal(err)
-		}
-		shards[i] = enc
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		for _, enc := range shards {
-			if _, err := DecodeShard(enc); err != nil {
-				b.Fatal(err)
-			}
-		}
 	}
 }
 

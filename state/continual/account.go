@@ -8,6 +8,7 @@ import (
 	"github.com/tollgate-dp/tollgate/internal/numbers/int128"
 	"github.com/tollgate-dp/tollgate/internal/numbers/rounding"
 	"github.com/tollgate-dp/tollgate/state/filter"
+	"github.com/tollgate-dp/tollgate/state/internal/fixed"
 	"github.com/tollgate-dp/tollgate/state/loss"
 	"github.com/tollgate-dp/tollgate/state/units"
 )
@@ -68,11 +69,12 @@ func (a *Account) Spend(c Contribution) error {
 	case c.Count == 0:
 		return nil
 	}
-	grown, ok := a.spent.Add(a.matrix.increase(a.admitted, c))
-	if !ok || grown.Cmp(a.budget) > 0 {
+	increase := a.matrix.increase(a.admitted, c)
+	if !fixed.Fits(a.budget, a.spent, int128.Uint{}, increase) {
 		return filter.ErrExceeded
 	}
-	a.spent, a.total = grown, a.total+uint64(c.Count)
+	a.spent, _ = a.spent.Add(increase)
+	a.total += uint64(c.Count)
 	a.admitted = append(a.admitted, c)
 	return nil
 }

@@ -59,7 +59,7 @@ func NewAdvanced(budget loss.Approx) (*Advanced, error) {
 
 // Fits reports whether l would be taken.
 func (a *Advanced) Fits(l loss.Approx) bool {
-	if l.Validate() != nil || !a.deltas.Fits(fixed.Up(l.Delta)) {
+	if l.Validate() != nil || !a.deltas.Admit(fixed.Ask, fixed.Up(l.Delta)) {
 		return false
 	}
 	excess, squares := a.with(l.Epsilon)
@@ -72,7 +72,7 @@ func (a *Advanced) Spend(l loss.Approx) error {
 		return err
 	}
 	excess, squares := a.with(l.Epsilon)
-	if !a.allows(excess, squares) || !a.deltas.Take(fixed.Up(l.Delta)) {
+	if !a.allows(excess, squares) || !a.deltas.Admit(fixed.Spend, fixed.Up(l.Delta)) {
 		return ErrExceeded
 	}
 	a.excess, a.squares = excess, squares
@@ -115,7 +115,7 @@ func (a *Advanced) Fresh() Filter[loss.Approx] {
 
 // with returns the two sums after one more ε.
 func (a *Advanced) with(epsilon float64) (excess, squares fixed.Amount) {
-	return a.excess.Add(fixed.Up(excessOf(epsilon))), a.squares.Add(fixed.SquareUp(epsilon))
+	return a.excess.Plus(fixed.Up(excessOf(epsilon))), a.squares.Plus(fixed.SquareUp(epsilon))
 }
 
 // coarseBits is the number of low mantissa bits that coarsen clears.

@@ -3,6 +3,7 @@ package filter
 import (
 	"fmt"
 
+	"github.com/tollgate-dp/tollgate/state/internal/fixed"
 	"github.com/tollgate-dp/tollgate/state/loss"
 	"github.com/tollgate-dp/tollgate/state/units"
 )
@@ -59,7 +60,7 @@ func NewApproxZCDPFor(budget loss.Approx, approximate float64) (*ApproxZCDP, err
 	if err != nil {
 		return nil, fmt.Errorf("making an approximate zCDP filter for (%v, %v): %w", budget.Epsilon, budget.Delta, err)
 	}
-	return &ApproxZCDP{sums: pair{loss: losses, delta: deltas}}, nil
+	return &ApproxZCDP{sums: pair{fixed.Pair{Loss: losses, Delta: deltas}}}, nil
 }
 
 // Fits reports whether l would be taken.

@@ -118,5 +118,5 @@ func (e *ExPost) Fresh() Filter[loss.Approx] { return &ExPost{sums: e.sums.fresh
 
 // Reserved returns ε of the open reservations, rounded up. Their δ is spent.
 func (e *ExPost) Reserved() loss.Approx {
-	return loss.Approx{Epsilon: e.sums.loss.Reserved().FloatUp()}
+	return loss.Approx{Epsilon: e.sums.Loss.Reserved().FloatUp()}
 }

@@ -57,7 +57,7 @@ func NewGDPFor(budget loss.Approx) (*GDP, error) {
 
 // Fits reports whether l would be taken.
 func (g *GDP) Fits(l loss.GDP) bool {
-	return l.Validate() == nil && g.squares.Fits(fixed.SquareUp(l.Mu))
+	return l.Validate() == nil && g.squares.Admit(fixed.Ask, fixed.SquareUp(l.Mu))
 }
 
 // Spend takes l, or returns ErrExceeded or a *units.RangeError.
@@ -65,7 +65,7 @@ func (g *GDP) Spend(l loss.GDP) error {
 	if err := l.Validate(); err != nil {
 		return err
 	}
-	if !g.squares.Take(fixed.SquareUp(l.Mu)) {
+	if !g.squares.Admit(fixed.Spend, fixed.SquareUp(l.Mu)) {
 		return ErrExceeded
 	}
 	return nil

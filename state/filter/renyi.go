@@ -37,7 +37,7 @@ func NewRenyi(order, epsilon float64) (*Renyi, error) {
 // Fits reports whether l would be taken.
 func (r *Renyi) Fits(l loss.RDP) bool {
 	price, err := r.price(l)
-	return err == nil && r.epsilons.Fits(price)
+	return err == nil && r.epsilons.Admit(fixed.Ask, price)
 }
 
 // Spend takes l, or returns ErrExceeded or a *units.RangeError.
@@ -46,7 +46,7 @@ func (r *Renyi) Spend(l loss.RDP) error {
 	if err != nil {
 		return err
 	}
-	if !r.epsilons.Take(price) {
+	if !r.epsilons.Admit(fixed.Spend, price) {
 		return ErrExceeded
 	}
 	return nil
@@ -140,7 +140,7 @@ func (r *RenyiOrders) Spend(l loss.RDP) error {
 		return ErrExceeded
 	}
 	for i, price := range r.prices {
-		r.epsilons[i].Take(price)
+		r.epsilons[i].Admit(fixed.Spend, price)
 	}
 	return nil
 }
@@ -201,7 +201,7 @@ func (r *RenyiOrders) price(l loss.RDP) error {
 
 func (r *RenyiOrders) fits() bool {
 	for i := range r.epsilons {
-		if !r.epsilons[i].Fits(r.prices[i]) {
+		if !r.epsilons[i].Admit(fixed.Ask, r.prices[i]) {
 			return false
 		}
 	}

@@ -176,9 +176,9 @@ func (u *Unified) UnmarshalBinary(data []byte) error {
 func (u *Unified) layout(c *stored.Codec) { u.sums.layout(c, true) }
 
 func (p *pair) layout(c *stored.Codec, reserves bool) {
-	layoutLoss(c, &p.loss, reserves)
-	c.Meter(&p.delta, false)
-	_, err := failure("delta", p.delta.Limit().FloatDown())
+	layoutLoss(c, &p.Loss, reserves)
+	c.Meter(&p.Delta, false)
+	_, err := failure("delta", p.Delta.Limit().FloatDown())
 	c.Fail(err)
 }
 

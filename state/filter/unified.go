@@ -115,5 +115,5 @@ func (u *Unified) Fresh() Filter[loss.ZCDP] { return &Unified{sums: u.sums.fresh
 
 // Reserved returns ρ of the open reservations, rounded up. Their δ is spent.
 func (u *Unified) Reserved() loss.ZCDP {
-	return loss.ZCDP{Rho: u.sums.loss.Reserved().FloatUp()}
+	return loss.ZCDP{Rho: u.sums.Loss.Reserved().FloatUp()}
 }

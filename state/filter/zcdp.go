@@ -58,7 +58,7 @@ func newZCDP(budget loss.Approx, rho *big.Float) (*ZCDP, error) {
 
 // Fits reports whether l would be taken.
 func (z *ZCDP) Fits(l loss.ZCDP) bool {
-	return checkPlain(l) == nil && z.rho.Fits(fixed.Up(l.Rho))
+	return checkPlain(l) == nil && z.rho.Admit(fixed.Ask, fixed.Up(l.Rho))
 }
 
 // Spend takes l, or returns ErrExceeded or a *units.RangeError.
@@ -66,7 +66,7 @@ func (z *ZCDP) Spend(l loss.ZCDP) error {
 	if err := checkPlain(l); err != nil {
 		return err
 	}
-	if !z.rho.Take(fixed.Up(l.Rho)) {
+	if !z.rho.Admit(fixed.Spend, fixed.Up(l.Rho)) {
 		return ErrExceeded
 	}
 	return nil

@@ -76,10 +76,10 @@ func (a *Advanced) Record(l loss.Approx) error {
 	if err := l.Validate(); err != nil {
 		return fmt.Errorf("recording a loss: %w", err)
 	}
-	a.basic = a.basic.Add(fixed.Up(l.Epsilon))
-	a.squares = a.squares.Add(fixed.SquareUp(l.Epsilon))
-	a.means = a.means.Add(meanUp(l.Epsilon))
-	a.deltaTotal = a.deltaTotal.Add(fixed.Up(l.Delta))
+	a.basic = a.basic.Plus(fixed.Up(l.Epsilon))
+	a.squares = a.squares.Plus(fixed.SquareUp(l.Epsilon))
+	a.means = a.means.Plus(meanUp(l.Epsilon))
+	a.deltaTotal = a.deltaTotal.Plus(fixed.Up(l.Delta))
 	return nil
 }
 
@@ -98,7 +98,7 @@ func (a *Advanced) Bound() loss.Approx {
 	if a.n == 0 || a.deltaTotal.Cmp(a.limit) > 0 {
 		return loss.Approx{Epsilon: math.Inf(1), Delta: a.delta}
 	}
-	mean := total(a.means.Add(a.deltaTotal))
+	mean := total(a.means.Plus(a.deltaTotal))
 	epsilon := math.Min(total(a.basic), enlarged(mean+a.deviation(total(a.squares))))
 	return loss.Approx{Epsilon: epsilon, Delta: a.delta}
 }

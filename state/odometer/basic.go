@@ -47,8 +47,8 @@ func (b *Basic) Record(l loss.Approx) error {
 	if err := l.Validate(); err != nil {
 		return fmt.Errorf("recording a loss: %w", err)
 	}
-	b.loss = b.loss.Add(fixed.Up(l.Epsilon))
-	b.taken = b.taken.Add(fixed.Up(l.Delta))
+	b.loss = b.loss.Plus(fixed.Up(l.Epsilon))
+	b.taken = b.taken.Plus(fixed.Up(l.Delta))
 	return nil
 }
 

@@ -73,7 +73,7 @@ func (c *Concentrated) Record(l loss.ZCDP) error {
 	if l.Delta != 0 {
 		return fmt.Errorf("recording a loss: %w", &units.RangeError{Parameter: "delta", Value: l.Delta, Range: "0 for this odometer"})
 	}
-	c.rho = c.rho.Add(fixed.Up(l.Rho))
+	c.rho = c.rho.Plus(fixed.Up(l.Rho))
 	return nil
 }
 

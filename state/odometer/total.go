@@ -28,7 +28,7 @@ func (t *GDPTotal) Record(l loss.GDP) error {
 	if err := l.Validate(); err != nil {
 		return fmt.Errorf("recording a loss: %w", err)
 	}
-	t.squares = t.squares.Add(fixed.SquareUp(l.Mu))
+	t.squares = t.squares.Plus(fixed.SquareUp(l.Mu))
 	return nil
 }
 
@@ -59,8 +59,8 @@ func (t *ZCDPTotal) Record(l loss.ZCDP) error {
 	if err := l.Validate(); err != nil {
 		return fmt.Errorf("recording a loss: %w", err)
 	}
-	t.rho = t.rho.Add(fixed.Up(l.Rho))
-	t.delta = t.delta.Add(fixed.Up(l.Delta))
+	t.rho = t.rho.Plus(fixed.Up(l.Rho))
+	t.delta = t.delta.Plus(fixed.Up(l.Delta))
 	return nil
 }
 
@@ -125,7 +125,7 @@ func (t *RenyiTotal) Record(l loss.RDP) error {
 		for l[next].Alpha < alpha {
 			next++
 		}
-		t.sums[i] = t.sums[i].Add(fixed.Up(l[next].Epsilon))
+		t.sums[i] = t.sums[i].Plus(fixed.Up(l[next].Epsilon))
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package units
 
 import (
+	"cmp"
 	"math"
 	"math/big"
 	"math/bits"
@@ -33,6 +34,9 @@ func (m Mu2) Add(n Mu2) (Mu2, bool) {
 	}
 	return Mu2(sum), true
 }
+
+// Cmp returns -1, 0 or 1 as m is less than, equal to or greater than n.
+func (m Mu2) Cmp(n Mu2) int { return cmp.Compare(m, n) }
 
 // Float returns μ² as a float64, rounded to nearest: for display, never for
 // accounting.

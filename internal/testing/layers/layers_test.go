@@ -34,11 +34,11 @@ func module() []layer {
 			{"state/internal/opaque", "JSON of a state is an error"},
 			{"state/units", "the numbers in which privacy loss is counted"},
 			{"state/budgets", "from a promise to what accounts may spend, and back"},
+			{"state/internal/fixed", "sums of losses in integers, and what fits a budget"},
 			{"state/accounts", "what every user has spent, and its form at rest"},
 		}},
 		{name: "memory", packages: []entry{{"internal/hooks/poison", "overwrites memory that is given back, under test"}}},
 		{name: "accounting", sees: []string{"numbers"}, packages: []entry{
-			{"state/internal/fixed", "sums of losses in integers"},
 			{"state/internal/stored", "states at rest"},
 			{"state/loss", "the vocabulary of losses"},
 			{"state/conversion", "from one description of a loss to another"},

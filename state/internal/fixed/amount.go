@@ -64,8 +64,14 @@ func (a Amount) Cmp(b Amount) int { return a.units.cmp(b.units) }
 // IsZero reports whether a is 0.
 func (a Amount) IsZero() bool { return a == Amount{} }
 
-// Add returns a + b, or Max if the sum does not fit.
-func (a Amount) Add(b Amount) Amount { return Amount{a.units.add(b.units)} }
+// Plus returns a + b, or Max if the sum does not fit.
+func (a Amount) Plus(b Amount) Amount { return Amount{a.units.add(b.units)} }
+
+// Add is Plus, and false where the sum does not fit.
+func (a Amount) Add(b Amount) (Amount, bool) {
+	sum := a.Plus(b)
+	return sum, sum != Max
+}
 
 // Sub returns a - b, or 0 if b > a.
 func (a Amount) Sub(b Amount) Amount { return Amount{a.units.sub(b.units)} }

@@ -96,7 +96,7 @@ func TestWhatIsNoPositiveNumberTakesTheSafeSide(t *testing.T) {
 // amounts covers every length from 0 to 256 bits, Max included.
 var amounts = rapid.Custom(func(t *rapid.T) fixed.Amount {
 	a := fixed.Down(math.Ldexp(rapid.Float64Range(0.5, 1).Draw(t, "high"), rapid.IntRange(-209, 48).Draw(t, "exponent")))
-	return a.Add(fixed.Down(math.Ldexp(rapid.Float64Range(0, 1).Draw(t, "low"), rapid.IntRange(-208, -10).Draw(t, "low exponent"))))
+	return a.Plus(fixed.Down(math.Ldexp(rapid.Float64Range(0, 1).Draw(t, "low"), rapid.IntRange(-208, -10).Draw(t, "low exponent"))))
 })
 
 func TestAFloatComesBackOnTheSideThatWasAskedFor(t *testing.T) {
@@ -156,7 +156,7 @@ func TestARootIsTheGreatestWhoseSquareFits(t *testing.T) {
 		return fixed.SquareUp(root).Cmp(a) <= 0 && (fixed.SquareUp(next).Cmp(a) > 0 || fixed.SquareUp(next) == fixed.Max)
 	}
 	one := fixed.Up(0x1p-208)
-	for _, a := range []fixed.Amount{{}, one, one.Add(one), fixed.Down(1), fixed.Max.Sub(one), fixed.Max} {
+	for _, a := range []fixed.Amount{{}, one, one.Plus(one), fixed.Down(1), fixed.Max.Sub(one), fixed.Max} {
 		if !check(a) {
 			t.Errorf("the root of %v units is given as %v", a.Big(), a.Root())
 		}
@@ -176,8 +176,8 @@ func TestSumsAreExactAndSaturate(t *testing.T) {
 		if sum.Cmp(bound) > 0 {
 			sum = bound
 		}
-		if a.Add(b).Big().Cmp(sum) != 0 {
-			t.Fatalf("the sum is %v, want %v", a.Add(b).Big(), sum)
+		if a.Plus(b).Big().Cmp(sum) != 0 {
+			t.Fatalf("the sum is %v, want %v", a.Plus(b).Big(), sum)
 		}
 		difference := new(big.Int).Sub(a.Big(), b.Big())
 		if difference.Sign() < 0 {

@@ -1,6 +1,7 @@
 // Package fixed has the sums of privacy loss: 256-bit integers of 2^-208,
 // made from float64 values with the direction of rounding stated, and the meters that
-// check such sums against a limit.
+// check such sums against a limit. Whether a loss fits a budget is decided in one place, Fits: for
+// the filters of package filter, whose sums these are, and for the accounts of package accounts.
 //
 // # Guarantees
 //

@@ -1,68 +1,106 @@
 package fixed
 
-// Meter keeps what is left of a limit and what is reserved of it. The zero value has a
-// limit of 0. Not safe for concurrent use.
-type Meter struct {
-	limit, left, reserved Amount
+// Sum is a number of privacy loss whose sums are exact, and are refused where they do not fit
+// their type.
+type Sum[S any] interface {
+	Add(S) (S, bool)
+	Cmp(S) int
 }
+
+// Fits reports whether more may be spent of limit: whether it is, with what is taken and what is
+// reserved, at most the limit. Every account and every filter that adds losses decides by it.
+//
+// Whatever is reserved counts in full, also where it is likely to be settled for less: admission
+// on what is taken alone overspends as soon as two reservations are open.
+func Fits[S Sum[S]](limit, taken, reserved, more S) bool {
+	sum, ok := taken.Add(reserved)
+	if !ok {
+		return false
+	}
+	sum, ok = sum.Add(more)
+	return ok && sum.Cmp(limit) <= 0
+}
+
+// Settles reports whether a reservation of worst may end with actual spent: it is of what is
+// reserved, and actual of it.
+func Settles[S Sum[S]](reserved, worst, actual S) bool {
+	return actual.Cmp(worst) <= 0 && worst.Cmp(reserved) <= 0
+}
+
+// Meter keeps what is taken and what is reserved of a limit. The zero value has a
+// limit of 0. Not safe for concurrent use.
+type Meter struct{ limit, taken, reserved Amount }
 
 // NewMeter returns a Meter of which nothing is taken. A limit of Max is lowered by
 // one unit.
-func NewMeter(limit Amount) Meter {
-	limit = below(limit.units)
-	return Meter{limit: limit, left: limit}
-}
+func NewMeter(limit Amount) Meter { return Meter{limit: below(limit.units)} }
 
 // ResumeMeter returns the Meter of which so much is taken and reserved, or false if that is
 // more than the limit, or if the limit is Max.
 func ResumeMeter(limit, taken, reserved Amount) (Meter, bool) {
-	sum := taken.Add(reserved) // Max, which is above every limit, where it does not fit
-	if limit == Max || sum.Cmp(limit) > 0 {
+	if limit == Max || !Fits(limit, taken, reserved, Amount{}) {
 		return Meter{}, false
 	}
-	return Meter{limit: limit, left: limit.Sub(sum), reserved: reserved}, true
+	return Meter{limit, taken, reserved}, true
 }
+
+// Fresh returns a Meter of the same limit of which nothing is taken.
+func (m *Meter) Fresh() Meter { return Meter{limit: m.limit} }
 
 // Limit returns the limit.
 func (m *Meter) Limit() Amount { return m.limit }
 
 // Taken returns what was taken and will not come back.
-func (m *Meter) Taken() Amount { return m.limit.Sub(m.left).Sub(m.reserved) }
+func (m *Meter) Taken() Amount { return m.taken }
 
 // Reserved returns what is reserved until Settle.
 func (m *Meter) Reserved() Amount { return m.reserved }
 
 // Left returns what is neither taken nor reserved.
-func (m *Meter) Left() Amount { return m.left }
+func (m *Meter) Left() Amount { return m.limit.Sub(m.taken).Sub(m.reserved) }
 
-// Fits reports whether a is at most what is left. It changes nothing.
-func (m *Meter) Fits(a Amount) bool { return !m.left.units.less(a.units) }
+// An Act is what becomes of an amount that fits.
+type Act int
 
-// Take takes a, or returns false if it does not fit.
-func (m *Meter) Take(a Amount) bool {
-	if !m.Fits(a) {
+const (
+	Ask     Act = iota // nothing: whether it fits is all that is asked
+	Spend              // it is taken
+	Reserve            // it is set aside until Settle
+)
+
+// Admit reports whether a fits, and does then what act says.
+func (m *Meter) Admit(act Act, a Amount) bool {
+	if !Fits(m.limit, m.taken, m.reserved, a) {
 		return false
 	}
-	m.left = m.left.Sub(a)
-	return true
-}
-
-// Reserve sets a aside until Settle, or returns false if it does not fit.
-func (m *Meter) Reserve(a Amount) bool {
-	if !m.Take(a) {
-		return false
+	switch act {
+	case Spend:
+		m.taken = m.taken.Plus(a)
+	case Reserve:
+		m.reserved = m.reserved.Plus(a)
 	}
-	m.reserved = m.reserved.Add(a)
 	return true
 }
 
 // Settle ends a reservation of worst: it takes actual of it and gives back the rest. It
-// returns false if actual > worst or if less than worst is reserved.
+// returns false, and changes nothing, if actual > worst or if less than worst is reserved.
 func (m *Meter) Settle(worst, actual Amount) bool {
-	if actual.Cmp(worst) > 0 || worst.Cmp(m.reserved) > 0 {
+	if !Settles(m.reserved, worst, actual) {
 		return false
 	}
 	m.reserved = m.reserved.Sub(worst)
-	m.left = m.left.Add(worst.Sub(actual))
+	m.taken = m.taken.Plus(actual)
 	return true
+}
+
+// Pair is two sums that are spent together: a loss, of which a part may be reserved, and the δ
+// that comes with it, which is spent at once, also where the loss is only reserved.
+type Pair struct{ Loss, Delta Meter }
+
+// Admit reports whether both fit, and does then with both what act says.
+func (p *Pair) Admit(act Act, loss, delta Amount) bool {
+	if !p.Delta.Admit(Ask, delta) || !p.Loss.Admit(act, loss) {
+		return false
+	}
+	return act == Ask || p.Delta.Admit(Spend, delta)
 }

@@ -29,8 +29,8 @@ func TestAMeterNeverGoesPastItsLimit(t *testing.T) {
 			},
 			"take": func(t *rapid.T) {
 				a := share(t, m.Left())
-				fits := m.Fits(a)
-				if fits != (a.Cmp(m.Left()) <= 0) || m.Take(a) != fits {
+				fits := m.Admit(fixed.Ask, a)
+				if fits != (a.Cmp(m.Left()) <= 0) || m.Admit(fixed.Spend, a) != fits {
 					t.Fatalf("%v of %v", a.Big(), m.Left().Big())
 				}
 				if fits {
@@ -39,8 +39,8 @@ func TestAMeterNeverGoesPastItsLimit(t *testing.T) {
 			},
 			"reserve": func(t *rapid.T) {
 				a := share(t, m.Left())
-				fits := m.Fits(a)
-				if m.Reserve(a) != fits {
+				fits := m.Admit(fixed.Ask, a)
+				if m.Admit(fixed.Reserve, a) != fits {
 					t.Fatalf("%v of %v", a.Big(), m.Left().Big())
 				}
 				if fits {
@@ -64,7 +64,7 @@ func TestAMeterNeverGoesPastItsLimit(t *testing.T) {
 			"settle too much": func(t *rapid.T) {
 				sum := fixed.Up(0x1p-208)
 				for _, h := range reserved {
-					sum = sum.Add(h)
+					sum = sum.Plus(h)
 				}
 				if m.Settle(sum, fixed.Amount{}) {
 					t.Fatal("more was given back than is reserved")
@@ -80,7 +80,7 @@ func share(t *rapid.T, of fixed.Amount) fixed.Amount {
 	case 0:
 		return of
 	case 1:
-		return of.Add(fixed.Up(0x1p-208))
+		return of.Plus(fixed.Up(0x1p-208))
 	case 2:
 		return fixed.Max
 	}
@@ -90,7 +90,7 @@ func share(t *rapid.T, of fixed.Amount) fixed.Amount {
 func TestMaxIsRefusedWhateverTheLimit(t *testing.T) {
 	for _, limit := range []fixed.Amount{{}, fixed.Up(1), fixed.Down(math.Inf(1)), fixed.Max} {
 		m := fixed.NewMeter(limit)
-		if m.Fits(fixed.Max) || m.Take(fixed.Max) || m.Reserve(fixed.Max) {
+		if m.Admit(fixed.Ask, fixed.Max) || m.Admit(fixed.Spend, fixed.Max) || m.Admit(fixed.Reserve, fixed.Max) {
 			t.Errorf("a meter of %v units took Max", limit.Big())
 		}
 	}
@@ -100,7 +100,7 @@ func BenchmarkUp(b *testing.B) {
 	b.ReportAllocs()
 	sum := fixed.Amount{}
 	for b.Loop() {
-		sum = sum.Add(fixed.Up(1e-9))
+		sum = sum.Plus(fixed.Up(1e-9))
 	}
 	if sum.IsZero() {
 		b.Fatal("nothing was added")
@@ -127,7 +127,7 @@ func TestAMeterGoesOnFromItsParts(t *testing.T) {
 			t.Fatalf("%v and %v of %v came back as %v, %v and %v", taken.Big(), reserved.Big(), limit.Big(), m.Taken().Big(), m.Reserved().Big(), m.Limit().Big())
 		}
 		other := fixed.NewMeter(limit)
-		if !other.Take(taken) || !other.Reserve(reserved) || other != m {
+		if !other.Admit(fixed.Spend, taken) || !other.Admit(fixed.Reserve, reserved) || other != m {
 			t.Fatal("it is not the meter that took and reserved so much")
 		}
 	})
